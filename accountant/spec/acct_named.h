@@ -62,6 +62,9 @@ void acct_named_two_level(struct acct_round *r, double p, double apart, double b
 /* acct_named_noise.c */
 acct_named_fn acct_named_laplace_noise, acct_named_metric, acct_named_metric_line, acct_named_metric_plane;
 
+/* acct_named_planar.c */
+acct_named_fn acct_named_planar;
+
 /* acct_named_central.c */
 acct_named_fn acct_named_gaussian, acct_named_central_laplace, acct_named_guarantee;
 /* Below this eps0 all ratios are rounded to one, and reports are not said to be sets or words. */

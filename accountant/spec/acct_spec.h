@@ -74,6 +74,10 @@
  *                               that differ by at most distance, in a domain of diameter most; any
  *                               noise.  metric-laplace: Laplace's on a line.  planar-laplace: the
  *                               plane's.  Rounding the report afterwards changes nothing
+ *   planar:w=,h=,eps0=[,distance=]
+ *                               a cell of a w by h grid, at most 256, and planar Laplace noise on the
+ *                               cells, eps0 between the two furthest; distance: what two places tell that
+ *                               are at most so many cells apart, in a round of any places
  *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r
  *   piecewise:b=,eps0=[,w=]     levels 0..b to 0..b+w-1, a window of w likely values
  *   balcer-cheu:t=[,k=|,d=][,coins=]

@@ -68,6 +68,22 @@ static int set_bounds(json_t *item, const struct qy_query *q, uint64_t i)
 	       json_object_set_new(item, "high", an_json_real(leaf(q, (i + 1) * width))) != 0;
 }
 
+/* The ends of a cell on both axes. */
+static int set_place(json_t *item, const struct qy_query *q, uint64_t cell)
+{
+	static const char *const name[QY_PLACE_AXES][2] = { { "low", "high" }, { "low_2", "high_2" } };
+	int bad = 0;
+
+	for (uint32_t axis = 0; axis < QY_PLACE_AXES; axis++) {
+		double low, high;
+
+		qy_place_ends(q, axis, cell, &low, &high);
+		bad |= json_object_set_new(item, name[axis][0], an_json_real(low));
+		bad |= json_object_set_new(item, name[axis][1], an_json_real(high));
+	}
+	return bad;
+}
+
 /* The text that a candidate's digits stand for, without the zero bytes that follow a shorter one; NULL where
  * they are no text that can be shown. */
 static json_t *candidate_text(const struct qy_query *q, const char *digits)
@@ -117,6 +133,7 @@ static json_t *items_json(const struct qy_query *q, const struct es_estimate *e,
 		if (o && ((it->bias > 0 &&
 				  json_object_set_new(o, "bias_bound", an_json_real(it->bias)) != 0) ||
 				 (!none && set_text(o, q) != 0) ||
+				 (q->kind == QY_PLACES && set_place(o, q, i) != 0) ||
 				 (q->kind == QY_RANGES && !none && set_bounds(o, q, at++) != 0))) {
 			json_decref(o);
 			o = NULL;

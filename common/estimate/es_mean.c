@@ -151,20 +151,30 @@ static double third_moment(const struct es_rule *rule, const struct work *w, dou
 }
 
 /* Hall 1992, section 3.5: quantiles of the studentised mean, to the first order in the skewness. */
+void es_studentised(double value, double variance, double third, double freedom, double tail, double *lower,
+	double *upper)
+{
+	double z = es_normal_upper(tail), t = student(z, freedom), unit = sqrt(variance);
+	double shift = third / (6 * variance * unit) * (2 * z * z + 1);
+
+	shift = fmin(fmax(shift, -SHIFT_MAX), SHIFT_MAX);
+	*lower = value - (t - shift) * unit;
+	*upper = value + (t + shift) * unit;
+}
+
 static void fill(const struct qy_query *q, uint32_t levels, const struct work *w, double var, double freedom,
 	double third, struct qy_item *item)
 {
 	double scale = es_mean_scale(q, w->n), low = scale * q->low, high = scale * q->high;
-	double range = high - low, unit = range * sqrt(var) / (w->n * (levels - 1));
-	double z = es_normal_upper(0.025), t = student(z, freedom);
-	double shift = w->n * third / (6 * var * sqrt(var)) * (2 * z * z + 1);
+	double range = high - low, unit = range / (w->n * (levels - 1));
 
-	shift = fmin(fmax(shift, -SHIFT_MAX), SHIFT_MAX);
 	item->label = q->name;
 	item->value = low + range * w->level / (levels - 1);
-	item->variance = unit * unit;
-	item->lower = item->joint_lower = item->value - (t - shift) * unit;
-	item->upper = item->joint_upper = item->value + (t + shift) * unit;
+	item->variance = unit * unit * var;
+	es_studentised(item->value, item->variance, unit * unit * unit * w->n * third, freedom, 0.025,
+		&item->lower, &item->upper);
+	item->joint_lower = item->lower;
+	item->joint_upper = item->upper;
 	item->projected = fmin(fmax(item->value, low), high);
 }
 

@@ -23,6 +23,12 @@ bool es_mean_moments(const struct es_rule *rule, double *moment);
 /* What a mean of n participants is multiplied with: n for a query of their sum, else 1. */
 double es_mean_scale(const struct qy_query *q, double n);
 
+/* Ends of an interval of an unbiased sum of independent scores that each miss what is estimated with chance
+ * `tail`, to the first order in the skewness: of its variance, of the sum of the scores' third central
+ * moments, and of the freedom of the variance, 2 over its squared relative error. */
+void es_studentised(double value, double variance, double third, double freedom, double tail, double *lower,
+	double *upper);
+
 /* As pt_protocol.estimate, for one symbol of each of `reports` participants and `dummies` more that are
  * uniform.  Unbiased: the mean of the first scores, over b and scaled to the range.  Variance: the spread of
  * the first scores, less what is certainly the values' own; not understated but by its own sampling error,

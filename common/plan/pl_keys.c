@@ -19,6 +19,27 @@ static const struct cf_row column_rows[] = {
 	{ .key = NULL },
 };
 
+static const struct cf_row axis_rows[] = {
+	{ .key = "field",
+		.type = CF_STRING,
+		.offset = offsetof(struct pl_raw_axis, field),
+		.required = true,
+		.help = "field of a reading" },
+	{ .key = "range",
+		.type = CF_RANGE,
+		.offset = offsetof(struct pl_raw_axis, range),
+		.required = true,
+		.help = "[low, high], readings outside are clamped" },
+	{ .key = "cells",
+		.type = CF_INT,
+		.offset = offsetof(struct pl_raw_axis, cells),
+		.required = true,
+		.min = 2,
+		.max = PR_CATEGORIES_MAX,
+		.help = "equal parts of the range" },
+	{ .key = NULL },
+};
+
 static const struct cf_row class_rows[] = {
 	{ .key = "epsilon0",
 		.type = CF_DOUBLE,
@@ -49,7 +70,7 @@ static const struct cf_row round_rows[] = {
 		.required = true,
 		.help = "\"histogram\" of values; \"mean\", \"sum\", \"quantiles\" or \"ranges\" of a "
 			"number; \"vector\" of numbers; \"marginals\" of several fields; \"prefixes\" of a "
-			"text; \"sets\" of items" },
+			"text; \"sets\" of items; \"places\" of two numbers" },
 	{ .key = "protocol",
 		.type = CF_STRING,
 		.offset = offsetof(struct pl_raw_round, protocol),
@@ -73,6 +94,14 @@ static const struct cf_row round_rows[] = {
 		.help = "marginals: the fields, each with its categories",
 		.sub = column_rows,
 		.size = sizeof(struct pl_raw_column) },
+	{ .key = "axes",
+		.type = CF_LIST,
+		.offset = offsetof(struct pl_raw_round, axes),
+		.min = QY_PLACE_AXES,
+		.max = QY_PLACE_AXES,
+		.help = "places: the two fields, each with its range and its cells",
+		.sub = axis_rows,
+		.size = sizeof(struct pl_raw_axis) },
 	{ .key = "marginals",
 		.type = CF_TABLE,
 		.offset = offsetof(struct pl_raw_round, marginals),

@@ -14,15 +14,16 @@ static const struct {
 	const char *key;
 	unsigned kinds;
 } keys[] = {
-	{ "field", ~(unsigned)QY_MARGINALS },
+	{ "field", ~(unsigned)(QY_MARGINALS | QY_PLACES) },
 	{ "fields", QY_VECTOR },
 	{ "columns", QY_MARGINALS },
+	{ "axes", QY_PLACES },
 	{ "marginals", QY_MARGINALS },
 	{ "values", QY_HISTOGRAM | QY_PREFIXES | QY_SETS },
 	{ "range", QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR | QY_RANGES },
 	{ "dimension", QY_VECTOR },
 	{ "slots", QY_VECTOR },
-	{ "size", ~(unsigned)(QY_RANGES | QY_MARGINALS | QY_PREFIXES) },
+	{ "size", ~(unsigned)(QY_RANGES | QY_MARGINALS | QY_PREFIXES | QY_PLACES) },
 	{ "probabilities", QY_QUANTILES },
 	{ "leaves", QY_RANGES },
 	{ "fanout", QY_RANGES },
@@ -150,6 +151,21 @@ static void take_marginals(struct pl_checker *c, struct pl_raw_round *raw, struc
 	q->marginals = (uint32_t)raw->marginals.n;
 	for (uint32_t i = 0; i < q->marginals; i++)
 		q->marginal[i] = set_of(c, r, &raw->marginals.item[i]);
+}
+
+static void take_places(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	const struct pl_raw_axis *from = raw->axes.item;
+	struct qy_query *q = &r->query;
+
+	if (!needs(c, r, "axes", "its two fields, their ranges and cells") || !new_columns(c, q, raw->axes.n))
+		return;
+	for (size_t i = 0; i < raw->axes.n; i++) {
+		pl_take_text(c, r, "axes", from[i].field, q->column[i].name, sizeof q->column[i].name);
+		q->column[i].low = from[i].range[0];
+		q->column[i].high = from[i].range[1];
+		q->column[i].cells = (uint32_t)from[i].cells;
+	}
 }
 
 static bool is_power(uint32_t leaves, uint32_t fanout)
@@ -315,6 +331,9 @@ static void take_kind(
 	case QY_MARGINALS:
 		take_marginals(c, raw, r);
 		break;
+	case QY_PLACES:
+		take_places(c, raw, r);
+		break;
 	case QY_PREFIXES:
 		take_prefixes(c, plan, raw, r);
 		break;
@@ -346,7 +365,7 @@ static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl
 	if (!raw->text && q->kind != QY_PREFIXES) {
 		q->none = QY_NONE_VALUE;
 		q->none_value = raw->number;
-		if (q->kind & (QY_HISTOGRAM | QY_MARGINALS | QY_SETS))
+		if (q->kind & (QY_HISTOGRAM | QY_MARGINALS | QY_SETS | QY_PLACES))
 			pl_fault(c, pl_round_line(c, r, "none"), "'none' of type \"%s\" is no number",
 				qy_kind_name(q->kind));
 	} else if (q->kind == QY_PREFIXES || strcmp(raw->text, "symbol") == 0) {
@@ -366,7 +385,8 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 {
 	struct qy_query *q = &r->query;
 	struct cm_err e = { 0 };
-	bool of_columns = q->kind == QY_MARGINALS || (q->kind == QY_VECTOR && pl_round_says(c, r, "fields"));
+	bool of_columns = (q->kind & (QY_MARGINALS | QY_PLACES)) != 0 ||
+			  (q->kind == QY_VECTOR && pl_round_says(c, r, "fields"));
 
 	check_keys(c, r);
 	/* The fields that are read are those of `compute`: this one names the output. */

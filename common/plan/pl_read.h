@@ -10,6 +10,11 @@ struct pl_raw_column {
 	char *field;
 	struct cf_strings values;
 };
+struct pl_raw_axis {
+	char *field;
+	double range[2];
+	int64_t cells;
+};
 struct pl_raw_class {
 	double epsilon0;
 	int64_t least;
@@ -20,6 +25,7 @@ struct pl_raw_round {
 	int64_t padded, dimension, leaves, fanout, bits, keep;
 	struct cf_strings fields;
 	struct cf_list columns; /* struct pl_raw_column */
+	struct cf_list axes;    /* struct pl_raw_axis */
 	struct cf_list classes; /* struct pl_raw_class */
 	struct cf_table marginals;
 	struct cf_doubles probabilities;

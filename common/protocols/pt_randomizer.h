@@ -93,6 +93,12 @@ struct pt_number {
 	uint32_t size; /* "piecewise": width of the window; "staircase": width of a step; else 0 */
 };
 
+/* A cell of a grid (pt_planar.h). */
+struct pt_planar {
+	uint32_t width, height; /* cells of each axis */
+	uint64_t decay;         /* what the chance of an offset falls by, 1/1024 cell further away */
+};
+
 /* Signs of some coordinates (pt_vrr.c). */
 struct pt_vrr {
 	uint32_t dimension;
@@ -134,6 +140,7 @@ struct pt_randomizer {
 		struct pt_cheu cheu;
 		struct pt_number number;
 		struct pt_vrr vrr;
+		struct pt_planar planar;
 	};
 };
 

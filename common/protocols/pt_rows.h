@@ -15,7 +15,7 @@ struct pt_protocol;
 			row(digits) row(ranges) row(marginals) row(prefixes) row(words) row(harmony)         \
 				row(vrr) row(rotated) row(ss_simple) row(ss_double) row(ss_topk)             \
 					row(gspa_classes) row(gspa_pooled) row(hierarchy) row(parallel)      \
-						row(privset)
+						row(privset) row(planar)
 
 #define PT_DECLARE(x)                                \
 	extern const struct pt_device pt_device_##x; \

@@ -28,7 +28,8 @@ void qy_query_none_word(const struct qy_query *q, char *out, size_t size)
 void qy_query_none_text(const struct qy_query *q, char *out, size_t size)
 {
 	static const char who[] = "devices without a reading";
-	bool of_range = q->kind != QY_HISTOGRAM && q->kind != QY_MARGINALS && q->kind != QY_SETS;
+	bool of_range = q->kind != QY_HISTOGRAM && q->kind != QY_MARGINALS && q->kind != QY_SETS &&
+			q->kind != QY_PLACES;
 
 	if (q->kind == QY_PREFIXES)
 		(void)snprintf(out, size, "%s count among the texts that begin with no candidate", who);
@@ -36,9 +37,10 @@ void qy_query_none_text(const struct qy_query *q, char *out, size_t size)
 		(void)snprintf(out, size, "%s are counted apart", who);
 	else if (q->none == QY_NONE_EVEN)
 		(void)snprintf(out, size, "%s count as a %s drawn evenly", who,
-			of_range             ? "number of the range"
-			: q->kind == QY_SETS ? "set of one item"
-					     : "category");
+			of_range               ? "number of the range"
+			: q->kind == QY_SETS   ? "set of one item"
+			: q->kind == QY_PLACES ? "cell"
+					       : "category");
 	else if (of_range)
 		(void)snprintf(out, size, "%s count as %.6g", who, q->none_value);
 	else

@@ -10,7 +10,7 @@ static const struct {
 	const char *name;
 } kinds[] = { { QY_HISTOGRAM, "histogram" }, { QY_MEAN, "mean" }, { QY_QUANTILES, "quantiles" },
 	{ QY_SUM, "sum" }, { QY_VECTOR, "vector" }, { QY_RANGES, "ranges" }, { QY_MARGINALS, "marginals" },
-	{ QY_PREFIXES, "prefixes" }, { QY_SETS, "sets" } };
+	{ QY_PREFIXES, "prefixes" }, { QY_SETS, "sets" }, { QY_PLACES, "places" } };
 
 enum qy_kind qy_kind_at(size_t i)
 {
@@ -50,6 +50,7 @@ uint32_t qy_value_width(const struct qy_query *q)
 	case QY_QUANTILES:
 	case QY_RANGES:
 	case QY_PREFIXES:
+	case QY_PLACES:
 		break;
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* qy_query.h - what is asked: a histogram over categories, the mean, sum or quantiles of a bounded number,
- * the mean of a vector, ranges, marginals, prefixes, sets; readings to values. */
+ * the mean of a vector, ranges, marginals, prefixes, sets, places; readings to values. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,6 +20,7 @@ enum qy_kind {
 	QY_MARGINALS = 64, /* counts of combinations of several fields' categories */
 	QY_PREFIXES = 128, /* counts of the candidates that a text may begin with */
 	QY_SETS = 256,     /* of each item, how many devices hold it in their set */
+	QY_PLACES = 512,   /* how many devices are in each cell of a grid over two numbers */
 };
 
 /* How a device takes part that has no valid reading: none at all, of another type, or outside the domain.  It
@@ -45,12 +46,16 @@ enum qy_none {
 
 #define QY_MARGINAL_COLUMNS_MAX 32u  /* bits of a set */
 #define QY_PREFIX_BITS_MAX      512u /* 64 bytes of a text */
+#define QY_PLACE_AXES           2u   /* of a grid: its columns, and its rows */
+#define QY_PLACE_TEXT           96u  /* room for the text of a cell */
 
 /* One of the fields of a reading that has several. */
 struct qy_column {
 	char name[65];
 	char **category; /* marginals: the domain in order, distinct; owned */
 	uint32_t categories;
+	double low, high; /* places: low < high, finite */
+	uint32_t cells;   /* places: equal parts of [low, high], 2 or more */
 };
 
 struct qy_query {
@@ -65,7 +70,8 @@ struct qy_query {
 	/* Vector: its coordinates, 2..PR_DIMENSION_MAX.  `field` holds them all, as an array, unless there
 	 * are columns, then one for each. */
 	uint32_t dimension;
-	struct qy_column *column; /* vector: 0 or dimension; marginals: 2..QY_MARGINAL_COLUMNS_MAX; owned */
+	struct qy_column *column; /* vector: 0 or dimension; marginals: 2..QY_MARGINAL_COLUMNS_MAX; places:
+				     QY_PLACE_AXES; owned */
 	uint32_t columns;
 	/* Marginals: sets of columns, bit i for column i, distinct, none empty; each column is in one, and a
 	 * set has at most PR_CATEGORIES_MAX combinations; owned. */
@@ -79,7 +85,7 @@ struct qy_query {
 	/* Prefixes: of a candidate, a multiple of 4 up to QY_PREFIX_BITS_MAX.  Candidates are the query's
 	 * categories, bits / 4 lower-case hexadecimal digits each; there is at least one. */
 	uint32_t bits;
-	/* Vectors have no symbol; marginals no substitute; prefixes have the symbol. */
+	/* Vectors have no symbol; marginals no substitute; prefixes have the symbol; places are even. */
 	enum qy_none none;
 	double none_value; /* QY_NONE_VALUE of a number, and of each coordinate: in [low, high]; else 0 */
 	uint32_t none_category; /* QY_NONE_VALUE of a histogram, or of sets: below categories; else 0 */
@@ -87,7 +93,8 @@ struct qy_query {
 /* A value in the query's domain, or the symbol of a device without a reading. */
 struct qy_value {
 	/* A category's index; (x - low)/(high - low) * 2^32 in [0, 2^32], to the nearest, of ranges up; a
-	 * candidate's index, or `categories` for a text that begins with none.  The symbol: `categories` of a
+	 * candidate's index, or `categories` for a text that begins with none; a cell's index, of a grid of
+	 * w columns column + w * row.  The symbol: `categories` of a
 	 * histogram, as one more category; QY_NUMBER_NONE of a number. */
 	uint64_t x;
 	/* Vector: the coordinates, (x - low)/(high - low) * 2^31 in [0, 2^31].  Marginals: for each column
@@ -102,6 +109,8 @@ struct qy_value {
 uint32_t qy_query_symbols(const struct qy_query *q);
 /* Bins of a histogram, or items of sets: its categories and the symbol, if there is one, last. */
 uint32_t qy_query_bins(const struct qy_query *q);
+/* Cells of the grid of places, at most PR_CATEGORIES_MAX. */
+uint32_t qy_query_cells(const struct qy_query *q);
 /* How many numbers `at` has: 0 for a query of one number. */
 uint32_t qy_value_width(const struct qy_query *q);
 
@@ -112,8 +121,8 @@ const char *qy_query_field(const struct qy_query *q, uint32_t i);
 /* All of them for people: "a", "a, b" or "a, b, ..." as far as they fit. */
 void qy_query_fields_text(const struct qy_query *q, char *out, size_t size);
 
-/* "histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes", "sets": in plans and
- * results. */
+/* "histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes", "sets", "places": in
+ * plans and results. */
 const char *qy_kind_name(enum qy_kind kind);
 /* 0 if there is none. */
 enum qy_kind qy_kind_named(const char *name);
@@ -132,6 +141,7 @@ bool qy_query_equal(const struct qy_query *a, const struct qy_query *b);
  * them spaces, a comma or a semicolon.  A text is counted by its first bytes, zeroes following a short one.
  * A set is its items with a QY_SET_SEPARATOR between two, in any order; one that is there twice counts once,
  * one that is none of the query's does not count, and the empty text is the empty set.
+ * Of a place both numbers are needed; a cell has its lower ends.
  * `at` is the caller's, qy_value_width numbers, and out->at afterwards; NULL if there are none.  CM_EDATA for
  * a category outside the domain, text that is no finite number, another number of coordinates, or a field
  * that is empty; no message repeats a reading.  A number outside [low, high] is clamped (*clamped set).
@@ -144,7 +154,7 @@ void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t 
 /* The value that a device takes part with, whatever it holds: qy_value_read of what is there, and
  * qy_value_none of what is not.  text[i] may be NULL, for a field that the reading does not have.  Marginals,
  * and vectors with a field for each coordinate, are judged field by field: what is valid counts.  Returns how
- * many of qy_query_fields had no valid reading. */
+ * many of qy_query_fields had no valid reading.  A place without one of its numbers is none. */
 uint32_t qy_value_take(const struct qy_query *q, const char *const *text, const struct cr_rng *rng,
 	uint32_t *at, struct qy_value *out, int *clamped);
 /* How they take part, as a plan says it: "symbol", "even", "37", "category:High". */
@@ -154,5 +164,15 @@ void qy_query_none_word(const struct qy_query *q, char *out, size_t size);
  * apart".  A result states it. */
 void qy_query_none_text(const struct qy_query *q, char *out, size_t size);
 /* A value of the query's domain for people: "high", "0.25", "0.25, -1, ... (784 numbers)", "yes, no", "61..",
- * "another", "milk, bread", "no item" or QY_NONE_LABEL. */
+ * "another", "milk, bread", "no item", "[0, 10) x [5, 10]" or QY_NONE_LABEL. */
 void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size);
+
+/* ---- Places, qy_place.c ---- */
+
+/* Ends of a cell on an axis, 0 or 1. */
+void qy_place_ends(const struct qy_query *q, uint32_t axis, uint64_t cell, double *low, double *high);
+/* A cell as its two intervals. */
+void qy_place_text(const struct qy_query *q, uint64_t cell, char *out, size_t size);
+/* The cell of a reading's two numbers, those that are NULL or no finite number apart: how many these are, and
+ * then *cell is not set. */
+uint32_t qy_place_read(const struct qy_query *q, const char *const *text, uint64_t *cell, int *clamped);

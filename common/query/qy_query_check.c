@@ -17,6 +17,7 @@ enum part {
 	PROBABILITY = 32,
 	LEAVES = 64,
 	BITS = 128,
+	AXES = 256,
 };
 
 static unsigned parts_of(enum qy_kind kind)
@@ -38,6 +39,8 @@ static unsigned parts_of(enum qy_kind kind)
 		return COLUMNS | MARGINAL;
 	case QY_PREFIXES:
 		return CATEGORIES | BITS;
+	case QY_PLACES:
+		return COLUMNS | AXES;
 	}
 	return 0;
 }
@@ -161,7 +164,9 @@ static enum cm_rc check_columns(const struct qy_query *q, struct cm_err *err)
 			return cm_fail(err, CM_ECONFIG,
 				"query '%s': name of column %u is empty, too long or not text", q->name,
 				(unsigned)i);
-		if (q->kind == QY_MARGINALS)
+		if (q->kind != QY_PLACES && (c->low != 0 || c->high != 0 || c->cells != 0))
+			rc = cm_fail(err, CM_ECONFIG, "query '%s': only places have cells", q->name);
+		else if (q->kind == QY_MARGINALS)
 			rc = check_categories(q, c->category, c->categories, err);
 		else if (c->categories > 0)
 			rc = cm_fail(err, CM_ECONFIG, "query '%s': a number has no categories", q->name);
@@ -264,6 +269,28 @@ static enum cm_rc check_range(const struct qy_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
+static enum cm_rc check_axes(const struct qy_query *q, struct cm_err *err)
+{
+	if (q->columns != QY_PLACE_AXES)
+		return cm_fail(err, CM_ECONFIG, "query '%s': %u columns, places have two", q->name,
+			(unsigned)q->columns);
+	for (uint32_t i = 0; i < q->columns; i++) {
+		const struct qy_column *c = &q->column[i];
+
+		if (!isfinite(c->low) || !isfinite(c->high) || !(c->low < c->high) ||
+			!isfinite(c->high - c->low))
+			return cm_fail(err, CM_ECONFIG,
+				"query '%s': range of '%.64s' must be finite, low below high", q->name,
+				c->name);
+		if (c->cells < 2 || c->cells > PR_CATEGORIES_MAX)
+			return cm_fail(err, CM_ECONFIG, "query '%s': %u cells of '%.64s', must be 2 to %u",
+				q->name, (unsigned)c->cells, c->name, PR_CATEGORIES_MAX);
+	}
+	if ((uint64_t)q->column[0].cells * q->column[1].cells > PR_CATEGORIES_MAX)
+		return cm_fail(err, CM_ECONFIG, "query '%s': more than %u cells", q->name, PR_CATEGORIES_MAX);
+	return CM_OK;
+}
+
 static enum cm_rc check_names(const struct qy_query *q, struct cm_err *err)
 {
 	size_t n = strnlen(q->name, sizeof q->name);
@@ -307,6 +334,8 @@ static enum cm_rc check_none(const struct qy_query *q, struct cm_err *err)
 			"query '%s': %s has no room for a symbol of none: \"even\" or a "
 			"number",
 			q->name, kind);
+	if (q->kind == QY_PLACES && q->none != QY_NONE_EVEN)
+		return cm_fail(err, CM_ECONFIG, "query '%s': none of %s must be \"even\"", q->name, kind);
 	if (q->kind == QY_MARGINALS && q->none == QY_NONE_VALUE)
 		return cm_fail(err, CM_ECONFIG,
 			"query '%s': %s has no substitute for none: \"symbol\" or "
@@ -341,6 +370,8 @@ enum cm_rc qy_query_check(const struct qy_query *q, struct cm_err *err)
 		rc = check_dimension(q, err);
 	if (rc == CM_OK && (parts & COLUMNS) != 0)
 		rc = check_columns(q, err);
+	if (rc == CM_OK && (parts & AXES) != 0)
+		rc = check_axes(q, err);
 	if (rc == CM_OK && (parts & MARGINAL) != 0)
 		rc = check_marginals(q, err);
 	return rc == CM_OK ? check_none(q, err) : rc;

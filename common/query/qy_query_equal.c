@@ -25,7 +25,9 @@ static bool same_columns(const struct qy_query *a, const struct qy_query *b)
 	while (a->columns == b->columns && i < a->columns &&
 		strcmp(a->column[i].name, b->column[i].name) == 0 &&
 		same_texts(a->column[i].category, a->column[i].categories, b->column[i].category,
-			b->column[i].categories))
+			b->column[i].categories) &&
+		same_number(a->column[i].low, b->column[i].low) &&
+		same_number(a->column[i].high, b->column[i].high) && a->column[i].cells == b->column[i].cells)
 		i++;
 	return a->columns == b->columns && i == a->columns;
 }

@@ -202,6 +202,11 @@ enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint
 	case QY_SETS:
 		read_set(q, text[0], at);
 		return CM_OK;
+	case QY_PLACES:
+		if (qy_place_read(q, text, &out->x, clamped) > 0)
+			return cm_fail(err, CM_EDATA, "field '%s' or '%s' is no finite number",
+				q->column[0].name, q->column[1].name);
+		return CM_OK;
 	case QY_HISTOGRAM:
 		break;
 	}
@@ -259,6 +264,9 @@ void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t 
 	case QY_SETS:
 		set_without(q, rng, at);
 		break;
+	case QY_PLACES:
+		out->x = cr_rng_below(rng, qy_query_cells(q));
+		break;
 	case QY_PREFIXES:
 	case QY_HISTOGRAM:
 		out->x = category_without(q, q->categories, rng);
@@ -295,6 +303,8 @@ uint32_t qy_value_take(const struct qy_query *q, const char *const *text, const 
 	qy_value_none(q, rng, at, out);
 	if (q->columns == 0)
 		return 1;
+	if (q->kind == QY_PLACES)
+		return qy_place_read(q, text, &out->x, clamped);
 	for (uint32_t i = 0; i < q->columns; i++)
 		missing += !take_field(q, i, text[i], &at[i], clamped);
 	return missing;
@@ -369,6 +379,9 @@ void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out
 		break;
 	case QY_SETS:
 		set_text(q, v, out, size);
+		break;
+	case QY_PLACES:
+		qy_place_text(q, v->x, out, size);
 		break;
 	case QY_MEAN:
 	case QY_SUM:

@@ -46,6 +46,9 @@ static enum cm_rc read_columns(const Tombola__V1__Query *m, struct qy_query *q, 
 	for (size_t i = 0; rc == CM_OK && i < m->n_columns; i++) {
 		struct qy_column *c = &q->column[q->columns++];
 
+		c->low = m->columns[i]->low;
+		c->high = m->columns[i]->high;
+		c->cells = m->columns[i]->cells;
 		rc = rd_copy_text(m->columns[i]->name, "query.columns.name", c->name, sizeof c->name, err);
 		if (rc == CM_OK)
 			rc = read_categories(m->columns[i]->categories, m->columns[i]->n_categories,
@@ -134,6 +137,9 @@ static enum cm_rc wire_columns(const struct qy_query *q, struct rd_query_wire *o
 		out->column[i].name = rd_wire_text(q->column[i].name);
 		out->column[i].n_categories = q->column[i].categories;
 		out->column[i].categories = q->column[i].category;
+		out->column[i].low = q->column[i].low;
+		out->column[i].high = q->column[i].high;
+		out->column[i].cells = q->column[i].cells;
 		out->columns[i] = &out->column[i];
 	}
 	out->m.n_columns = q->columns;

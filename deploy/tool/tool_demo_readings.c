@@ -30,6 +30,12 @@ static json_t *number(const struct qy_query *q, double at)
 	return json_real(q->low + (q->high - q->low) * (0.2 + at / 2));
 }
 
+/* Two thirds in the lower half of the axis. */
+static json_t *part(const struct qy_column *c, double at)
+{
+	return json_real(c->low + (c->high - c->low) * (at < 2.0 / 3 ? at * 0.75 : 1.5 * at - 0.5));
+}
+
 static json_t *array(const struct qy_query *q, uint64_t device)
 {
 	json_t *all = json_array();
@@ -69,6 +75,8 @@ static json_t *value(const struct qy_query *q, uint32_t field, uint64_t device)
 		return q->columns == 0 ? array(q, device) : number(q, at);
 	case QY_SETS:
 		return set(q, device);
+	case QY_PLACES:
+		return part(&q->column[field], at);
 	case QY_MEAN:
 	case QY_SUM:
 	case QY_QUANTILES:

@@ -265,7 +265,9 @@ static double of_combination(const struct scene *s, size_t item)
 static struct scene marginals(double epsilon0, uint32_t dummies, uint32_t participants, int runs)
 {
 	static char yes[] = "yes", no[] = "no", maybe[] = "maybe", *words[] = { yes, no, maybe };
-	static struct qy_column column[] = { { "a", words, 2 }, { "b", words, 3 }, { "c", words, 2 } };
+	static struct qy_column column[] = { { .name = "a", .category = words, .categories = 2 },
+		{ .name = "b", .category = words, .categories = 3 },
+		{ .name = "c", .category = words, .categories = 2 } };
 
 	return (struct scene){ .row = "marginals",
 		.query = { .kind = QY_MARGINALS,

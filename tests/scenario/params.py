@@ -16,7 +16,7 @@ ROWS = {
     "grr": "bins:I keep:Q", "duchi": "bins:I keep:Q", "hadamard": "bins:I keep:Q", "laplace-levels": "bins:I keep:Q",
     "bins": MIXBINS, "mixbins": MIXBINS, "levels": MIXBINS, "prefixes": MIXBINS,
     "rappor": UNARY, "oue": UNARY, "subset": SINGLE, "olh": SINGLE, "staircase": SINGLE, "piecewise": SINGLE,
-    "privset": SINGLE,
+    "privset": SINGLE, "planar": "width:I height:I decay:Q",
     "hashed": "bins:I dummies:I dummy_chance:Q size:I", "balcer-cheu": "bins:I dummies:I size:I",
     "cheu": "bins:I dummies:I keep:Q other:Q", "vrr": "dimension:I size:I keep:Q",
     "words": SLOTS, "harmony": SLOTS, "digits": SLOTS, "ranges": SLOTS, "marginals": SLOTS, "ss-simple": SLOTS,

@@ -34,6 +34,8 @@ def rows(epsilon0, least):
         "parallel": of | {"type": "marginals", "marginals": [["parallel", "fan"], ["fan"]], "columns": [
             {"field": "parallel", "values": COLOURS}, {"field": "fan", "values": ["on", "off"]}]},
         "privset": of | {"type": "sets", "values": COLOURS, "size": 2},
+        "planar": of | {"type": "places", "axes": [
+            {"field": "planar", "range": [0.0, 40.0], "cells": 3}, {"field": "levels", "range": [0.0, 40.0], "cells": 2}]},
     }
 
 
@@ -44,14 +46,14 @@ NO_PROTOCOL = ("ranges", "marginals", "prefixes")  # the defaults of their types
 def plan(n, epsilon0, **keys):
     """The entries, of n devices each."""
     return [{"query": name, "min_reports": n, "target": n, "window": "1h", **row, **keys,
-             **({} if row["type"] == "marginals" else {"field": name}), **({} if name in NO_PROTOCOL else {"protocol": name})}
+             **({} if row["type"] in ("marginals", "places") else {"field": name}), **({} if name in NO_PROTOCOL else {"protocol": name})}
             for name, row in rows(epsilon0, n // 4).items()]
 
 
 def kind(name):
     """What a row reads: a category, a number, a text or a vector."""
     row = rows(1.0, 1)[name]
-    return {"histogram": "category", "marginals": "category", "mean": "number", "ranges": "number", "prefixes": "text", "sets": "set",
+    return {"histogram": "category", "marginals": "category", "mean": "number", "ranges": "number", "prefixes": "text", "sets": "set", "places": "number",
             "vector": "vector"}[row["type"]]
 
 

@@ -63,7 +63,7 @@ def test_the_protocols_listed_are_those_of_the_documentation():
     listed = {p["name"]: p["answers"] for p in json.loads(run.stdout)["protocols"]}
     with open(os.path.join(wire.ROOT, "doc", "protocols", "README.md"), encoding="utf-8") as f:
         table = f.read().split("\n## The rows\n")[1].split("\n## ")[0]
-    kinds = ("histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes", "sets")
+    kinds = ("histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes", "sets", "places")
     documented = {name: ", ".join(kind for kind in kinds if re.search(rf"\b{kind}\b", answers))
                   for name, answers in re.findall(r"^\| \[`([a-z-]+)`\]\([^)]*\) \| ([^|]*) \|", table, re.M)}
     assert listed == documented

@@ -43,6 +43,7 @@ DEVICES = 5
 ARRAYS = [[0] * 6, [40] * 6, [1e300, -1e300, 0.1, 12.345678901234567, 40, -0.0]]
 FEW = [EDGES[1], EDGES[2], EDGES[6]]
 PAIRS = [{"a": "x", "b": "1"}, {"a": EDGES[2], "b": "1"}, {"a": "x", "b": EDGES[2]}]
+PLACES = [{"a": 0, "b": 0}, {"a": -40, "b": 1}, {"a": 39.999999999999, "b": 1e-300}, {"a": 1e300, "b": -7}]
 VECTOR = dict(type="vector", dimension=6, range=[0.0, 40.0], epsilon0=4.0)
 
 STRUCTURED = {
@@ -64,6 +65,8 @@ STRUCTURED = {
     "parallel": (dict(type="marginals", epsilon0=2.0, marginals=[["a", "b"], ["b"]], columns=[
         {"field": "a", "values": EDGES[1:4]}, {"field": "b", "values": ["1", EDGES[2]]}]), PAIRS, 1, False),
     "privset": (dict(type="sets", values=EDGES[1:4], size=2, epsilon0=4.0), [[], *([e] for e in FEW), EDGES[1:4], None], 1, False),
+    "planar": (dict(type="places", epsilon0=4.0, axes=[
+        {"field": "a", "range": [-40.0, 40.0], "cells": 5}, {"field": "b", "range": [0.0, 1.0], "cells": 3}]), PLACES, 1, False),
     "gspa-classes": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:], classes=[
         {"epsilon0": 1.0, "least": 800}, {"epsilon0": 3.0, "least": 800}]), FEW, 1, True),
     "gspa-pooled": (dict(type="histogram", epsilon0=3.0, values=EDGES[1:], classes=[
@@ -136,7 +139,7 @@ def test_all_messages_and_frames_of_a_round_have_one_length(cluster, fake, name)
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_all_messages_and_frames_of_a_structured_round_have_one_length(cluster, fake, name):
     keys, values, messages, tags = STRUCTURED[name]
-    field = {} if keys["type"] == "marginals" else {"field": "value"}
+    field = {} if keys["type"] in ("marginals", "places") else {"field": "value"}
     row = {} if name in ("prefixes", "ranges", "marginals") else {"protocol": name.split()[0]}
     cluster.plan([{"query": "q", **field, **row, **keys, "min_reports": 1000000, "target": 1000000, "window": "1h"}],
                  epsilon=45.0)

@@ -122,7 +122,7 @@ def test_no_row_is_left_out():
     run = subprocess.run([program("tombola"), "plan", "protocols", "--json"], capture_output=True, text=True)
     rows = {p["name"] for p in json.loads(run.stdout)["protocols"]}
     assert rows == {*HISTOGRAMS, *NUMBERS, *VECTORS, *GSPA, "rotated", "ss-topk", "ranges", "marginals", "prefixes",
-                    "hierarchy", "parallel", "privset"}
+                    "hierarchy", "parallel", "privset", "planar"}
 
 
 def test_histograms_of_states(tmp_path):

@@ -15,8 +15,13 @@ static inline struct qy_query query_of_kind(enum qy_kind kind)
 	static char text[5][4] = { "c0", "c1", "c2", "c3", "c4" }, hex[3][4] = { "0", "7", "f" };
 	static char *words[5] = { text[0], text[1], text[2], text[3], text[4] },
 		    *candidates[3] = { hex[0], hex[1], hex[2] };
-	static struct qy_column columns[QUERIES_COLUMNS] = { { "a", words, 2 }, { "b", words, 3 },
-		{ "c", words, 2 } };
+	static struct qy_column columns[QUERIES_COLUMNS] = {
+		{ .name = "a", .category = words, .categories = 2 },
+		{ .name = "b", .category = words, .categories = 3 },
+		{ .name = "c", .category = words, .categories = 2 }
+	};
+	static struct qy_column axes[QY_PLACE_AXES] = { { .name = "a", .high = 10, .cells = 3 },
+		{ .name = "b", .low = -1, .high = 1, .cells = 2 } };
 	static uint32_t sets[2] = { 3, 4 };
 	struct qy_query q = { .kind = kind, .name = "query", .field = "field" };
 
@@ -41,6 +46,11 @@ static inline struct qy_query query_of_kind(enum qy_kind kind)
 		q.columns = QUERIES_COLUMNS;
 		q.marginal = sets;
 		q.marginals = 2;
+		break;
+	case QY_PLACES:
+		q.field[0] = '\0';
+		q.column = axes;
+		q.columns = QY_PLACE_AXES;
 		break;
 	case QY_RANGES:
 		q.high = 10;
@@ -83,6 +93,7 @@ static inline uint32_t query_readings(const struct qy_query *q)
 	       : q->kind == QY_PREFIXES  ? q->categories + 1
 	       : q->kind == QY_MARGINALS ? 12
 	       : q->kind == QY_SETS      ? 1u << q->categories
+	       : q->kind == QY_PLACES    ? qy_query_cells(q)
 	       : q->kind == QY_VECTOR    ? 1u << QUERIES_DIMENSION
 					 : QUERIES_NUMBERS;
 }
@@ -105,6 +116,7 @@ static inline struct qy_value query_value(const struct qy_query *q, uint32_t i, 
 	switch (q->kind) {
 	case QY_HISTOGRAM:
 	case QY_PREFIXES:
+	case QY_PLACES:
 		break;
 	case QY_SETS:
 		v = (struct qy_value){ .at = at };

@@ -226,7 +226,7 @@ static bool is_verified_elsewhere(const char *name)
 	static const char *const names[] = { "pair", "cells", "noise", "prefixes", "rotated", "digits",
 		"ranges", "marginals", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled",
 		"gaussian", "sampled-gaussian", "laplace", "guarantee", "laplace-noise", "metric",
-		"metric-laplace", "planar-laplace" };
+		"metric-laplace", "planar-laplace", "planar" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(name, names[i]) == 0)

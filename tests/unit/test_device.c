@@ -16,7 +16,8 @@
 #define D       4u
 
 static char red[] = "1", green[] = "2", blue[] = "3", *colours[] = { red, green, blue };
-static struct qy_column columns[] = { { "a", colours, 2 }, { "b", colours, 3 } };
+static struct qy_column columns[] = { { .name = "a", .category = colours, .categories = 2 },
+	{ .name = "b", .category = colours, .categories = 3 } };
 static uint32_t sets[] = { 1, 2 };
 
 static const struct qy_query colour = { .kind = QY_HISTOGRAM, .category = colours, .categories = 3 };
@@ -27,6 +28,9 @@ static const struct qy_query marginals = {
 	.kind = QY_MARGINALS, .column = columns, .columns = 2, .marginal = sets, .marginals = 2
 };
 static const struct qy_query items = { .kind = QY_SETS, .category = colours, .categories = 3 };
+static struct qy_column axes[] = { { .name = "a", .high = 1, .cells = 2 },
+	{ .name = "b", .high = 1, .cells = 3 } };
+static const struct qy_query places = { .kind = QY_PLACES, .column = axes, .columns = 2 };
 static const struct qy_query prefixes = {
 	.kind = QY_PREFIXES, .category = colours, .categories = 3, .bits = 4, .none = QY_NONE_SYMBOL
 };
@@ -69,6 +73,8 @@ static const struct {
 	{ "parallel", &marginals, { .slots = { .kinds = 2, .slot = { SLOT(1, 1, 2), SLOT(1, 1, 3) } } } },
 	{ "prefixes", &prefixes, { .mixbins = { .bins = 4, .keep = KEEP } } },
 	{ "privset", &items, { .privset = { .mixbins = { .bins = 5, .keep = KEEP }, .size = 2 } } },
+	{ "planar", &places,
+		{ .planar = { .width = 2, .height = 3, .decay = UINT64_MAX - (UINT64_MAX >> 10) } } },
 	{ "words", &vector, { .slots = { .kinds = 1, .slot = { SLOT(2, 2, 2) } } } },
 	{ "harmony", &vector, { .slots = { .kinds = 1, .slot = { SLOT(1, D, 2) } } } },
 	{ "vrr", &vector, { .vrr = { .dimension = D, .size = 1, .keep = KEEP } } },

@@ -20,16 +20,17 @@ static void a_query_is_its_fields(void **state)
 	struct qy_query m = query_of_kind(QY_MARGINALS), h = query_of_kind(QY_HISTOGRAM);
 	struct qy_query r = query_of_kind(QY_RANGES), q = query_of_kind(QY_QUANTILES);
 	struct qy_query p = query_of_kind(QY_PREFIXES), v = query_of_kind(QY_VECTOR);
+	struct qy_query g = query_of_kind(QY_PLACES);
 	double half[] = { 0.5 }, third[] = { 0.3 };
 	uint32_t sets[] = { 3, 5 };
 	char stranger[] = "stranger", *words[5] = { 0 };
 	struct qy_column columns[QUERIES_COLUMNS];
 
 	(void)state;
-	for (unsigned kind = 1; kind <= QY_SETS; kind <<= 1) {
+	for (unsigned kind = 1; kind <= QY_PLACES; kind <<= 1) {
 		struct qy_query one = query_of_kind((enum qy_kind)kind);
 
-		for (unsigned other = 1; other <= QY_SETS; other <<= 1) {
+		for (unsigned other = 1; other <= QY_PLACES; other <<= 1) {
 			struct qy_query two = query_of_kind((enum qy_kind)other);
 
 			assert_int_equal(qy_query_equal(&one, &two), kind == other);
@@ -54,6 +55,17 @@ static void a_query_is_its_fields(void **state)
 	DIFFERS(struct qy_query, m, qy_query_equal, other.columns--);
 	DIFFERS(struct qy_query, m, qy_query_equal, other.marginals--);
 	DIFFERS(struct qy_query, m, qy_query_equal, other.marginal = sets);
+	for (uint32_t i = 0; i < QY_PLACE_AXES; i++) {
+		memcpy(columns, g.column, QY_PLACE_AXES * sizeof columns[0]);
+		columns[i].low -= 1;
+		DIFFERS(struct qy_query, g, qy_query_equal, other.column = columns);
+		columns[i] = g.column[i];
+		columns[i].high += 1;
+		DIFFERS(struct qy_query, g, qy_query_equal, other.column = columns);
+		columns[i] = g.column[i];
+		columns[i].cells++;
+		DIFFERS(struct qy_query, g, qy_query_equal, other.column = columns);
+	}
 	for (uint32_t i = 0; i < QUERIES_COLUMNS; i++) {
 		memcpy(columns, m.column, sizeof columns);
 		columns[i].name[0] = 'x';

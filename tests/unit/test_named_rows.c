@@ -88,6 +88,9 @@ static const struct one {
 	{ "privset", "privset:d=7,k=1,s=2,eps0=1", 0, { EPS0(1), .size = 2 } },
 	{ "privset", "privset:d=10,k=1,s=5,eps0=.5", 0, { EPS0(.5), .size = 5 } },
 	{ "privset", "privset:d=6,k=1,s=1,eps0=4", 0, { EPS0(4), .size = 1 } },
+	{ "planar", "planar:w=3,h=2,eps0=1", 0, { EPS0(1) } },
+	{ "planar", "planar:w=3,h=2,eps0=6", 0, { EPS0(6) } },
+	{ "planar", "planar:w=9,h=7,eps0=4", 9, { EPS0(4) } },
 	{ "prefixes", "prefixes:k=4,eps0=1", 0, { EPS0(1) } },
 	{ "prefixes", "prefixes:k=4,eps0=inf,dummies=2000", 0, { EPS0((double)INFINITY), .dummies = 2 } },
 	{ "words", "words:w=1,slots=6,groups=1,eps0=1", 0, { EPS0(1), .slots = 6, .size = 1 } },
@@ -122,6 +125,7 @@ static struct qy_query query_for(const struct pt_protocol *row, uint32_t size)
 {
 	static char label[MOST][8];
 	static char *names[MOST];
+	static struct qy_column larger[QY_PLACE_AXES];
 	struct qy_query q = query_of_readings(row);
 
 	for (uint32_t i = 0; i < MOST; i++) {
@@ -131,6 +135,13 @@ static struct qy_query query_for(const struct pt_protocol *row, uint32_t size)
 	assert_true(size <= MOST);
 	if (size > 0 && q.kind == QY_VECTOR)
 		q.dimension = size;
+	if (size > 0 && q.kind == QY_PLACES) {
+		larger[0] = q.column[0];
+		larger[1] = q.column[1];
+		larger[0].cells = size;
+		larger[1].cells = size - 2;
+		q.column = larger;
+	}
 	if (size > 0 && q.kind == QY_HISTOGRAM) {
 		q.category = names;
 		q.categories = size;

@@ -35,7 +35,7 @@ static void every_kind_knows_what_is_possible_without_a_reading(void **state)
 		{ QY_QUANTILES, true, true, true }, { QY_SUM, true, true, true },
 		{ QY_VECTOR, true, false, true }, { QY_RANGES, true, true, true },
 		{ QY_MARGINALS, true, true, false }, { QY_PREFIXES, false, true, false },
-		{ QY_SETS, true, true, true } };
+		{ QY_SETS, true, true, true }, { QY_PLACES, true, false, false } };
 
 	(void)state;
 	for (size_t i = 0; qy_kind_at(i) != 0; i++) {
@@ -93,7 +93,8 @@ static void the_symbol_takes_the_place_of_a_category(void **state)
 	static char text[MOST][12], *words[MOST];
 	struct qy_query q = query_of_kind(QY_HISTOGRAM);
 	struct qy_query m = query_of_kind(QY_MARGINALS);
-	struct qy_column both[2] = { { "a", words, 64 }, { "b", words, 64 } };
+	struct qy_column both[2] = { { .name = "a", .category = words, .categories = 64 },
+		{ .name = "b", .category = words, .categories = 64 } };
 	uint32_t all = 3;
 
 	(void)state;

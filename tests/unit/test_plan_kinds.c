@@ -103,7 +103,7 @@ static void sums_and_quantiles_are_of_a_number(void **state)
 	refused("type = \"quantiles\", field = \"x\", range = [0, 8], probabilities = []", "number of items");
 	refused("type = \"total\", field = \"x\"",
 		"'type' must be \"histogram\", \"mean\", \"quantiles\", \"sum\", \"vector\", \"ranges\", "
-		"\"marginals\", \"prefixes\" or \"sets\"");
+		"\"marginals\", \"prefixes\", \"sets\" or \"places\"");
 }
 
 static void a_vector_has_one_field_or_one_for_each_number(void **state)
@@ -163,6 +163,46 @@ static void sets_have_items_and_a_size(void **state)
 	rest = REST;
 	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b\"], size = 1",
 		"privset: dummies must be 0");
+}
+
+#define GRID                                                                                         \
+	"type = \"places\", axes = ({ field = \"x\", range = [0, 8], cells = 4 }, { field = \"y\", " \
+	"range = [-1, 1], cells = 3 })"
+
+static void places_have_two_axes(void **state)
+{
+	(void)state;
+	rest = BARE;
+	taken(GRID);
+	assert_int_equal(query()->kind, QY_PLACES);
+	assert_int_equal(query()->none, QY_NONE_EVEN);
+	assert_int_equal(qy_query_cells(query()), 12);
+	assert_string_equal(query()->column[1].name, "y");
+	assert_string_equal(plan.round[0].protocol->device->name, "planar");
+	assert_int_equal(plan.round[0].randomizer.planar.width, 4);
+	assert_int_equal(plan.round[0].randomizer.planar.height, 3);
+	pl_plan_fini(&plan);
+	taken(GRID ", none = \"even\"");
+	pl_plan_fini(&plan);
+	refused(GRID ", none = \"symbol\"", "none of places must be \"even\"");
+	refused(GRID ", none = 2.0", "'none' of type \"places\" is no number");
+	refused(GRID ", field = \"z\"", "'field' is not for type \"places\"");
+	refused("type = \"places\"", "missing 'axes': type \"places\" needs its two fields");
+	refused("type = \"places\", axes = ({ field = \"x\", range = [0, 8], cells = 4 })",
+		"number of items");
+	refused("type = \"places\", axes = ({ field = \"x\", range = [0, 8], cells = 4 }, { field = \"x\", "
+		"range = [0, 8], cells = 4 })",
+		"column 'x' twice");
+	refused("type = \"places\", axes = ({ field = \"x\", range = [8, 8], cells = 4 }, { field = \"y\", "
+		"range = [0, 8], cells = 4 })",
+		"range");
+	refused("type = \"places\", axes = ({ field = \"x\", range = [0, 8], cells = 32 }, { field = \"y\", "
+		"range = [0, 8], cells = 9 })",
+		"planar: 288 cells, at most 256");
+	refused("type = \"places\", axes = ({ field = \"x\", range = [0, 8], cells = 4096 }, { field = \"y\", "
+		"range = [0, 8], cells = 2 })",
+		"more than 4096 cells");
+	rest = REST;
 }
 
 static void marginals_name_their_columns(void **state)
@@ -351,6 +391,7 @@ int main(void)
 		cmocka_unit_test(sums_and_quantiles_are_of_a_number),
 		cmocka_unit_test(a_vector_has_one_field_or_one_for_each_number),
 		cmocka_unit_test(sets_have_items_and_a_size),
+		cmocka_unit_test(places_have_two_axes),
 		cmocka_unit_test(marginals_name_their_columns),
 		cmocka_unit_test(ranges_have_a_grid),
 		cmocka_unit_test(candidates_of_prefixes_may_be_texts),

@@ -18,7 +18,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 		"olh", "hadamard", "hashed", "cheu", "balcer-cheu", "duchi", "laplace-levels", "staircase",
 		"piecewise", "digits", "ranges", "marginals", "prefixes", "words", "harmony", "vrr",
 		"rotated", "ss-simple", "ss-double", "ss-topk", "gspa-classes", "gspa-pooled", "hierarchy",
-		"parallel", "privset" };
+		"parallel", "privset", "planar" };
 	size_t rows = 0;
 
 	(void)state;
@@ -86,6 +86,9 @@ static const struct {
 	{ { "privset", QY_SETS, { .epsilon0 = 2, .size = 2 } }, 16, 7, 1 },
 	{ { "privset", QY_SETS, { .epsilon0 = 16, .size = 5 } }, 16, 10, 1 },
 	{ { "privset", QY_SETS, { .epsilon0 = 0.01, .size = 1 } }, 16, 6, 1 },
+	{ { "planar", QY_PLACES, { .epsilon0 = 2 } }, 16, 6, 1 },
+	{ { "planar", QY_PLACES, { .epsilon0 = 16 } }, 16, 6, 1 },
+	{ { "planar", QY_PLACES, { .epsilon0 = 0.01 } }, 16, 6, 1 },
 	{ { "ss-simple", QY_VECTOR, { .epsilon0 = 2, .levels = 3 } }, 16, 18, 6 },
 	{ { "ss-double", QY_VECTOR, { .epsilon0 = 2, .levels = 3, .slots = 2, .min_reports = 9 } }, 16, 18,
 		2 },
@@ -130,7 +133,7 @@ static void bytes_are_the_parameters(const struct pt_randomizer *p)
 	assert_int_equal(pt_parameters_read(bytes, 0, &back, &err),
 		p->row->parameters->fields == 0 ? CM_OK : CM_EPROTO);
 	pt_parameters_text(p, text, sizeof text);
-	assert_true(strstr(text, "bins ") || strstr(text, "dimension "));
+	assert_true(strstr(text, "bins ") || strstr(text, "dimension ") || strstr(text, "width "));
 }
 
 static void what_a_row_derives_it_accepts_and_reads_from_its_bytes(void **state)
@@ -174,6 +177,14 @@ static const struct {
 	{ { "privset", QY_SETS, { .epsilon0 = 1e-9, .size = 2 } }, "too small to say anything" },
 	{ { "privset", QY_SETS, { .epsilon0 = 1, .size = 2, .shuffler_dummies = 1 } },
 		"the shuffler adds no dummies" },
+	{ { "planar", QY_HISTOGRAM, { .epsilon0 = 1 } }, "planar: answers places only" },
+	{ { "planar", QY_PLACES, { .epsilon0 = 1, .dummies = 1 } }, "planar: dummies must be 0" },
+	{ { "planar", QY_PLACES, { .epsilon0 = 1, .dummy_chance = 1 } }, "planar: dummies must be 0" },
+	{ { "planar", QY_PLACES, { .epsilon0 = 1, .shuffler_dummies = 1 } }, "the shuffler adds no dummies" },
+	{ { "planar", QY_PLACES, { .epsilon0 = INFINITY } }, "planar: epsilon0 must be above 0" },
+	{ { "planar", QY_PLACES, { .epsilon0 = 17 } }, "planar: epsilon0 must be above 0" },
+	{ { "planar", QY_PLACES, { .epsilon0 = NAN } }, "planar: epsilon0 must be above 0" },
+	{ { "planar", QY_PLACES, { .epsilon0 = 1e-9 } }, "too small to say anything" },
 	{ { "parallel", QY_MARGINALS, { .epsilon0 = 1, .dummy_chance = 1 } }, "parallel: dummies must be 0" },
 	{ { "parallel", QY_MARGINALS, { .epsilon0 = INFINITY } }, "parallel: epsilon0 must be finite" },
 	{ { "grr", QY_MEAN, { .epsilon0 = 1 } }, "grr: answers histograms only" },

@@ -21,6 +21,8 @@ static char *yes_no[] = { (char *)"yes", (char *)"no" };
 static char *candidates[] = { (char *)"00", (char *)"fe" };
 static char *xyz[] = { (char *)"x", (char *)"y", (char *)"z" };
 static struct qy_column xy[] = { { .name = "x" }, { .name = "y" } };
+static struct qy_column grid[] = { { .name = "x", .high = 2, .cells = 3 },
+	{ .name = "y", .low = -1, .high = 1, .cells = 1365 } };
 static struct qy_column ab[] = { { .name = "a", .category = yes_no, .categories = 2 },
 	{ .name = "b", .category = yes_no, .categories = 2 } };
 static uint32_t sets[] = { 3, 1 };
@@ -70,9 +72,10 @@ static const struct qy_query all[] = {
 		.category = candidates,
 		.categories = 2,
 		.none = QY_NONE_SYMBOL },
+	{ .kind = QY_PLACES, .name = "q", .column = grid, .columns = 2 },
 };
 
-enum { PREFIXES = sizeof all / sizeof all[0] - 1 };
+enum { PREFIXES = sizeof all / sizeof all[0] - 2, PLACES };
 
 static void encode(const struct qy_query *q, struct cm_buf *out)
 {
@@ -167,7 +170,7 @@ static void what_a_question_does_not_have_is_refused(void **state)
 	REFUSED(1, "mean has no marginals", (w.m.marginals = sets, w.m.n_marginals = 1));
 	REFUSED(3, "probabilities must rise", w.m.probabilities = falls);
 	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)(16 + 8));
-	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)512);
+	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)1024);
 	REFUSED(5, "query.kind", w.m.kind = (Tombola__V1__QueryKind)-1);
 	REFUSED(5, "dimension 4294967295", w.m.dimension = UINT32_MAX);
 	REFUSED(6, "query.field: given", w.m.field = (char *)(uintptr_t) "f");
@@ -191,6 +194,13 @@ static void what_a_question_does_not_have_is_refused(void **state)
 	REFUSED(1, "none must be in the range, -1 to 2", (w.m.none = 2, w.m.none_value = NAN));
 	REFUSED(5, "no room for a symbol", w.m.none = 1);
 	REFUSED(8, "no substitute", w.m.none = 2);
+	REFUSED(PLACES, "none of places must be", w.m.none = 1);
+	REFUSED(PLACES, "range of 'y'", w.m.columns[1]->high = NAN);
+	REFUSED(PLACES, "range of 'x'", w.m.columns[0]->high = -INFINITY);
+	REFUSED(PLACES, "1 cells of 'x'", w.m.columns[0]->cells = 1);
+	REFUSED(PLACES, "more than 4096 cells", w.m.columns[0]->cells = 4);
+	REFUSED(PLACES, "1 columns, places have two", w.m.n_columns = 1);
+	REFUSED(6, "only places have cells", w.m.columns[1]->cells = 2);
 	REFUSED(10, "none is category 3 of 3", w.m.none_category = 3);
 }
 

@@ -1,0 +1,152 @@
+/* acct_envelope.c - one list of cells for every two inputs of a randomizer that is given by its matrix. */
+#include "acct_envelope.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_fault.h"
+
+#define KNOTS  ((ACCT_MAX_CELLS - 1) / 2)
+#define ROOM   (1 - 1e-8)
+#define LESS   (1 - 0x1p-46)
+#define MORE   (1 + 0x1p-46)
+#define HALVES 60   /* of the interval that the first knot is looked for in */
+#define LEAST  1e-5 /* first knot, of the last: a slope from 0 to it is off by 2^-46 G(0) / s */
+
+struct matrix {
+	const double *p;
+	size_t inputs, outputs;
+	double *omega;
+	double blanket, most; /* W; the largest s of any output */
+};
+
+static enum acct_rc read_matrix(struct matrix *m, const char **why)
+{
+	m->most = m->blanket = 0;
+	for (size_t y = 0; y < m->outputs; y++) {
+		double least = m->p[y], largest = m->p[y];
+
+		for (size_t x = 1; x < m->inputs; x++) {
+			least = fmin(least, m->p[x * m->outputs + y]);
+			largest = fmax(largest, m->p[x * m->outputs + y]);
+		}
+		if (!(least > 0 && isfinite(largest / least)))
+			return acct_fault(why, "every chance must be above 0");
+		m->omega[y] = least * LESS;
+		m->blanket += m->omega[y];
+		m->most = fmax(m->most, largest / m->omega[y] - 1);
+	}
+	m->most *= MORE;
+	return m->blanket < 1 - 0x1p-45 ? ACCT_OK : acct_fault(why, "all inputs have the same law");
+}
+
+/* G(s), s > 0, rounded up. */
+static double above(const struct matrix *m, double s)
+{
+	double most = 0;
+
+	if (s >= m->most)
+		return 0;
+	for (size_t x = 0; x < m->inputs; x++) {
+		double sum = 0;
+
+		for (size_t y = 0; y < m->outputs; y++)
+			sum += fmax(m->p[x * m->outputs + y] - (1 + s) * m->omega[y], 0);
+		most = fmax(most, sum);
+	}
+	return most * MORE;
+}
+
+/* The least knot from which the two halves fit in the blanket, with room for rounding. */
+static double first_knot(const struct matrix *m)
+{
+	double half = m->blanket / 2 * ROOM, low = 0, high = fmax(m->most, (1 - m->blanket) / half);
+
+	if (high > m->most)
+		return high;
+	for (int i = 0; i < HALVES; i++) {
+		double s = low + (high - low) / 2;
+
+		if (1 - m->blanket - above(m, s) > s * half)
+			low = s;
+		else
+			high = s;
+	}
+	return fmax(high, LEAST * m->most);
+}
+
+/* Points of G that are above the lines between their neighbours, by rounding, are left out: the true G is
+ * below those lines.  Returns how many are left of s[1..knots], s[0] = 0. */
+static size_t make_convex(double *s, double *g, size_t knots)
+{
+	size_t n = 0;
+
+	for (size_t k = 1; k <= knots; k++) {
+		while (n > 0 && (g[n] - g[n - 1]) * (s[k] - s[n]) >= (g[k] - g[n]) * (s[n] - s[n - 1]))
+			n--;
+		n++;
+		s[n] = s[k];
+		g[n] = g[k];
+	}
+	return n;
+}
+
+/* Weight of the atom at every knot: the change of slope. */
+static void set_cells(const struct matrix *m, double *s, size_t knots, struct acct_round *r)
+{
+	double g[KNOTS + 1] = { 1 - m->blanket }, used = 0;
+
+	for (size_t k = 1; k < knots; k++)
+		g[k] = above(m, s[k]);
+	knots = make_convex(s, g, knots);
+	/* Rounding may have made the first slope steeper than there is room for: one knot always has it. */
+	if (knots > 1 && 2 * (g[0] - g[1]) >= s[1] * m->blanket) {
+		s[1] = fmax(s[knots], g[0] / (m->blanket / 2 * ROOM));
+		g[1] = 0;
+		knots = 1;
+	}
+	r->cells = 0;
+	for (size_t k = 1; k <= knots; k++) {
+		double before = (g[k] - g[k - 1]) / (s[k] - s[k - 1]);
+		double weight = k == knots ? -before : (g[k + 1] - g[k]) / (s[k + 1] - s[k]) - before;
+
+		r->cell[r->cells++] = (struct acct_cell){ weight, 1 + s[k], 1 };
+		r->cell[r->cells++] = (struct acct_cell){ weight, 1, 1 + s[k] };
+		used += 2 * weight;
+	}
+	r->cell[r->cells++] = (struct acct_cell){ m->blanket - used, 1, 1 };
+}
+
+/* s[1..knots] */
+static void set_knots(const struct matrix *m, double *s, size_t *knots)
+{
+	double first = first_knot(m), last = fmax(first, m->most);
+
+	*knots = first < last ? KNOTS : 1;
+	s[0] = 0;
+	for (size_t k = 1; k < *knots; k++)
+		s[k] = first * pow(last / first, (double)(k - 1) / (double)(*knots - 1));
+	s[*knots] = last;
+}
+
+enum acct_rc acct_cells_envelope(
+	const double *p, size_t inputs, size_t outputs, struct acct_round *r, const char **why)
+{
+	struct matrix m = { .p = p, .inputs = inputs, .outputs = outputs };
+	double s[KNOTS + 1];
+	size_t knots = 0;
+	enum acct_rc rc;
+
+	if (inputs < 2 || outputs < 2 || inputs > 65536 || outputs > 65536)
+		return acct_fault(why, "a matrix has 2 to 65536 inputs and outputs");
+	m.omega = calloc(outputs, sizeof *m.omega);
+	if (!m.omega)
+		return ACCT_ENOMEM;
+	rc = read_matrix(&m, why);
+	if (!rc) {
+		set_knots(&m, s, &knots);
+		set_cells(&m, s, knots, r);
+	}
+	free(m.omega);
+	return rc;
+}

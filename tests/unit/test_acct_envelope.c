@@ -1,0 +1,188 @@
+/* test_acct_envelope.c - one list for all pairs of a matrix: against the lists of all pairs. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "acct_envelope.h"
+#include "acct_parsed.h"
+
+#define MOST 6
+
+static double state_of_draws = 0.5;
+
+/* Not random, and of no pattern. */
+static double draw(void)
+{
+	state_of_draws = fmod(state_of_draws * 997 + 0.61803398874989485, 1);
+	return state_of_draws;
+}
+
+static void fill(double *p, size_t inputs, size_t outputs, double spread)
+{
+	for (size_t x = 0; x < inputs; x++) {
+		double sum = 0;
+
+		for (size_t y = 0; y < outputs; y++)
+			sum += p[x * outputs + y] = exp(spread * draw());
+		for (size_t y = 0; y < outputs; y++)
+			p[x * outputs + y] /= sum;
+	}
+}
+
+/* The chance of a cell times what is above 0 of the sum of `more` + 1 independent losses, `so_far` given. */
+static double above(const struct acct_round *r, double e, double so_far, int more)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < r->cells; j++) {
+		double loss = so_far + r->cell[j].u - e * r->cell[j].v;
+
+		sum += r->cell[j].omega * (more == 0 ? fmax(loss, 0) : above(r, e, loss, more - 1));
+	}
+	return sum;
+}
+
+static struct acct_round pair_of(const double *p, size_t inputs, size_t outputs, size_t a, size_t b)
+{
+	struct acct_round r = { .cells = outputs };
+
+	for (size_t y = 0; y < outputs; y++) {
+		double omega = p[y];
+
+		for (size_t x = 1; x < inputs; x++)
+			omega = fmin(omega, p[x * outputs + y]);
+		r.cell[y] =
+			(struct acct_cell){ omega, p[a * outputs + y] / omega, p[b * outputs + y] / omega };
+	}
+	return r;
+}
+
+/* Sums of one, two and three losses: what deltas are means of. */
+static void no_pair_is_above_the_list(void **state)
+{
+	static const double epsilons[] = { 0, 0.1, 0.7, 2 }, spreads[] = { 0.1, 1, 4, 8 };
+
+	(void)state;
+	for (int k = 0; k < 48; k++) {
+		double p[MOST * MOST];
+		size_t inputs = 2 + (size_t)k % 4, outputs = 2 + (size_t)k % 5;
+		struct acct_round list = { .cells = 0 };
+
+		fill(p, inputs, outputs, spreads[k % 4]);
+		assert_int_equal(acct_cells_envelope(p, inputs, outputs, &list, NULL), ACCT_OK);
+		for (size_t i = 0; i < sizeof epsilons / sizeof *epsilons; i++)
+			for (int more = 0; more < 3; more++) {
+				double e = exp(epsilons[i]), bound = above(&list, e, 0, more);
+
+				for (size_t a = 0; a < inputs; a++)
+					for (size_t b = 0; b < inputs; b++) {
+						struct acct_round r = pair_of(p, inputs, outputs, a, b);
+
+						if (above(&r, e, 0, more) > bound * (1 + 1e-9) + 1e-15)
+							fail_msg("%d: %d losses, epsilon %g: %g of %g", k,
+								more + 1, epsilons[i], above(&r, e, 0, more),
+								bound);
+					}
+			}
+	}
+}
+
+/* It is a list of the accountant, symmetric, of the whole blanket. */
+static void the_list_is_a_round(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 40; k++) {
+		double p[MOST * MOST], blanket = 0, least = 0;
+		struct acct_round r = { .count = 1, .others = 100 };
+		struct acct_bound delta;
+
+		fill(p, MOST, MOST, pow(10, -6 + k % 8));
+		assert_int_equal(acct_cells_envelope(p, MOST, MOST, &r, NULL), ACCT_OK);
+		assert_int_equal(acct_round_check(&r, NULL), ACCT_OK);
+		assert_int_equal(acct_delta(&r, 1, 0.1, &delta), ACCT_OK);
+		for (size_t j = 0; j < r.cells; j++)
+			blanket += r.cell[j].omega;
+		for (size_t y = 0; y < MOST; y++) {
+			double omega = 1;
+
+			for (size_t x = 0; x < MOST; x++)
+				omega = fmin(omega, p[x * MOST + y]);
+			least += omega;
+		}
+		assert_true(blanket <= least && blanket > least * (1 - 1e-12));
+	}
+}
+
+/* Response on k symbols: nothing is lost, every pair has the list's cells. */
+static void response_is_its_own_list(void **state)
+{
+	(void)state;
+	for (size_t k = 2; k <= MOST; k++) {
+		double p[MOST * MOST], other = 1 / (exp(3) + (double)k - 1);
+		struct acct_round r = { .cells = 0 };
+		double most = 0, apart = 0;
+
+		for (size_t i = 0; i < k * k; i++)
+			p[i] = i % (k + 1) == 0 ? exp(3) * other : other;
+		assert_int_equal(acct_cells_envelope(p, k, k, &r, NULL), ACCT_OK);
+		for (size_t j = 0; j < r.cells; j++) {
+			most = fmax(most, r.cell[j].u);
+			apart += r.cell[j].omega * (r.cell[j].u > 1);
+		}
+		assert_true(fabs(most / exp(3) - 1) < 1e-7 && fabs(apart / other - 1) < 1e-7);
+	}
+}
+
+static void what_is_no_matrix_is_refused(void **state)
+{
+	const double zero[] = { 1, 0, 0.5, 0.5 }, same[] = { 0.25, 0.75, 0.25, 0.75 };
+	struct acct_round r;
+	const char *why = NULL;
+
+	(void)state;
+	assert_int_equal(acct_cells_envelope(zero, 2, 2, &r, &why), ACCT_EDOMAIN);
+	assert_string_equal(why, "every chance must be above 0");
+	assert_int_equal(acct_cells_envelope(same, 2, 2, &r, &why), ACCT_EDOMAIN);
+	assert_string_equal(why, "all inputs have the same law");
+	assert_int_equal(acct_cells_envelope(same, 1, 4, &r, &why), ACCT_EDOMAIN);
+}
+
+static double epsilon(const char *text)
+{
+	struct acct_round r = parsed(text).round;
+	struct acct_bound b;
+
+	assert_int_equal(acct_epsilon(&r, 1, 1e-6, &b), ACCT_OK);
+	return b.upper;
+}
+
+/* The grid as a name: nearer places are told apart less, and any two never more than at the local guarantee.
+ */
+static void planar_is_between_its_distances_and_any_randomizer(void **state)
+{
+	double one = epsilon("planar:w=6,h=5,eps0=6,distance=1,n=10000");
+	double three = epsilon("planar:w=6,h=5,eps0=6,distance=3,n=10000");
+	double any = epsilon("planar:w=6,h=5,eps0=6,n=10000");
+
+	(void)state;
+	assert_true(one < three && any < epsilon("generic:eps0=6,n=10000"));
+	assert_true(three <= epsilon("planar:w=6,h=5,eps0=6,distance=100,n=10000"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_pair_is_above_the_list),
+		cmocka_unit_test(the_list_is_a_round),
+		cmocka_unit_test(response_is_its_own_list),
+		cmocka_unit_test(what_is_no_matrix_is_refused),
+		cmocka_unit_test(planar_is_between_its_distances_and_any_randomizer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
