@@ -59,6 +59,12 @@ static bool all_local(const char *hosts)
 	}
 }
 
+/* A service or the environment may add hostaddr, to which libpq connects whatever host says. */
+static bool elsewhere(const PQconninfoOption *option)
+{
+	return said(option, "service") || getenv("PGSERVICE") || getenv("PGHOSTADDR");
+}
+
 static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_err *err)
 {
 	const char *mode = said(option, "sslmode"), *hosts = said(option, "hostaddr");
@@ -67,7 +73,7 @@ static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_
 		return cm_fail(err, CM_ECONFIG,
 			"database: a password does not belong here: use passfile=FILE, a service file, or a client "
 			"certificate");
-	if (!hosts)
+	if (!hosts && !elsewhere(option))
 		hosts = said(option, "host");
 	bool local = hosts && all_local(hosts);
 	if (mode && strcmp(mode, "verify-full") != 0 && !local)

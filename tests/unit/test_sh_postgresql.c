@@ -32,12 +32,15 @@ static void a_string_says_no_password_and_verifies_a_host_that_is_not_local(void
 		{ "postgresql://db.example.org/t", NULL, true },
 		{ "service=tombola", NULL, true },
 		{ "dbname=t", NULL, true },
+		{ "host=/run/postgresql service=tombola", NULL, true },
+		{ "hostaddr=127.0.0.1 service=tombola sslmode=disable", NULL, false },
 		{ "host=db.example.org sslmode=require", "must be verify-full", false },
 		{ "host=db.example.org sslmode=verify-ca", "must be verify-full", false },
 		{ "host=/run/postgresql,db.example.org sslmode=prefer", "must be verify-full", false },
 		{ "host=127.example.org sslmode=disable", "must be verify-full", false },
 		{ "host=localhost hostaddr=192.0.2.1 sslmode=disable", "must be verify-full", false },
 		{ "service=tombola sslmode=disable", "must be verify-full", false },
+		{ "host=localhost service=tombola sslmode=disable", "must be verify-full", false },
 		{ "host=/run password=secret", "a password does not belong here", false },
 		{ "postgresql://me:secret@db.example.org/t", "a password does not belong here", false },
 		{ "host=/run sslpassword=secret", "a password does not belong here", false },
@@ -61,6 +64,23 @@ static void a_string_says_no_password_and_verifies_a_host_that_is_not_local(void
 				    strcmp(params.value[k], "verify-full") == 0;
 		if (verifies != rows[i].verifies)
 			fail_msg("%s: sslmode", rows[i].string);
+	}
+}
+
+static void what_may_send_a_local_host_elsewhere_makes_it_verified(void **state)
+{
+	static const char *const names[] = { "PGSERVICE", "PGHOSTADDR" };
+	struct sh_pg_params params;
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(setenv(names[i], "192.0.2.1", 1), 0);
+		assert_int_equal(sh_pg_params("host=localhost", &params, &err), CM_OK);
+		assert_string_equal(params.value[1], "verify-full");
+		assert_int_equal(sh_pg_params("host=localhost sslmode=disable", &params, &err), CM_ECONFIG);
+		assert_int_equal(sh_pg_params("hostaddr=127.0.0.1 sslmode=disable", &params, &err), CM_OK);
+		assert_int_equal(unsetenv(names[i]), 0);
 	}
 }
 
@@ -309,6 +329,7 @@ int main(void)
 {
 	const struct CMUnitTest alone[] = {
 		cmocka_unit_test(a_string_says_no_password_and_verifies_a_host_that_is_not_local),
+		cmocka_unit_test(what_may_send_a_local_host_elsewhere_makes_it_verified),
 		cmocka_unit_test(a_row_has_the_sum_that_the_other_store_gives_it),
 	};
 	const struct CMUnitTest tests[] = {
