@@ -143,6 +143,35 @@ static void a_warning_or_the_end_of_a_session_ends_its_use(void **state)
 	}
 }
 
+static enum cm_rc count_row(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	(void)row;
+	(void)err;
+	++*(int *)user;
+	return CM_OK;
+}
+
+static void rows_may_take_longer_than_one_statement(void **state)
+{
+	const struct sh_pg_conf conf = conf_of_play();
+	struct sh_pg *pg;
+	int64_t n;
+	int rows = 0;
+
+	(void)state;
+	assert_int_equal(sh_pg_open(&conf, &pg, &play.err), CM_OK);
+	assert_int_equal(sh_pg_run(pg, "SET statement_timeout = 100", &play.err), CM_OK);
+	assert_int_equal(sh_pg_stream(pg, "SELECT pg_sleep(0.1)::text FROM generate_series(1, 4)", NULL, 0,
+				 count_row, &rows, &play.err),
+		CM_OK);
+	assert_int_equal(rows, 4);
+	static const char ask[] =
+		"SELECT setting::int8 FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'";
+	assert_int_equal(sh_pg_number(pg, ask, NULL, 0, &n, &play.err), CM_OK);
+	assert_int_equal(n, strtol(SH_PG_STATEMENT_MS, NULL, 10));
+	sh_pg_close(pg);
+}
+
 static void a_transaction_that_failed_commits_nothing(void **state)
 {
 	const struct sh_pg_conf conf = conf_of_play();
@@ -334,6 +363,7 @@ int main(void)
 	};
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_warning_or_the_end_of_a_session_ends_its_use),
+		STEPS_TEST(rows_may_take_longer_than_one_statement),
 		STEPS_TEST(a_transaction_that_failed_commits_nothing),
 		STEPS_TEST(one_shuffler_at_a_time_has_a_database),
 		STEPS_TEST(sessions_that_the_server_ends_acknowledge_nothing_more),
