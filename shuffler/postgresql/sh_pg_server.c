@@ -1,14 +1,17 @@
 /* sh_pg_server.c - opens a session: what it sets, what the server must be, and its locks. */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
+#include "cm_clock.h"
 #include "pr_limits.h"
 #include "sh_pg_private.h"
 
 #define LEAST_VERSION 130000
+#define AGAIN_MS      10000
 
 /* Names are written with their schema, and nothing of the role or the database may change what statements
  * mean.  The server ends the session, and with it its locks, when this host is gone. */
@@ -42,6 +45,39 @@ static void on_notice(void *user, const PGresult *result)
 
 /* ---- Connecting ---- */
 
+/* Is a refusal no judgement on this login?  A further attempt tells by the SQLSTATE, which libpq gives in
+ * place of a text in the server's language: it is accepted after all, or the server lacks something (class
+ * 53, too many connections), goes down or comes up (57), or the connection broke (08). */
+static bool passes(const struct sh_pg_params *params)
+{
+	static const char *const classes[] = { "53", "57", "08" };
+	int64_t until = cm_clock_mono_ms() + AGAIN_MS;
+	PGconn *conn = PQconnectStartParams(params->key, params->value, 1);
+	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+	bool does = false;
+
+	(void)PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
+	while (conn && (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING)) {
+		struct pollfd fd = { .fd = PQsocket(conn),
+			.events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT };
+		int64_t left = until - cm_clock_mono_ms();
+
+		if (PQstatus(conn) == CONNECTION_BAD || left <= 0)
+			break;
+		if (poll(&fd, 1, (int)left) > 0)
+			next = PQconnectPoll(conn);
+	}
+	const char *text = PQerrorMessage(conn);
+	size_t len = strlen(text);
+	while (len > 0 && text[len - 1] == '\n')
+		len--;
+	for (size_t i = 0; len >= 5 && i < sizeof classes / sizeof classes[0]; i++)
+		does |= strncmp(text + len - 5, classes[i], 2) == 0;
+	does |= next == PGRES_POLLING_OK;
+	PQfinish(conn);
+	return does;
+}
+
 /* A login that is refused stays so; a server that is away or starts, or a standby in its place, may come
  * back. */
 static enum cm_rc refused(const PGconn *conn, const struct sh_pg_params *params, struct cm_err *err)
@@ -49,7 +85,8 @@ static enum cm_rc refused(const PGconn *conn, const struct sh_pg_params *params,
 	const char *text = PQerrorMessage(conn), *last = text;
 	enum cm_rc rc = CM_EUNAVAIL;
 
-	if (PQpingParams(params->key, params->value, 1) == PQPING_OK && !strstr(text, "read-only"))
+	if (PQpingParams(params->key, params->value, 1) == PQPING_OK && !strstr(text, "read-only") &&
+		!passes(params))
 		rc = CM_EPERM;
 	/* Of several hosts, a line each: the first says as much as the last, and fits. */
 	return cm_fail(err, rc, "database: %.*s", (int)strcspn(last, "\n"), last);

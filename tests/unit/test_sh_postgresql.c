@@ -194,6 +194,27 @@ static void a_transaction_that_failed_commits_nothing(void **state)
 	sh_pg_close(pg);
 }
 
+static void a_server_without_room_is_waited_for_and_a_refused_login_is_not(void **state)
+{
+	static const struct {
+		const char *role;
+		enum cm_rc rc;
+	} rows[] = { { "crowded", CM_EUNAVAIL }, { "barred", CM_EPERM }, { "nobody_at_all", CM_EPERM } };
+	char string[400];
+	struct sh_pg *pg;
+
+	(void)state;
+	sh_play_sql(&play, "DROP ROLE IF EXISTS crowded; CREATE ROLE crowded LOGIN CONNECTION LIMIT 0;"
+			   "DROP ROLE IF EXISTS barred; CREATE ROLE barred NOLOGIN");
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		(void)snprintf(string, sizeof string, "%s user=%s", play.database, rows[i].role);
+		enum cm_rc rc = sh_pg_open(&(struct sh_pg_conf){ .database = string }, &pg, &play.err);
+		if (rc != rows[i].rc)
+			fail_msg("%s: %d %s", rows[i].role, rc, play.err.msg);
+	}
+	sh_play_sql(&play, "DROP ROLE crowded; DROP ROLE barred");
+}
+
 /* ---- Who may write ---- */
 
 static void one_shuffler_at_a_time_has_a_database(void **state)
@@ -365,6 +386,7 @@ int main(void)
 		STEPS_TEST(a_warning_or_the_end_of_a_session_ends_its_use),
 		STEPS_TEST(rows_may_take_longer_than_one_statement),
 		STEPS_TEST(a_transaction_that_failed_commits_nothing),
+		STEPS_TEST(a_server_without_room_is_waited_for_and_a_refused_login_is_not),
 		STEPS_TEST(one_shuffler_at_a_time_has_a_database),
 		STEPS_TEST(sessions_that_the_server_ends_acknowledge_nothing_more),
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
