@@ -85,6 +85,15 @@ static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_
 	return CM_OK;
 }
 
+/* libpq quotes what it cannot read, which may be a password. */
+static enum cm_rc unreadable(const char *database, const char *why, struct cm_err *err)
+{
+	if (strstr(database, "://") || strstr(database, "password"))
+		return cm_fail(err, CM_ECONFIG,
+			"database: cannot be read (and a password does not belong here: use passfile=FILE)");
+	return cm_fail(err, CM_ECONFIG, "database: %.*s", (int)strcspn(why, "\n"), why);
+}
+
 enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct cm_err *err)
 {
 	char *why = NULL;
@@ -95,8 +104,7 @@ enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct c
 	PQconninfoOption *option = PQconninfoParse(database, &why);
 	enum cm_rc rc = CM_OK;
 	if (!option)
-		rc = cm_fail(err, CM_ECONFIG, "database: %.*s", why ? (int)strcspn(why, "\n") : 13,
-			why ? why : "out of memory");
+		rc = unreadable(database, why ? why : "out of memory", err);
 	if (rc == CM_OK)
 		rc = judge(option, &verify, err);
 	PQfreemem(why);

@@ -44,6 +44,8 @@ static void a_string_says_no_password_and_verifies_a_host_that_is_not_local(void
 		{ "host=/run password=secret", "a password does not belong here", false },
 		{ "postgresql://me:secret@db.example.org/t", "a password does not belong here", false },
 		{ "host=/run sslpassword=secret", "a password does not belong here", false },
+		{ "postgresql://me:secret@[::1x/t", "cannot be read", false },
+		{ "host=/run password=my secret", "cannot be read", false },
 		{ "host", "database: missing", false },
 		{ "colour=red", "invalid connection option", false },
 	};
