@@ -259,21 +259,31 @@ enum cm_rc sh_pg_run(struct sh_pg *pg, const char *sql, struct cm_err *err)
 	return run(pg, sql, SH_PG_WAIT_MS, err);
 }
 
+/* Whether the server lets the next statements take longer than SH_PG_STATEMENT_MS. */
+static enum cm_rc set_long(struct sh_pg *pg, bool is_long, struct cm_err *err)
+{
+	if (pg->is_long == is_long)
+		return CM_OK;
+	pg->is_long = is_long;
+	return sh_pg_run(pg,
+		is_long ? "SET statement_timeout = 0" : "SET statement_timeout = " SH_PG_STATEMENT_MS, err);
+}
+
 enum cm_rc sh_pg_run_long(struct sh_pg *pg, const char *sql, struct cm_err *err)
 {
-	enum cm_rc rc = sh_pg_run(pg, "SET statement_timeout = 0", err);
+	enum cm_rc rc = set_long(pg, true, err);
 
-	if (rc == CM_OK)
-		rc = run(pg, sql, SH_PG_LONG_MS, err);
-	return rc == CM_OK ? sh_pg_run(pg, "SET statement_timeout = " SH_PG_STATEMENT_MS, err) : rc;
+	return rc == CM_OK ? run(pg, sql, SH_PG_LONG_MS, err) : rc;
 }
 
 enum cm_rc sh_pg_query(struct sh_pg *pg, const char *sql, const struct sh_pg_value *value, size_t values,
 	sh_pg_row_fn *fn, void *user, size_t *n, struct cm_err *err)
 {
 	PGresult *result = NULL;
-	enum cm_rc rc = send_values(pg, sql, value, values, err);
+	enum cm_rc rc = set_long(pg, false, err);
 
+	if (rc == CM_OK)
+		rc = send_values(pg, sql, value, values, err);
 	if (rc == CM_OK)
 		rc = sh_pg_next(pg, SH_PG_WAIT_MS, &result, err);
 	ExecStatusType status = PQresultStatus(result);
@@ -307,8 +317,11 @@ enum cm_rc sh_pg_stream(struct sh_pg *pg, const char *sql, const struct sh_pg_va
 	sh_pg_row_fn *fn, void *user, struct cm_err *err)
 {
 	PGresult *result;
-	enum cm_rc rc = send_values(pg, sql, value, values, err);
+	/* The server counts the time that its rows need to arrive, and fn to take them. */
+	enum cm_rc rc = set_long(pg, true, err);
 
+	if (rc == CM_OK)
+		rc = send_values(pg, sql, value, values, err);
 	if (rc == CM_OK && PQsetSingleRowMode(pg->conn) != 1)
 		rc = cm_fail(err, CM_EINTERNAL, "database: not row by row");
 	for (bool more = true; rc == CM_OK && more;) {
@@ -342,7 +355,9 @@ enum cm_rc sh_pg_number(struct sh_pg *pg, const char *sql, const struct sh_pg_va
 
 enum cm_rc sh_pg_begin(struct sh_pg *pg, struct cm_err *err)
 {
-	return sh_pg_run(pg, "BEGIN", err);
+	enum cm_rc rc = set_long(pg, false, err);
+
+	return rc == CM_OK ? sh_pg_run(pg, "BEGIN", err) : rc;
 }
 
 enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)

@@ -80,7 +80,8 @@ CM_CHECK enum cm_rc sh_pg_query(struct sh_pg *pg, const char *sql, const struct 
 CM_CHECK enum cm_rc sh_pg_put(struct sh_pg *pg, const char *sql, const struct sh_pg_value *value,
 	size_t values, struct cm_err *err);
 /* The same, row by row while they arrive, for more rows than memory should hold.  fn must not use the
- * connection.  Waits SH_PG_LONG_MS for the first row: it may have to be searched and sorted. */
+ * connection.  Waits SH_PG_LONG_MS for each row, as the server does for all: the first may have to be
+ * searched and sorted, and fn may be slow. */
 CM_CHECK enum cm_rc sh_pg_stream(struct sh_pg *pg, const char *sql, const struct sh_pg_value *value,
 	size_t values, sh_pg_row_fn *fn, void *user, struct cm_err *err);
 /* The number that a query gives; 0 for NULL or no row. */

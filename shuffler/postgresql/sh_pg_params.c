@@ -59,6 +59,12 @@ static bool all_local(const char *hosts)
 	}
 }
 
+/* A service or the environment may add hostaddr, to which libpq connects whatever host says. */
+static bool elsewhere(const PQconninfoOption *option)
+{
+	return said(option, "service") || getenv("PGSERVICE") || getenv("PGHOSTADDR");
+}
+
 static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_err *err)
 {
 	const char *mode = said(option, "sslmode"), *hosts = said(option, "hostaddr");
@@ -67,7 +73,7 @@ static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_
 		return cm_fail(err, CM_ECONFIG,
 			"database: a password does not belong here: use passfile=FILE, a service file, or a client "
 			"certificate");
-	if (!hosts)
+	if (!hosts && !elsewhere(option))
 		hosts = said(option, "host");
 	bool local = hosts && all_local(hosts);
 	if (mode && strcmp(mode, "verify-full") != 0 && !local)
@@ -77,6 +83,15 @@ static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_
 			mode);
 	*verify = !mode && !local;
 	return CM_OK;
+}
+
+/* libpq quotes what it cannot read, which may be a password. */
+static enum cm_rc unreadable(const char *database, const char *why, struct cm_err *err)
+{
+	if (strstr(database, "://") || strstr(database, "password"))
+		return cm_fail(err, CM_ECONFIG,
+			"database: cannot be read (and a password does not belong here: use passfile=FILE)");
+	return cm_fail(err, CM_ECONFIG, "database: %.*s", (int)strcspn(why, "\n"), why);
 }
 
 enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct cm_err *err)
@@ -89,8 +104,7 @@ enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct c
 	PQconninfoOption *option = PQconninfoParse(database, &why);
 	enum cm_rc rc = CM_OK;
 	if (!option)
-		rc = cm_fail(err, CM_ECONFIG, "database: %.*s", why ? (int)strcspn(why, "\n") : 13,
-			why ? why : "out of memory");
+		rc = unreadable(database, why ? why : "out of memory", err);
 	if (rc == CM_OK)
 		rc = judge(option, &verify, err);
 	PQfreemem(why);

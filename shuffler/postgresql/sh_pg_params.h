@@ -15,5 +15,6 @@ struct sh_pg_params {
 /* Judge the string, and add what Tombola demands.  Values are borrowed from `database` and the program.
  * CM_ECONFIG: it cannot be read; it has a password, which belongs to a passfile, a service file or the
  * environment; or its sslmode is weaker than verify-full for a host that is neither a Unix socket nor a
- * loopback address.  Without an sslmode such a host gets verify-full, whatever the environment says. */
+ * loopback address, or that a service or the environment may send elsewhere (hostaddr).  Without an sslmode
+ * such a host gets verify-full, whatever the environment says. */
 CM_CHECK enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct cm_err *err);

@@ -10,6 +10,7 @@ struct sh_pg {
 	bool readonly;
 	bool dead;         /* after a fault that leaves in doubt what the server did */
 	char state[6];     /* SQLSTATE of the last fault */
+	bool is_long;      /* the server's statement_timeout is off */
 	bool warned;       /* the server sent a warning during this statement */
 	char warning[160]; /* its text */
 };

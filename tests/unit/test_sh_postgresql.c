@@ -32,15 +32,20 @@ static void a_string_says_no_password_and_verifies_a_host_that_is_not_local(void
 		{ "postgresql://db.example.org/t", NULL, true },
 		{ "service=tombola", NULL, true },
 		{ "dbname=t", NULL, true },
+		{ "host=/run/postgresql service=tombola", NULL, true },
+		{ "hostaddr=127.0.0.1 service=tombola sslmode=disable", NULL, false },
 		{ "host=db.example.org sslmode=require", "must be verify-full", false },
 		{ "host=db.example.org sslmode=verify-ca", "must be verify-full", false },
 		{ "host=/run/postgresql,db.example.org sslmode=prefer", "must be verify-full", false },
 		{ "host=127.example.org sslmode=disable", "must be verify-full", false },
 		{ "host=localhost hostaddr=192.0.2.1 sslmode=disable", "must be verify-full", false },
 		{ "service=tombola sslmode=disable", "must be verify-full", false },
+		{ "host=localhost service=tombola sslmode=disable", "must be verify-full", false },
 		{ "host=/run password=secret", "a password does not belong here", false },
 		{ "postgresql://me:secret@db.example.org/t", "a password does not belong here", false },
 		{ "host=/run sslpassword=secret", "a password does not belong here", false },
+		{ "postgresql://me:secret@[::1x/t", "cannot be read", false },
+		{ "host=/run password=my secret", "cannot be read", false },
 		{ "host", "database: missing", false },
 		{ "colour=red", "invalid connection option", false },
 	};
@@ -61,6 +66,23 @@ static void a_string_says_no_password_and_verifies_a_host_that_is_not_local(void
 				    strcmp(params.value[k], "verify-full") == 0;
 		if (verifies != rows[i].verifies)
 			fail_msg("%s: sslmode", rows[i].string);
+	}
+}
+
+static void what_may_send_a_local_host_elsewhere_makes_it_verified(void **state)
+{
+	static const char *const names[] = { "PGSERVICE", "PGHOSTADDR" };
+	struct sh_pg_params params;
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(setenv(names[i], "192.0.2.1", 1), 0);
+		assert_int_equal(sh_pg_params("host=localhost", &params, &err), CM_OK);
+		assert_string_equal(params.value[1], "verify-full");
+		assert_int_equal(sh_pg_params("host=localhost sslmode=disable", &params, &err), CM_ECONFIG);
+		assert_int_equal(sh_pg_params("hostaddr=127.0.0.1 sslmode=disable", &params, &err), CM_OK);
+		assert_int_equal(unsetenv(names[i]), 0);
 	}
 }
 
@@ -123,6 +145,35 @@ static void a_warning_or_the_end_of_a_session_ends_its_use(void **state)
 	}
 }
 
+static enum cm_rc count_row(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	(void)row;
+	(void)err;
+	++*(int *)user;
+	return CM_OK;
+}
+
+static void rows_may_take_longer_than_one_statement(void **state)
+{
+	const struct sh_pg_conf conf = conf_of_play();
+	struct sh_pg *pg;
+	int64_t n;
+	int rows = 0;
+
+	(void)state;
+	assert_int_equal(sh_pg_open(&conf, &pg, &play.err), CM_OK);
+	assert_int_equal(sh_pg_run(pg, "SET statement_timeout = 100", &play.err), CM_OK);
+	assert_int_equal(sh_pg_stream(pg, "SELECT pg_sleep(0.1)::text FROM generate_series(1, 4)", NULL, 0,
+				 count_row, &rows, &play.err),
+		CM_OK);
+	assert_int_equal(rows, 4);
+	static const char ask[] =
+		"SELECT setting::int8 FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'";
+	assert_int_equal(sh_pg_number(pg, ask, NULL, 0, &n, &play.err), CM_OK);
+	assert_int_equal(n, strtol(SH_PG_STATEMENT_MS, NULL, 10));
+	sh_pg_close(pg);
+}
+
 static void a_transaction_that_failed_commits_nothing(void **state)
 {
 	const struct sh_pg_conf conf = conf_of_play();
@@ -143,6 +194,27 @@ static void a_transaction_that_failed_commits_nothing(void **state)
 		sh_pg_number(pg, "SELECT count(*) FROM tombola.closed", NULL, 0, &n, &play.err), CM_OK);
 	assert_int_equal(n, 0);
 	sh_pg_close(pg);
+}
+
+static void a_server_without_room_is_waited_for_and_a_refused_login_is_not(void **state)
+{
+	static const struct {
+		const char *role;
+		enum cm_rc rc;
+	} rows[] = { { "crowded", CM_EUNAVAIL }, { "barred", CM_EPERM }, { "nobody_at_all", CM_EPERM } };
+	char string[400];
+	struct sh_pg *pg;
+
+	(void)state;
+	sh_play_sql(&play, "DROP ROLE IF EXISTS crowded; CREATE ROLE crowded LOGIN CONNECTION LIMIT 0;"
+			   "DROP ROLE IF EXISTS barred; CREATE ROLE barred NOLOGIN");
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		(void)snprintf(string, sizeof string, "%s user=%s", play.database, rows[i].role);
+		enum cm_rc rc = sh_pg_open(&(struct sh_pg_conf){ .database = string }, &pg, &play.err);
+		if (rc != rows[i].rc)
+			fail_msg("%s: %d %s", rows[i].role, rc, play.err.msg);
+	}
+	sh_play_sql(&play, "DROP ROLE crowded; DROP ROLE barred");
 }
 
 /* ---- Who may write ---- */
@@ -309,11 +381,14 @@ int main(void)
 {
 	const struct CMUnitTest alone[] = {
 		cmocka_unit_test(a_string_says_no_password_and_verifies_a_host_that_is_not_local),
+		cmocka_unit_test(what_may_send_a_local_host_elsewhere_makes_it_verified),
 		cmocka_unit_test(a_row_has_the_sum_that_the_other_store_gives_it),
 	};
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_warning_or_the_end_of_a_session_ends_its_use),
+		STEPS_TEST(rows_may_take_longer_than_one_statement),
 		STEPS_TEST(a_transaction_that_failed_commits_nothing),
+		STEPS_TEST(a_server_without_room_is_waited_for_and_a_refused_login_is_not),
 		STEPS_TEST(one_shuffler_at_a_time_has_a_database),
 		STEPS_TEST(sessions_that_the_server_ends_acknowledge_nothing_more),
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
