@@ -45,7 +45,7 @@ static void on_notice(void *user, const PGresult *result)
 /* What the operator must mend; any other reason may pass, and is waited for.  libpq does not tell the
  * SQLSTATE here, so a server that speaks another language is waited for, with its words in the log. */
 static const char *const final[] = { "authentication failed", "no pg_hba.conf entry", "does not exist",
-	"no password supplied", "certificate", "does not support SSL" };
+	"no password supplied", "not permitted to log in", "certificate", "does not support SSL" };
 
 static enum cm_rc refused(const PGconn *conn, struct cm_err *err)
 {
