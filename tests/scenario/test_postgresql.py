@@ -272,6 +272,23 @@ def test_a_commit_that_the_standby_never_confirmed_is_not_acknowledged(cluster, 
     assert "the server warns: canceling wait for synchronous replication" in shuffler.log()
 
 
+def test_a_server_that_stands_still_is_a_fault(cluster, own):
+    prepare(cluster, own)
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    still = [r["pid"] for r in own.ask(f"SELECT pid FROM pg_stat_activity WHERE datname = '{cluster.database}'")]
+    assert len(still) == 2
+    for pid in still:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        cluster.start("analyzer", "run", "--once")
+        assert shuffler.wait() == EXIT["io"]
+        assert "database: no answer in time" in shuffler.log()
+    finally:
+        for pid in still:
+            os.kill(pid, signal.SIGCONT)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_a_full_disk_of_the_database_loses_nothing(cluster, own):
     small = os.path.join(own.folder, "small")
