@@ -110,11 +110,14 @@ static void set_cells(const struct matrix *m, double *s, size_t knots, struct ac
 		double before = (g[k] - g[k - 1]) / (s[k] - s[k - 1]);
 		double weight = k == knots ? -before : (g[k + 1] - g[k]) / (s[k + 1] - s[k]) - before;
 
+		if (!(weight > 0)) /* on a line, by rounding */
+			continue;
 		r->cell[r->cells++] = (struct acct_cell){ weight, 1 + s[k], 1 };
 		r->cell[r->cells++] = (struct acct_cell){ weight, 1, 1 + s[k] };
 		used += 2 * weight;
 	}
-	r->cell[r->cells++] = (struct acct_cell){ m->blanket - used, 1, 1 };
+	if (m->blanket > used)
+		r->cell[r->cells++] = (struct acct_cell){ m->blanket - used, 1, 1 };
 }
 
 /* s[1..knots] */

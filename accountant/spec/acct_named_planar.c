@@ -97,8 +97,9 @@ static void between(const struct grid *g, double distance, double *p, double *be
 	*beta = 0;
 	for (size_t x = 0; x < g->cells; x++)
 		for (size_t z = 0; z < g->cells; z++) {
+			size_t above = x / g->size[0], below = z / g->size[0];
 			double across = (double)(x % g->size[0]) - (double)(z % g->size[0]), sum = 0;
-			double up = (double)(x / g->size[0]) - (double)(z / g->size[0]);
+			double up = (double)above - (double)below;
 
 			if (x == z || across * across + up * up > distance * distance)
 				continue;

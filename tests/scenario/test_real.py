@@ -178,6 +178,10 @@ def test_ranges_marginals_and_prefixes_of_telemetry(tmp_path):
     tags = sorted({t for r in rows for t in r["tags"]})
     items = play(tmp_path / "privset", rows, type="sets", field="tags", values=tags, size=2, epsilon0=6.0)
     rate.add("privset", items, [sum(t in r["tags"] for r in rows) for t in tags])
+    axes = [{"field": "heat", "range": [25.0, 105.0], "cells": 4}, {"field": "flow", "range": [0.0, 90.0], "cells": 3}]
+    items = play(tmp_path / "planar", rows, type="places", axes=axes, epsilon0=8.0)
+    cell = Counter((min(max(int((r["heat"] - 25) // 20), 0), 3), min(max(int(r["flow"] // 30), 0), 2)) for r in rows)
+    rate.add("planar", items, [cell[x, y] for y in range(3) for x in range(4)])
     items = play(tmp_path / "prefixes", rows, type="prefixes", field="class", bits=8, epsilon0=5.0)
     first = Counter(hexadecimal(r["class"], 8) for r in rows)
     assert set(first) <= {i["label"] for i in items}

@@ -161,8 +161,7 @@ static double epsilon(const char *text)
 	return b.upper;
 }
 
-/* The grid as a name: nearer places are told apart less, and any two never more than at the local guarantee.
- */
+/* The grid as a name: nearer places are told apart less, any two never more than by the local guarantee. */
 static void planar_is_between_its_distances_and_any_randomizer(void **state)
 {
 	double one = epsilon("planar:w=6,h=5,eps0=6,distance=1,n=10000");

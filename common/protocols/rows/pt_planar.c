@@ -102,17 +102,19 @@ void pt_planar_row(const struct pt_planar_law *law, uint32_t cell, uint64_t chan
 /* The two places that differ most, from the exact chances; INFINITY where a cell is out of reach. */
 static double epsilon0(const struct pt_randomizer *p)
 {
-	uint64_t row[PT_PLANAR_CELLS_MAX], low[PT_PLANAR_CELLS_MAX], high[PT_PLANAR_CELLS_MAX];
+	uint64_t row[PT_PLANAR_CELLS_MAX], low[PT_PLANAR_CELLS_MAX], high[PT_PLANAR_CELLS_MAX] = { 0 };
 	uint32_t cells = pt_planar_cells(p);
 	struct pt_planar_law law;
 	long double ratio = 1;
 
 	pt_planar_law_of(p, &law);
+	for (uint32_t y = 0; y < PT_PLANAR_CELLS_MAX; y++)
+		low[y] = UINT64_MAX;
 	for (uint32_t x = 0; x < cells; x++) {
 		pt_planar_row(&law, x, row);
 		for (uint32_t y = 0; y < cells; y++) {
-			low[y] = x == 0 || row[y] < low[y] ? row[y] : low[y];
-			high[y] = x == 0 || row[y] > high[y] ? row[y] : high[y];
+			low[y] = row[y] < low[y] ? row[y] : low[y];
+			high[y] = row[y] > high[y] ? row[y] : high[y];
 		}
 	}
 	for (uint32_t y = 0; y < cells; y++) {

@@ -153,7 +153,8 @@ static enum cm_rc cells(
 
 static double apart(uint32_t w, uint32_t a, uint32_t b)
 {
-	double across = (double)(a % w) - (double)(b % w), up = (double)(a / w) - (double)(b / w);
+	uint32_t one = a / w, two = b / w;
+	double across = (double)(a % w) - (double)(b % w), up = (double)one - (double)two;
 
 	return across * across + up * up;
 }
