@@ -228,6 +228,14 @@ static void faults_name_their_line(void **state)
 		"plan.conf:1: ", "no round says what is wanted");
 	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight -1\",") ")\n", CM_ECONFIG,
 		"plan.conf:5: ", "'epsilon0' must be a number, \"error X\"");
+	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weigth 2\",") ")\n", CM_ECONFIG,
+		"plan.conf:5: ",
+		"'epsilon0' must be a number, \"error X\" or \"weight X\", X above 0: "
+		"did you mean \"weight X\"?");
+	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"eror 2\",") ")\n", CM_ECONFIG,
+		"plan.conf:5: ", "did you mean \"error X\"?");
+	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight\",") ")\n", CM_ECONFIG,
+		"plan.conf:5: ", "'epsilon0' must be a number, \"error X\"");
 	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight 1\",") "," STATE(
 			     "t", "epsilon0 = \"error 1\",") ")\n",
 		CM_ECONFIG, "plan.conf:7: ", "line 5 says a weight");
@@ -270,6 +278,13 @@ static void a_plan_with_a_wish_is_no_plan(void **state)
 		pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &p, &err), CM_ECONFIG);
 	assert_string_equal(err.msg,
 		"plan.conf:5: 'epsilon0' is still \"error 20\": `tombola plan optimise` finds the number");
+	pl_plan_fini(&p);
+	err = (struct cm_err){ 0 };
+	static const char typo[] = HEAD "rounds = (" STATE("s", "epsilon0 = \"weigth 2\",") ")\n";
+	assert_int_equal(
+		pl_plan_parse((const uint8_t *)typo, strlen(typo), "plan.conf", NULL, &p, &err), CM_ECONFIG);
+	assert_string_equal(err.msg,
+		"plan.conf:5: 'epsilon0' must be a number, not \"weigth 2\": did you mean \"weight X\"?");
 	pl_plan_fini(&p);
 }
 
