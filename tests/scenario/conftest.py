@@ -3,9 +3,9 @@ import pytest
 import cluster as c
 
 # Above ten seconds each on an idle machine: they begin first, so that none is waited for alone at the end.
-LONG = ("test_view_rows.py", "test_view_attacks.py", "test_clock.py", "test_shuffler_plans.py::test_a_standing", "test_rounds.py",
-        "test_heads.py::test_both", "test_dishonest.py::test_a_class", "test_metrics.py::test_a_round", "test_dashboard.py",
-        "test_real", "test_classes.py", "test_noise.py", "test_structured.py")
+LONG = ("test_view_rows.py", "test_views.py::test_a_file", "test_view_attacks.py", "test_clock.py", "test_shuffler_plans.py::test_a_standing",
+        "test_rounds.py", "test_heads.py::test_both", "test_dishonest.py::test_a_class", "test_metrics.py::test_a_round",
+        "test_dashboard.py", "test_real", "test_classes.py", "test_noise.py", "test_structured.py")
 
 
 def pytest_collection_modifyitems(items):
