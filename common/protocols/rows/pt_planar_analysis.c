@@ -145,7 +145,10 @@ static enum cm_rc cells(
 	if (!chance)
 		return no_memory(p, err);
 	*out = (struct acct_round){ .count = 1, .others = participants - 1 };
-	if (acct_cells_envelope(chance, k, k, out, &why) != ACCT_OK)
+	enum acct_rc made = acct_cells_envelope(chance, k, k, out, &why);
+	if (made == ACCT_ENOMEM)
+		rc = no_memory(p, err);
+	else if (made != ACCT_OK)
 		rc = cm_fail(err, CM_EPROTO, "%s: %s", p->row->name, why);
 	free(chance);
 	return rc;
@@ -210,7 +213,7 @@ static double upwards(double x)
 {
 	double unit = pow(10, floor(log10(x)) - 2);
 
-	return ceil(x / unit - 1e-6) * unit;
+	return ceil(x / unit) * unit;
 }
 
 /* "1 cell 0.9 (0.31), 2 cells 1.8 (0.45), any 8 (0.53)"; false where the accountant has no answer. */
