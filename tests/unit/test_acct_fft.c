@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_direct.h"
 #include "acct_fft.h"
 
 #define ULP 0x1p-53
@@ -122,12 +123,77 @@ static void a_power_is_a_repeated_product(void **state)
 	}
 }
 
+#define ATOMS 121u
+#define LOW   90u
+
+/* A law on an uneven grid, lopsided, of sum 1. */
+static struct acct_law lopsided_law(double *g)
+{
+	struct acct_law law = { calloc(ATOMS, sizeof *law.at), NULL, ATOMS, 0 };
+	double sum = 0;
+
+	for (size_t j = 0; j < ATOMS; j++) {
+		long far = (long)j - (long)(ATOMS / 2);
+
+		law.at[j] = far * (1 + labs(far) / 20);
+		sum += g[j] = uniform() * (j > ATOMS / 2 ? 2 : 1);
+	}
+	for (size_t j = 0; j < ATOMS; j++)
+		g[j] /= sum;
+	return law;
+}
+
+static void the_lowest_frequencies_are_those_of_the_transform(void **state)
+{
+	static const size_t size = 16384;
+	double g[ATOMS], product[LOW + 1][2];
+	struct acct_law law = lopsided_law(g);
+
+	(void)state;
+	for (double power = 1; power <= 3; power++) {
+		double square = 0, allowed = (170 + ATOMS) * ULP * sqrt(2.0 * LOW / (double)size);
+
+		for (size_t k = 0; k <= LOW; k++) {
+			product[k][0] = 1;
+			product[k][1] = 0;
+		}
+		assert_true(acct_direct_multiply(product, LOW, size, &law, g, power, 2 * allowed));
+		for (size_t k = 0; k < LOW; k++) {
+			long double re = 0, im = 0, x = 1, y = 0, t;
+
+			for (size_t j = 0; j < ATOMS; j++) {
+				long double angle = 2 * acosl(-1) * (long double)law.at[j] * k / size;
+
+				re += g[j] * cosl(angle);
+				im -= g[j] * sinl(angle);
+			}
+			for (int i = 0; i < (int)power; i++) {
+				t = x * re - y * im;
+				y = x * im + y * re;
+				x = t;
+			}
+			square += 2 * (double)((product[k][0] - x) * (product[k][0] - x) +
+					       (product[k][1] - y) * (product[k][1] - y));
+		}
+		assert_true(sqrt(square / (double)size) < power * allowed);
+		assert_true(product[LOW][0] >= 1 && product[LOW][0] <= 1);
+		/* More error than is allowed, more work than a transform, or no pairs: left alone. */
+		assert_false(acct_direct_multiply(product, LOW, size, &law, g, power, allowed / 2));
+		assert_false(acct_direct_multiply(product, LOW, 64 * LOW / 2, &law, g, power, 1));
+		law.at[0]--;
+		assert_false(acct_direct_multiply(product, LOW, size, &law, g, power, 2 * allowed));
+		law.at[0]++;
+	}
+	free(law.at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_transform_is_accurate_to_a_fraction_of_what_is_charged),
 		cmocka_unit_test(long_transforms_return),
 		cmocka_unit_test(a_power_is_a_repeated_product),
+		cmocka_unit_test(the_lowest_frequencies_are_those_of_the_transform),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
