@@ -1,17 +1,14 @@
 /* sh_pg_server.c - opens a session: what it sets, what the server must be, and its locks. */
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
-#include "cm_clock.h"
 #include "pr_limits.h"
 #include "sh_pg_private.h"
 
 #define LEAST_VERSION 130000
-#define AGAIN_MS      10000
 
 /* Names are written with their schema, and nothing of the role or the database may change what statements
  * mean.  The server ends the session, and with it its locks, when this host is gone. */
@@ -45,51 +42,21 @@ static void on_notice(void *user, const PGresult *result)
 
 /* ---- Connecting ---- */
 
-/* Is a refusal no judgement on this login?  A further attempt tells by the SQLSTATE, which libpq gives in
- * place of a text in the server's language: it is accepted after all, or the server lacks something (class
- * 53, too many connections), goes down or comes up (57), or the connection broke (08). */
-static bool passes(const struct sh_pg_params *params)
+/* What the operator must mend; any other reason may pass, and is waited for.  libpq does not tell the
+ * SQLSTATE here, so a server that speaks another language is waited for, with its words in the log. */
+static const char *const final[] = { "authentication failed", "no pg_hba.conf entry", "does not exist",
+	"no password supplied", "certificate", "does not support SSL" };
+
+static enum cm_rc refused(const PGconn *conn, struct cm_err *err)
 {
-	static const char *const classes[] = { "53", "57", "08" };
-	int64_t until = cm_clock_mono_ms() + AGAIN_MS;
-	PGconn *conn = PQconnectStartParams(params->key, params->value, 1);
-	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
-	bool does = false;
-
-	(void)PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
-	while (conn && (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING)) {
-		struct pollfd fd = { .fd = PQsocket(conn),
-			.events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT };
-		int64_t left = until - cm_clock_mono_ms();
-
-		if (PQstatus(conn) == CONNECTION_BAD || left <= 0)
-			break;
-		if (poll(&fd, 1, (int)left) > 0)
-			next = PQconnectPoll(conn);
-	}
 	const char *text = PQerrorMessage(conn);
-	size_t len = strlen(text);
-	while (len > 0 && text[len - 1] == '\n')
-		len--;
-	for (size_t i = 0; len >= 5 && i < sizeof classes / sizeof classes[0]; i++)
-		does |= strncmp(text + len - 5, classes[i], 2) == 0;
-	does |= next == PGRES_POLLING_OK;
-	PQfinish(conn);
-	return does;
-}
-
-/* A login that is refused stays so; a server that is away or starts, or a standby in its place, may come
- * back. */
-static enum cm_rc refused(const PGconn *conn, const struct sh_pg_params *params, struct cm_err *err)
-{
-	const char *text = PQerrorMessage(conn), *last = text;
 	enum cm_rc rc = CM_EUNAVAIL;
 
-	if (PQpingParams(params->key, params->value, 1) == PQPING_OK && !strstr(text, "read-only") &&
-		!passes(params))
-		rc = CM_EPERM;
+	for (size_t i = 0; i < sizeof final / sizeof final[0]; i++)
+		if (strstr(text, final[i]) && !strstr(text, "read-only"))
+			rc = CM_EPERM;
 	/* Of several hosts, a line each: the first says as much as the last, and fits. */
-	return cm_fail(err, rc, "database: %.*s", (int)strcspn(last, "\n"), last);
+	return cm_fail(err, rc, "database: %.*s", (int)strcspn(text, "\n"), text);
 }
 
 struct server {
@@ -194,7 +161,7 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 	if (rc == CM_OK && !(pg->conn = PQconnectdbParams(params.key, params.value, 1)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK && PQstatus(pg->conn) != CONNECTION_OK)
-		rc = refused(pg->conn, &params, err);
+		rc = refused(pg->conn, err);
 	if (rc == CM_OK && PQsetnonblocking(pg->conn, 1) != 0)
 		rc = cm_fail(err, CM_EINTERNAL, "database: the connection cannot be made non-blocking");
 	if (rc == CM_OK) {
