@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sh_core_private.h"
+#include "sh_sealed.h"
 
 static enum cm_rc start_record(void *user, const uint8_t *bytes, size_t len, struct cm_err *err)
 {
@@ -137,6 +138,10 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 	enum cm_rc rc = make(conf, &c, err);
 	if (rc == CM_OK)
 		rc = store->row_each(store->ctx, start_row, c, err);
+	/* A crash may have come between a seal's row and its mark. */
+	for (size_t i = 0; rc == CM_OK && i < c->rounds; i++)
+		if (c->round[i]->state != SH_COLLECTING)
+			rc = sh_sealed_mark(conf->env.key_dir, c->round[i]->d.round_id, err);
 	if (rc == CM_OK)
 		rc = finish_erasures(c, err);
 	if (rc == CM_OK)

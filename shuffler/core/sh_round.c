@@ -9,6 +9,7 @@
 #include "rd_receipt.h"
 #include "sh_permute.h"
 #include "sh_policy.h"
+#include "sh_sealed.h"
 
 static uint32_t bucket_count(const struct rd_descriptor *d)
 {
@@ -161,6 +162,8 @@ enum cm_rc sh_round_restore(
 	if (!r)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	enum cm_rc rc = copy_row(r, row, err);
+	if (rc == CM_OK && row->state == SH_COLLECTING)
+		rc = sh_sealed_check(env->key_dir, row->round_id, err);
 	if (rc == CM_OK)
 		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id, bucket_count(&r->d),
 			rd_message_len(&r->d), err);
@@ -337,6 +340,8 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 	free(buckets);
 	if (rc == CM_OK)
 		rc = put_row(r, SH_SEALED, err);
+	if (rc == CM_OK)
+		rc = sh_sealed_mark(r->env->key_dir, r->d.round_id, err);
 	if (rc == CM_OK)
 		r->state = SH_SEALED;
 	return rc;

@@ -6,6 +6,7 @@
 
 #include "cm_fault.h"
 #include "sh_permute.h"
+#include "sh_sealed.h"
 
 #define TAG_ROW  0xffffffffu /* replaces the bucket number in the associated data of a tag row */
 #define AAD_LEN  (PR_ROUND_ID_LEN + 12u)
@@ -101,6 +102,8 @@ enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
 
 	cm_hex(round_id, PR_ROUND_ID_LEN, name);
 	enum cm_rc rc = cr_keyfile_erase(key_dir, name, err);
+	if (rc == CM_OK)
+		rc = sh_sealed_forget(key_dir, round_id, err);
 	if (rc == CM_OK)
 		rc = store->data_drop(store->ctx, round_id, err);
 	return rc;

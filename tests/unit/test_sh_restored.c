@@ -1,4 +1,5 @@
 /* test_sh_restored.c - a shuffler, or its analyzer, that was restored from an older copy. */
+#include "sh_sealed.h"
 #include "sh_told.h"
 
 #include <string.h>
@@ -285,6 +286,77 @@ static void a_forgotten_round_that_was_charged_is_refused(void **state)
 	assert_non_null(strstr(play.no.text, "charged"));
 }
 
+/* A row as it was, put back. */
+struct old {
+	struct sh_row row;
+	struct cm_buf descriptor, signature;
+};
+
+static enum cm_rc keep(void *user, const struct sh_row *row, struct cm_err *err)
+{
+	struct old *old = user;
+
+	(void)err;
+	old->row = *row;
+	cm_buf_init(&old->descriptor, SIZE_MAX / 4);
+	cm_buf_init(&old->signature, SIZE_MAX / 4);
+	assert_int_equal(cm_buf_put(&old->descriptor, row->descriptor.data, row->descriptor.len), CM_OK);
+	assert_int_equal(cm_buf_put(&old->signature, row->signature.data, row->signature.len), CM_OK);
+	old->row.descriptor = (struct cr_span){ old->descriptor.data, old->descriptor.len };
+	old->row.signature = (struct cr_span){ old->signature.data, old->signature.len };
+	return CM_OK;
+}
+
+/* The store lost the seal, as a copy or a standby that lagged, and the keys are newer: a second release would
+ * tell by what it lacks.  killed: the seal was, before its mark. */
+static void lose_seal(bool killed)
+{
+	const struct sh_core_conf conf = { .env = { .store = &play.store,
+						   .key_dir = play.key_dir,
+						   .signer = play.shuffler.signer,
+						   .max_bytes = 32u << 20 },
+		.policy = &play.policy,
+		.analyzer = play.analyzer.verifier };
+	struct sh_core *core = NULL;
+	struct old old = { 0 };
+
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
+	steps_accepted(1, 0, 40);
+	sh_play_work(&play);
+	assert_int_equal(play.store.row_get(play.store.ctx, play.d.round_id, keep, &old, &play.err), CM_OK);
+	sh_play_deadline(&play);
+	sh_play_manifest(&play);
+	if (killed) {
+		assert_int_equal(sh_sealed_forget(play.key_dir, play.d.round_id, &play.err), CM_OK);
+		steps_restart();
+	}
+	assert_true(steps_file_exists("keys", ".sealed"));
+	sh_core_free(play.core);
+	assert_int_equal(play.store.row_put(play.store.ctx, &old.row, &play.err), CM_OK);
+	assert_int_equal(sh_core_new(&conf, &core, &play.err), CM_EDATA);
+	assert_non_null(strstr(play.err.msg, "it was sealed"));
+	/* The operator gives it up. */
+	assert_int_equal(sh_vault_destroy(&play.store, play.key_dir, play.d.round_id, &play.err), CM_OK);
+	assert_false(steps_file_exists("keys", ".sealed"));
+	old.row.state = SH_ERASED;
+	assert_int_equal(play.store.row_put(play.store.ctx, &old.row, &play.err), CM_OK);
+	assert_int_equal(sh_core_new(&conf, &play.core, &play.err), CM_OK);
+	cm_buf_fini(&old.descriptor);
+	cm_buf_fini(&old.signature);
+}
+
+static void a_round_that_was_sealed_is_not_sealed_again_from_an_older_store(void **state)
+{
+	(void)state;
+	lose_seal(false);
+}
+
+static void a_seal_that_was_killed_before_its_mark_gets_it(void **state)
+{
+	(void)state;
+	lose_seal(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +370,8 @@ int main(void)
 		TOLD_TEST(a_round_that_a_client_states_after_the_ledger_came_is_not_begun_anew),
 		TOLD_TEST(a_forgotten_second_try_spends_its_entry),
 		TOLD_TEST(a_forgotten_round_that_was_charged_is_refused),
+		STEPS_TEST(a_round_that_was_sealed_is_not_sealed_again_from_an_older_store),
+		STEPS_TEST(a_seal_that_was_killed_before_its_mark_gets_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
