@@ -50,6 +50,8 @@ static void task_tell(struct sh_serve *s, const struct sh_task_done *done, bool 
 			CM_I("round", done->sequence), CM_I("participants", done->participants));
 		break;
 	case SH_TASK_ROUTE:
+	case SH_TASK_EPOCH:
+	case SH_TASK_CLOSE:
 	case SH_TASK_NONE:
 		break;
 	}
