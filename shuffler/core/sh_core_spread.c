@@ -78,7 +78,7 @@ enum cm_rc sh_core_sign(struct sh_core *c, const struct sh_signing *s, uint8_t *
 	*granted = r && sh_spread_promise(&r->spread, s->epoch, r->d.target, s->devices);
 	*room = r ? room_of(r) : 0;
 	for (size_t i = 0; *granted && rc == CM_OK && i < s->n; i++) {
-		const uint8_t *receipt = s->receipts + i * SH_RECEIPT_LEN;
+		const uint8_t *receipt = s->receipts + i * PR_RECEIPT_LEN;
 		rc = sh_round_sign(
 			r, receipt, cm_get_le64(receipt + PR_HASH_LEN), signatures + i * CR_SIGN_LEN, err);
 	}

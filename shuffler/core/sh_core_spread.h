@@ -21,13 +21,11 @@ void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uin
 
 /* A batch that an intake is about to store, borrowed: new devices, and of each answer the root that its
  * receipt signs and its number of outcomes (u64 little endian). */
-#define SH_RECEIPT_LEN  (PR_HASH_LEN + 8u)
-#define SH_RECEIPTS_MAX 8192u
 struct sh_signing {
 	uint64_t epoch;
 	uint32_t devices;
-	const uint8_t *receipts; /* n of SH_RECEIPT_LEN bytes */
-	size_t n;                /* up to SH_RECEIPTS_MAX */
+	const uint8_t *receipts; /* n of PR_RECEIPT_LEN bytes */
+	size_t n;                /* up to PR_RECEIPTS_MAX */
 };
 /* Promise places for its devices, and sign its receipts for the open round: nothing else is ever signed for
  * an intake.  *granted false: the epoch is over or the places do not suffice; nothing was signed.  *room:

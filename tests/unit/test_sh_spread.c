@@ -111,7 +111,7 @@ static bool submit(struct intake *n, unsigned certificate, uint64_t first, size_
 /* The head signs what has gathered; false: the share has to end. */
 static bool sign(struct intake *n)
 {
-	uint8_t bytes[SH_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN];
+	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN];
 	struct sh_signing s = { .epoch = n->share->epoch,
 		.devices = (uint32_t)sh_batch_submissions(&n->share->intake.gathering),
 		.receipts = bytes,
@@ -329,7 +329,7 @@ static void a_head_that_starts_again_goes_on(void **state)
 
 static void a_receipt_for_another_epoch_is_not_signed(void **state)
 {
-	uint8_t bytes[SH_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN] = { 0 }, none[CR_SIGN_LEN] = { 0 };
+	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN] = { 0 }, none[CR_SIGN_LEN] = { 0 };
 	struct sh_signing s = { .receipts = bytes, .n = 1 };
 	uint64_t room;
 	bool granted;
