@@ -9,7 +9,7 @@
 #include "nt_addr.h"
 #include "nt_http.h"
 #include "sh_core.h"
-#include "sh_sqlite.h"
+#include "sh_stores.h"
 
 enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct cm_err *err)
 {
@@ -55,7 +55,8 @@ static void say(void *user, const struct cm_err *why)
 
 /* The stored rounds with their keys and messages, the pins and the witnessed ledger.  A store that is not
  * made yet has nothing to find. */
-static void check_store(const struct sh_conf *c, const struct sh_policy *policy, struct cm_err *first)
+static void check_store(const struct sh_conf *c, const struct sh_store_kind *kind,
+	const struct sh_policy *policy, struct cm_err *first)
 {
 	struct sh_store store = { .close = NULL };
 	char *keys = cm_file_join(c->state_dir, "keys"), *leaves = cm_file_join(c->state_dir, "leaves");
@@ -68,12 +69,12 @@ static void check_store(const struct sh_conf *c, const struct sh_policy *policy,
 	};
 	struct cm_err why;
 
-	enum cm_rc rc = keys && leaves ? sh_sqlite_open_readonly(c->state_dir, &store, &why)
+	enum cm_rc rc = keys && leaves ? kind->open_readonly(c, &store, &why)
 				       : cm_fail(&why, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK && policy)
 		rc = sh_core_check(&conf, say, first, &why);
 	if (rc == CM_ELATER)
-		(void)fprintf(stderr, "%s, which read it when it started: not looked at\n", why.msg);
+		(void)fprintf(stderr, "%s: the state is not looked at\n", why.msg);
 	else if (rc != CM_OK && rc != CM_ENOINPUT)
 		say(first, &why);
 	if (store.close)
@@ -83,12 +84,14 @@ static void check_store(const struct sh_conf *c, const struct sh_policy *policy,
 }
 
 /* Both files and what the first one names.  *judged: the policy is whole. */
-static enum cm_rc check_files(
-	const char *path, struct sh_conf *conf, struct sh_policy *policy, bool *judged, struct cm_err *first)
+static enum cm_rc check_files(const char *path, struct sh_conf *conf, const struct sh_store_kind **kind,
+	struct sh_policy *policy, bool *judged, struct cm_err *first)
 {
 	struct cm_err why;
 
 	enum cm_rc rc = sh_conf_load(path, conf, stderr, &why);
+	if (rc == CM_OK)
+		rc = sh_stores_of(conf, kind, &why);
 	if (rc != CM_OK)
 		cf_finding(&why, stderr, first);
 	check_named(conf, first);
@@ -103,6 +106,7 @@ static enum cm_rc check_files(
 
 enum cm_rc sh_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
+	const struct sh_store_kind *kind = NULL;
 	struct sh_conf conf = { 0 };
 	struct sh_policy policy = { 0 };
 	struct cm_err why;
@@ -110,11 +114,15 @@ enum cm_rc sh_check_config(const struct cm_cli *cli, int *exit_code, struct cm_e
 
 	(void)exit_code;
 	err->code = CM_OK;
-	enum cm_rc rc = check_files(cli->config, &conf, &policy, &judged, err);
+	enum cm_rc rc = check_files(cli->config, &conf, &kind, &policy, &judged, err);
 	if (conf.state_dir && cm_file_check_folder(conf.state_dir, &why) != CM_OK)
 		cf_finding(&why, stderr, err);
-	if (conf.state_dir)
-		check_store(&conf, judged ? &policy : NULL, err);
+	/* A file with a fault elsewhere has a state all the same, which this program can look at when it is
+	 * SQLite's. */
+	if (!kind && conf.store && strcmp(conf.store, sh_store_sqlite.name) == 0)
+		kind = &sh_store_sqlite;
+	if (conf.state_dir && kind)
+		check_store(&conf, kind, judged ? &policy : NULL, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, conf.policy);

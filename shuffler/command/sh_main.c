@@ -21,12 +21,13 @@
 #include "sh_recover.h"
 #include "sh_serve.h"
 #include "sh_show.h"
-#include "sh_sqlite.h"
+#include "sh_stores.h"
 
 #define CONNECTIONS_BESIDE 64u /* connections accepted but not judged yet, or refused but not closed yet */
 
 struct daemon {
 	struct sh_conf conf;
+	const struct sh_store_kind *kind;
 	struct sh_policy policy;
 	struct cr_signer *signer;
 	struct cr_verifier *analyzer;
@@ -49,6 +50,8 @@ static enum cm_rc load(struct daemon *d, const char *path, struct cm_err *err)
 	struct cm_err second;
 
 	enum cm_rc rc = sh_conf_load(path, &d->conf, stderr, err);
+	if (rc == CM_OK)
+		rc = sh_stores_of(&d->conf, &d->kind, err);
 	if (!d->conf.policy)
 		return rc;
 	enum cm_rc policy = sh_policy_load(d->conf.policy, &d->policy, stderr, rc == CM_OK ? err : &second);
@@ -127,7 +130,7 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		rc = cm_file_sweep(d->leaves_dir, err);
 	conf.env.leaves = (struct sh_leaves_place){ d->leaves_dir, d->conf.proof_window_ms };
 	if (rc == CM_OK)
-		rc = sh_sqlite_open(d->conf.state_dir, &d->store, err);
+		rc = d->kind->open(&d->conf, &d->store, err);
 	if (rc == CM_OK)
 		rc = sh_core_new(&conf, &d->core, err);
 	if (rc == CM_OK)
@@ -351,6 +354,7 @@ int main(int argc, char **argv)
 		.machine = cr_hpke_begin,
 	};
 
+	sh_stores_begin(argv);
 	cm_heap_begin();
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);

@@ -10,11 +10,12 @@
 #include "sh_conf.h"
 #include "sh_policy.h"
 #include "sh_round.h"
-#include "sh_sqlite.h"
+#include "sh_stores.h"
 #include "sh_vault.h"
 
 struct recovery {
 	struct sh_conf conf;
+	const struct sh_store_kind *kind;
 	struct sh_policy policy;
 	struct sh_store store;
 	char *key_dir;
@@ -25,6 +26,8 @@ static enum cm_rc begin(const struct cm_cli *cli, struct recovery *m, struct cm_
 	*m = (struct recovery){ .key_dir = NULL };
 	(void)umask(077);
 	enum cm_rc rc = sh_conf_load(cli->config, &m->conf, stderr, err);
+	if (rc == CM_OK)
+		rc = sh_stores_of(&m->conf, &m->kind, err);
 	if (rc == CM_OK)
 		rc = sh_policy_load(m->conf.policy, &m->policy, stderr, err);
 	if (rc == CM_OK)
@@ -56,8 +59,8 @@ static enum cm_rc read_loss(const struct cm_cli *cli, struct sh_loss *loss, stru
 
 static void say_closed(const struct recovery *m, const struct sh_loss *loss)
 {
-	(void)printf("%s/state.db is new; that the old one was lost is noted in %s/in-service\n",
-		m->conf.state_dir, m->conf.state_dir);
+	(void)printf("%s is new; that the old one was lost is noted in %s/in-service\n",
+		m->conf.database ? "the state in the database" : "state.db", m->conf.state_dir);
 	if (!loss->waits) {
 		(void)printf("the population's budget counts as spent here: no plan is taken any more\n");
 		return;
@@ -87,7 +90,7 @@ enum cm_rc sh_recover_accept_loss(const struct cm_cli *cli, int *exit_code, stru
 			"with its slice spent: those that clients know of, or with --spent all",
 			err);
 	if (rc == CM_OK)
-		rc = sh_sqlite_anew(m.conf.state_dir, &loss, err);
+		rc = m.kind->anew(&m.conf, &loss, err);
 	if (rc == CM_OK) {
 		cm_log(CM_LOG_WARN, "the loss of this shuffler's state was accepted",
 			CM_S("population", m.policy.population), CM_S("state_dir", m.conf.state_dir));
@@ -210,7 +213,7 @@ static enum cm_rc find(const struct cm_cli *cli, struct recovery *m, struct foun
 	if (rc == CM_OK && !(m->key_dir = cm_file_join(m->conf.state_dir, "keys")))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
-		rc = sh_sqlite_open(m->conf.state_dir, &m->store, err);
+		rc = m->kind->open(&m->conf, &m->store, err);
 	if (rc == CM_OK)
 		rc = m->store.row_each(m->store.ctx, take_row, f, err);
 	if (rc == CM_OK && !f->there)

@@ -2,6 +2,7 @@
 #include "sh_conf.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define FIELD(f) offsetof(struct sh_conf, f)
 
@@ -100,6 +101,24 @@ const struct cf_row sh_conf_rows[] = {
 		.offset = FIELD(state_dir),
 		.required = true,
 		.help = "state.db, rounds/, leaves/ and keys/; leave the last two out of backups" },
+	{ .key = "store",
+		.type = CF_STRING,
+		.offset = FIELD(store),
+		.fallback = "sqlite",
+		.help = "\"sqlite\": files of state_dir; \"postgresql\": state.db and rounds/ are in `database` "
+			"(package tombola-shuffler-postgresql)" },
+	{ .key = "database",
+		.type = CF_STRING,
+		.offset = FIELD(database),
+		.help = "of store \"postgresql\": libpq's string or URI, \"host=db.example.org dbname=tombola\"; "
+			"without a password" },
+	{ .key = "synchronous_standbys",
+		.type = CF_INT,
+		.offset = FIELD(standbys),
+		.min = 0,
+		.max = 100,
+		.fallback = "0",
+		.help = "the server of `database` must have so many, or the shuffler does not start" },
 	{ .key = "policy",
 		.type = CF_PATH,
 		.offset = FIELD(policy),
@@ -138,10 +157,31 @@ const struct cf_row sh_conf_rows[] = {
 	{ .key = NULL },
 };
 
+static enum cm_rc check_store(const struct sh_conf *c, FILE *faults, struct cm_err *err)
+{
+	bool postgresql = strcmp(c->store, "postgresql") == 0;
+	struct cm_err why = { .code = CM_OK };
+	const char *key = "store";
+
+	if (!postgresql && strcmp(c->store, "sqlite") != 0)
+		(void)cm_fail(&why, CM_ECONFIG, "store: \"%s\" is none of sqlite, postgresql", c->store);
+	else if (postgresql && !c->database)
+		(void)cm_fail(&why, CM_ECONFIG, "store = \"postgresql\" needs the key database");
+	else if (!postgresql && (c->database || c->standbys > 0)) {
+		key = c->database ? "database" : "synchronous_standbys";
+		(void)cm_fail(&why, CM_ECONFIG, "%s: only for store = \"postgresql\"", key);
+	}
+	err->code = CM_OK;
+	if (why.code != CM_OK)
+		cf_fault_at(c->file, key, &why, faults, err);
+	return err->code;
+}
+
 enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err)
 {
 	*out = (struct sh_conf){ 0 };
-	return cf_load(path, sh_conf_rows, out, &out->file, faults, err);
+	enum cm_rc rc = cf_load(path, sh_conf_rows, out, &out->file, faults, err);
+	return rc == CM_OK ? check_store(out, faults, err) : rc;
 }
 
 void sh_conf_free(struct sh_conf *conf)

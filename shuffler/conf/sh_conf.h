@@ -7,6 +7,8 @@ struct sh_conf {
 	char *listen, *state_dir, *policy, *http;
 	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
 	char *signing_key, *analyzer_key;
+	char *store, *database;
+	int64_t standbys;
 	bool http_anywhere;
 	int64_t of_one, frames_per_second;
 	struct cf_file *file; /* for faults found after loading */
@@ -15,6 +17,7 @@ struct sh_conf {
 
 extern const struct cf_row sh_conf_rows[];
 
-/* Load the file; faults as cf_load.  Call sh_conf_free on success and on failure. */
+/* Load the file; faults as cf_load, and of the keys of the store.  Call sh_conf_free on success and on
+ * failure. */
 CM_CHECK enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err);
 void sh_conf_free(struct sh_conf *conf);

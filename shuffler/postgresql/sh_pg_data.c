@@ -1,0 +1,308 @@
+/* sh_pg_data.c - stores the messages and tags of a round in tables of a partition, dropped as a whole. */
+#include "sh_pg_data.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_buf.h"
+
+#define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
+#define SQL_MAX      640u
+
+struct sh_pg_data {
+	struct sh_pg *pg;
+	char name[NAME_MAX_LEN]; /* of the tables, after "block_" or "tags_" */
+	uint64_t runs;
+	bool readonly, indexed;
+};
+
+static void name_tables(const uint8_t *round_id, uint32_t partition, char name[NAME_MAX_LEN])
+{
+	char hex[2 * PR_ROUND_ID_LEN + 1];
+
+	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
+	(void)snprintf(name, NAME_MAX_LEN, "%s_%" PRIu32, hex, partition);
+}
+
+/* ---- Opening ---- */
+
+/* Bodies are ciphertext, which nothing compresses; rows as long as a page holds stay in it.  Vacuum would
+ * only read what is soon dropped. */
+static enum cm_rc make_tables(
+	struct sh_pg_data *d, const uint8_t *round_id, uint32_t partition, struct cm_err *err)
+{
+	static const char tables[] =
+		"CREATE TABLE IF NOT EXISTS tombola.block_%s(bucket int8 NOT NULL, id int8 NOT NULL, body bytea NOT NULL)"
+		" WITH (autovacuum_enabled = off, toast.autovacuum_enabled = off, toast_tuple_target = 8160);"
+		"ALTER TABLE tombola.block_%s ALTER COLUMN body SET STORAGE EXTERNAL;"
+		"CREATE TABLE IF NOT EXISTS tombola.tags_%s(id int8 NOT NULL, runs int8 NOT NULL, body bytea NOT NULL)"
+		" WITH (autovacuum_enabled = off, toast.autovacuum_enabled = off, toast_tuple_target = 8160);"
+		"ALTER TABLE tombola.tags_%s ALTER COLUMN body SET STORAGE EXTERNAL";
+	const struct sh_pg_value row[] = { sh_pg_bytes(round_id, PR_ROUND_ID_LEN), sh_pg_int(partition) };
+	char sql[SQL_MAX + 4 * NAME_MAX_LEN];
+
+	(void)snprintf(sql, sizeof sql, tables, d->name, d->name, d->name, d->name);
+	enum cm_rc rc = sh_pg_begin(d->pg, err);
+	if (rc == CM_OK)
+		rc = sh_pg_query(d->pg, "INSERT INTO tombola.data VALUES($1,$2) ON CONFLICT DO NOTHING", row,
+			2, NULL, NULL, NULL, err);
+	if (rc == CM_OK)
+		rc = sh_pg_run(d->pg, sql, err);
+	return sh_pg_end(d->pg, rc, err);
+}
+
+static enum cm_rc take_runs(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct sh_pg_data *d = user;
+	int64_t runs = sh_pg_row_int(row, 0), commits = sh_pg_row_int(row, 1);
+
+	/* Each commit made one run at most. */
+	if (runs < 0 || runs > commits)
+		return cm_fail(err, CM_EDATA, "database: tags_%s: damaged: a run that there is not", d->name);
+	d->runs = (uint64_t)runs;
+	return CM_OK;
+}
+
+/* The tables are there as they were made: both, their columns, and what says how many runs there are. */
+static enum cm_rc check_tables(struct sh_pg_data *d, struct cm_err *err)
+{
+	static const char columns[] =
+		"SELECT count(*) FROM pg_attribute WHERE attrelid IN (to_regclass('tombola.block_%s'),"
+		" to_regclass('tombola.tags_%s')) AND attnum > 0 AND NOT attisdropped AND attnotnull";
+	char sql[SQL_MAX];
+	int64_t n = 0;
+
+	(void)snprintf(sql, sizeof sql, columns, d->name, d->name);
+	enum cm_rc rc = sh_pg_number(d->pg, sql, NULL, 0, &n, err);
+	if (rc == CM_OK && n != 6)
+		rc = cm_fail(err, CM_EDATA, "database: block_%s or tags_%s is missing or damaged", d->name,
+			d->name);
+	(void)snprintf(
+		sql, sizeof sql, "SELECT coalesce(max(runs), 0), count(*) FROM tombola.tags_%s", d->name);
+	if (rc == CM_OK)
+		rc = sh_pg_query(d->pg, sql, NULL, 0, take_runs, d, NULL, err);
+	(void)snprintf(
+		sql, sizeof sql, "SELECT (to_regclass('tombola.bucket_%s') IS NOT NULL)::int4", d->name);
+	if (rc == CM_OK)
+		rc = sh_pg_number(d->pg, sql, NULL, 0, &n, err);
+	d->indexed = n == 1;
+	return rc;
+}
+
+static enum cm_rc find(struct sh_pg_data *d, const uint8_t *round_id, uint32_t partition, struct cm_err *err)
+{
+	const struct sh_pg_value row[] = { sh_pg_bytes(round_id, PR_ROUND_ID_LEN), sh_pg_int(partition) };
+	int64_t n = 0;
+
+	enum cm_rc rc = sh_pg_number(
+		d->pg, "SELECT count(*) FROM tombola.data WHERE round=$1 AND partition=$2", row, 2, &n, err);
+	return rc == CM_OK && n == 0
+		       ? cm_fail(err, CM_ENOINPUT, "database: the data of round %s is missing", d->name)
+		       : rc;
+}
+
+enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id[PR_ROUND_ID_LEN],
+	uint32_t partition, enum sh_pg_opening how, struct sh_pg_data **out, struct cm_err *err)
+{
+	struct sh_pg_data *d = calloc(1, sizeof *d);
+
+	if (!d)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	name_tables(round_id, partition, d->name);
+	d->readonly = how == SH_PG_READ;
+	enum cm_rc rc = sh_pg_open(conf, &d->pg, err);
+	if (rc == CM_OK && how != SH_PG_READ)
+		rc = sh_pg_hold(d->pg, "data", round_id, partition, false, err);
+	if (rc == CM_OK && how == SH_PG_CREATE)
+		rc = make_tables(d, round_id, partition, err);
+	if (rc == CM_OK)
+		rc = find(d, round_id, partition, err);
+	if (rc == CM_OK)
+		rc = check_tables(d, err);
+	/* What is read and acted on must be durable, and what the session of a killed process committed last
+	 * may not be replicated yet. */
+	if (rc == CM_OK && how == SH_PG_WRITE)
+		rc = sh_pg_settle(d->pg, err);
+	if (rc != CM_OK)
+		sh_pg_data_close(d);
+	else
+		*out = d;
+	/* A running store has no server to wait for. */
+	return rc == CM_EUNAVAIL && how != SH_PG_READ ? (err->code = CM_EIO) : rc;
+}
+
+void sh_pg_data_close(struct sh_pg_data *d)
+{
+	if (!d)
+		return;
+	sh_pg_close(d->pg);
+	free(d);
+}
+
+uint64_t sh_pg_data_runs(const struct sh_pg_data *d)
+{
+	return d->runs;
+}
+
+/* ---- Writing ---- */
+
+static enum cm_rc put_blocks(
+	struct sh_pg_data *d, sh_block_source *next, void *user, uint64_t *runs, struct cm_err *err)
+{
+	char sql[SQL_MAX];
+	struct sh_block b;
+
+	(void)snprintf(sql, sizeof sql, "COPY tombola.block_%s FROM STDIN (FORMAT binary)", d->name);
+	enum cm_rc rc = sh_pg_copy_begin(d->pg, sql, err);
+	if (rc != CM_OK)
+		return rc;
+	while ((rc = next(user, &b, err)) == CM_OK) {
+		const struct sh_pg_value row[] = { sh_pg_int(b.bucket), sh_pg_int((int64_t)b.id),
+			sh_pg_bytes(b.body, b.len) };
+		rc = sh_pg_copy_row(d->pg, row, 3, err);
+		if (rc != CM_OK)
+			break;
+		if (b.id & SH_RUN_BLOCK)
+			*runs = (b.id & ~SH_RUN_BLOCK) / PR_BUCKETS_MAX + 1;
+	}
+	return sh_pg_copy_end(d->pg, rc == CM_EMORE ? CM_OK : rc, err);
+}
+
+enum cm_rc sh_pg_data_commit(struct sh_pg_data *d, const uint32_t *bucket, sh_block_source *next, void *user,
+	const struct sh_block *tags, struct cm_err *err)
+{
+	char sql[SQL_MAX];
+	uint64_t runs = d->runs;
+
+	enum cm_rc rc = sh_pg_begin(d->pg, err);
+	if (rc == CM_OK && bucket) {
+		const struct sh_pg_value number = sh_pg_int(*bucket);
+		(void)snprintf(sql, sizeof sql, "DELETE FROM tombola.block_%s WHERE bucket=$1", d->name);
+		rc = sh_pg_query(d->pg, sql, &number, 1, NULL, NULL, NULL, err);
+	}
+	if (rc == CM_OK)
+		rc = put_blocks(d, next, user, &runs, err);
+	const struct sh_pg_value row[] = { sh_pg_int((int64_t)tags->id), sh_pg_int((int64_t)runs),
+		sh_pg_bytes(tags->body, tags->len) };
+	(void)snprintf(sql, sizeof sql, "INSERT INTO tombola.tags_%s VALUES($1,$2,$3)", d->name);
+	if (rc == CM_OK)
+		rc = sh_pg_query(d->pg, sql, row, 3, NULL, NULL, NULL, err);
+	rc = sh_pg_end(d->pg, rc, err);
+	if (rc == CM_OK)
+		d->runs = runs;
+	return rc;
+}
+
+/* ---- Reading ---- */
+
+struct blocks {
+	uint32_t bucket;
+	sh_block_fn *fn;
+	void *user;
+};
+
+static enum cm_rc take_block(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct blocks *b = user;
+	struct cr_span body = sh_pg_row_bytes(row, 1);
+	struct sh_block block = {
+		.bucket = b->bucket, .id = (uint64_t)sh_pg_row_int(row, 0), .body = body.data, .len = body.len
+	};
+
+	return b->fn(b->user, &block, err);
+}
+
+/* Once the intake has ended, when a bucket is read first: one sort for all buckets.  It also shows a block
+ * that is there twice. */
+static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
+{
+	char sql[SQL_MAX];
+
+	(void)snprintf(sql, sizeof sql,
+		"CREATE UNIQUE INDEX IF NOT EXISTS bucket_%s ON tombola.block_%s(bucket, id)", d->name,
+		d->name);
+	enum cm_rc rc = sh_pg_run_long(d->pg, sql, err);
+	d->indexed = rc == CM_OK;
+	return rc;
+}
+
+enum cm_rc sh_pg_data_bucket(
+	struct sh_pg_data *d, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
+{
+	static const char *const which[] = { "id >= 0", "id < 0" }; /* runs last */
+	const struct sh_pg_value number = sh_pg_int(bucket);
+	struct blocks b = { bucket, fn, user };
+	char sql[SQL_MAX];
+
+	enum cm_rc rc = d->indexed || d->readonly ? CM_OK : make_index(d, err);
+	for (size_t i = 0; rc == CM_OK && i < 2; i++) {
+		(void)snprintf(sql, sizeof sql,
+			"SELECT id, body FROM tombola.block_%s WHERE bucket=$1 AND %s ORDER BY id", d->name,
+			which[i]);
+		rc = sh_pg_stream(d->pg, sql, &number, 1, take_block, &b, err);
+	}
+	return rc;
+}
+
+enum cm_rc sh_pg_data_tags(struct sh_pg_data *d, sh_block_fn *fn, void *user, struct cm_err *err)
+{
+	struct blocks b = { 0, fn, user };
+	char sql[SQL_MAX];
+
+	(void)snprintf(sql, sizeof sql, "SELECT id, body FROM tombola.tags_%s ORDER BY id", d->name);
+	return sh_pg_stream(d->pg, sql, NULL, 0, take_block, &b, err);
+}
+
+/* ---- All rounds ---- */
+
+struct drops {
+	struct sh_pg *pg;
+	const uint8_t *round_id;
+};
+
+static enum cm_rc drop_partition(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct drops *x = user;
+	char name[NAME_MAX_LEN], sql[SQL_MAX];
+
+	name_tables(x->round_id, (uint32_t)sh_pg_row_int(row, 0), name);
+	(void)snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS tombola.block_%s, tombola.tags_%s", name, name);
+	return sh_pg_run(x->pg, sql, err);
+}
+
+enum cm_rc sh_pg_data_drop(struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	const struct sh_pg_value id = sh_pg_bytes(round_id, PR_ROUND_ID_LEN);
+	struct drops x = { pg, round_id };
+
+	enum cm_rc rc = sh_pg_begin(pg, err);
+	if (rc == CM_OK)
+		rc = sh_pg_query(pg, "DELETE FROM tombola.data WHERE round=$1 RETURNING partition", &id, 1,
+			drop_partition, &x, NULL, err);
+	return sh_pg_end(pg, rc, err);
+}
+
+struct places {
+	sh_place_fn *fn;
+	void *user;
+};
+
+static enum cm_rc take_place(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct places *p = user;
+	struct cr_span id = sh_pg_row_bytes(row, 0);
+
+	return id.len == PR_ROUND_ID_LEN
+		       ? p->fn(p->user, id.data, err)
+		       : cm_fail(err, CM_EDATA, "database: the id of a round's data is damaged");
+}
+
+enum cm_rc sh_pg_data_each(struct sh_pg *pg, sh_place_fn *fn, void *user, struct cm_err *err)
+{
+	struct places p = { fn, user };
+
+	return sh_pg_query(
+		pg, "SELECT DISTINCT round FROM tombola.data ORDER BY 1", NULL, 0, take_place, &p, NULL, err);
+}

@@ -1,0 +1,186 @@
+/* sh_pg_ledger.c - stores pins, heads, standings and the accepted loss in PostgreSQL. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sh_pg_state.h"
+
+/* ---- Pins ---- */
+
+struct pins {
+	sh_pin_fn *fn;
+	void *user;
+};
+
+enum cm_rc sh_pg_pin_put(struct sh_pg *pg, const struct sh_pin_row *pin, struct cm_err *err)
+{
+	/* Doubles are stored as bytes, so that they are restored to the last bit, infinity included. */
+	const struct sh_pg_value value[] = { sh_pg_int((int64_t)pin->record), sh_pg_int(pin->state),
+		sh_pg_bytes(&pin->epsilon, sizeof pin->epsilon),
+		sh_pg_bytes(pin->taken.data, pin->taken.len) };
+
+	return sh_pg_put(pg, "INSERT INTO tombola.pin VALUES($1,$2,$3,$4,$5)", value, 4, err);
+}
+
+static enum cm_rc take_pin(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct pins *pins = user;
+	struct cr_span epsilon = sh_pg_row_bytes(row, 2);
+
+	if (!sh_pg_row_whole(row) || epsilon.len != sizeof(double))
+		return cm_fail(err, CM_EDATA, "database: the pin of a plan is damaged");
+	struct sh_pin_row pin = { .record = (uint64_t)sh_pg_row_int(row, 0),
+		.state = (int)sh_pg_row_int(row, 1),
+		.taken = sh_pg_row_bytes(row, 3) };
+	memcpy(&pin.epsilon, epsilon.data, epsilon.len);
+	return pins->fn(pins->user, &pin, err);
+}
+
+enum cm_rc sh_pg_pin_each(struct sh_pg *pg, sh_pin_fn *fn, void *user, struct cm_err *err)
+{
+	struct pins pins = { fn, user };
+
+	return sh_pg_query(pg, "SELECT record, state, epsilon, taken, sum FROM tombola.pin ORDER BY record",
+		NULL, 0, take_pin, &pins, NULL, err);
+}
+
+/* ---- After a loss ---- */
+
+/* Row 1: the record up to which plans are closed.  Row 2: whether more clients must state the ledger's
+ * length. */
+static enum cm_rc insert_loss(struct sh_pg *pg, int id, uint64_t value, struct cm_err *err)
+{
+	const struct sh_pg_value row[] = { sh_pg_int(id), sh_pg_int((int64_t)value) };
+
+	return sh_pg_put(pg, "INSERT INTO tombola.closed VALUES($1,$2,$3)", row, 2, err);
+}
+
+enum cm_rc sh_pg_loss(struct sh_pg *pg, const struct sh_loss *loss, struct cm_err *err)
+{
+	enum cm_rc rc = sh_pg_run(pg, "DELETE FROM tombola.closed", err);
+
+	if (rc == CM_OK && loss->closed_to > 0)
+		rc = insert_loss(pg, 1, loss->closed_to, err);
+	if (rc == CM_OK && loss->waits)
+		rc = insert_loss(pg, 2, 1, err);
+	return rc;
+}
+
+static enum cm_rc take_loss(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct sh_loss *loss = user;
+	int64_t id = sh_pg_row_int(row, 0), record = sh_pg_row_int(row, 1);
+
+	if (!sh_pg_row_whole(row) || record < 1 || id < 1 || id > 2)
+		return cm_fail(err, CM_EDATA, "database: what a loss has closed is damaged");
+	if (id == 1)
+		loss->closed_to = (uint64_t)record;
+	else
+		loss->waits = true;
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_loss_get(struct sh_pg *pg, struct sh_loss *loss, struct cm_err *err)
+{
+	*loss = (struct sh_loss){ .closed_to = 0 };
+	return sh_pg_query(
+		pg, "SELECT id, record, sum FROM tombola.closed", NULL, 0, take_loss, loss, NULL, err);
+}
+
+/* ---- Heads ---- */
+
+struct heads {
+	sh_head_fn *fn;
+	void *user;
+};
+
+enum cm_rc sh_pg_head_put(struct sh_pg *pg, const struct sh_head_row *head, struct cm_err *err)
+{
+	const struct sh_pg_value value[] = { sh_pg_bytes(head->name, PR_HASH_LEN), sh_pg_int(head->devices),
+		sh_pg_int((int64_t)head->seq), sh_pg_bytes(head->before, PR_HASH_LEN),
+		sh_pg_bytes(head->descriptor_hash, PR_HASH_LEN) };
+
+	return sh_pg_put(pg,
+		"INSERT INTO tombola.head VALUES($1,$2,$3,$4,$5,$6) ON CONFLICT(name) DO UPDATE SET"
+		" devices=excluded.devices, seq=excluded.seq, before=excluded.before,"
+		" descriptor=excluded.descriptor, sum=excluded.sum",
+		value, 5, err);
+}
+
+static enum cm_rc take_head(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct heads *heads = user;
+	struct cr_span name = sh_pg_row_bytes(row, 0), before = sh_pg_row_bytes(row, 3),
+		       descriptor = sh_pg_row_bytes(row, 4);
+	int64_t devices = sh_pg_row_int(row, 1), seq = sh_pg_row_int(row, 2);
+
+	if (!sh_pg_row_whole(row) || name.len != PR_HASH_LEN || before.len != PR_HASH_LEN ||
+		descriptor.len != PR_HASH_LEN || devices < 0 || devices > UINT32_MAX || seq < 1)
+		return cm_fail(err, CM_EDATA, "database: the head that a client stated is damaged");
+	struct sh_head_row head = { .devices = (uint32_t)devices, .seq = (uint64_t)seq };
+	memcpy(head.name, name.data, PR_HASH_LEN);
+	memcpy(head.before, before.data, PR_HASH_LEN);
+	memcpy(head.descriptor_hash, descriptor.data, PR_HASH_LEN);
+	return heads->fn(heads->user, &head, err);
+}
+
+enum cm_rc sh_pg_head_each(struct sh_pg *pg, sh_head_fn *fn, void *user, struct cm_err *err)
+{
+	struct heads heads = { fn, user };
+
+	return sh_pg_query(pg, "SELECT name, devices, seq, before, descriptor, sum FROM tombola.head", NULL,
+		0, take_head, &heads, NULL, err);
+}
+
+/* ---- Standings ---- */
+
+enum cm_rc sh_pg_standing_put(
+	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+{
+	/* One statement: all or none.  In the order of their names, which says nothing of the order of
+	 * arrival. */
+	static const char put[] =
+		"INSERT INTO tombola.standing SELECT DISTINCT ON (1)"
+		" substr($1, (i * 32 + 1)::int4, 32), $2, $3, substr($4, (i * 32 + 1)::int4, 32)"
+		" FROM generate_series(0, $5 - 1) i ORDER BY 1"
+		" ON CONFLICT(name) DO UPDATE SET sequence=excluded.sequence, descriptor=excluded.descriptor,"
+		" sum=excluded.sum";
+	uint8_t *sums = n > 0 ? malloc(n * CR_HASH_LEN) : NULL;
+	enum cm_rc rc = CM_OK;
+
+	if (n > 0 && !sums)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		const struct sh_pg_value row[] = { sh_pg_bytes(names + i * PR_HASH_LEN, PR_HASH_LEN),
+			sh_pg_int((int64_t)s->sequence), sh_pg_bytes(s->descriptor_hash, PR_HASH_LEN) };
+		sh_pg_sum(row, 3, sums + i * CR_HASH_LEN);
+	}
+	const struct sh_pg_value all[] = { sh_pg_bytes(names, n * PR_HASH_LEN),
+		sh_pg_int((int64_t)s->sequence), sh_pg_bytes(s->descriptor_hash, PR_HASH_LEN),
+		sh_pg_bytes(sums, n * CR_HASH_LEN), sh_pg_int((int64_t)n) };
+	if (n > 0)
+		rc = sh_pg_query(pg, put, all, 5, NULL, NULL, NULL, err);
+	free(sums);
+	return rc;
+}
+
+static enum cm_rc take_standing(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct sh_standing *out = user;
+	struct cr_span hash = sh_pg_row_bytes(row, 2);
+
+	if (!sh_pg_row_whole(row) || hash.len != PR_HASH_LEN)
+		return cm_fail(err, CM_EDATA, "database: a certificate's standing is damaged");
+	out->sequence = (uint64_t)sh_pg_row_int(row, 1);
+	memcpy(out->descriptor_hash, hash.data, PR_HASH_LEN);
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_standing_get(
+	struct sh_pg *pg, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err)
+{
+	const struct sh_pg_value key = sh_pg_bytes(name, PR_HASH_LEN);
+
+	*out = (struct sh_standing){ .sequence = 0 };
+	return sh_pg_query(pg, "SELECT name, sequence, descriptor, sum FROM tombola.standing WHERE name=$1",
+		&key, 1, take_standing, out, NULL, err);
+}

@@ -1,0 +1,111 @@
+/* sh_pg_params.c - judges the connection string of the configuration, and adds what Tombola demands. */
+#include "sh_pg_params.h"
+
+#include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What every connection has: a server, or a network, that is gone is noticed, and one that became a standby
+ * is not written to.  GSS encryption would stand in the place of TLS. */
+static const struct {
+	const char *key, *value;
+} demanded[] = {
+	{ "target_session_attrs", "read-write" },
+	{ "gssencmode", "disable" },
+	{ "connect_timeout", "10" },
+	{ "keepalives", "1" },
+	{ "keepalives_idle", "10" },
+	{ "keepalives_interval", "5" },
+	{ "keepalives_count", "3" },
+	{ "tcp_user_timeout", "30000" },
+	{ "client_encoding", "UTF8" },
+	{ "fallback_application_name", "tombola-shuffler" },
+};
+
+static const char *said(const PQconninfoOption *option, const char *key)
+{
+	for (; option->keyword; option++)
+		if (strcmp(option->keyword, key) == 0)
+			return option->val && *option->val ? option->val : NULL;
+	return NULL;
+}
+
+static bool is_local(const char *host, size_t len)
+{
+	static const char *const loopback[] = { "localhost", "::1" };
+
+	if (len > 0 && (*host == '/' || *host == '@'))
+		return true;
+	for (size_t i = 0; i < sizeof loopback / sizeof loopback[0]; i++)
+		if (len == strlen(loopback[i]) && strncmp(host, loopback[i], len) == 0)
+			return true;
+	if (len < 5 || strncmp(host, "127.", 4) != 0)
+		return false;
+	/* No name: "127.example.org" is one. */
+	return strspn(host, "0123456789.") >= len;
+}
+
+/* Every host of the list, which commas separate. */
+static bool all_local(const char *hosts)
+{
+	for (const char *at = hosts;; at++) {
+		size_t len = strcspn(at, ",");
+
+		if (!is_local(at, len))
+			return false;
+		at += len;
+		if (*at == '\0')
+			return true;
+	}
+}
+
+static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_err *err)
+{
+	const char *mode = said(option, "sslmode"), *hosts = said(option, "hostaddr");
+
+	if (said(option, "password") || said(option, "sslpassword"))
+		return cm_fail(err, CM_ECONFIG,
+			"database: a password does not belong here: use passfile=FILE, a service file, or a client "
+			"certificate");
+	if (!hosts)
+		hosts = said(option, "host");
+	bool local = hosts && all_local(hosts);
+	if (mode && strcmp(mode, "verify-full") != 0 && !local)
+		return cm_fail(err, CM_ECONFIG,
+			"database: sslmode=%s: must be verify-full for a host that is neither a Unix socket nor a "
+			"loopback address",
+			mode);
+	*verify = !mode && !local;
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct cm_err *err)
+{
+	char *why = NULL;
+	bool verify = false;
+	size_t n = 0;
+
+	*out = (struct sh_pg_params){ 0 };
+	PQconninfoOption *option = PQconninfoParse(database, &why);
+	enum cm_rc rc = CM_OK;
+	if (!option)
+		rc = cm_fail(err, CM_ECONFIG, "database: %.*s", why ? (int)strcspn(why, "\n") : 13,
+			why ? why : "out of memory");
+	if (rc == CM_OK)
+		rc = judge(option, &verify, err);
+	PQfreemem(why);
+	if (rc == CM_OK) {
+		out->key[n] = "dbname";
+		out->value[n++] = database;
+		if (verify) {
+			out->key[n] = "sslmode";
+			out->value[n++] = "verify-full";
+		}
+		for (size_t i = 0; i < sizeof demanded / sizeof demanded[0]; i++) {
+			out->key[n] = demanded[i].key;
+			out->value[n++] = demanded[i].value;
+		}
+	}
+	PQconninfoFree(option);
+	return rc;
+}

@@ -1,0 +1,19 @@
+/* sh_pg_params.h - what the connection string of the configuration may say. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cm_rc.h"
+
+/* Keywords and values for PQconnectdbParams with expand_dbname, ending with NULL. */
+#define SH_PG_PARAMS_MAX 16u
+struct sh_pg_params {
+	const char *key[SH_PG_PARAMS_MAX], *value[SH_PG_PARAMS_MAX];
+};
+
+/* Judge the string, and add what Tombola demands.  Values are borrowed from `database` and the program.
+ * CM_ECONFIG: it cannot be read; it has a password, which belongs to a passfile, a service file or the
+ * environment; or its sslmode is weaker than verify-full for a host that is neither a Unix socket nor a
+ * loopback address.  Without an sslmode such a host gets verify-full, whatever the environment says. */
+CM_CHECK enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct cm_err *err);

@@ -1,0 +1,69 @@
+/* sh_pg_schema.c - makes the tables of schema `tombola`, version after version. */
+#include "sh_pg_schema.h"
+
+/* Step i leads from version i to i + 1.  A step that was released never changes.  The columns are those of
+ * the store in SQLite (sh_sqlite_rows.h, sh_sqlite_ledger.h). */
+static const char *const steps[] = {
+	"CREATE TABLE tombola.meta(version int8 NOT NULL, settled int8 NOT NULL);"
+	"INSERT INTO tombola.meta VALUES(0, 0);"
+	"CREATE TABLE tombola.round(id bytea PRIMARY KEY, sequence int8 NOT NULL UNIQUE, state int8 NOT NULL,"
+	" descriptor bytea NOT NULL, signature bytea NOT NULL, manifest bytea, manifest_signature bytea, charge bytea,"
+	" sum bytea NOT NULL);"
+	"CREATE TABLE tombola.record(seq int8 PRIMARY KEY, body bytea NOT NULL, sum bytea NOT NULL);"
+	"CREATE TABLE tombola.pin(record int8 PRIMARY KEY, state int8 NOT NULL, epsilon bytea NOT NULL, taken bytea,"
+	" sum bytea NOT NULL);"
+	"CREATE TABLE tombola.standing(name bytea PRIMARY KEY, sequence int8 NOT NULL, descriptor bytea NOT NULL,"
+	" sum bytea NOT NULL);"
+	"CREATE TABLE tombola.head(name bytea PRIMARY KEY, devices int8 NOT NULL, seq int8 NOT NULL,"
+	" before bytea NOT NULL, descriptor bytea NOT NULL, sum bytea NOT NULL);"
+	"CREATE TABLE tombola.closed(id int8 PRIMARY KEY, record int8 NOT NULL, sum bytea NOT NULL);"
+	"CREATE TABLE tombola.data(round bytea NOT NULL, partition int8 NOT NULL, PRIMARY KEY(round, partition));"
+	"CREATE TABLE tombola.payload(hash bytea NOT NULL, at int8 NOT NULL, body bytea NOT NULL,"
+	" PRIMARY KEY(hash, at));"
+	"ALTER TABLE tombola.payload ALTER COLUMN body SET STORAGE EXTERNAL;"
+	"CREATE TABLE tombola.payload_whole(hash bytea PRIMARY KEY);",
+};
+#define VERSION ((int64_t)(sizeof steps / sizeof steps[0]))
+
+enum cm_rc sh_pg_schema_version(struct sh_pg *pg, int64_t *version, struct cm_err *err)
+{
+	int64_t there = 0;
+
+	*version = 0;
+	enum cm_rc rc = sh_pg_number(
+		pg, "SELECT (to_regclass('tombola.meta') IS NOT NULL)::int4", NULL, 0, &there, err);
+	return rc == CM_OK && there
+		       ? sh_pg_number(pg, "SELECT version FROM tombola.meta", NULL, 0, version, err)
+		       : rc;
+}
+
+enum cm_rc sh_pg_schema_check(int64_t version, struct cm_err *err)
+{
+	if (version > VERSION)
+		return cm_fail(err, CM_EDATA, "database: made by a later version of tombola (schema %lld)",
+			(long long)version);
+	if (version != VERSION)
+		return cm_fail(err, CM_EDATA,
+			"database: of an earlier version of tombola (schema %lld), which the next start brings to this one",
+			(long long)version);
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_schema_migrate(struct sh_pg *pg, int64_t version, struct cm_err *err)
+{
+	int64_t there = 0;
+	enum cm_rc rc = version > VERSION ? sh_pg_schema_check(version, err) : CM_OK;
+
+	if (rc == CM_OK && version == 0)
+		rc = sh_pg_number(
+			pg, "SELECT (to_regnamespace('tombola') IS NOT NULL)::int4", NULL, 0, &there, err);
+	/* Making the schema needs a right on the database that its owner may have kept. */
+	if (rc == CM_OK && version == 0 && !there)
+		rc = sh_pg_run(pg, "CREATE SCHEMA tombola", err);
+	for (int64_t i = version; rc == CM_OK && i < VERSION; i++)
+		rc = sh_pg_run(pg, steps[i], err);
+	const struct sh_pg_value now = sh_pg_int(VERSION);
+	return rc == CM_OK && version < VERSION ? sh_pg_query(pg, "UPDATE tombola.meta SET version = $1",
+							  &now, 1, NULL, NULL, NULL, err)
+						: rc;
+}

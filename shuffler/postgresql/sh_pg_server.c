@@ -1,0 +1,209 @@
+/* sh_pg_server.c - opens a session: what it sets, what the server must be, and its locks. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm_buf.h"
+#include "pr_limits.h"
+#include "sh_pg_private.h"
+
+#define LEAST_VERSION 130000
+
+/* Names are written with their schema, and nothing of the role or the database may change what statements
+ * mean.  The server ends the session, and with it its locks, when this host is gone. */
+static const char settings[] = "SET client_min_messages = warning;"
+			       "SET search_path = '';"
+			       "SET synchronous_commit = on;"
+			       "SET statement_timeout = " SH_PG_STATEMENT_MS ";"
+			       "SET lock_timeout = 5000;"
+			       "SET idle_in_transaction_session_timeout = 0;"
+			       "SET default_transaction_isolation = 'read committed';"
+			       "SET default_transaction_deferrable = off;"
+			       "SET tcp_keepalives_idle = 10;"
+			       "SET tcp_keepalives_interval = 5;"
+			       "SET tcp_keepalives_count = 3;"
+			       "SET tcp_user_timeout = 30000;"
+			       "SET jit = off;";
+static const char settings_14[] = "SET idle_session_timeout = 0;"
+				  "SET client_connection_check_interval = 5000;";
+
+static void on_notice(void *user, const PGresult *result)
+{
+	struct sh_pg *pg = user;
+	const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+	if (!severity || strcmp(severity, "WARNING") != 0)
+		return;
+	pg->warned = true;
+	(void)snprintf(pg->warning, sizeof pg->warning, "%s", text ? text : "");
+}
+
+/* ---- Connecting ---- */
+
+/* A login that is refused stays so; a server that is away or starts, or a standby in its place, may come
+ * back. */
+static enum cm_rc refused(const PGconn *conn, const struct sh_pg_params *params, struct cm_err *err)
+{
+	const char *text = PQerrorMessage(conn), *last = text;
+	enum cm_rc rc = CM_EUNAVAIL;
+
+	if (PQpingParams(params->key, params->value, 1) == PQPING_OK && !strstr(text, "read-only"))
+		rc = CM_EPERM;
+	/* Of several hosts, a line each: the first says as much as the last, and fits. */
+	return cm_fail(err, rc, "database: %.*s", (int)strcspn(last, "\n"), last);
+}
+
+struct server {
+	int64_t version, replicas;
+	bool fsync, pages, commits, standby;
+	int demanded; /* synchronous standbys that a commit waits for */
+};
+
+/* How many a commit waits for: [FIRST | ANY] N (...), or a plain list, of which it is one; "" is none. */
+static int demanded_of(const char *names, size_t len)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof text, "%.*s", (int)len, names ? names : "");
+	const char *at = text + strspn(text, " ");
+	if (*at == '\0')
+		return 0;
+	if (strncasecmp(at, "FIRST", 5) == 0 || strncasecmp(at, "ANY", 3) == 0)
+		at += strcspn(at, " 0123456789(");
+	at += strspn(at, " ");
+	char *end;
+	long n = strtol(at, &end, 10);
+	return end > at && end[strspn(end, " ")] == '(' && n > 0 && n < 1000 ? (int)n : 1;
+}
+
+static enum cm_rc take_server(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct server *s = user;
+	struct cr_span names = sh_pg_row_bytes(row, 5);
+
+	(void)err;
+	s->version = sh_pg_row_int(row, 0);
+	s->fsync = sh_pg_row_int(row, 1) == 1;
+	s->pages = sh_pg_row_int(row, 2) == 1;
+	s->commits = sh_pg_row_int(row, 3) == 1;
+	s->standby = sh_pg_row_int(row, 4) == 1;
+	s->demanded = demanded_of(names.data, names.len);
+	s->replicas = sh_pg_row_int(row, 6);
+	return CM_OK;
+}
+
+static enum cm_rc judge(const struct server *s, uint32_t standbys, struct cm_err *err)
+{
+	if (s->version < LEAST_VERSION)
+		return cm_fail(err, CM_ECONFIG, "database: the server is older than PostgreSQL 13");
+	if (s->standby)
+		return cm_fail(err, CM_EUNAVAIL, "database: the server is a standby");
+	if (!s->fsync || !s->pages || !s->commits)
+		return cm_fail(err, CM_ECONFIG,
+			"database: %s is off on the server: what was acknowledged could be lost",
+			!s->fsync   ? "fsync"
+			: !s->pages ? "full_page_writes"
+				    : "synchronous_commit");
+	if (s->demanded < (int)standbys)
+		return cm_fail(err, CM_ECONFIG,
+			"database: synchronous_standby_names makes a commit wait for %d standbys, "
+			"synchronous_standbys demands %" PRIu32,
+			s->demanded, standbys);
+	if (s->replicas < (int64_t)standbys)
+		return cm_fail(err, CM_EUNAVAIL,
+			"database: %" PRId64
+			" synchronous standbys are connected, synchronous_standbys demands "
+			"%" PRIu32 " (the role must be a member of pg_monitor to see them)",
+			s->replicas, standbys);
+	return CM_OK;
+}
+
+static enum cm_rc set_up(struct sh_pg *pg, const struct sh_pg_conf *conf, struct cm_err *err)
+{
+	static const char ask[] =
+		"SELECT current_setting('server_version_num')::int8, (current_setting('fsync') = 'on')::int4,"
+		" (current_setting('full_page_writes') = 'on')::int4,"
+		" (current_setting('synchronous_commit') = 'on')::int4, pg_is_in_recovery()::int4,"
+		" current_setting('synchronous_standby_names'),"
+		" (SELECT count(*) FROM pg_stat_replication"
+		"  WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum'))";
+	struct server server = { 0 };
+
+	enum cm_rc rc = PQserverVersion(pg->conn) < LEAST_VERSION ? judge(&server, 0, err) : CM_OK;
+	if (rc == CM_OK)
+		rc = sh_pg_run(pg, settings, err);
+	if (rc == CM_OK && PQserverVersion(pg->conn) >= 140000)
+		rc = sh_pg_run(pg, settings_14, err);
+	if (rc == CM_OK)
+		rc = sh_pg_query(pg, ask, NULL, 0, take_server, &server, NULL, err);
+	if (rc == CM_OK)
+		rc = judge(&server, conf->standbys, err);
+	if (rc == CM_OK && conf->readonly)
+		rc = sh_pg_run(pg, "SET default_transaction_read_only = on", err);
+	return rc;
+}
+
+enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err)
+{
+	struct sh_pg *pg = calloc(1, sizeof *pg);
+	struct sh_pg_params params;
+
+	*out = NULL;
+	if (!pg)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = sh_pg_params(conf->database, &params, err);
+	if (rc == CM_OK && !(pg->conn = PQconnectdbParams(params.key, params.value, 1)))
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK && PQstatus(pg->conn) != CONNECTION_OK)
+		rc = refused(pg->conn, &params, err);
+	if (rc == CM_OK && PQsetnonblocking(pg->conn, 1) != 0)
+		rc = cm_fail(err, CM_EINTERNAL, "database: the connection cannot be made non-blocking");
+	if (rc == CM_OK) {
+		pg->readonly = conf->readonly;
+		(void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
+		rc = set_up(pg, conf, err);
+		/* A connection that is lost while it is set up is like one that was not made. */
+		if (rc == CM_EIO)
+			rc = err->code = CM_EUNAVAIL;
+	}
+	if (rc != CM_OK)
+		sh_pg_close(pg);
+	else
+		*out = pg;
+	return rc;
+}
+
+void sh_pg_close(struct sh_pg *pg)
+{
+	if (!pg)
+		return;
+	PQfinish(pg->conn);
+	free(pg);
+}
+
+/* ---- Locks ---- */
+
+enum cm_rc sh_pg_hold(struct sh_pg *pg, const char *role, const uint8_t *round_id, uint32_t partition,
+	bool shared, struct cm_err *err)
+{
+	static const char use[] = "tombola lock";
+	uint8_t hash[CR_HASH_LEN], part[4];
+
+	cm_put_le32(part, partition);
+	cr_sha256_spans((const struct cr_span[]){ { use, sizeof use }, { role, strlen(role) + 1 },
+				{ part, sizeof part }, { round_id, round_id ? PR_ROUND_ID_LEN : 0 } },
+		4, hash);
+	const struct sh_pg_value key = sh_pg_int((int64_t)cm_get_le64(hash));
+	enum cm_rc rc = sh_pg_query(pg,
+		shared ? "SELECT pg_advisory_lock_shared($1)::text" : "SELECT pg_advisory_lock($1)::text",
+		&key, 1, NULL, NULL, NULL, err);
+	return rc == CM_ELATER ? cm_fail(err, CM_ELATER, "another shuffler has this database (%s)", role)
+			       : rc;
+}
+
+enum cm_rc sh_pg_settle(struct sh_pg *pg, struct cm_err *err)
+{
+	return sh_pg_run(pg, "UPDATE tombola.meta SET settled = settled + 1", err);
+}

@@ -1,0 +1,400 @@
+/* sh_postgresql.c - implements the store with PostgreSQL. */
+#include "sh_postgresql.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "cm_fault.h"
+#include "cm_log.h"
+#include "cm_marker.h"
+#include "sh_pg_data.h"
+#include "sh_pg_payload.h"
+#include "sh_pg_schema.h"
+#include "sh_pg_state.h"
+
+#define AGAIN_S 2 /* between two attempts to reach the server at start */
+
+struct store {
+	struct sh_pg_conf conf;
+	struct sh_pg *state;    /* the thread of the state functions */
+	struct sh_pg *standing; /* standing_put, which another thread may call; NULL when readonly */
+	bool had_state;         /* the database had tables at the start */
+};
+
+static void store_close(void *ctx)
+{
+	struct store *s = ctx;
+
+	if (!s)
+		return;
+	sh_pg_close(s->standing);
+	sh_pg_close(s->state);
+	free(s);
+}
+
+static struct sh_pg *state_of(void *ctx)
+{
+	return ((struct store *)ctx)->state;
+}
+
+static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *err)
+{
+	return sh_pg_row_put(state_of(ctx), row, err);
+}
+
+static enum cm_rc row_get(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_row_get(state_of(ctx), round_id, fn, user, err);
+}
+
+static enum cm_rc row_each(void *ctx, sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_row_each(state_of(ctx), fn, user, err);
+}
+
+static enum cm_rc records_put(
+	void *ctx, uint64_t first, const struct cr_span *records, size_t n, struct cm_err *err)
+{
+	return sh_pg_records_put(state_of(ctx), first, records, n, err);
+}
+
+static enum cm_rc record_each(void *ctx, sh_record_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_record_each(state_of(ctx), fn, user, err);
+}
+
+static enum cm_rc record_get(void *ctx, uint64_t seq, sh_record_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_record_get(state_of(ctx), seq, fn, user, err);
+}
+
+static enum cm_rc pin_put(void *ctx, const struct sh_pin_row *pin, struct cm_err *err)
+{
+	return sh_pg_pin_put(state_of(ctx), pin, err);
+}
+
+static enum cm_rc pin_each(void *ctx, sh_pin_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_pin_each(state_of(ctx), fn, user, err);
+}
+
+static enum cm_rc loss_get(void *ctx, struct sh_loss *loss, struct cm_err *err)
+{
+	return sh_pg_loss_get(state_of(ctx), loss, err);
+}
+
+static enum cm_rc loss_put(void *ctx, const struct sh_loss *loss, struct cm_err *err)
+{
+	struct sh_pg *pg = state_of(ctx);
+	enum cm_rc rc = sh_pg_begin(pg, err);
+
+	if (rc == CM_OK)
+		rc = sh_pg_loss(pg, loss, err);
+	return sh_pg_end(pg, rc, err);
+}
+
+static enum cm_rc head_put(void *ctx, const struct sh_head_row *head, struct cm_err *err)
+{
+	return sh_pg_head_put(state_of(ctx), head, err);
+}
+
+static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_head_each(state_of(ctx), fn, user, err);
+}
+
+static enum cm_rc standing_put(
+	void *ctx, const uint8_t *names, size_t n, const struct sh_standing *standing, struct cm_err *err)
+{
+	const struct store *s = ctx;
+
+	return sh_pg_standing_put(s->standing ? s->standing : s->state, names, n, standing, err);
+}
+
+static enum cm_rc standing_get(
+	void *ctx, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err)
+{
+	return sh_pg_standing_get(state_of(ctx), name, out, err);
+}
+
+/* ---- Data: the head alone has partition 0 ---- */
+
+static enum cm_rc data_open(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data, struct cm_err *err)
+{
+	const struct store *s = ctx;
+	struct sh_pg_data *d = NULL;
+
+	if (s->conf.readonly && create)
+		return cm_fail(err, CM_EIO, "attempt to write a state that was opened for reading");
+	enum cm_rc rc = sh_pg_data_open(&s->conf, round_id, 0,
+		s->conf.readonly ? SH_PG_READ
+		: create         ? SH_PG_CREATE
+				 : SH_PG_WRITE,
+		&d, err);
+	*data = d;
+	return rc;
+}
+
+static void data_close(void *data)
+{
+	sh_pg_data_close(data);
+}
+
+static uint64_t data_runs(void *data)
+{
+	return sh_pg_data_runs(data);
+}
+
+static enum cm_rc data_commit(
+	void *data, sh_block_source *next, void *user, const struct sh_block *tags, struct cm_err *err)
+{
+	return sh_pg_data_commit(data, NULL, next, user, tags, err);
+}
+
+static enum cm_rc data_replace(void *data, uint32_t bucket, sh_block_source *next, void *user,
+	const struct sh_block *tags, struct cm_err *err)
+{
+	return sh_pg_data_commit(data, &bucket, next, user, tags, err);
+}
+
+static enum cm_rc data_bucket(void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_data_bucket(data, bucket, fn, user, err);
+}
+
+static enum cm_rc data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_data_tags(data, fn, user, err);
+}
+
+static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	return sh_pg_data_drop(state_of(ctx), round_id, err);
+}
+
+static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_data_each(state_of(ctx), fn, user, err);
+}
+
+/* ---- Payloads ---- */
+
+static enum cm_rc payload_add(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, const void *bytes,
+	size_t len, struct cm_err *err)
+{
+	return sh_pg_payload_add(state_of(ctx), hash, offset, bytes, len, err);
+}
+
+static enum cm_rc payload_finish(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	return sh_pg_payload_finish(state_of(ctx), hash, err);
+}
+
+static enum cm_rc payload_read(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, void *out,
+	size_t len, struct cm_err *err)
+{
+	return sh_pg_payload_read(state_of(ctx), hash, offset, out, len, err);
+}
+
+static enum cm_rc payload_drop(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	return sh_pg_payload_drop(state_of(ctx), hash, err);
+}
+
+static enum cm_rc payload_each(void *ctx, sh_payload_fn *fn, void *user, struct cm_err *err)
+{
+	return sh_pg_payload_each(state_of(ctx), fn, user, err);
+}
+
+/* ---- Opening ---- */
+
+/* Connect, and wait for a server that cannot be reached. */
+static enum cm_rc connect_waiting(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err)
+{
+	const struct timespec pause = { .tv_sec = AGAIN_S };
+	int64_t tries = 0;
+	enum cm_rc rc;
+
+	while ((rc = sh_pg_open(conf, out, err)) == CM_EUNAVAIL) {
+		if (tries++ == 0)
+			cm_log(CM_LOG_WARN, "waiting for the database", CM_S("reason", err->msg));
+		(void)nanosleep(&pause, NULL);
+	}
+	if (rc == CM_OK && tries > 0)
+		cm_log(CM_LOG_INFO, "the database answers", CM_I("failed_attempts", tries));
+	return rc;
+}
+
+/* Refuse to start with a new store: it would not know the ledger's head, which detects an old copy of the
+ * ledger. */
+static enum cm_rc say_lost(struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA,
+		"database: this shuffler has been in service and its state is missing: restore it, or accept the loss "
+		"with `tombola-shuffler accept-loss`");
+}
+
+/* loss: the accepted loss of an earlier state; NULL: none.  marker: of state_dir. */
+static enum cm_rc prepare(struct store *s, const char *state_dir, const struct cm_marker *marker,
+	const struct sh_loss *loss, struct cm_err *err)
+{
+	int64_t version = 0;
+
+	enum cm_rc rc = sh_pg_hold(s->state, "state", NULL, 0, false, err);
+	if (rc == CM_OK)
+		rc = sh_pg_schema_version(s->state, &version, err);
+	s->had_state = version > 0;
+	if (rc == CM_OK && loss && version > 0)
+		return cm_fail(err, CM_EOTHER,
+			"database: has a state, so there is no loss to accept (rename the schema tombola of an unusable "
+			"one first)");
+	if (rc == CM_OK && version == 0 && CM_CHECKED("shuffler.in_service") && marker->there && !loss)
+		return say_lost(err);
+	/* Record the loss first, so that every state created after a loss says so. */
+	if (rc == CM_OK && loss)
+		rc = cm_marker_add_loss(state_dir, err);
+	if (rc == CM_OK)
+		rc = sh_pg_begin(s->state, err);
+	if (rc == CM_OK) {
+		rc = sh_pg_schema_migrate(s->state, version, err);
+		if (rc == CM_OK && loss)
+			rc = sh_pg_loss(s->state, loss, err);
+		rc = sh_pg_end(s->state, rc, err);
+	}
+	if (rc == CM_OK)
+		rc = connect_waiting(&s->conf, &s->standing, err);
+	if (rc == CM_OK)
+		rc = sh_pg_hold(s->standing, "standing", NULL, 0, false, err);
+	/* After both locks: nothing that is read now can still be on its way. */
+	return rc == CM_OK ? sh_pg_settle(s->state, err) : rc;
+}
+
+static enum cm_rc open_writing(
+	struct store *s, const char *state_dir, const struct sh_loss *loss, struct cm_err *err)
+{
+	struct cm_marker marker;
+
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK)
+		rc = connect_waiting(&s->conf, &s->state, err);
+	if (rc == CM_OK)
+		rc = prepare(s, state_dir, &marker, loss, err);
+	if (rc == CM_OK && s->had_state && !marker.there)
+		cm_log(CM_LOG_WARN,
+			"the file in-service was missing beside a state, and is made again: without it the loss of "
+			"the state would not be noticed",
+			CM_S("state_dir", state_dir));
+	/* Create the marker when the tables are durable, so that a crash cannot make a first start look like
+	 * a loss. */
+	return rc == CM_OK ? cm_marker_make(state_dir, err) : rc;
+}
+
+/* Nothing is created, and what is there must be whole. */
+static enum cm_rc open_reading(struct store *s, const char *state_dir, struct cm_err *err)
+{
+	struct cm_marker marker;
+	int64_t version = 0;
+
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK)
+		rc = sh_pg_open(&s->conf, &s->state, err);
+	if (rc == CM_EUNAVAIL)
+		err->code = rc = CM_ELATER;
+	if (rc == CM_OK)
+		rc = sh_pg_hold(s->state, "state", NULL, 0, true, err);
+	if (rc == CM_OK)
+		rc = sh_pg_schema_version(s->state, &version, err);
+	if (rc == CM_OK && version == 0)
+		return marker.there ? say_lost(err) : cm_fail(err, CM_ENOINPUT, "database: has no state yet");
+	return rc == CM_OK ? sh_pg_schema_check(version, err) : rc;
+}
+
+static enum cm_rc make(const char *state_dir, const struct sh_pg_conf *conf, bool readonly,
+	const struct sh_loss *loss, struct store **out, struct cm_err *err)
+{
+	struct store *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	s->conf = *conf;
+	s->conf.readonly = readonly;
+	enum cm_rc rc = readonly ? open_reading(s, state_dir, err) : open_writing(s, state_dir, loss, err);
+	if (rc != CM_OK)
+		store_close(s);
+	else
+		*out = s;
+	return rc;
+}
+
+static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, bool readonly,
+	struct sh_store *out, struct cm_err *err)
+{
+	struct store *s = NULL;
+
+	enum cm_rc rc = make(state_dir, conf, readonly, NULL, &s, err);
+	if (rc != CM_OK)
+		return rc;
+	*out = (struct sh_store){
+		.ctx = s,
+		.close = store_close,
+		.row_put = row_put,
+		.row_get = row_get,
+		.row_each = row_each,
+		.records_put = records_put,
+		.record_each = record_each,
+		.record_get = record_get,
+		.pin_put = pin_put,
+		.pin_each = pin_each,
+		.loss_get = loss_get,
+		.loss_put = loss_put,
+		.head_put = head_put,
+		.head_each = head_each,
+		.standing_put = standing_put,
+		.standing_get = standing_get,
+		.data_open = data_open,
+		.data_close = data_close,
+		.data_runs = data_runs,
+		.data_commit = data_commit,
+		.data_replace = data_replace,
+		.data_bucket = data_bucket,
+		.data_tags = data_tags,
+		.data_drop = data_drop,
+		.data_each = data_each,
+		.payload_add = payload_add,
+		.payload_finish = payload_finish,
+		.payload_read = payload_read,
+		.payload_drop = payload_drop,
+		.payload_each = payload_each,
+	};
+	return CM_OK;
+}
+
+enum cm_rc sh_postgresql_open(
+	const char *state_dir, const struct sh_pg_conf *conf, struct sh_store *out, struct cm_err *err)
+{
+	return open_as(state_dir, conf, false, out, err);
+}
+
+enum cm_rc sh_postgresql_open_readonly(
+	const char *state_dir, const struct sh_pg_conf *conf, struct sh_store *out, struct cm_err *err)
+{
+	return open_as(state_dir, conf, true, out, err);
+}
+
+enum cm_rc sh_postgresql_anew(
+	const char *state_dir, const struct sh_pg_conf *conf, const struct sh_loss *loss, struct cm_err *err)
+{
+	struct cm_marker marker;
+	struct store *s = NULL;
+
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK && !marker.there)
+		rc = cm_fail(err, CM_EOTHER, "%s: no shuffler has been in service here: no loss to accept",
+			state_dir);
+	if (rc == CM_OK)
+		rc = make(state_dir, conf, false, loss, &s, err);
+	store_close(s);
+	return rc;
+}
