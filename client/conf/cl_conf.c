@@ -60,10 +60,13 @@ static const struct cf_row input_rows[] = {
 
 const struct cf_row cl_conf_rows[] = {
 	{ .key = "shuffler",
-		.type = CF_STRING,
+		.type = CF_SOME,
 		.offset = AT(shuffler),
 		.required = true,
-		.help = "host:port to dial; the host is the name its certificate must carry" },
+		.min = 1,
+		.max = CL_ADDRESSES_MAX,
+		.help = "host:port to dial; the host is the name its certificate must carry; or a list of "
+			"them, which is dialled in random order until one answers" },
 	{ .key = "state_dir",
 		.type = CF_PATH,
 		.offset = AT(state_dir),
@@ -263,15 +266,32 @@ static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	nt_tls_ctx_free(tls);
 }
 
+/* Each address of the shuffler.  One that stands twice would be no other to turn to. */
+static void check_shuffler(
+	const struct cf_strings *shuffler, const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	struct nt_addr split;
+	struct cm_err why;
+
+	for (size_t i = 0; i < shuffler->n; i++) {
+		const char *address = shuffler->item[i];
+		enum cm_rc rc = nt_addr_split(address, &split, &why);
+
+		for (size_t j = 0; rc == CM_OK && j < i; j++)
+			if (strcmp(shuffler->item[j], address) == 0)
+				rc = cm_fail(&why, CM_ECONFIG, "shuffler: '%.100s' stands twice", address);
+		if (rc != CM_OK)
+			cf_fault_at(file, "shuffler", &why, faults, first);
+	}
+}
+
 /* Addresses and the population's name. */
 static void check_names(
 	const struct cl_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
-	struct nt_addr shuffler;
 	struct cm_err why;
 
-	if (c->shuffler && nt_addr_split(c->shuffler, &shuffler, &why) != CM_OK)
-		cf_fault_at(file, "shuffler", &why, faults, first);
+	check_shuffler(&c->shuffler, file, faults, first);
 	if (c->http && *c->http != '\0' && nt_http_check_address(c->http, c->http_anywhere, &why) != CM_OK)
 		cf_fault_at(file, "http", &why, faults, first);
 	if (c->population && !rd_is_name(c->population)) {
@@ -346,6 +366,7 @@ void cl_setup_fini(struct cl_setup *s)
 
 enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err)
 {
+	/* Whoever answers at any address of conf.shuffler must have a certificate of this role. */
 	const struct nt_tls_conf conf = {
 		.cert_file = s->conf.cert,
 		.key_file = s->conf.key,

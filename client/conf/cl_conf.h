@@ -11,7 +11,8 @@
 #include "nt_tls.h"
 
 struct cl_conf {
-	char *shuffler, *state_dir, *population;
+	struct cf_strings shuffler; /* 1 to CL_ADDRESSES_MAX addresses, all of one shuffler */
+	char *state_dir, *population;
 	char *cert, *key, *services_ca, *crl;
 	char *analyzer_key, *shuffler_key, *policy;
 	char *input, *labels, *format, *device_field, *devices;

@@ -2,4 +2,5 @@
 #pragma once
 
 #define CL_CONNECTIONS_MAX 8u    /* connections to the shuffler */
+#define CL_ADDRESSES_MAX   8u    /* addresses of the shuffler */
 #define CL_PROOFS_MAX      4096u /* watched messages of a round */

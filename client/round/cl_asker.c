@@ -14,9 +14,8 @@ struct cl_asker {
 	bool asking;             /* a round is wanted */
 	bool asked;              /* a request waits for its answer: */
 	enum cl_ask ask;
-	bool waited;        /* the wait limit passed while a round was being taken part in */
-	bool ever_up;       /* there was a connection */
-	struct cm_err down; /* why the last connection ended */
+	bool waited;  /* the wait limit passed while a round was being taken part in */
+	bool ever_up; /* there was a connection */
 };
 
 enum cm_rc cl_asker_new(const struct cl_asker_conf *conf, struct cl_asker **out, struct cm_err *err)
@@ -53,7 +52,6 @@ void cl_asker_free(struct cl_asker *a)
 
 static void give_up(struct cl_asker *a)
 {
-	const char *shuffler = a->context->setup->conf.shuffler;
 	int64_t wait_s = a->context->run->wait_ms / 1000;
 	struct cm_err err;
 
@@ -61,11 +59,8 @@ static void give_up(struct cl_asker *a)
 		(void)cm_fail(&err, CM_ELATER, "no answer within %" PRId64 " s", wait_s);
 	else if (a->ever_up)
 		(void)cm_fail(&err, CM_ELATER, "no round to take part in within %" PRId64 " s", wait_s);
-	else if (a->down.code != CM_OK && strncmp(a->down.msg, shuffler, strlen(shuffler)) == 0)
-		(void)cm_fail(&err, CM_EUNAVAIL, "%s", a->down.msg);
 	else
-		(void)cm_fail(&err, CM_EUNAVAIL, "%s: %.200s", shuffler,
-			a->down.code != CM_OK ? a->down.msg : "no answer");
+		(void)cl_links_faults(a->conf.links, &err);
 	a->conf.on_over(a->conf.user, &err);
 }
 
@@ -226,7 +221,7 @@ void cl_asker_up(struct cl_asker *a, unsigned i)
 	if (i == 0)
 		cm_log_flush(); /* forget suppressed messages: the next fault is a new one */
 	if (i == 0 && !a->context->run->quiet)
-		cm_log(CM_LOG_INFO, "connected", CM_S("shuffler", a->context->setup->conf.shuffler),
+		cm_log(CM_LOG_INFO, "connected", CM_S("shuffler", cl_links_address(a->conf.links, i)),
 			CM_S("tls_group", cl_links_group(a->conf.links, i)));
 	a->ever_up = true;
 	ask(a);
@@ -234,7 +229,6 @@ void cl_asker_up(struct cl_asker *a, unsigned i)
 
 void cl_asker_down(struct cl_asker *a, unsigned i, bool was_up, const struct cm_err *why)
 {
-	a->down = *why;
 	if (i == 0) {
 		a->asked = false;
 		cl_plans_down(a->conf.plans);
@@ -242,6 +236,6 @@ void cl_asker_down(struct cl_asker *a, unsigned i, bool was_up, const struct cm_
 	if (i == 0 && why->code != CM_OK)
 		cl_say(a->context, CM_LOG_WARN, was_up ? "connection lost" : "no connection", why);
 	/* A certificate or role that is refused now will be refused later; the network may recover. */
-	if (a->context->run->stop_on_fault && a->asking && (why->code == CM_EPERM || why->code == CM_EPROTO))
+	if (a->context->run->stop_on_fault && a->asking && cl_links_refused(a->conf.links))
 		a->conf.on_over(a->conf.user, why);
 }

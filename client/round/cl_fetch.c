@@ -135,7 +135,8 @@ static enum cm_rc start(struct fetch *f, struct cm_err *err)
 	static const struct nt_loop_handler signals = { .on_stop = done };
 	struct cl_context *c = &f->context;
 	const struct cl_links_conf links = { .loop = &c->loop,
-		.address = c->setup->conf.shuffler,
+		.address = c->setup->conf.shuffler.item,
+		.addresses = c->setup->conf.shuffler.n,
 		.tls = f->tls,
 		.n = 1,
 		.user = f,
@@ -143,11 +144,10 @@ static enum cm_rc start(struct fetch *f, struct cm_err *err)
 		.on_frame = on_frame,
 		.on_down = on_down,
 		.on_closed = on_links_closed };
-	enum cm_rc rc;
+	enum cm_rc rc = cl_links_new(&links, &f->links, err);
 
-	f->links = cl_links_new(&links);
-	if (!f->links)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc != CM_OK)
+		return rc;
 	rc = cl_asker_new(&(struct cl_asker_conf){ .context = c,
 				  .links = f->links,
 				  .plans = &f->plans,

@@ -1,7 +1,9 @@
 /* cl_links.c - keeps several connections to one shuffler open. */
 #include "cl_links.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BACKOFF_FIRST_MS 200u
 #define BACKOFF_LAST_MS  10000u
@@ -12,6 +14,8 @@
 struct one {
 	struct cl_links *owner;
 	unsigned i;
+	unsigned at;                  /* place in the order of the address that it dials */
+	bool stays;                   /* the connection is closed on purpose: the address did not fail */
 	struct lk_link *link;         /* NULL while waiting to dial */
 	bool up, was_up;              /* usable now; was usable at some time since it was dialled */
 	uint32_t backoff_ms, wait_ms; /* wait_ms: least pause before the next dial, used once */
@@ -21,7 +25,9 @@ struct one {
 struct cl_links {
 	struct cl_links_conf conf;
 	struct one one[CL_CONNECTIONS_MAX];
-	unsigned open; /* timers and links that are not closed yet */
+	unsigned order[CL_ADDRESSES_MAX];
+	struct cm_err fault[CL_ADDRESSES_MAX]; /* the last of each address in the order; CM_OK: none */
+	unsigned open;                         /* timers and links that are not closed yet */
 	unsigned wanted;
 	bool closing;
 };
@@ -71,6 +77,26 @@ static void dial_later(struct one *o)
 	(void)uv_timer_start(&o->timer, on_timer, wait, 0);
 }
 
+/* A connection to the address ended.  The fault shall say which address it was. */
+static void note_fault(struct one *o, const struct cm_err *why)
+{
+	struct cl_links *l = o->owner;
+	struct cm_err *fault = &l->fault[o->at];
+	const char *address = cl_links_address(l, o->i);
+
+	*fault = *why;
+	if (l->conf.addresses > 1 && strncmp(why->msg, address, strlen(address)) != 0)
+		(void)cm_context(fault, "%.100s", address);
+}
+
+/* Dial the next address after a fault, unless the address is not to blame. */
+static void move_on(struct one *o, const struct cm_err *why)
+{
+	if (why->code != CM_OK && !o->stays)
+		o->at = (o->at + 1) % (unsigned)o->owner->conf.addresses;
+	o->stays = false;
+}
+
 static void on_ready(struct lk_link *link, void *user)
 {
 	struct one *o = user;
@@ -80,6 +106,7 @@ static void on_ready(struct lk_link *link, void *user)
 		return;
 	o->up = o->was_up = true;
 	o->backoff_ms = 0;
+	o->owner->fault[o->at].code = CM_OK;
 	o->owner->conf.on_up(o->owner->conf.user, o->i);
 }
 
@@ -97,16 +124,20 @@ static void on_close(struct lk_link *link, void *user, const struct cm_err *why)
 	struct one *o = user;
 	struct cl_links *l = o->owner;
 	bool was_up = o->was_up;
+	struct cm_err said;
 
 	(void)link;
+	note_fault(o, why);
+	said = l->fault[o->at];
 	o->link = NULL;
 	o->up = o->was_up = false;
 	/* The shuffler has no room: this client's certificate has its share of connections, or all are in
 	 * use. */
 	if (!was_up && why->code == CM_ELATER)
 		o->wait_ms = o->i == 0 ? CROWDED_MS : CROWDED_MORE_MS;
+	move_on(o, why);
 	if (!l->closing) {
-		l->conf.on_down(l->conf.user, o->i, was_up, why);
+		l->conf.on_down(l->conf.user, o->i, was_up, &said);
 		if (!l->closing)
 			dial_later(o);
 	}
@@ -124,22 +155,44 @@ static void dial(struct one *o)
 	if (l->closing || o->i >= l->wanted || o->link)
 		return;
 	l->open++;
-	if (lk_dial(l->conf.loop, l->conf.address, l->conf.tls, NULL, &handler, o, &o->link, &why) == CM_OK)
+	if (lk_dial(l->conf.loop, cl_links_address(l, o->i), l->conf.tls, NULL, &handler, o, &o->link,
+		    &why) == CM_OK)
 		return;
 	o->link = NULL;
+	note_fault(o, &why);
+	why = l->fault[o->at];
+	move_on(o, &why);
 	l->conf.on_down(l->conf.user, o->i, false, &why);
 	if (!l->closing)
 		dial_later(o);
 	gone(l);
 }
 
-struct cl_links *cl_links_new(const struct cl_links_conf *conf)
+void cl_links_order(const struct cr_rng *rng, unsigned n, unsigned *order)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned j = i > 0 ? (unsigned)cr_rng_below(rng, i + 1u) : 0;
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+}
+
+enum cm_rc cl_links_new(const struct cl_links_conf *conf, struct cl_links **out, struct cm_err *err)
 {
 	struct cl_links *l = calloc(1, sizeof *l);
+	struct cr_rng rng;
 
+	*out = l;
 	if (!l)
-		return NULL;
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	l->conf = *conf;
+	if (cr_rng_system(&rng, err) != CM_OK) {
+		free(l);
+		*out = NULL;
+		return err->code;
+	}
+	cl_links_order(&rng, (unsigned)conf->addresses, l->order);
 	for (unsigned i = 0; i < conf->n; i++) {
 		struct one *o = &l->one[i];
 
@@ -150,7 +203,7 @@ struct cl_links *cl_links_new(const struct cl_links_conf *conf)
 		l->open++;
 	}
 	cl_links_want(l, 1);
-	return l;
+	return CM_OK;
 }
 
 void cl_links_want(struct cl_links *l, unsigned n)
@@ -162,8 +215,11 @@ void cl_links_want(struct cl_links *l, unsigned n)
 		struct one *o = &l->one[i];
 
 		/* Dials from the loop, so that no callback comes before the caller has its pointer. */
-		if (i < l->wanted && !o->link && !uv_is_active((uv_handle_t *)&o->timer))
+		if (i < l->wanted && !o->link && !uv_is_active((uv_handle_t *)&o->timer)) {
+			/* A further connection begins where the first is, not at an address that failed. */
+			o->at = l->one[0].at;
 			(void)uv_timer_start(&o->timer, on_timer, 0, 0);
+		}
 		if (i >= l->wanted) {
 			(void)uv_timer_stop(&o->timer);
 			o->up = false;
@@ -193,6 +249,36 @@ bool cl_links_up(const struct cl_links *l, unsigned i)
 const char *cl_links_group(const struct cl_links *l, unsigned i)
 {
 	return lk_group(l->one[i].link);
+}
+
+const char *cl_links_address(const struct cl_links *l, unsigned i)
+{
+	return l->conf.address[l->order[l->one[i].at]];
+}
+
+bool cl_links_refused(const struct cl_links *l)
+{
+	for (size_t i = 0; i < l->conf.addresses; i++)
+		if (l->fault[i].code != CM_EPERM && l->fault[i].code != CM_EPROTO)
+			return false;
+	return true;
+}
+
+enum cm_rc cl_links_faults(const struct cl_links *l, struct cm_err *err)
+{
+	size_t n = l->conf.addresses, room = sizeof err->msg / n, at = 0;
+
+	*err = (struct cm_err){ .code = CM_EUNAVAIL };
+	for (size_t i = 0; i < n; i++) {
+		const char *address = l->conf.address[l->order[i]];
+		const char *said = l->fault[i].code != CM_OK ? l->fault[i].msg : "no answer";
+		bool named = strncmp(said, address, strlen(address)) == 0;
+		int put = snprintf(err->msg + at, room, "%s%s%s%s", i > 0 ? "; " : "", named ? "" : address,
+			named ? "" : ": ", said);
+
+		at += put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
+	}
+	return err->code;
 }
 
 unsigned cl_links_count_up(const struct cl_links *l)
@@ -227,6 +313,8 @@ void cl_links_reload(struct cl_links *l, struct nt_tls_ctx *tls)
 
 	l->conf.tls = tls;
 	(void)cm_fail(&why, CM_EUNAVAIL, "certificates were reloaded");
-	for (unsigned i = 0; i < l->conf.n; i++)
+	for (unsigned i = 0; i < l->conf.n; i++) {
+		l->one[i].stays = l->one[i].link != NULL;
 		cl_links_drop(l, i, 0, &why);
+	}
 }

@@ -1,14 +1,23 @@
 /* cl_links.h - keeps the client's connections to its shuffler open, dialling again when one ends.  Uses
- * libuv. */
+ * libuv.
+ *
+ * A shuffler may have several addresses.  cl_links_new puts them into a random order, so that clients share
+ * them evenly; the first connection begins with the first address, a further one with the address that the
+ * first connection has, and each goes to the next address whenever its connection could not be made or
+ * was lost, at the same pauses as with one address.  So when the client dials, and whom, follows from its
+ * random numbers, the network and the times of rounds.  It must never follow from a reading: shuffler and
+ * network see it. */
 #pragma once
 
 #include "cl_upload.h"
+#include "cr_rand.h"
 #include "lk_link.h"
 
 struct cl_links;
 struct cl_links_conf {
 	uv_loop_t *loop;
-	const char *address;    /* borrowed, like user */
+	char *const *address; /* of the shuffler, 1..CL_ADDRESSES_MAX; borrowed, like user */
+	size_t addresses;
 	struct nt_tls_ctx *tls; /* borrowed until cl_links_reload replaces it */
 	/* Most connections, 1..CL_CONNECTIONS_MAX.  Only one is kept until cl_links_want asks for more.  If
 	 * the shuffler has no room, the first connection is dialled again after seconds, a further one after
@@ -25,8 +34,8 @@ struct cl_links_conf {
 	void (*on_closed)(void *user);
 	struct lk_counts *counts; /* as in lk_handler */
 };
-/* Start dialling.  NULL: out of memory. */
-struct cl_links *cl_links_new(const struct cl_links_conf *conf);
+/* Start dialling.  *out is NULL after a fault: CM_EINTERNAL, out of memory or of random numbers. */
+CM_CHECK enum cm_rc cl_links_new(const struct cl_links_conf *conf, struct cl_links **out, struct cm_err *err);
 /* End every connection.  on_closed is called later, and then the links are freed. */
 void cl_links_close(struct cl_links *l);
 /* Dial every connection again with the new tls, so that peers are verified with the new certificates.  The
@@ -38,6 +47,16 @@ bool cl_links_up(const struct cl_links *l, unsigned i);
 /* nt_tls_group of a connection that is up. */
 const char *cl_links_group(const struct cl_links *l, unsigned i);
 unsigned cl_links_count_up(const struct cl_links *l);
+/* The address that connection i dials, or dialled last. */
+const char *cl_links_address(const struct cl_links *l, unsigned i);
+/* Has every address failed since a connection to it was last up, each for a reason that will stay: a
+ * certificate or role, or a broken protocol? */
+bool cl_links_refused(const struct cl_links *l);
+/* The last fault of each address in one text, "a:1: no answer; b:1: connection refused"; returns CM_EUNAVAIL.
+ * Addresses that were not dialled yet have "no answer". */
+enum cm_rc cl_links_faults(const struct cl_links *l, struct cm_err *err);
+/* A random order of n items: each of the n! orders is as likely as any other. */
+void cl_links_order(const struct cr_rng *rng, unsigned n, unsigned *order);
 CM_CHECK enum cm_rc cl_links_send(
 	struct cl_links *l, unsigned i, const Tombola__V1__Frame *frame, struct cm_err *err);
 /* End one connection; it is dialled again after at least wait_ms. */

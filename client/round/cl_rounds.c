@@ -117,8 +117,9 @@ void cl_rounds_refused(struct cl_rounds *r, const struct cm_err *why)
 		cl_rounds_end(r, why);
 		return;
 	}
-	if (!final)
-		cl_say(r->context, CM_LOG_WARN, "round passed over", why);
+	if (!final && !r->context->run->quiet)
+		cm_log(CM_LOG_WARN, "round passed over", CM_S("reason", why->msg),
+			CM_I("code", cm_exit_code(why->code)));
 	cl_rounds_ask(r, final ? CL_ASK_AGAIN_MS : 0);
 }
 

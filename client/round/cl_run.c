@@ -292,7 +292,8 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 	struct cl_context *c = &run->context;
 	const struct cl_links_conf links = {
 		.loop = &c->loop,
-		.address = c->setup->conf.shuffler,
+		.address = c->setup->conf.shuffler.item,
+		.addresses = c->setup->conf.shuffler.n,
 		.tls = run->tls,
 		.n = (unsigned)c->setup->conf.connections,
 		.user = run,
@@ -302,12 +303,10 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 		.on_closed = on_links_closed,
 		.counts = cl_metrics_counts(c->metrics),
 	};
-	enum cm_rc rc;
+	enum cm_rc rc = cl_links_new(&links, &run->links, err);
 
-	run->links = cl_links_new(&links);
-	if (!run->links)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = start_serving(run, err);
+	if (rc == CM_OK)
+		rc = start_serving(run, err);
 	if (rc == CM_OK && c->run->mqtt)
 		rc = cl_gather_new(c, on_due, run, &run->gather, err);
 	if (rc == CM_OK)

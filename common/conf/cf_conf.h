@@ -19,6 +19,7 @@ enum cf_type {
 	CF_BOOL,     /* bool */
 	CF_DURATION, /* int64_t milliseconds from "250ms" "90s" "15m" "24h" "7d" */
 	CF_STRINGS,  /* struct cf_strings: a list of strings */
+	CF_SOME,     /* struct cf_strings: a string, or a list of strings */
 	CF_TABLE,    /* struct cf_table: a list of lists of strings, none of them empty */
 	CF_DOUBLES,  /* struct cf_doubles: a list of finite numbers */
 	CF_GROUP,    /* { ... }: rows in `sub`, the same struct */

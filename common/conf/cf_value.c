@@ -95,6 +95,20 @@ static const char *read_strings(const config_setting_t *s, struct cf_strings *ou
 	return NULL;
 }
 
+static const char *read_some(const config_setting_t *s, struct cf_strings *out)
+{
+	const char *fault;
+
+	if (is_sequence(s)) {
+		fault = read_strings(s, out);
+	} else {
+		out->item = calloc(1, sizeof *out->item);
+		fault = out->item ? read_string(s, NULL, &out->item[0]) : "";
+		out->n = fault ? 0 : 1;
+	}
+	return fault && *fault != '\0' ? "string or list of strings expected for" : fault;
+}
+
 static const char *read_table(const config_setting_t *s, struct cf_table *out)
 {
 	static const char expected[] = "list of lists of strings expected for";
@@ -205,6 +219,11 @@ const char *cf_value_read(
 	case CF_STRINGS:
 		fault = read_strings(s, field);
 		break;
+	case CF_SOME:
+		fault = read_some(s, field);
+		if (!fault && !is_sequence(s))
+			return NULL;
+		break;
 	case CF_TABLE:
 		fault = read_table(s, field);
 		break;
@@ -271,7 +290,7 @@ void cf_value_free(const struct cf_row *row, void *field)
 	if (row->type == CF_STRING || row->type == CF_PATH) {
 		free(*(char **)field);
 		*(char **)field = NULL;
-	} else if (row->type == CF_STRINGS) {
+	} else if (row->type == CF_STRINGS || row->type == CF_SOME) {
 		free_strings(field);
 	} else if (row->type == CF_TABLE) {
 		for (size_t i = 0; i < table->n; i++)

@@ -242,6 +242,10 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 			rc = cm_fail(err, CM_EOTHER, "ended by signal %d", (int)interrupted);
 		else if (ready == 0 || (n < 0 && errno == EINTR))
 			rc = tool_demo_complaints(d, true, err);
+		if (rc == CM_OK && d->given_up.code != CM_OK) {
+			*err = d->given_up;
+			rc = err->code;
+		}
 		if (rc == CM_OK && (ready == 0 || (n < 0 && errno == EINTR)))
 			rc = tool_demo_alive(d, err);
 		if (ready <= 0 || rc != CM_OK)

@@ -27,8 +27,20 @@ static bool is_of_round(const char *msg)
 	return strncmp(msg, "round ", 6) == 0;
 }
 
+/* The code of a round that was passed over is the exit code of its cause.  Waiting may help against
+ * EX_TEMPFAIL and nothing else, since nobody writes to the demo's readings. */
+static void note_given_up(struct demo *d, const char *msg, const char *reason, json_int_t code)
+{
+	if (strcmp(msg, "round passed over") != 0 || d->given_up.code != CM_OK)
+		return;
+	for (int c = CM_EOTHER; c <= CM_ECONFIG; c++)
+		if (c != CM_ELATER && cm_exit_code((enum cm_rc)c) == code)
+			(void)cm_fail(
+				&d->given_up, (enum cm_rc)c, "the client takes no part: %.280s", reason);
+}
+
 /* Handles a line of a daemon's log; `last` is the reason reported before, which is not repeated. */
-static enum cm_rc hear(const struct demo *d, enum tool_demo_party party, char *line, bool rounds_only,
+static enum cm_rc hear(struct demo *d, enum tool_demo_party party, char *line, bool rounds_only,
 	char last[256], struct cm_err *err)
 {
 	json_error_t why;
@@ -42,6 +54,8 @@ static enum cm_rc hear(const struct demo *d, enum tool_demo_party party, char *l
 		(!rounds_only || is_of_round(msg)) && strncmp(last, reason, 255) != 0) {
 		(void)snprintf(last, 256, "%s", reason);
 		rc = complaint(d, party, msg, reason, err);
+		if (party == DEMO_CLIENT)
+			note_given_up(d, msg, reason, json_integer_value(json_object_get(o, "code")));
 	}
 	json_decref(o);
 	return rc;

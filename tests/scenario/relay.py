@@ -11,6 +11,7 @@ class Relay:
 
     def __init__(self, cluster, party):
         self.held, self.lost, self.made, self.until = 0, 0, 0, 0
+        self.near = []  # every connection that was made, its end at the party
         self.target = ("127.0.0.1", cluster.port)
         self.listener = socket.create_server(("127.0.0.1", 0))
         with open(cluster.path(f"{party}.conf")) as f:
@@ -28,6 +29,7 @@ class Relay:
                 near, _ = self.listener.accept()
             except OSError:
                 return
+            self.near.append(near)
             far, kept = socket.create_connection(self.target), []
             threading.Thread(target=self.down, args=(far, near, kept, self.made), daemon=True).start()
             threading.Thread(target=self.up, args=(near, far, kept), daemon=True).start()
@@ -51,6 +53,12 @@ class Relay:
 
     def close(self):
         end(self.listener)
+
+    def die(self):
+        """Nobody listens any more, and every connection ends."""
+        self.close()
+        for near in self.near:
+            end(near)
 
 
 def carry(source, take):

@@ -13,7 +13,7 @@
 struct round {
 	char *query;
 	double epsilon0, range[2];
-	struct cf_strings values;
+	struct cf_strings values, some;
 	struct cf_table sets;
 	struct cf_doubles at;
 	struct cf_word word;
@@ -40,6 +40,7 @@ static const struct cf_row round_rows[] = {
 		.min = -100,
 		.max = 100 },
 	{ .key = "values", .type = CF_STRINGS, .offset = offsetof(struct round, values), .min = 2, .max = 3 },
+	{ .key = "some", .type = CF_SOME, .offset = offsetof(struct round, some), .min = 1, .max = 2 },
 	{ .key = "sets", .type = CF_TABLE, .offset = offsetof(struct round, sets), .min = 1, .max = 3 },
 	{ .key = "at", .type = CF_DOUBLES, .offset = offsetof(struct round, at), .min = 1, .max = 3 },
 	{ .key = "word", .type = CF_WORD, .offset = offsetof(struct round, word) },

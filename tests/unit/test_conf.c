@@ -160,6 +160,29 @@ static void a_wrong_type_is_refused(void **state)
 		"b.cfg:2: list of strings expected for 'rounds.[1].values'");
 }
 
+static void a_string_may_stand_for_a_list_of_one(void **state)
+{
+	static const char text[] = "min_batch = 1\nrounds = ( { query = \"a\" some = \"x\" },\n"
+				   "{ query = \"b\" some = [ \"y\", \"z\" ] } )\nbudget = { delta = 0.5 }";
+	struct conf c = { 0 };
+	struct cm_err err = { 0 };
+	struct round *r;
+
+	(void)state;
+	assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, NULL, &err), CM_OK);
+	r = c.rounds.item;
+	assert_true(r[0].some.n == 1 && r[1].some.n == 2);
+	assert_string_equal(r[0].some.item[0], "x");
+	assert_string_equal(r[1].some.item[1], "z");
+	cf_free(rows, &c);
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" some = 2 } )",
+		"b.cfg:2: string or list of strings expected for 'rounds.[1].some'");
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" some = ( \"a\", 2 ) } )",
+		"b.cfg:2: string or list of strings expected for 'rounds.[1].some'");
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" some = [ ] } )",
+		"b.cfg:2: number of items out of range for 'rounds.[1].some' (1 to 2)");
+}
+
 static void a_number_that_is_none_or_out_of_range_is_refused(void **state)
 {
 	(void)state;
@@ -356,6 +379,7 @@ int main(void)
 		cmocka_unit_test(every_misspelling_of_every_key_is_refused),
 		cmocka_unit_test(every_fault_is_said_not_only_the_first),
 		cmocka_unit_test(a_duplicate_key_is_refused),
+		cmocka_unit_test(a_string_may_stand_for_a_list_of_one),
 		cmocka_unit_test(a_wrong_type_is_refused),
 		cmocka_unit_test(a_number_that_is_none_or_out_of_range_is_refused),
 		cmocka_unit_test(an_integer_too_large_for_its_type_is_refused_not_wrapped),
