@@ -21,8 +21,6 @@ static bool class_is(const char *state, const char *class)
 
 static enum cm_rc code_of(const char *state)
 {
-	if (class_is(state, "55P03"))
-		return CM_ELATER;
 	if (class_is(state, "42501"))
 		return CM_EPERM;
 	/* Our statements are constant, so a fault of their names means that the tables are damaged. */
@@ -40,8 +38,14 @@ enum cm_rc sh_pg_fail(struct sh_pg *pg, const PGresult *result, struct cm_err *e
 	(void)snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
 	if (PQstatus(pg->conn) != CONNECTION_OK || !state)
 		pg->dead = true;
+	(void)snprintf(pg->state, sizeof pg->state, "%s", state ? state : "");
 	return cm_fail(err, state ? code_of(state) : CM_EIO, "database: %s%s%s",
 		*line ? line : "the connection was lost", state ? ", SQLSTATE " : "", state ? state : "");
+}
+
+bool sh_pg_failed_with(const struct sh_pg *pg, const char *state)
+{
+	return strcmp(pg->state, state) == 0;
 }
 
 enum cm_rc sh_pg_usable(const struct sh_pg *pg, struct cm_err *err)

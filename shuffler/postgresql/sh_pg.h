@@ -3,9 +3,9 @@
  *
  * All faults have one mapping: CM_EINTERNAL without memory; CM_EDATA for data that the server calls damaged,
  * and for a statement that its tables do not allow, since ours are always the same; CM_EPERM for a right that
- * the role lacks; CM_ELATER for a lock that another session holds; else CM_EIO.  After a fault a transaction
- * can only be ended, and after a lost connection, a time-out or a warning of the server every later call is
- * CM_EIO, too: what a session has in doubt is read anew by the next process.
+ * the role lacks; else CM_EIO.  After a fault a transaction can only be ended, and after a lost connection, a
+ * time-out or a warning of the server every later call is CM_EIO, too: what a session has in doubt is read
+ * anew by the next process.
  *
  * No call waits for ever: one that makes no progress for SH_PG_WAIT_MS (SH_PG_LONG_MS where a function says
  * so) is a fault, shorter than the watchdog of the units.
@@ -64,6 +64,9 @@ typedef enum cm_rc sh_pg_row_fn(void *user, const struct sh_pg_row *row, struct 
 void sh_pg_sum(const struct sh_pg_value *value, size_t n, uint8_t out[CR_HASH_LEN]);
 
 /* ---- Statements ---- */
+
+/* The last fault had this SQLSTATE. */
+bool sh_pg_failed_with(const struct sh_pg *pg, const char *state);
 
 /* Run statements without parameters; rows are dropped. */
 CM_CHECK enum cm_rc sh_pg_run(struct sh_pg *pg, const char *sql, struct cm_err *err);

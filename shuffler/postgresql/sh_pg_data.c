@@ -312,6 +312,8 @@ static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 		d->name);
 	enum cm_rc rc = sh_pg_run_long(d->pg, sql, err);
 	d->indexed = rc == CM_OK;
+	if (rc != CM_OK && sh_pg_failed_with(d->pg, "23505")) /* unique_violation */
+		return cm_fail(err, CM_EDATA, "database: block_%s: a block is stored twice", d->name);
 	return rc;
 }
 

@@ -9,6 +9,7 @@ struct sh_pg {
 	PGconn *conn;
 	bool readonly;
 	bool dead;         /* after a fault that leaves in doubt what the server did */
+	char state[6];     /* SQLSTATE of the last fault */
 	bool warned;       /* the server sent a warning during this statement */
 	char warning[160]; /* its text */
 };

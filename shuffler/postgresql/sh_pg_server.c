@@ -199,8 +199,9 @@ enum cm_rc sh_pg_hold(struct sh_pg *pg, const char *role, const uint8_t *round_i
 	enum cm_rc rc = sh_pg_query(pg,
 		shared ? "SELECT pg_advisory_lock_shared($1)::text" : "SELECT pg_advisory_lock($1)::text",
 		&key, 1, NULL, NULL, NULL, err);
-	return rc == CM_ELATER ? cm_fail(err, CM_ELATER, "another shuffler has this database (%s)", role)
-			       : rc;
+	if (rc != CM_OK && sh_pg_failed_with(pg, "55P03")) /* lock_not_available */
+		return cm_fail(err, CM_ELATER, "another shuffler has this database (%s)", role);
+	return rc;
 }
 
 enum cm_rc sh_pg_settle(struct sh_pg *pg, struct cm_err *err)

@@ -14,6 +14,7 @@
 struct sh_play {
 	char dir[64], key_dir[80], leaves_dir[80];
 	struct round_keys analyzer, shuffler;
+	char database[200]; /* libpq's string of the store; "": SQLite, in dir */
 	bool own_keys;
 	struct sh_policy policy;     /* may be changed before sh_play_start */
 	struct cr_rng rng, work_rng; /* work_rng: of the commits */
@@ -85,6 +86,17 @@ void sh_play_start(struct sh_play *p);
 /* Close both as an orderly end would; start opens them again. */
 void sh_play_stop(struct sh_play *p);
 void sh_play_fini(struct sh_play *p);
+/* The store: made and removed with the shuffler, and opened alone, without the core. */
+void sh_play_store_init(struct sh_play *p);
+void sh_play_store_fini(struct sh_play *p);
+enum cm_rc sh_play_store_open(struct sh_play *p);
+/* Messages and tags of that round are stored; how many payloads are, where the store is a database. */
+bool sh_play_has_data(const struct sh_play *p, const uint8_t round_id[PR_ROUND_ID_LEN]);
+void sh_play_payloads(const struct sh_play *p, uint64_t *n, uint64_t *bytes);
+/* Run a statement on the database, as another program would. */
+void sh_play_sql(const struct sh_play *p, const char *sql);
+/* Stop, remove the state, and accept the loss. */
+void sh_play_lose(struct sh_play *p, const struct sh_loss *loss);
 
 /* Append a record to the analyzer's ledger (seq and time are filled in) and show it to the shuffler. */
 enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r);

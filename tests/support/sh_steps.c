@@ -68,6 +68,8 @@ bool steps_file_exists(const char *folder, const char *suffix)
 	char path[256];
 	struct stat st;
 
+	if (play.database[0] && strcmp(folder, "rounds") == 0)
+		return strcmp(suffix, ".db") == 0 && sh_play_has_data(&play, play.d.round_id);
 	return stat(steps_place(path, folder, suffix), &st) == 0;
 }
 

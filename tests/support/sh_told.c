@@ -65,15 +65,7 @@ void told_back_to(size_t n)
 
 void told_lose(struct sh_loss loss)
 {
-	static const char *const names[] = { "state.db", "state.db-wal", "state.db-shm" };
-	char path[256];
-
-	sh_play_stop(&play);
-	for (size_t i = 0; i < 3; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", play.dir, names[i]);
-		(void)unlink(path);
-	}
-	assert_int_equal(sh_sqlite_anew(play.dir, &loss, &play.err), CM_OK);
+	sh_play_lose(&play, &loss);
 	sh_play_start(&play);
 }
 

@@ -66,12 +66,17 @@ static void no_acknowledged_submission_is_lost_or_doubled_by_kill_9(void **state
 		durable = kill_after_words(child, ends[0], durable);
 		(void)close(ends[0]);
 	}
-	assert_int_equal(stat(steps_place(path, "rounds", ".db-wal"), &st), 0);
-	assert_true(st.st_size > 0);
+	bool files = !play.database[0];
+	if (files) {
+		assert_int_equal(stat(steps_place(path, "rounds", ".db-wal"), &st), 0);
+		assert_true(st.st_size > 0);
+	}
 	sh_play_start(&play);
 	/* What the killed process had written, synced or not, was made durable before it is acted on. */
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_size, 0);
+	if (files) {
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_size, 0);
+	}
 	const struct sh_intake *in = &sh_core_collecting(play.core)->intake;
 	/* The last two commits may be durable though the word of them was not said. */
 	uint64_t more = in->participants - durable, all = in->participants + 37 - (more > 0 ? more : 37);
@@ -120,7 +125,7 @@ static void sealing_and_erasing_can_be_killed_at_any_moment(void **state)
 		assert_int_equal(
 			sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err),
 			CM_OK);
-		assert_int_not_equal(stat(steps_place(path, "rounds", ".db"), &st), 0);
+		assert_false(steps_file_exists("rounds", ".db"));
 		assert_int_not_equal(stat(steps_place(path, "keys", ".key"), &st), 0);
 	}
 }
@@ -140,7 +145,7 @@ static void what_a_crash_left_of_an_announcement_is_removed_at_the_start(void **
 	assert_int_equal(stat(steps_place(path, "keys", ".key"), &st), 0);
 	sh_play_stop(&play);
 	sh_play_start(&play);
-	assert_int_not_equal(stat(steps_place(path, "rounds", ".db"), &st), 0);
+	assert_false(steps_file_exists("rounds", ".db"));
 	assert_int_not_equal(stat(steps_place(path, "keys", ".key"), &st), 0);
 }
 

@@ -96,16 +96,7 @@ static void no_report_is_there_without_its_standing(void **state)
 
 static void lose(uint64_t closed_to)
 {
-	static const char *const names[] = { "state.db", "state.db-wal", "state.db-shm" };
-	char path[256];
-
-	sh_play_stop(&play);
-	for (size_t i = 0; i < 3; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", play.dir, names[i]);
-		(void)unlink(path);
-	}
-	assert_int_equal(
-		sh_sqlite_anew(play.dir, &(struct sh_loss){ .closed_to = closed_to }, &play.err), CM_OK);
+	sh_play_lose(&play, &(struct sh_loss){ .closed_to = closed_to });
 	sh_play_start(&play);
 }
 
