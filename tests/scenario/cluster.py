@@ -124,6 +124,7 @@ class Cluster:
         self.daemons = []
         self.inside = []  # a command before each of ours: hosts()
         self.devices = devices
+        self.server = self.database = None  # of the store in PostgreSQL: where it is, and its name there
         self.pki = self.path("pki")
         shutil.copytree(pki_of(devices), self.pki)
         for party in ("shuffler", "analyzer", "client"):
@@ -218,8 +219,19 @@ colluders = 0;
 """,
         }
         files.update(change)
+        if os.environ.get("TOMBOLA_STORE") == "postgresql" and not self.server:
+            import postgresql
+            self.use(postgresql.shared())
+        if self.server and "store =" not in files["shuffler"]:
+            files["shuffler"] += self.store
         for name, text in files.items():
             self.write(name.replace("_", "-") + ".conf", text)
+
+    def use(self, server, **keys):
+        """The shuffler's store is a database of that server: call it before configure()."""
+        self.server, self.database = server, server.create()
+        self.store = f'store = "postgresql";\ndatabase = "{server.string(self.database)}";\n'
+        self.store += "".join(f"{k} = {v};\n" for k, v in keys.items())
 
     def accept_adaptive(self, *parties):
         for party in parties or ("shuffler", "client"):

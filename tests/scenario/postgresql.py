@@ -1,0 +1,122 @@
+"""postgresql.py - PostgreSQL servers of the tests' own, behind Unix sockets, with everything on that the shuffler demands."""
+import atexit
+import contextlib
+import functools
+import itertools
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+
+from cluster import free_port, wait_for
+
+NAMES = itertools.count(1)
+SETTINGS = {"listen_addresses": "", "max_connections": "200", "shared_buffers": "16MB", "max_wal_size": "256MB",
+            "wal_keep_size": "64MB", "autovacuum_naptime": "1h"}
+
+
+def programs():
+    """Where Debian has the programs of the server; None without one."""
+    root = "/usr/lib/postgresql"
+    versions = sorted((v for v in os.listdir(root) if v.isdigit()), key=int) if os.path.isdir(root) else []
+    return os.path.join(root, versions[-1], "bin") if versions else None
+
+
+class Server:
+    """One server.  Its files are in memory where there is such a folder: fsync is on, and tests have no disk to wear out."""
+
+    def __init__(self, primary=None, name="standby", **settings):
+        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder, self.port = tempfile.mkdtemp(prefix="tombola-pg-", dir=base), str(free_port())
+        self.data, self.process = os.path.join(self.folder, "data"), None
+        self.as_user = []
+        if os.geteuid() == 0:  # it refuses to run as root
+            user = pwd.getpwnam("postgres")
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+            self.as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        atexit.register(self.close)
+        if primary:
+            self.program("pg_basebackup", "-D", self.data, "-R", "-X", "stream", "-c", "fast", "-d",
+                         f"{primary.where()} user=postgres application_name={name}")
+        else:
+            self.program("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8", "--locale=C.UTF-8")
+        self.set(**{**SETTINGS, **settings})
+        self.start()
+
+    def program(self, name, *args, check=True):
+        run = subprocess.run([*self.as_user, os.path.join(programs(), name), *args], capture_output=True, text=True,
+                             cwd=self.folder)
+        assert run.returncode == 0 or not check, run.stderr
+        return run
+
+    def set(self, **settings):
+        with open(os.path.join(self.data, "postgresql.auto.conf"), "a") as f:
+            f.writelines(f"{k} = '{v}'\n" for k, v in settings.items())
+
+    def reload(self, **settings):
+        """Set while it runs, and wait until sessions begin with it."""
+        self.set(**settings)
+        self.process.send_signal(signal.SIGHUP)
+        for k, v in settings.items():
+            wait_for(k, lambda k=k, v=v: self.ask(f"SELECT current_setting('{k}') v")[0]["v"] == v)
+
+    def start(self, wait=True):
+        log = open(os.path.join(self.folder, "log"), "ab")
+        self.process = subprocess.Popen([*self.as_user, os.path.join(programs(), "postgres"), "-D", self.data, "-k", self.folder,
+                                         "-p", self.port], stdout=log, stderr=log, cwd=self.folder)
+        log.close()
+        if wait:
+            wait_for("the server", lambda: self.program("pg_isready", "-h", self.folder, "-p", self.port,
+                                                        check=False).returncode == 0)
+
+    def stop(self, how="immediate"):
+        self.program("pg_ctl", "-D", self.data, "-m", how, "-s", "-w", "stop", check=False)
+        self.process.wait()
+
+    def promote(self):
+        self.program("pg_ctl", "-D", self.data, "-s", "-w", "promote")
+
+    def where(self):
+        return f"host={self.folder} port={self.port}"
+
+    def ask(self, text, database="postgres"):
+        """The rows, as JSON."""
+        run = subprocess.run(["psql", "-h", self.folder, "-p", self.port, "-U", "postgres", "-d", database, "-XAtq", "-v",
+                              "ON_ERROR_STOP=1", "-c", f"SELECT coalesce(json_agg(t), '[]') FROM ({text}) t"],
+                             capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        return json.loads(run.stdout)
+
+    def do(self, text, database="postgres"):
+        subprocess.run(["psql", "-h", self.folder, "-p", self.port, "-U", "postgres", "-d", database, "-Xq", "-v",
+                        "ON_ERROR_STOP=1", "-c", text], check=True, capture_output=True)
+
+    def create(self):
+        """A database of its own for a role that owns nothing else, as doc/operations.md has it; its name, which is the role's."""
+        name = f"t{os.getpid()}_{next(NAMES)}"
+        self.do(f"CREATE ROLE {name} LOGIN")
+        self.do(f"CREATE DATABASE {name} OWNER {name}")
+        return name
+
+    def string(self, name):
+        return f"{self.where()} user={name} dbname={name}"
+
+    def terminate(self, name):
+        """End the shuffler's sessions; how many there were."""
+        return len(self.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+                            f"'{name}' AND application_name LIKE 'tombola%'"))
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            with contextlib.suppress(AssertionError):
+                self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@functools.cache
+def shared():
+    """One for all tests of this process."""
+    return Server()
