@@ -1,5 +1,4 @@
-/* sh_core_spread.h - the core's answers to intakes, where they take the reports of a round (doc/intakes.md).
- */
+/* sh_core_spread.h - the core's answers to intakes, where they take a round's reports (doc/intakes.md). */
 #pragma once
 
 #include "sh_core.h"

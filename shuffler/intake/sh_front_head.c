@@ -104,6 +104,7 @@ static enum cm_rc take_share(struct sh_front *f, const Tombola__V1__IntakeShare 
 	}
 	if (rc != CM_OK)
 		return rc;
+	f->backoff_ms = 0; /* it takes us for an intake */
 	sh_share_free(f->next);
 	f->next = next;
 	f->replaced = true;
@@ -127,7 +128,6 @@ static void on_ready(struct lk_link *l, void *user)
 
 	(void)l;
 	f->head_ready = true;
-	f->backoff_ms = 0;
 	f->heard_ms = cm_clock_mono_ms();
 	cm_log(CM_LOG_INFO, "connected to the head", CM_S("head", f->conf.head));
 	say_join(f);

@@ -261,18 +261,10 @@ static uint64_t data_runs(void *data)
 }
 
 /* What the source cannot give ends the test: there is nothing that could be full here. */
-/* The epoch is in the state of the place's row, and whether the data are closed in its bucket. */
-static struct row *place_of(const struct data *d)
-{
-	size_t i = 0;
-
-	return next(d->m, PLACES, d->key, &i);
-}
-
 static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struct cm_err *err)
 {
 	const struct data *d = data;
-	struct row *place = some(place_of(d));
+	struct row *place = some(place_of(d->m, d->key));
 	const struct row *r;
 
 	(void)err;
@@ -301,7 +293,7 @@ static enum cm_rc data_commit(
 	void *data, sh_block_source *source, void *user, const struct sh_block *tags, struct cm_err *err)
 {
 	const struct data *d = data;
-	const struct row *place = place_of(d);
+	const struct row *place = place_of(d->m, d->key);
 	struct sh_block b;
 	enum cm_rc rc;
 

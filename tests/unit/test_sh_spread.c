@@ -1,5 +1,4 @@
-/* test_sh_spread.c - a head and intakes over one store: each device once, whatever dies, stops or wakes up.
- */
+/* test_sh_spread.c - a head and intakes: each device is stored once, whatever dies, stops or wakes up. */
 #include <string.h>
 
 #include "sh_core_spread.h"
