@@ -88,6 +88,7 @@ void acct_gspa_cells(double epsilon, double k, struct acct_round *r)
 	r->cell[1] = (struct acct_cell){ 1 / k, k / z, p * (k / z) };
 	r->cell[2] = (struct acct_cell){ (k - 2) / k, k / z, k / z };
 	r->cells = k > 2 ? 3 : 2;
+	acct_cells_fill(r->cell, r->cells); /* k times 1/k */
 }
 
 enum acct_rc acct_gspa_round(const struct acct_gspa_class *cls, size_t n, double k, size_t victim,

@@ -187,6 +187,8 @@ enum acct_rc acct_cells_pair(
 	r->cell[1] = (struct acct_cell){ pa / q, q * ip, q };
 	if (rest > 0)
 		r->cell[2] = (struct acct_cell){ rest / q2, q2, q2 };
+	if (q <= 1 + beta && q2 >= q) /* nothing is left over */
+		acct_cells_fill(r->cell, r->cells);
 	return ACCT_OK;
 }
 

@@ -26,8 +26,9 @@ struct acct_bit_facts {
 };
 
 /* A checked round.  The means of u and v are exactly one up to rounding.  Equal cells are merged, and so are
- * levels of equal share.  Cells keep the caller's order; groups are sorted.  A remainder of omega, or of a
- * share of it, below 2^-51 is rounding and is read as zero. */
+ * levels of equal share.  Cells keep the caller's order; groups are sorted.  The remainder of omega, and of a
+ * share of it, is that of the doubles given, summed in twice their digits.  Up to 2^-51 it may be rounding:
+ * upper ends count it, and lower ends do not (`missing`). */
 struct acct_list {
 	enum acct_event event; /* but for ACCT_SHUFFLED there are neither cells nor messages */
 	double scale, rate;
@@ -40,6 +41,7 @@ struct acct_list {
 	double others, dummies; /* others: the sum over all groups */
 	double triple;          /* of ACCT_SETS */
 	double mean;            /* expected blanket messages of the others */
+	double missing;         /* chance that a message lacks which is blanket but for rounding of omega */
 	double defect;          /* see struct acct_round */
 	double sampling;        /* see struct acct_round; 1 when everybody takes part */
 	double infinite[2];     /* mass of infinite loss, forwards and with u and v exchanged */
@@ -55,9 +57,15 @@ struct acct_list {
 /* Returns the errors of acct_round_check, for the same rounds. */
 ACCT_CHECK enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why);
 
+/* For cells whose omegas sum to one but for rounding: raises the largest by ulps where the sum is short of
+ * one, so that nothing of the blanket counts as missing. */
+void acct_cells_fill(struct acct_cell *cell, size_t cells);
+
 /* Mass of infinite loss that is certain; `infinite` of a profile that is no pair is an upper bound. */
 static inline double acct_list_certain(const struct acct_list *l, int way)
 {
+	if (l->missing > 0)
+		return fmax(l->sampling * l->defect, l->infinite[way] - l->missing);
 	return l->event == ACCT_PROFILE && !l->profile->exact ? l->sampling * l->defect : l->infinite[way];
 }
 

@@ -9,7 +9,8 @@
 #include "acct_labels.h"
 #include "acct_sum.h"
 
-#define NOTHING (2 * DBL_EPSILON) /* a remainder of omega below this is rounding of the omegas */
+/* A remainder of omega up to this may be rounding of the omegas: upper ends count it, lower ends do not. */
+#define DOUBTFUL (2 * DBL_EPSILON)
 
 /* A difference this small moves epsilon by less than acct_solve.c widens every answer. */
 static bool same(double a, double b)
@@ -96,12 +97,12 @@ static double largest_loss(const struct acct_list *l)
 	return ratio * (1 + 1e-12);
 }
 
-static struct acct_sum sum_omegas(const struct acct_list *l)
+static struct acct_sum sum_omegas(const struct acct_cell *cell, size_t cells)
 {
 	struct acct_sum s = { 0, 0 };
 
-	for (size_t j = 0; j < l->cells; j++)
-		acct_sum_add(&s, l->cell[j].omega);
+	for (size_t j = 0; j < cells; j++)
+		acct_sum_add(&s, cell[j].omega);
 	return s;
 }
 
@@ -111,6 +112,21 @@ static double left_over(double share, const struct acct_sum *s)
 	double product = share * s->sum;
 
 	return ((1 - product) - fma(share, s->sum, -product)) - share * s->low;
+}
+
+void acct_cells_fill(struct acct_cell *cell, size_t cells)
+{
+	for (int i = 0; i < 4; i++) {
+		struct acct_sum all = sum_omegas(cell, cells);
+		double rest = left_over(1, &all);
+		size_t largest = 0;
+
+		if (!(rest > 0 && rest <= DOUBTFUL))
+			return;
+		for (size_t j = 1; j < cells; j++)
+			largest = cell[j].omega > cell[largest].omega ? j : largest;
+		cell[largest].omega = fmin(1, nextafter(cell[largest].omega + rest, 2));
+	}
 }
 
 /* Insert a group in order; groups of equal share are joined. */
@@ -131,31 +147,36 @@ static void add_group(struct acct_list *l, double share, double rest, double cou
 	l->groups++;
 }
 
+/* A group whose chance not to be blanket is `rest`; with chance `missing` not all of the groups are blanket
+ * of which rounding leaves open whether they always are. */
+static void add_given(struct acct_list *l, double share, double rest, double count)
+{
+	if (rest > 0 && rest <= DOUBTFUL)
+		l->missing += count * rest * (1 + 4 * DBL_EPSILON);
+	add_group(l, share, fmax(rest, 0), count);
+}
+
 /* Sets the blanket and each group's chance of it; a sum above one is scaled down to one. */
 static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 {
-	struct acct_sum all = sum_omegas(l);
+	struct acct_sum all = sum_omegas(l->cell, l->cells);
 	double rest = left_over(1, &all), scale = 1;
 
-	if (rest < -NOTHING) {
+	if (rest < -DOUBTFUL) {
 		scale = 1 - rest;
 		for (size_t j = 0; j < l->cells; j++)
 			l->cell[j].omega /= scale;
 	}
-	if (rest <= NOTHING) {
+	if (rest <= 0) {
 		rest = 0;
 		all = (struct acct_sum){ 1, 0 };
 	}
 	l->blanket = all.sum < 0.5 ? all.sum : 1 - rest; /* each form where it is the accurate one */
-	add_group(l, 1, rest, (double)r->others);
+	add_given(l, 1, rest, (double)r->others);
 	for (size_t i = 0; i < r->levels; i++) {
 		double share = r->level[i].share * scale, left = left_over(share, &all);
 
-		if (left <= NOTHING) {
-			share = 1 / l->blanket;
-			left = 0;
-		}
-		add_group(l, share, left, (double)r->level[i].count);
+		add_given(l, left > 0 ? share : 1 / l->blanket, left, (double)r->level[i].count);
 	}
 	l->dummies = (double)r->dummies;
 	for (size_t i = 0; i < l->groups; i++) {
@@ -200,6 +221,10 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	for (size_t i = 0; i < r->levels; i++) {
 		double share = r->level[i].share * (b->sent_are_coins ? l->blanket : 1);
 
+		if (b->sent_are_coins && l->missing > 0) { /* its product may be rounded up to 1 */
+			share = fmin(share, 1 - DBL_EPSILON);
+			l->missing += (double)r->level[i].count * 2 * DBL_EPSILON;
+		}
 		if (share >= 1 && b->sent_are_coins)
 			b->coins += (double)r->level[i].count;
 		else if (share >= 1)

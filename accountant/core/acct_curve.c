@@ -57,6 +57,14 @@ static double bits_at(
 	return work;
 }
 
+/* Were no message missing, delta would be lower by at most that chance, and H by missing (1-y)/2. */
+static void without_missing(double missing, double share, struct acct_point *at)
+{
+	at->lo -= missing * share * (1 + ROUNDING);
+	at->slope -= missing / 2;
+	at->slope_err += ROUNDING * (fabs(at->slope) + missing);
+}
+
 /* The curve of the cells alone. */
 static void cells_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
 {
@@ -85,6 +93,8 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		at->lo -= UNDERFLOW;
 		at->hi += UNDERFLOW;
 	}
+	if (c->list.missing > 0)
+		without_missing(c->list.missing, most, at);
 	/* Bounds that contradict each other are discarded, whatever the reason. */
 	bool sound = at->lo <= at->hi && at->hi >= 0;
 	if (!sound || !(at->lo > 0 && at->slope_err < INFINITY)) {

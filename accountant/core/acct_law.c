@@ -10,8 +10,8 @@
 
 #define MOST_NODES 16384.0
 #define FARTHEST   600.0 /* farthest loss; exp() of it is still a double */
-#define EVEN       4.2   /* deviations of the tilted law about its mean without thinning */
-#define THINNED    0.1   /* growth of the distance from node to node beyond */
+#define CENTRE     0.25  /* deviations about the tilted law's mean at which nodes begin to be thinned */
+#define FASTEST    1.25  /* growth of the distance from node to node, at most, once it is large */
 #define LUMPY      0.3   /* a deviation beyond which losses are too few and too large to be normal */
 #define HEAVY      1.25  /* how many times as far as a normal law's a tail may reach */
 
@@ -53,53 +53,58 @@ double acct_law_range(const struct acct_curve *c, double tail)
 
 double acct_law_even(double deviation, double range, double tail, double lean)
 {
-	/* Of a normal law 3e-5 is beyond EVEN deviations, and the tilt moves the mean by lean deviation^2. */
+	/* The tilt moves the mean of a normal law by lean deviation^2. */
 	bool normal = deviation <= LUMPY && range <= HEAVY * sqrt(-2 * log(tail)) * deviation;
 
-	return normal ? (EVEN + lean * deviation) * deviation : INFINITY;
+	return normal ? (CENTRE + lean * deviation) * deviation : INFINITY;
+}
+
+/* The distance from a node at this loss to the next, in strides, where the last one was `by`. */
+static double spacing(double loss, double by, double even, double deviation)
+{
+	double far = (loss - even) / deviation;
+
+	return far > 0 ? fmin(floor(exp(fmin(far * far / 6, 40))), fmax(by + 1, FASTEST * by)) : 1;
 }
 
 /* Sets n->last, and n->at where nodes are thinned. */
-static enum acct_rc place(struct acct_nodes *n, double range, double even)
+static enum acct_rc place(struct acct_nodes *n, double range, double even, double deviation)
 {
-	double step = n->h * (double)n->stride, last = ceil(range / step * (1 + 1e-12)),
-	       until = ceil(even / step * (1 + 1e-12));
-	size_t k;
+	double step = n->h * (double)n->stride, last = ceil(range / step * (1 + 1e-12)), at = 0, by = 1;
+	size_t k = 0;
 
-	if (!(fmin(last, until + 1) <= MOST_NODES))
-		return ACCT_ELIMIT;
-	n->last = last > 1 ? (size_t)fmin(last, MOST_NODES) : 1;
-	if (!(until < last))
+	if (!(even < range)) {
+		n->last = last > 1 ? (size_t)fmin(last, MOST_NODES) : 1;
 		return last <= MOST_NODES ? ACCT_OK : ACCT_ELIMIT;
+	}
+	n->last = (size_t)fmin(last, MOST_NODES);
 	n->at = calloc(n->last + 1, sizeof *n->at);
 	if (!n->at)
 		return ACCT_ENOMEM;
-	double at = 0, by = 1;
-
-	for (k = 1; k <= n->last && at < last; k++) {
-		by *= at >= until ? 1 + THINNED : 1;
+	while (k < n->last && at < last) {
+		by = spacing(at * step, by, even, deviation);
 		at += floor(by);
-		n->at[k] = n->stride * (long)at;
+		n->at[++k] = n->stride * (long)at;
 	}
-	n->last = k - 1;
+	n->last = k;
 	return at < last ? ACCT_ELIMIT : ACCT_OK;
 }
 
 enum acct_rc acct_nodes_init(
 	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range)
 {
-	return acct_nodes_thinned(n, c, h, stride, range, INFINITY);
+	return acct_nodes_thinned(n, c, h, stride, range, INFINITY, 1);
 }
 
-enum acct_rc acct_nodes_thinned(
-	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range, double even)
+enum acct_rc acct_nodes_thinned(struct acct_nodes *n, const struct acct_curve *c, double h, long stride,
+	double range, double even, double deviation)
 {
 	enum acct_rc rc;
 
 	memset(n, 0, sizeof *n);
 	n->h = h;
 	n->stride = stride;
-	rc = place(n, range, even);
+	rc = place(n, range, even, deviation);
 	if (rc)
 		return rc;
 	for (int way = 0; way < (c->list.symmetric ? 1 : 2); way++) {

@@ -39,14 +39,17 @@ double acct_law_range(const struct acct_curve *c, double tail);
 /* ACCT_ELIMIT when the range needs more than 16384 nodes. */
 ACCT_CHECK enum acct_rc acct_nodes_init(
 	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range);
-/* The same with nodes that are `stride` apart up to the loss `even`, and from there on further apart by a
- * tenth from each to the next.  Any are sound; see acct_law_even. */
-ACCT_CHECK enum acct_rc acct_nodes_thinned(
-	struct acct_nodes *n, const struct acct_curve *c, double h, long stride, double range, double even);
+/* The same with nodes that are `stride` apart up to the loss `even`, and from there on ever further apart:
+ * about e^(z^2/6) strides, z the deviations beyond `even`.  Any are sound; see acct_law_even. */
+ACCT_CHECK enum acct_rc acct_nodes_thinned(struct acct_nodes *n, const struct acct_curve *c, double h,
+	long stride, double range, double even, double deviation);
 
-/* A loss beyond which nodes may be thinned: rounding losses to them then adds less than 1e-8 deviation^2 to
- * the variance of the law that is tilted by up to `lean`.  INFINITY unless the tails are about normal.
- * deviation: of the law; range: acct_law_range with this tail. */
+/* A loss beyond which nodes may be thinned.  INFINITY unless the tails are about normal.
+ *
+ * Rounding a loss to nodes a distance s apart adds about s^2/6 to the variance.  Of all spacings with equally
+ * many nodes s ~ f^(-1/3) adds least, f the density of the law that is tilted by up to `lean`: e^(z^2/6) for
+ * a normal law.  Half a deviation is left even, which a law that is not quite normal may need. deviation: of
+ * the law; range: acct_law_range with this tail. */
 double acct_law_even(double deviation, double range, double tail, double lean);
 void acct_nodes_fini(struct acct_nodes *n);
 

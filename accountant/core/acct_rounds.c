@@ -108,7 +108,8 @@ static enum acct_rc make_laws(
 		double even = acct_law_even(part->deviation, part->range, p->tail, lean);
 		struct acct_nodes nodes;
 
-		rc = acct_nodes_thinned(&nodes, &part->curve, h, (long)stride, part->range, even);
+		rc = acct_nodes_thinned(
+			&nodes, &part->curve, h, (long)stride, part->range, even, part->deviation);
 		if (!rc)
 			rc = acct_law_above(&above.law[i], &nodes);
 		for (int way = 0; way < (p->symmetric ? 1 : 2) && !rc; way++)

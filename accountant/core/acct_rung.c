@@ -75,7 +75,7 @@ static enum acct_rc make_laws(struct acct_rung *r, double step, double even)
 	if (!rc && curve.list.bits.known)
 		rc = acct_bits_list(&curve);
 	if (!rc)
-		rc = acct_nodes_thinned(&nodes, &curve, step, 1, r->range, even);
+		rc = acct_nodes_thinned(&nodes, &curve, step, 1, r->range, even, r->deviation);
 	acct_curve_fini(&curve);
 	if (!rc)
 		rc = acct_law_above(&r->law[ACCT_ABOVE], &nodes);

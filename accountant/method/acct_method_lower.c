@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_cells.h"
 #include "acct_fault.h"
 #include "acct_method_rows.h"
 
@@ -93,6 +94,7 @@ static enum acct_rc held(
 		hold_third(s, r);
 	else
 		hold_first(s, r);
+	acct_cells_fill(r->cell, r->cells); /* omega is a law */
 	return ACCT_OK;
 }
 

@@ -1,6 +1,7 @@
 /* acct_published.c - the published two-count reduction, for comparison with papers only. */
 #include <math.h>
 
+#include "acct_cells.h"
 #include "acct_fault.h"
 #include "acct_spec.h"
 
@@ -23,6 +24,8 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 
 	if (rc)
 		return rc;
+	if (q2 < s->q) /* every left-over counts as residual */
+		acct_cells_fill(pair.cell, pair.cells);
 	pair.others += pair.dummies; /* a dummy's law, too, is at least max(R0, R1)/q */
 	pair.dummies = 0;
 	*r = pair;

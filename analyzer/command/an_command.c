@@ -39,6 +39,34 @@ static enum cm_rc round_of_plan(const char *text, const char *colon, const struc
 	return rc != CM_OK ? rc : cm_fail(err, CM_EUSAGE, "plan %.20s has no round %.20s", plan, colon + 1);
 }
 
+#define NAMED 5u /* so many candidates are named one by one, of more the first and the last */
+
+/* The one round of the plan file whose query has this name.  A query that recurs has several. */
+static enum cm_rc round_of_query(
+	const char *name, const struct an_state *s, struct an_round_state **out, struct cm_err *err)
+{
+	const char *label[PL_ROUNDS_MAX];
+	char text[NAMED * sizeof s->plan->round->label] = "";
+	size_t n = 0, at = 0;
+
+	for (size_t i = 0; i < s->plan->rounds; i++) {
+		if (strcmp(s->plan->round[i].query.name, name) != 0)
+			continue;
+		*out = &s->round[i];
+		label[n++] = s->plan->round[i].label;
+	}
+	if (n == 1)
+		return CM_OK;
+	if (n == 0)
+		return cm_fail(err, CM_EUSAGE, "there is no round '%.80s' (round list shows them)", name);
+	if (n > NAMED)
+		return cm_fail(err, CM_EUSAGE, "'%.80s' is %zu rounds, %.80s to %.80s: say which", name, n,
+			label[0], label[n - 1]);
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i > 0 ? ", " : "", label[i]);
+	return cm_fail(err, CM_EUSAGE, "'%.80s' is %zu rounds, %s: say which", name, n, text);
+}
+
 enum cm_rc an_command_round(
 	const struct cm_cli *cli, const struct an_command *d, struct an_round_state **out, struct cm_err *err)
 {
@@ -54,6 +82,8 @@ enum cm_rc an_command_round(
 	}
 	if (colon)
 		return round_of_plan(cli->argv[1], colon, &d->files.state, out, err);
+	if (cli->argv[1][strspn(cli->argv[1], "0123456789")] != '\0')
+		return round_of_query(cli->argv[1], &d->files.state, out, err);
 	rc = cm_cli_u64(cli->argv[1], "round", 1, d->files.plan.rounds, &n, err);
 	*out = &d->files.state.round[n - 1];
 	return rc;

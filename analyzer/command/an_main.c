@@ -258,7 +258,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = round_list },
 	{ .name = "round run",
 		.args = "N",
-		.help = "try one round once, N or QUERY#N; exit 3 when the budget refuses it, 75 when the "
+		.help = "try one round once, N, QUERY or QUERY#N; exit 3 when the budget refuses it, 75 when the "
 			"try is void, 65 when the payload cannot be its",
 		.min_args = 1,
 		.max_args = 1,

@@ -11,6 +11,7 @@
 #include "cl_device.h"
 #include "cl_readings.h"
 #include "cm_buf.h"
+#include "cm_file.h"
 
 struct listed {
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
@@ -148,7 +149,7 @@ enum cm_rc cl_devices_load(const char *path, const struct cr_key *secret, const 
 	enum cm_rc rc;
 
 	if (!f)
-		return cm_fail(err, CM_ENOINPUT, "%s: %s", path, strerror(errno));
+		return cm_fail(err, cm_file_open_code(errno), "%s: %s", path, strerror(errno));
 	rc = cl_devices_read(f, path, secret, population, out, err);
 	(void)fclose(f);
 	return rc;

@@ -87,7 +87,7 @@ static enum cm_rc make_tables(struct opening *o, struct cl_db *db, struct cm_err
 	if (rc == CM_OK)
 		rc = db_set(db->sql, settings, err);
 	if (rc != CM_OK || tables > 0)
-		return rc;
+		return rc == CM_OK ? cl_schema_upgrade(db, err) : rc;
 	/* The devices may have been charged, and a new ledger would not know those charges. */
 	if (o->used && o->closed == 0)
 		return cm_fail(err, CM_EDATA,
@@ -243,6 +243,7 @@ void cl_db_close(struct cl_db *db)
 	sqlite3_finalize(db->put);
 	sqlite3_finalize(db->answer);
 	sqlite3_finalize(db->next);
+	cl_names_fini(&db->names);
 	if (db->open_tx)
 		(void)sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL);
 	(void)sqlite3_close(db->sql);

@@ -60,16 +60,18 @@
 	" missing INTEGER NOT NULL DEFAULT 0, unanswered INTEGER NOT NULL DEFAULT 0,"                     \
 	" is_void INTEGER NOT NULL DEFAULT 0) STRICT;"
 
-/* A device has one row per round (UNIQUE), so that no code can randomize its value twice; `slot` is the order
- * of sending. */
+/* The sealed reports of the active round, some devices in a row, in the order of sending: those numbered
+ * `first` and up, one byte of outcomes (enum cl_outcome), 32 of pseudonym and 32 of salt each. */
+#define REPORTS                                                                   \
+	"CREATE TABLE reports(first INTEGER PRIMARY KEY, outcomes BLOB NOT NULL," \
+	" pseudonyms BLOB NOT NULL, salts BLOB NOT NULL, sealed BLOB NOT NULL) STRICT;"
+
 static const char tables[] =
 	"BEGIN IMMEDIATE;"
 	"CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one = 1), population TEXT NOT NULL) STRICT;" LEDGER
 		EVIDENCE PINS
 	"CREATE TABLE active(one INTEGER PRIMARY KEY CHECK(one = 1), sequence INTEGER NOT NULL,"
-	" descriptor BLOB NOT NULL, signature BLOB NOT NULL, whole INTEGER NOT NULL) STRICT;"
-	"CREATE TABLE submission(slot INTEGER PRIMARY KEY, pseudonym BLOB NOT NULL UNIQUE,"
-	" salt BLOB NOT NULL, sealed BLOB NOT NULL, outcome INTEGER) STRICT;" PROOFS;
+	" descriptor BLOB NOT NULL, signature BLOB NOT NULL, whole INTEGER NOT NULL) STRICT;" REPORTS PROOFS;
 
 enum cm_rc cl_schema_create(
 	struct cl_db *db, const char *population, uint64_t closed, int64_t now_ms, struct cm_err *err)
@@ -92,14 +94,43 @@ enum cm_rc cl_schema_create(
 	return rc == CM_OK ? db_run(db->sql, stamp, err) : rc;
 }
 
+/* `submission` had a row for each device; slot, pseudonym, salt, sealed, outcome. */
+static const char from_3[] =
+	"BEGIN IMMEDIATE;" REPORTS
+	"INSERT INTO reports SELECT slot, CASE outcome WHEN 1 THEN x'01' WHEN 2 THEN x'02' WHEN 3 THEN x'03'"
+	" WHEN 4 THEN x'04' ELSE x'00' END, pseudonym, salt, sealed FROM submission;"
+	"DROP TABLE submission; PRAGMA user_version=4; COMMIT;";
+
+static enum cm_rc read_version(struct cl_db *db, int64_t *application, int64_t *version, struct cm_err *err)
+{
+	enum cm_rc rc = db_int(db->sql, "PRAGMA application_id", application, err);
+
+	*version = 0;
+	return rc == CM_OK ? db_int(db->sql, "PRAGMA user_version", version, err) : rc;
+}
+
+enum cm_rc cl_schema_upgrade(struct cl_db *db, struct cm_err *err)
+{
+	int64_t application = 0, version = 0;
+	enum cm_rc rc = read_version(db, &application, &version, err);
+
+	if (rc != CM_OK || application != APPLICATION || version != 3)
+		return rc;
+	rc = db_run(db->sql, from_3, err);
+	if (rc != CM_OK)
+		db_rollback(db->sql);
+	return rc;
+}
+
 enum cm_rc cl_schema_check(struct cl_db *db, const char *path, struct cm_err *err)
 {
 	int64_t application = 0, version = 0;
-	enum cm_rc rc = db_int(db->sql, "PRAGMA application_id", &application, err);
+	enum cm_rc rc = read_version(db, &application, &version, err);
 
-	if (rc == CM_OK)
-		rc = db_int(db->sql, "PRAGMA user_version", &version, err);
-	if (rc == CM_OK && application == APPLICATION && (version == 1 || version == 2))
+	if (rc == CM_OK && application == APPLICATION && version == 3)
+		rc = cm_fail(err, CM_EDATA,
+			"%s: of an earlier version, which `tombola-client run` brings up to date", path);
+	else if (rc == CM_OK && application == APPLICATION && (version == 1 || version == 2))
 		rc = cm_fail(err, CM_EDATA,
 			"%s: of an earlier version, which knew no plans: give the population a new name and "
 			"each party a new state_dir; this one keeps its record",

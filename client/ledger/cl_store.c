@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cl_proof.h"
@@ -75,19 +76,107 @@ static enum cm_rc open_round(struct cl_db *db, const struct cl_opening *o, int64
 	return rc;
 }
 
-static enum cm_rc insert_device(struct cl_db *db, const uint8_t *pseudonym, const uint8_t *salt,
-	const uint8_t *sealed, size_t len, struct cm_err *err)
+static enum cm_rc damaged(struct cm_err *err)
 {
-	enum cm_rc rc = CM_OK;
+	return cm_fail(err, CM_EDATA, "client.db: a stored report is damaged");
+}
 
-	if (sqlite3_bind_blob(db->put, 1, pseudonym, PR_PSEUDONYM_LEN, SQLITE_STATIC) != SQLITE_OK ||
-		sqlite3_bind_blob(db->put, 2, salt, RD_SALT_LEN, SQLITE_STATIC) != SQLITE_OK ||
-		sqlite3_bind_blob(db->put, 3, sealed, (int)len, SQLITE_STATIC) != SQLITE_OK)
-		return db_fail(db->sql, err);
-	rc = db_done(db->put, err);
-	if (rc != CM_OK && (sqlite3_errcode(db->sql) & 0xff) == SQLITE_CONSTRAINT)
-		rc = cm_fail(err, CM_EINTERNAL, "a device would have been randomized twice in one round");
-	(void)sqlite3_reset(db->put);
+/* The number of devices whose pseudonyms a column holds.  CM_EDATA: no whole number. */
+static enum cm_rc names_in(sqlite3_stmt *st, int column, size_t *n, struct cm_err *err)
+{
+	size_t len = (size_t)sqlite3_column_bytes(st, column);
+
+	*n = len / PR_PSEUDONYM_LEN;
+	return *n > 0 && *n * PR_PSEUDONYM_LEN == len ? CM_OK : damaged(err);
+}
+
+/* ---- Storing ---- */
+
+/* Read the names of the devices that are stored already. */
+static enum cm_rc load_names(struct cl_db *db, struct cm_err *err)
+{
+	struct cl_names *names = &db->names;
+	sqlite3_stmt *st = NULL;
+	bool unused;
+	size_t n;
+	enum cm_rc rc = db_prepare(db->sql, "SELECT first, pseudonyms FROM reports ORDER BY first", &st, err);
+
+	cl_names_fini(names);
+	names->next = 1;
+	while (db_row(st, &rc, err)) {
+		rc = names_in(st, 1, &n, err);
+		for (size_t i = 0; rc == CM_OK && i < n; i++)
+			rc = cl_names_add(names,
+				(const uint8_t *)sqlite3_column_blob(st, 1) + i * PR_PSEUDONYM_LEN, &unused,
+				err);
+		names->next = sqlite3_column_int64(st, 0) + (int64_t)n;
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Whether this device is in the store.  Reads all pseudonyms. */
+static enum cm_rc is_stored(
+	struct cl_db *db, const uint8_t pseudonym[PR_PSEUDONYM_LEN], bool *is, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	size_t n;
+	enum cm_rc rc = db_prepare(db->sql, "SELECT pseudonyms FROM reports", &st, err);
+
+	*is = false;
+	while (!*is && db_row(st, &rc, err)) {
+		rc = names_in(st, 0, &n, err);
+		for (size_t i = 0; rc == CM_OK && i < n; i++)
+			*is = *is ||
+			      memcmp((const uint8_t *)sqlite3_column_blob(st, 0) + i * PR_PSEUDONYM_LEN,
+				      pseudonym, PR_PSEUDONYM_LEN) == 0;
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Refuse a device that has a report in the store, or comes twice in the entries. */
+static enum cm_rc check_once(struct cl_db *db, const struct cl_entry *entry, size_t n, struct cm_err *err)
+{
+	enum cm_rc rc = db->names.next > 0 ? CM_OK : load_names(db, err);
+
+	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		bool twice = false;
+
+		rc = cl_names_add(&db->names, entry[i].pseudonym, &twice, err);
+		if (rc != CM_OK || !twice)
+			continue;
+		rc = is_stored(db, entry[i].pseudonym, &twice, err);
+		for (size_t j = 0; j < i; j++)
+			twice = twice ||
+				memcmp(entry[i].pseudonym, entry[j].pseudonym, PR_PSEUDONYM_LEN) == 0;
+		if (rc == CM_OK && twice)
+			rc = cm_fail(
+				err, CM_EINTERNAL, "a device would have been randomized twice in one round");
+	}
+	return rc;
+}
+
+/* Insert the devices as one row. */
+static enum cm_rc insert(struct cl_db *db, const struct cl_entry *entry, size_t n, const uint8_t *salts,
+	const uint8_t *sealed, size_t device_len, struct cm_err *err)
+{
+	uint8_t *names = malloc(n * PR_PSEUDONYM_LEN);
+	enum cm_rc rc;
+	int bad;
+
+	if (!names)
+		return cm_fail(err, CM_EINTERNAL, "out of memory for %zu devices", n);
+	for (size_t i = 0; i < n; i++)
+		memcpy(names + i * PR_PSEUDONYM_LEN, entry[i].pseudonym, PR_PSEUDONYM_LEN);
+	bad = sqlite3_bind_int64(db->put, 1, db->names.next);
+	bad |= sqlite3_bind_zeroblob(db->put, 2, (int)n);
+	bad |= sqlite3_bind_blob64(db->put, 3, names, n * PR_PSEUDONYM_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_blob64(db->put, 4, salts, n * RD_SALT_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_blob64(db->put, 5, sealed, n * device_len, SQLITE_STATIC);
+	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(db->put, err);
+	free(names);
+	db->names.next += (int64_t)n;
 	return rc;
 }
 
@@ -102,10 +191,9 @@ static enum cm_rc put_all(struct cl_db *db, const struct cl_opening *o, const st
 		rc = open_round(db, o, now_ms, err);
 	else if (rc == CM_OK && sequence != o->d->sequence)
 		rc = cm_fail(err, CM_EINTERNAL, "another round is active");
-	for (size_t i = 0; rc == CM_OK && i < n; i++)
-		rc = insert_device(db, entry[i].pseudonym, salts + i * RD_SALT_LEN, sealed + i * device_len,
-			device_len, err);
-	return rc;
+	if (rc == CM_OK)
+		rc = check_once(db, entry, n, err);
+	return rc == CM_OK && n > 0 ? insert(db, entry, n, salts, sealed, device_len, err) : rc;
 }
 
 enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const struct cl_entry *entry, size_t n,
@@ -114,8 +202,7 @@ enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const stru
 	enum cm_rc rc = cl_store_flush(db, err);
 
 	if (rc == CM_OK && !db->put)
-		rc = db_prepare(db->sql, "INSERT INTO submission(pseudonym, salt, sealed) VALUES(?, ?, ?)",
-			&db->put, err);
+		rc = db_prepare(db->sql, "INSERT INTO reports VALUES(?, ?, ?, ?, ?)", &db->put, err);
 	if (rc == CM_OK)
 		rc = db_run(db->sql, "BEGIN IMMEDIATE", err);
 	if (rc != CM_OK)
@@ -123,8 +210,10 @@ enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const stru
 	rc = put_all(db, o, entry, n, salts, sealed, device_len, now_ms, err);
 	if (rc == CM_OK)
 		rc = db_run(db->sql, "COMMIT", err);
-	if (rc != CM_OK)
+	if (rc != CM_OK) {
 		db_rollback(db->sql);
+		cl_names_fini(&db->names); /* it has names that are not stored */
+	}
 	return rc;
 }
 
@@ -132,54 +221,109 @@ enum cm_rc cl_store_whole(struct cl_db *db, struct cm_err *err)
 {
 	enum cm_rc rc = cl_store_flush(db, err);
 
+	cl_names_fini(&db->names);
 	return rc == CM_OK ? db_run(db->sql, "UPDATE active SET whole = 1", err) : rc;
 }
 
 enum cm_rc cl_store_taken(struct cl_db *db, struct cl_batch *batch, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql, "SELECT pseudonym FROM submission", &st, err);
+	size_t n;
+	enum cm_rc rc = db_prepare(db->sql, "SELECT pseudonyms FROM reports", &st, err);
 
-	while (db_row(st, &rc, err))
-		rc = sqlite3_column_bytes(st, 0) == PR_PSEUDONYM_LEN
-			     ? cl_batch_taken(batch, sqlite3_column_blob(st, 0), err)
-			     : cm_fail(err, CM_EDATA, "client.db: a submission is damaged");
+	while (db_row(st, &rc, err)) {
+		rc = names_in(st, 0, &n, err);
+		for (size_t i = 0; rc == CM_OK && i < n; i++)
+			rc = cl_batch_taken(batch,
+				(const uint8_t *)sqlite3_column_blob(st, 0) + i * PR_PSEUDONYM_LEN, err);
+	}
 	sqlite3_finalize(st);
 	return rc;
+}
+
+/* ---- Sending ---- */
+
+/* Where cl_store_next puts what it reads. */
+struct loading {
+	int64_t after;
+	size_t max, device_len, got;
+	int64_t *slot;
+	uint8_t *pseudonyms, *salts, *sealed;
+};
+
+/* Take the devices of a row that are to be sent, as long as there is room. */
+static enum cm_rc take_row(sqlite3_stmt *st, struct loading *l, struct cm_err *err)
+{
+	int64_t first = sqlite3_column_int64(st, 0);
+	const uint8_t *outcome = sqlite3_column_blob(st, 1), *pseudonym = sqlite3_column_blob(st, 2),
+		      *salt = sqlite3_column_blob(st, 3), *sealed = sqlite3_column_blob(st, 4);
+	size_t n;
+
+	if (names_in(st, 2, &n, err) != CM_OK || (size_t)sqlite3_column_bytes(st, 1) != n ||
+		(size_t)sqlite3_column_bytes(st, 3) != n * RD_SALT_LEN ||
+		(size_t)sqlite3_column_bytes(st, 4) != n * l->device_len)
+		return damaged(err);
+	for (size_t i = 0; i < n && l->got < l->max; i++) {
+		if (outcome[i] != CL_UNANSWERED || first + (int64_t)i <= l->after)
+			continue;
+		l->slot[l->got] = first + (int64_t)i;
+		memcpy(l->pseudonyms + l->got * PR_PSEUDONYM_LEN, pseudonym + i * PR_PSEUDONYM_LEN,
+			PR_PSEUDONYM_LEN);
+		memcpy(l->salts + l->got * RD_SALT_LEN, salt + i * RD_SALT_LEN, RD_SALT_LEN);
+		memcpy(l->sealed + l->got * l->device_len, sealed + i * l->device_len, l->device_len);
+		l->got++;
+	}
+	return CM_OK;
 }
 
 enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t device_len, int64_t *slot,
 	uint8_t *pseudonyms, uint8_t *salts, uint8_t *sealed, size_t *n, struct cm_err *err)
 {
+	struct loading l = { after, max, device_len, 0, slot, pseudonyms, salts, sealed };
 	enum cm_rc rc = CM_OK;
-	size_t got = 0;
 
+	/* From the row that has the next device. */
 	if (!db->next)
 		rc = db_prepare(db->sql,
-			"SELECT slot, pseudonym, sealed, salt FROM submission WHERE slot > ? AND outcome "
-			"IS NULL ORDER BY slot LIMIT ?",
+			"SELECT first, outcomes, pseudonyms, salts, sealed FROM reports WHERE first >= "
+			"(SELECT coalesce(max(first), 0) FROM reports WHERE first <= ? + 1) ORDER BY first",
 			&db->next, err);
 	if (rc != CM_OK)
 		return rc;
 	(void)sqlite3_bind_int64(db->next, 1, after);
-	(void)sqlite3_bind_int64(db->next, 2, (int64_t)max);
-	while (got < max && db_row(db->next, &rc, err)) {
-		if (sqlite3_column_bytes(db->next, 1) != PR_PSEUDONYM_LEN ||
-			(size_t)sqlite3_column_bytes(db->next, 2) != device_len ||
-			sqlite3_column_bytes(db->next, 3) != RD_SALT_LEN) {
-			rc = cm_fail(err, CM_EDATA, "client.db: a submission is damaged");
-			break;
-		}
-		slot[got] = sqlite3_column_int64(db->next, 0);
-		memcpy(pseudonyms + got * PR_PSEUDONYM_LEN, sqlite3_column_blob(db->next, 1),
-			PR_PSEUDONYM_LEN);
-		memcpy(salts + got * RD_SALT_LEN, sqlite3_column_blob(db->next, 3), RD_SALT_LEN);
-		memcpy(sealed + got * device_len, sqlite3_column_blob(db->next, 2), device_len);
-		got++;
-	}
+	while (l.got < max && db_row(db->next, &rc, err))
+		rc = take_row(db->next, &l, err);
 	(void)sqlite3_reset(db->next);
 	if (rc == CM_OK)
-		*n = got;
+		*n = l.got;
+	return rc;
+}
+
+/* Write the outcomes of the first devices of n, which one row has; *done: how many. */
+static enum cm_rc answer_row(struct cl_db *db, const int64_t *slot, const uint8_t *outcome, size_t n,
+	size_t *done, struct cm_err *err)
+{
+	int64_t first = 0, end = 0;
+	sqlite3_blob *blob = NULL;
+	enum cm_rc rc = CM_OK;
+
+	(void)sqlite3_bind_int64(db->answer, 1, slot[0]);
+	if (db_row(db->answer, &rc, err)) {
+		first = sqlite3_column_int64(db->answer, 0);
+		end = first + sqlite3_column_int64(db->answer, 1);
+	}
+	(void)sqlite3_reset(db->answer);
+	if (rc == CM_OK && slot[0] >= end)
+		rc = cm_fail(err, CM_EINTERNAL, "an outcome of a report that is not stored");
+	if (rc != CM_OK)
+		return rc;
+	for (*done = 1; *done < n && slot[*done] == slot[*done - 1] + 1 && slot[*done] < end;)
+		++*done;
+	if (sqlite3_blob_open(db->sql, "main", "reports", "outcomes", first, 1, &blob) != SQLITE_OK ||
+		sqlite3_blob_write(blob, outcome, (int)*done, (int)(slot[0] - first)) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	if (sqlite3_blob_close(blob) != SQLITE_OK && rc == CM_OK)
+		rc = db_fail(db->sql, err);
 	return rc;
 }
 
@@ -189,18 +333,16 @@ enum cm_rc cl_store_answer(
 	enum cm_rc rc = CM_OK;
 
 	if (!db->answer)
-		rc = db_prepare(
-			db->sql, "UPDATE submission SET outcome = ? WHERE slot = ?", &db->answer, err);
+		rc = db_prepare(db->sql,
+			"SELECT first, length(outcomes) FROM reports WHERE first <= ? ORDER BY first DESC "
+			"LIMIT 1",
+			&db->answer, err);
 	if (rc == CM_OK && !db->open_tx) {
 		rc = db_run(db->sql, "BEGIN IMMEDIATE", err);
 		db->open_tx = rc == CM_OK;
 	}
-	for (size_t i = 0; rc == CM_OK && i < n; i++) {
-		(void)sqlite3_bind_int(db->answer, 1, outcome[i]);
-		(void)sqlite3_bind_int64(db->answer, 2, slot[i]);
-		rc = db_done(db->answer, err);
-		(void)sqlite3_reset(db->answer);
-	}
+	for (size_t i = 0, done = 0; rc == CM_OK && i < n; i += done)
+		rc = answer_row(db, slot + i, outcome + i, n - i, &done, err);
 	return rc;
 }
 
@@ -232,16 +374,16 @@ const char *cl_outcome_words(enum cl_outcome outcome)
 enum cm_rc cl_store_counts(struct cl_db *db, struct cl_counts *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc =
-		db_prepare(db->sql, "SELECT outcome, count(*) FROM submission GROUP BY outcome", &st, err);
+	enum cm_rc rc = db_prepare(db->sql, "SELECT outcomes FROM reports", &st, err);
 
 	*out = (struct cl_counts){ 0 };
 	while (db_row(st, &rc, err)) {
-		uint64_t outcome = (uint64_t)sqlite3_column_int64(st, 0);
-		uint64_t n = (uint64_t)sqlite3_column_int64(st, 1);
+		const uint8_t *outcome = sqlite3_column_blob(st, 0);
+		int n = sqlite3_column_bytes(st, 0);
 
-		out->by[outcome < CL_OUTCOMES ? outcome : CL_UNANSWERED] += n;
-		out->total += n;
+		for (int i = 0; i < n; i++)
+			out->by[outcome[i] < CL_OUTCOMES ? outcome[i] : CL_UNANSWERED]++;
+		out->total += (uint64_t)n;
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -258,6 +400,7 @@ enum cm_rc cl_store_erase(struct cl_db *db, const struct rd_descriptor *d, int64
 		rc = cl_store_counts(db, &counts, err);
 	if (rc == CM_OK)
 		rc = db_run(db->sql, "BEGIN IMMEDIATE", err);
+	cl_names_fini(&db->names);
 	if (rc != CM_OK)
 		return rc;
 	used = (size_t)snprintf(note, sizeof note, "%" PRIu64 " accepted", counts.by[CL_ACCEPTED]);
@@ -269,7 +412,7 @@ enum cm_rc cl_store_erase(struct cl_db *db, const struct rd_descriptor *d, int64
 	if (rc == CM_OK)
 		rc = cl_proof_begin(db, d, now_ms, err);
 	if (rc == CM_OK)
-		rc = db_run(db->sql, "DELETE FROM submission; DELETE FROM active; COMMIT", err);
+		rc = db_run(db->sql, "DELETE FROM reports; DELETE FROM active; COMMIT", err);
 	if (rc != CM_OK) {
 		db_rollback(db->sql);
 		return rc;

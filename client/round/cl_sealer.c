@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define JOBS_MAX      4u
-#define CHUNK_DEVICES 1000u
+#define CHUNK_DEVICES 1024u
 #define CHUNK_BYTES   (4u << 20)
 
 struct job {

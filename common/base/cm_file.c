@@ -29,6 +29,13 @@ static enum cm_rc fail_errno(struct cm_err *err, enum cm_rc code, const char *pa
 	return cm_fail(err, code, "%s: %s: %s", path, what, strerror_r(e, text, sizeof text));
 }
 
+enum cm_rc cm_file_open_code(int e)
+{
+	if (e == ENOMEM || e == EMFILE || e == ENFILE)
+		return CM_EINTERNAL;
+	return e == EACCES || e == EPERM ? CM_EPERM : CM_ENOINPUT;
+}
+
 static ssize_t read_some(int fd, void *p, size_t n)
 {
 	ssize_t got;
@@ -48,8 +55,7 @@ enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct c
 	struct stat st;
 
 	if (fd < 0)
-		return fail_errno(
-			err, errno == EACCES || errno == EPERM ? CM_EPERM : CM_ENOINPUT, path, "cannot open");
+		return fail_errno(err, cm_file_open_code(errno), path, "cannot open");
 	if (fstat(fd, &st) != 0) {
 		rc = fail_errno(err, CM_EIO, path, "cannot stat");
 		goto out;

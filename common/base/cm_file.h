@@ -5,6 +5,9 @@
 
 #include "cm_buf.h"
 
+/* What kind of fault an errno of opening a file for reading is.  CM_EINTERNAL: for want of memory or
+ * descriptors, which a later start may have; CM_EPERM; else CM_ENOINPUT. */
+enum cm_rc cm_file_open_code(int e);
 /* Append a whole regular file of at most max bytes to b.  CM_ENOINPUT: there is none, or it is not a regular
  * file.  CM_EPERM: this process may not read it.  CM_EDATA: it is longer.  CM_EIO. */
 CM_CHECK enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cm_file.h"
 #include "cr_pem.h"
 #include "nt_tls_private.h"
 
@@ -19,11 +20,8 @@ static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 	FILE *f = fopen(path, "re");
 
 	if (!f)
-		(void)cm_fail(err,
-			errno == EACCES   ? CM_EPERM
-			: errno == ENOMEM ? CM_EINTERNAL
-					  : CM_ENOINPUT,
-			"%s: cannot read %s: %s", path, what, strerror(errno));
+		(void)cm_fail(
+			err, cm_file_open_code(errno), "%s: cannot read %s: %s", path, what, strerror(errno));
 	return f;
 }
 

@@ -175,7 +175,6 @@ static enum acct_rc fits(void *user, const double *loose, bool *does)
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t k = 0; k < w->open[i].count; k++) {
 			uint8_t id[PR_ROUND_ID_LEN];
-
 			round_id(w->open[i].round, k, id);
 			(void)rd_account_remove(w->account, id);
 		}
@@ -280,9 +279,19 @@ static void check_wishes(struct pl_checker *c, const struct pl_wishes *w)
 	}
 	if (w->n == 0)
 		pl_fault(c, 1,
-			"no round says what is wanted: write \"weight 1\" or \"error X\" in place of an "
-			"epsilon0, "
-			"dummies, shuffler_dummies or epsilon");
+			"no round says what is wanted: \"weight 1\" or \"error X\" for an epsilon0, dummies, "
+			"shuffler_dummies or epsilon");
+}
+
+/* A row that takes no dummies at all would be given 0 of them, whatever is wanted. */
+static void check_dummies(struct pl_checker *c, const struct open *o)
+{
+	struct cm_err why = { 0 };
+
+	for (double n = 1; n < PR_MESSAGES_MAX; n *= 2)
+		if (derive(o, n, &why) == CM_OK)
+			return;
+	pl_fault(c, o->wish->line, "no number of 'dummies' is possible: %s", why.msg);
 }
 
 static void take_wishes(struct work *w, struct pl_checker *c, const struct pl_wishes *wishes)
@@ -297,6 +306,8 @@ static void take_wishes(struct work *w, struct pl_checker *c, const struct pl_wi
 		o->round = &w->plan->round[at];
 		o->count = o->round->recurrences > 0 ? o->round->recurrences : 1;
 		o->scale = o->wish->error ? 1 : scale_of(o->round);
+		if (!o->round->automatic && o->wish->key == PL_OPEN_DUMMIES)
+			check_dummies(c, o);
 		if (o->round->automatic && o->wish->key != PL_OPEN_EPSILON)
 			pl_fault(c, o->wish->line,
 				"of protocol \"auto\" the wish is for 'epsilon': '%s' is a limit",
@@ -328,10 +339,10 @@ static enum cm_rc search(struct work *w, struct cm_err *err)
 	if (rc != ACCT_OK)
 		return err->code != CM_OK ? err->code
 					  : cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(rc));
-	return found ? CM_OK
-		     : cm_fail(err, CM_EBUDGET,
-			       "nothing fits epsilon %g at delta %g, however large the errors",
-			       w->plan->epsilon, w->plan->delta);
+	if (found)
+		return CM_OK;
+	return cm_fail(err, CM_EBUDGET, "nothing fits epsilon %g at delta %g, however large the errors",
+		w->plan->epsilon, w->plan->delta);
 }
 
 /* ---- What was found ---- */
@@ -343,10 +354,10 @@ static enum cm_rc accepted(
 
 	(void)before;
 	out->last = *v;
-	return v->fits ? CM_OK
-		       : cm_fail(err, CM_EINTERNAL,
-				 "round %u (%s) of the plan that was found would be refused",
-				 out->plan.round[i].number, out->plan.round[i].label);
+	if (v->fits)
+		return CM_OK;
+	return cm_fail(err, CM_EINTERNAL, "round %u (%s) of the plan that was found would be refused",
+		out->plan.round[i].number, out->plan.round[i].label);
 }
 
 /* Fills the text, and reads and judges it as every party will. */

@@ -163,11 +163,13 @@ def submissions(folder):
             shutil.copy(os.path.join(folder, name), copy)
     db = sqlite3.connect(os.path.join(copy, "client.db"))
     try:
-        return dict(db.execute("SELECT pseudonym, sealed FROM submission"))
+        rows = list(db.execute("SELECT length(outcomes), pseudonyms, sealed FROM reports"))
     except sqlite3.OperationalError:
         return {}  # killed before it had made the table
     finally:
         db.close()
+    return {names[32 * i:32 * i + 32]: sealed[len(sealed) // n * i:len(sealed) // n * (i + 1)]
+            for n, names, sealed in rows for i in range(n)}
 
 
 class Stage:

@@ -273,3 +273,24 @@ def test_a_damaged_ledger_refuses_to_start(cluster, at):
         run = cluster.run("analyzer", *verb)
         assert run.returncode == EXIT["data"], (verb, run.returncode, run.stderr)
         assert re.search(r"ledger.*record \d+", run.stderr), run.stderr
+
+
+def test_a_round_is_named_by_its_query_where_that_is_one_round(cluster):
+    n = 10
+    cluster.configure(min_batch=n, devices=n)
+    readings(cluster, n)
+    cluster.plan([histogram(n, 1.0, query="alone"), histogram(n, 1.0, query="daily", repeat=3),
+                  histogram(n, 1.0, query="often", repeat=6), histogram(n, 1.0, query="9th")], epsilon=30.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("client", "run")
+    run = cluster.run("analyzer", "round", "run", "alone")
+    assert run.returncode == 0, run.stderr
+    assert cluster.json("analyzer", "round", "show", "1")["result"]["reports"] == n
+    assert cluster.json("analyzer", "round", "show", "9th")["round"] == 11
+    for name, said in (("daily", "'daily' is 3 rounds, daily#1, daily#2, daily#3: say which"),
+                       ("often", "'often' is 6 rounds, often#1 to often#6: say which"),
+                       ("never", "there is no round 'never' (round list shows them)")):
+        run = cluster.run("analyzer", "round", "run", name)
+        assert run.returncode == EXIT["usage"] and said in run.stderr, run
+    assert [r["stage"] for r in cluster.json("analyzer", "round", "list")["rounds"]].count("planned") == 10

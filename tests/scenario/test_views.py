@@ -231,7 +231,7 @@ class Counting(Shuffler):
     def on_submit(self, link, m):
         if self.stored is None:
             with sqlite3.connect(f"file:{self.cluster.path('client', 'client.db')}?mode=ro", uri=True) as db:
-                (self.stored,), = db.execute("SELECT count(*) FROM submission")
+                (self.stored,), = db.execute("SELECT sum(length(outcomes)) FROM reports")
         super().on_submit(link, m)
 
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "acct_answers.h"
+#include "acct_cells.h"
 #include "acct_examples.h"
 #include "shuffled.h"
 
@@ -186,6 +187,71 @@ static void sixty_four_levels_of_sixty_four_cells_end(void **state)
 	assert_true(e.lower > 0 && e.upper - e.lower < 1e-2 * e.upper);
 }
 
+/* Two cells, of which the first has infinite loss: 1/8 of the victim's reports.  Who is missing lets it be
+ * seen: every number here is a power of two, so that chances are exact. */
+static struct acct_round short_of_one(unsigned others, bool as_level)
+{
+	double most = 1 - 0x1p-53, tiny = 0x1p-66;
+	struct acct_round r = { .cells = 2, .count = 1 };
+
+	if (as_level) { /* share W = 1 - 2^-53 + 2^-66 as well */
+		r.levels = 1;
+		r.level[0] = (struct acct_level){ 2, others };
+		most /= 2;
+		tiny /= 2;
+	} else {
+		r.others = others;
+	}
+	r.cell[0] = (struct acct_cell){ tiny, 0.125 / tiny, 0 };
+	r.cell[1] = (struct acct_cell){ most, 0.875 / most, 1 / most };
+	return r;
+}
+
+static void a_blanket_that_is_short_of_one_by_an_ulp_hides_nobody_there(void **state)
+{
+	(void)state;
+	for (unsigned others = 1; others <= 4; others++)
+		for (int as_level = 0; as_level < 2; as_level++) {
+			struct acct_round r = short_of_one(others, as_level);
+			/* all others outside the second cell: 2^-53 each, or 2^-66 were the blanket whole */
+			double lost = ldexp(0.125, -53 * (int)others),
+			       whole = ldexp(0.125, -66 * (int)others);
+			struct acct_bound d = delta_at(&r, 300), e;
+
+			assert_true(d.upper >= lost && d.lower <= whole);
+			assert_true(d.upper <= lost * (1 + 1e-9) + 1e-59); /* what a listing leaves out */
+			if (lost < 2e-200)
+				continue;
+			e = epsilon(&r, lost / 2);
+			assert_true(isinf(e.upper));
+			r.count = 3;
+			d = delta_at(&r, 300);
+			assert_true(d.upper >= 3 * lost * (1 - 1e-15) && d.lower <= 3 * whole);
+		}
+}
+
+static void a_blanket_that_is_one_by_construction_is_whole(void **state)
+{
+	struct acct_round r = { .count = 1, .others = 2 }, given = { .count = 1, .others = 2, .cells = 10 };
+
+	(void)state;
+	/* q = 1 + beta: every other message is blanket, though doubles may not sum to one */
+	for (double beta = 0.1; beta < 0.5; beta += 0.0123) {
+		assert_int_equal(acct_cells_pair(4, beta, 1 + beta, 1 + beta, &r, NULL), ACCT_OK);
+		struct acct_bound e = epsilon(&r, 1e-20);
+		assert_true(e.lower > 1.3 && e.upper <= log(4) * (1 + 1e-9));
+	}
+	for (size_t j = 0; j < 10; j++) /* ten tenths are more than one, and three thirds less */
+		given.cell[j] = (struct acct_cell){ 0.1, j % 2 ? 2 : 0, j % 2 ? 0 : 2 };
+	assert_true(delta_at(&given, 30).upper > 0.2);
+	acct_cells_fill(given.cell, 10);
+	assert_true(given.cell[0].omega <= 0.1 && given.cell[0].omega >= 0.1);
+	for (size_t j = 0; j < 3; j++)
+		given.cell[j] = (struct acct_cell){ 1.0 / 3, 1, 1 };
+	acct_cells_fill(given.cell, 3);
+	assert_true(given.cell[0].omega > 1.0 / 3 && given.cell[0].omega < 1.0 / 3 + 1e-15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +261,8 @@ int main(void)
 		cmocka_unit_test(one_odd_participant_is_a_mixture),
 		cmocka_unit_test(less_blanket_never_loses_less),
 		cmocka_unit_test(sixty_four_levels_of_sixty_four_cells_end),
+		cmocka_unit_test(a_blanket_that_is_short_of_one_by_an_ulp_hides_nobody_there),
+		cmocka_unit_test(a_blanket_that_is_one_by_construction_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,7 +235,9 @@ static void check_laws(const struct acct_list *l, double h, long stride, double 
 	struct acct_law above, below[2];
 
 	assert_int_equal(acct_curve_init(&c, l), ACCT_OK);
-	assert_int_equal(acct_nodes_thinned(&nodes, &c, h, stride, acct_law_range(&c, 1e-12), even), ACCT_OK);
+	assert_int_equal(acct_nodes_thinned(&nodes, &c, h, stride, acct_law_range(&c, 1e-12), even,
+				 acct_curve_deviation(&c)),
+		ACCT_OK);
 	assert_int_equal(nodes.at != NULL, even < acct_law_range(&c, 1e-12));
 	assert_int_equal(acct_law_above(&above, &nodes), ACCT_OK);
 	for (int way = 0; way < 2; way++)

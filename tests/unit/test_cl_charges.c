@@ -212,7 +212,7 @@ static void a_database_of_an_earlier_version_is_refused_with_a_way_to_go_on(void
 	char path[96];
 	sqlite3 *sql = NULL;
 	static const char *const version[] = { "PRAGMA user_version = 1", "PRAGMA user_version = 2",
-		"PRAGMA user_version = 4", "PRAGMA application_id = 7" };
+		"PRAGMA user_version = 5", "PRAGMA application_id = 7" };
 	struct cl_db *other = NULL;
 
 	(void)state;
@@ -238,7 +238,7 @@ static void a_database_of_an_earlier_version_is_refused_with_a_way_to_go_on(void
 		free(now);
 		assert_int_equal(
 			sqlite3_open(strcat(strcpy(path, world.dir), "/client.db"), &sql), SQLITE_OK);
-		assert_int_equal(sqlite3_exec(sql, "PRAGMA user_version = 3", NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(sql, "PRAGMA user_version = 4", NULL, NULL, NULL), SQLITE_OK);
 		assert_int_equal(sqlite3_close(sql), SQLITE_OK);
 		if (i < 3)
 			assert_int_equal(cl_db_open(world.dir, "test", &world.db, &err), CM_OK);

@@ -1,5 +1,5 @@
 /* test_cl_store.c - randomized once, the same bytes ever after: through answers, restarts and kills. */
-#include "cl_world.h"
+#include "cl_stored.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,97 +7,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "cl_encode.h"
-#include "rd_receipt.h"
-
-#define DEVICES 40u
-#define CHUNK   10u
-
-static struct cm_err err;
-static struct cl_world world;
-static struct cl_offer offer;
-static struct cl_judgement judged;
-static size_t device_len;
-static uint8_t salts[DEVICES * RD_SALT_LEN] = { 1, 2, 3 }; /* of the devices put first */
-
-static int set_up(void **state)
-{
-	(void)state;
-	cl_world_make(&world);
-	cl_offer_make(&world, "mixbins", 2.0, &offer);
-	assert_int_equal(cl_world_judge(&world, &offer, &judged, &err), CM_OK);
-	device_len = cl_device_len(&judged.d);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	rd_descriptor_fini(&judged.d);
-	cl_offer_free(&offer);
-	cl_world_free(&world);
-	return 0;
-}
-
-static struct cl_entry device(unsigned i)
-{
-	struct cl_entry e = { .value.x = i % 3 };
-
-	memset(e.pseudonym, (int)i + 1, sizeof e.pseudonym);
-	return e;
-}
-
-static struct cl_opening opening(void)
-{
-	return (struct cl_opening){ &judged.d, offer.bytes.data, offer.signature, offer.bytes.len,
-		judged.charge };
-}
-
-/* Encode and store devices first..first+n. */
-static enum cm_rc put(unsigned first, unsigned n)
-{
-	struct cl_opening o = opening();
-	struct cl_entry e[DEVICES];
-	uint8_t *sealed = malloc(n * device_len);
-	enum cm_rc rc;
-
-	assert_non_null(sealed);
-	for (unsigned i = 0; i < n; i++)
-		e[i] = device(first + i);
-	assert_int_equal(cl_encode(&judged.d, e, n, &world.rng, sealed, &err), CM_OK);
-	rc = cl_store_put(world.db, &o, e, n, salts, sealed, device_len, CL_WORLD_NOW, &err);
-	free(sealed);
-	return rc;
-}
-
-/* Sealed bytes of every stored device at [pseudonym byte - 1], zeroes where there is none; the number
- * stored. */
-static size_t stored(uint8_t *all)
-{
-	sqlite3_stmt *st = NULL;
-	size_t n = 0;
-
-	memset(all, 0, DEVICES * device_len);
-	assert_int_equal(
-		db_prepare(world.db->sql, "SELECT pseudonym, sealed FROM submission", &st, &err), CM_OK);
-	for (; sqlite3_step(st) == SQLITE_ROW; n++) {
-		const uint8_t *name = sqlite3_column_blob(st, 0);
-
-		assert_int_equal(sqlite3_column_bytes(st, 1), device_len);
-		memcpy(all + (name[0] - 1u) * device_len, sqlite3_column_blob(st, 1), device_len);
-	}
-	sqlite3_finalize(st);
-	return n;
-}
-
-static int64_t count(const char *sql)
-{
-	int64_t n = -1;
-
-	assert_int_equal(db_int(world.db->sql, sql, &n, &err), CM_OK);
-	return n;
-}
 
 static void the_first_put_charges_and_opens_the_round_in_one_step(void **state)
 {
@@ -142,7 +51,7 @@ static void two_rounds_cannot_be_active_at_once(void **state)
 	assert_int_equal(put(0, 1), CM_OK);
 	judged.d.sequence++;
 	assert_int_equal(put(1, 1), CM_EINTERNAL);
-	assert_int_equal(count("SELECT count(*) FROM submission"), 1);
+	assert_int_equal(count(DEVICES_STORED), 1);
 	judged.d.sequence--;
 }
 
@@ -371,7 +280,7 @@ static void a_kill_between_charge_and_bytes_leaves_both_or_neither(void **state)
 			for (;;) {
 				if (put(0, CHUNK) != CM_OK ||
 					db_run(world.db->sql,
-						"BEGIN; DELETE FROM submission; DELETE FROM active;"
+						"BEGIN; DELETE FROM reports; DELETE FROM active;"
 						"DROP TRIGGER ledger_delete; DELETE FROM ledger WHERE kind = "
 						"'charged';"
 						"CREATE TRIGGER ledger_delete BEFORE DELETE ON ledger BEGIN "
@@ -386,14 +295,14 @@ static void a_kill_between_charge_and_bytes_leaves_both_or_neither(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));
 		cl_world_restart(&world);
-		assert_int_equal(count("SELECT count(*) FROM submission"),
+		assert_int_equal(count(DEVICES_STORED),
 			CHUNK * count("SELECT count(*) FROM ledger WHERE kind = 'charged'"));
 		assert_int_equal(count("SELECT count(*) FROM active"),
 			count("SELECT count(*) FROM ledger WHERE kind = 'charged'"));
 		if (count("SELECT count(*) FROM active") > 0)
 			assert_int_equal(
 				db_run(world.db->sql,
-					"BEGIN; DELETE FROM submission; DELETE FROM active;"
+					"BEGIN; DELETE FROM reports; DELETE FROM active;"
 					"DROP TRIGGER ledger_delete; DELETE FROM ledger WHERE kind = "
 					"'charged';"
 					"CREATE TRIGGER ledger_delete BEFORE DELETE ON ledger BEGIN SELECT"

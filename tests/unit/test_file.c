@@ -1,4 +1,5 @@
 /* test_file.c - whole files: bounded reading, atomic replacement, locks. */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -334,6 +335,29 @@ static void a_full_disk_does_not_keep_the_lock_from_being_taken(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* A file that cannot be opened for want of descriptors is there: a later start may read it. */
+static void want_of_descriptors_is_no_missing_file(void **state)
+{
+	struct rlimit before, none;
+	struct cm_err err = { 0 };
+	struct cm_buf b;
+
+	(void)state;
+	cm_buf_init(&b, 10);
+	assert_int_equal(cm_file_write(in_dir("there"), "x", 1, 0600, &err), CM_OK);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	enum cm_rc rc = cm_file_read(in_dir("there"), 10, &b, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(rc, CM_EINTERNAL);
+	assert_int_equal(cm_file_open_code(ENOMEM), CM_EINTERNAL);
+	assert_int_equal(cm_file_open_code(EACCES), CM_EPERM);
+	assert_int_equal(cm_file_open_code(ENOENT), CM_ENOINPUT);
+	cm_buf_fini(&b);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 
 int main(void)
@@ -351,6 +375,7 @@ int main(void)
 		IN_DIR(a_state_folder_is_ours_alone_or_roots),
 		IN_DIR(a_second_process_is_told_who_has_the_folder),
 		IN_DIR(a_full_disk_does_not_keep_the_lock_from_being_taken),
+		IN_DIR(want_of_descriptors_is_no_missing_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,9 +150,9 @@ static void sets_have_items_and_a_size(void **state)
 	assert_int_equal(query()->none_category, 1);
 	pl_plan_fini(&plan);
 	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b\"]",
-		"privset: needs size, the most items of a set that count together: 1 to 3");
+		"privset: needs size, the most items of a set that count together: 1 to 2");
 	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b\"], size = 4",
-		"needs size, the most items of a set that count together: 1 to 3");
+		"needs size, the most items of a set that count together: 1 to 2");
 	refused("type = \"sets\", field = \"x\", values = [\"a\", \"b;c\"], size = 1",
 		"item 'b;c' has a ';', which separates items");
 	refused("type = \"sets\", field = \"x\", size = 2",

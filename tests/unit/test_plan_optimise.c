@@ -227,6 +227,14 @@ static void faults_name_their_line(void **state)
 		CM_ECONFIG, "plan.conf:5: ", "one wish in a round");
 	expect_fault(HEAD "rounds = (" STATE("s", "protocol = \"auto\", epsilon0 = \"weight 1\",") ")\n",
 		CM_ECONFIG, "plan.conf:5: ", "the wish is for 'epsilon'");
+	expect_fault(HEAD
+		"rounds = (" STATE("s", "epsilon0 = 2.0, protocol = \"grr\", dummies = \"weight 1\",") ")\n",
+		CM_ECONFIG, "plan.conf:5: ", "no number of 'dummies' is possible: grr: dummies must be 0");
+	expect_fault(HEAD "rounds = ({ query = \"s\", type = \"sets\", field = \"c\", size = 2,\n"
+			  "protocol = \"privset\", epsilon0 = 2.0, dummies = \"error 30\",\n"
+			  "min_reports = 20000, values = [\"a\", \"b\", \"c\"] })\n",
+		CM_ECONFIG,
+		"plan.conf:5: ", "no number of 'dummies' is possible: privset: dummies must be 0");
 	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight 1\", range = [0, 1],") ")\n",
 		CM_ECONFIG, "plan.conf:", "'range'");
 	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight 1\",") "," STATE(

@@ -278,6 +278,20 @@ static void an_answer_has_its_exact_variance_and_covers(void **state)
 	}
 }
 
+/* A set has the values at most: the symbol of none stands for the whole set. */
+static void a_plan_pads_to_no_more_than_the_values(void **state)
+{
+	struct qy_query q = query(5, QY_NONE_SYMBOL);
+	struct pt_request r = { .epsilon0 = 2, .size = 5 };
+	struct pt_randomizer p;
+
+	(void)state;
+	assert_int_equal(pt_derive(pt_find("privset"), &q, &r, &p, &err), CM_OK);
+	r.size = 6;
+	assert_int_equal(pt_derive(pt_find("privset"), &q, &r, &p, &err), CM_ECONFIG);
+	assert_non_null(strstr(err.msg, "1 to 5"));
+}
+
 /* A larger set to draw from is more noise: a plan that pads to what nobody holds pays for it. */
 static void padding_has_a_price(void **state)
 {
@@ -297,6 +311,7 @@ int main(void)
 		cmocka_unit_test(a_round_costs_no_more_than_is_charged),
 		cmocka_unit_test(an_answer_is_unbiased_for_what_is_drawn),
 		cmocka_unit_test(an_answer_has_its_exact_variance_and_covers),
+		cmocka_unit_test(a_plan_pads_to_no_more_than_the_values),
 		cmocka_unit_test(padding_has_a_price),
 	};
 

@@ -238,7 +238,8 @@ static void charged(const struct client *c, const char *dir, unsigned steps)
 		fail_msg("not opened again: %s", err.msg);
 	assert_int_equal(cl_ledger_charged(db, c->judged.d.sequence, &is, &err), CM_OK);
 	assert_true(is || steps < 2);
-	assert_int_equal(db_int(db->sql, "SELECT count(*) FROM submission", &submissions, &err), CM_OK);
+	assert_int_equal(
+		db_int(db->sql, "SELECT sum(length(outcomes)) FROM reports", &submissions, &err), CM_OK);
 	assert_int_equal(
 		db_int(db->sql, "SELECT count(*) FROM ledger WHERE kind = 'charged'", &charges, &err), CM_OK);
 	assert_int_equal(

@@ -18,10 +18,11 @@ static enum cm_rc possible(const struct pt_protocol *row, const struct qy_query 
 
 	if (q->kind != QY_SETS)
 		return cm_fail(err, CM_ECONFIG, "%s: answers sets only", name);
-	if (r->size < 1 || r->size > items)
+	/* The symbol of none is an item, and no set has it beside others. */
+	if (r->size < 1 || r->size > q->categories)
 		return cm_fail(err, CM_ECONFIG,
 			"%s: needs size, the most items of a set that count together: 1 to %u", name,
-			(unsigned)items);
+			(unsigned)q->categories);
 	if (items + r->size > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: %u items and size %u are more than %u", name,
 			(unsigned)items, (unsigned)r->size, PR_CATEGORIES_MAX);
