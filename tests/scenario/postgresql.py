@@ -76,6 +76,11 @@ class Server:
         self.program("pg_ctl", "-D", self.data, "-m", how, "-s", "-w", "stop", check=False)
         self.process.wait()
 
+    def crash(self):
+        """What `pg_ctl stop -m immediate` does, at once."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
+
     def promote(self):
         self.program("pg_ctl", "-D", self.data, "-s", "-w", "promote")
 

@@ -1,0 +1,271 @@
+"""The shuffler's store in PostgreSQL, through the real daemons: what it demands, who may write, and each fault of server, sessions
+and process, after which every device is counted exactly once.
+
+TOMBOLA_POSTGRESQL_FAULTS (default 3): how often each fault strikes a round."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import postgresql
+from cluster import BUILD, EXIT, program, wait_for
+from test_rounds import histogram, readings
+
+DEVICES = 600
+FAULTS = int(os.environ.get("TOMBOLA_POSTGRESQL_FAULTS", "3"))
+
+if not postgresql.programs() or not os.path.exists(os.path.join(BUILD, "libexec", "tombola", "tombola-shuffler-postgresql")):
+    pytest.skip("no PostgreSQL server, or built without libpq: deploy/setup.sh test", allow_module_level=True)
+
+
+@pytest.fixture
+def own():
+    """A server that a test may do anything to."""
+    server = postgresql.Server()
+    yield server
+    server.close()
+
+
+def prepare(cluster, server, rounds=1, **keys):
+    cluster.use(server, **keys)
+    cluster.configure(min_batch=DEVICES, devices=DEVICES, epsilon=40.0)
+    readings(cluster, DEVICES)
+    cluster.plan([histogram(DEVICES, 2.0, query=f"q{i}", window="10m") for i in range(rounds)], epsilon=40.0)
+
+
+def everyone_once(cluster, analyzer, rounds=1):
+    """The plan ends, and each round has each device once."""
+    assert analyzer.wait() == 0, analyzer.log()
+    for number in range(1, rounds + 1):
+        result = cluster.json("analyzer", "round", "show", str(number))["result"]
+        assert result["participants"] == result["messages"] == sum(result["counts"]) == DEVICES, result
+        assert result["duplicates"] == result["bad"] == 0, result
+
+
+class Kept:
+    """A shuffler that is started again whenever it ends, as systemd does; with which codes it ended."""
+
+    def __init__(self, cluster):
+        self.cluster, self.codes = cluster, []
+        self.daemon = cluster.start("shuffler", "run")
+
+    def tend(self):
+        if not self.daemon.alive():
+            self.codes.append(self.daemon.process.returncode)
+            self.daemon.start()
+
+
+def mid_round(kept):
+    wait_for("a round", lambda: "round open" in kept.daemon.log())
+
+
+def trickle(cluster, faults, rng):
+    """Run a round of all devices while `faults` (functions) strike one after the other; the shuffler is tended meanwhile."""
+    # Small commits, so that faults hit many of them.
+    with open(cluster.path("shuffler.conf"), "a") as f:
+        f.write('limits = { commit_messages = 40; commit_wait = "5ms"; };\n')
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write("frame_devices = 20;\n")
+    kept = Kept(cluster)
+    cluster.start("client", "run")
+    analyzer = cluster.start("analyzer", "run", "--once")
+    left = list(faults)
+    wait_for("the shuffler to begin", lambda: "shuffler ready" in kept.daemon.log())
+    while analyzer.alive():
+        kept.tend()
+        if left:
+            time.sleep(rng.random() * 0.3)
+            left.pop(0)(kept)
+        time.sleep(0.02)
+    return kept, analyzer
+
+
+# ---- What is said, and what is demanded ----
+
+def test_a_second_shuffler_is_told_and_a_first_one_reads(cluster, tmp_path):
+    prepare(cluster, postgresql.shared())
+    check = cluster.run("shuffler", "check-config")
+    assert check.returncode == 0, check.stderr
+    first = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    check = cluster.run("shuffler", "check-config")
+    assert check.returncode == 0 and "another shuffler has this database" in check.stderr, check.stderr
+    # Another state_dir, as on another host.
+    with open(cluster.path("shuffler.conf")) as f:
+        text = f.read()
+    os.mkdir(cluster.path("other"), 0o700)
+    cluster.write("shuffler.conf", text.replace('state_dir = "shuffler"', 'state_dir = "other"'))
+    second = cluster.run("shuffler", "run")
+    assert second.returncode == EXIT["later"], second.stderr
+    assert second.stderr.count("\n") == 1 and "another shuffler has this database" in second.stderr, second.stderr
+    first.stop()
+
+
+@pytest.mark.parametrize("keys, why", [
+    ('store = "postgresql";', "needs the key database"),
+    ('store = "mysql";', "is none of sqlite, postgresql"),
+    ('database = "dbname=t";', "only for store"),
+    ('store = "postgresql"; database = "host=/run password=geheim";', "a password does not belong here"),
+    ('store = "postgresql"; database = "postgresql://me:geheim@db.example.org/t";', "a password does not belong here"),
+    ('store = "postgresql"; database = "host=db.example.org sslmode=require";', "must be verify-full"),
+    ('store = "postgresql"; database = "colour=red";', "invalid connection option"),
+])
+def test_a_faulty_key_is_named_with_its_line(cluster, keys, why):
+    cluster.configure()
+    with open(cluster.path("shuffler.conf"), "a") as f:
+        f.write(keys + "\n")
+    for verb in ("run", "check-config"):
+        run = cluster.run("shuffler", verb)
+        assert run.returncode == EXIT["config"] and why in run.stderr, run.stderr
+        assert "shuffler.conf:10: " in run.stderr and "geheim" not in run.stderr, run.stderr
+
+
+def test_without_the_package_one_line_says_which(cluster):
+    prepare(cluster, postgresql.shared())
+    os.mkdir(cluster.path("bin"))
+    alone = shutil.copy(program("tombola-shuffler"), cluster.path("bin"))
+    run = subprocess.run([alone, "--config", cluster.path("shuffler.conf"), "run"], capture_output=True, text=True)
+    assert run.returncode == EXIT["config"] and run.stderr.count("\n") == 1, run.stderr
+    assert "needs the package tombola-shuffler-postgresql" in run.stderr
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
+def test_a_server_that_could_lose_a_commit_is_refused(cluster, own, setting):
+    prepare(cluster, own)
+    own.reload(**{setting: "off"})
+    run = cluster.run("shuffler", "run")
+    assert run.returncode == EXIT["config"] and f"{setting} is off" in run.stderr, run.stderr
+
+
+def test_a_server_that_is_away_is_waited_for_and_said_once(cluster, own):
+    prepare(cluster, own)
+    own.stop("fast")
+    check = cluster.run("shuffler", "check-config")
+    assert check.returncode == 0 and "not looked at" in check.stderr, check.stderr
+    shuffler = cluster.start("shuffler", "run")
+    wait_for("a line", lambda: "waiting for the database" in shuffler.log())
+    time.sleep(5)
+    assert shuffler.alive() and shuffler.log().count("waiting for the database") == 1
+    own.start()
+    wait_for("the shuffler", lambda: "shuffler ready" in shuffler.log())
+    assert "the database answers" in shuffler.log() and "failed_attempts" in shuffler.log()
+    shuffler.stop()
+
+
+# ---- Faults: every device is counted exactly once ----
+
+def test_every_device_is_counted_once_over_kills_of_process_sessions_and_server(cluster, own):
+    prepare(cluster, own)
+    rng = random.Random(20261124)
+
+    def kill_head(kept):
+        if kept.daemon.alive():
+            kept.daemon.kill()
+
+    def end_sessions(kept):
+        own.terminate(cluster.database)
+
+    def crash_server(kept):
+        own.crash()
+        kept.tend()
+        own.start()
+
+    faults = FAULTS * [kill_head, end_sessions, crash_server]
+    rng.shuffle(faults)
+    kept, analyzer = trickle(cluster, faults, rng)
+    everyone_once(cluster, analyzer)
+    # A lost session ends the process with the code that is tried again for ever.
+    assert kept.codes and set(kept.codes) <= {-signal.SIGKILL, EXIT["io"]}, kept.codes
+
+
+def test_every_device_is_counted_once_over_a_failover_to_the_synchronous_standby(cluster, own):
+    standby = postgresql.Server(primary=own, name="one")
+    try:
+        own.reload(synchronous_standby_names="one")
+        wait_for("the standby", lambda: own.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"))
+        prepare(cluster, own, synchronous_standbys=0)
+        both = (f"host={own.folder},{standby.folder} port={own.port},{standby.port} user={cluster.database} "
+                f"dbname={cluster.database}")
+        with open(cluster.path("shuffler.conf")) as f:
+            text = f.read()
+        cluster.write("shuffler.conf", text.replace(own.string(cluster.database), both))
+
+        def fail_over(kept):
+            mid_round(kept)
+            own.crash()
+            standby.promote()
+
+        kept, analyzer = trickle(cluster, [fail_over], random.Random(1))
+        everyone_once(cluster, analyzer)
+        assert EXIT["io"] in kept.codes, kept.codes
+    finally:
+        standby.close()
+
+
+def test_standbys_that_are_demanded_must_be_there(cluster, own):
+    prepare(cluster, own, synchronous_standbys=1)
+    run = cluster.run("shuffler", "run")
+    assert run.returncode == EXIT["config"] and "synchronous_standby_names" in run.stderr, run.stderr
+    own.do(f"GRANT pg_monitor TO {cluster.database}")  # a commit that would wait below
+    own.reload(synchronous_standby_names="one")
+    shuffler = cluster.start("shuffler", "run")
+    wait_for("a line", lambda: "waiting for the database" in shuffler.log())
+    assert "0 synchronous standbys are connected" in shuffler.log()
+    standby = postgresql.Server(primary=own, name="one")
+    try:
+        wait_for("the shuffler", lambda: "shuffler ready" in shuffler.log())
+        shuffler.stop()
+    finally:
+        standby.close()
+
+
+def test_a_commit_that_the_standby_never_confirmed_is_not_acknowledged(cluster, own):
+    prepare(cluster, own)
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    own.reload(synchronous_standby_names="nobody")
+    cluster.start("client", "run")
+    cluster.start("analyzer", "run", "--once")
+    waiting = f"SELECT pid FROM pg_stat_activity WHERE datname = '{cluster.database}' AND wait_event = 'SyncRep'"
+    wait_for("a commit that waits", lambda: own.ask(waiting))
+    # The server then reports success, with a warning that it is durable here alone.
+    own.do(f"SELECT pg_cancel_backend(pid) FROM ({waiting}) w")
+    assert shuffler.wait() == EXIT["io"]
+    assert "the server warns: canceling wait for synchronous replication" in shuffler.log()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_of_the_database_loses_nothing(cluster, own):
+    small = os.path.join(own.folder, "small")
+    os.mkdir(small)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=0777", "none", small], capture_output=True).returncode != 0:
+        pytest.skip("no right to mount here")
+    try:
+        subprocess.run([*own.as_user, "mkdir", "-m", "700", os.path.join(small, "space")], check=True)
+        prepare(cluster, own)
+        # New tables, which are those of rounds, go to the small disk.
+        own.do(f"CREATE TABLESPACE small LOCATION '{small}/space'")
+        own.do(f"GRANT CREATE ON TABLESPACE small TO {cluster.database}")
+        started = cluster.start("shuffler", "run")
+        cluster.wait_listening()
+        started.stop()
+        own.do(f"ALTER ROLE {cluster.database} SET default_tablespace = small")
+        filler = os.path.join(small, "filler")
+
+        def fill(kept):
+            mid_round(kept)
+            subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4k"], capture_output=True)
+            wait_for("the fault", lambda: not kept.daemon.alive())
+            os.unlink(filler)
+
+        kept, analyzer = trickle(cluster, [fill], random.Random(2))
+        everyone_once(cluster, analyzer)
+        assert EXIT["io"] in kept.codes, kept.codes
+        assert "No space left" in kept.daemon.log()
+    finally:
+        own.stop()
+        subprocess.run(["umount", "-l", small], check=True)
