@@ -102,6 +102,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit("usage: tests/hardening.py BUILD")
     paths = [os.path.join(sys.argv[1], "bin", name) for name in PROGRAMS]
+    paths.append(os.path.join(sys.argv[1], "libexec", "tombola", "tombola-shuffler-postgresql"))
     paths.append(os.path.join(sys.argv[1], "lib", LIBRARY))
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
@@ -109,7 +110,7 @@ def main():
     faults = []
     x86 = platform.machine() == "x86_64"
     for path in paths:
-        found = [*linked(path, "/bin/" in path), *called(path), *(compiled(path) if x86 else ())]
+        found = [*linked(path, "/lib/" not in path), *called(path), *(compiled(path) if x86 else ())]
         faults += [f"{path}: {fault}" for fault in found]
     if faults:
         sys.exit("\n".join(faults[:40]))

@@ -45,6 +45,7 @@ python3-tombola-accountant_${version}_all.deb
 tombola-analyzer_${version}_$arch.deb
 tombola-client_${version}_$arch.deb
 tombola-common_${version}_all.deb
+tombola-shuffler-postgresql_${version}_$arch.deb
 tombola-shuffler_${version}_$arch.deb
 tombola_${version}_$arch.deb
 W
@@ -84,6 +85,9 @@ for party in client shuffler analyzer; do
 	readelf -S "$work/x/usr/bin/tombola-$party" | grep -q '\.symtab' && fail "tombola-$party is not stripped"
 done
 has tombola-shuffler usr/lib/systemd/system/tombola-shuffler.socket etc/tombola/shuffler-policy.conf
+has tombola-shuffler-postgresql usr/libexec/tombola/tombola-shuffler-postgresql
+dpkg-deb -f tombola-shuffler-postgresql_*.deb Depends | grep -q libpq5 || fail "tombola-shuffler-postgresql depends on no libpq5"
+dpkg-deb -f tombola-shuffler_*.deb Depends | grep -q libpq && fail "tombola-shuffler depends on libpq"
 has tombola-client etc/tombola/client-policy.conf
 has tombola-analyzer etc/tombola/plan.conf usr/lib/systemd/system/tombola-results@.service
 has tombola usr/bin/tombola usr/bin/tombola-accountant usr/share/man/man1/tombola.1.gz usr/share/man/man1/tombola-pki.1.gz \
@@ -99,11 +103,13 @@ dpkg-deb -I libtombola-accountant0_*.deb shlibs | grep -qx "libtombola-accountan
 if command -v rpmbuild >/dev/null; then
 	"$here/deploy/package.sh" "$build" "$work/rpms" RPM
 	for party in client shuffler analyzer; do
-		rpm=$(echo "$work/rpms/tombola-$party"-*.rpm)
+		rpm=$(echo "$work/rpms/tombola-$party"-[0-9]*.rpm)
 		rpm -qpl "$rpm" | grep -qx "/usr/bin/tombola-$party" || fail "$rpm has no program"
 		rpm -qpc "$rpm" | grep -qx "/etc/tombola/$party.conf" || fail "$rpm: its configuration is no %config"
 		[ "$(rpm -qp --qf '%{LICENSE}' "$rpm")" = Apache-2.0 ] || fail "$rpm: licence"
 	done
+	rpm -qpl "$work/rpms"/tombola-shuffler-postgresql-*.rpm | grep -qx /usr/libexec/tombola/tombola-shuffler-postgresql ||
+		fail "the RPM of the other store has no program"
 	rpm -qpl "$work/rpms"/libtombola-accountant0-*.rpm | grep -q '^/usr/lib64/libtombola-accountant.so.0$' ||
 		fail "the library's RPM has it elsewhere than /usr/lib64"
 else

@@ -46,7 +46,8 @@ void sh_share_room(struct sh_share *s, uint64_t room)
 	uint64_t promised = s->intake.participants - sh_batch_submissions(&s->intake.gathering);
 
 	s->room = room;
-	s->intake.target = promised + room;
+	/* Never beyond what the tables have room for, whatever the head says. */
+	s->intake.target = room < s->d.target - promised ? promised + room : s->d.target;
 }
 
 enum cm_rc sh_share_store(
