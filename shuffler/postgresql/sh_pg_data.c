@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cm_buf.h"
-#include "cm_fault.h"
 
 #define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
 #define SQL_MAX      640u
@@ -189,9 +188,7 @@ static enum cm_rc check_epoch(struct sh_pg_data *d, struct cm_err *err)
 		rc = sh_pg_number(d->pg,
 			"SELECT count(*) FROM tombola.data WHERE round=$1 AND partition=$2 AND epoch=$3 AND closed=0",
 			row, 3, &n, err);
-	return rc == CM_OK && n == 0 && CM_CHECKED("shuffler.epoch")
-		       ? cm_fail(err, CM_ELATER, "the epoch of round %s is over", d->name)
-		       : rc;
+	return rc == CM_OK && n == 0 ? cm_fail(err, CM_ELATER, "the epoch of round %s is over", d->name) : rc;
 }
 
 static enum cm_rc take_epoch(void *user, const struct sh_pg_row *row, struct cm_err *err)
