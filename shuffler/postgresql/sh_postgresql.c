@@ -430,6 +430,8 @@ enum cm_rc sh_postgresql_join(const struct sh_pg_conf *conf, struct sh_store *ou
 	enum cm_rc rc = connect_waiting(&s->conf, &s->state, err);
 	if (rc == CM_OK)
 		rc = sh_pg_schema_version(s->state, &version, err);
+	if (rc == CM_OK && version == 0)
+		rc = cm_fail(err, CM_ELATER, "database: the head has made no tables yet: start it first");
 	if (rc == CM_OK)
 		rc = sh_pg_schema_check(version, err);
 	if (rc != CM_OK) {

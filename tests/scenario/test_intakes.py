@@ -280,3 +280,69 @@ def test_rounds_survive_kills_of_head_intakes_and_sessions(cluster):
     settled(cluster, rounds)
     for i in range(rounds):
         exactly(cluster, 2 * DEVICES, i + 1)
+
+
+def test_two_intakes_together_take_no_more_than_the_target(cluster):
+    """Places are promised by the head: a manifest with more participants would be refused by the analyzer."""
+    target = DEVICES + 50
+    cluster.two_colours(DEVICES, min_reports=target, target=target)
+    write_readings(cluster, "readings", 0, DEVICES)
+    spread = Spread(cluster)
+    spread.second_client(DEVICES)
+    write_readings(cluster, "client2", DEVICES, DEVICES)
+    for i, name in enumerate(("client", "client2")):
+        spread.clients_dial(i, conf=f"{name}.conf")
+        with open(cluster.path(f"{name}.conf"), "a") as f:
+            f.write("frame_devices = 3;\n")
+    spread.head()
+    spread.start()
+    for name in ("client", "client2"):
+        spread.start_client(name)
+    cluster.start("analyzer", "run")
+    settled(cluster)
+    exactly(cluster, target)
+
+
+def test_a_client_that_sends_rubbish_is_refused_by_the_intake_alone(cluster):
+    spread = a_spread(cluster, 40)
+    gateway, other = Gateway(cluster, spread.ports[0]), Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 10)
+    # Submits that do not fit the round: refused, and after 16 in a row cut off.
+    body = gateway.reports(d, data, 10, 1)[0]
+    with_less = pb.Submit(round_id=d.round_id, pseudonyms=body[0], sealed=body[1][:-1], salts=bytes(32))
+    for _ in range(16):
+        try:
+            gateway.link.ask("receipt", submit=with_less)
+            raise AssertionError("a cut message was accepted")
+        except wire.Refused as e:
+            assert e.code == pb.ERROR_BAD_MESSAGE
+    try:
+        gateway.link.ask("receipt", submit=with_less)
+        raise AssertionError("not cut off")
+    except (EOFError, OSError):
+        pass
+    # What is another role's is refused by the head, through the intake.
+    gateway.dial(spread.ports[0])
+    for frame in ({"get_witness": pb.GetWitness(population="test")}, {"intake_join": pb.IntakeJoin()},
+                  {"on_behalf": pb.OnBehalf(key_hash=bytes(32), devices=1)}):
+        gateway.dial(spread.ports[0])
+        try:
+            gateway.link.ask("witness", **frame)
+            raise AssertionError("answered")
+        except wire.Refused as e:
+            assert e.code == pb.ERROR_BAD_ROLE
+    # Bytes that are no frame.
+    gateway.dial(spread.ports[0])
+    gateway.link.sock.sendall(b"\0\0\0\4" + b"\xff" * 4)
+    try:
+        while gateway.link.receive():
+            pass
+    except (EOFError, OSError):
+        pass
+    assert all(x.alive() for x in cluster.daemons)
+    # Nobody else noticed: the other connection of the same certificate is as it was.
+    assert other.standing()[0] == d.sequence
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    settled(cluster)
+    exactly(cluster, 40)
