@@ -175,6 +175,9 @@ beside fuzzes
 scenarios release -m heavy tests/scenario
 joined
 
+step "the shuffler's other store (optimised)"
+TOMBOLA_STORE=postgresql scenarios release tests/scenario/test_kills.py tests/scenario/test_payload.py
+
 step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
 beside packages
 units tsan -L threads

@@ -42,17 +42,21 @@ static void on_notice(void *user, const PGresult *result)
 
 /* ---- Connecting ---- */
 
-/* A login that is refused stays so; a server that is away or starts, or a standby in its place, may come
- * back. */
-static enum cm_rc refused(const PGconn *conn, const struct sh_pg_params *params, struct cm_err *err)
+/* What the operator must mend; any other reason may pass, and is waited for.  libpq does not tell the
+ * SQLSTATE here, so a server that speaks another language is waited for, with its words in the log. */
+static const char *const final[] = { "authentication failed", "no pg_hba.conf entry", "does not exist",
+	"no password supplied", "certificate", "does not support SSL" };
+
+static enum cm_rc refused(const PGconn *conn, struct cm_err *err)
 {
-	const char *text = PQerrorMessage(conn), *last = text;
+	const char *text = PQerrorMessage(conn);
 	enum cm_rc rc = CM_EUNAVAIL;
 
-	if (PQpingParams(params->key, params->value, 1) == PQPING_OK && !strstr(text, "read-only"))
-		rc = CM_EPERM;
+	for (size_t i = 0; i < sizeof final / sizeof final[0]; i++)
+		if (strstr(text, final[i]) && !strstr(text, "read-only"))
+			rc = CM_EPERM;
 	/* Of several hosts, a line each: the first says as much as the last, and fits. */
-	return cm_fail(err, rc, "database: %.*s", (int)strcspn(last, "\n"), last);
+	return cm_fail(err, rc, "database: %.*s", (int)strcspn(text, "\n"), text);
 }
 
 struct server {
@@ -157,7 +161,7 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 	if (rc == CM_OK && !(pg->conn = PQconnectdbParams(params.key, params.value, 1)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK && PQstatus(pg->conn) != CONNECTION_OK)
-		rc = refused(pg->conn, &params, err);
+		rc = refused(pg->conn, err);
 	if (rc == CM_OK && PQsetnonblocking(pg->conn, 1) != 0)
 		rc = cm_fail(err, CM_EINTERNAL, "database: the connection cannot be made non-blocking");
 	if (rc == CM_OK) {

@@ -156,6 +156,40 @@ def test_a_server_that_is_away_is_waited_for_and_said_once(cluster, own):
     shuffler.stop()
 
 
+@pytest.mark.parametrize("host, says", [("localhost", "shuffler ready"), ("127.0.0.1", "certificate")])
+def test_a_server_on_the_network_is_verified(cluster, own, host, says):
+    key, cert = os.path.join(own.data, "server.key"), os.path.join(own.data, "server.crt")
+    subprocess.run([*own.as_user, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-keyout", key, "-out", cert, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+                   check=True, capture_output=True)
+    os.chmod(key, 0o600)
+    own.stop("fast")
+    own.set(listen_addresses="127.0.0.1", ssl="on", ssl_cert_file=cert, ssl_key_file=key)
+    own.start()
+    cluster.use(own)
+    root = shutil.copy(cert, cluster.path("root.crt"))
+    cluster.store = (f'store = "postgresql"; database = "host={host} port={own.port} user={cluster.database} '
+                     f'dbname={cluster.database} sslmode=verify-full sslrootcert={root}";\n')
+    cluster.configure()
+    shuffler = cluster.start("shuffler", "run")
+    wait_for("a line", lambda: says in shuffler.log() or not shuffler.alive())
+    assert says in shuffler.log(), shuffler.log()
+    if says == "certificate":
+        assert shuffler.wait() == EXIT["permission"]
+        return
+    used = own.ask(f"SELECT bool_and(ssl) s FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = '{cluster.database}'")
+    assert used == [{"s": True}]
+
+
+def test_a_login_that_is_refused_ends_the_start(cluster):
+    prepare(cluster, postgresql.shared())
+    with open(cluster.path("shuffler.conf")) as f:
+        text = f.read()
+    cluster.write("shuffler.conf", text.replace(f"dbname={cluster.database}", "dbname=nowhere"))
+    run = cluster.run("shuffler", "run")
+    assert run.returncode == EXIT["permission"] and 'database "nowhere" does not exist' in run.stderr, run.stderr
+
+
 # ---- Faults: every device is counted exactly once ----
 
 def test_every_device_is_counted_once_over_kills_of_process_sessions_and_server(cluster, own):
