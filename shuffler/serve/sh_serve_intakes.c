@@ -22,21 +22,27 @@ static size_t count(const struct sh_serve *s)
 	return n;
 }
 
+static void send_one(struct peer *p, Tombola__V1__IntakeShare *share)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SHARE;
+	frame.intake_share = share;
+	sh_serve_send(p, &frame);
+}
+
 /* What the intake is to take now: a share of the open round, or nothing. */
 static void send_share(struct peer *p)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeShare share = TOMBOLA__V1__INTAKE_SHARE__INIT;
 	struct sh_vault_keys keys;
 	uint8_t both[2 * CR_KEY_LEN];
 	struct sh_loan loan;
 	struct cm_err err = { 0 };
 
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SHARE;
-	frame.intake_share = &share;
 	enum cm_rc rc = sh_core_lend(p->serve->conf.core, &loan, &keys, &err);
 	if (rc == CM_EMORE) {
-		sh_serve_send(p, &frame);
+		send_one(p, &share);
 		return;
 	}
 	fatal_unless_ok(rc, &err);
@@ -47,7 +53,7 @@ static void send_share(struct peer *p)
 	share.keys = (ProtobufCBinaryData){ sizeof both, both };
 	share.room = loan.room;
 	share.most_of_one = loan.most_of_one;
-	sh_serve_send(p, &frame);
+	send_one(p, &share);
 	cr_wipe(both, sizeof both);
 	sh_vault_keys_fini(&keys);
 }
