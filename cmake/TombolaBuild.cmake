@@ -98,7 +98,7 @@ endfunction()
 # tombola_test(NAME SOURCES ... USES ...): one cmocka program, run by ctest; it sees the headers of tests/support.
 function(tombola_test name)
 	cmake_parse_arguments(T "" "" "SOURCES;USES" ${ARGN})
-	add_executable(${name} ${T_SOURCES})
+	add_executable(${name} ${T_SOURCES} $<TARGET_OBJECTS:chosen>)
 	target_link_libraries(${name} PRIVATE ${T_USES} support PkgConfig::CMOCKA)
 	target_compile_definitions(${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
 	# Half the time of such a build is spent on optimising programs that run once.

@@ -44,6 +44,17 @@ static int weigh(struct asked *a, const char *option, const char *text)
 			   : 0;
 }
 
+/* An error of 1 is all participants, or the whole range of a mean. */
+static void warn_of_noise(const struct asked *a)
+{
+	for (size_t i = 0; i < a->q->rounds; i++)
+		if (a->granted[i].open && a->granted[i].error > 1 && strstr(a->granted[i].text, "eps0="))
+			fprintf(stderr,
+				"tombola-accountant: warning: %.80s: an error of %.3g times all participants: "
+				"the budget is too small\n",
+				a->granted[i].text, a->granted[i].error);
+}
+
 static void print(const struct asked *a)
 {
 	const struct acct_method_answer answer = { .bound = a->total, .worth = ACCT_PROVED };
@@ -100,6 +111,7 @@ static int run(struct asked *a)
 		print_json(a);
 	else
 		print(a);
+	warn_of_noise(a);
 	return 0;
 }
 

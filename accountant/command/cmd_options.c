@@ -263,6 +263,23 @@ static int check(const struct cmd_question *q, const struct cmd_verb *verb)
 	return check_guarantee(q);
 }
 
+static const char *name_of_row(const void *list, size_t i)
+{
+	(void)list;
+	return i < ROWS ? rows[i].name : NULL;
+}
+
+static int no_such_option(const char *typed)
+{
+	char name[32] = "";
+	const char *near;
+
+	(void)snprintf(name, sizeof name, "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+	near = acct_suggest(name, name_of_row, NULL);
+	return near ? cmd_fail(CMD_USAGE, "no such option '--%s'; did you mean --%s?", name, near)
+		    : cmd_fail(CMD_USAGE, "no such option '%s' (try --help)", typed);
+}
+
 /* Handles the option that getopt_long returned as c. */
 static int one_option(int c, char **argv, struct cmd_question *q, bool *help)
 {
@@ -282,7 +299,7 @@ static int one_option(int c, char **argv, struct cmd_question *q, bool *help)
 		return cmd_fail(CMD_USAGE, "option %s needs a value", argv[optind - 1]);
 	if (optopt && optopt < 256)
 		return cmd_fail(CMD_USAGE, "no such option '-%c' (try --help)", optopt);
-	return cmd_fail(CMD_USAGE, "no such option '%s' (try --help)", argv[optind - 1]);
+	return no_such_option(argv[optind - 1]);
 }
 
 static const char *verb_name(const void *list, size_t i)

@@ -85,14 +85,6 @@ static enum acct_side sides_needed(const struct acct_composed *c)
 	return ACCT_SWAPPED;
 }
 
-static void set_to_one(const struct acct_composed *c, double (*product)[2])
-{
-	for (size_t i = 0; i < acct_frame_points(&c->frame); i++) {
-		product[i][0] = 1;
-		product[i][1] = 0;
-	}
-}
-
 static void add_up(const struct acct_composed *c, enum acct_side side, struct acct_factor *all)
 {
 	memset(all, 0, sizeof *all);
@@ -164,13 +156,13 @@ static enum acct_rc build(struct acct_composed *c)
 	rc = choose(c);
 	for (int which = 0; which < ACCT_PRODUCTS; which++)
 		for (int side = 0; side < (int)sides && !rc; side++) {
-			double(**product)[2] = &c->product[which][side];
+			struct acct_spectrum *product = &c->product[which][side];
 
-			*product = calloc(acct_frame_points(&c->frame), sizeof **product);
-			if (!*product)
+			product->at = calloc(acct_frame_points(&c->frame), sizeof *product->at);
+			if (!product->at)
 				rc = ACCT_ENOMEM;
 			else
-				set_to_one(c, *product);
+				acct_frame_one(&c->frame, product);
 		}
 	c->sides = sides;
 	if (rc)
@@ -178,14 +170,19 @@ static enum acct_rc build(struct acct_composed *c)
 	return rc;
 }
 
-static void multiply(struct acct_composed *c, enum acct_product which, struct acct_entry *e, uint64_t upto)
+/* Out of memory the products are of no use any more: the caller drops the frame. */
+static enum acct_rc multiply(
+	struct acct_composed *c, enum acct_product which, struct acct_entry *e, uint64_t upto)
 {
+	enum acct_rc rc = ACCT_OK;
+
 	if (e->in[which] >= upto || !(e->rung.deviation > 0))
-		return;
-	for (int side = 0; side < (int)c->sides; side++)
-		acct_frame_multiply(&c->frame, c->product[which][side],
+		return ACCT_OK;
+	for (int side = 0; side < (int)c->sides && !rc; side++)
+		rc = acct_frame_multiply(&c->frame, &c->product[which][side],
 			acct_rung_law(&e->rung, (enum acct_side)side), (double)(upto - e->in[which]));
 	e->in[which] = upto;
+	return rc;
 }
 
 /* Update the products to the rounds of the state. */
@@ -207,9 +204,9 @@ static enum acct_rc keep_up(struct acct_composed *c)
 	for (size_t i = 0; i < c->entries && restart[ACCT_BASE]; i++)
 		c->entry[i].in[ACCT_BASE] = 0;
 	for (int side = 0; side < (int)c->sides && restart[ACCT_BASE]; side++)
-		set_to_one(c, c->product[ACCT_BASE][side]);
-	for (size_t i = 0; i < c->entries; i++)
-		multiply(c, ACCT_BASE, &c->entry[i], c->entry[i].count - c->entry[i].recent);
+		acct_frame_one(&c->frame, &c->product[ACCT_BASE][side]);
+	for (size_t i = 0; i < c->entries && !rc; i++)
+		rc = multiply(c, ACCT_BASE, &c->entry[i], c->entry[i].count - c->entry[i].recent);
 	/* `all` is computed anew from base when it holds a round that was removed, or nothing yet. */
 	for (size_t i = 0; i < c->entries; i++)
 		if (c->entry[i].in[ACCT_ALL] > 0)
@@ -218,13 +215,12 @@ static enum acct_rc keep_up(struct acct_composed *c)
 		if (c->entry[i].in[ACCT_ALL] > c->entry[i].count)
 			restart[ACCT_ALL] = true;
 	for (int side = 0; side < (int)c->sides && restart[ACCT_ALL]; side++)
-		memcpy(c->product[ACCT_ALL][side], c->product[ACCT_BASE][side],
-			acct_frame_points(&c->frame) * sizeof *c->product[ACCT_ALL][side]);
+		acct_frame_copy(&c->frame, &c->product[ACCT_ALL][side], &c->product[ACCT_BASE][side]);
 	for (size_t i = 0; i < c->entries && restart[ACCT_ALL]; i++)
 		c->entry[i].in[ACCT_ALL] = c->entry[i].in[ACCT_BASE];
-	for (size_t i = 0; i < c->entries; i++)
-		multiply(c, ACCT_ALL, &c->entry[i], c->entry[i].count);
-	return ACCT_OK;
+	for (size_t i = 0; i < c->entries && !rc; i++)
+		rc = multiply(c, ACCT_ALL, &c->entry[i], c->entry[i].count);
+	return rc;
 }
 
 /* The laws that the question adds to the products; the caller owns *out, NULL for none. */
@@ -262,7 +258,7 @@ static enum acct_rc read_side(
 
 	add_up(c, side, &all);
 	if (!rc)
-		rc = acct_frame_sum(&c->frame, c->product[ACCT_ALL][side], asked, n, &all, &sum);
+		rc = acct_frame_sum(&c->frame, &c->product[ACCT_ALL][side], asked, n, &all, &sum);
 	free(asked);
 	if (!rc && side == ACCT_ABOVE) {
 		bound = acct_sum_epsilon_above(&sum, c->delta, NULL) * (1 + 1e-12) + blur;

@@ -60,7 +60,7 @@ struct acct_composed {
 	struct acct_frame frame;
 	double lean;          /* about the tilt of the frame, from above */
 	enum acct_side sides; /* directions in the frame: 0 for no frame, else every side below this */
-	double (*product[ACCT_PRODUCTS][ACCT_SIDES])[2];
+	struct acct_spectrum product[ACCT_PRODUCTS][ACCT_SIDES];
 	int level;       /* resolutions are 2^-level of the coarsest */
 	double hopeless; /* variance at which the answer was wide on every grid; 0: none so far */
 };

@@ -15,8 +15,8 @@ static void drop_products(struct acct_composed *c)
 {
 	for (int which = 0; which < ACCT_PRODUCTS; which++)
 		for (int side = 0; side < ACCT_SIDES; side++) {
-			free(c->product[which][side]);
-			c->product[which][side] = NULL;
+			free(c->product[which][side].at);
+			c->product[which][side].at = NULL;
 		}
 }
 

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_direct.h"
+
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
 #define TILT_WITHIN 1.1  /* factor within which the tilt is found; the error terms hardly change within it */
 #define WINDOW      16.0 /* initial size in deviations of the tilted law */
 #define WRAPPED     1e-12
+#define NEGLIGIBLE  1e-18 /* modulus of a frequency of a product that is taken as 0 */
+#define DIRECT      5.0   /* errors of a transform that one law's may have */
 
 enum acct_rc acct_frame_init(
 	struct acct_frame *f, const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
@@ -134,28 +138,74 @@ enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all
 	}
 }
 
-/* Multiply the product by the law. */
-static void multiply(struct acct_frame *f, double (*product)[2], const struct acct_law *l, double count)
+void acct_frame_one(const struct acct_frame *f, struct acct_spectrum *product)
 {
-	double sum = 0;
-
-	memset(f->fft.real, 0, f->fft.size * sizeof *f->fft.real);
-	for (size_t j = 0; j < l->size; j++)
-		sum += tilted(f, l, j);
-	for (size_t j = 0; j < l->size; j++)
-		f->fft.real[slot(l->at[j], f->fft.size)] += tilted(f, l, j) / sum;
-	acct_fft_multiply_into(&f->fft, product, count);
+	product->active = acct_frame_points(f);
+	for (size_t i = 0; i < product->active; i++) {
+		product->at[i][0] = 1;
+		product->at[i][1] = 0;
+	}
 }
 
-void acct_frame_multiply(struct acct_frame *f, double (*product)[2], const struct acct_law *law, double count)
+void acct_frame_copy(const struct acct_frame *f, struct acct_spectrum *to, const struct acct_spectrum *from)
 {
-	multiply(f, product, law, count);
+	memcpy(to->at, from->at, acct_frame_points(f) * sizeof *to->at);
+	to->active = from->active;
 }
 
-enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const struct acct_part *extra,
-	size_t n, const struct acct_factor *all, struct acct_sum *s)
+/* The tilted law, of sum 1, and its 2-norm. */
+static void tilt(const struct acct_frame *f, const struct acct_law *l, double *g, double *norm)
+{
+	double sum = 0, square = 0;
+
+	for (size_t j = 0; j < l->size; j++)
+		sum += g[j] = tilted(f, l, j);
+	for (size_t j = 0; j < l->size; j++) {
+		g[j] /= sum;
+		square += g[j] * g[j];
+	}
+	*norm = sqrt(square);
+}
+
+/* Factors are at most 1, so what is negligible stays so. */
+static void drop_negligible(struct acct_spectrum *product)
+{
+	while (product->active > 1) {
+		double *z = product->at[product->active - 1];
+
+		if (!(z[0] * z[0] + z[1] * z[1] < NEGLIGIBLE * NEGLIGIBLE))
+			return;
+		z[0] = z[1] = 0;
+		product->active--;
+	}
+}
+
+enum acct_rc acct_frame_multiply(
+	struct acct_frame *f, struct acct_spectrum *product, const struct acct_law *l, double count)
+{
+	double *g = calloc(l->size, sizeof *g), norm;
+
+	if (!g)
+		return ACCT_ENOMEM;
+	tilt(f, l, g, &norm);
+	if (!acct_direct_multiply(product->at, product->active, f->fft.size, l, g, count,
+		    (DIRECT - 1) * acct_fft_error(f->fft.size) * norm)) {
+		memset(f->fft.real, 0, f->fft.size * sizeof *f->fft.real);
+		for (size_t j = 0; j < l->size; j++)
+			f->fft.real[slot(l->at[j], f->fft.size)] += g[j];
+		acct_fft_multiply_into(&f->fft, product->at, count);
+	}
+	drop_negligible(product);
+	free(g);
+	return ACCT_OK;
+}
+
+enum acct_rc acct_frame_sum(struct acct_frame *f, const struct acct_spectrum *product,
+	const struct acct_part *extra, size_t n, const struct acct_factor *all, struct acct_sum *s)
 {
 	double eta = acct_fft_error(f->fft.size), norm = 0;
+	struct acct_spectrum total = { f->fft.total, 0 };
+	enum acct_rc rc = ACCT_OK;
 
 	memset(s, 0, sizeof *s);
 	s->h = f->h;
@@ -168,9 +218,11 @@ enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const st
 	s->g = calloc(s->size, sizeof *s->g);
 	if (!s->g)
 		return ACCT_ENOMEM;
-	memcpy(f->fft.total, product, acct_frame_points(f) * sizeof *product);
-	for (size_t i = 0; i < n; i++)
-		multiply(f, f->fft.total, extra[i].law, extra[i].count);
+	acct_frame_copy(f, &total, product);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = acct_frame_multiply(f, &total, extra[i].law, extra[i].count);
+	if (rc)
+		return rc;
 	acct_fft_finish(&f->fft);
 	for (size_t i = 0; i < s->size; i++) {
 		double g = f->fft.real[slot(s->first + (long)i, s->size)];
@@ -178,8 +230,10 @@ enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2], const st
 		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, as in acct_compose.c */
 		norm += s->g[i] * s->g[i];
 	}
-	/* As in acct_compose.c: every factor was multiplied in once, no matter when. */
-	double growth = 1.01 * exp(all->counts * eta * sqrt((double)s->size));
-	s->noise = growth * (eta * (all->spread + sqrt(norm)) + 4 * all->counts * ULP * sqrt(norm));
+	/* As in acct_compose.c: every factor was multiplied in once, no matter when; by acct_direct.c,
+	 * perhaps. */
+	double growth = 1.01 * exp(all->counts * DIRECT * eta * sqrt((double)s->size));
+	s->noise = growth * (eta * (DIRECT * all->spread + sqrt(norm)) + 4 * all->counts * ULP * sqrt(norm) +
+				    NEGLIGIBLE);
 	return acct_sum_settle(s, all->psi[0], all->counts, all->longest);
 }

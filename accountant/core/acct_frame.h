@@ -1,6 +1,7 @@
 /* acct_frame.h - a grid, a tilt and a transform size, under which products of laws are kept and extended.
  *
  * A product is size/2 + 1 complex numbers that the caller owns: the transform of the tilted composed law.
+ * Frequencies from `active` on are below 1e-18 and taken as 0: together they add that much to ||error||_2.
  * The window is cyclic, so its position is chosen when a product is read, not when it is computed.  Every
  * tilt is sound; one chosen for fewer rounds widens the answer (doc/accounting.md, "The ledger's state"). */
 #pragma once
@@ -14,6 +15,11 @@ struct acct_frame {
 	double h, lambda;
 	double mu[ACCT_FRAME_SIDES]; /* Chernoff exponents, tried in both directions */
 	struct acct_fft fft;
+};
+
+struct acct_spectrum {
+	double (*at)[2];
+	size_t active;
 };
 
 /* Facts about one law that the frame needs; or their sums over the laws of a product. */
@@ -37,16 +43,18 @@ void acct_frame_fini(struct acct_frame *f);
  * ACCT_ELIMIT above 2^23. */
 ACCT_CHECK enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all, double growth);
 size_t acct_frame_points(const struct acct_frame *f); /* complex numbers in a product */
+void acct_frame_one(const struct acct_frame *f, struct acct_spectrum *product); /* the product of no law */
+void acct_frame_copy(const struct acct_frame *f, struct acct_spectrum *to, const struct acct_spectrum *from);
 
 /* Facts about a law on the frame's grid. */
 void acct_frame_factor(const struct acct_frame *f, const struct acct_law *law, struct acct_factor *out);
 void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, double count);
 
-/* Multiply a product by a law's transform, count >= 1 times.  Cost: one transform. */
-void acct_frame_multiply(
-	struct acct_frame *f, double (*product)[2], const struct acct_law *law, double count);
+/* Multiply a product by a law's transform, count >= 1 times.  Cost: one transform at most. */
+ACCT_CHECK enum acct_rc acct_frame_multiply(
+	struct acct_frame *f, struct acct_spectrum *product, const struct acct_law *law, double count);
 
 /* Read a product with n further laws multiplied in; all: the summed factors of product and laws.  Cost: one
  * transform, and one for each law.  Call acct_sum_fini whatever the result. */
-ACCT_CHECK enum acct_rc acct_frame_sum(struct acct_frame *f, double (*product)[2],
+ACCT_CHECK enum acct_rc acct_frame_sum(struct acct_frame *f, const struct acct_spectrum *product,
 	const struct acct_part *extra, size_t n, const struct acct_factor *all, struct acct_sum *s);

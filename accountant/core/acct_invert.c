@@ -15,6 +15,10 @@
 #define GAUSS_END   7.5 /* tau * t at which the sum ends, since beyond it exp(-(tau t)^2/2) < 1e-12 */
 #define MOST_STEPS  131072.0
 #define LEAST_NODES 64.0
+/* Nodes reached by products, before sines and cosines are computed anew, and what products add to their
+ * error: ulps of |tx|. */
+#define MOST_TURNS 16
+#define TURNED     (7.5 * MOST_TURNS)
 
 /* Work in nanoseconds, roughly: of a computed node, and of a screened one. */
 #define NODE_WORK(l) (60 + 40 * (double)(l)->cells + 30 * (double)(l)->groups)
@@ -46,14 +50,47 @@ struct line {
 	double grown[ACCT_MAX_CELLS], gained[ACCT_MAX_CELLS];
 	double longest; /* the largest |x_j| */
 	double size, turning, whole, value, mass;
+	double fall[ACCT_MAX_CELLS], sine[ACCT_MAX_CELLS]; /* 1 - cos tx and sin tx at node `node` */
+	double step_fall[ACCT_MAX_CELLS], step_sine[ACCT_MAX_CELLS]; /* the same of one step */
+	size_t node;
+	unsigned turns; /* since they were computed anew */
 };
 
-static void line_init(struct line *f, const struct acct_path *w)
+/* 1 - cos b and sin b, both to some ulps of |b|. */
+static void turn_by(double b, double *fall, double *sine)
 {
+	double s = sin(b / 2), c = cos(b / 2);
+
+	*fall = 2 * s * s;
+	*sine = 2 * s * c;
+}
+
+/* Turn every cell to node k at t: from the node before by products (acct_invert.h, "Rounding"). */
+static void line_turn(struct line *f, const struct acct_path *w, size_t k, double t)
+{
+	bool on = k == f->node + 1 && f->turns < MOST_TURNS;
+
+	for (size_t j = 0; j < w->cells && on; j++) {
+		double fall = f->fall[j], sine = f->sine[j], d = f->step_fall[j], e = f->step_sine[j];
+
+		f->fall[j] = fall + d - fall * d + sine * e;
+		f->sine[j] = sine + e - sine * d - fall * e;
+	}
+	for (size_t j = 0; j < w->cells && !on; j++)
+		turn_by(t * w->x[j], &f->fall[j], &f->sine[j]);
+	f->turns = on ? f->turns + 1 : 0;
+	f->node = k;
+}
+
+static void line_init(struct line *f, const struct acct_path *w, double step)
+{
+	f->node = 0;
+	f->turns = MOST_TURNS;
 	f->longest = f->size = f->turning = f->whole = f->value = f->mass = 0;
 	for (size_t j = 0; j < w->cells; j++) {
 		double a = w->c * w->x[j], x = fabs(w->x[j]), e = exp(a), most = w->omega[j] * fmax(1, e);
 
+		turn_by(step * w->x[j], &f->step_fall[j], &f->step_sine[j]);
 		f->grown[j] = e;
 		f->gained[j] = expm1(a);
 		f->longest = fmax(f->longest, x);
@@ -83,39 +120,42 @@ static void power_raise(struct power *p, struct point w, double count, double of
 	double gain = 2 * w.re + w.re * w.re + w.im * w.im, square = 1 + gain, mod = modulus(w);
 
 	p->err += count * (off / sqrt(square) + 4 * (mod + mod * mod) / square);
-	power_add(p, count * 0.5 * log1p(gain), count * atan2(w.im, 1 + w.re), terms);
+	/* atan2, at less cost where it is atan. */
+	double turn = 1 + w.re > 0 ? atan(w.im / (1 + w.re)) : atan2(w.im, 1 + w.re);
+	power_add(p, count * 0.5 * log1p(gain), count * turn, terms);
 }
 
 static struct power power_of(const struct acct_path *w, struct point s, double size, double t)
 {
 	const struct acct_list *l = w->list;
-	double tau2 = w->tau * w->tau, c = w->c, terms = 4 + (double)l->groups;
+	double tau2 = w->tau * w->tau, c = w->c, terms = 5 + (double)l->groups;
 	struct power p = { 0, 0, 64 };
 
 	for (size_t i = 0; i < l->groups; i++) {
 		double share = l->group[i].share;
 
 		power_raise(&p, (struct point){ share * s.re, share * s.im }, l->group[i].count,
-			share * size * acct_path_off(w, share), terms);
+			share * size * (acct_path_off(w, share) + TURNED), terms);
 	}
 	if (l->dummies > 0)
 		power_raise(&p, (struct point){ s.re / l->blanket, s.im / l->blanket }, l->dummies,
-			size * acct_path_off(w, 1) / l->blanket, terms);
+			size * (acct_path_off(w, 1) + TURNED) / l->blanket, terms);
 	power_add(&p, tau2 * (c * c - t * t) / 2, tau2 * c * t, terms);
 	return p;
 }
 
-/* One node t of the trapezoid rule, with weight `step`. */
-static void add_node(const struct acct_path *w, const struct line *f, double t, double step, struct sums *sum)
+/* Node k, at t, of the trapezoid rule, with weight `step`. */
+static void add_node(
+	const struct acct_path *w, struct line *f, size_t k, double t, double step, struct sums *sum)
 {
 	double c = w->c, size = f->size + t * f->turning, turn = (c + t) * f->longest;
 	struct point s = { 0, 0 }, value = { 0, 0 }, mass = { 0, 0 }, whole = { 0, 0 };
 
+	line_turn(f, w, k, t);
 	for (size_t j = 0; j < w->cells; j++) {
-		double b = t * w->x[j], sine = sin(b / 2), cosine = cos(b / 2), fall = 2 * sine * sine;
-		double cb = 1 - fall, re = f->grown[j] * cb, im = f->grown[j] * (2 * sine * cosine);
+		double cb = 1 - f->fall[j], re = f->grown[j] * cb, im = f->grown[j] * f->sine[j];
 
-		s.re += w->omega[j] * (f->gained[j] * cb - fall);
+		s.re += w->omega[j] * (f->gained[j] * cb - f->fall[j]);
 		s.im += w->omega[j] * im;
 		whole.re += w->omega[j] * re;
 		whole.im += w->omega[j] * im;
@@ -126,7 +166,8 @@ static void add_node(const struct acct_path *w, const struct line *f, double t, 
 	}
 	struct power p = power_of(w, s, size, t);
 	/* own: error of the factors, which may cancel; err: error of the common power. */
-	double own = (8 * turn + 32 + (double)w->cells) * ACCT_ULP + ACCT_OMEGA_ERROR + ACCT_SHARE_ERROR,
+	double own = ((8 + TURNED) * turn + 32 + (double)w->cells) * ACCT_ULP + ACCT_OMEGA_ERROR +
+		     ACCT_SHARE_ERROR,
 	       err = p.err * ACCT_ULP;
 	if (!(err < 0.5))
 		err = INFINITY;
@@ -182,8 +223,8 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 	memset(sum, 0, sizeof *sum);
 	acct_path_chernoff(w, w->c, bound);
 	acct_screen_init(&f, w, step);
-	line_init(&line, w);
-	add_node(w, &line, 0, step / (2 * pi), sum);
+	line_init(&line, w, step);
+	add_node(w, &line, 0, 0, step / (2 * pi), sum);
 	size_t aimed = 0;
 	bool jumped = true;
 	for (size_t k = 1; k <= last; k++) {
@@ -195,7 +236,7 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 		if (sum->work > most)
 			return false;
 		if (t <= f.loud_to) {
-			add_node(w, &line, t, step / pi, sum);
+			add_node(w, &line, k, t, step / pi, sum);
 			continue;
 		}
 		if (t > f.quiet_from && t < f.quiet_to) {
@@ -222,7 +263,7 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 			skipped_1 += (1 + more) * step / pi;
 			k += (size_t)more;
 		} else {
-			add_node(w, &line, t, step / pi, sum);
+			add_node(w, &line, k, t, step / pi, sum);
 		}
 	}
 	add_missing(w, &f, bound, skipped_t, skipped_1, (double)last * step, sum);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cl_cell_root.h"
 #include "cm_fault.h"
 #include "cm_file.h"
 #include "cr_hash.h"
@@ -87,6 +88,17 @@ static bool can_run(const struct cm_buf *b)
 	return at < b->len && b->data[at] == '/';
 }
 
+/* With a script whose interpreter is missing every device would be NONE, round after round. */
+static enum cm_rc check_interpreter(const char *path, int fd, struct cm_err *err)
+{
+	char interpreter[CL_SCRIPT_MAX];
+
+	cl_cell_interpreter(fd, interpreter);
+	if (interpreter[0] == '\0' || access(interpreter, F_OK) == 0)
+		return CM_OK;
+	return cm_fail(err, CM_EDATA, "%s: its first line names %s: %s", path, interpreter, strerror(errno));
+}
+
 enum cm_rc cl_program_file_open(
 	const char *path, const uint8_t hash[CL_PROGRAM_HASH], int *fd, bool *timeless, struct cm_err *err)
 {
@@ -104,6 +116,8 @@ enum cm_rc cl_program_file_open(
 		rc = seal(path, &bytes, fd, timeless, err);
 	if (rc == CM_OK)
 		rc = check(path, *fd, bytes.len, hash, err);
+	if (rc == CM_OK)
+		rc = check_interpreter(path, *fd, err);
 	if (rc != CM_OK && *fd >= 0) {
 		(void)close(*fd);
 		*fd = -1;

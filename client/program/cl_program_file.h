@@ -12,8 +12,8 @@
 
 /* Read the file into a sealed memory file, *fd (close-on-exec), whose SHA-256 is checked against `hash`.
  * CM_ENOINPUT, CM_EPERM: it cannot be read; CM_EDATA: it is another one, or none that can be run (an ELF
- * file, or a script whose first line names its interpreter by an absolute path); CM_EUNAVAIL: the kernel has
- * no such memory.  *timeless: no time of an access to it is kept, as Linux can from 6.1 on.  The messages
- * name the file. */
+ * file, or a script whose first line names its interpreter by an absolute path, and that is there);
+ * CM_EUNAVAIL: the kernel has no such memory.  *timeless: no time of an access to it is kept, as Linux can
+ * from 6.1 on.  The messages name the file. */
 CM_CHECK enum cm_rc cl_program_file_open(
 	const char *path, const uint8_t hash[CL_PROGRAM_HASH], int *fd, bool *timeless, struct cm_err *err);

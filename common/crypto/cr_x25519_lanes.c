@@ -8,7 +8,7 @@
  *	loose	limbs below 2^56
  *
  * Products take tight elements and are loose; sums and differences take loose elements and are tight.
- * tests/unit/test_x25519_lanes.c runs the emulation below, which collects the bits that an operand has too
+ * tests/unit/test_x25519.c runs the emulation below, which collects the bits that an operand has too
  * many. */
 #include "cr_x25519_lanes.h"
 

@@ -267,8 +267,8 @@ static void check_wishes(struct pl_checker *c, const struct pl_wishes *w)
 
 		if (!(wish->number > 0))
 			pl_fault(c, wish->line,
-				"'%s' must be a number, \"error X\" or \"weight X\", X above 0",
-				pl_open_name(wish->key));
+				"'%s' must be a number, \"error X\" or \"weight X\", X above 0%s",
+				pl_open_name(wish->key), pl_wish_meant(wish));
 		else if (wish->error != w->wish[0].error)
 			pl_fault(c, wish->line,
 				"all rounds say an error, or all say a weight: line %d says %s",
@@ -387,6 +387,7 @@ static enum cm_rc write_text(const struct work *w, const struct pl_wishes *wishe
 		memcpy(g->value, w->open[i].kept, sizeof g->value);
 		g->round = &out->plan.round[w->open[i].round - w->plan->round];
 		g->error = pt_expected_error(&g->round->query, &g->round->randomizer, g->round->min_reports);
+		g->range = scale_of(g->round);
 	}
 	return rc;
 }
@@ -432,10 +433,8 @@ enum cm_rc pl_optimise(const uint8_t *bytes, size_t n, const char *name, FILE *f
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	else
 		check_wishes(&c, &wishes);
-	if (rc == CM_OK && c.found > 0)
-		rc = err->code;
 	if (rc == CM_OK)
-		rc = run(bytes, n, &wishes, &c, &plan, out);
+		rc = c.found > 0 ? err->code : run(bytes, n, &wishes, &c, &plan, out);
 	pl_plan_fini(&plan);
 	pl_wishes_fini(&wishes);
 	return rc;

@@ -19,6 +19,7 @@ struct pl_granted {
 	char value[32];               /* as it stands in the text */
 	const struct pl_round *round; /* of the plan, of several recurrences the first */
 	double error;                 /* in the units of `plan cost` */
+	double range;                 /* by how much answers can differ at most, in the same units */
 };
 
 struct pl_optimised {

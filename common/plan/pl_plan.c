@@ -177,10 +177,15 @@ static enum cm_rc refuse_wishes(struct pl_checker *c, const char *text, size_t n
 	bool ok = pl_wishes_find(text, n, &wishes);
 
 	for (size_t i = 0; i < wishes.n; i++)
-		pl_fault(c, wishes.wish[i].line,
-			"'%s' is still %.*s: `tombola plan optimise` finds the number",
-			pl_open_name(wishes.wish[i].key), (int)wishes.wish[i].bytes,
-			text + wishes.wish[i].begin);
+		if (wishes.wish[i].meant)
+			pl_fault(c, wishes.wish[i].line, "'%s' must be a number, not %.*s%s",
+				pl_open_name(wishes.wish[i].key), (int)wishes.wish[i].bytes,
+				text + wishes.wish[i].begin, pl_wish_meant(&wishes.wish[i]));
+		else
+			pl_fault(c, wishes.wish[i].line,
+				"'%s' is still %.*s: `tombola plan optimise` finds the number",
+				pl_open_name(wishes.wish[i].key), (int)wishes.wish[i].bytes,
+				text + wishes.wish[i].begin);
 	pl_wishes_fini(&wishes);
 	if (!ok)
 		return cm_fail(c->first, CM_EINTERNAL, "out of memory");

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_suggest.h"
+
 static const char *const names[] = {
 	[PL_OPEN_EPSILON0] = "epsilon0",
 	[PL_OPEN_DUMMIES] = "dummies",
@@ -29,6 +31,11 @@ struct scan {
 const char *pl_open_name(enum pl_open key)
 {
 	return names[key];
+}
+
+const char *pl_wish_meant(const struct pl_wish *w)
+{
+	return !w->meant ? "" : w->error ? ": did you mean \"error X\"?" : ": did you mean \"weight X\"?";
 }
 
 static bool looking_at(const struct scan *s, const char *word)
@@ -56,20 +63,40 @@ static void skip_comment(struct scan *s)
 	s->at = s->n - s->at > 2 ? s->at + 2 : s->n;
 }
 
-/* "error 400" or "weight 2", without the quotes. */
+/* Which of the two words the text begins with or, misspelt, means; NULL: neither. */
+static const char *first_word(const char *at, size_t n)
+{
+	struct cm_suggest near = { 0 };
+	char word[16];
+	size_t i = 0;
+
+	while (i < n && i < sizeof word - 1 && isalpha((unsigned char)at[i])) {
+		word[i] = at[i];
+		i++;
+	}
+	word[i] = '\0';
+	cm_suggest_offer(&near, word, "error");
+	cm_suggest_offer(&near, word, "weight");
+	return near.word;
+}
+
+/* "error 400" or "weight 2", without the quotes; a string that begins with a word like these is one without a
+ * number. */
 static bool read_wish(const char *at, size_t n, struct pl_wish *out)
 {
+	const char *word = first_word(at, n);
 	char text[40], *end;
 
-	out->error = n > 6 && memcmp(at, "error ", 6) == 0;
-	if (!out->error && !(n > 7 && memcmp(at, "weight ", 7) == 0))
+	if (!word)
 		return false;
-	at += out->error ? 6 : 7;
-	n -= out->error ? 6 : 7;
-	if (n >= sizeof text)
+	size_t skip = strlen(word);
+	out->error = strcmp(word, "error") == 0;
+	if (n < skip || memcmp(at, word, skip) != 0)
+		out->meant = word;
+	if (out->meant || n <= skip + 1 || n - skip >= sizeof text || at[skip] != ' ')
 		return true;
-	memcpy(text, at, n);
-	text[n] = '\0';
+	memcpy(text, at + skip, n - skip);
+	text[n - skip] = '\0';
 	out->number = strtod(text, &end);
 	if (*end != '\0' || !(out->number > 0 && isfinite(out->number)))
 		out->number = 0;

@@ -16,6 +16,7 @@ struct pl_wish {
 	int line;
 	bool error;          /* number is the error that is wanted, else a weight */
 	double number;       /* above 0 and finite; 0: the text is no such wish, though it begins as one */
+	const char *meant;   /* "error" or "weight" where that is misspelt; else NULL */
 	size_t begin, bytes; /* of the string with its quotes */
 };
 
@@ -29,6 +30,8 @@ CM_CHECK bool pl_wishes_find(const char *text, size_t n, struct pl_wishes *out);
 void pl_wishes_fini(struct pl_wishes *w);
 /* "dummies" */
 const char *pl_open_name(enum pl_open key);
+/* What is wrong with a wish whose number is 0, to end a sentence: "" or ": did you mean \"weight X\"?". */
+const char *pl_wish_meant(const struct pl_wish *w);
 /* The wish of this item of `rounds`, the first if there are several; NULL: none. */
 const struct pl_wish *pl_wish_of(const struct pl_wishes *w, uint32_t item);
 /* Append the text with value[i], and a comment that says what was wanted, in place of wish i. */

@@ -44,6 +44,18 @@ static void print_granted(const struct pl_optimised *o)
 	(void)fputc('\n', stderr);
 }
 
+/* A budget that is too small is met with answers that are noise. */
+static void warn_of_noise(const struct pl_optimised *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (o->granted[i].error > o->granted[i].range)
+			(void)fprintf(stderr,
+				"warning: round %u (%s): an error of %.3g where answers differ by at most "
+				"%.3g: the budget is too small\n",
+				o->granted[i].round->number, o->granted[i].round->query.name,
+				o->granted[i].error, o->granted[i].range);
+}
+
 static json_t *granted_json(const struct pl_optimised *o)
 {
 	json_t *rounds = json_array();
@@ -94,6 +106,8 @@ enum cm_rc tool_plan_optimise(const struct cm_cli *cli, int *exit_code, struct c
 		else
 			print_granted(&o);
 	}
+	if (rc == CM_OK)
+		warn_of_noise(&o);
 	pl_optimised_fini(&o);
 	cm_buf_fini(&b);
 	return rc;

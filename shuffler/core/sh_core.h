@@ -117,7 +117,23 @@ struct sh_put {
 };
 CM_CHECK enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *put, uint64_t *held,
 	struct sh_refusal *no, struct cm_err *err);
-/* An Announce (borrowed), and the result. */
+/* An Announce (borrowed), and the result.
+ *
+ * A shuffler restored from a copy older than an open round ends that round as lost if the analyzer says
+ * `again`, or if a client has stated a descriptor that follows the round (sh_heads.h).  With neither it
+ * begins the round anew:
+ *
+ * - An honest analyzer leaves `again` out only if it crashed before it noted the shuffler's answer, or its
+ *   note is lost (STATE_DIR/announced).  It reads one batch, which has each device once, with the bytes that
+ *   the device randomized once.  A report that the lost state acknowledged may be missing; the client's proof
+ *   of inclusion then fails, and says so.
+ * - A dishonest analyzer may have read the lost state's batch already.  Of the second batch it learns which
+ *   messages are in both, a smaller crowd than either; and if the second batch is VOID, a device that has not
+ *   the first manifest answers a further try of an entry that was released.  So against such an analyzer the
+ *   budget holds only while the shuffler's state does not go back.
+ *
+ * Nothing that comes later can tell this: a client that states the round may have learnt of it from this
+ * state, and to end a round at the word of one client would let any client end every round. */
 struct sh_announce {
 	struct cr_span descriptor, signature;
 	bool again; /* the analyzer states that it announced this round before */

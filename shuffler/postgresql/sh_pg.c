@@ -109,7 +109,7 @@ enum cm_rc sh_pg_next(struct sh_pg *pg, int wait_ms, PGresult **out, struct cm_e
 enum cm_rc sh_pg_drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_err *err)
 {
 	PGresult *result = NULL;
-	struct cm_err beside = { .code = CM_OK };
+	struct cm_err beside = { 0 };
 	struct cm_err *mine = rc == CM_OK ? err : &beside;
 
 	while (!pg->dead) {
@@ -347,7 +347,7 @@ enum cm_rc sh_pg_begin(struct sh_pg *pg, struct cm_err *err)
 
 enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)
 {
-	struct cm_err beside = { .code = CM_OK };
+	struct cm_err beside;
 
 	if (rc == CM_OK && PQtransactionStatus(pg->conn) != PQTRANS_INTRANS)
 		rc = cm_fail(err, CM_EIO, "database: the transaction has ended");

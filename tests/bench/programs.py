@@ -14,32 +14,9 @@ import sys
 import tempfile
 import time
 
-HERTZ = os.sysconf("SC_CLK_TCK")
+import bench
+
 ALLOWED_NONE = 0.01
-
-
-def below(pid):
-    """The process and all that are below it."""
-    found = [pid]
-    for p in found:
-        try:
-            with open(f"/proc/{p}/task/{p}/children", encoding="ascii") as f:
-                found.extend(map(int, f.read().split()))
-        except OSError:
-            pass  # it has ended
-    return found
-
-
-def cpu_seconds(pid):
-    """Of the process and of all that it started, those that ended too."""
-    ticks = 0
-    for p in below(pid):
-        try:
-            with open(f"/proc/{p}/stat", encoding="ascii", errors="replace") as f:
-                ticks += sum(map(int, f.read().rpartition(") ")[2].split()[11:15]))
-        except OSError:
-            pass
-    return ticks / HERTZ
 
 
 def digest(path):
@@ -88,11 +65,11 @@ def run(cluster, client, number, pack, payload):
     """
     with open(cluster.path("payload"), "wb") as f:
         f.write(pack(payload))
-    before, start = cpu_seconds(client.process.pid), time.monotonic()
+    before, start = bench.cpu_seconds(client.process.pid), time.monotonic()
     done = cluster.run("analyzer", "round", "run", number, "--payload", cluster.path("payload"), seconds=7200)
     if done.returncode != 0:
         raise SystemExit(f"round {number}: {done.stderr}{client.log()[-2000:]}")
-    used = cpu_seconds(client.process.pid) - before, time.monotonic() - start
+    used = bench.cpu_seconds(client.process.pid) - before, time.monotonic() - start
     found = cluster.json("analyzer", "round", "show", number)["result"]
     # How often each number was said to be 1, and then how often it was told.
     ones, told = found["counts"][0], found["counts"][len(found["items"])]
@@ -104,14 +81,10 @@ def main():
     parse.add_argument("--devices", type=int, default=60000)
     parse.add_argument("--at-once", type=int, default=64)
     parse.add_argument("--seconds", type=float, default=0.8, help="of a device, from the start of its process to its end")
-    parse.add_argument("--build", default=None, help="build folder (build/release)")
-    parse.add_argument("--dir", default=None, help="where the state goes (a temporary folder)")
+    bench.add_folders(parse)
     args = parse.parse_args()
 
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    os.environ["TOMBOLA_BUILD"] = os.path.abspath(args.build or os.path.join(root, "build", "release"))
-    sys.path.insert(0, os.path.join(root, "tests", "scenario"))
-    import cluster as c
+    c = bench.scenarios(args.build)
     import maps as m
 
     program = os.path.join(c.BUILD, "tests", "misbehaves") # answers with the features

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 
+import bench
 import million
 
 GROWTH_MIB = 3
@@ -39,7 +40,7 @@ def play(cluster, rounds, devices, seconds):
     cluster.wait_listening()
     daemons |= {"client": cluster.start("client", "run"), "analyzer": cluster.start("analyzer", "run")}
     pids = {p: d.process.pid for p, d in daemons.items()}
-    rows, before, end = [], {p: million.cpu_seconds(pid) for p, pid in pids.items()}, time.monotonic() + seconds
+    rows, before, end = [], {p: bench.cpu_seconds(pid) for p, pid in pids.items()}, time.monotonic() + seconds
     while len(rows) < rounds:
         for d in daemons.values():
             if not d.alive():
@@ -49,7 +50,7 @@ def play(cluster, rounds, devices, seconds):
         time.sleep(0.2)
         if daemons["shuffler"].log().count('"round erased"') <= len(rows):
             continue
-        now = {p: million.cpu_seconds(pid) for p, pid in pids.items()}
+        now = {p: bench.cpu_seconds(pid) for p, pid in pids.items()}
         rows.append({p: (resident_mib(pids[p]), 1e6 * (now[p] - before[p]) / devices) for p in PARTIES})
         before = now
         print(f"round {len(rows):4}  " + "  ".join(f"{p} {m:6.1f} MiB {us:6.2f} us" for p, (m, us) in rows[-1].items()), flush=True)
@@ -69,15 +70,11 @@ def main():
     parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parse.add_argument("--rounds", type=int, default=100)
     parse.add_argument("--devices", type=int, default=100000)
-    parse.add_argument("--build", default=None, help="build folder (build/release)")
-    parse.add_argument("--dir", default=None, help="where the state goes (a temporary folder)")
+    bench.add_folders(parse)
     parse.add_argument("--seconds", type=int, default=14400, help="give up after")
     args = parse.parse_args()
 
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    os.environ["TOMBOLA_BUILD"] = os.path.abspath(args.build or os.path.join(root, "build", "release"))
-    sys.path.insert(0, os.path.join(root, "tests", "scenario"))
-    import cluster as c
+    c = bench.scenarios(args.build)
 
     folder = tempfile.mkdtemp(prefix="tombola-rounds-", dir=args.dir)
     cluster = c.Cluster(folder)

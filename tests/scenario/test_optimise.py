@@ -67,6 +67,8 @@ def test_what_cannot_be_optimised_is_refused_with_its_line(cluster):
     for rounds, code, said in (
             ([{**one, "epsilon0": 1.0}], "config", "no round says what is wanted"),
             ([{**one, "epsilon0": "weight 0"}], "config", f"{path}:5: 'epsilon0' must be a number, \"error X\" or"),
+            ([{**one, "epsilon0": "weigth 2"}], "config", f"{path}:5: 'epsilon0' must be a number, \"error X\" or"),
+            ([{**one, "epsilon0": "weigth 2"}], "config", 'did you mean "weight X"?'),
             ([{**one, "epsilon0": "weight 1"}, {**one, "query": "b", "epsilon0": "error 3"}], "config",
              f"{path}:6: all rounds say an error, or all say a weight"),
             ([{**one, "epsilon0": 16.0}, {**one, "query": "b", "epsilon0": "error 3"}], "budget", "do not fit the budget")):

@@ -248,3 +248,23 @@ int world_certs_drop(void **state)
 	certs_fini(&certs);
 	return 0;
 }
+
+void pause_server(struct peer *p)
+{
+	if (p->server)
+		nt_conn_pause(p->conn);
+}
+
+int mute_listener(char address[64])
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	socklen_t len = sizeof in;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+	(void)snprintf(address, 64, "127.0.0.1:%d", ntohs(in.sin_port));
+	return fd;
+}

@@ -69,6 +69,10 @@ void run_until_closed(struct world *w, int closes);
 /* It was closed once, with this result and a reason that has this text. */
 void assert_ended(const struct peer *p, enum cm_rc rc, const char *text);
 void send_text(struct peer *p, const char *text);
+/* For on_open: the listener's end reads nothing until it is resumed. */
+void pause_server(struct peer *p);
+/* A TCP listener on 127.0.0.1 whose connections say nothing of TLS, and its address.  Close it. */
+int mute_listener(char address[64]);
 /* A TCP connection that says nothing of TLS, from 127.0.0.1 or from this address (in host order).  Close
  * it. */
 int plain_socket(const struct world *w);

@@ -65,7 +65,8 @@ void world_init_with(struct world *w, const struct nt_http_route *routes, size_t
 		.status_json = status_json,
 		.user = w,
 		.routes = routes,
-		.n_routes = n };
+		.n_routes = n,
+		.connection_ms = 3600000 };
 	struct cm_err err;
 
 	memset(w, 0, sizeof *w);
@@ -90,7 +91,7 @@ void world_fini(struct world *w)
 const struct ask *run_ask(struct world *w)
 {
 	(void)snprintf(w->ask.address, sizeof w->ask.address, "127.0.0.1:%d", nt_http_port(w->http));
-	w->ask.timeout_ms = 5000;
+	w->ask.timeout_ms = 600000;
 	w->ask.work.data = &w->ask;
 	assert_int_equal(uv_queue_work(&w->loop, &w->ask.work, do_ask, asked), 0);
 	(void)uv_run(&w->loop, UV_RUN_DEFAULT);

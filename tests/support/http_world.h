@@ -31,7 +31,8 @@ struct world {
 	struct ask ask;
 };
 
-/* A server at a free port of 127.0.0.1, with the routes given or none. */
+/* A server at a free port of 127.0.0.1, with the routes given or none.  Its connections last longer than any
+ * test: what ends was not ended by a timer. */
 void world_init_with(struct world *w, const struct nt_http_route *routes, size_t n);
 void world_init(struct world *w);
 /* Closes the server and the loop; fails the test if anything is left open. */

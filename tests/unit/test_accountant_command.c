@@ -240,6 +240,13 @@ static void a_budget_is_allocated_over_rounds(void **state)
 	assert_non_null(strstr(printed, "\"worth\":\"proved\""));
 	refuses("optimise --epsilon 0.01 --delta 1e-6 --round rr:eps0=?,n=1000 --round rr:eps0=3,n=100", 3,
 		"nothing fits epsilon 0.01");
+	assert_int_equal(run("optimise --epsilon 1e-4 --delta 1e-6 --round grr:k=4,eps0=?,n=1000"), 0);
+	assert_non_null(strstr(blamed, "times all participants: the budget is too small"));
+	refuses("optimise --epsilon 1 --delta 1e-6 --weigth 2 --round rr:eps0=?,n=9", 64,
+		"no such option '--weigth'; did you mean --weight?");
+	refuses("optimise --epsilon 1 --delta 1e-6 --weigth=2 --round rr:eps0=?,n=9", 64,
+		"did you mean --weight?");
+	refuses("optimise --epsilon 1 --xyzzy 1", 64, "no such option '--xyzzy' (try --help)");
 	refuses("optimise --epsilon 1 --delta 1e-6 --weight 1/2 --round rr:eps0=?,n=9", 64, "more numbers");
 	refuses("optimise --epsilon 1 --delta 1e-6 --error 1 --round rr:eps0=?,n=9 --round rr:eps0=?,n=9", 64,
 		"fewer numbers");

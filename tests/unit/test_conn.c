@@ -224,20 +224,14 @@ static void a_server_of_another_host_is_not_talked_to(void **state)
 
 static void a_dialled_stranger_that_says_nothing_is_given_up(void **state)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	socklen_t len = sizeof in;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char address[64];
+	int fd;
 	struct world w;
 	struct peer c;
 
 	(void)state;
 	world_init(&w);
-	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
-	(void)snprintf(address, sizeof address, "127.0.0.1:%d", ntohs(in.sin_port));
+	fd = mute_listener(address);
 	w.limits.handshake_ms = 150;
 	dial_at(&w, &c, address);
 	run_until_closed(&w, 1);
@@ -366,12 +360,6 @@ static void a_text_that_is_no_address_is_refused(void **state)
 
 /* ---- back-pressure ---- */
 
-static void pause_at_once(struct peer *p)
-{
-	if (p->server)
-		nt_conn_pause(p->conn);
-}
-
 static void a_paused_connection_reads_nothing_until_it_is_resumed(void **state)
 {
 	static uint8_t data[200000];
@@ -382,7 +370,7 @@ static void a_paused_connection_reads_nothing_until_it_is_resumed(void **state)
 
 	(void)state;
 	world_init(&w);
-	w.on_open = pause_at_once;
+	w.on_open = pause_server;
 	world_listen(&w);
 	dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
@@ -414,7 +402,7 @@ static void a_peer_that_does_not_read_is_cut_off_at_the_pending_limit(void **sta
 	(void)state;
 	world_init(&w);
 	w.limits.max_pending = 1u << 20;
-	w.on_open = pause_at_once;
+	w.on_open = pause_server;
 	world_listen(&w);
 	dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);

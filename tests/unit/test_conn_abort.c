@@ -1,8 +1,6 @@
 /* test_conn_abort.c - ending a connection at once, whatever it is doing, and counting what its peer has not
  * taken. */
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "conn_world.h"
@@ -21,12 +19,6 @@
 static const struct cm_err first = { .code = CM_EUNAVAIL, .msg = "the first reason" },
 			   other = { .code = CM_EIO, .msg = "another reason" };
 
-static void pause_at_once(struct peer *p)
-{
-	if (p->server)
-		nt_conn_pause(p->conn);
-}
-
 /* A listener whose connections are not read, and a client whose peer has MUCH to read. */
 static void queue_much(struct world *w, struct peer *c)
 {
@@ -36,7 +28,7 @@ static void queue_much(struct world *w, struct peer *c)
 	world_init(w);
 	/* Longer than any test: what ends here was not ended by a timer. */
 	w->limits.handshake_ms = 3600000;
-	w->on_open = pause_at_once;
+	w->on_open = pause_server;
 	world_listen(w);
 	dial(w, c);
 	RUN_UNTIL(w, c->opens == 1 && w->n_server == 1);
@@ -81,10 +73,8 @@ static void a_dial_is_aborted(void **state)
 /* The other end accepts and says nothing of TLS. */
 static void a_handshake_is_aborted(void **state)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	socklen_t len = sizeof in;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char address[64];
+	int fd;
 	struct cm_err err;
 	struct world w;
 	struct peer c;
@@ -92,11 +82,7 @@ static void a_handshake_is_aborted(void **state)
 	(void)state;
 	world_init(&w);
 	w.limits.handshake_ms = 3600000;
-	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof in), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
-	(void)snprintf(address, sizeof address, "127.0.0.1:%d", ntohs(in.sin_port));
+	fd = mute_listener(address);
 	dial_at(&w, &c, address);
 	send_text(&c, "queued");
 	RUN_UNTIL(&w, c.conn->step == NT_CONN_HANDSHAKE && c.conn->wire.len == 0);
@@ -164,7 +150,7 @@ static void a_connection_that_lingers_is_aborted(void **state)
 
 	(void)state;
 	world_init(&w);
-	w.on_open = pause_at_once;
+	w.on_open = pause_server;
 	world_listen(&w);
 	dial(&w, &c);
 	RUN_UNTIL(&w, c.opens == 1 && w.n_server == 1);

@@ -28,6 +28,17 @@ static enum cm_rc optimise(const char *text, struct pl_optimised *out, struct cm
 	return pl_optimise((const uint8_t *)text, strlen(text), "plan.conf", NULL, out, err);
 }
 
+/* The plan of a text without wishes; free it. */
+static struct pl_plan read_plan(const char *text)
+{
+	struct pl_plan p;
+	struct cm_err err = { 0 };
+
+	if (pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &p, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	return p;
+}
+
 static void found(const char *text, struct pl_optimised *out)
 {
 	struct cm_err err = { 0 };
@@ -59,8 +70,7 @@ static double sum_with(double first, double second, double weight)
 	(void)snprintf(text, sizeof text,
 		HEAD "rounds = (" STATE("s", "epsilon0 = %.17g,") "," MEAN("m", "epsilon0 = %.17g,") ")\n",
 		first, second);
-	assert_int_equal(
-		pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &p, &err), CM_OK);
+	p = read_plan(text);
 	assert_int_equal(pl_plan_cost(&p, cost, &err), CM_OK);
 	a = cost[0].error / 20000;
 	b = cost[1].error / 130;
@@ -165,9 +175,7 @@ static void dummies_are_found(void **state)
 			HEAD
 			"rounds = (" STATE("s", "protocol = \"%s\", epsilon0 = %s, dummies = %.6g,") ")\n",
 			protocol[i], i == 0 ? "\"inf\"" : "12.0", dummies);
-		assert_int_equal(
-			pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &p, &err),
-			CM_OK);
+		p = read_plan(text);
 		assert_int_equal(pl_plan_cost(&p, &cost, &err), CM_OK);
 		assert_false(cost.run);
 		pl_plan_fini(&p);
@@ -220,6 +228,14 @@ static void faults_name_their_line(void **state)
 		"plan.conf:1: ", "no round says what is wanted");
 	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight -1\",") ")\n", CM_ECONFIG,
 		"plan.conf:5: ", "'epsilon0' must be a number, \"error X\"");
+	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weigth 2\",") ")\n", CM_ECONFIG,
+		"plan.conf:5: ",
+		"'epsilon0' must be a number, \"error X\" or \"weight X\", X above 0: "
+		"did you mean \"weight X\"?");
+	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"eror 2\",") ")\n", CM_ECONFIG,
+		"plan.conf:5: ", "did you mean \"error X\"?");
+	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight\",") ")\n", CM_ECONFIG,
+		"plan.conf:5: ", "'epsilon0' must be a number, \"error X\"");
 	expect_fault(HEAD "rounds = (" STATE("s", "epsilon0 = \"weight 1\",") "," STATE(
 			     "t", "epsilon0 = \"error 1\",") ")\n",
 		CM_ECONFIG, "plan.conf:7: ", "line 5 says a weight");
@@ -262,6 +278,13 @@ static void a_plan_with_a_wish_is_no_plan(void **state)
 		pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, &p, &err), CM_ECONFIG);
 	assert_string_equal(err.msg,
 		"plan.conf:5: 'epsilon0' is still \"error 20\": `tombola plan optimise` finds the number");
+	pl_plan_fini(&p);
+	err = (struct cm_err){ 0 };
+	static const char typo[] = HEAD "rounds = (" STATE("s", "epsilon0 = \"weigth 2\",") ")\n";
+	assert_int_equal(
+		pl_plan_parse((const uint8_t *)typo, strlen(typo), "plan.conf", NULL, &p, &err), CM_ECONFIG);
+	assert_string_equal(err.msg,
+		"plan.conf:5: 'epsilon0' must be a number, not \"weigth 2\": did you mean \"weight X\"?");
 	pl_plan_fini(&p);
 }
 

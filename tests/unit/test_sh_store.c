@@ -101,6 +101,46 @@ static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void
 	}
 }
 
+/* How many rows a table of the round's file has, while the shuffler is down. */
+static int rows_of(const char *table)
+{
+	sqlite3 *db;
+	sqlite3_stmt *st;
+	char path[256], sql[64];
+	int n;
+
+	(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+	assert_int_equal(sqlite3_open(steps_place(path, "rounds", ".db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	n = sqlite3_column_int(st, 0);
+	assert_int_equal(sqlite3_finalize(st), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	return n;
+}
+
+/* Each device has four messages, so that a commit of one device too few has far more messages than the limit
+ * says devices. */
+static void a_run_is_a_commit_of_so_many_devices_not_messages(void **state)
+{
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10, .target = 40000, .dummies = 3 });
+	assert_int_equal(play.d.messages_per_client, 4);
+	steps_accepted(1, 0, SH_RUN_LEAST - 1);
+	sh_play_work(&play);
+	sh_play_stop(&play);
+	assert_int_equal(rows_of("run"), 0);
+	assert_true(rows_of("block") > 0);
+	sh_play_start(&play);
+	steps_accepted(1, SH_RUN_LEAST - 1, SH_RUN_LEAST);
+	sh_play_work(&play);
+	sh_play_stop(&play);
+	assert_true(rows_of("run") > 0);
+	sh_play_start(&play);
+	sh_play_deadline(&play);
+	steps_release_all(2 * SH_RUN_LEAST - 1);
+}
+
 /* Reading all runs up to it would take years. */
 static void a_run_of_an_impossible_number_is_refused(void **state)
 {
@@ -418,6 +458,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_commit_that_cannot_be_written_fails_and_leaves_the_earlier_ones),
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
+		STEPS_TEST(a_run_is_a_commit_of_so_many_devices_not_messages),
 		STEPS_TEST(a_run_of_an_impossible_number_is_refused),
 		STEPS_TEST(a_round_of_an_earlier_version_goes_on),
 		STEPS_TEST(a_changed_row_of_the_state_refuses_to_start),
