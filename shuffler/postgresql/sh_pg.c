@@ -347,7 +347,7 @@ enum cm_rc sh_pg_begin(struct sh_pg *pg, struct cm_err *err)
 
 enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)
 {
-	struct cm_err beside;
+	struct cm_err beside = { 0 };
 
 	if (rc == CM_OK && PQtransactionStatus(pg->conn) != PQTRANS_INTRANS)
 		rc = cm_fail(err, CM_EIO, "database: the transaction has ended");

@@ -219,7 +219,7 @@ colluders = 0;
 """,
         }
         files.update(change)
-        if os.environ.get("TOMBOLA_STORE") == "postgresql" and not self.server:
+        if self.server_wanted() and not self.server:
             import postgresql
             self.use(postgresql.shared())
         if self.server and "store =" not in files["shuffler"]:
@@ -232,6 +232,19 @@ colluders = 0;
         self.server, self.database = server, server.create()
         self.store = f'store = "postgresql";\ndatabase = "{server.string(self.database)}";\n'
         self.store += "".join(f"{k} = {v};\n" for k, v in keys.items())
+
+    @staticmethod
+    def server_wanted():
+        return os.environ.get("TOMBOLA_STORE") == "postgresql"
+
+    def stored(self):
+        """Bytes of the shuffler's rounds, in whichever store; 0 when there is no data of a round.  Asking a database takes longer
+        than a small round does."""
+        if self.server:
+            return self.server.ask("SELECT coalesce(sum(pg_total_relation_size(oid)), 0) n FROM pg_class WHERE relkind = 'r' AND"
+                                   " relname ~ '^(block|tags)_'", self.database)[0]["n"]
+        folder = self.path("shuffler", "rounds")
+        return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) if os.path.isdir(folder) else 0
 
     def accept_adaptive(self, *parties):
         for party in parties or ("shuffler", "client"):

@@ -387,7 +387,7 @@ def test_what_is_computed_is_the_plans_at_the_shuffler(cluster, how):
         a.extend()  # a descriptor that is none is no reservation
         a.announce(bent)
     assert refused.value.code in (pb.ERROR_LEDGER, pb.ERROR_BAD_MESSAGE, pb.ERROR_POLICY_REFUSED), refused.value
-    assert not os.listdir(cluster.path("shuffler", "rounds"))
+    assert cluster.stored() == 0
 
 
 def test_a_round_without_its_payload_is_not_opened_and_parts_are_bounded(cluster):
