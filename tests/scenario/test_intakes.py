@@ -238,7 +238,8 @@ def test_who_is_no_intake_is_none(cluster):
 
 
 class Killer(threading.Thread):
-    """Kills the head, an intake or every session of the database, and starts what it killed."""
+    """Kills the head, an intake or every session of the database, so many times; and starts what has died, until it is done.  Who
+    loses its session ends by itself, a little later."""
 
     def __init__(self, spread, head, seed):
         super().__init__(daemon=True)
@@ -247,12 +248,13 @@ class Killer(threading.Thread):
     def run(self):
         while not self.done:
             time.sleep(0.1 + self.rng.random())
-            victim = self.rng.choice([self.head, *self.spread.daemons, *self.spread.daemons, None])
-            if victim is None:
-                self.spread.server.terminate(self.spread.database)
-            elif victim.alive():
-                victim.kill()
-            self.kills += 1
+            if self.kills < KILLS:
+                victim = self.rng.choice([self.head, *self.spread.daemons, *self.spread.daemons, None])
+                if victim is None:
+                    self.spread.server.terminate(self.spread.database)
+                elif victim.alive():
+                    victim.kill()
+                self.kills += 1
             for d in (self.head, *self.spread.daemons):
                 if not d.alive():
                     d.start()
@@ -275,9 +277,9 @@ def test_rounds_survive_kills_of_head_intakes_and_sessions(cluster):
     killer = Killer(spread, head, seed=20261124)
     killer.start()
     wait_for("enough kills", lambda: killer.kills >= KILLS, 60 + 5 * KILLS)
+    settled(cluster, rounds)
     killer.done = True
     killer.join()
-    settled(cluster, rounds)
     for i in range(rounds):
         exactly(cluster, 2 * DEVICES, i + 1)
 
