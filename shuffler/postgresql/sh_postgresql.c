@@ -438,15 +438,13 @@ enum cm_rc sh_postgresql_join(const struct sh_pg_conf *conf, struct sh_store *ou
 		store_close(s);
 		return rc;
 	}
-	*out = (struct sh_store){
-		.ctx = s,
+	*out = (struct sh_store){ .ctx = s,
 		.close = store_close,
 		.standing_put = standing_put,
 		.data_join = data_join,
 		.data_close = data_close,
 		.data_runs = data_runs,
 		.data_commit = data_commit,
-		.data_tags = data_tags,
-	};
+		.data_tags = data_tags };
 	return CM_OK;
 }
