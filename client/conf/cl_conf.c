@@ -370,7 +370,8 @@ enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struc
 	const struct nt_tls_conf conf = {
 		.cert_file = s->conf.cert,
 		.key_file = s->conf.key,
-		.trust = { { CR_ROLE_SHUFFLER, s->conf.services_ca, s->conf.crl } },
+		.trust = { { CR_ROLE_SHUFFLER, s->conf.services_ca, s->conf.crl },
+			{ CR_ROLE_INTAKE, s->conf.services_ca, s->conf.crl } },
 	};
 
 	return nt_tls_ctx_new(&conf, out, err);

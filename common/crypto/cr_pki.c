@@ -20,6 +20,7 @@ static const char *const role_names[] = {
 	[CR_ROLE_CLIENT] = "client",
 	[CR_ROLE_SHUFFLER] = "shuffler",
 	[CR_ROLE_ANALYZER] = "analyzer",
+	[CR_ROLE_INTAKE] = "intake",
 };
 
 const char *cr_role_name(enum cr_role role)
@@ -27,9 +28,14 @@ const char *cr_role_name(enum cr_role role)
 	return (unsigned)role < sizeof role_names / sizeof role_names[0] ? role_names[role] : "none";
 }
 
+bool cr_role_listens(enum cr_role role)
+{
+	return role == CR_ROLE_SHUFFLER || role == CR_ROLE_INTAKE;
+}
+
 static enum cr_role parse_role(const char *name, size_t len)
 {
-	for (enum cr_role r = CR_ROLE_CLIENT; r <= CR_ROLE_ANALYZER; r++)
+	for (enum cr_role r = CR_ROLE_CLIENT; r <= CR_ROLE_INTAKE; r++)
 		if (strlen(role_names[r]) == len && memcmp(role_names[r], name, len) == 0)
 			return r;
 	return CR_ROLE_NONE;

@@ -1,8 +1,9 @@
 /* cr_pki.h - the private PKI of a deployment: two CAs, one certificate per party.  Needs libcrypto.
  *
  * The CA that enrols clients is not the analyzer's (else it could enrol n-1 fakes), so there are two:
- * `clients` signs role client only, `services` signs shuffler and analyzer.  Keys are P-256.  A certificate
- * names its role as SAN URI:tombola:role:ROLE and, for a client that is a gateway, URI:tombola:devices:N. */
+ * `clients` signs role client only, `services` signs shuffler, analyzer and intake.  Keys are P-256.  A
+ * certificate names its role as SAN URI:tombola:role:ROLE and, for a client that is a gateway,
+ * URI:tombola:devices:N. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,6 +19,7 @@ enum cr_role {
 	CR_ROLE_CLIENT,
 	CR_ROLE_SHUFFLER,
 	CR_ROLE_ANALYZER,
+	CR_ROLE_INTAKE, /* takes clients' reports beside a shuffler: it listens and dials */
 };
 
 #define CR_PKI_DAYS        90u
@@ -25,6 +27,8 @@ enum cr_role {
 #define CR_PKI_MAX_DEVICES 10000000u
 
 const char *cr_role_name(enum cr_role role);
+/* Whether clients dial it: its certificate has hosts. */
+bool cr_role_listens(enum cr_role role);
 /* CR_ROLE_NONE for an unknown name. */
 enum cr_role cr_role_parse(const char *name);
 
@@ -53,8 +57,8 @@ CM_CHECK enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, s
  * issued/SERIAL.crt is a copy of each certificate the CA issued: what is revoked with another of its key.
  * A party's directory holds what that party needs and nothing else; the CAs' stay where certificates are
  * issued.  CAs: pathlen 0, keyCertSign and cRLSign.  Parties: digitalSignature; extended key usage
- * clientAuth for client and analyzer (both dial), serverAuth for the shuffler.  Serials are 128 random bits,
- * signatures SHA-256.
+ * clientAuth for client and analyzer (both dial), serverAuth for the shuffler, both for an intake.  Serials
+ *are 128 random bits, signatures SHA-256.
  *
  * X.509 cannot say "this CA may only vouch for role client" (name constraints do not reach these URIs):
  * whoever verifies a peer must check that its chain ends in the CA of its role. */
@@ -64,9 +68,9 @@ CM_CHECK enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, s
  * CM_ECREATE if DIR holds any of it, CM_EUSAGE for a bad host or count. */
 CM_CHECK enum cm_rc cr_pki_init(const char *dir, const char *hosts, uint32_t devices, struct cm_err *err);
 /* Issue NAME.crt and NAME.key in out_dir (made if missing) for a role under DIR's proper CA.  NAME: 1..64 of
- * A-Z a-z 0-9 . _ -, beginning with a letter or digit.  hosts as above, for a shuffler only.  devices: not 1
- * for a client only.  not_after = now + days; days may be negative for an already expired certificate in
- * tests. CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
+ * A-Z a-z 0-9 . _ -, beginning with a letter or digit.  hosts as above, for a shuffler or an intake only.
+ * devices: not 1 for a client only.  not_after = now + days; days may be negative for an already expired
+ * certificate in tests. CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
 CM_CHECK enum cm_rc cr_pki_issue(const char *dir, const char *out_dir, const char *name, enum cr_role role,
 	const char *hosts, uint32_t devices, int days, struct cm_err *err);
 /* Issue the certificate of cert_path once more, for the same key and by the same CA of DIR, into the new file

@@ -130,7 +130,7 @@ static enum cm_rc add_names(X509 *cert, const struct cr_pki_subject *s, struct c
 		if (!cr_pki_push_text(names, GEN_URI, uri))
 			rc = no_memory(err);
 	}
-	if (rc == CM_OK && s->role == CR_ROLE_SHUFFLER)
+	if (rc == CM_OK && cr_role_listens(s->role))
 		rc = push_hosts(names, s->hosts, err);
 	if (rc == CM_OK && X509_add1_ext_i2d(cert, NID_subject_alt_name, names, 0, X509V3_ADD_DEFAULT) != 1)
 		rc = no_memory(err);
@@ -161,10 +161,12 @@ static enum cm_rc add_extensions(X509 *cert, X509 *issuer, const struct cr_pki_s
 		 add_extension(cert, issuer, NID_subject_key_identifier, "hash") &&
 		 add_extension(cert, issuer, NID_authority_key_identifier, "keyid");
 
-	/* Only the shuffler is dialled; an analyzer's certificate must not serve as a server's. */
+	/* An analyzer's certificate must not serve as a server's. */
 	if (ok && !ca)
 		ok = add_extension(cert, issuer, NID_ext_key_usage,
-			s->role == CR_ROLE_SHUFFLER ? "serverAuth" : "clientAuth");
+			s->role == CR_ROLE_INTAKE     ? "serverAuth,clientAuth"
+			: s->role == CR_ROLE_SHUFFLER ? "serverAuth"
+						      : "clientAuth");
 	if (!ok)
 		return no_memory(err);
 	return ca ? CM_OK : add_names(cert, s, err);

@@ -17,13 +17,14 @@
 
 static const struct {
 	enum cr_role role;
-	const char *dir; /* directory, and name of the certificate */
+	const char *dir; /* directory, and name of the certificate; NULL: init makes none */
 	const char *ca;
 	const char *sign; /* signing key, made by init */
 } parties[] = {
 	{ CR_ROLE_CLIENT, "client", "ca-clients", NULL },
 	{ CR_ROLE_SHUFFLER, "shuffler", "ca-services", "shuffler-sign" },
 	{ CR_ROLE_ANALYZER, "analyzer", "ca-services", "analyzer-sign" },
+	{ CR_ROLE_INTAKE, NULL, "ca-services", NULL },
 };
 #define PARTIES (sizeof parties / sizeof parties[0])
 
@@ -42,6 +43,10 @@ static const struct {
 	{ CR_ROLE_SHUFFLER, "ca-clients", "ca.crt", "clients-ca.crt", false },
 	{ CR_ROLE_SHUFFLER, "ca-clients", "ca.crl", "clients-ca.crl", true },
 	{ CR_ROLE_SHUFFLER, "ca-services", "analyzer-sign.pub", "analyzer-sign.pub", false },
+	{ CR_ROLE_INTAKE, "ca-services", "ca.crt", "services-ca.crt", false },
+	{ CR_ROLE_INTAKE, "ca-services", "ca.crl", "services-ca.crl", true },
+	{ CR_ROLE_INTAKE, "ca-clients", "ca.crt", "clients-ca.crt", false },
+	{ CR_ROLE_INTAKE, "ca-clients", "ca.crl", "clients-ca.crl", true },
 	{ CR_ROLE_ANALYZER, "ca-services", "ca.crt", "services-ca.crt", false },
 	{ CR_ROLE_ANALYZER, "ca-services", "ca.crl", "services-ca.crl", true },
 	{ CR_ROLE_ANALYZER, "ca-services", "shuffler-sign.pub", "shuffler-sign.pub", false },
@@ -134,13 +139,13 @@ enum cm_rc cr_pki_subject_check(const struct cr_pki_subject *s, struct cm_err *e
 		return cm_fail(err, CM_EUSAGE,
 			"a name is 1 to %u of A-Z a-z 0-9 . _ - and begins with a letter or digit", NAME_LEN);
 	if (!cr_pki_ca_of(s->role))
-		return cm_fail(err, CM_EUSAGE, "a role is client, shuffler or analyzer");
+		return cm_fail(err, CM_EUSAGE, "a role is client, shuffler, analyzer or intake");
 	if (s->devices < 1 || s->devices > CR_PKI_MAX_DEVICES)
 		return cm_fail(err, CM_EUSAGE, "devices: 1 to %u", CR_PKI_MAX_DEVICES);
 	if (s->devices != 1 && s->role != CR_ROLE_CLIENT)
 		return cm_fail(err, CM_EUSAGE, "only a client speaks for devices");
-	if (s->hosts && *s->hosts != '\0' && s->role != CR_ROLE_SHUFFLER)
-		return cm_fail(err, CM_EUSAGE, "only a shuffler is dialled and has hosts");
+	if (s->hosts && *s->hosts != '\0' && !cr_role_listens(s->role))
+		return cm_fail(err, CM_EUSAGE, "only a shuffler or an intake is dialled and has hosts");
 	return CM_OK;
 }
 
@@ -313,7 +318,7 @@ static enum cm_rc outfit_all(const char *dir, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; rc == CM_OK && i < PARTIES; i++) {
+	for (size_t i = 0; rc == CM_OK && i < PARTIES && parties[i].dir; i++) {
 		char *path = cm_file_join(dir, parties[i].dir);
 
 		rc = !path ? no_memory(err) : cr_pki_outfit(dir, path, parties[i].role, err);
@@ -343,7 +348,7 @@ enum cm_rc cr_pki_init(const char *dir, const char *hosts, uint32_t devices, str
 		rc = make_ca(dir, "ca-clients", "tombola clients CA", err);
 	if (rc == CM_OK)
 		rc = make_ca(dir, "ca-services", "tombola services CA", err);
-	for (size_t i = 0; rc == CM_OK && i < PARTIES; i++)
+	for (size_t i = 0; rc == CM_OK && i < PARTIES && parties[i].dir; i++)
 		rc = make_party(dir, i, hosts, devices, err);
 	return rc == CM_OK ? outfit_all(dir, err) : rc;
 }

@@ -116,7 +116,7 @@ enum cm_rc cr_pki_request(const char *out_dir, const char *name, enum cr_role ro
 		rc = cm_file_mkdir(out_dir, err);
 	if (rc == CM_OK)
 		rc = make(out_dir, name, role, err);
-	if (rc == CM_OK && role != CR_ROLE_CLIENT)
+	if (rc == CM_OK && (role == CR_ROLE_SHUFFLER || role == CR_ROLE_ANALYZER))
 		rc = make_sign_key(out_dir, role, err);
 	return rc;
 }

@@ -99,7 +99,7 @@ static enum cm_rc enter_client(struct lk_admission *d, struct lk_link *l, struct
 	struct lk_holder **at = place_of(d, key_hash), *h = *at;
 	uint32_t has = h ? h->n : 0;
 
-	if (CM_CHECKED("link.of_one") && has >= d->of_one)
+	if (CM_CHECKED("link.of_one") && has >= d->of_one && lk_peer(l)->role != CR_ROLE_INTAKE)
 		return cm_fail(err, CM_ELATER, "this certificate has %u connections already", (unsigned)has);
 	if (d->clients >= d->most) {
 		const struct lk_holder *most = CM_CHECKED("link.fair") ? largest(d, has + 1) : NULL;
@@ -125,7 +125,9 @@ enum cm_rc lk_admission_enter(struct lk_admission *d, struct lk_link *l, struct 
 	struct lk_link **out, struct cm_err *err)
 {
 	*out = NULL;
-	if (lk_peer(l)->role == CR_ROLE_CLIENT || !CM_CHECKED("link.kept"))
+	/* An intake has a link for each of its clients. */
+	if (lk_peer(l)->role == CR_ROLE_CLIENT || lk_peer(l)->role == CR_ROLE_INTAKE ||
+		!CM_CHECKED("link.kept"))
 		return enter_client(d, l, others, out, err);
 	if (d->services >= LK_KEPT)
 		*out = put_out(d, NULL, others);

@@ -94,7 +94,7 @@ static void print_prometheus(const struct nt_health *h, FILE *out)
 {
 	enum { STATUS, SPENT, CERTIFICATE, ROUND, RECORDS, ROWS };
 	/* Before it: CR_ROLE_NONE. */
-	static const char *const roles[] = { "client", "shuffler", "analyzer", NULL };
+	static const char *const roles[] = { "client", "shuffler", "analyzer", "intake", NULL };
 	static const struct cm_metric_row rows[ROWS] = {
 		[STATUS] = { "tombola_check_status", CM_METRIC_GAUGE,
 			"What check says: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.", "role", roles, NULL },

@@ -18,7 +18,8 @@ enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct
 		.cert_file = c->cert,
 		.key_file = c->key,
 		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl },
-			{ CR_ROLE_ANALYZER, c->services_ca, c->services_crl } },
+			{ CR_ROLE_ANALYZER, c->services_ca, c->services_crl },
+			{ c->intakes ? CR_ROLE_INTAKE : CR_ROLE_NONE, c->services_ca, c->services_crl } },
 	};
 
 	return nt_tls_ctx_new(&conf, out, err);

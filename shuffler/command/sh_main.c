@@ -18,6 +18,7 @@
 #include "nt_loop.h"
 #include "nt_service.h"
 #include "sh_check.h"
+#include "sh_intake_conf.h"
 #include "sh_recover.h"
 #include "sh_serve.h"
 #include "sh_show.h"
@@ -103,6 +104,7 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 	struct sh_core_conf conf = {
 		.env = { .store = &d->store,
 			.signer = d->signer,
+			.intakes = d->conf.intakes,
 			.max_bytes = (size_t)d->conf.max_waiting_mib << 20 },
 		.policy = &d->policy,
 		.analyzer = d->analyzer,
@@ -291,14 +293,19 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	(void)exit_code;
-	if (cli->argc > 1 && strcmp(cli->argv[1], "policy") != 0)
-		return cm_fail(err, CM_EUSAGE, "config-sample, or config-sample policy");
-	cf_sample(cli->argc > 1 ? sh_policy_rows : sh_conf_rows, stdout);
+	const char *of = cli->argc > 1 ? cli->argv[1] : "";
+	if (*of != '\0' && strcmp(of, "policy") != 0 && strcmp(of, "intake") != 0)
+		return cm_fail(err, CM_EUSAGE, "config-sample, config-sample policy or config-sample intake");
+	cf_sample(*of == 'p' ? sh_policy_rows : *of == 'i' ? sh_intake_conf_rows : sh_conf_rows, stdout);
 	return CM_OK;
 }
 
 static const struct cm_cli_verb verbs[] = {
 	{ .name = "run", .args = "", .help = "serve clients and the analyzer, until SIGTERM", .run = run },
+	{ .name = "intake",
+		.args = "",
+		.help = "take reports of clients for a shuffler on another host, until SIGTERM (store \"postgresql\")",
+		.run = sh_intake_run },
 	{ .name = "status",
 		.args = "",
 		.help = "show the running daemon's rounds and the ledger it has witnessed",
@@ -336,8 +343,8 @@ static const struct cm_cli_verb verbs[] = {
 		.help = "say every fault of configuration, policy, keys and state, with its place",
 		.run = sh_check_config },
 	{ .name = "config-sample",
-		.args = "[policy]",
-		.help = "print a commented configuration, or policy, to start from",
+		.args = "[policy|intake]",
+		.help = "print a commented configuration, of an intake too, or policy, to start from",
 		.max_args = 1,
 		.run = config_sample },
 	CM_CLI_COMPLETION,

@@ -15,7 +15,7 @@ void sh_stores_begin(char **argv)
 	arguments = argv;
 }
 
-static enum cm_rc become_other(struct cm_err *err)
+enum cm_rc sh_stores_become(struct cm_err *err)
 {
 	char path[4096 + sizeof OTHER];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof OTHER);
@@ -43,5 +43,5 @@ enum cm_rc sh_stores_of(const struct sh_conf *conf, const struct sh_store_kind *
 				cf_fault_at(conf->file, "database", &why, stderr, err);
 			return err->code;
 		}
-	return become_other(err);
+	return sh_stores_become(err);
 }

@@ -4,6 +4,7 @@
  * becomes tombola-shuffler-postgresql, the same program with both. */
 #pragma once
 
+#include "cm_cli.h"
 #include "sh_conf.h"
 #include "sh_store.h"
 
@@ -21,8 +22,13 @@ extern const struct sh_store_kind sh_store_sqlite;
 /* Of this program; ends with NULL. */
 extern const struct sh_store_kind *const sh_stores[];
 
+/* The verb `intake`: of the program that has store "postgresql"; the other one becomes it. */
+enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+
 /* The program's arguments, for another one in its place.  Call it first in main. */
 void sh_stores_begin(char **argv);
+/* Become the program that has every store.  CM_ECONFIG: it is not installed. */
+CM_CHECK enum cm_rc sh_stores_become(struct cm_err *err);
 /* The store that the configuration names.  When this program does not have it, the one that has it takes the
  * process's place, with the same arguments: call it before anything is locked, printed or confined.
  * CM_ECONFIG: it is not installed, or a fault of the store's keys, printed to stderr with its line. */

@@ -119,6 +119,12 @@ const struct cf_row sh_conf_rows[] = {
 		.max = 100,
 		.fallback = "0",
 		.help = "the server of `database` must have so many, or the shuffler does not start" },
+	{ .key = "intakes",
+		.type = CF_BOOL,
+		.offset = FIELD(intakes),
+		.fallback = "false",
+		.help = "true: reports are taken by intakes (tombola-shuffler intake), not here; needs store "
+			"\"postgresql\"" },
 	{ .key = "policy",
 		.type = CF_PATH,
 		.offset = FIELD(policy),
@@ -167,7 +173,10 @@ static enum cm_rc check_store(const struct sh_conf *c, FILE *faults, struct cm_e
 		(void)cm_fail(&why, CM_ECONFIG, "store: \"%s\" is none of sqlite, postgresql", c->store);
 	else if (postgresql && !c->database)
 		(void)cm_fail(&why, CM_ECONFIG, "store = \"postgresql\" needs the key database");
-	else if (!postgresql && (c->database || c->standbys > 0)) {
+	else if (!postgresql && c->intakes) {
+		key = "intakes";
+		(void)cm_fail(&why, CM_ECONFIG, "intakes: only for store = \"postgresql\"");
+	} else if (!postgresql && (c->database || c->standbys > 0)) {
 		key = c->database ? "database" : "synchronous_standbys";
 		(void)cm_fail(&why, CM_ECONFIG, "%s: only for store = \"postgresql\"", key);
 	}

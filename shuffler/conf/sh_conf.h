@@ -9,7 +9,7 @@ struct sh_conf {
 	char *signing_key, *analyzer_key;
 	char *store, *database;
 	int64_t standbys;
-	bool http_anywhere;
+	bool http_anywhere, intakes;
 	int64_t of_one, frames_per_second;
 	struct cf_file *file; /* for faults found after loading */
 	int64_t max_connections, max_waiting_mib, commit_messages, commit_wait_ms, idle_ms, proof_window_ms;

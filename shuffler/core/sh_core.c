@@ -79,8 +79,9 @@ const struct sh_round *sh_core_offer(const struct sh_core *c, uint64_t after, in
 {
 	const struct sh_round *r = sh_core_collecting(c);
 
-	return r && !r->intake.closed && r->d.sequence > after && now_ms >= r->d.opens_ms &&
-			       !sh_round_due(r, now_ms)
+	/* Where intakes take the reports, clients may come once the first of them can. */
+	return r && !r->intake.closed && (!r->env->intakes || r->spread.epoch != 0) &&
+			       r->d.sequence > after && now_ms >= r->d.opens_ms && !sh_round_due(r, now_ms)
 		       ? r
 		       : NULL;
 }
@@ -103,6 +104,9 @@ enum cm_rc sh_core_submit(struct sh_core *c, const uint8_t *round_id, size_t rou
 				   : sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0,
 					     "the round is over and its records are destroyed");
 	}
+	if (r->env->intakes && !r->spread.closed)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
+			"an intake takes the reports of this round, and none does at the moment");
 	rc = sh_intake_submit(&r->intake, s, now_ms, out->outcomes, &out->n, no, err);
 	if (rc != CM_OK)
 		return rc;

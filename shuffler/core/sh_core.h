@@ -176,6 +176,8 @@ size_t sh_core_not_durable(const struct sh_core *c);
 
 enum sh_task_kind {
 	SH_TASK_NONE,
+	SH_TASK_EPOCH,   /* begin an epoch: intakes take the reports (sh_spread.h) */
+	SH_TASK_CLOSE,   /* close the data to intakes, and load the tags that they stored */
 	SH_TASK_COMMIT,  /* make the submissions durable that have gathered */
 	SH_TASK_ROUTE,   /* one step of sh_route.h */
 	SH_TASK_BLANKET, /* one slice of sh_blanket.h */
@@ -199,6 +201,10 @@ struct sh_task {
 	struct sh_batch batch;     /* of a commit */
 	uint32_t dummies;          /* of a slice */
 	struct rd_bucket *buckets; /* of a seal; NULL: it will be void */
+	int64_t began_ms;
+	struct sh_epoch epoch; /* of SH_TASK_EPOCH, SH_TASK_CLOSE */
+	struct sh_tags tags;   /* of SH_TASK_CLOSE, as the next */
+	struct sh_counts counts;
 	enum cm_rc rc;
 	struct cm_err err;
 };

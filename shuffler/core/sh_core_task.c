@@ -24,12 +24,25 @@ static bool commit_wanted(
 	       now_ms >= commit_at(c, in, now_ms);
 }
 
+/* Of a round whose reports intakes take. */
+static enum sh_task_kind spread_next(
+	const struct sh_core *c, const struct sh_round *r, enum sh_pace pace, int64_t now_ms)
+{
+	if (pace == SH_PACE_STOP)
+		return SH_TASK_NONE;
+	if (sh_round_due(r, now_ms))
+		return SH_TASK_CLOSE;
+	return r->spread.wanted && c->intakes > 0 ? SH_TASK_EPOCH : SH_TASK_NONE;
+}
+
 enum sh_task_kind sh_core_task_next(const struct sh_core *c, enum sh_pace pace, int64_t now_ms)
 {
 	const struct sh_round *r = sh_core_collecting(c);
 
 	if (!r)
 		return SH_TASK_NONE;
+	if (c->conf.env.intakes && !r->spread.closed)
+		return spread_next(c, r, pace, now_ms);
 	if (sh_batch_submissions(&r->intake.gathering) > 0)
 		return commit_wanted(c, r, pace, now_ms) ? SH_TASK_COMMIT : SH_TASK_NONE;
 	if (pace == SH_PACE_STOP || !sh_round_due(r, now_ms))
@@ -87,6 +100,78 @@ static enum cm_rc end_commit(
 	done->submissions = t->submissions;
 	done->messages = sh_batch_messages(&t->batch);
 	sh_intake_committed(&t->round->intake);
+	return CM_OK;
+}
+
+/* What was wanted until now is wanted no more; what is wanted from now on needs another epoch. */
+static void begin_epoch(struct sh_task *t, int64_t now_ms)
+{
+	t->began_ms = now_ms;
+	t->round->spread.wanted = false;
+	t->slow = true;
+}
+
+static enum cm_rc run_epoch(struct sh_task *t, const struct cr_rng *rng, struct cm_err *err)
+{
+	struct sh_vault *v = &t->round->vault;
+
+	(void)rng;
+	return v->store->data_epoch(v->data, false, &t->epoch, err);
+}
+
+static enum cm_rc end_epoch(
+	struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err)
+{
+	struct sh_round *r = t->round;
+	bool wanted = r->spread.wanted;
+
+	(void)c;
+	(void)done;
+	(void)err;
+	/* An earlier process closed the data: the round's end goes on. */
+	if (t->epoch.closed) {
+		r->intake.closed = true;
+		return CM_OK;
+	}
+	sh_spread_begin(&r->spread, &t->epoch, t->began_ms);
+	r->spread.wanted = wanted;
+	r->intake.participants = t->epoch.devices;
+	return CM_OK;
+}
+
+static void begin_close(struct sh_task *t, int64_t now_ms)
+{
+	(void)now_ms;
+	t->slow = true;
+}
+
+static enum cm_rc run_close(struct sh_task *t, const struct cr_rng *rng, struct cm_err *err)
+{
+	struct sh_vault *v = &t->round->vault;
+
+	(void)rng;
+	enum cm_rc rc = v->store->data_epoch(v->data, true, &t->epoch, err);
+	if (rc == CM_OK)
+		rc = sh_tags_init(&t->tags, t->round->d.target, err);
+	return rc == CM_OK ? sh_vault_tags(v, &t->tags, &t->counts, err) : rc;
+}
+
+static enum cm_rc end_close(
+	struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err)
+{
+	struct sh_intake *in = &t->round->intake;
+
+	(void)c;
+	(void)done;
+	(void)err;
+	sh_tags_fini(&in->tags);
+	sh_counts_fini(&in->counts);
+	in->tags = t->tags;
+	in->counts = t->counts;
+	t->tags = (struct sh_tags){ 0 };
+	t->counts = (struct sh_counts){ 0 };
+	in->participants = in->tags.n;
+	t->round->spread.closed = true;
 	return CM_OK;
 }
 
@@ -190,6 +275,8 @@ static const struct {
 	enum cm_rc (*end)(
 		struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err);
 } tasks[] = {
+	[SH_TASK_EPOCH] = { false, begin_epoch, run_epoch, end_epoch },
+	[SH_TASK_CLOSE] = { true, begin_close, run_close, end_close },
 	[SH_TASK_COMMIT] = { false, begin_commit, run_commit, end_commit },
 	[SH_TASK_ROUTE] = { true, begin_route, run_route, end_route },
 	[SH_TASK_BLANKET] = { true, begin_blanket, run_blanket, end_blanket },
@@ -236,6 +323,8 @@ static void task_fini(struct sh_task *t)
 {
 	if (t->kind == SH_TASK_COMMIT)
 		sh_batch_fini(&t->batch);
+	sh_tags_fini(&t->tags);
+	sh_counts_fini(&t->counts);
 	free(t->buckets);
 	t->buckets = NULL;
 }

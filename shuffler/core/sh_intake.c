@@ -2,10 +2,12 @@
 #include "sh_intake.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cm_fault.h"
 #include "cr_secret.h"
+#include "rd_receipt.h"
 
 #define BUSY_RETRY_MS 250u
 #define AHEAD         16u /* tags computed ahead of the judging */
@@ -238,4 +240,44 @@ void sh_intake_take(struct sh_intake *in, struct sh_batch *out)
 void sh_intake_committed(struct sh_intake *in)
 {
 	in->flying_bytes = 0;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, CR_HASH_LEN);
+}
+
+enum cm_rc sh_intake_store(struct sh_vault *vault, const struct rd_descriptor *d, struct sh_batch *batch,
+	const struct cr_rng *rng, struct cm_err *err)
+{
+	const struct sh_store *store = vault->store;
+	struct sh_standing standing = { .sequence = d->sequence };
+	size_t n = batch->keys.len / CR_HASH_LEN;
+	enum cm_rc rc = CM_OK;
+
+	memcpy(standing.descriptor_hash, d->hash, PR_HASH_LEN);
+	/* Not in the order in which they came. */
+	if (n > 0)
+		qsort(batch->keys.data, n, CR_HASH_LEN, by_bytes);
+	if (CM_CHECKED("shuffler.standing") && n > 0)
+		rc = store->standing_put(store->ctx, batch->keys.data, n, &standing, err);
+	return rc == CM_OK ? sh_vault_commit(vault, batch, rng, err) : rc;
+}
+
+void sh_intake_root(const struct rd_descriptor *d, const struct sh_submit *s, const uint8_t *outcomes,
+	size_t n, uint8_t root[PR_HASH_LEN])
+{
+	const struct rd_receipt_shape shape = rd_receipt_shape(d);
+	struct rd_receipt_device device;
+	uint8_t leaf[PR_HASH_LEN];
+	struct rd_tree tree;
+
+	rd_tree_init(&tree);
+	for (size_t i = 0; i < n; i++) {
+		rd_receipt_device(&shape, s->pseudonyms + i * PR_PSEUDONYM_LEN, s->salts + i * RD_SALT_LEN,
+			s->sealed + i * (s->sealed_len / n), &device);
+		rd_receipt_leaf(&device, outcomes[i], leaf);
+		rd_tree_add(&tree, leaf);
+	}
+	rd_tree_root(&tree, root);
 }

@@ -51,7 +51,8 @@ struct sh_submit {
 /* Initialise the caller's struct; vault is borrowed. */
 CM_CHECK enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault,
 	const struct rd_descriptor *d, struct sh_limits limits, struct cm_err *err);
-/* Load the durable reports after a restart. */
+/* Load the durable reports, after a restart or of other intakes, in place of those that it had.  Nothing may
+ * be gathered or flying. */
 CM_CHECK enum cm_rc sh_intake_load(struct sh_intake *in, struct sh_vault *vault, struct cm_err *err);
 void sh_intake_fini(struct sh_intake *in);
 
@@ -77,3 +78,11 @@ bool sh_intake_full(const struct sh_intake *in);
  * sh_intake_committed. */
 void sh_intake_take(struct sh_intake *in, struct sh_batch *out);
 void sh_intake_committed(struct sh_intake *in);
+/* Store a batch durably, on any thread with that thread's rng: first the standings of its certificates in
+ * round d, then its messages and tags.  A crash in between leaves a standing without its report, never a
+ * report without its standing. */
+CM_CHECK enum cm_rc sh_intake_store(struct sh_vault *vault, const struct rd_descriptor *d,
+	struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
+/* The root that the receipt of this Submit signs, for its n outcomes. */
+void sh_intake_root(const struct rd_descriptor *d, const struct sh_submit *s, const uint8_t *outcomes,
+	size_t n, uint8_t root[PR_HASH_LEN]);

@@ -11,17 +11,21 @@
 #include "sh_policy.h"
 #include "sh_sealed.h"
 
-static uint32_t bucket_count(const struct rd_descriptor *d)
+uint32_t sh_round_buckets(const struct rd_descriptor *d)
 {
 	uint64_t released = rd_messages(d, d->target), accepted = d->target * d->messages_per_client;
 
 	return sh_bucket_count(released > accepted ? released : accepted, rd_message_len(d));
 }
 
+uint64_t sh_round_most_of_one(const struct sh_round *r)
+{
+	return sh_policy_most_of_one(r->env->max_share, r->d.target);
+}
+
 static struct sh_limits intake_limits(const struct sh_round *r)
 {
-	return (struct sh_limits){ .max_bytes = r->env->max_bytes,
-		.most_of_one = sh_policy_most_of_one(r->env->max_share, r->d.target) };
+	return (struct sh_limits){ .max_bytes = r->env->max_bytes, .most_of_one = sh_round_most_of_one(r) };
 }
 
 static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
@@ -48,6 +52,7 @@ static struct sh_round *round_alloc(const struct sh_env *env)
 	if (!r)
 		return NULL;
 	r->env = env;
+	r->spread.wanted = true;
 	cm_buf_init(&r->descriptor, PR_DESCRIPTOR_MAX);
 	cm_buf_init(&r->manifest, PR_MANIFEST_MAX);
 	cm_buf_init(&r->charge, PR_CHARGE_MAX);
@@ -63,6 +68,7 @@ void sh_round_free(struct sh_round *r)
 	sh_intake_fini(&r->intake);
 	sh_route_fini(&r->route);
 	sh_noise_forget(r);
+	sh_spread_fini(&r->spread);
 	sh_vault_close(&r->vault);
 	rd_descriptor_fini(&r->d);
 	cm_buf_fini(&r->descriptor);
@@ -93,8 +99,8 @@ enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const
 	if (rc == CM_OK)
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, intake_limits(r), err);
 	if (rc == CM_OK)
-		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id, bucket_count(&r->d),
-			rd_message_len(&r->d), rng, err);
+		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id,
+			sh_round_buckets(&r->d), rd_message_len(&r->d), rng, err);
 	if (rc == CM_OK)
 		rc = put_row(r, SH_COLLECTING, err);
 	if (rc != CM_OK) {
@@ -165,8 +171,8 @@ enum cm_rc sh_round_restore(
 	if (rc == CM_OK && row->state == SH_COLLECTING)
 		rc = sh_sealed_check(env->key_dir, row->round_id, err);
 	if (rc == CM_OK)
-		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id, bucket_count(&r->d),
-			rd_message_len(&r->d), err);
+		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id,
+			sh_round_buckets(&r->d), rd_message_len(&r->d), err);
 	if (rc == CM_OK)
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, intake_limits(r), err);
 	if (rc == CM_OK)
@@ -185,26 +191,10 @@ enum cm_rc sh_round_restore(
 
 /* ---- Commits ---- */
 
-static int by_bytes(const void *a, const void *b)
-{
-	return memcmp(a, b, CR_HASH_LEN);
-}
-
 enum cm_rc sh_round_commit(
 	struct sh_round *r, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err)
 {
-	const struct sh_store *store = r->env->store;
-	struct sh_standing standing = { .sequence = r->d.sequence };
-	size_t n = batch->keys.len / CR_HASH_LEN;
-	enum cm_rc rc = CM_OK;
-
-	memcpy(standing.descriptor_hash, r->d.hash, PR_HASH_LEN);
-	/* Not in the order in which they came. */
-	if (n > 0)
-		qsort(batch->keys.data, n, CR_HASH_LEN, by_bytes);
-	if (CM_CHECKED("shuffler.standing") && n > 0)
-		rc = store->standing_put(store->ctx, batch->keys.data, n, &standing, err);
-	return rc == CM_OK ? sh_vault_commit(&r->vault, batch, rng, err) : rc;
+	return sh_intake_store(&r->vault, &r->d, batch, rng, err);
 }
 
 /* ---- Sealing ---- */
@@ -347,24 +337,22 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 	return rc;
 }
 
+enum cm_rc sh_round_sign(const struct sh_round *r, const uint8_t root[PR_HASH_LEN], uint64_t n,
+	uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
+{
+	uint8_t bytes[RD_RECEIPT_BYTES];
+
+	rd_receipt_bytes(r->d.round_id, root, n, bytes);
+	return cr_sign(r->env->signer, RD_PURPOSE_RECEIPT, bytes, sizeof bytes, signature, err);
+}
+
 enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s, const uint8_t *outcomes,
 	size_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
 {
-	const struct rd_receipt_shape shape = rd_receipt_shape(&r->d);
-	uint8_t leaf[PR_HASH_LEN], root[PR_HASH_LEN], bytes[RD_RECEIPT_BYTES];
-	struct rd_receipt_device device;
-	struct rd_tree tree;
+	uint8_t root[PR_HASH_LEN];
 
-	rd_tree_init(&tree);
-	for (size_t i = 0; i < n; i++) {
-		rd_receipt_device(&shape, s->pseudonyms + i * PR_PSEUDONYM_LEN, s->salts + i * RD_SALT_LEN,
-			s->sealed + i * (s->sealed_len / n), &device);
-		rd_receipt_leaf(&device, outcomes[i], leaf);
-		rd_tree_add(&tree, leaf);
-	}
-	rd_tree_root(&tree, root);
-	rd_receipt_bytes(r->d.round_id, root, n, bytes);
-	return cr_sign(r->env->signer, RD_PURPOSE_RECEIPT, bytes, sizeof bytes, signature, err);
+	sh_intake_root(&r->d, s, outcomes, n, root);
+	return sh_round_sign(r, root, n, signature, err);
 }
 
 /* ---- Release ---- */
@@ -430,6 +418,7 @@ enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err
 	sh_intake_fini(&r->intake);
 	sh_route_fini(&r->route);
 	sh_noise_forget(r);
+	sh_spread_fini(&r->spread);
 	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
 	sh_vault_close(&r->vault);
 	cm_buf_fini(&r->segment);

@@ -11,6 +11,7 @@
 #include "sh_leaves.h"
 #include "sh_noise.h"
 #include "sh_route.h"
+#include "sh_spread.h"
 
 /* Settings that all rounds share; borrowed for their life. */
 struct sh_env {
@@ -20,6 +21,7 @@ struct sh_env {
 	size_t max_bytes;               /* most bytes that are not durable yet */
 	double max_share;               /* the policy's */
 	struct sh_leaves_place leaves;
+	bool intakes; /* intakes take the reports (sh_spread.h), and the store has data_epoch */
 };
 
 struct sh_round {
@@ -33,6 +35,7 @@ struct sh_round {
 	struct cm_buf charge;  /* filled from RELEASING on */
 	struct sh_vault vault; /* open while the round's key exists */
 	struct sh_intake intake;
+	struct sh_spread spread;   /* where intakes take the reports: `intake` is filled when it has closed */
 	uint64_t dummies;          /* dummies made so far: those stored, and those that were not needed */
 	struct sh_route route;     /* for rounds whose messages have tags */
 	uint64_t *noise;           /* for rounds with noise, once drawn: sh_noise.h */
@@ -57,9 +60,11 @@ CM_CHECK enum cm_rc sh_round_restore(
 /* Wipe and free the memory; stored data stays.  Accepts NULL. */
 void sh_round_free(struct sh_round *r);
 
-/* Store a batch durably, on any thread with that thread's rng: first the standings of its certificates, then
- * its messages and tags.  A crash in between leaves a standing without its report, never a report without its
- * standing. */
+/* Number of buckets of a round; most devices of one certificate in it. */
+uint32_t sh_round_buckets(const struct rd_descriptor *d);
+uint64_t sh_round_most_of_one(const struct sh_round *r);
+
+/* As sh_intake_store. */
 CM_CHECK enum cm_rc sh_round_commit(
 	struct sh_round *r, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
 
@@ -81,6 +86,10 @@ bool sh_round_enough(const struct sh_round *r);
 /* Sign a receipt over one Submit and its outcomes. */
 CM_CHECK enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
 	const uint8_t *outcomes, size_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
+
+/* The same, of a Submit whose root an intake has computed. */
+CM_CHECK enum cm_rc sh_round_sign(const struct sh_round *r, const uint8_t root[PR_HASH_LEN], uint64_t n,
+	uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
 
 /* Make RELEASING durable, after the charge was verified. */
 CM_CHECK enum cm_rc sh_round_release(

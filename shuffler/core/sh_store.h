@@ -47,6 +47,14 @@ struct sh_block {
 	uint64_t id; /* SH_RUN_ID; or 63 random bits, which reveal neither time nor order */
 	const uint8_t *body;
 	size_t len;
+	uint32_t devices; /* of a tag row that is stored: the devices it adds */
+};
+
+/* An epoch of a round whose reports intakes take: see sh_spread.h. */
+struct sh_epoch {
+	uint64_t number;  /* from 1 */
+	uint64_t devices; /* stored when it began: the sum over the tag rows */
+	bool closed;      /* the data were closed before: no epoch began */
 };
 
 /* The decision about a plan, made once: sh_plans.h.  Borrowed for the call in both directions. */
@@ -145,6 +153,16 @@ struct sh_store {
 	/* Store them and delete the earlier contents of `bucket`, in one transaction. */
 	enum cm_rc (*data_replace)(void *data, uint32_t bucket, sh_block_source *next, void *user,
 		const struct sh_block *tags, struct cm_err *err);
+	/* The next two are NULL unless several processes may use the store.
+	 *
+	 * Begin the next epoch of a round's data; with `close` none, and none begins ever after.  Waits for
+	 * commits in progress.  When it returns, no commit of an earlier epoch is stored any more, whoever
+	 * holds the data and however long it was stopped.  Closing what is closed is fine. */
+	enum cm_rc (*data_epoch)(void *data, bool close, struct sh_epoch *out, struct cm_err *err);
+	/* Open existing data for the commits of one epoch.  CM_ENOINPUT: none exists.  Its data_commit is
+	 * CM_ELATER, with nothing stored, once another epoch has begun. */
+	enum cm_rc (*data_join)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch,
+		void **data, struct cm_err *err);
 	/* Visit the blocks of a bucket, or the tag rows, by ascending id; runs last. */
 	enum cm_rc (*data_bucket)(
 		void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);

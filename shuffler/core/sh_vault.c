@@ -33,6 +33,12 @@ static void set_up(struct sh_vault *v, const struct sh_store *store, const uint8
 	memcpy(v->round_id, round_id, PR_ROUND_ID_LEN);
 }
 
+void sh_vault_keys_fini(struct sh_vault_keys *k)
+{
+	cr_key_fini(&k->box);
+	cr_key_fini(&k->tag);
+}
+
 static enum cm_rc set_key(struct sh_vault *v, struct cr_key *key, struct cm_err *err)
 {
 	struct cr_key box;
@@ -80,6 +86,37 @@ enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const
 	rc = set_key(v, &key, err);
 	if (rc == CM_OK)
 		rc = store->data_open(store->ctx, round_id, false, &v->data, err);
+	if (rc != CM_OK)
+		sh_vault_close(v);
+	return rc;
+}
+
+enum cm_rc sh_vault_lend(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN],
+	struct sh_vault_keys *out, struct cm_err *err)
+{
+	char name[NAME_LEN];
+	struct cr_key key;
+
+	cm_hex(round_id, PR_ROUND_ID_LEN, name);
+	enum cm_rc rc = cr_keyfile_load(key_dir, name, &key, err);
+	if (rc != CM_OK)
+		return rc;
+	derive(&key, round_id, "box", &out->box);
+	derive(&key, round_id, "tag", &out->tag);
+	cr_key_fini(&key);
+	return CM_OK;
+}
+
+enum cm_rc sh_vault_join(struct sh_vault *v, const struct sh_store *store, const struct sh_vault_keys *keys,
+	const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch, uint32_t buckets, size_t message_len,
+	struct cm_err *err)
+{
+	set_up(v, store, round_id, buckets, message_len);
+	v->joined = true;
+	v->tag = keys->tag;
+	v->boxes = cr_boxes_new(&keys->box);
+	enum cm_rc rc = v->boxes ? store->data_join(store->ctx, round_id, epoch, &v->data, err)
+				 : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc != CM_OK)
 		sh_vault_close(v);
 	return rc;
@@ -279,18 +316,19 @@ static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_bat
 {
 	struct cutter c = { .v = v, .batch = batch, .only = only, .rng = rng };
 	struct cutter t = { .v = v, .batch = batch, .rng = rng };
-	struct sh_block tags;
+	struct sh_block tags = { .devices = 0 };
 
 	for (struct cutter *each = &c; each; each = each == &c ? &t : NULL) {
 		cm_buf_init(&each->plain, SIZE_MAX / 4);
 		cm_buf_init(&each->box, SIZE_MAX / 4);
 		each->plain.secret = 1;
 	}
-	c.is_run = !only && sh_batch_submissions(batch) >= SH_RUN_LEAST;
-	c.run = v->store->data_runs(v->data);
+	c.is_run = !only && !v->joined && sh_batch_submissions(batch) >= SH_RUN_LEAST;
+	c.run = c.is_run ? v->store->data_runs(v->data) : 0;
 	enum cm_rc rc = sh_batch_tag_row(batch, rng, &t.plain, err);
 	if (rc == CM_OK)
 		rc = seal_block(&t, TAG_ROW, random_id(rng), &tags, err);
+	tags.devices = (uint32_t)sh_batch_submissions(batch);
 	if (rc == CM_OK)
 		rc = draw_buckets(&c, err);
 	if (rc == CM_OK && c.is_run)

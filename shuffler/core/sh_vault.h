@@ -19,7 +19,15 @@ struct sh_vault {
 	struct cr_key tag, order;
 	uint32_t buckets;
 	size_t message_len; /* as stored: rd_message_len */
+	bool joined;        /* an intake's, for one epoch: numbers no runs, since others commit beside it */
 };
+
+/* The keys that an intake needs to store reports, of those derived from the round's key.  It does not get the
+ * one that orders the release.  Wipe with sh_vault_keys_fini. */
+struct sh_vault_keys {
+	struct cr_key box, tag;
+};
+void sh_vault_keys_fini(struct sh_vault_keys *k);
 
 /* Initialise the caller's struct.  store and key_dir are borrowed for the vault's life.  create: makes a new
  * key and empty data, both durable; CM_ECREATE if they exist.  open: CM_ENOINPUT if the key is gone. */
@@ -28,6 +36,13 @@ CM_CHECK enum cm_rc sh_vault_create(struct sh_vault *v, const struct sh_store *s
 	const struct cr_rng *rng, struct cm_err *err);
 CM_CHECK enum cm_rc sh_vault_open(struct sh_vault *v, const struct sh_store *store, const char *key_dir,
 	const uint8_t round_id[PR_ROUND_ID_LEN], uint32_t buckets, size_t message_len, struct cm_err *err);
+/* Read the keys for an intake from a round's key file.  CM_ENOINPUT: it is gone. */
+CM_CHECK enum cm_rc sh_vault_lend(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN],
+	struct sh_vault_keys *out, struct cm_err *err);
+/* An intake's vault: for commits of this epoch, with lent keys.  It cannot release. */
+CM_CHECK enum cm_rc sh_vault_join(struct sh_vault *v, const struct sh_store *store,
+	const struct sh_vault_keys *keys, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch,
+	uint32_t buckets, size_t message_len, struct cm_err *err);
 /* Wipe the keys in memory and close the data.  Accepts a zeroed struct. */
 void sh_vault_close(struct sh_vault *v);
 /* Destroy the key file, then the data, of a closed vault.  CM_OK if none exists. */

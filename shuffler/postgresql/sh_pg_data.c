@@ -10,12 +10,18 @@
 
 #define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
 #define SQL_MAX      640u
+/* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still long
+ * before the head would give up (SH_PG_WAIT_MS). */
+#define JOINED "SET statement_timeout = 8000; SET idle_in_transaction_session_timeout = 8000"
 
 struct sh_pg_data {
 	struct sh_pg *pg;
 	char name[NAME_MAX_LEN]; /* of the tables, after "block_" or "tags_" */
 	uint64_t runs;
 	bool readonly, indexed;
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint32_t partition;
+	int64_t epoch; /* for whose commits it was joined; 0: not joined */
 };
 
 static void name_tables(const uint8_t *round_id, uint32_t partition, char name[NAME_MAX_LEN])
@@ -37,7 +43,8 @@ static enum cm_rc make_tables(
 		"CREATE TABLE IF NOT EXISTS tombola.block_%s(bucket int8 NOT NULL, id int8 NOT NULL, body bytea NOT NULL)"
 		" WITH (autovacuum_enabled = off, toast.autovacuum_enabled = off, toast_tuple_target = 8160);"
 		"ALTER TABLE tombola.block_%s ALTER COLUMN body SET STORAGE EXTERNAL;"
-		"CREATE TABLE IF NOT EXISTS tombola.tags_%s(id int8 NOT NULL, runs int8 NOT NULL, body bytea NOT NULL)"
+		"CREATE TABLE IF NOT EXISTS tombola.tags_%s(id int8 NOT NULL, runs int8 NOT NULL, devices int8 NOT NULL,"
+		" body bytea NOT NULL)"
 		" WITH (autovacuum_enabled = off, toast.autovacuum_enabled = off, toast_tuple_target = 8160);"
 		"ALTER TABLE tombola.tags_%s ALTER COLUMN body SET STORAGE EXTERNAL";
 	const struct sh_pg_value row[] = { sh_pg_bytes(round_id, PR_ROUND_ID_LEN), sh_pg_int(partition) };
@@ -46,8 +53,9 @@ static enum cm_rc make_tables(
 	(void)snprintf(sql, sizeof sql, tables, d->name, d->name, d->name, d->name);
 	enum cm_rc rc = sh_pg_begin(d->pg, err);
 	if (rc == CM_OK)
-		rc = sh_pg_query(d->pg, "INSERT INTO tombola.data VALUES($1,$2) ON CONFLICT DO NOTHING", row,
-			2, NULL, NULL, NULL, err);
+		rc = sh_pg_query(d->pg,
+			"INSERT INTO tombola.data(round, partition) VALUES($1,$2) ON CONFLICT DO NOTHING",
+			row, 2, NULL, NULL, NULL, err);
 	if (rc == CM_OK)
 		rc = sh_pg_run(d->pg, sql, err);
 	return sh_pg_end(d->pg, rc, err);
@@ -76,7 +84,7 @@ static enum cm_rc check_tables(struct sh_pg_data *d, struct cm_err *err)
 
 	(void)snprintf(sql, sizeof sql, columns, d->name, d->name);
 	enum cm_rc rc = sh_pg_number(d->pg, sql, NULL, 0, &n, err);
-	if (rc == CM_OK && n != 6)
+	if (rc == CM_OK && n != 7)
 		rc = cm_fail(err, CM_EDATA, "database: block_%s or tags_%s is missing or damaged", d->name,
 			d->name);
 	(void)snprintf(
@@ -111,9 +119,13 @@ enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id
 	if (!d)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	name_tables(round_id, partition, d->name);
+	memcpy(d->round_id, round_id, PR_ROUND_ID_LEN);
+	d->partition = partition;
 	d->readonly = how == SH_PG_READ;
 	enum cm_rc rc = sh_pg_open(conf, &d->pg, err);
-	if (rc == CM_OK && how != SH_PG_READ)
+	if (rc == CM_OK && how == SH_PG_JOIN)
+		rc = sh_pg_run(d->pg, JOINED, err);
+	if (rc == CM_OK && how != SH_PG_READ && how != SH_PG_JOIN)
 		rc = sh_pg_hold(d->pg, "data", round_id, partition, false, err);
 	if (rc == CM_OK && how == SH_PG_CREATE)
 		rc = make_tables(d, round_id, partition, err);
@@ -144,6 +156,76 @@ void sh_pg_data_close(struct sh_pg_data *d)
 uint64_t sh_pg_data_runs(const struct sh_pg_data *d)
 {
 	return d->runs;
+}
+
+/* ---- Epochs ---- */
+
+void sh_pg_data_join(struct sh_pg_data *d, uint64_t epoch)
+{
+	d->epoch = (int64_t)epoch;
+}
+
+/* The lock of a round's epoch until the transaction ends.  Statements of a transaction see what was committed
+ * before each of them began (read committed), so the next one sees what the lock has waited for. */
+static enum cm_rc lock_epoch(struct sh_pg_data *d, const char *kind, struct cm_err *err)
+{
+	char sql[SQL_MAX];
+
+	(void)snprintf(sql, sizeof sql,
+		"SELECT pg_advisory_xact_lock%s(hashtextextended('tombola epoch %s', 0))", kind, d->name);
+	return sh_pg_run(d->pg, sql, err);
+}
+
+/* The first statements of a commit for one epoch. */
+static enum cm_rc check_epoch(struct sh_pg_data *d, struct cm_err *err)
+{
+	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN), sh_pg_int(d->partition),
+		sh_pg_int(d->epoch) };
+	int64_t n = 0;
+
+	enum cm_rc rc = lock_epoch(d, "_shared", err);
+	if (rc == CM_OK)
+		rc = sh_pg_number(d->pg,
+			"SELECT count(*) FROM tombola.data WHERE round=$1 AND partition=$2 AND epoch=$3 AND closed=0",
+			row, 3, &n, err);
+	return rc == CM_OK && n == 0 ? cm_fail(err, CM_ELATER, "the epoch of round %s is over", d->name) : rc;
+}
+
+static enum cm_rc take_epoch(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct sh_epoch *e = user;
+
+	(void)err;
+	e->number = (uint64_t)sh_pg_row_int(row, 0);
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *out, struct cm_err *err)
+{
+	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN), sh_pg_int(d->partition),
+		sh_pg_int(close) };
+	char sql[SQL_MAX];
+	int64_t n = 0;
+	size_t changed = 0;
+
+	*out = (struct sh_epoch){ .number = 0 };
+	enum cm_rc rc = sh_pg_begin(d->pg, err);
+	if (rc == CM_OK)
+		rc = sh_pg_run(d->pg, "SET LOCAL lock_timeout = 25000", err);
+	if (rc == CM_OK)
+		rc = lock_epoch(d, "", err);
+	if (rc == CM_OK)
+		rc = sh_pg_query(d->pg,
+			"UPDATE tombola.data SET epoch = epoch + 1 - $3, closed = $3 WHERE round=$1 AND partition=$2"
+			" AND closed=0 RETURNING epoch",
+			row, 3, take_epoch, out, &changed, err);
+	(void)snprintf(
+		sql, sizeof sql, "SELECT coalesce(sum(devices), 0)::int8 FROM tombola.tags_%s", d->name);
+	if (rc == CM_OK)
+		rc = sh_pg_number(d->pg, sql, NULL, 0, &n, err);
+	out->closed = changed == 0;
+	out->devices = n > 0 ? (uint64_t)n : 0;
+	return sh_pg_end(d->pg, rc, err);
 }
 
 /* ---- Writing ---- */
@@ -177,6 +259,8 @@ enum cm_rc sh_pg_data_commit(struct sh_pg_data *d, const uint32_t *bucket, sh_bl
 	uint64_t runs = d->runs;
 
 	enum cm_rc rc = sh_pg_begin(d->pg, err);
+	if (rc == CM_OK && d->epoch > 0)
+		rc = check_epoch(d, err);
 	if (rc == CM_OK && bucket) {
 		const struct sh_pg_value number = sh_pg_int(*bucket);
 		(void)snprintf(sql, sizeof sql, "DELETE FROM tombola.block_%s WHERE bucket=$1", d->name);
@@ -185,10 +269,10 @@ enum cm_rc sh_pg_data_commit(struct sh_pg_data *d, const uint32_t *bucket, sh_bl
 	if (rc == CM_OK)
 		rc = put_blocks(d, next, user, &runs, err);
 	const struct sh_pg_value row[] = { sh_pg_int((int64_t)tags->id), sh_pg_int((int64_t)runs),
-		sh_pg_bytes(tags->body, tags->len) };
-	(void)snprintf(sql, sizeof sql, "INSERT INTO tombola.tags_%s VALUES($1,$2,$3)", d->name);
+		sh_pg_int(tags->devices), sh_pg_bytes(tags->body, tags->len) };
+	(void)snprintf(sql, sizeof sql, "INSERT INTO tombola.tags_%s VALUES($1,$2,$3,$4)", d->name);
 	if (rc == CM_OK)
-		rc = sh_pg_query(d->pg, sql, row, 3, NULL, NULL, NULL, err);
+		rc = sh_pg_query(d->pg, sql, row, 4, NULL, NULL, NULL, err);
 	rc = sh_pg_end(d->pg, rc, err);
 	if (rc == CM_OK)
 		d->runs = runs;

@@ -136,14 +136,14 @@ enum cm_rc sh_pg_head_each(struct sh_pg *pg, sh_head_fn *fn, void *user, struct 
 enum cm_rc sh_pg_standing_put(
 	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
 {
-	/* One statement: all or none.  In the order of their names, which says nothing of the order of
+	/* An intake that was stopped for rounds may say what was so before.  One statement: all or none.  In the order of their names, which says nothing of the order of
 	 * arrival. */
 	static const char put[] =
-		"INSERT INTO tombola.standing SELECT DISTINCT ON (1)"
+		"INSERT INTO tombola.standing AS o SELECT DISTINCT ON (1)"
 		" substr($1, (i * 32 + 1)::int4, 32), $2, $3, substr($4, (i * 32 + 1)::int4, 32)"
 		" FROM generate_series(0, $5 - 1) i ORDER BY 1"
 		" ON CONFLICT(name) DO UPDATE SET sequence=excluded.sequence, descriptor=excluded.descriptor,"
-		" sum=excluded.sum";
+		" sum=excluded.sum WHERE o.sequence <= excluded.sequence";
 	uint8_t *sums = n > 0 ? malloc(n * CR_HASH_LEN) : NULL;
 	enum cm_rc rc = CM_OK;
 

@@ -137,6 +137,24 @@ static enum cm_rc data_open(
 	return rc;
 }
 
+static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struct cm_err *err)
+{
+	return sh_pg_data_epoch(data, close, out, err);
+}
+
+static enum cm_rc data_join(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch, void **data, struct cm_err *err)
+{
+	const struct store *s = ctx;
+	struct sh_pg_data *d = NULL;
+
+	enum cm_rc rc = sh_pg_data_open(&s->conf, round_id, 0, SH_PG_JOIN, &d, err);
+	if (rc == CM_OK)
+		sh_pg_data_join(d, epoch);
+	*data = d;
+	return rc;
+}
+
 static void data_close(void *data)
 {
 	sh_pg_data_close(data);
@@ -355,6 +373,8 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = data_close,
+		.data_epoch = data_epoch,
+		.data_join = data_join,
 		.data_runs = data_runs,
 		.data_commit = data_commit,
 		.data_replace = data_replace,
@@ -397,4 +417,34 @@ enum cm_rc sh_postgresql_anew(
 		rc = make(state_dir, conf, false, loss, &s, err);
 	store_close(s);
 	return rc;
+}
+
+enum cm_rc sh_postgresql_join(const struct sh_pg_conf *conf, struct sh_store *out, struct cm_err *err)
+{
+	struct store *s = calloc(1, sizeof *s);
+	int64_t version = 0;
+
+	if (!s)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	s->conf = *conf;
+	enum cm_rc rc = connect_waiting(&s->conf, &s->state, err);
+	if (rc == CM_OK)
+		rc = sh_pg_schema_version(s->state, &version, err);
+	if (rc == CM_OK && version == 0)
+		rc = cm_fail(err, CM_ELATER, "database: the head has made no tables yet: start it first");
+	if (rc == CM_OK)
+		rc = sh_pg_schema_check(version, err);
+	if (rc != CM_OK) {
+		store_close(s);
+		return rc;
+	}
+	*out = (struct sh_store){ .ctx = s,
+		.close = store_close,
+		.standing_put = standing_put,
+		.data_join = data_join,
+		.data_close = data_close,
+		.data_runs = data_runs,
+		.data_commit = data_commit,
+		.data_tags = data_tags };
+	return CM_OK;
 }

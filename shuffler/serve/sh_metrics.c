@@ -41,7 +41,7 @@ static const char *const reasons[] = { "other", "not_found", "round_closed", "co
 	"unknown_kind", "clock", NULL };
 enum { DISPLACED = SH_EVENT_JUNK + 1 };
 static const char *const quotas[] = { "paused", "junk", "displaced", NULL };
-static const char *const roles[] = { "client", "analyzer", NULL };
+static const char *const roles[] = { "client", "analyzer", "intake", NULL };
 static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 	INFINITY };
 static const double long_seconds[] = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, INFINITY };
@@ -248,5 +248,7 @@ int sh_metrics_reply(struct sh_metrics *m, const struct sh_metrics_now *now, str
 	cm_metrics_set(m->table, PAUSED, 0, now->paused);
 	cm_metrics_set(m->table, PEERS, 0, (double)now->clients);
 	cm_metrics_set(m->table, PEERS, 1, (double)now->analyzers);
-	return lk_metrics_reply(m->shared, m->table, now->ready, now->clients + now->analyzers, out);
+	cm_metrics_set(m->table, PEERS, 2, (double)now->intakes);
+	return lk_metrics_reply(
+		m->shared, m->table, now->ready, now->clients + now->analyzers + now->intakes, out);
 }

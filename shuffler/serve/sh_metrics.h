@@ -36,7 +36,7 @@ struct sh_metrics_now {
 	const struct sh_core *core;
 	uint64_t not_durable; /* reports of the collecting round that are not durable yet */
 	size_t waiting_bytes;
-	size_t clients, analyzers; /* connections */
+	size_t clients, analyzers, intakes; /* connections */
 	bool paused, ready;
 };
 /* Write the metrics; called from nt_http_route.handle. */

@@ -49,6 +49,10 @@ static void task_tell(struct sh_serve *s, const struct sh_task_done *done, bool 
 		cm_log(CM_LOG_INFO, done->is_void ? "round void: its messages are destroyed" : "round sealed",
 			CM_I("round", done->sequence), CM_I("participants", done->participants));
 		break;
+	case SH_TASK_EPOCH:
+	case SH_TASK_CLOSE:
+		sh_serve_shares(s);
+		break;
 	case SH_TASK_ROUTE:
 	case SH_TASK_NONE:
 		break;
@@ -115,11 +119,14 @@ static void set_timer(struct sh_serve *s, int64_t now_ms, int64_t mono_ms)
 {
 	int64_t wait = s->task_under_way ? -1 : sh_core_wait_ms(s->conf.core, now_ms);
 
-	for (const struct peer *p = s->peers; p; p = p->next) {
-		int64_t over_ms = sh_serve_over_ms(p, mono_ms);
+	for (struct peer *p = s->peers, *next; p; p = next) {
+		int64_t over_ms = sh_serve_over_ms(p, mono_ms), silent_ms = sh_serve_watch_intake(p, mono_ms);
 
+		next = p->next;
 		if (over_ms >= 0 && (wait < 0 || over_ms < wait))
 			wait = over_ms;
+		if (silent_ms >= 0 && (wait < 0 || silent_ms < wait))
+			wait = silent_ms;
 		if (p->poll == POLL_NONE)
 			continue;
 		int64_t left = p->poll_until_ms > mono_ms ? p->poll_until_ms - mono_ms : 0;
@@ -281,6 +288,7 @@ static void on_close(struct lk_link *l, void *user, const struct cm_err *why)
 		return;
 	p->link = NULL;
 	p->poll = POLL_NONE;
+	sh_serve_intake_gone(p);
 	sh_serve_drop_peer(p);
 	sh_serve_pump(s);
 }

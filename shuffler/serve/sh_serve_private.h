@@ -3,6 +3,7 @@
 
 #include "cm_clock.h"
 #include "cm_log.h"
+#include "cm_text.h"
 #include "sh_late.h"
 #include "sh_serve.h"
 
@@ -17,6 +18,9 @@ struct peer {
 	unsigned refusals;        /* refusals so far, for the log */
 	unsigned junk;            /* refused Submits in a row */
 	struct sh_holder *holder; /* usage of the client's certificate; NULL for the analyzer */
+	bool named;               /* of an intake: it speaks on behalf of `who` */
+	uint32_t intake;          /* of an intake's own link: its number, from 1; else 0 */
+	int64_t heard_ms;         /* when that was heard last; monotonic */
 	bool paused, over;        /* over: paused because its certificate exceeded its quota */
 	enum poll_kind poll;
 	uint64_t poll_after, passed_over; /* passed_over: the round of which the client said so */
@@ -73,6 +77,7 @@ struct sh_serve {
 	struct answers gathering, flying; /* answers by the commit that they wait for */
 	struct task task;
 	struct composing composing;
+	uint32_t last_intake; /* the number given last */
 	bool task_under_way, paused, pumping;
 	bool stopping, stopped;
 	int64_t started_ms;
@@ -139,6 +144,19 @@ void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *
 /* Answer a long poll if an answer is available or its time is up. */
 void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms);
 void sh_serve_send(struct peer *p, const Tombola__V1__Frame *frame);
+
+/* sh_serve_intakes.c: frames of intakes; doc/intakes.md. */
+void sh_serve_on_behalf(struct peer *p, const Tombola__V1__Frame *frame);
+void sh_serve_on_join(struct peer *p, const Tombola__V1__Frame *frame);
+void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame);
+void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame);
+void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame);
+/* An epoch has begun or ended: tell every intake what it takes now. */
+void sh_serve_shares(struct sh_serve *s);
+/* The peer's link is closing: if it is an intake's own, the next epoch is without it. */
+void sh_serve_intake_gone(struct peer *p);
+/* End the link of an intake that is silent; else milliseconds until it is to be looked at again, -1: none. */
+int64_t sh_serve_watch_intake(struct peer *p, int64_t mono_ms);
 
 /* sh_serve_payload.c */
 void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame);

@@ -104,7 +104,9 @@ int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out)
 
 	for (const struct peer *p = s->peers; p; p = p->next)
 		if (p->link)
-			*(p->who.role == CR_ROLE_CLIENT ? &now.clients : &now.analyzers) += 1;
+			*(p->who.role == CR_ROLE_CLIENT         ? &now.clients
+				: p->who.role == CR_ROLE_INTAKE ? &now.intakes
+								: &now.analyzers) += 1;
 	return sh_metrics_reply(s->conf.metrics, &now, out);
 }
 

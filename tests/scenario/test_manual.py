@@ -18,6 +18,7 @@ FILES = [("tombola-client", (), "tombola.conf.5", "CLIENT.CONF"),
          ("tombola-client", ("policy",), "tombola.conf.5", "CLIENT-POLICY.CONF"),
          ("tombola-shuffler", (), "tombola.conf.5", "SHUFFLER.CONF"),
          ("tombola-shuffler", ("policy",), "tombola.conf.5", "SHUFFLER-POLICY.CONF"),
+         ("tombola-shuffler", ("intake",), "tombola.conf.5", "INTAKE.CONF"),
          ("tombola-analyzer", (), "tombola.conf.5", "ANALYZER.CONF"),
          ("tombola-analyzer", ("plan",), "tombola.plan.5", "KEYS")]
 

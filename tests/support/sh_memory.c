@@ -10,6 +10,7 @@
 struct data {
 	struct sh_memory *m;
 	uint8_t key[PR_HASH_LEN];
+	uint64_t epoch; /* of an intake's; 0: the head's */
 };
 
 /* ---- Rounds ---- */
@@ -236,9 +237,11 @@ static void data_close(void *data)
 
 static void keep(const struct data *d, enum table table, const struct sh_block *b)
 {
-	struct row r = {
-		.table = table, .number = b->id, .bucket = b->bucket, .span = { { b->body, b->len } }
-	};
+	struct row r = { .table = table,
+		.number = b->id,
+		.bucket = b->bucket,
+		.state = (int)b->devices,
+		.span = { { b->body, b->len } } };
 
 	memcpy(r.key, d->key, PR_HASH_LEN);
 	put(d->m, &r);
@@ -258,11 +261,44 @@ static uint64_t data_runs(void *data)
 }
 
 /* What the source cannot give ends the test: there is nothing that could be full here. */
+static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struct cm_err *err)
+{
+	const struct data *d = data;
+	struct row *place = some(place_of(d->m, d->key));
+	const struct row *r;
+
+	(void)err;
+	*out = (struct sh_epoch){ .closed = place->bucket != 0 };
+	if (close)
+		place->bucket = 1;
+	else if (!out->closed)
+		place->state++;
+	out->number = (uint64_t)place->state;
+	for (size_t i = 0; (r = next(d->m, TAGS, d->key, &i));)
+		out->devices += (uint64_t)r->state;
+	return CM_OK;
+}
+
+static enum cm_rc data_join(
+	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch, void **data, struct cm_err *err)
+{
+	enum cm_rc rc = data_open(ctx, round_id, false, data, err);
+
+	if (rc == CM_OK)
+		((struct data *)*data)->epoch = epoch;
+	return rc;
+}
+
 static enum cm_rc data_commit(
 	void *data, sh_block_source *source, void *user, const struct sh_block *tags, struct cm_err *err)
 {
+	const struct data *d = data;
+	const struct row *place = place_of(d->m, d->key);
 	struct sh_block b;
 	enum cm_rc rc;
+
+	if (d->epoch != 0 && (!place || place->bucket != 0 || (uint64_t)place->state != d->epoch))
+		return cm_fail(err, CM_ELATER, "the epoch is over");
 
 	while ((rc = source(user, &b, err)) == CM_OK)
 		keep(data, BLOCKS, &b);
@@ -290,7 +326,9 @@ static enum cm_rc each_block(const struct data *d, enum table table, uint32_t bu
 	enum cm_rc rc = CM_OK;
 
 	for (size_t i = 0; rc == CM_OK && (r = next(d->m, table, d->key, &i));) {
-		const struct sh_block b = { r->bucket, r->number, r->span[0].data, r->span[0].len };
+		const struct sh_block b = {
+			.bucket = r->bucket, .id = r->number, .body = r->span[0].data, .len = r->span[0].len
+		};
 		if (table == TAGS || r->bucket == bucket)
 			rc = fn(user, &b, err);
 	}
@@ -448,6 +486,8 @@ struct sh_store sh_memory_store(struct sh_memory *m)
 		.data_runs = data_runs,
 		.data_commit = data_commit,
 		.data_replace = data_replace,
+		.data_epoch = data_epoch,
+		.data_join = data_join,
 		.data_bucket = data_bucket,
 		.data_tags = data_tags,
 		.data_drop = data_drop,

@@ -84,3 +84,12 @@ static inline const uint8_t *key_of(const uint8_t round_id[PR_ROUND_ID_LEN], uin
 	memcpy(key, round_id, PR_ROUND_ID_LEN);
 	return key;
 }
+
+/* Where a round's data are: its epoch is the row's state, and whether they are closed its bucket.  NULL:
+ * none. */
+static inline struct row *place_of(struct sh_memory *m, const uint8_t *key)
+{
+	size_t i = 0;
+
+	return next(m, PLACES, key, &i);
+}

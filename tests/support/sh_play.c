@@ -98,7 +98,8 @@ void sh_play_start(struct sh_play *p)
 			.key_dir = p->key_dir,
 			.signer = p->shuffler.signer,
 			.max_bytes = 32u << 20,
-			.leaves = { p->leaves_dir, SH_PLAY_WINDOW } },
+			.leaves = { p->leaves_dir, SH_PLAY_WINDOW },
+			.intakes = p->intakes },
 		.policy = &p->policy,
 		.analyzer = p->analyzer.verifier,
 		.commit_messages = 1000,
@@ -243,8 +244,12 @@ enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devi
 			sh_play_message(first + i, m, at + (whole - len), len);
 		}
 	}
-	enum cm_rc rc = sh_core_submit(
-		p->core, p->d.round_id, PR_ROUND_ID_LEN, &submit, p->now_ms, out, &p->no, &p->err);
+	enum cm_rc rc = p->to ? sh_intake_submit(&p->to->intake, &submit, p->now_ms, out->outcomes, &out->n,
+					&p->no, &p->err)
+			      : sh_core_submit(p->core, p->d.round_id, PR_ROUND_ID_LEN, &submit, p->now_ms,
+					out, &p->no, &p->err);
+	if (p->to && rc == CM_OK)
+		sh_intake_root(&p->to->d, &submit, out->outcomes, out->n, p->root);
 	free(pseudonyms);
 	free(salts);
 	free(sealed);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "round_keys.h"
-#include "sh_core.h"
+#include "sh_core_spread.h"
 #include "sh_sqlite.h"
 
 #define SH_PLAY_POPULATION "test"
@@ -20,6 +20,9 @@ struct sh_play {
 	struct cr_rng rng, work_rng; /* work_rng: of the commits */
 	struct sh_store kept; /* in place of files in dir, where it has functions; set before a start */
 	struct sh_store store;
+	bool intakes;              /* intakes take the reports; `kept` is a store with epochs */
+	uint8_t root[PR_HASH_LEN]; /* of the receipt of the last Submit to an intake */
+	struct sh_share *to;       /* of an intake, to which sh_play_submit goes; NULL: to the core */
 	struct sh_core *core;
 	int64_t now_ms;
 	uint32_t (*tag)(uint64_t device); /* of its messages, where a round has tags; NULL: by turns */

@@ -1,0 +1,210 @@
+/* sh_intake_main.c - the verb `intake`: sets up and runs an intake. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cm_log.h"
+#include "nt_confine.h"
+#include "nt_http.h"
+#include "nt_loop.h"
+#include "nt_service.h"
+#include "sh_front.h"
+#include "sh_intake_conf.h"
+#include "sh_postgresql.h"
+#include "sh_stores.h"
+
+#define CONNECTIONS_BESIDE 64u /* as in sh_main.c */
+
+struct intake {
+	struct sh_intake_conf conf;
+	struct nt_tls_ctx *tls, *up;
+	struct sh_store store;
+	uv_loop_t loop;
+	struct nt_loop *signals;
+	struct sh_front *front;
+	struct nt_http *http;
+};
+
+static enum cm_rc load_tls(
+	const struct sh_intake_conf *c, struct nt_tls_ctx **tls, struct nt_tls_ctx **up, struct cm_err *err)
+{
+	const struct nt_tls_conf down = { .server = true,
+		.cert_file = c->cert,
+		.key_file = c->key,
+		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl } } };
+	const struct nt_tls_conf dial = { .cert_file = c->cert,
+		.key_file = c->key,
+		.trust = { { CR_ROLE_SHUFFLER, c->services_ca, c->services_crl } } };
+
+	enum cm_rc rc = nt_tls_ctx_new(&down, tls, err);
+	if (rc != CM_OK)
+		return rc;
+	rc = nt_tls_ctx_new(&dial, up, err);
+	if (rc != CM_OK) {
+		nt_tls_ctx_free(*tls);
+		*tls = NULL;
+	}
+	return rc;
+}
+
+static const char *not_ready(void *user)
+{
+	const struct intake *n = user;
+
+	return n->front ? sh_front_not_ready(n->front) : "starting";
+}
+
+static char *status_json(void *user)
+{
+	const struct intake *n = user;
+
+	return n->front ? sh_front_status(n->front) : NULL;
+}
+
+static int metrics(void *user, const char *path, struct nt_http_reply *out)
+{
+	const struct intake *n = user;
+
+	(void)path;
+	return n->front ? sh_front_metrics(n->front, out) : -1;
+}
+
+static void on_stopped(void *user)
+{
+	struct intake *n = user;
+
+	if (n->http)
+		nt_http_close(n->http);
+	n->http = NULL;
+	nt_loop_free(n->signals);
+	n->signals = NULL;
+}
+
+static void on_stop(void *user)
+{
+	struct intake *n = user;
+
+	cm_log_plain(CM_LOG_INFO, "stopping");
+	sh_front_stop(n->front, on_stopped, n);
+}
+
+static void on_reload(void *user)
+{
+	struct intake *n = user;
+	struct nt_tls_ctx *tls, *up;
+	struct cm_err err;
+
+	bool fresh = load_tls(&n->conf, &tls, &up, &err) == CM_OK;
+	lk_metrics_reloaded(sh_front_shared(n->front), fresh);
+	if (!fresh) {
+		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
+		return;
+	}
+	sh_front_reload(n->front, tls, up);
+	nt_tls_ctx_free(n->tls);
+	nt_tls_ctx_free(n->up);
+	n->tls = tls;
+	n->up = up;
+	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+}
+
+static struct sh_front_conf front_conf(const struct intake *n)
+{
+	const struct sh_intake_conf *c = &n->conf;
+	struct sh_front_conf out = { .listen = c->listen,
+		.head = c->head,
+		.tls = n->tls,
+		.up = n->up,
+		.max_clients = (uint32_t)c->max_connections,
+		.links_of_one = (uint32_t)c->of_one,
+		.quota = { .frames_per_second = (uint32_t)c->frames_per_second,
+			.waiting_bytes = (size_t)c->max_waiting_mib << 18 },
+		.store = &n->store,
+		.max_bytes = (size_t)c->max_waiting_mib << 20,
+		.commit_messages = (size_t)c->commit_messages,
+		.commit_wait_ms = c->commit_wait_ms,
+		.cert = c->cert };
+
+	nt_conn_limits_default(&out.limits);
+	out.limits.idle_ms = (uint32_t)c->idle_ms;
+	out.limits.max_connections =
+		out.max_clients + LK_KEPT + out.limits.max_handshaking + CONNECTIONS_BESIDE;
+	return out;
+}
+
+static enum cm_rc serve(struct intake *n, struct cm_err *err)
+{
+	static const struct nt_http_route routes[] = { { .path = "/metrics", .handle = metrics } };
+	const struct nt_loop_handler signals = { .on_stop = on_stop, .on_reload = on_reload };
+	struct nt_http_conf http = { .address = n->conf.http,
+		.anywhere = n->conf.http_anywhere,
+		.not_ready = not_ready,
+		.status_json = status_json,
+		.user = n,
+		.routes = routes,
+		.n_routes = sizeof routes / sizeof routes[0] };
+	struct sh_front_conf conf = front_conf(n);
+
+	enum cm_rc rc = nt_service_socket(&conf.passed, err);
+	if (rc == CM_OK)
+		rc = nt_loop_new(&n->loop, &signals, n, &n->signals, err);
+	if (rc == CM_OK && *n->conf.http)
+		rc = nt_http_new(&n->loop, &http, &n->http, err);
+	if (rc == CM_OK)
+		rc = sh_front_new(&n->loop, &conf, &n->front, err);
+	if (rc != CM_OK) {
+		on_stopped(n);
+		(void)uv_run(&n->loop, UV_RUN_DEFAULT);
+		return rc;
+	}
+	cm_log(CM_LOG_INFO, "intake ready",
+		CM_S("listen", conf.passed > 0 ? "passed socket" : n->conf.listen),
+		CM_I("port", sh_front_port(n->front)), CM_S("head", n->conf.head));
+	nt_loop_ready(n->signals);
+	(void)uv_run(&n->loop, UV_RUN_DEFAULT);
+	sh_front_free(n->front);
+	n->front = NULL;
+	cm_log_plain(CM_LOG_INFO, "stopped");
+	return CM_OK;
+}
+
+static enum cm_rc check_database(const struct sh_intake_conf *c, struct cm_err *err)
+{
+	struct sh_pg_params params;
+	struct cm_err why = { .code = CM_OK };
+
+	err->code = CM_OK;
+	if (sh_pg_params(c->database, &params, &why) != CM_OK)
+		cf_fault_at(c->file, "database", &why, stderr, err);
+	return err->code;
+}
+
+enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct intake n = { .front = NULL };
+
+	(void)exit_code;
+	(void)umask(077);
+	enum cm_rc rc = sh_intake_conf_load(cli->config, &n.conf, stderr, err);
+	if (rc == CM_OK)
+		rc = check_database(&n.conf, err);
+	if (rc == CM_OK)
+		rc = load_tls(&n.conf, &n.tls, &n.up, err);
+	const struct sh_pg_conf pg = { .database = n.conf.database, .standbys = (uint32_t)n.conf.standbys };
+	if (rc == CM_OK)
+		rc = sh_postgresql_join(&pg, &n.store, err);
+	if (rc == CM_OK)
+		nt_confine(CM_LOG_INFO);
+	if (rc == CM_OK && uv_loop_init(&n.loop) != 0)
+		rc = cm_fail(err, CM_EINTERNAL, "cannot make an event loop");
+	else if (rc == CM_OK) {
+		rc = serve(&n, err);
+		if (uv_loop_close(&n.loop) != 0 && rc == CM_OK)
+			rc = cm_fail(err, CM_EINTERNAL, "handles were left open at the end");
+	}
+	if (n.store.close)
+		n.store.close(n.store.ctx);
+	nt_tls_ctx_free(n.tls);
+	nt_tls_ctx_free(n.up);
+	sh_intake_conf_free(&n.conf);
+	return rc;
+}

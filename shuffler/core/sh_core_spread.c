@@ -1,0 +1,95 @@
+/* sh_core_spread.c - the core's answers to intakes, where they take the reports of a round. */
+#include "sh_core_spread.h"
+
+#include "cm_buf.h"
+#include "sh_core_private.h"
+
+/* The round whose reports intakes may take in this epoch, or NULL. */
+static struct sh_round *of_epoch(const struct sh_core *c, uint64_t epoch)
+{
+	struct sh_round *r = sh_core_collecting(c);
+
+	return r && c->conf.env.intakes && !r->intake.closed && !r->spread.closed && r->spread.epoch != 0 &&
+			       r->spread.epoch == epoch
+		       ? r
+		       : NULL;
+}
+
+void sh_core_intakes(struct sh_core *c, size_t intakes)
+{
+	struct sh_round *r = sh_core_collecting(c);
+
+	c->intakes = intakes;
+	if (r)
+		r->spread.wanted = true;
+}
+
+static uint64_t room_of(const struct sh_round *r)
+{
+	return r->spread.promised < r->d.target ? r->d.target - r->spread.promised : 0;
+}
+
+enum cm_rc sh_core_lend(
+	struct sh_core *c, struct sh_loan *out, struct sh_vault_keys *keys, struct cm_err *err)
+{
+	const struct sh_round *open = sh_core_collecting(c);
+	const struct sh_round *r = open ? of_epoch(c, open->spread.epoch) : NULL;
+
+	if (!r)
+		return CM_EMORE;
+	*out = (struct sh_loan){ .descriptor = { r->descriptor.data, r->descriptor.len },
+		.epoch = r->spread.epoch,
+		.room = room_of(r),
+		.most_of_one = sh_round_most_of_one(r),
+		.keys = keys };
+	return sh_vault_lend(r->env->key_dir, r->d.round_id, keys, err);
+}
+
+enum cm_rc sh_core_claim(struct sh_core *c, uint32_t intake, uint64_t epoch,
+	const uint8_t key_hash[PR_HASH_LEN], int64_t now_ms, enum sh_claim *out, struct cm_err *err)
+{
+	struct sh_round *r = of_epoch(c, epoch);
+	uint8_t tag[SH_TAG_LEN];
+
+	*out = SH_CLAIM_LATE;
+	if (!r)
+		return CM_OK;
+	sh_vault_certificate(&r->vault, key_hash, tag);
+	return sh_spread_claim(&r->spread, intake, epoch, tag, r->d.target, now_ms, out, err);
+}
+
+void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uint8_t key_hash[PR_HASH_LEN])
+{
+	struct sh_round *r = of_epoch(c, epoch);
+	uint8_t tag[SH_TAG_LEN];
+
+	if (!r)
+		return;
+	sh_vault_certificate(&r->vault, key_hash, tag);
+	sh_spread_leave(&r->spread, intake, epoch, tag);
+}
+
+enum cm_rc sh_core_sign(struct sh_core *c, const struct sh_signing *s, uint8_t *signatures, uint64_t *room,
+	bool *granted, struct cm_err *err)
+{
+	struct sh_round *r = of_epoch(c, s->epoch);
+	enum cm_rc rc = CM_OK;
+
+	*granted = r && sh_spread_promise(&r->spread, s->epoch, r->d.target, s->devices);
+	*room = r ? room_of(r) : 0;
+	for (size_t i = 0; *granted && rc == CM_OK && i < s->n; i++) {
+		const uint8_t *receipt = s->receipts + i * PR_RECEIPT_LEN;
+		rc = sh_round_sign(
+			r, receipt, cm_get_le64(receipt + PR_HASH_LEN), signatures + i * CR_SIGN_LEN, err);
+	}
+	return rc;
+}
+
+void sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices)
+{
+	struct sh_round *r = of_epoch(c, epoch);
+
+	/* What an intake says moves the end of a round, so it is held to what was promised. */
+	if (r && devices <= r->spread.promised - r->intake.participants)
+		r->intake.participants += devices;
+}

@@ -1,0 +1,35 @@
+/* sh_core_spread.h - the core's answers to intakes, where they take a round's reports (doc/intakes.md). */
+#pragma once
+
+#include "sh_core.h"
+#include "sh_share.h"
+
+/* How many intakes are there now; whenever one came or went, another epoch of the open round begins. */
+void sh_core_intakes(struct sh_core *c, size_t intakes);
+
+/* What an intake needs to take reports in the present epoch of the open round.  The descriptor is borrowed
+ * until the next call of the core; the keys are the caller's to wipe.  CM_EMORE: no reports are to be taken
+ * now. */
+CM_CHECK enum cm_rc sh_core_lend(
+	struct sh_core *c, struct sh_loan *out, struct sh_vault_keys *keys, struct cm_err *err);
+
+/* As sh_spread_claim and sh_spread_leave, for the certificate with this key. */
+CM_CHECK enum cm_rc sh_core_claim(struct sh_core *c, uint32_t intake, uint64_t epoch,
+	const uint8_t key_hash[PR_HASH_LEN], int64_t now_ms, enum sh_claim *out, struct cm_err *err);
+void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uint8_t key_hash[PR_HASH_LEN]);
+
+/* A batch that an intake is about to store, borrowed: new devices, and of each answer the root that its
+ * receipt signs and its number of outcomes (u64 little endian). */
+struct sh_signing {
+	uint64_t epoch;
+	uint32_t devices;
+	const uint8_t *receipts; /* n of PR_RECEIPT_LEN bytes */
+	size_t n;                /* up to PR_RECEIPTS_MAX */
+};
+/* Promise places for its devices, and sign its receipts for the open round: nothing else is ever signed for
+ * an intake.  *granted false: the epoch is over or the places do not suffice; nothing was signed.  *room:
+ * places that are left. */
+CM_CHECK enum cm_rc sh_core_sign(struct sh_core *c, const struct sh_signing *s, uint8_t *signatures,
+	uint64_t *room, bool *granted, struct cm_err *err);
+/* So many devices of the epoch are stored. */
+void sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices);

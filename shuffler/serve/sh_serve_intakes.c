@@ -1,0 +1,220 @@
+/* sh_serve_intakes.c - intakes at their head: what each takes, what is signed for it, and links on behalf of
+ * clients. */
+#include <string.h>
+
+#include "sh_core_spread.h"
+#include "sh_serve_private.h"
+
+#define LOST_MS 10000 /* an intake that says nothing for so long is taken for lost */
+
+static void fatal_unless_ok(enum cm_rc rc, const struct cm_err *err)
+{
+	if (rc != CM_OK)
+		sh_serve_fatal(err);
+}
+
+static size_t count(const struct sh_serve *s)
+{
+	size_t n = 0;
+
+	for (const struct peer *p = s->peers; p; p = p->next)
+		n += p->link && p->intake > 0;
+	return n;
+}
+
+static void send_one(struct peer *p, Tombola__V1__IntakeShare *share)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+
+	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SHARE;
+	frame.intake_share = share;
+	sh_serve_send(p, &frame);
+}
+
+/* What the intake is to take now: a share of the open round, or nothing. */
+static void send_share(struct peer *p)
+{
+	Tombola__V1__IntakeShare share = TOMBOLA__V1__INTAKE_SHARE__INIT;
+	struct sh_vault_keys keys;
+	uint8_t both[2 * CR_KEY_LEN];
+	struct sh_loan loan;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_core_lend(p->serve->conf.core, &loan, &keys, &err);
+	if (rc == CM_EMORE) {
+		send_one(p, &share);
+		return;
+	}
+	fatal_unless_ok(rc, &err);
+	memcpy(both, keys.box.bytes, CR_KEY_LEN);
+	memcpy(both + CR_KEY_LEN, keys.tag.bytes, CR_KEY_LEN);
+	share.epoch = loan.epoch;
+	share.descriptor = (ProtobufCBinaryData){ loan.descriptor.len, (uint8_t *)loan.descriptor.data };
+	share.keys = (ProtobufCBinaryData){ sizeof both, both };
+	share.room = loan.room;
+	share.most_of_one = loan.most_of_one;
+	send_one(p, &share);
+	cr_wipe(both, sizeof both);
+	sh_vault_keys_fini(&keys);
+}
+
+void sh_serve_shares(struct sh_serve *s)
+{
+	for (struct peer *p = s->peers, *next; p; p = next) {
+		next = p->next;
+		if (p->link && p->intake > 0)
+			send_share(p);
+	}
+}
+
+/* ---- Frames ---- */
+
+/* A link is of one kind, by its first frame. */
+static bool is_new(struct peer *p)
+{
+	struct cm_err why;
+
+	if (!p->named && p->intake == 0)
+		return true;
+	(void)cm_fail(&why, CM_EPROTO, "an intake's link says twice what it is for");
+	lk_close(p->link, &why);
+	return false;
+}
+
+void sh_serve_on_behalf(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__OnBehalf *of = frame->on_behalf;
+	struct cm_err why;
+
+	if (!is_new(p))
+		return;
+	p->named = true;
+	p->who = (struct cr_identity){ .role = CR_ROLE_CLIENT, .devices = of->devices };
+	memcpy(p->who.key_hash, of->key_hash.data, sizeof p->who.key_hash);
+	cm_text_copy(p->who.name, sizeof p->who.name, of->name);
+	if (of->devices >= 1 && of->devices <= CR_PKI_MAX_DEVICES && sh_serve_join(p))
+		return;
+	(void)cm_fail(&why, CM_EPROTO, "a certificate of %u devices, or no memory for it", of->devices);
+	lk_close(p->link, &why);
+}
+
+/* Only an intake's own link may claim, and have signed. */
+static bool has_joined(struct peer *p)
+{
+	struct cm_err why;
+
+	p->heard_ms = cm_clock_mono_ms();
+	if (p->intake > 0)
+		return true;
+	(void)cm_fail(&why, CM_EPROTO, "an intake's link that has not said what it is for");
+	lk_close(p->link, &why);
+	return false;
+}
+
+void sh_serve_on_join(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	struct sh_serve *s = p->serve;
+
+	(void)frame;
+	/* Said again: its share failed, and it wants it once more. */
+	if (p->intake > 0) {
+		send_share(p);
+		return;
+	}
+	if (!is_new(p))
+		return;
+	s->last_intake = s->last_intake < SH_INTAKES_MAX ? s->last_intake + 1 : 1;
+	p->intake = s->last_intake;
+	p->heard_ms = cm_clock_mono_ms();
+	cm_log(CM_LOG_INFO, "intake connected", CM_S("intake", p->who.name),
+		CM_S("peer", lk_address(p->link)), CM_I("intakes", (int64_t)count(s)));
+	send_share(p);
+	sh_core_intakes(s->conf.core, count(s));
+}
+
+void sh_serve_intake_gone(struct peer *p)
+{
+	struct sh_serve *s = p->serve;
+
+	if (p->intake == 0)
+		return;
+	p->intake = 0;
+	cm_log(CM_LOG_WARN, "intake gone", CM_S("intake", p->who.name), CM_I("intakes", (int64_t)count(s)));
+	sh_core_intakes(s->conf.core, count(s));
+}
+
+void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__IntakeClaim *claim = frame->intake_claim;
+	struct sh_core *core = p->serve->conf.core;
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__IntakeClaimed claimed = TOMBOLA__V1__INTAKE_CLAIMED__INIT;
+	enum sh_claim what;
+	struct cm_err err = { 0 };
+
+	if (!has_joined(p))
+		return;
+	if (claim->leaves) {
+		sh_core_leave(core, p->intake, claim->epoch, claim->key_hash.data);
+		return;
+	}
+	fatal_unless_ok(sh_core_claim(core, p->intake, claim->epoch, claim->key_hash.data,
+				sh_serve_now(p->serve), &what, &err),
+		&err);
+	claimed.epoch = claim->epoch;
+	claimed.key_hash = claim->key_hash;
+	claimed.mine = what == SH_CLAIM_MINE;
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_CLAIMED;
+	out.intake_claimed = &claimed;
+	sh_serve_send(p, &out);
+}
+
+void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	static uint8_t signatures[PR_RECEIPTS_MAX * CR_SIGN_LEN]; /* the loop's thread alone */
+	const Tombola__V1__IntakeBatch *batch = frame->intake_batch;
+	const struct sh_signing signing = { .epoch = batch->epoch,
+		.devices = batch->devices,
+		.receipts = batch->receipts.data,
+		.n = batch->receipts.len / PR_RECEIPT_LEN };
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__IntakeSigned result = TOMBOLA__V1__INTAKE_SIGNED__INIT;
+	bool granted;
+	struct cm_err err = { 0 };
+
+	if (!has_joined(p))
+		return;
+	fatal_unless_ok(
+		sh_core_sign(p->serve->conf.core, &signing, signatures, &result.room, &granted, &err), &err);
+	result.epoch = batch->epoch;
+	result.granted = granted;
+	result.signatures = (ProtobufCBinaryData){ granted ? signing.n * CR_SIGN_LEN : 0, signatures };
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SIGNED;
+	out.intake_signed = &result;
+	sh_serve_send(p, &out);
+}
+
+void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__IntakeStored *stored = frame->intake_stored;
+
+	if (has_joined(p))
+		sh_core_stored(p->serve->conf.core, stored->epoch, stored->devices);
+}
+
+/* ---- Silence ---- */
+
+int64_t sh_serve_watch_intake(struct peer *p, int64_t mono_ms)
+{
+	struct cm_err why;
+
+	if (p->intake == 0 || !p->link)
+		return -1;
+	int64_t left = p->heard_ms + LOST_MS - mono_ms;
+	if (left > 0)
+		return left;
+	(void)cm_fail(&why, CM_EUNAVAIL, "the intake has said nothing for %d s", LOST_MS / 1000);
+	sh_serve_intake_gone(p);
+	lk_abort(p->link, &why);
+	return -1;
+}

@@ -1,0 +1,108 @@
+"""spread.py - a head and intakes over one PostgreSQL database, and clients that know several of them."""
+import json
+import os
+import subprocess
+import urllib.request
+
+import postgresql
+from cluster import Daemon, free_port, program, wait_for
+
+
+class Spread:
+    """Intakes in front of a cluster's shuffler, which is their head.  Call configure() before."""
+
+    def __init__(self, cluster, intakes=2, server=None, **keys):
+        self.cluster, self.server = cluster, server or postgresql.shared()
+        self.database = self.server.create()
+        self.ports = [free_port() for _ in range(intakes)]
+        self.http = [free_port() for _ in range(intakes)]
+        self.daemons = [None] * intakes
+        self.keys = "".join(f"{k} = {v};\n" for k, v in keys.items())
+        with open(cluster.path("shuffler.conf"), "a") as f:
+            f.write(f'intakes = true;\nstore = "postgresql";\ndatabase = "{self.server.string(self.database)}";\n')
+        for i in range(intakes):
+            self.issue(f"intake{i}", "intake")
+            self.configure(i)
+        self.clients_dial(*range(intakes))
+
+    def issue(self, name, role):
+        run = subprocess.run([program("tombola"), "pki", "issue", self.cluster.pki, name, "--role", role, "--hosts",
+                              "localhost,127.0.0.1"], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+
+    def configure(self, i, certificate=None, head=None):
+        folder = f"pki/intake{i}"
+        cert = certificate or f"{folder}/intake{i}"
+        self.cluster.write(f"intake{i}.conf", f"""listen = "127.0.0.1:{self.ports[i]}";
+head = "127.0.0.1:{head or self.cluster.port}";
+database = "{self.server.string(self.database)}";
+http = "127.0.0.1:{self.http[i]}";
+tls = {{ cert = "{cert}.crt"; key = "{cert}.key"; services_ca = "{folder}/services-ca.crt";
+  clients_ca = "{folder}/clients-ca.crt"; services_crl = "{folder}/services-ca.crl";
+  clients_crl = "{folder}/clients-ca.crl"; }};
+{self.keys}""")
+
+    def clients_dial(self, *which, conf="client.conf"):
+        """A configuration of a client names these intakes."""
+        with open(self.cluster.path(conf)) as f:
+            lines = f.read().splitlines()
+        addresses = ", ".join(f'"127.0.0.1:{self.ports[i]}"' for i in which)
+        lines = [f"shuffler = [{addresses}];" if x.startswith("shuffler =") else x for x in lines]
+        self.cluster.write(conf, "\n".join(lines) + "\n")
+
+    def head(self, **kw):
+        head = self.cluster.start("shuffler", "run", **kw)
+        self.cluster.wait_listening()
+        return head
+
+    def start(self, *which, **kw):
+        for i in which or range(len(self.ports)):
+            self.daemons[i] = Daemon([program("tombola-shuffler"), "--config", self.cluster.path(f"intake{i}.conf"), "intake"],
+                                     self.cluster.path(f"intake{i}.log"), **kw)
+            self.cluster.daemons.append(self.daemons[i])
+        for i in which or range(len(self.ports)):
+            self.wait_ready(i)
+
+    def wait_ready(self, i):
+        def ready():
+            assert self.daemons[i].alive(), self.daemons[i].log()
+            return (self.status(i) or {}).get("head")
+        wait_for(f"intake {i} to be connected to its head", ready)
+
+    def status(self, i):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http[i]}/status", timeout=10) as r:
+                return json.load(r)
+        except OSError:
+            return None
+
+    def metric(self, i, name):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http[i]}/metrics", timeout=10) as r:
+            for line in r.read().decode().splitlines():
+                if line.startswith(name + " "):
+                    return float(line.split()[-1])
+        raise AssertionError(name)
+
+    def stored(self, i):
+        return self.metric(i, 'tombola_intake_events_total{event="devices_stored"}')
+
+    def second_client(self, devices, name="client2"):
+        """Another client with a certificate, a state and readings of its own: its configuration."""
+        c = self.cluster
+        folder = os.path.join(c.pki, "client")
+        run = subprocess.run([program("tombola"), "pki", "issue", c.pki, name, "--role", "client", "--devices", str(devices),
+                              "--out", folder], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        os.mkdir(c.path(name), 0o700)
+        with open(c.path("client.conf")) as f:
+            text = f.read()
+        text = text.replace('state_dir = "client"', f'state_dir = "{name}"').replace("client.crt", f"{name}.crt")
+        text = text.replace("client.key", f"{name}.key").replace("readings.csv", f"{name}.csv")
+        c.write(f"{name}.conf", text.replace(str(c.http["client"]), str(free_port())))
+        return name
+
+    def start_client(self, name):
+        d = Daemon([program("tombola-client"), "--config", self.cluster.path(f"{name}.conf"), "run"],
+                   self.cluster.path(f"{name}.log"))
+        self.cluster.daemons.append(d)
+        return d

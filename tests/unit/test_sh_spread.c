@@ -1,0 +1,419 @@
+/* test_sh_spread.c - a head and intakes: each device is stored once, whatever dies, stops or wakes up. */
+#include <string.h>
+
+#include "sh_core_spread.h"
+#include "sh_memory.h"
+#include "sh_steps.h"
+
+#define INTAKES      3u
+#define CERTIFICATES 6u
+#define EACH         40u /* devices of a certificate */
+#define DEVICES      (CERTIFICATES * EACH)
+
+static struct sh_memory *memory;
+
+/* An intake, as far as the head and the store know it. */
+static struct intake {
+	uint32_t number;
+	struct sh_share *share;
+	struct sh_batch flying; /* taken, and signed for */
+	bool flies;
+	bool held[DEVICES],
+		gathers[DEVICES]; /* answers that wait for the flying batch, or for the one after it */
+} intake[INTAKES];
+static uint32_t last_number;
+static bool acknowledged[DEVICES];
+
+static void end_share(struct intake *n)
+{
+	if (n->flies)
+		sh_batch_fini(&n->flying);
+	sh_share_free(n->share);
+	n->share = NULL;
+	n->flies = false;
+	memset(n->held, 0, sizeof n->held);
+	memset(n->gathers, 0, sizeof n->gathers);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(acknowledged, 0, sizeof acknowledged);
+	memset(intake, 0, sizeof intake);
+	last_number = 0;
+	memory = sh_memory_new();
+	sh_play_init(&play);
+	if (!getenv("TOMBOLA_TEST_DATABASE"))
+		play.kept = sh_memory_store(memory);
+	play.intakes = true;
+	sh_play_start(&play);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < INTAKES; i++)
+		end_share(&intake[i]);
+	play.to = NULL;
+	sh_play_fini(&play);
+	sh_memory_free(memory);
+	return 0;
+}
+
+/* The head's link to it is new: it gets a number, and every intake that is connected a share of the next
+ * epoch, unless it is stopped. */
+static void connect(struct intake *n)
+{
+	n->number = ++last_number;
+	sh_core_intakes(play.core, INTAKES);
+	sh_play_work(&play);
+}
+
+static bool share(struct intake *n)
+{
+	struct sh_vault_keys keys = { 0 };
+	struct sh_loan loan;
+
+	end_share(n);
+	enum cm_rc rc = sh_core_lend(play.core, &loan, &keys, &play.err);
+	if (rc == CM_EMORE)
+		return false;
+	assert_int_equal(rc, CM_OK);
+	assert_int_equal(sh_share_new(&play.store, &loan, 32u << 20, &n->share, &play.err), CM_OK);
+	sh_vault_keys_fini(&keys);
+	assert_int_equal(sh_share_load(n->share, &play.err), CM_OK);
+	return true;
+}
+
+/* A certificate's devices arrive; true when the intake may take them. */
+static bool submit(struct intake *n, unsigned certificate, uint64_t first, size_t some)
+{
+	uint8_t key_hash[PR_HASH_LEN];
+	enum sh_claim claim;
+
+	memset(key_hash, (int)certificate + 1, sizeof key_hash);
+	assert_int_equal(sh_core_claim(play.core, n->number, n->share->epoch, key_hash, play.now_ms, &claim,
+				 &play.err),
+		CM_OK);
+	if (claim != SH_CLAIM_MINE)
+		return false;
+	play.to = n->share;
+	enum cm_rc rc = sh_play_submit(&play, certificate, EACH, first, some, &receipt);
+	play.to = NULL;
+	assert_int_equal(rc, CM_OK);
+	for (size_t i = 0; i < some; i++)
+		if (receipt.outcomes[i] == OUTCOME(ACCEPTED))
+			n->gathers[first + i] = true;
+	return true;
+}
+
+/* The head signs what has gathered; false: the share has to end. */
+static bool sign(struct intake *n)
+{
+	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN];
+	struct sh_signing s = { .epoch = n->share->epoch,
+		.devices = (uint32_t)sh_batch_submissions(&n->share->intake.gathering),
+		.receipts = bytes,
+		.n = 1 };
+	uint64_t room;
+	bool granted;
+
+	memcpy(bytes, play.root, PR_HASH_LEN);
+	cm_put_le64(bytes + PR_HASH_LEN, receipt.n);
+	assert_int_equal(sh_core_sign(play.core, &s, signature, &room, &granted, &play.err), CM_OK);
+	if (!granted)
+		return false;
+	sh_intake_take(&n->share->intake, &n->flying);
+	sh_share_room(n->share, room);
+	n->flies = true;
+	memcpy(n->held, n->gathers, sizeof n->held);
+	memset(n->gathers, 0, sizeof n->gathers);
+	return true;
+}
+
+/* The flying batch is stored and acknowledged, or the share has to end. */
+static bool store(struct intake *n)
+{
+	size_t devices = sh_batch_submissions(&n->flying);
+
+	enum cm_rc rc = sh_share_store(n->share, &n->flying, &play.work_rng, &play.err);
+	assert_true(rc == CM_OK || rc == CM_ELATER);
+	sh_batch_fini(&n->flying);
+	n->flies = false;
+	if (rc == CM_ELATER)
+		return false;
+	sh_intake_committed(&n->share->intake);
+	for (size_t i = 0; i < DEVICES; i++)
+		acknowledged[i] = acknowledged[i] || n->held[i];
+	memset(n->held, 0, sizeof n->held);
+	sh_core_stored(play.core, n->share->epoch, devices);
+	return true;
+}
+
+static void flush(struct intake *n)
+{
+	if (sh_batch_submissions(&n->share->intake.gathering) > 0)
+		assert_true(sign(n) && store(n));
+}
+
+static void the_next_round(uint64_t target)
+{
+	sh_play_round(&play, &(struct sh_wish){ .target = target, .min_reports = 1 });
+	for (size_t i = 0; i < INTAKES; i++)
+		connect(&intake[i]);
+	for (size_t i = 0; i < INTAKES; i++)
+		assert_true(share(&intake[i]));
+}
+
+/* Released is what was acknowledged, and perhaps what was stored without an answer: each device once. */
+static void release(uint64_t target)
+{
+	size_t len = rd_sealed_len(&play.d), acked = 0;
+	struct cm_buf pulled;
+	bool seen[DEVICES] = { false };
+
+	sh_play_manifest(&play);
+	sh_play_charge(&play);
+	assert_int_equal(sh_play_release(&play), CM_OK);
+	cm_buf_init(&pulled, 256u << 20);
+	sh_play_pull(&play, 4000, &pulled);
+	assert_int_equal(pulled.len, play.manifest.participants * play.d.messages_per_client * len);
+	for (size_t at = 0; at < pulled.len; at += len) {
+		uint64_t device = cm_get_le64(pulled.data + at);
+		if (cm_get_le32(pulled.data + at + 8) != 0)
+			continue;
+		assert_true(device < DEVICES && !seen[device]);
+		seen[device] = true;
+	}
+	cm_buf_fini(&pulled);
+	for (size_t i = 0; i < DEVICES; i++) {
+		acked += acknowledged[i];
+		assert_true(seen[i] || !acknowledged[i]);
+	}
+	assert_true(acked <= play.manifest.participants && play.manifest.participants <= target);
+}
+
+static void two_intakes_take_a_round(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_non_null(sh_core_offer(play.core, 0, play.now_ms));
+	for (unsigned c = 0; c < CERTIFICATES; c++)
+		assert_true(submit(&intake[c % 2], c, c * EACH, EACH / 2));
+	flush(&intake[0]);
+	flush(&intake[1]);
+	/* The head itself takes none. */
+	steps_refused(sh_play_submit(&play, 9, 1, 0, 1, &receipt), ERROR(BUSY));
+	sh_play_deadline(&play);
+	/* It answers repeats when the data are closed. */
+	steps_submit(1, EACH, EACH);
+	for (size_t i = 0; i < EACH; i++)
+		assert_int_equal(receipt.outcomes[i], i < EACH / 2 ? OUTCOME(ACCEPTED) : OUTCOME(CLOSED));
+	release(DEVICES);
+	assert_int_equal(play.manifest.participants, DEVICES / 2);
+}
+
+static void a_certificate_has_one_intake_in_an_epoch(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 5));
+	flush(&intake[0]);
+	assert_false(submit(&intake[1], 0, 0, 5));
+	/* It has left the first: another epoch begins, though not at once. */
+	uint8_t key_hash[PR_HASH_LEN];
+	memset(key_hash, 1, sizeof key_hash);
+	uint64_t epoch = intake[0].share->epoch;
+	sh_core_leave(play.core, intake[0].number, epoch, key_hash);
+	assert_false(submit(&intake[1], 0, 0, 5));
+	sh_play_work(&play);
+	assert_int_equal(sh_core_collecting(play.core)->spread.epoch, epoch);
+	play.now_ms += SH_SPREAD_PAUSE_MS;
+	assert_false(submit(&intake[1], 0, 0, 5));
+	sh_play_work(&play);
+	assert_int_equal(sh_core_collecting(play.core)->spread.epoch, epoch + 1);
+	assert_true(share(&intake[1]));
+	assert_true(submit(&intake[1], 0, 0, 10));
+	assert_int_equal(sh_batch_submissions(&intake[1].share->intake.gathering), 5);
+	flush(&intake[1]);
+	/* The first is of an epoch that is over. */
+	assert_false(submit(&intake[0], 0, 10, 5));
+	sh_play_deadline(&play);
+	release(DEVICES);
+	assert_int_equal(play.manifest.participants, 10);
+}
+
+static void who_was_stopped_stores_nothing_when_it_wakes_up(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 10));
+	assert_true(sign(&intake[0])); /* and is stopped here, for an epoch */
+	connect(&intake[1]);
+	assert_true(share(&intake[1]));
+	assert_true(submit(&intake[1], 0, 0, 10));
+	flush(&intake[1]);
+	assert_false(store(&intake[0]));
+	/* Nor for the time after the end. */
+	assert_true(share(&intake[0]) && submit(&intake[0], 1, EACH, 10) && sign(&intake[0]));
+	sh_play_deadline(&play);
+	assert_false(store(&intake[0]));
+	release(DEVICES);
+	assert_int_equal(play.manifest.participants, 10);
+}
+
+static void no_more_than_the_target_are_taken(void **state)
+{
+	(void)state;
+	the_next_round(50);
+	assert_true(submit(&intake[0], 0, 0, 40));
+	assert_true(submit(&intake[1], 1, EACH, 40));
+	flush(&intake[0]);
+	assert_false(sign(&intake[1])); /* ten places are left */
+	assert_true(share(&intake[1]));
+	assert_true(submit(&intake[1], 1, EACH, 40));
+	for (size_t i = 0; i < 40; i++)
+		assert_int_equal(receipt.outcomes[i], i < 10 ? OUTCOME(ACCEPTED) : OUTCOME(CLOSED));
+	assert_non_null(sh_core_offer(play.core, 0, play.now_ms));
+	flush(&intake[1]);
+	assert_null(sh_core_offer(play.core, 0, play.now_ms));
+	sh_play_work(&play); /* full: sealed before the deadline */
+	release(50);
+	assert_int_equal(play.manifest.participants, 50);
+}
+
+static void places_of_a_dead_intake_are_free_again(void **state)
+{
+	(void)state;
+	the_next_round(50);
+	assert_true(submit(&intake[0], 0, 0, 40) && sign(&intake[0]));
+	end_share(&intake[0]); /* killed before it stored */
+	connect(&intake[1]);
+	assert_true(share(&intake[1]));
+	assert_true(submit(&intake[1], 0, 0, 40) && submit(&intake[1], 1, EACH, 10));
+	flush(&intake[1]);
+	sh_play_work(&play);
+	release(50);
+	assert_int_equal(play.manifest.participants, 50);
+}
+
+static void a_head_that_starts_again_goes_on(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 10));
+	flush(&intake[0]);
+	assert_true(submit(&intake[0], 0, 10, 10) && sign(&intake[0]));
+	steps_restart();
+	assert_null(sh_core_offer(play.core, 0, play.now_ms)); /* nobody could take reports */
+	assert_true(store(&intake[0]));                        /* its epoch is not over yet */
+	connect(&intake[0]);
+	assert_true(share(&intake[0]));
+	assert_int_equal(intake[0].share->intake.participants, 20);
+	/* After the data are closed another start does not open them. */
+	play.now_ms = play.d.deadline_ms;
+	struct sh_task t;
+	struct sh_task_done done;
+	assert_int_equal(sh_core_task_begin(play.core, SH_PACE_FLUSH, play.now_ms, &t), SH_TASK_CLOSE);
+	sh_core_task_run(&t, &play.work_rng);
+	assert_int_equal(sh_core_task_end(play.core, &t, &done, &play.err), CM_OK);
+	steps_restart();
+	play.now_ms = play.d.deadline_ms - 1000; /* the clock was set back, too */
+	sh_core_intakes(play.core, 1);
+	sh_play_work(&play);
+	assert_null(sh_core_collecting(play.core));
+	release(DEVICES);
+	assert_int_equal(play.manifest.participants, 20);
+}
+
+static void a_receipt_for_another_epoch_is_not_signed(void **state)
+{
+	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN] = { 0 }, none[CR_SIGN_LEN] = { 0 };
+	struct sh_signing s = { .receipts = bytes, .n = 1 };
+	uint64_t room;
+	bool granted;
+
+	(void)state;
+	the_next_round(DEVICES);
+	s.epoch = sh_core_collecting(play.core)->spread.epoch - 1;
+	assert_int_equal(sh_core_sign(play.core, &s, signature, &room, &granted, &play.err), CM_OK);
+	assert_false(granted);
+	assert_memory_equal(signature, none, sizeof none);
+	s.epoch++;
+	assert_int_equal(sh_core_sign(play.core, &s, signature, &room, &granted, &play.err), CM_OK);
+	assert_true(granted);
+}
+
+/* One step of a random life. */
+static void step(struct cr_rng *rng)
+{
+	struct intake *n = &intake[cr_rng_below(rng, INTAKES)];
+	uint64_t what = cr_rng_below(rng, 16);
+
+	if (what == 0) {
+		end_share(n); /* killed; it comes back */
+		connect(n);
+	} else if (what == 1) {
+		steps_restart();
+		connect(n);
+	} else if (what < 4 || !n->share) {
+		share(n);
+	} else if (what < 10) {
+		unsigned certificate = (unsigned)cr_rng_below(rng, CERTIFICATES);
+		size_t first = cr_rng_below(rng, EACH), some = 1 + cr_rng_below(rng, EACH - first);
+		(void)submit(n, certificate, certificate * EACH + first, some);
+	} else if (n->flies) {
+		if (!store(n))
+			share(n);
+	} else if (sh_batch_submissions(&n->share->intake.gathering) > 0 && !sign(n)) {
+		share(n);
+	}
+	sh_play_work(&play);
+}
+
+static void each_device_counts_once_over_random_lives(void **state)
+{
+	struct cr_rng rng;
+
+	/* A database is made for each. */
+	const unsigned lives = getenv("TOMBOLA_TEST_DATABASE") ? 6 : 60;
+
+	for (unsigned life = 0; life < lives; life++) {
+		uint8_t seed[CR_SEED_LEN] = { (uint8_t)life, 's', 'p', 'r', 'e', 'a', 'd' };
+		struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
+		assert_non_null(g);
+		if (life > 0) {
+			tear_down(state);
+			set_up(state);
+		}
+		uint64_t target = life % 2 ? DEVICES : DEVICES / 3;
+		the_next_round(target);
+		for (unsigned i = 0; i < 300 && sh_core_collecting(play.core); i++)
+			step(&rng);
+		if (sh_core_collecting(play.core))
+			sh_play_deadline(&play);
+		for (size_t i = 0; i < INTAKES; i++)
+			if (intake[i].flies)
+				assert_false(store(&intake[i]));
+		release(target);
+		cr_rng_seeded_free(g);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_intakes_take_a_round),
+		TEST(a_certificate_has_one_intake_in_an_epoch),
+		TEST(who_was_stopped_stores_nothing_when_it_wakes_up),
+		TEST(no_more_than_the_target_are_taken),
+		TEST(places_of_a_dead_intake_are_free_again),
+		TEST(a_head_that_starts_again_goes_on),
+		TEST(a_receipt_for_another_epoch_is_not_signed),
+		TEST(each_device_counts_once_over_random_lives),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
