@@ -69,7 +69,8 @@ enum cm_rc tool_pki_days(const char *text, int *out, struct cm_err *err)
 enum cm_rc tool_pki_role(const char *text, enum cr_role *out, struct cm_err *err)
 {
 	*out = !text ? CR_ROLE_NONE : cr_role_parse(text);
-	return *out != CR_ROLE_NONE ? CM_OK : cm_fail(err, CM_EUSAGE, "--role: client, shuffler, analyzer or intake");
+	return *out != CR_ROLE_NONE ? CM_OK
+				    : cm_fail(err, CM_EUSAGE, "--role: client, shuffler, analyzer or intake");
 }
 
 static enum cm_rc parse_issue(

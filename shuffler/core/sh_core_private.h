@@ -38,7 +38,7 @@ struct sh_core {
 	struct sh_plan_read read;
 	struct sh_judged judged;
 	bool composing;
-	size_t intakes; /* connected now, where intakes take the reports */
+	size_t intakes;                  /* connected now, where intakes take the reports */
 	const struct sh_task *under_way; /* between its begin and its end; NULL: none */
 	size_t recounted; /* adaptive plans before this one have been recounted since the start */
 	struct sh_round *round[SH_ROUNDS_MAX + 1]; /* live ones, in no order */

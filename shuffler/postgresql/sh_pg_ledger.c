@@ -136,8 +136,8 @@ enum cm_rc sh_pg_head_each(struct sh_pg *pg, sh_head_fn *fn, void *user, struct 
 enum cm_rc sh_pg_standing_put(
 	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
 {
-	/* An intake that was stopped for rounds may say what was so before.  One statement: all or none.  In the order of their names, which says nothing of the order of
-	 * arrival. */
+	/* An intake that was stopped for rounds may say what was so before.  One statement: all or none.  In
+	 * the order of their names, which says nothing of the order of arrival. */
 	static const char put[] =
 		"INSERT INTO tombola.standing AS o SELECT DISTINCT ON (1)"
 		" substr($1, (i * 32 + 1)::int4, 32), $2, $3, substr($4, (i * 32 + 1)::int4, 32)"
