@@ -139,6 +139,8 @@ def test_retries_send_identical_bytes_across_kills_of_the_client(cluster, fake):
         answer(link, m)
 
     fake.on_submit = drop_some
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write("frame_devices = 100;\n")
     kills = 0
     while kills < 15:
         d = cluster.start("client", "send", cluster.path("readings.csv"), "--device-field", "device",

@@ -138,8 +138,8 @@ def at_rest(cluster):
         both = all(s[f"tombola_frames_{here}{unit}_total"]
                    == a[f"tombola_frames_{there}{unit}_total"] + k[f"tombola_frames_{there}{unit}_total"]
                    for here, there in (("received", "sent"), ("sent", "received")) for unit in ("", "_bytes"))
-        return (s, a, k) if both else None
-    return c.wait_for("the parties to count the same frames", agreed)
+        return (s, a, k) if both and s[("tombola_shuffler_peers", "analyzer")] == 0 else None
+    return c.wait_for("the parties to count the same frames, and the analyzer to have left", agreed)
 
 
 def test_what_the_daemons_say_is_true(deployment):
