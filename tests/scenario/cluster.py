@@ -246,6 +246,14 @@ colluders = 0;
         folder = self.path("shuffler", "rounds")
         return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) if os.path.isdir(folder) else 0
 
+    def payloads(self, party):
+        """The payloads that a party has, in whichever store."""
+        if self.server and party == "shuffler":
+            return [row["name"] for row in self.server.ask(
+                "SELECT DISTINCT encode(hash, 'hex') AS name FROM tombola.payload ORDER BY 1", self.database)]
+        folder = self.path(party, "payloads")
+        return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
     def accept_adaptive(self, *parties):
         for party in parties or ("shuffler", "client"):
             with open(self.path(f"{party}-policy.conf"), "a") as f:

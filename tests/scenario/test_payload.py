@@ -93,12 +93,8 @@ class Steps:
         got = self.counts(n)
         assert got[8] >= N - SLACK, got
 
-    def files(self, party):
-        folder = self.cluster.path(party, "payloads")
-        return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-
     def no_files(self):
-        wait_for("the payloads to be erased", lambda: not any(self.files(p) for p in ("client", "shuffler", "analyzer")))
+        wait_for("the payloads to be erased", lambda: not any(self.cluster.payloads(p) for p in ("client", "shuffler", "analyzer")))
 
 
 def test_each_step_is_computed_with_the_payload_that_it_was_given(cluster):
@@ -164,7 +160,7 @@ def test_what_cannot_be_the_payload_is_refused_before_anything_is_spent(cluster)
     assert run.returncode == EXIT["usage"] and "has no payload" in run.stderr, run
     # Nothing was written: no plan is pinned, no slice is taken.
     assert cluster.json("analyzer", "ledger", "verify")["seq"] == 0
-    assert not s.files("analyzer")
+    assert not s.cluster.payloads("analyzer")
 
 
 def test_a_payload_of_several_parts(cluster):
@@ -210,7 +206,7 @@ def test_the_payload_is_frozen_with_its_reservation(cluster):
     waits = cluster.start("analyzer", "round", "run", "below#1", "--payload", s.write(payload(3.5)))
     wait_for("the round to open", lambda: '"round open"' in s.daemons["shuffler"].log())
     waits.kill()
-    assert len(s.files("analyzer")) == 1
+    assert len(s.cluster.payloads("analyzer")) == 1
     other = s.run(1, payload(9.5))
     assert other.returncode == EXIT["data"] and "under way with another payload" in other.stderr, other
     # The daemon goes on with it too.
@@ -415,7 +411,7 @@ def test_a_round_without_its_payload_is_not_opened_and_parts_are_bounded(cluster
     refused(pb.ERROR_BAD_MESSAGE, a.link.ask, "payload_held", put_payload=pb.PutPayload(
         hash=wire.sha256(data), size=10, offset=0, data=b"0123456789"))
     assert a.put(data) == len(data)
-    assert os.listdir(cluster.path("shuffler", "payloads")) == [wire.sha256(data).hex()]
+    assert cluster.payloads("shuffler") == [wire.sha256(data).hex()]
     a.announce(bytes_of)
     # A client that asks for it as fast as it can pays for it in frames, and gets nothing but it.
     client = Device(cluster)
@@ -451,7 +447,7 @@ def test_what_is_computed_is_the_plans_at_the_client(cluster, harvested, how):
     run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait", "3m")
     fake.close()
     assert run.returncode in (EXIT["permission"], EXIT["protocol"]) and not fake.received, (run.returncode, run.stderr)
-    assert not s.files("client")
+    assert not s.cluster.payloads("client")
 
 
 @pytest.fixture(scope="module")
