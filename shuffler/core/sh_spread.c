@@ -50,7 +50,8 @@ enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64_t epoch,
 
 void sh_spread_leave(struct sh_spread *s, uint32_t intake, uint64_t epoch, const uint8_t tag[SH_TAG_LEN])
 {
-	struct sh_count *claim = is_now(s, epoch) ? sh_counts_at(&s->claims, tag) : NULL;
+	/* What nobody claimed is not left, and takes no memory. */
+	struct sh_count *claim = is_now(s, epoch) ? sh_counts_find(&s->claims, tag) : NULL;
 
 	if (claim && claim->n == CLAIM(intake))
 		claim->n |= LEFT;

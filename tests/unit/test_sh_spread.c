@@ -327,6 +327,21 @@ static void a_head_that_starts_again_goes_on(void **state)
 	assert_int_equal(play.manifest.participants, 20);
 }
 
+static void who_leaves_without_a_claim_takes_no_memory(void **state)
+{
+	uint8_t key_hash[PR_HASH_LEN] = { 0 };
+
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 10));
+	const struct sh_spread *s = &sh_core_collecting(play.core)->spread;
+	for (unsigned i = 0; i < 100; i++) {
+		key_hash[0] = (uint8_t)i;
+		sh_core_leave(play.core, intake[0].number, s->epoch, key_hash);
+	}
+	assert_int_equal(s->claims.used, 1);
+}
+
 static void a_receipt_for_another_epoch_is_not_signed(void **state)
 {
 	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN] = { 0 }, none[CR_SIGN_LEN] = { 0 };
@@ -412,6 +427,7 @@ int main(void)
 		TEST(no_more_than_the_target_are_taken),
 		TEST(places_of_a_dead_intake_are_free_again),
 		TEST(a_head_that_starts_again_goes_on),
+		TEST(who_leaves_without_a_claim_takes_no_memory),
 		TEST(a_receipt_for_another_epoch_is_not_signed),
 		TEST(each_device_counts_once_over_random_lives),
 	};
