@@ -327,6 +327,24 @@ static void a_head_that_starts_again_goes_on(void **state)
 	assert_int_equal(play.manifest.participants, 20);
 }
 
+/* Its configuration has no intakes any more, and one of them still runs. */
+static void a_head_that_takes_reports_itself_again_waits_for_no_intake(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 10));
+	flush(&intake[0]);
+	assert_true(submit(&intake[0], 0, 10, 10) && sign(&intake[0]));
+	play.intakes = false;
+	steps_restart();
+	assert_false(store(&intake[0]));
+	assert_int_equal(sh_play_submit(&play, 0, EACH, 10, 10, &receipt), CM_OK);
+	sh_play_work(&play);
+	sh_play_deadline(&play);
+	release(DEVICES);
+	assert_int_equal(play.manifest.participants, 20);
+}
+
 static void who_leaves_without_a_claim_takes_no_memory(void **state)
 {
 	uint8_t key_hash[PR_HASH_LEN] = { 0 };
@@ -427,6 +445,7 @@ int main(void)
 		TEST(no_more_than_the_target_are_taken),
 		TEST(places_of_a_dead_intake_are_free_again),
 		TEST(a_head_that_starts_again_goes_on),
+		TEST(a_head_that_takes_reports_itself_again_waits_for_no_intake),
 		TEST(who_leaves_without_a_claim_takes_no_memory),
 		TEST(a_receipt_for_another_epoch_is_not_signed),
 		TEST(each_device_counts_once_over_random_lives),
