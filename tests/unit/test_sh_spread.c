@@ -244,6 +244,40 @@ static void a_certificate_has_one_intake_in_an_epoch(void **state)
 	assert_int_equal(play.manifest.participants, 10);
 }
 
+/* One that comes and goes between two intakes all the time. */
+static void a_certificate_that_moves_on_and_on_begins_few_epochs(void **state)
+{
+	uint8_t key_hash[PR_HASH_LEN] = { 1 };
+	enum sh_claim claim;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 1, .target = DEVICES, .window_ms = 3600000 });
+	connect(&intake[0]);
+	connect(&intake[1]);
+	const struct sh_spread *s = &sh_core_collecting(play.core)->spread;
+	const uint64_t first = s->epoch;
+	const int64_t until_ms = play.now_ms + 300000;
+	for (unsigned i = 0; play.now_ms < until_ms; i++, play.now_ms += 100) {
+		uint32_t number = intake[i % 2].number;
+		assert_int_equal(
+			sh_core_claim(play.core, number, s->epoch, key_hash, play.now_ms, &claim, &play.err),
+			CM_OK);
+		sh_core_leave(play.core, number, s->epoch, key_hash);
+		sh_play_work(&play);
+	}
+	assert_in_range(s->epoch - first, 5, 10);
+	/* After a long time without, it is as at first. */
+	play.now_ms += 4 * SH_SPREAD_LONGEST_MS;
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(sh_core_claim(play.core, intake[i % 2].number, s->epoch, key_hash,
+					 play.now_ms, &claim, &play.err),
+			CM_OK);
+		sh_core_leave(play.core, intake[i % 2].number, s->epoch, key_hash);
+	}
+	sh_play_work(&play);
+	assert_int_equal(s->pause_ms, SH_SPREAD_PAUSE_MS);
+}
+
 static void who_was_stopped_stores_nothing_when_it_wakes_up(void **state)
 {
 	(void)state;
@@ -441,6 +475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(two_intakes_take_a_round),
 		TEST(a_certificate_has_one_intake_in_an_epoch),
+		TEST(a_certificate_that_moves_on_and_on_begins_few_epochs),
 		TEST(who_was_stopped_stores_nothing_when_it_wakes_up),
 		TEST(no_more_than_the_target_are_taken),
 		TEST(places_of_a_dead_intake_are_free_again),
