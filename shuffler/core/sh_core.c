@@ -104,7 +104,7 @@ enum cm_rc sh_core_submit(struct sh_core *c, const uint8_t *round_id, size_t rou
 				   : sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0,
 					     "the round is over and its records are destroyed");
 	}
-	if (r->env->intakes && !r->spread.closed)
+	if (r->state == SH_COLLECTING && r->env->intakes && !r->spread.closed)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
 			"an intake takes the reports of this round, and none does at the moment");
 	rc = sh_intake_submit(&r->intake, s, now_ms, out->outcomes, &out->n, no, err);

@@ -160,6 +160,17 @@ static enum cm_rc load_steps(struct sh_round *r, struct cm_err *err)
 	return rc;
 }
 
+/* Intakes of an earlier process may still commit.  Where we take the reports now, none of theirs may follow
+ * the tags that we load: a device could be stored twice. */
+static enum cm_rc end_epochs(struct sh_round *r, struct cm_err *err)
+{
+	const struct sh_store *store = r->env->store;
+	struct sh_epoch epoch;
+
+	return store->data_epoch && !r->env->intakes ? store->data_epoch(r->vault.data, false, &epoch, err)
+						     : CM_OK;
+}
+
 enum cm_rc sh_round_restore(
 	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err)
 {
@@ -173,6 +184,8 @@ enum cm_rc sh_round_restore(
 	if (rc == CM_OK)
 		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id,
 			sh_round_buckets(&r->d), rd_message_len(&r->d), err);
+	if (rc == CM_OK && row->state == SH_COLLECTING)
+		rc = end_epochs(r, err);
 	if (rc == CM_OK)
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, intake_limits(r), err);
 	if (rc == CM_OK)

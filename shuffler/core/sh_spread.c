@@ -12,9 +12,20 @@ void sh_spread_fini(struct sh_spread *s)
 	sh_counts_fini(&s->claims);
 }
 
+static int64_t pause_ms(const struct sh_spread *s)
+{
+	return s->pause_ms > 0 ? s->pause_ms : SH_SPREAD_PAUSE_MS;
+}
+
 void sh_spread_begin(struct sh_spread *s, const struct sh_epoch *epoch, int64_t now_ms)
 {
+	int64_t pause = pause_ms(s),
+		twice = 2 * pause < SH_SPREAD_LONGEST_MS ? 2 * pause : SH_SPREAD_LONGEST_MS;
+
 	sh_counts_fini(&s->claims);
+	if (s->moves)
+		s->pause_ms = now_ms - s->began_ms < 4 * pause ? twice : SH_SPREAD_PAUSE_MS;
+	s->moves = false;
 	s->wanted = false;
 	s->epoch = epoch->number;
 	s->promised = epoch->devices;
@@ -40,8 +51,8 @@ enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64_t epoch,
 	if (CM_CHECKED("shuffler.claims") && claim->n != 0 && (claim->n & ~LEFT) != CLAIM(intake)) {
 		*out = SH_CLAIM_OTHER;
 		/* A clock that was set back does not keep the certificate waiting. */
-		if ((claim->n & LEFT) && (now_ms < s->began_ms || now_ms - s->began_ms >= SH_SPREAD_PAUSE_MS))
-			s->wanted = true;
+		if ((claim->n & LEFT) && (now_ms < s->began_ms || now_ms - s->began_ms >= pause_ms(s)))
+			s->wanted = s->moves = true;
 		return CM_OK;
 	}
 	claim->n = CLAIM(intake);
@@ -50,7 +61,8 @@ enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64_t epoch,
 
 void sh_spread_leave(struct sh_spread *s, uint32_t intake, uint64_t epoch, const uint8_t tag[SH_TAG_LEN])
 {
-	struct sh_count *claim = is_now(s, epoch) ? sh_counts_at(&s->claims, tag) : NULL;
+	/* What nobody claimed is not left, and takes no memory. */
+	struct sh_count *claim = is_now(s, epoch) ? sh_counts_find(&s->claims, tag) : NULL;
 
 	if (claim && claim->n == CLAIM(intake))
 		claim->n |= LEFT;

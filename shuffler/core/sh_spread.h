@@ -10,8 +10,11 @@
 #include "sh_store.h"
 #include "sh_tags.h"
 
-/* Least time between epochs that begin only to let a certificate change its intake. */
-#define SH_SPREAD_PAUSE_MS 2000
+/* Least time before an epoch begins only to let a certificate change its intake: at first, and after such
+ * epochs in a row, each of which doubles it.  In each epoch every intake reads all tags and drops what has
+ * gathered, and one client that comes and goes must not keep them at that. */
+#define SH_SPREAD_PAUSE_MS   2000
+#define SH_SPREAD_LONGEST_MS 64000
 
 struct sh_spread {
 	bool wanted;       /* another epoch is to begin */
@@ -19,6 +22,8 @@ struct sh_spread {
 	uint64_t epoch;    /* 0: none has begun since this process started */
 	uint64_t promised; /* devices that are stored, or that an intake may still store in this epoch */
 	int64_t began_ms;
+	bool moves;              /* a certificate wants the next epoch, to change its intake */
+	int64_t pause_ms;        /* 0: SH_SPREAD_PAUSE_MS */
 	struct sh_counts claims; /* certificate's tag: the number of its intake, and whether it has left */
 };
 
@@ -32,7 +37,7 @@ enum sh_claim {
 	SH_CLAIM_LATE,  /* of an epoch that is over */
 };
 /* Intake `intake` (1..SH_INTAKES_MAX) claims the certificate with this tag.  If another has it and its
- * connections there are closed, another epoch is wanted, though not more often than SH_SPREAD_PAUSE_MS. */
+ * connections there are closed, another epoch is wanted, after the pause. */
 #define SH_INTAKES_MAX 0x7fffffffu
 #define SH_CLAIMS_MORE 65536u /* claims beyond `target`, against an intake that claims what nobody has */
 CM_CHECK enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64_t epoch,

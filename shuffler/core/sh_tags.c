@@ -128,3 +128,10 @@ struct sh_count *sh_counts_at(struct sh_counts *c, const uint8_t tag[SH_TAG_LEN]
 	}
 	return slot;
 }
+
+struct sh_count *sh_counts_find(const struct sh_counts *c, const uint8_t tag[SH_TAG_LEN])
+{
+	struct sh_count *slot = c->slots > 0 ? count_slot(c->slot, c->slots, tag) : NULL;
+
+	return slot && !is_empty(slot->tag) ? slot : NULL;
+}

@@ -52,3 +52,5 @@ struct sh_counts {
 void sh_counts_fini(struct sh_counts *c);
 /* The count of this certificate, added as 0 if new; valid until the next call.  NULL: out of memory. */
 struct sh_count *sh_counts_at(struct sh_counts *c, const uint8_t tag[SH_TAG_LEN]);
+/* The same, but NULL for a certificate that was never added. */
+struct sh_count *sh_counts_find(const struct sh_counts *c, const uint8_t tag[SH_TAG_LEN]);

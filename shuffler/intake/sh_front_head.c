@@ -79,6 +79,9 @@ void sh_front_replace(struct sh_front *f)
 	f->next = NULL;
 	f->replaced = false;
 	f->at = f->share ? SHARE_LOADING : SHARE_NONE;
+	/* Epochs are numbered in each round: what was claimed in one says nothing of the next one's. */
+	for (struct peer *p = f->peers; p; p = p->next)
+		p->mine = 0;
 	if (f->share)
 		sh_front_start(f, true);
 }

@@ -10,9 +10,12 @@
 
 #define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
 #define SQL_MAX      640u
-/* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still long
- * before the head would give up (SH_PG_WAIT_MS). */
-#define JOINED "SET statement_timeout = 8000; SET idle_in_transaction_session_timeout = 8000"
+/* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still. */
+#define JOINED "SET idle_in_transaction_session_timeout = 8000"
+/* How long the next epoch waits for commits before it ends their sessions.  The server itself never ends a
+ * COPY whose rows do not come, whatever its timeouts say, and a host that stands still keeps its connection.
+ */
+#define COMMITS_WAIT_MS "12000"
 
 struct sh_pg_data {
 	struct sh_pg *pg;
@@ -200,6 +203,32 @@ static enum cm_rc take_epoch(void *user, const struct sh_pg_row *row, struct cm_
 	return CM_OK;
 }
 
+/* End the sessions that have the lock of this round's epoch: none of their transactions is stored unless it
+ * was committed already. */
+static enum cm_rc end_commits(struct sh_pg_data *d, struct cm_err *err)
+{
+	static const char end[] =
+		"SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+		" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+		" AND objsubid = 1 AND pid <> pg_backend_pid()"
+		" AND ((classid::int8 << 32) | objid::int8) = hashtextextended('tombola epoch %s', 0)";
+	char sql[SQL_MAX];
+	int64_t n = 0;
+
+	(void)snprintf(sql, sizeof sql, end, d->name);
+	return sh_pg_number(d->pg, sql, NULL, 0, &n, err);
+}
+
+/* Begin a transaction that has the lock alone. */
+static enum cm_rc begin_alone(struct sh_pg_data *d, const char *wait, struct cm_err *err)
+{
+	enum cm_rc rc = sh_pg_begin(d->pg, err);
+
+	if (rc == CM_OK)
+		rc = sh_pg_run(d->pg, wait, err);
+	return rc == CM_OK ? lock_epoch(d, "", err) : rc;
+}
+
 enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *out, struct cm_err *err)
 {
 	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN), sh_pg_int(d->partition),
@@ -209,11 +238,13 @@ enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *o
 	size_t changed = 0;
 
 	*out = (struct sh_epoch){ .number = 0 };
-	enum cm_rc rc = sh_pg_begin(d->pg, err);
-	if (rc == CM_OK)
-		rc = sh_pg_run(d->pg, "SET LOCAL lock_timeout = 25000", err);
-	if (rc == CM_OK)
-		rc = lock_epoch(d, "", err);
+	enum cm_rc rc = begin_alone(d, "SET LOCAL lock_timeout = " COMMITS_WAIT_MS, err);
+	if (rc != CM_OK && sh_pg_failed_with(d->pg, "55P03")) { /* lock_not_available */
+		(void)!sh_pg_end(d->pg, rc, err);
+		rc = end_commits(d, err);
+		if (rc == CM_OK)
+			rc = begin_alone(d, "SET LOCAL lock_timeout = 25000", err);
+	}
 	if (rc == CM_OK)
 		rc = sh_pg_query(d->pg,
 			"UPDATE tombola.data SET epoch = epoch + 1 - $3, closed = $3 WHERE round=$1 AND partition=$2"

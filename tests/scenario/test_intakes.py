@@ -171,6 +171,38 @@ def test_a_certificate_that_moves_takes_its_devices_along(cluster):
     exactly(cluster, 40)
 
 
+def test_a_claim_of_one_round_is_none_in_the_next(cluster):
+    """Epochs are numbered in each round, and a connection may live on at an intake that had its certificate in the last one."""
+    cluster.configure(min_batch=1, devices=1000)
+    cluster.plan([histogram(n, 2.0, target=n, values=["c0", "c1"], window="1h", query=f"q{n}") for n in (20, 30)], epsilon=50.0)
+    spread = Spread(cluster)
+    spread.head()
+    spread.start()
+    cluster.start("analyzer", "run")
+    first = Gateway(cluster, spread.ports[0])
+    d, data = first.round()
+    first.until_accepted(spread.ports[0], d, data, 0, 10)
+    # It stands still while the other one claims the certificate in the same epoch of the next round.
+    spread.daemons[0].process.send_signal(signal.SIGSTOP)
+    second = Gateway(cluster, spread.ports[1], certificate=spread.second_client(1000))
+    second.until_accepted(spread.ports[1], d, data, 10, 10)
+    last = Gateway(cluster, spread.ports[1])
+    d, data = last.round(after=1)
+    last.until_accepted(spread.ports[1], d, data, 0, 10)
+    spread.daemons[0].process.send_signal(signal.SIGCONT)
+    wait_for("it to take reports", lambda: (spread.status(0) or {}).get("round") == 2)
+    last.until_accepted(spread.ports[1], d, data, 10, 10)
+    first.sealed.clear()
+    try:
+        out = first.submit(d, first.reports(d, data, 10, 10))
+    except (wire.Refused, OSError, EOFError):
+        out = None
+    assert out is None, "two intakes took the reports of a certificate in one epoch"
+    last.until_accepted(spread.ports[1], d, data, 20, 10)
+    settled(cluster, 2)
+    exactly(cluster, 30, 2)
+
+
 def test_while_the_head_is_away_nothing_is_acknowledged(cluster):
     one_plan(cluster, 40)
     spread = Spread(cluster)

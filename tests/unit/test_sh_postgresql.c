@@ -265,6 +265,37 @@ static void sessions_that_the_server_ends_acknowledge_nothing_more(void **state)
 	steps_release_all(70);
 }
 
+/* In the middle of an intake's commit, which waits for this block. */
+static enum cm_rc next_epoch(void *user, struct sh_block *out, struct cm_err *err)
+{
+	struct sh_epoch *epoch = user;
+	void *data = sh_core_collecting(play.core)->vault.data;
+
+	(void)out;
+	assert_int_equal(play.store.data_epoch(data, false, epoch, err), CM_OK);
+	return CM_EMORE;
+}
+
+static void a_commit_that_stands_still_holds_up_no_epoch(void **state)
+{
+	const struct sh_pg_conf conf = conf_of_play();
+	const struct sh_block tags = { .id = 1, .body = (const uint8_t *)"tags", .len = 4, .devices = 1 };
+	struct sh_epoch epoch;
+	struct sh_pg_data *d;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
+	void *data = sh_core_collecting(play.core)->vault.data;
+	assert_int_equal(play.store.data_epoch(data, false, &epoch, &play.err), CM_OK);
+	assert_int_equal(sh_pg_data_open(&conf, play.d.round_id, 0, SH_PG_JOIN, &d, &play.err), CM_OK);
+	sh_pg_data_join(d, epoch.number);
+	/* The server ended its session. */
+	assert_int_equal(sh_pg_data_commit(d, NULL, next_epoch, &epoch, &tags, &play.err), CM_EIO);
+	sh_pg_data_close(d);
+	assert_int_equal(epoch.number, 2);
+	assert_int_equal(epoch.devices, 0);
+}
+
 /* ---- Damage and loss ---- */
 
 /* %s: the round, in hex. */
@@ -390,6 +421,7 @@ int main(void)
 		STEPS_TEST(a_server_without_room_is_waited_for_and_a_refused_login_is_not),
 		STEPS_TEST(one_shuffler_at_a_time_has_a_database),
 		STEPS_TEST(sessions_that_the_server_ends_acknowledge_nothing_more),
+		STEPS_TEST(a_commit_that_stands_still_holds_up_no_epoch),
 		STEPS_TEST(damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal),
 		STEPS_TEST(a_state_that_is_damaged_lost_or_too_new_is_refused),
 		STEPS_TEST(standbys_that_the_server_lacks_are_demanded_in_vain),

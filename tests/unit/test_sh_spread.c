@@ -244,6 +244,38 @@ static void a_certificate_has_one_intake_in_an_epoch(void **state)
 	assert_int_equal(play.manifest.participants, 10);
 }
 
+/* A certificate comes to this intake, and leaves it again. */
+static void pass_by(const struct intake *n, uint64_t epoch)
+{
+	const uint8_t key_hash[PR_HASH_LEN] = { 1 };
+	enum sh_claim claim;
+
+	assert_int_equal(
+		sh_core_claim(play.core, n->number, epoch, key_hash, play.now_ms, &claim, &play.err), CM_OK);
+	sh_core_leave(play.core, n->number, epoch, key_hash);
+}
+
+static void a_certificate_that_moves_on_and_on_begins_few_epochs(void **state)
+{
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 1, .target = DEVICES, .window_ms = 3600000 });
+	connect(&intake[0]);
+	connect(&intake[1]);
+	const struct sh_spread *s = &sh_core_collecting(play.core)->spread;
+	const uint64_t first = s->epoch;
+	for (unsigned i = 0; i < 3000; i++, play.now_ms += 100) {
+		pass_by(&intake[i % 2], s->epoch);
+		sh_play_work(&play);
+	}
+	assert_in_range(s->epoch - first, 5, 10);
+	/* After a long time without, it is as at first. */
+	play.now_ms += 4 * SH_SPREAD_LONGEST_MS;
+	for (unsigned i = 0; i < 4; i++)
+		pass_by(&intake[i % 2], s->epoch);
+	sh_play_work(&play);
+	assert_int_equal(s->pause_ms, SH_SPREAD_PAUSE_MS);
+}
+
 static void who_was_stopped_stores_nothing_when_it_wakes_up(void **state)
 {
 	(void)state;
@@ -327,6 +359,51 @@ static void a_head_that_starts_again_goes_on(void **state)
 	assert_int_equal(play.manifest.participants, 20);
 }
 
+static void a_receipt_that_was_lost_is_given_again_after_the_seal(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 10));
+	flush(&intake[0]);
+	sh_play_deadline(&play);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(sh_play_submit(&play, 0, EACH, 9, 2, &receipt), CM_OK);
+		assert_int_equal(receipt.outcomes[0], OUTCOME(ACCEPTED));
+		assert_int_equal(receipt.outcomes[1], OUTCOME(CLOSED));
+		steps_restart();
+	}
+	release(DEVICES);
+}
+
+/* Its configuration has no intakes any more, and one of them still runs. */
+static void a_head_that_takes_reports_itself_again_waits_for_no_intake(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 10));
+	flush(&intake[0]);
+	assert_true(submit(&intake[0], 0, 10, 10) && sign(&intake[0]));
+	play.intakes = false;
+	steps_restart();
+	assert_false(store(&intake[0]));
+	assert_int_equal(sh_play_submit(&play, 0, EACH, 10, 10, &receipt), CM_OK);
+	sh_play_work(&play);
+	sh_play_deadline(&play);
+	release(DEVICES);
+	assert_int_equal(play.manifest.participants, 20);
+}
+
+static void who_leaves_without_a_claim_takes_no_memory(void **state)
+{
+	(void)state;
+	the_next_round(DEVICES);
+	assert_true(submit(&intake[0], 0, 0, 10));
+	const struct sh_spread *s = &sh_core_collecting(play.core)->spread;
+	for (uint8_t key_hash[PR_HASH_LEN] = { 2 }; key_hash[0] < 100; key_hash[0]++)
+		sh_core_leave(play.core, intake[0].number, s->epoch, key_hash);
+	assert_int_equal(s->claims.used, 1);
+}
+
 static void a_receipt_for_another_epoch_is_not_signed(void **state)
 {
 	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN] = { 0 }, none[CR_SIGN_LEN] = { 0 };
@@ -408,10 +485,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(two_intakes_take_a_round),
 		TEST(a_certificate_has_one_intake_in_an_epoch),
+		TEST(a_certificate_that_moves_on_and_on_begins_few_epochs),
 		TEST(who_was_stopped_stores_nothing_when_it_wakes_up),
 		TEST(no_more_than_the_target_are_taken),
 		TEST(places_of_a_dead_intake_are_free_again),
 		TEST(a_head_that_starts_again_goes_on),
+		TEST(a_receipt_that_was_lost_is_given_again_after_the_seal),
+		TEST(a_head_that_takes_reports_itself_again_waits_for_no_intake),
+		TEST(who_leaves_without_a_claim_takes_no_memory),
 		TEST(a_receipt_for_another_epoch_is_not_signed),
 		TEST(each_device_counts_once_over_random_lives),
 	};
