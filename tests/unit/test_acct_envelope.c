@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -118,6 +119,34 @@ static void the_list_is_a_round(void **state)
 	}
 }
 
+/* Every sum with 0.6 rounds a chance of little more than 2^-54 up to 2^-53. */
+static void sums_that_round_upwards_make_no_larger_blanket(void **state)
+{
+	enum { OUTPUTS = 65536, TINY = OUTPUTS - 3 };
+	double *p = calloc(2 * OUTPUTS, sizeof *p);
+	struct acct_round r = { .cells = 0 };
+	long double blanket = 0, least = 0;
+
+	(void)state;
+	assert_non_null(p);
+	for (size_t x = 0; x < 2; x++) {
+		double *row = p + x * OUTPUTS;
+
+		row[0] = 0.6;
+		for (size_t y = 1; y <= TINY; y++)
+			row[y] = 0x1.001p-54;
+		row[OUTPUTS - 2 + x] = 0.3;
+		row[OUTPUTS - 1 - x] = 0.1 - TINY * 0x1.001p-54;
+	}
+	for (size_t y = 0; y < OUTPUTS; y++)
+		least += (long double)fmin(p[y], p[OUTPUTS + y]);
+	assert_int_equal(acct_cells_envelope(p, 2, OUTPUTS, &r, NULL), ACCT_OK);
+	for (size_t j = 0; j < r.cells; j++)
+		blanket += (long double)r.cell[j].omega;
+	assert_true(blanket <= least);
+	free(p);
+}
+
 /* Response on k symbols: nothing is lost, every pair has the list's cells. */
 static void response_is_its_own_list(void **state)
 {
@@ -178,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_pair_is_above_the_list),
 		cmocka_unit_test(the_list_is_a_round),
+		cmocka_unit_test(sums_that_round_upwards_make_no_larger_blanket),
 		cmocka_unit_test(response_is_its_own_list),
 		cmocka_unit_test(what_is_no_matrix_is_refused),
 		cmocka_unit_test(planar_is_between_its_distances_and_any_randomizer),
