@@ -51,7 +51,7 @@ enum acct_rc {
 /* One blanket cell.  omega: the chance that another participant's report falls here as blanket, a
  * sub-probability; u = R0/omega and v = R1/omega: the victim's likelihood ratios under its two inputs. */
 struct acct_cell {
-	double omega; /* (0, 1]; all cells sum to at most 1 */
+	double omega; /* [DBL_MIN, 1]; all cells sum to at most 1 */
 	double u, v;  /* [0, inf); omega*u over the cells sums to 1, and omega*v */
 };
 

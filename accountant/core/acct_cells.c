@@ -1,6 +1,7 @@
 /* acct_cells.c - checks rounds, and makes the cells of the two standard pairs. */
 #include "acct_cells.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "acct_central.h"
@@ -143,8 +144,9 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 	for (size_t j = 0; j < r->cells; j++) {
 		const struct acct_cell *c = &r->cell[j];
 
-		if (!(c->omega > 0 && c->omega <= 1))
-			return acct_fault(why, "omega of every cell must be in (0, 1]");
+		/* A subnormal product would be off by up to a half. */
+		if (!(c->omega >= DBL_MIN && c->omega <= 1))
+			return acct_fault(why, "omega of every cell must be in [2.3e-308, 1]");
 		if (!(c->u >= 0 && c->u < INFINITY && c->v >= 0 && c->v < INFINITY))
 			return acct_fault(why, "u and v of every cell must be finite and not negative");
 		blanket += c->omega;

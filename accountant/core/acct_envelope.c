@@ -8,21 +8,21 @@
 
 #define KNOTS  ((ACCT_MAX_CELLS - 1) / 2)
 #define ROOM   (1 - 1e-8)
-#define LESS   (1 - 0x1p-46)
-#define MORE   (1 + 0x1p-46)
 #define HALVES 60   /* of the interval that the first knot is looked for in */
-#define LEAST  1e-5 /* first knot, of the last: a slope from 0 to it is off by 2^-46 G(0) / s */
+#define LEAST  1e-5 /* first knot, of the last: a slope from 0 to it is off by `slack` G(0) / s */
 
 struct matrix {
 	const double *p;
 	size_t inputs, outputs;
 	double *omega;
 	double blanket, most; /* W; the largest s of any output */
+	double slack;         /* 2^-46, and 2^-52 for each number of a sum */
 };
 
 static enum acct_rc read_matrix(struct matrix *m, const char **why)
 {
 	m->most = m->blanket = 0;
+	m->slack = 0x1p-46 + (double)m->outputs * 0x1p-52;
 	for (size_t y = 0; y < m->outputs; y++) {
 		double least = m->p[y], largest = m->p[y];
 
@@ -32,12 +32,12 @@ static enum acct_rc read_matrix(struct matrix *m, const char **why)
 		}
 		if (!(least > 0 && isfinite(largest / least)))
 			return acct_fault(why, "every chance must be above 0");
-		m->omega[y] = least * LESS;
+		m->omega[y] = least * (1 - m->slack);
 		m->blanket += m->omega[y];
 		m->most = fmax(m->most, largest / m->omega[y] - 1);
 	}
-	m->most *= MORE;
-	return m->blanket < 1 - 0x1p-45 ? ACCT_OK : acct_fault(why, "all inputs have the same law");
+	m->most *= 1 + m->slack;
+	return m->blanket < 1 - 2 * m->slack ? ACCT_OK : acct_fault(why, "all inputs have the same law");
 }
 
 /* G(s), s > 0, rounded up. */
@@ -54,7 +54,7 @@ static double above(const struct matrix *m, double s)
 			sum += fmax(m->p[x * m->outputs + y] - (1 + s) * m->omega[y], 0);
 		most = fmax(most, sum);
 	}
-	return most * MORE;
+	return most * (1 + m->slack);
 }
 
 /* The least knot from which the two halves fit in the blanket, with room for rounding. */

@@ -14,8 +14,8 @@
  * so large that the first slope is at least -W/2: then the two halves fit in W.  The list is symmetric, and
  * the bound holds for every epsilon, so for compositions too.
  *
- * Rounding: omega is taken 2^-46 too small, and G 2^-46 too large, which covers what p is off by, up to 2^-50
- * of itself, and the sums. */
+ * Rounding: with d = 2^-46 + 2^-52 outputs, omega is taken d too small, and G d too large, which covers what
+ * p is off by, up to 2^-50 of itself, and the sums, whose every term may be rounded upwards. */
 #pragma once
 
 #include "acct.h"

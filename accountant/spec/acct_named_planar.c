@@ -12,9 +12,10 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-#define UNIT   1024.0 /* parts of a cell that distances are rounded up to */
-#define MOST   256    /* cells */
-#define HALVES 200
+#define UNIT    1024.0 /* parts of a cell that distances are rounded up to */
+#define MOST    256    /* cells */
+#define HALVES  200
+#define ROUNDED 1e-12
 
 struct grid {
 	unsigned size[2], circle[2];
@@ -127,9 +128,10 @@ static enum acct_rc settle(
 			why, "sampling with distance: two records that may be drawn are further apart");
 	if (!near)
 		return acct_cells_envelope(g->p, g->cells, g->cells, &s->round, why);
-	s->p *= 1 + 1e-14;
+	/* a is known to 1e-14 of itself and a chance, a quotient of sums of up to 1024, to 3e-13. */
+	s->p *= 1 + ROUNDED * (1 + s->eps0);
+	s->beta = fmin(s->beta + ROUNDED * (1 + s->eps0), (s->p - 1) / (s->p + 1));
 	s->q = fmax(s->q * (1 + 1e-14), 1 + s->beta);
-	s->beta = fmin(s->beta * (1 + 1e-14), (s->p - 1) / (s->p + 1));
 	return acct_cells_pair(s->p, s->beta, s->q, s->q, &s->round, why);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -232,6 +233,23 @@ static void input_laws_that_do_not_sum_to_one_are_refused(void **state)
 	refuses(&r, "omega*v");
 }
 
+/* 1.3 2^-1060 is a multiple of 2^-1074, and omega*u was off by a hundred-thousandth. */
+static void an_omega_has_all_digits_of_a_double(void **state)
+{
+	const struct acct_cell normal = { DBL_MIN, 0x1p960, 0 }, subnormal = { 0x1.4cccp-1060, 0x1p1000, 0 };
+	struct acct_round r = { .cells = 3, .count = 1, .others = 1 };
+	struct acct_bound delta;
+
+	(void)state;
+	r.cell[1] = (struct acct_cell){ 0.5, 1, 1 };
+	r.cell[2] = (struct acct_cell){ 0.25, 2, 2 };
+	r.cell[0] = subnormal;
+	refuses(&r, "omega of every cell");
+	r.cell[0] = normal;
+	assert_int_equal(acct_delta(&r, 1, 1, &delta), ACCT_OK);
+	assert_true(delta.lower <= 0x1p-62 && 0x1p-62 <= delta.upper && delta.upper < 0x1p-62 * (1 + 1e-6));
+}
+
 static void pair_parameters_outside_their_ranges_are_refused(void **state)
 {
 	static const struct {
@@ -295,6 +313,7 @@ int main(void)
 		cmocka_unit_test(a_cell_that_is_no_density_is_refused),
 		cmocka_unit_test(cells_that_sum_to_more_than_one_are_refused),
 		cmocka_unit_test(input_laws_that_do_not_sum_to_one_are_refused),
+		cmocka_unit_test(an_omega_has_all_digits_of_a_double),
 		cmocka_unit_test(pair_parameters_outside_their_ranges_are_refused),
 		cmocka_unit_test(a_local_epsilon_outside_0_to_700_is_refused),
 		cmocka_unit_test(every_result_has_words),

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -118,6 +120,34 @@ static void the_list_is_a_round(void **state)
 	}
 }
 
+/* Every sum with 0.6 rounds a chance of little more than 2^-54 up to 2^-53. */
+static void sums_that_round_upwards_make_no_larger_blanket(void **state)
+{
+	enum { OUTPUTS = 65536, TINY = OUTPUTS - 3 };
+	double *p = calloc(2 * OUTPUTS, sizeof *p);
+	struct acct_round r = { .cells = 0 };
+	long double blanket = 0, least = 0;
+
+	(void)state;
+	assert_non_null(p);
+	for (size_t x = 0; x < 2; x++) {
+		double *row = p + x * OUTPUTS;
+
+		row[0] = 0.6;
+		for (size_t y = 1; y <= TINY; y++)
+			row[y] = 0x1.001p-54;
+		row[OUTPUTS - 2 + x] = 0.3;
+		row[OUTPUTS - 1 - x] = 0.1 - TINY * 0x1.001p-54;
+	}
+	for (size_t y = 0; y < OUTPUTS; y++)
+		least += (long double)fmin(p[y], p[OUTPUTS + y]);
+	assert_int_equal(acct_cells_envelope(p, 2, OUTPUTS, &r, NULL), ACCT_OK);
+	for (size_t j = 0; j < r.cells; j++)
+		blanket += (long double)r.cell[j].omega;
+	assert_true(blanket <= least);
+	free(p);
+}
+
 /* Response on k symbols: nothing is lost, every pair has the list's cells. */
 static void response_is_its_own_list(void **state)
 {
@@ -173,14 +203,60 @@ static void planar_is_between_its_distances_and_any_randomizer(void **state)
 	assert_true(three <= epsilon("planar:w=6,h=5,eps0=6,distance=100,n=10000"));
 }
 
+/* Two by two cells on a torus of four by four: the chance of (x, y) from (0, 0) times the sum of all. */
+static long double corner(long double a, int x, int y)
+{
+	long double sum = 0;
+
+	for (int j = 0; j < 4; j++)
+		for (int i = 0; i < 4; i++) {
+			int across = i == 3 ? 1 : i, up = j == 3 ? 1 : j;
+
+			if ((i == 1 || i == 2) == x && (j == 1 || j == 2) == y)
+				sum += expl(-a * ceill(1024 * sqrtl(across * across + up * up)));
+		}
+	return sum;
+}
+
+/* Of two cells side by side: beta is a difference of chances that are nearly equal. */
+static void small_differences_are_rounded_upwards(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 60; k++) {
+		char text[80];
+		long double low = 0, high, eps0 = powl(10, -5 + k * 0.1L), beta, p;
+		struct acct_spec s;
+
+		(void)snprintf(text, sizeof text, "planar:w=2,h=2,eps0=%.17g,distance=1,n=9", (double)eps0);
+		s = parsed(text);
+		high = (long double)s.eps0 / 256;
+		for (int i = 0; i < 80; i++) {
+			long double a = low + (high - low) / 2;
+
+			if (logl(corner(a, 0, 0) / corner(a, 1, 1)) <= (long double)s.eps0)
+				low = a;
+			else
+				high = a;
+		}
+		p = fmaxl(corner(low, 0, 0) / corner(low, 1, 0), corner(low, 0, 1) / corner(low, 1, 1));
+		beta = corner(low, 0, 0) + corner(low, 0, 1) - corner(low, 1, 0) - corner(low, 1, 1);
+		beta /= corner(low, 0, 0) + 2 * corner(low, 0, 1) + corner(low, 1, 1);
+		if (!((long double)s.beta >= beta && (long double)s.p >= p &&
+			    (long double)s.beta < beta + 1e-10L))
+			fail_msg("%s: beta %.17g of %.17Lg, p %.17g of %.17Lg", text, s.beta, beta, s.p, p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_pair_is_above_the_list),
 		cmocka_unit_test(the_list_is_a_round),
+		cmocka_unit_test(sums_that_round_upwards_make_no_larger_blanket),
 		cmocka_unit_test(response_is_its_own_list),
 		cmocka_unit_test(what_is_no_matrix_is_refused),
 		cmocka_unit_test(planar_is_between_its_distances_and_any_randomizer),
+		cmocka_unit_test(small_differences_are_rounded_upwards),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

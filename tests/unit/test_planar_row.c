@@ -357,6 +357,18 @@ static void the_statement_names_the_distances_and_the_charge(void **state)
 	assert_string_equal(text, "");
 }
 
+static void the_statement_has_a_number_where_delta_covers_all(void **state)
+{
+	struct qy_query q = grid(2, 2);
+	struct pt_randomizer p = made(&q, 0.001);
+	char text[400];
+
+	(void)state;
+	pt_find("planar")->statement(&q, &p, 1000000, 1e-6, text, sizeof text);
+	assert_non_null(
+		strstr(text, "1 cell 0.000611 (0), 2 cells 0.001 (0), 4 cells 0.001 (0), any 0.001 (0);"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +381,7 @@ int main(void)
 		cmocka_unit_test(intervals_cover),
 		cmocka_unit_test(cells_that_cannot_be_told_apart_are_refused),
 		cmocka_unit_test(the_statement_names_the_distances_and_the_charge),
+		cmocka_unit_test(the_statement_has_a_number_where_delta_covers_all),
 	};
 
 	return RUN_SEEDED(tests, &rng, "planar_row");

@@ -208,10 +208,10 @@ static enum acct_rc near_epsilon(const struct near *of, const struct pt_randomiz
 	return rc;
 }
 
-/* Three digits, upwards. */
+/* Three digits, upwards; 0 is 0. */
 static double upwards(double x)
 {
-	double unit = pow(10, floor(log10(x)) - 2);
+	double unit = x > 0 ? pow(10, floor(log10(x)) - 2) : 1;
 
 	return ceil(x / unit) * unit;
 }
@@ -221,6 +221,7 @@ static bool near_text(
 	const struct pt_randomizer *p, uint64_t participants, double delta, char *out, size_t size)
 {
 	double *chance = matrix_of(p);
+	double furthest = p->row->epsilon0(p);
 	struct acct_round any;
 	struct acct_bound most;
 	size_t used = 0;
@@ -233,11 +234,12 @@ static bool near_text(
 
 		good = near_epsilon(&near, p, participants, delta, &epsilon) == ACCT_OK;
 		used += (size_t)snprintf(out + used, size - used, "%u %s %.3g (%.3g), ", 1u << i,
-			i > 0 ? "cells" : "cell", upwards(log(near.p)), upwards(fmin(epsilon, most.upper)));
+			i > 0 ? "cells" : "cell", upwards(fmin(log(near.p), furthest)),
+			upwards(fmin(epsilon, most.upper)));
 	}
 	if (good && used < size)
-		(void)snprintf(out + used, size - used, "any %.3g (%.3g)", upwards(p->row->epsilon0(p)),
-			upwards(most.upper));
+		(void)snprintf(
+			out + used, size - used, "any %.3g (%.3g)", upwards(furthest), upwards(most.upper));
 	free(chance);
 	return good;
 }
