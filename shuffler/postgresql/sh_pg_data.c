@@ -13,8 +13,7 @@
 /* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still. */
 #define JOINED "SET idle_in_transaction_session_timeout = 8000"
 /* How long the next epoch waits for commits before it ends their sessions.  The server itself never ends a
- * COPY whose rows do not come, whatever its timeouts say, and a host that stands still keeps its connection.
- */
+ * COPY whose rows do not come, whatever its timeouts say; a host that stands still keeps its connection. */
 #define COMMITS_WAIT_MS "12000"
 
 struct sh_pg_data {

@@ -63,8 +63,8 @@ static void set_decay(struct pt_randomizer *p, double epsilon0)
 		double rate = low + (high - low) / 2;
 		struct pt_randomizer tried = *p;
 
-		tried.planar.decay = (uint64_t)floorl(
-			fminl(ldexpl(expl(-(long double)rate), 64), (long double)UINT64_MAX - 1));
+		tried.planar.decay =
+			(uint64_t)floorl(fminl(ldexpl(expl(-(long double)rate), 64), 0x1.fffffffffffffp63L));
 		if (p->row->epsilon0(&tried) <= epsilon0) {
 			*p = tried;
 			low = rate;
@@ -187,7 +187,8 @@ static struct near near_of(const double *chance, const struct pt_randomizer *p, 
 			found.beta = fmax(found.beta, sum);
 		}
 	found.p *= 1 + 1e-14;
-	found.beta = fmin(found.beta * (1 + 1e-12), (found.p - 1) / (found.p + 1));
+	/* Each chance is off by 2^-54 of itself at most, so their differences sum to 2^-53 and less. */
+	found.beta = fmin(found.beta * (1 + 1e-12) + 0x1p-50, (found.p - 1) / (found.p + 1));
 	return found;
 }
 
