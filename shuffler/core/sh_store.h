@@ -52,7 +52,7 @@ struct sh_block {
 
 /* An epoch of a round whose reports intakes take: see sh_spread.h. */
 struct sh_epoch {
-	uint64_t number;  /* from 1 */
+	uint64_t number;  /* above that of every earlier epoch, of any round */
 	uint64_t devices; /* stored when it began: the sum over the tag rows */
 	bool closed;      /* the data were closed before: no epoch began */
 };

@@ -246,8 +246,9 @@ enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *o
 	}
 	if (rc == CM_OK)
 		rc = sh_pg_query(d->pg,
-			"UPDATE tombola.data SET epoch = epoch + 1 - $3, closed = $3 WHERE round=$1 AND partition=$2"
-			" AND closed=0 RETURNING epoch",
+			"WITH next AS (UPDATE tombola.meta SET settled = settled + 1 RETURNING settled)"
+			" UPDATE tombola.data SET epoch = CASE $3 WHEN 0 THEN (SELECT settled FROM next) ELSE epoch END,"
+			" closed = $3 WHERE round=$1 AND partition=$2 AND closed=0 RETURNING epoch",
 			row, 3, take_epoch, out, &changed, err);
 	(void)snprintf(
 		sql, sizeof sql, "SELECT coalesce(sum(devices), 0)::int8 FROM tombola.tags_%s", d->name);

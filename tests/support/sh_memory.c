@@ -22,7 +22,6 @@ static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *er
 		.state = (int)row->state,
 		.span = { row->descriptor, row->signature, row->manifest, row->manifest_signature,
 			row->charge } };
-
 	size_t i = 0;
 
 	(void)err;
@@ -263,6 +262,7 @@ static uint64_t data_runs(void *data)
 /* What the source cannot give ends the test: there is nothing that could be full here. */
 static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struct cm_err *err)
 {
+	static int epochs; /* of all stores */
 	const struct data *d = data;
 	struct row *place = some(place_of(d->m, d->key));
 	const struct row *r;
@@ -272,7 +272,7 @@ static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struc
 	if (close)
 		place->bucket = 1;
 	else if (!out->closed)
-		place->state++;
+		place->state = ++epochs;
 	out->number = (uint64_t)place->state;
 	for (size_t i = 0; (r = next(d->m, TAGS, d->key, &i));)
 		out->devices += (uint64_t)r->state;

@@ -288,11 +288,12 @@ static void a_commit_that_stands_still_holds_up_no_epoch(void **state)
 	void *data = sh_core_collecting(play.core)->vault.data;
 	assert_int_equal(play.store.data_epoch(data, false, &epoch, &play.err), CM_OK);
 	assert_int_equal(sh_pg_data_open(&conf, play.d.round_id, 0, SH_PG_JOIN, &d, &play.err), CM_OK);
-	sh_pg_data_join(d, epoch.number);
+	const uint64_t first = epoch.number;
+	sh_pg_data_join(d, first);
 	/* The server ended its session. */
 	assert_int_equal(sh_pg_data_commit(d, NULL, next_epoch, &epoch, &tags, &play.err), CM_EIO);
 	sh_pg_data_close(d);
-	assert_int_equal(epoch.number, 2);
+	assert_true(epoch.number > first);
 	assert_int_equal(epoch.devices, 0);
 }
 

@@ -18,8 +18,7 @@ static struct intake {
 	struct sh_share *share;
 	struct sh_batch flying; /* taken, and signed for */
 	bool flies;
-	bool held[DEVICES],
-		gathers[DEVICES]; /* answers that wait for the flying batch, or for the one after it */
+	bool held[DEVICES], gathers[DEVICES]; /* answers that wait for the flying batch, or the next */
 } intake[INTAKES];
 static uint32_t last_number;
 static bool acknowledged[DEVICES];
@@ -232,7 +231,7 @@ static void a_certificate_has_one_intake_in_an_epoch(void **state)
 	play.now_ms += SH_SPREAD_PAUSE_MS;
 	assert_false(submit(&intake[1], 0, 0, 5));
 	sh_play_work(&play);
-	assert_int_equal(sh_core_collecting(play.core)->spread.epoch, epoch + 1);
+	assert_true(sh_core_collecting(play.core)->spread.epoch > epoch);
 	assert_true(share(&intake[1]));
 	assert_true(submit(&intake[1], 0, 0, 10));
 	assert_int_equal(sh_batch_submissions(&intake[1].share->intake.gathering), 5);
@@ -420,6 +419,9 @@ static void a_receipt_for_another_epoch_is_not_signed(void **state)
 	s.epoch++;
 	assert_int_equal(sh_core_sign(play.core, &s, signature, &room, &granted, &play.err), CM_OK);
 	assert_true(granted);
+	sh_play_deadline(&play);
+	the_next_round(DEVICES); /* in which no number of an epoch comes again */
+	assert_true(sh_core_collecting(play.core)->spread.epoch > s.epoch);
 }
 
 /* One step of a random life. */
@@ -451,10 +453,8 @@ static void step(struct cr_rng *rng)
 
 static void each_device_counts_once_over_random_lives(void **state)
 {
+	const unsigned lives = getenv("TOMBOLA_TEST_DATABASE") ? 6 : 60; /* a database is made for each */
 	struct cr_rng rng;
-
-	/* A database is made for each. */
-	const unsigned lives = getenv("TOMBOLA_TEST_DATABASE") ? 6 : 60;
 
 	for (unsigned life = 0; life < lives; life++) {
 		uint8_t seed[CR_SEED_LEN] = { (uint8_t)life, 's', 'p', 'r', 'e', 'a', 'd' };
