@@ -3,7 +3,7 @@
  * The product of many laws' transforms is negligible but at the lowest frequencies, and there a sum over the
  * atoms costs less than a transform of all.
  *
- * Rounding.  An angle 2 pi (k at mod N)/N is off by 8 ulp, its sine and cosine by 2 more.  From a frequency
+ * Rounding.  An angle 2 pi (k at mod N)/N is off by 13 ulp, its sine and cosine by 2 more.  From a frequency
  * to the next they turn by a product, which adds less than 5 ulp, and are computed anew every 32.  So with
  * atoms that sum to 1 every frequency is off by less than (170 + atoms) ulp: in the 2-norm over all N,
  * divided by sqrt(N), by that times sqrt(2 frequencies/N). */
