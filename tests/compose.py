@@ -119,8 +119,8 @@ def check_packages(docker):
     wanted = set(subprocess.run([f"{src}/deploy/setup.sh", "run", "--names"], check=True, capture_output=True,
                                 text=True).stdout.split())
     files = set()
-    for program in sorted(os.listdir(f"{build}/bin")):
-        path = f"{build}/bin/{program}"
+    programs = [f"{folder}/{name}" for folder in (f"{build}/bin", f"{build}/libexec/tombola") for name in os.listdir(folder)]
+    for path in sorted(programs):
         dynamic = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
         direct = set(re.findall(r"NEEDED.*\[(.+)\]", dynamic))
         found = subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout
