@@ -176,7 +176,8 @@ scenarios release -m heavy tests/scenario
 joined
 
 step "the shuffler's other store (optimised)"
-TOMBOLA_STORE=postgresql scenarios release tests/scenario/test_kills.py tests/scenario/test_payload.py
+# Worlds are compared before a shuffler that is played and has no store, by a build whose draws can be given.
+TOMBOLA_STORE=postgresql scenarios release -k 'not shows_in_nothing' tests/scenario/test_kills.py tests/scenario/test_payload.py
 
 step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
 beside packages
