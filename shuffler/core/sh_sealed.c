@@ -12,13 +12,14 @@
 #include "cm_file.h"
 
 #define ENDING ".sealed"
+#define HEX    ((size_t)2 * PR_ROUND_ID_LEN)
 
 static char *mark_of(const char *key_dir, const uint8_t *round_id, struct cm_err *err)
 {
-	char name[2 * PR_ROUND_ID_LEN + sizeof ENDING];
+	char name[HEX + sizeof ENDING];
 
 	cm_hex(round_id, PR_ROUND_ID_LEN, name);
-	memcpy(name + 2 * PR_ROUND_ID_LEN, ENDING, sizeof ENDING);
+	memcpy(name + HEX, ENDING, sizeof ENDING);
 	char *path = cm_file_join(key_dir, name);
 	if (!path)
 		(void)cm_fail(err, CM_EINTERNAL, "out of memory");
