@@ -106,8 +106,14 @@ class Server:
         self.do(f"CREATE DATABASE {name} OWNER {name}")
         return name
 
-    def string(self, name):
-        return f"{self.where()} user={name} dbname={name}"
+    def create_intakes(self, name):
+        """A role for the intakes of this database's head, as doc/operations.md has it; its name."""
+        self.do(f"CREATE ROLE {name}_intake LOGIN")
+        self.do(f"GRANT {name}_intake TO {name}")
+        return f"{name}_intake"
+
+    def string(self, name, role=None):
+        return f"{self.where()} user={role or name} dbname={name}"
 
     def terminate(self, name):
         """End the shuffler's sessions; how many there were."""
