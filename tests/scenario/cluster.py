@@ -124,7 +124,7 @@ class Cluster:
         self.daemons = []
         self.inside = []  # a command before each of ours: hosts()
         self.devices = devices
-        self.server = self.database = None  # of the store in PostgreSQL: where it is, and its name there
+        self.server = self.database = self.relay = None  # of the store in PostgreSQL: where it is, its name there, Relay
         self.pki = self.path("pki")
         shutil.copytree(pki_of(devices), self.pki)
         for party in ("shuffler", "analyzer", "client"):
@@ -232,6 +232,26 @@ colluders = 0;
         self.server, self.database = server, server.create()
         self.store = f'store = "postgresql";\ndatabase = "{server.string(self.database)}";\n'
         self.store += "".join(f"{k} = {v};\n" for k, v in keys.items())
+
+    def killed_at(self, shuffler, *sizes):
+        """The shuffler, which began with relayed(), dies and is started again when it has stored so many bytes of its rounds."""
+        for least in sizes:
+            if self.relay:
+                self.relay.kill_at(least, shuffler)
+                shuffler.wait()
+            else:
+                wait_for("messages to be stored", lambda: self.stored() > least)
+                shuffler.kill()
+            shuffler = self.start("shuffler", "run")
+
+    def relayed(self):
+        """Between configure() and the shuffler's start: for killed_at()."""
+        if self.server:
+            import postgresql
+            self.relay = postgresql.Relay(self.server)
+            with open(self.path("shuffler.conf")) as f:
+                text = f.read()
+            self.write("shuffler.conf", text.replace(f"host={self.server.folder} ", f"host={self.relay.folder} "))
 
     @staticmethod
     def server_wanted():

@@ -8,8 +8,10 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 
 from cluster import free_port, wait_for
 
@@ -106,6 +108,22 @@ class Server:
         self.do(f"CREATE DATABASE {name} OWNER {name}")
         return name
 
+    def forget(self, name):
+        """A database that has lost everything."""
+        self.do(f"DROP DATABASE {name} WITH (FORCE)")
+        self.do(f"CREATE DATABASE {name} OWNER {name}")
+
+    def copy(self, name):
+        """Of a database that nobody has open: puts it back."""
+        copy = f"{name}_copy{next(NAMES)}"
+        wait_for("its sessions to end", lambda: not self.ask(f"SELECT pid FROM pg_stat_activity WHERE datname = '{name}'"))
+        self.do(f"CREATE DATABASE {copy} TEMPLATE {name}")
+
+        def restore():
+            self.do(f"DROP DATABASE {name} WITH (FORCE)")
+            self.do(f"CREATE DATABASE {name} TEMPLATE {copy} OWNER {name}")
+        return restore
+
     def string(self, name):
         return f"{self.where()} user={name} dbname={name}"
 
@@ -119,6 +137,49 @@ class Server:
             with contextlib.suppress(AssertionError):
                 self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Relay:
+    """Before a server: bytes as they are, and a daemon is killed in the middle of what it sends."""
+
+    def __init__(self, server):
+        self.folder = tempfile.mkdtemp(prefix="tombola-relay-")
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        self.target = os.path.join(server.folder, f".s.PGSQL.{server.port}")
+        self.passed, self.most, self.victim, self.lock = 0, None, None, threading.Lock()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(os.path.join(self.folder, f".s.PGSQL.{server.port}"))
+        self.listener.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def kill_at(self, most, victim):
+        """So many bytes, of all sessions since the beginning, reach the server; with what comes next the daemon dies."""
+        with self.lock:
+            self.most, self.victim = most, victim
+
+    def accept(self):
+        while True:
+            near, far = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
+            far.connect(self.target)
+            for source, take in ((near, lambda data, far=far: self.up(data, far)), (far, near.sendall)):
+                threading.Thread(target=carry, args=(source, take, near, far), daemon=True).start()
+
+    def up(self, data, far):
+        with self.lock:
+            if self.most is not None and self.passed + len(data) > self.most:
+                data, self.most = data[:max(0, self.most - self.passed)], None
+                self.victim.process.send_signal(signal.SIGKILL)
+            self.passed += len(data)
+        far.sendall(data)
+
+
+def carry(source, take, *ends):
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            take(data)
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 @functools.cache
