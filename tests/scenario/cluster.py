@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -237,7 +238,7 @@ colluders = 0;
         """The shuffler, which began with relayed(), dies and is started again when it has stored so many bytes of its rounds."""
         for least in sizes:
             if self.relay:
-                self.relay.kill_at(least, shuffler)
+                self.relay.kill_at(shuffler.process.kill, size=least)
                 shuffler.wait()
             else:
                 wait_for("messages to be stored", lambda: self.stored() > least)
@@ -265,6 +266,13 @@ colluders = 0;
                                    " relname ~ '^(block|tags)_'", self.database)[0]["n"]
         folder = self.path("shuffler", "rounds")
         return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) if os.path.isdir(folder) else 0
+
+    def asked(self, text):
+        """The column `n` of what the shuffler's state answers, in whichever store."""
+        if self.server:
+            return [row["n"] for row in self.server.ask(text.replace(" FROM ", " FROM tombola."), self.database)]
+        with contextlib.closing(sqlite3.connect(self.path("shuffler", "state.db"))) as db:
+            return [n for n, in db.execute(text)]
 
     def payloads(self, party):
         """The payloads that a party has, in whichever store."""

@@ -140,37 +140,71 @@ class Server:
 
 
 class Relay:
-    """Before a server: bytes as they are, and a daemon is killed in the middle of what it sends."""
+    """Before a server: messages as they are, and a daemon is killed by one of them, which does not get there, or half of it."""
 
     def __init__(self, server):
         self.folder = tempfile.mkdtemp(prefix="tombola-relay-")
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self.target = os.path.join(server.folder, f".s.PGSQL.{server.port}")
-        self.passed, self.most, self.victim, self.lock = 0, None, None, threading.Lock()
+        self.lock = threading.Lock()
+        self.reset()
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(os.path.join(self.folder, f".s.PGSQL.{server.port}"))
         self.listener.listen()
         threading.Thread(target=self.accept, daemon=True).start()
 
-    def kill_at(self, most, victim):
-        """So many bytes, of all sessions since the beginning, reach the server; with what comes next the daemon dies."""
+    def reset(self):
+        """What the daemon sent, in all its sessions since the beginning, and when it dies: nothing, and never."""
         with self.lock:
-            self.most, self.victim = most, victim
+            self.bytes = self.messages = 0
+            self.strikes = None
+
+    def kill_at(self, kill, messages=None, size=None, torn=True):
+        """kill() is called by this message, counted from 1, or by the one with which so many bytes are passed."""
+        def strikes(length):
+            return self.messages == messages if messages else self.bytes + length > size
+        with self.lock:
+            self.kill, self.strikes, self.torn = kill, strikes, torn
 
     def accept(self):
         while True:
             near, far = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
             far.connect(self.target)
-            for source, take in ((near, lambda data, far=far: self.up(data, far)), (far, near.sendall)):
-                threading.Thread(target=carry, args=(source, take, near, far), daemon=True).start()
+            threading.Thread(target=carry, args=(near, Session(self, far).take, near, far), daemon=True).start()
+            threading.Thread(target=carry, args=(far, near.sendall, near, far), daemon=True).start()
 
-    def up(self, data, far):
+    def message(self, data):
+        """As much of it as gets there."""
         with self.lock:
-            if self.most is not None and self.passed + len(data) > self.most:
-                data, self.most = data[:max(0, self.most - self.passed)], None
-                self.victim.process.send_signal(signal.SIGKILL)
-            self.passed += len(data)
-        far.sendall(data)
+            self.messages += 1
+            if self.strikes and self.strikes(len(data)):
+                self.strikes = None
+                self.kill()
+                return data[:len(data) // 2] if self.torn else b""
+            self.bytes += len(data)
+            return data
+
+
+class Session:
+    """What one session sends, message by message: a byte that says what it is, but for the first, and the length of the rest."""
+
+    def __init__(self, relay, far):
+        self.relay, self.far, self.kind, self.waiting = relay, far, 0, b""
+
+    def take(self, data):
+        self.waiting += data
+        out = b""
+        while len(self.waiting) >= self.kind + 4:
+            length = self.kind + int.from_bytes(self.waiting[self.kind:self.kind + 4], "big")
+            if len(self.waiting) < length:
+                break
+            whole, self.waiting, self.kind = self.waiting[:length], self.waiting[length:], 1
+            passed = self.relay.message(whole)
+            out += passed
+            if len(passed) < length:
+                self.far.sendall(out)
+                raise OSError("the daemon is dead")
+        self.far.sendall(out)
 
 
 def carry(source, take, *ends):
