@@ -28,10 +28,11 @@ def programs():
 
 
 class Server:
-    """One server.  Its files are in memory where there is such a folder: fsync is on, and tests have no disk to wear out."""
+    """One server.  Its files are in `base`; if that is not said, in memory where there is such a folder: fsync is on, and tests
+    have no disk to wear out."""
 
-    def __init__(self, primary=None, name="standby", **settings):
-        base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    def __init__(self, primary=None, name="standby", base=None, **settings):
+        base = base or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.folder, self.port = tempfile.mkdtemp(prefix="tombola-pg-", dir=base), str(free_port())
         self.data, self.process = os.path.join(self.folder, "data"), None
         self.as_user = []
