@@ -296,10 +296,19 @@ class Killer(threading.Thread):
             victim.kill()
         return True
 
+    def recovered(self):
+        """After some seconds a kill strikes whoever has not recovered."""
+        end = time.monotonic() + 5
+        while time.monotonic() < end and not self.done:
+            if all((self.spread.status(i) or {}).get("epoch") for i in range(2)):
+                return
+            time.sleep(0.05)
+
     def run(self):
         kinds = [k for k in self.kills for _ in range(2 if k == "intake" else 1)]
         while not self.done:
-            time.sleep(0.1 + self.rng.random())
+            self.recovered()
+            time.sleep(self.rng.random())
             if sum(self.kills.values()) < KILLS:
                 # The first ones are one of each.
                 kind = next((k for k, n in self.kills.items() if n == 0), None) or self.rng.choice(kinds)
@@ -310,7 +319,7 @@ class Killer(threading.Thread):
 
 
 def test_rounds_survive_kills_of_head_intakes_and_sessions(cluster):
-    rounds = 1 + KILLS // 10
+    rounds = 1 + KILLS // 20
     spread = two_gateways(cluster)
     cluster.plan([histogram(2 * DEVICES, 2.0, query=f"q{i}", target=2 * DEVICES, values=["c0", "c1"], window="1h")
                   for i in range(rounds)], epsilon=50.0)
