@@ -16,6 +16,7 @@
 struct sh_window {
 	uint32_t first, next, end;
 	uint32_t wanted; /* how many the next reading takes; 0: one */
+	size_t blocks;   /* of the last reading */
 	struct cm_buf *bucket;
 	uint32_t room;
 };
