@@ -15,6 +15,7 @@ from test_intakes import Gateway, one_plan
 from views import TIMED, spoken
 from wire import pb
 
+pytestmark = pytest.mark.heavy
 EACH = 20
 # What a number of the database's own decides, or where somebody listens, or a random key.
 BLANK = {"epoch": 0, "key_hash": b"", "receipts": None, "signatures": None, "keys": None, "descriptor": None}
@@ -148,7 +149,6 @@ class World:
         return view
 
 
-@pytest.mark.skipif(c.sanitized(), reason="the same in any build, and slow")
 def test_nobody_who_handles_reports_sees_a_value(tmp_path):
     """Two worlds of other values; and one with a device less in one submission, which differs wherever something is counted."""
     values = {"one": [[0] * EACH, [1] * EACH], "other": [[i % 2 for i in range(EACH)], [3] * EACH], "fewer": [[0] * EACH, [1] * (EACH - 1)]}
