@@ -167,11 +167,6 @@ static enum cm_rc data_replace(void *data, uint32_t bucket, sh_block_source *nex
 	return sh_pg_data_commit(data, &bucket, next, user, tags, err);
 }
 
-static enum cm_rc data_bucket(void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
-{
-	return sh_pg_data_bucket(data, bucket, fn, user, err);
-}
-
 static enum cm_rc data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	return sh_pg_data_tags(data, fn, user, err);
@@ -268,7 +263,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.data_runs = data_runs,
 		.data_commit = data_commit,
 		.data_replace = data_replace,
-		.data_bucket = data_bucket,
+		.data_buckets = sh_pg_data_buckets,
 		.data_tags = data_tags,
 		.data_drop = data_drop,
 		.data_each = data_each,
