@@ -24,9 +24,10 @@ struct sh_pg;
 
 /* How to connect.  Borrowed by what opens connections, for its life. */
 struct sh_pg_conf {
-	const char *database; /* libpq's connection string or URI, that sh_pg_params accepts */
-	uint32_t standbys;    /* synchronous standbys that the server must have */
-	bool readonly;        /* each transaction is read-only */
+	const char *database;    /* libpq's connection string or URI, that sh_pg_params accepts */
+	uint32_t standbys;       /* synchronous standbys that the server must have */
+	bool readonly;           /* each transaction is read-only */
+	const char *intake_role; /* of a head with intakes: their role (sh_pg_rights.h); else NULL */
 };
 
 /* Connect, set the session, and check the server (sh_pg_server.c): version 13 or later; fsync and
@@ -34,6 +35,8 @@ struct sh_pg_conf {
  * be reached, is starting or lacks standbys now, which may pass; CM_ECONFIG, CM_EPERM: a setting or a login
  * that will not pass by itself. */
 CM_CHECK enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err);
+/* The server is on another host. */
+bool sh_pg_is_remote(const struct sh_pg *pg);
 void sh_pg_close(struct sh_pg *pg); /* accepts NULL; ends its transaction and its locks */
 
 /* ---- Values and rows ---- */

@@ -11,9 +11,11 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
+import zlib
 
 import wire
 
@@ -124,7 +126,9 @@ class Cluster:
         self.daemons = []
         self.inside = []  # a command before each of ours: hosts()
         self.devices = devices
-        self.server = self.database = None  # of the store in PostgreSQL: where it is, and its name there
+        self.server = self.database = self.relay = None  # of the store in PostgreSQL: where it is, its name there, Relay
+        self.intakes_wanted = os.environ.get("TOMBOLA_STORE") == "intakes"
+        self.spread = None  # intakes, once they are written
         self.pki = self.path("pki")
         shutil.copytree(pki_of(devices), self.pki)
         for party in ("shuffler", "analyzer", "client"):
@@ -226,6 +230,10 @@ colluders = 0;
             files["shuffler"] += self.store
         for name, text in files.items():
             self.write(name.replace("_", "-") + ".conf", text)
+        if self.intakes_wanted and "store =" not in change.get("shuffler", ""):
+            from spread import Spread
+            self.spread = self.spread or Spread(self, server=self.server, database=self.database)
+            self.spread.write()
 
     def use(self, server, **keys):
         """The shuffler's store is a database of that server: call it before configure()."""
@@ -233,9 +241,41 @@ colluders = 0;
         self.store = f'store = "postgresql";\ndatabase = "{server.string(self.database)}";\n'
         self.store += "".join(f"{k} = {v};\n" for k, v in keys.items())
 
+    def killed_at(self, shuffler, *sizes):
+        """The shuffler, which began with relayed(), dies and is started again when it has stored so many bytes of its rounds."""
+        for least in sizes:
+            if self.relay:
+                self.relay.kill_at(shuffler.process.kill, size=least)
+                shuffler.wait()
+            else:
+                wait_for("messages to be stored", lambda: self.stored() > least)
+                shuffler.kill()
+            shuffler = self.start("shuffler", "run")
+
+    def relayed(self):
+        """Between configure() and the shuffler's start: for killed_at()."""
+        if self.server:
+            import postgresql
+            self.relay = postgresql.Relay(self.server)
+            with open(self.path("shuffler.conf")) as f:
+                text = f.read()
+            self.write("shuffler.conf", text.replace(f"host={self.server.folder} ", f"host={self.relay.folder} "))
+
     @staticmethod
     def server_wanted():
-        return os.environ.get("TOMBOLA_STORE") == "postgresql"
+        return os.environ.get("TOMBOLA_STORE") in ("postgresql", "intakes")
+
+    def without_intakes(self):
+        """The shuffler is played by a test: clients dial it."""
+        if self.spread:
+            self.spread.ports = [self.port]
+            self.spread.clients_dial(0)
+        self.intakes_wanted, self.spread = False, None
+
+    def door(self, folder="client"):
+        """The port that devices of a certificate dial: an intake's if there are any, always the same one's."""
+        ports = self.spread.ports if self.spread else [self.port]
+        return ports[zlib.crc32(folder.encode()) % len(ports)]
 
     def stored(self):
         """Bytes of the shuffler's rounds, in whichever store; 0 when there is no data of a round.  Asking a database takes longer
@@ -245,6 +285,13 @@ colluders = 0;
                                    " relname ~ '^(block|tags)_'", self.database)[0]["n"]
         folder = self.path("shuffler", "rounds")
         return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) if os.path.isdir(folder) else 0
+
+    def asked(self, text):
+        """The column `n` of what the shuffler's state answers, in whichever store."""
+        if self.server:
+            return [row["n"] for row in self.server.ask(text.replace(" FROM ", " FROM tombola."), self.database)]
+        with contextlib.closing(sqlite3.connect(self.path("shuffler", "state.db"))) as db:
+            return [n for n, in db.execute(text)]
 
     def payloads(self, party):
         """The payloads that a party has, in whichever store."""
@@ -276,6 +323,8 @@ colluders = 0;
             except OSError:
                 return False
         wait_for("the shuffler to listen", connects)
+        if self.spread:
+            self.spread.ready()
 
     def hosts(self, text):
         """From now on our programs see this as /etc/hosts; false where the kernel does not let us."""
@@ -296,6 +345,8 @@ colluders = 0;
         d = Daemon([*self.inside, program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
                    self.path(f"{party}.log"), env)
         self.daemons.append(d)
+        if self.spread and party == "shuffler" and args == ("run",):
+            self.spread.start_missing(d)
         return d
 
     def run(self, party, *args, mutant="", seconds=2 * PATIENCE, stdin=None, env=None):

@@ -36,8 +36,7 @@ static void fill(double *p, size_t inputs, size_t outputs, double spread)
 	}
 }
 
-/* What is above 0 of the sum of `more` + 1 independent losses, 0 outside the cells, so_far given: its mean.
- */
+/* The mean of what is above 0 of the sum of `more` + 1 independent losses, 0 outside the cells; so_far given. */
 static double above(const struct acct_round *r, double e, double so_far, int more)
 {
 	double sum = 0, left = 1;
