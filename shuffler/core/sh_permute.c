@@ -5,24 +5,35 @@
 #include <assert.h>
 #include <string.h>
 
-#include "cr_secret.h"
 #include "pr_limits.h"
 
 #define BUCKET_BYTES UINT64_C(524288)
 
+#define STEP 16u /* bytes that are swapped at a time, in registers */
+
+/* Swap two records, which may be one. */
+static void swap(uint8_t *a, uint8_t *b, size_t len)
+{
+	uint8_t hold[STEP], other[STEP];
+
+	for (; len >= STEP; a += STEP, b += STEP, len -= STEP) {
+		memcpy(other, a, STEP);
+		memcpy(hold, b, STEP);
+		memcpy(a, hold, STEP);
+		memcpy(b, other, STEP);
+	}
+	for (; len > 0; a++, b++, len--) {
+		hold[0] = *a;
+		*a = *b;
+		*b = hold[0];
+	}
+}
+
 void sh_permute(uint8_t *records, size_t n, size_t len, const struct cr_rng *rng)
 {
-	uint8_t hold[PR_TAG_LEN + PR_SEALED_MAX];
-
-	assert(len >= 1 && len <= sizeof hold);
-	for (size_t left = n; left > 1; left--) {
-		uint8_t *last = records + (left - 1) * len;
-		uint8_t *pick = records + (size_t)cr_rng_below(rng, left) * len;
-		memcpy(hold, last, len);
-		memmove(last, pick, len);
-		memcpy(pick, hold, len);
-	}
-	cr_wipe(hold, sizeof hold);
+	assert(len >= 1 && len <= PR_TAG_LEN + PR_SEALED_MAX);
+	for (size_t left = n; left > 1; left--)
+		swap(records + (left - 1) * len, records + (size_t)cr_rng_below(rng, left) * len, len);
 }
 
 void sh_permute_index(uint32_t *index, size_t n, const struct cr_rng *rng)

@@ -7,13 +7,12 @@
 #include "cm_fault.h"
 #include "sh_permute.h"
 #include "sh_sealed.h"
+#include "sh_vault_private.h"
 
-#define TAG_ROW  0xffffffffu /* replaces the bucket number in the associated data of a tag row */
-#define AAD_LEN  (PR_ROUND_ID_LEN + 12u)
 #define NAME_LEN (2 * PR_ROUND_ID_LEN + 1)
 #define ID_BITS  63
 
-static void make_aad(const struct sh_vault *v, uint32_t bucket, uint64_t id, uint8_t aad[AAD_LEN])
+void sh_vault_aad(const struct sh_vault *v, uint32_t bucket, uint64_t id, uint8_t aad[SH_VAULT_AAD_LEN])
 {
 	memcpy(aad, v->round_id, PR_ROUND_ID_LEN);
 	cm_put_le32(aad + PR_ROUND_ID_LEN, bucket);
@@ -124,6 +123,7 @@ enum cm_rc sh_vault_join(struct sh_vault *v, const struct sh_store *store, const
 
 void sh_vault_close(struct sh_vault *v)
 {
+	sh_window_fini(&v->window);
 	if (v->data)
 		v->store->data_close(v->data);
 	cr_boxes_free(v->boxes);
@@ -262,14 +262,14 @@ static uint64_t random_id(const struct cr_rng *rng)
 static enum cm_rc seal_block(
 	struct cutter *c, uint32_t bucket, uint64_t id, struct sh_block *out, struct cm_err *err)
 {
-	uint8_t aad[AAD_LEN];
+	uint8_t aad[SH_VAULT_AAD_LEN];
 	size_t len = c->plain.len + CR_BOX_OVERHEAD;
 
 	c->box.len = 0;
 	uint8_t *body = cm_buf_room(&c->box, len);
 	if (!body)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	make_aad(c->v, bucket, id, aad);
+	sh_vault_aad(c->v, bucket, id, aad);
 	if (!c->is_run)
 		cr_nonces_draw(&c->nonces, c->rng);
 	enum cm_rc rc = cr_boxes_seal(
@@ -327,12 +327,13 @@ static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_bat
 	c.run = c.is_run ? v->store->data_runs(v->data) : 0;
 	enum cm_rc rc = sh_batch_tag_row(batch, rng, &t.plain, err);
 	if (rc == CM_OK)
-		rc = seal_block(&t, TAG_ROW, random_id(rng), &tags, err);
+		rc = seal_block(&t, SH_VAULT_TAG_ROW, random_id(rng), &tags, err);
 	tags.devices = (uint32_t)sh_batch_submissions(batch);
 	if (rc == CM_OK)
 		rc = draw_buckets(&c, err);
 	if (rc == CM_OK && c.is_run)
 		cr_nonces_draw(&c.nonces, rng);
+	sh_window_stale(&v->window, only);
 	if (rc == CM_OK)
 		rc = only ? v->store->data_replace(v->data, *only, next_block, &c, &tags, err)
 			  : v->store->data_commit(v->data, next_block, &c, &tags, err);
@@ -351,100 +352,4 @@ enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct sh_batch
 	const struct cr_rng *rng, struct cm_err *err)
 {
 	return commit(v, &bucket, batch, rng, err);
-}
-
-/* ---- Reading ---- */
-
-struct reader {
-	struct sh_vault *v;
-	uint32_t bucket;
-	struct cm_buf *out;
-	struct sh_tags *tags;
-	struct sh_counts *counts;
-};
-
-/* Decrypt a block onto the end of out. */
-static enum cm_rc open_block(
-	struct sh_vault *v, uint32_t bucket, const struct sh_block *b, struct cm_buf *out, struct cm_err *err)
-{
-	uint8_t aad[AAD_LEN];
-
-	if (b->len < CR_BOX_OVERHEAD)
-		return cm_fail(err, CM_EDATA, "a stored block is cut short");
-	uint8_t *plain = cm_buf_room(out, b->len - CR_BOX_OVERHEAD + 1);
-	if (!plain)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	make_aad(v, bucket, b->id, aad);
-	if (cr_boxes_open(v->boxes, aad, sizeof aad, b->body, b->len, plain, err) != CM_OK)
-		return cm_fail(err, CM_EDATA, "a stored block is damaged");
-	out->len += b->len - CR_BOX_OVERHEAD;
-	return CM_OK;
-}
-
-static enum cm_rc read_block(void *user, const struct sh_block *block, struct cm_err *err)
-{
-	struct reader *r = user;
-
-	if (block->len < CR_BOX_OVERHEAD || (block->len - CR_BOX_OVERHEAD) % r->v->message_len != 0)
-		return cm_fail(err, CM_EDATA, "a stored block has a wrong length");
-	return open_block(r->v, r->bucket, block, r->out, err);
-}
-
-static enum cm_rc read_tags(void *user, const struct sh_block *block, struct cm_err *err)
-{
-	struct reader *r = user;
-	struct cm_buf plain;
-
-	cm_buf_init(&plain, SIZE_MAX / 4);
-	plain.secret = 1;
-	enum cm_rc rc = open_block(r->v, TAG_ROW, block, &plain, err);
-	if (rc == CM_OK)
-		rc = sh_batch_tag_row_load(plain.data, plain.len, r->tags, r->counts, err);
-	cm_buf_fini(&plain);
-	return rc;
-}
-
-enum cm_rc sh_vault_tags(
-	struct sh_vault *v, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err)
-{
-	struct reader r = { .v = v, .tags = tags, .counts = counts };
-
-	return v->store->data_tags(v->data, read_tags, &r, err);
-}
-
-enum cm_rc sh_vault_read(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
-{
-	struct reader r = { .v = v, .bucket = bucket, .out = out };
-
-	return v->store->data_bucket(v->data, bucket, read_block, &r, err);
-}
-
-struct cr_rng_seeded *sh_vault_stream(
-	const struct sh_vault *v, const void *use, size_t len, struct cr_rng *out)
-{
-	uint8_t seed[CR_SEED_LEN];
-
-	cr_hkdf(v->order.bytes, sizeof v->order.bytes, v->round_id, PR_ROUND_ID_LEN, use, len, seed,
-		sizeof seed);
-	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, out);
-	cr_wipe(seed, sizeof seed);
-	return g;
-}
-
-enum cm_rc sh_vault_release(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
-{
-	uint8_t number[4];
-	size_t start = out->len;
-	struct cr_rng rng;
-
-	enum cm_rc rc = sh_vault_read(v, bucket, out, err);
-	if (rc != CM_OK || out->len == start)
-		return rc;
-	cm_put_le32(number, bucket);
-	struct cr_rng_seeded *g = sh_vault_stream(v, number, sizeof number, &rng);
-	if (!g)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	sh_permute(out->data + start, (out->len - start) / v->message_len, v->message_len, &rng);
-	cr_rng_seeded_free(g);
-	return CM_OK;
 }

@@ -11,6 +11,15 @@
 #include "sh_batch.h"
 #include "sh_store.h"
 
+/* Buckets next..end-1, read and not asked for yet: the bucket i is bucket[i - first].  Up to 16 MiB, and at
+ * least one bucket. */
+struct sh_window {
+	uint32_t first, next, end;
+	uint32_t wanted; /* how many the next reading takes; 0: one */
+	struct cm_buf *bucket;
+	uint32_t room;
+};
+
 struct sh_vault {
 	const struct sh_store *store;
 	void *data;
@@ -19,7 +28,8 @@ struct sh_vault {
 	struct cr_key tag, order;
 	uint32_t buckets;
 	size_t message_len; /* as stored: rd_message_len */
-	bool joined;        /* an intake's, for one epoch: numbers no runs, since others commit beside it */
+	struct sh_window window;
+	bool joined; /* an intake's, for one epoch: numbers no runs, since others commit beside it */
 };
 
 /* The keys that an intake needs to store reports, of those derived from the round's key.  It does not get the
@@ -82,7 +92,8 @@ CM_CHECK enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct
 /* Load every tag row. */
 CM_CHECK enum cm_rc sh_vault_tags(
 	struct sh_vault *v, struct sh_tags *tags, struct sh_counts *counts, struct cm_err *err);
-/* Append a bucket's messages to `out`, in the order in which the store shows its blocks. */
+/* Append a bucket's messages to `out`, in the order in which the store shows its blocks.  Those that follow
+ * may be read with it, so read them in ascending order. */
 CM_CHECK enum cm_rc sh_vault_read(
 	struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err);
 /* Append a bucket's messages in the order of release: a permutation determined by the round key and the

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
+#include "sh_pg_rights.h"
 
 #define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
 #define SQL_MAX      640u
@@ -256,7 +257,10 @@ enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *o
 		rc = sh_pg_number(d->pg, sql, NULL, 0, &n, err);
 	out->closed = changed == 0;
 	out->devices = n > 0 ? (uint64_t)n : 0;
-	return sh_pg_end(d->pg, rc, err);
+	if (rc == CM_OK && (close || !out->closed))
+		rc = sh_pg_rights_round(d->pg, d->name, close, err);
+	rc = sh_pg_end(d->pg, rc, err);
+	return rc == CM_OK && close ? sh_pg_rights_ended(d->pg, d->name, err) : rc;
 }
 
 /* ---- Writing ---- */
@@ -313,7 +317,6 @@ enum cm_rc sh_pg_data_commit(struct sh_pg_data *d, const uint32_t *bucket, sh_bl
 /* ---- Reading ---- */
 
 struct blocks {
-	uint32_t bucket;
 	sh_block_fn *fn;
 	void *user;
 };
@@ -322,9 +325,10 @@ static enum cm_rc take_block(void *user, const struct sh_pg_row *row, struct cm_
 {
 	const struct blocks *b = user;
 	struct cr_span body = sh_pg_row_bytes(row, 1);
-	struct sh_block block = {
-		.bucket = b->bucket, .id = (uint64_t)sh_pg_row_int(row, 0), .body = body.data, .len = body.len
-	};
+	struct sh_block block = { .bucket = (uint32_t)sh_pg_row_int(row, 2),
+		.id = (uint64_t)sh_pg_row_int(row, 0),
+		.body = body.data,
+		.len = body.len };
 
 	return b->fn(b->user, &block, err);
 }
@@ -345,30 +349,32 @@ static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc sh_pg_data_bucket(
-	struct sh_pg_data *d, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
+enum cm_rc sh_pg_data_buckets(
+	void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	static const char *const which[] = { "id >= 0", "id < 0" }; /* runs last */
-	const struct sh_pg_value number = sh_pg_int(bucket);
-	struct blocks b = { bucket, fn, user };
+	struct sh_pg_data *d = data;
+	const struct sh_pg_value numbers[] = { sh_pg_int(first), sh_pg_int((int64_t)first + n) };
+	struct blocks b = { fn, user };
 	char sql[SQL_MAX];
 
 	enum cm_rc rc = d->indexed || d->readonly ? CM_OK : make_index(d, err);
 	for (size_t i = 0; rc == CM_OK && i < 2; i++) {
 		(void)snprintf(sql, sizeof sql,
-			"SELECT id, body FROM tombola.block_%s WHERE bucket=$1 AND %s ORDER BY id", d->name,
-			which[i]);
-		rc = sh_pg_stream(d->pg, sql, &number, 1, take_block, &b, err);
+			"SELECT id, body, bucket FROM tombola.block_%s WHERE bucket>=$1 AND bucket<$2 AND %s"
+			" ORDER BY bucket, id",
+			d->name, which[i]);
+		rc = sh_pg_stream(d->pg, sql, numbers, 2, take_block, &b, err);
 	}
 	return rc;
 }
 
 enum cm_rc sh_pg_data_tags(struct sh_pg_data *d, sh_block_fn *fn, void *user, struct cm_err *err)
 {
-	struct blocks b = { 0, fn, user };
+	struct blocks b = { fn, user };
 	char sql[SQL_MAX];
 
-	(void)snprintf(sql, sizeof sql, "SELECT id, body FROM tombola.tags_%s ORDER BY id", d->name);
+	(void)snprintf(sql, sizeof sql, "SELECT id, body, 0::int8 FROM tombola.tags_%s ORDER BY id", d->name);
 	return sh_pg_stream(d->pg, sql, NULL, 0, take_block, &b, err);
 }
 

@@ -26,8 +26,8 @@ uint64_t sh_pg_data_runs(const struct sh_pg_data *d);
  * the intake has closed: it is the only DELETE that a round's tables see. */
 CM_CHECK enum cm_rc sh_pg_data_commit(struct sh_pg_data *d, const uint32_t *bucket, sh_block_source *next,
 	void *user, const struct sh_block *tags, struct cm_err *err);
-CM_CHECK enum cm_rc sh_pg_data_bucket(
-	struct sh_pg_data *d, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);
+CM_CHECK enum cm_rc sh_pg_data_buckets(
+	void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_data_tags(struct sh_pg_data *d, sh_block_fn *fn, void *user, struct cm_err *err);
 /* What is joined commits in this epoch alone. */
 void sh_pg_data_join(struct sh_pg_data *d, uint64_t epoch);

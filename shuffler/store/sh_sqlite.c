@@ -391,7 +391,7 @@ static enum cm_rc open_as(const char *state_dir, bool readonly, struct sh_store 
 		.data_runs = sh_sqlite_data_runs,
 		.data_commit = sh_sqlite_data_commit,
 		.data_replace = sh_sqlite_data_replace,
-		.data_bucket = sh_sqlite_data_bucket,
+		.data_buckets = sh_sqlite_data_buckets,
 		.data_tags = sh_sqlite_data_tags,
 		.data_drop = data_drop,
 		.data_each = data_each,

@@ -97,7 +97,8 @@ static enum cm_rc prepare_runs(struct round_data *d, struct cm_err *err)
 		return rc;
 	rc = db_prepare(d->db, "INSERT INTO run VALUES(?,?)", &d->put_run, err);
 	if (rc == CM_OK)
-		rc = db_prepare(d->db, "SELECT id, body FROM run WHERE id=?", &d->get_run, err);
+		rc = db_prepare(
+			d->db, "SELECT id, body FROM run WHERE id>=? AND id<? ORDER BY id", &d->get_run, err);
 	if (rc == CM_OK)
 		rc = db_prepare(d->db, "DELETE FROM run WHERE id=?", &d->drop_run, err);
 	return rc == CM_OK ? count_runs(d, err) : rc;
@@ -117,8 +118,9 @@ static enum cm_rc open_data(const char *rounds, const uint8_t round_id[PR_ROUND_
 	if (rc == CM_OK)
 		rc = db_prepare(d->db, "INSERT INTO tags VALUES(?,?)", &d->put_tags, err);
 	if (rc == CM_OK)
-		rc = db_prepare(
-			d->db, "SELECT id, body FROM block WHERE bucket=? ORDER BY id", &d->get_bucket, err);
+		rc = db_prepare(d->db,
+			"SELECT id, body, bucket FROM block WHERE bucket>=? AND bucket<? ORDER BY bucket, id",
+			&d->get_bucket, err);
 	if (rc == CM_OK)
 		rc = db_prepare(d->db, "SELECT id, body FROM tags ORDER BY id", &d->get_tags, err);
 	if (rc == CM_OK)
@@ -236,16 +238,19 @@ enum cm_rc sh_sqlite_data_replace(void *data, uint32_t bucket, sh_block_source *
 	return commit(data, &bucket, next, user, tags, err);
 }
 
-/* Hand every row (id, body) of a prepared query to fn. */
-static enum cm_rc each(
-	sqlite3_stmt *stmt, uint32_t bucket, uint64_t mark, sh_block_fn *fn, void *user, struct cm_err *err)
+/* Hand every row of a prepared query to fn: (id, body), or (id, body, bucket). */
+static enum cm_rc each(sqlite3_stmt *stmt, uint64_t mark, sh_block_fn *fn, void *user, struct cm_err *err)
 {
+	bool names_bucket = sqlite3_column_count(stmt) == 3;
 	enum cm_rc rc;
 
 	while ((rc = db_step(stmt, err)) == CM_OK) {
 		struct cr_span body = db_blob(stmt, 1);
-		struct sh_block b = { .bucket = bucket,
-			.id = (uint64_t)sqlite3_column_int64(stmt, 0) | mark,
+		uint64_t id = (uint64_t)sqlite3_column_int64(stmt, 0);
+		struct sh_block b = { .bucket = (uint32_t)(names_bucket
+								   ? (uint64_t)sqlite3_column_int64(stmt, 2)
+								   : id % PR_BUCKETS_MAX),
+			.id = id | mark,
 			.body = body.data,
 			.len = body.len };
 		rc = fn(user, &b, err);
@@ -256,15 +261,18 @@ static enum cm_rc each(
 	return rc == CM_EMORE ? CM_OK : rc;
 }
 
-enum cm_rc sh_sqlite_data_bucket(void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
+enum cm_rc sh_sqlite_data_buckets(
+	void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	struct round_data *d = data;
 
-	(void)sqlite3_bind_int64(d->get_bucket, 1, bucket);
-	enum cm_rc rc = each(d->get_bucket, bucket, 0, fn, user, err);
+	(void)sqlite3_bind_int64(d->get_bucket, 1, first);
+	(void)sqlite3_bind_int64(d->get_bucket, 2, (sqlite3_int64)first + n);
+	enum cm_rc rc = each(d->get_bucket, 0, fn, user, err);
 	for (uint64_t run = 0; rc == CM_OK && run < d->runs; run++) {
-		(void)sqlite3_bind_int64(d->get_run, 1, row_of(run, bucket));
-		rc = each(d->get_run, bucket, SH_RUN_BLOCK, fn, user, err);
+		(void)sqlite3_bind_int64(d->get_run, 1, row_of(run, first));
+		(void)sqlite3_bind_int64(d->get_run, 2, row_of(run, first) + n);
+		rc = each(d->get_run, SH_RUN_BLOCK, fn, user, err);
 	}
 	return rc;
 }
@@ -273,7 +281,7 @@ enum cm_rc sh_sqlite_data_tags(void *data, sh_block_fn *fn, void *user, struct c
 {
 	struct round_data *d = data;
 
-	return each(d->get_tags, 0, 0, fn, user, err);
+	return each(d->get_tags, 0, fn, user, err);
 }
 
 enum cm_rc sh_sqlite_data_drop(

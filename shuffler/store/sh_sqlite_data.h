@@ -16,8 +16,8 @@ enum cm_rc sh_sqlite_data_commit(
 	void *data, sh_block_source *next, void *user, const struct sh_block *tags, struct cm_err *err);
 enum cm_rc sh_sqlite_data_replace(void *data, uint32_t bucket, sh_block_source *next, void *user,
 	const struct sh_block *tags, struct cm_err *err);
-enum cm_rc sh_sqlite_data_bucket(
-	void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err);
+enum cm_rc sh_sqlite_data_buckets(
+	void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err);
 enum cm_rc sh_sqlite_data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err);
 enum cm_rc sh_sqlite_data_drop(
 	const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """million.py - N reports through the real daemons: rates, CPU and memory of every stage, beside what the machine can do.
 
-    tests/bench/million.py [--reports N] [--build DIR] [--dir DIR] [--json]
+    tests/bench/million.py [--reports N] [--store sqlite|postgresql] [--intakes K] [--build DIR] [--dir DIR] [--json]
 
 One client process stands for N devices (a CSV of two colours), one shuffler, one analyzer, loopback sockets, durable
-state.  Exits 1 when the shuffler or the analyzer ever held 256 MiB, or when not every report was counted once.
+state.  With --store postgresql the shuffler's store is a server of its own, in the same folder.  With --intakes there are K
+intakes before it, and K clients of N / K devices, each of which uses an intake of its own.
+
+Exits 1 when a daemon ever held more memory than it may (128 MiB, and of each report what it must remember; 256 MiB is always
+allowed), or when not every report was counted once.
 """
 import argparse
 import json
@@ -19,24 +23,28 @@ import threading
 import time
 import urllib.request
 
-MIB_LIMIT = 256
+import bench
+
+MIB_LIMIT = 256  # whatever a daemon remembers of a report
+MIB_BASE = 128
+# Bytes of a report: a tag and its digest at 3/4 load; those of an encapsulation, which double when full, and a hash.
+REMEMBERS = {"shuffler": 43, "intake": 43, "analyzer": 16 * 4 + 32}
+# What a server for such a round is set to; all else is what the shuffler demands.
+SERVER = {"shared_buffers": "128MB", "max_wal_size": "2GB", "maintenance_work_mem": "64MB"}
 POLL_SECONDS = 0.05
-HERTZ = os.sysconf("SC_CLK_TCK")
 STAGES = {"prepare": "client reads and randomizes; first batch sealed, sent and durable",
           "intake": "client seals, persists and uploads; shuffler takes in",
           "seal": "shuffler reads its buckets back and signs the manifest",
           "open": "charge, release, analyzer opens and counts, ledger settled"}
 
 
-def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        user, system = f.read().rsplit(") ", 1)[1].split()[11:13]
-    return (int(user) + int(system)) / HERTZ
-
-
 def peak_mib(pid):
     with open(f"/proc/{pid}/status") as f:
         return int(re.search(r"VmHWM:\s+(\d+) kB", f.read())[1]) / 1024
+
+
+def limit_mib(party, reports):
+    return max(MIB_LIMIT, MIB_BASE + REMEMBERS[party] * reports / 2**20)
 
 
 def x25519_rate(seconds):
@@ -60,7 +68,7 @@ def fsync_latency(folder, times=200):
 
 
 class Watch(threading.Thread):
-    """Sees the round move through its stages, and what every process had used by then."""
+    """Sees the round move through its stages, and what every party's processes had used by then."""
 
     def __init__(self, reports, pids, status_url):
         super().__init__(daemon=True)
@@ -68,7 +76,7 @@ class Watch(threading.Thread):
         self.marks, self.slowest, self.peak, self.done = [], {}, {p: 0.0 for p in pids}, False
 
     def mark(self, name):
-        self.marks.append((name, time.monotonic(), {p: cpu_seconds(pid) for p, pid in self.pids.items()}))
+        self.marks.append((name, time.monotonic(), {p: sum(map(bench.cpu_seconds, pids)) for p, pids in self.pids.items()}))
 
     def stage(self):
         """The stage the shuffler is in by its own word, or None before the round."""
@@ -101,29 +109,41 @@ class Watch(threading.Thread):
             time.sleep(POLL_SECONDS)
 
     def sample_memory(self):
-        for p, pid in self.pids.items():
-            try:
-                self.peak[p] = max(self.peak[p], peak_mib(pid))
-            except (OSError, TypeError):
-                pass  # it has ended
+        for p, pids in self.pids.items():
+            for pid in (i for of in pids for i in bench.below(of)):
+                try:
+                    self.peak[p] = max(self.peak[p], peak_mib(pid))
+                except (OSError, TypeError):
+                    pass  # it has ended
 
 
 class Missing(Exception):
     """The run did not do what it must."""
 
 
-def run_round(cluster, reports, seconds):
+def start(cluster, spread, server):
+    """Everything; the processes of each party."""
+    pids = {"postgresql": [server.process.pid]} if server else {}
+    shuffler = spread.head() if spread else cluster.start("shuffler", "run")
+    pids["shuffler"] = [shuffler.process.pid]
+    cluster.wait_listening()
+    if spread:
+        spread.start()
+        pids["intake"] = [d.process.pid for d in spread.daemons]
+    pids["analyzer"] = [cluster.start("analyzer", "run").process.pid]
+    clients = [spread.start_client(name) for name in spread.clients] if spread else [cluster.start("client", "run")]
+    pids["client"] = [d.process.pid for d in clients]
+    return pids
+
+
+def run_round(cluster, reports, seconds, spread=None, server=None):
     """The round from start to settled: (watch, result of the analyzer)."""
-    pids = {}
-    for party in ("shuffler", "analyzer", "client"):
-        daemon = cluster.start(party, "run")
-        pids[party] = daemon.process.pid
-        if party == "shuffler":
-            cluster.wait_listening()
+    pids = start(cluster, spread, server)
+    analyzer = next(d for d in cluster.daemons if "tombola-analyzer" in d.args[0])
     watch = Watch(reports, pids, f"http://127.0.0.1:{cluster.http['shuffler']}/status")
     watch.start()
     end = time.monotonic() + seconds
-    while '"round done"' not in cluster.daemons[1].log():
+    while '"round done"' not in analyzer.log():
         for d in cluster.daemons:
             if not d.alive():
                 raise Missing(f"{d.args[0]} ended:\n{d.log()[-2000:]}")
@@ -134,15 +154,15 @@ def run_round(cluster, reports, seconds):
     watch.done = True
     watch.join()
     watch.sample_memory()
-    for d in cluster.daemons:
+    for d in reversed(cluster.daemons):
         d.stop()
     return watch, cluster.json("analyzer", "round", "show", "1")["result"]
 
 
-def check(watch, result, reports, limit=MIB_LIMIT):
+def check(watch, result, reports):
     """Every fault as a line."""
-    faults = [f"{p}: {watch.peak[p]:.0f} MiB resident, the limit is {limit}" for p in ("shuffler", "analyzer")
-              if not 0 < watch.peak[p] < limit]
+    faults = [f"{p}: {watch.peak[p]:.0f} MiB resident, the limit is {limit_mib(p, reports):.0f}" for p in REMEMBERS
+              if p in watch.peak and not 0 < watch.peak[p] < limit_mib(p, reports)]
     if not sum(result["counts"]) == result["participants"] == result["reports"] == reports:
         faults.append(f"{sum(result['counts'])} counted of {result['participants']} participants, sent {reports}")
     if result["duplicates"] or result["bad"]:
@@ -162,46 +182,85 @@ def stages(watch, reports):
 
 
 def show(out):
-    parties = ("client", "shuffler", "analyzer")
-    print(f"\n{'stage':<9}{'seconds':>9}{'reports/s':>11}" + "".join(f"{p + ' CPU s (us/report)':>29}" for p in parties)
+    parties = [p for p in ("client", "intake", "shuffler", "postgresql", "analyzer") if p in out["peak_mib"]]
+    print(f"\n{'stage':<9}{'seconds':>9}{'reports/s':>11}" + "".join(f"{p + ' CPU s (us)':>25}" for p in parties)
           + f"{'status ms':>11}")
     for r in out["stages"]:
-        cells = "".join(f"{r['cpu_seconds'][p]:>18.2f} {'(%.2f)' % r['cpu_us_per_report'][p]:>10}" for p in parties)
+        cells = "".join(f"{r['cpu_seconds'][p]:>15.2f} {'(%.2f)' % r['cpu_us_per_report'][p]:>9}" for p in parties)
         print(f"{r['stage']:<9}{r['seconds']:>9.2f}{r['reports_per_second']:>11.0f}{cells}"
               f"{1000 * r['slowest_status_seconds']:>11.0f}")
+    whole = {p: sum(r["cpu_seconds"][p] for r in out["stages"]) for p in parties}
+    print(f"{'all':<9}{sum(r['seconds'] for r in out['stages']):>9.2f}{'':>11}"
+          + "".join(f"{whole[p]:>15.2f} {'(%.2f)' % (1e6 * whole[p] / out['reports']):>9}" for p in parties))
     for name, what in STAGES.items():
         print(f"  {name}: {what}")
     print("  status ms: the longest the shuffler took to answer /status during the stage")
-    print("\npeak resident MiB: " + ", ".join(f"{p} {out['peak_mib'][p]:.0f}" for p in parties)
-          + f" (limit for shuffler and analyzer {MIB_LIMIT})")
+    print("\npeak resident MiB of a process: " + ", ".join(f"{p} {out['peak_mib'][p]:.0f}" for p in parties) + " (limits: "
+          + ", ".join(f"{p} {limit_mib(p, out['reports']):.0f}" for p in REMEMBERS) + ")")
     print(f"raw X25519: {out['x25519_per_second']:.0f}/s a core, {out['cores']} cores; the analyzer opened "
           f"{out['open_per_second']:.0f} reports/s: {out['open_of_ceiling']:.2f} of that ceiling in time, "
           f"{out['open_cpu_of_ceiling']:.2f} in CPU")
     print(f"durable 4 KiB append: median {out['fsync_ms'][0]:.2f} ms, 99th percentile {out['fsync_ms'][1]:.2f} ms")
 
 
-def main():
+def write_readings(path, first, n):
+    with open(path, "w", encoding="ascii") as f:
+        f.write("device,colour\n")
+        f.writelines(f"d{i},c{i % 2}\n" for i in range(first, first + n))
+
+
+def prepare(cluster, reports, intakes, server):
+    """The deployment's configurations and readings; its intakes, if there are any."""
+    if server and not intakes:
+        cluster.use(server)
+    each = reports // max(1, intakes)
+    cluster.two_colours(each, min_reports=reports, target=reports)
+    for name in ("shuffler-policy.conf", "client-policy.conf"):
+        with open(cluster.path(name), encoding="ascii") as f:
+            text = f.read().replace(f"min_batch = {each};", f"min_batch = {reports};")
+        cluster.write(name, text + (f"max_target = {reports};\n" if name.startswith("shuffler") else ""))
+    if not intakes:
+        return None
+    import spread
+    made = spread.Spread(cluster, intakes, server)
+    made.clients = ["client"] + [made.second_client(each, f"client{i + 1}") for i in range(1, intakes)]
+    for i, name in enumerate(made.clients):
+        made.clients_dial(i, conf=f"{name}.conf")
+        write_readings(cluster.path(f"{name}.csv" if i else "readings.csv"), i * each, each)
+    return made
+
+
+def options():
     parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parse.add_argument("--reports", type=int, default=1000000)
-    parse.add_argument("--build", default=None, help="build folder (build/release)")
-    parse.add_argument("--dir", default=None, help="where the state goes (a temporary folder)")
+    parse.add_argument("--store", choices=("sqlite", "postgresql"), default=os.environ.get("TOMBOLA_STORE", "sqlite"))
+    parse.add_argument("--intakes", type=int, default=0, help="before the shuffler, which is their head (with postgresql)")
+    bench.add_folders(parse)
     parse.add_argument("--seconds", type=int, default=1800, help="give up after")
     parse.add_argument("--json", action="store_true")
     args = parse.parse_args()
+    if args.intakes and (args.store != "postgresql" or args.reports % args.intakes):
+        parse.error("intakes need --store postgresql, and reports that they can share equally")
+    return args
 
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    os.environ["TOMBOLA_BUILD"] = os.path.abspath(args.build or os.path.join(root, "build", "release"))
-    sys.path.insert(0, os.path.join(root, "tests", "scenario"))
-    import cluster as c
+
+def main():
+    args = options()
+    c = bench.scenarios(args.build)
+    os.environ.pop("TOMBOLA_STORE", None)  # of the tests: here the server is ours
 
     folder = tempfile.mkdtemp(prefix="tombola-million-", dir=args.dir)
-    cluster = None
+    cluster = server = None
     try:
         rates = [x25519_rate(2)]
         fsync = fsync_latency(folder)
         cluster = c.Cluster(folder)
-        cluster.two_colours(args.reports)
-        watch, result = run_round(cluster, args.reports, args.seconds)
+        if args.store == "postgresql":
+            import postgresql
+            os.chmod(folder, 0o711)  # the server runs as a user of its own
+            server = postgresql.Server(base=folder, **SERVER)
+        spread = prepare(cluster, args.reports, args.intakes, server)
+        watch, result = run_round(cluster, args.reports, args.seconds, spread, server)
         rates.append(x25519_rate(2))
     except Missing as e:
         print(e, file=sys.stderr)
@@ -209,12 +268,15 @@ def main():
     finally:
         if cluster:
             cluster.close()
+        if server:
+            server.close()
         shutil.rmtree(folder, ignore_errors=True)
 
     rows = stages(watch, args.reports)
     opened, cores = rows[-1], len(os.sched_getaffinity(0))
     rate = max(rates)
-    out = {"schema": "tombola.bench-million/1", "reports": args.reports, "stages": rows, "peak_mib": watch.peak,
+    out = {"schema": "tombola.bench-million/1", "reports": args.reports, "store": args.store, "intakes": args.intakes,
+           "stages": rows, "peak_mib": watch.peak,
            "x25519_per_second": rate, "cores": cores, "fsync_ms": fsync,
            "open_per_second": opened["reports_per_second"],
            "open_of_ceiling": opened["reports_per_second"] / (rate * cores),

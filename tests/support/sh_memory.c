@@ -319,8 +319,8 @@ static enum cm_rc data_replace(void *data, uint32_t bucket, sh_block_source *sou
 	return data_commit(data, source, user, tags, err);
 }
 
-static enum cm_rc each_block(const struct data *d, enum table table, uint32_t bucket, sh_block_fn *fn,
-	void *user, struct cm_err *err)
+static enum cm_rc each_block(const struct data *d, enum table table, uint32_t first, uint32_t buckets,
+	sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	const struct row *r;
 	enum cm_rc rc = CM_OK;
@@ -329,20 +329,21 @@ static enum cm_rc each_block(const struct data *d, enum table table, uint32_t bu
 		const struct sh_block b = {
 			.bucket = r->bucket, .id = r->number, .body = r->span[0].data, .len = r->span[0].len
 		};
-		if (table == TAGS || r->bucket == bucket)
+		if (table == TAGS || (r->bucket >= first && r->bucket - first < buckets))
 			rc = fn(user, &b, err);
 	}
 	return rc;
 }
 
-static enum cm_rc data_bucket(void *data, uint32_t bucket, sh_block_fn *fn, void *user, struct cm_err *err)
+static enum cm_rc data_buckets(
+	void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err)
 {
-	return each_block(data, BLOCKS, bucket, fn, user, err);
+	return each_block(data, BLOCKS, first, n, fn, user, err);
 }
 
 static enum cm_rc data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err)
 {
-	return each_block(data, TAGS, 0, fn, user, err);
+	return each_block(data, TAGS, 0, 0, fn, user, err);
 }
 
 static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
@@ -488,7 +489,7 @@ struct sh_store sh_memory_store(struct sh_memory *m)
 		.data_replace = data_replace,
 		.data_epoch = data_epoch,
 		.data_join = data_join,
-		.data_bucket = data_bucket,
+		.data_buckets = data_buckets,
 		.data_tags = data_tags,
 		.data_drop = data_drop,
 		.data_each = data_each,

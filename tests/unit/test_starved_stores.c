@@ -64,8 +64,8 @@ static enum cm_rc look(
 		rc = s->row_get(s->ctx, round_id, read_row, answer, err);
 	if (rc == CM_OK && steps >= 2)
 		rc = s->row_each(s->ctx, read_row, answer, err);
-	for (uint32_t b = 0; rc == CM_OK && steps >= 4 && b < 2; b++)
-		rc = s->data_bucket(data, b, read_block, answer, err);
+	if (rc == CM_OK && steps >= 4)
+		rc = s->data_buckets(data, 0, 2, read_block, answer, err);
 	if (rc == CM_OK && steps >= 4)
 		rc = s->data_tags(data, read_block, answer, err);
 	return rc;
@@ -115,7 +115,7 @@ static void stands(const char *dir, unsigned steps)
 	if (steps >= 3)
 		assert_int_equal(s.data_open(s.ctx, round_id, false, &data, &err), CM_OK);
 	if (steps >= 4)
-		assert_int_equal(s.data_bucket(data, 1, read_block, &blocks, &err), CM_OK);
+		assert_int_equal(s.data_buckets(data, 1, 1, read_block, &blocks, &err), CM_OK);
 	assert_true(steps < 4 || blocks != 0);
 	s.data_close(data);
 	assert_int_equal(s.data_drop(s.ctx, round_id, &err), CM_OK);
