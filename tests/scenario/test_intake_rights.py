@@ -212,3 +212,29 @@ def test_a_role_that_is_missing_or_is_the_heads_is_named(cluster, spread):
     spread.role = mine
     spread.configure(0)
     spread.start(0)
+
+
+def test_check_config_says_every_fault_of_an_intake(cluster, spread):
+    code, said = intake_says(spread, "check-config intake")
+    assert code == 0 and "the head has made no tables yet: start it first: the role's rights are not looked at" in said, said
+    spread.head()
+    code, said = intake_says(spread, "check-config intake")
+    assert (code, said) == (0, ""), said
+    code, said = intake_says(spread, "check-config policy")
+    assert code == EXIT["usage"], said
+    # Several at once, each on a line.
+    spread.server.do(f"ALTER ROLE {spread.role} CREATEROLE; GRANT DELETE ON tombola.round TO {spread.role}", spread.database)
+    spread.configure(0, certificate="pki/shuffler/shuffler", head="x")
+    code, said = intake_says(spread, "check-config intake")
+    assert code == EXIT["config"], said
+    path, lines = cluster.path("intake0.conf"), said.splitlines()
+    assert lines[0].startswith(f"{path}:2: "), said
+    assert any(line.startswith(f"{path}:5: ") and "role shuffler; must be intake" in line for line in lines), said
+    assert any("may create roles" in line for line in lines) and any("may DELETE on tombola.round" in line for line in lines), said
+    # Each of those alone ends with its code.
+    spread.configure(0)
+    code, said = intake_says(spread, "check-config intake")
+    assert code == EXIT["permission"] and said.count("\n") == 2, said
+    spread.server.stop("fast")
+    code, said = intake_says(spread, "check-config intake")
+    assert code == 0 and "the role's rights are not looked at" in said, said
