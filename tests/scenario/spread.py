@@ -1,6 +1,7 @@
 """spread.py - a head and intakes over one PostgreSQL database, and clients that know several of them."""
 import json
 import os
+import re
 import subprocess
 import urllib.request
 
@@ -19,8 +20,10 @@ class Spread:
         self.http = [free_port() for _ in range(intakes)]
         self.daemons = [None] * intakes
         self.keys = "".join(f"{k} = {v};\n" for k, v in keys.items())
-        with open(cluster.path("shuffler.conf"), "a") as f:
-            f.write(f'intakes = true;\nintake_role = "{self.role}";\nstore = "postgresql";\n'
+        with open(cluster.path("shuffler.conf")) as f:
+            text = re.sub("^(store|database) = .*\n", "", f.read(), flags=re.M)
+        with open(cluster.path("shuffler.conf"), "w") as f:
+            f.write(f'{text}intakes = true;\nintake_role = "{self.role}";\nstore = "postgresql";\n'
                     f'database = "{self.server.string(self.database)}";\n')
         for i in range(intakes):
             self.issue(f"intake{i}", "intake")
