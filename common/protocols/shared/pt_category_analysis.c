@@ -43,6 +43,6 @@ void pt_category_statement(const struct qy_query *q, const struct pt_randomizer 
 		(void)snprintf(out, size, "no local guarantee, of places nearby neither");
 	else
 		(void)snprintf(out, size,
-			"epsilon0 %.3g of any two places, however near; \"planar\" tells places nearby apart less",
+			"epsilon0 %.6g of any two places, however near; \"planar\" tells places nearby apart less",
 			ceil(local * 1e3) / 1e3);
 }
