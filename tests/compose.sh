@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 
 # As written, anchors resolved; and as the oldest supported docker-compose understands it.
 /usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$src/docker-compose.yml"
-COMPOSE_PROFILES=demo,mqtt,metrics,learn docker-compose -f "$src/docker-compose.yml" config >"$work/config.yml"
+COMPOSE_PROFILES=demo,mqtt,metrics,learn,postgresql docker-compose -f "$src/docker-compose.yml" config >"$work/config.yml"
 /usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$work/config.yml"
 # The examples that build and use it on somebody else's machines.
 /usr/bin/python3 "$src/tests/ci.py" "$src"

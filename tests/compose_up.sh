@@ -1,5 +1,5 @@
 #!/bin/sh
-# compose_up.sh [SOURCE] - start docker-compose.yml under the Docker engine at hand, in two combinations of its profiles,
+# compose_up.sh [SOURCE] - start docker-compose.yml under the Docker engine at hand, in three combinations of its profiles,
 # and prove what tests/compose.sh can only read: who reaches whom, that health and metrics come, that the plan runs.
 # Not part of test.sh: it needs an engine (DOCKER_HOST) and debian:12-slim, takes minutes, and uses ports 9464 and 9090.
 set -eu
@@ -13,7 +13,7 @@ fail() {
 }
 
 end() {
-	COMPOSE_PROFILES=demo,mqtt,metrics docker-compose down --volumes >/dev/null 2>&1 || true
+	COMPOSE_PROFILES=demo,mqtt,metrics,postgresql docker-compose down --volumes >/dev/null 2>&1 || true
 }
 trap end EXIT
 trap 'exit 130' INT TERM
@@ -83,12 +83,12 @@ apart() {
 }
 
 through() {
-	inside analyzer tombola-analyzer --config /usr/share/tombola/demo/analyzer.conf round list --json >"$list"
+	inside "${1:-analyzer}" tombola-analyzer --config /usr/share/tombola/demo/analyzer.conf round list --json >"$list"
 	[ "$(grep -o '"stage": *"[a-z]*"' "$list" | grep -cE 'settled|refused')" -eq 6 ]
 }
 list=$(mktemp)
 
-COMPOSE_PROFILES=demo,mqtt,metrics docker-compose build >/dev/null 2>&1 || fail 'the images cannot be built'
+COMPOSE_PROFILES=demo,mqtt,metrics,postgresql docker-compose build >/dev/null 2>&1 || fail 'the images cannot be built'
 
 export COMPOSE_PROFILES=demo,metrics
 docker-compose up -d >/dev/null 2>&1 || fail 'up fails'
@@ -110,4 +110,25 @@ until_true 60 'all healthy (mqtt)' healthy shuffler analyzer client-mqtt mosquit
 apart client-mqtt
 may_not shuffler mosquitto 1883
 until_true 240 'the plan (mqtt)' through
+docker-compose down --volumes >/dev/null 2>&1
 echo 'compose_up.sh: mqtt: passed'
+
+settled() {
+	inside analyzer-postgresql tombola-analyzer --config /usr/share/tombola/demo/analyzer.conf round list --json >"$list"
+	[ "$(grep -o '"stage": *"settled"' "$list" | wc -l)" -ge "$1" ]
+}
+
+# With a failover in the middle.  Without an engine: tests/scenario/test_compose.py.
+export COMPOSE_PROFILES=postgresql
+docker-compose up -d >/dev/null 2>&1 || fail 'up fails with postgresql'
+until_true 120 'all healthy (postgresql)' healthy database standby head intake1 intake2 analyzer-postgresql client1 client2
+may_not client1 database 5432
+may_not client1 head 7443
+may_not analyzer-postgresql database 5432
+until_true 180 'a round (postgresql)' settled 1
+docker-compose rm -s -f database >/dev/null 2>&1
+docker volume rm "${COMPOSE_PROJECT_NAME}_database-state" >/dev/null
+inside standby pg_ctl promote -D /var/lib/database/data >/dev/null || fail 'the standby cannot be promoted'
+docker-compose run -d --no-deps --use-aliases database /usr/share/tombola/database.sh follow standby database >/dev/null 2>&1
+until_true 240 'the plan (postgresql)' through analyzer-postgresql
+echo 'compose_up.sh: postgresql: passed'

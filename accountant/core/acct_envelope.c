@@ -7,22 +7,22 @@
 #include "acct_fault.h"
 
 #define KNOTS  ((ACCT_MAX_CELLS - 1) / 2)
-#define ROOM   (1 - 1e-8)
-#define HALVES 60   /* of the interval that the first knot is looked for in */
-#define LEAST  1e-5 /* first knot, of the last: a slope from 0 to it is off by `slack` G(0) / s */
+#define PART   (1 - 1e-8) /* of the half of the blanket that the first slope may take */
+#define HALVES 60         /* of the interval that the first knot is looked for in */
+#define LEAST  1e-5       /* first knot, of the last: a slope from 0 to it is off by `slack` / s */
 
 struct matrix {
 	const double *p;
 	size_t inputs, outputs;
 	double *omega;
 	double blanket, most; /* W; the largest s of any output */
-	double slack;         /* 2^-46, and 2^-52 for each number of a sum */
+	double slack;         /* d of acct_envelope.h */
 };
 
-static enum acct_rc read_matrix(struct matrix *m, const char **why)
+static enum acct_rc read_matrix(struct matrix *m, double room, const char **why)
 {
 	m->most = m->blanket = 0;
-	m->slack = 0x1p-46 + (double)m->outputs * 0x1p-52;
+	m->slack = room + 0x1p-46 + (double)m->outputs * 0x1p-52;
 	for (size_t y = 0; y < m->outputs; y++) {
 		double least = m->p[y], largest = m->p[y];
 
@@ -34,16 +34,15 @@ static enum acct_rc read_matrix(struct matrix *m, const char **why)
 			return acct_fault(why, "every chance must be above 0");
 		m->omega[y] = least * (1 - m->slack);
 		m->blanket += m->omega[y];
-		m->most = fmax(m->most, largest / m->omega[y] - 1);
+		m->most = fmax(m->most, largest * (1 + m->slack) / m->omega[y] - 1);
 	}
-	m->most *= 1 + m->slack;
 	return m->blanket < 1 - 2 * m->slack ? ACCT_OK : acct_fault(why, "all inputs have the same law");
 }
 
 /* G(s), s > 0, rounded up. */
 static double above(const struct matrix *m, double s)
 {
-	double most = 0;
+	double most = 0, up = 1 + m->slack;
 
 	if (s >= m->most)
 		return 0;
@@ -51,16 +50,16 @@ static double above(const struct matrix *m, double s)
 		double sum = 0;
 
 		for (size_t y = 0; y < m->outputs; y++)
-			sum += fmax(m->p[x * m->outputs + y] - (1 + s) * m->omega[y], 0);
+			sum += fmax(up * m->p[x * m->outputs + y] - (1 + s) * m->omega[y], 0);
 		most = fmax(most, sum);
 	}
-	return most * (1 + m->slack);
+	return most * up;
 }
 
 /* The least knot from which the two halves fit in the blanket, with room for rounding. */
 static double first_knot(const struct matrix *m)
 {
-	double half = m->blanket / 2 * ROOM, low = 0, high = fmax(m->most, (1 - m->blanket) / half);
+	double half = m->blanket / 2 * PART, low = 0, high = fmax(m->most, (1 - m->blanket) / half);
 
 	if (high > m->most)
 		return high;
@@ -101,7 +100,7 @@ static void set_cells(const struct matrix *m, double *s, size_t knots, struct ac
 	knots = make_convex(s, g, knots);
 	/* Rounding may have made the first slope steeper than there is room for: one knot always has it. */
 	if (knots > 1 && 2 * (g[0] - g[1]) >= s[1] * m->blanket) {
-		s[1] = fmax(s[knots], g[0] / (m->blanket / 2 * ROOM));
+		s[1] = fmax(s[knots], g[0] / (m->blanket / 2 * PART));
 		g[1] = 0;
 		knots = 1;
 	}
@@ -133,7 +132,7 @@ static void set_knots(const struct matrix *m, double *s, size_t *knots)
 }
 
 enum acct_rc acct_cells_envelope(
-	const double *p, size_t inputs, size_t outputs, struct acct_round *r, const char **why)
+	const double *p, size_t inputs, size_t outputs, double room, struct acct_round *r, const char **why)
 {
 	struct matrix m = { .p = p, .inputs = inputs, .outputs = outputs };
 	double s[KNOTS + 1];
@@ -142,10 +141,12 @@ enum acct_rc acct_cells_envelope(
 
 	if (inputs < 2 || outputs < 2 || inputs > 65536 || outputs > 65536)
 		return acct_fault(why, "a matrix has 2 to 65536 inputs and outputs");
+	if (!(room >= 0 && room <= 0.01))
+		return acct_fault(why, "the room for rounding must be from 0 to 0.01");
 	m.omega = calloc(outputs, sizeof *m.omega);
 	if (!m.omega)
 		return ACCT_ENOMEM;
-	rc = read_matrix(&m, why);
+	rc = read_matrix(&m, room, why);
 	if (!rc) {
 		set_knots(&m, s, &knots);
 		set_cells(&m, s, knots, r);

@@ -14,8 +14,12 @@
  * so large that the first slope is at least -W/2: then the two halves fit in W.  The list is symmetric, and
  * the bound holds for every epsilon, so for compositions too.
  *
- * Rounding: with d = 2^-46 + 2^-52 outputs, omega is taken d too small, and G d too large, which covers what
- * p is off by, up to 2^-50 of itself, and the sums, whose every term may be rounded upwards. */
+ * Rounding.  Let every true chance be within a factor 1 +- room of p, and d = room + 2^-46 + 2^-52 outputs.
+ * The list stands for some omega of the mass that its cells have: it may be any that is nowhere above the
+ * true one and whose C are below the list's.  omega is taken as (1 - d) of the least p, and every p in C and
+ * in the last knot as (1 + d) p: room of d is for p itself, the rest for sums of up to `outputs` numbers,
+ * each term of which may be rounded upwards, and for the few operations on a term.  C(0) = 1 - W needs no
+ * room. */
 #pragma once
 
 #include "acct.h"
@@ -24,10 +28,12 @@
 extern "C" {
 #endif
 
-/* p[x * outputs + y], above 0, every row sums to 1; inputs and outputs 2..65536.  PROVED for every two
- * inputs. ACCT_EDOMAIN: a chance is 0 or the rows are all alike.  O(inputs * outputs). */
+/* p[x * outputs + y], above 0; inputs and outputs 2..65536.  Every row is a law, each of whose chances is
+ * within a factor 1 +- room of the one given, room in [0, 0.01]: what the caller's own arithmetic is good
+ * for. PROVED for every two inputs.  ACCT_EDOMAIN: a chance is 0, or the rows are alike, as far as room
+ * tells. O(inputs * outputs). */
 ACCT_CHECK enum acct_rc acct_cells_envelope(
-	const double *p, size_t inputs, size_t outputs, struct acct_round *r, const char **why);
+	const double *p, size_t inputs, size_t outputs, double room, struct acct_round *r, const char **why);
 
 #ifdef __cplusplus
 }

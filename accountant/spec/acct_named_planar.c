@@ -4,7 +4,13 @@
  * An axis of w cells is the first of T = 2w - (w mod 2) places of a circle.  A report's noise is a place z of
  * the torus with a chance in proportion to e^(-a d), d the distance of z from the origin around the torus in
  * cells, rounded up to 1/1024; of the places outside the grid those nearer to its end are the end, the others
- * its beginning.  a is the largest for which no two inputs are further apart than eps0. */
+ * its beginning.  a is where the two inputs that are furthest apart are eps0 apart.
+ *
+ * Rounding.  A weight e^(-a d) is off by 2^-53 (2 + a d) of itself, a sum of k of them by 2^-53 k more, so
+ * that a chance, a quotient of two sums, is off by 2^-53 (2 far + 2 places + 8), far the largest a d
+ * (`rounding`). A ratio of two chances is off by twice that.  So where the inputs computed for a (1 - off)
+ * are nearer than eps0 by more than that, and those for a (1 + off) further, a is right within off of itself.
+ * A chance's log changes with a by a mean of distances less another, so by at most off far. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,12 +21,15 @@
 #define UNIT    1024.0 /* parts of a cell that distances are rounded up to */
 #define MOST    256    /* cells */
 #define HALVES  200
-#define ROUNDED 1e-12
+#define LEAST   1e-14 /* of a */
+#define WEIGHTS 387   /* (w + 1)(h + 1), w h at most 256 and neither below 2 */
 
 struct grid {
 	unsigned size[2], circle[2];
 	size_t cells;
-	double *p; /* of cell x to be cell y: p[x * cells + y] */
+	double *p;   /* of cell x to be cell y: p[x * cells + y] */
+	double far;  /* a times the largest distance, of p */
+	double room; /* a chance is within a factor 1 +- room of p: set by solve */
 };
 
 static unsigned place(const struct grid *g, int axis, unsigned z)
@@ -37,8 +46,24 @@ static unsigned around(const struct grid *g, int axis, unsigned a, unsigned b)
 	return d < g->circle[axis] - d ? d : g->circle[axis] - d;
 }
 
-static void fill(const struct grid *g, double a)
+/* e^(-a d) at [i + (w + 1) j], a place i and j away around the torus. */
+static void set_weights(struct grid *g, double a, double *weight)
 {
+	g->far = 0;
+	for (unsigned j = 0; j <= g->circle[1] / 2; j++)
+		for (unsigned i = 0; i <= g->circle[0] / 2; i++) {
+			double distance = a * ceil(UNIT * sqrt((double)i * i + (double)j * j));
+
+			weight[i + (g->size[0] + 1) * j] = exp(-distance);
+			g->far = fmax(g->far, distance);
+		}
+}
+
+static void fill(struct grid *g, double a)
+{
+	double weight[WEIGHTS];
+
+	set_weights(g, a, weight);
 	for (size_t x = 0; x < g->cells; x++) {
 		double *row = g->p + x * g->cells, sum = 0;
 
@@ -46,9 +71,9 @@ static void fill(const struct grid *g, double a)
 			row[y] = 0;
 		for (unsigned j = 0; j < g->circle[1]; j++)
 			for (unsigned i = 0; i < g->circle[0]; i++) {
-				double across = around(g, 0, i, (unsigned)(x % g->size[0]));
-				double up = around(g, 1, j, (unsigned)(x / g->size[0]));
-				double chance = exp(-a * ceil(UNIT * sqrt(across * across + up * up)));
+				unsigned across = around(g, 0, i, (unsigned)(x % g->size[0]));
+				unsigned up = around(g, 1, j, (unsigned)(x / g->size[0]));
+				double chance = weight[across + (g->size[0] + 1) * up];
 
 				row[place(g, 0, i) + (size_t)g->size[0] * place(g, 1, j)] += chance;
 				sum += chance;
@@ -56,6 +81,11 @@ static void fill(const struct grid *g, double a)
 		for (size_t y = 0; y < g->cells; y++)
 			row[y] /= sum;
 	}
+}
+
+static double rounding(const struct grid *g)
+{
+	return (2 * g->far + 2.0 * g->circle[0] * g->circle[1] + 8) * 0x1p-53;
 }
 
 /* The largest log of a ratio of two inputs' chances of one cell. */
@@ -75,11 +105,20 @@ static double furthest(const struct grid *g)
 	return log(ratio);
 }
 
-static void solve(const struct grid *g, double eps0)
+/* -1, 1: nearer or further than eps0 for certain; 0: rounding does not tell. */
+static int side(struct grid *g, double a, double eps0)
 {
-	double low = 0, high = 4 * eps0 / UNIT;
+	fill(g, a);
+	double most = furthest(g), off = 2 * rounding(g) + 0x1p-50 * (1 + eps0);
 
-	for (int i = 0; i < HALVES && high - low > 1e-14 * high; i++) {
+	return most + off < eps0 ? -1 : most - off > eps0 ? 1 : 0;
+}
+
+static enum acct_rc solve(struct grid *g, double eps0, const char **why)
+{
+	double low = 0, high = 4 * eps0 / UNIT, off = LEAST;
+
+	for (int i = 0; i < HALVES && high - low > LEAST * high; i++) {
 		double a = low + (high - low) / 2;
 
 		fill(g, a);
@@ -88,7 +127,13 @@ static void solve(const struct grid *g, double eps0)
 		else
 			low = a;
 	}
+	while (off < 1 && (side(g, low * (1 - off), eps0) >= 0 || side(g, low * (1 + off), eps0) <= 0))
+		off *= 2;
+	if (off >= 1)
+		return acct_fault(why, "eps0 is too small: rounding hides it");
 	fill(g, low);
+	g->room = rounding(g) + expm1(off * g->far);
+	return ACCT_OK;
 }
 
 /* Of cells at most so far apart: the largest ratio, and the largest total variation. */
@@ -115,23 +160,25 @@ static void between(const struct grid *g, double distance, double *p, double *be
 }
 
 static enum acct_rc settle(
-	const struct grid *g, const struct acct_arg *distance, struct acct_spec *s, const char **why)
+	struct grid *g, const struct acct_arg *distance, struct acct_spec *s, const char **why)
 {
 	bool near = distance->size > 0;
+	enum acct_rc rc = solve(g, s->eps0, why);
 
-	solve(g, s->eps0);
+	if (rc)
+		return rc;
 	between(g, near ? distance->x[0] : INFINITY, &s->p, &s->beta);
-	s->q = exp(s->eps0);
+	/* A ratio is off by two rooms; beta, half a sum of differences, by one on either side, and the sum
+	 * of up to 256 numbers by less than a third. */
+	s->p *= 1 + 3 * g->room;
+	s->beta = fmin(s->beta + 3 * g->room, (s->p - 1) / (s->p + 1));
+	s->q = fmax(exp(s->eps0) * (1 + 1e-14), 1 + s->beta);
 	s->no_inputs = true; /* the cells are above the laws, not of two of them */
 	if (near && s->round.sampling > 0)
 		return acct_fault(
 			why, "sampling with distance: two records that may be drawn are further apart");
 	if (!near)
-		return acct_cells_envelope(g->p, g->cells, g->cells, &s->round, why);
-	/* a is known to 1e-14 of itself and a chance, a quotient of sums of up to 1024, to 3e-13. */
-	s->p *= 1 + ROUNDED * (1 + s->eps0);
-	s->beta = fmin(s->beta + ROUNDED * (1 + s->eps0), (s->p - 1) / (s->p + 1));
-	s->q = fmax(s->q * (1 + 1e-14), 1 + s->beta);
+		return acct_cells_envelope(g->p, g->cells, g->cells, g->room, &s->round, why);
 	return acct_cells_pair(s->p, s->beta, s->q, s->q, &s->round, why);
 }
 

@@ -5,7 +5,9 @@
 /* The string is the configuration's, which outlives the store. */
 static struct sh_pg_conf conf_of(const struct sh_conf *conf)
 {
-	return (struct sh_pg_conf){ .database = conf->database, .standbys = (uint32_t)conf->standbys };
+	return (struct sh_pg_conf){ .database = conf->database,
+		.standbys = (uint32_t)conf->standbys,
+		.intake_role = conf->intake_role };
 }
 
 static enum cm_rc open_store(const struct sh_conf *conf, struct sh_store *out, struct cm_err *err)

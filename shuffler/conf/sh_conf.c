@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#define ROLE_MAX 63u /* PostgreSQL's longest name */
 #define FIELD(f) offsetof(struct sh_conf, f)
 
 static const struct cf_row tls_rows[] = {
@@ -125,6 +126,10 @@ const struct cf_row sh_conf_rows[] = {
 		.fallback = "false",
 		.help = "true: reports are taken by intakes (tombola-shuffler intake), not here; needs store "
 			"\"postgresql\"" },
+	{ .key = "intake_role",
+		.type = CF_STRING,
+		.offset = FIELD(intake_role),
+		.help = "with `intakes`: their role in the database, to which this shuffler grants what they need" },
 	{ .key = "policy",
 		.type = CF_PATH,
 		.offset = FIELD(policy),
@@ -176,6 +181,14 @@ static enum cm_rc check_store(const struct sh_conf *c, FILE *faults, struct cm_e
 	else if (!postgresql && c->intakes) {
 		key = "intakes";
 		(void)cm_fail(&why, CM_ECONFIG, "intakes: only for store = \"postgresql\"");
+	} else if (c->intakes && !c->intake_role) {
+		key = "intakes";
+		(void)cm_fail(&why, CM_ECONFIG,
+			"intakes = true needs the key intake_role: a role of the database that is theirs alone");
+	} else if (c->intake_role && (!c->intakes || strlen(c->intake_role) > ROLE_MAX || !*c->intake_role)) {
+		key = "intake_role";
+		(void)cm_fail(
+			&why, CM_ECONFIG, "intake_role: only for intakes = true, 1 to %u bytes", ROLE_MAX);
 	} else if (!postgresql && (c->database || c->standbys > 0)) {
 		key = c->database ? "database" : "synchronous_standbys";
 		(void)cm_fail(&why, CM_ECONFIG, "%s: only for store = \"postgresql\"", key);

@@ -7,7 +7,7 @@ struct sh_conf {
 	char *listen, *state_dir, *policy, *http;
 	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
 	char *signing_key, *analyzer_key;
-	char *store, *database;
+	char *store, *database, *intake_role;
 	int64_t standbys;
 	bool http_anywhere, intakes;
 	int64_t of_one, frames_per_second;

@@ -24,9 +24,10 @@ struct sh_pg;
 
 /* How to connect.  Borrowed by what opens connections, for its life. */
 struct sh_pg_conf {
-	const char *database; /* libpq's connection string or URI, that sh_pg_params accepts */
-	uint32_t standbys;    /* synchronous standbys that the server must have */
-	bool readonly;        /* each transaction is read-only */
+	const char *database;    /* libpq's connection string or URI, that sh_pg_params accepts */
+	uint32_t standbys;       /* synchronous standbys that the server must have */
+	bool readonly;           /* each transaction is read-only */
+	const char *intake_role; /* of a head with intakes: their role (sh_pg_rights.h); else NULL */
 };
 
 /* Connect, set the session, and check the server (sh_pg_server.c): version 13 or later; fsync and

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
+#include "sh_pg_rights.h"
 
 #define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
 #define SQL_MAX      640u
@@ -256,7 +257,10 @@ enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *o
 		rc = sh_pg_number(d->pg, sql, NULL, 0, &n, err);
 	out->closed = changed == 0;
 	out->devices = n > 0 ? (uint64_t)n : 0;
-	return sh_pg_end(d->pg, rc, err);
+	if (rc == CM_OK && (close || !out->closed))
+		rc = sh_pg_rights_round(d->pg, d->name, close, err);
+	rc = sh_pg_end(d->pg, rc, err);
+	return rc == CM_OK && close ? sh_pg_rights_ended(d->pg, d->name, err) : rc;
 }
 
 /* ---- Writing ---- */

@@ -163,6 +163,22 @@ enum cm_rc sh_pg_standing_put(
 	return rc;
 }
 
+enum cm_rc sh_pg_standing_add(
+	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+{
+	const struct sh_pg_value all[] = { sh_pg_bytes(names, n * PR_HASH_LEN),
+		sh_pg_int((int64_t)s->sequence), sh_pg_bytes(s->descriptor_hash, PR_HASH_LEN) };
+	int64_t rounds = 0;
+
+	enum cm_rc rc =
+		n > 0 ? sh_pg_number(pg, "SELECT tombola.standing_add($1, $2, $3)", all, 3, &rounds, err)
+		      : CM_OK;
+	return rc == CM_OK && n > 0 && rounds != 1
+		       ? cm_fail(err, CM_ELATER, "round %llu takes no reports any more",
+				 (unsigned long long)s->sequence)
+		       : rc;
+}
+
 static enum cm_rc take_standing(void *user, const struct sh_pg_row *row, struct cm_err *err)
 {
 	struct sh_standing *out = user;

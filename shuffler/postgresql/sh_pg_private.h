@@ -8,11 +8,12 @@
 struct sh_pg {
 	PGconn *conn;
 	bool readonly;
-	bool dead;         /* after a fault that leaves in doubt what the server did */
-	char state[6];     /* SQLSTATE of the last fault */
-	bool is_long;      /* the server's statement_timeout is off */
-	bool warned;       /* the server sent a warning during this statement */
-	char warning[160]; /* its text */
+	const char *intake_role; /* sh_pg_conf's */
+	bool dead;               /* after a fault that leaves in doubt what the server did */
+	char state[6];           /* SQLSTATE of the last fault */
+	bool is_long;            /* the server's statement_timeout is off */
+	bool warned;             /* the server sent a warning during this statement */
+	char warning[160];       /* its text */
 };
 
 struct sh_pg_row {

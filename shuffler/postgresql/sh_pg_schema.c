@@ -23,6 +23,24 @@ static const char *const steps[] = {
 	" PRIMARY KEY(hash, at));"
 	"ALTER TABLE tombola.payload ALTER COLUMN body SET STORAGE EXTERNAL;"
 	"CREATE TABLE tombola.payload_whole(hash bytea PRIMARY KEY);",
+	/* Standings that an intake puts: of certificates by their names, 32 bytes each, in a round that
+	 * collects. It has no right to the table.  Returns the number of such rounds, 1 or 0.  `sum` is
+	 * sh_pg_sum of the others; the number in it is little-endian. */
+	"CREATE FUNCTION tombola.standing_add(names bytea, number int8, hash bytea) RETURNS int8"
+	" LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"
+	" WITH r AS (SELECT sequence, sha256(descriptor) AS descriptor, int8send(sequence) AS be FROM tombola.round"
+	"  WHERE sequence = number AND state = 1 AND sha256(descriptor) = hash),"
+	" put AS (INSERT INTO tombola.standing AS o SELECT DISTINCT ON (1) n.name, r.sequence, r.descriptor,"
+	"  sha256(decode('042000000000000000', 'hex') || n.name || decode('010800000000000000', 'hex')"
+	"   || substr(be, 8, 1) || substr(be, 7, 1) || substr(be, 6, 1) || substr(be, 5, 1) || substr(be, 4, 1)"
+	"   || substr(be, 3, 1) || substr(be, 2, 1) || substr(be, 1, 1)"
+	"   || decode('042000000000000000', 'hex') || r.descriptor)"
+	"  FROM r, generate_series(0, length(names) / 32 - 1) i, LATERAL (SELECT substr(names, i * 32 + 1, 32) AS name) n"
+	"  ORDER BY 1"
+	"  ON CONFLICT(name) DO UPDATE SET sequence = excluded.sequence, descriptor = excluded.descriptor,"
+	"  sum = excluded.sum WHERE o.sequence <= excluded.sequence)"
+	" SELECT count(*) FROM r $$;"
+	"REVOKE ALL ON FUNCTION tombola.standing_add(bytea, int8, bytea) FROM PUBLIC;",
 };
 #define VERSION ((int64_t)(sizeof steps / sizeof steps[0]))
 

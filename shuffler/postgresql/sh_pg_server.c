@@ -166,6 +166,7 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 		rc = cm_fail(err, CM_EINTERNAL, "database: the connection cannot be made non-blocking");
 	if (rc == CM_OK) {
 		pg->readonly = conf->readonly;
+		pg->intake_role = conf->intake_role;
 		(void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
 		rc = set_up(pg, conf, err);
 		/* A connection that is lost while it is set up is like one that was not made. */

@@ -2,28 +2,16 @@
 #include "sh_postgresql.h"
 
 #include <stdlib.h>
-#include <time.h>
 
-#include "cm_fault.h"
-#include "cm_log.h"
 #include "cm_marker.h"
 #include "sh_pg_data.h"
 #include "sh_pg_payload.h"
-#include "sh_pg_schema.h"
+#include "sh_pg_start.h"
 #include "sh_pg_state.h"
-
-#define AGAIN_S 2 /* between two attempts to reach the server at start */
-
-struct store {
-	struct sh_pg_conf conf;
-	struct sh_pg *state;    /* the thread of the state functions */
-	struct sh_pg *standing; /* standing_put, which another thread may call; NULL when readonly */
-	bool had_state;         /* the database had tables at the start */
-};
 
 static void store_close(void *ctx)
 {
-	struct store *s = ctx;
+	struct sh_pg_store *s = ctx;
 
 	if (!s)
 		return;
@@ -34,7 +22,7 @@ static void store_close(void *ctx)
 
 static struct sh_pg *state_of(void *ctx)
 {
-	return ((struct store *)ctx)->state;
+	return ((struct sh_pg_store *)ctx)->state;
 }
 
 static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *err)
@@ -107,8 +95,10 @@ static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err
 static enum cm_rc standing_put(
 	void *ctx, const uint8_t *names, size_t n, const struct sh_standing *standing, struct cm_err *err)
 {
-	const struct store *s = ctx;
+	const struct sh_pg_store *s = ctx;
 
+	if (s->joined)
+		return sh_pg_standing_add(s->state, names, n, standing, err);
 	return sh_pg_standing_put(s->standing ? s->standing : s->state, names, n, standing, err);
 }
 
@@ -123,7 +113,7 @@ static enum cm_rc standing_get(
 static enum cm_rc data_open(
 	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data, struct cm_err *err)
 {
-	const struct store *s = ctx;
+	const struct sh_pg_store *s = ctx;
 	struct sh_pg_data *d = NULL;
 
 	if (s->conf.readonly && create)
@@ -145,7 +135,7 @@ static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struc
 static enum cm_rc data_join(
 	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch, void **data, struct cm_err *err)
 {
-	const struct store *s = ctx;
+	const struct sh_pg_store *s = ctx;
 	struct sh_pg_data *d = NULL;
 
 	enum cm_rc rc = sh_pg_data_open(&s->conf, round_id, 0, SH_PG_JOIN, &d, err);
@@ -223,117 +213,17 @@ static enum cm_rc payload_each(void *ctx, sh_payload_fn *fn, void *user, struct 
 
 /* ---- Opening ---- */
 
-/* Connect, and wait for a server that cannot be reached. */
-static enum cm_rc connect_waiting(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err)
-{
-	const struct timespec pause = { .tv_sec = AGAIN_S };
-	int64_t tries = 0;
-	enum cm_rc rc;
-
-	while ((rc = sh_pg_open(conf, out, err)) == CM_EUNAVAIL) {
-		if (tries++ == 0)
-			cm_log(CM_LOG_WARN, "waiting for the database", CM_S("reason", err->msg));
-		(void)nanosleep(&pause, NULL);
-	}
-	if (rc == CM_OK && tries > 0)
-		cm_log(CM_LOG_INFO, "the database answers", CM_I("failed_attempts", tries));
-	return rc;
-}
-
-/* Refuse to start with a new store: it would not know the ledger's head, which detects an old copy of the
- * ledger. */
-static enum cm_rc say_lost(struct cm_err *err)
-{
-	return cm_fail(err, CM_EDATA,
-		"database: this shuffler has been in service and its state is missing: restore it, or accept the loss "
-		"with `tombola-shuffler accept-loss`");
-}
-
-/* loss: the accepted loss of an earlier state; NULL: none.  marker: of state_dir. */
-static enum cm_rc prepare(struct store *s, const char *state_dir, const struct cm_marker *marker,
-	const struct sh_loss *loss, struct cm_err *err)
-{
-	int64_t version = 0;
-
-	enum cm_rc rc = sh_pg_hold(s->state, "state", NULL, 0, false, err);
-	if (rc == CM_OK)
-		rc = sh_pg_schema_version(s->state, &version, err);
-	s->had_state = version > 0;
-	if (rc == CM_OK && loss && version > 0)
-		return cm_fail(err, CM_EOTHER,
-			"database: has a state, so there is no loss to accept (rename the schema tombola of an unusable "
-			"one first)");
-	if (rc == CM_OK && version == 0 && CM_CHECKED("shuffler.in_service") && marker->there && !loss)
-		return say_lost(err);
-	/* Record the loss first, so that every state created after a loss says so. */
-	if (rc == CM_OK && loss)
-		rc = cm_marker_add_loss(state_dir, err);
-	if (rc == CM_OK)
-		rc = sh_pg_begin(s->state, err);
-	if (rc == CM_OK) {
-		rc = sh_pg_schema_migrate(s->state, version, err);
-		if (rc == CM_OK && loss)
-			rc = sh_pg_loss(s->state, loss, err);
-		rc = sh_pg_end(s->state, rc, err);
-	}
-	if (rc == CM_OK)
-		rc = connect_waiting(&s->conf, &s->standing, err);
-	if (rc == CM_OK)
-		rc = sh_pg_hold(s->standing, "standing", NULL, 0, false, err);
-	/* After both locks: nothing that is read now can still be on its way. */
-	return rc == CM_OK ? sh_pg_settle(s->state, err) : rc;
-}
-
-static enum cm_rc open_writing(
-	struct store *s, const char *state_dir, const struct sh_loss *loss, struct cm_err *err)
-{
-	struct cm_marker marker;
-
-	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
-	if (rc == CM_OK)
-		rc = connect_waiting(&s->conf, &s->state, err);
-	if (rc == CM_OK)
-		rc = prepare(s, state_dir, &marker, loss, err);
-	if (rc == CM_OK && s->had_state && !marker.there)
-		cm_log(CM_LOG_WARN,
-			"the file in-service was missing beside a state, and is made again: without it the loss of "
-			"the state would not be noticed",
-			CM_S("state_dir", state_dir));
-	/* Create the marker when the tables are durable, so that a crash cannot make a first start look like
-	 * a loss. */
-	return rc == CM_OK ? cm_marker_make(state_dir, err) : rc;
-}
-
-/* Nothing is created, and what is there must be whole. */
-static enum cm_rc open_reading(struct store *s, const char *state_dir, struct cm_err *err)
-{
-	struct cm_marker marker;
-	int64_t version = 0;
-
-	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
-	if (rc == CM_OK)
-		rc = sh_pg_open(&s->conf, &s->state, err);
-	if (rc == CM_EUNAVAIL)
-		err->code = rc = CM_ELATER;
-	if (rc == CM_OK)
-		rc = sh_pg_hold(s->state, "state", NULL, 0, true, err);
-	if (rc == CM_OK)
-		rc = sh_pg_schema_version(s->state, &version, err);
-	if (rc == CM_OK && version == 0)
-		return marker.there ? say_lost(err) : cm_fail(err, CM_ENOINPUT, "database: has no state yet");
-	return rc == CM_OK ? sh_pg_schema_check(version, err) : rc;
-}
-
 static enum cm_rc make(const char *state_dir, const struct sh_pg_conf *conf, bool readonly,
-	const struct sh_loss *loss, struct store **out, struct cm_err *err)
+	const struct sh_loss *loss, struct sh_pg_store **out, struct cm_err *err)
 {
-	struct store *s = calloc(1, sizeof *s);
+	struct sh_pg_store *s = calloc(1, sizeof *s);
 
 	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	s->conf = *conf;
 	s->conf.readonly = readonly;
-	enum cm_rc rc = readonly ? open_reading(s, state_dir, err) : open_writing(s, state_dir, loss, err);
+	enum cm_rc rc = readonly ? sh_pg_start_reading(s, state_dir, err)
+				 : sh_pg_start_writing(s, state_dir, loss, err);
 	if (rc != CM_OK)
 		store_close(s);
 	else
@@ -344,7 +234,7 @@ static enum cm_rc make(const char *state_dir, const struct sh_pg_conf *conf, boo
 static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, bool readonly,
 	struct sh_store *out, struct cm_err *err)
 {
-	struct store *s = NULL;
+	struct sh_pg_store *s = NULL;
 
 	enum cm_rc rc = make(state_dir, conf, readonly, NULL, &s, err);
 	if (rc != CM_OK)
@@ -402,7 +292,7 @@ enum cm_rc sh_postgresql_anew(
 	const char *state_dir, const struct sh_pg_conf *conf, const struct sh_loss *loss, struct cm_err *err)
 {
 	struct cm_marker marker;
-	struct store *s = NULL;
+	struct sh_pg_store *s = NULL;
 
 	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
 	if (rc == CM_OK && !marker.there)
@@ -416,19 +306,12 @@ enum cm_rc sh_postgresql_anew(
 
 enum cm_rc sh_postgresql_join(const struct sh_pg_conf *conf, struct sh_store *out, struct cm_err *err)
 {
-	struct store *s = calloc(1, sizeof *s);
-	int64_t version = 0;
+	struct sh_pg_store *s = calloc(1, sizeof *s);
 
 	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	s->conf = *conf;
-	enum cm_rc rc = connect_waiting(&s->conf, &s->state, err);
-	if (rc == CM_OK)
-		rc = sh_pg_schema_version(s->state, &version, err);
-	if (rc == CM_OK && version == 0)
-		rc = cm_fail(err, CM_ELATER, "database: the head has made no tables yet: start it first");
-	if (rc == CM_OK)
-		rc = sh_pg_schema_check(version, err);
+	enum cm_rc rc = sh_pg_start_joined(s, err);
 	if (rc != CM_OK) {
 		store_close(s);
 		return rc;

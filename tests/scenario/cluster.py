@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -124,7 +125,7 @@ class Cluster:
         self.daemons = []
         self.inside = []  # a command before each of ours: hosts()
         self.devices = devices
-        self.server = self.database = None  # of the store in PostgreSQL: where it is, and its name there
+        self.server = self.database = self.relay = None  # of the store in PostgreSQL: where it is, its name there, Relay
         self.pki = self.path("pki")
         shutil.copytree(pki_of(devices), self.pki)
         for party in ("shuffler", "analyzer", "client"):
@@ -233,6 +234,26 @@ colluders = 0;
         self.store = f'store = "postgresql";\ndatabase = "{server.string(self.database)}";\n'
         self.store += "".join(f"{k} = {v};\n" for k, v in keys.items())
 
+    def killed_at(self, shuffler, *sizes):
+        """The shuffler, which began with relayed(), dies and is started again when it has stored so many bytes of its rounds."""
+        for least in sizes:
+            if self.relay:
+                self.relay.kill_at(shuffler.process.kill, size=least)
+                shuffler.wait()
+            else:
+                wait_for("messages to be stored", lambda: self.stored() > least)
+                shuffler.kill()
+            shuffler = self.start("shuffler", "run")
+
+    def relayed(self):
+        """Between configure() and the shuffler's start: for killed_at()."""
+        if self.server:
+            import postgresql
+            self.relay = postgresql.Relay(self.server)
+            with open(self.path("shuffler.conf")) as f:
+                text = f.read()
+            self.write("shuffler.conf", text.replace(f"host={self.server.folder} ", f"host={self.relay.folder} "))
+
     @staticmethod
     def server_wanted():
         return os.environ.get("TOMBOLA_STORE") == "postgresql"
@@ -245,6 +266,13 @@ colluders = 0;
                                    " relname ~ '^(block|tags)_'", self.database)[0]["n"]
         folder = self.path("shuffler", "rounds")
         return sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder)) if os.path.isdir(folder) else 0
+
+    def asked(self, text):
+        """The column `n` of what the shuffler's state answers, in whichever store."""
+        if self.server:
+            return [row["n"] for row in self.server.ask(text.replace(" FROM ", " FROM tombola."), self.database)]
+        with contextlib.closing(sqlite3.connect(self.path("shuffler", "state.db"))) as db:
+            return [n for n, in db.execute(text)]
 
     def payloads(self, party):
         """The payloads that a party has, in whichever store."""

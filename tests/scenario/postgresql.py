@@ -8,8 +8,10 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 
 from cluster import free_port, wait_for
 
@@ -107,8 +109,30 @@ class Server:
         self.do(f"CREATE DATABASE {name} OWNER {name}")
         return name
 
-    def string(self, name):
-        return f"{self.where()} user={name} dbname={name}"
+    def create_intakes(self, name):
+        """A role for the intakes of this database's head, as doc/operations.md has it; its name."""
+        self.do(f"CREATE ROLE {name}_intake LOGIN")
+        self.do(f"GRANT {name}_intake TO {name}")
+        return f"{name}_intake"
+
+    def forget(self, name):
+        """A database that has lost everything."""
+        self.do(f"DROP DATABASE {name} WITH (FORCE)")
+        self.do(f"CREATE DATABASE {name} OWNER {name}")
+
+    def copy(self, name):
+        """Of a database that nobody has open: puts it back."""
+        copy = f"{name}_copy{next(NAMES)}"
+        wait_for("its sessions to end", lambda: not self.ask(f"SELECT pid FROM pg_stat_activity WHERE datname = '{name}'"))
+        self.do(f"CREATE DATABASE {copy} TEMPLATE {name}")
+
+        def restore():
+            self.do(f"DROP DATABASE {name} WITH (FORCE)")
+            self.do(f"CREATE DATABASE {name} TEMPLATE {copy} OWNER {name}")
+        return restore
+
+    def string(self, name, role=None):
+        return f"{self.where()} user={role or name} dbname={name}"
 
     def terminate(self, name):
         """End the shuffler's sessions; how many there were."""
@@ -120,6 +144,83 @@ class Server:
             with contextlib.suppress(AssertionError):
                 self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Relay:
+    """Before a server: messages as they are, and a daemon is killed by one of them, which does not get there, or half of it."""
+
+    def __init__(self, server):
+        self.folder = tempfile.mkdtemp(prefix="tombola-relay-")
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        self.target = os.path.join(server.folder, f".s.PGSQL.{server.port}")
+        self.lock = threading.Lock()
+        self.reset()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(os.path.join(self.folder, f".s.PGSQL.{server.port}"))
+        self.listener.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def reset(self):
+        """What the daemon sent, in all its sessions since the beginning, and when it dies: nothing, and never."""
+        with self.lock:
+            self.bytes = self.messages = 0
+            self.strikes = None
+
+    def kill_at(self, kill, messages=None, size=None, torn=True):
+        """kill() is called by this message, counted from 1, or by the one with which so many bytes are passed."""
+        def strikes(length):
+            return self.messages == messages if messages else self.bytes + length > size
+        with self.lock:
+            self.kill, self.strikes, self.torn = kill, strikes, torn
+
+    def accept(self):
+        while True:
+            near, far = self.listener.accept()[0], socket.socket(socket.AF_UNIX)
+            far.connect(self.target)
+            threading.Thread(target=carry, args=(near, Session(self, far).take, near, far), daemon=True).start()
+            threading.Thread(target=carry, args=(far, near.sendall, near, far), daemon=True).start()
+
+    def message(self, data):
+        """As much of it as gets there."""
+        with self.lock:
+            self.messages += 1
+            if self.strikes and self.strikes(len(data)):
+                self.strikes = None
+                self.kill()
+                return data[:len(data) // 2] if self.torn else b""
+            self.bytes += len(data)
+            return data
+
+
+class Session:
+    """What one session sends, message by message: a byte that says what it is, but for the first, and the length of the rest."""
+
+    def __init__(self, relay, far):
+        self.relay, self.far, self.kind, self.waiting = relay, far, 0, b""
+
+    def take(self, data):
+        self.waiting += data
+        out = b""
+        while len(self.waiting) >= self.kind + 4:
+            length = self.kind + int.from_bytes(self.waiting[self.kind:self.kind + 4], "big")
+            if len(self.waiting) < length:
+                break
+            whole, self.waiting, self.kind = self.waiting[:length], self.waiting[length:], 1
+            passed = self.relay.message(whole)
+            out += passed
+            if len(passed) < length:
+                self.far.sendall(out)
+                raise OSError("the daemon is dead")
+        self.far.sendall(out)
+
+
+def carry(source, take, *ends):
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            take(data)
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 @functools.cache

@@ -14,12 +14,14 @@ class Spread:
     def __init__(self, cluster, intakes=2, server=None, **keys):
         self.cluster, self.server = cluster, server or postgresql.shared()
         self.database = self.server.create()
+        self.role = self.server.create_intakes(self.database)
         self.ports = [free_port() for _ in range(intakes)]
         self.http = [free_port() for _ in range(intakes)]
         self.daemons = [None] * intakes
         self.keys = "".join(f"{k} = {v};\n" for k, v in keys.items())
         with open(cluster.path("shuffler.conf"), "a") as f:
-            f.write(f'intakes = true;\nstore = "postgresql";\ndatabase = "{self.server.string(self.database)}";\n')
+            f.write(f'intakes = true;\nintake_role = "{self.role}";\nstore = "postgresql";\n'
+                    f'database = "{self.server.string(self.database)}";\n')
         for i in range(intakes):
             self.issue(f"intake{i}", "intake")
             self.configure(i)
@@ -35,7 +37,7 @@ class Spread:
         cert = certificate or f"{folder}/intake{i}"
         self.cluster.write(f"intake{i}.conf", f"""listen = "127.0.0.1:{self.ports[i]}";
 head = "127.0.0.1:{head or self.cluster.port}";
-database = "{self.server.string(self.database)}";
+database = "{self.server.string(self.database, self.role)}";
 http = "127.0.0.1:{self.http[i]}";
 tls = {{ cert = "{cert}.crt"; key = "{cert}.key"; services_ca = "{folder}/services-ca.crt";
   clients_ca = "{folder}/clients-ca.crt"; services_crl = "{folder}/services-ca.crl";

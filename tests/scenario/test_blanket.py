@@ -7,7 +7,7 @@ import pytest
 
 import cluster as c
 from chance import within
-from cluster import EXIT, wait_for
+from cluster import EXIT
 from parties import Shuffler
 from test_attacks import Descriptors, colours, send
 from test_rounds import COLOURS, readings, run_plan
@@ -78,27 +78,18 @@ def test_a_histogram_and_a_mean_among_messages_of_the_shuffler(cluster):
     assert not os.listdir(cluster.path("shuffler", "keys"))
 
 
-def killed_at_sizes(cluster, shuffler, sizes):
-    """Killed, and started again, when a round's files have so many bytes."""
-    if cluster.server:
-        pytest.skip("kills by the sizes of files: test_sh_blanket_postgresql and test_postgresql.py kill otherwise")
-    for least in sizes:
-        wait_for("messages to be added", lambda: cluster.stored() > least)
-        shuffler.kill()
-        shuffler = cluster.start("shuffler", "run")
-
-
 def test_killed_while_it_adds_them_the_shuffler_goes_on_where_it_was(cluster):
     n, added = 50, 20000
     configure(cluster, n)
     readings(cluster, n)
     cluster.plan([bins(n, shuffler_dummies=added)], epsilon=4.0)
+    cluster.relayed()
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
     client = cluster.start("client", "run")
     analyzer = cluster.start("analyzer", "run", "--once")
 
-    killed_at_sizes(cluster, shuffler, (400000, 1000000))
+    cluster.killed_at(shuffler, 400000, 1000000)
     assert analyzer.wait() == 0, analyzer.log()
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["reports"] == n and result["messages"] == sum(result["counts"]) == n + added

@@ -10,120 +10,11 @@ import pytest
 
 import params
 import wire
+from bends import D, IMPOSSIBLE, N, PLANS, filled, stated
 from cluster import EXIT, wait_for
 from parties import Analyzer, Device, Shuffler
 from test_blanket import POLICY
 from wire import pb
-
-N, D = 40, 6
-VECTOR = {"type": "vector", "field": "v", "dimension": D, "range": [0.0, 1.0], "epsilon0": 4.0}
-CLASSES = [{"epsilon0": 1.0, "least": 15}, {"epsilon0": 3.0, "least": 15}]
-
-# What an honest analyzer makes of these plans is what the dishonest one begins with.
-PLANS = {
-    "tags": {"protocol": "ss-double", "slots": 2, "padded": 60, **VECTOR},
-    "classes": {"protocol": "gspa-classes", "type": "histogram", "field": "colour", "values": ["c0", "c1", "c2"],
-                "classes": CLASSES, "epsilon0": 3.0},
-    "pooled": {"protocol": "gspa-pooled", "type": "histogram", "field": "colour", "values": ["c0", "c1", "c2"],
-               "classes": CLASSES, "epsilon0": 3.0},
-    "slots": {"protocol": "words", "slots": 3, "size": 2, **VECTOR},
-    "prefixes": {"type": "prefixes", "field": "site", "bits": 4, "epsilon0": 4.0},
-    "marginals": {"type": "marginals", "columns": [{"field": "state", "values": ["a", "b"]},
-                                                   {"field": "fan", "values": ["on", "off"]}],
-                  "marginals": [["state", "fan"], ["fan"]], "epsilon0": 2.0},
-    "number": {"protocol": "duchi", "type": "mean", "field": "v0", "range": [0.0, 1.0], "epsilon0": 2.0},
-}
-
-
-def tags(n):
-    def change(d):
-        d.randomizer.shuffler.tags = n
-    return change
-
-
-def filled(n):
-    def change(d):
-        d.randomizer.shuffler.tag_messages = n
-    return change
-
-
-def least(*numbers, messages=0):
-    def change(d):
-        del d.randomizer.shuffler.tag_least[:]
-        d.randomizer.shuffler.tag_least.extend(numbers)
-        if messages:
-            d.randomizer.shuffler.tag_messages = messages
-    return change
-
-
-def slot(**fields):
-    def change(d):
-        params.bend(d.randomizer, lambda p: vars(p.slots[0]).update(fields))
-    return change
-
-
-def slots(n):
-    """So many of the first; the others are gone."""
-    def change(d):
-        params.bend(d.randomizer, lambda p: setattr(p, "slots", p.slots[:1] * n))
-    return change
-
-
-def candidates(*chosen):
-    def change(d):
-        del d.query.categories[:]
-        d.query.categories.extend(chosen)
-    return change
-
-
-def marginals(*masks):
-    def change(d):
-        del d.query.marginals[:]
-        d.query.marginals.extend(masks)
-    return change
-
-
-def whole(**fields):
-    def change(d):
-        for k, v in fields.items():
-            setattr(d, k, v)
-    return change
-
-
-def stated(d):
-    d.privacy.epsilon0 *= 0.9
-
-
-def query(**fields):
-    def change(d):
-        for k, v in fields.items():
-            setattr(d.query, k, v)
-    return change
-
-
-IMPOSSIBLE = {
-    "tags": [tags(0), tags(D - 1), tags(D + 1), tags(65536), filled(0), filled(2**62), least(1, 1, 1, 1, 1, 1),
-             least(9, messages=0), slot(groups=4), slot(count=3), slot(bins=1), slot(bins=5000), slot(dummies=2),
-             slot(keep_always=True, keep=0), slots(2), slots(17), slots(0), query(dimension=D + 2),
-             query(dimension=0), whole(messages_per_client=1), whole(messages_per_client=3), whole(record_length=17)],
-    "classes": [least(), least(15), least(15, 15, 15), least(0, 30), least(15, N), least(2**31, 2**31),
-                least(15, 15, messages=20), tags(1), tags(3), slots(1), slots(3), slot(bins=3), slot(bins=5), slot(groups=2),
-                slot(count=2), slot(keep=2**64 - 1), slot(keep=1), query(none=0), query(none=3), query(none_category=1),
-                query(none=2), query(none_value=1.0)],
-    "pooled": [least(), least(15), least(0, 30), least(15, N), least(15, 15, messages=20), tags(3), slots(1), slots(3),
-               slot(bins=3), slot(bins=5), slot(keep=2**64 - 1), query(none=0), whole(messages_per_client=1)],
-    "slots": [slot(groups=2), slot(bins=3), slot(bins=8), slot(count=4), slot(count=0), slots(2), slots(0),
-              tags(3), filled(5), least(4, 4), query(dimension=7), query(dimension=2**31),
-              query(low=1.0, high=0.0), query(low=float("nan")), whole(messages_per_client=4)],
-    "prefixes": [candidates("6c", "70"), candidates("6", "6"), candidates("zz"), candidates(""), candidates("6", "G"),
-                 candidates(), query(bits=0), query(bits=3), query(bits=8), query(bits=2**31),
-                 query(none=0), query(none=2), candidates(*[f"{i:04x}" for i in range(5000)])],
-    "marginals": [marginals(0), marginals(4), marginals(3, 3), marginals(), marginals(3), marginals(1, 2, 3),
-                  slot(bins=5), slot(bins=2), slot(groups=3), slots(1), slots(3),
-                  query(none=0), query(none=2)],
-    "number": [query(none=3), query(none_category=1), query(none_value=2.0), query(none_value=float("nan")), query(none=0),
-               query(none=1, none_value=0.0)],
-}
 
 
 @pytest.fixture
@@ -137,7 +28,7 @@ def fake(cluster):
 def readings(cluster):
     cluster.write("readings.ndjson", "".join(json.dumps({
         "device": f"d{i}", "v": [i / N] * D, "colour": f"c{i % 3}", "site": "lighthouse", "state": "ab"[i % 2], "v0": i / N,
-        "fan": ("on", "off")[i % 2]}) + "\n" for i in range(N)))
+        "v1": 1 - i / N, "fan": ("on", "off")[i % 2]}) + "\n" for i in range(N)))
 
 
 def honest(cluster, fake, kind):
@@ -236,7 +127,7 @@ def test_without_the_check_a_row_makes_a_message_of_none_that_no_reading_makes(c
     assert fake.received, run.stderr
 
 
-STATED = [("tags", stated, "states epsilon0"), ("classes", stated, "states epsilon0"),
+STATED = [("tags", stated, "states epsilon0"), ("classes", stated, "states epsilon0"), ("places", stated, "states epsilon0"),
           # As many dummies as leave one message of each tag hide next to nobody.
           ("tags", filled(1), "budget")]
 
@@ -307,6 +198,16 @@ def test_what_devices_say_to_shuffler_and_analyzer_need_not_agree(cluster):
     even = [sum(result["counts"][c * per:(c + 1) * per]) for c in range(D)]
     # Their tag has so many fewer of its own: the shuffler took theirs for such.
     assert even == [60] * 5 + [40], result["counts"]
+
+
+def test_cells_that_the_grid_has_not_are_counted_as_bad(cluster):
+    analyzer, device, d, data = real(cluster, "places")
+    good = [(os.urandom(32), Shuffler.sealed_in(d, data, 0, i % 6)) for i in range(N - 4)]
+    bad = [(os.urandom(32), Shuffler.sealed_in(d, data, *at)) for at in ((0, 6), (0, 2**32), (0, 2**64 - 1), (1, 0))]
+    assert set(device.submit(d, good + bad)) == {pb.OUTCOME_ACCEPTED}
+    assert analyzer.wait() == 0, analyzer.log()
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["participants"] == N and result["bad"] == 4 and result["counts"] == [6] * 6, result
 
 
 def test_lengths_that_are_not_the_rounds_are_refused(cluster):

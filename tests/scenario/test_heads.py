@@ -233,8 +233,10 @@ def test_without_clients_the_population_is_spent(cluster):
 
 
 def copies(cluster, *names):
-    """Of files, after all daemons have stopped; puts them back."""
-    kept = {}
+    """Of files, after all daemons have stopped; puts them back.  The shuffler's state.db may be a database."""
+    kept, database = {}, None
+    if cluster.server and ("shuffler", "state.db") in names:
+        database, keys = cluster.server.copy(cluster.database), os.listdir(cluster.path("shuffler", "keys"))
     for party, name in names:
         folder = cluster.path(party)
         kept.update({os.path.join(folder, f): open(os.path.join(folder, f), "rb").read()
@@ -248,6 +250,11 @@ def copies(cluster, *names):
         for path, data in kept.items():
             with open(path, "wb") as f:
                 f.write(data)
+        if database:
+            database()
+            # Beside files, a shuffler destroys at its start the keys of rounds that the copy does not know.
+            for key in set(os.listdir(cluster.path("shuffler", "keys"))) - set(keys):
+                os.unlink(cluster.path("shuffler", "keys", key))
     return restore
 
 

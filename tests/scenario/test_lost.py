@@ -39,7 +39,10 @@ def one_round(cluster, budget=""):
 
 
 def lose(cluster, party, name, how):
-    """Remove or empty it, and what SQLite keeps beside it."""
+    """Remove or empty it, and what SQLite keeps beside it; a database that stands for it has nothing left."""
+    if cluster.server and (party, name) == ("shuffler", "state.db"):
+        cluster.server.forget(cluster.database)
+        return
     folder = cluster.path(party)
     for f in os.listdir(folder):
         if f.startswith(name):
@@ -65,11 +68,12 @@ def test_a_shuffler_that_lost_its_state_does_not_start_as_new(cluster, how):
     one_round(cluster)
     assert "in-service" in holds(cluster, "shuffler")
     lose(cluster, "shuffler", "state.db", how)
+    place = "database:" if cluster.server else cluster.path("shuffler", "state.db")
     before = holds(cluster, "shuffler")
     for _ in range(2):
         run = cluster.run("shuffler", "run")
         assert run.returncode == EXIT["data"], (run.returncode, run.stderr)
-        assert cluster.path("shuffler", "state.db") in said(run) and "accept-loss" in said(run)
+        assert place in said(run) and "accept-loss" in said(run)
     assert holds(cluster, "shuffler") == before
 
     # By name only, and once.
@@ -323,18 +327,26 @@ def test_a_shuffler_without_a_rounds_key_or_messages_gives_it_up(cluster, what, 
     shuffler.stop()
     run = cluster.run("shuffler", "round", "give-up", "1", "--confirm", "q1")
     assert run.returncode == 1 and "not lost" in said(run), run
-    for f in os.listdir(cluster.path("shuffler", what)):
-        os.unlink(cluster.path("shuffler", what, f))
+    place = cluster.path("shuffler", what)
+    if cluster.server and what == "rounds":
+        place = "database:"
+        for table in ("block", "tags"):
+            name, = cluster.server.ask(f"SELECT relname FROM pg_class WHERE relname ~ '^{table}_'", cluster.database)
+            cluster.server.do(f"DROP TABLE tombola.{name['relname']}", cluster.database)
+        cluster.server.do("DELETE FROM tombola.data", cluster.database)
+    else:
+        for f in os.listdir(place):
+            os.unlink(os.path.join(place, f))
     run = cluster.run("shuffler", "run")
     assert run.returncode == EXIT["noinput"], (run.returncode, run.stderr)
-    assert "round give-up 1" in said(run) and cluster.path("shuffler", what) in said(run), run
+    assert "round give-up 1" in said(run) and place in said(run), run
     run = cluster.run("shuffler", "round", "give-up", "1")
     assert run.returncode == EXIT["usage"] and "--confirm q1" in said(run), run
     run = cluster.run("shuffler", "round", "give-up", "2", "--confirm", "q2")
     assert run.returncode == 1 and "no round 2" in said(run), run
     run = cluster.run("shuffler", "round", "give-up", "1", "--confirm", "q1", *(["--newest"] if newest else []))
     assert run.returncode == 0, run
-    assert os.listdir(cluster.path("shuffler", "keys")) == os.listdir(cluster.path("shuffler", "rounds")) == []
+    assert os.listdir(cluster.path("shuffler", "keys")) == [] and cluster.stored() == 0
     shuffler = serve(cluster)
     if not newest:
         wait_for("the second round", lambda: [r["stage"] for r in cluster.json("analyzer", "round", "list")["rounds"]]

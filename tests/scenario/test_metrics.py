@@ -448,9 +448,12 @@ def test_the_rules_ask_for_metrics_that_are_there():
         for name, label, value in re.findall(r'(tombola_\w+)\{(\w+)="([^"]*)"\}', rule["expr"]):
             assert label == "job" or (known[name][1] == label and value in known[name][2]), rule["alert"]
     with open(os.path.join(DEPLOY, "prometheus.yml"), encoding="utf-8") as f:
-        jobs = {j["job_name"]: j["static_configs"][0]["targets"] for j in yaml.safe_load(f)["scrape_configs"]}
+        scraped = yaml.safe_load(f)["scrape_configs"]
+    jobs = {j["job_name"]: j["static_configs"][0]["targets"] for j in scraped if "static_configs" in j}
     assert jobs == {"tombola-analyzer": ["analyzer:9464"], "tombola-shuffler": ["shuffler:9465"],
                     "tombola-client": ["client:9466"]}
+    intakes, = (j["dns_sd_configs"][0] for j in scraped if j["job_name"] == "tombola-intake")
+    assert intakes == {"names": ["intake1", "intake2"], "type": "A", "port": 9468}
 
 
 # ---- what changes the deployment -------------------------------------------------------------------------------------

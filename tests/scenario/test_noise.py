@@ -8,7 +8,7 @@ import pytest
 import cluster as c
 from cluster import EXIT
 from test_attacks import send
-from test_blanket import configure, killed_at_sizes
+from test_blanket import configure
 from test_rounds import COLOURS, readings, run_plan
 
 pytestmark = pytest.mark.heavy
@@ -70,12 +70,13 @@ def test_killed_while_it_adds_noise_the_shuffler_adds_what_it_drew(cluster):
     configure(cluster, n)
     truth, _ = readings(cluster, n)
     cluster.plan([plan_round(n, epsilon=0.01)], epsilon=4.0)
+    cluster.relayed()
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
     client = cluster.start("client", "run")
     analyzer = cluster.start("analyzer", "run", "--once")
 
-    killed_at_sizes(cluster, shuffler, (300000, 600000))
+    cluster.killed_at(shuffler, 300000, 600000)
     assert analyzer.wait() == 0, analyzer.log()
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["reports"] == n and result["messages"] == sum(result["counts"]) == n + result["shuffler_dummies"]

@@ -8,7 +8,6 @@ import pytest
 import params
 import vectors
 import wire
-from cluster import wait_for
 from parties import Analyzer, Device
 from test_structured import audited, batch, within
 from test_vectors import arrays
@@ -50,19 +49,15 @@ def check(cluster, n, padded):
 
 @pytest.mark.parametrize("padded", [60, 2000])
 def test_as_many_of_each_tag_as_prescribed_whatever_kills_the_shuffler(cluster, padded):
-    if cluster.server_wanted():
-        pytest.skip("kills by the sizes of files: test_sh_classes_postgresql and test_postgresql.py kill otherwise")
     n = 300  # about 100 of each tag
     evened(cluster, n, padded)
+    cluster.relayed()
     shuffler = cluster.start("shuffler", "run")
     cluster.wait_listening()
     client = cluster.start("client", "run")
     analyzer = cluster.start("analyzer", "run", "--once")
 
-    for least in (250000, 500000) if padded == 2000 else (40000,):
-        wait_for("messages to be made", lambda: cluster.stored() > least)
-        shuffler.kill()
-        shuffler = cluster.start("shuffler", "run")
+    cluster.killed_at(shuffler, *((250000, 500000) if padded == 2000 else (40000,)))
     assert analyzer.wait() == 0, analyzer.log()
     check(cluster, n, padded)
     client.stop()

@@ -115,6 +115,9 @@ static const struct {
 	{ "parallel:k=2/2,", mech_parallel, true, { .a = 2, .b = 2 } },
 	{ "parallel:k=2/3,", mech_parallel, true, { .a = 2, .b = 3 } },
 	{ "parallel:k=4/5,", mech_parallel, true, { .a = 4, .b = 5 } },
+	{ "planar:w=2,h=2,", mech_planar, true, { .a = 2, .b = 2 } },
+	{ "planar:w=3,h=2,", mech_planar, true, { .a = 3, .b = 2 } },
+	{ "planar:w=2,h=4,", mech_planar, true, { .a = 2, .b = 4 } },
 	{ "parallel:k=2/3,eps0=2/.5,share=.25/.75", mech_shared, false, { .a = 2, .b = 3 } },
 };
 

@@ -15,6 +15,7 @@ struct mech {
 	double dummy[MECH_OUTPUTS]; /* law of a message without data */
 	bool dummies;               /* the round has such messages */
 	bool truthful;              /* participants hide nobody */
+	bool above;                 /* the cells are above those of every pair of inputs, and of none */
 	unsigned per_participant;   /* dummies that n brings with it; 0: dummies= says how many */
 };
 

@@ -1,5 +1,6 @@
 /* acct_mech_laws.c - the definitions of the randomizers, as weights of outputs. */
 #include <math.h>
+#include <string.h>
 
 #include "acct_mech_laws.h"
 
@@ -330,4 +331,53 @@ void mech_shared(struct mech *m, const struct mech_args *g)
 	m->outputs = 0;
 	add_query(m, 0.25, g->a, 2, g->b);
 	add_query(m, 0.75, g->b, 0.5, 1);
+}
+
+/* Of a cell of a by b, at this rate: every place of the torus by the nearest of its nine images. */
+static void fill_planar(struct mech *m, const struct mech_args *g, double rate)
+{
+	int w = (int)g->a, h = (int)g->b, tw = 2 * w - w % 2, th = 2 * h - h % 2;
+
+	memset(m->law, 0, sizeof m->law);
+	for (int x = 0; x < w * h; x++)
+		for (int k = 0; k < tw * th; k++) {
+			int i = k % tw, j = k / tw, col = i < w ? i : 2 * i < w + tw ? w - 1 : 0;
+			int row = j < h ? j : 2 * j < h + th ? h - 1 : 0;
+			double least = INFINITY;
+
+			for (int image = 0; image < 9; image++)
+				least = fmin(least, hypot(i - x % w + tw * (image % 3 - 1),
+							    j - x / w + th * (image / 3 - 1)));
+			m->law[x][col + w * row] += exp(-rate * ceil(1024 * least * (1 - 1e-15)));
+		}
+}
+
+static double furthest(const struct mech *m)
+{
+	double most = 1;
+
+	for (size_t x = 0; x < m->inputs; x++)
+		for (size_t z = 0; z < m->inputs; z++)
+			for (size_t y = 0; y < m->outputs; y++)
+				most = fmax(most, m->law[x][y] / m->law[z][y]);
+	return log(most);
+}
+
+/* A grid of a by b cells: the rate is where the two inputs that are furthest apart are eps0 apart. */
+void mech_planar(struct mech *m, const struct mech_args *g)
+{
+	double low = 0, high = g->eps0 / 256;
+
+	m->inputs = m->outputs = (size_t)g->a * g->b;
+	m->above = true;
+	for (int i = 0; i < 60; i++) {
+		double rate = low + (high - low) / 2;
+
+		fill_planar(m, g, rate);
+		if (furthest(m) > g->eps0)
+			high = rate;
+		else
+			low = rate;
+	}
+	fill_planar(m, g, low);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 struct round_keys analyzer, other;
-struct cm_buf golden, golden_mean, golden_none, golden_olh, golden_quantiles;
+struct cm_buf golden, golden_mean, golden_none, golden_olh, golden_places, golden_quantiles;
 struct cm_err refusal;
 
 void begin(struct change *c, const struct cm_buf *from)
@@ -65,6 +65,7 @@ int set_up(void **state)
 	load(TEST_DATA "/golden/descriptor_mean.bin", &golden_mean);
 	load(TEST_DATA "/golden/descriptor_none.bin", &golden_none);
 	load(TEST_DATA "/golden/descriptor_olh.bin", &golden_olh);
+	load(TEST_DATA "/golden/descriptor_places.bin", &golden_places);
 	load(TEST_DATA "/golden/descriptor_quantiles.bin", &golden_quantiles);
 	return 0;
 }
@@ -78,6 +79,7 @@ int tear_down(void **state)
 	cm_buf_fini(&golden_mean);
 	cm_buf_fini(&golden_none);
 	cm_buf_fini(&golden_olh);
+	cm_buf_fini(&golden_places);
 	cm_buf_fini(&golden_quantiles);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "round_keys.h"
 
 extern struct round_keys analyzer, other;
-extern struct cm_buf golden, golden_mean, golden_none, golden_olh, golden_quantiles;
+extern struct cm_buf golden, golden_mean, golden_none, golden_olh, golden_places, golden_quantiles;
 extern struct cm_err refusal; /* why finish refused */
 
 /* For cmocka_run_group_tests. */

@@ -116,6 +116,38 @@ static void quantiles_are_asked_of_a_range(void **state)
 	rd_descriptor_fini(&d);
 }
 
+/* The decay is that of a second implementation of doc/protocols/structured.md, in Python's integers. */
+static void places_come_with_their_grid_and_its_decay(void **state)
+{
+	struct rd_descriptor d;
+	struct pt_randomizer derived;
+
+	(void)state;
+	if (rd_descriptor_decode(golden_places.data, golden_places.len, &d, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(d.query.kind, QY_PLACES);
+	assert_int_equal(d.query.columns, 2);
+	assert_string_equal(d.query.column[0].name, "lon");
+	assert_true(d.query.column[0].low == 10 && d.query.column[0].high == 14);
+	assert_true(d.query.column[0].cells == 4 && d.query.column[1].cells == 3);
+	assert_true(d.randomizer.planar.width == 4 && d.randomizer.planar.height == 3);
+	assert_true(fabs(d.randomizer.row->epsilon0(&d.randomizer) - 6) < 1e-12);
+	if (pt_derive(pt_find("planar"), &d.query, &(struct pt_request){ .epsilon0 = 6 }, &derived, &err) !=
+		CM_OK)
+		fail_msg("%s", err.msg);
+	/* The last bit of an exponential is the machine's. */
+	assert_true(fabs((double)derived.planar.decay / (double)d.randomizer.planar.decay - 1) < 1e-14);
+	rd_descriptor_fini(&d);
+	REFUSED_OF(golden_places, "a grid of 3 by 4 cells, the query's has 4 by 3",
+		BEND(c.m->randomizer, "planar", (p.planar.width = 3, p.planar.height = 4)));
+	REFUSED_OF(golden_places, "a grid of 4 by 3 cells, the query's has 4 by 2",
+		c.m->query->columns[1]->cells = 2);
+	REFUSED_OF(golden_places, "epsilon0 above 16", BEND(c.m->randomizer, "planar", p.planar.decay /= 2));
+	REFUSED_OF(golden_places, "hardly told apart",
+		BEND(c.m->randomizer, "planar", p.planar.decay = UINT64_MAX));
+	REFUSED_OF(golden_places, "no way to take part", c.m->query->none = 3);
+}
+
 static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
 {
 	const struct pt_protocol *row;
@@ -389,6 +421,7 @@ int main(void)
 		cmocka_unit_test(a_size_comes_with_its_protocol_and_its_record),
 		cmocka_unit_test(devices_without_a_reading_have_a_bin),
 		cmocka_unit_test(quantiles_are_asked_of_a_range),
+		cmocka_unit_test(places_come_with_their_grid_and_its_decay),
 		cmocka_unit_test(a_descriptor_of_each_protocol_survives_its_encoding),
 		cmocka_unit_test(a_symbol_of_none_is_for_rows_that_have_it),
 		cmocka_unit_test(identity_out_of_range_is_refused),

@@ -18,7 +18,11 @@
 
 /* ---- The matrix ---- */
 
-/* chance[x * cells + y], rounded to nearest; NULL out of memory. */
+/* Of a chance in matrix_of: two integers and their quotient are rounded, 2^-53 of each at most whatever a
+ * long double is, and the law of the device is exactly those integers. */
+#define ROOM 0x1p-51
+
+/* chance[x * cells + y], within a factor 1 +- ROOM; NULL out of memory. */
 static double *matrix_of(const struct pt_randomizer *p)
 {
 	uint32_t cells = pt_planar_cells(p);
@@ -145,7 +149,7 @@ static enum cm_rc cells(
 	if (!chance)
 		return no_memory(p, err);
 	*out = (struct acct_round){ .count = 1, .others = participants - 1 };
-	enum acct_rc made = acct_cells_envelope(chance, k, k, out, &why);
+	enum acct_rc made = acct_cells_envelope(chance, k, k, ROOM, out, &why);
 	if (made == ACCT_ENOMEM)
 		rc = no_memory(p, err);
 	else if (made != ACCT_OK)

@@ -1,0 +1,187 @@
+/* sh_pg_rights.c - the rights of intakes: what their role has, and what the head grants it. */
+#include "sh_pg_rights.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sh_pg_private.h"
+
+#define SQL_MAX 1024u
+
+/* ---- What a role may do beyond what an intake needs: a row each ---- */
+
+/* $1: its name.  What a role is a member of counts, also where it would have to SET ROLE first.  Roles for
+ * monitoring show sessions and settings alone; with them an intake sees the standbys that are demanded. */
+static const char excess[] =
+	"WITH me AS (SELECT * FROM pg_roles WHERE rolname = convert_from($1, 'UTF8')),"
+	" m AS (SELECT p.oid, p.rolname FROM me, pg_roles p WHERE NOT me.rolsuper"
+	"  AND pg_has_role(me.oid, p.oid, 'MEMBER')),"
+	" schema AS (SELECT * FROM pg_namespace WHERE nspname = 'tombola'),"
+	" owner AS (SELECT m.* FROM m, schema WHERE m.oid = schema.nspowner),"
+	" found AS ("
+	"SELECT 1 AS rank, 'is a superuser' AS what FROM me WHERE rolsuper"
+	" UNION ALL SELECT 2, 'may create roles (CREATEROLE)' FROM me WHERE rolcreaterole AND NOT rolsuper"
+	" UNION ALL SELECT 3, 'may read the server''s log (REPLICATION)' FROM me WHERE rolreplication AND NOT rolsuper"
+	" UNION ALL SELECT 4, 'is or may become ' || quote_ident(rolname) || ', which owns schema tombola' FROM owner"
+	" UNION ALL SELECT 5, 'is or may become ' || quote_ident(m.rolname) || ', which owns this database'"
+	"  FROM m, pg_database d WHERE d.datname = current_database() AND d.datdba = m.oid"
+	" UNION ALL SELECT 6, 'is a member of ' || m.rolname FROM m, me WHERE m.oid <> me.oid"
+	"  AND starts_with(m.rolname::text, 'pg_') AND m.rolname NOT IN ('pg_monitor', 'pg_read_all_settings',"
+	"  'pg_read_all_stats', 'pg_stat_scan_tables', 'pg_database_owner')"
+	" UNION ALL SELECT DISTINCT 7, 'may CREATE in schema tombola' FROM m, schema"
+	"  WHERE NOT EXISTS (SELECT FROM owner) AND has_schema_privilege(m.oid, schema.oid, 'CREATE')"
+	" UNION ALL SELECT 8, 'may ' || string_agg(DISTINCT may, ', ') || ' on tombola.' || quote_ident(c.relname)"
+	"  FROM m, schema, pg_class c, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES',"
+	"   'TRIGGER']) may"
+	"  WHERE NOT EXISTS (SELECT FROM owner) AND c.relnamespace = schema.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+	"  AND CASE WHEN may IN ('DELETE', 'TRUNCATE', 'TRIGGER') THEN has_table_privilege(m.oid, c.oid, may)"
+	"   ELSE has_any_column_privilege(m.oid, c.oid, may) END"
+	"  AND NOT (may = 'SELECT' AND (c.relname IN ('meta', 'data') OR starts_with(c.relname::text, 'tags_')))"
+	"  AND NOT (may = 'INSERT' AND (starts_with(c.relname::text, 'tags_') OR starts_with(c.relname::text, 'block_')))"
+	"  GROUP BY c.relname)"
+	" SELECT what FROM found ORDER BY rank, what";
+
+struct found {
+	char first[200];
+	size_t n;
+};
+
+static enum cm_rc take_found(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct found *f = user;
+	struct cr_span what = sh_pg_row_bytes(row, 0);
+
+	(void)err;
+	if (f->n++ == 0)
+		(void)snprintf(f->first, sizeof f->first, "%.*s", (int)what.len, (const char *)what.data);
+	return CM_OK;
+}
+
+/* code: of a role that has more. */
+static enum cm_rc judge(struct sh_pg *pg, const char *role, enum cm_rc code, struct cm_err *err)
+{
+	const struct sh_pg_value name = sh_pg_bytes(role, strlen(role));
+	struct found f = { .n = 0 };
+	char more[40] = "";
+
+	enum cm_rc rc = sh_pg_query(pg, excess, &name, 1, take_found, &f, NULL, err);
+	if (rc != CM_OK || f.n == 0)
+		return rc;
+	if (f.n > 1)
+		(void)snprintf(more, sizeof more, " (and %zu more)", f.n - 1);
+	return cm_fail(err, code, "database: the intakes' role %.63s %s%s: more than an intake may", role,
+		f.first, more);
+}
+
+enum cm_rc sh_pg_rights_of_mine(struct sh_pg *pg, struct cm_err *err)
+{
+	return judge(pg, PQuser(pg->conn), CM_EPERM, err);
+}
+
+enum cm_rc sh_pg_rights_of_intakes(struct sh_pg *pg, struct cm_err *err)
+{
+	static const char ask[] =
+		"SELECT coalesce((SELECT CASE WHEN pg_has_role(current_user, oid, 'USAGE') THEN 2 ELSE 1 END"
+		" FROM pg_roles WHERE rolname = convert_from($1, 'UTF8')), 0)";
+	const struct sh_pg_value name = sh_pg_bytes(pg->intake_role, strlen(pg->intake_role));
+	int64_t found = 0;
+
+	enum cm_rc rc = sh_pg_number(pg, ask, &name, 1, &found, err);
+	if (rc == CM_OK)
+		rc = found == 0 ? cm_fail(err, CM_ECONFIG,
+					  "intake_role: the server has no role %s: CREATE ROLE it",
+					  pg->intake_role)
+				: judge(pg, pg->intake_role, CM_ECONFIG, err);
+	if (rc == CM_OK && found == 1)
+		rc = cm_fail(err, CM_ECONFIG,
+			"intake_role: this shuffler could not end a session of an intake that stands still: "
+			"GRANT \"%s\" TO \"%s\"",
+			pg->intake_role, PQuser(pg->conn));
+	return rc;
+}
+
+/* ---- What the head grants ---- */
+
+static enum cm_rc run_for(
+	struct sh_pg *pg, const char *sql, const char *name, const char *role, struct cm_err *err)
+{
+	char text[SQL_MAX];
+	size_t at = 0;
+
+	for (; *sql && at + 1 < sizeof text; sql++) {
+		const char *put = *sql == '$' ? name : *sql == '@' ? role : NULL;
+		int n = put ? snprintf(text + at, sizeof text - at, "%s", put)
+			    : snprintf(text + at, sizeof text - at, "%c", *sql);
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return at + 1 < sizeof text ? sh_pg_run(pg, text, err)
+				    : cm_fail(err, CM_EINTERNAL, "database: a statement is too long");
+}
+
+/* Run sql, in which '$' stands for the name of a round's tables and '@' for the role. */
+static enum cm_rc run(struct sh_pg *pg, const char *sql, const char *name, struct cm_err *err)
+{
+	char *role = PQescapeIdentifier(pg->conn, pg->intake_role, strlen(pg->intake_role));
+
+	if (!role)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = run_for(pg, sql, name, role, err);
+	PQfreemem(role);
+	return rc;
+}
+
+enum cm_rc sh_pg_rights_grant(struct sh_pg *pg, struct cm_err *err)
+{
+	return run(pg,
+		"GRANT USAGE ON SCHEMA tombola TO @;"
+		"GRANT SELECT (version) ON tombola.meta TO @;"
+		"GRANT SELECT ON tombola.data TO @;"
+		"GRANT EXECUTE ON FUNCTION tombola.standing_add(bytea, int8, bytea) TO @",
+		"", err);
+}
+
+enum cm_rc sh_pg_rights_round(struct sh_pg *pg, const char *name, bool close, struct cm_err *err)
+{
+	if (!pg->intake_role)
+		return CM_OK;
+	return run(pg,
+		close ? "REVOKE ALL ON tombola.block_$, tombola.tags_$ FROM @"
+		      : "GRANT INSERT ON tombola.block_$, tombola.tags_$ TO @; GRANT SELECT ON tombola.tags_$ TO @",
+		name, err);
+}
+
+/* Sessions of the role that use a table of the round. */
+static enum cm_rc end_sessions(struct sh_pg *pg, const char *name, struct cm_err *err)
+{
+	static const char end[] =
+		"SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
+		" WHERE l.locktype = 'relation' AND l.database = a.datid AND a.usename = convert_from($1, 'UTF8')"
+		" AND l.relation IN (to_regclass('tombola.block_' || convert_from($2, 'UTF8')),"
+		"  to_regclass('tombola.tags_' || convert_from($2, 'UTF8')))";
+	const struct sh_pg_value values[] = { sh_pg_bytes(pg->intake_role, strlen(pg->intake_role)),
+		sh_pg_bytes(name, strlen(name)) };
+	int64_t n = 0;
+
+	return sh_pg_number(pg, end, values, 2, &n, err);
+}
+
+static enum cm_rc lock_tables(struct sh_pg *pg, const char *name, struct cm_err *err)
+{
+	enum cm_rc rc = sh_pg_begin(pg, err);
+
+	if (rc == CM_OK)
+		rc = run(
+			pg, "LOCK TABLE tombola.block_$, tombola.tags_$ IN ACCESS EXCLUSIVE MODE", name, err);
+	return sh_pg_end(pg, rc, err);
+}
+
+enum cm_rc sh_pg_rights_ended(struct sh_pg *pg, const char *name, struct cm_err *err)
+{
+	if (!pg->intake_role)
+		return CM_OK;
+	enum cm_rc rc = lock_tables(pg, name, err);
+	if (rc == CM_OK || !sh_pg_failed_with(pg, "55P03")) /* lock_not_available */
+		return rc;
+	rc = end_sessions(pg, name, err);
+	return rc == CM_OK ? lock_tables(pg, name, err) : rc;
+}

@@ -1,0 +1,23 @@
+/* sh_pg_rights.h - the rights of intakes: a role of their own, to which the head grants what a commit needs.
+ *
+ * It may see which rounds have data, read the version, call standing_add (sh_pg_schema.c), and while a
+ * round's epochs last add blocks and tags to its tables and read the tags.  It may change, delete and drop
+ * nothing, and read nothing else.  PostgreSQL lets every role take advisory locks. */
+#pragma once
+
+#include "sh_pg.h"
+
+/* At the head: intake_role exists, its sessions may be ended by the head's role (end_commits), and it has no
+ * right beyond those above.  CM_ECONFIG: what to mend. */
+CM_CHECK enum cm_rc sh_pg_rights_of_intakes(struct sh_pg *pg, struct cm_err *err);
+/* At an intake: its role has no right beyond those above.  CM_EPERM: the first that it has. */
+CM_CHECK enum cm_rc sh_pg_rights_of_mine(struct sh_pg *pg, struct cm_err *err);
+
+/* Grant what lasts. */
+CM_CHECK enum cm_rc sh_pg_rights_grant(struct sh_pg *pg, struct cm_err *err);
+/* In the transaction that begins an epoch, or closes the data: grant or revoke the rights on the tables
+ * block_NAME and tags_NAME. */
+CM_CHECK enum cm_rc sh_pg_rights_round(struct sh_pg *pg, const char *name, bool close, struct cm_err *err);
+/* After the closing one: when this returns, nothing that intakes were granted is in use any more, whether
+ * they took the lock of the epoch or not.  Ends the sessions that use it for longer than lock_timeout. */
+CM_CHECK enum cm_rc sh_pg_rights_ended(struct sh_pg *pg, const char *name, struct cm_err *err);

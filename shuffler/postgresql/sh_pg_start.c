@@ -1,0 +1,143 @@
+/* sh_pg_start.c - opens the connections of the store in PostgreSQL, with its locks, schema and rights. */
+#include "sh_pg_start.h"
+
+#include <time.h>
+
+#include "cm_fault.h"
+#include "cm_log.h"
+#include "cm_marker.h"
+#include "sh_pg_rights.h"
+#include "sh_pg_schema.h"
+#include "sh_pg_state.h"
+
+#define AGAIN_S 2 /* between two attempts to reach the server at start */
+
+/* Connect, and wait for a server that cannot be reached. */
+static enum cm_rc connect_waiting(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err)
+{
+	const struct timespec pause = { .tv_sec = AGAIN_S };
+	int64_t tries = 0;
+	enum cm_rc rc;
+
+	while ((rc = sh_pg_open(conf, out, err)) == CM_EUNAVAIL) {
+		if (tries++ == 0)
+			cm_log(CM_LOG_WARN, "waiting for the database", CM_S("reason", err->msg));
+		(void)nanosleep(&pause, NULL);
+	}
+	if (rc == CM_OK && tries > 0)
+		cm_log(CM_LOG_INFO, "the database answers", CM_I("failed_attempts", tries));
+	return rc;
+}
+
+/* Refuse to start with a new store: it would not know the ledger's head, which detects an old copy of the
+ * ledger. */
+static enum cm_rc say_lost(struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA,
+		"database: this shuffler has been in service and its state is missing: restore it, or accept the loss "
+		"with `tombola-shuffler accept-loss`");
+}
+
+/* loss: the accepted loss of an earlier state; NULL: none.  marker: of state_dir. */
+static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const struct cm_marker *marker,
+	const struct sh_loss *loss, struct cm_err *err)
+{
+	int64_t version = 0;
+
+	enum cm_rc rc = sh_pg_hold(s->state, "state", NULL, 0, false, err);
+	if (rc == CM_OK)
+		rc = sh_pg_schema_version(s->state, &version, err);
+	s->had_state = version > 0;
+	if (rc == CM_OK && loss && version > 0)
+		return cm_fail(err, CM_EOTHER,
+			"database: has a state, so there is no loss to accept (rename the schema tombola of an unusable "
+			"one first)");
+	if (rc == CM_OK && version == 0 && CM_CHECKED("shuffler.in_service") && marker->there && !loss)
+		return say_lost(err);
+	/* Record the loss first, so that every state created after a loss says so. */
+	if (rc == CM_OK && loss)
+		rc = cm_marker_add_loss(state_dir, err);
+	if (rc == CM_OK)
+		rc = sh_pg_begin(s->state, err);
+	if (rc == CM_OK) {
+		rc = sh_pg_schema_migrate(s->state, version, err);
+		if (rc == CM_OK && s->conf.intake_role)
+			rc = sh_pg_rights_grant(s->state, err);
+		if (rc == CM_OK && loss)
+			rc = sh_pg_loss(s->state, loss, err);
+		rc = sh_pg_end(s->state, rc, err);
+	}
+	if (rc == CM_OK)
+		rc = connect_waiting(&s->conf, &s->standing, err);
+	if (rc == CM_OK)
+		rc = sh_pg_hold(s->standing, "standing", NULL, 0, false, err);
+	/* After both locks: nothing that is read now can still be on its way. */
+	return rc == CM_OK ? sh_pg_settle(s->state, err) : rc;
+}
+
+enum cm_rc sh_pg_start_writing(
+	struct sh_pg_store *s, const char *state_dir, const struct sh_loss *loss, struct cm_err *err)
+{
+	struct cm_marker marker;
+
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK)
+		rc = connect_waiting(&s->conf, &s->state, err);
+	if (rc == CM_OK && s->conf.intake_role)
+		rc = sh_pg_rights_of_intakes(s->state, err);
+	if (rc == CM_OK)
+		rc = prepare(s, state_dir, &marker, loss, err);
+	if (rc == CM_OK && s->had_state && !marker.there)
+		cm_log(CM_LOG_WARN,
+			"the file in-service was missing beside a state, and is made again: without it the loss of "
+			"the state would not be noticed",
+			CM_S("state_dir", state_dir));
+	/* Create the marker when the tables are durable, so that a crash cannot make a first start look like
+	 * a loss. */
+	return rc == CM_OK ? cm_marker_make(state_dir, err) : rc;
+}
+
+/* Nothing is created, and what is there must be whole. */
+enum cm_rc sh_pg_start_reading(struct sh_pg_store *s, const char *state_dir, struct cm_err *err)
+{
+	struct cm_marker marker;
+	int64_t version = 0;
+
+	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
+	if (rc == CM_OK)
+		rc = sh_pg_open(&s->conf, &s->state, err);
+	if (rc == CM_EUNAVAIL)
+		err->code = rc = CM_ELATER;
+	if (rc == CM_OK && s->conf.intake_role)
+		rc = sh_pg_rights_of_intakes(s->state, err);
+	if (rc == CM_OK)
+		rc = sh_pg_hold(s->state, "state", NULL, 0, true, err);
+	if (rc == CM_OK)
+		rc = sh_pg_schema_version(s->state, &version, err);
+	if (rc == CM_OK && version == 0)
+		return marker.there ? say_lost(err) : cm_fail(err, CM_ENOINPUT, "database: has no state yet");
+	return rc == CM_OK ? sh_pg_schema_check(version, err) : rc;
+}
+
+/* Nothing is granted before the head's first start with this role. */
+static enum cm_rc schema_of_head(struct sh_pg_store *s, struct cm_err *err)
+{
+	int64_t version = 0;
+
+	enum cm_rc rc = sh_pg_schema_version(s->state, &version, err);
+	if (rc == CM_EPERM)
+		return cm_fail(err, CM_EPERM,
+			"database: this role has no rights: start the head with `intake_role` set to it");
+	if (rc == CM_OK && version == 0)
+		rc = cm_fail(err, CM_ELATER, "database: the head has made no tables yet: start it first");
+	return rc == CM_OK ? sh_pg_schema_check(version, err) : rc;
+}
+
+enum cm_rc sh_pg_start_joined(struct sh_pg_store *s, struct cm_err *err)
+{
+	s->joined = true;
+	enum cm_rc rc = connect_waiting(&s->conf, &s->state, err);
+	if (rc == CM_OK)
+		rc = sh_pg_rights_of_mine(s->state, err);
+	return rc == CM_OK ? schema_of_head(s, err) : rc;
+}

@@ -1,0 +1,21 @@
+/* sh_pg_start.h - opens the connections of the store in PostgreSQL, with its locks, its schema and the rights
+ * of intakes; part of sh_postgresql.c. */
+#pragma once
+
+#include "sh_pg.h"
+#include "sh_store.h"
+
+struct sh_pg_store {
+	struct sh_pg_conf conf;
+	struct sh_pg *state;    /* the thread of the state functions */
+	struct sh_pg *standing; /* standing_put, which another thread may call; NULL when readonly */
+	bool had_state;         /* the database had tables at the start */
+	bool joined;            /* an intake's */
+};
+
+/* Fill the connections of `s`, whose conf is set.  As sh_postgresql_open (loss NULL) and sh_postgresql_anew,
+ * sh_postgresql_open_readonly, sh_postgresql_join. */
+CM_CHECK enum cm_rc sh_pg_start_writing(
+	struct sh_pg_store *s, const char *state_dir, const struct sh_loss *loss, struct cm_err *err);
+CM_CHECK enum cm_rc sh_pg_start_reading(struct sh_pg_store *s, const char *state_dir, struct cm_err *err);
+CM_CHECK enum cm_rc sh_pg_start_joined(struct sh_pg_store *s, struct cm_err *err);

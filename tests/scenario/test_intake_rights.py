@@ -1,0 +1,216 @@
+"""What who holds an intake may do in the head's database: its role adds reports to the open round, and changes, deletes and
+reads nothing else.  Head and intake refuse a role that may more, in one line."""
+import subprocess
+
+import pytest
+
+import postgresql
+from cluster import EXIT, program, wait_for
+from spread import Spread
+from test_intakes import Gateway, exactly, one_plan, settled, two_gateways
+
+if not postgresql.programs():
+    pytest.skip("no PostgreSQL server: deploy/setup.sh test", allow_module_level=True)
+
+
+@pytest.fixture
+def spread(cluster):
+    """Two intakes, not started, on a server of this test's own; what is made by hand here is the head's role's."""
+    server = postgresql.Server()
+    one_plan(cluster, 40)
+    yield Spread(cluster, server=server)
+    server.close()
+
+
+def as_intake(spread, text):
+    """The SQLSTATE with which the server refuses this statement of an intake's role; "" if it does not."""
+    run = subprocess.run(["psql", "-h", spread.server.folder, "-p", spread.server.port, "-U", spread.role, "-d",
+                          spread.database, "-XAtq", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=sqlstate", "-c", text], capture_output=True, text=True)
+    return run.stderr.split()[-1] if run.returncode else ""
+
+
+def tables(spread):
+    return {t["relname"] for t in spread.server.ask(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'tombola'::regnamespace AND relkind = 'r'", spread.database)}
+
+
+def denied(spread, text):
+    """insufficient_privilege, and nothing else."""
+    assert as_intake(spread, text) == "42501", text
+
+
+def intake_says(spread, verb="intake", i=0):
+    """How an intake's start, or another verb of it, ends: its code and its line."""
+    run = subprocess.run([program("tombola-shuffler"), "--config", spread.cluster.path(f"intake{i}.conf"), *verb.split()],
+                         capture_output=True, text=True, timeout=60)
+    return run.returncode, run.stderr
+
+
+def test_a_round_with_two_intakes_under_their_own_role(cluster):
+    spread = two_gateways(cluster)
+    head = spread.head()
+    spread.start()
+    who = {r["usename"] for r in spread.server.ask(
+        f"SELECT usename FROM pg_stat_activity WHERE datname = '{spread.database}' AND application_name LIKE 'tombola%'")}
+    assert who == {spread.database, spread.role}
+    clients = [spread.start_client("client"), spread.start_client("client2")]
+    cluster.start("analyzer", "run")
+    settled(cluster)
+    exactly(cluster, 600)
+    # Both certificates have taken part, as an intake has noted and the head reads.
+    assert spread.server.ask("SELECT sequence FROM tombola.standing", spread.database) == [{"sequence": 1}] * 2
+    for d in (*clients, head):
+        assert d.alive(), d.log()
+
+
+def test_the_server_refuses_an_intake_all_but_adding_to_the_open_round(cluster, spread):
+    spread.head()
+    spread.start(0)
+    cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    there = tables(spread)
+    block, tags = sorted(t for t in there if t.startswith(("block_", "tags_")))
+    assert len(there) == 12, there
+    for t in there:
+        for text in ("DELETE FROM tombola.{0}", "TRUNCATE tombola.{0}", "DROP TABLE tombola.{0}",
+                     "ALTER TABLE tombola.{0} ADD x int", "BEGIN; LOCK TABLE tombola.{0} IN SHARE MODE",
+                     "CREATE INDEX ON tombola.{0} ((1))", "CREATE TRIGGER t BEFORE INSERT ON tombola.{0} "
+                     "EXECUTE FUNCTION suppress_redundant_updates_trigger()"):
+            denied(spread, text.format(t))
+        column = spread.server.ask(f"SELECT attname FROM pg_attribute WHERE attrelid = 'tombola.{t}'::regclass AND attnum = 1",
+                                   spread.database)[0]["attname"]
+        denied(spread, f"UPDATE tombola.{t} SET {column} = {column}")
+        if t not in ("data", tags):
+            denied(spread, f"SELECT * FROM tombola.{t}")
+        if t not in (block, tags):
+            denied(spread, f"INSERT INTO tombola.{t} SELECT")
+    for text in ("CREATE TABLE tombola.x()", "CREATE SCHEMA x", f"SET ROLE {spread.database}", "SELECT pg_read_file('/etc/passwd')",
+                 f"GRANT {spread.database} TO {spread.role}", "COPY tombola.data TO PROGRAM 'cat'",
+                 f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{spread.database}'"):
+        denied(spread, text)
+    # What it may.
+    for text in ("SELECT version FROM tombola.meta", "SELECT * FROM tombola.data", f"SELECT * FROM tombola.{tags}"):
+        assert as_intake(spread, text) == "", text
+    assert as_intake(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00'); ROLLBACK") == ""
+    # A standing is that of a round which collects, and of no other number or descriptor.
+    assert as_intake(spread, "SELECT tombola.standing_add('\\x01', 9223372036854775807, '\\x02')") == ""
+    assert spread.server.ask("SELECT sequence FROM tombola.standing", spread.database) == [{"sequence": 1}]
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    settled(cluster)
+    exactly(cluster, 40)
+
+
+def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread):
+    """Also of one that took no lock: a session that has written and not committed is ended."""
+    spread.head()
+    spread.start(0)
+    analyzer = cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    block = next(t for t in tables(spread) if t.startswith("block_"))
+    held = subprocess.Popen(["psql", "-h", spread.server.folder, "-p", spread.server.port, "-U", spread.role, "-d",
+                             spread.database, "-Xq"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+    held.stdin.write(f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00');\n")
+    held.stdin.flush()
+    wait_for("the insert", lambda: spread.server.ask(
+        f"SELECT 1 FROM pg_locks WHERE relation = 'tombola.{block}'::regclass AND mode = 'RowExclusiveLock'", spread.database))
+    # Stopped before its release, so that the round's tables can be looked at.
+    analyzer.stop()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
+    said = held.communicate("COMMIT;\n", timeout=60)[1]
+    assert "terminating connection" in said or "server closed" in said, said
+    denied(spread, f"INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')")
+    denied(spread, f"SELECT * FROM tombola.{block.replace('block', 'tags')}")
+    analyzer.start()
+    settled(cluster)
+    exactly(cluster, 40)
+
+
+EXCESS = [
+    ("ALTER ROLE {i} SUPERUSER", "is a superuser"),
+    ("ALTER ROLE {i} CREATEROLE", "may create roles"),
+    ("ALTER ROLE {i} REPLICATION", "may read the server's log"),
+    ("GRANT pg_read_all_data TO {i}", "is a member of pg_read_all_data"),
+    ("GRANT pg_execute_server_program TO {i}", "is a member of pg_execute_server_program"),
+    ("CREATE ROLE among; GRANT pg_signal_backend TO among; GRANT among TO {i}", "is a member of pg_signal_backend"),
+    ("GRANT CREATE ON SCHEMA tombola TO {i}", "may CREATE in schema tombola"),
+    ("GRANT DELETE, UPDATE ON tombola.data TO {i}", "may DELETE, UPDATE on tombola.data"),
+    ("GRANT SELECT ON tombola.record TO PUBLIC", "may SELECT on tombola.record"),
+    ("GRANT UPDATE (closed) ON tombola.data TO {i}", "may UPDATE on tombola.data"),
+    ("CREATE ROLE beside NOINHERIT; GRANT TRUNCATE ON tombola.payload TO beside; GRANT beside TO {i}",
+     "may TRUNCATE on tombola.payload"),
+    ("ALTER DATABASE {d} OWNER TO {i}", "which owns this database"),
+    ("ALTER SCHEMA tombola OWNER TO {i}", "which owns schema tombola"),
+]
+
+
+def test_a_role_that_may_more_is_refused_by_head_and_intake(cluster, spread):
+    head = spread.head()
+    head.stop()
+    for text, why in EXCESS:
+        server = spread.server
+        server.do(f"CREATE DATABASE copy TEMPLATE {spread.database} OWNER {spread.database}")
+        server.do("; ".join(["BEGIN", text.format(i=spread.role, d="copy"), "COMMIT"]), "copy")
+        before = spread.database, server.string
+        server.string = lambda name, role=None: f"{server.where()} user={role or spread.database} dbname=copy"
+        try:
+            spread.configure(0)
+            code, said = intake_says(spread)
+            assert code == EXIT["permission"] and said.count("\n") == 1 and why in said, (text, said)
+            with open(cluster.path("shuffler.conf")) as f:
+                conf = f.read()
+            cluster.write("shuffler.conf", conf.replace(f"dbname={spread.database}", "dbname=copy"))
+            for verb in ("run", "check-config"):
+                run = cluster.run("shuffler", verb)
+                assert run.returncode == EXIT["config"] and why in run.stderr and run.stderr.count("\n") == 1, (text, run.stderr)
+            cluster.write("shuffler.conf", conf)
+        finally:
+            server.string = before[1]
+            server.do("DROP DATABASE copy WITH (FORCE)")
+            server.do(f"ALTER ROLE {spread.role} NOSUPERUSER NOCREATEROLE NOREPLICATION")
+            for group in ("pg_read_all_data", "pg_execute_server_program"):
+                server.do(f"REVOKE {group} FROM {spread.role}")
+            server.do("DROP ROLE IF EXISTS among, beside")
+    # As it was.
+    spread.configure(0)
+    head.start()
+    spread.start(0)
+
+
+def test_a_role_that_is_missing_or_is_the_heads_is_named(cluster, spread):
+    with open(cluster.path("shuffler.conf")) as f:
+        conf = f.read()
+    for change, why in ((("intake_role = ", "# "), "intakes = true needs the key intake_role"),
+                        ((spread.role, "nobody"), "the server has no role nobody"),
+                        ((f'"{spread.role}"', f'"{"x" * 64}"'), "1 to 63 bytes"),
+                        (("intakes = true", "intakes = false"), "intake_role: only for intakes = true")):
+        cluster.write("shuffler.conf", conf.replace(*change))
+        for verb in ("run", "check-config"):
+            run = cluster.run("shuffler", verb)
+            assert run.returncode == EXIT["config"] and run.stderr.count("\n") == 1 and why in run.stderr, run.stderr
+    cluster.write("shuffler.conf", conf)
+    spread.server.do(f"REVOKE {spread.role} FROM {spread.database}")
+    run = cluster.run("shuffler", "run")
+    assert run.returncode == EXIT["config"] and f'GRANT "{spread.role}" TO "{spread.database}"' in run.stderr, run.stderr
+    spread.server.do(f"GRANT {spread.role} TO {spread.database}")
+    # Before the head's first start, and of a role to which it has granted nothing.
+    code, said = intake_says(spread)
+    assert code == EXIT["later"] and "the head has made no tables yet" in said, said
+    spread.head()
+    mine, spread.role = spread.role, "stranger"
+    spread.server.do("CREATE ROLE stranger LOGIN")
+    spread.configure(0)
+    code, said = intake_says(spread)
+    assert code == EXIT["permission"] and "start the head with `intake_role` set to it" in said, said
+    spread.role = spread.database
+    spread.configure(0)
+    code, said = intake_says(spread)
+    assert code == EXIT["permission"] and "owns schema tombola" in said, said
+    spread.role = mine
+    spread.configure(0)
+    spread.start(0)
