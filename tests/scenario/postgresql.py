@@ -154,8 +154,8 @@ class Server:
             self.do(f"CREATE DATABASE {name} TEMPLATE {copy} OWNER {name}")
         return restore
 
-    def string(self, name, role=None):
-        return f"{self.where()} user={role or name} dbname={name}"
+    def string(self, name):
+        return f"{self.where()} user={name} dbname={name}"
 
     def terminate(self, name):
         """End the shuffler's sessions; how many there were."""

@@ -330,10 +330,13 @@ def test_rounds_survive_kills_of_head_intakes_and_sessions(cluster):
     for name in ("client", "client2"):
         with open(cluster.path(f"{name}.conf"), "a") as f:
             f.write('frame_devices = 7;\n')
-        spread.start_client(name)
+    spread.start_client("client")
     cluster.start("analyzer", "run")
     killer = Killer(spread, head, seed=SEED)
     killer.start()
+    # The first round waits for the second gateway, so that each kind of kill meets it.
+    wait_for("a kill of each kind", lambda: min(killer.kills.values()) > 0, 60 + 10 * KILLS)
+    spread.start_client("client2")
     wait_for("enough kills", lambda: sum(killer.kills.values()) >= KILLS, 60 + 10 * KILLS)
     settled(cluster, rounds)
     killer.done = True
