@@ -78,6 +78,34 @@ static enum cm_rc judge(struct sh_pg *pg, const char *role, enum cm_rc code, str
 		f.first, more);
 }
 
+struct saying {
+	const char *role;
+	void (*say)(void *user, const struct cm_err *why);
+	void *user;
+};
+
+static enum cm_rc say_found(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct saying *s = user;
+	struct cr_span what = sh_pg_row_bytes(row, 0);
+	struct cm_err why = { 0 };
+
+	(void)err;
+	(void)cm_fail(&why, CM_EPERM, "database: the intakes' role %.63s %.*s: more than an intake may",
+		s->role, (int)what.len, (const char *)what.data);
+	s->say(s->user, &why);
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_rights_each(
+	struct sh_pg *pg, void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err)
+{
+	struct saying s = { PQuser(pg->conn), say, user };
+	const struct sh_pg_value name = sh_pg_bytes(s.role, strlen(s.role));
+
+	return sh_pg_query(pg, excess, &name, 1, say_found, &s, NULL, err);
+}
+
 enum cm_rc sh_pg_rights_of_mine(struct sh_pg *pg, struct cm_err *err)
 {
 	return judge(pg, PQuser(pg->conn), CM_EPERM, err);

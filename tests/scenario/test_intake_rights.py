@@ -266,21 +266,22 @@ def test_a_role_that_may_more_is_refused_by_head_and_intake(cluster, spread):
     head = spread.head()
     head.stop()
     for text, why in EXCESS:
-        server = spread.server
+        server, confs = spread.server, {}
         server.do(f"CREATE DATABASE copy TEMPLATE {spread.database} OWNER {spread.database}")
         server.do("; ".join(["BEGIN", text.format(i=spread.role, d="copy", h=spread.database), "COMMIT"]), "copy")
         try:
-            spread.configure(0, database=spread.where.replace(f"dbname={spread.database}", "dbname=copy"))
+            for name in ("intake0.conf", "shuffler.conf"):
+                with open(cluster.path(name)) as f:
+                    confs[name] = f.read()
+                cluster.write(name, confs[name].replace(f"dbname={spread.database}", "dbname=copy"))
             code, said = intake_says(spread)
             assert code == EXIT["permission"] and said.count("\n") == 1 and why in said, (text, said)
-            with open(cluster.path("shuffler.conf")) as f:
-                conf = f.read()
-            cluster.write("shuffler.conf", conf.replace(f"dbname={spread.database}", "dbname=copy"))
             for verb in ("run", "check-config"):
                 run = cluster.run("shuffler", verb)
                 assert run.returncode == EXIT["config"] and why in run.stderr and run.stderr.count("\n") == 1, (text, run.stderr)
-            cluster.write("shuffler.conf", conf)
         finally:
+            for name, conf in confs.items():
+                cluster.write(name, conf)
             server.do("DROP DATABASE copy WITH (FORCE)")
             server.do(f"ALTER ROLE {spread.role} NOSUPERUSER NOCREATEROLE NOREPLICATION")
             for group in ("pg_read_all_data", "pg_execute_server_program"):
@@ -324,3 +325,29 @@ def test_a_role_that_is_missing_or_is_the_heads_is_named(cluster, spread):
     spread.role = mine
     spread.configure(0)
     spread.start(0)
+
+
+def test_check_config_says_every_fault_of_an_intake(cluster, spread):
+    code, said = intake_says(spread, "check-config intake")
+    assert code == 0 and "the head has made no tables yet: start it first: the role's rights are not looked at" in said, said
+    spread.head()
+    code, said = intake_says(spread, "check-config intake")
+    assert (code, said) == (0, ""), said
+    code, said = intake_says(spread, "check-config policy")
+    assert code == EXIT["usage"], said
+    # Several at once, each on a line.
+    spread.server.do(f"ALTER ROLE {spread.role} CREATEROLE; GRANT DELETE ON tombola.round TO {spread.role}", spread.database)
+    spread.configure(0, certificate="pki/shuffler/shuffler", head="x")
+    code, said = intake_says(spread, "check-config intake")
+    assert code == EXIT["config"], said
+    path, lines = cluster.path("intake0.conf"), said.splitlines()
+    assert lines[0].startswith(f"{path}:2: "), said
+    assert any(line.startswith(f"{path}:5: ") and "role shuffler; must be intake" in line for line in lines), said
+    assert any("may create roles" in line for line in lines) and any("may DELETE on tombola.round" in line for line in lines), said
+    # Each of those alone ends with its code.
+    spread.configure(0)
+    code, said = intake_says(spread, "check-config intake")
+    assert code == EXIT["permission"] and said.count("\n") == 2, said
+    spread.server.stop("fast")
+    code, said = intake_says(spread, "check-config intake")
+    assert code == 0 and "the role's rights are not looked at" in said, said
