@@ -10,8 +10,8 @@
 #include "sh_permute.h"
 #include "sh_vault_private.h"
 
-#define WINDOW_BYTES (16u << 20) /* read at once, unless one bucket has more */
-#define BLOCK_LONG   4096u       /* mean length of blocks that are read bucket by bucket */
+#define WINDOW_BYTES (8u << 20) /* read at once, unless one bucket has more */
+#define BLOCK_LONG   4096u      /* mean length of blocks that are read bucket by bucket */
 
 void sh_window_stale(struct sh_window *w, const uint32_t *bucket)
 {

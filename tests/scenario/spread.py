@@ -1,6 +1,7 @@
 """spread.py - a head and intakes over one PostgreSQL database, and clients that know several of them."""
 import json
 import os
+import re
 import subprocess
 import urllib.request
 
@@ -17,7 +18,7 @@ class Spread:
         self.cluster, self.server = cluster, server or postgresql.shared()
         self.database, self.given = database or self.server.create(), database is not None
         self.role = self.server.create_intakes(self.database)
-        self.where = self.server.string(self.database)
+        self.place = self.server.where()
         self.ports = [free_port() for _ in range(intakes)]
         self.http = [free_port() for _ in range(intakes)]
         self.daemons = [None] * intakes
@@ -27,32 +28,33 @@ class Spread:
         if not self.given:
             self.write()
 
-    def write(self, where=None):
+    def string(self, role=None, place=None):
+        """How the head reaches the database, or a role that is not its own, over another address."""
+        return f"{place or self.place} user={role or self.database} dbname={self.database}"
+
+    def write(self):
         """The lines of the head's configuration, the intakes' own, and where the client dials."""
-        self.where = where or self.where
-        with open(self.cluster.path("shuffler.conf"), "a") as f:
-            f.write(f'intakes = true;\nintake_role = "{self.role}";\n')
-            if not self.given:
-                f.write(f'store = "postgresql";\ndatabase = "{self.where}";\n')
+        with open(self.cluster.path("shuffler.conf")) as f:
+            text = f.read()
+        if not self.given:
+            text = re.sub("^(store|database) = .*\n", "", text, flags=re.M)
+            text += f'store = "postgresql";\ndatabase = "{self.string()}";\n'
+        self.cluster.write("shuffler.conf", f'{text}intakes = true;\nintake_role = "{self.role}";\n')
         for i in range(len(self.ports)):
             self.configure(i)
         self.clients_dial(*range(len(self.ports)))
-
-    def as_intake(self, where):
-        """The head's string, with the role of intakes."""
-        return where.replace(f"user={self.database} ", f"user={self.role} ")
 
     def issue(self, name, role):
         run = subprocess.run([program("tombola"), "pki", "issue", self.cluster.pki, name, "--role", role, "--hosts",
                               "localhost,127.0.0.1"], capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
 
-    def configure(self, i, certificate=None, head=None, database=None):
+    def configure(self, i, certificate=None, head=None, place=None):
         folder = f"pki/intake{i}"
         cert = certificate or f"{folder}/intake{i}"
         self.cluster.write(f"intake{i}.conf", f"""listen = "127.0.0.1:{self.ports[i]}";
 head = "127.0.0.1:{head or self.cluster.port}";
-database = "{self.as_intake(database or self.where)}";
+database = "{self.string(self.role, place)}";
 http = "127.0.0.1:{self.http[i]}";
 tls = {{ cert = "{cert}.crt"; key = "{cert}.key"; services_ca = "{folder}/services-ca.crt";
   clients_ca = "{folder}/clients-ca.crt"; services_crl = "{folder}/services-ca.crl";
