@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh - install what is missing, build, and pass the tests.
-#   TOMBOLA_FUZZ_SECONDS (default 3): time per fuzz target
+#   TOMBOLA_FUZZ_SECONDS (default 1): time per fuzz target, beyond its corpus, which is run whole
 set -eu
 cd "$(dirname "$0")"
 started=$(date +%s)
@@ -65,6 +65,7 @@ beside() {
 		renice -n 10 -p "$(exec sh -c 'echo "$PPID"')" >/dev/null
 		side=.$1
 		"$1"
+		step "end of $1"
 	) >"build/$1.log" 2>&1 &
 	others="$others $1:$!"
 }
@@ -118,19 +119,18 @@ builds() {
 	tests/tidy.sh build/fuzz
 }
 
-fuzzes() {
-	step 'the package tombola-testing'
-	tests/packages_testing.sh build/asan
-	step 'fuzzing every parser (clang, ASan+UBSan)'
-	tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-3}"
+threads() {
+	step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
+	units tsan -L threads
+	scenarios tsan --maxprocesses=2 tests/scenario/test_rounds.py::test_a_plan_of_all_protocols_and_its_estimates \
+		tests/scenario/test_mqtt.py::test_a_round_of_published_readings_and_its_estimates
 }
 
-# Packages are made where their programs were built, which is configured anew for that: after the last test of that build.
-packages() {
-	step 'Debian packages and RPMs'
-	tests/packages.sh build/release
-	step "the client's packages, built again elsewhere"
-	tests/reproducible.sh build/release client
+fuzzes() {
+	step 'fuzzing every parser (clang, ASan+UBSan)'
+	tests/fuzz/run.sh build/fuzz "${TOMBOLA_FUZZ_SECONDS:-1}"
+	step 'the package tombola-testing'
+	tests/packages_testing.sh build/asan
 }
 
 # ---- the steps ----
@@ -171,9 +171,8 @@ scenarios asan -m 'not heavy' tests/scenario
 joined
 
 step 'scenarios of many devices or long computations (optimised)'
-beside fuzzes
+beside threads
 scenarios release -m heavy tests/scenario
-joined
 
 step "the shuffler's other store (optimised)"
 # Without those that remove a check or give draws, which this build does not let them.
@@ -182,12 +181,15 @@ removes="$removes or adds_none or does_not_trust"
 TOMBOLA_STORE=postgresql scenarios release -k "not ($removes)" tests/scenario/test_rounds.py tests/scenario/test_kills.py \
 	tests/scenario/test_blanket.py tests/scenario/test_tags.py tests/scenario/test_classes.py tests/scenario/test_adaptive.py \
 	tests/scenario/test_payload.py
+joined
 
-step 'threads (TSan): unit tests, then a plan and readings by MQTT through the daemons'
-beside packages
-units tsan -L threads
-scenarios tsan --maxprocesses=2 tests/scenario/test_rounds.py::test_a_plan_of_all_protocols_and_its_estimates \
-	tests/scenario/test_mqtt.py::test_a_round_of_published_readings_and_its_estimates
+# Packages are made where their programs were built, which is configured anew for that: after the last test of that build.
+step 'Debian packages and RPMs'
+beside fuzzes
+tests/packages.sh build/release
+
+step "the client's packages, built again elsewhere"
+tests/reproducible.sh build/release client
 joined
 
 step 'passed'

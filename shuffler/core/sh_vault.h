@@ -11,11 +11,12 @@
 #include "sh_batch.h"
 #include "sh_store.h"
 
-/* Buckets next..end-1, read and not asked for yet: the bucket i is bucket[i - first].  Up to 16 MiB, and at
+/* Buckets next..end-1, read and not asked for yet: the bucket i is bucket[i - first].  Up to 8 MiB, and at
  * least one bucket. */
 struct sh_window {
 	uint32_t first, next, end;
 	uint32_t wanted; /* how many the next reading takes; 0: one */
+	size_t blocks;   /* of the last reading */
 	struct cm_buf *bucket;
 	uint32_t room;
 };

@@ -29,6 +29,18 @@ static enum cm_rc connect_waiting(const struct sh_pg_conf *conf, struct sh_pg **
 	return rc;
 }
 
+/* What was acknowledged is then on one disk alone, of a host that is not ours. */
+static void warn_alone(const struct sh_pg_store *s)
+{
+	if (s->conf.standbys == 0 && sh_pg_is_remote(s->state))
+		cm_log(CM_LOG_WARN,
+			"no standby is demanded of the database on another host (synchronous_standbys = 0): if that "
+			"host or its disk is lost, or another server takes over, acknowledged reports, witnessed "
+			"records of the ledger and pinned plans are lost",
+			CM_S("fix",
+				"synchronous_standby_names at the server, synchronous_standbys = 1 here"));
+}
+
 /* Refuse to start with a new store: it would not know the ledger's head, which detects an old copy of the
  * ledger. */
 static enum cm_rc say_lost(struct cm_err *err)
@@ -87,6 +99,8 @@ enum cm_rc sh_pg_start_writing(
 		rc = sh_pg_rights_of_intakes(s->state, err);
 	if (rc == CM_OK)
 		rc = prepare(s, state_dir, &marker, loss, err);
+	if (rc == CM_OK)
+		warn_alone(s);
 	if (rc == CM_OK && s->had_state && !marker.there)
 		cm_log(CM_LOG_WARN,
 			"the file in-service was missing beside a state, and is made again: without it the loss of "
@@ -139,5 +153,9 @@ enum cm_rc sh_pg_start_joined(struct sh_pg_store *s, struct cm_err *err)
 	enum cm_rc rc = connect_waiting(&s->conf, &s->state, err);
 	if (rc == CM_OK)
 		rc = sh_pg_rights_of_mine(s->state, err);
-	return rc == CM_OK ? schema_of_head(s, err) : rc;
+	if (rc == CM_OK)
+		rc = schema_of_head(s, err);
+	if (rc == CM_OK)
+		warn_alone(s);
+	return rc;
 }

@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import tempfile
 import time
+import zlib
 
 import wire
 
@@ -127,6 +128,8 @@ class Cluster:
         self.devices = devices
         self.own_store = False  # the test says which store it is, whatever TOMBOLA_STORE says
         self.server = self.database = self.relay = None  # of the store in PostgreSQL: where it is, its name there, Relay
+        self.intakes_wanted = os.environ.get("TOMBOLA_STORE") == "intakes"
+        self.spread = None  # intakes, once they are written
         self.pki = self.path("pki")
         shutil.copytree(pki_of(devices), self.pki)
         for party in ("shuffler", "analyzer", "client"):
@@ -228,6 +231,10 @@ colluders = 0;
             files["shuffler"] += self.store
         for name, text in files.items():
             self.write(name.replace("_", "-") + ".conf", text)
+        if self.intakes_wanted and "store =" not in change.get("shuffler", ""):
+            from spread import Spread
+            self.spread = self.spread or Spread(self, server=self.server, database=self.database)
+            self.spread.write()
 
     def use(self, server, **keys):
         """The shuffler's store is a database of that server: call it before configure()."""
@@ -257,7 +264,19 @@ colluders = 0;
 
     @staticmethod
     def server_wanted():
-        return os.environ.get("TOMBOLA_STORE") == "postgresql"
+        return os.environ.get("TOMBOLA_STORE") in ("postgresql", "intakes")
+
+    def without_intakes(self):
+        """The shuffler is played by a test: clients dial it."""
+        if self.spread:
+            self.spread.ports = [self.port]
+            self.spread.clients_dial(0)
+        self.intakes_wanted, self.spread = False, None
+
+    def door(self, folder="client"):
+        """The port that devices of a certificate dial: an intake's if there are any, always the same one's."""
+        ports = self.spread.ports if self.spread else [self.port]
+        return ports[zlib.crc32(folder.encode()) % len(ports)]
 
     def stored(self):
         """Bytes of the shuffler's rounds, in whichever store; 0 when there is no data of a round.  Asking a database takes longer
@@ -316,6 +335,8 @@ colluders = 0;
             except OSError:
                 return False
         wait_for("the shuffler to listen", connects)
+        if self.spread:
+            self.spread.ready()
 
     def hosts(self, text):
         """From now on our programs see this as /etc/hosts; false where the kernel does not let us."""
@@ -336,6 +357,8 @@ colluders = 0;
         d = Daemon([*self.inside, program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
                    self.path(f"{party}.log"), env)
         self.daemons.append(d)
+        if self.spread and party == "shuffler" and args == ("run",):
+            self.spread.start_missing(d)
         return d
 
     def run(self, party, *args, mutant="", seconds=2 * PATIENCE, stdin=None, env=None):

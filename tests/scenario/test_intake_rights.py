@@ -153,24 +153,22 @@ def test_a_role_that_may_more_is_refused_by_head_and_intake(cluster, spread):
     head = spread.head()
     head.stop()
     for text, why in EXCESS:
-        server = spread.server
+        server, confs = spread.server, {}
         server.do(f"CREATE DATABASE copy TEMPLATE {spread.database} OWNER {spread.database}")
         server.do("; ".join(["BEGIN", text.format(i=spread.role, d="copy"), "COMMIT"]), "copy")
-        before = spread.database, server.string
-        server.string = lambda name, role=None: f"{server.where()} user={role or spread.database} dbname=copy"
         try:
-            spread.configure(0)
+            for name in ("intake0.conf", "shuffler.conf"):
+                with open(cluster.path(name)) as f:
+                    confs[name] = f.read()
+                cluster.write(name, confs[name].replace(f"dbname={spread.database}", "dbname=copy"))
             code, said = intake_says(spread)
             assert code == EXIT["permission"] and said.count("\n") == 1 and why in said, (text, said)
-            with open(cluster.path("shuffler.conf")) as f:
-                conf = f.read()
-            cluster.write("shuffler.conf", conf.replace(f"dbname={spread.database}", "dbname=copy"))
             for verb in ("run", "check-config"):
                 run = cluster.run("shuffler", verb)
                 assert run.returncode == EXIT["config"] and why in run.stderr and run.stderr.count("\n") == 1, (text, run.stderr)
-            cluster.write("shuffler.conf", conf)
         finally:
-            server.string = before[1]
+            for name, conf in confs.items():
+                cluster.write(name, conf)
             server.do("DROP DATABASE copy WITH (FORCE)")
             server.do(f"ALTER ROLE {spread.role} NOSUPERUSER NOCREATEROLE NOREPLICATION")
             for group in ("pg_read_all_data", "pg_execute_server_program"):

@@ -107,13 +107,22 @@ def open_round(cluster, fake, protocol, keys):
     return fake.rounds[fake.order[0]]["d"]
 
 
-def send(cluster, value, devices=DEVICES):
-    """The same devices with this value, as a client that has never sent before."""
-    cluster.reset_client()
-    cluster.write("readings.csv", "device,value\n" + "".join(f"{i},{quoted(value)}\n" for i in range(devices)))
-    run = cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device", "--wait",
-                      "3m")
-    assert run.returncode == 0, (value, run.stdout, run.stderr)
+def alone(cluster):
+    """From now on each device's messages have a frame of their own."""
+    with open(cluster.path("client.conf")) as f:
+        text = f.read()
+    cluster.write("client.conf", text + "frame_devices = 1;\n")
+
+
+def send(cluster, name):
+    run = cluster.run("client", "send", cluster.path(name), "--device-field", "device", "--wait", "3m")
+    assert run.returncode == 0, (run.stdout, run.stderr)
+
+
+def write_csv(cluster, values, devices=DEVICES):
+    """A file in which that many devices have each value."""
+    cluster.write("readings.csv", "device,value\n" + "".join(f"{v}-{i},{quoted(value)}\n" for v, value in enumerate(values)
+                                                             for i in range(devices)))
 
 
 @pytest.mark.parametrize("name", ROUNDS)
@@ -122,18 +131,14 @@ def test_all_messages_and_frames_of_a_round_have_one_length(cluster, fake, name)
     d = open_round(cluster, fake, name, keys)
     assert d.messages_per_client == messages
     sealed_length = d.record_length + 48  # an encapsulated key of 32 and a tag of 16 (RFC 9180)
-    for value in values:
-        before = len(fake.received)
-        send(cluster, value)
-        for names, sealed in fake.received[before:]:
-            assert len(sealed) == len(names) // 32 * messages * sealed_length, value
-    sent = sum(n for n, _ in fake.sizes)
-    assert sent == DEVICES * len(values)
-    assert len({size for n, size in fake.sizes if n == DEVICES}) == 1, fake.sizes
-    assert all(n == DEVICES for n, _ in fake.sizes)
+    alone(cluster)
+    write_csv(cluster, values)
+    send(cluster, "readings.csv")
+    assert [n for n, _ in fake.sizes] == [1] * DEVICES * len(values) and len({size for _, size in fake.sizes}) == 1, fake.sizes
+    assert {len(sealed) for _, sealed in fake.received} == {messages * sealed_length}
     # No two messages are the same, and none repeats an encapsulated key: the length is all they share.
     out = [s[i:i + sealed_length] for _, s in fake.received for i in range(0, len(s), sealed_length)]
-    assert len({m[:32] for m in out}) == len(out) == sent * messages
+    assert len({m[:32] for m in out}) == len(out) == DEVICES * len(values) * messages
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
@@ -147,17 +152,14 @@ def test_all_messages_and_frames_of_a_structured_round_have_one_length(cluster, 
     wait_for("the round", lambda: fake.order or not analyzer.alive())
     d = fake.rounds[fake.order[0]]["d"]
     assert d.messages_per_client == messages
-    for value in values:
-        cluster.reset_client()
-        with open(cluster.path("readings.ndjson"), "w") as f:
-            f.writelines(json.dumps({"device": str(i), **(value if isinstance(value, dict) else {"value": value})}) + "\n"
-                         for i in range(DEVICES))
-        run = cluster.run("client", "send", cluster.path("readings.ndjson"), "--device-field", "device",
-                          "--wait", "3m")
-        assert run.returncode == 0, (value, run.stdout, run.stderr)
-    assert [n for n, _ in fake.sizes] == [DEVICES] * len(values) and len({size for _, size in fake.sizes}) == 1, fake.sizes
+    alone(cluster)
+    with open(cluster.path("readings.ndjson"), "w") as f:
+        f.writelines(json.dumps({"device": f"{v}-{i}", **(value if isinstance(value, dict) else {"value": value})}) + "\n"
+                     for v, value in enumerate(values) for i in range(DEVICES))
+    send(cluster, "readings.ndjson")
+    assert [n for n, _ in fake.sizes] == [1] * DEVICES * len(values) and len({size for _, size in fake.sizes}) == 1, fake.sizes
     each = d.record_length + 48 + (2 if tags else 0)
-    assert all(len(sealed) == DEVICES * messages * each for _, sealed in fake.received)
+    assert {len(sealed) for _, sealed in fake.received} == {messages * each}
 
 
 def test_a_device_that_has_no_reading_sends_what_every_device_sends(cluster, fake):
@@ -179,7 +181,9 @@ def test_a_frame_s_size_depends_on_its_number_of_devices_alone(cluster, fake):
     open_round(cluster, fake, "grr", keys)
     for devices in (1, 2, 7):
         for value in (min(values, key=len), max(values, key=len)):
-            send(cluster, value, devices)
+            cluster.reset_client()
+            write_csv(cluster, [value], devices)
+            send(cluster, "readings.csv")
     by_count = {}
     for n, size in fake.sizes:
         by_count.setdefault(n, set()).add(size)

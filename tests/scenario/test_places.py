@@ -1,4 +1,6 @@
 """Places: cells of a grid of two numbers, from CSV and from NDJSON, against a second implementation of the row."""
+import csv
+import io
 import json
 import math
 import random
@@ -6,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from results import influx
 from test_rounds import run_plan
 from test_structured import audited, batch
 
@@ -13,6 +16,7 @@ pytestmark = pytest.mark.heavy
 
 WIDTH, HEIGHT, N = 4, 3, 2400
 AXES = [{"field": "lon", "range": [10.0, 14.0], "cells": WIDTH}, {"field": "lat", "range": [-3.0, 3.0], "cells": HEIGHT}]
+PLACE = ("x", "y", "width", "height")
 
 
 def law(decay):
@@ -98,6 +102,24 @@ def check(cluster, rows, epsilon0):
     return result
 
 
+def check_exports(cluster, result):
+    """Every form says where the middle of each cell is, and how large."""
+    def out(*args):
+        run = cluster.run("analyzer", *args)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+    middles = [(10.5 + c % WIDTH, -2.0 + 2 * (c // WIDTH), 1.0, 2.0) for c in range(WIDTH * HEIGHT)]
+    labels = [i["label"] for i in result["items"]]
+    for args in (("results", "export", "--format", "csv"), ("estimate", "where", "--csv")):
+        table = list(csv.DictReader(io.StringIO(out(*args))))
+        assert [r["label"] for r in table] == labels
+        assert [tuple(float(r[k]) for k in PLACE) for r in table] == middles
+    rows = [json.loads(line) for line in out("results", "export").splitlines()]
+    assert [r["label"] for r in rows] == labels and [tuple(r[k] for k in PLACE) for r in rows] == middles
+    lines = [influx(line) for line in out("results", "export", "--format", "influx").splitlines()]
+    assert [tuple(float(fields[k]) for k in PLACE) for _, _, fields, _ in lines] == middles
+
+
 def test_places_from_csv_with_lines_that_are_none(cluster):
     rows = readings(5)
     cluster.configure(min_batch=1000, devices=N)
@@ -121,6 +143,5 @@ def test_places_from_ndjson(cluster):
     run, *_ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
     result = check(cluster, rows, 8.0)
-    feed = cluster.run("analyzer", "results", "export", "--format", "csv").stdout.splitlines()
-    assert len(feed) == 1 + WIDTH * HEIGHT and result["items"][5]["label"] in feed[6]
+    check_exports(cluster, result)
     audited(cluster)

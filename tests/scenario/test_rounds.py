@@ -36,7 +36,7 @@ def run_plan(cluster, *analyzer_args, client_mutant="", shuffler_mutant="", anal
 
 
 def test_a_plan_of_all_protocols_and_its_estimates(cluster):
-    n = 5000
+    n = 2000
     cluster.configure(min_batch=1000, max_epsilon0="inf", devices=n)
     truth, mean = readings(cluster, n)
     cluster.plan([
@@ -66,7 +66,7 @@ def test_a_plan_of_all_protocols_and_its_estimates(cluster):
 # A round each: composing many different ones is test_a_plan_of_all_protocols's, and slow under sanitizers.
 @pytest.mark.parametrize("row", ("rappor", "oue", "subset", "olh", "hadamard"))
 def test_a_round_of_one_wide_message_and_its_estimates(cluster, row):
-    n = 5000
+    n = 2000
     cluster.configure(min_batch=1000, devices=n)
     truth, _ = readings(cluster, n)
     cluster.plan([histogram(n, 4.0, protocol=row)], epsilon=10.0)
