@@ -36,12 +36,10 @@ class Spread:
         """The lines of the head's configuration, the intakes' own, and where the client dials."""
         with open(self.cluster.path("shuffler.conf")) as f:
             text = f.read()
-        if not self.given:  # with TOMBOLA_STORE=postgresql it has a store, which is not this one
+        if not self.given:
             text = re.sub("^(store|database) = .*\n", "", text, flags=re.M)
-        with open(self.cluster.path("shuffler.conf"), "w") as f:
-            f.write(f'{text}intakes = true;\nintake_role = "{self.role}";\n')
-            if not self.given:
-                f.write(f'store = "postgresql";\ndatabase = "{self.string()}";\n')
+            text += f'store = "postgresql";\ndatabase = "{self.string()}";\n'
+        self.cluster.write("shuffler.conf", f'{text}intakes = true;\nintake_role = "{self.role}";\n')
         for i in range(len(self.ports)):
             self.configure(i)
         self.clients_dial(*range(len(self.ports)))
