@@ -84,22 +84,21 @@ static void begin_next(struct sh_serve *s)
 static struct signing *signing_new(struct peer *p, const struct sh_signing *what)
 {
 	struct signing *g = calloc(1, sizeof *g + what->n * PR_RECEIPT_LEN);
-	uint8_t *signatures = malloc(what->n * CR_SIGN_LEN);
 	struct cm_err err = { 0 };
 
-	if (!g || !signatures) {
+	if (g) {
+		g->work.data = g;
+		g->serve = p->serve;
+		g->intake = p->intake;
+		g->epoch = what->epoch;
+		g->signatures = malloc(what->n * CR_SIGN_LEN);
+		g->n = what->n;
+		memcpy(g->receipts, what->receipts, what->n * PR_RECEIPT_LEN);
+	}
+	if (!g || !g->signatures) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
 		sh_serve_fatal(&err);
 	}
-	/* cppcheck does not see that sh_serve_fatal never returns. */
-	// cppcheck-suppress nullPointerRedundantCheck
-	g->work.data = g;
-	g->serve = p->serve;
-	g->intake = p->intake;
-	g->epoch = what->epoch;
-	g->signatures = signatures;
-	g->n = what->n;
-	memcpy(g->receipts, what->receipts, what->n * PR_RECEIPT_LEN);
 	return g;
 }
 

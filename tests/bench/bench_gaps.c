@@ -15,7 +15,8 @@ static const char *const round_of[] = { "generic:", "rr:", "grr:k=16,", "mixbins
 	"harmony:", "words:w=1,", "words:w=3,", "vrr:s=1,", "vrr:s=2,", "vrr:s=3,", "vrr:s=4,",
 	"laplace-levels:b=8,", "staircase:b=8,", "piecewise:b=8,", "balcer-cheu:t=.1,", "cheu:f=.2,",
 	"digits:base=2,digits=4,", "ranges:leaves=16,fanout=4,", "marginals:k=4/8,",
-	"ss-simple:d=4,levels=2,", "ss-double:k=4,levels=2,", "hierarchy:f=2,H=4,", "parallel:k=2/8,", "planar:w=4,h=4," };
+	"ss-simple:d=4,levels=2,", "ss-double:k=4,levels=2,", "hierarchy:f=2,H=4,", "parallel:k=2/8,",
+	"planar:w=4,h=4," };
 
 static int one(const char *text, const char *shown)
 {

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
@@ -103,6 +104,23 @@ def test_a_second_shuffler_is_told_and_a_first_one_reads(cluster, tmp_path):
     assert second.returncode == EXIT["later"], second.stderr
     assert second.stderr.count("\n") == 1 and "another shuffler has this database" in second.stderr, second.stderr
     first.stop()
+
+
+def test_a_look_at_an_open_round_changes_nothing(cluster):
+    prepare(cluster, postgresql.shared())
+    kept = Kept(cluster)
+    cluster.wait_listening()
+    analyzer = cluster.start("analyzer", "run")
+    mid_round(kept)
+    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/metrics", timeout=10) as r:
+        assert b"\ntombola_ledger_ok 1\n" in r.read()
+    analyzer.kill()
+    kept.daemon.kill()
+    epoch = cluster.asked("SELECT epoch AS n FROM data")
+    cluster.server.copy(cluster.database)  # waits until nobody has it
+    check = cluster.run("shuffler", "check-config")
+    assert check.returncode == 0 and check.stderr == "" and "valid" in check.stdout, check
+    assert cluster.asked("SELECT epoch AS n FROM data") == epoch
 
 
 @pytest.mark.parametrize("keys, why", [
