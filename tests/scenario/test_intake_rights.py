@@ -164,6 +164,27 @@ def test_a_lock_that_needs_no_right_does_not_keep_a_round_from_being_erased(clus
     held.communicate(timeout=60)
 
 
+def test_an_intake_whose_epoch_ends_as_it_begins_lives_on(cluster, spread):
+    """As when the round closes then: what the head granted is taken back before the tags are read."""
+    spread.head()
+    spread.server.do(f"""CREATE FUNCTION take_back() RETURNS event_trigger LANGUAGE plpgsql AS $$
+        DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE relname LIKE 'tags\\_%' AND relkind = 'r' LOOP
+        EXECUTE format('REVOKE ALL ON tombola.%I FROM {spread.role}', t); END LOOP; END $$;
+        CREATE EVENT TRIGGER take_back ON ddl_command_end WHEN TAG IN ('GRANT') EXECUTE FUNCTION take_back()""", spread.database)
+    spread.start(0)
+    cluster.start("analyzer", "run")
+    intake = spread.daemons[0]
+    wait_for("the intake to be denied", lambda: "reports are not taken for now" in intake.log() or not intake.alive())
+    assert intake.alive() and "is over" in intake.log(), intake.log()
+    spread.server.do("DROP EVENT TRIGGER take_back", spread.database)
+    spread.start(1)  # another epoch
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    settled(cluster)
+    exactly(cluster, 40)
+
+
 def test_what_an_intake_says_of_devices_ends_no_head(cluster, spread):
     head = spread.head()
     spread.start(0)
