@@ -177,6 +177,8 @@ scenarios release -m heavy tests/scenario
 step "the shuffler's other store (optimised)"
 # Worlds are compared before a shuffler that is played and has no store, by a build whose draws can be given.
 TOMBOLA_STORE=postgresql scenarios release -k 'not shows_in_nothing' tests/scenario/test_kills.py tests/scenario/test_payload.py
+TOMBOLA_STORE=intakes scenarios release tests/scenario/test_rounds.py::test_a_plan_of_all_protocols_and_its_estimates \
+	tests/scenario/test_tags.py tests/scenario/test_places.py
 joined
 
 # Packages are made where their programs were built, which is configured anew for that: after the last test of that build.
