@@ -9,6 +9,7 @@
 #include "sh_pg_rights.h"
 #include "sh_pg_schema.h"
 #include "sh_pg_state.h"
+#include "sh_postgresql.h"
 
 #define AGAIN_S 2 /* between two attempts to reach the server at start */
 
@@ -69,6 +70,8 @@ static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const st
 	/* Record the loss first, so that every state created after a loss says so. */
 	if (rc == CM_OK && loss)
 		rc = cm_marker_add_loss(state_dir, err);
+	if (rc == CM_OK)
+		rc = sh_pg_rights_take_back(s->state, err);
 	if (rc == CM_OK)
 		rc = sh_pg_begin(s->state, err);
 	if (rc == CM_OK) {
@@ -157,5 +160,21 @@ enum cm_rc sh_pg_start_joined(struct sh_pg_store *s, struct cm_err *err)
 		rc = schema_of_head(s, err);
 	if (rc == CM_OK)
 		warn_alone(s);
+	return rc;
+}
+
+enum cm_rc sh_postgresql_check_join(const struct sh_pg_conf *conf,
+	void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err)
+{
+	struct sh_pg_store s = { .conf = *conf };
+
+	enum cm_rc rc = sh_pg_open(&s.conf, &s.state, err);
+	if (rc == CM_EUNAVAIL)
+		return err->code = CM_ELATER;
+	if (rc == CM_OK)
+		rc = sh_pg_rights_each(s.state, say, user, err);
+	if (rc == CM_OK)
+		rc = schema_of_head(&s, err);
+	sh_pg_close(s.state);
 	return rc;
 }

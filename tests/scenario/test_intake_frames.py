@@ -1,5 +1,6 @@
 """What head and intake make of each other's frames: of a share that is given twice, and of statements about the ledger that an intake
 brings on behalf of clients."""
+import contextlib
 import os
 import socket
 import ssl
@@ -123,3 +124,63 @@ def test_an_intake_speaks_for_no_device_about_the_ledger(cluster):
     direct = Gateway(cluster, cluster.port)
     direct.link.ask("standing", get_standing=statement)
     wait_for("the end of the waiting", lambda: not stated()["waits"])
+
+
+def test_batches_are_signed_in_their_order_while_other_links_are_served(cluster):
+    """The largest batches there are, of an intake that goes before it is answered, of one that stays, and of one that asks for more
+    than it waits for."""
+    one_plan(cluster, 40)
+    spread = Spread(cluster)
+    head = spread.head()
+    cluster.start("analyzer", "run")
+    wait_for("a round", lambda: "round open" in head.log())
+
+    def join(i):
+        link = wire.Link.dial(cluster.port, intake_context(spread, i))
+        link.send(intake_join=pb.IntakeJoin())
+        return link
+
+    def share(link, after=0):
+        while True:
+            frame = link.receive()
+            if frame.WhichOneof("kind") == "intake_share" and frame.intake_share.epoch > after:
+                return frame.intake_share.epoch
+
+    stays = join(0)
+    first = share(stays)
+    goes = join(1)
+    epoch = share(goes, first)
+    assert share(stays, first) == epoch
+    most = pb.IntakeBatch(epoch=epoch, devices=0, receipts=os.urandom(32) + (1).to_bytes(8, "little") + bytes(8191 * 40))
+    stays.send(intake_batch=most)
+    goes.send(intake_batch=most)
+    stays.send(intake_batch=pb.IntakeBatch(epoch=epoch, devices=0, receipts=most.receipts[:40]))
+    goes.sock.close()
+    d = pb.Descriptor.FromString(Gateway(cluster, cluster.port).link.ask(
+        "round", get_round=pb.GetRound(population="test", wait_ms=30000)).descriptor)
+    said = []
+    while len(said) < 2:
+        frame = stays.receive()
+        if frame.WhichOneof("kind") == "intake_signed":
+            assert frame.intake_signed.granted and frame.intake_signed.epoch == epoch
+            said.append(frame.intake_signed.signatures)
+    assert [len(s) for s in said] == [8192 * 64, 64] and said[0][:64] == said[1]
+    key = wire.load_public_key(os.path.join(cluster.pki, "client", "shuffler-sign.pub"))
+    wire.verify(key, "receipt", d.round_id + most.receipts[:32] + most.receipts[32:40], said[1])
+    # One that never reads an answer is cut off, and nobody else.
+    greedy = join(1)
+    at = share(greedy, epoch)
+    signed = 0
+    with contextlib.suppress(EOFError, OSError):
+        for _ in range(20):
+            greedy.send(intake_batch=pb.IntakeBatch(epoch=at, devices=0, receipts=most.receipts))
+        while signed < 20:
+            signed += greedy.receive().WhichOneof("kind") == "intake_signed"
+    assert signed < 20
+    spread.start()
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    settled(cluster)
+    exactly(cluster, 40)
+    head.stop()
