@@ -181,6 +181,8 @@ removes="$removes or adds_none or does_not_trust"
 TOMBOLA_STORE=postgresql scenarios release -k "not ($removes)" tests/scenario/test_rounds.py tests/scenario/test_kills.py \
 	tests/scenario/test_blanket.py tests/scenario/test_tags.py tests/scenario/test_classes.py tests/scenario/test_adaptive.py \
 	tests/scenario/test_payload.py
+TOMBOLA_STORE=intakes scenarios release -k "not whatever_kills" tests/scenario/test_tags.py tests/scenario/test_places.py \
+	tests/scenario/test_rounds.py::test_a_plan_of_all_protocols_and_its_estimates
 joined
 
 # Packages are made where their programs were built, which is configured anew for that: after the last test of that build.

@@ -6,12 +6,16 @@ import struct
 
 import pytest
 
+import postgresql
 import wire
 from cluster import sanitized, wait_for
 from spread import Spread
 from test_hostile import resident_kib
 from test_intakes import Gateway, exactly, one_plan, settled
 from wire import pb
+
+if not postgresql.programs():
+    pytest.skip("no PostgreSQL server: deploy/setup.sh test", allow_module_level=True)
 
 pytestmark = pytest.mark.heavy
 TARGET = 60

@@ -9,11 +9,15 @@ import urllib.request
 import pytest
 
 import cluster as c
+import postgresql
 import wire
 from spread import Spread
 from test_intakes import Gateway, one_plan
 from views import TIMED, spoken
 from wire import pb
+
+if not postgresql.programs():
+    pytest.skip("no PostgreSQL server: deploy/setup.sh test", allow_module_level=True)
 
 pytestmark = pytest.mark.heavy
 EACH = 20
