@@ -196,10 +196,11 @@ def check_database(services):
     need(all(r[0] == "hostssl" and r[3:] == ["samenet", "cert"] and "all" not in r for r in rules[1:]), f"pg_hba.conf: {rules[1:]}")
     made = text_of("deploy/compose/database-pki.sh")
     for role in {r[2] for r in rules[1:]}:
-        need(role in made and f'CREATE ROLE "{role}"' in text_of("deploy/compose/database.sh").replace(
+        need(f" {role} clientAuth" in made and f'CREATE ROLE "{role}"' in text_of("deploy/compose/database.sh").replace(
             "ROLE replicator", 'ROLE "replicator"'), f"pg_hba.conf: role {role} has no certificate or is not made")
     for name in ("head", *INTAKES):
         text = text_of(f"deploy/compose/{name}.conf")
+        need(f"user=tombola-{'shuffler' if name == 'head' else 'intake'} " in text, f"{name}.conf: another's role")
         need("password" not in text and "sslmode" not in text, f"{name}.conf: a password, or less than verify-full")
         need("synchronous_standbys = 1;" in text, f"{name}.conf: does not demand the standby")
     for name in SERVERS:

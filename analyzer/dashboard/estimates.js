@@ -1,6 +1,7 @@
 // estimates.js - shows a card per settled round with its items and their intervals, for every kind of query. A long list
 // shows its largest counts, or the first of its numbers, as `estimate` does.
 import {count, decimalsOf, element, fixed, labelOf, number, replace} from "./show.js";
+import {map} from "./places.js";
 import {trends} from "./trend.js";
 
 const NUMBERS = new Set(["mean", "sum", "quantiles", "vector"]); // all other kinds count devices
@@ -112,7 +113,7 @@ function table(result) {
 		return e;
 	});
 	const body = element("tbody");
-	const parts = [element("table", "items", element("thead", "", element("tr", "", ...heads)), body)];
+	const parts = result.type === "places" ? map(result, items, floor) : [];
 	const quiet = counts ? items.filter((i) => i.quiet) : [];
 	const loud = quiet.length > QUIET ? items.filter((i) => !i.quiet) : items;
 	const sorted = counts && loud.length > ITEMS ? [...loud].sort((a, b) => b.value - a.value) : loud;
@@ -123,6 +124,7 @@ function table(result) {
 		left.remove();
 	};
 
+	parts.push(element("table", "items", element("thead", "", element("tr", "", ...heads)), body));
 	body.append(...rows(sorted.slice(0, ITEMS)));
 	if (loud !== items)
 		body.append(quietRow(quiet.length, unfold));

@@ -8,6 +8,14 @@ export function element(name, className, ...content) {
 	return e;
 }
 
+export function svg(name, attributes, ...content) {
+	const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+	for (const [key, value] of Object.entries(attributes))
+		e.setAttribute(key, value);
+	e.append(...content);
+	return e;
+}
+
 // A number from JSON; the analyzer writes values that JSON lacks as "inf", "-inf" and "nan".
 export function number(v) {
 	if (typeof v === "number")

@@ -1,17 +1,9 @@
 // trend.js - charts the answers to a recurring query: one small chart for each of its largest items, with a point and its
 // interval for each recurrence, and a gap where an answer is missing.
-import {count, decimalsOf, element, fixed, number} from "./show.js";
+import {count, decimalsOf, element, fixed, number, svg} from "./show.js";
 
 const CHARTS = 3;
 const WIDTH = 420, HEIGHT = 110, LEFT = 60, RIGHT = 10, TOP = 8, BOTTOM = 20;
-
-function svg(name, attributes, ...content) {
-	const e = document.createElementNS("http://www.w3.org/2000/svg", name);
-	for (const [key, value] of Object.entries(attributes))
-		e.setAttribute(key, value);
-	e.append(...content);
-	return e;
-}
 
 function day(ms) {
 	return new Date(ms).toISOString().slice(0, 10);

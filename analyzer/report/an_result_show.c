@@ -294,12 +294,40 @@ static const char *const columns[] = { "value", "variance", "lower", "upper", "j
 	"projected" };
 #define COLUMNS (sizeof columns / sizeof *columns)
 
+const char *const an_result_place_name[AN_RESULT_PLACE] = { "x", "y", "width", "height" };
+
+double an_result_place(const json_t *item, size_t i)
+{
+	static const char *const ends[2][2] = { { "low", "high" }, { "low_2", "high_2" } };
+	const json_t *low = json_object_get(item, ends[i % 2][0]),
+		     *high = json_object_get(item, ends[i % 2][1]);
+
+	/* An item of ranges has the first two. */
+	if (!json_object_get(item, ends[1][0]) || !json_is_number(low) || !json_is_number(high))
+		return NAN;
+	double size = json_number_value(high) - json_number_value(low);
+	return i < 2 ? json_number_value(low) + size / 2 : size;
+}
+
 void an_result_csv_head(FILE *out)
 {
 	(void)fputs("label", out);
 	for (size_t c = 0; c < COLUMNS; c++)
 		(void)fprintf(out, ",%s", columns[c]);
-	(void)fputs(",below_noise,no_reading\n", out);
+	(void)fputs(",below_noise,no_reading", out);
+	for (size_t c = 0; c < AN_RESULT_PLACE; c++)
+		(void)fprintf(out, ",%s", an_result_place_name[c]);
+	(void)fputc('\n', out);
+}
+
+static void csv_place(const json_t *item, FILE *out)
+{
+	for (size_t c = 0; c < AN_RESULT_PLACE; c++)
+		if (isnan(an_result_place(item, c)))
+			(void)fputc(',', out);
+		else
+			(void)fprintf(out, ",%.17g", an_result_place(item, c));
+	(void)fputc('\n', out);
 }
 
 /* As in JSON: a bound may be inf or -inf.  Empty where the result has no such number. */
@@ -325,11 +353,12 @@ void an_result_csv_rows(const json_t *result, const char *lead, FILE *out)
 			an_result_csv_text(shown(it, name), out);
 			for (size_t c = 0; c < COLUMNS; c++)
 				csv_number(json_object_get(it, columns[c]), out);
-			(void)fprintf(out, ",%d,%d\n", is_below(it) ? 1 : 0, none);
+			(void)fprintf(out, ",%d,%d", is_below(it) ? 1 : 0, none);
+			csv_place(it, out);
 			rows++;
 		}
 	if (rows == 0 && *lead != '\0')
-		(void)fprintf(out, "%s,,,,,,,,,\n", lead);
+		(void)fprintf(out, "%s,,,,,,,,,,,,,\n", lead);
 }
 
 void an_result_csv(const json_t *result, FILE *out)

@@ -54,9 +54,15 @@ static const struct column {
 	{ "projected", FIELD },
 	{ "bias_bound", FIELD },
 	{ "below_noise", FIELD },
+	/* an_result_place_name */
+	{ "x", FIELD },
+	{ "y", FIELD },
+	{ "width", FIELD },
+	{ "height", FIELD },
 };
 #define COLUMNS     (sizeof columns / sizeof *columns)
 #define ITEM_COLUMN 24u /* "label": the first that is an item's */
+#define PLACE       (COLUMNS - AN_RESULT_PLACE)
 
 static const char *const copied[] = { "population", "query", "type", "protocol", "unit", "epsilon0",
 	"epsilon_round", "epsilon_total", "delta", "participants", "reports" };
@@ -125,9 +131,14 @@ static int set_item(json_t *o, json_t *item)
 {
 	int bad = 0;
 
-	for (size_t i = ITEM_COLUMN; i < COLUMNS; i++)
+	for (size_t i = ITEM_COLUMN; i < PLACE; i++)
 		bad |= json_object_set_new(o, columns[i].name,
 			plain(json_object_get(item, columns[i].name), is_text(columns[i].name)));
+	for (size_t i = PLACE; i < COLUMNS; i++) {
+		double v = an_result_place(item, i - PLACE);
+
+		bad |= json_object_set_new(o, columns[i].name, isnan(v) ? json_null() : json_real(v));
+	}
 	return bad;
 }
 

@@ -20,13 +20,14 @@ issue() {
 }
 
 # A user's name is the role of the database that its certificate opens.
-for host in head intake1 intake2; do
-	issue $host client tombola-shuffler clientAuth
-	cp "$made/ca.crt" "$pki/$host/"
-done
+issue head client tombola-shuffler clientAuth
+issue intake1 client tombola-intake clientAuth
+issue intake2 client tombola-intake clientAuth
 # By turns each of the servers follows the other.
 for host in database standby; do
 	issue $host server $host serverAuth
 	issue $host client replicator clientAuth
+done
+for host in head intake1 intake2 database standby; do
 	cp "$made/ca.crt" "$pki/$host/"
 done

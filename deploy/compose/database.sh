@@ -14,10 +14,13 @@ first() {
 	psql -h "$new" -U postgres -qX -v ON_ERROR_STOP=1 <<-'END'
 		CREATE ROLE replicator LOGIN REPLICATION;
 		CREATE ROLE "tombola-shuffler" LOGIN;
+		CREATE ROLE "tombola-intake" LOGIN;
+		GRANT "tombola-intake" TO "tombola-shuffler";
 		CREATE DATABASE tombola OWNER "tombola-shuffler";
 		REVOKE ALL ON DATABASE tombola, postgres, template1 FROM PUBLIC;
-		-- The shuffler asks whether its standby is there.
-		GRANT pg_read_all_stats TO "tombola-shuffler";
+		GRANT CONNECT ON DATABASE tombola TO "tombola-intake";
+		-- Both ask whether the standby is there.
+		GRANT pg_read_all_stats TO "tombola-shuffler", "tombola-intake";
 	END
 	pg_ctl -D "$new" -s -w stop
 }

@@ -10,8 +10,13 @@ CREATE TABLE IF NOT EXISTS tombola_result (
 	no_reading boolean, label text, text text, low double precision, high double precision,
 	value double precision, variance double precision, lower double precision, upper double precision,
 	joint_lower double precision, joint_upper double precision, projected double precision,
-	bias_bound double precision, below_noise boolean
+	bias_bound double precision, below_noise boolean,
+	x double precision, y double precision, width double precision, height double precision
 );
+-- A table of before places had these columns.
+ALTER TABLE tombola_result
+	ADD COLUMN IF NOT EXISTS x double precision, ADD COLUMN IF NOT EXISTS y double precision,
+	ADD COLUMN IF NOT EXISTS width double precision, ADD COLUMN IF NOT EXISTS height double precision;
 -- A round that is loaded twice at the same time fails as a whole.
 CREATE UNIQUE INDEX IF NOT EXISTS tombola_result_once
 	ON tombola_result (id, coalesce(no_reading, false), coalesce(label, ''));

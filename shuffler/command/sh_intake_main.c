@@ -8,7 +8,7 @@
 #include "nt_loop.h"
 #include "nt_service.h"
 #include "sh_front.h"
-#include "sh_intake_conf.h"
+#include "sh_intake_check.h"
 #include "sh_postgresql.h"
 #include "sh_stores.h"
 
@@ -23,28 +23,6 @@ struct intake {
 	struct sh_front *front;
 	struct nt_http *http;
 };
-
-static enum cm_rc load_tls(
-	const struct sh_intake_conf *c, struct nt_tls_ctx **tls, struct nt_tls_ctx **up, struct cm_err *err)
-{
-	const struct nt_tls_conf down = { .server = true,
-		.cert_file = c->cert,
-		.key_file = c->key,
-		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl } } };
-	const struct nt_tls_conf dial = { .cert_file = c->cert,
-		.key_file = c->key,
-		.trust = { { CR_ROLE_SHUFFLER, c->services_ca, c->services_crl } } };
-
-	enum cm_rc rc = nt_tls_ctx_new(&down, tls, err);
-	if (rc != CM_OK)
-		return rc;
-	rc = nt_tls_ctx_new(&dial, up, err);
-	if (rc != CM_OK) {
-		nt_tls_ctx_free(*tls);
-		*tls = NULL;
-	}
-	return rc;
-}
 
 static const char *not_ready(void *user)
 {
@@ -93,7 +71,7 @@ static void on_reload(void *user)
 	struct nt_tls_ctx *tls, *up;
 	struct cm_err err;
 
-	bool fresh = load_tls(&n->conf, &tls, &up, &err) == CM_OK;
+	bool fresh = sh_intake_tls(&n->conf, &tls, &up, &err) == CM_OK;
 	lk_metrics_reloaded(sh_front_shared(n->front), fresh);
 	if (!fresh) {
 		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
@@ -188,7 +166,7 @@ enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err
 	if (rc == CM_OK)
 		rc = check_database(&n.conf, err);
 	if (rc == CM_OK)
-		rc = load_tls(&n.conf, &n.tls, &n.up, err);
+		rc = sh_intake_tls(&n.conf, &n.tls, &n.up, err);
 	const struct sh_pg_conf pg = { .database = n.conf.database, .standbys = (uint32_t)n.conf.standbys };
 	if (rc == CM_OK)
 		rc = sh_postgresql_join(&pg, &n.store, err);

@@ -137,7 +137,9 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		rc = sh_core_new(&conf, &d->core, err);
 	if (rc == CM_OK)
 		rc = say_losses(d->conf.state_dir, err);
-	d->metrics = sh_metrics_new(d->conf.cert, d->conf.state_dir);
+	/* A database that is lost ends the shuffler; the marker is what would tell the next start of it. */
+	const char *ledger = d->conf.database ? "in-service" : "state.db";
+	d->metrics = sh_metrics_new(d->conf.cert, d->conf.state_dir, ledger);
 	if (rc == CM_OK && !d->metrics)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	return rc;
@@ -300,6 +302,15 @@ static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct
 	return CM_OK;
 }
 
+static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	if (cli->argc == 1)
+		return sh_check_config(cli, exit_code, err);
+	if (strcmp(cli->argv[1], "intake") != 0)
+		return cm_fail(err, CM_EUSAGE, "check-config or check-config intake");
+	return sh_intake_check(cli, exit_code, err);
+}
+
 static const struct cm_cli_verb verbs[] = {
 	{ .name = "run", .args = "", .help = "serve clients and the analyzer, until SIGTERM", .run = run },
 	{ .name = "intake",
@@ -339,9 +350,11 @@ static const struct cm_cli_verb verbs[] = {
 		.option = { NT_HEALTH_OPTIONS },
 		.run = sh_show_check },
 	{ .name = "check-config",
-		.args = "",
-		.help = "say every fault of configuration, policy, keys and state, with its place",
-		.run = sh_check_config },
+		.args = "[intake]",
+		.help = "say every fault of configuration, policy, keys and state, with its place; or of an intake's "
+			"configuration, with its role in the database",
+		.max_args = 1,
+		.run = check_config },
 	{ .name = "config-sample",
 		.args = "[policy|intake]",
 		.help = "print a commented configuration, of an intake too, or policy, to start from",

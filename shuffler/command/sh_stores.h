@@ -24,6 +24,8 @@ extern const struct sh_store_kind *const sh_stores[];
 
 /* The verb `intake`: of the program that has store "postgresql"; the other one becomes it. */
 enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+/* `check-config intake`: prints every finding, a line each; likewise. */
+enum cm_rc sh_intake_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 
 /* The program's arguments, for another one in its place.  Call it first in main. */
 void sh_stores_begin(char **argv);

@@ -131,6 +131,15 @@ static bool is_known(const struct sh_core *c, const struct sh_head_row *head, ui
 	       (sequence <= c->last_sequence || reaches(c, head->seq - 1) || c->lacks == SH_HEAD_FORK);
 }
 
+/* Which of a certificate's heads stays: one that contradicts the ledger, else the longer one. */
+static bool is_kept(const struct sh_core *c, const struct sh_head_row *known, const struct sh_head_row *head)
+{
+	bool forks = sh_witness_place(c->witness, head) == SH_HEAD_FORK,
+	     forked = sh_witness_place(c->witness, known) == SH_HEAD_FORK;
+
+	return forks == forked ? known->seq >= head->seq : forked;
+}
+
 /* Durable before it counts. */
 static enum cm_rc keep(
 	struct sh_core *c, const struct sh_head_row *head, enum sh_stated *what, struct cm_err *err)
@@ -138,10 +147,11 @@ static enum cm_rc keep(
 	const struct sh_head_row *known = sh_heads_find(&c->heads, head->name);
 	const struct sh_store *store = c->conf.env.store;
 
-	if (known && known->seq >= head->seq && known->devices == head->devices)
+	bool kept = known && is_kept(c, known, head);
+	if (kept && known->devices == head->devices)
 		return CM_OK;
 	struct sh_head_row row = *head;
-	if (known && known->seq > head->seq) {
+	if (kept) {
 		row = *known;
 		row.devices = head->devices;
 	}
@@ -193,8 +203,9 @@ enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no)
 		return CM_OK;
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
 		"this shuffler lost its state and waits: clients of %llu devices have stated their ledger, "
-		"more than %lld are needed",
-		(unsigned long long)c->heads.devices, (long long)c->conf.policy->colluders);
+		"more than %lld are needed%s",
+		(unsigned long long)c->heads.devices, (long long)c->conf.policy->colluders,
+		c->conf.env.intakes ? " (through an intake none count)" : "");
 }
 
 enum cm_rc sh_core_check_fork(const struct sh_core *c, struct sh_refusal *no)

@@ -1,6 +1,8 @@
 /* sh_core_spread.c - the core's answers to intakes, where they take the reports of a round. */
 #include "sh_core_spread.h"
 
+#include <string.h>
+
 #include "cm_buf.h"
 #include "sh_core_private.h"
 
@@ -69,18 +71,27 @@ void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uin
 	sh_spread_leave(&r->spread, intake, epoch, tag);
 }
 
-enum cm_rc sh_core_sign(struct sh_core *c, const struct sh_signing *s, uint8_t *signatures, uint64_t *room,
-	bool *granted, struct cm_err *err)
+bool sh_core_promise(
+	struct sh_core *c, const struct sh_signing *s, uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *room)
 {
 	struct sh_round *r = of_epoch(c, s->epoch);
+	bool granted = r && sh_spread_promise(&r->spread, s->epoch, r->d.target, s->devices);
+
+	*room = r ? room_of(r) : 0;
+	if (granted)
+		memcpy(round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	return granted;
+}
+
+enum cm_rc sh_core_sign(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const uint8_t *receipts, size_t n, uint8_t *signatures, struct cm_err *err)
+{
 	enum cm_rc rc = CM_OK;
 
-	*granted = r && sh_spread_promise(&r->spread, s->epoch, r->d.target, s->devices);
-	*room = r ? room_of(r) : 0;
-	for (size_t i = 0; *granted && rc == CM_OK && i < s->n; i++) {
-		const uint8_t *receipt = s->receipts + i * PR_RECEIPT_LEN;
-		rc = sh_round_sign(
-			r, receipt, cm_get_le64(receipt + PR_HASH_LEN), signatures + i * CR_SIGN_LEN, err);
+	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		const uint8_t *receipt = receipts + i * PR_RECEIPT_LEN;
+		rc = sh_round_sign(&c->conf.env, round_id, receipt, cm_get_le64(receipt + PR_HASH_LEN),
+			signatures + i * CR_SIGN_LEN, err);
 	}
 	return rc;
 }

@@ -26,10 +26,13 @@ struct sh_signing {
 	const uint8_t *receipts; /* n of PR_RECEIPT_LEN bytes */
 	size_t n;                /* up to PR_RECEIPTS_MAX */
 };
-/* Promise places for its devices, and sign its receipts for the open round: nothing else is ever signed for
- * an intake.  *granted false: the epoch is over or the places do not suffice; nothing was signed.  *room:
+/* Promise places for its devices.  False: the epoch is over or the places do not suffice, and nothing may be
+ * signed.  round_id: of the open round, the only one whose receipts are ever signed for an intake.  *room:
  * places that are left. */
-CM_CHECK enum cm_rc sh_core_sign(struct sh_core *c, const struct sh_signing *s, uint8_t *signatures,
-	uint64_t *room, bool *granted, struct cm_err *err);
+CM_CHECK bool sh_core_promise(
+	struct sh_core *c, const struct sh_signing *s, uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *room);
+/* Sign n receipts of a batch that was promised; any thread, beside every other call. */
+CM_CHECK enum cm_rc sh_core_sign(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const uint8_t *receipts, size_t n, uint8_t *signatures, struct cm_err *err);
 /* So many devices of the epoch are stored. */
 void sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices);

@@ -350,13 +350,13 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 	return rc;
 }
 
-enum cm_rc sh_round_sign(const struct sh_round *r, const uint8_t root[PR_HASH_LEN], uint64_t n,
-	uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
+enum cm_rc sh_round_sign(const struct sh_env *env, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const uint8_t root[PR_HASH_LEN], uint64_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
 {
 	uint8_t bytes[RD_RECEIPT_BYTES];
 
-	rd_receipt_bytes(r->d.round_id, root, n, bytes);
-	return cr_sign(r->env->signer, RD_PURPOSE_RECEIPT, bytes, sizeof bytes, signature, err);
+	rd_receipt_bytes(round_id, root, n, bytes);
+	return cr_sign(env->signer, RD_PURPOSE_RECEIPT, bytes, sizeof bytes, signature, err);
 }
 
 enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s, const uint8_t *outcomes,
@@ -365,7 +365,7 @@ enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
 	uint8_t root[PR_HASH_LEN];
 
 	sh_intake_root(&r->d, s, outcomes, n, root);
-	return sh_round_sign(r, root, n, signature, err);
+	return sh_round_sign(r->env, r->d.round_id, root, n, signature, err);
 }
 
 /* ---- Release ---- */

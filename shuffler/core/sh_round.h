@@ -87,9 +87,9 @@ bool sh_round_enough(const struct sh_round *r);
 CM_CHECK enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
 	const uint8_t *outcomes, size_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
 
-/* The same, of a Submit whose root an intake has computed. */
-CM_CHECK enum cm_rc sh_round_sign(const struct sh_round *r, const uint8_t root[PR_HASH_LEN], uint64_t n,
-	uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
+/* The same, of a Submit whose root an intake has computed.  Any thread. */
+CM_CHECK enum cm_rc sh_round_sign(const struct sh_env *env, const uint8_t round_id[PR_ROUND_ID_LEN],
+	const uint8_t root[PR_HASH_LEN], uint64_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
 
 /* Make RELEASING durable, after the charge was verified. */
 CM_CHECK enum cm_rc sh_round_release(

@@ -24,8 +24,8 @@ enum cm_rc sh_share_new(const struct sh_store *store, const struct sh_loan *loan
 		sh_share_free(s);
 		return rc;
 	}
-	/* The head's clock says when the round ends; ours may be wrong. */
-	s->intake.opens_ms -= RD_CLOCK_SLACK_MS;
+	/* The head's clock says when the round begins and ends; ours may be wrong. */
+	s->intake.opens_ms = INT64_MIN;
 	s->intake.deadline_ms = INT64_MAX;
 	*out = s;
 	return CM_OK;

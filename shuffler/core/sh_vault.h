@@ -11,11 +11,12 @@
 #include "sh_batch.h"
 #include "sh_store.h"
 
-/* Buckets next..end-1, read and not asked for yet: the bucket i is bucket[i - first].  Up to 16 MiB, and at
+/* Buckets next..end-1, read and not asked for yet: the bucket i is bucket[i - first].  Up to 8 MiB, and at
  * least one bucket. */
 struct sh_window {
 	uint32_t first, next, end;
 	uint32_t wanted; /* how many the next reading takes; 0: one */
+	size_t blocks;   /* of the last reading */
 	struct cm_buf *bucket;
 	uint32_t room;
 };
@@ -73,7 +74,8 @@ void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], 
 void sh_standing_name(const uint8_t key_hash[32], uint8_t out[CR_HASH_LEN]);
 
 /* Tags that no certificate has, under which the shuffler counts its own dummies, and the buckets that it has
- * capped. */
+ * capped.  Of the key that intakes do not get: one that is held by an attacker could else have it believe
+ * that its dummies are there. */
 void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 

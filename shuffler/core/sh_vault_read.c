@@ -1,15 +1,17 @@
 /* sh_vault_read.c - decrypts the messages and tags of a stored round.
  *
- * A commit leaves few messages in each bucket, and those of neighbouring buckets side by side.  So that a
- * round of many commits is not read by as many small pieces for every bucket, several buckets are read at
- * once, and kept until they are asked for. */
+ * A commit leaves few messages in each bucket, and those of neighbouring buckets side by side.  A bucket of a
+ * round of many commits would be gathered from very many pieces; so several buckets are read at once, and
+ * kept until they are asked for.  Where pieces are long that gains nothing, and one bucket at a time stays in
+ * the processor's cache. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sh_permute.h"
 #include "sh_vault_private.h"
 
-#define WINDOW_BYTES (16u << 20) /* read at once, unless one bucket has more */
+#define WINDOW_BYTES (8u << 20) /* read at once, unless one bucket has more */
+#define BLOCK_LONG   4096u      /* mean length of blocks that are read bucket by bucket */
 
 void sh_window_stale(struct sh_window *w, const uint32_t *bucket)
 {
@@ -52,6 +54,7 @@ static enum cm_rc read_block(void *user, const struct sh_block *block, struct cm
 		return cm_fail(err, CM_EDATA, "a stored block has a wrong length");
 	if (block->bucket < w->first || block->bucket >= w->end)
 		return cm_fail(err, CM_EDATA, "a stored block is not of the buckets asked for");
+	w->blocks++;
 	return open_block(v, block->bucket, block, &w->bucket[block->bucket - w->first], err);
 }
 
@@ -71,8 +74,15 @@ static enum cm_rc make_room(struct sh_window *w, uint32_t n, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Read from this bucket on: twice as many as the last time while there is room for them, and one when it is
- * not the one that follows. */
+/* How many to read next, after n buckets of so many bytes in all. */
+static uint32_t next_wanted(const struct sh_window *w, uint32_t n, size_t bytes)
+{
+	if (bytes <= WINDOW_BYTES / 2 && bytes / BLOCK_LONG < w->blocks)
+		return 2 * n;
+	return bytes > WINDOW_BYTES && n > 1 ? n / 2 : n;
+}
+
+/* Read from this bucket on: as many as wanted, and one when it is not the one that follows. */
 static enum cm_rc fill(struct sh_vault *v, uint32_t bucket, struct cm_err *err)
 {
 	struct sh_window *w = &v->window;
@@ -85,12 +95,13 @@ static enum cm_rc fill(struct sh_vault *v, uint32_t bucket, struct cm_err *err)
 	if (rc != CM_OK)
 		return rc;
 	w->end = bucket + n;
+	w->blocks = 0;
 	rc = v->store->data_buckets(v->data, bucket, n, read_block, v, err);
 	for (uint32_t i = 0; i < n; i++)
 		bytes += w->bucket[i].len;
 	if (rc != CM_OK)
 		w->end = bucket;
-	w->wanted = bytes <= WINDOW_BYTES / 2 ? 2 * n : bytes > WINDOW_BYTES && n > 1 ? n / 2 : n;
+	w->wanted = next_wanted(w, n, bytes);
 	return rc;
 }
 

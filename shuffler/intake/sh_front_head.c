@@ -86,6 +86,15 @@ void sh_front_replace(struct sh_front *f)
 		sh_front_start(f, true);
 }
 
+/* It takes reports in this epoch, or will.  Beginning anew would drop what has gathered, for which the head
+ * has promised places until the next epoch. */
+static bool has_share(const struct sh_front *f, uint64_t epoch)
+{
+	const struct sh_share *mine = f->replaced ? f->next : f->share;
+
+	return epoch > 0 && mine && mine->epoch == epoch;
+}
+
 static enum cm_rc take_share(struct sh_front *f, const Tombola__V1__IntakeShare *s, struct cm_err *err)
 {
 	struct sh_vault_keys keys;
@@ -100,6 +109,8 @@ static enum cm_rc take_share(struct sh_front *f, const Tombola__V1__IntakeShare 
 	if (s->epoch > 0 && (s->keys.len != sizeof keys || s->descriptor.len == 0 || s->epoch > INT64_MAX ||
 				    s->room > PR_ROUND_REPORTS_MAX))
 		return cm_fail(err, CM_EPROTO, "a share that lacks something");
+	if (has_share(f, s->epoch))
+		return CM_OK;
 	if (s->epoch > 0) {
 		memcpy(&keys, s->keys.data, sizeof keys);
 		rc = sh_share_new(f->conf.store, &loan, f->conf.max_bytes, &next, err);

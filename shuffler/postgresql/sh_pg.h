@@ -35,6 +35,8 @@ struct sh_pg_conf {
  * be reached, is starting or lacks standbys now, which may pass; CM_ECONFIG, CM_EPERM: a setting or a login
  * that will not pass by itself. */
 CM_CHECK enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err);
+/* The server is on another host. */
+bool sh_pg_is_remote(const struct sh_pg *pg);
 void sh_pg_close(struct sh_pg *pg); /* accepts NULL; ends its transaction and its locks */
 
 /* ---- Values and rows ---- */

@@ -45,6 +45,11 @@ static bool is_local(const char *host, size_t len)
 	return strspn(host, "0123456789.") >= len;
 }
 
+bool sh_pg_host_is_local(const char *host)
+{
+	return is_local(host, strlen(host));
+}
+
 /* Every host of the list, which commas separate. */
 static bool all_local(const char *hosts)
 {

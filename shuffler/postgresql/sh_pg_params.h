@@ -12,6 +12,9 @@ struct sh_pg_params {
 	const char *key[SH_PG_PARAMS_MAX], *value[SH_PG_PARAMS_MAX];
 };
 
+/* A Unix socket's folder, or a name or an address of this host. */
+bool sh_pg_host_is_local(const char *host);
+
 /* Judge the string, and add what Tombola demands.  Values are borrowed from `database` and the program.
  * CM_ECONFIG: it cannot be read; it has a password, which belongs to a passfile, a service file or the
  * environment; or its sslmode is weaker than verify-full for a host that is neither a Unix socket nor a

@@ -1,14 +1,17 @@
 /* sh_pg_server.c - opens a session: what it sets, what the server must be, and its locks. */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
+#include "cm_clock.h"
 #include "pr_limits.h"
 #include "sh_pg_private.h"
 
 #define LEAST_VERSION 130000
+#define AGAIN_MS      10000 /* for the reason of a refusal; as connect_timeout */
 
 /* Names are written with their schema, and nothing of the role or the database may change what statements
  * mean.  The server ends the session, and with it its locks, when this host is gone. */
@@ -27,6 +30,8 @@ static const char settings[] = "SET client_min_messages = warning;"
 			       "SET jit = off;";
 static const char settings_14[] = "SET idle_session_timeout = 0;"
 				  "SET client_connection_check_interval = 5000;";
+/* It would end a long reading, and the making of an index, whatever statement_timeout says. */
+static const char settings_17[] = "SET transaction_timeout = 0;";
 
 static void on_notice(void *user, const PGresult *result)
 {
@@ -42,21 +47,72 @@ static void on_notice(void *user, const PGresult *result)
 
 /* ---- Connecting ---- */
 
-/* What the operator must mend; any other reason may pass, and is waited for.  libpq does not tell the
- * SQLSTATE here, so a server that speaks another language is waited for, with its words in the log. */
-static const char *const final[] = { "authentication failed", "no pg_hba.conf entry", "does not exist",
-	"no password supplied", "not permitted to log in", "certificate", "does not support SSL" };
+/* What the operator must mend; any other reason may pass, and is waited for.  libpq's own words, which are
+ * English here whatever the server speaks, and what the server's SQLSTATE begins with: a login or a database
+ * that it does not have, or a right to it that is missing. */
+static const char *const final[] = { "no password supplied", "certificate", "does not support SSL" };
+static const char *const final_state[] = { "28", "3D000", "42501" };
 
-static enum cm_rc refused(const PGconn *conn, struct cm_err *err)
+/* The text of a verbose error has "SEVERITY:  SQLSTATE: ", the severity in the server's language. */
+static bool has_final_state(const char *text)
+{
+	for (const char *at = strstr(text, ":  "); at; at = strstr(at + 1, ":  ")) {
+		const char *state = at + 3;
+		if (strspn(state, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5 || state[5] != ':')
+			continue;
+		for (size_t i = 0; i < sizeof final_state / sizeof final_state[0]; i++)
+			if (strncmp(state, final_state[i], strlen(final_state[i])) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Wait until libpq can go on with a connection; false: not in time. */
+static bool wait_connecting(PGconn *conn, PostgresPollingStatusType at, int64_t until_ms)
+{
+	struct pollfd fd = { .fd = PQsocket(conn), .events = at == PGRES_POLLING_WRITING ? POLLOUT : POLLIN };
+	int64_t left = until_ms - cm_clock_mono_ms();
+
+	return fd.fd >= 0 && left > 0 && poll(&fd, 1, (int)left) != 0;
+}
+
+/* libpq tells the SQLSTATE of a refused connection in a verbose text alone, and PQconnectdbParams has no way
+ * to ask for one: connect once more.  Whatever else comes of that, the reason is one that may pass. */
+static bool refused_for_good(const struct sh_pg_params *params)
+{
+	int64_t until = cm_clock_mono_ms() + AGAIN_MS;
+	PGconn *conn = PQconnectStartParams(params->key, params->value, 1);
+	PostgresPollingStatusType at = PGRES_POLLING_WRITING;
+
+	if (!conn)
+		return false;
+	(void)PQsetErrorVerbosity(conn, PQERRORS_VERBOSE);
+	while (PQstatus(conn) != CONNECTION_BAD && at != PGRES_POLLING_OK && at != PGRES_POLLING_FAILED &&
+		wait_connecting(conn, at, until))
+		at = PQconnectPoll(conn);
+	bool good = at == PGRES_POLLING_FAILED && has_final_state(PQerrorMessage(conn));
+	PQfinish(conn);
+	return good;
+}
+
+static enum cm_rc refused(const PGconn *conn, const struct sh_pg_params *params, struct cm_err *err)
 {
 	const char *text = PQerrorMessage(conn);
-	enum cm_rc rc = CM_EUNAVAIL;
+	/* Of several hosts, one that is a standby or away may be the one to wait for. */
+	bool waits = strstr(text, "read-only") != NULL, good = false;
 
 	for (size_t i = 0; i < sizeof final / sizeof final[0]; i++)
-		if (strstr(text, final[i]) && !strstr(text, "read-only"))
-			rc = CM_EPERM;
+		good |= strstr(text, final[i]) != NULL;
+	good = !waits && (good || refused_for_good(params));
 	/* Of several hosts, a line each: the first says as much as the last, and fits. */
-	return cm_fail(err, rc, "database: %.*s", (int)strcspn(text, "\n"), text);
+	return cm_fail(err, good ? CM_EPERM : CM_EUNAVAIL, "database: %.*s", (int)strcspn(text, "\n"), text);
+}
+
+bool sh_pg_is_remote(const struct sh_pg *pg)
+{
+	const char *address = PQhostaddr(pg->conn);
+
+	return address && *address && !sh_pg_host_is_local(address);
 }
 
 struct server {
@@ -140,6 +196,8 @@ static enum cm_rc set_up(struct sh_pg *pg, const struct sh_pg_conf *conf, struct
 		rc = sh_pg_run(pg, settings, err);
 	if (rc == CM_OK && PQserverVersion(pg->conn) >= 140000)
 		rc = sh_pg_run(pg, settings_14, err);
+	if (rc == CM_OK && PQserverVersion(pg->conn) >= 170000)
+		rc = sh_pg_run(pg, settings_17, err);
 	if (rc == CM_OK)
 		rc = sh_pg_query(pg, ask, NULL, 0, take_server, &server, NULL, err);
 	if (rc == CM_OK)
@@ -161,7 +219,7 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 	if (rc == CM_OK && !(pg->conn = PQconnectdbParams(params.key, params.value, 1)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK && PQstatus(pg->conn) != CONNECTION_OK)
-		rc = refused(pg->conn, err);
+		rc = refused(pg->conn, &params, err);
 	if (rc == CM_OK && PQsetnonblocking(pg->conn, 1) != 0)
 		rc = cm_fail(err, CM_EINTERNAL, "database: the connection cannot be made non-blocking");
 	if (rc == CM_OK) {

@@ -9,6 +9,7 @@
 #include "sh_pg_rights.h"
 #include "sh_pg_schema.h"
 #include "sh_pg_state.h"
+#include "sh_postgresql.h"
 
 #define AGAIN_S 2 /* between two attempts to reach the server at start */
 
@@ -27,6 +28,18 @@ static enum cm_rc connect_waiting(const struct sh_pg_conf *conf, struct sh_pg **
 	if (rc == CM_OK && tries > 0)
 		cm_log(CM_LOG_INFO, "the database answers", CM_I("failed_attempts", tries));
 	return rc;
+}
+
+/* What was acknowledged is then on one disk alone, of a host that is not ours. */
+static void warn_alone(const struct sh_pg_store *s)
+{
+	if (s->conf.standbys == 0 && sh_pg_is_remote(s->state))
+		cm_log(CM_LOG_WARN,
+			"no standby is demanded of the database on another host (synchronous_standbys = 0): if that "
+			"host or its disk is lost, or another server takes over, acknowledged reports, witnessed "
+			"records of the ledger and pinned plans are lost",
+			CM_S("fix",
+				"synchronous_standby_names at the server, synchronous_standbys = 1 here"));
 }
 
 /* Refuse to start with a new store: it would not know the ledger's head, which detects an old copy of the
@@ -58,6 +71,8 @@ static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const st
 	if (rc == CM_OK && loss)
 		rc = cm_marker_add_loss(state_dir, err);
 	if (rc == CM_OK)
+		rc = sh_pg_rights_take_back(s->state, err);
+	if (rc == CM_OK)
 		rc = sh_pg_begin(s->state, err);
 	if (rc == CM_OK) {
 		rc = sh_pg_schema_migrate(s->state, version, err);
@@ -87,6 +102,8 @@ enum cm_rc sh_pg_start_writing(
 		rc = sh_pg_rights_of_intakes(s->state, err);
 	if (rc == CM_OK)
 		rc = prepare(s, state_dir, &marker, loss, err);
+	if (rc == CM_OK)
+		warn_alone(s);
 	if (rc == CM_OK && s->had_state && !marker.there)
 		cm_log(CM_LOG_WARN,
 			"the file in-service was missing beside a state, and is made again: without it the loss of "
@@ -139,5 +156,25 @@ enum cm_rc sh_pg_start_joined(struct sh_pg_store *s, struct cm_err *err)
 	enum cm_rc rc = connect_waiting(&s->conf, &s->state, err);
 	if (rc == CM_OK)
 		rc = sh_pg_rights_of_mine(s->state, err);
-	return rc == CM_OK ? schema_of_head(s, err) : rc;
+	if (rc == CM_OK)
+		rc = schema_of_head(s, err);
+	if (rc == CM_OK)
+		warn_alone(s);
+	return rc;
+}
+
+enum cm_rc sh_postgresql_check_join(const struct sh_pg_conf *conf,
+	void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err)
+{
+	struct sh_pg_store s = { .conf = *conf };
+
+	enum cm_rc rc = sh_pg_open(&s.conf, &s.state, err);
+	if (rc == CM_EUNAVAIL)
+		return err->code = CM_ELATER;
+	if (rc == CM_OK)
+		rc = sh_pg_rights_each(s.state, say, user, err);
+	if (rc == CM_OK)
+		rc = schema_of_head(&s, err);
+	sh_pg_close(s.state);
+	return rc;
 }

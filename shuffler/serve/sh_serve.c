@@ -157,7 +157,7 @@ static bool set_pressure(struct sh_serve *s)
 
 static void finish_stop(struct sh_serve *s)
 {
-	if (s->stopped || s->task_under_way || s->composing.under_way || s->flying.first ||
+	if (s->stopped || s->task_under_way || s->composing.under_way || s->signing || s->flying.first ||
 		s->gathering.first)
 		return;
 	s->stopped = true;

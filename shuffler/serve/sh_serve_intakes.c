@@ -171,27 +171,14 @@ void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame)
 
 void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame)
 {
-	static uint8_t signatures[PR_RECEIPTS_MAX * CR_SIGN_LEN]; /* the loop's thread alone */
 	const Tombola__V1__IntakeBatch *batch = frame->intake_batch;
 	const struct sh_signing signing = { .epoch = batch->epoch,
 		.devices = batch->devices,
 		.receipts = batch->receipts.data,
 		.n = batch->receipts.len / PR_RECEIPT_LEN };
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
-	Tombola__V1__IntakeSigned result = TOMBOLA__V1__INTAKE_SIGNED__INIT;
-	bool granted;
-	struct cm_err err = { 0 };
 
-	if (!has_joined(p))
-		return;
-	fatal_unless_ok(
-		sh_core_sign(p->serve->conf.core, &signing, signatures, &result.room, &granted, &err), &err);
-	result.epoch = batch->epoch;
-	result.granted = granted;
-	result.signatures = (ProtobufCBinaryData){ granted ? signing.n * CR_SIGN_LEN : 0, signatures };
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SIGNED;
-	out.intake_signed = &result;
-	sh_serve_send(p, &out);
+	if (has_joined(p))
+		sh_serve_sign(p, &signing);
 }
 
 void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame)

@@ -64,6 +64,20 @@ void sh_serve_say_stated(const struct sh_core *core, enum sh_stated what)
 			CM_I("closed_to", h.closed_to));
 }
 
+/* Whose statement it is.  Of a client behind an intake we have the intake's word alone, also for the number
+ * of its devices, which decide after a loss: it is a statement of the intake, which speaks for no device.  So
+ * one that is held by an attacker can show records that the analyzer has signed, and end no waiting. */
+static struct cr_identity who_states(const struct peer *p)
+{
+	struct cr_identity who = p->who;
+
+	if (p->named) {
+		who = *lk_peer(p->link);
+		who.devices = 0;
+	}
+	return who;
+}
+
 void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__GetStanding *get = frame->get_standing;
@@ -75,8 +89,9 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 	struct sh_refusal no = { .code = TOMBOLA__V1__ERROR_CODE__ERROR_UNSPECIFIED }; /* there is none */
 	struct cm_err err = { 0 };
 
+	const struct cr_identity who = who_states(p);
 	enum cm_rc rc =
-		sh_core_state_head(core, &p->who, SPAN(get->descriptor), SPAN(get->signature), &what, &err);
+		sh_core_state_head(core, &who, SPAN(get->descriptor), SPAN(get->signature), &what, &err);
 	sh_serve_say_stated(core, what);
 	if (rc == CM_OK)
 		rc = sh_core_standing(core, p->who.key_hash, &got, &err);

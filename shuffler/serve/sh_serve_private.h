@@ -20,6 +20,7 @@ struct peer {
 	struct sh_holder *holder; /* usage of the client's certificate; NULL for the analyzer */
 	bool named;               /* of an intake: it speaks on behalf of `who` */
 	uint32_t intake;          /* of an intake's own link: its number, from 1; else 0 */
+	unsigned signings;        /* of an intake: its batches that wait for their signatures */
 	int64_t heard_ms;         /* when that was heard last; monotonic */
 	bool paused, over;        /* over: paused because its certificate exceeded its quota */
 	enum poll_kind poll;
@@ -77,7 +78,8 @@ struct sh_serve {
 	struct answers gathering, flying; /* answers by the commit that they wait for */
 	struct task task;
 	struct composing composing;
-	uint32_t last_intake; /* the number given last */
+	struct signing *signing; /* batches of intakes, in their order; the first is being signed */
+	uint32_t last_intake;    /* the number given last */
 	bool task_under_way, paused, pumping;
 	bool stopping, stopped;
 	int64_t started_ms;
@@ -151,6 +153,9 @@ void sh_serve_on_join(struct peer *p, const Tombola__V1__Frame *frame);
 void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame);
 void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame);
 void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame);
+/* sh_serve_sign.c: promise places for a batch, and answer it once its receipts are signed. */
+struct sh_signing;
+void sh_serve_sign(struct peer *p, const struct sh_signing *what);
 /* An epoch has begun or ended: tell every intake what it takes now. */
 void sh_serve_shares(struct sh_serve *s);
 /* The peer's link is closing: if it is an intake's own, the next epoch is without it. */

@@ -244,11 +244,9 @@ def options():
     return args
 
 
-def main():
-    args = options()
-    c = bench.scenarios(args.build)
+def measure(c, args):
+    """One round; what show() prints, and its faults.  c: the module cluster of the scenarios."""
     os.environ.pop("TOMBOLA_STORE", None)  # of the tests: here the server is ours
-
     folder = tempfile.mkdtemp(prefix="tombola-million-", dir=args.dir)
     cluster = server = None
     try:
@@ -262,9 +260,6 @@ def main():
         spread = prepare(cluster, args.reports, args.intakes, server)
         watch, result = run_round(cluster, args.reports, args.seconds, spread, server)
         rates.append(x25519_rate(2))
-    except Missing as e:
-        print(e, file=sys.stderr)
-        return 1
     finally:
         if cluster:
             cluster.close()
@@ -281,11 +276,20 @@ def main():
            "open_per_second": opened["reports_per_second"],
            "open_of_ceiling": opened["reports_per_second"] / (rate * cores),
            "open_cpu_of_ceiling": args.reports / max(opened["cpu_seconds"]["analyzer"], 1e-9) / rate}
+    return out, check(watch, result, args.reports)
+
+
+def main():
+    args = options()
+    try:
+        out, faults = measure(bench.scenarios(args.build), args)
+    except Missing as e:
+        print(e, file=sys.stderr)
+        return 1
     if args.json:
         print(json.dumps(out, indent=2))
     else:
         show(out)
-    faults = check(watch, result, args.reports)
     for f in faults:
         print(f"FAULT: {f}", file=sys.stderr)
     return 1 if faults else 0

@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import tempfile
 import time
+import zlib
 
 import wire
 
@@ -125,7 +126,10 @@ class Cluster:
         self.daemons = []
         self.inside = []  # a command before each of ours: hosts()
         self.devices = devices
+        self.own_store = False  # the test says which store it is, whatever TOMBOLA_STORE says
         self.server = self.database = self.relay = None  # of the store in PostgreSQL: where it is, its name there, Relay
+        self.intakes_wanted = os.environ.get("TOMBOLA_STORE") == "intakes"
+        self.spread = None  # intakes, once they are written
         self.pki = self.path("pki")
         shutil.copytree(pki_of(devices), self.pki)
         for party in ("shuffler", "analyzer", "client"):
@@ -220,13 +224,17 @@ colluders = 0;
 """,
         }
         files.update(change)
-        if self.server_wanted() and not self.server:
+        if self.server_wanted() and not self.server and not self.own_store:
             import postgresql
             self.use(postgresql.shared())
         if self.server and "store =" not in files["shuffler"]:
             files["shuffler"] += self.store
         for name, text in files.items():
             self.write(name.replace("_", "-") + ".conf", text)
+        if self.intakes_wanted and "store =" not in change.get("shuffler", ""):
+            from spread import Spread
+            self.spread = self.spread or Spread(self, server=self.server, database=self.database)
+            self.spread.write()
 
     def use(self, server, **keys):
         """The shuffler's store is a database of that server: call it before configure()."""
@@ -256,7 +264,19 @@ colluders = 0;
 
     @staticmethod
     def server_wanted():
-        return os.environ.get("TOMBOLA_STORE") == "postgresql"
+        return os.environ.get("TOMBOLA_STORE") in ("postgresql", "intakes")
+
+    def without_intakes(self):
+        """The shuffler is played by a test: clients dial it."""
+        if self.spread:
+            self.spread.ports = [self.port]
+            self.spread.clients_dial(0)
+        self.intakes_wanted, self.spread = False, None
+
+    def door(self, folder="client"):
+        """The port that devices of a certificate dial: an intake's if there are any, always the same one's."""
+        ports = self.spread.ports if self.spread else [self.port]
+        return ports[zlib.crc32(folder.encode()) % len(ports)]
 
     def stored(self):
         """Bytes of the shuffler's rounds, in whichever store; 0 when there is no data of a round.  Asking a database takes longer
@@ -273,6 +293,17 @@ colluders = 0;
             return [row["n"] for row in self.server.ask(text.replace(" FROM ", " FROM tombola."), self.database)]
         with contextlib.closing(sqlite3.connect(self.path("shuffler", "state.db"))) as db:
             return [n for n, in db.execute(text)]
+
+    def round_rows(self, name, columns, table):
+        """Of a round's table (`block`, `tags`), in the order of what comes before the column `body`."""
+        order = columns.removesuffix(", body")
+        if self.server:
+            found, = self.server.ask(f"SELECT relname n FROM pg_class WHERE relname ~ '^{table}_{name}'", self.database)
+            rows = self.server.ask(f"SELECT {order}, encode(body, 'hex') AS body FROM tombola.{found['n']} ORDER BY {order}",
+                                   self.database)
+            return [(*list(row.values())[:-1], bytes.fromhex(row["body"])) for row in rows]
+        with contextlib.closing(sqlite3.connect(self.path("shuffler", "rounds", f"{name}.db"))) as db:
+            return list(db.execute(f"SELECT {columns} FROM {table} ORDER BY {order}"))
 
     def payloads(self, party):
         """The payloads that a party has, in whichever store."""
@@ -304,6 +335,8 @@ colluders = 0;
             except OSError:
                 return False
         wait_for("the shuffler to listen", connects)
+        if self.spread:
+            self.spread.ready()
 
     def hosts(self, text):
         """From now on our programs see this as /etc/hosts; false where the kernel does not let us."""
@@ -324,6 +357,8 @@ colluders = 0;
         d = Daemon([*self.inside, program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
                    self.path(f"{party}.log"), env)
         self.daemons.append(d)
+        if self.spread and party == "shuffler" and args == ("run",):
+            self.spread.start_missing(d)
         return d
 
     def run(self, party, *args, mutant="", seconds=2 * PATIENCE, stdin=None, env=None):
@@ -351,6 +386,13 @@ colluders = 0;
         shutil.rmtree(self.path("client"))
         os.mkdir(self.path("client"), 0o700)
         self.new_client()
+
+    def reset_shuffler(self):
+        """Another shuffler, which has no state."""
+        shutil.rmtree(self.path("shuffler"))
+        os.mkdir(self.path("shuffler"), 0o700)
+        if self.server:
+            self.server.forget(self.database)
 
     # -- reading what came of it ----------------------------------------------------------------------------------
 

@@ -17,8 +17,11 @@ class Device:
     """Devices behind one client certificate, in Python, against a real shuffler."""
 
     def __init__(self, cluster, folder="client"):
-        self.cluster = cluster
-        self.link = wire.Link.dial(cluster.port, cluster.tls(folder))
+        self.cluster, self.folder = cluster, folder
+        self.again()
+
+    def again(self):
+        self.link = wire.Link.dial(self.cluster.door(self.folder), self.cluster.tls(self.folder))
 
     def round(self, after=0, wait_ms=5000, seconds=180):
         """The round after that one.  Unless wait_ms is 0 it is waited for, as long as it may take on a machine that others use."""
@@ -49,10 +52,22 @@ class Device:
         names = b"".join(p for p, _ in submissions)
         sealed = b"".join(s for _, s in submissions)
         submit = pb.Submit(round_id=d.round_id, pseudonyms=names, sealed=sealed, salts=os.urandom(len(names)))
-        r = self.link.ask("receipt", submit=submit)
+        r = self.receipt(submit)
         key = wire.load_public_key(os.path.join(self.cluster.pki, "client", "shuffler-sign.pub"))
         wire.verify(key, "receipt", wire.receipt_body(submit, r.outcomes, d), r.signature)
         return list(r.outcomes)
+
+    def receipt(self, submit):
+        """An intake may ask to come again, as it does while the head has not answered whose the certificate is."""
+        end = time.monotonic() + 180
+        while True:
+            try:
+                return self.link.ask("receipt", submit=submit)
+            except wire.Refused as e:
+                if e.code != pb.ERROR_BUSY or not self.cluster.spread or time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
+                self.again()
 
     def manifest(self, d):
         return self.link.ask("manifest", get_manifest=pb.GetManifest(round_id=d.round_id))
@@ -71,6 +86,7 @@ class Shuffler:
 
     def __init__(self, cluster):
         self.cluster = cluster
+        cluster.without_intakes()
         self.key = cluster.signing_key("shuffler")
         self.lock = threading.Condition()
         self.chain_seq, self.chain_head = 0, b"\0" * 32

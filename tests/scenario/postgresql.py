@@ -34,6 +34,7 @@ class Server:
     def __init__(self, primary=None, name="standby", base=None, **settings):
         base = base or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.folder, self.port = tempfile.mkdtemp(prefix="tombola-pg-", dir=base), str(free_port())
+        os.chmod(self.folder, 0o711)  # its socket is for whoever may become a role: daemons in a user namespace, too
         self.data, self.process = os.path.join(self.folder, "data"), None
         self.as_user = []
         if os.geteuid() == 0:  # it refuses to run as root
@@ -84,6 +85,29 @@ class Server:
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
 
+    def kill(self):
+        """kill -9 of the server and all of its processes; then it is there again."""
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(self.process.pid)], capture_output=True, text=True).stdout.split()
+        for pid in (self.process.pid, *map(int, children)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        # What it shared in memory has to be free: it would not start before.
+        wait_for("its processes to end", lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children))
+        self.start()
+
+    def kill_backend(self, name, rng):
+        """kill -9 of one of the shuffler's sessions, after which the server ends all and recovers; false if there was none."""
+        try:
+            pids = [r["pid"] for r in self.ask(f"SELECT pid FROM pg_stat_activity WHERE datname = '{name}'"
+                                               " AND application_name LIKE 'tombola%' ORDER BY pid")]
+        except AssertionError:  # it recovers
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            if pids:
+                os.kill(rng.choice(pids), signal.SIGKILL)
+        return bool(pids)
+
     def promote(self):
         self.program("pg_ctl", "-D", self.data, "-s", "-w", "promote")
 
@@ -131,8 +155,8 @@ class Server:
             self.do(f"CREATE DATABASE {name} TEMPLATE {copy} OWNER {name}")
         return restore
 
-    def string(self, name, role=None):
-        return f"{self.where()} user={role or name} dbname={name}"
+    def string(self, name):
+        return f"{self.where()} user={name} dbname={name}"
 
     def terminate(self, name):
         """End the shuffler's sessions; how many there were."""

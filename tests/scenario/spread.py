@@ -1,6 +1,7 @@
 """spread.py - a head and intakes over one PostgreSQL database, and clients that know several of them."""
 import json
 import os
+import re
 import subprocess
 import urllib.request
 
@@ -9,35 +10,51 @@ from cluster import Daemon, free_port, program, wait_for
 
 
 class Spread:
-    """Intakes in front of a cluster's shuffler, which is their head.  Call configure() before."""
+    """Intakes in front of a cluster's shuffler, which is their head.  Call configure() before.
 
-    def __init__(self, cluster, intakes=2, server=None, **keys):
+    With TOMBOLA_STORE=intakes every cluster has one; with `database` its shuffler's configuration has the store already."""
+
+    def __init__(self, cluster, intakes=2, server=None, database=None, **keys):
         self.cluster, self.server = cluster, server or postgresql.shared()
-        self.database = self.server.create()
+        self.database, self.given = database or self.server.create(), database is not None
         self.role = self.server.create_intakes(self.database)
+        self.place = self.server.where()
         self.ports = [free_port() for _ in range(intakes)]
         self.http = [free_port() for _ in range(intakes)]
         self.daemons = [None] * intakes
         self.keys = "".join(f"{k} = {v};\n" for k, v in keys.items())
-        with open(cluster.path("shuffler.conf"), "a") as f:
-            f.write(f'intakes = true;\nintake_role = "{self.role}";\nstore = "postgresql";\n'
-                    f'database = "{self.server.string(self.database)}";\n')
         for i in range(intakes):
             self.issue(f"intake{i}", "intake")
+        if not self.given:
+            self.write()
+
+    def string(self, role=None, place=None):
+        """How the head reaches the database, or a role that is not its own, over another address."""
+        return f"{place or self.place} user={role or self.database} dbname={self.database}"
+
+    def write(self):
+        """The lines of the head's configuration, the intakes' own, and where the client dials."""
+        with open(self.cluster.path("shuffler.conf")) as f:
+            text = f.read()
+        if not self.given:  # with TOMBOLA_STORE=postgresql it has a store, which is not this one
+            text = re.sub("^(store|database) = .*\n", "", text, flags=re.M)
+            text += f'store = "postgresql";\ndatabase = "{self.string()}";\n'
+        self.cluster.write("shuffler.conf", f'{text}intakes = true;\nintake_role = "{self.role}";\n')
+        for i in range(len(self.ports)):
             self.configure(i)
-        self.clients_dial(*range(intakes))
+        self.clients_dial(*range(len(self.ports)))
 
     def issue(self, name, role):
         run = subprocess.run([program("tombola"), "pki", "issue", self.cluster.pki, name, "--role", role, "--hosts",
                               "localhost,127.0.0.1"], capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
 
-    def configure(self, i, certificate=None, head=None):
+    def configure(self, i, certificate=None, head=None, place=None):
         folder = f"pki/intake{i}"
         cert = certificate or f"{folder}/intake{i}"
         self.cluster.write(f"intake{i}.conf", f"""listen = "127.0.0.1:{self.ports[i]}";
 head = "127.0.0.1:{head or self.cluster.port}";
-database = "{self.server.string(self.database, self.role)}";
+database = "{self.string(self.role, place)}";
 http = "127.0.0.1:{self.http[i]}";
 tls = {{ cert = "{cert}.crt"; key = "{cert}.key"; services_ca = "{folder}/services-ca.crt";
   clients_ca = "{folder}/clients-ca.crt"; services_crl = "{folder}/services-ca.crl";
@@ -59,9 +76,23 @@ tls = {{ cert = "{cert}.crt"; key = "{cert}.key"; services_ca = "{folder}/servic
 
     def start(self, *which, **kw):
         for i in which or range(len(self.ports)):
-            self.daemons[i] = Daemon([program("tombola-shuffler"), "--config", self.cluster.path(f"intake{i}.conf"), "intake"],
-                                     self.cluster.path(f"intake{i}.log"), **kw)
-            self.cluster.daemons.append(self.daemons[i])
+            self.start_one(i, **kw)
+        self.ready(*which)
+
+    def start_one(self, i, **kw):
+        self.daemons[i] = Daemon([program("tombola-shuffler"), "--config", self.cluster.path(f"intake{i}.conf"), "intake"],
+                                 self.cluster.path(f"intake{i}.log"), **kw)
+        self.cluster.daemons.append(self.daemons[i])
+
+    def start_missing(self, head):
+        """Those that do not run, once their head has made its tables."""
+        missing = [i for i, d in enumerate(self.daemons) if d is None or not d.alive()]
+        if missing:
+            wait_for("the head to be ready", lambda: '"shuffler ready"' in head.log() or not head.alive())
+        for i in missing:
+            self.start_one(i)
+
+    def ready(self, *which):
         for i in which or range(len(self.ports)):
             self.wait_ready(i)
 

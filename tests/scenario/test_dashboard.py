@@ -117,6 +117,24 @@ LONG = """(async () => {
 })()"""
 
 
+# A map of so many columns and rows: whether all of it is inside its picture, and the least sides of a cell.
+MAP = """(async ([columns, rows]) => {
+    const {map} = await import("/dashboard/places.js");
+    const items = [...Array(columns * rows).keys()].map((i) => ({label: `cell ${i}`, value: i, lower: i - 1, upper: i + 1, quiet: i < 9,
+        low: -123456.75 + (i % columns), high: -123455.75 + (i % columns), low_2: -0.04321 * Math.floor(i / columns) - 0.04321,
+        high_2: -0.04321 * Math.floor(i / columns)}));
+    const parts = map({items, fields: ["a long name of a field", "another"]}, items, 9), card = document.querySelector(".card");
+    card.append(...parts);
+    const m = parts[0].querySelector("svg"), o = m.getBoundingClientRect(), boxes = [...m.querySelectorAll(".place, text")].map(
+        (e) => e.getBoundingClientRect());
+    const sides = [...m.querySelectorAll(".place")].map((e) => e.getBoundingClientRect());
+    const out = {cells: sides.length, inside: boxes.every((b) => b.left >= o.left - 1 && b.right <= o.right + 1 &&
+        b.top >= o.top - 1 && b.bottom <= o.bottom + 1), least: [Math.min(...sides.map((b) => b.width)), Math.min(...sides.map((b) => b.height))]};
+    for (const p of parts) p.remove();
+    return out;
+})(COLUMNS_AND_ROWS)"""
+
+
 def text(browser, selector):
     return browser.js(f"document.querySelector({json.dumps(selector)})?.textContent")
 
@@ -298,6 +316,73 @@ def test_what_a_paper_says_is_shown_beside_the_answer(cluster, browser):
     loaded(browser, cluster, 1)
     assert f"{statement}." in texts(browser, "[data-query=both] .note"), statement
     assert texts(browser, "[data-query=both] .warning") == [] and browser.complaints == []
+
+
+def places(cluster, width, height, spots):
+    """A settled round of places: devices at spots, [(x, y, how many)]."""
+    total = sum(n for *_, n in spots)
+    cluster.configure(min_batch=100, devices=total)
+    at = [(x, y) for x, y, n in spots for _ in range(n)]
+    cluster.write("readings.csv", "device,lon,lat\n" + "".join(f"d{i},{x},{y}\n" for i, (x, y) in enumerate(at)))
+    cluster.plan([{"query": "where", "type": "places", "epsilon0": 12.0, "min_reports": total, "target": total, "window": "2m",
+                   "axes": [{"field": "lon", "range": [5.5, 5.5 + width], "cells": width},
+                            {"field": "lat", "range": [-1.0, height - 1.0], "cells": height}]}], epsilon=40.0)
+    run(cluster)
+    wait_state(cluster, "done")
+    return cluster.json("analyzer", "estimate", "where")
+
+
+def test_places_are_a_map(cluster, browser):
+    result = places(cluster, 6, 4, [(6.0, -0.5, 900), (8.0, 0.5, 500), (9.0, 2.5, 300), (11.0, 1.5, 300)])
+    loaded(browser, cluster, 1)
+    quiet = sum(i["below_noise"] for i in result["items"])
+    assert 0 < quiet < 24
+    cells = browser.js("""[...document.querySelectorAll('.map .place')].map((e) => ({quiet: e.classList.contains('quiet'),
+        said: e.getAttribute('aria-label'), full: Number(e.getAttribute('fill-opacity')), tab: e.tabIndex,
+        box: ((b) => [b.left, b.top, b.width, b.height])(e.getBoundingClientRect())}))""")
+    assert [c["quiet"] for c in cells] == [i["below_noise"] for i in result["items"]]
+    assert [c["tab"] for c in cells] == [0] + [-1] * 23
+    most = max(i["value"] for i in result["items"])
+    for n, (cell, item) in enumerate(zip(cells, result["items"])):
+        # The first field to the right, the second up, and squares.
+        left, top, width, height = cell["box"]
+        assert left == pytest.approx(cells[0]["box"][0] + n % 6 * width, abs=0.1) and width == pytest.approx(height, abs=0.1)
+        assert top == pytest.approx(cells[0]["box"][1] - n // 6 * height, abs=0.1)
+        said = f"{item['label']}: "
+        if item["below_noise"]:
+            said += "below the noise floor"
+        else:
+            said += f"{item['value']:,.0f} ({item['joint_lower']:,.0f} to {item['joint_upper']:,.0f})"
+            assert cell["full"] == pytest.approx(0.1 + 0.9 * item["value"] / most)
+        assert cell["said"] == said
+    # Pointer and keys say the same; the table below has all of it.
+    browser.js("document.querySelectorAll('.map .place')[8].dispatchEvent(new PointerEvent('pointerenter'))")
+    assert text(browser, ".said") == cells[8]["said"]
+    browser.js("document.querySelector('.map .place').focus()")
+    assert text(browser, ".said") == cells[0]["said"]
+    for key, cell in (("ArrowLeft", 0), ("ArrowRight", 1), ("ArrowUp", 7), ("ArrowUp", 13), ("ArrowLeft", 12), ("ArrowDown", 6)):
+        browser.js(f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))")
+        assert text(browser, ".said") == cells[cell]["said"], key
+        assert browser.js("[...document.querySelectorAll('.map .place')].map((e) => e.tabIndex).indexOf(0)") == cell
+    words = texts(browser, ".map text")
+    assert words == ["5.5", "11.5", "lon", "-1", "3", "lat"]
+    assert texts(browser, "[data-query=where] .fold") == [f"{quiet} below the noise floor: show"]
+    assert browser.js("[...document.querySelectorAll('.frame')].map((f) => f.getAttribute('x') + ' ' + f.getAttribute('y'))") == [
+        browser.js("((c) => c.getAttribute('x') + ' ' + c.getAttribute('y'))(document.querySelectorAll('.map .place')[6])")]
+    for width in (1200, 390):
+        browser.size(width, 844)
+        for scheme in ("light", "dark"):
+            browser.scheme(scheme)
+            browser.picture(cluster.path(f"map-{scheme}-{width}.png"))
+            full, empty, page = (browser.js(f"getComputedStyle(document.querySelector('{of}')).{what}") for of, what in (
+                (".map .place:not(.quiet)", "fill"), (".map .place.quiet", "fill"), ("section", "backgroundColor")))
+            assert full != page and empty == "rgba(0, 0, 0, 0)", (scheme, full, empty, page)
+        assert browser.js("document.documentElement.scrollWidth") <= width
+        # The longest grids and coordinates, too.
+        for columns, rows in ((16, 16), (128, 2), (2, 128)):
+            drawn = browser.js(MAP.replace("COLUMNS_AND_ROWS", f"[{columns}, {rows}]"))
+            assert drawn["cells"] == columns * rows and drawn["inside"] and min(drawn["least"]) > 1.5, (width, columns, drawn)
+    assert browser.complaints == []
 
 
 def test_waiting_unreachable_and_a_ledger_fault_are_said(cluster, browser):

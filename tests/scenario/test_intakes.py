@@ -1,6 +1,5 @@
 """Intakes in front of a head, over PostgreSQL: each device counts once, whatever is killed, stopped or cut off."""
 import json
-
 import os
 import random
 import signal
@@ -15,7 +14,8 @@ from test_rounds import histogram
 from wire import pb
 
 DEVICES = 300
-KILLS = int(os.environ.get("TOMBOLA_TEST_KILLS", "5"))
+KILLS = int(os.environ.get("TOMBOLA_TEST_KILLS", "6"))
+SEED = int(os.environ.get("TOMBOLA_TEST_KILLS_SEED", "20261124"))
 
 
 def write_readings(cluster, name, first, n):
@@ -270,30 +270,56 @@ def test_who_is_no_intake_is_none(cluster):
 
 
 class Killer(threading.Thread):
-    """Kills the head, an intake or every session of the database, so many times; and starts what has died, until it is done.  Who
-    loses its session ends by itself, a little later."""
+    """Kills (-9) the head, an intake, a session of theirs or the whole server, or has all sessions ended, so many times; and starts what
+    has died, until it is done.  Who loses its session ends by itself, a little later."""
 
     def __init__(self, spread, head, seed):
         super().__init__(daemon=True)
-        self.spread, self.head, self.rng, self.kills, self.done = spread, head, random.Random(seed), 0, False
+        self.spread, self.head, self.rng, self.done = spread, head, random.Random(seed), False
+        self.kills = {"head": 0, "intake": 0, "backend": 0, "sessions": 0, "server": 0}
+
+    def strike(self, kind):
+        """Whether there was anything to kill."""
+        if kind == "server":
+            self.spread.server.kill()
+        elif kind == "backend":
+            return self.spread.server.kill_backend(self.spread.database, self.rng)
+        elif kind == "sessions":
+            try:
+                return self.spread.server.terminate(self.spread.database) > 0
+            except AssertionError:  # it recovers
+                return False
+        else:
+            victim = self.head if kind == "head" else self.rng.choice(self.spread.daemons)
+            if not victim.alive():
+                return False
+            victim.kill()
+        return True
+
+    def recovered(self):
+        """After some seconds a kill strikes whoever has not recovered."""
+        end = time.monotonic() + 5
+        while time.monotonic() < end and not self.done:
+            if all((self.spread.status(i) or {}).get("epoch") for i in range(2)):
+                return
+            time.sleep(0.05)
 
     def run(self):
+        kinds = [k for k in self.kills for _ in range(2 if k == "intake" else 1)]
         while not self.done:
-            time.sleep(0.1 + self.rng.random())
-            if self.kills < KILLS:
-                victim = self.rng.choice([self.head, *self.spread.daemons, *self.spread.daemons, None])
-                if victim is None:
-                    self.spread.server.terminate(self.spread.database)
-                elif victim.alive():
-                    victim.kill()
-                self.kills += 1
+            self.recovered()
+            time.sleep(self.rng.random())
+            if sum(self.kills.values()) < KILLS:
+                # The first ones are one of each.
+                kind = next((k for k, n in self.kills.items() if n == 0), None) or self.rng.choice(kinds)
+                self.kills[kind] += self.strike(kind)
             for d in (self.head, *self.spread.daemons):
                 if not d.alive():
                     d.start()
 
 
 def test_rounds_survive_kills_of_head_intakes_and_sessions(cluster):
-    rounds = 1 + KILLS // 10
+    rounds = 1 + KILLS // 9
     spread = two_gateways(cluster)
     cluster.plan([histogram(2 * DEVICES, 2.0, query=f"q{i}", target=2 * DEVICES, values=["c0", "c1"], window="1h")
                   for i in range(rounds)], epsilon=50.0)
@@ -304,14 +330,18 @@ def test_rounds_survive_kills_of_head_intakes_and_sessions(cluster):
     for name in ("client", "client2"):
         with open(cluster.path(f"{name}.conf"), "a") as f:
             f.write('frame_devices = 7;\n')
-        spread.start_client(name)
+    spread.start_client("client")
     cluster.start("analyzer", "run")
-    killer = Killer(spread, head, seed=20261124)
+    killer = Killer(spread, head, seed=SEED)
     killer.start()
-    wait_for("enough kills", lambda: killer.kills >= KILLS, 60 + 5 * KILLS)
+    # The first round waits for the second gateway, so that each kind of kill meets it.
+    wait_for("a kill of each kind", lambda: min(killer.kills.values()) > 0, 60 + 10 * KILLS)
+    spread.start_client("client2")
+    wait_for("enough kills", lambda: sum(killer.kills.values()) >= KILLS, 60 + 10 * KILLS)
     settled(cluster, rounds)
     killer.done = True
     killer.join()
+    print("seed", SEED, "kills", killer.kills)
     for i in range(rounds):
         exactly(cluster, 2 * DEVICES, i + 1)
 

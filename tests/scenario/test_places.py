@@ -1,11 +1,16 @@
 """Places: cells of a grid of two numbers, from CSV and from NDJSON, against a second implementation of the row."""
+import csv
+import io
 import json
 import math
 import random
+import subprocess
 from collections import Counter
 
 import pytest
 
+from cluster import program
+from results import influx
 from test_rounds import run_plan
 from test_structured import audited, batch
 
@@ -13,6 +18,7 @@ pytestmark = pytest.mark.heavy
 
 WIDTH, HEIGHT, N = 4, 3, 2400
 AXES = [{"field": "lon", "range": [10.0, 14.0], "cells": WIDTH}, {"field": "lat", "range": [-3.0, 3.0], "cells": HEIGHT}]
+PLACE = ("x", "y", "width", "height")
 
 
 def law(decay):
@@ -98,6 +104,53 @@ def check(cluster, rows, epsilon0):
     return result
 
 
+def test_places_by_a_row_that_knows_no_distance(cluster):
+    """grr, chosen by "auto" for its error: k-ary response on the cells, and the plan's cost says what it guarantees."""
+    rows = readings(7)
+    cluster.configure(min_batch=1000, devices=N)
+    cluster.write("readings.csv", "device,lon,lat\n" + "".join(
+        f"dev{i},{r[0]},{r[1]}\n" if r else f"dev{i},,\n" for i, r in enumerate(rows)))
+    cluster.plan([batch(N, query="where", type="places", protocol="auto", axes=AXES, epsilon0=6.0, epsilon=18.0, max_bytes=64)],
+                 epsilon=20.0)
+    cost = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf")], capture_output=True,
+                          text=True, check=True).stdout
+    assert "auto: grr" in cost and "next planar (epsilon0 6, less of places nearby): error" in cost
+    assert 'epsilon0 6 of any two places, however near; "planar" tells places nearby apart less' in cost
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["type"] == "places" and result["protocol"] == "grr" and result["bad"] == 0 and result["no_reading"] == []
+    items, k = result["items"], WIDTH * HEIGHT
+    keep = math.exp(6) / (math.exp(6) + k - 1)
+    other = (1 - keep) / (k - 1)
+    held = Counter(cell(float(r[0]), float(r[1])) for r in rows if r is not None and r[1] not in ("", "nan"))
+    even = (N - sum(held.values())) / k
+    for c, item in enumerate(items):
+        assert abs(item["value"] - (result["counts"][c] - N * other) / (keep - other)) < 1e-4 * N
+        assert abs(item["value"] - held[c] - even) <= 6.2 * (item["variance"] + even) ** 0.5 + 6.2, (item, held[c])
+    assert items[5]["label"] == "[11, 12) x [-1, 1)" and items[5]["low_2"] == -1
+    check_exports(cluster, result)
+    audited(cluster)
+
+
+def check_exports(cluster, result):
+    """Every form says where the middle of each cell is, and how large."""
+    def out(*args):
+        run = cluster.run("analyzer", *args)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+    middles = [(10.5 + c % WIDTH, -2.0 + 2 * (c // WIDTH), 1.0, 2.0) for c in range(WIDTH * HEIGHT)]
+    labels = [i["label"] for i in result["items"]]
+    for args in (("results", "export", "--format", "csv"), ("estimate", "where", "--csv")):
+        table = list(csv.DictReader(io.StringIO(out(*args))))
+        assert [r["label"] for r in table] == labels
+        assert [tuple(float(r[k]) for k in PLACE) for r in table] == middles
+    rows = [json.loads(line) for line in out("results", "export").splitlines()]
+    assert [r["label"] for r in rows] == labels and [tuple(r[k] for k in PLACE) for r in rows] == middles
+    lines = [influx(line) for line in out("results", "export", "--format", "influx").splitlines()]
+    assert [tuple(float(fields[k]) for k in PLACE) for _, _, fields, _ in lines] == middles
+
+
 def test_places_from_csv_with_lines_that_are_none(cluster):
     rows = readings(5)
     cluster.configure(min_batch=1000, devices=N)
@@ -121,6 +174,5 @@ def test_places_from_ndjson(cluster):
     run, *_ = run_plan(cluster)
     assert run.returncode == 0, run.stderr
     result = check(cluster, rows, 8.0)
-    feed = cluster.run("analyzer", "results", "export", "--format", "csv").stdout.splitlines()
-    assert len(feed) == 1 + WIDTH * HEIGHT and result["items"][5]["label"] in feed[6]
+    check_exports(cluster, result)
     audited(cluster)

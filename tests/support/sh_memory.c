@@ -326,9 +326,8 @@ static enum cm_rc each_block(const struct data *d, enum table table, uint32_t fi
 	enum cm_rc rc = CM_OK;
 
 	for (size_t i = 0; rc == CM_OK && (r = next(d->m, table, d->key, &i));) {
-		const struct sh_block b = {
-			.bucket = r->bucket, .id = r->number, .body = r->span[0].data, .len = r->span[0].len
-		};
+		const struct cr_span *s = &r->span[0];
+		struct sh_block b = { .bucket = r->bucket, .id = r->number, .body = s->data, .len = s->len };
 		if (table == TAGS || (r->bucket >= first && r->bucket - first < buckets))
 			rc = fn(user, &b, err);
 	}

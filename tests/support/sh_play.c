@@ -244,10 +244,11 @@ enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devi
 			sh_play_message(first + i, m, at + (whole - len), len);
 		}
 	}
-	enum cm_rc rc = p->to ? sh_intake_submit(&p->to->intake, &submit, p->now_ms, out->outcomes, &out->n,
-					&p->no, &p->err)
-			      : sh_core_submit(p->core, p->d.round_id, PR_ROUND_ID_LEN, &submit, p->now_ms,
-					out, &p->no, &p->err);
+	/* An intake's own clock may be wrong. */
+	enum cm_rc rc =
+		p->to ? sh_intake_submit(&p->to->intake, &submit, 0, out->outcomes, &out->n, &p->no, &p->err)
+		      : sh_core_submit(p->core, p->d.round_id, PR_ROUND_ID_LEN, &submit, p->now_ms, out,
+				&p->no, &p->err);
 	if (p->to && rc == CM_OK)
 		sh_intake_root(&p->to->d, &submit, out->outcomes, out->n, p->root);
 	free(pseudonyms);

@@ -151,10 +151,34 @@ static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 	an_result_csv(doc, f);
 	assert_int_equal(fclose(f), 0);
 	assert_string_equal(text,
-		"label,value,variance,lower,upper,joint_lower,joint_upper,projected,below_noise,no_reading\n"
-		"\"a \"\"b\"\",c\",1.5,,0.25,inf,,,,1,0\n"
-		"\"(no reading)\",5,,,,,,,0,0\n"
-		"\"(no reading)\",7,,,,,,,0,1\n");
+		"label,value,variance,lower,upper,joint_lower,joint_upper,projected,below_noise,no_reading,x,y,"
+		"width,height\n"
+		"\"a \"\"b\"\",c\",1.5,,0.25,inf,,,,1,0,,,,\n"
+		"\"(no reading)\",5,,,,,,,0,0,,,,\n"
+		"\"(no reading)\",7,,,,,,,0,1,,,,\n");
+	free(text);
+	json_decref(doc);
+}
+
+/* A leaf of ranges has two ends, a cell of places four. */
+static void csv_says_where_a_place_is_and_nothing_of_others(void **state)
+{
+	json_t *doc = json_pack("{s:s, s:[{s:s, s:f, s:f, s:f, s:f, s:f}, {s:s, s:f, s:f, s:f}], s:[]}",
+		"query", "q", "items", "label", "[10, 11) x [-3, -1)", "value", 2.0, "low", 10.0, "high",
+		11.0, "low_2", -3.0, "high_2", -1.0, "label", "[0, 1)", "value", 3.0, "low", 0.0, "high", 1.0,
+		"no_reading");
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	(void)state;
+	assert_non_null(f);
+	an_result_csv_rows(doc, "", f);
+	an_result_csv_rows(NULL, "a,b", f);
+	assert_int_equal(fclose(f), 0);
+	assert_string_equal(text, "\"[10, 11) x [-3, -1)\",2,,,,,,,0,0,10.5,-2,1,2\n"
+				  "\"[0, 1)\",3,,,,,,,0,0,,,,\n"
+				  "a,b,,,,,,,,,,,,,\n");
 	free(text);
 	json_decref(doc);
 }
@@ -365,6 +389,7 @@ int main(void)
 		cmocka_unit_test(a_round_that_is_not_settled_has_no_result),
 		cmocka_unit_test(a_batch_without_a_valid_report_still_ends),
 		cmocka_unit_test(csv_quotes_labels_and_has_a_row_per_item),
+		cmocka_unit_test(csv_says_where_a_place_is_and_nothing_of_others),
 		cmocka_unit_test(numbers_json_lacks_are_written_as_words),
 		cmocka_unit_test(an_export_lets_an_auditor_compute_the_total_again),
 		cmocka_unit_test(the_table_of_rounds_has_a_row_per_round),

@@ -53,6 +53,38 @@ static void one_certificate_alone_unlocks_only_if_its_devices_cannot_all_collude
 	assert_int_equal(sh_core_hearing(play.core).closed_to, 5);
 }
 
+static void who_speaks_for_no_device_shows_heads_and_unlocks_nothing(void **state)
+{
+	(void)state;
+	told_lose((struct sh_loss){ .waits = true });
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(told_state_head(i, 0, i % 3), SH_STATED_COUNTED);
+	assert_int_equal(sh_core_hearing(play.core).devices, 0);
+	steps_restart();
+	assert_true(sh_core_hearing(play.core).waits);
+	assert_int_equal(told_state_head(30, 11, 0), SH_STATED_ENOUGH);
+	assert_int_equal(sh_core_hearing(play.core).closed_to, 5);
+}
+
+static void what_contradicts_the_ledger_stays_whatever_is_longer(void **state)
+{
+	(void)state;
+	told_lose((struct sh_loss){ .waits = true });
+	assert_int_equal(told_state_head(1, 11, 0), SH_STATED_ENOUGH);
+	assert_int_equal(told_show(1, 3), CM_OK);
+	/* The ledger goes on otherwise, so the record that descriptor 1 follows is another one. */
+	told_back_to(3);
+	sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 2 });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	assert_int_equal(told_state_head(0, 0, 2), SH_STATED_LACKING);
+	assert_int_equal(sh_core_lacks(play.core)->seq, 5);
+	assert_int_equal(told_state_head(0, 0, 1), SH_STATED_LACKING);
+	assert_int_equal(sh_core_lacks(play.core)->seq, 4);
+	assert_int_equal(told_state_head(0, 0, 2), SH_STATED_NOTHING);
+	steps_restart();
+	assert_int_equal(sh_core_lacks(play.core)->seq, 4);
+}
+
 static void what_the_analyzer_did_not_sign_is_nothing(void **state)
 {
 	struct cm_buf other;
@@ -172,6 +204,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TOLD_TEST(a_lost_state_waits_for_more_devices_than_collude),
 		TOLD_TEST(one_certificate_alone_unlocks_only_if_its_devices_cannot_all_collude),
+		TOLD_TEST(who_speaks_for_no_device_shows_heads_and_unlocks_nothing),
+		TOLD_TEST(what_contradicts_the_ledger_stays_whatever_is_longer),
 		TOLD_TEST(what_the_analyzer_did_not_sign_is_nothing),
 		TOLD_TEST(the_ledger_must_lead_to_the_longest_head),
 		TOLD_TEST(an_operator_closes_more_than_clients_know_and_never_less),

@@ -110,19 +110,18 @@ static bool submit(struct intake *n, unsigned certificate, uint64_t first, size_
 /* The head signs what has gathered; false: the share has to end. */
 static bool sign(struct intake *n)
 {
-	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN];
+	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, round_id[PR_ROUND_ID_LEN], signature[CR_SIGN_LEN];
 	struct sh_signing s = { .epoch = n->share->epoch,
 		.devices = (uint32_t)sh_batch_submissions(&n->share->intake.gathering),
 		.receipts = bytes,
 		.n = 1 };
 	uint64_t room;
-	bool granted;
 
 	memcpy(bytes, play.root, PR_HASH_LEN);
 	cm_put_le64(bytes + PR_HASH_LEN, receipt.n);
-	assert_int_equal(sh_core_sign(play.core, &s, signature, &room, &granted, &play.err), CM_OK);
-	if (!granted)
+	if (!sh_core_promise(play.core, &s, round_id, &room))
 		return false;
+	assert_int_equal(sh_core_sign(play.core, round_id, bytes, 1, signature, &play.err), CM_OK);
 	sh_intake_take(&n->share->intake, &n->flying);
 	sh_share_room(n->share, room);
 	n->flies = true;
@@ -405,20 +404,17 @@ static void who_leaves_without_a_claim_takes_no_memory(void **state)
 
 static void a_receipt_for_another_epoch_is_not_signed(void **state)
 {
-	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, signature[CR_SIGN_LEN] = { 0 }, none[CR_SIGN_LEN] = { 0 };
+	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, round_id[PR_ROUND_ID_LEN];
 	struct sh_signing s = { .receipts = bytes, .n = 1 };
 	uint64_t room;
-	bool granted;
 
 	(void)state;
 	the_next_round(DEVICES);
 	s.epoch = sh_core_collecting(play.core)->spread.epoch - 1;
-	assert_int_equal(sh_core_sign(play.core, &s, signature, &room, &granted, &play.err), CM_OK);
-	assert_false(granted);
-	assert_memory_equal(signature, none, sizeof none);
+	assert_false(sh_core_promise(play.core, &s, round_id, &room));
 	s.epoch++;
-	assert_int_equal(sh_core_sign(play.core, &s, signature, &room, &granted, &play.err), CM_OK);
-	assert_true(granted);
+	assert_true(sh_core_promise(play.core, &s, round_id, &room));
+	assert_memory_equal(round_id, sh_core_collecting(play.core)->d.round_id, sizeof round_id);
 	sh_play_deadline(&play);
 	the_next_round(DEVICES); /* in which no number of an epoch comes again */
 	assert_true(sh_core_collecting(play.core)->spread.epoch > s.epoch);

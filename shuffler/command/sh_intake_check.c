@@ -1,0 +1,109 @@
+/* sh_intake_check.c - the verb `check-config intake`: what an intake's configuration names, and what its
+ * start would find. */
+#include "sh_intake_check.h"
+
+#include "cr_pki.h"
+#include "nt_addr.h"
+#include "nt_http.h"
+#include "sh_postgresql.h"
+#include "sh_stores.h"
+
+enum cm_rc sh_intake_tls(
+	const struct sh_intake_conf *c, struct nt_tls_ctx **tls, struct nt_tls_ctx **up, struct cm_err *err)
+{
+	const struct nt_tls_conf down = { .server = true,
+		.cert_file = c->cert,
+		.key_file = c->key,
+		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl } } };
+	const struct nt_tls_conf dial = { .cert_file = c->cert,
+		.key_file = c->key,
+		.trust = { { CR_ROLE_SHUFFLER, c->services_ca, c->services_crl } } };
+
+	enum cm_rc rc = nt_tls_ctx_new(&down, tls, err);
+	if (rc != CM_OK)
+		return rc;
+	rc = nt_tls_ctx_new(&dial, up, err);
+	if (rc != CM_OK) {
+		nt_tls_ctx_free(*tls);
+		*tls = NULL;
+	}
+	return rc;
+}
+
+static void check_address(const struct cf_file *file, const char *key, const char *text, struct cm_err *first)
+{
+	struct nt_addr address;
+	struct cm_err why;
+
+	if (text && nt_addr_split(text, &address, &why) != CM_OK)
+		cf_fault_at(file, key, &why, stderr, first);
+}
+
+/* A certificate of another role would be refused by the head, and by every client. */
+static void check_certificate(const struct sh_intake_conf *c, struct cm_err *first)
+{
+	struct nt_tls_ctx *tls = NULL, *up = NULL;
+	struct cr_pki_info info;
+	struct cm_err why;
+
+	if (c->cert && c->key && c->services_ca && c->clients_ca) {
+		if (sh_intake_tls(c, &tls, &up, &why) != CM_OK)
+			cf_fault_at(c->file, "tls", &why, stderr, first);
+		nt_tls_ctx_free(tls);
+		nt_tls_ctx_free(up);
+	}
+	if (!c->cert || cr_pki_show(c->cert, &info, &why) != CM_OK || info.identity.role == CR_ROLE_INTAKE)
+		return;
+	(void)cm_fail(&why, CM_ECONFIG, "%s: a certificate of role %s; must be intake", c->cert,
+		cr_role_name(info.identity.role));
+	cf_fault_at(c->file, "tls.cert", &why, stderr, first);
+}
+
+static void say(void *user, const struct cm_err *why)
+{
+	cf_finding(why, stderr, user);
+}
+
+static void check_database(const struct sh_intake_conf *c, struct cm_err *first)
+{
+	const struct sh_pg_conf pg = { .database = c->database, .standbys = (uint32_t)c->standbys };
+	struct sh_pg_params params;
+	struct cm_err why;
+
+	if (!c->database)
+		return;
+	if (sh_pg_params(c->database, &params, &why) != CM_OK) {
+		cf_fault_at(c->file, "database", &why, stderr, first);
+		return;
+	}
+	enum cm_rc rc = sh_postgresql_check_join(&pg, say, first, &why);
+	if (rc == CM_ELATER)
+		(void)fprintf(stderr, "%s: the role's rights are not looked at\n", why.msg);
+	else if (rc != CM_OK)
+		cf_fault_at(c->file, "database", &why, stderr, first);
+}
+
+enum cm_rc sh_intake_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	struct sh_intake_conf conf = { 0 };
+	struct cm_err why;
+
+	(void)exit_code;
+	err->code = CM_OK;
+	enum cm_rc rc = sh_intake_conf_load(cli->config, &conf, stderr, &why);
+	if (rc != CM_OK)
+		cf_finding(&why, stderr, err);
+	check_address(conf.file, "listen", conf.listen, err);
+	check_address(conf.file, "head", conf.head, err);
+	if (conf.http && *conf.http && nt_http_check_address(conf.http, conf.http_anywhere, &why) != CM_OK)
+		cf_fault_at(conf.file, "http", &why, stderr, err);
+	check_certificate(&conf, err);
+	check_database(&conf, err);
+	/* A configuration that is not there is an input that is not there. */
+	if (rc != CM_ENOINPUT)
+		rc = cf_blamed(err);
+	if (rc == CM_OK)
+		(void)printf("%s is valid\n", cli->config);
+	sh_intake_conf_free(&conf);
+	return rc;
+}

@@ -1,0 +1,11 @@
+/* sh_intake_check.h - what an intake's configuration names; the verb itself is sh_intake_check of
+ * sh_stores.h. */
+#pragma once
+
+#include "nt_tls.h"
+#include "sh_intake_conf.h"
+
+/* An intake's sides of TLS: *tls for clients, *up to the head.  Free both with nt_tls_ctx_free.  Errors as
+ * nt_tls_ctx_new. */
+CM_CHECK enum cm_rc sh_intake_tls(
+	const struct sh_intake_conf *c, struct nt_tls_ctx **tls, struct nt_tls_ctx **up, struct cm_err *err);

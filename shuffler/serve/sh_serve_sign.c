@@ -1,0 +1,133 @@
+/* sh_serve_sign.c - signs the receipts of intakes on a worker thread: a batch has up to PR_RECEIPTS_MAX,
+ * which take as long as no other link should wait. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sh_core_spread.h"
+#include "sh_serve_private.h"
+
+#define WAITING_MAX 4u /* batches of one intake: one, and those of epochs that have ended meanwhile */
+
+struct signing {
+	uv_work_t work;
+	struct sh_serve *serve;
+	struct signing *next;
+	uint32_t intake; /* its number: the peer may go while its batch is signed */
+	uint64_t epoch, room;
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	enum cm_rc rc;
+	struct cm_err err;
+	uint8_t *signatures;
+	size_t n;
+	uint8_t receipts[];
+};
+
+static void answer(
+	struct peer *p, uint64_t epoch, uint64_t room, bool granted, const uint8_t *signatures, size_t n)
+{
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__IntakeSigned result = TOMBOLA__V1__INTAKE_SIGNED__INIT;
+
+	result.epoch = epoch;
+	result.room = room;
+	result.granted = granted;
+	result.signatures = (ProtobufCBinaryData){ n * CR_SIGN_LEN, (uint8_t *)signatures };
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SIGNED;
+	out.intake_signed = &result;
+	sh_serve_send(p, &out);
+}
+
+/* On the worker thread. */
+static void sign_run(uv_work_t *work)
+{
+	struct signing *g = work->data;
+
+	g->rc = sh_core_sign(g->serve->conf.core, g->round_id, g->receipts, g->n, g->signatures, &g->err);
+}
+
+static void begin_next(struct sh_serve *s);
+
+static void sign_done(uv_work_t *work, int status)
+{
+	struct signing *g = work->data;
+	struct sh_serve *s = g->serve;
+
+	(void)status; /* never cancelled */
+	if (g->rc != CM_OK)
+		sh_serve_fatal(&g->err);
+	s->signing = g->next;
+	for (struct peer *p = s->peers; p; p = p->next)
+		if (p->intake == g->intake && p->link) {
+			p->signings--;
+			answer(p, g->epoch, g->room, true, g->signatures, g->n);
+			break;
+		}
+	free(g->signatures);
+	free(g);
+	begin_next(s);
+	sh_serve_pump(s);
+}
+
+/* One at a time, in the order in which they came. */
+static void begin_next(struct sh_serve *s)
+{
+	struct signing *g = s->signing;
+	struct cm_err err = { 0 };
+
+	int failed = g ? uv_queue_work(s->loop, &g->work, sign_run, sign_done) : 0;
+	if (failed == 0)
+		return;
+	(void)cm_fail(&err, CM_EINTERNAL, "worker thread: %s", uv_strerror(failed));
+	sh_serve_fatal(&err);
+}
+
+static struct signing *signing_new(struct peer *p, const struct sh_signing *what)
+{
+	struct signing *g = calloc(1, sizeof *g + what->n * PR_RECEIPT_LEN);
+	uint8_t *signatures = malloc(what->n * CR_SIGN_LEN);
+	struct cm_err err = { 0 };
+
+	if (!g || !signatures) {
+		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
+		sh_serve_fatal(&err);
+	}
+	/* cppcheck does not see that sh_serve_fatal never returns. */
+	// cppcheck-suppress nullPointerRedundantCheck
+	g->work.data = g;
+	g->serve = p->serve;
+	g->intake = p->intake;
+	g->epoch = what->epoch;
+	g->signatures = signatures;
+	g->n = what->n;
+	memcpy(g->receipts, what->receipts, what->n * PR_RECEIPT_LEN);
+	return g;
+}
+
+void sh_serve_sign(struct peer *p, const struct sh_signing *what)
+{
+	struct sh_serve *s = p->serve;
+	struct signing **end = &s->signing;
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	struct cm_err why;
+	uint64_t room;
+
+	bool granted = sh_core_promise(s->conf.core, what, round_id, &room);
+	if (!granted || what->n == 0) {
+		answer(p, what->epoch, room, granted, NULL, 0);
+		return;
+	}
+	if (p->signings >= WAITING_MAX) {
+		(void)cm_fail(&why, CM_EPROTO, "an intake that asks for more before it is answered");
+		lk_close(p->link, &why);
+		return;
+	}
+	struct signing *g = signing_new(p, what);
+	g->room = room;
+	memcpy(g->round_id, round_id, sizeof round_id);
+	p->signings++;
+	while (*end)
+		end = &(*end)->next;
+	*end = g;
+	if (s->signing == g)
+		begin_next(s);
+}
