@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh - install what is missing, build, and pass the tests.
-#   TOMBOLA_FUZZ_SECONDS (default 1): time per fuzz target, beyond its corpus, which is run whole
+#   TOMBOLA_FUZZ_SECONDS (default 1): seconds per fuzz target, whose corpus is run whole in any case
 set -eu
 cd "$(dirname "$0")"
 started=$(date +%s)

@@ -301,7 +301,8 @@ static void the_same_test_fails_with_a_biased_generator(void **state)
 	struct lazy lazy = { .period = 7 };
 	const struct cr_rng biased = { lazy_fill, &lazy };
 
-	for (unsigned n = 4; n <= 6; n++)
+	/* Orders of four and of five tell; six would take as many trials as all others together. */
+	for (unsigned n = 4; n <= 5; n++)
 		assert_true(chi_of_release(*state, n, trials_of(n), &biased) > chi_limit(factorial(n) - 1));
 }
 
