@@ -129,7 +129,9 @@ def test_a_round_that_cannot_go_on_is_found_and_everything_else_with_it(cluster)
         text = f.read()
     cluster.write("shuffler.conf", text + "nonsense = 1\n")
     run = cluster.run("shuffler", "check-config")
-    assert run.returncode == EXIT["config"] and "nonsense" in run.stderr and "round 1 cannot go on" in run.stderr, run
+    assert run.returncode == EXIT["config"] and "nonsense" in run.stderr, run
+    # Of a file with a fault elsewhere the state is looked at when it is SQLite's.
+    assert cluster.server or "round 1 cannot go on" in run.stderr, run
     cluster.write("shuffler.conf", text)
     # One fault of each kind: each has its line, and the first decides.
     for party, lines in (
