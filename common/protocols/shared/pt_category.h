@@ -1,4 +1,4 @@
-/* pt_category.h - what the rows share whose value is a category or a cell of a grid, with a bin of its own. */
+/* pt_category.h - what the rows share whose value is a category or a cell, with a bin of its own. */
 #pragma once
 
 #include "pt_mixbins.h"
