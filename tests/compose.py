@@ -174,7 +174,7 @@ def check_confs():
 
 
 def accepted(name, program, path):
-    """check-config has no fault; an intake, which has no such verb, gets as far as its database."""
+    """check-config has no fault; an intake, which asks its database too, gets as far as that."""
     if name not in INTAKES:
         run = subprocess.run([f"{build}/bin/{program}", "--config", path, "check-config"], capture_output=True, text=True)
         need(run.returncode == 0, f"{name}: {run.stderr}")
