@@ -36,7 +36,7 @@ class Spread:
         """The lines of the head's configuration, the intakes' own, and where the client dials."""
         with open(self.cluster.path("shuffler.conf")) as f:
             text = f.read()
-        if not self.given:
+        if not self.given:  # with TOMBOLA_STORE=postgresql it has a store, which is not this one
             text = re.sub("^(store|database) = .*\n", "", text, flags=re.M)
             text += f'store = "postgresql";\ndatabase = "{self.string()}";\n'
         self.cluster.write("shuffler.conf", f'{text}intakes = true;\nintake_role = "{self.role}";\n')
