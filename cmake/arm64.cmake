@@ -1,6 +1,11 @@
 # Toolchain file: builds for ARM64 on another machine, with Debian's cross compiler and its arm64 libraries beside our own.
 #   cmake -S . -B build/arm64 -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=cmake/arm64.cmake
-# doc/testing.md says what must be installed and how the tests run under qemu.
+# In a Debian of its own, because the libraries of both processors must be of one release:
+#   dpkg --add-architecture arm64 && apt-get update
+#   apt-get install -y --no-install-recommends cmake ninja-build gcc-aarch64-linux-gnu \
+#       libc6-dev-arm64-cross pkg-config protobuf-compiler protobuf-c-compiler python3-protobuf dpkg-dev file rpm qemu-user-static \
+#       $(deploy/setup.sh build --names | grep '^lib.*-dev$' | sed 's/$/:arm64/')
+# ctest --test-dir build/arm64 -LE long --timeout 1200 runs the tests under qemu (doc/testing.md).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(triple aarch64-linux-gnu)

@@ -84,8 +84,9 @@ void cl_show_summary(const struct cl_summary *s, bool readings, FILE *out)
 			(void)fprintf(out, ", %s %s", cm_thousands((int64_t)s->counts.by[i], n),
 				cl_outcome_words(i));
 	(void)fprintf(out,
-		"\n  epsilon0 %.4g, central epsilon %.4f of this round, %.4f of all that is pinned\n",
-		s->epsilon0, cl_shown_bound(s->epsilon_round), cl_shown_bound(s->epsilon_total));
+		"\n  epsilon0 %.6g, central epsilon %.4f of this round, %.4f of all that is pinned\n",
+		cl_shown_bound(s->epsilon0), cl_shown_bound(s->epsilon_round),
+		cl_shown_bound(s->epsilon_total));
 	if (s->plan.number > 0)
 		show_plan(s, out);
 	if (s->shuffler_dummies > 0)

@@ -37,6 +37,28 @@ void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *ite
 	item->label = item->none ? QY_NONE_LABEL : q->category[i];
 }
 
+enum cm_rc es_histogram_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err)
+{
+	bool places = q->kind == QY_PLACES;
+
+	e->n = qy_query_bins(q);
+	e->item = calloc(e->n, sizeof *e->item);
+	e->names = places ? calloc(e->n, QY_PLACE_TEXT) : NULL;
+	if (!e->item || (places && !e->names))
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (uint32_t i = 0; i < e->n; i++) {
+		char *name = places ? e->names + (size_t)i * QY_PLACE_TEXT : NULL;
+
+		if (!places) {
+			es_histogram_name(q, i, &e->item[i]);
+			continue;
+		}
+		qy_place_text(q, i, name, QY_PLACE_TEXT);
+		e->item[i].label = name;
+	}
+	return CM_OK;
+}
+
 /* Who sent a message, and at least one, for what is divided by it. */
 static double senders(const struct es_support *s, double n)
 {
@@ -308,17 +330,14 @@ out:
 enum cm_rc es_support_estimate(const struct qy_query *q, const struct es_support *s, const uint64_t *supports,
 	uint64_t reports, struct es_estimate *out, struct cm_err *err)
 {
-	struct es_estimate e = { .n = qy_query_bins(q), .reports = reports };
+	struct es_estimate e = { .reports = reports };
 	enum cm_rc rc;
 
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "no participants, or too many");
-	e.item = calloc(e.n, sizeof *e.item);
-	if (!e.item)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	for (uint32_t i = 0; i < e.n; i++)
-		es_histogram_name(q, i, &e.item[i]);
-	rc = es_support_items(s, supports, e.n, reports, e.n, e.item, &e.noise_floor, err);
+	rc = es_histogram_items(q, &e, err);
+	if (rc == CM_OK)
+		rc = es_support_items(s, supports, e.n, reports, e.n, e.item, &e.noise_floor, err);
 	if (rc == CM_OK)
 		*out = e;
 	else

@@ -26,6 +26,9 @@ struct es_support {
 
 /* Label of bin i: its category's, or that of the symbol of none, which item->none says, too. */
 void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *item);
+/* An item with its label for each of qy_query_bins of a histogram or of places.  CM_EINTERNAL out of memory:
+ * then, too, e is es_estimate_fini's. */
+CM_CHECK enum cm_rc es_histogram_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err);
 
 /* Variance of the estimate of a true count c of n participants; given `asked`, and of at
  * least one, where `sampled`. */
@@ -37,7 +40,7 @@ double es_support_variance(const struct es_support *s, double n, double c);
 CM_CHECK enum cm_rc es_support_items(const struct es_support *s, const uint64_t *supports, size_t n,
 	uint64_t reports, size_t joint, struct qy_item *item, double *floor, struct cm_err *err);
 
-/* One item per category, and of the symbol of none if there is one, from its supports.
+/* One item per category, and of the symbol of none if there is one, or per cell of places, from its supports.
  * `reports` 1..PR_ROUND_REPORTS_MAX, else CM_EDATA.
  *
  * Intervals, pointwise and simultaneous (Sidak: 1 - (1 - a)^(1/k) each of k):

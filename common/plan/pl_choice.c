@@ -7,7 +7,7 @@
 
 static void describe(const struct pl_candidate *c, char *out, size_t room)
 {
-	char dummies[32] = "", shuffler[64] = "", size[48] = "", levels[32] = "", local[32] = "no epsilon0";
+	char dummies[32] = "", shuffler[64] = "", size[48] = "", levels[32] = "", local[48] = "no epsilon0";
 
 	if (c->request.dummies > 0 || c->request.dummy_chance > 0)
 		(void)snprintf(dummies, sizeof dummies, ", %.6g dumm%s",
@@ -29,7 +29,8 @@ static void describe(const struct pl_candidate *c, char *out, size_t room)
 	if (c->request.levels != 0)
 		(void)snprintf(levels, sizeof levels, ", %u levels", (unsigned)c->request.levels);
 	if (isfinite(c->request.epsilon0))
-		(void)snprintf(local, sizeof local, "epsilon0 %.4g", c->request.epsilon0);
+		(void)snprintf(local, sizeof local, "epsilon0 %.4g%s", c->request.epsilon0,
+			c->protocol->device->kinds == QY_PLACES ? ", less of places nearby" : "");
 	(void)snprintf(out, room, "%s (%s%s%s%s%s): error %.3g, %" PRIu64 " bytes", c->protocol->device->name,
 		local, levels, size, dummies, shuffler, c->error, c->bytes);
 }

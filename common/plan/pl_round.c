@@ -3,11 +3,14 @@
 
 #include "pl_read.h"
 
-/* The first row that answers this kind. */
+/* Where a plan names none. */
 static const struct pt_protocol *row_for(enum qy_kind kind)
 {
 	const struct pt_protocol *row;
 
+	for (size_t i = 0; (row = pt_row(i)); i++)
+		if (row->unnamed & (unsigned)kind)
+			return row;
 	for (size_t i = 0; (row = pt_row(i)); i++)
 		if (row->device->kinds & (unsigned)kind)
 			return row;

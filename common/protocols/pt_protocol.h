@@ -54,6 +54,8 @@ struct pt_protocol {
 	const struct pt_device *device; /* the other half */
 	unsigned keys;                  /* enum pt_key, or-ed */
 	unsigned automatic;             /* enum pt_automatic, or-ed; 0: "auto" never chooses this row */
+	unsigned unnamed; /* the enum qy_kind, or-ed, of plans that take this row where they name none; others
+			     take the first that answers */
 
 	/* Plan to exact parameters; thresholds are rounded towards more noise.  CM_ECONFIG names the
 	 * parameter. */

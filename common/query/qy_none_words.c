@@ -10,7 +10,7 @@ uint32_t qy_query_symbols(const struct qy_query *q)
 
 uint32_t qy_query_bins(const struct qy_query *q)
 {
-	return q->categories + qy_query_symbols(q);
+	return q->kind == QY_PLACES ? qy_query_cells(q) : q->categories + qy_query_symbols(q);
 }
 
 void qy_query_none_word(const struct qy_query *q, char *out, size_t size)

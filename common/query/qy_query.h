@@ -107,7 +107,8 @@ struct qy_value {
  * categories + 1 bins then, a column of marginals categories + 1, a number one bin more than levels, the
  * last. 0 else, and of prefixes, where the bin of all other texts is theirs. */
 uint32_t qy_query_symbols(const struct qy_query *q);
-/* Bins of a histogram, or items of sets: its categories and the symbol, if there is one, last. */
+/* Bins of a histogram, or items of sets: its categories and the symbol, if there is one, last; of places its
+ * cells. */
 uint32_t qy_query_bins(const struct qy_query *q);
 /* Cells of the grid of places, at most PR_CATEGORIES_MAX. */
 uint32_t qy_query_cells(const struct qy_query *q);

@@ -153,7 +153,8 @@ struct sh_store {
 	/* Store them and delete the earlier contents of `bucket`, in one transaction. */
 	enum cm_rc (*data_replace)(void *data, uint32_t bucket, sh_block_source *next, void *user,
 		const struct sh_block *tags, struct cm_err *err);
-	/* The next two are NULL unless several processes may use the store.
+	/* The next two are NULL unless several processes may use the store, and when it was opened for
+	 * reading alone.
 	 *
 	 * Begin the next epoch of a round's data; with `close` none, and none begins ever after.  Waits for
 	 * commits in progress.  When it returns, no commit of an earlier epoch is stored any more, whoever

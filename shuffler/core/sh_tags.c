@@ -2,7 +2,6 @@
 #include "sh_tags.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@
 
 static const uint8_t empty[SH_TAG_LEN];
 
-static bool is_empty(const uint8_t tag[SH_TAG_LEN])
+bool sh_tag_is_none(const uint8_t tag[SH_TAG_LEN])
 {
 	return memcmp(tag, empty, SH_TAG_LEN) == 0;
 }
@@ -55,7 +54,7 @@ static struct sh_tag *tag_slot(const struct sh_tags *t, const uint8_t tag[SH_TAG
 {
 	uint64_t i = home(tag, t->slots);
 
-	while (!is_empty(t->slot[i].tag) && memcmp(t->slot[i].tag, tag, SH_TAG_LEN) != 0)
+	while (!sh_tag_is_none(t->slot[i].tag) && memcmp(t->slot[i].tag, tag, SH_TAG_LEN) != 0)
 		i = i + 1 == t->slots ? 0 : i + 1;
 	return &t->slot[i];
 }
@@ -69,16 +68,16 @@ enum sh_seen sh_tags_find(const struct sh_tags *t, const struct sh_tag *tag)
 {
 	const struct sh_tag *slot = tag_slot(t, tag->tag);
 
-	if (is_empty(slot->tag))
+	if (sh_tag_is_none(slot->tag))
 		return SH_SEEN_NEVER;
 	return cr_equal(slot->digest, tag->digest, SH_TAG_LEN) ? SH_SEEN_SAME : SH_SEEN_OTHER;
 }
 
 void sh_tags_add(struct sh_tags *t, const struct sh_tag *tag)
 {
-	assert(t->n < t->most && !is_empty(tag->tag));
+	assert(t->n < t->most && !sh_tag_is_none(tag->tag));
 	struct sh_tag *slot = tag_slot(t, tag->tag);
-	assert(is_empty(slot->tag));
+	assert(sh_tag_is_none(slot->tag));
 	*slot = *tag;
 	t->n++;
 }
@@ -95,7 +94,7 @@ static struct sh_count *count_slot(struct sh_count *slot, uint64_t slots, const 
 {
 	uint64_t i = home(tag, slots);
 
-	while (!is_empty(slot[i].tag) && memcmp(slot[i].tag, tag, SH_TAG_LEN) != 0)
+	while (!sh_tag_is_none(slot[i].tag) && memcmp(slot[i].tag, tag, SH_TAG_LEN) != 0)
 		i = i + 1 == slots ? 0 : i + 1;
 	return &slot[i];
 }
@@ -108,7 +107,7 @@ static bool counts_grow(struct sh_counts *c)
 	if (!slot)
 		return false;
 	for (uint64_t i = 0; i < c->slots; i++)
-		if (!is_empty(c->slot[i].tag))
+		if (!sh_tag_is_none(c->slot[i].tag))
 			*count_slot(slot, slots, c->slot[i].tag) = c->slot[i];
 	uint64_t used = c->used;
 	sh_counts_fini(c);
@@ -118,11 +117,11 @@ static bool counts_grow(struct sh_counts *c)
 
 struct sh_count *sh_counts_at(struct sh_counts *c, const uint8_t tag[SH_TAG_LEN])
 {
-	assert(!is_empty(tag));
+	assert(!sh_tag_is_none(tag));
 	if (c->used + 1 > c->slots - c->slots / 4 && !counts_grow(c))
 		return NULL;
 	struct sh_count *slot = count_slot(c->slot, c->slots, tag);
-	if (is_empty(slot->tag)) {
+	if (sh_tag_is_none(slot->tag)) {
 		memcpy(slot->tag, tag, SH_TAG_LEN);
 		c->used++;
 	}
@@ -133,5 +132,5 @@ struct sh_count *sh_counts_find(const struct sh_counts *c, const uint8_t tag[SH_
 {
 	struct sh_count *slot = c->slots > 0 ? count_slot(c->slot, c->slots, tag) : NULL;
 
-	return slot && !is_empty(slot->tag) ? slot : NULL;
+	return slot && !sh_tag_is_none(slot->tag) ? slot : NULL;
 }

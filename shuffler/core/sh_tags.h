@@ -5,6 +5,7 @@
  * they serve as their own hash, and they are meaningless once the key is destroyed. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cm_rc.h"
@@ -15,6 +16,9 @@ struct sh_tag {
 	uint8_t tag[SH_TAG_LEN];
 	uint8_t digest[SH_TAG_LEN]; /* sh_vault_digest of the submission */
 };
+
+/* All zero, which marks an empty slot: no HMAC, and what is none is never added. */
+bool sh_tag_is_none(const uint8_t tag[SH_TAG_LEN]);
 
 enum sh_seen {
 	SH_SEEN_NEVER,

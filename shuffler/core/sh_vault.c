@@ -188,7 +188,7 @@ static void own_tag(const struct sh_vault *v, const char *use, uint8_t out[SH_TA
 {
 	uint8_t full[CR_HASH_LEN];
 
-	cr_hmac(v->tag.bytes, sizeof v->tag.bytes, (const struct cr_span[]){ { use, 1 } }, 1, full);
+	cr_hmac(v->order.bytes, sizeof v->order.bytes, (const struct cr_span[]){ { use, 1 } }, 1, full);
 	memcpy(out, full, SH_TAG_LEN);
 }
 

@@ -74,7 +74,8 @@ void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], 
 void sh_standing_name(const uint8_t key_hash[32], uint8_t out[CR_HASH_LEN]);
 
 /* Tags that no certificate has, under which the shuffler counts its own dummies, and the buckets that it has
- * capped. */
+ * capped.  Of the key that intakes do not get: one that is held by an attacker could else have it believe
+ * that its dummies are there. */
 void sh_vault_dummies(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN]);
 

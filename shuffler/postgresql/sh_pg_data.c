@@ -13,8 +13,7 @@
 #define SQL_MAX      640u
 /* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still. */
 #define JOINED "SET idle_in_transaction_session_timeout = 8000"
-/* How long the next epoch waits for commits before it ends their sessions.  The server itself never ends a
- * COPY whose rows do not come, whatever its timeouts say; a host that stands still keeps its connection. */
+/* Then their sessions are ended.  The server itself never ends a COPY whose rows do not come. */
 #define COMMITS_WAIT_MS "12000"
 
 struct sh_pg_data {
@@ -37,8 +36,7 @@ static void name_tables(const uint8_t *round_id, uint32_t partition, char name[N
 
 /* ---- Opening ---- */
 
-/* Bodies are ciphertext, which nothing compresses; rows as long as a page holds stay in it.  Vacuum would
- * only read what is soon dropped. */
+/* Bodies are ciphertext, which nothing compresses.  Vacuum would only read what is soon dropped. */
 static enum cm_rc make_tables(
 	struct sh_pg_data *d, const uint8_t *round_id, uint32_t partition, struct cm_err *err)
 {
@@ -114,6 +112,14 @@ static enum cm_rc find(struct sh_pg_data *d, const uint8_t *round_id, uint32_t p
 		       : rc;
 }
 
+/* What an intake was granted was taken back while it began an epoch: it is over. */
+static enum cm_rc over_if_denied(const struct sh_pg_data *d, enum cm_rc rc, struct cm_err *err)
+{
+	return rc != CM_OK && d->pg && sh_pg_failed_with(d->pg, "42501")
+		       ? cm_fail(err, CM_ELATER, "the epoch of round %s is over", d->name)
+		       : rc;
+}
+
 enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id[PR_ROUND_ID_LEN],
 	uint32_t partition, enum sh_pg_opening how, struct sh_pg_data **out, struct cm_err *err)
 {
@@ -136,8 +142,9 @@ enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id
 		rc = find(d, round_id, partition, err);
 	if (rc == CM_OK)
 		rc = check_tables(d, err);
-	/* What is read and acted on must be durable, and what the session of a killed process committed last
-	 * may not be replicated yet. */
+	if (how == SH_PG_JOIN)
+		rc = over_if_denied(d, rc, err);
+	/* What the session of a killed process committed last, and we act on, may not be replicated yet. */
 	if (rc == CM_OK && how == SH_PG_WRITE)
 		rc = sh_pg_settle(d->pg, err);
 	if (rc != CM_OK)
@@ -203,8 +210,7 @@ static enum cm_rc take_epoch(void *user, const struct sh_pg_row *row, struct cm_
 	return CM_OK;
 }
 
-/* End the sessions that have the lock of this round's epoch: none of their transactions is stored unless it
- * was committed already. */
+/* End the sessions that have the lock of this round's epoch: what they have not committed is not stored. */
 static enum cm_rc end_commits(struct sh_pg_data *d, struct cm_err *err)
 {
 	static const char end[] =
@@ -251,8 +257,10 @@ enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *o
 			" UPDATE tombola.data SET epoch = CASE $3 WHEN 0 THEN (SELECT settled FROM next) ELSE epoch END,"
 			" closed = $3 WHERE round=$1 AND partition=$2 AND closed=0 RETURNING epoch",
 			row, 3, take_epoch, out, &changed, err);
-	(void)snprintf(
-		sql, sizeof sql, "SELECT coalesce(sum(devices), 0)::int8 FROM tombola.tags_%s", d->name);
+	/* Whatever an intake has said: no sum is too large. */
+	(void)snprintf(sql, sizeof sql,
+		"SELECT coalesce(sum(least(greatest(devices, 0), 4294967295)), 0)::int8 FROM tombola.tags_%s",
+		d->name);
 	if (rc == CM_OK)
 		rc = sh_pg_number(d->pg, sql, NULL, 0, &n, err);
 	out->closed = changed == 0;
@@ -333,8 +341,7 @@ static enum cm_rc take_block(void *user, const struct sh_pg_row *row, struct cm_
 	return b->fn(b->user, &block, err);
 }
 
-/* Once the intake has ended, when a bucket is read first: one sort for all buckets.  It also shows a block
- * that is there twice. */
+/* When a bucket is read first: one sort for all buckets, which also shows a block that is there twice. */
 static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 {
 	char sql[SQL_MAX];
@@ -343,6 +350,8 @@ static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 		"CREATE UNIQUE INDEX IF NOT EXISTS bucket_%s ON tombola.block_%s(bucket, id)", d->name,
 		d->name);
 	enum cm_rc rc = sh_pg_run_long(d->pg, sql, err);
+	if (rc != CM_OK && sh_pg_rights_make_way(d->pg, d->name))
+		rc = sh_pg_run_long(d->pg, sql, err);
 	d->indexed = rc == CM_OK;
 	if (rc != CM_OK && sh_pg_failed_with(d->pg, "23505")) /* unique_violation */
 		return cm_fail(err, CM_EDATA, "database: block_%s: a block is stored twice", d->name);
@@ -375,7 +384,8 @@ enum cm_rc sh_pg_data_tags(struct sh_pg_data *d, sh_block_fn *fn, void *user, st
 	char sql[SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql, "SELECT id, body, 0::int8 FROM tombola.tags_%s ORDER BY id", d->name);
-	return sh_pg_stream(d->pg, sql, NULL, 0, take_block, &b, err);
+	enum cm_rc rc = sh_pg_stream(d->pg, sql, NULL, 0, take_block, &b, err);
+	return d->epoch > 0 ? over_if_denied(d, rc, err) : rc;
 }
 
 /* ---- All rounds ---- */
@@ -395,7 +405,7 @@ static enum cm_rc drop_partition(void *user, const struct sh_pg_row *row, struct
 	return sh_pg_run(x->pg, sql, err);
 }
 
-enum cm_rc sh_pg_data_drop(struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+static enum cm_rc drop(struct sh_pg *pg, const uint8_t *round_id, struct cm_err *err)
 {
 	const struct sh_pg_value id = sh_pg_bytes(round_id, PR_ROUND_ID_LEN);
 	struct drops x = { pg, round_id };
@@ -405,6 +415,15 @@ enum cm_rc sh_pg_data_drop(struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_
 		rc = sh_pg_query(pg, "DELETE FROM tombola.data WHERE round=$1 RETURNING partition", &id, 1,
 			drop_partition, &x, NULL, err);
 	return sh_pg_end(pg, rc, err);
+}
+
+enum cm_rc sh_pg_data_drop(struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	char hex[2 * PR_ROUND_ID_LEN + 1];
+	enum cm_rc rc = drop(pg, round_id, err);
+
+	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
+	return rc != CM_OK && sh_pg_rights_make_way(pg, hex) ? drop(pg, round_id, err) : rc;
 }
 
 struct places {

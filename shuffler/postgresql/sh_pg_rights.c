@@ -38,7 +38,12 @@ static const char excess[] =
 	"   ELSE has_any_column_privilege(m.oid, c.oid, may) END"
 	"  AND NOT (may = 'SELECT' AND (c.relname IN ('meta', 'data') OR starts_with(c.relname::text, 'tags_')))"
 	"  AND NOT (may = 'INSERT' AND (starts_with(c.relname::text, 'tags_') OR starts_with(c.relname::text, 'block_')))"
-	"  GROUP BY c.relname)"
+	"  GROUP BY c.relname"
+	" UNION ALL SELECT 9, 'gets rights on each new table (ALTER DEFAULT PRIVILEGES)' FROM me WHERE EXISTS (SELECT"
+	"  FROM pg_default_acl a, aclexplode(a.defaclacl) x WHERE a.defaclobjtype = 'r' AND a.defaclrole <> me.oid"
+	"  AND (a.defaclrole IN (SELECT nspowner FROM schema) OR a.defaclrole = (SELECT usesysid FROM pg_user"
+	"   WHERE usename = current_user)) AND (a.defaclnamespace = 0 OR a.defaclnamespace IN (SELECT oid FROM schema))"
+	"  AND (x.grantee = 0 OR x.grantee IN (SELECT oid FROM m WHERE oid <> a.defaclrole))))"
 	" SELECT what FROM found ORDER BY rank, what";
 
 struct found {
@@ -158,6 +163,54 @@ static enum cm_rc run(struct sh_pg *pg, const char *sql, const char *name, struc
 	return rc;
 }
 
+struct names {
+	char list[SQL_MAX / 2]; /* quoted, with commas */
+	bool cut;
+};
+
+static enum cm_rc take_names(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct names *names = user;
+	struct cr_span list = sh_pg_row_bytes(row, 0);
+
+	(void)err;
+	names->cut = list.len >= sizeof names->list;
+	(void)snprintf(names->list, sizeof names->list, "%.*s", (int)list.len, (const char *)list.data);
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_rights_take_back(struct sh_pg *pg, struct cm_err *err)
+{
+	/* Nobody but an intakes' role is ever granted the function. */
+	static const char former[] =
+		"SELECT coalesce(string_agg(DISTINCT quote_ident(r.rolname), ', '), '')"
+		" FROM pg_proc p, aclexplode(p.proacl) x, pg_roles r"
+		" WHERE p.oid = to_regprocedure('tombola.standing_add(bytea, int8, bytea)') AND r.oid = x.grantee"
+		" AND r.oid <> p.proowner AND r.rolname <> convert_from($1, 'UTF8')";
+	static const char end[] =
+		"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+		" WHERE datname = current_database() AND pg_has_role(usesysid, 'USAGE')"
+		" AND quote_ident(usename) = ANY (string_to_array(convert_from($1, 'UTF8'), ', '))";
+	const char *role = pg->intake_role ? pg->intake_role : "";
+	const struct sh_pg_value name = { .bytes = role, .len = strlen(role) };
+	struct names names = { .list = "" };
+	int64_t n = 0;
+
+	enum cm_rc rc = sh_pg_query(pg, former, &name, 1, take_names, &names, NULL, err);
+	if (rc != CM_OK || !*names.list)
+		return rc;
+	if (names.cut)
+		return cm_fail(
+			err, CM_ECONFIG, "database: too many roles have rights of intakes: REVOKE them");
+	rc = run_for(pg,
+		"REVOKE ALL ON ALL TABLES IN SCHEMA tombola FROM @;"
+		"REVOKE ALL ON FUNCTION tombola.standing_add(bytea, int8, bytea) FROM @;"
+		"REVOKE ALL ON SCHEMA tombola FROM @",
+		"", names.list, err);
+	const struct sh_pg_value list = sh_pg_bytes(names.list, strlen(names.list));
+	return rc == CM_OK ? sh_pg_number(pg, end, &list, 1, &n, err) : rc;
+}
+
 enum cm_rc sh_pg_rights_grant(struct sh_pg *pg, struct cm_err *err)
 {
 	return run(pg,
@@ -178,14 +231,16 @@ enum cm_rc sh_pg_rights_round(struct sh_pg *pg, const char *name, bool close, st
 		name, err);
 }
 
-/* Sessions of the role that use a table of the round. */
+/* Sessions of the role that have or want a lock on a table of the round.  A statement that is prepared gets
+ * one, whatever the rights, and keeps it as long as its transaction. */
 static enum cm_rc end_sessions(struct sh_pg *pg, const char *name, struct cm_err *err)
 {
 	static const char end[] =
 		"SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
-		" WHERE l.locktype = 'relation' AND l.database = a.datid AND a.usename = convert_from($1, 'UTF8')"
-		" AND l.relation IN (to_regclass('tombola.block_' || convert_from($2, 'UTF8')),"
-		"  to_regclass('tombola.tags_' || convert_from($2, 'UTF8')))";
+		" JOIN pg_class c ON c.oid = l.relation WHERE l.locktype = 'relation' AND l.database = a.datid"
+		" AND a.usename = convert_from($1, 'UTF8') AND c.relnamespace = 'tombola'::regnamespace"
+		" AND (starts_with(c.relname::text, 'block_' || convert_from($2, 'UTF8'))"
+		"  OR starts_with(c.relname::text, 'tags_' || convert_from($2, 'UTF8')))";
 	const struct sh_pg_value values[] = { sh_pg_bytes(pg->intake_role, strlen(pg->intake_role)),
 		sh_pg_bytes(name, strlen(name)) };
 	int64_t n = 0;
@@ -193,13 +248,21 @@ static enum cm_rc end_sessions(struct sh_pg *pg, const char *name, struct cm_err
 	return sh_pg_number(pg, end, values, 2, &n, err);
 }
 
+bool sh_pg_rights_make_way(struct sh_pg *pg, const char *name)
+{
+	struct cm_err beside = { 0 };
+
+	return pg->intake_role && sh_pg_failed_with(pg, "55P03") && /* lock_not_available */
+	       end_sessions(pg, name, &beside) == CM_OK;
+}
+
+/* Waits for what is being added, and for no reader. */
 static enum cm_rc lock_tables(struct sh_pg *pg, const char *name, struct cm_err *err)
 {
 	enum cm_rc rc = sh_pg_begin(pg, err);
 
 	if (rc == CM_OK)
-		rc = run(
-			pg, "LOCK TABLE tombola.block_$, tombola.tags_$ IN ACCESS EXCLUSIVE MODE", name, err);
+		rc = run(pg, "LOCK TABLE tombola.block_$, tombola.tags_$ IN SHARE MODE", name, err);
 	return sh_pg_end(pg, rc, err);
 }
 
@@ -208,8 +271,5 @@ enum cm_rc sh_pg_rights_ended(struct sh_pg *pg, const char *name, struct cm_err 
 	if (!pg->intake_role)
 		return CM_OK;
 	enum cm_rc rc = lock_tables(pg, name, err);
-	if (rc == CM_OK || !sh_pg_failed_with(pg, "55P03")) /* lock_not_available */
-		return rc;
-	rc = end_sessions(pg, name, err);
-	return rc == CM_OK ? lock_tables(pg, name, err) : rc;
+	return rc != CM_OK && sh_pg_rights_make_way(pg, name) ? lock_tables(pg, name, err) : rc;
 }

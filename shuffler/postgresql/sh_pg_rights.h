@@ -17,11 +17,19 @@ CM_CHECK enum cm_rc sh_pg_rights_of_mine(struct sh_pg *pg, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_rights_each(
 	struct sh_pg *pg, void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err);
 
+/* At the head's start, also without intakes: take back what earlier starts granted to other roles, and end
+ * those of their sessions that it may end. */
+CM_CHECK enum cm_rc sh_pg_rights_take_back(struct sh_pg *pg, struct cm_err *err);
 /* Grant what lasts. */
 CM_CHECK enum cm_rc sh_pg_rights_grant(struct sh_pg *pg, struct cm_err *err);
 /* In the transaction that begins an epoch, or closes the data: grant or revoke the rights on the tables
  * block_NAME and tags_NAME. */
 CM_CHECK enum cm_rc sh_pg_rights_round(struct sh_pg *pg, const char *name, bool close, struct cm_err *err);
-/* After the closing one: when this returns, nothing that intakes were granted is in use any more, whether
- * they took the lock of the epoch or not.  Ends the sessions that use it for longer than lock_timeout. */
+/* After the closing one: when this returns, nothing that an intake has added can be committed any more,
+ * whether it took the lock of the epoch or not.  Ends the sessions that use the tables for longer than
+ * lock_timeout. */
 CM_CHECK enum cm_rc sh_pg_rights_ended(struct sh_pg *pg, const char *name, struct cm_err *err);
+/* A statement has failed: true if it did for want of a lock, and the sessions of intakes that have one on
+ * tables whose name begins with this were ended: try it again.  Whoever opens sessions without end can still
+ * be in the way. */
+bool sh_pg_rights_make_way(struct sh_pg *pg, const char *name);

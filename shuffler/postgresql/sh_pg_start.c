@@ -71,6 +71,8 @@ static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const st
 	if (rc == CM_OK && loss)
 		rc = cm_marker_add_loss(state_dir, err);
 	if (rc == CM_OK)
+		rc = sh_pg_rights_take_back(s->state, err);
+	if (rc == CM_OK)
 		rc = sh_pg_begin(s->state, err);
 	if (rc == CM_OK) {
 		rc = sh_pg_schema_migrate(s->state, version, err);

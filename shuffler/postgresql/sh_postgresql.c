@@ -258,7 +258,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = data_close,
-		.data_epoch = data_epoch,
+		.data_epoch = readonly ? NULL : data_epoch, /* who only looks ends no epoch */
 		.data_join = data_join,
 		.data_runs = data_runs,
 		.data_commit = data_commit,

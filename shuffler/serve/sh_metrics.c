@@ -100,7 +100,7 @@ struct sh_metrics {
 	uint64_t pending[OUTCOMES]; /* reports to be counted with the next commit */
 };
 
-struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir)
+struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir, const char *ledger)
 {
 	struct sh_metrics *m = calloc(1, sizeof *m);
 
@@ -108,7 +108,7 @@ struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir)
 		return NULL;
 	m->shared = lk_metrics_new("shuffler", cert, true);
 	m->table = cm_metrics_new(rows, ROWS);
-	m->state_file = cm_file_join(state_dir, "state.db");
+	m->state_file = cm_file_join(state_dir, ledger);
 	if (!m->shared || !m->table || !m->state_file) {
 		sh_metrics_free(m);
 		return NULL;

@@ -12,8 +12,9 @@ enum sh_quota_event { SH_EVENT_PAUSED, SH_EVENT_JUNK };
 enum sh_event { SH_EVENT_OPENED, SH_EVENT_SEALED, SH_EVENT_VOID, SH_EVENT_RELEASED, SH_EVENT_ERASED };
 
 struct sh_metrics;
-/* cert: as lk_metrics_new; state_dir is copied.  NULL: out of memory. */
-struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir);
+/* cert: as lk_metrics_new; ledger: the file of state_dir by which lk_metrics_ledger goes.  Both are copied.
+ * NULL: out of memory. */
+struct sh_metrics *sh_metrics_new(const char *cert, const char *state_dir, const char *ledger);
 void sh_metrics_free(struct sh_metrics *m); /* accepts NULL */
 struct lk_metrics *sh_metrics_shared(struct sh_metrics *m);
 

@@ -19,6 +19,7 @@ longest() {
 	sh_payload) echo 120 ;;
 	sh_round) echo 24 ;;
 	sh_plans) echo 80 ;;
+	sh_spread) echo 400 ;;
 	cl_upload) echo 128 ;;
 	sh_intake) echo 321 ;;
 	*) echo 0 ;;

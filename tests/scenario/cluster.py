@@ -126,6 +126,7 @@ class Cluster:
         self.daemons = []
         self.inside = []  # a command before each of ours: hosts()
         self.devices = devices
+        self.own_store = False  # the test says which store it is, whatever TOMBOLA_STORE says
         self.server = self.database = self.relay = None  # of the store in PostgreSQL: where it is, its name there, Relay
         self.intakes_wanted = os.environ.get("TOMBOLA_STORE") == "intakes"
         self.spread = None  # intakes, once they are written
@@ -223,7 +224,7 @@ colluders = 0;
 """,
         }
         files.update(change)
-        if self.server_wanted() and not self.server:
+        if self.server_wanted() and not self.server and not self.own_store:
             import postgresql
             self.use(postgresql.shared())
         if self.server and "store =" not in files["shuffler"]:
@@ -292,6 +293,17 @@ colluders = 0;
             return [row["n"] for row in self.server.ask(text.replace(" FROM ", " FROM tombola."), self.database)]
         with contextlib.closing(sqlite3.connect(self.path("shuffler", "state.db"))) as db:
             return [n for n, in db.execute(text)]
+
+    def round_rows(self, name, columns, table):
+        """Of a round's table (`block`, `tags`), in the order of what comes before the column `body`."""
+        order = columns.removesuffix(", body")
+        if self.server:
+            found, = self.server.ask(f"SELECT relname n FROM pg_class WHERE relname ~ '^{table}_{name}'", self.database)
+            rows = self.server.ask(f"SELECT {order}, encode(body, 'hex') AS body FROM tombola.{found['n']} ORDER BY {order}",
+                                   self.database)
+            return [(*list(row.values())[:-1], bytes.fromhex(row["body"])) for row in rows]
+        with contextlib.closing(sqlite3.connect(self.path("shuffler", "rounds", f"{name}.db"))) as db:
+            return list(db.execute(f"SELECT {columns} FROM {table} ORDER BY {order}"))
 
     def payloads(self, party):
         """The payloads that a party has, in whichever store."""
@@ -374,6 +386,13 @@ colluders = 0;
         shutil.rmtree(self.path("client"))
         os.mkdir(self.path("client"), 0o700)
         self.new_client()
+
+    def reset_shuffler(self):
+        """Another shuffler, which has no state."""
+        shutil.rmtree(self.path("shuffler"))
+        os.mkdir(self.path("shuffler"), 0o700)
+        if self.server:
+            self.server.forget(self.database)
 
     # -- reading what came of it ----------------------------------------------------------------------------------
 

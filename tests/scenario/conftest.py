@@ -9,6 +9,10 @@ LONG = ("test_view_rows.py", "test_views.py::test_a_file", "test_view_attacks.py
 
 
 def pytest_collection_modifyitems(items):
+    for item in items:
+        files = item.get_closest_marker("files")
+        if files and c.Cluster.server_wanted():
+            item.add_marker(pytest.mark.skip(reason=f"of SQLite's files: {files.args[0]}"))
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 

@@ -110,6 +110,8 @@ class Houses:
             os.mkdir(self.cluster.path(party), 0o700)
             with open(self.cluster.path(f"{party}.log"), "w"):
                 pass
+        if self.cluster.server:
+            self.cluster.server.forget(self.cluster.database)
         shutil.copytree(self.cluster.path("state"), self.cluster.path("client"), dirs_exist_ok=True)
         for tap in self.taps.values():
             tap.seen = []

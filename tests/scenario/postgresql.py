@@ -34,6 +34,7 @@ class Server:
     def __init__(self, primary=None, name="standby", base=None, **settings):
         base = base or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.folder, self.port = tempfile.mkdtemp(prefix="tombola-pg-", dir=base), str(free_port())
+        os.chmod(self.folder, 0o711)  # its socket is for whoever may become a role: daemons in a user namespace, too
         self.data, self.process = os.path.join(self.folder, "data"), None
         self.as_user = []
         if os.geteuid() == 0:  # it refuses to run as root

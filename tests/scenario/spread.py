@@ -1,6 +1,7 @@
 """spread.py - a head and intakes over one PostgreSQL database, and clients that know several of them."""
 import json
 import os
+import re
 import subprocess
 import urllib.request
 
@@ -33,10 +34,12 @@ class Spread:
 
     def write(self):
         """The lines of the head's configuration, the intakes' own, and where the client dials."""
-        with open(self.cluster.path("shuffler.conf"), "a") as f:
-            f.write(f'intakes = true;\nintake_role = "{self.role}";\n')
-            if not self.given:
-                f.write(f'store = "postgresql";\ndatabase = "{self.string()}";\n')
+        with open(self.cluster.path("shuffler.conf")) as f:
+            text = f.read()
+        if not self.given:  # with TOMBOLA_STORE=postgresql it has a store, which is not this one
+            text = re.sub("^(store|database) = .*\n", "", text, flags=re.M)
+            text += f'store = "postgresql";\ndatabase = "{self.string()}";\n'
+        self.cluster.write("shuffler.conf", f'{text}intakes = true;\nintake_role = "{self.role}";\n')
         for i in range(len(self.ports)):
             self.configure(i)
         self.clients_dial(*range(len(self.ports)))

@@ -3,7 +3,6 @@ a client bends, batches and manifests that a shuffler bends."""
 import copy
 import json
 import os
-import shutil
 import struct
 
 import pytest
@@ -156,8 +155,7 @@ def test_parameters_that_hide_less_than_stated_are_refused_by_shuffler_and_clien
     refused = Liar(cluster, d).dial().offer(bent(d), 1)
     assert refused is not None and word in refused.text, refused
     shuffler.stop()
-    shutil.rmtree(cluster.path("shuffler"))
-    os.mkdir(cluster.path("shuffler"), 0o700)
+    cluster.reset_shuffler()
     cluster.start("shuffler", "run", mutant=removes[1])
     cluster.wait_listening()
     assert Liar(cluster, d).dial().offer(bent(d), 1) is None

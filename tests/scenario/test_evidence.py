@@ -73,7 +73,7 @@ def test_after_its_window_a_shuffler_has_erased_the_leaves(cluster):
 def test_leaves_outlive_their_round_and_a_restart(cluster):
     shuffler = honest_round(cluster)
     shuffler.kill()
-    assert not os.listdir(cluster.path("shuffler", "rounds")) and os.listdir(cluster.path("shuffler", "leaves"))
+    assert cluster.stored() == 0 and os.listdir(cluster.path("shuffler", "leaves"))
     shuffler.start()
     cluster.wait_listening()
     run, counts = proofs(cluster)

@@ -161,6 +161,7 @@ class Play:
         return "refused" if at_start else "noticed"
 
 
+@pytest.mark.files("u/sh_postgresql damages rows and blocks")
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_flipped_bit_is_said_and_changes_no_batch(cluster, stage, capsys):
     play, rng = Play(cluster, stage), random.Random(f"{stage} {FLIPS}")

@@ -131,6 +131,117 @@ def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread
     exactly(cluster, 40)
 
 
+def open_session(spread, text, mode, table):
+    """A session of the intakes' role that has run this, and keeps its lock on a table."""
+    held = subprocess.Popen(["psql", "-h", spread.server.folder, "-p", spread.server.port, "-U", spread.role, "-d",
+                             spread.database, "-Xq"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+    held.stdin.write(text + ";\n")
+    held.stdin.flush()
+    wait_for("the lock", lambda: spread.server.ask(
+        f"SELECT 1 FROM pg_locks WHERE relation = 'tombola.{table}'::regclass AND mode = '{mode}' AND granted", spread.database))
+    return held
+
+
+def test_a_lock_that_needs_no_right_does_not_keep_a_round_from_being_erased(cluster, spread):
+    """PostgreSQL locks the tables of a prepared statement before it looks at rights."""
+    head = spread.head()
+    spread.start(0)
+    analyzer = cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    block = next(t for t in tables(spread) if t.startswith("block_"))
+    analyzer.stop()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
+    held = open_session(spread, f"BEGIN; PREPARE p AS SELECT FROM tombola.{block}", "AccessShareLock", block)
+    analyzer.start()
+    settled(cluster)
+    exactly(cluster, 40)
+    wait_for("the erasure", lambda: block not in tables(spread))
+    assert head.alive(), head.log()
+    held.communicate(timeout=60)
+
+
+def test_an_intake_whose_epoch_ends_as_it_begins_lives_on(cluster, spread):
+    """As when the round closes then: what the head granted is taken back before the tags are read."""
+    spread.head()
+    spread.server.do(f"""CREATE FUNCTION take_back() RETURNS event_trigger LANGUAGE plpgsql AS $$
+        DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE relname LIKE 'tags\\_%' AND relkind = 'r' LOOP
+        EXECUTE format('REVOKE ALL ON tombola.%I FROM {spread.role}', t); END LOOP; END $$;
+        CREATE EVENT TRIGGER take_back ON ddl_command_end WHEN TAG IN ('GRANT') EXECUTE FUNCTION take_back()""", spread.database)
+    spread.start(0)
+    cluster.start("analyzer", "run")
+    intake = spread.daemons[0]
+    wait_for("the intake to be denied", lambda: "reports are not taken for now" in intake.log() or not intake.alive())
+    assert intake.alive() and "is over" in intake.log(), intake.log()
+    spread.server.do("DROP EVENT TRIGGER take_back", spread.database)
+    spread.start(1)  # another epoch
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    settled(cluster)
+    exactly(cluster, 40)
+
+
+def test_what_an_intake_says_of_devices_ends_no_head(cluster, spread):
+    head = spread.head()
+    spread.start(0)
+    cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    tags = next(t for t in tables(spread) if t.startswith("tags_"))
+    epoch = lambda: spread.server.ask("SELECT epoch FROM tombola.data", spread.database)[0]["epoch"]
+    before = epoch()
+    most = 2**63 - 1
+    assert as_intake(spread, f"INSERT INTO tombola.{tags} VALUES (1, 0, {-most}, '\\x00'), "
+                             f"(2, 0, {-most}, '\\x00')") == ""
+    spread.start_one(1)
+    wait_for("another epoch", lambda: epoch() > before or not head.alive())
+    assert head.alive(), head.log()
+
+
+@pytest.mark.parametrize("next_role", [True, False])
+def test_a_role_that_is_the_intakes_no_more_has_no_rights(cluster, spread, next_role):
+    """Also where the head takes the reports itself from now on."""
+    head = spread.head()
+    spread.start(0)
+    cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    block, tags = sorted(t for t in tables(spread) if t.startswith(("block_", "tags_")))
+    held = open_session(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", "RowExclusiveLock", block)
+    spread.daemons[0].stop()
+    head.stop()
+    former, spread.role = spread.role, "later"
+    with open(cluster.path("shuffler.conf")) as f:
+        conf = f.read()
+    if next_role:
+        spread.server.do(f"CREATE ROLE later LOGIN; GRANT later TO {spread.database}")
+        conf = conf.replace(f'"{former}"', '"later"')
+    else:
+        conf = conf.replace("intakes = true;", "").replace(f'intake_role = "{former}";', "")
+    cluster.write("shuffler.conf", conf)
+    spread.head()
+    said = held.communicate("COMMIT;\n", timeout=60)[1]
+    assert "terminating connection" in said or "server closed" in said, said
+    spread.role = former
+    for text in ("SELECT version FROM tombola.meta", "SELECT * FROM tombola.data", f"SELECT * FROM tombola.{tags}",
+                 f"INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", "SELECT tombola.standing_add('', 1, '')"):
+        denied(spread, text)
+    port = cluster.port
+    if next_role:
+        spread.role, port = "later", spread.ports[0]
+        spread.configure(0)
+        spread.start(0)
+    gateway.until_accepted(port, d, data, 0, 40)
+    settled(cluster)
+    exactly(cluster, 40)
+
+
 EXCESS = [
     ("ALTER ROLE {i} SUPERUSER", "is a superuser"),
     ("ALTER ROLE {i} CREATEROLE", "may create roles"),
@@ -144,6 +255,8 @@ EXCESS = [
     ("GRANT UPDATE (closed) ON tombola.data TO {i}", "may UPDATE on tombola.data"),
     ("CREATE ROLE beside NOINHERIT; GRANT TRUNCATE ON tombola.payload TO beside; GRANT beside TO {i}",
      "may TRUNCATE on tombola.payload"),
+    ("ALTER DEFAULT PRIVILEGES FOR ROLE {h} GRANT DELETE ON TABLES TO {i}", "gets rights on each new table"),
+    ("ALTER DEFAULT PRIVILEGES FOR ROLE {h} IN SCHEMA tombola GRANT SELECT ON TABLES TO PUBLIC", "gets rights on each new table"),
     ("ALTER DATABASE {d} OWNER TO {i}", "which owns this database"),
     ("ALTER SCHEMA tombola OWNER TO {i}", "which owns schema tombola"),
 ]
@@ -155,7 +268,7 @@ def test_a_role_that_may_more_is_refused_by_head_and_intake(cluster, spread):
     for text, why in EXCESS:
         server, confs = spread.server, {}
         server.do(f"CREATE DATABASE copy TEMPLATE {spread.database} OWNER {spread.database}")
-        server.do("; ".join(["BEGIN", text.format(i=spread.role, d="copy"), "COMMIT"]), "copy")
+        server.do("; ".join(["BEGIN", text.format(i=spread.role, d="copy", h=spread.database), "COMMIT"]), "copy")
         try:
             for name in ("intake0.conf", "shuffler.conf"):
                 with open(cluster.path(name)) as f:

@@ -4,10 +4,12 @@ import io
 import json
 import math
 import random
+import subprocess
 from collections import Counter
 
 import pytest
 
+from cluster import program
 from results import influx
 from test_rounds import run_plan
 from test_structured import audited, batch
@@ -100,6 +102,35 @@ def check(cluster, rows, epsilon0):
     assert abs(sum(i["projected"] for i in items) - N) < 1e-6 * N
     assert "1 cell " in result["statement"] and "the last is charged" in result["statement"]
     return result
+
+
+def test_places_by_a_row_that_knows_no_distance(cluster):
+    """grr, chosen by "auto" for its error: k-ary response on the cells, and the plan's cost says what it guarantees."""
+    rows = readings(7)
+    cluster.configure(min_batch=1000, devices=N)
+    cluster.write("readings.csv", "device,lon,lat\n" + "".join(
+        f"dev{i},{r[0]},{r[1]}\n" if r else f"dev{i},,\n" for i, r in enumerate(rows)))
+    cluster.plan([batch(N, query="where", type="places", protocol="auto", axes=AXES, epsilon0=6.0, epsilon=18.0, max_bytes=64)],
+                 epsilon=20.0)
+    cost = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf")], capture_output=True,
+                          text=True, check=True).stdout
+    assert "auto: grr" in cost and "next planar (epsilon0 6, less of places nearby): error" in cost
+    assert 'epsilon0 6 of any two places, however near; "planar" tells places nearby apart less' in cost
+    run, *_ = run_plan(cluster)
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["type"] == "places" and result["protocol"] == "grr" and result["bad"] == 0 and result["no_reading"] == []
+    items, k = result["items"], WIDTH * HEIGHT
+    keep = math.exp(6) / (math.exp(6) + k - 1)
+    other = (1 - keep) / (k - 1)
+    held = Counter(cell(float(r[0]), float(r[1])) for r in rows if r is not None and r[1] not in ("", "nan"))
+    even = (N - sum(held.values())) / k
+    for c, item in enumerate(items):
+        assert abs(item["value"] - (result["counts"][c] - N * other) / (keep - other)) < 1e-4 * N
+        assert abs(item["value"] - held[c] - even) <= 6.2 * (item["variance"] + even) ** 0.5 + 6.2, (item, held[c])
+    assert items[5]["label"] == "[11, 12) x [-1, 1)" and items[5]["low_2"] == -1
+    check_exports(cluster, result)
+    audited(cluster)
 
 
 def check_exports(cluster, result):

@@ -115,6 +115,7 @@ def test_a_second_shuffler_is_told_and_a_first_one_reads(cluster, tmp_path):
     ('store = "postgresql"; database = "colour=red";', "invalid connection option"),
 ])
 def test_a_faulty_key_is_named_with_its_line(cluster, keys, why):
+    cluster.own_store = True
     cluster.configure()
     with open(cluster.path("shuffler.conf"), "a") as f:
         f.write(keys + "\n")

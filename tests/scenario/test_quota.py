@@ -4,7 +4,6 @@ import json
 import multiprocessing
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import threading
@@ -273,8 +272,7 @@ def test_more_devices_than_a_certificate_has_cost_next_to_nothing(cluster):
         cost[mutant] = (cpu(shuffler) - used) / frames
         assert answers == ({"error"} if len(cost) == 1 else {"receipt"})
         shuffler.kill()
-        shutil.rmtree(cluster.path("shuffler"))
-        os.mkdir(cluster.path("shuffler"), 0o700)
+        cluster.reset_shuffler()
     few, many = cost.values()
     assert 2 * few < many, cost
 

@@ -8,7 +8,6 @@ import os
 import random
 import resource
 import signal
-import sqlite3
 import struct
 import time
 
@@ -145,17 +144,15 @@ class Thief:
         with open(cluster.path("shuffler", "keys", name + ".key"), "rb") as f:
             key = f.read()
         box, self.tag_key = (key_of(key, d.round_id, use) for use in (b"box", b"tag"))
-        db = sqlite3.connect(cluster.path("shuffler", "rounds", name + ".db"))
         self.blocks = []  # (bucket, messages in their order)
-        for bucket, number, body in db.execute("SELECT bucket, id, body FROM block ORDER BY bucket, id"):
+        for bucket, number, body in cluster.round_rows(name, "bucket, id, body", "block"):
             plain = unboxed(box, d.round_id, bucket, number, body)
             self.blocks.append((bucket, [plain[i:i + length] for i in range(0, len(plain), length)]))
         self.tags = []  # of each commit, in the order of the row
-        for number, body in db.execute("SELECT id, body FROM tags ORDER BY id"):
+        for number, body in cluster.round_rows(name, "id, body", "tags"):
             plain = unboxed(box, d.round_id, TAG_ROW, number, body)
             n = struct.unpack("<I", plain[:4])[0]
             self.tags.append([plain[8 + 32 * i:24 + 32 * i] for i in range(n)])
-        db.close()
         with open(os.path.join(cluster.pki, "client", "client.crt"), "rb") as f:
             public = x509.load_pem_x509_certificate(f.read()).public_key()
         self.key_hash = hashlib.sha256(public.public_bytes(

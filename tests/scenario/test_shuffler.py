@@ -283,7 +283,8 @@ def test_a_client_cannot_fill_the_log(cluster):
 def test_all_accepted_reports_survive_kills_of_the_shuffler(cluster):
     import random
     n, each, rng = 2400, 40, random.Random(5)
-    shuffler, analyzer, d, data = open_round(cluster, policy={"devices": n}, bins=n, target=n, min_reports=n)
+    shuffler, analyzer, d, data = open_round(cluster, policy={"devices": n}, bins=n, target=n, min_reports=n,
+                                           window_ms=3600000)
     sent = submissions(d, data, range(n))
     acknowledged, kills, i = set(), 0, 0
     device = Device(cluster)

@@ -51,6 +51,7 @@ def found(cluster, party, code, words):
     assert words in (run.stderr if code else run.stdout) and len(run.stderr.splitlines()) <= 1, run
 
 
+@pytest.mark.files("u/sh_postgresql damages rows; a missing state: s/lost")
 def test_what_a_start_would_find_is_said_before_it(used):
     for party in ("shuffler", "client", "analyzer"):
         found(used, party, 0, "valid")
@@ -112,9 +113,12 @@ def test_a_round_that_cannot_go_on_is_found_and_everything_else_with_it(cluster)
     wait_for("the open round", lambda: os.listdir(cluster.path("shuffler", "keys")))
     # A running daemon has its database for itself; it read it when it started.
     run = cluster.run("shuffler", "check-config")
-    assert run.returncode == 0 and "in use by a running shuffler" in run.stderr and "valid" in run.stdout, run
+    words = "another shuffler has this database" if cluster.server else "in use by a running shuffler"
+    assert run.returncode == 0 and words in run.stderr and "valid" in run.stdout, run
     analyzer.kill()
     shuffler.kill()
+    if cluster.server:
+        cluster.server.copy(cluster.database)  # waits until nobody has it
     found(cluster, "shuffler", 0, "valid")
 
     key = cluster.path("shuffler", "keys", os.listdir(cluster.path("shuffler", "keys"))[0])
@@ -125,7 +129,9 @@ def test_a_round_that_cannot_go_on_is_found_and_everything_else_with_it(cluster)
         text = f.read()
     cluster.write("shuffler.conf", text + "nonsense = 1\n")
     run = cluster.run("shuffler", "check-config")
-    assert run.returncode == EXIT["config"] and "nonsense" in run.stderr and "round 1 cannot go on" in run.stderr, run
+    assert run.returncode == EXIT["config"] and "nonsense" in run.stderr, run
+    # Of a file with a fault elsewhere the state is looked at when it is SQLite's.
+    assert cluster.server or "round 1 cannot go on" in run.stderr, run
     cluster.write("shuffler.conf", text)
     # One fault of each kind: each has its line, and the first decides.
     for party, lines in (

@@ -234,6 +234,8 @@ def world(cluster, row, mutant=""):
         shutil.copytree(cluster.path(f"{party}-state"), cluster.path(party))
         with open(cluster.path(f"{party}.log"), "w"):
             pass
+    if cluster.server:
+        cluster.server.forget(cluster.database)
     cluster.write("readings.csv", "device,colour,other\n" + "".join(
         f"{row}\n" if n == "d2" and row is not None else f"{n},c{i % 4},c0\n" for i, n in enumerate(NAMES)))
     shuffler = cluster.start("shuffler", "run", env={"TOMBOLA_TEST_SEED": SEED})

@@ -129,7 +129,7 @@ static void no_exchange_between_two_rounds_gains(void **state)
 	(void)state;
 	(void)allocate(wish, 2, false, 0.8, out);
 	double best = objective(wish, out, 2);
-	for (double by = 0.94; by < 1.1; by += 0.06) {
+	for (double by = 0.94; by < 1.1; by += 0.12) {
 		struct acct_granted other[2] = { out[0], out[1] };
 		double low = out[1].value * 0.8, high = out[1].value * 1.2;
 

@@ -151,6 +151,43 @@ static void honest_reports_are_what_is_counted_on(void **state)
 	pl_plan_fini(&half);
 }
 
+#define PLACES(protocol)                                         \
+	"{ query = \"w\", type = \"places\", " protocol          \
+	" epsilon0 = 6.0, epsilon = 0.5, min_reports = 10000,\n" \
+	"  axes = ({ field = \"x\", range = [0, 8], cells = 8 }, { field = \"y\", range = [0, 6], cells = 6 }) }"
+
+/* The least error; which of the two tells of places nearby less is said, and it is what a plan has that names
+ * none. */
+static void places_are_counted_with_the_least_error_and_the_guarantees_are_said(void **state)
+{
+	struct pl_plan p;
+	struct pl_cost cost[1];
+	const struct pl_round *r;
+	char text[400];
+	struct cm_err err = { 0 };
+
+	(void)state;
+	read_and_cost(HEAD "rounds = (" PLACES("protocol = \"auto\",") ")\n", &p, cost);
+	r = p.round;
+	assert_true(cost[0].run && r->automatic && r->epsilon0 <= 6);
+	assert_true(strcmp(r->protocol->device->name, "grr") == 0 ||
+		    strcmp(r->protocol->device->name, "mixbins") == 0);
+	assert_non_null(strstr(r->why, "; next "));
+	r->protocol->statement(&r->query, &r->randomizer, 10000, 1e-6, text, sizeof text);
+	assert_non_null(strstr(text, " of any two places, however near; \"planar\""));
+	pl_plan_fini(&p);
+	static const char named[] =
+		"name = \"p\"\npopulation = \"devices\"\n"
+		"budget = { epsilon = 4.0, delta = 1e-6 }\n"
+		"rounds = ({ query = \"w\", type = \"places\", epsilon0 = 6.0, min_reports = 10000,\n"
+		"axes = ({ field = \"x\", range = [0, 8], cells = 8 },\n"
+		"{ field = \"y\", range = [0, 6], cells = 6 }) })\n";
+	assert_int_equal(
+		pl_plan_parse((const uint8_t *)named, strlen(named), "plan.conf", NULL, &p, &err), CM_OK);
+	assert_string_equal(p.round[0].protocol->device->name, "planar");
+	pl_plan_fini(&p);
+}
+
 #define SETS(keys)                                                                                               \
 	"{ query = \"s\", type = \"sets\", field = \"c\", protocol = \"auto\", epsilon0 = 8.0, epsilon = 0.5,\n" \
 	"  " keys "\n  min_reports = 20000, values = [\"a\", \"b\", \"c\"] }"
@@ -295,6 +332,7 @@ int main(void)
 		cmocka_unit_test(equal_plans_make_equal_choices),
 		cmocka_unit_test(honest_reports_are_what_is_counted_on),
 		cmocka_unit_test(sets_keep_their_size),
+		cmocka_unit_test(places_are_counted_with_the_least_error_and_the_guarantees_are_said),
 		cmocka_unit_test(faults_are_said_with_their_lines),
 		cmocka_unit_test(nothing_left_is_a_fault_that_says_how_much_there_should_be),
 		cmocka_unit_test(an_adaptive_plan_says_what_each_round_may_cost),

@@ -93,9 +93,9 @@ static void weights_spend_the_budget_where_it_is_worth_most(void **state)
 	best = sum_with(first, second, 2);
 	assert_true(isfinite(best));
 	/* With any other first number, and all that it leaves for the second, no more than a thousandth of
-	 * the error is gained. */
-	for (size_t i = 0; i < 4; i++) {
-		double other = first * (double[]){ 0.8, 0.92, 1.08, 1.2 }[i], low = 0.1, high = 12;
+	 * the error is gained: on either side, since the error has one valley. */
+	for (size_t i = 0; i < 2; i++) {
+		double other = first * (double[]){ 0.92, 1.08 }[i], low = second / 4, high = second * 4;
 
 		while (high / low > 1.0005) {
 			double middle = sqrt(low * high);

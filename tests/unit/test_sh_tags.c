@@ -209,6 +209,24 @@ static void a_tag_row_of_a_wrong_length_or_too_many_tags_is_refused(void **state
 	sh_counts_fini(&c);
 }
 
+/* Whoever has the round's box key can store such a row: it ends no process. */
+static void a_tag_row_with_a_tag_of_zeros_is_refused(void **state)
+{
+	(void)state;
+	for (int what = 0; what < 2; what++) {
+		struct sh_tags t;
+		struct sh_counts c = { 0 };
+		uint8_t row[8 + 32 + 20] = { 1, 0, 0, 0, 1 };
+
+		memset(row + 8, 5, sizeof row - 8);
+		memset(row + (what ? 8 : 40), 0, SH_TAG_LEN);
+		assert_int_equal(sh_tags_init(&t, 1, &err), CM_OK);
+		assert_int_equal(sh_batch_tag_row_load(row, sizeof row, &t, &c, &err), CM_EDATA);
+		sh_tags_fini(&t);
+		sh_counts_fini(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +237,7 @@ int main(void)
 		cmocka_unit_test(counts_grow_and_keep_what_was_counted),
 		cmocka_unit_test(a_tag_row_reads_back_and_has_nothing_of_the_order_of_arrival),
 		cmocka_unit_test(a_tag_row_of_a_wrong_length_or_too_many_tags_is_refused),
+		cmocka_unit_test(a_tag_row_with_a_tag_of_zeros_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,10 +107,45 @@ static void a_bucket_read_ahead_is_what_it_is_alone(void **state)
 	sh_play_fini(&play);
 }
 
+/* Or whoever holds an intake could store a row that says the dummies are there. */
+static void what_an_intake_is_lent_does_not_make_the_shufflers_own_tags(void **state)
+{
+	const uint8_t round_id[PR_ROUND_ID_LEN] = { 8 }, key_hash[32] = { 1 },
+		      pseudonym[PR_PSEUDONYM_LEN] = { 2 };
+	uint8_t mine[SH_TAG_LEN], theirs[SH_TAG_LEN];
+	struct sh_vault_keys keys;
+
+	(void)state;
+	sh_play_init(&play);
+	assert_int_equal(sh_play_store_open(&play), CM_OK);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	assert_int_equal(
+		sh_vault_create(&vault, &play.store, play.key_dir, round_id, BUCKETS, LEN, &rng, &err),
+		CM_OK);
+	assert_int_equal(sh_vault_lend(play.key_dir, round_id, &keys, &err), CM_OK);
+	struct sh_vault lent = { .tag = keys.tag }; /* as sh_vault_join has it */
+	memcpy(lent.round_id, round_id, sizeof round_id);
+	sh_vault_tag(&vault, key_hash, pseudonym, mine);
+	sh_vault_tag(&lent, key_hash, pseudonym, theirs);
+	assert_memory_equal(mine, theirs, sizeof mine);
+	sh_vault_dummies(&vault, mine);
+	sh_vault_dummies(&lent, theirs);
+	assert_memory_not_equal(mine, theirs, sizeof mine);
+	sh_vault_capped(&vault, mine);
+	sh_vault_capped(&lent, theirs);
+	assert_memory_not_equal(mine, theirs, sizeof mine);
+	sh_vault_keys_fini(&keys);
+	sh_vault_close(&vault);
+	play.store.close(play.store.ctx);
+	play.store = (struct sh_store){ 0 };
+	sh_play_fini(&play);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bucket_read_ahead_is_what_it_is_alone),
+		cmocka_unit_test(what_an_intake_is_lent_does_not_make_the_shufflers_own_tags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

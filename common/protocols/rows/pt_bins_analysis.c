@@ -9,8 +9,10 @@
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	if (q->kind != QY_HISTOGRAM)
-		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
+	enum cm_rc rc = pt_category_kind(row->device, q, CM_ECONFIG, err);
+
+	if (rc != CM_OK)
+		return rc;
 	/* Who asks for a local guarantee must not be given none. */
 	if (!isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG,

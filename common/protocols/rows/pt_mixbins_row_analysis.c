@@ -7,9 +7,9 @@
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
-	if (q->kind != QY_HISTOGRAM)
-		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
-	return pt_mixbins_request(row, qy_query_bins(q), r, out, err);
+	enum cm_rc rc = pt_category_kind(row->device, q, CM_ECONFIG, err);
+
+	return rc == CM_OK ? pt_mixbins_request(row, qy_query_bins(q), r, out, err) : rc;
 }
 
 const struct pt_protocol pt_row_mixbins = {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "acct_envelope.h"
+#include "es_histogram.h"
 #include "es_matrix.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
@@ -276,20 +277,6 @@ static enum cm_rc tally(
 	return rc;
 }
 
-static enum cm_rc make_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err)
-{
-	e->n = qy_query_cells(q);
-	e->item = calloc(e->n, sizeof *e->item);
-	e->names = calloc(e->n, QY_PLACE_TEXT);
-	if (!e->item || !e->names)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	for (size_t i = 0; i < e->n; i++) {
-		e->item[i].label = e->names + i * QY_PLACE_TEXT;
-		qy_place_text(q, i, e->names + i * QY_PLACE_TEXT, QY_PLACE_TEXT);
-	}
-	return CM_OK;
-}
-
 /* Every participant sends one message: as many as came. */
 static enum cm_rc totals(
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct cm_err *err)
@@ -316,7 +303,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	if (rc == CM_OK)
 		rc = inverse_of(p, &m, err);
 	if (rc == CM_OK)
-		rc = make_items(q, &e, err);
+		rc = es_histogram_items(q, &e, err);
 	if (rc == CM_OK)
 		rc = es_matrix_items(&m, counts, reports, e.item, &e.noise_floor, err);
 	es_matrix_fini(&m);
@@ -345,6 +332,8 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 const struct pt_protocol pt_row_planar = {
 	.device = &pt_device_planar,
 	.derive = derive,
+	.automatic = PT_AUTO,
+	.unnamed = QY_PLACES,
 	.tallies = pt_planar_cells,
 	.cells = cells,
 	.tally = tally,

@@ -1,11 +1,16 @@
-/* pt_category.h - what the rows share whose value is a category and a bin of its own. */
+/* pt_category.h - what the rows share whose value is a category or a cell of a grid, with a bin of its own. */
 #pragma once
 
 #include "pt_mixbins.h"
 
 /* The columns of a device's row that every such row of pt_mixbins.h has in common. */
-#define PT_CATEGORY_DEVICE \
-	.kinds = QY_HISTOGRAM, .none_symbol = QY_HISTOGRAM, .encode = pt_category_encode, PT_MIXBINS_DEVICE
+#define PT_CATEGORY_DEVICE                                                                            \
+	.kinds = QY_HISTOGRAM | QY_PLACES, .none_symbol = QY_HISTOGRAM, .encode = pt_category_encode, \
+	PT_MIXBINS_DEVICE
+
+/* Of such a row: `code` unless q is a histogram or of places. */
+CM_CHECK enum cm_rc pt_category_kind(
+	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err);
 
 /* CM_EPROTO unless q is a histogram, and the parameters of p, whose first is `bins`, have qy_query_bins. */
 CM_CHECK enum cm_rc pt_histogram_check(

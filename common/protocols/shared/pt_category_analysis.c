@@ -1,6 +1,9 @@
 /* pt_category_analysis.c - the analysis half of pt_category.c: the answer and its expected error. */
 #include "pt_category_analysis.h"
 
+#include <math.h>
+#include <stdio.h>
+
 #include "es_expect.h"
 
 enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
@@ -23,4 +26,23 @@ double pt_category_expected_error(const struct pt_protocol *row, const struct qy
 	(void)row;
 	(void)q;
 	return es_support_expected_error(&s, participants, p->mixbins.bins);
+}
+
+void pt_category_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
+	double delta, char *out, size_t size)
+{
+	double local = p->row->epsilon0(p);
+
+	(void)participants;
+	(void)delta;
+	if (size > 0)
+		*out = '\0';
+	if (q->kind != QY_PLACES)
+		return;
+	if (isinf(local))
+		(void)snprintf(out, size, "no local guarantee, of places nearby neither");
+	else
+		(void)snprintf(out, size,
+			"epsilon0 %.6g of any two places, however near; \"planar\" tells places nearby apart less",
+			ceil(local * 1e3) / 1e3);
 }
