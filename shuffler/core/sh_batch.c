@@ -151,9 +151,9 @@ enum cm_rc sh_batch_tag_row_load(
 		sh_tags_add(tags, &tag);
 	}
 	for (uint64_t i = 0; i < n_counts; i++, bytes += COUNT_LEN) {
-		struct sh_count *c = sh_tag_is_none(bytes) ? NULL : sh_counts_at(counts, bytes);
 		if (sh_tag_is_none(bytes))
 			return cm_fail(err, CM_EDATA, "a stored count is of no tag");
+		struct sh_count *c = sh_counts_at(counts, bytes);
 		if (!c)
 			return cm_fail(err, CM_EINTERNAL, "out of memory");
 		c->n += cm_get_le32(bytes + SH_TAG_LEN);
