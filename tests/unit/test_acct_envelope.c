@@ -36,7 +36,7 @@ static void fill(double *p, size_t inputs, size_t outputs, double spread)
 	}
 }
 
-/* The mean of what is above 0 of the sum of `more` + 1 independent losses, 0 outside the cells; so_far given. */
+/* The mean of what is above 0 of so_far and `more` + 1 independent losses, which are 0 outside the cells. */
 static double above(const struct acct_round *r, double e, double so_far, int more)
 {
 	double sum = 0, left = 1;
