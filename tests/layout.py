@@ -1,12 +1,14 @@
 #!/usr/bin/python3
-"""layout.py [SOURCE] - files and functions are short, and comments end where their text does.
+"""layout.py [SOURCE] - files and functions are short, comments end where their text does, and what a header offers is used.
 
 - A file of the product has at most 450 lines, one of the tests 500.
 - A function has at most 60 lines, its signature included.  Functions of tests in Python have no limit: a scenario is one
   story.
 - No line of C holds the end of a comment alone.
+- A function that a header of the product declares is called by the product.  The accountant is a library, so it is left out.
 """
 import ast
+import collections
 import os
 import re
 import sys
@@ -14,6 +16,11 @@ import sys
 SOURCE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), ".."))
 PRODUCT = ("accountant", "analyzer", "client", "common", "deploy", "proto", "shuffler")
 FILE, TEST_FILE, FUNCTION = 450, 500, 60
+# Comments, strings and characters.
+NOT_CODE = re.compile(r"""/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.S)
+# What tests alone call: values without a payload, a table's rows by number, one message where the product has many, the port and
+# the way that were chosen.
+FOR_TESTS = {"cl_encode", "co_map_at", "cr_hpke_open", "cr_hpke_seal", "cr_x25519_use", "nt_http_port", "pr_arena_used"}
 
 
 def files():
@@ -61,13 +68,26 @@ def faults_of(path, text):
                 yield f"{path}:{at}: the end of a comment alone in its line"
 
 
+def unused_functions(sources):
+    """A function has its declaration, its definition, and nothing else."""
+    product = {p: NOT_CODE.sub("", t) for p, t in sources.items()
+               if p.endswith((".c", ".h")) and not p.startswith("tests" + os.sep)}
+    times = collections.Counter(word for text in product.values() for word in re.findall(r"\w+", text))
+    for path, text in product.items():
+        if path.endswith(".h") and not path.startswith("accountant" + os.sep):
+            for declared in re.findall(r"^[a-zA-Z][^;{}=]*?\b(\w+)\([^;{}]*\)[^;{}()]*;", text, flags=re.M):
+                if times[declared] <= 2 and declared not in FOR_TESTS:
+                    yield f"{path}: {declared} is called by nothing of the product"
+
+
 def main():
-    checked, faults = 0, []
+    sources = {}
     for path in sorted(files()):
         with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
-            faults += faults_of(path, f.read())
-        checked += 1
-    if checked == 0:
+            sources[path] = f.read()
+    faults = [fault for path, text in sources.items() for fault in faults_of(path, text)]
+    faults += unused_functions(sources)
+    if not sources:
         faults.append(f"{SOURCE}: no sources")
     for fault in faults:
         print(fault, file=sys.stderr)

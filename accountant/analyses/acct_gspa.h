@@ -42,8 +42,8 @@ struct acct_gspa_class {
  * More than ACCT_MAX_LEVELS distinct shares are joined in groups, each at its geometric mean, rounded down:
  * sum of Bern(p_i) is stochastically at least Bin(n, geometric mean) (Boland, Singh, Cukic 2002), and fewer
  * blanket messages are a larger loss: replacing two shares by their geometric mean keeps P(both) and lowers
- * P(any).  The number of blanket messages given up is of second order in the
- * groups' widths. Cost: sorting the classes.  ACCT_ENOMEM. */
+ * P(any).  The number of blanket messages given up is of second order in the groups' widths.
+ * Cost: sorting the classes.  ACCT_ENOMEM. */
 ACCT_CHECK enum acct_rc acct_gspa_round(const struct acct_gspa_class *cls, size_t n, double k, size_t victim,
 	struct acct_round *r, const char **why);
 

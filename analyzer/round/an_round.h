@@ -4,10 +4,9 @@
  * durable before the next frame leaves is an action of its own, so that the order "charged, then released" is
  * visible here and nowhere else:
  *
- *   Witness, ExtendLedger .. -> PutPayload .. -> Announce -> AwaitManifest .. -> append CHARGE ->
- * ExtendLedger -> Release
- *   -> Pull .. (each bucket against its root, then opened) -> publish -> append SETTLE -> ExtendLedger
- *   -> Settle -> erase the key
+ *   Witness, ExtendLedger .. -> PutPayload .. -> Announce -> AwaitManifest ..
+ *   -> append CHARGE -> ExtendLedger -> Release -> Pull .. (each bucket against its root, then opened)
+ *   -> publish -> append SETTLE -> ExtendLedger -> Settle -> erase the key
  *
  * A void round goes from the manifest to append VOID -> ExtendLedger -> Settle -> erase.  A charged round
  * whose batch turns out not to be its manifest's goes on to publish, without an estimate, and is settled:

@@ -190,16 +190,6 @@ void cl_npy_close(struct cl_npy *f)
 	free(f);
 }
 
-uint64_t cl_npy_rows(const struct cl_npy *f)
-{
-	return f->rows;
-}
-
-size_t cl_npy_width(const struct cl_npy *f)
-{
-	return f->width;
-}
-
 static bool read_row(struct cl_npy *f, uint64_t i)
 {
 	size_t n = f->width * f->size;

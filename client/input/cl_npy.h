@@ -1,6 +1,6 @@
 /* cl_npy.h - readings as arrays: NumPy files, format 1.0 to 3.0.  Row i of an array of float32 or float64
- * ("<f4",
- * "<f8"), two-dimensional and in C order, is the reading of device i; element i of a one-dimensional array of
+ * ("<f4", "<f8"),
+ * two-dimensional and in C order, is the reading of device i; element i of a one-dimensional array of
  * integers or floats is its label.
  *
  * A row is read when it is its turn, with pread into a buffer of one row, and never by a mapping: a file that
@@ -15,9 +15,6 @@ struct cl_npy;
 CM_CHECK enum cm_rc cl_npy_open(const char *path, unsigned dims, struct cl_npy **out, struct cm_err *err);
 /* NULL is fine. */
 void cl_npy_close(struct cl_npy *f);
-uint64_t cl_npy_rows(const struct cl_npy *f);
-/* Numbers of a row; 1 of a one-dimensional array. */
-size_t cl_npy_width(const struct cl_npy *f);
 /* Row i, valid until the next call.  NULL: it cannot be read, or a number of it is not within float32. */
 const float *cl_npy_row(struct cl_npy *f, uint64_t i);
 /* Element i of a one-dimensional array as decimal digits.  NULL: it cannot be read, or is no integer. */

@@ -39,9 +39,8 @@ struct cl_cell {
 	struct cl_calls *calls;
 };
 /* In the spawner, whose programs have the descriptors program[0..n).  uid, gid: who it becomes, if it is
- * root. lacks: of cl_cell_clone; CL_CELL_TIMES where the
- * programs' files keep times; CL_CELL_ROOT where cl_cell_root failed.  memory: of a program.  CM_EUNAVAIL:
- * the kernel refuses what is never left out. */
+ * root.  lacks: of cl_cell_clone; CL_CELL_TIMES where the programs' files keep times; CL_CELL_ROOT where
+ * cl_cell_root failed.  memory: of a program.  CM_EUNAVAIL: the kernel refuses what is never left out. */
 CM_CHECK enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t uid, gid_t gid,
 	uint32_t lacks, int64_t memory, struct cm_err *err);
 

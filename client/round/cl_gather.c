@@ -69,11 +69,6 @@ void cl_gather_begin(struct cl_gather *g, const struct rd_descriptor *d, bool re
 	look(g);
 }
 
-bool cl_gather_waits(const struct cl_gather *g)
-{
-	return g && g->waiting;
-}
-
 enum cm_rc cl_gather_draw(struct cl_gather *g, const struct rd_descriptor *d, struct cl_input *input,
 	int64_t *from, struct cm_err *err)
 {

@@ -18,8 +18,6 @@ CM_CHECK enum cm_rc cl_gather_list(struct cl_gather *g, struct cm_err *err);
 /* Wait while devices publish for a round, then call on_due.  resumed: its reports are stored, so it needs no
  * new readings and is due at once. */
 void cl_gather_begin(struct cl_gather *g, const struct rd_descriptor *d, bool resumed);
-/* Whether it waits. */
-bool cl_gather_waits(const struct cl_gather *g);
 /* Take the readings for a round.  Any thread may read *input until cl_gather_drawn.  *from: wall time at
  * which they were due. */
 CM_CHECK enum cm_rc cl_gather_draw(struct cl_gather *g, const struct rd_descriptor *d, struct cl_input *input,

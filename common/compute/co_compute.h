@@ -143,8 +143,6 @@ CM_CHECK bool co_reading(struct co_maker *m, const char *const *text, float *x, 
 /* The value of a reading: qy_value_width(q) numbers into `at`, as qy_value has them.  false: NONE, and `at`
  * is then as it was. */
 CM_CHECK bool co_value(struct co_maker *m, const float *x, uint32_t label, uint32_t *at);
-/* Both. */
-CM_CHECK bool co_value_text(struct co_maker *m, const char *const *text, uint32_t *at);
 /* What a program answered for a valid reading, q->dimension numbers: cut, into `at`.  false: one of them is
  * not finite. */
 CM_CHECK bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at);

@@ -40,11 +40,10 @@ enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_query *q, 
 	if (rc == CM_OK) {
 		m->x = calloc(m->p.features, sizeof *m->x);
 		m->z = calloc(m->p.features, sizeof *m->z);
-		m->read = calloc(m->p.features, sizeof *m->read);
 		m->f = calloc(inner(m), sizeof *m->f);
 		m->g = calloc(inner(m), sizeof *m->g);
 		m->v = calloc(q->kind == QY_VECTOR ? q->dimension : 1, sizeof *m->v);
-		if (!m->x || !m->z || !m->read || !m->f || !m->g || !m->v)
+		if (!m->x || !m->z || !m->f || !m->g || !m->v)
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	if (rc != CM_OK) {
@@ -68,7 +67,6 @@ void co_maker_free(struct co_maker *m)
 		return;
 	wipe(m->x, m->p.features, sizeof *m->x);
 	wipe(m->z, m->p.features, sizeof *m->z);
-	wipe(m->read, m->p.features, sizeof *m->read);
 	wipe(m->f, inner(m), sizeof *m->f);
 	wipe(m->g, inner(m), sizeof *m->g);
 	wipe(m->v, m->q->kind == QY_VECTOR ? m->q->dimension : 1, sizeof *m->v);
@@ -103,13 +101,6 @@ bool co_value(struct co_maker *m, const float *x, uint32_t label, uint32_t *at)
 	if (m->q->kind == QY_VECTOR)
 		co_coordinates(m->q, m->v, at);
 	return true;
-}
-
-bool co_value_text(struct co_maker *m, const char *const *text, uint32_t *at)
-{
-	uint32_t label;
-
-	return co_reading(m, text, m->read, &label) && co_value(m, m->read, label, at);
 }
 
 bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at)

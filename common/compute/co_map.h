@@ -16,7 +16,6 @@ struct co_maker {
 	uint32_t shape[2];                           /* of the payload: what load() found */
 	double *x;                                   /* the features */
 	double *z;                                   /* the features, scaled */
-	float *read;                                 /* as text was read */
 	double *f, *g;                               /* room of a map: features + 1 + inner, each */
 	double *v;                                   /* a vector before it is cut */
 };

@@ -91,22 +91,6 @@ enum cm_rc cr_verifier_load(const char *path, struct cr_verifier **out, struct c
 	return rc;
 }
 
-enum cm_rc cr_verifier_new(
-	const uint8_t public_key[CR_SIGN_PUBLIC_LEN], struct cr_verifier **out, struct cm_err *err)
-{
-	struct cr_verifier *v = calloc(1, sizeof *v);
-
-	if (v)
-		v->key =
-			EVP_PKEY_new_raw_public_key_ex(NULL, "ED25519", NULL, public_key, CR_SIGN_PUBLIC_LEN);
-	if (v && v->key) {
-		*out = v;
-		return CM_OK;
-	}
-	free(v);
-	return cm_fail(err, CM_EINTERNAL, "libcrypto cannot prepare an Ed25519 key (out of memory?)");
-}
-
 void cr_signer_free(struct cr_signer *s)
 {
 	if (!s)
@@ -121,14 +105,6 @@ void cr_verifier_free(struct cr_verifier *v)
 		return;
 	EVP_PKEY_free(v->key);
 	free(v);
-}
-
-void cr_signer_public(const struct cr_signer *s, uint8_t out[CR_SIGN_PUBLIC_LEN])
-{
-	size_t len = CR_SIGN_PUBLIC_LEN;
-
-	if (EVP_PKEY_get_raw_public_key(s->key, out, &len) != 1 || len != CR_SIGN_PUBLIC_LEN)
-		abort(); /* it is an Ed25519 key: load() has checked it */
 }
 
 static enum cm_rc create_from_bio(const char *path, BIO *bio, unsigned mode, struct cm_err *err)

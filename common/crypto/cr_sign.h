@@ -6,8 +6,7 @@
 #include "cm_rc.h"
 #include "cr_rand.h"
 
-#define CR_SIGN_LEN        64u
-#define CR_SIGN_PUBLIC_LEN 32u
+#define CR_SIGN_LEN 64u
 
 struct cr_signer;   /* a private key, wiped when freed */
 struct cr_verifier; /* a public key */
@@ -15,13 +14,10 @@ struct cr_verifier; /* a public key */
 /* PEM files: PKCS#8 private key (CM_EPERM if others may read it) and SubjectPublicKeyInfo. */
 CM_CHECK enum cm_rc cr_signer_load(const char *path, struct cr_signer **out, struct cm_err *err);
 CM_CHECK enum cm_rc cr_verifier_load(const char *path, struct cr_verifier **out, struct cm_err *err);
-CM_CHECK enum cm_rc cr_verifier_new(
-	const uint8_t public_key[CR_SIGN_PUBLIC_LEN], struct cr_verifier **out, struct cm_err *err);
 /* Create both files, durable; CM_ECREATE if either exists. */
 CM_CHECK enum cm_rc cr_sign_keygen(const char *private_path, const char *public_path, struct cm_err *err);
 void cr_signer_free(struct cr_signer *s);
 void cr_verifier_free(struct cr_verifier *v);
-void cr_signer_public(const struct cr_signer *s, uint8_t out[CR_SIGN_PUBLIC_LEN]);
 
 /* Signature over purpose || 0x00 || bytes, so that a signature of one purpose is never valid for another (a
  * manifest's for a charge).  Deterministic. */

@@ -16,8 +16,7 @@
 #define CR_X25519_VARIABLE "TOMBOLA_X25519"
 
 /* The way is chosen at the first product, or here, which may load a library; *line says which, for people.
- * CM_EUSAGE when the variable
- * has another value, or names what this machine lacks. */
+ * CM_EUSAGE when the variable has another value, or names what this machine lacks. */
 CM_CHECK enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err);
 /* The way in use, by the variable's value for it. */
 const char *cr_x25519_way(void);

@@ -123,12 +123,6 @@ static double percent(double share)
 	return ceil(share * 1000) / 10;
 }
 
-void nt_health_budget(struct nt_health *h, double share)
-{
-	h->spent = share;
-	nt_health_say(h, budget_state(h, share), "budget %.1f%% spent", percent(share));
-}
-
 void nt_health_slices(struct nt_health *h, double used, double pinned)
 {
 	h->spent = used;

@@ -49,11 +49,9 @@ CM_CHECK enum cm_rc nt_health_begin(
 
 /* Add a finding; text that does not fit is cut. */
 void nt_health_say(struct nt_health *h, enum nt_health_state state, const char *fmt, ...) CM_PRINTF(3, 4);
-/* "budget 80.3% spent", rounded up; share: of the budget, 1 is all of it. */
-void nt_health_budget(struct nt_health *h, double share);
-/* For a party whose plans take slices of the budget, each spent whole when its plan is pinned: "budget 40.0%
- * used, 100.0% pinned by plans".  The state follows from `used`, the part whose entries were answered: a
- * deployment of one plan starts with all of its budget pinned. */
+/* "budget 40.0% used, 100.0% pinned by plans", both rounded up; 1 is all of the budget.  A plan's slice is
+ * spent whole when the plan is pinned.  The state follows from `used`, the part whose entries were answered,
+ * since a deployment of one plan starts with all of its budget pinned. */
 void nt_health_slices(struct nt_health *h, double used, double pinned);
 /* "certificate 89 d left".  Critical: the file is no certificate, has another role or is expired. */
 void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms);
@@ -68,8 +66,8 @@ void nt_health_daemon(struct nt_health *h, const char *address);
 /* Print the answer and return the exit code. why: CM_OK, or the fault that kept the verb from checking
  * (UNKNOWN).
  *
- * text        WARNING budget 80.3% spent; certificate 89 d left; daemon ready json
- * {"schema":"tombola.check/1","status":"WARNING","text":...,"budget_spent":0.8029,...} nagios      TOMBOLA
- * CLIENT WARNING - budget 80.3% spent; ... | 'budget_spent'=80.29%;80;100;0 ... prometheus  gauges
- * tombola_check_..., label role, for a textfile collector */
+ * - text: WARNING budget 80.3% used, 100.0% pinned by plans; certificate 89 d left; daemon ready
+ * - json: {"schema":"tombola.check/1","status":"WARNING","text":...,"budget_spent":0.8029,...}
+ * - nagios: TOMBOLA CLIENT WARNING - budget 80.3% used, ... | 'budget_spent'=80.29%;80;100;0 ...
+ * - prometheus: gauges tombola_check_..., label role, for a textfile collector */
 int nt_health_end(struct nt_health *h, enum cm_rc rc, const struct cm_err *why, FILE *out);

@@ -305,11 +305,3 @@ enum cm_rc pl_round_loss(
 	assert(r->protocol != NULL); /* else the plan has a fault and is nobody's */
 	return rd_loss_of(&r->randomizer, &b, out, err);
 }
-
-const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query)
-{
-	for (size_t i = 0; i < p->rounds; i++)
-		if (strcmp(p->round[i].query.name, query) == 0)
-			return &p->round[i];
-	return NULL;
-}

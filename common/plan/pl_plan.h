@@ -86,9 +86,6 @@ struct rd_batch pl_round_batch(const struct pl_plan *p, const struct pl_round *r
 /* What a round costs at the guaranteed honest part of its minimum batch: what every party charges. */
 CM_CHECK enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err);
-/* The round with this query name, of several recurrences the first; NULL if there is none (names are unique
- * in a plan file). */
-const struct pl_round *pl_plan_query(const struct pl_plan *p, const char *query);
 /* Its name among people: pl_round.label. */
 void pl_label(const char *query, uint32_t recurrence, uint32_t recurrences, char out[PL_LABEL_LEN]);
 /* Is round i (0-based) one more of the recurrence that the round before it is of?  Then it costs the same. */

@@ -94,8 +94,8 @@ struct qy_query {
 struct qy_value {
 	/* A category's index; (x - low)/(high - low) * 2^32 in [0, 2^32], to the nearest, of ranges up; a
 	 * candidate's index, or `categories` for a text that begins with none; a cell's index, of a grid of
-	 * w columns column + w * row.  The symbol: `categories` of a
-	 * histogram, as one more category; QY_NUMBER_NONE of a number. */
+	 * w columns column + w * row.  The symbol: `categories` of a histogram,
+	 * as one more category; QY_NUMBER_NONE of a number. */
 	uint64_t x;
 	/* Vector: the coordinates, (x - low)/(high - low) * 2^31 in [0, 2^31].  Marginals: for each column
 	 * its category's index, or its `categories`, the symbol.  Sets: 1 for each item that is in the set,

@@ -34,11 +34,6 @@ struct rd_account *rd_account_new(double limit, double delta)
 	return rd_account_new_mode(limit, delta, RD_MODE_PLAN);
 }
 
-const char *rd_account_mode(const struct rd_account *a)
-{
-	return a->mode;
-}
-
 void rd_account_free(struct rd_account *a)
 {
 	if (!a)

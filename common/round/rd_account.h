@@ -55,8 +55,6 @@ CM_CHECK enum cm_rc rd_account_share(const struct rd_account *a, double *share, 
  * round. */
 CM_CHECK enum cm_rc rd_account_share_of(const struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
 	double *share, struct cm_err *err);
-/* RD_MODE_PLAN or an adaptive mode. */
-const char *rd_account_mode(const struct rd_account *a);
 size_t rd_account_rounds(const struct rd_account *a);
 /* Largest epsilon0 (to 3 significant digits, rounded down) with which the query would fit, 0 if none, among
  * the participants of b.  Costs some ten judgements, a second or two each where rounds hide each other badly;

@@ -74,8 +74,6 @@ static void rows_are_read_of_both_widths_and_versions(void **state)
 		write_file(path, 1 + i / 2, i % 2 ? F8_2X3 : F4_2X3, i % 2 ? (const void *)eight : four,
 			i % 2 ? sizeof eight : sizeof four);
 		assert_int_equal(cl_npy_open(path, 2, &f, &err), CM_OK);
-		assert_int_equal(cl_npy_rows(f), 2);
-		assert_int_equal(cl_npy_width(f), 3);
 		assert_memory_equal(cl_npy_row(f, 1), four + 3, 3 * sizeof *four);
 		assert_memory_equal(cl_npy_row(f, 0), four, 3 * sizeof *four);
 		assert_null(cl_npy_row(f, 2));

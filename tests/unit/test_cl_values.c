@@ -71,12 +71,14 @@ static void want(const char *x, const char *y, uint32_t out[WIDTH])
 {
 	const char *const text[2] = { x, y };
 	struct co_maker *m = NULL;
+	float features[FEATURES];
+	uint32_t label;
 	struct cm_err err = { 0 };
 
 	assert_int_equal(
 		co_maker_new(&offer.d.computing, &offer.d.query, weights.bytes, weights.len, &m, &err),
 		CM_OK);
-	assert_true(co_value_text(m, text, out));
+	assert_true(co_reading(m, text, features, &label) && co_value(m, features, label, out));
 	co_maker_free(m);
 }
 

@@ -111,15 +111,15 @@ static void a_budget_warns_and_alarms_at_its_limits(void **state)
 	struct nt_health h = begin(&(struct cm_cli){ 0 });
 
 	(void)state;
-	nt_health_budget(&h, 0.799);
+	nt_health_slices(&h, 0.799, 1);
 	assert_state(&h, NT_HEALTH_OK);
-	nt_health_budget(&h, 0.8);
+	nt_health_slices(&h, 0.8, 1);
 	assert_state(&h, NT_HEALTH_WARNING);
-	nt_health_budget(&h, 0.9999);
+	nt_health_slices(&h, 0.9999, 1);
 	assert_state(&h, NT_HEALTH_WARNING);
-	nt_health_budget(&h, 1);
+	nt_health_slices(&h, 1, 1);
 	assert_state(&h, NT_HEALTH_CRITICAL);
-	nt_health_budget(&h, (double)NAN); /* what is not known is not fine */
+	nt_health_slices(&h, (double)NAN, 1); /* what is not known is not fine */
 	assert_state(&h, NT_HEALTH_CRITICAL);
 }
 
@@ -128,8 +128,8 @@ static void what_is_spent_is_never_rounded_down(void **state)
 	struct nt_health h = begin(&(struct cm_cli){ 0 });
 
 	(void)state;
-	nt_health_budget(&h, 0.70001);
-	assert_answer(&h, 0, "OK budget 70.1% spent\n");
+	nt_health_slices(&h, 0.70001, 1);
+	assert_answer(&h, 0, "OK budget 70.1% used, 100.0% pinned by plans\n");
 }
 
 static void an_old_round_is_said_only_when_somebody_asked(void **state)
@@ -164,7 +164,7 @@ static void an_old_round_is_said_only_when_somebody_asked(void **state)
 
 static void fill(struct nt_health *h)
 {
-	nt_health_budget(h, 0.85);
+	nt_health_slices(h, 0.85, 1);
 	nt_health_ledger(h, 12);
 	nt_health_round(h, 0, 7200000);
 	nt_health_say(h, NT_HEALTH_OK, "a | b \"c\" \\ \x1b[31m");
@@ -181,7 +181,7 @@ static void each_format_says_the_same(void **state)
 	(void)state;
 	fill(&h);
 	assert_answer(&h, 1,
-		"WARNING budget 85.0% spent; ledger intact (12 records); last round 2 h ago; a | b \"c\" \\ "
+		"WARNING budget 85.0% used, 100.0% pinned by plans; ledger intact (12 records); last round 2 h ago; a | b \"c\" \\ "
 		"?[31m\n");
 	cli.option[FORMAT] = "json";
 	h = begin(&cli);
@@ -189,14 +189,14 @@ static void each_format_says_the_same(void **state)
 	assert_answer(&h, 1,
 		"{\"schema\":\"tombola.check/"
 		"1\",\"role\":\"client\",\"status\":\"WARNING\",\"text\":\"budget "
-		"85.0% spent; ledger intact (12 records); last round 2 h ago; a | b \\\"c\\\" \\\\ ?[31m\","
+		"85.0% used, 100.0% pinned by plans; ledger intact (12 records); last round 2 h ago; a | b \\\"c\\\" \\\\ ?[31m\","
 		"\"budget_spent\":0.84999999999999998,\"certificate_left_s\":1000,\"round_age_s\":7200,"
 		"\"ledger_records\":12}\n");
 	cli.option[FORMAT] = "nagios";
 	h = begin(&cli);
 	fill(&h);
 	assert_answer(&h, 1,
-		"TOMBOLA CLIENT WARNING - budget 85.0% spent; ledger intact (12 records); last round 2 h ago; "
+		"TOMBOLA CLIENT WARNING - budget 85.0% used, 100.0% pinned by plans; ledger intact (12 records); last round 2 h ago; "
 		"a / b \"c\" \\ ?[31m | 'budget_spent'=85%;80;100;0 'certificate_left'=1000s;604800:;0: "
 		"'round_age'=7200s;10800;;0 'ledger_records'=12;;;0\n");
 	cli.option[FORMAT] = "prometheus";

@@ -50,11 +50,6 @@ double pt_classes_epsilon0_of(const struct pt_randomizer *p, uint32_t i)
 	return pt_mixbins_guarantee(&p->slots.slot[i].each);
 }
 
-uint32_t pt_classes_bins(const struct pt_randomizer *p)
-{
-	return p->slots.slot[0].each.bins;
-}
-
 void pt_classes_route(
 	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags)
 {

@@ -16,7 +16,6 @@ CM_CHECK enum cm_rc pt_classes_check(
 double pt_classes_epsilon0(const struct pt_randomizer *p);
 /* Of class i. */
 double pt_classes_epsilon0_of(const struct pt_randomizer *p, uint32_t i);
-uint32_t pt_classes_bins(const struct pt_randomizer *p);
 void pt_classes_route(
 	const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records, uint16_t *tags);
 /* The word of a value: its category, or its level, rounded at random. */

@@ -3,8 +3,8 @@
  * Slot i of a round, by its parameters: its alphabet is groups * bins symbols, group * bins + word.  A client
  * draws a group uniformly, takes its word there, keeps it with chance keep / 2^64 or takes another word of
  * the group, and sends that symbol among `dummies` messages uniform on the whole alphabet (with dummy_chance,
- * one more or a NULL).  The slot's number
- * stands in the record, so every slot is a batch with its own permutation, and the slots of a round compose.
+ * one more or a NULL).  The slot's number stands in the record, so every slot is a batch with its own
+ * permutation, and the slots of a round compose.
  * The group is drawn whatever the value is, and a word is found by reading all groups and masking.
  *
  * G does not enter the privacy.  The blanket is Q / G on every symbol: every word is somebody's and never the
