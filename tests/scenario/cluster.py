@@ -361,7 +361,7 @@ colluders = 0;
             self.spread.start_missing(d)
         return d
 
-    def run(self, party, *args, mutant="", seconds=2 * PATIENCE, stdin=None, env=None):
+    def run(self, party, *args, mutant="", seconds=10 * PATIENCE, stdin=None, env=None):
         """Run a verb to its end."""
         env = {**os.environ, **(env or {}), **({"TOMBOLA_MUTANT": mutant} if mutant else {})}
         return subprocess.run([*self.inside, program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
