@@ -30,7 +30,7 @@ esac
 
 ./deploy/setup.sh build
 
-step 'building'
+step 'building (some minutes at first; build/demo.log shows progress)'
 cmake --preset release >/dev/null
 cmake --build --preset release --target tombola tombola-client tombola-shuffler tombola-analyzer tombola-accountant \
 	>build/demo.log 2>&1 || {

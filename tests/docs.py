@@ -110,6 +110,16 @@ def check_names(path, text, names):
             fault(path, m.start(), text, f"{m[0]}: no such test")
 
 
+def check_rows(documents):
+    """Every row of the protocol table stands in the table of doc/protocols/README.md, by its name."""
+    path = "doc/protocols/README.md"
+    table = set(re.findall(r"^\| \[`([\w-]+)`\]", documents[path], re.M))
+    for row in re.findall(r"\brow\((\w+)\)", read("common/protocols/pt_rows.h")):
+        name = {"laplace": "laplace-levels"}.get(row, row.replace("_", "-"))
+        if name not in table:
+            faults.append(f"{path}: the row {name} of pt_rows.h is not in the table")
+
+
 def main():
     every = files()
     documents = {f: read(f) for f in every if f.endswith(".md")}
@@ -122,6 +132,7 @@ def main():
             check_citations(path, prose(documents[path]), documents)
         elif path.endswith(CODE) and os.path.basename(path) not in ("docs.py", "test_docs.py"):
             check_citations(path, read(path), documents)
+    check_rows(documents)
     for line in faults:
         print(line, file=sys.stderr)
     run = subprocess.run([sys.executable, os.path.join(SOURCE, "doc/pictures/draw.py"), "--check"])

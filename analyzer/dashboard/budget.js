@@ -78,7 +78,7 @@ function say(budget, adaptive) {
 	const slice = number(budget.slice_epsilon), entries = number(budget.entries_epsilon);
 	return [figure("spent", "epsilon of the plan's rounds", up(entries)),
 		figure("left", "left", down(Math.max(0, slice - entries))),
-		figure("limit", `is its slice, at delta ${delta}`, slice.toFixed(4))];
+		figure("limit", `the plan's slice, at delta ${delta}`, slice.toFixed(4))];
 }
 
 export function showBudget(budget, rounds, refusals) {

@@ -48,7 +48,8 @@ static void print_slices(const struct an_state *s, FILE *out)
 			i == 0 ? "slices " : "       ", p->epsilon, p->delta, (unsigned long long)p->number,
 			p->name, s->pinned[i]->current ? ", this one" : "");
 	}
-	(void)fprintf(out, "left    epsilon %.4f: slices are spent whole, whatever was answered\n",
+	(void)fprintf(out,
+		"free    epsilon %.4f for other plans: slices are spent whole, whatever was answered\n",
 		an_round_down(left > 0 ? left : 0));
 }
 

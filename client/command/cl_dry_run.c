@@ -246,7 +246,7 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 	qy_query_fields_text(&d->query, fields, sizeof fields);
 	qy_query_none_text(&d->query, none, sizeof none);
 	(void)fprintf(out,
-		"round %" PRIu64 ", query %s (%s of %s), protocol %s (%s), minimum batch %s; %s\n%s\n",
+		"round %" PRIu64 ", query %s (%s of %s), protocol %s (%s), min_reports %s; %s\n%s\n",
 		d->sequence, d->query.name, qy_kind_name(d->query.kind), fields, d->randomizer.row->name,
 		parameters, cm_thousands((int64_t)d->min_reports, n), none, words);
 	(void)fprintf(out, "this client %s\n", would);

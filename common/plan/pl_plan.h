@@ -83,7 +83,7 @@ void pl_plan_fini(struct pl_plan *p);
 double pl_noise_delta(const struct pl_plan *p);
 /* Who may take part in a round. */
 struct rd_batch pl_round_batch(const struct pl_plan *p, const struct pl_round *r);
-/* What a round costs at the guaranteed honest part of its minimum batch: what every party charges. */
+/* What a round costs at the guaranteed honest part of its min_reports: what every party charges. */
 CM_CHECK enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err);
 /* Its name among people: pl_round.label. */

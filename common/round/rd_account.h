@@ -1,7 +1,7 @@
 /* rd_account.h - the rounds charged so far and whether one more fits: the same judgement in all three
  * parties.
  *
- * No I/O.  Composes, at the guaranteed minimum batch, every charge and reservation with the candidate;
+ * No I/O.  Composes, at the guaranteed min_reports, every charge and reservation with the candidate;
  * decides on the upper end of the accountant's interval; equality within rounding refuses.  An answer
  * depends, within its width, on earlier questions; after acct_state_rebuild on the rounds and delta alone. So
  * a total within 2e-3 of the limit, twice the tolerance, is judged by a rebuilt state; elsewhere any two

@@ -85,7 +85,7 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 
 /* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
-/* The same of d's minimum batch as a party sees it that believes in these: of the fraction the smaller, of
+/* The same of d's min_reports as a party sees it that believes in these: of the fraction the smaller, of
  * the colluders the larger of its own and the descriptor's counts. */
 uint64_t rd_honest_as(const struct rd_descriptor *d, double honest_fraction, uint64_t colluders);
 /* Participants of a round: the smallest batch, who is honest of it for sure (rd_honest), the largest. */
@@ -101,9 +101,9 @@ struct rd_batch {
  * a tag: where values say so (routes_by_value) and a tag may overflow, it is as if nothing were evened. */
 CM_CHECK enum cm_rc rd_loss_of(
 	const struct pt_randomizer *p, const struct rd_batch *b, struct pt_loss *out, struct cm_err *err);
-/* What the round costs at the guaranteed minimum batch: what every party charges. */
+/* What the round costs at the guaranteed min_reports: what every party charges. */
 CM_CHECK enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err);
-/* The same with `honest` participants of the minimum batch and, unless `trusted`, none of the messages that
+/* The same with `honest` participants of the min_reports and, unless `trusted`, none of the messages that
  * the shuffler is to add: what remains when it adds none. */
 CM_CHECK enum cm_rc rd_loss_for(const struct rd_descriptor *d, uint64_t honest, bool trusted,
 	struct pt_loss *out, struct cm_err *err);

@@ -35,14 +35,14 @@ def main():
                 label, truth, digits = item["label"], values.count(item["label"]), 0
                 low, high = item["joint_lower"], item["joint_upper"]
             if item["below_noise"] and result["type"] != "mean":
-                quiet.append(f"{label} ({number(truth, 0)})")
+                quiet.append(f"{label} (true {number(truth, 0)})")
                 continue
             interval = f"{number(low, digits)} .. {number(high, digits)}"
             print(f"{r['query']:<13} {label:<11} {number(item['value'], digits):>10}  {interval:<19} "
                   f"{number(truth, digits):>16}")
         for item in result["no_reading"]:
             if item["below_noise"]:
-                quiet.append("no reading (0)")
+                quiet.append("no reading (true 0)")
                 continue
             interval = f"{number(item['joint_lower'], 0)} .. {number(item['joint_upper'], 0)}"
             print(f"{r['query']:<13} {'no reading':<11} {number(item['value'], 0):>10}  {interval:<19} {0:>16}")

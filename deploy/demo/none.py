@@ -28,7 +28,8 @@ def main():
         bare = re.sub(r' *\bnone *= *"[^"]*" *;', "", f.read())
     symbol = cost(tombola, bare)
     even = cost(tombola, re.sub(r"(\{ *query *=)", r'{ none = "even"; query =', bare))
-    print(f"{'query':<13} {'epsilon: even':>14}  {'symbol':<8} {'error: even':>12}  symbol")
+    print(f"{'':<13} {'epsilon':>14}  {'':<8} {'error':>12}")
+    print(f"{'query':<13} {'even':>14}  {'symbol':<8} {'even':>12}  symbol")
     for e, s in zip(even, symbol, strict=True):
         if s["fits"]:
             print(f"{e['query']:<13} {upper(e['epsilon_round']):>14.4f}  {upper(s['epsilon_round']):<8.4f} "

@@ -224,18 +224,16 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 	putchar('\n');
 	pl_plan_print_recurring(p, fits, stdout);
 	free(fits);
-	printf("%zu of %zu round%s fit, %s bytes from each device", run, p->rounds, p->rounds == 1 ? "" : "s",
-		cm_thousands((int64_t)bytes_of_all(p, cost), bytes));
+	printf("%zu of %zu round%s, %s bytes from each device", run, p->rounds,
+		p->rounds == 1 ? " fits" : "s fit", cm_thousands((int64_t)bytes_of_all(p, cost), bytes));
 	if (!last.adaptive)
 		printf(", epsilon %.4f of %.4f", tool_spent(last.total), p->epsilon);
 	puts("\ncosts and totals are upper bounds, at the guaranteed minimum of honest reports");
-	puts("error: root mean square, of a number in its unit; of counts half in an average category and "
-	     "half "
-	     "in one of a tenth of the devices; of a vector over its coordinates");
+	puts("error: root mean square; of a number in its unit, of a vector over its coordinates, of counts over an\n"
+	     "average category and one that a tenth of the devices hold");
 	if (run < p->rounds)
 		puts("to fit them all: write \"weight 1\" in place of their epsilon0 or dummies, and "
-		     "`tombola plan "
-		     "optimise` finds the numbers");
+		     "`tombola plan optimise` finds the numbers");
 	print_trust(p);
 	print_statements(p);
 }

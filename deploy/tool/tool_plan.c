@@ -17,21 +17,22 @@ static enum cm_rc note_fit(
 	return CM_OK;
 }
 
-/* Prints what the file does not show: how many of the recurring rounds fit. */
-static enum cm_rc say_recurring(const struct pl_plan *p, struct cm_err *err)
+/* Prints what the file does not show: how many of the recurring rounds fit, and whether any is refused. */
+static enum cm_rc say_fit(const struct pl_plan *p, struct cm_err *err)
 {
-	bool *fits = NULL, any = false;
-	enum cm_rc rc = CM_OK;
+	bool *fits = calloc(p->rounds, sizeof *fits);
+	size_t refused = 0;
+	enum cm_rc rc = fits ? pl_plan_accept(p, NULL, note_fit, fits, err)
+			     : cm_fail(err, CM_EINTERNAL, "out of memory");
 
-	for (size_t i = 0; i < p->rounds; i++)
-		any = any || p->round[i].recurrence > 0;
-	if (!any)
-		return CM_OK;
-	fits = calloc(p->rounds, sizeof *fits);
-	rc = fits ? pl_plan_accept(p, NULL, note_fit, fits, err)
-		  : cm_fail(err, CM_EINTERNAL, "out of memory");
-	if (rc == CM_OK)
+	if (rc == CM_OK) {
 		pl_plan_print_recurring(p, fits, stdout);
+		for (size_t i = 0; i < p->rounds; i++)
+			refused += !fits[i];
+	}
+	if (refused > 0)
+		printf("%zu of %zu round%s not fit its budget: `tombola plan cost` says which\n", refused,
+			p->rounds, p->rounds == 1 ? " does" : "s do");
 	free(fits);
 	return rc;
 }
@@ -47,7 +48,7 @@ enum cm_rc tool_plan_check(const struct cm_cli *cli, int *exit_code, struct cm_e
 		cm_hex(p.digest, PR_HASH_LEN, digest);
 		printf("%s is valid: plan %s, %zu round%s, population %s, digest %s\n", cli->argv[1], p.name,
 			p.rounds, p.rounds == 1 ? "" : "s", p.population, digest);
-		rc = say_recurring(&p, err);
+		rc = say_fit(&p, err);
 	}
 	pl_plan_fini(&p);
 	return rc;

@@ -80,7 +80,7 @@ CM_CHECK enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **bucket
  * participants.  Takes ownership of buckets, which may be NULL if the round is cancelled or
  * !sh_round_enough. */
 CM_CHECK enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err);
-/* Whether participants reach the minimum batch and no class is known to have too few. */
+/* Whether participants reach min_reports and no class is known to have too few. */
 bool sh_round_enough(const struct sh_round *r);
 
 /* Sign a receipt over one Submit and its outcomes. */

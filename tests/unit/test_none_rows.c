@@ -59,6 +59,12 @@ struct pair {
 	struct qy_query with, more;
 };
 
+static void derive_2(const struct pt_protocol *row, const struct qy_query *q, struct pt_randomizer *p)
+{
+	if (query_derive(row, q, 2, p, &err) != CM_OK)
+		fail_msg("%s: %s", row->device->name, err.msg);
+}
+
 static struct pair pair_of(enum qy_kind kind)
 {
 	static struct qy_column larger[QUERIES_COLUMNS];
@@ -189,8 +195,8 @@ static void a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit(
 			continue;
 		seen++;
 		q = pair_of((enum qy_kind)kind);
-		assert_int_equal(query_derive(row, &q.with, 2, &p, &err), CM_OK);
-		assert_int_equal(query_derive(row, &q.more, 2, &same, &err), CM_OK);
+		derive_2(row, &q.with, &p);
+		derive_2(row, &q.more, &same);
 		assert_true(pt_randomizer_equal(&p, &same));
 		assert_int_equal(row->device->check(&q.with, &p, &err), CM_OK);
 		same_cells(row, &p, &same);
@@ -230,7 +236,7 @@ static void encoding_draws_alike_with_and_without_a_reading(void **state)
 		uint8_t *records;
 		uint64_t calls = 0, bytes = 0;
 
-		assert_int_equal(query_derive(row, &q, 2, &p, &err), CM_OK);
+		derive_2(row, &q, &p);
 		records = calloc(row->device->messages(&p), row->device->record_len(&p));
 		assert_non_null(records);
 		for (uint32_t x = 0; x < query_values(&q); x++) {
