@@ -314,8 +314,7 @@ static void labels_are_texts_where_classes_have_names(void **state)
 	co_maker_free(m);
 }
 
-/* A payload can make all numbers of a value but one as small as it likes: products of two scales are 1e-180.
- */
+/* A payload can make all numbers of a value but one very small: products of two scales are 1e-180. */
 static void no_number_that_is_cut_is_subnormal(void **state)
 {
 	static const double small[] = { 1e-100, 1e-159, 1e-161, 1e-180, DBL_MIN };
