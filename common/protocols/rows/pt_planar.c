@@ -89,14 +89,19 @@ static uint64_t nearest(const struct pt_planar_law *law, int axis, uint64_t z)
 
 void pt_planar_row(const struct pt_planar_law *law, uint32_t cell, uint64_t chance[PT_PLANAR_CELLS_MAX])
 {
-	uint32_t w = law->size[0], x = cell % w, y = cell / w;
+	uint32_t w = law->size[0], x = cell % w, y = cell / w,
+		 column[PT_PLANAR_CELLS_MAX]; /* a circle is two of 128 at most */
 
 	for (uint32_t c = 0; c < w * law->size[1]; c++)
 		chance[c] = 0;
-	for (uint32_t j = 0; j < law->circle[1]; j++)
+	for (uint32_t i = 0; i < law->circle[0]; i++)
+		column[i] = (uint32_t)nearest(law, 0, (x + i) % law->circle[0]);
+	for (uint32_t j = 0; j < law->circle[1]; j++) {
+		uint64_t *line = chance + w * nearest(law, 1, (y + j) % law->circle[1]);
+
 		for (uint32_t i = 0; i < law->circle[0]; i++)
-			chance[nearest(law, 0, (x + i) % law->circle[0]) +
-				w * nearest(law, 1, (y + j) % law->circle[1])] += weight_at(law, i, j);
+			line[column[i]] += weight_at(law, i, j);
+	}
 }
 
 /* Of all places that say this cell: the grid, its torus and the noise are their own mirror images, so what a
