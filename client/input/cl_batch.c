@@ -16,7 +16,7 @@
 struct cl_batch {
 	struct cl_entry *entry;
 	uint32_t *readings; /* number of readings of entry i; TAKEN: its report is stored already */
-	uint32_t n, cap;
+	uint32_t n, cap, taken;
 	uint32_t *slot; /* hash table (open addressing) over pseudonyms, which are uniform; size a power of
 			 * two */
 	uint32_t slots;
@@ -68,12 +68,8 @@ static enum cm_rc new_numbers(struct cl_batch *b, uint32_t **out, struct cm_err 
 	size_t numbers = (size_t)b->per_block * b->width;
 
 	if (b->blocks == 0 || b->used == b->per_block) {
-		uint32_t **list, *block;
+		uint32_t **list = cm_grow(b->block, b->blocks, &b->room, sizeof *list), *block;
 
-		if ((b->blocks + 1) * numbers > CL_BATCH_NUMBERS_MAX)
-			return cm_fail(err, CM_EDATA, "more than %u values of %lu numbers each",
-				CL_BATCH_NUMBERS_MAX / b->width, (unsigned long)b->width);
-		list = cm_grow(b->block, b->blocks, &b->room, sizeof *list);
 		if (list)
 			b->block = list;
 		block = list ? malloc(numbers * sizeof *block) : NULL;
@@ -168,16 +164,31 @@ enum cm_rc cl_batch_taken(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDON
 	uint32_t *readings;
 	enum cm_rc rc = find_or_add(b, pseudonym, &readings, err);
 
-	if (rc == CM_OK && readings)
+	if (rc == CM_OK && readings) {
+		b->taken += *readings != TAKEN;
 		*readings = TAKEN;
+	}
 	return rc;
+}
+
+/* Room for values is asked for when their devices are listed: not when it turns out which have readings, or
+ * these would decide whether this client takes part. */
+static enum cm_rc check_numbers(const struct cl_batch *b, struct cm_err *err)
+{
+	size_t block = (size_t)b->per_block * b->width, devices = b->n - b->taken;
+
+	if (b->width == 0 || devices <= CL_BATCH_NUMBERS_MAX / block * b->per_block)
+		return CM_OK;
+	return cm_fail(err, CM_EDATA, "more than %zu devices with values of %lu numbers each", devices - 1,
+		(unsigned long)b->width);
 }
 
 enum cm_rc cl_batch_list(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM_LEN], struct cm_err *err)
 {
 	uint32_t *unused;
+	enum cm_rc rc = find_or_add(b, pseudonym, &unused, err);
 
-	return find_or_add(b, pseudonym, &unused, err);
+	return rc == CM_OK ? check_numbers(b, err) : rc;
 }
 
 static enum cm_rc set_value(
@@ -249,11 +260,16 @@ static enum cm_rc fill_in(
 			b->readings[i] = TAKEN;
 			continue;
 		}
-		if (!q)
-			continue;
-		cr_rng_point("none", b->sequence, i);
-		qy_value_none(q, rng, numbers, &none);
+		if (q) {
+			cr_rng_point("none", b->sequence, i);
+			qy_value_none(q, rng, numbers, &none);
+		} else {
+			none = (struct qy_value){ .at = numbers };
+		}
 		rc = set_value(b, &b->entry[i], &none, err);
+		/* It takes the memory of any other. */
+		if (!q)
+			b->entry[i].value.at = NULL;
 	}
 	free(numbers);
 	return rc;

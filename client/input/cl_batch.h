@@ -32,18 +32,19 @@ void cl_batch_free(struct cl_batch *b);
 CM_CHECK enum cm_rc cl_batch_taken(
 	struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM_LEN], struct cm_err *err);
 /* List a device as participant, if it is among the first `limit`.  Listing it again changes nothing.
- * CM_EDATA: more than CL_BATCH_MAX; CM_EINTERNAL: out of memory. */
+ * CM_EDATA: more than CL_BATCH_MAX, or their values would exceed CL_BATCH_NUMBERS_MAX, whether they have
+ * readings or not; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_batch_list(
 	struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM_LEN], struct cm_err *err);
 /* Add one valid reading of a device; the value is copied.  Readings of unlisted devices are ignored.
- * CM_EDATA: the values exceed CL_BATCH_NUMBERS_MAX; CM_EINTERNAL: out of memory. */
+ * CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
 	const uint8_t pseudonym[PR_PSEUDONYM_LEN], const struct qy_value *value, struct cm_err *err);
 
 /* Call after the last reading: gives every listed device without a reading the value NONE (qy_value_none of
- * q; without q its `at` stays NULL), puts the devices in uniformly random order (Fisher-Yates) and drops
- * those marked as taken.  The random order hides the order of the list from whoever watches the sending.
- * Errors as of cl_batch_add. */
+ * q; without q its `at` is NULL, and it takes as much memory), puts the devices in uniformly random order
+ * (Fisher-Yates) and drops those marked as taken.  The random order hides the order of the list from whoever
+ * watches the sending. Errors as of cl_batch_add. */
 CM_CHECK enum cm_rc cl_batch_complete(
 	struct cl_batch *b, const struct qy_query *q, const struct cr_rng *rng, struct cm_err *err);
 /* Numbers of entry i, in a batch of a round that computes: to change them in place.  drop: it is NONE from

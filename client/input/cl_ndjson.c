@@ -13,6 +13,7 @@
 #include "qy_query.h"
 
 #define NUMBER_TEXT 40
+#define NESTED_MAX  65536u /* arrays and objects of a line: jansson takes 200 bytes for one of two */
 
 struct ndjson_state {
 	char (*number)[NUMBER_TEXT]; /* by field: text of a number */
@@ -181,7 +182,8 @@ static const uint8_t *value_end(const uint8_t *at, const uint8_t *end)
 /* Copy a string or an integer as text, cut to the room. */
 static bool name_of(const uint8_t *at, const uint8_t *end, char out[CL_DEVICE_MAX + 2])
 {
-	json_t *v = json_loadb((const char *)at, (size_t)(end - at), JSON_DECODE_ANY, NULL);
+	bool nested = at < end && (*at == '{' || *at == '[');
+	json_t *v = nested ? NULL : json_loadb((const char *)at, (size_t)(end - at), JSON_DECODE_ANY, NULL);
 	char number[NUMBER_TEXT];
 	const char *text =
 		json_is_string(v) || json_is_integer(v) ? scalar_text(v, number, sizeof number) : NULL;
@@ -231,6 +233,16 @@ static bool find_device(const char *field, const uint8_t *at, const uint8_t *end
 
 /* ---- lines ---- */
 
+/* More than a reading has; one device's line may not take the memory of its gateway. */
+static bool is_vast(const uint8_t *line, size_t n)
+{
+	size_t nested = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nested += line[i] == '{' || line[i] == '[';
+	return nested > NESTED_MAX;
+}
+
 static enum cm_rc object_row(
 	struct cl_parser *p, const json_t *object, const char *device, struct cm_err *err)
 {
@@ -264,6 +276,8 @@ static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, bool
 	(void)cm_oom_happened();
 	if (field && find_device(field, line, line + n, s->device))
 		device = s->device;
+	if (!cut && is_vast(line, n))
+		return cl_parser_row(p, device, "more than 65536 arrays and objects", err);
 	if (!cut)
 		object = json_loadb((const char *)line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
 	/* Out of memory, jansson may report a valid token as invalid, or drop a byte and continue. */

@@ -6,7 +6,7 @@
  * and a quoted field ends at its line's end at the latest.  NDJSON has one object a line (jansson; duplicate
  * keys are refused).  A line that cannot be parsed gives a row without texts, and with its device if that is
  * readable.  Errors are limited to faults that depend on no reading: those of the header and of reading the
- * input.  Memory: a few times one line, which has at most CL_RECORD_MAX bytes. */
+ * input.  Memory: of CSV a few times one line, which has at most CL_RECORD_MAX bytes; of NDJSON 30 times. */
 #pragma once
 
 #include <stdbool.h>

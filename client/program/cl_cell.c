@@ -78,8 +78,10 @@ static bool freeze_mounts(void)
 
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return false;
-	/* Of these processes alone.  Kernels refuse it to users of containers that hide parts of /proc. */
-	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	/* Of these processes alone, and to each only what it may trace, which is itself: the descriptors that
+	 * one holds are names in there, by which it could tell a reading to its neighbours.  Kernels refuse
+	 * it to users of containers that hide parts of /proc. */
+	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=4");
 	return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0;
 }
 

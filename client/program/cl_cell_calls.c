@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -29,9 +30,9 @@ static const char *const of_programs[] = {
 	/* itself */
 	"exit", "exit_group", "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid",
 	"getuid32", "geteuid32", "getgid32", "getegid32", "uname", "arch_prctl", "set_tid_address",
-	"set_robust_list", "rseq", "futex", "futex_time64", "sched_yield", "sched_getaffinity", "getrlimit",
-	"ugetrlimit", "getrusage", "times", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending",
-	"sigaltstack", "sigreturn", "restart_syscall",
+	"set_robust_list", "rseq", "sched_yield", "getrlimit", "ugetrlimit", "getrusage", "times",
+	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "sigreturn",
+	"restart_syscall",
 	/* clocks and random bytes */
 	"time", "gettimeofday", "clock_gettime", "clock_gettime64", "clock_getres", "clock_getres_time64",
 	"nanosleep", "clock_nanosleep", "clock_nanosleep_time64", "getrandom",
@@ -40,10 +41,10 @@ static const char *const of_programs[] = {
 };
 
 /* And for starting them, feeding them and ending them. */
-static const char *const of_spawner[] = { "fork", "vfork", "wait4", "waitid", "kill", "pipe2", "socketpair",
-	"recvmsg", "recvfrom", "sendto", "seccomp", "ioctl", "prctl", "prlimit64", "setrlimit", "execveat",
-	"tgkill", "getpriority", "setpriority", "landlock_create_ruleset", "landlock_restrict_self",
-	"memfd_create", "fcntl", "fcntl64" };
+static const char *const of_spawner[] = { "futex", "futex_time64", "sched_getaffinity", "fork", "vfork",
+	"wait4", "waitid", "kill", "pipe2", "socketpair", "recvmsg", "recvfrom", "sendto", "seccomp", "ioctl",
+	"prctl", "prlimit64", "setrlimit", "execveat", "tgkill", "getpriority", "setpriority",
+	"landlock_create_ruleset", "landlock_restrict_self", "memfd_create", "fcntl", "fcntl64" };
 
 static int allow(scmp_filter_ctx ctx, uint32_t action, const char *name, const struct scmp_arg_cmp *when)
 {
@@ -58,11 +59,28 @@ static int allow_if(scmp_filter_ctx ctx, const char *name, struct scmp_arg_cmp w
 	return allow(ctx, SCMP_ACT_ALLOW, name, &when);
 }
 
+/* Calls by which two processes could talk: to wait at a library's page and to count who is woken there, or to
+ * ask whether a process is still there. */
+static int allow_alone(scmp_filter_ctx ctx)
+{
+	const scmp_datum_t private = FUTEX_PRIVATE_FLAG;
+	const struct scmp_arg_cmp its_own = SCMP_A1(SCMP_CMP_MASKED_EQ, private, private),
+				  of_itself = SCMP_A0(SCMP_CMP_EQ, 0, 0),
+				  nothing_new[] = { of_itself, SCMP_A2(SCMP_CMP_EQ, 0, 0) };
+	int rc = allow_if(ctx, "futex", its_own);
+
+	if (rc == 0)
+		rc = allow_if(ctx, "futex_time64", its_own);
+	if (rc == 0)
+		rc = allow_if(ctx, "sched_getaffinity", of_itself);
+	return rc == 0 ? seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, nothing_new)
+		       : rc;
+}
+
 static int allow_program(scmp_filter_ctx ctx, bool waits)
 {
 	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC };
-	const struct scmp_arg_cmp nothing_new = SCMP_A2(SCMP_CMP_EQ, 0, 0),
-				  asks_terminal = SCMP_A1(SCMP_CMP_EQ, TCGETS, 0);
+	const struct scmp_arg_cmp asks_terminal = SCMP_A1(SCMP_CMP_EQ, TCGETS, 0);
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < sizeof of_programs / sizeof of_programs[0]; i++)
@@ -73,7 +91,7 @@ static int allow_program(scmp_filter_ctx ctx, bool waits)
 			rc = allow_if(ctx, "fcntl64", SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i], 0));
 	}
 	if (rc == 0)
-		rc = allow(ctx, SCMP_ACT_ALLOW, "prlimit64", &nothing_new);
+		rc = allow_alone(ctx);
 	if (rc == 0)
 		rc = allow_if(ctx, "ioctl", SCMP_A1(SCMP_CMP_EQ, FIOCLEX, 0));
 	/* No terminal, which is not the same as no such call. */

@@ -4,6 +4,14 @@
 
 #include "co_map.h"
 
+/* x, or 0 where it is below 2^-400 of `whole`: that is less than the rounding of the length below, and no
+ * integer of a coordinate.  It is 0 before it is divided, which keeps subnormal numbers out, whose arithmetic
+ * takes longer. */
+static double felt(double x, double whole)
+{
+	return fabs(x) > whole * 0x1p-400 ? x : 0;
+}
+
 /* sqrt of a sum of n squares is off by less than (n + 8) DBL_EPSILON of itself; twice that also covers the
  * multiplication by the factor (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). */
 void co_cut(double *v, size_t n, double most)
@@ -14,16 +22,15 @@ void co_cut(double *v, size_t n, double most)
 		largest = fmax(largest, fabs(v[i]));
 	if (!(largest > 0))
 		return;
-	/* Parts of the largest: a square does not overflow, and one below 2^-800 is 0, which is less than the
-	 * rounding below and keeps subnormal numbers out, whose arithmetic takes longer. */
+	/* Parts of the largest: a square does not overflow. */
 	for (size_t i = 0; i < n; i++) {
-		double part = fabs(v[i]) / largest;
+		double part = felt(v[i], largest) / largest;
 
-		sum += part > 0x1p-400 ? part * part : 0;
+		sum += part * part;
 	}
 	length = largest * sqrt(sum) * (1 + 2 * ((double)n + 8) * DBL_EPSILON);
 	for (size_t i = 0; length > most && i < n; i++)
-		v[i] = v[i] / length * most;
+		v[i] = felt(v[i], length) / length * most;
 }
 
 void co_coordinates(const struct qy_query *q, const double *v, uint32_t *at)

@@ -177,3 +177,6 @@ void qy_place_text(const struct qy_query *q, uint64_t cell, char *out, size_t si
 /* The cell of a reading's two numbers, those that are NULL or no finite number apart: how many these are, and
  * then *cell is not set. */
 uint32_t qy_place_read(const struct qy_query *q, const char *const *text, uint64_t *cell, int *clamped);
+/* A text of items, as qy_value_read has it, to `at`, qy_value_width numbers.  Its time goes with the text's
+ * length, whatever the items are. */
+void qy_set_read(const struct qy_query *q, const char *text, uint32_t *at);

@@ -155,33 +155,6 @@ static enum cm_rc read_prefix(
 	return CM_OK;
 }
 
-/* As find(), for the first `len` bytes of text. */
-static uint32_t find_part(char *const *category, uint32_t n, const char *text, size_t len)
-{
-	uint32_t i = 0;
-
-	while (i < n && (strncmp(category[i], text, len) != 0 || category[i][len] != '\0'))
-		i++;
-	return i;
-}
-
-static void read_set(const struct qy_query *q, const char *text, uint32_t *at)
-{
-	static const char separator[] = { QY_SET_SEPARATOR, '\0' };
-
-	memset(at, 0, qy_value_width(q) * sizeof *at);
-	for (;;) {
-		size_t len = strcspn(text, separator);
-		uint32_t i = find_part(q->category, q->categories, text, len);
-
-		if (i < q->categories)
-			at[i] = 1;
-		if (text[len] == '\0')
-			return;
-		text += len + 1;
-	}
-}
-
 enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint32_t *at,
 	struct qy_value *out, int *clamped, struct cm_err *err)
 {
@@ -200,7 +173,7 @@ enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint
 	case QY_PREFIXES:
 		return read_prefix(q, text[0], out, err);
 	case QY_SETS:
-		read_set(q, text[0], at);
+		qy_set_read(q, text[0], at);
 		return CM_OK;
 	case QY_PLACES:
 		if (qy_place_read(q, text, &out->x, clamped) > 0)

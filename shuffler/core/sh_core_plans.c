@@ -154,6 +154,9 @@ static enum cm_rc pinned(struct sh_core *c, struct sh_compose *w, struct cm_err 
 {
 	const struct sh_store *store = c->conf.env.store;
 	struct sh_pin_row row = { .record = w->plan->record, .state = (int)w->decided };
+	const struct sh_belief belief = sh_plans_belief(c->conf.policy, &w->whole);
+	uint8_t taken[sizeof w->pin.taken + SH_BELIEF_LEN];
+	size_t bits = (w->pin.entries + 7) / 8;
 	enum cm_rc rc = CM_OK;
 
 	if (w->decided == SH_PIN_WAITS) {
@@ -161,7 +164,9 @@ static enum cm_rc pinned(struct sh_core *c, struct sh_compose *w, struct cm_err 
 			    : rd_pin_count(&w->pin) > 0 ? SH_PIN_TAKEN
 							: SH_PIN_POLICY;
 		row.epsilon = w->pin.epsilon;
-		row.taken = (struct cr_span){ w->pin.taken, (w->pin.entries + 7) / 8 };
+		memcpy(taken, w->pin.taken, bits);
+		sh_belief_put(&belief, taken + bits);
+		row.taken = (struct cr_span){ taken, bits + SH_BELIEF_LEN };
 	} else if (w->decided == SH_PIN_TAKEN) {
 		row.epsilon = w->plan->epsilon; /* a filter's whole budget */
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_buf.h"
 #include "cm_fault.h"
 #include "sh_entries.h"
 
@@ -204,11 +205,40 @@ enum sh_pin_state sh_plans_decide(const struct sh_plans *p, const struct sh_plan
 	return SH_PIN_WAITS;
 }
 
+struct sh_belief sh_plans_belief(const struct sh_policy *policy, const struct rd_plan *whole)
+{
+	uint64_t colluders = (uint64_t)policy->colluders;
+
+	return (struct sh_belief){ policy->honest_fraction < whole->honest_fraction ? policy->honest_fraction
+										    : whole->honest_fraction,
+		colluders > whole->colluders ? colluders : whole->colluders };
+}
+
+void sh_belief_put(const struct sh_belief *b, uint8_t out[SH_BELIEF_LEN])
+{
+	uint64_t bits;
+
+	memcpy(&bits, &b->honest_fraction, sizeof bits);
+	cm_put_le64(out, bits);
+	cm_put_le64(out + 8, b->colluders);
+}
+
+static struct sh_belief belief_of(const uint8_t at[SH_BELIEF_LEN])
+{
+	struct sh_belief b = { .colluders = cm_get_le64(at + 8) };
+	uint64_t bits = cm_get_le64(at);
+
+	memcpy(&b.honest_fraction, &bits, sizeof bits);
+	return b;
+}
+
 static enum cm_rc take(struct sh_plan *plan, double epsilon, struct cr_span taken, struct cm_err *err)
 {
+	size_t bits = (plan->entries + 7) / 8;
+
 	if (sh_plan_is_adaptive(plan))
 		return CM_OK;
-	if (taken.len != (plan->entries + 7) / 8)
+	if (taken.len != bits && taken.len != bits + SH_BELIEF_LEN)
 		return cm_fail(err, CM_EDATA, "state.db: the pin of plan %llu is of another plan",
 			(unsigned long long)plan->number);
 	plan->pin = calloc(1, sizeof *plan->pin);
@@ -216,8 +246,11 @@ static enum cm_rc take(struct sh_plan *plan, double epsilon, struct cr_span take
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	plan->pin->entries = plan->entries;
 	plan->pin->epsilon = epsilon;
-	if (taken.len > 0)
-		memcpy(plan->pin->taken, taken.data, taken.len);
+	plan->belief = (struct sh_belief){ 0, UINT64_MAX };
+	if (taken.len > bits)
+		plan->belief = belief_of((const uint8_t *)taken.data + bits);
+	if (bits > 0)
+		memcpy(plan->pin->taken, taken.data, bits);
 	return CM_OK;
 }
 
@@ -292,6 +325,23 @@ static size_t index_of(const struct rd_plan *whole, uint32_t entry)
 	return i;
 }
 
+/* The entries were composed among those believed honest then; among fewer they may not fit the slice.  What a
+ * lost state had taken ends all the same. */
+static enum cm_rc check_belief(const struct sh_plans *p, const struct sh_plan *plan,
+	const struct rd_plan *whole, bool lost, struct sh_refusal *no)
+{
+	struct sh_belief now = sh_plans_belief(p->policy, whole);
+
+	if (lost || !CM_CHECKED("shuffler.plan.trust") ||
+		(now.honest_fraction >= plan->belief.honest_fraction &&
+			now.colluders <= plan->belief.colluders))
+		return CM_OK;
+	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
+		"budget: honest_fraction or colluders trust others less than when plan %llu was pinned: what "
+		"was taken of it may not fit its slice",
+		(unsigned long long)plan->number);
+}
+
 enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, const struct rd_plan *whole,
 	const struct rd_descriptor *d, bool lost, struct sh_refusal *no)
 {
@@ -321,7 +371,8 @@ enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, 
 			"budget: entry %lu of plan %llu is not among those that this shuffler took when it "
 			"pinned the plan: its policy refuses it, or the slice does not hold it",
 			(unsigned long)d->entry, (unsigned long long)plan->number);
-	return sh_entry_judge(p->policy, plan, d, lost, no);
+	rc = check_belief(p, plan, whole, lost, no);
+	return rc == CM_OK ? sh_entry_judge(p->policy, plan, d, lost, no) : rc;
 }
 
 /* ---- Rounds of a plan ---- */

@@ -41,6 +41,16 @@ struct sh_counted {
 	bool in_account, is_void;
 };
 
+/* Whom the shuffler and the plan believe honest, the less of the two.  It is stored with the pin, behind its
+ * bits: f64, u64, little-endian. */
+#define SH_BELIEF_LEN 16u
+struct sh_belief {
+	double honest_fraction;
+	uint64_t colluders;
+};
+struct sh_belief sh_plans_belief(const struct sh_policy *policy, const struct rd_plan *whole);
+void sh_belief_put(const struct sh_belief *b, uint8_t out[SH_BELIEF_LEN]);
+
 struct sh_plan {
 	uint8_t hash[PR_HASH_LEN]; /* the plan's hash; must be first, as key of the tree */
 	uint64_t record, number;   /* number of its PLAN record in the ledger; number among the population's
@@ -51,6 +61,8 @@ struct sh_plan {
 	enum sh_pin_state state;
 	unsigned failures;  /* failed compositions so far */
 	struct rd_pin *pin; /* for state SH_PIN_TAKEN in mode plan; owned */
+	/* When it was pinned; 0 and UINT64_MAX of a pin without it, from a state before it was stored. */
+	struct sh_belief belief;
 	struct sh_try *tried;
 	size_t tries, tries_cap;
 	/* For adaptive plans: the filter's account, which a worker thread may be using (sh_compose.h), and
@@ -94,15 +106,15 @@ bool sh_plan_is_adaptive(const struct sh_plan *plan);
 /* Decide about a plan as far as possible without composing; SH_PIN_WAITS: it must be composed. */
 enum sh_pin_state sh_plans_decide(const struct sh_plans *p, const struct sh_plan *plan);
 /* Apply a decision that is durable or comes from the store; for SH_PIN_TAKEN this spends the slice.  taken:
- * the bits of rd_pin. */
+ * the bits of rd_pin, and the belief. */
 CM_CHECK enum cm_rc sh_plans_pinned(struct sh_plans *p, struct sh_plan *plan, enum sh_pin_state state,
 	double epsilon, struct cr_span taken, struct cm_err *err);
 /* The slices of all pinned plans. */
 struct rd_slices sh_plans_taken(const struct sh_plans *p);
 
-/* Check whether plan, pin and tries allow this round to be announced.  whole: the decoded plan.  lost: a
- * state that is lost had taken it; it ends at once, whatever is known of the tries before it.  CM_EMORE: the
- * plan waits for its composition.  CM_EPROTO with *no. */
+/* Check whether plan, pin, belief and tries allow this round to be announced.  whole: the decoded plan. lost:
+ * a state that is lost had taken it; it ends at once, whatever is known of the tries before it.  CM_EMORE:
+ * the plan waits for its composition.  CM_EPROTO with *no. */
 CM_CHECK enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan,
 	const struct rd_plan *whole, const struct rd_descriptor *d, bool lost, struct sh_refusal *no);
 /* Record that a round of the plan was announced, now or before a restart. */

@@ -62,7 +62,7 @@ struct sh_pin_row {
 	uint64_t record;      /* number of the PLAN record */
 	int state;            /* enum sh_pin_state */
 	double epsilon;       /* epsilon of the accepted entries */
-	struct cr_span taken; /* one bit per entry: accepted or not */
+	struct cr_span taken; /* one bit per entry: accepted or not; then the belief (sh_plans.h) */
 };
 /* The last round in which the shuffler accepted a report of a certificate. */
 struct sh_standing {

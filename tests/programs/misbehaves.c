@@ -1,11 +1,12 @@
 /* misbehaves.c - a program that devices run in tests: its payload says what it does.
  *
  * It answers each device's features.  A payload that names something forbidden makes it try that, and answer
- * their negatives if it succeeds; "all" tries all of it but "names".  With "each" a device's last feature
- * says what it does instead of answering.  With "second" the answers of a process are negatives after its
- * first. */
+ * their negatives if it succeeds; "all" tries all of it but "names" and "seen".  With "each" a device's last
+ * feature says what it does instead of answering.  With "second" the answers of a process are negatives after
+ * its first. */
 #define _GNU_SOURCE /* memfd_create, environ */
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -169,6 +171,43 @@ static int tries_neighbours(void)
 	return found;
 }
 
+/* What another process holds, by the names of it in a /proc of their own. */
+static int sees_neighbours(void)
+{
+	char path[64] = "";
+	struct stat st;
+	int found = 0;
+
+	if (readlink("/proc/self", path, sizeof path - 1) < 0 || strtol(path, NULL, 10) != (long)getpid())
+		return 0;
+	(void)nanosleep(&(const struct timespec){ 0, 200000000 }, NULL);
+	for (long pid = 1; pid <= (long)getpid() + 12; pid++) {
+		(void)snprintf(path, sizeof path, "/proc/%ld", pid);
+		found += pid != (long)getpid() && stat(path, &st) == 0;
+	}
+	return found;
+}
+
+/* A page that all processes have: one waits at it, and another counts who was woken. */
+static int tries_talk(void)
+{
+	static const char *const library[] = { "/lib/x86_64-linux-gnu/libc.so.6",
+		"/lib/aarch64-linux-gnu/libc.so.6" };
+	const struct timespec wait = { 0, 5000000 };
+	int fd = open(library[0], O_RDONLY), found = 0;
+	const uint32_t *page;
+
+	if (fd < 0)
+		fd = open(library[1], O_RDONLY);
+	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	for (int i = 0; page != MAP_FAILED && i < 80; i++) {
+		found += syscall(SYS_futex, page, FUTEX_WAIT, *page, &wait, NULL, 0) == 0;
+		found += syscall(SYS_futex, page, FUTEX_WAKE, 1, NULL, NULL, 0) > 0;
+		(void)nanosleep(&(const struct timespec){ 0, 1000000 }, NULL);
+	}
+	return found;
+}
+
 /* What another process of the same program could have left for this one. */
 static int finds_traces(void)
 {
@@ -195,7 +234,8 @@ static const struct {
 } forbidden[] = { { "fork", tries_fork }, { "thread", tries_thread }, { "net", tries_net },
 	{ "read", tries_read }, { "write", tries_write }, { "exec", tries_exec }, { "others", tries_others },
 	{ "more", finds_more }, { "memory", tries_memory }, { "neighbours", tries_neighbours },
-	{ "traces", finds_traces }, { "names", finds_names } };
+	{ "traces", finds_traces }, { "talk", tries_talk }, { "names", finds_names },
+	{ "seen", sees_neighbours } };
 
 /* ---- what must not be an answer ---- */
 
@@ -247,7 +287,8 @@ static void one_device(int number)
 	if (number == 0)
 		memcpy(first, x, 4 * (size_t)m);
 	for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
-		if (is(forbidden[i].name) || (is("all") && forbidden[i].tries != finds_names))
+		if (is(forbidden[i].name) || (is("all") && forbidden[i].tries != finds_names &&
+						     forbidden[i].tries != sees_neighbours))
 			found += forbidden[i].tries();
 	for (uint32_t i = 0; i < d; i++)
 		answer[i] = (found ? -1.0F : 1.0F) * (i >= m ? 0 : is("leak") ? first[i] : x[i]);

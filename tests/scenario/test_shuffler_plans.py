@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import time
 import urllib.request
 
@@ -185,6 +186,29 @@ def test_an_entry_that_was_not_taken_is_not_served(cluster, removed):
     shown, = status(cluster)["plans"]
     assert shown["state"] == "taken" and 0 < shown["taken"] < 4 == shown["entries"]
     analyzer.try_entry(analyzer.descriptor(**few), plan, entry=1)
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_shuffler_that_trusts_less_than_at_the_pin_serves_it_no_more(cluster, removed):
+    """What was taken was composed among those believed honest then, and the pin remembers over a restart."""
+    shuffler, analyzer = started(cluster)
+    few = dict(epsilon0=1.0, min_reports=20, target=20)
+    plan = analyzer.plan([analyzer.entry(analyzer.descriptor(**few), number=n) for n in (1, 2)], epsilon=2.0)
+    analyzer.extend()
+    wait_for("the pin", lambda: status(cluster)["plans"][0]["state"] == "taken")
+    for fraction, fits in ((0.5, removed), (1.0, True)):
+        shuffler.stop()
+        with open(cluster.path("shuffler-policy.conf")) as f:
+            text = f.read()
+        cluster.write("shuffler-policy.conf", re.sub(r"honest_fraction = [\d.]+;", f"honest_fraction = {fraction};", text))
+        shuffler = cluster.start("shuffler", "run", mutant="shuffler.plan.trust" if removed else "")
+        cluster.wait_listening()
+        analyzer.dial()
+        if fits:
+            analyzer.try_entry(analyzer.descriptor(**few), plan, entry=1)
+            return
+        e = refused(pb.ERROR_BUDGET_EXHAUSTED, "trust others less", analyzer.try_entry, analyzer.descriptor(**few), plan, entry=1)
+        assert "plan 1" in e.text
 
 
 def test_two_plans_share_the_budget_and_neither_stops_the_other(cluster):

@@ -377,6 +377,24 @@ static void values_of_taken_devices_need_no_memory(void **state)
 	cl_batch_free(b);
 }
 
+/* Whether there is room for the values is known of the list, and no reading changes it. */
+static void too_many_values_are_refused_before_any_reading(void **state)
+{
+	enum { WIDTH = 1 << 17, MOST = CL_BATCH_NUMBERS_MAX / WIDTH };
+	struct cl_batch *b = cl_batch_new(0, WIDTH, 1);
+	uint8_t name[PR_PSEUDONYM_LEN];
+
+	(void)state;
+	for (unsigned i = 0; i < MOST; i++) {
+		name_of(i, name);
+		assert_int_equal(cl_batch_list(b, name, &err), CM_OK);
+	}
+	assert_int_equal(cl_batch_list(b, name, &err), CM_OK); /* again */
+	name_of(MOST, name);
+	assert_int_equal(cl_batch_list(b, name, &err), CM_EDATA);
+	cl_batch_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +410,7 @@ int main(void)
 		cmocka_unit_test(a_list_with_a_fault_is_none),
 		cmocka_unit_test(values_of_several_numbers_stay_with_their_device),
 		cmocka_unit_test(values_of_taken_devices_need_no_memory),
+		cmocka_unit_test(too_many_values_are_refused_before_any_reading),
 	};
 
 	if (cr_rng_system(&rng, &err) != CM_OK)

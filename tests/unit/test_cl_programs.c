@@ -259,7 +259,7 @@ static void nothing_forbidden_succeeds(void **state)
 	static const char *const tries[] = { "fork", "thread", "net", "write", "exec", "others", "more",
 		"memory" };
 	/* With others beside it, and after others. */
-	static const char *const together[] = { "neighbours", "traces" };
+	static const char *const together[] = { "neighbours", "traces", "talk" };
 	struct asked a;
 
 	(void)state;
@@ -283,6 +283,11 @@ static void nothing_forbidden_succeeds(void **state)
 		print_message("no root of their own here: names of files can be seen\n");
 	else
 		is_good(&a, 1, 1);
+	assert_int_equal(ask_for(&a, 0, "seen", DEVICES, SECONDS), CM_OK);
+	if (cl_programs_lacks(programs) & (CL_CELL_NAMESPACES | CL_CELL_FILES))
+		print_message("no /proc of their own here: processes can be seen\n");
+	else
+		is_good(&a, DEVICES, 1);
 }
 
 /* The one who cheats answers its first device's features for every later one. */

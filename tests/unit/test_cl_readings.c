@@ -373,6 +373,25 @@ static void ndjson_bad_lines_do_not_stop_the_good_ones(void **state)
 	NDJSON(NULL, "x\n{\"v\":\"1\"}\n", CM_OK, "!1 1 not valid JSON at column 1;2=1@2;", NULL);
 }
 
+/* A line of 4 MB of empty objects would take a third of a gigabyte. */
+static void ndjson_lines_of_very_many_objects_are_bad(void **state)
+{
+	enum { MANY = 65536 };
+	static char text[3 * MANY + 64];
+	(void)state;
+	for (unsigned more = 0; more < 2; more++) {
+		struct said s = { .text = "" };
+		struct cm_err err;
+		size_t n = (size_t)sprintf(text, "{\"d\":\"a\",\"w\":[");
+
+		for (unsigned i = 0; i < MANY - 2 + more; i++)
+			n += (size_t)sprintf(text + n, "%s{}", i > 0 ? "," : "");
+		n += (size_t)sprintf(text + n, "],\"v\":7}\n");
+		assert_int_equal(read_cut(CL_FORMAT_NDJSON, "d", text, n, n, &s, &err), CM_OK);
+		assert_string_equal(s.text, more ? "!1 a more than 65536 arrays and objects;" : "a=7@1;");
+	}
+}
+
 static void ndjson_nul_bytes_are_refused(void **state)
 {
 	(void)state;
@@ -468,6 +487,7 @@ int main(void)
 		cmocka_unit_test(ndjson_scalars_become_text),
 		cmocka_unit_test(ndjson_lines_that_are_no_good_objects_are_bad),
 		cmocka_unit_test(ndjson_bad_lines_do_not_stop_the_good_ones),
+		cmocka_unit_test(ndjson_lines_of_very_many_objects_are_bad),
 		cmocka_unit_test(ndjson_nul_bytes_are_refused),
 		cmocka_unit_test(ndjson_without_a_line_has_no_row),
 		cmocka_unit_test(ndjson_tells_the_device_of_a_line_that_is_none),

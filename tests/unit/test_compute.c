@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "co_map.h"
 #include "computed.h"
 
 static void refused(
@@ -321,6 +322,21 @@ static void labels_are_texts_where_classes_have_names(void **state)
 	co_maker_free(m);
 }
 
+/* A payload can make all numbers of a value but one very small: products of two scales are 1e-180. */
+static void no_number_that_is_cut_is_subnormal(void **state)
+{
+	static const double small[] = { 1e-100, 1e-159, 1e-161, 1e-180, DBL_MIN };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+		double v[3] = { 1e150, -small[i], 0 };
+
+		co_cut(v, 3, 1e-9);
+		assert_true(v[0] > 0.99e-9 && v[0] <= 1e-9);
+		assert_true(v[1] <= -DBL_MIN || fpclassify(v[1]) == FP_ZERO);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_payload_has_the_arrays_of_its_map),
 		cmocka_unit_test(a_reading_is_whole_or_none),
 		cmocka_unit_test(labels_are_texts_where_classes_have_names),
+		cmocka_unit_test(no_number_that_is_cut_is_subnormal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

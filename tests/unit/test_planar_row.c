@@ -181,6 +181,40 @@ static void the_guarantee_is_that_of_any_two_places_and_falls_with_distance(void
 	}
 }
 
+/* It is computed of a quarter of the places, and the last one is kept. */
+static void the_guarantee_is_that_of_all_places_of_every_shape(void **state)
+{
+	static const uint32_t shape[][2] = { { 2, 2 }, { 3, 2 }, { 2, 5 }, { 3, 3 }, { 7, 9 }, { 6, 5 },
+		{ 16, 16 }, { 2, 128 }, { 85, 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof shape / sizeof *shape; i++) {
+		struct pt_randomizer p = { .row = pt_find("planar")->device };
+		uint64_t row[PT_PLANAR_CELLS_MAX], low[PT_PLANAR_CELLS_MAX],
+			high[PT_PLANAR_CELLS_MAX] = { 0 };
+		struct pt_planar_law law;
+		long double ratio = 1;
+
+		p.planar.width = shape[i / 2][0];
+		p.planar.height = shape[i / 2][1];
+		p.planar.decay = UINT64_MAX / 1000 * (i % 2 == 0 ? 998 : 999);
+		memset(low, 0xff, sizeof low);
+		pt_planar_law_of(&p, &law);
+		for (uint32_t x = 0; x < pt_planar_cells(&p); x++) {
+			pt_planar_row(&law, x, row);
+			for (uint32_t y = 0; y < pt_planar_cells(&p); y++) {
+				low[y] = row[y] < low[y] ? row[y] : low[y];
+				high[y] = row[y] > high[y] ? row[y] : high[y];
+			}
+		}
+		for (uint32_t y = 0; y < pt_planar_cells(&p); y++)
+			ratio = fmaxl(ratio, (long double)high[y] / (long double)low[y]);
+		for (int again = 0; again < 2; again++)
+			assert_true(p.row->epsilon0(&p) >= (double)logl(ratio) &&
+				    p.row->epsilon0(&p) <= (double)logl(ratio) * (1 + 1e-12));
+	}
+}
+
 static void a_peers_parameters_must_fit_the_grid(void **state)
 {
 	struct qy_query q = grid(4, 3), larger = grid(4, 4);
@@ -375,6 +409,7 @@ int main(void)
 		cmocka_unit_test(the_integers_are_the_law),
 		cmocka_unit_test(a_device_says_what_the_definition_says_of_its_cell),
 		cmocka_unit_test(the_guarantee_is_that_of_any_two_places_and_falls_with_distance),
+		cmocka_unit_test(the_guarantee_is_that_of_all_places_of_every_shape),
 		cmocka_unit_test(a_peers_parameters_must_fit_the_grid),
 		cmocka_unit_test(a_round_costs_no_more_than_is_charged),
 		cmocka_unit_test(an_answer_is_unbiased_and_has_the_variance_that_is_expected),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -195,6 +196,35 @@ static void finishing_frees_every_category_and_may_be_repeated(void **state)
 	qy_query_fini(&q);
 }
 
+/* Every item of a text with very many is looked for among very many, in a second of the processor: compared
+ * one by one it would take half a minute. */
+static void a_long_set_takes_the_time_of_its_length(void **state)
+{
+	enum { ITEMS = 4000, LONG = 4000000 };
+	static char name[ITEMS][8], text[LONG + 16], *item[ITEMS];
+	static uint32_t at[ITEMS];
+	struct qy_query q = { .kind = QY_SETS, .category = item, .categories = ITEMS };
+	clock_t began;
+	size_t len = 0;
+
+	(void)state;
+	/* In an order of their own. */
+	for (unsigned i = 0; i < ITEMS; i++) {
+		(void)snprintf(name[i], sizeof name[i], "a%u", i * 1237 % ITEMS);
+		item[i] = name[i];
+	}
+	/* All that are even, after what is none: beginnings of items, items and more, nothing. */
+	while (len < LONG - 8 * ITEMS)
+		len += (size_t)sprintf(text + len, "a;a12345;;");
+	for (unsigned i = 0; i < ITEMS; i += 2)
+		len += (size_t)sprintf(text + len, "a%u;", i);
+	began = clock();
+	qy_set_read(&q, text, at);
+	assert_true((double)(clock() - began) / CLOCKS_PER_SEC < 5);
+	for (unsigned i = 0; i < ITEMS; i++)
+		assert_int_equal(at[i], i * 1237 % ITEMS % 2 == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_category_is_its_index_and_a_stranger_is_refused),
 		cmocka_unit_test(a_number_lands_on_its_part_of_the_range),
 		cmocka_unit_test(text_that_is_no_finite_number_is_refused),
+		cmocka_unit_test(a_long_set_takes_the_time_of_its_length),
 		cmocka_unit_test(finishing_frees_every_category_and_may_be_repeated),
 	};
 

@@ -219,6 +219,25 @@ static void a_pin_is_for_good(void **state)
 	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
 }
 
+/* Neither is what others were believed to be: who believes less of them later serves the plan no more. */
+static void a_pin_is_of_those_believed_honest_then(void **state)
+{
+	double fraction = play.policy.honest_fraction;
+
+	(void)state;
+	plan_of(2);
+	play.policy.honest_fraction = fraction / 2;
+	steps_restart();
+	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "trust others less than when plan 1 was pinned");
+	steps_void();
+	play.policy.honest_fraction = fraction;
+	play.policy.colluders++;
+	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "trust others less than when plan 1 was pinned");
+	steps_void();
+	play.policy.colluders--;
+	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
+}
+
 static void a_plan_with_more_entries_than_the_policy_composes_is_not_taken(void **state)
 {
 	(void)state;
@@ -321,6 +340,7 @@ int main(void)
 		STEPS_TEST(entries_that_the_slice_does_not_hold_are_not_taken),
 		STEPS_TEST(the_shufflers_own_view_of_who_is_honest_counts),
 		STEPS_TEST(a_pin_is_for_good),
+		STEPS_TEST(a_pin_is_of_those_believed_honest_then),
 		STEPS_TEST(a_plan_with_more_entries_than_the_policy_composes_is_not_taken),
 		STEPS_TEST(a_round_before_its_plan_is_composed_is_asked_to_wait),
 		STEPS_TEST(a_composition_that_fails_ends_nothing),

@@ -89,21 +89,39 @@ static uint64_t nearest(const struct pt_planar_law *law, int axis, uint64_t z)
 
 void pt_planar_row(const struct pt_planar_law *law, uint32_t cell, uint64_t chance[PT_PLANAR_CELLS_MAX])
 {
-	uint32_t w = law->size[0], x = cell % w, y = cell / w;
+	uint32_t w = law->size[0], x = cell % w, y = cell / w,
+		 column[PT_PLANAR_CELLS_MAX]; /* a circle is two of 128 at most */
 
 	for (uint32_t c = 0; c < w * law->size[1]; c++)
 		chance[c] = 0;
-	for (uint32_t j = 0; j < law->circle[1]; j++)
+	for (uint32_t i = 0; i < law->circle[0]; i++)
+		column[i] = (uint32_t)nearest(law, 0, (x + i) % law->circle[0]);
+	for (uint32_t j = 0; j < law->circle[1]; j++) {
+		uint64_t *line = chance + w * nearest(law, 1, (y + j) % law->circle[1]);
+
 		for (uint32_t i = 0; i < law->circle[0]; i++)
-			chance[nearest(law, 0, (x + i) % law->circle[0]) +
-				w * nearest(law, 1, (y + j) % law->circle[1])] += weight_at(law, i, j);
+			line[column[i]] += weight_at(law, i, j);
+	}
 }
 
-/* The two places that differ most, from the exact chances; INFINITY where a cell is out of reach. */
-static double epsilon0(const struct pt_randomizer *p)
+/* Of all places that say this cell: the grid, its torus and the noise are their own mirror images, so what a
+ * place says for a cell its image says for the cell's. */
+static uint64_t of_images(const struct pt_planar_law *law, const uint64_t *chance, uint32_t y, bool most)
+{
+	uint32_t w = law->size[0], cells = w * law->size[1], across = y / w * w + (w - 1 - y % w);
+	const uint32_t image[] = { y, across, cells - 1 - y, cells - 1 - across };
+	uint64_t found = chance[y];
+
+	for (uint32_t i = 1; i < 4; i++)
+		if (most ? chance[image[i]] > found : chance[image[i]] < found)
+			found = chance[image[i]];
+	return found;
+}
+
+static double furthest(const struct pt_randomizer *p)
 {
 	uint64_t row[PT_PLANAR_CELLS_MAX], low[PT_PLANAR_CELLS_MAX], high[PT_PLANAR_CELLS_MAX] = { 0 };
-	uint32_t cells = pt_planar_cells(p);
+	uint32_t cells = pt_planar_cells(p), w = p->planar.width;
 	struct pt_planar_law law;
 	long double ratio = 1;
 
@@ -111,6 +129,9 @@ static double epsilon0(const struct pt_randomizer *p)
 	for (uint32_t y = 0; y < PT_PLANAR_CELLS_MAX; y++)
 		low[y] = UINT64_MAX;
 	for (uint32_t x = 0; x < cells; x++) {
+		/* Of a place and its images one. */
+		if (2 * (x % w) >= w + w % 2 || 2 * (x / w) >= law.size[1] + law.size[1] % 2)
+			continue;
 		pt_planar_row(&law, x, row);
 		for (uint32_t y = 0; y < cells; y++) {
 			low[y] = row[y] < low[y] ? row[y] : low[y];
@@ -118,11 +139,33 @@ static double epsilon0(const struct pt_randomizer *p)
 		}
 	}
 	for (uint32_t y = 0; y < cells; y++) {
-		if (low[y] == 0)
+		uint64_t least_of = of_images(&law, low, y, false);
+
+		if (least_of == 0)
 			return INFINITY;
-		ratio = fmaxl(ratio, (long double)high[y] / (long double)low[y]);
+		ratio = fmaxl(ratio, (long double)of_images(&law, high, y, true) / (long double)least_of);
 	}
 	return pt_log_up(ratio);
+}
+
+/* The two places that differ most, from the exact chances; INFINITY where a cell is out of reach.  A plan
+ * asks for it several times an entry, and entries that recur are alike: the last one is kept. */
+static double epsilon0(const struct pt_randomizer *p)
+{
+	static _Thread_local struct {
+		uint32_t width, height;
+		uint64_t decay;
+		double epsilon0;
+	} kept;
+
+	if (kept.width != p->planar.width || kept.height != p->planar.height ||
+		kept.decay != p->planar.decay) {
+		kept.epsilon0 = furthest(p);
+		kept.width = p->planar.width;
+		kept.height = p->planar.height;
+		kept.decay = p->planar.decay;
+	}
+	return kept.epsilon0;
 }
 
 enum cm_rc pt_planar_sizes(
