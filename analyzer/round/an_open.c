@@ -79,7 +79,7 @@ enum cm_rc an_open_new(const struct rd_descriptor *d, const struct cr_key *secre
 	rd_hpke_info(d, info);
 	an_seen_init(&o->seen, rng);
 	rc = an_tally_init(&o->total, pt_tallies(&d->randomizer), err);
-	if (rc == CM_OK && !(o->sort = rd_sort_new(RD_SORT_RUN, NULL)))
+	if (rc == CM_OK && !(o->sort = rd_sort_new(PR_HASH_LEN, RD_SORT_RUN, NULL)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK) {
 		o->worker = calloc(threads, sizeof *o->worker);
