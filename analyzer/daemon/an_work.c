@@ -70,6 +70,7 @@ void an_work_close(struct an_work *w)
 	if (!w)
 		return;
 	w->closed = true;
+	an_scratch_stop(w->scratch);
 	an_timer_close(&w->pause);
 	if (!w->opening)
 		forget_round(w);

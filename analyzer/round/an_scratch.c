@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ struct file {
 
 struct an_scratch {
 	const char *dir;
+	atomic_bool stopped;
 	struct file file[AN_SPILLS];
 	struct rd_spill spill[AN_SPILLS];
 };
@@ -49,16 +51,28 @@ static enum cm_rc create(struct file *f, struct cm_err *err)
 	return rc;
 }
 
+/* Where a page begins to be put or read: its box, or the fault. */
+static enum cm_rc begin(const struct file *f, uint64_t page, size_t box_len, uint8_t aad[8], uint8_t **box,
+	struct cm_err *err)
+{
+	*box = NULL;
+	if (atomic_load(&f->in->stopped))
+		return cm_fail(err, CM_ELATER, "stopped while a batch was opened");
+	cm_put_le64(aad, page);
+	*box = malloc(box_len);
+	return *box ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+}
+
 static enum cm_rc put(void *ctx, uint64_t page, const void *bytes, size_t len, struct cm_err *err)
 {
 	struct file *f = ctx;
 	size_t left = len + CR_BOX_OVERHEAD;
 	off_t at = (off_t)(page * left);
-	uint8_t *box = malloc(left), *from = box, aad[8];
+	uint8_t *box, aad[8];
 	struct cr_rng rng;
-	enum cm_rc rc = box ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = begin(f, page, left, aad, &box, err);
+	const uint8_t *from = box;
 
-	cm_put_le64(aad, page);
 	/* The generator is the calling thread's. */
 	if (rc == CM_OK)
 		rc = cr_rng_system(&rng, err);
@@ -90,10 +104,9 @@ static enum cm_rc get(void *ctx, uint64_t page, void *bytes, size_t len, struct 
 {
 	const struct file *f = ctx;
 	size_t box_len = len + CR_BOX_OVERHEAD, got = 0;
-	uint8_t *box = malloc(box_len), aad[8];
-	enum cm_rc rc = box ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	uint8_t *box, aad[8];
+	enum cm_rc rc = begin(f, page, box_len, aad, &box, err);
 
-	cm_put_le64(aad, page);
 	while (rc == CM_OK && got < box_len) {
 		ssize_t n = pread(f->fd, box + got, box_len - got, (off_t)(page * box_len + got));
 
@@ -144,4 +157,10 @@ void an_scratch_free(struct an_scratch *s)
 const struct rd_spill *an_scratch_spills(const struct an_scratch *s)
 {
 	return s->spill;
+}
+
+void an_scratch_stop(struct an_scratch *s)
+{
+	if (s)
+		atomic_store(&s->stopped, true);
 }

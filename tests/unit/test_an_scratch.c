@@ -179,6 +179,22 @@ static void a_full_disk_and_a_missing_folder_are_told_with_the_folder(void **sta
 	an_scratch_free(s);
 }
 
+static void nothing_goes_on_after_a_stop(void **state)
+{
+	struct an_scratch *s = scratch();
+	const struct rd_spill *spill = an_scratch_spills(s);
+	struct cm_err err;
+
+	(void)state;
+	an_scratch_stop(NULL);
+	assert_int_equal(spill->put(spill->ctx, 0, page[0], 4096, &err), CM_OK);
+	an_scratch_stop(s);
+	assert_int_equal(spill->put(spill->ctx, 1, page[1], 4096, &err), CM_ELATER);
+	assert_int_equal(spill->get(spill->ctx, 0, back, 4096, &err), CM_ELATER);
+	assert_int_equal(spill[1].put(spill[1].ctx, 0, page[1], 4096, &err), CM_ELATER);
+	an_scratch_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +202,7 @@ int main(void)
 		cmocka_unit_test(the_disk_has_no_byte_of_them_in_clear_and_none_twice),
 		cmocka_unit_test(a_page_that_is_damaged_or_in_another_place_is_a_fault_of_the_disk),
 		cmocka_unit_test(a_full_disk_and_a_missing_folder_are_told_with_the_folder),
+		cmocka_unit_test(nothing_goes_on_after_a_stop),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
