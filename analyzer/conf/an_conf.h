@@ -9,7 +9,7 @@ struct an_conf {
 	char *http; /* address of the HTTP server; "": none */
 	bool http_anywhere;
 	double epsilon, delta; /* of the population; 0: the first plan's slice */
-	int64_t threads;
+	int64_t threads, opening_mib;
 	struct {
 		struct cf_strings command; /* n 0: none */
 		int64_t timeout_ms;

@@ -8,6 +8,7 @@
 #include "an_keys.h"
 #include "an_open.h"
 #include "an_result.h"
+#include "an_scratch.h"
 #include "cm_clock.h"
 #include "cm_log.h"
 
@@ -26,6 +27,7 @@ struct an_work {
 
 	/* Opening a bucket on a worker thread. */
 	struct an_open *open; /* NULL: nothing was opened yet */
+	struct an_scratch *scratch;
 	uv_work_t job;
 	bool opening;
 	const uint8_t *sealed;
@@ -55,9 +57,11 @@ static void forget_round(struct an_work *w)
 {
 	an_round_free(w->dialogue);
 	an_open_free(w->open);
+	an_scratch_free(w->scratch);
 	cm_buf_fini(&w->payload);
 	w->dialogue = NULL;
 	w->open = NULL;
+	w->scratch = NULL;
 	w->round = NULL;
 }
 
@@ -66,6 +70,7 @@ void an_work_close(struct an_work *w)
 	if (!w)
 		return;
 	w->closed = true;
+	an_scratch_stop(w->scratch);
 	an_timer_close(&w->pause);
 	if (!w->opening)
 		forget_round(w);
@@ -273,22 +278,31 @@ static void bucket_opened(uv_work_t *job, int status)
 		fail(w, &err);
 }
 
+static enum cm_rc make_opener(struct an_work *w, struct cm_err *err)
+{
+	const struct an_conf *conf = w->context->conf;
+	struct cr_key secret = { 0 };
+	struct an_open_conf open = { .d = &w->round->descriptor,
+		.secret = &secret,
+		.threads = conf->threads > 0 ? (unsigned)conf->threads : an_open_cores(),
+		.messages = an_round_manifest(w->dialogue)->messages,
+		.bytes = (size_t)conf->opening_mib << 20 };
+	enum cm_rc rc = an_key_load(conf->state_dir, &w->round->descriptor, &secret, err);
+
+	if (rc == CM_OK && !w->scratch)
+		rc = an_scratch_new(conf->state_dir, &w->scratch, err);
+	if (rc == CM_OK) {
+		open.spill = an_scratch_spills(w->scratch);
+		rc = an_open_new(&open, &w->open, err);
+	}
+	cr_key_fini(&secret);
+	return rc;
+}
+
 static enum cm_rc start_opening(struct an_work *w, const struct an_action *a, struct cm_err *err)
 {
-	struct cr_key secret = { 0 };
-	enum cm_rc rc = CM_OK;
-	unsigned threads =
-		w->context->conf->threads > 0 ? (unsigned)w->context->conf->threads : an_open_cores();
-
-	if (!w->open) {
-		rc = an_key_load(w->context->conf->state_dir, &w->round->descriptor, &secret, err);
-		if (rc == CM_OK)
-			rc = an_open_new(&w->round->descriptor, &secret, threads,
-				an_round_manifest(w->dialogue)->messages, &w->context->rng, &w->open, err);
-		cr_key_fini(&secret);
-	}
-	if (rc != CM_OK)
-		return rc;
+	if (!w->open && make_opener(w, err) != CM_OK)
+		return err->code;
 	w->sealed = a->sealed;
 	w->messages = a->messages;
 	if (uv_queue_work(&w->context->loop, &w->job, open_bucket, bucket_opened) != 0)

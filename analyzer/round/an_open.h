@@ -1,27 +1,43 @@
 /* an_open.h - opens a released batch on all cores: drops duplicates, decodes and counts the records.
  *
- * Costs about one X25519 per message, spread over the cores, in batches (cr_hpke_open_many).  Memory: 43
- * bytes per message for the duplicate check, 32 for the tree over all messages (4.3 and 3.2 GB at 10^8), 40
- * per message of the current bucket, 64 records a thread, and the counts. */
+ * Costs about one X25519 per message, spread over the cores, in batches (cr_hpke_open_many).  Memory, however
+ * many messages there are: conf.bytes for the duplicates (an_once.h) and the tree over all messages, and 4
+ * KiB for each conf.bytes / 8 that went to a spill; 40 bytes per message of the current bucket; 64 records a
+ * thread, 1024 messages, and the counts.  To the spills go 32 bytes a message and what an_once.h says, once
+ * they do not fit. */
 #pragma once
 
 #include "an_tally.h"
 #include "rd_descriptor.h"
+#include "rd_sort.h"
 
+/* Spills for the hashes of all messages, and for the two lists of an_once.h. */
+#define AN_SPILL_HASHES  0u
+#define AN_SPILL_COUNTED 1u
+#define AN_SPILL_ASIDE   2u
+#define AN_SPILLS        3u
+
+struct an_open_conf {
+	const struct rd_descriptor *d; /* borrowed */
+	const struct cr_key *secret;   /* copied for the threads and wiped with them */
+	unsigned threads;              /* 1..256 */
+	uint64_t messages;             /* of the whole batch, from its manifest */
+	size_t bytes;                  /* of memory; at least 1 */
+	const struct rd_spill *spill;  /* AN_SPILLS of them, borrowed */
+};
 struct an_open;
-
-/* threads: 1..256; messages: number in the whole batch, from its manifest.  The descriptor is borrowed.  The
- * key is copied for the threads and wiped with them. */
-CM_CHECK enum cm_rc an_open_new(const struct rd_descriptor *d, const struct cr_key *secret, unsigned threads,
-	uint64_t messages, const struct cr_rng *rng, struct an_open **out, struct cm_err *err);
+CM_CHECK enum cm_rc an_open_new(const struct an_open_conf *conf, struct an_open **out, struct cm_err *err);
 void an_open_free(struct an_open *o);
-/* Open n sealed messages of rd_sealed_len bytes; returns when all are counted.  Of several messages with one
- * encapsulated key only the first in byte order counts, so the order within the bucket has no effect.  A
- * message that does not open or decode is counted as bad.  CM_EINTERNAL only. */
+/* Open n sealed messages of rd_sealed_len bytes; returns when all are counted but those that an_once.h sets
+ * aside, which are counted with the last bucket.  Of several messages with one encapsulated key only that of
+ * the first bucket, and in it the first in byte order, counts, so the order within the bucket has no effect.
+ * A message that does not open or decode is counted as bad.  CM_EINTERNAL, and what the spills fail with; o
+ * is unusable then. */
 CM_CHECK enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err);
 /* Root of the tree over the sorted hashes of all messages, after the last bucket; NULL before. */
 const uint8_t *an_open_root(const struct an_open *o);
-/* The counts so far; valid until the next call on o. */
+/* The counts, after the last bucket; valid until the next call on o.  Before it some messages are not
+ * decided. */
 const struct an_tally *an_open_tally(const struct an_open *o);
 /* Number of processors that this process may use, 1..256. */
 unsigned an_open_cores(void);

@@ -28,15 +28,17 @@ struct sh_leaves_maker {
 	struct level level[SH_LEVELS_MAX];
 };
 
-static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, struct cm_err *err)
+static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, size_t len, struct cm_err *err)
 {
 	const struct sh_leaves_maker *m = ctx;
 
+	(void)len; /* that of a page of hashes */
 	return sh_page_write(&m->runs, page, &m->rng, bytes, err);
 }
 
-static enum cm_rc spill_get(void *ctx, uint64_t page, void *bytes, struct cm_err *err)
+static enum cm_rc spill_get(void *ctx, uint64_t page, void *bytes, size_t len, struct cm_err *err)
 {
+	(void)len;
 	return sh_page_read(&((const struct sh_leaves_maker *)ctx)->runs, page, bytes, err);
 }
 
@@ -103,7 +105,8 @@ enum cm_rc sh_leaves_begin(const struct sh_leaves_place *place, const uint8_t ro
 		rc = open_runs(m, err);
 	if (rc == CM_OK)
 		rc = open_kept(m, err);
-	if (rc == CM_OK && !(m->sort = rd_sort_new(RD_SORT_RUN, m->runs.fd >= 0 ? &m->spill : NULL)))
+	if (rc == CM_OK &&
+		!(m->sort = rd_sort_new(PR_HASH_LEN, RD_SORT_RUN, m->runs.fd >= 0 ? &m->spill : NULL)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc != CM_OK) {
 		sh_leaves_maker_free(m);

@@ -11,7 +11,7 @@
 
 #include <openssl/evp.h>
 
-#include "an_open.h"
+#include "an_scratch.h"
 #include "pl_plan.h"
 
 #define TURNS 5
@@ -122,17 +122,24 @@ static void seal_all(struct batch *b, size_t n)
 static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu)
 {
 	struct an_open *o = NULL;
+	struct an_scratch *scratch = NULL;
 	struct cm_err err = { 0 };
 	double start = now(CLOCK_MONOTONIC), used = now(CLOCK_PROCESS_CPUTIME_ID), rate;
+	struct an_open_conf conf = {
+		.d = &b->d, .secret = &b->secret, .threads = threads, .messages = n, .bytes = (size_t)1 << 30
+	};
 
-	if (an_open_new(&b->d, &b->secret, threads, n, &b->rng, &o, &err) != CM_OK ||
-		an_open_bucket(o, b->sealed, n, &err) != CM_OK)
+	if (an_scratch_new("/tmp", &scratch, &err) != CM_OK)
+		die(err.msg);
+	conf.spill = an_scratch_spills(scratch);
+	if (an_open_new(&conf, &o, &err) != CM_OK || an_open_bucket(o, b->sealed, n, &err) != CM_OK)
 		die(err.msg);
 	rate = (double)n / (now(CLOCK_MONOTONIC) - start);
 	*cpu = (now(CLOCK_PROCESS_CPUTIME_ID) - used) / (double)n * 1e6;
 	if (an_open_tally(o)->counted != n)
 		die("not every report was counted");
 	an_open_free(o);
+	an_scratch_free(scratch);
 	return rate;
 }
 

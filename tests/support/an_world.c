@@ -9,6 +9,7 @@
 #include "an_kept.h"
 #include "an_keys.h"
 #include "an_result.h"
+#include "an_scratch.h"
 #include "cm_file.h"
 
 const char world_plan[] =
@@ -162,6 +163,7 @@ struct driver {
 	struct fake *f;
 	struct an_round *r;
 	struct an_open *open;
+	struct an_scratch *scratch;
 	struct an_round_state *state;
 	bool opening; /* a bucket whose opening is still to be reported */
 };
@@ -175,9 +177,10 @@ static enum cm_rc do_open(struct driver *d, const struct an_action *a, struct cm
 	assert_int_equal(stage_on_disk(d->w, d->state->descriptor.round_id), AN_CHARGED);
 	if (!d->open) {
 		assert_int_equal(an_key_load(d->w->dir, &d->state->descriptor, &secret, err), CM_OK);
-		assert_int_equal(an_open_new(&d->state->descriptor, &secret, 2,
-					 an_round_manifest(d->r)->messages, &d->w->rng, &d->open, err),
-			CM_OK);
+		assert_int_equal(an_scratch_new(d->w->dir, &d->scratch, err), CM_OK);
+		const struct an_open_conf conf = { &d->state->descriptor, &secret, 2,
+			an_round_manifest(d->r)->messages, 1, an_scratch_spills(d->scratch) };
+		assert_int_equal(an_open_new(&conf, &d->open, err), CM_OK);
 		cr_key_fini(&secret);
 	}
 	rc = an_open_bucket(d->open, a->sealed, a->messages, err);
@@ -310,6 +313,7 @@ enum cm_rc world_drive_round(
 	}
 	an_round_free(d.r);
 	an_open_free(d.open);
+	an_scratch_free(d.scratch);
 	if (rc == CM_EMORE)
 		world_restart(w);
 	return rc;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "an_open.h"
+#include "rd_tree.h"
+#include "spills.h"
 
 #define N 400u
 
@@ -69,14 +71,42 @@ static void free_batch(struct batch *b)
 	pl_plan_fini(&b->plan);
 }
 
-static struct an_open *opener(struct batch *b, unsigned threads)
+/* What opens a batch of so many messages, with so many bytes of memory. */
+struct opening {
+	struct an_open *open;
+	struct spill_calls calls;
+	struct spill_fake fake[AN_SPILLS];
+	struct rd_spill spill[AN_SPILLS];
+};
+
+static struct an_open *opening_init(
+	struct opening *o, struct batch *b, unsigned threads, uint64_t messages, size_t bytes)
 {
-	struct an_open *o = NULL;
 	struct cm_err err = { 0 };
 
-	if (an_open_new(&b->d, &b->secret, threads, UINT64_MAX, &b->rng, &o, &err) != CM_OK)
+	memset(o, 0, sizeof *o);
+	for (size_t i = 0; i < AN_SPILLS; i++) {
+		spill_init(&o->fake[i], &o->calls);
+		o->spill[i] = o->fake[i].spill;
+	}
+	const struct an_open_conf conf = { &b->d, &b->secret, threads, messages, bytes, o->spill };
+	if (an_open_new(&conf, &o->open, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	return o;
+	return o->open;
+}
+
+static void opening_fini(struct opening *o)
+{
+	an_open_free(o->open);
+	for (size_t i = 0; i < AN_SPILLS; i++)
+		spill_fini(&o->fake[i]);
+}
+
+static struct opening held;
+
+static struct an_open *opener(struct batch *b, unsigned threads)
+{
+	return opening_init(&held, b, threads, N, 1u << 20);
 }
 
 static void every_message_is_counted_once_on_any_number_of_threads(void **state)
@@ -96,7 +126,7 @@ static void every_message_is_counted_once_on_any_number_of_threads(void **state)
 			assert_int_equal(an_open_tally(o)->count[i], N / 5);
 		assert_int_equal(an_open_tally(o)->counted, N);
 		assert_int_equal(an_open_tally(o)->bad, 0);
-		an_open_free(o);
+		opening_fini(&held);
 	}
 	free_batch(&b);
 }
@@ -111,15 +141,15 @@ static void a_repeated_encapsulation_counts_once_within_and_across_buckets(void 
 	make_batch(&b);
 	memcpy(b.sealed + 7 * b.len, b.sealed + 2 * b.len, b.len);
 	memcpy(b.sealed + 300 * b.len, b.sealed, b.len);
-	o = opener(&b, 2);
+	/* And the whole batch again. */
+	o = opening_init(&held, &b, 2, 2 * N, 1u << 20);
 	assert_int_equal(an_open_bucket(o, b.sealed, 200, &err), CM_OK);
-	assert_int_equal(an_open_tally(o)->duplicates, 1);
 	assert_int_equal(an_open_bucket(o, b.sealed + 200 * b.len, 200, &err), CM_OK);
-	assert_int_equal(an_open_tally(o)->duplicates, 2);
+	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
+	assert_int_equal(an_open_tally(o)->duplicates, N + 2);
 	assert_int_equal(an_open_tally(o)->counted, N - 2);
-	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK); /* the whole batch again */
-	assert_int_equal(an_open_tally(o)->counted, N - 2);
-	an_open_free(o);
+	assert_int_equal(held.calls.puts, 0);
+	opening_fini(&held);
 	free_batch(&b);
 }
 
@@ -146,7 +176,7 @@ static void the_order_of_arrival_in_a_bucket_changes_nothing(void **state)
 		memcpy(b.sealed, b.sealed + b.len, b.len);
 		memcpy(b.sealed + b.len, swap, b.len);
 		free(swap);
-		an_open_free(o);
+		opening_fini(&held);
 	}
 	assert_int_equal(counted[0], counted[1]);
 	free_batch(&b);
@@ -166,7 +196,7 @@ static void altered_messages_are_bad_wherever_the_bit_is(void **state)
 	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->bad, b.len);
 	assert_int_equal(an_open_tally(o)->counted, N - b.len);
-	an_open_free(o);
+	opening_fini(&held);
 	free_batch(&b);
 }
 
@@ -182,7 +212,7 @@ static void messages_of_another_round_are_bad(void **state)
 	o = opener(&b, 2);
 	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->bad, N);
-	an_open_free(o);
+	opening_fini(&held);
 	free_batch(&b);
 }
 
@@ -201,7 +231,7 @@ static void low_order_points_are_bad_messages(void **state)
 	o = opener(&b, 1);
 	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->bad, 2);
-	an_open_free(o);
+	opening_fini(&held);
 	free_batch(&b);
 }
 
@@ -223,27 +253,115 @@ static void records_outside_the_alphabet_are_bad(void **state)
 	free_batch(&b);
 }
 
-static void the_set_remembers_every_key_it_was_shown(void **state)
+/* ---- beside memory ---- */
+
+/* Opens the batch in buckets of `each`, the bucket `first` before the others.  Returns the fault. */
+static enum cm_rc in_buckets(struct an_open *o, const struct batch *b, size_t each, size_t first)
 {
-	static const uint8_t seed[CR_SEED_LEN] = { 2 };
-	struct cr_rng rng;
-	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &rng);
 	struct cm_err err = { 0 };
-	struct an_seen s;
-	bool again;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < N / each; i++) {
+		size_t k = i == 0 ? first : i <= first ? i - 1 : i;
+
+		rc = an_open_bucket(o, b->sealed + k * each * b->len, each, &err);
+	}
+	return rc;
+}
+
+/* Repeats messages within and between buckets.  Some repeats do not open and come first in byte order. */
+static void repeat(struct batch *b)
+{
+	for (size_t i = 0; i < N; i += 3) {
+		size_t from = (i * 7 + i / 90) % (N / 2);
+
+		memmove(b->sealed + i * b->len, b->sealed + from * b->len, b->len);
+		if (i % 4 == 0)
+			memset(b->sealed + i * b->len + 32, 0, 3);
+	}
+}
+
+/* The root of the tree over the hashes of all messages, by the functions that the shuffler's tests hold. */
+static void root_of(const struct batch *b, uint8_t root[PR_HASH_LEN])
+{
+	static uint8_t hash[N][PR_HASH_LEN];
+	struct rd_tree tree;
+	uint8_t leaf[PR_HASH_LEN];
+
+	for (size_t i = 0; i < N; i++)
+		cr_sha256(b->sealed + i * b->len, b->len, hash[i]);
+	rd_sort_hashes(hash, N);
+	rd_tree_init(&tree);
+	for (size_t i = 0; i < N; i++) {
+		rd_tree_leaf(hash[i], PR_HASH_LEN, leaf);
+		rd_tree_add(&tree, leaf);
+	}
+	rd_tree_root(&tree, root);
+}
+
+static void the_same_as_tally(const struct an_tally *got, const struct an_tally *want)
+{
+	assert_int_equal(got->counted, want->counted);
+	assert_int_equal(got->bad, want->bad);
+	assert_int_equal(got->duplicates, want->duplicates);
+	assert_int_equal(got->counted + got->bad + got->duplicates, N);
+	for (uint32_t i = 0; i < want->counts; i++)
+		assert_int_equal(got->count[i], want->count[i]);
+}
+
+/* Memory of one byte: a list of more than a page goes to its spill. */
+static void a_batch_beyond_memory_has_the_counts_and_the_root_of_one_within(void **state)
+{
+	static struct opening little;
+	struct batch b;
+	uint8_t root[PR_HASH_LEN];
+	uint64_t bad = 0;
 
 	(void)state;
-	an_seen_init(&s, &rng);
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < 20000; i++) { /* key 0 is all zeros: the free slot's mark */
-			uint8_t enc[32] = { (uint8_t)i, (uint8_t)(i >> 8), (uint8_t)(i >> 16) };
+	make_batch(&b);
+	repeat(&b);
+	root_of(&b, root);
+	for (size_t each = 200; N % each == 0; each /= 2) /* 200, 100, 50, 25 */
+		for (size_t first = 0; first < N / each; first += 3) {
+			struct an_open *o = opener(&b, 1), *beyond = opening_init(&little, &b, 2, N, 1);
 
-			assert_int_equal(an_seen_add(&s, enc, &again, &err), CM_OK);
-			assert_int_equal(again, pass == 1);
+			assert_null(an_open_root(beyond));
+			assert_int_equal(in_buckets(o, &b, each, first), CM_OK);
+			assert_int_equal(in_buckets(beyond, &b, each, first), CM_OK);
+			assert_true(an_open_tally(o)->duplicates > 50);
+			bad += an_open_tally(o)->bad;
+			the_same_as_tally(an_open_tally(beyond), an_open_tally(o));
+			assert_memory_equal(an_open_root(o), root, PR_HASH_LEN);
+			assert_memory_equal(an_open_root(beyond), root, PR_HASH_LEN);
+			assert_int_equal(held.calls.puts, 0);
+			assert_true(little.fake[AN_SPILL_HASHES].pages > 0 &&
+				    little.fake[AN_SPILL_ASIDE].pages > 0);
+			opening_fini(&little);
+			opening_fini(&held);
 		}
-	assert_true(s.room * 16 <= 20000 * 43 + 16384);
-	an_seen_fini(&s);
-	cr_rng_seeded_free(g);
+	assert_true(bad > 20);
+	free_batch(&b);
+}
+
+static void a_spill_that_fails_ends_the_opening(void **state)
+{
+	struct batch b;
+	unsigned calls = 0;
+
+	(void)state;
+	make_batch(&b);
+	repeat(&b);
+	for (unsigned k = 0; k <= calls; k++) {
+		struct an_open *o = opening_init(&held, &b, 1, N, 1);
+
+		held.calls.fails_at = k;
+		assert_int_equal(in_buckets(o, &b, 100, 0), k == 0 ? CM_OK : CM_EIO);
+		if (k == 0)
+			calls = held.calls.puts + held.calls.gets;
+		opening_fini(&held);
+	}
+	assert_true(calls > 10);
+	free_batch(&b);
 }
 
 static void a_dropped_message_takes_its_share_of_a_report_with_it(void **state)
@@ -272,7 +390,8 @@ int main(void)
 		cmocka_unit_test(messages_of_another_round_are_bad),
 		cmocka_unit_test(low_order_points_are_bad_messages),
 		cmocka_unit_test(records_outside_the_alphabet_are_bad),
-		cmocka_unit_test(the_set_remembers_every_key_it_was_shown),
+		cmocka_unit_test(a_batch_beyond_memory_has_the_counts_and_the_root_of_one_within),
+		cmocka_unit_test(a_spill_that_fails_ends_the_opening),
 		cmocka_unit_test(a_dropped_message_takes_its_share_of_a_report_with_it),
 	};
 

@@ -295,18 +295,18 @@ static void no_two_leaves_of_a_sorted_tree_enclose_one_of_its_own(void **state)
 
 static uint8_t spilled[64][RD_SORT_PAGE_BYTES];
 
-static enum cm_rc put(void *ctx, uint64_t page, const void *bytes, struct cm_err *e)
+static enum cm_rc put(void *ctx, uint64_t page, const void *bytes, size_t len, struct cm_err *e)
 {
 	(void)e;
-	assert_true(page < 64 && page == (*(uint64_t *)ctx)++);
+	assert_true(len == RD_SORT_PAGE_BYTES && page < 64 && page == (*(uint64_t *)ctx)++);
 	memcpy(spilled[page], bytes, RD_SORT_PAGE_BYTES);
 	return CM_OK;
 }
 
-static enum cm_rc get(void *ctx, uint64_t page, void *bytes, struct cm_err *e)
+static enum cm_rc get(void *ctx, uint64_t page, void *bytes, size_t len, struct cm_err *e)
 {
 	(void)e;
-	assert_true(page < *(uint64_t *)ctx);
+	assert_true(len == RD_SORT_PAGE_BYTES && page < *(uint64_t *)ctx);
 	memcpy(bytes, spilled[page], RD_SORT_PAGE_BYTES);
 	return CM_OK;
 }
@@ -326,7 +326,7 @@ static void hashes_come_out_sorted_whether_they_fit_or_are_spilled(void **state)
 		uint64_t pages = 0;
 		const struct rd_spill spill = { &pages, put, get };
 		size_t n = sizes[k / 2], at = 0;
-		struct rd_sort *s = rd_sort_new(1024, k % 2 ? &spill : NULL);
+		struct rd_sort *s = rd_sort_new(PR_HASH_LEN, 1024, k % 2 ? &spill : NULL);
 		const uint8_t *next;
 
 		assert_non_null(s);
@@ -339,7 +339,7 @@ static void hashes_come_out_sorted_whether_they_fit_or_are_spilled(void **state)
 			size_t part = cr_rng_below(&rng, 700) + 1;
 
 			part = part < n - at ? part : n - at;
-			assert_int_equal(rd_sort_add(s, (const hash_t *)hash + at, part, &err), CM_OK);
+			assert_int_equal(rd_sort_add(s, hash + at, part, &err), CM_OK);
 			at += part;
 		}
 		qsort(hash, n, sizeof *hash, by_bytes);
