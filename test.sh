@@ -183,6 +183,7 @@ TOMBOLA_STORE=postgresql scenarios release -k "not ($removes)" tests/scenario/te
 	tests/scenario/test_payload.py
 TOMBOLA_STORE=intakes scenarios release -k "not whatever_kills" tests/scenario/test_tags.py tests/scenario/test_places.py \
 	tests/scenario/test_rounds.py::test_a_plan_of_all_protocols_and_its_estimates
+TOMBOLA_STORE=databases scenarios release -k "not whatever_kills" tests/scenario/test_tags.py
 joined
 
 # Packages are made where their programs were built, which is configured anew for that: after the last test of that build.

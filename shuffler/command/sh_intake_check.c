@@ -64,18 +64,39 @@ static void say(void *user, const struct cm_err *why)
 	cf_finding(why, stderr, user);
 }
 
-static void check_database(const struct sh_intake_conf *c, struct cm_err *first)
+struct sh_pg_conf sh_intake_databases(const struct sh_intake_conf *c)
 {
-	const struct sh_pg_conf pg = { .database = c->database, .standbys = (uint32_t)c->standbys };
+	return (struct sh_pg_conf){ .database = c->database,
+		.further = c->other_databases.item,
+		.n_further = c->other_databases.n,
+		.standbys = (uint32_t)c->standbys };
+}
+
+enum cm_rc sh_intake_check_databases(const struct sh_intake_conf *c, struct cm_err *first)
+{
 	struct sh_pg_params params;
 	struct cm_err why;
 
-	if (!c->database)
-		return;
 	if (sh_pg_params(c->database, &params, &why) != CM_OK) {
 		cf_fault_at(c->file, "database", &why, stderr, first);
-		return;
+		return why.code;
 	}
+	for (size_t i = 0; i < c->other_databases.n; i++)
+		if (sh_pg_params(c->other_databases.item[i], &params, &why) != CM_OK) {
+			(void)cm_context(&why, "other_databases, number %zu", i + 1);
+			cf_fault_at(c->file, "other_databases", &why, stderr, first);
+			return why.code;
+		}
+	return CM_OK;
+}
+
+static void check_database(const struct sh_intake_conf *c, struct cm_err *first)
+{
+	const struct sh_pg_conf pg = sh_intake_databases(c);
+	struct cm_err why;
+
+	if (!c->database || sh_intake_check_databases(c, first) != CM_OK)
+		return;
 	enum cm_rc rc = sh_postgresql_check_join(&pg, say, first, &why);
 	if (rc == CM_ELATER)
 		(void)fprintf(stderr, "%s: the role's rights are not looked at\n", why.msg);

@@ -4,6 +4,12 @@
 
 #include "nt_tls.h"
 #include "sh_intake_conf.h"
+#include "sh_pg.h"
+
+/* Its databases; the strings are borrowed. */
+struct sh_pg_conf sh_intake_databases(const struct sh_intake_conf *c);
+/* Judge their strings: a fault goes to stderr with its line, and to `first` as cf_fault_at says. */
+CM_CHECK enum cm_rc sh_intake_check_databases(const struct sh_intake_conf *c, struct cm_err *first);
 
 /* An intake's sides of TLS: *tls for clients, *up to the head.  Free both with nt_tls_ctx_free.  Errors as
  * nt_tls_ctx_new. */

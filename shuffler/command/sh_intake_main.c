@@ -145,17 +145,6 @@ static enum cm_rc serve(struct intake *n, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc check_database(const struct sh_intake_conf *c, struct cm_err *err)
-{
-	struct sh_pg_params params;
-	struct cm_err why = { .code = CM_OK };
-
-	err->code = CM_OK;
-	if (sh_pg_params(c->database, &params, &why) != CM_OK)
-		cf_fault_at(c->file, "database", &why, stderr, err);
-	return err->code;
-}
-
 enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct intake n = { .front = NULL };
@@ -163,11 +152,13 @@ enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err
 	(void)exit_code;
 	(void)umask(077);
 	enum cm_rc rc = sh_intake_conf_load(cli->config, &n.conf, stderr, err);
-	if (rc == CM_OK)
-		rc = check_database(&n.conf, err);
+	if (rc == CM_OK) {
+		err->code = CM_OK;
+		rc = sh_intake_check_databases(&n.conf, err);
+	}
 	if (rc == CM_OK)
 		rc = sh_intake_tls(&n.conf, &n.tls, &n.up, err);
-	const struct sh_pg_conf pg = { .database = n.conf.database, .standbys = (uint32_t)n.conf.standbys };
+	const struct sh_pg_conf pg = sh_intake_databases(&n.conf);
 	if (rc == CM_OK)
 		rc = sh_postgresql_join(&pg, &n.store, err);
 	if (rc == CM_OK)

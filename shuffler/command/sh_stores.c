@@ -34,13 +34,14 @@ enum cm_rc sh_stores_become(struct cm_err *err)
 enum cm_rc sh_stores_of(const struct sh_conf *conf, const struct sh_store_kind **out, struct cm_err *err)
 {
 	struct cm_err why = { .code = CM_OK };
+	const char *key = "";
 
 	for (size_t i = 0; sh_stores[i]; i++)
 		if (strcmp(conf->store, sh_stores[i]->name) == 0) {
 			*out = sh_stores[i];
 			err->code = CM_OK;
-			if (sh_stores[i]->check && sh_stores[i]->check(conf, &why) != CM_OK)
-				cf_fault_at(conf->file, "database", &why, stderr, err);
+			if (sh_stores[i]->check && sh_stores[i]->check(conf, &key, &why) != CM_OK)
+				cf_fault_at(conf->file, key, &why, stderr, err);
 			return err->code;
 		}
 	return sh_stores_become(err);

@@ -14,8 +14,8 @@ struct sh_store_kind {
 	enum cm_rc (*open)(const struct sh_conf *conf, struct sh_store *out, struct cm_err *err);
 	enum cm_rc (*open_readonly)(const struct sh_conf *conf, struct sh_store *out, struct cm_err *err);
 	enum cm_rc (*anew)(const struct sh_conf *conf, const struct sh_loss *loss, struct cm_err *err);
-	/* A fault of the keys that only this store reads; NULL: none. */
-	enum cm_rc (*check)(const struct sh_conf *conf, struct cm_err *err);
+	/* A fault of the keys that only this store reads, and of which; NULL: none. */
+	enum cm_rc (*check)(const struct sh_conf *conf, const char **key, struct cm_err *err);
 };
 
 extern const struct sh_store_kind sh_store_sqlite;

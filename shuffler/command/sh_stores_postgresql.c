@@ -2,10 +2,12 @@
 #include "sh_postgresql.h"
 #include "sh_stores.h"
 
-/* The string is the configuration's, which outlives the store. */
+/* The strings are the configuration's, which outlives the store. */
 static struct sh_pg_conf conf_of(const struct sh_conf *conf)
 {
 	return (struct sh_pg_conf){ .database = conf->database,
+		.further = conf->data_databases.item,
+		.n_further = conf->data_databases.n,
 		.standbys = (uint32_t)conf->standbys,
 		.intake_role = conf->intake_role };
 }
@@ -31,11 +33,18 @@ static enum cm_rc anew(const struct sh_conf *conf, const struct sh_loss *loss, s
 	return sh_postgresql_anew(conf->state_dir, &pg, loss, err);
 }
 
-static enum cm_rc check(const struct sh_conf *conf, struct cm_err *err)
+static enum cm_rc check(const struct sh_conf *conf, const char **key, struct cm_err *err)
 {
 	struct sh_pg_params params;
 
-	return sh_pg_params(conf->database, &params, err);
+	*key = "database";
+	enum cm_rc rc = sh_pg_params(conf->database, &params, err);
+	for (size_t i = 0; rc == CM_OK && i < conf->data_databases.n; i++) {
+		*key = "data_databases";
+		if (sh_pg_params(conf->data_databases.item[i], &params, err) != CM_OK)
+			rc = cm_context(err, "data_databases, number %zu", i + 1);
+	}
+	return rc;
 }
 
 static const struct sh_store_kind postgresql = {

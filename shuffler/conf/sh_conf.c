@@ -113,13 +113,20 @@ const struct cf_row sh_conf_rows[] = {
 		.offset = FIELD(database),
 		.help = "of store \"postgresql\": libpq's string or URI, \"host=db.example.org dbname=tombola\"; "
 			"without a password" },
+	{ .key = "data_databases",
+		.type = CF_STRINGS,
+		.offset = FIELD(data_databases),
+		.min = 1,
+		.max = 63,
+		.help = "further databases, strings as in `database`, that hold reports beside it: each intake's go "
+			"to one of all of them" },
 	{ .key = "synchronous_standbys",
 		.type = CF_INT,
 		.offset = FIELD(standbys),
 		.min = 0,
 		.max = 100,
 		.fallback = "0",
-		.help = "the server of `database` must have so many, or the shuffler does not start" },
+		.help = "the server of each database must have so many, or the shuffler does not start" },
 	{ .key = "intakes",
 		.type = CF_BOOL,
 		.offset = FIELD(intakes),
@@ -189,8 +196,8 @@ static enum cm_rc check_store(const struct sh_conf *c, FILE *faults, struct cm_e
 		key = "intake_role";
 		(void)cm_fail(
 			&why, CM_ECONFIG, "intake_role: only for intakes = true, 1 to %u bytes", ROLE_MAX);
-	} else if (!postgresql && (c->database || c->standbys > 0)) {
-		key = c->database ? "database" : "synchronous_standbys";
+	} else if (!postgresql && (c->database || c->standbys > 0 || c->data_databases.n > 0)) {
+		key = c->database ? "database" : c->standbys > 0 ? "synchronous_standbys" : "data_databases";
 		(void)cm_fail(&why, CM_ECONFIG, "%s: only for store = \"postgresql\"", key);
 	}
 	err->code = CM_OK;

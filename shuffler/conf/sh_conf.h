@@ -8,6 +8,7 @@ struct sh_conf {
 	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
 	char *signing_key, *analyzer_key;
 	char *store, *database, *intake_role;
+	struct cf_strings data_databases;
 	int64_t standbys;
 	bool http_anywhere, intakes;
 	int64_t of_one, frames_per_second;

@@ -6,6 +6,7 @@
 struct sh_intake_conf {
 	char *listen, *head, *database, *http;
 	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
+	struct cf_strings other_databases;
 	bool http_anywhere;
 	int64_t standbys, max_connections, of_one, frames_per_second, max_waiting_mib, commit_messages,
 		commit_wait_ms, idle_ms;

@@ -164,14 +164,15 @@ struct sh_store {
 	 * CM_ELATER, with nothing stored, once another epoch has begun. */
 	enum cm_rc (*data_join)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch,
 		void **data, struct cm_err *err);
-	/* Visit the blocks of buckets first..first+n-1, or the tag rows.  Blocks of one bucket come by
-	 * ascending id, runs last; those of several in any order. */
+	/* Visit the blocks of buckets first..first+n-1, or the tag rows.  Blocks of one bucket come in an
+	 * order that never changes, on each server by ascending id, runs last; those of several in any
+	 * order. */
 	enum cm_rc (*data_buckets)(
 		void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err);
 	enum cm_rc (*data_tags)(void *data, sh_block_fn *fn, void *user, struct cm_err *err);
 	/* Delete all data of a round, which must be closed.  CM_OK if none exists. */
 	enum cm_rc (*data_drop)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
-	/* Visit the id of every round that has data. */
+	/* Visit the id of every round that has data, perhaps more than once. */
 	enum cm_rc (*data_each)(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err);
 
 	/* Payloads, by hash.  Append to one that is not whole, from byte 0, which makes it: not durable. */

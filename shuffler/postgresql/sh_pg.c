@@ -27,6 +27,11 @@ static enum cm_rc code_of(const char *state)
 	return class_is(state, "XX00") || class_is(state, "42") ? CM_EDATA : CM_EIO;
 }
 
+enum cm_rc sh_pg_named(const struct sh_pg *pg, struct cm_err *err)
+{
+	return pg->name ? cm_context(err, "\"%.100s\"", pg->name) : err->code;
+}
+
 enum cm_rc sh_pg_fail(struct sh_pg *pg, const PGresult *result, struct cm_err *err)
 {
 	const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
@@ -39,8 +44,9 @@ enum cm_rc sh_pg_fail(struct sh_pg *pg, const PGresult *result, struct cm_err *e
 	if (PQstatus(pg->conn) != CONNECTION_OK || !state)
 		pg->dead = true;
 	(void)snprintf(pg->state, sizeof pg->state, "%s", state ? state : "");
-	return cm_fail(err, state ? code_of(state) : CM_EIO, "database: %s%s%s",
+	(void)cm_fail(err, state ? code_of(state) : CM_EIO, "database: %s%s%s",
 		*line ? line : "the connection was lost", state ? ", SQLSTATE " : "", state ? state : "");
+	return sh_pg_named(pg, err);
 }
 
 bool sh_pg_failed_with(const struct sh_pg *pg, const char *state)
@@ -50,7 +56,10 @@ bool sh_pg_failed_with(const struct sh_pg *pg, const char *state)
 
 enum cm_rc sh_pg_usable(const struct sh_pg *pg, struct cm_err *err)
 {
-	return pg->dead ? cm_fail(err, CM_EIO, "database: the connection failed before") : CM_OK;
+	if (!pg->dead)
+		return CM_OK;
+	(void)cm_fail(err, CM_EIO, "database: the connection failed before");
+	return sh_pg_named(pg, err);
 }
 
 /* ---- Waiting ---- */
@@ -71,7 +80,8 @@ static enum cm_rc wait_socket(struct sh_pg *pg, bool writing, int64_t until_ms, 
 			break;
 	}
 	pg->dead = true;
-	return cm_fail(err, CM_EIO, "database: no answer in time");
+	(void)cm_fail(err, CM_EIO, "database: no answer in time");
+	return sh_pg_named(pg, err);
 }
 
 enum cm_rc sh_pg_flush(struct sh_pg *pg, struct cm_err *err)

@@ -28,6 +28,10 @@ struct sh_pg_conf {
 	uint32_t standbys;       /* synchronous standbys that the server must have */
 	bool readonly;           /* each transaction is read-only */
 	const char *intake_role; /* of a head with intakes: their role (sh_pg_rights.h); else NULL */
+	/* Of the list of servers (sh_pg_servers.h): the strings of those beside `database`. */
+	char *const *further;
+	size_t n_further;
+	const char *name; /* of one of them: what faults call it; NULL: "database" */
 };
 
 /* Connect, set the session, and check the server (sh_pg_server.c): version 13 or later; fsync and

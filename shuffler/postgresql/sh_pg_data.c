@@ -1,38 +1,16 @@
 /* sh_pg_data.c - stores the messages and tags of a round in tables of a partition, dropped as a whole. */
-#include "sh_pg_data.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm_buf.h"
+#include "sh_pg_data_private.h"
 #include "sh_pg_rights.h"
 
-#define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
-#define SQL_MAX      640u
 /* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still. */
 #define JOINED "SET idle_in_transaction_session_timeout = 8000"
 /* Then their sessions are ended.  The server itself never ends a COPY whose rows do not come. */
 #define COMMITS_WAIT_MS "12000"
-
-struct sh_pg_data {
-	struct sh_pg *pg;
-	char name[NAME_MAX_LEN]; /* of the tables, after "block_" or "tags_" */
-	uint64_t runs;
-	bool readonly, indexed;
-	uint8_t round_id[PR_ROUND_ID_LEN];
-	uint32_t partition;
-	int64_t epoch; /* for whose commits it was joined; 0: not joined */
-};
-
-static void name_tables(const uint8_t *round_id, uint32_t partition, char name[NAME_MAX_LEN])
-{
-	char hex[2 * PR_ROUND_ID_LEN + 1];
-
-	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
-	(void)snprintf(name, NAME_MAX_LEN, "%s_%" PRIu32, hex, partition);
-}
 
 /* ---- Opening ---- */
 
@@ -49,7 +27,7 @@ static enum cm_rc make_tables(
 		" WITH (autovacuum_enabled = off, toast.autovacuum_enabled = off, toast_tuple_target = 8160);"
 		"ALTER TABLE tombola.tags_%s ALTER COLUMN body SET STORAGE EXTERNAL";
 	const struct sh_pg_value row[] = { sh_pg_bytes(round_id, PR_ROUND_ID_LEN), sh_pg_int(partition) };
-	char sql[SQL_MAX + 4 * NAME_MAX_LEN];
+	char sql[SH_PG_SQL_MAX + 4 * SH_PG_NAME_MAX_LEN];
 
 	(void)snprintf(sql, sizeof sql, tables, d->name, d->name, d->name, d->name);
 	enum cm_rc rc = sh_pg_begin(d->pg, err);
@@ -80,7 +58,7 @@ static enum cm_rc check_tables(struct sh_pg_data *d, struct cm_err *err)
 	static const char columns[] =
 		"SELECT count(*) FROM pg_attribute WHERE attrelid IN (to_regclass('tombola.block_%s'),"
 		" to_regclass('tombola.tags_%s')) AND attnum > 0 AND NOT attisdropped AND attnotnull";
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 	int64_t n = 0;
 
 	(void)snprintf(sql, sizeof sql, columns, d->name, d->name);
@@ -127,7 +105,7 @@ enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id
 
 	if (!d)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	name_tables(round_id, partition, d->name);
+	sh_pg_data_name(round_id, partition, d->name);
 	memcpy(d->round_id, round_id, PR_ROUND_ID_LEN);
 	d->partition = partition;
 	d->readonly = how == SH_PG_READ;
@@ -179,7 +157,7 @@ void sh_pg_data_join(struct sh_pg_data *d, uint64_t epoch)
  * before each of them began (read committed), so the next one sees what the lock has waited for. */
 static enum cm_rc lock_epoch(struct sh_pg_data *d, const char *kind, struct cm_err *err)
 {
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql,
 		"SELECT pg_advisory_xact_lock%s(hashtextextended('tombola epoch %s', 0))", kind, d->name);
@@ -218,7 +196,7 @@ static enum cm_rc end_commits(struct sh_pg_data *d, struct cm_err *err)
 		" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 		" AND objsubid = 1 AND pid <> pg_backend_pid()"
 		" AND ((classid::int8 << 32) | objid::int8) = hashtextextended('tombola epoch %s', 0)";
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 	int64_t n = 0;
 
 	(void)snprintf(sql, sizeof sql, end, d->name);
@@ -235,11 +213,20 @@ static enum cm_rc begin_alone(struct sh_pg_data *d, const char *wait, struct cm_
 	return rc == CM_OK ? lock_epoch(d, "", err) : rc;
 }
 
-enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *out, struct cm_err *err)
+enum cm_rc sh_pg_data_epoch(
+	struct sh_pg_data *d, bool close, uint64_t number, struct sh_epoch *out, struct cm_err *err)
 {
+	/* The next number of this database; or the one that the database of the state has given. */
+	static const char next[] =
+		"WITH next AS (UPDATE tombola.meta SET settled = settled + 1 RETURNING settled)"
+		" UPDATE tombola.data SET epoch = CASE $3 WHEN 0 THEN (SELECT settled FROM next) ELSE epoch END,"
+		" closed = $3 WHERE round=$1 AND partition=$2 AND closed=0 RETURNING epoch";
+	static const char given[] =
+		"UPDATE tombola.data SET epoch = CASE $3 WHEN 0 THEN $4 ELSE epoch END, closed = $3"
+		" WHERE round=$1 AND partition=$2 AND closed=0 AND ($3=1 OR epoch < $4) RETURNING epoch";
 	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN), sh_pg_int(d->partition),
-		sh_pg_int(close) };
-	char sql[SQL_MAX];
+		sh_pg_int(close), sh_pg_int((int64_t)number) };
+	char sql[SH_PG_SQL_MAX];
 	int64_t n = 0;
 	size_t changed = 0;
 
@@ -252,11 +239,8 @@ enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *o
 			rc = begin_alone(d, "SET LOCAL lock_timeout = 25000", err);
 	}
 	if (rc == CM_OK)
-		rc = sh_pg_query(d->pg,
-			"WITH next AS (UPDATE tombola.meta SET settled = settled + 1 RETURNING settled)"
-			" UPDATE tombola.data SET epoch = CASE $3 WHEN 0 THEN (SELECT settled FROM next) ELSE epoch END,"
-			" closed = $3 WHERE round=$1 AND partition=$2 AND closed=0 RETURNING epoch",
-			row, 3, take_epoch, out, &changed, err);
+		rc = sh_pg_query(d->pg, d->partition == 0 ? next : given, row, d->partition == 0 ? 3 : 4,
+			take_epoch, out, &changed, err);
 	/* Whatever an intake has said: no sum is too large. */
 	(void)snprintf(sql, sizeof sql,
 		"SELECT coalesce(sum(least(greatest(devices, 0), 4294967295)), 0)::int8 FROM tombola.tags_%s",
@@ -276,7 +260,7 @@ enum cm_rc sh_pg_data_epoch(struct sh_pg_data *d, bool close, struct sh_epoch *o
 static enum cm_rc put_blocks(
 	struct sh_pg_data *d, sh_block_source *next, void *user, uint64_t *runs, struct cm_err *err)
 {
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 	struct sh_block b;
 
 	(void)snprintf(sql, sizeof sql, "COPY tombola.block_%s FROM STDIN (FORMAT binary)", d->name);
@@ -295,20 +279,35 @@ static enum cm_rc put_blocks(
 	return sh_pg_copy_end(d->pg, rc == CM_EMORE ? CM_OK : rc, err);
 }
 
+/* What other servers have of the bucket is dead from this commit on, and says so here: no transaction spans
+ * two of them. */
+static enum cm_rc empty_bucket(struct sh_pg_data *d, uint32_t bucket, struct cm_err *err)
+{
+	const struct sh_pg_value numbers[] = { sh_pg_int(bucket), sh_pg_int(SH_PG_ALONE(bucket)) };
+	char sql[SH_PG_SQL_MAX];
+
+	(void)snprintf(sql, sizeof sql, "DELETE FROM tombola.block_%s WHERE bucket=$1", d->name);
+	enum cm_rc rc = sh_pg_query(d->pg, sql, numbers, 1, NULL, NULL, NULL, err);
+	(void)snprintf(sql, sizeof sql,
+		"INSERT INTO tombola.block_%s SELECT $1, 0, '' WHERE NOT EXISTS"
+		" (SELECT FROM tombola.block_%s WHERE bucket=$1)",
+		d->name, d->name);
+	if (rc == CM_OK && d->of_several)
+		rc = sh_pg_query(d->pg, sql, numbers + 1, 1, NULL, NULL, NULL, err);
+	return rc;
+}
+
 enum cm_rc sh_pg_data_commit(struct sh_pg_data *d, const uint32_t *bucket, sh_block_source *next, void *user,
 	const struct sh_block *tags, struct cm_err *err)
 {
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 	uint64_t runs = d->runs;
 
 	enum cm_rc rc = sh_pg_begin(d->pg, err);
 	if (rc == CM_OK && d->epoch > 0)
 		rc = check_epoch(d, err);
-	if (rc == CM_OK && bucket) {
-		const struct sh_pg_value number = sh_pg_int(*bucket);
-		(void)snprintf(sql, sizeof sql, "DELETE FROM tombola.block_%s WHERE bucket=$1", d->name);
-		rc = sh_pg_query(d->pg, sql, &number, 1, NULL, NULL, NULL, err);
-	}
+	if (rc == CM_OK && bucket)
+		rc = empty_bucket(d, *bucket, err);
 	if (rc == CM_OK)
 		rc = put_blocks(d, next, user, &runs, err);
 	const struct sh_pg_value row[] = { sh_pg_int((int64_t)tags->id), sh_pg_int((int64_t)runs),
@@ -344,7 +343,7 @@ static enum cm_rc take_block(void *user, const struct sh_pg_row *row, struct cm_
 /* When a bucket is read first: one sort for all buckets, which also shows a block that is there twice. */
 static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 {
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql,
 		"CREATE UNIQUE INDEX IF NOT EXISTS bucket_%s ON tombola.block_%s(bucket, id)", d->name,
@@ -365,7 +364,7 @@ enum cm_rc sh_pg_data_buckets(
 	struct sh_pg_data *d = data;
 	const struct sh_pg_value numbers[] = { sh_pg_int(first), sh_pg_int((int64_t)first + n) };
 	struct blocks b = { fn, user };
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 
 	enum cm_rc rc = d->indexed || d->readonly ? CM_OK : make_index(d, err);
 	for (size_t i = 0; rc == CM_OK && i < 2; i++) {
@@ -381,70 +380,9 @@ enum cm_rc sh_pg_data_buckets(
 enum cm_rc sh_pg_data_tags(struct sh_pg_data *d, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	struct blocks b = { fn, user };
-	char sql[SQL_MAX];
+	char sql[SH_PG_SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql, "SELECT id, body, 0::int8 FROM tombola.tags_%s ORDER BY id", d->name);
 	enum cm_rc rc = sh_pg_stream(d->pg, sql, NULL, 0, take_block, &b, err);
 	return d->epoch > 0 ? over_if_denied(d, rc, err) : rc;
-}
-
-/* ---- All rounds ---- */
-
-struct drops {
-	struct sh_pg *pg;
-	const uint8_t *round_id;
-};
-
-static enum cm_rc drop_partition(void *user, const struct sh_pg_row *row, struct cm_err *err)
-{
-	const struct drops *x = user;
-	char name[NAME_MAX_LEN], sql[SQL_MAX];
-
-	name_tables(x->round_id, (uint32_t)sh_pg_row_int(row, 0), name);
-	(void)snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS tombola.block_%s, tombola.tags_%s", name, name);
-	return sh_pg_run(x->pg, sql, err);
-}
-
-static enum cm_rc drop(struct sh_pg *pg, const uint8_t *round_id, struct cm_err *err)
-{
-	const struct sh_pg_value id = sh_pg_bytes(round_id, PR_ROUND_ID_LEN);
-	struct drops x = { pg, round_id };
-
-	enum cm_rc rc = sh_pg_begin(pg, err);
-	if (rc == CM_OK)
-		rc = sh_pg_query(pg, "DELETE FROM tombola.data WHERE round=$1 RETURNING partition", &id, 1,
-			drop_partition, &x, NULL, err);
-	return sh_pg_end(pg, rc, err);
-}
-
-enum cm_rc sh_pg_data_drop(struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
-{
-	char hex[2 * PR_ROUND_ID_LEN + 1];
-	enum cm_rc rc = drop(pg, round_id, err);
-
-	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
-	return rc != CM_OK && sh_pg_rights_make_way(pg, hex) ? drop(pg, round_id, err) : rc;
-}
-
-struct places {
-	sh_place_fn *fn;
-	void *user;
-};
-
-static enum cm_rc take_place(void *user, const struct sh_pg_row *row, struct cm_err *err)
-{
-	const struct places *p = user;
-	struct cr_span id = sh_pg_row_bytes(row, 0);
-
-	return id.len == PR_ROUND_ID_LEN
-		       ? p->fn(p->user, id.data, err)
-		       : cm_fail(err, CM_EDATA, "database: the id of a round's data is damaged");
-}
-
-enum cm_rc sh_pg_data_each(struct sh_pg *pg, sh_place_fn *fn, void *user, struct cm_err *err)
-{
-	struct places p = { fn, user };
-
-	return sh_pg_query(
-		pg, "SELECT DISTINCT round FROM tombola.data ORDER BY 1", NULL, 0, take_place, &p, NULL, err);
 }

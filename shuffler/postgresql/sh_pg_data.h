@@ -4,7 +4,8 @@
  * Partition p of round ID has tombola.block_ID_p (bucket, id, body) and tombola.tags_ID_p (id, runs, devices,
  * body): append-only, without an index until a bucket is read first, without vacuum, dropped as a whole.
  * tombola.data has a row for each pair.  An id is stored as the signed number of the same bits, so runs are
- * below 0; `runs` is how many there are after the commit.  The head alone uses partition 0. */
+ * below 0; `runs` is how many there are after the commit.  Partition 0 is in the database of the state;
+ * others are on the servers that are listed beside it (sh_pg_servers.h). */
 #pragma once
 
 #include "sh_pg.h"
@@ -31,8 +32,30 @@ CM_CHECK enum cm_rc sh_pg_data_buckets(
 CM_CHECK enum cm_rc sh_pg_data_tags(struct sh_pg_data *d, sh_block_fn *fn, void *user, struct cm_err *err);
 /* What is joined commits in this epoch alone. */
 void sh_pg_data_join(struct sh_pg_data *d, uint64_t epoch);
+/* number: of the epoch, in a partition above 0; there `closed` is set, too, if it has begun or ended already.
+ * Partition 0 makes the number, and ignores this one. */
 CM_CHECK enum cm_rc sh_pg_data_epoch(
-	struct sh_pg_data *d, bool close, struct sh_epoch *out, struct cm_err *err);
+	struct sh_pg_data *d, bool close, uint64_t number, struct sh_epoch *out, struct cm_err *err);
+
+/* ---- A round whose partitions are on several servers (sh_pg_parts.h) ---- */
+
+/* In partition 0: the partitions above 0 that the round has, in order.  name: of the server, "" if its place
+ * is not known. */
+typedef enum cm_rc sh_pg_part_fn(void *user, uint32_t partition, struct cr_span name, struct cm_err *err);
+CM_CHECK enum cm_rc sh_pg_data_parts(struct sh_pg_data *d, sh_pg_part_fn *fn, void *user, struct cm_err *err);
+/* In partition 0: note, durably, that the round has this partition. */
+CM_CHECK enum cm_rc sh_pg_data_part_add(struct sh_pg_data *d, uint32_t partition, struct cm_err *err);
+CM_CHECK enum cm_rc sh_pg_data_is_closed(struct sh_pg_data *d, bool *out, struct cm_err *err);
+/* Of what is joined.  CM_ELATER: its epoch is over; CM_EIO: it has not begun here, so this is no server that
+ * the head writes to. */
+CM_CHECK enum cm_rc sh_pg_data_is_now(struct sh_pg_data *d, struct cm_err *err);
+/* There are others: what sh_pg_data_commit empties is alone in this partition then. */
+void sh_pg_data_of_several(struct sh_pg_data *d);
+/* A block of this bucket number in partition 0 says that no other has blocks of the bucket. */
+#define SH_PG_ALONE(bucket) (-1 - (int64_t)(bucket))
+/* Which of the buckets first..first+n-1 are so. */
+CM_CHECK enum cm_rc sh_pg_data_alone(
+	struct sh_pg_data *d, uint32_t first, uint32_t n, bool *alone, struct cm_err *err);
 /* All partitions of a round; and the ids of rounds that have any. */
 CM_CHECK enum cm_rc sh_pg_data_drop(
 	struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);

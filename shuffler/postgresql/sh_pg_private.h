@@ -9,6 +9,7 @@ struct sh_pg {
 	PGconn *conn;
 	bool readonly;
 	const char *intake_role; /* sh_pg_conf's */
+	const char *name;        /* likewise */
 	bool dead;               /* after a fault that leaves in doubt what the server did */
 	char state[6];           /* SQLSTATE of the last fault */
 	bool is_long;            /* the server's statement_timeout is off */
@@ -21,6 +22,8 @@ struct sh_pg_row {
 	int at;
 };
 
+/* Say of which server a fault is, where there are several; returns err->code. */
+enum cm_rc sh_pg_named(const struct sh_pg *pg, struct cm_err *err);
 /* The fault of a result (NULL: of the connection). */
 enum cm_rc sh_pg_fail(struct sh_pg *pg, const PGresult *result, struct cm_err *err);
 /* CM_OK unless an earlier fault ended the use of this connection. */

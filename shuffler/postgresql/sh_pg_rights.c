@@ -36,7 +36,7 @@ static const char excess[] =
 	"  WHERE NOT EXISTS (SELECT FROM owner) AND c.relnamespace = schema.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
 	"  AND CASE WHEN may IN ('DELETE', 'TRUNCATE', 'TRIGGER') THEN has_table_privilege(m.oid, c.oid, may)"
 	"   ELSE has_any_column_privilege(m.oid, c.oid, may) END"
-	"  AND NOT (may = 'SELECT' AND (c.relname IN ('meta', 'data') OR starts_with(c.relname::text, 'tags_')))"
+	"  AND NOT (may = 'SELECT' AND (c.relname IN ('meta', 'data', 'place') OR starts_with(c.relname::text, 'tags_')))"
 	"  AND NOT (may = 'INSERT' AND (starts_with(c.relname::text, 'tags_') OR starts_with(c.relname::text, 'block_')))"
 	"  GROUP BY c.relname"
 	" UNION ALL SELECT 9, 'gets rights on each new table (ALTER DEFAULT PRIVILEGES)' FROM me WHERE EXISTS (SELECT"
@@ -74,11 +74,13 @@ static enum cm_rc judge(struct sh_pg *pg, const char *role, enum cm_rc code, str
 		return rc;
 	if (f.n > 1)
 		(void)snprintf(more, sizeof more, " (and %zu more)", f.n - 1);
-	return cm_fail(err, code, "database: the intakes' role %.63s %s%s: more than an intake may", role,
+	(void)cm_fail(err, code, "database: the intakes' role %.63s %s%s: more than an intake may", role,
 		f.first, more);
+	return sh_pg_named(pg, err);
 }
 
 struct saying {
+	const struct sh_pg *pg;
 	const char *role;
 	void (*say)(void *user, const struct cm_err *why);
 	void *user;
@@ -93,6 +95,7 @@ static enum cm_rc say_found(void *user, const struct sh_pg_row *row, struct cm_e
 	(void)err;
 	(void)cm_fail(&why, CM_EPERM, "database: the intakes' role %.63s %.*s: more than an intake may",
 		s->role, (int)what.len, (const char *)what.data);
+	(void)sh_pg_named(s->pg, &why);
 	s->say(s->user, &why);
 	return CM_OK;
 }
@@ -100,7 +103,7 @@ static enum cm_rc say_found(void *user, const struct sh_pg_row *row, struct cm_e
 enum cm_rc sh_pg_rights_each(
 	struct sh_pg *pg, void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err)
 {
-	struct saying s = { PQuser(pg->conn), say, user };
+	struct saying s = { pg, PQuser(pg->conn), say, user };
 	const struct sh_pg_value name = sh_pg_bytes(s.role, strlen(s.role));
 
 	return sh_pg_query(pg, excess, &name, 1, say_found, &s, NULL, err);
@@ -120,17 +123,19 @@ enum cm_rc sh_pg_rights_of_intakes(struct sh_pg *pg, struct cm_err *err)
 	int64_t found = 0;
 
 	enum cm_rc rc = sh_pg_number(pg, ask, &name, 1, &found, err);
-	if (rc == CM_OK)
-		rc = found == 0 ? cm_fail(err, CM_ECONFIG,
-					  "intake_role: the server has no role %s: CREATE ROLE it",
-					  pg->intake_role)
-				: judge(pg, pg->intake_role, CM_ECONFIG, err);
-	if (rc == CM_OK && found == 1)
-		rc = cm_fail(err, CM_ECONFIG,
+	if (rc == CM_OK && found > 0)
+		rc = judge(pg, pg->intake_role, CM_ECONFIG, err);
+	if (rc != CM_OK || found == 2)
+		return rc;
+	if (found == 0)
+		(void)cm_fail(err, CM_ECONFIG, "intake_role: the server has no role %s: CREATE ROLE it",
+			pg->intake_role);
+	else
+		(void)cm_fail(err, CM_ECONFIG,
 			"intake_role: this shuffler could not end a session of an intake that stands still: "
 			"GRANT \"%s\" TO \"%s\"",
 			pg->intake_role, PQuser(pg->conn));
-	return rc;
+	return sh_pg_named(pg, err);
 }
 
 /* ---- What the head grants ---- */
@@ -216,7 +221,7 @@ enum cm_rc sh_pg_rights_grant(struct sh_pg *pg, struct cm_err *err)
 	return run(pg,
 		"GRANT USAGE ON SCHEMA tombola TO @;"
 		"GRANT SELECT (version) ON tombola.meta TO @;"
-		"GRANT SELECT ON tombola.data TO @;"
+		"GRANT SELECT ON tombola.data, tombola.place TO @;"
 		"GRANT EXECUTE ON FUNCTION tombola.standing_add(bytea, int8, bytea) TO @",
 		"", err);
 }

@@ -41,6 +41,12 @@ static const char *const steps[] = {
 	"  sum = excluded.sum WHERE o.sequence <= excluded.sequence)"
 	" SELECT count(*) FROM r $$;"
 	"REVOKE ALL ON FUNCTION tombola.standing_add(bytea, int8, bytea) FROM PUBLIC;",
+	/* Which server of a list this is (sh_pg_servers.h): its own row has here = 1, and number 0 where the
+	 * state is.  There the others have rows, too: used = 1 if they are in the list.  Ids are random, and
+	 * a standby has its server's. */
+	"CREATE TABLE tombola.place(here int8 NOT NULL, number int8 NOT NULL, id bytea NOT NULL,"
+	" used int8 NOT NULL DEFAULT 0, name bytea, PRIMARY KEY(here, number));"
+	"INSERT INTO tombola.place(here, number, id) VALUES(1, 0, uuid_send(gen_random_uuid()));",
 };
 #define VERSION ((int64_t)(sizeof steps / sizeof steps[0]))
 

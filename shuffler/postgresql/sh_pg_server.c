@@ -180,6 +180,14 @@ static enum cm_rc judge(const struct server *s, uint32_t standbys, struct cm_err
 	return CM_OK;
 }
 
+static enum cm_rc judged(
+	const struct sh_pg *pg, const struct server *s, uint32_t standbys, struct cm_err *err)
+{
+	enum cm_rc rc = judge(s, standbys, err);
+
+	return rc == CM_OK ? rc : sh_pg_named(pg, err);
+}
+
 static enum cm_rc set_up(struct sh_pg *pg, const struct sh_pg_conf *conf, struct cm_err *err)
 {
 	static const char ask[] =
@@ -191,7 +199,7 @@ static enum cm_rc set_up(struct sh_pg *pg, const struct sh_pg_conf *conf, struct
 		"  WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum'))";
 	struct server server = { 0 };
 
-	enum cm_rc rc = PQserverVersion(pg->conn) < LEAST_VERSION ? judge(&server, 0, err) : CM_OK;
+	enum cm_rc rc = PQserverVersion(pg->conn) < LEAST_VERSION ? judged(pg, &server, 0, err) : CM_OK;
 	if (rc == CM_OK)
 		rc = sh_pg_run(pg, settings, err);
 	if (rc == CM_OK && PQserverVersion(pg->conn) >= 140000)
@@ -201,7 +209,7 @@ static enum cm_rc set_up(struct sh_pg *pg, const struct sh_pg_conf *conf, struct
 	if (rc == CM_OK)
 		rc = sh_pg_query(pg, ask, NULL, 0, take_server, &server, NULL, err);
 	if (rc == CM_OK)
-		rc = judge(&server, conf->standbys, err);
+		rc = judged(pg, &server, conf->standbys, err);
 	if (rc == CM_OK && conf->readonly)
 		rc = sh_pg_run(pg, "SET default_transaction_read_only = on", err);
 	return rc;
@@ -215,6 +223,7 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 	*out = NULL;
 	if (!pg)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	pg->name = conf->name;
 	enum cm_rc rc = sh_pg_params(conf->database, &params, err);
 	if (rc == CM_OK && !(pg->conn = PQconnectdbParams(params.key, params.value, 1)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -222,6 +231,8 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 		rc = refused(pg->conn, &params, err);
 	if (rc == CM_OK && PQsetnonblocking(pg->conn, 1) != 0)
 		rc = cm_fail(err, CM_EINTERNAL, "database: the connection cannot be made non-blocking");
+	if (rc != CM_OK)
+		rc = sh_pg_named(pg, err);
 	if (rc == CM_OK) {
 		pg->readonly = conf->readonly;
 		pg->intake_role = conf->intake_role;
@@ -262,8 +273,10 @@ enum cm_rc sh_pg_hold(struct sh_pg *pg, const char *role, const uint8_t *round_i
 	enum cm_rc rc = sh_pg_query(pg,
 		shared ? "SELECT pg_advisory_lock_shared($1)::text" : "SELECT pg_advisory_lock($1)::text",
 		&key, 1, NULL, NULL, NULL, err);
-	if (rc != CM_OK && sh_pg_failed_with(pg, "55P03")) /* lock_not_available */
-		return cm_fail(err, CM_ELATER, "another shuffler has this database (%s)", role);
+	if (rc != CM_OK && sh_pg_failed_with(pg, "55P03")) { /* lock_not_available */
+		(void)cm_fail(err, CM_ELATER, "another shuffler has this database (%s)", role);
+		return sh_pg_named(pg, err);
+	}
 	return rc;
 }
 

@@ -1,8 +1,6 @@
 /* sh_pg_start.c - opens the connections of the store in PostgreSQL, with its locks, schema and rights. */
 #include "sh_pg_start.h"
 
-#include <time.h>
-
 #include "cm_fault.h"
 #include "cm_log.h"
 #include "cm_marker.h"
@@ -11,29 +9,14 @@
 #include "sh_pg_state.h"
 #include "sh_postgresql.h"
 
-#define AGAIN_S 2 /* between two attempts to reach the server at start */
-
-/* Connect, and wait for a server that cannot be reached. */
-static enum cm_rc connect_waiting(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err)
-{
-	const struct timespec pause = { .tv_sec = AGAIN_S };
-	int64_t tries = 0;
-	enum cm_rc rc;
-
-	while ((rc = sh_pg_open(conf, out, err)) == CM_EUNAVAIL) {
-		if (tries++ == 0)
-			cm_log(CM_LOG_WARN, "waiting for the database", CM_S("reason", err->msg));
-		(void)nanosleep(&pause, NULL);
-	}
-	if (rc == CM_OK && tries > 0)
-		cm_log(CM_LOG_INFO, "the database answers", CM_I("failed_attempts", tries));
-	return rc;
-}
-
 /* What was acknowledged is then on one disk alone, of a host that is not ours. */
 static void warn_alone(const struct sh_pg_store *s)
 {
-	if (s->conf.standbys == 0 && sh_pg_is_remote(s->state))
+	bool remote = sh_pg_is_remote(s->state);
+
+	for (size_t i = 0; i < s->servers.n; i++)
+		remote |= s->servers.at[i].pg && sh_pg_is_remote(s->servers.at[i].pg);
+	if (s->conf.standbys == 0 && remote)
 		cm_log(CM_LOG_WARN,
 			"no standby is demanded of the database on another host (synchronous_standbys = 0): if that "
 			"host or its disk is lost, or another server takes over, acknowledged reports, witnessed "
@@ -60,6 +43,8 @@ static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const st
 	enum cm_rc rc = sh_pg_hold(s->state, "state", NULL, 0, false, err);
 	if (rc == CM_OK)
 		rc = sh_pg_schema_version(s->state, &version, err);
+	if (rc == CM_OK)
+		rc = sh_pg_servers_is_state(s->state, err);
 	s->had_state = version > 0;
 	if (rc == CM_OK && loss && version > 0)
 		return cm_fail(err, CM_EOTHER,
@@ -83,7 +68,7 @@ static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const st
 		rc = sh_pg_end(s->state, rc, err);
 	}
 	if (rc == CM_OK)
-		rc = connect_waiting(&s->conf, &s->standing, err);
+		rc = sh_pg_servers_wait(&s->conf, &s->standing, err);
 	if (rc == CM_OK)
 		rc = sh_pg_hold(s->standing, "standing", NULL, 0, false, err);
 	/* After both locks: nothing that is read now can still be on its way. */
@@ -97,11 +82,15 @@ enum cm_rc sh_pg_start_writing(
 
 	enum cm_rc rc = cm_marker_read(state_dir, &marker, err);
 	if (rc == CM_OK)
-		rc = connect_waiting(&s->conf, &s->state, err);
+		rc = sh_pg_servers_wait(&s->conf, &s->state, err);
 	if (rc == CM_OK && s->conf.intake_role)
 		rc = sh_pg_rights_of_intakes(s->state, err);
 	if (rc == CM_OK)
 		rc = prepare(s, state_dir, &marker, loss, err);
+	/* A new state after a loss knows nothing of other servers yet, which is not to keep it from being
+	 * made. */
+	if (rc == CM_OK && !loss)
+		rc = sh_pg_servers_begin(&s->servers, &s->conf, s->state, err);
 	if (rc == CM_OK)
 		warn_alone(s);
 	if (rc == CM_OK && s->had_state && !marker.there)
@@ -133,48 +122,34 @@ enum cm_rc sh_pg_start_reading(struct sh_pg_store *s, const char *state_dir, str
 		rc = sh_pg_schema_version(s->state, &version, err);
 	if (rc == CM_OK && version == 0)
 		return marker.there ? say_lost(err) : cm_fail(err, CM_ENOINPUT, "database: has no state yet");
-	return rc == CM_OK ? sh_pg_schema_check(version, err) : rc;
-}
-
-/* Nothing is granted before the head's first start with this role. */
-static enum cm_rc schema_of_head(struct sh_pg_store *s, struct cm_err *err)
-{
-	int64_t version = 0;
-
-	enum cm_rc rc = sh_pg_schema_version(s->state, &version, err);
-	if (rc == CM_EPERM)
-		return cm_fail(err, CM_EPERM,
-			"database: this role has no rights: start the head with `intake_role` set to it");
-	if (rc == CM_OK && version == 0)
-		rc = cm_fail(err, CM_ELATER, "database: the head has made no tables yet: start it first");
-	return rc == CM_OK ? sh_pg_schema_check(version, err) : rc;
+	if (rc == CM_OK)
+		rc = sh_pg_schema_check(version, err);
+	if (rc == CM_OK)
+		rc = sh_pg_servers_is_state(s->state, err);
+	return rc == CM_OK ? sh_pg_servers_look(&s->servers, &s->conf, s->state, err) : rc;
 }
 
 enum cm_rc sh_pg_start_joined(struct sh_pg_store *s, struct cm_err *err)
 {
 	s->joined = true;
-	enum cm_rc rc = connect_waiting(&s->conf, &s->state, err);
-	if (rc == CM_OK)
-		rc = sh_pg_rights_of_mine(s->state, err);
-	if (rc == CM_OK)
-		rc = schema_of_head(s, err);
+	enum cm_rc rc = sh_pg_servers_join(&s->servers, &s->conf, NULL, &s->state, err);
 	if (rc == CM_OK)
 		warn_alone(s);
+	if (rc == CM_OK && s->servers.n > 1)
+		cm_log(CM_LOG_INFO, "reports go to one of several databases",
+			CM_S("database", s->conf.database), CM_I("partition", s->servers.own),
+			CM_I("databases", (int64_t)s->servers.n));
 	return rc;
 }
 
 enum cm_rc sh_postgresql_check_join(const struct sh_pg_conf *conf,
 	void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err)
 {
-	struct sh_pg_store s = { .conf = *conf };
+	const struct sh_pg_looking looking = { say, user };
+	struct sh_pg_servers servers;
+	struct sh_pg *state = NULL;
 
-	enum cm_rc rc = sh_pg_open(&s.conf, &s.state, err);
-	if (rc == CM_EUNAVAIL)
-		return err->code = CM_ELATER;
-	if (rc == CM_OK)
-		rc = sh_pg_rights_each(s.state, say, user, err);
-	if (rc == CM_OK)
-		rc = schema_of_head(&s, err);
-	sh_pg_close(s.state);
+	enum cm_rc rc = sh_pg_servers_join(&servers, conf, &looking, &state, err);
+	sh_pg_close(state);
 	return rc;
 }

@@ -2,15 +2,16 @@
  * of intakes; part of sh_postgresql.c. */
 #pragma once
 
-#include "sh_pg.h"
+#include "sh_pg_servers.h"
 #include "sh_store.h"
 
 struct sh_pg_store {
 	struct sh_pg_conf conf;
-	struct sh_pg *state;    /* the thread of the state functions */
-	struct sh_pg *standing; /* standing_put, which another thread may call; NULL when readonly */
-	bool had_state;         /* the database had tables at the start */
-	bool joined;            /* an intake's */
+	struct sh_pg *state;          /* the thread of the state functions */
+	struct sh_pg *standing;       /* standing_put, which another thread may call; NULL when readonly */
+	struct sh_pg_servers servers; /* its first one has `state` */
+	bool had_state;               /* the database had tables at the start */
+	bool joined;                  /* an intake's */
 };
 
 /* Fill the connections of `s`, whose conf is set.  As sh_postgresql_open (loss NULL) and sh_postgresql_anew,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cm_marker.h"
-#include "sh_pg_data.h"
+#include "sh_pg_parts.h"
 #include "sh_pg_payload.h"
 #include "sh_pg_start.h"
 #include "sh_pg_state.h"
@@ -15,6 +15,7 @@ static void store_close(void *ctx)
 
 	if (!s)
 		return;
+	sh_pg_servers_fini(&s->servers);
 	sh_pg_close(s->standing);
 	sh_pg_close(s->state);
 	free(s);
@@ -108,78 +109,80 @@ static enum cm_rc standing_get(
 	return sh_pg_standing_get(state_of(ctx), name, out, err);
 }
 
-/* ---- Data: the head alone has partition 0 ---- */
+/* ---- Data ---- */
 
 static enum cm_rc data_open(
 	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data, struct cm_err *err)
 {
 	const struct sh_pg_store *s = ctx;
-	struct sh_pg_data *d = NULL;
+	struct sh_pg_parts *p = NULL;
 
 	if (s->conf.readonly && create)
 		return cm_fail(err, CM_EIO, "attempt to write a state that was opened for reading");
-	enum cm_rc rc = sh_pg_data_open(&s->conf, round_id, 0,
+	enum cm_rc rc = sh_pg_parts_open(&s->servers, round_id,
 		s->conf.readonly ? SH_PG_READ
 		: create         ? SH_PG_CREATE
 				 : SH_PG_WRITE,
-		&d, err);
-	*data = d;
+		0, &p, err);
+	*data = p;
 	return rc;
 }
 
 static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struct cm_err *err)
 {
-	return sh_pg_data_epoch(data, close, out, err);
+	return sh_pg_parts_epoch(data, close, out, err);
 }
 
 static enum cm_rc data_join(
 	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch, void **data, struct cm_err *err)
 {
 	const struct sh_pg_store *s = ctx;
-	struct sh_pg_data *d = NULL;
+	struct sh_pg_parts *p = NULL;
 
-	enum cm_rc rc = sh_pg_data_open(&s->conf, round_id, 0, SH_PG_JOIN, &d, err);
-	if (rc == CM_OK)
-		sh_pg_data_join(d, epoch);
-	*data = d;
+	enum cm_rc rc = sh_pg_parts_open(&s->servers, round_id, SH_PG_JOIN, epoch, &p, err);
+	*data = p;
 	return rc;
 }
 
 static void data_close(void *data)
 {
-	sh_pg_data_close(data);
+	sh_pg_parts_close(data);
 }
 
 static uint64_t data_runs(void *data)
 {
-	return sh_pg_data_runs(data);
+	return sh_pg_parts_runs(data);
 }
 
 static enum cm_rc data_commit(
 	void *data, sh_block_source *next, void *user, const struct sh_block *tags, struct cm_err *err)
 {
-	return sh_pg_data_commit(data, NULL, next, user, tags, err);
+	return sh_pg_parts_commit(data, NULL, next, user, tags, err);
 }
 
 static enum cm_rc data_replace(void *data, uint32_t bucket, sh_block_source *next, void *user,
 	const struct sh_block *tags, struct cm_err *err)
 {
-	return sh_pg_data_commit(data, &bucket, next, user, tags, err);
+	return sh_pg_parts_commit(data, &bucket, next, user, tags, err);
 }
 
 static enum cm_rc data_tags(void *data, sh_block_fn *fn, void *user, struct cm_err *err)
 {
-	return sh_pg_data_tags(data, fn, user, err);
+	return sh_pg_parts_tags(data, fn, user, err);
 }
 
 static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
 {
-	return sh_pg_data_drop(state_of(ctx), round_id, err);
+	const struct sh_pg_store *s = ctx;
+
+	return sh_pg_parts_drop(&s->servers, round_id, err);
 }
 
 static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err)
 {
-	return sh_pg_data_each(state_of(ctx), fn, user, err);
+	const struct sh_pg_store *s = ctx;
+
+	return sh_pg_parts_each(&s->servers, fn, user, err);
 }
 
 /* ---- Payloads ---- */
@@ -222,6 +225,7 @@ static enum cm_rc make(const char *state_dir, const struct sh_pg_conf *conf, boo
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	s->conf = *conf;
 	s->conf.readonly = readonly;
+	s->conf.name = conf->n_further > 0 ? conf->database : NULL;
 	enum cm_rc rc = readonly ? sh_pg_start_reading(s, state_dir, err)
 				 : sh_pg_start_writing(s, state_dir, loss, err);
 	if (rc != CM_OK)
@@ -263,7 +267,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.data_runs = data_runs,
 		.data_commit = data_commit,
 		.data_replace = data_replace,
-		.data_buckets = sh_pg_data_buckets,
+		.data_buckets = sh_pg_parts_buckets,
 		.data_tags = data_tags,
 		.data_drop = data_drop,
 		.data_each = data_each,

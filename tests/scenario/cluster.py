@@ -128,7 +128,7 @@ class Cluster:
         self.devices = devices
         self.own_store = False  # the test says which store it is, whatever TOMBOLA_STORE says
         self.server = self.database = self.relay = None  # of the store in PostgreSQL: where it is, its name there, Relay
-        self.intakes_wanted = os.environ.get("TOMBOLA_STORE") == "intakes"
+        self.intakes_wanted = os.environ.get("TOMBOLA_STORE") in ("intakes", "databases")
         self.spread = None  # intakes, once they are written
         self.pki = self.path("pki")
         shutil.copytree(pki_of(devices), self.pki)
@@ -232,8 +232,10 @@ colluders = 0;
         for name, text in files.items():
             self.write(name.replace("_", "-") + ".conf", text)
         if self.intakes_wanted and "store =" not in change.get("shuffler", ""):
+            import postgresql
             from spread import Spread
-            self.spread = self.spread or Spread(self, server=self.server, database=self.database)
+            further = [postgresql.shared(1)] if os.environ["TOMBOLA_STORE"] == "databases" else []
+            self.spread = self.spread or Spread(self, server=self.server, database=self.database, further=further)
             self.spread.write()
 
     def use(self, server, **keys):
@@ -264,7 +266,7 @@ colluders = 0;
 
     @staticmethod
     def server_wanted():
-        return os.environ.get("TOMBOLA_STORE") in ("postgresql", "intakes")
+        return os.environ.get("TOMBOLA_STORE") in ("postgresql", "intakes", "databases")
 
     def without_intakes(self):
         """The shuffler is played by a test: clients dial it."""

@@ -126,9 +126,9 @@ class Server:
         subprocess.run(["psql", "-h", self.folder, "-p", self.port, "-U", "postgres", "-d", database, "-Xq", "-v",
                         "ON_ERROR_STOP=1", "-c", text], check=True, capture_output=True)
 
-    def create(self):
+    def create(self, name=None):
         """A database of its own for a role that owns nothing else, as doc/operations.md has it; its name, which is the role's."""
-        name = f"t{os.getpid()}_{next(NAMES)}"
+        name = name or f"t{os.getpid()}_{next(NAMES)}"
         self.do(f"CREATE ROLE {name} LOGIN")
         self.do(f"CREATE DATABASE {name} OWNER {name}")
         return name
@@ -248,6 +248,6 @@ def carry(source, take, *ends):
 
 
 @functools.cache
-def shared():
-    """One for all tests of this process."""
+def shared(number=0):
+    """One for all tests of this process; or another one of that number."""
     return Server()

@@ -14,10 +14,15 @@ class Spread:
 
     With TOMBOLA_STORE=intakes every cluster has one; with `database` its shuffler's configuration has the store already."""
 
-    def __init__(self, cluster, intakes=2, server=None, database=None, **keys):
+    def __init__(self, cluster, intakes=2, server=None, database=None, further=(), **keys):
+        """further: servers of data_databases; the intakes commit to all of them by turns, beginning with the head's."""
         self.cluster, self.server = cluster, server or postgresql.shared()
         self.database, self.given = database or self.server.create(), database is not None
         self.role = self.server.create_intakes(self.database)
+        self.further = list(further)
+        for s in self.further:
+            s.create(self.database)
+            s.create_intakes(self.database)
         self.place = self.server.where()
         self.ports = [free_port() for _ in range(intakes)]
         self.http = [free_port() for _ in range(intakes)]
@@ -39,10 +44,19 @@ class Spread:
         if not self.given:  # with TOMBOLA_STORE=postgresql it has a store, which is not this one
             text = re.sub("^(store|database) = .*\n", "", text, flags=re.M)
             text += f'store = "postgresql";\ndatabase = "{self.string()}";\n'
-        self.cluster.write("shuffler.conf", f'{text}intakes = true;\nintake_role = "{self.role}";\n')
+        self.cluster.write("shuffler.conf", f'{text}{self.list("data_databases", self.further)}intakes = true;\n'
+                                            f'intake_role = "{self.role}";\n')
         for i in range(len(self.ports)):
             self.configure(i)
         self.clients_dial(*range(len(self.ports)))
+
+    def list(self, key, servers, role=None):
+        """A key that lists the databases on these servers; nothing without any."""
+        return f'{key} = [{", ".join(f"{chr(34)}{self.string(role, s.where())}{chr(34)}" for s in servers)}];\n' if servers else ""
+
+    @property
+    def servers(self):
+        return [self.server, *self.further]
 
     def issue(self, name, role):
         run = subprocess.run([program("tombola"), "pki", "issue", self.cluster.pki, name, "--role", role, "--hosts",
@@ -52,10 +66,13 @@ class Spread:
     def configure(self, i, certificate=None, head=None, place=None):
         folder = f"pki/intake{i}"
         cert = certificate or f"{folder}/intake{i}"
+        mine = self.servers[i % len(self.servers)]
+        place = place or (mine.where() if mine is not self.server else None)
+        others = self.list("other_databases", self.servers if self.further else [], self.role)
         self.cluster.write(f"intake{i}.conf", f"""listen = "127.0.0.1:{self.ports[i]}";
 head = "127.0.0.1:{head or self.cluster.port}";
 database = "{self.string(self.role, place)}";
-http = "127.0.0.1:{self.http[i]}";
+{others}http = "127.0.0.1:{self.http[i]}";
 tls = {{ cert = "{cert}.crt"; key = "{cert}.key"; services_ca = "{folder}/services-ca.crt";
   clients_ca = "{folder}/clients-ca.crt"; services_crl = "{folder}/services-ca.crl";
   clients_crl = "{folder}/clients-ca.crl"; }};

@@ -116,13 +116,14 @@ VALUES = {"epsilon": "1.0", "max_epsilon0": "5.0", "max_epsilon": "1.0", "delta"
           "fields": '[ "colour" ]', "protocols": '[ "grr" ]', "topics": '[ "sensors/+/reading" ]', "field": '"colour"',
           "client_id": '"gateway"', "username": '"gateway"', "password_file": '"password"',
           "ca": '"PKI/services-ca.crt"', "devices": '"devices.txt"', "command": '[ "/bin/cat" ]',
-          "database": '"host=/nowhere dbname=tombola"', "intake_role": '"intakes"', "labels": '"labels.npy"', "maps": '[ "moments" ]'}
+          "database": '"host=/nowhere dbname=tombola"', "data_databases": '[ "host=/nowhere dbname=more" ]',
+          "intake_role": '"intakes"', "labels": '"labels.npy"', "maps": '[ "moments" ]'}
 # The same key in another file.
 OWN = {("client-policy.conf", "plan"): '"sha256:%064d"' % 0}
 # Keys that exclude each other: what is changed so that the others are accepted, None for left out.
 EITHER = {"client.conf": ({"topics": None, "labels": None}, {"topics": None, "format": '"npy"'},
                           {"path": None, "payload": '"text"', "labels": None}),
-          "shuffler.conf": ({"database": None, "intake_role": None}, {"store": '"postgresql"', "intake_role": None},
+          "shuffler.conf": ({"database": None, "data_databases": None, "intake_role": None}, {"store": '"postgresql"', "intake_role": None},
                             {"store": '"postgresql"', "intakes": "true"})}
 
 SAMPLES = {"client.conf": ("client", ()), "client-policy.conf": ("client", ("policy",)),

@@ -72,7 +72,7 @@ def test_the_server_refuses_an_intake_all_but_adding_to_the_open_round(cluster, 
     gateway.until_accepted(spread.ports[0], d, data, 0, 20)
     there = tables(spread)
     block, tags = sorted(t for t in there if t.startswith(("block_", "tags_")))
-    assert len(there) == 12, there
+    assert len(there) == 13, there
     for t in there:
         for text in ("DELETE FROM tombola.{0}", "TRUNCATE tombola.{0}", "DROP TABLE tombola.{0}",
                      "ALTER TABLE tombola.{0} ADD x int", "BEGIN; LOCK TABLE tombola.{0} IN SHARE MODE",
@@ -82,7 +82,7 @@ def test_the_server_refuses_an_intake_all_but_adding_to_the_open_round(cluster, 
         column = spread.server.ask(f"SELECT attname FROM pg_attribute WHERE attrelid = 'tombola.{t}'::regclass AND attnum = 1",
                                    spread.database)[0]["attname"]
         denied(spread, f"UPDATE tombola.{t} SET {column} = {column}")
-        if t not in ("data", tags):
+        if t not in ("data", "place", tags):
             denied(spread, f"SELECT * FROM tombola.{t}")
         if t not in (block, tags):
             denied(spread, f"INSERT INTO tombola.{t} SELECT")
@@ -91,7 +91,8 @@ def test_the_server_refuses_an_intake_all_but_adding_to_the_open_round(cluster, 
                  f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{spread.database}'"):
         denied(spread, text)
     # What it may.
-    for text in ("SELECT version FROM tombola.meta", "SELECT * FROM tombola.data", f"SELECT * FROM tombola.{tags}"):
+    for text in ("SELECT version FROM tombola.meta", "SELECT * FROM tombola.data", "SELECT * FROM tombola.place",
+                 f"SELECT * FROM tombola.{tags}"):
         assert as_intake(spread, text) == "", text
     assert as_intake(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00'); ROLLBACK") == ""
     # A standing is that of a round which collects, and of no other number or descriptor.

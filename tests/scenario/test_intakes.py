@@ -41,9 +41,9 @@ def exactly(cluster, devices, number=1):
 
 def two_gateways(cluster, **keys):
     """Two clients with DEVICES devices each, one intake each; all of them are needed."""
-    cluster.two_colours(DEVICES, min_reports=2 * DEVICES, target=2 * DEVICES, **keys)
+    cluster.two_colours(DEVICES, min_reports=2 * DEVICES, target=2 * DEVICES)
     write_readings(cluster, "readings", 0, DEVICES)
-    spread = Spread(cluster)
+    spread = Spread(cluster, **keys)
     spread.second_client(DEVICES)
     write_readings(cluster, "client2", DEVICES, DEVICES)
     spread.clients_dial(0)
@@ -280,13 +280,14 @@ class Killer(threading.Thread):
 
     def strike(self, kind):
         """Whether there was anything to kill."""
+        server = self.rng.choice(self.spread.servers)
         if kind == "server":
-            self.spread.server.kill()
+            server.kill()
         elif kind == "backend":
-            return self.spread.server.kill_backend(self.spread.database, self.rng)
+            return server.kill_backend(self.spread.database, self.rng)
         elif kind == "sessions":
             try:
-                return self.spread.server.terminate(self.spread.database) > 0
+                return server.terminate(self.spread.database) > 0
             except AssertionError:  # it recovers
                 return False
         else:
@@ -319,8 +320,12 @@ class Killer(threading.Thread):
 
 
 def test_rounds_survive_kills_of_head_intakes_and_sessions(cluster):
+    survive_kills(cluster)
+
+
+def survive_kills(cluster, **keys):
     rounds = 1 + KILLS // 9
-    spread = two_gateways(cluster)
+    spread = two_gateways(cluster, **keys)
     cluster.plan([histogram(2 * DEVICES, 2.0, query=f"q{i}", target=2 * DEVICES, values=["c0", "c1"], window="1h")
                   for i in range(rounds)], epsilon=50.0)
     spread.clients_dial(0, 1)

@@ -40,11 +40,11 @@ class Kept:
         wait_for(what, tended)
 
 
-def two_clients(cluster, server, place=None):
+def two_clients(cluster, server, place=None, further=()):
     """Two clients whose devices are all needed, in small commits."""
     cluster.two_colours(DEVICES, min_reports=2 * DEVICES, target=2 * DEVICES, window="10m")
     write_readings(cluster, "readings", 0, DEVICES)
-    spread = Spread(cluster, server=server, limits=SMALL)
+    spread = Spread(cluster, server=server, further=further, limits=SMALL)
     if place:
         with open(cluster.path("shuffler.conf")) as f:
             text = f.read()
@@ -67,9 +67,9 @@ def round_of_two_clients(cluster, spread, fault):
     clients = [spread.start_client("client")]
     cluster.start("analyzer", "run")
     tags = "SELECT relname FROM pg_class WHERE relname LIKE 'tags_%'"
-    found = wait_for("the round", lambda: spread.server.ask(tags, spread.database))
-    stored = f"SELECT coalesce(sum(devices), 0) n FROM tombola.{found[0]['relname']}"
-    wait_for("some devices", lambda: spread.server.ask(stored, spread.database)[0]["n"] > 0)
+    found = [wait_for("the round", lambda s=s: s.ask(tags, spread.database))[0]["relname"] for s in spread.servers]
+    stored = [f"SELECT coalesce(sum(devices), 0) n FROM tombola.{t}" for t in found]
+    wait_for("some devices", lambda: sum(s.ask(q, spread.database)[0]["n"] for s, q in zip(spread.servers, stored)) > 0)
     fault(kept, lambda: clients.append(spread.start_client("client2")))
 
     def is_settled():
