@@ -10,7 +10,7 @@
 
 #define ACCT_MANY 256u /* so many different rounds are composed as a state's */
 /* The same where bounds of some round are far apart: their work is better spent on few nodes. */
-#define ACCT_MANY_LOOSE 16u
+#define ACCT_MANY_LOOSE 5u
 
 /* Mass given up for each round, of delta: with a million rounds, a ten thousandth of delta. */
 #define ACCT_STATE_TAIL 1e-10
