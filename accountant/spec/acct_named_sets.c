@@ -62,11 +62,11 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 		both = 0;
 	double z = (double)(p * hit + miss);
 	s->eps0 = arg[3].x[0];
-	/* Three disjoint sets; what all three hit is known to 1e-15 of itself, or not used. */
-	long double three = k > 2 ? 1 - 3 * miss + 3 * expl(log_avoid(d, k, 2 * items)) -
-					    expl(log_avoid(d, k, 3 * items))
-				  : 0;
-	s->third = 3 * items <= d && (k <= 2 || three > 1e-3);
+	/* Three disjoint sets.  What all three hit is known to 1e-14 of itself, or not used. */
+	long double three =
+		k > 2 ? 1 - 3 * miss + 3 * expl(log_avoid(d, k, 2 * items)) - expl(log_avoid(d, k, 3 * items))
+		      : 0;
+	s->third = 3 * items <= fmin(d, 100) && (k <= 2 || three > 1e-3);
 	s->triple = s->third ? (double)three / z : 0;
 	acct_named_two_level(&s->round, p, (double)apart / z, (double)both / z, (double)(miss - apart) / z);
 	return ACCT_OK;
