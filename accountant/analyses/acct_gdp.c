@@ -211,7 +211,7 @@ static enum acct_rc of_curve(struct acct_curve *curve, double defect, double *mu
 
 enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, double *mu)
 {
-	struct acct_work work = { 0, WORK / 64 };
+	struct acct_work work = { .per_point = WORK / 64 };
 	struct acct_curve curve;
 	struct acct_list list;
 	enum acct_rc rc = acct_list_init(&list, round, NULL);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "acct_compose.h"
+#include "acct_invert.h"
 #include "acct_rung.h"
 
 #define COARSE   0.1   /* step of a law over its deviation: its moments are known to a thousandth */
@@ -73,7 +74,8 @@ static enum acct_rc log_moment(const struct acct_round *r, double lambda, double
 	if (!rc)
 		rc = acct_rung_init(&rung, &list, tail);
 	if (!rc && rung.deviation > 0) {
-		rc = acct_rung_fit(&rung, acct_rung_floor(COARSE * rung.deviation), COARSE, lambda);
+		rc = acct_rung_fit(
+			&rung, acct_rung_floor(COARSE * rung.deviation), COARSE, lambda, ACCT_INVERT_WIDTH);
 		if (!rc) {
 			const struct acct_law *law = acct_rung_law(&rung, ACCT_ABOVE);
 			const struct acct_part part = { law, (double)r->count };

@@ -75,7 +75,8 @@ static void set_node(struct acct_bits_sum *f, struct acct_node *n, double t, dou
 	n->g[0] = weight * f->w * (re * bre + im * bim) / norm;
 	n->g[1] = weight * f->w * (im * bre - re * bim) / norm;
 	n->size = modulus(n->g[0], n->g[1]);
-	for (int k = 0; k < 3; k++) {
+	n->a[2][0] = n->a[2][1] = 0;
+	for (int k = 0; k < (f->coins > 0 ? 3 : 2); k++) {
 		/* A fair coin's is 0 at pi; e^-60 is less than what is left out. */
 		n->a[k][0] = fmax(-60, 0.5 * log1p(fmax(-1, -4 * f->bit[k].variance * half * half)));
 		n->a[k][1] = turn(&f->bit[k], x, t / 2);

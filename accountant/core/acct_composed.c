@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_invert.h"
 #include "acct_plan.h"
 
 #define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
 #define LEVELS   5
 #define WIDTH    9e-4 /* relative width of an answer */
+#define MANY     64   /* different rounds whose points may be wider */
+#define WIDER    1e-4 /* of delta at a point */
 #define GROWTH   1.5  /* of the window, for rounds to come: more than twice the variance */
 
 enum acct_rc acct_entry_measure(struct acct_entry *e, double tail)
@@ -42,6 +45,15 @@ static double variance(const struct acct_composed *c)
 	for (size_t i = 0; i < c->entries; i++)
 		sum += acct_entry_count(&c->entry[i]) * c->entry[i].rung.deviation *
 		       c->entry[i].rung.deviation;
+	return sum;
+}
+
+static size_t different(const struct acct_composed *c)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < c->entries; i++)
+		sum += counts(&c->entry[i]);
 	return sum;
 }
 
@@ -96,7 +108,7 @@ static void add_up(const struct acct_composed *c, enum acct_side side, struct ac
 /* Compute laws and factors of one entry in the current frame. */
 static enum acct_rc fit(struct acct_composed *c, struct acct_entry *e)
 {
-	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c), c->lean);
+	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c), c->lean, c->width);
 
 	if (rc)
 		return rc;
@@ -121,13 +133,14 @@ static enum acct_rc choose(struct acct_composed *c)
 	size_t parts = 0;
 
 	c->lean = sqrt(-2 * log(c->delta) / variance(c));
+	c->width = different(c) < MANY ? ACCT_INVERT_WIDTH : WIDER;
 	for (size_t i = 0; i < c->entries && !rc; i++) {
 		struct acct_entry *e = &c->entry[i];
 		double count = acct_entry_count(e);
 
 		if (!counts(e))
 			continue;
-		rc = acct_rung_fit(&e->rung, h, resolution(c), c->lean);
+		rc = acct_rung_fit(&e->rung, h, resolution(c), c->lean, c->width);
 		if (rc)
 			break;
 		part[parts++] = (struct acct_part){ acct_rung_law(&e->rung, ACCT_ABOVE), count };

@@ -16,6 +16,9 @@
  * masses outside the window are bounded by Chernoff with seven fixed exponents a side; the sums of their logs
  * are formed anew for every question, so that they do not drift.
  *
+ * Points of the curves of 64 different rounds and more may be 1e-4 wide: that is half of it of epsilon, and
+ * points cost half as much where a round is a coarse lattice.
+ *
  * Width.  Where an answer is wider than 9e-4 of its upper end, in this order: a new frame for this question;
  * laws at half the resolution, at most four times; acct_epsilon itself, and the better end of both.  After
  * that acct_epsilon is asked first until the variance has changed by a factor of two.
@@ -59,6 +62,7 @@ struct acct_composed {
 	size_t recents;
 	struct acct_frame frame;
 	double lean;          /* about the tilt of the frame, from above */
+	double width;         /* of points of the laws: struct acct_work */
 	enum acct_side sides; /* directions in the frame: 0 for no frame, else every side below this */
 	struct acct_spectrum product[ACCT_PRODUCTS][ACCT_SIDES];
 	int level;       /* resolutions are 2^-level of the coarsest */

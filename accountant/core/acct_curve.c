@@ -72,7 +72,8 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 	double most = fmax(exp(-eps) / (1 + exp(-eps)), DBL_MIN);
 
 	double work = c->order ? 100 : 2 * (double)c->outcomes,
-	       allowed = c->work ? c->work->per_point : INFINITY;
+	       allowed = c->work ? c->work->per_point : INFINITY,
+	       width = c->work && c->work->width > 0 ? c->work->width : ACCT_INVERT_WIDTH;
 
 	*at = (struct acct_point){ 0, 0, 0, 0 };
 	if (c->list.lossless)
@@ -86,7 +87,7 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 	else if (c->known)
 		work = acct_kinds_curve_at(&c->list, c->known, eps, allowed, at);
 	else
-		work = acct_invert_at(&c->list, eps, swap, allowed, at);
+		work = acct_invert_within(&c->list, eps, swap, allowed, width, at);
 	if (c->work)
 		c->work->spent += work;
 	if (eps > 0) { /* a margin for underflow; at 0 nothing is scaled down */

@@ -19,6 +19,7 @@ struct acct_point {
 struct acct_work {
 	double spent;
 	double per_point; /* work allowed for one point; beyond it the point's bounds are wide */
+	double width;     /* relative width of delta that is narrow enough; 0: ACCT_INVERT_WIDTH */
 };
 
 struct acct_bits_mix;

@@ -12,7 +12,9 @@
 
 #include "acct_screen.h"
 
-#define GAUSS_END   7.5 /* tau * t at which the sum ends, since beyond it exp(-(tau t)^2/2) < 1e-12 */
+#define GAUSS_END   7.5 /* tau * t at which the sum ends at the latest: there exp(-(tau t)^2/2) < 1e-12 */
+#define LEAST_OUT   12.0
+#define LEFT_OUT    35.0 /* the most that left_out may be */
 #define MOST_STEPS  131072.0
 #define LEAST_NODES 64.0
 /* Nodes reached by products, before sines and cosines are computed anew, and what products add to their
@@ -198,23 +200,29 @@ static void add_node(
 static void add_missing(const struct acct_path *w, const struct acct_screen *f, const double bound[3],
 	double skipped_t, double skipped_1, double t, struct sums *sum)
 {
-	double a = w->tau * t, tail = exp(ACCT_NEGLIGIBLE - a * a / 2) / (a * a) / acos(-1);
+	double a = w->tau * t, tail = exp(w->left_out - a * a / 2) / (a * a) / acos(-1);
 
 	skipped_t += tail;
 	skipped_1 += tail * t;
 	double adding = sum->nodes * ACCT_ULP;
-	sum->value_err += exp(bound[0] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->value_size;
-	sum->slope_err += exp(bound[1] - ACCT_NEGLIGIBLE) * skipped_t + adding * sum->slope_size;
+	sum->value_err += exp(bound[0] - w->left_out) * skipped_t + adding * sum->value_size;
+	sum->slope_err += exp(bound[1] - w->left_out) * skipped_t + adding * sum->slope_size;
 	sum->excess_err +=
-		exp(bound[2] - ACCT_NEGLIGIBLE) * (w->more_rest + w->more_scale * f->total) * skipped_1 +
+		exp(bound[2] - w->left_out) * (w->more_rest + w->more_scale * f->total) * skipped_1 +
 		adding * sum->excess_size;
 }
 
-/* The trapezoid sums.  A skipped node counts as exp(-ACCT_NEGLIGIBLE) of the largest modulus.  False: given
+/* tau * t at which the sum ends. */
+static double last_node(const struct acct_path *w)
+{
+	return fmin(GAUSS_END, sqrt(2 * w->left_out));
+}
+
+/* The trapezoid sums.  A skipped node counts as exp(-left_out) of the largest modulus.  False: given
  * up, because it takes more than `most` work. */
 static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 {
-	double pi = acos(-1), step = 2 * pi / w->period, end = GAUSS_END / w->tau, bound[3];
+	double pi = acos(-1), step = 2 * pi / w->period, end = last_node(w) / w->tau, bound[3];
 	double skipped_t = 0, skipped_1 = 0; /* sums of dt/t and of dt, over pi */
 	size_t last = (size_t)fmin(ceil(end / step), MOST_STEPS);
 	struct acct_screen f;
@@ -286,13 +294,28 @@ static void enclose(const struct acct_path *w, const struct sums *sum, const dou
 	at->hi += 1e-13 * fabs(at->hi);
 }
 
+/* What is left out may cost about a hundredth of what the goal is above the least, `more`, of value and
+ * slope, whose sizes these are.  Skipped nodes add up to about 30 times the largest. */
+static void leave_out(struct acct_path *w, double more, double value, double slope)
+{
+	double bound[3], least;
+
+	w->left_out = LEFT_OUT;
+	if (!(more > 0))
+		return;
+	acct_path_chernoff(w, w->c, bound);
+	least = log(3000 / more) + fmax(bound[0] - log(value), bound[1] - log(slope));
+	if (least < LEFT_OUT) /* not a NaN */
+		w->left_out = fmax(least, LEAST_OUT);
+}
+
 /* Choose the period, with tau so wide that the sum ends within `steps`.  Tau is part of the aliases'
  * bounds. */
 static void aim(struct acct_path *w, double steps, double scale, double alias[2])
 {
 	for (int i = 0; i < 3; i++) {
 		acct_path_period(w, scale, alias);
-		double least = GAUSS_END * w->period / (2 * acos(-1) * steps);
+		double least = last_node(w) * w->period / (2 * acos(-1) * steps);
 		if (w->tau >= least || i == 2)
 			break;
 		w->tau = least;
@@ -300,6 +323,12 @@ static void aim(struct acct_path *w, double steps, double scale, double alias[2]
 }
 
 double acct_invert_at(const struct acct_list *l, double eps, bool swap, double most, struct acct_point *at)
+{
+	return acct_invert_within(l, eps, swap, most, ACCT_INVERT_WIDTH, at);
+}
+
+double acct_invert_within(
+	const struct acct_list *l, double eps, bool swap, double most, double width, struct acct_point *at)
 {
 	double largest = -INFINITY, alias[2], work = 0;
 	struct acct_path w;
@@ -319,10 +348,12 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 	 * it. */
 	double turn = fmax(1, w.c * w.c * w.width * w.width), messages = l->mean + l->blanket + l->dummies;
 	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
-	double goal = 2e-5 * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 4);
+	double goal = width * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 4);
 	/* With levels the excess is too large by this factor: see settle_more. */
 	double excess = fmax(1, w.per_message * messages / l->blanket);
 	w.tau = fmin(0.3, sqrt(goal / turn / excess)) * w.width;
+	leave_out(&w, goal - ACCT_INVERT_WIDTH * turn, scale,
+		exp(w.top) / (w.c * sqrt(2 * acos(-1)) * w.width));
 	for (int i = 0; i < 4; i++) {
 		aim(&w, MOST_STEPS, scale, alias);
 		bool done = integrate(&w, i == 0 ? most / 2 : most - work, &sum);
@@ -346,7 +377,7 @@ double acct_invert_at(const struct acct_list *l, double eps, bool swap, double m
 		 * the sum ends. */
 		double gap = (at->hi - at->lo) / at->hi, next = w.tau * fmax(0.05, 0.7 * goal / gap);
 		if (!done || !(gap > 3 * goal) || spread < 0.5 * gap * at->hi ||
-			GAUSS_END / next * w.period > 6 * MOST_STEPS)
+			last_node(&w) / next * w.period > 6 * MOST_STEPS)
 			break;
 		w.tau = next;
 	}

@@ -13,8 +13,9 @@
  * with one more other; otherwise 1/M is bounded by dummies alone or by one level alone.
  *
  * Five errors are charged: the trapezoid rule's aliases (acct_path.h); truncation at a = tau t, int_a
- * e^{-s^2/2}/s ds <= e^{-a^2/2}/a^2; skipped nodes, certainly below e^-36 of the top, at e^-35
- * (acct_screen.h); rounding, below; and rounded inputs u, v, E, by acct_plan_blur (acct_plan.h).
+ * e^{-s^2/2}/s ds <= e^{-a^2/2}/a^2; skipped nodes, certainly below e^-(q+1) of the top, at
+ * e^-q, q = 35 or less (acct_screen.h); rounding, below; and rounded inputs u, v, E, by acct_plan_blur
+ * (acct_plan.h).
  *
  * Rounding, with a = cx, b = tx.
  * e^{zx}-1 is formed as expm1(a) cos b - 2 sin^2(b/2) + i e^a sin b, with cos b = 1 - 2 sin^2(b/2) and sin b
@@ -38,9 +39,17 @@
 
 #include "acct_curve.h"
 
+/* The relative width of delta that smoothing may add to a point: it moves epsilon by half of that. */
+#define ACCT_INVERT_WIDTH 2e-5
+
 /* For any number of messages.  Returns the work done (struct acct_work): at most about most +
  * acct_invert_least.  A point that reaches the limit has wide bounds. */
 double acct_invert_at(const struct acct_list *l, double eps, bool swap, double most, struct acct_point *at);
+
+/* The same with a width of its own, which may be more: a wider normal law needs fewer nodes, and nodes that
+ * are small against the width are skipped. */
+double acct_invert_within(
+	const struct acct_list *l, double eps, bool swap, double most, double width, struct acct_point *at);
 
 /* The work of a point at its widest bounds. */
 double acct_invert_least(const struct acct_list *l);

@@ -20,6 +20,8 @@ struct acct_path {
 	double width;       /* deviation of S under the tilt c */
 	double top;         /* log of the transform at c */
 	double period, tau; /* aliases of S are a period apart; tau: deviation of the Gaussian smoothing */
+	double left_out;    /* a node whose powers are below e^-left_out of the top is negligible, and so are
+			       all where the Gaussian is */
 	/* E[W/M; ...] <= per_message times the transform with one more message, more_rest + more_scale
 	 * sum(omega e^{zx}): acct_invert.h, "Integrals". */
 	double per_message, more_rest, more_scale;

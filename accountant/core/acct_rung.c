@@ -32,7 +32,7 @@ static double least_work(const struct acct_curve *c)
 
 enum acct_rc acct_rung_init(struct acct_rung *r, const struct acct_list *list, double tail)
 {
-	struct acct_work work = { 0, POINT_WORK };
+	struct acct_work work = { .per_point = POINT_WORK };
 	struct acct_curve curve;
 	enum acct_rc rc;
 
@@ -64,9 +64,9 @@ void acct_rung_fini(struct acct_rung *r)
 	memset(r, 0, sizeof *r);
 }
 
-static enum acct_rc make_laws(struct acct_rung *r, double step, double even)
+static enum acct_rc make_laws(struct acct_rung *r, double step, double even, double width)
 {
-	struct acct_work work = { 0, fmin(POINT_WORK, LAW_WORK / fmax(1, r->range / step)) };
+	struct acct_work work = { 0, fmin(POINT_WORK, LAW_WORK / fmax(1, r->range / step)), width };
 	struct acct_nodes nodes = { 0 };
 	struct acct_curve curve;
 	enum acct_rc rc = acct_curve_init(&curve, &r->list);
@@ -88,11 +88,12 @@ static enum acct_rc make_laws(struct acct_rung *r, double step, double even)
 		return rc;
 	r->step = r->unit = step;
 	r->even = even;
+	r->width = width;
 	r->work = work.spent;
 	return ACCT_OK;
 }
 
-enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, double lean)
+enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, double lean, double width)
 {
 	double step = fmax(h, acct_rung_floor(resolution * r->deviation)), ratio;
 	/* On a ladder, so that laws serve while rounds are added. */
@@ -102,9 +103,10 @@ enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, dou
 
 	while (r->range > step * r->most_nodes)
 		step *= 2;
-	if (fabs(step - r->step) > 0 || r->even > even || r->even < even) {
+	if (fabs(step - r->step) > 0 || r->even > even || r->even < even || r->width > width ||
+		r->width < width) {
 		drop_laws(r);
-		rc = make_laws(r, step, even);
+		rc = make_laws(r, step, even, width);
 		if (rc) {
 			drop_laws(r);
 			return rc;

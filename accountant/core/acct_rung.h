@@ -19,6 +19,7 @@ struct acct_rung {
 	double tail;                     /* of acct_rung_init */
 	double step;                     /* distance between nodes; 0: the laws are not computed yet */
 	double even;                     /* up to where: acct_nodes_thinned */
+	double width;                    /* of struct acct_work */
 	double unit;                     /* unit of law[].at */
 	struct acct_law law[ACCT_SIDES]; /* owned; the last is empty when the round is symmetric */
 	double work;                     /* work of computing the laws, in the unit of struct acct_work */
@@ -32,9 +33,10 @@ void acct_rung_fini(struct acct_rung *r);
 double acct_rung_floor(double x);
 
 /* Computes the laws with `h`, a power of two, as their unit, and at most `resolution` deviations between
- * nodes unless h is more; further out than a tilt by `lean` matters, nodes are thinned.  Keeps the laws where
- * their nodes do not change; else takes new points of the curve.  The laws depend on nothing but list, tail,
- * h, resolution and lean. */
-ACCT_CHECK enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, double lean);
+ * nodes unless h is more; further out than a tilt by `lean` matters, nodes are thinned.  width: of struct
+ * acct_work.  Keeps the laws where their nodes do not change; else takes new points of the curve.  The laws
+ * depend on nothing but list, tail, h, resolution, lean and width. */
+ACCT_CHECK enum acct_rc acct_rung_fit(
+	struct acct_rung *r, double h, double resolution, double lean, double width);
 
 const struct acct_law *acct_rung_law(const struct acct_rung *r, enum acct_side side);

@@ -52,12 +52,12 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 		f->both += g->count * part * part;
 	}
 	f->decay = decay;
-	double normal = decay > 0 ? sqrt(2 * (ACCT_NEGLIGIBLE + 1) / decay) * (1 + 1e-9) : INFINITY,
+	double normal = decay > 0 ? sqrt(2 * (w->left_out + 1) / decay) * (1 + 1e-9) : INFINITY,
 	       half = acos(-1) / 4 * normal * (hi - lo);
 	/* Up to pi/2 normal, 1 - cos a >= (a^2/2) (sin(half)/half)^2, and beyond that as above. */
 	f->quiet_from = half > 0 && half < acos(-1) / 2 ? normal * (half / sin(half)) * (1 + 1e-9)
 							: acos(-1) / 2 * normal;
-	f->loud_to = sqrt(2 * (ACCT_NEGLIGIBLE + 1) / (decay + w->tau * w->tau)) * (1 - 1e-9);
+	f->loud_to = sqrt(2 * (w->left_out + 1) / (decay + w->tau * w->tau)) * (1 - 1e-9);
 	f->quiet_to = acos(-1) / (hi - lo) * (1 - 1e-9);
 }
 
@@ -69,7 +69,7 @@ void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t)
 	}
 }
 
-/* log a <= a - 1.  The 1 added to ACCT_NEGLIGIBLE covers the rounding of the omegas.
+/* log a <= a - 1.  The 1 added to left_out covers the rounding of the omegas.
  *
  * D(t) = sum of count (1 - |B/B(c)|^2) = 2 sum of count E sin^2(t d/2), d the difference of two tilted
  * messages: the square of a norm, so sqrt D changes by at most sqrt(2 sum of count E (d/2)^2) = sqrt(decay)
@@ -90,7 +90,7 @@ double acct_screen_next(struct acct_screen *f, const struct acct_path *w, double
 	double slack = 1e-13 + 8 * ACCT_ULP * t * f->largest;
 	double drop = f->count * (1 - slack) - (f->plain + f->once * re + f->both * square) +
 		      w->list->dummies * (1 - c2 - slack);
-	double need = 2 * (ACCT_NEGLIGIBLE + 1) - w->tau * w->tau * t * t;
+	double need = 2 * (w->left_out + 1) - w->tau * w->tau * t * t;
 
 	if (drop <= need)
 		return -1;

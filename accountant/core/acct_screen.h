@@ -1,28 +1,27 @@
 /* acct_screen.h - finds the nodes of the inversion that are negligible, with rotations instead of
  * exponentials.  Private to acct_invert.c.
  *
- * Let D(t) = sum_c count_c (1-|B_c/B_c(c)|^2) + dummies (1-|C/C(c)|^2).  A node with D(t) + tau^2 t^2 > 72 is
- * below e^-36 of the top, since log a <= a-1.  It is charged at e^-35, which also covers rounded omegas.
+ * Let D(t) = sum_c count_c (1-|B_c/B_c(c)|^2) + dummies (1-|C/C(c)|^2), and q the path's left_out.  A node
+ * with D(t) + tau^2 t^2 > 2 (q + 1) is below e^-(q+1) of the top, since log a <= a-1.  It is charged at e^-q,
+ * which also covers rounded omegas.
  *
  * Near 0: for |t| <= pi/(max x - min x), 1-cos a >= 2(a/pi)^2 gives |B_c/B_c(c)|^2 <= 1 - 4 t^2 var_c/pi^2,
  * with the variance summed about its mean.  So a whole stretch is skipped unseen, from pi/2 times the t at
  * which a normal law's transform is negligible.  Up to there, 1 - cos a >= (a^2/2) (sin h/h)^2 where |a| <=
  * 2h, and most of that is skipped too.
  *
- * Nearer: D(t) <= t^2 sum n_i Var_i, as 1 - cos a <= a^2/2, so no node with (sum n_i Var_i + tau^2) t^2 <= 72
- * is found negligible.
+ * Nearer: D(t) <= t^2 sum n_i Var_i, as 1 - cos a <= a^2/2, so no node with (sum n_i Var_i + tau^2) t^2 <=
+ * 2 (q + 1) is found negligible.
  *
  * Elsewhere: with n_i messages of group i, and d_i the difference of two of the tilted law, D(t) = sum n_i
  * E(1 - cos t d_i) = 2 sum n_i E sin^2(t d_i/2), twice the square of a norm of t -> sin(t d/2).  Since |sin a
  * - sin b| <= |a - b| and E d^2 = 2 Var, sqrt(D) changes by at most sqrt(sum n_i Var_i) per unit of t.  From
- * a node with D(t) > need = 72 - tau^2 t^2, every node less than (sqrt(D) - sqrt(need)) / sqrt(sum n_i Var_i)
- * further on is negligible too, for need only falls.  D is taken at its lower end (1e-13 + 8 ulp |t x| a
- * message, for the drift of the rotations), the quotient times 1 - 1e-9. */
+ * a node with D(t) > need = 2 (q + 1) - tau^2 t^2, every node less than (sqrt(D) - sqrt(need)) / sqrt(sum n_i
+ * Var_i) further on is negligible too, for need only falls.  D is taken at its lower end (1e-13 + 8 ulp |t x|
+ * a message, for the drift of the rotations), the quotient times 1 - 1e-9. */
 #pragma once
 
 #include "acct_path.h"
-
-#define ACCT_NEGLIGIBLE 35.0 /* exp(-35): the height at which the error bound counts a skipped node */
 
 struct acct_screen {
 	double cosine[ACCT_MAX_CELLS], sine[ACCT_MAX_CELLS]; /* rotation of one step */
@@ -42,6 +41,6 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
  * rotations. */
 void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t);
 
-/* The distance from t from which every node is below exp(-ACCT_NEGLIGIBLE) of the top: negative if the node
+/* The distance from t from which every node is below exp(-left_out) of the top: negative if the node
  * at t is not.  Moves on to the next node. */
 ACCT_CHECK double acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acct_ends.h"
+#include "acct_many.h"
 #include "acct_rounds.h"
 #include "acct_single.h"
 
@@ -38,9 +39,23 @@ static double epsilon_tail(const struct acct_plan *p, double delta)
 	return 1e-6 * fmax(delta - p->infinite, 1e-6 * delta);
 }
 
+/* One epsilon of many different rounds, where that is not narrow already.  An error leaves what there is. */
+static void compose_many(const struct acct_plan *p, struct acct_target *target)
+{
+	struct acct_bound out = { 0, INFINITY };
+	bool narrow;
+
+	if (acct_many_epsilon(p, target->aim.delta, &out, &narrow) != ACCT_OK)
+		return;
+	target->out.lower = fmax(target->out.lower, out.lower);
+	target->out.upper = fmin(target->out.upper, out.upper);
+	target->done = narrow;
+}
+
 /* Every epsilon of a checked plan.  Beside `wide`, which says which intervals may be narrower if they are
  * asked for alone. */
-static enum acct_rc epsilons_of(struct acct_plan *p, struct acct_target *target, size_t n, bool *wide)
+static enum acct_rc epsilons_of(
+	struct acct_plan *p, struct acct_target *target, size_t n, bool many, bool *wide)
 {
 	double tail = INFINITY, spent = p->work.spent, per_point = p->work.per_point;
 	struct acct_target *composed = calloc(n, sizeof *composed);
@@ -56,6 +71,10 @@ static enum acct_rc epsilons_of(struct acct_plan *p, struct acct_target *target,
 			target[i].out = epsilon_alone(p, target[i].aim.delta);
 			continue;
 		}
+		if (many && n == 1 && p->parts >= (p->loose ? ACCT_MANY_LOOSE : ACCT_MANY))
+			compose_many(p, &target[i]);
+		if (target[i].done)
+			continue;
 		tail = fmin(tail, epsilon_tail(p, target[i].aim.delta));
 		composed[m++] = target[i];
 	}
@@ -70,14 +89,15 @@ static enum acct_rc epsilons_of(struct acct_plan *p, struct acct_target *target,
 	return rc;
 }
 
-static enum acct_rc epsilons(
-	const struct acct_round *rounds, size_t n, struct acct_target *target, size_t targets, bool *wide)
+/* many: many different rounds may be composed as a state's. */
+static enum acct_rc epsilons(const struct acct_round *rounds, size_t n, struct acct_target *target,
+	size_t targets, bool many, bool *wide)
 {
 	struct acct_plan p;
 	enum acct_rc rc = acct_plan_init(&p, rounds, n);
 
 	if (!rc)
-		rc = epsilons_of(&p, target, targets, wide);
+		rc = epsilons_of(&p, target, targets, many, wide);
 	for (size_t i = 0; i < targets && !rc; i++) {
 		struct acct_bound *out = &target[i].out;
 
@@ -96,17 +116,29 @@ static enum acct_rc delta_check(double delta)
 	return delta < LEAST_DELTA ? ACCT_EPRECISION : ACCT_OK;
 }
 
-enum acct_rc acct_epsilon(const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps)
+static enum acct_rc one_epsilon(
+	const struct acct_round *rounds, size_t n, double delta, bool many, struct acct_bound *eps)
 {
 	struct acct_target target = { { delta, NAN }, { 0, INFINITY }, false };
 	bool wide;
 	enum acct_rc rc = delta_check(delta);
 
 	if (!rc)
-		rc = epsilons(rounds, n, &target, 1, &wide);
+		rc = epsilons(rounds, n, &target, 1, many, &wide);
 	if (!rc)
 		*eps = target.out;
 	return rc;
+}
+
+enum acct_rc acct_epsilon(const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps)
+{
+	return one_epsilon(rounds, n, delta, true, eps);
+}
+
+enum acct_rc acct_epsilon_on_grids(
+	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps)
+{
+	return one_epsilon(rounds, n, delta, false, eps);
 }
 
 static int ascending(const void *a, const void *b)
@@ -139,7 +171,7 @@ static enum acct_rc ask_all(
 	const struct acct_round *rounds, size_t n, struct acct_target *target, size_t targets)
 {
 	bool *wide = calloc(targets, sizeof *wide);
-	enum acct_rc rc = wide ? epsilons(rounds, n, target, targets, wide) : ACCT_ENOMEM;
+	enum acct_rc rc = wide ? epsilons(rounds, n, target, targets, true, wide) : ACCT_ENOMEM;
 
 	/* The common grid may not fit where the grid of one question does. */
 	if (rc == ACCT_ELIMIT || rc == ACCT_EPRECISION) {

@@ -5,12 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_composed.h"
-#include "acct_plan.h"
+#include "acct_many.h"
 
 #define LEAST_DELTA 1e-200 /* as in acct_epsilon */
-/* Mass given up for each round: with a million rounds, a ten thousandth of delta. */
-#define TAIL 1e-10
 
 struct acct_state {
 	double delta;
@@ -168,7 +165,7 @@ static enum acct_rc learn(struct acct_state *s, struct facts *f)
 
 		if (!(count > 0))
 			continue;
-		rc = acct_entry_measure(e, TAIL * s->delta);
+		rc = acct_entry_measure(e, ACCT_STATE_TAIL * s->delta);
 		f->blur.rounds += count;
 		f->blur.exponents += count * l->exponent;
 		f->largest += l->infinite[0] > 0 || l->infinite[1] > 0 ? INFINITY : count * l->largest;
@@ -205,7 +202,7 @@ static enum acct_rc from_scratch(const struct acct_state *s, size_t different, s
 		rounds[n++].count = (uint64_t)count;
 	}
 	if (!rc)
-		rc = acct_epsilon(rounds, n, s->delta, &b);
+		rc = acct_epsilon_on_grids(rounds, n, s->delta, &b);
 	free(rounds);
 	if (!rc) {
 		out->lower = fmax(out->lower, b.lower);

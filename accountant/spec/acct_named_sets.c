@@ -62,6 +62,12 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 		both = 0;
 	double z = (double)(p * hit + miss);
 	s->eps0 = arg[3].x[0];
+	/* Three disjoint sets.  What all three hit is known to 1e-14 of itself, or not used. */
+	long double three =
+		k > 2 ? 1 - 3 * miss + 3 * expl(log_avoid(d, k, 2 * items)) - expl(log_avoid(d, k, 3 * items))
+		      : 0;
+	s->third = 3 * items <= fmin(d, 100) && (k <= 2 || three > 1e-3);
+	s->triple = s->third ? (double)three / z : 0;
 	acct_named_two_level(&s->round, p, (double)apart / z, (double)both / z, (double)(miss - apart) / z);
 	return ACCT_OK;
 }
@@ -104,6 +110,7 @@ enum acct_rc acct_named_hadamard(const struct acct_arg *arg, struct acct_spec *s
 	double half = power_of_two(ceil(d / blocks) + 1) / 2, rest = (2 * blocks - 1) * half,
 	       z = half * p + rest;
 	acct_named_two_level(&s->round, p, half / z, 0, (rest - half) / z);
+	s->third = ceil(d / ceil(d / blocks)) >= 3; /* of one more block */
 	return ACCT_OK;
 }
 
@@ -118,6 +125,7 @@ enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *
 	(void)why;
 	s->eps0 = arg[1].x[0];
 	acct_named_two_level(&s->round, p, fmin(w, b) / z, 0, w > b ? (w - b) * (p / z) : (b - w) / z);
+	s->third = 2 * w <= b; /* the window from w on has nothing in common with the first or the last */
 	return ACCT_OK;
 }
 

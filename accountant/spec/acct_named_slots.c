@@ -110,8 +110,8 @@ enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec
 
 	s->round.count *= (uint64_t)arg[0].x[0];
 	rc = slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &no_chance, why);
-	/* The coordinate of a group is told beside the message: doc/binary.md. */
-	if (strcmp(s->name, "ss-double") == 0)
-		s->round.messages = ACCT_ANY_MESSAGES;
+	/* The coordinate of a group is told beside the message: doc/imitation.md. */
+	if (strcmp(s->name, "ss-double") == 0 && s->round.messages == ACCT_BITS)
+		s->round.messages = ACCT_LABELLED_BITS;
 	return rc;
 }

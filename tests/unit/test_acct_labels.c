@@ -285,12 +285,13 @@ static void labels_cost_little(void **state)
 static void who_sends_labelled_bits(void **state)
 {
 	static const char *const yes[] = { "words:w=1,eps0=1,n=9", "words:w=1,groups=2,eps0=1,n=9,dummies=4",
-		"vrr:s=1,eps0=1,n=9", "vrr:s=1,d=2,eps0=1,n=9", "duchi:eps0=1,d=3,n=9",
-		"harmony:eps0=1,n=9" };
+		"vrr:s=1,eps0=1,n=9", "vrr:s=1,d=2,eps0=1,n=9", "duchi:eps0=1,d=3,n=9", "harmony:eps0=1,n=9",
+		"ss-double:k=2,levels=2,eps0=1,n=9" };
 	static const char *const no[] = { "words:w=2,eps0=1,n=9", "words:w=1,eps0=1,n=9,chance=.1",
 		"words:w=1,eps0=inf,n=9,dummies=3", "duchi:eps0=1,d=4,n=9", "vrr:s=2,eps0=1,n=9",
 		"words:w=1,groups=1,eps0=1,n=9", "parallel:k=2/2,eps0=1,n=9",
-		"ss-double:k=2,levels=2,eps0=1,n=9", "olh:l=2,eps0=1,n=9" };
+		"ss-double:k=2,levels=3,eps0=1,n=9", "ss-topk:k=2,levels=2,eps0=1,padded=9",
+		"olh:l=2,eps0=1,n=9" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)

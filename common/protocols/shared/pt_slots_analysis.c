@@ -62,10 +62,8 @@ enum cm_rc pt_slots_loss(
 
 		if (rc != CM_OK)
 			return rc;
-		/* A group that is told beside the bit, messages that the shuffler evens: doc/binary.md. */
-		if (p->shuffler.tags > 0)
-			out->part[i].messages = ACCT_ANY_MESSAGES;
-		else if (p->slots.slot[i].groups > 1)
+		/* A group, or a tag by which the shuffler evens, is told beside the bit: doc/imitation.md. */
+		if (p->shuffler.tags > 0 || p->slots.slot[i].groups > 1)
 			out->part[i].messages = labelled(&out->part[i]);
 		out->part[i].count = p->slots.slot[i].count;
 	}
