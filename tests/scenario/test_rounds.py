@@ -83,7 +83,7 @@ def test_58000_devices(cluster):
     n = 58000
     cluster.configure(min_batch=50000, devices=n)
     truth, _ = readings(cluster, n)
-    cluster.plan([histogram(n, 5.0, min_reports=50000)], epsilon=1.0)
+    cluster.plan([histogram(n, 5.0, min_reports=50000, window="30m")], epsilon=1.0)
     run, shuffler, client = run_plan(cluster)
     assert run.returncode == 0, run.stderr
     result = cluster.json("analyzer", "round", "show", "1")["result"]
