@@ -24,14 +24,15 @@ if [ ! -r "$build/compile_commands.json" ]; then
 	echo "tests/tidy.sh: $build: no compile_commands.json" >&2
 	exit 66
 fi
-# tidy CHECKS: of the files on its input, beside those of .clang-tidy.  Only stdout holds findings; stderr counts what was
+# tidy CHECKS [OPTION...]: of the files on its input, beside those of .clang-tidy.  Only stdout holds findings; stderr counts what was
 # suppressed in system headers.
 tidy() {
-	xargs -0 -P 2 -n 8 sh -c 'tidy=$1 checks=$2 build=$3
-		shift 3
-		"$tidy" --quiet --checks="$checks" -p "$build" "$@" 2>/dev/null || { echo "tidy: among $*"; exit 1; }' \
-		- "$tidy" "$1" "$build"
+	xargs -0 -P 2 -n 8 sh -c 'tidy=$1 build=$2
+		shift 2
+		"$tidy" --quiet -p "$build" "$@" 2>/dev/null || { echo "tidy: among $*"; exit 1; }' \
+		- "$tidy" "$build" --checks="$@"
 }
-find accountant proto common client shuffler analyzer deploy -name '*.c' -print0 | tidy "portability-*$paths"
+find accountant proto common client shuffler analyzer deploy -name '*.c' -print0 |
+	tidy "portability-*$paths" --extra-arg=-Wreserved-identifier --extra-arg=-Wreserved-macro-identifier
 find tests -name '*.c' -print0 | tidy '-*,clang-diagnostic-*,portability-*'
 echo "tidy: no findings"

@@ -364,7 +364,7 @@ colluders = 0;
         return d
 
     def run(self, party, *args, mutant="", seconds=10 * PATIENCE, stdin=None, env=None):
-        """Run a verb to its end."""
+        """Run a verb to its end: a plan of several rounds, it may be."""
         env = {**os.environ, **(env or {}), **({"TOMBOLA_MUTANT": mutant} if mutant else {})}
         return subprocess.run([*self.inside, program(f"tombola-{party}"), "--config", self.path(f"{party}.conf"), *args],
                               capture_output=True, text=True, timeout=seconds, env=env, input=stdin)

@@ -127,7 +127,7 @@ tls = {{ cert = "{cert}.crt"; key = "{cert}.key"; services_ca = "{folder}/servic
             return None
 
     def metric(self, i, name):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.http[i]}/metrics", timeout=10) as r:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http[i]}/metrics", timeout=180) as r:
             for line in r.read().decode().splitlines():
                 if line.startswith(name + " "):
                     return float(line.split()[-1])

@@ -104,7 +104,7 @@ def served(cluster, times):
     ctx, took = cluster.tls("client"), []
     for _ in range(times):
         begin = time.monotonic()
-        raw = socket.create_connection(("127.0.0.1", cluster.port), 20)
+        raw = socket.create_connection(("127.0.0.1", cluster.port), 180)
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as clients do: else 40 ms of it are TCP's
         link = wire.Link(ctx.wrap_socket(raw, server_hostname="localhost"))
         with pytest.raises(wire.Refused):

@@ -42,7 +42,7 @@ def denied(spread, text):
 def intake_says(spread, verb="intake", i=0):
     """How an intake's start, or another verb of it, ends: its code and its line."""
     run = subprocess.run([program("tombola-shuffler"), "--config", spread.cluster.path(f"intake{i}.conf"), *verb.split()],
-                         capture_output=True, text=True, timeout=60)
+                         capture_output=True, text=True, timeout=180)
     return run.returncode, run.stderr
 
 
@@ -123,7 +123,7 @@ def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread
     analyzer.stop()
     gateway.until_accepted(spread.ports[0], d, data, 0, 40)
     wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
-    said = held.communicate("COMMIT;\n", timeout=60)[1]
+    said = held.communicate("COMMIT;\n", timeout=180)[1]
     assert "terminating connection" in said or "server closed" in said, said
     denied(spread, f"INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')")
     denied(spread, f"SELECT * FROM tombola.{block.replace('block', 'tags')}")
@@ -162,7 +162,7 @@ def test_a_lock_that_needs_no_right_does_not_keep_a_round_from_being_erased(clus
     exactly(cluster, 40)
     wait_for("the erasure", lambda: block not in tables(spread))
     assert head.alive(), head.log()
-    held.communicate(timeout=60)
+    held.communicate(timeout=180)
 
 
 def test_an_intake_whose_epoch_ends_as_it_begins_lives_on(cluster, spread):
@@ -227,7 +227,7 @@ def test_a_role_that_is_the_intakes_no_more_has_no_rights(cluster, spread, next_
         conf = conf.replace("intakes = true;", "").replace(f'intake_role = "{former}";', "")
     cluster.write("shuffler.conf", conf)
     spread.head()
-    said = held.communicate("COMMIT;\n", timeout=60)[1]
+    said = held.communicate("COMMIT;\n", timeout=180)[1]
     assert "terminating connection" in said or "server closed" in said, said
     spread.role = former
     for text in ("SELECT version FROM tombola.meta", "SELECT * FROM tombola.data", f"SELECT * FROM tombola.{tags}",

@@ -112,7 +112,7 @@ def test_a_look_at_an_open_round_changes_nothing(cluster):
     cluster.wait_listening()
     analyzer = cluster.start("analyzer", "run")
     mid_round(kept)
-    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/metrics", timeout=10) as r:
+    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/metrics", timeout=180) as r:
         assert b"\ntombola_ledger_ok 1\n" in r.read()
     analyzer.kill()
     kept.daemon.kill()

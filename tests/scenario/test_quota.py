@@ -328,7 +328,7 @@ def test_a_flood_of_questions_pauses_its_sender_alone(cluster, mutant):
         asked = time.monotonic()
         assert alive(other.link)
         took.append(time.monotonic() - asked)
-    assert statistics.median(took) < 1, took  # one of them may meet a machine that others use
+    assert statistics.median(took) < 10, took  # behind the flood it would be 30
     if mutant:
         wait_for("all answers", lambda: len(answers) == 3000)
         return

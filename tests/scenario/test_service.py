@@ -55,8 +55,8 @@ class Manager:
             self.heard.append(notice)
         return self.heard
 
-    def last(self):
-        """The last notice but for the watchdog's, which go on while a daemon stops."""
+    def ended(self):
+        """The last that was said, but for signs of life: stopping may take longer than the time between two."""
         return [x for x in self.listen() if x != "WATCHDOG=1"][-1]
 
     def hears(self, needle, seconds=c.PATIENCE):
@@ -113,7 +113,7 @@ def test_the_manager_hears_of_readiness_rounds_budget_reload_and_the_end(cluster
         c.wait_for("the end of the reload", lambda: m[party].listen()[-1:] == ["READY=1"] or
                    "READY=1" in m[party].heard[m[party].heard.index(f"RELOADING=1\nMONOTONIC_USEC={began}"):])
         daemon.stop()
-        assert m[party].last() == "STOPPING=1\nSTATUS=stopping"
+        assert m[party].ended() == "STOPPING=1\nSTATUS=stopping"
     for party in PARTIES:
         assert not [x for x in m[party].heard if re.search(r"\bd\d+\b|c0|c1", x)], "a device or a value"
 
@@ -160,7 +160,7 @@ def test_a_stopped_shuffler_first_answers_what_it_has_taken(cluster, managers):
     else:
         pytest.fail("no commit was waiting at its stop")
     assert unanswered, "answered before it was durable"
-    assert m.last() == "STOPPING=1\nSTATUS=stopping"
+    assert m.ended() == "STOPPING=1\nSTATUS=stopping"
     # And it is there when the shuffler is back: the same bytes are the same report, others are refused.
     cluster.write("shuffler.conf", text)
     cluster.start("shuffler", "run")

@@ -35,7 +35,7 @@ def write_readings(cluster, n, seed=3):
 
 
 def batch(n, **keys):
-    return {"min_reports": n, "target": n, "window": "2m", **keys}
+    return {"min_reports": n, "target": n, "window": "30m", **keys}
 
 
 def audited(cluster):

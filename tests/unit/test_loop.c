@@ -101,7 +101,7 @@ static void a_second_stop_ends_the_process_at_once(void **state)
 		uv_loop_t loop;
 		struct cm_err err;
 
-		(void)alarm(20);
+		(void)alarm(120);
 		if (uv_loop_init(&loop) != 0 || nt_loop_new(&loop, &none, NULL, &l, &err) != CM_OK)
 			_exit(1);
 		(void)raise(SIGTERM);

@@ -30,7 +30,7 @@ static uint64_t kill_after_words(pid_t child, int said, uint64_t last)
 	uint64_t word;
 	int status;
 
-	assert_int_equal(poll(&fd, 1, 20000), 1);
+	assert_int_equal(poll(&fd, 1, 120000), 1);
 	struct timespec some = { .tv_nsec = (long)cr_rng_below(&play.rng, 20000000) };
 	(void)nanosleep(&some, NULL);
 	assert_int_equal(kill(child, SIGKILL), 0);
