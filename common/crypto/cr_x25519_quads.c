@@ -78,7 +78,7 @@ TARGET void cr_quad_root_power(struct cr_quad *out, const struct cr_quad *z)
  * common inverse zero. */
 TARGET static __attribute__((noinline)) void avoid_zero(struct cr_quad *x, struct cr_quad *z)
 {
-	struct cr_quads canonical;
+	struct cr_quads canonical = { 0 };
 	const quad *c = (const quad *)canonical.word;
 	struct cr_quad one, zero;
 	quad mask;
