@@ -168,7 +168,7 @@ TARGET static void add_points(struct point *out, const struct point *p, const st
 /* The first lane of a sum or difference. */
 TARGET static void pack(struct cr_quad *x, uint64_t pair[PAIRS])
 {
-	struct cr_quads canonical;
+	struct cr_quads canonical = { 0 };
 
 	tight(x);
 	store(&canonical, x);
