@@ -62,8 +62,7 @@ static void randomize(const struct rd_descriptor *d, const struct qy_value *valu
 		for (uint32_t m = 0; m < d->messages_per_client; m++)
 			cm_put_le16(sealed + m * len, tags[m]);
 	}
-	for (uint32_t m = 0; m < d->messages_per_client; m++)
-		rng->fill(rng->ctx, secret[m].bytes, sizeof secret[m].bytes);
+	rng->fill(rng->ctx, secret, d->messages_per_client * sizeof *secret);
 }
 
 static enum cm_rc seal(const struct rd_descriptor *d, struct cr_hpke_sealer *sealer, const struct batch *b,

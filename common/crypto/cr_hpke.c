@@ -49,6 +49,7 @@ struct schedule {
 
 struct cr_hpke_sealer {
 	struct schedule schedule;
+	struct cr_x25519_point recipient;
 };
 
 struct cr_hpke_opener {
@@ -216,6 +217,7 @@ enum cm_rc cr_hpke_sealer_new(enum cr_hpke_suite suite, const uint8_t public_key
 	rc = cr_hpke_check_recipient(public_key, err);
 	if (rc == CM_OK)
 		rc = schedule_init(&s->schedule, suite, public_key, info, info_len, 1, err);
+	cr_x25519_point_init(&s->recipient, public_key);
 	if (rc == CM_OK)
 		*out = s;
 	else
@@ -228,6 +230,7 @@ void cr_hpke_sealer_free(struct cr_hpke_sealer *s)
 	if (!s)
 		return;
 	schedule_fini(&s->schedule);
+	cr_x25519_point_fini(&s->recipient);
 	OPENSSL_cleanse(s, sizeof *s);
 	free(s);
 }
@@ -259,7 +262,7 @@ enum cm_rc cr_hpke_seal_many(struct cr_hpke_sealer *s, const struct cr_key *ephe
 	for (size_t at = 0; rc == CM_OK && at < n; at += CR_HPKE_MANY) {
 		size_t some = n - at < CR_HPKE_MANY ? n - at : CR_HPKE_MANY;
 
-		rc = cr_x25519_scalars(ephemeral + at, some, s->schedule.recipient, enc, dh, err);
+		rc = cr_x25519_scalars(ephemeral + at, some, &s->recipient, enc, dh, err);
 		for (size_t i = 0; rc == CM_OK && i < some; i++)
 			rc = encrypt(&s->schedule, enc[i], dh[i], aad, aad_len, plain + (at + i) * len, len,
 				out + (at + i) * stride, err);

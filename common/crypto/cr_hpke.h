@@ -63,5 +63,5 @@ CM_CHECK enum cm_rc cr_hpke_open_many(struct cr_hpke_opener *o, const void *aad,
 /* Choose how X25519 products are made, by the machine and TOMBOLA_X25519; *line says it, for people.  Without
  * a call the first product chooses.  CM_EUSAGE for a bad value of the variable. */
 CM_CHECK enum cm_rc cr_hpke_begin(const char **line, struct cm_err *err);
-/* The same in a word: "avx512", "lib25519" or "openssl". */
+/* The same in a word: "avx512", "avx2", "lib25519" or "openssl". */
 const char *cr_hpke_way(void);

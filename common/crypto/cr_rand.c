@@ -222,7 +222,7 @@ static void generator_refill(struct generator *g)
  * was cloned or restored, holds a generator with the same output. */
 static void add_kernel_bytes(uint8_t *out, size_t n)
 {
-	uint8_t fresh[64];
+	uint8_t fresh[256]; /* as much as the kernel gives without a signal between */
 
 	while (n > 0) {
 		size_t part = n < sizeof fresh ? n : sizeof fresh;

@@ -9,10 +9,14 @@
 
 #include "cm_buf.h"
 #include "cm_fault.h"
+#include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
 
-#define AT_ONCE ((size_t)CR_LANES * CR_LANES_GROUPS)
+#define AT_ONCE   ((size_t)CR_LANES * CR_LANES_GROUPS)
+#define COMB_FROM 128u /* products, of which the table of a point is sooner than the products without it */
+
+_Static_assert(AT_ONCE == (size_t)CR_QUADS * CR_QUADS_GROUPS, "a batch is one call of either");
 
 /* A product to make; all three are the caller's. */
 struct product {
@@ -27,16 +31,25 @@ static bool yes(void)
 	return true;
 }
 
-static void put(struct cr_lanes *group, size_t lane, const uint8_t number[CR_X25519_LEN])
+static void put(uint64_t *word, size_t lanes, size_t lane, const uint8_t number[CR_X25519_LEN])
 {
 	for (size_t i = 0; i < 4; i++)
-		group->word[i][lane] = cm_get_le64(number + 8 * i);
+		word[i * lanes + lane] = cm_get_le64(number + 8 * i);
 }
 
-static void take(const struct cr_lanes *group, size_t lane, uint8_t number[CR_X25519_LEN])
+/* A scalar, clamped (RFC 7748 section 5). */
+static void put_scalar(uint64_t *word, size_t lanes, size_t lane, const uint8_t number[CR_X25519_LEN])
+{
+	put(word, lanes, lane, number);
+	word[lane] &= ~(uint64_t)7;
+	word[3 * lanes + lane] &= ((uint64_t)1 << 63) - 1;
+	word[3 * lanes + lane] |= (uint64_t)1 << 62;
+}
+
+static void take(const uint64_t *word, size_t lanes, size_t lane, uint8_t number[CR_X25519_LEN])
 {
 	for (size_t i = 0; i < 4; i++)
-		cm_put_le64(number + 8 * i, group->word[i][lane]);
+		cm_put_le64(number + 8 * i, word[i * lanes + lane]);
 }
 
 /* 1..AT_ONCE products.  Lanes that are left compute the last product once more. */
@@ -48,17 +61,31 @@ static void make_in_lanes(const struct product *p, size_t n)
 
 	for (size_t i = 0; i < groups * CR_LANES; i++) {
 		const struct product *at = &p[i < n ? i : n - 1];
-		struct cr_lanes *s = &scalar[i / CR_LANES];
 
-		put(s, i % CR_LANES, at->scalar);
-		s->word[0][i % CR_LANES] &= ~(uint64_t)7;
-		s->word[3][i % CR_LANES] &= ((uint64_t)1 << 63) - 1;
-		s->word[3][i % CR_LANES] |= (uint64_t)1 << 62;
-		put(&point[i / CR_LANES], i % CR_LANES, at->point);
+		put_scalar(scalar[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, at->scalar);
+		put(point[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, at->point);
 	}
 	cr_x25519_lanes(scalar, point, groups, out);
 	for (size_t i = 0; i < n; i++)
-		take(&out[i / CR_LANES], i % CR_LANES, p[i].out);
+		take(out[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, p[i].out);
+	OPENSSL_cleanse(scalar, sizeof scalar);
+	OPENSSL_cleanse(out, sizeof out);
+}
+
+static void make_in_quads(const struct product *p, size_t n)
+{
+	struct cr_quads scalar[CR_QUADS_GROUPS] = { 0 }, point[CR_QUADS_GROUPS] = { 0 }, out[CR_QUADS_GROUPS];
+	const size_t groups = (n + CR_QUADS - 1) / CR_QUADS;
+
+	for (size_t i = 0; i < groups * CR_QUADS; i++) {
+		const struct product *at = &p[i < n ? i : n - 1];
+
+		put_scalar(scalar[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, at->scalar);
+		put(point[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, at->point);
+	}
+	cr_x25519_quads(scalar, point, groups, out);
+	for (size_t i = 0; i < n; i++)
+		take(out[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, p[i].out);
 	OPENSSL_cleanse(scalar, sizeof scalar);
 	OPENSSL_cleanse(out, sizeof out);
 }
@@ -94,12 +121,15 @@ static const struct way {
 	bool (*here)(void), (*first)(void);              /* it can be forced; it is taken unasked */
 	void (*make)(const struct product *p, size_t n); /* 1..AT_ONCE products; NULL: libcrypto, alone */
 	size_t least;                                    /* fewer products are quicker alone */
+	bool combs;                                      /* it has tables of a point */
 } ways[] = {
 	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", cr_x25519_lanes_here, cr_x25519_lanes_here,
-		make_in_lanes, 2 },
+		make_in_lanes, 2, false },
+	{ "avx2", "X25519: four at a time (AVX2)", cr_x25519_quads_here, cr_x25519_quads_here, make_in_quads,
+		3, true },
 	{ "lib25519", "X25519: four at a time (lib25519)", cr_x25519_lib25519_here, cr_x25519_lib25519_quick,
-		make_by_library, 1 },
-	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0 },
+		make_by_library, 1, false },
+	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0, false },
 };
 #define WAYS (sizeof ways / sizeof ways[0])
 
@@ -138,8 +168,8 @@ enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err)
 	*line = way()->line;
 	if (chosen_rc != CM_OK)
 		return cm_fail(err, CM_EUSAGE,
-			"%s is openssl, avx512 on a processor with AVX-512 IFMA, or lib25519 where that "
-			"library is installed, not '%s'",
+			"%s is openssl, avx512 or avx2 on a processor with AVX-512 IFMA or AVX2, or "
+			"lib25519 where that library is installed, not '%s'",
 			CR_X25519_VARIABLE, getenv(CR_X25519_VARIABLE));
 	return CM_OK;
 }
@@ -214,28 +244,92 @@ static enum cm_rc one_scalar(const struct cr_key *secret, const uint8_t point[CR
 	return rc;
 }
 
-enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, const uint8_t point[CR_X25519_LEN],
-	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN], struct cm_err *err)
+/* ---- many scalars and one point ---- */
+
+static pthread_once_t base_once = PTHREAD_ONCE_INIT;
+static struct cr_comb *base_comb; /* kept to the end of the process */
+
+static void make_base_comb(void)
+{
+	base_comb = cr_comb_new(base);
+}
+
+void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN])
+{
+	*p = (struct cr_x25519_point){ 0 };
+	memcpy(p->bytes, point, sizeof p->bytes);
+}
+
+void cr_x25519_point_fini(struct cr_x25519_point *p)
+{
+	cr_comb_free(p->comb);
+	p->comb = NULL;
+}
+
+void cr_x25519_point_prepare(struct cr_x25519_point *p)
+{
+	if (p->tried || !way()->combs)
+		return;
+	p->tried = true;
+	(void)pthread_once(&base_once, make_base_comb);
+	p->comb = base_comb ? cr_comb_new(p->bytes) : NULL;
+}
+
+/* Both products of at most AT_ONCE scalars, from the tables. */
+static void make_by_combs(const struct cr_key *secret, size_t n, const struct cr_x25519_point *point,
+	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN])
+{
+	struct cr_quads scalar[CR_QUADS_GROUPS] = { 0 }, product[CR_QUADS_GROUPS];
+	const size_t groups = (n + CR_QUADS - 1) / CR_QUADS;
+
+	for (size_t i = 0; i < groups * CR_QUADS; i++)
+		put_scalar(scalar[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS,
+			secret[i < n ? i : n - 1].bytes);
+	cr_comb_times(base_comb, scalar, groups, product);
+	for (size_t i = 0; i < n; i++)
+		take(product[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, public_key[i]);
+	cr_comb_times(point->comb, scalar, groups, product);
+	for (size_t i = 0; i < n; i++)
+		take(product[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, out[i]);
+	OPENSSL_cleanse(scalar, sizeof scalar);
+	OPENSSL_cleanse(product, sizeof product);
+}
+
+/* The same as any products. */
+static void make_both(const struct way *w, const struct cr_key *secret, size_t n, const uint8_t *point,
+	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN])
 {
 	struct product p[AT_ONCE];
+
+	for (size_t i = 0; i < n; i++) {
+		p[2 * i] = (struct product){ secret[i].bytes, base, public_key[i] };
+		p[2 * i + 1] = (struct product){ secret[i].bytes, point, out[i] };
+	}
+	w->make(p, 2 * n);
+}
+
+enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x25519_point *point,
+	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN], struct cm_err *err)
+{
 	const struct way *w = way();
 	enum cm_rc rc = CM_OK;
+	size_t most;
 
-	for (size_t at = 0; w->make && at < n;) {
-		size_t some = n - at < AT_ONCE / 2 ? n - at : AT_ONCE / 2;
+	point->products += n;
+	if (point->products >= COMB_FROM)
+		cr_x25519_point_prepare(point);
+	most = point->comb ? AT_ONCE : AT_ONCE / 2;
+	for (size_t at = 0; w->make && at < n; at += most) {
+		size_t some = n - at < most ? n - at : most;
 
-		for (size_t i = 0; i < some; i++) {
-			const uint8_t *s = secret[at + i].bytes;
-
-			p[2 * i] = (struct product){ s, base, public_key[at + i] };
-			p[2 * i + 1] = (struct product){ s, point, out[at + i] };
-		}
-		w->make(p, 2 * some);
-		at += some;
+		if (point->comb)
+			make_by_combs(secret + at, some, point, public_key + at, out + at);
+		else
+			make_both(w, secret + at, some, point->bytes, public_key + at, out + at);
 	}
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
 		if (!w->make)
-			rc = one_scalar(&secret[i], point, public_key[i], out[i], err);
+			rc = one_scalar(&secret[i], point->bytes, public_key[i], out[i], err);
 		else if (!is_good(out[i]))
 			rc = cm_fail(err, CM_EDATA, "a public key of low order");
 	}

@@ -1,10 +1,11 @@
 /* cr_x25519_many.h - many X25519 products at a time, in the fastest way that this machine has.
  *
- * There are three ways, with the same results bit for bit, in the order in which they are taken: our eight
- * lanes (cr_x25519_lanes.h), about a sixth of libcrypto's time; lib25519's batches
- * (cr_x25519_lib25519.h), half of it, where that library is installed and has vectors for this processor; and
- * libcrypto's, one product at a time.  None has a branch or an index that depends on a scalar.  Internal to
- * this folder, its tests and the benchmark. */
+ * There are four ways, with the same results bit for bit, in the order in which they are taken: our eight
+ * lanes (cr_x25519_lanes.h), about a sixth of libcrypto's time; our four (cr_x25519_quads.h), half of it, and
+ * a sixth from tables of a point (cr_x25519_comb.h); lib25519's batches (cr_x25519_lib25519.h), half of it,
+ * where that library is installed and has vectors for this processor; and libcrypto's, one product at a time.
+ * None has a branch or an index that depends on a scalar.  Internal to this folder, its tests and the
+ * benchmark. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 #include "cr_secret.h"
 #include "cr_x25519.h"
 
-/* The environment variable that forces one of them: "avx512", "lib25519" or "openssl". */
+/* The environment variable that forces one of them: "avx512", "avx2", "lib25519" or "openssl". */
 #define CR_X25519_VARIABLE "TOMBOLA_X25519"
 
 /* The way is chosen at the first product, or here, which may load a library; *line says which, for people.
@@ -28,8 +29,19 @@ bool cr_x25519_use(const char *name);
  * 6.1); out[i] is zero then.  CM_EINTERNAL only. */
 CM_CHECK enum cm_rc cr_x25519_points(struct cr_x25519 *k, const uint8_t *const *point, size_t n,
 	uint8_t (*out)[CR_X25519_LEN], bool *good, struct cm_err *err);
+/* A point that many scalars are multiplied by.  It is public. */
+struct cr_comb;
+struct cr_x25519_point {
+	uint8_t bytes[CR_X25519_LEN];
+	struct cr_comb *comb; /* NULL: no table of it is made */
+	size_t products;      /* that were asked for */
+	bool tried;
+};
+void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN]);
+void cr_x25519_point_fini(struct cr_x25519_point *p);
+/* Make the table now, where the way has tables, and the point and the memory allow one. */
+void cr_x25519_point_prepare(struct cr_x25519_point *p);
 /* public_key[i] = secret[i] * 9, the base point, and out[i] = secret[i] * point, for any n.  CM_EDATA when
- * point has low order; out is wiped then. */
-CM_CHECK enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n,
-	const uint8_t point[CR_X25519_LEN], uint8_t (*public_key)[CR_X25519_LEN],
-	uint8_t (*out)[CR_X25519_LEN], struct cm_err *err);
+ * point has low order; out is wiped then.  After some hundred products of a point it has a table. */
+CM_CHECK enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x25519_point *point,
+	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN], struct cm_err *err);

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from conftest import SOURCE
 from tombola_learn import EXIT, STOP, Fault, Training
 from tombola_learn.learners import Logistic
+from tombola_learn.progress import Progress
 from trainings import Inside, asked, clusters, fake, repeated
 
 ROUNDS = 3
@@ -228,6 +230,30 @@ def test_the_command_shows_a_training_and_says_what_is_wrong(tmp_path):
     (tmp_path / "bad.py").write_text("1 / 0")
     code, _, err = said("train", str(tmp_path / "bad.py"), "--folder", str(tmp_path / "x"))
     assert code == EXIT["data"] and err.splitlines() == [f"tombola_learn: {tmp_path}/bad.py: ZeroDivisionError: division by zero"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_on_a_terminal_a_line_lives_while_a_round_is_open():
+    out = Terminal()
+    progress = Progress(out)
+    with progress.during("gradient#2", 2, 4):
+        end = time.monotonic() + 180
+        while "asking" not in out.getvalue() and time.monotonic() < end:
+            time.sleep(0.05)
+    lines = out.getvalue().split("\r\x1b[K")
+    assert lines[0] == "" and lines[-1] == "", "the line is erased when the round is over"
+    assert lines[1].startswith("[#####...............] gradient#2: asking the devices, ") and lines[1].endswith(" s")
+    progress.say("an answer")
+    assert out.getvalue().endswith("\r\x1b[Kan answer\n")
+    # A file gets whole lines alone.
+    plain = io.StringIO()
+    with Progress(plain).during("gradient#2", 2, 4):
+        time.sleep(0.6)
+    assert plain.getvalue() == ""
 
 
 def test_pictures_are_what_they_say():

@@ -19,19 +19,26 @@ def version(party, way, env=None):
                           env={**os.environ, VARIABLE: way, **(env or {})})
 
 
-def lanes_here():
-    return version("client", "avx512").returncode == 0
+def here(way):
+    return version("client", way).returncode == 0
+
+
+SAYS = {"avx512": "eight at a time (AVX-512 IFMA)", "avx2": "four at a time (AVX2)", "openssl": "one at a time (OpenSSL)"}
 
 
 def test_each_program_says_its_way_and_refuses_one_that_is_not_there():
+    ours = [way for way in ("avx512", "avx2") if here(way)]
     for party in DAEMONS:
-        assert "one at a time (OpenSSL)" in version(party, "openssl").stdout
-        run = version(party, "avx512")
-        if lanes_here():
-            assert "eight at a time" in run.stdout and "eight at a time" in version(party, "").stdout
+        for way, words in SAYS.items():
+            run = version(party, way)
+            if way == "openssl" or way in ours:
+                assert words in run.stdout
+            else:
+                assert run.returncode == c.EXIT["usage"] and VARIABLE in run.stderr
+        if ours:
+            assert SAYS[ours[0]] in version(party, "").stdout
         else:
-            assert run.returncode == c.EXIT["usage"] and VARIABLE in run.stderr
-            assert "one at a time (OpenSSL)" in version(party, "", LIBRARY["wrong"]).stdout
+            assert SAYS["openssl"] in version(party, "", LIBRARY["wrong"]).stdout
             assert "four at a time (lib25519)" in version(party, "", LIBRARY["quick"]).stdout
         assert "four at a time (lib25519)" in version(party, "lib25519", LIBRARY["quick"]).stdout
 
@@ -47,10 +54,11 @@ def env(way):
 
 
 @pytest.mark.parametrize("seals,opens", [("openssl", "avx512"), ("avx512", "openssl"), ("lib25519", "openssl"),
-                                         ("openssl", "lib25519")])
+                                         ("openssl", "lib25519"), ("avx2", "openssl"), ("openssl", "avx2")])
 def test_what_one_way_seals_the_other_opens(cluster, seals, opens):
-    if "avx512" in (seals, opens) and not lanes_here():  # then both are one way; test_x25519_emulated has the lanes
-        seals = opens = "openssl"
+    for way in ("avx512", "avx2"):
+        if way in (seals, opens) and not here(way):  # then both are one way; test_x25519_emulated has the lanes
+            seals = opens = "openssl"
     n = 500
     configure(cluster, n)
     truth, _ = readings(cluster, n)

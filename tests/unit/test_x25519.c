@@ -22,10 +22,11 @@
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
 #include "cr_x25519_many.h"
+#include "cr_x25519_quads.h"
 
 #define MANY 130u /* more than two full calls of the lanes */
 
-static const char *ways[3];
+static const char *ways[4];
 static size_t ways_here;
 #if defined CR_LANES_EMULATED || defined TOMBOLA_SANITIZED || defined WANT_LIBRARY /* which are slow */
 static size_t points_to_draw = 1000;
@@ -94,16 +95,31 @@ static void rfc7748_5_2_vectors_in_every_lane(void **state)
 		}
 }
 
+/* Products of some scalars and a point: by a table of it, where the way has tables. */
+static enum cm_rc scalars(const struct cr_key *secret, size_t n, const number point, bool by_table,
+	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN])
+{
+	struct cr_x25519_point p;
+	struct cm_err err;
+	enum cm_rc rc;
+
+	cr_x25519_point_init(&p, point);
+	if (by_table)
+		cr_x25519_point_prepare(&p);
+	rc = cr_x25519_scalars(secret, n, &p, public_key, out, &err);
+	cr_x25519_point_fini(&p);
+	return rc;
+}
+
 /* k, u = k * u, k; from 9. */
 static void iterate(const char *way, unsigned times, const char *want_hex)
 {
 	struct cr_key k = { { 9 } }, next;
 	number u = { 9 }, public_key[1], out[1], want;
-	struct cm_err err;
 
 	assert_true(cr_x25519_use(way));
 	for (unsigned i = 0; i < times; i++) {
-		assert_int_equal(cr_x25519_scalars(&k, 1, u, public_key, out, &err), CM_OK);
+		assert_int_equal(scalars(&k, 1, u, false, public_key, out), CM_OK);
 		memcpy(next.bytes, out[0], sizeof next.bytes);
 		memcpy(u, k.bytes, sizeof u);
 		k = next;
@@ -132,16 +148,17 @@ static void check_row(
 	const bool refused = memcmp(want, zero, sizeof zero) == 0;
 	struct cr_key keys[5];
 	number got, public_key[5], out[5];
-	struct cm_err err;
 
 	assert_int_equal(refused, strcmp(class, "low_order") == 0);
 	assert_int_equal(in_lane(row % 8, secret, point, got), !refused);
 	assert_memory_equal(got, want, sizeof got);
-	draw(keys, sizeof keys);
-	memcpy(keys[row % 5].bytes, secret, sizeof keys[0].bytes);
-	assert_int_equal(
-		cr_x25519_scalars(keys, 5, point, public_key, out, &err), refused ? CM_EDATA : CM_OK);
-	assert_memory_equal(out[row % 5], want, sizeof got);
+	for (int by_table = 0; by_table < 2; by_table++) {
+		draw(keys, sizeof keys);
+		memcpy(keys[row % 5].bytes, secret, sizeof keys[0].bytes);
+		assert_int_equal(
+			scalars(keys, 5, point, by_table, public_key, out), refused ? CM_EDATA : CM_OK);
+		assert_memory_equal(out[row % 5], want, sizeof got);
+	}
 }
 
 static void the_table_of_edges(void **state)
@@ -215,11 +232,13 @@ static void check_batch(size_t n, size_t shift)
 	}
 	assert_false(good[n]);
 	assert_memory_equal(out[n], same, sizeof same);
-	assert_int_equal(cr_x25519_scalars(keys, n, point[n], public_key, out, &err), CM_OK);
-	for (size_t i = 0; i < n; i++) {
-		alone(keys[i].bytes, point[n], want_public, want);
-		assert_memory_equal(public_key[i], want_public, sizeof want);
-		assert_memory_equal(out[i], want, sizeof want);
+	for (int by_table = 0; by_table < 2; by_table++) {
+		assert_int_equal(scalars(keys, n, point[n], by_table, public_key, out), CM_OK);
+		for (size_t i = 0; i < n; i++) {
+			alone(keys[i].bytes, point[n], want_public, want);
+			assert_memory_equal(public_key[i], want_public, sizeof want);
+			assert_memory_equal(out[i], want, sizeof want);
+		}
 	}
 	assert_memory_equal(out[n], same, sizeof same);
 	assert_memory_equal(public_key[n], same, sizeof same);
@@ -304,11 +323,62 @@ static void random_points_as_libcrypto_has_them(void **state)
 	}
 }
 
+/* A table of a random point, which is on the curve or on its twist, and scalars with every digit at its
+ * edges. */
+static void products_from_a_table_as_libcrypto_has_them(void **state)
+{
+	(void)state;
+	for (size_t left = points_to_draw / 20; left > 0; left -= left < 64 ? left : 64) {
+		struct cr_key keys[64];
+		number point, public_key[64], out[64], want[64], want_public[64];
+
+		draw(point, sizeof point);
+		draw(keys, sizeof keys);
+		memset(keys[0].bytes, 0, sizeof keys[0].bytes);
+		memset(keys[1].bytes, 0xff, sizeof keys[1].bytes);
+		memset(keys[2].bytes, 0x88, sizeof keys[2].bytes);
+		memset(keys[3].bytes, 0x77, sizeof keys[3].bytes);
+		memset(keys[4].bytes, 0x78, sizeof keys[4].bytes);
+		for (size_t i = 0; i < 64; i++)
+			alone(keys[i].bytes, point, want_public[i], want[i]);
+		for (size_t w = 0; w < ways_here; w++) {
+			assert_true(cr_x25519_use(ways[w]));
+			assert_int_equal(scalars(keys, 64, point, true, public_key, out), CM_OK);
+			assert_memory_equal(public_key, want_public, sizeof want_public);
+			assert_memory_equal(out, want, sizeof want);
+		}
+	}
+}
+
+/* Of some hundred products the table is made unasked. */
+static void a_point_that_is_used_often_gets_a_table(void **state)
+{
+	struct cr_key key = { { 9 } };
+	struct cr_x25519_point p;
+	number point = { 9 }, public_key[1], out[1], want, unused;
+	struct cm_err err;
+
+	(void)state;
+	alone(key.bytes, point, unused, want);
+	for (size_t w = 0; w < ways_here; w++) {
+		assert_true(cr_x25519_use(ways[w]));
+		cr_x25519_point_init(&p, point);
+		for (size_t i = 0; i < 300; i++) {
+			assert_int_equal(cr_x25519_scalars(&key, 1, &p, public_key, out, &err), CM_OK);
+			assert_memory_equal(out[0], want, sizeof want);
+			assert_true(i >= 100 || !p.comb);
+		}
+		assert_int_equal(p.comb != NULL, strcmp(ways[w], "avx2") == 0);
+		cr_x25519_point_fini(&p);
+	}
+}
+
 static void no_operand_of_the_instruction_was_too_large(void **state)
 {
 	(void)state;
 #ifdef CR_LANES_EMULATED
 	assert_int_equal(cr_x25519_lanes_beyond, 0);
+	assert_int_equal(cr_x25519_quads_beyond, 0);
 #endif
 }
 
@@ -323,6 +393,7 @@ static void a_way_that_is_not_there_is_refused(void **state)
 	assert_int_equal(cr_x25519_begin(&line, &err), CM_OK);
 	assert_non_null(strstr(line, "OpenSSL"));
 	assert_int_equal(cr_x25519_use("avx512"), cr_x25519_lanes_here());
+	assert_int_equal(cr_x25519_use("avx2"), cr_x25519_quads_here());
 	assert_int_equal(cr_x25519_use("lib25519"), cr_x25519_lib25519_here());
 }
 
@@ -335,6 +406,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(batches_of_every_size_at_any_address),
 		cmocka_unit_test(points_of_low_order_do_not_disturb_their_neighbours),
 		cmocka_unit_test(random_points_as_libcrypto_has_them),
+		cmocka_unit_test(products_from_a_table_as_libcrypto_has_them),
+		cmocka_unit_test(a_point_that_is_used_often_gets_a_table),
 		cmocka_unit_test(no_operand_of_the_instruction_was_too_large),
 		cmocka_unit_test(a_way_that_is_not_there_is_refused),
 	};
@@ -353,6 +426,8 @@ int main(int argc, char **argv)
 #endif
 	if (cr_x25519_lanes_here())
 		ways[ways_here++] = "avx512";
+	if (cr_x25519_quads_here())
+		ways[ways_here++] = "avx2";
 	if (argc > 1) {
 		points_to_draw = strtoul(argv[1], NULL, 10);
 		a_million_times = argc > 2 && strcmp(argv[2], "million") == 0;

@@ -1,11 +1,11 @@
-/* test_x25519_secret.c - nothing that the lanes or lib25519 do depends on a secret, and they leave none
+/* test_x25519_secret.c - nothing that lanes, tables or lib25519 do depends on a secret, and they leave none
  * behind.
  *
  * Under valgrind (tests/x25519_secret.sh) memcheck is told that scalars and points are undefined: it then
  * reports each branch and each address that depends on them.  With the argument `leak` the program
  * branches on a bit of a product, which must be reported.  The lanes are the emulation, the same statements
- * as those compiled for the instruction, which valgrind does not know; lib25519 is that of this machine.
- * Exits with 77 when neither is here. */
+ * as those compiled for the instruction: valgrind does not know AVX-512; lib25519 is that of this machine.
+ * Exits with 77 when none is here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "cr_rand.h"
+#include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
 
@@ -39,6 +40,24 @@ static bool leak;
 static void lanes(void)
 {
 	cr_x25519_lanes(scalar, point, GROUPS, out);
+}
+
+static struct cr_quads quad_scalar[GROUPS], quad_point[GROUPS], quad_out[GROUPS];
+static struct cr_comb *comb;
+
+static void quads(void)
+{
+	memcpy(quad_scalar, scalar, sizeof quad_scalar);
+	memcpy(quad_point, point, sizeof quad_point);
+	cr_x25519_quads(quad_scalar, quad_point, GROUPS, quad_out);
+	memcpy(out, quad_out, sizeof quad_out);
+}
+
+static void by_table(void)
+{
+	memcpy(quad_scalar, scalar, sizeof quad_scalar);
+	cr_comb_times(comb, quad_scalar, GROUPS, quad_out);
+	memcpy(out, quad_out, sizeof quad_out);
 }
 
 static void library(void)
@@ -71,6 +90,7 @@ static void no_branch_or_address_depends_on_a_secret(void (*multiply)(void))
 	VALGRIND_MAKE_MEM_DEFINED(out, sizeof out);
 #ifdef CR_LANES_EMULATED
 	VALGRIND_MAKE_MEM_DEFINED(&cr_x25519_lanes_beyond, sizeof cr_x25519_lanes_beyond);
+	VALGRIND_MAKE_MEM_DEFINED(&cr_x25519_quads_beyond, sizeof cr_x25519_quads_beyond);
 #endif
 	assert_memory_not_equal(out[0].word, out[1].word, sizeof out[0].word);
 }
@@ -81,6 +101,22 @@ static void in_lanes_no_branch_or_address_depends_on_a_secret(void **state)
 	if (!cr_x25519_lanes_here())
 		skip();
 	no_branch_or_address_depends_on_a_secret(lanes);
+}
+
+static void in_quads_no_branch_or_address_depends_on_a_secret(void **state)
+{
+	(void)state;
+	if (!cr_x25519_quads_here())
+		skip();
+	no_branch_or_address_depends_on_a_secret(quads);
+}
+
+static void from_a_table_no_branch_or_address_depends_on_a_scalar(void **state)
+{
+	(void)state;
+	if (!cr_x25519_quads_here())
+		skip();
+	no_branch_or_address_depends_on_a_secret(by_table);
 }
 
 static void in_the_library_no_branch_or_address_depends_on_a_secret(void **state)
@@ -147,6 +183,15 @@ static void the_lanes_leave_no_secret_on_the_stack(void **state)
 	the_stack_afterwards_is_the_same_for_all_secrets(lanes);
 }
 
+static void quads_and_tables_leave_no_secret_on_the_stack(void **state)
+{
+	(void)state;
+	if (!cr_x25519_quads_here() || RUNNING_ON_VALGRIND)
+		skip();
+	the_stack_afterwards_is_the_same_for_all_secrets(quads);
+	the_stack_afterwards_is_the_same_for_all_secrets(by_table);
+}
+
 static void the_library_leaves_no_secret_on_the_stack(void **state)
 {
 	(void)state;
@@ -159,22 +204,27 @@ static void the_library_leaves_no_secret_on_the_stack(void **state)
 
 int main(int argc, char **argv)
 {
+	static const uint8_t nine[CR_COMB_LEN] = { 9 };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_lanes_no_branch_or_address_depends_on_a_secret),
+		cmocka_unit_test(in_quads_no_branch_or_address_depends_on_a_secret),
+		cmocka_unit_test(from_a_table_no_branch_or_address_depends_on_a_scalar),
 		cmocka_unit_test(in_the_library_no_branch_or_address_depends_on_a_secret),
 #ifdef LOOKS_AT_STACK
 		cmocka_unit_test(the_lanes_leave_no_secret_on_the_stack),
+		cmocka_unit_test(quads_and_tables_leave_no_secret_on_the_stack),
 		cmocka_unit_test(the_library_leaves_no_secret_on_the_stack),
 #endif
 	};
 
-	if (!cr_x25519_lanes_here() && !cr_x25519_lib25519_here()) {
-		print_message("no AVX-512 IFMA here: test_x25519_secret_emulated has the same lanes\n");
+	if (!cr_x25519_lanes_here() && !cr_x25519_quads_here() && !cr_x25519_lib25519_here()) {
+		print_message("no vectors here: test_x25519_secret_emulated has the same lanes\n");
 		return 77;
 	}
 	print_message("lib25519: %s\n", cr_x25519_lib25519_quick()  ? "with vectors"
 					: cr_x25519_lib25519_here() ? "without vectors"
 								    : "not here");
+	comb = cr_x25519_quads_here() ? cr_comb_new(nine) : NULL;
 	leak = argc > 1 && strcmp(argv[1], "leak") == 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

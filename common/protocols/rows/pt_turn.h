@@ -6,6 +6,7 @@
  * least, zeroes from d on, and begin at a multiple of 64 bytes. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define PT_TURN_LANES 8u
@@ -22,3 +23,5 @@ struct pt_turner {
 /* For every processor, and the fastest for this one. */
 extern const struct pt_turner pt_turner_plain;
 const struct pt_turner *pt_turner_here(void);
+/* Those of this processor, the fastest first; NULL from their number on. */
+const struct pt_turner *pt_turner_of(size_t i);
