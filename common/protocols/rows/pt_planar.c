@@ -90,7 +90,7 @@ static uint64_t nearest(const struct pt_planar_law *law, int axis, uint64_t z)
 void pt_planar_row(const struct pt_planar_law *law, uint32_t cell, uint64_t chance[PT_PLANAR_CELLS_MAX])
 {
 	uint32_t w = law->size[0], x = cell % w, y = cell / w,
-		 column[PT_PLANAR_CELLS_MAX]; /* a circle is two of 128 at most */
+		 column[PT_PLANAR_CELLS_MAX] = { 0 }; /* a circle is two of 128 at most */
 
 	for (uint32_t c = 0; c < w * law->size[1]; c++)
 		chance[c] = 0;
