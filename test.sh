@@ -43,8 +43,7 @@ units() {
 }
 
 # scenarios PRESET ARGUMENT...: three at once for each processor, since they wait for half of their time; what fails is run once
-# more, alone, as units are.  LeakSanitizer needs the right to trace, which the daemons drop for all but root.  A sanitizer makes our
-# lanes of X25519 slower than libcrypto, which has none in it: they have tests of their own.
+# more, alone, as units are.  LeakSanitizer needs the right to trace, which the daemons drop for all but root.
 scenarios() {
 	preset=$1
 	shift
@@ -52,14 +51,13 @@ scenarios() {
 	[ "$workers" -le 24 ] || workers=24
 	leaks=1
 	[ "$(id -u)" -eq 0 ] || leaks=0
-	export TOMBOLA_BUILD="$PWD/build/$preset" ASAN_OPTIONS="$asan:detect_leaks=$leaks" TOMBOLA_X25519=openssl
-	[ "$preset" != release ] || unset TOMBOLA_X25519
+	export TOMBOLA_BUILD="$PWD/build/$preset" ASAN_OPTIONS="$asan:detect_leaks=$leaks"
 	set -- -q -o cache_dir="$PWD/build/$preset/pytest" "$@"
 	/usr/bin/python3 -m pytest -n "$workers" "$@" || {
 		echo '    once more, alone'
 		/usr/bin/python3 -m pytest --last-failed --last-failed-no-failures none "$@"
 	}
-	unset TOMBOLA_BUILD TOMBOLA_X25519
+	unset TOMBOLA_BUILD
 	export ASAN_OPTIONS=$asan
 }
 
