@@ -13,7 +13,7 @@
 #define MOST_POINTS 8388608.0
 #define WINDOW      16.0   /* deviations; all but 1e-14 of a normal law is within 8 of its mean */
 #define UNDERFLOW   1e-290 /* all products below the range of a double, together */
-#define NO_EXP      -746.0 /* e^x rounds to 0 below -745.14, and takes the C library ten times as long there */
+#define NO_EXP      (-746.0) /* e^x rounds to 0 below -745.14, and takes the C library ten times as long there */
 
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
 {
