@@ -142,12 +142,17 @@ def test_a_bucket_that_is_capped_on_one_server_is_gone_on_the_other(cluster, ser
     kept = Kept(spread)
     cluster.start("client", "run")
     analyzer = cluster.start("analyzer", "run", "--once")
-    wait_for("tables", lambda: all(tables(spread)))
-    capped = f"SELECT 1 FROM tombola.{tables(spread)[0][0]} WHERE bucket < 0"
+    made = [[], []]
+
+    def are_made():
+        made[:] = tables(spread)
+        return all(made) or not analyzer.alive()
+
+    wait_for("tables", are_made)
 
     def some_are_capped():
         try:
-            return not analyzer.alive() or servers[0].ask(capped, spread.database)
+            return not analyzer.alive() or servers[0].ask(f"SELECT 1 FROM tombola.{made[0][0]} WHERE bucket < 0", spread.database)
         except AssertionError:  # all are, and the round is over
             return True
 
