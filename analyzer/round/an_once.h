@@ -9,9 +9,8 @@
  * - A filter of bits has every key that came.  Where it lacks a key, none such came before, and the message
  *   counts at once; its key goes to a list.
  * - Every other message is set aside, sealed: its key came before, or the bits of other keys look like it.
- * - After the last bucket both lists are sorted and read side by side.  A key that is in the list of those
- *   that counted counted already, with its first message.  Else all messages of the key are set aside, and
- * the first of them counts.
+ * - After the last bucket both lists are sorted and read side by side.  If a key is in the first list, its
+ *   first message has counted.  Else all messages of the key are set aside, and the first of them counts.
  *
  * Whoever repeats messages or makes keys for the filter has more messages set aside, at most all.
  *
