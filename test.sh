@@ -42,12 +42,12 @@ units() {
 	}
 }
 
-# scenarios PRESET ARGUMENT...: three at once for each processor, since they wait for half of their time; what fails is run once
+# scenarios PRESET ARGUMENT...: six at once for each processor, since they wait for most of their time; what fails is run once
 # more, alone, as units are.  LeakSanitizer needs the right to trace, which the daemons drop for all but root.
 scenarios() {
 	preset=$1
 	shift
-	workers=$((3 * $(nproc)))
+	workers=$((6 * $(nproc)))
 	[ "$workers" -le 24 ] || workers=24
 	leaks=1
 	[ "$(id -u)" -eq 0 ] || leaks=0

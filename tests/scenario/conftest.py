@@ -3,9 +3,11 @@ import pytest
 import cluster as c
 
 # Above ten seconds each on an idle machine: they begin first, so that none is waited for alone at the end.
-LONG = ("test_view_rows.py", "test_views.py::test_a_file", "test_view_attacks.py", "test_clock.py", "test_shuffler_plans.py::test_a_standing",
-        "test_rounds.py", "test_heads.py::test_both", "test_dishonest.py::test_a_class", "test_metrics.py::test_a_round",
-        "test_dashboard.py", "test_real", "test_classes.py", "test_noise.py", "test_structured.py")
+LONG = ("test_intakes.py::test_rounds_survive", "test_mutants.py::test_without_the_check_the_unit_test_fails[client.program", "test_maps.py",
+        "test_view_rows.py", "test_program.py", "test_postgresql.py::test_a_server_that", "test_clock_steps.py", "test_view_attacks.py",
+        "test_view_training.py", "test_intake_rights.py", "test_shuffler_plans.py::test_a_standing", "test_payload.py", "test_payload_room.py",
+        "test_views.py::test_a_file", "test_dashboard.py", "test_intake_frames.py", "test_heads.py::test_both", "test_rounds.py", "test_metrics.py",
+        "test_clock.py", "test_dishonest.py::test_a_class", "test_real", "test_classes.py", "test_noise.py", "test_structured.py")
 
 
 def pytest_collection_modifyitems(items):
@@ -13,7 +15,7 @@ def pytest_collection_modifyitems(items):
         files = item.get_closest_marker("files")
         if files and c.Cluster.server_wanted():
             item.add_marker(pytest.mark.skip(reason=f"of SQLite's files: {files.args[0]}"))
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    items.sort(key=lambda item: next((i for i, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG)))
 
 
 @pytest.hookimpl(optionalhook=True)

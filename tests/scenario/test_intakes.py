@@ -340,9 +340,9 @@ def survive_kills(cluster, **keys):
     killer = Killer(spread, head, seed=SEED)
     killer.start()
     # The first round waits for the second gateway, so that each kind of kill meets it.
-    wait_for("a kill of each kind", lambda: min(killer.kills.values()) > 0, 60 + 10 * KILLS)
+    wait_for("a kill of each kind", lambda: min(killer.kills.values()) > 0, 600 + 10 * KILLS)
     spread.start_client("client2")
-    wait_for("enough kills", lambda: sum(killer.kills.values()) >= KILLS, 60 + 10 * KILLS)
+    wait_for("enough kills", lambda: sum(killer.kills.values()) >= KILLS, 600 + 10 * KILLS)
     settled(cluster, rounds)
     killer.done = True
     killer.join()

@@ -39,7 +39,7 @@ class Slow(Deaf):
     """Reads 5 kB in a second while `slow` is set."""
 
     def __init__(self, cluster, folder="client"):
-        self.cluster, self.slow = cluster, threading.Event()
+        self.cluster, self.slow, self.slowly = cluster, threading.Event(), 0
         raw, (mine, its) = little(), socket.socketpair()
         raw.connect(("127.0.0.1", cluster.port))
         mine.settimeout(60)
@@ -58,6 +58,7 @@ class Slow(Deaf):
             time.sleep(0.1 if self.slow.is_set() else 0)
             try:
                 data = raw.recv(512 if self.slow.is_set() else 65536)
+                self.slowly += len(data) if self.slow.is_set() else 0
                 its.sendall(data)
             except OSError:
                 data = b""
@@ -151,6 +152,7 @@ def test_who_reads_slowly_is_not_dropped(cluster):
     slow, wants = Slow(cluster), Device(cluster)
     slow.slow.set()
     slow.ask(r.d)
+    wait_for("its part is on its way", lambda: slow.slowly > 4096)  # more than a refusal, or than tickets of TLS
     end = time.monotonic() + 10
     while time.monotonic() < end:
         r.busy(wants)  # mostly; the system may come to hold all that is on its way
