@@ -17,6 +17,8 @@ struct cr_key {
 void cr_key_fini(struct cr_key *k);
 /* Wipe n bytes at p; the compiler may not remove it. */
 void cr_wipe(void *p, size_t n);
+/* Wipe the 64 KiB of stack below the caller's own frame, where functions that have returned left theirs. */
+void cr_wipe_stack(void);
 /* free and realloc that wipe the memory they release, for libraries that handle private values. p: from
  * malloc; NULL is allowed. realloc: NULL out of memory, and p is then unchanged. */
 void cr_wiping_free(void *p);

@@ -15,6 +15,7 @@
 
 #include "cm_buf.h"
 #include "cr_quads.h"
+#include "cr_secret.h"
 
 #if defined CR_LANES_EMULATED || defined __x86_64__
 
@@ -336,19 +337,11 @@ TARGET static __attribute__((noinline)) void add_all(
 	OPENSSL_cleanse(&w, sizeof w);
 }
 
-/* Called where add_all was called, so that this array lies over its frame and what it called. */
-static __attribute__((noinline)) void wipe_stack(void)
-{
-	uint8_t stack[sizeof(struct work) + 16384];
-
-	OPENSSL_cleanse(stack, sizeof stack);
-}
-
 void cr_comb_times(
 	const struct cr_comb *c, const struct cr_quads *scalar, size_t groups, struct cr_quads *product)
 {
 	add_all(c, scalar, product, groups);
-	wipe_stack();
+	cr_wipe_stack();
 }
 
 #else

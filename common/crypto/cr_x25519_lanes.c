@@ -14,6 +14,8 @@
 
 #include <openssl/crypto.h>
 
+#include "cr_secret.h"
+
 #if defined CR_LANES_EMULATED || defined __x86_64__
 
 #define MASK52 (((uint64_t)1 << 52) - 1)
@@ -388,19 +390,11 @@ TARGET static __attribute__((noinline)) void multiply_all(
 	OPENSSL_cleanse(&w, sizeof w);
 }
 
-/* Called where multiply_all was called, so that this array lies over its frame and what it called. */
-static __attribute__((noinline)) void wipe_stack(void)
-{
-	uint8_t stack[sizeof(struct work) + 8192];
-
-	OPENSSL_cleanse(stack, sizeof stack);
-}
-
 void cr_x25519_lanes(
 	const struct cr_lanes *scalar, const struct cr_lanes *point, size_t groups, struct cr_lanes *product)
 {
 	multiply_all(scalar, point, product, groups);
-	wipe_stack();
+	cr_wipe_stack();
 }
 
 bool cr_x25519_lanes_here(void)

@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 
 #include "cm_fault.h"
+#include "cr_secret.h"
 
 #define SONAME "lib25519.so.1"
 
@@ -70,25 +71,16 @@ static __attribute__((noinline)) void multiply(
 	OPENSSL_cleanse(clamped, sizeof clamped);
 }
 
-/* Called where multiply() was called, so that this array lies over its frame and the library's; it is larger
- * than both, as test_x25519_secret sees. */
-static __attribute__((noinline)) void wipe_stack(void)
-{
-	uint8_t stack[32768];
-
-	OPENSSL_cleanse(stack, sizeof stack);
-}
-
 void cr_x25519_lib25519(const uint8_t *scalar, const uint8_t *point, size_t n, uint8_t *product)
 {
 	multiply(scalar, point, n, product);
-	wipe_stack();
+	cr_wipe_stack();
 }
 
 void cr_x25519_lib25519_base(const uint8_t *scalar, size_t n, uint8_t *product)
 {
 	multiply(scalar, NULL, n, product);
-	wipe_stack();
+	cr_wipe_stack();
 }
 
 /* ---- the check of a library that was just loaded ---- */

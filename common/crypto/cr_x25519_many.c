@@ -52,42 +52,54 @@ static void take(const uint64_t *word, size_t lanes, size_t lane, uint8_t number
 		cm_put_le64(number + 8 * i, word[i * lanes + lane]);
 }
 
-/* 1..AT_ONCE products.  Lanes that are left compute the last product once more. */
+/* The numbers of AT_ONCE products, in groups of either size. */
+union numbers {
+	struct cr_lanes lanes[CR_LANES_GROUPS];
+	struct cr_quads quads[CR_QUADS_GROUPS];
+	uint64_t word[4 * AT_ONCE];
+};
+
+static void times_lanes(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out)
+{
+	cr_x25519_lanes(scalar->lanes, point->lanes, n / CR_LANES, out->lanes);
+}
+
+static void times_quads(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out)
+{
+	cr_x25519_quads(scalar->quads, point->quads, n / CR_QUADS, out->quads);
+}
+
+/* 1..AT_ONCE products, in groups of so many lanes.  Lanes that are left compute the last product once more.
+ */
+static void make_in(size_t lanes,
+	void (*times)(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out),
+	const struct product *p, size_t n)
+{
+	union numbers scalar = { 0 }, point = { 0 }, out;
+	const size_t all = (n + lanes - 1) / lanes * lanes;
+
+	for (size_t i = 0; i < all; i++) {
+		const struct product *at = &p[i < n ? i : n - 1];
+		const size_t group = i / lanes * lanes * 4;
+
+		put_scalar(scalar.word + group, lanes, i % lanes, at->scalar);
+		put(point.word + group, lanes, i % lanes, at->point);
+	}
+	times(&scalar, &point, all, &out);
+	for (size_t i = 0; i < n; i++)
+		take(out.word + i / lanes * lanes * 4, lanes, i % lanes, p[i].out);
+	OPENSSL_cleanse(&scalar, sizeof scalar);
+	OPENSSL_cleanse(&out, sizeof out);
+}
+
 static void make_in_lanes(const struct product *p, size_t n)
 {
-	/* gcc does not see that all lanes of `groups` are set. */
-	struct cr_lanes scalar[CR_LANES_GROUPS] = { 0 }, point[CR_LANES_GROUPS] = { 0 }, out[CR_LANES_GROUPS];
-	const size_t groups = (n + CR_LANES - 1) / CR_LANES;
-
-	for (size_t i = 0; i < groups * CR_LANES; i++) {
-		const struct product *at = &p[i < n ? i : n - 1];
-
-		put_scalar(scalar[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, at->scalar);
-		put(point[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, at->point);
-	}
-	cr_x25519_lanes(scalar, point, groups, out);
-	for (size_t i = 0; i < n; i++)
-		take(out[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, p[i].out);
-	OPENSSL_cleanse(scalar, sizeof scalar);
-	OPENSSL_cleanse(out, sizeof out);
+	make_in(CR_LANES, times_lanes, p, n);
 }
 
 static void make_in_quads(const struct product *p, size_t n)
 {
-	struct cr_quads scalar[CR_QUADS_GROUPS] = { 0 }, point[CR_QUADS_GROUPS] = { 0 }, out[CR_QUADS_GROUPS];
-	const size_t groups = (n + CR_QUADS - 1) / CR_QUADS;
-
-	for (size_t i = 0; i < groups * CR_QUADS; i++) {
-		const struct product *at = &p[i < n ? i : n - 1];
-
-		put_scalar(scalar[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, at->scalar);
-		put(point[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, at->point);
-	}
-	cr_x25519_quads(scalar, point, groups, out);
-	for (size_t i = 0; i < n; i++)
-		take(out[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, p[i].out);
-	OPENSSL_cleanse(scalar, sizeof scalar);
-	OPENSSL_cleanse(out, sizeof out);
+	make_in(CR_QUADS, times_quads, p, n);
 }
 
 /* The same by the library.  Products of the base point are another function of it. */

@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 
 #include "cr_quads.h"
+#include "cr_secret.h"
 
 #if defined CR_LANES_EMULATED || defined __x86_64__
 
@@ -191,19 +192,11 @@ TARGET static __attribute__((noinline)) void multiply_all(
 	OPENSSL_cleanse(&w, sizeof w);
 }
 
-/* Called where multiply_all was called, so that this array lies over its frame and what it called. */
-static __attribute__((noinline)) void wipe_stack(void)
-{
-	uint8_t stack[sizeof(struct work) + 16384];
-
-	OPENSSL_cleanse(stack, sizeof stack);
-}
-
 void cr_x25519_quads(
 	const struct cr_quads *scalar, const struct cr_quads *point, size_t groups, struct cr_quads *product)
 {
 	multiply_all(scalar, point, product, groups);
-	wipe_stack();
+	cr_wipe_stack();
 }
 
 bool cr_x25519_quads_here(void)
