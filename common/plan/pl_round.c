@@ -1,6 +1,7 @@
 /* pl_round.c - reads and checks one round of a plan file. */
 #include <string.h>
 
+#include "cm_suggest.h"
 #include "pl_read.h"
 
 /* Where a plan names none. */
@@ -161,6 +162,18 @@ static const struct pt_protocol *named_row(const struct pl_raw_round *raw, const
 	return raw->protocol ? pt_find(raw->protocol) : row_for(r->query.kind);
 }
 
+static void no_protocol(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
+{
+	struct cm_suggest nearest = { 0 };
+
+	for (size_t i = 0; pt_row(i); i++)
+		cm_suggest_offer(&nearest, raw->protocol, pt_row(i)->device->name);
+	pl_fault(c, pl_round_line(c, r, "protocol"),
+		"unknown protocol '%s'%s%s%s; `tombola plan protocols` lists them", raw->protocol,
+		nearest.word ? " (did you mean '" : "", nearest.word ? nearest.word : "",
+		nearest.word ? "'?)" : "");
+}
+
 static void take_protocol(
 	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
 {
@@ -181,8 +194,7 @@ static void take_protocol(
 			pl_fault(
 				c, pl_round_line(c, r, "type"), "no protocol answers type \"%s\"", raw->type);
 		else
-			pl_fault(c, pl_round_line(c, r, "protocol"),
-				"unknown protocol '%s'; `tombola plan protocols` lists them", raw->protocol);
+			no_protocol(c, raw, r);
 		return;
 	}
 	if (!(r->protocol->device->kinds & (unsigned)r->query.kind)) {
@@ -220,10 +232,11 @@ static void take_protocol(
 	r->epsilon0 = r->randomizer.row->epsilon0(&r->randomizer);
 }
 
-static void type_fault(struct pl_checker *c, const struct pl_round *r)
+static void type_fault(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
 	char types[160];
 	size_t used = 0;
+	struct cm_suggest nearest = { 0 };
 
 	for (size_t i = 0; qy_kind_at(i) != 0 && used < sizeof types; i++)
 		used += (size_t)snprintf(types + used, sizeof types - used, "%s\"%s\"",
@@ -231,7 +244,14 @@ static void type_fault(struct pl_checker *c, const struct pl_round *r)
 			: qy_kind_at(i + 1) == 0 ? " or "
 						 : ", ",
 			qy_kind_name(qy_kind_at(i)));
-	pl_fault(c, pl_round_line(c, r, "type"), "'type' must be %s", types);
+	for (size_t i = 0; qy_kind_at(i) != 0; i++)
+		cm_suggest_offer(&nearest, raw->type, qy_kind_name(qy_kind_at(i)));
+	pl_fault(c, pl_round_line(c, r, "type"), "'type' must be %s%s%s%s", types,
+		nearest.word ? " (did you mean \"" : "", nearest.word ? nearest.word : "",
+		nearest.word ? "\"?)" : "");
+	/* What else can be said of a round whose question is not known. */
+	if (raw->protocol && !is_auto(raw) && !pt_find(raw->protocol))
+		no_protocol(c, raw, r);
 }
 
 void pl_round_take(
@@ -247,7 +267,7 @@ void pl_round_take(
 		pl_fault(c, pl_round_line(c, r, "target"), "'target' is below 'min_reports'");
 	r->query.kind = qy_kind_named(raw->type);
 	if (r->query.kind == 0) {
-		type_fault(c, r);
+		type_fault(c, raw, r);
 		return;
 	}
 	pl_query_take(c, plan, named_row(raw, r), raw, r);

@@ -108,8 +108,9 @@ CONF = [
     *[("analyzer", "plan.conf", *change) for change in (
         ("epsilon0", "epsilon_0", "unknown key 'epsilon_0' in 'rounds.[1]' (did you mean 'epsilon0'?)"),
         ("epsilon0 = 1.0", "epsilon0 = -1.0", "value out of range for 'rounds.[1].epsilon0'"),
-        ('"grr"', '"gr"', "unknown protocol 'gr'"),
+        ('"grr"', '"rappro"', "unknown protocol 'rappro' (did you mean 'rappor'?)"),
         ('"c3"', '"c2"', "category 'c2' twice"),
+        ('"histogram"', '"histogarm"', "\"places\" (did you mean \"histogram\"?)"),
         ('"histogram"', '"histo"', "'type' must be \"histogram\", \"mean\", \"quantiles\", \"sum\", "),
         (f"min_reports = {DEVICES}", "min_reports = 0", "value out of range for 'rounds.[1].min_reports'"),
         (f"target = {DEVICES}", "target = 3", "target"),

@@ -104,6 +104,8 @@ static void sums_and_quantiles_are_of_a_number(void **state)
 	refused("type = \"total\", field = \"x\"",
 		"'type' must be \"histogram\", \"mean\", \"quantiles\", \"sum\", \"vector\", \"ranges\", "
 		"\"marginals\", \"prefixes\", \"sets\" or \"places\"");
+	refused("type = \"means\", field = \"x\", protocol = \"dushi\"",
+		"(did you mean \"mean\"?)\nplan.conf:5: unknown protocol 'dushi' (did you mean 'duchi'?)");
 }
 
 static void a_vector_has_one_field_or_one_for_each_number(void **state)
