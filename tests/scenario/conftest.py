@@ -3,7 +3,7 @@ import pytest
 import cluster as c
 
 # Above ten seconds each on an idle machine: they begin first, so that none is waited for alone at the end.
-LONG = ("test_intakes.py::test_rounds_survive", "test_mutants.py::test_without_the_check_the_unit_test_fails[client.program", "test_maps.py",
+LONG = ("test_intakes.py::test_rounds_survive", "test_maps.py",
         "test_view_rows.py", "test_program.py", "test_postgresql.py::test_a_server_that", "test_clock_steps.py", "test_view_attacks.py",
         "test_view_training.py", "test_intake_rights.py", "test_shuffler_plans.py::test_a_standing", "test_payload.py", "test_payload_room.py",
         "test_views.py::test_a_file", "test_dashboard.py", "test_intake_frames.py", "test_heads.py::test_both", "test_rounds.py", "test_metrics.py",
