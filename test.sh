@@ -1,7 +1,16 @@
 #!/bin/sh
-# test.sh - install what is missing, build, and pass the tests.
+# test.sh [all] - install what is missing, build, and pass the tests.  With all, as every landing must: also ThreadSanitizer,
+# millions of draws, scenarios of many devices, the shuffler's other store, fuzzing and packages, which take as long again.
 #   TOMBOLA_FUZZ_SECONDS (default 1): seconds per fuzz target, whose corpus is run whole in any case
 set -eu
+case $#,${1:-} in
+0,) all=false ;;
+1,all) all=true ;;
+*)
+	echo 'usage: ./test.sh [all]' >&2
+	exit 64
+	;;
+esac
 cd "$(dirname "$0")"
 started=$(date +%s)
 # What Python compiles is kept, and not beside its sources: each process of the scenarios reads all of them.
@@ -115,12 +124,14 @@ longs() {
 	units release -L long
 }
 
-builds() {
-	step 'build: TSan'
-	build tsan
-	step 'build: clang; clang-tidy and the warnings of clang'
+clangs() {
+	step "build: clang; clang-tidy and the warnings of clang"
 	build fuzz
 	tests/tidy.sh build/fuzz
+	if $all; then
+		step 'build: TSan'
+		build tsan
+	fi
 }
 
 threads() {
@@ -160,19 +171,25 @@ tests/docs.py
 tests/layout.py
 
 step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable checks'
-build release --target package_contents long misbehaves
+targets=package_contents
+! $all || targets="$targets long misbehaves"
+build release --target $targets
 build asan
 
 # One of these waits for two minutes: what is beside goes on until the scenarios have passed.
 step 'unit tests (ASan+UBSan)'
 beside looks
-beside longs
+! $all || beside longs
 units asan -LE long
 
 step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
-beside builds
+beside clangs
 scenarios asan -m 'not heavy' tests/scenario
 joined
+if ! $all; then
+	step 'passed, but for what ./test.sh all adds'
+	exit 0
+fi
 
 step 'scenarios of many devices or long computations (optimised)'
 beside threads
@@ -199,4 +216,4 @@ step "the client's packages, built again elsewhere"
 tests/reproducible.sh build/release client
 joined
 
-step 'passed'
+step 'passed, all'
