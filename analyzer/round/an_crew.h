@@ -1,7 +1,7 @@
 /* an_crew.h - threads that do one piece of work after another together.
  *
- * Work is a function of a number, its piece.  Pieces are taken in rising order, by whichever thread is free.
- */
+ * Work is a function of a number, its piece.  Pieces are taken in rising order, by the next thread that is
+ * free. */
 #pragma once
 
 #include <stddef.h>

@@ -18,6 +18,5 @@ void an_scratch_free(struct an_scratch *s);
 void an_scratch_stop(struct an_scratch *s);
 /* AN_SPILLS of them, until s is freed.  Each may be used by several threads at a time, and takes pages in any
  * order; one that was put may be read by the thread that put it, or after the two have met.  They fail with
- * CM_EIO when the disk is full or broken, and with CM_ECREATE when no file can be made; both name the folder.
- */
+ * CM_EIO when the disk is full or broken, with CM_ECREATE when no file can be made, and name the folder. */
 const struct rd_spill *an_scratch_spills(const struct an_scratch *s);

@@ -1,5 +1,6 @@
 """A head and intakes whose reports are spread over two PostgreSQL servers: each device is counted once whatever fails, and a list of
 servers that is wrong, or has changed while a round is open, is refused in one line that names the place."""
+import os
 import subprocess
 
 import pytest
@@ -10,7 +11,7 @@ from cluster import EXIT, wait_for
 from spread import Spread
 from test_intake_rights import intake_says
 from test_intakes import DEVICES, Gateway, exactly, one_plan, settled, survive_kills, two_gateways
-from test_intakes_faults import Kept, round_of_two_clients, two_clients
+from test_intakes_faults import Kept, disk_is_full, fails_over, round_of_two_clients, two_clients
 
 pytestmark = pytest.mark.heavy
 
@@ -113,6 +114,20 @@ def test_a_server_is_away_while_an_epoch_ends(cluster, servers, which):
 
     kept = round_of_two_clients(cluster, spread, strike)
     wait_for("the erasure", lambda: kept.tend() or tables(spread) == [[], []])
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_one_of_the_servers_fails_over_to_its_synchronous_standby(cluster, servers, which):
+    """The standby is the same database, and the epoch after the failover begins in both."""
+    kept = fails_over(cluster, servers, which)
+    assert servers[which].process.poll() is not None and servers[1 - which].process.poll() is None
+    assert kept.head.log().count("data database is new") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_disk_of_one_of_the_servers_is_full(cluster, servers, which):
+    disk_is_full(cluster, servers, which)
 
 
 def test_data_are_dropped_on_both_servers_also_after_a_fault_between_them(cluster, servers):

@@ -1,5 +1,4 @@
-/* test_an_crew.c - each piece is done once, by one thread at a time with its number, and all before the end.
- */
+/* test_an_crew.c - each piece is done once, and all before the end. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
