@@ -175,9 +175,8 @@ struct sh_store {
 	/* Visit the id of every round that has data, perhaps more than once. */
 	enum cm_rc (*data_each)(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err);
 
-	/* The i-th of the databases that the store has open: its number, and whether its connection is there,
-	 * as far as this host knows.  false: there are no more.  On any thread.  NULL: the store has files.
-	 */
+	/* The i-th of the databases that the store has open: its number, and whether its connection is
+	 * there as far as this host knows.  false: there are no more.  On any thread.  NULL: it has files. */
 	bool (*database)(void *ctx, size_t i, uint32_t *number, bool *up);
 
 	/* Payloads, by hash.  Append to one that is not whole, from byte 0, which makes it: not durable. */
