@@ -133,6 +133,8 @@ enum cm_rc an_once_done(struct an_once *o, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 
+	free(o->bits);
+	o->bits = NULL;
 	if (o->set_aside > 0) {
 		rc = rd_sort_done(o->counted, err);
 		if (rc == CM_OK)

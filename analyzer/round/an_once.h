@@ -14,10 +14,10 @@
  *
  * Whoever repeats messages or makes keys for the filter has more messages set aside, at most all.
  *
- * Memory: conf.bytes, and 4 KiB for each conf.bytes / 8 that go to a spill.  Of it the filter has up to half,
- * at least 16 bits a message where they fit: then one in 4,600 messages of honest clients is set aside.  The
- * lists have an eighth each; what does not fit goes to their spills: 16 bytes a message that counts, and each
- * message that is set aside with 4 bytes more. */
+ * Memory: conf.bytes, of which the filter has up to half, until an_once_done; then 4 KiB for each conf.bytes
+ * / 8 that went to a spill.  The filter has at least 16 bits a message where they fit: then one in 4,600
+ * messages of honest clients is set aside.  The lists have an eighth each; what does not fit goes to their
+ * spills: 16 bytes a message that counts, and each message that is set aside with 4 bytes more. */
 #pragma once
 
 #include "rd_sort.h"
@@ -37,7 +37,7 @@ void an_once_free(struct an_once *o);
  * their order; the others are copied. */
 CM_CHECK enum cm_rc an_once_bucket(
 	struct an_once *o, const uint8_t **message, size_t n, size_t *now, struct cm_err *err);
-/* After the last bucket. */
+/* After the last bucket.  The filter's memory is free from here on. */
 CM_CHECK enum cm_rc an_once_done(struct an_once *o, struct cm_err *err);
 /* Copy the next of the messages set aside that count.  CM_EMORE after the last. */
 CM_CHECK enum cm_rc an_once_next(struct an_once *o, uint8_t *message, struct cm_err *err);

@@ -1,54 +1,61 @@
-/* an_open.c - opens sealed messages on several threads. */
+/* an_open.c - opens sealed messages, and decides which count, on several threads. */
 #include "an_open.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "an_once.h"
-#include "rd_tree.h"
+#include "an_crew.h"
+#include "an_share.h"
 
-#define THREADS_MAX 256u
-#define CHUNK       64u   /* messages a thread takes at a time, and opens together */
-#define ASIDE       1024u /* messages set aside that are opened at a time */
-#define TREE_SHARE  8u    /* one in so many bytes of the memory sorts the hashes */
+#define CHUNK  64u   /* messages a thread takes at a time, and opens together */
+#define HASHED 512u  /* messages a thread hashes at a time */
+#define ASIDE  1024u /* messages set aside that are opened at a time */
 
 struct worker {
-	struct an_open *open;
 	struct cr_hpke_opener *opener;
 	struct an_tally tally;
 	uint8_t *plain; /* CHUNK records */
-	pthread_t thread;
-	bool started;
-	enum cm_rc rc;
-	struct cm_err err;
+};
+
+/* What the bucket at hand, or the messages set aside, have of a share. */
+struct part {
+	struct an_share *share;
+	size_t first, n;        /* of the bucket: where its messages stand in `message`, and how many */
+	size_t now;             /* how many of them count now */
+	uint8_t *aside;         /* room for some of those set aside */
+	struct rd_range leaves; /* its part of the tree */
+	uint64_t begin;
 };
 
 struct an_open {
 	const struct rd_descriptor *d;
 	uint8_t aad[RD_AAD_LEN];
 	size_t sealed_len;
-	struct worker *worker;
-	unsigned workers;
-	struct an_once *once;
+	struct an_crew *crew;
+	struct worker *worker; /* one for each thread */
+	unsigned threads, workers;
+	struct part *part; /* one for each share */
+	unsigned shares, parts;
 	struct an_tally total;
-	const uint8_t **message; /* those to be opened next */
-	size_t messages, room;
-	atomic_size_t next;
-	struct rd_sort *sort; /* hashes of all messages so far */
 	uint64_t hashed, expected;
-	uint8_t (*hash)[PR_HASH_LEN]; /* of the bucket at hand */
-	size_t hash_room;
 	uint8_t root[PR_HASH_LEN]; /* once hashed == expected */
+
+	/* Of the bucket at hand. */
+	const uint8_t *sealed;
+	size_t n, room;
+	uint8_t (*hash)[PR_HASH_LEN];
+	uint8_t *hash_of, *message_of; /* into which share each falls */
+	const uint8_t **message;       /* by share; then those to be opened */
+	size_t messages, message_room;
+	size_t each; /* messages set aside that a share gives at a time */
 };
 
 unsigned an_open_cores(void)
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 
-	return n < 1 ? 1u : n > (long)THREADS_MAX ? THREADS_MAX : (unsigned)n;
+	return n < 1 ? 1u : n > (long)AN_CREW_MAX ? AN_CREW_MAX : (unsigned)n;
 }
 
 static enum cm_rc worker_init(struct worker *w, struct an_open *o, const struct cr_key *secret,
@@ -56,7 +63,6 @@ static enum cm_rc worker_init(struct worker *w, struct an_open *o, const struct 
 {
 	enum cm_rc rc = cr_hpke_opener_new(o->d->suite, secret, info, RD_INFO_LEN, &w->opener, err);
 
-	w->open = o;
 	if (rc == CM_OK && !(w->plain = malloc(CHUNK * (size_t)o->d->record_len)))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	return rc == CM_OK ? an_tally_init(&w->tally, pt_tallies(&o->d->randomizer), err) : rc;
@@ -64,25 +70,26 @@ static enum cm_rc worker_init(struct worker *w, struct an_open *o, const struct 
 
 static enum cm_rc make_parts(struct an_open *o, const struct an_open_conf *conf, struct cm_err *err)
 {
-	const struct an_once_conf once = { .sealed_len = o->sealed_len,
+	const struct an_share_conf share = { .sealed_len = o->sealed_len,
 		.messages = conf->messages,
 		.bytes = conf->bytes,
-		.counted = &conf->spill[AN_SPILL_COUNTED],
-		.aside = &conf->spill[AN_SPILL_ASIDE] };
+		.spill = conf->spill,
+		.shares = o->shares };
 	uint8_t info[RD_INFO_LEN];
 	enum cm_rc rc = an_tally_init(&o->total, pt_tallies(&o->d->randomizer), err);
 
 	if (rc == CM_OK)
-		rc = an_once_new(&once, &o->once, err);
+		rc = an_crew_new(o->threads, &o->crew, err);
 	if (rc == CM_OK) {
-		o->sort = rd_sort_new(PR_HASH_LEN, conf->bytes / TREE_SHARE / PR_HASH_LEN + 1,
-			&conf->spill[AN_SPILL_HASHES]);
-		o->worker = calloc(conf->threads, sizeof *o->worker);
-		rc = o->sort && o->worker ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+		o->worker = calloc(o->threads, sizeof *o->worker);
+		o->part = calloc(o->shares, sizeof *o->part);
+		rc = o->worker && o->part ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	rd_hpke_info(o->d, info);
-	while (rc == CM_OK && o->workers < conf->threads)
+	while (rc == CM_OK && o->workers < o->threads)
 		rc = worker_init(&o->worker[o->workers++], o, conf->secret, info, err);
+	for (; rc == CM_OK && o->parts < o->shares; o->parts++)
+		rc = an_share_new(&share, o->parts, &o->part[o->parts].share, err);
 	return rc;
 }
 
@@ -90,13 +97,16 @@ enum cm_rc an_open_new(const struct an_open_conf *conf, struct an_open **out, st
 {
 	struct an_open *o = calloc(1, sizeof *o);
 
-	if (!o || conf->threads < 1 || conf->threads > THREADS_MAX) {
+	if (!o || conf->threads < 1 || conf->threads > AN_CREW_MAX) {
 		free(o);
 		return cm_fail(err, CM_EINTERNAL, "cannot open on %u threads", conf->threads);
 	}
 	o->d = conf->d;
+	o->threads = conf->threads;
+	o->shares = o->threads < AN_SHARES_MAX ? o->threads : AN_SHARES_MAX;
 	o->expected = conf->messages;
 	o->sealed_len = rd_sealed_len(o->d);
+	o->each = ASIDE / o->shares;
 	rd_hpke_aad(o->d, o->aad);
 	if (make_parts(o, conf, err) != CM_OK) {
 		an_open_free(o);
@@ -110,30 +120,74 @@ void an_open_free(struct an_open *o)
 {
 	if (!o)
 		return;
-	for (unsigned i = 0; o->worker && i < o->workers; i++) {
+	an_crew_free(o->crew);
+	for (unsigned i = 0; i < o->workers; i++) {
 		cr_hpke_opener_free(o->worker[i].opener);
 		an_tally_fini(&o->worker[i].tally);
 		free(o->worker[i].plain);
 	}
+	for (unsigned i = 0; i < o->parts; i++) {
+		an_share_free(o->part[i].share);
+		free(o->part[i].aside);
+	}
 	free(o->worker);
+	free(o->part);
 	an_tally_fini(&o->total);
-	an_once_free(o->once);
-	free(o->message);
-	rd_sort_free(o->sort);
 	free(o->hash);
+	free(o->hash_of);
+	free(o->message_of);
+	free(o->message);
 	free(o);
 }
 
-/* n messages, at most CHUNK. */
-static enum cm_rc open_some(struct worker *w, const uint8_t *const *sealed, size_t n, struct cm_err *err)
+/* ---- Pieces of work ---- */
+
+/* Hashes all messages as they arrived, duplicates included, because the tree contains them all. */
+static enum cm_rc hash_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
-	const struct an_open *o = w->open;
+	struct an_open *o = ctx;
+	size_t end = (piece + 1) * HASHED < o->n ? (piece + 1) * HASHED : o->n;
+
+	(void)thread;
+	(void)err;
+	for (size_t i = piece * HASHED; i < end; i++) {
+		const uint8_t *message = o->sealed + i * o->sealed_len;
+
+		cr_sha256(message, o->sealed_len, o->hash[i]);
+		o->hash_of[i] = an_share_of(o->hash[i], o->parts);
+		o->message_of[i] = an_share_of(message, o->parts);
+	}
+	return CM_OK;
+}
+
+/* Gives a share its messages or, the second half of the pieces, its hashes. */
+static enum cm_rc share_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
+{
+	struct an_open *o = ctx;
+	struct part *p = &o->part[piece % o->parts];
+	const uint8_t **at = o->message + p->first;
+
+	(void)thread;
+	if (piece >= o->parts)
+		return an_share_hashes(
+			p->share, (const uint8_t(*)[PR_HASH_LEN])o->hash, o->hash_of, o->n, err);
+	for (size_t i = 0; i < o->n; i++)
+		if (o->message_of[i] == piece)
+			*at++ = o->sealed + i * o->sealed_len;
+	return an_share_bucket(p->share, o->message + p->first, p->n, &p->now, err);
+}
+
+static enum cm_rc open_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
+{
+	const struct an_open *o = ctx;
+	struct worker *w = &o->worker[thread];
+	size_t at = piece * CHUNK, n = o->messages - at < CHUNK ? o->messages - at : CHUNK;
 	struct cm_err why = { 0 };
 	bool good[CHUNK];
 	enum cm_rc rc = CM_OK;
 
-	if (cr_hpke_open_many(
-		    w->opener, o->aad, RD_AAD_LEN, sealed, n, o->sealed_len, w->plain, good, &why) != CM_OK)
+	if (cr_hpke_open_many(w->opener, o->aad, RD_AAD_LEN, o->message + at, n, o->sealed_len, w->plain,
+		    good, &why) != CM_OK)
 		rc = cm_fail(err, CM_EINTERNAL, "opening: %s", why.msg);
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
 		if (good[i])
@@ -146,137 +200,145 @@ static enum cm_rc open_some(struct worker *w, const uint8_t *const *sealed, size
 	return rc;
 }
 
-static void *work(void *arg)
+static enum cm_rc end_share(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
-	struct worker *w = arg;
-	struct an_open *o = w->open;
-	size_t at;
+	const struct an_open *o = ctx;
 
-	w->rc = CM_OK;
-	while (w->rc == CM_OK && (at = atomic_fetch_add(&o->next, CHUNK)) < o->messages)
-		w->rc = open_some(
-			w, o->message + at, o->messages - at < CHUNK ? o->messages - at : CHUNK, &w->err);
-	return NULL;
+	(void)thread;
+	return an_share_done(o->part[piece].share, err);
 }
 
-/* qsort has no context argument in C17; the length is the same for every message of a round. */
-static _Thread_local size_t compare_len;
-
-static int compare(const void *a, const void *b)
+static enum cm_rc make_leaves(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
-	return memcmp(*(const uint8_t *const *)a, *(const uint8_t *const *)b, compare_len);
+	const struct an_open *o = ctx;
+	struct part *p = &o->part[piece];
+
+	(void)thread;
+	return an_share_leaves(p->share, p->begin, &p->leaves, err);
 }
 
-/* Point o->message at n messages that stand one after the other. */
-static enum cm_rc point(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err)
+static enum cm_rc take_aside(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
-	if (n > o->room) {
-		const uint8_t **grown = realloc(o->message, n * sizeof *grown);
+	const struct an_open *o = ctx;
+	struct part *p = &o->part[piece];
 
-		if (!grown)
-			return cm_fail(err, CM_EINTERNAL, "out of memory");
-		o->message = grown;
-		o->room = n;
-	}
-	for (size_t i = 0; i < n; i++)
-		o->message[i] = sealed + i * o->sealed_len;
-	o->messages = n;
+	(void)thread;
+	if (!p->aside && !(p->aside = malloc(o->each * o->sealed_len)))
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	return an_share_aside(p->share, p->aside, o->each, &p->now, err);
+}
+
+/* ---- In their order ---- */
+
+static size_t pieces(size_t n, size_t each)
+{
+	return (n + each - 1) / each;
+}
+
+static enum cm_rc message_room(struct an_open *o, size_t n, struct cm_err *err)
+{
+	if (n <= o->message_room)
+		return CM_OK;
+	void *grown = realloc(o->message, n * sizeof *o->message);
+
+	if (!grown)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	o->message = grown;
+	o->message_room = n;
 	return CM_OK;
 }
 
-/* Point o->message at those of the bucket's messages that count now, in byte order. */
-static enum cm_rc gather(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err)
+static enum cm_rc bucket_room(struct an_open *o, size_t n, struct cm_err *err)
 {
-	if (point(o, sealed, n, err) != CM_OK)
-		return err->code;
-	compare_len = o->sealed_len;
-	qsort(o->message, n, sizeof *o->message, compare);
-	return an_once_bucket(o->once, o->message, n, &o->messages, err);
+	if (n > o->room) {
+		free(o->hash);
+		free(o->hash_of);
+		free(o->message_of);
+		o->hash = malloc(n * sizeof *o->hash);
+		o->hash_of = malloc(n);
+		o->message_of = malloc(n);
+		o->room = n;
+	}
+	if (!o->hash || !o->hash_of || !o->message_of)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	return message_room(o, n, err);
 }
 
-/* Open and count what o->message points at, on all threads. */
-static enum cm_rc run(struct an_open *o, struct cm_err *err)
+/* Where each share's messages will stand. */
+static void count_parts(struct an_open *o)
 {
-	enum cm_rc rc = CM_OK;
+	size_t first = 0;
 
-	atomic_store(&o->next, 0);
-	/* Thread 0 is the caller; one that cannot be started leaves its share to the others. */
-	for (unsigned i = 1; i < o->workers; i++)
-		o->worker[i].started = pthread_create(&o->worker[i].thread, NULL, work, &o->worker[i]) == 0;
-	(void)work(&o->worker[0]);
+	for (unsigned i = 0; i < o->parts; i++)
+		o->part[i].n = 0;
+	for (size_t i = 0; i < o->n; i++)
+		o->part[o->message_of[i]].n++;
+	for (unsigned i = 0; i < o->parts; i++) {
+		o->part[i].first = first;
+		first += o->part[i].n;
+	}
+}
+
+/* Opens and counts what o->message points at. */
+static enum cm_rc open_all(struct an_open *o, struct cm_err *err)
+{
+	enum cm_rc rc = an_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
+
 	for (unsigned i = 0; i < o->workers; i++) {
-		struct worker *w = &o->worker[i];
+		struct an_tally *t = &o->worker[i].tally;
 
-		if (w->started)
-			(void)pthread_join(w->thread, NULL);
-		w->started = false;
-		if (w->rc != CM_OK && rc == CM_OK) {
-			*err = w->err;
-			rc = w->rc;
-		}
-		an_tally_add(&o->total, &w->tally);
-		memset(w->tally.count, 0, w->tally.counts * sizeof *w->tally.count);
-		w->tally.counted = w->tally.bad = 0;
+		an_tally_add(&o->total, t);
+		memset(t->count, 0, t->counts * sizeof *t->count);
+		t->counted = t->bad = 0;
 	}
 	return rc;
 }
 
-/* Hash all messages as they arrived, duplicates included, because the tree contains them all. */
-static enum cm_rc hash_all(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err)
-{
-	if (n > o->hash_room) {
-		void *grown = realloc(o->hash, n * sizeof *o->hash);
-
-		if (!grown)
-			return cm_fail(err, CM_EINTERNAL, "out of memory");
-		o->hash = grown;
-		o->hash_room = n;
-	}
-	for (size_t i = 0; i < n; i++)
-		cr_sha256(sealed + i * o->sealed_len, o->sealed_len, o->hash[i]);
-	o->hashed += n;
-	return rd_sort_add(o->sort, o->hash, n, err);
-}
-
 static enum cm_rc make_root(struct an_open *o, struct cm_err *err)
 {
-	const uint8_t *hash;
-	uint8_t leaf[PR_HASH_LEN];
 	struct rd_tree tree;
-	enum cm_rc rc = rd_sort_done(o->sort, err);
+	uint64_t begin = 0;
 
-	rd_tree_init(&tree);
-	while (rc == CM_OK && (rc = rd_sort_next(o->sort, &hash, err)) == CM_OK) {
-		rd_tree_leaf(hash, PR_HASH_LEN, leaf);
-		rd_tree_add(&tree, leaf);
+	for (unsigned i = 0; i < o->parts; i++) {
+		o->part[i].begin = begin;
+		begin += an_share_hashed(o->part[i].share);
 	}
+	if (an_crew_run(o->crew, make_leaves, o, o->parts, err) != CM_OK)
+		return err->code;
+	rd_tree_init(&tree);
+	for (unsigned i = 0; i < o->parts; i++)
+		rd_tree_append(&tree, &o->part[i].leaves);
 	rd_tree_root(&tree, o->root);
-	/* Its memory is of use to what follows. */
-	rd_sort_free(o->sort);
-	o->sort = NULL;
-	return rc == CM_EMORE ? CM_OK : rc;
+	return CM_OK;
 }
 
-/* Open those of the messages set aside that count. */
+/* Opens those of the messages set aside that count. */
 static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 {
-	uint8_t *some = malloc(ASIDE * o->sealed_len);
-	enum cm_rc rc = some ? an_once_done(o->once, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = message_room(o, o->each * o->parts, err);
 
-	while (rc == CM_OK) {
-		enum cm_rc next = CM_OK;
-		size_t n = 0;
+	do {
+		o->messages = 0;
+		if (rc == CM_OK)
+			rc = an_crew_run(o->crew, take_aside, o, o->parts, err);
+		for (unsigned i = 0; rc == CM_OK && i < o->parts; i++)
+			for (size_t k = 0; k < o->part[i].now; k++)
+				o->message[o->messages++] = o->part[i].aside + k * o->sealed_len;
+		if (rc == CM_OK)
+			rc = open_all(o, err);
+	} while (rc == CM_OK && o->messages > 0);
+	for (unsigned i = 0; i < o->parts; i++)
+		o->total.duplicates += an_share_duplicates(o->part[i].share);
+	return rc;
+}
 
-		while (n < ASIDE && (next = an_once_next(o->once, some + n * o->sealed_len, err)) == CM_OK)
-			n++;
-		rc = next;
-		if (n > 0 && (next == CM_OK || next == CM_EMORE) &&
-			(point(o, some, n, err) != CM_OK || run(o, err) != CM_OK))
-			rc = err->code;
-	}
-	free(some);
-	o->total.duplicates = an_once_duplicates(o->once);
-	return rc == CM_EMORE ? CM_OK : rc;
+static enum cm_rc end_batch(struct an_open *o, struct cm_err *err)
+{
+	enum cm_rc rc = an_crew_run(o->crew, end_share, o, o->parts, err);
+
+	if (rc == CM_OK)
+		rc = make_root(o, err);
+	return rc == CM_OK ? open_aside(o, err) : rc;
 }
 
 const uint8_t *an_open_root(const struct an_open *o)
@@ -290,16 +352,26 @@ enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, st
 
 	if (n == 0)
 		return CM_OK;
-	rc = hash_all(o, sealed, n, err);
+	o->sealed = sealed;
+	o->n = n;
+	rc = bucket_room(o, n, err);
 	if (rc == CM_OK)
-		rc = gather(o, sealed, n, err);
-	if (rc == CM_OK)
-		rc = run(o, err);
-	if (rc == CM_OK && o->hashed == o->expected)
-		rc = make_root(o, err);
-	if (rc == CM_OK && o->hashed == o->expected)
-		rc = open_aside(o, err);
-	return rc;
+		rc = an_crew_run(o->crew, hash_some, o, pieces(n, HASHED), err);
+	if (rc != CM_OK)
+		return rc;
+	o->hashed += n;
+	count_parts(o);
+	rc = an_crew_run(o->crew, share_some, o, 2 * (size_t)o->parts, err);
+	if (rc != CM_OK)
+		return rc;
+	o->messages = 0;
+	for (unsigned i = 0; i < o->parts; i++) {
+		memmove(o->message + o->messages, o->message + o->part[i].first,
+			o->part[i].now * sizeof *o->message);
+		o->messages += o->part[i].now;
+	}
+	rc = open_all(o, err);
+	return rc == CM_OK && o->hashed == o->expected ? end_batch(o, err) : rc;
 }
 
 const struct an_tally *an_open_tally(const struct an_open *o)

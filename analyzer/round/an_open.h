@@ -1,21 +1,19 @@
 /* an_open.h - opens a released batch on all cores: drops duplicates, decodes and counts the records.
  *
- * Costs about one X25519 per message, spread over the cores, in batches (cr_hpke_open_many).  Memory, however
- * many messages there are: conf.bytes for the duplicates (an_once.h) and the tree over all messages, and 4
- * KiB for each conf.bytes / 8 that went to a spill; 40 bytes per message of the current bucket; 64 records a
- * thread, 1024 messages, and the counts.  To the spills go 32 bytes a message and what an_once.h says, once
- * they do not fit. */
+ * Costs about one X25519 per message, in batches (cr_hpke_open_many), and some SHA-256 and sorting.  All of
+ * it is spread over the cores: each message is hashed and opened by the next thread that is free, and each
+ * thread has a share of the sorting (an_share.h).  Nothing that comes out depends on the number of threads.
+ *
+ * Memory, however many messages there are: conf.bytes for the duplicates (an_once.h) and the tree over all
+ * messages, and, after the last bucket, 4 KiB a share for each conf.bytes / 8 that went to a spill, in place
+ * of half of conf.bytes; 42 bytes per message of the current bucket; 64 records a thread, 1024 messages or 64
+ * a thread, and the counts.  To the spills go 32 bytes a message and what an_once.h says, once they do not
+ * fit. */
 #pragma once
 
+#include "an_share.h"
 #include "an_tally.h"
 #include "rd_descriptor.h"
-#include "rd_sort.h"
-
-/* Spills for the hashes of all messages, and for the two lists of an_once.h. */
-#define AN_SPILL_HASHES  0u
-#define AN_SPILL_COUNTED 1u
-#define AN_SPILL_ASIDE   2u
-#define AN_SPILLS        3u
 
 struct an_open_conf {
 	const struct rd_descriptor *d; /* borrowed */
@@ -23,7 +21,8 @@ struct an_open_conf {
 	unsigned threads;              /* 1..256 */
 	uint64_t messages;             /* of the whole batch, from its manifest */
 	size_t bytes;                  /* of memory; at least 1 */
-	const struct rd_spill *spill;  /* AN_SPILLS of them, borrowed */
+	const struct rd_spill *spill;  /* AN_SPILLS of them, borrowed; used by several threads at a time, each
+					* page  put by one of them, in no order */
 };
 struct an_open;
 CM_CHECK enum cm_rc an_open_new(const struct an_open_conf *conf, struct an_open **out, struct cm_err *err);

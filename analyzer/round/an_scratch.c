@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 struct file {
 	const struct an_scratch *in;
+	pthread_mutex_t lock; /* while it is made */
 	struct cr_key key;
 	int fd; /* -1: nothing was put yet */
 };
@@ -51,6 +53,20 @@ static enum cm_rc create(struct file *f, struct cm_err *err)
 	return rc;
 }
 
+/* The file with its key, once, whichever thread puts the first page. */
+static enum cm_rc make(struct file *f, const struct cr_rng *rng, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	(void)pthread_mutex_lock(&f->lock);
+	if (f->fd < 0) {
+		rng->fill(rng->ctx, f->key.bytes, sizeof f->key.bytes);
+		rc = create(f, err);
+	}
+	(void)pthread_mutex_unlock(&f->lock);
+	return rc;
+}
+
 /* Where a page begins to be put or read: its box, or the fault. */
 static enum cm_rc begin(const struct file *f, uint64_t page, size_t box_len, uint8_t aad[8], uint8_t **box,
 	struct cm_err *err)
@@ -76,10 +92,8 @@ static enum cm_rc put(void *ctx, uint64_t page, const void *bytes, size_t len, s
 	/* The generator is the calling thread's. */
 	if (rc == CM_OK)
 		rc = cr_rng_system(&rng, err);
-	if (rc == CM_OK && f->fd < 0) {
-		rng.fill(rng.ctx, f->key.bytes, sizeof f->key.bytes);
-		rc = create(f, err);
-	}
+	if (rc == CM_OK)
+		rc = make(f, &rng, err);
 	if (rc == CM_OK)
 		rc = cr_box_seal(&f->key, &rng, aad, sizeof aad, bytes, len, box, err);
 	while (rc == CM_OK && left > 0) {
@@ -136,6 +150,7 @@ enum cm_rc an_scratch_new(const char *dir, struct an_scratch **out, struct cm_er
 	s->dir = dir;
 	for (size_t i = 0; i < AN_SPILLS; i++) {
 		s->file[i] = (struct file){ .in = s, .fd = -1 };
+		(void)pthread_mutex_init(&s->file[i].lock, NULL);
 		s->spill[i] = (struct rd_spill){ &s->file[i], put, get };
 	}
 	*out = s;
@@ -150,6 +165,7 @@ void an_scratch_free(struct an_scratch *s)
 		if (s->file[i].fd >= 0)
 			(void)close(s->file[i].fd);
 		cr_key_fini(&s->file[i].key);
+		(void)pthread_mutex_destroy(&s->file[i].lock);
 	}
 	free(s);
 }

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHORT 64u /* bytes of an item that is moved cheaply */
+
 /* A sorted run, and the position up to which it has been read. */
 struct run {
-	uint8_t *at;         /* all its items, or one page of them */
+	uint8_t *at;         /* all its items, or one page of them; NULL: not loaded yet */
 	size_t next, loaded; /* indices within `at` */
 	uint64_t page;       /* number of the page to read next */
 	size_t left;         /* number of items that are not loaded yet */
@@ -59,11 +61,94 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, compare_len);
 }
 
+#define BINS_MAX 65536u
+#define BIN_FEW  24u /* items that are put into order one by one */
+
+static void sort_few(uint8_t *items, size_t n, size_t len)
+{
+	uint8_t one[SHORT];
+
+	for (size_t i = 1; i < n; i++) {
+		size_t at = i;
+
+		while (at > 0 && memcmp(items + (at - 1) * len, items + i * len, len) > 0)
+			at--;
+		if (at == i)
+			continue;
+		memcpy(one, items + i * len, len);
+		memmove(items + (at + 1) * len, items + at * len, (i - at) * len);
+		memcpy(items + at * len, one, len);
+	}
+}
+
+static void sort_bin(uint8_t *items, size_t n, size_t len)
+{
+	if (n <= BIN_FEW && len <= SHORT)
+		sort_few(items, n, len);
+	else
+		qsort(items, n, len, by_bytes);
+}
+
+/* Bins of equal ranges of the items' first four bytes, in order. */
+struct bins {
+	uint32_t least;
+	uint64_t scale; /* bins for each, times 2^32 */
+	size_t bins, *end;
+};
+
+static size_t bin_of(const struct bins *b, const uint8_t *item)
+{
+	return (size_t)((cm_get_be32(item) - b->least) * b->scale >> 32);
+}
+
+static bool bins_init(struct bins *b, const uint8_t *items, size_t n, size_t len)
+{
+	uint32_t most = 0;
+
+	*b = (struct bins){ .least = UINT32_MAX, .bins = n / 4 < BINS_MAX ? n / 4 : BINS_MAX };
+	for (size_t i = 0; i < n; i++) {
+		uint32_t at = cm_get_be32(items + i * len);
+
+		b->least = at < b->least ? at : b->least;
+		most = at > most ? at : most;
+	}
+	b->scale = ((uint64_t)b->bins << 32) / ((uint64_t)most - b->least + 1);
+	b->end = calloc(b->bins, sizeof *b->end);
+	return b->end;
+}
+
+/* Hashes and keys spread over bins of few items.  Items that do not are sorted by qsort, bin by bin. */
+static void sort_in_bins(struct bins *b, uint8_t *items, size_t n, size_t len, uint8_t *sorted)
+{
+	size_t first = 0, size;
+
+	for (size_t i = 0; i < n; i++)
+		b->end[bin_of(b, items + i * len)]++;
+	/* Where the bins begin, and once they are filled, where they end. */
+	for (size_t i = 0, at = 0; i < b->bins; i++, at += size) {
+		size = b->end[i];
+		b->end[i] = at;
+	}
+	for (size_t i = 0; i < n; i++)
+		memcpy(sorted + b->end[bin_of(b, items + i * len)]++ * len, items + i * len, len);
+	for (size_t i = 0; i < b->bins; first = b->end[i++])
+		if (b->end[i] - first > 1)
+			sort_bin(sorted + first * len, b->end[i] - first, len);
+	memcpy(items, sorted, n * len);
+}
+
 static void sort_items(void *items, size_t n, size_t len)
 {
+	uint8_t *sorted = n < 64 ? NULL : malloc(n * len);
+	struct bins bins = { 0 };
+
 	compare_len = len;
-	if (n > 1)
+	if (sorted && bins_init(&bins, items, n, len))
+		sort_in_bins(&bins, items, n, len, sorted);
+	else if (n > 1)
 		qsort(items, n, len, by_bytes);
+	free(bins.end);
+	free(sorted);
 }
 
 void rd_sort_hashes(uint8_t (*hashes)[PR_HASH_LEN], size_t n)
@@ -101,8 +186,7 @@ static enum cm_rc end_run(struct rd_sort *s, bool last, struct cm_err *err)
 	sort_items(s->block, s->gathered, s->len);
 	if (s->spill && !last) {
 		r->left = s->gathered;
-		r->at = malloc(s->page_len * s->len);
-		rc = r->at ? put_pages(s, err) : no_memory(err);
+		rc = put_pages(s, err);
 	} else {
 		r->at = s->block;
 		r->loaded = s->gathered;
@@ -160,6 +244,8 @@ static enum cm_rc load(struct rd_sort *s, struct run *r, struct cm_err *err)
 {
 	if (r->left == 0)
 		return CM_EMORE;
+	if (!r->at && !(r->at = malloc(s->page_len * s->len)))
+		return no_memory(err);
 	r->next = 0;
 	r->loaded = r->left < s->page_len ? r->left : s->page_len;
 	r->left -= r->loaded;

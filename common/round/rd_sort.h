@@ -2,9 +2,10 @@
  * messages, or whole messages.  No I/O of its own.
  *
  * Items are collected in blocks; a full block is sorted and becomes a run.  With a spill, runs are written to
- * it, and in memory are one block and a page of each run: for hashes 32 MiB, and 4 KiB for every 2^20 of
- * them; while a block is sorted qsort takes as much again.  Without a spill all runs stay in memory.  Cost: n
- * log2 n comparisons, whatever the items are: nobody can choose items that are slow to sort. */
+ * it, and in memory are one block and, while they are merged, a page of each run: for hashes 32 MiB, and then
+ * 4 KiB for every 2^20 of them; while a block is sorted it takes as much again.  Without a spill all runs
+ * stay in memory.  Cost: n log2 n comparisons, whatever the items are: nobody can choose items that are slow
+ * to sort. */
 #pragma once
 
 #include "cm_buf.h"
@@ -15,8 +16,8 @@
 #define RD_SORT_PAGE       128u       /* hashes that are written to and read from a spill at a time */
 #define RD_SORT_PAGE_BYTES ((size_t)RD_SORT_PAGE * PR_HASH_LEN)
 
-/* Storage for pages, by number: written once, in order, and read back.  All pages of one sort have one
- * length: as many items as fit RD_SORT_PAGE_BYTES, at least one. */
+/* Storage for pages, by number: each is written once, by one sort in order, and read back.  All pages of one
+ * sort have one length: as many items as fit RD_SORT_PAGE_BYTES, at least one. */
 struct rd_spill {
 	void *ctx;
 	enum cm_rc (*put)(void *ctx, uint64_t page, const void *bytes, size_t len, struct cm_err *err);
@@ -24,8 +25,8 @@ struct rd_spill {
 };
 
 struct rd_sort;
-/* len: bytes of an item.  run: items of a block, at least 1; rounded up to whole pages.  spill: borrowed, or
- * NULL.  NULL out of memory. */
+/* len: bytes of an item, at least 4.  run: items of a block, at least 1; rounded up to whole pages.  spill:
+ * borrowed, or NULL.  NULL out of memory. */
 struct rd_sort *rd_sort_new(size_t len, size_t run, const struct rd_spill *spill);
 void rd_sort_free(struct rd_sort *s);
 /* Add n items, in any order; copied. */

@@ -24,17 +24,24 @@ void rd_tree_init(struct rd_tree *t)
 	*t = (struct rd_tree){ .n = 0 };
 }
 
-void rd_tree_add(struct rd_tree *t, const uint8_t leaf[PR_HASH_LEN])
+/* A full subtree of 2^level leaves, of which a multiple is there already. */
+static void add_subtree(struct rd_tree *t, unsigned level, const uint8_t node[PR_HASH_LEN])
 {
+	uint64_t leaves = UINT64_C(1) << level;
 	uint8_t sum[PR_HASH_LEN];
-	unsigned i = 0;
+	unsigned i = level;
 
-	assert(t->n < (UINT64_C(1) << RD_TREE_DEPTH_MAX) - 1);
-	memcpy(sum, leaf, sizeof sum);
+	assert(t->n % leaves == 0 && t->n + leaves < UINT64_C(1) << RD_TREE_DEPTH_MAX);
+	memcpy(sum, node, sizeof sum);
 	for (; t->n >> i & 1; i++)
 		rd_tree_node(t->peak[i], sum, sum);
 	memcpy(t->peak[i], sum, sizeof sum);
-	t->n++;
+	t->n += leaves;
+}
+
+void rd_tree_add(struct rd_tree *t, const uint8_t leaf[PR_HASH_LEN])
+{
+	add_subtree(t, 0, leaf);
 }
 
 void rd_tree_root(const struct rd_tree *t, uint8_t root[PR_HASH_LEN])
@@ -53,6 +60,34 @@ void rd_tree_root(const struct rd_tree *t, uint8_t root[PR_HASH_LEN])
 			memcpy(root, t->peak[i], PR_HASH_LEN);
 		any = true;
 	}
+}
+
+void rd_range_init(struct rd_range *r, uint64_t begin)
+{
+	r->end = begin;
+	r->trees = 0;
+}
+
+void rd_range_add(struct rd_range *r, const uint8_t leaf[PR_HASH_LEN])
+{
+	unsigned last = r->trees++;
+
+	assert(r->end < (UINT64_C(1) << RD_TREE_DEPTH_MAX) - 1);
+	memcpy(r->node[last], leaf, PR_HASH_LEN);
+	r->level[last] = 0;
+	r->end++;
+	/* The last two subtrees of one size are one where the end is a multiple of both together. */
+	for (; last > 0 && r->level[last] == r->level[last - 1] && !(r->end >> r->level[last] & 1); last--) {
+		rd_tree_node(r->node[last - 1], r->node[last], r->node[last - 1]);
+		r->level[last - 1]++;
+		r->trees--;
+	}
+}
+
+void rd_tree_append(struct rd_tree *t, const struct rd_range *r)
+{
+	for (unsigned i = 0; i < r->trees; i++)
+		add_subtree(t, r->level[i], r->node[i]);
 }
 
 unsigned rd_tree_depth(uint64_t n)

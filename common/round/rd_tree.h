@@ -28,6 +28,20 @@ void rd_tree_init(struct rd_tree *t);
 void rd_tree_add(struct rd_tree *t, const uint8_t leaf[PR_HASH_LEN]);
 void rd_tree_root(const struct rd_tree *t, uint8_t root[PR_HASH_LEN]);
 
+/* Some leaves of a tree that stand side by side, begin..end-1, whatever the others are: the roots of the full
+ * subtrees that they consist of, from the left, in 2.7 KiB.  So that several threads can make one tree. */
+struct rd_range {
+	uint64_t end;
+	unsigned trees;
+	uint8_t level[2 * RD_TREE_DEPTH_MAX]; /* a subtree has 2^level leaves */
+	uint8_t node[2 * RD_TREE_DEPTH_MAX][PR_HASH_LEN];
+};
+void rd_range_init(struct rd_range *r, uint64_t begin);
+/* The leaf `end`, below 2^RD_TREE_DEPTH_MAX - 1. */
+void rd_range_add(struct rd_range *r, const uint8_t leaf[PR_HASH_LEN]);
+/* Adds leaves to a tree whose n is the range's begin. */
+void rd_tree_append(struct rd_tree *t, const struct rd_range *r);
+
 /* The number of hashes in the path of leaf `index` of n, index < n; and the largest such number among the n
  * leaves. */
 unsigned rd_tree_path_len(uint64_t index, uint64_t n);

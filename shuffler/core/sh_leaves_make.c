@@ -23,7 +23,8 @@ struct sh_leaves_maker {
 	struct cr_rng rng;
 	struct rd_spill spill;
 	struct rd_sort *sort;
-	struct rd_tree tree;
+	struct rd_tree tree;       /* where no leaves are kept */
+	uint8_t root[PR_HASH_LEN]; /* where they are: of the top level's page */
 	uint64_t added;
 	struct level level[SH_LEVELS_MAX];
 };
@@ -158,6 +159,8 @@ static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err
 	rd_tree_root(&over, node);
 	l->pages++;
 	l->filled = 0;
+	if (at + 1 == m->file.levels)
+		memcpy(m->root, node, PR_HASH_LEN);
 	if (rc != CM_OK || at + 1 == m->file.levels)
 		return rc;
 	struct level *above = &m->level[at + 1];
@@ -169,8 +172,13 @@ static enum cm_rc keep(struct sh_leaves_maker *m, const uint8_t hash[PR_HASH_LEN
 {
 	struct level *l = &m->level[0];
 
-	if (m->file.fd < 0)
+	if (m->file.fd < 0) {
+		uint8_t leaf[PR_HASH_LEN];
+
+		rd_tree_leaf(hash, PR_HASH_LEN, leaf);
+		rd_tree_add(&m->tree, leaf);
 		return CM_OK;
+	}
 	memcpy(l->page[l->filled++], hash, PR_HASH_LEN);
 	return l->filled == RD_SORT_PAGE ? end_page(m, 0, err) : CM_OK;
 }
@@ -178,22 +186,21 @@ static enum cm_rc keep(struct sh_leaves_maker *m, const uint8_t hash[PR_HASH_LEN
 enum cm_rc sh_leaves_end(struct sh_leaves_maker *m, uint8_t root[PR_HASH_LEN], struct cm_err *err)
 {
 	const uint8_t *hash;
-	uint8_t leaf[PR_HASH_LEN];
 	enum cm_rc rc = m->added == m->file.n
 				? rd_sort_done(m->sort, err)
 				: cm_fail(err, CM_EDATA, "%llu messages are stored, not %llu",
 					  (unsigned long long)m->added, (unsigned long long)m->file.n);
 
-	while (rc == CM_OK && (rc = rd_sort_next(m->sort, &hash, err)) == CM_OK) {
-		rd_tree_leaf(hash, PR_HASH_LEN, leaf);
-		rd_tree_add(&m->tree, leaf);
+	while (rc == CM_OK && (rc = rd_sort_next(m->sort, &hash, err)) == CM_OK)
 		rc = keep(m, hash, err);
-	}
 	rc = rc == CM_EMORE ? CM_OK : rc;
 	for (unsigned at = 0; rc == CM_OK && m->file.fd >= 0 && at < m->file.levels; at++)
 		rc = end_page(m, at, err);
 	if (rc == CM_OK && m->file.fd >= 0 && fsync(m->file.fd) != 0)
 		rc = cm_fail(err, CM_EIO, "leaves: cannot be made durable: %s", strerror(errno));
-	rd_tree_root(&m->tree, root);
+	if (m->file.fd >= 0 && m->file.n > 0)
+		memcpy(root, m->root, PR_HASH_LEN);
+	else
+		rd_tree_root(&m->tree, root);
 	return rc;
 }

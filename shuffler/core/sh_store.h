@@ -175,6 +175,10 @@ struct sh_store {
 	/* Visit the id of every round that has data, perhaps more than once. */
 	enum cm_rc (*data_each)(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err);
 
+	/* The i-th of the databases that the store has open: its number, and whether its connection is
+	 * there as far as this host knows.  false: there are no more.  On any thread.  NULL: it has files. */
+	bool (*database)(void *ctx, size_t i, uint32_t *number, bool *up);
+
 	/* Payloads, by hash.  Append to one that is not whole, from byte 0, which makes it: not durable. */
 	enum cm_rc (*payload_add)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset,
 		const void *bytes, size_t len, struct cm_err *err);

@@ -41,6 +41,9 @@ struct sh_pg_conf {
 CM_CHECK enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err);
 /* The server is on another host. */
 bool sh_pg_is_remote(const struct sh_pg *pg);
+/* Neither side has closed the connection, as far as this host knows.  Asks the kernel alone, so another
+ * thread may use the connection meanwhile. */
+bool sh_pg_is_up(const struct sh_pg *pg);
 void sh_pg_close(struct sh_pg *pg); /* accepts NULL; ends its transaction and its locks */
 
 /* ---- Values and rows ---- */

@@ -7,6 +7,7 @@
 
 struct sh_pg {
 	PGconn *conn;
+	int socket; /* that of conn when it was opened */
 	bool readonly;
 	const char *intake_role; /* sh_pg_conf's */
 	const char *name;        /* likewise */

@@ -1,4 +1,5 @@
 /* sh_pg_server.c - opens a session: what it sets, what the server must be, and its locks. */
+#define _GNU_SOURCE /* POLLRDHUP */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -242,11 +243,20 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 		if (rc == CM_EIO)
 			rc = err->code = CM_EUNAVAIL;
 	}
-	if (rc != CM_OK)
+	if (rc != CM_OK) {
 		sh_pg_close(pg);
-	else
-		*out = pg;
-	return rc;
+		return rc;
+	}
+	pg->socket = PQsocket(pg->conn);
+	*out = pg;
+	return CM_OK;
+}
+
+bool sh_pg_is_up(const struct sh_pg *pg)
+{
+	struct pollfd fd = { .fd = pg->socket, .events = POLLRDHUP };
+
+	return poll(&fd, 1, 0) <= 0;
 }
 
 void sh_pg_close(struct sh_pg *pg)

@@ -185,6 +185,17 @@ static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_er
 	return sh_pg_parts_each(&s->servers, fn, user, err);
 }
 
+static bool database(void *ctx, size_t i, uint32_t *number, bool *up)
+{
+	const struct sh_pg_store *s = ctx;
+
+	if (i >= s->servers.n)
+		return false;
+	*number = s->servers.at[i].number;
+	*up = sh_pg_is_up(s->servers.at[i].pg);
+	return true;
+}
+
 /* ---- Payloads ---- */
 
 static enum cm_rc payload_add(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, const void *bytes,
@@ -271,6 +282,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.data_tags = data_tags,
 		.data_drop = data_drop,
 		.data_each = data_each,
+		.database = database,
 		.payload_add = payload_add,
 		.payload_finish = payload_finish,
 		.payload_read = payload_read,

@@ -1,16 +1,17 @@
 /* bench_batch.c - what the analyzer does to a released batch of up to 10^9 messages beside opening each:
  * hashes, the tree, and duplicates, in memory and beside it.
  *
- * bench_batch [MESSAGES [DIFFERENT [MIB [FOLDER [open]]]]]: so many messages, in buckets as a shuffler makes
- * them, of which DIFFERENT (default: all) have keys of their own; the others repeat them in later buckets.
- * MIB is the analyzer's opening_mib.  Exits 1 unless each key counts once.  On one thread.
+ * bench_batch [MESSAGES [DIFFERENT [MIB [FOLDER [THREADS [open]]]]]]: so many messages, in buckets as a
+ * shuffler makes them, of which DIFFERENT (default: all) have keys of their own; the others repeat them in
+ * later buckets. MIB is the analyzer's opening_mib.  Exits 1 unless each key counts once.
  *
- * Measured is an_open_bucket, in processor time.  Not measured are what makes the messages, the network, and
- * the roots of buckets (bench_round has them); and without `open` no message is opened, nor decoded and
- * counted: they all end as messages that do not open, at the place where an_open.c asks for it (bench_open
- * has the price of that). 4096 messages are sealed, all others are copies of these with 16 other bytes of
- * key, so that no two agree.  With `open` such a copy costs the X25519, the key schedule and the AES-GCM of
- * any message, but it does not open. */
+ * Measured is an_open_bucket, in processor time, and of that what the calling thread does between the works
+ * of the crew (an_crew.h): that one core does for all, whatever THREADS (default: 1) is.  Not measured are
+ * what makes the messages, the network, and the roots of buckets (bench_round has them); and without `open`
+ * no message is opened, nor decoded and counted: they all end as messages that do not open, at the place
+ * where an_open.c asks for it (bench_open has the price of that). 4096 messages are sealed, all others are
+ * copies of these with 16 other bytes of key, so that no two agree.  With `open` such a copy costs the
+ * X25519, the key schedule and the AES-GCM of any message, but it does not open. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "an_crew.h"
 #include "an_scratch.h"
 #include "pl_plan.h"
 
@@ -37,6 +39,7 @@ static struct cr_key secret;
 static struct cr_rng rng;
 static uint8_t *pool; /* SEALED messages */
 static bool opens;
+static double in_crew; /* processor time of the calling thread */
 
 static void must(bool ok, const char *what)
 {
@@ -54,7 +57,18 @@ static double now(clockid_t clock)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The linker puts the second in the place of the first. */
+/* The linker puts the second of each pair in the place of the first. */
+enum cm_rc __real_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
+enum cm_rc __wrap_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
+enum cm_rc __wrap_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e)
+{
+	double began = now(CLOCK_THREAD_CPUTIME_ID);
+	enum cm_rc rc = __real_an_crew_run(c, fn, ctx, pieces, e);
+
+	in_crew += now(CLOCK_THREAD_CPUTIME_ID) - began;
+	return rc;
+}
+
 enum cm_rc __real_cr_hpke_open_many(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
 	const uint8_t *const *sealed, size_t n, size_t len, uint8_t *plain, bool *good, struct cm_err *e);
 enum cm_rc __wrap_cr_hpke_open_many(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
@@ -125,7 +139,7 @@ static double beside(void)
 
 	while (fds && (e = readdir(fds)))
 		if (fstat(atoi(e->d_name), &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0)
-			bytes += (double)st.st_size;
+			bytes += 512 * (double)st.st_blocks;
 	if (fds)
 		(void)closedir(fds);
 	return bytes;
@@ -150,7 +164,7 @@ static void open_all(struct an_open *o, uint64_t messages, uint64_t different)
 {
 	size_t each = messages / BUCKETS > BUCKET ? messages / BUCKETS + 1 : BUCKET, len = rd_sealed_len(&d);
 	uint8_t *bucket = malloc(each * len);
-	double cpu = 0, clock = 0, last = 0, last_clock = 0;
+	double cpu = 0, clock = 0, last = 0, last_clock = 0, caller = 0;
 
 	must(bucket != NULL, "memory");
 	for (uint64_t at = 0; at < messages;) {
@@ -160,7 +174,9 @@ static void open_all(struct an_open *o, uint64_t messages, uint64_t different)
 			make((at + i) % different, bucket + i * len);
 		last = now(CLOCK_PROCESS_CPUTIME_ID);
 		last_clock = now(CLOCK_MONOTONIC);
+		caller -= now(CLOCK_THREAD_CPUTIME_ID);
 		must(an_open_bucket(o, bucket, n, &err) == CM_OK, "opening");
+		caller += now(CLOCK_THREAD_CPUTIME_ID);
 		last = now(CLOCK_PROCESS_CPUTIME_ID) - last;
 		last_clock = now(CLOCK_MONOTONIC) - last_clock;
 		cpu += last;
@@ -170,6 +186,8 @@ static void open_all(struct an_open *o, uint64_t messages, uint64_t different)
 	free(bucket);
 	(void)printf("all of it            %.1f s CPU, %.3f us each, %.1f s by the clock\n", cpu,
 		1e6 * cpu / (double)messages, clock);
+	(void)printf("  on one core        %.1f s CPU, %.3f us each\n", caller - in_crew,
+		1e6 * (caller - in_crew) / (double)messages);
 	(void)printf("  after the last     %.1f s CPU, %.3f us each, %.1f s by the clock\n", last,
 		1e6 * last / (double)messages, last_clock);
 }
@@ -179,23 +197,25 @@ int main(int argc, char **argv)
 	uint64_t messages = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
 	uint64_t different = argc > 2 ? strtoull(argv[2], NULL, 10) : messages;
 	size_t mib = argc > 3 ? strtoul(argv[3], NULL, 10) : 256, good;
+	unsigned threads = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : 1;
 	struct an_scratch *scratch = NULL;
 	struct an_open *o = NULL;
 	const char *line;
 
 	must(messages >= SEALED && messages <= 1000000000 && different >= SEALED && different <= messages &&
 			mib > 0,
-		"usage: bench_batch [MESSAGES 4096..1e9 [DIFFERENT [MIB [FOLDER [open]]]]]");
-	opens = argc > 5;
+		"usage: bench_batch [MESSAGES 4096..1e9 [DIFFERENT [MIB [FOLDER [THREADS [open]]]]]]");
+	opens = argc > 6;
 	good = opens ? SEALED : 0;
 	must(cr_hpke_begin(&line, &err) == CM_OK && cr_rng_system(&rng, &err) == CM_OK, "crypto");
 	seal_pool();
 	must(an_scratch_new(argc > 4 ? argv[4] : "/tmp", &scratch, &err) == CM_OK, "scratch");
-	const struct an_open_conf conf = { &d, &secret, 1, messages, mib << 20, an_scratch_spills(scratch) };
+	const struct an_open_conf conf = { &d, &secret, threads, messages, mib << 20,
+		an_scratch_spills(scratch) };
 	must(an_open_new(&conf, &o, &err) == CM_OK, "opener");
-	(void)printf("%s\nmessages             %llu of %zu bytes, %llu different, in %zu MiB\n",
+	(void)printf("%s\nmessages             %llu of %zu bytes, %llu different, in %zu MiB, %u threads\n",
 		opens ? line : "none is opened", (unsigned long long)messages, rd_sealed_len(&d),
-		(unsigned long long)different, mib);
+		(unsigned long long)different, mib, threads);
 	open_all(o, messages, different);
 	const struct an_tally *t = an_open_tally(o);
 	must(an_open_root(o) && t->counted == good && t->bad == different - good &&

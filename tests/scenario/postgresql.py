@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import threading
 
+import pytest
+
 from cluster import free_port, wait_for
 
 NAMES = itertools.count(1)
@@ -168,6 +170,47 @@ class Server:
             with contextlib.suppress(AssertionError):
                 self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def with_standby(server):
+    """A synchronous standby of a server, whose where() names both from now on."""
+    standby = Server(primary=server, name="one")
+    server.reload(synchronous_standby_names="one")
+    wait_for("the standby", lambda: server.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"))
+    server.where = lambda: f"host={server.folder},{standby.folder} port={server.port},{standby.port}"
+    return standby
+
+
+class SmallDisk:
+    """4 MiB beside a server, for the tables that a role makes from some moment on.  Only root can mount it."""
+
+    def __init__(self, server):
+        self.server, self.folder = server, os.path.join(server.folder, "small")
+        self.filler = os.path.join(self.folder, "filler")
+
+    def __enter__(self):
+        os.mkdir(self.folder)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=0777", "none", self.folder], capture_output=True).returncode:
+            pytest.skip("no right to mount here")
+        return self
+
+    def __exit__(self, *fault):
+        self.server.stop()
+        subprocess.run(["umount", "-l", self.folder], check=True)
+
+    def begin(self, role):
+        """Tables that the role makes from now on are there."""
+        space = os.path.join(self.folder, "space")
+        subprocess.run([*self.server.as_user, "mkdir", "-m", "700", space], check=True)
+        self.server.do(f"CREATE TABLESPACE small LOCATION '{space}'")
+        self.server.do(f"GRANT CREATE ON TABLESPACE small TO {role}")
+        self.server.do(f"ALTER ROLE {role} SET default_tablespace = small")
+
+    def fill(self):
+        subprocess.run(["dd", "if=/dev/zero", f"of={self.filler}", "bs=4k"], capture_output=True)
+
+    def free(self):
+        os.unlink(self.filler)
 
 
 class Relay:

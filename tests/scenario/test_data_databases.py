@@ -1,6 +1,9 @@
 """A head and intakes whose reports are spread over two PostgreSQL servers: each device is counted once whatever fails, and a list of
 servers that is wrong, or has changed while a round is open, is refused in one line that names the place."""
+import os
+import re
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -10,7 +13,7 @@ from cluster import EXIT, wait_for
 from spread import Spread
 from test_intake_rights import intake_says
 from test_intakes import DEVICES, Gateway, exactly, one_plan, settled, survive_kills, two_gateways
-from test_intakes_faults import Kept, round_of_two_clients, two_clients
+from test_intakes_faults import Kept, disk_is_full, fails_over, round_of_two_clients, two_clients
 
 pytestmark = pytest.mark.heavy
 
@@ -113,6 +116,20 @@ def test_a_server_is_away_while_an_epoch_ends(cluster, servers, which):
 
     kept = round_of_two_clients(cluster, spread, strike)
     wait_for("the erasure", lambda: kept.tend() or tables(spread) == [[], []])
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_one_of_the_servers_fails_over_to_its_synchronous_standby(cluster, servers, which):
+    """The standby is the same database, and the epoch after the failover begins in both."""
+    kept = fails_over(cluster, servers, which)
+    assert servers[which].process.poll() is not None and servers[1 - which].process.poll() is None
+    assert kept.head.log().count("data database is new") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+@pytest.mark.parametrize("which", [0, 1])
+def test_the_disk_of_one_of_the_servers_is_full(cluster, servers, which):
+    disk_is_full(cluster, servers, which)
 
 
 def test_data_are_dropped_on_both_servers_also_after_a_fault_between_them(cluster, servers):
@@ -285,6 +302,55 @@ def test_what_belongs_to_another_state_is_refused(cluster, servers):
     assert code == EXIT["config"] and f'"{mine}" belongs to another shuffler, or to a state that was lost' in said, said
     servers[1].do("DROP SCHEMA tombola CASCADE", spread.database)
     spread.head()
+
+
+@pytest.mark.parametrize("removed", ["", "shuffler.epoch"])
+def test_an_intake_that_reads_a_copy_of_a_server_takes_nothing(cluster, servers, removed):
+    """The copy, a standby that was promoted while its server goes on, has the same id and lacks what was stored since.  Without the
+    check the intake takes the same devices again, and each counts twice."""
+    spread, kept = two(cluster, servers)
+    gateway = Gateway(cluster, spread.ports[1])
+    d, data = gateway.round()
+    copy = postgresql.Server(primary=servers[1])
+    try:
+        copy.promote()
+        gateway.until_accepted(spread.ports[1], d, data, 0, 20)
+        gateway.link.close()
+        with open(cluster.path("intake0.conf")) as f:
+            text = f.read()
+        cluster.write("intake0.conf", text.replace(servers[1].where(), copy.where()))
+        spread.daemons[0].stop()
+        spread.start_one(0, env={"TOMBOLA_MUTANT": removed})
+        first = spread.daemons[0]
+        if not removed:
+            wait_for("the intake to end", lambda: not first.alive())
+            assert first.process.returncode == EXIT["io"] and "not the server that the head writes to" in first.log(), first.log()
+            assert copy.folder in first.log()
+            return
+        spread.ready(0)
+        gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+        assert [spread.stored(i) for i in range(2)] == [20, 20] and kept.head.alive()
+    finally:
+        copy.close()
+
+
+def test_a_database_that_is_lost_is_in_the_metrics_before_it_is_needed(cluster, servers):
+    def up():
+        with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/metrics", timeout=180) as r:
+            return re.findall(r'^tombola_shuffler_database_up{number="(\d+)"} (\d)$', r.read().decode(), re.M)
+
+    one_plan(cluster, 40)
+    spread = Spread(cluster, server=servers[0], further=servers[1:])
+    head = spread.head()
+    assert up() == [("0", "1"), ("1", "1")]
+    servers[1].crash()
+    wait_for("the loss to be seen", lambda: up() == [("0", "1"), ("1", "0")])
+    servers[1].start()
+    assert head.alive() and up() == [("0", "1"), ("1", "0")]
+    head.kill()
+    head.start()
+    cluster.wait_listening()
+    assert up() == [("0", "1"), ("1", "1")]
 
 
 def test_a_lost_server_is_given_up_with_its_round(cluster, servers):

@@ -3,7 +3,6 @@ was acknowledged is counted."""
 import os
 import random
 import signal
-import subprocess
 import time
 
 import pytest
@@ -40,18 +39,11 @@ class Kept:
         wait_for(what, tended)
 
 
-def two_clients(cluster, server, place=None, further=()):
+def two_clients(cluster, server, further=()):
     """Two clients whose devices are all needed, in small commits."""
     cluster.two_colours(DEVICES, min_reports=2 * DEVICES, target=2 * DEVICES, window="10m")
     write_readings(cluster, "readings", 0, DEVICES)
     spread = Spread(cluster, server=server, further=further, limits=SMALL)
-    if place:
-        with open(cluster.path("shuffler.conf")) as f:
-            text = f.read()
-        cluster.write("shuffler.conf", text.replace(spread.place, place))
-        spread.place = place
-        for i in range(2):
-            spread.configure(i)
     with open(cluster.path("client.conf"), "a") as f:
         f.write("frame_devices = 20;\n")
     spread.second_client(DEVICES)
@@ -83,19 +75,22 @@ def round_of_two_clients(cluster, spread, fault):
 
 
 def test_a_failover_to_the_synchronous_standby(cluster, own):  # noqa: F811
-    standby = postgresql.Server(primary=own, name="one")
+    fails_over(cluster, [own], 0)
+
+
+def fails_over(cluster, servers, which):
+    """One of the servers dies in mid-round, and its standby takes over."""
+    standby = postgresql.with_standby(servers[which])
     try:
-        own.reload(synchronous_standby_names="one")
-        wait_for("the standby", lambda: own.ask("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"))
-        spread = two_clients(cluster, own, f"host={own.folder},{standby.folder} port={own.port},{standby.port}")
+        spread = two_clients(cluster, servers[0], further=servers[1:])
 
         def fail_over(kept, second):
             second()
             time.sleep(random.Random(3).random() / 3)
-            own.crash()
+            servers[which].crash()
             standby.promote()
 
-        round_of_two_clients(cluster, spread, fail_over)
+        return round_of_two_clients(cluster, spread, fail_over)
     finally:
         standby.close()
 
@@ -120,32 +115,28 @@ def test_sessions_and_server_end(cluster, own):  # noqa: F811
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_a_full_disk_of_the_database(cluster, own):  # noqa: F811
-    small = os.path.join(own.folder, "small")
-    os.mkdir(small)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=0777", "none", small], capture_output=True).returncode != 0:
-        pytest.skip("no right to mount here")
-    try:
-        subprocess.run([*own.as_user, "mkdir", "-m", "700", os.path.join(small, "space")], check=True)
-        spread = two_clients(cluster, own)
-        # New tables, which are those of rounds, go to the small disk.
-        own.do(f"CREATE TABLESPACE small LOCATION '{small}/space'")
-        own.do(f"GRANT CREATE ON TABLESPACE small TO {spread.database}")
+    disk_is_full(cluster, [own], 0)
+
+
+def disk_is_full(cluster, servers, which):
+    """The disk of one of the servers is full when the second client's reports come to it."""
+    with postgresql.SmallDisk(servers[which]) as disk:
+        spread = two_clients(cluster, servers[0], further=servers[1:])
+        if len(servers) > 1:
+            spread.clients_dial(1 - which, which)
+            spread.clients_dial(which, 1 - which, conf="client2.conf")
         head = spread.head()
         head.stop()
-        own.do(f"ALTER ROLE {spread.database} SET default_tablespace = small")
-        filler = os.path.join(small, "filler")
+        disk.begin(spread.database)  # from here on its tables are those of rounds
 
         def fill(kept, second):
-            subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4k"], capture_output=True)
+            disk.fill()
             second()
-            wait_for("the fault", lambda: any("No space left" in d.log() for d in kept.spread.daemons))
+            wait_for("the fault", lambda: any("No space left" in d.log() for d in (kept.head, *kept.spread.daemons)))
             kept.tend()
-            os.unlink(filler)
+            disk.free()
 
-        round_of_two_clients(cluster, spread, fill)
-    finally:
-        own.stop()
-        subprocess.run(["umount", "-l", small], check=True)
+        return round_of_two_clients(cluster, spread, fill)
 
 
 # ---- The network ----

@@ -310,32 +310,20 @@ def test_a_server_that_stands_still_is_a_fault(cluster, own):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 def test_a_full_disk_of_the_database_loses_nothing(cluster, own):
-    small = os.path.join(own.folder, "small")
-    os.mkdir(small)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=0777", "none", small], capture_output=True).returncode != 0:
-        pytest.skip("no right to mount here")
-    try:
-        subprocess.run([*own.as_user, "mkdir", "-m", "700", os.path.join(small, "space")], check=True)
+    with postgresql.SmallDisk(own) as disk:
         prepare(cluster, own)
-        # New tables, which are those of rounds, go to the small disk.
-        own.do(f"CREATE TABLESPACE small LOCATION '{small}/space'")
-        own.do(f"GRANT CREATE ON TABLESPACE small TO {cluster.database}")
         started = cluster.start("shuffler", "run")
         cluster.wait_listening()
         started.stop()
-        own.do(f"ALTER ROLE {cluster.database} SET default_tablespace = small")
-        filler = os.path.join(small, "filler")
+        disk.begin(cluster.database)  # from here on its tables are those of rounds
 
         def fill(kept):
             mid_round(kept)
-            subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4k"], capture_output=True)
+            disk.fill()
             wait_for("the fault", lambda: not kept.daemon.alive())
-            os.unlink(filler)
+            disk.free()
 
         kept, analyzer = trickle(cluster, [fill], random.Random(2))
         everyone_once(cluster, analyzer)
         assert EXIT["io"] in kept.codes, kept.codes
         assert "No space left" in kept.daemon.log()
-    finally:
-        own.stop()
-        subprocess.run(["umount", "-l", small], check=True)

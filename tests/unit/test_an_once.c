@@ -92,7 +92,7 @@ static void play(
 	struct an_once *o = NULL;
 	struct cm_err err;
 
-	*out = (struct outcome){ .calls.fails_at = fails_at };
+	*out = (struct outcome){ .calls = { .fails_at = fails_at, .lock = PTHREAD_MUTEX_INITIALIZER } };
 	spill_init(&counted, &out->calls);
 	spill_init(&aside, &out->calls);
 	const struct an_once_conf conf = { LEN, messages, bytes, &counted.spill, &aside.spill };

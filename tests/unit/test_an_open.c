@@ -84,7 +84,7 @@ static struct an_open *opening_init(
 {
 	struct cm_err err = { 0 };
 
-	memset(o, 0, sizeof *o);
+	*o = (struct opening){ .calls = { .shared = true, .lock = PTHREAD_MUTEX_INITIALIZER } };
 	for (size_t i = 0; i < AN_SPILLS; i++) {
 		spill_init(&o->fake[i], &o->calls);
 		o->spill[i] = o->fake[i].spill;
@@ -309,7 +309,7 @@ static void the_same_as_tally(const struct an_tally *got, const struct an_tally 
 		assert_int_equal(got->count[i], want->count[i]);
 }
 
-/* Memory of one byte: a list of more than a page goes to its spill. */
+/* Memory of one byte: a list of more than a page of a share goes to its spill. */
 static void a_batch_beyond_memory_has_the_counts_and_the_root_of_one_within(void **state)
 {
 	static struct opening little;
@@ -323,7 +323,8 @@ static void a_batch_beyond_memory_has_the_counts_and_the_root_of_one_within(void
 	root_of(&b, root);
 	for (size_t each = 200; N % each == 0; each /= 2) /* 200, 100, 50, 25 */
 		for (size_t first = 0; first < N / each; first += 3) {
-			struct an_open *o = opener(&b, 1), *beyond = opening_init(&little, &b, 2, N, 1);
+			unsigned threads = 1 + (unsigned)first % 4;
+			struct an_open *o = opener(&b, 1), *beyond = opening_init(&little, &b, threads, N, 1);
 
 			assert_null(an_open_root(beyond));
 			assert_int_equal(in_buckets(o, &b, each, first), CM_OK);
@@ -334,13 +335,44 @@ static void a_batch_beyond_memory_has_the_counts_and_the_root_of_one_within(void
 			assert_memory_equal(an_open_root(o), root, PR_HASH_LEN);
 			assert_memory_equal(an_open_root(beyond), root, PR_HASH_LEN);
 			assert_int_equal(held.calls.puts, 0);
-			assert_true(little.fake[AN_SPILL_HASHES].pages > 0 &&
-				    little.fake[AN_SPILL_ASIDE].pages > 0);
+			assert_true(threads > 3 || little.fake[AN_SPILL_HASHES].pages > 0);
+			assert_true(threads > 1 || little.fake[AN_SPILL_ASIDE].pages > 0);
 			opening_fini(&little);
 			opening_fini(&held);
 		}
 	assert_true(bad > 20);
 	free_batch(&b);
+}
+
+/* Also where threads outnumber shares, and where all keys fall into one share. */
+static void no_number_of_threads_changes_what_comes_out(void **state)
+{
+	struct batch b;
+	uint8_t root[PR_HASH_LEN];
+
+	(void)state;
+	for (unsigned steered = 0; steered < 2; steered++) {
+		make_batch(&b);
+		repeat(&b);
+		for (size_t i = 0; steered && i < N; i++)
+			memset(b.sealed + i * b.len, 0xff, 3); /* a key that nobody has, in the last share */
+		root_of(&b, root);
+		struct an_open *one = opener(&b, 1);
+
+		assert_int_equal(in_buckets(one, &b, 50, 3), CM_OK);
+		for (unsigned threads = 2; threads <= 40; threads += threads < 8 ? 1 : 8) {
+			static struct opening other;
+			struct an_open *o = opening_init(&other, &b, threads, N, threads % 3);
+
+			assert_int_equal(in_buckets(o, &b, 50, 3), CM_OK);
+			the_same_as_tally(an_open_tally(o), an_open_tally(one));
+			assert_memory_equal(an_open_root(o), root, PR_HASH_LEN);
+			opening_fini(&other);
+		}
+		assert_int_equal(an_open_tally(one)->counted > 0, !steered);
+		opening_fini(&held);
+		free_batch(&b);
+	}
 }
 
 static void a_spill_that_fails_ends_the_opening(void **state)
@@ -352,10 +384,13 @@ static void a_spill_that_fails_ends_the_opening(void **state)
 	make_batch(&b);
 	repeat(&b);
 	for (unsigned k = 0; k <= calls; k++) {
-		struct an_open *o = opening_init(&held, &b, 1, N, 1);
+		struct an_open *o = opening_init(&held, &b, 1 + k % 3, N, 1);
 
 		held.calls.fails_at = k;
-		assert_int_equal(in_buckets(o, &b, 100, 0), k == 0 ? CM_OK : CM_EIO);
+		if (in_buckets(o, &b, 100, 0) == CM_OK)
+			assert_true(k == 0 || held.calls.puts + held.calls.gets < k);
+		else
+			assert_int_equal(held.calls.fails_at, k);
 		if (k == 0)
 			calls = held.calls.puts + held.calls.gets;
 		opening_fini(&held);
@@ -391,6 +426,7 @@ int main(void)
 		cmocka_unit_test(low_order_points_are_bad_messages),
 		cmocka_unit_test(records_outside_the_alphabet_are_bad),
 		cmocka_unit_test(a_batch_beyond_memory_has_the_counts_and_the_root_of_one_within),
+		cmocka_unit_test(no_number_of_threads_changes_what_comes_out),
 		cmocka_unit_test(a_spill_that_fails_ends_the_opening),
 		cmocka_unit_test(a_dropped_message_takes_its_share_of_a_report_with_it),
 	};

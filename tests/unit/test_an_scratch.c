@@ -1,5 +1,6 @@
 /* test_an_scratch.c - pages come back as they were put, leave nothing, and cannot be read on the disk. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -98,6 +99,54 @@ static void pages_come_back_and_no_file_has_a_name(void **state)
 	an_scratch_free(s);
 	assert_int_equal(nameless(0), -1);
 	assert_int_equal(names(), 0);
+}
+
+struct writer {
+	const struct rd_spill *spill;
+	unsigned number;
+	enum cm_rc rc;
+};
+
+/* Every third page, from the writer's own on, and back. */
+static void *write_thirds(void *arg)
+{
+	struct writer *w = arg;
+	uint8_t got[RD_SORT_PAGE_BYTES];
+	struct cm_err err;
+
+	for (size_t i = w->number; w->rc == CM_OK && i < PAGES; i += 3)
+		w->rc = w->spill->put(w->spill->ctx, i, page[i], sizeof got, &err);
+	for (size_t i = w->number; w->rc == CM_OK && i < PAGES; i += 3) {
+		w->rc = w->spill->get(w->spill->ctx, i, got, sizeof got, &err);
+		if (memcmp(got, page[i], sizeof got) != 0)
+			w->rc = CM_EDATA;
+	}
+	return NULL;
+}
+
+static void threads_share_a_file(void **state)
+{
+	struct an_scratch *s = scratch();
+	const struct rd_spill *spill = an_scratch_spills(s);
+	struct writer w[3];
+	pthread_t thread[3];
+	struct cm_err err;
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		w[k] = (struct writer){ spill, k, CM_OK };
+		assert_int_equal(pthread_create(&thread[k], NULL, write_thirds, &w[k]), 0);
+	}
+	for (unsigned k = 0; k < 3; k++) {
+		assert_int_equal(pthread_join(thread[k], NULL), 0);
+		assert_int_equal(w[k].rc, CM_OK);
+	}
+	for (size_t i = 0; i < PAGES; i++) {
+		assert_int_equal(spill->get(spill->ctx, i, back, sizeof back, &err), CM_OK);
+		assert_memory_equal(back, page[i], sizeof back);
+	}
+	assert_int_equal(nameless(nameless(0) + 1), -1);
+	an_scratch_free(s);
 }
 
 static void the_disk_has_no_byte_of_them_in_clear_and_none_twice(void **state)
@@ -199,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_come_back_and_no_file_has_a_name),
+		cmocka_unit_test(threads_share_a_file),
 		cmocka_unit_test(the_disk_has_no_byte_of_them_in_clear_and_none_twice),
 		cmocka_unit_test(a_page_that_is_damaged_or_in_another_place_is_a_fault_of_the_disk),
 		cmocka_unit_test(a_full_disk_and_a_missing_folder_are_told_with_the_folder),

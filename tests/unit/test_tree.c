@@ -98,6 +98,38 @@ static void roots_are_those_of_certificate_transparencys_own_tests(void **state)
 	}
 }
 
+/* A tree of up to three ranges, cut at any two places, has the root of RFC 6962's definition. */
+static void ranges_side_by_side_are_the_tree_of_all_their_leaves(void **state)
+{
+	enum { N = 37 };
+	static hash_t leaf[N];
+	hash_t root, want;
+
+	(void)state;
+	rng.fill(rng.ctx, leaf[0], sizeof leaf);
+	for (size_t n = 0; n <= N; n++)
+		for (size_t a = 0; a <= n; a++)
+			for (size_t b = a; b <= n; b++) {
+				const size_t cut[] = { 0, a, b, n };
+				struct rd_tree t;
+
+				rd_tree_init(&t);
+				for (size_t k = 0; k < 3; k++) {
+					struct rd_range r;
+
+					rd_range_init(&r, cut[k]);
+					for (size_t i = cut[k]; i < cut[k + 1]; i++)
+						rd_range_add(&r, leaf[i]);
+					assert_int_equal(r.end, cut[k + 1]);
+					rd_tree_append(&t, &r);
+				}
+				assert_int_equal(t.n, n);
+				rd_tree_root(&t, root);
+				mth(leaf, n, want);
+				assert_memory_equal(root, want, PR_HASH_LEN);
+			}
+}
+
 static void every_path_of_every_small_tree_is_rfc_6962s_and_leads_from_its_place_alone(void **state)
 {
 	static hash_t leaf[MOST], work[MOST], want[RD_TREE_DEPTH_MAX], got[RD_TREE_DEPTH_MAX + 1];
@@ -316,6 +348,59 @@ static int by_bytes(const void *a, const void *b)
 	return memcmp(a, b, PR_HASH_LEN);
 }
 
+/* Items as honest parties make them, and as they might be chosen to make a sort slow or wrong. */
+static void draw_item(uint8_t *item, size_t len, size_t i, unsigned kind)
+{
+	rng.fill(rng.ctx, item, len);
+	if (kind == 1)
+		memset(item, 0x5a, 4); /* one beginning */
+	else if (kind == 2)
+		memset(item, cr_rng_below(&rng, 2) ? 0xff : 0, 4); /* the least and the greatest */
+	else if (kind == 3 && i > 0)
+		memset(item, 0, len < 20 ? len : 20); /* one far from all others, which are nearly equal */
+	else if (kind == 4)
+		cm_put_be32(item, (uint32_t)i); /* sorted */
+	else if (kind == 5)
+		cm_put_be32(item, UINT32_MAX - (uint32_t)(i / 3)); /* falling, in threes */
+	else if (kind == 6)
+		memset(item, 7, len); /* equal */
+}
+
+static size_t item_len;
+
+static int by_item(const void *a, const void *b)
+{
+	return memcmp(a, b, item_len);
+}
+
+static void items_of_any_beginnings_and_lengths_are_sorted(void **state)
+{
+	static const size_t lens[] = { 4, 16, 32, 64, 65, 200 }, sizes[] = { 2, 63, 64, 65, 1000, 20000 };
+	static uint8_t item[20000 * 200];
+
+	(void)state;
+	for (size_t l = 0; l < sizeof lens / sizeof *lens; l++)
+		for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+			for (unsigned kind = 0; kind < 7; kind++) {
+				size_t n = sizes[k], len = lens[l];
+				struct rd_sort *s = rd_sort_new(len, n, NULL);
+				const uint8_t *next;
+
+				assert_non_null(s);
+				for (size_t i = 0; i < n; i++)
+					draw_item(item + i * len, len, i, kind);
+				assert_int_equal(rd_sort_add(s, item, n, &err), CM_OK);
+				assert_int_equal(rd_sort_done(s, &err), CM_OK);
+				item_len = len;
+				qsort(item, n, len, by_item);
+				for (size_t i = 0; i < n; i++) {
+					assert_int_equal(rd_sort_next(s, &next, &err), CM_OK);
+					assert_memory_equal(next, item + i * len, len);
+				}
+				rd_sort_free(s);
+			}
+}
+
 static void hashes_come_out_sorted_whether_they_fit_or_are_spilled(void **state)
 {
 	static hash_t hash[6000];
@@ -359,10 +444,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(roots_are_those_of_certificate_transparencys_own_tests),
+		cmocka_unit_test(ranges_side_by_side_are_the_tree_of_all_their_leaves),
 		cmocka_unit_test(every_path_of_every_small_tree_is_rfc_6962s_and_leads_from_its_place_alone),
 		cmocka_unit_test(entries_say_what_is_so_of_every_leaf_and_every_gap),
 		cmocka_unit_test(no_bit_of_an_entry_can_be_changed),
 		cmocka_unit_test(no_two_leaves_of_a_sorted_tree_enclose_one_of_its_own),
+		cmocka_unit_test(items_of_any_beginnings_and_lengths_are_sorted),
 		cmocka_unit_test(hashes_come_out_sorted_whether_they_fit_or_are_spilled),
 	};
 

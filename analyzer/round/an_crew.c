@@ -1,0 +1,128 @@
+/* an_crew.c - threads that wait for work, do it together, and wait again. */
+#include "an_crew.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct member {
+	struct an_crew *crew;
+	unsigned number; /* 1 and up: the caller of an_crew_run is 0 */
+	pthread_t thread;
+};
+
+struct an_crew {
+	struct member *member;
+	unsigned started;
+	pthread_mutex_t lock;
+	pthread_cond_t work, done; /* work has come, or the end; no member is at work */
+	bool ends;
+	unsigned long works; /* number of works so far */
+	unsigned busy;       /* members that are not done with the present one */
+	an_crew_fn *fn;
+	void *ctx;
+	size_t pieces;
+	atomic_size_t next;
+	atomic_bool failed;
+	struct cm_err err; /* of the piece that set `failed` */
+};
+
+static void take_pieces(struct an_crew *c, unsigned thread)
+{
+	struct cm_err err = { 0 };
+	size_t piece;
+
+	while (!atomic_load(&c->failed) && (piece = atomic_fetch_add(&c->next, 1)) < c->pieces)
+		if (c->fn(c->ctx, thread, piece, &err) != CM_OK && !atomic_exchange(&c->failed, true))
+			c->err = err;
+}
+
+static void *attend(void *arg)
+{
+	const struct member *m = arg;
+	struct an_crew *c = m->crew;
+	unsigned long seen = 0;
+
+	(void)pthread_mutex_lock(&c->lock);
+	for (;;) {
+		while (!c->ends && c->works == seen)
+			(void)pthread_cond_wait(&c->work, &c->lock);
+		if (c->ends)
+			break;
+		seen = c->works;
+		(void)pthread_mutex_unlock(&c->lock);
+		take_pieces(c, m->number);
+		(void)pthread_mutex_lock(&c->lock);
+		if (--c->busy == 0)
+			(void)pthread_cond_signal(&c->done);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+enum cm_rc an_crew_new(unsigned threads, struct an_crew **out, struct cm_err *err)
+{
+	struct an_crew *c = calloc(1, sizeof *c);
+
+	if (!c || threads < 1 || threads > AN_CREW_MAX || !(c->member = calloc(threads, sizeof *c->member))) {
+		free(c);
+		return cm_fail(err, CM_EINTERNAL, "no crew of %u threads", threads);
+	}
+	/* With these attributes glibc's cannot fail. */
+	(void)pthread_mutex_init(&c->lock, NULL);
+	(void)pthread_cond_init(&c->work, NULL);
+	(void)pthread_cond_init(&c->done, NULL);
+	while (c->started < threads - 1) {
+		struct member *m = &c->member[c->started];
+
+		*m = (struct member){ .crew = c, .number = c->started + 1 };
+		if (pthread_create(&m->thread, NULL, attend, m) != 0)
+			break;
+		c->started++;
+	}
+	*out = c;
+	return CM_OK;
+}
+
+void an_crew_free(struct an_crew *c)
+{
+	if (!c)
+		return;
+	(void)pthread_mutex_lock(&c->lock);
+	c->ends = true;
+	(void)pthread_cond_broadcast(&c->work);
+	(void)pthread_mutex_unlock(&c->lock);
+	for (unsigned i = 0; i < c->started; i++)
+		(void)pthread_join(c->member[i].thread, NULL);
+	(void)pthread_cond_destroy(&c->done);
+	(void)pthread_cond_destroy(&c->work);
+	(void)pthread_mutex_destroy(&c->lock);
+	free(c->member);
+	free(c);
+}
+
+enum cm_rc an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *err)
+{
+	(void)pthread_mutex_lock(&c->lock);
+	c->fn = fn;
+	c->ctx = ctx;
+	c->pieces = pieces;
+	atomic_store(&c->next, 0);
+	atomic_store(&c->failed, false);
+	/* One piece needs no other thread. */
+	if (pieces > 1) {
+		c->busy = c->started;
+		c->works++;
+		(void)pthread_cond_broadcast(&c->work);
+	}
+	(void)pthread_mutex_unlock(&c->lock);
+	take_pieces(c, 0);
+	(void)pthread_mutex_lock(&c->lock);
+	while (c->busy > 0)
+		(void)pthread_cond_wait(&c->done, &c->lock);
+	(void)pthread_mutex_unlock(&c->lock);
+	if (!atomic_load(&c->failed))
+		return CM_OK;
+	*err = c->err;
+	return err->code;
+}
