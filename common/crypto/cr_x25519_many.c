@@ -12,6 +12,7 @@
 #include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
+#include "cr_x25519_wide.h"
 
 #define AT_ONCE   ((size_t)CR_LANES * CR_LANES_GROUPS)
 #define COMB_FROM 128u /* products, of which the table of a point is sooner than the products without it */
@@ -121,15 +122,15 @@ static const struct way {
 	bool (*here)(void), (*first)(void);              /* it can be forced; it is taken unasked */
 	void (*make)(const struct product *p, size_t n); /* 1..AT_ONCE products; NULL: libcrypto, alone */
 	size_t least;                                    /* fewer products are quicker alone */
-	bool combs;                                      /* it has tables of a point */
+	bool combs, wide;                                /* it has tables of a point; of eight lanes */
 } ways[] = {
 	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", cr_x25519_lanes_here, cr_x25519_lanes_here,
-		make_in_lanes, 2, false },
+		make_in_lanes, 2, true, true },
 	{ "avx2", "X25519: four at a time (AVX2)", cr_x25519_quads_here, cr_x25519_quads_here, make_in_quads,
-		3, true },
+		3, true, false },
 	{ "lib25519", "X25519: four at a time (lib25519)", cr_x25519_lib25519_here, cr_x25519_lib25519_quick,
-		make_by_library, 1, false },
-	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0, false },
+		make_by_library, 1, false, false },
+	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0, false, false },
 };
 #define WAYS (sizeof ways / sizeof ways[0])
 
@@ -247,11 +248,13 @@ static enum cm_rc one_scalar(const struct cr_key *secret, const uint8_t point[CR
 /* ---- many scalars and one point ---- */
 
 static pthread_once_t base_once = PTHREAD_ONCE_INIT;
-static struct cr_comb *base_comb; /* kept to the end of the process */
+static struct cr_comb *base_comb; /* both kept to the end of the process */
+static struct cr_wide *base_wide;
 
 static void make_base_comb(void)
 {
 	base_comb = cr_comb_new(base);
+	base_wide = base_comb && cr_x25519_lanes_here() ? cr_wide_new(base_comb) : NULL;
 }
 
 void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN])
@@ -263,16 +266,23 @@ void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X255
 void cr_x25519_point_fini(struct cr_x25519_point *p)
 {
 	cr_comb_free(p->comb);
+	cr_wide_free(p->wide);
 	p->comb = NULL;
+	p->wide = NULL;
 }
 
 void cr_x25519_point_prepare(struct cr_x25519_point *p)
 {
-	if (p->tried || !way()->combs)
+	if (p->tried || !way()->combs || !cr_x25519_quads_here())
 		return;
 	p->tried = true;
 	(void)pthread_once(&base_once, make_base_comb);
 	p->comb = base_comb ? cr_comb_new(p->bytes) : NULL;
+	if (!way()->wide || !p->comb)
+		return;
+	p->wide = base_wide ? cr_wide_new(p->comb) : NULL;
+	cr_comb_free(p->comb);
+	p->comb = NULL;
 }
 
 /* Both products of at most AT_ONCE scalars, from the tables. */
@@ -291,6 +301,25 @@ static void make_by_combs(const struct cr_key *secret, size_t n, const struct cr
 	cr_comb_times(point->comb, scalar, groups, product);
 	for (size_t i = 0; i < n; i++)
 		take(product[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, out[i]);
+	OPENSSL_cleanse(scalar, sizeof scalar);
+	OPENSSL_cleanse(product, sizeof product);
+}
+
+static void make_by_wide(const struct cr_key *secret, size_t n, const struct cr_x25519_point *point,
+	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN])
+{
+	struct cr_lanes scalar[CR_LANES_GROUPS] = { 0 }, product[CR_LANES_GROUPS];
+	const size_t groups = (n + CR_LANES - 1) / CR_LANES;
+
+	for (size_t i = 0; i < groups * CR_LANES; i++)
+		put_scalar(scalar[i / CR_LANES].word[0], CR_LANES, i % CR_LANES,
+			secret[i < n ? i : n - 1].bytes);
+	cr_wide_times(base_wide, scalar, groups, product);
+	for (size_t i = 0; i < n; i++)
+		take(product[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, public_key[i]);
+	cr_wide_times(point->wide, scalar, groups, product);
+	for (size_t i = 0; i < n; i++)
+		take(product[i / CR_LANES].word[0], CR_LANES, i % CR_LANES, out[i]);
 	OPENSSL_cleanse(scalar, sizeof scalar);
 	OPENSSL_cleanse(product, sizeof product);
 }
@@ -318,11 +347,13 @@ enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x2
 	point->products += n;
 	if (point->products >= COMB_FROM)
 		cr_x25519_point_prepare(point);
-	most = point->comb ? AT_ONCE : AT_ONCE / 2;
+	most = point->comb || point->wide ? AT_ONCE : AT_ONCE / 2;
 	for (size_t at = 0; w->make && at < n; at += most) {
 		size_t some = n - at < most ? n - at : most;
 
-		if (point->comb)
+		if (point->wide)
+			make_by_wide(secret + at, some, point, public_key + at, out + at);
+		else if (point->comb)
 			make_by_combs(secret + at, some, point, public_key + at, out + at);
 		else
 			make_both(w, secret + at, some, point->bytes, public_key + at, out + at);
