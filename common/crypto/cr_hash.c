@@ -1,149 +1,158 @@
-/* cr_hash.c - SHA-256, HMAC and HKDF on one reused EVP context per thread. */
+/* cr_hash.c - SHA-256, HMAC and HKDF on libcrypto's SHA256_* functions.
+ *
+ * They do what EVP_Digest does, with the same instructions, on memory of the caller: a hash allocates
+ * nothing, takes no lock and cannot fail.  EVP in OpenSSL 3.0 costs more around a hash of one block than the
+ * hash. */
+#define OPENSSL_SUPPRESS_DEPRECATED /* of SHA256_*; their memory is part of libcrypto's stable interface */
 #include "cr_hash.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 
 #include "cr_libcrypto.h"
 
 #define BLOCK_LEN 64u
 
+_Static_assert(sizeof((SHA256_CTX *)0)->h == sizeof((struct cr_hmac_key *)0)->inner, "eight words of state");
+
 struct cr_hasher {
-	EVP_MD_CTX *ctx;
+	SHA256_CTX ctx;
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t thread_end;
-static EVP_MD *sha256;
-static _Thread_local EVP_MD_CTX *thread_ctx;
-
-static _Noreturn void die(void)
+/* SHA256_Init, _Update and _Final always return 1. */
+static void begin(SHA256_CTX *ctx)
 {
-	cr_libcrypto_die("libcrypto cannot hash (out of memory?)");
+	(void)SHA256_Init(ctx);
 }
 
-static void free_ctx(void *ctx)
+static void add(SHA256_CTX *ctx, const void *data, size_t len)
 {
-	EVP_MD_CTX_free(ctx);
-	thread_ctx = NULL;
+	if (len > 0)
+		(void)SHA256_Update(ctx, data, len);
 }
 
-/* Fetching walks OpenSSL's method store under a lock, so do it once a process, not once a hash. */
-static void fetch(void)
+static void add_spans(SHA256_CTX *ctx, const struct cr_span *spans, size_t n)
 {
-	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-	if (!sha256 || pthread_key_create(&thread_end, free_ctx) != 0)
-		die();
+	for (size_t i = 0; i < n; i++)
+		add(ctx, spans[i].data, spans[i].len);
 }
 
-static EVP_MD_CTX *new_ctx(void)
+/* The state that is left reveals the result, which may be a key. */
+static void end(SHA256_CTX *ctx, uint8_t out[CR_HASH_LEN])
 {
-	EVP_MD_CTX *ctx;
-
-	if (pthread_once(&once, fetch) != 0)
-		die();
-	ctx = EVP_MD_CTX_new();
-	if (!ctx || EVP_DigestInit_ex2(ctx, sha256, NULL) != 1)
-		die();
-	return ctx;
-}
-
-/* This thread's context, which end() has prepared for a new message. */
-static EVP_MD_CTX *begin(void)
-{
-	if (!thread_ctx) {
-		thread_ctx = new_ctx();
-		if (pthread_setspecific(thread_end, thread_ctx) != 0)
-			die();
-	}
-	return thread_ctx;
-}
-
-static void add(EVP_MD_CTX *ctx, const void *data, size_t len)
-{
-	if (len > 0 && EVP_DigestUpdate(ctx, data, len) != 1)
-		die();
-}
-
-static void end(EVP_MD_CTX *ctx, uint8_t out[CR_HASH_LEN])
-{
-	/* Restart at once: the old state reveals the result, which may be a key. */
-	if (EVP_DigestFinal_ex(ctx, out, NULL) != 1 || EVP_DigestInit_ex2(ctx, NULL, NULL) != 1)
-		die();
+	(void)SHA256_Final(out, ctx);
+	OPENSSL_cleanse(ctx, sizeof *ctx);
 }
 
 void cr_sha256(const void *data, size_t len, uint8_t out[CR_HASH_LEN])
 {
-	EVP_MD_CTX *ctx = begin();
+	SHA256_CTX ctx;
 
-	add(ctx, data, len);
-	end(ctx, out);
+	begin(&ctx);
+	add(&ctx, data, len);
+	end(&ctx, out);
 }
 
 void cr_sha256_spans(const struct cr_span *spans, size_t n, uint8_t out[CR_HASH_LEN])
 {
-	EVP_MD_CTX *ctx = begin();
+	SHA256_CTX ctx;
 
-	for (size_t i = 0; i < n; i++)
-		add(ctx, spans[i].data, spans[i].len);
-	end(ctx, out);
+	begin(&ctx);
+	add_spans(&ctx, spans, n);
+	end(&ctx, out);
 }
 
-static void xor_pad(uint8_t pad[BLOCK_LEN], uint8_t with)
+/* The state after the key's block, each byte of it XORed with `with`. */
+static void absorb(const uint8_t key[BLOCK_LEN], uint8_t with, uint32_t state[8])
 {
-	for (size_t i = 0; i < BLOCK_LEN; i++)
-		pad[i] ^= with;
+	uint8_t block[BLOCK_LEN];
+	SHA256_CTX ctx;
+
+	for (size_t i = 0; i < sizeof block; i++)
+		block[i] = key[i] ^ with;
+	begin(&ctx);
+	SHA256_Transform(&ctx, block);
+	memcpy(state, ctx.h, sizeof ctx.h);
+	OPENSSL_cleanse(block, sizeof block);
+	OPENSSL_cleanse(&ctx, sizeof ctx);
+}
+
+void cr_hmac_key_init(struct cr_hmac_key *k, const uint8_t *key, size_t key_len)
+{
+	uint8_t block[BLOCK_LEN] = { 0 };
+
+	if (key_len > BLOCK_LEN)
+		cr_sha256(key, key_len, block);
+	else if (key_len > 0)
+		memcpy(block, key, key_len);
+	absorb(block, 0x36, k->inner);
+	absorb(block, 0x5c, k->outer);
+	OPENSSL_cleanse(block, sizeof block);
+}
+
+void cr_hmac_key_fini(struct cr_hmac_key *k)
+{
+	OPENSSL_cleanse(k, sizeof *k);
+}
+
+/* Go on after one block that led to this state. */
+static void begin_after(SHA256_CTX *ctx, const uint32_t state[8])
+{
+	begin(ctx);
+	memcpy(ctx->h, state, sizeof ctx->h);
+	ctx->Nl = BLOCK_LEN * 8;
+}
+
+void cr_hmac_with(
+	const struct cr_hmac_key *k, const struct cr_span *spans, size_t n, uint8_t out[CR_HASH_LEN])
+{
+	uint8_t inner[CR_HASH_LEN];
+	SHA256_CTX ctx;
+
+	begin_after(&ctx, k->inner);
+	add_spans(&ctx, spans, n);
+	end(&ctx, inner);
+	begin_after(&ctx, k->outer);
+	add(&ctx, inner, sizeof inner);
+	end(&ctx, out);
+	OPENSSL_cleanse(inner, sizeof inner);
 }
 
 void cr_hmac(
 	const uint8_t *key, size_t key_len, const struct cr_span *spans, size_t n, uint8_t out[CR_HASH_LEN])
 {
-	uint8_t pad[BLOCK_LEN] = { 0 }, inner[CR_HASH_LEN];
-	EVP_MD_CTX *ctx;
+	struct cr_hmac_key k;
 
-	if (key_len > BLOCK_LEN)
-		cr_sha256(key, key_len, pad);
-	else if (key_len > 0)
-		memcpy(pad, key, key_len);
-	xor_pad(pad, 0x36);
-	ctx = begin();
-	add(ctx, pad, sizeof pad);
-	for (size_t i = 0; i < n; i++)
-		add(ctx, spans[i].data, spans[i].len);
-	end(ctx, inner);
-	xor_pad(pad, 0x36 ^ 0x5c);
-	ctx = begin();
-	add(ctx, pad, sizeof pad);
-	add(ctx, inner, sizeof inner);
-	end(ctx, out);
-	OPENSSL_cleanse(pad, sizeof pad);
-	OPENSSL_cleanse(inner, sizeof inner);
+	cr_hmac_key_init(&k, key, key_len);
+	cr_hmac_with(&k, spans, n, out);
+	cr_hmac_key_fini(&k);
 }
 
 void cr_hkdf(const uint8_t *key, size_t key_len, const void *salt, size_t salt_len, const void *info,
 	size_t info_len, uint8_t *out, size_t out_len)
 {
 	uint8_t prk[CR_HASH_LEN], block[CR_HASH_LEN];
+	struct cr_hmac_key expand;
 	size_t before = 0;
 
 	assert(out_len <= (size_t)255 * CR_HASH_LEN);
 	cr_hmac(salt, salt_len, &(struct cr_span){ key, key_len }, 1, prk);
+	cr_hmac_key_init(&expand, prk, sizeof prk);
 	for (uint8_t i = 1; out_len > 0; i++) {
 		const struct cr_span spans[] = { { block, before }, { info, info_len }, { &i, 1 } };
 		size_t take = out_len < CR_HASH_LEN ? out_len : CR_HASH_LEN;
 
-		cr_hmac(prk, sizeof prk, spans, 3, block);
+		cr_hmac_with(&expand, spans, 3, block);
 		memcpy(out, block, take);
 		before = sizeof block;
 		out += take;
 		out_len -= take;
 	}
+	cr_hmac_key_fini(&expand);
 	OPENSSL_cleanse(prk, sizeof prk);
 	OPENSSL_cleanse(block, sizeof block);
 }
@@ -152,27 +161,27 @@ struct cr_hasher *cr_hasher_new(void)
 {
 	struct cr_hasher *h = malloc(sizeof *h);
 
-	if (h) {
-		h->ctx = new_ctx();
-		return h;
-	}
-	die();
+	if (!h)
+		cr_libcrypto_die("libcrypto cannot hash (out of memory?)");
+	begin(&h->ctx);
+	return h;
 }
 
 void cr_hasher_add(struct cr_hasher *h, const void *data, size_t len)
 {
-	add(h->ctx, data, len);
+	add(&h->ctx, data, len);
 }
 
 void cr_hasher_done(struct cr_hasher *h, uint8_t out[CR_HASH_LEN])
 {
-	end(h->ctx, out);
+	end(&h->ctx, out);
+	begin(&h->ctx);
 }
 
 void cr_hasher_free(struct cr_hasher *h)
 {
 	if (!h)
 		return;
-	EVP_MD_CTX_free(h->ctx);
+	OPENSSL_cleanse(h, sizeof *h);
 	free(h);
 }

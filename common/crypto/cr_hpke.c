@@ -44,6 +44,7 @@ struct schedule {
 	const struct suite *suite;
 	uint8_t recipient[CR_HPKE_PUBLIC_LEN];
 	uint8_t context[CONTEXT_LEN]; /* mode || psk_id_hash || info_hash */
+	struct cr_hmac_key no_salt;   /* LabeledExtract's key without a salt */
 	EVP_CIPHER_CTX *aead;         /* cipher and direction set; rekeyed per message */
 };
 
@@ -80,19 +81,19 @@ static void append_label(struct labeled *l, const uint8_t *name, size_t name_len
 }
 
 /* LabeledExtract (section 4). */
-static void extract(const uint8_t *salt, size_t salt_len, const uint8_t *name, size_t name_len,
-	const char *label, const void *ikm, size_t ikm_len, uint8_t out[CR_HASH_LEN])
+static void extract(const struct cr_hmac_key *salt, const uint8_t *name, size_t name_len, const char *label,
+	const void *ikm, size_t ikm_len, uint8_t out[CR_HASH_LEN])
 {
 	struct labeled l = { .len = 0 };
 
 	append_label(&l, name, name_len, label);
 	const struct cr_span spans[] = { { l.bytes, l.len }, { ikm, ikm_len } };
 
-	cr_hmac(salt, salt_len, spans, 2, out);
+	cr_hmac_with(salt, spans, 2, out);
 }
 
 /* LabeledExpand (section 4) of at most one hash block. */
-static void expand(const uint8_t prk[CR_HASH_LEN], const uint8_t *name, size_t name_len, const char *label,
+static void expand(const struct cr_hmac_key *prk, const uint8_t *name, size_t name_len, const char *label,
 	const uint8_t *info, size_t info_len, uint8_t *out, size_t out_len)
 {
 	const uint8_t length[2] = { 0, (uint8_t)out_len }, first = 1;
@@ -103,7 +104,7 @@ static void expand(const uint8_t prk[CR_HASH_LEN], const uint8_t *name, size_t n
 	append_label(&l, name, name_len, label);
 	append(&l, info, info_len);
 	append(&l, &first, 1);
-	cr_hmac(prk, CR_HASH_LEN, &(struct cr_span){ l.bytes, l.len }, 1, block);
+	cr_hmac_with(prk, &(struct cr_span){ l.bytes, l.len }, 1, block);
 	memcpy(out, block, out_len);
 	OPENSSL_cleanse(block, sizeof block);
 }
@@ -121,8 +122,9 @@ static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const
 		return cm_fail(err, CM_EDATA, "unknown HPKE suite %d", (int)id);
 	memcpy(s->recipient, recipient, sizeof s->recipient);
 	s->context[0] = 0; /* mode_base */
-	extract(NULL, 0, s->suite->name, sizeof s->suite->name, "psk_id_hash", NULL, 0, s->context + 1);
-	extract(NULL, 0, s->suite->name, sizeof s->suite->name, "info_hash", info, info_len,
+	cr_hmac_key_init(&s->no_salt, NULL, 0);
+	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "psk_id_hash", NULL, 0, s->context + 1);
+	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "info_hash", info, info_len,
 		s->context + 1 + CR_HASH_LEN);
 	cipher = EVP_CIPHER_fetch(NULL, s->suite->cipher, NULL);
 	s->aead = EVP_CIPHER_CTX_new();
@@ -145,17 +147,22 @@ static int schedule_key(struct schedule *s, const uint8_t dh[CR_X25519_LEN], con
 	const size_t name_len = sizeof s->suite->name;
 	uint8_t prk[CR_HASH_LEN], shared[CR_HASH_LEN], kem_context[2 * ENC_LEN];
 	uint8_t key[MAX_KEY_LEN], nonce[NONCE_LEN];
+	struct cr_hmac_key under;
 	int ok;
 
 	memcpy(kem_context, enc, ENC_LEN);
 	memcpy(kem_context + ENC_LEN, s->recipient, ENC_LEN);
-	extract(NULL, 0, kem_name, sizeof kem_name, "eae_prk", dh, CR_X25519_LEN, prk);
-	expand(prk, kem_name, sizeof kem_name, "shared_secret", kem_context, sizeof kem_context, shared,
+	extract(&s->no_salt, kem_name, sizeof kem_name, "eae_prk", dh, CR_X25519_LEN, prk);
+	cr_hmac_key_init(&under, prk, sizeof prk);
+	expand(&under, kem_name, sizeof kem_name, "shared_secret", kem_context, sizeof kem_context, shared,
 		sizeof shared);
-	extract(shared, sizeof shared, name, name_len, "secret", NULL, 0, prk);
-	expand(prk, name, name_len, "key", s->context, sizeof s->context, key, s->suite->key_len);
-	expand(prk, name, name_len, "base_nonce", s->context, sizeof s->context, nonce, sizeof nonce);
+	cr_hmac_key_init(&under, shared, sizeof shared);
+	extract(&under, name, name_len, "secret", NULL, 0, prk);
+	cr_hmac_key_init(&under, prk, sizeof prk);
+	expand(&under, name, name_len, "key", s->context, sizeof s->context, key, s->suite->key_len);
+	expand(&under, name, name_len, "base_nonce", s->context, sizeof s->context, nonce, sizeof nonce);
 	ok = EVP_CipherInit_ex2(s->aead, NULL, key, nonce, -1, NULL) == 1;
+	cr_hmac_key_fini(&under);
 	OPENSSL_cleanse(prk, sizeof prk);
 	OPENSSL_cleanse(shared, sizeof shared);
 	OPENSSL_cleanse(key, sizeof key);

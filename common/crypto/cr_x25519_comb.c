@@ -19,8 +19,8 @@
 
 #if defined CR_LANES_EMULATED || defined __x86_64__
 
-#define DIGITS 64
-#define MOST   8 /* the largest digit */
+#define DIGITS CR_COMB_DIGITS
+#define MOST   CR_COMB_MOST
 #define PAIRS  (LIMBS / 2)
 
 /* An affine point as it is added: y + x, y - x and 2 d x y, two limbs in the halves of each number. */
@@ -225,6 +225,28 @@ void cr_comb_free(struct cr_comb *c)
 	free(c);
 }
 
+/* Limbs of 26 and 25 bits to words. */
+static void join(const uint64_t pair[PAIRS], uint64_t word[4])
+{
+	uint64_t p[PAIRS];
+
+	for (size_t i = 0; i < PAIRS; i++)
+		p[i] = (pair[i] & UINT32_MAX) | pair[i] >> 32 << 26;
+	word[0] = p[0] | p[1] << 51;
+	word[1] = p[1] >> 13 | p[2] << 38;
+	word[2] = p[2] >> 26 | p[3] << 25;
+	word[3] = p[3] >> 39 | p[4] << 12;
+}
+
+void cr_comb_entry(const struct cr_comb *c, size_t digit, size_t multiple, struct cr_comb_entry *out)
+{
+	const struct entry *e = &c->entry[digit][multiple];
+
+	join(e->plus, out->plus);
+	join(e->minus, out->minus);
+	join(e->product, out->product);
+}
+
 /* ---- products ---- */
 
 /* Digits of clamped scalars, whose last one is at most 8: magnitudes, and all ones for those below 0. */
@@ -364,6 +386,14 @@ void cr_comb_times(
 	(void)scalar;
 	(void)groups;
 	(void)product;
+}
+
+void cr_comb_entry(const struct cr_comb *c, size_t digit, size_t multiple, struct cr_comb_entry *out)
+{
+	(void)c;
+	(void)digit;
+	(void)multiple;
+	(void)out;
 }
 
 #endif

@@ -7,7 +7,9 @@
 
 #include "cr_x25519_quads.h"
 
-#define CR_COMB_LEN 32u
+#define CR_COMB_LEN    32u
+#define CR_COMB_DIGITS 64
+#define CR_COMB_MOST   8 /* the largest digit */
 
 /* 61 KB. */
 struct cr_comb;
@@ -18,3 +20,10 @@ void cr_comb_free(struct cr_comb *c);
 /* product = scalar * point in every lane of 1 to CR_QUADS_GROUPS groups, as of cr_x25519_quads(). */
 void cr_comb_times(
 	const struct cr_comb *c, const struct cr_quads *scalar, size_t groups, struct cr_quads *product);
+
+/* y + x, y - x and 2 d x y of the affine point (multiple + 1) 16^digit times the table's: numbers below
+ * 2^255 - 19, least word first. */
+struct cr_comb_entry {
+	uint64_t plus[4], minus[4], product[4];
+};
+void cr_comb_entry(const struct cr_comb *c, size_t digit, size_t multiple, struct cr_comb_entry *out);

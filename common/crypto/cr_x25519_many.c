@@ -12,6 +12,7 @@
 #include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
+#include "cr_x25519_wide.h"
 
 #define AT_ONCE   ((size_t)CR_LANES * CR_LANES_GROUPS)
 #define COMB_FROM 128u /* products, of which the table of a point is sooner than the products without it */
@@ -59,6 +60,12 @@ union numbers {
 	uint64_t word[4 * AT_ONCE];
 };
 
+/* The words of the group that product i is in. */
+static uint64_t *group_of(union numbers *u, size_t i, size_t lanes)
+{
+	return u->word + i / lanes * lanes * 4;
+}
+
 static void times_lanes(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out)
 {
 	cr_x25519_lanes(scalar->lanes, point->lanes, n / CR_LANES, out->lanes);
@@ -69,8 +76,7 @@ static void times_quads(const union numbers *scalar, const union numbers *point,
 	cr_x25519_quads(scalar->quads, point->quads, n / CR_QUADS, out->quads);
 }
 
-/* 1..AT_ONCE products, in groups of so many lanes.  Lanes that are left compute the last product once more.
- */
+/* 1..AT_ONCE products, in groups of so many lanes.  Lanes that are left compute the last one again. */
 static void make_in(size_t lanes,
 	void (*times)(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out),
 	const struct product *p, size_t n)
@@ -80,14 +86,13 @@ static void make_in(size_t lanes,
 
 	for (size_t i = 0; i < all; i++) {
 		const struct product *at = &p[i < n ? i : n - 1];
-		const size_t group = i / lanes * lanes * 4;
 
-		put_scalar(scalar.word + group, lanes, i % lanes, at->scalar);
-		put(point.word + group, lanes, i % lanes, at->point);
+		put_scalar(group_of(&scalar, i, lanes), lanes, i % lanes, at->scalar);
+		put(group_of(&point, i, lanes), lanes, i % lanes, at->point);
 	}
 	times(&scalar, &point, all, &out);
 	for (size_t i = 0; i < n; i++)
-		take(out.word + i / lanes * lanes * 4, lanes, i % lanes, p[i].out);
+		take(group_of(&out, i, lanes), lanes, i % lanes, p[i].out);
 	OPENSSL_cleanse(&scalar, sizeof scalar);
 	OPENSSL_cleanse(&out, sizeof out);
 }
@@ -133,15 +138,15 @@ static const struct way {
 	bool (*here)(void), (*first)(void);              /* it can be forced; it is taken unasked */
 	void (*make)(const struct product *p, size_t n); /* 1..AT_ONCE products; NULL: libcrypto, alone */
 	size_t least;                                    /* fewer products are quicker alone */
-	bool combs;                                      /* it has tables of a point */
+	bool combs, wide;                                /* it has tables of a point; of eight lanes */
 } ways[] = {
 	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", cr_x25519_lanes_here, cr_x25519_lanes_here,
-		make_in_lanes, 2, false },
+		make_in_lanes, 2, true, true },
 	{ "avx2", "X25519: four at a time (AVX2)", cr_x25519_quads_here, cr_x25519_quads_here, make_in_quads,
-		3, true },
+		3, true, false },
 	{ "lib25519", "X25519: four at a time (lib25519)", cr_x25519_lib25519_here, cr_x25519_lib25519_quick,
-		make_by_library, 1, false },
-	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0, false },
+		make_by_library, 1, false, false },
+	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0, false, false },
 };
 #define WAYS (sizeof ways / sizeof ways[0])
 
@@ -259,11 +264,13 @@ static enum cm_rc one_scalar(const struct cr_key *secret, const uint8_t point[CR
 /* ---- many scalars and one point ---- */
 
 static pthread_once_t base_once = PTHREAD_ONCE_INIT;
-static struct cr_comb *base_comb; /* kept to the end of the process */
+static struct cr_comb *base_comb; /* both kept to the end of the process */
+static struct cr_wide *base_wide;
 
 static void make_base_comb(void)
 {
 	base_comb = cr_comb_new(base);
+	base_wide = base_comb && cr_x25519_lanes_here() ? cr_wide_new(base_comb) : NULL;
 }
 
 void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN])
@@ -275,36 +282,52 @@ void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X255
 void cr_x25519_point_fini(struct cr_x25519_point *p)
 {
 	cr_comb_free(p->comb);
+	cr_wide_free(p->wide);
 	p->comb = NULL;
+	p->wide = NULL;
 }
 
 void cr_x25519_point_prepare(struct cr_x25519_point *p)
 {
-	if (p->tried || !way()->combs)
+	if (p->tried || !way()->combs || !cr_x25519_quads_here())
 		return;
 	p->tried = true;
 	(void)pthread_once(&base_once, make_base_comb);
 	p->comb = base_comb ? cr_comb_new(p->bytes) : NULL;
+	if (!way()->wide || !p->comb)
+		return;
+	p->wide = base_wide ? cr_wide_new(p->comb) : NULL;
+	cr_comb_free(p->comb);
+	p->comb = NULL;
 }
 
-/* Both products of at most AT_ONCE scalars, from the tables. */
-static void make_by_combs(const struct cr_key *secret, size_t n, const struct cr_x25519_point *point,
+/* Products of one point, from the table that there is of it. */
+static void times_table(const struct cr_comb *comb, const struct cr_wide *wide, const union numbers *scalar,
+	size_t n, union numbers *out)
+{
+	if (wide)
+		cr_wide_times(wide, scalar->lanes, n / CR_LANES, out->lanes);
+	else
+		cr_comb_times(comb, scalar->quads, n / CR_QUADS, out->quads);
+}
+
+/* Both products of at most AT_ONCE scalars, from the tables.  Lanes that are left have the last scalar. */
+static void make_by_tables(const struct cr_key *secret, size_t n, const struct cr_x25519_point *point,
 	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN])
 {
-	struct cr_quads scalar[CR_QUADS_GROUPS] = { 0 }, product[CR_QUADS_GROUPS];
-	const size_t groups = (n + CR_QUADS - 1) / CR_QUADS;
+	const size_t lanes = point->wide ? CR_LANES : CR_QUADS, all = (n + lanes - 1) / lanes * lanes;
+	union numbers scalar = { 0 }, product;
 
-	for (size_t i = 0; i < groups * CR_QUADS; i++)
-		put_scalar(scalar[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS,
-			secret[i < n ? i : n - 1].bytes);
-	cr_comb_times(base_comb, scalar, groups, product);
+	for (size_t i = 0; i < all; i++)
+		put_scalar(group_of(&scalar, i, lanes), lanes, i % lanes, secret[i < n ? i : n - 1].bytes);
+	times_table(base_comb, point->wide ? base_wide : NULL, &scalar, all, &product);
 	for (size_t i = 0; i < n; i++)
-		take(product[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, public_key[i]);
-	cr_comb_times(point->comb, scalar, groups, product);
+		take(group_of(&product, i, lanes), lanes, i % lanes, public_key[i]);
+	times_table(point->comb, point->wide, &scalar, all, &product);
 	for (size_t i = 0; i < n; i++)
-		take(product[i / CR_QUADS].word[0], CR_QUADS, i % CR_QUADS, out[i]);
-	OPENSSL_cleanse(scalar, sizeof scalar);
-	OPENSSL_cleanse(product, sizeof product);
+		take(group_of(&product, i, lanes), lanes, i % lanes, out[i]);
+	OPENSSL_cleanse(&scalar, sizeof scalar);
+	OPENSSL_cleanse(&product, sizeof product);
 }
 
 /* The same as any products. */
@@ -330,12 +353,12 @@ enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x2
 	point->products += n;
 	if (point->products >= COMB_FROM)
 		cr_x25519_point_prepare(point);
-	most = point->comb ? AT_ONCE : AT_ONCE / 2;
+	most = point->comb || point->wide ? AT_ONCE : AT_ONCE / 2;
 	for (size_t at = 0; w->make && at < n; at += most) {
 		size_t some = n - at < most ? n - at : most;
 
-		if (point->comb)
-			make_by_combs(secret + at, some, point, public_key + at, out + at);
+		if (point->comb || point->wide)
+			make_by_tables(secret + at, some, point, public_key + at, out + at);
 		else
 			make_both(w, secret + at, some, point->bytes, public_key + at, out + at);
 	}

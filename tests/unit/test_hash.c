@@ -106,12 +106,21 @@ static void hmac_rfc4231(void **state)
 		const struct cr_span spans[] = { { cases[i].a, strlen(cases[i].a) },
 			{ cases[i].b, strlen(cases[i].b) } };
 		uint8_t key[131], out[CR_HASH_LEN];
+		struct cr_hmac_key k;
 
 		memset(key, cases[i].fill, sizeof key);
 		if (cases[i].key)
 			memcpy(key, cases[i].key, cases[i].key_len);
 		cr_hmac(key, cases[i].key_len, spans, 2, out);
 		expect(out, cases[i].mac);
+		cr_hmac_key_init(&k, key, cases[i].key_len);
+		for (int again = 0; again < 2; again++) {
+			memset(out, 0, sizeof out);
+			cr_hmac_with(&k, spans, 2, out);
+			expect(out, cases[i].mac);
+		}
+		cr_hmac_key_fini(&k);
+		assert_memory_equal(&k, &(struct cr_hmac_key){ { 0 }, { 0 } }, sizeof k);
 	}
 }
 

@@ -21,6 +21,7 @@
 #include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
+#include "cr_x25519_wide.h"
 
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
@@ -44,6 +45,7 @@ static void lanes(void)
 
 static struct cr_quads quad_scalar[GROUPS], quad_point[GROUPS], quad_out[GROUPS];
 static struct cr_comb *comb;
+static struct cr_wide *wide; /* NULL: not here */
 
 static void quads(void)
 {
@@ -58,6 +60,11 @@ static void by_table(void)
 	memcpy(quad_scalar, scalar, sizeof quad_scalar);
 	cr_comb_times(comb, quad_scalar, GROUPS, quad_out);
 	memcpy(out, quad_out, sizeof quad_out);
+}
+
+static void by_wide_table(void)
+{
+	cr_wide_times(wide, scalar, GROUPS, out);
 }
 
 static void library(void)
@@ -117,6 +124,8 @@ static void from_a_table_no_branch_or_address_depends_on_a_scalar(void **state)
 	if (!cr_x25519_quads_here())
 		skip();
 	no_branch_or_address_depends_on_a_secret(by_table);
+	if (wide)
+		no_branch_or_address_depends_on_a_secret(by_wide_table);
 }
 
 static void in_the_library_no_branch_or_address_depends_on_a_secret(void **state)
@@ -190,6 +199,8 @@ static void quads_and_tables_leave_no_secret_on_the_stack(void **state)
 		skip();
 	the_stack_afterwards_is_the_same_for_all_secrets(quads);
 	the_stack_afterwards_is_the_same_for_all_secrets(by_table);
+	if (wide)
+		the_stack_afterwards_is_the_same_for_all_secrets(by_wide_table);
 }
 
 static void the_library_leaves_no_secret_on_the_stack(void **state)
@@ -225,6 +236,7 @@ int main(int argc, char **argv)
 					: cr_x25519_lib25519_here() ? "without vectors"
 								    : "not here");
 	comb = cr_x25519_quads_here() ? cr_comb_new(nine) : NULL;
+	wide = comb && cr_x25519_lanes_here() ? cr_wide_new(comb) : NULL;
 	leak = argc > 1 && strcmp(argv[1], "leak") == 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
