@@ -22,7 +22,8 @@
 #define PR_RECORD_MAX        (PR_PLAN_MAX + 8192u) /* a ledger record */
 #define PR_RECORDS_MAX       256u                  /* ledger records in one frame */
 #define PR_SUBMISSIONS_MAX   4096u                 /* devices in one Submit */
-#define PR_MESSAGES_MAX      1024u                 /* sealed messages of one device in one round */
+#define PR_MESSAGES_MAX      8192u                 /* sealed messages of one device in one round */
+#define PR_BLANKET_MAX       1024u                 /* of which one batch gets, with its blanket messages */
 #define PR_SEALED_MAX        4144u                 /* bytes of one sealed message */
 #define PR_TAG_LEN           2u                    /* bytes of a message's tag, before it */
 #define PR_RECEIPT_LEN       (PR_HASH_LEN + 8u)    /* what an intake asks the head to sign of a receipt */

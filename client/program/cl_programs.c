@@ -31,6 +31,7 @@ struct cl_programs {
 	pid_t pid;
 	uint32_t lacks, job;
 	struct cm_buf in, out;
+	size_t sent; /* of out; less than half of it, so that dropping it costs no more than sending it */
 };
 
 /* One round under way. */
@@ -52,7 +53,7 @@ static void lose(struct cl_programs *p)
 		(void)close(p->socket);
 	p->socket = -1;
 	atomic_store(&p->lost, true);
-	p->in.len = p->out.len = 0;
+	p->in.len = p->out.len = p->sent = 0;
 }
 
 /* *lacks: CL_CELL_TIMES if that is so. */
@@ -141,10 +142,14 @@ static bool exchange(struct cl_programs *p, int64_t until_ns)
 	if (ppoll(&fd, 1, &wait, NULL) < 0)
 		return errno == EINTR;
 	if (fd.revents & POLLOUT) {
-		n = send(p->socket, p->out.data, p->out.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = send(p->socket, p->out.data + p->sent, p->out.len - p->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return false;
-		cm_buf_drop(&p->out, n > 0 ? (size_t)n : 0);
+		p->sent += n > 0 ? (size_t)n : 0;
+		if (p->sent >= p->out.len / 2) {
+			cm_buf_drop(&p->out, p->sent);
+			p->sent = 0;
+		}
 	}
 	if (!(fd.revents & (POLLIN | POLLHUP | POLLERR)))
 		return true;
@@ -246,9 +251,11 @@ bool cl_programs_lost(struct cl_programs *p)
 
 /* ---- a round ---- */
 
-int64_t cl_programs_time(const struct cl_program_conf *conf, size_t devices, double seconds)
+int64_t cl_programs_time(
+	const struct cl_program_conf *conf, size_t devices, double seconds, uint64_t payload_size)
 {
-	return cl_slots_length(devices, (size_t)conf->at_once, seconds);
+	return cl_slots_length(&(struct cl_slots_of){
+		devices, (size_t)conf->at_once, seconds, payload_size, !conf->isolate });
 }
 
 static bool stopped(const struct cl_program_round *round)
@@ -339,17 +346,19 @@ static void give(struct asked *a, size_t i)
 static void begin(struct asked *a, const struct cl_program_conf *conf, int program, int64_t length_ns)
 {
 	const struct cl_lane_job *job = &a->round->job;
-	const struct cl_spawn_frame f = { .kind = CL_SPAWN_BEGIN,
+	size_t devices = a->round->devices, at_once = (size_t)conf->at_once;
+	struct cl_spawn_frame f = { .kind = CL_SPAWN_BEGIN,
 		.job = ++a->p->job,
 		.program = (uint32_t)program,
 		.features = job->features,
 		.classes = job->classes,
 		.dimension = job->dimension,
 		.budget_ns = (uint64_t)cl_slots_budget(length_ns),
-		.keep = !conf->isolate || !CM_CHECKED("client.program.isolate"),
 		.bytes = job->payload,
 		.len = job->payload_len };
 
+	if (!conf->isolate || !CM_CHECKED("client.program.isolate"))
+		f.keep = (uint8_t)(devices < at_once ? devices : at_once);
 	/* What an earlier round left unsent belongs to a spawner that hangs. */
 	if (program < 0 || a->p->out.len > 0)
 		lose(a->p);
@@ -416,7 +425,9 @@ enum cm_rc cl_programs_run(struct cl_programs *p, const struct cl_program_conf *
 		asked_fini(&a);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
-	cl_slots_init(&slots, round->start_ns, round->devices, (size_t)conf->at_once, round->seconds);
+	cl_slots_init(&slots, round->start_ns,
+		&(struct cl_slots_of){ round->devices, (size_t)conf->at_once, round->seconds,
+			round->payload_size, !conf->isolate });
 	talk(&a, round->start_ns, false);
 	begin(&a, conf, cl_program_conf_find(conf, round->hash), slots.length_ns);
 	run_slots(&a, &slots, end_ns);

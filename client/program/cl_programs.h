@@ -31,8 +31,9 @@ bool cl_programs_lost(struct cl_programs *p);
 struct cl_program_round {
 	const uint8_t *hash; /* of the program, CL_PROGRAM_HASH bytes */
 	struct cl_lane_job job;
-	double seconds;   /* of one device */
-	int64_t start_ns; /* monotonic: when the time begins */
+	double seconds;        /* of one device */
+	uint64_t payload_size; /* that the round has, be its payload in the job or missing */
+	int64_t start_ns;      /* monotonic: when the time begins */
 	size_t devices;
 	/* The numbers of a device, m floats and its label; NULL: it has no reading, and is computed with
 	 * zeroes. */
@@ -43,7 +44,8 @@ struct cl_program_round {
 	const atomic_bool *stop; /* end at once, with the devices that are left unanswered; NULL: never */
 };
 /* Nanoseconds from start_ns to the end that cl_programs_run waits for. */
-int64_t cl_programs_time(const struct cl_program_conf *conf, size_t devices, double seconds);
+int64_t cl_programs_time(
+	const struct cl_program_conf *conf, size_t devices, double seconds, uint64_t payload_size);
 /* Ask for every device, and return when their time is over; *end_ns: when that was: start_ns and
  * cl_programs_time, whatever programs did and however late this machine was (earlier only by `stop`).  p
  * NULL: nobody has an answer.  CM_EUNAVAIL: the spawner ended, and who was not answered before is NONE;

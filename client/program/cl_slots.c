@@ -4,38 +4,51 @@
 #define YEAR_NS (366LL * 86400 * 1000000000)
 #define SPARE   16 /* of so many groups one slot is spare, for when this machine is late */
 
-static int64_t length_of(double seconds)
+static int64_t feeding(const struct cl_slots_of *of)
 {
-	int64_t ns = (int64_t)(seconds * 1e9);
+	size_t group = of->devices < of->at_once ? of->devices : of->at_once;
+
+	return (int64_t)((double)group * (double)of->payload / CL_SLOTS_FEED * 1e9);
+}
+
+/* Of one slot; a device may have a year. */
+static int64_t length_of(const struct cl_slots_of *of)
+{
+	int64_t ns = (int64_t)(of->seconds * 1e9) + (of->kept ? 0 : feeding(of));
 
 	return ns > 0 ? ns : 1;
 }
 
-static size_t slots_of(size_t devices, size_t at_once)
+static int64_t before_of(const struct cl_slots_of *of)
 {
-	size_t groups = (devices + at_once - 1) / at_once;
+	return CL_SLOTS_BEGIN_NS + (of->kept ? feeding(of) : 0);
+}
+
+static size_t slots_of(const struct cl_slots_of *of)
+{
+	size_t groups = (of->devices + of->at_once - 1) / of->at_once;
 
 	return groups + groups / SPARE + (groups > 0);
 }
 
-int64_t cl_slots_length(size_t devices, size_t at_once, double seconds)
+int64_t cl_slots_length(const struct cl_slots_of *of)
 {
-	size_t slots = slots_of(devices, at_once);
+	size_t slots = slots_of(of);
 
-	if ((double)slots * seconds > (double)YEAR_NS / 1e9)
+	if ((double)slots * (double)length_of(of) > (double)YEAR_NS)
 		return INT64_MAX;
-	return CL_SLOTS_BEGIN_NS + (int64_t)slots * length_of(seconds);
+	return before_of(of) + (int64_t)slots * length_of(of);
 }
 
-void cl_slots_init(struct cl_slots *s, int64_t start_ns, size_t devices, size_t at_once, double seconds)
+void cl_slots_init(struct cl_slots *s, int64_t start_ns, const struct cl_slots_of *of)
 {
-	int64_t takes = cl_slots_length(devices, at_once, seconds);
+	int64_t takes = cl_slots_length(of);
 
-	*s = (struct cl_slots){ .next_ns = start_ns + CL_SLOTS_BEGIN_NS,
-		.length_ns = length_of(seconds),
+	*s = (struct cl_slots){ .next_ns = start_ns + before_of(of),
+		.length_ns = length_of(of),
 		.end_ns = takes < INT64_MAX - start_ns ? start_ns + takes : INT64_MAX,
-		.left = devices,
-		.group = at_once };
+		.left = of->devices,
+		.group = of->at_once };
 }
 
 size_t cl_slots_take(struct cl_slots *s, int64_t now_ns, int64_t *end_ns)

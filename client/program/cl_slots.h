@@ -1,10 +1,11 @@
 /* cl_slots.h - when the devices of a round are computed.  No I/O, no clock.
  *
  * A program has the same time for every device.  Devices are taken some at a time; each such group has a slot
- * of that length.  There are more slots than groups: one of 16 is spare, and at least one.  When this machine
- * is late, be it by what a program does to it, the slots that are left begin later, into the spare ones; who
- * has no slot then has no answer.  The end is fixed before the first reading is given to a program, and
- * nothing moves it. */
+ * of that length, and of the time that feeding its processes the payload takes: that is fixed by the
+ * payload's size, which is public.  Processes that are kept are fed before the first slot.  There are more
+ * slots than groups: one of 16 is spare, and at least one.  When this machine is late, be it by what a
+ * program does to it, the slots that are left begin later, into the spare ones; who has no slot then has no
+ * answer.  The end is fixed before the first reading is given to a program, and nothing moves it. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,10 +21,21 @@ struct cl_slots {
 	size_t left, group; /* devices */
 };
 
-/* The slots of so many devices, from start_ns on.  seconds: of one device, above 0; at_once: of a group. */
-void cl_slots_init(struct cl_slots *s, int64_t start_ns, size_t devices, size_t at_once, double seconds);
+/* What fixes them. */
+struct cl_slots_of {
+	size_t devices, at_once; /* in all; of a group, above 0 */
+	double seconds;          /* of one device, above 0 */
+	uint64_t payload;        /* bytes, at most 2^32 */
+	bool kept;               /* processes are fed once, before the first slot */
+};
+/* Bytes that are fed in a second, to all processes together: a fifth of what a machine managed with five
+ * times as many processes as processors beside them. */
+#define CL_SLOTS_FEED (64u << 20)
+
+/* The slots from start_ns on. */
+void cl_slots_init(struct cl_slots *s, int64_t start_ns, const struct cl_slots_of *of);
 /* The time that all of it takes, in nanoseconds; INT64_MAX if it is more than a year. */
-int64_t cl_slots_length(size_t devices, size_t at_once, double seconds);
+int64_t cl_slots_length(const struct cl_slots_of *of);
 /* The next slot at now_ns: how many devices it has and when it ends, which is when the next one begins.  0:
  * there is none left, and the end is that of all.  It is late when it should have begun more than an eighth
  * of its length earlier. */

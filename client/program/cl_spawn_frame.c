@@ -74,7 +74,7 @@ enum cm_rc cl_spawn_take(
 		f->classes = cm_get_le32(p + 17);
 		f->dimension = cm_get_le32(p + 21);
 		f->budget_ns = cm_get_le64(p + 25);
-		f->keep = p[33] != 0;
+		f->keep = p[33];
 	} else if (fixed > 4) {
 		f->serial = cm_get_le32(p + 9);
 		f->lane = fixed > 8 ? cm_get_le32(p + 13) : 0;

@@ -26,7 +26,7 @@ struct cl_spawn_frame {
 	uint32_t program; /* BEGIN, as the rest */
 	uint32_t features, classes, dimension;
 	uint64_t budget_ns;
-	bool keep;            /* one process for all devices of a lane */
+	uint8_t keep;         /* so many lanes, each with one process for all its devices; 0: one for each */
 	const uint8_t *bytes; /* payload, row or answer; borrowed */
 	size_t len;
 };

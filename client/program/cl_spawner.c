@@ -39,7 +39,7 @@ struct spawner {
 	struct cl_lane_job job;
 	uint32_t number, program; /* of the job; number 0: none */
 	int64_t budget_ns;
-	bool keep;
+	unsigned keep; /* so many lanes have one process for all their devices; 0: one for each device */
 	struct process process[CL_AT_ONCE_MAX];
 };
 
@@ -198,7 +198,7 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 	struct cm_err unused;
 
 	end_job(s);
-	if (f->program >= s->programs || f->budget_ns > INT64_MAX ||
+	if (f->program >= s->programs || f->budget_ns > INT64_MAX || f->keep > s->at_once ||
 		cm_buf_put(&s->payload, f->bytes, f->len) != CM_OK)
 		return false;
 	s->job = (struct cl_lane_job){ f->features, f->classes, f->dimension, s->payload.data,
@@ -210,6 +210,11 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 		if (cl_lane_init(&s->process[i].lane, &s->job, &unused) != CM_OK)
 			return false;
 	s->number = f->job;
+	/* Who is kept is fed the payload before its first device. */
+	for (unsigned i = 0; i < s->keep; i++) {
+		start_process(s, &s->process[i]);
+		feed(s, &s->process[i]);
+	}
 	return true;
 }
 
@@ -283,12 +288,13 @@ static bool prepare(const struct spawner *s, struct pollfd *p, nfds_t *n, struct
 	for (unsigned i = 0; i < s->at_once; i++) {
 		const struct process *one = &s->process[i];
 
-		if (!one->busy)
+		if (!one->busy && one->run.pid < 0)
 			continue;
-		until = one->until_ns < until ? one->until_ns : until;
-		if (one->run.asks >= 0)
+		if (one->busy && one->until_ns < until)
+			until = one->until_ns;
+		if (one->run.asks >= 0 && !one->lane.broken)
 			p[(*n)++] = (struct pollfd){ one->run.asks, POLLIN, 0 };
-		if (one->run.out >= 0 && !one->lane.broken)
+		if (one->busy && one->run.out >= 0 && !one->lane.broken)
 			p[(*n)++] = (struct pollfd){ one->run.out, POLLIN, 0 };
 		if (one->run.in >= 0 && cl_lane_next(&one->lane, &unused) > 0)
 			p[(*n)++] = (struct pollfd){ one->run.in, POLLOUT, 0 };
@@ -313,10 +319,12 @@ static bool serve(struct spawner *s)
 	for (unsigned i = 0; i < s->at_once; i++) {
 		struct process *one = &s->process[i];
 
-		if (!one->busy)
+		if (!one->busy && one->run.pid < 0)
 			continue;
 		let(one);
 		feed(s, one);
+		if (!one->busy)
+			continue;
 		hear(one);
 		if (cm_clock_mono_ns() >= one->until_ns && !answer(s, one))
 			return false;

@@ -50,14 +50,15 @@ static enum cm_rc ask(const struct cl_answers *a, struct taking *t, const struct
 	const struct cl_program_conf *conf = &a->setup->conf.programs;
 	const struct rd_descriptor *d = &t->p->j.d;
 	int64_t now = cm_clock_wall_ms(), clock = cm_clock_mono_ns(), end_ns,
-		takes = cl_programs_time(conf, devices, parameters->seconds), opens = d->opens_ms,
-		from = a->from_ms > opens ? a->from_ms : opens,
+		takes = cl_programs_time(conf, devices, parameters->seconds, d->payload_size),
+		opens = d->opens_ms, from = a->from_ms > opens ? a->from_ms : opens,
 		start = cl_send_start(
 			from < now ? from : now, d->deadline_ms, a->setup->conf.prepare_ms, now);
 	struct cl_program_round round = { .hash = d->computing.program,
 		.job = { parameters->features, parameters->classes, d->query.dimension, t->p->payload.data,
 			t->p->payload.len },
 		.seconds = parameters->seconds,
+		.payload_size = d->payload_size,
 		.start_ns = clock + (start - now) * 1000000,
 		.devices = devices,
 		.reading = reading,

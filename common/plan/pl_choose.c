@@ -76,7 +76,7 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 	most = s->need->max_bytes / each;
 	if (most == 0)
 		return false;
-	o->dummies_max = most > PR_MESSAGES_MAX ? PR_MESSAGES_MAX - 1 : (uint32_t)(most - 1);
+	o->dummies_max = most > PR_BLANKET_MAX ? PR_BLANKET_MAX - 1 : (uint32_t)(most - 1);
 	if (m == 0)
 		o->dummies_max = 0;
 	if (o->shuffler)
@@ -184,7 +184,7 @@ static bool bytes_bind(struct pl_search *s)
 		if (!within_bytes(s, &o))
 			continue;
 		within = o.dummies_max;
-		o.dummies_max = PR_MESSAGES_MAX - 1;
+		o.dummies_max = PR_BLANKET_MAX - 1;
 		guess(s, &o);
 		/* Guesses are good to a few percent. */
 		if (o.dummies > within && o.guess < best->error * 0.95)

@@ -8,13 +8,13 @@ static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round
 	uint32_t *least, struct cm_err *err)
 {
 	/* low is too few; high fits, or is none. */
-	uint32_t low = (uint32_t)pt_parameter(&r->randomizer, "dummies"), high = PR_MESSAGES_MAX;
+	uint32_t low = (uint32_t)pt_parameter(&r->randomizer, "dummies"), high = PR_BLANKET_MAX;
 	enum cm_rc rc = CM_OK;
 
 	while (rc == CM_OK && high - low > 1) {
 		/* From below: answers far above what is needed are of no use. */
 		uint32_t mid =
-			high == PR_MESSAGES_MAX && 2 * low + 1 < high ? 2 * low + 1 : low + (high - low) / 2;
+			high == PR_BLANKET_MAX && 2 * low + 1 < high ? 2 * low + 1 : low + (high - low) / 2;
 		struct pt_request request = r->request;
 		struct pt_randomizer p;
 		struct pt_loss loss;
@@ -32,7 +32,7 @@ static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round
 		else
 			low = mid;
 	}
-	*least = high < PR_MESSAGES_MAX ? high : 0;
+	*least = high < PR_BLANKET_MAX ? high : 0;
 	return rc;
 }
 

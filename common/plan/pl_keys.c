@@ -216,7 +216,7 @@ static const struct cf_row round_rows[] = {
 		.type = CF_DOUBLE,
 		.offset = offsetof(struct pl_raw_round, dummies),
 		.min = 0,
-		.max = PR_MESSAGES_MAX - 1,
+		.max = PR_BLANKET_MAX - 1,
 		.fallback = "0",
 		.help = "blanket messages each client adds; the part of a number that is not whole is the "
 			"chance of one more" },

@@ -244,7 +244,7 @@ static struct acct_loose loose_of(const struct work *w, const struct open *o)
 		l.most = PT_EPSILON0_MAX;
 		break;
 	case PL_OPEN_DUMMIES:
-		l.least = 1.0 / (PR_MESSAGES_MAX - 1);
+		l.least = 1.0 / (PR_BLANKET_MAX - 1);
 		l.most = o->round->protocol->device->rare_dummy ? 1 / LEAST_DUMMIES : 2; /* 2: none */
 		break;
 	case PL_OPEN_SHUFFLER_DUMMIES:
@@ -288,7 +288,7 @@ static void check_dummies(struct pl_checker *c, const struct open *o)
 {
 	struct cm_err why = { 0 };
 
-	for (double n = 1; n < PR_MESSAGES_MAX; n *= 2)
+	for (double n = 1; n < PR_BLANKET_MAX; n *= 2)
 		if (derive(o, n, &why) == CM_OK)
 			return;
 	pl_fault(c, o->wish->line, "no number of 'dummies' is possible: %s", why.msg);

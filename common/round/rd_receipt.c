@@ -7,6 +7,12 @@
 #include "pr_msg.h"
 #include "rd_wire.h"
 
+_Static_assert(1u << RD_FRAME_DEPTH_MAX >= PR_SUBMISSIONS_MAX, "a path for every device of a Submit");
+_Static_assert(1u << RD_DEVICE_DEPTH_MAX >= PR_MESSAGES_MAX, "and for every message of a device");
+_Static_assert(
+	(RD_FRAME_DEPTH_MAX + RD_DEVICE_DEPTH_MAX + 3) * PR_HASH_LEN + CR_SIGN_LEN + 64 <= PR_OPENING_MAX,
+	"paths, three hashes, a signature, and less than 64 bytes of numbers, tags and lengths");
+
 #define PSEUDONYM 0xffffffffu /* used in place of a message's number where the pseudonym is blinded */
 
 struct rd_receipt_shape rd_receipt_shape(const struct rd_descriptor *d)

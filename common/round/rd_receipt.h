@@ -15,7 +15,7 @@
 #define RD_SALT_LEN         PR_HASH_LEN
 #define RD_RECEIPT_BYTES    (PR_ROUND_ID_LEN + PR_HASH_LEN + 8u)
 #define RD_FRAME_DEPTH_MAX  12u /* depth of a tree of PR_SUBMISSIONS_MAX devices */
-#define RD_DEVICE_DEPTH_MAX 10u /* depth of a tree of PR_MESSAGES_MAX messages */
+#define RD_DEVICE_DEPTH_MAX 13u /* depth of a tree of PR_MESSAGES_MAX messages */
 
 /* How a device's part of a Submit divides into messages. */
 struct rd_receipt_shape {

@@ -74,7 +74,7 @@ static struct cell fewest(const struct pl_need *n, const struct pt_protocol *row
 	struct cell best = { .error = INFINITY };
 	struct pt_request r = { .epsilon0 = INFINITY, .min_reports = n->reports, .size = size };
 
-	for (r.dummies = high; high < PR_MESSAGES_MAX && !consider(n, row, &r, &best); r.dummies = high) {
+	for (r.dummies = high; high < PR_BLANKET_MAX && !consider(n, row, &r, &best); r.dummies = high) {
 		low = high;
 		high *= 2;
 	}

@@ -3,7 +3,8 @@
  * It answers each device's features.  A payload that names something forbidden makes it try that, and answer
  * their negatives if it succeeds; "all" tries all of it but "names" and "seen".  With "each" a device's last
  * feature says what it does instead of answering.  With "second" the answers of a process are negatives after
- * its first. */
+ * its first, and with "whole" unless the payload goes on with 0, 1, .., 250, 0, .. from its 8th byte to its
+ * end. */
 #define _GNU_SOURCE /* memfd_create, environ */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -27,7 +28,7 @@
 
 static float first[MOST], x[MOST + 1], answer[MOST];
 static char *does;
-static uint32_t m, d;
+static uint32_t m, d, does_len;
 
 static int read_all(void *to, size_t n)
 {
@@ -277,9 +278,19 @@ static void answer_badly(void)
 static const char *const instead[] = { "hang", "spin", "late", "exit", "crash", "short", "long", "fails",
 	"nan", "infinite" };
 
+static int is_whole(void)
+{
+	const char *from = does + 8;
+	size_t n = does_len > 8 ? does_len - 8 : 0, at = 0;
+
+	while (at < n && at < 251 && (unsigned char)from[at] == at)
+		at++;
+	return at == n || (at == 251 && memcmp(from, from + 251, n - 251) == 0);
+}
+
 static void one_device(int number)
 {
-	int found = number > 0 && is("second");
+	int found = (number > 0 && is("second")) || (is("whole") && !is_whole());
 
 	if (is("each") && x[m - 1] < 10)
 		does = (char *)(uintptr_t)instead[(size_t)x[m - 1]];
@@ -303,6 +314,7 @@ int main(void)
 		return 2;
 	m = head[2];
 	d = head[4];
+	does_len = len;
 	does = calloc(1, (size_t)len + 1);
 	if (!does || m > MOST || d > MOST || !read_all(does, len))
 		return 2;

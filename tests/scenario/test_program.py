@@ -42,11 +42,11 @@ def entry(repeat=1, program=None, seconds=SECONDS, payload_max=100, dimension=2,
                                                     "program": "sha256:" + (program or digest())}, **keys}
 
 
-def allow(cluster, programs=((MISBEHAVES, None),), isolate=True, at_once=N, isolation="weak", more=""):
+def allow(cluster, programs=((MISBEHAVES, None),), isolate=True, at_once=N, isolation="weak", fetch="300ms", more=""):
     """Programs that the client's owner agreed to.  A machine that runs tests may isolate less: what is tested then is what it gives."""
     listed = ", ".join(f'{{ file = "{path}"; sha256 = "{want or digest(path)}"; }}' for path, want in programs)
     with open(cluster.path("client.conf"), "a") as f:
-        f.write(f'fetch = "300ms";\nprograms = {{ allow = ( {listed} ); isolate = {json.dumps(isolate)}; isolation = "{isolation}"; '
+        f.write(f'fetch = "{fetch}";\nprograms = {{ allow = ( {listed} ); isolate = {json.dumps(isolate)}; isolation = "{isolation}"; '
                 f"at_once = {at_once}; {more} }};\n")
 
 
@@ -103,6 +103,22 @@ def test_without_isolation_a_process_sees_many_devices(cluster):
     r.start()
     assert r.ones(1, "good") >= N - SLACK
     assert abs(r.ones(2, "second") - N // 2) <= SLACK
+
+
+PAYLOAD = 16 << 20  # the largest
+
+
+@optimised
+@pytest.mark.parametrize("isolate", [True, False], ids=["isolated", "kept"])
+def test_the_largest_payload_reaches_every_program(cluster, isolate):
+    """16 MiB for each of 48 processes, which look at every byte: nobody's answer is lost to the time that feeding them takes."""
+    payload = b"whole" + bytes(3) + (bytes(range(251)) * (PAYLOAD // 251 + 1))[:PAYLOAD - 8]
+    r = Rounds(cluster, [entry(2, seconds=2.0, payload_max=PAYLOAD)])
+    allow(cluster, isolate=isolate, fetch="8s")
+    r.start()
+    assert r.ones(1, payload) >= N - SLACK
+    if not isolate:
+        assert r.ones(2, payload[:-1] + b"\xff") <= SLACK
 
 
 def test_a_plan_alone_makes_no_device_run_anything(cluster):

@@ -130,7 +130,7 @@ static const struct cl_spawn_frame frames[] = {
 		.classes = 4,
 		.dimension = 5,
 		.budget_ns = 6000000000,
-		.keep = true,
+		.keep = 3,
 		.bytes = payload,
 		.len = 3 },
 	{ .kind = CL_SPAWN_BEGIN, .job = 0xffffffff, .budget_ns = UINT64_MAX },
@@ -200,6 +200,11 @@ static void what_is_no_frame_is_refused(void **state)
 
 /* ---- slots ---- */
 
+static int64_t length(size_t devices, size_t at_once, double seconds)
+{
+	return cl_slots_length(&(struct cl_slots_of){ devices, at_once, seconds, 0, false });
+}
+
 static void slots_are_where_they_were_fixed(void **state)
 {
 	struct cl_slots s;
@@ -207,13 +212,13 @@ static void slots_are_where_they_were_fixed(void **state)
 
 	(void)state;
 	/* One slot of 16 is spare, and at least one. */
-	assert_true(cl_slots_length(10, 4, 0.5) == CL_SLOTS_BEGIN_NS + 4 * SECOND / 2);
-	assert_true(cl_slots_length(1, 64, 3600) == CL_SLOTS_BEGIN_NS + 2 * 3600 * SECOND);
-	assert_true(cl_slots_length(32, 1, 1) == CL_SLOTS_BEGIN_NS + 35 * SECOND);
-	assert_true(cl_slots_length(10000000, 1, 3600) == INT64_MAX);
-	assert_true(cl_slots_length(0, 4, 0.5) == CL_SLOTS_BEGIN_NS);
+	assert_true(length(10, 4, 0.5) == CL_SLOTS_BEGIN_NS + 4 * SECOND / 2);
+	assert_true(length(1, 64, 3600) == CL_SLOTS_BEGIN_NS + 2 * 3600 * SECOND);
+	assert_true(length(32, 1, 1) == CL_SLOTS_BEGIN_NS + 35 * SECOND);
+	assert_true(length(10000000, 1, 3600) == INT64_MAX);
+	assert_true(length(0, 4, 0.5) == CL_SLOTS_BEGIN_NS);
 	assert_true(cl_slots_budget(SECOND) == 750000000);
-	cl_slots_init(&s, 50 * SECOND, 10, 4, 0.5);
+	cl_slots_init(&s, 50 * SECOND, &(struct cl_slots_of){ 10, 4, 0.5, 0, false });
 	/* A little late or early moves nothing. */
 	assert_int_equal(cl_slots_take(&s, first + SECOND / 20, &end), 4);
 	assert_true(end == first + SECOND / 2);
@@ -233,7 +238,7 @@ static void a_late_machine_does_not_move_the_end(void **state)
 
 	(void)state;
 	/* Late by less than the spare slot: all have theirs. */
-	cl_slots_init(&s, 50 * SECOND, 10, 4, 0.5);
+	cl_slots_init(&s, 50 * SECOND, &(struct cl_slots_of){ 10, 4, 0.5, 0, false });
 	assert_int_equal(cl_slots_take(&s, first + SECOND / 4, &end), 4);
 	assert_true(end == first + 3 * SECOND / 4);
 	assert_int_equal(cl_slots_take(&s, end, &end), 4);
@@ -242,12 +247,34 @@ static void a_late_machine_does_not_move_the_end(void **state)
 	assert_int_equal(cl_slots_take(&s, end, &end), 0);
 	assert_true(end == first + 2 * SECOND);
 	/* By more: who is left has none, and the end is the same. */
-	cl_slots_init(&s, 50 * SECOND, 10, 4, 0.5);
+	cl_slots_init(&s, 50 * SECOND, &(struct cl_slots_of){ 10, 4, 0.5, 0, false });
 	assert_int_equal(cl_slots_take(&s, first + SECOND, &end), 4);
 	assert_int_equal(cl_slots_take(&s, end + SECOND / 4, &end), 0);
 	assert_true(end == first + 2 * SECOND);
 	assert_int_equal(cl_slots_take(&s, first + 9 * SECOND, &end), 0);
 	assert_true(end == first + 2 * SECOND);
+}
+
+/* Four processes are fed 16 MiB each in a second: in each slot, or before the first. */
+static void a_payload_has_its_time(void **state)
+{
+	struct cl_slots_of of = { 10, 4, 0.5, 16 << 20, false };
+	struct cl_slots s;
+	int64_t end, first = 50 * SECOND + CL_SLOTS_BEGIN_NS;
+
+	(void)state;
+	assert_true(cl_slots_length(&of) == CL_SLOTS_BEGIN_NS + 4 * (SECOND + SECOND / 2));
+	cl_slots_init(&s, 50 * SECOND, &of);
+	assert_int_equal(cl_slots_take(&s, first, &end), 4);
+	assert_true(end == first + SECOND + SECOND / 2);
+	of.kept = true;
+	assert_true(cl_slots_length(&of) == CL_SLOTS_BEGIN_NS + SECOND + 4 * SECOND / 2);
+	cl_slots_init(&s, 50 * SECOND, &of);
+	assert_int_equal(cl_slots_take(&s, first + SECOND, &end), 4);
+	assert_true(end == first + SECOND + SECOND / 2);
+	/* Of a smaller group less. */
+	of.devices = 1;
+	assert_true(cl_slots_length(&of) == CL_SLOTS_BEGIN_NS + SECOND / 4 + 2 * SECOND / 2);
 }
 
 int main(void)
@@ -260,6 +287,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_frame_is_refused),
 		cmocka_unit_test(slots_are_where_they_were_fixed),
 		cmocka_unit_test(a_late_machine_does_not_move_the_end),
+		cmocka_unit_test(a_payload_has_its_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

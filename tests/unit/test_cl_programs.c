@@ -160,12 +160,13 @@ static enum cm_rc ask_for(struct asked *a, int program, const char *payload, siz
 	const struct cl_program_round round = { .hash = allowed[program].hash,
 		.job = { FEATURES, 0, FEATURES, (const uint8_t *)payload, strlen(payload) },
 		.seconds = seconds,
+		.payload_size = strlen(payload),
 		.start_ns = now_ns(),
 		.devices = devices,
 		.reading = reading,
 		.answer = answer,
 		.user = a };
-	int64_t takes = cl_programs_time(&conf, devices, seconds), end = 0;
+	int64_t takes = cl_programs_time(&conf, devices, seconds, strlen(payload)), end = 0;
 	struct cm_err err = { 0 };
 	enum cm_rc rc;
 

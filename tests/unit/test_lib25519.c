@@ -17,6 +17,7 @@
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
 #include "cr_x25519_many.h"
+#include "cr_x25519_wide.h"
 
 bool cr_x25519_lanes_here(void)
 {
@@ -57,6 +58,24 @@ void cr_comb_times(
 	const struct cr_comb *c, const struct cr_quads *scalar, size_t groups, struct cr_quads *product)
 {
 	(void)c, (void)scalar, (void)groups, (void)product;
+	abort();
+}
+
+struct cr_wide *cr_wide_new(const struct cr_comb *c)
+{
+	(void)c;
+	abort();
+}
+
+void cr_wide_free(struct cr_wide *w)
+{
+	(void)w;
+}
+
+void cr_wide_times(
+	const struct cr_wide *w, const struct cr_lanes *scalar, size_t groups, struct cr_lanes *product)
+{
+	(void)w, (void)scalar, (void)groups, (void)product;
 	abort();
 }
 

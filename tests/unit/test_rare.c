@@ -293,7 +293,7 @@ static void what_cannot_be_is_refused(void **state)
 	p.mixbins.dummy_chance = 0;
 	p.slots.slot[0].each.dummies++;
 	assert_int_equal(words->device->check(&q, &p, &err), CM_EPROTO);
-	r.slots = 2;
+	r.dummies++;
 	assert_int_equal(pt_derive(words, &q, &r, &p, &err), CM_ECONFIG);
 }
 

@@ -325,7 +325,7 @@ static void slots_that_no_plan_gives_are_refused(void **state)
 	REFUSED(kinds, UINT32_MAX, "kinds");
 	REFUSED(slot[1].count, 0, "0 slots");
 	REFUSED(slot[1].count, UINT32_MAX, "messages of a device");
-	REFUSED(slot[1].count, 170, "1032 messages of a device");
+	REFUSED(slot[1].count, 1364, "8196 messages of a device");
 	REFUSED(slot[0].groups, 0, "0 groups");
 	REFUSED(slot[0].groups, UINT32_MAX, "groups in a slot");
 	REFUSED(slot[0].each.bins, 1, "1 bins");
@@ -358,7 +358,7 @@ static void requests_out_of_range_are_refused(void **state)
 			"the shuffler adds no dummies" } };
 	struct pt_randomizer p = { .row = pt_device_find("words"),
 		.slots = { .kinds = 1,
-			.slot = { { .count = 512, .groups = 1, .each = { .bins = 2, .dummies = 1 } } } } };
+			.slot = { { .count = 4096, .groups = 1, .each = { .bins = 2, .dummies = 1 } } } } };
 	struct cm_err err = { 0 };
 
 	(void)state;
@@ -372,7 +372,13 @@ static void requests_out_of_range_are_refused(void **state)
 	assert_int_equal(pt_slots_limit(&p, &err), CM_OK);
 	p.slots.slot[0].count++;
 	assert_int_equal(pt_slots_limit(&p, &err), CM_ECONFIG);
-	assert_non_null(strstr(err.msg, "1026 messages of a device, at most 1024"));
+	assert_non_null(strstr(err.msg, "8194 messages of a device, at most 8192"));
+	p.slots.slot[0].count = 1;
+	p.slots.slot[0].each.dummies = 1023;
+	assert_int_equal(pt_slots_limit(&p, &err), CM_OK);
+	p.slots.slot[0].each.dummies++;
+	assert_int_equal(pt_slots_limit(&p, &err), CM_ECONFIG);
+	assert_non_null(strstr(err.msg, "more than 1024 messages of a device in a slot"));
 }
 
 int main(void)

@@ -168,7 +168,7 @@ static const struct {
 	{ "words", 6, { .epsilon0 = INFINITY }, "needs dummies" },
 	{ "words", 6, { .epsilon0 = 17 }, "epsilon0 must be" },
 	{ "words", 6, { .epsilon0 = 1, .shuffler_dummies = 9 }, "the shuffler adds no dummies" },
-	{ "words", 2000, { .epsilon0 = 1, .slots = 512, .dummies = 2 }, "messages of a device" },
+	{ "words", 2000, { .epsilon0 = 1, .slots = 2000, .dummies = 4 }, "messages of a device" },
 	{ "harmony", 6, { .epsilon0 = 1, .dummies = 1 }, "\"words\" has them" },
 	{ "harmony", 6, { .epsilon0 = INFINITY }, "must be finite" },
 	{ "harmony", 6, { .epsilon0 = 1, .slots = 2 }, "sends one sign" },

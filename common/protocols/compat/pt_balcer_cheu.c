@@ -27,9 +27,9 @@ enum cm_rc pt_coins_bounds(const struct pt_randomizer *p, enum cm_rc code, struc
 {
 	if (p->shuffler.dummies != 0)
 		return cm_fail(err, code, "%s: the shuffler has no coins to add", p->row->name);
-	if (p->multi.dummies > (PR_MESSAGES_MAX - 1) / p->multi.bins)
+	if (p->multi.dummies > (PR_BLANKET_MAX - 1) / p->multi.bins)
 		return cm_fail(err, code, "%s: dummies times categories must be at most %u", p->row->name,
-			PR_MESSAGES_MAX - 1);
+			PR_BLANKET_MAX - 1);
 	return CM_OK;
 }
 
@@ -45,7 +45,7 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records)
 {
-	uint32_t order[PR_MESSAGES_MAX] = { 0 }, n = coins(p);
+	uint32_t order[PR_BLANKET_MAX] = { 0 }, n = coins(p);
 	uint64_t place;
 
 	(void)q;

@@ -37,7 +37,7 @@ static enum cm_rc make_slots(const struct pt_protocol *row, const struct qy_quer
 		p->slots.slot[i] =
 			(struct pt_slot){ .count = 1, .groups = 1, .each.bins = base + qy_query_symbols(q) };
 		rc = pt_slots_request(row, &one, &p->slots.slot[i], err);
-		one.dummies = one.dummies < PR_MESSAGES_MAX ? one.dummies * base : one.dummies;
+		one.dummies = one.dummies < PR_BLANKET_MAX ? one.dummies * base : one.dummies;
 	}
 	return rc == CM_OK ? pt_slots_limit(p, err) : rc;
 }

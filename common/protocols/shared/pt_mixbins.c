@@ -42,7 +42,7 @@ enum cm_rc pt_mixbins_law_check(
 	if (m->bins < 2 || m->bins > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: %u bins, must be 2 to %u", row->name, (unsigned)m->bins,
 			PR_CATEGORIES_MAX);
-	if (m->dummies >= PR_MESSAGES_MAX || pt_mixbins_sent(m) > PR_MESSAGES_MAX)
+	if (m->dummies >= PR_BLANKET_MAX || pt_mixbins_sent(m) > PR_BLANKET_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies", row->name);
 	if (m->dummy_chance != 0 && !row->rare_dummy)
 		return cm_fail(err, CM_EPROTO, "%s: has whole dummies only", row->name);

@@ -23,9 +23,9 @@ enum cm_rc pt_mixbins_request(const struct pt_protocol *row, uint32_t bins, cons
 	if (bins < 2 || bins > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: %u bins, must be 2 to %u", row->device->name,
 			(unsigned)bins, PR_CATEGORIES_MAX);
-	if (pt_mixbins_sent(&made.mixbins) > PR_MESSAGES_MAX)
+	if (pt_mixbins_sent(&made.mixbins) > PR_BLANKET_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be at most %u", row->device->name,
-			PR_MESSAGES_MAX - 1);
+			PR_BLANKET_MAX - 1);
 	if (r->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: shuffler_dummies must be at most %u", row->device->name,
 			PT_SHUFFLER_DUMMIES_MAX);

@@ -13,7 +13,7 @@ enum cm_rc pt_multi_check(const struct qy_query *q, const struct pt_randomizer *
 
 	if (rc != CM_OK)
 		return rc;
-	if (p->multi.dummies >= PR_MESSAGES_MAX || pt_mixbins_messages(p) > PR_MESSAGES_MAX)
+	if (p->multi.dummies >= PR_BLANKET_MAX || pt_mixbins_messages(p) > PR_BLANKET_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies", p->row->name);
 	if (p->shuffler.dummies > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: too many dummies of the shuffler", p->row->name);

@@ -20,9 +20,9 @@ enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct qy_query 
 
 	if (q->kind != QY_HISTOGRAM)
 		return cm_fail(err, CM_ECONFIG, "%s: answers histograms only", row->device->name);
-	if (pt_mixbins_messages(&made) > PR_MESSAGES_MAX)
+	if (pt_mixbins_messages(&made) > PR_BLANKET_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: dummies must be at most %u", row->device->name,
-			PR_MESSAGES_MAX - 1);
+			PR_BLANKET_MAX - 1);
 	if (r->shuffler_dummies > PT_SHUFFLER_DUMMIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "%s: shuffler_dummies must be at most %u", row->device->name,
 			PT_SHUFFLER_DUMMIES_MAX);

@@ -39,6 +39,10 @@ enum cm_rc pt_slots_limits(const struct pt_randomizer *p, enum cm_rc code, struc
 	if (messages_of(p) > PR_MESSAGES_MAX)
 		return cm_fail(err, code, "%s: %llu messages of a device, at most %u", p->row->name,
 			(unsigned long long)messages_of(p), PR_MESSAGES_MAX);
+	for (uint32_t i = 0; i < p->slots.kinds; i++)
+		if (pt_mixbins_sent(&p->slots.slot[i].each) > PR_BLANKET_MAX)
+			return cm_fail(err, code, "%s: more than %u messages of a device in a slot",
+				p->row->name, PR_BLANKET_MAX);
 	return CM_OK;
 }
 
