@@ -151,15 +151,33 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 	}
 	if (each * (double)s->participants > (double)ACCT_MAX_REPORTS)
 		return acct_fault(why, "coins must be at most 1e12 in all");
-	if (arg[2].size > 0)
-		paired_coins(arg[0].x[0], r);
-	else
-		coins(arg[0].x[0], r);
+	coins(arg[0].x[0], r);
 	r->others = 0;
 	r->dummies = (uint64_t)each * s->participants;
+	if (arg[2].size > 0) {
+		/* Of two counters one has a message more under either input, and they are independent. */
+		s->held = *r;
+		s->opposite = true;
+		paired_coins(arg[0].x[0], r);
+	}
 	s->eps0 = INFINITY;
 	s->exact = arg[2].size == 0; /* truthful messages can be subtracted */
 	return ACCT_OK;
+}
+
+/* Everybody else holds a third input: its bits at the victim's two are zeroes flipped, as a fake's. */
+static void hold_zeroes(double f, double g, struct acct_spec *s)
+{
+	if (s->round.others > ACCT_MAX_REPORTS - s->round.dummies)
+		return;
+	s->held = s->round;
+	s->held.cells = 0;
+	s->held.others += s->held.dummies;
+	s->held.dummies = 0;
+	s->held.cell[s->held.cells++] = (struct acct_cell){ f * (1 - f), g, 1 / g };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ f * (1 - f), 1 / g, g };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ f * f, g, g };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ (1 - f) * (1 - f), 1 / g, 1 / g };
 }
 
 /* The unary encoding with flips f, and all-zero vectors flipped alike, `fakes` per participant and the
@@ -175,5 +193,7 @@ enum acct_rc acct_named_cheu(const struct acct_arg *arg, struct acct_spec *s, co
 	s->round.dummies = (uint64_t)fakes;
 	s->eps0 = 2 * log(g);
 	acct_named_two_level(&s->round, g * g, f * (1 - f) / g, f * f / g, (1 - f) * (1 - f) / g);
+	if (!(arg[3].size > 0 && arg[3].x[0] < 3)) /* there is a third value */
+		hold_zeroes(f, g, s);
 	return ACCT_OK;
 }

@@ -70,6 +70,7 @@ static void response(double k, double eps0, struct acct_spec *s)
 	s->k = k;
 	s->eps0 = eps0;
 	s->third = k > 2;
+	s->uniform = true;
 }
 
 /* Others of guarantee eps: 1/Z_eps of every symbol is blanket, Z/Z_eps times the victim's class's 1/Z. */
@@ -97,6 +98,7 @@ enum acct_rc acct_named_generic(const struct acct_arg *arg, struct acct_spec *s,
 {
 	(void)why;
 	symbols(2, exp(arg[0].x[0]), &s->round);
+	s->uniform = true;
 	s->eps0 = arg[0].x[0];
 	return ACCT_OK;
 }
@@ -180,6 +182,16 @@ static enum acct_rc collision(const struct acct_arg *arg, double cells, double *
 	return ACCT_OK;
 }
 
+/* Everybody else holds the first input, and sends no message that is the hash of the second alone.  Dummies
+ * are such a message with chance `dummy`, the victim under its second input with chance `sent`. */
+static void hold_hashed(double dummy, double sent, struct acct_spec *s)
+{
+	s->held = s->round;
+	s->held.cells = 2;
+	s->held.cell[0] = (struct acct_cell){ dummy, 0, sent / dummy };
+	s->held.cell[1] = (struct acct_cell){ 1 - dummy, 1 / (1 - dummy), (1 - sent) / (1 - dummy) };
+}
+
 /* (seed, h_seed(x)) among dummies that are uniform on seeds and on b values. */
 enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
@@ -196,7 +208,11 @@ enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, 
 		(rc = acct_named_add(r, (1 - same) / b, 0, b)) || (rc = acct_named_add(r, same / b, b, b)))
 		return rc;
 	rc = acct_named_add(r, (b - 2 + same) / b, 0, 0);
-	return rc ? rc : rare(&arg[3], s, why);
+	if (!rc)
+		rc = rare(&arg[3], s, why);
+	if (!rc)
+		hold_hashed((1 - same) / b, 1 - same, s);
+	return rc;
 }
 
 /* The chance that all d inputs agree, from below, under hashes of which no more is known than that any two
