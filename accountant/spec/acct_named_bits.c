@@ -83,6 +83,24 @@ static double tie(double d)
 	return (double)c;
 }
 
+/* d even: the victim's inputs agree in one sign, and everybody else holds the opposite of the second.  Of a
+ * report let s be the sign at the place where they agree, times theirs, and t the sum of the others times the
+ * first input's: t is odd, s + t, s - t and t - s decide, and t = 1 with chance `none`. */
+static void hold_opposite(double p, double none, double z, struct acct_spec *s)
+{
+	s->held = s->round;
+	s->held.cells = 0;
+	s->held.cell[s->held.cells++] = (struct acct_cell){ (0.5 - none) * p / z, 1, 1 / p };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 / z, p, 1 };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ (1 - none) / 2 / z, 1, p };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 * p / z, 1 / p, 1 / p };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 / z, 1, 1 };
+	if (!(none < 0.5)) { /* two signs */
+		s->held.cells--;
+		s->held.cell[0] = (struct acct_cell){ none / 2 / z, 1, 1 };
+	}
+}
+
 /* Signs y in {-1,1}^d: E times as likely when y.v > 0, v the input rounded to signs.  The blanket is 1/Z of
  * every y; opposite inputs have nothing in common.  For odd d a report is the pair {y, -y}, which is uniform
  * whatever v is, and one of the two, which is binary response. */
@@ -99,6 +117,8 @@ enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, c
 		s->round.messages = ACCT_BITS;
 	else if (!(none > 0))
 		s->round.messages = ACCT_LABELLED_BITS;
+	else
+		hold_opposite(p, none, z, s);
 	return ACCT_OK;
 }
 

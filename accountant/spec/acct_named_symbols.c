@@ -246,6 +246,34 @@ enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, con
 	return ACCT_OK;
 }
 
+/* In a sub-query of three symbols or more everybody else holds a third, else the victim's first.  Where there
+ * is no room for a cell it is missing, which check_held() sees. */
+static void hold_query(struct acct_spec *s, double share, double k, double p)
+{
+	double z = p + k - 1;
+	bool third = k > 2;
+
+	if (s->held.cells == 0) {
+		s->held = s->round;
+		s->held.cells = 0;
+	}
+	if (acct_named_add(&s->held, share / z, 1, p) ||
+		acct_named_add(&s->held, share * (third ? 1 : p) / z, third ? p : 1, third ? 1 : 1 / p) ||
+		acct_named_add(&s->held, third ? share * p / z : 0, 1 / p, 1 / p) ||
+		acct_named_add(&s->held, share * (k - 3) / z, 1, 1))
+		return;
+}
+
+static void check_held(struct acct_spec *s)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < s->held.cells; j++)
+		sum += s->held.cell[j].omega;
+	if (!(sum >= 1 - SUM_SLACK))
+		s->held.cells = 0;
+}
+
 /* One public sub-query j with chance share, a k_j-ary response to it.  The blanket is share/Z_j of every
  * (j, symbol). */
 static enum acct_rc add_query(struct acct_spec *s, double share, double k, double eps0)
@@ -254,6 +282,7 @@ static enum acct_rc add_query(struct acct_spec *s, double share, double k, doubl
 	enum acct_rc rc;
 
 	s->eps0 = fmax(s->eps0, eps0);
+	hold_query(s, share, k, p);
 	if ((rc = acct_named_add(&s->round, share / z, p, 1)) ||
 		(rc = acct_named_add(&s->round, share / z, 1, p)))
 		return rc;
@@ -272,6 +301,7 @@ enum acct_rc acct_named_hierarchy(const struct acct_arg *arg, struct acct_spec *
 			return acct_fault(why, "the lowest level has more than 1e12 nodes");
 		rc = add_query(s, 1 / height, k, arg[2].x[0]);
 	}
+	check_held(s);
 	return rc;
 }
 
@@ -292,6 +322,7 @@ enum acct_rc acct_named_parallel(const struct acct_arg *arg, struct acct_spec *s
 	for (size_t j = 0; j < size && !rc; j++)
 		rc = add_query(s, (arg[2].size > 0 ? arg[2].x[j] : 1) / sum, arg[0].x[j],
 			arg[1].x[arg[1].size > 1 ? j : 0]);
+	check_held(s);
 	return rc == ACCT_ELIMIT ? acct_fault(why, "sub-queries with different eps0 need more than 64 cells")
 				 : rc;
 }
