@@ -24,8 +24,7 @@ struct people {
 };
 
 /* Participants of one guarantee. */
-struct class
-{
+struct people_of {
 	double epsilon;
 	size_t count;
 };
@@ -114,7 +113,7 @@ static double share(double epsilon, double k)
 }
 
 /* Of sorted guarantees, the first of which is left out: at most CLASSES + 1. */
-static size_t classes_of(const struct people *p, double k, struct class *out)
+static size_t classes_of(const struct people *p, double k, struct people_of *out)
 {
 	double low = share(p->epsilon[p->size - 1], k), high = share(p->epsilon[0], k);
 	size_t n = 0, different = 0;
@@ -128,7 +127,7 @@ static size_t classes_of(const struct people *p, double k, struct class *out)
 				  : lround(floor(CLASSES * (high - share(p->epsilon[i], k)) / (high - low)));
 
 		if (n == 0 || at != place)
-			out[n++] = (struct class){ 0, 0 };
+			out[n++] = (struct people_of){ 0, 0 };
 		place = at;
 		out[n - 1].epsilon = p->epsilon[i]; /* the largest so far: they are sorted */
 		out[n - 1].count++;
@@ -138,7 +137,7 @@ static size_t classes_of(const struct people *p, double k, struct class *out)
 
 /* The round of these classes; rest: the other keys, NULL for none. */
 static enum acct_rc as_text(
-	const struct class *c, size_t n, const struct people *p, const char *rest, char *text)
+	const struct people_of *c, size_t n, const struct people *p, const char *rest, char *text)
 {
 	double largest = p->epsilon[p->size - 1];
 	size_t others = n > 0 && c[n - 1].epsilon >= largest ? n - 1 : n; /* the rest of n has the victim's */
@@ -168,7 +167,7 @@ static double symbols_of(const char *rest)
 enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec part[ACCT_SPEC_PARTS],
 	size_t *parts, char *why, size_t room)
 {
-	struct class c[CLASSES + 2];
+	struct people_of c[CLASSES + 2];
 	struct people p = { NULL, 0, 0 };
 	char text[ACCT_SPEC_MAX], said[200] = "";
 	double k = symbols_of(rest);
