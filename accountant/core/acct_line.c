@@ -322,7 +322,10 @@ void acct_line_end(struct acct_line *f, struct acct_sums *sum)
 		f->t[i] = f->t[0];
 		f->weight[i] = 0;
 	}
-	(has_avx2() ? add_avx2 : add_plain)(f, &out);
+	if (has_avx2())
+		add_avx2(f, &out);
+	else
+		add_plain(f, &out);
 	for (size_t i = 0; i < f->waiting; i++) {
 		sum->value += out.value[i];
 		sum->slope += out.slope[i];
