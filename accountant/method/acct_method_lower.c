@@ -70,8 +70,7 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 }
 
 /* What everybody else holds: the victim's first input, a third, inputs drawn uniformly, or what the
- * randomizer itself names.  Where inputs are drawn, some inputs lose as much as the mean: losses are convex.
- */
+ * randomizer itself names.  Losses are convex: of inputs that are drawn some lose as much as the mean. */
 enum world {
 	FIRST,
 	THIRD,
