@@ -89,8 +89,9 @@ const char *cmd_option(size_t i, unsigned *bit);
 __attribute__((format(printf, 2, 3))) int cmd_fail(int code, const char *format, ...);
 
 /* Rounds `import:FILE[,count=][,sampling=][,defect=]`, a privacy curve from a file (tombola-accountant(1)),
- * and `matrix:FILE,n=[,count=][,sampling=][,defect=]`, a randomizer by its probabilities.  What was read
- * stays loaded while the program runs.  ACCT_EDOMAIN: why says what is wrong with the file. */
+ * `matrix:FILE,n=[,count=][,sampling=][,defect=]`, a randomizer by its probabilities, and
+ * `personal:FILE,k=[,count=][,defect=]`, response of participants with guarantees of their own.  What was
+ * read stays loaded while the program runs.  ACCT_EDOMAIN: why says what is wrong with the file. */
 bool cmd_is_import(const char *text);
 ACCT_CHECK enum acct_rc cmd_import(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);

@@ -1,4 +1,5 @@
-/* cmd_import.c - rounds `import:FILE,...` and `matrix:FILE,...`: what a file says, beside a round's keys. */
+/* cmd_import.c - rounds `import:FILE,...`, `matrix:FILE,...` and `personal:FILE,...`: what a file says,
+ * beside a round's keys. */
 #include "cmd_import.h"
 
 #include <stdlib.h>
@@ -6,12 +7,13 @@
 
 #include "acct_own.h"
 #include "cmd.h"
+#include "cmd_personal.h"
 
 #define MOST_FILES 1024u
 #define PATH_ROOM  1024u
 
-enum kind { CURVE, MATRIX, KINDS };
-static const char *const prefix[KINDS] = { "import:", "matrix:" };
+enum kind { CURVE, MATRIX, PERSONAL, KINDS };
+static const char *const prefix[KINDS] = { "import:", "matrix:", "personal:" };
 
 /* What was read in this run: a round borrows its curve for as long as the program runs. */
 static struct {
@@ -90,6 +92,8 @@ enum acct_rc cmd_import(
 	}
 	memcpy(path, name, length);
 	path[length] = '\0';
+	if (kind == PERSONAL)
+		return cmd_personal(path, rest ? rest + 1 : NULL, part, parts, why, room);
 	at = load(kind, path, why, room);
 	if (at == MOST_FILES)
 		return ACCT_EDOMAIN;

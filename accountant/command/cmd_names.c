@@ -42,6 +42,10 @@ int cmd_run_names(const struct cmd_question *q)
 	for (size_t i = 0; acct_named_row(i); i++)
 		printf("  %s:%s\n      %s\n", acct_named_row(i)->name, acct_named_row(i)->keys,
 			acct_named_row(i)->summary);
+	puts("\nFrom files, beside n= and the like (tombola-accountant(1))\n\n"
+	     "  import:FILE\n      a privacy curve\n"
+	     "  matrix:FILE,n=\n      a randomizer by its probabilities, a line for each input\n"
+	     "  personal:FILE,k=\n      response on k symbols, a guarantee a line for each participant");
 	puts("\nMethods, --method name\n");
 	for (size_t i = 0; acct_method_row(i); i++) {
 		const struct acct_method *m = acct_method_row(i);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "acct_line.h"
+
 #define ULP 0x1p-53
 /* Nodes at which every transform is below e^-LEFT_OUT of its top are left out. */
 #define LEFT_OUT 40.0
@@ -170,13 +172,18 @@ void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bit
 	t->exponent = m * f->bit[0].lost + rest * f->bit[1].lost + f->coins * f->bit[2].lost;
 	for (size_t k = 0; k < f->nodes; k++) {
 		const struct acct_node *n = &f->node[k];
-		double e = exp(m * n->a[0][0] + rest * n->a[1][0] + f->coins * n->a[2][0]);
-		double phase = m * n->a[0][1] + rest * n->a[1][1] + f->coins * n->a[2][1];
-		double re = e * cos(phase), im = e * sin(phase);
+
+		t->re[k] = m * n->a[0][0] + rest * n->a[1][0] + f->coins * n->a[2][0];
+		t->im[k] = m * n->a[0][1] + rest * n->a[1][1] + f->coins * n->a[2][1];
+	}
+	acct_line_polar(f->nodes, t->re, t->im, t->re, t->im, t->size);
+	for (size_t k = 0; k < f->nodes; k++) {
+		const struct acct_node *n = &f->node[k];
+		double re = t->re[k], im = t->im[k];
 
 		t->re[k] = n->g[0] * re - n->g[1] * im;
 		t->im[k] = n->g[0] * im + n->g[1] * re;
-		t->size[k] = n->size * e;
+		t->size[k] *= n->size;
 	}
 }
 

@@ -12,6 +12,7 @@
 #define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
 #define LEVELS   5
 #define WIDTH    9e-4 /* relative width of an answer */
+#define OF_DELTA 1e-2 /* the same of delta, where that of epsilon does not allow more */
 #define MANY     64   /* different rounds whose points may be wider */
 #define WIDER    1e-4 /* of delta at a point */
 #define GROWTH   1.5  /* of the window, for rounds to come: more than twice the variance */
@@ -86,7 +87,12 @@ bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bo
 	for (size_t i = 0; i < c->entries; i++)
 		if (counts(&c->entry[i]) && acct_list_is_loose(&c->entry[i].rung.list))
 			return true; /* the first grid is fine enough, and a finer one closes no gap */
-	return b->upper - b->lower <= WIDTH * b->upper;
+	double width = WIDTH;
+
+	/* log delta falls by about epsilon/variance a unit of epsilon. */
+	if (c->inverse)
+		width = fmax(OF_DELTA, WIDTH * c->epsilon * c->epsilon / variance(c));
+	return b->upper - b->lower <= fmin(width, 0.1) * b->upper;
 }
 
 static enum acct_side sides_needed(const struct acct_composed *c)
@@ -259,6 +265,16 @@ static enum acct_rc asked_about(
 	return ACCT_OK;
 }
 
+static void read_delta(const struct acct_composed *c, enum acct_side side, double blur,
+	const struct acct_sum *sum, struct acct_bound *out)
+{
+	if (side == ACCT_ABOVE) /* below 0 delta rises by at most the distance */
+		out->upper = fmin(out->upper,
+			acct_sum_delta_above(sum, fmax(0, c->epsilon - blur)) + fmax(0, blur - c->epsilon));
+	else
+		out->lower = fmax(out->lower, acct_sum_delta_below(sum, c->epsilon + blur));
+}
+
 static enum acct_rc read_side(
 	struct acct_composed *c, enum acct_side side, double blur, struct acct_bound *out)
 {
@@ -273,7 +289,9 @@ static enum acct_rc read_side(
 	if (!rc)
 		rc = acct_frame_sum(&c->frame, &c->product[ACCT_ALL][side], asked, n, &all, &sum);
 	free(asked);
-	if (!rc && side == ACCT_ABOVE) {
+	if (!rc && c->inverse)
+		read_delta(c, side, blur, &sum, out);
+	else if (!rc && side == ACCT_ABOVE) {
 		bound = acct_sum_epsilon_above(&sum, c->delta, NULL) * (1 + 1e-12) + blur;
 		if (acct_sum_delta_above(&sum, 0) + blur <= c->delta)
 			bound = 0;

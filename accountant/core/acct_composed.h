@@ -56,6 +56,10 @@ struct acct_addition {
 
 struct acct_composed {
 	double delta;
+	/* Asked for delta at this epsilon, of which `delta` is a guess that only chooses the frame; else for
+	 * epsilon at delta. */
+	bool inverse;
+	double epsilon;
 	struct acct_entry *entry;
 	size_t entries, capacity;
 	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
@@ -98,6 +102,6 @@ bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bo
 /* Was the answer wide at about the same variance on every grid? */
 bool acct_composed_is_hopeless(const struct acct_composed *c);
 
-/* Tighten *out, which holds a valid interval, until it is narrow or no further grid helps.  The caller has
- * measured every entry of the question, and at least one of them has a loss. */
+/* Tighten *out, which holds a valid interval of what is asked, until it is narrow or no further grid helps.
+ * The caller has measured every entry of the question, and at least one of them has a loss. */
 ACCT_CHECK enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct acct_bound *out);

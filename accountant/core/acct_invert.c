@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "acct_line.h"
 #include "acct_screen.h"
 
 #define GAUSS_END   7.5 /* tau * t at which the sum ends at the latest: there exp(-(tau t)^2/2) < 1e-12 */
@@ -17,10 +18,6 @@
 #define LEFT_OUT    35.0 /* the most that left_out may be */
 #define MOST_STEPS  131072.0
 #define LEAST_NODES 64.0
-/* Nodes reached by products, before sines and cosines are computed anew, and what products add to their
- * error: ulps of |tx|. */
-#define MOST_TURNS 16
-#define TURNED     (7.5 * MOST_TURNS)
 
 /* Work in nanoseconds, roughly: of a computed node, and of a screened one. */
 #define NODE_WORK(l) (60 + 40 * (double)(l)->cells + 30 * (double)(l)->groups)
@@ -28,177 +25,22 @@
 #define WORTH_A_JUMP 8
 #define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
 
-struct point {
-	double re, im;
-};
-
 struct sums {
-	double value, slope, excess; /* excess without the factor tau^2 / M */
-	double value_err, slope_err, excess_err;
-	double value_size, slope_size, excess_size; /* sums of moduli */
-	double nodes, work;
+	struct acct_sums of;
+	double work;
 	double steps; /* number of steps after which the sum was given up */
 };
 
-/* At least the modulus, at most sqrt(2) times that; hypot is slower, and only bounds on errors need it. */
-static double modulus(struct point w)
+static void add_node(struct acct_line *f, double t, double step, struct sums *sum)
 {
-	return fabs(w.re) + fabs(w.im);
-}
-
-/* What a line c + it needs at every node: e^{c x_j} and e^{c x_j} - 1, and sums of moduli, which do not
- * depend on t but for size, sum omega |zx| max(1, e^{cx}) <= size + t turning. */
-struct line {
-	double grown[ACCT_MAX_CELLS], gained[ACCT_MAX_CELLS];
-	double longest; /* the largest |x_j| */
-	double size, turning, whole, value, mass;
-	double fall[ACCT_MAX_CELLS], sine[ACCT_MAX_CELLS]; /* 1 - cos tx and sin tx at node `node` */
-	double step_fall[ACCT_MAX_CELLS], step_sine[ACCT_MAX_CELLS]; /* the same of one step */
-	size_t node;
-	unsigned turns; /* since they were computed anew */
-};
-
-/* 1 - cos b and sin b, both to some ulps of |b|. */
-static void turn_by(double b, double *fall, double *sine)
-{
-	double s = sin(b / 2), c = cos(b / 2);
-
-	*fall = 2 * s * s;
-	*sine = 2 * s * c;
-}
-
-/* Turn every cell to node k at t: from the node before by products (acct_invert.h, "Rounding"). */
-static void line_turn(struct line *f, const struct acct_path *w, size_t k, double t)
-{
-	bool on = k == f->node + 1 && f->turns < MOST_TURNS;
-
-	for (size_t j = 0; j < w->cells && on; j++) {
-		double fall = f->fall[j], sine = f->sine[j], d = f->step_fall[j], e = f->step_sine[j];
-
-		f->fall[j] = fall + d - fall * d + sine * e;
-		f->sine[j] = sine + e - sine * d - fall * e;
-	}
-	for (size_t j = 0; j < w->cells && !on; j++)
-		turn_by(t * w->x[j], &f->fall[j], &f->sine[j]);
-	f->turns = on ? f->turns + 1 : 0;
-	f->node = k;
-}
-
-static void line_init(struct line *f, const struct acct_path *w, double step)
-{
-	f->node = 0;
-	f->turns = MOST_TURNS;
-	f->longest = f->size = f->turning = f->whole = f->value = f->mass = 0;
-	for (size_t j = 0; j < w->cells; j++) {
-		double a = w->c * w->x[j], x = fabs(w->x[j]), e = exp(a), most = w->omega[j] * fmax(1, e);
-
-		turn_by(step * w->x[j], &f->step_fall[j], &f->step_sine[j]);
-		f->grown[j] = e;
-		f->gained[j] = expm1(a);
-		f->longest = fmax(f->longest, x);
-		f->size += most * fabs(a);
-		f->turning += most * x;
-		f->whole += w->omega[j] * e;
-		f->value += w->omega[j] * x * e;
-		f->mass += w->omega[j] * w->both[j] * e;
-	}
-}
-
-/* log of the common power at a node, and its error in ulps; inexact terms count by their moduli. */
-struct power {
-	double re, im, err;
-};
-
-static void power_add(struct power *p, double re, double im, double terms)
-{
-	p->re += re;
-	p->im += im;
-	p->err += terms * (fabs(re) + fabs(im));
-}
-
-/* (1+w)^count, where w has an error of `off` ulps. */
-static void power_raise(struct power *p, struct point w, double count, double off, double terms)
-{
-	double gain = 2 * w.re + w.re * w.re + w.im * w.im, square = 1 + gain, mod = modulus(w);
-
-	p->err += count * (off / sqrt(square) + 4 * (mod + mod * mod) / square);
-	/* atan2, at less cost where it is atan. */
-	double turn = 1 + w.re > 0 ? atan(w.im / (1 + w.re)) : atan2(w.im, 1 + w.re);
-	power_add(p, count * 0.5 * log1p(gain), count * turn, terms);
-}
-
-static struct power power_of(const struct acct_path *w, struct point s, double size, double t)
-{
-	const struct acct_list *l = w->list;
-	double tau2 = w->tau * w->tau, c = w->c, terms = 5 + (double)l->groups;
-	struct power p = { 0, 0, 64 };
-
-	for (size_t i = 0; i < l->groups; i++) {
-		double share = l->group[i].share;
-
-		power_raise(&p, (struct point){ share * s.re, share * s.im }, l->group[i].count,
-			share * size * (acct_path_off(w, share) + TURNED), terms);
-	}
-	if (l->dummies > 0)
-		power_raise(&p, (struct point){ s.re / l->blanket, s.im / l->blanket }, l->dummies,
-			size * (acct_path_off(w, 1) + TURNED) / l->blanket, terms);
-	power_add(&p, tau2 * (c * c - t * t) / 2, tau2 * c * t, terms);
-	return p;
-}
-
-/* Node k, at t, of the trapezoid rule, with weight `step`. */
-static void add_node(
-	const struct acct_path *w, struct line *f, size_t k, double t, double step, struct sums *sum)
-{
-	double c = w->c, size = f->size + t * f->turning, turn = (c + t) * f->longest;
-	struct point s = { 0, 0 }, value = { 0, 0 }, mass = { 0, 0 }, whole = { 0, 0 };
-
-	line_turn(f, w, k, t);
-	for (size_t j = 0; j < w->cells; j++) {
-		double cb = 1 - f->fall[j], re = f->grown[j] * cb, im = f->grown[j] * f->sine[j];
-
-		s.re += w->omega[j] * (f->gained[j] * cb - f->fall[j]);
-		s.im += w->omega[j] * im;
-		whole.re += w->omega[j] * re;
-		whole.im += w->omega[j] * im;
-		value.re += w->omega[j] * w->x[j] * re;
-		value.im += w->omega[j] * w->x[j] * im;
-		mass.re += w->omega[j] * w->both[j] * re;
-		mass.im += w->omega[j] * w->both[j] * im;
-	}
-	struct power p = power_of(w, s, size, t);
-	/* own: error of the factors, which may cancel; err: error of the common power. */
-	double own = ((8 + TURNED) * turn + 32 + (double)w->cells) * ACCT_ULP + ACCT_OMEGA_ERROR +
-		     ACCT_SHARE_ERROR,
-	       err = p.err * ACCT_ULP;
-	if (!(err < 0.5))
-		err = INFINITY;
-
-	double g = exp(p.re) * step, inv = 1 / (c * c + t * t), far = sqrt(inv);
-	struct point e = { g * cos(p.im), g * sin(p.im) };
-	struct point ez = { (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv }; /* e / z */
-	/* One more message (per_message), from a sum of its own: 1 + s may cancel. */
-	struct point more = { w->more_rest + w->more_scale * whole.re, w->more_scale * whole.im };
-	double more_size = w->more_rest + w->more_scale * f->whole, more_mod = g * modulus(more);
-
-	sum->value += value.re * ez.re - value.im * ez.im;
-	sum->slope += mass.re * ez.re - mass.im * ez.im;
-	sum->excess += more.re * e.re - more.im * e.im;
-	double value_mod = g * far * modulus(value), slope_mod = g * far * modulus(mass);
-	sum->value_err += value_mod * 2 * err + g * far * f->value * own * (1 + 2 * err);
-	sum->slope_err += slope_mod * 2 * err + g * far * f->mass * own * (1 + 2 * err);
-	sum->excess_err += more_mod * 2 * err + g * more_size * own * (1 + 2 * err);
-	sum->value_size += value_mod;
-	sum->slope_size += slope_mod;
-	sum->excess_size += more_mod;
-	sum->nodes++;
-	sum->work += NODE_WORK(w->list);
+	acct_line_add(f, t, step, &sum->of);
+	sum->work += NODE_WORK(f->path->list);
 }
 
 /* What the sums lack: the nodes that were skipped, as sums of dt/t and of dt over pi; all beyond t, where
  * only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of itself); and the rounding of the sums. */
 static void add_missing(const struct acct_path *w, const struct acct_screen *f, const double bound[3],
-	double skipped_t, double skipped_1, double t, struct sums *sum)
+	double skipped_t, double skipped_1, double t, struct acct_sums *sum)
 {
 	double a = w->tau * t, tail = exp(w->left_out - a * a / 2) / (a * a) / acos(-1);
 
@@ -226,13 +68,13 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 	double skipped_t = 0, skipped_1 = 0; /* sums of dt/t and of dt, over pi */
 	size_t last = (size_t)fmin(ceil(end / step), MOST_STEPS);
 	struct acct_screen f;
-	struct line line;
+	struct acct_line line;
 
 	memset(sum, 0, sizeof *sum);
 	acct_path_chernoff(w, w->c, bound);
 	acct_screen_init(&f, w, step);
-	line_init(&line, w, step);
-	add_node(w, &line, 0, 0, step / (2 * pi), sum);
+	acct_line_init(&line, w);
+	add_node(&line, 0, step / (2 * pi), sum);
 	size_t aimed = 0;
 	bool jumped = true;
 	for (size_t k = 1; k <= last; k++) {
@@ -244,7 +86,7 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 		if (sum->work > most)
 			return false;
 		if (t <= f.loud_to) {
-			add_node(w, &line, k, t, step / pi, sum);
+			add_node(&line, t, step / pi, sum);
 			continue;
 		}
 		if (t > f.quiet_from && t < f.quiet_to) {
@@ -271,16 +113,17 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 			skipped_1 += (1 + more) * step / pi;
 			k += (size_t)more;
 		} else {
-			add_node(w, &line, k, t, step / pi, sum);
+			add_node(&line, t, step / pi, sum);
 		}
 	}
-	add_missing(w, &f, bound, skipped_t, skipped_1, (double)last * step, sum);
+	acct_line_end(&line, &sum->of);
+	add_missing(w, &f, bound, skipped_t, skipped_1, (double)last * step, &sum->of);
 	return true;
 }
 
 /* The bounds at one point from its sums. */
-static void enclose(const struct acct_path *w, const struct sums *sum, const double alias[2], double spread,
-	struct acct_point *at)
+static void enclose(const struct acct_path *w, const struct acct_sums *sum, const double alias[2],
+	double spread, struct acct_point *at)
 {
 	/* The left aliases hold the whole mass, of mean -y and of mass 1, less a Chernoff tail. */
 	double correction = 1 / expm1(w->c * w->period),
@@ -370,9 +213,9 @@ double acct_invert_within(
 				work += sum.work;
 			}
 		}
-		double spread = w.tau * w.tau * w.per_message * (sum.excess + sum.excess_err);
+		double spread = w.tau * w.tau * w.per_message * (sum.of.excess + sum.of.excess_err);
 
-		enclose(&w, &sum, alias, spread, at);
+		enclose(&w, &sum.of, alias, spread, at);
 		/* A narrower normal helps only while the normal is what makes the interval wide, and while
 		 * the sum ends. */
 		double gap = (at->hi - at->lo) / at->hi, next = w.tau * fmax(0.05, 0.7 * goal / gap);

@@ -19,19 +19,17 @@
  *
  * Rounding, with a = cx, b = tx.
  * e^{zx}-1 is formed as expm1(a) cos b - 2 sin^2(b/2) + i e^a sin b, with cos b = 1 - 2 sin^2(b/2) and sin b
- * = 2 sin(b/2) cos(b/2).  An ulp here is 2^-53.  Arguments are off by an ulp each, functions by two, products
- * and sums by one; so 2 sin^2(b/2) is off by 10 ulp sin^2(b/2) <= 5 ulp |b|, and the whole by at most 17 ulp
- * (|a|+|b|) max(1, e^a), and products with omega and sums make that less than 32 + cells.  From one node to
- * the next, a step of d in b, f = e^{ib} - 1 turns by products: f' = f + g + fg, g = e^{id} - 1.  Either part
- * of f' is four products and sums of numbers of which none exceeds 2|b'|, for |f| + |g| <= |b'| and |fg| <=
- * |b'|: off by at most 5 ulp |b'|.  Errors before it only turn, and those of g, 10 ulp |d|, add up to those
- * of f itself.  So 16 turns add 16 * 7.5 ulp |b|, to the sum as to the factor.  omega is known to 128 ulp, a
- * share other than 1 to 32.  With size = sum omega |zx| max(1, e^a) and w = B_c - 1, the powers and the
+ * = 2 sin(b/2) cos(b/2).  An ulp here is 2^-53.  Arguments are off by an ulp each, functions by two (sines by
+ * 3/2 of their argument more where that is large: acct_lane.h), products and sums by one; so 2 sin^2(b/2) is
+ * off by 5 ulp |b|, and the whole by at most 17 ulp (|a|+|b|) max(1, e^a), and products with omega and sums
+ * make that less than 32 + cells.  omega is known to 128 ulp, a share other than 1 to 32.
+ * With size = sum omega |zx| max(1, e^a) and w = B_c - 1, the powers and the
  * Gaussian are off by
- *     err = sum_c count_c ((280+cells) share_c size/|B_c| + 4 (|w|+|w|^2)/|B_c|^2) + the same for C
- *           + (5 + levels) (the moduli of all terms of the exponent) + 64   ulp,
- * where 280 is 312 for a share other than 1.  Every term counts by its modulus, for they cancel.  e^err - 1
- * <= 2 err below 1/2; above, the point has no bound.  The factor has an error of its own: (128 |zx| + 32 +
+ *     err = sum_c count_c ((160+cells) share_c size/|B_c| + 4 (|w|+|w|^2)/|B_c|^2) + the same for C
+ *           + (9 + levels) (the moduli of all terms of the exponent) + 64   ulp,
+ * where 160 is 192 for a share other than 1, of 9 are 4 the angle's and 3/2 the sines', and a bound of |B_c|
+ * from below stands for it.  Every term counts by its modulus, for they cancel.  e^err - 1
+ * <= 2 err below 1/2; above, the point has no bound.  The factor has an error of its own: (8 |zx| + 32 +
  * cells + 160) ulp of the moduli of its terms.  Where 1 + w would cancel, the sum is rest + share_c sum omega
  * e^{zx}.  N added nodes cost N ulp of their moduli; the correction y/(e^{cT}-1) is known to 1e-13 + 16 ulp
  * cT. */

@@ -1,4 +1,5 @@
-/* acct_many.h - epsilon of many different rounds in one question, by the products that a state keeps.
+/* acct_many.h - epsilon, or delta, of many different rounds in one question, by the products that a state
+ * keeps.
  *
  * The work of one question is limited, so of hundreds of different rounds each gets few points on the common
  * grids of acct_rounds.h, and bits a narrow answer only in the limit.  A state (acct_composed.h) gives every
@@ -19,6 +20,10 @@
  * *narrow: no finer grid is needed.  Errors leave a valid interval. */
 ACCT_CHECK enum acct_rc acct_many_epsilon(
 	const struct acct_plan *p, double delta, struct acct_bound *out, bool *narrow);
+
+/* The same of delta at epsilon. */
+ACCT_CHECK enum acct_rc acct_many_delta(
+	const struct acct_plan *p, double epsilon, struct acct_bound *out, bool *narrow);
 
 /* acct_epsilon on the common grids alone. */
 ACCT_CHECK enum acct_rc acct_epsilon_on_grids(

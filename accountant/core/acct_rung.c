@@ -11,6 +11,7 @@
  * second and more where few participants make the curve rough, 10 ms else. */
 #define LAW_WORK    2e9
 #define POINT_WORK  2e6
+#define MEASURE     1e-3 /* width of points that only measure a round */
 #define MOST_NODES  4096.0
 #define LEAST_NODES 128.0
 #define LEAST_SHIFT 0.25 /* of the tilted law's mean, in deviations */
@@ -32,7 +33,7 @@ static double least_work(const struct acct_curve *c)
 
 enum acct_rc acct_rung_init(struct acct_rung *r, const struct acct_list *list, double tail)
 {
-	struct acct_work work = { .per_point = POINT_WORK };
+	struct acct_work work = { .per_point = POINT_WORK, .width = MEASURE };
 	struct acct_curve curve;
 	enum acct_rc rc;
 

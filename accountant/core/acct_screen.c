@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "acct_line.h"
+
 /* Variance of x under the tilted law of one message: 0 with chance rest, else the weights times scale. */
 static double variance(
 	const struct acct_screen *f, const struct acct_path *w, double rest, double scale, double m1)
@@ -63,10 +65,7 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 
 void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t)
 {
-	for (size_t j = 0; j < w->cells; j++) {
-		f->re[j] = f->weight[j] * cos(t * w->x[j]);
-		f->im[j] = f->weight[j] * sin(t * w->x[j]);
-	}
+	acct_line_turn(w, t, f->weight, f->re, f->im);
 }
 
 /* log a <= a - 1.  The 1 added to left_out covers the rounding of the omegas.

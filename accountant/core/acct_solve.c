@@ -264,9 +264,19 @@ static enum acct_rc deltas_composed(struct acct_plan *p, struct acct_target *tar
 	return rc;
 }
 
+/* One delta of many different rounds, where that is not narrow already.  An error leaves what there is. */
+static void delta_of_many(const struct acct_plan *p, struct acct_target *target)
+{
+	struct acct_bound out = { 0, 1 };
+
+	if (acct_many_delta(p, target->aim.epsilon, &out, &target->done) != ACCT_OK)
+		return;
+	target->out.lower = fmax(target->out.lower, out.lower);
+	target->out.upper = fmin(target->out.upper, out.upper);
+}
+
 static enum acct_rc deltas_of(struct acct_plan *p, struct acct_target *target, size_t targets)
 {
-	enum acct_rc rc = ACCT_OK;
 
 	for (size_t i = 0; i < targets; i++) {
 		target[i].out = (struct acct_bound){ p->infinite, 1 };
@@ -275,9 +285,11 @@ static enum acct_rc deltas_of(struct acct_plan *p, struct acct_target *target, s
 		else if (acct_plan_is_single(p))
 			target[i].out = delta_alone(p, target[i].aim.epsilon);
 	}
-	if (p->parts > 0 && !acct_plan_is_single(p) && p->infinite < 1 - 1e-8)
-		rc = deltas_composed(p, target, targets);
-	return rc;
+	if (p->parts == 0 || acct_plan_is_single(p) || !(p->infinite < 1 - 1e-8))
+		return ACCT_OK;
+	if (targets == 1 && p->parts >= (p->loose ? ACCT_MANY_LOOSE : ACCT_MANY))
+		delta_of_many(p, &target[0]);
+	return targets == 1 && target[0].done ? ACCT_OK : deltas_composed(p, target, targets);
 }
 
 enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double *epsilon, size_t epsilons,

@@ -7,14 +7,15 @@
 #include "acct_method_rows.h"
 
 /* The cells' pair is itself the loss of data sets: of bits, or where only dummies hide the victim.  Of bits
- * the worst data differ from epsilon to epsilon, so that rounds do not compose. */
+ * the worst data differ from epsilon to epsilon, so that rounds do not compose; and where the number of bits
+ * is by chance, from one number to another. */
 static bool attained(const struct acct_spec *s, bool alone)
 {
 	const struct acct_round *r = &s->round;
 
 	if (r->sampling > 0)
 		return false;
-	return s->exact || (alone && r->count == 1 && r->messages != ACCT_ANY_MESSAGES &&
+	return s->exact || (alone && r->count == 1 && r->levels == 0 && r->messages != ACCT_ANY_MESSAGES &&
 				   r->messages <= ACCT_LABELLED_BITS);
 }
 
@@ -68,66 +69,181 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 	put(r, none - without, 1, 1);
 }
 
-/* The pair of the data sets in which the others hold the victim's first input, or a third where known. */
-static enum acct_rc held(
-	const struct acct_spec *s, bool third, bool alone, struct acct_round *r, const char **why)
+/* What everybody else holds: the victim's first input, a third, inputs drawn uniformly, or what the
+ * randomizer itself names.  Losses are convex: of inputs that are drawn some lose as much as the mean. */
+enum world {
+	FIRST,
+	THIRD,
+	UNIFORM,
+	NAMED,
+	WORLDS,
+};
+
+/* Everybody's report has the law of a dummy, the blanket's. */
+static enum acct_rc hold_uniform(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
+	uint64_t levels = 0;
+	double blanket = 0;
+
+	if (!s->uniform || s->no_inputs || s->participants == 0)
+		return acct_fault(why, "no data set is known whose loss is that of few cells");
+	*r = s->round;
+	r->levels = 0;
+	for (size_t j = 0; j < r->cells; j++)
+		blanket += r->cell[j].omega;
+	for (size_t i = 0; i < s->round.levels; i++)
+		levels += s->round.level[i].count;
+	/* Levels are others of their own guarantee, or else dummies by chance, no fewer than these. */
+	for (size_t i = 0; i < s->round.levels && r->others + levels != s->participants - 1; i++) {
+		r->level[i].share = fmin(1, s->round.level[i].share * blanket * (1 + 1e-14));
+		r->level[i].count = s->round.level[i].count;
+		r->levels++;
+	}
+	r->others = s->participants - 1;
+	for (size_t j = 0; j < r->cells; j++) {
+		r->cell[j].omega /= blanket;
+		r->cell[j].u *= blanket;
+		r->cell[j].v *= blanket;
+	}
+	return ACCT_OK;
+}
+
+static enum acct_rc hold_one(const struct acct_spec *s, bool third, struct acct_round *r, const char **why)
+{
+	if (!(s->eps0 > 0 && s->eps0 < 700))
+		return acct_fault(why, "it needs a randomizer with a finite eps0");
+	if (s->participants == 0)
+		return acct_fault(why, "it needs n=");
+	if (s->round.levels > 0)
+		return acct_fault(why, "it needs one pure eps0 for all participants");
+	if (s->no_inputs)
+		return acct_fault(why, "the cells are not those of two inputs");
+	if (s->round.dummies > 0)
+		return acct_fault(why, "no data set among these dummies is known");
+	*r = (struct acct_round){
+		.others = s->participants - 1, .count = s->round.count, .sampling = s->round.sampling
+	};
+	if (third && s->third)
+		hold_third(s, r);
+	else
+		hold_first(s, r);
+	return ACCT_OK;
+}
+
+static enum acct_rc hold(const struct acct_spec *s, enum world world, struct acct_round *r, const char **why)
+{
+	if (world == UNIFORM)
+		return hold_uniform(s, r, why);
+	if (world != NAMED)
+		return hold_one(s, world == THIRD, r, why);
+	if (s->held.cells == 0)
+		return acct_fault(why, "no data set is known whose loss is that of few cells");
+	*r = s->held;
+	r->count = s->round.count;
+	return ACCT_OK;
+}
+
+/* A participant who is not drawn is replaced by one whose report has the others' law; or, where all are
+ * truthful and what the others send is known, by one who holds the first input. */
+static void sample(struct acct_round *r, bool truthful)
+{
+	double g = r->sampling;
+
+	for (size_t j = 0; j < r->cells && g > 0; j++) {
+		struct acct_cell *c = &r->cell[j];
+
+		c->v = g * c->v + (1 - g) * (truthful ? c->u : 1);
+		c->u = truthful ? c->u : g * c->u + (1 - g);
+	}
+	r->sampling = 0;
+}
+
+/* The pair of some data sets as one round, or as two: *r holds as many.  In a world that is not known for the
+ * round any other is taken. */
+static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone, struct acct_round r[2],
+	size_t *rounds, const char **why)
+{
+	bool truthful = s->exact || (s->held.cells > 0 && s->held.others == 0);
 	enum acct_rc rc;
 
 	*r = s->round;
+	*rounds = 1;
 	if (attained(s, alone)) {
 		/* Labels do not hide inputs that do not depend on them. */
 		if (r->messages == ACCT_LABELLED_BITS)
 			r->messages = ACCT_BITS;
 		return ACCT_OK;
 	}
-	rc = acct_method_local(s, false, why);
+	if (s->exact && s->round.event == ACCT_SHUFFLED && s->participants > 0) {
+		sample(r, true);
+		return ACCT_OK;
+	}
+	rc = hold(s, world, r, why);
+	for (int other = FIRST; rc == ACCT_EDOMAIN && other < WORLDS; other++)
+		rc = hold(s, (enum world)other, r, why);
 	if (rc)
 		return rc;
-	if (s->no_inputs)
-		return acct_fault(why, "the cells are not those of two inputs");
-	if (s->round.dummies > 0)
-		return acct_fault(
-			why, "of rounds with dummies it is known for bits alone, and for one round");
-	*r = (struct acct_round){ .others = s->participants - 1, .count = s->round.count };
-	if (third && s->third)
-		hold_third(s, r);
-	else
-		hold_first(s, r);
-	acct_cells_fill(r->cell, r->cells); /* omega is a law */
+	if (s->opposite && s->round.sampling > 0)
+		return acct_fault(why, "sampling of two counters: one draw decides for both");
+	r->messages = ACCT_ANY_MESSAGES;
+	/* Apart from the ends of a shuffler's noise, what else tells an input is left out. */
+	r->defect = s->held.cells > 0 && !(s->eps0 < INFINITY) ? s->held.defect : 0;
+	sample(r, truthful);
+	if (s->opposite) {
+		r[1] = r[0];
+		for (size_t j = 0; j < r->cells; j++) {
+			r[1].cell[j].u = r[0].cell[j].v;
+			r[1].cell[j].v = r[0].cell[j].u;
+		}
+		*rounds = 2;
+	} else if (r->dummies == 0 && r->levels == 0) {
+		acct_cells_fill(r->cell, r->cells); /* omega is a law */
+	}
 	return ACCT_OK;
 }
 
-static enum acct_rc value(const struct acct_spec *spec, size_t n, bool third, bool epsilon, double at,
+static enum acct_rc value(const struct acct_spec *spec, size_t n, enum world world, bool epsilon, double at,
 	double *lower, const char **why)
 {
-	struct acct_round *r = acct_method_rounds(spec, n);
+	struct acct_round *r = calloc(2 * n + 1, sizeof *r);
 	struct acct_bound out;
 	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
+	size_t size = 0, more = 0;
 
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = held(&spec[i], third, n == 1, &r[i], why);
+	for (size_t i = 0; !rc && i < n; i++, size += more)
+		rc = held(&spec[i], world, n == 1, &r[size], &more, why);
 	if (!rc)
-		rc = epsilon ? acct_epsilon(r, n, at, &out) : acct_delta(r, n, at, &out);
+		rc = epsilon ? acct_epsilon(r, size, at, &out) : acct_delta(r, size, at, &out);
 	if (!rc)
 		*lower = out.lower;
 	free(r);
 	return rc;
 }
 
-/* Each of both pairs of data sets gives a lower bound: take the larger. */
+static bool worth_trying(const struct acct_spec *s, enum world world)
+{
+	return world == FIRST || (world == THIRD && s->third) || (world == UNIFORM && s->uniform) ||
+	       (world == NAMED && s->held.cells > 0);
+}
+
+/* Each world gives a lower bound: take the largest. */
 static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
-	double first = 0, third = 0;
-	enum acct_rc rc = value(spec, n, false, epsilon, at, &first, why);
-	bool more = false;
+	double most = 0, lower = 0;
+	enum acct_rc rc = n > 0 ? ACCT_OK : acct_method_asked(n, epsilon, at, why);
 
-	for (size_t i = 0; i < n; i++)
-		more = more || spec[i].third;
-	if (!rc && more)
-		rc = value(spec, n, true, epsilon, at, &third, why);
-	out->bound = (struct acct_bound){ fmax(first, third), INFINITY };
+	for (int world = FIRST; world < WORLDS && !rc; world++) {
+		bool worth = false;
+
+		for (size_t i = 0; i < n; i++)
+			worth = worth || worth_trying(&spec[i], (enum world)world);
+		if (!worth)
+			continue;
+		rc = value(spec, n, (enum world)world, epsilon, at, &lower, why);
+		most = fmax(most, lower);
+	}
+	out->bound = (struct acct_bound){ most, INFINITY };
 	out->worth = ACCT_LOWER;
 	out->note = "the exact loss of some data sets: the truth is between this and any proved value";
 	return rc;

@@ -83,6 +83,24 @@ static double tie(double d)
 	return (double)c;
 }
 
+/* d even: the victim's inputs agree in one sign, and everybody else holds the opposite of the second.  Of a
+ * report let s be the sign at the place where they agree, times theirs, and t the sum of the others times the
+ * first input's: t is odd, s + t, s - t and t - s decide, and t = 1 with chance `none`. */
+static void hold_opposite(double p, double none, double z, struct acct_spec *s)
+{
+	s->held = s->round;
+	s->held.cells = 0;
+	s->held.cell[s->held.cells++] = (struct acct_cell){ (0.5 - none) * p / z, 1, 1 / p };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 / z, p, 1 };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ (1 - none) / 2 / z, 1, p };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 * p / z, 1 / p, 1 / p };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 / z, 1, 1 };
+	if (!(none < 0.5)) { /* two signs */
+		s->held.cells--;
+		s->held.cell[0] = (struct acct_cell){ none / 2 / z, 1, 1 };
+	}
+}
+
 /* Signs y in {-1,1}^d: E times as likely when y.v > 0, v the input rounded to signs.  The blanket is 1/Z of
  * every y; opposite inputs have nothing in common.  For odd d a report is the pair {y, -y}, which is uniform
  * whatever v is, and one of the two, which is binary response. */
@@ -99,6 +117,8 @@ enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, c
 		s->round.messages = ACCT_BITS;
 	else if (!(none > 0))
 		s->round.messages = ACCT_LABELLED_BITS;
+	else
+		hold_opposite(p, none, z, s);
 	return ACCT_OK;
 }
 
@@ -151,15 +171,33 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 	}
 	if (each * (double)s->participants > (double)ACCT_MAX_REPORTS)
 		return acct_fault(why, "coins must be at most 1e12 in all");
-	if (arg[2].size > 0)
-		paired_coins(arg[0].x[0], r);
-	else
-		coins(arg[0].x[0], r);
+	coins(arg[0].x[0], r);
 	r->others = 0;
 	r->dummies = (uint64_t)each * s->participants;
+	if (arg[2].size > 0) {
+		/* Of two counters one has a message more under either input, and they are independent. */
+		s->held = *r;
+		s->opposite = true;
+		paired_coins(arg[0].x[0], r);
+	}
 	s->eps0 = INFINITY;
 	s->exact = arg[2].size == 0; /* truthful messages can be subtracted */
 	return ACCT_OK;
+}
+
+/* Everybody else holds a third input: its bits at the victim's two are zeroes flipped, as a fake's. */
+static void hold_zeroes(double f, double g, struct acct_spec *s)
+{
+	if (s->round.others > ACCT_MAX_REPORTS - s->round.dummies)
+		return;
+	s->held = s->round;
+	s->held.cells = 0;
+	s->held.others += s->held.dummies;
+	s->held.dummies = 0;
+	s->held.cell[s->held.cells++] = (struct acct_cell){ f * (1 - f), g, 1 / g };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ f * (1 - f), 1 / g, g };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ f * f, g, g };
+	s->held.cell[s->held.cells++] = (struct acct_cell){ (1 - f) * (1 - f), 1 / g, 1 / g };
 }
 
 /* The unary encoding with flips f, and all-zero vectors flipped alike, `fakes` per participant and the
@@ -175,5 +213,7 @@ enum acct_rc acct_named_cheu(const struct acct_arg *arg, struct acct_spec *s, co
 	s->round.dummies = (uint64_t)fakes;
 	s->eps0 = 2 * log(g);
 	acct_named_two_level(&s->round, g * g, f * (1 - f) / g, f * f / g, (1 - f) * (1 - f) / g);
+	if (!(arg[3].size > 0 && arg[3].x[0] < 3)) /* there is a third value */
+		hold_zeroes(f, g, s);
 	return ACCT_OK;
 }

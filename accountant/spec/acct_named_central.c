@@ -12,6 +12,7 @@ static enum acct_rc begin(struct acct_spec *s, enum acct_event event, const char
 	s->round.event = event;
 	s->eps0 = INFINITY;
 	s->unpublished = true;
+	s->exact = true;
 	return ACCT_OK;
 }
 

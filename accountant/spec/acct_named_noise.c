@@ -7,6 +7,60 @@
 #include "acct_metric.h"
 #include "acct_named.h"
 
+static void hold(struct acct_spec *s, double omega, double u, double v)
+{
+	s->held.cell[s->held.cells++] = (struct acct_cell){ omega, u / omega, v / omega };
+}
+
+/* Some noise: of three outputs two are binary response of the victim's inputs, and others, who are `most`
+ * away from either, send them e^-most times as often as the likelier input; but for the share e^-most of the
+ * third, which leaves enough for the others'. */
+static void hold_any(double distance, double most, struct acct_spec *s)
+{
+	double far = exp(-most), keep = 1 / (1 + exp(-distance)), with = -expm1(-most);
+	double sent = with * keep * far;
+
+	s->held = s->round;
+	s->held.cells = 0;
+	hold(s, sent, with * keep, with * (1 - keep));
+	hold(s, sent, with * (1 - keep), with * keep);
+	hold(s, 1 - 2 * sent, far, far);
+}
+
+/* The chance that Laplace noise of scale 1 about x is in (from, to], on one side of x; to may be INFINITY and
+ * from -INFINITY. */
+static double in(double x, double from, double to)
+{
+	double near = from >= x ? from - x : x - to;
+
+	return exp(-near) / 2 * -expm1(-(to - from));
+}
+
+#define BETWEEN 40 /* stretches between the victim's inputs */
+#define BEYOND  20 /* and from there to the others' */
+
+/* Inputs 0 and `distance`, everybody else at `most`; a report is rounded to stretches of the line. */
+static void hold_line(double distance, double most, struct acct_spec *s)
+{
+	double at = -INFINITY;
+
+	s->held = s->round;
+	s->held.cells = 0;
+	for (int i = 0; i <= BETWEEN + BEYOND + 1; i++) {
+		double to = i < BETWEEN             ? distance * i / BETWEEN
+			    : i == BETWEEN          ? distance
+			    : i <= BETWEEN + BEYOND ? distance + (most - distance) * (i - BETWEEN) / BEYOND
+						    : INFINITY;
+
+		if (i == BETWEEN + BEYOND)
+			to = most;
+		if (!(to > at))
+			continue;
+		hold(s, in(most, at, to), in(0, at, to), in(distance, at, to));
+		at = to;
+	}
+}
+
 enum acct_rc acct_named_laplace_noise(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	s->eps0 = arg[0].x[0];
@@ -14,6 +68,7 @@ enum acct_rc acct_named_laplace_noise(const struct acct_arg *arg, struct acct_sp
 	s->beta = -expm1(-s->eps0 / 2);
 	s->laplace = true;
 	s->no_inputs = true; /* the cells are above the law, not of it */
+	hold_line(s->eps0, s->eps0, s);
 	return acct_laplace_above(s->eps0, &s->round, why);
 }
 
@@ -34,6 +89,10 @@ static enum acct_rc metric(
 	s->q = exp(most);
 	s->eps0 = most;
 	s->no_inputs = true;
+	if (!rc && noise == ACCT_METRIC_ANY)
+		hold_any(distance, most, s);
+	if (!rc && noise == ACCT_METRIC_LINE)
+		hold_line(distance, most, s);
 	return rc;
 }
 

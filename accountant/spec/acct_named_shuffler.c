@@ -126,5 +126,9 @@ enum acct_rc acct_named_noise(const struct acct_arg *arg, struct acct_spec *s, c
 	s->eps0 = INFINITY;
 	s->unpublished = true;
 	acct_named_two_level(r, 1 / a, a / (1 + a), 0, 0);
+	/* Beside its ends the loss is +-epsilon/2, so this is the pair itself; the rounding of a power of a
+	 * may raise t. */
+	s->held = *r;
+	s->held.defect *= 1 - 1e-9;
 	return ACCT_OK;
 }

@@ -70,6 +70,7 @@ static void response(double k, double eps0, struct acct_spec *s)
 	s->k = k;
 	s->eps0 = eps0;
 	s->third = k > 2;
+	s->uniform = true;
 }
 
 /* Others of guarantee eps: 1/Z_eps of every symbol is blanket, Z/Z_eps times the victim's class's 1/Z. */
@@ -97,6 +98,7 @@ enum acct_rc acct_named_generic(const struct acct_arg *arg, struct acct_spec *s,
 {
 	(void)why;
 	symbols(2, exp(arg[0].x[0]), &s->round);
+	s->uniform = true;
 	s->eps0 = arg[0].x[0];
 	return ACCT_OK;
 }
@@ -180,6 +182,16 @@ static enum acct_rc collision(const struct acct_arg *arg, double cells, double *
 	return ACCT_OK;
 }
 
+/* Everybody else holds the first input, and sends no message that is the hash of the second alone.  Dummies
+ * are such a message with chance `dummy`, the victim under its second input with chance `sent`. */
+static void hold_hashed(double dummy, double sent, struct acct_spec *s)
+{
+	s->held = s->round;
+	s->held.cells = 2;
+	s->held.cell[0] = (struct acct_cell){ dummy, 0, sent / dummy };
+	s->held.cell[1] = (struct acct_cell){ 1 - dummy, 1 / (1 - dummy), (1 - sent) / (1 - dummy) };
+}
+
 /* (seed, h_seed(x)) among dummies that are uniform on seeds and on b values. */
 enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
@@ -196,7 +208,11 @@ enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, 
 		(rc = acct_named_add(r, (1 - same) / b, 0, b)) || (rc = acct_named_add(r, same / b, b, b)))
 		return rc;
 	rc = acct_named_add(r, (b - 2 + same) / b, 0, 0);
-	return rc ? rc : rare(&arg[3], s, why);
+	if (!rc)
+		rc = rare(&arg[3], s, why);
+	if (!rc)
+		hold_hashed((1 - same) / b, 1 - same, s);
+	return rc;
 }
 
 /* The chance that all d inputs agree, from below, under hashes of which no more is known than that any two
@@ -230,6 +246,34 @@ enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, con
 	return ACCT_OK;
 }
 
+/* In a sub-query of three symbols or more everybody else holds a third, else the victim's first.  Where there
+ * is no room for a cell it is missing, which check_held() sees. */
+static void hold_query(struct acct_spec *s, double share, double k, double p)
+{
+	double z = p + k - 1;
+	bool third = k > 2;
+
+	if (s->held.cells == 0) {
+		s->held = s->round;
+		s->held.cells = 0;
+	}
+	if (acct_named_add(&s->held, share / z, 1, p) ||
+		acct_named_add(&s->held, share * (third ? 1 : p) / z, third ? p : 1, third ? 1 : 1 / p) ||
+		acct_named_add(&s->held, third ? share * p / z : 0, 1 / p, 1 / p) ||
+		acct_named_add(&s->held, share * (k - 3) / z, 1, 1))
+		return;
+}
+
+static void check_held(struct acct_spec *s)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < s->held.cells; j++)
+		sum += s->held.cell[j].omega;
+	if (!(sum >= 1 - SUM_SLACK))
+		s->held.cells = 0;
+}
+
 /* One public sub-query j with chance share, a k_j-ary response to it.  The blanket is share/Z_j of every
  * (j, symbol). */
 static enum acct_rc add_query(struct acct_spec *s, double share, double k, double eps0)
@@ -238,6 +282,7 @@ static enum acct_rc add_query(struct acct_spec *s, double share, double k, doubl
 	enum acct_rc rc;
 
 	s->eps0 = fmax(s->eps0, eps0);
+	hold_query(s, share, k, p);
 	if ((rc = acct_named_add(&s->round, share / z, p, 1)) ||
 		(rc = acct_named_add(&s->round, share / z, 1, p)))
 		return rc;
@@ -256,6 +301,7 @@ enum acct_rc acct_named_hierarchy(const struct acct_arg *arg, struct acct_spec *
 			return acct_fault(why, "the lowest level has more than 1e12 nodes");
 		rc = add_query(s, 1 / height, k, arg[2].x[0]);
 	}
+	check_held(s);
 	return rc;
 }
 
@@ -276,6 +322,7 @@ enum acct_rc acct_named_parallel(const struct acct_arg *arg, struct acct_spec *s
 	for (size_t j = 0; j < size && !rc; j++)
 		rc = add_query(s, (arg[2].size > 0 ? arg[2].x[j] : 1) / sum, arg[0].x[j],
 			arg[1].x[arg[1].size > 1 ? j : 0]);
+	check_held(s);
 	return rc == ACCT_ELIMIT ? acct_fault(why, "sub-queries with different eps0 need more than 64 cells")
 				 : rc;
 }

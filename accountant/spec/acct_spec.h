@@ -84,8 +84,10 @@
  *                               a message iff the bit is set, and for each of a participant's coins
  *                               (default 1) of chance t that falls so; k counters (default 1), of which
  *                               a participant may change two, or d, of which one rises and one falls
- *   cheu:f=[,fakes=][,dummies=] unary encoding with flips of chance f, and fake zero vectors flipped
- *                               alike: fakes per participant (default 1), and dummies
+ *   cheu:f=[,fakes=][,dummies=][,d=]
+ *                               unary encoding of d values (default more than two) with flips of chance
+ *                               f, and fake zero vectors flipped alike: fakes per participant (default 1),
+ *                               and dummies; of d only lower bounds know
  *   hierarchy:f=,H=,eps0=       a random level of a tree, response on its f, f^2, .. or f^H nodes
  *   parallel:k=a/b/..,eps0=c[/d/..][,share=e/f/..]
  *                               one public random sub-query of several: its symbols, its eps0 (one or
@@ -136,10 +138,16 @@ struct acct_spec {
 	double k;       /* symbols of a k-ary response, 0 for other randomizers */
 	double poisson; /* of Poisson sampling, which the round's cells have in them; 0: none */
 	/* What is known of data sets that attain a loss, for the method "lower". */
-	bool exact;       /* the cells' pair is the loss of every data set */
-	bool no_inputs;   /* the cells are not those of two inputs of one randomizer */
-	bool third;       /* laws have two levels, and there is a third input that has as much in common with
-			     either of the victim's as they have with each other */
+	bool exact;     /* the cells' pair is the loss of every data set */
+	bool no_inputs; /* the cells are not those of two inputs of one randomizer */
+	bool third;     /* laws have two levels, and there is a third input that has as much in common with
+			   either of the victim's as they have with each other */
+	bool uniform;   /* where the others' inputs are drawn uniformly, their reports have the blanket's law;
+			   and   dummies have it too */
+	/* Beside, the victim's pair where the others' inputs are some certain ones, in cells of a law: of
+	 * held.others reports of this law among held.dummies and held.level.  No cells: none is known. */
+	struct acct_round held;
+	bool opposite;    /* held is the half of a round, whose other half has u and v exchanged */
 	bool laplace;     /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
 	double triple;    /* the blanket's mass that is likelier under all three */
 	bool unpublished; /* the cells are no participant's randomizer, so there is no published reduction of

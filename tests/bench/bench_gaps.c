@@ -8,15 +8,17 @@
 
 /* A round of every name; n and eps0 are put in. */
 static const char *const round_of[] = { "generic:", "rr:", "grr:k=16,", "mixbins:k=16,",
-	"mixbins:k=2,dummies=1000,", "levels:b=1,", "levels:b=8,", "prefixes:k=16,", "bins:k=16,dummies=2000",
-	"noise:epsilon=.1,mean=400", "hashed:b=16,dummies=2000", "rappor:d=4,", "rappor:d=16,", "oue:d=4,",
-	"oue:d=16,", "subset:d=6,k=2,", "subset:d=12,k=3,", "privset:d=16,k=3,s=2,", "olh:l=4,", "olh:l=16,",
-	"hadamard:d=15,", "hadamard:d=60,blocks=4,", "duchi:", "duchi:d=3,", "duchi:d=4,",
-	"harmony:", "words:w=1,", "words:w=3,", "vrr:s=1,", "vrr:s=2,", "vrr:s=3,", "vrr:s=4,",
-	"laplace-levels:b=8,", "staircase:b=8,", "piecewise:b=8,", "balcer-cheu:t=.1,", "cheu:f=.2,",
-	"digits:base=2,digits=4,", "ranges:leaves=16,fanout=4,", "marginals:k=4/8,",
-	"ss-simple:d=4,levels=2,", "ss-double:k=4,levels=2,", "hierarchy:f=2,H=4,", "parallel:k=2/8,",
-	"planar:w=4,h=4," };
+	"mixbins:k=2,dummies=1000,", "mixbins:k=16,dummies=1000,", "levels:b=1,", "levels:b=8,",
+	"prefixes:k=16,", "bins:k=16,dummies=2000", "noise:epsilon=.1,mean=400", "hashed:b=16,dummies=2000",
+	"rappor:d=4,", "rappor:d=16,", "oue:d=4,", "oue:d=16,", "subset:d=6,k=2,", "subset:d=12,k=3,",
+	"privset:d=16,k=3,s=2,", "olh:l=4,", "olh:l=16,", "hadamard:d=15,", "hadamard:d=60,blocks=4,",
+	"duchi:", "duchi:d=3,", "duchi:d=2,", "duchi:d=4,", "harmony:", "words:w=1,", "words:w=3,",
+	"vrr:s=1,", "vrr:s=2,", "vrr:s=3,", "vrr:s=4,", "laplace-levels:b=8,", "staircase:b=8,",
+	"piecewise:b=8,", "balcer-cheu:t=.1,", "cheu:f=.2,", "digits:base=2,digits=4,",
+	"ranges:leaves=16,fanout=4,", "marginals:k=4/8,", "ss-simple:d=4,levels=2,",
+	"ss-double:k=4,levels=2,", "hierarchy:f=2,H=4,", "parallel:k=2/8,", "parallel:k=3/8,",
+	"laplace-noise:", "planar:w=4,h=4,", "metric:distance=1,most=3", "metric-laplace:distance=1,most=3",
+	"balcer-cheu:t=.1,d=4" };
 
 static int one(const char *text, const char *shown)
 {

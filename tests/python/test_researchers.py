@@ -158,6 +158,20 @@ def test_a_personal_fault_is_placed(tmp_path):
         personal_event(3, k=4)
 
 
+def test_the_tutorial_says_what_happens():
+    failed, tried = doctest.testfile(str(SOURCE.joinpath("doc", "python.md")), module_relative=False)
+    assert failed == 0 and tried >= 60
+
+
+def test_the_tutorial_rounds_up():
+    """What it prints is not below the lower end of what it asked, to one in the last digit."""
+    page = SOURCE.joinpath("doc", "python.md").read_text(encoding="utf-8")
+    for printed, event, count in (("0.1715", ROUND, 1), ("1.3959", ROUND, 50)):
+        assert f"\n{printed}\n" in page
+        lower, upper = PLDAccountant().compose(event, count).get_epsilon_bounds(1e-6)
+        assert lower <= upper <= float(printed) < upper + 1.01e-4
+
+
 def test_the_migration_guide_says_what_happens():
     failed, tried = doctest.testfile(str(MIGRATION), module_relative=False)
     assert failed == 0 and tried >= 10

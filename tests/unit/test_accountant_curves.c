@@ -165,6 +165,81 @@ static void a_matrix_is_a_randomizer(void **state)
 	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "number from 0 to 1");
 }
 
+/* `n` lines from `low` to `high`, the highest first. */
+static void put_people(int n, double low, double high)
+{
+	FILE *f = fopen("file", "w");
+
+	assert_non_null(f);
+	assert_true(fputs("# who chose what\n\n", f) >= 0);
+	for (int i = n; i-- > 0;)
+		assert_true(fprintf(f, " %.9g\r\n", low + (high - low) * i / (n > 1 ? n - 1 : 1)) > 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+#define OF_FILE "epsilon --delta 1e-6 --json --round personal:file,k=4"
+
+/* Of 62 guarantees classes are made; typed in, they are as many as a round takes. */
+static void a_merged_class_is_not_below(double few)
+{
+	char args[4000];
+	int at = snprintf(
+		args, sizeof args, "epsilon --delta 1e-6 --json --round grr:k=4,eps0=2,n=62,others_eps=");
+
+	put_people(62, 0.5, 2);
+	for (int i = 1; i < 61; i++)
+		at += snprintf(
+			args + at, sizeof args - (size_t)at, "%s%.9g", i > 1 ? "/" : "", 0.5 + 1.5 * i / 61);
+	at += snprintf(args + at, sizeof args - (size_t)at, ",others_n=");
+	for (int i = 1; i < 61; i++)
+		at += snprintf(args + at, sizeof args - (size_t)at, "%s1", i > 1 ? "/" : "");
+	double merged = asked(OF_FILE, "epsilon_lower"), typed = asked(args, "epsilon_lower");
+
+	assert_true(merged >= typed * (1 - 1e-9) && merged < 1.02 * typed && merged < few);
+}
+
+static void everybody_has_a_guarantee_of_their_own(void **state)
+{
+	double few, many, victim;
+
+	(void)state;
+	/* Named classes: the victim has the largest, and one of the smallest is left out. */
+	put("1\n0.5\n2\n0.5\n2\n1\n1\n2\n2\n2\n");
+	few = asked(OF_FILE ",count=3", "epsilon_upper");
+	assert_true(few == asked("epsilon --delta 1e-6 --json --round "
+				 "grr:k=4,eps0=2,n=10,count=3,others_eps=0.5/1,others_n=1/3",
+				   "epsilon_upper"));
+	put("1.5\n");
+	assert_true(asked(OF_FILE, "epsilon_upper") ==
+		    asked("epsilon --delta 1e-6 --json --round grr:k=4,eps0=1.5,n=1", "epsilon_upper"));
+	/* 60 classes are kept, and 3000 guarantees differ little from them, and are never below. */
+	put_people(60, 0.5, 2);
+	few = asked(OF_FILE, "epsilon_upper");
+	assert_true(few > 0 && few < 2);
+	put_people(3000, 0.5, 2);
+	many = asked(OF_FILE, "epsilon_upper");
+	victim = asked(
+		"epsilon --delta 1e-6 --json --round grr:k=4,eps0=2,n=3000,others_eps=1.25,others_n=2999",
+		"epsilon_upper");
+	assert_true(many > 0.9 * victim && many < 1.1 * victim);
+	assert_true(
+		many < asked("epsilon --delta 1e-6 --json --round grr:k=4,eps0=2,n=3000", "epsilon_upper"));
+	a_merged_class_is_not_below(few);
+	refuses("epsilon --delta 1e-6 --round personal:file", 65, "k= is missing");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4,n=5", 65, "personal: n= is given twice");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4,sampling=.1", 65,
+		"personal: others_eps with");
+	refuses("epsilon --delta 1e-6 --round personal:none,k=4", 65, "none: No such file");
+	put("1\n\n# 2\n1,5\n");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:4: '1,5' is not a number");
+	put("1\n701\n");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:2: 701 is not above 0");
+	put("nan\n");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:1: nan is not above 0");
+	put("# nobody\n");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file: there are no participants");
+}
+
 static void a_group_loses_more(void **state)
 {
 	double one = asked("epsilon --delta 1e-6 --json " SHUFFLED, "epsilon_upper");
@@ -258,6 +333,7 @@ int main(void)
 		cmocka_unit_test(a_maker_has_to_say_for_which_neighbours),
 		cmocka_unit_test(a_damaged_file_is_one_line),
 		cmocka_unit_test(a_matrix_is_a_randomizer),
+		cmocka_unit_test(everybody_has_a_guarantee_of_their_own),
 		cmocka_unit_test(a_group_loses_more),
 		cmocka_unit_test(central_events_are_rounds),
 		cmocka_unit_test(figures_have_the_values_that_were_printed),

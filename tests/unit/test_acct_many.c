@@ -73,6 +73,14 @@ static void responses_without_a_crowd_cost_what_the_law_of_their_sum_says(void *
 	assert_true(delta_at(law, eps.lower) >= DELTA * (1 - 1e-9));
 	/* Losses of two values fall between the points of a grid. */
 	assert_true(eps.upper - eps.lower <= 2e-3 * eps.upper);
+	for (double e = 0; e < 1.6 * eps.upper; e += eps.upper / 4) {
+		struct acct_bound delta;
+
+		assert_int_equal(acct_delta(round, ALONE, e, &delta), ACCT_OK);
+		assert_true(delta_at(law, e) <= delta.upper * (1 + 1e-9));
+		assert_true(delta_at(law, e) >= delta.lower * (1 - 1e-9));
+		assert_true(delta.upper - delta.lower <= (e < eps.upper ? 0.05 : 0.15) * delta.upper);
+	}
 	free(law);
 }
 

@@ -1,0 +1,198 @@
+/* cmd_personal.c - rounds `personal:FILE,k=,...`: response of participants who each have a guarantee of their
+ * own, a number a line, as one round whose bound holds for every one of them.
+ *
+ * Three steps, each of which can only raise the bound.  The victim has the largest guarantee: a smaller one's
+ * response is that one's mixed with a uniform symbol, and divergences are convex.  The participant who is
+ * left out of the others is one with the smallest.  And where there are more than CLASSES guarantees, those
+ * whose shares of blanket, k/(e^eps + k - 1), are close count as the largest among them: less blanket. */
+#include "cmd_personal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLASSES   60u
+#define MOST      100000000u /* participants: 0.8 GB */
+#define MOST_LINE 256
+
+struct people {
+	double *epsilon;
+	size_t size, room;
+};
+
+/* Participants of one guarantee. */
+struct people_of {
+	double epsilon;
+	size_t count;
+};
+
+__attribute__((format(printf, 3, 4))) static bool fault(char *why, size_t room, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	/* The analyzer loses va_start out of sight. */
+	(void)vsnprintf(why, room, format, ap); // NOLINT(clang-analyzer-valist.Uninitialized)
+	va_end(ap);
+	for (char *c = why; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	return false;
+}
+
+static bool put(struct people *p, double epsilon)
+{
+	if (p->size == p->room) {
+		size_t more = p->room > 0 ? 2 * p->room : 1024;
+		double *grown = more <= 2 * (size_t)MOST ? realloc(p->epsilon, more * sizeof *grown) : NULL;
+
+		if (!grown)
+			return false;
+		p->epsilon = grown;
+		p->room = more;
+	}
+	p->epsilon[p->size++] = epsilon;
+	return true;
+}
+
+/* A line without what surrounds its number; NULL: there is none. */
+static char *number_of(char *line)
+{
+	size_t length;
+
+	line += strspn(line, " \t");
+	length = strcspn(line, "\r\n");
+	while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
+		length--;
+	line[length] = '\0';
+	return length == 0 || line[0] == '#' ? NULL : line;
+}
+
+static bool read_lines(FILE *from, const char *path, struct people *p, char *why, size_t room)
+{
+	char line[MOST_LINE];
+
+	for (size_t number = 1; fgets(line, sizeof line, from); number++) {
+		bool whole = strchr(line, '\n') || feof(from);
+		char *text, *end;
+		double epsilon;
+
+		if (!whole && line[0] == '#') /* the rest of a long comment */
+			for (int c; (c = getc(from)) != EOF && c != '\n';)
+				;
+		text = number_of(line);
+		if (!text)
+			continue;
+		epsilon = strtod(text, &end);
+		if (!whole || end == text || *end)
+			return fault(why, room, "%.100s:%zu: '%.40s' is not a number", path, number, text);
+		if (!(epsilon > 0 && epsilon < 700))
+			return fault(why, room, "%.100s:%zu: %.40s is not above 0 and below 700", path,
+				number, text);
+		if (!put(p, epsilon))
+			return fault(why, room, "%.100s:%zu: more than %u participants, or no memory", path,
+				number, MOST);
+	}
+	if (ferror(from))
+		return fault(why, room, "%.100s: cannot be read", path);
+	return p->size > 0 || fault(why, room, "%.100s: there are no participants", path);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double share(double epsilon, double k)
+{
+	return k * exp(-epsilon) / (1 + (k - 1) * exp(-epsilon));
+}
+
+/* Of sorted guarantees, the first of which is left out: at most CLASSES + 1. */
+static size_t classes_of(const struct people *p, double k, struct people_of *out)
+{
+	double low = share(p->epsilon[p->size - 1], k), high = share(p->epsilon[0], k);
+	size_t n = 0, different = 0;
+	long place = -1;
+
+	for (size_t i = 1; i < p->size; i++)
+		different += i == 1 || p->epsilon[i] > p->epsilon[i - 1];
+	for (size_t i = 1; i < p->size; i++) {
+		long at = different <= CLASSES
+				  ? (long)(n > 0 && p->epsilon[i] <= out[n - 1].epsilon ? n - 1 : n)
+				  : lround(floor(CLASSES * (high - share(p->epsilon[i], k)) / (high - low)));
+
+		if (n == 0 || at != place)
+			out[n++] = (struct people_of){ 0, 0 };
+		place = at;
+		out[n - 1].epsilon = p->epsilon[i]; /* the largest so far: they are sorted */
+		out[n - 1].count++;
+	}
+	return n;
+}
+
+/* The round of these classes; rest: the other keys, NULL for none. */
+static enum acct_rc as_text(
+	const struct people_of *c, size_t n, const struct people *p, const char *rest, char *text)
+{
+	double largest = p->epsilon[p->size - 1];
+	size_t others = n > 0 && c[n - 1].epsilon >= largest ? n - 1 : n; /* the rest of n has the victim's */
+	int at = snprintf(text, ACCT_SPEC_MAX, "grr:%s%seps0=%.17g,n=%zu", rest ? rest : "", rest ? "," : "",
+		largest, p->size);
+
+	for (size_t i = 0; i < others && at >= 0 && at < (int)ACCT_SPEC_MAX; i++)
+		at += snprintf(text + at, ACCT_SPEC_MAX - (size_t)at, "%s%.17g",
+			i > 0 ? "/" : ",others_eps=", c[i].epsilon);
+	for (size_t i = 0; i < others && at >= 0 && at < (int)ACCT_SPEC_MAX; i++)
+		at += snprintf(text + at, ACCT_SPEC_MAX - (size_t)at, "%s%zu",
+			i > 0 ? "/" : ",others_n=", c[i].count);
+	return at >= 0 && at < (int)ACCT_SPEC_MAX ? ACCT_OK : ACCT_EDOMAIN;
+}
+
+/* k= among the keys; 0: there is none. */
+static double symbols_of(const char *rest)
+{
+	for (const char *at = rest; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, "k=", 2) == 0)
+			return strtod(at + 2, NULL);
+	}
+	return 0;
+}
+
+enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec part[ACCT_SPEC_PARTS],
+	size_t *parts, char *why, size_t room)
+{
+	struct people_of c[CLASSES + 2];
+	struct people p = { NULL, 0, 0 };
+	char text[ACCT_SPEC_MAX], said[200] = "";
+	double k = symbols_of(rest);
+	enum acct_rc rc = ACCT_EDOMAIN;
+	FILE *from;
+
+	if (!(k >= 2)) {
+		(void)fault(why, room, "personal: k= is missing, the number of symbols, 2 or more");
+		return rc;
+	}
+	from = fopen(path, "r");
+	if (!from)
+		(void)fault(why, room, "%.100s: %s", path, strerror(errno));
+	else if (read_lines(from, path, &p, why, room)) {
+		qsort(p.epsilon, p.size, sizeof *p.epsilon, ascending);
+		rc = as_text(c, classes_of(&p, k, c), &p, rest, text);
+		if (!rc)
+			rc = acct_spec_parts(text, part, parts, said, sizeof said);
+		if (rc)
+			(void)fault(why, room, "personal%s",
+				strncmp(said, "grr", 3) == 0 ? said + 3 : ": too long");
+	}
+	if (from)
+		(void)fclose(from);
+	free(p.epsilon);
+	return rc;
+}

@@ -1,0 +1,350 @@
+/* acct_line.c - sums over nodes of the line c + it, four nodes at a time. */
+#include "acct_line.h"
+
+#include <math.h>
+#include <string.h>
+
+void acct_line_init(struct acct_line *f, const struct acct_path *w)
+{
+	f->path = w;
+	f->waiting = 0;
+	f->longest = f->size = f->turning = f->whole = f->value = f->mass = 0;
+	for (size_t j = 0; j < w->cells; j++) {
+		double a = w->c * w->x[j], x = fabs(w->x[j]), e = exp(a), most = w->omega[j] * fmax(1, e);
+
+		f->grown[j] = e;
+		f->gained[j] = expm1(a);
+		f->longest = fmax(f->longest, x);
+		f->size += most * fabs(a);
+		f->turning += most * x;
+		f->whole += w->omega[j] * e;
+		f->value += w->omega[j] * x * e;
+		f->mass += w->omega[j] * w->both[j] * e;
+	}
+}
+
+/* A complex number for each lane. */
+struct lanes {
+	acct_lanes re, im;
+};
+
+/* At least the modulus, at most sqrt(2) times that; and at most the modulus, at least that over sqrt(2): only
+ * bounds on errors need them. */
+ACCT_INLINED void above_modulus(const struct lanes *z, acct_lanes *out)
+{
+	acct_lanes a, b;
+
+	acct_lane_abs(&z->re, &a);
+	acct_lane_abs(&z->im, &b);
+	*out = a + b;
+}
+
+ACCT_INLINED void below_modulus(const struct lanes *z, acct_lanes *out)
+{
+	acct_lanes a, b;
+
+	acct_lane_abs(&z->re, &a);
+	acct_lane_abs(&z->im, &b);
+	acct_lane_max(&a, &b, out);
+}
+
+ACCT_INLINED void sines(const acct_lanes *x, acct_lanes *sine, acct_lanes *cosine)
+{
+	acct_lane_turn(x, sine, cosine);
+	for (int i = 0; i < ACCT_LANES && !acct_lane_within(x, -ACCT_LANE_TURN, ACCT_LANE_TURN); i++) {
+		(*sine)[i] = sin((*x)[i]);
+		(*cosine)[i] = cos((*x)[i]);
+	}
+}
+
+/* log(1 + w), and |1 + w| from below. */
+ACCT_INLINED void log_of(const struct lanes *w, struct lanes *out, acct_lanes *size)
+{
+	acct_lanes gain = 2 * w->re + w->re * w->re + w->im * w->im;
+	struct lanes whole = { 1 + w->re, w->im };
+
+	below_modulus(&whole, size);
+	acct_lane_log1p(&gain, &out->re);
+	acct_lane_atan2(&whole.im, &whole.re, &out->im);
+	for (int i = 0; i < ACCT_LANES && !acct_lane_within(&gain, -1 + 1e-12, 1e100); i++) {
+		out->re[i] = log1p(gain[i]);
+		out->im[i] = atan2(whole.im[i], whole.re[i]);
+	}
+	out->re *= 0.5;
+}
+
+/* scale e^z, and its modulus. */
+ACCT_INLINED void exp_of(const struct lanes *z, const acct_lanes *scale, struct lanes *out, acct_lanes *size)
+{
+	acct_lanes s, c;
+
+	acct_lane_exp(&z->re, size);
+	for (int i = 0; i < ACCT_LANES && !acct_lane_within(&z->re, -ACCT_LANE_EXP, ACCT_LANE_EXP); i++)
+		(*size)[i] = exp(z->re[i]);
+	*size *= *scale;
+	sines(&z->im, &s, &c);
+	out->re = *size * c;
+	out->im = *size * s;
+}
+
+/* Log of the common power at the nodes, and its error in ulps; inexact terms count by their moduli. */
+struct power {
+	struct lanes log;
+	acct_lanes err;
+};
+
+ACCT_INLINED void power_add(struct power *p, const struct lanes *log, double terms)
+{
+	acct_lanes mod;
+
+	above_modulus(log, &mod);
+	p->log.re += log->re;
+	p->log.im += log->im;
+	p->err += terms * mod;
+}
+
+/* (1 + share s)^count, where s has an error of off[] ulps. */
+ACCT_INLINED void power_raise(struct power *p, const struct lanes *s, double share, double count,
+	const acct_lanes *off, double terms)
+{
+	struct lanes w = { share * s->re, share * s->im }, log;
+	acct_lanes mod, least;
+
+	log_of(&w, &log, &least);
+	above_modulus(&w, &mod);
+	p->err += count * (share * *off / least + 4 * (mod + mod * mod) / (least * least));
+	log.re *= count;
+	log.im *= count;
+	power_add(p, &log, terms);
+}
+
+ACCT_INLINED void power_of(
+	const struct acct_line *f, const struct lanes *s, const acct_lanes *size, struct power *p)
+{
+	const struct acct_path *w = f->path;
+	const struct acct_list *l = w->list;
+	double tau2 = w->tau * w->tau, c = w->c, terms = 9 + (double)l->groups;
+	struct lanes normal = { tau2 * (c * c - f->t * f->t) / 2, tau2 * c * f->t };
+	acct_lanes off, zero = { 0 };
+
+	*p = (struct power){ { zero, zero }, zero + 64 };
+	power_add(p, &normal, terms);
+	for (size_t k = 0; k < l->groups; k++) {
+		off = *size * acct_path_off(w, l->group[k].share);
+		power_raise(p, s, l->group[k].share, l->group[k].count, &off, terms);
+	}
+	if (l->dummies > 0) {
+		off = *size * acct_path_off(w, 1);
+		power_raise(p, s, 1 / l->blanket, l->dummies, &off, terms);
+	}
+}
+
+/* Sums over the cells at every node. */
+struct cells {
+	struct lanes s, value, mass, whole;
+};
+
+ACCT_INLINED void over_cells(const struct acct_line *f, struct cells *sum)
+{
+	const struct acct_path *w = f->path;
+	acct_lanes zero = { 0 };
+
+	sum->s = sum->value = sum->mass = sum->whole = (struct lanes){ zero, zero };
+	for (size_t j = 0; j < w->cells; j++) {
+		double omega = w->omega[j], x = w->x[j], both = w->both[j];
+		acct_lanes half = f->t * (x / 2), s, c, fall, cosine, re, im;
+
+		sines(&half, &s, &c);
+		fall = 2 * s * s; /* 1 - cos tx */
+		cosine = 1 - fall;
+		re = omega * (f->grown[j] * cosine);
+		im = omega * (f->grown[j] * (2 * s * c));
+		sum->s.re += omega * (f->gained[j] * cosine - fall);
+		sum->s.im += im;
+		sum->whole.re += re;
+		sum->whole.im += im;
+		sum->value.re += x * re;
+		sum->value.im += x * im;
+		sum->mass.re += both * re;
+		sum->mass.im += both * im;
+	}
+}
+
+/* Sums at every node. */
+struct parts {
+	acct_lanes value, slope, excess, value_err, slope_err, excess_err, value_size, slope_size,
+		excess_size;
+};
+
+ACCT_INLINED void add(const struct acct_line *f, struct parts *out)
+{
+	const struct acct_path *w = f->path;
+	double c = w->c, more_size = w->more_rest + w->more_scale * f->whole;
+	acct_lanes t = f->t, size = f->size + t * f->turning, g, inv = 1 / (c * c + t * t), least, own, err;
+	struct lanes e, ez, more, z;
+	struct cells sum;
+	struct power p;
+	acct_lanes zero = { 0 };
+
+	over_cells(f, &sum);
+	power_of(f, &sum.s, &size, &p);
+	exp_of(&p.log, &f->weight, &e, &g);
+	z = (struct lanes){ zero + c, t };
+	below_modulus(&z, &least);
+	/* own: error of the factors, which may cancel; err: error of the common power. */
+	own = (8 * (c + t) * f->longest + 32 + (double)w->cells) * ACCT_ULP + ACCT_OMEGA_ERROR +
+	      ACCT_SHARE_ERROR;
+	err = p.err * ACCT_ULP;
+	for (int i = 0; i < ACCT_LANES; i++)
+		err[i] = err[i] < 0.5 ? 2 * err[i] : INFINITY;
+	own *= 1 + err;
+	ez = (struct lanes){ (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv };
+	/* One more message (per_message), from a sum of its own: 1 + s may cancel. */
+	more = (struct lanes){ w->more_rest + w->more_scale * sum.whole.re, w->more_scale * sum.whole.im };
+	above_modulus(&more, &out->excess_size);
+	above_modulus(&sum.value, &out->value_size);
+	above_modulus(&sum.mass, &out->slope_size);
+	out->excess_size *= g;
+	out->value_size *= g / least;
+	out->slope_size *= g / least;
+	out->value = sum.value.re * ez.re - sum.value.im * ez.im;
+	out->slope = sum.mass.re * ez.re - sum.mass.im * ez.im;
+	out->excess = more.re * e.re - more.im * e.im;
+	out->value_err = out->value_size * err + g / least * f->value * own;
+	out->slope_err = out->slope_size * err + g / least * f->mass * own;
+	out->excess_err = out->excess_size * err + g * more_size * own;
+}
+
+/* weight e^(itx) of every cell. */
+ACCT_INLINED void turn(const struct acct_path *w, double t, const double *weight, double *re, double *im)
+{
+	for (size_t j = 0; j < w->cells; j += ACCT_LANES) {
+		size_t n = w->cells - j < ACCT_LANES ? w->cells - j : ACCT_LANES;
+		acct_lanes x = { 0 }, s, c;
+
+		for (size_t i = 0; i < n; i++)
+			x[i] = t * w->x[j + i];
+		sines(&x, &s, &c);
+		for (size_t i = 0; i < n; i++) {
+			re[j + i] = weight[j + i] * c[i];
+			im[j + i] = weight[j + i] * s[i];
+		}
+	}
+}
+
+ACCT_INLINED void polar(
+	size_t n, const double *log, const double *phase, double *re, double *im, double *size)
+{
+	for (size_t k = 0; k < n; k += ACCT_LANES) {
+		size_t some = n - k < ACCT_LANES ? n - k : ACCT_LANES;
+		acct_lanes zero = { 0 }, one = zero + 1, g;
+		struct lanes z = { zero, zero }, e;
+
+		for (size_t i = 0; i < some; i++) {
+			z.re[i] = log[k + i];
+			z.im[i] = phase[k + i];
+		}
+		exp_of(&z, &one, &e, &g);
+		for (size_t i = 0; i < some; i++) {
+			re[k + i] = e.re[i];
+			im[k + i] = e.im[i];
+			size[k + i] = g[i];
+		}
+	}
+}
+
+static void add_plain(const struct acct_line *f, struct parts *out)
+{
+	add(f, out);
+}
+
+static void polar_plain(
+	size_t n, const double *log, const double *phase, double *re, double *im, double *size)
+{
+	polar(n, log, phase, re, im, size);
+}
+
+static void turn_plain(const struct acct_path *w, double t, const double *weight, double *re, double *im)
+{
+	turn(w, t, weight, re, im);
+}
+
+#ifdef __x86_64__
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static void add_avx2(const struct acct_line *f, struct parts *out)
+{
+	add(f, out);
+}
+
+AVX2 static void turn_avx2(const struct acct_path *w, double t, const double *weight, double *re, double *im)
+{
+	turn(w, t, weight, re, im);
+}
+
+AVX2 static void polar_avx2(
+	size_t n, const double *log, const double *phase, double *re, double *im, double *size)
+{
+	polar(n, log, phase, re, im, size);
+}
+
+static int has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#else
+#define add_avx2   add_plain
+#define turn_avx2  turn_plain
+#define polar_avx2 polar_plain
+static int has_avx2(void)
+{
+	return 0;
+}
+#endif
+
+void acct_line_turn(const struct acct_path *w, double t, const double *weight, double *re, double *im)
+{
+	(has_avx2() ? turn_avx2 : turn_plain)(w, t, weight, re, im);
+}
+
+void acct_line_polar(size_t n, const double *log, const double *phase, double *re, double *im, double *size)
+{
+	(has_avx2() ? polar_avx2 : polar_plain)(n, log, phase, re, im, size);
+}
+
+void acct_line_end(struct acct_line *f, struct acct_sums *sum)
+{
+	struct parts out;
+
+	if (f->waiting == 0)
+		return;
+	for (size_t i = f->waiting; i < ACCT_LANES; i++) {
+		f->t[i] = f->t[0];
+		f->weight[i] = 0;
+	}
+	if (has_avx2())
+		add_avx2(f, &out);
+	else
+		add_plain(f, &out);
+	for (size_t i = 0; i < f->waiting; i++) {
+		sum->value += out.value[i];
+		sum->slope += out.slope[i];
+		sum->excess += out.excess[i];
+		sum->value_err += out.value_err[i];
+		sum->slope_err += out.slope_err[i];
+		sum->excess_err += out.excess_err[i];
+		sum->value_size += out.value_size[i];
+		sum->slope_size += out.slope_size[i];
+		sum->excess_size += out.excess_size[i];
+		sum->nodes++;
+	}
+	f->waiting = 0;
+}
+
+void acct_line_add(struct acct_line *f, double t, double weight, struct acct_sums *sum)
+{
+	f->t[f->waiting] = t;
+	f->weight[f->waiting++] = weight;
+	if (f->waiting == ACCT_LANES)
+		acct_line_end(f, sum);
+}
