@@ -172,6 +172,7 @@ enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec p
 	struct people p = { NULL, 0, 0 };
 	char text[ACCT_SPEC_MAX], said[200] = "";
 	double k = symbols_of(rest);
+	size_t n;
 	enum acct_rc rc = ACCT_EDOMAIN;
 	FILE *from;
 
@@ -184,7 +185,8 @@ enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec p
 		(void)fault(why, room, "%.100s: %s", path, strerror(errno));
 	else if (read_lines(from, path, &p, why, room)) {
 		qsort(p.epsilon, p.size, sizeof *p.epsilon, ascending);
-		rc = as_text(c, classes_of(&p, k, c), &p, rest, text);
+		n = classes_of(&p, k, c);
+		rc = as_text(c, n, &p, rest, text);
 		if (!rc)
 			rc = acct_spec_parts(text, part, parts, said, sizeof said);
 		if (rc)
