@@ -28,8 +28,8 @@ struct cl_slots_of {
 	uint64_t payload;        /* bytes, at most 2^32 */
 	bool kept;               /* processes are fed once, before the first slot */
 };
-/* Bytes that are fed in a second, to all processes together: a fifth of what a machine managed with five
- * times as many processes as processors beside them. */
+/* Bytes that are fed in a second, to all processes together: far below what a pipe carries, since a machine
+ * may be busy.  Whoever is fed later than that has less time for its first answer. */
 #define CL_SLOTS_FEED (64u << 20)
 
 /* The slots from start_ns on. */
