@@ -1,7 +1,7 @@
 #!/bin/sh
 # learn.sh - from a bare Debian to trained models: real daemons on this host, one device an image or a row.
 #   ./learn.sh [--full] [TASK ...]   quick: Shuttle's naive Bayes and anomaly scores, and digits; --full: trees and Fashion-MNIST,
-#   and the same at a local cap of 8; by name alone, since they take long: fashion-logistic-240, -256 and -441-240
+#   and the same at a local cap of 8; by name alone, since they take long: shuttle-forest-5, fashion-logistic-240, -256 and -441-240
 #   ./learn.sh papers                 the learning experiments of the papers, simulated at their true epsilon
 #   Everything it makes is in learn-run/; a run that was interrupted goes on.  ./learn.sh --afresh removes it first.
 set -eu

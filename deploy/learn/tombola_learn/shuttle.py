@@ -66,14 +66,14 @@ def tree(rows, n, epsilon0=4.9, depth=5, bins=32, sensors=range(9), outside=0.0,
                 (2 * m * depth)**0.5, lambda _: local, scored, n, fields=SENSORS, classes=CLASSES)
 
 
-def forest(rows, n, epsilon0=4.6, trees=3, depth=3, bins=32, outside=0.0, cap=""):
+def forest(rows, n, epsilon0=4.6, trees=3, depth=3, bins=32, outside=0.0, kind="", cap=""):
     """Each tree has rounds of its own."""
     (x, y), public, test = rows
     edges = edges_of(public, bins, outside)
     levels = [[f"tree{t}level{i}" for i in range(depth)] for t in range(trees)]
     queries = [q for t in levels for q in t]
     local = baselines.local_count_deviation(1.0, len(x), 9 * len(queries))
-    return Task("shuttle-forest" + cap, f"Shuttle, forest of {trees} trees of depth {depth}, {len(queries)} rounds",
+    return Task("shuttle-forest" + kind + cap, f"Shuttle, forest of {trees} trees of depth {depth}, {len(queries)} rounds",
                 "naive Bayes of 1 round",
                 ",\n".join(marginals(q, n, epsilon0, bins, "tree-path", SENSORS, CLASSES, leaves_of(i))
                            for t in levels for i, q in enumerate(t)),
@@ -85,6 +85,7 @@ def forest(rows, n, epsilon0=4.6, trees=3, depth=3, bins=32, outside=0.0, cap=""
 # All that a device sends in a round has a local epsilon0 of 8 at most.  Two sensors of which one message each tells more are
 # then worth more than nine.
 TASKS = {"shuttle-bayes": bayes, "shuttle-anomaly": anomaly, "shuttle-tree": tree, "shuttle-forest": forest,
+         "shuttle-forest-5": functools.partial(forest, epsilon0=4.45, depth=5, kind="-5"),
          "shuttle-bayes-cap8": functools.partial(bayes, epsilon0=4.0, sensors=(0, 8), cap="-cap8"),
          "shuttle-anomaly-cap8": functools.partial(anomaly, epsilon0=0.888, cap="-cap8"),
          "shuttle-tree-cap8": functools.partial(tree, epsilon0=4.0, depth=2, sensors=(0, 8), cap="-cap8")}
