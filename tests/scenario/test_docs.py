@@ -62,7 +62,7 @@ def examples(text):
     for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S):
         for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, printed = example.replace("\\\n", " ").partition("\n")
-            if command.startswith(("tombola-accountant ", "printf ")) and not LEFT_OUT.search(command):
+            if command.startswith(("tombola-accountant ", "printf ", "(yes ")) and not LEFT_OUT.search(command):
                 yield command, printed.split("\n$ ")[0].strip()
 
 
