@@ -12,18 +12,9 @@
 
 #include "acct_direct.h"
 #include "acct_fft.h"
+#include "uniform.h"
 
 #define ULP 0x1p-53
-
-static uint64_t seed = 1;
-
-static double uniform(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (double)(seed >> 11) / 9007199254740992.0;
-}
 
 /* Relative error, in the 2-norm, of the transform as acct_fft.c computes it, against the definition summed in
  * long double. */

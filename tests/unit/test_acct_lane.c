@@ -10,19 +10,10 @@
 #include <math.h>
 
 #include "acct_line.h"
+#include "uniform.h"
 
 #define ULP   0x1p-53L
 #define TRIES 200000
-
-static uint64_t seed = 1;
-
-static double uniform(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (double)(seed >> 11) / 9007199254740992.0;
-}
 
 /* Of either sign, its size from e^low to e^high. */
 static double sized(double low, double high)
