@@ -1,6 +1,7 @@
 #!/bin/sh
-# test.sh [all] - install what is missing, build, and pass the tests.  With all, as every landing must: also ThreadSanitizer,
-# millions of draws, scenarios of many devices, the shuffler's other store, fuzzing and packages, which take as long again.
+# test.sh [all] - install what is missing, build, and pass the tests: unit tests under AddressSanitizer and UBSan, scenarios with
+# optimised programs.  With all, as every landing must: scenarios under those sanitizers, too; ThreadSanitizer, millions of draws,
+# scenarios of many devices, the shuffler's other store, fuzzing and packages, which take as long again.
 #   TOMBOLA_FUZZ_SECONDS (default 1): seconds per fuzz target, whose corpus is run whole in any case
 set -eu
 case $#,${1:-} in
@@ -11,6 +12,12 @@ case $#,${1:-} in
 	exit 64
 	;;
 esac
+# The build whose programs the scenarios run, and the optimised one: both have removable checks where they are the same.
+if $all; then
+	scenarios=asan optimised=release
+else
+	scenarios=mutant optimised=mutant
+fi
 cd "$(dirname "$0")"
 started=$(date +%s)
 # What Python compiles is kept, and not beside its sources: each process of the scenarios reads all of them.
@@ -45,7 +52,7 @@ build() {
 units() {
 	preset=$1
 	shift
-	ctest --test-dir "build/$preset" --output-on-failure --progress -j 4 --timeout 900 "$@" || {
+	ctest --test-dir "build/$preset" --output-on-failure --progress -j "$((3 * $(nproc)))" --timeout 900 "$@" || {
 		echo '    once more, alone'
 		ctest --test-dir "build/$preset" --output-on-failure --rerun-failed --timeout 900
 	}
@@ -108,15 +115,15 @@ trap 'exit 130' INT TERM
 # ---- what runs beside ----
 
 looks() {
-	TOMBOLA_BUILD=$PWD/build/asan /usr/bin/python3 -m pytest -q --collect-only -p no:cacheprovider tests/scenario >build/collected.log ||
+	TOMBOLA_BUILD=$PWD/build/$scenarios /usr/bin/python3 -m pytest -q --collect-only -p no:cacheprovider tests/scenario >build/collected.log ||
 		{ cat build/collected.log; return 1; }
 	step 'layers, symbols, hardening, compose'
-	tests/layers.sh . build/release
-	tests/hardening.py build/release
-	tests/compose.sh . build/release
+	tests/layers.sh . build/$optimised
+	tests/hardening.py build/$optimised
+	tests/compose.sh . build/$optimised
 	step 'the accountant installed: C, C++, Python'
-	tests/accountant_install.sh build/release
-	TOMBOLA_BUILD=$PWD/build/release /usr/bin/python3 -m pytest -q tests/python
+	tests/accountant_install.sh build/$optimised
+	TOMBOLA_BUILD=$PWD/build/$optimised /usr/bin/python3 -m pytest -q tests/python
 }
 
 longs() {
@@ -171,9 +178,9 @@ tests/docs.py
 tests/layout.py
 
 step 'build: gcc, optimised; gcc with AddressSanitizer, UBSan and removable checks'
-targets=package_contents
-! $all || targets="$targets long misbehaves"
-build release --target $targets
+targets='package_contents scenario'
+! $all || targets="$targets long"
+build $optimised --target $targets
 build asan
 
 # One of these waits for two minutes: what is beside goes on until the scenarios have passed.
@@ -182,9 +189,16 @@ beside looks
 ! $all || beside longs
 units asan -LE long
 
-step 'scenarios: the real daemons over real sockets (ASan+UBSan)'
+step "scenarios: the real daemons over real sockets ($scenarios)"
+# These run unit tests, which one build alone has.
+programs=test_without_the_check_the_unit_test_fails
 beside clangs
-scenarios asan -m 'not heavy' tests/scenario
+if $all; then
+	scenarios asan -m 'not heavy' tests/scenario
+else
+	scenarios mutant -m 'not heavy' -k "not $programs" tests/scenario
+	scenarios asan -k "$programs" tests/scenario/test_mutants.py
+fi
 joined
 if ! $all; then
 	step 'passed, but for what ./test.sh all adds'
