@@ -9,6 +9,7 @@
 #include "rd_receipt.h"
 #include "sh_permute.h"
 #include "sh_policy.h"
+#include "sh_round_private.h"
 #include "sh_sealed.h"
 
 uint32_t sh_round_buckets(const struct rd_descriptor *d)
@@ -28,7 +29,7 @@ static struct sh_limits intake_limits(const struct sh_round *r)
 	return (struct sh_limits){ .max_bytes = r->env->max_bytes, .most_of_one = sh_round_most_of_one(r) };
 }
 
-static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
+enum cm_rc sh_round_put(const struct sh_round *r, enum sh_state state, struct cm_err *err)
 {
 	size_t signed_len = r->manifest.len ? CR_SIGN_LEN : 0;
 	struct sh_row row = {
@@ -56,8 +57,7 @@ static struct sh_round *round_alloc(const struct sh_env *env)
 	cm_buf_init(&r->descriptor, PR_DESCRIPTOR_MAX);
 	cm_buf_init(&r->manifest, PR_MANIFEST_MAX);
 	cm_buf_init(&r->charge, PR_CHARGE_MAX);
-	cm_buf_init(&r->segment, SIZE_MAX / 4);
-	r->segment.secret = 1;
+	sh_segments_init(r);
 	return r;
 }
 
@@ -74,7 +74,7 @@ void sh_round_free(struct sh_round *r)
 	cm_buf_fini(&r->descriptor);
 	cm_buf_fini(&r->manifest);
 	cm_buf_fini(&r->charge);
-	cm_buf_fini(&r->segment);
+	sh_segments_fini(r);
 	free(r);
 }
 
@@ -102,7 +102,7 @@ enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const
 		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id,
 			sh_round_buckets(&r->d), rd_message_len(&r->d), rng, err);
 	if (rc == CM_OK)
-		rc = put_row(r, SH_COLLECTING, err);
+		rc = sh_round_put(r, SH_COLLECTING, err);
 	if (rc != CM_OK) {
 		sh_round_free(r);
 		return rc;
@@ -337,12 +337,12 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 		rc = sh_leaves_erase(&r->env->leaves, r->d.round_id, err);
 		if (rc == CM_OK)
 			rc = make_manifest(r, NULL, err);
-		return rc == CM_OK ? sh_round_erase(r, SH_VOID, err) : rc;
+		return rc == CM_OK ? sh_round_over(r, SH_VOID, err) : rc;
 	}
 	rc = make_manifest(r, buckets, err);
 	free(buckets);
 	if (rc == CM_OK)
-		rc = put_row(r, SH_SEALED, err);
+		rc = sh_round_put(r, SH_SEALED, err);
 	if (rc == CM_OK)
 		rc = sh_sealed_mark(r->env->key_dir, r->d.round_id, err);
 	if (rc == CM_OK)
@@ -366,78 +366,4 @@ enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
 
 	sh_intake_root(&r->d, s, outcomes, n, root);
 	return sh_round_sign(r->env, r->d.round_id, root, n, signature, err);
-}
-
-/* ---- Release ---- */
-
-enum cm_rc sh_round_release(struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err)
-{
-	assert(r->state == SH_SEALED);
-	r->charge.len = 0;
-	enum cm_rc rc = cm_buf_put(&r->charge, charge, len);
-	if (rc != CM_OK)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = put_row(r, SH_RELEASING, err);
-	if (rc == CM_OK)
-		r->state = SH_RELEASING;
-	return rc;
-}
-
-static enum cm_rc fill_segment(struct sh_round *r, uint32_t bucket, struct cm_err *err)
-{
-	if (r->segment_filled && r->segment_bucket == bucket)
-		return CM_OK;
-	r->segment_filled = false;
-	r->segment.len = 0;
-	enum cm_rc rc = sh_vault_release(&r->vault, bucket, &r->segment, err);
-	if (rc == CM_OK)
-		sh_route_strip(r, &r->segment);
-	r->segment_bucket = bucket;
-	r->segment_filled = rc == CM_OK;
-	return rc;
-}
-
-enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
-	struct cr_span *out, struct sh_refusal *no, struct cm_err *err)
-{
-	size_t len = rd_sealed_len(&r->d);
-
-	if (r->state != SH_RELEASING)
-		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
-			"nothing is released before the charge");
-	if (bucket >= r->vault.buckets)
-		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "bucket %u of %u", bucket,
-			r->vault.buckets);
-	enum cm_rc rc = fill_segment(r, bucket, err);
-	if (rc != CM_OK)
-		return rc;
-	if (offset > r->segment.len / len)
-		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
-			"bucket %u has %zu messages, offset %llu", bucket, r->segment.len / len,
-			(unsigned long long)offset);
-	size_t start = (size_t)offset * len, left = r->segment.len - start, most = max / len * len;
-	*out = (struct cr_span){ r->segment.data ? r->segment.data + start : NULL,
-		left < most ? left : most };
-	return CM_OK;
-}
-
-enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err *err)
-{
-	enum cm_rc rc = put_row(r, final, err);
-
-	if (rc != CM_OK)
-		return rc;
-	uint64_t participants = r->intake.participants;
-	sh_intake_fini(&r->intake);
-	sh_route_fini(&r->route);
-	sh_noise_forget(r);
-	sh_spread_fini(&r->spread);
-	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
-	sh_vault_close(&r->vault);
-	cm_buf_fini(&r->segment);
-	r->segment_filled = false;
-	rc = sh_vault_destroy(r->env->store, r->env->key_dir, r->d.round_id, err);
-	if (rc == CM_OK)
-		r->state = final;
-	return rc;
 }

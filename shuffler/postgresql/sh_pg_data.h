@@ -59,4 +59,6 @@ CM_CHECK enum cm_rc sh_pg_data_alone(
 /* All partitions of a round; and the ids of rounds that have any. */
 CM_CHECK enum cm_rc sh_pg_data_drop(
 	struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+/* The same, on the connection of what is open, which stays to be closed. */
+CM_CHECK enum cm_rc sh_pg_data_erase(struct sh_pg_data *d, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_data_each(struct sh_pg *pg, sh_place_fn *fn, void *user, struct cm_err *err);

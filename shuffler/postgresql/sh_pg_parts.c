@@ -292,6 +292,20 @@ enum cm_rc sh_pg_parts_drop(
 	return rc;
 }
 
+/* The state's session is another thread's: what is there is dropped on the one that the round has. */
+enum cm_rc sh_pg_parts_erase(const struct sh_pg_servers *s, struct sh_pg_parts *p,
+	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = s->n; rc == CM_OK && i-- > 1;)
+		rc = sh_pg_data_drop(s->at[i].pg, round_id, err);
+	if (rc == CM_OK)
+		rc = sh_pg_data_erase(p->at[0].data, err);
+	sh_pg_parts_close(p);
+	return rc;
+}
+
 enum cm_rc sh_pg_parts_each(const struct sh_pg_servers *s, sh_place_fn *fn, void *user, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;

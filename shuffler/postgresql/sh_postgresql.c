@@ -171,6 +171,14 @@ static enum cm_rc data_tags(void *data, sh_block_fn *fn, void *user, struct cm_e
 	return sh_pg_parts_tags(data, fn, user, err);
 }
 
+static enum cm_rc data_erase(
+	void *ctx, void *data, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	const struct sh_pg_store *s = ctx;
+
+	return sh_pg_parts_erase(&s->servers, data, round_id, err);
+}
+
 static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
 {
 	const struct sh_pg_store *s = ctx;
@@ -280,6 +288,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.data_replace = data_replace,
 		.data_buckets = sh_pg_parts_buckets,
 		.data_tags = data_tags,
+		.data_erase = data_erase,
 		.data_drop = data_drop,
 		.data_each = data_each,
 		.database = database,

@@ -182,8 +182,7 @@ static void pull(uint32_t bucket, struct cm_buf *out)
 	struct cr_span part = { .len = 1 };
 
 	for (out->len = 0; part.len > 0;) {
-		must(sh_core_pull(play.core, play.d.round_id, PR_ROUND_ID_LEN, bucket, out->len / len, PART,
-			     &part, &play.no, &play.err) == CM_OK &&
+		must(sh_play_segment(&play, bucket, out->len / len, PART, &part) == CM_OK &&
 				cm_buf_put(out, part.data, part.len) == CM_OK,
 			"pull");
 	}

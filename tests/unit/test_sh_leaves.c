@@ -197,9 +197,7 @@ static void proofs_are_given_from_the_seal_to_the_end_of_the_window_across_resta
 		if (step == 1) {
 			sh_play_charge(&play);
 			assert_int_equal(sh_play_release(&play), CM_OK);
-			assert_int_equal(sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no,
-						 &play.err),
-				CM_OK);
+			assert_int_equal(sh_play_settle(&play), CM_OK);
 		}
 		if (step == 2) {
 			steps_restart();
