@@ -6,7 +6,7 @@
  *
  * Memory, however many messages there are: conf.bytes for the duplicates (an_once.h) and the tree over all
  * messages, and, after the last bucket, 4 KiB a share for each conf.bytes / 8 that went to a spill, in place
- * of half of conf.bytes; 42 bytes per message of the current bucket; 64 records a thread, 1024 messages or 64
+ * of half of conf.bytes; 74 bytes per message of the current bucket; 64 records a thread, 1024 messages or 64
  * a thread, and the counts.  To the spills go 32 bytes a message and what an_once.h says, once they do not
  * fit. */
 #pragma once
@@ -33,6 +33,10 @@ void an_open_free(struct an_open *o);
  * A message that does not open or decode is counted as bad.  CM_EINTERNAL, and what the spills fail with; o
  * is unusable then. */
 CM_CHECK enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err);
+/* The same of a bucket that must have this root (rd_bucket_sum).  Else *right is false, and nothing of it was
+ * opened: the batch is of no use. */
+CM_CHECK enum cm_rc an_open_checked(struct an_open *o, const uint8_t *sealed, size_t n,
+	const uint8_t root[PR_HASH_LEN], bool *right, struct cm_err *err);
 /* Root of the tree over the sorted hashes of all messages, after the last bucket; NULL before. */
 const uint8_t *an_open_root(const struct an_open *o);
 /* The counts, after the last bucket; valid until the next call on o.  Before it some messages are not
