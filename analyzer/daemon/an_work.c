@@ -254,8 +254,7 @@ static void open_bucket(uv_work_t *job)
 	struct an_work *w = job->data;
 	uint64_t began = uv_hrtime();
 
-	w->open_rc =
-		an_open_checked(w->open, w->sealed, w->messages, w->bucket_root, &w->right, &w->open_err);
+	w->open_rc = an_open_bucket(w->open, w->sealed, w->messages, w->bucket_root, &w->right, &w->open_err);
 	w->open_ns = uv_hrtime() - began;
 }
 

@@ -403,16 +403,8 @@ static enum cm_rc open_hashed(struct an_open *o, struct cm_err *err)
 	return rc == CM_OK && o->hashed == o->expected ? end_batch(o, err) : rc;
 }
 
-enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err)
-{
-	if (n == 0)
-		return CM_OK;
-	enum cm_rc rc = hash_all(o, sealed, n, err);
-	return rc == CM_OK ? open_hashed(o, err) : rc;
-}
-
-enum cm_rc an_open_checked(struct an_open *o, const uint8_t *sealed, size_t n,
-	const uint8_t root[PR_HASH_LEN], bool *right, struct cm_err *err)
+enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, const uint8_t root[PR_HASH_LEN],
+	bool *right, struct cm_err *err)
 {
 	uint8_t sum[PR_HASH_LEN];
 

@@ -30,12 +30,10 @@ void an_open_free(struct an_open *o);
 /* Open n sealed messages of rd_sealed_len bytes; returns when all are counted but those that an_once.h sets
  * aside, which are counted with the last bucket.  Of several messages with one encapsulated key only that of
  * the first bucket, and in it the first in byte order, counts, so the order within the bucket has no effect.
- * A message that does not open or decode is counted as bad.  CM_EINTERNAL, and what the spills fail with; o
- * is unusable then. */
-CM_CHECK enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err);
-/* The same of a bucket that must have this root (rd_bucket_sum).  Else *right is false, and nothing of it was
- * opened: the batch is of no use. */
-CM_CHECK enum cm_rc an_open_checked(struct an_open *o, const uint8_t *sealed, size_t n,
+ * A message that does not open or decode is counted as bad.  *right: the bucket has this root
+ * (rd_bucket_sum).  Else nothing of it is opened: the batch is of no use.  CM_EINTERNAL, and what the spills
+ * fail with; o is unusable then. */
+CM_CHECK enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n,
 	const uint8_t root[PR_HASH_LEN], bool *right, struct cm_err *err);
 /* Root of the tree over the sorted hashes of all messages, after the last bucket; NULL before. */
 const uint8_t *an_open_root(const struct an_open *o);

@@ -100,7 +100,7 @@ void an_round_next(struct an_round *r, struct an_action *out);
 
 CM_CHECK enum cm_rc an_round_resume(struct an_round *r, struct cm_err *err);
 CM_CHECK enum cm_rc an_round_appended(struct an_round *r, struct cm_err *err);
-/* right: the bucket has its root, and was opened (an_open_checked).  root: of the tree over all messages
+/* right: the bucket has its root, and was opened (an_open_bucket).  root: of the tree over all messages
  * (an_open_root) after the last bucket, otherwise NULL. */
 CM_CHECK enum cm_rc an_round_opened(struct an_round *r, bool right, const uint8_t *root, struct cm_err *err);
 void an_round_published(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN]);

@@ -182,6 +182,8 @@ struct sh_store {
 	/* The i-th of the databases that the store has open: its number, and whether its connection is
 	 * there as far as this host knows.  false: there are no more.  On any thread.  NULL: it has files. */
 	bool (*database)(void *ctx, size_t i, uint32_t *number, bool *up);
+	/* The same of those that open `data` has sessions with; not while it is opened or closed. */
+	bool (*data_database)(void *data, size_t i, uint32_t *number, bool *up);
 
 	/* Payloads, by hash.  Append to one that is not whole, from byte 0, which makes it: not durable. */
 	enum cm_rc (*payload_add)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset,

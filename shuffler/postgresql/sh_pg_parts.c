@@ -191,6 +191,15 @@ uint64_t sh_pg_parts_runs(const struct sh_pg_parts *p)
 	return sh_pg_data_runs(p->at[p->own].data);
 }
 
+bool sh_pg_parts_database(const struct sh_pg_parts *p, size_t i, uint32_t *number, bool *up)
+{
+	if (i >= p->n)
+		return false;
+	*number = p->at[i].number;
+	*up = sh_pg_data_is_up(p->at[i].data);
+	return true;
+}
+
 enum cm_rc sh_pg_parts_commit(struct sh_pg_parts *p, const uint32_t *bucket, sh_block_source *next,
 	void *user, const struct sh_block *tags, struct cm_err *err)
 {

@@ -20,6 +20,7 @@ CM_CHECK enum cm_rc sh_pg_parts_open(const struct sh_pg_servers *s, const uint8_
 void sh_pg_parts_close(struct sh_pg_parts *p); /* accepts NULL */
 /* As declared in sh_store.h, and sh_pg_data.h. */
 uint64_t sh_pg_parts_runs(const struct sh_pg_parts *p);
+bool sh_pg_parts_database(const struct sh_pg_parts *p, size_t i, uint32_t *number, bool *up);
 CM_CHECK enum cm_rc sh_pg_parts_commit(struct sh_pg_parts *p, const uint32_t *bucket, sh_block_source *next,
 	void *user, const struct sh_block *tags, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_parts_buckets(

@@ -204,6 +204,19 @@ static bool database(void *ctx, size_t i, uint32_t *number, bool *up)
 	return true;
 }
 
+/* An intake's session with the state; those with its round's data are the data's. */
+static bool database_joined(void *ctx, size_t i, uint32_t *number, bool *up)
+{
+	*number = 0;
+	*up = i == 0 && sh_pg_is_up(state_of(ctx));
+	return i == 0;
+}
+
+static bool data_database(void *data, size_t i, uint32_t *number, bool *up)
+{
+	return sh_pg_parts_database(data, i, number, up);
+}
+
 /* ---- Payloads ---- */
 
 static enum cm_rc payload_add(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, const void *bytes,
@@ -292,6 +305,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.data_drop = data_drop,
 		.data_each = data_each,
 		.database = database,
+		.data_database = data_database,
 		.payload_add = payload_add,
 		.payload_finish = payload_finish,
 		.payload_read = payload_read,
@@ -348,6 +362,8 @@ enum cm_rc sh_postgresql_join(const struct sh_pg_conf *conf, struct sh_store *ou
 		.data_close = data_close,
 		.data_runs = data_runs,
 		.data_commit = data_commit,
-		.data_tags = data_tags };
+		.data_tags = data_tags,
+		.database = database_joined,
+		.data_database = data_database };
 	return CM_OK;
 }

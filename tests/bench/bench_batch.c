@@ -21,6 +21,7 @@
 
 #include "an_crew.h"
 #include "an_scratch.h"
+#include "bucket_root.h"
 #include "pl_plan.h"
 
 #define SEALED  4096u
@@ -165,6 +166,8 @@ static void open_all(struct an_open *o, uint64_t messages, uint64_t different)
 	size_t each = messages / BUCKETS > BUCKET ? messages / BUCKETS + 1 : BUCKET, len = rd_sealed_len(&d);
 	uint8_t *bucket = malloc(each * len);
 	double cpu = 0, clock = 0, last = 0, last_clock = 0, caller = 0;
+	uint8_t root[PR_HASH_LEN];
+	bool right;
 
 	must(bucket != NULL, "memory");
 	for (uint64_t at = 0; at < messages;) {
@@ -172,10 +175,11 @@ static void open_all(struct an_open *o, uint64_t messages, uint64_t different)
 
 		for (size_t i = 0; i < n; i++)
 			make((at + i) % different, bucket + i * len);
+		bucket_root(bucket, n, len, root);
 		last = now(CLOCK_PROCESS_CPUTIME_ID);
 		last_clock = now(CLOCK_MONOTONIC);
 		caller -= now(CLOCK_THREAD_CPUTIME_ID);
-		must(an_open_bucket(o, bucket, n, &err) == CM_OK, "opening");
+		must(an_open_bucket(o, bucket, n, root, &right, &err) == CM_OK && right, "opening");
 		caller += now(CLOCK_THREAD_CPUTIME_ID);
 		last = now(CLOCK_PROCESS_CPUTIME_ID) - last;
 		last_clock = now(CLOCK_MONOTONIC) - last_clock;

@@ -184,7 +184,7 @@ static enum cm_rc do_open(struct driver *d, const struct an_action *a, struct cm
 		assert_int_equal(an_open_new(&conf, &d->open, err), CM_OK);
 		cr_key_fini(&secret);
 	}
-	rc = an_open_checked(d->open, a->sealed, a->messages, a->root, &d->right, err);
+	rc = an_open_bucket(d->open, a->sealed, a->messages, a->root, &d->right, err);
 	d->opening = d->f->slow;
 	return rc == CM_OK && !d->opening ? an_round_opened(d->r, d->right, an_open_root(d->open), err) : rc;
 }

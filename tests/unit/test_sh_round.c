@@ -1,4 +1,5 @@
 /* test_sh_round.c - a round from announcement to erasure, across restarts and the ledger's voids. */
+#include "bucket_root.h"
 #include "sh_steps.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static void the_manifest_states_the_root_of_every_bucket(void **state)
 	size_t len = rd_sealed_len(&play.d), at = 0;
 	for (uint32_t b = 0; b < play.manifest.buckets; b++) {
 		uint32_t n = play.manifest.bucket[b].messages;
-		assert_int_equal(rd_bucket_root(pulled.data + at, n, len, root, &play.err), CM_OK);
+		bucket_root(pulled.data + at, n, len, root);
 		assert_memory_equal(root, play.manifest.bucket[b].root, PR_HASH_LEN);
 		at += n * len;
 	}
