@@ -10,6 +10,7 @@
 #include "an_result.h"
 #include "an_scratch.h"
 #include "cm_clock.h"
+#include "cm_crew.h"
 #include "cm_log.h"
 
 struct an_work {
@@ -285,7 +286,7 @@ static enum cm_rc make_opener(struct an_work *w, struct cm_err *err)
 	struct cr_key secret = { 0 };
 	struct an_open_conf open = { .d = &w->round->descriptor,
 		.secret = &secret,
-		.threads = conf->threads > 0 ? (unsigned)conf->threads : an_open_cores(),
+		.threads = conf->threads > 0 ? (unsigned)conf->threads : cm_crew_cores(),
 		.messages = an_round_manifest(w->dialogue)->messages,
 		.bytes = (size_t)conf->opening_mib << 20 };
 	enum cm_rc rc = an_key_load(conf->state_dir, &w->round->descriptor, &secret, err);

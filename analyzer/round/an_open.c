@@ -3,10 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "an_crew.h"
 #include "an_share.h"
+#include "cm_crew.h"
 #include "cm_fault.h"
 #include "rd_manifest.h"
 #include "rd_sort.h"
@@ -36,7 +35,7 @@ struct an_open {
 	const struct rd_descriptor *d;
 	uint8_t aad[RD_AAD_LEN];
 	size_t sealed_len;
-	struct an_crew *crew;
+	struct cm_crew *crew;
 	struct worker *worker; /* one for each thread */
 	unsigned threads, workers;
 	struct part *part; /* one for each share */
@@ -54,13 +53,6 @@ struct an_open {
 	size_t messages, message_room;
 	size_t each; /* messages set aside that a share gives at a time */
 };
-
-unsigned an_open_cores(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n < 1 ? 1u : n > (long)AN_CREW_MAX ? AN_CREW_MAX : (unsigned)n;
-}
 
 static enum cm_rc worker_init(struct worker *w, struct an_open *o, const struct cr_key *secret,
 	const uint8_t info[RD_INFO_LEN], struct cm_err *err)
@@ -83,7 +75,7 @@ static enum cm_rc make_parts(struct an_open *o, const struct an_open_conf *conf,
 	enum cm_rc rc = an_tally_init(&o->total, pt_tallies(&o->d->randomizer), err);
 
 	if (rc == CM_OK)
-		rc = an_crew_new(o->threads, &o->crew, err);
+		rc = cm_crew_new(o->threads, &o->crew, err);
 	if (rc == CM_OK) {
 		o->worker = calloc(o->threads, sizeof *o->worker);
 		o->part = calloc(o->shares, sizeof *o->part);
@@ -101,7 +93,7 @@ enum cm_rc an_open_new(const struct an_open_conf *conf, struct an_open **out, st
 {
 	struct an_open *o = calloc(1, sizeof *o);
 
-	if (!o || conf->threads < 1 || conf->threads > AN_CREW_MAX) {
+	if (!o || conf->threads < 1 || conf->threads > CM_CREW_MAX) {
 		free(o);
 		return cm_fail(err, CM_EINTERNAL, "cannot open on %u threads", conf->threads);
 	}
@@ -124,7 +116,7 @@ void an_open_free(struct an_open *o)
 {
 	if (!o)
 		return;
-	an_crew_free(o->crew);
+	cm_crew_free(o->crew);
 	for (unsigned i = 0; i < o->workers; i++) {
 		cr_hpke_opener_free(o->worker[i].opener);
 		an_tally_fini(&o->worker[i].tally);
@@ -309,7 +301,7 @@ static void count_parts(struct an_open *o)
 /* Opens and counts what o->message points at. */
 static enum cm_rc open_all(struct an_open *o, struct cm_err *err)
 {
-	enum cm_rc rc = an_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
+	enum cm_rc rc = cm_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
 
 	for (unsigned i = 0; i < o->workers; i++) {
 		struct an_tally *t = &o->worker[i].tally;
@@ -330,7 +322,7 @@ static enum cm_rc make_root(struct an_open *o, struct cm_err *err)
 		o->part[i].begin = begin;
 		begin += an_share_hashed(o->part[i].share);
 	}
-	if (an_crew_run(o->crew, make_leaves, o, o->parts, err) != CM_OK)
+	if (cm_crew_run(o->crew, make_leaves, o, o->parts, err) != CM_OK)
 		return err->code;
 	rd_tree_init(&tree);
 	for (unsigned i = 0; i < o->parts; i++)
@@ -347,7 +339,7 @@ static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 	do {
 		o->messages = 0;
 		if (rc == CM_OK)
-			rc = an_crew_run(o->crew, take_aside, o, o->parts, err);
+			rc = cm_crew_run(o->crew, take_aside, o, o->parts, err);
 		for (unsigned i = 0; rc == CM_OK && i < o->parts; i++)
 			for (size_t k = 0; k < o->part[i].now; k++)
 				o->message[o->messages++] = o->part[i].aside + k * o->sealed_len;
@@ -361,7 +353,7 @@ static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 
 static enum cm_rc end_batch(struct an_open *o, struct cm_err *err)
 {
-	enum cm_rc rc = an_crew_run(o->crew, end_share, o, o->parts, err);
+	enum cm_rc rc = cm_crew_run(o->crew, end_share, o, o->parts, err);
 
 	if (rc == CM_OK)
 		rc = make_root(o, err);
@@ -380,17 +372,17 @@ static enum cm_rc hash_all(struct an_open *o, const uint8_t *sealed, size_t n, s
 	o->n = n;
 	enum cm_rc rc = bucket_room(o, n, err);
 	if (rc == CM_OK)
-		rc = an_crew_run(o->crew, hash_some, o, pieces(n, HASHED), err);
+		rc = cm_crew_run(o->crew, hash_some, o, pieces(n, HASHED), err);
 	if (rc != CM_OK)
 		return rc;
 	count_parts(o);
-	return an_crew_run(o->crew, sort_some, o, o->parts, err);
+	return cm_crew_run(o->crew, sort_some, o, o->parts, err);
 }
 
 static enum cm_rc open_hashed(struct an_open *o, struct cm_err *err)
 {
 	o->hashed += o->n;
-	enum cm_rc rc = an_crew_run(o->crew, share_some, o, 2 * (size_t)o->parts, err);
+	enum cm_rc rc = cm_crew_run(o->crew, share_some, o, 2 * (size_t)o->parts, err);
 	if (rc != CM_OK)
 		return rc;
 	o->messages = 0;

@@ -40,5 +40,3 @@ const uint8_t *an_open_root(const struct an_open *o);
 /* The counts, after the last bucket; valid until the next call on o.  Before it some messages are not
  * decided. */
 const struct an_tally *an_open_tally(const struct an_open *o);
-/* Number of processors that this process may use, 1..256. */
-unsigned an_open_cores(void);

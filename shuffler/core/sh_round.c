@@ -12,6 +12,8 @@
 #include "sh_round_private.h"
 #include "sh_sealed.h"
 
+#define SEALING_THREADS 8u /* more would wait for the one that merges */
+
 uint32_t sh_round_buckets(const struct rd_descriptor *d)
 {
 	uint64_t released = rd_messages(d, d->target), accepted = d->target * d->messages_per_client;
@@ -232,61 +234,90 @@ static uint64_t messages(const struct sh_round *r)
 		       : r->intake.participants * r->d.messages_per_client + r->dummies;
 }
 
-/* A bucket, read into `plain` and hashed into `hashes`. */
-static enum cm_rc bucket_root(struct sh_round *r, uint32_t bucket, struct cm_buf *plain,
-	struct cm_buf *hashes, struct rd_bucket *out, struct cm_err *err)
+/* Two buckets at a time: one is read while the one before it is hashed. */
+struct sealing {
+	struct sh_round *round;
+	struct sh_leaves_maker *leaves;
+	struct rd_bucket *bucket;
+	uint32_t next; /* the bucket to be read */
+	struct cm_buf plain[2], hashes;
+};
+
+static enum cm_rc read_one(struct sealing *s, uint32_t bucket, struct cm_err *err)
 {
-	size_t len = rd_sealed_len(&r->d);
+	struct cm_buf *plain = &s->plain[bucket % 2];
 
 	plain->len = 0;
-	enum cm_rc rc = sh_vault_read(&r->vault, bucket, plain, err);
-	if (rc != CM_OK)
-		return rc;
-	sh_route_strip(r, plain);
+	enum cm_rc rc = sh_vault_read(&s->round->vault, bucket, plain, err);
+	if (rc == CM_OK)
+		sh_route_strip(s->round, plain);
+	return rc;
+}
+
+static enum cm_rc hash_one(struct sealing *s, uint32_t bucket, struct cm_err *err)
+{
+	const struct cm_buf *plain = &s->plain[bucket % 2];
+	struct rd_bucket *out = &s->bucket[bucket];
+	size_t len = rd_sealed_len(&s->round->d);
+
 	out->messages = (uint32_t)(plain->len / len);
-	hashes->len = 0;
+	s->hashes.len = 0;
 	uint8_t(*at)[PR_HASH_LEN] =
-		(uint8_t(*)[PR_HASH_LEN])cm_buf_room(hashes, out->messages * PR_HASH_LEN + 1);
+		(uint8_t(*)[PR_HASH_LEN])cm_buf_room(&s->hashes, out->messages * PR_HASH_LEN + 1);
 	if (!at)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rd_bucket_hashes(plain->data, out->messages, len, at);
 	rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])at, out->messages, out->root);
-	return CM_OK;
+	return sh_leaves_add(s->leaves, (const uint8_t(*)[PR_HASH_LEN])at, out->messages, err);
 }
 
-static enum cm_rc all_roots(
-	struct sh_round *r, struct sh_leaves_maker *leaves, struct rd_bucket *b, struct cm_err *err)
+static enum cm_rc seal_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
-	struct cm_buf plain, hashes;
+	struct sealing *s = ctx;
+
+	(void)thread;
+	if (piece == 0)
+		return s->next < s->round->vault.buckets ? read_one(s, s->next, err) : CM_OK;
+	return s->next > 0 ? hash_one(s, s->next - 1, err) : CM_OK;
+}
+
+static enum cm_rc all_roots(struct sh_round *r, struct sh_leaves_maker *leaves, struct cm_crew *crew,
+	struct rd_bucket *b, struct cm_err *err)
+{
+	struct sealing s = { .round = r, .leaves = leaves, .bucket = b };
 	enum cm_rc rc = CM_OK;
 
-	cm_buf_init(&plain, SIZE_MAX / 4);
-	cm_buf_init(&hashes, SIZE_MAX / 4);
-	plain.secret = 1;
-	for (uint32_t i = 0; rc == CM_OK && i < r->vault.buckets; i++) {
-		rc = bucket_root(r, i, &plain, &hashes, &b[i], err);
-		if (rc == CM_OK)
-			rc = sh_leaves_add(
-				leaves, (const uint8_t(*)[PR_HASH_LEN])hashes.data, b[i].messages, err);
+	for (size_t i = 0; i < 2; i++) {
+		cm_buf_init(&s.plain[i], SIZE_MAX / 4);
+		s.plain[i].secret = 1;
 	}
-	cm_buf_fini(&hashes);
-	cm_buf_fini(&plain);
+	cm_buf_init(&s.hashes, SIZE_MAX / 4);
+	for (; rc == CM_OK && s.next <= r->vault.buckets; s.next++)
+		rc = cm_crew_run(crew, seal_some, &s, 2, err);
+	cm_buf_fini(&s.hashes);
+	for (size_t i = 0; i < 2; i++)
+		cm_buf_fini(&s.plain[i]);
 	return rc;
 }
 
 enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err)
 {
 	struct rd_bucket *b = calloc(r->vault.buckets, sizeof *b);
+	unsigned cores = cm_crew_cores();
 	struct sh_leaves_maker *leaves = NULL;
+	struct cm_crew *crew = NULL;
 
 	if (!b)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	enum cm_rc rc =
 		sh_leaves_begin(&r->env->leaves, r->d.round_id, messages(r), r->seal_ms, &leaves, err);
 	if (rc == CM_OK)
-		rc = all_roots(r, leaves, b, err);
+		rc = cm_crew_new(cores < SEALING_THREADS ? cores : SEALING_THREADS, &crew, err);
 	if (rc == CM_OK)
-		rc = sh_leaves_end(leaves, r->tree, err);
+		rc = all_roots(r, leaves, crew, b, err);
+	if (rc == CM_OK)
+		rc = sh_leaves_end(leaves, crew, r->tree, err);
+	cm_crew_free(crew);
 	sh_leaves_maker_free(leaves);
 	if (rc != CM_OK) {
 		free(b);

@@ -6,7 +6,7 @@
  * later buckets. MIB is the analyzer's opening_mib.  Exits 1 unless each key counts once.
  *
  * Measured is an_open_bucket, in processor time, and of that what the calling thread does between the works
- * of the crew (an_crew.h): that one core does for all, whatever THREADS (default: 1) is.  Not measured are
+ * of the crew (cm_crew.h): that one core does for all, whatever THREADS (default: 1) is.  Not measured are
  * what makes the messages, the network, and the roots of buckets (bench_round has them); and without `open`
  * no message is opened, nor decoded and counted: they all end as messages that do not open, at the place
  * where an_open.c asks for it (bench_open has the price of that). 4096 messages are sealed, all others are
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "an_crew.h"
+#include "cm_crew.h"
 #include "an_scratch.h"
 #include "bucket_root.h"
 #include "pl_plan.h"
@@ -59,12 +59,12 @@ static double now(clockid_t clock)
 }
 
 /* The linker puts the second of each pair in the place of the first. */
-enum cm_rc __real_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
-enum cm_rc __wrap_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
-enum cm_rc __wrap_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e)
+enum cm_rc __real_cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
+enum cm_rc __wrap_cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
+enum cm_rc __wrap_cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e)
 {
 	double began = now(CLOCK_THREAD_CPUTIME_ID);
-	enum cm_rc rc = __real_an_crew_run(c, fn, ctx, pieces, e);
+	enum cm_rc rc = __real_cm_crew_run(c, fn, ctx, pieces, e);
 
 	in_crew += now(CLOCK_THREAD_CPUTIME_ID) - began;
 	return rc;

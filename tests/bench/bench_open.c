@@ -13,6 +13,7 @@
 
 #include "an_scratch.h"
 #include "bucket_root.h"
+#include "cm_crew.h"
 #include "pl_plan.h"
 
 #define TURNS 5
@@ -150,7 +151,7 @@ static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu
 int main(int argc, char **argv)
 {
 	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 50000;
-	unsigned threads = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : an_open_cores();
+	unsigned threads = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : cm_crew_cores();
 	double best_open = 0, best_raw = 0, least_cpu = 1e9, least_raw = 1e9;
 	const char *line;
 	struct cm_err err;
