@@ -10,6 +10,7 @@
 #include "an_result.h"
 #include "an_scratch.h"
 #include "cm_clock.h"
+#include "cm_crew.h"
 #include "cm_log.h"
 
 struct an_work {
@@ -30,8 +31,9 @@ struct an_work {
 	struct an_scratch *scratch;
 	uv_work_t job;
 	bool opening;
-	const uint8_t *sealed;
+	const uint8_t *sealed, *bucket_root;
 	size_t messages;
+	bool right;       /* it has that root */
 	uint64_t open_ns; /* how long it took */
 	enum cm_rc open_rc;
 	struct cm_err open_err;
@@ -253,7 +255,7 @@ static void open_bucket(uv_work_t *job)
 	struct an_work *w = job->data;
 	uint64_t began = uv_hrtime();
 
-	w->open_rc = an_open_bucket(w->open, w->sealed, w->messages, &w->open_err);
+	w->open_rc = an_open_bucket(w->open, w->sealed, w->messages, w->bucket_root, &w->right, &w->open_err);
 	w->open_ns = uv_hrtime() - began;
 }
 
@@ -272,7 +274,7 @@ static void bucket_opened(uv_work_t *job, int status)
 		(void)cm_fail(&err, CM_EINTERNAL, "opening was cancelled");
 	else if (w->open_rc != CM_OK)
 		err = w->open_err;
-	if (err.code == CM_OK && an_round_opened(w->dialogue, an_open_root(w->open), &err) == CM_OK)
+	if (err.code == CM_OK && an_round_opened(w->dialogue, w->right, an_open_root(w->open), &err) == CM_OK)
 		pump(w);
 	else
 		fail(w, &err);
@@ -284,7 +286,7 @@ static enum cm_rc make_opener(struct an_work *w, struct cm_err *err)
 	struct cr_key secret = { 0 };
 	struct an_open_conf open = { .d = &w->round->descriptor,
 		.secret = &secret,
-		.threads = conf->threads > 0 ? (unsigned)conf->threads : an_open_cores(),
+		.threads = conf->threads > 0 ? (unsigned)conf->threads : cm_crew_cores(),
 		.messages = an_round_manifest(w->dialogue)->messages,
 		.bytes = (size_t)conf->opening_mib << 20 };
 	enum cm_rc rc = an_key_load(conf->state_dir, &w->round->descriptor, &secret, err);
@@ -305,6 +307,7 @@ static enum cm_rc start_opening(struct an_work *w, const struct an_action *a, st
 		return err->code;
 	w->sealed = a->sealed;
 	w->messages = a->messages;
+	w->bucket_root = a->root;
 	if (uv_queue_work(&w->context->loop, &w->job, open_bucket, bucket_opened) != 0)
 		return cm_fail(err, CM_EINTERNAL, "cannot start opening");
 	w->opening = true;

@@ -3,10 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "an_crew.h"
 #include "an_share.h"
+#include "cm_crew.h"
+#include "cm_fault.h"
+#include "rd_manifest.h"
+#include "rd_sort.h"
 
 #define CHUNK  64u   /* messages a thread takes at a time, and opens together */
 #define HASHED 512u  /* messages a thread hashes at a time */
@@ -22,6 +24,7 @@ struct worker {
 struct part {
 	struct an_share *share;
 	size_t first, n;        /* of the bucket: where its messages stand in `message`, and how many */
+	size_t hash, hashes;    /* likewise its hashes in `sorted` */
 	size_t now;             /* how many of them count now */
 	uint8_t *aside;         /* room for some of those set aside */
 	struct rd_range leaves; /* its part of the tree */
@@ -32,7 +35,7 @@ struct an_open {
 	const struct rd_descriptor *d;
 	uint8_t aad[RD_AAD_LEN];
 	size_t sealed_len;
-	struct an_crew *crew;
+	struct cm_crew *crew;
 	struct worker *worker; /* one for each thread */
 	unsigned threads, workers;
 	struct part *part; /* one for each share */
@@ -44,19 +47,12 @@ struct an_open {
 	/* Of the bucket at hand. */
 	const uint8_t *sealed;
 	size_t n, room;
-	uint8_t (*hash)[PR_HASH_LEN];
+	uint8_t (*hash)[PR_HASH_LEN], (*sorted)[PR_HASH_LEN];
 	uint8_t *hash_of, *message_of; /* into which share each falls */
 	const uint8_t **message;       /* by share; then those to be opened */
 	size_t messages, message_room;
 	size_t each; /* messages set aside that a share gives at a time */
 };
-
-unsigned an_open_cores(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n < 1 ? 1u : n > (long)AN_CREW_MAX ? AN_CREW_MAX : (unsigned)n;
-}
 
 static enum cm_rc worker_init(struct worker *w, struct an_open *o, const struct cr_key *secret,
 	const uint8_t info[RD_INFO_LEN], struct cm_err *err)
@@ -79,7 +75,7 @@ static enum cm_rc make_parts(struct an_open *o, const struct an_open_conf *conf,
 	enum cm_rc rc = an_tally_init(&o->total, pt_tallies(&o->d->randomizer), err);
 
 	if (rc == CM_OK)
-		rc = an_crew_new(o->threads, &o->crew, err);
+		rc = cm_crew_new(o->threads, &o->crew, err);
 	if (rc == CM_OK) {
 		o->worker = calloc(o->threads, sizeof *o->worker);
 		o->part = calloc(o->shares, sizeof *o->part);
@@ -97,7 +93,7 @@ enum cm_rc an_open_new(const struct an_open_conf *conf, struct an_open **out, st
 {
 	struct an_open *o = calloc(1, sizeof *o);
 
-	if (!o || conf->threads < 1 || conf->threads > AN_CREW_MAX) {
+	if (!o || conf->threads < 1 || conf->threads > CM_CREW_MAX) {
 		free(o);
 		return cm_fail(err, CM_EINTERNAL, "cannot open on %u threads", conf->threads);
 	}
@@ -120,7 +116,7 @@ void an_open_free(struct an_open *o)
 {
 	if (!o)
 		return;
-	an_crew_free(o->crew);
+	cm_crew_free(o->crew);
 	for (unsigned i = 0; i < o->workers; i++) {
 		cr_hpke_opener_free(o->worker[i].opener);
 		an_tally_fini(&o->worker[i].tally);
@@ -134,6 +130,7 @@ void an_open_free(struct an_open *o)
 	free(o->part);
 	an_tally_fini(&o->total);
 	free(o->hash);
+	free(o->sorted);
 	free(o->hash_of);
 	free(o->message_of);
 	free(o->message);
@@ -160,6 +157,22 @@ static enum cm_rc hash_some(void *ctx, unsigned thread, size_t piece, struct cm_
 	return CM_OK;
 }
 
+/* The hashes of a share, in order: those of all shares stand in order then. */
+static enum cm_rc sort_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
+{
+	struct an_open *o = ctx;
+	const struct part *p = &o->part[piece];
+	uint8_t(*at)[PR_HASH_LEN] = o->sorted + p->hash;
+
+	(void)thread;
+	(void)err;
+	for (size_t i = 0; i < o->n; i++)
+		if (o->hash_of[i] == piece)
+			memcpy(*at++, o->hash[i], PR_HASH_LEN);
+	rd_sort_hashes(o->sorted + p->hash, p->hashes);
+	return CM_OK;
+}
+
 /* Gives a share its messages or, the second half of the pieces, its hashes. */
 static enum cm_rc share_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
@@ -170,7 +183,7 @@ static enum cm_rc share_some(void *ctx, unsigned thread, size_t piece, struct cm
 	(void)thread;
 	if (piece >= o->parts)
 		return an_share_hashes(
-			p->share, (const uint8_t(*)[PR_HASH_LEN])o->hash, o->hash_of, o->n, err);
+			p->share, (const uint8_t(*)[PR_HASH_LEN])o->sorted + p->hash, p->hashes, err);
 	for (size_t i = 0; i < o->n; i++)
 		if (o->message_of[i] == piece)
 			*at++ = o->sealed + i * o->sealed_len;
@@ -252,37 +265,43 @@ static enum cm_rc bucket_room(struct an_open *o, size_t n, struct cm_err *err)
 {
 	if (n > o->room) {
 		free(o->hash);
+		free(o->sorted);
 		free(o->hash_of);
 		free(o->message_of);
 		o->hash = malloc(n * sizeof *o->hash);
+		o->sorted = malloc(n * sizeof *o->sorted);
 		o->hash_of = malloc(n);
 		o->message_of = malloc(n);
 		o->room = n;
 	}
-	if (!o->hash || !o->hash_of || !o->message_of)
+	if (!o->hash || !o->sorted || !o->hash_of || !o->message_of)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	return message_room(o, n, err);
 }
 
-/* Where each share's messages will stand. */
+/* Where each share's messages and hashes will stand. */
 static void count_parts(struct an_open *o)
 {
-	size_t first = 0;
+	size_t first = 0, hash = 0;
 
 	for (unsigned i = 0; i < o->parts; i++)
-		o->part[i].n = 0;
-	for (size_t i = 0; i < o->n; i++)
+		o->part[i].n = o->part[i].hashes = 0;
+	for (size_t i = 0; i < o->n; i++) {
 		o->part[o->message_of[i]].n++;
+		o->part[o->hash_of[i]].hashes++;
+	}
 	for (unsigned i = 0; i < o->parts; i++) {
 		o->part[i].first = first;
+		o->part[i].hash = hash;
 		first += o->part[i].n;
+		hash += o->part[i].hashes;
 	}
 }
 
 /* Opens and counts what o->message points at. */
 static enum cm_rc open_all(struct an_open *o, struct cm_err *err)
 {
-	enum cm_rc rc = an_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
+	enum cm_rc rc = cm_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
 
 	for (unsigned i = 0; i < o->workers; i++) {
 		struct an_tally *t = &o->worker[i].tally;
@@ -303,7 +322,7 @@ static enum cm_rc make_root(struct an_open *o, struct cm_err *err)
 		o->part[i].begin = begin;
 		begin += an_share_hashed(o->part[i].share);
 	}
-	if (an_crew_run(o->crew, make_leaves, o, o->parts, err) != CM_OK)
+	if (cm_crew_run(o->crew, make_leaves, o, o->parts, err) != CM_OK)
 		return err->code;
 	rd_tree_init(&tree);
 	for (unsigned i = 0; i < o->parts; i++)
@@ -320,7 +339,7 @@ static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 	do {
 		o->messages = 0;
 		if (rc == CM_OK)
-			rc = an_crew_run(o->crew, take_aside, o, o->parts, err);
+			rc = cm_crew_run(o->crew, take_aside, o, o->parts, err);
 		for (unsigned i = 0; rc == CM_OK && i < o->parts; i++)
 			for (size_t k = 0; k < o->part[i].now; k++)
 				o->message[o->messages++] = o->part[i].aside + k * o->sealed_len;
@@ -334,7 +353,7 @@ static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 
 static enum cm_rc end_batch(struct an_open *o, struct cm_err *err)
 {
-	enum cm_rc rc = an_crew_run(o->crew, end_share, o, o->parts, err);
+	enum cm_rc rc = cm_crew_run(o->crew, end_share, o, o->parts, err);
 
 	if (rc == CM_OK)
 		rc = make_root(o, err);
@@ -346,22 +365,24 @@ const uint8_t *an_open_root(const struct an_open *o)
 	return o->hashed == o->expected ? o->root : NULL;
 }
 
-enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err)
+/* The hashes of the bucket at hand, in order, and how the shares divide it. */
+static enum cm_rc hash_all(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err)
 {
-	enum cm_rc rc;
-
-	if (n == 0)
-		return CM_OK;
 	o->sealed = sealed;
 	o->n = n;
-	rc = bucket_room(o, n, err);
+	enum cm_rc rc = bucket_room(o, n, err);
 	if (rc == CM_OK)
-		rc = an_crew_run(o->crew, hash_some, o, pieces(n, HASHED), err);
+		rc = cm_crew_run(o->crew, hash_some, o, pieces(n, HASHED), err);
 	if (rc != CM_OK)
 		return rc;
-	o->hashed += n;
 	count_parts(o);
-	rc = an_crew_run(o->crew, share_some, o, 2 * (size_t)o->parts, err);
+	return cm_crew_run(o->crew, sort_some, o, o->parts, err);
+}
+
+static enum cm_rc open_hashed(struct an_open *o, struct cm_err *err)
+{
+	o->hashed += o->n;
+	enum cm_rc rc = cm_crew_run(o->crew, share_some, o, 2 * (size_t)o->parts, err);
 	if (rc != CM_OK)
 		return rc;
 	o->messages = 0;
@@ -372,6 +393,22 @@ enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, st
 	}
 	rc = open_all(o, err);
 	return rc == CM_OK && o->hashed == o->expected ? end_batch(o, err) : rc;
+}
+
+enum cm_rc an_open_bucket(struct an_open *o, const uint8_t *sealed, size_t n, const uint8_t root[PR_HASH_LEN],
+	bool *right, struct cm_err *err)
+{
+	uint8_t sum[PR_HASH_LEN];
+
+	*right = true;
+	if (n == 0)
+		return CM_OK;
+	enum cm_rc rc = hash_all(o, sealed, n, err);
+	if (rc != CM_OK)
+		return rc;
+	rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])o->sorted, n, sum);
+	*right = !CM_CHECKED("analyzer.manifest.root") || memcmp(sum, root, PR_HASH_LEN) == 0;
+	return *right ? open_hashed(o, err) : CM_OK;
 }
 
 const struct an_tally *an_open_tally(const struct an_open *o)

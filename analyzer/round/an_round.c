@@ -67,7 +67,7 @@ enum cm_rc an_round_connected(struct an_round *r, struct cm_err *err)
 {
 	/* Keep a bucket that arrived completely.  Request an incomplete one again, since its blocks may come
 	 * in another order. */
-	if (!r->bucket_checked)
+	if (!r->bucket_whole)
 		r->arriving.len = 0;
 	r->pause_ms = 0;
 	return an_ask(r, AN_AT_WITNESS, err);
@@ -347,10 +347,13 @@ static enum cm_rc on_segment(struct an_round *r, const Tombola__V1__Frame *frame
 	return rc == CM_OK ? an_take_segment(r, s, err) : rc;
 }
 
-enum cm_rc an_round_opened(struct an_round *r, const uint8_t *root, struct cm_err *err)
+enum cm_rc an_round_opened(struct an_round *r, bool right, const uint8_t *root, struct cm_err *err)
 {
 	r->busy = false;
-	if (root && CM_CHECKED("analyzer.manifest.tree") && memcmp(root, r->manifest.tree, PR_HASH_LEN) != 0)
+	if (!right)
+		an_spoil(r, r->opening_bucket, "a message was injected, dropped, doubled or altered");
+	else if (root && CM_CHECKED("analyzer.manifest.tree") &&
+		 memcmp(root, r->manifest.tree, PR_HASH_LEN) != 0)
 		(void)snprintf(r->spoiled, sizeof r->spoiled,
 			"round %u: the tree in the shuffler's manifest is over other messages than it "
 			"released; the batch is not used, the charge stays",
@@ -401,6 +404,7 @@ void an_round_next(struct an_round *r, struct an_action *out)
 		out->sealed = r->opening.data;
 		out->messages = r->opening.len / rd_sealed_len(&r->conf.round->descriptor);
 		out->bucket = r->opening_bucket;
+		out->root = r->manifest.bucket[r->opening_bucket].root;
 	} else if (r->want_append) {
 		r->want_append = false;
 		out->act = AN_ACT_APPEND;

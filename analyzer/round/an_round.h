@@ -32,8 +32,8 @@ enum an_act {
 	AN_ACT_SEND,    /* send *frame; without a link it may be dropped */
 	AN_ACT_PAUSE,   /* wait pause_ms, then call an_round_resume */
 	AN_ACT_APPEND,  /* append *record, apply it to the state, then call an_round_appended */
-	AN_ACT_OPEN,    /* open `messages` of the bucket, then call an_round_opened; frames may arrive
-			 * meanwhile */
+	AN_ACT_OPEN,    /* compare `root`, open `messages` of the bucket, then call an_round_opened; frames
+			 * may arrive meanwhile */
 	AN_ACT_PUBLISH, /* make the result durable, then call an_round_published */
 	AN_ACT_ERASE,   /* destroy the round's key, then call an_round_erased */
 	AN_ACT_DONE,
@@ -50,6 +50,7 @@ struct an_action {
 	const uint8_t *sealed;
 	size_t messages;
 	uint32_t bucket;
+	const uint8_t *root; /* of AN_ACT_OPEN: the one that the manifest gives the bucket */
 };
 
 /* The answer that is expected from the shuffler. */
@@ -99,8 +100,9 @@ void an_round_next(struct an_round *r, struct an_action *out);
 
 CM_CHECK enum cm_rc an_round_resume(struct an_round *r, struct cm_err *err);
 CM_CHECK enum cm_rc an_round_appended(struct an_round *r, struct cm_err *err);
-/* root: of the tree over all messages (an_open_root) after the last bucket, otherwise NULL. */
-CM_CHECK enum cm_rc an_round_opened(struct an_round *r, const uint8_t *root, struct cm_err *err);
+/* right: the bucket has its root, and was opened (an_open_bucket).  root: of the tree over all messages
+ * (an_open_root) after the last bucket, otherwise NULL. */
+CM_CHECK enum cm_rc an_round_opened(struct an_round *r, bool right, const uint8_t *root, struct cm_err *err);
 void an_round_published(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN]);
 void an_round_erased(struct an_round *r);
 

@@ -35,7 +35,7 @@ struct an_round {
 	bool have_manifest;
 
 	uint32_t bucket;        /* the bucket that is arriving or will be requested next */
-	bool bucket_checked;    /* the bucket's root was verified */
+	bool bucket_whole;      /* all of it has arrived, and waits for the one before */
 	struct cm_buf arriving; /* the bucket's messages so far */
 	struct cm_buf opening;  /* the bucket whose messages are being opened */
 	uint32_t opening_bucket;
@@ -84,4 +84,6 @@ void an_settle_record(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN]
 /* Open the bucket that has arrived and request the next; publish after the last, or if the batch is
  * spoiled. */
 CM_CHECK enum cm_rc an_next_bucket(struct an_round *r, struct cm_err *err);
+/* Record that the batch contradicts its manifest. */
+void an_spoil(struct an_round *r, uint32_t bucket, const char *what);
 CM_CHECK enum cm_rc an_take_segment(struct an_round *r, const Tombola__V1__Segment *s, struct cm_err *err);

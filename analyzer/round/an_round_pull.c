@@ -1,31 +1,15 @@
-/* an_round_pull.c - fetches a released batch bucket by bucket, and verifies each against its root in the
- * manifest. */
+/* an_round_pull.c - fetches a released batch bucket by bucket: while one arrives, the one before it is
+ * compared with its root in the manifest, and opened. */
 #include <stdio.h>
-#include <string.h>
 
 #include "an_round_private.h"
-#include "cm_fault.h"
 
-/* Record that the batch contradicts its manifest. */
-static void spoil(struct an_round *r, const char *what)
+void an_spoil(struct an_round *r, uint32_t bucket, const char *what)
 {
 	(void)snprintf(r->spoiled, sizeof r->spoiled,
 		"round %u: bucket %u is not the one in the shuffler's manifest: %s; the batch is not used, "
 		"the charge stays",
-		r->conf.round->plan->number, r->bucket, what);
-}
-
-static enum cm_rc check_root(struct an_round *r, struct cm_err *err)
-{
-	const struct rd_bucket *b = &r->manifest.bucket[r->bucket];
-	uint8_t root[PR_HASH_LEN];
-	enum cm_rc rc = rd_bucket_root(
-		r->arriving.data, b->messages, rd_sealed_len(&r->conf.round->descriptor), root, err);
-
-	if (rc == CM_OK && CM_CHECKED("analyzer.manifest.root") && memcmp(root, b->root, PR_HASH_LEN) != 0)
-		spoil(r, "a message was injected, dropped, doubled or altered");
-	r->bucket_checked = rc == CM_OK;
-	return rc;
+		r->conf.round->plan->number, bucket, what);
 }
 
 /* Swap the buffers: the full one goes to the opening threads, the empty one receives the next bucket. */
@@ -53,16 +37,13 @@ enum cm_rc an_next_bucket(struct an_round *r, struct cm_err *err)
 				return cm_fail(err, CM_EINTERNAL, "out of memory");
 			return an_ask(r, AN_AT_SEGMENT, err);
 		}
-		if (!r->bucket_checked && check_root(r, err) != CM_OK)
-			return err->code;
-		if (r->spoiled[0] != '\0')
-			break;
+		r->bucket_whole = true;
 		if (want > 0 && r->busy)
 			return CM_OK;
 		if (want > 0)
 			hand_over(r);
 		r->bucket++;
-		r->bucket_checked = false;
+		r->bucket_whole = false;
 	}
 	if (!r->busy) {
 		r->all_opened = true;
@@ -80,9 +61,9 @@ enum cm_rc an_take_segment(struct an_round *r, const Tombola__V1__Segment *s, st
 		return cm_fail(err, CM_EPROTO, "round %u: bucket %u: another part came than was asked for",
 			r->conf.round->plan->number, r->bucket);
 	if (s->sealed.len == 0)
-		spoil(r, "it has fewer messages");
+		an_spoil(r, r->bucket, "it has fewer messages");
 	else if (s->sealed.len % len != 0 || s->sealed.len > want - r->arriving.len)
-		spoil(r, "it has more messages, or a part of one");
+		an_spoil(r, r->bucket, "it has more messages, or a part of one");
 	else if (cm_buf_put(&r->arriving, s->sealed.data, s->sealed.len) != CM_OK)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	return an_next_bucket(r, err);

@@ -35,9 +35,9 @@ void an_share_free(struct an_share *s);
 /* Into which share of `shares` a hash, or a message, falls. */
 uint8_t an_share_of(const uint8_t *bytes, unsigned shares);
 
-/* Takes those of n hashes for which of[i] is this share. */
-CM_CHECK enum cm_rc an_share_hashes(struct an_share *s, const uint8_t (*hash)[PR_HASH_LEN], const uint8_t *of,
-	size_t n, struct cm_err *err);
+/* Takes n hashes, all of this share. */
+CM_CHECK enum cm_rc an_share_hashes(
+	struct an_share *s, const uint8_t (*hash)[PR_HASH_LEN], size_t n, struct cm_err *err);
 /* Takes the bucket's messages of this share, all n of them.  Those that count now are moved to the front in
  * byte order, *now of them. */
 CM_CHECK enum cm_rc an_share_bucket(

@@ -176,19 +176,3 @@ void rd_bucket_sum(const uint8_t (*hashes)[PR_HASH_LEN], size_t n, uint8_t root[
 {
 	cr_sha256(hashes, n * PR_HASH_LEN, root);
 }
-
-enum cm_rc rd_bucket_root(
-	const uint8_t *sealed, size_t n, size_t len, uint8_t root[PR_HASH_LEN], struct cm_err *err)
-{
-	uint8_t(*hashes)[PR_HASH_LEN];
-
-	if (n > SIZE_MAX / PR_HASH_LEN)
-		return cm_fail(err, CM_EINTERNAL, "a bucket of %zu messages", n);
-	hashes = malloc(n > 0 ? n * sizeof *hashes : 1);
-	if (!hashes)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rd_bucket_hashes(sealed, n, len, hashes);
-	rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])hashes, n, root);
-	free(hashes);
-	return CM_OK;
-}

@@ -35,9 +35,6 @@ void rd_manifest_fini(struct rd_manifest *m);
  * them. */
 void rd_bucket_hashes(const uint8_t *sealed, size_t n, size_t len, uint8_t (*hashes)[PR_HASH_LEN]);
 void rd_bucket_sum(const uint8_t (*hashes)[PR_HASH_LEN], size_t n, uint8_t root[PR_HASH_LEN]);
-/* Both at once: up to 64 n bytes of memory while it runs. */
-CM_CHECK enum cm_rc rd_bucket_root(
-	const uint8_t *sealed, size_t n, size_t len, uint8_t root[PR_HASH_LEN], struct cm_err *err);
 
 struct rd_charge {
 	uint8_t round_id[PR_ROUND_ID_LEN];

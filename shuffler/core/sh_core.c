@@ -20,19 +20,6 @@ enum cm_rc sh_core_not_found(struct sh_refusal *no)
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0, "no such round here");
 }
 
-enum cm_rc sh_core_forget(struct sh_core *c, struct sh_round *r, struct cm_err *err)
-{
-	uint8_t payload[PR_HASH_LEN];
-	bool has = r->d.payload_size > 0;
-
-	memcpy(payload, r->d.payload_hash, sizeof payload);
-	for (size_t i = 0; i < c->rounds; i++)
-		if (c->round[i] == r)
-			c->round[i] = c->round[--c->rounds];
-	sh_round_free(r);
-	return has ? sh_core_drop_payload(c, payload, err) : CM_OK;
-}
-
 static bool same(struct cr_span a, struct cr_span b)
 {
 	return a.len == b.len && a.len > 0 && memcmp(a.data, b.data, a.len) == 0;
@@ -149,9 +136,9 @@ enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err)
 		r->cancelled = true;
 		if (r->state != SH_SEALED)
 			continue;
-		rc = sh_round_erase(r, SH_ERASED, err);
+		rc = sh_round_over(r, SH_ERASED, err);
 		if (rc == CM_OK)
-			rc = sh_core_forget(c, r, err);
+			rc = sh_core_over(c, r, err);
 	}
 	return rc;
 }
@@ -225,7 +212,7 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct
 	if (rc == CM_OK && sh_core_collecting(c))
 		rc = sh_refuse(
 			no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS, "another round is open");
-	if (rc == CM_OK && c->rounds >= SH_ROUNDS_MAX)
+	if (rc == CM_OK && c->rounds + c->overs >= SH_ROUNDS_MAX)
 		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
 			"%u rounds wait to be released and settled", SH_ROUNDS_MAX);
 	if (rc == CM_OK)

@@ -160,10 +160,11 @@ CM_CHECK enum cm_rc sh_core_manifest(struct sh_core *c, const uint8_t *round_id,
 	struct sh_signed *out, struct sh_refusal *no, struct cm_err *err);
 CM_CHECK enum cm_rc sh_core_release(struct sh_core *c, struct cr_span charge, struct cr_span signature,
 	uint8_t round_id[PR_ROUND_ID_LEN], struct sh_refusal *no, struct cm_err *err);
-/* As sh_round_pull. */
+/* As sh_round_pull.  CM_EMORE: ask again when a job has ended. */
 CM_CHECK enum cm_rc sh_core_pull(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
-	uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no,
-	struct cm_err *err);
+	uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no);
+/* The analyzer has its result: key and messages are destroyed.  CM_EMORE: the key is, and the messages are
+ * still to be deleted; ask again when a job has ended. */
 CM_CHECK enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
 	struct sh_refusal *no, struct cm_err *err);
 
@@ -232,6 +233,30 @@ CM_CHECK enum cm_rc sh_core_task_end(
 	struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err);
 /* Milliseconds after which to ask again if nothing else happens; -1: no need. */
 int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms);
+
+/* ---- Jobs, beside the tasks: for rounds that are released or over, one at a time ---- */
+
+enum sh_job_kind {
+	SH_JOB_NONE,
+	SH_JOB_READ,  /* read a bucket that is asked for, or the one after it */
+	SH_JOB_ERASE, /* delete the messages of a round that is over */
+};
+/* Between its begin and its end, in the caller's memory.  Only `kind` concerns the caller. */
+struct sh_job {
+	enum sh_job_kind kind;
+	struct sh_round *round;     /* borrowed */
+	struct sh_segment *segment; /* of a reading */
+	enum cm_rc rc;
+	struct cm_err err;
+};
+/* On the loop: what is to be done now; returns j->kind.  Unless it is SH_JOB_NONE, run and end follow before
+ * the next begin.  erasures: nothing else is begun. */
+enum sh_job_kind sh_core_job_begin(struct sh_core *c, bool erasures, struct sh_job *j);
+/* On any thread: the slow work.  It touches the job, the store, and of the round its vault and this segment,
+ * which the loop leaves alone until the end. */
+void sh_core_job_run(struct sh_job *j);
+/* On the loop: what was read can be pulled, what was erased is settled. */
+CM_CHECK enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *err);
 
 /* ---- Composing, beside the tasks ---- */
 

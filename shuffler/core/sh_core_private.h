@@ -43,6 +43,9 @@ struct sh_core {
 	size_t recounted; /* adaptive plans before this one have been recounted since the start */
 	struct sh_round *round[SH_ROUNDS_MAX + 1]; /* live ones, in no order */
 	size_t rounds;
+	struct sh_round *over[SH_ROUNDS_MAX + 1]; /* whose messages are still to be deleted, in their order */
+	size_t overs;
+	const struct sh_job *job;                   /* between its begin and its end; NULL: none */
 	uint64_t last_sequence;                     /* of the newest descriptor served */
 	struct sh_payload payload[SH_PAYLOADS_MAX]; /* as stored */
 	size_t payloads;
@@ -54,8 +57,11 @@ struct sh_core {
 struct sh_round *sh_core_find(const struct sh_core *c, const uint8_t *round_id);
 /* Refuse: no such round. */
 enum cm_rc sh_core_not_found(struct sh_refusal *no);
-/* Remove a round that is no longer live, and its payload. */
-CM_CHECK enum cm_rc sh_core_forget(struct sh_core *c, struct sh_round *r, struct cm_err *err);
+/* sh_core_job.c.  A live round is over (sh_round_over): it is no longer found, its payload is dropped, and a
+ * job deletes its messages. */
+CM_CHECK enum cm_rc sh_core_over(struct sh_core *c, struct sh_round *r, struct cm_err *err);
+/* Whether these messages are still to be deleted. */
+bool sh_core_erases(const struct sh_core *c, const uint8_t *round_id);
 
 /* sh_core_payload.c.  Find the stored payloads, once the live rounds are known: those of rounds that are over
  * are erased. */

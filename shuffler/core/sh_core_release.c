@@ -91,11 +91,11 @@ enum cm_rc sh_core_release(struct sh_core *c, struct cr_span bytes, struct cr_sp
 }
 
 enum cm_rc sh_core_pull(struct sh_core *c, const uint8_t *round_id, size_t round_id_len, uint32_t bucket,
-	uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no, struct cm_err *err)
+	uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no)
 {
 	struct sh_round *r = round_id_len == PR_ROUND_ID_LEN ? sh_core_find(c, round_id) : NULL;
 
-	return r ? sh_round_pull(r, bucket, offset, max, out, no, err) : sh_core_not_found(no);
+	return r ? sh_round_pull(r, bucket, offset, max, out, no) : sh_core_not_found(no);
 }
 
 enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
@@ -106,6 +106,8 @@ enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t rou
 	if (round_id_len != PR_ROUND_ID_LEN)
 		return sh_core_not_found(no);
 	struct sh_round *r = sh_core_find(c, round_id);
+	if (!r && sh_core_erases(c, round_id))
+		return CM_EMORE;
 	if (!r) { /* erased or void: nothing is left to settle */
 		enum cm_rc rc = sh_core_look_up(c, round_id, &past, err);
 		return rc == CM_ENOINPUT ? sh_core_not_found(no) : rc;
@@ -116,6 +118,8 @@ enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t rou
 	if (r->state != SH_RELEASING)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0,
 			"a round that was not released cannot be settled");
-	enum cm_rc rc = sh_round_erase(r, SH_ERASED, err);
-	return rc == CM_OK ? sh_core_forget(c, r, err) : rc;
+	enum cm_rc rc = sh_round_over(r, SH_ERASED, err);
+	if (rc == CM_OK)
+		rc = sh_core_over(c, r, err);
+	return rc == CM_OK ? CM_EMORE : rc;
 }

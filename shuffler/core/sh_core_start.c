@@ -1,4 +1,5 @@
 /* sh_core_start.c - the shuffler as the store left it: witnessed ledger, rounds, unfinished erasures. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,8 +197,11 @@ void sh_core_free(struct sh_core *c)
 {
 	if (!c)
 		return;
+	assert(!c->job);
 	for (size_t i = 0; i < c->rounds; i++)
 		sh_round_free(c->round[i]);
+	for (size_t i = 0; i < c->overs; i++)
+		sh_round_free(c->over[i]);
 	sh_witness_free(c->witness);
 	sh_core_plans_fini(c);
 	sh_core_heads_fini(c);

@@ -234,7 +234,7 @@ static enum cm_rc run_seal(struct sh_task *t, const struct cr_rng *rng, struct c
 	return sh_round_roots(t->round, &t->buckets, err);
 }
 
-/* sh_round_seal of the collecting round, and what follows from it; r may be gone then. */
+/* sh_round_seal of the collecting round, and what follows from it; r may be over then. */
 static enum cm_rc seal(struct sh_core *c, struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
 {
 	enum cm_rc rc = sh_round_seal(r, buckets, err);
@@ -245,7 +245,7 @@ static enum cm_rc seal(struct sh_core *c, struct sh_round *r, struct rd_bucket *
 	sh_plans_ended(c->plans, &r->d, r->state == SH_VOID ? &manifest : NULL);
 	if (r->state == SH_SEALED)
 		return sh_core_keep_proofs(c, r->d.round_id, r->seal_ms, err);
-	return sh_core_forget(c, r, err);
+	return sh_core_over(c, r, err);
 }
 
 static enum cm_rc end_seal(

@@ -79,13 +79,15 @@ static enum cm_rc get_at(int fd, uint8_t *bytes, size_t len, off_t at, struct cm
 	return CM_OK;
 }
 
-enum cm_rc sh_page_write(const struct sh_leaves_file *f, uint64_t page, const struct cr_rng *rng,
-	const void *bytes, struct cm_err *err)
+enum cm_rc sh_page_write(const struct sh_leaves_file *f, uint64_t page, const void *bytes, struct cm_err *err)
 {
 	uint8_t aad[AAD_LEN], box[SH_BOX_LEN];
+	struct cr_rng rng; /* this thread's */
 
 	make_aad(f, page, aad);
-	enum cm_rc rc = cr_box_seal(&f->key, rng, aad, sizeof aad, bytes, RD_SORT_PAGE_BYTES, box, err);
+	enum cm_rc rc = cr_rng_system(&rng, err);
+	if (rc == CM_OK)
+		rc = cr_box_seal(&f->key, &rng, aad, sizeof aad, bytes, RD_SORT_PAGE_BYTES, box, err);
 	return rc == CM_OK ? put_at(f->fd, box, sizeof box, place_of(page), err) : rc;
 }
 

@@ -8,6 +8,7 @@
  * proof. */
 #pragma once
 
+#include "cm_crew.h"
 #include "cr_secret.h"
 #include "rd_tree.h"
 
@@ -28,8 +29,9 @@ CM_CHECK enum cm_rc sh_leaves_begin(const struct sh_leaves_place *place,
 /* Add some of the hashes, in any order. */
 CM_CHECK enum cm_rc sh_leaves_add(
 	struct sh_leaves_maker *m, const uint8_t (*hashes)[PR_HASH_LEN], size_t n, struct cm_err *err);
-/* After all n: compute the tree's root, and make the file durable if one is kept. */
-CM_CHECK enum cm_rc sh_leaves_end(struct sh_leaves_maker *m, uint8_t root[PR_HASH_LEN], struct cm_err *err);
+/* After all n: compute the tree's root with this crew, and make the file durable if one is kept. */
+CM_CHECK enum cm_rc sh_leaves_end(
+	struct sh_leaves_maker *m, struct cm_crew *crew, uint8_t root[PR_HASH_LEN], struct cm_err *err);
 /* Accepts NULL.  The file of an unfinished tree is erased by the next attempt, or when its window is over. */
 void sh_leaves_maker_free(struct sh_leaves_maker *m);
 

@@ -24,9 +24,9 @@ struct sh_leaves_file {
 
 /* Set the levels of a tree of n leaves. */
 void sh_leaves_layout(struct sh_leaves_file *f, uint64_t n);
-/* Write or read one whole page of RD_SORT_PAGE_BYTES. */
-CM_CHECK enum cm_rc sh_page_write(const struct sh_leaves_file *f, uint64_t page, const struct cr_rng *rng,
-	const void *bytes, struct cm_err *err);
+/* Write or read one whole page of RD_SORT_PAGE_BYTES; any number of threads at a time, each its own page. */
+CM_CHECK enum cm_rc sh_page_write(
+	const struct sh_leaves_file *f, uint64_t page, const void *bytes, struct cm_err *err);
 CM_CHECK enum cm_rc sh_page_read(
 	const struct sh_leaves_file *f, uint64_t page, void *bytes, struct cm_err *err);
 /* Write or read the header: magic, n, sealed_ms.  CM_EDATA: no valid header. */

@@ -1,5 +1,5 @@
-/* sh_leaves_make.c - sorts the hashes of a round, builds the Merkle tree, and writes both to the leaves
- * file. */
+/* sh_leaves_make.c - sorts the hashes of a round, builds the Merkle tree, and writes both to the leaves file;
+ * pages of leaves on all cores. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,11 +9,21 @@
 #include "cm_file.h"
 #include "sh_leaves_file.h"
 
-/* The page of a level that is being filled. */
+#define CHUNK_PAGES 64u /* of leaves, that are made together */
+
+/* The page of a level above the leaves that is being filled. */
 struct level {
 	uint8_t page[RD_SORT_PAGE][PR_HASH_LEN];
 	size_t filled;
 	uint64_t pages; /* pages written */
+};
+
+/* The pages of leaves at hand: they do not depend on each other. */
+struct chunk {
+	uint8_t page[CHUNK_PAGES][RD_SORT_PAGE][PR_HASH_LEN];
+	uint8_t node[CHUNK_PAGES][PR_HASH_LEN]; /* over each */
+	size_t filled;                          /* hashes */
+	uint64_t pages;                         /* before this chunk */
 };
 
 struct sh_leaves_maker {
@@ -26,7 +36,8 @@ struct sh_leaves_maker {
 	struct rd_tree tree;       /* where no leaves are kept */
 	uint8_t root[PR_HASH_LEN]; /* where they are: of the top level's page */
 	uint64_t added;
-	struct level level[SH_LEVELS_MAX];
+	struct chunk leaves;
+	struct level level[SH_LEVELS_MAX]; /* level 0 is `leaves` */
 };
 
 static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, size_t len, struct cm_err *err)
@@ -34,7 +45,7 @@ static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, size_t 
 	const struct sh_leaves_maker *m = ctx;
 
 	(void)len; /* that of a page of hashes */
-	return sh_page_write(&m->runs, page, &m->rng, bytes, err);
+	return sh_page_write(&m->runs, page, bytes, err);
 }
 
 static enum cm_rc spill_get(void *ctx, uint64_t page, void *bytes, size_t len, struct cm_err *err)
@@ -138,7 +149,28 @@ enum cm_rc sh_leaves_add(
 	return rd_sort_add(m->sort, hashes, n, err);
 }
 
-/* Write the full page of a level and pass its root to the level above; the top level has the tree's root. */
+static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err *err);
+
+/* Pass the root over a page to the level above.  Where no leaves are kept, all that is above them is one
+ * tree: pages are subtrees of one size, the last one apart, so the root over their roots is that over the
+ * leaves. */
+static enum cm_rc pass_up(
+	struct sh_leaves_maker *m, unsigned at, const uint8_t node[PR_HASH_LEN], struct cm_err *err)
+{
+	if (m->file.fd < 0) {
+		rd_tree_add(&m->tree, node);
+		return CM_OK;
+	}
+	if (at + 1 == m->file.levels) {
+		memcpy(m->root, node, PR_HASH_LEN);
+		return CM_OK;
+	}
+	struct level *above = &m->level[at + 1];
+	memcpy(above->page[above->filled++], node, PR_HASH_LEN);
+	return above->filled == RD_SORT_PAGE ? end_page(m, at + 1, err) : CM_OK;
+}
+
+/* Write the page of a level above the leaves; the top level has the tree's root. */
 static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err *err)
 {
 	struct level *l = &m->level[at];
@@ -149,41 +181,63 @@ static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err
 		return CM_OK;
 	if (l->filled < RD_SORT_PAGE)
 		memset(l->page[l->filled], 0, (RD_SORT_PAGE - l->filled) * PR_HASH_LEN);
-	enum cm_rc rc = sh_page_write(&m->file, m->file.base[at] + l->pages, &m->rng, l->page, err);
+	enum cm_rc rc = sh_page_write(&m->file, m->file.base[at] + l->pages, l->page, err);
 	rd_tree_init(&over);
-	for (size_t i = 0; i < l->filled; i++) {
-		if (at == 0)
-			rd_tree_leaf(l->page[i], PR_HASH_LEN, node);
-		rd_tree_add(&over, at == 0 ? node : l->page[i]);
-	}
+	for (size_t i = 0; i < l->filled; i++)
+		rd_tree_add(&over, l->page[i]);
 	rd_tree_root(&over, node);
 	l->pages++;
 	l->filled = 0;
-	if (at + 1 == m->file.levels)
-		memcpy(m->root, node, PR_HASH_LEN);
-	if (rc != CM_OK || at + 1 == m->file.levels)
-		return rc;
-	struct level *above = &m->level[at + 1];
-	memcpy(above->page[above->filled++], node, PR_HASH_LEN);
-	return above->filled == RD_SORT_PAGE ? end_page(m, at + 1, err) : CM_OK;
+	return rc == CM_OK ? pass_up(m, at, node, err) : rc;
 }
 
-static enum cm_rc keep(struct sh_leaves_maker *m, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+/* A page of leaves: its root, and the page written. */
+static enum cm_rc leaf_page(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
-	struct level *l = &m->level[0];
+	struct sh_leaves_maker *m = ctx;
+	struct chunk *c = &m->leaves;
+	size_t left = c->filled - piece * RD_SORT_PAGE, n = left < RD_SORT_PAGE ? left : RD_SORT_PAGE;
+	struct rd_tree over;
+	uint8_t leaf[PR_HASH_LEN];
 
-	if (m->file.fd < 0) {
-		uint8_t leaf[PR_HASH_LEN];
-
-		rd_tree_leaf(hash, PR_HASH_LEN, leaf);
-		rd_tree_add(&m->tree, leaf);
-		return CM_OK;
+	(void)thread;
+	rd_tree_init(&over);
+	for (size_t i = 0; i < n; i++) {
+		rd_tree_leaf(c->page[piece][i], PR_HASH_LEN, leaf);
+		rd_tree_add(&over, leaf);
 	}
-	memcpy(l->page[l->filled++], hash, PR_HASH_LEN);
-	return l->filled == RD_SORT_PAGE ? end_page(m, 0, err) : CM_OK;
+	rd_tree_root(&over, c->node[piece]);
+	if (m->file.fd < 0)
+		return CM_OK;
+	if (n < RD_SORT_PAGE)
+		memset(c->page[piece][n], 0, (RD_SORT_PAGE - n) * PR_HASH_LEN);
+	return sh_page_write(&m->file, m->file.base[0] + c->pages + piece, c->page[piece], err);
 }
 
-enum cm_rc sh_leaves_end(struct sh_leaves_maker *m, uint8_t root[PR_HASH_LEN], struct cm_err *err)
+static enum cm_rc end_chunk(struct sh_leaves_maker *m, struct cm_crew *crew, struct cm_err *err)
+{
+	struct chunk *c = &m->leaves;
+	size_t pages = (c->filled + RD_SORT_PAGE - 1) / RD_SORT_PAGE;
+	enum cm_rc rc = pages > 0 ? cm_crew_run(crew, leaf_page, m, pages, err) : CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < pages; i++)
+		rc = pass_up(m, 0, c->node[i], err);
+	c->pages += pages;
+	c->filled = 0;
+	return rc;
+}
+
+static enum cm_rc keep(
+	struct sh_leaves_maker *m, struct cm_crew *crew, const uint8_t hash[PR_HASH_LEN], struct cm_err *err)
+{
+	struct chunk *c = &m->leaves;
+
+	memcpy(c->page[c->filled / RD_SORT_PAGE][c->filled % RD_SORT_PAGE], hash, PR_HASH_LEN);
+	return ++c->filled == (size_t)CHUNK_PAGES * RD_SORT_PAGE ? end_chunk(m, crew, err) : CM_OK;
+}
+
+enum cm_rc sh_leaves_end(
+	struct sh_leaves_maker *m, struct cm_crew *crew, uint8_t root[PR_HASH_LEN], struct cm_err *err)
 {
 	const uint8_t *hash;
 	enum cm_rc rc = m->added == m->file.n
@@ -192,9 +246,11 @@ enum cm_rc sh_leaves_end(struct sh_leaves_maker *m, uint8_t root[PR_HASH_LEN], s
 					  (unsigned long long)m->added, (unsigned long long)m->file.n);
 
 	while (rc == CM_OK && (rc = rd_sort_next(m->sort, &hash, err)) == CM_OK)
-		rc = keep(m, hash, err);
+		rc = keep(m, crew, hash, err);
 	rc = rc == CM_EMORE ? CM_OK : rc;
-	for (unsigned at = 0; rc == CM_OK && m->file.fd >= 0 && at < m->file.levels; at++)
+	if (rc == CM_OK)
+		rc = end_chunk(m, crew, err);
+	for (unsigned at = 1; rc == CM_OK && m->file.fd >= 0 && at < m->file.levels; at++)
 		rc = end_page(m, at, err);
 	if (rc == CM_OK && m->file.fd >= 0 && fsync(m->file.fd) != 0)
 		rc = cm_fail(err, CM_EIO, "leaves: cannot be made durable: %s", strerror(errno));

@@ -9,7 +9,10 @@
 #include "rd_receipt.h"
 #include "sh_permute.h"
 #include "sh_policy.h"
+#include "sh_round_private.h"
 #include "sh_sealed.h"
+
+#define SEALING_THREADS 8u /* more would wait for the one that merges */
 
 uint32_t sh_round_buckets(const struct rd_descriptor *d)
 {
@@ -28,7 +31,7 @@ static struct sh_limits intake_limits(const struct sh_round *r)
 	return (struct sh_limits){ .max_bytes = r->env->max_bytes, .most_of_one = sh_round_most_of_one(r) };
 }
 
-static enum cm_rc put_row(const struct sh_round *r, enum sh_state state, struct cm_err *err)
+enum cm_rc sh_round_put(const struct sh_round *r, enum sh_state state, struct cm_err *err)
 {
 	size_t signed_len = r->manifest.len ? CR_SIGN_LEN : 0;
 	struct sh_row row = {
@@ -56,8 +59,7 @@ static struct sh_round *round_alloc(const struct sh_env *env)
 	cm_buf_init(&r->descriptor, PR_DESCRIPTOR_MAX);
 	cm_buf_init(&r->manifest, PR_MANIFEST_MAX);
 	cm_buf_init(&r->charge, PR_CHARGE_MAX);
-	cm_buf_init(&r->segment, SIZE_MAX / 4);
-	r->segment.secret = 1;
+	sh_segments_init(r);
 	return r;
 }
 
@@ -74,7 +76,7 @@ void sh_round_free(struct sh_round *r)
 	cm_buf_fini(&r->descriptor);
 	cm_buf_fini(&r->manifest);
 	cm_buf_fini(&r->charge);
-	cm_buf_fini(&r->segment);
+	sh_segments_fini(r);
 	free(r);
 }
 
@@ -102,7 +104,7 @@ enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const
 		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id,
 			sh_round_buckets(&r->d), rd_message_len(&r->d), rng, err);
 	if (rc == CM_OK)
-		rc = put_row(r, SH_COLLECTING, err);
+		rc = sh_round_put(r, SH_COLLECTING, err);
 	if (rc != CM_OK) {
 		sh_round_free(r);
 		return rc;
@@ -232,61 +234,90 @@ static uint64_t messages(const struct sh_round *r)
 		       : r->intake.participants * r->d.messages_per_client + r->dummies;
 }
 
-/* A bucket, read into `plain` and hashed into `hashes`. */
-static enum cm_rc bucket_root(struct sh_round *r, uint32_t bucket, struct cm_buf *plain,
-	struct cm_buf *hashes, struct rd_bucket *out, struct cm_err *err)
+/* Two buckets at a time: one is read while the one before it is hashed. */
+struct sealing {
+	struct sh_round *round;
+	struct sh_leaves_maker *leaves;
+	struct rd_bucket *bucket;
+	uint32_t next; /* the bucket to be read */
+	struct cm_buf plain[2], hashes;
+};
+
+static enum cm_rc read_one(struct sealing *s, uint32_t bucket, struct cm_err *err)
 {
-	size_t len = rd_sealed_len(&r->d);
+	struct cm_buf *plain = &s->plain[bucket % 2];
 
 	plain->len = 0;
-	enum cm_rc rc = sh_vault_read(&r->vault, bucket, plain, err);
-	if (rc != CM_OK)
-		return rc;
-	sh_route_strip(r, plain);
+	enum cm_rc rc = sh_vault_read(&s->round->vault, bucket, plain, err);
+	if (rc == CM_OK)
+		sh_route_strip(s->round, plain);
+	return rc;
+}
+
+static enum cm_rc hash_one(struct sealing *s, uint32_t bucket, struct cm_err *err)
+{
+	const struct cm_buf *plain = &s->plain[bucket % 2];
+	struct rd_bucket *out = &s->bucket[bucket];
+	size_t len = rd_sealed_len(&s->round->d);
+
 	out->messages = (uint32_t)(plain->len / len);
-	hashes->len = 0;
+	s->hashes.len = 0;
 	uint8_t(*at)[PR_HASH_LEN] =
-		(uint8_t(*)[PR_HASH_LEN])cm_buf_room(hashes, out->messages * PR_HASH_LEN + 1);
+		(uint8_t(*)[PR_HASH_LEN])cm_buf_room(&s->hashes, out->messages * PR_HASH_LEN + 1);
 	if (!at)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rd_bucket_hashes(plain->data, out->messages, len, at);
 	rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])at, out->messages, out->root);
-	return CM_OK;
+	return sh_leaves_add(s->leaves, (const uint8_t(*)[PR_HASH_LEN])at, out->messages, err);
 }
 
-static enum cm_rc all_roots(
-	struct sh_round *r, struct sh_leaves_maker *leaves, struct rd_bucket *b, struct cm_err *err)
+static enum cm_rc seal_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
-	struct cm_buf plain, hashes;
+	struct sealing *s = ctx;
+
+	(void)thread;
+	if (piece == 0)
+		return s->next < s->round->vault.buckets ? read_one(s, s->next, err) : CM_OK;
+	return s->next > 0 ? hash_one(s, s->next - 1, err) : CM_OK;
+}
+
+static enum cm_rc all_roots(struct sh_round *r, struct sh_leaves_maker *leaves, struct cm_crew *crew,
+	struct rd_bucket *b, struct cm_err *err)
+{
+	struct sealing s = { .round = r, .leaves = leaves, .bucket = b };
 	enum cm_rc rc = CM_OK;
 
-	cm_buf_init(&plain, SIZE_MAX / 4);
-	cm_buf_init(&hashes, SIZE_MAX / 4);
-	plain.secret = 1;
-	for (uint32_t i = 0; rc == CM_OK && i < r->vault.buckets; i++) {
-		rc = bucket_root(r, i, &plain, &hashes, &b[i], err);
-		if (rc == CM_OK)
-			rc = sh_leaves_add(
-				leaves, (const uint8_t(*)[PR_HASH_LEN])hashes.data, b[i].messages, err);
+	for (size_t i = 0; i < 2; i++) {
+		cm_buf_init(&s.plain[i], SIZE_MAX / 4);
+		s.plain[i].secret = 1;
 	}
-	cm_buf_fini(&hashes);
-	cm_buf_fini(&plain);
+	cm_buf_init(&s.hashes, SIZE_MAX / 4);
+	for (; rc == CM_OK && s.next <= r->vault.buckets; s.next++)
+		rc = cm_crew_run(crew, seal_some, &s, 2, err);
+	cm_buf_fini(&s.hashes);
+	for (size_t i = 0; i < 2; i++)
+		cm_buf_fini(&s.plain[i]);
 	return rc;
 }
 
 enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err)
 {
 	struct rd_bucket *b = calloc(r->vault.buckets, sizeof *b);
+	unsigned cores = cm_crew_cores();
 	struct sh_leaves_maker *leaves = NULL;
+	struct cm_crew *crew = NULL;
 
 	if (!b)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	enum cm_rc rc =
 		sh_leaves_begin(&r->env->leaves, r->d.round_id, messages(r), r->seal_ms, &leaves, err);
 	if (rc == CM_OK)
-		rc = all_roots(r, leaves, b, err);
+		rc = cm_crew_new(cores < SEALING_THREADS ? cores : SEALING_THREADS, &crew, err);
 	if (rc == CM_OK)
-		rc = sh_leaves_end(leaves, r->tree, err);
+		rc = all_roots(r, leaves, crew, b, err);
+	if (rc == CM_OK)
+		rc = sh_leaves_end(leaves, crew, r->tree, err);
+	cm_crew_free(crew);
 	sh_leaves_maker_free(leaves);
 	if (rc != CM_OK) {
 		free(b);
@@ -337,12 +368,12 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 		rc = sh_leaves_erase(&r->env->leaves, r->d.round_id, err);
 		if (rc == CM_OK)
 			rc = make_manifest(r, NULL, err);
-		return rc == CM_OK ? sh_round_erase(r, SH_VOID, err) : rc;
+		return rc == CM_OK ? sh_round_over(r, SH_VOID, err) : rc;
 	}
 	rc = make_manifest(r, buckets, err);
 	free(buckets);
 	if (rc == CM_OK)
-		rc = put_row(r, SH_SEALED, err);
+		rc = sh_round_put(r, SH_SEALED, err);
 	if (rc == CM_OK)
 		rc = sh_sealed_mark(r->env->key_dir, r->d.round_id, err);
 	if (rc == CM_OK)
@@ -366,78 +397,4 @@ enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
 
 	sh_intake_root(&r->d, s, outcomes, n, root);
 	return sh_round_sign(r->env, r->d.round_id, root, n, signature, err);
-}
-
-/* ---- Release ---- */
-
-enum cm_rc sh_round_release(struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err)
-{
-	assert(r->state == SH_SEALED);
-	r->charge.len = 0;
-	enum cm_rc rc = cm_buf_put(&r->charge, charge, len);
-	if (rc != CM_OK)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	rc = put_row(r, SH_RELEASING, err);
-	if (rc == CM_OK)
-		r->state = SH_RELEASING;
-	return rc;
-}
-
-static enum cm_rc fill_segment(struct sh_round *r, uint32_t bucket, struct cm_err *err)
-{
-	if (r->segment_filled && r->segment_bucket == bucket)
-		return CM_OK;
-	r->segment_filled = false;
-	r->segment.len = 0;
-	enum cm_rc rc = sh_vault_release(&r->vault, bucket, &r->segment, err);
-	if (rc == CM_OK)
-		sh_route_strip(r, &r->segment);
-	r->segment_bucket = bucket;
-	r->segment_filled = rc == CM_OK;
-	return rc;
-}
-
-enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
-	struct cr_span *out, struct sh_refusal *no, struct cm_err *err)
-{
-	size_t len = rd_sealed_len(&r->d);
-
-	if (r->state != SH_RELEASING)
-		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
-			"nothing is released before the charge");
-	if (bucket >= r->vault.buckets)
-		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "bucket %u of %u", bucket,
-			r->vault.buckets);
-	enum cm_rc rc = fill_segment(r, bucket, err);
-	if (rc != CM_OK)
-		return rc;
-	if (offset > r->segment.len / len)
-		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
-			"bucket %u has %zu messages, offset %llu", bucket, r->segment.len / len,
-			(unsigned long long)offset);
-	size_t start = (size_t)offset * len, left = r->segment.len - start, most = max / len * len;
-	*out = (struct cr_span){ r->segment.data ? r->segment.data + start : NULL,
-		left < most ? left : most };
-	return CM_OK;
-}
-
-enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err *err)
-{
-	enum cm_rc rc = put_row(r, final, err);
-
-	if (rc != CM_OK)
-		return rc;
-	uint64_t participants = r->intake.participants;
-	sh_intake_fini(&r->intake);
-	sh_route_fini(&r->route);
-	sh_noise_forget(r);
-	sh_spread_fini(&r->spread);
-	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
-	sh_vault_close(&r->vault);
-	cm_buf_fini(&r->segment);
-	r->segment_filled = false;
-	rc = sh_vault_destroy(r->env->store, r->env->key_dir, r->d.round_id, err);
-	if (rc == CM_OK)
-		r->state = final;
-	return rc;
 }

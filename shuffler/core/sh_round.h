@@ -24,6 +24,15 @@ struct sh_env {
 	bool intakes; /* intakes take the reports (sh_spread.h), and the store has data_epoch */
 };
 
+/* Buckets of a released round in memory, in their order of release and without tags: the one that is pulled,
+ * and the next, which is read meanwhile. */
+#define SH_SEGMENTS 2u
+struct sh_segment {
+	struct cm_buf bytes;
+	uint32_t bucket;
+	bool filled;
+};
+
 struct sh_round {
 	const struct sh_env *env;
 	enum sh_state state;
@@ -43,9 +52,9 @@ struct sh_round {
 				    * participants */
 	int64_t seal_ms;           /* when sealing began; proofs are given for a fixed time from then */
 	uint8_t tree[PR_HASH_LEN]; /* root over all messages, computed by sh_round_roots */
-	struct cm_buf segment;     /* the bucket pulled last, in order of release */
-	uint32_t segment_bucket;
-	bool segment_filled;
+	struct sh_segment segment[SH_SEGMENTS];
+	uint32_t pulled; /* the bucket asked for last, if `is_pulled` */
+	bool is_pulled;
 };
 
 /* Create a round from a verified and judged descriptor; key, vault and row are durable on return.  Takes
@@ -75,10 +84,9 @@ bool sh_round_due(const struct sh_round *r, int64_t now_ms);
  * the buckets and of the tree, and store the hashes for proofs (sh_leaves.h).  *buckets is malloc'd,
  * vault.buckets of them.  CM_EDATA: the stored messages differ from the accepted ones. */
 CM_CHECK enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err);
-/* Second step: sign the manifest and make SEALED durable; with too few participants make VOID durable and
- * destroy key and messages.  A round that the ledger cancelled becomes VOID, too, and its manifest states no
- * participants.  Takes ownership of buckets, which may be NULL if the round is cancelled or
- * !sh_round_enough. */
+/* Second step: sign the manifest and make SEALED durable; with too few participants, VOID, as sh_round_over.
+ * A round that the ledger cancelled becomes VOID, too, and its manifest states no participants.  Takes
+ * ownership of buckets, which may be NULL if the round is cancelled or !sh_round_enough. */
 CM_CHECK enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err);
 /* Whether participants reach min_reports and no class is known to have too few. */
 bool sh_round_enough(const struct sh_round *r);
@@ -95,8 +103,23 @@ CM_CHECK enum cm_rc sh_round_sign(const struct sh_env *env, const uint8_t round_
 CM_CHECK enum cm_rc sh_round_release(
 	struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err);
 /* Whole messages of a bucket from message number `offset`, at most max bytes; *out is borrowed until the next
- * call.  CM_EPROTO with *no: not released yet, or no such bucket or offset. */
+ * call on r.  CM_EMORE: the bucket is not in memory; ask again when sh_round_wanted has named it and it was
+ * read. CM_EPROTO with *no: not released yet, or no such bucket or offset. */
 CM_CHECK enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
-	struct cr_span *out, struct sh_refusal *no, struct cm_err *err);
-/* Destroy key and messages.  The final state is durable first, so that a restart completes the erasure. */
-CM_CHECK enum cm_rc sh_round_erase(struct sh_round *r, enum sh_state final, struct cm_err *err);
+	struct cr_span *out, struct sh_refusal *no);
+/* The segment that is to be filled now: of the bucket that was asked for, then of the one that follows it.
+ * NULL: none.  Which bucket, and when, follows from what was asked and from the buckets' lengths, which the
+ * manifest states, and from nothing else. */
+struct sh_segment *sh_round_wanted(struct sh_round *r);
+/* Fill it; slow; any thread, while no other uses the round's vault or this segment.  `filled` is set by the
+ * caller, on the thread that pulls. */
+CM_CHECK enum cm_rc sh_round_read(struct sh_round *r, struct sh_segment *s, struct cm_err *err);
+
+/* End the round in three steps, so that the slow one keeps nobody waiting.  First the final state is durable,
+ * so that a restart completes the rest, and then the key is destroyed: nobody can read the messages again,
+ * though this process still can. */
+CM_CHECK enum cm_rc sh_round_over(struct sh_round *r, enum sh_state final, struct cm_err *err);
+/* Then, when no thread reads the round any more: what of it is in memory is wiped. */
+void sh_round_forget(struct sh_round *r);
+/* Then, on any thread: the stored messages are deleted. */
+CM_CHECK enum cm_rc sh_round_erase(struct sh_round *r, struct cm_err *err);

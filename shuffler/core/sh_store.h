@@ -6,7 +6,8 @@
  *
  * Threads: the state functions (row_*, record*, pin_*, loss_*, head_*, standing_get, data_open, data_drop,
  * data_each, payload_*) are called by one thread; the functions on one open `data`, and standing_put, by one
- * thread at a time, which may be another one. */
+ * thread at a time, which may be another one; data_erase by one thread at a time for all rounds, and not
+ * beside data_drop or data_each. */
 #pragma once
 
 #include <stdbool.h>
@@ -170,6 +171,9 @@ struct sh_store {
 	enum cm_rc (*data_buckets)(
 		void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err);
 	enum cm_rc (*data_tags)(void *data, sh_block_fn *fn, void *user, struct cm_err *err);
+	/* Delete all data of a round and close its `data`, also after a fault.  Gigabytes take a while. */
+	enum cm_rc (*data_erase)(
+		void *ctx, void *data, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 	/* Delete all data of a round, which must be closed.  CM_OK if none exists. */
 	enum cm_rc (*data_drop)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 	/* Visit the id of every round that has data, perhaps more than once. */
@@ -178,6 +182,8 @@ struct sh_store {
 	/* The i-th of the databases that the store has open: its number, and whether its connection is
 	 * there as far as this host knows.  false: there are no more.  On any thread.  NULL: it has files. */
 	bool (*database)(void *ctx, size_t i, uint32_t *number, bool *up);
+	/* The same of those that open `data` has sessions with; not while it is opened or closed. */
+	bool (*data_database)(void *data, size_t i, uint32_t *number, bool *up);
 
 	/* Payloads, by hash.  Append to one that is not whole, from byte 0, which makes it: not durable. */
 	enum cm_rc (*payload_add)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset,

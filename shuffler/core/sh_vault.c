@@ -121,28 +121,47 @@ enum cm_rc sh_vault_join(struct sh_vault *v, const struct sh_store *store, const
 	return rc;
 }
 
-void sh_vault_close(struct sh_vault *v)
+void sh_vault_forget(struct sh_vault *v)
 {
 	sh_window_fini(&v->window);
-	if (v->data)
-		v->store->data_close(v->data);
 	cr_boxes_free(v->boxes);
+	v->boxes = NULL;
 	cr_key_fini(&v->tag);
 	cr_key_fini(&v->order);
+}
+
+void sh_vault_close(struct sh_vault *v)
+{
+	if (v->data)
+		v->store->data_close(v->data);
+	sh_vault_forget(v);
 	*v = (struct sh_vault){ 0 };
 }
 
-enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
-	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+enum cm_rc sh_vault_destroy_key(
+	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
 {
 	char name[NAME_LEN];
 
 	cm_hex(round_id, PR_ROUND_ID_LEN, name);
 	enum cm_rc rc = cr_keyfile_erase(key_dir, name, err);
-	if (rc == CM_OK)
-		rc = sh_sealed_forget(key_dir, round_id, err);
-	if (rc == CM_OK)
-		rc = store->data_drop(store->ctx, round_id, err);
+	return rc == CM_OK ? sh_sealed_forget(key_dir, round_id, err) : rc;
+}
+
+enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
+	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	enum cm_rc rc = sh_vault_destroy_key(key_dir, round_id, err);
+
+	return rc == CM_OK ? store->data_drop(store->ctx, round_id, err) : rc;
+}
+
+enum cm_rc sh_vault_erase(struct sh_vault *v, struct cm_err *err)
+{
+	enum cm_rc rc = v->store->data_erase(v->store->ctx, v->data, v->round_id, err);
+
+	v->data = NULL;
+	sh_vault_close(v);
 	return rc;
 }
 

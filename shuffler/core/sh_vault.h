@@ -59,6 +59,13 @@ void sh_vault_close(struct sh_vault *v);
 /* Destroy the key file, then the data, of a closed vault.  CM_OK if none exists. */
 CM_CHECK enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
 	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+/* The same of an open vault, in its steps: the key file, after which nobody can read what is stored, though
+ * this vault still can; the keys in memory, and what was read; the data, which is slow, on the thread that
+ * uses the vault.  The vault is closed after the last, also after a fault. */
+CM_CHECK enum cm_rc sh_vault_destroy_key(
+	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+void sh_vault_forget(struct sh_vault *v);
+CM_CHECK enum cm_rc sh_vault_erase(struct sh_vault *v, struct cm_err *err);
 
 /* Tag of a device: 16 bytes of HMAC(tag key, certificate's key hash || pseudonym). */
 void sh_vault_tag(const struct sh_vault *v, const uint8_t key_hash[32],

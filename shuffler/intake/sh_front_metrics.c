@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sh_databases.h"
 #include "sh_front_private.h"
 
 #define STATUS_MAX 256u
 
-enum { CONNECTED, CLIENTS, EPOCH, EVENTS, WAITING };
+enum { CONNECTED, CLIENTS, EPOCH, EVENTS, WAITING, DATABASE_UP };
 static const char *const events[] = { "devices_stored", "commits", "epochs", "batches_given_up", NULL };
 static const struct cm_metric_row rows[] = {
 	[CONNECTED] = { "tombola_intake_head_connected", CM_METRIC_GAUGE,
@@ -20,6 +21,9 @@ static const struct cm_metric_row rows[] = {
 		"event", events, NULL },
 	[WAITING] = { "tombola_intake_waiting_bytes", CM_METRIC_GAUGE,
 		"Bytes of reports that are not durable yet.", NULL, NULL, NULL },
+	[DATABASE_UP] = { "tombola_intake_database_up", CM_METRIC_GAUGE,
+		"0 when a connection to a database is lost, which ends the intake once it needs it, else 1.",
+		"number", sh_databases_numbers, NULL },
 };
 
 enum cm_rc sh_front_metrics_new(struct sh_front *f, struct cm_err *err)
@@ -50,12 +54,26 @@ static size_t waiting(const struct sh_front *f)
 	return f->at == SHARE_OPEN ? sh_intake_bytes(&f->share->intake) : 0;
 }
 
+/* Those of the state, and where a share is open, those of its data. */
+static bool database(void *of, size_t i, uint32_t *number, bool *up)
+{
+	const struct sh_front *f = of;
+	const struct sh_store *store = f->conf.store;
+	size_t states = 0;
+
+	while (store->database(store->ctx, states, number, up))
+		if (states++ == i)
+			return true;
+	return f->at == SHARE_OPEN && store->data_database(f->share->vault.data, i - states, number, up);
+}
+
 int sh_front_metrics(struct sh_front *f, struct nt_http_reply *out)
 {
 	cm_metrics_set(f->metrics, CONNECTED, 0, f->head_ready);
 	cm_metrics_set(f->metrics, CLIENTS, 0, (double)sh_front_count(f));
 	cm_metrics_set(f->metrics, EPOCH, 0, f->at == SHARE_OPEN ? (double)f->share->epoch : 0);
 	cm_metrics_set(f->metrics, WAITING, 0, (double)waiting(f));
+	sh_databases_set(f->metrics, DATABASE_UP, database, f);
 	return lk_metrics_reply(f->shared, f->metrics, !sh_front_not_ready(f), sh_front_count(f), out);
 }
 

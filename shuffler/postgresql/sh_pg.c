@@ -377,7 +377,7 @@ enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)
 	if (rc == CM_OK && PQtransactionStatus(pg->conn) != PQTRANS_INTRANS)
 		rc = cm_fail(err, CM_EIO, "database: the transaction has ended");
 	if (rc == CM_OK) {
-		rc = sh_pg_run(pg, "COMMIT", err);
+		rc = run(pg, "COMMIT", pg->is_long ? SH_PG_LONG_MS : SH_PG_WAIT_MS, err);
 		/* It may be there or not, and nothing may be built on either. */
 		if (rc != CM_OK)
 			pg->dead = true;

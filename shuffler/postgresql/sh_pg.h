@@ -99,7 +99,8 @@ CM_CHECK enum cm_rc sh_pg_number(struct sh_pg *pg, const char *sql, const struct
 	size_t values, int64_t *out, struct cm_err *err);
 
 /* A transaction; end commits, or rolls back when rc is a fault, and returns rc or its own.  A COMMIT that
- * says anything but that it is durable (on the standbys, too) is CM_EIO: it may be there or not. */
+ * says anything but that it is durable (on the standbys, too) is CM_EIO: it may be there or not.  It may take
+ * as long as what was run last. */
 CM_CHECK enum cm_rc sh_pg_begin(struct sh_pg *pg, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err);
 

@@ -141,6 +141,11 @@ void sh_pg_data_close(struct sh_pg_data *d)
 	free(d);
 }
 
+bool sh_pg_data_is_up(const struct sh_pg_data *d)
+{
+	return sh_pg_is_up(d->pg);
+}
+
 uint64_t sh_pg_data_runs(const struct sh_pg_data *d)
 {
 	return d->runs;

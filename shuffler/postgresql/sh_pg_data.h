@@ -20,7 +20,8 @@ enum sh_pg_opening { SH_PG_CREATE, SH_PG_WRITE, SH_PG_READ, SH_PG_JOIN };
  * whole.  CM_ELATER: another process has it. `conf` is borrowed until the close. */
 CM_CHECK enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id[PR_ROUND_ID_LEN],
 	uint32_t partition, enum sh_pg_opening how, struct sh_pg_data **out, struct cm_err *err);
-void sh_pg_data_close(struct sh_pg_data *d); /* accepts NULL */
+void sh_pg_data_close(struct sh_pg_data *d);       /* accepts NULL */
+bool sh_pg_data_is_up(const struct sh_pg_data *d); /* sh_pg_is_up */
 /* As declared in sh_store.h. */
 uint64_t sh_pg_data_runs(const struct sh_pg_data *d);
 /* bucket: the bucket to empty first in the same transaction, NULL: none.  Only the head empties one, after
@@ -59,4 +60,6 @@ CM_CHECK enum cm_rc sh_pg_data_alone(
 /* All partitions of a round; and the ids of rounds that have any. */
 CM_CHECK enum cm_rc sh_pg_data_drop(
 	struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+/* The same, on the connection of what is open, which stays to be closed. */
+CM_CHECK enum cm_rc sh_pg_data_erase(struct sh_pg_data *d, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_data_each(struct sh_pg *pg, sh_place_fn *fn, void *user, struct cm_err *err);

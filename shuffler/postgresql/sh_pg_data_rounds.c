@@ -27,9 +27,10 @@ static enum cm_rc drop_partition(void *user, const struct sh_pg_row *row, struct
 
 	sh_pg_data_name(x->round_id, (uint32_t)sh_pg_row_int(row, 0), name);
 	(void)snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS tombola.block_%s, tombola.tags_%s", name, name);
-	return sh_pg_run(x->pg, sql, err);
+	return sh_pg_run_long(x->pg, sql, err);
 }
 
+/* The server unlinks the files as it commits, one after the other. */
 static enum cm_rc drop(struct sh_pg *pg, const uint8_t *round_id, struct cm_err *err)
 {
 	const struct sh_pg_value id = sh_pg_bytes(round_id, PR_ROUND_ID_LEN);
@@ -49,6 +50,11 @@ enum cm_rc sh_pg_data_drop(struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_
 
 	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
 	return rc != CM_OK && sh_pg_rights_make_way(pg, hex) ? drop(pg, round_id, err) : rc;
+}
+
+enum cm_rc sh_pg_data_erase(struct sh_pg_data *d, struct cm_err *err)
+{
+	return sh_pg_data_drop(d->pg, d->round_id, err);
 }
 
 struct places {

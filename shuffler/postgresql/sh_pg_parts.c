@@ -191,6 +191,15 @@ uint64_t sh_pg_parts_runs(const struct sh_pg_parts *p)
 	return sh_pg_data_runs(p->at[p->own].data);
 }
 
+bool sh_pg_parts_database(const struct sh_pg_parts *p, size_t i, uint32_t *number, bool *up)
+{
+	if (i >= p->n)
+		return false;
+	*number = p->at[i].number;
+	*up = sh_pg_data_is_up(p->at[i].data);
+	return true;
+}
+
 enum cm_rc sh_pg_parts_commit(struct sh_pg_parts *p, const uint32_t *bucket, sh_block_source *next,
 	void *user, const struct sh_block *tags, struct cm_err *err)
 {
@@ -289,6 +298,20 @@ enum cm_rc sh_pg_parts_drop(
 
 	for (size_t i = s->n; rc == CM_OK && i-- > 0;)
 		rc = sh_pg_data_drop(s->at[i].pg, round_id, err);
+	return rc;
+}
+
+/* The state's session is another thread's: what is there is dropped on the one that the round has. */
+enum cm_rc sh_pg_parts_erase(const struct sh_pg_servers *s, struct sh_pg_parts *p,
+	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = s->n; rc == CM_OK && i-- > 1;)
+		rc = sh_pg_data_drop(s->at[i].pg, round_id, err);
+	if (rc == CM_OK)
+		rc = sh_pg_data_erase(p->at[0].data, err);
+	sh_pg_parts_close(p);
 	return rc;
 }
 

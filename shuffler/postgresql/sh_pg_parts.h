@@ -20,6 +20,7 @@ CM_CHECK enum cm_rc sh_pg_parts_open(const struct sh_pg_servers *s, const uint8_
 void sh_pg_parts_close(struct sh_pg_parts *p); /* accepts NULL */
 /* As declared in sh_store.h, and sh_pg_data.h. */
 uint64_t sh_pg_parts_runs(const struct sh_pg_parts *p);
+bool sh_pg_parts_database(const struct sh_pg_parts *p, size_t i, uint32_t *number, bool *up);
 CM_CHECK enum cm_rc sh_pg_parts_commit(struct sh_pg_parts *p, const uint32_t *bucket, sh_block_source *next,
 	void *user, const struct sh_block *tags, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_parts_buckets(
@@ -30,6 +31,9 @@ CM_CHECK enum cm_rc sh_pg_parts_epoch(
 /* On the servers of the list: a database that was left out drops its tables when it is in it again. */
 CM_CHECK enum cm_rc sh_pg_parts_drop(
 	const struct sh_pg_servers *s, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
+/* Likewise, and close p.  Beside the one thread of the state, whose session it leaves alone. */
+CM_CHECK enum cm_rc sh_pg_parts_erase(const struct sh_pg_servers *s, struct sh_pg_parts *p,
+	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 /* May show a round more than once. */
 CM_CHECK enum cm_rc sh_pg_parts_each(
 	const struct sh_pg_servers *s, sh_place_fn *fn, void *user, struct cm_err *err);

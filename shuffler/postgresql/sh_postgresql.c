@@ -171,6 +171,14 @@ static enum cm_rc data_tags(void *data, sh_block_fn *fn, void *user, struct cm_e
 	return sh_pg_parts_tags(data, fn, user, err);
 }
 
+static enum cm_rc data_erase(
+	void *ctx, void *data, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	const struct sh_pg_store *s = ctx;
+
+	return sh_pg_parts_erase(&s->servers, data, round_id, err);
+}
+
 static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
 {
 	const struct sh_pg_store *s = ctx;
@@ -194,6 +202,19 @@ static bool database(void *ctx, size_t i, uint32_t *number, bool *up)
 	*number = s->servers.at[i].number;
 	*up = sh_pg_is_up(s->servers.at[i].pg);
 	return true;
+}
+
+/* An intake's session with the state; those with its round's data are the data's. */
+static bool database_joined(void *ctx, size_t i, uint32_t *number, bool *up)
+{
+	*number = 0;
+	*up = i == 0 && sh_pg_is_up(state_of(ctx));
+	return i == 0;
+}
+
+static bool data_database(void *data, size_t i, uint32_t *number, bool *up)
+{
+	return sh_pg_parts_database(data, i, number, up);
 }
 
 /* ---- Payloads ---- */
@@ -280,9 +301,11 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.data_replace = data_replace,
 		.data_buckets = sh_pg_parts_buckets,
 		.data_tags = data_tags,
+		.data_erase = data_erase,
 		.data_drop = data_drop,
 		.data_each = data_each,
 		.database = database,
+		.data_database = data_database,
 		.payload_add = payload_add,
 		.payload_finish = payload_finish,
 		.payload_read = payload_read,
@@ -339,6 +362,8 @@ enum cm_rc sh_postgresql_join(const struct sh_pg_conf *conf, struct sh_store *ou
 		.data_close = data_close,
 		.data_runs = data_runs,
 		.data_commit = data_commit,
-		.data_tags = data_tags };
+		.data_tags = data_tags,
+		.database = database_joined,
+		.data_database = data_database };
 	return CM_OK;
 }

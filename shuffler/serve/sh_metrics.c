@@ -6,6 +6,7 @@
 
 #include "cm_clock.h"
 #include "cm_file.h"
+#include "sh_databases.h"
 
 enum {
 	EVENTS,
@@ -43,13 +44,6 @@ static const char *const reasons[] = { "other", "not_found", "round_closed", "co
 enum { DISPLACED = SH_EVENT_JUNK + 1 };
 static const char *const quotas[] = { "paused", "junk", "displaced", NULL };
 static const char *const roles[] = { "client", "analyzer", "intake", NULL };
-/* Numbers of databases; each that was ever added has one of its own. */
-#define NUMBERS 64u
-static const char *const numbers[] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
-	"13", "14", "15", "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29",
-	"30", "31", "32", "33", "34", "35", "36", "37", "38", "39", "40", "41", "42", "43", "44", "45", "46",
-	"47", "48", "49", "50", "51", "52", "53", "54", "55", "56", "57", "58", "59", "60", "61", "62", "63",
-	"64_and_above", NULL };
 static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 	INFINITY };
 static const double long_seconds[] = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, INFINITY };
@@ -101,7 +95,7 @@ static const struct cm_metric_row rows[ROWS] = {
 		"When the analyzer last said something since the start, in unix seconds.", NULL, NULL, NULL },
 	[DATABASE_UP] = { "tombola_shuffler_database_up", CM_METRIC_GAUGE,
 		"0 from when the connection to a database is lost until the shuffler starts again, else 1.",
-		"number", numbers, NULL },
+		"number", sh_databases_numbers, NULL },
 };
 
 struct sh_metrics {
@@ -251,29 +245,14 @@ static void take_budget(struct sh_metrics *m, const struct sh_core *core)
 	lk_metrics_ledger(m->shared, sh_core_witness(core).seq, m->state_file);
 }
 
-static void take_databases(struct sh_metrics *m)
-{
-	double above = (double)NAN;
-	uint32_t number;
-	bool up;
-
-	if (!m->store->database)
-		return;
-	for (size_t i = 0; m->store->database(m->store->ctx, i, &number, &up); i++)
-		if (number < NUMBERS)
-			cm_metrics_set(m->table, DATABASE_UP, number, up);
-		else
-			above = up && above != 0;
-	cm_metrics_set(m->table, DATABASE_UP, NUMBERS, above);
-}
-
 int sh_metrics_reply(struct sh_metrics *m, const struct sh_metrics_now *now, struct nt_http_reply *out)
 {
 	if (now->not_durable == 0)
 		count_pending(m);
 	take_rounds(m, now);
 	take_budget(m, now->core);
-	take_databases(m);
+	if (m->store->database)
+		sh_databases_set(m->table, DATABASE_UP, m->store->database, m->store->ctx);
 	cm_metrics_set(m->table, QUOTAS, DISPLACED, (double)lk_metrics_counts(m->shared)->displaced);
 	cm_metrics_set(m->table, WAITING, 0, (double)now->waiting_bytes);
 	cm_metrics_set(m->table, PAUSED, 0, now->paused);

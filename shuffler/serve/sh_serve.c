@@ -157,8 +157,8 @@ static bool set_pressure(struct sh_serve *s)
 
 static void finish_stop(struct sh_serve *s)
 {
-	if (s->stopped || s->task_under_way || s->composing.under_way || s->signing || s->flying.first ||
-		s->gathering.first)
+	if (s->stopped || s->task_under_way || s->job.under_way || s->composing.under_way || s->signing ||
+		s->flying.first || s->gathering.first)
 		return;
 	s->stopped = true;
 	lk_server_close(s->server, true);
@@ -221,6 +221,7 @@ void sh_serve_pump(struct sh_serve *s)
 	do {
 		run_tasks(s, now_ms);
 		sh_serve_compose(s);
+		sh_serve_jobs(s);
 		for (struct peer *p = s->peers, *next; p; p = next) {
 			next = p->next;
 			if (p->link && p->poll != POLL_NONE)
@@ -268,7 +269,7 @@ static void on_drain(struct lk_link *l, void *user)
 	struct peer *p = user;
 
 	/* Analyzer only: clients are paused and resumed by sh_serve_flow. */
-	if (p->paused && p->who.role != CR_ROLE_CLIENT) {
+	if (p->paused && p->poll == POLL_NONE && p->who.role != CR_ROLE_CLIENT) {
 		p->paused = false;
 		lk_resume(l);
 	}

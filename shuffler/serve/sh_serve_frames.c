@@ -4,9 +4,6 @@
 
 #include "sh_serve_private.h"
 
-/* Messages in one Segment: a frame with room for its other fields. */
-#define SEGMENT_MAX   (PR_FRAME_MAX - 4096u)
-#define PULL_PENDING  (4u << 20) /* bytes queued to the analyzer before further frames wait */
 #define POLL_RETRY_MS 1000u
 #define LOUD_REFUSALS 10u /* of one link, that are warnings: a peer must not fill the log */
 
@@ -63,7 +60,7 @@ static void begin_poll(struct peer *p, enum poll_kind kind, uint32_t wait_ms)
 	sh_serve_poll(p, sh_serve_now(p->serve), cm_clock_mono_ms());
 }
 
-static void end_poll(struct peer *p)
+void sh_serve_end_poll(struct peer *p)
 {
 	p->poll = POLL_NONE;
 	lk_expect_silence(p->link, false);
@@ -78,12 +75,12 @@ static void poll_round(struct peer *p, int64_t now_ms, bool late)
 	if (!r) {
 		if (!late)
 			return;
-		end_poll(p);
+		sh_serve_end_poll(p);
 		lk_send_error(p->link, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, "no round is open",
 			POLL_RETRY_MS, NULL);
 		return;
 	}
-	end_poll(p);
+	sh_serve_end_poll(p);
 	round.descriptor = BYTES(r->descriptor.data, r->descriptor.len);
 	round.signature = BYTES(r->signature, CR_SIGN_LEN);
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ROUND;
@@ -114,7 +111,7 @@ static void poll_manifest(struct peer *p, bool late)
 		sh_core_manifest(s->conf.core, p->poll_round, PR_ROUND_ID_LEN, &s->manifest, &no, &err);
 	if (rc == CM_EMORE && !late)
 		return;
-	end_poll(p);
+	sh_serve_end_poll(p);
 	if (rc == CM_EMORE)
 		rc = sh_refuse(
 			&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS, "the round is still open");
@@ -135,6 +132,8 @@ void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms)
 		poll_round(p, now_ms, late);
 	else if (p->poll == POLL_MANIFEST)
 		poll_manifest(p, late);
+	else
+		sh_serve_poll_released(p, late);
 }
 
 /* ---- Clients ---- */
@@ -269,78 +268,6 @@ static void on_await(struct peer *p, const Tombola__V1__Frame *frame)
 	begin_poll(p, POLL_MANIFEST, await->wait_ms);
 }
 
-static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
-{
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
-	Tombola__V1__Released released = TOMBOLA__V1__RELEASED__INIT;
-	uint8_t round_id[PR_ROUND_ID_LEN] = { 0 };
-	size_t releasing = sh_core_count(p->serve->conf.core, SH_RELEASING);
-	struct sh_refusal no;
-	struct cm_err err = { 0 };
-
-	enum cm_rc rc = sh_core_release(p->serve->conf.core, SPAN(frame->release->charge),
-		SPAN(frame->release->signature), round_id, &no, &err);
-	if (!sh_serve_passed(p, frame, rc, &no, &err, round_id))
-		return;
-	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_RELEASED,
-		sh_core_count(p->serve->conf.core, SH_RELEASING) - releasing);
-	cm_log(CM_LOG_INFO, "round released against its charge",
-		CM_I("round", sh_core_number(p->serve->conf.core, round_id)));
-	released.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASED;
-	out.released = &released;
-	sh_serve_send(p, &out);
-}
-
-static void on_pull(struct peer *p, const Tombola__V1__Frame *frame)
-{
-	const Tombola__V1__Pull *pull = frame->pull;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
-	Tombola__V1__Segment segment = TOMBOLA__V1__SEGMENT__INIT;
-	struct cr_span sealed;
-	struct sh_refusal no;
-	struct cm_err err = { 0 };
-
-	enum cm_rc rc = sh_core_pull(p->serve->conf.core, pull->round_id.data, pull->round_id.len,
-		pull->bucket, pull->offset, SEGMENT_MAX, &sealed, &no, &err);
-	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(&pull->round_id)))
-		return;
-	segment.round_id = pull->round_id;
-	segment.bucket = pull->bucket;
-	segment.offset = pull->offset;
-	segment.sealed = BYTES(sealed.data, sealed.len);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_SEGMENT;
-	out.segment = &segment;
-	sh_serve_send(p, &out);
-	if (p->link && lk_pending(p->link) > PULL_PENDING && !p->paused) {
-		p->paused = true;
-		lk_pause(p->link);
-	}
-}
-
-static void on_settle(struct peer *p, const Tombola__V1__Frame *frame)
-{
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
-	Tombola__V1__Settled settled = TOMBOLA__V1__SETTLED__INIT;
-	const ProtobufCBinaryData *id = &frame->settle->round_id;
-	struct sh_refusal no;
-	struct cm_err err = { 0 };
-
-	uint64_t number = id->len == PR_ROUND_ID_LEN ? sh_core_number(p->serve->conf.core, id->data) : 0;
-	enum cm_rc rc = sh_core_settle(p->serve->conf.core, id->data, id->len, &no, &err);
-	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(id)))
-		return;
-	/* Said again by the analyzer, it is answered again and logged once. */
-	if (number > 0) {
-		sh_metrics_event(p->serve->conf.metrics, SH_EVENT_ERASED, 1);
-		cm_log(CM_LOG_INFO, "round erased", CM_I("round", number));
-	}
-	settled.round_id = *id;
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLED;
-	out.settled = &settled;
-	sh_serve_send(p, &out);
-}
-
 /* ---- The table ---- */
 
 static const struct {
@@ -366,9 +293,9 @@ static const struct {
 	{ TOMBOLA__V1__FRAME__KIND_PUT_PAYLOAD, CR_ROLE_ANALYZER, sh_serve_on_put_payload },
 	{ TOMBOLA__V1__FRAME__KIND_ANNOUNCE, CR_ROLE_ANALYZER, on_announce },
 	{ TOMBOLA__V1__FRAME__KIND_AWAIT_MANIFEST, CR_ROLE_ANALYZER, on_await },
-	{ TOMBOLA__V1__FRAME__KIND_RELEASE, CR_ROLE_ANALYZER, on_release },
-	{ TOMBOLA__V1__FRAME__KIND_PULL, CR_ROLE_ANALYZER, on_pull },
-	{ TOMBOLA__V1__FRAME__KIND_SETTLE, CR_ROLE_ANALYZER, on_settle },
+	{ TOMBOLA__V1__FRAME__KIND_RELEASE, CR_ROLE_ANALYZER, sh_serve_on_release },
+	{ TOMBOLA__V1__FRAME__KIND_PULL, CR_ROLE_ANALYZER, sh_serve_on_pull },
+	{ TOMBOLA__V1__FRAME__KIND_SETTLE, CR_ROLE_ANALYZER, sh_serve_on_settle },
 };
 
 void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *frame)

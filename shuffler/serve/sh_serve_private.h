@@ -7,7 +7,9 @@
 #include "sh_late.h"
 #include "sh_serve.h"
 
-enum poll_kind { POLL_NONE, POLL_ROUND, POLL_MANIFEST };
+/* What a peer waits for.  The analyzer waits for buckets and erasures without a limit of ours; nothing is
+ * read from it meanwhile. */
+enum poll_kind { POLL_NONE, POLL_ROUND, POLL_MANIFEST, POLL_SEGMENT, POLL_SETTLED };
 
 /* A peer that has sent Hello.  It is kept after its link closes while answers for it wait for a commit. */
 struct peer {
@@ -26,6 +28,8 @@ struct peer {
 	enum poll_kind poll;
 	uint64_t poll_after, passed_over; /* passed_over: the round of which the client said so */
 	uint8_t poll_round[PR_ROUND_ID_LEN];
+	uint32_t poll_bucket;
+	uint64_t poll_offset;
 	int64_t poll_until_ms; /* monotonic */
 	int64_t proof_from_ms; /* no proof is sent before this time; monotonic */
 	int64_t part_ms; /* when a part was sent, or the peer was seen to read, last; monotonic; 0: never */
@@ -56,6 +60,14 @@ struct task {
 	uint64_t began_ns;
 };
 
+/* A job on a worker thread, in parallel to the task. */
+struct job {
+	uv_work_t work;
+	struct sh_serve *serve;
+	struct sh_job what;
+	bool under_way;
+};
+
 /* A composition on a worker thread, which may take minutes; it runs in parallel to the task. */
 struct composing {
 	uv_work_t work;
@@ -77,6 +89,7 @@ struct sh_serve {
 	struct sh_quota *quota;
 	struct answers gathering, flying; /* answers by the commit that they wait for */
 	struct task task;
+	struct job job;
 	struct composing composing;
 	struct signing *signing; /* batches of intakes, in their order; the first is being signed */
 	uint32_t last_intake;    /* the number given last */
@@ -124,6 +137,15 @@ void sh_serve_allow_files(uint32_t connections);
 /* sh_serve_compose.c: start a composition if one is due; its end calls sh_serve_pump. */
 void sh_serve_compose(struct sh_serve *s);
 
+/* sh_serve_release.c: frames by which the analyzer releases, pulls and settles a round. */
+void sh_serve_on_release(struct peer *p, const Tombola__V1__Frame *frame);
+void sh_serve_on_pull(struct peer *p, const Tombola__V1__Frame *frame);
+void sh_serve_on_settle(struct peer *p, const Tombola__V1__Frame *frame);
+/* Answer POLL_SEGMENT or POLL_SETTLED if there is an answer; late: there must be one. */
+void sh_serve_poll_released(struct peer *p, bool late);
+/* Start a job if one is due; its end calls sh_serve_pump. */
+void sh_serve_jobs(struct sh_serve *s);
+
 /* sh_serve_plans.c: frames about plans, manifests and standings, for clients; about the ledger, for the
  * analyzer. */
 void sh_serve_on_get_plan(struct peer *p, const Tombola__V1__Frame *frame);
@@ -145,6 +167,7 @@ void sh_serve_manifest(struct peer *p);
 void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *frame);
 /* Answer a long poll if an answer is available or its time is up. */
 void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms);
+void sh_serve_end_poll(struct peer *p);
 void sh_serve_send(struct peer *p, const Tombola__V1__Frame *frame);
 
 /* sh_serve_intakes.c: frames of intakes; doc/intakes.md. */

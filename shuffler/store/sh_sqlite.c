@@ -143,6 +143,13 @@ static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], 
 	return f->readonly ? refuse_to_write(err) : sh_sqlite_data_drop(f->rounds, round_id, err);
 }
 
+static enum cm_rc data_erase(
+	void *ctx, void *data, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	sh_sqlite_data_close(data);
+	return data_drop(ctx, round_id, err);
+}
+
 static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err)
 {
 	return sh_sqlite_data_each(((struct files *)ctx)->rounds, fn, user, err);
@@ -393,6 +400,7 @@ static enum cm_rc open_as(const char *state_dir, bool readonly, struct sh_store 
 		.data_replace = sh_sqlite_data_replace,
 		.data_buckets = sh_sqlite_data_buckets,
 		.data_tags = sh_sqlite_data_tags,
+		.data_erase = data_erase,
 		.data_drop = data_drop,
 		.data_each = data_each,
 		.payload_add = payload_add,

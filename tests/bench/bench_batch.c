@@ -6,7 +6,7 @@
  * later buckets. MIB is the analyzer's opening_mib.  Exits 1 unless each key counts once.
  *
  * Measured is an_open_bucket, in processor time, and of that what the calling thread does between the works
- * of the crew (an_crew.h): that one core does for all, whatever THREADS (default: 1) is.  Not measured are
+ * of the crew (cm_crew.h): that one core does for all, whatever THREADS (default: 1) is.  Not measured are
  * what makes the messages, the network, and the roots of buckets (bench_round has them); and without `open`
  * no message is opened, nor decoded and counted: they all end as messages that do not open, at the place
  * where an_open.c asks for it (bench_open has the price of that). 4096 messages are sealed, all others are
@@ -19,8 +19,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "an_crew.h"
+#include "cm_crew.h"
 #include "an_scratch.h"
+#include "bucket_root.h"
 #include "pl_plan.h"
 
 #define SEALED  4096u
@@ -58,12 +59,12 @@ static double now(clockid_t clock)
 }
 
 /* The linker puts the second of each pair in the place of the first. */
-enum cm_rc __real_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
-enum cm_rc __wrap_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
-enum cm_rc __wrap_an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e)
+enum cm_rc __real_cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
+enum cm_rc __wrap_cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e);
+enum cm_rc __wrap_cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *e)
 {
 	double began = now(CLOCK_THREAD_CPUTIME_ID);
-	enum cm_rc rc = __real_an_crew_run(c, fn, ctx, pieces, e);
+	enum cm_rc rc = __real_cm_crew_run(c, fn, ctx, pieces, e);
 
 	in_crew += now(CLOCK_THREAD_CPUTIME_ID) - began;
 	return rc;
@@ -165,6 +166,8 @@ static void open_all(struct an_open *o, uint64_t messages, uint64_t different)
 	size_t each = messages / BUCKETS > BUCKET ? messages / BUCKETS + 1 : BUCKET, len = rd_sealed_len(&d);
 	uint8_t *bucket = malloc(each * len);
 	double cpu = 0, clock = 0, last = 0, last_clock = 0, caller = 0;
+	uint8_t root[PR_HASH_LEN];
+	bool right;
 
 	must(bucket != NULL, "memory");
 	for (uint64_t at = 0; at < messages;) {
@@ -172,10 +175,11 @@ static void open_all(struct an_open *o, uint64_t messages, uint64_t different)
 
 		for (size_t i = 0; i < n; i++)
 			make((at + i) % different, bucket + i * len);
+		bucket_root(bucket, n, len, root);
 		last = now(CLOCK_PROCESS_CPUTIME_ID);
 		last_clock = now(CLOCK_MONOTONIC);
 		caller -= now(CLOCK_THREAD_CPUTIME_ID);
-		must(an_open_bucket(o, bucket, n, &err) == CM_OK, "opening");
+		must(an_open_bucket(o, bucket, n, root, &right, &err) == CM_OK && right, "opening");
 		caller += now(CLOCK_THREAD_CPUTIME_ID);
 		last = now(CLOCK_PROCESS_CPUTIME_ID) - last;
 		last_clock = now(CLOCK_MONOTONIC) - last_clock;

@@ -12,6 +12,8 @@
 #include <openssl/evp.h>
 
 #include "an_scratch.h"
+#include "bucket_root.h"
+#include "cm_crew.h"
 #include "pl_plan.h"
 
 #define TURNS 5
@@ -85,7 +87,7 @@ struct batch {
 	struct rd_descriptor d;
 	struct cr_key secret;
 	struct cr_rng rng;
-	uint8_t *sealed;
+	uint8_t *sealed, root[PR_HASH_LEN];
 };
 
 static void seal_all(struct batch *b, size_t n)
@@ -117,6 +119,7 @@ static void seal_all(struct batch *b, size_t n)
 			die(err.msg);
 	}
 	cr_hpke_sealer_free(sealer);
+	bucket_root(b->sealed, n, rd_sealed_len(&b->d), b->root);
 }
 
 static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu)
@@ -124,6 +127,7 @@ static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu
 	struct an_open *o = NULL;
 	struct an_scratch *scratch = NULL;
 	struct cm_err err = { 0 };
+	bool right = false;
 	double start = now(CLOCK_MONOTONIC), used = now(CLOCK_PROCESS_CPUTIME_ID), rate;
 	struct an_open_conf conf = {
 		.d = &b->d, .secret = &b->secret, .threads = threads, .messages = n, .bytes = (size_t)1 << 30
@@ -132,7 +136,8 @@ static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu
 	if (an_scratch_new("/tmp", &scratch, &err) != CM_OK)
 		die(err.msg);
 	conf.spill = an_scratch_spills(scratch);
-	if (an_open_new(&conf, &o, &err) != CM_OK || an_open_bucket(o, b->sealed, n, &err) != CM_OK)
+	if (an_open_new(&conf, &o, &err) != CM_OK ||
+		an_open_bucket(o, b->sealed, n, b->root, &right, &err) != CM_OK || !right)
 		die(err.msg);
 	rate = (double)n / (now(CLOCK_MONOTONIC) - start);
 	*cpu = (now(CLOCK_PROCESS_CPUTIME_ID) - used) / (double)n * 1e6;
@@ -146,7 +151,7 @@ static double open_rate(struct batch *b, size_t n, unsigned threads, double *cpu
 int main(int argc, char **argv)
 {
 	size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 50000;
-	unsigned threads = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : an_open_cores();
+	unsigned threads = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : cm_crew_cores();
 	double best_open = 0, best_raw = 0, least_cpu = 1e9, least_raw = 1e9;
 	const char *line;
 	struct cm_err err;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "bucket_root.h"
 #include "rd_manifest.h"
 #include "rd_receipt.h"
 #include "sh_leaves.h"
@@ -65,10 +66,12 @@ static void make_tree(struct sh_vault *v, const char *leaves, const uint8_t *rou
 {
 	const struct sh_leaves_place place = { leaves, 1000 };
 	struct sh_leaves_maker *m = NULL;
+	struct cm_crew *crew = NULL;
 	uint8_t root[PR_HASH_LEN], (*hashes)[PR_HASH_LEN] = malloc(n * PR_HASH_LEN);
 	struct cm_buf bucket;
 
 	cm_buf_init(&bucket, 256u << 20);
+	must(cm_crew_new(1, &crew, &err) == CM_OK, "crew");
 	must(hashes && sh_leaves_begin(&place, round_id, n, 0, &m, &err) == CM_OK, "leaves");
 	for (uint32_t b = 0; b < v->buckets; b++, bucket.len = 0) {
 		must(sh_vault_read(v, b, &bucket, &err) == CM_OK, "read");
@@ -77,7 +80,8 @@ static void make_tree(struct sh_vault *v, const char *leaves, const uint8_t *rou
 		rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])hashes, messages, root);
 		must(sh_leaves_add(m, (const uint8_t(*)[PR_HASH_LEN])hashes, messages, &err) == CM_OK, "add");
 	}
-	must(sh_leaves_end(m, root, &err) == CM_OK, "tree");
+	must(sh_leaves_end(m, crew, root, &err) == CM_OK, "tree");
+	cm_crew_free(crew);
 	sh_leaves_maker_free(m);
 	must(sh_leaves_erase(&place, round_id, &err) == CM_OK, "erase");
 	cm_buf_fini(&bucket);
@@ -123,7 +127,7 @@ static struct cost turn(
 	cm_buf_init(&bucket, 256u << 20);
 	for (uint32_t b = 0; b < buckets; b++, bucket.len = 0) {
 		must(sh_vault_read(&v, b, &bucket, &err) == CM_OK, "read");
-		must(rd_bucket_root(bucket.data, bucket.len / LEN, LEN, root, &err) == CM_OK, "root");
+		bucket_root(bucket.data, bucket.len / LEN, LEN, root);
 	}
 	double t4 = now_ns();
 	make_tree(&v, leaves, round_id, n);

@@ -157,9 +157,7 @@ static uint32_t one_round(struct stage *s, const struct scene *scene, unsigned w
 	if (sh_play_release(&s->play) != CM_OK)
 		fail_msg("release: %s", s->play.no.text);
 	view = read_batch(s);
-	assert_int_equal(
-		sh_core_settle(s->play.core, s->play.d.round_id, PR_ROUND_ID_LEN, &s->play.no, &s->play.err),
-		CM_OK);
+	assert_int_equal(sh_play_settle(&s->play), CM_OK);
 	assert_true(view < VOID);
 	return view;
 }

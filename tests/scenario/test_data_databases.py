@@ -304,10 +304,38 @@ def test_what_belongs_to_another_state_is_refused(cluster, servers):
     spread.head()
 
 
+def databases(port, who):
+    """By number, whether their connections are there, as metrics have it."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=180) as r:
+        return re.findall(rf'^tombola_{who}_database_up{{number="(\d+)"}} (\d)$', r.read().decode(), re.M)
+
+
+def test_a_database_that_is_lost_is_in_the_metrics_of_intakes_before_they_need_it(cluster, servers):
+    one_plan(cluster, 40)
+    spread = Spread(cluster, server=servers[0], further=servers[1:])
+    head = spread.head()
+    spread.start()
+
+    def up():
+        return [databases(port, "intake") for port in spread.http]
+
+    # The state's alone, before there is a round; then those of the round.
+    assert up() == [[("0", "1")]] * 2
+    cluster.start("analyzer", "run")
+    wait_for("the round", lambda: up() == [[("0", "1"), ("1", "1")]] * 2)
+    servers[1].crash()
+    wait_for("the loss to be seen", lambda: up() == [[("0", "1"), ("1", "0")]] * 2)
+    # One of the two connections that an intake has to the state's database.
+    servers[0].do("SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity"
+                  f" WHERE usename = '{spread.role}' ORDER BY backend_start DESC LIMIT 1) x")
+    wait_for("it to be seen", lambda: sorted(up()) == [[("0", "0"), ("1", "0")], [("0", "1"), ("1", "0")]])
+    for d in (head, *spread.daemons):
+        assert d.alive(), d.log()
+
+
 def test_a_database_that_is_lost_is_in_the_metrics_before_it_is_needed(cluster, servers):
     def up():
-        with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['shuffler']}/metrics", timeout=180) as r:
-            return re.findall(r'^tombola_shuffler_database_up{number="(\d+)"} (\d)$', r.read().decode(), re.M)
+        return databases(cluster.http["shuffler"], "shuffler")
 
     one_plan(cluster, 40)
     spread = Spread(cluster, server=servers[0], further=servers[1:])

@@ -1,5 +1,6 @@
 /* an_fake.c - a shuffler in memory that can misbehave. */
 #include "an_world.h"
+#include "bucket_root.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,7 @@ static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[
 		size_t from = first_of(f, b), n = first_of(f, b + 1) - from;
 
 		m.bucket[b].messages = (uint32_t)n;
-		assert_int_equal(
-			rd_bucket_root(f->message + from * f->len, n, f->len, m.bucket[b].root, &err), CM_OK);
+		bucket_root(f->message + from * f->len, n, f->len, m.bucket[b].root);
 	}
 	if (m.is_void)
 		m.messages = 0;

@@ -166,6 +166,7 @@ struct driver {
 	struct an_scratch *scratch;
 	struct an_round_state *state;
 	bool opening; /* a bucket whose opening is still to be reported */
+	bool right;   /* it has its root */
 };
 
 static enum cm_rc do_open(struct driver *d, const struct an_action *a, struct cm_err *err)
@@ -183,9 +184,9 @@ static enum cm_rc do_open(struct driver *d, const struct an_action *a, struct cm
 		assert_int_equal(an_open_new(&conf, &d->open, err), CM_OK);
 		cr_key_fini(&secret);
 	}
-	rc = an_open_bucket(d->open, a->sealed, a->messages, err);
+	rc = an_open_bucket(d->open, a->sealed, a->messages, a->root, &d->right, err);
 	d->opening = d->f->slow;
-	return rc == CM_OK && !d->opening ? an_round_opened(d->r, an_open_root(d->open), err) : rc;
+	return rc == CM_OK && !d->opening ? an_round_opened(d->r, d->right, an_open_root(d->open), err) : rc;
 }
 
 static enum cm_rc do_publish(struct driver *d, struct cm_err *err)
@@ -231,7 +232,7 @@ static enum cm_rc act(struct driver *d, struct an_action *a, struct cm_err *err)
 		if (!d->opening)
 			fail_msg("the dialogue waits for nothing");
 		d->opening = false;
-		return an_round_opened(d->r, an_open_root(d->open), err);
+		return an_round_opened(d->r, d->right, an_open_root(d->open), err);
 	case AN_ACT_DONE:
 		break;
 	}

@@ -35,20 +35,6 @@ static enum cm_rc row_put(void *ctx, const struct sh_row *row, struct cm_err *er
 	return CM_OK;
 }
 
-static enum cm_rc show_row(const struct row *r, sh_row_fn *fn, void *user, struct cm_err *err)
-{
-	struct sh_row row = { .sequence = r->number,
-		.state = (enum sh_state)r->state,
-		.descriptor = r->span[0],
-		.signature = r->span[1],
-		.manifest = r->span[2],
-		.manifest_signature = r->span[3],
-		.charge = r->span[4] };
-
-	memcpy(row.round_id, r->key, PR_ROUND_ID_LEN);
-	return fn(user, &row, err);
-}
-
 static enum cm_rc row_get(
 	void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn, void *user, struct cm_err *err)
 {
@@ -357,6 +343,13 @@ static enum cm_rc data_drop(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], 
 	return CM_OK;
 }
 
+static enum cm_rc data_erase(
+	void *ctx, void *data, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	data_close(data);
+	return data_drop(ctx, round_id, err);
+}
+
 /* fn may remove the place that it is shown. */
 static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err)
 {
@@ -490,6 +483,7 @@ struct sh_store sh_memory_store(struct sh_memory *m)
 		.data_join = data_join,
 		.data_buckets = data_buckets,
 		.data_tags = data_tags,
+		.data_erase = data_erase,
 		.data_drop = data_drop,
 		.data_each = data_each,
 		.payload_add = payload_add,

@@ -93,3 +93,17 @@ static inline struct row *place_of(struct sh_memory *m, const uint8_t *key)
 
 	return next(m, PLACES, key, &i);
 }
+
+static inline enum cm_rc show_row(const struct row *r, sh_row_fn *fn, void *user, struct cm_err *err)
+{
+	struct sh_row row = { .sequence = r->number,
+		.state = (enum sh_state)r->state,
+		.descriptor = r->span[0],
+		.signature = r->span[1],
+		.manifest = r->span[2],
+		.manifest_signature = r->span[3],
+		.charge = r->span[4] };
+
+	memcpy(row.round_id, r->key, PR_ROUND_ID_LEN);
+	return fn(user, &row, err);
+}

@@ -110,6 +110,7 @@ void sh_play_start(struct sh_play *p)
 		fail_msg("core: %s", p->err.msg);
 	if (p->chain.seq > 0) {
 		sh_play_compose(p);
+		sh_play_jobs(p);
 		return;
 	}
 	strcpy(open.population, SH_PLAY_POPULATION);
@@ -268,6 +269,7 @@ void sh_play_work(struct sh_play *p)
 		if (sh_core_task_end(p->core, &t, &done, &p->err) != CM_OK)
 			fail_msg("task %d: %s", (int)t.kind, p->err.msg);
 	}
+	sh_play_jobs(p);
 }
 
 void sh_play_deadline(struct sh_play *p)
@@ -342,6 +344,37 @@ void sh_play_killed(struct sh_play *p, void (*act)(struct sh_play *), uint64_t n
 	assert_int_equal(waitpid(child, &status, 0), child);
 }
 
+void sh_play_jobs(struct sh_play *p)
+{
+	struct sh_job j;
+
+	while (sh_core_job_begin(p->core, false, &j) != SH_JOB_NONE) {
+		sh_core_job_run(&j);
+		if (sh_core_job_end(p->core, &j, &p->err) != CM_OK)
+			fail_msg("job %d: %s", (int)j.kind, p->err.msg);
+	}
+}
+
+enum cm_rc sh_play_segment(
+	struct sh_play *p, uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out)
+{
+	enum cm_rc rc;
+
+	while ((rc = sh_core_pull(p->core, p->d.round_id, PR_ROUND_ID_LEN, bucket, offset, max, out,
+			&p->no)) == CM_EMORE)
+		sh_play_jobs(p);
+	return rc;
+}
+
+enum cm_rc sh_play_settle(struct sh_play *p)
+{
+	enum cm_rc rc;
+
+	while ((rc = sh_core_settle(p->core, p->d.round_id, PR_ROUND_ID_LEN, &p->no, &p->err)) == CM_EMORE)
+		sh_play_jobs(p);
+	return rc;
+}
+
 void sh_play_pull(struct sh_play *p, size_t max, struct cm_buf *out)
 {
 	size_t len = rd_sealed_len(&p->d);
@@ -349,8 +382,7 @@ void sh_play_pull(struct sh_play *p, size_t max, struct cm_buf *out)
 	for (uint32_t b = 0; b < p->manifest.buckets; b++) {
 		for (uint64_t at = 0;;) {
 			struct cr_span part;
-			if (sh_core_pull(p->core, p->d.round_id, PR_ROUND_ID_LEN, b, at, max, &part, &p->no,
-				    &p->err) != CM_OK)
+			if (sh_play_segment(p, b, at, max, &part) != CM_OK)
 				fail_msg("pull: %s", p->no.text);
 			if (part.len == 0)
 				break;

@@ -122,7 +122,9 @@ void sh_play_message(uint64_t device, uint32_t number, uint8_t *out, size_t len)
 /* Submit devices first..first+n-1 of a certificate that may speak for `devices`. */
 enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devices, uint64_t first, size_t n,
 	struct sh_receipt *out);
-/* Do every task that is due now, commits included. */
+/* Do every job: what is asked for is read, what is over is erased. */
+void sh_play_jobs(struct sh_play *p);
+/* Do every task that is due now, commits included; then the jobs. */
 void sh_play_work(struct sh_play *p);
 /* Go to the deadline and work. */
 void sh_play_deadline(struct sh_play *p);
@@ -134,5 +136,9 @@ void sh_play_manifest(struct sh_play *p);
 /* CHARGE in the ledger, and the signed charge made; then sent. */
 void sh_play_charge(struct sh_play *p);
 enum cm_rc sh_play_release(struct sh_play *p);
+/* As sh_core_pull and sh_core_settle, with the jobs that they wait for. */
+enum cm_rc sh_play_segment(
+	struct sh_play *p, uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out);
+enum cm_rc sh_play_settle(struct sh_play *p);
 /* All messages, bucket after bucket, in pieces of max bytes. */
 void sh_play_pull(struct sh_play *p, size_t max, struct cm_buf *out);

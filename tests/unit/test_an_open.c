@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "an_open.h"
+#include "opened.h"
 #include "rd_tree.h"
 #include "spills.h"
 
@@ -119,13 +120,46 @@ static void every_message_is_counted_once_on_any_number_of_threads(void **state)
 	for (unsigned threads = 1; threads <= 9; threads += 4) {
 		struct an_open *o = opener(&b, threads);
 
-		assert_int_equal(an_open_bucket(o, b.sealed, 0, &err), CM_OK);
-		assert_int_equal(an_open_bucket(o, b.sealed, 150, &err), CM_OK);
-		assert_int_equal(an_open_bucket(o, b.sealed + 150 * b.len, N - 150, &err), CM_OK);
+		assert_int_equal(open_bucket(o, b.sealed, 0, b.len, &err), CM_OK);
+		assert_int_equal(open_bucket(o, b.sealed, 150, b.len, &err), CM_OK);
+		assert_int_equal(open_bucket(o, b.sealed + 150 * b.len, N - 150, b.len, &err), CM_OK);
 		for (uint32_t i = 0; i < 5; i++)
 			assert_int_equal(an_open_tally(o)->count[i], N / 5);
 		assert_int_equal(an_open_tally(o)->counted, N);
 		assert_int_equal(an_open_tally(o)->bad, 0);
+		opening_fini(&held);
+	}
+	free_batch(&b);
+}
+
+/* A root is that of the messages in any order, on any number of threads; another opens nothing. */
+static void a_bucket_with_another_root_is_not_opened(void **state)
+{
+	uint8_t root[PR_HASH_LEN], wrong[PR_HASH_LEN];
+	struct cm_err err = { 0 };
+	struct batch b;
+	bool right;
+
+	(void)state;
+	make_batch(&b);
+	bucket_root(b.sealed, 150, b.len, root);
+	memcpy(wrong, root, sizeof wrong);
+	wrong[PR_HASH_LEN - 1] ^= 1;
+	for (unsigned threads = 1; threads <= 17; threads += 4) {
+		struct an_open *o = opener(&b, threads);
+		assert_int_equal(an_open_bucket(o, b.sealed, 150, wrong, &right, &err), CM_OK);
+		assert_false(right);
+		/* A message more, a message less. */
+		assert_int_equal(an_open_bucket(o, b.sealed, 151, root, &right, &err), CM_OK);
+		assert_false(right);
+		assert_int_equal(an_open_bucket(o, b.sealed, 149, root, &right, &err), CM_OK);
+		assert_false(right);
+		assert_int_equal(an_open_tally(o)->counted + an_open_tally(o)->bad, 0);
+		assert_int_equal(an_open_bucket(o, b.sealed, 150, root, &right, &err), CM_OK);
+		assert_true(right);
+		assert_int_equal(open_bucket(o, b.sealed + 150 * b.len, N - 150, b.len, &err), CM_OK);
+		assert_int_equal(an_open_tally(o)->counted, N);
+		assert_int_equal(an_open_tally(o)->duplicates, 0);
 		opening_fini(&held);
 	}
 	free_batch(&b);
@@ -143,9 +177,9 @@ static void a_repeated_encapsulation_counts_once_within_and_across_buckets(void 
 	memcpy(b.sealed + 300 * b.len, b.sealed, b.len);
 	/* And the whole batch again. */
 	o = opening_init(&held, &b, 2, 2 * N, 1u << 20);
-	assert_int_equal(an_open_bucket(o, b.sealed, 200, &err), CM_OK);
-	assert_int_equal(an_open_bucket(o, b.sealed + 200 * b.len, 200, &err), CM_OK);
-	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
+	assert_int_equal(open_bucket(o, b.sealed, 200, b.len, &err), CM_OK);
+	assert_int_equal(open_bucket(o, b.sealed + 200 * b.len, 200, b.len, &err), CM_OK);
+	assert_int_equal(open_bucket(o, b.sealed, N, b.len, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->duplicates, N + 2);
 	assert_int_equal(an_open_tally(o)->counted, N - 2);
 	assert_int_equal(held.calls.puts, 0);
@@ -169,7 +203,7 @@ static void the_order_of_arrival_in_a_bucket_changes_nothing(void **state)
 		uint8_t *swap = malloc(b.len);
 
 		assert_non_null(swap);
-		assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
+		assert_int_equal(open_bucket(o, b.sealed, N, b.len, &err), CM_OK);
 		counted[turn] = an_open_tally(o)->counted;
 		assert_int_equal(an_open_tally(o)->duplicates, 1);
 		memcpy(swap, b.sealed, b.len);
@@ -193,7 +227,7 @@ static void altered_messages_are_bad_wherever_the_bit_is(void **state)
 	for (size_t i = 0; i < b.len; i++)
 		b.sealed[i * b.len + i] ^= 1;
 	o = opener(&b, 2);
-	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
+	assert_int_equal(open_bucket(o, b.sealed, N, b.len, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->bad, b.len);
 	assert_int_equal(an_open_tally(o)->counted, N - b.len);
 	opening_fini(&held);
@@ -210,7 +244,7 @@ static void messages_of_another_round_are_bad(void **state)
 	make_batch(&b);
 	b.d.hash[0] ^= 1; /* the descriptor is in info and aad */
 	o = opener(&b, 2);
-	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
+	assert_int_equal(open_bucket(o, b.sealed, N, b.len, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->bad, N);
 	opening_fini(&held);
 	free_batch(&b);
@@ -229,7 +263,7 @@ static void low_order_points_are_bad_messages(void **state)
 	memset(b.sealed + b.len, 0, 32);
 	b.sealed[b.len] = 1;
 	o = opener(&b, 1);
-	assert_int_equal(an_open_bucket(o, b.sealed, N, &err), CM_OK);
+	assert_int_equal(open_bucket(o, b.sealed, N, b.len, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->bad, 2);
 	opening_fini(&held);
 	free_batch(&b);
@@ -264,7 +298,7 @@ static enum cm_rc in_buckets(struct an_open *o, const struct batch *b, size_t ea
 	for (size_t i = 0; rc == CM_OK && i < N / each; i++) {
 		size_t k = i == 0 ? first : i <= first ? i - 1 : i;
 
-		rc = an_open_bucket(o, b->sealed + k * each * b->len, each, &err);
+		rc = open_bucket(o, b->sealed + k * each * b->len, each, b->len, &err);
 	}
 	return rc;
 }
@@ -419,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_message_is_counted_once_on_any_number_of_threads),
+		cmocka_unit_test(a_bucket_with_another_root_is_not_opened),
 		cmocka_unit_test(a_repeated_encapsulation_counts_once_within_and_across_buckets),
 		cmocka_unit_test(the_order_of_arrival_in_a_bucket_changes_nothing),
 		cmocka_unit_test(altered_messages_are_bad_wherever_the_bit_is),

@@ -1,4 +1,5 @@
 /* test_manifest.c - manifests and the roots of their buckets: signed counts that cannot be bent. */
+#include "bucket_root.h"
 #include "wire_bytes.h"
 
 #include "pr_msg.h"
@@ -377,7 +378,7 @@ static void a_root_is_the_hash_of_the_sorted_hashes(void **state)
 	assert_int_equal(sorted.data[64], 0xca);
 	cr_sha256(sorted.data, sorted.len, want);
 	for (size_t i = 0; i < 6; i++) {
-		assert_int_equal(rd_bucket_root((const uint8_t *)orders[i], 3, 1, root, &err), CM_OK);
+		bucket_root((const uint8_t *)orders[i], 3, 1, root);
 		assert_memory_equal(root, want, sizeof want);
 	}
 	cm_buf_fini(&sorted);
@@ -389,11 +390,9 @@ static void a_root_tells_a_doubled_a_dropped_and_a_changed_message(void **state)
 	uint8_t honest[PR_HASH_LEN], root[PR_HASH_LEN];
 
 	(void)state;
-	assert_int_equal(rd_bucket_root((const uint8_t *)"abc", 3, 1, honest, &err), CM_OK);
+	bucket_root((const uint8_t *)"abc", 3, 1, honest);
 	for (size_t i = 0; i < sizeof changed / sizeof changed[0]; i++) {
-		assert_int_equal(
-			rd_bucket_root((const uint8_t *)changed[i], strlen(changed[i]), 1, root, &err),
-			CM_OK);
+		bucket_root((const uint8_t *)changed[i], strlen(changed[i]), 1, root);
 		assert_memory_not_equal(root, honest, sizeof honest);
 	}
 }
@@ -404,7 +403,7 @@ static void the_root_of_an_empty_bucket_is_the_hash_of_nothing(void **state)
 	char hex[65];
 
 	(void)state;
-	assert_int_equal(rd_bucket_root(NULL, 0, 64, root, &err), CM_OK);
+	bucket_root(NULL, 0, 64, root);
 	cm_hex(root, sizeof root, hex);
 	assert_string_equal(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }

@@ -159,9 +159,7 @@ static void a_filter_judges_the_rounds_of_an_adaptive_plan(void **state)
 			assert_false(play.manifest.is_void);
 			sh_play_charge(&play);
 			assert_int_equal(sh_play_release(&play), CM_OK);
-			assert_int_equal(sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no,
-						 &play.err),
-				CM_OK);
+			assert_int_equal(sh_play_settle(&play), CM_OK);
 			double used = sh_core_usage(play.core).used;
 			assert_true(used > 0);
 			if (served == 2) {

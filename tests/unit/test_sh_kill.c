@@ -43,7 +43,7 @@ static uint64_t kill_after_words(pid_t child, int said, uint64_t last)
 
 static void settle(struct sh_play *p)
 {
-	(void)!sh_core_settle(p->core, p->d.round_id, PR_ROUND_ID_LEN, &p->no, &p->err);
+	(void)!sh_play_settle(p);
 }
 
 static void no_acknowledged_submission_is_lost_or_doubled_by_kill_9(void **state)
@@ -122,9 +122,7 @@ static void sealing_and_erasing_can_be_killed_at_any_moment(void **state)
 			steps_pull_each_once(100);
 			sh_play_stop(&play);
 		}
-		assert_int_equal(
-			sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err),
-			CM_OK);
+		assert_int_equal(sh_play_settle(&play), CM_OK);
 		assert_false(steps_file_exists("rounds", ".db"));
 		assert_int_not_equal(stat(steps_place(path, "keys", ".key"), &st), 0);
 	}

@@ -25,8 +25,10 @@ static hash_t *make(const struct sh_leaves_place *place, size_t n, uint8_t *root
 {
 	hash_t *hash = malloc(n * sizeof *hash), leaf, want;
 	struct sh_leaves_maker *m = NULL;
+	struct cm_crew *crew = NULL;
 	struct rd_tree t;
 
+	assert_int_equal(cm_crew_new(1 + (unsigned)(n % 4), &crew, &play.err), CM_OK);
 	assert_non_null(hash);
 	play.rng.fill(play.rng.ctx, hash, n * sizeof *hash);
 	if (n > 2)
@@ -36,7 +38,8 @@ static hash_t *make(const struct sh_leaves_place *place, size_t n, uint8_t *root
 		assert_int_equal(
 			sh_leaves_add(m, (const hash_t *)hash + at, n - at < 1000 ? n - at : 1000, &play.err),
 			CM_OK);
-	assert_int_equal(sh_leaves_end(m, root, &play.err), CM_OK);
+	assert_int_equal(sh_leaves_end(m, crew, root, &play.err), CM_OK);
+	cm_crew_free(crew);
 	sh_leaves_maker_free(m);
 	rd_sort_hashes(hash, n);
 	rd_tree_init(&t);
@@ -61,14 +64,18 @@ static void prove(struct sh_leaves *l, const uint8_t *hash, const uint8_t *root,
 
 static void proofs_of_every_small_round_and_of_full_and_broken_pages_check(void **state)
 {
-	static const size_t larger[] = { 63, 64, 65, 127, 128, 129, 255, 256, 257, 16383, 16384, 16385, 16513,
-		20000 };
+	static const size_t larger[] = { 63, 64, 65, 127, 128, 129, 255, 256, 257, 8191, 8192, 8193, 16383,
+		16384, 16385, 16513, 20000 };
 	const struct sh_leaves_place place = place_of(&play);
+	const struct sh_leaves_place unkept[] = { { NULL, 0 }, { play.leaves_dir, 0 } };
 	hash_t root, other;
 
 	(void)state;
 	for (size_t k = 1; k <= 40 + sizeof larger / sizeof larger[0]; k++) {
 		size_t n = k <= 40 ? k : larger[k - 41];
+
+		/* The tree is the same where no leaves are kept. */
+		free(make(&unkept[k % 2], n, root));
 		hash_t *hash = make(&place, n, root);
 		struct sh_leaves *l = NULL;
 
@@ -197,9 +204,7 @@ static void proofs_are_given_from_the_seal_to_the_end_of_the_window_across_resta
 		if (step == 1) {
 			sh_play_charge(&play);
 			assert_int_equal(sh_play_release(&play), CM_OK);
-			assert_int_equal(sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no,
-						 &play.err),
-				CM_OK);
+			assert_int_equal(sh_play_settle(&play), CM_OK);
 		}
 		if (step == 2) {
 			steps_restart();

@@ -49,9 +49,7 @@ static void a_million_submissions_are_counted_once_within_256_mib(void **state)
 	for (uint32_t b = 0; b < play.manifest.buckets; b++)
 		for (uint64_t at = 0;;) {
 			struct cr_span part;
-			assert_int_equal(sh_core_pull(play.core, play.d.round_id, PR_ROUND_ID_LEN, b, at,
-						 1000000, &part, &play.no, &play.err),
-				CM_OK);
+			assert_int_equal(sh_play_segment(&play, b, at, 1000000, &part), CM_OK);
 			if (part.len == 0)
 				break;
 			for (size_t i = 0; i < part.len; i += len, at++) {

@@ -131,8 +131,7 @@ static void a_payload_is_put_in_parts_given_and_erased_with_its_round(void **sta
 	steps_refused(get(0, 16, part, &n), ERROR(ROUND_CLOSED));
 	steps_release_all(5);
 	holds(1);
-	assert_int_equal(
-		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_int_equal(sh_play_settle(&play), CM_OK);
 	holds(0);
 	steps_refused(get(0, 16, part, &n), ERROR(NOT_FOUND));
 }

@@ -16,8 +16,7 @@ static enum cm_rc pull(uint32_t bucket, uint64_t offset)
 {
 	struct cr_span part;
 
-	return sh_core_pull(play.core, play.d.round_id, PR_ROUND_ID_LEN, bucket, offset, 1000, &part,
-		&play.no, &play.err);
+	return sh_play_segment(&play, bucket, offset, 1000, &part);
 }
 
 static void nothing_is_released_without_a_charge(void **state)
@@ -25,8 +24,7 @@ static void nothing_is_released_without_a_charge(void **state)
 	(void)state;
 	sealed_round();
 	steps_refused(pull(0, 0), ERROR(POLICY_REFUSED));
-	steps_refused(sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err),
-		ERROR(CONFLICT));
+	steps_refused(sh_play_settle(&play), ERROR(CONFLICT));
 	sh_play_charge(&play);
 	steps_refused(pull(0, 0), ERROR(POLICY_REFUSED)); /* in the ledger, but not sent */
 	assert_int_equal(sh_play_release(&play), CM_OK);
@@ -55,8 +53,7 @@ static void a_sealed_round_that_the_ledger_settles_is_erased(void **state)
 	assert_true(steps_file_exists("keys", ".key") && steps_file_exists("rounds", ".db"));
 	settle_unreleased();
 	assert_false(steps_file_exists("keys", ".key") || steps_file_exists("rounds", ".db"));
-	assert_int_equal(
-		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_int_equal(sh_play_settle(&play), CM_OK);
 	steps_refused(sh_play_release(&play), ERROR(CONFLICT));
 	steps_restart();
 	sealed_round();
@@ -77,8 +74,7 @@ static void a_collecting_round_that_the_ledger_settles_is_erased(void **state)
 	assert_true(steps_file_exists("keys", ".key"));
 	settle_unreleased();
 	assert_false(steps_file_exists("keys", ".key") || steps_file_exists("rounds", ".db"));
-	assert_int_equal(
-		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_int_equal(sh_play_settle(&play), CM_OK);
 }
 
 static void a_released_round_waits_for_the_analyzers_word(void **state)
@@ -89,8 +85,7 @@ static void a_released_round_waits_for_the_analyzers_word(void **state)
 	assert_int_equal(sh_play_release(&play), CM_OK);
 	settle_unreleased();
 	assert_true(steps_file_exists("keys", ".key"));
-	assert_int_equal(
-		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_int_equal(sh_play_settle(&play), CM_OK);
 	assert_false(steps_file_exists("keys", ".key"));
 }
 

@@ -1,4 +1,5 @@
 /* test_sh_round.c - a round from announcement to erasure, across restarts and the ledger's voids. */
+#include "bucket_root.h"
 #include "sh_steps.h"
 
 #include <string.h>
@@ -13,14 +14,12 @@ static void a_round_releases_every_message_once_and_is_erased(void **state)
 	sh_play_deadline(&play);
 	assert_true(steps_file_exists("rounds", ".db") && steps_file_exists("keys", ".key"));
 	steps_release_all(1200);
-	assert_int_equal(
-		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_int_equal(sh_play_settle(&play), CM_OK);
 	assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
 	assert_false(steps_file_exists("rounds", ".db-wal"));
 	/* Said again, also after a restart. */
 	steps_restart();
-	assert_int_equal(
-		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_int_equal(sh_play_settle(&play), CM_OK);
 	assert_int_equal(sh_play_release(&play), CM_OK);
 	sh_play_manifest(&play);
 }
@@ -44,7 +43,7 @@ static void the_manifest_states_the_root_of_every_bucket(void **state)
 	size_t len = rd_sealed_len(&play.d), at = 0;
 	for (uint32_t b = 0; b < play.manifest.buckets; b++) {
 		uint32_t n = play.manifest.bucket[b].messages;
-		assert_int_equal(rd_bucket_root(pulled.data + at, n, len, root, &play.err), CM_OK);
+		bucket_root(pulled.data + at, n, len, root);
 		assert_memory_equal(root, play.manifest.bucket[b].root, PR_HASH_LEN);
 		at += n * len;
 	}
@@ -86,9 +85,7 @@ static void below_the_minimum_the_round_is_void_and_its_messages_are_destroyed(v
 	sh_play_charge(&play);
 	steps_refused(sh_play_release(&play), ERROR(BATCH_TOO_SMALL));
 	struct cr_span part;
-	steps_refused(sh_core_pull(play.core, play.d.round_id, PR_ROUND_ID_LEN, 0, 0, 1000, &part, &play.no,
-			      &play.err),
-		ERROR(NOT_FOUND));
+	steps_refused(sh_play_segment(&play, 0, 0, 1000, &part), ERROR(NOT_FOUND));
 	steps_refused(sh_play_submit(&play, 1, 1000000, 0, 1, &receipt), ERROR(ROUND_CLOSED));
 }
 
@@ -159,9 +156,7 @@ static void a_void_that_a_crash_interrupted_is_completed_at_the_start(void **sta
 		sh_play_work(&play);
 		assert_null(sh_core_round(play.core, 0));
 		assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
-		assert_int_equal(
-			sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err),
-			CM_OK);
+		assert_int_equal(sh_play_settle(&play), CM_OK);
 	}
 }
 
@@ -175,15 +170,13 @@ static void settling_a_voided_round_whose_commit_is_under_way_is_put_off(void **
 	struct sh_round *r = sh_core_collecting(play.core);
 	sh_intake_take(&r->intake, &batch);
 	steps_void();
-	steps_refused(sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err),
-		ERROR(BUSY));
+	steps_refused(sh_play_settle(&play), ERROR(BUSY));
 	assert_true(play.no.retry_after_ms > 0);
 	assert_int_equal(sh_vault_commit(&r->vault, &batch, &play.rng, &play.err), CM_OK);
 	sh_batch_fini(&batch);
 	sh_intake_committed(&r->intake);
 	sh_play_work(&play);
-	assert_int_equal(
-		sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err), CM_OK);
+	assert_int_equal(sh_play_settle(&play), CM_OK);
 }
 
 /* From the begin of a task to its end. */
@@ -245,7 +238,9 @@ static void a_round_that_is_called_off_while_it_is_sealed_is_void(void **state)
 	assert_true(done.is_void);
 	assert_int_equal(done.sequence, play.d.sequence);
 	assert_null(sh_core_collecting(play.core));
-	assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
+	assert_false(steps_file_exists("keys", ".key"));
+	sh_play_jobs(&play);
+	assert_false(steps_file_exists("rounds", ".db"));
 }
 
 static void a_clock_set_back_delays_no_commit(void **state)
@@ -292,9 +287,7 @@ static void rounds_follow_each_other(void **state)
 		steps_submit(1, 0, 10);
 		sh_play_deadline(&play);
 		steps_release_all(10);
-		assert_int_equal(
-			sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err),
-			CM_OK);
+		assert_int_equal(sh_play_settle(&play), CM_OK);
 	}
 }
 

@@ -96,9 +96,7 @@ static void every_tag_has_as_many_messages_as_prescribed(void **state)
 		open_round(uneven);
 		sh_play_deadline(&play);
 		release(&f);
-		assert_int_equal(
-			sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no, &play.err),
-			CM_OK);
+		assert_int_equal(sh_play_settle(&play), CM_OK);
 	}
 }
 
@@ -302,9 +300,7 @@ static void a_crash_at_any_step_changes_no_choice_and_no_number(void **state)
 			 * more. */
 			for (unsigned i = 0; i < DEVICES; i++)
 				assert_true(f.kept[i] || !chosen[i]);
-			assert_int_equal(sh_core_settle(play.core, play.d.round_id, PR_ROUND_ID_LEN, &play.no,
-						 &play.err),
-				CM_OK);
+			assert_int_equal(sh_play_settle(&play), CM_OK);
 		}
 	}
 }

@@ -1,4 +1,4 @@
-/* test_an_crew.c - each piece is done once, and all before the end. */
+/* test_crew.c - each piece is done once, and all before the end. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,15 +10,15 @@
 
 #include <cmocka.h>
 
-#include "an_crew.h"
+#include "cm_crew.h"
 
 #define PIECES 500u
 
 /* What the pieces of a work write. */
 struct work {
 	unsigned done[PIECES];         /* by the thread that does the piece */
-	uint64_t by[AN_CREW_MAX];      /* pieces of a thread, without a lock: a number has one thread */
-	atomic_flag used[AN_CREW_MAX]; /* while a thread with the number is at a piece */
+	uint64_t by[CM_CREW_MAX];      /* pieces of a thread, without a lock: a number has one thread */
+	atomic_flag used[CM_CREW_MAX]; /* while a thread with the number is at a piece */
 	size_t fails_from;
 	atomic_bool doubled;
 };
@@ -35,12 +35,12 @@ static enum cm_rc piece(void *ctx, unsigned thread, size_t i, struct cm_err *err
 	return i < w->fails_from ? CM_OK : cm_fail(err, CM_EIO, "piece %zu", i);
 }
 
-static struct an_crew *crew(unsigned threads)
+static struct cm_crew *crew(unsigned threads)
 {
-	struct an_crew *c = NULL;
+	struct cm_crew *c = NULL;
 	struct cm_err err;
 
-	assert_int_equal(an_crew_new(threads, &c, &err), CM_OK);
+	assert_int_equal(cm_crew_new(threads, &c, &err), CM_OK);
 	return c;
 }
 
@@ -50,7 +50,7 @@ static void work_is_done_once_and_seen_by_the_caller(void **state)
 
 	(void)state;
 	for (unsigned threads = 1; threads <= 17; threads += 4) {
-		struct an_crew *c = crew(threads);
+		struct cm_crew *c = crew(threads);
 
 		for (size_t n = 0; n <= PIECES; n = n < 3 ? n + 1 : 2 * n + 90) {
 			static struct work w;
@@ -58,17 +58,17 @@ static void work_is_done_once_and_seen_by_the_caller(void **state)
 
 			memset(&w, 0, sizeof w);
 			w.fails_from = PIECES;
-			assert_int_equal(an_crew_run(c, piece, &w, n, &err), CM_OK);
+			assert_int_equal(cm_crew_run(c, piece, &w, n, &err), CM_OK);
 			for (size_t i = 0; i < PIECES; i++)
 				assert_int_equal(w.done[i], i < n);
-			for (unsigned i = 0; i < AN_CREW_MAX; i++)
+			for (unsigned i = 0; i < CM_CREW_MAX; i++)
 				sum += w.by[i];
 			assert_int_equal(sum, n);
-			for (unsigned i = threads; i < AN_CREW_MAX; i++)
+			for (unsigned i = threads; i < CM_CREW_MAX; i++)
 				assert_int_equal(w.by[i], 0);
 			assert_false(atomic_load(&w.doubled));
 		}
-		an_crew_free(c);
+		cm_crew_free(c);
 	}
 }
 
@@ -79,12 +79,12 @@ static void a_failure_is_returned_and_no_piece_begins_after_it(void **state)
 
 	(void)state;
 	for (unsigned threads = 1; threads <= 9; threads += 4) {
-		struct an_crew *c = crew(threads);
+		struct cm_crew *c = crew(threads);
 
 		for (size_t from = 0; from < PIECES; from += 83) {
 			memset(&w, 0, sizeof w);
 			w.fails_from = from;
-			assert_int_equal(an_crew_run(c, piece, &w, PIECES, &err), CM_EIO);
+			assert_int_equal(cm_crew_run(c, piece, &w, PIECES, &err), CM_EIO);
 			assert_memory_equal(err.msg, "piece ", 6);
 			assert_true(strtoul(err.msg + 6, NULL, 10) >= from);
 			for (size_t i = 0; i <= from; i++)
@@ -94,13 +94,13 @@ static void a_failure_is_returned_and_no_piece_begins_after_it(void **state)
 			assert_int_equal(
 				w.by[0], 1 + PIECES / 83 * 83); /* those before the last `from`, and it */
 		w.fails_from = PIECES;
-		assert_int_equal(an_crew_run(c, piece, &w, PIECES, &err), CM_OK);
-		an_crew_free(c);
+		assert_int_equal(cm_crew_run(c, piece, &w, PIECES, &err), CM_OK);
+		cm_crew_free(c);
 	}
 }
 
 struct from_elsewhere {
-	struct an_crew *crew;
+	struct cm_crew *crew;
 	struct work *work;
 };
 
@@ -109,7 +109,7 @@ static void *run_elsewhere(void *arg)
 	const struct from_elsewhere *e = arg;
 	struct cm_err err;
 
-	return an_crew_run(e->crew, piece, e->work, PIECES, &err) == CM_OK ? e->work : NULL;
+	return cm_crew_run(e->crew, piece, e->work, PIECES, &err) == CM_OK ? e->work : NULL;
 }
 
 /* As a pool of threads does whose next free one takes the next work. */
@@ -132,19 +132,19 @@ static void works_may_come_from_changing_threads(void **state)
 			assert_int_equal(w.done[i], k);
 	}
 	assert_false(atomic_load(&w.doubled));
-	an_crew_free(e.crew);
+	cm_crew_free(e.crew);
 }
 
 static void no_crew_is_too_small_or_too_large(void **state)
 {
-	struct an_crew *c = NULL;
+	struct cm_crew *c = NULL;
 	struct cm_err err;
 
 	(void)state;
-	assert_int_equal(an_crew_new(0, &c, &err), CM_EINTERNAL);
-	assert_int_equal(an_crew_new(AN_CREW_MAX + 1, &c, &err), CM_EINTERNAL);
-	an_crew_free(crew(AN_CREW_MAX));
-	an_crew_free(NULL);
+	assert_int_equal(cm_crew_new(0, &c, &err), CM_EINTERNAL);
+	assert_int_equal(cm_crew_new(CM_CREW_MAX + 1, &c, &err), CM_EINTERNAL);
+	cm_crew_free(crew(CM_CREW_MAX));
+	cm_crew_free(NULL);
 }
 
 int main(void)

@@ -1,17 +1,18 @@
-/* an_crew.c - threads that wait for work, do it together, and wait again. */
-#include "an_crew.h"
+/* cm_crew.c - threads that wait for work, do it together, and wait again. */
+#include "cm_crew.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct member {
-	struct an_crew *crew;
-	unsigned number; /* 1 and up: the caller of an_crew_run is 0 */
+	struct cm_crew *crew;
+	unsigned number; /* 1 and up: the caller of cm_crew_run is 0 */
 	pthread_t thread;
 };
 
-struct an_crew {
+struct cm_crew {
 	struct member *member;
 	unsigned started;
 	pthread_mutex_t lock;
@@ -19,7 +20,7 @@ struct an_crew {
 	bool ends;
 	unsigned long works; /* number of works so far */
 	unsigned busy;       /* members that are not done with the present one */
-	an_crew_fn *fn;
+	cm_crew_fn *fn;
 	void *ctx;
 	size_t pieces;
 	atomic_size_t next;
@@ -27,7 +28,14 @@ struct an_crew {
 	struct cm_err err; /* of the piece that set `failed` */
 };
 
-static void take_pieces(struct an_crew *c, unsigned thread)
+unsigned cm_crew_cores(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n < 1 ? 1u : n > (long)CM_CREW_MAX ? CM_CREW_MAX : (unsigned)n;
+}
+
+static void take_pieces(struct cm_crew *c, unsigned thread)
 {
 	struct cm_err err = { 0 };
 	size_t piece;
@@ -40,7 +48,7 @@ static void take_pieces(struct an_crew *c, unsigned thread)
 static void *attend(void *arg)
 {
 	const struct member *m = arg;
-	struct an_crew *c = m->crew;
+	struct cm_crew *c = m->crew;
 	unsigned long seen = 0;
 
 	(void)pthread_mutex_lock(&c->lock);
@@ -60,11 +68,11 @@ static void *attend(void *arg)
 	return NULL;
 }
 
-enum cm_rc an_crew_new(unsigned threads, struct an_crew **out, struct cm_err *err)
+enum cm_rc cm_crew_new(unsigned threads, struct cm_crew **out, struct cm_err *err)
 {
-	struct an_crew *c = calloc(1, sizeof *c);
+	struct cm_crew *c = calloc(1, sizeof *c);
 
-	if (!c || threads < 1 || threads > AN_CREW_MAX || !(c->member = calloc(threads, sizeof *c->member))) {
+	if (!c || threads < 1 || threads > CM_CREW_MAX || !(c->member = calloc(threads, sizeof *c->member))) {
 		free(c);
 		return cm_fail(err, CM_EINTERNAL, "no crew of %u threads", threads);
 	}
@@ -84,7 +92,7 @@ enum cm_rc an_crew_new(unsigned threads, struct an_crew **out, struct cm_err *er
 	return CM_OK;
 }
 
-void an_crew_free(struct an_crew *c)
+void cm_crew_free(struct cm_crew *c)
 {
 	if (!c)
 		return;
@@ -101,7 +109,7 @@ void an_crew_free(struct an_crew *c)
 	free(c);
 }
 
-enum cm_rc an_crew_run(struct an_crew *c, an_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *err)
+enum cm_rc cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *err)
 {
 	(void)pthread_mutex_lock(&c->lock);
 	c->fn = fn;
