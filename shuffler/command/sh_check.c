@@ -15,11 +15,12 @@ enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct
 {
 	const struct nt_tls_conf conf = {
 		.server = true,
-		.cert_file = c->cert,
-		.key_file = c->key,
-		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl },
-			{ CR_ROLE_ANALYZER, c->services_ca, c->services_crl },
-			{ c->intakes ? CR_ROLE_INTAKE : CR_ROLE_NONE, c->services_ca, c->services_crl } },
+		.cert_file = c->tls.cert,
+		.key_file = c->tls.key,
+		.trust = { { CR_ROLE_CLIENT, c->tls.clients_ca, c->tls.clients_crl },
+			{ CR_ROLE_ANALYZER, c->tls.services_ca, c->tls.services_crl },
+			{ c->intakes ? CR_ROLE_INTAKE : CR_ROLE_NONE, c->tls.services_ca,
+				c->tls.services_crl } },
 	};
 
 	return nt_tls_ctx_new(&conf, out, err);
@@ -42,7 +43,8 @@ static void check_named(const struct sh_conf *c, struct cm_err *first)
 		cf_fault_at(c->file, "signing_key", &why, stderr, first);
 	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &analyzer, &why) != CM_OK)
 		cf_fault_at(c->file, "analyzer_key", &why, stderr, first);
-	if (c->cert && c->key && c->services_ca && c->clients_ca && sh_check_tls(c, &tls, &why) != CM_OK)
+	if (c->tls.cert && c->tls.key && c->tls.services_ca && c->tls.clients_ca &&
+		sh_check_tls(c, &tls, &why) != CM_OK)
 		cf_fault_at(c->file, "tls", &why, stderr, first);
 	nt_tls_ctx_free(tls);
 	cr_verifier_free(analyzer);
@@ -65,7 +67,7 @@ static void check_store(const struct sh_conf *c, const struct sh_store_kind *kin
 		.env = { .store = &store,
 			.key_dir = keys,
 			.leaves = { leaves, c->proof_window_ms },
-			.max_bytes = (size_t)c->max_waiting_mib << 20 },
+			.max_bytes = (size_t)c->limits.max_waiting_mib << 20 },
 		.policy = policy,
 	};
 	struct cm_err why;

@@ -12,12 +12,12 @@ enum cm_rc sh_intake_tls(
 	const struct sh_intake_conf *c, struct nt_tls_ctx **tls, struct nt_tls_ctx **up, struct cm_err *err)
 {
 	const struct nt_tls_conf down = { .server = true,
-		.cert_file = c->cert,
-		.key_file = c->key,
-		.trust = { { CR_ROLE_CLIENT, c->clients_ca, c->clients_crl } } };
-	const struct nt_tls_conf dial = { .cert_file = c->cert,
-		.key_file = c->key,
-		.trust = { { CR_ROLE_SHUFFLER, c->services_ca, c->services_crl } } };
+		.cert_file = c->tls.cert,
+		.key_file = c->tls.key,
+		.trust = { { CR_ROLE_CLIENT, c->tls.clients_ca, c->tls.clients_crl } } };
+	const struct nt_tls_conf dial = { .cert_file = c->tls.cert,
+		.key_file = c->tls.key,
+		.trust = { { CR_ROLE_SHUFFLER, c->tls.services_ca, c->tls.services_crl } } };
 
 	enum cm_rc rc = nt_tls_ctx_new(&down, tls, err);
 	if (rc != CM_OK)
@@ -46,15 +46,16 @@ static void check_certificate(const struct sh_intake_conf *c, struct cm_err *fir
 	struct cr_pki_info info;
 	struct cm_err why;
 
-	if (c->cert && c->key && c->services_ca && c->clients_ca) {
+	if (c->tls.cert && c->tls.key && c->tls.services_ca && c->tls.clients_ca) {
 		if (sh_intake_tls(c, &tls, &up, &why) != CM_OK)
 			cf_fault_at(c->file, "tls", &why, stderr, first);
 		nt_tls_ctx_free(tls);
 		nt_tls_ctx_free(up);
 	}
-	if (!c->cert || cr_pki_show(c->cert, &info, &why) != CM_OK || info.identity.role == CR_ROLE_INTAKE)
+	if (!c->tls.cert || cr_pki_show(c->tls.cert, &info, &why) != CM_OK ||
+		info.identity.role == CR_ROLE_INTAKE)
 		return;
-	(void)cm_fail(&why, CM_ECONFIG, "%s: a certificate of role %s; must be intake", c->cert,
+	(void)cm_fail(&why, CM_ECONFIG, "%s: a certificate of role %s; must be intake", c->tls.cert,
 		cr_role_name(info.identity.role));
 	cf_fault_at(c->file, "tls.cert", &why, stderr, first);
 }

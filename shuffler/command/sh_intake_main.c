@@ -92,18 +92,18 @@ static struct sh_front_conf front_conf(const struct intake *n)
 		.head = c->head,
 		.tls = n->tls,
 		.up = n->up,
-		.max_clients = (uint32_t)c->max_connections,
-		.links_of_one = (uint32_t)c->of_one,
-		.quota = { .frames_per_second = (uint32_t)c->frames_per_second,
-			.waiting_bytes = (size_t)c->max_waiting_mib << 18 },
+		.max_clients = (uint32_t)c->limits.max_connections,
+		.links_of_one = (uint32_t)c->limits.of_one,
+		.quota = { .frames_per_second = (uint32_t)c->limits.frames_per_second,
+			.waiting_bytes = (size_t)c->limits.max_waiting_mib << 18 },
 		.store = &n->store,
-		.max_bytes = (size_t)c->max_waiting_mib << 20,
-		.commit_messages = (size_t)c->commit_messages,
-		.commit_wait_ms = c->commit_wait_ms,
-		.cert = c->cert };
+		.max_bytes = (size_t)c->limits.max_waiting_mib << 20,
+		.commit_messages = (size_t)c->limits.commit_messages,
+		.commit_wait_ms = c->limits.commit_wait_ms,
+		.cert = c->tls.cert };
 
 	nt_conn_limits_default(&out.limits);
-	out.limits.idle_ms = (uint32_t)c->idle_ms;
+	out.limits.idle_ms = (uint32_t)c->limits.idle_ms;
 	out.limits.max_connections =
 		out.max_clients + LK_KEPT + out.limits.max_handshaking + CONNECTIONS_BESIDE;
 	return out;

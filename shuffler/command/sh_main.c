@@ -105,11 +105,11 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		.env = { .store = &d->store,
 			.signer = d->signer,
 			.intakes = d->conf.intakes,
-			.max_bytes = (size_t)d->conf.max_waiting_mib << 20 },
+			.max_bytes = (size_t)d->conf.limits.max_waiting_mib << 20 },
 		.policy = &d->policy,
 		.analyzer = d->analyzer,
-		.commit_messages = (size_t)d->conf.commit_messages,
-		.commit_wait_ms = d->conf.commit_wait_ms,
+		.commit_messages = (size_t)d->conf.limits.commit_messages,
+		.commit_wait_ms = d->conf.limits.commit_wait_ms,
 	};
 
 	enum cm_rc rc = cm_file_mkdir(d->conf.state_dir, err);
@@ -139,7 +139,7 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		rc = say_losses(d->conf.state_dir, err);
 	/* A database that is lost ends the shuffler; the marker is what would tell the next start of it. */
 	const char *ledger = d->conf.database ? "in-service" : "state.db";
-	d->metrics = sh_metrics_new(d->conf.cert, d->conf.state_dir, ledger, &d->store);
+	d->metrics = sh_metrics_new(d->conf.tls.cert, d->conf.state_dir, ledger, &d->store);
 	if (rc == CM_OK && !d->metrics)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	return rc;
@@ -229,19 +229,19 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 		.tls = d->tls,
 		.core = d->core,
 		.metrics = d->metrics,
-		.high_water = (size_t)d->conf.max_waiting_mib << 19,
-		.parts_bytes = (size_t)d->conf.max_waiting_mib << 19 };
+		.high_water = (size_t)d->conf.limits.max_waiting_mib << 19,
+		.parts_bytes = (size_t)d->conf.limits.max_waiting_mib << 19 };
 
 	nt_conn_limits_default(&conf.limits);
-	conf.max_clients = (uint32_t)d->conf.max_connections;
-	conf.links_of_one = (uint32_t)d->conf.of_one;
+	conf.max_clients = (uint32_t)d->conf.limits.max_connections;
+	conf.links_of_one = (uint32_t)d->conf.limits.of_one;
 	/* This limit also covers connections that lk_admission.h does not count: those in a handshake, and
 	 * those accepted next. */
 	conf.limits.max_connections =
 		conf.max_clients + LK_KEPT + conf.limits.max_handshaking + CONNECTIONS_BESIDE;
-	conf.quota = (struct sh_quota_conf){ .frames_per_second = (uint32_t)d->conf.frames_per_second,
-		.waiting_bytes = (size_t)d->conf.max_waiting_mib << 18 };
-	conf.limits.idle_ms = (uint32_t)d->conf.idle_ms;
+	conf.quota = (struct sh_quota_conf){ .frames_per_second = (uint32_t)d->conf.limits.frames_per_second,
+		.waiting_bytes = (size_t)d->conf.limits.max_waiting_mib << 18 };
+	conf.limits.idle_ms = (uint32_t)d->conf.limits.idle_ms;
 	enum cm_rc rc = nt_service_socket(&conf.passed, err);
 	if (rc == CM_OK)
 		rc = nt_loop_new(&d->loop, &signals, d, &d->signals, err);

@@ -142,9 +142,9 @@ static enum cm_rc take_row(void *user, const struct sh_row *row, struct cm_err *
  * acknowledged. */
 static enum cm_rc check_lost(const struct recovery *m, const struct sh_row *row, struct cm_err *err)
 {
-	const struct sh_env env = {
-		.store = &m->store, .key_dir = m->key_dir, .max_bytes = (size_t)m->conf.max_waiting_mib << 20
-	};
+	const struct sh_env env = { .store = &m->store,
+		.key_dir = m->key_dir,
+		.max_bytes = (size_t)m->conf.limits.max_waiting_mib << 20 };
 	struct sh_round *r = NULL;
 	struct cm_err why;
 

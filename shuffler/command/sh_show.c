@@ -167,7 +167,7 @@ enum cm_rc sh_show_check(const struct cm_cli *cli, int *exit_code, struct cm_err
 		return rc;
 	rc = sh_conf_load(cli->config, &conf, stderr, err);
 	if (rc == CM_OK) {
-		nt_health_certificate(&h, conf.cert, cm_clock_wall_ms());
+		nt_health_certificate(&h, conf.tls.cert, cm_clock_wall_ms());
 		check_running(&h, &conf);
 	}
 	*exit_code = nt_health_end(&h, rc, err, stdout);

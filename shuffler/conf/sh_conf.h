@@ -1,19 +1,19 @@
 /* sh_conf.h - the shuffler's configuration file. */
 #pragma once
 
-#include "cf_conf.h"
+#include "sh_peers_conf.h"
 
 struct sh_conf {
 	char *listen, *state_dir, *policy, *http;
-	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
+	struct sh_tls_conf tls;
+	struct sh_limits_conf limits;
 	char *signing_key, *analyzer_key;
 	char *store, *database, *intake_role;
 	struct cf_strings data_databases;
 	int64_t standbys;
 	bool http_anywhere, intakes;
-	int64_t of_one, frames_per_second;
+	int64_t proof_window_ms;
 	struct cf_file *file; /* for faults found after loading */
-	int64_t max_connections, max_waiting_mib, commit_messages, commit_wait_ms, idle_ms, proof_window_ms;
 };
 
 extern const struct cf_row sh_conf_rows[];

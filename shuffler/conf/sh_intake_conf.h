@@ -1,15 +1,15 @@
 /* sh_intake_conf.h - an intake's configuration file. */
 #pragma once
 
-#include "cf_conf.h"
+#include "sh_peers_conf.h"
 
 struct sh_intake_conf {
 	char *listen, *head, *database, *http;
-	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
+	struct sh_tls_conf tls;
+	struct sh_limits_conf limits;
 	struct cf_strings other_databases;
 	bool http_anywhere;
-	int64_t standbys, max_connections, of_one, frames_per_second, max_waiting_mib, commit_messages,
-		commit_wait_ms, idle_ms;
+	int64_t standbys;
 	struct cf_file *file;
 };
 
