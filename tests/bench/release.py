@@ -18,12 +18,6 @@ import bench
 import million
 
 
-def first_thread(pid):
-    """CPU seconds of a process's first thread."""
-    with open(f"/proc/{pid}/task/{pid}/stat", encoding="ascii", errors="replace") as f:
-        return sum(map(int, f.read().rpartition(") ")[2].split()[11:13])) / bench.HERTZ
-
-
 class Clock:
     """What has been used, by the clock and of each part."""
 
@@ -32,7 +26,7 @@ class Clock:
         self.last = self.now()
 
     def now(self):
-        first = first_thread(self.shuffler)
+        first = bench.first_thread_seconds(self.shuffler)
         return {"seconds": time.monotonic(), "first thread": first,
                 "other threads": bench.cpu_seconds(self.shuffler) - first,
                 "database": bench.cpu_seconds(self.server) if self.server else 0.0, "this": time.process_time()}
