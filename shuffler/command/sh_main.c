@@ -26,6 +26,8 @@
 
 #define CONNECTIONS_BESIDE 64u /* connections accepted but not judged yet, or refused but not closed yet */
 
+#define AHEAD_BYTES (8u << 20) /* as many as the store reads at once */
+
 struct daemon {
 	struct sh_conf conf;
 	const struct sh_store_kind *kind;
@@ -105,7 +107,8 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		.env = { .store = &d->store,
 			.signer = d->signer,
 			.intakes = d->conf.intakes,
-			.max_bytes = (size_t)d->conf.limits.max_waiting_mib << 20 },
+			.max_bytes = (size_t)d->conf.limits.max_waiting_mib << 20,
+			.ahead_bytes = AHEAD_BYTES },
 		.policy = &d->policy,
 		.analyzer = d->analyzer,
 		.commit_messages = (size_t)d->conf.limits.commit_messages,

@@ -234,30 +234,61 @@ static uint64_t messages(const struct sh_round *r)
 		       : r->intake.participants * r->d.messages_per_client + r->dummies;
 }
 
-/* Two buckets at a time: one is read while the one before it is hashed. */
+/* The buckets that one reading of the store brought (sh_vault.h). */
+struct group {
+	uint32_t first, n;
+	struct cm_buf *plain;
+	uint32_t room;
+};
+/* One group is read while the one before it is hashed. */
 struct sealing {
 	struct sh_round *round;
 	struct sh_leaves_maker *leaves;
 	struct rd_bucket *bucket;
-	uint32_t next; /* the bucket to be read */
-	struct cm_buf plain[2], hashes;
+	struct group *to_read, *to_hash;
+	struct cm_buf hashes;
 };
 
-static enum cm_rc read_one(struct sealing *s, uint32_t bucket, struct cm_err *err)
+static struct cm_buf *group_room(struct group *g)
 {
-	struct cm_buf *plain = &s->plain[bucket % 2];
+	if (g->n == g->room) {
+		uint32_t room = g->room > 0 ? 2 * g->room : 1;
+		struct cm_buf *grown = realloc(g->plain, room * sizeof *grown);
+		if (!grown)
+			return NULL;
+		g->plain = grown;
+		for (; g->room < room; g->room++) {
+			cm_buf_init(&grown[g->room], SIZE_MAX / 4);
+			grown[g->room].secret = 1;
+		}
+	}
+	g->plain[g->n].len = 0;
+	return &g->plain[g->n];
+}
 
-	plain->len = 0;
-	enum cm_rc rc = sh_vault_read(&s->round->vault, bucket, plain, err);
-	if (rc == CM_OK)
-		sh_route_strip(s->round, plain);
+static enum cm_rc read_group(const struct sealing *s, struct cm_err *err)
+{
+	struct sh_vault *v = &s->round->vault;
+	struct group *g = s->to_read;
+	enum cm_rc rc = CM_OK;
+
+	for (uint32_t at = g->first; rc == CM_OK && at < v->buckets; at++) {
+		if (at > g->first && !sh_vault_has_read(v, at))
+			break;
+		struct cm_buf *plain = group_room(g);
+		if (!plain)
+			return cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = sh_vault_read(v, at, plain, err);
+		if (rc == CM_OK)
+			sh_route_strip(s->round, plain);
+		g->n++;
+	}
 	return rc;
 }
 
-static enum cm_rc hash_one(struct sealing *s, uint32_t bucket, struct cm_err *err)
+static enum cm_rc hash_bucket(
+	struct sealing *s, const struct cm_buf *plain, struct rd_bucket *out, struct cm_err *err)
 {
-	const struct cm_buf *plain = &s->plain[bucket % 2];
-	struct rd_bucket *out = &s->bucket[bucket];
 	size_t len = rd_sealed_len(&s->round->d);
 
 	out->messages = (uint32_t)(plain->len / len);
@@ -274,29 +305,39 @@ static enum cm_rc hash_one(struct sealing *s, uint32_t bucket, struct cm_err *er
 static enum cm_rc seal_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
 	struct sealing *s = ctx;
+	const struct group *g = s->to_hash;
+	enum cm_rc rc = CM_OK;
 
 	(void)thread;
 	if (piece == 0)
-		return s->next < s->round->vault.buckets ? read_one(s, s->next, err) : CM_OK;
-	return s->next > 0 ? hash_one(s, s->next - 1, err) : CM_OK;
+		return read_group(s, err);
+	for (uint32_t i = 0; rc == CM_OK && i < g->n; i++)
+		rc = hash_bucket(s, &g->plain[i], &s->bucket[g->first + i], err);
+	return rc;
 }
 
 static enum cm_rc all_roots(struct sh_round *r, struct sh_leaves_maker *leaves, struct cm_crew *crew,
 	struct rd_bucket *b, struct cm_err *err)
 {
-	struct sealing s = { .round = r, .leaves = leaves, .bucket = b };
+	struct group group[2] = { 0 };
+	struct sealing s = { r, leaves, b, &group[0], &group[1], { 0 } };
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = 0; i < 2; i++) {
-		cm_buf_init(&s.plain[i], SIZE_MAX / 4);
-		s.plain[i].secret = 1;
-	}
 	cm_buf_init(&s.hashes, SIZE_MAX / 4);
-	for (; rc == CM_OK && s.next <= r->vault.buckets; s.next++)
+	for (bool more = true; rc == CM_OK && more;) {
 		rc = cm_crew_run(crew, seal_some, &s, 2, err);
+		struct group *hashed = s.to_hash;
+		s.to_hash = s.to_read;
+		s.to_read = hashed;
+		*hashed = (struct group){ s.to_hash->first + s.to_hash->n, 0, hashed->plain, hashed->room };
+		more = s.to_hash->n > 0;
+	}
 	cm_buf_fini(&s.hashes);
-	for (size_t i = 0; i < 2; i++)
-		cm_buf_fini(&s.plain[i]);
+	for (size_t i = 0; i < 2; i++) {
+		for (uint32_t k = 0; k < group[i].room; k++)
+			cm_buf_fini(&group[i].plain[k]);
+		free(group[i].plain);
+	}
 	return rc;
 }
 

@@ -20,13 +20,16 @@ struct sh_env {
 	const struct cr_signer *signer; /* the shuffler's signing key, for manifests and receipts */
 	size_t max_bytes;               /* most bytes that are not durable yet */
 	double max_share;               /* the policy's */
+	size_t ahead_bytes;             /* of a released round, read before it is asked for; one bucket always
+					 * is.  A reading of the store may bring so many buckets at once
+					 * (sh_vault.h) that the next one has to begin long before */
 	struct sh_leaves_place leaves;
 	bool intakes; /* intakes take the reports (sh_spread.h), and the store has data_epoch */
 };
 
 /* Buckets of a released round in memory, in their order of release and without tags: the one that is pulled,
- * and the next, which is read meanwhile. */
-#define SH_SEGMENTS 2u
+ * and those that follow, which are read meanwhile: the next one, and more of them up to ahead_bytes. */
+#define SH_SEGMENTS 32u
 struct sh_segment {
 	struct cm_buf bytes;
 	uint32_t bucket;
@@ -107,8 +110,8 @@ CM_CHECK enum cm_rc sh_round_release(
  * read. CM_EPROTO with *no: not released yet, or no such bucket or offset. */
 CM_CHECK enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
 	struct cr_span *out, struct sh_refusal *no);
-/* The segment that is to be filled now: of the bucket that was asked for, then of the one that follows it.
- * NULL: none.  Which bucket, and when, follows from what was asked and from the buckets' lengths, which the
+/* The segment that is to be filled now: of the bucket that was asked for, then of those that follow it. NULL:
+ * none.  Which bucket, and when, follows from what was asked and from the buckets' lengths, which the
  * manifest states, and from nothing else. */
 struct sh_segment *sh_round_wanted(struct sh_round *r);
 /* Fill it; slow; any thread, while no other uses the round's vault or this segment.  `filled` is set by the

@@ -1,5 +1,4 @@
-/* sh_round_release.c - a round after its seal: released bucket by bucket, one of which is read ahead, and
- * erased. */
+/* sh_round_release.c - a round after its seal: released bucket by bucket, some read ahead, and erased. */
 #include <assert.h>
 
 #include "sh_round_private.h"
@@ -30,28 +29,50 @@ static struct sh_segment *segment_of(struct sh_round *r, uint32_t bucket)
 	return NULL;
 }
 
-/* One that holds none of the buckets that are of use now: there are as many of these as segments. */
+static bool is_near(const struct sh_round *r, uint32_t bucket)
+{
+	return bucket >= r->pulled && bucket - r->pulled < SH_SEGMENTS;
+}
+
+/* One that holds none of the buckets near the one that is pulled: there are as many of these as segments. */
 static struct sh_segment *segment_to_fill(struct sh_round *r)
 {
 	struct sh_segment *s = r->segment;
 
-	while (s->filled && s->bucket >= r->pulled && s->bucket - r->pulled < SH_SEGMENTS)
+	while (s->filled && is_near(r, s->bucket))
 		s++;
 	assert(s < r->segment + SH_SEGMENTS);
 	return s;
 }
 
+/* What was pulled, or is not near any more, is wiped and given back before another bucket comes. */
+static void drop_far(struct sh_round *r)
+{
+	for (size_t i = 0; i < SH_SEGMENTS; i++) {
+		struct sh_segment *s = &r->segment[i];
+		if (s->filled && !is_near(r, s->bucket)) {
+			cm_buf_fini(&s->bytes);
+			s->filled = false;
+		}
+	}
+}
+
 struct sh_segment *sh_round_wanted(struct sh_round *r)
 {
+	size_t ahead = 0;
+
 	if (r->state != SH_RELEASING || !r->is_pulled)
 		return NULL;
-	for (uint32_t b = r->pulled; b < r->vault.buckets && b - r->pulled < SH_SEGMENTS; b++) {
-		if (segment_of(r, b))
+	drop_far(r);
+	for (uint32_t b = r->pulled; b < r->vault.buckets && is_near(r, b); b++) {
+		const struct sh_segment *there = segment_of(r, b);
+		if (there && b > r->pulled)
+			ahead += there->bytes.len;
+		if (there)
 			continue;
+		if (b > r->pulled + 1 && ahead >= r->env->ahead_bytes)
+			return NULL;
 		struct sh_segment *s = segment_to_fill(r);
-		/* Wiped and given back before another bucket comes: two of them are all that there is. */
-		cm_buf_fini(&s->bytes);
-		s->filled = false;
 		s->bucket = b;
 		return s;
 	}

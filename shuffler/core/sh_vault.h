@@ -105,6 +105,8 @@ CM_CHECK enum cm_rc sh_vault_tags(
  * may be read with it, so read them in ascending order. */
 CM_CHECK enum cm_rc sh_vault_read(
 	struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err);
+/* It is in memory already, brought by the reading of an earlier one. */
+bool sh_vault_has_read(const struct sh_vault *v, uint32_t bucket);
 /* Append a bucket's messages in the order of release: a permutation determined by the round key and the
  * bucket, so that every reading gives the same bytes. */
 CM_CHECK enum cm_rc sh_vault_release(

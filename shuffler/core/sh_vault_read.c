@@ -125,10 +125,15 @@ static enum cm_rc take(struct sh_window *w, uint32_t bucket, struct cm_buf *out,
 	return rc == CM_OK ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
+bool sh_vault_has_read(const struct sh_vault *v, uint32_t bucket)
+{
+	return bucket >= v->window.next && bucket < v->window.end;
+}
+
 enum cm_rc sh_vault_read(struct sh_vault *v, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
 {
 	struct sh_window *w = &v->window;
-	enum cm_rc rc = bucket >= w->next && bucket < w->end ? CM_OK : fill(v, bucket, err);
+	enum cm_rc rc = sh_vault_has_read(v, bucket) ? CM_OK : fill(v, bucket, err);
 
 	if (rc == CM_OK)
 		rc = take(w, bucket, out, err);

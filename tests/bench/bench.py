@@ -41,3 +41,12 @@ def cpu_seconds(pid):
         except OSError:
             pass
     return ticks / HERTZ
+
+
+def first_thread_seconds(pid):
+    """Of the process's first thread alone."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/stat", encoding="ascii", errors="replace") as f:
+            return sum(map(int, f.read().rpartition(") ")[2].split()[11:13])) / HERTZ
+    except OSError:
+        return 0.0

@@ -74,10 +74,11 @@ class Watch(threading.Thread):
     def __init__(self, reports, pids, status_url):
         super().__init__(daemon=True)
         self.reports, self.pids, self.url = reports, pids, status_url
-        self.marks, self.slowest, self.peak, self.done = [], {}, {p: 0.0 for p in pids}, False
+        self.marks, self.first, self.slowest, self.peak, self.done = [], [], {}, {p: 0.0 for p in pids}, False
 
     def mark(self, name):
         self.marks.append((name, time.monotonic(), {p: sum(map(bench.cpu_seconds, pids)) for p, pids in self.pids.items()}))
+        self.first.append({p: bench.first_thread_seconds(self.pids[p][0]) for p in ("shuffler", "analyzer") if p in self.pids})
 
     def stage(self):
         """The stage the shuffler is in by its own word, or None before the round."""
@@ -196,6 +197,7 @@ def show(out):
     for name, what in STAGES.items():
         print(f"  {name}: {what}")
     print("  status ms: the longest the shuffler took to answer /status during the stage")
+    print("first threads in `open`, us a report: " + ", ".join(f"{p} {us:.2f}" for p, us in out["open_first_thread_us"].items()))
     print("\npeak resident MiB of a process: " + ", ".join(f"{p} {out['peak_mib'][p]:.0f}" for p in parties) + " (limits: "
           + ", ".join(f"{p} {limit_mib(p, out['reports']):.0f}" for p in REMEMBERS) + ")")
     print(f"raw X25519: {out['x25519_per_second']:.0f}/s a core, {out['cores']} cores; the analyzer opened "
@@ -271,8 +273,9 @@ def measure(c, args):
     rows = stages(watch, args.reports)
     opened, cores = rows[-1], len(os.sched_getaffinity(0))
     rate = max(rates)
+    first = {p: 1e6 * (watch.first[-1][p] - watch.first[-2][p]) / args.reports for p in watch.first[-1]}
     out = {"schema": "tombola.bench-million/1", "reports": args.reports, "store": args.store, "intakes": args.intakes,
-           "stages": rows, "peak_mib": watch.peak,
+           "stages": rows, "peak_mib": watch.peak, "open_first_thread_us": first,
            "x25519_per_second": rate, "cores": cores, "fsync_ms": fsync,
            "open_per_second": opened["reports_per_second"],
            "open_of_ceiling": opened["reports_per_second"] / (rate * cores),

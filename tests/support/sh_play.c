@@ -98,6 +98,7 @@ void sh_play_start(struct sh_play *p)
 			.key_dir = p->key_dir,
 			.signer = p->shuffler.signer,
 			.max_bytes = 32u << 20,
+			.ahead_bytes = p->ahead_bytes,
 			.leaves = { p->leaves_dir, SH_PLAY_WINDOW },
 			.intakes = p->intakes },
 		.policy = &p->policy,

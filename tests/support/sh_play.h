@@ -25,6 +25,7 @@ struct sh_play {
 	struct sh_share *to;       /* of an intake, to which sh_play_submit goes; NULL: to the core */
 	struct sh_core *core;
 	int64_t now_ms;
+	size_t ahead_bytes;               /* of buckets beyond the next one; set before a start */
 	uint32_t (*tag)(uint64_t device); /* of its messages, where a round has tags; NULL: by turns */
 	/* The analyzer's side. */
 	struct rd_chain chain;

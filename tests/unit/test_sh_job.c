@@ -139,9 +139,45 @@ static void the_bucket_asked_for_is_read_first_and_then_the_next(void **state)
 		for (uint64_t at = 0; at < play.manifest.bucket[b].messages; at++)
 			assert_int_equal(pull(b, at, &part), CM_OK);
 		run_job(&j);
-		assert_true(r->segment[0].filled && r->segment[1].filled);
-		assert_int_equal(r->segment[0].bucket + r->segment[1].bucket, 2 * b + 1);
+		for (size_t i = 0; i < SH_SEGMENTS; i++)
+			assert_true(!r->segment[i].filled || r->segment[i].bucket == b ||
+				    r->segment[i].bucket == b + 1);
 		assert_int_equal(next_job(), SH_JOB_NONE); /* and no third */
+	}
+}
+
+/* Small buckets: so many bytes ahead, and one bucket more that ends beyond them. */
+static void buckets_are_read_ahead_up_to_so_many_bytes(void **state)
+{
+	const struct sh_round *r;
+	struct cr_span part;
+
+	(void)state;
+	sh_play_stop(&play);
+	play.ahead_bytes = 60000;
+	sh_play_start(&play);
+	inner = play.store;
+	play.store.data_buckets = buckets;
+	released();
+	r = sh_core_round(play.core, 0);
+	for (uint32_t b = 0; b < 8; b++) {
+		size_t ahead = 0, before = 0;
+		while (pull(b, 0, &part) == CM_EMORE)
+			assert_int_equal(next_job(), SH_JOB_READ);
+		while (next_job() == SH_JOB_READ)
+			;
+		uint32_t last = b;
+		for (size_t i = 0; i < SH_SEGMENTS; i++) {
+			const struct sh_segment *s = &r->segment[i];
+			assert_true(!s->filled || s->bucket >= b); /* what was sent is wiped */
+			assert_true(s->filled || !s->bytes.data);
+			ahead += s->filled && s->bucket > b ? s->bytes.len : 0;
+			last = s->filled && s->bucket > last ? s->bucket : last;
+		}
+		for (size_t i = 0; i < SH_SEGMENTS; i++)
+			if (r->segment[i].filled && r->segment[i].bucket == last)
+				before = ahead - r->segment[i].bytes.len;
+		assert_true(last == 7 || (ahead >= 60000 && before < 60000));
 	}
 }
 
@@ -284,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		JOB_TEST(nothing_is_read_before_it_is_asked_for),
 		JOB_TEST(the_bucket_asked_for_is_read_first_and_then_the_next),
+		JOB_TEST(buckets_are_read_ahead_up_to_so_many_bytes),
 		JOB_TEST(the_order_does_not_depend_on_what_is_asked),
 		JOB_TEST(a_round_that_is_settled_while_it_is_read_is_erased_after_it),
 		JOB_TEST(an_erasure_keeps_no_other_round_waiting),
