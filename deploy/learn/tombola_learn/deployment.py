@@ -55,7 +55,7 @@ policy = "client-policy.conf";
 analyzer_key = "pki/client/analyzer-sign.pub";
 shuffler_key = "pki/client/shuffler-sign.pub";
 prepare = "200ms";
-fetch = "1s"; # the shuffler is on this host
+fetch = "300ms"; # the shuffler is on this host, and nobody works meanwhile
 input = {{ {input} }};
 """ + TLS.format("client", ""),
     "client-policy": """population = "learn";
@@ -150,6 +150,11 @@ class Deployment:
                 with open(self.log(party), encoding="utf-8", errors="replace") as f:
                     raise Fault(EXIT["unavailable"], f"the {party} ended: {last_words(f.read())}")
 
+    def without_payload(self):
+        """In how many rounds the payload came too late, so that every device took part as without a reading."""
+        with open(self.log("client"), encoding="utf-8", errors="replace") as f:
+            return f.read().count("without the round's payload")
+
     def used(self):
         """Since the daemons were started: seconds of processor time of each party, and the bytes that came to and from the
         shuffler."""
@@ -158,7 +163,7 @@ class Deployment:
         seconds["analyzer"] = mine.ru_utime + mine.ru_stime - self.before
         with urllib.request.urlopen(f"http://127.0.0.1:{self.http['shuffler']}/metrics", timeout=60) as f:
             carried = re.findall(r"^tombola_frames_(received|sent)_bytes_total (\d+)", f.read().decode(), re.M)
-        return {"cpu_seconds": {p: round(s, 1) for p, s in seconds.items()},
+        return {"cpu_seconds": {p: round(s, 2) for p, s in seconds.items()},
                 "shuffler_bytes": {way: int(n) for way, n in carried}}
 
     def __enter__(self):
