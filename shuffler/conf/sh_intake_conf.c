@@ -84,7 +84,7 @@ static const struct cf_row limit_rows[] = {
 		.min = 1000,
 		.max = 86400e3,
 		.fallback = "120s",
-		.help = "a silent peer is disconnected" },
+		.help = "a silent peer is disconnected, and one whose frame takes five times as long" },
 	{ .key = NULL },
 };
 
