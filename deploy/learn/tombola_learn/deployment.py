@@ -92,9 +92,10 @@ class Deployment:
     plan      the text of a plan of population "learn"
     readings  the keys of the client's group `input`, as 'path = "readings.csv";', relative to the folder
     devices   how many
+    shuffler_dummies  that the shuffler adds to a round at most, which the client then relies on
     """
 
-    def __init__(self, folder, programs, plan, readings, devices, epsilon=1.0, delta=1e-6):
+    def __init__(self, folder, programs, plan, readings, devices, epsilon=1.0, delta=1e-6, shuffler_dummies=0):
         self.folder, self.programs = os.path.abspath(folder), os.path.abspath(programs)
         self.devices, self.daemons = devices, []
         made = os.path.join(self.folder, "plan.conf")
@@ -107,7 +108,10 @@ class Deployment:
                 os.makedirs(os.path.join(self.folder, party), 0o700, exist_ok=True)
             with open(made, "w", encoding="utf-8") as f:
                 f.write(plan)
+        more = {"shuffler-policy": f"max_shuffler_dummies = {shuffler_dummies};\n",
+                "client-policy": "accept_shuffler_dummies = true;\n"} if shuffler_dummies else {}
         for name, text in CONFIGURATIONS.items():
+            text += more.get(name, "")
             text = f'http = "127.0.0.1:{self.http[name]}";\n' + text if name in self.http else text
             with open(os.path.join(self.folder, name + ".conf"), "w", encoding="utf-8") as f:
                 f.write(text.format(port=self.port, epsilon=epsilon, delta=delta, devices=devices, input=readings))
