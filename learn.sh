@@ -3,6 +3,7 @@
 #   ./learn.sh [--full] [TASK ...]   quick: Shuttle's naive Bayes and anomaly scores, and digits; --full: trees and Fashion-MNIST,
 #   and the same at a local cap of 8; by name alone, since they take long: shuttle-forest-5, fashion-logistic-240, -256 and -441-240
 #   ./learn.sh papers                 the learning experiments of the papers, simulated at their true epsilon
+#   ./learn.sh flame [simple|double|topk|topk-10 ...]   FLAME's trainings at the paper's size through real daemons; an hour for all
 #   Everything it makes is in learn-run/; a run that was interrupted goes on.  ./learn.sh --afresh removes it first.
 set -eu
 cd "$(dirname "$0")"
@@ -28,7 +29,7 @@ while [ $# -gt 0 ]; do
 		fashion-pixels-cap8" ;;
 	--afresh) afresh=yes ;;
 	-*)
-		echo 'usage: ./learn.sh [--full] [--afresh] [TASK ... | papers]' >&2
+		echo 'usage: ./learn.sh [--full] [--afresh] [TASK ... | papers | flame ...]' >&2
 		exit 64
 		;;
 	*) tasks="$tasks $1" ;;
@@ -59,6 +60,12 @@ if [ "$tasks" = ' papers' ]; then
 	verb=papers
 	tasks= quick=
 fi
+case $tasks in
+' flame'*)
+	verb=flame
+	tasks=${tasks# flame} quick=
+	;;
+esac
 # One thread is enough for numpy, and the daemons need the others.
 PYTHONPATH=deploy/learn OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 \
 	exec /usr/bin/python3 -m tombola_learn $verb ${tasks:-$quick} --programs "$bin" --data "$run" --folder "$run"

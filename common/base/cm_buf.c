@@ -127,26 +127,6 @@ void cm_put_be32(uint8_t p[4], uint32_t v)
 		p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-uint64_t cm_get_le64(const uint8_t p[8])
-{
-	return (uint64_t)cm_get_le32(p) | (uint64_t)cm_get_le32(p + 4) << 32;
-}
-
-uint32_t cm_get_le32(const uint8_t p[4])
-{
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-uint16_t cm_get_le16(const uint8_t p[2])
-{
-	return (uint16_t)(p[0] | p[1] << 8);
-}
-
-uint32_t cm_get_be32(const uint8_t p[4])
-{
-	return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
-}
-
 void cm_hex(const uint8_t *bytes, size_t n, char *out)
 {
 	static const char digit[] = "0123456789abcdef";

@@ -38,10 +38,27 @@ void cm_put_le64(uint8_t p[8], uint64_t v);
 void cm_put_le32(uint8_t p[4], uint32_t v);
 void cm_put_le16(uint8_t p[2], uint16_t v);
 void cm_put_be32(uint8_t p[4], uint32_t v);
-uint64_t cm_get_le64(const uint8_t p[8]);
-uint32_t cm_get_le32(const uint8_t p[4]);
-uint16_t cm_get_le16(const uint8_t p[2]);
-uint32_t cm_get_be32(const uint8_t p[4]);
+
+/* Here, and written out, so that each is one load: draws and readings spend much of their time on them. */
+static inline uint16_t cm_get_le16(const uint8_t p[2])
+{
+	return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static inline uint32_t cm_get_le32(const uint8_t p[4])
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t cm_get_le64(const uint8_t p[8])
+{
+	return (uint64_t)cm_get_le32(p) | (uint64_t)cm_get_le32(p + 4) << 32;
+}
+
+static inline uint32_t cm_get_be32(const uint8_t p[4])
+{
+	return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
+}
 
 /* Lower-case hex of n bytes into out[2n+1]; and back: CM_EDATA unless exactly 2n hex digits. */
 void cm_hex(const uint8_t *bytes, size_t n, char *out);

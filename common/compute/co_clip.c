@@ -4,6 +4,17 @@
 
 #include "co_map.h"
 
+/* Of numbers that are not NaN what fmax and fmin are, without a call. */
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 /* x, or 0 where it is below 2^-400 of `whole`: that is less than the rounding of the length below, and no
  * integer of a coordinate.  It is 0 before it is divided, which keeps subnormal numbers out, whose arithmetic
  * takes longer. */
@@ -19,7 +30,7 @@ void co_cut(double *v, size_t n, double most)
 	double largest = 0, sum = 0, length;
 
 	for (size_t i = 0; i < n; i++)
-		largest = fmax(largest, fabs(v[i]));
+		largest = larger(largest, fabs(v[i]));
 	if (!(largest > 0))
 		return;
 	/* Parts of the largest: a square does not overflow. */
@@ -39,5 +50,5 @@ void co_coordinates(const struct qy_query *q, const double *v, uint32_t *at)
 	double unit = 0x1p30 / q->high * (1 - 4 * DBL_EPSILON);
 
 	for (uint32_t i = 0; i < q->dimension; i++)
-		at[i] = (uint32_t)(0x1p30 + trunc(fmin(fmax(v[i] * unit, -0x1p30), 0x1p30)));
+		at[i] = (uint32_t)((int32_t)smaller(larger(v[i] * unit, -0x1p30), 0x1p30) + (1 << 30));
 }

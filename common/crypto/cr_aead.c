@@ -86,7 +86,7 @@ static enum cm_rc open_box(EVP_CIPHER_CTX *ctx, const void *aad, size_t aad_len,
 		return CM_OK;
 	/* GCM writes plaintext before it has checked the tag: wipe it. */
 	if (data_len > 0)
-		OPENSSL_cleanse(data, data_len);
+		explicit_bzero(data, data_len);
 	ERR_clear_error();
 	return cm_fail(err, CM_EDATA, "not sealed under this key, or altered");
 }

@@ -45,7 +45,7 @@ static void add_spans(SHA256_CTX *ctx, const struct cr_span *spans, size_t n)
 static void end(SHA256_CTX *ctx, uint8_t out[CR_HASH_LEN])
 {
 	(void)SHA256_Final(out, ctx);
-	OPENSSL_cleanse(ctx, sizeof *ctx);
+	explicit_bzero(ctx, sizeof *ctx);
 }
 
 void cr_sha256(const void *data, size_t len, uint8_t out[CR_HASH_LEN])
@@ -77,8 +77,8 @@ static void absorb(const uint8_t key[BLOCK_LEN], uint8_t with, uint32_t state[8]
 	begin(&ctx);
 	SHA256_Transform(&ctx, block);
 	memcpy(state, ctx.h, sizeof ctx.h);
-	OPENSSL_cleanse(block, sizeof block);
-	OPENSSL_cleanse(&ctx, sizeof ctx);
+	explicit_bzero(block, sizeof block);
+	explicit_bzero(&ctx, sizeof ctx);
 }
 
 void cr_hmac_key_init(struct cr_hmac_key *k, const uint8_t *key, size_t key_len)
@@ -91,12 +91,12 @@ void cr_hmac_key_init(struct cr_hmac_key *k, const uint8_t *key, size_t key_len)
 		memcpy(block, key, key_len);
 	absorb(block, 0x36, k->inner);
 	absorb(block, 0x5c, k->outer);
-	OPENSSL_cleanse(block, sizeof block);
+	explicit_bzero(block, sizeof block);
 }
 
 void cr_hmac_key_fini(struct cr_hmac_key *k)
 {
-	OPENSSL_cleanse(k, sizeof *k);
+	explicit_bzero(k, sizeof *k);
 }
 
 /* Go on after one block that led to this state. */
@@ -119,7 +119,7 @@ void cr_hmac_with(
 	begin_after(&ctx, k->outer);
 	add(&ctx, inner, sizeof inner);
 	end(&ctx, out);
-	OPENSSL_cleanse(inner, sizeof inner);
+	explicit_bzero(inner, sizeof inner);
 }
 
 void cr_hmac(
@@ -153,8 +153,8 @@ void cr_hkdf(const uint8_t *key, size_t key_len, const void *salt, size_t salt_l
 		out_len -= take;
 	}
 	cr_hmac_key_fini(&expand);
-	OPENSSL_cleanse(prk, sizeof prk);
-	OPENSSL_cleanse(block, sizeof block);
+	explicit_bzero(prk, sizeof prk);
+	explicit_bzero(block, sizeof block);
 }
 
 struct cr_hasher *cr_hasher_new(void)
@@ -182,6 +182,6 @@ void cr_hasher_free(struct cr_hasher *h)
 {
 	if (!h)
 		return;
-	OPENSSL_cleanse(h, sizeof *h);
+	explicit_bzero(h, sizeof *h);
 	free(h);
 }

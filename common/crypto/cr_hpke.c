@@ -106,7 +106,7 @@ static void expand(const struct cr_hmac_key *prk, const uint8_t *name, size_t na
 	append(&l, &first, 1);
 	cr_hmac_with(prk, &(struct cr_span){ l.bytes, l.len }, 1, block);
 	memcpy(out, block, out_len);
-	OPENSSL_cleanse(block, sizeof block);
+	explicit_bzero(block, sizeof block);
 }
 
 static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const uint8_t recipient[ENC_LEN],
@@ -163,10 +163,10 @@ static int schedule_key(struct schedule *s, const uint8_t dh[CR_X25519_LEN], con
 	expand(&under, name, name_len, "base_nonce", s->context, sizeof s->context, nonce, sizeof nonce);
 	ok = EVP_CipherInit_ex2(s->aead, NULL, key, nonce, -1, NULL) == 1;
 	cr_hmac_key_fini(&under);
-	OPENSSL_cleanse(prk, sizeof prk);
-	OPENSSL_cleanse(shared, sizeof shared);
-	OPENSSL_cleanse(key, sizeof key);
-	OPENSSL_cleanse(nonce, sizeof nonce);
+	explicit_bzero(prk, sizeof prk);
+	explicit_bzero(shared, sizeof shared);
+	explicit_bzero(key, sizeof key);
+	explicit_bzero(nonce, sizeof nonce);
 	return ok;
 }
 
@@ -238,7 +238,7 @@ void cr_hpke_sealer_free(struct cr_hpke_sealer *s)
 		return;
 	schedule_fini(&s->schedule);
 	cr_x25519_point_fini(&s->recipient);
-	OPENSSL_cleanse(s, sizeof *s);
+	explicit_bzero(s, sizeof *s);
 	free(s);
 }
 
@@ -274,7 +274,7 @@ enum cm_rc cr_hpke_seal_many(struct cr_hpke_sealer *s, const struct cr_key *ephe
 			rc = encrypt(&s->schedule, enc[i], dh[i], aad, aad_len, plain + (at + i) * len, len,
 				out + (at + i) * stride, err);
 	}
-	OPENSSL_cleanse(dh, sizeof dh);
+	explicit_bzero(dh, sizeof dh);
 	return rc;
 }
 
@@ -320,7 +320,7 @@ void cr_hpke_opener_free(struct cr_hpke_opener *o)
 		return;
 	schedule_fini(&o->schedule);
 	cr_x25519_free(o->secret);
-	OPENSSL_cleanse(o, sizeof *o);
+	explicit_bzero(o, sizeof *o);
 	free(o);
 }
 
@@ -341,7 +341,7 @@ static enum cm_rc decrypt(struct schedule *s, const uint8_t dh[CR_X25519_LEN], c
 		return CM_OK;
 	/* The cipher writes plaintext before it has checked the tag: wipe it. */
 	if (plain_len > 0)
-		OPENSSL_cleanse(plain, plain_len);
+		explicit_bzero(plain, plain_len);
 	ERR_clear_error();
 	return cm_fail(err, CM_EDATA, "not sealed to this key and round, or altered");
 }
@@ -362,7 +362,7 @@ enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_le
 	rc = cr_x25519_derive(o->secret, sealed, dh, err);
 	if (rc == CM_OK)
 		rc = decrypt(&o->schedule, dh, aad, aad_len, sealed, len - CR_HPKE_OVERHEAD, plain, err);
-	OPENSSL_cleanse(dh, sizeof dh);
+	explicit_bzero(dh, sizeof dh);
 	return rc;
 }
 
@@ -384,7 +384,7 @@ static enum cm_rc open_some(struct cr_hpke_opener *o, const void *aad, size_t aa
 		good[i] = good[i] && rc == CM_OK;
 		rc = rc == CM_EDATA ? CM_OK : rc;
 	}
-	OPENSSL_cleanse(dh, sizeof dh);
+	explicit_bzero(dh, sizeof dh);
 	return rc;
 }
 

@@ -40,7 +40,7 @@ enum cm_rc cr_pem_private_key(const char *path, int secret, EVP_PKEY **out, stru
 out:
 	ERR_clear_error();
 	BIO_free(bio);
-	OPENSSL_cleanse(pem, MAX_PEM);
+	explicit_bzero(pem, MAX_PEM);
 	free(pem);
 	return rc;
 }

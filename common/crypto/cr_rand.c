@@ -83,7 +83,7 @@ static void generator_free(void *p)
 	if (!g)
 		return;
 	EVP_CIPHER_CTX_free(g->stream.ctx);
-	OPENSSL_cleanse(g, sizeof *g);
+	explicit_bzero(g, sizeof *g);
 	free(g);
 	if (mine == g)
 		mine = NULL;
@@ -95,8 +95,8 @@ static void after_fork(void)
 {
 	fork_count++;
 	if (mine) {
-		OPENSSL_cleanse(mine->stream.buf, sizeof mine->stream.buf);
-		OPENSSL_cleanse(mine->key, sizeof mine->key);
+		explicit_bzero(mine->stream.buf, sizeof mine->stream.buf);
+		explicit_bzero(mine->key, sizeof mine->key);
 		mine->stream.at = BUFFER_LEN;
 	}
 }
@@ -146,7 +146,7 @@ static size_t stream_take(struct stream *s, uint8_t *out, size_t n)
 	size_t left = sizeof s->buf - s->at, take = n < left ? n : left;
 
 	memcpy(out, s->buf + s->at, take);
-	explicit_bzero(s->buf + s->at, take); /* of few bytes: half of the time of OPENSSL_cleanse */
+	explicit_bzero(s->buf + s->at, take);
 	s->at += take;
 	return take;
 }
@@ -157,7 +157,11 @@ static inline bool stream_draw(struct stream *s, uint8_t *out, size_t n)
 	if (n != DRAW_LEN || sizeof s->buf - s->at < DRAW_LEN)
 		return false;
 	memcpy(out, s->buf + s->at, DRAW_LEN);
-	explicit_bzero(s->buf + s->at, DRAW_LEN);
+	memset(s->buf + s->at, 0, DRAW_LEN);
+	__asm__ volatile(""
+			 :
+			 : "r"(s->buf)
+			 : "memory"); /* not removed, as explicit_bzero, whose call takes longer */
 	s->at += DRAW_LEN;
 	return true;
 }
@@ -186,7 +190,7 @@ static bool generator_seed(struct generator *g)
 	if (!FOLLOWS_POINT(g) && !kernel_bytes(fresh, sizeof fresh))
 		return false;
 	cr_sha256_spans(spans, 2, g->key);
-	OPENSSL_cleanse(fresh, sizeof fresh);
+	explicit_bzero(fresh, sizeof fresh);
 	g->forks = fork_count;
 	g->since_seed = 0;
 	g->stream.at = BUFFER_LEN;
@@ -234,7 +238,7 @@ static void add_kernel_bytes(uint8_t *out, size_t n)
 		out += part;
 		n -= part;
 	}
-	OPENSSL_cleanse(fresh, sizeof fresh);
+	explicit_bzero(fresh, sizeof fresh);
 }
 
 static void system_fill(void *ctx, void *out, size_t n)
@@ -337,7 +341,7 @@ void cr_rng_seeded_free(struct cr_rng_seeded *g)
 	if (!g)
 		return;
 	EVP_CIPHER_CTX_free(g->stream.ctx);
-	OPENSSL_cleanse(g, sizeof *g);
+	explicit_bzero(g, sizeof *g);
 	free(g);
 }
 

@@ -128,7 +128,7 @@ enum cm_rc cr_sign_keygen(const char *private_path, const char *public_path, str
 		goto out;
 	rng.fill(rng.ctx, seed, sizeof seed);
 	key = EVP_PKEY_new_raw_private_key_ex(NULL, "ED25519", NULL, seed, sizeof seed);
-	OPENSSL_cleanse(seed, sizeof seed);
+	explicit_bzero(seed, sizeof seed);
 	if (!private_pem || !public_pem || !key ||
 		PEM_write_bio_PKCS8PrivateKey(private_pem, key, NULL, NULL, 0, NULL, NULL) != 1 ||
 		PEM_write_bio_PUBKEY(public_pem, key) != 1) {

@@ -44,7 +44,7 @@ void cr_x25519_free(struct cr_x25519 *k)
 		return;
 	EVP_PKEY_CTX_free(k->derive);
 	EVP_PKEY_free(k->peer);
-	OPENSSL_cleanse(k, sizeof *k);
+	explicit_bzero(k, sizeof *k);
 	free(k);
 }
 
@@ -74,6 +74,6 @@ enum cm_rc cr_x25519_derive(struct cr_x25519 *k, const uint8_t peer[CR_X25519_LE
 		!cr_equal(out, zero, sizeof zero))
 		return CM_OK;
 	ERR_clear_error();
-	OPENSSL_cleanse(out, CR_X25519_LEN);
+	explicit_bzero(out, CR_X25519_LEN);
 	return cm_fail(err, CM_EDATA, "a public key of low order");
 }

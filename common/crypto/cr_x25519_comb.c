@@ -356,7 +356,7 @@ TARGET static __attribute__((noinline)) void add_all(
 	cr_quad_divide(w.u, w.w, groups);
 	for (size_t i = 0; i < groups; i++)
 		store(&out[i], &w.u[i]);
-	OPENSSL_cleanse(&w, sizeof w);
+	explicit_bzero(&w, sizeof w);
 }
 
 void cr_comb_times(

@@ -2,7 +2,7 @@
  * the arithmetic. */
 #include "cr_x25519_lanes.h"
 
-#include <openssl/crypto.h>
+#include <string.h>
 
 #include "cr_lanes.h"
 #include "cr_secret.h"
@@ -125,7 +125,7 @@ TARGET static __attribute__((noinline)) void avoid_zero(struct cr_lane *x, struc
 
 	choose_element(z, &mask, &one, z);
 	choose_element(x, &mask, &zero, x);
-	OPENSSL_cleanse(&canonical, sizeof canonical);
+	explicit_bzero(&canonical, sizeof canonical);
 }
 
 /* before[i] is the product of z[0] to z[i - 1]. */
@@ -145,10 +145,10 @@ TARGET void cr_lane_divide(struct cr_lane *x, struct cr_lane *z, size_t n)
 		cr_lane_times(&x[i], &x[i], &before[i]);
 		cr_lane_times(&rest, &rest, &z[i]);
 	}
-	OPENSSL_cleanse(before, sizeof before);
-	OPENSSL_cleanse(&all, sizeof all);
-	OPENSSL_cleanse(&rest, sizeof rest);
-	OPENSSL_cleanse(&p, sizeof p);
+	explicit_bzero(before, sizeof before);
+	explicit_bzero(&all, sizeof all);
+	explicit_bzero(&rest, sizeof rest);
+	explicit_bzero(&p, sizeof p);
 }
 
 /* (x2 : z2) = scalar * x1, tight. */
@@ -186,7 +186,7 @@ TARGET static __attribute__((noinline)) void multiply_all(
 	cr_lane_divide(w.x, w.z, groups);
 	for (size_t i = 0; i < groups; i++)
 		store(&out[i], &w.x[i]);
-	OPENSSL_cleanse(&w, sizeof w);
+	explicit_bzero(&w, sizeof w);
 }
 
 void cr_x25519_lanes(

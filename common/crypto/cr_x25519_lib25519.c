@@ -68,7 +68,7 @@ static __attribute__((noinline)) void multiply(
 		for (size_t i = 0; i < n; i++)
 			lib.base(product + i * CR_X25519_LEN, clamped[i]);
 	}
-	OPENSSL_cleanse(clamped, sizeof clamped);
+	explicit_bzero(clamped, sizeof clamped);
 }
 
 void cr_x25519_lib25519(const uint8_t *scalar, const uint8_t *point, size_t n, uint8_t *product)

@@ -93,8 +93,8 @@ static void make_in(size_t lanes,
 	times(&scalar, &point, all, &out);
 	for (size_t i = 0; i < n; i++)
 		take(group_of(&out, i, lanes), lanes, i % lanes, p[i].out);
-	OPENSSL_cleanse(&scalar, sizeof scalar);
-	OPENSSL_cleanse(&out, sizeof out);
+	explicit_bzero(&scalar, sizeof scalar);
+	explicit_bzero(&out, sizeof out);
 }
 
 static void make_in_lanes(const struct product *p, size_t n)
@@ -128,8 +128,8 @@ static void make_by_library(const struct product *p, size_t n)
 			if ((p[i].point == base) == of_base)
 				memcpy(p[i].out, out[at++], CR_X25519_LEN);
 	}
-	OPENSSL_cleanse(scalar, sizeof scalar);
-	OPENSSL_cleanse(out, sizeof out);
+	explicit_bzero(scalar, sizeof scalar);
+	explicit_bzero(out, sizeof out);
 }
 
 /* In order of speed. */
@@ -326,8 +326,8 @@ static void make_by_tables(const struct cr_key *secret, size_t n, const struct c
 	times_table(point->comb, point->wide, &scalar, all, &product);
 	for (size_t i = 0; i < n; i++)
 		take(group_of(&product, i, lanes), lanes, i % lanes, out[i]);
-	OPENSSL_cleanse(&scalar, sizeof scalar);
-	OPENSSL_cleanse(&product, sizeof product);
+	explicit_bzero(&scalar, sizeof scalar);
+	explicit_bzero(&product, sizeof product);
 }
 
 /* The same as any products. */
@@ -369,6 +369,6 @@ enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x2
 			rc = cm_fail(err, CM_EDATA, "a public key of low order");
 	}
 	if (rc != CM_OK)
-		OPENSSL_cleanse(out, n * sizeof *out);
+		explicit_bzero(out, n * sizeof *out);
 	return rc;
 }

@@ -2,7 +2,7 @@
  * arithmetic. */
 #include "cr_x25519_quads.h"
 
-#include <openssl/crypto.h>
+#include <string.h>
 
 #include "cr_quads.h"
 #include "cr_secret.h"
@@ -90,7 +90,7 @@ TARGET static __attribute__((noinline)) void avoid_zero(struct cr_quad *x, struc
 	mask = (quad)((c[0] | c[1] | c[2] | c[3]) == 0);
 	choose(z, &mask, &one, z);
 	choose(x, &mask, &zero, x);
-	OPENSSL_cleanse(&canonical, sizeof canonical);
+	explicit_bzero(&canonical, sizeof canonical);
 }
 
 /* before[i] is the product of z[0] to z[i - 1]; 1 / z = z^(2^255 - 21). */
@@ -113,9 +113,9 @@ TARGET void cr_quad_divide(struct cr_quad *x, struct cr_quad *z, size_t n)
 		cr_quad_times(&x[i], &x[i], &before[i]);
 		cr_quad_times(&p.t, &p.t, &z[i]);
 	}
-	OPENSSL_cleanse(before, sizeof before);
-	OPENSSL_cleanse(&all, sizeof all);
-	OPENSSL_cleanse(&p, sizeof p);
+	explicit_bzero(before, sizeof before);
+	explicit_bzero(&all, sizeof all);
+	explicit_bzero(&p, sizeof p);
 }
 
 /* x + 121665 y, tight, of a tight x and a y of 3 fold. */
@@ -189,7 +189,7 @@ TARGET static __attribute__((noinline)) void multiply_all(
 	cr_quad_divide(w.x, w.z, groups);
 	for (size_t i = 0; i < groups; i++)
 		store(&out[i], &w.x[i]);
-	OPENSSL_cleanse(&w, sizeof w);
+	explicit_bzero(&w, sizeof w);
 }
 
 void cr_x25519_quads(

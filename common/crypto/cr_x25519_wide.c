@@ -3,8 +3,7 @@
 #include "cr_x25519_wide.h"
 
 #include <stdlib.h>
-
-#include <openssl/crypto.h>
+#include <string.h>
 
 #include "cr_lanes.h"
 #include "cr_secret.h"
@@ -160,7 +159,7 @@ TARGET static __attribute__((noinline)) void add_all(
 	cr_lane_divide(w.u, w.w, groups);
 	for (size_t i = 0; i < groups; i++)
 		store(&out[i], &w.u[i]);
-	OPENSSL_cleanse(&w, sizeof w);
+	explicit_bzero(&w, sizeof w);
 }
 
 void cr_wide_times(

@@ -232,6 +232,22 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 	return at;
 }
 
+/* A frame that has begun must end: who sends a byte now and then would keep its memory for ever.  Time in
+ * which we do not read does not count. */
+static void watch_frame(struct lk_link *l, bool taken)
+{
+	int64_t now = cm_clock_mono_ms();
+	struct cm_err err;
+
+	if (l->in.len == 0 || l->paused || taken || l->since_ms == 0) {
+		l->since_ms = l->in.len > 0 && !l->paused ? now : 0;
+	} else if (CM_CHECKED("link.frame_time") && l->frame_ms > 0 && now - l->since_ms > l->frame_ms) {
+		(void)cm_fail(&err, CM_EUNAVAIL, "a frame did not end within %lld s",
+			(long long)l->frame_ms / 1000);
+		lk_close(l, &err);
+	}
+}
+
 void lk_link_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n)
 {
 	struct lk_link *l = user;
@@ -250,10 +266,14 @@ void lk_link_data(struct nt_conn *c, void *user, const uint8_t *data, size_t n)
 		lk_close(l, &err);
 		return;
 	}
-	if (!direct)
-		cm_buf_drop(&l->in, take_frames(l, l->in.data, l->in.len));
+	if (!direct) {
+		used = take_frames(l, l->in.data, l->in.len);
+		cm_buf_drop(&l->in, used);
+	}
 	if (l->in.len == 0 && l->in.cap > KEEP_CAPACITY)
 		cm_buf_fini(&l->in);
+	if (!nt_conn_closing(c))
+		watch_frame(l, used > 0);
 }
 
 void lk_link_drain(struct nt_conn *c, void *user)
@@ -370,6 +390,7 @@ void lk_resume(struct lk_link *l)
 	if (!l->paused)
 		return;
 	l->paused = false;
+	l->since_ms = 0;
 	nt_conn_resume(l->conn); /* its on_data with no bytes hands over the kept frames */
 }
 

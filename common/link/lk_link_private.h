@@ -10,6 +10,8 @@ struct lk_link {
 	struct lk_handler handler;
 	void *user;
 	bool ready, paused, accepted;
+	int64_t frame_ms;         /* longest time in which an accepted link's frame must come; 0: none */
+	int64_t since_ms;         /* monotonic time since when `in` has a part of a frame; 0: it has none */
 	struct lk_server *server; /* NULL: the link was dialled, or its server is gone */
 	struct lk_link *prev, *next;
 	struct lk_holder *holder; /* lk_admission.c: the entry of a client's certificate */

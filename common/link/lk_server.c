@@ -8,6 +8,7 @@
 #define TOLD_MAX     10u /* refusals logged one by one in a window, so that strangers cannot fill the log */
 #define TOLD_WINDOW  1000u
 #define TOLD_LONGEST 600000u /* the longest window, for a flood that goes on */
+#define FRAME_IDLES  5       /* times the idle limit: the longest time of a frame */
 #define RETRY_MS     1000u   /* for a client for whom there was no place */
 
 struct lk_server {
@@ -107,6 +108,7 @@ static void on_open(struct nt_conn *c, void *user)
 	}
 	l->conn = c;
 	l->accepted = true;
+	l->frame_ms = (int64_t)FRAME_IDLES * s->conf.limits.idle_ms;
 	l->server = s;
 	l->next = s->first;
 	if (s->first)

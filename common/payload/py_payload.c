@@ -151,21 +151,3 @@ const struct py_array *py_payload_find(const struct py_payload *p, const char *n
 			return &p->array[i];
 	return NULL;
 }
-
-float py_float(const struct py_array *a, uint32_t i)
-{
-	uint32_t bits = cm_get_le32(a->at + 4 * (size_t)i);
-	float f;
-
-	memcpy(&f, &bits, sizeof f);
-	return f;
-}
-
-int32_t py_int(const struct py_array *a, uint32_t i)
-{
-	uint32_t bits = cm_get_le32(a->at + 4 * (size_t)i);
-	int32_t v;
-
-	memcpy(&v, &bits, sizeof v);
-	return v;
-}

@@ -8,8 +8,9 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
-#include "cm_rc.h"
+#include "cm_buf.h"
 
 #define PY_PAYLOAD_MAX (16u << 20) /* bytes */
 #define PY_ARRAYS_MAX  64u
@@ -44,5 +45,20 @@ CM_CHECK enum cm_rc py_payload_read(
 const struct py_array *py_payload_find(const struct py_payload *p, const char *name);
 
 /* Number i < a->n of an array of that type. */
-float py_float(const struct py_array *a, uint32_t i);
-int32_t py_int(const struct py_array *a, uint32_t i);
+static inline float py_float(const struct py_array *a, uint32_t i)
+{
+	uint32_t bits = cm_get_le32(a->at + 4 * (size_t)i);
+	float f;
+
+	memcpy(&f, &bits, sizeof f);
+	return f;
+}
+
+static inline int32_t py_int(const struct py_array *a, uint32_t i)
+{
+	uint32_t bits = cm_get_le32(a->at + 4 * (size_t)i);
+	int32_t v;
+
+	memcpy(&v, &bits, sizeof v);
+	return v;
+}

@@ -201,12 +201,25 @@ static uint32_t category_without(const struct qy_query *q, uint32_t categories, 
 	return q->none == QY_NONE_SYMBOL ? categories : (uint32_t)cr_rng_below(rng, categories);
 }
 
-/* Vectors have no symbol. */
-static uint32_t coordinate_without(const struct qy_query *q, const struct cr_rng *rng)
+/* 0 to 2^31 of 32 even bits.  The two ends have half the chance of the others, so the mean is the middle. */
+static uint32_t coordinate_drawn(uint32_t bits)
 {
-	if (q->none == QY_NONE_VALUE)
-		return coordinate((q->none_value - q->low) / (q->high - q->low));
-	return (uint32_t)cr_rng_below(rng, (UINT64_C(1) << 31) + 1);
+	return (bits >> 1) + (bits & 1);
+}
+
+/* Vectors have no symbol.  A draw is enough for two coordinates. */
+static void vector_without(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at)
+{
+	uint64_t draw = 0;
+
+	for (uint32_t i = 0; i < q->dimension; i++) {
+		if (q->none == QY_NONE_VALUE) {
+			at[i] = coordinate((q->none_value - q->low) / (q->high - q->low));
+			continue;
+		}
+		draw = i % 2 == 0 ? cr_rng_u64(rng) : draw >> 32;
+		at[i] = coordinate_drawn((uint32_t)draw);
+	}
 }
 
 /* One item: the symbol, the substitute, or one that is drawn. */
@@ -227,8 +240,7 @@ void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t 
 		out->x = number_without(q, rng);
 		break;
 	case QY_VECTOR:
-		for (uint32_t i = 0; i < q->dimension; i++)
-			at[i] = coordinate_without(q, rng);
+		vector_without(q, rng, at);
 		break;
 	case QY_MARGINALS:
 		for (uint32_t i = 0; i < q->columns; i++)

@@ -86,6 +86,6 @@ const struct cf_row sh_limit_rows[] = {
 		.min = 1000,
 		.max = 86400e3,
 		.fallback = "120s",
-		.help = "a silent peer is disconnected" },
+		.help = "a silent peer is disconnected, and one whose frame takes five times as long" },
 	{ .key = NULL },
 };

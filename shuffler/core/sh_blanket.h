@@ -8,8 +8,8 @@
 
 #include "sh_round.h"
 
-/* Messages per slice; a slice takes less than 0.1 s of one core. */
-#define SH_BLANKET_SLICE 1024u
+/* Messages per slice; a slice takes some 0.1 s of one core, and a fsync. */
+#define SH_BLANKET_SLICE 8192u
 
 /* Check that the round prescribes no dummies, or that its key can be sealed to.  CM_EDATA: it cannot. */
 CM_CHECK enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err);

@@ -377,3 +377,30 @@ def test_a_gateway_of_more_devices_than_its_certificate_names_sends_those_that_i
     run = cluster.run("analyzer", "run", "--once")
     assert run.returncode == 0 and "settled" in run.stdout + run.stderr, run.stderr
     assert client.alive()
+
+
+def test_a_frame_that_does_not_end_ends_its_connection(cluster):
+    """A byte now and then is no silence, but five times `idle` is the most that a frame may take."""
+    idle = 4.0  # seconds; this process sends twenty times as often
+    started(cluster, f'idle = "{idle:g}s";', devices=10)
+    never, slow, quick = (wire.Link.dial(cluster.port, cluster.tls("client")) for _ in range(3))
+    ask = pb.Frame(get_round=pb.GetRound(population="test", after=0, wait_ms=0)).SerializeToString()
+    whole = len(ask).to_bytes(4, "big") + ask
+    never.sock.sendall((wire.FRAME_MAX).to_bytes(4, "big"))
+    begin, sent, ended = time.monotonic(), 0, None
+    while ended is None and time.monotonic() < begin + 180:
+        time.sleep(idle / 20)
+        try:
+            never.sock.sendall(b"\x52")
+        except OSError:
+            ended = time.monotonic() - begin
+        if sent < len(whole) and sent < (time.monotonic() - begin) / idle / 4 * len(whole):
+            slow.sock.sendall(whole[sent:sent + 1])
+            sent += 1
+        assert alive(quick)
+    assert ended and ended > 5 * idle, ended
+    # A frame that took four times `idle` was whole in time.
+    assert sent == len(whole)
+    with pytest.raises(Refused) as none:
+        slow.expect("round")
+    assert none.value.code == pb.ERROR_NOT_FOUND

@@ -251,6 +251,50 @@ static void even_is_uniform(void **state)
 	assert_true(fabs(square / DRAWS - 1 / 3.0) < 5 * sqrt((1 / 5.0 - 1 / 9.0) / DRAWS));
 }
 
+/* From draws, and from those whose bits are all turned. */
+struct turned {
+	uint8_t mask;
+	uint64_t drawn;
+};
+
+static void fill_turned(void *ctx, void *out, size_t n)
+{
+	struct turned *t = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)out)[i] = (uint8_t)(++t->drawn * 157 >> 3) ^ t->mask;
+}
+
+static void fill_ones(void *ctx, void *out, size_t n)
+{
+	(void)ctx;
+	memset(out, 255, n);
+}
+
+/* What two opposite draws give is opposite, so the mean is the middle; all bits alike give the ends. */
+static void an_even_vector_is_in_the_middle(void **state)
+{
+	struct qy_query q = { .kind = QY_VECTOR, .low = -1, .high = 1, .dimension = 7, .none = QY_NONE_EVEN };
+	uint32_t at[7], other[7], ends[7];
+	struct turned some = { 0, 0 }, opposite = { 255, 0 };
+	struct cr_rng from = { fill_turned, &some }, turned = { fill_turned, &opposite }, ones;
+	struct qy_value v;
+
+	(void)state;
+	for (int turn = 0; turn < 100; turn++) {
+		qy_value_none(&q, &from, at, &v);
+		qy_value_none(&q, &turned, other, &v);
+		for (uint32_t i = 0; i < 7; i++) {
+			assert_true(at[i] <= UINT32_C(1) << 31 && (i == 0 || at[i] != at[0]));
+			assert_int_equal((uint64_t)at[i] + other[i], UINT64_C(1) << 31);
+		}
+	}
+	ones = (struct cr_rng){ fill_ones, NULL };
+	qy_value_none(&q, &ones, ends, &v);
+	for (uint32_t i = 0; i < 7; i++)
+		assert_int_equal(ends[i], UINT32_C(1) << 31);
+}
+
 static void whatever_a_device_holds_it_has_a_value(void **state)
 {
 	static const struct {
@@ -328,6 +372,7 @@ int main(void)
 		cmocka_unit_test(what_it_does_to_an_answer_is_said),
 		cmocka_unit_test(the_symbol_is_beyond_the_domain_and_a_substitute_is_read_as_any_value),
 		cmocka_unit_test(even_is_uniform),
+		cmocka_unit_test(an_even_vector_is_in_the_middle),
 		cmocka_unit_test(whatever_a_device_holds_it_has_a_value),
 		cmocka_unit_test(what_is_valid_of_several_fields_counts),
 	};

@@ -11,6 +11,7 @@ _Static_assert(PR_DIMENSION_MAX / 4 <= 1u << 16, "coordinate() adds the bits of 
 #define FIRST          UINT64_C(0x9e3779b97f4a7c15)
 #define FIRST_TIMES(i) ((i)*FIRST)
 #define PLACE(i)       UINT64_C(i)
+#define EACH           8u /* vectors that coordinate() adds at a time */
 /* All ones for every second number, every second two, every second four. */
 #define IN_ONE(i)  (0 - (UINT64_C(i) & 1))
 #define IN_TWO(i)  (0 - (UINT64_C(i) >> 1 & 1))

@@ -100,27 +100,71 @@ INLINE void OF(half)(const int64_t *v, uint32_t rotation, int64_t *out, uint32_t
 	}
 }
 
-/* The sum of the numbers, those with the sign - where j and k have an odd number of ones together. */
+/* The sum of b[0] and of b[1] or its negative; then of twice as many.  turn[i]: all ones where vectors 2^i apart
+ * have other signs. */
+INLINE void OF(two)(const OF(lanes) * b, const uint64_t *turn, OF(lanes) * out)
+{
+	*out = b[0] + ((b[1] ^ turn[0]) - turn[0]);
+}
+
+INLINE void OF(four)(const OF(lanes) * b, const uint64_t *turn, OF(lanes) * out)
+{
+	OF(lanes) more;
+
+	OF(two)(b, turn, out);
+	OF(two)(b + 2, turn, &more);
+	*out += (more ^ turn[1]) - turn[1];
+}
+
+INLINE void OF(eight)(const OF(lanes) * b, const uint64_t *turn, OF(lanes) * out)
+{
+	OF(lanes) more;
+
+	OF(four)(b, turn, out);
+	OF(four)(b + 4, turn, &more);
+	*out += (more ^ turn[2]) - turn[2];
+}
+
+/* The same of 1, 2 or 4. */
+INLINE void OF(few)(const OF(lanes) * b, uint32_t n, const uint64_t *turn, OF(lanes) * out)
+{
+	if (n == 1)
+		*out = b[0];
+	else if (n == 2)
+		OF(two)(b, turn, out);
+	else
+		OF(four)(b, turn, out);
+}
+
+/* The sum of the numbers, those with the sign - where j and k have an odd number of ones together: eight vectors
+ * by the bits of k, then all of these by whether they turn. */
 INLINE int64_t OF(coordinate)(const int64_t *v, uint32_t k, uint32_t d)
 {
-	uint32_t n = d < LANES ? 1 : d / LANES;
+	uint32_t n = d < LANES ? 1 : d / LANES, rest = k / LANES;
+	const uint64_t turn[] = { -(uint64_t)(rest & 1), -(uint64_t)(rest >> 1 & 1), -(uint64_t)(rest >> 2 & 1) };
 	const OF(lanes) *from = (const OF(lanes) *)(const void *)v;
 	OF(lanes) sum = { 0 }, odd = PLACES(PLACE);
 	uint64_t all = 0;
 
 	odd &= (uint64_t)k;
 	odd = -((odd ^ odd >> 1 ^ odd >> 2) & 1);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t x = i & k / LANES;
-		OF(lanes) minus;
+	for (uint32_t i = 0; i < n; i += EACH) {
+		uint32_t x = i & rest;
+		uint64_t minus;
+		OF(lanes) part;
 
+		if (n < EACH)
+			OF(few)(from, n, turn, &part);
+		else
+			OF(eight)(from + i, turn, &part);
 		x ^= x >> 8;
 		x ^= x >> 4;
 		x ^= x >> 2;
 		x ^= x >> 1;
-		minus = odd ^ -(uint64_t)(x & 1);
-		sum += (from[i] ^ minus) - minus;
+		minus = -(uint64_t)(x & 1);
+		sum += (part ^ minus) - minus;
 	}
+	sum = (sum ^ odd) - odd;
 	for (unsigned j = 0; j < LANES; j++)
 		all += sum[j];
 	return (int64_t)all;

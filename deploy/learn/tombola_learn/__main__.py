@@ -10,6 +10,8 @@
         how a task's settings do in simulation, on its public rows alone
     python3 -m tombola_learn papers --programs DIR --data DIR --folder DIR
         the learning experiments of the papers, simulated at their true epsilon: papers.csv
+    python3 -m tombola_learn flame [simple|double|topk|topk-10 ...] --programs DIR --data DIR --folder DIR
+        FLAME's trainings through real daemons, at the paper's size: flame.csv
 """
 import argparse
 import json
@@ -25,7 +27,7 @@ from .faults import EXIT, Fault
 
 def parser():
     top = argparse.ArgumentParser(prog="tombola_learn", description="train models through rounds, inside a fixed budget")
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="train|show|tasks|choose|papers")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="train|show|tasks|choose|papers|flame")
     train = verbs.add_parser("train", help="train a learner of yours, or go on with it")
     train.add_argument("file", help="Python file with a function learner()")
     train.add_argument("--config", "-c", default=os.environ.get("TOMBOLA_CONFIG", "/etc/tombola/analyzer.conf"),
@@ -49,6 +51,12 @@ def parser():
     papers.add_argument("--programs", required=True, help="folder of tombola and tombola-accountant")
     papers.add_argument("--data", required=True, help="folder of shuttle.csv")
     papers.add_argument("--folder", required=True, help="papers.csv is made there")
+    flame = verbs.add_parser("flame", help="FLAME's trainings at the paper's size, through real daemons")
+    flame.add_argument("mechanism", nargs="*", help="simple, double, topk, topk-10; all without it")
+    flame.add_argument("--epochs", type=int, default=10)
+    flame.add_argument("--programs", required=True, help="folder of tombola and its daemons")
+    flame.add_argument("--data", required=True, help="folder of shuttle.csv")
+    flame.add_argument("--folder", required=True, help="what is made is there")
     return top
 
 
@@ -99,6 +107,9 @@ def main():
         elif args.verb == "papers":
             from .papers import papers
             papers(args, sys.stdout)
+        elif args.verb == "flame":
+            from .papers_live import live
+            live(args, sys.stdout)
         else:
             {"train": train, "show": show}[args.verb](args)
     except Fault as e:

@@ -55,7 +55,7 @@ policy = "client-policy.conf";
 analyzer_key = "pki/client/analyzer-sign.pub";
 shuffler_key = "pki/client/shuffler-sign.pub";
 prepare = "200ms";
-fetch = "1s"; # the shuffler is on this host
+fetch = "300ms"; # the shuffler is on this host, and nobody works meanwhile
 input = {{ {input} }};
 """ + TLS.format("client", ""),
     "client-policy": """population = "learn";
@@ -92,9 +92,10 @@ class Deployment:
     plan      the text of a plan of population "learn"
     readings  the keys of the client's group `input`, as 'path = "readings.csv";', relative to the folder
     devices   how many
+    shuffler_dummies  that the shuffler adds to a round at most, which the client then relies on
     """
 
-    def __init__(self, folder, programs, plan, readings, devices, epsilon=1.0, delta=1e-6):
+    def __init__(self, folder, programs, plan, readings, devices, epsilon=1.0, delta=1e-6, shuffler_dummies=0):
         self.folder, self.programs = os.path.abspath(folder), os.path.abspath(programs)
         self.devices, self.daemons = devices, []
         made = os.path.join(self.folder, "plan.conf")
@@ -107,7 +108,10 @@ class Deployment:
                 os.makedirs(os.path.join(self.folder, party), 0o700, exist_ok=True)
             with open(made, "w", encoding="utf-8") as f:
                 f.write(plan)
+        more = {"shuffler-policy": f"max_shuffler_dummies = {shuffler_dummies};\n",
+                "client-policy": "accept_shuffler_dummies = true;\n"} if shuffler_dummies else {}
         for name, text in CONFIGURATIONS.items():
+            text += more.get(name, "")
             text = f'http = "127.0.0.1:{self.http[name]}";\n' + text if name in self.http else text
             with open(os.path.join(self.folder, name + ".conf"), "w", encoding="utf-8") as f:
                 f.write(text.format(port=self.port, epsilon=epsilon, delta=delta, devices=devices, input=readings))
@@ -150,6 +154,11 @@ class Deployment:
                 with open(self.log(party), encoding="utf-8", errors="replace") as f:
                     raise Fault(EXIT["unavailable"], f"the {party} ended: {last_words(f.read())}")
 
+    def without_payload(self):
+        """In how many rounds the payload came too late, so that every device took part as without a reading."""
+        with open(self.log("client"), encoding="utf-8", errors="replace") as f:
+            return f.read().count("without the round's payload")
+
     def used(self):
         """Since the daemons were started: seconds of processor time of each party, and the bytes that came to and from the
         shuffler."""
@@ -158,7 +167,7 @@ class Deployment:
         seconds["analyzer"] = mine.ru_utime + mine.ru_stime - self.before
         with urllib.request.urlopen(f"http://127.0.0.1:{self.http['shuffler']}/metrics", timeout=60) as f:
             carried = re.findall(r"^tombola_frames_(received|sent)_bytes_total (\d+)", f.read().decode(), re.M)
-        return {"cpu_seconds": {p: round(s, 1) for p, s in seconds.items()},
+        return {"cpu_seconds": {p: round(s, 2) for p, s in seconds.items()},
                 "shuffler_bytes": {way: int(n) for way, n in carried}}
 
     def __enter__(self):

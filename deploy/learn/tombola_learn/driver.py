@@ -71,6 +71,7 @@ class Training:
         self.analyzer, self.learner = analyzer, learner
         self.checkpoint = Checkpoint(folder)
         self.progress = Progress(out)
+        self.read = {}  # a result is read once: later rounds would take longer and longer
 
     def run(self, most=None):
         """To the end, or through `most` more entries; the History.  A Fault says why it ended early; run() again goes on."""
@@ -99,8 +100,10 @@ class Training:
         c, steps = self.checkpoint, []
         for s in c.steps:
             if "result" in s:
-                arrays = arrays_of(c.payload(s)) if s["payload"] else {}
-                steps.append(Step(s["entry"], arrays, Estimate.read(c.result(s)), s.get("score", {})))
+                name = c.plan, s["entry"], s["result"], s["sha256"]
+                if name not in self.read:
+                    self.read[name] = arrays_of(c.payload(s)) if s["payload"] else {}, Estimate.read(c.result(s))
+                steps.append(Step(s["entry"], *self.read[name], s.get("score", {})))
         return History(steps, next_entry)
 
     # -- inside -----------------------------------------------------------------------------------------------------
@@ -164,8 +167,8 @@ class Training:
         """Until the pending entry is settled, or will never be."""
         c = self.checkpoint
         path = c.path(c.pending["payload"]) if c.pending["payload"] else None
+        entry = self._now(entry)
         while True:
-            entry = next((e for e in self.analyzer.entries() if e.name == entry.name), entry)
             if entry.stage == "settled":
                 if entry.payload_hash and entry.payload_hash != c.pending["sha256"]:
                     raise Fault(EXIT["data"], f"{entry.name} was asked with other bytes than {path}: another training ran it")
@@ -178,9 +181,12 @@ class Training:
             if code == EXIT["budget"]:
                 self._skip(entry, words or "the budget refuses it")
                 return False
-            after = next((e for e in self.analyzer.entries() if e.name == entry.name), entry)
-            if code == EXIT["later"] and (after.stage, after.tries) == (entry.stage, entry.tries):
+            before, entry = entry, self._now(entry)
+            if code == EXIT["later"] and (entry.stage, entry.tries) == (before.stage, before.tries):
                 raise Fault(code, words or f"{entry.name}: not now; run it again to go on")
+
+    def _now(self, entry):
+        return next((e for e in self.analyzer.entries() if e.name == entry.name), entry)
 
     def _skip(self, entry, why=""):
         why = why or entry.reason or entry.stage

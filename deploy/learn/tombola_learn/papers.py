@@ -1,11 +1,12 @@
 """The learning experiments of three papers, simulated: accuracy at the epsilon that is true, beside the one that was printed.
 
-Every line is labelled `simulated`: the laws of the mechanisms and of our rows, computed here; d = 7850 of FLAME's rows is more than
-the 1,024 slots that daemons take.  Epsilons are the accountant's certified upper ends.  MNIST is in no Debian package: Fashion-MNIST
+Every line is labelled `simulated`: the laws of the mechanisms and of our rows, computed here (papers_live.py asks real daemons for
+FLAME's).  Epsilons are the accountant's certified upper ends.  MNIST is in no Debian package: Fashion-MNIST
 stands for it, so accuracies compare with each other and not with the printed ones.  Settings that no paper states, steps and clips,
 are chosen on the public rows, for each mechanism its own.
 """
 import csv
+import dataclasses
 import json
 import math
 import os
@@ -127,25 +128,57 @@ def normal(drawn, deviation):
     return mean
 
 
-def descended(users, mean, c, step, n):
+def descended(users, mean, c, step, n, epochs=EPOCHS):
     w = numpy.zeros(D)
-    for t in range(EPOCHS):
-        w = w - step * (1 - t / EPOCHS) * mean(users.gradients(w.astype(numpy.float32)), c, n)
+    for t in range(epochs):
+        w = w - step * (1 - t / epochs) * mean(users.gradients(w.astype(numpy.float32)), c, n)
     return w.astype(numpy.float32)
 
 
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One of FLAME's settings: k coordinates of a device, of each of which the shuffler leaves `padded` messages."""
+    name: str
+    kind: str
+    k: int
+    padded: int
+    epsilon0: float
+    printed: float
+    event: str  # for the accountant, but for the users and the epochs
+
+
+FLAME = {
+    "simple": Row("SS-Simple", "simple", D, 0, 0.01, 0.91, f"ss-simple:d={D},levels=2,eps0=0.01"),
+    "double": Row("SS-Double", "double", 157, 333, 0.5, 0.24, "ss-double:k=157,levels=2,eps0=0.5"),
+    "topk": Row("SS-Topk", "topk", 157, 333, 0.5, 0.24, "ss-topk:k=157,levels=2,eps0=0.5,padded=333"),
+    "topk-10": Row("SS-Topk, beta 0.1", "topk", 785, 666, 0.5, 2.348, "ss-topk:k=785,levels=2,eps0=0.5,padded=666")}
+
+
+class Parties:
+    """Who trains, and the public pictures that clip and step are chosen with."""
+
+    def __init__(self, data):
+        devices, public, test = rows_of("fashion", data)
+        centre = public[0].reshape(len(public[0]), -1).mean(axis=0) / 255
+        self.few, self.held = (Users(public[0][at], public[1][at], u, centre)
+                               for at, u in ((slice(0, 1508), 26), (slice(1508, 2000), 1)))
+        self.users, self.judge = Users(*devices, USERS, centre), Users(*test, 1, centre)
+        first = self.few.gradients(numpy.zeros(D, numpy.float32))
+        self.clips = {"coordinate": numpy.quantile(abs(first), [0.99, 0.999]),
+                      "length": numpy.quantile(numpy.linalg.norm(first, axis=1), [0.1, 0.9])}
+
+    def best(self, make, clip, epochs=EPOCHS):
+        """(clip, step) of what learns most from the public pictures."""
+        grid = [(c, step) for c in self.clips[clip] for step in (0.1, 0.3, 1.0, 3.0, 10.0)]
+        return max(grid, key=lambda s: self.held.accuracy(descended(self.few, make(numpy.random.default_rng(1)), *s, USERS, epochs)))
+
+
 def federated(args, say):
-    devices, public, test = rows_of("fashion", args.data)
-    centre = public[0].reshape(len(public[0]), -1).mean(axis=0) / 255
-    few, held = (Users(public[0][at], public[1][at], u, centre) for at, u in ((slice(0, 1508), 26), (slice(1508, 2000), 1)))
-    users, judge = Users(*devices, USERS, centre), Users(*test, 1, centre)
-    first = few.gradients(numpy.zeros(D, numpy.float32))
-    clips = {"coordinate": numpy.quantile(abs(first), [0.99, 0.999]),
-             "length": numpy.quantile(numpy.linalg.norm(first, axis=1), [0.1, 0.9])}
+    parties = Parties(args.data)
+    users, judge = parties.users, parties.judge
 
     def trained(mechanism, printed, true, settings, make, clip, label="simulated"):
-        grid = [(c, step) for c in clips[clip] for step in (0.1, 0.3, 1.0, 3.0, 10.0)]
-        best = max(grid, key=lambda s: held.accuracy(descended(few, make(numpy.random.default_rng(1)), *s, USERS)))
+        best = parties.best(make, clip)
         w = descended(users, make(numpy.random.default_rng(2)), *best, USERS)
         say(["FLAME", mechanism, f"{settings}; clip {best[0]:.3g}, step {best[1]:g}", EPOCHS, printed, true, DELTA,
              judge.accuracy(w), label])
@@ -155,14 +188,10 @@ def federated(args, say):
     composed = certified(args, DELTA, f"gaussian:sigma={sigma * USERS / 2!r},count={EPOCHS}")
     trained("DP-FL", 0.24, composed, "Gaussian, sensitivity 2 C", lambda r: normal(r, sigma), "length")
     trained("LDP-FL", 0.24, composed, "Gaussian on each device", lambda r: normal(r, sigma * USERS**0.5), "length")
-    for name, kind, k, padded, epsilon0, printed, event in (
-            ("SS-Simple", "simple", D, 0, 0.01, 0.91, f"ss-simple:d={D},levels=2,eps0=0.01"),
-            ("SS-Double", "double", 157, 333, 0.5, 0.24, "ss-double:k=157,levels=2,eps0=0.5"),
-            ("SS-Topk", "topk", 157, 333, 0.5, 0.24, "ss-topk:k=157,levels=2,eps0=0.5,padded=333"),
-            ("SS-Topk, beta 0.1", "topk", 785, 666, 0.5, 2.348, "ss-topk:k=785,levels=2,eps0=0.5,padded=666")):
-        true = certified(args, DELTA, f"{event},n={USERS},count={EPOCHS}")
-        trained(name, printed, true, f"k {k}, padded {padded}, epsilon0 {epsilon0}",
-                lambda r, kind=kind, e=epsilon0, k=k, p=padded: flame(r, kind, e, k, p), "coordinate")
+    for row in FLAME.values():
+        true = certified(args, DELTA, f"{row.event},n={USERS},count={EPOCHS}")
+        trained(row.name, row.printed, true, f"k {row.k}, padded {row.padded}, epsilon0 {row.epsilon0}",
+                lambda r, x=row: flame(r, x.kind, x.epsilon0, x.k, x.padded), "coordinate")
         tried = []
         for slots, size in ((1, 4), (2, 3), (4, 2)):
             def plan(e, s=slots, w=size):
@@ -170,7 +199,7 @@ def federated(args, say):
             tried.append((fitting(args, plan, true, 5.0, DELTA), slots, size))
         cost, slots, size = min(tried, key=lambda c: c[0]["rounds"][0]["expected_error"])
         error = cost["rounds"][0]["expected_error"]
-        trained(f"rotated, for {name}", "", cost["epsilon_total"], f"{slots} slots of {size}, epsilon0 "
+        trained(f"rotated, for {row.name}", "", cost["epsilon_total"], f"{slots} slots of {size}, epsilon0 "
                 f"{cost['rounds'][0]['epsilon0'] / slots:.3f}", lambda r, e=error: normal(r, e), "length")
 
 

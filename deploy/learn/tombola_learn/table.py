@@ -43,7 +43,7 @@ def run_task(name, args):
     made = time.monotonic()
     with Deployment(folder, args.programs, task.plan, readings, task.devices, epsilon=task.epsilon, delta=DELTA) as d:
         history = Training(d.analyzer, learner, os.path.join(folder, "training"), sys.stderr).run()
-        budget, used = d.analyzer.budget(), d.used()
+        budget, used, missed = d.analyzer.budget(), d.used(), d.without_payload()
     asked = time.monotonic()
     if task.picture is not None:
         put(os.path.join(folder, "learnt.png"), task.picture(learner, history))
@@ -55,8 +55,10 @@ def run_task(name, args):
            "messages": sum(r["messages"] for r in cost["rounds"]), "bytes": cost["bytes"],
            "round_epsilon0": max(r["epsilon0"] for r in cost["rounds"]),
            "device_epsilon0": sum(r["epsilon0"] for r in cost["rounds"]),
-           **used, "seconds": round(asked - made, 1), "all_seconds": round(time.monotonic() - start, 1)}
-    say(f"{name}: {in_words(row['reached'])}, {row['rounds']} rounds in {row['seconds']:.0f} s")
+           "rounds_without_payload": missed, **used, "seconds": round(asked - made, 1),
+           "all_seconds": round(time.monotonic() - start, 1)}
+    say(f"{name}: {in_words(row['reached'])}, {row['rounds']} rounds in {row['seconds']:.0f} s"
+        + (f"; IN {missed} ROUNDS THE PAYLOAD CAME TOO LATE" if missed else ""))
     return row
 
 
