@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cm_crew.h"
 #include "an_scratch.h"
 #include "bucket_root.h"
+#include "cm_crew.h"
 #include "pl_plan.h"
 
 #define SEALED  4096u

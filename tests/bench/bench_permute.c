@@ -71,7 +71,7 @@ static void make_tree(struct sh_vault *v, const char *leaves, const uint8_t *rou
 	struct cm_buf bucket;
 
 	cm_buf_init(&bucket, 256u << 20);
-	must(cm_crew_new(1, &crew, &err) == CM_OK, "crew");
+	must(cm_crew_new(8, &crew, &err) == CM_OK, "crew");
 	must(hashes && sh_leaves_begin(&place, round_id, n, 0, &m, &err) == CM_OK, "leaves");
 	for (uint32_t b = 0; b < v->buckets; b++, bucket.len = 0) {
 		must(sh_vault_read(v, b, &bucket, &err) == CM_OK, "read");
@@ -80,7 +80,13 @@ static void make_tree(struct sh_vault *v, const char *leaves, const uint8_t *rou
 		rd_bucket_sum((const uint8_t(*)[PR_HASH_LEN])hashes, messages, root);
 		must(sh_leaves_add(m, (const uint8_t(*)[PR_HASH_LEN])hashes, messages, &err) == CM_OK, "add");
 	}
+	struct timespec begin, end;
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
 	must(sh_leaves_end(m, crew, root, &err) == CM_OK, "tree");
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+	(void)printf("end of the tree, first of 8 threads %.1f ns a message\n",
+		((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+			(double)n);
 	cm_crew_free(crew);
 	sh_leaves_maker_free(m);
 	must(sh_leaves_erase(&place, round_id, &err) == CM_OK, "erase");

@@ -72,6 +72,7 @@ def play(cluster, args, server):
     while watch.stage() not in ("seal", "open"):
         assert client.alive(), client.log()[-2000:]
         time.sleep(million.POLL_SECONDS)
+    analyzer.dial()  # the first link was idle
     clock = Clock(shuffler, server.process.pid if server else None)
     manifest, signed = analyzer.manifest(d, seconds=3000)
     clock.lap("seal", args.reports)
