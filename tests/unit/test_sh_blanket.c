@@ -231,7 +231,8 @@ static void noise_is_drawn_once_whatever_crashes(void **state)
 			for (unsigned b = 0; b < 4; b++)
 				noise[b] = r->noise[b] - (b > 0 ? r->noise[b - 1] : 0);
 			total = r->noise[3];
-			assert_true(total > SH_BLANKET_SLICE); /* 25,000 are to be expected, give or take 2,000 */
+			assert_true(
+				total > SH_BLANKET_SLICE); /* 25,000 are to be expected, give or take 2,000 */
 			/* Another round, another draw: four numbers of some 35 either way are not the
 			 * same. */
 			assert_memory_not_equal(noise, before, sizeof noise);

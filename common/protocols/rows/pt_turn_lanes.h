@@ -100,8 +100,8 @@ INLINE void OF(half)(const int64_t *v, uint32_t rotation, int64_t *out, uint32_t
 	}
 }
 
-/* The sum of b[0] and of b[1] or its negative; then of twice as many.  turn[i]: all ones where vectors 2^i apart
- * have other signs. */
+/* The sum of b[0] and of b[1] or its negative; then of twice as many.  turn[i]: all ones where vectors 2^i
+ * apart have other signs. */
 INLINE void OF(two)(const OF(lanes) * b, const uint64_t *turn, OF(lanes) * out)
 {
 	*out = b[0] + ((b[1] ^ turn[0]) - turn[0]);
@@ -136,12 +136,13 @@ INLINE void OF(few)(const OF(lanes) * b, uint32_t n, const uint64_t *turn, OF(la
 		OF(four)(b, turn, out);
 }
 
-/* The sum of the numbers, those with the sign - where j and k have an odd number of ones together: eight vectors
- * by the bits of k, then all of these by whether they turn. */
+/* The sum of the numbers, those with the sign - where j and k have an odd number of ones together: eight
+ * vectors by the bits of k, then all of these by whether they turn. */
 INLINE int64_t OF(coordinate)(const int64_t *v, uint32_t k, uint32_t d)
 {
 	uint32_t n = d < LANES ? 1 : d / LANES, rest = k / LANES;
-	const uint64_t turn[] = { -(uint64_t)(rest & 1), -(uint64_t)(rest >> 1 & 1), -(uint64_t)(rest >> 2 & 1) };
+	const uint64_t turn[] = { -(uint64_t)(rest & 1), -(uint64_t)(rest >> 1 & 1),
+		-(uint64_t)(rest >> 2 & 1) };
 	const OF(lanes) *from = (const OF(lanes) *)(const void *)v;
 	OF(lanes) sum = { 0 }, odd = PLACES(PLACE);
 	uint64_t all = 0;
