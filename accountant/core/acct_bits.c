@@ -5,44 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_bits_sum.h"
+#include "acct_bits_bound.h"
 #include "acct_ends.h"
 
-#define TOLERANCE  1e-4 /* relative width of delta */
-#define NODE_WORK  50.0 /* work of a node's terms at one m */
-#define TURN_WORK  30.0 /* the same of its rotation to one theta */
-#define MOST_LIST  4096 /* numbers m tried one by one */
-#define MOST_STEPS 512  /* points of theta in a bound */
-#define BLOCKS     64
-#define FEW        128 /* so many others are always tried one by one */
-
-struct search {
-	const struct acct_bits_sum *f;
-	struct acct_bits_terms terms;
-	double low, high;      /* of the largest h so far: found, and not exceeded by the m that are done */
-	double best_m, best_j; /* where low was found */
-	double spent, most;
-};
-
-/* Bounds at one m, of S(m + u, theta) for all u <= 0, for theta in one of `cells` parts of its range. */
-struct bounds {
-	size_t cells;
-	double sup;              /* the largest of most[] */
-	double size;             /* of |S|, whatever theta */
-	double most[MOST_STEPS]; /* of S at u = 0 */
-	double rise[MOST_STEPS]; /* its least derivative */
-	double bend[MOST_STEPS]; /* the largest second derivative */
-};
+#define TOLERANCE 1e-4 /* relative width of delta */
+#define WIDEST    1e-2 /* where more is allowed */
+#define MOST_LIST 4096 /* numbers m tried one by one */
+#define BLOCKS    64
+#define FEW       128 /* so many others are always tried one by one */
 
 /* Try h_m at j; the terms are those of m. */
-static void look(struct search *s, double j)
+static void look(struct acct_bits_search *s, double j)
 {
 	struct acct_bits_value v;
 
 	if (!(j >= 0 && j <= s->f->others + s->f->coins))
 		return;
 	v = acct_bits_value(s->f, &s->terms, j - s->terms.mean);
-	s->spent += TURN_WORK * (double)s->f->nodes;
+	s->spent += ACCT_BITS_TURN * (double)s->f->nodes;
 	if (v.h - v.err > s->low) {
 		s->low = v.h - v.err;
 		s->best_m = s->terms.m;
@@ -51,19 +31,13 @@ static void look(struct search *s, double j)
 	s->high = fmax(s->high, v.h + v.err);
 }
 
-static void terms_at(struct search *s, double m)
-{
-	acct_bits_terms_at(s->f, m, &s->terms);
-	s->spent += NODE_WORK * (double)s->f->nodes;
-}
-
 /* All j that may be best at m: the best is the mode of the tilted law, within one of its mean (Darroch 1964).
  * The mean of 1e12 bits is known to 1e-3. */
-static void list(struct search *s, double m)
+static void list(struct acct_bits_search *s, double m)
 {
 	double from;
 
-	terms_at(s, m);
+	acct_bits_search_at(s, m);
 	from = floor(s->terms.mean);
 	for (double step = -1; step <= 2; step++)
 		if (fabs(from + step - s->terms.mean) <= 1 + 1e-2)
@@ -90,7 +64,7 @@ static void turn_to(struct walk *w, size_t nodes, const double *c, const double 
 	}
 }
 
-static void walk_init(struct walk *w, const struct search *s)
+static void walk_init(struct walk *w, const struct acct_bits_search *s)
 {
 	double step = s->f->bit[0].one - s->f->bit[1].one;
 
@@ -109,11 +83,11 @@ static void walk_init(struct walk *w, const struct search *s)
 }
 
 /* Start at m and the whole number closest to its mean. */
-static void walk_from(struct walk *w, struct search *s, double m)
+static void walk_from(struct walk *w, struct acct_bits_search *s, double m)
 {
 	struct acct_bits_value at;
 
-	terms_at(s, m);
+	acct_bits_search_at(s, m);
 	w->m = m;
 	w->j = floor(s->terms.mean + 0.5);
 	w->theta = w->j - s->terms.mean;
@@ -126,11 +100,11 @@ static void walk_from(struct walk *w, struct search *s, double m)
 	/* Transforms only fall as m does. */
 	at = acct_bits_value(s->f, &s->terms, w->theta);
 	w->err = at.err / exp(s->terms.exponent - s->f->s * w->theta);
-	s->spent += 2 * TURN_WORK * (double)s->f->nodes;
+	s->spent += 2 * ACCT_BITS_TURN * (double)s->f->nodes;
 }
 
 /* As look(), of a sum that is known. */
-static void take(struct search *s, double m, double j, double h, double err)
+static void take(struct acct_bits_search *s, double m, double j, double h, double err)
 {
 	if (h - err > s->low) {
 		s->low = h - err;
@@ -141,7 +115,7 @@ static void take(struct search *s, double m, double j, double h, double err)
 }
 
 /* The two whole numbers beside the mean at w->m, and on to m - 1. */
-static void walk_on(struct walk *w, struct search *s)
+static void walk_on(struct walk *w, struct acct_bits_search *s)
 {
 	const struct acct_bits_sum *f = s->f;
 	double rest = f->others - w->m, sum = 0, other = 0, side = w->theta > 0 ? 1 : -1, top, next;
@@ -167,7 +141,7 @@ static void walk_on(struct walk *w, struct search *s)
 }
 
 /* All m from `from` down to above `end`; begins anew often enough that the products do not lose digits. */
-static void list_all(struct search *s, struct walk *w, double from, double end)
+static void list_all(struct acct_bits_search *s, struct walk *w, double from, double end)
 {
 	walk_init(w, s);
 	while (from > end) {
@@ -178,174 +152,28 @@ static void list_all(struct search *s, struct walk *w, double from, double end)
 	}
 }
 
-/* Where the number of the others ends, phases repeat slowly: look at those places near the end where the mean
- * is close to a whole number. */
-static void look_at_phases(struct search *s)
+/* Where the number of the others ends, phases repeat slowly: look at the last place where theta is about this
+ * one. */
+static void look_at_phase(struct acct_bits_search *s, double theta)
 {
-	double m = s->f->others, step = s->f->bit[0].one - s->f->bit[1].one, mean;
+	double m = s->f->others, step = s->f->bit[0].one - s->f->bit[1].one, mean, far;
+	bool slow = step < 0.5;
 
-	step = step < 0.5 ? step : s->f->bit[0].zero + s->f->bit[1].one; /* per m, up to whole numbers */
+	step = slow ? step : s->f->bit[0].zero + s->f->bit[1].one; /* per m, up to whole numbers */
 	mean = m * s->f->bit[0].one + s->f->coins * s->f->bit[2].one;
-	for (int k = -1; k <= 2; k++) {
-		double want = (double)k / 4, far = mean - floor(mean);
-
-		/* of m - i the mean is lower by i step, or higher by it */
-		far = s->f->bit[0].one - s->f->bit[1].one < 0.5 ? far - want : want - far;
-		far = far - floor(far);
-		if (step > 0 && far / step < m - 1)
-			list(s, m - floor(far / step + 0.5));
-	}
-}
-
-struct sums {
-	double plain, length, rise, bend,
-		both; /* of |g phi| times 1, |s+it|^2, |lambda|, |lambda|^2, and both */
-};
-
-static struct sums add_up(const struct search *s)
-{
-	struct sums b = { 0 };
-
-	for (size_t k = 0; k < s->f->nodes; k++) {
-		const struct acct_node *n = &s->f->node[k];
-		double a = s->terms.size[k], l = n->lambda_size;
-
-		b.plain += a;
-		b.length += a * n->length2;
-		b.rise += a * l;
-		b.bend += a * l * l;
-		b.both += a * l * n->length2;
-	}
-	return b;
-}
-
-#define LANES 4u /* nodes that turn side by side, since a turn waits for the one before */
-
-struct lanes {
-	double re[LANES], im[LANES], c[LANES], d[LANES], up[LANES], across[LANES];
-};
-
-/* e^(i t_k theta), k after k: t_k = k t_1. */
-struct phase {
-	double c, d, c1, d1;
-};
-
-static struct phase phase_of(const struct search *s, double theta)
-{
-	double a = s->f->nodes > 0 ? s->f->node[0].t * theta : 0;
-
-	return (struct phase){ 1, 0, cos(a), sin(a) };
-}
-
-static void phase_next(struct phase *p)
-{
-	double c = p->c * p->c1 - p->d * p->d1;
-
-	p->d = p->c * p->d1 + p->d * p->c1;
-	p->c = c;
-}
-
-/* From node k on; what is not there is zero. */
-static void lanes_init(
-	struct lanes *w, const struct search *s, size_t k, struct phase *first, struct phase *step)
-{
-	memset(w, 0, sizeof *w);
-	for (size_t j = 0; j < LANES && k + j < s->f->nodes; j++) {
-		const struct acct_node *n = &s->f->node[k + j];
-		double a = s->terms.re[k + j], b = s->terms.im[k + j];
-
-		phase_next(first);
-		phase_next(step);
-		w->c[j] = step->c;
-		w->d[j] = step->d;
-		w->re[j] = a * first->c + b * first->d;
-		w->im[j] = b * first->c - a * first->d;
-		w->up[j] = n->lambda[0];
-		w->across[j] = n->lambda[1];
-	}
-}
-
-/* S and its derivative at `steps` + 1 values of theta, the scale e^(L - s theta) apart. */
-static void scan(struct search *s, double from, double h, size_t steps, double *value, double *slope)
-{
-	struct phase first = phase_of(s, from), step = phase_of(s, h);
-	struct lanes w;
-
-	memset(value, 0, (steps + 1) * sizeof *value);
-	memset(slope, 0, (steps + 1) * sizeof *slope);
-	for (size_t k = 0; k < s->f->nodes; k += LANES) {
-		lanes_init(&w, s, k, &first, &step);
-		for (size_t i = 0; i <= steps; i++) {
-			double sum = 0, rise = 0;
-
-			for (size_t j = 0; j < LANES; j++) {
-				double re = w.re[j], im = w.im[j];
-
-				sum += re;
-				rise += w.up[j] * re - w.across[j] * im;
-				w.re[j] = re * w.c[j] + im * w.d[j];
-				w.im[j] = im * w.c[j] - re * w.d[j];
-			}
-			value[i] += sum;
-			slope[i] += rise;
-		}
-	}
-	s->spent += (double)s->f->nodes * (TURN_WORK + 3 * (double)steps);
-}
-
-/* The range of theta in which a maximum may lie is [-P1, 1-P2].  Between two points a function exceeds both
- * by at most h^2/8 of its second derivative, which may be about `allowed`. */
-static void bound(struct search *s, double m, double allowed, struct bounds *b)
-{
-	const struct acct_bits_sum *f = s->f;
-	double far = 1e-12 + 1e-15 * (f->others + f->coins), from = -f->bit[0].one - far,
-	       length = f->bit[0].one + f->bit[1].zero + 2 * far, top, h, rest, value[MOST_STEPS + 1],
-	       slope[MOST_STEPS + 1];
-	struct sums sum;
-
-	terms_at(s, m);
-	sum = add_up(s);
-	top = exp(s->terms.exponent - f->s * from);
-	h = sqrt(8 * allowed / (top * sum.length));
-	b->cells = (size_t)fmin(MOST_STEPS, fmax(4, ceil(length / fmax(h, 1e-6 * length))));
-	h = length / (double)b->cells;
-	scan(s, from, h, b->cells, value, slope);
-	rest = acct_bits_rest(f, &s->terms, from);
-	b->sup = -INFINITY;
-	b->size = top * sum.plain * (1 + ACCT_BITS_ERROR) + rest;
-	for (size_t i = 0; i < b->cells; i++) {
-		double left = top * exp(-f->s * h * (double)i), right = left * exp(-f->s * h);
-		double more = left * (h * h / 8 * sum.length + ACCT_BITS_ERROR * sum.plain);
-
-		b->most[i] = acct_larger(left * value[i], right * value[i + 1]) + more + rest;
-		b->rise[i] = fmin(left * slope[i], right * slope[i + 1]) -
-			     left * (h * h / 8 * sum.both + ACCT_BITS_ERROR * sum.rise);
-		b->bend[i] = left * sum.bend;
-		b->sup = acct_larger(b->sup, b->most[i]);
-	}
-}
-
-/* How far below m no part exceeds `target`. */
-static double reach(const struct bounds *b, double target)
-{
-	double least = INFINITY;
-
-	for (size_t i = 0; i < b->cells; i++) {
-		double rise = b->rise[i], bend = b->bend[i], slack = target - b->most[i];
-		double far = (rise + sqrt(rise * rise + 2 * bend * slack)) / bend;
-
-		if (!(far >= 0)) /* a NaN has shown nothing */
-			return 0;
-		least = fmin(least, far);
-	}
-	return least * (1 - 1e-9);
+	/* of m - i the mean is lower by i step, or higher by it */
+	far = mean + theta - floor(mean + theta);
+	far = slow || !(far > 0) ? far : 1 - far;
+	if (step > 0 && far / step < m - 1)
+		list(s, m - floor(far / step + 0.5));
 }
 
 /* Raise s->high to a bound for every m from 1 to `m`, block by block downwards.  b: bounds at m. */
-static void cover(struct search *s, double m, struct bounds *b)
+static void cover(struct acct_bits_search *s, double m, struct acct_bits_bound *b)
 {
 	for (int i = 0;; i++) {
-		double target = fmax(b->sup + TOLERANCE / 2 * s->low, s->low), far = reach(b, target);
+		double target = fmax(b->sup + s->tolerance / 2 * s->low, s->low),
+		       far = acct_bits_reach(b, target);
 
 		if (b->size <= s->low)
 			return;
@@ -357,12 +185,12 @@ static void cover(struct search *s, double m, struct bounds *b)
 		m -= far;
 		if (m < 1)
 			return;
-		bound(s, m, fmax(TOLERANCE / 8 * s->low, (s->low - b->sup) / 8), b);
+		acct_bits_bound_at(s, m, fmax(s->tolerance / 8 * s->low, (s->low - b->sup) / 8), b);
 	}
 }
 
 /* The largest h over all m and j: list the last numbers m until blocks can do the rest. */
-static void search(struct search *s, struct walk *w, struct bounds *b)
+static void search(struct acct_bits_search *s, struct walk *w, struct acct_bits_bound *b)
 {
 	double m = s->f->others - 1, end;
 
@@ -373,10 +201,10 @@ static void search(struct search *s, struct walk *w, struct bounds *b)
 		list_all(s, w, m, 0);
 		return;
 	}
-	look_at_phases(s);
+	acct_bits_bound_at(s, m, s->tolerance / 8 * s->low, b);
+	look_at_phase(s, b->theta);
 	for (double more = 8;; more *= 2) {
-		bound(s, m, TOLERANCE / 8 * s->low, b);
-		if (b->sup <= s->low * (1 + TOLERANCE / 2) || more > MOST_LIST || s->spent > s->most) {
+		if (b->sup <= s->low * (1 + s->tolerance / 2) || more > MOST_LIST || s->spent > s->most) {
 			cover(s, m, b);
 			return;
 		}
@@ -385,16 +213,18 @@ static void search(struct search *s, struct walk *w, struct bounds *b)
 		m = end;
 		if (m < 1)
 			return;
+		acct_bits_bound_at(s, m, s->tolerance / 8 * s->low, b);
 	}
 }
 
 /* The line of the best test: nu of the test is (f + 2 G)/2 with f = h + c G. */
-static void best_line(struct search *s, struct acct_point *at)
+static void best_line(struct acct_bits_search *s, struct acct_point *at)
 {
 	struct acct_bits_value above, h;
 	double theta;
 
-	terms_at(s, s->best_m);
+	if (s->terms.m > s->best_m || s->terms.m < s->best_m)
+		acct_bits_search_at(s, s->best_m);
 	theta = s->best_j - s->terms.mean;
 	h = acct_bits_value(s->f, &s->terms, theta);
 	above = acct_bits_above(s->f, &s->terms, theta);
@@ -404,12 +234,27 @@ static void best_line(struct search *s, struct acct_point *at)
 
 struct all {
 	struct acct_bits_sum f;
-	struct search s;
+	struct acct_bits_search s;
 	struct walk w;
-	struct bounds b;
+	struct acct_bits_bound b;
 };
 
+/* Where the law is nearly normal, log delta falls by about 1 + s^2 times the variance where log epsilon rises
+ * by one. */
+static double tolerance(const struct acct_bits_sum *f, double width)
+{
+	double variance = f->others * f->bit[1].variance + f->coins * f->bit[2].variance;
+
+	return width > TOLERANCE ? fmin(WIDEST, width * (1 + f->s * f->s * variance)) : TOLERANCE;
+}
+
 double acct_bits_at(double others, double coins, double eps0, double eps, double most, struct acct_point *at)
+{
+	return acct_bits_within(others, coins, eps0, eps, most, 0, at);
+}
+
+double acct_bits_within(double others, double coins, double eps0, double eps, double most, double width,
+	struct acct_point *at)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), scale;
 	struct all *w;
@@ -427,12 +272,13 @@ double acct_bits_at(double others, double coins, double eps0, double eps, double
 	w->s.most = most;
 	w->w.ready = false;
 	if (acct_bits_sum_init(&w->f, others, coins, eps0, eps, false)) {
+		w->s.tolerance = tolerance(&w->f, width);
 		search(&w->s, &w->w, &w->b);
 	} else if (acct_bits_sum_init(&w->f, others, coins, eps0, eps, true)) {
 		list(&w->s, others); /* a lower end alone */
 		w->s.high = INFINITY;
 	}
-	w->s.spent += 3 * NODE_WORK * (double)w->f.nodes;
+	w->s.spent += 3 * ACCT_BITS_NODE * (double)w->f.nodes;
 	/* delta/(1+E) = (P - E Q) h / (1 + E) */
 	scale = w->f.scale * share;
 	at->lo = scale * w->s.low * (1 - 1e-13);

@@ -14,12 +14,12 @@
  * S_1 the sum with a factor lambda, R_k the sum of moduli with |lambda|^k.  Over theta a grid, between whose
  * points a function exceeds both by at most h^2/8 of its second derivative.
  *
- * 1. `low`: the largest h found at m = n-1, 0, near the end where the mean is close to a whole number, and
- *    at n-2, n-3, ..
- * 2. Go on down until the bound of S at the next m is at most low (1 + 5e-5).  Up to 129 bits every m is
- *    tried.
- * 3. Blocks: from m go down as far as no part of the range of theta exceeds max(low, sup S + 5e-5 low), by
- *    the parabola above; until m < 1 or R_0 <= low.
+ * 1. `low`: the largest h found at m = n-1, 0, near the end where the phase is about the best one, and at
+ * n-2, n-3, ..
+ * 2. Go on down until the bound of S at the next m is at most low (1 + tolerance/2), of 1e-4 or more.  Up to
+ * 129 bits every m is tried.
+ * 3. Blocks: from m go down as far as no part of the range of theta exceeds max(low, sup S + tolerance/2
+ * low), by the parabola above; until m < 1 or R_0 <= low.
  *
  * Then (P-EQ) low is attained by a data set, and (P-EQ) times the largest bound is certain.  If the work runs
  * out, R_0 is; where the interval is wider than a per cent, the cells' upper end is computed too and the
@@ -33,6 +33,11 @@
  * microseconds, up to a few milliseconds where the maximum is far from its place in the limit (eps0 >= 5). */
 double acct_bits_at(double others, double coins, double eps0, double eps, double most, struct acct_point *at);
 
+/* The same where delta may be so much wider as moves epsilon by `width` of it, a hundredth at most, where
+ * that is more. */
+double acct_bits_within(double others, double coins, double eps0, double eps, double most, double width,
+	struct acct_point *at);
+
 /* Where a list of bits is short, list the outcomes of its pair, sorted: a point then takes a search.  For a
  * curve that is asked at many points.  Cost: up to 30 milliseconds. */
 ACCT_CHECK enum acct_rc acct_bits_list(struct acct_curve *c);
@@ -43,6 +48,6 @@ struct acct_bits_mix;
 ACCT_CHECK enum acct_rc acct_bits_mix_new(const struct acct_bit_facts *b, struct acct_bits_mix **out);
 void acct_bits_mix_free(struct acct_bits_mix *x); /* NULL allowed */
 
-/* One point of a list of bits, before defect and sampling. */
+/* One point of a list of bits, before defect and sampling; width as above. */
 double acct_bits_curve_at(const struct acct_bit_facts *b, const struct acct_bits_mix *x, double eps,
-	double most, struct acct_point *at);
+	double most, double width, struct acct_point *at);

@@ -118,25 +118,25 @@ void acct_bits_mix_free(struct acct_bits_mix *x)
 }
 
 /* The loss falls with the number of messages, so that of a part is between those of its ends. */
-static double part_at(
-	const struct acct_bit_facts *b, const struct part *p, double eps, double most, struct acct_point *at)
+static double part_at(const struct acct_bit_facts *b, const struct part *p, double eps, double most,
+	double width, struct acct_point *at)
 {
 	bool coins = b->sent_are_coins;
 	struct acct_point fewer;
-	double work = acct_bits_at(b->others + (coins ? 0 : p->least), b->coins + (coins ? p->least : 0),
-		b->epsilon0, eps, most, at);
+	double work = acct_bits_within(b->others + (coins ? 0 : p->least), b->coins + (coins ? p->least : 0),
+		b->epsilon0, eps, most, width, at);
 
 	if (!(p->most > p->least))
 		return work;
 	fewer = *at;
-	work += acct_bits_at(b->others + (coins ? 0 : p->most), b->coins + (coins ? p->most : 0), b->epsilon0,
-		eps, most, at);
+	work += acct_bits_within(b->others + (coins ? 0 : p->most), b->coins + (coins ? p->most : 0),
+		b->epsilon0, eps, most, width, at);
 	at->hi = fewer.hi;
 	return work;
 }
 
 double acct_bits_curve_at(const struct acct_bit_facts *b, const struct acct_bits_mix *x, double eps,
-	double most, struct acct_point *at)
+	double most, double width, struct acct_point *at)
 {
 	double work = 0, share = exp(-eps) / (1 + exp(-eps));
 
@@ -146,7 +146,7 @@ double acct_bits_curve_at(const struct acct_bit_facts *b, const struct acct_bits
 		struct acct_point one;
 		double chance = x->part[i].chance;
 
-		work += part_at(b, &x->part[i], eps, most, &one);
+		work += part_at(b, &x->part[i], eps, most, width, &one);
 		at->lo += chance * one.lo;
 		at->hi += chance * one.hi;
 		at->slope += chance * one.slope;

@@ -2,13 +2,15 @@
 #include "acct_bits_sum.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "acct_lane.h"
 #include "acct_line.h"
 
-#define ULP 0x1p-53
-/* Nodes at which every transform is below e^-LEFT_OUT of its top are left out. */
-#define LEFT_OUT 40.0
-#define FOLDED   44.0 /* B = FOLDED + s: acct_bits_sum.h */
+#define ULP       0x1p-53
+#define FEW_LEFT  26.0 /* left_out is this and the log of the variance, */
+#define MOST_LEFT 40.0 /* at most this */
+#define FOLDED    4.0  /* B = left_out + FOLDED + s: acct_bits_sum.h */
 
 /* (1+r) log(1+r) - r for r >= -1, to a few ulps of itself. */
 static double bregman(double r)
@@ -47,7 +49,7 @@ static double turn(const struct acct_bit *b, double x, double half)
 		double beta2 = beta * beta, rest = 4 * b->variance, power = x * x * x, weight = rest,
 		       even = beta2;
 
-		for (int k = 1; k < 10; k++) {
+		for (int k = 1; k < 10 && power > 1e-17 * x * x * x; k++) {
 			/* weight = 1 - beta^2k */
 			sum += (k % 2 ? 1 : -1) * power * weight / (2 * k + 1);
 			power *= x * x;
@@ -62,32 +64,101 @@ static double turn(const struct acct_bit *b, double x, double half)
 	return sign * (2 * small * half - atan(2 * small * x / (1 + beta * x * x)));
 }
 
+/* The same of four nodes that are all in the range of the series. */
+ACCT_INLINED void turn_lanes(const struct acct_bit *b, const acct_lanes *x, acct_lanes *out)
+{
+	double sign = b->one >= b->zero ? 1 : -1, beta = 1 - 2 * fmin(b->one, b->zero), beta2 = beta * beta,
+	       rest = 4 * b->variance, weight = rest, even = beta2;
+	acct_lanes square = *x * *x, power = *x * square, sum = { 0 };
+
+	for (int k = 1; k < 10; k++) {
+		sum += power * ((k % 2 ? 1 : -1) * weight / (2 * k + 1));
+		power *= square;
+		weight += even * rest;
+		even *= beta2;
+	}
+	*out = sign * beta * sum;
+}
+
+/* What is needed of four nodes. */
+struct nodes {
+	acct_lanes t, weight, half, rest, g[2], a[3][2];
+};
+
+/* log |1 + one (e^it - 1)| and the turn, for one kind of bit; a fair coin's is 0 at pi, and e^-60 is less
+ * than what is left out. */
+ACCT_INLINED void set_bit(const struct acct_bit *b, struct nodes *n, const acct_lanes *x, acct_lanes out[2])
+{
+	acct_lanes gain = -4 * b->variance * n->half * n->half;
+
+	acct_lane_log1p(&gain, &out[0]);
+	out[0] *= 0.5;
+	for (int i = 0; i < ACCT_LANES && !acct_lane_within(&gain, -1 + 1e-12, 0); i++)
+		out[0][i] = fmax(-60, 0.5 * log1p(fmax(-1, gain[i])));
+	if (acct_lane_within(x, 0, 0.1)) {
+		turn_lanes(b, x, &out[1]);
+		return;
+	}
+	for (int i = 0; i < ACCT_LANES; i++)
+		out[1][i] = turn(b, (*x)[i], n->t[i] / 2);
+}
+
+ACCT_INLINED void set_lanes(const struct acct_bits_sum *f, struct nodes *n)
+{
+	acct_lanes x = n->t / 2, re, im, bre, bim, scale;
+
+	acct_lane_turn(&x, &n->half, &n->rest);
+	x = n->half / n->rest;
+	re = -2 * n->half * n->half; /* e^it - 1 */
+	im = 2 * n->half * n->rest;
+	bre = f->c + f->w * re; /* w e^it - 1 */
+	bim = f->w * im;
+	scale = n->weight * f->w / (bre * bre + bim * bim);
+	n->g[0] = scale * (re * bre + im * bim);
+	n->g[1] = scale * (im * bre - re * bim);
+	memset(n->a[2], 0, sizeof n->a[2]);
+	for (int k = 0; k < (f->coins > 0 ? 3 : 2); k++)
+		set_bit(&f->bit[k], n, &x, n->a[k]);
+}
+
+static void set_lanes_plain(const struct acct_bits_sum *f, struct nodes *n)
+{
+	set_lanes(f, n);
+}
+
+ACCT_AVX2 static void set_lanes_avx2(const struct acct_bits_sum *f, struct nodes *n)
+{
+	set_lanes(f, n);
+}
+
 static double modulus(double re, double im)
 {
 	return sqrt(re * re + im * im);
 }
 
-static void set_node(struct acct_bits_sum *f, struct acct_node *n, double t, double weight)
+/* Up to four nodes from number k on; t and weight are set. */
+static void set_nodes(struct acct_bits_sum *f, size_t k, size_t some, struct nodes *from)
 {
-	double half = sin(t / 2), x = tan(t / 2), re = -2 * half * half, im = sin(t); /* e^it - 1 */
-	double bre = f->c + f->w * re, bim = f->w * im, norm;                         /* w e^it - 1 */
+	(acct_lane_has_avx2() ? set_lanes_avx2 : set_lanes_plain)(f, from);
+	for (size_t i = 0; i < some; i++) {
+		struct acct_node *n = &f->node[k + i];
 
-	n->t = t;
-	norm = bre * bre + bim * bim;
-	n->g[0] = weight * f->w * (re * bre + im * bim) / norm;
-	n->g[1] = weight * f->w * (im * bre - re * bim) / norm;
-	n->size = modulus(n->g[0], n->g[1]);
-	n->a[2][0] = n->a[2][1] = 0;
-	for (int k = 0; k < (f->coins > 0 ? 3 : 2); k++) {
-		/* A fair coin's is 0 at pi; e^-60 is less than what is left out. */
-		n->a[k][0] = fmax(-60, 0.5 * log1p(fmax(-1, -4 * f->bit[k].variance * half * half)));
-		n->a[k][1] = turn(&f->bit[k], x, t / 2);
+		n->t = from->t[i];
+		n->half = from->half[i];
+		n->rest = from->rest[i];
+		n->g[0] = from->g[0][i];
+		n->g[1] = from->g[1][i];
+		n->size = modulus(n->g[0], n->g[1]);
+		for (int j = 0; j < 3; j++) {
+			n->a[j][0] = from->a[j][0][i];
+			n->a[j][1] = from->a[j][1][i];
+		}
+		n->lambda[0] = f->bit[0].lost - f->bit[1].lost + n->a[0][0] - n->a[1][0];
+		n->lambda[1] = n->a[0][1] - n->a[1][1];
+		n->length2 = f->s * f->s + n->t * n->t;
+		n->length = sqrt(n->length2);
+		n->lambda_size = modulus(n->lambda[0], n->lambda[1]);
 	}
-	n->lambda[0] = f->bit[0].lost - f->bit[1].lost + n->a[0][0] - n->a[1][0];
-	n->lambda[1] = n->a[0][1] - n->a[1][1];
-	n->length2 = f->s * f->s + t * t;
-	n->length = sqrt(n->length2);
-	n->lambda_size = modulus(n->lambda[0], n->lambda[1]);
 }
 
 static void set_bits(struct acct_bits_sum *f, double eps0, double eps)
@@ -135,15 +206,16 @@ bool acct_bits_sum_init(
 {
 	const struct acct_bit *wider = only_ones ? &f->bit[0] : &f->bit[1];
 	double q = exp(-eps0) / (1 + exp(-eps0)), p = 1 / (1 + exp(-eps0)), d = tanh(eps0 / 2);
-	double tails, tilted, plain, shift, least, all = others + coins + 1, pi = acos(-1);
+	double tails, tilted, plain, shift, least, last, all = others + coins + 1, pi = acos(-1);
 
 	f->others = others;
 	f->coins = coins;
 	set_bits(f, eps0, eps);
 	if (!(f->c >= 0 && f->c < 1e150 && f->scale > 0))
 		return false;
-	tails = FOLDED + f->s;
 	tilted = others * wider->variance + coins * f->bit[2].variance;
+	f->left_out = fmin(MOST_LEFT, FEW_LEFT + log1p(tilted));
+	tails = f->left_out + FOLDED + f->s;
 	plain = others * p * q + coins / 4;
 	shift = others * p * q * (only_ones ? -expm1(-eps) : expm1(eps)) / d + coins * tanh(f->s / 2) / 2;
 	f->period = ceil(4 + fmax(far_enough(tails, tilted, 0), shift + far_enough(tails, plain, f->s)));
@@ -151,14 +223,26 @@ bool acct_bits_sum_init(
 	f->folded = f->c > 0 ? f->c / expm1(f->period * f->s) : 1 / f->period;
 	least = others * fmin(f->bit[0].variance, f->bit[1].variance) + coins * f->bit[2].variance;
 	f->nodes = 0;
-	for (double k = 1; 2 * k <= f->period; k++) {
-		double t = 2 * pi * k / f->period, half = sin(t / 2);
+	last = floor(f->period / 2);
+	/* sin(t/2) grows with t up to pi */
+	if (2 * least > f->left_out)
+		last = fmin(
+			last, floor(asin(sqrt(f->left_out / (2 * least))) * f->period / pi * (1 + 1e-12)));
+	if (!(last <= ACCT_BITS_NODES))
+		return false;
+	f->nodes = (size_t)last;
+	for (size_t k = 0; k < f->nodes; k += ACCT_LANES) {
+		size_t some = f->nodes - k < ACCT_LANES ? f->nodes - k : ACCT_LANES;
+		struct nodes n;
 
-		if (2 * least * half * half > LEFT_OUT)
-			break;
-		if (f->nodes == ACCT_BITS_NODES)
-			return false;
-		set_node(f, &f->node[f->nodes++], t, (2 * k < f->period ? 2 : 1) / f->period);
+		memset(&n, 0, sizeof n);
+		for (size_t i = 0; i < ACCT_LANES; i++) {
+			double at = (double)(k + (i < some ? i : 0) + 1);
+
+			n.t[i] = 2 * pi * at / f->period;
+			n.weight[i] = (2 * at < f->period ? 2 : 1) / f->period;
+		}
+		set_nodes(f, k, some, &n);
 	}
 	return true;
 }
@@ -196,7 +280,7 @@ static double mean_error(const struct acct_bits_sum *f)
 /* |r| at most, for every theta from this one up. */
 static double tails_of(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
 {
-	return exp(t->exponent - f->s * theta) * (2 * exp(-LEFT_OUT) + exp(-FOLDED));
+	return exp(t->exponent - f->s * theta) * exp(-f->left_out) * (2 + exp(-FOLDED));
 }
 
 double acct_bits_rest(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
@@ -233,7 +317,7 @@ struct acct_bits_value acct_bits_above(
 {
 	double first, size, sum = 0, power = t->exponent - f->s * theta, top = exp(power),
 			    far = mean_error(f);
-	double length = f->period * f->s, off = 0;
+	double length = f->period * f->s, off = 0, c = 1, d = 0, c1 = 1, d1 = 0;
 
 	/* The node at 0 less what the period folds on j from the left, which cancel where w is close to 1. */
 	if (length < 1e-3) {
@@ -244,16 +328,21 @@ struct acct_bits_value acct_bits_above(
 		first = top / (f->period * f->c) - 1 / expm1(length);
 		size = top / (f->period * f->c) + 1 / expm1(length);
 	}
+	if (f->nodes > 0) {
+		c1 = cos(f->node[0].t * theta);
+		d1 = sin(f->node[0].t * theta);
+	}
 	for (size_t k = 0; k < f->nodes; k++) {
 		const struct acct_node *n = &f->node[k];
-		double a = n->t * theta, half = sin(n->t / 2), re, im;
 		/* g = w (e^it - 1) / (w e^it - 1): divide by w (e^it - 1) = 2i w sin(t/2) e^(it/2) */
-		double scale = 1 / (2 * f->w * half), turn_re = -sin(n->t / 2) * scale,
-		       turn_im = -cos(n->t / 2) * scale;
+		double scale = 1 / (2 * f->w * n->half), turn_re = -n->half * scale,
+		       turn_im = -n->rest * scale, re, im, next = c * c1 - d * d1;
 
 		re = t->re[k] * turn_re - t->im[k] * turn_im;
 		im = t->re[k] * turn_im + t->im[k] * turn_re;
-		sum += re * cos(a) + im * sin(a);
+		d = c * d1 + d * c1;
+		c = next;
+		sum += re * c + im * d;
 		size += top * t->size[k] * fabs(scale);
 		off += top * t->size[k] * fabs(scale) * n->length;
 	}

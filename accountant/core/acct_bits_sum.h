@@ -19,7 +19,7 @@
  *     h_m(j) = S(m, theta) + c/(w^N - 1) + r,
  *     S(m, theta) = Re (1/N) sum_k g exp(L(m) + m a_1 + (n-1-m) a_2 + C a_3 - (s+it) theta).
  * The sum over k folds h(j + rN) w^(rN) on h(j).  Left of the support h = -c: the geometric series.  Nodes
- * with 2 ((n-1) V1 + C V3) sin^2(t/2) > 40 are left out; |g| <= 2.
+ * with 2 ((n-1) V1 + C V3) sin^2(t/2) > q are left out; |g| <= 2.
  *
  * Folded tails.  Beside the series they are at most, summed over r >= 1,
  *     e^(L - s theta) (P~(Z - mu >= rN + theta) + P~(Z - mu <= theta - rN)) + c w^(-rN) P(Z <= j - rN),
@@ -27,8 +27,9 @@
  * e^L >= w^-shift, shift the most by which mu_m exceeds the plain mean; and c <= w = e^s.  So the last term
  * is at most e^(L - s theta) e^(s - s x) P(Z <= EZ - x), x = rN - shift - theta.  N is so long that by
  * Bernstein's inequality both chances of P~ and e^(-s x) P(Z <= EZ - x) are below e^(-B-2) for r = 1, and
- * thus less than a third of e^-B in all; or longer than the support, then they are 0.  With B = 44 + s the
- * three terms are less than e^(L - s theta) e^-44, so |r| <= e^(L - s theta) (2e^-40 + e^-44).
+ * thus less than a third of e^-B in all; or longer than the support, then they are 0.  With B = q + 4 + s
+ * the three terms are less than e^(L - s theta) e^-(q+4), so |r| <= e^(L - s theta) (2e^-q + e^-(q+4)).  q
+ * is 26 and the log of the tilted variance, at most 40: h is of the order of e^L over that variance or more.
  *
  * Rounding: ACCT_BITS_ERROR of the sum of moduli; phases and KL come from forms without cancellation. */
 #pragma once
@@ -53,6 +54,7 @@ struct acct_bit {
 
 struct acct_node {
 	double t;
+	double half, rest;      /* sine and cosine of t/2 */
 	double g[2];            /* weight of the node times w(e^it - 1)/(w e^it - 1) */
 	double size;            /* |g| */
 	double a[3][2];         /* log of E e^it(bit - one) for the three kinds: P, Q, coin */
@@ -65,6 +67,7 @@ struct acct_bits_sum {
 	double others, coins;
 	double s, c, w, scale; /* s = log w; scale = P - E Q */
 	struct acct_bit bit[3];
+	double left_out;       /* q */
 	double period, folded; /* number of points of the whole sum; c/(w^period - 1) */
 	size_t nodes;
 	struct acct_node node[ACCT_BITS_NODES];

@@ -11,11 +11,12 @@
 
 #define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
 #define LEVELS   5
-#define WIDTH    9e-4 /* relative width of an answer */
-#define OF_DELTA 1e-2 /* the same of delta, where that of epsilon does not allow more */
-#define MANY     64   /* different rounds whose points may be wider */
-#define WIDER    1e-4 /* of delta at a point */
-#define GROWTH   1.5  /* of the window, for rounds to come: more than twice the variance */
+#define WIDTH    9e-4  /* relative width of an answer */
+#define OF_DELTA 1e-2  /* the same of delta, where that of epsilon does not allow more */
+#define MANY     64    /* different rounds whose grid and points may be wider */
+#define COARSER  0.045 /* in place of COARSEST */
+#define WIDER    2e-4  /* of delta at a point */
+#define GROWTH   1.5   /* of the window, for rounds to come: more than twice the variance */
 
 enum acct_rc acct_entry_measure(struct acct_entry *e, double tail)
 {
@@ -31,7 +32,7 @@ enum acct_rc acct_entry_measure(struct acct_entry *e, double tail)
 
 static double resolution(const struct acct_composed *c)
 {
-	return ldexp(COARSEST, -c->level);
+	return ldexp(c->many ? COARSER : COARSEST, -c->level);
 }
 
 static bool counts(const struct acct_entry *e)
@@ -116,14 +117,14 @@ static enum acct_rc fit(struct acct_composed *c, struct acct_entry *e)
 {
 	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c), c->lean, c->width);
 
+	for (int side = 0; side < ACCT_SIDES && !rc; side++)
+		if (side == ACCT_SWAPPED && e->rung.list.symmetric)
+			e->factor[side] = e->factor[ACCT_BELOW];
+		else
+			rc = acct_frame_factor(
+				&c->frame, acct_rung_law(&e->rung, (enum acct_side)side), &e->factor[side]);
 	if (rc)
 		return rc;
-	for (int side = 0; side < ACCT_SWAPPED; side++)
-		acct_frame_factor(&c->frame, acct_rung_law(&e->rung, (enum acct_side)side), &e->factor[side]);
-	if (e->rung.list.symmetric)
-		e->factor[ACCT_SWAPPED] = e->factor[ACCT_BELOW];
-	else
-		acct_frame_factor(&c->frame, acct_rung_law(&e->rung, ACCT_SWAPPED), &e->factor[ACCT_SWAPPED]);
 	e->factored = true;
 	return ACCT_OK;
 }
@@ -134,12 +135,14 @@ static enum acct_rc choose(struct acct_composed *c)
 	struct acct_aim aim = { c->delta, NAN };
 	struct acct_part *part = calloc(c->entries, sizeof *part);
 	struct acct_factor all;
-	double h = grid_step(c), finite = 0;
+	double h, finite = 0;
 	enum acct_rc rc = part ? ACCT_OK : ACCT_ENOMEM;
 	size_t parts = 0;
 
-	c->lean = sqrt(-2 * log(c->delta) / variance(c));
-	c->width = different(c) < MANY ? ACCT_INVERT_WIDTH : WIDER;
+	c->many = different(c) >= MANY;
+	c->lean = sqrt(-2 * log(c->least_delta > 0 ? c->least_delta : c->delta) / variance(c));
+	h = grid_step(c);
+	c->width = c->many ? WIDER : ACCT_INVERT_WIDTH;
 	for (size_t i = 0; i < c->entries && !rc; i++) {
 		struct acct_entry *e = &c->entry[i];
 		double count = acct_entry_count(e);

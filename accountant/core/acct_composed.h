@@ -4,11 +4,11 @@
  * Two products are kept for each side, `base` of all rounds but the last few that were added and `all` of
  * every round, so that taking a recent round back costs a few transforms and not one for each round.
  *
- * Grid.  A round's laws are made at nodes d apart, d the largest power of two that is at most 0.04 deviations
- * of its loss, or the grid's step h where that is more.  h is the largest power of two for which rounding
- * losses to it adds at most res^2/6 of the total variance, so d is a multiple of h whatever the other rounds
- * are.  Of each round a mass of 1e-10 delta is given up to the infinite loss: 1e-4 delta for a million
- * rounds; beyond, answers are wider.
+ * Grid.  The grid's step h is the largest rung (acct_rung.h) for which rounding losses to it adds at most
+ * res^2/6 of the total variance, res = 0.04.  A round's laws are made at nodes h apart, or a power of two
+ * times h where that is at most 0.04 deviations of its loss.  So they stay as they are while h moves by
+ * powers of two, and are made anew where it moves to another rung.  Of each round a mass of 1e-10 delta is
+ * given up to the infinite loss: 1e-4 delta for a million rounds; beyond, answers are wider.
  *
  * Errors are those of acct_compose.h, with sums over all rounds in the product.  Every unit of count was
  * multiplied into the product once, whenever and in whatever groups (a group of k by squaring costs at most k
@@ -16,8 +16,8 @@
  * masses outside the window are bounded by Chernoff with seven fixed exponents a side; the sums of their logs
  * are formed anew for every question, so that they do not drift.
  *
- * Points of the curves of 64 different rounds and more may be 1e-4 wide: that is half of it of epsilon, and
- * points cost half as much where a round is a coarse lattice.
+ * Of 64 different rounds and more res is 0.045, and points of the curves may be 2e-4 wide, which is as much
+ * of epsilon: together about 7e-4.
  *
  * Width.  Where an answer is wider than 9e-4 of its upper end, in this order: a new frame for this question;
  * laws at half the resolution, at most four times; acct_epsilon itself, and the better end of both.  After
@@ -60,12 +60,14 @@ struct acct_composed {
 	 * epsilon at delta. */
 	bool inverse;
 	double epsilon;
+	double least_delta; /* the smallest that the laws shall serve; 0: this one */
 	struct acct_entry *entry;
 	size_t entries, capacity;
 	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
 	size_t recents;
 	struct acct_frame frame;
 	double lean;          /* about the tilt of the frame, from above */
+	bool many;            /* so many different rounds that laws may be coarser */
 	double width;         /* of points of the laws: struct acct_work */
 	enum acct_side sides; /* directions in the frame: 0 for no frame, else every side below this */
 	struct acct_spectrum product[ACCT_PRODUCTS][ACCT_SIDES];

@@ -42,10 +42,10 @@ void acct_curve_fini(struct acct_curve *c)
 
 /* Bits; where the certificate is wide, the cells' upper end is tried too.  With labels the lower end is that
  * of inputs which they do not hide. */
-static double bits_at(
-	const struct acct_curve *c, double eps, bool swap, double allowed, struct acct_point *at)
+static double bits_at(const struct acct_curve *c, double eps, bool swap, double allowed, double width,
+	struct acct_point *at)
 {
-	double work = acct_bits_curve_at(&c->list.bits, c->mix, eps, allowed, at);
+	double work = acct_bits_curve_at(&c->list.bits, c->mix, eps, allowed, width, at);
 	struct acct_point cells;
 
 	if (c->list.bits.labels)
@@ -83,7 +83,7 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 	else if (c->outcomes > 0)
 		acct_exact_at(c, eps, swap, at);
 	else if (c->mix)
-		work = bits_at(c, eps, swap, allowed, at);
+		work = bits_at(c, eps, swap, allowed, width, at);
 	else if (c->known)
 		work = acct_kinds_curve_at(&c->list, c->known, eps, allowed, at);
 	else

@@ -2,14 +2,18 @@
 #include "acct_direct.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+#include "acct_lane.h"
 
 #define ULP        0x1p-53
 #define MOST_TURNS 32 /* frequencies from sines and cosines to the next ones */
 
-/* Atoms -at and at: cosine and sine of the current angle and of the step; sum and difference of masses. */
-struct pair {
-	double re, im, step_re, step_im, sum, difference;
+/* ACCT_LANES pairs of atoms -at and at: cosine and sine of the current angle and of the step; sum and
+ * difference of masses. */
+struct pairs {
+	acct_lanes re, im, step_re, step_im, sum, difference;
 };
 
 static bool is_even(const struct acct_law *law)
@@ -29,19 +33,62 @@ static void turn_to(long at, size_t k, size_t size, double *re, double *im)
 	*im = -sin(angle);
 }
 
-static struct pair *pairs_new(const struct acct_law *law, const double *g, size_t size)
+/* Pairs that are not there have no mass. */
+static void pairs_init(struct pairs *p, const struct acct_law *law, const double *g, size_t size)
 {
 	size_t half = law->size / 2;
-	struct pair *p = calloc(half + 1, sizeof *p);
 
-	for (size_t j = 0; p && j < half; j++) {
-		size_t up = half + 1 + j, down = half - 1 - j;
+	for (size_t j = 0; j < half; j++) {
+		size_t up = half + 1 + j, down = half - 1 - j, i = j % ACCT_LANES;
+		struct pairs *to = &p[j / ACCT_LANES];
+		double re, im;
 
-		turn_to(law->at[up], 1, size, &p[j].step_re, &p[j].step_im);
-		p[j].sum = g[up] + g[down];
-		p[j].difference = g[up] - g[down];
+		turn_to(law->at[up], 1, size, &re, &im);
+		to->step_re[i] = re;
+		to->step_im[i] = im;
+		to->sum[i] = g[up] + g[down];
+		to->difference[i] = g[up] - g[down];
 	}
-	return p;
+}
+
+static void pairs_aim(struct pairs *p, const struct acct_law *law, size_t k, size_t size)
+{
+	size_t half = law->size / 2;
+
+	for (size_t j = 0; j < half; j++) {
+		double re, im;
+
+		turn_to(law->at[half + 1 + j], k, size, &re, &im);
+		p[j / ACCT_LANES].re[j % ACCT_LANES] = re;
+		p[j / ACCT_LANES].im[j % ACCT_LANES] = im;
+	}
+}
+
+/* The sums over the pairs at the current angles, and on to the next. */
+ACCT_INLINED void turn(struct pairs *p, size_t groups, double *re, double *im)
+{
+	acct_lanes a = { 0 }, b = { 0 };
+
+	for (size_t j = 0; j < groups; j++) {
+		acct_lanes c = p[j].re, s = p[j].im;
+
+		a += p[j].sum * c;
+		b += p[j].difference * s;
+		p[j].re = c * p[j].step_re - s * p[j].step_im;
+		p[j].im = c * p[j].step_im + s * p[j].step_re;
+	}
+	*re = (a[0] + a[1]) + (a[2] + a[3]);
+	*im = (b[0] + b[1]) + (b[2] + b[3]);
+}
+
+static void turn_plain(struct pairs *p, size_t groups, double *re, double *im)
+{
+	turn(p, groups, re, im);
+}
+
+ACCT_AVX2 static void turn_avx2(struct pairs *p, size_t groups, double *re, double *im)
+{
+	turn(p, groups, re, im);
 }
 
 /* z *= (a + ib)^power. */
@@ -64,31 +111,31 @@ static void raise(double z[2], double a, double b, double power)
 bool acct_direct_multiply(double (*product)[2], size_t n, size_t size, const struct acct_law *law,
 	const double *g, double power, double most)
 {
-	size_t half = law->size / 2;
+	size_t half = law->size / 2, groups = (half + ACCT_LANES - 1) / ACCT_LANES;
 	double error = (170 + (double)law->size) * ULP * sqrt(2 * (double)n / (double)size);
 
-	/* About 2 ns a pair and frequency, against 2 ns a point of a transform. */
-	if (error > most || (double)n * (double)half > (double)size || !is_even(law))
+	/* About 1 ns a pair and frequency, against 2 ns a point of a transform. */
+	if (error > most || (double)n * (double)half > 2 * (double)size || !is_even(law))
 		return false;
-	struct pair *p = pairs_new(law, g, size);
+	bool wide = acct_lane_has_avx2();
+	char *room = calloc(groups + 1, sizeof(struct pairs));
 
-	if (!p)
+	if (!room)
 		return false;
+	/* calloc aligns less than lanes want. */
+	struct pairs *p =
+		(struct pairs *)(void *)(room + (sizeof(acct_lanes) - (uintptr_t)room % sizeof(acct_lanes)) %
+							sizeof(acct_lanes));
+
+	pairs_init(p, law, g, size);
 	for (size_t k = 0; k < n; k++) {
-		double re = g[half], im = 0;
+		double re = 0, im = 0;
 
-		for (size_t j = 0; k % MOST_TURNS == 0 && j < half; j++)
-			turn_to(law->at[half + 1 + j], k, size, &p[j].re, &p[j].im);
-		for (size_t j = 0; j < half; j++) {
-			double c = p[j].re, s = p[j].im;
-
-			re += p[j].sum * c;
-			im += p[j].difference * s;
-			p[j].re = c * p[j].step_re - s * p[j].step_im;
-			p[j].im = c * p[j].step_im + s * p[j].step_re;
-		}
-		raise(product[k], re, im, power);
+		if (k % MOST_TURNS == 0)
+			pairs_aim(p, law, k, size);
+		(wide ? turn_avx2 : turn_plain)(p, groups, &re, &im);
+		raise(product[k], g[half] + re, im, power);
 	}
-	free(p);
+	free(room);
 	return true;
 }

@@ -47,7 +47,8 @@ void acct_frame_one(const struct acct_frame *f, struct acct_spectrum *product); 
 void acct_frame_copy(const struct acct_frame *f, struct acct_spectrum *to, const struct acct_spectrum *from);
 
 /* Facts about a law on the frame's grid. */
-void acct_frame_factor(const struct acct_frame *f, const struct acct_law *law, struct acct_factor *out);
+ACCT_CHECK enum acct_rc acct_frame_factor(
+	const struct acct_frame *f, const struct acct_law *law, struct acct_factor *out);
 void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, double count);
 
 /* Multiply a product by a law's transform, count >= 1 times.  Cost: one transform at most. */

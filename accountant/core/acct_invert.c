@@ -21,8 +21,6 @@
 
 /* Work in nanoseconds, roughly: of a computed node, and of a screened one. */
 #define NODE_WORK(l) (60 + 40 * (double)(l)->cells + 30 * (double)(l)->groups)
-/* Fewest nodes that are worth a jump; fewer are passed by rotations. */
-#define WORTH_A_JUMP 8
 #define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
 
 struct sums {
@@ -60,64 +58,85 @@ static double last_node(const struct acct_path *w)
 	return fmin(GAUSS_END, sqrt(2 * w->left_out));
 }
 
+/* The nodes of a sum; of those that were skipped the sums of dt/t and of dt, over pi. */
+struct nodes {
+	struct acct_screen screen;
+	struct acct_line line;
+	double step, weight; /* weight: step/pi */
+	size_t last;
+	double skipped_t, skipped_1;
+};
+
+/* Skip some nodes of which k is the first or before it. */
+static void skip(struct nodes *n, size_t k, double some)
+{
+	n->skipped_t += some / ((double)k * acos(-1));
+	n->skipped_1 += some * n->weight;
+}
+
+/* Look at four nodes from k on, and add those that are not negligible.  Returns the next node. */
+static size_t look(struct nodes *n, const struct acct_path *w, size_t k, struct sums *sum)
+{
+	bool negligible[ACCT_LANES];
+	double reach = acct_screen_look(&n->screen, w, (double)k * n->step, negligible), skipped = 0;
+	size_t i;
+
+	for (i = 0; i < ACCT_LANES && k <= n->last; i++, k++)
+		if (negligible[i])
+			skipped++;
+		else
+			add_node(&n->line, (double)k * n->step, n->weight, sum);
+	if (reach > n->step && k <= n->last) {
+		double more = fmin(reach / n->step, (double)(n->last + 1 - k));
+
+		skipped += (double)(size_t)more;
+		skip(n, k - i, skipped);
+		return k + (size_t)more;
+	}
+	skip(n, k - i, skipped);
+	return k;
+}
+
 /* The trapezoid sums.  A skipped node counts as exp(-left_out) of the largest modulus.  False: given
  * up, because it takes more than `most` work. */
 static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 {
 	double pi = acos(-1), step = 2 * pi / w->period, end = last_node(w) / w->tau, bound[3];
-	double skipped_t = 0, skipped_1 = 0; /* sums of dt/t and of dt, over pi */
-	size_t last = (size_t)fmin(ceil(end / step), MOST_STEPS);
-	struct acct_screen f;
-	struct acct_line line;
+	struct nodes n;
 
+	n.step = step;
+	n.weight = step / pi;
+	n.last = (size_t)fmin(ceil(end / step), MOST_STEPS);
+	n.skipped_t = n.skipped_1 = 0;
 	memset(sum, 0, sizeof *sum);
 	acct_path_chernoff(w, w->c, bound);
-	acct_screen_init(&f, w, step);
-	acct_line_init(&line, w);
-	add_node(&line, 0, step / (2 * pi), sum);
-	size_t aimed = 0;
-	bool jumped = true;
-	for (size_t k = 1; k <= last; k++) {
+	acct_screen_init(&n.screen, w, step);
+	acct_line_init(&n.line, w);
+	add_node(&n.line, 0, step / (2 * pi), sum);
+	for (size_t k = 1; k <= n.last;) {
 		double t = (double)k * step;
-		bool aim = jumped || k - aimed >= 32;
+		bool loud = t <= n.screen.loud_to;
 
-		sum->work += STEP_WORK(w->list);
+		sum->work += (loud ? 1 : ACCT_LANES) * STEP_WORK(w->list);
 		sum->steps = (double)k;
 		if (sum->work > most)
 			return false;
-		if (t <= f.loud_to) {
-			add_node(&line, t, step / pi, sum);
+		if (loud) {
+			add_node(&n.line, t, n.weight, sum);
+			k++;
 			continue;
 		}
-		if (t > f.quiet_from && t < f.quiet_to) {
-			size_t to = (size_t)fmin((double)last, floor(f.quiet_to / step));
+		if (t > n.screen.quiet_from && t < n.screen.quiet_to) {
+			double to = fmin((double)n.last, floor(n.screen.quiet_to / step));
 
-			skipped_t += (double)(to - k) / (double)k / pi;
-			skipped_1 += (double)(to - k) * step / pi;
-			aim = aim || to > k;
-			k = to;
-			t = (double)k * step;
+			to = fmax(to, (double)k);
+			skip(&n, k, to - (double)k);
+			k = (size_t)to;
 		}
-		if (aim) {
-			acct_screen_aim(&f, w, t);
-			aimed = k;
-		}
-		double reach = acct_screen_next(&f, w, t);
-		jumped = false;
-		if (reach >= 0) {
-			double more = fmin(floor(reach / step), (double)(last - k));
-
-			jumped = more >= WORTH_A_JUMP;
-			more = jumped ? more : 0;
-			skipped_t += (1 + more) / (double)k / pi;
-			skipped_1 += (1 + more) * step / pi;
-			k += (size_t)more;
-		} else {
-			add_node(&line, t, step / pi, sum);
-		}
+		k = look(&n, w, k, sum);
 	}
-	acct_line_end(&line, &sum->of);
-	add_missing(w, &f, bound, skipped_t, skipped_1, (double)last * step, &sum->of);
+	acct_line_end(&n.line, &sum->of);
+	add_missing(w, &n.screen, bound, n.skipped_t, n.skipped_1, (double)n.last * step, &sum->of);
 	return true;
 }
 

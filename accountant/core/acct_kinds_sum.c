@@ -7,19 +7,24 @@
  * largest value at a corner, and half the largest second derivative times the square of the radius; exponents
  * are in the plane, where the square of the radius is at most a third of that of the diameter (Jung). */
 #include <math.h>
+#include <string.h>
 
 #include "acct_ends.h"
 #include "acct_kinds.h"
+#include "acct_lane.h"
 
 #define NODES     4096
 #define NEGLECTED 46.0
 #define SMOOTH    16.0
 #define ULP       0x1p-53
 
+#define LANES ((ACCT_ATOMS + ACCT_LANES - 1) / ACCT_LANES)
+
 /* A kind, tilted by c. */
 struct tilted {
 	size_t atoms;
 	double p[ACCT_ATOMS], x[ACCT_ATOMS], w[ACCT_ATOMS];
+	acct_lanes far[LANES], weight[LANES]; /* x - mean and w, four by four; the rest is 0 */
 	double log_m, mean, variance;
 	double value, moduli, error; /* sums over the nodes so far */
 	double re, im;               /* log of the transform at a node */
@@ -49,6 +54,17 @@ static void tilt(struct tilted *k, double c)
 	k->log_m = log1p(more);
 	k->mean = sum;
 	k->variance = square;
+}
+
+/* For the nodes, once c is known. */
+static void set_lanes(struct tilted *k)
+{
+	memset(k->far, 0, sizeof k->far);
+	memset(k->weight, 0, sizeof k->weight);
+	for (size_t i = 0; i < k->atoms; i++) {
+		k->far[i / ACCT_LANES][i % ACCT_LANES] = k->x[i] - k->mean;
+		k->weight[i / ACCT_LANES][i % ACCT_LANES] = k->w[i];
+	}
 }
 
 /* The least of log E e^cV - 2 log c for one kind; returns it. */
@@ -115,28 +131,57 @@ static void choose(struct sum *s)
 		}
 	}
 	s->c = best;
-	for (size_t i = 0; i < s->kinds; i++)
+	for (size_t i = 0; i < s->kinds; i++) {
 		tilt(&s->kind[i], best);
+		set_lanes(&s->kind[i]);
+	}
 	power = s->n * worst->log_m + s->tau * s->tau * best * best / 2;
 	deviation = sqrt(s->n * worst->variance + s->tau * s->tau + 2 / (best * best));
 	s->period = fmax(9 * deviation, (16 - fmin(0, power) + log(1 + best * deviation)) / best);
+}
+
+/* The transform of a kind at a node, about its mean. */
+ACCT_INLINED void turned(const struct tilted *k, double t, double *re, double *im)
+{
+	acct_lanes a = { 0 }, b = { 0 };
+
+	for (size_t i = 0; i * ACCT_LANES < k->atoms; i++) {
+		acct_lanes angle = t * k->far[i], s, c;
+
+		acct_lane_turn(&angle, &s, &c);
+		for (int j = 0; j < ACCT_LANES && !acct_lane_within(&angle, -ACCT_LANE_TURN, ACCT_LANE_TURN);
+			j++) {
+			s[j] = sin(angle[j]);
+			c[j] = cos(angle[j]);
+		}
+		a += k->weight[i] * c;
+		b += k->weight[i] * s;
+	}
+	*re = (a[0] + a[1]) + (a[2] + a[3]);
+	*im = (b[0] + b[1]) + (b[2] + b[3]);
+}
+
+static void turned_plain(const struct tilted *k, double t, double *re, double *im)
+{
+	turned(k, t, re, im);
+}
+
+ACCT_AVX2 static void turned_avx2(const struct tilted *k, double t, double *re, double *im)
+{
+	turned(k, t, re, im);
 }
 
 /* Is a node worth adding?  Sets its logs. */
 static bool set_node(struct sum *s, double t, double top, double *rest)
 {
 	double most = -INFINITY;
+	bool wide = acct_lane_has_avx2();
 
 	for (size_t i = 0; i < s->kinds; i++) {
 		struct tilted *k = &s->kind[i];
-		double re = 0, im = 0;
+		double re = 1, im = 0;
 
-		for (size_t j = 0; j < k->atoms; j++) {
-			double angle = t * (k->x[j] - k->mean);
-
-			re += k->w[j] * cos(angle);
-			im += k->w[j] * sin(angle);
-		}
+		(wide ? turned_avx2 : turned_plain)(k, t, &re, &im);
 		k->re = k->log_m + fmax(-60, 0.5 * log(re * re + im * im));
 		k->im = t * k->mean + atan2(im, re);
 		most = fmax(most, s->n * k->re);
@@ -148,7 +193,8 @@ static bool set_node(struct sum *s, double t, double top, double *rest)
 /* Returns the part of the second derivative. */
 static double add_node(struct sum *s, double t, double weight, double rest)
 {
-	double most = 0, re[2] = { INFINITY, -INFINITY }, im[2] = { INFINITY, -INFINITY };
+	double turn = s->tau * s->tau * s->c * t - 2 * atan2(t, s->c), most = 0,
+	       re[2] = { INFINITY, -INFINITY }, im[2] = { INFINITY, -INFINITY };
 
 	weight /= s->c * s->c + t * t;
 	for (size_t i = 0; i < s->kinds; i++) {
@@ -156,7 +202,7 @@ static double add_node(struct sum *s, double t, double weight, double rest)
 		double size = weight * exp(s->n * k->re + rest);
 
 		k->moduli += size;
-		k->value += size * cos(s->n * k->im + s->tau * s->tau * s->c * t - 2 * atan2(t, s->c));
+		k->value += size * cos(s->n * k->im + turn);
 		k->error += size * 64 * ULP *
 			    (s->n * (1 + (t + s->c) * s->range) + fabs(s->n * k->re) + fabs(rest) + 64);
 		most = fmax(most, size);

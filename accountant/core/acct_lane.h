@@ -1,4 +1,4 @@
-/* acct_lane.h - elementary functions of four numbers at a time.  Private to acct_line.c and acct_bits_sum.c.
+/* acct_lane.h - elementary functions of four numbers at a time.  Private to the core.
  *
  * Polynomials and reductions are those of FreeBSD's msun (Sun Microsystems, 1993).  Errors in ulps of 2^-53,
  * relative but where absolute is said; `u/acct_lane` measures them against long double:
@@ -22,6 +22,22 @@ typedef uint64_t acct_lane_bits __attribute__((vector_size(8 * ACCT_LANES)));
 #define ACCT_LANE_EXP  700.0
 #define ACCT_LANE_TURN 1e15
 #define ACCT_INLINED   static inline __attribute__((always_inline))
+
+/* Functions on lanes are compiled twice, and the processor is asked which one it can run.  Both compute the
+ * same. */
+#ifdef __x86_64__
+#define ACCT_AVX2 __attribute__((target("avx2")))
+static inline int acct_lane_has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+#else
+#define ACCT_AVX2
+static inline int acct_lane_has_avx2(void)
+{
+	return 0;
+}
+#endif
 
 /* 2^52 + 2^51: x + this is x rounded to a whole number, which then stands in the lowest bits. */
 #define ACCT_LANE_WHOLE 0x1.8p52

@@ -215,42 +215,30 @@ ACCT_INLINED void add(const struct acct_line *f, struct parts *out)
 	out->excess_err = out->excess_size * err + g * more_size * own;
 }
 
-/* weight e^(itx) of every cell. */
-ACCT_INLINED void turn(const struct acct_path *w, double t, const double *weight, double *re, double *im)
+/* `some` of four. */
+ACCT_INLINED void polar_some(
+	size_t some, const double *log, const double *phase, double *re, double *im, double *size)
 {
-	for (size_t j = 0; j < w->cells; j += ACCT_LANES) {
-		size_t n = w->cells - j < ACCT_LANES ? w->cells - j : ACCT_LANES;
-		acct_lanes x = { 0 }, s, c;
+	acct_lanes zero = { 0 }, one = zero + 1, g;
+	struct lanes z = { zero, zero }, e;
 
-		for (size_t i = 0; i < n; i++)
-			x[i] = t * w->x[j + i];
-		sines(&x, &s, &c);
-		for (size_t i = 0; i < n; i++) {
-			re[j + i] = weight[j + i] * c[i];
-			im[j + i] = weight[j + i] * s[i];
-		}
-	}
+	memcpy(&z.re, log, some * sizeof *log);
+	memcpy(&z.im, phase, some * sizeof *phase);
+	exp_of(&z, &one, &e, &g);
+	memcpy(re, &e.re, some * sizeof *re);
+	memcpy(im, &e.im, some * sizeof *im);
+	memcpy(size, &g, some * sizeof *size);
 }
 
 ACCT_INLINED void polar(
 	size_t n, const double *log, const double *phase, double *re, double *im, double *size)
 {
-	for (size_t k = 0; k < n; k += ACCT_LANES) {
-		size_t some = n - k < ACCT_LANES ? n - k : ACCT_LANES;
-		acct_lanes zero = { 0 }, one = zero + 1, g;
-		struct lanes z = { zero, zero }, e;
+	size_t k = 0;
 
-		for (size_t i = 0; i < some; i++) {
-			z.re[i] = log[k + i];
-			z.im[i] = phase[k + i];
-		}
-		exp_of(&z, &one, &e, &g);
-		for (size_t i = 0; i < some; i++) {
-			re[k + i] = e.re[i];
-			im[k + i] = e.im[i];
-			size[k + i] = g[i];
-		}
-	}
+	for (; k + ACCT_LANES <= n; k += ACCT_LANES) /* a copy of known size is one instruction */
+		polar_some(ACCT_LANES, log + k, phase + k, re + k, im + k, size + k);
+	if (k < n)
+		polar_some(n - k, log + k, phase + k, re + k, im + k, size + k);
 }
 
 static void add_plain(const struct acct_line *f, struct parts *out)
@@ -264,52 +252,20 @@ static void polar_plain(
 	polar(n, log, phase, re, im, size);
 }
 
-static void turn_plain(const struct acct_path *w, double t, const double *weight, double *re, double *im)
-{
-	turn(w, t, weight, re, im);
-}
-
-#ifdef __x86_64__
-#define AVX2 __attribute__((target("avx2")))
-
-AVX2 static void add_avx2(const struct acct_line *f, struct parts *out)
+ACCT_AVX2 static void add_avx2(const struct acct_line *f, struct parts *out)
 {
 	add(f, out);
 }
 
-AVX2 static void turn_avx2(const struct acct_path *w, double t, const double *weight, double *re, double *im)
-{
-	turn(w, t, weight, re, im);
-}
-
-AVX2 static void polar_avx2(
+ACCT_AVX2 static void polar_avx2(
 	size_t n, const double *log, const double *phase, double *re, double *im, double *size)
 {
 	polar(n, log, phase, re, im, size);
 }
 
-static int has_avx2(void)
-{
-	return __builtin_cpu_supports("avx2");
-}
-#else
-#define add_avx2   add_plain
-#define turn_avx2  turn_plain
-#define polar_avx2 polar_plain
-static int has_avx2(void)
-{
-	return 0;
-}
-#endif
-
-void acct_line_turn(const struct acct_path *w, double t, const double *weight, double *re, double *im)
-{
-	(has_avx2() ? turn_avx2 : turn_plain)(w, t, weight, re, im);
-}
-
 void acct_line_polar(size_t n, const double *log, const double *phase, double *re, double *im, double *size)
 {
-	(has_avx2() ? polar_avx2 : polar_plain)(n, log, phase, re, im, size);
+	(acct_lane_has_avx2() ? polar_avx2 : polar_plain)(n, log, phase, re, im, size);
 }
 
 void acct_line_end(struct acct_line *f, struct acct_sums *sum)
@@ -322,7 +278,7 @@ void acct_line_end(struct acct_line *f, struct acct_sums *sum)
 		f->t[i] = f->t[0];
 		f->weight[i] = 0;
 	}
-	if (has_avx2())
+	if (acct_lane_has_avx2())
 		add_avx2(f, &out);
 	else
 		add_plain(f, &out);

@@ -31,8 +31,5 @@ void acct_line_add(struct acct_line *f, double t, double weight, struct acct_sum
 /* Add the nodes that still wait. */
 void acct_line_end(struct acct_line *f, struct acct_sums *sum);
 
-/* weight e^{itx} of every cell, to 4 ulps and 5 |tx| of its weight. */
-void acct_line_turn(const struct acct_path *w, double t, const double *weight, double *re, double *im);
-
 /* e^(log + i phase) of n numbers, and its modulus, to 6 ulps and 3 |phase| of it. */
 void acct_line_polar(size_t n, const double *log, const double *phase, double *re, double *im, double *size);

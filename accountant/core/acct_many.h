@@ -25,6 +25,10 @@ ACCT_CHECK enum acct_rc acct_many_epsilon(
 ACCT_CHECK enum acct_rc acct_many_delta(
 	const struct acct_plan *p, double epsilon, struct acct_bound *out, bool *narrow);
 
+/* The same at several epsilons, whose rounds are measured once, and mostly their laws are made once. */
+ACCT_CHECK enum acct_rc acct_many_deltas(
+	const struct acct_plan *p, const double *epsilon, size_t n, struct acct_bound *out, bool *narrow);
+
 /* acct_epsilon on the common grids alone. */
 ACCT_CHECK enum acct_rc acct_epsilon_on_grids(
 	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *eps);

@@ -19,9 +19,18 @@
 double acct_rung_floor(double x)
 {
 	int exponent;
+	double part = frexp(x, &exponent);
 
-	(void)frexp(x, &exponent);
-	return ldexp(0.5, exponent);
+	return ldexp(floor(8 * part), exponent - 3);
+}
+
+/* The largest h 2^j that is at most x; h where x is less. */
+static double step_of(double h, double x)
+{
+	int exponent;
+
+	(void)frexp(x / h, &exponent);
+	return x > h ? ldexp(h, exponent - 1) : h;
 }
 
 /* Work of a point at its widest bounds, in both directions. */
@@ -96,7 +105,7 @@ static enum acct_rc make_laws(struct acct_rung *r, double step, double even, dou
 
 enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, double lean, double width)
 {
-	double step = fmax(h, acct_rung_floor(resolution * r->deviation)), ratio;
+	double step = step_of(h, resolution * r->deviation), ratio;
 	/* On a ladder, so that laws serve while rounds are added. */
 	double shift = fmax(LEAST_SHIFT, 2 * acct_rung_floor(lean * r->deviation)),
 	       even = acct_law_even(r->deviation, r->range, r->tail, shift / r->deviation);
@@ -113,7 +122,8 @@ enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, dou
 			return rc;
 		}
 	}
-	ratio = r->unit / h; /* both are powers of two; at[] stays whole because step is a multiple of h */
+	ratio = r->unit /
+		h; /* a power of two, as both divide step; at[] stays whole: step is a multiple of h */
 	for (int side = 0; side < ACCT_SIDES && fabs(ratio - 1) > 0; side++)
 		for (size_t j = 0; j < r->law[side].size; j++)
 			r->law[side].at[j] = lround((double)r->law[side].at[j] * ratio);

@@ -1,5 +1,5 @@
-/* acct_rung.h - one round's laws on a ladder of grids whose steps are powers of two, so that the laws of
- * rounds computed independently fit on one grid (doc/accounting.md, "The ledger's state"). */
+/* acct_rung.h - one round's laws on a ladder of grids whose steps are one step times powers of two, so that
+ * the laws of rounds computed independently fit on one grid (doc/accounting.md, "The ledger's state"). */
 #pragma once
 
 #include "acct_law.h"
@@ -29,13 +29,13 @@ struct acct_rung {
 ACCT_CHECK enum acct_rc acct_rung_init(struct acct_rung *r, const struct acct_list *list, double tail);
 void acct_rung_fini(struct acct_rung *r);
 
-/* The largest power of two that is at most x. */
+/* The largest number of three binary digits that is at most x: a rung. */
 double acct_rung_floor(double x);
 
-/* Computes the laws with `h`, a power of two, as their unit, and at most `resolution` deviations between
- * nodes unless h is more; further out than a tilt by `lean` matters, nodes are thinned.  width: of struct
- * acct_work.  Keeps the laws where their nodes do not change; else takes new points of the curve.  The laws
- * depend on nothing but list, tail, h, resolution, lean and width. */
+/* Computes the laws with `h`, a rung, as their unit, and nodes h or a power of two times h apart, at most
+ * `resolution` deviations unless h is more; further out than a tilt by `lean` matters, nodes are thinned.
+ * width: of struct acct_work.  Keeps the laws where their nodes do not change; else takes new points of the
+ * curve.  The laws depend on nothing but list, tail, h, resolution, lean and width. */
 ACCT_CHECK enum acct_rc acct_rung_fit(
 	struct acct_rung *r, double h, double resolution, double lean, double width);
 

@@ -1,10 +1,11 @@
-/* acct_screen.c - finds the nodes of the inversion that are negligible, with rotations instead of
+/* acct_screen.c - finds the nodes of the inversion that are negligible, without logarithms and
  * exponentials. */
 #include "acct_screen.h"
 
 #include <math.h>
+#include <string.h>
 
-#include "acct_line.h"
+#include "acct_lane.h"
 
 /* Variance of x under the tilted law of one message: 0 with chance rest, else the weights times scale. */
 static double variance(
@@ -17,15 +18,28 @@ static double variance(
 	return sum;
 }
 
+/* e^(i k angle), k = 0, 1, 2, 3. */
+static void rotations(double angle, acct_lanes *cosine, acct_lanes *sine)
+{
+	double c = cos(angle), s = sin(angle), c2 = c * c - s * s, s2 = 2 * s * c;
+
+	*cosine = (acct_lanes){ 1, c, c2, c2 * c - s2 * s };
+	*sine = (acct_lanes){ 0, s, s2, c2 * s + s2 * c };
+}
+
 void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double step)
 {
 	double total = 0, m1 = 0, lo = INFINITY, hi = -INFINITY;
 
+	memset(&f->x[w->cells / ACCT_LANES % ACCT_SCREEN_LANES], 0, sizeof f->x[0]);
+	memset(&f->weights[w->cells / ACCT_LANES % ACCT_SCREEN_LANES], 0, sizeof f->weights[0]);
 	f->largest = 0;
+	f->step = step;
 	for (size_t j = 0; j < w->cells; j++) {
 		f->weight[j] = w->omega[j] * exp(w->c * w->x[j]);
-		f->cosine[j] = cos(step * w->x[j]);
-		f->sine[j] = sin(step * w->x[j]);
+		f->x[j / ACCT_LANES][j % ACCT_LANES] = w->x[j];
+		f->weights[j / ACCT_LANES][j % ACCT_LANES] = f->weight[j];
+		rotations(step * w->x[j], &f->cosine[j], &f->sine[j]);
 		total += f->weight[j];
 		m1 += f->weight[j] * w->x[j];
 		f->largest = fmax(f->largest, fabs(w->x[j]));
@@ -53,7 +67,7 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 		f->once += g->count * 2 * rest * part;
 		f->both += g->count * part * part;
 	}
-	f->decay = decay;
+	f->per_root = (1 - 1e-9) / sqrt(decay);
 	double normal = decay > 0 ? sqrt(2 * (w->left_out + 1) / decay) * (1 + 1e-9) : INFINITY,
 	       half = acos(-1) / 4 * normal * (hi - lo);
 	/* Up to pi/2 normal, 1 - cos a >= (a^2/2) (sin(half)/half)^2, and beyond that as above. */
@@ -63,9 +77,42 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 	f->quiet_to = acos(-1) / (hi - lo) * (1 - 1e-9);
 }
 
-void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t)
+/* The sums of the weights, turned to the node at t and the three that follow. */
+ACCT_INLINED void sums(
+	const struct acct_screen *f, const struct acct_path *w, double t, struct acct_turned *out)
 {
-	acct_line_turn(w, t, f->weight, f->re, f->im);
+	acct_lanes zero = { 0 }, re = zero, im = zero;
+
+	for (size_t j = 0; j < w->cells; j += ACCT_LANES) {
+		acct_lanes x = t * f->x[j / ACCT_LANES], c, s;
+
+		acct_lane_turn(&x, &s, &c);
+		for (int i = 0; i < ACCT_LANES && !acct_lane_within(&x, -ACCT_LANE_TURN, ACCT_LANE_TURN);
+			i++) {
+			s[i] = sin(x[i]);
+			c[i] = cos(x[i]);
+		}
+		c *= f->weights[j / ACCT_LANES];
+		s *= f->weights[j / ACCT_LANES];
+		for (size_t i = 0; i < ACCT_LANES && j + i < w->cells; i++) {
+			re += c[i] * f->cosine[j + i] - s[i] * f->sine[j + i];
+			im += c[i] * f->sine[j + i] + s[i] * f->cosine[j + i];
+		}
+	}
+	out->re = re;
+	out->square = re * re + im * im;
+}
+
+static void sums_plain(
+	const struct acct_screen *f, const struct acct_path *w, double t, struct acct_turned *out)
+{
+	sums(f, w, t, out);
+}
+
+ACCT_AVX2 static void sums_avx2(
+	const struct acct_screen *f, const struct acct_path *w, double t, struct acct_turned *out)
+{
+	sums(f, w, t, out);
 }
 
 /* log a <= a - 1.  The 1 added to left_out covers the rounding of the omegas.
@@ -73,27 +120,25 @@ void acct_screen_aim(struct acct_screen *f, const struct acct_path *w, double t)
  * D(t) = sum of count (1 - |B/B(c)|^2) = 2 sum of count E sin^2(t d/2), d the difference of two tilted
  * messages: the square of a norm, so sqrt D changes by at most sqrt(2 sum of count E (d/2)^2) = sqrt(decay)
  * per unit of t. */
-double acct_screen_next(struct acct_screen *f, const struct acct_path *w, double t)
+double acct_screen_look(
+	const struct acct_screen *f, const struct acct_path *w, double t, bool negligible[ACCT_LANES])
 {
-	double re = 0, im = 0;
+	const struct acct_list *l = w->list;
+	struct acct_turned at = { { 0 }, { 0 } };
+	double reach = 0;
 
-	for (size_t j = 0; j < w->cells; j++) {
-		double a = f->re[j], b = f->im[j];
+	(acct_lane_has_avx2() ? sums_avx2 : sums_plain)(f, w, t, &at);
+	for (int i = 0; i < ACCT_LANES; i++) {
+		double node = t + i * f->step, slack = 1e-13 + 16 * ACCT_ULP * f->largest * node;
+		double square = at.square[i];
+		double drop = f->count * (1 - slack) - (f->plain + f->once * at.re[i] + f->both * square) +
+			      l->dummies * (1 - square * (f->scale_c * f->scale_c) - slack);
+		double need = 2 * (w->left_out + 1) - w->tau * w->tau * node * node;
 
-		re += a;
-		im += b;
-		f->re[j] = a * f->cosine[j] - b * f->sine[j];
-		f->im[j] = a * f->sine[j] + b * f->cosine[j];
+		negligible[i] = drop > need;
+		if (i + 1 < ACCT_LANES || !negligible[i])
+			continue;
+		reach = need > 0 ? (sqrt(drop) - sqrt(need)) * f->per_root : INFINITY;
 	}
-	double square = re * re + im * im, c2 = square * f->scale_c * f->scale_c;
-	double slack = 1e-13 + 8 * ACCT_ULP * t * f->largest;
-	double drop = f->count * (1 - slack) - (f->plain + f->once * re + f->both * square) +
-		      w->list->dummies * (1 - c2 - slack);
-	double need = 2 * (w->left_out + 1) - w->tau * w->tau * t * t;
-
-	if (drop <= need)
-		return -1;
-	if (need <= 0)
-		return INFINITY;
-	return (sqrt(drop) - sqrt(need)) / sqrt(f->decay) * (1 - 1e-9);
+	return reach;
 }

@@ -264,15 +264,30 @@ static enum acct_rc deltas_composed(struct acct_plan *p, struct acct_target *tar
 	return rc;
 }
 
-/* One delta of many different rounds, where that is not narrow already.  An error leaves what there is. */
-static void delta_of_many(const struct acct_plan *p, struct acct_target *target)
+/* Deltas of many different rounds, where they are not narrow already.  An error leaves what there is. */
+static enum acct_rc deltas_of_many(const struct acct_plan *p, struct acct_target *target, size_t targets)
 {
-	struct acct_bound out = { 0, 1 };
+	double *epsilon = calloc(targets, sizeof *epsilon);
+	struct acct_bound *out = calloc(targets, sizeof *out);
+	bool *narrow = calloc(targets, sizeof *narrow);
+	enum acct_rc rc = epsilon && out && narrow ? ACCT_OK : ACCT_ENOMEM;
 
-	if (acct_many_delta(p, target->aim.epsilon, &out, &target->done) != ACCT_OK)
-		return;
-	target->out.lower = fmax(target->out.lower, out.lower);
-	target->out.upper = fmin(target->out.upper, out.upper);
+	for (size_t i = 0; i < targets && !rc; i++) {
+		epsilon[i] = target[i].aim.epsilon;
+		out[i] = (struct acct_bound){ 0, 1 };
+	}
+	/* One alone may measure its rounds anew. */
+	if (!rc && (targets > 1 ? acct_many_deltas(p, epsilon, targets, out, narrow)
+				: acct_many_delta(p, epsilon[0], out, narrow)) == ACCT_OK)
+		for (size_t i = 0; i < targets; i++) {
+			target[i].out.lower = fmax(target[i].out.lower, out[i].lower);
+			target[i].out.upper = fmin(target[i].out.upper, out[i].upper);
+			target[i].done = narrow[i];
+		}
+	free(epsilon);
+	free(out);
+	free(narrow);
+	return rc;
 }
 
 static enum acct_rc deltas_of(struct acct_plan *p, struct acct_target *target, size_t targets)
@@ -287,9 +302,12 @@ static enum acct_rc deltas_of(struct acct_plan *p, struct acct_target *target, s
 	}
 	if (p->parts == 0 || acct_plan_is_single(p) || !(p->infinite < 1 - 1e-8))
 		return ACCT_OK;
-	if (targets == 1 && p->parts >= (p->loose ? ACCT_MANY_LOOSE : ACCT_MANY))
-		delta_of_many(p, &target[0]);
-	return targets == 1 && target[0].done ? ACCT_OK : deltas_composed(p, target, targets);
+	bool done = p->parts >= (p->loose ? ACCT_MANY_LOOSE : ACCT_MANY);
+	enum acct_rc rc = done ? deltas_of_many(p, target, targets) : ACCT_OK;
+
+	for (size_t i = 0; i < targets; i++)
+		done = done && target[i].done;
+	return rc || done ? rc : deltas_composed(p, target, targets);
 }
 
 enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double *epsilon, size_t epsilons,

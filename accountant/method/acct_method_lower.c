@@ -1,4 +1,5 @@
 /* acct_method_lower.c - what some data sets lose, exactly: lower bounds on the truth. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,7 +7,8 @@
 #include "acct_fault.h"
 #include "acct_method_rows.h"
 
-/* The cells' pair is itself the loss of data sets: of bits, or where only dummies hide the victim.  Of bits
+/* The cells' pair is itself the loss of data sets: of bits, where only dummies hide the victim, or where the
+ * randomizer may be any that has these cells.  Of bits
  * the worst data differ from epsilon to epsilon, so that rounds do not compose; and where the number of bits
  * is by chance, from one number to another. */
 static bool attained(const struct acct_spec *s, bool alone)
@@ -15,8 +17,9 @@ static bool attained(const struct acct_spec *s, bool alone)
 
 	if (r->sampling > 0)
 		return false;
-	return s->exact || (alone && r->count == 1 && r->levels == 0 && r->messages != ACCT_ANY_MESSAGES &&
-				   r->messages <= ACCT_LABELLED_BITS);
+	return s->exact || s->some ||
+	       (alone && r->count == 1 && r->levels == 0 && r->messages != ACCT_ANY_MESSAGES &&
+		       r->messages <= ACCT_LABELLED_BITS);
 }
 
 /* Everybody else holds the victim's first input: reports of others are iid of law R0 = omega u, and relative
@@ -110,6 +113,10 @@ static enum acct_rc hold_uniform(const struct acct_spec *s, struct acct_round *r
 
 static enum acct_rc hold_one(const struct acct_spec *s, bool third, struct acct_round *r, const char **why)
 {
+	if (s->some)
+		return acct_fault(why,
+			"sampling: a randomizer that attains these cells has a third input, which "
+			"they do not cover");
 	if (!(s->eps0 > 0 && s->eps0 < 700))
 		return acct_fault(why, "it needs a randomizer with a finite eps0");
 	if (s->participants == 0)
@@ -141,6 +148,13 @@ static enum acct_rc hold(const struct acct_spec *s, enum world world, struct acc
 	*r = s->held;
 	r->count = s->round.count;
 	return ACCT_OK;
+}
+
+/* How often these data sets are asked. */
+static void repeat(const struct acct_spec *s, struct acct_round *r)
+{
+	if (s->attained > 0)
+		r->count = s->attained;
 }
 
 /* A participant who is not drawn is replaced by one whose report has the others' law; or, where all are
@@ -185,6 +199,7 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 		return rc;
 	if (s->opposite && s->round.sampling > 0)
 		return acct_fault(why, "sampling of two counters: one draw decides for both");
+	repeat(s, r);
 	r->messages = ACCT_ANY_MESSAGES;
 	/* Apart from the ends of a shuffler's noise, what else tells an input is left out. */
 	r->defect = s->held.cells > 0 && !(s->eps0 < INFINITY) ? s->held.defect : 0;
@@ -202,6 +217,19 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 	return ACCT_OK;
 }
 
+/* What the rounding of chances does to the loss.  A set of reports has n factors that are each off by r,
+ * common to both inputs, and a likelihood ratio off by 4 r: of `count` rounds delta by count n r of itself,
+ * and epsilon by 4 count r.  False: by too much. */
+static bool rounded(
+	const struct acct_spec *s, const struct acct_round *r, double *of_delta, double *of_epsilon)
+{
+	double n = 3 + (double)r->others + (double)r->dummies; /* u - E v is 2 r less, too */
+
+	*of_delta += 1.01 * (double)r->count * n * s->rounding;
+	*of_epsilon += 4.04 * (double)r->count * s->rounding;
+	return *of_delta < 0.5;
+}
+
 static enum acct_rc value(const struct acct_spec *spec, size_t n, enum world world, bool epsilon, double at,
 	double *lower, const char **why)
 {
@@ -209,13 +237,18 @@ static enum acct_rc value(const struct acct_spec *spec, size_t n, enum world wor
 	struct acct_bound out;
 	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
 	size_t size = 0, more = 0;
+	double of_delta = 0, of_epsilon = 0;
 
-	for (size_t i = 0; !rc && i < n; i++, size += more)
+	for (size_t i = 0; !rc && i < n; i++, size += more) {
 		rc = held(&spec[i], world, n == 1, &r[size], &more, why);
+		if (!rc && !rounded(&spec[i], &r[size], &of_delta, &of_epsilon))
+			rc = acct_fault(why, "so many reports add up what rounds the chances of one");
+	}
 	if (!rc)
-		rc = epsilon ? acct_epsilon(r, size, at, &out) : acct_delta(r, size, at, &out);
+		rc = epsilon ? acct_epsilon(r, size, fmin(at / (1 - of_delta), 1 - DBL_EPSILON), &out)
+			     : acct_delta(r, size, at + of_epsilon, &out);
 	if (!rc)
-		*lower = out.lower;
+		*lower = epsilon ? fmax(0, out.lower - of_epsilon) : out.lower * (1 - of_delta);
 	free(r);
 	return rc;
 }

@@ -13,6 +13,7 @@
  * A chance's log changes with a by a mean of distances less another, so by at most off far. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "acct_envelope.h"
 #include "acct_fault.h"
@@ -159,6 +160,102 @@ static void between(const struct grid *g, double distance, double *p, double *be
 		}
 }
 
+/* Of reports of these three inputs sum (R0 - R1)^2 / R: where there are many, the loss grows with it. */
+static double told(const struct grid *g, size_t x0, size_t x1, size_t z)
+{
+	const double *a = g->p + x0 * g->cells, *b = g->p + x1 * g->cells, *c = g->p + z * g->cells;
+	double sum = 0;
+
+	for (size_t y = 0; y < g->cells; y++)
+		sum += (a[y] - b[y]) * (a[y] - b[y]) / c[y];
+	return sum;
+}
+
+/* The inputs of the victim, near each other, and of everybody else that tell most; the grid is its own mirror
+ * image, so the victim's first may be in one quarter. */
+static void worst_inputs(const struct grid *g, double near, size_t x[3])
+{
+	double most = -1;
+	size_t w = g->size[0];
+
+	for (size_t a = 0; a < g->cells; a++)
+		for (size_t b = 0; b < g->cells && 2 * (a % w) <= w && 2 * (a / w) <= g->size[1]; b++) {
+			double across = (double)(a % w) - (double)(b % w),
+			       up = (double)(a / w) - (double)(b / w);
+			double sum = across * across + up * up > near * near ? -1 : told(g, a, b, a);
+
+			if (sum > most) {
+				most = sum;
+				x[0] = x[2] = a;
+				x[1] = b;
+			}
+		}
+	for (size_t z = 0; z < g->cells; z++) {
+		double sum = told(g, x[0], x[1], z);
+
+		if (sum > most) {
+			most = sum;
+			x[2] = z;
+		}
+	}
+}
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct acct_cell *x = a, *y = b;
+
+	return (x->u - x->v > y->u - y->v) - (x->u - x->v < y->u - y->v);
+}
+
+/* Joins neighbours, those first that lose least by it, until they fit. */
+static size_t join(struct acct_cell *c, size_t n)
+{
+	while (n > ACCT_MAX_CELLS) {
+		double least = INFINITY;
+		size_t at = 0;
+
+		for (size_t i = 0; i + 1 < n; i++) {
+			double far = c[i + 1].u - c[i + 1].v - c[i].u + c[i].v,
+			       all = c[i].omega + c[i + 1].omega;
+			double loss = c[i].omega * (c[i + 1].omega / all) * far * far;
+
+			if (loss < least) {
+				least = loss;
+				at = i;
+			}
+		}
+		double all = c[at].omega + c[at + 1].omega;
+
+		c[at].u += c[at + 1].omega / all * (c[at + 1].u - c[at].u);
+		c[at].v += c[at + 1].omega / all * (c[at + 1].v - c[at].v);
+		c[at].omega = all;
+		n--;
+		memmove(&c[at + 1], &c[at + 2], (n - at - 1) * sizeof *c);
+	}
+	return n;
+}
+
+/* A data set: everybody else holds one input.  Which cells a report's are joined is no secret, so that what
+ * is joined is a loss of theirs. */
+static void hold_place(const struct grid *g, double near, struct acct_spec *s)
+{
+	struct acct_cell cell[MOST] = { 0 };
+	size_t x[3] = { 0 };
+
+	worst_inputs(g, near, x);
+	for (size_t y = 0; y < g->cells; y++) {
+		double z = g->p[x[2] * g->cells + y];
+
+		cell[y] =
+			(struct acct_cell){ z, g->p[x[0] * g->cells + y] / z, g->p[x[1] * g->cells + y] / z };
+	}
+	qsort(cell, g->cells, sizeof *cell, by_gain);
+	s->held = s->round;
+	s->held.cells = join(cell, g->cells);
+	memcpy(s->held.cell, cell, s->held.cells * sizeof *cell);
+	s->rounding = g->room + 8 * MOST * 0x1p-53; /* joined by few operations, at most MOST times */
+}
+
 static enum acct_rc settle(
 	struct grid *g, const struct acct_arg *distance, struct acct_spec *s, const char **why)
 {
@@ -177,6 +274,7 @@ static enum acct_rc settle(
 	if (near && s->round.sampling > 0)
 		return acct_fault(
 			why, "sampling with distance: two records that may be drawn are further apart");
+	hold_place(g, near ? distance->x[0] : INFINITY, s);
 	if (!near)
 		return acct_cells_envelope(g->p, g->cells, g->cells, g->room, &s->round, why);
 	return acct_cells_pair(s->p, s->beta, s->q, s->q, &s->round, why);

@@ -20,19 +20,40 @@ static enum acct_rc among(
 	return rc;
 }
 
+/* Fewer than `padded` participants: everybody else sends nothing about the victim's coordinates, and the
+ * shuffler adds padded - 1 uniform dummies. */
+static void hold_dummies(double k, struct acct_spec *s)
+{
+	double p = exp(s->eps0), z = p + k - 1;
+
+	s->no_inputs = true;
+	s->held = s->round;
+	s->held.messages = ACCT_ANY_MESSAGES;
+	acct_named_two_level(&s->held, p * k / z, 1 / k, 0, 0);
+	s->held.cell[0].v = s->held.cell[1].u = k / z;
+	if (k > 2)
+		s->held.cell[s->held.cells++] = (struct acct_cell){ (k - 2) / k, k / z, k / z };
+}
+
 /* The coordinates that a participant sends follow from its values: up to 2k change from one input to another.
  * About each the victim's message is one of `padded`, every other of which hides it as another participant's
- * at least. */
+ * at least.
+ *
+ * Data sets: both inputs have the same k coordinates, of other levels, and as many of the others send about
+ * them as the shuffler leaves. */
 enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	if (s->round.sampling > 0)
-		return acct_fault(why, "sampling with several messages: one draw decides for all of them");
+	uint64_t participants = s->participants;
 	enum acct_rc rc;
 
+	if (s->round.sampling > 0)
+		return acct_fault(why, "sampling with several messages: one draw decides for all of them");
+	s->attained = s->round.count * (uint64_t)arg[0].x[0];
 	s->round.count *= 2 * (uint64_t)arg[0].x[0];
 	rc = among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
 	s->round.messages = ACCT_ANY_MESSAGES; /* what the shuffler leaves need not be bits of participants */
-	s->no_inputs = true;
+	if (!rc && participants > 0 && participants < s->participants)
+		hold_dummies(arg[1].x[0], s);
 	return rc;
 }
 

@@ -8,12 +8,16 @@
 
 #define SUM_SLACK 1e-9 /* slack for shares typed with ten digits */
 
+/* Others send symbol j with chance omega_j and else one symbol more, the victim sends it with chance omega_j
+ * u_j or omega_j v_j: a randomizer of three inputs, whose messages say no more than the counts of the
+ * blanket, for what is not counted is the rest.  So its loss is the pair's; dummies and levels are shares of
+ * the same law. The parameters of a pair are those of its cells. */
 enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	s->p = arg[0].x[0];
 	s->beta = arg[1].x[0];
 	s->q = arg[2].x[0];
-	s->no_inputs = true;
+	s->no_inputs = s->some = true;
 	return acct_cells_pair(s->p, s->beta, s->q, arg[3].size > 0 ? arg[3].x[0] : s->q, &s->round, why);
 }
 
@@ -34,7 +38,6 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 	if (arg[0].size != arg[1].size || arg[0].size != arg[2].size)
 		return acct_fault(why, "omega, u and v need equally many numbers");
 	s->round.cells = arg[0].size;
-	s->no_inputs = true;
 	for (size_t j = 0; j < s->round.cells; j++)
 		s->round.cell[j] = (struct acct_cell){ arg[0].x[j], arg[1].x[j], arg[2].x[j] };
 	if (arg[3].size > 0)
@@ -51,6 +54,8 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 		return acct_fault(why, "messages=4 needs triple");
 	if (arg[7].size > 0)
 		s->round.triple = arg[7].x[0];
+	/* Of bits, sets and words the cells are those of two inputs, which everybody may hold. */
+	s->no_inputs = s->some = s->round.messages == ACCT_ANY_MESSAGES;
 	return ACCT_OK;
 }
 

@@ -254,7 +254,7 @@ static enum acct_rc poisson(struct reading *t, struct acct_spec *part, const cha
 		return acct_fault(fault, "poisson needs n=");
 	if (part[1].round.cells > 0 || s->round.count != repetitions(t))
 		return acct_fault(fault, "poisson with several slots: one draw decides for all of them");
-	s->exact = s->third = s->uniform = false;
+	s->exact = s->some = s->third = s->uniform = false;
 	s->held.cells = 0;
 	s->k = s->triple = 0;
 	s->poisson = strtod(t->common[POISSON], NULL);

@@ -139,6 +139,7 @@ struct acct_spec {
 	double poisson; /* of Poisson sampling, which the round's cells have in them; 0: none */
 	/* What is known of data sets that attain a loss, for the method "lower". */
 	bool exact;     /* the cells' pair is the loss of every data set */
+	bool some;      /* it is the loss of a data set of some randomizer that has these cells */
 	bool no_inputs; /* the cells are not those of two inputs of one randomizer */
 	bool third;     /* laws have two levels, and there is a third input that has as much in common with
 			   either of the victim's as they have with each other */
@@ -147,11 +148,13 @@ struct acct_spec {
 	/* Beside, the victim's pair where the others' inputs are some certain ones, in cells of a law: of
 	 * held.others reports of this law among held.dummies and held.level.  No cells: none is known. */
 	struct acct_round held;
-	bool opposite;    /* held is the half of a round, whose other half has u and v exchanged */
-	bool laplace;     /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
-	double triple;    /* the blanket's mass that is likelier under all three */
-	bool unpublished; /* the cells are no participant's randomizer, so there is no published reduction of
-			     it */
+	uint64_t attained; /* repetitions of these data sets; 0: the round's count */
+	double rounding;   /* relative error of each chance that held is made of, beside that of omega */
+	bool opposite;     /* held is the half of a round, whose other half has u and v exchanged */
+	bool laplace;      /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
+	double triple;     /* the blanket's mass that is likelier under all three */
+	bool unpublished;  /* the cells are no participant's randomizer, so there is no published reduction of
+			      it */
 };
 
 /* The 1..ACCT_SPEC_PARTS parts that the round is composed of, each with its count.  ACCT_EDOMAIN: why holds

@@ -111,8 +111,8 @@ static void a_thousand_different_rounds_are_narrow(void **state)
 	}
 	assert_int_equal(acct_epsilon(r, ROUNDS, 1e-6, &one), ACCT_OK);
 	assert_int_equal(acct_state_epsilon(s, NULL, &grown), ACCT_OK);
-	assert_true(one.upper - one.lower < 1e-3 * one.upper);
-	assert_true(grown.upper - grown.lower < 5e-4 * grown.upper);
+	assert_true(one.upper - one.lower < ACCT_STATE_WIDTH * one.upper);
+	assert_true(grown.upper - grown.lower < ACCT_STATE_WIDTH * grown.upper);
 	assert_true(one.lower <= grown.upper && grown.lower <= one.upper);
 	acct_state_free(s);
 	free(r);

@@ -170,7 +170,7 @@ static void the_lowest_frequencies_are_those_of_the_transform(void **state)
 		assert_true(product[LOW][0] >= 1 && product[LOW][0] <= 1);
 		/* More error than is allowed, more work than a transform, or no pairs: left alone. */
 		assert_false(acct_direct_multiply(product, LOW, size, &law, g, power, allowed / 2));
-		assert_false(acct_direct_multiply(product, LOW, 64 * LOW / 2, &law, g, power, 1));
+		assert_false(acct_direct_multiply(product, LOW, 64 * LOW / 4, &law, g, power, 1));
 		law.at[0]--;
 		assert_false(acct_direct_multiply(product, LOW, size, &law, g, power, 2 * allowed));
 		law.at[0]++;

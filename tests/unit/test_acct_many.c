@@ -81,6 +81,15 @@ static void responses_without_a_crowd_cost_what_the_law_of_their_sum_says(void *
 		assert_true(delta_at(law, e) >= delta.lower * (1 - 1e-9));
 		assert_true(delta.upper - delta.lower <= (e < eps.upper ? 0.05 : 0.15) * delta.upper);
 	}
+	const double epsilon[] = { 0, eps.upper / 2, eps.upper, 1.5 * eps.upper };
+	struct acct_bound delta[4];
+
+	assert_int_equal(acct_deltas(round, ALONE, epsilon, 4, delta), ACCT_OK);
+	for (int i = 0; i < 4; i++) {
+		assert_true(delta_at(law, epsilon[i]) <= delta[i].upper * (1 + 1e-9));
+		assert_true(delta_at(law, epsilon[i]) >= delta[i].lower * (1 - 1e-9));
+		assert_true(delta[i].upper - delta[i].lower <= (i < 2 ? 0.05 : 0.15) * delta[i].upper);
+	}
 	free(law);
 }
 
