@@ -3,7 +3,7 @@
 #   ./learn.sh [--full] [TASK ...]   quick: Shuttle's naive Bayes and anomaly scores, and digits; --full: trees and Fashion-MNIST,
 #   and the same at a local cap of 8; by name alone, since they take long: shuttle-forest-5, fashion-logistic-240, -256 and -441-240
 #   ./learn.sh papers                 the learning experiments of the papers, simulated at their true epsilon
-#   ./learn.sh flame [simple|double|topk|topk-10 ...]   FLAME's trainings at the paper's size through real daemons; an hour for all
+#   ./learn.sh flame [simple|double|topk|topk-10 ...]   FLAME's trainings at the paper's size through real daemons: minutes a round
 #   Everything it makes is in learn-run/; a run that was interrupted goes on.  ./learn.sh --afresh removes it first.
 set -eu
 cd "$(dirname "$0")"

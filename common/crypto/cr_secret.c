@@ -18,7 +18,7 @@ void cr_key_fini(struct cr_key *k)
 	explicit_bzero(k, sizeof *k);
 }
 
-/* In an eighth of the time of OPENSSL_cleanse, which writes eight bytes at a time. */
+/* OPENSSL_cleanse writes eight bytes at a time, which takes longer. */
 void cr_wipe(void *p, size_t n)
 {
 	explicit_bzero(p, n);
