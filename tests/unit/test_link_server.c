@@ -5,8 +5,19 @@
 
 #include <unistd.h>
 
+#include "cm_clock.h"
 #include "cm_log.h"
 #include "link_world.h"
+
+static int64_t ahead_ms; /* how far this process's clock is ahead */
+
+int64_t __real_cm_clock_mono_ms(void);
+int64_t __wrap_cm_clock_mono_ms(void);
+
+int64_t __wrap_cm_clock_mono_ms(void)
+{
+	return __real_cm_clock_mono_ms() + ahead_ms;
+}
 
 /* ---- who never becomes a link ---- */
 
@@ -255,6 +266,30 @@ static void closing_the_server_alone_leaves_its_links(void **state)
 	world_fini(&w);
 }
 
+/* ---- time ---- */
+
+static void a_frame_that_does_not_end_ends_its_link(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	dial_raw(&w);
+	raw_hello(&w, 1);
+	RUN_UNTIL(&w, w.s.readies == 1);
+	raw_send(&w, "\0\20\0\0", 4); /* a frame of a MiB, a byte each second */
+	for (ahead_ms = 0; w.raw && !nt_conn_closing(w.raw); ahead_ms += 1000) {
+		raw_send(&w, "\x52", 1);
+		(void)uv_run(&w.loop, UV_RUN_ONCE);
+	}
+	RUN_UNTIL(&w, w.raw_closes == 1 && w.s.closes == 1);
+	assert_true(ahead_ms > 4 * (int64_t)w.limits.idle_ms);
+	assert_int_equal(w.s.why.code, CM_EUNAVAIL);
+	assert_non_null(strstr(w.s.why.msg, "a frame did not end within 600 s"));
+	ahead_ms = 0;
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +301,7 @@ int main(void)
 		cmocka_unit_test(closing_the_server_alone_leaves_its_links),
 		cmocka_unit_test(a_flood_of_strangers_is_counted_not_told_one_by_one),
 		cmocka_unit_test(a_flood_that_goes_on_is_told_of_ever_more_seldom),
+		cmocka_unit_test(a_frame_that_does_not_end_ends_its_link),
 	};
 
 	cm_log_init("test", CM_LOG_ERROR, CM_LOG_TEXT);
