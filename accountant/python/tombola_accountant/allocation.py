@@ -31,7 +31,7 @@ def optimise_budget(rounds: Sequence[Union[str, ShuffledDpEvent]], target_epsilo
         >>> best.epsilon <= 0.5 and abs(best.errors[1] / best.errors[0] - 2) < 0.01
         True
         >>> best.events[0]
-        ShuffledDpEvent(spec='grr:k=16,eps0=4.47152,n=10000')
+        ShuffledDpEvent(spec='grr:k=16,eps0=4.47154,n=10000')
     """
     if weights is not None and errors is not None:
         raise ValueError("weights or errors, not both")
