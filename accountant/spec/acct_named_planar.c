@@ -180,8 +180,8 @@ static void worst_inputs(const struct grid *g, double near, size_t x[3])
 
 	for (size_t a = 0; a < g->cells; a++)
 		for (size_t b = 0; b < g->cells && 2 * (a % w) <= w && 2 * (a / w) <= g->size[1]; b++) {
-			double across = (double)(a % w) - (double)(b % w),
-			       up = (double)(a / w) - (double)(b / w);
+			size_t row = a / w, other = b / w;
+			double across = (double)(a % w) - (double)(b % w), up = (double)row - (double)other;
 			double sum = across * across + up * up > near * near ? -1 : told(g, a, b, a);
 
 			if (sum > most) {

@@ -54,7 +54,9 @@ static bool begin_erase(struct sh_core *c, struct sh_job *j)
 static void end_erase(struct sh_core *c)
 {
 	sh_round_free(c->over[0]);
-	memmove(c->over, c->over + 1, --c->overs * sizeof c->over[0]);
+	c->overs--;
+	for (size_t i = 0; i < c->overs; i++)
+		c->over[i] = c->over[i + 1];
 }
 
 /* ---- Begin, run, end ---- */
