@@ -232,10 +232,10 @@ static void a_dialled_stranger_that_says_nothing_is_given_up(void **state)
 	(void)state;
 	world_init(&w);
 	fd = mute_listener(address);
-	w.limits.handshake_ms = 150;
+	w.limits.handshake_ms = 3000; /* a busy machine looks the host up within that */
 	dial_at(&w, &c, address);
 	run_until_closed(&w, 1);
-	assert_ended(&c, CM_EUNAVAIL, "no TLS handshake within 150 ms");
+	assert_ended(&c, CM_EUNAVAIL, "no TLS handshake within 3000 ms");
 	assert_int_equal(c.opens, 0);
 	(void)close(fd);
 	cm_buf_fini(&c.got);
