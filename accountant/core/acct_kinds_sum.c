@@ -148,12 +148,7 @@ ACCT_INLINED void turned(const struct tilted *k, double t, double *re, double *i
 	for (size_t i = 0; i * ACCT_LANES < k->atoms; i++) {
 		acct_lanes angle = t * k->far[i], s, c;
 
-		acct_lane_turn(&angle, &s, &c);
-		for (int j = 0; j < ACCT_LANES && !acct_lane_within(&angle, -ACCT_LANE_TURN, ACCT_LANE_TURN);
-			j++) {
-			s[j] = sin(angle[j]);
-			c[j] = cos(angle[j]);
-		}
+		acct_lane_turn_any(&angle, &s, &c);
 		a += k->weight[i] * c;
 		b += k->weight[i] * s;
 	}

@@ -12,6 +12,7 @@
  * processor computes the same. */
 #pragma once
 
+#include <math.h>
 #include <stdint.h>
 
 #define ACCT_LANES 4
@@ -163,4 +164,14 @@ ACCT_INLINED int acct_lane_within(const acct_lanes *x, double from, double to)
 	acct_lane_bits in = (acct_lane_bits)(*x >= from) & (acct_lane_bits)(*x <= to);
 
 	return (in[0] & in[1] & in[2] & in[3]) != 0;
+}
+
+/* acct_lane_turn of any numbers. */
+ACCT_INLINED void acct_lane_turn_any(const acct_lanes *x, acct_lanes *sine, acct_lanes *cosine)
+{
+	acct_lane_turn(x, sine, cosine);
+	for (int i = 0; i < ACCT_LANES && !acct_lane_within(x, -ACCT_LANE_TURN, ACCT_LANE_TURN); i++) {
+		(*sine)[i] = sin((*x)[i]);
+		(*cosine)[i] = cos((*x)[i]);
+	}
 }

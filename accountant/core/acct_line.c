@@ -48,15 +48,6 @@ ACCT_INLINED void below_modulus(const struct lanes *z, acct_lanes *out)
 	acct_lane_max(&a, &b, out);
 }
 
-ACCT_INLINED void sines(const acct_lanes *x, acct_lanes *sine, acct_lanes *cosine)
-{
-	acct_lane_turn(x, sine, cosine);
-	for (int i = 0; i < ACCT_LANES && !acct_lane_within(x, -ACCT_LANE_TURN, ACCT_LANE_TURN); i++) {
-		(*sine)[i] = sin((*x)[i]);
-		(*cosine)[i] = cos((*x)[i]);
-	}
-}
-
 /* log(1 + w), and |1 + w| from below. */
 ACCT_INLINED void log_of(const struct lanes *w, struct lanes *out, acct_lanes *size)
 {
@@ -82,7 +73,7 @@ ACCT_INLINED void exp_of(const struct lanes *z, const acct_lanes *scale, struct 
 	for (int i = 0; i < ACCT_LANES && !acct_lane_within(&z->re, -ACCT_LANE_EXP, ACCT_LANE_EXP); i++)
 		(*size)[i] = exp(z->re[i]);
 	*size *= *scale;
-	sines(&z->im, &s, &c);
+	acct_lane_turn_any(&z->im, &s, &c);
 	out->re = *size * c;
 	out->im = *size * s;
 }
@@ -154,7 +145,7 @@ ACCT_INLINED void over_cells(const struct acct_line *f, struct cells *sum)
 		double omega = w->omega[j], x = w->x[j], both = w->both[j];
 		acct_lanes half = f->t * (x / 2), s, c, fall, cosine, re, im;
 
-		sines(&half, &s, &c);
+		acct_lane_turn_any(&half, &s, &c);
 		fall = 2 * s * s; /* 1 - cos tx */
 		cosine = 1 - fall;
 		re = omega * (f->grown[j] * cosine);

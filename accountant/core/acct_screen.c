@@ -86,12 +86,7 @@ ACCT_INLINED void sums(
 	for (size_t j = 0; j < w->cells; j += ACCT_LANES) {
 		acct_lanes x = t * f->x[j / ACCT_LANES], c, s;
 
-		acct_lane_turn(&x, &s, &c);
-		for (int i = 0; i < ACCT_LANES && !acct_lane_within(&x, -ACCT_LANE_TURN, ACCT_LANE_TURN);
-			i++) {
-			s[i] = sin(x[i]);
-			c[i] = cos(x[i]);
-		}
+		acct_lane_turn_any(&x, &s, &c);
 		c *= f->weights[j / ACCT_LANES];
 		s *= f->weights[j / ACCT_LANES];
 		for (size_t i = 0; i < ACCT_LANES && j + i < w->cells; i++) {
