@@ -50,13 +50,18 @@ static const uint8_t *id_of(const ProtobufCBinaryData *id)
 
 /* ---- Long polls ---- */
 
+void sh_serve_begin_poll(struct peer *p, enum poll_kind kind, int64_t until_ms)
+{
+	p->poll = kind;
+	p->poll_until_ms = until_ms;
+	lk_expect_silence(p->link, true);
+}
+
 static void begin_poll(struct peer *p, enum poll_kind kind, uint32_t wait_ms)
 {
 	uint32_t wait = wait_ms < PR_WAIT_MAX_MS ? wait_ms : PR_WAIT_MAX_MS;
 
-	p->poll = kind;
-	p->poll_until_ms = cm_clock_mono_ms() + wait;
-	lk_expect_silence(p->link, true);
+	sh_serve_begin_poll(p, kind, cm_clock_mono_ms() + wait);
 	sh_serve_poll(p, sh_serve_now(p->serve), cm_clock_mono_ms());
 }
 

@@ -167,6 +167,8 @@ void sh_serve_manifest(struct peer *p);
 void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *frame);
 /* Answer a long poll if an answer is available or its time is up. */
 void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms);
+/* The peer waits for an answer, until this monotonic time; its silence is expected until the end. */
+void sh_serve_begin_poll(struct peer *p, enum poll_kind kind, int64_t until_ms);
 void sh_serve_end_poll(struct peer *p);
 void sh_serve_send(struct peer *p, const Tombola__V1__Frame *frame);
 

@@ -56,9 +56,7 @@ static void pause_link(struct peer *p)
 
 static void begin_wait(struct peer *p, enum poll_kind kind)
 {
-	p->poll = kind;
-	p->poll_until_ms = INT64_MAX;
-	lk_expect_silence(p->link, true);
+	sh_serve_begin_poll(p, kind, INT64_MAX);
 	pause_link(p);
 }
 
