@@ -2,8 +2,8 @@
 #include "cr_pem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 

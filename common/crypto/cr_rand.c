@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include "cm_buf.h"

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
-
 #include "cm_buf.h"
 #include "cr_quads.h"
 #include "cr_secret.h"

@@ -5,8 +5,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
-
 #include "cm_fault.h"
 #include "cr_secret.h"
 

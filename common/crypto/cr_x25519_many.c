@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/crypto.h>
-
 #include "cm_buf.h"
 #include "cm_fault.h"
 #include "cr_x25519_comb.h"
