@@ -11,6 +11,7 @@ Exits 1 when a daemon ever held more memory than it may (128 MiB, and of each re
 allowed), or when not every report was counted once.
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -247,28 +248,36 @@ def options():
     return args
 
 
-def measure(c, args):
-    """One round; what show() prints, and its faults.  c: the module cluster of the scenarios."""
+@contextlib.contextmanager
+def deployment(c, args, name):
+    """A folder, a cluster in it, and the server that is the shuffler's with PostgreSQL, else None.  c: the module cluster of the
+    scenarios."""
     os.environ.pop("TOMBOLA_STORE", None)  # of the tests: here the server is ours
-    folder = tempfile.mkdtemp(prefix="tombola-million-", dir=args.dir)
+    folder = tempfile.mkdtemp(prefix=f"tombola-{name}-", dir=args.dir)
     cluster = server = None
     try:
-        rates = [x25519_rate(2)]
-        fsync = fsync_latency(folder)
         cluster = c.Cluster(folder)
         if args.store == "postgresql":
             import postgresql
             os.chmod(folder, 0o711)  # the server runs as a user of its own
             server = postgresql.Server(base=folder, **SERVER)
-        spread = prepare(cluster, args.reports, args.intakes, server)
-        watch, result = run_round(cluster, args.reports, args.seconds, spread, server)
-        rates.append(x25519_rate(2))
+        yield folder, cluster, server
     finally:
         if cluster:
             cluster.close()
         if server:
             server.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def measure(c, args):
+    """One round; what show() prints, and its faults.  c: the module cluster of the scenarios."""
+    with deployment(c, args, "million") as (folder, cluster, server):
+        rates = [x25519_rate(2)]
+        fsync = fsync_latency(folder)
+        spread = prepare(cluster, args.reports, args.intakes, server)
+        watch, result = run_round(cluster, args.reports, args.seconds, spread, server)
+        rates.append(x25519_rate(2))
 
     rows = stages(watch, args.reports)
     opened, cores = rows[-1], len(os.sched_getaffinity(0))

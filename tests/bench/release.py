@@ -8,10 +8,7 @@ serves everybody and sends, of its other threads, which read and hash, and of th
 long after each bucket, as one that opens.  What overlaps is what the clock shows less than the sum of all.
 """
 import argparse
-import os
-import shutil
 import sys
-import tempfile
 import time
 
 import bench
@@ -93,23 +90,8 @@ def main():
     parse.add_argument("--pause", type=float, default=0, help="milliseconds after each bucket")
     bench.add_folders(parse)
     args = parse.parse_args()
-    os.environ.pop("TOMBOLA_STORE", None)
-    c = bench.scenarios(args.build)
-    folder = tempfile.mkdtemp(prefix="tombola-release-", dir=args.dir)
-    cluster = server = None
-    try:
-        cluster = c.Cluster(folder)
-        if args.store == "postgresql":
-            import postgresql
-            os.chmod(folder, 0o711)  # the server runs as a user of its own
-            server = postgresql.Server(base=folder, **million.SERVER)
+    with million.deployment(bench.scenarios(args.build), args, "release") as (_, cluster, server):
         play(cluster, args, server)
-    finally:
-        if cluster:
-            cluster.close()
-        if server:
-            server.close()
-        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
