@@ -14,9 +14,9 @@ case $#,${1:-} in
 esac
 # The build whose programs the scenarios run, and the optimised one: both have removable checks where they are the same.
 if $all; then
-	scenarios=asan optimised=release
+	scenarios=asan optimised=release how=ASan+UBSan
 else
-	scenarios=mutant optimised=mutant
+	scenarios=mutant optimised=mutant how=optimised
 fi
 cd "$(dirname "$0")"
 started=$(date +%s)
@@ -189,7 +189,7 @@ beside looks
 ! $all || beside longs
 units asan -LE long
 
-step "scenarios: the real daemons over real sockets ($scenarios)"
+step "scenarios: the real daemons over real sockets ($how)"
 # These run unit tests, which one build alone has.
 programs=test_without_the_check_the_unit_test_fails
 beside clangs
