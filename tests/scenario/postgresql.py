@@ -114,17 +114,28 @@ class Server:
     def where(self):
         return f"host={self.folder} port={self.port}"
 
+    def psql(self, database, *args, role="postgres"):
+        """psql's command line.  Debian's of that name is a script of Perl, which takes longer than what is asked here."""
+        return [os.path.join(programs(), "psql"), "-h", self.folder, "-p", self.port, "-U", role, "-d", database, "-Xq", "-v",
+                "ON_ERROR_STOP=1", *args]
+
+    def session(self, text, database, role="postgres"):
+        """A session that has been told to run this, and stays until its input ends."""
+        held = subprocess.Popen(self.psql(database, role=role), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True)
+        held.stdin.write(text + ";\n")
+        held.stdin.flush()
+        return held
+
     def ask(self, text, database="postgres"):
         """The rows, as JSON."""
-        run = subprocess.run(["psql", "-h", self.folder, "-p", self.port, "-U", "postgres", "-d", database, "-XAtq", "-v",
-                              "ON_ERROR_STOP=1", "-c", f"SELECT coalesce(json_agg(t), '[]') FROM ({text}) t"],
+        run = subprocess.run(self.psql(database, "-At", "-c", f"SELECT coalesce(json_agg(t), '[]') FROM ({text}) t"),
                              capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
         return json.loads(run.stdout)
 
     def do(self, text, database="postgres"):
-        subprocess.run(["psql", "-h", self.folder, "-p", self.port, "-U", "postgres", "-d", database, "-Xq", "-v",
-                        "ON_ERROR_STOP=1", "-c", text], check=True, capture_output=True)
+        subprocess.run(self.psql(database, "-c", text), check=True, capture_output=True)
 
     def create(self, name=None):
         """A database of its own for a role that owns nothing else, as doc/operations.md has it; its name, which is the role's."""

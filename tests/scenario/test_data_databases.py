@@ -2,7 +2,6 @@
 servers that is wrong, or has changed while a round is open, is refused in one line that names the place."""
 import os
 import re
-import subprocess
 import urllib.request
 
 import pytest
@@ -183,10 +182,7 @@ def test_a_bucket_that_is_capped_on_one_server_is_gone_on_the_other(cluster, ser
 
 def hold(spread, text):
     """A session of the state's database that has run this, and keeps its lock."""
-    held = subprocess.Popen(["psql", "-h", spread.server.folder, "-p", spread.server.port, "-U", "postgres", "-d", spread.database,
-                             "-Xq"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    held.stdin.write(f"BEGIN; {text};\n")
-    held.stdin.flush()
+    held = spread.server.session(f"BEGIN; {text}", spread.database)
     wait_for("the lock", lambda: spread.server.ask(
         "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.usename = 'postgres' AND l.relation::regclass::text LIKE "
         "'tombola.%'", spread.database))

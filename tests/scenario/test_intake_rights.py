@@ -24,8 +24,8 @@ def spread(cluster):
 
 def as_intake(spread, text):
     """The SQLSTATE with which the server refuses this statement of an intake's role; "" if it does not."""
-    run = subprocess.run(["psql", "-h", spread.server.folder, "-p", spread.server.port, "-U", spread.role, "-d",
-                          spread.database, "-XAtq", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=sqlstate", "-c", text], capture_output=True, text=True)
+    run = subprocess.run(spread.server.psql(spread.database, "-At", "-v", "VERBOSITY=sqlstate", "-c", text, role=spread.role),
+                         capture_output=True, text=True)
     return run.stderr.split()[-1] if run.returncode else ""
 
 
@@ -112,11 +112,7 @@ def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread
     d, data = gateway.round()
     gateway.until_accepted(spread.ports[0], d, data, 0, 20)
     block = next(t for t in tables(spread) if t.startswith("block_"))
-    held = subprocess.Popen(["psql", "-h", spread.server.folder, "-p", spread.server.port, "-U", spread.role, "-d",
-                             spread.database, "-Xq"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, text=True)
-    held.stdin.write(f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00');\n")
-    held.stdin.flush()
+    held = spread.server.session(f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", spread.database, spread.role)
     wait_for("the insert", lambda: spread.server.ask(
         f"SELECT 1 FROM pg_locks WHERE relation = 'tombola.{block}'::regclass AND mode = 'RowExclusiveLock'", spread.database))
     # Stopped before its release, so that the round's tables can be looked at.
@@ -134,11 +130,7 @@ def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread
 
 def open_session(spread, text, mode, table):
     """A session of the intakes' role that has run this, and keeps its lock on a table."""
-    held = subprocess.Popen(["psql", "-h", spread.server.folder, "-p", spread.server.port, "-U", spread.role, "-d",
-                             spread.database, "-Xq"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, text=True)
-    held.stdin.write(text + ";\n")
-    held.stdin.flush()
+    held = spread.server.session(text, spread.database, spread.role)
     wait_for("the lock", lambda: spread.server.ask(
         f"SELECT 1 FROM pg_locks WHERE relation = 'tombola.{table}'::regclass AND mode = '{mode}' AND granted", spread.database))
     return held

@@ -2,7 +2,6 @@
 import contextlib
 import json
 import os
-import pwd
 import re
 import shutil
 import subprocess
@@ -14,7 +13,8 @@ import yaml
 import cluster as c
 import wire
 from broker import Broker, fate
-from cluster import free_port, wait_for
+from cluster import wait_for
+from postgresql import Server, programs
 from results import N, Settling
 from test_metrics import promtool
 from test_mqtt import subscribed, use_mqtt
@@ -39,66 +39,24 @@ def settled(tmp_path_factory):
 
 # ---- PostgreSQL, and what Grafana asks it ----------------------------------------------------------------------------
 
-def server_programs():
-    """Where Debian has the programs of the server."""
-    root = "/usr/lib/postgresql"
-    versions = sorted((v for v in os.listdir(root) if v.isdigit()), key=int) if os.path.isdir(root) else []
-    return os.path.join(root, versions[-1], "bin") if versions else None
-
-
-class Postgres:
-    """A server of its own behind a Unix socket; it refuses to run as root."""
-
-    def __init__(self, folder):
-        self.folder, self.port, bin_dir = folder, str(free_port()), server_programs()
-        as_user = []
-        if os.geteuid() == 0:
-            user = pwd.getpwnam("postgres")
-            os.chown(folder, user.pw_uid, user.pw_gid)
-            as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        self.psql = ["-h", folder, "-p", self.port, "-U", "postgres", "-d", "postgres"]
-        data = os.path.join(folder, "data")
-        subprocess.run([*as_user, os.path.join(bin_dir, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-N", "-E", "UTF8",
-                        "--locale=C.UTF-8"], check=True, capture_output=True, cwd=folder)
-        self.log = open(os.path.join(folder, "log"), "wb")
-        self.process = subprocess.Popen([*as_user, os.path.join(bin_dir, "postgres"), "-D", data, "-k", folder, "-p", self.port,
-                                         "-c", "listen_addresses=", "-c", "fsync=off"], stdout=self.log, stderr=self.log,
-                                        cwd=folder)
-        wait_for("the server", lambda: subprocess.run([os.path.join(bin_dir, "pg_isready"), *self.psql[:4]],
-                                                      capture_output=True).returncode == 0)
-
-    def ask(self, text):
-        """The rows, as JSON."""
-        run = subprocess.run(["psql", *self.psql, "-XAtq", "-v", "ON_ERROR_STOP=1", "-c",
-                              f"SELECT coalesce(json_agg(t), '[]') FROM ({text}) t"], capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
-        return json.loads(run.stdout)
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        self.log.close()
-
-
 @pytest.fixture(scope="module")
 def postgres():
-    if server_programs() is None:
+    if programs() is None:
         pytest.skip("no PostgreSQL server: deploy/setup.sh test")
-    with tempfile.TemporaryDirectory() as folder:
-        server = Postgres(folder)
-        yield server
-        server.close()
+    server = Server(fsync="off")
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="module")
 def loaded(settled, postgres):
     """The table, with the settled rounds in it, and how to load more."""
-    run = subprocess.run(["psql", *postgres.psql, "-Xq", "-v", "ON_ERROR_STOP=1", "-f",
-                          os.path.join(RECIPES, "postgresql.sql")], capture_output=True, text=True)
+    run = subprocess.run(postgres.psql("postgres", "-f", os.path.join(RECIPES, "postgresql.sql")), capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
 
     def load():
-        return subprocess.run([os.path.join(RECIPES, "postgresql-load.sh"), *postgres.psql], capture_output=True, text=True,
+        return subprocess.run([os.path.join(RECIPES, "postgresql-load.sh"), "-h", postgres.folder, "-p", postgres.port, "-U",
+                               "postgres", "-d", "postgres"], capture_output=True, text=True,
                               env={**os.environ, "PATH": f"{c.BUILD}/bin:{os.environ['PATH']}",
                                    "TOMBOLA_CONFIG": settled.cluster.path("analyzer.conf")})
     run = load()
@@ -119,7 +77,7 @@ def test_postgresql_holds_each_round_once_and_as_it_is(settled, postgres, loaded
             assert mine[key] == row[key], key
         assert mine["time"][:19] == row["time"][:19]
     # A table that lacks the last round gets it, whole.
-    subprocess.run(["psql", *postgres.psql, "-Xq", "-c", "DELETE FROM tombola_result WHERE round = 2"], check=True)
+    postgres.do("DELETE FROM tombola_result WHERE round = 2")
     assert loaded().returncode == 0
     assert postgres.ask("SELECT count(*) FROM tombola_result")[0]["count"] == len(rows)
 
