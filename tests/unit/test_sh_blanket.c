@@ -109,7 +109,7 @@ static void release(uint64_t dummies, struct found *f)
 
 static void as_many_as_prescribed_are_added_uniform_and_anywhere(void **state)
 {
-	const uint64_t n = 2 * SH_BLANKET_SLICE + 904;
+	const uint64_t n = SH_BLANKET_SLICE + 904;
 	struct found f;
 	double square = 0;
 
@@ -173,10 +173,10 @@ static void die_after(unsigned steps, bool uncounted)
 
 static void none_is_missing_or_doubled_after_a_crash_at_any_step(void **state)
 {
-	const uint64_t n = 2 * SH_BLANKET_SLICE + 7;
+	const uint64_t n = SH_BLANKET_SLICE + 7;
 
 	(void)state;
-	for (unsigned steps = 0; steps <= 3; steps++)
+	for (unsigned steps = 0; steps <= 2; steps++)
 		for (unsigned uncounted = 0; uncounted <= (steps > 0); uncounted++) {
 			struct found f;
 			uint64_t done = (uint64_t)steps * SH_BLANKET_SLICE;
@@ -199,7 +199,7 @@ static void none_is_missing_or_doubled_after_a_crash_at_any_step(void **state)
 
 static void none_is_missing_or_doubled_by_kill_9_at_any_moment(void **state)
 {
-	const uint64_t n = 3 * SH_BLANKET_SLICE;
+	const uint64_t n = 2 * SH_BLANKET_SLICE;
 	struct found f;
 
 	(void)state;
@@ -224,15 +224,15 @@ static void noise_is_drawn_once_whatever_crashes(void **state)
 			uint64_t noise[4];
 			struct found f;
 
-			open_round_as((struct sh_wish){ .noise_epsilon = 0.004 });
+			open_round_as((struct sh_wish){ .noise_epsilon = 0.006 });
 			sh_play_work(&play);
 			struct sh_round *r = sh_core_collecting(play.core);
 			assert_int_equal(sh_noise_draw(r, &play.err), CM_OK);
 			for (unsigned b = 0; b < 4; b++)
 				noise[b] = r->noise[b] - (b > 0 ? r->noise[b - 1] : 0);
 			total = r->noise[3];
-			assert_true(
-				total > SH_BLANKET_SLICE); /* 25,000 are to be expected, give or take 2,000 */
+			/* Of these 16,700 are to be expected, give or take 1,300: more than one slice. */
+			assert_true(total > SH_BLANKET_SLICE);
 			/* Another round, another draw: four numbers of some 35 either way are not the
 			 * same. */
 			assert_memory_not_equal(noise, before, sizeof noise);
