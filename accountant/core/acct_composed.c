@@ -83,11 +83,20 @@ static double grid_step(const struct acct_composed *c)
 	return acct_rung_floor(high);
 }
 
+/* Its window has room for twice the variance that it was made for, and its grid is fine enough for half. */
+static bool frame_fits(const struct acct_composed *c)
+{
+	double at = variance(c);
+
+	return at <= 2 * c->made && at >= c->made / 2;
+}
+
 bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b)
 {
 	for (size_t i = 0; i < c->entries; i++)
 		if (counts(&c->entry[i]) && acct_list_is_loose(&c->entry[i].rung.list))
-			return true; /* the first grid is fine enough, and a finer one closes no gap */
+			return frame_fits(
+				c); /* a grid made for them is fine enough: a finer one closes no gap */
 	double width = WIDTH;
 
 	/* log delta falls by about epsilon/variance a unit of epsilon. */
@@ -139,6 +148,7 @@ static enum acct_rc choose(struct acct_composed *c)
 	enum acct_rc rc = part ? ACCT_OK : ACCT_ENOMEM;
 	size_t parts = 0;
 
+	c->made = variance(c);
 	c->many = different(c) >= MANY;
 	c->lean = sqrt(-2 * log(c->least_delta > 0 ? c->least_delta : c->delta) / variance(c));
 	h = grid_step(c);

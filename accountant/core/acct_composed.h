@@ -21,7 +21,9 @@
  *
  * Width.  Where an answer is wider than 9e-4 of its upper end, in this order: a new frame for this question;
  * laws at half the resolution, at most four times; acct_epsilon itself, and the better end of both.  After
- * that acct_epsilon is asked first until the variance has changed by a factor of two.
+ * that acct_epsilon is asked first until the variance has changed by a factor of two.  Of rounds whose own
+ * bounds are further apart no width says whether the frame still fits: they get a new one when the variance
+ * has changed by a factor of two.
  *
  * Cost.  A frame has room for twice the variance that it was made for (1.5 times the points), and the tilted
  * centre is then at most 0.59 sqrt(2 log 1/delta) deviations off: O(1) transforms per round. */
@@ -66,6 +68,7 @@ struct acct_composed {
 	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
 	size_t recents;
 	struct acct_frame frame;
+	double made;          /* variance that the frame was made for */
 	double lean;          /* about the tilt of the frame, from above */
 	bool many;            /* so many different rounds that laws may be coarser */
 	double width;         /* of points of the laws: struct acct_work */
@@ -98,7 +101,7 @@ void acct_composed_fini(struct acct_composed *c);
 
 ACCT_CHECK enum acct_rc acct_entry_measure(struct acct_entry *e, double tail);
 
-/* Is the interval within the stated tolerance? */
+/* Is the interval within the stated tolerance, or as narrow as another grid would make it? */
 bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b);
 
 /* Was the answer wide at about the same variance on every grid? */

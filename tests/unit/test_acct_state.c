@@ -333,6 +333,40 @@ static void rough_rounds_are_answered_by_finer_grids_or_anew(void **state)
 	acct_state_free(s);
 }
 
+/* Both ends are those of composing anew. */
+static void is_as_wide(struct acct_bound b, struct acct_bound want)
+{
+	assert_true(fabs(b.upper - want.upper) <= ACCT_STATE_WIDTH * want.upper);
+	assert_true(fabs(b.lower - want.lower) <= ACCT_STATE_WIDTH * want.lower);
+}
+
+/* Of labelled bits the bounds themselves are apart, so that no width says whether a grid still fits. */
+static void rounds_with_wide_bounds_are_as_wide_however_many(void **state)
+{
+	struct acct_state *s = new_state(1e-6);
+	struct acct_round r[2] = { { .cells = 2,
+					   .cell = { { 0.25, 3, 1 }, { 0.25, 1, 3 } },
+					   .others = 9999,
+					   .count = 1,
+					   .messages = ACCT_LABELLED_BITS },
+		generic(1, 9999) };
+	const struct acct_round one = r[0];
+
+	(void)state;
+	add(s, r[1]);
+	for (r[0].count = 1; r[0].count <= 64; r[0].count++) {
+		add(s, one);
+		struct acct_bound b = with(s, NULL);
+		if ((r[0].count & (r[0].count - 1)) == 0)
+			is_as_wide(b, anew(r, 2, 1e-6));
+	}
+	r[0].count = 60;
+	assert_int_equal(acct_state_remove(s, &r[0]), ACCT_OK);
+	r[0].count = 4;
+	is_as_wide(with(s, NULL), anew(r, 2, 1e-6));
+	acct_state_free(s);
+}
+
 static void faults_are_refused(void **state)
 {
 	struct acct_state *s = new_state(1e-6);
@@ -376,6 +410,7 @@ int main(void)
 		cmocka_unit_test(infinite_losses_are_counted),
 		cmocka_unit_test(rounds_without_loss_are_neutral),
 		cmocka_unit_test(rough_rounds_are_answered_by_finer_grids_or_anew),
+		cmocka_unit_test(rounds_with_wide_bounds_are_as_wide_however_many),
 		cmocka_unit_test(faults_are_refused),
 	};
 
