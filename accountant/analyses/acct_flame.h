@@ -78,8 +78,8 @@ ACCT_CHECK enum acct_rc acct_flame_double_unsampled(const struct acct_flame_spar
  * indices it may have picked from.  PROVED for a uniform choice of k of d indices and for one index from each
  * of k public groups of d/k; k must divide d (with uneven groups: d = k times the smallest).
  *   failure (0, 1): chance that some index is chosen by more than `padded` users, or has more messages
- * outside the blanket than the round allows for.  It adds to delta: the vector is (epsilon, delta of r +
- * failure)- private.  ACCT_EDOMAIN where `padded` is too small for that.
+ * outside the blanket than the round allows for.  It adds to delta: the vector is (epsilon, delta of r
+ * plus failure)-private.  ACCT_EDOMAIN where `padded` is too small for that.
  *
  * Proof.  A uniform k-subset is a uniform partition into k groups of d/k indices, then one index a group.
  * Given the partition, groups are independent.  In each the victim's message hides among all blanket messages

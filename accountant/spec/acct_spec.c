@@ -123,7 +123,7 @@ static enum acct_rc unknown_name(struct reading *t)
 	const char *meant = acct_suggest(t->text, name_word, NULL);
 
 	return meant ? fail(t, "no such protocol '%s'; did you mean %s?", t->text, meant)
-		     : fail(t, "no such protocol '%s'", t->text);
+		     : fail(t, "no such protocol '%s' ('tombola-accountant names' lists them)", t->text);
 }
 
 static enum acct_rc unknown_key(struct reading *t, const struct acct_named *named, const char *key)

@@ -259,7 +259,7 @@ static const struct cm_cli_verb verbs[] = {
 	{ .name = "round run",
 		.args = "N",
 		.help = "try one round once, N, QUERY or QUERY#N; exit 3 when the budget refuses it, 75 when the "
-			"try is void, 65 when the payload cannot be its",
+			"try is void, 65 when the payload does not fit the round",
 		.min_args = 1,
 		.max_args = 1,
 		.option = { [OPT_PAYLOAD] = { "payload", "FILE",

@@ -13,7 +13,7 @@ CM_CHECK enum cm_rc an_key_create(const char *state_dir, const uint8_t round_id[
 CM_CHECK enum cm_rc an_key_load(
 	const char *state_dir, const struct rd_descriptor *d, struct cr_key *out, struct cm_err *err);
 /* Check, before a round is charged, that its key exists: without the key the round has no estimate.
- * CM_ENOINPUT, CM_EDATA: no; err says what to do. */
+ * number: the round's, for err.  CM_ENOINPUT, CM_EDATA: no; err says what to do. */
 CM_CHECK enum cm_rc an_key_check(
 	const char *state_dir, const struct rd_descriptor *d, uint32_t number, struct cm_err *err);
 CM_CHECK enum cm_rc an_key_erase(

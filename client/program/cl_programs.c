@@ -23,7 +23,7 @@
 #define PART       65536u
 #define READY_NS   30000000000 /* for the spawner to confine itself */
 #define STOP_NS    100000000   /* between looks at `stop` */
-#define STALLED_NS 30000000000 /* a spawner that takes no bytes for so long is none */
+#define STALLED_NS 30000000000 /* a spawner that takes no bytes for so long counts as ended */
 
 struct cl_programs {
 	int socket;       /* -1: the spawner has ended */
@@ -56,7 +56,7 @@ static void lose(struct cl_programs *p)
 	p->in.len = p->out.len = p->sent = 0;
 }
 
-/* *lacks: CL_CELL_TIMES if that is so. */
+/* *lacks: CL_CELL_TIMES if the kernel keeps the times at which a program's file is read. */
 static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t *lacks, struct cm_err *err)
 {
 	const struct cl_program_allowed *allow = conf->allow.item;
@@ -81,7 +81,7 @@ static void become_spawner(const struct cl_program_conf *conf, int socket, const
 
 	if (!(lacks & CL_CELL_NAMESPACES) && !cl_cell_root(fd, conf->allow.n))
 		args.lacks |= CL_CELL_ROOT;
-	/* First out of the way of each other. */
+	/* First to numbers above those wanted, so that none is overwritten before it was copied. */
 	for (int i = 0; i <= n; i++) {
 		copy[i] = fcntl(i == 0 ? socket : fd[i - 1], F_DUPFD, CL_SPAWNER_SOCKET + n + 1);
 		if (copy[i] < 0)
@@ -204,7 +204,7 @@ enum cm_rc cl_programs_start(const struct cl_program_conf *conf, struct cl_progr
 	if (rc == CM_OK && p->lacks != 0 && !conf->weak && CM_CHECKED("client.program.isolation"))
 		rc = cm_fail(err, CM_ECONFIG,
 			"programs cannot be isolated here, for want of %s; see programs.isolation", lacks);
-	/* Those beside each other could open each other's input and output. */
+	/* Programs that run at once could open each other's input and output. */
 	if (rc == CM_OK && (p->lacks & CL_CELL_FILES) && conf->at_once > 1)
 		rc = cm_fail(err, CM_ECONFIG,
 			"programs.at_once is above 1, and without Landlock a program could read another "
@@ -222,7 +222,7 @@ void cl_programs_stop(struct cl_programs *p)
 	if (!p)
 		return;
 	lose(p);
-	/* It may be in a namespace where it ignores all else. */
+	/* As the first process of its namespace it ignores every other signal. */
 	if (p->pid > 0) {
 		(void)kill(p->pid, SIGKILL);
 		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
@@ -368,7 +368,7 @@ static void begin(struct asked *a, const struct cl_program_conf *conf, int progr
 		lose(a->p);
 }
 
-/* Every device of the slot that nobody answered. */
+/* Say that the other devices of the slot have no answer. */
 static void close_slot(struct asked *a)
 {
 	for (size_t i = 0; i < a->n; i++)

@@ -22,8 +22,8 @@ void cl_programs_stop(struct cl_programs *p);
 /* What the kernel does not give to programs (cl_cell.h); only with isolation = "weak" is it not 0. */
 uint32_t cl_programs_lacks(const struct cl_programs *p);
 
-/* Has the spawner ended?  It is never replaced: to start one the client would have to be unconfined, and to
- * end with it would show the shuffler when that was, which a program may have brought about.  NULL: false.
+/* Has the spawner ended?  It is not replaced, since a confined client cannot start one.  Nor does the client
+ * end: a program could choose the moment, and the shuffler would see it.  NULL: false.
  * Call it on the thread that stops the programs, during a round as well. */
 bool cl_programs_lost(struct cl_programs *p);
 

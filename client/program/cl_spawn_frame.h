@@ -1,18 +1,20 @@
 /* cl_spawn_frame.h - what the client and its spawner of programs tell each other, over a stream.  No I/O.
  *
- * A frame, integers little-endian: u32 length of what follows; u8 kind; then
- *   BEGIN   u32 job, u32 program, u32 features, u32 classes, u32 dimension, u64 budget in ns, u8 keep;
- * payload ROW     u32 job, u32 serial, u32 lane; the device's 4 (m + 1) bytes END     u32 job READY   u32
- * what this host lacks (cl_cell.h) ANSWER  u32 job, u32 serial; 4 d bytes, or none: no answer */
+ * A frame, integers little-endian: u32 length of what follows; u8 kind; then what stands above the kind. */
 #pragma once
 
 #include "cm_buf.h"
 
 enum cl_spawn_kind {
+	/* u32 job, program, features, classes, dimension; u64 budget in ns; u8 keep; payload */
 	CL_SPAWN_BEGIN = 1,
+	/* u32 job, serial, lane; the device's 4 (m + 1) bytes */
 	CL_SPAWN_ROW,
+	/* u32 job */
 	CL_SPAWN_END,
+	/* u32 what this host lacks (cl_cell.h) */
 	CL_SPAWN_READY,
+	/* u32 job, serial; 4 d bytes, or none: no answer */
 	CL_SPAWN_ANSWER,
 };
 

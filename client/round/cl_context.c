@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cl_device.h"
-#include "cl_evidence.h"
+#include "cl_intact.h"
 #include "cm_file.h"
 
 void cl_say(const struct cl_context *c, enum cm_level level, const char *msg, const struct cm_err *why)
@@ -17,7 +17,7 @@ void cl_say(const struct cl_context *c, enum cm_level level, const char *msg, co
 static enum cm_rc check_evidence(struct cl_db *db, const char *dir, struct cm_err *err)
 {
 	struct cm_err why;
-	enum cm_rc rc = cl_evidence_check(db, err);
+	enum cm_rc rc = cl_intact_check(db, err);
 
 	if (rc != CM_EDATA || strncmp(err->msg, "client.db: ", 11) != 0)
 		return rc;

@@ -13,7 +13,8 @@ struct cr_private_many;
 
 /* NULL out of memory. */
 struct cr_private_many *cr_private_many_new(void);
-/* Write the bytes for the new file `path` beside it, under another name.  CM_ECREATE; nothing is left. */
+/* Write the bytes for the new file `path` beside it, under another name.  CM_ECREATE: it cannot be written,
+ * and no part of it is left. */
 CM_CHECK enum cm_rc cr_private_many_add(struct cr_private_many *m, const char *path, const void *bytes,
 	size_t n, unsigned mode, struct cm_err *err);
 /* Make all of them, durable before it returns: each is whole, or there are none.  CM_ECREATE when one exists

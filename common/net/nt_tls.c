@@ -226,10 +226,11 @@ static enum cm_rc read_all(struct nt_tls *t, struct cm_buf *plain, struct cm_err
 
 		if (!at || room == 0) {
 			if (at && t->in_len == 0 && SSL_pending(t->ssl) == 0)
-				return CM_OK;
+				return CM_OK; /* full, and nothing is left to read */
 			t->dead = true;
-			return cm_fail(&t->why, CM_EDATA, "TLS: no room for the plaintext"), *err = t->why,
-											     err->code;
+			(void)cm_fail(&t->why, CM_EDATA, "TLS: no room for the plaintext");
+			*err = t->why;
+			return err->code;
 		}
 		ERR_clear_error();
 		n = SSL_read_ex(t->ssl, at, room < RECORD_MAX ? room : RECORD_MAX, &got);

@@ -35,7 +35,8 @@ CM_CHECK enum cm_rc nt_tls_ctx_new(
 void nt_tls_ctx_free(struct nt_tls_ctx *ctx); /* NULL is fine; live sessions keep what they need */
 
 struct nt_tls;
-/* A session; host: the name or address the peer's certificate must carry (clients of a server), or NULL.  One
+/* A session; host: where we are the client, the name or address that the server's certificate must carry;
+ * NULL where we are the server.  One
  * thread at a time for a ctx and all its sessions. */
 CM_CHECK enum cm_rc nt_tls_new(
 	struct nt_tls_ctx *ctx, const char *host, struct nt_tls **out, struct cm_err *err);
@@ -47,7 +48,7 @@ void nt_tls_free(struct nt_tls *t);
  * CM_EPROTO for TLS; CM_EDATA when plain is full. */
 CM_CHECK enum cm_rc nt_tls_feed(struct nt_tls *t, const uint8_t *data, size_t n, struct cm_buf *plain,
 	struct cm_buf *wire, struct cm_err *err);
-/* Start the handshake (client) : ciphertext to send is appended to wire. */
+/* Start the client's handshake: ciphertext to send is appended to wire. */
 CM_CHECK enum cm_rc nt_tls_start(struct nt_tls *t, struct cm_buf *wire, struct cm_err *err);
 /* Encrypt n bytes onto wire; only once nt_tls_ready. */
 CM_CHECK enum cm_rc nt_tls_send(

@@ -51,8 +51,8 @@ static const struct cm_cli_verb verbs[] = {
 		.run = tool_demo },
 	{ .name = "evidence verify",
 		.args = "FILE [FILE]",
-		.help = "check what a client keeps against its shuffler, without a network; exit 0 it is so, "
-			"65 it proves nothing, 77 it is forged",
+		.help = "check what a client keeps against its shuffler, without a network; exit 0: it "
+			"proves misconduct, 65: it proves nothing, 77: that key did not sign it",
 		.min_args = 1,
 		.max_args = 2,
 		.option = { [TOOL_EVIDENCE_KEY] = { "shuffler-key", "FILE",
@@ -137,7 +137,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = tool_pki_revoke },
 	{ .name = "plan check",
 		.args = "FILE",
-		.help = "print every fault of a plan as file:line: text",
+		.help = "print the faults of a plan as file:line: text; those of keys and types before all others",
 		.min_args = 1,
 		.max_args = 1,
 		.run = tool_plan_check },
@@ -155,7 +155,7 @@ static const struct cm_cli_verb verbs[] = {
 		.run = tool_plan_cost },
 	{ .name = "plan optimise",
 		.args = "FILE",
-		.help = "print the plan with the numbers for its epsilon0 = \"error 50\" or \"weight 2\"",
+		.help = "print the plan with each epsilon0 = \"error 50\" or \"weight 2\" replaced by a number",
 		.min_args = 1,
 		.max_args = 1,
 		.run = tool_plan_optimise },

@@ -354,8 +354,8 @@ static const struct cm_cli_verb verbs[] = {
 		.run = sh_show_check },
 	{ .name = "check-config",
 		.args = "[intake]",
-		.help = "say every fault of configuration, policy, keys and state, with its place; or of an intake's "
-			"configuration, with its role in the database",
+		.help = "list every fault of configuration, policy, keys and state, with its place; with `intake`, of "
+			"an intake's configuration and its role in the database",
 		.max_args = 1,
 		.run = check_config },
 	{ .name = "config-sample",

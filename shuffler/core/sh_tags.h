@@ -17,7 +17,8 @@ struct sh_tag {
 	uint8_t digest[SH_TAG_LEN]; /* sh_vault_digest of the submission */
 };
 
-/* All zero, which marks an empty slot: no HMAC, and what is none is never added. */
+/* Is it all zero?  That marks an empty place of the table: no HMAC is all zero in practice, and sh_tags_add
+ * takes none that is. */
 bool sh_tag_is_none(const uint8_t tag[SH_TAG_LEN]);
 
 enum sh_seen {
@@ -36,7 +37,8 @@ struct sh_tags {
 CM_CHECK enum cm_rc sh_tags_init(struct sh_tags *t, uint64_t most, struct cm_err *err);
 /* Wipe and free; accepts a zeroed struct. */
 void sh_tags_fini(struct sh_tags *t);
-/* Have memory fetched for a find of this tag that follows soon: a miss costs more than all else of a find. */
+/* Fetch the memory that a sh_tags_find of this tag will read soon: waiting for it costs more than the rest.
+ */
 void sh_tags_expect(const struct sh_tags *t, const uint8_t tag[SH_TAG_LEN]);
 enum sh_seen sh_tags_find(const struct sh_tags *t, const struct sh_tag *tag);
 /* Add a tag for which sh_tags_find returned SH_SEEN_NEVER; the caller keeps n <= most. */

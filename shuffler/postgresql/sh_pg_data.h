@@ -52,7 +52,7 @@ CM_CHECK enum cm_rc sh_pg_data_is_closed(struct sh_pg_data *d, bool *out, struct
 CM_CHECK enum cm_rc sh_pg_data_is_now(struct sh_pg_data *d, struct cm_err *err);
 /* There are others: what sh_pg_data_commit empties is alone in this partition then. */
 void sh_pg_data_of_several(struct sh_pg_data *d);
-/* A block of this bucket number in partition 0 says that no other has blocks of the bucket. */
+/* A block with this negative number in partition 0 says that no other partition has blocks of the bucket. */
 #define SH_PG_ALONE(bucket) (-1 - (int64_t)(bucket))
 /* Which of the buckets first..first+n-1 are so. */
 CM_CHECK enum cm_rc sh_pg_data_alone(

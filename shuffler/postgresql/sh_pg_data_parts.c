@@ -57,7 +57,8 @@ static enum cm_rc ask_at(struct sh_pg_data *d, struct at *at, struct cm_err *err
 	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN),
 		sh_pg_int(d->partition) };
 
-	*at = (struct at){ .closed = 1 }; /* erased meanwhile */
+	/* Without a row: the round was erased meanwhile, which counts as closed. */
+	*at = (struct at){ .closed = 1 };
 	return sh_pg_query(d->pg, "SELECT epoch, closed FROM tombola.data WHERE round=$1 AND partition=$2",
 		row, 2, take_at, at, NULL, err);
 }

@@ -15,7 +15,7 @@ struct part {
 
 struct sh_pg_parts {
 	struct part at[1 + SH_PG_FURTHER_MAX]; /* by their numbers */
-	size_t n, own;
+	size_t n, own;                         /* own: where in `at` reports go to */
 };
 
 /* ---- Opening ---- */
@@ -98,7 +98,7 @@ static enum cm_rc lacks(const struct known *k, enum sh_pg_opening how, struct cm
 				 k->name);
 }
 
-/* What an intake reads the tags of, and commits to, is what the head writes to. */
+/* Finds this intake's own partition, and checks that all are in the epoch that the head has begun. */
 static enum cm_rc check_joined(
 	struct sh_pg_parts *p, const struct sh_pg_servers *s, bool *is_mine, struct cm_err *err)
 {
@@ -213,8 +213,8 @@ struct key {
 	uint32_t bucket;
 };
 
-/* A reading of several partitions.  A block that was copied from one to another would stand for one that is
- * missing: in one partition an index shows it. */
+/* A reading of several partitions.  A block that was copied to another partition could replace one that is
+ * missing.  Within a partition an index prevents it; across partitions check_once does. */
 struct reading {
 	sh_block_fn *fn;
 	void *user;

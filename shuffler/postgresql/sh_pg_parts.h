@@ -1,10 +1,10 @@
 /* sh_pg_parts.h - the messages and tags of a round on the servers of a list (sh_pg_servers.h), a partition on
  * each: the data_ functions of sh_store.h.  With one server it is that partition, and nothing else.
  *
- * Partition 0, in the database of the state, notes which others the round has.  An epoch begins, and the data
- * close, in every partition, with one number that partition 0 gives, before anybody is told.  A bucket is
- * what the partitions have of it, in their order.  Data are dropped in every partition, in that of the state
- * last. */
+ * Partition 0, in the database of the state, notes which others the round has.  An epoch begins
+ * (doc/intakes.md), and the data close, in every partition, with one number that partition 0 gives, before
+ * anybody is told.  A bucket is what the partitions have of it, in their order.  Data are dropped in every
+ * partition, in that of the state last. */
 #pragma once
 
 #include "sh_pg_data.h"
@@ -31,7 +31,7 @@ CM_CHECK enum cm_rc sh_pg_parts_epoch(
 /* On the servers of the list: a database that was left out drops its tables when it is in it again. */
 CM_CHECK enum cm_rc sh_pg_parts_drop(
 	const struct sh_pg_servers *s, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
-/* Likewise, and close p.  Beside the one thread of the state, whose session it leaves alone. */
+/* The same, and close p.  Another thread may use the session of the state meanwhile. */
 CM_CHECK enum cm_rc sh_pg_parts_erase(const struct sh_pg_servers *s, struct sh_pg_parts *p,
 	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 /* May show a round more than once. */

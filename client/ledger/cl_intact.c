@@ -1,5 +1,5 @@
-/* cl_evidence.c - verifies stored documents against their hashes and charges against their checksums. */
-#include "cl_evidence.h"
+/* cl_intact.c - verifies stored documents against their hashes and charges against their checksums. */
+#include "cl_intact.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,12 +27,12 @@ static enum cm_rc check_table(struct cl_db *db, const char *table, struct cm_err
 	return rc;
 }
 
-enum cm_rc cl_evidence_check(struct cl_db *db, struct cm_err *err)
+enum cm_rc cl_intact_check(struct cl_db *db, struct cm_err *err)
 {
 	static const uint8_t no_plan[PR_HASH_LEN] = { 0 };
 	struct rd_slices slices;
 	struct cl_try last;
-	/* The pages themselves: a damaged one may hold an index that nothing below reads. */
+	/* SQLite's own check first: a page may be damaged that holds an index which nothing below reads. */
 	enum cm_rc rc = db_check(db->sql, "PRAGMA quick_check(1)", err);
 
 	if (rc == CM_OK)
@@ -42,8 +42,8 @@ enum cm_rc cl_evidence_check(struct cl_db *db, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = check_table(db, "plan", err);
 	if (rc == CM_OK)
-		rc = cl_pin_slices(db, &slices, err);
+		rc = cl_pin_slices(db, &slices, err); /* reads every pin, and so checks its checksum */
 	if (rc == CM_OK)
-		rc = cl_try_last(db, no_plan, 0, &last, err);
+		rc = cl_try_last(db, no_plan, 0, &last, err); /* the same of every charge */
 	return rc;
 }
