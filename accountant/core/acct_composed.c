@@ -16,6 +16,7 @@
 #define MANY     64    /* different rounds whose grid and points may be wider */
 #define COARSER  0.045 /* in place of COARSEST */
 #define WIDER    2e-4  /* of delta at a point */
+#define ROUGH    0.125 /* share of the variance above which one round's lattice is seen in an answer */
 #define GROWTH   1.5   /* of the window, for rounds to come: more than twice the variance */
 
 enum acct_rc acct_entry_measure(struct acct_entry *e, double tail)
@@ -91,12 +92,30 @@ static bool frame_fits(const struct acct_composed *c)
 	return at <= 2 * c->made && at >= c->made / 2;
 }
 
+/* Do bounds of rounds decide how wide an answer is?  Not where one round with close bounds is most of it,
+ * whose loss takes few values: there a finer grid helps. */
+static bool bounds_decide(const struct acct_composed *c)
+{
+	double most = 0;
+	bool loose = false;
+
+	for (size_t i = 0; i < c->entries; i++) {
+		const struct acct_entry *e = &c->entry[i];
+
+		if (!counts(e))
+			continue;
+		if (acct_list_is_loose(&e->rung.list))
+			loose = true;
+		else
+			most = fmax(most, e->rung.deviation * e->rung.deviation);
+	}
+	return loose && most <= ROUGH * variance(c);
+}
+
 bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b)
 {
-	for (size_t i = 0; i < c->entries; i++)
-		if (counts(&c->entry[i]) && acct_list_is_loose(&c->entry[i].rung.list))
-			return frame_fits(
-				c); /* a grid made for them is fine enough: a finer one closes no gap */
+	if (bounds_decide(c)) /* a grid made for them is fine enough: a finer one closes no gap */
+		return frame_fits(c);
 	double width = WIDTH;
 
 	/* log delta falls by about epsilon/variance a unit of epsilon. */

@@ -23,7 +23,7 @@
  * laws at half the resolution, at most four times; acct_epsilon itself, and the better end of both.  After
  * that acct_epsilon is asked first until the variance has changed by a factor of two.  Of rounds whose own
  * bounds are further apart no width says whether the frame still fits: they get a new one when the variance
- * has changed by a factor of two.
+ * has changed by a factor of two, unless one round with close bounds is an eighth of the variance or more.
  *
  * Cost.  A frame has room for twice the variance that it was made for (1.5 times the points), and the tilted
  * centre is then at most 0.59 sqrt(2 log 1/delta) deviations off: O(1) transforms per round. */

@@ -337,7 +337,9 @@ enum acct_rc acct_rounds_refine(
 		last = p->work.spent - spent;
 		width = widest(target, targets);
 		stalled += width > 0.8 * before;
-		if (!(width > goal) || (p->loose && i > 0) ||
+		/* Where the rounds' own bounds are apart, a grid that did not help is followed by none that
+		 * does. */
+		if (!(width > goal) || (p->loose && stalled > 0) ||
 			(stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
 			break;
 	}
