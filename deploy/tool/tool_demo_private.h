@@ -85,5 +85,6 @@ CM_CHECK enum cm_rc tool_demo_emit(const char *event, json_t *fields, struct cm_
 
 /* Print an event for each warning and error with a reason that client and shuffler have logged since the last
  * such call.  rounds_only: only for those about a round; the other call does not repeat these in a row.  A
- * client that passes a round over for a fault of its input, which stays as it is, is kept as d->given_up. */
+ * client that refuses a round, or passes it over for a fault of its input, which stays as it is, is kept as
+ * d->given_up. */
 CM_CHECK enum cm_rc tool_demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err);
