@@ -154,11 +154,18 @@ static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, cons
 	return rc;
 }
 
-/* Also reports why daemons took no part. */
-static enum cm_rc void_round(struct demo *d, json_int_t round, struct cm_err *err)
+/* What became of a try stands in the log alone once the next one is under way.  Also reports why daemons took
+ * no part. */
+static enum cm_rc void_round(struct demo *d, json_int_t round, json_t *reason, struct cm_err *err)
 {
-	enum cm_rc rc = tell(d, round, "void", NULL, &d->voided, err);
+	json_t *r = NULL;
+	enum cm_rc rc = look_up(d, round, &r, err);
 
+	d->voided++;
+	if (rc == CM_OK && json_object_set_new(r, "reports", json_integer(d->void_reports)) == 0 &&
+		(!reason || json_object_set(r, "reason", reason) == 0))
+		rc = say(d, "void", r, err);
+	json_decref(r);
 	return rc == CM_OK ? tool_demo_complaints(d, false, err) : rc;
 }
 
@@ -197,12 +204,14 @@ enum cm_rc tool_demo_heard(struct demo *d, const char *line, struct cm_err *err)
 		;
 	else if (strcmp(msg, "round") == 0 && stage && strcmp(stage, "reserved") == 0)
 		rc = tell(d, round, "opened", NULL, &unused, err);
+	else if (strcmp(msg, "ledger") == 0 && record && strcmp(record, "void") == 0)
+		d->void_reports = json_integer_value(json_object_get(o, "participants"));
 	else if (strcmp(msg, "ledger") == 0 && record && strcmp(record, "charge") == 0)
 		rc = tell(d, round, "sealed", "charged", &unused, err);
 	else if (strcmp(msg, "round done") == 0 && stage && strcmp(stage, "settled") == 0)
 		rc = tell(d, round, "settled", "result", &d->settled, err);
 	else if (strcmp(msg, "round is void") == 0)
-		rc = void_round(d, round, err);
+		rc = void_round(d, round, json_object_get(o, "reason"), err);
 	else if (strcmp(msg, "round refused by the budget") == 0)
 		rc = refused_round(d, round, err);
 	else if (strcmp(msg, "round left out") == 0)

@@ -29,6 +29,7 @@ struct demo {
 	int said;                /* pipe from the analyzer's log; -1 before and after it runs */
 	int64_t deadline_ms;     /* by the monotonic clock */
 	unsigned settled, refused, voided;
+	json_int_t void_reports; /* of the try that was void last */
 	/* Bytes of each log that tool_demo_complaints has read, in all and for rounds only. */
 	size_t heard[DEMO_PARTIES], heard_of_rounds[DEMO_PARTIES];
 	char last[DEMO_PARTIES][256]; /* the reason reported last, which is not repeated in a row */

@@ -137,8 +137,13 @@ def test_classes_apart_are_batches_of_their_own(tmp_path):
     plan = tmp_path / "plan.conf"
     plan.write_text(plan.read_text().replace('"grr";', '"gspa-classes"; classes = ( { epsilon0 = 1.0; least = 50; }, '
                                              '{ epsilon0 = 3.0; least = 60; } );'))
+    plan.write_text(plan.read_text().replace("tries = 1", "tries = 3"))
     run, events = demo(*args, "--dir", str(tmp_path / "kept"))
-    assert run.returncode == 75 and names(events)[1:] == [("opened", 1), ("void", 1), ("ended", None)], run.stderr
+    told = [n for n in names(events) if n[0] != "complaint"]
+    assert run.returncode == 75 and told[1:] == 3 * [("opened", 1), ("void", 1)] + [("ended", None)], run.stderr
+    # Each event is of its own try, however soon the next one begins.
+    assert [(e["reports"], e["reason"]) for e in events if e["event"] == "void"] == 3 * [
+        (N, f"of {N} who took part fewer than 50 are of class 1")]
     for party in ("client", "shuffler"):
         assert "min_batch = 50;" in (tmp_path / "kept" / f"{party}-policy.conf").read_text()
 
