@@ -192,6 +192,29 @@ def test_a_payload_that_was_changed_is_not_sent(tmp_path):
         Training(analyzer, learner(), tmp_path / "t", None).run()
 
 
+def test_a_checkpoint_that_was_edited_is_none(tmp_path):
+    """One line, whatever somebody wrote into it; and it names no file outside of its folder."""
+    analyzer = fake(str(tmp_path), gradients(), *clusters(50))
+    Training(analyzer, learner(), tmp_path / "t", None).run()
+    path = tmp_path / "t/training.json"
+    whole = json.loads(path.read_text())
+    step, asks = whole["steps"][1], {"entry": "gradient#9", "payload": "0002.payload", "sha256": whole["steps"][1]["sha256"]}
+    edits = [{**whole, "steps": steps} for steps in (None, 5, [5], [{}], [{"entry": 5, "skipped": "x"}],
+                                                     [{"entry": "mean", "skipped": None}])]
+    edits += [{**whole, "steps": [{**step, **edit}]} for edit in (
+        {"result": 5}, {"result": "../0002.result.json"}, {"result": ""}, {"score": 5}, {"score": {"accuracy": "0.9"}}, {"epsilon": "1"},
+        {"limit": None}, {"sha256": None}, {"payload": "../t/0002.payload"}, {"payload": 5})]
+    edits += [{**whole, "pending": p} for p in (5, {}, {**asks, "payload": "/etc/hostname"}, {**asks, "entry": 1})]
+    edits += [{**whole, "plan": 5}, {**whole, "stopped": None}, [], 5]
+    for edit in edits:
+        path.write_text(json.dumps(edit))
+        with pytest.raises(Fault, match=r"training\.json: it is no checkpoint") as fault:
+            Training(analyzer, learner(), tmp_path / "t", None).run()
+        assert fault.value.code == EXIT["data"] and "\n" not in str(fault.value), edit
+    path.write_text(json.dumps(whole))
+    assert len(Training(analyzer, learner(), tmp_path / "t", None).run()) == 1 + ROUNDS
+
+
 def test_stopping_early_is_remembered(tmp_path):
     class Once:
         def propose(self, history):

@@ -54,10 +54,9 @@ class Analyzer:
     config    its configuration file
     """
 
-    def __init__(self, config, command="tombola-analyzer", patience=600.0):
+    def __init__(self, config, command="tombola-analyzer"):
         self.config = str(config)
         self.command = [command] if isinstance(command, str) else list(command)
-        self.patience = patience  # seconds that another process may hold the ledger
 
     def _run(self, *args):
         try:
