@@ -27,9 +27,8 @@ static bool is_of_round(const char *msg)
 	return strncmp(msg, "round ", 6) == 0;
 }
 
-/* A round that is refused is so for good.  The code of one that was passed over is the exit code of its
- * cause: waiting may help against EX_TEMPFAIL and nothing else, since nobody writes to the demo's readings.
- */
+/* A refusal is for good.  The code of a round that was passed over is the exit code of its cause: waiting may
+ * help against EX_TEMPFAIL and nothing else, since nobody writes to the demo's readings. */
 static void note_given_up(struct demo *d, const char *msg, const char *reason, json_int_t code)
 {
 	bool refused = strcmp(msg, "round refused") == 0;
