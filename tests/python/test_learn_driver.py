@@ -250,6 +250,10 @@ def test_the_command_shows_a_training_and_says_what_is_wrong(tmp_path):
                          (("train", str(tmp_path / "none.py"), "--folder", "x"), EXIT["noinput"])):
         code, out, err = said(*args)
         assert code == wanted and out == "" and len(err.splitlines()) == 1 and "none" in err
+    where = ("--programs", str(tmp_path), "--data", str(tmp_path), "--folder", str(tmp_path))
+    for args, named in ((("flame", "frob"), "frob"), (("flame", "--epochs", "0"), "--epochs"), (("tasks", "frob"), "frob")):
+        code, out, err = said(*args, *where)
+        assert code == EXIT["usage"] and out == "" and len(err.splitlines()) == 1 and named in err, err
     (tmp_path / "bad.py").write_text("1 / 0")
     code, _, err = said("train", str(tmp_path / "bad.py"), "--folder", str(tmp_path / "x"))
     assert code == EXIT["data"] and err.splitlines() == [f"tombola_learn: {tmp_path}/bad.py: ZeroDivisionError: division by zero"]
