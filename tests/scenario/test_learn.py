@@ -150,6 +150,51 @@ def test_killed_in_every_round_it_goes_on_and_asks_nobody_twice(cluster):
     answered_once(cluster, STEPS)
 
 
+HOLDS = """
+import sys, time
+sys.path.insert(0, {learn!r})
+from tombola_learn import Fault
+from tombola_learn.deployment import Deployment
+try:
+    with Deployment({folder!r}, {programs!r}, {plan!r}, 'path = "readings.csv"; device_field = "device";', 2, epsilon=4.0) as d:
+        print([p.pid for _, p in d.daemons], flush=True)
+        print(d.analyzer.run(d.analyzer.entries()[0], None))
+except Fault as f:
+    sys.exit(str(f))
+"""
+
+
+def test_a_driver_that_is_killed_alone_takes_its_deployment_along(tmp_path):
+    """By the kernel without memory, say.  Who stayed would hold the state that the next run needs."""
+    plan = ('name = "learn";\npopulation = "learn";\nbudget = { epsilon = 4.0; delta = 1e-6; unit = "device"; };\nrounds = (\n'
+            '  { query = "c"; type = "histogram"; protocol = "grr"; field = "c"; epsilon0 = 1.0; values = [ "a", "b" ];\n'
+            '    min_reports = 2; target = 2; window = "1h"; }\n);\n')
+    os.makedirs(tmp_path / "d", 0o700)
+    script = tmp_path / "holds.py"
+    script.write_text(HOLDS.format(learn=os.path.join(ROOT, "deploy/learn"), folder=str(tmp_path / "d"),
+                                   programs=os.path.dirname(program("tombola")), plan=plan))
+    (tmp_path / "d/readings.csv").write_text("device,c\na,a\n")  # one is missing: the round stays open
+    for _ in range(2):
+        run = subprocess.Popen([sys.executable, "-B", str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pids = json.loads(run.stdout.readline() or "[]")
+        assert pids, run.stderr.read()
+        wait_for("the round", lambda: '"round open"' in (tmp_path / "d/shuffler.log").read_text())
+        asks = wait_for("all three", lambda: run.poll() is None and (p := children_of(run.pid)) and len(p) == 3 and p)
+        run.kill()
+        run.wait()
+        wait_for("all of them to end", lambda: not any(os.path.exists(f"/proc/{p}") for p in asks))
+
+
+def children_of(parent):
+    def of(pid):
+        try:
+            with open(f"/proc/{pid}/stat", errors="replace") as f:
+                return int(f.read().rpartition(") ")[2].split()[1])
+        except OSError:
+            return 0
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and of(pid) == parent]
+
+
 POISON = {
     "nothing": b"",
     "garbage": bytes(range(256)),
