@@ -189,6 +189,15 @@ static bool some_open_later(const struct demo *d)
 	return recurs && d->settled + d->refused + d->voided < d->plan.rounds;
 }
 
+static bool some_take_a_payload(const struct demo *d)
+{
+	bool takes = false;
+
+	for (size_t i = 0; i < d->plan.rounds; i++)
+		takes = takes || d->plan.round[i].payload_max > 0;
+	return takes;
+}
+
 enum cm_rc tool_demo_heard(struct demo *d, const char *line, struct cm_err *err)
 {
 	json_error_t why;
@@ -226,8 +235,10 @@ enum cm_rc tool_demo_finished(const struct demo *d, int exit_code, const char *w
 
 	if (!d->json) {
 		if (exit_code == 0 || !why)
-			(void)printf("%u settled, %u refused, %u void%s\n", d->settled, d->refused, d->voided,
-				some_open_later(d) ? "; recurrences that open later are not waited for" : "");
+			(void)printf("%u settled, %u refused, %u void%s%s\n", d->settled, d->refused,
+				d->voided,
+				some_open_later(d) ? "; recurrences that open later are not waited for" : "",
+				some_take_a_payload(d) ? "; rounds that take a payload are not asked" : "");
 		if (d->refused > 0 && !d->own_plan)
 			(void)printf("`tombola plan cost` of this plan says what would fit\n");
 		return CM_OK;

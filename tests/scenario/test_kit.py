@@ -159,6 +159,18 @@ def test_a_round_that_the_client_refuses_is_not_waited_for(tmp_path):
     assert names(events)[1:] == [("opened", 1), ("complaint", None), ("ended", None)]
 
 
+def test_rounds_that_take_a_payload_are_said_to_be_left(tmp_path):
+    args = given(tmp_path)
+    plan = tmp_path / "plan.conf"
+    plan.write_text(plan.read_text().replace('type = "histogram"; protocol = "grr"', 'type = "vector"; dimension = 4; '
+                                             'range = [ -1.0, 1.0 ]; protocol = "rotated"; slots = 2; payload = "later"').replace(
+        'values = [', 'compute = { map = "linear-gradient"; columns = [ "x" ]; label = "colour"; classes = [').replace(
+        '"green" ];', '"green" ]; };'))
+    run = subprocess.run([c.program("tombola"), "demo", *args], capture_output=True, text=True)
+    assert run.returncode == 0 and run.stdout.endswith(
+        "0 settled, 0 refused, 0 void; rounds that take a payload are not asked\n"), run
+
+
 def test_what_is_wrong_is_said(tmp_path):
     plan = tmp_path / "bad.conf"
     plan.write_text("name = 1;\n")
