@@ -19,6 +19,11 @@ fail() {
 	exit "${2:-1}"
 }
 
+usage() {
+	echo 'usage: ./learn.sh [--full] [--afresh] [TASK ... | papers | flame ...]' >&2
+	exit 64
+}
+
 tasks=
 afresh=no
 quick='shuttle-bayes shuttle-anomaly shuttle-bayes-cap8 digits'
@@ -28,14 +33,15 @@ while [ $# -gt 0 ]; do
 		fashion-means fashion-means-cap8 fashion-logistic fashion-logistic-cap8 fashion-logistic-441 fashion-pixels
 		fashion-pixels-cap8" ;;
 	--afresh) afresh=yes ;;
-	-*)
-		echo 'usage: ./learn.sh [--full] [--afresh] [TASK ... | papers | flame ...]' >&2
-		exit 64
-		;;
+	-*) usage ;;
 	*) tasks="$tasks $1" ;;
 	esac
 	shift
 done
+
+case $tasks in
+' papers '*) usage ;;
+esac
 
 if [ -z "${TOMBOLA_LEARN_PROGRAMS:-}" ]; then
 	./deploy/setup.sh learn

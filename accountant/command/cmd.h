@@ -96,6 +96,11 @@ bool cmd_is_import(const char *text);
 ACCT_CHECK enum acct_rc cmd_import(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);
 
+/* Opens a file of such a round for reading; NULL with errno. */
+FILE *cmd_import_open(const char *path);
+/* Prints why a text is no round.  Returns CMD_NO_INPUT if its file could not be opened, else CMD_DATA. */
+int cmd_not_a_round(const char *text, const char *why);
+
 /* The parts of a round, written to `part`; with `published` their cells are those of the published reduction.
  * ACCT_EDOMAIN: why holds at most room bytes. */
 ACCT_CHECK enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],

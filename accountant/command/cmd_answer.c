@@ -44,7 +44,7 @@ int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_sp
 		if (cmd_spec_open(text[i], key, sizeof key))
 			code = cmd_fail(CMD_DATA, "--round %.80s: %s=? is for calibrate", text[i], key);
 		else if (cmd_parts(text[i], published, &spec[*parts], &more, why, sizeof why))
-			code = cmd_fail(CMD_DATA, "--round %.80s: %s", text[i], why);
+			code = cmd_not_a_round(text[i], why);
 		*parts += more;
 	}
 	if (code) {

@@ -165,7 +165,7 @@ static void print(const struct open_round *o, bool limited, double seconds)
 static int refused(const struct open_round *o)
 {
 	if (o->bad[0])
-		return cmd_fail(CMD_DATA, "--round %.80s: %s", o->q->text[o->bad_round], o->bad);
+		return cmd_not_a_round(o->q->text[o->bad_round], o->bad);
 	return cmd_refused(o->q->method[0], o->rc, o->why);
 }
 

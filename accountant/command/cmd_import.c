@@ -2,8 +2,10 @@
  * beside a round's keys. */
 #include "cmd_import.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "acct_own.h"
 #include "cmd.h"
@@ -22,6 +24,26 @@ static struct {
 	struct acct_matrix matrix; /* p NULL: a curve */
 } file[MOST_FILES];
 static size_t files;
+static bool absent; /* the round read last has a file that cannot be opened */
+
+FILE *cmd_import_open(const char *path)
+{
+	struct stat st;
+	FILE *f = fopen(path, "rb");
+
+	if (f && fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode)) {
+		(void)fclose(f);
+		f = NULL;
+		errno = EISDIR;
+	}
+	absent = !f;
+	return f;
+}
+
+int cmd_not_a_round(const char *text, const char *why)
+{
+	return cmd_fail(absent ? CMD_NO_INPUT : CMD_DATA, "--round %.80s: %s", text, why);
+}
 
 static enum kind kind_of(const char *text)
 {
@@ -86,6 +108,7 @@ enum acct_rc cmd_import(
 	char path[PATH_ROOM];
 	enum acct_rc rc;
 
+	absent = false;
 	if (length == 0 || length >= sizeof path) {
 		(void)snprintf(why, room, "%s a file's name is missing", prefix[kind]);
 		return ACCT_EDOMAIN;

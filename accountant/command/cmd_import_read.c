@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd.h"
 #include "cmd_import.h"
 
 #define MOST_BYTES  (64u << 20)
@@ -131,6 +132,15 @@ static struct acct_profile *from_json(const struct input *in)
 	return p;
 }
 
+/* The CR before a line's end goes; another one ends no line, so that none is passed over. */
+static void cut_end(char *line)
+{
+	size_t length = strlen(line);
+
+	if (length > 0 && line[length - 1] == '\r')
+		line[length - 1] = '\0';
+}
+
 /* The rows of a CSV file by columns, after its comments and its header. */
 struct table {
 	double *column[COLUMNS];
@@ -201,7 +211,7 @@ static struct acct_profile *from_csv(const struct input *in)
 		if (next)
 			*next++ = '\0';
 		number++;
-		line[strcspn(line, "\r")] = '\0';
+		cut_end(line);
 		dominating = dominating || strcmp(line, DOMINATING) == 0;
 		if (!relation && strncmp(line, RELATION, strlen(RELATION)) == 0)
 			relation = line + strlen(RELATION);
@@ -236,7 +246,7 @@ static struct acct_profile *from_csv(const struct input *in)
 /* The whole file, with a NUL behind it; the caller frees in->bytes.  False: why says what is wrong. */
 static bool read_all(const char *path, struct input *in)
 {
-	FILE *from = fopen(path, "rb");
+	FILE *from = cmd_import_open(path);
 
 	if (!from) {
 		(void)fault(in, "%s", strerror(errno));
@@ -297,7 +307,8 @@ static bool matrix_of(const struct input *in, struct acct_matrix *m, double *p)
 		if (next)
 			*next++ = '\0';
 		number++;
-		line[strcspn(line, "\r#")] = '\0';
+		cut_end(line);
+		line[strcspn(line, "#")] = '\0';
 		if (line[strspn(line, " \t")] == '\0')
 			continue;
 		size_t n = m->inputs < ACCT_MOST_INPUTS

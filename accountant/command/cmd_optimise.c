@@ -101,7 +101,7 @@ static int run(struct asked *a)
 	enum acct_rc rc = acct_optimise(a->wish, q->rounds, q->errors != NULL, q->epsilon, q->delta,
 		read_parts, a->granted, &a->total, &at, why, sizeof why);
 	if (rc && at < q->rounds)
-		return cmd_fail(CMD_DATA, "--round %.80s: %s", q->text[at], why[0] ? why : acct_strerror(rc));
+		return cmd_not_a_round(q->text[at], why[0] ? why : acct_strerror(rc));
 	if (rc)
 		return cmd_fail(rc == ACCT_EDOMAIN ? CMD_USAGE : CMD_INTERNAL, "optimise: %s",
 			why[0] ? why : acct_strerror(rc));

@@ -13,10 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#define CLASSES   60u
-#define MOST      100000000u /* participants: 0.8 GB */
-#define MOST_LINE 256
+#include "cmd.h"
+
+#define CLASSES 60u
+#define MOST    100000000u /* participants: 0.8 GB */
 
 struct people {
 	double *epsilon;
@@ -61,44 +63,54 @@ static bool put(struct people *p, double epsilon)
 /* A line without what surrounds its number; NULL: there is none. */
 static char *number_of(char *line)
 {
-	size_t length;
+	size_t length = strlen(line);
 
+	while (length > 0 && strchr(" \t\r\n", line[length - 1]))
+		line[--length] = '\0';
 	line += strspn(line, " \t");
-	length = strcspn(line, "\r\n");
-	while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
-		length--;
-	line[length] = '\0';
-	return length == 0 || line[0] == '#' ? NULL : line;
+	return *line == '\0' || *line == '#' ? NULL : line;
+}
+
+/* One line; a participant who is passed over could be the one with the largest guarantee. */
+static bool take(struct people *p, char *line, size_t length, const char **wrong)
+{
+	bool text = strlen(line) == length;
+	char *number = text ? number_of(line) : NULL, *end;
+	double epsilon;
+
+	*wrong = "has a NUL byte";
+	if (!number)
+		return text;
+	*wrong = "is not a number";
+	epsilon = strtod(number, &end);
+	if (end == number || *end)
+		return false;
+	*wrong = "is not above 0 and below 700";
+	if (!(epsilon > 0 && epsilon < 700))
+		return false;
+	*wrong = "is one participant too many, or there is no memory";
+	return put(p, epsilon);
 }
 
 static bool read_lines(FILE *from, const char *path, struct people *p, char *why, size_t room)
 {
-	char line[MOST_LINE];
+	const char *wrong = NULL;
+	char *line = NULL;
+	size_t space = 0, number = 0;
+	ssize_t length;
 
-	for (size_t number = 1; fgets(line, sizeof line, from); number++) {
-		bool whole = strchr(line, '\n') || feof(from);
-		char *text, *end;
-		double epsilon;
-
-		if (!whole && line[0] == '#') /* the rest of a long comment */
-			for (int c; (c = getc(from)) != EOF && c != '\n';)
-				;
-		text = number_of(line);
-		if (!text)
-			continue;
-		epsilon = strtod(text, &end);
-		if (!whole || end == text || *end)
-			return fault(why, room, "%.100s:%zu: '%.40s' is not a number", path, number, text);
-		if (!(epsilon > 0 && epsilon < 700))
-			return fault(why, room, "%.100s:%zu: %.40s is not above 0 and below 700", path,
-				number, text);
-		if (!put(p, epsilon))
-			return fault(why, room, "%.100s:%zu: more than %u participants, or no memory", path,
-				number, MOST);
+	while (!why[0] && (length = getline(&line, &space, from)) >= 0) {
+		number++;
+		if (!take(p, line, (size_t)length, &wrong))
+			(void)fault(why, room, "%.100s:%zu: '%.40s' %s", path, number,
+				line + strspn(line, " \t"), wrong);
 	}
-	if (ferror(from))
-		return fault(why, room, "%.100s: cannot be read", path);
-	return p->size > 0 || fault(why, room, "%.100s: there are no participants", path);
+	if (!why[0] && (ferror(from) || !feof(from)))
+		(void)fault(why, room, "%.100s: cannot be read", path);
+	else if (!why[0] && p->size == 0)
+		(void)fault(why, room, "%.100s: there are no participants", path);
+	free(line);
+	return !why[0];
 }
 
 static int ascending(const void *a, const void *b)
@@ -180,7 +192,8 @@ enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec p
 		(void)fault(why, room, "personal: k= is missing, the number of symbols, 2 or more");
 		return rc;
 	}
-	from = fopen(path, "r");
+	why[0] = '\0';
+	from = cmd_import_open(path);
 	if (!from)
 		(void)fault(why, room, "%.100s: %s", path, strerror(errno));
 	else if (read_lines(from, path, &p, why, room)) {

@@ -148,7 +148,7 @@ void an_work_begin(struct an_work *w, struct an_round_state *r)
 	w->round = r;
 	w->announced_durable = conf.announced;
 	cm_log(CM_LOG_INFO, "round", CM_I("round", r->plan->number), CM_S("query", r->plan->label),
-		CM_S("stage", an_stage_name(r->stage)));
+		CM_S("stage", an_stage_name(r->stage)), CM_I("try", r->descriptor.attempt));
 	if (!an_link_ready(w->link))
 		an_link_want(w->link);
 	else
@@ -369,7 +369,7 @@ static enum cm_rc append(struct an_work *w, struct rd_record *r, struct cm_err *
 			CM_I("seq", r->seq), CM_I("round", w->round->plan->number));
 	if (r->kind == RD_VOID)
 		cm_log(CM_LOG_WARN, "round is void", CM_I("round", w->round->plan->number),
-			CM_S("reason", r->reason));
+			CM_S("reason", r->reason), CM_I("try", w->round->descriptor.attempt));
 	return an_round_appended(w->dialogue, err);
 }
 
@@ -382,7 +382,8 @@ static void round_done(struct an_work *w)
 	if (spoiled)
 		(void)cm_fail(&err, CM_EPROTO, "%s", spoiled);
 	cm_log(CM_LOG_INFO, "round done", CM_I("round", r->plan->number), CM_S("query", r->plan->label),
-		CM_S("stage", an_stage_name(r->stage)), CM_I("reports", r->participants));
+		CM_S("stage", an_stage_name(r->stage)), CM_I("reports", r->participants),
+		CM_I("try", r->descriptor.attempt));
 	forget_round(w);
 	w->conf.on_done(w->conf.user, r, &err);
 }

@@ -96,6 +96,7 @@ static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup
 		rc = cm_cli_u64(cli->option[SEND_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
 	if (rc == CM_OK && conf.rounds > 1 && strcmp(input.path, "-") == 0)
 		rc = cm_fail(err, CM_EUSAGE, "stdin can be read for one round only: --rounds needs a file");
+	input.again = conf.rounds > 1;
 	if (rc == CM_OK)
 		rc = cl_begin_programs(setup, &conf.programs, err);
 	if (rc == CM_OK)
@@ -190,6 +191,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 		rc = cm_cli_u64(cli->option[RUN_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
 	if (rc == CM_OK) {
 		input = (struct cl_input){ .path = setup.conf.input,
+			.again = true,
 			.labels = setup.conf.labels,
 			.format = setup.format,
 			.device_field = setup.conf.device_field };

@@ -53,6 +53,9 @@ static enum cm_rc add(struct cl_devices *d, const char *path, uint32_t line, con
 	if (is_space(name[0]) || is_space(name[strlen(name) - 1]))
 		return cm_fail(
 			err, CM_EDATA, "%s:%u: a device's name with white space at its ends", path, line);
+	if (strchr(name, '\r'))
+		return cm_fail(err, CM_EDATA, "%s:%u: a device's name with a CR, which ends no line here",
+			path, line);
 	if (d->n == CL_BATCH_MAX)
 		return cm_fail(err, CM_EDATA, "%s:%u: more than %u devices", path, line, CL_BATCH_MAX);
 	list = cm_grow(d->device, d->n, &d->room, sizeof *list);
@@ -64,20 +67,34 @@ static enum cm_rc add(struct cl_devices *d, const char *path, uint32_t line, con
 	return CM_OK;
 }
 
+/* A line as fgets reads it, and whether there is a NUL in it: the last one in the buffer is that of fgets. */
+static bool next_line(char *line, size_t size, FILE *f, bool *nul)
+{
+	size_t end = size;
+
+	memset(line, '\n', size);
+	if (!fgets(line, (int)size, f))
+		return false;
+	while (line[end - 1] != '\0')
+		end--;
+	*nul = strlen(line) != end - 1;
+	return true;
+}
+
 static enum cm_rc read_names(struct cl_devices *d, FILE *f, const char *path, const struct cr_key *secret,
 	const char *population, struct cm_err *err)
 {
 	static const char bom[] = "\xef\xbb\xbf";
 	char line[CL_DEVICE_MAX + 8];
+	bool nul = false;
 	enum cm_rc rc = CM_OK;
 
-	for (uint32_t at = 1; rc == CM_OK && fgets(line, sizeof line, f); at++) {
+	for (uint32_t at = 1; rc == CM_OK && next_line(line, sizeof line, f, &nul); at++) {
 		char *name = at == 1 && strncmp(line, bom, 3) == 0 ? line + 3 : line;
 		size_t n = strlen(name);
 		bool whole = n > 0 && name[n - 1] == '\n';
 
-		/* fgets stopped before the line's end: the line is too long or contains a NUL byte. */
-		if (!whole && !feof(f))
+		if (nul || (!whole && !feof(f)))
 			return cm_fail(err, CM_EDATA,
 				"%s:%u: a device's name has a NUL byte or more than %u bytes", path, at,
 				CL_DEVICE_MAX);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cm_buf.h"
@@ -197,6 +198,16 @@ enum cm_rc cl_reader_end(struct cl_reader *r, struct cm_err *err)
 	else
 		r->why = *err;
 	return rc;
+}
+
+enum cm_rc cl_readings_lasting(const char *path, struct cm_err *err)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
+		       ? CM_OK /* what else is wrong is said when it is read */
+		       : cm_fail(err, CM_ENOINPUT, "%s: no regular file, and it is read anew in every round",
+				 path);
 }
 
 enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf, struct cm_err *err)

@@ -164,6 +164,12 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 		return rc;
 	if (g->in->feed)
 		return g->in->feed(g->in->user, &conf, err);
+	if (g->in->again)
+		rc = cl_readings_lasting(g->in->path, err);
+	if (rc == CM_OK && g->in->again && g->in->labels)
+		rc = cl_readings_lasting(g->in->labels, err);
+	if (rc != CM_OK)
+		return rc;
 	if (g->in->format == CL_FORMAT_NPY)
 		return cl_npy_file(g->in->path, g->in->labels, &conf, err);
 	return cl_readings_file(g->in->path, &conf, err);

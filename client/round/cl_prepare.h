@@ -13,6 +13,7 @@
 /* The source of readings. */
 struct cl_input {
 	const char *path; /* "-": stdin */
+	bool again;       /* it is read in more than one round */
 	/* Used instead of a file: hands every reading to the reader's callbacks, at line 0.  `path` is then
 	 * its name in errors.  Called on the thread that prepares. */
 	enum cm_rc (*feed)(void *user, const struct cl_reader_conf *conf, struct cm_err *err);

@@ -27,13 +27,17 @@ static bool is_of_round(const char *msg)
 	return strncmp(msg, "round ", 6) == 0;
 }
 
-/* The code of a round that was passed over is the exit code of its cause.  Waiting may help against
- * EX_TEMPFAIL and nothing else, since nobody writes to the demo's readings. */
+/* A refusal is for good.  The code of a round that was passed over is the exit code of its cause: waiting may
+ * help against EX_TEMPFAIL and nothing else, since nobody writes to the demo's readings. */
 static void note_given_up(struct demo *d, const char *msg, const char *reason, json_int_t code)
 {
-	if (strcmp(msg, "round passed over") != 0 || d->given_up.code != CM_OK)
+	bool refused = strcmp(msg, "round refused") == 0;
+
+	if ((!refused && strcmp(msg, "round passed over") != 0) || d->given_up.code != CM_OK)
 		return;
-	for (int c = CM_EOTHER; c <= CM_ECONFIG; c++)
+	if (refused)
+		(void)cm_fail(&d->given_up, CM_EPERM, "the client takes no part: %.280s", reason);
+	for (int c = CM_EOTHER; !refused && c <= CM_ECONFIG; c++)
 		if (c != CM_ELATER && cm_exit_code((enum cm_rc)c) == code)
 			(void)cm_fail(
 				&d->given_up, (enum cm_rc)c, "the client takes no part: %.280s", reason);

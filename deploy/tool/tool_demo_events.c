@@ -154,11 +154,18 @@ static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, cons
 	return rc;
 }
 
-/* Also reports why daemons took no part. */
-static enum cm_rc void_round(struct demo *d, json_int_t round, struct cm_err *err)
+/* What became of a try stands in the log alone once the next one is under way.  Also reports why daemons took
+ * no part. */
+static enum cm_rc void_round(struct demo *d, json_int_t round, json_t *reason, struct cm_err *err)
 {
-	enum cm_rc rc = tell(d, round, "void", NULL, &d->voided, err);
+	json_t *r = NULL;
+	enum cm_rc rc = look_up(d, round, &r, err);
 
+	d->voided++;
+	if (rc == CM_OK && json_object_set_new(r, "reports", json_integer(d->void_reports)) == 0 &&
+		(!reason || json_object_set(r, "reason", reason) == 0))
+		rc = say(d, "void", r, err);
+	json_decref(r);
 	return rc == CM_OK ? tool_demo_complaints(d, false, err) : rc;
 }
 
@@ -182,6 +189,15 @@ static bool some_open_later(const struct demo *d)
 	return recurs && d->settled + d->refused + d->voided < d->plan.rounds;
 }
 
+static bool some_take_a_payload(const struct demo *d)
+{
+	bool takes = false;
+
+	for (size_t i = 0; i < d->plan.rounds; i++)
+		takes = takes || d->plan.round[i].payload_max > 0;
+	return takes;
+}
+
 enum cm_rc tool_demo_heard(struct demo *d, const char *line, struct cm_err *err)
 {
 	json_error_t why;
@@ -197,12 +213,14 @@ enum cm_rc tool_demo_heard(struct demo *d, const char *line, struct cm_err *err)
 		;
 	else if (strcmp(msg, "round") == 0 && stage && strcmp(stage, "reserved") == 0)
 		rc = tell(d, round, "opened", NULL, &unused, err);
+	else if (strcmp(msg, "ledger") == 0 && record && strcmp(record, "void") == 0)
+		d->void_reports = json_integer_value(json_object_get(o, "participants"));
 	else if (strcmp(msg, "ledger") == 0 && record && strcmp(record, "charge") == 0)
 		rc = tell(d, round, "sealed", "charged", &unused, err);
 	else if (strcmp(msg, "round done") == 0 && stage && strcmp(stage, "settled") == 0)
 		rc = tell(d, round, "settled", "result", &d->settled, err);
 	else if (strcmp(msg, "round is void") == 0)
-		rc = void_round(d, round, err);
+		rc = void_round(d, round, json_object_get(o, "reason"), err);
 	else if (strcmp(msg, "round refused by the budget") == 0)
 		rc = refused_round(d, round, err);
 	else if (strcmp(msg, "round left out") == 0)
@@ -217,8 +235,10 @@ enum cm_rc tool_demo_finished(const struct demo *d, int exit_code, const char *w
 
 	if (!d->json) {
 		if (exit_code == 0 || !why)
-			(void)printf("%u settled, %u refused, %u void%s\n", d->settled, d->refused, d->voided,
-				some_open_later(d) ? "; recurrences that open later are not waited for" : "");
+			(void)printf("%u settled, %u refused, %u void%s%s\n", d->settled, d->refused,
+				d->voided,
+				some_open_later(d) ? "; recurrences that open later are not waited for" : "",
+				some_take_a_payload(d) ? "; rounds that take a payload are not asked" : "");
 		if (d->refused > 0 && !d->own_plan)
 			(void)printf("`tombola plan cost` of this plan says what would fit\n");
 		return CM_OK;

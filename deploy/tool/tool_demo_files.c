@@ -105,6 +105,17 @@ uint64_t tool_demo_wanted(const struct pl_plan *p)
 	return most;
 }
 
+/* The smallest batch that a round guarantees to a device: of its own class where classes are apart. */
+static uint64_t least_batch(const struct pl_round *r)
+{
+	uint64_t least = r->min_reports;
+
+	for (uint32_t i = 0; r->randomizer.row->classes_apart && i < r->randomizer.shuffler.tags; i++)
+		if (r->randomizer.shuffler.tag_least[i] < least)
+			least = r->randomizer.shuffler.tag_least[i];
+	return least;
+}
+
 static enum cm_rc write_policies(const struct demo *d, const char *population, struct cm_err *err)
 {
 	uint64_t batch = UINT64_MAX, target = 1;
@@ -113,7 +124,7 @@ static enum cm_rc write_policies(const struct demo *d, const char *population, s
 	for (size_t i = 0; i < d->plan.rounds; i++) {
 		const struct pl_round *r = &d->plan.round[i];
 
-		batch = r->min_reports < batch ? r->min_reports : batch;
+		batch = least_batch(r) < batch ? least_batch(r) : batch;
 		target = r->target > target ? r->target : target;
 	}
 	rc = write_conf(d, "shuffler-policy.conf", err,

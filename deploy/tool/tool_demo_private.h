@@ -29,6 +29,7 @@ struct demo {
 	int said;                /* pipe from the analyzer's log; -1 before and after it runs */
 	int64_t deadline_ms;     /* by the monotonic clock */
 	unsigned settled, refused, voided;
+	json_int_t void_reports; /* of the try that was void last */
 	/* Bytes of each log that tool_demo_complaints has read, in all and for rounds only. */
 	size_t heard[DEMO_PARTIES], heard_of_rounds[DEMO_PARTIES];
 	char last[DEMO_PARTIES][256]; /* the reason reported last, which is not repeated in a row */
@@ -85,5 +86,6 @@ CM_CHECK enum cm_rc tool_demo_emit(const char *event, json_t *fields, struct cm_
 
 /* Print an event for each warning and error with a reason that client and shuffler have logged since the last
  * such call.  rounds_only: only for those about a round; the other call does not repeat these in a row.  A
- * client that passes a round over for a fault of its input, which stays as it is, is kept as d->given_up. */
+ * client that refuses a round, or passes it over for a fault of its input, which stays as it is, is kept as
+ * d->given_up. */
 CM_CHECK enum cm_rc tool_demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err);

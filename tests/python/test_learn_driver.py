@@ -192,6 +192,29 @@ def test_a_payload_that_was_changed_is_not_sent(tmp_path):
         Training(analyzer, learner(), tmp_path / "t", None).run()
 
 
+def test_a_checkpoint_that_was_edited_is_none(tmp_path):
+    """One line, whatever somebody wrote into it; and it names no file outside of its folder."""
+    analyzer = fake(str(tmp_path), gradients(), *clusters(50))
+    Training(analyzer, learner(), tmp_path / "t", None).run()
+    path = tmp_path / "t/training.json"
+    whole = json.loads(path.read_text())
+    step, asks = whole["steps"][1], {"entry": "gradient#9", "payload": "0002.payload", "sha256": whole["steps"][1]["sha256"]}
+    edits = [{**whole, "steps": steps} for steps in (None, 5, [5], [{}], [{"entry": 5, "skipped": "x"}],
+                                                     [{"entry": "mean", "skipped": None}])]
+    edits += [{**whole, "steps": [{**step, **edit}]} for edit in (
+        {"result": 5}, {"result": "../0002.result.json"}, {"result": ""}, {"score": 5}, {"score": {"accuracy": "0.9"}}, {"epsilon": "1"},
+        {"limit": None}, {"sha256": None}, {"payload": "../t/0002.payload"}, {"payload": 5})]
+    edits += [{**whole, "pending": p} for p in (5, {}, {**asks, "payload": "/etc/hostname"}, {**asks, "entry": 1})]
+    edits += [{**whole, "plan": 5}, {**whole, "stopped": None}, [], 5]
+    for edit in edits:
+        path.write_text(json.dumps(edit))
+        with pytest.raises(Fault, match=r"training\.json: it is no checkpoint") as fault:
+            Training(analyzer, learner(), tmp_path / "t", None).run()
+        assert fault.value.code == EXIT["data"] and "\n" not in str(fault.value), edit
+    path.write_text(json.dumps(whole))
+    assert len(Training(analyzer, learner(), tmp_path / "t", None).run()) == 1 + ROUNDS
+
+
 def test_stopping_early_is_remembered(tmp_path):
     class Once:
         def propose(self, history):
@@ -227,6 +250,10 @@ def test_the_command_shows_a_training_and_says_what_is_wrong(tmp_path):
                          (("train", str(tmp_path / "none.py"), "--folder", "x"), EXIT["noinput"])):
         code, out, err = said(*args)
         assert code == wanted and out == "" and len(err.splitlines()) == 1 and "none" in err
+    where = ("--programs", str(tmp_path), "--data", str(tmp_path), "--folder", str(tmp_path))
+    for args, named in ((("flame", "frob"), "frob"), (("flame", "--epochs", "0"), "--epochs"), (("tasks", "frob"), "frob")):
+        code, out, err = said(*args, *where)
+        assert code == EXIT["usage"] and out == "" and len(err.splitlines()) == 1 and named in err, err
     (tmp_path / "bad.py").write_text("1 / 0")
     code, _, err = said("train", str(tmp_path / "bad.py"), "--folder", str(tmp_path / "x"))
     assert code == EXIT["data"] and err.splitlines() == [f"tombola_learn: {tmp_path}/bad.py: ZeroDivisionError: division by zero"]

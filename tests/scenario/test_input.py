@@ -1,4 +1,5 @@
 """Bad input of every kind: one line that names the place, the right exit code, and nothing lost."""
+import json
 import os
 import re
 import shutil
@@ -428,6 +429,20 @@ def test_readings_that_cannot_be_read_at_all(offered, ext, text, place, said):
     says(run, "usage" if ext == "xls" else "data", place, said)
     assert not fake.received
     assert ext == "xls" or not made.charged()
+
+
+@pytest.mark.parametrize("path", ["pipe", "/dev/zero"])
+def test_what_never_ends_is_no_input_of_rounds(offered, path):
+    """Nor does it keep the client from ending."""
+    made, fake, _ = offered
+    os.mkfifo(made.path("pipe"))
+    edit(made, "client.conf", 'path = "readings.csv"', f'path = "{path}"; format = "csv"')
+    client = made.start("client", "run")
+    wait_for("the round to be passed over", lambda: "no regular file" in client.log())
+    said, = [json.loads(line) for line in client.log().splitlines() if "no regular file" in line]
+    assert said["msg"] == "round passed over" and said["code"] == EXIT["noinput"] and path in said["reason"]
+    client.stop()
+    assert not fake.received and not made.charged()
 
 
 @pytest.mark.parametrize("ext", GOOD)

@@ -131,6 +131,46 @@ def test_who_took_no_part_says_why(tmp_path):
     assert f"{readings}:1: no column 'colour'" in said["reason"] and "commas separate columns" in said["reason"]
 
 
+def test_classes_apart_are_batches_of_their_own(tmp_path):
+    """The kit's policies allow what the plan's least class guarantees; its one client is of the class that hides least."""
+    args = given(tmp_path, epsilon=5.0, window="1h")
+    plan = tmp_path / "plan.conf"
+    plan.write_text(plan.read_text().replace('"grr";', '"gspa-classes"; classes = ( { epsilon0 = 1.0; least = 50; }, '
+                                             '{ epsilon0 = 3.0; least = 60; } );'))
+    plan.write_text(plan.read_text().replace("tries = 1", "tries = 3"))
+    run, events = demo(*args, "--dir", str(tmp_path / "kept"))
+    told = [n for n in names(events) if n[0] != "complaint"]
+    assert run.returncode == 75 and told[1:] == 3 * [("opened", 1), ("void", 1)] + [("ended", None)], run.stderr
+    # Each event is of its own try, however soon the next one begins.
+    assert [(e["reports"], e["reason"]) for e in events if e["event"] == "void"] == 3 * [
+        (N, f"of {N} who took part fewer than 50 are of class 1")]
+    for party in ("client", "shuffler"):
+        assert "min_batch = 50;" in (tmp_path / "kept" / f"{party}-policy.conf").read_text()
+
+
+def test_a_round_that_the_client_refuses_is_not_waited_for(tmp_path):
+    args = given(tmp_path, window="1h")
+    plan, program = tmp_path / "plan.conf", "sha256:" + 64 * "0"
+    plan.write_text(plan.read_text().replace('type = "histogram"; protocol = "grr"', 'type = "vector"; dimension = 2; '
+                                             'range = [ -1.0, 1.0 ]; protocol = "rotated"; slots = 2').replace(
+        'values = [ "red", "green" ]', f'compute = {{ map = "program"; columns = [ "colour" ]; seconds = 0.1; program = "{program}"; }}'))
+    run, events = demo(*args)
+    assert run.returncode == 77 and "takes no part" in run.stderr and program in events[-1]["error"], run.stderr
+    assert names(events)[1:] == [("opened", 1), ("complaint", None), ("ended", None)]
+
+
+def test_rounds_that_take_a_payload_are_said_to_be_left(tmp_path):
+    args = given(tmp_path)
+    plan = tmp_path / "plan.conf"
+    plan.write_text(plan.read_text().replace('type = "histogram"; protocol = "grr"', 'type = "vector"; dimension = 4; '
+                                             'range = [ -1.0, 1.0 ]; protocol = "rotated"; slots = 2; payload = "later"').replace(
+        'values = [', 'compute = { map = "linear-gradient"; columns = [ "x" ]; label = "colour"; classes = [').replace(
+        '"green" ];', '"green" ]; };'))
+    run = subprocess.run([c.program("tombola"), "demo", *args], capture_output=True, text=True)
+    assert run.returncode == 0 and run.stdout.endswith(
+        "0 settled, 0 refused, 0 void; rounds that take a payload are not asked\n"), run
+
+
 def test_what_is_wrong_is_said(tmp_path):
     plan = tmp_path / "bad.conf"
     plan.write_text("name = 1;\n")

@@ -29,7 +29,7 @@ import sys
 sys.path.insert(0, {learn!r})
 from tombola_learn.learners import Logistic
 def learner():
-    return Logistic("gradient", features=2, classes=2, rounds={steps}, step=8.0)
+    return Logistic("gradient", features=2, classes=2, rounds={steps}, step={step})
 '''
 
 
@@ -113,11 +113,11 @@ def test_a_model_is_trained_and_the_budget_is_the_plans(cluster):
     answered_once(cluster, STEPS)
 
 
-def go_on(cluster):
+def go_on(cluster, folder="t", script="mine.py", step=8.0):
     """The driver as a process of its own, with the analyzers that it starts."""
-    script = cluster.write("mine.py", STEP_BY_STEP.format(learn=os.path.join(ROOT, "deploy/learn"), steps=STEPS))
+    script = cluster.write(script, STEP_BY_STEP.format(learn=os.path.join(ROOT, "deploy/learn"), steps=STEPS, step=step))
     return subprocess.Popen([sys.executable, "-B", "-m", "tombola_learn", "train", script, "-c", cluster.path("analyzer.conf"),
-                             "--analyzer", program("tombola-analyzer"), "--folder", cluster.path("t")],
+                             "--analyzer", program("tombola-analyzer"), "--folder", cluster.path(folder)],
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
                             env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "deploy/learn")}, text=True)
 
@@ -148,6 +148,71 @@ def test_killed_in_every_round_it_goes_on_and_asks_nobody_twice(cluster):
     frozen = [r.get("payload_hash") for r in cluster.json("analyzer", "round", "list")["rounds"]]
     assert frozen == [s["sha256"] for s in steps]
     answered_once(cluster, STEPS)
+
+
+def test_two_drivers_of_one_plan_ask_its_entries_once(cluster):
+    """Each in a folder of its own, at once: an answer is taken for one's own payload alone, and the budget is the plan's."""
+    deployed(cluster)
+    started(cluster)
+    runs = [go_on(cluster, f"t{i}", f"mine{i}.py", step) for i, step in enumerate((8.0, 4.0))]
+    said = [(run.communicate(timeout=300)[1], run.returncode) for run in runs]
+    assert all(code in (0, EXIT["data"], EXIT["later"]) for _, code in said), said
+    for _ in range(3):  # who was told to come later comes
+        for i, step in enumerate((8.0, 4.0)):
+            run = go_on(cluster, f"t{i}", f"mine{i}.py", step)
+            said[i] = run.communicate(timeout=300)[1], run.returncode
+    assert all(code in (0, EXIT["data"]) for _, code in said), said
+    frozen = {f"gradient#{i + 1}": r.get("payload_hash") for i, r in enumerate(cluster.json("analyzer", "round", "list")["rounds"])}
+    for i in range(2):
+        with open(cluster.path(f"t{i}/training.json")) as f:
+            steps = json.load(f)["steps"]
+        assert all(frozen[s["entry"]] == s["sha256"] for s in steps if "result" in s), (steps, frozen)
+    answered_once(cluster, stages(cluster).count("settled"))
+
+
+HOLDS = """
+import sys, time
+sys.path.insert(0, {learn!r})
+from tombola_learn import Fault
+from tombola_learn.deployment import Deployment
+try:
+    with Deployment({folder!r}, {programs!r}, {plan!r}, 'path = "readings.csv"; device_field = "device";', 2, epsilon=4.0) as d:
+        print([p.pid for _, p in d.daemons], flush=True)
+        print(d.analyzer.run(d.analyzer.entries()[0], None))
+except Fault as f:
+    sys.exit(str(f))
+"""
+
+
+def test_a_driver_that_is_killed_alone_takes_its_deployment_along(tmp_path):
+    """By the kernel without memory, say.  Who stayed would hold the state that the next run needs."""
+    plan = ('name = "learn";\npopulation = "learn";\nbudget = { epsilon = 4.0; delta = 1e-6; unit = "device"; };\nrounds = (\n'
+            '  { query = "c"; type = "histogram"; protocol = "grr"; field = "c"; epsilon0 = 1.0; values = [ "a", "b" ];\n'
+            '    min_reports = 2; target = 2; window = "1h"; }\n);\n')
+    os.makedirs(tmp_path / "d", 0o700)
+    script = tmp_path / "holds.py"
+    script.write_text(HOLDS.format(learn=os.path.join(ROOT, "deploy/learn"), folder=str(tmp_path / "d"),
+                                   programs=os.path.dirname(program("tombola")), plan=plan))
+    (tmp_path / "d/readings.csv").write_text("device,c\na,a\n")  # one is missing: the round stays open
+    for _ in range(2):
+        run = subprocess.Popen([sys.executable, "-B", str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        pids = json.loads(run.stdout.readline() or "[]")
+        assert pids, run.stderr.read()
+        wait_for("the round", lambda: '"round open"' in (tmp_path / "d/shuffler.log").read_text())
+        asks = wait_for("all three", lambda: run.poll() is None and (p := children_of(run.pid)) and len(p) == 3 and p)
+        run.kill()
+        run.wait()
+        wait_for("all of them to end", lambda: not any(os.path.exists(f"/proc/{p}") for p in asks))
+
+
+def children_of(parent):
+    def of(pid):
+        try:
+            with open(f"/proc/{pid}/stat", errors="replace") as f:
+                return int(f.read().rpartition(") ")[2].split()[1])
+        except OSError:
+            return 0
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and of(pid) == parent]
 
 
 POISON = {

@@ -24,13 +24,18 @@ static int leave(void **state)
 	return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
-static void put(const char *text)
+static void put_bytes(const char *bytes, size_t n)
 {
 	FILE *f = fopen("file", "w");
 
 	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
 	assert_int_equal(fclose(f), 0);
+}
+
+static void put(const char *text)
+{
+	put_bytes(text, strlen(text));
 }
 
 /* What left comes back at least as large and nearly the same, alone, repeated and beside others. */
@@ -130,7 +135,7 @@ static void a_damaged_file_is_one_line(void **state)
 		put(bad[i].text);
 		refuses("epsilon --delta 1e-6 --round import:file", 65, bad[i].says);
 	}
-	refuses("epsilon --delta 1e-6 --round import:nowhere", 65, "No such file");
+	refuses("epsilon --delta 1e-6 --round import:nowhere", 66, "No such file");
 	refuses("epsilon --delta 1e-6 --round import:", 65, "name is missing");
 	put("# dominating\n# neighbours: replace one record\nepsilon,delta\n0,0.5\n1,0.1\n");
 	refuses("epsilon --delta 1e-6 --round import:file,n=5", 65, "no n=");
@@ -198,6 +203,32 @@ static void a_merged_class_is_not_below(double few)
 	assert_true(merged >= typed * (1 - 1e-9) && merged < 1.02 * typed && merged < few);
 }
 
+/* Nobody is passed over: a largest guarantee that is not seen would make the loss too small.  And nobody is
+ * there who is none: others make it smaller. */
+static void nobody_is_passed_over(void)
+{
+	char comment[400];
+	double two;
+
+	put("1\r3\r");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:1: '1?3' is not a number");
+	put("1\n\r3\n");
+	assert_true(asked(OF_FILE, "epsilon_upper") > 2);
+	put_bytes("1\n\0 3\n", 6);
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:2: '' has a NUL byte");
+	put("2\r\n 1 \r\n");
+	two = asked(OF_FILE, "epsilon_upper");
+	for (int length = 240; length < 275; length++) {
+		(void)snprintf(comment, sizeof comment, "2\n1\n #%*s\n", length, "0.01");
+		put(comment);
+		assert_true(asked(OF_FILE, "epsilon_upper") == two);
+	}
+	put("0.5,0.5\n0.6,0.4\r0.9,0.1\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=9", 65, "line 2: not as many numbers");
+	put("# dominating\n# neighbours: replace one record\nfpr,fnr\n0.5,0.5\r0,0.1\n");
+	refuses("epsilon --delta 1e-6 --round import:file", 65, "line 4: not the numbers of fpr,fnr");
+}
+
 static void everybody_has_a_guarantee_of_their_own(void **state)
 {
 	double few, many, victim;
@@ -229,13 +260,17 @@ static void everybody_has_a_guarantee_of_their_own(void **state)
 	refuses("epsilon --delta 1e-6 --round personal:file,k=4,n=5", 65, "personal: n= is given twice");
 	refuses("epsilon --delta 1e-6 --round personal:file,k=4,sampling=.1", 65,
 		"personal: others_eps with");
-	refuses("epsilon --delta 1e-6 --round personal:none,k=4", 65, "none: No such file");
+	refuses("epsilon --delta 1e-6 --round personal:none,k=4", 66, "none: No such file");
+	refuses("epsilon --delta 1e-6 --round import:none", 66, "none: No such file");
+	refuses("calibrate --delta 1e-6 --epsilon 1 --round matrix:none,n=? --round grr:k=4,eps0=1,n=9", 66,
+		"none: No such file");
 	put("1\n\n# 2\n1,5\n");
 	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:4: '1,5' is not a number");
 	put("1\n701\n");
-	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:2: 701 is not above 0");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:2: '701' is not above 0");
 	put("nan\n");
-	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:1: nan is not above 0");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:1: 'nan' is not above 0");
+	nobody_is_passed_over();
 	put("# nobody\n");
 	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file: there are no participants");
 }

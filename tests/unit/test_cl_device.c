@@ -298,7 +298,11 @@ static void a_list_with_a_fault_is_none(void **state)
 		{ "a\nb\n\na\n", 7, ":4: the device of line 1 again" },
 		{ "a\n b\n", 5, ":2: a device's name with white space at its ends" },
 		{ "a\t\n", 3, ":1: a device's name with white space at its ends" },
-		{ "a\0b\nc\n", 6, ":1: a device's name has a NUL byte" } };
+		{ "a\0b\nc\n", 6, ":1: a device's name has a NUL byte" },
+		/* What a power cut leaves of a file's end. */
+		{ "a\nb\0\0", 5, ":2: a device's name has a NUL byte" },
+		{ "a\n\0\0", 4, ":2: a device's name has a NUL byte" },
+		{ "a\rb\rc\r", 6, ":1: a device's name with a CR" } };
 	char line[300];
 	struct cl_devices *d;
 

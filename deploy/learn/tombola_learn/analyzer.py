@@ -5,6 +5,7 @@ import subprocess
 
 import numpy
 
+from .children import ends_with_us
 from .faults import EXIT, Fault
 
 __all__ = ["Analyzer", "Entry", "Estimate"]
@@ -54,15 +55,14 @@ class Analyzer:
     config    its configuration file
     """
 
-    def __init__(self, config, command="tombola-analyzer", patience=600.0):
+    def __init__(self, config, command="tombola-analyzer"):
         self.config = str(config)
         self.command = [command] if isinstance(command, str) else list(command)
-        self.patience = patience  # seconds that another process may hold the ledger
 
     def _run(self, *args):
         try:
             return subprocess.run([*self.command, "--config", self.config, "--json", *args], capture_output=True, text=True,
-                                  check=False, stdin=subprocess.DEVNULL)
+                                  check=False, stdin=subprocess.DEVNULL, preexec_fn=ends_with_us())
         except OSError as e:
             raise Fault(EXIT["unavailable"], f"{self.command[0]}: {e.strerror}") from e
 

@@ -33,6 +33,26 @@ def put(path, data):
         raise Fault(EXIT["io"], f"{path}: {e.strerror}") from e
 
 
+def is_asked(o):
+    """An entry with its payload, if it has one: a file of the folder."""
+    return (isinstance(o, dict) and isinstance(o.get("entry"), str) and isinstance(o.get("sha256"), str)
+            and (o.get("payload") is None or is_name(o["payload"])))
+
+
+def is_name(name):
+    return isinstance(name, str) and os.path.basename(name) == name != ""
+
+
+def is_step(o):
+    """What a checkpoint may say of an entry that was asked, or was not."""
+    if not isinstance(o, dict):
+        return False
+    numbers = [*(score.values() if isinstance(score := o.get("score", {}), dict) else [None]),
+               *(o[k] for k in ("epsilon", "limit") if k in o)]
+    return (isinstance(o.get("entry"), str) and isinstance(o["skipped"], str) if "skipped" in o
+            else is_asked(o) and is_name(o.get("result"))) and all(isinstance(n, (int, float)) for n in numbers)
+
+
 class Checkpoint:
     """The folder of one training.
 
@@ -56,7 +76,11 @@ class Checkpoint:
     @contextlib.contextmanager
     def held(self):
         """Nobody else trains in this folder meanwhile."""
-        with open(self.path("lock"), "w", encoding="ascii") as f:
+        try:
+            f = open(self.path("lock"), "w", encoding="ascii")
+        except OSError as e:
+            raise Fault(EXIT["create"], f"{self.path('lock')}: {e.strerror}") from e
+        with f:
             try:
                 fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as e:
@@ -71,7 +95,11 @@ class Checkpoint:
                 o = json.load(f)
             if o["schema"] != SCHEMA:
                 raise Fault(EXIT["data"], f"{path}: schema {o['schema']}, not {SCHEMA}")
-            self.steps, self.pending, self.stopped, self.plan = o["steps"], o["pending"], o["stopped"], o["plan"]
+            steps, pending, stopped, plan = o["steps"], o["pending"], o["stopped"], o["plan"]
+            if not (isinstance(steps, list) and all(map(is_step, steps)) and (pending is None or is_asked(pending))
+                    and isinstance(stopped, str) and isinstance(plan, str)):
+                raise ValueError("a member is not what it has to be")
+            self.steps, self.pending, self.stopped, self.plan = steps, pending, stopped, plan
         except FileNotFoundError:
             return self
         except (KeyError, TypeError, ValueError) as e:

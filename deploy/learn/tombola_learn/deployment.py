@@ -14,6 +14,7 @@ import time
 import urllib.request
 
 from .analyzer import Analyzer, last_words
+from .children import ends_with_us
 from .faults import EXIT, Fault
 
 __all__ = ["Deployment"]
@@ -135,7 +136,7 @@ class Deployment:
         with open(self.log(party), "ab") as log:
             self.daemons.append((party, subprocess.Popen(
                 [self._program("tombola-" + party), "--config", os.path.join(self.folder, party + ".conf"), "run"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)))
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=ends_with_us())))
 
     def _listens(self):
         end = time.monotonic() + PATIENCE

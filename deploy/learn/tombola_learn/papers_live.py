@@ -12,6 +12,7 @@ import numpy
 from .checkpoint import put
 from .deployment import Deployment
 from .driver import STOP, Training
+from .faults import EXIT, Fault
 from .papers import D, DELTA, FIELDS, FLAME, USERS, Parties, descended, flame
 from .table import cost_of
 
@@ -71,6 +72,11 @@ def asked(args, row, parties, best, folder, out):
 
 def live(args, out):
     """Print the lines and write flame.csv: as papers.csv has them, each training once measured and once simulated."""
+    unknown = [name for name in args.mechanism if name not in FLAME]
+    if unknown:
+        raise Fault(EXIT["usage"], f"there is no mechanism {unknown[0]}; there are {', '.join(FLAME)}")
+    if args.epochs < 1:
+        raise Fault(EXIT["usage"], "--epochs: 1 or more")
     parties, lines = Parties(args.data), []
     for name in args.mechanism or FLAME:
         row = FLAME[name]
