@@ -19,7 +19,6 @@
 #define MAX_KEY_LEN 32u
 #define CONTEXT_LEN (1u + 2u * CR_HASH_LEN)
 #define MAX_LABELED 160u
-#define OPEN_MANY   ((size_t)2 * CR_HPKE_MANY)
 
 _Static_assert(CR_HPKE_OVERHEAD == ENC_LEN + TAG_LEN, "enc and tag");
 
@@ -365,12 +364,12 @@ enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_le
 	return rc;
 }
 
-/* At most OPEN_MANY messages. */
+/* At most CR_HPKE_MANY messages. */
 static enum cm_rc open_some(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
 	const uint8_t *const *sealed, size_t n, size_t plain_len, uint8_t *plain, bool *good,
 	struct cm_err *err)
 {
-	uint8_t dh[OPEN_MANY][CR_X25519_LEN];
+	uint8_t dh[CR_HPKE_MANY][CR_X25519_LEN];
 	enum cm_rc rc = cr_x25519_points(o->secret, sealed, n, dh, good, err);
 
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
@@ -394,8 +393,8 @@ enum cm_rc cr_hpke_open_many(struct cr_hpke_opener *o, const void *aad, size_t a
 
 	if (!is_length(len, aad_len))
 		return cm_fail(err, CM_EDATA, "%zu bytes are no sealed message", len);
-	for (size_t at = 0; rc == CM_OK && at < n; at += OPEN_MANY) {
-		size_t some = n - at < OPEN_MANY ? n - at : OPEN_MANY;
+	for (size_t at = 0; rc == CM_OK && at < n; at += CR_HPKE_MANY) {
+		size_t some = n - at < CR_HPKE_MANY ? n - at : CR_HPKE_MANY;
 
 		rc = open_some(o, aad, aad_len, sealed + at, some, len - CR_HPKE_OVERHEAD,
 			plain + at * (len - CR_HPKE_OVERHEAD), good + at, err);
