@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cr_hash_lanes.h"
+#include "cr_secret.h"
 
 #define ENC_LEN     CR_HPKE_PUBLIC_LEN
 #define NONCE_LEN   CR_HPKE_NONCE_LEN
@@ -187,4 +188,6 @@ void cr_hpke_derive(const struct cr_hpke_schedule *s, uint8_t (*dh)[CR_X25519_LE
 			for (size_t i = at; i < at + some; i++)
 				derive(s, dh[i], enc[i], &out[i]);
 	}
+	if (lanes && n >= CR_HASH_LANES / 2)
+		cr_wipe_stack();
 }
