@@ -10,7 +10,7 @@
 #include "rd_manifest.h"
 #include "rd_sort.h"
 
-#define CHUNK  64u   /* messages a thread takes at a time, and opens together */
+#define CHUNK  128u  /* messages a thread takes at a time, and opens together */
 #define HASHED 512u  /* messages a thread hashes at a time */
 #define ASIDE  1024u /* messages set aside that are opened at a time */
 

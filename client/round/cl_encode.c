@@ -38,10 +38,10 @@ static void batch_fini(const struct rd_descriptor *d, struct batch *b)
 	free(b->secret);
 }
 
-/* Room for as many of n devices as have CR_HPKE_MANY messages, or for one. */
+/* Room for as many of n devices as have at most CR_HPKE_MANY messages, or for one. */
 static enum cm_rc batch_init(const struct rd_descriptor *d, size_t n, struct batch *b, struct cm_err *err)
 {
-	size_t enough = (CR_HPKE_MANY + d->messages_per_client - 1) / d->messages_per_client;
+	size_t enough = d->messages_per_client < CR_HPKE_MANY ? CR_HPKE_MANY / d->messages_per_client : 1;
 	size_t messages = (n < enough ? n : enough) * d->messages_per_client;
 
 	*b = (struct batch){ n < enough ? n : enough, malloc(messages * d->record_len),

@@ -40,7 +40,7 @@ CM_CHECK enum cm_rc cr_hpke_seal_with(struct cr_hpke_sealer *s, const struct cr_
 /* The same for n messages of one length, whose ephemeral secrets are given: sealed i is at out + i * stride
  * and has the bytes that cr_hpke_seal_with() makes of plain + i * len.  Costs less a message the more there
  * are, up to CR_HPKE_MANY (cr_x25519_many.h). */
-#define CR_HPKE_MANY 32u
+#define CR_HPKE_MANY 128u
 CM_CHECK enum cm_rc cr_hpke_seal_many(struct cr_hpke_sealer *s, const struct cr_key *ephemeral, size_t n,
 	const void *aad, size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, size_t stride,
 	struct cm_err *err);
@@ -56,7 +56,7 @@ CM_CHECK enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size
 	const uint8_t *sealed, size_t len, uint8_t *plain, struct cm_err *err);
 /* The same for n messages of len bytes each, with one aad.  Message i is opened to
  * plain + i * (len - CR_HPKE_OVERHEAD), or good[i] is false and those bytes are zero.  Costs less a message
- * the more there are, up to twice CR_HPKE_MANY.  CM_EDATA for a length of no message, else CM_EINTERNAL. */
+ * the more there are, up to CR_HPKE_MANY.  CM_EDATA for a length of no message, else CM_EINTERNAL. */
 CM_CHECK enum cm_rc cr_hpke_open_many(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
 	const uint8_t *const *sealed, size_t n, size_t len, uint8_t *plain, bool *good, struct cm_err *err);
 

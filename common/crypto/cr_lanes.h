@@ -6,9 +6,11 @@
  * 52 bits of the product, so the limbs of its operands must be below 2^52.  Two forms of an element:
  *
  *	tight	limbs 0 to 3 below 2^52, limb 4 below 2^47 + 2^9: a value below 2^255 + 2^217
- *	loose	limbs below 2^56
+ *	factor	tight, but for bits from 2^52 on, which the instruction takes for nothing: it is multiplied
+ *and nothing else loose	limbs below 2^56
  *
- * Products take tight elements and are loose; sums and differences take loose elements and are tight.
+ * Products take tight elements or factors and are loose; sums and differences take loose elements and are
+ * tight or factors.
  * tests/unit/test_x25519.c runs the emulation below, which collects the bits that an operand has too
  * many. */
 #pragma once
@@ -27,6 +29,7 @@ typedef uint64_t lanes __attribute__((vector_size(64), may_alias));
 #ifdef CR_LANES_EMULATED
 
 #define TARGET
+#define FACTOR_BITS MASK52 /* so that other bits that are too many are seen */
 __extension__ typedef unsigned __int128 whole;
 
 static inline whole times_52(uint64_t a, uint64_t b)
@@ -64,7 +67,8 @@ static inline void select_entry(lanes *out, const lanes *index, const lanes *row
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx512f,avx512ifma")))
+#define TARGET      __attribute__((target("avx512f,avx512ifma")))
+#define FACTOR_BITS UINT64_MAX
 
 TARGET static inline __attribute__((always_inline)) void add_low(lanes *sum, const lanes *a, const lanes *b)
 {
@@ -102,9 +106,9 @@ INLINE void set_all(lanes *v, uint64_t x)
 	*v = (lanes){ x, x, x, x, x, x, x, x };
 }
 
-/* Limbs below 2^58 to the tight form: bits from 2^255 on are worth 19 each.  Limb 4 gets a carry below 2^7
- * after it was cut to 47 bits.  out may be where r is. */
-INLINE void tighten(lanes r[5], struct cr_lane *out)
+/* Limbs below 2^58 to the tight form, or a factor: bits from 2^255 on are worth 19 each.  Limb 4 gets a carry
+ * below 2^7 after it was cut to 47 bits.  out may be where r is. */
+INLINE void tighten_to(lanes r[5], struct cr_lane *out, uint64_t bits)
 {
 	const lanes over = r[4] >> 47;
 	lanes nineteen;
@@ -114,9 +118,14 @@ INLINE void tighten(lanes r[5], struct cr_lane *out)
 	add_low(&r[0], &over, &nineteen);
 	for (int i = 0; i < 4; i++) {
 		r[i + 1] += r[i] >> 52;
-		out->limb[i] = r[i] & MASK52;
+		out->limb[i] = r[i] & bits;
 	}
 	out->limb[4] = r[4];
+}
+
+INLINE void tighten(lanes r[5], struct cr_lane *out)
+{
+	tighten_to(r, out, MASK52);
 }
 
 /* The ten columns of a product of tight elements to a loose element: 2^260 is 608.  A column is a sum of at
@@ -130,7 +139,7 @@ INLINE void reduce(lanes c[10], struct cr_lane *out)
 	set_all(&factor, 608);
 	for (int i = 5; i < 9; i++) {
 		c[i + 1] += c[i] >> 52;
-		c[i] &= MASK52;
+		c[i] &= FACTOR_BITS;
 	}
 	for (int i = 0; i < 5; i++)
 		add_low(&c[i], &c[i + 5], &factor);
@@ -176,24 +185,53 @@ INLINE void square_tight(struct cr_lane *out, const struct cr_lane *x)
 	tighten(out->limb, out);
 }
 
+INLINE void sum_of(lanes r[5], const struct cr_lane *x, const struct cr_lane *y)
+{
+	for (int i = 0; i < 5; i++)
+		r[i] = x->limb[i] + y->limb[i];
+}
+
+/* x - y + 2^10 (2^255 - 19), the latter in limbs that are above those of any loose y.  x may be a sum of two
+ * loose elements. */
+INLINE void difference_of(lanes r[5], const struct cr_lane *x, const struct cr_lane *y)
+{
+	const uint64_t above = (uint64_t)1 << 57;
+
+	for (int i = 0; i < 5; i++)
+		r[i] = x->limb[i] - y->limb[i] + (above - (i == 0 ? (uint64_t)19 << 10 : (uint64_t)1 << 5));
+}
+
 INLINE void add(struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y)
 {
 	lanes r[5];
 
-	for (int i = 0; i < 5; i++)
-		r[i] = x->limb[i] + y->limb[i];
+	sum_of(r, x, y);
 	tighten(r, out);
 }
 
-/* x - y + 2^10 (2^255 - 19), the latter in limbs that are above those of any loose y. */
 INLINE void subtract(struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y)
 {
-	const uint64_t above = (uint64_t)1 << 57;
 	lanes r[5];
 
-	for (int i = 0; i < 5; i++)
-		r[i] = x->limb[i] - y->limb[i] + (above - (i == 0 ? (uint64_t)19 << 10 : (uint64_t)1 << 5));
+	difference_of(r, x, y);
 	tighten(r, out);
+}
+
+/* The same to factors. */
+INLINE void add_factor(struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y)
+{
+	lanes r[5];
+
+	sum_of(r, x, y);
+	tighten_to(r, out, FACTOR_BITS);
+}
+
+INLINE void subtract_factor(struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y)
+{
+	lanes r[5];
+
+	difference_of(r, x, y);
+	tighten_to(r, out, FACTOR_BITS);
 }
 
 /* x in the lanes where mask is all ones, y where it is zero. */

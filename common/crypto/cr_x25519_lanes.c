@@ -19,7 +19,7 @@ struct work {
 	struct cr_lane x[CR_LANES_GROUPS], z[CR_LANES_GROUPS];
 };
 
-/* x + 121665 y, tight, of tight x and y; what 121665 y has from 2^260 on is below 2^13. */
+/* x + 121665 y, a factor, of a tight x and a factor y; what 121665 y has from 2^260 on is below 2^13. */
 INLINE void add_scaled(struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y)
 {
 	lanes factor, fold, beyond = { 0 }, r[5];
@@ -34,30 +34,31 @@ INLINE void add_scaled(struct cr_lane *out, const struct cr_lane *x, const struc
 		add_high(&r[i + 1], &y->limb[i], &factor);
 	add_high(&beyond, &y->limb[4], &factor);
 	add_low(&r[0], &beyond, &fold);
-	tighten(r, out);
+	tighten_to(r, out, FACTOR_BITS);
 }
 
 /* One step of RFC 7748's loop.  (x3 : z3) becomes the sum of both points, whose difference is x1: which of
  * them is which has no effect on it.  (x2 : z2) becomes twice itself, or with `swap` twice (x3 : z3). */
 INLINE void step(struct work *w, const lanes *swap)
 {
-	add(&w->a, &w->x2, &w->z2);
-	subtract(&w->b, &w->x2, &w->z2);
-	add(&w->c, &w->x3, &w->z3);
-	subtract(&w->d, &w->x3, &w->z3);
+	add_factor(&w->a, &w->x2, &w->z2);
+	subtract_factor(&w->b, &w->x2, &w->z2);
+	add_factor(&w->c, &w->x3, &w->z3);
+	subtract_factor(&w->d, &w->x3, &w->z3);
 	multiply(&w->x3, &w->d, &w->a); /* DA */
 	multiply(&w->z3, &w->c, &w->b); /* CB */
 	choose_element(&w->a, swap, &w->c, &w->a);
 	choose_element(&w->b, swap, &w->d, &w->b);
-	add(&w->c, &w->x3, &w->z3);
-	subtract(&w->d, &w->x3, &w->z3);
+	add_factor(&w->c, &w->x3, &w->z3);
+	subtract_factor(&w->d, &w->x3, &w->z3);
 	square_tight(&w->aa, &w->a);
 	square_tight(&w->bb, &w->b);
 	square(&w->x3, &w->c);
-	square_tight(&w->d, &w->d);
+	square(&w->d, &w->d);
+	tighten_to(w->d.limb, &w->d, FACTOR_BITS);
 	multiply(&w->z3, &w->d, &w->x1);
 	multiply(&w->x2, &w->aa, &w->bb);
-	subtract(&w->e, &w->aa, &w->bb);
+	subtract_factor(&w->e, &w->aa, &w->bb);
 	add_scaled(&w->t, &w->aa, &w->e);
 	multiply(&w->z2, &w->e, &w->t);
 }

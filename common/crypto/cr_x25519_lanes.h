@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define CR_LANES        8u
-#define CR_LANES_GROUPS 8u
+#define CR_LANES_GROUPS 16u
 
 /* Numbers of 256 bits, one a lane: word[i][lane] has bits 64 i to 64 i + 63. */
 struct cr_lanes {

@@ -105,10 +105,11 @@ static void make_in_quads(const struct product *p, size_t n)
 	make_in(CR_QUADS, times_quads, p, n);
 }
 
-/* The same by the library.  Products of the base point are another function of it. */
-static void make_by_library(const struct product *p, size_t n)
+/* 1..CR_LIB25519_MANY by the library.  Products of the base point are another function of it. */
+static void make_some_by_library(const struct product *p, size_t n)
 {
-	uint8_t scalar[AT_ONCE][CR_X25519_LEN], point[AT_ONCE][CR_X25519_LEN], out[AT_ONCE][CR_X25519_LEN];
+	uint8_t scalar[CR_LIB25519_MANY][CR_X25519_LEN], point[CR_LIB25519_MANY][CR_X25519_LEN],
+		out[CR_LIB25519_MANY][CR_X25519_LEN];
 
 	for (int of_base = 0; of_base < 2; of_base++) {
 		size_t some = 0, at = 0;
@@ -128,6 +129,12 @@ static void make_by_library(const struct product *p, size_t n)
 	}
 	explicit_bzero(scalar, sizeof scalar);
 	explicit_bzero(out, sizeof out);
+}
+
+static void make_by_library(const struct product *p, size_t n)
+{
+	for (size_t at = 0; at < n; at += CR_LIB25519_MANY)
+		make_some_by_library(p + at, n - at < CR_LIB25519_MANY ? n - at : CR_LIB25519_MANY);
 }
 
 /* In order of speed. */

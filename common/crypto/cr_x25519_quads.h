@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define CR_QUADS        4u
-#define CR_QUADS_GROUPS 16u
+#define CR_QUADS_GROUPS 32u
 
 /* Numbers of 256 bits, one a lane: word[i][lane] has bits 64 i to 64 i + 63. */
 struct cr_quads {

@@ -121,17 +121,17 @@ TARGET static __attribute__((noinline)) void choose_row(struct work *w, const st
 /* The entry is added to the sum. */
 TARGET static __attribute__((noinline)) void add_row(struct work *w)
 {
-	subtract(&w->a, &w->y, &w->x);
+	subtract_factor(&w->a, &w->y, &w->x);
 	multiply(&w->a, &w->a, &w->minus);
-	add(&w->b, &w->y, &w->x);
+	add_factor(&w->b, &w->y, &w->x);
 	multiply(&w->b, &w->b, &w->plus);
-	tighten(w->t.limb, &w->t);
+	tighten_to(w->t.limb, &w->t, FACTOR_BITS);
 	multiply(&w->c, &w->product, &w->t);
-	add(&w->d, &w->z, &w->z);
-	subtract(&w->e, &w->b, &w->a);
-	subtract(&w->f, &w->d, &w->c);
-	add(&w->g, &w->d, &w->c);
-	add(&w->h, &w->b, &w->a);
+	sum_of(w->d.limb, &w->z, &w->z);
+	subtract_factor(&w->e, &w->b, &w->a);
+	subtract_factor(&w->f, &w->d, &w->c);
+	add_factor(&w->g, &w->d, &w->c);
+	add_factor(&w->h, &w->b, &w->a);
 	multiply(&w->x, &w->f, &w->e);
 	multiply(&w->y, &w->g, &w->h);
 	multiply(&w->t, &w->e, &w->h);

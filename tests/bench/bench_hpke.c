@@ -80,7 +80,7 @@ static double turn_raw(struct bench *b)
 	return (now_ns() - start) / PER_TURN;
 }
 
-/* As a device and the analyzer do it: CR_HPKE_MANY and twice as many together. */
+/* As a device and the analyzer do it: CR_HPKE_MANY together. */
 static double turn_seal_many(struct bench *b)
 {
 	static uint8_t records[PER_TURN][RECORD];

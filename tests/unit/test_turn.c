@@ -32,6 +32,8 @@ static void turns(const struct pt_turner *turner, uint32_t d, uint32_t rotation)
 {
 	static _Alignas(64) int64_t v[LONGEST], out[LONGEST];
 	static int64_t signed_once[LONGEST], expected[LONGEST];
+	static _Alignas(64) uint8_t row[PT_TURN_ROW(LONGEST)];
+	static struct pt_turn_signs signs;
 	int64_t divisor = 1;
 
 	memset(v, 0, sizeof v);
@@ -47,11 +49,13 @@ static void turns(const struct pt_turner *turner, uint32_t d, uint32_t rotation)
 		expected[k] = down - (x < down * divisor);
 	}
 	sign(expected, d, rotation, 1);
-	turner->half(v, rotation, out, d);
+	pt_turn_signs(&signs, PT_ROTATIONS_MAX, d);
+	turner->pick(&signs, rotation, row);
+	turner->half(v, row, out, d);
 	assert_memory_equal(out, expected, d * sizeof *out);
 	for (uint32_t k = 0; k < d; k++)
 		assert_true(turner->coordinate(out, k, d) == number(expected, d, k));
-	turner->half(v, rotation, v, d);
+	turner->half(v, row, v, d);
 	assert_memory_equal(v, expected, d * sizeof *v);
 }
 

@@ -29,8 +29,11 @@
 #define PADDED_MAX PR_DIMENSION_MAX
 #define COARSE     8 /* bits that lengths are not measured by */
 
-/* What is turned: too long for the stack in the largest dimension; wiped after each value. */
+/* What is turned, and by which signs: too long for the stack in the largest dimension; wiped after each
+ * value. */
 static _Thread_local _Alignas(64) int64_t lengthened[PADDED_MAX], turned[PADDED_MAX];
+static _Thread_local _Alignas(64) uint8_t row[PT_TURN_ROW_MAX];
+static _Thread_local struct pt_turn_signs signs; /* public */
 
 uint32_t pt_rotated_padded(uint32_t dimension)
 {
@@ -172,6 +175,14 @@ static uint32_t chance(const struct pt_randomizer *p, int64_t z)
 	return (uint32_t)((uint64_t)(z + most) * p->rotated.scale >> 32);
 }
 
+static void turn(uint32_t rotation, uint32_t d)
+{
+	const struct pt_turner *turner = pt_turner_here();
+
+	turner->pick(&signs, rotation, row);
+	turner->half(lengthened, row, turned, d);
+}
+
 /* The group was drawn, and its rotation with it: both are numbers here and no address.  Of several rotations
  * each slot turns its own, also where two slots have one: the time would tell. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
@@ -183,8 +194,8 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 	uint64_t made = 0;
 
 	(void)value;
-	if (pt_rotated_rotations(q, p) > 1)
-		turner->half(lengthened, group / each, turned, d);
+	if (signs.rotations > 1)
+		turn(group / each, d);
 	for (uint32_t b = 0; b < width; b++) {
 		uint32_t k = pt_words_coordinate(p, i, group % each, b);
 		/* What is there only to fill the last group is 0: a fair coin. */
@@ -200,12 +211,14 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
 
+	pt_turn_signs(&signs, pt_rotated_rotations(q, p), d);
 	lengthen(q, value->at, lengthened, d);
-	if (pt_rotated_rotations(q, p) == 1)
-		pt_turner_here()->half(lengthened, 0, turned, d);
+	if (signs.rotations == 1)
+		turn(0, d);
 	pt_slots_encode(q, p, value, word, rng, records);
 	cr_wipe(lengthened, d * sizeof lengthened[0]);
 	cr_wipe(turned, d * sizeof turned[0]);
+	cr_wipe(row, PT_TURN_ROW(d));
 }
 
 /* Of the transformed vector, whose coordinates have no names. */

@@ -9,13 +9,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pr_limits.h"
+#include "pt_rotated.h"
+
 #define PT_TURN_LANES 8u
 #define PT_TURN_FAR   (INT64_C(1) << 60) /* no number is beyond: 2^30 sqrt(d) halved, times d */
+/* Bytes of a row: the signs of both passes of a rotation (pt_rotated_sign), a bit each, lowest first.  The
+ * second pass begins at a byte of its own, and rows at multiples of 512. */
+#define PT_TURN_PASS(d) ((d) < 8 ? 1u : (d) / 8)
+#define PT_TURN_ROW(d)  ((2 * PT_TURN_PASS(d) + 511) / 512 * 512)
+#define PT_TURN_ROW_MAX PT_TURN_ROW(PR_DIMENSION_MAX)
+/* R d is at most PR_TALLIES_MAX, and R at most PT_ROTATIONS_MAX. */
+#define PT_TURN_ROWS_MAX (PR_TALLIES_MAX / 4 + PT_ROTATIONS_MAX * 512)
+
+/* The rows of R rotations of d numbers, at a multiple of 64 bytes. */
+struct pt_turn_signs {
+	uint32_t rotations, d;
+	_Alignas(64) uint8_t row[PT_TURN_ROWS_MAX];
+};
+
+/* Those of so many; nothing is done where they are these already. */
+void pt_turn_signs(struct pt_turn_signs *s, uint32_t rotations, uint32_t d);
 
 struct pt_turner {
-	/* A turn, but for the last transform: signs, a transform, halved floor(log2(d) / 2) times, signs.  v
-	 * and out may be one. */
-	void (*half)(const int64_t *v, uint32_t rotation, int64_t *out, uint32_t d);
+	/* The row of a rotation, which is no address here: all rows are read. */
+	void (*pick)(const struct pt_turn_signs *s, uint32_t rotation, uint8_t *row);
+	/* A turn by a row, but for the last transform: signs, a transform, halved floor(log2(d) / 2) times,
+	 * signs.  v and out may be one. */
+	void (*half)(const int64_t *v, const uint8_t *row, int64_t *out, uint32_t d);
 	/* Number k < d of the last transform of what half() made.  k is no address here, and no branch. */
 	int64_t (*coordinate)(const int64_t *v, uint32_t k, uint32_t d);
 };

@@ -1,54 +1,93 @@
 /* pt_turn_lanes.h - the text of a turner in vectors of LANES numbers, 4 or 8; pt_turn.c includes it once for
  * each.  OF(name) is a name with that number. */
 
-/* Numbers modulo 2^64.  What they are called here, the compiler makes of the registers that a processor has:
- * of those that are half as long it would make poor use. */
+/* Numbers modulo 2^64, and as halving needs them. */
 typedef uint64_t OF(lanes) __attribute__((vector_size(8 * LANES), may_alias));
-typedef uint32_t OF(halves) __attribute__((vector_size(8 * LANES), may_alias));
+typedef int64_t OF(signs) __attribute__((vector_size(8 * LANES), may_alias));
 
 #if LANES == 8
+#define INLINE AVX512 static inline __attribute__((always_inline))
 #define PLACES(f)                                              \
 	{                                                      \
 		f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7) \
 	}
-#else
-#define PLACES(f)                      \
-	{                              \
-		f(0), f(1), f(2), f(3) \
-	}
-#endif
 
-/* v or -v, by signs j of this pass (pt_rotated_sign).  Of the first product, the places are constants; of the
- * last one, bits 0 and 31 are all that counts. */
-INLINE void OF(signed_by)(OF(lanes) * v, uint32_t rotation, uint32_t pass, uint32_t j)
+/* Instructions with masks, of which compilers make three of each.  v or -v, by the bits of a byte. */
+INLINE void OF(signed_by)(OF(lanes) * v, const uint8_t *pass, uint32_t j)
 {
-	const OF(lanes) places = PLACES(FIRST_TIMES);
-	OF(lanes) z = places + (((uint64_t)(2 * rotation + pass) << 32 | j) + 1) * FIRST;
+	*v = (OF(lanes))_mm512_mask_sub_epi64((__m512i)*v, pass[j / 8], _mm512_setzero_si512(), (__m512i)*v);
+}
 
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (OF(lanes))((OF(halves))(z ^ z >> 27) * UINT32_C(0x133111eb));
-	z = -((z ^ z >> 31) & 1);
-	*v = (*v ^ z) - z;
+/* a + b, and a - b where the mask has a bit. */
+INLINE OF(lanes) OF(plus_or_minus)(__m512i a, OF(lanes) b, __mmask8 minus)
+{
+	return (OF(lanes))_mm512_mask_sub_epi64(_mm512_add_epi64(a, (__m512i)b), minus, a, (__m512i)b);
 }
 
 /* The steps of a transform between numbers 1, 2 and 4 apart: a + b and a - b. */
 INLINE void OF(near_steps)(OF(lanes) * v, uint32_t d)
 {
+	*v = OF(plus_or_minus)(_mm512_permutex_epi64((__m512i)*v, 0xb1), *v, 0xaa);
+	if (d > 2)
+		*v = OF(plus_or_minus)(_mm512_permutex_epi64((__m512i)*v, 0x4e), *v, 0xcc);
+	if (d > 4)
+		*v = OF(plus_or_minus)(_mm512_shuffle_i64x2((__m512i)*v, (__m512i)*v, 0x4e), *v, 0xf0);
+}
+#else
+#define INLINE static inline __attribute__((always_inline))
+#define PLACES(f)                      \
+	{                              \
+		f(0), f(1), f(2), f(3) \
+	}
+
+INLINE void OF(signed_by)(OF(lanes) * v, const uint8_t *pass, uint32_t j)
+{
+	const OF(lanes) bits = PLACES(BIT);
+	OF(lanes) z = (OF(lanes))((bits & (uint64_t)(pass[j / 8] >> j % 8)) != 0);
+
+	*v = (*v ^ z) - z;
+}
+
+INLINE void OF(near_steps)(OF(lanes) * v, uint32_t d)
+{
 	const OF(lanes) one = PLACES(IN_ONE), two = PLACES(IN_TWO);
 
-#if LANES == 8
-	const OF(lanes) four = PLACES(IN_FOUR);
-
-	*v = __builtin_shufflevector(*v, *v, 1, 0, 3, 2, 5, 4, 7, 6) + ((*v ^ one) - one);
-	if (d > 2)
-		*v = __builtin_shufflevector(*v, *v, 2, 3, 0, 1, 6, 7, 4, 5) + ((*v ^ two) - two);
-	if (d > 4)
-		*v = __builtin_shufflevector(*v, *v, 4, 5, 6, 7, 0, 1, 2, 3) + ((*v ^ four) - four);
-#else
 	*v = __builtin_shufflevector(*v, *v, 1, 0, 3, 2) + ((*v ^ one) - one);
 	if (d > 2)
 		*v = __builtin_shufflevector(*v, *v, 2, 3, 0, 1) + ((*v ^ two) - two);
+}
 #endif
+
+/* The row of a table of so many, each of a multiple of EACH vectors: all are read. */
+INLINE void OF(pick)(const uint8_t *table, uint32_t rows, uint32_t len, uint32_t number, uint8_t *row)
+{
+	for (uint32_t at = 0; at < len; at += EACH * 8 * LANES) {
+		OF(lanes) a = { 0 }, b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+		OF(lanes) *to = (OF(lanes) *)(void *)(row + at);
+
+		for (uint32_t r = 0; r < rows; r++) {
+			const OF(lanes) *from =
+				(const OF(lanes) *)(const void *)(table + (size_t)r * len + at);
+			uint64_t mask = pt_equal_mask(r, number);
+
+			a |= from[0] & mask;
+			b |= from[1] & mask;
+			c |= from[2] & mask;
+			d |= from[3] & mask;
+			e |= from[4] & mask;
+			f |= from[5] & mask;
+			g |= from[6] & mask;
+			h |= from[7] & mask;
+		}
+		to[0] = a;
+		to[1] = b;
+		to[2] = c;
+		to[3] = d;
+		to[4] = e;
+		to[5] = f;
+		to[6] = g;
+		to[7] = h;
+	}
 }
 
 /* The others, of n vectors: two steps together, which halves what is read and written. */
@@ -76,7 +115,7 @@ INLINE void OF(far_steps)(OF(lanes) * v, uint32_t n)
 		}
 }
 
-INLINE void OF(half)(const int64_t *v, uint32_t rotation, int64_t *out, uint32_t d)
+INLINE void OF(half)(const int64_t *v, const uint8_t *row, int64_t *out, uint32_t d)
 {
 	uint32_t n = d < LANES ? 1 : d / LANES;
 	unsigned halve = (unsigned)__builtin_ctz(d) / 2;
@@ -86,16 +125,16 @@ INLINE void OF(half)(const int64_t *v, uint32_t rotation, int64_t *out, uint32_t
 	for (uint32_t i = 0; i < n; i++) {
 		OF(lanes) x = from[i];
 
-		OF(signed_by)(&x, rotation, 0, i * LANES);
+		OF(signed_by)(&x, row, i * LANES);
 		OF(near_steps)(&x, d);
 		to[i] = x;
 	}
 	OF(far_steps)(to, n);
 	for (uint32_t i = 0; i < n; i++) {
 		/* Rounded down, of negative ones too. */
-		OF(lanes) x = ((to[i] + (uint64_t)PT_TURN_FAR) >> halve) - ((uint64_t)PT_TURN_FAR >> halve);
+		OF(lanes) x = (OF(lanes))((OF(signs))to[i] >> halve);
 
-		OF(signed_by)(&x, rotation, 1, i * LANES);
+		OF(signed_by)(&x, row + PT_TURN_PASS(d), i * LANES);
 		to[i] = x;
 	}
 }
@@ -172,3 +211,4 @@ INLINE int64_t OF(coordinate)(const int64_t *v, uint32_t k, uint32_t d)
 }
 
 #undef PLACES
+#undef INLINE
