@@ -279,7 +279,7 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
 	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
-	if ((r->messages == ACCT_SETS || (r->messages == ACCT_WORDS && l->cells <= 4)) && l->symmetric &&
+	if ((r->messages == ACCT_SETS || (r->messages == ACCT_WORDS && l->cells <= ACCT_KINDS_WORD + 1)) && l->symmetric &&
 		acct_kinds_help(l))
 		l->kinds = r->messages;
 	return ACCT_OK;

@@ -78,24 +78,23 @@ static double choose(double m, double i)
 }
 
 /* s signs, of which the victim's two inputs differ in `first` + `second`, and of these the other's is the
- * first input's in `first`; of the rest it is not theirs in `against`.  One is kept with chance g/(1+g). */
-static void words_kind(struct acct_kind *k, double s, double first, double second, double against, double g)
+ * first input's in `first`; of the `against` that they share it has none: a sign that all three share tells
+ * less (doc/imitation.md, "Words").  One is kept with chance g/(1+g). */
+static void words_kind(struct acct_kind *k, double first, double second, double against, double g)
 {
-	double with = s - first - second - against, down = pow(1 + g, -s);
+	double s = first + second + against, down = pow(1 + g, -s);
 
-	/* i, j, l: how many of each are flipped; of the `with` any number, which tells only the ratio. */
+	/* i, j, l: how many of each are flipped. */
 	for (double i = 0; i <= first; i++)
 		for (double j = 0; j <= second; j++)
-			for (double l = 0; l <= against; l++)
-				for (double m = 0; m <= with; m++) {
-					double kept = s - i - j - l - m, away = pow(g, 2 * l - against);
-					double chance = choose(first, i) * choose(second, j) *
-							choose(against, l) * choose(with, m) * pow(g, kept) *
-							down;
+			for (double l = 0; l <= against; l++) {
+				double kept = pow(g, s - i - j - l), away = pow(g, 2 * l - against);
 
-					add_atom(k, chance, away * pow(g, 2 * j - second),
-						away * pow(g, 2 * i - first), pow(g, kept));
-				}
+				add_atom(k,
+					choose(first, i) * choose(second, j) * choose(against, l) * kept *
+						down,
+					away * pow(g, 2 * j - second), away * pow(g, 2 * i - first), kept);
+			}
 }
 
 static void words(const struct acct_list *r, struct acct_kinds *k)
@@ -104,12 +103,11 @@ static void words(const struct acct_list *r, struct acct_kinds *k)
 
 	for (size_t j = 0; j < r->cells; j++)
 		g = fmax(g, pow(r->cell[j].u, 1 / s));
-	if (s > 3)
+	if (s > ACCT_KINDS_WORD)
 		return;
-	for (double away = s; away >= 0; away--)
+	for (double away = s; away > 0; away--)
 		for (double first = away; first >= 0; first--)
-			for (double against = s - away; against >= 0; against--)
-				words_kind(&k->kind[k->kinds++], s, first, away - first, against, g);
+			words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
 }
 
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)

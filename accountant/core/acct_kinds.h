@@ -8,8 +8,9 @@
 
 #include "acct_curve.h"
 
-#define ACCT_KINDS 20u
-#define ACCT_ATOMS 20u
+#define ACCT_KINDS_WORD 8u /* the longest word whose kinds are not too many: (s+1)(s+2)/2 - 1 */
+#define ACCT_KINDS      44u
+#define ACCT_ATOMS      48u
 
 /* Reports of this kind, of law R: `mass` of R has R0/R = u, R1/R = v, and R is `ratio` times the blanket. */
 struct acct_atom {
