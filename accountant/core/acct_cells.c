@@ -86,12 +86,35 @@ static bool are_words(const struct acct_round *r)
 	return s >= 1 && g > 1;
 }
 
+static bool are_ladder(const struct acct_round *r)
+{
+	double b = (double)r->cells - 1, most = 1, a;
+
+	for (size_t j = 0; j < r->cells; j++)
+		most = fmax(most, r->cell[j].u);
+	a = pow(most, -1 / b);
+	for (double y = 0; y <= b; y++) {
+		double omega = (y > 0 && y < b ? 1 - a : 1) / (1 + a) * pow(a, fmax(y, b - y));
+		bool found = false;
+
+		for (size_t j = 0; j < r->cells && !found; j++)
+			found = close_to(r->cell[j].u, fmax(1, pow(a, 2 * y - b))) &&
+				close_to(r->cell[j].v, fmax(1, pow(a, b - 2 * y))) &&
+				close_to(r->cell[j].omega, omega);
+		if (!found)
+			return false;
+	}
+	return most > 1;
+}
+
 static enum acct_rc check_kinds(const struct acct_round *r, const char **why)
 {
 	if (r->dummies > 0 || r->levels > 0)
-		return acct_fault(why, "sets and words have no dummies and no levels");
-	if (r->messages == ACCT_SETS ? !are_sets(r) : !are_words(r))
-		return acct_fault(why, "the cells are not those of sets, or of words");
+		return acct_fault(why, "sets, words and ladders have no dummies and no levels");
+	if (r->messages == ACCT_SETS        ? !are_sets(r)
+		: r->messages == ACCT_WORDS ? !are_words(r)
+					    : !are_ladder(r))
+		return acct_fault(why, "the cells are not those of sets, of words or of a ladder");
 	return ACCT_OK;
 }
 
@@ -104,11 +127,11 @@ static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 		return acct_fault(why, "triple is of sets");
 	if (r->messages == ACCT_ANY_MESSAGES)
 		return ACCT_OK;
-	if (r->messages == ACCT_SETS || r->messages == ACCT_WORDS)
+	if (r->messages == ACCT_SETS || r->messages == ACCT_WORDS || r->messages == ACCT_LADDER)
 		return check_kinds(r, why);
 	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS &&
 		r->messages != ACCT_LABELLED_BITS)
-		return acct_fault(why, "messages must be 0, 1, .. or 5");
+		return acct_fault(why, "messages must be 0, 1, .. or 6");
 	if (r->messages == ACCT_LABELLED_BITS && r->levels > 0)
 		return acct_fault(why, "labelled bits have no levels");
 	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||

@@ -49,9 +49,9 @@ struct acct_list {
 	double exponent;        /* how far rounding of the cells moves epsilon: acct_plan_blur */
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
-	enum acct_messages
-		kinds; /* ACCT_SETS, ACCT_WORDS: acct_kinds.c may bound it better than cells; else 0 */
-	bool lossless; /* u = v in every cell, to the bit */
+	enum acct_messages kinds; /* ACCT_SETS, ACCT_WORDS, ACCT_LADDER: acct_kinds.c may bound it better than
+				     cells; else 0 */
+	bool lossless;            /* u = v in every cell, to the bit */
 };
 
 /* Returns the errors of acct_round_check, for the same rounds. */

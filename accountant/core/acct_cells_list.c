@@ -7,6 +7,7 @@
 #include "acct_central.h"
 #include "acct_kinds.h"
 #include "acct_labels.h"
+#include "acct_ladder.h"
 #include "acct_sum.h"
 
 /* A remainder of omega up to this may be rounding of the omegas: upper ends count it, lower ends do not. */
@@ -279,8 +280,9 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
 	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
-	if ((r->messages == ACCT_SETS || (r->messages == ACCT_WORDS && l->cells <= ACCT_KINDS_WORD + 1)) && l->symmetric &&
-		acct_kinds_help(l))
+	if ((r->messages == ACCT_SETS || (r->messages == ACCT_WORDS && l->cells <= ACCT_KINDS_WORD + 1) ||
+		    (r->messages == ACCT_LADDER && l->cells <= ACCT_LADDER_MOST + 1)) &&
+		l->symmetric && acct_kinds_help(l))
 		l->kinds = r->messages;
 	return ACCT_OK;
 }

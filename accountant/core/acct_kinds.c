@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "acct_invert.h"
+#include "acct_ladder.h"
 #include "acct_thin.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
@@ -117,6 +118,20 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 		sets(l, k);
 	else if (l->kinds == ACCT_WORDS)
 		words(l, k);
+	else if (l->kinds == ACCT_LADDER)
+		acct_ladder_ends(l, k);
+}
+
+void acct_kinds_thin(struct acct_kind *k, double part, double eta)
+{
+	for (size_t j = 0; j < k->atoms; j++) {
+		struct acct_atom *a = &k->atom[j];
+		double scale = (1 - part / a->ratio) / (1 - eta);
+
+		a->mass *= scale;
+		a->u /= scale;
+		a->v /= scale;
+	}
 }
 
 struct question {
@@ -151,14 +166,10 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 		return false;
 	*q->thin = *q->kinds;
 	for (size_t i = 0; i < q->thin->kinds; i++)
-		for (size_t j = 0; j < q->thin->kind[i].atoms; j++) {
-			struct acct_atom *a = &q->thin->kind[i].atom[j];
-			double scale = (1 - part / a->ratio) / (1 - t->eta);
-
-			a->mass *= scale;
-			a->u /= scale;
-			a->v /= scale;
-		}
+		acct_kinds_thin(&q->thin->kind[i], part, t->eta);
+	if (q->list->kinds == ACCT_LADDER &&
+		!acct_ladder_between(q->list, part, t->eta, q->eps, q->thin, &q->work))
+		return false;
 	*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
 	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
 	return true;

@@ -28,8 +28,12 @@ struct acct_kinds {
 	struct acct_kind kind[ACCT_KINDS];
 };
 
-/* The kinds of a checked round; kinds is 0 where its messages have none, or too many. */
+/* The kinds of a checked round, of ACCT_LADDER those of the two ends; kinds is 0 where its messages have
+ * none, or too many. */
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
+
+/* Of reports that are thin (doc/imitation.md) the blanket loses `part`, eta in all: what a kind is then. */
+void acct_kinds_thin(struct acct_kind *k, double part, double eta);
 
 /* The kinds of a list that has some, and the data sets in which all others are of the one that loses most.
  * free() it. */

@@ -195,7 +195,7 @@ static const struct acct_named table[] = {
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
 			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
-			{ "messages", ACCT_WHOLE, 0, 5, true, false },
+			{ "messages", ACCT_WHOLE, 0, 6, true, false },
 			{ "triple", ACCT_REAL, 0, 0, true, false } } },
 };
 

@@ -204,6 +204,8 @@ enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s,
 		before = y;
 		y = next;
 	}
+	if (!rc && !s->no_inputs && eps0 > ACCT_NAMED_LEAST)
+		s->round.messages = b > 1 ? ACCT_LADDER : ACCT_BITS;
 	return rc;
 }
 
