@@ -96,6 +96,13 @@ enum acct_messages {
 	 * and b, (1-a)/(1+a) between; or it is more noise in y.  The cells are those of 0 and b:
 	 * doc/accounting.md, `laplace-levels`.  No dummies, no levels of guarantees. */
 	ACCT_LADDER,
+	/* Every law is the smallest of all or p times that, and two inputs may have less in common than
+	 * others: the cells are those of two that have least in common (doc/accounting.md, the rows named).
+	 * `shape` says which randomizer it is.  Reports may be more noise in what is meant.  No dummies, no
+	 * levels. */
+	ACCT_WINDOWS, /* `piecewise`: b, w */
+	ACCT_STAIRS,  /* `staircase`: b, r */
+	ACCT_DRAWS,   /* `privset`: d, k, s, s at most 6 */
 };
 
 /* An upper bound on a privacy curve at single losses, for mechanisms that are known by nothing else: an
@@ -157,7 +164,8 @@ struct acct_round {
 	 * where there are few messages both are the cells'.  So it is with sets, words and ladders, by other
 	 * bounds (doc/imitation.md). */
 	enum acct_messages messages;
-	double triple; /* of ACCT_SETS; else 0 */
+	double triple;   /* of ACCT_SETS; else 0 */
+	double shape[3]; /* of ACCT_WINDOWS, ACCT_STAIRS, ACCT_DRAWS; else 0 */
 };
 
 struct acct_bound {

@@ -16,7 +16,7 @@ struct spread {
 };
 
 struct acct_below {
-	double eps;
+	double grown; /* E - 1 */
 	size_t kinds;
 	struct spread kind[ACCT_KINDS];
 	double of[ACCT_KINDS][ACCT_KINDS][ACCT_ATOMS]; /* of kind i at the atoms of j */
@@ -24,7 +24,7 @@ struct acct_below {
 	bool known[ACCT_KINDS];
 };
 
-static void set_spread(struct spread *s, const struct acct_kind *k, double eps)
+static void set_spread(struct spread *s, const struct acct_kind *k, double grown)
 {
 	double all = 0;
 
@@ -37,37 +37,40 @@ static void set_spread(struct spread *s, const struct acct_kind *k, double eps)
 		const struct acct_atom *a = &k->atom[i];
 
 		s->p[i] = a->mass / all;
-		s->x[i] = (a->u - a->v) - expm1(eps) * a->v;
+		s->x[i] = (a->u - a->v) - grown * a->v;
 		s->low = fmin(s->low, s->x[i]);
 		s->high = fmax(s->high, s->x[i]);
 	}
 }
 
-/* E (X - t)+ at the atoms of another. */
-static void set_excess(const struct spread *s, const struct spread *at, double *out)
+/* E (X - t)+ at the atoms of another; all of them at a time. */
+static void set_excess(const struct spread *s, const struct spread *at, double *restrict out)
 {
-	for (size_t j = 0; j < at->atoms; j++) {
-		double sum = 0;
+	for (size_t j = 0; j < at->atoms; j++)
+		out[j] = 0;
+	for (size_t i = 0; i < s->atoms; i++)
+		for (size_t j = 0; j < at->atoms; j++) {
+			double more = s->x[i] - at->x[j];
 
-		for (size_t i = 0; i < s->atoms; i++)
-			sum += s->p[i] * fmax(0, s->x[i] - at->x[j]);
-		out[j] = sum;
-	}
+			out[j] += s->p[i] * (more > 0 ? more : 0);
+		}
 }
 
-struct acct_below *acct_below_new(const struct acct_kinds *k, double eps)
+struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double *work)
 {
 	struct acct_below *b = malloc(sizeof *b);
 
 	if (!b)
 		return NULL;
-	b->eps = eps;
+	b->grown = expm1(eps);
 	b->kinds = k->kinds;
 	for (size_t i = 0; i < k->kinds; i++)
-		set_spread(&b->kind[i], &k->kind[i], eps);
+		set_spread(&b->kind[i], &k->kind[i], b->grown);
 	for (size_t i = 0; i < k->kinds; i++)
-		for (size_t j = 0; j < k->kinds; j++)
+		for (size_t j = 0; j < k->kinds; j++) {
 			set_excess(&b->kind[i], &b->kind[j], b->of[i][j]);
+			*work += 20 + (double)b->kind[i].atoms * (double)b->kind[j].atoms;
+		}
 	return b;
 }
 
@@ -98,7 +101,7 @@ static bool covers(struct acct_below *b, const struct spread *s, size_t i, size_
 	double room = MARGIN * (1 + fabs(low) + fabs(high)), share[2] = { 0, 1 };
 	double inner[2] = { low + room, high - room };
 
-	if (!(s->low > inner[0] && s->high < inner[1]))
+	if (!(s->low >= low && s->high <= high))
 		return false;
 	narrow(b, i, j, i, inner, share);
 	narrow(b, i, j, j, inner, share);
@@ -110,7 +113,9 @@ bool acct_below_is(struct acct_below *b, const struct acct_kind *k, double *work
 	struct spread s;
 	double size = (double)k->atoms;
 
-	set_spread(&s, k, b->eps);
+	*work += 100 + 20 * size;
+
+	set_spread(&s, k, b->grown);
 	for (size_t i = 0; i < b->kinds; i++)
 		b->known[i] = false;
 	/* The first and the last spread most. */
@@ -120,7 +125,7 @@ bool acct_below_is(struct acct_below *b, const struct acct_kind *k, double *work
 				set_excess(&s, &b->kind[i], b->at[i]);
 			if (!b->known[j])
 				set_excess(&s, &b->kind[j], b->at[j]);
-			*work += size * ((b->known[i] ? 4 : 4 + size) + (b->known[j] ? 4 : 4 + size));
+			*work += size * (20 + (b->known[i] ? 0 : size) + (b->known[j] ? 0 : size));
 			b->known[i] = b->known[j] = true;
 			if (covers(b, &s, i, j))
 				return true;

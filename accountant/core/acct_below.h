@@ -9,8 +9,8 @@
 /* What is known of the kinds that others are compared with.  free() it. */
 struct acct_below;
 
-/* Borrows nothing.  NULL: no memory. */
-struct acct_below *acct_below_new(const struct acct_kinds *k, double eps);
+/* Borrows nothing.  NULL: no memory.  *work: added to. */
+struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double *work);
 
 /* Is this kind certainly below a mixture of two of them?  Its means of u and v are theirs, 1.  False where a
  * margin is missing that is far above rounding.  *work: added to. */

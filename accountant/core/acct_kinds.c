@@ -11,6 +11,7 @@
 #include "acct_invert.h"
 #include "acct_ladder.h"
 #include "acct_thin.h"
+#include "acct_triples.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
 
@@ -111,6 +112,24 @@ static void words(const struct acct_list *r, struct acct_kinds *k)
 			words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
 }
 
+static struct acct_triples *triples_of(const struct acct_list *l)
+{
+	double p = 1;
+
+	for (size_t j = 0; j < l->cells; j++)
+		p = fmax(p, l->cell[j].u);
+	return acct_triples_new(l->kinds, l->shape, p);
+}
+
+static void triples(const struct acct_list *l, struct acct_kinds *k)
+{
+	struct acct_triples *t = triples_of(l);
+
+	if (t)
+		acct_triples_ends(t, k);
+	free(t);
+}
+
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 {
 	*k = (struct acct_kinds){ 0 };
@@ -120,6 +139,8 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 		words(l, k);
 	else if (l->kinds == ACCT_LADDER)
 		acct_ladder_ends(l, k);
+	else if (acct_are_triples(l->kinds))
+		triples(l, k);
 }
 
 void acct_kinds_thin(struct acct_kind *k, double part, double eta)
@@ -134,9 +155,16 @@ void acct_kinds_thin(struct acct_kind *k, double part, double eta)
 	}
 }
 
+struct acct_known {
+	struct acct_kinds kinds;
+	struct acct_triples *triples;
+	struct acct_list held;
+};
+
 struct question {
 	const struct acct_list *list;
 	const struct acct_kinds *kinds;
+	const struct acct_triples *triples;
 	struct acct_kinds *thin;
 	double n, eps, most, work;
 };
@@ -170,17 +198,20 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	if (q->list->kinds == ACCT_LADDER &&
 		!acct_ladder_between(q->list, part, t->eta, q->eps, q->thin, &q->work))
 		return false;
+	if (q->triples && !acct_triples_between(q->triples, part, t->eta, q->eps, q->thin, &q->work))
+		return false;
 	*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
 	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
 	return true;
 }
 
-double acct_kinds_at(
-	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi)
+/* An upper bound on H; *hi is at most the trivial bound.  Returns the work done. */
+static double kinds_at(
+	const struct acct_list *l, const struct acct_known *k, double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
 	struct acct_kinds *thin = malloc(sizeof *thin);
-	struct question q = { l, k, thin, 1 + l->others, eps, most, 100 };
+	struct question q = { l, &k->kinds, k->triples, thin, 1 + l->others, eps, most, 100 };
 
 	if (thin)
 		best = acct_thin_least(q.n, bounds, &q, most, &q.work);
@@ -188,11 +219,6 @@ double acct_kinds_at(
 	free(thin);
 	return q.work;
 }
-
-struct acct_known {
-	struct acct_kinds kinds;
-	struct acct_list held;
-};
 
 /* In the limit of many participants: sum (R0 - R1)^2 / R is the largest. */
 static size_t loses_most(const struct acct_kinds *k)
@@ -225,6 +251,10 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 	if (!rc) {
 		const struct acct_kind *most;
 
+		if (acct_are_triples(l->kinds)) {
+			k->triples = triples_of(l);
+			rc = k->triples ? ACCT_OK : ACCT_ENOMEM;
+		}
 		acct_kinds_of(l, &k->kinds);
 		most = &k->kinds.kind[loses_most(&k->kinds)];
 		r->others = (uint64_t)l->others;
@@ -238,10 +268,17 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 	}
 	free(r);
 	if (rc)
-		free(k);
+		acct_kinds_free(k);
 	else
 		*out = k;
 	return rc;
+}
+
+void acct_kinds_free(struct acct_known *k)
+{
+	if (k)
+		free(k->triples);
+	free(k);
 }
 
 double acct_kinds_curve_at(
@@ -254,7 +291,7 @@ double acct_kinds_curve_at(
 	if (other.lo > at->lo)
 		*at = other;
 	work += acct_invert_at(l, eps, false, most, &other);
-	work += acct_kinds_at(l, &k->kinds, eps, most, &hi);
+	work += kinds_at(l, k, eps, most, &hi);
 	at->hi = fmin(other.hi, hi);
 	return work;
 }

@@ -8,6 +8,8 @@
 
 #include "acct_curve.h"
 
+struct acct_triples;
+
 #define ACCT_KINDS_WORD 8u /* the longest word whose kinds are not too many: (s+1)(s+2)/2 - 1 */
 #define ACCT_KINDS      44u
 #define ACCT_ATOMS      48u
@@ -36,9 +38,10 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
 void acct_kinds_thin(struct acct_kind *k, double part, double eta);
 
 /* The kinds of a list that has some, and the data sets in which all others are of the one that loses most.
- * free() it. */
+ * acct_kinds_free() it. */
 struct acct_known;
 ACCT_CHECK enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out);
+void acct_kinds_free(struct acct_known *k);
 
 /* One point of such a list, before defect and sampling: above, the lesser of the bound and the cells'; below,
  * what those data sets lose. */
@@ -47,10 +50,6 @@ double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k
 
 /* Is the round big enough for the bound to help? */
 bool acct_kinds_help(const struct acct_list *l);
-
-/* An upper bound on H, eps [0, 700]; *hi is at most the trivial bound.  Returns the work done. */
-double acct_kinds_at(
-	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi);
 
 /* The largest delta, over the numbers of the kinds, of `places` places of which each is the victim's with the
  * same chance.  Never below it; INFINITY where it cannot be computed.  *work: added to. */

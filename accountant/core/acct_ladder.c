@@ -62,7 +62,7 @@ bool acct_ladder_between(
 	const struct acct_list *l, double part, double eta, double eps, struct acct_kinds *thin, double *work)
 {
 	struct ladder r;
-	struct acct_below *ends = acct_below_new(thin, eps);
+	struct acct_below *ends = acct_below_new(thin, eps, work);
 	struct acct_kind k;
 	bool enough = ends && set_ladder(l, &r);
 

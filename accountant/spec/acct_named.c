@@ -190,13 +190,14 @@ static const struct acct_named table[] = {
 		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
 	{ "cells",
 		"omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=0][,others_share=c/d/..,others_n=e/f/"
-		"..][,messages=0][,triple=0]",
+		"..][,messages=0][,triple=0][,shape=0/0/0]",
 		"any list of blanket cells; others may be less of it", acct_named_listed, false,
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
 			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
-			{ "messages", ACCT_WHOLE, 0, 6, true, false },
-			{ "triple", ACCT_REAL, 0, 0, true, false } } },
+			{ "messages", ACCT_WHOLE, 0, 9, true, false },
+			{ "triple", ACCT_REAL, 0, 0, true, false },
+			{ "shape", ACCT_REAL, 0, 0, true, true } } },
 };
 
 #define ROWS (sizeof table / sizeof *table)

@@ -9,7 +9,7 @@
 
 #include "acct_spec.h"
 
-#define ACCT_NAMED_PARAMS 8u
+#define ACCT_NAMED_PARAMS 9u
 
 enum acct_param_kind {
 	ACCT_REAL,        /* any number; the row's function checks it further */

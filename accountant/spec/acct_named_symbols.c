@@ -54,6 +54,10 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 		return acct_fault(why, "messages=4 needs triple");
 	if (arg[7].size > 0)
 		s->round.triple = arg[7].x[0];
+	if (arg[8].size != 0 && arg[8].size != 3)
+		return acct_fault(why, "shape needs three numbers");
+	for (size_t i = 0; i < arg[8].size; i++)
+		s->round.shape[i] = arg[8].x[i];
 	/* Of bits, sets and words the cells are those of two inputs, which everybody may hold. */
 	s->no_inputs = s->some = s->round.messages == ACCT_ANY_MESSAGES;
 	return ACCT_OK;
