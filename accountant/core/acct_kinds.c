@@ -112,7 +112,7 @@ static void words(const struct acct_list *r, struct acct_kinds *k)
 			words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
 }
 
-static struct acct_triples *triples_of(const struct acct_list *l)
+struct acct_triples *acct_kinds_triples(const struct acct_list *l)
 {
 	double p = 1;
 
@@ -123,7 +123,7 @@ static struct acct_triples *triples_of(const struct acct_list *l)
 
 static void triples(const struct acct_list *l, struct acct_kinds *k)
 {
-	struct acct_triples *t = triples_of(l);
+	struct acct_triples *t = acct_kinds_triples(l);
 
 	if (t)
 		acct_triples_ends(t, k);
@@ -185,6 +185,17 @@ static double by_cells(struct question *q, double n, double left)
 	return delta;
 }
 
+bool acct_kinds_tried(const struct acct_list *l, const struct acct_triples *t, const struct acct_kinds *k,
+	double part, double eta, double eps, struct acct_kinds *thin, double *work)
+{
+	*thin = *k;
+	for (size_t i = 0; i < thin->kinds; i++)
+		acct_kinds_thin(&thin->kind[i], part, eta);
+	if (l->kinds == ACCT_LADDER)
+		return acct_ladder_between(l, part, eta, eps, thin, work);
+	return !t || acct_triples_between(t, part, eta, eps, thin, work);
+}
+
 static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *bad)
 {
 	struct question *q = ctx;
@@ -192,13 +203,7 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 
 	if (!(part < 0.5))
 		return false;
-	*q->thin = *q->kinds;
-	for (size_t i = 0; i < q->thin->kinds; i++)
-		acct_kinds_thin(&q->thin->kind[i], part, t->eta);
-	if (q->list->kinds == ACCT_LADDER &&
-		!acct_ladder_between(q->list, part, t->eta, q->eps, q->thin, &q->work))
-		return false;
-	if (q->triples && !acct_triples_between(q->triples, part, t->eta, q->eps, q->thin, &q->work))
+	if (!acct_kinds_tried(q->list, q->triples, q->kinds, part, t->eta, q->eps, q->thin, &q->work))
 		return false;
 	*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
 	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
@@ -220,8 +225,7 @@ static double kinds_at(
 	return q.work;
 }
 
-/* In the limit of many participants: sum (R0 - R1)^2 / R is the largest. */
-static size_t loses_most(const struct acct_kinds *k)
+void acct_kinds_most(const struct acct_kinds *k, struct acct_round *r)
 {
 	double most = -1;
 	size_t best = 0;
@@ -239,7 +243,12 @@ static size_t loses_most(const struct acct_kinds *k)
 			best = i;
 		}
 	}
-	return best;
+	r->cells = 0;
+	for (size_t j = 0; j < k->kind[best].atoms; j++) {
+		const struct acct_atom *a = &k->kind[best].atom[j];
+
+		r->cell[r->cells++] = (struct acct_cell){ a->mass, a->u, a->v };
+	}
 }
 
 enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
@@ -249,21 +258,14 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 	enum acct_rc rc = k && r ? ACCT_OK : ACCT_ENOMEM;
 
 	if (!rc) {
-		const struct acct_kind *most;
-
 		if (acct_are_triples(l->kinds)) {
-			k->triples = triples_of(l);
+			k->triples = acct_kinds_triples(l);
 			rc = k->triples ? ACCT_OK : ACCT_ENOMEM;
 		}
 		acct_kinds_of(l, &k->kinds);
-		most = &k->kinds.kind[loses_most(&k->kinds)];
+		acct_kinds_most(&k->kinds, r);
 		r->others = (uint64_t)l->others;
 		r->count = 1;
-		for (size_t j = 0; j < most->atoms; j++) {
-			const struct acct_atom *a = &most->atom[j];
-
-			r->cell[r->cells++] = (struct acct_cell){ a->mass, a->u, a->v };
-		}
 		rc = acct_list_init(&k->held, r, NULL);
 	}
 	free(r);

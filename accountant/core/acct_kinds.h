@@ -30,12 +30,25 @@ struct acct_kinds {
 	struct acct_kind kind[ACCT_KINDS];
 };
 
-/* The kinds of a checked round, of ACCT_LADDER those of the two ends; kinds is 0 where its messages have
- * none, or too many. */
+/* The kinds of a checked round, if inputs differ in what they have in common those of the victim's inputs
+ * that have least; kinds is 0 where its messages have none, or too many. */
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
+
+/* Of a round whose messages are such (acct_triples.h); NULL: no memory, or too many.  free() it. */
+struct acct_triples *acct_kinds_triples(const struct acct_list *l);
+
+/* What is tried at this eps, where the blanket loses `part`, eta in all: the kinds of the list, and of other
+ * pairs of inputs those that may lose more.  t: of the list, or NULL.  False: too many, or no memory.  *work:
+ * added to. */
+bool acct_kinds_tried(const struct acct_list *l, const struct acct_triples *t, const struct acct_kinds *k,
+	double part, double eta, double eps, struct acct_kinds *thin, double *work);
 
 /* Of reports that are thin (doc/imitation.md) the blanket loses `part`, eta in all: what a kind is then. */
 void acct_kinds_thin(struct acct_kind *k, double part, double eta);
+
+/* Everybody else is of the kind that loses most in the limit of many participants, where that is sum (R0 -
+ * R1)^2 / R: the victim's cells relative to its law. */
+void acct_kinds_most(const struct acct_kinds *k, struct acct_round *r);
 
 /* The kinds of a list that has some, and the data sets in which all others are of the one that loses most.
  * acct_kinds_free() it. */

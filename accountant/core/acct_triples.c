@@ -241,8 +241,10 @@ struct acct_triple acct_triples_first(enum acct_messages messages, const double 
 {
 	struct maker m = { messages, shape[0], shape[1], shape[2], p, NULL };
 
-	if (messages == ACCT_DRAWS)
-		return of_draws(&m, fmax(0, 2 * m.items - m.size), (double[2]){ 0, 0 }, 0);
+	double shared = fmax(0, 2 * m.items - m.size);
+
+	if (messages == ACCT_DRAWS) /* the other's input is the victim's first */
+		return of_draws(&m, shared, (double[2]){ m.items - shared, 0 }, shared);
 	return of_levels(&m, (double[3]){ 0, m.size, 0 });
 }
 
