@@ -111,7 +111,7 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 	if (json_object_get(object, "sampling"))
 		r->sampling = cmd_source_real(&s, "sampling");
 	if (json_object_get(object, "messages"))
-		r->messages = (enum acct_messages)fmin(10, (double)cmd_source_count(&s, "messages"));
+		r->messages = (enum acct_messages)fmin(11, (double)cmd_source_count(&s, "messages"));
 	if (r->messages == ACCT_SETS || json_object_get(object, "triple"))
 		r->triple = cmd_source_real(&s, "triple");
 	if (r->messages > ACCT_LADDER || json_object_get(object, "shape"))

@@ -103,6 +103,7 @@ enum acct_messages {
 	ACCT_WINDOWS, /* `piecewise`: b, w */
 	ACCT_STAIRS,  /* `staircase`: b, r */
 	ACCT_DRAWS,   /* `privset`: d, k, s, s at most 6 */
+	ACCT_SIGNS,   /* `duchi`: d even, at most 14 */
 };
 
 /* An upper bound on a privacy curve at single losses, for mechanisms that are known by nothing else: an
@@ -165,7 +166,7 @@ struct acct_round {
 	 * bounds (doc/imitation.md). */
 	enum acct_messages messages;
 	double triple;   /* of ACCT_SETS; else 0 */
-	double shape[3]; /* of ACCT_WINDOWS, ACCT_STAIRS, ACCT_DRAWS; else 0 */
+	double shape[3]; /* of ACCT_WINDOWS and what follows; else 0 */
 };
 
 struct acct_bound {

@@ -161,14 +161,14 @@ static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 	if (r->messages != ACCT_SETS && !(r->triple >= 0 && r->triple <= 0))
 		return acct_fault(why, "triple is of sets");
 	if (!acct_are_triples(r->messages) && (r->shape[0] != 0 || r->shape[1] != 0 || r->shape[2] != 0))
-		return acct_fault(why, "shape is of windows, stairs and draws");
+		return acct_fault(why, "shape is of messages above 6");
 	if (r->messages == ACCT_ANY_MESSAGES)
 		return ACCT_OK;
-	if (r->messages >= ACCT_SETS && r->messages <= ACCT_DRAWS)
+	if (r->messages >= ACCT_SETS && r->messages <= ACCT_SIGNS)
 		return check_kinds(r, why);
 	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS &&
 		r->messages != ACCT_LABELLED_BITS)
-		return acct_fault(why, "messages must be 0, 1, .. or 9");
+		return acct_fault(why, "messages must be 0, 1, .. or 10");
 	if (r->messages == ACCT_LABELLED_BITS && r->levels > 0)
 		return acct_fault(why, "labelled bits have no levels");
 	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||

@@ -40,7 +40,7 @@ struct acct_list {
 	size_t groups;
 	double others, dummies; /* others: the sum over all groups */
 	double triple;          /* of ACCT_SETS */
-	double shape[3];        /* of ACCT_WINDOWS, ACCT_STAIRS, ACCT_DRAWS */
+	double shape[3];        /* of ACCT_WINDOWS and what follows */
 	double mean;            /* expected blanket messages of the others */
 	double missing;         /* chance that a message lacks which is blanket but for rounding of omega */
 	double defect;          /* see struct acct_round */

@@ -24,6 +24,9 @@ bool acct_triples_shape(enum acct_messages messages, const double shape[3])
 	if (messages == ACCT_DRAWS)
 		return shape[1] >= 1 && shape[2] >= 1 && shape[2] <= ACCT_DRAWS_ITEMS &&
 		       shape[1] + shape[2] <= shape[0];
+	if (messages == ACCT_SIGNS)
+		return shape[0] >= 2 && shape[0] <= ACCT_SIGNS_MOST && fmod(shape[0], 2) <= 0 &&
+		       shape[1] <= 0 && shape[2] <= 0;
 	return shape[0] >= 1 && shape[1] >= 1 && shape[2] <= 0 &&
 	       (messages == ACCT_WINDOWS || shape[1] <= shape[0]);
 }
@@ -221,6 +224,56 @@ static void draws(struct maker *m)
 	}
 }
 
+static double choose(double m, double i)
+{
+	double c = 1;
+
+	for (double j = 0; j < i; j++)
+		c = c * (m - j) / (j + 1);
+	return c;
+}
+
+/* Where the three inputs have the same sign, and where the other's, the second or the first differs from the
+ * two others: so many signs each.  A report whose sum of products with an input is above 0 is likelier. */
+static struct acct_triple of_signs(const struct maker *m, const double with[4])
+{
+	struct acct_triple one = { { 0 } };
+	double d = m->size, half = (1 - choose(d, d / 2) * pow(2, -d)) / 2, z = half * m->p + 1 - half;
+
+	for (double i = 0; i <= with[0]; i++)
+		for (double j = 0; j <= with[1]; j++)
+			for (double k = 0; k <= with[2]; k++)
+				for (double l = 0; l <= with[3]; l++) {
+					double sum[4] = { 2 * i - with[0], 2 * j - with[1], 2 * k - with[2],
+						2 * l - with[3] };
+					bool likelier[3] = { sum[0] + sum[1] + sum[2] - sum[3] > 0,
+						sum[0] + sum[1] - sum[2] + sum[3] > 0,
+						sum[0] - sum[1] + sum[2] + sum[3] > 0 };
+
+					put(&one, likelier,
+						choose(with[0], i) * choose(with[1], j) * choose(with[2], k) *
+							choose(with[3], l) * pow(2, -d) / z);
+				}
+	return one;
+}
+
+static void signs(struct maker *m)
+{
+	double d = m->size;
+
+	for (double apart = d; apart > 0; apart--) {
+		for (double third = 0; third <= d - apart; third++)
+			for (double second = 0; second <= apart; second++) {
+				struct acct_triple one = of_signs(
+					m, (double[4]){ d - apart - third, third, second, apart - second });
+
+				add(m, &one);
+			}
+		if (apart >= d)
+			m->made->ends = m->made->all;
+	}
+}
+
 struct acct_triples *acct_triples_new(enum acct_messages messages, const double shape[3], double p)
 {
 	struct acct_triples *made = calloc(1, sizeof *made + MOST * sizeof made->triple[0]);
@@ -229,7 +282,7 @@ struct acct_triples *acct_triples_new(enum acct_messages messages, const double 
 	if (!made)
 		return NULL;
 	made->p = p;
-	(messages == ACCT_DRAWS ? draws : levels)(&m);
+	(messages == ACCT_DRAWS ? draws : messages == ACCT_SIGNS ? signs : levels)(&m);
 	if (made->ends > ACCT_KINDS) {
 		free(made);
 		return NULL;
@@ -245,6 +298,8 @@ struct acct_triple acct_triples_first(enum acct_messages messages, const double 
 
 	if (messages == ACCT_DRAWS) /* the other's input is the victim's first */
 		return of_draws(&m, shared, (double[2]){ m.items - shared, 0 }, shared);
+	if (messages == ACCT_SIGNS)
+		return of_signs(&m, (double[4]){ 0, 0, m.size, 0 });
 	return of_levels(&m, (double[3]){ 0, m.size, 0 });
 }
 

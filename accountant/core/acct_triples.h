@@ -1,11 +1,13 @@
 /* acct_triples.h - rounds whose laws are the blanket or p times it, and in which inputs have more or less in
- * common: ACCT_WINDOWS, ACCT_STAIRS, ACCT_DRAWS.  doc/imitation.md. */
+ * common: ACCT_WINDOWS, ACCT_STAIRS, ACCT_DRAWS,
+ * ACCT_SIGNS.  doc/imitation.md. */
 #pragma once
 
 #include "acct_kinds.h"
 
 #define ACCT_CLASSES     8u
-#define ACCT_DRAWS_ITEMS 6.0 /* of an input of ACCT_DRAWS */
+#define ACCT_DRAWS_ITEMS 6.0  /* most of an input of ACCT_DRAWS */
+#define ACCT_SIGNS_MOST  14.0 /* signs of ACCT_SIGNS */
 
 /* Of the victim's two inputs and the other's: the blanket's mass that is likelier under the first (1), the
  * second (2) and the third (4) of them, in sums. */
@@ -32,7 +34,7 @@ struct acct_triple acct_triples_first(enum acct_messages messages, const double 
 
 static inline bool acct_are_triples(enum acct_messages messages)
 {
-	return messages == ACCT_WINDOWS || messages == ACCT_STAIRS || messages == ACCT_DRAWS;
+	return messages >= ACCT_WINDOWS && messages <= ACCT_SIGNS;
 }
 
 void acct_triples_ends(const struct acct_triples *t, struct acct_kinds *k);

@@ -195,7 +195,7 @@ static const struct acct_named table[] = {
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
 			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
-			{ "messages", ACCT_WHOLE, 0, 9, true, false },
+			{ "messages", ACCT_WHOLE, 0, 10, true, false },
 			{ "triple", ACCT_REAL, 0, 0, true, false },
 			{ "shape", ACCT_REAL, 0, 0, true, true } } },
 };
@@ -254,4 +254,15 @@ void acct_named_sets(struct acct_spec *s)
 		return;
 	s->round.messages = ACCT_SETS;
 	s->round.triple = s->triple;
+}
+
+void acct_named_shape(
+	struct acct_spec *s, enum acct_messages messages, double first, double second, double third)
+{
+	if (!(s->eps0 > ACCT_NAMED_LEAST))
+		return;
+	s->round.messages = messages;
+	s->round.shape[0] = first;
+	s->round.shape[1] = second;
+	s->round.shape[2] = third;
 }

@@ -6,17 +6,6 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-static void has_shape(
-	struct acct_spec *s, enum acct_messages messages, double first, double second, double third)
-{
-	if (!(s->eps0 > ACCT_NAMED_LEAST))
-		return;
-	s->round.messages = messages;
-	s->round.shape[0] = first;
-	s->round.shape[1] = second;
-	s->round.shape[2] = third;
-}
-
 /* k of d items, E times as likely with the input among them; as shares of the C(d,k) subsets. */
 enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
@@ -81,7 +70,7 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 	s->triple = s->third ? (double)three / z : 0;
 	acct_named_two_level(&s->round, p, (double)apart / z, (double)both / z, (double)(miss - apart) / z);
 	if (items <= 6 && !(k <= 1 && 3 * items <= d)) /* else nothing is hidden by more */
-		has_shape(s, ACCT_DRAWS, d, k, items);
+		acct_named_shape(s, ACCT_DRAWS, d, k, items);
 	return ACCT_OK;
 }
 
@@ -139,7 +128,7 @@ enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *
 	s->eps0 = arg[1].x[0];
 	acct_named_two_level(&s->round, p, fmin(w, b) / z, 0, w > b ? (w - b) * (p / z) : (b - w) / z);
 	if (2 * w > b)
-		has_shape(s, ACCT_WINDOWS, b, w, 0);
+		acct_named_shape(s, ACCT_WINDOWS, b, w, 0);
 	s->third = 2 * w <= b; /* the window from w on has nothing in common with the first or the last */
 	return ACCT_OK;
 }
@@ -240,6 +229,6 @@ enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *
 	s->eps0 = eps0;
 	acct_named_two_level(
 		&s->round, exp(eps0), drop * (half + wins * fall) / all, 0, fall * (high + low * drop) / all);
-	has_shape(s, ACCT_STAIRS, b, r, 0);
+	acct_named_shape(s, ACCT_STAIRS, b, r, 0);
 	return ACCT_OK;
 }
