@@ -346,6 +346,8 @@ static void little_is_left(void **state)
 		{ "laplace-levels:b=8,eps0=3,n=1000000", 1.01, 1.38 },
 		{ "laplace-levels:b=4,eps0=3,n=100000000,count=64", 1.02, 1.3 },
 		{ "laplace-levels:b=13,eps0=3,n=10000", 2, 1 },
+		{ "olh:l=3,eps0=3,n=10000,triple=.1111111111111111", 1.02, 1.17 },
+		{ "duchi:d=4,eps0=3,n=1000000", 1.01, 1.1 }, { "duchi:d=10,eps0=3,n=1000000", 1.01, 1.2 },
 		{ "staircase:b=4,eps0=1,n=10000", 1.01, 1.15 },
 		{ "staircase:b=1000000,eps0=1,n=1000000", 1.01, 1.17 },
 		{ "piecewise:b=8,w=6,eps0=3,n=1000000", 1.01, 1.2 },
@@ -381,6 +383,18 @@ static void what_is_not_sets_or_words_is_refused(void **state)
 	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5").round.messages, ACCT_WORDS);
 	assert_int_equal(parsed("rappor:d=4,eps0=1e-9,n=9").round.messages, ACCT_ANY_MESSAGES);
 	assert_int_equal(parsed("olh:l=4,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("olh:l=4,eps0=1,triple=.0625,n=9").round.messages, ACCT_SETS);
+	refused("olh:l=4,eps0=1,triple=.3,n=9", "no three inputs agree");
+	refused("olh:l=4,eps0=1,d=5,triple=.0625,n=9", "goes without d");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,shape=2/1/0", "shape is of messages above 6");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=7,shape=3/2/0", "not those of such");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=10,shape=2/0", "three numbers");
+	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=7,shape=1/1/0").round.messages,
+		ACCT_WINDOWS);
+	assert_int_equal(parsed("laplace-levels:b=65,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("privset:d=40,k=2,s=7,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("piecewise:b=8,w=4,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("duchi:d=16,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
 	assert_int_equal(parsed("hadamard:d=7,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
 }
 
