@@ -7,7 +7,7 @@
 #include "acct_below.h"
 
 #define MOST   1000u
-#define PLACES 6u /* the ends, and what is one or two lengths from these */
+#define PLACES 8u /* the ends, and what is up to three lengths from these */
 #define BREAKS 24u
 
 struct maker {
@@ -133,21 +133,22 @@ static void add_levels(const struct maker *m, double first, double second, doubl
 	add(m, &one);
 }
 
-/* Masses are linear in the three levels between places where two breaks meet: there two levels are an end, or
- * equal, or a length apart. */
+/* Masses are linear in the three levels but where two breaks meet: where a level is an end or (of stairs) a
+ * length from one, or two levels are equal or a length apart.  So they are mixtures of those at corners,
+ * where each level is up to three lengths from an end. */
 static void levels(struct maker *m)
 {
-	double b = m->size, length = m->messages == ACCT_WINDOWS ? m->length : 2 * m->length - 1,
-	       wanted[PLACES] = { 0, b, length, b - length, 2 * length, b - 2 * length }, at[PLACES];
+	double b = m->size, length = m->messages == ACCT_WINDOWS ? m->length : 2 * m->length - 1, at[PLACES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < PLACES; i++) {
-		bool known = !(wanted[i] >= 0 && wanted[i] <= b);
+		double far = (double)(i / 2) * length, x = i % 2 == 0 ? far : b - far;
+		bool known = far > b;
 
 		for (size_t j = 0; j < n; j++)
-			known = known || (wanted[i] >= at[j] && wanted[i] <= at[j]);
+			known = known || (x >= at[j] && x <= at[j]);
 		if (!known)
-			at[n++] = wanted[i];
+			at[n++] = x;
 	}
 	for (size_t z = 0; z < n; z++)
 		add_levels(m, 0, b, at[z]);
@@ -197,7 +198,7 @@ static struct acct_triple of_draws(const struct maker *m, double shared, const d
 			if (more == 0)
 				break;
 		}
-		one.mass[hits] = sum > 1e-14 ? sum / z : 0; /* else rounding */
+		one.mass[hits] = sum > 4e-15 ? sum / z : 0; /* else rounding */
 	}
 	return one;
 }
