@@ -15,7 +15,7 @@
 
 #include "acct_bags.h"
 #include "acct_kinds.h"
-#include "acct_mech.h"
+#include "acct_mech_laws.h"
 #include "acct_method.h"
 #include "acct_parsed.h"
 #include "acct_triples.h"
@@ -270,6 +270,75 @@ static void no_inputs_are_above_the_sum(void **state)
 	assert_true(cases >= 12);
 }
 
+/* No input is more spread than what is tried at any E, t. */
+static void compare_potentials(const struct mech *m, const struct acct_list *l, double eps)
+{
+	static struct acct_kinds kinds;
+
+	assert_true(tried(l, 0, 0, eps, &kinds));
+	for (int step = -24; step < 24; step++) {
+		double e = exp(eps), t = 0.3 * step, most = 0;
+
+		for (size_t k = 0; k < kinds.kinds; k++)
+			most = fmax(most, potential(&kinds.kind[k], e, t));
+		for (size_t x0 = 0; x0 < m->inputs; x0++)
+			for (size_t x1 = 0; x1 < m->inputs; x1++)
+				for (size_t z = 0; x0 != x1 && z < m->inputs; z++) {
+					double sum = 0;
+
+					for (size_t y = 0; y < m->outputs; y++)
+						sum += fmax(0,
+							m->law[x0][y] - e * m->law[x1][y] - t * m->law[z][y]);
+					if (!(sum <= most * (1 + 1e-9) + 1e-12))
+						fail_msg("%s: %zu %zu %zu at %g: %.12g above %.12g", m->text,
+							x0, x1, z, t, sum, most);
+				}
+	}
+}
+
+static void normalise(struct mech *m)
+{
+	for (size_t x = 0; x < m->inputs; x++) {
+		double sum = 0;
+
+		for (size_t y = 0; y < m->outputs; y++)
+			sum += m->law[x][y];
+		for (size_t y = 0; y < m->outputs; y++)
+			m->law[x][y] /= sum;
+	}
+}
+
+/* Of every length, though few levels are tried. */
+static void levels_between_corners_are_below_them(void **state)
+{
+	static struct mech m;
+	size_t cases = 0;
+
+	(void)state;
+	for (unsigned b = 2; b <= 13; b += b < 5 ? 1 : 4)
+		for (unsigned w = 1; w <= b + 2; w++)
+			for (int stairs = 0; stairs < 2; stairs++) {
+				char text[100];
+				struct mech_args args = {
+					.eps0 = 2, .a = b, .b = stairs ? 2 * b : w, .c = w
+				};
+
+				if (stairs ? w > b : 2 * w <= b)
+					continue;
+				(void)snprintf(text, sizeof text, "%s:b=%u,%c=%u,eps0=2,n=100000",
+					stairs ? "staircase" : "piecewise", b, stairs ? 'r' : 'w', w);
+				memset(&m, 0, sizeof m);
+				memcpy(m.text, text, sizeof text);
+				(stairs ? mech_staircase : mech_piecewise)(&m, &args);
+				normalise(&m);
+				mech_merge(&m);
+				struct acct_list l = list_of(text);
+				assert_true(acct_are_triples(l.kinds));
+				compare_potentials(&m, &l, 0.4 * (double)(cases++ % 3));
+			}
+	assert_true(cases > 50);
+}
+
 static double of_kinds(struct places *d, const struct acct_kinds *k, size_t l, size_t from, double e)
 {
 	double most = 0;
@@ -404,6 +473,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_sets_or_words_is_refused),
 		cmocka_unit_test(the_theorem_holds_for_every_randomizer),
 		cmocka_unit_test(kinds_are_those_of_the_definition),
+		cmocka_unit_test(levels_between_corners_are_below_them),
 		cmocka_unit_test(no_inputs_are_above_the_sum),
 		cmocka_unit_test(no_places_are_above_the_sum),
 		cmocka_unit_test(little_is_left),
