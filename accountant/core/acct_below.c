@@ -132,3 +132,10 @@ bool acct_below_is(struct acct_below *b, const struct acct_kind *k, double *work
 		}
 	return false;
 }
+
+double acct_below_work(const struct acct_kinds *k, double asked)
+{
+	double size = (double)k->kind[0].atoms, kinds = (double)k->kinds;
+
+	return kinds * kinds * (20 + size * size) + asked * (100 + size * (40 + 2 * size));
+}

@@ -12,6 +12,9 @@ struct acct_below;
 /* Borrows nothing.  NULL: no memory.  *work: added to. */
 struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double *work);
 
+/* What it costs to ask about so many kinds, at the least. */
+double acct_below_work(const struct acct_kinds *k, double asked);
+
 /* Is this kind certainly below a mixture of two of them?  Its means of u and v are theirs, 1.  False where a
  * margin is missing that is far above rounding.  *work: added to. */
 bool acct_below_is(struct acct_below *b, const struct acct_kind *k, double *work);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_below.h"
 #include "acct_invert.h"
 #include "acct_ladder.h"
 #include "acct_thin.h"
@@ -210,12 +211,23 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	return true;
 }
 
+/* What a bound costs at the least. */
+static double least_work(const struct acct_list *l, const struct acct_known *k)
+{
+	double others = k->triples ? (double)(k->triples->all - k->triples->ends) : 0,
+	       levels = (double)l->cells;
+
+	if (l->kinds == ACCT_LADDER)
+		others = levels * levels * (levels - 1) / 2;
+	return acct_kinds_work(&k->kinds) + (others > 0 ? acct_below_work(&k->kinds, others) : 0);
+}
+
 /* An upper bound on H; *hi is at most the trivial bound.  Returns the work done. */
 static double kinds_at(
 	const struct acct_list *l, const struct acct_known *k, double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
-	struct acct_kinds *thin = malloc(sizeof *thin);
+	struct acct_kinds *thin = least_work(l, k) < most ? malloc(sizeof *thin) : NULL;
 	struct question q = { l, &k->kinds, k->triples, thin, 1 + l->others, eps, most, 100 };
 
 	if (thin)

@@ -64,6 +64,9 @@ double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k
 /* Is the round big enough for the bound to help? */
 bool acct_kinds_help(const struct acct_list *l);
 
+/* What acct_kinds_largest costs at the least. */
+double acct_kinds_work(const struct acct_kinds *k);
+
 /* The largest delta, over the numbers of the kinds, of `places` places of which each is the victim's with the
  * same chance.  Never below it; INFINITY where it cannot be computed.  *work: added to. */
 double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work);
