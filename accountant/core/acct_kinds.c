@@ -82,7 +82,7 @@ static double choose(double m, double i)
 
 /* s signs, of which the victim's two inputs differ in `first` + `second`, and of these the other's is the
  * first input's in `first`; of the `against` that they share it has none: a sign that all three share tells
- * less (doc/imitation.md, "Words").  One is kept with chance g/(1+g). */
+ * less (doc/imitation.md, "Spreads").  One is kept with chance g/(1+g). */
 static void words_kind(struct acct_kind *k, double first, double second, double against, double g)
 {
 	double s = first + second + against, down = pow(1 + g, -s);

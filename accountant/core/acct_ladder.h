@@ -3,7 +3,7 @@
 
 #include "acct_kinds.h"
 
-#define ACCT_LADDER_MOST 12u /* levels but one, beyond which the work is too much */
+#define ACCT_LADDER_MOST 10u /* levels but one, beyond which the work is too much */
 
 /* Of the victim's inputs 0 and b the kinds of all levels. */
 void acct_ladder_ends(const struct acct_list *l, struct acct_kinds *k);
