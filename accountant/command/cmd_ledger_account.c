@@ -51,6 +51,22 @@ static void levels(struct cmd_source *part, struct acct_round *r)
 	part->bad = s.bad;
 }
 
+static void shape(struct cmd_source *part, struct acct_round *r)
+{
+	const json_t *list = cmd_source_get(part, "shape");
+
+	if (json_array_size(list) != 3)
+		CMD_SOURCE_FAULT(part, "account: shape is not an array of three numbers");
+	for (size_t i = 0; !part->bad && i < 3; i++) {
+		const json_t *v = json_array_get(list, i);
+
+		if (json_is_number(v))
+			r->shape[i] = json_number_value(v);
+		else
+			CMD_SOURCE_FAULT(part, "account: shape is not an array of three numbers");
+	}
+}
+
 /* A fault unless the round's text means the same as its numbers. */
 static void compare_spec(struct cmd_source *s, const struct acct_round *r)
 {
@@ -70,7 +86,7 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 {
 	static const char *const first[] = { "cells", "n", "dummies", "count", "spec", NULL };
 	static const char *const known[] = { "cells", "n", "dummies", "levels", "defect", "sampling",
-		"messages", "triple", "count", "spec", NULL };
+		"messages", "triple", "shape", "count", "spec", NULL };
 	struct cmd_source s = *record;
 	const char *why = "";
 
@@ -95,9 +111,11 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 	if (json_object_get(object, "sampling"))
 		r->sampling = cmd_source_real(&s, "sampling");
 	if (json_object_get(object, "messages"))
-		r->messages = (enum acct_messages)fmin(6, (double)cmd_source_count(&s, "messages"));
+		r->messages = (enum acct_messages)fmin(11, (double)cmd_source_count(&s, "messages"));
 	if (r->messages == ACCT_SETS || json_object_get(object, "triple"))
 		r->triple = cmd_source_real(&s, "triple");
+	if (r->messages > ACCT_LADDER || json_object_get(object, "shape"))
+		shape(&s, r);
 	if (!s.bad && acct_round_check(r, &why))
 		CMD_SOURCE_FAULT(&s, "account: %s", why);
 	if (!s.bad)

@@ -92,6 +92,18 @@ enum acct_messages {
 	 * decides, has chance g/(1+g).  The cells are (C(s,k) (1+g)^-s: g^(s-k), g^k).  No dummies, no
 	 * levels. */
 	ACCT_WORDS,
+	/* Levels 0..b, and what level x sends is y of them with the chance w a^|x-y|, w = 1/(1+a) at y = 0
+	 * and b, (1-a)/(1+a) between; or it is more noise in y.  The cells are those of 0 and b:
+	 * doc/accounting.md, `laplace-levels`.  No dummies, no levels of guarantees. */
+	ACCT_LADDER,
+	/* Every law is the smallest of all or p times that, and two inputs may have less in common than
+	 * others: the cells are those of two that have least in common (doc/accounting.md, the rows named).
+	 * `shape` says which randomizer it is.  Reports may be more noise in what is meant.  No dummies, no
+	 * levels. */
+	ACCT_WINDOWS, /* `piecewise`: b, w */
+	ACCT_STAIRS,  /* `staircase`: b, r */
+	ACCT_DRAWS,   /* `privset`: d, k, s, s at most 6 */
+	ACCT_SIGNS,   /* `duchi`: d even, at most 14 */
 };
 
 /* An upper bound on a privacy curve at single losses, for mechanisms that are known by nothing else: an
@@ -150,10 +162,11 @@ struct acct_round {
 	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
 	 * (doc/binary.md), which is never above the cells'.  For labelled bits upper is the lesser of the
 	 * cells' and one that is close to that of bits, and lower is that of bits, which some inputs lose;
-	 * where there are few messages both are the cells'.  So it is with sets and words, by other bounds
-	 * (doc/imitation.md). */
+	 * where there are few messages both are the cells'.  So it is with sets, words and ladders, by other
+	 * bounds (doc/imitation.md). */
 	enum acct_messages messages;
-	double triple; /* of ACCT_SETS; else 0 */
+	double triple;   /* of ACCT_SETS; else 0 */
+	double shape[3]; /* of ACCT_WINDOWS and what follows; else 0 */
 };
 
 struct acct_bound {

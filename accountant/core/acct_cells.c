@@ -6,6 +6,7 @@
 
 #include "acct_central.h"
 #include "acct_fault.h"
+#include "acct_triples.h"
 
 #define SLACK 1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
 
@@ -33,6 +34,7 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
 		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling ||
 		a->messages != b->messages || a->triple != b->triple || a->event != b->event ||
+		a->shape[0] != b->shape[0] || a->shape[1] != b->shape[1] || a->shape[2] != b->shape[2] ||
 		a->scale != b->scale || a->rate != b->rate || !acct_profile_equal(a->profile, b->profile))
 		return false;
 	for (size_t i = 0; i < a->cells; i++)
@@ -86,12 +88,68 @@ static bool are_words(const struct acct_round *r)
 	return s >= 1 && g > 1;
 }
 
+static bool are_ladder(const struct acct_round *r)
+{
+	double b = (double)r->cells - 1, most = 1, a;
+
+	for (size_t j = 0; j < r->cells; j++)
+		most = fmax(most, r->cell[j].u);
+	a = pow(most, -1 / b);
+	for (double y = 0; y <= b; y++) {
+		double omega = (y > 0 && y < b ? 1 - a : 1) / (1 + a) * pow(a, fmax(y, b - y));
+		bool found = false;
+
+		for (size_t j = 0; j < r->cells && !found; j++)
+			found = close_to(r->cell[j].u, fmax(1, pow(a, 2 * y - b))) &&
+				close_to(r->cell[j].v, fmax(1, pow(a, b - 2 * y))) &&
+				close_to(r->cell[j].omega, omega);
+		if (!found)
+			return false;
+	}
+	return most > 1;
+}
+
+/* Of the blanket, what is likelier under one input alone, and under both: (p, 1) and (1, p), (p, p). */
+static bool are_triples(const struct acct_round *r)
+{
+	double p = 1, had[4] = { 0, 0, 0, 0 }, meant[4] = { 0, 0, 0, 0 };
+	struct acct_triple t;
+
+	for (size_t j = 0; j < r->cells; j++)
+		p = fmax(p, r->cell[j].u);
+	if (!(p > 1 && acct_triples_shape(r->messages, r->shape)))
+		return false;
+	t = acct_triples_first(r->messages, r->shape, p);
+	for (unsigned i = 0; i < ACCT_CLASSES; i++)
+		meant[i & 3] += t.mass[i];
+	for (size_t j = 0; j < r->cells; j++) {
+		double u = r->cell[j].u, v = r->cell[j].v;
+
+		if (!(close_to(u, 1) || close_to(u, p)) || !(close_to(v, 1) || close_to(v, p)))
+			return false;
+		had[(close_to(u, 1) ? 0 : 1) + (close_to(v, 1) ? 0 : 2)] += r->cell[j].omega;
+	}
+	for (int i = 0; i < 4; i++)
+		if (!(fabs(had[i] - meant[i]) <= SLACK * (had[i] + 1e-3)))
+			return false;
+	return true;
+}
+
+static bool are_kinds(const struct acct_round *r)
+{
+	if (acct_are_triples(r->messages))
+		return are_triples(r);
+	return r->messages == ACCT_SETS    ? are_sets(r)
+	       : r->messages == ACCT_WORDS ? are_words(r)
+					   : are_ladder(r);
+}
+
 static enum acct_rc check_kinds(const struct acct_round *r, const char **why)
 {
 	if (r->dummies > 0 || r->levels > 0)
-		return acct_fault(why, "sets and words have no dummies and no levels");
-	if (r->messages == ACCT_SETS ? !are_sets(r) : !are_words(r))
-		return acct_fault(why, "the cells are not those of sets, or of words");
+		return acct_fault(why, "messages above 3 have no dummies and no levels");
+	if (!are_kinds(r))
+		return acct_fault(why, "the cells are not those of such messages");
 	return ACCT_OK;
 }
 
@@ -102,13 +160,15 @@ static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 
 	if (r->messages != ACCT_SETS && !(r->triple >= 0 && r->triple <= 0))
 		return acct_fault(why, "triple is of sets");
+	if (!acct_are_triples(r->messages) && (r->shape[0] != 0 || r->shape[1] != 0 || r->shape[2] != 0))
+		return acct_fault(why, "shape is of messages above 6");
 	if (r->messages == ACCT_ANY_MESSAGES)
 		return ACCT_OK;
-	if (r->messages == ACCT_SETS || r->messages == ACCT_WORDS)
+	if (r->messages >= ACCT_SETS && r->messages <= ACCT_SIGNS)
 		return check_kinds(r, why);
 	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS &&
 		r->messages != ACCT_LABELLED_BITS)
-		return acct_fault(why, "messages must be 0, 1, .. or 5");
+		return acct_fault(why, "messages must be 0, 1, .. or 10");
 	if (r->messages == ACCT_LABELLED_BITS && r->levels > 0)
 		return acct_fault(why, "labelled bits have no levels");
 	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||

@@ -40,6 +40,7 @@ struct acct_list {
 	size_t groups;
 	double others, dummies; /* others: the sum over all groups */
 	double triple;          /* of ACCT_SETS */
+	double shape[3];        /* of ACCT_WINDOWS and what follows */
 	double mean;            /* expected blanket messages of the others */
 	double missing;         /* chance that a message lacks which is blanket but for rounding of omega */
 	double defect;          /* see struct acct_round */
@@ -49,9 +50,9 @@ struct acct_list {
 	double exponent;        /* how far rounding of the cells moves epsilon: acct_plan_blur */
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
-	enum acct_messages
-		kinds; /* ACCT_SETS, ACCT_WORDS: acct_kinds.c may bound it better than cells; else 0 */
-	bool lossless; /* u = v in every cell, to the bit */
+	enum acct_messages kinds; /* of messages of which acct_kinds.c may know a better bound than cells;
+				     else 0 */
+	bool lossless;            /* u = v in every cell, to the bit */
 };
 
 /* Returns the errors of acct_round_check, for the same rounds. */

@@ -7,7 +7,9 @@
 #include "acct_central.h"
 #include "acct_kinds.h"
 #include "acct_labels.h"
+#include "acct_ladder.h"
 #include "acct_sum.h"
+#include "acct_triples.h"
 
 /* A remainder of omega up to this may be rounding of the omegas: upper ends count it, lower ends do not. */
 #define DOUBTFUL (2 * DBL_EPSILON)
@@ -239,6 +241,14 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 		b->known = false;
 }
 
+/* Are their kinds so few that a bound by them is worth its work? */
+static bool are_few(enum acct_messages messages, size_t cells)
+{
+	return messages == ACCT_SETS || acct_are_triples(messages) ||
+	       (messages == ACCT_WORDS && cells <= ACCT_KINDS_WORD + 1) ||
+	       (messages == ACCT_LADDER && cells <= ACCT_LADDER_MOST + 1);
+}
+
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
 {
 	enum acct_rc rc = acct_round_check(r, why);
@@ -275,12 +285,12 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 		l->cell[j].v /= mean_v;
 	}
 	l->triple = r->triple;
+	memcpy(l->shape, r->shape, sizeof l->shape);
 	l->defect = r->defect;
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
 	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
-	if ((r->messages == ACCT_SETS || (r->messages == ACCT_WORDS && l->cells <= 4)) && l->symmetric &&
-		acct_kinds_help(l))
+	if (are_few(r->messages, l->cells) && l->symmetric && acct_kinds_help(l))
 		l->kinds = r->messages;
 	return ACCT_OK;
 }
@@ -307,7 +317,9 @@ bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
 	if (a->cells != b->cells || a->groups != b->groups || !equal(a->dummies, b->dummies) ||
 		!equal(a->defect, b->defect) || !equal(a->sampling, b->sampling))
 		return false;
-	if (!same_bits(&a->bits, &b->bits) || a->kinds != b->kinds || !equal(a->triple, b->triple))
+	if (!same_bits(&a->bits, &b->bits) || a->kinds != b->kinds || !equal(a->triple, b->triple) ||
+		!equal(a->shape[0], b->shape[0]) || !equal(a->shape[1], b->shape[1]) ||
+		!equal(a->shape[2], b->shape[2]))
 		return false;
 	if (a->event != b->event || !equal(a->scale, b->scale) || !equal(a->rate, b->rate) ||
 		!acct_profile_equal(a->profile, b->profile))

@@ -36,7 +36,7 @@ void acct_curve_fini(struct acct_curve *c)
 	acct_order_free(c->order);
 	acct_bits_mix_free(c->mix);
 	acct_hull_free(c->hull);
-	free(c->known);
+	acct_kinds_free(c->known);
 	memset(c, 0, sizeof *c);
 }
 

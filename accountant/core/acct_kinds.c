@@ -8,8 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_below.h"
 #include "acct_invert.h"
+#include "acct_ladder.h"
 #include "acct_thin.h"
+#include "acct_triples.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
 
@@ -78,24 +81,23 @@ static double choose(double m, double i)
 }
 
 /* s signs, of which the victim's two inputs differ in `first` + `second`, and of these the other's is the
- * first input's in `first`; of the rest it is not theirs in `against`.  One is kept with chance g/(1+g). */
-static void words_kind(struct acct_kind *k, double s, double first, double second, double against, double g)
+ * first input's in `first`; of the `against` that they share it has none: a sign that all three share tells
+ * less (doc/imitation.md, "Spreads").  One is kept with chance g/(1+g). */
+static void words_kind(struct acct_kind *k, double first, double second, double against, double g)
 {
-	double with = s - first - second - against, down = pow(1 + g, -s);
+	double s = first + second + against, down = pow(1 + g, -s);
 
-	/* i, j, l: how many of each are flipped; of the `with` any number, which tells only the ratio. */
+	/* i, j, l: how many of each are flipped. */
 	for (double i = 0; i <= first; i++)
 		for (double j = 0; j <= second; j++)
-			for (double l = 0; l <= against; l++)
-				for (double m = 0; m <= with; m++) {
-					double kept = s - i - j - l - m, away = pow(g, 2 * l - against);
-					double chance = choose(first, i) * choose(second, j) *
-							choose(against, l) * choose(with, m) * pow(g, kept) *
-							down;
+			for (double l = 0; l <= against; l++) {
+				double kept = pow(g, s - i - j - l), away = pow(g, 2 * l - against);
 
-					add_atom(k, chance, away * pow(g, 2 * j - second),
-						away * pow(g, 2 * i - first), pow(g, kept));
-				}
+				add_atom(k,
+					choose(first, i) * choose(second, j) * choose(against, l) * kept *
+						down,
+					away * pow(g, 2 * j - second), away * pow(g, 2 * i - first), kept);
+			}
 }
 
 static void words(const struct acct_list *r, struct acct_kinds *k)
@@ -104,12 +106,29 @@ static void words(const struct acct_list *r, struct acct_kinds *k)
 
 	for (size_t j = 0; j < r->cells; j++)
 		g = fmax(g, pow(r->cell[j].u, 1 / s));
-	if (s > 3)
+	if (s > ACCT_KINDS_WORD)
 		return;
-	for (double away = s; away >= 0; away--)
+	for (double away = s; away > 0; away--)
 		for (double first = away; first >= 0; first--)
-			for (double against = s - away; against >= 0; against--)
-				words_kind(&k->kind[k->kinds++], s, first, away - first, against, g);
+			words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
+}
+
+struct acct_triples *acct_kinds_triples(const struct acct_list *l)
+{
+	double p = 1;
+
+	for (size_t j = 0; j < l->cells; j++)
+		p = fmax(p, l->cell[j].u);
+	return acct_triples_new(l->kinds, l->shape, p);
+}
+
+static void triples(const struct acct_list *l, struct acct_kinds *k)
+{
+	struct acct_triples *t = acct_kinds_triples(l);
+
+	if (t)
+		acct_triples_ends(t, k);
+	free(t);
 }
 
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
@@ -119,11 +138,34 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 		sets(l, k);
 	else if (l->kinds == ACCT_WORDS)
 		words(l, k);
+	else if (l->kinds == ACCT_LADDER)
+		acct_ladder_ends(l, k);
+	else if (acct_are_triples(l->kinds))
+		triples(l, k);
 }
+
+void acct_kinds_thin(struct acct_kind *k, double part, double eta)
+{
+	for (size_t j = 0; j < k->atoms; j++) {
+		struct acct_atom *a = &k->atom[j];
+		double scale = (1 - part / a->ratio) / (1 - eta);
+
+		a->mass *= scale;
+		a->u /= scale;
+		a->v /= scale;
+	}
+}
+
+struct acct_known {
+	struct acct_kinds kinds;
+	struct acct_triples *triples;
+	struct acct_list held;
+};
 
 struct question {
 	const struct acct_list *list;
 	const struct acct_kinds *kinds;
+	const struct acct_triples *triples;
 	struct acct_kinds *thin;
 	double n, eps, most, work;
 };
@@ -144,6 +186,17 @@ static double by_cells(struct question *q, double n, double left)
 	return delta;
 }
 
+bool acct_kinds_tried(const struct acct_list *l, const struct acct_triples *t, const struct acct_kinds *k,
+	double part, double eta, double eps, struct acct_kinds *thin, double *work)
+{
+	*thin = *k;
+	for (size_t i = 0; i < thin->kinds; i++)
+		acct_kinds_thin(&thin->kind[i], part, eta);
+	if (l->kinds == ACCT_LADDER)
+		return acct_ladder_between(l, part, eta, eps, thin, work);
+	return !t || acct_triples_between(t, part, eta, eps, thin, work);
+}
+
 static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *bad)
 {
 	struct question *q = ctx;
@@ -151,27 +204,31 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 
 	if (!(part < 0.5))
 		return false;
-	*q->thin = *q->kinds;
-	for (size_t i = 0; i < q->thin->kinds; i++)
-		for (size_t j = 0; j < q->thin->kind[i].atoms; j++) {
-			struct acct_atom *a = &q->thin->kind[i].atom[j];
-			double scale = (1 - part / a->ratio) / (1 - t->eta);
-
-			a->mass *= scale;
-			a->u /= scale;
-			a->v /= scale;
-		}
+	if (!acct_kinds_tried(q->list, q->triples, q->kinds, part, t->eta, q->eps, q->thin, &q->work))
+		return false;
 	*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
 	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
 	return true;
 }
 
-double acct_kinds_at(
-	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi)
+/* What a bound costs at the least. */
+static double least_work(const struct acct_list *l, const struct acct_known *k)
+{
+	double others = k->triples ? (double)(k->triples->all - k->triples->ends) : 0,
+	       levels = (double)l->cells;
+
+	if (l->kinds == ACCT_LADDER)
+		others = levels * levels * (levels - 1) / 2;
+	return acct_kinds_work(&k->kinds) + (others > 0 ? acct_below_work(&k->kinds, others) : 0);
+}
+
+/* An upper bound on H; *hi is at most the trivial bound.  Returns the work done. */
+static double kinds_at(
+	const struct acct_list *l, const struct acct_known *k, double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
-	struct acct_kinds *thin = malloc(sizeof *thin);
-	struct question q = { l, k, thin, 1 + l->others, eps, most, 100 };
+	struct acct_kinds *thin = least_work(l, k) < most ? malloc(sizeof *thin) : NULL;
+	struct question q = { l, &k->kinds, k->triples, thin, 1 + l->others, eps, most, 100 };
 
 	if (thin)
 		best = acct_thin_least(q.n, bounds, &q, most, &q.work);
@@ -180,13 +237,7 @@ double acct_kinds_at(
 	return q.work;
 }
 
-struct acct_known {
-	struct acct_kinds kinds;
-	struct acct_list held;
-};
-
-/* In the limit of many participants: sum (R0 - R1)^2 / R is the largest. */
-static size_t loses_most(const struct acct_kinds *k)
+void acct_kinds_most(const struct acct_kinds *k, struct acct_round *r)
 {
 	double most = -1;
 	size_t best = 0;
@@ -204,7 +255,12 @@ static size_t loses_most(const struct acct_kinds *k)
 			best = i;
 		}
 	}
-	return best;
+	r->cells = 0;
+	for (size_t j = 0; j < k->kind[best].atoms; j++) {
+		const struct acct_atom *a = &k->kind[best].atom[j];
+
+		r->cell[r->cells++] = (struct acct_cell){ a->mass, a->u, a->v };
+	}
 }
 
 enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
@@ -214,25 +270,29 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 	enum acct_rc rc = k && r ? ACCT_OK : ACCT_ENOMEM;
 
 	if (!rc) {
-		const struct acct_kind *most;
-
+		if (acct_are_triples(l->kinds)) {
+			k->triples = acct_kinds_triples(l);
+			rc = k->triples ? ACCT_OK : ACCT_ENOMEM;
+		}
 		acct_kinds_of(l, &k->kinds);
-		most = &k->kinds.kind[loses_most(&k->kinds)];
+		acct_kinds_most(&k->kinds, r);
 		r->others = (uint64_t)l->others;
 		r->count = 1;
-		for (size_t j = 0; j < most->atoms; j++) {
-			const struct acct_atom *a = &most->atom[j];
-
-			r->cell[r->cells++] = (struct acct_cell){ a->mass, a->u, a->v };
-		}
 		rc = acct_list_init(&k->held, r, NULL);
 	}
 	free(r);
 	if (rc)
-		free(k);
+		acct_kinds_free(k);
 	else
 		*out = k;
 	return rc;
+}
+
+void acct_kinds_free(struct acct_known *k)
+{
+	if (k)
+		free(k->triples);
+	free(k);
 }
 
 double acct_kinds_curve_at(
@@ -245,7 +305,7 @@ double acct_kinds_curve_at(
 	if (other.lo > at->lo)
 		*at = other;
 	work += acct_invert_at(l, eps, false, most, &other);
-	work += acct_kinds_at(l, &k->kinds, eps, most, &hi);
+	work += kinds_at(l, k, eps, most, &hi);
 	at->hi = fmin(other.hi, hi);
 	return work;
 }

@@ -8,8 +8,11 @@
 
 #include "acct_curve.h"
 
-#define ACCT_KINDS 20u
-#define ACCT_ATOMS 20u
+struct acct_triples;
+
+#define ACCT_KINDS_WORD 8u /* the longest word whose kinds are not too many: (s+1)(s+2)/2 - 1 */
+#define ACCT_KINDS      44u
+#define ACCT_ATOMS      48u
 
 /* Reports of this kind, of law R: `mass` of R has R0/R = u, R1/R = v, and R is `ratio` times the blanket. */
 struct acct_atom {
@@ -27,13 +30,31 @@ struct acct_kinds {
 	struct acct_kind kind[ACCT_KINDS];
 };
 
-/* The kinds of a checked round; kinds is 0 where its messages have none, or too many. */
+/* The kinds of a checked round, if inputs differ in what they have in common those of the victim's inputs
+ * that have least; kinds is 0 where its messages have none, or too many. */
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
 
+/* Of a round whose messages are such (acct_triples.h); NULL: no memory, or too many.  free() it. */
+struct acct_triples *acct_kinds_triples(const struct acct_list *l);
+
+/* What is tried at this eps, where the blanket loses `part`, eta in all: the kinds of the list, and of other
+ * pairs of inputs those that may lose more.  t: of the list, or NULL.  False: too many, or no memory.  *work:
+ * added to. */
+bool acct_kinds_tried(const struct acct_list *l, const struct acct_triples *t, const struct acct_kinds *k,
+	double part, double eta, double eps, struct acct_kinds *thin, double *work);
+
+/* Of reports that are thin (doc/imitation.md) the blanket loses `part`, eta in all: what a kind is then. */
+void acct_kinds_thin(struct acct_kind *k, double part, double eta);
+
+/* Everybody else is of the kind that loses most in the limit of many participants, where that is sum (R0 -
+ * R1)^2 / R: the victim's cells relative to its law. */
+void acct_kinds_most(const struct acct_kinds *k, struct acct_round *r);
+
 /* The kinds of a list that has some, and the data sets in which all others are of the one that loses most.
- * free() it. */
+ * acct_kinds_free() it. */
 struct acct_known;
 ACCT_CHECK enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out);
+void acct_kinds_free(struct acct_known *k);
 
 /* One point of such a list, before defect and sampling: above, the lesser of the bound and the cells'; below,
  * what those data sets lose. */
@@ -43,9 +64,8 @@ double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k
 /* Is the round big enough for the bound to help? */
 bool acct_kinds_help(const struct acct_list *l);
 
-/* An upper bound on H, eps [0, 700]; *hi is at most the trivial bound.  Returns the work done. */
-double acct_kinds_at(
-	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi);
+/* What acct_kinds_largest costs at the least. */
+double acct_kinds_work(const struct acct_kinds *k);
 
 /* The largest delta, over the numbers of the kinds, of `places` places of which each is the victim's with the
  * same chance.  Never below it; INFINITY where it cannot be computed.  *work: added to. */

@@ -209,6 +209,21 @@ static double add_node(struct sum *s, double t, double weight, double rest)
 	return most * ((re[1] - re[0]) * (re[1] - re[0]) + (im[1] - im[0]) * (im[1] - im[0]));
 }
 
+/* Of `nodes` nodes. */
+static double work_of(double nodes, size_t atoms, size_t kinds)
+{
+	return (nodes + 200) * (20 * (double)atoms + 60 * (double)kinds);
+}
+
+double acct_kinds_work(const struct acct_kinds *k)
+{
+	size_t atoms = 0;
+
+	for (size_t i = 0; i < k->kinds; i++)
+		atoms += k->kind[i].atoms;
+	return work_of(0, atoms, k->kinds);
+}
+
 static double add_up(struct sum *s, double most_work, double *work)
 {
 	double step = 2 * acos(-1) / s->period, top = -INFINITY, bend = 0, largest = 0, moduli = 0, rest;
@@ -218,7 +233,7 @@ static double add_up(struct sum *s, double most_work, double *work)
 		top = fmax(top, s->n * s->kind[i].log_m + s->tau * s->tau * s->c * s->c / 2);
 		atoms += s->kind[i].atoms;
 	}
-	*work += ((double)last + 200) * (20 * (double)atoms + 60 * (double)s->kinds);
+	*work += work_of((double)last, atoms, s->kinds);
 	if (last > NODES || *work > most_work)
 		return INFINITY;
 	for (size_t k = 0; k <= last; k++)

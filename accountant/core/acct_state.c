@@ -54,6 +54,7 @@ static void normalise(struct acct_round *out, const struct acct_round *r)
 	out->profile = r->profile;
 	out->messages = r->messages;
 	out->triple = r->triple;
+	memcpy(out->shape, r->shape, sizeof out->shape);
 }
 
 static struct acct_entry *find(struct acct_composed *c, const struct acct_list *list)

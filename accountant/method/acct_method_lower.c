@@ -6,6 +6,7 @@
 #include "acct_cells.h"
 #include "acct_fault.h"
 #include "acct_method_rows.h"
+#include "acct_triples.h"
 
 /* The cells' pair is itself the loss of data sets: of bits, where only dummies hide the victim, or where the
  * randomizer may be any that has these cells.  Of bits
@@ -72,13 +73,15 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 	put(r, none - without, 1, 1);
 }
 
-/* What everybody else holds: the victim's first input, a third, inputs drawn uniformly, or what the
- * randomizer itself names.  Losses are convex: of inputs that are drawn some lose as much as the mean. */
+/* What everybody else holds: the victim's first input, a third, inputs drawn uniformly, what the randomizer
+ * itself names, or what loses most in the limit.  Losses are convex: of inputs that are drawn some lose as
+ * much as the mean. */
 enum world {
 	FIRST,
 	THIRD,
 	UNIFORM,
 	NAMED,
+	MOST,
 	WORLDS,
 };
 
@@ -137,10 +140,38 @@ static enum acct_rc hold_one(const struct acct_spec *s, bool third, struct acct_
 	return ACCT_OK;
 }
 
+/* Everybody else holds what makes the victim's worst inputs lose most. */
+static enum acct_rc hold_most(const struct acct_spec *s, struct acct_round *r, const char **why)
+{
+	struct acct_kinds *k;
+	struct acct_triples *t;
+	enum acct_rc rc;
+	double p = 1;
+
+	if (!acct_are_triples(s->round.messages))
+		return acct_fault(why, "no data set is known whose loss is that of few cells");
+	k = calloc(1, sizeof *k);
+	rc = k ? hold_one(s, false, r, why) : ACCT_ENOMEM;
+	for (size_t j = 0; j < s->round.cells; j++)
+		p = fmax(p, s->round.cell[j].u);
+	t = acct_triples_new(s->round.messages, s->round.shape, p);
+	if (!rc && !t)
+		rc = acct_fault(why, "no data set is known");
+	if (!rc) {
+		acct_triples_ends(t, k);
+		acct_kinds_most(k, r);
+	}
+	free(t);
+	free(k);
+	return rc;
+}
+
 static enum acct_rc hold(const struct acct_spec *s, enum world world, struct acct_round *r, const char **why)
 {
 	if (world == UNIFORM)
 		return hold_uniform(s, r, why);
+	if (world == MOST)
+		return hold_most(s, r, why);
 	if (world != NAMED)
 		return hold_one(s, world == THIRD, r, why);
 	if (s->held.cells == 0)
@@ -256,7 +287,8 @@ static enum acct_rc value(const struct acct_spec *spec, size_t n, enum world wor
 static bool worth_trying(const struct acct_spec *s, enum world world)
 {
 	return world == FIRST || (world == THIRD && s->third) || (world == UNIFORM && s->uniform) ||
-	       (world == NAMED && s->held.cells > 0);
+	       (world == NAMED && s->held.cells > 0) ||
+	       (world == MOST && acct_are_triples(s->round.messages));
 }
 
 /* Each world gives a lower bound: take the largest. */

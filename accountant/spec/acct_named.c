@@ -97,9 +97,10 @@ static const struct acct_named table[] = {
 	{ "privset", "d=,k=,s=,eps0=", "k of d items for a set of s", acct_named_privset, false,
 		{ { "d", ACCT_WHOLE, 2, 1e4, false, false }, { "k", ACCT_WHOLE, 1, 1e4, false, false },
 			{ "s", ACCT_WHOLE, 1, 1e4, false, false }, EPS0 } },
-	{ "olh", "l=,eps0=[,d=any][,collision=1/l]", "a seed and response on the l hashes of d inputs",
-		acct_named_olh, false,
-		{ SYMBOLS("l"), EPS0, { "d", ACCT_WHOLE, 2, 1e12, true, false }, COLLISION } },
+	{ "olh", "l=,eps0=[,d=any][,collision=1/l][,triple=any]",
+		"a seed and response on the l hashes of d inputs", acct_named_olh, false,
+		{ SYMBOLS("l"), EPS0, { "d", ACCT_WHOLE, 2, 1e12, true, false }, COLLISION,
+			NUMBER("triple", true) } },
 	{ "hadamard", "d=,eps0=[,blocks=1]", "Hadamard response on d inputs", acct_named_hadamard, false,
 		{ SYMBOLS("d"), EPS0, { "blocks", ACCT_WHOLE, 1, 1e12, true, false } } },
 	{ "duchi", "eps0=[,d=1]", "the signs of d numbers in [-1, 1]", acct_named_duchi, false,
@@ -190,13 +191,14 @@ static const struct acct_named table[] = {
 		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
 	{ "cells",
 		"omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=0][,others_share=c/d/..,others_n=e/f/"
-		"..][,messages=0][,triple=0]",
+		"..][,messages=0][,triple=0][,shape=0/0/0]",
 		"any list of blanket cells; others may be less of it", acct_named_listed, false,
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
 			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
-			{ "messages", ACCT_WHOLE, 0, 5, true, false },
-			{ "triple", ACCT_REAL, 0, 0, true, false } } },
+			{ "messages", ACCT_WHOLE, 0, 10, true, false },
+			{ "triple", ACCT_REAL, 0, 0, true, false },
+			{ "shape", ACCT_REAL, 0, 0, true, true } } },
 };
 
 #define ROWS (sizeof table / sizeof *table)
@@ -253,4 +255,15 @@ void acct_named_sets(struct acct_spec *s)
 		return;
 	s->round.messages = ACCT_SETS;
 	s->round.triple = s->triple;
+}
+
+void acct_named_shape(
+	struct acct_spec *s, enum acct_messages messages, double first, double second, double third)
+{
+	if (!(s->eps0 > ACCT_NAMED_LEAST))
+		return;
+	s->round.messages = messages;
+	s->round.shape[0] = first;
+	s->round.shape[1] = second;
+	s->round.shape[2] = third;
 }

@@ -9,7 +9,7 @@
 
 #include "acct_spec.h"
 
-#define ACCT_NAMED_PARAMS 8u
+#define ACCT_NAMED_PARAMS 9u
 
 enum acct_param_kind {
 	ACCT_REAL,        /* any number; the row's function checks it further */
@@ -72,6 +72,9 @@ acct_named_fn acct_named_gaussian, acct_named_central_laplace, acct_named_guaran
 
 /* Every two inputs have the list's cells, every three s->triple: ACCT_SETS. */
 void acct_named_sets(struct acct_spec *s);
+/* Messages of a shape: ACCT_WINDOWS and what follows. */
+void acct_named_shape(
+	struct acct_spec *s, enum acct_messages messages, double first, double second, double third);
 
 /* The families. */
 acct_named_fn acct_named_pair, acct_named_generic, acct_named_listed;

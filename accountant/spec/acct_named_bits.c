@@ -119,6 +119,8 @@ enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, c
 		s->round.messages = ACCT_LABELLED_BITS;
 	else
 		hold_opposite(p, none, z, s);
+	if (none > 0 && d > 2 && d <= 14) /* of two signs the held data set loses all but nothing */
+		acct_named_shape(s, ACCT_SIGNS, d, 0, 0);
 	return ACCT_OK;
 }
 

@@ -69,6 +69,8 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 	s->third = 3 * items <= fmin(d, 100) && (k <= 2 || three > 1e-3);
 	s->triple = s->third ? (double)three / z : 0;
 	acct_named_two_level(&s->round, p, (double)apart / z, (double)both / z, (double)(miss - apart) / z);
+	if (items <= 6 && !(k <= 1 && 3 * items <= d)) /* else nothing is hidden by more */
+		acct_named_shape(s, ACCT_DRAWS, d, k, items);
 	return ACCT_OK;
 }
 
@@ -125,6 +127,8 @@ enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *
 	(void)why;
 	s->eps0 = arg[1].x[0];
 	acct_named_two_level(&s->round, p, fmin(w, b) / z, 0, w > b ? (w - b) * (p / z) : (b - w) / z);
+	if (2 * w > b)
+		acct_named_shape(s, ACCT_WINDOWS, b, w, 0);
 	s->third = 2 * w <= b; /* the window from w on has nothing in common with the first or the last */
 	return ACCT_OK;
 }
@@ -204,6 +208,8 @@ enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s,
 		before = y;
 		y = next;
 	}
+	if (!rc && !s->no_inputs && eps0 > ACCT_NAMED_LEAST)
+		s->round.messages = b > 1 ? ACCT_LADDER : ACCT_BITS;
 	return rc;
 }
 
@@ -223,5 +229,6 @@ enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *
 	s->eps0 = eps0;
 	acct_named_two_level(
 		&s->round, exp(eps0), drop * (half + wins * fall) / all, 0, fall * (high + low * drop) / all);
+	acct_named_shape(s, ACCT_STAIRS, b, r, 0);
 	return ACCT_OK;
 }

@@ -54,6 +54,10 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 		return acct_fault(why, "messages=4 needs triple");
 	if (arg[7].size > 0)
 		s->round.triple = arg[7].x[0];
+	if (arg[8].size != 0 && arg[8].size != 3)
+		return acct_fault(why, "shape needs three numbers");
+	for (size_t i = 0; i < arg[8].size; i++)
+		s->round.shape[i] = arg[8].x[i];
 	/* Of bits, sets and words the cells are those of two inputs, which everybody may hold. */
 	s->no_inputs = s->some = s->round.messages == ACCT_ANY_MESSAGES;
 	return ACCT_OK;
@@ -248,6 +252,15 @@ enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, con
 	s->eps0 = arg[1].x[0];
 	s->third = arg[2].size == 0 && arg[3].size == 0; /* of all functions three inputs agree in 1/l^2 */
 	s->triple = same / l / z;
+	if (arg[4].size == 0)
+		return ACCT_OK;
+	if (arg[2].size > 0)
+		return acct_fault(why, "triple goes without d");
+	if (!(arg[4].x[0] >= fmax(0, (3 * same - 1) / 2) && arg[4].x[0] <= same))
+		return acct_fault(why, "no three inputs agree with this chance, given collision");
+	s->third = true;
+	s->triple = arg[4].x[0] / z;
+	acct_named_sets(s);
 	return ACCT_OK;
 }
 

@@ -1,5 +1,6 @@
 /* acct_published.c - the published two-count reduction, for comparison with papers only. */
 #include <math.h>
+#include <string.h>
 
 #include "acct_cells.h"
 #include "acct_fault.h"
@@ -20,6 +21,7 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 	if (pair.messages > ACCT_BITS_OF_LEVELS) /* what is known of those is not of a pair's cells */
 		pair.messages = ACCT_ANY_MESSAGES;
 	pair.triple = 0;
+	memset(pair.shape, 0, sizeof pair.shape);
 	rc = acct_cells_pair(s->p, s->beta, s->q, q2, &pair, why);
 
 	if (rc)

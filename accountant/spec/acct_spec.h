@@ -110,6 +110,8 @@
  * else a message that says so: a level of that share and of n messages.
  *
  * hashed and olh take collision=, the least chance that the hashes of two inputs agree: default 1/b, 1/l.
+ * olh takes triple=, where it is the chance of every three inputs, and collision that of every two: 1/l^2 of
+ * all functions.
  * rr and grr take others_eps=a/b/..,others_n=c/d/..: of the n participants, c have a guarantee of their own,
  * a, and so on; the rest and the victim have eps0.  Ask for a victim of every class. */
 #pragma once

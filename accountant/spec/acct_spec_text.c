@@ -89,6 +89,8 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 		put(&t, ",messages=%u", (unsigned)r->messages);
 	if (r->messages == ACCT_SETS)
 		put_real(&t, ",triple=", r->triple);
+	for (int i = 0; i < 3 && r->messages > ACCT_LADDER; i++)
+		put_real(&t, i == 0 ? ",shape=" : "/", r->shape[i]);
 	if (r->count > 1)
 		put(&t, ",count=%" PRIu64, r->count);
 	return ACCT_OK;

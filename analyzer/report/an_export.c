@@ -37,6 +37,15 @@ static json_t *levels_json(const struct acct_round *r)
 	return list;
 }
 
+static json_t *shape_json(const struct acct_round *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list && i < 3; i++)
+		list = put_last(list, an_json_real(r->shape[i]));
+	return list;
+}
+
 /* The part's numbers, and the same in the accountant command's grammar. */
 static json_t *part_json(const struct acct_round *r)
 {
@@ -54,6 +63,8 @@ static json_t *part_json(const struct acct_round *r)
 			     json_object_set_new(part, "messages", json_integer(r->messages)) != 0) ||
 			    (r->messages == ACCT_SETS &&
 				    json_object_set_new(part, "triple", an_json_real(r->triple)) != 0) ||
+			    (r->messages > ACCT_LADDER &&
+				    json_object_set_new(part, "shape", shape_json(r)) != 0) ||
 			    (r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
 			    (r->defect > 0 &&
 				    json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) ||

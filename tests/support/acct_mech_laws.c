@@ -235,11 +235,12 @@ void mech_vrr(struct mech *m, const struct mech_args *g)
 		}
 }
 
-/* Levels 0..a and noise on -b..a+b, what is beyond piled up at the ends; e^-80 is lost. */
-static void noise(struct mech *m, unsigned a, unsigned b, double (*weight)(int z, const struct mech_args *g),
-	const struct mech_args *g)
+/* Levels 0..a and noise on -b..a+b; what is beyond comes back by periods, after which ratios are the same;
+ * e^-80 is lost. */
+static void noise(struct mech *m, unsigned a, unsigned b, int period,
+	double (*weight)(int z, const struct mech_args *g), const struct mech_args *g)
 {
-	int far = (int)a * (int)ceil(80 / g->eps0);
+	int far = (int)a * (int)ceil(80 / g->eps0), last = (int)(a + 2 * b);
 
 	m->inputs = a + 1;
 	m->outputs = a + 2 * b + 1;
@@ -247,7 +248,10 @@ static void noise(struct mech *m, unsigned a, unsigned b, double (*weight)(int z
 		for (int z = -far; z <= far; z++) {
 			int y = x + z + (int)b;
 
-			y = y < 0 ? 0 : y >= (int)m->outputs ? (int)m->outputs - 1 : y;
+			if (y < 0)
+				y += (period - 1 - y) / period * period;
+			if (y > last)
+				y -= (period - 1 + y - last) / period * period;
 			m->law[x][y] += weight(z, g);
 		}
 }
@@ -259,7 +263,7 @@ static double laplace_weight(int z, const struct mech_args *g)
 
 void mech_laplace(struct mech *m, const struct mech_args *g)
 {
-	noise(m, g->a, g->b, laplace_weight, g);
+	noise(m, g->a, g->b, 1, laplace_weight, g);
 }
 
 /* c: the inner step. */
@@ -272,7 +276,7 @@ static double staircase_weight(int z, const struct mech_args *g)
 
 void mech_staircase(struct mech *m, const struct mech_args *g)
 {
-	noise(m, g->a, g->b, staircase_weight, g);
+	noise(m, g->a, g->b, (int)g->a, staircase_weight, g);
 }
 
 /* Levels 0..a, window b. */

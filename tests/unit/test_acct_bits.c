@@ -456,7 +456,7 @@ static void who_sends_bits(void **state)
 			parsed(no[i]).round.messages == ACCT_BITS_OF_LEVELS)
 			fail_msg("%s does not send bits", no[i]);
 	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=1", "bits have two cells");
-	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=6", "messages=6");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=11", "messages=11");
 	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=1").round.messages, ACCT_BITS);
 }
 

@@ -10,13 +10,15 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "acct_bags.h"
 #include "acct_kinds.h"
-#include "acct_mech.h"
+#include "acct_mech_laws.h"
 #include "acct_method.h"
 #include "acct_parsed.h"
+#include "acct_triples.h"
 
 #define SLACK 1e-10
 
@@ -157,6 +159,22 @@ static double potential(const struct acct_kind *k, double e, double t)
 	return sum;
 }
 
+/* What is tried, where the blanket loses a part. */
+static bool tried(const struct acct_list *l, double part, double eta, double eps, struct acct_kinds *out)
+{
+	static struct acct_kinds kinds;
+	struct acct_triples *t = acct_are_triples(l->kinds) ? acct_kinds_triples(l) : NULL;
+	double work = 0;
+	bool few;
+
+	assert_int_equal(t != NULL, acct_are_triples(l->kinds));
+	acct_kinds_of(l, &kinds);
+	assert_true(kinds.kinds >= 2);
+	few = acct_kinds_tried(l, t, &kinds, part, eta, eps, out, &work);
+	free(t);
+	return few;
+}
+
 /* What any third input makes of any pair is no more spread than the kinds, and for sets it is one of them. */
 static void kinds_are_those_of_the_definition(void **state)
 {
@@ -174,8 +192,7 @@ static void kinds_are_those_of_the_definition(void **state)
 		struct acct_list l = list_of(text);
 		if (l.kinds == ACCT_ANY_MESSAGES)
 			continue;
-		acct_kinds_of(&l, &kinds);
-		assert_true(kinds.kinds >= 2);
+		assert_true(tried(&l, 0, 0, log(1.4), &kinds));
 		for (size_t x0 = 0; x0 < m.inputs; x0++)
 			for (size_t x1 = 0; x1 < m.inputs; x1++)
 				for (size_t z = 0; x0 != x1 && z < m.inputs; z++)
@@ -194,6 +211,133 @@ static void kinds_are_those_of_the_definition(void **state)
 		cases++;
 	}
 	assert_true(cases >= 8);
+}
+
+/* All places of all inputs of the definition, whatever the victim's two are. */
+static size_t compare_places(const struct mech *m, const struct acct_list *l, double part, double eps)
+{
+	static struct acct_kinds kinds;
+	static struct places d;
+	double blanket[MECH_OUTPUTS] = { 0 }, w = 0;
+	size_t most_n = m->inputs * m->outputs > 40 ? 2 : 3;
+
+	for (size_t y = 0; y < m->outputs; y++) {
+		blanket[y] = 1;
+		for (size_t x = 0; x < m->inputs; x++)
+			blanket[y] = fmin(blanket[y], m->law[x][y]);
+		w += blanket[y];
+	}
+	for (size_t y = 0; y < m->outputs; y++)
+		blanket[y] /= w;
+	assert_true(tried(l, part, part * w, eps, &kinds));
+	d.outputs = m->outputs;
+	for (d.n = 1; d.n <= most_n; d.n++) {
+		double work = 0, bound = acct_kinds_largest(&kinds, (double)d.n, eps, 1e12, &work);
+
+		for (size_t x0 = 0; x0 < m->inputs; x0++)
+			for (size_t x1 = 0; x1 < m->inputs; x1++) {
+				double most =
+					x0 == x1 ? 0
+						 : largest(&d, m, x0, x1, 0, 0, part * w, blanket, exp(eps));
+
+				if (!(most <= bound * (1 + SLACK)))
+					fail_msg("%s N=%zu eps=%g %zu %zu: %.12g above %.12g", m->text, d.n,
+						eps, x0, x1, most, bound);
+			}
+	}
+	return kinds.kinds;
+}
+
+static void no_inputs_are_above_the_sum(void **state)
+{
+	static struct mech m;
+	size_t cases = 0;
+
+	(void)state;
+	for (size_t i = 0; mech_case(i, 1, &m); i++) {
+		char text[200];
+
+		(void)snprintf(text, sizeof text, "%.119s%s", m.text, ",n=100000");
+		if (m.truthful || m.dummies)
+			continue;
+		struct acct_list l = list_of(text);
+		mech_merge(&m);
+		if (l.kinds == ACCT_ANY_MESSAGES || m.inputs * m.outputs > 100)
+			continue;
+		for (int k = 0; k < 3; k++)
+			(void)compare_places(&m, &l, 0.2 * k, 0.3 * k);
+		cases++;
+	}
+	assert_true(cases >= 12);
+}
+
+/* No input is more spread than what is tried at any E, t. */
+static void compare_potentials(const struct mech *m, const struct acct_list *l, double eps)
+{
+	static struct acct_kinds kinds;
+
+	assert_true(tried(l, 0, 0, eps, &kinds));
+	for (int step = -24; step < 24; step++) {
+		double e = exp(eps), t = 0.3 * step, most = 0;
+
+		for (size_t k = 0; k < kinds.kinds; k++)
+			most = fmax(most, potential(&kinds.kind[k], e, t));
+		for (size_t x0 = 0; x0 < m->inputs; x0++)
+			for (size_t x1 = 0; x1 < m->inputs; x1++)
+				for (size_t z = 0; x0 != x1 && z < m->inputs; z++) {
+					double sum = 0;
+
+					for (size_t y = 0; y < m->outputs; y++)
+						sum += fmax(0,
+							m->law[x0][y] - e * m->law[x1][y] - t * m->law[z][y]);
+					if (!(sum <= most * (1 + 1e-9) + 1e-12))
+						fail_msg("%s: %zu %zu %zu at %g: %.12g above %.12g", m->text,
+							x0, x1, z, t, sum, most);
+				}
+	}
+}
+
+static void normalise(struct mech *m)
+{
+	for (size_t x = 0; x < m->inputs; x++) {
+		double sum = 0;
+
+		for (size_t y = 0; y < m->outputs; y++)
+			sum += m->law[x][y];
+		for (size_t y = 0; y < m->outputs; y++)
+			m->law[x][y] /= sum;
+	}
+}
+
+/* Of every length, though few levels are tried. */
+static void levels_between_corners_are_below_them(void **state)
+{
+	static struct mech m;
+	size_t cases = 0;
+
+	(void)state;
+	for (unsigned b = 2; b <= 13; b += b < 5 ? 1 : 4)
+		for (unsigned w = 1; w <= b + 2; w++)
+			for (int stairs = 0; stairs < 2; stairs++) {
+				char text[100];
+				struct mech_args args = {
+					.eps0 = 2, .a = b, .b = stairs ? 2 * b : w, .c = w
+				};
+
+				if (stairs ? w > b : 2 * w <= b)
+					continue;
+				(void)snprintf(text, sizeof text, "%s:b=%u,%c=%u,eps0=2,n=100000",
+					stairs ? "staircase" : "piecewise", b, stairs ? 'r' : 'w', w);
+				memset(&m, 0, sizeof m);
+				memcpy(m.text, text, sizeof text);
+				(stairs ? mech_staircase : mech_piecewise)(&m, &args);
+				normalise(&m);
+				mech_merge(&m);
+				struct acct_list l = list_of(text);
+				assert_true(acct_are_triples(l.kinds));
+				compare_potentials(&m, &l, 0.4 * (double)(cases++ % 3));
+			}
+	assert_true(cases > 50);
 }
 
 static double of_kinds(struct places *d, const struct acct_kinds *k, size_t l, size_t from, double e)
@@ -217,7 +361,9 @@ static void no_places_are_above_the_sum(void **state)
 {
 	static const char *const text[] = { "rappor:d=5,eps0=1,n=10000", "oue:d=4,eps0=2,n=10000",
 		"subset:d=6,k=2,eps0=1,n=10000", "subset:d=2,k=1,eps0=1,n=10000", "vrr:s=2,eps0=2,n=10000",
-		"vrr:s=3,eps0=3,n=10000" };
+		"vrr:s=3,eps0=3,n=10000", "vrr:s=5,eps0=3,n=10000", "laplace-levels:b=6,eps0=3,n=10000",
+		"staircase:b=7,eps0=2,n=10000", "piecewise:b=5,w=4,eps0=1,n=10000",
+		"privset:d=9,k=3,s=2,eps0=2,n=10000" };
 	static struct acct_kinds kinds;
 	static struct places d;
 
@@ -263,7 +409,20 @@ static void little_is_left(void **state)
 		{ "subset:d=12,k=3,eps0=3,n=10000", 1.02, 1.09 },
 		{ "subset:d=6,k=2,eps0=3,n=1000000,count=16", 1.03, 1.1 },
 		{ "vrr:s=2,eps0=3,n=10000,count=256", 1.03, 1.3 },
-		{ "vrr:s=2,eps0=1,n=1000000000000", 1.004, 1.2 }, { "vrr:s=4,eps0=3,n=10000", 2, 1 },
+		{ "vrr:s=2,eps0=1,n=1000000000000", 1.004, 1.2 }, { "vrr:s=4,eps0=3,n=10000", 1.02, 1.5 },
+		{ "vrr:s=4,eps0=1,n=10000", 1.01, 1.23 }, { "vrr:s=6,eps0=3,n=1000000", 1.01, 1.7 },
+		{ "vrr:s=8,eps0=3,n=100000000", 1.01, 1.7 }, { "vrr:s=9,eps0=3,n=10000", 3, 1 },
+		{ "laplace-levels:b=2,eps0=1,n=10000", 1.01, 1.2 },
+		{ "laplace-levels:b=8,eps0=3,n=1000000", 1.01, 1.38 },
+		{ "laplace-levels:b=4,eps0=3,n=100000000,count=64", 1.02, 1.3 },
+		{ "laplace-levels:b=11,eps0=3,n=10000", 2, 1 },
+		{ "olh:l=3,eps0=3,n=10000,triple=.1111111111111111", 1.02, 1.17 },
+		{ "duchi:d=4,eps0=3,n=1000000", 1.01, 1.1 }, { "duchi:d=10,eps0=3,n=1000000", 1.01, 1.2 },
+		{ "staircase:b=4,eps0=1,n=10000", 1.01, 1.15 },
+		{ "staircase:b=1000000,eps0=1,n=1000000", 1.01, 1.17 },
+		{ "piecewise:b=8,w=6,eps0=3,n=1000000", 1.01, 1.2 },
+		{ "privset:d=8,k=2,s=2,eps0=3,n=10000", 1.04, 1.3 },
+		{ "privset:d=30,k=6,s=4,eps0=3,n=1000000", 1.01, 1.4 },
 		{ "rappor:d=4,eps0=3,n=20", 2, 0.9999 } };
 
 	(void)state;
@@ -275,6 +434,7 @@ static void little_is_left(void **state)
 
 		s.round.messages = ACCT_ANY_MESSAGES;
 		s.round.triple = 0;
+		memset(s.round.shape, 0, sizeof s.round.shape);
 		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &cells), ACCT_OK);
 		if (!(charged >= lower && charged <= row[i].left * lower &&
 			    charged * row[i].won <= cells.upper))
@@ -286,13 +446,25 @@ static void little_is_left(void **state)
 static void what_is_not_sets_or_words_is_refused(void **state)
 {
 	(void)state;
-	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=4,triple=.1", "not those of sets");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=4,triple=.1", "not those of such");
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,triple=.1", "triple is of sets");
-	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=5", "not those of sets");
+	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=5", "not those of such");
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5,dummies=2", "no dummies");
 	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5").round.messages, ACCT_WORDS);
 	assert_int_equal(parsed("rappor:d=4,eps0=1e-9,n=9").round.messages, ACCT_ANY_MESSAGES);
 	assert_int_equal(parsed("olh:l=4,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("olh:l=4,eps0=1,triple=.0625,n=9").round.messages, ACCT_SETS);
+	refused("olh:l=4,eps0=1,triple=.3,n=9", "no three inputs agree");
+	refused("olh:l=4,eps0=1,d=5,triple=.0625,n=9", "goes without d");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,shape=2/1/0", "shape is of messages above 6");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=7,shape=3/2/0", "not those of such");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=10,shape=2/0", "three numbers");
+	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=7,shape=1/1/0").round.messages,
+		ACCT_WINDOWS);
+	assert_int_equal(parsed("laplace-levels:b=65,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("privset:d=40,k=2,s=7,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("piecewise:b=8,w=4,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("duchi:d=16,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
 	assert_int_equal(parsed("hadamard:d=7,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
 }
 
@@ -302,6 +474,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_sets_or_words_is_refused),
 		cmocka_unit_test(the_theorem_holds_for_every_randomizer),
 		cmocka_unit_test(kinds_are_those_of_the_definition),
+		cmocka_unit_test(levels_between_corners_are_below_them),
+		cmocka_unit_test(no_inputs_are_above_the_sum),
 		cmocka_unit_test(no_places_are_above_the_sum),
 		cmocka_unit_test(little_is_left),
 	};

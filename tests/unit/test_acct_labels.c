@@ -304,7 +304,7 @@ static void who_sends_labelled_bits(void **state)
 		parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=3").round.messages, ACCT_LABELLED_BITS);
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=3,others_share=.5,others_n=3",
 		"labelled bits have no");
-	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=6", "messages=6");
+	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=11", "messages=11");
 }
 
 int main(void)

@@ -21,6 +21,7 @@ static struct acct_round cells_of(const char *text)
 
 	r.messages = ACCT_ANY_MESSAGES;
 	r.triple = 0;
+	memset(r.shape, 0, sizeof r.shape);
 	return r;
 }
 

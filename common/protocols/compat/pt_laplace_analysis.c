@@ -81,6 +81,8 @@ static enum cm_rc cells(
 			.omega = omega, .u = 2 * y >= b ? 1 : ratio, .v = 2 * y <= b ? 1 : ratio
 		};
 	}
+	if (out->cell[0].u > 1 + 1e-6)
+		out->messages = b > 1 ? ACCT_LADDER : ACCT_BITS;
 	return CM_OK;
 }
 

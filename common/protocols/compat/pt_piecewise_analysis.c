@@ -71,6 +71,12 @@ static enum cm_rc cells(
 		.one = drop * w / b, .neither = drop * (b - w) / b, .ratio = pt_piecewise_ratio(p)
 	};
 
+	if (2 * w > b) { /* else a third window of what those of 0 and b leave hides nothing of either */
+		blanket.messages = ACCT_WINDOWS;
+		blanket.shape[0] = (double)b;
+		blanket.shape[1] = (double)w;
+	}
+
 	return pt_single_cells(p, participants, &blanket, out, err);
 }
 

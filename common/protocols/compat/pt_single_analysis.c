@@ -97,6 +97,11 @@ enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,
 		out->messages = ACCT_SETS;
 		out->triple = (double)b->all;
 	}
+	if (b->messages != ACCT_ANY_MESSAGES && ratio > 1 + 1e-6) {
+		out->messages = b->messages;
+		out->shape[0] = b->shape[0];
+		out->shape[1] = b->shape[1];
+	}
 	return CM_OK;
 }
 

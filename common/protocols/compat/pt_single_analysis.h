@@ -40,6 +40,8 @@ struct pt_blanket {
 	long double ratio;              /* above 1 */
 	bool sets;       /* every two inputs have these masses, and every three the following: ACCT_SETS */
 	long double all; /* ratio omega under all of three */
+	enum acct_messages messages; /* ACCT_WINDOWS, ACCT_STAIRS: which inputs have what in common */
+	double shape[2];             /* acct.h */
 };
 /* Cells of `participants` honest clients, omega rounded down and ratios up. */
 CM_CHECK enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,

@@ -94,7 +94,9 @@ static enum cm_rc cells(
 	long double high = fmaxl(0, 2 * r - 1 - b), low = fmaxl(0, b - 2 * r + 1);
 	struct pt_blanket blanket = { .one = drop * (r + (b - r) * drop + wins * keep) / all,
 		.neither = keep * (high + low * drop) / all,
-		.ratio = 1 / drop };
+		.ratio = 1 / drop,
+		.messages = ACCT_STAIRS,
+		.shape = { (double)b, (double)r } };
 
 	return pt_single_cells(p, participants, &blanket, out, err);
 }

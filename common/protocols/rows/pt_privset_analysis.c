@@ -79,6 +79,13 @@ static enum cm_rc cells(
 	out->cell[1] = (struct acct_cell){ .omega = own, .u = 1, .v = u };
 	if (rest > 0)
 		out->cell[out->cells++] = (struct acct_cell){ .omega = nextafter(rest, 0), .u = 1, .v = 1 };
+	/* Where a third set may be apart from both, it hides neither. */
+	if (u > 1 + 1e-6 && p->privset.size <= 6 && 3 * s > p->privset.mixbins.bins) {
+		out->messages = ACCT_DRAWS;
+		out->shape[0] = p->privset.mixbins.bins;
+		out->shape[1] = 1;
+		out->shape[2] = s;
+	}
 	return CM_OK;
 }
 

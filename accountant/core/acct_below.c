@@ -1,0 +1,141 @@
+/* acct_below.c - kinds that need not be tried.
+ *
+ * With equal means one law is below another in convex order if E (X - t)+ is nowhere larger.  That of a
+ * mixture is linear between its atoms and that of the kind convex, so the atoms are enough; at the outermost
+ * two, between which the kind's lie, both sides are equal. */
+#include "acct_below.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MARGIN 1e-9
+
+struct spread {
+	size_t atoms;
+	double p[ACCT_ATOMS], x[ACCT_ATOMS], low, high;
+};
+
+struct acct_below {
+	double grown; /* E - 1 */
+	size_t kinds;
+	struct spread kind[ACCT_KINDS];
+	double of[ACCT_KINDS][ACCT_KINDS][ACCT_ATOMS]; /* of kind i at the atoms of j */
+	double at[ACCT_KINDS][ACCT_ATOMS];             /* of the kind in question at the atoms of j */
+	bool known[ACCT_KINDS];
+};
+
+static void set_spread(struct spread *s, const struct acct_kind *k, double grown)
+{
+	double all = 0;
+
+	s->atoms = k->atoms;
+	s->low = INFINITY;
+	s->high = -INFINITY;
+	for (size_t i = 0; i < k->atoms; i++)
+		all += k->atom[i].mass;
+	for (size_t i = 0; i < k->atoms; i++) {
+		const struct acct_atom *a = &k->atom[i];
+
+		s->p[i] = a->mass / all;
+		s->x[i] = (a->u - a->v) - grown * a->v;
+		s->low = fmin(s->low, s->x[i]);
+		s->high = fmax(s->high, s->x[i]);
+	}
+}
+
+/* E (X - t)+ at the atoms of another; all of them at a time. */
+static void set_excess(const struct spread *s, const struct spread *at, double *restrict out)
+{
+	for (size_t j = 0; j < at->atoms; j++)
+		out[j] = 0;
+	for (size_t i = 0; i < s->atoms; i++)
+		for (size_t j = 0; j < at->atoms; j++) {
+			double more = s->x[i] - at->x[j];
+
+			out[j] += s->p[i] * (more > 0 ? more : 0);
+		}
+}
+
+struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double *work)
+{
+	struct acct_below *b = malloc(sizeof *b);
+
+	if (!b)
+		return NULL;
+	b->grown = expm1(eps);
+	b->kinds = k->kinds;
+	for (size_t i = 0; i < k->kinds; i++)
+		set_spread(&b->kind[i], &k->kind[i], b->grown);
+	for (size_t i = 0; i < k->kinds; i++)
+		for (size_t j = 0; j < k->kinds; j++) {
+			set_excess(&b->kind[i], &b->kind[j], b->of[i][j]);
+			*work += 20 + (double)b->kind[i].atoms * (double)b->kind[j].atoms;
+		}
+	return b;
+}
+
+/* Which shares of kind i in a mixture of i and j leave room at the atoms of `at`? */
+static void narrow(
+	const struct acct_below *b, size_t i, size_t j, size_t at, const double inner[2], double share[2])
+{
+	const struct spread *s = &b->kind[at];
+
+	for (size_t l = 0; l < s->atoms; l++) {
+		double slope = b->of[i][at][l] - b->of[j][at][l], short_of = b->at[at][l] - b->of[j][at][l];
+
+		if (s->x[l] <= inner[0] || s->x[l] >= inner[1])
+			continue;
+		short_of += MARGIN * (1 + b->of[i][at][l] + b->of[j][at][l] + fabs(s->x[l]));
+		if (slope > 0)
+			share[0] = fmax(share[0], short_of / slope);
+		else if (slope < 0)
+			share[1] = fmin(share[1], short_of / slope);
+		else if (short_of > 0)
+			share[0] = INFINITY;
+	}
+}
+
+static bool covers(struct acct_below *b, const struct spread *s, size_t i, size_t j)
+{
+	double low = fmin(b->kind[i].low, b->kind[j].low), high = fmax(b->kind[i].high, b->kind[j].high);
+	double room = MARGIN * (1 + fabs(low) + fabs(high)), share[2] = { 0, 1 };
+	double inner[2] = { low + room, high - room };
+
+	if (!(s->low >= low && s->high <= high))
+		return false;
+	narrow(b, i, j, i, inner, share);
+	narrow(b, i, j, j, inner, share);
+	return share[0] <= share[1];
+}
+
+bool acct_below_is(struct acct_below *b, const struct acct_kind *k, double *work)
+{
+	struct spread s;
+	double size = (double)k->atoms;
+
+	*work += 100 + 20 * size;
+
+	set_spread(&s, k, b->grown);
+	for (size_t i = 0; i < b->kinds; i++)
+		b->known[i] = false;
+	/* The first and the last spread most. */
+	for (size_t i = 0; i < b->kinds; i++)
+		for (size_t j = b->kinds; j-- > i;) {
+			if (!b->known[i])
+				set_excess(&s, &b->kind[i], b->at[i]);
+			if (!b->known[j])
+				set_excess(&s, &b->kind[j], b->at[j]);
+			*work += size * (20 + (b->known[i] ? 0 : size) + (b->known[j] ? 0 : size));
+			b->known[i] = b->known[j] = true;
+			if (covers(b, &s, i, j))
+				return true;
+		}
+	return false;
+}
+
+double acct_below_work(const struct acct_kinds *k, double asked)
+{
+	double size = (double)k->kind[0].atoms, kinds = (double)k->kinds;
+
+	return kinds * kinds * (20 + size * size) + asked * (100 + size * (40 + 2 * size));
+}

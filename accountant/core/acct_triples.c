@@ -1,0 +1,343 @@
+/* acct_triples.c - what three inputs have in common, where laws have two levels. */
+#include "acct_triples.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_below.h"
+
+#define MOST   1000u
+#define PLACES 8u /* the ends, and what is up to three lengths from these */
+#define BREAKS 24u
+
+struct maker {
+	enum acct_messages messages;
+	double size, length, items, p; /* size, length: b and w, b and r, d and k */
+	struct acct_triples *made;
+};
+
+bool acct_triples_shape(enum acct_messages messages, const double shape[3])
+{
+	for (int i = 0; i < 3; i++)
+		if (!(shape[i] >= 0 && shape[i] <= 1e12 && shape[i] <= floor(shape[i])))
+			return false;
+	if (messages == ACCT_DRAWS)
+		return shape[1] >= 1 && shape[2] >= 1 && shape[2] <= ACCT_DRAWS_ITEMS &&
+		       shape[1] + shape[2] <= shape[0];
+	if (messages == ACCT_SIGNS)
+		return shape[0] >= 2 && shape[0] <= ACCT_SIGNS_MOST && fmod(shape[0], 2) <= 0 &&
+		       shape[1] <= 0 && shape[2] <= 0;
+	return shape[0] >= 1 && shape[1] >= 1 && shape[2] <= 0 &&
+	       (messages == ACCT_WINDOWS || shape[1] <= shape[0]);
+}
+
+static void add(const struct maker *m, const struct acct_triple *one)
+{
+	struct acct_triples *t = m->made;
+
+	if (t->all < MOST)
+		t->triple[t->all++] = *one;
+	else
+		t->ends = MOST; /* too many */
+}
+
+static void put(struct acct_triple *t, const bool likelier[3], double mass)
+{
+	t->mass[(likelier[0] ? 1 : 0) + (likelier[1] ? 2 : 0) + (likelier[2] ? 4 : 0)] += mass;
+}
+
+/* The blanket at y, in [0, b+w); what all windows [x, x+w) contain tells nothing. */
+static double window_at(const struct maker *m, const double x[3], double y, bool likelier[3])
+{
+	double b = m->size, w = m->length;
+	bool all = y >= b && y < w;
+
+	for (int i = 0; i < 3; i++)
+		likelier[i] = !all && y >= x[i] && y < x[i] + w;
+	return y < 0 || y >= b + w ? 0 : (all ? m->p : 1) / (w * m->p + b);
+}
+
+/* How many steps down is y from level x?  Reports are taken for intervals [y, y+1). */
+static double steps(const struct maker *m, double x, double y)
+{
+	double beyond = fmax(y - (x + m->length), x - m->length + 1 - y);
+
+	return beyond < 0 ? 0 : 1 + floor(beyond / m->size);
+}
+
+/* The blanket at y; what is further away than one period of steps counts there. */
+static double stair_at(const struct maker *m, const double x[3], double y, bool likelier[3])
+{
+	double b = m->size, r = m->length, drop = 1 / m->p, fall = 1 - drop,
+	       low = fmax(steps(m, 0, y), steps(m, b, y));
+	bool outer = y < 1 - r || y >= b + r;
+
+	for (int i = 0; i < 3; i++)
+		likelier[i] = steps(m, x[i], y) < low;
+	return (outer ? 1 : fall) * pow(drop, low) / (2 * r - 1 + (2 * (b - r) + 1) * drop);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Every place where a law may change. */
+static size_t breaks(const struct maker *m, const double x[3], double at[BREAKS])
+{
+	double b = m->size, w = m->length, from[5] = { 0, b, x[0], x[1], x[2] };
+	size_t n = 0;
+
+	for (int i = 0; i < 5; i++) {
+		if (m->messages == ACCT_WINDOWS) {
+			at[n++] = from[i];
+			at[n++] = from[i] + w;
+			continue;
+		}
+		for (int k = 0; k < 2; k++) {
+			at[n++] = from[i] - w + 1 - k * b;
+			at[n++] = from[i] + w + k * b;
+		}
+	}
+	qsort(at, n, sizeof *at, by_size);
+	return n;
+}
+
+/* Beyond the breaks of stairs all is one period lower: from 1-r-b, and up to 2b+r. */
+static struct acct_triple of_levels(const struct maker *m, const double x[3])
+{
+	struct acct_triple one = { { 0 } };
+	double at[BREAKS];
+	size_t n = breaks(m, x, at);
+	double first = m->messages == ACCT_WINDOWS ? 0 : 1 - m->length - m->size,
+	       last = m->size * (m->messages == ACCT_WINDOWS ? 1 : 2) + m->length;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		double from = fmax(at[i], first), to = fmin(at[i + 1], last), y = from + (to - from) / 2;
+		bool likelier[3] = { false, false, false };
+
+		if (!(to > from))
+			continue;
+		double density = (m->messages == ACCT_WINDOWS ? window_at : stair_at)(m, x, y, likelier);
+		put(&one, likelier, density * (to - from));
+	}
+	return one;
+}
+
+static void add_levels(const struct maker *m, double first, double second, double other)
+{
+	struct acct_triple one = of_levels(m, (double[3]){ first, second, other });
+
+	add(m, &one);
+}
+
+/* Masses are linear in the three levels but where two breaks meet: where a level is an end or (of stairs) a
+ * length from one, or two levels are equal or a length apart.  So they are mixtures of those at corners,
+ * where each level is up to three lengths from an end. */
+static void levels(struct maker *m)
+{
+	double b = m->size, length = m->messages == ACCT_WINDOWS ? m->length : 2 * m->length - 1, at[PLACES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < PLACES; i++) {
+		double far = (double)(i / 2) * length, x = i % 2 == 0 ? far : b - far;
+		bool known = far > b;
+
+		for (size_t j = 0; j < n; j++)
+			known = known || (x >= at[j] && x <= at[j]);
+		if (!known)
+			at[n++] = x;
+	}
+	for (size_t z = 0; z < n; z++)
+		add_levels(m, 0, b, at[z]);
+	m->made->ends = n;
+	/* The mirror exchanges the order of the victim's two. */
+	for (size_t s = 0; s < n; s++)
+		for (size_t t = 0; t < n; t++)
+			for (size_t z = 0; z < n && at[s] <= at[t] && at[t] - at[s] < b; z++)
+				add_levels(m, at[s], at[t], at[z]);
+}
+
+/* The share of the k-subsets of d that none of q items is in. */
+static double avoid(const struct maker *m, double q)
+{
+	long double share = 1;
+
+	for (double i = 0; i < q; i++)
+		share *= fmaxl(0, 1 - m->length / ((long double)m->size - i));
+	return (double)share;
+}
+
+/* The victim's inputs share `shared` items; of the other's, only[i] are in one of them alone and `both` in
+ * both. */
+static struct acct_triple of_draws(const struct maker *m, double shared, const double only[2], double both)
+{
+	struct acct_triple one = { { 0 } };
+	double s = m->items, hit = 1 - avoid(m, s), z = m->p * hit + 1 - hit, none[ACCT_CLASSES];
+
+	for (unsigned set = 0; set < ACCT_CLASSES; set++) { /* of the inputs in `set`, none is hit */
+		double items = 0;
+
+		for (unsigned part = 1; part < ACCT_CLASSES;
+			part++) { /* items of these inputs and no other */
+			double outside = s - only[0] - only[1] - both,
+			       count[ACCT_CLASSES] = { 0, s - shared - only[0], s - shared - only[1],
+				       shared - both, outside, only[0], only[1], both };
+
+			items += (part & set) != 0 ? count[part] : 0;
+		}
+		none[set] = avoid(m, items);
+	}
+	for (unsigned hits = 0; hits < ACCT_CLASSES; hits++) {
+		double sum = 0; /* over the subsets that are not hit beside the rest */
+
+		for (unsigned more = hits;; more = (more - 1) & hits) {
+			sum += (__builtin_popcount(more) % 2 != 0 ? -1 : 1) * none[more | (7 - hits)];
+			if (more == 0)
+				break;
+		}
+		one.mass[hits] = sum > 4e-15 ? sum / z : 0; /* else rounding */
+	}
+	return one;
+}
+
+static void add_draws(const struct maker *m, double shared, double first, double second, double both)
+{
+	struct acct_triple one = of_draws(m, shared, (double[2]){ first, second }, both);
+
+	if (m->items - first - second - both <= m->size - 2 * m->items + shared)
+		add(m, &one);
+}
+
+static void draws(struct maker *m)
+{
+	double s = m->items, least = fmax(0, 2 * s - m->size);
+
+	for (double shared = least; shared < s; shared++) {
+		for (double a = 0; a <= s - shared; a++)
+			for (double b = 0; b <= s - shared && a + b <= s; b++)
+				for (double both = 0; both <= shared && a + b + both <= s; both++)
+					add_draws(m, shared, a, b, both);
+		if (shared <= least)
+			m->made->ends = m->made->all;
+	}
+}
+
+static double choose(double m, double i)
+{
+	double c = 1;
+
+	for (double j = 0; j < i; j++)
+		c = c * (m - j) / (j + 1);
+	return c;
+}
+
+/* Where the three inputs have the same sign, and where the other's, the second or the first differs from the
+ * two others: so many signs each.  A report whose sum of products with an input is above 0 is likelier. */
+static struct acct_triple of_signs(const struct maker *m, const double with[4])
+{
+	struct acct_triple one = { { 0 } };
+	double d = m->size, half = (1 - choose(d, d / 2) * pow(2, -d)) / 2, z = half * m->p + 1 - half;
+
+	for (double i = 0; i <= with[0]; i++)
+		for (double j = 0; j <= with[1]; j++)
+			for (double k = 0; k <= with[2]; k++)
+				for (double l = 0; l <= with[3]; l++) {
+					double sum[4] = { 2 * i - with[0], 2 * j - with[1], 2 * k - with[2],
+						2 * l - with[3] };
+					bool likelier[3] = { sum[0] + sum[1] + sum[2] - sum[3] > 0,
+						sum[0] + sum[1] - sum[2] + sum[3] > 0,
+						sum[0] - sum[1] + sum[2] + sum[3] > 0 };
+
+					put(&one, likelier,
+						choose(with[0], i) * choose(with[1], j) * choose(with[2], k) *
+							choose(with[3], l) * pow(2, -d) / z);
+				}
+	return one;
+}
+
+static void signs(struct maker *m)
+{
+	double d = m->size;
+
+	for (double apart = d; apart > 0; apart--) {
+		for (double third = 0; third <= d - apart; third++)
+			for (double second = 0; second <= apart; second++) {
+				struct acct_triple one = of_signs(
+					m, (double[4]){ d - apart - third, third, second, apart - second });
+
+				add(m, &one);
+			}
+		if (apart >= d)
+			m->made->ends = m->made->all;
+	}
+}
+
+struct acct_triples *acct_triples_new(enum acct_messages messages, const double shape[3], double p)
+{
+	struct acct_triples *made = calloc(1, sizeof *made + MOST * sizeof made->triple[0]);
+	struct maker m = { messages, shape[0], shape[1], shape[2], p, made };
+
+	if (!made)
+		return NULL;
+	made->p = p;
+	(messages == ACCT_DRAWS ? draws : messages == ACCT_SIGNS ? signs : levels)(&m);
+	if (made->ends > ACCT_KINDS) {
+		free(made);
+		return NULL;
+	}
+	return made;
+}
+
+struct acct_triple acct_triples_first(enum acct_messages messages, const double shape[3], double p)
+{
+	struct maker m = { messages, shape[0], shape[1], shape[2], p, NULL };
+
+	double shared = fmax(0, 2 * m.items - m.size);
+
+	if (messages == ACCT_DRAWS) /* the other's input is the victim's first */
+		return of_draws(&m, shared, (double[2]){ m.items - shared, 0 }, shared);
+	if (messages == ACCT_SIGNS)
+		return of_signs(&m, (double[4]){ 0, 0, m.size, 0 });
+	return of_levels(&m, (double[3]){ 0, m.size, 0 });
+}
+
+static void set_kind(const struct acct_triples *t, size_t i, struct acct_kind *k)
+{
+	k->atoms = 0;
+	for (unsigned c = 0; c < ACCT_CLASSES; c++) {
+		double first = c & 1 ? t->p : 1, second = c & 2 ? t->p : 1, other = c & 4 ? t->p : 1;
+
+		if (t->triple[i].mass[c] > 0)
+			k->atom[k->atoms++] = (struct acct_atom){ t->triple[i].mass[c] * other, first / other,
+				second / other, other };
+	}
+}
+
+void acct_triples_ends(const struct acct_triples *t, struct acct_kinds *k)
+{
+	for (size_t i = 0; i < t->ends; i++)
+		set_kind(t, i, &k->kind[k->kinds++]);
+}
+
+bool acct_triples_between(const struct acct_triples *t, double part, double eta, double eps,
+	struct acct_kinds *thin, double *work)
+{
+	struct acct_below *ends = acct_below_new(thin, eps, work);
+	struct acct_kind k;
+	bool enough = ends != NULL;
+
+	for (size_t i = t->ends; i < t->all && enough; i++) {
+		set_kind(t, i, &k);
+		acct_kinds_thin(&k, part, eta);
+		if (acct_below_is(ends, &k, work))
+			continue;
+		enough = thin->kinds < ACCT_KINDS;
+		if (enough)
+			thin->kind[thin->kinds++] = k;
+	}
+	free(ends);
+	return enough;
+}
