@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "acct_invert.h"
+#include "acct_places.h"
 #include "acct_thin.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
@@ -119,6 +120,22 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 		sets(l, k);
 	else if (l->kinds == ACCT_WORDS)
 		words(l, k);
+}
+
+double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work)
+{
+	struct acct_places of = { .kinds = k->kinds, .free = places };
+
+	for (size_t i = 0; i < k->kinds; i++) {
+		of.kind[i].atoms = k->kind[i].atoms;
+		for (size_t j = 0; j < k->kind[i].atoms; j++) {
+			const struct acct_atom *a = &k->kind[i].atom[j];
+
+			of.kind[i].p[j] = a->mass;
+			of.kind[i].x[j] = (a->u - a->v) - expm1(eps) * a->v;
+		}
+	}
+	return acct_places_largest(&of, most, work);
 }
 
 struct question {
