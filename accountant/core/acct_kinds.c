@@ -183,15 +183,15 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	return true;
 }
 
-double acct_kinds_at(
-	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi)
+double acct_kinds_at(const struct acct_list *l, const struct acct_kinds *k, struct acct_guess guess,
+	double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
 	struct acct_kinds *thin = malloc(sizeof *thin);
 	struct question q = { l, k, thin, 1 + l->others, eps, most, 100 };
 
 	if (thin)
-		best = acct_thin_least(q.n, bounds, &q, most, &q.work);
+		best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	free(thin);
 	return q.work;
@@ -252,17 +252,26 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 	return rc;
 }
 
-double acct_kinds_curve_at(
-	const struct acct_list *l, const struct acct_known *k, double eps, double most, struct acct_point *at)
+double acct_kinds_held_at(
+	const struct acct_known *k, double eps, double most, double width, struct acct_point *at)
 {
 	struct acct_point other;
-	double hi, work = acct_invert_at(&k->held, eps, false, most, at);
+	double work = acct_invert_within(&k->held, eps, false, most, width, at);
 
-	work += acct_invert_at(&k->held, eps, true, most, &other);
+	work += acct_invert_within(&k->held, eps, true, most, width, &other);
 	if (other.lo > at->lo)
 		*at = other;
-	work += acct_invert_at(l, eps, false, most, &other);
-	work += acct_kinds_at(l, &k->kinds, eps, most, &hi);
-	at->hi = fmin(other.hi, hi);
+	return work;
+}
+
+double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k, double eps, double most,
+	double width, struct acct_point *at)
+{
+	struct acct_point cells;
+	double hi, work = acct_kinds_held_at(k, eps, most, width, at);
+
+	work += acct_invert_within(l, eps, false, most, width, &cells);
+	work += acct_kinds_at(l, &k->kinds, acct_thin_guess(at, &cells, eps), eps, most, &hi);
+	at->hi = fmin(cells.hi, hi);
 	return work;
 }

@@ -6,7 +6,7 @@
  * participants of every kind. */
 #pragma once
 
-#include "acct_curve.h"
+#include "acct_thin.h"
 
 #define ACCT_KINDS 20u
 #define ACCT_ATOMS 20u
@@ -36,16 +36,20 @@ struct acct_known;
 ACCT_CHECK enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out);
 
 /* One point of such a list, before defect and sampling: above, the lesser of the bound and the cells'; below,
- * what those data sets lose. */
+ * what those data sets lose.  most, width: of struct acct_work.  Returns the work done. */
 double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k, double eps, double most,
-	struct acct_point *at);
+	double width, struct acct_point *at);
+/* What those data sets lose, alone: in the direction that loses more. */
+double acct_kinds_held_at(
+	const struct acct_known *k, double eps, double most, double width, struct acct_point *at);
 
 /* Is the round big enough for the bound to help? */
 bool acct_kinds_help(const struct acct_list *l);
 
-/* An upper bound on H, eps [0, 700]; *hi is at most the trivial bound.  Returns the work done. */
-double acct_kinds_at(
-	const struct acct_list *l, const struct acct_kinds *k, double eps, double most, double *hi);
+/* An upper bound on H, eps [0, 700]; *hi is at most the trivial bound.  guess: for L.  Returns the work done.
+ */
+double acct_kinds_at(const struct acct_list *l, const struct acct_kinds *k, struct acct_guess guess,
+	double eps, double most, double *hi);
 
 /* The largest delta, over the numbers of the kinds, of `places` places of which each is the victim's with the
  * same chance.  Never below it; INFINITY where it cannot be computed.  *work: added to. */

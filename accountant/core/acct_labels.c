@@ -67,7 +67,8 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	return true;
 }
 
-double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, double *hi)
+double acct_labels_at(
+	const struct acct_bit_facts *b, struct acct_guess guess, double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best;
 	struct question q = { b, 1 + b->others + b->coins, eps, most, 100 };
@@ -77,7 +78,7 @@ double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, d
 		*hi = 0;
 		return q.work;
 	}
-	best = acct_thin_least(q.n, bounds, &q, most, &q.work);
+	best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	return q.work;
 }

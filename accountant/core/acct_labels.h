@@ -8,11 +8,13 @@
  * number of chance e^-250 everything is given away. */
 #pragma once
 
-#include "acct_curve.h"
+#include "acct_thin.h"
 
-/* An upper bound on H = delta/(1 + e^eps), eps [0, 700]: *hi is at most the trivial bound.  Returns the work
- * done, in the unit of struct acct_work; beyond `most` the bound is trivial.  Cost: about a millisecond. */
-double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, double *hi);
+/* An upper bound on H = delta/(1 + e^eps), eps [0, 700]: *hi is at most the trivial bound.  guess: for L.
+ * the cells charge over this bound; any is sound.  Returns the work done, in the unit of struct acct_work;
+ * beyond `most` the bound is trivial.  Cost: 10 to 100 microseconds. */
+double acct_labels_at(
+	const struct acct_bit_facts *b, struct acct_guess guess, double eps, double most, double *hi);
 
 /* The largest delta, over p, of a batch of bits one of which is the victim's, of chance P or Q, while of the
  * others it is told which has chance P of a one (p of the `places`), which Q (the rest of them) and which is

@@ -1,15 +1,19 @@
 /* acct_places.c - the largest loss of places whose laws are known, but not which one is the victim's.
  *
- * With S = X_1 + .. + X_N, delta = (1/N) E S+.  E S+ <= E V+, V = S + U, U normal (Jensen).  The function g(x) =
- * max(x, 0) e^(-cx) is nowhere above the sum of its copies at distance T, whose Fourier series is that of the
- * trapezoid rule:
- *     E V+ = E e^(cV) g(V) <= (1/T) sum_k M(c + 2 pi i k/T) / (c + 2 pi i k/T)^2,   M(z) = E e^(zV),
- * for every c, T > 0.  M is the product of the places' transforms, hence the exponential of a linear function
- * of the numbers of the kinds.  Two bounds hold for all numbers at once.  (1) The sum of moduli is convex in
- * the numbers, so it is largest where all places are of one kind.  (2) On the simplex a sum of exponentials is
- * at most its largest value at a corner, and half the largest second derivative times the square of the
- * radius; exponents are in the plane, where the square of the radius is at most a third of that of the
- * diameter (Jung), and of two a quarter.
+ * With S = X_1 + .. + X_N, delta = (1/N) E S+.  E S+ <= E V+, V = S + U, U normal (Jensen).  The function
+ * g(x) = max(x, 0) e^(-cx) is nowhere above the sum of its copies at distance T, whose Fourier series is that
+ * of the trapezoid rule: E V+ = E e^(cV) g(V) <= (1/T) sum_k M(c + 2 pi i k/T) / (c + 2 pi i k/T)^2,   M(z) =
+ * E e^(zV), for every c, T > 0.  M is the product of the places' transforms, hence the exponential of a
+ * linear function of the numbers of the kinds.  Two bounds hold for all numbers at once.  (1) The sum of
+ * moduli is convex in the numbers, so it is largest where all places are of one kind.  (2) On the simplex a
+ * sum of exponentials is at most its largest value at a corner, and half the largest second derivative times
+ * the square of the radius; exponents are in the plane, where the square of the radius is at most a third of
+ * that of the diameter (Jung), and of two a quarter.
+ *
+ * Kinds that lose less are left out first.  X <= X' + a in increasing convex order, which is that of E (X -
+ * t)+ for every t, means E (X + s)+ <= E (X' + a + s)+ for every s, hence for s the sum of the other places.
+ * So places of X may all be taken for such of X', and every one of them moves S by a at most.  Here a is less
+ * than 128 ulps of the range, which add_kind charges.
  *
  * Nodes below e^-NEGLECTED of the top are charged, not added, and most are never computed.  With m the
  * transform of a place over that at c, log |m|^2 <= |m|^2 - 1, and
@@ -25,17 +29,18 @@
 #include "acct_ends.h"
 #include "acct_lane.h"
 
-#define NODES     16384
-#define NEGLECTED 46.0
-#define SMOOTH    40.0 /* deviation of S over that of U: epsilon rises by about 1/(2 SMOOTH^2) */
-#define WITHIN    1.02 /* factor within which the saddle is found */
-#define LEAST_LOG (-60.0) /* of a modulus: less than what is charged for a node left out */
-#define LEAST_SIZE 1e-20 /* keeps 1/|m| finite */
-#define ULP       0x1p-53
+#define NODES      16384
+#define NEGLECTED  46.0
+#define SMOOTH     40.0    /* deviation of S over that of U: epsilon rises by about 1/(2 SMOOTH^2) */
+#define WITHIN     1.02    /* factor within which the saddle is found */
+#define LEAST_LOG  (-60.0) /* of a modulus: less than what is charged for a node left out */
+#define LEAST_SIZE 1e-20   /* keeps 1/|m| finite */
+#define ULP        0x1p-53
 
 /* A kind, tilted by c. */
 struct tilted {
-	const struct acct_place *of;
+	size_t atoms;
+	double x[ACCT_ATOMS];
 	double p[ACCT_ATOMS], w[ACCT_ATOMS]; /* chances; tilted */
 	double log_m, mean, variance, plain; /* log E e^cX, and of the tilted law; plain: variance at c = 0 */
 	acct_lanes value, moduli, error;     /* sums over the nodes so far */
@@ -54,49 +59,101 @@ static void tilt(struct tilted *k, double c)
 {
 	double sum = 0, square = 0, more = 0;
 
-	for (size_t i = 0; i < k->of->atoms; i++) {
-		double gain = expm1(c * k->of->x[i]);
+	for (size_t i = 0; i < k->atoms; i++) {
+		double gain = expm1(c * k->x[i]);
 
 		more += k->p[i] * gain;
 		k->w[i] = k->p[i] + k->p[i] * gain;
 	}
-	for (size_t i = 0; i < k->of->atoms; i++) {
+	for (size_t i = 0; i < k->atoms; i++) {
 		k->w[i] /= 1 + more;
-		sum += k->w[i] * k->of->x[i];
+		sum += k->w[i] * k->x[i];
 	}
-	for (size_t i = 0; i < k->of->atoms; i++)
-		square += k->w[i] * (k->of->x[i] - sum) * (k->of->x[i] - sum);
+	for (size_t i = 0; i < k->atoms; i++)
+		square += k->w[i] * (k->x[i] - sum) * (k->x[i] - sum);
 	k->log_m = log1p(more);
 	k->mean = sum;
 	k->variance = square;
 }
 
+/* E (X - t)+, to 32 ulps of itself. */
+static double beyond(const struct tilted *k, double t)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < k->atoms; i++)
+		sum += k->p[i] * fmax(0, k->x[i] - t);
+	return sum;
+}
+
+/* Is E (X - t)+ of `a` nowhere above that of `b` moved by `far`?  Where far is 64 ulps of the range and the
+ * answer is yes, rounding hides less than as much again: E (X - t)+ changes by far P(X > t) at least, and is
+ * at most the range times that.  The difference is a broken line that is level at its lower end, and has its
+ * least at a corner of `b` or there. */
+static bool covers(const struct tilted *b, const struct tilted *a, double far)
+{
+	double least = b->x[0] + far;
+
+	for (size_t j = 0; j < b->atoms; j++) {
+		if (!(beyond(a, b->x[j] + far) <= beyond(b, b->x[j])))
+			return false;
+		least = fmin(least, b->x[j] + far);
+	}
+	for (size_t j = 0; j < a->atoms; j++)
+		least = fmin(least, a->x[j]);
+	return beyond(a, least) <= beyond(b, least - far);
+}
+
+/* Keep the kinds that no other covers, by falling variance. */
+static void leave_out(struct sum *s, size_t kinds)
+{
+	for (size_t i = 0; i < kinds; i++) {
+		size_t widest = i;
+		bool covered = false;
+
+		for (size_t j = i + 1; j < kinds; j++)
+			if (s->kind[j].plain > s->kind[widest].plain)
+				widest = j;
+		if (widest != i) {
+			struct tilted k = s->kind[i];
+
+			s->kind[i] = s->kind[widest];
+			s->kind[widest] = k;
+		}
+		for (size_t j = 0; j < s->kinds && !covered; j++)
+			covered = covers(&s->kind[j], &s->kind[i], 64 * ULP * s->range);
+		if (!covered)
+			s->kind[s->kinds++] = s->kind[i];
+	}
+	s->kind[s->kinds] = s->kind[kinds];
+}
+
 static void set_kinds(struct sum *s, const struct acct_places *of)
 {
-	double widest = 0, low = 0, high = 0;
+	double low = 0, high = 0;
 
 	memset(s, 0, sizeof *s);
-	s->kinds = of->kinds;
 	s->n = of->free;
 	s->fixed = of->fixed;
-	for (size_t i = 0; i < s->kinds + (s->fixed > 0 ? 1 : 0); i++) {
+	for (size_t i = 0; i < of->kinds + (s->fixed > 0 ? 1 : 0); i++) {
 		struct tilted *to = &s->kind[i];
 		double all = 0;
 
-		to->of = &of->kind[i];
-		for (size_t j = 0; j < to->of->atoms; j++)
-			all += to->of->p[j];
-		for (size_t j = 0; j < to->of->atoms; j++) {
-			to->p[j] = to->of->p[j] / all;
-			low = fmin(low, to->of->x[j]);
-			high = fmax(high, to->of->x[j]);
+		to->atoms = of->kind[i].atoms;
+		for (size_t j = 0; j < to->atoms; j++)
+			all += of->kind[i].p[j];
+		for (size_t j = 0; j < to->atoms; j++) {
+			to->p[j] = of->kind[i].p[j] / all;
+			to->x[j] = of->kind[i].x[j];
+			low = fmin(low, to->x[j]);
+			high = fmax(high, to->x[j]);
 		}
 		tilt(to, 0);
 		to->plain = to->variance;
-		widest = fmax(widest, i < s->kinds ? to->variance : 0);
 	}
 	s->range = high - low;
-	s->tau = sqrt(s->n * widest) / SMOOTH;
+	leave_out(s, of->kinds);
+	s->tau = sqrt(s->n * s->kind[0].plain) / SMOOTH;
 }
 
 /* The first two derivatives of log E e^cV where all places are of this kind. */
@@ -164,9 +221,6 @@ static void choose(struct sum *s)
 	struct tilted *worst = &s->kind[0], *before;
 	double deviation, power, slope[2];
 
-	for (size_t i = 0; i < s->kinds; i++)
-		if (s->kind[i].plain > worst->plain)
-			worst = &s->kind[i];
 	choose_c(s, worst);
 	before = worst;
 	worst = worst_of(s);
@@ -186,8 +240,8 @@ ACCT_INLINED void turn_kind(struct tilted *k, const acct_lanes *t)
 {
 	acct_lanes a = { 0 }, b = { 0 };
 
-	for (size_t i = 0; i < k->of->atoms; i++) {
-		acct_lanes angle = *t * (k->of->x[i] - k->mean), s, c;
+	for (size_t i = 0; i < k->atoms; i++) {
+		acct_lanes angle = *t * (k->x[i] - k->mean), s, c;
 
 		acct_lane_turn_any(&angle, &s, &c);
 		a += k->w[i] * c;
@@ -211,10 +265,11 @@ ACCT_INLINED void turn_kind(struct tilted *k, const acct_lanes *t)
 	k->im = *t * k->mean + turn;
 }
 
-ACCT_INLINED void add_kind(
-	struct sum *s, struct tilted *k, const acct_lanes *t, const acct_lanes *weight, const acct_lanes *turn)
+ACCT_INLINED void add_kind(struct sum *s, struct tilted *k, const acct_lanes *t, const acct_lanes *weight,
+	const acct_lanes *turn)
 {
-	acct_lanes zero = { 0 }, tau2 = zero + s->tau * s->tau, rest, power, size, angle, sine, cosine, a, b, many;
+	acct_lanes zero = { 0 }, tau2 = zero + s->tau * s->tau, rest, power, size, angle, sine, cosine, a, b,
+		   many;
 
 	rest = tau2 * (s->c * s->c - *t * *t) * 0.5 - s->top;
 	power = s->n * k->re + rest;
@@ -233,7 +288,7 @@ ACCT_INLINED void add_kind(
 	many = s->n * k->lift;
 	if (s->fixed > 0)
 		many += s->fixed * s->kind[s->kinds].lift;
-	k->error += size * (64 * ULP) * (many * (1 + (*t + s->c) * s->range) + a + b + 64);
+	k->error += size * (64 * ULP) * (many * (1 + 3 * (*t + s->c) * s->range) + a + b + 64);
 }
 
 /* Part of the second derivative: the largest modulus and the square of the diameter. */
@@ -265,7 +320,8 @@ ACCT_INLINED void add_bend(struct sum *s, const acct_lanes *t, const acct_lanes 
 }
 
 /* Four nodes from t on. */
-ACCT_INLINED void add_nodes(struct sum *s, const acct_lanes *t, const acct_lanes *some, bool negligible[ACCT_LANES])
+ACCT_INLINED void add_nodes(
+	struct sum *s, const acct_lanes *t, const acct_lanes *some, bool negligible[ACCT_LANES])
 {
 	acct_lanes zero = { 0 }, c = zero + s->c, weight, turn, out;
 
@@ -313,7 +369,8 @@ static double reach(const struct sum *s, double t)
 	const struct tilted *fixed = &s->kind[s->kinds];
 
 	for (size_t i = 0; i < s->kinds; i++) {
-		double lost = s->n * (s->kind[i].lost[ACCT_LANES - 1] - slack), change = s->n * s->kind[i].variance;
+		double lost = s->n * (s->kind[i].lost[ACCT_LANES - 1] - slack),
+		       change = s->n * s->kind[i].variance;
 
 		if (s->fixed > 0) {
 			lost += s->fixed * (fixed->lost[ACCT_LANES - 1] - slack);
@@ -331,7 +388,7 @@ static bool add_up(struct sum *s, double step, size_t last, double most, double 
 	bool wide = acct_lane_has_avx2(), negligible[ACCT_LANES];
 
 	for (size_t i = 0; i < s->kinds; i++)
-		per_node += 20 + 5 * (double)s->kind[i].of->atoms;
+		per_node += 20 + 5 * (double)s->kind[i].atoms;
 	for (size_t k = 0; k <= last;) {
 		acct_lanes t, some;
 
@@ -358,24 +415,23 @@ static double all_of(const acct_lanes *a)
 
 static double largest_of(struct sum *s, double most, double *work)
 {
-	double step = 2 * acos(-1) / s->period, largest = 0, moduli = 0, rest;
+	double step = 2 * acos(-1) / s->period, largest = 0, moduli = 0, error = 0, rest;
 	size_t last = (size_t)fmin(2.0 * NODES, ceil(sqrt(2 * NEGLECTED) / s->tau / step));
 
 	*work += 1000 * (double)s->kinds;
 	if (last > NODES || !add_up(s, step, last, most, work))
 		return INFINITY;
 	for (size_t i = 0; i < s->kinds; i++) {
-		const struct tilted *k = &s->kind[i];
-		double error = all_of(&k->error);
-
-		largest = acct_larger(largest, all_of(&k->value) + error);
-		moduli = acct_larger(moduli, all_of(&k->moduli) + error);
+		largest = acct_larger(largest, all_of(&s->kind[i].value));
+		moduli = acct_larger(moduli, all_of(&s->kind[i].moduli));
+		error = acct_larger(error, all_of(&s->kind[i].error)); /* convex, too */
 	}
 	/* What is left out: nodes up to `last`, and beyond it sum 2/t^2 <= 2/(step^2 last). */
 	rest = 2 * exp(-NEGLECTED) *
 	       ((double)last / (s->c * s->c) + 1 / (step * step * fmax(1, (double)last)));
 	largest += s->n * s->n * all_of(&s->bend) / (s->kinds > 2 ? 6 : 8) * (1 + 1e-9);
-	return (fmin(largest, moduli) + rest) * exp(s->top) / (s->period * (s->n + s->fixed)) + DBL_MIN;
+	return (fmin(largest, moduli) + error + rest) * exp(s->top) / (s->period * (s->n + s->fixed)) +
+	       DBL_MIN;
 }
 
 double acct_places_largest(const struct acct_places *of, double most, double *work)
