@@ -16,7 +16,7 @@ struct acct_sums {
  * but for size, sum omega |zx| max(1, e^{cx}) <= size + t turning. */
 struct acct_line {
 	const struct acct_path *path; /* borrowed */
-	double grown[ACCT_MAX_CELLS], gained[ACCT_MAX_CELLS];
+
 	double longest; /* the largest |x_j| */
 	double size, turning, whole, value, mass;
 	acct_lanes t, weight; /* nodes that wait for others */
