@@ -46,8 +46,8 @@ double acct_kinds_held_at(
 /* Is the round big enough for the bound to help? */
 bool acct_kinds_help(const struct acct_list *l);
 
-/* An upper bound on H, eps [0, 700]; *hi is at most the trivial bound.  guess: for L.  Returns the work done.
- */
+/* An upper bound on H, eps [0, 700]; *hi is at most the trivial bound.  guess: for L.  Returns the
+ * work done. */
 double acct_kinds_at(const struct acct_list *l, const struct acct_kinds *k, struct acct_guess guess,
 	double eps, double most, double *hi);
 
