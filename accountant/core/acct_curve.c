@@ -53,8 +53,8 @@ static double bits_at(const struct acct_curve *c, double eps, bool swap, double 
 	work += acct_invert_within(
 		&c->list, eps, swap, allowed, c->list.bits.labels ? width : ACCT_INVERT_WIDTH, &cells);
 	if (c->list.bits.labels)
-		work += acct_labels_at(
-			&c->list.bits, acct_thin_guess(at, &cells, eps), eps, allowed, &at->hi);
+		work += acct_labels_at(&c->list.bits, acct_thin_guess(at, &cells, c->list.blanket, eps), eps,
+			allowed, &at->hi);
 	at->hi = fmin(at->hi, cells.hi);
 	return work;
 }

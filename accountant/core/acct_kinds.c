@@ -271,7 +271,7 @@ double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k
 	double hi, work = acct_kinds_held_at(k, eps, most, width, at);
 
 	work += acct_invert_within(l, eps, false, most, width, &cells);
-	work += acct_kinds_at(l, &k->kinds, acct_thin_guess(at, &cells, eps), eps, most, &hi);
+	work += acct_kinds_at(l, &k->kinds, acct_thin_guess(at, &cells, l->blanket, eps), eps, most, &hi);
 	at->hi = fmin(cells.hi, hi);
 	return work;
 }

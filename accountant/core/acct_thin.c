@@ -21,7 +21,7 @@ static double beyond(double mean, double exponent)
 	return r;
 }
 
-/* The bound on delta with this L; `left` is the part of it that falls with L. */
+/* The bound on delta with this L; `left` is the part of it that grows with L. */
 static double thinned(double n, double mean, acct_thin_fn *bounds, void *ctx, double *left)
 {
 	struct acct_thin t = { mean, mean / n, beyond(mean, mean), beyond(mean, CERTAIN) };
@@ -34,20 +34,21 @@ static double thinned(double n, double mean, acct_thin_fn *bounds, void *ctx, do
 	return acct_upper_end(good + *left, 1);
 }
 
-struct acct_guess acct_thin_guess(const struct acct_point *held, const struct acct_point *cells, double eps)
+struct acct_guess acct_thin_guess(
+	const struct acct_point *held, const struct acct_point *cells, double blanket, double eps)
 {
-	double ratio = cells->hi / held->lo, fall = 1 + held->slope * tanh(eps / 2) / held->lo;
+	double ratio = cells->hi / held->lo, grow = (1 + held->slope * tanh(eps / 2) / held->lo) / blanket;
 
 	return (struct acct_guess){ ratio >= 1 && ratio < INFINITY ? ratio : 1,
-		fall >= 1 && fall < 1e6 ? fall : 1 };
+		grow >= 1 && grow < 1e9 ? grow : 1 };
 }
 
 double acct_thin_least(
 	double n, struct acct_guess guess, acct_thin_fn *bounds, void *ctx, double most, const double *work)
 {
-	/* One more of L moves epsilon by about 3/2n of it, and so delta by `fall` times that; what is left
-	 * adds e^-margin of the rest. */
-	double margin = fmax(3, log(n / 1.5) - log(guess.fall)), few = exp(-margin), best = 1,
+	/* One more of L is one more of the blanket messages that thinning takes; what is left adds e^-margin
+	 * of the rest. */
+	double margin = fmax(3, log(n / 1.5) - log(guess.grow)), few = exp(-margin), best = 1,
 	       mean = fmin(200, log(2 * guess.ratio) + margin);
 
 	for (int i = 0; i < 3 && *work < most; i++) {

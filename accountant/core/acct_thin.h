@@ -17,13 +17,14 @@ struct acct_thin {
 typedef bool acct_thin_fn(void *ctx, const struct acct_thin *t, double *good, double *bad);
 
 /* For the first choice of L, any numbers of at least 1: about how many times *good is *bad, and by how many
- * per cent delta falls where the deviation does by one. */
+ * per cent delta grows where L does by one per cent of n. */
 struct acct_guess {
-	double ratio, fall;
+	double ratio, grow;
 };
 
-/* From what a data set loses and what cells charge. */
-struct acct_guess acct_thin_guess(const struct acct_point *held, const struct acct_point *cells, double eps);
+/* From what a data set loses and what cells charge, and the chance that a message is blanket. */
+struct acct_guess acct_thin_guess(
+	const struct acct_point *held, const struct acct_point *cells, double blanket, double eps);
 
 /* The least upper bound on delta found with a few choices of L, at most 1.  *work grows with each; beyond
  * `most` none is tried. */
