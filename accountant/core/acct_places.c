@@ -4,11 +4,17 @@
  * g(x) = max(x, 0) e^(-cx) is nowhere above the sum of its copies at distance T, whose Fourier series is that
  * of the trapezoid rule: E V+ = E e^(cV) g(V) <= (1/T) sum_k M(c + 2 pi i k/T) / (c + 2 pi i k/T)^2,   M(z) =
  * E e^(zV), for every c, T > 0.  M is the product of the places' transforms, hence the exponential of a
- * linear function of the numbers of the kinds.  Two bounds hold for all numbers at once.  (1) The sum of
- * moduli is convex in the numbers, so it is largest where all places are of one kind.  (2) On the simplex a
- * sum of exponentials is at most its largest value at a corner, and half the largest second derivative times
- * the square of the radius; exponents are in the plane, where the square of the radius is at most a third of
- * that of the diameter (Jung), and of two a quarter.
+ * linear function of the numbers of the kinds.  Three bounds hold for all numbers at once.
+ *
+ * 1. The sum of moduli is convex in the numbers, so it is largest where all places are of one kind.
+ * 2. On the simplex a sum of exponentials is at most its largest value at a corner, and half the largest
+ *    second derivative times the square of the radius; exponents are in the plane, where the square of the
+ *    radius is at most a third of that of the diameter (Jung), and of two a quarter.
+ * 3. With f_j the values at the corners, part_j the shares of the kinds, a_j the exponents of a node at the
+ *    corners and a the mean of these by the shares, Taylor about a says f <= sum part_j (f_j + |a_j - a|^2/2
+ *    times the largest modulus), and sum part_j |a_j - a|^2 <= sum part_j |a_j - a_r|^2 for any r.  So f is
+ * at most the largest f_j + B_j/2, B_j the sum over nodes of the largest modulus times |a_j - a_r|^2: a kind
+ *    that loses less by B_j/2 does not count.
  *
  * Kinds that lose less are left out first.  X <= X' + a in increasing convex order, which is that of E (X -
  * t)+ for every t, means E (X + s)+ <= E (X' + a + s)+ for every s, hence for s the sum of the other places.
@@ -44,6 +50,7 @@ struct tilted {
 	double p[ACCT_ATOMS], w[ACCT_ATOMS]; /* chances; tilted */
 	double log_m, mean, variance, plain; /* log E e^cX, and of the tilted law; plain: variance at c = 0 */
 	acct_lanes value, moduli, error;     /* sums over the nodes so far */
+	acct_lanes apart;                    /* the same of B_j/n^2 */
 	/* At four nodes: log of the transform, 1 - |m|^2, and at least 1/|m|. */
 	acct_lanes re, im, lost, lift;
 };
@@ -52,6 +59,7 @@ struct sum {
 	size_t kinds;
 	struct tilted kind[ACCT_KINDS + 1]; /* the last one is that of fixed places */
 	double n, fixed, tau, c, period, range, top;
+	size_t worst; /* the r of B_j */
 	acct_lanes bend;
 };
 
@@ -228,6 +236,7 @@ static void choose(struct sum *s)
 		choose_c(s, worst);
 		worst = worst_of(s);
 	}
+	s->worst = (size_t)(worst - s->kind);
 	power = s->top = log_moment(s, worst);
 	slopes(s, worst, s->c, slope);
 	deviation = sqrt(slope[1] + 2 / (s->c * s->c));
@@ -317,6 +326,12 @@ ACCT_INLINED void add_bend(struct sum *s, const acct_lanes *t, const acct_lanes 
 	acct_lane_exp(&power, &size);
 	most = (high[0] - low[0]) * (high[0] - low[0]) + (high[1] - low[1]) * (high[1] - low[1]);
 	s->bend += *weight * size * most;
+	for (size_t i = 0; i < s->kinds; i++) {
+		struct tilted *k = &s->kind[i];
+		acct_lanes re = k->re - s->kind[s->worst].re, im = k->im - s->kind[s->worst].im;
+
+		k->apart += *weight * size * (re * re + im * im);
+	}
 }
 
 /* Four nodes from t on. */
@@ -415,22 +430,27 @@ static double all_of(const acct_lanes *a)
 
 static double largest_of(struct sum *s, double most, double *work)
 {
-	double step = 2 * acos(-1) / s->period, largest = 0, moduli = 0, error = 0, rest;
+	double step = 2 * acos(-1) / s->period, largest = 0, moduli = 0, apart = 0, error = 0, rest,
+	       square = s->n * s->n * (1 + 1e-9);
 	size_t last = (size_t)fmin(2.0 * NODES, ceil(sqrt(2 * NEGLECTED) / s->tau / step));
 
 	*work += 1000 * (double)s->kinds;
 	if (last > NODES || !add_up(s, step, last, most, work))
 		return INFINITY;
 	for (size_t i = 0; i < s->kinds; i++) {
-		largest = acct_larger(largest, all_of(&s->kind[i].value));
-		moduli = acct_larger(moduli, all_of(&s->kind[i].moduli));
-		error = acct_larger(error, all_of(&s->kind[i].error)); /* convex, too */
+		const struct tilted *k = &s->kind[i];
+
+		largest = acct_larger(largest, all_of(&k->value));
+		apart = acct_larger(apart, all_of(&k->value) + square * all_of(&k->apart) / 2);
+		moduli = acct_larger(moduli, all_of(&k->moduli));
+		error = acct_larger(error, all_of(&k->error)); /* convex, too */
 	}
 	/* What is left out: nodes up to `last`, and beyond it sum 2/t^2 <= 2/(step^2 last). */
 	rest = 2 * exp(-NEGLECTED) *
 	       ((double)last / (s->c * s->c) + 1 / (step * step * fmax(1, (double)last)));
-	largest += s->n * s->n * all_of(&s->bend) / (s->kinds > 2 ? 6 : 8) * (1 + 1e-9);
-	return (fmin(largest, moduli) + error + rest) * exp(s->top) / (s->period * (s->n + s->fixed)) +
+	largest += square * all_of(&s->bend) / (s->kinds > 2 ? 6 : 8);
+	return (fmin(fmin(largest, apart), moduli) + error + rest) * exp(s->top) /
+		       (s->period * (s->n + s->fixed)) +
 	       DBL_MIN;
 }
 
