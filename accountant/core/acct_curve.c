@@ -48,11 +48,13 @@ static double bits_at(const struct acct_curve *c, double eps, bool swap, double 
 	double work = acct_bits_curve_at(&c->list.bits, c->mix, eps, allowed, width, at);
 	struct acct_point cells;
 
-	if (c->list.bits.labels)
-		work += acct_labels_at(&c->list.bits, eps, allowed, &at->hi);
-	else if (at->hi <= 1.01 * at->lo + UNDERFLOW)
+	if (!c->list.bits.labels && at->hi <= 1.01 * at->lo + UNDERFLOW)
 		return work;
-	work += acct_invert_at(&c->list, eps, swap, allowed, &cells);
+	work += acct_invert_within(
+		&c->list, eps, swap, allowed, c->list.bits.labels ? width : ACCT_INVERT_WIDTH, &cells);
+	if (c->list.bits.labels)
+		work += acct_labels_at(&c->list.bits, acct_thin_guess(at, &cells, c->list.blanket, eps), eps,
+			allowed, &at->hi);
 	at->hi = fmin(at->hi, cells.hi);
 	return work;
 }
@@ -85,7 +87,7 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 	else if (c->mix)
 		work = bits_at(c, eps, swap, allowed, width, at);
 	else if (c->known)
-		work = acct_kinds_curve_at(&c->list, c->known, eps, allowed, at);
+		work = acct_kinds_curve_at(&c->list, c->known, eps, allowed, width, at);
 	else
 		work = acct_invert_within(&c->list, eps, swap, allowed, width, at);
 	if (c->work)
@@ -161,9 +163,26 @@ double acct_curve_upper(const struct acct_curve *c, double eps)
 	return acct_larger(a.hi, b.hi);
 }
 
+double acct_curve_about(const struct acct_curve *c, double eps)
+{
+	struct acct_point at = { 0, 0, 0, 0 };
+	double width = c->work && c->work->width > 0 ? c->work->width : ACCT_INVERT_WIDTH,
+	       most = c->work ? c->work->per_point : INFINITY, work;
+
+	if (!acct_list_is_loose(&c->list) || c->list.defect > 0 || c->list.sampling < 1)
+		return acct_curve_upper(c, eps);
+	if (c->known)
+		work = acct_kinds_held_at(c->known, eps, most, width, &at);
+	else
+		work = acct_bits_curve_at(&c->list.bits, c->mix, eps, most, width, &at);
+	if (c->work)
+		c->work->spent += work;
+	return at.hi > 0 && at.hi < INFINITY ? at.hi : acct_curve_upper(c, eps);
+}
+
 double acct_curve_deviation(const struct acct_curve *c)
 {
-	double whole = acct_curve_upper(c, 0), infinite = fmin(c->list.infinite[0], c->list.infinite[1]) / 2;
+	double whole = acct_curve_about(c, 0), infinite = fmin(c->list.infinite[0], c->list.infinite[1]) / 2;
 
 	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
 	return 2 * sqrt(2 * acos(-1)) * fmax(whole - infinite, 1e-8 * whole);

@@ -53,5 +53,8 @@ void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acc
 /* The larger of both directions: an upper bound whichever input is the first. */
 double acct_curve_upper(const struct acct_curve *c, double eps);
 
+/* About that, for choosing grids: of a round whose bounds have a gap, what a data set loses. */
+double acct_curve_about(const struct acct_curve *c, double eps);
+
 /* Approximate deviation of the finite losses, for choosing grids; 0 only if the round has no loss at all. */
 double acct_curve_deviation(const struct acct_curve *c);

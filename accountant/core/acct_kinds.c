@@ -11,6 +11,7 @@
 #include "acct_below.h"
 #include "acct_invert.h"
 #include "acct_ladder.h"
+#include "acct_places.h"
 #include "acct_thin.h"
 #include "acct_triples.h"
 
@@ -156,6 +157,31 @@ void acct_kinds_thin(struct acct_kind *k, double part, double eta)
 	}
 }
 
+double acct_kinds_work(const struct acct_kinds *k)
+{
+	size_t atoms = 0;
+
+	for (size_t i = 0; i < k->kinds; i++)
+		atoms += k->kind[i].atoms;
+	return acct_places_least_work(k->kinds, atoms);
+}
+
+double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work)
+{
+	struct acct_places of = { .kinds = k->kinds, .free = places };
+
+	for (size_t i = 0; i < k->kinds; i++) {
+		of.kind[i].atoms = k->kind[i].atoms;
+		for (size_t j = 0; j < k->kind[i].atoms; j++) {
+			const struct acct_atom *a = &k->kind[i].atom[j];
+
+			of.kind[i].p[j] = a->mass;
+			of.kind[i].x[j] = (a->u - a->v) - expm1(eps) * a->v;
+		}
+	}
+	return acct_places_largest(&of, most, work);
+}
+
 struct acct_known {
 	struct acct_kinds kinds;
 	struct acct_triples *triples;
@@ -222,16 +248,16 @@ static double least_work(const struct acct_list *l, const struct acct_known *k)
 	return acct_kinds_work(&k->kinds) + (others > 0 ? acct_below_work(&k->kinds, others) : 0);
 }
 
-/* An upper bound on H; *hi is at most the trivial bound.  Returns the work done. */
-static double kinds_at(
-	const struct acct_list *l, const struct acct_known *k, double eps, double most, double *hi)
+/* An upper bound on H; *hi is at most the trivial bound.  guess: for L.  Returns the work done. */
+static double kinds_at(const struct acct_list *l, const struct acct_known *k, struct acct_guess guess,
+	double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
 	struct acct_kinds *thin = least_work(l, k) < most ? malloc(sizeof *thin) : NULL;
 	struct question q = { l, &k->kinds, k->triples, thin, 1 + l->others, eps, most, 100 };
 
 	if (thin)
-		best = acct_thin_least(q.n, bounds, &q, most, &q.work);
+		best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	free(thin);
 	return q.work;
@@ -295,17 +321,26 @@ void acct_kinds_free(struct acct_known *k)
 	free(k);
 }
 
-double acct_kinds_curve_at(
-	const struct acct_list *l, const struct acct_known *k, double eps, double most, struct acct_point *at)
+double acct_kinds_held_at(
+	const struct acct_known *k, double eps, double most, double width, struct acct_point *at)
 {
 	struct acct_point other;
-	double hi, work = acct_invert_at(&k->held, eps, false, most, at);
+	double work = acct_invert_within(&k->held, eps, false, most, width, at);
 
-	work += acct_invert_at(&k->held, eps, true, most, &other);
+	work += acct_invert_within(&k->held, eps, true, most, width, &other);
 	if (other.lo > at->lo)
 		*at = other;
-	work += acct_invert_at(l, eps, false, most, &other);
-	work += kinds_at(l, k, eps, most, &hi);
-	at->hi = fmin(other.hi, hi);
+	return work;
+}
+
+double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k, double eps, double most,
+	double width, struct acct_point *at)
+{
+	struct acct_point cells;
+	double hi, work = acct_kinds_held_at(k, eps, most, width, at);
+
+	work += acct_invert_within(l, eps, false, most, width, &cells);
+	work += kinds_at(l, k, acct_thin_guess(at, &cells, l->blanket, eps), eps, most, &hi);
+	at->hi = fmin(cells.hi, hi);
 	return work;
 }

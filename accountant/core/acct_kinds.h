@@ -6,7 +6,7 @@
  * participants of every kind. */
 #pragma once
 
-#include "acct_curve.h"
+#include "acct_thin.h"
 
 struct acct_triples;
 
@@ -57,9 +57,12 @@ ACCT_CHECK enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_kn
 void acct_kinds_free(struct acct_known *k);
 
 /* One point of such a list, before defect and sampling: above, the lesser of the bound and the cells'; below,
- * what those data sets lose. */
+ * what those data sets lose.  most, width: of struct acct_work.  Returns the work done. */
 double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k, double eps, double most,
-	struct acct_point *at);
+	double width, struct acct_point *at);
+/* What those data sets lose, alone: in the direction that loses more. */
+double acct_kinds_held_at(
+	const struct acct_known *k, double eps, double most, double width, struct acct_point *at);
 
 /* Is the round big enough for the bound to help? */
 bool acct_kinds_help(const struct acct_list *l);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_places.h"
 #include "acct_thin.h"
 
 #define LEAST_SPREAD 64.0 /* n P Q below which thinning costs more than is won */
@@ -18,6 +19,20 @@ bool acct_labels_help(double participants, double eps0)
 	double q = exp(-eps0) / (1 + exp(-eps0));
 
 	return participants > 500 && participants * q / (1 + exp(-eps0)) >= LEAST_SPREAD;
+}
+
+double acct_labels_largest(double places, double fair, double eps0, double eps, double most, double *work)
+{
+	double p = 1 / (1 + exp(-eps0)), q = exp(-eps0) / (1 + exp(-eps0));
+	double a = q * exp(eps) * expm1(eps0 - eps), b = q * expm1(eps0 + eps);
+	struct acct_places of = { .kinds = 2, .free = places, .fixed = fair };
+
+	if (!(a > 0 && places >= 1))
+		return places >= 1 ? 0 : INFINITY;
+	of.kind[0] = (struct acct_place){ 2, { p, q }, { a / p, -b / q } };
+	of.kind[1] = (struct acct_place){ 2, { q, p }, { a / q, -b / p } };
+	of.kind[2] = (struct acct_place){ 2, { 0.5, 0.5 }, { 2 * a, -2 * b } };
+	return acct_places_largest(&of, most, work);
 }
 
 struct question {
@@ -52,7 +67,8 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	return true;
 }
 
-double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, double *hi)
+double acct_labels_at(
+	const struct acct_bit_facts *b, struct acct_guess guess, double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best;
 	struct question q = { b, 1 + b->others + b->coins, eps, most, 100 };
@@ -62,7 +78,7 @@ double acct_labels_at(const struct acct_bit_facts *b, double eps, double most, d
 		*hi = 0;
 		return q.work;
 	}
-	best = acct_thin_least(q.n, bounds, &q, most, &q.work);
+	best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	return q.work;
 }

@@ -19,7 +19,7 @@ static bool within(const struct acct_curve *c, double loss, double tail)
 {
 	double infinite = fmax(c->list.infinite[0], c->list.infinite[1]);
 
-	return acct_curve_upper(c, loss) * (1 + exp(loss)) - infinite <= tail;
+	return acct_curve_about(c, loss) * (1 + exp(loss)) - infinite <= tail;
 }
 
 /* Every answer is sound, since losses beyond it count as infinite.  Were the loss normal, 0.9 times the first

@@ -33,7 +33,7 @@ struct acct_nodes {
 	double infinite[2];
 };
 
-/* A loss beyond which the round's delta is below tail (infinite losses not counted). */
+/* A loss beyond which the round's delta is about below tail (infinite losses not counted). */
 double acct_law_range(const struct acct_curve *c, double tail);
 
 /* ACCT_ELIMIT when the range needs more than 16384 nodes. */

@@ -10,10 +10,9 @@ void acct_line_init(struct acct_line *f, const struct acct_path *w)
 	f->waiting = 0;
 	f->longest = f->size = f->turning = f->whole = f->value = f->mass = 0;
 	for (size_t j = 0; j < w->cells; j++) {
-		double a = w->c * w->x[j], x = fabs(w->x[j]), e = exp(a), most = w->omega[j] * fmax(1, e);
+		double a = w->c * w->x[j], x = fabs(w->x[j]), e = w->grown[j],
+		       most = w->omega[j] * fmax(1, e);
 
-		f->grown[j] = e;
-		f->gained[j] = expm1(a);
 		f->longest = fmax(f->longest, x);
 		f->size += most * fabs(a);
 		f->turning += most * x;
@@ -148,9 +147,9 @@ ACCT_INLINED void over_cells(const struct acct_line *f, struct cells *sum)
 		acct_lane_turn_any(&half, &s, &c);
 		fall = 2 * s * s; /* 1 - cos tx */
 		cosine = 1 - fall;
-		re = omega * (f->grown[j] * cosine);
-		im = omega * (f->grown[j] * (2 * s * c));
-		sum->s.re += omega * (f->gained[j] * cosine - fall);
+		re = omega * (w->grown[j] * cosine);
+		im = omega * (w->grown[j] * (2 * s * c));
+		sum->s.re += omega * (w->gained[j] * cosine - fall);
 		sum->s.im += im;
 		sum->whole.re += re;
 		sum->whole.im += im;

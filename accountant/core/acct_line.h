@@ -12,12 +12,11 @@ struct acct_sums {
 	double nodes;
 };
 
-/* What a line needs at every node: e^{c x_j} and e^{c x_j} - 1, and sums of moduli, which do not depend on t
- * but for size, sum omega |zx| max(1, e^{cx}) <= size + t turning. */
+/* What a line needs at every node: sums of moduli, which do not depend on t but for size, sum omega |zx|
+ * max(1, e^{cx}) <= size + t turning. */
 struct acct_line {
 	const struct acct_path *path; /* borrowed */
-	double grown[ACCT_MAX_CELLS], gained[ACCT_MAX_CELLS];
-	double longest; /* the largest |x_j| */
+	double longest;               /* the largest |x_j| */
 	double size, turning, whole, value, mass;
 	acct_lanes t, weight; /* nodes that wait for others */
 	size_t waiting;

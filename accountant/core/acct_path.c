@@ -45,15 +45,19 @@ void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, 
 	settle_more(w, l);
 }
 
-/* K(c) = log of prod B_i^count_i C^(dummies+1), K'(c), K''(c).  INFINITY when out of range. */
-static void cumulant(const struct acct_path *w, double c, double k[3])
+/* At c, which grown and gained then are of: K(c) = log of prod B_i^count_i C^(dummies+1), K'(c), K''(c).
+ * INFINITY when out of range. */
+static void cumulant(struct acct_path *w, double c, double k[3])
 {
 	double s = 0, s1 = 0, s2 = 0, blanket = w->list->blanket, d = w->list->dummies + 1;
 
 	for (size_t j = 0; j < w->cells; j++) {
-		double e = w->omega[j] * exp(c * w->x[j]);
+		double gain = expm1(c * w->x[j]), grown = acct_path_exp(c * w->x[j], gain),
+		       e = w->omega[j] * grown;
 
-		s += w->omega[j] * expm1(c * w->x[j]);
+		w->gained[j] = gain;
+		w->grown[j] = grown;
+		s += w->omega[j] * gain;
 		s1 += e * w->x[j];
 		s2 += e * w->x[j] * w->x[j];
 	}
@@ -122,12 +126,14 @@ bool acct_path_saddle(struct acct_path *w)
 void acct_path_chernoff(const struct acct_path *w, double theta, double log_bound[3])
 {
 	double s = 0, value = 0, mass = 0, size = 0, blanket = w->list->blanket;
+	bool at_c = theta >= w->c && theta <= w->c;
 
 	for (size_t j = 0; j < w->cells; j++) {
-		double a = theta * w->x[j], e = exp(a);
+		double a = theta * w->x[j], gain = at_c ? w->gained[j] : expm1(a),
+		       e = at_c ? w->grown[j] : acct_path_exp(a, gain);
 
 		size += w->omega[j] * fabs(a) * fmax(1, e);
-		s += w->omega[j] * expm1(theta * w->x[j]);
+		s += w->omega[j] * gain;
 		value += w->omega[j] * fabs(w->x[j]) * e;
 		mass += w->omega[j] * w->both[j] * e;
 	}

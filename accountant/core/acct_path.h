@@ -16,9 +16,10 @@ struct acct_path {
 	double x[ACCT_MAX_CELLS], omega[ACCT_MAX_CELLS], both[ACCT_MAX_CELLS]; /* both: (u+v)/2 */
 	size_t cells;
 	double y;
-	double c;           /* real part of the line */
-	double width;       /* deviation of S under the tilt c */
-	double top;         /* log of the transform at c */
+	double c;                                             /* real part of the line */
+	double grown[ACCT_MAX_CELLS], gained[ACCT_MAX_CELLS]; /* e^cx, and that less 1: acct_path_saddle */
+	double width;                                         /* deviation of S under the tilt c */
+	double top;                                           /* log of the transform at c */
 	double period, tau; /* aliases of S are a period apart; tau: deviation of the Gaussian smoothing */
 	double left_out;    /* a node whose powers are below e^-left_out of the top is negligible, and so are
 			       all where the Gaussian is */
@@ -35,10 +36,16 @@ static inline double acct_path_off(const struct acct_path *w, double share)
 	       (share < 1 || share > 1 ? ACCT_SHARE_ERROR / ACCT_ULP : 0);
 }
 
+/* e^a from e^a - 1, to two ulps. */
+static inline double acct_path_exp(double a, double gain)
+{
+	return gain > -0.5 ? 1 + gain : exp(a);
+}
+
 /* x_j = (u_j - E v_j)/(1+E); swap exchanges u and v. */
 void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, bool swap);
 
-/* Choose c, and set width and top.  Returns false where the numbers leave the range of a double. */
+/* Choose c, and set what is computed at it.  Returns false where the numbers leave the range of a double. */
 ACCT_CHECK bool acct_path_saddle(struct acct_path *w);
 
 /* log of sum(weight e^{theta x}) prod B_c^count_c C^dummies e^{tau^2 theta^2/2}, from above: weights

@@ -52,7 +52,7 @@ enum acct_rc acct_rung_init(struct acct_rung *r, const struct acct_list *list, d
 	rc = acct_curve_init(&curve, list);
 	curve.work = &work;
 	if (!rc) {
-		r->deviation = 2 * sqrt(2 * acos(-1)) * acct_curve_upper(&curve, 0);
+		r->deviation = 2 * sqrt(2 * acos(-1)) * acct_curve_about(&curve, 0);
 		if (r->deviation > 0)
 			r->range = acct_law_range(&curve, tail);
 		r->most_nodes = fmin(MOST_NODES, fmax(LEAST_NODES, LAW_WORK / least_work(&curve)));

@@ -36,7 +36,7 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 	f->largest = 0;
 	f->step = step;
 	for (size_t j = 0; j < w->cells; j++) {
-		f->weight[j] = w->omega[j] * exp(w->c * w->x[j]);
+		f->weight[j] = w->omega[j] * w->grown[j];
 		f->x[j / ACCT_LANES][j % ACCT_LANES] = w->x[j];
 		f->weights[j / ACCT_LANES][j % ACCT_LANES] = f->weight[j];
 		rotations(step * w->x[j], &f->cosine[j], &f->sine[j]);

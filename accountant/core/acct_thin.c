@@ -7,6 +7,7 @@
 #include "acct_ends.h"
 #include "acct_invert.h"
 
+#define COARSE  1e-2  /* relative width of what is a thousandth of the whole */
 #define CERTAIN 250.0 /* e^-CERTAIN has no weight */
 
 /* The least whole r with P(Poisson(mean) >= r) <= e^-exponent (Chernoff); so many participants are thin, of a
@@ -20,7 +21,7 @@ static double beyond(double mean, double exponent)
 	return r;
 }
 
-/* The bound on delta with this L; `left` is the part of it that falls with L. */
+/* The bound on delta with this L; `left` is the part of it that grows with L. */
 static double thinned(double n, double mean, acct_thin_fn *bounds, void *ctx, double *left)
 {
 	struct acct_thin t = { mean, mean / n, beyond(mean, mean), beyond(mean, CERTAIN) };
@@ -33,18 +34,31 @@ static double thinned(double n, double mean, acct_thin_fn *bounds, void *ctx, do
 	return acct_upper_end(good + *left, 1);
 }
 
-double acct_thin_least(double n, acct_thin_fn *bounds, void *ctx, double most, const double *work)
+struct acct_guess acct_thin_guess(
+	const struct acct_point *held, const struct acct_point *cells, double blanket, double eps)
 {
-	double mean = 16, best = 1;
+	double ratio = cells->hi / held->lo, grow = (1 + held->slope * tanh(eps / 2) / held->lo) / blanket;
 
-	/* L is enough where what is left is a thousandth. */
+	return (struct acct_guess){ ratio >= 1 && ratio < INFINITY ? ratio : 1,
+		grow >= 1 && grow < 1e9 ? grow : 1 };
+}
+
+double acct_thin_least(
+	double n, struct acct_guess guess, acct_thin_fn *bounds, void *ctx, double most, const double *work)
+{
+	/* One more of L is one more of the blanket messages that thinning takes; what is left adds e^-margin
+	 * of the rest. */
+	double margin = fmax(3, log(n / 1.5) - log(guess.grow)), few = exp(-margin), best = 1,
+	       mean = fmin(200, log(2 * guess.ratio) + margin);
+
 	for (int i = 0; i < 3 && *work < most; i++) {
 		double left, delta = thinned(n, mean, bounds, ctx, &left), rest = delta - left;
 
 		best = fmin(best, delta);
-		if (!(rest > 0) || mean > 200 || (left <= 1e-3 * rest && (i > 0 || left >= 1e-6 * rest)))
+		if (!(rest > 0) || mean > 200 ||
+			(left <= 4 * few * rest && (i > 0 || left >= few / 100 * rest)))
 			break;
-		mean = fmax(4, mean + log(fmax(left / rest, 1e-12)) + 9);
+		mean = fmax(4, mean + log(fmax(left / rest, 1e-12)) + margin);
 	}
 	return best;
 }
@@ -58,7 +72,7 @@ double acct_thin_cells(struct acct_round *r, double n, double eps, double most, 
 	r->others = (uint64_t)n - 1;
 	r->count = 1;
 	if (l && !acct_list_init(l, r, NULL))
-		*work += acct_invert_at(l, eps, false, most, &at);
+		*work += acct_invert_within(l, eps, false, most, COARSE, &at);
 	free(l);
 	return acct_upper_end(at.hi / share, 1); /* of delta */
 }

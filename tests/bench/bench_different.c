@@ -91,7 +91,8 @@ static int many_rounds(const char *text, bool both)
 int main(int argc, char **argv)
 {
 	static const char *const many[] = { "generic:eps0=%g,n=100000", "grr:k=16,eps0=%g,n=10000",
-		"rr:eps0=%g,n=10000", "vrr:s=4,eps0=%g,n=10000" };
+		"rr:eps0=%g,n=10000", "vrr:s=4,eps0=%g,n=10000", "vrr:s=2,eps0=%g,n=10000",
+		"rappor:d=16,eps0=%g,n=10000", "harmony:eps0=%g,n=10000,d=4" };
 	static const char *const rough[] = { "grr:k=16,eps0=5,n=1000", "grr:k=64,eps0=6,n=1000",
 		"grr:k=16,eps0=6,n=300", "rappor:d=16,eps0=6,n=1000", "vrr:s=4,eps0=8,n=1000",
 		"bins:k=16,dummies=1000" };

@@ -1,0 +1,190 @@
+/* test_acct_places.c - places whose laws are known, but not which one is the victim's: the bound against
+ * every choice of kinds, by enumeration of few places and by convolution of many (doc/imitation.md). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "acct_places.h"
+#include "uniform.h"
+
+#define SLACK 1e-10
+#define MOST  7u   /* places that are enumerated */
+#define MANY  300u /* places that are convolved */
+#define FAR   8    /* of a lattice worth, either way */
+
+/* A kind of three atoms whose worths are whole numbers times `unit`, moved so that the mean is `mean`. */
+static struct acct_place drawn(double unit, double mean)
+{
+	struct acct_place k = { .atoms = 2 + (size_t)(2 * uniform()) };
+	double sum = 0, all = 0;
+
+	for (size_t j = 0; j < k.atoms; j++) {
+		k.p[j] = uniform() < 0.2 ? 1e-3 : 0.05 + uniform();
+		k.x[j] = unit * floor((2 * uniform() - 1) * FAR);
+		all += k.p[j];
+		sum += k.p[j] * k.x[j];
+	}
+	for (size_t j = 0; j < k.atoms; j++)
+		k.x[j] += mean - sum / all;
+	return k;
+}
+
+static double sum_from(const struct acct_place *const place[], size_t n, double chance, double worth)
+{
+	double sum = 0, all = 0;
+
+	if (n == 0)
+		return chance * fmax(0, worth);
+	for (size_t j = 0; j < place[0]->atoms; j++)
+		all += place[0]->p[j];
+	for (size_t j = 0; j < place[0]->atoms; j++)
+		sum += sum_from(place + 1, n - 1, chance * place[0]->p[j] / all, worth + place[0]->x[j]);
+	return sum;
+}
+
+/* The largest of `left` more places of the kinds from `kind` on; the first ones are chosen. */
+static double largest(
+	const struct acct_places *of, const struct acct_place *place[], size_t chosen, size_t kind, size_t n)
+{
+	double most = 0;
+
+	if (chosen == n)
+		return sum_from(place, n, 1, 0) / (double)n;
+	if (chosen >= n - (size_t)of->fixed) {
+		place[chosen] = &of->kind[of->kinds];
+		return largest(of, place, chosen + 1, kind, n);
+	}
+	for (; kind < of->kinds; kind++) {
+		place[chosen] = &of->kind[kind];
+		most = fmax(most, largest(of, place, chosen + 1, kind, n));
+	}
+	return most;
+}
+
+/* Also such as are covered by another, or equal to it. */
+static void no_choice_of_few_places_is_above(void **state)
+{
+	const struct acct_place *place[MOST];
+	size_t finite = 0;
+
+	(void)state;
+	for (int try = 0; try < 4000; try++) {
+		struct acct_places of = { .kinds = 1 + (size_t)(4 * uniform()),
+			.free = 1 + floor(4 * uniform()),
+			.fixed = floor(3 * uniform()) };
+		double scale = exp(20 * uniform() - 10), mean = -0.3 * scale * uniform(), work = 0;
+
+		for (size_t k = 0; k <= of.kinds; k++)
+			of.kind[k] = drawn(scale, mean);
+		if (of.kinds > 2 && try % 3 == 0)
+			of.kind[1] = of.kind[0];
+		double most = largest(&of, place, 0, 0, (size_t)(of.free + of.fixed)),
+		       bound = acct_places_largest(&of, 1e12, &work);
+		if (!(bound >= most * (1 - SLACK)))
+			fail_msg("try %d: %.15g above %.15g", try, most, bound);
+		finite += bound < INFINITY;
+	}
+	assert_true(finite > 3900);
+}
+
+/* (1/N) E (X_1 + .. + X_N)+ by the law of the sum on the lattice; kind[i] is that of place i. */
+static double convolved(const struct acct_place *const kind[], size_t n, double unit, double shift)
+{
+	static double law[2 * MANY * FAR + 1], next[2 * MANY * FAR + 1];
+	const long zero = (long)(MANY * FAR);
+	double sum = 0;
+
+	memset(law, 0, sizeof law);
+	law[zero] = 1;
+	for (size_t i = 0; i < n; i++) {
+		double all = 0;
+
+		memset(next, 0, sizeof next);
+		for (size_t j = 0; j < kind[i]->atoms; j++)
+			all += kind[i]->p[j];
+		for (size_t j = 0; j < kind[i]->atoms; j++) {
+			long by = lround((kind[i]->x[j] - shift) / unit);
+
+			for (long k = -(long)(i * FAR); k <= (long)(i * FAR); k++)
+				next[zero + k + by] += law[zero + k] * kind[i]->p[j] / all;
+		}
+		memcpy(law, next, sizeof law);
+	}
+	for (long k = -zero; k <= zero; k++)
+		sum += law[zero + k] * fmax(0, unit * (double)k + shift * (double)n);
+	return sum / (double)n;
+}
+
+/* Two kinds of one mean, on a lattice that is moved by `shift` a place. */
+static void the_bound_is_close_where_places_are_many(void **state)
+{
+	static const double shifts[] = { 0, -0.02, -0.1, -0.3 };
+	const struct acct_place *place[MANY];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		for (int try = 0; try < 6; try++) {
+			double shift = shifts[i], p = 0.1 + 0.05 * try, most = 0, work = 0;
+			struct acct_places of = { .kinds = 3, .free = MANY };
+
+			/* The third is covered by the first, and the second by neither. */
+			of.kind[0] = (struct acct_place){ 3, { p, 1 - 2 * p, p },
+				{ shift - 3, shift, shift + 3 } };
+			of.kind[1] = (struct acct_place){ 3, { 0.8 * p, 1 - 1.6 * p, 0.8 * p },
+				{ shift - 4, shift, shift + 4 } };
+			of.kind[2] = (struct acct_place){ 3, { p, 1 - 2 * p, p },
+				{ shift - 2, shift, shift + 2 } };
+			for (size_t first = 0; first <= MANY; first += MANY / 6) {
+				for (size_t k = 0; k < MANY; k++)
+					place[k] = &of.kind[k < first ? 0 : 1];
+				most = fmax(most, convolved(place, MANY, 1, shift));
+			}
+			double bound = acct_places_largest(&of, 1e12, &work);
+			if (!(bound >= most * (1 - SLACK) && bound <= most * 1.05))
+				fail_msg("shift %g p %g: %.12g, largest %.12g", shift, p, bound, most);
+			/* A kind that is covered changes nothing, but for what rounding is charged. */
+			struct acct_places two = of;
+			two.kinds = 2;
+			double without = acct_places_largest(&two, 1e12, &work);
+			assert_true(fabs(bound / without - 1) < 1e-12);
+		}
+}
+
+/* Never 0 and never a NaN, however far apart the numbers are. */
+static void extremes_are_bounds(void **state)
+{
+	static const double n[] = { 1, 2, 1e4, 1e9, 1e12 }, far[] = { 1e-9, 1e-3, 1, 1e3, 1e9 };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		for (size_t j = 0; j < 5; j++)
+			for (double down = 1e-12; down < 2; down *= 1e4) {
+				double x = far[j], work = 0, mean = -down * x;
+				struct acct_places of = { .kinds = 2, .free = n[i] };
+
+				of.kind[0] = (struct acct_place){ 2, { 0.5, 0.5 }, { x + mean, -x + mean } };
+				of.kind[1] =
+					(struct acct_place){ 2, { 0.9, 0.1 }, { x / 9 + mean, -x + mean } };
+				double bound = acct_places_largest(&of, 1e12, &work),
+				       alone = n[i] < 2 ? 0.5 * fmax(0, x + mean) : 0;
+				assert_true(bound >= fmax(DBL_MIN, alone * (1 - SLACK)));
+			}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_choice_of_few_places_is_above),
+		cmocka_unit_test(the_bound_is_close_where_places_are_many),
+		cmocka_unit_test(extremes_are_bounds),
+	};
+
+	return cmocka_run_group_tests_name("acct_places", tests, NULL, NULL);
+}
