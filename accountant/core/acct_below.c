@@ -1,14 +1,18 @@
 /* acct_below.c - kinds that need not be tried.
  *
  * With equal means one law is below another in convex order if E (X - t)+ is nowhere larger.  That of a
- * mixture is linear between its atoms and that of the kind convex, so the atoms are enough; at the outermost
- * two, between which the kind's lie, both sides are equal. */
+ * mixture is linear between its atoms and that of the kind convex, so the mixture's atoms are enough: those
+ * between the kind's outermost two.  Below these the kind's is the mean less t, which no law's is below, and
+ * above them it is 0. */
 #include "acct_below.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define MARGIN 1e-9
+/* Atoms that are this near, of their size, may be the same: acct_places.h allows for worths that are off by
+ * so much. */
+#define OFF 0x1p-50
 
 struct spread {
 	size_t atoms;
@@ -98,10 +102,10 @@ static void narrow(
 static bool covers(struct acct_below *b, const struct spread *s, size_t i, size_t j)
 {
 	double low = fmin(b->kind[i].low, b->kind[j].low), high = fmax(b->kind[i].high, b->kind[j].high);
-	double room = MARGIN * (1 + fabs(low) + fabs(high)), share[2] = { 0, 1 };
-	double inner[2] = { low + room, high - room };
+	double room = OFF * (fabs(low) + fabs(high)), share[2] = { 0, 1 };
+	double inner[2] = { s->low + room, s->high - room };
 
-	if (!(s->low >= low && s->high <= high))
+	if (!(s->low >= low - room && s->high <= high + room))
 		return false;
 	narrow(b, i, j, i, inner, share);
 	narrow(b, i, j, j, inner, share);
