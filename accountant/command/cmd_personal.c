@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "cmd.h"
 
-#define CLASSES 60u
-#define MOST    100000000u /* participants: 0.8 GB */
+#define CLASSES   60u
+#define MOST      100000000u /* participants: 0.8 GB */
+#define MOST_LINE 256
 
 struct people {
 	double *epsilon;
@@ -60,57 +60,72 @@ static bool put(struct people *p, double epsilon)
 	return true;
 }
 
+/* A line without its end.  *whole: it has no NUL, and fits or is a comment, of which the rest is left out.
+ * False: there is none. */
+static bool next_line(FILE *from, char line[MOST_LINE], bool *whole)
+{
+	size_t length = 0;
+	int c;
+
+	*whole = true;
+	while ((c = getc(from)) != EOF && c != '\n') {
+		if (length + 1 < MOST_LINE) {
+			line[length++] = (char)c;
+			continue;
+		}
+		line[length] = '\0';
+		*whole = line[strspn(line, " \t")] == '#';
+		if (!*whole)
+			return true;
+	}
+	line[length] = '\0';
+	*whole = *whole && strlen(line) == length;
+	return c != EOF || length > 0;
+}
+
 /* A line without what surrounds its number; NULL: there is none. */
 static char *number_of(char *line)
 {
 	size_t length = strlen(line);
 
-	while (length > 0 && strchr(" \t\r\n", line[length - 1]))
+	while (length > 0 && strchr(" \t\r", line[length - 1]))
 		line[--length] = '\0';
 	line += strspn(line, " \t");
 	return *line == '\0' || *line == '#' ? NULL : line;
 }
 
-/* One line; a participant who is passed over could be the one with the largest guarantee. */
-static bool take(struct people *p, char *line, size_t length, const char **wrong)
+/* What is wrong with a whole line; NULL: nothing. */
+static const char *take(struct people *p, char *line)
 {
-	bool text = strlen(line) == length;
-	char *number = text ? number_of(line) : NULL, *end;
+	char *number = number_of(line), *end;
 	double epsilon;
 
-	*wrong = "has a NUL byte";
 	if (!number)
-		return text;
-	*wrong = "is not a number";
+		return NULL;
 	epsilon = strtod(number, &end);
 	if (end == number || *end)
-		return false;
-	*wrong = "is not above 0 and below 700";
+		return "is not a number";
 	if (!(epsilon > 0 && epsilon < 700))
-		return false;
-	*wrong = "is one participant too many, or there is no memory";
-	return put(p, epsilon);
+		return "is not above 0 and below 700";
+	return put(p, epsilon) ? NULL : "is one participant too many, or there is no memory";
 }
 
+/* Nobody is passed over, who could be the one with the largest guarantee. */
 static bool read_lines(FILE *from, const char *path, struct people *p, char *why, size_t room)
 {
-	const char *wrong = NULL;
-	char *line = NULL;
-	size_t space = 0, number = 0;
-	ssize_t length;
+	char line[MOST_LINE];
+	bool whole;
 
-	while (!why[0] && (length = getline(&line, &space, from)) >= 0) {
-		number++;
-		if (!take(p, line, (size_t)length, &wrong))
-			(void)fault(why, room, "%.100s:%zu: '%.40s' %s", path, number,
+	for (size_t number = 1; next_line(from, line, &whole); number++) {
+		const char *wrong = whole ? take(p, line) : "is too long, or has a NUL byte";
+
+		if (wrong)
+			return fault(why, room, "%.100s:%zu: '%.40s' %s", path, number,
 				line + strspn(line, " \t"), wrong);
 	}
-	if (!why[0] && (ferror(from) || !feof(from)))
-		(void)fault(why, room, "%.100s: cannot be read", path);
-	else if (!why[0] && p->size == 0)
-		(void)fault(why, room, "%.100s: there are no participants", path);
-	free(line);
-	return !why[0];
+	if (ferror(from))
+		return fault(why, room, "%.100s: cannot be read", path);
+	return p->size > 0 || fault(why, room, "%.100s: there are no participants", path);
 }
 
 static int ascending(const void *a, const void *b)
@@ -192,7 +207,6 @@ enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec p
 		(void)fault(why, room, "personal: k= is missing, the number of symbols, 2 or more");
 		return rc;
 	}
-	why[0] = '\0';
 	from = cmd_import_open(path);
 	if (!from)
 		(void)fault(why, room, "%.100s: %s", path, strerror(errno));

@@ -162,8 +162,10 @@ static enum cm_rc void_round(struct demo *d, json_int_t round, json_t *reason, s
 	enum cm_rc rc = look_up(d, round, &r, err);
 
 	d->voided++;
-	if (rc == CM_OK && json_object_set_new(r, "reports", json_integer(d->void_reports)) == 0 &&
-		(!reason || json_object_set(r, "reason", reason) == 0))
+	if (rc == CM_OK && (json_object_set_new(r, "reports", json_integer(d->void_reports)) != 0 ||
+				   (reason && json_object_set(r, "reason", reason) != 0)))
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK)
 		rc = say(d, "void", r, err);
 	json_decref(r);
 	return rc == CM_OK ? tool_demo_complaints(d, false, err) : rc;

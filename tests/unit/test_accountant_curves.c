@@ -215,7 +215,12 @@ static void nobody_is_passed_over(void)
 	put("1\n\r3\n");
 	assert_true(asked(OF_FILE, "epsilon_upper") > 2);
 	put_bytes("1\n\0 3\n", 6);
-	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:2: '' has a NUL byte");
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65,
+		"file:2: '' is too long, or has a NUL byte");
+	(void)snprintf(comment, sizeof comment, "2\n%*s\n", 300, "3");
+	put(comment);
+	refuses("epsilon --delta 1e-6 --round personal:file,k=4", 65, "file:2: '' is too long");
+	refuses("epsilon --delta 1e-6 --round personal:/dev/zero,k=4", 65, "/dev/zero:1: '' is too long");
 	put("2\r\n 1 \r\n");
 	two = asked(OF_FILE, "epsilon_upper");
 	for (int length = 240; length < 275; length++) {
