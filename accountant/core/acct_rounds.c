@@ -12,6 +12,7 @@
 #define WIDEST        1e7  /* the coarsest step tried where a finer grid has too many points */
 #define EPSILON_WIDTH 4e-4 /* relative width at which refinement stops */
 #define DELTA_WIDTH   4e-3
+#define NO_END        1e3      /* wider than any two ends */
 #define NODES         256.0    /* guessed number of nodes of a grid */
 #define MARGIN        1.5      /* of a point's work over that of the one that was tried */
 #define LISTING       150.0    /* work per listed and sorted outcome */
@@ -287,14 +288,18 @@ static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 	return rc;
 }
 
-/* The largest width of a target that is not done; 0: all are done. */
+/* The largest log of upper over lower of a target that is not done; 0: all are done.  Where ends are close it
+ * is their relative width, and it also falls where they are decades apart. */
 static double widest(const struct acct_target *target, size_t targets)
 {
 	double width = 0;
 
-	for (size_t i = 0; i < targets; i++)
+	for (size_t i = 0; i < targets; i++) {
+		const struct acct_bound *b = &target[i].out;
+
 		if (!target[i].done)
-			width = fmax(width, width_of(&target[i].out));
+			width = fmax(width, b->lower > 0 ? log(b->upper / b->lower) : NO_END);
+	}
 	return width;
 }
 
