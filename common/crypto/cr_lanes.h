@@ -6,7 +6,7 @@
  * 52 bits of the product, so the limbs of its operands must be below 2^52.  Forms of an element:
  *
  *	tight	limbs 0 to 3 below 2^52, limb 4 below 2^47 + 2^9: a value below 2^255 + 2^217
- *	factor	tight without the bits from 2^52 on, which the instruction ignores: only for products
+ *	factor	tight once the bits from 2^52 on are taken away, which the instruction does: only for products
  *	loose	limbs below 2^56
  *
  * Products take tight elements or factors and are loose; sums and differences take loose elements and are
