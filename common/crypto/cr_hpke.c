@@ -17,6 +17,7 @@
 
 _Static_assert(CR_HPKE_OVERHEAD == ENC_LEN + TAG_LEN, "enc and tag");
 
+/* Of a round: its key schedule, and the cipher with its direction, which each message keys again. */
 struct box {
 	struct cr_hpke_schedule schedule;
 	EVP_CIPHER_CTX *aead;
@@ -32,7 +33,6 @@ struct cr_hpke_opener {
 	struct cr_x25519 *secret;
 };
 
-/* The key schedule of a round, and the cipher with its direction, which each message keys again. */
 static enum cm_rc box_init(struct box *b, enum cr_hpke_suite id, const uint8_t recipient[ENC_LEN],
 	const void *info, size_t info_len, int seal, struct cm_err *err)
 {
@@ -55,9 +55,9 @@ static void box_fini(struct box *b)
 	EVP_CIPHER_CTX_free(b->aead);
 }
 
-static int use_key(const struct box *s, const struct cr_hpke_key *k)
+static int use_key(const struct box *b, const struct cr_hpke_key *k)
 {
-	return EVP_CipherInit_ex2(s->aead, NULL, k->key, k->nonce, -1, NULL) == 1;
+	return EVP_CipherInit_ex2(b->aead, NULL, k->key, k->nonce, -1, NULL) == 1;
 }
 
 static int aead_update(

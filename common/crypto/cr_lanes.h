@@ -3,11 +3,11 @@
  *
  * A field element is five limbs of 52 bits, each a vector of eight lanes; its value is the sum of
  * limb[i] * 2^(52 i).  The instruction multiplies the low 52 bits of two lanes and adds the low or the high
- * 52 bits of the product, so the limbs of its operands must be below 2^52.  Two forms of an element:
+ * 52 bits of the product, so the limbs of its operands must be below 2^52.  Forms of an element:
  *
  *	tight	limbs 0 to 3 below 2^52, limb 4 below 2^47 + 2^9: a value below 2^255 + 2^217
- *	factor	tight, but for bits from 2^52 on, which the instruction takes for nothing: it is multiplied
- *and nothing else loose	limbs below 2^56
+ *	factor	tight once the bits from 2^52 on are taken away, which the instruction does: only for products
+ *	loose	limbs below 2^56
  *
  * Products take tight elements or factors and are loose; sums and differences take loose elements and are
  * tight or factors.
