@@ -4,17 +4,18 @@
  * g(x) = max(x, 0) e^(-cx) is nowhere above the sum of its copies at distance T, whose Fourier series is that
  * of the trapezoid rule: E V+ = E e^(cV) g(V) <= (1/T) sum_k M(c + 2 pi i k/T) / (c + 2 pi i k/T)^2,   M(z) =
  * E e^(zV), for every c, T > 0.  M is the product of the places' transforms, hence the exponential of a
- * linear function of the numbers of the kinds.  Three bounds hold for all numbers at once.
+ * linear function of the numbers of the kinds.  Two bounds hold for all numbers at once.
  *
  * 1. The sum of moduli is convex in the numbers, so it is largest where all places are of one kind.
- * 2. On the simplex a sum of exponentials is at most its largest value at a corner, and half the largest
- *    second derivative times the square of the radius; exponents are in the plane, where the square of the
- *    radius is at most a third of that of the diameter (Jung), and of two a quarter.
- * 3. With f_j the values at the corners, part_j the shares of the kinds, a_j the exponents of a node at the
- *    corners and a the mean of these by the shares, Taylor about a says f <= sum part_j (f_j + |a_j - a|^2/2
- *    times the largest modulus), and sum part_j |a_j - a|^2 <= sum part_j |a_j - a_r|^2 for any r.  So f is
- * at most the largest f_j + B_j/2, B_j the sum over nodes of the largest modulus times |a_j - a_r|^2: a kind
- *    that loses less by B_j/2 does not count.
+ * 2. On a simplex with values f_j at its corners let part_j be the shares of the corners, a_j the exponents
+ * of a node there, and a their mean.  By Taylor about a, f <= sum part_j (f_j + |a_j - a|^2/2 times the
+ * largest modulus), and sum part_j |a_j - a|^2 <= sum part_j |a_j - a_r|^2 for any r.  So f is at most the
+ * largest f_j + B_j/2, B_j the sum over nodes of the largest modulus times |a_j - a_r|^2: a kind that loses
+ * less by B_j/2 does not count.  Between two corners, f is at most the larger value and B/8.
+ *
+ * The two kinds that lose most may lose the same.  The edge between them is cut into equal parts, and the
+ * simplex with it; r is the first end of a part.  With A_j the sum of n^2 |a_j - a_worst|^2 and C_j that of
+ * the inner product of this difference and the edge, |a_j - a_r|^2 gives A_j - 2 part C_j + part^2 A_second.
  *
  * Kinds that lose less are left out first.  X <= X' + a in increasing convex order, which is that of E (X -
  * t)+ for every t, means E (X + s)+ <= E (X' + a + s)+ for every s, hence for s the sum of the other places.
@@ -38,6 +39,7 @@
 #define NODES      16384
 #define NEGLECTED  46.0
 #define SMOOTH     40.0    /* deviation of S over that of U: epsilon rises by about 1/(2 SMOOTH^2) */
+#define EDGE       8       /* parts of the edge */
 #define WITHIN     1.02    /* factor within which the saddle is found */
 #define LEAST_LOG  (-60.0) /* of a modulus: less than what is charged for a node left out */
 #define LEAST_SIZE 1e-20   /* keeps 1/|m| finite */
@@ -50,7 +52,8 @@ struct tilted {
 	double p[ACCT_ATOMS], w[ACCT_ATOMS]; /* chances; tilted */
 	double log_m, mean, variance, plain; /* log E e^cX, and of the tilted law; plain: variance at c = 0 */
 	acct_lanes value, moduli, error;     /* sums over the nodes so far */
-	acct_lanes apart;                    /* the same of B_j/n^2 */
+	acct_lanes apart, along;             /* the same of A_j and C_j */
+	acct_lanes power, angle;             /* at four nodes: where all places are of this kind */
 	/* At four nodes: log of the transform, 1 - |m|^2, and at least 1/|m|. */
 	acct_lanes re, im, lost, lift;
 };
@@ -59,8 +62,8 @@ struct sum {
 	size_t kinds;
 	struct tilted kind[ACCT_KINDS + 1]; /* the last one is that of fixed places */
 	double n, fixed, tau, c, period, range, top;
-	size_t worst; /* the r of B_j */
-	acct_lanes bend;
+	size_t worst, second;  /* the kinds at the ends of the edge */
+	acct_lanes edge[EDGE]; /* values between them; the first is not used */
 };
 
 static void tilt(struct tilted *k, double c)
@@ -237,6 +240,10 @@ static void choose(struct sum *s)
 		worst = worst_of(s);
 	}
 	s->worst = (size_t)(worst - s->kind);
+	s->second = s->worst > 0 ? 0 : s->kinds > 1 ? 1 : 0;
+	for (size_t i = 0; i < s->kinds; i++)
+		if (i != s->worst && s->kind[i].log_m > s->kind[s->second].log_m)
+			s->second = i;
 	power = s->top = log_moment(s, worst);
 	slopes(s, worst, s->c, slope);
 	deviation = sqrt(slope[1] + 2 / (s->c * s->c));
@@ -274,63 +281,79 @@ ACCT_INLINED void turn_kind(struct tilted *k, const acct_lanes *t)
 	k->im = *t * k->mean + turn;
 }
 
-ACCT_INLINED void add_kind(struct sum *s, struct tilted *k, const acct_lanes *t, const acct_lanes *weight,
-	const acct_lanes *turn)
+/* A sum of exponentials at one choice of the numbers of kinds: log of the common power, and its angle. */
+ACCT_INLINED void add_value(const acct_lanes *power, const acct_lanes *angle, const acct_lanes *weight,
+	acct_lanes *size, acct_lanes *value)
 {
-	acct_lanes zero = { 0 }, tau2 = zero + s->tau * s->tau, rest, power, size, angle, sine, cosine, a, b,
-		   many;
+	acct_lanes zero = { 0 }, least = zero - ACCT_LANE_EXP, sine, cosine;
 
-	rest = tau2 * (s->c * s->c - *t * *t) * 0.5 - s->top;
-	power = s->n * k->re + rest;
-	angle = s->n * k->im + *turn;
-	if (s->fixed > 0)
-		power += s->fixed * s->kind[s->kinds].re;
-	a = zero - ACCT_LANE_EXP;
-	acct_lane_max(&power, &a, &power);
-	acct_lane_exp(&power, &size);
-	size *= *weight;
-	acct_lane_turn_any(&angle, &sine, &cosine);
-	acct_lane_abs(&power, &a);
-	acct_lane_abs(&rest, &b);
-	k->moduli += size;
-	k->value += size * cosine;
-	many = s->n * k->lift;
-	if (s->fixed > 0)
-		many += s->fixed * s->kind[s->kinds].lift;
-	k->error += size * (64 * ULP) * (many * (1 + 3 * (*t + s->c) * s->range) + a + b + 64);
+	acct_lane_max(power, &least, &least);
+	acct_lane_exp(&least, size);
+	*size *= *weight;
+	acct_lane_turn_any(angle, &sine, &cosine);
+	*value += *size * cosine;
 }
 
-/* Part of the second derivative: the largest modulus and the square of the diameter. */
-ACCT_INLINED void add_bend(struct sum *s, const acct_lanes *t, const acct_lanes *weight)
+/* What one node adds to the sums of the kinds; `high`: the largest power.  The factor of the errors is one
+ * for all kinds, so that they are convex in the numbers. */
+ACCT_INLINED void add_kinds(struct sum *s, const acct_lanes *t, const acct_lanes *weight,
+	const acct_lanes *turn, acct_lanes *high)
 {
-	acct_lanes zero = { 0 }, low[2], high[2], most, power, size;
+	acct_lanes rest = s->tau * s->tau * (s->c * s->c - *t * *t) * 0.5 - s->top, lift = s->kind[0].lift,
+		   most, size, far;
 
-	low[0] = high[0] = s->kind[0].re;
-	low[1] = high[1] = s->kind[0].im;
-	for (size_t i = 1; i < s->kinds; i++) {
-		const acct_lanes *at[2] = { &s->kind[i].re, &s->kind[i].im };
-
-		for (int part = 0; part < 2; part++) {
-			acct_lanes down = -*at[part], less = -low[part];
-
-			acct_lane_max(at[part], &high[part], &high[part]);
-			acct_lane_max(&down, &less, &less);
-			low[part] = -less;
-		}
+	if (s->fixed > 0) {
+		rest += s->fixed * s->kind[s->kinds].re;
+		acct_lane_max(&lift, &s->kind[s->kinds].lift, &lift);
 	}
-	power = s->n * high[0] + s->tau * s->tau * (s->c * s->c - *t * *t) * 0.5 - s->top;
-	if (s->fixed > 0)
-		power += s->fixed * s->kind[s->kinds].re;
-	most = zero - ACCT_LANE_EXP;
-	acct_lane_max(&power, &most, &power);
-	acct_lane_exp(&power, &size);
-	most = (high[0] - low[0]) * (high[0] - low[0]) + (high[1] - low[1]) * (high[1] - low[1]);
-	s->bend += *weight * size * most;
+	acct_lane_abs(&rest, &most);
+	*high = s->n * s->kind[0].re + rest;
 	for (size_t i = 0; i < s->kinds; i++) {
 		struct tilted *k = &s->kind[i];
-		acct_lanes re = k->re - s->kind[s->worst].re, im = k->im - s->kind[s->worst].im;
 
-		k->apart += *weight * size * (re * re + im * im);
+		k->power = s->n * k->re + rest;
+		k->angle = s->n * k->im + *turn;
+		acct_lane_max(&k->power, high, high);
+		acct_lane_max(&k->lift, &lift, &lift);
+		acct_lane_abs(&k->power, &far);
+		acct_lane_max(&far, &most, &most);
+	}
+	most = (64 * ULP) * ((s->n + s->fixed) * lift * (1 + 3 * (*t + s->c) * s->range) + 2 * most + 64);
+	for (size_t i = 0; i < s->kinds; i++) {
+		struct tilted *k = &s->kind[i];
+
+		add_value(&k->power, &k->angle, weight, &size, &k->value);
+		k->moduli += size;
+		k->error += size * most;
+	}
+	for (size_t i = 1; i < EDGE && s->kinds > 1; i++) {
+		const struct tilted *a = &s->kind[s->worst], *b = &s->kind[s->second];
+		double part = (double)i / EDGE;
+		acct_lanes power = (1 - part) * a->power + part * b->power,
+			   angle = (1 - part) * a->angle + part * b->angle;
+
+		add_value(&power, &angle, weight, &size, &s->edge[i]);
+	}
+}
+
+/* Parts of the second derivatives: the largest modulus and squares of distances. */
+ACCT_INLINED void add_bend(struct sum *s, const acct_lanes *weight, const acct_lanes *high)
+{
+	acct_lanes zero = { 0 }, least = zero - ACCT_LANE_EXP, size, re, im, to[2];
+	const struct tilted *a = &s->kind[s->worst], *b = &s->kind[s->second];
+
+	acct_lane_max(high, &least, &least);
+	acct_lane_exp(&least, &size);
+	size *= *weight;
+	to[0] = b->re - a->re;
+	to[1] = b->im - a->im;
+	for (size_t i = 0; i < s->kinds; i++) {
+		struct tilted *k = &s->kind[i];
+
+		re = k->re - a->re;
+		im = k->im - a->im;
+		k->apart += size * (re * re + im * im);
+		k->along += size * (re * to[0] + im * to[1]);
 	}
 }
 
@@ -360,9 +383,8 @@ ACCT_INLINED void add_nodes(
 	turn = s->tau * s->tau * s->c * *t - 2 * turn;
 	if (s->fixed > 0)
 		turn += s->fixed * s->kind[s->kinds].im;
-	for (size_t i = 0; i < s->kinds; i++)
-		add_kind(s, &s->kind[i], t, &weight, &turn);
-	add_bend(s, t, &weight);
+	add_kinds(s, t, &weight, &turn, &out);
+	add_bend(s, &weight, &out);
 }
 
 static void add_plain(struct sum *s, const acct_lanes *t, const acct_lanes *some, bool negligible[ACCT_LANES])
@@ -428,29 +450,49 @@ static double all_of(const acct_lanes *a)
 	return ((*a)[0] + (*a)[1]) + ((*a)[2] + (*a)[3]);
 }
 
+/* The largest value on the simplex, cut into parts along the edge: bound 2. */
+static double along_edge(const struct sum *s)
+{
+	double square = s->n * s->n * (1 + 1e-9), whole = square * all_of(&s->kind[s->second].apart),
+	       largest = all_of(&s->kind[s->worst].value);
+
+	for (size_t i = 0; i < EDGE && s->kinds > 1; i++) {
+		double part = (double)i / EDGE, low = all_of(i > 0 ? &s->edge[i] : &s->kind[s->worst].value),
+		       high = all_of(i + 1 < EDGE ? &s->edge[i + 1] : &s->kind[s->second].value);
+
+		largest = acct_larger(
+			largest, s->kinds > 2 ? low : acct_larger(low, high) + whole / (8 * EDGE * EDGE));
+		if (s->kinds > 2)
+			largest = acct_larger(largest, high + whole / (2 * EDGE * EDGE));
+		for (size_t j = 0; j < s->kinds; j++) {
+			const struct tilted *k = &s->kind[j];
+			double apart = square * all_of(&k->apart),
+			       far = apart - 2 * part * square * all_of(&k->along) + part * part * whole +
+				     1e-9 * (apart + whole);
+
+			if (j != s->worst && j != s->second)
+				largest = acct_larger(largest, all_of(&k->value) + far / 2);
+		}
+	}
+	return largest;
+}
+
 static double largest_of(struct sum *s, double most, double *work)
 {
-	double step = 2 * acos(-1) / s->period, largest = 0, moduli = 0, apart = 0, error = 0, rest,
-	       square = s->n * s->n * (1 + 1e-9);
+	double step = 2 * acos(-1) / s->period, moduli = 0, error = 0, rest;
 	size_t last = (size_t)fmin(2.0 * NODES, ceil(sqrt(2 * NEGLECTED) / s->tau / step));
 
 	*work += 1000 * (double)s->kinds;
 	if (last > NODES || !add_up(s, step, last, most, work))
 		return INFINITY;
 	for (size_t i = 0; i < s->kinds; i++) {
-		const struct tilted *k = &s->kind[i];
-
-		largest = acct_larger(largest, all_of(&k->value));
-		apart = acct_larger(apart, all_of(&k->value) + square * all_of(&k->apart) / 2);
-		moduli = acct_larger(moduli, all_of(&k->moduli));
-		error = acct_larger(error, all_of(&k->error)); /* convex, too */
+		moduli = acct_larger(moduli, all_of(&s->kind[i].moduli));
+		error = acct_larger(error, all_of(&s->kind[i].error)); /* convex, too */
 	}
 	/* What is left out: nodes up to `last`, and beyond it sum 2/t^2 <= 2/(step^2 last). */
 	rest = 2 * exp(-NEGLECTED) *
 	       ((double)last / (s->c * s->c) + 1 / (step * step * fmax(1, (double)last)));
-	largest += square * all_of(&s->bend) / (s->kinds > 2 ? 6 : 8);
-	return (fmin(fmin(largest, apart), moduli) + error + rest) * exp(s->top) /
-		       (s->period * (s->n + s->fixed)) +
+	return (fmin(along_edge(s), moduli) + error + rest) * exp(s->top) / (s->period * (s->n + s->fixed)) +
 	       DBL_MIN;
 }
 
