@@ -117,7 +117,7 @@ ACCT_INLINED void add_bend(struct acct_places_sum *s, const acct_lanes *weight, 
 ACCT_INLINED void add_nodes(
 	struct acct_places_sum *s, const acct_lanes *t, const acct_lanes *some, bool negligible[ACCT_LANES])
 {
-	acct_lanes zero = { 0 }, c = zero + s->c, weight, turn, out;
+	acct_lanes zero = { 0 }, c = zero + s->c, out = zero, weight, turn;
 
 	for (size_t i = 0; i < s->kinds + (s->fixed > 0 ? 1 : 0); i++)
 		turn_kind(&s->kind[i], t);
@@ -178,12 +178,12 @@ static double reach(const struct acct_places_sum *s, double t)
 bool acct_places_add_up(struct acct_places_sum *s, double step, size_t last, double most, double *work)
 {
 	double per_node = 20, done = 0;
-	bool wide = acct_lane_has_avx2(), negligible[ACCT_LANES];
+	bool wide = acct_lane_has_avx2(), negligible[ACCT_LANES] = { false };
 
 	for (size_t i = 0; i < s->kinds; i++)
 		per_node += 20 + 5 * (double)s->kind[i].atoms;
 	for (size_t k = 0; k <= last;) {
-		acct_lanes t, some;
+		acct_lanes t = { 0 }, some = { 0 };
 
 		for (size_t i = 0; i < ACCT_LANES; i++) {
 			t[i] = (double)(k + i) * step;
