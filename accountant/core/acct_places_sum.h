@@ -1,0 +1,42 @@
+/* acct_places_sum.h - the sums over nodes of acct_places.c, whose comment has the bounds.
+ *
+ * Nodes below e^-ACCT_PLACES_NEGLECTED of the top are charged, not added, and most are never computed.  With
+ * m the transform of a place over that at c, log |m|^2 <= |m|^2 - 1, and D(t) = sum over places of 1 -
+ * |m(t)|^2 = 2 sum of E sin^2(t d/2),   d the difference of two tilted X, is the square of a norm: sqrt D
+ * changes by at most sqrt(sum of the variances) per unit of t.  From a node where D is large, all nodes are
+ * negligible up to where it may no longer be. */
+#pragma once
+
+#include "acct_lane.h"
+#include "acct_places.h"
+
+#define ACCT_PLACES_NEGLECTED 46.0
+#define ACCT_PLACES_EDGE      8 /* parts of the edge */
+
+/* A kind, tilted by c. */
+struct acct_tilted {
+	size_t atoms;
+	double x[ACCT_ATOMS];
+	double p[ACCT_ATOMS], w[ACCT_ATOMS]; /* chances; tilted */
+	double log_m, mean, variance, plain; /* log E e^cX, and of the tilted law; plain: variance at c = 0 */
+	acct_lanes value, moduli, error;     /* sums over the nodes so far */
+	acct_lanes apart, along;             /* the same of A_j and C_j */
+	acct_lanes power, angle;             /* at four nodes: where all places are of this kind */
+	/* At four nodes: log of the transform, 1 - |m|^2, and at least 1/|m|. */
+	acct_lanes re, im, lost, lift;
+};
+
+struct acct_places_sum {
+	size_t kinds;
+	struct acct_tilted kind[ACCT_KINDS + 1]; /* the last one is that of fixed places */
+	double n, fixed, tau, c, period, range, top;
+	size_t worst, second;              /* the kinds at the ends of the edge */
+	acct_lanes edge[ACCT_PLACES_EDGE]; /* values between them; the first is not used */
+};
+
+/* Adds the nodes 0, step, .. last * step.  False: more work than `most`.  *work: added to. */
+ACCT_CHECK bool acct_places_add_up(
+	struct acct_places_sum *s, double step, size_t last, double most, double *work);
+
+/* Of one node. */
+double acct_places_node_work(size_t kinds, size_t atoms);
