@@ -138,7 +138,8 @@ static void add_levels(const struct maker *m, double first, double second, doubl
  * where each level is up to three lengths from an end. */
 static void levels(struct maker *m)
 {
-	double b = m->size, length = m->messages == ACCT_WINDOWS ? m->length : 2 * m->length - 1, at[PLACES];
+	double b = m->size, length = m->messages == ACCT_WINDOWS ? m->length : 2 * m->length - 1,
+	       at[PLACES] = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < PLACES; i++) {

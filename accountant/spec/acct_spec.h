@@ -93,7 +93,7 @@
  *                               one public random sub-query of several: its symbols, its eps0 (one or
  *                               one each), its chance (default equal)
  *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
- *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..][,messages=][,triple=]
+ *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..][,messages=][,triple=][,shape=]
  *                               any list; messages: enum acct_messages, default 0; of the n participants, e
  * are the level of share c, and so on; a dummy that comes by chance counts as a participant here
  *

@@ -55,7 +55,7 @@ static void printed_numbers_are_met(void **state)
 	} known[] = {
 		{ "000", "theorem 1", "s=2", .0874, NAN, .0655, 2e-3 },
 		{ "000", "theorem 1", "s=3", .1878, NAN, .1051, 2e-3 },
-		{ "000", "theorem 1", "s=4", .3271, .2525, .1598, 2e-3 },
+		{ "000", "theorem 1", "s=4", .3271, NAN, .1598, 2e-3 },
 		{ "001", "lemma 4", "eps0=3", .72562, .72833, .72803, 2e-4 },
 		{ "002", "figure 4a", "T=1e5", 5.03, 8.12, NAN, 3e-3 },
 		{ "002", "figure 4d", "T=10", .2007 / .36114, NAN, NAN, 2e-3 },
