@@ -37,8 +37,7 @@ struct sh_tags {
 CM_CHECK enum cm_rc sh_tags_init(struct sh_tags *t, uint64_t most, struct cm_err *err);
 /* Wipe and free; accepts a zeroed struct. */
 void sh_tags_fini(struct sh_tags *t);
-/* Fetch the memory that a sh_tags_find of this tag will read soon: waiting for it costs more than the rest.
- */
+/* Fetch the memory that a sh_tags_find of this tag will read soon; waiting for it would cost most of that. */
 void sh_tags_expect(const struct sh_tags *t, const uint8_t tag[SH_TAG_LEN]);
 enum sh_seen sh_tags_find(const struct sh_tags *t, const struct sh_tag *tag);
 /* Add a tag for which sh_tags_find returned SH_SEEN_NEVER; the caller keeps n <= most. */
