@@ -10,7 +10,6 @@
 
 #include "cm_buf.h"
 #include "cr_hash.h"
-#include "cr_hash_lanes.h"
 
 static void expect(const uint8_t *got, const char *hex)
 {
@@ -182,50 +181,9 @@ static void threads_hash_alike(void **state)
 	}
 }
 
-/* RFC 4231's test case 2 in every lane, and different messages under different keys as one at a time. */
-static void lanes_are_hmac(void **state)
-{
-	static const char text[] = "what do ya want for nothing?",
-			  hash[] = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
-	struct cr_hmac_keys same, keys;
-	struct cr_hashes first, second;
-	struct cr_hmac_key key;
-	uint8_t message[CR_HASH_LANES][CR_HASH_LANES_MAX + 5], got[CR_HASH_LEN], want[CR_HASH_LEN];
-
-	(void)state;
-	if (!cr_hash_lanes_here())
-		skip();
-	cr_hmac_key_init(&key, (const uint8_t *)"Jefe", 4);
-	cr_hmac_keys_same(&same, &key);
-	cr_hmac_lanes(&same, (const uint8_t *)text, 0, strlen(text), &first);
-	for (size_t i = 0; i < CR_HASH_LANES; i++) {
-		cr_hashes_get(&first, i, got, sizeof got);
-		expect(got, hash);
-	}
-	for (size_t i = 0; i < CR_HASH_LANES; i++)
-		for (size_t j = 0; j < sizeof message[i]; j++)
-			message[i][j] = (uint8_t)((i * sizeof message[i] + j) * 167 >> 3);
-	for (size_t len = 0; len <= CR_HASH_LANES_MAX; len++) {
-		cr_hmac_lanes(&same, message[0], sizeof message[0], len, &first);
-		cr_hmac_keys_init(&keys, &first);
-		cr_hmac_lanes(&keys, message[0], sizeof message[0], len, &second);
-		for (size_t i = 0; i < CR_HASH_LANES; i++) {
-			const struct cr_span span = { message[i], len };
-
-			cr_hmac_with(&key, &span, 1, want);
-			cr_hashes_get(&first, i, got, sizeof got);
-			assert_memory_equal(got, want, sizeof want);
-			cr_hmac(got, sizeof got, &span, 1, want);
-			cr_hashes_get(&second, i, got, sizeof got);
-			assert_memory_equal(got, want, sizeof want);
-		}
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lanes_are_hmac),
 		cmocka_unit_test(sha256_examples),
 		cmocka_unit_test(spans_are_concatenated),
 		cmocka_unit_test(a_hasher_starts_over_after_each_result),
