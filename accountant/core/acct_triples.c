@@ -143,7 +143,8 @@ static void levels(struct maker *m)
 	size_t n = 0;
 
 	for (size_t i = 0; i < PLACES; i++) {
-		double far = (double)(i / 2) * length, x = i % 2 == 0 ? far : b - far;
+		size_t lengths = i / 2;
+		double far = (double)lengths * length, x = i % 2 == 0 ? far : b - far;
 		bool known = far > b;
 
 		for (size_t j = 0; j < n; j++)

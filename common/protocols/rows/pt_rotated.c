@@ -218,7 +218,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 	pt_slots_encode(q, p, value, word, rng, records);
 	cr_wipe(lengthened, d * sizeof lengthened[0]);
 	cr_wipe(turned, d * sizeof turned[0]);
-	cr_wipe(row, PT_TURN_ROW(d));
+	cr_wipe(row, (size_t)PT_TURN_ROW(d));
 }
 
 /* Of the transformed vector, whose coordinates have no names. */

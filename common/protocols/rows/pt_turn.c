@@ -24,17 +24,17 @@ _Static_assert(PR_DIMENSION_MAX / 4 <= 1u << 16, "coordinate() adds the bits of 
 
 void pt_turn_signs(struct pt_turn_signs *s, uint32_t rotations, uint32_t d)
 {
-	const size_t len = PT_TURN_ROW(d);
+	const uint32_t len = PT_TURN_ROW(d), half = PT_TURN_PASS(d);
 
 	if (s->rotations == rotations && s->d == d)
 		return;
 	s->rotations = rotations;
 	s->d = d;
-	memset(s->row, 0, rotations * len);
+	memset(s->row, 0, (size_t)rotations * len);
 	for (uint32_t r = 0; r < rotations; r++)
 		for (uint32_t pass = 0; pass < 2; pass++)
 			for (uint32_t j = 0; j < d; j++)
-				s->row[r * len + pass * PT_TURN_PASS(d) + j / 8] |=
+				s->row[(size_t)r * len + (size_t)pass * half + j / 8] |=
 					(uint8_t)(pt_rotated_sign(r, pass, j) << j % 8);
 }
 
