@@ -99,20 +99,18 @@ static void narrow(
 	}
 }
 
+/* A kind whose atoms lie beyond the mixture's fails at the outermost of these. */
 static bool covers(struct acct_below *b, const struct spread *s, size_t i, size_t j)
 {
-	double low = fmin(b->kind[i].low, b->kind[j].low), high = fmax(b->kind[i].high, b->kind[j].high);
-	double room = OFF * (fabs(low) + fabs(high)), share[2] = { 0, 1 };
+	double room = OFF * (fabs(s->low) + fabs(s->high)), share[2] = { 0, 1 };
 	double inner[2] = { s->low + room, s->high - room };
 
-	if (!(s->low >= low - room && s->high <= high + room))
-		return false;
 	narrow(b, i, j, i, inner, share);
 	narrow(b, i, j, j, inner, share);
 	return share[0] <= share[1];
 }
 
-bool acct_below_is(struct acct_below *b, const struct acct_kind *k, double *work)
+static bool is_below(struct acct_below *b, const struct acct_kind *k, double *work)
 {
 	struct spread s;
 	double size = (double)k->atoms;
@@ -135,6 +133,18 @@ bool acct_below_is(struct acct_below *b, const struct acct_kind *k, double *work
 				return true;
 		}
 	return false;
+}
+
+bool acct_below_try(struct acct_below *b, struct acct_kind *k, double part, double eta,
+	struct acct_kinds *tried, double *work)
+{
+	acct_kinds_thin(k, part, eta);
+	if (is_below(b, k, work))
+		return true;
+	if (tried->kinds == ACCT_KINDS)
+		return false;
+	tried->kind[tried->kinds++] = *k;
+	return true;
 }
 
 double acct_below_work(const struct acct_kinds *k, double asked)

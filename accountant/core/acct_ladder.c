@@ -70,12 +70,7 @@ bool acct_ladder_between(
 		for (size_t t = s + 1; enough && t <= r.b; t++)
 			for (size_t z = 0; enough && t - s < r.b && z <= r.b; z++) {
 				set_kind(&r, s, t, z, &k);
-				acct_kinds_thin(&k, part, eta);
-				if (acct_below_is(ends, &k, work))
-					continue;
-				enough = thin->kinds < ACCT_KINDS;
-				if (enough)
-					thin->kind[thin->kinds++] = k;
+				enough = acct_below_try(ends, &k, part, eta, thin, work);
 			}
 	free(ends);
 	return enough;

@@ -333,12 +333,7 @@ bool acct_triples_between(const struct acct_triples *t, double part, double eta,
 
 	for (size_t i = t->ends; i < t->all && enough; i++) {
 		set_kind(t, i, &k);
-		acct_kinds_thin(&k, part, eta);
-		if (acct_below_is(ends, &k, work))
-			continue;
-		enough = thin->kinds < ACCT_KINDS;
-		if (enough)
-			thin->kind[thin->kinds++] = k;
+		enough = acct_below_try(ends, &k, part, eta, thin, work);
 	}
 	free(ends);
 	return enough;

@@ -9,8 +9,7 @@
 
 #define EPS0 1.1 /* of the cases, times the scale */
 
-/* Weights to laws. */
-static void normalise(struct mech *m)
+void mech_normalise(struct mech *m)
 {
 	for (size_t x = 0; x < m->inputs; x++) {
 		double sum = 0;
@@ -137,7 +136,7 @@ bool mech_case(size_t i, double scale, struct mech *m)
 	else
 		snprintf(m->text, sizeof m->text, "%s", table[i].text);
 	table[i].build(m, &g);
-	normalise(m);
+	mech_normalise(m);
 	return true;
 }
 

@@ -22,5 +22,8 @@ struct mech {
 /* Case i of the table; false past the last.  eps0 of the cases that take one is scaled by `scale`. */
 bool mech_case(size_t i, double scale, struct mech *m);
 
+/* Weights to laws. */
+void mech_normalise(struct mech *m);
+
 /* Outputs whose laws are proportional under all inputs are made one: no test tells them apart. */
 void mech_merge(struct mech *m);

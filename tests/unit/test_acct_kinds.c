@@ -175,41 +175,58 @@ static bool tried(const struct acct_list *l, double part, double eta, double eps
 	return few;
 }
 
+/* No input is more spread than what is tried at any E, t. */
+static void compare_potentials(const struct mech *m, const struct acct_list *l, double eps)
+{
+	static struct acct_kinds kinds;
+
+	assert_true(tried(l, 0, 0, eps, &kinds));
+	for (int step = -40; step < 40; step++) {
+		double e = exp(eps), t = 0.25 * step, most = 0;
+
+		for (size_t k = 0; k < kinds.kinds; k++)
+			most = fmax(most, potential(&kinds.kind[k], e, t));
+		for (size_t x0 = 0; x0 < m->inputs; x0++)
+			for (size_t x1 = 0; x1 < m->inputs; x1++)
+				for (size_t z = 0; x0 != x1 && z < m->inputs; z++) {
+					double sum = 0;
+
+					for (size_t y = 0; y < m->outputs; y++)
+						sum += fmax(0,
+							m->law[x0][y] - e * m->law[x1][y] - t * m->law[z][y]);
+					if (!(sum <= most * (1 + 1e-9) + 1e-12))
+						fail_msg("%s: %zu %zu %zu at %g: %.12g above %.12g", m->text,
+							x0, x1, z, t, sum, most);
+				}
+	}
+}
+
+/* The next small randomizer that is charged by kinds, from case *i on, and its list; false past the last. */
+static bool next_of_kinds(size_t *i, struct mech *m, struct acct_list *l)
+{
+	for (; mech_case(*i, 1, m); ++*i) {
+		char text[200];
+
+		if (m->truthful || m->dummies)
+			continue;
+		(void)snprintf(text, sizeof text, "%.119s%s", m->text, ",n=100000");
+		*l = list_of(text);
+		if (l->kinds != ACCT_ANY_MESSAGES)
+			return true;
+	}
+	return false;
+}
+
 /* What any third input makes of any pair is no more spread than the kinds, and for sets it is one of them. */
 static void kinds_are_those_of_the_definition(void **state)
 {
 	static struct mech m;
-	static struct acct_kinds kinds;
+	struct acct_list l;
 	size_t cases = 0;
 
 	(void)state;
-	for (size_t i = 0; mech_case(i, 1, &m); i++) {
-		char text[200];
-
-		(void)snprintf(text, sizeof text, "%.119s%s", m.text, ",n=100000");
-		if (m.truthful || m.dummies)
-			continue;
-		struct acct_list l = list_of(text);
-		if (l.kinds == ACCT_ANY_MESSAGES)
-			continue;
-		assert_true(tried(&l, 0, 0, log(1.4), &kinds));
-		for (size_t x0 = 0; x0 < m.inputs; x0++)
-			for (size_t x1 = 0; x1 < m.inputs; x1++)
-				for (size_t z = 0; x0 != x1 && z < m.inputs; z++)
-					for (int step = -40; step < 40; step++) {
-						double e = 1.4, t = 0.25 * step, sum = 0, most = 0;
-
-						for (size_t y = 0; y < m.outputs; y++)
-							sum += fmax(0, m.law[x0][y] - e * m.law[x1][y] -
-									       t * m.law[z][y]);
-						for (size_t k = 0; k < kinds.kinds; k++)
-							most = fmax(most, potential(&kinds.kind[k], e, t));
-						if (!(sum <= most * (1 + 1e-9) + 1e-12))
-							fail_msg("%s: %zu %zu %zu at %g: %.12g above %.12g",
-								m.text, x0, x1, z, t, sum, most);
-					}
-		cases++;
-	}
+	for (size_t i = 0; next_of_kinds(&i, &m, &l); i++, cases++)
+		compare_potentials(&m, &l, log(1.4));
 	assert_true(cases >= 8);
 }
 
@@ -251,62 +268,19 @@ static size_t compare_places(const struct mech *m, const struct acct_list *l, do
 static void no_inputs_are_above_the_sum(void **state)
 {
 	static struct mech m;
+	struct acct_list l;
 	size_t cases = 0;
 
 	(void)state;
-	for (size_t i = 0; mech_case(i, 1, &m); i++) {
-		char text[200];
-
-		(void)snprintf(text, sizeof text, "%.119s%s", m.text, ",n=100000");
-		if (m.truthful || m.dummies)
-			continue;
-		struct acct_list l = list_of(text);
+	for (size_t i = 0; next_of_kinds(&i, &m, &l); i++) {
 		mech_merge(&m);
-		if (l.kinds == ACCT_ANY_MESSAGES || m.inputs * m.outputs > 100)
+		if (m.inputs * m.outputs > 100)
 			continue;
 		for (int k = 0; k < 3; k++)
 			(void)compare_places(&m, &l, 0.2 * k, 0.3 * k);
 		cases++;
 	}
 	assert_true(cases >= 12);
-}
-
-/* No input is more spread than what is tried at any E, t. */
-static void compare_potentials(const struct mech *m, const struct acct_list *l, double eps)
-{
-	static struct acct_kinds kinds;
-
-	assert_true(tried(l, 0, 0, eps, &kinds));
-	for (int step = -24; step < 24; step++) {
-		double e = exp(eps), t = 0.3 * step, most = 0;
-
-		for (size_t k = 0; k < kinds.kinds; k++)
-			most = fmax(most, potential(&kinds.kind[k], e, t));
-		for (size_t x0 = 0; x0 < m->inputs; x0++)
-			for (size_t x1 = 0; x1 < m->inputs; x1++)
-				for (size_t z = 0; x0 != x1 && z < m->inputs; z++) {
-					double sum = 0;
-
-					for (size_t y = 0; y < m->outputs; y++)
-						sum += fmax(0,
-							m->law[x0][y] - e * m->law[x1][y] - t * m->law[z][y]);
-					if (!(sum <= most * (1 + 1e-9) + 1e-12))
-						fail_msg("%s: %zu %zu %zu at %g: %.12g above %.12g", m->text,
-							x0, x1, z, t, sum, most);
-				}
-	}
-}
-
-static void normalise(struct mech *m)
-{
-	for (size_t x = 0; x < m->inputs; x++) {
-		double sum = 0;
-
-		for (size_t y = 0; y < m->outputs; y++)
-			sum += m->law[x][y];
-		for (size_t y = 0; y < m->outputs; y++)
-			m->law[x][y] /= sum;
-	}
 }
 
 /* Of every length, though few levels are tried. */
@@ -331,7 +305,7 @@ static void levels_between_corners_are_below_them(void **state)
 				memset(&m, 0, sizeof m);
 				memcpy(m.text, text, sizeof text);
 				(stairs ? mech_staircase : mech_piecewise)(&m, &args);
-				normalise(&m);
+				mech_normalise(&m);
 				mech_merge(&m);
 				struct acct_list l = list_of(text);
 				assert_true(acct_are_triples(l.kinds));
