@@ -307,6 +307,23 @@ static void who_sends_labelled_bits(void **state)
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=11", "messages=11");
 }
 
+/* One round whose loss takes few values decides how fine a grid has to be, whatever the other's bounds. */
+static void rough_rounds_beside_labels_are_answered_closely(void **state)
+{
+	const struct acct_round r[] = { parsed("harmony:eps0=1,n=3000").round,
+		parsed("generic:eps0=6,n=5").round };
+
+	(void)state;
+	for (double delta = 1e-4; delta > 1e-11; delta /= 100) {
+		struct acct_bound eps, back;
+
+		assert_int_equal(acct_epsilon(r, 2, delta, &eps), ACCT_OK);
+		assert_true(eps.upper - eps.lower < 4e-3 * eps.upper);
+		assert_int_equal(acct_delta(r, 2, eps.upper, &back), ACCT_OK);
+		assert_true(back.lower <= delta && back.upper < 1e4 * back.lower);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +334,7 @@ int main(void)
 		cmocka_unit_test(rounds_cover_data_sets),
 		cmocka_unit_test(sixty_digits_are_inside),
 		cmocka_unit_test(labels_cost_little),
+		cmocka_unit_test(rough_rounds_beside_labels_are_answered_closely),
 	};
 
 	return cmocka_run_group_tests_name("acct_labels", tests, NULL, NULL);
