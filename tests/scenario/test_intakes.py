@@ -24,14 +24,17 @@ def write_readings(cluster, name, first, n):
         f.writelines(f"d{i},c{i % 2}\n" for i in range(first, first + n))
 
 
+def ended(cluster, rounds=1):
+    """The rounds, if there are so many and all are settled."""
+    run = cluster.run("analyzer", "round", "list", "--json")
+    if run.returncode != 0:
+        return None
+    found = json.loads(run.stdout)["rounds"]
+    return found if len(found) >= rounds and all(r["stage"] == "settled" for r in found) else None
+
+
 def settled(cluster, rounds=1):
-    def done():
-        run = cluster.run("analyzer", "round", "list", "--json")
-        if run.returncode != 0:
-            return None
-        found = json.loads(run.stdout)["rounds"]
-        return found if len(found) >= rounds and all(r["stage"] == "settled" for r in found) else None
-    return wait_for("the rounds to be settled", done)
+    return wait_for("the rounds to be settled", lambda: ended(cluster, rounds))
 
 
 def exactly(cluster, devices, number=1):
@@ -87,13 +90,14 @@ class Gateway(parties.Device):
         return [self.sealed[i] for i in range(first, first + n)]
 
     def until_accepted(self, port, d, data, first, n):
-        """Come again as a client does, until every one is accepted."""
+        """Come again as a client does, until every one is accepted.  An answer is lost if an epoch ends between the commit and it; were
+        these the last devices, the round has ended with them, and `exactly` says whether each was stored once."""
         def accepted():
             try:
                 self.dial(port)
                 out = self.submit(d, self.reports(d, data, first, n))
             except (wire.Refused, OSError, EOFError):
-                return False
+                return ended(self.cluster)
             assert set(out) == {pb.OUTCOME_ACCEPTED}, out
             return True
         wait_for("reports to be accepted", accepted)
