@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cf_http.h"
+
 #define ROLE_MAX 63u /* PostgreSQL's longest name */
 #define FIELD(f) offsetof(struct sh_conf, f)
 
@@ -68,17 +70,8 @@ const struct cf_row sh_conf_rows[] = {
 		.offset = FIELD(analyzer_key),
 		.required = true,
 		.help = "the analyzer's public signing key" },
-	{ .key = "http",
-		.type = CF_STRING,
-		.offset = FIELD(http),
-		.fallback = "127.0.0.1:9465",
-		.help = "loopback host:port of /healthz, /readyz, /status and /metrics; \"\" for none" },
-	{ .key = "http_anywhere",
-		.type = CF_BOOL,
-		.offset = FIELD(http_anywhere),
-		.fallback = "false",
-		.help = "true: `http` may be an address that other hosts reach; requests are not "
-			"authenticated" },
+	CF_HTTP_ROWS(FIELD(http), FIELD(http_anywhere), "127.0.0.1:9465",
+		"/healthz, /readyz, /status and /metrics"),
 	{ .key = "proof_window",
 		.type = CF_DURATION,
 		.offset = FIELD(proof_window_ms),
