@@ -34,8 +34,8 @@ struct acct_matrix {
  * and of the two inputs, out->round has them.  Else it is the curve that at every epsilon lies above the
  * largest delta of any pair, by certified upper ends: *owned holds it, to be freed by acct_profile_free after
  * the round's last use; NULL otherwise.  Such a curve says nothing in lower ends. out->p, beta, q are the
- * largest of all pairs; eps0 is log p. ACCT_ELIMIT: a pair has more than ACCT_MAX_CELLS different cells, or
- * there are more than 256 different pairs. Cost: pairs times outputs, and 100 points of a curve for every
+ * largest of all pairs; eps0 is log p.  ACCT_ELIMIT: a pair has more than ACCT_MAX_CELLS different cells, or
+ * there are more than 256 different pairs.  Cost: pairs times outputs, and 100 points of a curve for every
  * different pair. */
 ACCT_CHECK enum acct_rc acct_own_matrix(const struct acct_matrix *m, const char *keys, struct acct_spec *out,
 	struct acct_profile **owned, char *why, size_t room);
