@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SUM_SLACK    1e-9
-#define LEAST_CHANCE 1e-300 /* below, products with chances would not be normal numbers */
+#define LEAST_CHANCE 1e-307 /* below, chances are no normal numbers, and ratios of them are rough */
 #define NONE         SIZE_MAX
 #define MOST_PAIRS   256u
 #define POINTS       400u
@@ -178,7 +178,7 @@ static enum acct_rc normalise_row(const struct acct_matrix *m, size_t x, double 
 		if (!(p[y] >= 0 && p[y] <= 1 + SUM_SLACK))
 			return say_where(why, room, x, y, "a chance must be a number from 0 to 1");
 		if (p[y] > 0 && p[y] < LEAST_CHANCE)
-			return say_where(why, room, x, y, "a chance must be 0 or at least 1e-300");
+			return say_where(why, room, x, y, "a chance must be 0 or at least 1e-307");
 		sum += p[y];
 	}
 	if (!(fabs(sum - 1) <= SUM_SLACK))
