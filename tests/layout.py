@@ -5,7 +5,8 @@
 - A function has at most 60 lines, its signature included.  Functions of tests in Python have no limit: a scenario is one
   story.
 - No line of C holds the end of a comment alone.
-- A function that a header of the product declares is called by the product.  The accountant is a library, so it is left out.
+- A function that a header of the product declares is called by the product, and from another file, if only of the tests.  The
+  accountant is a library, so it is left out.
 """
 import ast
 import collections
@@ -70,14 +71,18 @@ def faults_of(path, text):
 
 def unused_functions(sources):
     """A function has its declaration, its definition, and nothing else."""
-    product = {p: NOT_CODE.sub("", t) for p, t in sources.items()
-               if p.endswith((".c", ".h")) and not p.startswith("tests" + os.sep)}
-    times = collections.Counter(word for text in product.values() for word in re.findall(r"\w+", text))
+    code = {p: NOT_CODE.sub("", t) for p, t in sources.items() if p.endswith((".c", ".h"))}
+    words = {p: collections.Counter(re.findall(r"\w+", t)) for p, t in code.items()}
+    product = {p: t for p, t in code.items() if not p.startswith("tests" + os.sep)}
+    times = sum((words[p] for p in product), collections.Counter())
+    places = collections.Counter(word for p in code for word in words[p])
     for path, text in product.items():
         if path.endswith(".h") and not path.startswith("accountant" + os.sep):
-            for declared in re.findall(r"^[a-zA-Z][^;{}=]*?\b(\w+)\([^;{}]*\)[^;{}()]*;", text, flags=re.M):
+            for declared in re.findall(r"^(?!typedef)[a-zA-Z][^;{}=]*?\b(\w+)\([^;{}]*\)[^;{}()]*;", text, flags=re.M):
                 if times[declared] <= 2 and declared not in FOR_TESTS:
                     yield f"{path}: {declared} is called by nothing of the product"
+                elif places[declared] == 2 and words[path][declared] == 1:
+                    yield f"{path}: {declared} is called by its own file alone: it is static"
 
 
 def main():

@@ -110,7 +110,7 @@ ACCT_CHECK enum acct_rc acct_flame_double_lower(
  * coordinates of one input against another are charged.  (Binary response, eps 0.5, k = 1, n_p = 50, 50
  * others on each index: the delta at 0.475 is 14,000 times that of one full round.)  For Laplace, input 0
  * against the blanket is taken up to eps 0.75 with e^(-eps/4) Laplace(1/4), about which 0 and 1/2 are
- * symmetric.  `length` is read for its range only. The upper end is PROVED, where every user sends equally
+ * symmetric.  `length` is read for its range only.  The upper end is PROVED, where every user sends equally
  * many messages of one index each; the lower end is that of the bound at a = k (of 2k), not of the protocol.
  * Cost: up to 13 compositions, some seconds. */
 ACCT_CHECK enum acct_rc acct_flame_topk_epsilon(

@@ -30,7 +30,7 @@ double acct_gdp_delta_below(double epsilon, double mu);
 
 /* A mu for one repetition of the round with this defect, rounded up and proved node by node; INFINITY when
  * the defect is less than the mass of infinite loss needs, or mu would exceed 100. defect (0, 1).  Errors: as
- * acct_epsilon; on error *mu is untouched. Width: mu exceeds the least by a relative 1e-5 where the curve is
+ * acct_epsilon; on error *mu is untouched.  Width: mu exceeds the least by a relative 1e-5 where the curve is
  * smooth.  Cost: 10 to 100 ms. */
 ACCT_CHECK enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, double *mu);
 

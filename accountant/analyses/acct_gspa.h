@@ -67,7 +67,7 @@ ACCT_CHECK enum acct_rc acct_gspa_shift_delta(const struct acct_gspa_class *cls,
 /* Any randomizers, `count` rounds.  victim: the victim's own guarantee (its count is not read); cls: the
  * others.  The premise is about pairs of randomizers: for either input x of the victim and any input x_i of
  * participant i of a class, P(R_v(x) in S) <= e^epsilon P(R_i(x_i) in S) + delta for every S, with the
- * epsilon and delta of that class. An (epsilon, delta) guarantee of participant i alone does not give it.
+ * epsilon and delta of that class.  An (epsilon, delta) guarantee of participant i alone does not give it.
  * *delta: upper bound, PROVED from that premise, and never above the victim's own local guarantee composed
  * `count` times by basic composition.  epsilon [0, 700].
  *
@@ -82,7 +82,7 @@ ACCT_CHECK enum acct_rc acct_gspa_general_delta(const struct acct_gspa_class *vi
 
 /* PAPER VALUES, not a guarantee, and not an interval.  mu = sqrt(2 / (sum c_i - max c_i)), c_i =
  * (1-delta_i)/(1+e^eps_i), of a round said to be approximately mu-Gaussian private; count rounds: sqrt(count)
- * mu. Chen, Cao, Ge 2024, Theorems 2 and 5.  Too small: always, if slightly, for its own shift pair; for
+ * mu.  Chen, Cao, Ge 2024, Theorems 2 and 5.  Too small: always, if slightly, for its own shift pair; for
  * randomized response at eps_i above about 3 (at 6, n = 2000, delta = 1e-4: 2.24 for a loss above 5.9);
  * without limit where some delta_i reaches delta (the victim's delta is dropped) or where the noise is not
  * randomized response: it is attached to slots instead of persons. */

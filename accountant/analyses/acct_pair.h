@@ -5,7 +5,7 @@
  * Given M blanket messages the first cell's count is Bin(M, 1/2) under nu, and the loss of counts (a, b) is
  * log((p a + b)/(a + p b)).  With z = (alpha-1) loss the two signs of a loss together contribute 2
  * sinh^2(z/2) + tanh(loss/2) sinh z = (s/2)(s + tanh(loss/2)(2 - s)) e^z, s = 1 - e^{-z}, to the moment:
- * nothing cancels. Moments fall with M (a mean of M iid variables is a reverse martingale), so rows are
+ * nothing cancels.  Moments fall with M (a mean of M iid variables is a reverse martingale), so rows are
  * grouped above 4e7 terms: from above at the first row of a group, from below at its last.  Chances are
  * acct_binomial.h's; rows add three roundings a step.  What sums leave out is bounded by falling ratios,
  * chance(k) r/(1-r). */

@@ -4,7 +4,7 @@
  * minimum 0 at u.  If c T has slope 1 at v, it lies above its tangent r - v + c T(v), hence above r - E with
  * E = v - c T(v); so delta(log E) <= c E_Q T = c (m - A), m = e^{(alpha-1) rdp}, A = u^alpha + alpha
  * u^{alpha-1} (1-u).  Given delta: c = delta/(m - A), and with q = 1/(alpha c), v^{alpha-1} = u^{alpha-1} +
- * q, E = (1 - 1/alpha) (v + (u^{alpha-1}/q) (v - u)). Every u is valid; u = 0 is ACCT_RENYI_CKS. */
+ * q, E = (1 - 1/alpha) (v + (u^{alpha-1}/q) (v - u)).  Every u is valid; u = 0 is ACCT_RENYI_CKS. */
 #include <float.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* acct_bits_bound.h - bounds on the worth of every test in a round of bits, for all numbers m up to a given
- * one. Private to acct_bits.c, whose header has the certificate.
+ * one.  Private to acct_bits.c, whose header has the certificate.
  *
  * Over theta.  The range [-P1, 1-P2] in which a maximum may lie is cut into cells of length h.  At their ends
  * a function f, one of S and S_1, and its derivative are known; the cubic that has both is off by at most

@@ -30,8 +30,8 @@ extern "C" {
 
 /* p[x * outputs + y], above 0; inputs and outputs 2..65536.  Every row is a law, each of whose chances is
  * within a factor 1 +- room of the one given, room in [0, 0.01]: what the caller's own arithmetic is good
- * for. PROVED for every two inputs.  ACCT_EDOMAIN: a chance is 0, or the rows are alike, as far as room
- * tells. O(inputs * outputs). */
+ * for.  PROVED for every two inputs.  ACCT_EDOMAIN: a chance is 0, or the rows are alike, as far as room
+ * tells.  O(inputs * outputs). */
 ACCT_CHECK enum acct_rc acct_cells_envelope(
 	const double *p, size_t inputs, size_t outputs, double room, struct acct_round *r, const char **why);
 

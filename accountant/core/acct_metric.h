@@ -12,7 +12,7 @@
  * of density e^-|y-x|/2:  1 - e^{-d/2} the plane      planar Laplace noise of density e^-|y-x|/(2 pi), Andres
  * et al. 2013: what lies nearer to x than to x' is a half-plane, so it is the chance of |Y_1| < d/2, (2/pi)
  * int_0^{d/2} t K_1(t) dt; with K_1's integral and c = cosh u, (2/pi) int_0^inf (1 - (1 + c d/2) e^{-c
- * d/2})/c du. In the plane the trapezoid rule is taken with step 1/8: the integrand is analytic and bounded
+ * d/2})/c du.  In the plane the trapezoid rule is taken with step 1/8: the integrand is analytic and bounded
  * for |Im u| <= 1.2 with an integral below 16, so that the error is below 32/(e^{2 pi 1.2 8} - 1) < 1e-24;
  * what is left out beyond c = 1e17/min(1, d) is added, and rounding is covered by 1e-12 of the sum.
  * Post-processing keeps all of this: rounding to levels, clamping to the domain. */

@@ -5,9 +5,9 @@
  * rounds were added before: doc/accounting.md, "The ledger's state".  The list of rounds is the state;
  * everything else is derived from the list on demand.  Equal rounds are one entry with a count.
  *
- * Ownership: the caller owns a state from acct_state_new to acct_state_free.  Rounds are copied. Threads: one
- * at a time per state, for acct_state_epsilon too, which caches what it computes. Memory: about 30 KB for
- * each different round (at most ACCT_STATE_ENTRIES of them), and 50 to 100 bytes for each point of the
+ * Ownership: the caller owns a state from acct_state_new to acct_state_free.  Rounds are copied.  Threads:
+ * one at a time per state, for acct_state_epsilon too, which caches what it computes.  Memory: about 30 KB
+ * for each different round (at most ACCT_STATE_ENTRIES of them), and 50 to 100 bytes for each point of the
  * transforms. */
 #pragma once
 

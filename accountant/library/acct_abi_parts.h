@@ -27,6 +27,6 @@ ACCT_CHECK enum acct_rc acct_abi_round(
 /* All parts of the account with their counts, borrowed; NULL and 0 without rounds. */
 const struct acct_spec *acct_abi_specs(const struct acct_abi *a, size_t *n);
 
-/* acct_abi_own.c: does the text name what was kept? And the round that it is. */
+/* acct_abi_own.c: does the text name what was kept?  And the round that it is. */
 bool acct_abi_is_own(const char *text);
 ACCT_CHECK enum acct_rc acct_abi_own(const char *text, struct acct_abi_round *out, struct acct_abi_why why);

@@ -6,7 +6,7 @@
  *
  * Errors: ACCT_EDOMAIN when a method does not apply to these rounds, with *why a static sentence (NULL where
  * there is none); for a delta outside (0, 1), an epsilon outside [0, inf), and no rounds; else as
- * acct_epsilon.  On error *out is undefined. Threads and rounding as in acct.h: upper ends are rounded up,
+ * acct_epsilon.  On error *out is undefined.  Threads and rounding as in acct.h: upper ends are rounded up,
  * lower ends down.
  * Cost: pld's is acct_epsilon's; rdp and gdp take 10 to 100 ms per distinct round, the closed forms
  * microseconds. */

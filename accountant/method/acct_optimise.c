@@ -109,7 +109,7 @@ static enum acct_rc offer(void *user, size_t i, double value, struct acct_round 
 	return isnan(*error) ? refuse(s, i, "the error of such a round is not known") : ACCT_OK;
 }
 
-/* Does that fit? Then it is kept. */
+/* Does that fit?  Then it is kept. */
 static enum acct_rc fits(void *user, const double *value, bool *does)
 {
 	struct search *s = user;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define SUM_SLACK    1e-9
+#define LEAST_CHANCE 1e-307 /* below, chances are no normal numbers, and ratios of them are rough */
+#define NONE         SIZE_MAX
 #define MOST_PAIRS   256u
 #define POINTS       400u
 #define TAIL         1e-13 /* of the delta at which the curve ends */
@@ -156,34 +158,54 @@ static enum acct_rc add_pair(struct pairs *p, const struct acct_round *r)
 	return ACCT_OK;
 }
 
+/* A fault of input x, and of its output y unless that is NONE; both are counted from 0, and named from 1. */
+static enum acct_rc say_where(char *why, size_t room, size_t x, size_t y, const char *sentence)
+{
+	if (y == NONE)
+		(void)snprintf(why, room, "matrix: input %zu: %s", x + 1, sentence);
+	else
+		(void)snprintf(why, room, "matrix: input %zu, output %zu: %s", x + 1, y + 1, sentence);
+	return ACCT_EDOMAIN;
+}
+
+/* The chances of one input, divided by their sum. */
+static enum acct_rc normalise_row(const struct acct_matrix *m, size_t x, double *row, char *why, size_t room)
+{
+	const double *p = m->p + x * m->outputs;
+	double sum = 0;
+
+	for (size_t y = 0; y < m->outputs; y++) {
+		if (!(p[y] >= 0 && p[y] <= 1 + SUM_SLACK))
+			return say_where(why, room, x, y, "a chance must be a number from 0 to 1");
+		if (p[y] > 0 && p[y] < LEAST_CHANCE)
+			return say_where(why, room, x, y, "a chance must be 0 or at least 1e-307");
+		sum += p[y];
+	}
+	if (!(fabs(sum - 1) <= SUM_SLACK))
+		return say_where(why, room, x, NONE, "the chances must sum to 1");
+	for (size_t y = 0; y < m->outputs; y++)
+		row[y] = p[y] / sum;
+	return ACCT_OK;
+}
+
 /* Rows divided by their sums, and their least, into `row`, of (inputs + 1) * outputs. */
 static enum acct_rc normalise(const struct acct_matrix *m, double *row, char *why, size_t room)
 {
 	double *omega = row + m->inputs * m->outputs;
 
-	for (size_t y = 0; y < m->outputs; y++)
-		omega[y] = INFINITY;
 	for (size_t x = 0; x < m->inputs; x++) {
-		double sum = 0;
+		double *of_x = row + x * m->outputs;
 
-		for (size_t y = 0; y < m->outputs; y++) {
-			if (!(m->p[x * m->outputs + y] >= 0))
-				return say(why, room, "matrix: every chance must be a number from 0 to 1");
-			sum += m->p[x * m->outputs + y];
-		}
-		if (!(fabs(sum - 1) <= SUM_SLACK))
-			return say(why, room, "matrix: the chances of every input must sum to 1");
-		for (size_t y = 0; y < m->outputs; y++) {
-			row[x * m->outputs + y] = m->p[x * m->outputs + y] / sum;
-			omega[y] = fmin(omega[y], row[x * m->outputs + y]);
-		}
+		if (normalise_row(m, x, of_x, why, room))
+			return ACCT_EDOMAIN;
+		for (size_t y = 0; y < m->outputs; y++)
+			omega[y] = x == 0 ? of_x[y] : fmin(omega[y], of_x[y]);
 	}
 	for (size_t x = 0; x < m->inputs; x++)
 		for (size_t y = 0; y < m->outputs; y++)
 			if (row[x * m->outputs + y] > 0 && !(omega[y] > 0))
-				return say(why, room,
-					"matrix: an output that one input may send, another never sends: it "
-					"tells them apart");
+				return say_where(why, room, x, y,
+					"another input never sends this output, which tells them apart");
 	return ACCT_OK;
 }
 

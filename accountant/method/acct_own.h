@@ -19,7 +19,7 @@ ACCT_CHECK enum acct_rc acct_own_curve(
 #define ACCT_MOST_OUTPUTS 65536u
 
 /* p[x * outputs + y]: the chance that input x sends y.  Every y that one input may send, all may send; the
- * chances of an input sum to 1 within 1e-9, and are divided by their sum. */
+ * chances of an input sum to 1 within 1e-9, and are divided by their sum.  None is in (0, 1e-307). */
 struct acct_matrix {
 	size_t inputs;  /* 2..ACCT_MOST_INPUTS */
 	size_t outputs; /* 1..ACCT_MOST_OUTPUTS */
@@ -33,9 +33,9 @@ struct acct_matrix {
  * cells (doc/accounting.md, section 2.1).  Where all pairs have the same cells, up to the order of outputs
  * and of the two inputs, out->round has them.  Else it is the curve that at every epsilon lies above the
  * largest delta of any pair, by certified upper ends: *owned holds it, to be freed by acct_profile_free after
- * the round's last use; NULL otherwise.  Such a curve says nothing in lower ends. out->p, beta, q are the
- * largest of all pairs; eps0 is log p. ACCT_ELIMIT: a pair has more than ACCT_MAX_CELLS different cells, or
- * there are more than 256 different pairs. Cost: pairs times outputs, and 100 points of a curve for every
+ * the round's last use; NULL otherwise.  Such a curve says nothing in lower ends.  out->p, beta, q are the
+ * largest of all pairs; eps0 is log p.  ACCT_ELIMIT: a pair has more than ACCT_MAX_CELLS different cells, or
+ * there are more than 256 different pairs.  Cost: pairs times outputs, and 100 points of a curve for every
  * different pair. */
 ACCT_CHECK enum acct_rc acct_own_matrix(const struct acct_matrix *m, const char *keys, struct acct_spec *out,
 	struct acct_profile **owned, char *why, size_t room);

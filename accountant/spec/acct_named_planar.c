@@ -8,7 +8,7 @@
  *
  * Rounding.  A weight e^(-a d) is off by 2^-53 (2 + a d) of itself, a sum of k of them by 2^-53 k more, so
  * that a chance, a quotient of two sums, is off by 2^-53 (2 far + 2 places + 8), far the largest a d
- * (`rounding`). A ratio of two chances is off by twice that.  So where the inputs computed for a (1 - off)
+ * (`rounding`).  A ratio of two chances is off by twice that.  So where the inputs computed for a (1 - off)
  * are nearer than eps0 by more than that, and those for a (1 + off) further, a is right within off of itself.
  * A chance's log changes with a by a mean of distances less another, so by at most off far. */
 #include <math.h>

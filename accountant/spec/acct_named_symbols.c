@@ -11,7 +11,7 @@
 /* Others send symbol j with chance omega_j and else one symbol more, the victim sends it with chance omega_j
  * u_j or omega_j v_j: a randomizer of three inputs, whose messages say no more than the counts of the
  * blanket, for what is not counted is the rest.  So its loss is the pair's; dummies and levels are shares of
- * the same law. The parameters of a pair are those of its cells. */
+ * the same law.  The parameters of a pair are those of its cells. */
 enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	s->p = arg[0].x[0];

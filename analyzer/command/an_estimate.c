@@ -51,54 +51,80 @@ static enum cm_rc show_history(const struct cm_cli *cli, const struct an_command
 						     : AN_HISTORY_TABLE,
 		.all = cli->option[AN_ESTIMATE_ALL] != NULL };
 
-	if (cli->option[AN_ESTIMATE_RANGE])
-		return cm_fail(err, CM_EUSAGE, "--range is of one result, without --history and --since");
 	if (since && !cm_clock_instant(since, &h.since_ms))
 		return cm_fail(err, CM_EUSAGE,
 			"--since takes an instant in UTC, as 2026-12-01T06:00:00Z, or a day, as 2026-12-01");
 	return an_history_print(&d->files, &h, stdout, err);
 }
 
+/* Show one result.  One whose round has a fault has no estimate: JSON says so in its place, and the exit code
+ * does. */
+static enum cm_rc show_result(const struct cm_cli *cli, const struct an_round_state *r, json_t *result,
+	int *exit_code, struct cm_err *err)
+{
+	const bool range = cli->option[AN_ESTIMATE_RANGE] != NULL, csv = cli->option[AN_ESTIMATE_CSV] != NULL;
+	const char *fault = json_string_value(json_object_get(result, "fault"));
+
+	if (fault && (!cli->json || range))
+		return cm_fail(err, CM_EDATA, "round %u (%s) has no estimate: %s", r->plan->number,
+			r->plan->label, fault);
+	if (range)
+		return show_range(cli, result, err);
+	if (csv) {
+		an_result_csv(result, stdout);
+		return CM_OK;
+	}
+	if (!cli->json) {
+		an_result_print(result, cli->option[AN_ESTIMATE_ALL] != NULL, stdout);
+		return CM_OK;
+	}
+	if (an_json_print(result, 0, stdout, err) != CM_OK)
+		return err->code;
+	if (fault)
+		*exit_code = cm_exit_code(CM_EDATA);
+	return CM_OK;
+}
+
+static enum cm_rc show_last(
+	const struct cm_cli *cli, const struct an_command *d, int *exit_code, struct cm_err *err)
+{
+	const struct an_round_state *r = an_state_query(&d->files.state, cli->argv[1]);
+	json_t *result = NULL;
+	enum cm_rc rc;
+
+	if (!r)
+		return no_query(&d->files.plan, cli->argv[1], err);
+	rc = an_result_load(d->conf.state_dir, r, &result, err);
+	if (rc == CM_OK)
+		rc = show_result(cli, r, result, exit_code, err);
+	json_decref(result);
+	return rc;
+}
+
+/* Options that do not go together. */
+static enum cm_rc check_options(const struct cm_cli *cli, bool history, struct cm_err *err)
+{
+	const bool range = cli->option[AN_ESTIMATE_RANGE] != NULL, csv = cli->option[AN_ESTIMATE_CSV] != NULL;
+
+	if (csv && cli->json)
+		return cm_fail(err, CM_EUSAGE, "--csv or --json, not both");
+	if (range && history)
+		return cm_fail(err, CM_EUSAGE, "--range is of one result, without --history and --since");
+	if (range && (csv || cli->option[AN_ESTIMATE_ALL]))
+		return cm_fail(err, CM_EUSAGE, "--range shows one number, without --csv and --all");
+	return CM_OK;
+}
+
 enum cm_rc an_verb_estimate(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
+	const bool history = cli->option[AN_ESTIMATE_SINCE] || cli->option[AN_ESTIMATE_HISTORY];
 	struct an_command d;
-	const struct an_round_state *r = NULL;
-	const char *fault;
-	json_t *result = NULL;
 	enum cm_rc rc = an_command_open(cli, &d, true, err);
 
-	if (rc == CM_OK && cli->option[AN_ESTIMATE_CSV] && cli->json)
-		rc = cm_fail(err, CM_EUSAGE, "--csv or --json, not both");
-	if (rc == CM_OK && (cli->option[AN_ESTIMATE_SINCE] || cli->option[AN_ESTIMATE_HISTORY])) {
-		rc = show_history(cli, &d, err);
-		an_command_close(&d);
-		return rc;
-	}
-	if (rc == CM_OK && cli->option[AN_ESTIMATE_RANGE] &&
-		(cli->option[AN_ESTIMATE_CSV] || cli->option[AN_ESTIMATE_ALL]))
-		rc = cm_fail(err, CM_EUSAGE, "--range shows one number, without --csv and --all");
-	if (rc == CM_OK) {
-		r = an_state_query(&d.files.state, cli->argv[1]);
-		rc = r ? an_result_load(d.conf.state_dir, r, &result, err)
-		       : no_query(&d.files.plan, cli->argv[1], err);
-	}
-	fault = json_string_value(json_object_get(result, "fault"));
-	if (rc == CM_OK && r && fault && (!cli->json || cli->option[AN_ESTIMATE_RANGE])) {
-		rc = cm_fail(err, CM_EDATA, "round %u (%s) has no estimate: %s", r->plan->number,
-			r->plan->label, fault);
-	} else if (rc == CM_OK && cli->option[AN_ESTIMATE_RANGE]) {
-		rc = show_range(cli, result, err);
-	} else if (rc == CM_OK) {
-		if (cli->option[AN_ESTIMATE_CSV])
-			an_result_csv(result, stdout);
-		else if (cli->json)
-			rc = an_json_print(result, 0, stdout, err);
-		else
-			an_result_print(result, cli->option[AN_ESTIMATE_ALL] != NULL, stdout);
-		if (rc == CM_OK && fault)
-			*exit_code = cm_exit_code(CM_EDATA);
-	}
-	json_decref(result);
+	if (rc == CM_OK)
+		rc = check_options(cli, history, err);
+	if (rc == CM_OK)
+		rc = history ? show_history(cli, &d, err) : show_last(cli, &d, exit_code, err);
 	an_command_close(&d);
 	return rc;
 }

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "cf_http.h"
+
 static const struct cf_row tls_rows[] = {
 	{ .key = "cert",
 		.type = CF_PATH,
@@ -95,18 +97,8 @@ const struct cf_row an_conf_rows[] = {
 		.required = true,
 		.help = "the shuffler's public signing key" },
 	{ .key = "tls", .type = CF_GROUP, .required = true, .sub = tls_rows, .help = "mutual TLS" },
-	{ .key = "http",
-		.type = CF_STRING,
-		.offset = offsetof(struct an_conf, http),
-		.fallback = "127.0.0.1:9464",
-		.help = "loopback host:port of the dashboard, /healthz, /readyz, /status and /metrics; \"\" "
-			"for none" },
-	{ .key = "http_anywhere",
-		.type = CF_BOOL,
-		.offset = offsetof(struct an_conf, http_anywhere),
-		.fallback = "false",
-		.help = "true: `http` may be an address that other hosts reach; requests are not "
-			"authenticated" },
+	CF_HTTP_ROWS(offsetof(struct an_conf, http), offsetof(struct an_conf, http_anywhere),
+		"127.0.0.1:9464", "the dashboard, /healthz, /readyz, /status and /metrics"),
 	{ .key = "threads",
 		.type = CF_INT,
 		.offset = offsetof(struct an_conf, threads),

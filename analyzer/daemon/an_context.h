@@ -4,7 +4,7 @@
  * The parts are an_link.h, an_policy.h, an_pin.h, an_turns.h, an_judge.h, an_sleep.h, an_work.h and an_web.h.
  * Each has a state of its own, knows no other part but those in its conf, and tells its owner what happened
  * by the callbacks in its conf.  The owner is an_daemon.c.  A part that only reads the ledger takes a const
- * context. Life of a part: new while the loop exists, close (its handles end, and nothing is called back
+ * context.  Life of a part: new while the loop exists, close (its handles end, and nothing is called back
  * afterwards), free after the loop has ended.  new sets its output also after a fault, so that what is on the
  * loop can be closed. close and free accept NULL. */
 #pragma once
@@ -26,7 +26,7 @@ struct an_context {
 	uv_loop_t loop; /* initialised and closed by the owner */
 };
 /* Do everything that can fail for reasons the operator must fix, before the loop exists and anything is
- * logged. Call an_context_close on success and on failure. */
+ * logged.  Call an_context_close on success and on failure. */
 CM_CHECK enum cm_rc an_context_open(
 	struct an_context *c, const struct an_daemon_conf *run, struct cm_err *err);
 void an_context_close(struct an_context *c);

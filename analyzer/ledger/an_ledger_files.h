@@ -19,7 +19,7 @@ struct an_ledger_files {
 };
 
 /* Read the plan file; what protocol "auto" chose for it is taken from the state directory, if a run kept it
- * there. Nothing is written. */
+ * there.  Nothing is written. */
 CM_CHECK enum cm_rc an_plan_load(
 	const struct an_conf *conf, FILE *faults, struct pl_plan *out, struct cm_err *err);
 /* Read the plan, verify the ledger, compute the state.  write: take the lock of the state directory

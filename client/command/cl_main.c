@@ -28,7 +28,7 @@
 
 /* Indices of the options of `send`, after the shared ones. */
 enum { SEND_ROUNDS = CL_INPUT_OPTIONS, SEND_WAIT, SEND_SHOW };
-enum { ENCODE_DRY_RUN = CL_INPUT_OPTIONS, ENCODE_DESCRIPTOR, ENCODE_SAVE, ENCODE_WAIT };
+enum { ENCODE_STRICT = CL_INPUT_OPTIONS, ENCODE_DRY_RUN, ENCODE_DESCRIPTOR, ENCODE_SAVE, ENCODE_WAIT };
 enum { RUN_ROUNDS };
 
 /* ---- send ---- */
@@ -86,10 +86,6 @@ static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup
 	bool stopped = false;
 	enum cm_rc rc = cl_options_input(cli, setup, cli->argv[1], &input, err);
 
-	if (rc == CM_OK && cli->option[CL_OPTION_STRICT])
-		rc = cm_fail(err, CM_EUSAGE,
-			"send has no --strict any more: one device's reading must not end the others' round; "
-			"encode --dry-run --strict names a row that cannot be used");
 	if (rc == CM_OK)
 		rc = cl_options_wait(cli->option[SEND_WAIT], &conf.wait_ms, err);
 	if (rc == CM_OK && cli->option[SEND_ROUNDS])
@@ -227,6 +223,7 @@ static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *set
 	int64_t wait_ms = 0;
 	enum cm_rc rc = cl_options_input(cli, setup, cli->argv[1], &input, err);
 
+	input.strict = cli->option[ENCODE_STRICT] != NULL;
 	if (rc == CM_OK)
 		rc = cl_options_wait(cli->option[ENCODE_WAIT], &wait_ms, err);
 	if (rc == CM_OK)
@@ -365,8 +362,7 @@ static const struct cm_cli_verb verbs[] = {
 	{ "run", "", "take part in every round with the configured readings, until SIGTERM", 0, 0,
 		{ { "rounds", "N", "end after N rounds", false } }, verb_run },
 	{ "send", "FILE|-", "take part in the next round with the readings of FILE, then end", 1, 1,
-		{ CL_OPTIONS_OF_INPUT("refused: see `encode`"),
-			{ "rounds", "N", "take part in N rounds (1)", false },
+		{ CL_OPTIONS_OF_INPUT, { "rounds", "N", "take part in N rounds (1)", false },
 			{ "wait", "TIME", "for a round to open (60s)", false },
 			{ "show-readings", NULL,
 				"say how many readings were usable; whoever sees this output learns that",
@@ -382,7 +378,7 @@ static const struct cm_cli_verb verbs[] = {
 			{ "wait", "TIME", "for the answers (60s)", false } },
 		verb_proofs },
 	{ "encode", "--dry-run FILE|-", "show what would leave this machine, and send nothing", 1, 1,
-		{ CL_OPTIONS_OF_INPUT("end at the first row that cannot be used"),
+		{ CL_OPTIONS_OF_INPUT, { "strict", NULL, "end at the first row that cannot be used", false },
 			{ "dry-run", NULL, "required: nothing is sent or charged", false },
 			{ "descriptor", "FILE", "a saved round instead of the shuffler's open one", false },
 			{ "save", "FILE", "keep the round's descriptor and signature there", false },

@@ -6,15 +6,8 @@
 #include "cm_cli.h"
 
 /* Indices of the shared options.  Both verbs list them first, in this order. */
-enum {
-	CL_OPTION_FORMAT,
-	CL_OPTION_DEVICE_FIELD,
-	CL_OPTION_DEVICES,
-	CL_OPTION_LIMIT,
-	CL_OPTION_STRICT,
-	CL_INPUT_OPTIONS
-};
-#define CL_OPTIONS_OF_INPUT(strict)                                                                       \
+enum { CL_OPTION_FORMAT, CL_OPTION_DEVICE_FIELD, CL_OPTION_DEVICES, CL_OPTION_LIMIT, CL_INPUT_OPTIONS };
+#define CL_OPTIONS_OF_INPUT                                                                               \
 	{ "format", "csv|ndjson|npy", "of FILE; by its extension when absent", false },                   \
 		{ "device-field", "NAME",                                                                 \
 			"field that names the device; every row its own device when absent", false },     \
@@ -22,9 +15,8 @@ enum {
 			"file of the devices that take part, a name a line; those that FILE's rows name " \
 			"when absent",                                                                    \
 			false },                                                                          \
-		{ "limit", "N", "the first N devices only", false },                                      \
 	{                                                                                                 \
-		"strict", NULL, strict, false                                                             \
+		"limit", "N", "the first N devices only", false                                           \
 	}
 
 /* Fill *in with the readings and devices that the command line names; the configuration supplies what the

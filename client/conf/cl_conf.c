@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cf_http.h"
 #include "cl_limits.h"
 #include "cm_fault.h"
 #include "nt_addr.h"
@@ -163,17 +164,8 @@ const struct cf_row cl_conf_rows[] = {
 		.fallback = "10m",
 		.help = "`run` asks for them at a random moment within so long after the round, and again if "
 			"it is open" },
-	{ .key = "http",
-		.type = CF_STRING,
-		.offset = AT(http),
-		.fallback = "127.0.0.1:9466",
-		.help = "loopback host:port of /healthz, /readyz, /metrics and /programs; \"\" for none" },
-	{ .key = "http_anywhere",
-		.type = CF_BOOL,
-		.offset = AT(http_anywhere),
-		.fallback = "false",
-		.help = "true: `http` may be an address that other hosts reach; requests are not "
-			"authenticated" },
+	CF_HTTP_ROWS(
+		AT(http), AT(http_anywhere), "127.0.0.1:9466", "/healthz, /readyz, /metrics and /programs"),
 	{ .key = NULL },
 };
 

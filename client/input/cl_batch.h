@@ -44,7 +44,7 @@ CM_CHECK enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
 /* Call after the last reading: gives every listed device without a reading the value NONE (qy_value_none of
  * q; without q its `at` is NULL, and it takes as much memory), puts the devices in uniformly random order
  * (Fisher-Yates) and drops those marked as taken.  The random order hides the order of the list from whoever
- * watches the sending. Errors as of cl_batch_add. */
+ * watches the sending.  Errors as of cl_batch_add. */
 CM_CHECK enum cm_rc cl_batch_complete(
 	struct cl_batch *b, const struct qy_query *q, const struct cr_rng *rng, struct cm_err *err);
 /* Numbers of entry i, in a batch of a round that computes: to change them in place.  drop: it is NONE from

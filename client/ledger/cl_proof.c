@@ -199,39 +199,60 @@ static enum cm_rc is_done(struct cl_db *db, uint64_t sequence, bool *done, struc
 	return rc;
 }
 
-/* Store the counts of an answer and delete what it settles, in one transaction.  A round without watched
- * messages is then done. */
+/* Delete one watched message of a round. */
+static enum cm_rc forget(struct cl_db *db, uint64_t sequence, int64_t place, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc =
+		prepare(db, "DELETE FROM watched WHERE sequence = ? AND place = ?", sequence, &st, err);
+
+	if (rc == CM_OK && sqlite3_bind_int64(st, 2, place) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	return finish(st, rc, err);
+}
+
+static enum cm_rc forget_all(struct cl_db *db, uint64_t sequence, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = prepare(db, "DELETE FROM watched WHERE sequence = ?", sequence, &st, err);
+
+	return finish(st, rc, err);
+}
+
+/* Add the counts of an answer.  A round without watched messages is then done. */
+static enum cm_rc add_counts(
+	struct cl_db *db, uint64_t sequence, const struct cl_proof_result *r, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = prepare(db,
+		"UPDATE proof SET included = included + ?2, missing = missing + ?3, unanswered = "
+		"unanswered + ?4, is_void = ?5, descriptor = CASE WHEN EXISTS (SELECT 1 FROM "
+		"watched WHERE sequence = ?1) THEN descriptor END WHERE sequence = ?1",
+		sequence, &st, err);
+
+	if (rc == CM_OK && (sqlite3_bind_int64(st, 2, (int64_t)r->included) |
+				   sqlite3_bind_int64(st, 3, (int64_t)r->missing) |
+				   sqlite3_bind_int64(st, 4, (int64_t)r->unanswered) |
+				   sqlite3_bind_int(st, 5, r->is_void)) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	return finish(st, rc, err);
+}
+
+/* Delete the messages that an answer settles, those of `p` or all of the round, and add its counts: in one
+ * transaction. */
 static enum cm_rc settle(
 	struct cl_db *db, const struct cl_proof *p, bool all, struct cl_proof_result *out, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_run(db->sql, "BEGIN IMMEDIATE", err);
 
 	if (rc != CM_OK)
 		return rc;
-	for (size_t i = 0; rc == CM_OK && !all && i < p->n; i++) {
-		rc = prepare(
-			db, "DELETE FROM watched WHERE sequence = ? AND place = ?", p->sequence, &st, err);
-		if (rc == CM_OK && sqlite3_bind_int64(st, 2, p->place[i]) != SQLITE_OK)
-			rc = db_fail(db->sql, err);
-		rc = finish(st, rc, err);
-	}
-	if (rc == CM_OK && all) {
-		rc = prepare(db, "DELETE FROM watched WHERE sequence = ?", p->sequence, &st, err);
-		rc = finish(st, rc, err);
-	}
+	if (all)
+		rc = forget_all(db, p->sequence, err);
+	for (size_t i = 0; rc == CM_OK && !all && i < p->n; i++)
+		rc = forget(db, p->sequence, p->place[i], err);
 	if (rc == CM_OK)
-		rc = prepare(db,
-			"UPDATE proof SET included = included + ?2, missing = missing + ?3, unanswered = "
-			"unanswered + ?4, is_void = ?5, descriptor = CASE WHEN EXISTS (SELECT 1 FROM "
-			"watched WHERE sequence = ?1) THEN descriptor END WHERE sequence = ?1",
-			p->sequence, &st, err);
-	if (rc == CM_OK && (sqlite3_bind_int64(st, 2, (int64_t)out->included) |
-				   sqlite3_bind_int64(st, 3, (int64_t)out->missing) |
-				   sqlite3_bind_int64(st, 4, (int64_t)out->unanswered) |
-				   sqlite3_bind_int(st, 5, out->is_void)) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	rc = finish(st, rc, err);
+		rc = add_counts(db, p->sequence, out, err);
 	if (rc == CM_OK)
 		rc = is_done(db, p->sequence, &out->done, err);
 	if (rc == CM_OK)

@@ -36,6 +36,6 @@ struct cl_spawn_frame {
 /* Append a frame.  CM_EDATA: too long; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_spawn_put(struct cm_buf *out, const struct cl_spawn_frame *f);
 /* The frame that begins at in[at], and the bytes that it takes; f->bytes points into `in`.  CM_EMORE: it is
- * not whole yet. CM_EDATA: that is no frame, and nothing after it can be read. */
+ * not whole yet.  CM_EDATA: that is no frame, and nothing after it can be read. */
 CM_CHECK enum cm_rc cl_spawn_take(
 	const struct cm_buf *in, size_t at, struct cl_spawn_frame *f, size_t *taken, struct cm_err *err);

@@ -3,7 +3,7 @@
  *
  * In a round that computes, an entry of the batch holds no value but a reading: `at` has the m features as
  * float32 bits, and the label; NULL is NONE.  Of a program, it has the d numbers of the answer as float32
- * bits. A device that is NONE costs the same work as any other. */
+ * bits.  A device that is NONE costs the same work as any other. */
 #pragma once
 
 #include "cl_batch.h"

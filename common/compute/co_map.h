@@ -33,7 +33,6 @@ struct co_row {
 
 extern const struct co_row co_linear_gradient, co_network_gradient, co_moments, co_nearest_centroid,
 	co_tree_path, co_statistics, co_program;
-const struct co_row *co_row_find(const char *name);
 
 /* ---- loading ---- */
 

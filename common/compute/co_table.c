@@ -31,7 +31,7 @@ static const struct co_row *const rows[] = {
 	&co_program,
 };
 
-const struct co_row *co_row_find(const char *name)
+static const struct co_row *row_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		if (strcmp(rows[i]->map.name, name) == 0)
@@ -41,7 +41,7 @@ const struct co_row *co_row_find(const char *name)
 
 const struct co_map *co_map_find(const char *name)
 {
-	const struct co_row *row = co_row_find(name);
+	const struct co_row *row = row_named(name);
 
 	return row ? &row->map : NULL;
 }
@@ -75,7 +75,7 @@ static enum cm_rc check(
 
 	if (rc == CM_OK)
 		rc = check_query(p, q, err);
-	return rc == CM_OK ? co_row_find(c->map)->fits(p, q, err) : rc;
+	return rc == CM_OK ? row_named(c->map)->fits(p, q, err) : rc;
 }
 
 enum cm_rc co_check(const struct qy_computing *c, const struct qy_query *q, struct cm_err *err)
@@ -92,7 +92,7 @@ enum cm_rc co_payload_load(struct co_maker *m, const uint8_t *bytes, size_t n, s
 
 	if (rc != CM_OK)
 		return rc;
-	m->row = co_row_find(m->computing->map);
+	m->row = row_named(m->computing->map);
 	map = &m->row->map;
 	if (map->payload == CO_PAYLOAD_ANY)
 		return n <= PY_PAYLOAD_MAX ? CM_OK : cm_fail(err, CM_EDATA, "payload: longer than 16 MiB");

@@ -9,9 +9,20 @@
 
 #include "cm_file.h"
 
+/* What stands inside of one group, list or array, or outside of all. */
+struct level {
+	const char *key; /* the last one, not terminated; NULL: none yet */
+	int key_len;
+	unsigned item; /* number of the item of a list; 0: no list */
+};
+
 struct scan {
 	const char *at, *name, *dir;
-	unsigned line, nesting, depth, *includes;
+	unsigned line, last_line; /* last_line: where the scan ends */
+	unsigned nesting, depth, *includes;
+	struct level level[CF_NESTING_MAX + 2];
+	char *dotted; /* receives each key that begins; NULL: none does */
+	size_t dotted_size;
 	struct cf_faults *faults;
 	bool good;
 };
@@ -167,17 +178,58 @@ out:
 	free(path);
 }
 
+static void write_key(struct scan *s)
+{
+	char *out = s->dotted;
+	const size_t size = s->dotted_size;
+	size_t n = 0;
+
+	for (unsigned i = 0; i <= s->nesting && n < size; i++) {
+		const struct level *l = &s->level[i];
+
+		if (l->item > 0)
+			n += (size_t)snprintf(out + n, size - n, ".[%u]", l->item);
+		else if (l->key)
+			n += (size_t)snprintf(
+				out + n, size - n, "%s%.*s", n > 0 ? "." : "", l->key_len, l->key);
+	}
+}
+
+/* A key, or true or false. */
 static void scan_name(struct scan *s)
 {
+	const char *name = s->at;
+
 	while (isalnum((unsigned char)*s->at) || *s->at == '_' || *s->at == '-' || *s->at == '*')
 		s->at++;
+	const char *after = s->at + strspn(s->at, " \t");
+
+	if (*after != '=' && *after != ':')
+		return;
+	s->level[s->nesting].key = name;
+	s->level[s->nesting].key_len = (int)(s->at - name);
+	if (s->dotted)
+		write_key(s);
+}
+
+static void scan_sign(struct scan *s)
+{
+	const char c = *s->at++;
+
+	s->line += c == '\n';
+	if (c == '{' || c == '(' || c == '[')
+		s->level[++s->nesting] = (struct level){ .item = c == '(' };
+	else if (s->nesting > 0 && (c == '}' || c == ')' || c == ']'))
+		s->nesting--;
+	else if (c == ',' && s->level[s->nesting].item > 0)
+		s->level[s->nesting].item++;
 }
 
 static bool scan_text(struct scan *s)
 {
 	bool line_start = true;
 
-	while (*s->at != '\0' && s->nesting <= CF_NESTING_MAX) {
+	while (*s->at != '\0' && s->nesting <= CF_NESTING_MAX && s->line <= s->last_line) {
 		char c = *s->at;
 
 		if (line_start && is_include(s->at)) {
@@ -195,10 +247,7 @@ static bool scan_text(struct scan *s)
 		} else if (isalpha((unsigned char)c) || c == '*') {
 			scan_name(s);
 		} else {
-			s->line += c == '\n';
-			s->nesting += c == '{' || c == '(' || c == '[';
-			s->nesting -= s->nesting > 0 && (c == '}' || c == ')' || c == ']');
-			s->at++;
+			scan_sign(s);
 		}
 	}
 	if (s->nesting > CF_NESTING_MAX)
@@ -214,10 +263,31 @@ bool cf_scan(const char *text, const char *name, const char *dir, struct cf_faul
 		.name = name,
 		.dir = dir,
 		.line = 1,
+		.last_line = UINT_MAX,
 		.includes = &includes,
 		.faults = f,
 		.good = true,
 	};
 
 	return scan_text(&s);
+}
+
+void cf_scan_key(const char *text, unsigned line, char *dotted, size_t size)
+{
+	unsigned includes = 0;
+	struct cm_err none = { 0 };
+	struct cf_faults unseen = { .err = &none };
+	struct scan s = {
+		.at = text,
+		.name = "",
+		.line = 1,
+		.last_line = line,
+		.includes = &includes,
+		.faults = &unseen,
+		.dotted = dotted,
+		.dotted_size = size,
+	};
+
+	*dotted = '\0';
+	(void)scan_text(&s);
 }

@@ -27,3 +27,7 @@ void cf_fault(struct cf_faults *f, const char *file, unsigned line, const char *
 /* Scan text and every file that it includes (paths relative to `dir`; NULL: no include is allowed).  True if
  * libconfig may read the text. */
 bool cf_scan(const char *text, const char *name, const char *dir, struct cf_faults *f);
+
+/* Of the keys that begin on line 1..line of a text that was scanned, the last: dotted, items of lists counted
+ * from 1 ("rounds.[2].epsilon0").  Empty without one. */
+void cf_scan_key(const char *text, unsigned line, char *dotted, size_t size);

@@ -155,7 +155,7 @@ static const char *read_range(
 		!read_double(config_setting_get_elem(s, 1), &out[1]))
 		return "two finite numbers [low, high] expected for";
 	if (!(out[0] < out[1]))
-		return "low must be below high in";
+		return "low must be below high for";
 	if (!is_default && row->min < row->max && (out[0] < row->min || out[1] > row->max))
 		return out_of_range;
 	return NULL;

@@ -277,10 +277,8 @@ INLINE void store(struct cr_lanes *out, const struct cr_lane *x)
 	w[3] = r[3] >> 36 | r[4] << 16;
 }
 
-/* What both files need, not inlined (cr_x25519_lanes.c). */
-void cr_lane_times(struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y);
-/* x[i] becomes x[i] / z[i], tight, and 0 where z[i] is 0; 1 to CR_LANES_GROUPS of them, of tight elements, by
- * one inversion. */
+/* What both files need (cr_x25519_lanes.c): x[i] becomes x[i] / z[i], tight, and 0 where z[i] is 0; 1 to
+ * CR_LANES_GROUPS of them, of tight elements, by one inversion. */
 void cr_lane_divide(struct cr_lane *x, struct cr_lane *z, size_t n);
 
 #endif

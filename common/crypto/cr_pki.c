@@ -1,6 +1,7 @@
 /* cr_pki.c - reads the holder's identity from a certificate. */
 #include "cr_pki.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include <openssl/err.h>
@@ -101,24 +102,29 @@ static bool read_names(const STACK_OF(X509_EXTENSION) * extensions, struct claim
 	return true;
 }
 
-/* The subject's common name; bytes that could disturb a log become '?'. */
-static void read_common_name(X509 *cert, char out[65])
+/* Copies what fits; bytes that could disturb a log become '?'.  NULL is the empty text. */
+static void copy_printable(const ASN1_STRING *text, char *out, size_t size)
 {
-	X509_NAME *subject = X509_get_subject_name(cert);
-	int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-	const ASN1_STRING *cn = at < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
-	size_t n = !cn ? 0 : (size_t)ASN1_STRING_length(cn);
+	size_t n = !text ? 0 : (size_t)ASN1_STRING_length(text);
 
-	if (n > 64)
-		n = 64;
+	if (n > size - 1)
+		n = size - 1;
 	for (size_t i = 0; i < n; i++) {
-		uint8_t c = ASN1_STRING_get0_data(cn)[i];
+		uint8_t c = ASN1_STRING_get0_data(text)[i];
 
 		out[i] = '?';
 		if (c >= ' ' && c < 127 && c != '"' && c != '\\')
 			out[i] = (char)c;
 	}
 	out[n] = '\0';
+}
+
+static void read_common_name(X509 *cert, char out[65])
+{
+	X509_NAME *subject = X509_get_subject_name(cert);
+	int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+
+	copy_printable(at < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), out, 65);
 }
 
 static enum cm_rc read_key_hash(X509 *cert, uint8_t out[CR_HASH_LEN], struct cm_err *err)
@@ -197,6 +203,48 @@ static void print_name(const X509_NAME *name, char *out, size_t size)
 	BIO_free(bio);
 }
 
+/* Append one host to a list of `size` bytes; a list that is full ends in ",...". */
+static void add_host(char *list, size_t size, const char *host)
+{
+	static const char more[] = ",...";
+	size_t used = strlen(list), room = size - sizeof more - used;
+
+	if (used >= sizeof more && strcmp(list + used - (sizeof more - 1), more) == 0)
+		return;
+	if (strlen(host) + 1 > room)
+		host = more + 1;
+	(void)snprintf(list + used, size - used, "%s%s", used > 0 ? "," : "", host);
+}
+
+/* The text of a DNS name or an address; false for other names. */
+static bool host_text(const GENERAL_NAME *name, char *out, size_t size)
+{
+	if (name->type == GEN_DNS) {
+		copy_printable(name->d.dNSName, out, size);
+		return true;
+	}
+	if (name->type != GEN_IPADD)
+		return false;
+	int len = ASN1_STRING_length(name->d.iPAddress);
+
+	return (len == 4 || len == 16) &&
+	       inet_ntop(len == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(name->d.iPAddress), out,
+		       (socklen_t)size);
+}
+
+static void read_hosts(X509 *cert, char *out, size_t size)
+{
+	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+
+	for (int i = 0; i < sk_GENERAL_NAME_num(names); i++) {
+		char host[256];
+
+		if (host_text(sk_GENERAL_NAME_value(names, i), host, sizeof host))
+			add_host(out, size, host);
+	}
+	GENERAL_NAMES_free(names);
+}
+
 /* Unix seconds; false for an invalid time. */
 static bool read_time(const ASN1_TIME *t, int64_t *out)
 {
@@ -226,6 +274,7 @@ enum cm_rc cr_pki_show(const char *cert_path, struct cr_pki_info *out, struct cm
 	info.is_ca = X509_check_ca(cert) == 1;
 	print_name(X509_get_subject_name(cert), info.subject, sizeof info.subject);
 	print_name(X509_get_issuer_name(cert), info.issuer, sizeof info.issuer);
+	read_hosts(cert, info.hosts, sizeof info.hosts);
 	if (rc == CM_OK && (X509_digest(cert, EVP_sha256(), digest, NULL) != 1 ||
 				   !read_time(X509_get0_notBefore(cert), &info.not_before) ||
 				   !read_time(X509_get0_notAfter(cert), &info.not_after)))

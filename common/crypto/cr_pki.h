@@ -70,7 +70,7 @@ CM_CHECK enum cm_rc cr_pki_init(const char *dir, const char *hosts, uint32_t dev
 /* Issue NAME.crt and NAME.key in out_dir (made if missing) for a role under DIR's proper CA.  NAME: 1..64 of
  * A-Z a-z 0-9 . _ -, beginning with a letter or digit.  hosts as above, for a shuffler or an intake only.
  * devices: not 1 for a client only.  not_after = now + days; days may be negative for an already expired
- * certificate in tests. CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
+ * certificate in tests.  CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
 CM_CHECK enum cm_rc cr_pki_issue(const char *dir, const char *out_dir, const char *name, enum cr_role role,
 	const char *hosts, uint32_t devices, int days, struct cm_err *err);
 /* Issue the certificate of cert_path once more, for the same key and by the same CA of DIR, into the new file
@@ -114,7 +114,7 @@ CM_CHECK enum cm_rc cr_pki_outfit(
  * and the list is copied, as clients-ca.crl or services-ca.crl, beside every clients-ca.crt or
  * services-ca.crt in the directories below DIR.  The verifier must be told to read that file (PEM,
  * X509_V_FLAG_CRL_CHECK) and to reload.  The list ends with the CA: a list that lapses would shut everybody
- * out.  Files are replaced atomically; one revocation at a time.  Revoking twice is fine. CM_EPERM when
+ * out.  Files are replaced atomically; one revocation at a time.  Revoking twice is fine.  CM_EPERM when
  * neither CA issued it, CM_EUSAGE for a CA's own.  CM_EDATA, CM_EIO for a file of issued/ that cannot be
  * read: the certificate and what could be read are revoked then. */
 CM_CHECK enum cm_rc cr_pki_revoke(const char *dir, const char *cert_path, size_t *others, struct cm_err *err);
@@ -123,6 +123,7 @@ struct cr_pki_info {
 	struct cr_identity identity;
 	bool is_ca;
 	char subject[256], issuer[256], sha256[65];
+	char hosts[1024]; /* DNS names and addresses, with commas; ends in ",..." if there are more */
 	int64_t not_before, not_after; /* unix seconds */
 };
 /* Read a PEM certificate's first block.  identity.role is CR_ROLE_NONE where it names no valid role (a CA).

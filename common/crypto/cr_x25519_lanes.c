@@ -72,7 +72,8 @@ TARGET static __attribute__((noinline)) void square_times(struct cr_lane *out, c
 	*out = r;
 }
 
-TARGET void cr_lane_times(struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y)
+TARGET __attribute__((noinline)) static void lane_times(
+	struct cr_lane *out, const struct cr_lane *x, const struct cr_lane *y)
 {
 	multiply(out, x, y);
 	tighten(out->limb, out);
@@ -91,26 +92,26 @@ TARGET static __attribute__((noinline)) void invert(
 
 	square_times(t, z, 1);
 	square_times(z5_0, t, 2);
-	cr_lane_times(z5_0, z5_0, z); /* 9 */
-	cr_lane_times(z11, z5_0, t);
+	lane_times(z5_0, z5_0, z); /* 9 */
+	lane_times(z11, z5_0, t);
 	square_times(t, z11, 1);
-	cr_lane_times(z5_0, t, z5_0); /* 31 */
+	lane_times(z5_0, t, z5_0); /* 31 */
 	square_times(t, z5_0, 5);
-	cr_lane_times(z10_0, t, z5_0);
+	lane_times(z10_0, t, z5_0);
 	square_times(t, z10_0, 10);
-	cr_lane_times(t, t, z10_0); /* 20_0 */
+	lane_times(t, t, z10_0); /* 20_0 */
 	square_times(z50_0, t, 20);
-	cr_lane_times(t, z50_0, t); /* 40_0 */
+	lane_times(t, z50_0, t); /* 40_0 */
 	square_times(t, t, 10);
-	cr_lane_times(z50_0, t, z10_0);
+	lane_times(z50_0, t, z10_0);
 	square_times(t, z50_0, 50);
-	cr_lane_times(z100_0, t, z50_0);
+	lane_times(z100_0, t, z50_0);
 	square_times(t, z100_0, 100);
-	cr_lane_times(t, t, z100_0); /* 200_0 */
+	lane_times(t, t, z100_0); /* 200_0 */
 	square_times(t, t, 50);
-	cr_lane_times(t, t, z50_0); /* 250_0 */
+	lane_times(t, t, z50_0); /* 250_0 */
 	square_times(t, t, 5);
-	cr_lane_times(t, t, z11);
+	lane_times(t, t, z11);
 }
 
 /* Make z one in the lanes where it is zero modulo 2^255 - 19, and x zero there: the product of a point of low
@@ -138,13 +139,13 @@ TARGET void cr_lane_divide(struct cr_lane *x, struct cr_lane *z, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		avoid_zero(&x[i], &z[i]);
 		before[i] = all;
-		cr_lane_times(&all, &all, &z[i]);
+		lane_times(&all, &all, &z[i]);
 	}
 	invert(&p, &all, &rest);
 	for (size_t i = n; i-- > 0;) {
-		cr_lane_times(&before[i], &rest, &before[i]);
-		cr_lane_times(&x[i], &x[i], &before[i]);
-		cr_lane_times(&rest, &rest, &z[i]);
+		lane_times(&before[i], &rest, &before[i]);
+		lane_times(&x[i], &x[i], &before[i]);
+		lane_times(&rest, &rest, &z[i]);
 	}
 	explicit_bzero(before, sizeof before);
 	explicit_bzero(&all, sizeof all);

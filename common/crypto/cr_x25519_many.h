@@ -4,7 +4,7 @@
  * lanes (cr_x25519_lanes.h), about a sixth of libcrypto's time, and a twentieth from tables of a point
  * (cr_x25519_wide.h); our four (cr_x25519_quads.h), half of it, and a sixth from tables (cr_x25519_comb.h);
  * lib25519's batches (cr_x25519_lib25519.h), half of it, where that library is installed and has vectors for
- * this processor; and libcrypto's, one product at a time. None has a branch or an index that depends on a
+ * this processor; and libcrypto's, one product at a time.  None has a branch or an index that depends on a
  * scalar.  Internal to this folder, its tests and the benchmark. */
 #pragma once
 

@@ -112,7 +112,13 @@ double es_score_dummy_variance(const struct es_counted *c, const double *score)
 
 /* The ratios r with (score - r weight)^2 <= z^2 Var(score - r weight), a quadratic in r.  Its leading
  * coefficient is positive just if the weight is significantly off zero; a negative weight is nobody's. */
-struct es_ratio es_fieller(const struct es_sums *s, double z)
+struct ratio {
+	bool defined; /* else all of it is unknown */
+	double value, lower, upper;
+};
+
+/* score / weight, and Fieller's interval for a quantile z of the normal law. */
+static struct ratio fieller(const struct es_sums *s, double z)
 {
 	double a = s->weight * s->weight - z * z * s->of_weight;
 	double b = s->weight * s->score - z * z * s->together;
@@ -120,9 +126,9 @@ struct es_ratio es_fieller(const struct es_sums *s, double z)
 	double root;
 
 	if (!(a > 0) || !(s->weight > 0))
-		return (struct es_ratio){ .defined = false };
+		return (struct ratio){ .defined = false };
 	root = sqrt(fmax(b * b - a * c, 0));
-	return (struct es_ratio){ .defined = true,
+	return (struct ratio){ .defined = true,
 		.value = s->score / s->weight,
 		.lower = (b - root) / a,
 		.upper = (b + root) / a };
@@ -158,7 +164,7 @@ void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b
 {
 	double unit = (q->high - q->low) / b, z = es_normal_upper(0.025), off;
 	struct es_sums all = *s;
-	struct es_ratio r;
+	struct ratio r;
 
 	item->label = q->name;
 	/* Rounding to a level moves a holder's by a variance of at most 1/4. */
@@ -167,7 +173,7 @@ void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b
 		fill_sum(q, &all, b, item);
 		return;
 	}
-	r = es_fieller(&all, z);
+	r = fieller(&all, z);
 	if (!r.defined) {
 		es_item_undefined(q->low, q->high, item);
 		return;

@@ -39,13 +39,6 @@ double es_score_variance(const struct es_counted *c, const double *score, uint32
 /* Of one dummy. */
 double es_score_dummy_variance(const struct es_counted *c, const double *score);
 
-struct es_ratio {
-	bool defined; /* else all of it is unknown */
-	double value, lower, upper;
-};
-/* score / weight, and Fieller's interval for a quantile z of the normal law. */
-struct es_ratio es_fieller(const struct es_sums *s, double z);
-
 /* The item that counts those who hold the symbol: its value, intervals and whether it is told apart from
  * none. joint: of how many items together the joint interval is.  *floor: as of a histogram.  CM_EINTERNAL
  * out of memory. */

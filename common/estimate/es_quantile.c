@@ -9,7 +9,8 @@
 
 #define LABEL_LEN 24u
 
-const double *es_quantile_asked(const struct qy_query *q, uint32_t *n)
+/* The probabilities that a query asks for, rising, those it has or 0.25, 0.5 and 0.75: as many as *n. */
+static const double *asked_of(const struct qy_query *q, uint32_t *n)
 {
 	static const double usual[] = { 0.25, 0.5, 0.75 };
 
@@ -48,7 +49,7 @@ double es_quantile_expected_error(const struct qy_query *q, const struct es_coun
 {
 	double n = c->n, b = c->bins - qy_query_symbols(q) - 1, sum = 0;
 	uint32_t asked;
-	const double *at = es_quantile_asked(q, &asked);
+	const double *at = asked_of(q, &asked);
 
 	for (uint32_t i = 0; i < asked; i++) {
 		uint32_t level = (uint32_t)fmin(at[i] * b, b - 1);
@@ -129,7 +130,7 @@ static enum cm_rc make_items(
 	const struct qy_query *q, uint32_t more, struct es_estimate *e, struct cm_err *err)
 {
 	uint32_t n;
-	const double *asked = es_quantile_asked(q, &n);
+	const double *asked = asked_of(q, &n);
 
 	e->n = n + more;
 	e->item = calloc(e->n, sizeof *e->item);
@@ -239,7 +240,7 @@ static enum cm_rc estimate_of_holders(const struct qy_query *q, const struct es_
 	struct es_estimate e = { .reports = reports };
 	struct holders h;
 	uint32_t *size = calloc(c->bins, sizeof *size), asked;
-	const double *at = es_quantile_asked(q, &asked);
+	const double *at = asked_of(q, &asked);
 	double joint = es_normal_upper(es_joint_tail(asked));
 	enum cm_rc rc = CM_OK;
 
@@ -271,7 +272,7 @@ enum cm_rc es_quantile_estimate(const struct qy_query *q, const struct es_counte
 	uint32_t b = c->bins - 1;
 	struct step *f;
 	uint32_t *size, asked;
-	const double *at = es_quantile_asked(q, &asked);
+	const double *at = asked_of(q, &asked);
 	struct es_estimate e = { .reports = reports };
 	enum cm_rc rc;
 	double messages = 0, joint = es_normal_upper(es_joint_tail(asked));

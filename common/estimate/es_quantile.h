@@ -3,9 +3,6 @@
 
 #include "es_holders.h"
 
-/* The probabilities that a query asks for, rising, those it has or 0.25, 0.5 and 0.75: as many as *n. */
-const double *es_quantile_asked(const struct qy_query *q, uint32_t *n);
-
 /* Of the quantiles that are asked for, root mean square, of numbers spread evenly over the range: by what the
  * variance of the distribution function there and rounding to a level come to. */
 double es_quantile_expected_error(const struct qy_query *q, const struct es_counted *c);

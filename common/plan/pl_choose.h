@@ -6,8 +6,7 @@
 
 #include "pt_protocol.h"
 
-#define PL_BYTES_DEFAULT 16384
-#define PL_WHY_LEN       384
+#define PL_WHY_LEN 384
 
 struct pl_need {
 	const struct qy_query *query;

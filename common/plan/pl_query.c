@@ -33,7 +33,8 @@ static const struct {
 	{ "none", ~(unsigned)QY_PREFIXES },
 };
 
-void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
+/* A text of 1 to room - 1 bytes; `key` is the round's. */
+static void take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
 	char *out, size_t room)
 {
 	size_t n = strlen(text);
@@ -103,8 +104,7 @@ static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, st
 	if (!new_columns(c, q, raw->fields.n))
 		return;
 	for (size_t i = 0; i < raw->fields.n; i++)
-		pl_take_text(
-			c, r, "fields", raw->fields.item[i], q->column[i].name, sizeof q->column[i].name);
+		take_text(c, r, "fields", raw->fields.item[i], q->column[i].name, sizeof q->column[i].name);
 }
 
 /* The set of the columns with these names. */
@@ -140,7 +140,7 @@ static void take_marginals(struct pl_checker *c, struct pl_raw_round *raw, struc
 		!new_columns(c, q, raw->columns.n))
 		return;
 	for (size_t i = 0; i < raw->columns.n; i++) {
-		pl_take_text(c, r, "columns", from[i].field, q->column[i].name, sizeof q->column[i].name);
+		take_text(c, r, "columns", from[i].field, q->column[i].name, sizeof q->column[i].name);
 		take_values(&from[i].values, &q->column[i].category, &q->column[i].categories);
 	}
 	q->marginal = calloc(raw->marginals.n, sizeof *q->marginal);
@@ -161,7 +161,7 @@ static void take_places(struct pl_checker *c, const struct pl_raw_round *raw, st
 	if (!needs(c, r, "axes", "its two fields, their ranges and cells") || !new_columns(c, q, raw->axes.n))
 		return;
 	for (size_t i = 0; i < raw->axes.n; i++) {
-		pl_take_text(c, r, "axes", from[i].field, q->column[i].name, sizeof q->column[i].name);
+		take_text(c, r, "axes", from[i].field, q->column[i].name, sizeof q->column[i].name);
 		q->column[i].low = from[i].range[0];
 		q->column[i].high = from[i].range[1];
 		q->column[i].cells = (uint32_t)from[i].cells;
@@ -393,7 +393,7 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 	if (!of_columns && raw->compute && !pl_round_says(c, r, "field"))
 		memcpy(q->field, q->name, sizeof q->field);
 	else if (!of_columns && needs(c, r, "field", "a field of the readings"))
-		pl_take_text(c, r, "field", raw->field, q->field, sizeof q->field);
+		take_text(c, r, "field", raw->field, q->field, sizeof q->field);
 	if (q->kind & (QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR | QY_RANGES) &&
 		needs(c, r, "range", "[low, high]")) {
 		q->low = raw->range[0];

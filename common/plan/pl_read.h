@@ -75,9 +75,6 @@ CM_CHECK enum cm_rc pl_plan_parse_open(const uint8_t *bytes, size_t n, const cha
 int pl_round_line(const struct pl_checker *c, const struct pl_round *r, const char *key);
 /* Does the file give this key for the round? */
 bool pl_round_says(const struct pl_checker *c, const struct pl_round *r, const char *key);
-/* A text of 1 to room - 1 bytes; `key` is the round's. */
-void pl_take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
-	char *out, size_t room);
 /* Read the query by the round's type; `row` is its protocol (NULL: "auto" chooses).  Moves texts and numbers
  * out of *raw.  The caller has read all rounds of `plan` before it. */
 void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struct pt_protocol *row,

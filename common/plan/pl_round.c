@@ -174,38 +174,40 @@ static void no_protocol(struct pl_checker *c, const struct pl_raw_round *raw, co
 		nearest.word ? "'?)" : "");
 }
 
-static void take_protocol(
-	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
+/* Keys of protocol "auto" alone; 'epsilon' is also that of the shuffler's noise. */
+static void refuse_automatic_keys(
+	struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
-	static const char *const automatic[] = { "epsilon", "max_bytes" };
+	if (pl_round_says(c, r, "epsilon") && !raw->shuffler_noise)
+		pl_fault(c, pl_round_line(c, r, "epsilon"), "'epsilon' is for protocol \"auto\"");
+	if (pl_round_says(c, r, "max_bytes"))
+		pl_fault(c, pl_round_line(c, r, "max_bytes"), "'max_bytes' is for protocol \"auto\"");
+}
+
+/* The row that answers the round's question; NULL after a fault. */
+static const struct pt_protocol *take_row(
+	struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
+{
+	const struct pt_protocol *row = named_row(raw, r);
 	struct cm_err e = { 0 };
 
-	if (is_auto(raw)) {
-		take_auto(c, raw, r);
-		return;
-	}
-	for (size_t i = 0; i < sizeof automatic / sizeof *automatic; i++)
-		if (pl_round_says(c, r, automatic[i]) && (i > 0 || !raw->shuffler_noise))
-			pl_fault(c, pl_round_line(c, r, automatic[i]), "'%s' is for protocol \"auto\"",
-				automatic[i]);
-	r->protocol = named_row(raw, r);
-	if (!r->protocol) {
-		if (!raw->protocol)
-			pl_fault(
-				c, pl_round_line(c, r, "type"), "no protocol answers type \"%s\"", raw->type);
-		else
-			no_protocol(c, raw, r);
-		return;
-	}
-	if (!(r->protocol->device->kinds & (unsigned)r->query.kind)) {
+	if (!row && raw->protocol)
+		no_protocol(c, raw, r);
+	else if (!row)
+		pl_fault(c, pl_round_line(c, r, "type"), "no protocol answers type \"%s\"", raw->type);
+	else if (!(row->device->kinds & (unsigned)r->query.kind))
 		pl_fault(c, pl_round_line(c, r, "protocol"), "protocol '%s' does not answer type \"%s\"",
-			r->protocol->device->name, raw->type);
-		return;
-	}
-	if (pt_none_check(r->protocol->device, &r->query, CM_ECONFIG, &e) != CM_OK) {
+			row->device->name, raw->type);
+	else if (pt_none_check(row->device, &r->query, CM_ECONFIG, &e) != CM_OK)
 		pl_fault_of(c, pl_round_line(c, r, "none"), &e);
-		return;
-	}
+	else
+		return row;
+	return NULL;
+}
+
+static void take_request(
+	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
+{
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0,
 		.levels = (uint32_t)raw->levels,
 		.size = (uint32_t)raw->size,
@@ -222,6 +224,23 @@ static void take_protocol(
 		take_noise(c, plan, raw, r);
 	else
 		take_blanket(c, raw, r);
+}
+
+static void take_protocol(
+	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
+{
+	struct cm_err e = { 0 };
+
+	if (is_auto(raw)) {
+		take_auto(c, raw, r);
+		return;
+	}
+	refuse_automatic_keys(c, raw, r);
+	r->protocol = take_row(c, raw, r);
+	if (!r->protocol)
+		return;
+	take_request(c, plan, raw, r);
+	/* A randomizer is made of numbers that are right and known: not beside a fault, nor for a wish. */
 	if (c->found > 0 || pl_wish_of(c->open, r->item))
 		return;
 	if (pt_derive(r->protocol, &r->query, &r->request, &r->randomizer, &e) != CM_OK) {

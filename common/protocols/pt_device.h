@@ -56,7 +56,7 @@ struct pt_device {
 	bool rare_dummy;    /* a client's dummies may be a fraction: dummy_chance */
 	/* One blanket record, as the shuffler adds them, of this tag (0 where there are none): of one law
 	 * whatever anybody holds, of the bytes a client's message has; of a round with noise, of the bin
-	 * `tag`. NULL: no shuffler may add any, and its dummies, tag_messages and noise_mean are 0. */
+	 * `tag`.  NULL: no shuffler may add any, and its dummies, tag_messages and noise_mean are 0. */
 	void (*dummy)(const struct pt_randomizer *p, uint32_t tag, const struct cr_rng *rng, uint8_t *record);
 	/* Bins that the shuffler may add noise to: it draws how many dummies of each it adds.  NULL: it may
 	 * not. */

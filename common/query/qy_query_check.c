@@ -347,9 +347,30 @@ static enum cm_rc check_none(const struct qy_query *q, struct cm_err *err)
 	return check_substitute(q, err);
 }
 
+static enum cm_rc check_values(const struct qy_query *q, struct cm_err *err)
+{
+	return q->kind == QY_PREFIXES ? check_candidates(q, err)
+				      : check_categories(q, q->category, q->categories, err);
+}
+
+/* In the order in which they are checked: a marginal is a set of columns. */
+static const struct {
+	unsigned part;
+	enum cm_rc (*check)(const struct qy_query *q, struct cm_err *err);
+} checks[] = {
+	{ CATEGORIES, check_values },
+	{ RANGE, check_range },
+	{ PROBABILITY, check_probabilities },
+	{ LEAVES, check_leaves },
+	{ DIMENSION, check_dimension },
+	{ COLUMNS, check_columns },
+	{ AXES, check_axes },
+	{ MARGINAL, check_marginals },
+};
+
 enum cm_rc qy_query_check(const struct qy_query *q, struct cm_err *err)
 {
-	unsigned parts = parts_of(q->kind);
+	const unsigned parts = parts_of(q->kind);
 	enum cm_rc rc = check_names(q, err);
 
 	if (rc == CM_OK && parts == 0)
@@ -357,22 +378,8 @@ enum cm_rc qy_query_check(const struct qy_query *q, struct cm_err *err)
 			err, CM_ECONFIG, "query '%s': %u is no kind of question", q->name, (unsigned)q->kind);
 	if (rc == CM_OK)
 		rc = check_nothing_else(q, parts, err);
-	if (rc == CM_OK && (parts & CATEGORIES) != 0)
-		rc = q->kind == QY_PREFIXES ? check_candidates(q, err)
-					    : check_categories(q, q->category, q->categories, err);
-	if (rc == CM_OK && (parts & RANGE) != 0)
-		rc = check_range(q, err);
-	if (rc == CM_OK && (parts & PROBABILITY) != 0)
-		rc = check_probabilities(q, err);
-	if (rc == CM_OK && (parts & LEAVES) != 0)
-		rc = check_leaves(q, err);
-	if (rc == CM_OK && (parts & DIMENSION) != 0)
-		rc = check_dimension(q, err);
-	if (rc == CM_OK && (parts & COLUMNS) != 0)
-		rc = check_columns(q, err);
-	if (rc == CM_OK && (parts & AXES) != 0)
-		rc = check_axes(q, err);
-	if (rc == CM_OK && (parts & MARGINAL) != 0)
-		rc = check_marginals(q, err);
+	for (size_t i = 0; rc == CM_OK && i < sizeof checks / sizeof checks[0]; i++)
+		if ((parts & checks[i].part) != 0)
+			rc = checks[i].check(q, err);
 	return rc == CM_OK ? check_none(q, err) : rc;
 }

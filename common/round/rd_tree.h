@@ -1,5 +1,5 @@
 /* rd_tree.h - Merkle trees over hashes: roots, paths, and proofs that a hash is or is not among sorted
- * leaves. No I/O.
+ * leaves.  No I/O.
  *
  * The tree is RFC 6962's: a leaf is SHA-256(0x00 || data), a node SHA-256(0x01 || left || right), and a tree
  * of n > 1 leaves is split at the largest power of two below n.  The empty tree's root is SHA-256 of nothing.

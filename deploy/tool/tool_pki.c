@@ -143,11 +143,12 @@ enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_er
 
 static enum cm_rc print_json(const struct cr_pki_info *info, const char *key_hash, struct cm_err *err)
 {
-	json_t *doc = json_pack("{s:s s:b s:s s:s s:i s:s s:s s:s s:s s:I s:I}", "schema",
+	json_t *doc = json_pack("{s:s s:b s:s s:s s:i s:s s:s s:s s:s s:s s:I s:I}", "schema",
 		"tombola.certificate/1", "ca", (int)info->is_ca, "role", cr_role_name(info->identity.role),
-		"name", info->identity.name, "devices", (int)info->identity.devices, "subject", info->subject,
-		"issuer", info->issuer, "sha256", info->sha256, "key_sha256", key_hash, "not_before",
-		(json_int_t)info->not_before, "not_after", (json_int_t)info->not_after);
+		"name", info->identity.name, "devices", (int)info->identity.devices, "hosts", info->hosts,
+		"subject", info->subject, "issuer", info->issuer, "sha256", info->sha256, "key_sha256",
+		key_hash, "not_before", (json_int_t)info->not_before, "not_after",
+		(json_int_t)info->not_after);
 	int failed = !doc || json_dumpf(doc, stdout, JSON_COMPACT) != 0 || putchar('\n') == EOF;
 
 	json_decref(doc);
@@ -165,6 +166,8 @@ static void print_text(const struct cr_pki_info *info, const char *key_hash)
 	printf("role        %s\n", info->is_ca ? "CA" : cr_role_name(info->identity.role));
 	if (info->identity.role == CR_ROLE_CLIENT)
 		printf("devices     %u\n", (unsigned)info->identity.devices);
+	if (info->hosts[0] != '\0')
+		printf("hosts       %s\n", info->hosts);
 	printf("not before  %s\nnot after   %s\n", from, to);
 	printf("SHA-256     %s\nkey         %s\n", info->sha256, key_hash);
 }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cf_http.h"
+
 #define ROLE_MAX 63u /* PostgreSQL's longest name */
 #define FIELD(f) offsetof(struct sh_conf, f)
 
@@ -68,17 +70,8 @@ const struct cf_row sh_conf_rows[] = {
 		.offset = FIELD(analyzer_key),
 		.required = true,
 		.help = "the analyzer's public signing key" },
-	{ .key = "http",
-		.type = CF_STRING,
-		.offset = FIELD(http),
-		.fallback = "127.0.0.1:9465",
-		.help = "loopback host:port of /healthz, /readyz, /status and /metrics; \"\" for none" },
-	{ .key = "http_anywhere",
-		.type = CF_BOOL,
-		.offset = FIELD(http_anywhere),
-		.fallback = "false",
-		.help = "true: `http` may be an address that other hosts reach; requests are not "
-			"authenticated" },
+	CF_HTTP_ROWS(FIELD(http), FIELD(http_anywhere), "127.0.0.1:9465",
+		"/healthz, /readyz, /status and /metrics"),
 	{ .key = "proof_window",
 		.type = CF_DURATION,
 		.offset = FIELD(proof_window_ms),
@@ -100,34 +93,37 @@ const struct cf_row sh_conf_rows[] = {
 	{ .key = NULL },
 };
 
+/* Keys that depend on each other; the first rule that is broken is the fault. */
 static enum cm_rc check_store(const struct sh_conf *c, FILE *faults, struct cm_err *err)
 {
-	bool postgresql = strcmp(c->store, "postgresql") == 0;
-	struct cm_err why = { .code = CM_OK };
-	const char *key = "store";
+	static const char only_postgresql[] = "only for store = \"postgresql\"";
+	const bool sqlite = strcmp(c->store, "sqlite") == 0, postgresql = strcmp(c->store, "postgresql") == 0;
+	const size_t role = c->intake_role ? strlen(c->intake_role) : 0;
+	const struct {
+		bool broken;
+		const char *key, *why;
+	} rules[] = {
+		{ !sqlite && !postgresql, "store", "must be \"sqlite\" or \"postgresql\"" },
+		{ postgresql && !c->database, "store", "\"postgresql\" needs the key database" },
+		{ sqlite && c->intakes, "intakes", only_postgresql },
+		{ c->intakes && !c->intake_role, "intakes",
+			"true needs the key intake_role: a role of the database that is theirs alone" },
+		{ c->intake_role && !c->intakes, "intake_role", "only for intakes = true" },
+		{ c->intake_role && (role == 0 || role > ROLE_MAX), "intake_role",
+			"must have 1 to 63 bytes" },
+		{ sqlite && c->database, "database", only_postgresql },
+		{ sqlite && c->standbys > 0, "synchronous_standbys", only_postgresql },
+		{ sqlite && c->data_databases.n > 0, "data_databases", only_postgresql },
+	};
+	struct cm_err why;
 
-	if (!postgresql && strcmp(c->store, "sqlite") != 0)
-		(void)cm_fail(&why, CM_ECONFIG, "store: \"%s\" is none of sqlite, postgresql", c->store);
-	else if (postgresql && !c->database)
-		(void)cm_fail(&why, CM_ECONFIG, "store = \"postgresql\" needs the key database");
-	else if (!postgresql && c->intakes) {
-		key = "intakes";
-		(void)cm_fail(&why, CM_ECONFIG, "intakes: only for store = \"postgresql\"");
-	} else if (c->intakes && !c->intake_role) {
-		key = "intakes";
-		(void)cm_fail(&why, CM_ECONFIG,
-			"intakes = true needs the key intake_role: a role of the database that is theirs alone");
-	} else if (c->intake_role && (!c->intakes || strlen(c->intake_role) > ROLE_MAX || !*c->intake_role)) {
-		key = "intake_role";
-		(void)cm_fail(
-			&why, CM_ECONFIG, "intake_role: only for intakes = true, 1 to %u bytes", ROLE_MAX);
-	} else if (!postgresql && (c->database || c->standbys > 0 || c->data_databases.n > 0)) {
-		key = c->database ? "database" : c->standbys > 0 ? "synchronous_standbys" : "data_databases";
-		(void)cm_fail(&why, CM_ECONFIG, "%s: only for store = \"postgresql\"", key);
-	}
 	err->code = CM_OK;
-	if (why.code != CM_OK)
-		cf_fault_at(c->file, key, &why, faults, err);
+	for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+		if (rules[i].broken) {
+			(void)cm_fail(&why, CM_ECONFIG, "%s: %s", rules[i].key, rules[i].why);
+			cf_fault_at(c->file, rules[i].key, &why, faults, err);
+			break;
+		}
 	return err->code;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "cf_http.h"
+
 #define FIELD(f) offsetof(struct sh_intake_conf, f)
 
 const struct cf_row sh_intake_conf_rows[] = {
@@ -35,17 +37,8 @@ const struct cf_row sh_intake_conf_rows[] = {
 		.max = 100,
 		.fallback = "0",
 		.help = "the server of each database must have so many" },
-	{ .key = "http",
-		.type = CF_STRING,
-		.offset = FIELD(http),
-		.fallback = "127.0.0.1:9468",
-		.help = "loopback host:port of /healthz, /readyz, /status and /metrics; \"\" for none" },
-	{ .key = "http_anywhere",
-		.type = CF_BOOL,
-		.offset = FIELD(http_anywhere),
-		.fallback = "false",
-		.help = "true: `http` may be an address that other hosts reach; requests are not "
-			"authenticated" },
+	CF_HTTP_ROWS(FIELD(http), FIELD(http_anywhere), "127.0.0.1:9468",
+		"/healthz, /readyz, /status and /metrics"),
 	{ .key = "tls",
 		.type = CF_GROUP,
 		.offset = FIELD(tls),

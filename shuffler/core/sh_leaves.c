@@ -112,7 +112,8 @@ enum cm_rc sh_header_write(const struct sh_leaves_file *f, struct cm_err *err)
 	return put_at(f->fd, header, sizeof header, 0, err);
 }
 
-enum cm_rc sh_header_read(struct sh_leaves_file *f, struct cm_err *err)
+/* CM_EDATA: no valid header. */
+static enum cm_rc read_header(struct sh_leaves_file *f, struct cm_err *err)
 {
 	uint8_t header[HEADER_LEN];
 	enum cm_rc rc = get_at(f->fd, header, sizeof header, 0, err);
@@ -161,7 +162,7 @@ static enum cm_rc open_file(const struct sh_leaves_place *place, const uint8_t r
 
 	memcpy(f->round_id, round_id, PR_ROUND_ID_LEN);
 	f->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	enum cm_rc rc = f->fd >= 0 ? sh_header_read(f, err)
+	enum cm_rc rc = f->fd >= 0 ? read_header(f, err)
 			: !path || errno == ENOENT
 				? cm_fail(err, CM_ENOINPUT, "no leaves of this round are kept")
 				: cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));

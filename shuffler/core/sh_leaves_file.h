@@ -29,9 +29,8 @@ CM_CHECK enum cm_rc sh_page_write(
 	const struct sh_leaves_file *f, uint64_t page, const void *bytes, struct cm_err *err);
 CM_CHECK enum cm_rc sh_page_read(
 	const struct sh_leaves_file *f, uint64_t page, void *bytes, struct cm_err *err);
-/* Write or read the header: magic, n, sealed_ms.  CM_EDATA: no valid header. */
+/* Write the header: magic, n, sealed_ms. */
 CM_CHECK enum cm_rc sh_header_write(const struct sh_leaves_file *f, struct cm_err *err);
-CM_CHECK enum cm_rc sh_header_read(struct sh_leaves_file *f, struct cm_err *err);
 
 /* Path "DIR/ID.suffix", malloc'd; and the name of the key file. */
 char *sh_leaves_path(const struct sh_leaves_place *place, const uint8_t round_id[PR_ROUND_ID_LEN],

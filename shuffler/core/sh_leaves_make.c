@@ -37,7 +37,7 @@ struct sh_leaves_maker {
 	uint8_t root[PR_HASH_LEN]; /* where they are: of the top level's page */
 	uint64_t added;
 	struct chunk leaves;
-	struct level level[SH_LEVELS_MAX]; /* level 0 is `leaves` */
+	struct level above[SH_LEVELS_MAX - 1]; /* level i + 1 of the file */
 };
 
 static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, size_t len, struct cm_err *err)
@@ -151,9 +151,9 @@ enum cm_rc sh_leaves_add(
 
 static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err *err);
 
-/* Pass the root over a page to the level above.  Where no leaves are kept, all that is above them is one
- * tree: pages are subtrees of one size, the last one apart, so the root over their roots is that over the
- * leaves. */
+/* Pass the root over a page of level `at` to the level above.  Where no leaves are kept, all that is above
+ * them is one tree: pages are subtrees of one size, the last one apart, so the root over their roots is that
+ * over the leaves. */
 static enum cm_rc pass_up(
 	struct sh_leaves_maker *m, unsigned at, const uint8_t node[PR_HASH_LEN], struct cm_err *err)
 {
@@ -165,15 +165,15 @@ static enum cm_rc pass_up(
 		memcpy(m->root, node, PR_HASH_LEN);
 		return CM_OK;
 	}
-	struct level *above = &m->level[at + 1];
-	memcpy(above->page[above->filled++], node, PR_HASH_LEN);
-	return above->filled == RD_SORT_PAGE ? end_page(m, at + 1, err) : CM_OK;
+	struct level *next = &m->above[at];
+	memcpy(next->page[next->filled++], node, PR_HASH_LEN);
+	return next->filled == RD_SORT_PAGE ? end_page(m, at + 1, err) : CM_OK;
 }
 
-/* Write the page of a level above the leaves; the top level has the tree's root. */
+/* Write the page of level `at`, which is above the leaves; the top level has the tree's root. */
 static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err *err)
 {
-	struct level *l = &m->level[at];
+	struct level *l = &m->above[at - 1];
 	struct rd_tree over;
 	uint8_t node[PR_HASH_LEN];
 

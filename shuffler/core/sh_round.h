@@ -107,7 +107,7 @@ CM_CHECK enum cm_rc sh_round_release(
 	struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err);
 /* Whole messages of a bucket from message number `offset`, at most max bytes; *out is borrowed until the next
  * call on r.  CM_EMORE: the bucket is not in memory; ask again when sh_round_wanted has named it and it was
- * read. CM_EPROTO with *no: not released yet, or no such bucket or offset. */
+ * read.  CM_EPROTO with *no: not released yet, or no such bucket or offset. */
 CM_CHECK enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
 	struct cr_span *out, struct sh_refusal *no);
 /* The segment that is to be filled now: of the bucket that was asked for, then of those that follow it. NULL:

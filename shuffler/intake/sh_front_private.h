@@ -119,8 +119,7 @@ void sh_front_on_submit(struct peer *p, const Tombola__V1__Frame *frame);
 void sh_front_batch(struct sh_front *f, int64_t now_ms);
 int64_t sh_front_batch_wait_ms(const struct sh_front *f, int64_t now_ms);
 void sh_front_signed(struct sh_front *f, const Tombola__V1__IntakeSigned *s);
-/* Send the answers of the flying batch; or refuse all that wait. */
-void sh_front_release(struct sh_front *f);
+/* Refuse all that wait. */
 void sh_front_give_up(struct sh_front *f, const char *why);
 /* Start reading the tags, or storing the batch, on a worker thread. */
 void sh_front_start(struct sh_front *f, bool loads);

@@ -79,7 +79,8 @@ static void end_answers(struct answers *a, const char *why)
 	answers_init(a);
 }
 
-void sh_front_release(struct sh_front *f)
+/* Send the answers of the flying batch. */
+static void release(struct sh_front *f)
 {
 	end_answers(&f->flying, NULL);
 }
@@ -255,7 +256,7 @@ void sh_front_signed(struct sh_front *f, const Tombola__V1__IntakeSigned *s)
 	if (f->batch_devices > 0)
 		sh_front_start(f, false);
 	else
-		sh_front_release(f);
+		release(f);
 }
 
 /* ---- Tasks ---- */
@@ -296,7 +297,7 @@ static void stored(struct sh_front *f, const struct task *t)
 	sh_intake_committed(&f->share->intake);
 	sh_front_counted(f, SH_FRONT_COMMITS, 1);
 	sh_front_counted(f, SH_FRONT_ACCEPTED, t->submissions);
-	sh_front_release(f);
+	release(f);
 	say.epoch = f->share->epoch;
 	say.devices = t->submissions;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_STORED;

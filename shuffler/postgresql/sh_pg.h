@@ -118,7 +118,7 @@ CM_CHECK enum cm_rc sh_pg_copy_end(struct sh_pg *pg, enum cm_rc rc, struct cm_er
 /* Take the advisory lock of `role` ("state", "standing", "data"), for a round and partition (round_id NULL:
  * of none), until the connection ends.  Whoever writes takes it on the connection that writes: the server
  * ends the lock and the ability to commit together, and no clock is asked.  `shared`: beside others that
- * share it. CM_ELATER: another session has it after some seconds (those of a process that was killed end
+ * share it.  CM_ELATER: another session has it after some seconds (those of a process that was killed end
  * first). */
 CM_CHECK enum cm_rc sh_pg_hold(struct sh_pg *pg, const char *role, const uint8_t *round_id,
 	uint32_t partition, bool shared, struct cm_err *err);

@@ -16,8 +16,8 @@ struct sh_pg_data;
 enum sh_pg_opening { SH_PG_CREATE, SH_PG_WRITE, SH_PG_READ, SH_PG_JOIN };
 
 /* Open on a connection of its own, which holds the lock "data" of this round and partition unless it only
- * reads, or joins for one epoch (sh_pg_data_join). CM_ENOINPUT: there is none.  CM_EDATA: the tables are not
- * whole.  CM_ELATER: another process has it. `conf` is borrowed until the close. */
+ * reads, or joins for one epoch (sh_pg_data_join).  CM_ENOINPUT: there is none.  CM_EDATA: the tables are not
+ * whole.  CM_ELATER: another process has it.  `conf` is borrowed until the close. */
 CM_CHECK enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id[PR_ROUND_ID_LEN],
 	uint32_t partition, enum sh_pg_opening how, struct sh_pg_data **out, struct cm_err *err);
 void sh_pg_data_close(struct sh_pg_data *d);       /* accepts NULL */

@@ -24,7 +24,7 @@ static const char *const steps[] = {
 	"ALTER TABLE tombola.payload ALTER COLUMN body SET STORAGE EXTERNAL;"
 	"CREATE TABLE tombola.payload_whole(hash bytea PRIMARY KEY);",
 	/* Standings that an intake puts: of certificates by their names, 32 bytes each, in a round that
-	 * collects. It has no right to the table.  Returns the number of such rounds, 1 or 0.  `sum` is
+	 * collects.  It has no right to the table.  Returns the number of such rounds, 1 or 0.  `sum` is
 	 * sh_pg_sum of the others; the number in it is little-endian. */
 	"CREATE FUNCTION tombola.standing_add(names bytea, number int8, hash bytea) RETURNS int8"
 	" LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"

@@ -25,7 +25,7 @@ CM_CHECK enum cm_rc sh_postgresql_open_readonly(
 CM_CHECK enum cm_rc sh_postgresql_join(
 	const struct sh_pg_conf *conf, struct sh_store *out, struct cm_err *err);
 /* What its start would find, for `check-config`: each right that it should not have to `say`.  Waits for
- * nothing. CM_ELATER: the server cannot be reached, or the head has made no tables yet. */
+ * nothing.  CM_ELATER: the server cannot be reached, or the head has made no tables yet. */
 CM_CHECK enum cm_rc sh_postgresql_check_join(const struct sh_pg_conf *conf,
 	void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err);
 /* Make a new state that records the accepted loss.  The caller holds state_dir's lock.  CM_EOTHER: nothing

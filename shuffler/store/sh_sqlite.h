@@ -10,7 +10,7 @@
 CM_CHECK enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm_err *err);
 /* The same files for reading alone, as they are: nothing is created, repaired or erased, and every function
  * that would change something is CM_EIO.  CM_ENOINPUT: there is no state.db, and no shuffler has been in
- * service here. CM_ELATER: a running shuffler has it for itself. */
+ * service here.  CM_ELATER: a running shuffler has it for itself. */
 CM_CHECK enum cm_rc sh_sqlite_open_readonly(const char *state_dir, struct sh_store *out, struct cm_err *err);
 /* Create a new state.db that records the accepted loss.  The caller holds state_dir's lock.  CM_EOTHER:
  * nothing was lost. */

@@ -3,7 +3,7 @@
  *
  * bench_batch [MESSAGES [DIFFERENT [MIB [FOLDER [THREADS [open]]]]]]: so many messages, in buckets as a
  * shuffler makes them, of which DIFFERENT (default: all) have keys of their own; the others repeat them in
- * later buckets. MIB is the analyzer's opening_mib.  Exits 1 unless each key counts once.
+ * later buckets.  MIB is the analyzer's opening_mib.  Exits 1 unless each key counts once.
  *
  * Measured is an_open_bucket, in processor time, and of that what the calling thread does between the works
  * of the crew (cm_crew.h): that one core does for all, whatever THREADS (default: 1) is.  Not measured are

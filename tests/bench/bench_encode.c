@@ -1,6 +1,6 @@
 /* bench_encode.c - what randomizing and sealing one device's report costs the client, per row of the protocol
  * table, on this thread's processor time; without the seals, what it costs to encode, count and estimate, of
- * a small question and of long vectors. Usage: bench_encode [devices] */
+ * a small question and of long vectors.  Usage: bench_encode [devices] */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

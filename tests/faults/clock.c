@@ -1,6 +1,6 @@
 /* clock.c - put before a daemon (LD_PRELOAD): the file TOMBOLA_CLOCK holds two little endian numbers of 64
- * bits, which may change while the daemon runs. By the first, in seconds, its wall clock is wrong; the second
- * is for how long the machine slept, which all clocks count but the monotonic one. */
+ * bits, which may change while the daemon runs.  By the first, in seconds, its wall clock is wrong; the
+ * second is for how long the machine slept, which all clocks count but the monotonic one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 
 Round after round through the real daemons for so long, the client behind a network that delays and resets: afterwards memory,
 file descriptors and threads of each daemon are what they were after the first quarter, and every report and charge is
-there once. A line a minute; exit 1 when anything is not as it must be.
+there once.  A line a minute; exit 1 when anything is not as it must be.
 """
 import argparse
 import json

@@ -11,7 +11,7 @@ import time
 
 
 class Browser:
-    """One page in a browser of its own. Everything it asked for and complained about is kept."""
+    """One page in a browser of its own.  Everything it asked for and complained about is kept."""
 
     def __init__(self, width=1200, height=900):
         self.profile = tempfile.mkdtemp(prefix="tombola-browser-")

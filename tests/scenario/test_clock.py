@@ -1,4 +1,4 @@
-"""Wrong clocks: each party hours or a day off, from the start or of a sudden. Somebody says so, nothing is lost, nothing is
+"""Wrong clocks: each party hours or a day off, from the start or of a sudden.  Somebody says so, nothing is lost, nothing is
 charged twice, and when the clock is right again the round ends as any other."""
 import json
 import os
@@ -34,7 +34,7 @@ def start(cluster, party):
 
 
 def check_settled(cluster, not_taken=0):
-    """Everybody's report once and one charge. `not_taken`: rounds before it that the shuffler refused by its clock; nobody was
+    """Everybody's report once and one charge.  `not_taken`: rounds before it that the shuffler refused by its clock; nobody was
     asked then, so they are no tries."""
     entry, = cluster.json("analyzer", "round", "list")["rounds"]
     shown, budget = cluster.json("analyzer", "round", "show", "1"), cluster.json("analyzer", "budget")
@@ -47,7 +47,7 @@ def check_settled(cluster, not_taken=0):
     assert budget["rounds"]["accepted"] == 1 and shown["result"]["reports"] == shown["result"]["messages"] == N
 
 
-# Off by so much from the start: whose log says what. Once the clock is right the round ends as any other.
+# Off by so much from the start: whose log says what.  Once the clock is right the round ends as any other.
 START = {("shuffler", 2 * HOUR): ("analyzer", "the deadline has passed by 3"),
          ("client", 2 * HOUR): ("client", "has passed by 3"),
          ("analyzer", DAY): ("shuffler", "it opens only in 86"),

@@ -1,4 +1,4 @@
-"""A clock that is wrong while rounds run. Who refuses by its clock says so, the other one waits and says so, and nothing is
+"""A clock that is wrong while rounds run.  Who refuses by its clock says so, the other one waits and says so, and nothing is
 spent or lost that can wait: once the clock is right each round ends as any other, and each device counts once."""
 import json
 import re
@@ -72,7 +72,7 @@ def test_a_shuffler_an_hour_ahead_for_a_moment_voids_nothing(cluster):
 
 
 def late_start(cluster, mutant=""):
-    """A shuffler dies in a round and starts again with a clock an hour ahead, past the deadline. The analyzer, which runs."""
+    """A shuffler dies in a round and starts again with a clock an hour ahead, past the deadline.  The analyzer, which runs."""
     cluster.two_colours(N, window="30m")
     slowly(cluster)
     for p in PARTIES:

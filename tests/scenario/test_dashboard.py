@@ -259,7 +259,7 @@ def test_the_page_shows_what_the_verbs_print(cluster, browser):
 
 
 def looks_away(browser):
-    """Nobody looks: nothing is asked. Somebody looks again: at once."""
+    """Nobody looks: nothing is asked.  Somebody looks again: at once."""
     hide = "Object.defineProperty(document, 'hidden', {get: () => %s, configurable: true}); " \
            "document.dispatchEvent(new Event('visibilitychange'))"
     browser.js("new Promise(r => setTimeout(r, 300))")

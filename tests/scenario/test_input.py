@@ -108,12 +108,12 @@ CONF = [
         ("max_epsilon0 = 50.0", 'max_epsilon0 = "none"', "expected for 'max_epsilon0'"))],
     *[("analyzer", "plan.conf", *change) for change in (
         ("epsilon0", "epsilon_0", "unknown key 'epsilon_0' in 'rounds.[1]' (did you mean 'epsilon0'?)"),
-        ("epsilon0 = 1.0", "epsilon0 = -1.0", "value out of range for 'rounds.[1].epsilon0'"),
+        ("epsilon0 = 1.0", "epsilon0 = -1.0", "value out of range for 'epsilon0' in 'rounds.[1]'"),
         ('"grr"', '"rappro"', "unknown protocol 'rappro' (did you mean 'rappor'?)"),
         ('"c3"', '"c2"', "category 'c2' twice"),
         ('"histogram"', '"histogarm"', "\"places\" (did you mean \"histogram\"?)"),
         ('"histogram"', '"histo"', "'type' must be \"histogram\", \"mean\", \"quantiles\", \"sum\", "),
-        (f"min_reports = {DEVICES}", "min_reports = 0", "value out of range for 'rounds.[1].min_reports'"),
+        (f"min_reports = {DEVICES}", "min_reports = 0", "value out of range for 'min_reports' in 'rounds.[1]'"),
         (f"target = {DEVICES}", "target = 3", "target"),
         ("delta = ", "dleta = ", "unknown key 'dleta' in 'budget' (did you mean 'delta'?)"),
         ("rounds = (", "rounds = [", "syntax error"))],
@@ -409,9 +409,10 @@ def test_what_became_of_readings_is_shown_on_demand_only(offered, ext, name):
     assert "1 devices without a reading" in run.stdout
 
 
-def test_strict_is_refused_with_what_is_there_instead(offered):
+def test_one_devices_reading_cannot_end_the_round_of_the_others(offered):
     made, fake, _ = offered
-    says(send(made, "r.csv", GOOD["csv"][0], "--strict"), "usage", "encode --dry-run --strict")
+    assert "--strict" not in made.run("client", "send", "--help").stdout
+    says(send(made, "r.csv", GOOD["csv"][0], "--strict"), "usage", "--strict")
     assert not fake.received
 
 

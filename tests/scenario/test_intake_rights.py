@@ -289,7 +289,7 @@ def test_a_role_that_may_more_is_refused_by_head_and_intake(cluster, spread):
 def test_a_role_that_is_missing_or_is_the_heads_is_named(cluster, spread):
     with open(cluster.path("shuffler.conf")) as f:
         conf = f.read()
-    for change, why in ((("intake_role = ", "# "), "intakes = true needs the key intake_role"),
+    for change, why in ((("intake_role = ", "# "), "intakes: true needs the key intake_role"),
                         ((spread.role, "nobody"), "the server has no role nobody"),
                         ((f'"{spread.role}"', f'"{"x" * 64}"'), "1 to 63 bytes"),
                         (("intakes = true", "intakes = false"), "intake_role: only for intakes = true")):

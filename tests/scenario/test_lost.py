@@ -314,7 +314,7 @@ def test_a_reserved_round_is_void_when_it_is_given_up(cluster):
 
 @pytest.mark.parametrize("what, newest", [("keys", True), ("rounds", False)])
 def test_a_shuffler_without_a_rounds_key_or_messages_gives_it_up(cluster, what, newest):
-    """Copies of keys/ are not made: what doc/operations.md says to back up restores to this. A copy does not know whether the
+    """Copies of keys/ are not made: what doc/operations.md says to back up restores to this.  A copy does not know whether the
     round was released since, so its entry is spent."""
     cluster.configure(min_batch=N, devices=N)
     readings(cluster, N)

@@ -130,7 +130,7 @@ def at_rest(cluster):
     """The values of all three parties at a time when no frame is on its way.
 
     Each party is asked on its own, and a client asks for its proofs whenever it likes; so a frame may be counted
-    by its sender alone. Frames that one sends another reads: the analyzer and the clients talk to the shuffler alone.
+    by its sender alone.  Frames that one sends another reads: the analyzer and the clients talk to the shuffler alone.
     """
     def agreed():
         s, a, k = (values(cluster, p) for p in PARTIES)

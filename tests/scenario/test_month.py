@@ -1,6 +1,6 @@
 """A month of daily rounds: void tries and a void day, a missed one, restarts and kills of each daemon, renewed certificates, and
-an upgrade (all stopped, all started on the state as it is). One history, one budget, and three parties that agree after every
-day. The clocks go by days as in test_recurring.py; most days are run by `run --once`, as from a timer."""
+an upgrade (all stopped, all started on the state as it is).  One history, one budget, and three parties that agree after every
+day.  The clocks go by days as in test_recurring.py; most days are run by `run --once`, as from a timer."""
 import os
 import shutil
 import signal

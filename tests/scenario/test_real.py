@@ -46,7 +46,7 @@ def write(cluster, path, rows):
 
 
 def play_all(folder, rows, asks):
-    """Rounds of everybody, one after the other; their results. With classes every other device is at a gateway that wants
+    """Rounds of everybody, one after the other; their results.  With classes every other device is at a gateway that wants
     more."""
     folder.mkdir()
     cluster = Cluster(folder)

@@ -1,4 +1,4 @@
-"""Rounds that recur: one query, one history, one budget. The parties' clocks go by days, so no test waits for a window and
+"""Rounds that recur: one query, one history, one budget.  The parties' clocks go by days, so no test waits for a window and
 none depends on how fast the machine is."""
 import json
 import os
@@ -42,7 +42,7 @@ class Days:
         self.seconds[party] = seconds
 
     def at(self, day, seconds=MINUTE):
-        """Everybody's clock: so long after recurrence `day` (from 1) was to open. The analyzer's is the last to go."""
+        """Everybody's clock: so long after recurrence `day` (from 1) was to open.  The analyzer's is the last to go."""
         for p in PARTIES:
             self.set(p, int(self.start_at + (day - 1) * DAY + seconds - time.time()))
 

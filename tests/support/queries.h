@@ -146,7 +146,7 @@ static inline struct qy_value query_value(const struct qy_query *q, uint32_t i, 
 }
 
 /* The first of a few requests that the row takes: a local guarantee, the same with dummies, dummies alone,
- * two classes, sets of two. CM_OK, or the last refusal. */
+ * two classes, sets of two.  CM_OK, or the last refusal. */
 static inline enum cm_rc query_derive(const struct pt_protocol *row, const struct qy_query *q,
 	double epsilon0, struct pt_randomizer *p, struct cm_err *err)
 {

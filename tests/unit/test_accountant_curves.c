@@ -161,13 +161,17 @@ static void a_matrix_is_a_randomizer(void **state)
 	put("0.7,0.2,0.1\n0.2,0.6\n");
 	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "line 2");
 	put("0.7,0.2\n0.2,0.8\n");
-	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "sum to 1");
-	put("1,0\n0,1\n");
-	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "tells them apart");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "input 1: the chances must sum to 1");
+	put("0.5,0.5,0\n0.5,0.25,0.25\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "input 2, output 3: another input never");
+	put("0.5,0.5\n1,1e-320\n");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65,
+		"input 2, output 2: a chance must be 0 or at");
 	put("0.5,0.5\n");
 	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "2 to 64 inputs");
 	put("1.5,-0.5\n1,0\n");
-	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65, "number from 0 to 1");
+	refuses("epsilon --delta 1e-6 --round matrix:file,n=5", 65,
+		"input 1, output 1: a chance must be a number");
 }
 
 /* `n` lines from `low` to `high`, the highest first. */

@@ -1,5 +1,5 @@
 /* test_acct_edges.c - corners where rounding, underflow, a long tail or a peer's odd parameters could hide
- * loss. Exact values: tests/data/make-acct-edges.py. */
+ * loss.  Exact values: tests/data/make-acct-edges.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

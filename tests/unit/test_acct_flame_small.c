@@ -200,7 +200,7 @@ static void small_ss_topk_loses_no_more_than_the_bound(void **state)
 }
 
 /* Two indices padded to three, each chosen by three users besides the victim, who moves from one to the
- * other. Another's message takes the place of the victim's: one round of an input against another is not
+ * other.  Another's message takes the place of the victim's: one round of an input against another is not
  * enough. */
 static void an_index_that_overflows_is_charged_twice(void **state)
 {

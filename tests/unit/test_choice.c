@@ -3,9 +3,9 @@
  * entries; and gains where rounds may be made up as one goes.
  *
  * Every mechanism here is exact: the shuffled counts of the row, for a victim among people whose values are
- * known. What may be asked is decided by the parties' own rules, rd_plan_covers and rd_plan_pin, at every
- * node of the tree. Without them by the rule of earlier versions: a round may follow if the rounds so far fit
- * the budget. */
+ * known.  What may be asked is decided by the parties' own rules, rd_plan_covers and rd_plan_pin, at every
+ * node of the tree.  Without them by the rule of earlier versions: a round may follow if the rounds so far
+ * fit the budget. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

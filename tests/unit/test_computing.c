@@ -233,7 +233,7 @@ static void faults_have_their_line_and_their_words(void **state)
 		{ "field = \"f\"; repeat = 0;", "(1 to 1000)" },
 		{ "field = \"f\"; repeat = 2; start = \"2026-12-01\";",
 			"'start' is of a round with 'every'" },
-		{ "compute = \"statistics\";", "group expected for 'rounds.[1].compute'" },
+		{ "compute = \"statistics\";", "group expected for 'compute' in 'rounds.[1]'" },
 		{ "compute = { map = \"statistics\"; };", "'compute.features' or the other" },
 		{ "compute = { };", "missing required key 'map'" },
 		{ "compute = { map = \"a b\"; columns = [\"x\"]; };", "is no map" },

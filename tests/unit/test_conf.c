@@ -137,7 +137,7 @@ static void every_fault_is_said_not_only_the_first(void **state)
 static void a_duplicate_key_is_refused(void **state)
 {
 	(void)state;
-	REFUSED("min_batch = 1\nmin_batch = 2", "b.cfg:2: duplicate setting name");
+	REFUSED("min_batch = 1\nmin_batch = 2", "b.cfg:2: duplicate setting name at or before 'min_batch'");
 }
 
 static void a_wrong_type_is_refused(void **state)
@@ -155,9 +155,9 @@ static void a_wrong_type_is_refused(void **state)
 	REFUSED("min_batch = 1\nrounds = { query = \"a\" }", "b.cfg:2: list of groups expected for 'rounds'");
 	REFUSED("min_batch = 1\nrounds = ( 4 )", "b.cfg:2: group expected for 'rounds.[1]'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" values = [ 1, 2 ] } )",
-		"b.cfg:2: list of strings expected for 'rounds.[1].values'");
+		"b.cfg:2: list of strings expected for 'values' in 'rounds.[1]'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" values = ( \"a\", 2 ) } )",
-		"b.cfg:2: list of strings expected for 'rounds.[1].values'");
+		"b.cfg:2: list of strings expected for 'values' in 'rounds.[1]'");
 }
 
 static void a_string_may_stand_for_a_list_of_one(void **state)
@@ -176,29 +176,31 @@ static void a_string_may_stand_for_a_list_of_one(void **state)
 	assert_string_equal(r[1].some.item[1], "z");
 	cf_free(rows, &c);
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" some = 2 } )",
-		"b.cfg:2: string or list of strings expected for 'rounds.[1].some'");
+		"b.cfg:2: string or list of strings expected for 'some' in 'rounds.[1]'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" some = ( \"a\", 2 ) } )",
-		"b.cfg:2: string or list of strings expected for 'rounds.[1].some'");
+		"b.cfg:2: string or list of strings expected for 'some' in 'rounds.[1]'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" some = [ ] } )",
-		"b.cfg:2: number of items out of range for 'rounds.[1].some' (1 to 2)");
+		"b.cfg:2: number of items out of range for 'some' in 'rounds.[1]' (1 to 2)");
 }
 
 static void a_number_that_is_none_or_out_of_range_is_refused(void **state)
 {
 	(void)state;
-	REFUSED("min_batch = 1\nbudget = { delta = nan }", "b.cfg:2: syntax error");
-	REFUSED("min_batch = 1\nbudget = { delta = 2.0q }", "b.cfg:2: syntax error");
+	REFUSED("min_batch = 1\nbudget = { delta = nan }",
+		"b.cfg:2: syntax error at or before 'budget.delta'");
+	REFUSED("min_batch = 1\nbudget = { delta = 2.0q }",
+		"b.cfg:2: syntax error at or before 'budget.delta'");
 	REFUSED("min_batch = 1\nbudget = { delta = 1e999 }",
 		"b.cfg:2: finite number expected for 'budget.delta'");
 	REFUSED("min_batch = 0", "b.cfg:1: value out of range for 'min_batch' (1 to 1000000000)");
 	REFUSED("min_batch = 1\nbudget = { delta = 0 }",
 		"b.cfg:2: value out of range for 'budget.delta' (1e-12 to 1)");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" epsilon0 = 17 } )",
-		"b.cfg:2: value out of range for 'rounds.[1].epsilon0' (0.1 to 16)");
+		"b.cfg:2: value out of range for 'epsilon0' in 'rounds.[1]' (0.1 to 16)");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" epsilon0 = \"infinite\" } )",
-		"b.cfg:2: finite number or \"inf\" expected for 'rounds.[1].epsilon0'");
+		"b.cfg:2: finite number or \"inf\" expected for 'epsilon0' in 'rounds.[1]'");
 	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" values = [ \"a\" ] } )",
-		"b.cfg:2: number of items out of range for 'rounds.[1].values' (2 to 3)");
+		"b.cfg:2: number of items out of range for 'values' in 'rounds.[1]' (2 to 3)");
 	REFUSED("min_batch = 1\nrounds = ({},{},{},{},{})",
 		"b.cfg:2: number of items out of range for 'rounds' (0 to 4)");
 }
@@ -224,14 +226,16 @@ static void a_range_that_is_none_is_refused(void **state)
 {
 	(void)state;
 #define RANGE(r) "min_batch = 1\nrounds = ( { query = \"a\" range = " r " } )"
-	REFUSED(RANGE("[1, 2.5]"), "b.cfg:2: mismatched element type in array");
-	REFUSED(RANGE("[1.0]"), "b.cfg:2: two finite numbers [low, high] expected for 'rounds.[1].range'");
+	REFUSED(RANGE("[1, 2.5]"),
+		"b.cfg:2: mismatched element type in array at or before 'range' in 'rounds.[1]'");
+	REFUSED(RANGE("[1.0]"),
+		"b.cfg:2: two finite numbers [low, high] expected for 'range' in 'rounds.[1]'");
 	REFUSED(RANGE("[1, 2, 3]"),
-		"b.cfg:2: two finite numbers [low, high] expected for 'rounds.[1].range'");
-	REFUSED(RANGE("[2, 2]"), "b.cfg:2: low must be below high in 'rounds.[1].range'");
+		"b.cfg:2: two finite numbers [low, high] expected for 'range' in 'rounds.[1]'");
+	REFUSED(RANGE("[2, 2]"), "b.cfg:2: low must be below high for 'range' in 'rounds.[1]'");
 	REFUSED(RANGE("(0, \"1\")"),
-		"b.cfg:2: two finite numbers [low, high] expected for 'rounds.[1].range'");
-	REFUSED(RANGE("[0, 101]"), "b.cfg:2: value out of range for 'rounds.[1].range' (-100 to 100)");
+		"b.cfg:2: two finite numbers [low, high] expected for 'range' in 'rounds.[1]'");
+	REFUSED(RANGE("[0, 101]"), "b.cfg:2: value out of range for 'range' in 'rounds.[1]' (-100 to 100)");
 	assert_string_equal(faults_of(RANGE("(0, 1.5)"), CM_OK), "");
 }
 
@@ -248,20 +252,20 @@ static void a_list_that_is_none_is_refused(void **state)
 		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nsets = %s })",
 			no_table[i]);
 		assert_string_equal(faults_of(text, CM_ECONFIG),
-			"b.cfg:3: list of lists of strings expected for 'rounds.[1].sets'\n");
+			"b.cfg:3: list of lists of strings expected for 'sets' in 'rounds.[1]'\n");
 	}
 	for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
 		(void)snprintf(text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nat = %s })",
 			no_numbers[i]);
 		assert_string_equal(faults_of(text, CM_ECONFIG),
-			"b.cfg:3: list of finite numbers expected for 'rounds.[1].at'\n");
+			"b.cfg:3: list of finite numbers expected for 'at' in 'rounds.[1]'\n");
 	}
 	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" at = () })",
-		"b.cfg:2: number of items out of range for 'rounds.[1].at' (1 to 3)");
+		"b.cfg:2: number of items out of range for 'at' in 'rounds.[1]' (1 to 3)");
 	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" at = [1, 2, 3, 4] })",
-		"b.cfg:2: number of items out of range for 'rounds.[1].at' (1 to 3)");
+		"b.cfg:2: number of items out of range for 'at' in 'rounds.[1]' (1 to 3)");
 	REFUSED("min_batch = 1\nrounds = ({ query = \"a\" sets = () })",
-		"b.cfg:2: number of items out of range for 'rounds.[1].sets' (1 to 3)");
+		"b.cfg:2: number of items out of range for 'sets' in 'rounds.[1]' (1 to 3)");
 }
 
 static void a_word_is_a_string_or_a_finite_number(void **state)
@@ -295,7 +299,7 @@ static void a_word_is_a_string_or_a_finite_number(void **state)
 		(void)snprintf(
 			text, sizeof text, "min_batch = 1\nrounds = ({ query = \"a\"\nword = %s })", bad[i]);
 		assert_string_equal(faults_of(text, CM_ECONFIG),
-			"b.cfg:3: string or finite number expected for 'rounds.[1].word'\n");
+			"b.cfg:3: string or finite number expected for 'word' in 'rounds.[1]'\n");
 	}
 }
 
@@ -327,16 +331,30 @@ static void a_missing_required_key_is_named_with_its_group(void **state)
 		"b.cfg:3: missing required key 'query' in 'rounds.[2]'");
 }
 
+static void what_the_parser_refuses_is_named_by_the_key_that_began_last(void **state)
+{
+	(void)state;
+	/* Not what stands in a comment, a string, or on a later line. */
+	REFUSED("min_batch = 1\n/* a = { b = 2\n */ listen = \"c = ( d = 3\"\n}\nbudget = { delta = 0.5 }",
+		"b.cfg:4: syntax error at or before 'listen'");
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\", values = [ \"x\", \"y\" ] },\n"
+		"{ query = \"b\", epsilon0 = 1..2, word = 1 },\n{ query = \"c\" } )",
+		"b.cfg:3: syntax error at or before 'word' in 'rounds.[2]'");
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" },\n{ query = \"b\" }\n{ query : \"c\" } )",
+		"b.cfg:4: syntax error at or before 'query' in 'rounds.[2]'");
+}
+
 static void broken_or_hostile_text_is_one_line_never_a_crash(void **state)
 {
 	char *deep = malloc(100002);
 
 	(void)state;
 	assert_non_null(deep);
-	REFUSED("min_batch = ", "b.cfg:1: syntax error");
+	REFUSED("= 1", "b.cfg:1: syntax error");
+	REFUSED("min_batch = ", "b.cfg:1: syntax error at or before 'min_batch'");
 	REFUSED("min_batch = 1\nlisten = \"abc\n\n", "b.cfg:2: a string is not closed");
 	REFUSED("min_batch = 1\n/* open\n", "b.cfg:2: a comment is not closed");
-	REFUSED("min_batch = 1\n\001\002\377", "b.cfg:2: syntax error");
+	REFUSED("min_batch = 1\n\001\002\377", "b.cfg:2: syntax error at or before 'min_batch'");
 	REFUSED("min_batch = 1\nlisten = \"a\\x00b\"", "b.cfg:2: \\x00 in a string");
 	REFUSED("@include \"/etc/passwd\"\nmin_batch = 1", "b.cfg:1: @include is not allowed here");
 	memset(deep, '(', 100001);
@@ -388,6 +406,7 @@ int main(void)
 		cmocka_unit_test(a_word_is_a_string_or_a_finite_number),
 		cmocka_unit_test(a_duration_without_its_unit_is_refused),
 		cmocka_unit_test(a_missing_required_key_is_named_with_its_group),
+		cmocka_unit_test(what_the_parser_refuses_is_named_by_the_key_that_began_last),
 		cmocka_unit_test(broken_or_hostile_text_is_one_line_never_a_crash),
 		cmocka_unit_test(the_sample_reads_back),
 	};

@@ -123,7 +123,7 @@ static void faults_in_an_included_file_name_that_file(void **state)
 	cf_free(rows, &c);
 	write_text(f, "more.conf", "\n\nlisten = ]");
 	assert_int_equal(load(f, &c, &err), CM_ECONFIG);
-	(void)snprintf(want, sizeof want, "%s/more.conf:3: syntax error", f->path);
+	(void)snprintf(want, sizeof want, "%s/more.conf:3: syntax error at or before 'listen'", f->path);
 	assert_string_equal(err.msg, want);
 	write_text(f, "more.conf", "listen = \"here\"");
 	assert_int_equal(load(f, &c, &err), CM_OK);

@@ -95,6 +95,7 @@ static void rfc9180_a_2_1_chacha20poly1305(void **state)
 		"1c5250d8034ec2b784ba2cfd69dbdb8af406cfe3ff938e131f0def8c8b60b4db21993c62ce81883d2dd1b51a28");
 }
 
+/* tests/data/make-hpke-base.py */
 static void another_implementation_agrees(void **state)
 {
 	FILE *f = fopen(TEST_DATA "/hpke-base.txt", "r");

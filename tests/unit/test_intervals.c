@@ -39,7 +39,7 @@ static void intervals_without_a_local_guarantee_are_exact(void **state)
 }
 
 /* The definition itself: the limits are the last counts whose law gives the observation at least 2.5 % on its
- * side. With P(x) over all outcomes of three binomials summed by brute force. */
+ * side.  With P(x) over all outcomes of three binomials summed by brute force. */
 static void small_noise_intervals_are_the_counts_not_rejected(void **state)
 {
 	enum { N = 40, K = 8 };

@@ -342,6 +342,31 @@ static void serials_are_long_and_differ(void **state)
 		X509_free(cert[i]);
 }
 
+static void show_says_the_hosts_as_they_were_given(void **state)
+{
+	static const char few[] = "shuffler.example.org,10.0.0.1,2001:db8::1,localhost";
+	char many[1900] = "h0.example.org";
+	struct cr_pki_info info;
+	struct cm_err err;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(cr_pki_issue(at("d"), at("few"), "few", CR_ROLE_SHUFFLER, few, 1, 90, &err), CM_OK);
+	assert_int_equal(cr_pki_show(at("few/few.crt"), &info, &err), CM_OK);
+	assert_string_equal(info.hosts, few);
+	assert_int_equal(cr_pki_show(at("d/client/client.crt"), &info, &err), CM_OK);
+	assert_string_equal(info.hosts, "");
+	/* What does not fit is not left out silently, and every host that is shown is whole. */
+	for (unsigned i = 1; i < 100; i++)
+		(void)snprintf(many + strlen(many), sizeof many - strlen(many), ",h%u.example.org", i);
+	assert_int_equal(cr_pki_issue(at("d"), at("many"), "many", CR_ROLE_INTAKE, many, 1, 90, &err), CM_OK);
+	assert_int_equal(cr_pki_show(at("many/many.crt"), &info, &err), CM_OK);
+	n = strlen(info.hosts);
+	assert_true(n > 900 && n < sizeof info.hosts);
+	assert_string_equal(info.hosts + n - 4, ",...");
+	assert_memory_equal(info.hosts, many, n - 3);
+}
+
 static void show_tells_a_ca_from_a_party_and_from_rubbish(void **state)
 {
 	struct cr_pki_info info;
@@ -388,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_ca_key_of_another_ca_is_not_used),
 		cmocka_unit_test(an_expired_certificate_does_not_verify),
 		cmocka_unit_test(serials_are_long_and_differ),
+		cmocka_unit_test(show_says_the_hosts_as_they_were_given),
 		cmocka_unit_test(show_tells_a_ca_from_a_party_and_from_rubbish),
 	};
 

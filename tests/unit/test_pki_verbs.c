@@ -233,6 +233,7 @@ static void show_speaks_json(void **state)
 	assert_string_equal(json_string_value(json_object_get(doc, "role")), "client");
 	assert_int_equal(json_integer_value(json_object_get(doc, "devices")), 5);
 	assert_true(json_is_false(json_object_get(doc, "ca")));
+	assert_string_equal(json_string_value(json_object_get(doc, "hosts")), "");
 	json_decref(doc);
 	assert_int_equal(run("pki show d/analyzer/analyzer.crt"), 0);
 	assert_int_equal(run("version"), 0);

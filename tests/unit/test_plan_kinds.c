@@ -374,8 +374,8 @@ static void what_a_round_cannot_make_of_them_is_a_fault(void **state)
 		"'none' must be \"symbol\", \"even\", a number, or \"category:TEXT\"");
 	refused(STATE ", none = \"category:low\"", "'low' is no category of this round's 'values'");
 	refused(STATE ", none = 1", "'none' of type \"histogram\" is no number");
-	refused(STATE ", none = true", "string or finite number expected for 'rounds.[1].none'");
-	refused(STATE ", none = [1]", "string or finite number expected for 'rounds.[1].none'");
+	refused(STATE ", none = true", "string or finite number expected for 'none' in 'rounds.[1]'");
+	refused(STATE ", none = [1]", "string or finite number expected for 'none' in 'rounds.[1]'");
 	refused(CELSIUS ", none = 19.9", "none must be in the range, 20 to 30");
 	refused(CELSIUS ", none = \"category:a\"", "'a' is no category of this round's 'values'");
 	refused(CELSIUS ", protocol = \"duchi\", none = \"symbol\"",

@@ -21,7 +21,7 @@ void pt_bits_put(uint8_t *record, uint32_t i, uint64_t bit)
 	record[PT_RECORD_HEAD + i / 8] |= (uint8_t)(bit << i % 8);
 }
 
-uint64_t pt_bits_get(const uint8_t *record, uint32_t i)
+static uint64_t get_bit(const uint8_t *record, uint32_t i)
 {
 	return record[PT_RECORD_HEAD + i / 8] >> i % 8 & 1;
 }
@@ -33,9 +33,9 @@ enum cm_rc pt_bits_check(const uint8_t *record, uint32_t items, uint32_t size, s
 	enum cm_rc rc = pt_record_opens(record, err);
 
 	for (uint32_t i = 0; i < items; i++)
-		set += pt_bits_get(record, i);
+		set += get_bit(record, i);
 	for (uint32_t i = items; i < room; i++)
-		beyond += pt_bits_get(record, i);
+		beyond += get_bit(record, i);
 	if (rc == CM_OK && beyond != 0)
 		rc = cm_fail(err, CM_EDATA, "record: a bit outside the %u items", (unsigned)items);
 	if (rc == CM_OK && size != 0 && set != size)
@@ -46,5 +46,5 @@ enum cm_rc pt_bits_check(const uint8_t *record, uint32_t items, uint32_t size, s
 void pt_bits_count(const uint8_t *record, uint32_t items, uint64_t *counts)
 {
 	for (uint32_t i = 0; i < items; i++)
-		counts[i] += pt_bits_get(record, i);
+		counts[i] += get_bit(record, i);
 }

@@ -13,7 +13,6 @@ uint32_t pt_bits_len(uint32_t items);
 void pt_bits_clear(uint8_t *record, uint32_t items);
 /* Add item i if bit is 1, not if it is 0; constant time in bit. */
 void pt_bits_put(uint8_t *record, uint32_t i, uint64_t bit);
-uint64_t pt_bits_get(const uint8_t *record, uint32_t i);
 /* CM_EDATA for another version, kind, slot or filler, a bit of no item, or (`size` not 0) another number of
  * items than `size`. */
 CM_CHECK enum cm_rc pt_bits_check(const uint8_t *record, uint32_t items, uint32_t size, struct cm_err *err);
