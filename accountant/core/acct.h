@@ -155,9 +155,11 @@ struct acct_round {
 	double defect;
 	/* (0, 1): the participants are a secret uniform subset, drawn without replacement and of fixed size,
 	 * of this fraction of a population, and neighbours replace a record of the population. 0: everybody
-	 * takes part.  The cells must hold for every two inputs, and others and levels for every subset.  A
-	 * defect is sampled too: it discloses only inputs of drawn participants.  Source: Balle, Barthe,
-	 * Gaboardi 2018; Zhu, Dong, Wang 2022. */
+	 * takes part.  The subset is drawn anew for every round and repetition.  The cells must hold for
+	 * every two inputs, and others and levels for every subset.  Colluders know whether they were drawn:
+	 * where s are drawn of N honest records and m colluders, there are s - m participants, and this is
+	 * s/N.  A defect is sampled too: it discloses only inputs of drawn participants.  Source: Balle,
+	 * Barthe, Gaboardi 2018; Zhu, Dong, Wang 2022. */
 	double sampling;
 	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
 	 * (doc/binary.md), which is never above the cells'.  For labelled bits upper is the lesser of the

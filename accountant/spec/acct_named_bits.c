@@ -18,7 +18,8 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 	s->third = d > 2;
 	s->triple = d > 3 ? (flip * flip * flip - full) / g : 0;
 	acct_named_two_level(&s->round, g * g, keep * flip / g, both / g, keep * keep / g + full * g);
-	acct_named_sets(s);
+	if (d > 2) /* of two inputs there is no third, which ACCT_SETS would have others hold */
+		acct_named_sets(s);
 	return ACCT_OK;
 }
 
@@ -35,7 +36,8 @@ enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, con
 	s->third = d > 2;
 	s->triple = d > 3 ? (a * a - full) / (2 * e) : 0;
 	acct_named_two_level(&s->round, e, a / 2, both / (2 * e), e * a / 2 + full / 2);
-	acct_named_sets(s);
+	if (d > 2)
+		acct_named_sets(s);
 	return ACCT_OK;
 }
 

@@ -10,7 +10,8 @@
  *              give no blanket: bins, noise, hashed, and where eps0=inf, all but with chance=; nor with
  *              padded= and least=
  *   count=     repetitions, default 1
- *   sampling=  the fraction of a population that takes part, without replacement: acct.h
+ *   sampling=  the fraction of a population that takes part, without replacement, drawn anew for every
+ *              repetition; all that are drawn, over the honest of the population: acct.h
  *   poisson=   the chance with which each of the n participants takes part, independently, anew for every
  *              round and every repetition; not with dummies, sampling= or levels: acct_round_poisson
  *   defect=    the chance that the victim's input is given away: acct.h

@@ -405,6 +405,16 @@ static void large_domains_stay_exact(void **state)
 	}
 }
 
+/* Of two inputs nobody holds a third, which the bound for sets counts with, and its lower end as well. */
+static void sets_have_a_third_input(void **state)
+{
+	(void)state;
+	assert_int_equal(parsed("rappor:d=2,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("oue:d=2,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_int_equal(parsed("rappor:d=3,eps0=1,n=9").round.messages, ACCT_SETS);
+	assert_int_equal(parsed("oue:d=3,eps0=1,n=9").round.messages, ACCT_SETS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +427,7 @@ int main(void)
 		cmocka_unit_test(many_levels_are_covered_by_few_cells),
 		cmocka_unit_test(the_steps_of_noise_default_to_the_best),
 		cmocka_unit_test(large_domains_stay_exact),
+		cmocka_unit_test(sets_have_a_third_input),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

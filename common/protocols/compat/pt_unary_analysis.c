@@ -33,7 +33,7 @@ enum cm_rc pt_unary_cells(
 	b.all = p->unary.bins > 3
 			? other * other * other * flip / silent * (1 - powl(other, p->unary.bins - 3))
 			: 0;
-	b.sets = true;
+	b.sets = p->unary.bins > 2; /* of two inputs there is no third, which sets would have others hold */
 	return pt_single_cells(p, participants, &b, out, err);
 }
 
