@@ -14,6 +14,7 @@
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_heap.h"
+#include "cm_inherited.h"
 #include "cm_oom.h"
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
@@ -393,6 +394,7 @@ int main(int argc, char **argv)
 		.lists_queries = "round list",
 		.machine = cr_hpke_begin };
 
+	cm_inherited_mend();
 	cm_heap_begin();
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);

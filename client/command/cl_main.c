@@ -20,7 +20,9 @@
 #include "cm_cli.h"
 #include "cm_file.h"
 #include "cm_heap.h"
+#include "cm_inherited.h"
 #include "cm_log.h"
+#include "cm_marker.h"
 #include "cm_oom.h"
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
@@ -414,6 +416,7 @@ int main(int argc, char **argv)
 		.machine = cr_hpke_begin,
 	};
 
+	cm_inherited_mend();
 	if (cl_spawner_main(argc, argv, &code))
 		return code;
 	cm_heap_begin();

@@ -7,6 +7,7 @@
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_heap.h"
+#include "cm_inherited.h"
 #include "cm_log.h"
 #include "cm_marker.h"
 #include "cm_oom.h"
@@ -378,6 +379,7 @@ int main(int argc, char **argv)
 	};
 
 	sh_stores_begin(argv);
+	cm_inherited_mend();
 	cm_heap_begin();
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);
