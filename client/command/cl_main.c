@@ -194,6 +194,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (rc == CM_OK) {
 		input = (struct cl_input){ .path = setup.conf.input,
 			.again = true,
+			.may_be_absent = true,
 			.labels = setup.conf.labels,
 			.format = setup.format,
 			.device_field = setup.conf.device_field };
