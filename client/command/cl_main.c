@@ -27,6 +27,7 @@
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
 #include "cr_secret.h"
+#include "nt_loop.h"
 
 /* Indices of the options of `send`, after the shared ones. */
 enum { SEND_ROUNDS = CL_INPUT_OPTIONS, SEND_WAIT, SEND_SHOW };
@@ -201,6 +202,8 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 		conf.progress = isatty(STDERR_FILENO);
 		rc = cl_begin_programs(&setup, &conf.programs, err);
 	}
+	if (rc == CM_OK)
+		nt_loop_deaf(); /* after programs' own process has begun */
 	if (rc == CM_OK)
 		rc = cl_run(&conf, &stopped, err);
 	cl_programs_stop(conf.programs);

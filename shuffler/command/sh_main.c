@@ -275,6 +275,7 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 	struct daemon d = { 0 };
 
 	(void)exit_code;
+	nt_loop_deaf();
 	(void)umask(077); /* the store creates files of its own */
 	enum cm_rc rc = load(&d, cli->config, err);
 	if (rc == CM_OK)
