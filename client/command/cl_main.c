@@ -329,7 +329,8 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 {
 	struct cm_err why;
 
-	if (cm_file_check_folder(c->state_dir, &why) != CM_OK)
+	if (cm_file_check_folder(c->state_dir, &why) != CM_OK ||
+		cm_marker_only(c->state_dir, CM_PARTY_CLIENT, &why) != CM_OK)
 		cf_finding(&why, stderr, first);
 	if (check_database(c->state_dir, c->population, &why) != CM_OK)
 		cf_finding(&why, stderr, first);
