@@ -336,6 +336,17 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 		cf_finding(&why, stderr, first);
 }
 
+/* What could never be read.  Whether there is a file, and what is in it, may depend on readings. */
+static void check_input(const struct cl_conf *c, struct cm_err *first)
+{
+	struct cm_err why;
+
+	if (c->input && cl_readings_lasting(c->input, &why) != CM_OK)
+		cf_finding(&why, stderr, first);
+	if (c->labels && cl_readings_lasting(c->labels, &why) != CM_OK)
+		cf_finding(&why, stderr, first);
+}
+
 /* Both files and the state; every finding is said, and the first decides. */
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -347,6 +358,7 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (setup.conf.state_dir)
 		check_state(&setup.conf, err);
+	check_input(&setup.conf, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)
 		rc = cl_try_programs(&setup, err);

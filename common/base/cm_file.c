@@ -61,7 +61,7 @@ enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct c
 		goto out;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		rc = cm_fail(err, CM_ENOINPUT, "%s: not a regular file", path);
+		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
 		goto out;
 	}
 	for (;;) {
