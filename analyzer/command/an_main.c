@@ -14,15 +14,20 @@
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_heap.h"
+#include "cm_inherited.h"
 #include "cm_oom.h"
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
+#include "nt_loop.h"
 
 enum { OPT_ONCE = 0, OPT_PAYLOAD = 0 };
 
 static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct an_command d;
+
+	nt_loop_deaf();
+
 	enum cm_rc rc = an_command_open(cli, &d, false, err);
 	const struct an_daemon_conf conf = { .conf = &d.conf,
 		.once = cli->option[OPT_ONCE] != NULL,
@@ -393,6 +398,7 @@ int main(int argc, char **argv)
 		.lists_queries = "round list",
 		.machine = cr_hpke_begin };
 
+	cm_inherited_mend();
 	cm_heap_begin();
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);

@@ -133,6 +133,8 @@ enum cm_rc an_ledger_files_open(
 		rc = cm_file_mkdir(conf->state_dir, err);
 	if (rc == CM_OK && write)
 		rc = cm_file_lock(conf->state_dir, err);
+	if (rc == CM_OK)
+		rc = cm_marker_only(conf->state_dir, CM_PARTY_ANALYZER, err);
 	if (rc == CM_OK && write)
 		rc = sweep(conf->state_dir, err);
 	if (rc == CM_OK && write)

@@ -20,11 +20,14 @@
 #include "cm_cli.h"
 #include "cm_file.h"
 #include "cm_heap.h"
+#include "cm_inherited.h"
 #include "cm_log.h"
+#include "cm_marker.h"
 #include "cm_oom.h"
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
 #include "cr_secret.h"
+#include "nt_loop.h"
 
 /* Indices of the options of `send`, after the shared ones. */
 enum { SEND_ROUNDS = CL_INPUT_OPTIONS, SEND_WAIT, SEND_SHOW };
@@ -188,12 +191,15 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (rc == CM_OK) {
 		input = (struct cl_input){ .path = setup.conf.input,
 			.again = true,
+			.may_be_absent = true,
 			.labels = setup.conf.labels,
 			.format = setup.format,
 			.device_field = setup.conf.device_field };
 		conf.progress = isatty(STDERR_FILENO);
 		rc = cl_begin_programs(&setup, &conf.programs, err);
 	}
+	if (rc == CM_OK)
+		nt_loop_deaf(); /* after programs' own process has begun */
 	if (rc == CM_OK)
 		rc = cl_run(&conf, &stopped, err);
 	cl_programs_stop(conf.programs);
@@ -320,9 +326,21 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 {
 	struct cm_err why;
 
-	if (cm_file_check_folder(c->state_dir, &why) != CM_OK)
+	if (cm_file_check_folder(c->state_dir, &why) != CM_OK ||
+		cm_marker_only(c->state_dir, CM_PARTY_CLIENT, &why) != CM_OK)
 		cf_finding(&why, stderr, first);
 	if (check_database(c->state_dir, c->population, &why) != CM_OK)
+		cf_finding(&why, stderr, first);
+}
+
+/* What could never be read.  Whether there is a file, and what is in it, may depend on readings. */
+static void check_input(const struct cl_conf *c, struct cm_err *first)
+{
+	struct cm_err why;
+
+	if (c->input && cl_readings_lasting(c->input, &why) != CM_OK)
+		cf_finding(&why, stderr, first);
+	if (c->labels && cl_readings_lasting(c->labels, &why) != CM_OK)
 		cf_finding(&why, stderr, first);
 }
 
@@ -337,6 +355,7 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (setup.conf.state_dir)
 		check_state(&setup.conf, err);
+	check_input(&setup.conf, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)
 		rc = cl_try_programs(&setup, err);
@@ -410,6 +429,7 @@ int main(int argc, char **argv)
 		.machine = cr_hpke_begin,
 	};
 
+	cm_inherited_mend();
 	if (cl_spawner_main(argc, argv, &code))
 		return code;
 	cm_heap_begin();

@@ -192,8 +192,13 @@ static void check_format(struct cl_setup *s, const struct cf_file *file, FILE *f
 enum cm_rc cl_setup_devices(
 	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err)
 {
+	/* A list that an option names is read once, so it may be a pipe. */
+	bool again = s->devices && (s->devices == s->conf.devices || s->devices == s->conf.mqtt.devices);
+	enum cm_rc rc = again ? cl_readings_lasting(s->devices, err) : CM_OK;
+
 	*out = NULL;
-	return s->devices ? cl_devices_load(s->devices, secret, s->conf.population, out, err) : CM_OK;
+	return rc == CM_OK && s->devices ? cl_devices_load(s->devices, secret, s->conf.population, out, err)
+					 : rc;
 }
 
 static void check_devices(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)

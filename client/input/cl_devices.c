@@ -108,7 +108,7 @@ static enum cm_rc read_names(struct cl_devices *d, FILE *f, const char *path, co
 			rc = add(d, path, at, name, secret, population, err);
 	}
 	if (rc == CM_OK && ferror(f) != 0)
-		rc = cm_fail(err, errno == EISDIR ? CM_ENOINPUT : CM_EIO, "%s: %s", path, strerror(errno));
+		rc = cm_fail(err, errno == EISDIR ? CM_EDATA : CM_EIO, "%s: %s", path, strerror(errno));
 	if (rc == CM_OK && d->n == 0)
 		rc = cm_fail(err, CM_EDATA, "%s: no device is listed", path);
 	return rc;

@@ -206,7 +206,7 @@ enum cm_rc cl_readings_lasting(const char *path, struct cm_err *err)
 
 	return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
 		       ? CM_OK /* what else is wrong is said when it is read */
-		       : cm_fail(err, CM_ENOINPUT, "%s: no regular file, and it is read anew in every round",
+		       : cm_fail(err, CM_EDATA, "%s: not a regular file, and it is read more than once",
 				 path);
 }
 
@@ -228,7 +228,7 @@ enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf,
 			continue;
 		if (n < 0)
 			rc = cm_fail(
-				err, errno == EISDIR ? CM_ENOINPUT : CM_EIO, "%s: %s", path, strerror(errno));
+				err, errno == EISDIR ? CM_EDATA : CM_EIO, "%s: %s", path, strerror(errno));
 		else if (n > 0)
 			rc = cl_reader_feed(r, chunk, (size_t)n, err);
 		else

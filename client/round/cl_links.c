@@ -105,7 +105,6 @@ static void on_ready(struct lk_link *link, void *user)
 	if (o->owner->closing || o->i >= o->owner->wanted)
 		return;
 	o->up = o->was_up = true;
-	o->backoff_ms = 0;
 	o->owner->fault[o->at].code = CM_OK;
 	o->owner->conf.on_up(o->owner->conf.user, o->i);
 }
@@ -115,6 +114,8 @@ static void on_frame(struct lk_link *link, void *user, const Tombola__V1__Frame 
 	struct one *o = user;
 
 	(void)link;
+	/* Who answers is there; who takes a connection and cuts it is not dialled at once for ever. */
+	o->backoff_ms = 0;
 	if (o->up && !o->owner->closing)
 		o->owner->conf.on_frame(o->owner->conf.user, o->i, frame);
 }
@@ -301,7 +302,8 @@ void cl_links_drop(struct cl_links *l, unsigned i, uint32_t wait_ms, const struc
 {
 	if (i >= l->conf.n || !l->one[i].link)
 		return;
-	l->one[i].wait_ms = wait_ms;
+	/* How long to wait may be the peer's word, and another address would not keep this client waiting. */
+	l->one[i].wait_ms = wait_ms < BACKOFF_LAST_MS ? wait_ms : BACKOFF_LAST_MS;
 	/* Ignore further frames of this connection, although it closes later. */
 	l->one[i].up = false;
 	lk_close(l->one[i].link, why);

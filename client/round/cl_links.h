@@ -59,5 +59,5 @@ enum cm_rc cl_links_faults(const struct cl_links *l, struct cm_err *err);
 void cl_links_order(const struct cr_rng *rng, unsigned n, unsigned *order);
 CM_CHECK enum cm_rc cl_links_send(
 	struct cl_links *l, unsigned i, const Tombola__V1__Frame *frame, struct cm_err *err);
-/* End one connection; it is dialled again after at least wait_ms. */
+/* End one connection; it is dialled again after at least wait_ms, or 10 s if that is less. */
 void cl_links_drop(struct cl_links *l, unsigned i, uint32_t wait_ms, const struct cm_err *why);

@@ -133,6 +133,18 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	return rc;
 }
 
+/* Nobody has a reading of a file that cannot be read as one.  Faults of this host stay faults. */
+static enum cm_rc without_file(struct gathering *g, const struct cm_err *why)
+{
+	if (!CM_CHECKED("client.absent") ||
+		(why->code != CM_ENOINPUT && why->code != CM_EDATA && why->code != CM_EPERM))
+		return why->code;
+	g->rows->bad++;
+	if (g->rows->first_bad[0] == '\0')
+		memcpy(g->rows->first_bad, why->msg, sizeof g->rows->first_bad);
+	return CM_OK;
+}
+
 /* Read the input into the batch of *g. */
 static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err *err)
 {
@@ -170,9 +182,9 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 		rc = cl_readings_lasting(g->in->labels, err);
 	if (rc != CM_OK)
 		return rc;
-	if (g->in->format == CL_FORMAT_NPY)
-		return cl_npy_file(g->in->path, g->in->labels, &conf, err);
-	return cl_readings_file(g->in->path, &conf, err);
+	rc = g->in->format == CL_FORMAT_NPY ? cl_npy_file(g->in->path, g->in->labels, &conf, err)
+					    : cl_readings_file(g->in->path, &conf, err);
+	return rc != CM_OK && g->in->may_be_absent && g->in->devices ? without_file(g, err) : rc;
 }
 
 enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,

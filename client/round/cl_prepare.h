@@ -25,6 +25,9 @@ struct cl_input {
 	const struct cl_devices *devices;
 	/* What the round's map reads, if it is there.  Borrowed until the round is sealed. */
 	struct cl_payload_bytes payload;
+	/* With a list: a file that is not there or not of its form has a reading of nobody, as one without
+	 * rows has.  Whether a producer wrote a file may depend on what it read. */
+	bool may_be_absent;
 	uint64_t limit; /* use the first `limit` devices; 0: no limit */
 	bool strict;    /* fail at a bad row; only for verbs that send nothing, because a failure reveals
 			 * something about the row */
@@ -54,7 +57,7 @@ struct cl_prepared {
 /* Read the input of a round into a complete batch of every listed device, with a reading or NONE, except
  * those in `taken` (devices of the active round in that db; may be NULL).  In a round with classes all get
  * the policy's class.  In a round that computes, the batch holds readings (cl_values.h).  CM_EDATA,
- * CM_ENOINPUT: the file's form is wrong; with strict also a bad row. */
+ * CM_ENOINPUT: the file's form is wrong, unless it may be; with strict also a bad row. */
 CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);

@@ -61,7 +61,7 @@ enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct c
 		goto out;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		rc = cm_fail(err, CM_ENOINPUT, "%s: not a regular file", path);
+		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
 		goto out;
 	}
 	for (;;) {
@@ -292,6 +292,8 @@ enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err)
 	if (stat(dir, &st) != 0)
 		return errno == ENOENT ? CM_OK
 				       : fail_errno(err, CM_ECREATE, dir, "cannot look at the folder");
+	if (!S_ISDIR(st.st_mode))
+		return cm_fail(err, CM_ECREATE, "%s: exists and is not a folder", dir);
 	if (CM_CHECKED("file.folder_mode") && (st.st_mode & 022) != 0)
 		return cm_fail(err, CM_EPERM,
 			"%s: a state folder that others may write to (mode %04o): chmod 700 it", dir,
@@ -300,6 +302,22 @@ enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err)
 		cm_log(CM_LOG_WARN, "the state folder can be looked into by others: chmod 700 it",
 			CM_S("state_dir", dir));
 	return cm_file_check_owner(dir, &st, err);
+}
+
+/* The file, and its folder: if somebody removed the file, the next process would lock another one.  Not every
+ * file system locks folders.  The descriptors stay open. */
+static bool lock_both(int fd, const char *dir)
+{
+	int folder;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		return false;
+	folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return true;
+	(void)close(folder);
+	errno = EWOULDBLOCK;
+	return false;
 }
 
 enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
@@ -319,7 +337,7 @@ enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
 		rc = fail_errno(err, CM_ECREATE, path, "cannot create");
 		goto out;
 	}
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+	if (!lock_both(fd, dir)) {
 		if (errno == EWOULDBLOCK) {
 			read_holder(fd, holder);
 			rc = cm_fail(err, CM_ELATER, "another %s has %s", holder, dir);

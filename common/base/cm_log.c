@@ -1,8 +1,10 @@
 /* cm_log.c - one line per event on stderr. */
 #include "cm_log.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #define RECENT     16u
 #define QUIET_MS   1000   /* time in which repetitions of a line are only counted... */
 #define QUIET_MAX  600000 /* ...and the longest such time, for a line that repeats on and on */
+#define STUCK_MS   1000   /* so long it is waited for a reader of the log that has stopped to read */
 
 static const char *const level_name[] = { "error", "warn", "info", "debug" };
 /* sd-daemon(3) priorities, from which the journal takes the level. */
@@ -36,6 +39,7 @@ static struct {
 	const char *role;
 	enum cm_level max;
 	bool json, journal;
+	uint64_t lost; /* lines since one could be written */
 	struct recent recent[RECENT];
 } log_state = { .lock = PTHREAD_MUTEX_INITIALIZER, .role = "tombola", .max = CM_LOG_INFO };
 
@@ -151,9 +155,22 @@ static void make_body(char body[BODY_MAX], enum cm_level level, const char *msg,
 	}
 }
 
+/* Will a line be taken without waiting?  Who reads the log of a pipe may stop, and what does not fit into it
+ * is lost: nobody waits for this daemon because of its log. */
+static bool has_room(void)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+	int n;
+
+	do {
+		n = poll(&p, 1, log_state.lost > 0 ? 0 : STUCK_MS);
+	} while (n < 0 && errno == EINTR);
+	return n != 0;
+}
+
 static void write_line(enum cm_level level, const char *body, uint64_t again)
 {
-	char line[BODY_MAX + 160], when[32], repeated[48] = "";
+	char line[BODY_MAX + 160], when[32], repeated[48] = "", lost[48] = "";
 	int64_t now = cm_clock_wall_ms();
 	int n;
 
@@ -161,13 +178,22 @@ static void write_line(enum cm_level level, const char *body, uint64_t again)
 	if (again > 0)
 		(void)snprintf(repeated, sizeof repeated,
 			log_state.json ? ",\"repeated\":%" PRIu64 : " repeated=%" PRIu64, again);
+	if (!has_room()) {
+		log_state.lost++;
+		return;
+	}
+	if (log_state.lost > 0)
+		(void)snprintf(lost, sizeof lost,
+			log_state.json ? ",\"lines_lost\":%" PRIu64 : " lines_lost=%" PRIu64, log_state.lost);
+	log_state.lost = 0;
 	if (log_state.json)
-		n = snprintf(line, sizeof line, "%s{\"ts\":\"%.19s.%03dZ\",%s%s}\n",
+		n = snprintf(line, sizeof line, "%s{\"ts\":\"%.19s.%03dZ\",%s%s%s}\n",
 			log_state.journal ? level_journal[level] : "", when, (int)(now % 1000), body,
-			repeated);
+			repeated, lost);
 	else
-		n = snprintf(line, sizeof line, "%s%s %s %s%s\n",
-			log_state.journal ? level_journal[level] : "", when, log_state.role, body, repeated);
+		n = snprintf(line, sizeof line, "%s%s %s %s%s%s\n",
+			log_state.journal ? level_journal[level] : "", when, log_state.role, body, repeated,
+			lost);
 	/* One write, so that lines of several processes do not mix.  A failure cannot be reported
 	 * anywhere. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)

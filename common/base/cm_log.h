@@ -32,7 +32,9 @@ struct cm_field {
 /* JSON keys: ts level role msg, then the fields.  Thread-safe.  Identical lines within a second are counted
  * and logged once (with "repeated"), so that many bad peers cannot flood the log.  A warning or error that
  * repeats, for example for a peer that is away, is logged at intervals that double up to ten minutes, each
- * time with its count.  Call cm_log_flush when the fault is over, so that the next one is logged at once. */
+ * time with its count.  Call cm_log_flush when the fault is over, so that the next one is logged at once.
+ * While nobody reads the log, and it has no room, lines are lost, and the next says how many (with
+ * "lines_lost"). */
 void cm_log_fields(enum cm_level level, const char *msg, const struct cm_field *f, size_t n);
 /* cm_log(level, msg, fields...): at least one field. */
 #define cm_log(level, msg, ...)                                                 \

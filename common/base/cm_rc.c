@@ -1,33 +1,40 @@
 /* cm_rc.c - result codes and the caller's error message. */
 #include "cm_rc.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cm_text.h"
+
 enum cm_rc(cm_fail)(struct cm_err *err, enum cm_rc code, const char *fmt, ...)
 {
+	char text[sizeof err->msg];
 	va_list ap;
 
 	err->code = code;
 	err->said = false;
 	va_start(ap, fmt);
-	(void)vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	/* One line that every terminal and log shows as it is: names in it may come from a file or a peer. */
+	cm_text_copy(err->msg, sizeof err->msg, text);
 	return code;
 }
 
 enum cm_rc cm_context(struct cm_err *err, const char *fmt, ...)
 {
 	struct cm_err old = *err;
+	char text[sizeof err->msg];
 	va_list ap;
 	size_t at;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	cm_text_copy(err->msg, sizeof err->msg, text);
 	/* Text that does not fit is cut. */
-	at = n < 0 ? 0 : (size_t)n;
+	at = strlen(err->msg);
 	for (const char *c = ": "; *c != '\0' && at + 1 < sizeof err->msg; c++)
 		err->msg[at++] = *c;
 	for (const char *c = old.msg; *c != '\0' && at + 1 < sizeof err->msg; c++)

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cm_buf.h"
@@ -89,7 +90,13 @@ enum cm_rc db_open(const char *path, const struct db_conf *conf, sqlite3 **out, 
 		    (conf->readonly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
 		    (conf->create ? SQLITE_OPEN_CREATE : 0);
 
+	struct stat st;
+
 	*out = NULL;
+	/* SQLite would wait for a FIFO's other end. */
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return cm_fail(err, CM_EDATA, "%s: not a regular file", path);
+
 	enum cm_rc rc =
 		sqlite3_open_v2(path, out, flags, NULL) == SQLITE_OK ? CM_OK : fail_at(*out, path, err);
 	if (rc == CM_OK)

@@ -104,6 +104,12 @@ static int start_signals(struct nt_loop *l, uv_loop_t *loop)
 	return 0;
 }
 
+void nt_loop_deaf(void)
+{
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+}
+
 enum cm_rc nt_loop_new(uv_loop_t *loop, const struct nt_loop_handler *h, void *user, struct nt_loop **out,
 	struct cm_err *err)
 {
@@ -163,6 +169,7 @@ void nt_loop_free(struct nt_loop *l)
 	started = l->open_handles - 2;
 	for (int i = 0; i < started; i++)
 		uv_close((uv_handle_t *)&l->signal[i], on_closed);
+	nt_loop_deaf();
 	uv_close((uv_handle_t *)&l->watchdog, on_closed);
 	uv_close((uv_handle_t *)&l->status, on_closed);
 }

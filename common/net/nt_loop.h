@@ -13,6 +13,10 @@ struct nt_loop_handler {
 	void (*status)(void *user, char *text, size_t room);
 };
 struct nt_loop;
+/* No SIGHUP ends this process while no loop handles it: a daemon calls it first, and nt_loop_free at its end.
+ * Nor does a file beyond its limit of size (RLIMIT_FSIZE): that is an error of the write.  Programs that are
+ * started later inherit both. */
+void nt_loop_deaf(void);
 /* Ignores SIGPIPE, disables core dumps (PR_SET_DUMPABLE 0) and installs the handlers on `loop`. */
 CM_CHECK enum cm_rc nt_loop_new(uv_loop_t *loop, const struct nt_loop_handler *h, void *user,
 	struct nt_loop **out, struct cm_err *err);

@@ -1,8 +1,11 @@
 /* nt_tls_ctx.c - reads certificates, keys and revocation lists, and sets the TLS policy of all sessions. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cm_fault.h"
 #include "cm_file.h"
@@ -15,13 +18,20 @@
 #define PEER_CHAIN_MAX 16384 /* bytes of certificates accepted from a peer that is not verified yet */
 #define CHAIN_DEPTH    2     /* leaf, one intermediate, CA */
 
+/* O_NONBLOCK: a FIFO must not hold up the loop that reloads certificates. */
 static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 {
-	FILE *f = fopen(path, "re");
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	FILE *f = NULL;
+	struct stat st;
 
-	if (!f)
+	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+		(void)cm_fail(err, CM_EDATA, "%s: not a regular file", path);
+	else if (fd < 0 || !(f = fdopen(fd, "r")))
 		(void)cm_fail(
 			err, cm_file_open_code(errno), "%s: cannot read %s: %s", path, what, strerror(errno));
+	if (!f && fd >= 0)
+		(void)close(fd);
 	return f;
 }
 

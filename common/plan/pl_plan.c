@@ -269,6 +269,8 @@ enum cm_rc pl_plan_load_kept(
 	memset(out, 0, sizeof *out);
 	cm_buf_init(&b, PL_FILE_MAX);
 	rc = cm_file_read(path, PL_FILE_MAX, &b, err);
+	if (rc == CM_EDATA)
+		err->code = rc = CM_ECONFIG;
 	if (rc == CM_OK)
 		rc = b.len == 0 ? cm_fail(err, CM_ECONFIG, "%s: is empty", path)
 				: parse(&c, b.data, b.len, out, err);

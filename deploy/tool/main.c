@@ -3,6 +3,7 @@
 
 #include <openssl/crypto.h>
 
+#include "cm_inherited.h"
 #include "cr_libcrypto.h"
 #include "tool_demo.h"
 #include "tool_evidence.h"
@@ -176,6 +177,7 @@ int main(int argc, char **argv)
 		.verb = verbs,
 	};
 
+	cm_inherited_mend();
 	cr_libcrypto_begin();
 	return cm_cli_main(&program, argc, argv);
 }

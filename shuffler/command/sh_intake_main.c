@@ -150,6 +150,7 @@ enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err
 	struct intake n = { .front = NULL };
 
 	(void)exit_code;
+	nt_loop_deaf();
 	(void)umask(077);
 	enum cm_rc rc = sh_intake_conf_load(cli->config, &n.conf, stderr, err);
 	if (rc == CM_OK) {

@@ -7,6 +7,7 @@
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_heap.h"
+#include "cm_inherited.h"
 #include "cm_log.h"
 #include "cm_marker.h"
 #include "cm_oom.h"
@@ -118,6 +119,8 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 	enum cm_rc rc = cm_file_mkdir(d->conf.state_dir, err);
 	if (rc == CM_OK)
 		rc = cm_file_lock(d->conf.state_dir, err);
+	if (rc == CM_OK)
+		rc = cm_marker_only(d->conf.state_dir, CM_PARTY_SHUFFLER, err);
 	if (rc != CM_OK)
 		return rc;
 	d->key_dir = cm_file_join(d->conf.state_dir, "keys");
@@ -274,6 +277,7 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 	struct daemon d = { 0 };
 
 	(void)exit_code;
+	nt_loop_deaf();
 	(void)umask(077); /* the store creates files of its own */
 	enum cm_rc rc = load(&d, cli->config, err);
 	if (rc == CM_OK)
@@ -378,6 +382,7 @@ int main(int argc, char **argv)
 	};
 
 	sh_stores_begin(argv);
+	cm_inherited_mend();
 	cm_heap_begin();
 	cr_libcrypto_begin();
 	json_set_alloc_funcs(cm_oom_malloc, free);

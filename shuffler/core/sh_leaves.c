@@ -161,7 +161,7 @@ static enum cm_rc open_file(const struct sh_leaves_place *place, const uint8_t r
 	char *path = place->dir ? sh_leaves_path(place, round_id, ".leaves", err) : NULL;
 
 	memcpy(f->round_id, round_id, PR_ROUND_ID_LEN);
-	f->fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	f->fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	enum cm_rc rc = f->fd >= 0 ? read_header(f, err)
 			: !path || errno == ENOENT
 				? cm_fail(err, CM_ENOINPUT, "no leaves of this round are kept")

@@ -122,6 +122,30 @@ def test_the_client_believes_only_signed_receipts(cluster, fake, removed):
         assert run.returncode != 0 and "receipt" in run.stderr, (run.returncode, run.stderr)
 
 
+class Postponing(Shuffler):
+    """Asks those who report to come again in seven weeks, the first time."""
+    postponed = False
+
+    def on_submit(self, link, m):
+        if self.postponed:
+            super().on_submit(link, m)
+        else:
+            self.postponed = True
+            self.error_of(link, pb.ERROR_BUSY, m.round_id, 2**32 - 1)
+
+
+def test_a_peer_does_not_say_for_how_long_a_client_is_silent(cluster):
+    cluster.configure(max_epsilon0=5.0)
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write("connections = 1;\n")
+    fake = Postponing(cluster)
+    d, _ = Descriptors(cluster).offer(fake, target=2, min_reports=1)
+    path = cluster.write("readings.csv", "device,colour\na,c1\nb,c2\n")
+    run = cluster.run("client", "send", path, "--device-field", "device", "--wait", "3m")
+    fake.close()
+    assert run.returncode == 0 and fake.postponed and len(fake.rounds[d.round_id]["taken"]) == 2, run.stderr
+
+
 def test_retries_send_identical_bytes_across_kills_of_the_client(cluster, fake):
     """Killed again and again while it seals and sends; every pseudonym's bytes are the same each time."""
     import random

@@ -439,9 +439,9 @@ def test_what_never_ends_is_no_input_of_rounds(offered, path):
     os.mkfifo(made.path("pipe"))
     edit(made, "client.conf", 'path = "readings.csv"', f'path = "{path}"; format = "csv"')
     client = made.start("client", "run")
-    wait_for("the round to be passed over", lambda: "no regular file" in client.log())
-    said, = [json.loads(line) for line in client.log().splitlines() if "no regular file" in line]
-    assert said["msg"] == "round passed over" and said["code"] == EXIT["noinput"] and path in said["reason"]
+    wait_for("the round to be passed over", lambda: "not a regular file" in client.log())
+    said, = [json.loads(line) for line in client.log().splitlines() if "not a regular file" in line]
+    assert said["msg"] == "round passed over" and said["code"] == EXIT["data"] and path in said["reason"]
     client.stop()
     assert not fake.received and not made.charged()
 

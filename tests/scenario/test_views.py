@@ -1,6 +1,8 @@
 """Nothing that anybody sees beside the sealed messages depends on a reading: worlds that differ in one device's data."""
 import functools
 import json
+import os
+import shutil
 import sqlite3
 
 import pytest
@@ -137,6 +139,57 @@ def test_no_way_to_say_more_says_more_of_a_reading(files, options):
             for changed in (row("csv", CHANGED, "c2"), b"d2,purple", b'd2,"c1', None)]
     for other in look[1:]:
         same(look[0], other, pseudonym_of_the_changed(look[0], other)[:1])
+
+
+# What stands where a daemon with a list of devices looks for its file of readings; None: nothing.
+ABSENT = {"no file": None, "a folder": "folder", "an empty file": b"", "no header": b"d2,c1\n", "no such column": b"device,color\nd2,c1\n",
+          "no device column": b"name,colour\nd2,c1\n", "a column twice": b"device,colour,colour\nd2,c1,c1\n", "an open quote": b'"device,colour\nd2,c1\n',
+          "UTF-16": "device,colour\nd2,c1\n".encode("utf-16"), "NULs": bytes(5000)}
+
+
+def one_listed(tmp_path):
+    """Worlds whose gateway has one device, which a list names."""
+    cluster = c.Cluster(tmp_path)
+    cluster.configure(min_batch=1, max_epsilon0=5.0, epsilon=20.0)
+    cluster.write("devices.txt", f"{CHANGED}\n")
+    with open(cluster.path("client.conf")) as f:
+        text = f.read().replace("show_readings = true;\n", "")
+    cluster.write("client.conf", text.replace('device_field = "device";', 'device_field = "device"; devices = "devices.txt";'))
+    return Worlds(cluster, [offer(cluster, 2)])
+
+
+def test_a_producer_that_writes_no_file_has_no_reading(tmp_path):
+    """A gateway of one device, which takes part as with a file that says nothing of it."""
+    worlds = one_listed(tmp_path)
+    path = worlds.cluster.path("readings.csv")
+
+    def look(content):
+        shutil.rmtree(path, ignore_errors=True)
+        if os.path.isfile(path):
+            os.unlink(path)
+        if content == "folder":
+            os.mkdir(path)
+        elif content is not None:
+            with open(path, "wb") as f:
+                f.write(content)
+        return worlds.run(lambda: None)
+
+    one = look(b"device,colour\n" + row("csv", CHANGED, "c2") + b"\n")
+    assert len(one.sealed) == 1
+    for kind, content in {"no row": b"device,colour\n", **ABSENT}.items():
+        print(kind)  # shown where it fails
+        same(one, look(content), list(one.sealed))
+    worlds.cluster.close()
+
+
+def test_without_the_rule_a_file_that_is_not_there_shows(tmp_path):
+    worlds = one_listed(tmp_path)
+    watcher = worlds.begin()
+    client = worlds.cluster.start("client", "run", mutant="client.absent")
+    c.wait_for("the round to be passed over", lambda: '"round passed over"' in client.log())
+    client.stop()
+    watcher.close()
+    assert not watcher.received
 
 
 # Where the device stands behind its reading, what the reading may do to its line.

@@ -183,6 +183,13 @@ static void context_goes_before_the_message_and_long_ones_are_cut(void **state)
 	assert_int_equal(strlen(err.msg), sizeof err.msg - 1);
 	assert_int_equal(cm_fail(&err, CM_EIO, "%s", big), CM_EIO);
 	assert_int_equal(strlen(err.msg), sizeof err.msg - 1);
+	/* One line that a terminal shows as it is, whatever names are in it. */
+	assert_int_equal(cm_fail(&err, CM_EDATA, "no '%s'", "a\nb\r\t\033[2J\xff\xc3\xa9"), CM_EDATA);
+	assert_string_equal(err.msg, "no 'a?b???[2J?\xc3\xa9'");
+	assert_int_equal(cm_context(&err, "%s", "x\n"), CM_EDATA);
+	assert_string_equal(err.msg, "x?: no 'a?b???[2J?\xc3\xa9'");
+	assert_int_equal(cm_fail(&err, CM_EIO, "%s", big), CM_EIO);
+	assert_int_equal(strlen(err.msg), sizeof err.msg - 1);
 }
 
 int main(void)

@@ -40,6 +40,8 @@ static int tear_down(void **state)
 }
 
 static struct cl_devices *list; /* NULL: the file is the list */
+static bool may_be_absent;
+static const char as_it_is[] = ""; /* the file is not written */
 
 static enum cm_rc prepare(const char *text, bool strict)
 {
@@ -47,6 +49,7 @@ static enum cm_rc prepare(const char *text, bool strict)
 		.format = CL_FORMAT_CSV,
 		.device_field = "device",
 		.devices = list,
+		.may_be_absent = may_be_absent,
 		.strict = strict };
 	const struct cl_prepare_job job = { .db = world.db,
 		.setup = &setup,
@@ -58,7 +61,7 @@ static enum cm_rc prepare(const char *text, bool strict)
 		.signature_len = sizeof offer.signature,
 		.now_ms = CL_WORLD_NOW };
 
-	if (text)
+	if (text && text != as_it_is)
 		assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
 	err.msg[0] = '\0';
 	if (cl_prepare(&job, &prepared, &err) == CM_EMORE) {
@@ -130,6 +133,36 @@ static void the_listed_devices_take_part_and_no_others(void **state)
 	}
 	cl_devices_free(list);
 	list = NULL;
+}
+
+/* Whether there is a file of this form may depend on a reading, too; where the file is the list it cannot. */
+static void who_is_listed_takes_part_without_a_file(void **state)
+{
+	static const char *const no_file[] = { NULL, "", "a,red\n", "device,other\na,red\n", "\"" };
+	char list_path[300], kept[sizeof path];
+
+	(void)state;
+	(void)snprintf(list_path, sizeof list_path, "%s/devices.txt", world.dir);
+	assert_int_equal(cm_file_write(list_path, "a\nb\n", 4, 0600, &err), CM_OK);
+	assert_int_equal(cl_devices_load(list_path, &secret, "test", &list, &err), CM_OK);
+	memcpy(kept, path, sizeof path);
+	may_be_absent = true;
+	for (size_t i = 0; i < sizeof no_file / sizeof no_file[0]; i++) {
+		if (!no_file[i])
+			(void)snprintf(path, sizeof path, "%s/none", world.dir);
+		assert_int_equal(prepare(no_file[i] ? no_file[i] : as_it_is, false), CM_OK);
+		assert_int_equal(devices(), 2);
+		assert_int_equal(prepared.rows.none, 2);
+		assert_int_equal(prepared.rows.bad, 1);
+		assert_non_null(strstr(prepared.rows.first_bad, world.dir));
+		cl_prepared_fini(&prepared);
+		memcpy(path, kept, sizeof path);
+	}
+	cl_devices_free(list);
+	list = NULL;
+	assert_int_equal(prepare("device,other\na,red\n", false), CM_EDATA);
+	cl_prepared_fini(&prepared);
+	may_be_absent = false;
 }
 
 /* An unusable row takes no part in the draw of a device's readings. */
@@ -277,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_device_of_the_file_takes_part_whatever_its_rows_say),
 		TEST(the_listed_devices_take_part_and_no_others),
+		TEST(who_is_listed_takes_part_without_a_file),
 		TEST(an_unusable_reading_does_not_compete_with_a_devices_others),
 		TEST(no_message_names_a_value),
 		TEST(numbers_are_clamped_and_nonsense_is_no_reading),

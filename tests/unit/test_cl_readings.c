@@ -448,7 +448,7 @@ static void a_file_that_is_not_there_is_no_input(void **state)
 
 	(void)state;
 	assert_int_equal(cl_readings_file("/nonexistent/f.csv", &conf, &err), CM_ENOINPUT);
-	assert_int_equal(cl_readings_file("/tmp", &conf, &err), CM_ENOINPUT);
+	assert_int_equal(cl_readings_file("/tmp", &conf, &err), CM_EDATA);
 }
 
 static void the_extension_tells_the_format(void **state)

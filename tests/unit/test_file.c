@@ -203,10 +203,10 @@ static void what_is_no_regular_file_is_refused_without_waiting(void **state)
 	cm_buf_init(&b, 100);
 	assert_int_equal(cm_file_read(in_dir("none"), 100, &b, &err), CM_ENOINPUT);
 	assert_non_null(strstr(err.msg, in_dir("none")));
-	assert_int_equal(cm_file_read(dir, 100, &b, &err), CM_ENOINPUT);
+	assert_int_equal(cm_file_read(dir, 100, &b, &err), CM_EDATA);
 	assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
-	assert_int_equal(cm_file_read(in_dir("fifo"), 100, &b, &err), CM_ENOINPUT);
-	assert_int_equal(cm_file_read("/dev/zero", 100, &b, &err), CM_ENOINPUT);
+	assert_int_equal(cm_file_read(in_dir("fifo"), 100, &b, &err), CM_EDATA);
+	assert_int_equal(cm_file_read("/dev/zero", 100, &b, &err), CM_EDATA);
 	cm_buf_fini(&b);
 }
 
@@ -284,6 +284,9 @@ static void a_state_folder_is_ours_alone_or_roots(void **state)
 	}
 	assert_int_equal(chmod(path, 0755), 0);
 	assert_int_equal(cm_file_lock(path, &err), CM_OK);
+	assert_int_equal(mkfifo(in_dir("no-folder"), 0600), 0);
+	assert_int_equal(cm_file_check_folder(in_dir("no-folder"), &err), CM_ECREATE);
+	assert_non_null(strstr(err.msg, "not a folder"));
 	free(path);
 }
 
@@ -311,6 +314,14 @@ static void a_second_process_is_told_who_has_the_folder(void **state)
 
 		_exit(told ? 0 : 1);
 	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* Also when somebody took its file for one that was left over. */
+	assert_int_equal(unlink(in_dir("lock")), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(cm_file_lock(dir, &err) == CM_ELATER && strstr(err.msg, dir) ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_int_equal(cm_file_lock(in_dir("none"), &err), CM_ECREATE);

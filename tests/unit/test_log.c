@@ -1,4 +1,5 @@
 /* test_log.c - one line per event: format, escaping, levels, floods. */
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -251,6 +252,45 @@ static void the_journal_is_told_the_level(void **state)
 	assert_memory_equal(strchr(text, '\n'), "\n2", 2);
 }
 
+/* Its pipe is full: nobody waits for whoever stopped to read it, and what was lost is counted. */
+static void a_reader_that_stopped_holds_up_nobody(void **state)
+{
+	char got[65536];
+	int fd[2], keep = dup(STDERR_FILENO);
+	ssize_t n;
+
+	(void)state;
+	(void)alarm(300);
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(fcntl(fd[1], F_SETFL, O_NONBLOCK), 0);
+	while (write(fd[1], text, 64) > 0)
+		;
+	assert_int_equal(fcntl(fd[1], F_SETFL, 0), 0);
+	assert_true(dup2(fd[1], STDERR_FILENO) >= 0);
+	cm_log_init("x", CM_LOG_INFO, CM_LOG_JSON);
+	cm_log_plain(CM_LOG_INFO, "first");
+	cm_log_plain(CM_LOG_INFO, "second");
+	cm_log_plain(CM_LOG_INFO, "third");
+	n = read(fd[0], got, sizeof got);
+	assert_true(n > 4096);
+	cm_log_plain(CM_LOG_INFO, "fourth");
+	cm_log_plain(CM_LOG_INFO, "fifth");
+	assert_true(dup2(keep, STDERR_FILENO) >= 0);
+	(void)close(fd[1]);
+	while ((n = read(fd[0], got, sizeof got - 1)) > 0) {
+		got[n] = '\0';
+		if (strstr(got, "fourth"))
+			break;
+	}
+	assert_true(n > 0);
+	assert_null(strstr(got, "second"));
+	assert_non_null(strstr(got, "\"msg\":\"fourth\",\"lines_lost\":3}\n"));
+	assert_non_null(strstr(got, "\"msg\":\"fifth\"}\n"));
+	(void)close(fd[0]);
+	(void)close(keep);
+	(void)alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +306,7 @@ int main(void)
 		cmocka_unit_test(a_fault_that_was_over_is_new),
 		cmocka_unit_test(a_line_of_work_is_said_after_a_moment),
 		cmocka_unit_test(the_journal_is_told_the_level),
+		cmocka_unit_test(a_reader_that_stopped_holds_up_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

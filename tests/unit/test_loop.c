@@ -115,6 +115,29 @@ static void a_second_stop_ends_the_process_at_once(void **state)
 	assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
 }
 
+/* The loop ends and SIGHUP does not end the process, however late it comes: in a child, since it stays so. */
+static void after_the_loop_nothing_is_reloaded_and_nothing_ends(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct world w;
+
+		(void)alarm(120);
+		(void)signal(SIGHUP, SIG_DFL);
+		world_init(&w);
+		world_fini(&w);
+		(void)raise(SIGHUP);
+		_exit(w.reloads);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void a_broken_pipe_does_not_kill_and_no_core_is_left(void **state)
 {
 	struct world w;
@@ -278,6 +301,7 @@ int main(void)
 		cmocka_unit_test(term_and_int_stop_and_hup_reloads),
 		cmocka_unit_test(a_second_stop_ends_the_process_at_once),
 		cmocka_unit_test(a_broken_pipe_does_not_kill_and_no_core_is_left),
+		cmocka_unit_test(after_the_loop_nothing_is_reloaded_and_nothing_ends),
 		cmocka_unit_test(systemd_is_told_through_a_path_and_an_abstract_name),
 		cmocka_unit_test(no_or_a_useless_socket_is_no_fault),
 		cmocka_unit_test(readiness_reload_status_and_stop_are_told_in_order),

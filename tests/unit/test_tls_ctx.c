@@ -41,6 +41,29 @@ static void a_missing_file_is_named(void **state)
 	ctx_fails(&conf, CM_ENOINPUT, conf.trust[0].crl_file, "No such file");
 }
 
+/* A daemon reads these on its loop when it is told to reload. */
+static void a_pipe_is_refused_without_waiting(void **state)
+{
+	struct nt_tls_conf conf;
+
+	(void)state;
+	assert_int_equal(mkfifo(file("pipe", "pem"), 0600), 0);
+	(void)alarm(300);
+	conf = server_conf("shuffler");
+	conf.cert_file = file("pipe", "pem");
+	ctx_fails(&conf, CM_EDATA, conf.cert_file, "not a regular file");
+	conf = server_conf("shuffler");
+	conf.key_file = file("pipe", "pem");
+	ctx_fails(&conf, CM_EPERM, conf.key_file, "not a regular file");
+	conf = server_conf("shuffler");
+	conf.trust[0].ca_file = file("pipe", "pem");
+	ctx_fails(&conf, CM_EDATA, conf.trust[0].ca_file, "not a regular file");
+	conf = server_conf("shuffler");
+	conf.trust[0].crl_file = file("pipe", "pem");
+	ctx_fails(&conf, CM_EDATA, conf.trust[0].crl_file, "not a regular file");
+	(void)alarm(0);
+}
+
 static void a_file_of_garbage_is_named(void **state)
 {
 	struct nt_tls_conf conf;
@@ -200,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_missing_file_is_named),
+		cmocka_unit_test(a_pipe_is_refused_without_waiting),
 		cmocka_unit_test(a_file_of_garbage_is_named),
 		cmocka_unit_test(a_key_that_others_may_read_is_refused),
 		cmocka_unit_test(a_key_of_another_user_is_refused),
