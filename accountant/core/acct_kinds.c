@@ -109,9 +109,13 @@ static void words(const struct acct_list *r, struct acct_kinds *k)
 		g = fmax(g, pow(r->cell[j].u, 1 / s));
 	if (s > ACCT_KINDS_WORD)
 		return;
+	/* Others that hold one of the victim's two, opposite inputs lose most: acct_places.h wants these first. */
+	words_kind(&k->kind[k->kinds++], s, 0, 0, g);
+	words_kind(&k->kind[k->kinds++], 0, s, 0, g);
 	for (double away = s; away > 0; away--)
 		for (double first = away; first >= 0; first--)
-			words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
+			if (away < s || (first > 0 && first < s))
+				words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
 }
 
 struct acct_triples *acct_kinds_triples(const struct acct_list *l)
@@ -168,15 +172,17 @@ double acct_kinds_work(const struct acct_kinds *k)
 
 double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work)
 {
-	struct acct_places of = { .kinds = k->kinds, .free = places };
+	struct acct_place kind[ACCT_KINDS];
+	struct acct_places of = { .kinds = k->kinds, .kind = kind, .free = places };
+	double grown = expm1(eps);
 
 	for (size_t i = 0; i < k->kinds; i++) {
-		of.kind[i].atoms = k->kind[i].atoms;
+		kind[i].atoms = k->kind[i].atoms;
 		for (size_t j = 0; j < k->kind[i].atoms; j++) {
 			const struct acct_atom *a = &k->kind[i].atom[j];
 
-			of.kind[i].p[j] = a->mass;
-			of.kind[i].x[j] = (a->u - a->v) - expm1(eps) * a->v;
+			kind[i].p[j] = a->mass;
+			kind[i].x[j] = (a->u - a->v) - grown * a->v;
 		}
 	}
 	return acct_places_largest(&of, most, work);
