@@ -143,8 +143,6 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 		sets(l, k);
 	else if (l->kinds == ACCT_WORDS)
 		words(l, k);
-	else if (l->kinds == ACCT_LADDER)
-		acct_ladder_ends(l, k);
 	else if (acct_are_triples(l->kinds))
 		triples(l, k);
 }
@@ -218,14 +216,12 @@ static double by_cells(struct question *q, double n, double left)
 	return delta;
 }
 
-bool acct_kinds_tried(const struct acct_list *l, const struct acct_triples *t, const struct acct_kinds *k,
-	double part, double eta, double eps, struct acct_kinds *thin, double *work)
+bool acct_kinds_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
+	double eps, struct acct_kinds *thin, double *work)
 {
 	*thin = *k;
 	for (size_t i = 0; i < thin->kinds; i++)
 		acct_kinds_thin(&thin->kind[i], part, eta);
-	if (l->kinds == ACCT_LADDER)
-		return acct_ladder_between(l, part, eta, eps, thin, work);
 	return !t || acct_triples_between(t, part, eta, eps, thin, work);
 }
 
@@ -236,9 +232,13 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 
 	if (!(part < 0.5))
 		return false;
-	if (!acct_kinds_tried(q->list, q->triples, q->kinds, part, t->eta, q->eps, q->thin, &q->work))
+	if (q->list->kinds == ACCT_LADDER)
+		*good = acct_ladder_largest(
+			q->list, part, t->eta, q->n - t->few, q->eps, q->most, &q->work);
+	else if (acct_kinds_tried(q->triples, q->kinds, part, t->eta, q->eps, q->thin, &q->work))
+		*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
+	else
 		return false;
-	*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
 	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
 	return true;
 }
@@ -246,11 +246,10 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 /* What a bound costs at the least. */
 static double least_work(const struct acct_list *l, const struct acct_known *k)
 {
-	double others = k->triples ? (double)(k->triples->all - k->triples->ends) : 0,
-	       levels = (double)l->cells;
+	double others = k->triples ? (double)(k->triples->all - k->triples->ends) : 0;
 
 	if (l->kinds == ACCT_LADDER)
-		others = levels * levels * (levels - 1) / 2;
+		return acct_ladder_work(l);
 	return acct_kinds_work(&k->kinds) + (others > 0 ? acct_below_work(&k->kinds, others) : 0);
 }
 
@@ -307,7 +306,10 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 			rc = k->triples ? ACCT_OK : ACCT_ENOMEM;
 		}
 		acct_kinds_of(l, &k->kinds);
-		acct_kinds_most(&k->kinds, r);
+		if (l->kinds == ACCT_LADDER)
+			acct_ladder_held(l, r);
+		else
+			acct_kinds_most(&k->kinds, r);
 		r->others = (uint64_t)l->others;
 		r->count = 1;
 		rc = acct_list_init(&k->held, r, NULL);
