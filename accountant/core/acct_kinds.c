@@ -171,16 +171,17 @@ double acct_kinds_work(const struct acct_kinds *k)
 double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work)
 {
 	struct acct_place kind[ACCT_KINDS];
+	double p[ACCT_KINDS][ACCT_ATOMS], x[ACCT_KINDS][ACCT_ATOMS];
 	struct acct_places of = { .kinds = k->kinds, .kind = kind, .free = places };
 	double grown = expm1(eps);
 
 	for (size_t i = 0; i < k->kinds; i++) {
-		kind[i].atoms = k->kind[i].atoms;
+		kind[i] = (struct acct_place){ k->kind[i].atoms, p[i], x[i] };
 		for (size_t j = 0; j < k->kind[i].atoms; j++) {
 			const struct acct_atom *a = &k->kind[i].atom[j];
 
-			kind[i].p[j] = a->mass;
-			kind[i].x[j] = (a->u - a->v) - grown * a->v;
+			p[i][j] = a->mass;
+			x[i][j] = (a->u - a->v) - grown * a->v;
 		}
 	}
 	return acct_places_largest(&of, most, work);

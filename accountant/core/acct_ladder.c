@@ -42,44 +42,52 @@ static struct acct_cell cell_of(const struct ladder *r, size_t s, size_t t, size
 		power[(ptrdiff_t)apart(t, y) - away] };
 }
 
-/* With chance `keep` X over it, else 0. */
-static void put_kind(const struct ladder *r, size_t s, size_t t, size_t z, double keep, double grown,
-	struct acct_place *k)
-{
-	k->atoms = 0;
-	for (size_t y = 0; y <= r->b; y++) {
-		struct acct_cell c = cell_of(r, s, t, z, y);
+struct maker {
+	struct ladder ladder;
+	double keep, grown, *room; /* grown: E - 1 */
+	size_t kinds;
+	struct acct_place kind[ACCT_PLACES_KINDS];
+};
 
-		k->p[k->atoms] = keep * c.omega;
-		k->x[k->atoms++] = ((c.u - c.v) - grown * c.v) / keep;
+/* With chance `keep` X over it, else 0. */
+static void put_kind(struct maker *m, size_t s, size_t t, size_t z)
+{
+	size_t b = m->ladder.b;
+	double *p = &m->room[m->kinds * 2 * (b + 2)], *x = p + b + 2;
+
+	for (size_t y = 0; y <= b; y++) {
+		struct acct_cell c = cell_of(&m->ladder, s, t, z, y);
+
+		p[y] = m->keep * c.omega;
+		x[y] = ((c.u - c.v) - m->grown * c.v) / m->keep;
 	}
-	if (keep < 1) {
-		k->p[k->atoms] = 1 - keep;
-		k->x[k->atoms++] = 0;
-	}
+	p[b + 1] = fmax(0, 1 - m->keep);
+	x[b + 1] = 0;
+	m->kind[m->kinds++] = (struct acct_place){ b + 2, p, x };
 }
 
 double acct_ladder_largest(const struct acct_list *l, double part, double eta, double places, double eps,
 	double most, double *work)
 {
-	struct ladder r;
-	double keep = (1 - part) / (1 - eta), grown = expm1(eps), largest;
-	struct acct_place *kind = malloc((3 * l->cells - 1) * sizeof *kind);
-	struct acct_places of = { .kinds = 0, .kind = kind, .free = places };
+	struct maker m = { .keep = (1 - part) / (1 - eta), .grown = expm1(eps) };
+	size_t b = l->cells - 1;
+	double largest;
 
-	if (!kind)
+	m.room = malloc((3 * b - 1) * 2 * (b + 2) * sizeof *m.room);
+	if (!m.room)
 		return INFINITY;
-	set_ladder(l, &r);
-	put_kind(&r, 0, r.b, 0, keep, grown, &kind[of.kinds++]);
-	put_kind(&r, 0, r.b, r.b, keep, grown, &kind[of.kinds++]);
-	for (size_t z = 1; z < r.b; z++) {
-		put_kind(&r, 0, r.b, z, keep, grown, &kind[of.kinds++]);
-		put_kind(&r, z, r.b, 0, keep, grown, &kind[of.kinds++]);
-		put_kind(&r, 0, z, r.b, keep, grown, &kind[of.kinds++]);
+	set_ladder(l, &m.ladder);
+	put_kind(&m, 0, b, 0);
+	put_kind(&m, 0, b, b);
+	for (size_t z = 1; z < b; z++) {
+		put_kind(&m, 0, b, z);
+		put_kind(&m, z, b, 0);
+		put_kind(&m, 0, z, b);
 	}
-	*work += 10 * (double)(of.kinds * l->cells);
+	struct acct_places of = { .kinds = m.kinds, .kind = m.kind, .free = places };
+	*work += 10 * (double)(m.kinds * l->cells);
 	largest = acct_places_largest(&of, most, work);
-	free(kind);
+	free(m.room);
 	return largest;
 }
 

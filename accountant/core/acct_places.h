@@ -4,14 +4,13 @@
 
 #include <stddef.h>
 
-#define ACCT_PLACE_ATOMS  65u
 #define ACCT_PLACES_KINDS 192u
 
 /* A place of a kind shows atom j with chance p[j], and X = x[j] then: (R0 - E R1)/R of the report.  X has
  * mean 1 - E for every kind.  Chances are relative: they are divided by their sum. */
 struct acct_place {
 	size_t atoms;
-	double p[ACCT_PLACE_ATOMS], x[ACCT_PLACE_ATOMS];
+	const double *p, *x; /* borrowed */
 };
 
 /* `free` places of any of the kinds, and `fixed` ones of the kind after the last.  Where kinds are many, the

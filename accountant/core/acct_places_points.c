@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AS_THEY_ARE 40u /* points up to which further kinds keep their atoms */
+#define AS_THEY_ARE 24u /* points up to which all kinds keep their atoms */
 #define FIRST       4u  /* of the kinds that are kept, mixtures of these are tried */
 #define ULP         0x1p-53
 
@@ -58,7 +58,7 @@ static void add_middles(struct acct_places_sum *s)
 	double *middle = s->gain;
 	size_t gaps = s->points - 1;
 
-	if (s->points + gaps > s->most_points / 2)
+	if (s->points + gaps > s->most_points)
 		return;
 	for (size_t i = 0; i < gaps; i++)
 		middle[i] = s->x[i] + (s->x[i + 1] - s->x[i]) / 2;
@@ -226,11 +226,9 @@ static void set_kinds(struct acct_places_sum *s, const struct acct_places *of)
 	leave_out(s, of);
 }
 
-/* The points: the atoms of fixed places and of the first two kinds, of others while these are few, and the
- * ends. */
-static void set_points(struct acct_places_sum *s, const struct acct_places *of)
+/* The ends, the atoms of fixed places and of the first two kinds. */
+static void set_first_points(struct acct_places_sum *s, const struct acct_places *of)
 {
-	bool all = true;
 	double low = 0, high = 0;
 
 	for (size_t i = 0; i < of->kinds + (s->fixed > 0 ? 1 : 0); i++)
@@ -239,29 +237,54 @@ static void set_points(struct acct_places_sum *s, const struct acct_places *of)
 			high = fmax(high, of->kind[i].x[j]);
 		}
 	s->range = high - low;
+	s->points = 0;
 	add_point(s, low);
 	add_point(s, high);
 	if (s->fixed > 0)
 		(void)add_atoms(s, &of->kind[of->kinds], s->most_points);
-	for (size_t i = 0; i < of->kinds; i++) {
-		s->own[i] = add_atoms(s, &of->kind[i], i < 2 ? s->most_points : AS_THEY_ARE);
-		all = all && s->own[i];
+	for (size_t i = 0; i < of->kinds; i++)
+		s->own[i] = i < 2 && add_atoms(s, &of->kind[i], s->most_points);
+}
+
+static void set_points(struct acct_places_sum *s, const struct acct_places *of)
+{
+	size_t i = 2;
+
+	set_first_points(s, of);
+	while (i < of->kinds && add_atoms(s, &of->kind[i], AS_THEY_ARE))
+		s->own[i++] = true;
+	if (i >= of->kinds)
+		return;
+	set_first_points(s, of);
+	add_middles(s);
+}
+
+/* Room for the points of set_first_points() with middles, or AS_THEY_ARE, and for SPREAD more kinds. */
+static size_t most_points(const struct acct_places *of)
+{
+	size_t all = 2, first = 2, largest = 0, most;
+
+	for (size_t i = 0; i < of->kinds + (of->fixed > 0 ? 1 : 0); i++) {
+		size_t atoms = of->kind[i].atoms;
+
+		all += atoms;
+		first += i < 2 || i == of->kinds ? atoms : 0;
+		largest = atoms > largest ? atoms : largest;
 	}
-	if (!all)
-		add_middles(s);
+	most = AS_THEY_ARE + 2 * first + 4 * largest;
+	most = all < most ? all : most;
+	return most < ACCT_PLACES_POINTS ? most : ACCT_PLACES_POINTS;
 }
 
 struct acct_places_sum *acct_places_points_new(const struct acct_places *of)
 {
 	struct acct_places_sum *s;
-	size_t all = of->kinds + 1, atoms = 2, size;
+	size_t all = of->kinds + 1, points, size;
 
 	if (!(of->free >= 1) || of->kinds == 0 || of->kinds > ACCT_PLACES_KINDS)
 		return NULL;
-	for (size_t i = 0; i < of->kinds + (of->fixed > 0 ? 1 : 0); i++)
-		atoms += of->kind[i].atoms;
-	atoms = atoms < ACCT_PLACES_POINTS ? atoms : ACCT_PLACES_POINTS;
-	size = sizeof *s + all * (sizeof s->kind[0] + 2 * atoms * sizeof(double));
+	points = most_points(of);
+	size = sizeof *s + all * (sizeof s->kind[0] + 2 * points * sizeof(double));
 	s = aligned_alloc(sizeof(acct_lanes), (size + sizeof(acct_lanes) - 1) / sizeof(acct_lanes) *
 						      sizeof(acct_lanes));
 	if (!s)
@@ -269,7 +292,7 @@ struct acct_places_sum *acct_places_points_new(const struct acct_places *of)
 	memset(s, 0, offsetof(struct acct_places_sum, x));
 	s->n = of->free;
 	s->fixed = of->fixed;
-	s->most_points = atoms;
+	s->most_points = points;
 	s->kind = (struct acct_tilted *)(s + 1);
 	set_points(s, of);
 	set_kinds(s, of);

@@ -20,9 +20,14 @@
 #define FAR   8    /* of a lattice worth, either way */
 
 /* A kind of three atoms whose worths are whole numbers times `unit`, moved so that the mean is `mean`. */
-static struct acct_place drawn(double unit, double mean)
+struct drawn {
+	size_t atoms;
+	double p[3], x[3];
+};
+
+static struct drawn drawn(double unit, double mean)
 {
-	struct acct_place k = { .atoms = 2 + (size_t)(2 * uniform()) };
+	struct drawn k = { .atoms = 2 + (size_t)(2 * uniform()) };
 	double sum = 0, all = 0;
 
 	for (size_t j = 0; j < k.atoms; j++) {
@@ -34,6 +39,11 @@ static struct acct_place drawn(double unit, double mean)
 	for (size_t j = 0; j < k.atoms; j++)
 		k.x[j] += mean - sum / all;
 	return k;
+}
+
+static struct acct_place place_of(const struct drawn *k)
+{
+	return (struct acct_place){ k->atoms, k->p, k->x };
 }
 
 static double sum_from(const struct acct_place *const place[], size_t n, double chance, double worth)
@@ -76,6 +86,7 @@ static void no_choice_of_few_places_is_above(void **state)
 
 	(void)state;
 	for (int try = 0; try < 4000; try++) {
+		struct drawn law[5];
 		struct acct_place kind[5];
 		struct acct_places of = { .kinds = 1 + (size_t)(4 * uniform()),
 			.kind = kind,
@@ -84,7 +95,7 @@ static void no_choice_of_few_places_is_above(void **state)
 		double scale = exp(20 * uniform() - 10), mean = -0.3 * scale * uniform(), work = 0;
 
 		for (size_t k = 0; k <= of.kinds; k++)
-			kind[k] = drawn(scale, mean);
+			law[k] = drawn(scale, mean), kind[k] = place_of(&law[k]);
 		if (of.kinds > 2 && try % 3 == 0)
 			kind[1] = kind[0];
 		double most = largest(&of, place, 0, 0, (size_t)(of.free + of.fixed)),
@@ -94,6 +105,34 @@ static void no_choice_of_few_places_is_above(void **state)
 		finite += bound < INFINITY;
 	}
 	assert_true(finite > 3900);
+}
+
+/* So many kinds that most are spread over the atoms of the first two, and so few worths that many are below
+ * others. */
+static void no_choice_of_many_kinds_is_above(void **state)
+{
+	const struct acct_place *place[MOST];
+	double closest = INFINITY;
+
+	(void)state;
+	for (int try = 0; try < 400; try++) {
+		struct drawn law[30];
+		struct acct_place kind[30];
+		struct acct_places of = { .kinds = 12 + (size_t)(18 * uniform()),
+			.kind = kind,
+			.free = 1 + floor(3 * uniform()) };
+		double scale = exp(20 * uniform() - 10), mean = -0.3 * scale * uniform(), work = 0;
+
+		for (size_t k = 0; k < of.kinds; k++)
+			law[k] = drawn(scale * (k < 2 ? 1 : 0.3 + 0.6 * uniform()), mean),
+			kind[k] = place_of(&law[k]);
+		double most = largest(&of, place, 0, 0, (size_t)of.free),
+		       bound = acct_places_largest(&of, 1e12, &work);
+		if (!(bound >= most * (1 - SLACK)))
+			fail_msg("try %d: %.15g above %.15g", try, most, bound);
+		closest = fmin(closest, bound / most);
+	}
+	assert_true(closest < 1.1);
 }
 
 /* (1/N) E (X_1 + .. + X_N)+ by the law of the sum on the lattice; kind[i] is that of place i. */
@@ -138,12 +177,13 @@ static void the_bound_is_close_where_places_are_many(void **state)
 			struct acct_places of = { .kinds = 3, .kind = kind, .free = MANY };
 
 			/* The third is covered by the first, and the second by neither. */
-			kind[0] = (struct acct_place){ 3, { p, 1 - 2 * p, p },
-				{ shift - 3, shift, shift + 3 } };
-			kind[1] = (struct acct_place){ 3, { 0.8 * p, 1 - 1.6 * p, 0.8 * p },
-				{ shift - 4, shift, shift + 4 } };
-			kind[2] = (struct acct_place){ 3, { p, 1 - 2 * p, p },
-				{ shift - 2, shift, shift + 2 } };
+			const struct drawn law[3] = { { 3, { p, 1 - 2 * p, p },
+							      { shift - 3, shift, shift + 3 } },
+				{ 3, { 0.8 * p, 1 - 1.6 * p, 0.8 * p },
+					{ shift - 4, shift, shift + 4 } },
+				{ 3, { p, 1 - 2 * p, p }, { shift - 2, shift, shift + 2 } } };
+			for (size_t k = 0; k < 3; k++)
+				kind[k] = place_of(&law[k]);
 			for (size_t first = 0; first <= MANY; first += MANY / 6) {
 				for (size_t k = 0; k < MANY; k++)
 					place[k] = &of.kind[k < first ? 0 : 1];
@@ -173,9 +213,10 @@ static void extremes_are_bounds(void **state)
 				struct acct_place kind[2];
 				struct acct_places of = { .kinds = 2, .kind = kind, .free = n[i] };
 
-				kind[0] = (struct acct_place){ 2, { 0.5, 0.5 }, { x + mean, -x + mean } };
-				kind[1] =
-					(struct acct_place){ 2, { 0.9, 0.1 }, { x / 9 + mean, -x + mean } };
+				const struct drawn law[2] = { { 2, { 0.5, 0.5 }, { x + mean, -x + mean } },
+					{ 2, { 0.9, 0.1 }, { x / 9 + mean, -x + mean } } };
+				for (size_t k = 0; k < 2; k++)
+					kind[k] = place_of(&law[k]);
 				double bound = acct_places_largest(&of, 1e12, &work),
 				       alone = n[i] < 2 ? 0.5 * fmax(0, x + mean) : 0;
 				assert_true(bound >= fmax(DBL_MIN, alone * (1 - SLACK)));
@@ -186,6 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_choice_of_few_places_is_above),
+		cmocka_unit_test(no_choice_of_many_kinds_is_above),
 		cmocka_unit_test(the_bound_is_close_where_places_are_many),
 		cmocka_unit_test(extremes_are_bounds),
 	};
