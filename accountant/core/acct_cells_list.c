@@ -9,6 +9,7 @@
 #include "acct_labels.h"
 #include "acct_sum.h"
 #include "acct_triples.h"
+#include "acct_words.h"
 
 /* A remainder of omega up to this may be rounding of the omegas: upper ends count it, lower ends do not. */
 #define DOUBTFUL (2 * DBL_EPSILON)
@@ -244,7 +245,7 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 static bool are_few(enum acct_messages messages, size_t cells)
 {
 	return messages == ACCT_SETS || messages == ACCT_LADDER || acct_are_triples(messages) ||
-	       (messages == ACCT_WORDS && cells <= ACCT_KINDS_WORD + 1);
+	       (messages == ACCT_WORDS && cells <= ACCT_WORDS_MOST + 1);
 }
 
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)

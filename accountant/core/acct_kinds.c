@@ -14,6 +14,7 @@
 #include "acct_places.h"
 #include "acct_thin.h"
 #include "acct_triples.h"
+#include "acct_words.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
 
@@ -72,52 +73,6 @@ static void sets(const struct acct_list *r, struct acct_kinds *k)
 	k->kinds = 3;
 }
 
-static double choose(double m, double i)
-{
-	double c = 1;
-
-	for (double j = 0; j < i; j++)
-		c = c * (m - j) / (j + 1);
-	return c;
-}
-
-/* s signs, of which the victim's two inputs differ in `first` + `second`, and of these the other's is the
- * first input's in `first`; of the `against` that they share it has none: a sign that all three share tells
- * less (doc/imitation.md, "Spreads").  One is kept with chance g/(1+g). */
-static void words_kind(struct acct_kind *k, double first, double second, double against, double g)
-{
-	double s = first + second + against, down = pow(1 + g, -s);
-
-	/* i, j, l: how many of each are flipped. */
-	for (double i = 0; i <= first; i++)
-		for (double j = 0; j <= second; j++)
-			for (double l = 0; l <= against; l++) {
-				double kept = pow(g, s - i - j - l), away = pow(g, 2 * l - against);
-
-				add_atom(k,
-					choose(first, i) * choose(second, j) * choose(against, l) * kept *
-						down,
-					away * pow(g, 2 * j - second), away * pow(g, 2 * i - first), kept);
-			}
-}
-
-static void words(const struct acct_list *r, struct acct_kinds *k)
-{
-	double s = (double)r->cells - 1, g = 1;
-
-	for (size_t j = 0; j < r->cells; j++)
-		g = fmax(g, pow(r->cell[j].u, 1 / s));
-	if (s > ACCT_KINDS_WORD)
-		return;
-	/* Others that hold one of the victim's two, opposite inputs lose most: acct_places.h wants these first. */
-	words_kind(&k->kind[k->kinds++], s, 0, 0, g);
-	words_kind(&k->kind[k->kinds++], 0, s, 0, g);
-	for (double away = s; away > 0; away--)
-		for (double first = away; first >= 0; first--)
-			if (away < s || (first > 0 && first < s))
-				words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
-}
-
 struct acct_triples *acct_kinds_triples(const struct acct_list *l)
 {
 	double p = 1;
@@ -141,8 +96,6 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 	*k = (struct acct_kinds){ 0 };
 	if (l->kinds == ACCT_SETS)
 		sets(l, k);
-	else if (l->kinds == ACCT_WORDS)
-		words(l, k);
 	else if (acct_are_triples(l->kinds))
 		triples(l, k);
 }
@@ -233,11 +186,13 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 
 	if (!(part < 0.5))
 		return false;
+	double places = q->n - t->few;
 	if (q->list->kinds == ACCT_LADDER)
-		*good = acct_ladder_largest(
-			q->list, part, t->eta, q->n - t->few, q->eps, q->most, &q->work);
+		*good = acct_ladder_largest(q->list, part, t->eta, places, q->eps, q->most, &q->work);
+	else if (q->list->kinds == ACCT_WORDS)
+		*good = acct_words_largest(q->list, part, t->eta, places, q->eps, q->most, &q->work);
 	else if (acct_kinds_tried(q->triples, q->kinds, part, t->eta, q->eps, q->thin, &q->work))
-		*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
+		*good = acct_kinds_largest(q->thin, places, q->eps, q->most, &q->work);
 	else
 		return false;
 	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
@@ -251,6 +206,8 @@ static double least_work(const struct acct_list *l, const struct acct_known *k)
 
 	if (l->kinds == ACCT_LADDER)
 		return acct_ladder_work(l);
+	if (l->kinds == ACCT_WORDS)
+		return acct_words_work(l);
 	return acct_kinds_work(&k->kinds) + (others > 0 ? acct_below_work(&k->kinds, others) : 0);
 }
 
@@ -309,6 +266,8 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 		acct_kinds_of(l, &k->kinds);
 		if (l->kinds == ACCT_LADDER)
 			acct_ladder_held(l, r);
+		else if (l->kinds == ACCT_WORDS)
+			acct_words_held(l, r);
 		else
 			acct_kinds_most(&k->kinds, r);
 		r->others = (uint64_t)l->others;

@@ -10,9 +10,8 @@
 
 struct acct_triples;
 
-#define ACCT_KINDS_WORD 8u /* the longest word whose kinds are not too many: (s+1)(s+2)/2 - 1 */
-#define ACCT_KINDS      44u
-#define ACCT_ATOMS      48u
+#define ACCT_KINDS 44u
+#define ACCT_ATOMS 8u
 
 /* Reports of this kind, of law R: `mass` of R has R0/R = u, R1/R = v, and R is `ratio` times the blanket. */
 struct acct_atom {
@@ -31,7 +30,8 @@ struct acct_kinds {
 };
 
 /* The kinds of a checked round, if inputs differ in what they have in common those of the victim's inputs
- * that have least; kinds is 0 where its messages have none, or too many, and of ladders (acct_ladder.h). */
+ * that have least; kinds is 0 where its messages have none, or too many, and of words and ladders, which
+ * have their own (acct_words.h, acct_ladder.h). */
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
 
 /* Of a round whose messages are such (acct_triples.h); NULL: no memory, or too many.  free() it. */

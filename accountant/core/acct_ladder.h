@@ -14,8 +14,9 @@
  * Where E >= a^-|s-t| no X is above 0, and D = 0.  Let E be less.  In the mirror, y -> b-y, X of (b-s, b-t,
  * b-z) has the law of (s, t, z), so let s < t.
  *
- * 1. s <= z <= t.  R_s/R_z falls, R_t/R_z rises, so X falls; also with 0 for s or b for t.  (0, t, z) less (s,
- * t, z) is (R_0 - R_s)/R_z, which is + up to s/2 and - beyond; (0, b, z) less (0, t, z) is E (R_t - R_b)/R_z,
+ * 1. s <= z <= t.  R_s/R_z falls, R_t/R_z rises, so X falls; also with 0 for s or b for t.  (0, t, z) less
+ * (s, t, z) is (R_0 - R_s)/R_z, which is + up to s/2 and - beyond; (0, b, z) less (0, t, z) is E (R_t -
+ * R_b)/R_z,
  * + up to (t+b)/2.  So (s, t, z) is below (0, b, z).
  *
  * The laws are those of G_x(y) = (1-a)/(1+a) a^|x-y| on all whole numbers with what is beyond an end counted
@@ -26,10 +27,10 @@
  * - z, e = E; or, of z > t and mirrored, i = z - t, j = z - s and -X/E = g with e = 1/E.  It is c = a^i - e
  * a^j up to 0, c a^-2y up to i, a^-i - e a^(j-2y) up to j, and d = a^-i - e a^-j from there.  c > 0 and d <=
  * c: since e < a^(i-j), and e >= (a^-i - a^i)/(a^-j - a^j), which is at most 1 and at most a^(j-i).  So g
- * rises up to i and falls from there, and where it exceeds a number h is the whole line or lies before j, where
- * G_j >= G_b.  Hence for f = (G_i - e G_b)/G_0, of the same mean: E (g - h)+ = E (g - h; g > h) <= E (f - h; g
- * > h) <= E (f - h)+.  So (s, t, z) is below (s - z, b, 0), or, mirrored back, (0, b - (z - t), b).  Each
- * place is replaced by one of the list.  QED
+ * rises up to i and falls from there, and where it exceeds a number h is the whole line or lies before j,
+ * where G_j >= G_b.  Hence for f = (G_i - e G_b)/G_0, of the same mean: E (g - h)+ = E (g - h; g > h) <= E (f
+ * - h; g > h) <= E (f - h)+.  So (s, t, z) is below (s - z, b, 0), or, mirrored back, (0, b - (z - t), b).
+ * Each place is replaced by one of the list.  QED
  *
  * Thinned, R' = (R_z - eta F)/(1 - eta), F the blanket over its mass W: R' >= keep R_z, keep = (1 -
  * eta/W)/(1 - eta), since R_z is nowhere below the blanket.  X' = (R_s - E R_t)/R' under R' is below the law

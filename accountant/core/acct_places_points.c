@@ -118,8 +118,8 @@ void acct_places_tilt(const struct acct_places_sum *s, struct acct_tilted *k)
 }
 
 /* E (X - x_i)+ at the points, and with so much more where X may be larger. */
-static void set_excess(
-	const struct acct_places_sum *s, const struct acct_tilted *k, double far, double *excess, double *more)
+static void set_excess(const struct acct_places_sum *s, const struct acct_tilted *k, double far,
+	double *excess, double *more)
 {
 	double above = 0, sum = 0;
 
@@ -285,8 +285,8 @@ struct acct_places_sum *acct_places_points_new(const struct acct_places *of)
 		return NULL;
 	points = most_points(of);
 	size = sizeof *s + all * (sizeof s->kind[0] + 2 * points * sizeof(double));
-	s = aligned_alloc(sizeof(acct_lanes), (size + sizeof(acct_lanes) - 1) / sizeof(acct_lanes) *
-						      sizeof(acct_lanes));
+	s = aligned_alloc(sizeof(acct_lanes),
+		(size + sizeof(acct_lanes) - 1) / sizeof(acct_lanes) * sizeof(acct_lanes));
 	if (!s)
 		return NULL;
 	memset(s, 0, offsetof(struct acct_places_sum, x));

@@ -34,13 +34,13 @@ struct acct_places_sum {
 	size_t kinds, points;
 	struct acct_tilted *kind; /* the last one is that of fixed places */
 	double n, fixed, tau, c, period, range, top;
-	double center; /* about which the points are turned */
-	double off;    /* by so much every place may be larger than it is taken for */
+	double center;                     /* about which the points are turned */
+	double off;                        /* by so much every place may be larger than it is taken for */
 	size_t worst, second;              /* the kinds at the ends of the edge */
 	acct_lanes edge[ACCT_PLACES_EDGE]; /* values between them; the first is not used */
 	size_t most_points;
 	bool own[ACCT_PLACES_KINDS]; /* of the kinds given: their atoms are points */
-	double x[ACCT_PLACES_POINTS], gain[ACCT_PLACES_POINTS]; /* increasing; e^cx - 1 */
+	double x[ACCT_PLACES_POINTS], gain[ACCT_PLACES_POINTS];          /* increasing; e^cx - 1 */
 	acct_lanes cosine[ACCT_PLACES_POINTS], sine[ACCT_PLACES_POINTS]; /* at four nodes */
 };
 

@@ -118,9 +118,9 @@ static void no_choice_of_many_kinds_is_above(void **state)
 	for (int try = 0; try < 400; try++) {
 		struct drawn law[30];
 		struct acct_place kind[30];
-		struct acct_places of = { .kinds = 12 + (size_t)(18 * uniform()),
-			.kind = kind,
-			.free = 1 + floor(3 * uniform()) };
+		struct acct_places of = {
+			.kinds = 12 + (size_t)(18 * uniform()), .kind = kind, .free = 1 + floor(3 * uniform())
+		};
 		double scale = exp(20 * uniform() - 10), mean = -0.3 * scale * uniform(), work = 0;
 
 		for (size_t k = 0; k < of.kinds; k++)
@@ -179,8 +179,7 @@ static void the_bound_is_close_where_places_are_many(void **state)
 			/* The third is covered by the first, and the second by neither. */
 			const struct drawn law[3] = { { 3, { p, 1 - 2 * p, p },
 							      { shift - 3, shift, shift + 3 } },
-				{ 3, { 0.8 * p, 1 - 1.6 * p, 0.8 * p },
-					{ shift - 4, shift, shift + 4 } },
+				{ 3, { 0.8 * p, 1 - 1.6 * p, 0.8 * p }, { shift - 4, shift, shift + 4 } },
 				{ 3, { p, 1 - 2 * p, p }, { shift - 2, shift, shift + 2 } } };
 			for (size_t k = 0; k < 3; k++)
 				kind[k] = place_of(&law[k]);
