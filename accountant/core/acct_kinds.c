@@ -262,8 +262,11 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 		if (acct_are_triples(l->kinds)) {
 			k->triples = acct_kinds_triples(l);
 			rc = k->triples ? ACCT_OK : ACCT_ENOMEM;
+			if (!rc)
+				acct_triples_ends(k->triples, &k->kinds);
+		} else {
+			acct_kinds_of(l, &k->kinds);
 		}
-		acct_kinds_of(l, &k->kinds);
 		if (l->kinds == ACCT_LADDER)
 			acct_ladder_held(l, r);
 		else if (l->kinds == ACCT_WORDS)

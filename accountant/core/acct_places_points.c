@@ -141,11 +141,11 @@ static bool is_below(size_t points, const double *excess, const double *a, const
 	for (size_t i = 0; i < points && low <= high; i++) {
 		double slope = a[i] - b[i], need = excess[i] - b[i];
 
-		if (slope > 0)
-			low = fmax(low, need / slope);
-		else if (slope < 0)
-			high = fmin(high, need / slope);
-		else if (need > 0)
+		if (slope > 0 && need > low * slope)
+			low = need / slope;
+		else if (slope < 0 && need > high * slope)
+			high = need / slope;
+		else if (!(slope > 0 || slope < 0) && need > 0)
 			return false;
 	}
 	if (!(low <= high))
@@ -233,8 +233,10 @@ static void set_first_points(struct acct_places_sum *s, const struct acct_places
 
 	for (size_t i = 0; i < of->kinds + (s->fixed > 0 ? 1 : 0); i++)
 		for (size_t j = 0; j < of->kind[i].atoms; j++) {
-			low = fmin(low, of->kind[i].x[j]);
-			high = fmax(high, of->kind[i].x[j]);
+			double x = of->kind[i].x[j];
+
+			low = x < low ? x : low;
+			high = x > high ? x : high;
 		}
 	s->range = high - low;
 	s->points = 0;
