@@ -12,8 +12,7 @@ struct ladder {
 	double a, power[2 * ACCT_MAX_CELLS]; /* a^i at i + b */
 };
 
-/* Powers to an ulp of what they are when a^-b is the largest u: those of a rounded a would be off by b ulps.
- */
+/* Powers to an ulp, a^-b the largest u: those of a rounded a would be off by b ulps. */
 static void set_ladder(const struct acct_list *l, struct ladder *r)
 {
 	double most = 1;

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AS_THEY_ARE 24u /* points up to which all kinds keep their atoms */
-#define FIRST       4u  /* of the kinds that are kept, mixtures of these are tried */
-#define ULP         0x1p-53
+#define AS_THEY_ARE  24u /* points up to which all kinds keep their atoms */
+#define WITH_MIDDLES 80u /* more points are near enough to each other */
+#define FIRST        4u  /* of the kinds that are kept, mixtures of these are tried */
+#define ULP          0x1p-53
 
 static bool has_point(const struct acct_places_sum *s, double x, size_t *at)
 {
@@ -58,7 +59,7 @@ static void add_middles(struct acct_places_sum *s)
 	double *middle = s->gain;
 	size_t gaps = s->points - 1;
 
-	if (s->points + gaps > s->most_points)
+	if (s->points + gaps > WITH_MIDDLES || s->points + gaps > s->most_points)
 		return;
 	for (size_t i = 0; i < gaps; i++)
 		middle[i] = s->x[i] + (s->x[i + 1] - s->x[i]) / 2;
