@@ -2,7 +2,6 @@
 #include "acct_ladder.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "acct_places.h"
@@ -35,11 +34,10 @@ static size_t apart(size_t x, size_t y)
 static struct acct_cell cell_of(const struct ladder *r, size_t s, size_t t, size_t z, size_t y)
 {
 	double weight = (y == 0 || y == r->b ? 1 : 1 - r->a) / (1 + r->a);
-	const double *power = &r->power[r->b];
-	ptrdiff_t away = (ptrdiff_t)apart(z, y);
+	size_t away = apart(z, y);
+	double u = r->power[r->b + apart(s, y) - away], v = r->power[r->b + apart(t, y) - away];
 
-	return (struct acct_cell){ weight * power[away], power[(ptrdiff_t)apart(s, y) - away],
-		power[(ptrdiff_t)apart(t, y) - away] };
+	return (struct acct_cell){ weight * r->power[r->b + away], u, v };
 }
 
 struct maker {

@@ -14,9 +14,8 @@
  * less by B_j/2 does not count.  Between two corners, f is at most the larger value and B/8.
  *
  * The two kinds that lose most may lose the same.  The edge between them is cut into equal parts, and the
- * simplex with it; r is a part's first end.  With A_j the sum of n^2 |a_j - a_worst|^2 and C_j that of
- * the inner product of this difference and the edge, |a_j - a_r|^2 gives A_j - 2 part C_j + part^2 A_second.
- */
+ * simplex with it; r is the first end of a part.  With A_j the sum of n^2 |a_j - a_worst|^2, and C_j that of
+ * the inner product of this difference and the edge, |a_j - a_r|^2 is A_j - 2 part C_j + part^2 A_second. */
 #include "acct_places.h"
 
 #include <float.h>
