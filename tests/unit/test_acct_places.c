@@ -9,9 +9,10 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "acct_places.h"
+#include "acct_places_points.h"
 #include "uniform.h"
 
 #define SLACK 1e-10
@@ -121,10 +122,11 @@ static void no_choice_of_many_kinds_is_above(void **state)
 		struct acct_places of = {
 			.kinds = 12 + (size_t)(18 * uniform()), .kind = kind, .free = 1 + floor(3 * uniform())
 		};
-		double scale = exp(20 * uniform() - 10), mean = -0.3 * scale * uniform(), work = 0;
+		double scale = exp(20 * uniform() - 10), mean = -0.3 * scale * uniform(), work = 0,
+		       least = try % 2 == 0 ? 0.3 : 0.9; /* the first two lose most, or they do not */
 
 		for (size_t k = 0; k < of.kinds; k++)
-			law[k] = drawn(scale * (k < 2 ? 1 : 0.3 + 0.6 * uniform()), mean),
+			law[k] = drawn(scale * (k < 2 ? 1 : least + 0.5 * uniform()), mean),
 			kind[k] = place_of(&law[k]);
 		double most = largest(&of, place, 0, 0, (size_t)of.free),
 		       bound = acct_places_largest(&of, 1e12, &work);
@@ -133,6 +135,51 @@ static void no_choice_of_many_kinds_is_above(void **state)
 		closest = fmin(closest, bound / most);
 	}
 	assert_true(closest < 1.1);
+}
+
+static double beyond(const double *p, const double *x, size_t atoms, double t)
+{
+	double sum = 0, all = 0;
+
+	for (size_t j = 0; j < atoms; j++) {
+		sum += p[j] * fmax(0, x[j] - t);
+		all += p[j];
+	}
+	return sum / all;
+}
+
+/* On the points of all a kind has its mean, and nowhere less excess. */
+static void what_is_spread_is_above_what_it_was(void **state)
+{
+	size_t moved = 0;
+
+	(void)state;
+	for (int try = 0; try < 200; try++) {
+		struct drawn law[30];
+		struct acct_place kind[30];
+		struct acct_places of = { .kinds = 30, .kind = kind, .free = 3 };
+
+		for (size_t k = 0; k < of.kinds; k++)
+			law[k] = drawn(k < 2 ? 1 : 0.5 + uniform(), -0.2), kind[k] = place_of(&law[k]);
+		struct acct_places_sum *s = acct_places_points_new(&of);
+		assert_non_null(s);
+		assert_true(s->kinds > 0);
+		for (size_t k = 0; k < s->kinds; k++) {
+			const struct acct_place *was = s->kind[k].of;
+			double low = -100, far = beyond(s->kind[k].p, s->x, s->points, low);
+
+			assert_true(fabs(far - beyond(was->p, was->x, was->atoms, low)) < 1e-11);
+			for (double t = -10; t < 10; t += 0.37) {
+				double now = beyond(s->kind[k].p, s->x, s->points, t);
+
+				far = beyond(was->p, was->x, was->atoms, t);
+				assert_true(now >= far - 1e-12);
+				moved += now > far + 1e-6;
+			}
+		}
+		free(s);
+	}
+	assert_true(moved > 100);
 }
 
 /* (1/N) E (X_1 + .. + X_N)+ by the law of the sum on the lattice; kind[i] is that of place i. */
@@ -227,6 +274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_choice_of_few_places_is_above),
 		cmocka_unit_test(no_choice_of_many_kinds_is_above),
+		cmocka_unit_test(what_is_spread_is_above_what_it_was),
 		cmocka_unit_test(the_bound_is_close_where_places_are_many),
 		cmocka_unit_test(extremes_are_bounds),
 	};
