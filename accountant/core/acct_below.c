@@ -26,6 +26,7 @@ struct acct_below {
 	double of[ACCT_KINDS][ACCT_KINDS][ACCT_ATOMS]; /* of kind i at the atoms of j */
 	double at[ACCT_KINDS][ACCT_ATOMS];             /* of the kind in question at the atoms of j */
 	bool known[ACCT_KINDS];
+	size_t last[2]; /* two whose mixture was above the kind before */
 };
 
 static void set_spread(struct spread *s, const struct acct_kind *k, double grown)
@@ -68,6 +69,8 @@ struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double
 		return NULL;
 	b->grown = expm1(eps);
 	b->kinds = k->kinds;
+	b->last[0] = 0;
+	b->last[1] = k->kinds - 1;
 	for (size_t i = 0; i < k->kinds; i++)
 		set_spread(&b->kind[i], &k->kind[i], b->grown);
 	for (size_t i = 0; i < k->kinds; i++)
@@ -90,11 +93,11 @@ static void narrow(
 		if (s->x[l] <= inner[0] || s->x[l] >= inner[1])
 			continue;
 		short_of += MARGIN * (1 + b->of[i][at][l] + b->of[j][at][l] + fabs(s->x[l]));
-		if (slope > 0)
-			share[0] = fmax(share[0], short_of / slope);
-		else if (slope < 0)
-			share[1] = fmin(share[1], short_of / slope);
-		else if (short_of > 0)
+		if (slope > 0 && short_of > share[0] * slope)
+			share[0] = short_of / slope;
+		else if (slope < 0 && short_of > share[1] * slope)
+			share[1] = short_of / slope;
+		else if (!(slope > 0 || slope < 0) && short_of > 0)
 			share[0] = INFINITY;
 	}
 }
@@ -110,28 +113,38 @@ static bool covers(struct acct_below *b, const struct spread *s, size_t i, size_
 	return share[0] <= share[1];
 }
 
+static bool is_below_two(struct acct_below *b, const struct spread *s, size_t i, size_t j, double *work)
+{
+	double size = (double)s->atoms;
+
+	if (!b->known[i])
+		set_excess(s, &b->kind[i], b->at[i]);
+	if (!b->known[j])
+		set_excess(s, &b->kind[j], b->at[j]);
+	*work += size * (20 + (b->known[i] ? 0 : size) + (b->known[j] ? 0 : size));
+	b->known[i] = b->known[j] = true;
+	if (!covers(b, s, i, j))
+		return false;
+	b->last[0] = i;
+	b->last[1] = j;
+	return true;
+}
+
 static bool is_below(struct acct_below *b, const struct acct_kind *k, double *work)
 {
 	struct spread s;
-	double size = (double)k->atoms;
 
-	*work += 100 + 20 * size;
-
+	*work += 100 + 20 * (double)k->atoms;
 	set_spread(&s, k, b->grown);
 	for (size_t i = 0; i < b->kinds; i++)
 		b->known[i] = false;
+	if (is_below_two(b, &s, b->last[0], b->last[1], work))
+		return true;
 	/* The first and the last spread most. */
 	for (size_t i = 0; i < b->kinds; i++)
-		for (size_t j = b->kinds; j-- > i;) {
-			if (!b->known[i])
-				set_excess(&s, &b->kind[i], b->at[i]);
-			if (!b->known[j])
-				set_excess(&s, &b->kind[j], b->at[j]);
-			*work += size * (20 + (b->known[i] ? 0 : size) + (b->known[j] ? 0 : size));
-			b->known[i] = b->known[j] = true;
-			if (covers(b, &s, i, j))
+		for (size_t j = b->kinds; j-- > i;)
+			if (is_below_two(b, &s, i, j, work))
 				return true;
-		}
 	return false;
 }
 

@@ -7,9 +7,9 @@
 #include "acct_central.h"
 #include "acct_kinds.h"
 #include "acct_labels.h"
-#include "acct_ladder.h"
 #include "acct_sum.h"
 #include "acct_triples.h"
+#include "acct_words.h"
 
 /* A remainder of omega up to this may be rounding of the omegas: upper ends count it, lower ends do not. */
 #define DOUBTFUL (2 * DBL_EPSILON)
@@ -244,9 +244,8 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 /* Are their kinds so few that a bound by them is worth its work? */
 static bool are_few(enum acct_messages messages, size_t cells)
 {
-	return messages == ACCT_SETS || acct_are_triples(messages) ||
-	       (messages == ACCT_WORDS && cells <= ACCT_KINDS_WORD + 1) ||
-	       (messages == ACCT_LADDER && cells <= ACCT_LADDER_MOST + 1);
+	return messages == ACCT_SETS || messages == ACCT_LADDER || acct_are_triples(messages) ||
+	       (messages == ACCT_WORDS && cells <= ACCT_WORDS_MOST + 1);
 }
 
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)

@@ -14,6 +14,7 @@
 #include "acct_places.h"
 #include "acct_thin.h"
 #include "acct_triples.h"
+#include "acct_words.h"
 
 #define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
 
@@ -72,48 +73,6 @@ static void sets(const struct acct_list *r, struct acct_kinds *k)
 	k->kinds = 3;
 }
 
-static double choose(double m, double i)
-{
-	double c = 1;
-
-	for (double j = 0; j < i; j++)
-		c = c * (m - j) / (j + 1);
-	return c;
-}
-
-/* s signs, of which the victim's two inputs differ in `first` + `second`, and of these the other's is the
- * first input's in `first`; of the `against` that they share it has none: a sign that all three share tells
- * less (doc/imitation.md, "Spreads").  One is kept with chance g/(1+g). */
-static void words_kind(struct acct_kind *k, double first, double second, double against, double g)
-{
-	double s = first + second + against, down = pow(1 + g, -s);
-
-	/* i, j, l: how many of each are flipped. */
-	for (double i = 0; i <= first; i++)
-		for (double j = 0; j <= second; j++)
-			for (double l = 0; l <= against; l++) {
-				double kept = pow(g, s - i - j - l), away = pow(g, 2 * l - against);
-
-				add_atom(k,
-					choose(first, i) * choose(second, j) * choose(against, l) * kept *
-						down,
-					away * pow(g, 2 * j - second), away * pow(g, 2 * i - first), kept);
-			}
-}
-
-static void words(const struct acct_list *r, struct acct_kinds *k)
-{
-	double s = (double)r->cells - 1, g = 1;
-
-	for (size_t j = 0; j < r->cells; j++)
-		g = fmax(g, pow(r->cell[j].u, 1 / s));
-	if (s > ACCT_KINDS_WORD)
-		return;
-	for (double away = s; away > 0; away--)
-		for (double first = away; first >= 0; first--)
-			words_kind(&k->kind[k->kinds++], first, away - first, s - away, g);
-}
-
 struct acct_triples *acct_kinds_triples(const struct acct_list *l)
 {
 	double p = 1;
@@ -137,10 +96,6 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k)
 	*k = (struct acct_kinds){ 0 };
 	if (l->kinds == ACCT_SETS)
 		sets(l, k);
-	else if (l->kinds == ACCT_WORDS)
-		words(l, k);
-	else if (l->kinds == ACCT_LADDER)
-		acct_ladder_ends(l, k);
 	else if (acct_are_triples(l->kinds))
 		triples(l, k);
 }
@@ -168,15 +123,18 @@ double acct_kinds_work(const struct acct_kinds *k)
 
 double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work)
 {
-	struct acct_places of = { .kinds = k->kinds, .free = places };
+	struct acct_place kind[ACCT_KINDS];
+	double p[ACCT_KINDS][ACCT_ATOMS], x[ACCT_KINDS][ACCT_ATOMS];
+	struct acct_places of = { .kinds = k->kinds, .kind = kind, .free = places };
+	double grown = expm1(eps);
 
 	for (size_t i = 0; i < k->kinds; i++) {
-		of.kind[i].atoms = k->kind[i].atoms;
+		kind[i] = (struct acct_place){ k->kind[i].atoms, p[i], x[i] };
 		for (size_t j = 0; j < k->kind[i].atoms; j++) {
 			const struct acct_atom *a = &k->kind[i].atom[j];
 
-			of.kind[i].p[j] = a->mass;
-			of.kind[i].x[j] = (a->u - a->v) - expm1(eps) * a->v;
+			p[i][j] = a->mass;
+			x[i][j] = (a->u - a->v) - grown * a->v;
 		}
 	}
 	return acct_places_largest(&of, most, work);
@@ -212,14 +170,12 @@ static double by_cells(struct question *q, double n, double left)
 	return delta;
 }
 
-bool acct_kinds_tried(const struct acct_list *l, const struct acct_triples *t, const struct acct_kinds *k,
-	double part, double eta, double eps, struct acct_kinds *thin, double *work)
+bool acct_kinds_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
+	double eps, struct acct_kinds *thin, double *work)
 {
 	*thin = *k;
 	for (size_t i = 0; i < thin->kinds; i++)
 		acct_kinds_thin(&thin->kind[i], part, eta);
-	if (l->kinds == ACCT_LADDER)
-		return acct_ladder_between(l, part, eta, eps, thin, work);
 	return !t || acct_triples_between(t, part, eta, eps, thin, work);
 }
 
@@ -230,9 +186,15 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 
 	if (!(part < 0.5))
 		return false;
-	if (!acct_kinds_tried(q->list, q->triples, q->kinds, part, t->eta, q->eps, q->thin, &q->work))
+	double places = q->n - t->few;
+	if (q->list->kinds == ACCT_LADDER)
+		*good = acct_ladder_largest(q->list, part, t->eta, places, q->eps, q->most, &q->work);
+	else if (q->list->kinds == ACCT_WORDS)
+		*good = acct_words_largest(q->list, part, t->eta, places, q->eps, q->most, &q->work);
+	else if (acct_kinds_tried(q->triples, q->kinds, part, t->eta, q->eps, q->thin, &q->work))
+		*good = acct_kinds_largest(q->thin, places, q->eps, q->most, &q->work);
+	else
 		return false;
-	*good = acct_kinds_largest(q->thin, q->n - t->few, q->eps, q->most, &q->work);
 	*bad = by_cells(q, q->n - t->many, (1 - part) / (1 - t->eta));
 	return true;
 }
@@ -240,11 +202,12 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 /* What a bound costs at the least. */
 static double least_work(const struct acct_list *l, const struct acct_known *k)
 {
-	double others = k->triples ? (double)(k->triples->all - k->triples->ends) : 0,
-	       levels = (double)l->cells;
+	double others = k->triples ? (double)(k->triples->all - k->triples->ends) : 0;
 
 	if (l->kinds == ACCT_LADDER)
-		others = levels * levels * (levels - 1) / 2;
+		return acct_ladder_work(l);
+	if (l->kinds == ACCT_WORDS)
+		return acct_words_work(l);
 	return acct_kinds_work(&k->kinds) + (others > 0 ? acct_below_work(&k->kinds, others) : 0);
 }
 
@@ -299,9 +262,17 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 		if (acct_are_triples(l->kinds)) {
 			k->triples = acct_kinds_triples(l);
 			rc = k->triples ? ACCT_OK : ACCT_ENOMEM;
+			if (!rc)
+				acct_triples_ends(k->triples, &k->kinds);
+		} else {
+			acct_kinds_of(l, &k->kinds);
 		}
-		acct_kinds_of(l, &k->kinds);
-		acct_kinds_most(&k->kinds, r);
+		if (l->kinds == ACCT_LADDER)
+			acct_ladder_held(l, r);
+		else if (l->kinds == ACCT_WORDS)
+			acct_words_held(l, r);
+		else
+			acct_kinds_most(&k->kinds, r);
 		r->others = (uint64_t)l->others;
 		r->count = 1;
 		rc = acct_list_init(&k->held, r, NULL);

@@ -10,9 +10,8 @@
 
 struct acct_triples;
 
-#define ACCT_KINDS_WORD 8u /* the longest word whose kinds are not too many: (s+1)(s+2)/2 - 1 */
-#define ACCT_KINDS      44u
-#define ACCT_ATOMS      48u
+#define ACCT_KINDS 44u
+#define ACCT_ATOMS 8u
 
 /* Reports of this kind, of law R: `mass` of R has R0/R = u, R1/R = v, and R is `ratio` times the blanket. */
 struct acct_atom {
@@ -31,7 +30,8 @@ struct acct_kinds {
 };
 
 /* The kinds of a checked round, if inputs differ in what they have in common those of the victim's inputs
- * that have least; kinds is 0 where its messages have none, or too many. */
+ * that have least; kinds is 0 where its messages have none, or too many, and of words and ladders, which
+ * have their own (acct_words.h, acct_ladder.h). */
 void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
 
 /* Of a round whose messages are such (acct_triples.h); NULL: no memory, or too many.  free() it. */
@@ -40,8 +40,8 @@ struct acct_triples *acct_kinds_triples(const struct acct_list *l);
 /* What is tried at this eps, where the blanket loses `part`, eta in all: the kinds of the list, and of other
  * pairs of inputs those that may lose more.  t: of the list, or NULL.  False: too many, or no memory.  *work:
  * added to. */
-bool acct_kinds_tried(const struct acct_list *l, const struct acct_triples *t, const struct acct_kinds *k,
-	double part, double eta, double eps, struct acct_kinds *thin, double *work);
+bool acct_kinds_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
+	double eps, struct acct_kinds *thin, double *work);
 
 /* Of reports that are thin (doc/imitation.md) the blanket loses `part`, eta in all: what a kind is then. */
 void acct_kinds_thin(struct acct_kind *k, double part, double eta);

@@ -25,13 +25,15 @@ double acct_labels_largest(double places, double fair, double eps0, double eps, 
 {
 	double p = 1 / (1 + exp(-eps0)), q = exp(-eps0) / (1 + exp(-eps0));
 	double a = q * exp(eps) * expm1(eps0 - eps), b = q * expm1(eps0 + eps);
-	struct acct_places of = { .kinds = 2, .free = places, .fixed = fair };
+	struct acct_place kind[3];
+	struct acct_places of = { .kinds = 2, .kind = kind, .free = places, .fixed = fair };
 
 	if (!(a > 0 && places >= 1))
 		return places >= 1 ? 0 : INFINITY;
-	of.kind[0] = (struct acct_place){ 2, { p, q }, { a / p, -b / q } };
-	of.kind[1] = (struct acct_place){ 2, { q, p }, { a / q, -b / p } };
-	of.kind[2] = (struct acct_place){ 2, { 0.5, 0.5 }, { 2 * a, -2 * b } };
+	const double chance[3][2] = { { p, q }, { q, p }, { 0.5, 0.5 } },
+		     worth[3][2] = { { a / p, -b / q }, { a / q, -b / p }, { 2 * a, -2 * b } };
+	for (size_t i = 0; i < 3; i++)
+		kind[i] = (struct acct_place){ 2, chance[i], worth[i] };
 	return acct_places_largest(&of, most, work);
 }
 

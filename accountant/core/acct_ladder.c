@@ -1,30 +1,28 @@
-/* acct_ladder.c - the kinds of levels 0..b with discrete Laplace noise, clamped.
- *
- * R_x(y) = w_y a^|x-y|; the blanket is the lesser of the laws of 0 and b, w_y a^max(y, b-y). */
+/* acct_ladder.c - levels 0..b with discrete Laplace noise, clamped. */
 #include "acct_ladder.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include "acct_below.h"
+#include "acct_places.h"
 
 struct ladder {
 	size_t b;
-	double a, power[2 * ACCT_LADDER_MOST + 1]; /* a^i at i + b */
+	double a, power[2 * ACCT_MAX_CELLS]; /* a^i at i + b */
 };
 
-/* False: too many levels. */
-static bool set_ladder(const struct acct_list *l, struct ladder *r)
+/* Powers to an ulp, a^-b the largest u: those of a rounded a would be off by b ulps. */
+static void set_ladder(const struct acct_list *l, struct ladder *r)
 {
-	*r = (struct ladder){ l->cells - 1, 1, { 0 } };
-	if (r->b > ACCT_LADDER_MOST)
-		return false;
+	double most = 1;
+
+	r->b = l->cells - 1;
 	for (size_t j = 0; j < l->cells; j++)
-		r->a = fmin(r->a, pow(l->cell[j].u, -1 / (double)r->b));
+		most = fmax(most, l->cell[j].u);
+	long double step = logl(most) / (long double)r->b;
+	r->a = (double)expl(-step);
 	for (size_t i = 0; i <= 2 * r->b; i++)
-		r->power[i] = pow(r->a, (double)i - (double)r->b);
-	return true;
+		r->power[i] = (double)expl(step * ((long double)r->b - (long double)i));
 }
 
 static size_t apart(size_t x, size_t y)
@@ -32,46 +30,77 @@ static size_t apart(size_t x, size_t y)
 	return x > y ? x - y : y - x;
 }
 
-/* The victim's inputs are s and t, the other's is z. */
-static void set_kind(const struct ladder *r, size_t s, size_t t, size_t z, struct acct_kind *k)
+/* A level y under the victim's inputs s and t and the other's, z. */
+static struct acct_cell cell_of(const struct ladder *r, size_t s, size_t t, size_t z, size_t y)
 {
-	k->atoms = 0;
-	for (size_t y = 0; y <= r->b; y++) {
-		double weight = (y == 0 || y == r->b ? 1 : 1 - r->a) / (1 + r->a);
-		size_t away = apart(z, y), most = y > r->b - y ? y : r->b - y;
-		const double *power = &r->power[r->b];
+	double weight = (y == 0 || y == r->b ? 1 : 1 - r->a) / (1 + r->a);
+	size_t away = apart(z, y);
+	double u = r->power[r->b + apart(s, y) - away], v = r->power[r->b + apart(t, y) - away];
 
-		k->atom[k->atoms++] =
-			(struct acct_atom){ weight * power[away], (power + apart(s, y))[-(ptrdiff_t)away],
-				(power + apart(t, y))[-(ptrdiff_t)away], (power + away)[-(ptrdiff_t)most] };
+	return (struct acct_cell){ weight * r->power[r->b + away], u, v };
+}
+
+struct maker {
+	struct ladder ladder;
+	double keep, grown, *room; /* grown: E - 1 */
+	size_t kinds;
+	struct acct_place kind[ACCT_PLACES_KINDS];
+};
+
+/* With chance `keep` X over it, else 0. */
+static void put_kind(struct maker *m, size_t s, size_t t, size_t z)
+{
+	size_t b = m->ladder.b;
+	double *p = &m->room[m->kinds * 2 * (b + 2)], *x = p + b + 2;
+
+	for (size_t y = 0; y <= b; y++) {
+		struct acct_cell c = cell_of(&m->ladder, s, t, z, y);
+
+		p[y] = m->keep * c.omega;
+		x[y] = ((c.u - c.v) - m->grown * c.v) / m->keep;
 	}
+	p[b + 1] = fmax(0, 1 - m->keep);
+	x[b + 1] = 0;
+	m->kind[m->kinds++] = (struct acct_place){ b + 2, p, x };
 }
 
-void acct_ladder_ends(const struct acct_list *l, struct acct_kinds *k)
+double acct_ladder_largest(const struct acct_list *l, double part, double eta, double places, double eps,
+	double most, double *work)
 {
-	struct ladder r;
+	struct maker m = { .keep = (1 - part) / (1 - eta), .grown = expm1(eps) };
+	size_t b = l->cells - 1;
+	double largest;
 
-	if (!set_ladder(l, &r))
-		return;
-	for (size_t z = 0; z <= r.b; z++)
-		set_kind(&r, 0, r.b, z, &k->kind[k->kinds++]);
+	m.room = malloc((3 * b - 1) * 2 * (b + 2) * sizeof *m.room);
+	if (!m.room)
+		return INFINITY;
+	set_ladder(l, &m.ladder);
+	put_kind(&m, 0, b, 0);
+	put_kind(&m, 0, b, b);
+	for (size_t z = 1; z < b; z++) {
+		put_kind(&m, 0, b, z);
+		put_kind(&m, z, b, 0);
+		put_kind(&m, 0, z, b);
+	}
+	struct acct_places of = { .kinds = m.kinds, .kind = m.kind, .free = places };
+	*work += 10 * (double)(m.kinds * l->cells);
+	largest = acct_places_largest(&of, most, work);
+	free(m.room);
+	return largest;
 }
 
-/* In the mirror, levels s, t and z are b-s, b-t and b-z: s < t is enough. */
-bool acct_ladder_between(
-	const struct acct_list *l, double part, double eta, double eps, struct acct_kinds *thin, double *work)
+double acct_ladder_work(const struct acct_list *l)
 {
-	struct ladder r;
-	struct acct_below *ends = acct_below_new(thin, eps, work);
-	struct acct_kind k;
-	bool enough = ends && set_ladder(l, &r);
+	size_t kinds = 3 * l->cells - 4;
 
-	for (size_t s = 0; enough && s <= r.b; s++)
-		for (size_t t = s + 1; enough && t <= r.b; t++)
-			for (size_t z = 0; enough && t - s < r.b && z <= r.b; z++) {
-				set_kind(&r, s, t, z, &k);
-				enough = acct_below_try(ends, &k, part, eta, thin, work);
-			}
-	free(ends);
-	return enough;
+	return acct_places_least_work(kinds, kinds * (l->cells + 1));
+}
+
+void acct_ladder_held(const struct acct_list *l, struct acct_round *r)
+{
+	struct ladder of;
+
+	set_ladder(l, &of);
+	for (r->cells = 0; r->cells < l->cells; r->cells++)
+		r->cell[r->cells] = cell_of(&of, 0, of.b, 0, r->cells);
 }

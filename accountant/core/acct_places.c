@@ -14,127 +14,21 @@
  * less by B_j/2 does not count.  Between two corners, f is at most the larger value and B/8.
  *
  * The two kinds that lose most may lose the same.  The edge between them is cut into equal parts, and the
- * simplex with it; r is the first end of a part.  With A_j the sum of n^2 |a_j - a_worst|^2 and C_j that of
- * the inner product of this difference and the edge, |a_j - a_r|^2 gives A_j - 2 part C_j + part^2 A_second.
- *
- * Kinds that lose less are left out first.  X <= X' + a in increasing convex order, which is that of E (X -
- * t)+ for every t, means E (X + s)+ <= E (X' + a + s)+ for every s, hence for s the sum of the other places.
- * So places of X may all be taken for such of X', and every one of them moves S by a at most.  Here a is less
- * than 128 ulps of the range, which acct_places_sum.c charges. */
+ * simplex with it; r is the first end of a part.  With A_j the sum of n^2 |a_j - a_worst|^2, and C_j that of
+ * the inner product of this difference and the edge, |a_j - a_r|^2 is A_j - 2 part C_j + part^2 A_second. */
 #include "acct_places.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "acct_ends.h"
-#include "acct_places_sum.h"
+#include "acct_places_points.h"
 
 #define NODES  16384
 #define SMOOTH 40.0 /* deviation of S over that of U: epsilon rises by about 1/(2 SMOOTH^2) */
 #define WITHIN 1.02 /* factor within which the saddle is found */
-#define ULP    0x1p-53
-
-static void tilt(struct acct_tilted *k, double c)
-{
-	double sum = 0, square = 0, more = 0;
-
-	for (size_t i = 0; i < k->atoms; i++) {
-		double gain = expm1(c * k->x[i]);
-
-		more += k->p[i] * gain;
-		k->w[i] = k->p[i] + k->p[i] * gain;
-	}
-	for (size_t i = 0; i < k->atoms; i++) {
-		k->w[i] /= 1 + more;
-		sum += k->w[i] * k->x[i];
-	}
-	for (size_t i = 0; i < k->atoms; i++)
-		square += k->w[i] * (k->x[i] - sum) * (k->x[i] - sum);
-	k->log_m = log1p(more);
-	k->mean = sum;
-	k->variance = square;
-}
-
-/* E (X - t)+, to 32 ulps of itself. */
-static double beyond(const struct acct_tilted *k, double t)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < k->atoms; i++)
-		sum += k->p[i] * fmax(0, k->x[i] - t);
-	return sum;
-}
-
-/* Is E (X - t)+ of `a` nowhere above that of `b` moved by `far`?  Where far is 64 ulps of the range and the
- * answer is yes, rounding hides less than as much again: E (X - t)+ changes by far P(X > t) at least, and is
- * at most the range times that.  The difference is a broken line that is level at its lower end, and has its
- * least at a corner of `b` or there. */
-static bool covers(const struct acct_tilted *b, const struct acct_tilted *a, double far)
-{
-	double least = b->x[0] + far;
-
-	for (size_t j = 0; j < b->atoms; j++) {
-		if (!(beyond(a, b->x[j] + far) <= beyond(b, b->x[j])))
-			return false;
-		least = fmin(least, b->x[j] + far);
-	}
-	for (size_t j = 0; j < a->atoms; j++)
-		least = fmin(least, a->x[j]);
-	return beyond(a, least) <= beyond(b, least - far);
-}
-
-/* Keep the kinds that no other covers, by falling variance. */
-static void leave_out(struct acct_places_sum *s, size_t kinds)
-{
-	for (size_t i = 0; i < kinds; i++) {
-		size_t widest = i;
-		bool covered = false;
-
-		for (size_t j = i + 1; j < kinds; j++)
-			if (s->kind[j].plain > s->kind[widest].plain)
-				widest = j;
-		if (widest != i) {
-			struct acct_tilted k = s->kind[i];
-
-			s->kind[i] = s->kind[widest];
-			s->kind[widest] = k;
-		}
-		for (size_t j = 0; j < s->kinds && !covered; j++)
-			covered = covers(&s->kind[j], &s->kind[i], 64 * ULP * s->range);
-		if (!covered)
-			s->kind[s->kinds++] = s->kind[i];
-	}
-	s->kind[s->kinds] = s->kind[kinds];
-}
-
-static void set_kinds(struct acct_places_sum *s, const struct acct_places *of)
-{
-	double low = 0, high = 0;
-
-	memset(s, 0, sizeof *s);
-	s->n = of->free;
-	s->fixed = of->fixed;
-	for (size_t i = 0; i < of->kinds + (s->fixed > 0 ? 1 : 0); i++) {
-		struct acct_tilted *to = &s->kind[i];
-		double all = 0;
-
-		to->atoms = of->kind[i].atoms;
-		for (size_t j = 0; j < to->atoms; j++)
-			all += of->kind[i].p[j];
-		for (size_t j = 0; j < to->atoms; j++) {
-			to->p[j] = of->kind[i].p[j] / all;
-			to->x[j] = of->kind[i].x[j];
-			low = fmin(low, to->x[j]);
-			high = fmax(high, to->x[j]);
-		}
-		tilt(to, 0);
-		to->plain = to->variance;
-	}
-	s->range = high - low;
-	leave_out(s, of->kinds);
-	s->tau = sqrt(s->n * s->kind[0].plain) / SMOOTH;
-}
+#define SPREAD 4u   /* kinds that get their own atoms because they lose most */
 
 /* The first two derivatives of log E e^cV where all places are of this kind. */
 static void slopes(const struct acct_places_sum *s, const struct acct_tilted *k, double c, double slope[2])
@@ -155,15 +49,21 @@ static double log_moment(const struct acct_places_sum *s, const struct acct_tilt
 	       s->tau * s->tau * s->c * s->c / 2;
 }
 
+static void tilt_at(struct acct_places_sum *s, struct acct_tilted *k, double c)
+{
+	acct_places_gains(s, c);
+	acct_places_tilt(s, k);
+	if (s->fixed > 0)
+		acct_places_tilt(s, &s->kind[s->kinds]);
+}
+
 /* Sets s->c to about the least of log E e^cV - 2 log c; any c is sound.  c range < 300. */
 static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 {
 	double low = 0, high = 300 / s->range, c = 0, slope[2];
 
 	for (int i = 0; i < 40 && high > low * WITHIN; i++) {
-		tilt(k, c);
-		if (s->fixed > 0)
-			tilt(&s->kind[s->kinds], c);
+		tilt_at(s, k, c);
 		slopes(s, k, c, slope);
 		if (i > 0)
 			*(c * slope[0] < 2 ? &low : &high) = c;
@@ -177,9 +77,7 @@ static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 		c = next;
 	}
 	s->c = c;
-	tilt(k, c);
-	if (s->fixed > 0)
-		tilt(&s->kind[s->kinds], c);
+	tilt_at(s, k, c);
 }
 
 /* The kind that loses most at s->c: all are tilted by it. */
@@ -188,19 +86,19 @@ static struct acct_tilted *worst_of(struct acct_places_sum *s)
 	struct acct_tilted *worst = &s->kind[0];
 
 	for (size_t i = 0; i < s->kinds; i++) {
-		tilt(&s->kind[i], s->c);
+		acct_places_tilt(s, &s->kind[i]);
 		if (s->kind[i].log_m > worst->log_m)
 			worst = &s->kind[i];
 	}
 	return worst;
 }
 
-/* c and T for the kind that loses most; any are sound for all. */
-static void choose(struct acct_places_sum *s)
+/* c for the kind that loses most, and which that is; any are sound for all. */
+static void choose_worst(struct acct_places_sum *s)
 {
 	struct acct_tilted *worst = &s->kind[0], *before;
-	double deviation, power, slope[2];
 
+	s->tau = sqrt(s->n * worst->plain) / SMOOTH;
 	choose_c(s, worst);
 	before = worst;
 	worst = worst_of(s);
@@ -209,11 +107,19 @@ static void choose(struct acct_places_sum *s)
 		worst = worst_of(s);
 	}
 	s->worst = (size_t)(worst - s->kind);
+}
+
+static void choose(struct acct_places_sum *s)
+{
+	const struct acct_tilted *worst = &s->kind[s->worst];
+	double deviation, power, slope[2];
+
 	s->second = s->worst > 0 ? 0 : s->kinds > 1 ? 1 : 0;
 	for (size_t i = 0; i < s->kinds; i++)
 		if (i != s->worst && s->kind[i].log_m > s->kind[s->second].log_m)
 			s->second = i;
 	power = s->top = log_moment(s, worst);
+	s->center = worst->mean;
 	slopes(s, worst, s->c, slope);
 	deviation = sqrt(slope[1] + 2 / (s->c * s->c));
 	/* E V+ is about e^power / (c^2 deviation), the first copy below adds at most T e^-cT. */
@@ -261,7 +167,6 @@ static double largest_of(struct acct_places_sum *s, double most, double *work)
 	double step = 2 * acos(-1) / s->period, moduli = 0, error = 0, rest;
 	size_t last = (size_t)fmin(2.0 * NODES, ceil(sqrt(2 * ACCT_PLACES_NEGLECTED) / s->tau / step));
 
-	*work += 1000 * (double)s->kinds;
 	if (last > NODES || !acct_places_add_up(s, step, last, most, work))
 		return INFINITY;
 	for (size_t i = 0; i < s->kinds; i++) {
@@ -277,18 +182,24 @@ static double largest_of(struct acct_places_sum *s, double most, double *work)
 
 double acct_places_least_work(size_t kinds, size_t atoms)
 {
-	return 1000 * (double)kinds + ACCT_LANES * acct_places_node_work(kinds, atoms);
+	return 2000 + 40 * (double)atoms + ACCT_LANES * acct_places_node_work(2, atoms / kinds);
 }
 
 double acct_places_largest(const struct acct_places *of, double most, double *work)
 {
-	struct acct_places_sum s;
+	struct acct_places_sum *s = acct_places_points_new(of);
+	double largest = INFINITY;
 
-	if (!(of->free >= 1) || of->kinds == 0)
-		return INFINITY;
-	set_kinds(&s, of);
-	if (!(s.range > 0 && s.tau > 0))
-		return INFINITY;
-	choose(&s);
-	return largest_of(&s, most, work) * (1 + 1e-12);
+	for (unsigned i = 0; s && s->range > 0 && s->kind[0].plain > 0; i++) {
+		*work += 1000 * (double)s->kinds + 20 * (double)(of->kinds * s->points);
+		choose_worst(s);
+		if (i < SPREAD && acct_places_points_keep(s, of, s->worst))
+			continue;
+		choose(s);
+		if (s->c * s->n * s->off < 0.5)
+			largest = largest_of(s, most, work) * (1 + 1e-12);
+		break;
+	}
+	free(s);
+	return largest;
 }

@@ -4,19 +4,20 @@
 
 #include <stddef.h>
 
-#include "acct_kinds.h"
+#define ACCT_PLACES_KINDS 192u
 
 /* A place of a kind shows atom j with chance p[j], and X = x[j] then: (R0 - E R1)/R of the report.  X has
  * mean 1 - E for every kind.  Chances are relative: they are divided by their sum. */
 struct acct_place {
 	size_t atoms;
-	double p[ACCT_ATOMS], x[ACCT_ATOMS];
+	const double *p, *x; /* borrowed */
 };
 
-/* `free` places of any of the kinds, and `fixed` ones of the kind after the last. */
+/* `free` places of any of the kinds, and `fixed` ones of the kind after the last.  Where kinds are many, the
+ * first two should be such as spread most either way: others are taken for larger ones beside them. */
 struct acct_places {
 	size_t kinds;
-	struct acct_place kind[ACCT_KINDS + 1];
+	const struct acct_place *kind; /* borrowed */
 	double free, fixed;
 };
 

@@ -7,17 +7,24 @@
 #define LEAST_SIZE 1e-20   /* keeps 1/|m| finite */
 #define ULP        0x1p-53
 
-/* The transform of a kind at four nodes: about its mean, over that at c. */
-ACCT_INLINED void turn_kind(struct acct_tilted *k, const acct_lanes *t)
+/* The points at four nodes, turned about the center. */
+ACCT_INLINED void turn_points(struct acct_places_sum *s, const acct_lanes *t)
+{
+	for (size_t i = 0; i < s->points; i++) {
+		acct_lanes angle = *t * (s->x[i] - s->center);
+
+		acct_lane_turn_any(&angle, &s->sine[i], &s->cosine[i]);
+	}
+}
+
+/* The transform of a kind at four nodes: about the center, over that at c. */
+ACCT_INLINED void turn_kind(const struct acct_places_sum *s, struct acct_tilted *k, const acct_lanes *t)
 {
 	acct_lanes a = { 0 }, b = { 0 };
 
-	for (size_t i = 0; i < k->atoms; i++) {
-		acct_lanes angle = *t * (k->x[i] - k->mean), s, c;
-
-		acct_lane_turn_any(&angle, &s, &c);
-		a += k->w[i] * c;
-		b += k->w[i] * s;
+	for (size_t i = k->from; i < k->to; i++) {
+		a += k->w[i] * s->cosine[i];
+		b += k->w[i] * s->sine[i];
 	}
 	acct_lanes gain = a * a + b * b - 1, log, turn, size[2];
 	acct_lane_log1p(&gain, &log);
@@ -34,7 +41,7 @@ ACCT_INLINED void turn_kind(struct acct_tilted *k, const acct_lanes *t)
 	k->lift = 1 / (size[0] + LEAST_SIZE);
 	k->lost = -gain;
 	k->re = k->log_m + 0.5 * log;
-	k->im = *t * k->mean + turn;
+	k->im = *t * s->center + turn;
 }
 
 /* A sum of exponentials at one choice of the numbers of kinds: log of the common power, and its angle. */
@@ -74,7 +81,9 @@ ACCT_INLINED void add_kinds(struct acct_places_sum *s, const acct_lanes *t, cons
 		acct_lane_abs(&k->power, &far);
 		acct_lane_max(&far, &most, &most);
 	}
-	most = (64 * ULP) * ((s->n + s->fixed) * lift * (1 + 3 * (*t + s->c) * s->range) + 2 * most + 64);
+	most = ((16 + fmax(48, (double)s->points)) * ULP) *
+		       ((s->n + s->fixed) * lift * (1 + 3 * (*t + s->c) * s->range) + 2 * most + 64) +
+	       2 * s->n * s->off * (*t + s->c);
 	for (size_t i = 0; i < s->kinds; i++) {
 		struct acct_tilted *k = &s->kind[i];
 
@@ -119,8 +128,9 @@ ACCT_INLINED void add_nodes(
 {
 	acct_lanes zero = { 0 }, c = zero + s->c, out = zero, weight, turn;
 
+	turn_points(s, t);
 	for (size_t i = 0; i < s->kinds + (s->fixed > 0 ? 1 : 0); i++)
-		turn_kind(&s->kind[i], t);
+		turn_kind(s, &s->kind[i], t);
 	for (int i = 0; i < ACCT_LANES; i++) {
 		double most = -INFINITY;
 
@@ -175,20 +185,17 @@ static double reach(const struct acct_places_sum *s, double t)
 	return fmax(0, least);
 }
 
-double acct_places_node_work(size_t kinds, size_t atoms)
+double acct_places_node_work(size_t kinds, size_t points)
 {
-	return 20 + 20 * (double)kinds + 5 * (double)atoms;
+	return 20 + 20 * (double)kinds + (5 + 0.1 * (double)kinds) * (double)points;
 }
 
 bool acct_places_add_up(struct acct_places_sum *s, double step, size_t last, double most, double *work)
 {
 	double per_node, done = 0;
 	bool wide = acct_lane_has_avx2(), negligible[ACCT_LANES] = { false };
-	size_t atoms = 0;
 
-	for (size_t i = 0; i < s->kinds; i++)
-		atoms += s->kind[i].atoms;
-	per_node = acct_places_node_work(s->kinds, atoms);
+	per_node = acct_places_node_work(s->kinds, s->points);
 	for (size_t k = 0; k <= last;) {
 		acct_lanes t = { 0 }, some = { 0 };
 

@@ -7,17 +7,21 @@
  * negligible up to where it may no longer be. */
 #pragma once
 
+#include <stdbool.h>
+
+#include "acct.h"
 #include "acct_lane.h"
 #include "acct_places.h"
 
 #define ACCT_PLACES_NEGLECTED 46.0
 #define ACCT_PLACES_EDGE      8 /* parts of the edge */
+#define ACCT_PLACES_POINTS    320u
 
-/* A kind, tilted by c. */
+/* A kind, tilted by c, on the points that all share. */
 struct acct_tilted {
-	size_t atoms;
-	double x[ACCT_ATOMS];
-	double p[ACCT_ATOMS], w[ACCT_ATOMS]; /* chances; tilted */
+	size_t from, to; /* elsewhere its chances are 0 */
+	double *p, *w;   /* chances; tilted */
+	const struct acct_place *of;
 	double log_m, mean, variance, plain; /* log E e^cX, and of the tilted law; plain: variance at c = 0 */
 	acct_lanes value, moduli, error;     /* sums over the nodes so far */
 	acct_lanes apart, along;             /* the same of A_j and C_j */
@@ -27,11 +31,17 @@ struct acct_tilted {
 };
 
 struct acct_places_sum {
-	size_t kinds;
-	struct acct_tilted kind[ACCT_KINDS + 1]; /* the last one is that of fixed places */
+	size_t kinds, points;
+	struct acct_tilted *kind; /* the last one is that of fixed places */
 	double n, fixed, tau, c, period, range, top;
+	double center;                     /* about which the points are turned */
+	double off;                        /* by so much every place may be larger than it is taken for */
 	size_t worst, second;              /* the kinds at the ends of the edge */
 	acct_lanes edge[ACCT_PLACES_EDGE]; /* values between them; the first is not used */
+	size_t most_points;
+	bool own[ACCT_PLACES_KINDS]; /* of the kinds given: their atoms are points */
+	double x[ACCT_PLACES_POINTS], gain[ACCT_PLACES_POINTS];          /* increasing; e^cx - 1 */
+	acct_lanes cosine[ACCT_PLACES_POINTS], sine[ACCT_PLACES_POINTS]; /* at four nodes */
 };
 
 /* Adds the nodes 0, step, .. last * step.  False: more work than `most`.  *work: added to. */
@@ -39,4 +49,4 @@ ACCT_CHECK bool acct_places_add_up(
 	struct acct_places_sum *s, double step, size_t last, double most, double *work);
 
 /* Of one node. */
-double acct_places_node_work(size_t kinds, size_t atoms);
+double acct_places_node_work(size_t kinds, size_t points);

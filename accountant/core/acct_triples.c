@@ -236,13 +236,25 @@ static double choose(double m, double i)
 	return c;
 }
 
+/* P(i of m fair coins show heads). */
+static void set_heads(double m, double chance[])
+{
+	double all = pow(2, -m);
+
+	for (size_t i = 0; (double)i <= m; i++)
+		chance[i] = choose(m, (double)i) * all;
+}
+
 /* Where the three inputs have the same sign, and where the other's, the second or the first differs from the
  * two others: so many signs each.  A report whose sum of products with an input is above 0 is likelier. */
 static struct acct_triple of_signs(const struct maker *m, const double with[4])
 {
 	struct acct_triple one = { { 0 } };
 	double d = m->size, half = (1 - choose(d, d / 2) * pow(2, -d)) / 2, z = half * m->p + 1 - half;
+	double heads[4][(size_t)ACCT_SIGNS_MOST + 1];
 
+	for (int part = 0; part < 4; part++)
+		set_heads(with[part], heads[part]);
 	for (double i = 0; i <= with[0]; i++)
 		for (double j = 0; j <= with[1]; j++)
 			for (double k = 0; k <= with[2]; k++)
@@ -254,8 +266,8 @@ static struct acct_triple of_signs(const struct maker *m, const double with[4])
 						sum[0] - sum[1] + sum[2] + sum[3] > 0 };
 
 					put(&one, likelier,
-						choose(with[0], i) * choose(with[1], j) * choose(with[2], k) *
-							choose(with[3], l) * pow(2, -d) / z);
+						heads[0][(size_t)i] * heads[1][(size_t)j] *
+							heads[2][(size_t)k] * heads[3][(size_t)l] / z);
 				}
 	return one;
 }

@@ -1,0 +1,123 @@
+/* acct_words.c - the kinds of words of s signs. */
+#include "acct_words.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_places.h"
+
+#define MOST ACCT_WORDS_MOST
+
+static_assert((MOST + 1) * (MOST + 2) / 2 - 1 <= ACCT_PLACES_KINDS, "there is room for the kinds");
+
+struct words {
+	size_t s;
+	double power[2 * MOST + 1];            /* g^i at i + s */
+	double choose[MOST + 1][MOST + 1];     /* C(m, i) */
+	double chance[MOST + 1];               /* of one word, so many of whose signs are flipped */
+	double mass[MOST + 1], over[MOST + 1]; /* thinned: the same, and what u and v are multiplied by */
+	double grown;                          /* E - 1 */
+	double *room;
+	size_t kinds;
+	struct acct_place kind[ACCT_PLACES_KINDS];
+};
+
+/* One sign is kept with chance g/(1+g). */
+static void set_words(const struct acct_list *l, double part, double eta, struct words *w)
+{
+	double most = 1;
+
+	w->s = l->cells - 1;
+	w->kinds = 0;
+	for (size_t j = 0; j < l->cells; j++)
+		most = fmax(most, l->cell[j].u);
+	long double step = logl(most) / (long double)w->s, down = powl(1 + expl(step), -(long double)w->s);
+	for (size_t i = 0; i <= 2 * w->s; i++)
+		w->power[i] = (double)expl(step * ((long double)i - (long double)w->s));
+	for (size_t t = 0; t <= w->s; t++) {
+		double kept = w->power[2 * w->s - t], scale = (1 - part / kept) / (1 - eta);
+
+		w->chance[t] = (double)(down * expl(step * (long double)(w->s - t)));
+		w->mass[t] = w->chance[t] * scale;
+		w->over[t] = 1 / scale;
+	}
+	for (size_t m = 0; m <= w->s; m++) {
+		w->choose[m][0] = 1;
+		for (size_t i = 0; i < m; i++)
+			w->choose[m][i + 1] = w->choose[m][i] * (double)(m - i) / (double)(i + 1);
+	}
+}
+
+/* i, j, k: how many of each are flipped. */
+static void put_kind(struct words *w, size_t first, size_t second)
+{
+	size_t against = w->s - first - second, atoms = 0;
+	double *p = w->room, *x = p + (first + 1) * (second + 1) * (against + 1);
+	const double *power = w->power;
+
+	for (size_t i = 0; i <= first; i++)
+		for (size_t j = 0; j <= second; j++)
+			for (size_t k = 0; k <= against; k++) {
+				size_t to = w->s + 2 * k - against, flipped = i + j + k;
+				double u = power[to + 2 * j - second], v = power[to + 2 * i - first];
+
+				p[atoms] = w->choose[first][i] * w->choose[second][j] *
+					   w->choose[against][k] * w->mass[flipped];
+				x[atoms++] = ((u - v) - w->grown * v) * w->over[flipped];
+			}
+	w->room = x + atoms;
+	w->kind[w->kinds++] = (struct acct_place){ atoms, p, x };
+}
+
+/* C(s+5, 5) of all (first, second, against), less those of two inputs that are one. */
+static size_t atoms_of(size_t s)
+{
+	size_t all = 1;
+
+	for (size_t i = 1; i <= 5; i++)
+		all = all * (s + i) / i;
+	return all - (s + 1);
+}
+
+double acct_words_largest(const struct acct_list *l, double part, double eta, double places, double eps,
+	double most, double *work)
+{
+	struct words w;
+	size_t s = l->cells - 1;
+	double *room = malloc(2 * atoms_of(s) * sizeof *room), largest;
+
+	if (!room)
+		return INFINITY;
+	set_words(l, part, eta, &w);
+	w.grown = expm1(eps);
+	w.room = room;
+	put_kind(&w, s, 0);
+	put_kind(&w, 0, s);
+	for (size_t away = s; away > 0; away--)
+		for (size_t first = 0; first <= away; first++)
+			if (away < s || (first > 0 && first < s))
+				put_kind(&w, first, away - first);
+	struct acct_places of = { .kinds = w.kinds, .kind = w.kind, .free = places };
+	*work += 5 * (double)atoms_of(s);
+	largest = acct_places_largest(&of, most, work);
+	free(room);
+	return largest;
+}
+
+double acct_words_work(const struct acct_list *l)
+{
+	size_t s = l->cells - 1;
+
+	return acct_places_least_work((s + 1) * (s + 2) / 2 - 1, atoms_of(s));
+}
+
+void acct_words_held(const struct acct_list *l, struct acct_round *r)
+{
+	struct words w;
+
+	set_words(l, 0, 0, &w);
+	for (r->cells = 0; r->cells <= w.s; r->cells++)
+		r->cell[r->cells] = (struct acct_cell){ w.choose[w.s][r->cells] * w.chance[r->cells], 1,
+			w.power[2 * r->cells] };
+}
