@@ -12,12 +12,14 @@ size_t cl_device_len(const struct rd_descriptor *d);
  * round's key is unusable; CM_EINTERNAL. */
 CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
-/* The same, of entries whose values are computed with the payload (cl_values.h). */
+/* What the entries of a round have in common; all borrowed. */
 struct cl_encoding {
 	const struct rd_descriptor *d;
 	const struct cl_payload_bytes *payload;
-	const struct cr_hpke_sealer *sealer; /* of cl_encode_sealer(), for all threads; NULL: each its own */
+	const struct cr_hpke_sealer
+		*sealer; /* of cl_encode_sealer(), for all threads; NULL: each call has one */
 };
+/* The same, of entries whose values are computed with the payload (cl_values.h). */
 CM_CHECK enum cm_rc cl_encode_computed(const struct cl_encoding *encoding, const struct cl_entry *entry,
 	size_t n, const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
 /* A sealer of the round's messages, of so many devices.  CM_EDATA: the round's key is unusable. */
