@@ -301,16 +301,7 @@ static void count_parts(struct an_open *o)
 /* Opens and counts what o->message points at. */
 static enum cm_rc open_all(struct an_open *o, struct cm_err *err)
 {
-	enum cm_rc rc = cm_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
-
-	for (unsigned i = 0; i < o->workers; i++) {
-		struct an_tally *t = &o->worker[i].tally;
-
-		an_tally_add(&o->total, t);
-		memset(t->count, 0, t->counts * sizeof *t->count);
-		t->counted = t->bad = 0;
-	}
-	return rc;
+	return cm_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
 }
 
 static enum cm_rc make_root(struct an_open *o, struct cm_err *err)
@@ -346,9 +337,16 @@ static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 		if (rc == CM_OK)
 			rc = open_all(o, err);
 	} while (rc == CM_OK && o->messages > 0);
+	return rc;
+}
+
+/* The counts of all threads: once, since there may be many, and all threads but one wait. */
+static void add_tallies(struct an_open *o)
+{
+	for (unsigned i = 0; i < o->workers; i++)
+		an_tally_add(&o->total, &o->worker[i].tally);
 	for (unsigned i = 0; i < o->parts; i++)
 		o->total.duplicates += an_share_duplicates(o->part[i].share);
-	return rc;
 }
 
 static enum cm_rc end_batch(struct an_open *o, struct cm_err *err)
@@ -357,7 +355,11 @@ static enum cm_rc end_batch(struct an_open *o, struct cm_err *err)
 
 	if (rc == CM_OK)
 		rc = make_root(o, err);
-	return rc == CM_OK ? open_aside(o, err) : rc;
+	if (rc == CM_OK)
+		rc = open_aside(o, err);
+	if (rc == CM_OK)
+		add_tallies(o);
+	return rc;
 }
 
 const uint8_t *an_open_root(const struct an_open *o)

@@ -18,7 +18,8 @@
 #define MAGIC      "\x93NUMPY"
 #define MAGIC_LEN  6u
 #define HEADER_MAX 65536u
-#define NUMBER_MAX 24u /* bytes of a number as text, and a space */
+#define NUMBER_MAX 24u    /* bytes of a number as text, and a space */
+#define HELD_BYTES 65536u /* of rows that are read at a time */
 
 struct cl_npy {
 	int fd;
@@ -26,8 +27,10 @@ struct cl_npy {
 	unsigned size;
 	uint64_t rows;
 	size_t width;
-	off_t from; /* of the first number */
-	uint8_t *bytes;
+	off_t from;           /* of the first number */
+	uint8_t *held;        /* `most` rows, of which `rows_held` from `first` on were read */
+	const uint8_t *bytes; /* of the row at hand, among them */
+	uint64_t most, first, rows_held;
 	float *row;
 	char label[NUMBER_MAX];
 };
@@ -164,10 +167,11 @@ enum cm_rc cl_npy_open(const char *path, unsigned dims, struct cl_npy **out, str
 	}
 	why = open_header(f, dims);
 	if (!why) {
-		f->bytes = malloc(f->width * f->size);
+		f->most = f->width * f->size < HELD_BYTES ? HELD_BYTES / (f->width * f->size) : 1;
+		f->held = malloc((size_t)f->most * f->width * f->size);
 		f->row = malloc(f->width * sizeof *f->row);
 	}
-	if (why || !f->bytes || !f->row) {
+	if (why || !f->held || !f->row) {
 		cl_npy_close(f);
 		return why ? bad(path, why, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
@@ -179,22 +183,35 @@ void cl_npy_close(struct cl_npy *f)
 {
 	if (!f)
 		return;
-	if (f->bytes)
-		cr_wipe(f->bytes, f->width * f->size);
+	if (f->held)
+		cr_wipe(f->held, (size_t)f->most * f->width * f->size);
 	if (f->row)
 		cr_wipe(f->row, f->width * sizeof *f->row);
 	cr_wipe(f->label, sizeof f->label);
-	free(f->bytes);
+	free(f->held);
 	free(f->row);
 	(void)close(f->fd);
 	free(f);
 }
 
+/* Rows that follow are read with it, or it alone if they cannot be read. */
 static bool read_row(struct cl_npy *f, uint64_t i)
 {
 	size_t n = f->width * f->size;
 
-	return i < f->rows && read_at(f->fd, f->bytes, n, f->from + (off_t)(i * n));
+	if (i >= f->rows)
+		return false;
+	if (i < f->first || i - f->first >= f->rows_held) {
+		uint64_t some = f->rows - i < f->most ? f->rows - i : f->most;
+		off_t at = f->from + (off_t)(i * n);
+
+		f->first = i;
+		f->rows_held = read_at(f->fd, f->held, (size_t)some * n, at) ? some
+			       : read_at(f->fd, f->held, n, at)              ? 1
+									     : 0;
+	}
+	f->bytes = f->held + (size_t)(i - f->first) * n;
+	return f->rows_held > 0;
 }
 
 static double real(const struct cl_npy *f, size_t k)

@@ -3,8 +3,9 @@
  * two-dimensional and in C order, is the reading of device i; element i of a one-dimensional array of
  * integers or floats is its label.
  *
- * A row is read when it is its turn, with pread into a buffer of one row, and never by a mapping: a file that
- * is cut or written to meanwhile spoils the rows that it spoils, and no access to it can end the client. */
+ * A row is read when it is its turn, or with rows before it, by pread into a buffer of 64 KiB or one row, and
+ * never by a mapping: a file that is cut or written to meanwhile spoils the rows that it spoils, and no
+ * access to it can end the client. */
 #pragma once
 
 #include "cl_readings.h"

@@ -11,12 +11,17 @@ size_t cl_device_len(const struct rd_descriptor *d)
 	return d->messages_per_client * rd_message_len(d);
 }
 
-static enum cm_rc sealer_for(const struct rd_descriptor *d, struct cr_hpke_sealer **out, struct cm_err *err)
+enum cm_rc cl_encode_sealer(
+	const struct rd_descriptor *d, size_t devices, struct cr_hpke_sealer **out, struct cm_err *err)
 {
 	uint8_t info[RD_INFO_LEN];
+	enum cm_rc rc;
 
 	rd_hpke_info(d, info);
-	return cr_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, out, err);
+	rc = cr_hpke_sealer_new(d->suite, d->hpke_key, info, sizeof info, out, err);
+	if (rc == CM_OK)
+		cr_hpke_sealer_expect(*out, devices * d->messages_per_client);
+	return rc;
 }
 
 /* Some devices of a round, sealed together. */
@@ -99,13 +104,15 @@ enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
 {
 	const struct cl_payload_bytes nothing = { NULL, 0 };
+	const struct cl_encoding encoding = { d, &nothing, NULL };
 
-	return cl_encode_computed(d, &nothing, entry, n, rng, sealed, err);
+	return cl_encode_computed(&encoding, entry, n, rng, sealed, err);
 }
 
-enum cm_rc cl_encode_computed(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
-	const struct cl_entry *entry, size_t n, const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
+enum cm_rc cl_encode_computed(const struct cl_encoding *encoding, const struct cl_entry *entry, size_t n,
+	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
 {
+	const struct rd_descriptor *d = encoding->d;
 	size_t device_len = cl_device_len(d);
 	struct cr_hpke_sealer *sealer = NULL;
 	struct cl_values *values = NULL;
@@ -113,9 +120,10 @@ enum cm_rc cl_encode_computed(const struct rd_descriptor *d, const struct cl_pay
 	enum cm_rc rc = batch_init(d, n, &b, err);
 
 	if (rc == CM_OK)
-		rc = sealer_for(d, &sealer, err);
+		rc = encoding->sealer ? cr_hpke_sealer_like(encoding->sealer, &sealer, err)
+				      : cl_encode_sealer(d, n, &sealer, err);
 	if (rc == CM_OK)
-		rc = cl_values_new(d, payload, &values, err);
+		rc = cl_values_new(d, encoding->payload, &values, err);
 	for (size_t at = 0; rc == CM_OK && at < n; at += b.devices) {
 		size_t some = n - at < b.devices ? n - at : b.devices;
 
@@ -136,7 +144,7 @@ enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value 
 	enum cm_rc rc = batch_init(d, 1, &b, err);
 
 	if (rc == CM_OK)
-		rc = sealer_for(d, &sealer, err);
+		rc = cl_encode_sealer(d, 1, &sealer, err);
 	if (rc == CM_OK) {
 		randomize(d, value, rng, b.records, b.secret, sealed);
 		memcpy(records, b.records, (size_t)d->messages_per_client * d->record_len);

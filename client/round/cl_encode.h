@@ -12,10 +12,19 @@ size_t cl_device_len(const struct rd_descriptor *d);
  * round's key is unusable; CM_EINTERNAL. */
 CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
+/* What the entries of a round have in common; all borrowed. */
+struct cl_encoding {
+	const struct rd_descriptor *d;
+	const struct cl_payload_bytes *payload;
+	const struct cr_hpke_sealer
+		*sealer; /* of cl_encode_sealer(), for all threads; NULL: each call has one */
+};
 /* The same, of entries whose values are computed with the payload (cl_values.h). */
-CM_CHECK enum cm_rc cl_encode_computed(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
-	const struct cl_entry *entry, size_t n, const struct cr_rng *rng, uint8_t *sealed,
-	struct cm_err *err);
+CM_CHECK enum cm_rc cl_encode_computed(const struct cl_encoding *encoding, const struct cl_entry *entry,
+	size_t n, const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
+/* A sealer of the round's messages, of so many devices.  CM_EDATA: the round's key is unusable. */
+CM_CHECK enum cm_rc cl_encode_sealer(
+	const struct rd_descriptor *d, size_t devices, struct cr_hpke_sealer **out, struct cm_err *err);
 /* Encode one value and also return its records (messages_per_client times record_len bytes), to show what
  * would leave the machine.  The caller wipes `records`. */
 CM_CHECK enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value *value,

@@ -48,6 +48,7 @@ static void on_tick(uv_timer_t *t);
 
 static void round_free(struct cl_round *r)
 {
+	cl_sealer_fini(&r->sealer);
 	cl_upload_free(r->upload);
 	free(r->slot);
 	free(r->pseudonyms);

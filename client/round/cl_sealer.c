@@ -25,6 +25,12 @@ void cl_sealer_init(struct cl_sealer *s, uv_loop_t *loop, const struct rd_descri
 	s->chunk = chunk < 1 ? 1 : chunk > CHUNK_DEVICES ? CHUNK_DEVICES : chunk;
 }
 
+void cl_sealer_fini(struct cl_sealer *s)
+{
+	cr_hpke_sealer_free(s->sealer);
+	s->sealer = NULL;
+}
+
 static void job_free(struct job *j)
 {
 	if (!j)
@@ -56,10 +62,11 @@ static struct job *job_new(struct cl_sealer *s)
 static void work(uv_work_t *w)
 {
 	struct job *j = w->data;
+	const struct cl_encoding encoding = { j->s->d, j->s->payload, j->s->sealer };
 	struct cr_rng rng;
 
-	if (cr_rng_system(&rng, &j->err) == CM_OK && cl_encode_computed(j->s->d, j->s->payload, j->entry,
-							     j->n, &rng, j->sealed, &j->err) == CM_OK) {
+	if (cr_rng_system(&rng, &j->err) == CM_OK &&
+		cl_encode_computed(&encoding, j->entry, j->n, &rng, j->sealed, &j->err) == CM_OK) {
 		rng.fill(rng.ctx, j->salts, j->n * RD_SALT_LEN);
 		j->err.code = CM_OK;
 	}
@@ -79,6 +86,9 @@ static void on_worked(uv_work_t *w, int status)
 
 enum cm_rc cl_sealer_go_on(struct cl_sealer *s, struct cm_err *err)
 {
+	if (!s->sealer && s->next < s->entries &&
+		cl_encode_sealer(s->d, s->entries, &s->sealer, err) != CM_OK)
+		return err->code;
 	while (s->jobs < JOBS_MAX && s->next < s->entries) {
 		struct job *j = job_new(s);
 

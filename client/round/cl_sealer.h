@@ -21,6 +21,7 @@ struct cl_sealer {
 	const struct cl_entry *entry;           /* the devices, `entries` of them */
 	size_t entries, next, chunk;            /* next: the first that no job has */
 	const struct cl_payload_bytes *payload; /* what its map reads; borrowed */
+	struct cr_hpke_sealer *sealer;          /* which all jobs borrow; NULL: there was none yet */
 	unsigned jobs;                          /* on the thread pool */
 	/* Called on the loop when a job is back; it is not counted in `jobs` any more. */
 	void (*on_sealed)(void *user, const struct cl_sealed *s);
@@ -28,7 +29,10 @@ struct cl_sealer {
 };
 void cl_sealer_init(struct cl_sealer *s, uv_loop_t *loop, const struct rd_descriptor *d,
 	const struct cl_entry *entry, size_t entries);
-/* Keep the thread pool busy.  CM_EINTERNAL: no memory, or the pool accepts no work. */
+/* Once no job is on the thread pool. */
+void cl_sealer_fini(struct cl_sealer *s);
+/* Keep the thread pool busy.  CM_EDATA: the round's key is unusable; CM_EINTERNAL: no memory, or the pool
+ * accepts no work. */
 CM_CHECK enum cm_rc cl_sealer_go_on(struct cl_sealer *s, struct cm_err *err);
 /* Give no more devices to jobs: what is not sealed by now can no longer be sent. */
 void cl_sealer_cut(struct cl_sealer *s);

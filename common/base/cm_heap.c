@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-#define LARGE (256 << 10)
+#define LARGE (3 << 20)
 
 void cm_heap_begin(void)
 {

@@ -4,6 +4,8 @@
 
 #include "co_map.h"
 
+#define PARTS 8 /* of a sum or maximum: one addition does not wait for the one before */
+
 /* Of numbers that are not NaN what fmax and fmin are, without a call. */
 static double larger(double a, double b)
 {
@@ -23,25 +25,61 @@ static double felt(double x, double whole)
 	return fabs(x) > whole * 0x1p-400 ? x : 0;
 }
 
-/* sqrt of a sum of n squares is off by less than (n + 8) DBL_EPSILON of itself; twice that also covers the
- * multiplication by the factor (Higham, Accuracy and Stability of Numerical Algorithms, 3.1). */
+/* Of the absolute values. */
+static double largest_of(const double *v, size_t n)
+{
+	double part[PARTS] = { 0 };
+	size_t i = 0;
+
+	for (; i + PARTS <= n; i += PARTS)
+		for (size_t k = 0; k < PARTS; k++)
+			part[k] = larger(part[k], fabs(v[i + k]));
+	for (; i < n; i++)
+		part[0] = larger(part[0], fabs(v[i]));
+	for (size_t k = 1; k < PARTS; k++)
+		part[0] = larger(part[0], part[k]);
+	return part[0];
+}
+
+static double squared(double x)
+{
+	return x * x;
+}
+
+/* The sum of squares of v * scale. */
+static double squares_of(const double *v, size_t n, double largest, double scale)
+{
+	double part[PARTS] = { 0 };
+	size_t i = 0;
+
+	for (; i + PARTS <= n; i += PARTS)
+		for (size_t k = 0; k < PARTS; k++)
+			part[k] += squared(felt(v[i + k], largest) * scale);
+	for (; i < n; i++)
+		part[0] += squared(felt(v[i], largest) * scale);
+	for (size_t k = 1; k < PARTS; k++)
+		part[0] += part[k];
+	return part[0];
+}
+
+/* sqrt of a sum of n squares, in any order, is off by less than (n + 8) DBL_EPSILON of itself; twice that
+ * also covers the multiplication by the factor (Higham, Accuracy and Stability of Numerical Algorithms, 3.1
+ * and 4.2). */
 void co_cut(double *v, size_t n, double most)
 {
-	double largest = 0, sum = 0, length;
+	double largest = largest_of(v, n), scale, length, factor;
+	int exponent;
 
-	for (size_t i = 0; i < n; i++)
-		largest = larger(largest, fabs(v[i]));
 	if (!(largest > 0))
 		return;
-	/* Parts of the largest: a square does not overflow. */
-	for (size_t i = 0; i < n; i++) {
-		double part = felt(v[i], largest) / largest;
-
-		sum += part * part;
-	}
-	length = largest * sqrt(sum) * (1 + 2 * ((double)n + 8) * DBL_EPSILON);
-	for (size_t i = 0; length > most && i < n; i++)
-		v[i] = felt(v[i], length) / length * most;
+	/* A power of two, by which a product is exact, and no square overflows or is lost: the largest
+	 * becomes nearly 1, or the least double 2^-74. */
+	(void)frexp(largest, &exponent);
+	scale = ldexp(1, exponent > 1000 ? -1000 : exponent < -1000 ? 1000 : -exponent);
+	length = sqrt(squares_of(v, n, largest, scale)) * (1 + 2 * ((double)n + 8) * DBL_EPSILON);
+	factor = most / length;
+	for (size_t i = 0; length / scale > most && i < n; i++)
+		v[i] = felt(v[i], largest) * scale * factor;
 }
 
 void co_coordinates(const struct qy_query *q, const double *v, uint32_t *at)

@@ -107,12 +107,21 @@ static void expand(const struct cr_hmac_key *prk, const uint8_t *name, size_t na
 	explicit_bzero(block, sizeof block);
 }
 
+static enum cm_rc schedule_aead(struct schedule *s, int seal, struct cm_err *err)
+{
+	EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, s->suite->cipher, NULL);
+	int ok;
+
+	s->aead = EVP_CIPHER_CTX_new();
+	ok = cipher && s->aead && EVP_CipherInit_ex2(s->aead, cipher, NULL, NULL, seal, NULL) == 1;
+	EVP_CIPHER_free(cipher);
+	return ok ? CM_OK
+		  : cm_fail(err, CM_EINTERNAL, "libcrypto has no %s (out of memory?)", s->suite->cipher);
+}
+
 static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const uint8_t recipient[ENC_LEN],
 	const void *info, size_t info_len, int seal, struct cm_err *err)
 {
-	EVP_CIPHER *cipher;
-	int ok;
-
 	for (size_t i = 0; i < sizeof suites / sizeof suites[0]; i++)
 		if (suites[i].id == id)
 			s->suite = &suites[i];
@@ -124,12 +133,7 @@ static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const
 	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "psk_id_hash", NULL, 0, s->context + 1);
 	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "info_hash", info, info_len,
 		s->context + 1 + CR_HASH_LEN);
-	cipher = EVP_CIPHER_fetch(NULL, s->suite->cipher, NULL);
-	s->aead = EVP_CIPHER_CTX_new();
-	ok = cipher && s->aead && EVP_CipherInit_ex2(s->aead, cipher, NULL, NULL, seal, NULL) == 1;
-	EVP_CIPHER_free(cipher);
-	return ok ? CM_OK
-		  : cm_fail(err, CM_EINTERNAL, "libcrypto has no %s (out of memory?)", s->suite->cipher);
+	return schedule_aead(s, seal, err);
 }
 
 static void schedule_fini(struct schedule *s)
@@ -228,6 +232,28 @@ enum cm_rc cr_hpke_sealer_new(enum cr_hpke_suite suite, const uint8_t public_key
 	else
 		cr_hpke_sealer_free(s);
 	return rc;
+}
+
+void cr_hpke_sealer_expect(struct cr_hpke_sealer *s, size_t n)
+{
+	cr_x25519_point_expect(&s->recipient, n);
+}
+
+enum cm_rc cr_hpke_sealer_like(
+	const struct cr_hpke_sealer *of, struct cr_hpke_sealer **out, struct cm_err *err)
+{
+	struct cr_hpke_sealer *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	s->schedule = of->schedule;
+	cr_x25519_point_like(&s->recipient, &of->recipient);
+	if (schedule_aead(&s->schedule, 1, err) != CM_OK) {
+		cr_hpke_sealer_free(s);
+		return err->code;
+	}
+	*out = s;
+	return CM_OK;
 }
 
 void cr_hpke_sealer_free(struct cr_hpke_sealer *s)

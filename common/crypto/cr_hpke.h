@@ -29,6 +29,13 @@ CM_CHECK enum cm_rc cr_hpke_check_recipient(const uint8_t public_key[CR_HPKE_PUB
 struct cr_hpke_sealer;
 CM_CHECK enum cm_rc cr_hpke_sealer_new(enum cr_hpke_suite suite, const uint8_t public_key[CR_HPKE_PUBLIC_LEN],
 	const void *info, size_t info_len, struct cr_hpke_sealer **out, struct cm_err *err);
+/* n messages will be sealed: what makes many of them cheaper is made now.  Without a call it is made when it
+ * pays. */
+void cr_hpke_sealer_expect(struct cr_hpke_sealer *s, size_t n);
+/* Another sealer of the same recipient and info, for one other thread.  It borrows what
+ * cr_hpke_sealer_expect() made of `of`, which is only read, and must outlive it.  CM_EINTERNAL. */
+CM_CHECK enum cm_rc cr_hpke_sealer_like(
+	const struct cr_hpke_sealer *of, struct cr_hpke_sealer **out, struct cm_err *err);
 void cr_hpke_sealer_free(struct cr_hpke_sealer *s);
 /* out gets enc || ciphertext || tag: len + CR_HPKE_OVERHEAD bytes, from a fresh ephemeral key. */
 CM_CHECK enum cm_rc cr_hpke_seal(struct cr_hpke_sealer *s, const struct cr_rng *rng, const void *aad,

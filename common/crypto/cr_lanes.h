@@ -56,11 +56,11 @@ static inline void choose(lanes *out, const lanes *mask, const lanes *x, const l
 }
 
 /* Without an address that depends on an index. */
-static inline void select_entry(lanes *out, const lanes *index, const lanes *row)
+static inline void select_entry(lanes *out, const lanes *index, const lanes row[2])
 {
 	*out = (lanes){ 0 };
-	for (uint64_t j = 0; j < CR_LANES; j++)
-		*out |= (lanes)((*index & 7) == j) & (*row)[j];
+	for (uint64_t j = 0; j < 2 * CR_LANES; j++)
+		*out |= (lanes)((*index & 15) == j) & row[j / CR_LANES][j % CR_LANES];
 }
 
 #else
@@ -86,11 +86,11 @@ TARGET static inline __attribute__((always_inline)) void choose(
 	*out = (lanes)_mm512_ternarylogic_epi64((__m512i)*mask, (__m512i)*x, (__m512i)*y, 0xca);
 }
 
-/* In every lane that lane of the row whose number is in the index's low three bits. */
+/* In every lane that lane of the row's two vectors whose number is in the index's low four bits. */
 TARGET static inline __attribute__((always_inline)) void select_entry(
-	lanes *out, const lanes *index, const lanes *row)
+	lanes *out, const lanes *index, const lanes row[2])
 {
-	*out = (lanes)_mm512_permutexvar_epi64((__m512i)*index, (__m512i)*row);
+	*out = (lanes)_mm512_permutex2var_epi64((__m512i)row[0], (__m512i)*index, (__m512i)row[1]);
 }
 
 #endif

@@ -240,29 +240,37 @@ static void add_kernel_bytes(uint8_t *out, size_t n)
 	explicit_bzero(fresh, sizeof fresh);
 }
 
-static void system_fill(void *ctx, void *out, size_t n)
+/* `mine`, of this process. */
+static void generator_here(void)
 {
-	uint8_t *at = out;
-	size_t whole = n;
-
-	(void)ctx;
 	if (!mine && !(mine = generator_new()))
 		die("the kernel gives no entropy");
 	if (mine->forks != fork_count && !generator_seed(mine))
 		die("the kernel gives no entropy");
-	if (stream_draw(&mine->stream, at, n))
-		return;
+}
+
+static void generator_take(struct generator *g, uint8_t *out, size_t n)
+{
 	while (n > 0) {
 		size_t took;
 
-		if (mine->stream.at == BUFFER_LEN)
-			generator_refill(mine);
-		took = stream_take(&mine->stream, at, n);
-		at += took;
+		if (g->stream.at == BUFFER_LEN)
+			generator_refill(g);
+		took = stream_take(&g->stream, out, n);
+		out += took;
 		n -= took;
 	}
-	if (CM_CHECKED("rand.fresh") && whole >= KEY_BYTES && !FOLLOWS_POINT(mine))
-		add_kernel_bytes(out, whole);
+}
+
+static void system_fill(void *ctx, void *out, size_t n)
+{
+	(void)ctx;
+	generator_here();
+	if (stream_draw(&mine->stream, out, n))
+		return;
+	generator_take(mine, out, n);
+	if (CM_CHECKED("rand.fresh") && n >= KEY_BYTES && !FOLLOWS_POINT(mine))
+		add_kernel_bytes(out, n);
 }
 
 enum cm_rc cr_rng_system(struct cr_rng *out, struct cm_err *err)
@@ -350,6 +358,17 @@ uint64_t cr_rng_u64(const struct cr_rng *rng)
 
 	rng->fill(rng->ctx, bytes, sizeof bytes);
 	return cm_get_le64(bytes);
+}
+
+void cr_rng_u64s(const struct cr_rng *rng, uint64_t *out, size_t n)
+{
+	/* They are many numbers and no key: nothing of the kernel is mixed in, as in single draws. */
+	if (rng->fill == system_fill) {
+		generator_here();
+		generator_take(mine, (uint8_t *)out, n * sizeof *out);
+	}
+	for (size_t i = 0; i < n; i++)
+		out[i] = rng->fill == system_fill ? cm_get_le64((const uint8_t *)&out[i]) : cr_rng_u64(rng);
 }
 
 uint64_t cr_rng_below(const struct cr_rng *rng, uint64_t bound)

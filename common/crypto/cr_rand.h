@@ -2,6 +2,7 @@
  * libcrypto. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cm_rc.h"
@@ -45,6 +46,8 @@ void cr_rng_seeded_free(struct cr_rng_seeded *g);
 
 /* Eight bytes, little endian. */
 uint64_t cr_rng_u64(const struct cr_rng *rng);
+/* n times the same into out. */
+void cr_rng_u64s(const struct cr_rng *rng, uint64_t *out, size_t n);
 /* Uniform on 0..bound-1 for bound >= 1, exact: rejection sampling (Lemire 2019), never a modulo.  The number
  * of draws does not depend on any secret. */
 uint64_t cr_rng_below(const struct cr_rng *rng, uint64_t bound);

@@ -176,32 +176,36 @@ TARGET static void pack(struct cr_quad *x, uint64_t pair[PAIRS])
 		pair[i] = x->limb[2 * i][0] | x->limb[2 * i + 1][0] << 32;
 }
 
-/* Multiples 1 to 8 of p, which becomes 16 p. */
-TARGET static void make_row(struct entry row[MOST], struct point *p)
+/* Multiples 1 to `most` of p, which becomes 2 most p. */
+TARGET static void make_row(struct entry *row, size_t most, struct point *p)
 {
-	struct cr_quad x[2 * MOST], z[2 * MOST], d, t;
-	struct point multiple = *p;
+	struct point multiple[CR_COMB_MOST_WIDE];
+	struct cr_quad inverse[CR_COMB_MOST_WIDE], z[CR_COMB_MOST_WIDE], d, t;
 
 	load(&d, &curve_d);
-	for (size_t j = 0; j < MOST; j++) {
+	for (size_t j = 0; j < most; j++) {
+		multiple[j] = *p;
 		if (j > 0)
-			add_points(&multiple, &multiple, p);
-		x[2 * j] = multiple.x;
-		x[2 * j + 1] = multiple.y;
-		z[2 * j] = z[2 * j + 1] = multiple.z;
+			add_points(&multiple[j], &multiple[j - 1], p);
+		set_number(&inverse[j], 1);
+		z[j] = multiple[j].z;
 	}
-	cr_quad_divide(x, z, sizeof x / sizeof *x);
-	for (size_t j = 0; j < MOST; j++) {
-		cr_quad_times(&t, &x[2 * j], &x[2 * j + 1]);
+	cr_quad_divide(inverse, z, most);
+	for (size_t j = 0; j < most; j++) {
+		struct cr_quad x, y;
+
+		cr_quad_times(&x, &multiple[j].x, &inverse[j]);
+		cr_quad_times(&y, &multiple[j].y, &inverse[j]);
+		cr_quad_times(&t, &x, &y);
 		cr_quad_times(&t, &t, &d);
 		add(&t, &t, &t);
 		pack(&t, row[j].product);
-		add(&t, &x[2 * j + 1], &x[2 * j]);
+		add(&t, &y, &x);
 		pack(&t, row[j].plus);
-		subtract(&t, &x[2 * j + 1], &x[2 * j]);
+		subtract(&t, &y, &x);
 		pack(&t, row[j].minus);
 	}
-	add_points(p, &multiple, &multiple);
+	add_points(p, &multiple[most - 1], &multiple[most - 1]);
 }
 
 struct cr_comb *cr_comb_new(const uint8_t point[CR_COMB_LEN])
@@ -214,7 +218,7 @@ struct cr_comb *cr_comb_new(const uint8_t point[CR_COMB_LEN])
 		return NULL;
 	}
 	for (int i = 0; i < DIGITS; i++)
-		make_row(c->entry[i], &p);
+		make_row(c->entry[i], MOST, &p);
 	return c;
 }
 
@@ -236,13 +240,26 @@ static void join(const uint64_t pair[PAIRS], uint64_t word[4])
 	word[3] = p[3] >> 39 | p[4] << 12;
 }
 
-void cr_comb_entry(const struct cr_comb *c, size_t digit, size_t multiple, struct cr_comb_entry *out)
+bool cr_comb_multiples(const uint8_t point[CR_COMB_LEN], size_t digits, size_t most,
+	void (*take)(void *user, size_t digit, size_t multiple, const struct cr_comb_entry *e), void *user)
 {
-	const struct entry *e = &c->entry[digit][multiple];
+	struct entry row[CR_COMB_MOST_WIDE];
+	struct point p;
 
-	join(e->plus, out->plus);
-	join(e->minus, out->minus);
-	join(e->product, out->product);
+	if (!find_point(point, &p))
+		return false;
+	for (size_t i = 0; i < digits; i++) {
+		make_row(row, most, &p);
+		for (size_t j = 0; j < most; j++) {
+			struct cr_comb_entry e;
+
+			join(row[j].plus, e.plus);
+			join(row[j].minus, e.minus);
+			join(row[j].product, e.product);
+			take(user, i, j, &e);
+		}
+	}
+	return true;
 }
 
 /* ---- products ---- */
@@ -386,12 +403,15 @@ void cr_comb_times(
 	(void)product;
 }
 
-void cr_comb_entry(const struct cr_comb *c, size_t digit, size_t multiple, struct cr_comb_entry *out)
+bool cr_comb_multiples(const uint8_t point[CR_COMB_LEN], size_t digits, size_t most,
+	void (*take)(void *user, size_t digit, size_t multiple, const struct cr_comb_entry *e), void *user)
 {
-	(void)c;
-	(void)digit;
-	(void)multiple;
-	(void)out;
+	(void)point;
+	(void)digits;
+	(void)most;
+	(void)take;
+	(void)user;
+	return false;
 }
 
 #endif

@@ -7,9 +7,10 @@
 
 #include "cr_x25519_quads.h"
 
-#define CR_COMB_LEN    32u
-#define CR_COMB_DIGITS 64
-#define CR_COMB_MOST   8 /* the largest digit */
+#define CR_COMB_LEN       32u
+#define CR_COMB_DIGITS    64
+#define CR_COMB_MOST      8  /* the largest digit */
+#define CR_COMB_MOST_WIDE 32 /* of the table in cr_x25519_wide.h */
 
 /* 61 KB. */
 struct cr_comb;
@@ -21,9 +22,13 @@ void cr_comb_free(struct cr_comb *c);
 void cr_comb_times(
 	const struct cr_comb *c, const struct cr_quads *scalar, size_t groups, struct cr_quads *product);
 
-/* y + x, y - x and 2 d x y of the affine point (multiple + 1) 16^digit times the table's: numbers below
- * 2^255 - 19, least word first. */
+/* y + x, y - x and 2 d x y of an affine point: numbers below 2^255 - 19, least word first. */
 struct cr_comb_entry {
 	uint64_t plus[4], minus[4], product[4];
 };
-void cr_comb_entry(const struct cr_comb *c, size_t digit, size_t multiple, struct cr_comb_entry *out);
+
+/* Give the entry of (multiple + 1) (2 most)^digit times the point, for all digits and multiples below
+ * `digits` and `most`, which is a power of two, CR_COMB_MOST_WIDE at most.  false, and nothing is given: as
+ * cr_comb_new() gives NULL. */
+bool cr_comb_multiples(const uint8_t point[CR_COMB_LEN], size_t digits, size_t most,
+	void (*take)(void *user, size_t digit, size_t multiple, const struct cr_comb_entry *e), void *user);

@@ -13,7 +13,7 @@
 #include "cr_x25519_wide.h"
 
 #define AT_ONCE   ((size_t)CR_LANES * CR_LANES_GROUPS)
-#define COMB_FROM 128u /* products, of which the table of a point is sooner than the products without it */
+#define COMB_FROM 256u /* products, of which the table of a point is sooner than the products without it */
 
 _Static_assert(AT_ONCE == (size_t)CR_QUADS * CR_QUADS_GROUPS, "a batch is one call of either");
 
@@ -275,7 +275,7 @@ static struct cr_wide *base_wide;
 static void make_base_comb(void)
 {
 	base_comb = cr_comb_new(base);
-	base_wide = base_comb && cr_x25519_lanes_here() ? cr_wide_new(base_comb) : NULL;
+	base_wide = cr_x25519_lanes_here() ? cr_wide_new(base) : NULL;
 }
 
 void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN])
@@ -284,26 +284,34 @@ void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X255
 	memcpy(p->bytes, point, sizeof p->bytes);
 }
 
+void cr_x25519_point_like(struct cr_x25519_point *p, const struct cr_x25519_point *of)
+{
+	cr_x25519_point_init(p, of->bytes);
+	p->comb = of->comb;
+	p->wide = of->wide;
+	p->tried = p->borrowed = of->comb || of->wide;
+}
+
 void cr_x25519_point_fini(struct cr_x25519_point *p)
 {
-	cr_comb_free(p->comb);
-	cr_wide_free(p->wide);
+	if (!p->borrowed) {
+		cr_comb_free(p->comb);
+		cr_wide_free(p->wide);
+	}
 	p->comb = NULL;
 	p->wide = NULL;
 }
 
-void cr_x25519_point_prepare(struct cr_x25519_point *p)
+void cr_x25519_point_expect(struct cr_x25519_point *p, size_t n)
 {
-	if (p->tried || !way()->combs || !cr_x25519_quads_here())
+	if (n < COMB_FROM || p->tried || !way()->combs || !cr_x25519_quads_here())
 		return;
 	p->tried = true;
 	(void)pthread_once(&base_once, make_base_comb);
-	p->comb = base_comb ? cr_comb_new(p->bytes) : NULL;
-	if (!way()->wide || !p->comb)
-		return;
-	p->wide = base_wide ? cr_wide_new(p->comb) : NULL;
-	cr_comb_free(p->comb);
-	p->comb = NULL;
+	if (way()->wide)
+		p->wide = base_wide ? cr_wide_new(p->bytes) : NULL;
+	else
+		p->comb = base_comb ? cr_comb_new(p->bytes) : NULL;
 }
 
 /* Products of one point, from the table that there is of it. */
@@ -356,8 +364,7 @@ enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x2
 	size_t most;
 
 	point->products += n;
-	if (point->products >= COMB_FROM)
-		cr_x25519_point_prepare(point);
+	cr_x25519_point_expect(point, point->products);
 	most = point->comb || point->wide ? AT_ONCE : AT_ONCE / 2;
 	for (size_t at = 0; w->make && at < n; at += most) {
 		size_t some = n - at < most ? n - at : most;

@@ -37,12 +37,15 @@ struct cr_x25519_point {
 	struct cr_comb *comb; /* one of these is its table; both NULL: it has none */
 	struct cr_wide *wide;
 	size_t products; /* that were asked for */
-	bool tried;
+	bool tried, borrowed;
 };
 void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN]);
+/* The same point for another thread, with the table of `of`, if that has one: it must outlive *p. */
+void cr_x25519_point_like(struct cr_x25519_point *p, const struct cr_x25519_point *of);
 void cr_x25519_point_fini(struct cr_x25519_point *p);
-/* Make the table now, where the way has tables, and the point and the memory allow one. */
-void cr_x25519_point_prepare(struct cr_x25519_point *p);
+/* n products of the point will be asked for: make the table now if it pays, where the way has tables, and the
+ * point and the memory allow one. */
+void cr_x25519_point_expect(struct cr_x25519_point *p, size_t n);
 /* public_key[i] = secret[i] * 9, the base point, and out[i] = secret[i] * point, for any n.  CM_EDATA when
  * point has low order; out is wiped then.  After some hundred products of a point it has a table. */
 CM_CHECK enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x25519_point *point,

@@ -1,5 +1,5 @@
 /* cr_x25519_wide.c - multiples of one point from a table, eight scalars at a time; cr_x25519_comb.c has the
- * curve, its law of addition and the digits. */
+ * curve and its law of addition.  A scalar is a sum of digits[i] 64^i with digits of -32 to 32. */
 #include "cr_x25519_wide.h"
 
 #include <stdlib.h>
@@ -12,15 +12,23 @@
 
 #define LIMBS 5
 
-_Static_assert(CR_LANES == CR_COMB_MOST, "a lane for each multiple");
+#define BITS   6
+#define DIGITS ((255 + BITS - 1) / BITS)
+#define MOST   CR_COMB_MOST_WIDE
+#define PARTS  (MOST / CR_LANES)
 
-/* One limb of the eight multiples that a digit chooses from, and with it of y + x, y - x and 2 d x y. */
+_Static_assert(MOST == 1 << (BITS - 1) && PARTS == 4, "what pick() chooses from");
+
+/* One limb of the multiples that a digit chooses from, eight in a vector. */
+typedef lanes limb_of_all[PARTS];
+
+/* Of y + x, y - x and 2 d x y. */
 struct row {
-	lanes plus[LIMBS], minus[LIMBS], product[LIMBS];
+	limb_of_all plus[LIMBS], minus[LIMBS], product[LIMBS];
 };
 
 struct cr_wide {
-	struct row row[CR_COMB_DIGITS];
+	struct row row[DIGITS];
 };
 
 /* Everything of a call that depends on a scalar, in one place to be wiped.  x = X / Z, y = Y / Z,
@@ -28,7 +36,7 @@ struct cr_wide {
 struct work {
 	struct cr_lane x, y, z, t; /* the sum; loose */
 	struct cr_lane plus, minus, product, a, b, c, d, e, f, g, h;
-	lanes digit[CR_COMB_DIGITS], negative[CR_COMB_DIGITS];
+	lanes digit[DIGITS], negative[DIGITS];
 	struct cr_lane u[CR_LANES_GROUPS], w[CR_LANES_GROUPS];
 };
 
@@ -40,31 +48,36 @@ INLINE void set_number(struct cr_lane *out, uint64_t x)
 
 /* ---- the table ---- */
 
-TARGET static void put_entry(lanes limb[LIMBS], size_t multiple, const uint64_t number[4])
+TARGET static void put_number(limb_of_all limb[LIMBS], size_t multiple, const uint64_t number[4])
 {
+	const size_t lane = multiple % CR_LANES;
 	struct cr_lanes all = { 0 };
 	struct cr_lane x;
 
 	for (size_t i = 0; i < 4; i++)
-		all.word[i][multiple] = number[i];
+		all.word[i][lane] = number[i];
 	load(&x, &all);
 	for (size_t i = 0; i < LIMBS; i++)
-		limb[i][multiple] = x.limb[i][multiple];
+		limb[i][multiple / CR_LANES][lane] = x.limb[i][lane];
 }
 
-struct cr_wide *cr_wide_new(const struct cr_comb *c)
+static void put_entry(void *user, size_t digit, size_t multiple, const struct cr_comb_entry *e)
+{
+	struct row *row = &((struct cr_wide *)user)->row[digit];
+
+	put_number(row->plus, multiple, e->plus);
+	put_number(row->minus, multiple, e->minus);
+	put_number(row->product, multiple, e->product);
+}
+
+struct cr_wide *cr_wide_new(const uint8_t point[CR_COMB_LEN])
 {
 	struct cr_wide *w = aligned_alloc(64, sizeof *w);
 
-	for (size_t i = 0; w && i < CR_COMB_DIGITS; i++)
-		for (size_t j = 0; j < CR_COMB_MOST; j++) {
-			struct cr_comb_entry e;
-
-			cr_comb_entry(c, i, j, &e);
-			put_entry(w->row[i].plus, j, e.plus);
-			put_entry(w->row[i].minus, j, e.minus);
-			put_entry(w->row[i].product, j, e.product);
-		}
+	if (w && !cr_comb_multiples(point, DIGITS, MOST, put_entry, w)) {
+		free(w);
+		return NULL;
+	}
 	return w;
 }
 
@@ -81,22 +94,31 @@ INLINE void find_digits(struct work *w, const struct cr_lanes *scalar)
 	const lanes *word = (const lanes *)scalar->word;
 	lanes more = { 0 };
 
-	for (int i = 0; i < CR_COMB_DIGITS; i++) {
-		lanes digit = (word[i / 16] >> (4 * (i % 16)) & 15) + more;
+	for (int i = 0; i < DIGITS; i++) {
+		const int at = BITS * i / 64, from = BITS * i % 64;
+		lanes digit = word[at] >> from;
 
-		more = (digit + 8) >> (i < CR_COMB_DIGITS - 1 ? 4 : 5);
-		w->negative[i] = -more;
-		w->digit[i] = ((digit - (more << 4)) ^ -more) + more;
+		if (from > 64 - BITS && at < 3)
+			digit |= word[at + 1] << (64 - from);
+		digit = (digit & (2 * MOST - 1)) + more;
+		/* All ones for a digit that becomes negative, with 1 more in the next place. */
+		w->negative[i] = -((digit + (MOST - 1)) >> BITS);
+		more = w->negative[i] & 1;
+		w->digit[i] = ((digit - (more << BITS)) ^ w->negative[i]) + more;
 	}
 }
 
 /* The number that each lane's digit names: that of 0 is of_zero. */
-INLINE void pick(struct cr_lane *out, const lanes row[LIMBS], const lanes *digit, uint64_t of_zero)
+INLINE void pick(struct cr_lane *out, const limb_of_all row[LIMBS], const lanes *digit, uint64_t of_zero)
 {
-	const lanes none = (lanes)(*digit == 0), index = *digit - 1;
+	const lanes none = (lanes)(*digit == 0), index = *digit - 1, upper = -(index >> 4 & 1);
 
 	for (int k = 0; k < LIMBS; k++) {
-		select_entry(&out->limb[k], &index, &row[k]);
+		lanes low, high;
+
+		select_entry(&low, &index, &row[k][0]);
+		select_entry(&high, &index, &row[k][2]);
+		choose(&out->limb[k], &upper, &high, &low);
 		out->limb[k] &= ~none;
 	}
 	out->limb[0] |= none & of_zero;
@@ -116,6 +138,17 @@ TARGET static __attribute__((noinline)) void choose_row(struct work *w, const st
 	choose_element(&w->plus, negative, &minus, &plus);
 	choose_element(&w->minus, negative, &plus, &minus);
 	choose_element(&w->product, negative, &opposite, &product);
+}
+
+/* The sum is the entry (x, y) alone: Z = 4, X = 4 x, Y = 4 y, T = 4 x y. */
+TARGET static __attribute__((noinline)) void begin_with_row(struct work *w)
+{
+	subtract(&w->a, &w->plus, &w->minus);
+	add(&w->b, &w->plus, &w->minus);
+	multiply(&w->t, &w->a, &w->b);
+	sum_of(w->x.limb, &w->a, &w->a);
+	sum_of(w->y.limb, &w->b, &w->b);
+	set_number(&w->z, 4);
 }
 
 /* The entry is added to the sum. */
@@ -145,11 +178,9 @@ TARGET static __attribute__((noinline)) void add_all(
 
 	for (size_t i = 0; i < groups; i++) {
 		find_digits(&w, &scalar[i]);
-		set_number(&w.x, 0);
-		set_number(&w.y, 1);
-		w.z = w.y;
-		w.t = w.x;
-		for (int k = 0; k < CR_COMB_DIGITS; k++) {
+		choose_row(&w, &c->row[0], 0);
+		begin_with_row(&w);
+		for (int k = 1; k < DIGITS; k++) {
 			choose_row(&w, &c->row[k], k);
 			add_row(&w);
 		}
@@ -171,9 +202,9 @@ void cr_wide_times(
 
 #else
 
-struct cr_wide *cr_wide_new(const struct cr_comb *c)
+struct cr_wide *cr_wide_new(const uint8_t point[CR_COMB_LEN])
 {
-	(void)c;
+	(void)point;
 	return NULL;
 }
 

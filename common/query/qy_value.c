@@ -10,6 +10,8 @@
 #include "cr_secret.h"
 #include "qy_query.h"
 
+#define DRAWS 64u /* numbers that are drawn at a time, two coordinates each */
+
 /* The number that text begins with, as a part of the range, in [0, 1]; *end: what follows it. */
 static int read_part(const struct qy_query *q, const char *text, char **end, double *part, int *clamped)
 {
@@ -210,16 +212,20 @@ static uint32_t coordinate_drawn(uint32_t bits)
 /* Vectors have no symbol.  A draw is enough for two coordinates. */
 static void vector_without(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at)
 {
-	uint64_t draw = 0;
+	uint64_t draw[DRAWS] = { 0 };
 
 	for (uint32_t i = 0; i < q->dimension; i++) {
+		uint32_t left = q->dimension - i, k = i % (2 * DRAWS);
+
 		if (q->none == QY_NONE_VALUE) {
 			at[i] = coordinate((q->none_value - q->low) / (q->high - q->low));
 			continue;
 		}
-		draw = i % 2 == 0 ? cr_rng_u64(rng) : draw >> 32;
-		at[i] = coordinate_drawn((uint32_t)draw);
+		if (k == 0)
+			cr_rng_u64s(rng, draw, left < 2 * DRAWS ? (left + 1) / 2 : DRAWS);
+		at[i] = coordinate_drawn((uint32_t)(draw[k / 2] >> k % 2 * 32));
 	}
+	cr_wipe(draw, sizeof draw);
 }
 
 /* One item: the symbol, the substitute, or one that is drawn. */

@@ -118,7 +118,11 @@ def main(args, out=sys.stdout, err=sys.stderr):
         if "--payload" in verb:
             with open(verb[verb.index("--payload") + 1], "rb") as f:
                 data = f.read()
-        return fake.run(int(verb[2]), data, err)
+        code = fake.run(int(verb[2]), data, err)
+        # Of every second entry it says less, as if it were killed before it could: the driver has to ask.
+        if code in (0, 3, 75) and int(verb[2]) % 2 == 1:
+            print(json.dumps(fake.show(verb[2])), file=out)
+        return code
     answer = {"round list": fake.listed, "budget": fake.budget}.get(" ".join(verb))
     print(json.dumps(answer() if answer else fake.show(verb[2])), file=out)
     return 0

@@ -138,25 +138,37 @@ static void check_together(const struct pt_protocol *row)
 	static const uint8_t seed[CR_SEED_LEN] = "devices";
 	struct cl_entry e[DEVICES] = { 0 };
 	struct cl_offer o;
-	struct cr_rng together, alone;
+	struct cr_rng together, alone, borrowing;
+	const struct cl_payload_bytes nothing = { NULL, 0 };
+	struct cl_encoding encoding = { &o.d, &nothing, NULL };
+	struct cr_hpke_sealer *sealer;
 
 	cl_offer_make(&world, row->device->name, 2.0, &o);
-	struct cr_rng_seeded *a = cr_rng_seeded_new(seed, &together), *b = cr_rng_seeded_new(seed, &alone);
+	struct cr_rng_seeded *a = cr_rng_seeded_new(seed, &together), *b = cr_rng_seeded_new(seed, &alone),
+			     *c = cr_rng_seeded_new(seed, &borrowing);
 	uint32_t at[DEVICES][QUERIES_DIMENSION], devices = o.d.messages_per_client > 4 ? 9 : DEVICES;
 	size_t device_len = cl_device_len(&o.d);
 	uint8_t *got = malloc(devices * device_len), *want = malloc(devices * device_len);
 
-	assert_true(a && b && got && want);
+	assert_true(a && b && c && got && want);
 	for (uint32_t i = 0; i < devices; i++) {
 		e[i].value = query_value(&o.d.query, i % query_values(&o.d.query), at[i]);
 		encode_alone(&o, &e[i], &alone, want + i * device_len);
 	}
 	assert_int_equal(cl_encode(&o.d, e, devices, &together, got, &err), CM_OK);
 	assert_memory_equal(got, want, devices * device_len);
+	/* By a sealer for more devices, which threads share. */
+	memset(got, 0, devices * device_len);
+	assert_int_equal(cl_encode_sealer(&o.d, 1000, &sealer, &err), CM_OK);
+	encoding.sealer = sealer;
+	assert_int_equal(cl_encode_computed(&encoding, e, devices, &borrowing, got, &err), CM_OK);
+	assert_memory_equal(got, want, devices * device_len);
+	cr_hpke_sealer_free(sealer);
 	free(got);
 	free(want);
 	cr_rng_seeded_free(a);
 	cr_rng_seeded_free(b);
+	cr_rng_seeded_free(c);
 	cl_offer_free(&o);
 }
 

@@ -200,6 +200,38 @@ static void a_generated_key_opens_what_is_sealed_to_it(void **state)
 	}
 }
 
+/* Whether there is a table to borrow or not, and after the borrower is gone. */
+static void a_sealer_like_another_makes_the_same_bytes(void **state)
+{
+	const struct cr_key ephemeral = { { 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct pair p;
+		struct cr_hpke_sealer *like;
+		struct cm_err err;
+		uint8_t want[sizeof p.sealed], got[sizeof p.sealed];
+
+		pair_init(&p, suites[i % 2]);
+		assert_int_equal(
+			cr_hpke_seal_with(p.s, &ephemeral, "aad", 3, message, sizeof message, want, &err),
+			CM_OK);
+		if (i >= 2)
+			cr_hpke_sealer_expect(p.s, 1000000);
+		assert_int_equal(cr_hpke_sealer_like(p.s, &like, &err), CM_OK);
+		assert_int_equal(
+			cr_hpke_seal_with(like, &ephemeral, "aad", 3, message, sizeof message, got, &err),
+			CM_OK);
+		assert_memory_equal(got, want, sizeof want);
+		cr_hpke_sealer_free(like);
+		assert_int_equal(
+			cr_hpke_seal_with(p.s, &ephemeral, "aad", 3, message, sizeof message, got, &err),
+			CM_OK);
+		assert_memory_equal(got, want, sizeof want);
+		pair_fini(&p);
+	}
+}
+
 static void every_altered_bit_is_noticed_and_nothing_leaks(void **state)
 {
 	static const uint8_t zeros[sizeof message];
@@ -393,6 +425,7 @@ int main(void)
 		cmocka_unit_test(another_implementation_agrees),
 		cmocka_unit_test(x25519_rfc7748_6_1),
 		cmocka_unit_test(a_generated_key_opens_what_is_sealed_to_it),
+		cmocka_unit_test(a_sealer_like_another_makes_the_same_bytes),
 		cmocka_unit_test(every_altered_bit_is_noticed_and_nothing_leaks),
 		cmocka_unit_test(other_keys_infos_aads_suites_and_lengths_do_not_open),
 		cmocka_unit_test(an_unknown_suite_is_refused),

@@ -286,6 +286,52 @@ static void copies_of_a_machine_share_no_key_no_nonce_and_no_later_number(void *
 	assert_memory_not_equal(a.next, b.next, sizeof a.next);
 }
 
+#define NUMBERS 1500u /* across a refill, and before the next seed */
+
+static void draw_numbers_in_copy(const struct cr_rng *rng, bool at_once, uint64_t out[NUMBERS])
+{
+	int status, fds[2];
+	pid_t child;
+
+	assert_int_equal(pipe(fds), 0);
+	child = _Fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (at_once)
+			cr_rng_u64s(rng, out, NUMBERS);
+		for (size_t i = 0; !at_once && i < NUMBERS; i++)
+			out[i] = cr_rng_u64(rng);
+		_exit(write(fds[1], out, NUMBERS * sizeof *out) == (ssize_t)(NUMBERS * sizeof *out) ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(fds[0], out, NUMBERS * sizeof *out), NUMBERS * sizeof *out);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
+static void numbers_drawn_together_are_those_drawn_one_by_one(void **state)
+{
+	static const uint8_t seed[CR_SEED_LEN] = "numbers";
+	static uint64_t together[NUMBERS], alone[NUMBERS];
+	struct cr_rng rng = system_rng(), seeded;
+	struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &seeded);
+
+	(void)state;
+	(void)cr_rng_u64(&rng);
+	draw_numbers_in_copy(&rng, true, together);
+	draw_numbers_in_copy(&rng, false, alone);
+	assert_memory_equal(together, alone, sizeof alone);
+	assert_non_null(g);
+	cr_rng_u64s(&seeded, together, NUMBERS);
+	cr_rng_seeded_free(g);
+	g = cr_rng_seeded_new(seed, &seeded);
+	assert_non_null(g);
+	for (size_t i = 0; i < NUMBERS; i++)
+		assert_true(cr_rng_u64(&seeded) == together[i]);
+	cr_rng_seeded_free(g);
+}
+
 static void *draw_in_thread(void *out)
 {
 	struct cm_err err;
@@ -329,6 +375,7 @@ int main(void)
 		cmocka_unit_test(bernoulli_compares_the_word_with_the_threshold),
 		cmocka_unit_test(no_block_of_output_comes_twice),
 		cmocka_unit_test(parent_and_children_differ_after_fork),
+		cmocka_unit_test(numbers_drawn_together_are_those_drawn_one_by_one),
 		cmocka_unit_test(copies_of_a_machine_share_no_key_no_nonce_and_no_later_number),
 		cmocka_unit_test(threads_differ),
 	};

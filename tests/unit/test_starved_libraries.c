@@ -37,14 +37,16 @@ static enum cm_rc sealed(const void *what, uint64_t *answer, struct cm_err *err)
 	static const uint8_t plain[20] = { 3, 1, 4 };
 	uint8_t box[sizeof plain + CR_HPKE_OVERHEAD], open[sizeof plain];
 	const struct cr_key secret = { { 5 } }, ephemeral = { { 9 } };
-	struct cr_hpke_sealer *s = NULL;
+	struct cr_hpke_sealer *of = NULL, *s = NULL;
 	struct cr_hpke_opener *o = NULL;
 	struct cr_x25519 *k = NULL;
 	enum cm_rc rc = cr_x25519_new(secret.bytes, &k, err);
 
 	(void)what;
 	if (rc == CM_OK)
-		rc = cr_hpke_sealer_new(CR_HPKE_AES128GCM, cr_x25519_public(k), "i", 1, &s, err);
+		rc = cr_hpke_sealer_new(CR_HPKE_AES128GCM, cr_x25519_public(k), "i", 1, &of, err);
+	if (rc == CM_OK)
+		rc = cr_hpke_sealer_like(of, &s, err);
 	if (rc == CM_OK)
 		rc = cr_hpke_seal_with(s, &ephemeral, "a", 1, plain, sizeof plain, box, err);
 	if (rc == CM_OK)
@@ -54,6 +56,7 @@ static enum cm_rc sealed(const void *what, uint64_t *answer, struct cm_err *err)
 	if (rc == CM_OK)
 		starve_fold(open, sizeof open, answer);
 	cr_hpke_sealer_free(s);
+	cr_hpke_sealer_free(of);
 	cr_hpke_opener_free(o);
 	cr_x25519_free(k);
 	return rc;

@@ -236,7 +236,7 @@ int main(int argc, char **argv)
 					: cr_x25519_lib25519_here() ? "without vectors"
 								    : "not here");
 	comb = cr_x25519_quads_here() ? cr_comb_new(nine) : NULL;
-	wide = comb && cr_x25519_lanes_here() ? cr_wide_new(comb) : NULL;
+	wide = comb && cr_x25519_lanes_here() ? cr_wide_new(nine) : NULL;
 	leak = argc > 1 && strcmp(argv[1], "leak") == 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,13 +95,18 @@ class Analyzer:
         """Try an entry once, or go on with a try that is under way.
 
         payload: path of the bytes, None where the entry takes none.  Returns the exit code: 0 settled, 3 refused by the
-        budget, 75 void, and the last line of what was said.  Another code is a Fault.
+        budget, 75 void; the last line of what was said; where the entry stands now, and the JSON of its result: both None if
+        that was not said.  Another code is a Fault.
         """
         args = ["round", "run", str(entry.number)] + (["--payload", str(payload)] if payload else [])
         run = self._run(*args)
         if run.returncode not in (0, EXIT["budget"], EXIT["later"]):
             raise Fault(run.returncode, last_words(run.stderr) or f"{' '.join(args)} ended with {run.returncode}")
-        return run.returncode, last_words(run.stderr)
+        try:
+            now = json.loads(run.stdout)
+            return run.returncode, last_words(run.stderr), entry_of(now), now.get("result")
+        except (KeyError, TypeError, ValueError):  # it was killed, or another version says less
+            return run.returncode, last_words(run.stderr), None, None
 
 
 def entry_of(r):

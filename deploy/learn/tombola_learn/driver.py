@@ -77,10 +77,10 @@ class Training:
         """To the end, or through `most` more entries; the History.  A Fault says why it ended early; run() again goes on."""
         with self.checkpoint.held():
             self.checkpoint.load()
-            self._same_plan()
+            budget = self._same_plan()
             entries = self._entries()
             if self.checkpoint.steps and "result" in self.checkpoint.steps[-1] and "epsilon" not in self.checkpoint.steps[-1]:
-                self._tell(len(entries))  # it was killed after the answer
+                self._tell(len(entries), budget)  # it was killed after the answer
             for e in [e for e in entries if not self._known(e.name)][:most]:
                 if self.checkpoint.stopped or not self._step(e, len(entries)):
                     break
@@ -119,13 +119,14 @@ class Training:
         return any(s["entry"] == name for s in self.checkpoint.steps)
 
     def _same_plan(self):
-        """A checkpoint goes with one signed plan; from the first answer on there is one."""
-        current = [p["hash"] for p in self.analyzer.budget().get("plans", []) if p.get("current")]
-        if not current:
-            return
-        if self.checkpoint.plan and self.checkpoint.plan != current[0]:
+        """A checkpoint goes with one signed plan; from the first answer on there is one.  The budget."""
+        budget = self.analyzer.budget()
+        current = [p["hash"] for p in budget.get("plans", []) if p.get("current")]
+        if current and self.checkpoint.plan and self.checkpoint.plan != current[0]:
             raise Fault(EXIT["data"], f"{self.checkpoint.folder}: this training belongs to another plan")
-        self.checkpoint.plan = current[0]
+        if current:
+            self.checkpoint.plan = current[0]
+        return budget
 
     def _step(self, entry, of):
         """Ask one entry, or know that it has no answer.  False: the learner stopped."""
@@ -149,8 +150,7 @@ class Training:
         with self.progress.during(entry.name, len(c.steps) + 1, of):
             answered = self._ask(entry)
         if answered:
-            self._same_plan()
-            self._tell(of)
+            self._tell(of, self._same_plan())
         return True
 
     def _propose(self, entry):
@@ -167,21 +167,21 @@ class Training:
         """Until the pending entry is settled, or will never be."""
         c = self.checkpoint
         path = c.path(c.pending["payload"]) if c.pending["payload"] else None
-        entry = self._now(entry)
+        entry, result = self._now(entry), None
         while True:
             if entry.stage == "settled":
                 if entry.payload_hash and entry.payload_hash != c.pending["sha256"]:
                     raise Fault(EXIT["data"], f"{entry.name} was asked with other bytes than {path}: another training ran it")
-                c.answer(self.analyzer.raw_result(entry))
+                c.answer(result or self.analyzer.raw_result(entry))
                 return True
             if entry.stage in ("refused", "void"):
                 self._skip(entry)
                 return False
-            code, words = self.analyzer.run(entry, path)
+            code, words, now, result = self.analyzer.run(entry, path)
             if code == EXIT["budget"]:
                 self._skip(entry, words or "the budget refuses it")
                 return False
-            before, entry = entry, self._now(entry)
+            before, entry = entry, now or self._now(entry)
             if code == EXIT["later"] and (entry.stage, entry.tries) == (before.stage, before.tries):
                 raise Fault(code, words or f"{entry.name}: not now; run it again to go on")
 
@@ -195,10 +195,10 @@ class Training:
         self.checkpoint.save()
         self.progress.say(f"{entry.name} has no answer: {why}")
 
-    def _tell(self, of):
+    def _tell(self, of, budget):
         """Score, curve and a line of progress of the last step."""
         c, history = self.checkpoint, self.history()
-        last, budget = c.steps[-1], self.analyzer.budget()
+        last = c.steps[-1]
         last["epsilon"], last["limit"] = budget["answered_epsilon"], budget["slice_epsilon"]
         score = getattr(self.learner, "score", None)
         if score is not None and not history[-1].estimate.lost:
