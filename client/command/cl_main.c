@@ -1,4 +1,5 @@
 /* cl_main.c - the command tombola-client: verbs, options, exit codes. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -344,6 +345,14 @@ static void check_input(const struct cl_conf *c, struct cm_err *first)
 		cf_finding(&why, stderr, first);
 }
 
+/* Whoever mistyped its name is told at a terminal alone: a journal would keep what readings may decide. */
+static void tell_absent(const struct cl_conf *c)
+{
+	if (c->devices && c->input && isatty(STDOUT_FILENO) && access(c->input, R_OK) != 0)
+		(void)printf("%s: %s; without it the listed devices take part as if without readings\n",
+			c->input, strerror(errno));
+}
+
 /* Both files and the state; every finding is said, and the first decides. */
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -361,6 +370,8 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 		rc = cl_try_programs(&setup, err);
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
+	if (rc == CM_OK)
+		tell_absent(&setup.conf);
 	for (size_t i = 0; rc == CM_OK && setup.conf.shuffler.n > 1 && i < setup.conf.shuffler.n; i++)
 		(void)printf("%s%s%s", i > 0 ? ", " : "dials, in random order: ", setup.conf.shuffler.item[i],
 			i + 1 == setup.conf.shuffler.n ? "\n" : "");
