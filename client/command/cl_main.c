@@ -370,8 +370,7 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 		rc = cl_try_programs(&setup, err);
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
-	if (rc == CM_OK)
-		tell_absent(&setup.conf);
+	tell_absent(&setup.conf);
 	for (size_t i = 0; rc == CM_OK && setup.conf.shuffler.n > 1 && i < setup.conf.shuffler.n; i++)
 		(void)printf("%s%s%s", i > 0 ? ", " : "dials, in random order: ", setup.conf.shuffler.item[i],
 			i + 1 == setup.conf.shuffler.n ? "\n" : "");
