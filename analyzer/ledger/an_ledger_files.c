@@ -12,6 +12,7 @@
 #include "cm_log.h"
 #include "cm_marker.h"
 
+#define PARTY     "analyzer"
 #define KEPT_FILE "auto" /* in the state directory: what protocol "auto" chose */
 
 static enum cm_rc fold(struct an_ledger_files *b, struct cm_err *err)
@@ -131,10 +132,9 @@ enum cm_rc an_ledger_files_open(
 	rc = an_plan_load(conf, NULL, &b->plan, err);
 	if (rc == CM_OK && write)
 		rc = cm_file_mkdir(conf->state_dir, err);
-	if (rc == CM_OK && write)
-		rc = cm_file_lock(conf->state_dir, err);
 	if (rc == CM_OK)
-		rc = cm_marker_only(conf->state_dir, CM_PARTY_ANALYZER, err);
+		rc = write ? cm_file_lock(conf->state_dir, PARTY, err)
+			   : cm_file_check_party(conf->state_dir, PARTY, err);
 	if (rc == CM_OK && write)
 		rc = sweep(conf->state_dir, err);
 	if (rc == CM_OK && write)

@@ -23,7 +23,6 @@
 #include "cm_heap.h"
 #include "cm_inherited.h"
 #include "cm_log.h"
-#include "cm_marker.h"
 #include "cm_oom.h"
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
@@ -328,7 +327,7 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 	struct cm_err why;
 
 	if (cm_file_check_folder(c->state_dir, &why) != CM_OK ||
-		cm_marker_only(c->state_dir, CM_PARTY_CLIENT, &why) != CM_OK)
+		cm_file_check_party(c->state_dir, CL_PARTY, &why) != CM_OK)
 		cf_finding(&why, stderr, first);
 	if (check_database(c->state_dir, c->population, &why) != CM_OK)
 		cf_finding(&why, stderr, first);

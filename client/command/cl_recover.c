@@ -9,7 +9,6 @@
 #include "cl_standing.h"
 #include "cm_clock.h"
 #include "cm_file.h"
-#include "cm_marker.h"
 
 enum { PLANS, CONFIRM };
 
@@ -37,9 +36,7 @@ static enum cm_rc accept_loss(const struct cm_cli *cli, const struct cl_setup *s
 	enum cm_rc rc = read_options(cli, setup, &plans, err);
 
 	if (rc == CM_OK)
-		rc = cm_file_lock(setup->conf.state_dir, err);
-	if (rc == CM_OK)
-		rc = cm_marker_only(setup->conf.state_dir, CM_PARTY_CLIENT, err);
+		rc = cm_file_lock(setup->conf.state_dir, CL_PARTY, err);
 	if (rc == CM_OK)
 		rc = cl_db_open_after_loss(setup->conf.state_dir, setup->conf.population, plans,
 			cm_clock_wall_ms(), &anew, &db, err);

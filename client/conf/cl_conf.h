@@ -10,6 +10,8 @@
 #include "cl_readings.h"
 #include "nt_tls.h"
 
+#define CL_PARTY "client" /* whose state_dir it is */
+
 struct cl_conf {
 	struct cf_strings shuffler; /* 1 to CL_ADDRESSES_MAX addresses, all of one shuffler */
 	char *state_dir, *population;

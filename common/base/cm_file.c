@@ -17,6 +17,7 @@
 #include "cm_log.h"
 
 #define READ_STEP 65536u
+#define PARTY_MAX 24u     /* the name of a party */
 #define TEMP      ".tmp-" /* prefix of temporary files, followed by six characters */
 
 static enum cm_rc fail_errno(struct cm_err *err, enum cm_rc code, const char *path, const char *what)
@@ -285,6 +286,42 @@ enum cm_rc cm_file_check_owner(const char *path, const struct stat *st, struct c
 		(unsigned long)st->st_uid, (unsigned long)us);
 }
 
+/* The second line of a lock: the party that had the folder last.  "": nobody, or it is not known. */
+static void read_party(int fd, char out[PARTY_MAX])
+{
+	char text[96] = "";
+	const char *at = pread(fd, text, sizeof text - 1, 0) > 0 ? strchr(text, '\n') : NULL;
+
+	(void)snprintf(out, PARTY_MAX, "%s", at ? at + 1 : "");
+	out[strcspn(out, "\n")] = '\0';
+}
+
+/* Both would take the other's keys and marker for their own. */
+static enum cm_rc check_party(int fd, const char *dir, const char *party, struct cm_err *err)
+{
+	char last[PARTY_MAX];
+
+	read_party(fd, last);
+	if (!party || last[0] == '\0' || strcmp(last, party) == 0)
+		return CM_OK;
+	return cm_fail(err, CM_ECONFIG,
+		"%s: is the state folder of the %s: each party needs its own state_dir", dir, last);
+}
+
+enum cm_rc cm_file_check_party(const char *dir, const char *party, struct cm_err *err)
+{
+	char *path = cm_file_join(dir, "lock");
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	enum cm_rc rc = path ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (fd >= 0) {
+		rc = check_party(fd, dir, party, err);
+		(void)close(fd);
+	}
+	free(path);
+	return rc;
+}
+
 enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err)
 {
 	struct stat st;
@@ -320,7 +357,7 @@ static bool lock_both(int fd, const char *dir)
 	return false;
 }
 
-enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
+enum cm_rc cm_file_lock(const char *dir, const char *party, struct cm_err *err)
 {
 	char *path = cm_file_join(dir, "lock"), holder[96];
 	enum cm_rc rc = CM_OK;
@@ -347,10 +384,13 @@ enum cm_rc cm_file_lock(const char *dir, struct cm_err *err)
 		(void)close(fd);
 		goto out;
 	}
-	/* The name only serves the error message of the next process; the lock holds without it. fd stays
+	rc = check_party(fd, dir, party, err);
+	if (rc != CM_OK)
+		goto out;
+	/* The name only serves the error message of the next process; the lock holds without it.  fd stays
 	 * open. */
-	n = snprintf(holder, sizeof holder, "%.40s (process %ld)\n", program_invocation_short_name,
-		(long)getpid());
+	n = snprintf(holder, sizeof holder, "%.40s (process %ld)\n%s%s", program_invocation_short_name,
+		(long)getpid(), party ? party : "", party ? "\n" : "");
 	if (n > 0 && (ftruncate(fd, 0) != 0 || pwrite(fd, holder, (size_t)n, 0) != n))
 		(void)!ftruncate(fd, 0); /* no name is better than half of one */
 out:

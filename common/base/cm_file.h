@@ -43,6 +43,9 @@ CM_CHECK enum cm_rc cm_file_check_owner(const char *path, const struct stat *st,
 /* CM_EPERM: the state folder DIR belongs to neither this user nor root, or others may write to it.  CM_OK
  * when it does not exist. */
 CM_CHECK enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err);
-/* Take an exclusive lock on DIR/lock for the life of the process.  CM_ELATER: another PROGRAM has DIR.
- * CM_EPERM: DIR belongs to neither this user nor root, or others may write to it. */
-CM_CHECK enum cm_rc cm_file_lock(const char *dir, struct cm_err *err);
+/* Take an exclusive lock on DIR/lock and DIR for the life of the process, as this party ("analyzer"); NULL:
+ * DIR is no party's state.  CM_ELATER: another PROGRAM has DIR.  CM_EPERM: DIR belongs to neither this user
+ * nor root, or others may write to it.  CM_ECONFIG: another party had it last.  A process that fails ends. */
+CM_CHECK enum cm_rc cm_file_lock(const char *dir, const char *party, struct cm_err *err);
+/* CM_ECONFIG: another party had DIR last.  CM_OK where that is not known. */
+CM_CHECK enum cm_rc cm_file_check_party(const char *dir, const char *party, struct cm_err *err);

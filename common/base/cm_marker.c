@@ -88,33 +88,6 @@ enum cm_rc cm_marker_read(const char *dir, struct cm_marker *out, struct cm_err 
 	return rc;
 }
 
-enum cm_rc cm_marker_only(const char *dir, enum cm_party us, struct cm_err *err)
-{
-	static const struct {
-		enum cm_party party;
-		const char *file, *whose;
-	} state[] = { { CM_PARTY_CLIENT, "client.db", "a client" },
-		{ CM_PARTY_CLIENT, "gateway.key", "a client" },
-		{ CM_PARTY_SHUFFLER, "state.db", "a shuffler" },
-		{ CM_PARTY_SHUFFLER, "leaves", "a shuffler" }, /* with PostgreSQL, too */
-		{ CM_PARTY_ANALYZER, "ledger", "an analyzer" } };
-	enum cm_rc rc = CM_OK;
-
-	for (size_t i = 0; rc == CM_OK && i < sizeof state / sizeof state[0]; i++) {
-		char *path = state[i].party != us ? cm_file_join(dir, state[i].file) : NULL;
-		struct stat st;
-
-		if (state[i].party != us && !path)
-			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-		else if (path && lstat(path, &st) == 0)
-			rc = cm_fail(err, CM_ECONFIG,
-				"%s: is the state folder of %s: each party needs its own state_dir", dir,
-				state[i].whose);
-		free(path);
-	}
-	return rc;
-}
-
 enum cm_rc cm_marker_make(const char *dir, struct cm_err *err)
 {
 	return add(dir, " in service\n", false, err);

@@ -16,12 +16,6 @@ struct cm_marker {
 	unsigned losses; /* how many losses operators have accepted */
 	char last[32];   /* time of the last accepted loss, "" for none */
 };
-
-enum cm_party { CM_PARTY_CLIENT, CM_PARTY_SHUFFLER, CM_PARTY_ANALYZER };
-
-/* CM_ECONFIG when DIR holds the state of another party than `us`: both have a folder keys/ and a marker, and
- * one would take the other's for its own. */
-CM_CHECK enum cm_rc cm_marker_only(const char *dir, enum cm_party us, struct cm_err *err);
 /* CM_EPERM, CM_EIO and others when the file cannot be read. */
 CM_CHECK enum cm_rc cm_marker_read(const char *dir, struct cm_marker *out, struct cm_err *err);
 /* Record that the state is in service from now on; durable when the call returns.  A file that exists already

@@ -146,7 +146,7 @@ static enum cm_rc lock(const struct run *r, struct cm_err *err)
 	if (rc == CM_OK && stat(ca_dir, &st) != 0)
 		rc = cm_fail(err, CM_ENOINPUT, "%s: no such folder", ca_dir);
 	if (rc == CM_OK)
-		rc = cm_file_lock(ca_dir, err);
+		rc = cm_file_lock(ca_dir, NULL, err);
 	free(ca_dir);
 	return rc;
 }

@@ -118,9 +118,7 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 
 	enum cm_rc rc = cm_file_mkdir(d->conf.state_dir, err);
 	if (rc == CM_OK)
-		rc = cm_file_lock(d->conf.state_dir, err);
-	if (rc == CM_OK)
-		rc = cm_marker_only(d->conf.state_dir, CM_PARTY_SHUFFLER, err);
+		rc = cm_file_lock(d->conf.state_dir, SH_PARTY, err);
 	if (rc != CM_OK)
 		return rc;
 	d->key_dir = cm_file_join(d->conf.state_dir, "keys");

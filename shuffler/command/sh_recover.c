@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "cm_file.h"
-#include "cm_marker.h"
 #include "sh_conf.h"
 #include "sh_policy.h"
 #include "sh_round.h"
@@ -32,9 +31,7 @@ static enum cm_rc begin(const struct cm_cli *cli, struct recovery *m, struct cm_
 	if (rc == CM_OK)
 		rc = sh_policy_load(m->conf.policy, &m->policy, stderr, err);
 	if (rc == CM_OK)
-		rc = cm_file_lock(m->conf.state_dir, err);
-	if (rc == CM_OK)
-		rc = cm_marker_only(m->conf.state_dir, CM_PARTY_SHUFFLER, err);
+		rc = cm_file_lock(m->conf.state_dir, SH_PARTY, err);
 	return rc;
 }
 

@@ -3,6 +3,8 @@
 
 #include "sh_peers_conf.h"
 
+#define SH_PARTY "shuffler" /* whose state_dir it is */
+
 struct sh_conf {
 	char *listen, *state_dir, *policy, *http;
 	struct sh_tls_conf tls;

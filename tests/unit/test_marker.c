@@ -112,43 +112,12 @@ static void whatever_has_the_name_counts(void **state)
 	assert_int_equal(cm_marker_read(dir, &b, &err), CM_OK);
 }
 
-/* Each party knows the others by what they keep, and not itself. */
-static void a_folder_has_one_party(void **state)
-{
-	static const struct {
-		enum cm_party party;
-		const char *file;
-	} of[] = { { CM_PARTY_CLIENT, "client.db" }, { CM_PARTY_CLIENT, "gateway.key" },
-		{ CM_PARTY_SHUFFLER, "state.db" }, { CM_PARTY_SHUFFLER, "leaves" },
-		{ CM_PARTY_ANALYZER, "ledger" } };
-	char path[128];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", dir, of[i].file);
-		assert_int_equal(cm_file_write(path, "", 0, 0600, &err), CM_OK);
-		for (int us = CM_PARTY_CLIENT; us <= CM_PARTY_ANALYZER; us++)
-			assert_int_equal(cm_marker_only(dir, (enum cm_party)us, &err),
-				us == (int)of[i].party ? CM_OK : CM_ECONFIG);
-		assert_non_null(strstr(err.msg, dir));
-		assert_int_equal(remove(path), 0);
-	}
-	/* What all of them have says nothing. */
-	(void)snprintf(path, sizeof path, "%s/keys", dir);
-	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(cm_marker_make(dir, &err), CM_OK);
-	for (int us = CM_PARTY_CLIENT; us <= CM_PARTY_ANALYZER; us++)
-		assert_int_equal(cm_marker_only(dir, (enum cm_party)us, &err), CM_OK);
-	assert_int_equal(rmdir(path), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_is_noted_once_and_stays, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(each_loss_is_added, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(whatever_has_the_name_counts, make_dir, remove_dir),
-		cmocka_unit_test_setup_teardown(a_folder_has_one_party, make_dir, remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
