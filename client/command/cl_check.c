@@ -1,8 +1,11 @@
 /* cl_check.c - the findings of `check` for a client. */
 #include "cl_check.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cl_db.h"
 #include "cl_ledger.h"
@@ -69,4 +72,28 @@ void cl_check(const struct cl_setup *setup, struct nt_health *h)
 	nt_health_certificate(h, setup->conf.cert, cm_clock_wall_ms());
 	nt_health_daemon(h, setup->conf.http);
 	check_programs(setup, h);
+}
+
+static void check_file(const char *path, FILE *faults, struct cm_err *first)
+{
+	struct cm_err why;
+	struct stat st;
+
+	if (cl_readings_lasting(path, &why) != CM_OK)
+		cf_finding(&why, faults, first);
+	else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		(void)cm_fail(&why, CM_EDATA, "%s: is a folder", path);
+		cf_finding(&why, faults, first);
+	}
+}
+
+void cl_check_input(const struct cl_conf *c, FILE *faults, struct cm_err *first)
+{
+	if (c->input)
+		check_file(c->input, faults, first);
+	if (c->labels)
+		check_file(c->labels, faults, first);
+	if (c->devices && c->input && isatty(STDOUT_FILENO) && access(c->input, R_OK) != 0)
+		(void)printf("%s: %s; without it the listed devices take part as if without readings\n",
+			c->input, strerror(errno));
 }

@@ -1,5 +1,5 @@
 /* cl_check.h - `check`: tests that the daemon answers, that budget is left, and that the certificate is not
- * about to expire. */
+ * about to expire; and what check-config says of the readings. */
 #pragma once
 
 #include "cl_conf.h"
@@ -7,3 +7,8 @@
 
 /* Add every finding to `h`; the caller prints them with nt_health_end. */
 void cl_check(const struct cl_setup *setup, struct nt_health *h);
+
+/* Files of readings that no round could read, as cf_finding.  Whether there is one, and what is in it, may
+ * depend on readings, so that somebody at a terminal alone is told that there is none: a journal keeps what
+ * is printed. */
+void cl_check_input(const struct cl_conf *c, FILE *faults, struct cm_err *first);

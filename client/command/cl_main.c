@@ -1,5 +1,4 @@
 /* cl_main.c - the command tombola-client: verbs, options, exit codes. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -333,25 +332,6 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 		cf_finding(&why, stderr, first);
 }
 
-/* What could never be read.  Whether there is a file, and what is in it, may depend on readings. */
-static void check_input(const struct cl_conf *c, struct cm_err *first)
-{
-	struct cm_err why;
-
-	if (c->input && cl_readings_lasting(c->input, &why) != CM_OK)
-		cf_finding(&why, stderr, first);
-	if (c->labels && cl_readings_lasting(c->labels, &why) != CM_OK)
-		cf_finding(&why, stderr, first);
-}
-
-/* Whoever mistyped its name is told at a terminal alone: a journal would keep what readings may decide. */
-static void tell_absent(const struct cl_conf *c)
-{
-	if (c->devices && c->input && isatty(STDOUT_FILENO) && access(c->input, R_OK) != 0)
-		(void)printf("%s: %s; without it the listed devices take part as if without readings\n",
-			c->input, strerror(errno));
-}
-
 /* Both files and the state; every finding is said, and the first decides. */
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -363,13 +343,12 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (setup.conf.state_dir)
 		check_state(&setup.conf, err);
-	check_input(&setup.conf, err);
+	cl_check_input(&setup.conf, stderr, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)
 		rc = cl_try_programs(&setup, err);
 	if (rc == CM_OK)
 		(void)printf("%s and %s are valid\n", cli->config, setup.conf.policy);
-	tell_absent(&setup.conf);
 	for (size_t i = 0; rc == CM_OK && setup.conf.shuffler.n > 1 && i < setup.conf.shuffler.n; i++)
 		(void)printf("%s%s%s", i > 0 ? ", " : "dials, in random order: ", setup.conf.shuffler.item[i],
 			i + 1 == setup.conf.shuffler.n ? "\n" : "");

@@ -204,8 +204,8 @@ enum cm_rc cl_readings_lasting(const char *path, struct cm_err *err)
 {
 	struct stat st;
 
-	return stat(path, &st) != 0 || S_ISREG(st.st_mode)
-		       ? CM_OK /* whether it is there may depend on readings */
+	return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
+		       ? CM_OK /* what else is wrong is said when it is read */
 		       : cm_fail(err, CM_EDATA, "%s: not a regular file, and it is read more than once",
 				 path);
 }

@@ -80,7 +80,7 @@ CM_CHECK enum cm_rc cl_reader_feed(struct cl_reader *r, const uint8_t *bytes, si
 CM_CHECK enum cm_rc cl_reader_end(struct cl_reader *r, struct cm_err *err);
 
 /* A file that is read more than once, as in every round: a pipe or a device might never end, or never begin.
- * CM_EDATA: it is one, or a folder. */
+ * CM_EDATA: it is one. */
 CM_CHECK enum cm_rc cl_readings_lasting(const char *path, struct cm_err *err);
 /* Feed a file to its end, or stdin if path is "-".  CM_ENOINPUT, CM_EIO. */
 CM_CHECK enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf, struct cm_err *err);

@@ -62,10 +62,10 @@ def test_a_file_of_readings_that_is_not_there_is_told_at_a_terminal_alone(world)
     assert run.returncode == 0 and f"{world.path('readings.csv')}: No such file or directory; without it" in said, said
 
 
-def test_a_folder_as_the_file_of_readings_is_refused(world):
+def test_a_folder_as_the_file_of_readings_is_a_finding(world):
     edit(world, "client.conf", 'device_field = "device";', 'device_field = "device"; devices = "devices.txt";')
     world.write("devices.txt", "dev1\n")
     os.unlink(world.path("readings.csv"))
     os.mkdir(world.path("readings.csv"))
     run = world.run("client", "check-config")
-    assert run.returncode and f"{world.path('readings.csv')}: not a regular file" in run.stderr, run
+    assert run.returncode and f"{world.path('readings.csv')}: is a folder" in run.stderr, run

@@ -125,7 +125,7 @@ def test_a_look_at_an_open_round_changes_nothing(cluster):
 
 @pytest.mark.parametrize("keys, why", [
     ('store = "postgresql";', "needs the key database"),
-    ('store = "mysql";', "is none of sqlite, postgresql"),
+    ('store = "mysql";', 'must be "sqlite" or "postgresql"'),
     ('database = "dbname=t";', "only for store"),
     ('store = "postgresql"; database = "host=/run password=geheim";', "a password does not belong here"),
     ('store = "postgresql"; database = "postgresql://me:geheim@db.example.org/t";', "a password does not belong here"),
