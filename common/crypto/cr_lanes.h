@@ -59,7 +59,7 @@ static inline void choose(lanes *out, const lanes *mask, const lanes *x, const l
 static inline void select_entry(lanes *out, const lanes *index, const lanes row[2])
 {
 	*out = (lanes){ 0 };
-	for (uint64_t j = 0; j < 2 * CR_LANES; j++)
+	for (uint64_t j = 0; j < 2ull * CR_LANES; j++)
 		*out |= (lanes)((*index & 15) == j) & row[j / CR_LANES][j % CR_LANES];
 }
 
