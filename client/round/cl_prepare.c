@@ -133,11 +133,11 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	return rc;
 }
 
-/* Nobody has a reading of a file that cannot be read as one.  Faults of this host stay faults. */
+/* Nobody has a reading of a file that cannot be opened or is not of its form.  Want of memory and faults of
+ * the disk stay faults. */
 static enum cm_rc without_file(struct gathering *g, const struct cm_err *why)
 {
-	if (!CM_CHECKED("client.absent") ||
-		(why->code != CM_ENOINPUT && why->code != CM_EDATA && why->code != CM_EPERM))
+	if (!CM_CHECKED("client.absent") || (why->code != CM_ENOINPUT && why->code != CM_EDATA))
 		return why->code;
 	g->rows->bad++;
 	if (g->rows->first_bad[0] == '\0')
