@@ -20,7 +20,7 @@
 #define RECENT     16u
 #define QUIET_MS   1000   /* time in which repetitions of a line are only counted... */
 #define QUIET_MAX  600000 /* ...and the longest such time, for a line that repeats on and on */
-#define STUCK_MS   1000   /* so long it is waited for a reader of the log that has stopped to read */
+#define STUCK_MS   1000   /* how long a line waits for a reader of the log that has stopped reading */
 
 static const char *const level_name[] = { "error", "warn", "info", "debug" };
 /* sd-daemon(3) priorities, from which the journal takes the level. */
@@ -155,8 +155,8 @@ static void make_body(char body[BODY_MAX], enum cm_level level, const char *msg,
 	}
 }
 
-/* Will a line be taken without waiting?  Who reads the log of a pipe may stop, and what does not fit into it
- * is lost: nobody waits for this daemon because of its log. */
+/* Can a line be written without waiting?  The reader of a pipe may stop.  What does not fit into the pipe is
+ * then lost: no peer waits because of the log. */
 static bool has_room(void)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
