@@ -161,6 +161,8 @@ fuzzes() {
 
 step 'packages'
 ./deploy/setup.sh test
+release=$(. /etc/os-release && echo "$PRETTY_NAME")
+echo "    $release, $(gcc --version | head -n 1), $(openssl version | cut -d ' ' -f 1-2), $(/usr/bin/python3 --version)"
 
 step 'real data: telemetry and handwritten digits, out of Debian packages'
 deploy/demo/fetch-data.sh shuttle build/shuttle.csv
@@ -203,7 +205,7 @@ else
 fi
 joined
 if ! $all; then
-	step 'passed, but for what ./test.sh all adds'
+	step "passed on $release, but for what ./test.sh all adds"
 	exit 0
 fi
 
@@ -232,4 +234,4 @@ step "the client's packages, built again elsewhere"
 tests/reproducible.sh build/release client
 joined
 
-step 'passed, all'
+step "passed on $release, all"

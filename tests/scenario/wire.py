@@ -3,6 +3,7 @@
 It shares nothing with the C code but tombola.proto.  The scenarios use it to play dishonest or broken parties
 against the real daemons.
 """
+import contextlib
 import functools
 import hashlib
 import hmac
@@ -257,8 +258,41 @@ class Refused(Exception):
         self.code, self.text = error.code, error.text
 
 
+class Socket(ssl.SSLSocket):
+    """A TLS socket whose failures stay its own.
+
+    OpenSSL keeps a failure in a queue of the thread.  Python 3.13 leaves it there, and the next call on *any other* connection
+    reports it; making an SSL object empties the queue.
+    """
+
+    @contextlib.contextmanager
+    def _alone(self):
+        try:
+            yield
+        except OSError:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="nobody")
+            raise
+
+    def send(self, data, flags=0):
+        with self._alone():
+            return super().send(data, flags)
+
+    def recv(self, buflen=1024, flags=0):
+        with self._alone():
+            return super().recv(buflen, flags)
+
+    def do_handshake(self, block=False):
+        with self._alone():
+            super().do_handshake(block)
+
+    def unwrap(self):
+        with self._alone():
+            return super().unwrap()
+
+
 def tls_context(server, cert, key, ca, version=ssl.TLSVersion.TLSv1_3, alpn="tombola/1"):
     ctx = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
+    ctx.sslsocket_class = Socket
     ctx.minimum_version = min(version, ssl.TLSVersion.TLSv1_2)
     ctx.maximum_version = version
     if cert:
