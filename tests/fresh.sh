@@ -52,9 +52,10 @@ echo "==> $* in it"
 # The root is changed by pivot_root, since a process in a chroot may make no user namespace, as the tests do.  What runs ends
 # with the first process of its namespace.
 status=0
-unshare --mount --pid --fork --kill-child sh -eu -c '
+unshare --mount --uts --pid --fork --kill-child sh -eu -c '
 	root=$1
 	shift
+	hostname fresh
 	mount --bind "$root" "$root"
 	mount -t proc proc "$root/proc"
 	mount --rbind /dev "$root/dev"
