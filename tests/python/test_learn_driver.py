@@ -12,6 +12,7 @@ import pytest
 
 from conftest import SOURCE
 from tombola_learn import EXIT, STOP, Fault, Training
+from tombola_learn.curve import curve
 from tombola_learn.learners import Logistic
 from tombola_learn.progress import Progress
 from trainings import Inside, asked, clusters, fake, repeated
@@ -203,16 +204,68 @@ def test_a_checkpoint_that_was_edited_is_none(tmp_path):
                                                      [{"entry": "mean", "skipped": None}])]
     edits += [{**whole, "steps": [{**step, **edit}]} for edit in (
         {"result": 5}, {"result": "../0002.result.json"}, {"result": ""}, {"score": 5}, {"score": {"accuracy": "0.9"}}, {"epsilon": "1"},
-        {"limit": None}, {"sha256": None}, {"payload": "../t/0002.payload"}, {"payload": 5})]
+        {"limit": None}, {"sha256": None}, {"payload": "../t/0002.payload"}, {"payload": 5}, {"payload": "000\0.payload"},
+        {"payload": ".."}, {"result": "0002.payload"}, {"result_sha256": None}, {"result_sha256": "00"}, {"sha256": "0" * 63 + "g"},
+        {"epsilon": 10 ** 400}, {"epsilon": float("nan")}, {"limit": -1}, {"score": {"accuracy": 10 ** 400}}, {"score": {"accuracy": True}},
+        {"score": {"a\x1b[2J": 1.0}}, {"entry": "gradient\n"}, {"entry": "\x1b[2Jgradient#1"})]
+    edits += [{**whole, "steps": [{"entry": "mean", "skipped": "x", "code": code}]} for code in (0, -1, "3", None)]
+    edits += [{**whole, "steps": [{k: v for k, v in step.items() if k != without}]} for without in ("limit", "result_sha256")]
+    edits += [{**whole, "schema": schema} for schema in (None, [], "tombola.training/3", "\x1b[2J")]
     edits += [{**whole, "pending": p} for p in (5, {}, {**asks, "payload": "/etc/hostname"}, {**asks, "entry": 1})]
-    edits += [{**whole, "plan": 5}, {**whole, "stopped": None}, [], 5]
-    for edit in edits:
-        path.write_text(json.dumps(edit))
+    edits += [{**whole, "plan": 5}, {**whole, "plan": "\x1b"}, {**whole, "stopped": None}, {**whole, "stopped": "a\nb"}, [], 5]
+    for edit in [*map(json.dumps, edits), "[" * 10**6, '{"schema": "tombola.training/2", "steps": [' + "9" * 10**5 + "]}", "\ud800"]:
+        path.write_bytes(edit.encode(errors="surrogatepass"))
         with pytest.raises(Fault, match=r"training\.json: it is no checkpoint") as fault:
             Training(analyzer, learner(), tmp_path / "t", None).run()
-        assert fault.value.code == EXIT["data"] and "\n" not in str(fault.value), edit
+        assert fault.value.code == EXIT["data"] and str(fault.value).isprintable(), edit
     path.write_text(json.dumps(whole))
     assert len(Training(analyzer, learner(), tmp_path / "t", None).run()) == 1 + ROUNDS
+
+
+def test_a_result_that_was_changed_is_not_learned_from(tmp_path):
+    analyzer = fake(str(tmp_path), gradients(), *clusters(50))
+    Training(analyzer, learner(), tmp_path / "t", None).run()
+    path = tmp_path / "t/0002.result.json"
+    whole = path.read_bytes()
+    result = json.loads(whole)
+    result["items"][0]["value"] += 1
+    for edit in (json.dumps(result).encode(), whole + b"\n", b"", b"[5]"):
+        path.write_bytes(edit)
+        with pytest.raises(Fault, match=r"0002\.result\.json: it is not what answered gradient#1") as fault:
+            Training(analyzer, learner(), tmp_path / "t", None).run()
+        assert fault.value.code == EXIT["data"]
+    path.write_bytes(whole)
+    assert len(Training(analyzer, learner(), tmp_path / "t", None).run()) == 1 + ROUNDS
+
+
+def test_a_training_of_an_older_version_goes_on(tmp_path):
+    """Its results have no hashes: they are read as they are, and one that is none is a line."""
+    analyzer = fake(str(tmp_path), gradients(), *clusters(50))
+    Training(analyzer, learner(), tmp_path / "t", None).run(2)
+    path = tmp_path / "t/training.json"
+    old = json.loads(path.read_text())
+    for step in old["steps"]:
+        del step["result_sha256"]
+    path.write_text(json.dumps({**old, "schema": "tombola.training/1"}))
+    result = tmp_path / "t/0002.result.json"
+    whole = result.read_bytes()
+    for edit in (b"[5]", b"5", b"{}x", b'{"items": [{}]}', b'{"items": [{"label": "a", "value": "b", "variance": 1}]}', b"[" * 10**6):
+        result.write_bytes(edit)
+        with pytest.raises(Fault, match=r"0002\.result\.json: it is no (result|JSON)") as fault:
+            Training(analyzer, learner(), tmp_path / "t", None).run()
+        assert fault.value.code == EXIT["data"] and str(fault.value).isprintable(), edit
+    result.write_bytes(whole)
+    assert len(Training(analyzer, learner(), tmp_path / "t", None).run()) == 1 + ROUNDS
+    assert len(Training(analyzer, learner(), tmp_path / "t", None).run()) == 1 + ROUNDS
+
+
+def test_words_of_others_are_escaped(tmp_path):
+    """In the picture and on a terminal: names of scores are the learner's, reasons the analyzer's."""
+    out = io.StringIO()
+    Progress(out).say("gradient#1 has no answer: \x1b[2J\n\u202eok")
+    assert out.getvalue() == "gradient#1 has no answer: \\x1b[2J\\n\\u202eok\n"
+    svg = curve([{"score": {"<script>": 0.5, "nan": float("nan")}, "epsilon": 1, "limit": 2}, {"score": {}}])
+    assert "&lt;script&gt; 0.5000" in svg and "<script>" not in svg and "nan" not in svg and "of epsilon 2" in svg
 
 
 def test_stopping_early_is_remembered(tmp_path):

@@ -23,6 +23,7 @@ from .analyzer import Analyzer
 from .checkpoint import Checkpoint
 from .driver import Training
 from .faults import EXIT, Fault
+from .progress import printable
 
 
 def parser():
@@ -82,12 +83,11 @@ def show(args):
         raise Fault(EXIT["noinput"], f"{args.folder}: no such folder")
     c = Checkpoint(args.folder).load()
     if args.json:
-        print(json.dumps({"schema": "tombola.training/1", "plan": c.plan, "stopped": c.stopped, "pending": c.pending,
-                          "steps": c.steps}))
+        print(json.dumps(c.document()))
         return
     for i, s in enumerate(c.steps, 1):
         score = "".join(f"  {k} {v:.4f}" for k, v in s.get("score", {}).items())
-        print(f"{i:3}  {s['entry']:<16}" + (f"  no answer: {s['skipped']}" if "skipped" in s else
+        print(f"{i:3}  {s['entry']:<16}" + (f"  no answer: {printable(s['skipped'])}" if "skipped" in s else
                                             f"{score}  epsilon {s.get('epsilon', 0):.4f} of {s.get('limit', 0):g}"))
     if c.pending:
         print(f"{len(c.steps) + 1:3}  {c.pending['entry']:<16}  being asked")
@@ -113,7 +113,7 @@ def main():
         else:
             {"train": train, "show": show}[args.verb](args)
     except Fault as e:
-        print(f"tombola_learn: {e}", file=sys.stderr)
+        print(f"tombola_learn: {printable(str(e))}", file=sys.stderr)
         return e.code
     except KeyboardInterrupt:
         print("tombola_learn: interrupted; run it again to go on", file=sys.stderr)

@@ -8,12 +8,14 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 
 from .faults import EXIT, Fault
 
 __all__ = ["Checkpoint", "put"]
 
-SCHEMA = "tombola.training/1"
+SCHEMA = "tombola.training/2"
+BEFORE = "tombola.training/1"  # the same without hashes of results
 
 
 def put(path, data):
@@ -33,30 +35,53 @@ def put(path, data):
         raise Fault(EXIT["io"], f"{path}: {e.strerror}") from e
 
 
+def is_text(text):
+    """What may stand in a line of a terminal."""
+    return isinstance(text, str) and text.isprintable()
+
+
+def is_hash(text):
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def is_number(n):
+    """What a learner may score, too: it may be no number or infinite, but never a whole number that no float can hold."""
+    return isinstance(n, float) or isinstance(n, int) and not isinstance(n, bool) and abs(n) < 1e300
+
+
+def is_name(name, kind):
+    """Of a file that this module writes."""
+    return isinstance(name, str) and re.fullmatch(rf"[0-9]{{4,9}}\.{kind}", name, re.ASCII) is not None
+
+
 def is_asked(o):
     """An entry with its payload, if it has one: a file of the folder."""
-    return (isinstance(o, dict) and isinstance(o.get("entry"), str) and isinstance(o.get("sha256"), str)
-            and (o.get("payload") is None or is_name(o["payload"])))
+    return (isinstance(o, dict) and is_text(o.get("entry"))
+            and (o.get("sha256") == "" if o.get("payload") is None
+                 else is_name(o["payload"], "payload") and is_hash(o.get("sha256"))))
 
 
-def is_name(name):
-    return isinstance(name, str) and os.path.basename(name) == name != ""
+def is_scored(o):
+    """What was added to an answer: scores by name, and what was spent of the budget by then."""
+    score = o.get("score", {})
+    return (isinstance(score, dict) and all(map(is_text, score)) and all(map(is_number, score.values()))
+            and ("epsilon" in o) == ("limit" in o)
+            and all(is_number(o[k]) and 0 <= o[k] < 1e300 for k in ("epsilon", "limit") if k in o))
 
 
 def is_step(o):
     """What a checkpoint may say of an entry that was asked, or was not."""
-    if not isinstance(o, dict):
-        return False
-    numbers = [*(score.values() if isinstance(score := o.get("score", {}), dict) else [None]),
-               *(o[k] for k in ("epsilon", "limit") if k in o)]
-    return (isinstance(o.get("entry"), str) and isinstance(o["skipped"], str) if "skipped" in o
-            else is_asked(o) and is_name(o.get("result"))) and all(isinstance(n, (int, float)) for n in numbers)
+    if isinstance(o, dict) and "skipped" in o:
+        return is_text(o.get("entry")) and isinstance(o["skipped"], str) and o.get("code", EXIT["budget"]) in EXIT.values()
+    return (is_asked(o) and is_name(o.get("result"), r"result\.json") and is_scored(o)
+            and (o.get("result_sha256") is None or is_hash(o["result_sha256"])))
 
 
 class Checkpoint:
     """The folder of one training.
 
-    steps     what was done, in order: {"entry", "payload", "sha256", "result", "score", "epsilon"}, or {"entry", "skipped": why}
+    steps     what was done, in order: {"entry", "payload", "sha256", "result", "result_sha256", "score", "epsilon",
+              "limit"}, or {"entry", "skipped": why}; hashes are those of the files
     pending   the entry that is being asked, {"entry", "payload", "sha256"}; None between steps
     stopped   why the learner asked for no more; "" if it did not
     plan      hash of the signed plan, "" until one is known
@@ -94,16 +119,18 @@ class Checkpoint:
         try:
             with open(path, encoding="utf-8") as f:
                 o = json.load(f)
-            if o["schema"] != SCHEMA:
-                raise Fault(EXIT["data"], f"{path}: schema {o['schema']}, not {SCHEMA}")
+            if o["schema"] not in (SCHEMA, BEFORE):
+                raise ValueError(f"its schema is not {SCHEMA}")
             steps, pending, stopped, plan = o["steps"], o["pending"], o["stopped"], o["plan"]
             if not (isinstance(steps, list) and all(map(is_step, steps)) and (pending is None or is_asked(pending))
-                    and isinstance(stopped, str) and isinstance(plan, str)):
+                    and is_text(stopped) and is_text(plan)):
                 raise ValueError("a member is not what it has to be")
+            if o["schema"] == SCHEMA and any("result" in s and not s.get("result_sha256") for s in steps):
+                raise ValueError("a result has no hash")
             self.steps, self.pending, self.stopped, self.plan = steps, pending, stopped, plan
         except FileNotFoundError:
             return self
-        except (KeyError, TypeError, ValueError) as e:
+        except (KeyError, TypeError, ValueError, RecursionError) as e:
             raise Fault(EXIT["data"], f"{path}: it is no checkpoint ({e})") from e
         except OSError as e:
             raise Fault(EXIT["io"], f"{path}: {e.strerror}") from e
@@ -112,20 +139,29 @@ class Checkpoint:
                 self.payload(o)
         return self
 
+    def document(self):
+        """What training.json says."""
+        with_hashes = all(s.get("result_sha256") for s in self.steps if "result" in s)
+        return {"schema": SCHEMA if with_hashes else BEFORE, "plan": self.plan, "stopped": self.stopped, "pending": self.pending,
+                "steps": self.steps}
+
     def save(self):
-        put(self.path("training.json"), json.dumps({
-            "schema": SCHEMA, "plan": self.plan, "stopped": self.stopped, "pending": self.pending, "steps": self.steps,
-        }, indent=1).encode() + b"\n")
+        put(self.path("training.json"), json.dumps(self.document(), indent=1).encode() + b"\n")
 
     def payload(self, step):
         """The bytes of a step's payload; a Fault if they are not those that were proposed."""
+        return self._read(step["payload"], step["sha256"], f"what was proposed for {step['entry']}")
+
+    def _read(self, name, sha256, what):
+        """The bytes of a file; with a hash, a Fault if they have another."""
+        path = self.path(name)
         try:
-            with open(self.path(step["payload"]), "rb") as f:
+            with open(path, "rb") as f:
                 data = f.read()
         except OSError as e:
-            raise Fault(EXIT["io"], f"{self.path(step['payload'])}: {e.strerror}") from e
-        if hashlib.sha256(data).hexdigest() != step["sha256"]:
-            raise Fault(EXIT["data"], f"{self.path(step['payload'])}: it is not what was proposed for {step['entry']}")
+            raise Fault(EXIT["io"], f"{path}: {e.strerror}") from e
+        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+            raise Fault(EXIT["data"], f"{path}: it is not {what}")
         return data
 
     def propose(self, entry, data):
@@ -140,9 +176,10 @@ class Checkpoint:
     def answer(self, result):
         """The pending entry has its result, a JSON object."""
         name = f"{len(self.steps) + 1:04}.result.json"
-        put(self.path(name), json.dumps(result).encode())
+        data = json.dumps(result).encode()
+        put(self.path(name), data)
         self.newest = name, result
-        self.steps.append({**self.pending, "result": name})
+        self.steps.append({**self.pending, "result": name, "result_sha256": hashlib.sha256(data).hexdigest()})
         self.pending = None
         self.save()
 
@@ -153,10 +190,11 @@ class Checkpoint:
         self.save()
 
     def result(self, step):
+        """The JSON of a step's result; a Fault if it is not what was answered."""
         if self.newest[0] == step["result"]:
             return self.newest[1]
+        data = self._read(step["result"], step.get("result_sha256"), f"what answered {step['entry']}")
         try:
-            with open(self.path(step["result"]), encoding="utf-8") as f:
-                return json.load(f)
-        except (OSError, ValueError) as e:
-            raise Fault(EXIT["data"], f"{self.path(step['result'])}: {e}") from e
+            return json.loads(data)
+        except (ValueError, RecursionError) as e:
+            raise Fault(EXIT["data"], f"{self.path(step['result'])}: it is no JSON ({e})") from e

@@ -1,4 +1,6 @@
 """Pictures without a library: a training's curve and bars as SVG, arrays as PNG."""
+import html
+import math
 import struct
 import zlib
 
@@ -23,7 +25,8 @@ def curve(steps, width=640, height=360):
     def at(i, v):
         return left + wide * (i + 1) / n, top + high * (1 - v)
 
-    names = list(dict.fromkeys(k for s in steps for k in s.get("score", {})))
+    scores = [{k: v for k, v in s.get("score", {}).items() if math.isfinite(v)} for s in steps]
+    names = list(dict.fromkeys(k for score in scores for k in score))
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
            f'<rect width="{width}" height="{height}" fill="white"/>']
     for k in range(6):
@@ -35,16 +38,16 @@ def curve(steps, width=640, height=360):
     out.append(f'<text x="{left + wide / 2}" y="{height - 6}" text-anchor="middle" fill="#555">round</text>')
     spent = [(i, min(1, s["epsilon"] / s["limit"])) for i, s in enumerate(steps) if s.get("limit")]
     out.append(_line([at(i, v) for i, v in spent], "#999", dashed=True))
-    words = [("budget answered" + (f", of epsilon {steps[-1]['limit']:g}" if spent else ""), "#777")]
+    words = [("budget answered" + (f", of epsilon {steps[spent[-1][0]]['limit']:g}" if spent else ""), "#777")]
     for name, colour in zip(names, COLOURS):
-        values = [(i, s["score"][name]) for i, s in enumerate(steps) if name in s.get("score", {})]
+        values = [(i, score[name]) for i, score in enumerate(scores) if name in score]
         most = max(1.0, max(v for _, v in values))
         out.append(_line([at(i, max(v, 0) / most) for i, v in values], colour))
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{colour}"/>'
                 for x, y in (at(i, max(v, 0) / most) for i, v in values)]
         words.append((f"{name} {values[-1][1]:.4f}" + (f" (scale: {most:.3g})" if most > 1 else ""), colour))
     for k, (text, colour) in enumerate(words):
-        out.append(f'<text x="{left + k * wide / len(words):.1f}" y="22" fill="{colour}">{text}</text>')
+        out.append(f'<text x="{left + k * wide / len(words):.1f}" y="22" fill="{colour}">{html.escape(text)}</text>')
     return "\n".join(out) + "\n</svg>\n"
 
 

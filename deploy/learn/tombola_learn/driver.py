@@ -102,9 +102,16 @@ class Training:
             if "result" in s:
                 name = c.plan, s["entry"], s["result"], s["sha256"]
                 if name not in self.read:
-                    self.read[name] = arrays_of(c.payload(s)) if s["payload"] else {}, Estimate.read(c.result(s))
+                    self.read[name] = arrays_of(c.payload(s)) if s["payload"] else {}, self._estimate(s)
                 steps.append(Step(s["entry"], *self.read[name], s.get("score", {})))
         return History(steps, next_entry)
+
+    def _estimate(self, step):
+        try:
+            return Estimate.read(self.checkpoint.result(step))
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as e:
+            path = self.checkpoint.path(step["result"])
+            raise Fault(EXIT["data"], f"{path}: it is no result ({type(e).__name__}: {e})") from e
 
     # -- inside -----------------------------------------------------------------------------------------------------
 

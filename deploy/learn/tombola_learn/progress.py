@@ -4,7 +4,12 @@ import sys
 import threading
 import time
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "printable"]
+
+
+def printable(text):
+    """Text on one line of a terminal that cannot move its cursor: other programs' words and names."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 class Progress:
@@ -16,7 +21,7 @@ class Progress:
 
     def say(self, line):
         if self.out is not None:
-            self.out.write(("\r\x1b[K" if self.live else "") + line + "\n")
+            self.out.write(("\r\x1b[K" if self.live else "") + printable(line) + "\n")
             self.out.flush()
 
     @contextlib.contextmanager
@@ -30,7 +35,7 @@ class Progress:
         def tick():
             while not done.wait(0.5):
                 filled = 20 * (number - 1) // of
-                self.out.write(f"\r\x1b[K[{'#' * filled}{'.' * (20 - filled)}] {name}: asking the devices, "
+                self.out.write(f"\r\x1b[K[{'#' * filled}{'.' * (20 - filled)}] {printable(name)}: asking the devices, "
                                f"{time.monotonic() - start:.0f} s")
                 self.out.flush()
 
