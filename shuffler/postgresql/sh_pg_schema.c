@@ -62,22 +62,26 @@ enum cm_rc sh_pg_schema_version(struct sh_pg *pg, int64_t *version, struct cm_er
 		       : rc;
 }
 
-enum cm_rc sh_pg_schema_check(int64_t version, struct cm_err *err)
+enum cm_rc sh_pg_schema_check(int64_t version, bool intake, struct cm_err *err)
 {
 	if (version > VERSION)
-		return cm_fail(err, CM_EDATA, "database: made by a later version of tombola (schema %lld)",
-			(long long)version);
-	if (version != VERSION)
 		return cm_fail(err, CM_EDATA,
-			"database: of an earlier version of tombola (schema %lld), which the next start brings to this one",
-			(long long)version);
+			"database: made by a later version of tombola (schema %lld, this program has %lld)%s",
+			(long long)version, (long long)VERSION,
+			intake ? ": upgrade this intake, as its head was" : "");
+	if (version != VERSION)
+		return cm_fail(err, CM_ELATER,
+			"database: of an earlier version of tombola (schema %lld), which the next start of %s "
+			"brings to schema %lld",
+			(long long)version, intake ? "the head, once it is upgraded," : "this shuffler",
+			(long long)VERSION);
 	return CM_OK;
 }
 
 enum cm_rc sh_pg_schema_migrate(struct sh_pg *pg, int64_t version, struct cm_err *err)
 {
 	int64_t there = 0;
-	enum cm_rc rc = version > VERSION ? sh_pg_schema_check(version, err) : CM_OK;
+	enum cm_rc rc = version > VERSION ? sh_pg_schema_check(version, false, err) : CM_OK;
 
 	if (rc == CM_OK && version == 0)
 		rc = sh_pg_number(

@@ -10,7 +10,7 @@
 #include "sh_pg_schema.h"
 
 #define AGAIN_S     2 /* between two attempts to reach a server at start */
-#define NAMED_SINCE 2 /* version of the schema whose databases have numbers */
+#define NAMED_SINCE 3 /* the first version of the schema that has the table place */
 
 enum cm_rc sh_pg_servers_wait(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err)
 {
@@ -169,7 +169,7 @@ static enum cm_rc begin_one(
 	if (rc != CM_OK)
 		return rc;
 	if (x->conf.readonly)
-		return sh_pg_schema_check(version, err);
+		return sh_pg_schema_check(version, false, err);
 	if (version == 0)
 		rc = number_new(x, state, err);
 	if (rc == CM_OK)
@@ -282,7 +282,7 @@ static enum cm_rc check_schema(struct sh_pg *pg, struct cm_err *err)
 			"database: this role has no rights: start the head with `intake_role` set to it");
 	if (rc == CM_OK && version == 0)
 		rc = cm_fail(err, CM_ELATER, "database: the head has made no tables yet: start it first");
-	return rc == CM_OK ? sh_pg_schema_check(version, err) : rc;
+	return rc == CM_OK ? sh_pg_schema_check(version, true, err) : rc;
 }
 
 static enum cm_rc open_joined(struct sh_pg_server *x, const struct sh_pg_looking *looking, struct cm_err *err)
@@ -293,11 +293,12 @@ static enum cm_rc open_joined(struct sh_pg_server *x, const struct sh_pg_looking
 		looking ? sh_pg_open(&x->conf, &x->pg, err) : sh_pg_servers_wait(&x->conf, &x->pg, err);
 	if (rc == CM_EUNAVAIL)
 		rc = err->code = CM_ELATER;
+	/* What an intake may have depends on the version. */
+	if (rc == CM_OK)
+		rc = check_schema(x->pg, err);
 	if (rc == CM_OK)
 		rc = looking ? sh_pg_rights_each(x->pg, looking->say, looking->user, err)
 			     : sh_pg_rights_of_mine(x->pg, err);
-	if (rc == CM_OK)
-		rc = check_schema(x->pg, err);
 	return rc == CM_OK ? ask_place(x->pg, x, &version, err) : rc;
 }
 

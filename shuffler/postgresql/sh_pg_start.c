@@ -123,7 +123,7 @@ enum cm_rc sh_pg_start_reading(struct sh_pg_store *s, const char *state_dir, str
 	if (rc == CM_OK && version == 0)
 		return marker.there ? say_lost(err) : cm_fail(err, CM_ENOINPUT, "database: has no state yet");
 	if (rc == CM_OK)
-		rc = sh_pg_schema_check(version, err);
+		rc = sh_pg_schema_check(version, false, err);
 	if (rc == CM_OK)
 		rc = sh_pg_servers_is_state(s->state, err);
 	return rc == CM_OK ? sh_pg_servers_look(&s->servers, &s->conf, s->state, err) : rc;

@@ -1,0 +1,14 @@
+CREATE SCHEMA tombola;
+CREATE TABLE tombola.meta(version int8 NOT NULL, settled int8 NOT NULL);
+INSERT INTO tombola.meta VALUES(0, 0);
+CREATE TABLE tombola.round(id bytea PRIMARY KEY, sequence int8 NOT NULL UNIQUE, state int8 NOT NULL, descriptor bytea NOT NULL, signature bytea NOT NULL, manifest bytea, manifest_signature bytea, charge bytea, sum bytea NOT NULL);
+CREATE TABLE tombola.record(seq int8 PRIMARY KEY, body bytea NOT NULL, sum bytea NOT NULL);
+CREATE TABLE tombola.pin(record int8 PRIMARY KEY, state int8 NOT NULL, epsilon bytea NOT NULL, taken bytea, sum bytea NOT NULL);
+CREATE TABLE tombola.standing(name bytea PRIMARY KEY, sequence int8 NOT NULL, descriptor bytea NOT NULL, sum bytea NOT NULL);
+CREATE TABLE tombola.head(name bytea PRIMARY KEY, devices int8 NOT NULL, seq int8 NOT NULL, before bytea NOT NULL, descriptor bytea NOT NULL, sum bytea NOT NULL);
+CREATE TABLE tombola.closed(id int8 PRIMARY KEY, record int8 NOT NULL, sum bytea NOT NULL);
+CREATE TABLE tombola.data(round bytea NOT NULL, partition int8 NOT NULL, epoch int8 NOT NULL DEFAULT 0, closed int8 NOT NULL DEFAULT 0, PRIMARY KEY(round, partition));
+CREATE TABLE tombola.payload(hash bytea NOT NULL, at int8 NOT NULL, body bytea NOT NULL, PRIMARY KEY(hash, at));
+ALTER TABLE tombola.payload ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE TABLE tombola.payload_whole(hash bytea PRIMARY KEY);
+UPDATE tombola.meta SET version = 1;
