@@ -8,6 +8,7 @@
 
 #include "cm_file.h"
 #include "sh_conf.h"
+#include "sh_marks.h"
 #include "sh_policy.h"
 #include "sh_round.h"
 #include "sh_stores.h"
@@ -161,6 +162,21 @@ static enum cm_rc check_lost(const struct recovery *m, const struct sh_row *row,
 	return rc;
 }
 
+/* Devices that have a receipt hold it against a manifest of nobody: no other is signed for them. */
+static enum cm_rc check_newest(const struct recovery *m, const struct sh_row *row, struct cm_err *err)
+{
+	uint64_t devices = 0;
+	bool there;
+
+	enum cm_rc rc = sh_mark_read(m->key_dir, row->round_id, &there, &devices, err);
+	if (rc != CM_OK || devices == 0 || row->state != SH_COLLECTING)
+		return rc == CM_EDATA ? CM_OK : rc;
+	return cm_fail(err, CM_EOTHER,
+		"round %" PRIu64 ": reports of %" PRIu64
+		" devices were acknowledged, and a VOID manifest would deny them: give it up without --newest",
+		row->sequence, devices);
+}
+
 /* Sign a VOID manifest for a round that was collecting: none of its messages will be released. */
 static enum cm_rc sign_void(const struct recovery *m, const struct rd_descriptor *d, struct cm_buf *manifest,
 	uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
@@ -226,19 +242,22 @@ enum cm_rc sh_recover_give_up(const struct cm_cli *cli, int *exit_code, struct c
 	struct recovery m = { .key_dir = NULL };
 	struct found f = { .there = false };
 	struct rd_descriptor d = { 0 };
+	bool newest = cli->option[SH_GIVE_UP_NEWEST] != NULL;
 
 	(void)exit_code;
 	cm_buf_init(&f.bytes, PR_DESCRIPTOR_MAX + 2 * PR_FRAME_MAX);
 	enum cm_rc rc = find(cli, &m, &f, err);
 	if (rc == CM_OK)
 		rc = check_lost(&m, &f.row, err);
+	if (rc == CM_OK && newest)
+		rc = check_newest(&m, &f.row, err);
 	if (rc == CM_OK)
 		rc = rd_descriptor_decode(f.row.descriptor.data, f.row.descriptor.len, &d, err);
 	if (rc == CM_OK)
 		rc = cm_cli_confirmed(cli->option[SH_RECOVER_CONFIRM], d.query.name,
 			"what devices reported in this round is lost for good", err);
 	if (rc == CM_OK)
-		rc = give_up(&m, &f.row, &d, cli->option[SH_GIVE_UP_NEWEST] != NULL, err);
+		rc = give_up(&m, &f.row, &d, newest, err);
 	if (rc == CM_OK) {
 		cm_log(CM_LOG_WARN, "round was given up", CM_I("round", f.row.sequence),
 			CM_S("query", d.query.name));

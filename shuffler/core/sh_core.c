@@ -4,6 +4,7 @@
 #include "cm_fault.h"
 #include "sh_blanket.h"
 #include "sh_core_private.h"
+#include "sh_marks.h"
 
 /* ---- Finding rounds ---- */
 
@@ -264,7 +265,23 @@ static enum cm_rc end_lost(struct sh_core *c, const struct rd_descriptor *d, con
 		rc = count(c, d, verdict, err);
 	if (rc == CM_OK)
 		sh_plans_ended(c->plans, d, NULL);
+	/* A store that went back alone left the round's key here. */
+	if (rc == CM_OK)
+		rc = sh_vault_destroy(store, c->conf.env.key_dir, d->round_id, err);
 	return rc == CM_OK && d->payload_size > 0 ? sh_core_drop_payload(c, d->payload_hash, err) : rc;
+}
+
+/* Whether a state that is lost had taken this round, which is not in the store: its analyzer, a client, or
+ * what is beside its key says so. */
+static enum cm_rc was_here(
+	const struct sh_core *c, const struct rd_descriptor *d, bool again, bool *out, struct cm_err *err)
+{
+	uint64_t devices;
+	bool there = false;
+
+	enum cm_rc rc = sh_mark_read(c->conf.env.key_dir, d->round_id, &there, &devices, err);
+	*out = CM_CHECKED("shuffler.lost") && (again || there || sh_core_heads_reach(c, d));
+	return rc;
 }
 
 enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int64_t now_ms,
@@ -286,8 +303,9 @@ enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int6
 		rd_descriptor_fini(&d);
 		return rc;
 	}
-	out->lost = CM_CHECKED("shuffler.lost") && (a->again || sh_core_heads_reach(c, &d));
-	rc = judge(c, &d, a->descriptor, out->lost, now_ms, &out->verdict, no, err);
+	rc = was_here(c, &d, a->again, &out->lost, err);
+	if (rc == CM_OK)
+		rc = judge(c, &d, a->descriptor, out->lost, now_ms, &out->verdict, no, err);
 	if (rc == CM_OK && !out->lost)
 		return begin(c, &d, a, rng, &out->verdict, err);
 	if (rc == CM_OK)

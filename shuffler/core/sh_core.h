@@ -120,8 +120,9 @@ CM_CHECK enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *
 /* An Announce (borrowed), and the result.
  *
  * A shuffler restored from a copy older than an open round ends that round as lost if the analyzer says
- * `again`, or if a client has stated a descriptor that follows the round (sh_heads.h).  With neither it
- * begins the round anew:
+ * `again`, if a client has stated a descriptor that follows the round (sh_heads.h), or if the round's mark is
+ * still beside its key (sh_marks.h: the store went back alone).  With none of them it begins the round
+ * anew:
  *
  * - An honest analyzer leaves `again` out only if it crashed before it noted the shuffler's answer, or its
  *   note is lost (STATE_DIR/announced).  It reads one batch, which has each device once, with the bytes that

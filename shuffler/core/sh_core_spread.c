@@ -5,6 +5,7 @@
 
 #include "cm_buf.h"
 #include "sh_core_private.h"
+#include "sh_marks.h"
 
 /* The round whose reports intakes may take in this epoch, or NULL. */
 static struct sh_round *of_epoch(const struct sh_core *c, uint64_t epoch)
@@ -96,11 +97,24 @@ enum cm_rc sh_core_sign(const struct sh_core *c, const uint8_t round_id[PR_ROUND
 	return rc;
 }
 
-void sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices)
+bool sh_core_stored(
+	struct sh_core *c, uint64_t epoch, uint64_t devices, uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *all)
 {
 	struct sh_round *r = of_epoch(c, epoch);
 
 	/* What an intake says moves the end of a round, so it is held to what was promised. */
-	if (r && devices <= r->spread.promised - r->intake.participants)
-		r->intake.participants += devices;
+	if (!r || devices > r->spread.promised - r->intake.participants)
+		return false;
+	r->intake.participants += devices;
+	memcpy(round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	*all = r->intake.participants;
+	return true;
+}
+
+enum cm_rc sh_core_mark(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t devices,
+	struct cm_err *err)
+{
+	enum cm_rc rc = sh_mark_stored(c->conf.env.key_dir, round_id, devices, err);
+
+	return rc == CM_ENOINPUT ? CM_OK : rc;
 }

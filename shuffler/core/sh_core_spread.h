@@ -34,5 +34,11 @@ CM_CHECK bool sh_core_promise(
 /* Sign n receipts of a batch that was promised; any thread, beside every other call. */
 CM_CHECK enum cm_rc sh_core_sign(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const uint8_t *receipts, size_t n, uint8_t *signatures, struct cm_err *err);
-/* So many devices of the epoch are stored. */
-void sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices);
+/* So many devices of the epoch are stored, and their receipts may be sent when sh_core_mark has returned.
+ * False: the epoch is over, and a later one knows them from the store.  *all: the devices of the round. */
+CM_CHECK bool sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices,
+	uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *all);
+/* Note beside the round's key that it has so many devices (sh_marks.h); any thread, beside every other call.
+ * CM_OK also when the round is over. */
+CM_CHECK enum cm_rc sh_core_mark(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN],
+	uint64_t devices, struct cm_err *err);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sh_core_private.h"
-#include "sh_sealed.h"
+#include "sh_marks.h"
 
 static enum cm_rc start_record(void *user, const uint8_t *bytes, size_t len, struct cm_err *err)
 {
@@ -88,6 +88,22 @@ static enum cm_rc collect_place(void *user, const uint8_t round_id[PR_ROUND_ID_L
 	return CM_OK;
 }
 
+/* A round with reports and without a row is one that the state has forgotten.  Its mark stays, so that it is
+ * not begun anew (sh_core.h, Announce). */
+static enum cm_rc destroy(const struct sh_core *c, const uint8_t *round_id, struct cm_err *err)
+{
+	const char *key_dir = c->conf.env.key_dir;
+	struct sh_past past = { .manifest = NULL };
+	uint64_t devices = 0;
+	bool there;
+
+	enum cm_rc found = sh_core_look_up(c, round_id, &past, err);
+	enum cm_rc rc = found == CM_ENOINPUT ? sh_mark_read(key_dir, round_id, &there, &devices, err) : found;
+	if (rc == CM_OK)
+		rc = sh_vault_destroy(c->conf.env.store, key_dir, round_id, err);
+	return rc == CM_OK && devices > 0 ? sh_mark_begin(key_dir, round_id, devices, err) : rc;
+}
+
 /* Destroy key and place of every round that is not live: a crash came between its row and the erasure, or
  * before its row. */
 static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
@@ -98,7 +114,7 @@ static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
 	enum cm_rc rc = store->data_each(store->ctx, collect_place, &places, err);
 	for (size_t i = 0; rc == CM_OK && i < places.n; i++)
 		if (!sh_core_find(c, places.id[i]))
-			rc = sh_vault_destroy(store, c->conf.env.key_dir, places.id[i], err);
+			rc = destroy(c, places.id[i], err);
 	free(places.id);
 	return rc;
 }
@@ -131,6 +147,18 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 	return rc;
 }
 
+/* A crash may have come between a row and the mark of its seal, or between a commit and the mark of its
+ * devices, which have a receipt when they come again.  A round that an earlier version began has no mark. */
+static enum cm_rc mark(const struct sh_round *r, struct cm_err *err)
+{
+	const char *key_dir = r->env->key_dir;
+
+	if (r->state != SH_COLLECTING)
+		return sh_mark_sealed(key_dir, r->d.round_id, err);
+	return r->is_marked ? sh_mark_stored(key_dir, r->d.round_id, r->stored, err)
+			    : sh_mark_begin(key_dir, r->d.round_id, r->stored, err);
+}
+
 enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)
 {
 	const struct sh_store *store = conf->env.store;
@@ -139,10 +167,8 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 	enum cm_rc rc = make(conf, &c, err);
 	if (rc == CM_OK)
 		rc = store->row_each(store->ctx, start_row, c, err);
-	/* A crash may have come between a seal's row and its mark. */
 	for (size_t i = 0; rc == CM_OK && i < c->rounds; i++)
-		if (c->round[i]->state != SH_COLLECTING)
-			rc = sh_sealed_mark(conf->env.key_dir, c->round[i]->d.round_id, err);
+		rc = mark(c->round[i], err);
 	if (rc == CM_OK)
 		rc = finish_erasures(c, err);
 	if (rc == CM_OK)

@@ -5,6 +5,7 @@
 
 #include "sh_blanket.h"
 #include "sh_core_private.h"
+#include "sh_marks.h"
 
 /* ---- When ---- */
 
@@ -111,12 +112,21 @@ static void begin_epoch(struct sh_task *t, int64_t now_ms)
 	t->slow = true;
 }
 
+/* A device that is known from the store has a receipt when it comes again.  Before, an intake may have
+ * committed it and ended. */
+static enum cm_rc mark_stored(const struct sh_round *r, uint64_t devices, struct cm_err *err)
+{
+	return sh_mark_stored(
+		r->env->key_dir, r->d.round_id, devices < r->d.target ? devices : r->d.target, err);
+}
+
 static enum cm_rc run_epoch(struct sh_task *t, const struct cr_rng *rng, struct cm_err *err)
 {
 	struct sh_vault *v = &t->round->vault;
 
 	(void)rng;
-	return v->store->data_epoch(v->data, false, &t->epoch, err);
+	enum cm_rc rc = v->store->data_epoch(v->data, false, &t->epoch, err);
+	return rc == CM_OK && !t->epoch.closed ? mark_stored(t->round, t->epoch.devices, err) : rc;
 }
 
 static enum cm_rc end_epoch(
@@ -153,7 +163,9 @@ static enum cm_rc run_close(struct sh_task *t, const struct cr_rng *rng, struct 
 	enum cm_rc rc = v->store->data_epoch(v->data, true, &t->epoch, err);
 	if (rc == CM_OK)
 		rc = sh_tags_init(&t->tags, t->round->d.target, err);
-	return rc == CM_OK ? sh_vault_tags(v, &t->tags, &t->counts, err) : rc;
+	if (rc == CM_OK)
+		rc = sh_vault_tags(v, &t->tags, &t->counts, err);
+	return rc == CM_OK ? mark_stored(t->round, t->tags.n, err) : rc;
 }
 
 static enum cm_rc end_close(

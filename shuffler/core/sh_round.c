@@ -7,10 +7,10 @@
 
 #include "cm_fault.h"
 #include "rd_receipt.h"
+#include "sh_marks.h"
 #include "sh_permute.h"
 #include "sh_policy.h"
 #include "sh_round_private.h"
-#include "sh_sealed.h"
 
 #define SEALING_THREADS 8u /* more would wait for the one that merges */
 
@@ -104,6 +104,8 @@ enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const
 		rc = sh_vault_create(&r->vault, env->store, env->key_dir, r->d.round_id,
 			sh_round_buckets(&r->d), rd_message_len(&r->d), rng, err);
 	if (rc == CM_OK)
+		rc = sh_mark_begin(env->key_dir, r->d.round_id, 0, err);
+	if (rc == CM_OK)
 		rc = sh_round_put(r, SH_COLLECTING, err);
 	if (rc != CM_OK) {
 		sh_round_free(r);
@@ -173,6 +175,21 @@ static enum cm_rc end_epochs(struct sh_round *r, struct cm_err *err)
 						     : CM_OK;
 }
 
+/* Refuse what the store has of a round if more devices than it knows have had a receipt. */
+static enum cm_rc check_mark(struct sh_round *r, struct cm_err *err)
+{
+	uint64_t had = r->intake.participants, marked;
+
+	r->stored = had;
+	enum cm_rc rc = sh_mark_read(r->env->key_dir, r->d.round_id, &r->is_marked, &marked, err);
+	if (rc != CM_OK || !(CM_CHECKED("shuffler.stored") && had < marked))
+		return rc;
+	return cm_fail(err, CM_EDATA,
+		"reports of %llu devices were acknowledged, and the store has %llu of them: it is an older copy, or "
+		"its database lost commits",
+		(unsigned long long)marked, (unsigned long long)had);
+}
+
 enum cm_rc sh_round_restore(
 	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err)
 {
@@ -182,7 +199,7 @@ enum cm_rc sh_round_restore(
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	enum cm_rc rc = copy_row(r, row, err);
 	if (rc == CM_OK && row->state == SH_COLLECTING)
-		rc = sh_sealed_check(env->key_dir, row->round_id, err);
+		rc = sh_mark_check_open(env->key_dir, row->round_id, err);
 	if (rc == CM_OK)
 		rc = sh_vault_open(&r->vault, env->store, env->key_dir, row->round_id,
 			sh_round_buckets(&r->d), rd_message_len(&r->d), err);
@@ -192,6 +209,8 @@ enum cm_rc sh_round_restore(
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, intake_limits(r), err);
 	if (rc == CM_OK)
 		rc = sh_intake_load(&r->intake, &r->vault, err);
+	if (rc == CM_OK)
+		rc = check_mark(r, err);
 	if (rc == CM_OK)
 		rc = load_steps(r, err);
 	if (rc != CM_OK) {
@@ -209,7 +228,12 @@ enum cm_rc sh_round_restore(
 enum cm_rc sh_round_commit(
 	struct sh_round *r, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err)
 {
-	return sh_intake_store(&r->vault, &r->d, batch, rng, err);
+	enum cm_rc rc = sh_intake_store(&r->vault, &r->d, batch, rng, err);
+
+	if (rc != CM_OK)
+		return rc;
+	r->stored += sh_batch_submissions(batch);
+	return sh_mark_stored(r->env->key_dir, r->d.round_id, r->stored, err);
 }
 
 /* ---- Sealing ---- */
@@ -416,7 +440,7 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 	if (rc == CM_OK)
 		rc = sh_round_put(r, SH_SEALED, err);
 	if (rc == CM_OK)
-		rc = sh_sealed_mark(r->env->key_dir, r->d.round_id, err);
+		rc = sh_mark_sealed(r->env->key_dir, r->d.round_id, err);
 	if (rc == CM_OK)
 		r->state = SH_SEALED;
 	return rc;

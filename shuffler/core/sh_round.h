@@ -47,6 +47,9 @@ struct sh_round {
 	struct cm_buf charge;  /* filled from RELEASING on */
 	struct sh_vault vault; /* open while the round's key exists */
 	struct sh_intake intake;
+	uint64_t stored; /* devices whose reports are durable, where this process takes them; of the thread
+			  * that commits */
+	bool is_marked;  /* when it was restored, key_dir said how many devices it had (sh_marks.h) */
 	struct sh_spread spread;   /* where intakes take the reports: `intake` is filled when it has closed */
 	uint64_t dummies;          /* dummies made so far: those stored, and those that were not needed */
 	struct sh_route route;     /* for rounds whose messages have tags */
@@ -66,7 +69,7 @@ CM_CHECK enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor 
 	size_t len, const uint8_t signature[CR_SIGN_LEN], const struct cr_rng *rng, struct sh_round **out,
 	struct cm_err *err);
 /* Restore a round from its row, in state COLLECTING, SEALED or RELEASING; loads its tags.  CM_ENOINPUT: its
- * key is gone. */
+ * key is gone.  CM_EDATA: it is damaged, or older than what was acknowledged (sh_marks.h). */
 CM_CHECK enum cm_rc sh_round_restore(
 	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err);
 /* Wipe and free the memory; stored data stays.  Accepts NULL. */
@@ -76,7 +79,7 @@ void sh_round_free(struct sh_round *r);
 uint32_t sh_round_buckets(const struct rd_descriptor *d);
 uint64_t sh_round_most_of_one(const struct sh_round *r);
 
-/* As sh_intake_store. */
+/* As sh_intake_store; then the round's mark has these devices, too (sh_marks.h). */
 CM_CHECK enum cm_rc sh_round_commit(
 	struct sh_round *r, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
 

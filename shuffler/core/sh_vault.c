@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "sh_marks.h"
 #include "sh_permute.h"
-#include "sh_sealed.h"
 #include "sh_vault_private.h"
 
 #define NAME_LEN (2 * PR_ROUND_ID_LEN + 1)
@@ -145,7 +145,7 @@ enum cm_rc sh_vault_destroy_key(
 
 	cm_hex(round_id, PR_ROUND_ID_LEN, name);
 	enum cm_rc rc = cr_keyfile_erase(key_dir, name, err);
-	return rc == CM_OK ? sh_sealed_forget(key_dir, round_id, err) : rc;
+	return rc == CM_OK ? sh_marks_forget(key_dir, round_id, err) : rc;
 }
 
 enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,

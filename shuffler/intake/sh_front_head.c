@@ -189,7 +189,7 @@ static void on_close(struct lk_link *l, void *user, const struct cm_err *why)
 			: f->backoff_ms < LONGEST_MS / 2 ? f->backoff_ms * 2
 							 : LONGEST_MS;
 	f->dial_at_ms = cm_clock_mono_ms() + f->backoff_ms;
-	f->asked = false;
+	f->asked = f->noting = false;
 	sh_front_end_share(f, "the head is away", false);
 	sh_front_refuse_all(f, "the shuffler is away");
 	sh_front_pump(f);

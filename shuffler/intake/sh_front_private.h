@@ -74,8 +74,9 @@ struct sh_front {
 	enum share_at at;
 	bool replaced;     /* `next` takes the place of `share`, also if it is NULL */
 	int64_t ask_at_ms; /* when to ask the head for the share again; 0: not */
-	/* A batch: asked for at the head, then stored. */
-	bool asked;
+	/* A batch: asked for at the head, then stored, then noted there; then its answers are sent. */
+	bool asked;  /* the head has to answer */
+	bool noting; /* it has to answer that it has noted what is stored */
 	struct answers gathering, flying;
 	struct sh_batch batch;
 	size_t batch_devices;

@@ -1,4 +1,4 @@
-/* sh_front_submit.c - Submits at an intake: gathered, signed by the head, stored, answered. */
+/* sh_front_submit.c - Submits at an intake: gathered, signed by the head, stored, noted there, answered. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ void sh_front_give_up(struct sh_front *f, const char *why)
 		sh_front_counted(f, SH_FRONT_GIVEN_UP, 1);
 	}
 	f->batch_devices = 0;
-	f->asked = false;
+	f->asked = f->noting = false;
 	end_answers(&f->flying, why);
 	end_answers(&f->gathering, why);
 }
@@ -242,6 +242,14 @@ void sh_front_signed(struct sh_front *f, const Tombola__V1__IntakeSigned *s)
 	if (!f->asked || f->at != SHARE_OPEN || s->epoch != f->share->epoch)
 		return; /* of an epoch that is over, or to a ping */
 	f->asked = false;
+	if (f->noting) {
+		f->noting = false;
+		if (s->granted)
+			release(f);
+		else
+			sh_front_end_share(f, "the head did not note a batch", true);
+		return;
+	}
 	if (!s->granted || s->signatures.len != f->flying.receipts * CR_SIGN_LEN) {
 		sh_front_end_share(f, "the head did not grant a batch", true);
 		return;
@@ -297,7 +305,8 @@ static void stored(struct sh_front *f, const struct task *t)
 	sh_intake_committed(&f->share->intake);
 	sh_front_counted(f, SH_FRONT_COMMITS, 1);
 	sh_front_counted(f, SH_FRONT_ACCEPTED, t->submissions);
-	release(f);
+	/* Receipts are sent when the head would notice that the database has lost what they are for. */
+	f->asked = f->noting = true;
 	say.epoch = f->share->epoch;
 	say.devices = t->submissions;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_STORED;

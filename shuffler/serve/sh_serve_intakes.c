@@ -186,7 +186,7 @@ void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame)
 	const Tombola__V1__IntakeStored *stored = frame->intake_stored;
 
 	if (has_joined(p))
-		sh_core_stored(p->serve->conf.core, stored->epoch, stored->devices);
+		sh_serve_note(p, stored->epoch, stored->devices);
 }
 
 /* ---- Silence ---- */

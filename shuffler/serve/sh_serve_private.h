@@ -181,6 +181,8 @@ void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame);
 /* sh_serve_sign.c: promise places for a batch, and answer it once its receipts are signed. */
 struct sh_signing;
 void sh_serve_sign(struct peer *p, const struct sh_signing *what);
+/* So many devices of the epoch are stored: answer when it is noted (sh_core_mark). */
+void sh_serve_note(struct peer *p, uint64_t epoch, uint64_t devices);
 /* An epoch has begun or ended: tell every intake what it takes now. */
 void sh_serve_shares(struct sh_serve *s);
 /* The peer's link is closing: if it is an intake's own, the next epoch is without it. */

@@ -1,5 +1,5 @@
-/* sh_serve_sign.c - signs the receipts of intakes on a worker thread: a batch has up to PR_RECEIPTS_MAX,
- * which take as long as no other link should wait. */
+/* sh_serve_sign.c - signs the receipts of intakes, and notes what they have stored, on a worker thread: a
+ * batch has up to PR_RECEIPTS_MAX, which take as long as no other link should wait, and so may a disk. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +15,7 @@ struct signing {
 	uint32_t intake; /* its number: the peer may go while its batch is signed */
 	uint64_t epoch, room;
 	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint64_t stored; /* devices of the round that are to be noted; 0: receipts are signed */
 	enum cm_rc rc;
 	struct cm_err err;
 	uint8_t *signatures;
@@ -42,7 +43,10 @@ static void sign_run(uv_work_t *work)
 {
 	struct signing *g = work->data;
 
-	g->rc = sh_core_sign(g->serve->conf.core, g->round_id, g->receipts, g->n, g->signatures, &g->err);
+	const struct sh_core *core = g->serve->conf.core;
+
+	g->rc = g->stored > 0 ? sh_core_mark(core, g->round_id, g->stored, &g->err)
+			      : sh_core_sign(core, g->round_id, g->receipts, g->n, g->signatures, &g->err);
 }
 
 static void begin_next(struct sh_serve *s);
@@ -91,7 +95,7 @@ static struct signing *signing_new(struct peer *p, const struct sh_signing *what
 		g->serve = p->serve;
 		g->intake = p->intake;
 		g->epoch = what->epoch;
-		g->signatures = malloc(what->n * CR_SIGN_LEN);
+		g->signatures = malloc(what->n * CR_SIGN_LEN + 1);
 		g->n = what->n;
 		memcpy(g->receipts, what->receipts, what->n * PR_RECEIPT_LEN);
 	}
@@ -102,12 +106,35 @@ static struct signing *signing_new(struct peer *p, const struct sh_signing *what
 	return g;
 }
 
-void sh_serve_sign(struct peer *p, const struct sh_signing *what)
+static void add(struct peer *p, struct signing *g)
 {
 	struct sh_serve *s = p->serve;
 	struct signing **end = &s->signing;
-	uint8_t round_id[PR_ROUND_ID_LEN];
+
+	p->signings++;
+	while (*end)
+		end = &(*end)->next;
+	*end = g;
+	if (s->signing == g)
+		begin_next(s);
+}
+
+/* Close the link of an intake that has too many requests here. */
+static bool is_impatient(struct peer *p)
+{
 	struct cm_err why;
+
+	if (p->signings < WAITING_MAX)
+		return false;
+	(void)cm_fail(&why, CM_EPROTO, "an intake that asks for more before it is answered");
+	lk_close(p->link, &why);
+	return true;
+}
+
+void sh_serve_sign(struct peer *p, const struct sh_signing *what)
+{
+	struct sh_serve *s = p->serve;
+	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint64_t room;
 
 	bool granted = sh_core_promise(s->conf.core, what, round_id, &room);
@@ -115,18 +142,28 @@ void sh_serve_sign(struct peer *p, const struct sh_signing *what)
 		answer(p, what->epoch, room, granted, NULL, 0);
 		return;
 	}
-	if (p->signings >= WAITING_MAX) {
-		(void)cm_fail(&why, CM_EPROTO, "an intake that asks for more before it is answered");
-		lk_close(p->link, &why);
+	if (is_impatient(p))
 		return;
-	}
 	struct signing *g = signing_new(p, what);
 	g->room = room;
 	memcpy(g->round_id, round_id, sizeof round_id);
-	p->signings++;
-	while (*end)
-		end = &(*end)->next;
-	*end = g;
-	if (s->signing == g)
-		begin_next(s);
+	add(p, g);
+}
+
+void sh_serve_note(struct peer *p, uint64_t epoch, uint64_t devices)
+{
+	const struct sh_signing nothing = { .epoch = epoch };
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint64_t all, room = 0;
+
+	if (!sh_core_stored(p->serve->conf.core, epoch, devices, round_id, &all) || all == 0) {
+		answer(p, epoch, room, false, NULL, 0);
+		return;
+	}
+	if (is_impatient(p))
+		return;
+	struct signing *g = signing_new(p, &nothing);
+	g->stored = all;
+	memcpy(g->round_id, round_id, sizeof round_id);
+	add(p, g);
 }
