@@ -43,7 +43,10 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 	}
 	if (rc == CM_OK && loss.lost)
 		nt_health_say(h, NT_HEALTH_CRITICAL,
-			"the ledger was restored, cloned or lost: see tombola-client accept-loss");
+			loss.conflict
+				? "another copy of this client's state answered a round, or the shuffler lies: see "
+				  "tombola-client accept-loss"
+				: "the ledger was restored, cloned or lost: see tombola-client accept-loss");
 	if (over_ms > 0)
 		nt_health_round(h, over_ms, cm_clock_wall_ms());
 	cl_db_close(db);

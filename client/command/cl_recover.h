@@ -4,12 +4,14 @@
 
 #include "cm_cli.h"
 
-#define CL_RECOVER_OPTIONS                                                                                  \
-	{ "plans", "N", "required: number of the population's last plan; all up to it are closed", false }, \
-	{                                                                                                   \
-		"confirm", "POPULATION", "required: its name, as the configuration says it", false          \
+#define CL_RECOVER_OPTIONS                                                                            \
+	{ "plans", "N", "number of the population's last plan; all up to it are closed", false },     \
+		{ "no-copy", NULL, "instead: no copy of this state ever answered; nothing is closed", \
+			false },                                                                      \
+	{                                                                                             \
+		"confirm", "POPULATION", "required: its name, as the configuration says it", false    \
 	}
 
 /* `accept-loss`: close every plan up to a number and record that in the ledger.  Creates the ledger if it is
- * missing. */
+ * missing.  After conflicts alone --no-copy closes nothing. */
 CM_CHECK enum cm_rc cl_recover_accept_loss(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

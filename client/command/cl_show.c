@@ -219,8 +219,8 @@ static enum cm_rc list_plan(void *user, const struct cl_pin *pin, struct cm_err 
 
 static json_t *loss_json(const struct cl_loss *loss)
 {
-	return json_pack("{s:b, s:b, s:I}", "lost", loss->lost, "accepted", loss->accepted, "closed_plans",
-		(json_int_t)loss->closed_plans);
+	return json_pack("{s:b, s:b, s:b, s:I}", "lost", loss->lost, "conflict", loss->conflict, "accepted",
+		loss->accepted, "closed_plans", (json_int_t)loss->closed_plans);
 }
 
 static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, const struct cl_usage *usage,
@@ -256,17 +256,15 @@ static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, con
 static enum cm_rc print_loss(struct cl_db *db, FILE *out, struct cm_err *err)
 {
 	struct cl_loss loss;
-	char when[32];
+	char when[32], words[256];
 	enum cm_rc rc = cl_loss_read(db, &loss, err);
 
 	if (rc != CM_OK)
 		return rc;
-	if (loss.lost)
-		(void)fprintf(out,
-			"the shuffler has a report of round %" PRIu64
-			" that this ledger does not know: every slice counts as spent until "
-			"`tombola-client accept-loss`\n",
-			loss.sequence);
+	if (loss.lost) {
+		cl_loss_words(&loss, words, sizeof words);
+		(void)fprintf(out, "%s\n", words);
+	}
 	cm_clock_text(loss.accepted_ms, when);
 	if (loss.accepted)
 		(void)fprintf(out,

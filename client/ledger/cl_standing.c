@@ -3,6 +3,7 @@
 #include "cl_standing.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cl_db.h"
@@ -24,9 +25,9 @@ static enum cm_rc ask_about(
 	return rc;
 }
 
-/* plans 0: no operator has accepted this loss. */
-static enum cm_rc insert(
-	struct cl_db *db, const struct cl_standing *s, uint64_t plans, int64_t now_ms, struct cm_err *err)
+/* plans NULL: no operator has decided about this loss. */
+static enum cm_rc insert(struct cl_db *db, const struct cl_standing *s, const uint64_t *plans, int64_t now_ms,
+	struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(db->sql,
@@ -39,7 +40,7 @@ static enum cm_rc insert(
 	bad = sqlite3_bind_int64(st, 1, now_ms);
 	bad |= sqlite3_bind_int64(st, 2, (int64_t)s->sequence);
 	bad |= sqlite3_bind_blob(st, 3, s->descriptor_hash, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= plans > 0 ? sqlite3_bind_int64(st, 4, (int64_t)plans) : sqlite3_bind_null(st, 4);
+	bad |= plans ? sqlite3_bind_int64(st, 4, (int64_t)*plans) : sqlite3_bind_null(st, 4);
 	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
 	sqlite3_finalize(st);
 	return rc;
@@ -89,22 +90,38 @@ enum cm_rc cl_standing_take(struct cl_db *db, const struct cr_verifier *shuffler
 	*news = whole == 0;
 	if (whole != 0)
 		rc = db_int(db->sql, "SELECT accepted_plans FROM loss", &whole, err);
-	return rc == CM_OK ? insert(db, s, (uint64_t)whole, now_ms, err) : rc;
+	const uint64_t plans = (uint64_t)whole;
+	return rc == CM_OK ? insert(db, s, *news ? NULL : &plans, now_ms, err) : rc;
+}
+
+enum cm_rc cl_loss_conflict(
+	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
+{
+	struct cl_standing s = { .sequence = d->sequence };
+
+	memcpy(s.descriptor_hash, d->hash, PR_HASH_LEN);
+	return insert(db, &s, NULL, now_ms, err);
 }
 
 enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(
-		db->sql, "SELECT sequence, accepted_plans, time_ms FROM loss ORDER BY entry", &st, err);
+	/* A standing that is a loss names a round without a charge, a conflict one with a charge. */
+	enum cm_rc rc = db_prepare(db->sql,
+		"SELECT sequence, accepted_plans, time_ms, EXISTS(SELECT 1 FROM ledger WHERE kind = 'charged'"
+		" AND ledger.sequence = loss.sequence AND ledger.descriptor_hash = loss.descriptor_hash)"
+		" FROM loss ORDER BY entry",
+		&st, err);
 
 	*out = (struct cl_loss){ .lost = false };
 	while (db_row(st, &rc, err)) {
 		uint64_t plans = (uint64_t)sqlite3_column_int64(st, 1);
+		bool open = sqlite3_column_type(st, 1) == SQLITE_NULL;
 
-		out->lost = sqlite3_column_type(st, 1) == SQLITE_NULL;
 		out->sequence = (uint64_t)sqlite3_column_int64(st, 0);
-		if (out->lost)
+		out->conflict = open && sqlite3_column_int(st, 3) != 0 && (!out->lost || out->conflict);
+		out->lost = open;
+		if (open || plans == 0)
 			continue;
 		out->accepted = true;
 		out->accepted_ms = sqlite3_column_int64(st, 2);
@@ -112,6 +129,22 @@ enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *er
 	}
 	sqlite3_finalize(st);
 	return rc;
+}
+
+void cl_loss_words(const struct cl_loss *loss, char *out, size_t size)
+{
+	if (loss->conflict)
+		(void)snprintf(out, size,
+			"the shuffler holds other reports of this client's devices for round %" PRIu64
+			", so another copy of its state answered, or the shuffler lies: nothing is answered "
+			"until `tombola-client accept-loss`",
+			loss->sequence);
+	else
+		(void)snprintf(out, size,
+			"the shuffler has a report of round %" PRIu64
+			" that this ledger does not know, so it was restored from a copy, cloned or lost: "
+			"every slice counts as spent until `tombola-client accept-loss`",
+			loss->sequence);
 }
 
 enum cm_rc cl_loss_accept(struct cl_db *db, uint64_t plans, int64_t now_ms, struct cm_err *err)
@@ -124,5 +157,15 @@ enum cm_rc cl_loss_accept(struct cl_db *db, uint64_t plans, int64_t now_ms, stru
 		return rc;
 	if (plans == 0 || plans > INT64_MAX)
 		return cm_fail(err, CM_EUSAGE, "plans are counted from 1");
-	return insert(db, &none, plans > (uint64_t)most ? plans : (uint64_t)most, now_ms, err);
+	if (plans < (uint64_t)most)
+		plans = (uint64_t)most;
+	return insert(db, &none, &plans, now_ms, err);
+}
+
+enum cm_rc cl_loss_deny(struct cl_db *db, int64_t now_ms, struct cm_err *err)
+{
+	const struct cl_standing none = { .sequence = 0 };
+	const uint64_t closed = 0;
+
+	return insert(db, &none, &closed, now_ms, err);
 }

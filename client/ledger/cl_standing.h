@@ -4,6 +4,13 @@
  * For the key of each certificate the shuffler keeps the last round in which it accepted a report.  If this
  * ledger has no charge for that round, it was restored, cloned or lost, and the missing charges may concern
  * any entry of any plan.  So every slice counts as spent until an operator names the plan up to which all are
+ * closed.
+ *
+ * Two copies that run at the same time can both have a charge for that round.  Then a receipt says CONFLICT
+ * for the devices of the one that comes second: the shuffler holds other bytes.  An honest history has none,
+ * since a client stores a device's bytes before it sends them and sends the same on every retry.  But the
+ * shuffler can say CONFLICT without cause, which nothing proves or disproves.  So after a conflict nothing is
+ * answered until an operator decides: either plans are closed as above, or there was no copy and no plan is
  * closed. */
 #pragma once
 
@@ -24,14 +31,24 @@ CM_CHECK enum cm_rc cl_standing_take(struct cl_db *db, const struct cr_verifier 
 	const uint8_t key_hash[PR_HASH_LEN], const struct cl_standing *s, int64_t now_ms, bool *news,
 	struct cm_err *err);
 
+/* Record that a receipt of this round says CONFLICT; the ledger has a charge for the round. */
+CM_CHECK enum cm_rc cl_loss_conflict(
+	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err);
+
 struct cl_loss {
-	bool lost;             /* a loss is recorded and no operator accepted it; no round is answered */
-	uint64_t sequence;     /* the round whose charge is missing; 0: not known */
+	bool lost;             /* a loss is recorded and no operator decided about it; no round is answered */
+	bool conflict;         /* all such losses are conflicts */
+	uint64_t sequence;     /* the round whose charge is missing, or with the conflict; 0: not known */
 	bool accepted;         /* an operator accepted at least one loss */
 	uint64_t closed_plans; /* plans up to this number are closed; 0: none */
 	int64_t accepted_ms;   /* time of the last acceptance */
 };
 CM_CHECK enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *err);
+/* Describe an undecided loss, and what goes on, without a newline. */
+void cl_loss_words(const struct cl_loss *loss, char *out, size_t size);
 /* Record that an operator accepts the loss: close all plans up to this number and every stored plan.  Durable
  * on return. */
 CM_CHECK enum cm_rc cl_loss_accept(struct cl_db *db, uint64_t plans, int64_t now_ms, struct cm_err *err);
+/* Record an operator's word that no copy of this state ever answered: nothing is closed.  Only where cl_loss
+ * says `conflict`.  Durable on return. */
+CM_CHECK enum cm_rc cl_loss_deny(struct cl_db *db, int64_t now_ms, struct cm_err *err);

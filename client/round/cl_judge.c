@@ -234,6 +234,7 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 	struct cl_loss loss = { .lost = false };
 	uint64_t active = 0;
 	bool charged = false;
+	char words[256];
 	enum cm_rc rc;
 
 	if (strcmp(j->d.population, job->policy->population) != 0)
@@ -242,12 +243,10 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 	rc = job->store.see(job->store.ctx, &j->d, job->now_ms, err);
 	if (rc == CM_OK)
 		rc = job->store.loss(job->store.ctx, &loss, err);
-	if (rc == CM_OK && loss.lost)
-		return cm_fail(err, CM_EBUDGET,
-			"budget: the shuffler has a report of round %" PRIu64
-			" that this ledger does not know, so it was restored from a copy, cloned or lost: "
-			"every slice counts as spent until `tombola-client accept-loss`",
-			loss.sequence);
+	if (rc == CM_OK && loss.lost) {
+		cl_loss_words(&loss, words, sizeof words);
+		return cm_fail(err, CM_EBUDGET, "budget: %s", words);
+	}
 	if (rc == CM_OK)
 		rc = job->store.active(job->store.ctx, &active, err);
 	if (rc != CM_OK)

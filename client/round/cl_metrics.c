@@ -4,12 +4,25 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cl_standing.h"
 #include "cl_usage.h"
 #include "cm_clock.h"
 #include "cm_file.h"
 
 /* READINGS is last and shown only if the configuration allows it, because it depends on the readings. */
-enum { ROUNDS, REFUSED, REPORTS, MESSAGES, STORE_SECONDS, PHASE, LAST_NUMBER, LAST_TIME, READINGS, ROWS };
+enum {
+	ROUNDS,
+	REFUSED,
+	REPORTS,
+	MESSAGES,
+	STORE_SECONDS,
+	PHASE,
+	LAST_NUMBER,
+	LAST_TIME,
+	STOPPED,
+	READINGS,
+	ROWS
+};
 
 enum { DONE, WAS_REFUSED, PASSED_OVER, INTERRUPTED };
 static const char *const outcomes[] = { "done", "refused", "passed_over", "interrupted", NULL };
@@ -17,6 +30,8 @@ enum { BUDGET, POLICY, INVALID };
 static const char *const refusals[] = { "budget", "policy", "invalid", NULL };
 /* By enum cl_outcome. */
 static const char *const reports[] = { "unanswered", "accepted", "conflict", "closed", "over_limit", NULL };
+enum { STANDING, CONFLICT };
+static const char *const stops[] = { "standing", "conflict", NULL };
 static const char *const readings[] = { "read", "bad", "out_of_domain", "clamped", "duplicate", "unlisted",
 	"none", NULL };
 static const char *const phases[] = { "asking", "preparing", "uploading", "ending", NULL };
@@ -41,6 +56,10 @@ static const struct cm_metric_row rows[ROWS] = {
 	[LAST_TIME] = { "tombola_client_last_done_timestamp_seconds", CM_METRIC_GAUGE,
 		"When a round that this client took part in was last over, in unix seconds.", NULL, NULL,
 		NULL },
+	[STOPPED] = { "tombola_client_stopped", CM_METRIC_GAUGE,
+		"1 while this client answers nothing until an operator's accept-loss, by what the shuffler "
+		"said.",
+		"by", stops, NULL },
 	[READINGS] = { "tombola_client_readings_total", CM_METRIC_COUNTER,
 		"Readings of rounds that are over, those of them that were unusable or changed, and devices "
 		"without a reading.",
@@ -151,6 +170,7 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 	struct lk_metrics_budget b = { .spent = (double)NAN, .share = (double)NAN };
 	struct cl_usage usage;
 	int64_t records = 0, over_ms = 0;
+	struct cl_loss loss;
 	struct cm_err unused;
 
 	if (!m || !db)
@@ -162,6 +182,10 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 		b.share = usage.used;
 	}
 	lk_metrics_budget(m->shared, &b);
+	if (cl_loss_read(db, &loss, &unused) == CM_OK) {
+		cm_metrics_set(m->table, STOPPED, STANDING, loss.lost && !loss.conflict);
+		cm_metrics_set(m->table, STOPPED, CONFLICT, loss.lost && loss.conflict);
+	}
 	if (cl_ledger_extent(db, &records, &over_ms, &unused) != CM_OK)
 		return;
 	m->records = (uint64_t)records;

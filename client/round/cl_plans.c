@@ -118,6 +118,7 @@ static enum cm_rc take_standing(
 	struct cl_plans *p, const Tombola__V1__Standing *m, int64_t now_ms, bool *lost, struct cm_err *err)
 {
 	struct cl_standing s = { .sequence = m->sequence };
+	char words[256];
 	enum cm_rc rc;
 
 	if ((m->sequence > 0) != (m->descriptor_hash.len == PR_HASH_LEN) || m->signature.len != CR_SIGN_LEN)
@@ -127,12 +128,10 @@ static enum cm_rc take_standing(
 	memcpy(s.signature, m->signature.data, CR_SIGN_LEN);
 	rc = cl_standing_take(p->db, p->setup->shuffler, p->key_hash, &s, now_ms, lost, err);
 	p->standing = rc == CM_OK;
-	if (rc == CM_OK && *lost)
-		(void)cm_fail(err, CM_EBUDGET,
-			"the shuffler has a report of round %" PRIu64
-			" that this ledger does not know: every slice counts as spent until "
-			"`tombola-client accept-loss`",
-			s.sequence);
+	if (rc == CM_OK && *lost) {
+		cl_loss_words(&(struct cl_loss){ .lost = true, .sequence = s.sequence }, words, sizeof words);
+		(void)cm_fail(err, CM_EBUDGET, "%s", words);
+	}
 	return rc;
 }
 

@@ -7,7 +7,9 @@
 
 #include "cl_proof.h"
 #include "cl_sealer.h"
+#include "cl_standing.h"
 #include "cm_clock.h"
+#include "cm_fault.h"
 #include "cm_table.h"
 
 #define WINDOW    4u /* unanswered frames per connection */
@@ -36,6 +38,7 @@ struct cl_round {
 	bool planned;                    /* all is sealed, and the times of sending are fixed */
 	uint64_t total, given, answered; /* devices */
 	struct cm_steady clock;          /* by which all times of the round go */
+	bool conflict;                   /* a receipt of this run said CONFLICT, which is recorded */
 	bool late;                       /* it was offered, or resumed, after its deadline by our clock */
 	int64_t begin_at, send_at, spread_end, over_at, closed_at;
 	unsigned bad_receipts;
@@ -294,6 +297,24 @@ static enum cm_rc watch(struct cl_round *r, const struct cl_answer *answer, stru
 	return rc;
 }
 
+/* The shuffler holds other bytes of a device: this client sends no more of the round, and answers no other
+ * (cl_standing.h). */
+static enum cm_rc note_conflicts(struct cl_round *r, const struct cl_answer *answer, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && !r->conflict && i < answer->n; i++) {
+		if (answer->outcome[i] != TOMBOLA__V1__OUTCOME__OUTCOME_CONFLICT ||
+			!CM_CHECKED("client.conflict"))
+			continue;
+		r->conflict = true;
+		rc = cl_loss_conflict(r->conf.db, r->d, cm_clock_wall_ms(), err);
+		if (r->closed_at == 0)
+			r->closed_at = cm_steady_ms(&r->clock) + CLOSED_MS;
+	}
+	return rc;
+}
+
 static void take_receipt(struct cl_round *r, unsigned i, const Tombola__V1__Receipt *receipt)
 {
 	struct cl_answer answer;
@@ -309,7 +330,7 @@ static void take_receipt(struct cl_round *r, unsigned i, const Tombola__V1__Rece
 	r->bad_receipts = 0;
 	r->answered += answer.n;
 	if (cl_store_answer(r->conf.db, answer.slot, answer.outcome, answer.n, &err) != CM_OK ||
-		watch(r, &answer, &err) != CM_OK)
+		note_conflicts(r, &answer, &err) != CM_OK || watch(r, &answer, &err) != CM_OK)
 		end(r, &err);
 }
 
@@ -386,6 +407,16 @@ static size_t most_in_frame(const struct cl_setup *setup)
 	return wanted;
 }
 
+static void begin_clock(struct cl_round *r)
+{
+	cm_steady_begin(&r->clock, r->d->opens_ms);
+	r->late = cm_steady_ms(&r->clock) >= r->d->deadline_ms;
+	r->closed_at = r->conf.stopped ? cm_steady_ms(&r->clock) : 0;
+	r->over_at = r->d->deadline_ms + GRACE_MS;
+	if (r->over_at < cm_steady_ms(&r->clock) + RESUME_MS)
+		r->over_at = cm_steady_ms(&r->clock) + RESUME_MS;
+}
+
 enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out, struct cm_err *err)
 {
 	struct cl_upload_conf upload = { .window = WINDOW, .shuffler = conf->setup->shuffler };
@@ -433,11 +464,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->total = counts.total + entries;
 	/* Without an active round in the store there is nothing to mark until the first put. */
 	r->marked_whole = r->total == 0;
-	cm_steady_begin(&r->clock, r->d->opens_ms);
-	r->late = cm_steady_ms(&r->clock) >= r->d->deadline_ms;
-	r->over_at = r->d->deadline_ms + GRACE_MS;
-	if (r->over_at < cm_steady_ms(&r->clock) + RESUME_MS)
-		r->over_at = cm_steady_ms(&r->clock) + RESUME_MS;
+	begin_clock(r);
 	if (conf->progress)
 		cm_progress_init(&r->progress, "devices", r->total, cm_clock_mono_ms());
 	(void)uv_timer_init(conf->loop, &r->tick);

@@ -23,11 +23,13 @@ struct cl_round_conf {
 	size_t descriptor_len;
 	int64_t prepare_from; /* wall time just before the readings are read; used with a batch only */
 	bool progress;
+	bool stopped; /* a loss is undecided (cl_standing.h): nothing is sent, what is stored is erased */
 	unsigned bad_receipts; /* consecutive bad receipts that end the round, 1.. */
 	/* Called when sealed reports were stored durably; seconds: how long that took. */
 	void (*on_stored)(void *user, double seconds);
 	/* Called once, at the end; the round is freed when the call returns.  CM_OK: every device has its
-	 * outcome or the shuffler says that the round is closed, and the sealed bytes are erased.  On other
+	 * outcome, or the shuffler says that the round is closed or that it holds other bytes of a device,
+	 * and the sealed bytes are erased.  On other
 	 * codes they are kept for another try: CM_ELATER after cl_round_stop, or if the deadline has passed
 	 * by our clock and the shuffler has not answered; CM_EPERM or CM_EPROTO: the shuffler misbehaves;
 	 * CM_EIO and CM_EINTERNAL: a fault of this client. */

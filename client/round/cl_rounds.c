@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cl_rounds_private.h"
+#include "cl_standing.h"
 #include "cl_summary.h"
 
 void cl_rounds_tell_closed(struct cl_rounds *r)
@@ -65,9 +66,23 @@ static void interrupted(struct cl_rounds *r, const struct cm_err *why)
 	fault(r, "round interrupted, what is stored is kept", why);
 }
 
+/* Whether a loss of the ledger is undecided, which *why then describes. */
+static bool is_stopped(struct cl_rounds *r, struct cm_err *why)
+{
+	struct cl_loss loss;
+	char words[256];
+
+	if (cl_loss_read(r->context->db, &loss, why) != CM_OK || !loss.lost)
+		return false;
+	cl_loss_words(&loss, words, sizeof words);
+	(void)cm_fail(why, CM_EBUDGET, "%s", words);
+	return true;
+}
+
 static void on_round_over(void *user, const struct cl_counts *counts, const struct cm_err *why)
 {
 	struct cl_rounds *r = user;
+	struct cm_err stopped;
 
 	r->round = NULL;
 	if (r->phase == CL_ENDING) {
@@ -85,6 +100,14 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	cl_await_forget(&r->await);
 	cl_active_fini(&r->active);
 	r->active.sequence = 0;
+	if (counts->by[CL_CONFLICT] > 0 && is_stopped(r, &stopped)) {
+		cl_say(r->context, CM_LOG_ERROR, "another copy of this client's state answered a round",
+			&stopped);
+		if (r->context->run->stop_on_fault) {
+			cl_rounds_end(r, &stopped);
+			return;
+		}
+	}
 	if (r->context->run->rounds > 0 && ++r->count >= r->context->run->rounds) {
 		cl_rounds_end(r, &(struct cm_err){ .code = CM_OK });
 		return;
@@ -132,6 +155,7 @@ static void on_stored(void *user, double seconds)
 
 void cl_rounds_start(struct cl_rounds *r)
 {
+	struct cm_err err = { .code = CM_OK };
 	const struct cl_round_conf conf = {
 		.loop = &r->context->loop,
 		.links = r->conf.links,
@@ -144,14 +168,14 @@ void cl_rounds_start(struct cl_rounds *r)
 		.descriptor_len = r->prep.descriptor.len,
 		.signature = r->prep.signature,
 		.progress = r->context->run->progress,
+		.stopped = is_stopped(r, &err),
 		.bad_receipts = r->context->run->stop_on_fault ? 1 : 3,
 		.on_stored = on_stored,
 		.on_over = on_round_over,
 		.user = r,
 	};
-	struct cm_err err;
 
-	if (cl_round_new(&conf, &r->round, &err) != CM_OK)
+	if ((err.code != CM_OK && !conf.stopped) || cl_round_new(&conf, &r->round, &err) != CM_OK)
 		cl_rounds_end(r, &err);
 	else
 		cl_rounds_enter(r, CL_UPLOADING);

@@ -205,6 +205,53 @@ static void only_the_shuffler_says_it_and_for_this_certificate(void **state)
 #endif
 }
 
+/* ---- A receipt says CONFLICT ---- */
+
+static void after_a_conflict_nothing_is_answered_until_an_operator_decides(void **state)
+{
+	struct cl_standing s;
+	bool news = false;
+
+	(void)state;
+	take_part(&first);
+	assert_int_equal(cl_loss_conflict(world.db, &first.d, CL_WORLD_NOW, &err), CM_OK);
+	cl_world_restart(&world);
+	assert_true(loss().lost && loss().conflict && !loss().accepted);
+	assert_int_equal(judge(&second), CM_EBUDGET);
+	assert_non_null(
+		strstr(err.msg, "the shuffler holds other reports of this client's devices for round 1"));
+	/* The standing of both copies is the same, and says nothing. */
+	s = standing_of(&first, key_hash);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news);
+	assert_int_equal(judge(&second), CM_EBUDGET);
+	/* A lie of the shuffler's costs no plan. */
+	assert_int_equal(cl_loss_deny(world.db, CL_WORLD_NOW, &err), CM_OK);
+	assert_false(loss().lost || loss().accepted || loss().closed_plans);
+	assert_int_equal(judge(&second), CM_OK);
+	/* The next is another. */
+	assert_int_equal(cl_loss_conflict(world.db, &first.d, CL_WORLD_NOW, &err), CM_OK);
+	assert_int_equal(judge(&second), CM_EBUDGET);
+	assert_int_equal(cl_loss_accept(world.db, 1, CL_WORLD_NOW, &err), CM_OK);
+	assert_true(!loss().lost && loss().accepted && loss().closed_plans == 1);
+	assert_int_equal(judge(&second), CM_EPERM);
+}
+
+static void a_round_that_is_missing_is_no_conflict_whatever_came_before_or_after(void **state)
+{
+	struct cl_standing s;
+	bool news = false;
+
+	(void)state;
+	take_part(&first);
+	assert_int_equal(cl_loss_conflict(world.db, &first.d, CL_WORLD_NOW, &err), CM_OK);
+	s = standing_of(&second, key_hash);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_true(news && loss().lost && !loss().conflict);
+	assert_int_equal(cl_loss_conflict(world.db, &first.d, CL_WORLD_NOW, &err), CM_OK);
+	assert_true(loss().lost && !loss().conflict);
+}
+
 /* ---- An operator accepts it ---- */
 
 /* `o` is the round after `before`, of this plan after that of `first`. */
@@ -348,6 +395,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(after_a_conflict_nothing_is_answered_until_an_operator_decides),
+		TEST(a_round_that_is_missing_is_no_conflict_whatever_came_before_or_after),
 		TEST(a_ledger_that_knows_the_shufflers_last_round_is_whole),
 		TEST(a_round_that_it_does_not_know_means_that_every_slice_counts_as_spent),
 		TEST(another_descriptor_of_the_same_number_is_not_the_round),
