@@ -34,9 +34,10 @@ void cl_held_free(struct cl_held *h);
 CM_CHECK enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, struct cm_err *err);
 
 enum cl_held_said { CL_HELD_OK, CL_HELD_UNLISTED, CL_HELD_MEMORY };
-/* Add one reading of the device with this pseudonym, received at now_ms of a monotonic clock.  The device's
- * oldest readings are dropped when it exceeds either limit.  UNLISTED: no such device; MEMORY: the reading
- * alone exceeds the device's limit, or out of memory.  Nothing changes in these two cases. */
+/* Add one reading of the device with this pseudonym, received at now_ms of a clock that nobody sets and that
+ * goes on while the host sleeps.  The device's oldest readings are dropped when it exceeds either limit.
+ * UNLISTED: no such device; MEMORY: the reading alone exceeds the device's limit, or out of memory.  Nothing
+ * changes in these two cases. */
 CM_CHECK enum cl_held_said cl_held_add(struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
 	const char *device, const uint8_t *line, size_t len, int64_t now_ms);
 /* Drop readings that are too old.  Linear in the devices. */

@@ -62,11 +62,24 @@ static enum cl_mqtt_fate hold(struct cl_mqtt_input *in, const struct cl_mqtt_rea
 	return fate[cl_held_add(in->held, pseudonym, r->device, r->line.data, r->line.len, now_ms)];
 }
 
+/* A broker may send more than we subscribed to: what an earlier session asked for, or what its operator
+ * subscribes us to. */
+static bool is_asked(const struct cl_mqtt_input *in, const char *topic)
+{
+	bool asked = false;
+
+	for (size_t i = 0; i < in->conf->topics.n; i++)
+		asked |= cl_mqtt_filter_matches(in->conf->topics.item[i], topic);
+	return asked;
+}
+
 static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
 {
 	struct cl_mqtt_reading reading;
 	enum cl_mqtt_fate fate;
 
+	if (CM_CHECKED("client.mqtt.unasked") && !is_asked(in, m->topic))
+		return CL_MQTT_UNASKED;
 	if (CM_CHECKED("client.mqtt.retained") && m->retained && !in->conf->retained)
 		return CL_MQTT_RETAINED;
 	if (m->len > (size_t)in->conf->broker.payload_max)

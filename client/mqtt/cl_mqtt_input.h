@@ -18,8 +18,8 @@ void cl_mqtt_input_free(struct cl_mqtt_input *in);
 CM_CHECK enum cm_rc cl_mqtt_input_list(
 	struct cl_mqtt_input *in, const struct cl_devices *devices, struct cm_err *err);
 
-/* Process one message received at now_ms of the monotonic clock, which every function here uses.  Returns
- * what happened to it and counts that. */
+/* Process one message received at now_ms of the clock of cm_clock_boot_ms, which every function here uses: a
+ * reading ages while the host sleeps.  Returns what happened to the message and counts that. */
 enum cl_mqtt_fate cl_mqtt_input_take(
 	struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms);
 /* Drop readings that are too old; call about every second. */

@@ -11,6 +11,7 @@
 
 const char *const cl_mqtt_fates[CL_MQTT_FATES + 1] = {
 	[CL_MQTT_KEPT] = "kept",
+	[CL_MQTT_UNASKED] = "unasked",
 	[CL_MQTT_RETAINED] = "retained",
 	[CL_MQTT_TOO_LARGE] = "too_large",
 	[CL_MQTT_MALFORMED] = "malformed",
@@ -94,10 +95,11 @@ enum cm_rc cl_mqtt_filter_check(const char *filter, const struct cl_mqtt_form *f
 
 	if (len == 0 || len > 1000 || mosquitto_sub_topic_check(filter) != MOSQ_ERR_SUCCESS)
 		return cm_fail(err, CM_ECONFIG, "'%.100s' is no MQTT topic filter", filter);
-	if (strncmp(filter, "$share/", 7) == 0)
+	if (*filter == '$')
 		return cm_fail(err, CM_ECONFIG,
-			"'%.100s': a shared subscription deals one device's readings out to several clients, "
-			"and each would report it",
+			"'%.100s': a filter that begins with $ is of the broker's own topics, or a shared "
+			"subscription, which deals one device's readings out to several clients, and each "
+			"would report it",
 			filter);
 	for (const char *p = filter; *p != '\0'; p++)
 		levels += *p == '/';
@@ -105,6 +107,13 @@ enum cm_rc cl_mqtt_filter_check(const char *filter, const struct cl_mqtt_form *f
 		return cm_fail(err, CM_ECONFIG, "'%.100s' has %u topic levels, and topic:%u is wanted",
 			filter, levels, need);
 	return CM_OK;
+}
+
+bool cl_mqtt_filter_matches(const char *filter, const char *topic)
+{
+	bool matches = false;
+
+	return mosquitto_topic_matches_sub(filter, topic, &matches) == MOSQ_ERR_SUCCESS && matches;
 }
 
 /* ---- messages ---- */
@@ -254,17 +263,30 @@ static enum cl_mqtt_fate read_text(
 	return put_object(out, field, field_len, value, len);
 }
 
+/* Some programs begin every text with a byte order mark. */
+static struct cl_mqtt_message without_mark(const struct cl_mqtt_message *m)
+{
+	struct cl_mqtt_message bare = *m;
+
+	if (m->len >= 3 && memcmp(m->payload, "\xef\xbb\xbf", 3) == 0) {
+		bare.payload += 3;
+		bare.len -= 3;
+	}
+	return bare;
+}
+
 enum cl_mqtt_fate cl_mqtt_message_read(
 	const struct cl_mqtt_form *form, const struct cl_mqtt_message *m, struct cl_mqtt_reading *out)
 {
+	const struct cl_mqtt_message bare = without_mark(m);
 	enum cl_mqtt_fate fate;
 
 	cl_mqtt_reading_fini(out);
-	if (m->len == 0)
+	if (bare.len == 0)
 		return CL_MQTT_MALFORMED;
 	if (form->device_level > 0 && !device_of_topic(m->topic, form->device_level, out))
 		return CL_MQTT_NO_DEVICE;
-	fate = form->json ? read_json(form, m, out) : read_text(form, m, out);
+	fate = form->json ? read_json(form, &bare, out) : read_text(form, &bare, out);
 	if (fate != CL_MQTT_KEPT)
 		cl_mqtt_reading_fini(out);
 	return fate;

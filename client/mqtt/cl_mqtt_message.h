@@ -26,14 +26,20 @@ struct cl_mqtt_form {
 CM_CHECK enum cm_rc cl_mqtt_form_parse(const char *device, const char *payload, const char *field,
 	struct cl_mqtt_form *out, const char **which, struct cm_err *err);
 /* Check that this is a valid filter, and that every topic it matches (or may match, under a #) has the levels
- * that the form needs.  Shared subscriptions ($share) are refused: they spread the readings of one device
- * over several clients, and each client would report the device. */
+ * that the form needs.  Filters that begin with $ are refused: shared subscriptions ($share, at some brokers
+ * $queue) spread the readings of one device over several clients, and each client would report the device;
+ * other such topics are the broker's own. */
 CM_CHECK enum cm_rc cl_mqtt_filter_check(
 	const char *filter, const struct cl_mqtt_form *form, struct cm_err *err);
+/* Whether this topic matches the filter, by the rules of MQTT: + is one level, # any number of them at the
+ * end, and no wildcard at the begin matches a topic that begins with $. */
+bool cl_mqtt_filter_matches(const char *filter, const char *topic);
 
 /* What happens to a message.  cl_mqtt_fates has the names of those that are dropped. */
 enum cl_mqtt_fate {
 	CL_MQTT_KEPT = 0,
+	CL_MQTT_UNASKED,   /* dropped: the topic matches none of our filters, so the broker sent it for a
+			    * subscription that we have not made */
 	CL_MQTT_RETAINED,  /* dropped: a retained message repeats an old value */
 	CL_MQTT_TOO_LARGE, /* dropped: the payload exceeds the limit */
 	CL_MQTT_MALFORMED, /* dropped: no JSON object, no text, or empty */
@@ -42,7 +48,7 @@ enum cl_mqtt_fate {
 	CL_MQTT_MEMORY,    /* dropped: larger than the memory of one device */
 	CL_MQTT_FATES
 };
-extern const char *const cl_mqtt_fates[CL_MQTT_FATES + 1]; /* "kept", "retained", ...; NULL at the end */
+extern const char *const cl_mqtt_fates[CL_MQTT_FATES + 1]; /* "kept", "unasked", ...; NULL at the end */
 
 struct cl_mqtt_message {
 	const char *topic;

@@ -17,7 +17,7 @@ struct cl_gather {
 	struct cl_mqtt_input *input;
 	struct cl_mqtt_link *link;
 	uv_timer_t tick;
-	int64_t expire_at;      /* monotonic */
+	int64_t expire_at;      /* by cm_clock_boot_ms, as every age of a reading */
 	bool waiting;           /* for the moment draw_at */
 	struct cm_steady clock; /* while it waits */
 	int64_t draw_at;        /* by that clock */
@@ -27,7 +27,7 @@ static void on_message(void *user, const struct cl_mqtt_message *m)
 {
 	const struct cl_gather *g = user;
 
-	(void)cl_mqtt_input_take(g->input, m, cm_clock_mono_ms());
+	(void)cl_mqtt_input_take(g->input, m, cm_clock_boot_ms());
 }
 
 static void on_up(void *user)
@@ -81,7 +81,7 @@ enum cm_rc cl_gather_draw(struct cl_gather *g, const struct rd_descriptor *d, st
 		.user = g->input,
 		.format = CL_FORMAT_NDJSON,
 		.devices = g->context->devices };
-	return cl_mqtt_input_draw(g->input, d->query.name, &round, cm_clock_mono_ms(), err);
+	return cl_mqtt_input_draw(g->input, d->query.name, &round, cm_clock_boot_ms(), err);
 }
 
 void cl_gather_drawn(struct cl_gather *g)
@@ -92,7 +92,7 @@ void cl_gather_drawn(struct cl_gather *g)
 static void on_tick(uv_timer_t *t)
 {
 	struct cl_gather *g = t->data;
-	int64_t now = cm_clock_mono_ms();
+	int64_t now = cm_clock_boot_ms();
 
 	if (now >= g->expire_at) {
 		g->expire_at = now + EXPIRE_MS;

@@ -39,19 +39,24 @@ int64_t cm_clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+int64_t cm_clock_boot_ms(void)
+{
+	return read_ms(CLOCK_BOOTTIME);
+}
+
 #define STEADY_SLACK_MS 10000
 
 void cm_steady_begin(struct cm_steady *s, int64_t least_ms)
 {
 	int64_t wall = cm_clock_wall_ms();
 
-	s->ahead_ms = (wall > least_ms ? wall : least_ms) - read_ms(CLOCK_BOOTTIME);
+	s->ahead_ms = (wall > least_ms ? wall : least_ms) - cm_clock_boot_ms();
 	s->said = false;
 }
 
 int64_t cm_steady_ms(const struct cm_steady *s)
 {
-	return read_ms(CLOCK_BOOTTIME) + s->ahead_ms;
+	return cm_clock_boot_ms() + s->ahead_ms;
 }
 
 void cm_steady_watch(struct cm_steady *s)

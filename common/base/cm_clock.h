@@ -8,6 +8,9 @@
 int64_t cm_clock_wall_ms(void); /* unix time */
 int64_t cm_clock_mono_ms(void); /* for timers and rates */
 int64_t cm_clock_mono_ns(void); /* the same clock, for slots of less than a millisecond */
+/* Time since the machine was started, which nobody can set.  It goes on while the machine sleeps, when the
+ * monotonic clock stands: for ages. */
+int64_t cm_clock_boot_ms(void);
 /* The clock of something that has begun and must end in time although the wall clock is set meanwhile: it
  * shows what the wall clock showed at its begin, and goes on with the time since the machine was started,
  * which counts while the machine sleeps. */

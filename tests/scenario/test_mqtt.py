@@ -19,6 +19,7 @@ from chance import within
 from cluster import EXIT, wait_for
 from parties import Shuffler
 from test_attacks import Descriptors
+from test_clock import clock
 from test_metrics import MQTT, described, documented, get
 from test_rounds import COLOURS, histogram
 
@@ -329,6 +330,49 @@ def test_a_broker_that_talks_nonsense_is_left_and_dialled_again(world):
     # And a good one is still welcome.
     broker.start()
     wait_for("a good one to be found", lambda: metrics(world.cluster)["tombola_client_mqtt_connected"] == 1)
+    client.stop()
+
+
+@pytest.mark.parametrize("mutant", ("", "client.mqtt.unasked"))
+def test_a_topic_that_is_no_longer_asked_for_is_not_reported_on(world, mutant):
+    """A broker that sends what an earlier session subscribed to, beside what this one does."""
+    broker = Broker(world.cluster, start=False)
+    use_mqtt(world.cluster, broker, protocol='"3.1.1"', names="ab")
+
+    def publish(topic, payload):
+        return b"\x30" + bytes((2 + len(topic) + len(payload), 0, len(topic))) + topic + payload
+
+    with socket.create_server(("127.0.0.1", broker.port)) as listener:
+        client = world.client(mutant, ready=False)
+        link, _ = listener.accept()
+        with link:
+            link.recv(1000)
+            link.sendall(CONNACK + SUBACK + b"\x01")
+            link.sendall(publish(b"sensors/a/old", b'{"colour":"c1"}') + publish(b"sensors/b/reading", b'{"colour":"c2"}'))
+            world.kept(1 + bool(mutant))
+            assert fate(world.cluster, "unasked") == (not mutant)
+            assert sorted(world.taken(world.offer(), 2).values()) == (["c1", "c2"] if mutant else ["c2", NONE])
+            world.over(1)
+    client.stop()
+
+
+def test_a_byte_order_mark_and_a_host_that_slept(world):
+    """Readings age while the host sleeps, when the monotonic clock stands."""
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, names="ab", max_age='"1m"')
+    client = world.cluster.start("client", "run", env=clock(world.cluster, "client", 0))
+    subscribed(world.cluster)
+    broker.publish(("sensors/a/reading", b'\xef\xbb\xbf{"colour":"c1"}'), ("sensors/b/reading", b'{"colour":"c2"}'))
+    world.kept(2)
+    assert sorted(world.taken(world.offer(), 2).values()) == ["c1", "c2"]
+    world.over(1)
+    broker.publish(reading("a", "c1"), reading("b", "c2"))
+    world.kept(4)
+    clock(world.cluster, "client", 0, slept=120)
+    wait_for("what is too old to go", lambda: metrics(world.cluster)["tombola_client_mqtt_readings"] == 0)
+    broker.publish(reading("b", "c3"))
+    world.kept(5)
+    assert metrics(world.cluster)["tombola_client_mqtt_readings"] == 1
     client.stop()
 
 

@@ -16,6 +16,7 @@
 
 /* ---- all of it ---- */
 
+static char *filters[] = { "+", "+/+" };
 static struct cl_mqtt_conf conf;
 static struct cr_key secret = { { 7 } };
 static struct cl_mqtt_input *input;
@@ -25,7 +26,8 @@ static int begin(void **state)
 	struct cl_devices *d;
 
 	(void)state;
-	conf = (struct cl_mqtt_conf){ .max_age_ms = MAX_AGE,
+	conf = (struct cl_mqtt_conf){ .topics = { filters, 2 },
+		.max_age_ms = MAX_AGE,
 		.broker.payload_max = 20,
 		.readings = 5,
 		.device_kib = 1,
@@ -108,13 +110,15 @@ static void messages_are_counted_by_what_became_of_them(void **state)
 	assert_int_equal(come("a", "{\"v\":123456789012345}", false), CL_MQTT_TOO_LARGE);
 	assert_int_equal(come("a", "v", false), CL_MQTT_MALFORMED);
 	assert_int_equal(come("/a", "{}", false), CL_MQTT_NO_DEVICE);
+	assert_int_equal(come("a/b/c", "{\"v\":1}", false), CL_MQTT_UNASKED);
+	assert_int_equal(come("$SYS/a", "{\"v\":1}", true), CL_MQTT_UNASKED);
 	for (int i = 0; i < 12; i++) {
 		(void)snprintf(name, sizeof name, "d%d", i);
 		assert_int_equal(come(name, "{}", false), i < 10 ? CL_MQTT_KEPT : CL_MQTT_UNLISTED);
 	}
 	cl_mqtt_input_counts(input, &counts);
 	for (size_t i = 0; i < CL_MQTT_FATES; i++)
-		assert_int_equal(counts.fate[i], ((const uint64_t[]){ 10, 1, 1, 1, 1, 2, 0 })[i]);
+		assert_int_equal(counts.fate[i], ((const uint64_t[]){ 10, 2, 1, 1, 1, 1, 2, 0 })[i]);
 	conf.retained = true;
 	assert_int_equal(come("d1", "{}", true), CL_MQTT_KEPT);
 }

@@ -46,6 +46,22 @@ static void a_json_object_is_kept_as_it_is_on_one_line(void **state)
 	EXPECT(&f, "s/dev7", "{\"v\":\"a\\nb\"}", "kept", "dev7", "{\"v\":\"a\\nb\"}");
 }
 
+static void a_byte_order_mark_is_no_part_of_a_payload(void **state)
+{
+	const struct cl_mqtt_form object = form("topic:1", "json", NULL),
+				  value = form("topic:1", "text", "t");
+
+	(void)state;
+	EXPECT(&object, "d", "\xef\xbb\xbf{\"v\":1}", "kept", "d", "{\"v\":1}");
+	EXPECT(&value, "d",
+		"\xef\xbb\xbf"
+		"21.5",
+		"kept", "d", "{\"t\":\"21.5\"}");
+	EXPECT(&object, "d", "\xef\xbb\xbf", "malformed", "", "");
+	EXPECT(&object, "d", "\xef\xbb\xbf\xef\xbb\xbf{}", "malformed", "", "");
+	EXPECT(&value, "d", "\xef\xbb\xbf", "malformed", "", "");
+}
+
 static void what_is_no_json_object_is_malformed(void **state)
 {
 	const struct cl_mqtt_form f = form("topic:1", "json", NULL);
@@ -159,7 +175,8 @@ static void filters_need_the_levels_that_are_asked_for_and_may_not_be_shared(voi
 {
 	const struct cl_mqtt_form f = form("topic:2", "text", "topic:3");
 	static const char *const good[] = { "a/+/+", "a/#", "#", "+/+/+/x", "a/b/c" };
-	static const char *const bad[] = { "a/+", "+", "", "a/#/b", "a+/b/c", "$share/g/a/b/c" };
+	static const char *const bad[] = { "a/+", "+", "", "a/#/b", "a+/b/c", "$share/g/a/b/c",
+		"$queue/a/b/c", "$SYS/broker/#" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
@@ -168,10 +185,34 @@ static void filters_need_the_levels_that_are_asked_for_and_may_not_be_shared(voi
 		assert_int_equal(cl_mqtt_filter_check(bad[i], &f, &err), CM_ECONFIG);
 }
 
+/* The examples of MQTT 5, sections 4.7.1 and 4.7.2. */
+static void a_topic_matches_a_filter_as_mqtt_says(void **state)
+{
+	static const char *const yes[][2] = { { "sport/tennis/player1/#", "sport/tennis/player1" },
+		{ "sport/tennis/player1/#", "sport/tennis/player1/ranking" },
+		{ "sport/tennis/player1/#", "sport/tennis/player1/score/wimbledon" }, { "sport/#", "sport" },
+		{ "#", "a" }, { "#", "/a" }, { "sport/tennis/+", "sport/tennis/player1" },
+		{ "sport/+", "sport/" }, { "+/+", "/finance" }, { "/+", "/finance" }, { "+", "a" },
+		{ "+/tennis/#", "a/tennis" }, { "a/+/#", "a/b" }, { "a/b", "a/b" }, { "$SYS/#", "$SYS/a" } };
+	static const char *const no[][2] = { { "sport/tennis/+", "sport/tennis/player1/ranking" },
+		{ "sport/+", "sport" }, { "+", "/finance" }, { "#", "$SYS/a" },
+		{ "+/monitor", "$SYS/monitor" }, { "a/b", "a/B" }, { "a/b", "a" }, { "a", "a/b" },
+		{ "a/b", "a/b/" }, { "/a", "a" }, { "a/+/c", "a/b/d" }, { "y/#", "z/d1" }, { "y/#", "yy" },
+		{ "sensors/+/reading", "sensors/a/b" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+		assert_true(cl_mqtt_filter_matches(yes[i][0], yes[i][1]));
+	for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+		assert_false(cl_mqtt_filter_matches(no[i][0], no[i][1]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_json_object_is_kept_as_it_is_on_one_line),
+		cmocka_unit_test(a_byte_order_mark_is_no_part_of_a_payload),
+		cmocka_unit_test(a_topic_matches_a_filter_as_mqtt_says),
 		cmocka_unit_test(what_is_no_json_object_is_malformed),
 		cmocka_unit_test(the_device_is_a_level_of_the_topic),
 		cmocka_unit_test(or_a_field_of_the_object),
