@@ -259,6 +259,9 @@ void sh_core_job_run(struct sh_job *j);
 /* On the loop: what was read can be pulled, what was erased is settled. */
 CM_CHECK enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *err);
 
+/* While a round is live and no job runs: ask whether the store still keeps what it has (sh_store.h). */
+CM_CHECK enum cm_rc sh_core_keeps(const struct sh_core *c, struct cm_err *err);
+
 /* ---- Composing, beside the tasks ---- */
 
 /* What is to be composed now, on a worker thread of its own, or *out NULL; one at a time.  Then

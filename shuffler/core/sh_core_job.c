@@ -90,3 +90,10 @@ enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *e
 		end_erase(c);
 	return CM_OK;
 }
+
+enum cm_rc sh_core_keeps(const struct sh_core *c, struct cm_err *err)
+{
+	const struct sh_store *store = c->conf.env.store;
+
+	return store->keeps && c->rounds > 0 && !c->job ? store->keeps(store->ctx, err) : CM_OK;
+}

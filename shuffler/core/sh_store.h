@@ -5,9 +5,9 @@
  * CM_EIO or CM_EDATA, after which nothing more may be acknowledged.
  *
  * Threads: the state functions (row_*, record*, pin_*, loss_*, head_*, standing_get, data_open, data_drop,
- * data_each, payload_*) are called by one thread; the functions on one open `data`, and standing_put, by one
- * thread at a time, which may be another one; data_erase by one thread at a time for all rounds, and not
- * beside data_drop or data_each. */
+ * data_each, keeps, payload_*) are called by one thread; the functions on one open `data`, and standing_put,
+ * by one thread at a time, which may be another one; data_erase by one thread at a time for all rounds, and
+ * not beside data_drop or data_each. */
 #pragma once
 
 #include <stdbool.h>
@@ -179,6 +179,9 @@ struct sh_store {
 	/* Visit the id of every round that has data, perhaps more than once. */
 	enum cm_rc (*data_each)(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err);
 
+	/* Ask whether every server still keeps what is committed, and its session is there.  CM_EIO: one does
+	 * not.  Not beside data_erase.  NULL: it has files. */
+	enum cm_rc (*keeps)(void *ctx, struct cm_err *err);
 	/* The i-th of the databases that the store has open: its number, and whether its connection is
 	 * there as far as this host knows.  false: there are no more.  On any thread.  NULL: it has files. */
 	bool (*database)(void *ctx, size_t i, uint32_t *number, bool *up);

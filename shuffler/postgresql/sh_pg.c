@@ -320,7 +320,8 @@ enum cm_rc sh_pg_put(
 	memcpy(all, value, values * sizeof *value);
 	sh_pg_sum(value, values, sum);
 	all[values] = sh_pg_bytes(sum, sizeof sum);
-	return sh_pg_query(pg, sql, all, values + 1, NULL, NULL, NULL, err);
+	enum cm_rc rc = sh_pg_query(pg, sql, all, values + 1, NULL, NULL, NULL, err);
+	return rc == CM_OK && PQtransactionStatus(pg->conn) == PQTRANS_IDLE ? sh_pg_keeps(pg, err) : rc;
 }
 
 enum cm_rc sh_pg_stream(struct sh_pg *pg, const char *sql, const struct sh_pg_value *value, size_t values,
@@ -378,6 +379,8 @@ enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)
 		rc = cm_fail(err, CM_EIO, "database: the transaction has ended");
 	if (rc == CM_OK) {
 		rc = run(pg, "COMMIT", pg->is_long ? SH_PG_LONG_MS : SH_PG_WAIT_MS, err);
+		if (rc == CM_OK)
+			rc = sh_pg_keeps(pg, err);
 		/* It may be there or not, and nothing may be built on either. */
 		if (rc != CM_OK)
 			pg->dead = true;

@@ -39,6 +39,10 @@ struct sh_pg_conf {
  * be reached, is starting or lacks standbys now, which may pass; CM_ECONFIG, CM_EPERM: a setting or a login
  * that will not pass by itself. */
 CM_CHECK enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err);
+/* Ask whether the server still keeps what is committed: fsync, full_page_writes and synchronous_commit are
+ * on, and a commit waits for as many standbys as demanded.  All of them can be changed while it runs. CM_EIO:
+ * it does not, and nothing that it has committed since it was asked last may be acknowledged. */
+CM_CHECK enum cm_rc sh_pg_keeps(struct sh_pg *pg, struct cm_err *err);
 /* The server is on another host. */
 bool sh_pg_is_remote(const struct sh_pg *pg);
 /* Neither side has closed the connection, as far as this host knows.  Asks the kernel alone, so another
@@ -86,7 +90,7 @@ CM_CHECK enum cm_rc sh_pg_run_long(struct sh_pg *pg, const char *sql, struct cm_
  * fn ends the visit and is returned.  *n (unless NULL): the number of rows. */
 CM_CHECK enum cm_rc sh_pg_query(struct sh_pg *pg, const char *sql, const struct sh_pg_value *value,
 	size_t values, sh_pg_row_fn *fn, void *user, size_t *n, struct cm_err *err);
-/* The same with the sum of the values as a further value. */
+/* The same with the sum of the values as a further value; outside of a transaction, sh_pg_keeps follows. */
 CM_CHECK enum cm_rc sh_pg_put(struct sh_pg *pg, const char *sql, const struct sh_pg_value *value,
 	size_t values, struct cm_err *err);
 /* The same, row by row while they arrive, for more rows than memory should hold.  fn must not use the
@@ -99,8 +103,8 @@ CM_CHECK enum cm_rc sh_pg_number(struct sh_pg *pg, const char *sql, const struct
 	size_t values, int64_t *out, struct cm_err *err);
 
 /* A transaction; end commits, or rolls back when rc is a fault, and returns rc or its own.  A COMMIT that
- * says anything but that it is durable (on the standbys, too) is CM_EIO: it may be there or not.  It may take
- * as long as what was run last. */
+ * says anything but that it is durable (on the standbys, too), or that sh_pg_keeps does not confirm, is
+ * CM_EIO: it may be there or not.  It may take as long as what was run last. */
 CM_CHECK enum cm_rc sh_pg_begin(struct sh_pg *pg, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err);
 

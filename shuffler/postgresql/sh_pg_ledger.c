@@ -160,7 +160,7 @@ enum cm_rc sh_pg_standing_put(
 	if (n > 0)
 		rc = sh_pg_query(pg, put, all, 5, NULL, NULL, NULL, err);
 	free(sums);
-	return rc;
+	return rc == CM_OK && n > 0 ? sh_pg_keeps(pg, err) : rc;
 }
 
 enum cm_rc sh_pg_standing_add(
@@ -173,10 +173,10 @@ enum cm_rc sh_pg_standing_add(
 	enum cm_rc rc =
 		n > 0 ? sh_pg_number(pg, "SELECT tombola.standing_add($1, $2, $3)", all, 3, &rounds, err)
 		      : CM_OK;
-	return rc == CM_OK && n > 0 && rounds != 1
-		       ? cm_fail(err, CM_ELATER, "round %llu takes no reports any more",
-				 (unsigned long long)s->sequence)
-		       : rc;
+	if (rc == CM_OK && n > 0 && rounds != 1)
+		return cm_fail(err, CM_ELATER, "round %llu takes no reports any more",
+			(unsigned long long)s->sequence);
+	return rc == CM_OK && n > 0 ? sh_pg_keeps(pg, err) : rc;
 }
 
 static enum cm_rc take_standing(void *user, const struct sh_pg_row *row, struct cm_err *err)

@@ -9,6 +9,7 @@ struct sh_pg {
 	PGconn *conn;
 	int socket; /* that of conn when it was opened */
 	bool readonly;
+	uint32_t standbys;       /* sh_pg_conf's */
 	const char *intake_role; /* sh_pg_conf's */
 	const char *name;        /* likewise */
 	bool dead;               /* after a fault that leaves in doubt what the server did */

@@ -8,6 +8,7 @@
 
 #include "cm_buf.h"
 #include "cm_clock.h"
+#include "cm_fault.h"
 #include "pr_limits.h"
 #include "sh_pg_private.h"
 
@@ -117,10 +118,18 @@ bool sh_pg_is_remote(const struct sh_pg *pg)
 }
 
 struct server {
-	int64_t version, replicas;
-	bool fsync, pages, commits, standby;
+	bool fsync, pages, commits;
 	int demanded; /* synchronous standbys that a commit waits for */
+	bool standby;
+	int64_t replicas;
 };
+/* Its first columns, and those that only a start needs. */
+#define SETTINGS                                                                                              \
+	"SELECT (current_setting('fsync') = 'on')::int4, (current_setting('full_page_writes') = 'on')::int4," \
+	" (current_setting('synchronous_commit') = 'on')::int4, current_setting('synchronous_standby_names')"
+#define AT_START                                                                 \
+	", pg_is_in_recovery()::int4, (SELECT count(*) FROM pg_stat_replication" \
+	"  WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum'))"
 
 /* How many a commit waits for: [FIRST | ANY] N (...), or a plain list, of which it is one; "" is none. */
 static int demanded_of(const char *names, size_t len)
@@ -142,25 +151,28 @@ static int demanded_of(const char *names, size_t len)
 static enum cm_rc take_server(void *user, const struct sh_pg_row *row, struct cm_err *err)
 {
 	struct server *s = user;
-	struct cr_span names = sh_pg_row_bytes(row, 5);
+	struct cr_span names = sh_pg_row_bytes(row, 3);
 
 	(void)err;
-	s->version = sh_pg_row_int(row, 0);
-	s->fsync = sh_pg_row_int(row, 1) == 1;
-	s->pages = sh_pg_row_int(row, 2) == 1;
-	s->commits = sh_pg_row_int(row, 3) == 1;
-	s->standby = sh_pg_row_int(row, 4) == 1;
+	s->fsync = sh_pg_row_int(row, 0) == 1;
+	s->pages = sh_pg_row_int(row, 1) == 1;
+	s->commits = sh_pg_row_int(row, 2) == 1;
 	s->demanded = demanded_of(names.data, names.len);
-	s->replicas = sh_pg_row_int(row, 6);
 	return CM_OK;
 }
 
-static enum cm_rc judge(const struct server *s, uint32_t standbys, struct cm_err *err)
+static enum cm_rc take_at_start(void *user, const struct sh_pg_row *row, struct cm_err *err)
 {
-	if (s->version < LEAST_VERSION)
-		return cm_fail(err, CM_ECONFIG, "database: the server is older than PostgreSQL 13");
-	if (s->standby)
-		return cm_fail(err, CM_EUNAVAIL, "database: the server is a standby");
+	struct server *s = user;
+
+	s->standby = sh_pg_row_int(row, 4) == 1;
+	s->replicas = sh_pg_row_int(row, 5);
+	return take_server(user, row, err);
+}
+
+/* What may change while it runs. */
+static enum cm_rc judge_settings(const struct server *s, uint32_t standbys, struct cm_err *err)
+{
 	if (!s->fsync || !s->pages || !s->commits)
 		return cm_fail(err, CM_ECONFIG,
 			"database: %s is off on the server: what was acknowledged could be lost",
@@ -172,45 +184,53 @@ static enum cm_rc judge(const struct server *s, uint32_t standbys, struct cm_err
 			"database: synchronous_standby_names makes a commit wait for %d standbys, "
 			"synchronous_standbys demands %" PRIu32,
 			s->demanded, standbys);
-	if (s->replicas < (int64_t)standbys)
+	return CM_OK;
+}
+
+static enum cm_rc judge(const struct server *s, uint32_t standbys, struct cm_err *err)
+{
+	if (s->standby)
+		return cm_fail(err, CM_EUNAVAIL, "database: the server is a standby");
+	enum cm_rc rc = judge_settings(s, standbys, err);
+	if (rc == CM_OK && s->replicas < (int64_t)standbys)
 		return cm_fail(err, CM_EUNAVAIL,
 			"database: %" PRId64
 			" synchronous standbys are connected, synchronous_standbys demands "
 			"%" PRIu32 " (the role must be a member of pg_monitor to see them)",
 			s->replicas, standbys);
-	return CM_OK;
+	return rc;
 }
 
-static enum cm_rc judged(
-	const struct sh_pg *pg, const struct server *s, uint32_t standbys, struct cm_err *err)
+enum cm_rc sh_pg_keeps(struct sh_pg *pg, struct cm_err *err)
 {
-	enum cm_rc rc = judge(s, standbys, err);
+	struct server server = { .demanded = 0 };
 
-	return rc == CM_OK ? rc : sh_pg_named(pg, err);
+	enum cm_rc rc = sh_pg_query(pg, SETTINGS, NULL, 0, take_server, &server, NULL, err);
+	if (rc != CM_OK || !CM_CHECKED("shuffler.keeps") ||
+		judge_settings(&server, pg->standbys, err) == CM_OK)
+		return rc;
+	err->code = CM_EIO;
+	return sh_pg_named(pg, err);
 }
 
 static enum cm_rc set_up(struct sh_pg *pg, const struct sh_pg_conf *conf, struct cm_err *err)
 {
-	static const char ask[] =
-		"SELECT current_setting('server_version_num')::int8, (current_setting('fsync') = 'on')::int4,"
-		" (current_setting('full_page_writes') = 'on')::int4,"
-		" (current_setting('synchronous_commit') = 'on')::int4, pg_is_in_recovery()::int4,"
-		" current_setting('synchronous_standby_names'),"
-		" (SELECT count(*) FROM pg_stat_replication"
-		"  WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum'))";
-	struct server server = { 0 };
+	struct server server = { .demanded = 0 };
+	enum cm_rc rc = CM_OK;
 
-	enum cm_rc rc = PQserverVersion(pg->conn) < LEAST_VERSION ? judged(pg, &server, 0, err) : CM_OK;
-	if (rc == CM_OK)
-		rc = sh_pg_run(pg, settings, err);
+	if (PQserverVersion(pg->conn) < LEAST_VERSION) {
+		(void)cm_fail(err, CM_ECONFIG, "database: the server is older than PostgreSQL 13");
+		return sh_pg_named(pg, err);
+	}
+	rc = sh_pg_run(pg, settings, err);
 	if (rc == CM_OK && PQserverVersion(pg->conn) >= 140000)
 		rc = sh_pg_run(pg, settings_14, err);
 	if (rc == CM_OK && PQserverVersion(pg->conn) >= 170000)
 		rc = sh_pg_run(pg, settings_17, err);
 	if (rc == CM_OK)
-		rc = sh_pg_query(pg, ask, NULL, 0, take_server, &server, NULL, err);
-	if (rc == CM_OK)
-		rc = judged(pg, &server, conf->standbys, err);
+		rc = sh_pg_query(pg, SETTINGS AT_START, NULL, 0, take_at_start, &server, NULL, err);
+	if (rc == CM_OK && judge(&server, conf->standbys, err) != CM_OK)
+		rc = sh_pg_named(pg, err);
 	if (rc == CM_OK && conf->readonly)
 		rc = sh_pg_run(pg, "SET default_transaction_read_only = on", err);
 	return rc;
@@ -236,6 +256,7 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 		rc = sh_pg_named(pg, err);
 	if (rc == CM_OK) {
 		pg->readonly = conf->readonly;
+		pg->standbys = conf->standbys;
 		pg->intake_role = conf->intake_role;
 		(void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
 		rc = set_up(pg, conf, err);
@@ -292,5 +313,7 @@ enum cm_rc sh_pg_hold(struct sh_pg *pg, const char *role, const uint8_t *round_i
 
 enum cm_rc sh_pg_settle(struct sh_pg *pg, struct cm_err *err)
 {
-	return sh_pg_run(pg, "UPDATE tombola.meta SET settled = settled + 1", err);
+	enum cm_rc rc = sh_pg_run(pg, "UPDATE tombola.meta SET settled = settled + 1", err);
+
+	return rc == CM_OK ? sh_pg_keeps(pg, err) : rc;
 }

@@ -193,6 +193,16 @@ static enum cm_rc data_each(void *ctx, sh_place_fn *fn, void *user, struct cm_er
 	return sh_pg_parts_each(&s->servers, fn, user, err);
 }
 
+static enum cm_rc keeps(void *ctx, struct cm_err *err)
+{
+	const struct sh_pg_store *s = ctx;
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < s->servers.n; i++)
+		rc = sh_pg_keeps(s->servers.at[i].pg, err);
+	return rc;
+}
+
 static bool database(void *ctx, size_t i, uint32_t *number, bool *up)
 {
 	const struct sh_pg_store *s = ctx;
@@ -304,6 +314,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.data_erase = data_erase,
 		.data_drop = data_drop,
 		.data_each = data_each,
+		.keeps = keeps,
 		.database = database,
 		.data_database = data_database,
 		.payload_add = payload_add,

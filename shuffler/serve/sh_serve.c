@@ -211,6 +211,21 @@ int64_t sh_serve_now(struct sh_serve *s)
 	return cm_steady_ms(&s->clock);
 }
 
+#define KEEPS_MS 5000
+
+/* What a database promises can be changed while it runs.  Each commit asks (sh_pg_keeps); this is for a round
+ * in which none comes. */
+static void watch_store(struct sh_serve *s, int64_t mono_ms)
+{
+	struct cm_err err = { 0 };
+
+	if (mono_ms - s->asked_ms < KEEPS_MS)
+		return;
+	s->asked_ms = mono_ms;
+	if (sh_core_keeps(s->conf.core, &err) != CM_OK)
+		sh_serve_fatal(&err);
+}
+
 void sh_serve_pump(struct sh_serve *s)
 {
 	/* Sending may close a link, whose callback pumps: the outer pump sees it. */
@@ -218,6 +233,7 @@ void sh_serve_pump(struct sh_serve *s)
 		return;
 	s->pumping = true;
 	int64_t now_ms = sh_serve_now(s), mono_ms = cm_clock_mono_ms();
+	watch_store(s, mono_ms);
 	do {
 		run_tasks(s, now_ms);
 		sh_serve_compose(s);

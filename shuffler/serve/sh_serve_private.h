@@ -96,6 +96,7 @@ struct sh_serve {
 	bool task_under_way, paused, pumping;
 	bool stopping, stopped;
 	int64_t started_ms;
+	int64_t asked_ms;       /* monotonic; when the store was asked last whether it keeps what it has */
 	struct cm_steady clock; /* of the open round */
 	bool clock_held;        /* a round is open, by `clock` */
 	struct sh_late late;

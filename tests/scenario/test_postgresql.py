@@ -13,8 +13,13 @@ import urllib.request
 import pytest
 
 import postgresql
+import wire
 from cluster import BUILD, EXIT, program, wait_for
+from parties import Device
+from spread import Spread
+from test_intakes import Gateway, one_plan
 from test_rounds import histogram, readings
+from wire import pb
 
 DEVICES = 600
 FAULTS = int(os.environ.get("TOMBOLA_POSTGRESQL_FAULTS", "3"))
@@ -274,6 +279,62 @@ def test_standbys_that_are_demanded_must_be_there(cluster, own):
         shuffler.stop()
     finally:
         standby.close()
+
+
+LOSES = [("synchronous_standby_names", "", "makes a commit wait for 0 standbys"), ("fsync", "off", "fsync is off"),
+         ("full_page_writes", "off", "full_page_writes is off")]
+
+
+@pytest.mark.parametrize("removed", [False, True])
+@pytest.mark.parametrize("setting, value, why", LOSES)
+def test_nothing_is_acknowledged_by_a_server_that_no_longer_keeps_it(cluster, own, setting, value, why, removed):
+    """A setting that was right at the start is changed while a round is open, and a client comes before anybody asks again."""
+    prepare(cluster, own, synchronous_standbys=1)
+    own.do(f"GRANT pg_monitor TO {cluster.database}")
+    standby = postgresql.with_standby(own)
+    try:
+        shuffler = cluster.start("shuffler", "run", mutant="shuffler.keeps" if removed else "")
+        cluster.wait_listening()
+        cluster.start("analyzer", "run")
+        device = Device(cluster)
+        d, data = device.round()
+        own.reload(**{setting: value})
+        reports = [(os.urandom(32), Device.seal(d, data, 0)) for _ in range(10)]
+        if removed:
+            assert device.submit(d, reports) == [pb.OUTCOME_ACCEPTED] * 10 and shuffler.alive()
+            return
+        with pytest.raises((EOFError, OSError)):
+            device.submit(d, reports)
+        assert shuffler.wait() == EXIT["io"] and why in shuffler.log(), shuffler.log()
+        run = cluster.run("shuffler", "run")
+        assert run.returncode == EXIT["config"] and why in run.stderr, run.stderr
+    finally:
+        standby.close()
+
+
+def test_an_intake_acknowledges_nothing_on_a_server_that_no_longer_keeps_it(cluster, own):
+    cluster.own_store = True
+    one_plan(cluster, 40)
+    spread = Spread(cluster, intakes=1, server=own)
+    spread.head(mutant="shuffler.keeps")  # it would end the round first
+    spread.start()
+    cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    wait_for("the intake", lambda: "reports are taken" in spread.daemons[0].log())
+    own.reload(full_page_writes="off")
+    with pytest.raises((EOFError, OSError, wire.Refused)):
+        gateway.submit(d, gateway.reports(d, data, 0, 10))
+    assert spread.daemons[0].wait() == EXIT["io"] and "full_page_writes is off" in spread.daemons[0].log(), spread.daemons[0].log()
+
+
+def test_a_setting_that_changes_in_an_open_round_ends_the_shuffler_without_a_report(cluster, own):
+    prepare(cluster, own)
+    shuffler = cluster.start("shuffler", "run")
+    cluster.start("analyzer", "run")
+    wait_for("a round", lambda: "round open" in shuffler.log())
+    own.reload(fsync="off")
+    assert shuffler.wait() == EXIT["io"] and "fsync is off" in shuffler.log(), shuffler.log()
 
 
 def test_a_commit_that_the_standby_never_confirmed_is_not_acknowledged(cluster, own):
