@@ -40,6 +40,7 @@ cmake --build --preset release --target tombola tombola-client tombola-shuffler 
 
 [ ! -e "$run" ] || [ -e "$run/.tombola-demo" ] || fail "$run is not the demo's; move it away"
 rm -rf "$run"
+umask 077
 mkdir -m 700 "$run"
 touch "$run/.tombola-demo"
 
@@ -82,7 +83,7 @@ shuffler=$!
 pids=$shuffler
 tries=0
 until "$bin/tombola-shuffler" --config "$run/shuffler.conf" check >/dev/null 2>&1; do
-	kill -0 "$shuffler" 2>/dev/null || fail "the shuffler did not start: $(tail -n 1 "$run/shuffler.log")"
+	kill -0 "$shuffler" 2>/dev/null || fail "the shuffler did not start (TOMBOLA_DEMO_DIR puts all files elsewhere): $(tail -n 1 "$run/shuffler.log")"
 	tries=$((tries + 1))
 	[ $tries -lt 100 ] || fail 'the shuffler is not ready after 10 s'
 	sleep 0.1

@@ -55,6 +55,7 @@ fi
 
 [ ! -e "$run" ] || [ -e "$run/.tombola-learn" ] || fail "$run is not learn.sh's; move it away"
 [ $afresh = no ] || rm -rf "$run"
+umask 077
 mkdir -p "$run"
 touch "$run/.tombola-learn"
 for d in shuttle digits; do

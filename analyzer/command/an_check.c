@@ -8,6 +8,7 @@
 #include "an_schedule.h"
 #include "cm_clock.h"
 #include "cm_file.h"
+#include "cm_owned.h"
 #include "cr_sign.h"
 #include "nt_addr.h"
 #include "nt_http.h"
@@ -93,6 +94,12 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 	if (conf->on_settled.command.n > 0 && *conf->on_settled.command.item[0] != '/') {
 		(void)cm_fail(&why, CM_ECONFIG, "a program is named by its absolute path");
 		cf_fault_at(file, "on_settled.command", &why, faults, err);
+	} else if (conf->on_settled.command.n > 0) {
+		/* Another user runs it, who may reach what we may not. */
+		enum cm_rc rc = cm_owned_path(conf->on_settled.command.item[0], &why);
+
+		if (rc == CM_EPERM || rc == CM_ENOINPUT)
+			cf_fault_at(file, "on_settled.command", &why, faults, err);
 	}
 	nt_tls_ctx_free(ctx);
 	cr_verifier_free(shuffler);
@@ -134,7 +141,7 @@ void an_state_check(const struct an_conf *conf, bool planned, FILE *faults, stru
 
 	if (!conf->state_dir)
 		return;
-	if (cm_file_check_folder(conf->state_dir, &why) != CM_OK)
+	if (cm_owned_state(conf->state_dir, &why) != CM_OK)
 		cf_finding(&why, faults, err);
 	rc = planned ? check_ledger(conf, &torn, &why) : check_chain(conf, &torn, &why);
 	if (rc != CM_OK)

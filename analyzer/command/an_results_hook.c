@@ -5,6 +5,7 @@
 #include "an_deliver.h"
 #include "an_hook.h"
 #include "an_results.h"
+#include "cm_owned.h"
 
 static enum cm_rc run_hook(void *user, const struct an_event *e, const char *text, struct cm_err *err)
 {
@@ -33,6 +34,9 @@ enum cm_rc an_results_hook(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (rc == CM_OK && *d.conf.on_settled.command.item[0] != '/')
 		rc = cm_fail(err, CM_ECONFIG,
 			"%s: on_settled.command: a program is named by its absolute path", cli->config);
+	/* It is judged before each run, too; but a fault of today's configuration ends the verb. */
+	if (rc == CM_OK)
+		rc = cm_owned_path(*d.conf.on_settled.command.item, err);
 	if (rc == CM_OK)
 		rc = an_deliver_run(&how, err);
 	an_command_close(&d);

@@ -12,6 +12,7 @@
 #include "cl_readings.h"
 #include "cm_buf.h"
 #include "cm_file.h"
+#include "cm_owned.h"
 
 struct listed {
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
@@ -167,7 +168,9 @@ enum cm_rc cl_devices_load(const char *path, const struct cr_key *secret, const 
 
 	if (!f)
 		return cm_fail(err, cm_file_open_code(errno), "%s: %s", path, strerror(errno));
-	rc = cl_devices_read(f, path, secret, population, out, err);
+	rc = cm_owned_check(path, fileno(f), err);
+	if (rc == CM_OK)
+		rc = cl_devices_read(f, path, secret, population, out, err);
 	(void)fclose(f);
 	return rc;
 }

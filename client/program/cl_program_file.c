@@ -107,7 +107,7 @@ enum cm_rc cl_program_file_open(
 
 	*fd = -1;
 	cm_buf_init(&bytes, CL_PROGRAM_MAX);
-	rc = cm_file_read(path, CL_PROGRAM_MAX, &bytes, err);
+	rc = cm_file_read_owned(path, CL_PROGRAM_MAX, &bytes, err);
 	if (rc == CM_OK && !can_run(&bytes))
 		rc = cm_fail(err, CM_EDATA,
 			"%s: neither an ELF program nor a script whose first line is #! and an absolute path",

@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cm_fault.h"
-#include "cm_log.h"
+#include "cm_owned.h"
 
 #define READ_STEP 65536u
 #define PARTY_MAX 24u     /* the name of a party */
@@ -47,7 +46,7 @@ static ssize_t read_some(int fd, void *p, size_t n)
 	return got;
 }
 
-enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err)
+static enum cm_rc read_file(const char *path, bool owned, size_t max, struct cm_buf *b, struct cm_err *err)
 {
 	/* O_NONBLOCK: opening a FIFO must not wait; it is refused below. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -65,6 +64,8 @@ enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct c
 		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
 		goto out;
 	}
+	if (owned && (rc = cm_owned_check(path, fd, err)) != CM_OK)
+		goto out;
 	for (;;) {
 		/* At the maximum read one byte more, to notice a longer file without trusting st_size. */
 		size_t left = max - total, step = left == 0 ? 1 : left < READ_STEP ? left : READ_STEP;
@@ -92,6 +93,16 @@ enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct c
 out:
 	(void)close(fd);
 	return rc;
+}
+
+enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err)
+{
+	return read_file(path, false, max, b, err);
+}
+
+enum cm_rc cm_file_read_owned(const char *path, size_t max, struct cm_buf *b, struct cm_err *err)
+{
+	return read_file(path, true, max, b, err);
 }
 
 bool cm_file_put(int fd, const void *bytes, size_t n)
@@ -276,16 +287,6 @@ static void read_holder(int fd, char out[96])
 		(void)snprintf(out, 96, "process");
 }
 
-enum cm_rc cm_file_check_owner(const char *path, const struct stat *st, struct cm_err *err)
-{
-	uid_t us = geteuid();
-
-	if (!CM_CHECKED("file.owner") || st->st_uid == us || st->st_uid == 0)
-		return CM_OK;
-	return cm_fail(err, CM_EPERM, "%s: belongs to user %lu, not to us (user %lu) or root: chown it", path,
-		(unsigned long)st->st_uid, (unsigned long)us);
-}
-
 /* The second line of a lock: the party that had the folder last.  "": nobody, or it is not known. */
 static void read_party(int fd, char out[PARTY_MAX])
 {
@@ -322,25 +323,6 @@ enum cm_rc cm_file_check_party(const char *dir, const char *party, struct cm_err
 	return rc;
 }
 
-enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err)
-{
-	struct stat st;
-
-	if (stat(dir, &st) != 0)
-		return errno == ENOENT ? CM_OK
-				       : fail_errno(err, CM_ECREATE, dir, "cannot look at the folder");
-	if (!S_ISDIR(st.st_mode))
-		return cm_fail(err, CM_ECREATE, "%s: exists and is not a folder", dir);
-	if (CM_CHECKED("file.folder_mode") && (st.st_mode & 022) != 0)
-		return cm_fail(err, CM_EPERM,
-			"%s: a state folder that others may write to (mode %04o): chmod 700 it", dir,
-			(unsigned)(st.st_mode & 07777));
-	if ((st.st_mode & 055) != 0)
-		cm_log(CM_LOG_WARN, "the state folder can be looked into by others: chmod 700 it",
-			CM_S("state_dir", dir));
-	return cm_file_check_owner(dir, &st, err);
-}
-
 /* The file, and its folder: if somebody removed the file, the next process would lock another one.  Not every
  * file system locks folders.  The descriptors stay open. */
 static bool lock_both(int fd, const char *dir)
@@ -365,7 +347,7 @@ enum cm_rc cm_file_lock(const char *dir, const char *party, struct cm_err *err)
 
 	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", dir);
-	if (cm_file_check_folder(dir, err) != CM_OK) {
+	if (cm_owned_state(dir, err) != CM_OK) {
 		free(path);
 		return err->code;
 	}

@@ -11,6 +11,8 @@ enum cm_rc cm_file_open_code(int e);
 /* Append a whole regular file of at most max bytes to b.  CM_ENOINPUT: there is none, or it is not a regular
  * file.  CM_EPERM: this process may not read it.  CM_EDATA: it is longer.  CM_EIO. */
 CM_CHECK enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);
+/* The same for what decides about privacy.  Also CM_EPERM, CM_ELATER: see cm_owned_check. */
+CM_CHECK enum cm_rc cm_file_read_owned(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);
 /* Replace path atomically: temporary file, fsync, rename, fsync of the folder. */
 CM_CHECK enum cm_rc cm_file_write(
 	const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err);
@@ -36,16 +38,9 @@ CM_CHECK bool cm_file_put(int fd, const void *bytes, size_t n);
 char *cm_file_folder(const char *path);
 /* "dir/name" malloc'd; NULL out of memory. */
 char *cm_file_join(const char *dir, const char *name);
-/* CM_EPERM, naming `path`, unless the file that `st` describes belongs to this process's user or to root.
- * The owner of a file can change it and its mode at any time. */
-struct stat;
-CM_CHECK enum cm_rc cm_file_check_owner(const char *path, const struct stat *st, struct cm_err *err);
-/* CM_EPERM: the state folder DIR belongs to neither this user nor root, or others may write to it.  CM_OK
- * when it does not exist. */
-CM_CHECK enum cm_rc cm_file_check_folder(const char *dir, struct cm_err *err);
 /* Take an exclusive lock on DIR/lock and DIR for the life of the process, as this party ("analyzer"); NULL:
- * DIR is no party's state.  CM_ELATER: another PROGRAM has DIR.  CM_EPERM: DIR belongs to neither this user
- * nor root, or others may write to it.  CM_ECONFIG: another party had it last.  A process that fails ends. */
+ * DIR is no party's state.  CM_ELATER: another PROGRAM has DIR.  CM_EPERM: cm_owned_state.  CM_ECONFIG:
+ * another party had it last.  A process that fails ends. */
 CM_CHECK enum cm_rc cm_file_lock(const char *dir, const char *party, struct cm_err *err);
 /* CM_ECONFIG: another party had DIR last.  CM_OK where that is not known. */
 CM_CHECK enum cm_rc cm_file_check_party(const char *dir, const char *party, struct cm_err *err);

@@ -57,6 +57,9 @@ static void parser_fault(struct cf_walk *w, const char *text, const config_t *ke
 static enum cm_rc parse(const char *text, struct cf_walk *w, bool includes, const struct cf_row *rows,
 	void *target, config_t *keys)
 {
+	/* Some editors write a byte order mark, which libconfig takes for a name. */
+	if (strncmp(text, CF_BOM, sizeof CF_BOM - 1) == 0)
+		text += sizeof CF_BOM - 1;
 	if (!cf_scan(text, w->name, includes ? w->dir : NULL, &w->faults))
 		return CM_ECONFIG;
 	if (includes)
@@ -113,7 +116,7 @@ enum cm_rc cf_load(const char *path, const struct cf_row *rows, void *target, st
 		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 		goto out;
 	}
-	rc = cm_file_read(path, CF_FILE_MAX, &text, err);
+	rc = cm_file_read_owned(path, CF_FILE_MAX, &text, err);
 	if (rc == CM_ENOINPUT) {
 		struct cm_err first = *err;
 

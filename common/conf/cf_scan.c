@@ -158,12 +158,17 @@ static void scan_include(struct scan *s)
 	memcpy(name, s->at + 1, n);
 	name[n] = '\0';
 	path = cm_file_join(s->dir, name);
-	if (!path || cm_file_read(path, CF_FILE_MAX, &text, &err) != CM_OK) {
+	if (!path || cm_file_read_owned(path, CF_FILE_MAX, &text, &err) != CM_OK) {
 		FAULT(s, "%s", !path ? "out of memory" : err.msg);
 		goto out;
 	}
 	if (memchr(text.data, 0, text.len) || cm_buf_put(&text, "", 1) != CM_OK) {
 		FAULT(s, "%.200s: not a text file", path);
+		goto out;
+	}
+	/* libconfig opens the file itself, so the mark cannot be taken off. */
+	if (strncmp((const char *)text.data, CF_BOM, sizeof CF_BOM - 1) == 0) {
+		FAULT(s, "%.200s: begins with a byte order mark: save it without one", path);
 		goto out;
 	}
 	inner.at = (const char *)text.data;

@@ -17,7 +17,7 @@ int cr_pem_no_password(char *buf, int size, int writing, void *arg)
 	return -1;
 }
 
-enum cm_rc cr_pem_private_key(const char *path, int secret, EVP_PKEY **out, struct cm_err *err)
+enum cm_rc cr_pem_private_key(const char *path, enum cr_kind kind, EVP_PKEY **out, struct cm_err *err)
 {
 	uint8_t *pem = malloc(MAX_PEM);
 	EVP_PKEY *key = NULL;
@@ -27,7 +27,7 @@ enum cm_rc cr_pem_private_key(const char *path, int secret, EVP_PKEY **out, stru
 
 	if (!pem)
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
-	rc = cr_private_read(path, secret, pem, MAX_PEM, &n, err);
+	rc = cr_private_read(path, kind, pem, MAX_PEM, &n, err);
 	if (rc != CM_OK)
 		goto out;
 	bio = BIO_new_mem_buf(pem, (int)n);

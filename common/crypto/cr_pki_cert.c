@@ -338,7 +338,7 @@ enum cm_rc cr_pki_cert_load(const char *path, X509 **out, struct cm_err *err)
 
 	if (!pem)
 		return no_memory(err);
-	rc = cr_private_read(path, 0, pem, MAX_PEM, &n, err);
+	rc = cr_private_read(path, CR_ANYBODYS, pem, MAX_PEM, &n, err);
 	if (rc != CM_OK)
 		goto out;
 	bio = BIO_new_mem_buf(pem, (int)n);
@@ -364,7 +364,7 @@ enum cm_rc cr_pki_pair_load(const char *dir, const char *name, struct cr_pki_pai
 	else
 		rc = cr_pki_cert_load(cert, &p.cert, err);
 	if (rc == CM_OK)
-		rc = cr_pem_private_key(key, 1, &p.key, err);
+		rc = cr_pem_private_key(key, CR_SECRET, &p.key, err);
 	if (rc == CM_OK && X509_check_private_key(p.cert, p.key) != 1) {
 		ERR_clear_error();
 		rc = cm_fail(err, CM_EDATA, "%s: not the key of %s", key, cert);

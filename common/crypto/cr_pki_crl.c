@@ -40,7 +40,7 @@ static enum cm_rc load_list(
 	*out = NULL;
 	if (!pem)
 		return no_memory(err);
-	rc = cr_private_read(path, 0, pem, CR_PKI_FILE_MAX, &n, err);
+	rc = cr_private_read(path, CR_OURS, pem, CR_PKI_FILE_MAX, &n, err);
 	if (rc == CM_OK && (bio = BIO_new_mem_buf(pem, (int)n)))
 		*out = PEM_read_bio_X509_CRL(bio, NULL, cr_pem_no_password, NULL);
 	if (rc == CM_OK && (!*out || X509_CRL_verify(*out, ca->key) != 1)) {

@@ -73,7 +73,7 @@ enum cm_rc cr_pki_copy(const char *from, const char *to, int replace, struct cm_
 
 	if (!bytes)
 		return no_memory(err);
-	rc = cr_private_read(from, 0, bytes, CR_PKI_FILE_MAX, &n, err);
+	rc = cr_private_read(from, CR_OURS, bytes, CR_PKI_FILE_MAX, &n, err);
 	if (rc == CM_OK)
 		rc = replace ? cm_file_write(to, bytes, n, 0644, err)
 			     : cr_private_create(to, bytes, n, 0644, err);

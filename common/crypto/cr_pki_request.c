@@ -161,7 +161,7 @@ static enum cm_rc read_pem(const char *path, X509_REQ **out, struct cm_err *err)
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
 		rc = cm_fail(err, CM_EPERM, "%s: a symbolic link, and no request", path);
 	else
-		rc = cr_private_read(path, 0, pem, MAX_REQUEST, &n, err);
+		rc = cr_private_read(path, CR_ANYBODYS, pem, MAX_REQUEST, &n, err);
 	if (rc == CM_OK && !(bio = BIO_new_mem_buf(pem, (int)n)))
 		rc = no_memory(err);
 	if (rc == CM_OK && !(*out = PEM_read_bio_X509_REQ(bio, NULL, cr_pem_no_password, NULL)))

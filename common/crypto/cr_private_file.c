@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cm_file.h"
+#include "cm_owned.h"
 
 /* fchmod, so that the umask does not decide who may read. */
 static bool put_whole(int fd, const void *bytes, size_t n, unsigned mode)
@@ -80,7 +81,7 @@ static mode_t forbidden(const char *path)
 }
 
 enum cm_rc cr_private_read(
-	const char *path, int secret, uint8_t *out, size_t max, size_t *n, struct cm_err *err)
+	const char *path, enum cr_kind kind, uint8_t *out, size_t max, size_t *n, struct cm_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	enum cm_rc rc = CM_OK;
@@ -98,11 +99,11 @@ enum cm_rc cr_private_read(
 		rc = cm_fail(err, CM_EIO, "%s: cannot stat: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
 		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
-	else if (secret && (st.st_mode & forbidden(path)) != 0)
+	else if (kind == CR_SECRET && (st.st_mode & forbidden(path)) != 0)
 		rc = cm_fail(err, CM_EPERM, "%s: a secret that others may use (mode %04o): chmod 600 it",
 			path, (unsigned)(st.st_mode & 07777));
-	else if (secret)
-		rc = cm_file_check_owner(path, &st, err);
+	else if (kind != CR_ANYBODYS)
+		rc = cm_owned_check(path, fd, err);
 	if (rc != CM_OK)
 		goto out;
 	got = read_up_to(fd, out, max);

@@ -11,11 +11,16 @@
  * CM_ECREATE if the file exists or cannot be written. */
 CM_CHECK enum cm_rc cr_private_create(
 	const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err);
+/* Who may change or read a file that is to be read. */
+enum cr_kind {
+	CR_ANYBODYS, /* somebody else made it, and it is judged by what is in it */
+	CR_SECRET,   /* as CR_OURS, and its group and others may not read it */
+	CR_OURS,     /* it decides about privacy: cm_owned_check */
+};
 /* At most max bytes of a file into out, their number into *n.  CM_ENOINPUT if there is none, CM_EDATA if it
- * is longer or no regular file, CM_EIO.  With `secret`, CM_EPERM when its group or others may read or write
- * it, or when it belongs to another user (cm_file_check_owner). */
+ * is longer or no regular file, CM_EIO.  CM_EPERM when somebody else may do what `kind` forbids. */
 CM_CHECK enum cm_rc cr_private_read(
-	const char *path, int secret, uint8_t *out, size_t max, size_t *n, struct cm_err *err);
+	const char *path, enum cr_kind kind, uint8_t *out, size_t max, size_t *n, struct cm_err *err);
 /* Overwrite, fsync, unlink; does not sync the directory.  CM_OK if there is none. */
 CM_CHECK enum cm_rc cr_private_destroy(const char *path, struct cm_err *err);
 /* "dir/name" + suffix, malloc'd; NULL out of memory.  Without a suffix: cm_file_join. */

@@ -116,7 +116,7 @@ enum cm_rc cr_keyfile_load(const char *dir, const char *name, struct cr_key *out
 
 	if (!path)
 		return err->code;
-	rc = cr_private_read(path, 1, key.bytes, sizeof key.bytes, &n, err);
+	rc = cr_private_read(path, CR_SECRET, key.bytes, sizeof key.bytes, &n, err);
 	if (rc == CM_OK && n != sizeof key.bytes)
 		rc = cm_fail(err, CM_EDATA, "%s: %zu bytes, not a key", path, n);
 	if (rc == CM_OK)

@@ -33,7 +33,7 @@ static enum cm_rc load_public(const char *path, EVP_PKEY **out, struct cm_err *e
 	enum cm_rc rc;
 	size_t n;
 
-	rc = cr_private_read(path, 0, pem, sizeof pem, &n, err);
+	rc = cr_private_read(path, CR_OURS, pem, sizeof pem, &n, err);
 	if (rc != CM_OK)
 		return rc;
 	bio = BIO_new_mem_buf(pem, (int)n);
@@ -46,8 +46,9 @@ static enum cm_rc load_public(const char *path, EVP_PKEY **out, struct cm_err *e
 static enum cm_rc load(const char *path, int secret, EVP_PKEY **out, struct cm_err *err)
 {
 	EVP_PKEY *key = NULL;
-	enum cm_rc rc = secret ? cr_pem_private_key(path, CM_CHECKED("sign.mode"), &key, err)
-			       : load_public(path, &key, err);
+	enum cm_rc rc =
+		secret ? cr_pem_private_key(path, CM_CHECKED("sign.mode") ? CR_SECRET : CR_OURS, &key, err)
+		       : load_public(path, &key, err);
 
 	if (rc == CM_OK && (!key || !EVP_PKEY_is_a(key, "ED25519")))
 		rc = cm_fail(err, CM_EDATA, "%s: no Ed25519 %s key in PEM form", path,

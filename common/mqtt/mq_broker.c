@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cm_owned.h"
 #include "cr_pem.h"
 #include "cr_private_file.h"
 #include "cr_secret.h"
@@ -17,8 +18,8 @@ enum cm_rc mq_password(const struct mq_broker *conf, char out[MQ_PASSWORD_MAX + 
 {
 	const char *path = conf->password_file;
 	size_t n = 0, line;
-	enum cm_rc rc = cr_private_read(
-		path, CM_CHECKED("mqtt.password_mode"), (uint8_t *)out, MQ_PASSWORD_MAX, &n, err);
+	enum cm_rc rc = cr_private_read(path, CM_CHECKED("mqtt.password_mode") ? CR_SECRET : CR_OURS,
+		(uint8_t *)out, MQ_PASSWORD_MAX, &n, err);
 
 	if (rc != CM_OK)
 		return rc;
@@ -38,12 +39,14 @@ static enum cm_rc tls_fault(struct cm_err *err, const char *path)
 static enum cm_rc load_own(SSL_CTX *ctx, const struct mq_broker *conf, struct cm_err *err)
 {
 	EVP_PKEY *key = NULL;
-	enum cm_rc rc;
+	enum cm_rc rc = cm_owned_path(conf->cert, err);
 
+	if (rc != CM_OK)
+		return rc;
 	SSL_CTX_set_default_passwd_cb(ctx, cr_pem_no_password);
 	if (SSL_CTX_use_certificate_chain_file(ctx, conf->cert) != 1)
 		return tls_fault(err, conf->cert);
-	rc = cr_pem_private_key(conf->key, 1, &key, err);
+	rc = cr_pem_private_key(conf->key, CR_SECRET, &key, err);
 	if (rc == CM_OK && (SSL_CTX_use_PrivateKey(ctx, key) != 1 || SSL_CTX_check_private_key(ctx) != 1))
 		rc = cm_fail(err, CM_EPERM, "%s: this key does not belong to certificate %s", conf->key,
 			conf->cert);
@@ -93,6 +96,8 @@ enum cm_rc mq_tls(const struct mq_broker *conf, int *refused, SSL_CTX **out, str
 		(nt_addr_numeric(conf->host) ? X509_VERIFY_PARAM_set1_ip_asc(who, conf->host)
 					     : X509_VERIFY_PARAM_set1_host(who, conf->host, 0)) != 1)
 		rc = tls_fault(err, conf->host);
+	else if ((rc = cm_owned_path(conf->ca, err)) != CM_OK)
+		;
 	else if (SSL_CTX_load_verify_file(ctx, conf->ca) != 1)
 		rc = tls_fault(err, conf->ca);
 	else if (conf->cert && conf->key)

@@ -9,6 +9,7 @@
 
 #include "cm_fault.h"
 #include "cm_file.h"
+#include "cm_owned.h"
 #include "cr_pem.h"
 #include "nt_tls_private.h"
 
@@ -30,6 +31,10 @@ static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 	else if (fd < 0 || !(f = fdopen(fd, "r")))
 		(void)cm_fail(
 			err, cm_file_open_code(errno), "%s: cannot read %s: %s", path, what, strerror(errno));
+	if (f && cm_owned_check(path, fd, err) != CM_OK) {
+		(void)fclose(f);
+		return NULL;
+	}
 	if (!f && fd >= 0)
 		(void)close(fd);
 	return f;
@@ -38,7 +43,7 @@ static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 static enum cm_rc load_key(SSL_CTX *ssl, const char *path, const char *cert_path, struct cm_err *err)
 {
 	EVP_PKEY *key = NULL;
-	enum cm_rc rc = cr_pem_private_key(path, CM_CHECKED("net.key_mode"), &key, err);
+	enum cm_rc rc = cr_pem_private_key(path, CM_CHECKED("net.key_mode") ? CR_SECRET : CR_OURS, &key, err);
 
 	if (rc == CM_EDATA)
 		err->code = rc = CM_EPERM;

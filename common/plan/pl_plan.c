@@ -249,9 +249,30 @@ enum cm_rc pl_plan_parse_open(const uint8_t *bytes, size_t n, const char *name, 
 	return parse(&c, bytes, n, out, err);
 }
 
+typedef enum cm_rc read_fn(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);
+
+static enum cm_rc load(struct pl_checker *c, read_fn *read, struct pl_plan *out, struct cm_err *err)
+{
+	struct cm_buf b;
+	enum cm_rc rc;
+
+	memset(out, 0, sizeof *out);
+	cm_buf_init(&b, PL_FILE_MAX);
+	rc = read(c->name, PL_FILE_MAX, &b, err);
+	if (rc == CM_EDATA)
+		err->code = rc = CM_ECONFIG;
+	if (rc == CM_OK)
+		rc = b.len == 0 ? cm_fail(err, CM_ECONFIG, "%s: is empty", c->name)
+				: parse(c, b.data, b.len, out, err);
+	cm_buf_fini(&b);
+	return rc;
+}
+
 enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, struct cm_err *err)
 {
-	return pl_plan_load_kept(path, NULL, faults, out, err);
+	struct pl_checker c = { .name = path, .faults = faults };
+
+	return load(&c, cm_file_read, out, err);
 }
 
 enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err)
@@ -263,19 +284,8 @@ enum cm_rc pl_plan_load_kept(
 	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err)
 {
 	struct pl_checker c = { .name = path, .kept = kept, .faults = faults };
-	struct cm_buf b;
-	enum cm_rc rc;
 
-	memset(out, 0, sizeof *out);
-	cm_buf_init(&b, PL_FILE_MAX);
-	rc = cm_file_read(path, PL_FILE_MAX, &b, err);
-	if (rc == CM_EDATA)
-		err->code = rc = CM_ECONFIG;
-	if (rc == CM_OK)
-		rc = b.len == 0 ? cm_fail(err, CM_ECONFIG, "%s: is empty", path)
-				: parse(&c, b.data, b.len, out, err);
-	cm_buf_fini(&b);
-	return rc;
+	return load(&c, cm_file_read_owned, out, err);
 }
 
 void pl_plan_fini(struct pl_plan *p)

@@ -66,13 +66,15 @@ struct pl_plan {
 };
 
 /* Read and check a plan.  Every fault is written to `faults` as "file:line: text" (NULL: nowhere), the first
- * also to err; CM_ECONFIG then, CM_ENOINPUT without a file.  Free with pl_plan_fini in either case. */
+ * also to err; CM_ECONFIG then, CM_ENOINPUT without a file.  Anybody may have written the file, since nobody
+ * signs the plan.  Free with pl_plan_fini in either case. */
 CM_CHECK enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, struct cm_err *err);
 /* The same for n bytes in memory; `name` stands for the file. */
 CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults,
 	struct pl_plan *out, struct cm_err *err);
-/* The same for a plan whose choices by "auto" may be kept in the file `kept` (pl_kept.h); if they are,
- * nothing is searched.  NULL: nowhere. */
+/* The same for the plan of a population, which nobody but this user and root may write (cm_owned_check), and
+ * whose choices by "auto" may be kept in the file `kept` (pl_kept.h); if they are, nothing is searched. NULL:
+ * nowhere. */
 CM_CHECK enum cm_rc pl_plan_load_kept(
 	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err);
 /* Write that file, if anything was searched. */

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_file.h"
+#include "cm_owned.h"
+
 /* What every connection has: a server, or a network, that is gone is noticed, and one that became a standby
  * is not written to.  GSS encryption would stand in the place of TLS. */
 static const struct {
@@ -90,6 +93,41 @@ static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_
 	return CM_OK;
 }
 
+static enum cm_rc judge_file(const char *path, struct cm_err *err)
+{
+	/* libpq says what is missing that it needs, and "system" is no file. */
+	enum cm_rc rc = path && *path == '/' ? cm_owned_path(path, err) : CM_OK;
+
+	if (rc == CM_OK || rc == CM_ENOINPUT)
+		return CM_OK;
+	return cm_context(err, "database");
+}
+
+/* The files that decide who the server is, and what it is told: those that the string names, or the
+ * environment, or libpq's defaults. */
+static enum cm_rc judge_files(const PQconninfoOption *option, struct cm_err *err)
+{
+	static const char *const named[] = { "passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl",
+		"sslcrldir" };
+	static const char *const env[] = { "PGPASSFILE", "PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT", "PGSSLCRL",
+		"PGSSLCRLDIR", "PGSERVICEFILE", "PGSYSCONFDIR" };
+	static const char *const home[] = { ".pgpass", ".pg_service.conf", ".postgresql/root.crt",
+		".postgresql/root.crl", ".postgresql/postgresql.crt", ".postgresql/postgresql.key" };
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < sizeof named / sizeof named[0]; i++)
+		rc = judge_file(said(option, named[i]), err);
+	for (size_t i = 0; rc == CM_OK && i < sizeof env / sizeof env[0]; i++)
+		rc = judge_file(getenv(env[i]), err);
+	for (size_t i = 0; rc == CM_OK && getenv("HOME") && i < sizeof home / sizeof home[0]; i++) {
+		char *path = cm_file_join(getenv("HOME"), home[i]);
+
+		rc = path ? judge_file(path, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+		free(path);
+	}
+	return rc;
+}
+
 /* libpq quotes what it cannot read, which may be a password. */
 static enum cm_rc unreadable(const char *database, const char *why, struct cm_err *err)
 {
@@ -112,6 +150,8 @@ enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct c
 		rc = unreadable(database, why ? why : "out of memory", err);
 	if (rc == CM_OK)
 		rc = judge(option, &verify, err);
+	if (rc == CM_OK)
+		rc = judge_files(option, err);
 	PQfreemem(why);
 	if (rc == CM_OK) {
 		out->key[n] = "dbname";

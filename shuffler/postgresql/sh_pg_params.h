@@ -19,5 +19,6 @@ bool sh_pg_host_is_local(const char *host);
  * CM_ECONFIG: it cannot be read; it has a password, which belongs to a passfile, a service file or the
  * environment; or its sslmode is weaker than verify-full for a host that is neither a Unix socket nor a
  * loopback address, or that a service or the environment may send elsewhere (hostaddr).  Without an sslmode
- * such a host gets verify-full, whatever the environment says. */
+ * such a host gets verify-full, whatever the environment says.  CM_EPERM: a file that libpq would read
+ * belongs to another user, or others may write to it (cm_owned_path). */
 CM_CHECK enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct cm_err *err);

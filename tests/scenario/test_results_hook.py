@@ -111,6 +111,38 @@ def test_a_program_that_hangs_or_dies_is_said(cluster, body, said):
     assert running(group) == []  # what it has started, too
 
 
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("last", ["exec sleep 1000", "exit 0"])
+def test_what_it_starts_ends_with_it_in_whatever_session(cluster, last):
+    pids = cluster.path("pids")
+    # A session of its own with a child, and a process whose parent is gone.
+    s = settling(cluster, f"setsid sh -c 'echo $$ >>{pids}; sleep 1000 & echo $! >>{pids}; wait' &\n"
+                 f"(setsid sleep 1000 & echo $! >>{pids})\n"
+                 f"while test $(wc -l <{pids}) -lt 3; do sleep 0.05; done\n{last}", timeout="5s")
+    s.settle(1)
+    run = deliver(cluster, "--once")
+    assert run.returncode == (1 if "sleep" in last else 0), run.stderr
+    with open(pids) as f:
+        started = f.read().split()
+    assert len(started) == 3 and not [pid for pid in started if alive(pid)]
+
+
+def test_what_it_writes_is_bounded(cluster):
+    s = settling(cluster, "head -c 30000000 /dev/zero | tr '\\0' x; echo >&2 the end")
+    s.settle(1)
+    run = deliver(cluster, "--once")
+    assert run.returncode == 0, run.stderr[-400:]
+    assert 30000 < run.stderr.count("x") < 70000
+    assert "the program wrote too much: the rest was dropped" in run.stderr and "the end" not in run.stderr
+
+
 def test_it_ends_with_the_process_that_runs_it(cluster):
     s = settling(cluster, f'echo $$ >{cluster.path("pid")}; exec sleep 1000')
     s.settle(1)

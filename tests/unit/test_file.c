@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cm_file.h"
+#include "cm_owned.h"
 
 static char dir[64];
 
@@ -255,21 +256,12 @@ uid_t __wrap_geteuid(void)
 static void a_state_folder_is_ours_alone_or_roots(void **state)
 {
 	char *path = strdup(in_dir("state"));
-	struct stat st = { .st_uid = 0 };
 	struct cm_err err = { 0 };
 
 	(void)state;
 	assert_non_null(path);
 	assert_int_equal(mkdir(path, 0700), 0);
-	/* Files of ours, of root, of a third. */
-	us = 4711;
-	assert_int_equal(cm_file_check_owner("x", &st, &err), CM_OK);
-	st.st_uid = 4711;
-	assert_int_equal(cm_file_check_owner("x", &st, &err), CM_OK);
-	st.st_uid = 4712;
-	assert_int_equal(cm_file_check_owner("x", &st, &err), CM_EPERM);
-	assert_string_equal(err.msg, "x: belongs to user 4712, not to us (user 4711) or root: chown it");
-	/* The same of a folder that is to be locked: root may give it away, others are somebody else. */
+	/* Root may give it away, others are somebody else. */
 	us = __real_geteuid() == 0 ? 0 : __real_geteuid() + 1;
 	if (us == 0)
 		assert_int_equal(chown(path, 4712, (gid_t)-1), 0);
@@ -285,7 +277,7 @@ static void a_state_folder_is_ours_alone_or_roots(void **state)
 	assert_int_equal(chmod(path, 0755), 0);
 	assert_int_equal(cm_file_lock(path, NULL, &err), CM_OK);
 	assert_int_equal(mkfifo(in_dir("no-folder"), 0600), 0);
-	assert_int_equal(cm_file_check_folder(in_dir("no-folder"), &err), CM_ECREATE);
+	assert_int_equal(cm_owned_state(in_dir("no-folder"), &err), CM_ECREATE);
 	assert_non_null(strstr(err.msg, "not a folder"));
 	free(path);
 }

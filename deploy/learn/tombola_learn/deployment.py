@@ -70,6 +70,11 @@ colluders = 0;
 }
 
 
+def ours(path, flags):
+    """An opener: the daemons take no file to which others may write, whatever the umask is."""
+    return os.open(path, flags, 0o600)
+
+
 def free_ports(n):
     """Ports of 127.0.0.1 that nobody listens on."""
     with contextlib.ExitStack() as held:
@@ -107,14 +112,14 @@ class Deployment:
             self._pki()
             for party in (*PARTIES, "analyzer"):
                 os.makedirs(os.path.join(self.folder, party), 0o700, exist_ok=True)
-            with open(made, "w", encoding="utf-8") as f:
+            with open(made, "w", encoding="utf-8", opener=ours) as f:
                 f.write(plan)
         more = {"shuffler-policy": f"max_shuffler_dummies = {shuffler_dummies};\n",
                 "client-policy": "accept_shuffler_dummies = true;\n"} if shuffler_dummies else {}
         for name, text in CONFIGURATIONS.items():
             text += more.get(name, "")
             text = f'http = "127.0.0.1:{self.http[name]}";\n' + text if name in self.http else text
-            with open(os.path.join(self.folder, name + ".conf"), "w", encoding="utf-8") as f:
+            with open(os.path.join(self.folder, name + ".conf"), "w", encoding="utf-8", opener=ours) as f:
                 f.write(text.format(port=self.port, epsilon=epsilon, delta=delta, devices=devices, input=readings))
         self.analyzer = Analyzer(os.path.join(self.folder, "analyzer.conf"), self._program("tombola-analyzer"))
 
