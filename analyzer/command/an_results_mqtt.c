@@ -71,7 +71,6 @@ static enum cm_rc options(
 					  .port = (int64_t)port,
 					  .keepalive_ms = KEEPALIVE_MS,
 					  .protocol = (char *)or_else(o[AN_MQTT_PROTOCOL], "5"),
-					  .clean_session = true,
 					  .username = (char *)o[AN_MQTT_USER],
 					  .password_file = (char *)o[AN_MQTT_PASSWORD],
 					  .ca = (char *)o[AN_MQTT_CA],

@@ -353,6 +353,8 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 	for (size_t i = 0; rc == CM_OK && setup.conf.shuffler.n > 1 && i < setup.conf.shuffler.n; i++)
 		(void)printf("%s%s%s", i > 0 ? ", " : "dials, in random order: ", setup.conf.shuffler.item[i],
 			i + 1 == setup.conf.shuffler.n ? "\n" : "");
+	if (rc == CM_OK)
+		cl_mqtt_conf_notes(&setup.conf.mqtt, stdout);
 	cl_setup_fini(&setup);
 	return rc;
 }

@@ -93,16 +93,16 @@ const struct cf_row cl_mqtt_rows[] = {
 		.type = CF_STRING,
 		.offset = AT(broker.protocol),
 		.fallback = "5",
-		.help = "MQTT 5, or 3.1.1 for a broker without it (which then also sends payloads above "
-			"payload_max)" },
+		.help = "MQTT 5, or 3.1.1 for a broker without it (then the broker must have no limit of queued "
+			"messages)" },
 	{ .key = "qos",
 		.type = CF_INT,
 		.offset = AT(qos),
 		.min = 0,
 		.max = 1,
 		.fallback = "1",
-		.help = "quality of service of the subscriptions; a reading delivered twice only weighs more "
-			"in the draw" },
+		.help = "quality of service of the subscriptions: 1; a broker drops messages of QoS 0 when one "
+			"device publishes many" },
 	{ .key = "keepalive",
 		.type = CF_DURATION,
 		.offset = AT(broker.keepalive_ms),
@@ -116,9 +116,9 @@ const struct cf_row cl_mqtt_rows[] = {
 		.help = "client identifier at the broker; the broker chooses one when absent" },
 	{ .key = "clean_session",
 		.type = CF_BOOL,
-		.offset = AT(broker.clean_session),
+		.offset = AT(clean_session),
 		.fallback = "true",
-		.help = "false: the broker keeps messages of QoS 1 while we are away (needs client_id)" },
+		.help = "has no effect: a session ends with its connection" },
 	{ .key = "username", .type = CF_STRING, .offset = AT(broker.username), .help = "to log in with" },
 	{ .key = "password_file",
 		.type = CF_PATH,
@@ -209,8 +209,6 @@ static void check_login(const struct cl_mqtt_conf *conf, const struct checking *
 	if (conf->broker.password_file && mq_password(&conf->broker, password, &why) != CM_OK)
 		say(c, "password_file", &why);
 	cr_wipe(password, sizeof password);
-	if (!conf->broker.clean_session && (!conf->broker.client_id || *conf->broker.client_id == '\0'))
-		say_text(c, "clean_session", "clean_session = false needs client_id");
 }
 
 static void check_tls(const struct cl_mqtt_conf *conf, const struct checking *c)
@@ -247,7 +245,29 @@ void cl_mqtt_conf_check(
 		say_text(&c, "host", "host is empty");
 	if (strcmp(conf->broker.protocol, "5") != 0 && strcmp(conf->broker.protocol, "3.1.1") != 0)
 		say_text(&c, "protocol", "protocol is neither \"5\" nor \"3.1.1\"");
+	if (CM_CHECKED("client.mqtt.qos") && conf->qos == 0)
+		say_text(&c, "qos",
+			"qos = 0: a broker drops messages of QoS 0 when one device publishes many, and with them "
+			"the readings of others");
 	check_form(conf, &c);
 	check_login(conf, &c);
 	check_tls(conf, &c);
+}
+
+void cl_mqtt_conf_notes(const struct cl_mqtt_conf *conf, FILE *out)
+{
+	if (conf->topics.n == 0)
+		return;
+	if (!conf->clean_session)
+		(void)fprintf(out,
+			"mqtt.clean_session = false has no effect: of what a broker queues while the "
+			"client is away it drops some when one device publishes many\n");
+	if (strcmp(conf->broker.protocol, "5") != 0)
+		(void)fprintf(out,
+			"mqtt.protocol = \"3.1.1\": the broker must have no limit of queued messages "
+			"(mosquitto: max_queued_messages 0), or one device's may cost others theirs\n");
+	if (conf->retained)
+		(void)fprintf(out,
+			"mqtt.retained = true: the broker must have no limit of queued messages "
+			"(mosquitto: max_queued_messages 0), since it sends all retained ones at once\n");
 }

@@ -16,6 +16,7 @@ struct cl_mqtt_conf {
 	char *devices;
 	struct mq_broker broker;
 	int64_t qos;
+	bool clean_session; /* has no effect: see cl_mqtt_conf_notes */
 	bool plaintext_to_remote;
 	int64_t readings, device_kib;
 	struct cl_mqtt_form form; /* parsed from device, payload and field by cl_mqtt_conf_check */
@@ -27,3 +28,6 @@ extern const struct cf_row cl_mqtt_rows[];
  * fault is printed to `faults` as path:line: text; the first is put into *first unless that holds one. */
 void cl_mqtt_conf_check(
 	struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first);
+/* Print a line for each setting with which one device's messages may cost others theirs at a broker as it
+ * comes, or that has no effect. */
+void cl_mqtt_conf_notes(const struct cl_mqtt_conf *conf, FILE *out);

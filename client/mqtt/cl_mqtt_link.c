@@ -1,17 +1,17 @@
-/* cl_mqtt_link.c - runs libmosquitto on the loop: one struct mosquitto per connection, and a timer between
- * connections. */
+/* cl_mqtt_link.c - a connection to the broker at a time on the loop, and a timer between connections. */
 #include "cl_mqtt_link.h"
 
 #include <mosquitto.h>
-#include <mqtt_protocol.h>
-#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_clock.h"
+#include "cm_log.h"
 #include "cr_rand.h"
+#include "cr_secret.h"
 #include "mq_hosts.h"
-#include "mq_session.h"
+#include "mq_packet.h"
+#include "mq_stream.h"
 
 #define TICK_MS 1000u
 /* Time to connect, for all addresses together; and from there to the last subscription. */
@@ -20,36 +20,40 @@
 #define STEADY_MS      10000
 #define RETRY_FIRST_MS 500u
 #define RETRY_MAX_MS   30000u
-
-enum step { WAITING, DIALLING, GREETING, UP, CLOSED };
+enum step { WAITING, LOOKING, CONNECTING, GREETING, UP, CLOSED };
 
 struct cl_mqtt_link {
 	struct cl_mqtt_link_conf conf;
 	enum step step;
-	struct mosquitto *m; /* of the current connection; NULL while waiting */
 	struct cr_rng rng;
 	uv_work_t work;
-	struct mq_hosts hosts; /* n 0: the host must be looked up */
-	bool reached;          /* m is connected to the current address */
-	bool working;          /* a thread of the pool is using m and hosts */
-	struct cm_err dialled; /* result of dialling */
+	struct mq_hosts hosts;
+	bool working;        /* a thread of the pool looks up hosts */
+	struct cm_err found; /* result of looking up */
+	struct mq_stream stream;
+	struct mq_reader reader;
 	uv_poll_t *poll;
-	int fd; /* the socket that `poll` watches */
 	uv_timer_t tick, retry;
-	unsigned open; /* open handles */
+	uv_idle_t judge; /* runs while there are chunks */
+	unsigned open;   /* open handles */
 	uint32_t retry_ms;
 	bool said_down;
-	int refused;              /* X509_V_ERR for which the broker's certificate was refused */
-	int64_t answer_by, up_at; /* monotonic */
-	size_t granted;           /* subscriptions that the broker has accepted */
+	int64_t answer_by, up_at; /* monotonic, as the next */
+	int64_t keepalive_ms;
+	uint64_t pings, pongs; /* of this connection */
+	size_t granted;        /* subscriptions that the broker has accepted */
 	uint64_t connections;
-	/* Set in a callback of libmosquitto; handled after libmosquitto has returned. */
-	bool over;
+	bool over; /* the connection is to end, for this reason */
 	struct cm_err why;
 };
 
 static void dial(struct cl_mqtt_link *l);
-static void dial_address(struct cl_mqtt_link *l);
+static void connect_address(struct cl_mqtt_link *l);
+
+static bool is_v5(const struct cl_mqtt_link *l)
+{
+	return strcmp(l->conf.conf->broker.protocol, "5") == 0;
+}
 
 /* ---- ending a connection, and closing ---- */
 
@@ -57,12 +61,10 @@ static void free_closed(struct cl_mqtt_link *l)
 {
 	if (l->step != CLOSED || l->open > 0 || l->working)
 		return;
-	mosquitto_destroy(l->m);
-	(void)mosquitto_lib_cleanup();
 	free(l);
 }
 
-static void on_timer_closed(uv_handle_t *h)
+static void on_closed(uv_handle_t *h)
 {
 	struct cl_mqtt_link *l = h->data;
 
@@ -79,23 +81,18 @@ static void on_poll_closed(uv_handle_t *h)
 	free_closed(l);
 }
 
-/* Stop watching before the descriptor is closed, since its number may be reused. */
-static void unwatch(struct cl_mqtt_link *l)
-{
-	if (!l->poll)
-		return;
-	(void)uv_poll_stop(l->poll);
-	uv_close((uv_handle_t *)l->poll, on_poll_closed);
-	l->poll = NULL;
-	l->fd = -1;
-}
-
 static void let_go(struct cl_mqtt_link *l)
 {
-	unwatch(l);
-	mosquitto_destroy(l->m);
-	l->m = NULL;
+	/* Stop watching before the descriptor is closed, since its number may be reused. */
+	if (l->poll) {
+		(void)uv_poll_stop(l->poll);
+		uv_close((uv_handle_t *)l->poll, on_poll_closed);
+		l->poll = NULL;
+	}
+	mq_stream_close(&l->stream);
+	mq_reader_fini(&l->reader);
 	(void)uv_timer_stop(&l->tick);
+	(void)uv_idle_stop(&l->judge);
 }
 
 static void on_retry(uv_timer_t *t)
@@ -121,7 +118,6 @@ static void lost(struct cl_mqtt_link *l, const struct cm_err *why)
 	}
 }
 
-/* Called in a callback of libmosquitto: end the connection. */
 static void give_up(struct cl_mqtt_link *l, const char *why)
 {
 	if (l->over)
@@ -130,101 +126,16 @@ static void give_up(struct cl_mqtt_link *l, const char *why)
 	(void)cm_fail(&l->why, CM_EUNAVAIL, "%s", why);
 }
 
-/* ---- libmosquitto's callbacks ---- */
-
-static void on_connect(
-	struct mosquitto *m, void *user, int reason, int flags, const mosquitto_property *properties)
-{
-	struct cl_mqtt_link *l = user;
-	const struct cl_mqtt_conf *conf = l->conf.conf;
-	bool v5 = strcmp(conf->broker.protocol, "5") == 0;
-	/* A broker of MQTT 5 can be told not to send the retained messages that we would drop. */
-	int options = v5 && !conf->retained ? MQTT_SUB_OPT_SEND_RETAIN_NEVER : 0;
-
-	(void)flags;
-	(void)properties;
-	if (reason != 0) {
-		give_up(l, v5 ? mosquitto_reason_string(reason) : mosquitto_connack_string(reason));
-		return;
-	}
-	for (size_t i = 0; i < conf->topics.n && !l->over; i++)
-		if (mosquitto_subscribe_v5(m, NULL, conf->topics.item[i], (int)conf->qos, options, NULL) !=
-			MOSQ_ERR_SUCCESS)
-			give_up(l, "cannot subscribe");
-}
-
-static void on_subscribe(struct mosquitto *m, void *user, int mid, int n, const int *granted)
-{
-	struct cl_mqtt_link *l = user;
-
-	(void)m;
-	(void)mid;
-	for (int i = 0; i < n; i++)
-		if (granted[i] < 0 || granted[i] > 2)
-			give_up(l, "the broker refuses a subscription: what is this user allowed to read?");
-	l->granted++;
-}
-
-static void on_message(struct mosquitto *m, void *user, const struct mosquitto_message *message)
-{
-	struct cl_mqtt_link *l = user;
-	const struct cl_mqtt_message got = { .topic = message->topic,
-		.payload = message->payload,
-		.len = (size_t)message->payloadlen,
-		.retained = message->retain };
-
-	(void)m;
-	l->conf.on_message(l->conf.user, &got);
-}
-
-static void on_disconnect(struct mosquitto *m, void *user, int rc)
-{
-	struct cl_mqtt_link *l = user;
-
-	(void)m;
-	give_up(l, mq_session_reason(rc, l->refused));
-}
-
-/* ---- the socket ---- */
-
-static void on_poll(uv_poll_t *p, int status, int events);
-
-/* Watch the socket for the events that can be handled now. */
-static void watch(struct cl_mqtt_link *l)
-{
-	SSL *ssl = mosquitto_ssl_get(l->m);
-	bool write = !l->reached || (ssl && !SSL_is_init_finished(ssl) ? SSL_want_write(ssl) != 0
-								       : mosquitto_want_write(l->m));
-	int fd = mosquitto_socket(l->m);
-
-	if (fd != l->fd)
-		unwatch(l);
-	if (!l->poll) {
-		l->poll = malloc(sizeof *l->poll);
-		if (!l->poll || uv_poll_init(l->conf.loop, l->poll, fd) != 0) {
-			free(l->poll);
-			l->poll = NULL;
-			give_up(l, "the loop cannot watch the socket");
-			return;
-		}
-		l->poll->data = l;
-		l->fd = fd;
-		l->open++;
-	}
-	/* A completed connect appears as a write event. */
-	(void)uv_poll_start(l->poll, UV_READABLE | (write ? UV_WRITABLE : 0), on_poll);
-}
-
 /* Try the next address after one that did not connect.  If the broker was reached, its refusal is final: the
  * other addresses are probably the same broker. */
 static void failed(struct cl_mqtt_link *l)
 {
 	struct cm_err why = l->why;
 
-	if (!l->reached && l->refused == X509_V_OK && l->hosts.n > 0) {
+	if (l->step == CONNECTING) {
 		if (mq_hosts_next(&l->hosts, why.msg)) {
 			let_go(l);
-			dial_address(l);
+			connect_address(l);
 			return;
 		}
 		(void)cm_fail(&why, CM_EUNAVAIL, "%s", l->hosts.tried.text);
@@ -232,11 +143,127 @@ static void failed(struct cl_mqtt_link *l)
 	lost(l, &why);
 }
 
-/* Call after every call into libmosquitto; rc: its result. */
-static void settle(struct cl_mqtt_link *l, int rc)
+/* The result of adding a packet to `out`. */
+static void added(struct cl_mqtt_link *l, enum cm_rc rc)
 {
-	if (!l->over && (rc != MOSQ_ERR_SUCCESS || mosquitto_socket(l->m) < 0))
-		give_up(l, mq_session_reason(rc, l->refused));
+	if (rc != CM_OK)
+		give_up(l,
+			rc == CM_EDATA ? "the broker does not read our acknowledgements" : "out of memory");
+}
+
+/* ---- packets ---- */
+
+static void greet(struct cl_mqtt_link *l)
+{
+	const struct mq_broker *broker = &l->conf.conf->broker;
+	char password[MQ_PASSWORD_MAX + 1];
+	struct mq_connect c = { .v5 = is_v5(l),
+		.client_id = broker->client_id,
+		.username = broker->username,
+		.password = broker->password_file ? password : NULL,
+		.keepalive_s = (uint16_t)((broker->keepalive_ms + 999) / 1000) };
+	struct cm_err err;
+
+	if (broker->password_file && mq_password(broker, password, &err) != CM_OK)
+		give_up(l, err.msg);
+	else
+		added(l, mq_put_connect(&l->stream.out, &c));
+	cr_wipe(password, sizeof password);
+	l->keepalive_ms = c.keepalive_s * INT64_C(1000);
+}
+
+static void on_connack(struct cl_mqtt_link *l, const struct mq_got *got)
+{
+	const struct cl_mqtt_conf *conf = l->conf.conf;
+
+	if (got->reason != 0) {
+		give_up(l, is_v5(l) ? mosquitto_reason_string(got->reason)
+				    : mosquitto_connack_string(got->reason));
+		return;
+	}
+	if (got->keepalive_s > 0)
+		l->keepalive_ms = got->keepalive_s * INT64_C(1000);
+	/* A broker of MQTT 5 can be told not to send the retained messages that we would drop. */
+	for (size_t i = 0; i < conf->topics.n; i++)
+		added(l, mq_put_subscribe(&l->stream.out, is_v5(l), (uint16_t)(i + 1), conf->topics.item[i],
+				 !conf->retained));
+}
+
+static void on_suback(struct cl_mqtt_link *l, const struct mq_got *got)
+{
+	if (got->reason > 2)
+		give_up(l, "the broker refuses a subscription: what is this user allowed to read?");
+	else if (got->reason == 0)
+		give_up(l, "the broker grants a subscription of QoS 0 alone, at which it drops messages when "
+			   "one device publishes many");
+	l->granted++;
+}
+
+static void on_publish(struct cl_mqtt_link *l, const struct mq_got *got)
+{
+	const struct cl_mqtt_message m = {
+		.topic = got->topic, .payload = got->payload, .len = got->len, .retained = got->retained
+	};
+
+	if (got->id != 0)
+		added(l, mq_put_puback(&l->stream.out, got->id));
+	l->conf.on_message(l->conf.user, &m);
+}
+
+static bool on_packet(void *user, const struct mq_got *got)
+{
+	struct cl_mqtt_link *l = user;
+
+	switch (got->kind) {
+	case MQ_CONNACK:
+		on_connack(l, got);
+		break;
+	case MQ_SUBACK:
+		on_suback(l, got);
+		break;
+	case MQ_PUBLISH:
+		on_publish(l, got);
+		break;
+	case MQ_PINGRESP:
+		l->pongs++;
+		break;
+	case MQ_DISCONNECT:
+		give_up(l, mosquitto_reason_string(got->reason));
+		break;
+	}
+	return !l->over;
+}
+
+/* ---- the socket ---- */
+
+static void on_poll(uv_poll_t *p, int status, int events);
+
+static void watch(struct cl_mqtt_link *l)
+{
+	bool write = l->step == CONNECTING || mq_stream_wants_write(&l->stream);
+
+	if (!l->poll) {
+		l->poll = malloc(sizeof *l->poll);
+		if (!l->poll || uv_poll_init(l->conf.loop, l->poll, l->stream.fd) != 0) {
+			free(l->poll);
+			l->poll = NULL;
+			give_up(l, "the loop cannot watch the socket");
+			return;
+		}
+		l->poll->data = l;
+		l->open++;
+	}
+	(void)uv_poll_start(l->poll,
+		(mq_stream_has_room(&l->stream) ? UV_READABLE : 0) | (write ? UV_WRITABLE : 0), on_poll);
+}
+
+/* Call after whatever may have changed the connection. */
+static void settle(struct cl_mqtt_link *l)
+{
+	struct cm_err err;
+
+	if (!l->over && mq_stream_flush(&l->stream, &err) != CM_OK)
+		give_up(l, err.msg);
 	if (!l->over)
 		watch(l);
 	if (l->over) {
@@ -252,94 +279,161 @@ static void settle(struct cl_mqtt_link *l, int rc)
 	}
 }
 
+/* Judge the oldest of what was received. */
+static void judge_first(struct cl_mqtt_link *l)
+{
+	const struct mq_chunk *c = l->stream.first;
+	struct cm_err err;
+
+	if (mq_reader_feed(&l->reader, c->bytes, c->n, on_packet, l, &err) != CM_OK)
+		give_up(l, err.msg);
+	mq_stream_drop(&l->stream);
+	if (!l->stream.first)
+		(void)uv_idle_stop(&l->judge);
+}
+
+/* Receive all that has come. */
+static void receive(struct cl_mqtt_link *l)
+{
+	struct cm_err err;
+
+	if (mq_stream_receive(&l->stream, &err) != CM_OK)
+		give_up(l, err.msg);
+}
+
+/* What came before the broker closed the connection counts, too. */
+static void judge_all(struct cl_mqtt_link *l)
+{
+	bool over = l->over;
+
+	l->over = false;
+	while (l->stream.first && !l->over)
+		judge_first(l);
+	l->over |= over;
+}
+
+static void on_judge(uv_idle_t *i)
+{
+	struct cl_mqtt_link *l = i->data;
+
+	judge_first(l);
+	settle(l);
+}
+
 static void on_poll(uv_poll_t *p, int status, int events)
 {
 	struct cl_mqtt_link *l = p->data;
-	SSL *ssl = mosquitto_ssl_get(l->m);
-	int rc = MOSQ_ERR_SUCCESS;
 
-	if (!l->reached) {
-		const char *fault = mq_hosts_fault(&l->hosts, l->fd);
+	(void)events;
+	if (l->step == CONNECTING) {
+		const char *fault = mq_hosts_fault(&l->hosts, l->stream.fd);
 
 		if (fault) {
 			give_up(l, fault);
-			settle(l, MOSQ_ERR_SUCCESS);
-			return;
+		} else {
+			l->step = GREETING;
+			l->answer_by = cm_clock_mono_ms() + ANSWER_MS;
+			greet(l);
 		}
-		l->reached = true;
-		l->answer_by = cm_clock_mono_ms() + ANSWER_MS;
+	} else {
+		/* A TLS handshake continues by reading, whichever event it waits for; a fault appears there,
+		 * too. */
+		receive(l);
+		if (status != 0)
+			give_up(l, uv_strerror(status));
+		if (l->over)
+			judge_all(l);
+		else if (l->stream.first)
+			(void)uv_idle_start(&l->judge, on_judge);
 	}
-	/* A TLS handshake continues by reading, whichever event it waits for; a fault appears there, too. */
-	if (status != 0 || (events & UV_READABLE) != 0 || (ssl && !SSL_is_init_finished(ssl)))
-		rc = mosquitto_loop_read(l->m, 1);
-	if (rc == MOSQ_ERR_SUCCESS && !l->over && mosquitto_socket(l->m) >= 0 && (events & UV_WRITABLE) != 0)
-		rc = mosquitto_loop_write(l->m, 1);
-	if (rc == MOSQ_ERR_SUCCESS && status != 0)
-		give_up(l, uv_strerror(status));
-	settle(l, rc);
+	settle(l);
+}
+
+static void ping(struct cl_mqtt_link *l)
+{
+	added(l, mq_put_pingreq(&l->stream.out));
+	l->pings++;
+}
+
+static void keep_alive(struct cl_mqtt_link *l, int64_t now)
+{
+	int64_t quiet = now - l->stream.heard_ms;
+
+	if (l->pings > l->pongs && quiet > l->keepalive_ms)
+		give_up(l, "the broker does not answer any more");
+	else if (l->pings == l->pongs &&
+		 (quiet >= l->keepalive_ms || now - l->stream.sent_ms >= l->keepalive_ms))
+		ping(l);
 }
 
 static void on_tick(uv_timer_t *t)
 {
 	struct cl_mqtt_link *l = t->data;
+	int64_t now = cm_clock_mono_ms();
 
-	if (l->step == GREETING && cm_clock_mono_ms() > l->answer_by)
+	if (l->step != UP && now > l->answer_by)
 		give_up(l, "no answer");
-	settle(l, l->over ? MOSQ_ERR_SUCCESS : mosquitto_loop_misc(l->m));
+	else if (l->step == UP)
+		keep_alive(l, now);
+	settle(l);
 }
 
 /* ---- dialling ---- */
 
-static void on_dialled(uv_work_t *w, int status)
+/* Dial the current address. */
+static void connect_address(struct cl_mqtt_link *l)
+{
+	struct cm_err err;
+
+	l->over = false;
+	l->granted = 0;
+	l->pings = l->pongs = 0;
+	l->step = CONNECTING;
+	l->answer_by = cm_clock_mono_ms() + ANSWER_MS / (int64_t)l->hosts.n;
+	mq_reader_init(&l->reader, is_v5(l), (size_t)l->conf.conf->broker.payload_max);
+	(void)uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
+	if (mq_hosts_connect(&l->hosts, &l->stream.fd, &err) != CM_OK) {
+		give_up(l, err.msg);
+	} else if (mq_stream_tls(&l->stream, &l->conf.conf->broker, &err) != CM_OK) {
+		lost(l, &err);
+		return;
+	}
+	settle(l);
+}
+
+static void on_found(uv_work_t *w, int status)
 {
 	struct cl_mqtt_link *l = w->data;
+	struct cm_err err = l->found;
 
 	l->working = false;
 	if (l->step == CLOSED) {
 		free_closed(l);
 		return;
 	}
-	l->step = GREETING;
-	l->answer_by = cm_clock_mono_ms() + ANSWER_MS / (int64_t)(l->hosts.n > 0 ? l->hosts.n : 1);
-	(void)uv_timer_start(&l->tick, on_tick, TICK_MS, TICK_MS);
-	if (status != 0 || l->dialled.code != CM_OK)
-		give_up(l, status != 0 ? uv_strerror(status) : l->dialled.msg);
-	settle(l, MOSQ_ERR_SUCCESS);
+	if (status != 0)
+		(void)cm_fail(&err, CM_EUNAVAIL, "%s", uv_strerror(status));
+	if (err.code != CM_OK)
+		lost(l, &err);
+	else
+		connect_address(l);
 }
 
-/* Runs on the thread pool, because looking up a name may take long.  It does not wait for the connection. */
-static void dial_work(uv_work_t *w)
+/* Runs on the thread pool, because looking up a name may take long. */
+static void look_up(uv_work_t *w)
 {
 	struct cl_mqtt_link *l = w->data;
 
-	l->dialled.code = mq_hosts_dial(&l->hosts, l->m, &l->conf.conf->broker, &l->refused, &l->dialled);
+	l->found.code = mq_hosts_look_up(&l->hosts, &l->conf.conf->broker, &l->found);
 }
 
 static void dial(struct cl_mqtt_link *l)
 {
-	l->hosts.n = 0;
-	dial_address(l);
-}
-
-/* Dial the current address with a fresh struct mosquitto. */
-static void dial_address(struct cl_mqtt_link *l)
-{
 	struct cm_err err;
 
-	l->over = l->reached = false;
-	l->granted = 0;
-	l->refused = X509_V_OK;
-	if (mq_session_new(&l->conf.conf->broker, l, &l->refused, &l->m, &err) != CM_OK) {
-		lost(l, &err);
-		return;
-	}
-	mosquitto_connect_v5_callback_set(l->m, on_connect);
-	mosquitto_subscribe_callback_set(l->m, on_subscribe);
-	mosquitto_message_callback_set(l->m, on_message);
-	mosquitto_disconnect_callback_set(l->m, on_disconnect);
-	l->step = DIALLING;
+	l->step = LOOKING;
 	l->work.data = l;
-	if (uv_queue_work(l->conf.loop, &l->work, dial_work, on_dialled) != 0) {
+	if (uv_queue_work(l->conf.loop, &l->work, look_up, on_found) != 0) {
 		(void)cm_fail(&err, CM_EINTERNAL, "the thread pool accepts no work");
 		lost(l, &err);
 		return;
@@ -361,13 +455,13 @@ enum cm_rc cl_mqtt_link_new(
 		return rc;
 	}
 	l->conf = *conf;
-	l->fd = -1;
+	mq_stream_init(&l->stream);
 	l->retry_ms = RETRY_FIRST_MS;
-	(void)mosquitto_lib_init();
 	(void)uv_timer_init(conf->loop, &l->tick);
 	(void)uv_timer_init(conf->loop, &l->retry);
-	l->tick.data = l->retry.data = l;
-	l->open = 2;
+	(void)uv_idle_init(conf->loop, &l->judge);
+	l->tick.data = l->retry.data = l->judge.data = l;
+	l->open = 3;
 	*out = l;
 	dial(l);
 	return CM_OK;
@@ -375,15 +469,28 @@ enum cm_rc cl_mqtt_link_new(
 
 void cl_mqtt_link_close(struct cl_mqtt_link *l)
 {
+	struct cm_err why;
+
 	if (!l || l->step == CLOSED)
 		return;
-	/* Queue DISCONNECT and write what the socket accepts, without waiting. */
-	if (l->step == UP)
-		(void)mosquitto_disconnect(l->m);
+	/* Write what the socket accepts, without waiting. */
+	if (l->step == UP && mq_put_disconnect(&l->stream.out) == CM_OK &&
+		mq_stream_flush(&l->stream, &why) != CM_OK)
+		cm_log(CM_LOG_DEBUG, "the broker was not told", CM_S("reason", why.msg));
+	let_go(l);
 	l->step = CLOSED;
-	unwatch(l);
-	uv_close((uv_handle_t *)&l->tick, on_timer_closed);
-	uv_close((uv_handle_t *)&l->retry, on_timer_closed);
+	uv_close((uv_handle_t *)&l->tick, on_closed);
+	uv_close((uv_handle_t *)&l->retry, on_closed);
+	uv_close((uv_handle_t *)&l->judge, on_closed);
+}
+
+void cl_mqtt_link_settle(struct cl_mqtt_link *l)
+{
+	if (!l || l->step != UP)
+		return;
+	receive(l);
+	judge_all(l);
+	settle(l);
 }
 
 bool cl_mqtt_link_up(const struct cl_mqtt_link *l)

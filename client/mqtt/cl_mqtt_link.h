@@ -1,5 +1,11 @@
-/* cl_mqtt_link.h - keeps a connection to the MQTT broker on the loop (libmosquitto, driven from outside):
- * dials again when it is lost, then subscribes again.  Uses libuv.
+/* cl_mqtt_link.h - keeps a connection to the MQTT broker on the loop: dials again when it is lost, then
+ * subscribes again.  Uses libuv.
+ *
+ * All devices share the connection, the broker's queue for it, and the number of messages that the broker may
+ * send before they are acknowledged.  What one device publishes must not cost another its messages: so the
+ * session begins anew with each connection (what a broker kept for us meanwhile may be a part of it, without
+ * a sign), messages are read as fast as they come and judged later, and none is too long or too odd for the
+ * connection (mq_packet.h).
  *
  * The pause between two tries is random: 0.25 s to 0.5 s at first, growing to 15 s to 30 s; a connection that
  * lasted 10 s resets it.  Password and certificates are read again for each try.  Each try looks up the host
@@ -30,6 +36,8 @@ CM_CHECK enum cm_rc cl_mqtt_link_new(
 /* Stop: no callback is called any more.  The link frees itself after its handles have closed and a pending
  * name lookup has ended. */
 void cl_mqtt_link_close(struct cl_mqtt_link *l);
+/* Have on_message called for every message that has reached this host. */
+void cl_mqtt_link_settle(struct cl_mqtt_link *l);
 bool cl_mqtt_link_up(const struct cl_mqtt_link *l);
 /* Number of successful connections so far. */
 uint64_t cl_mqtt_link_connections(const struct cl_mqtt_link *l);

@@ -74,6 +74,8 @@ enum cm_rc cl_gather_draw(struct cl_gather *g, const struct rd_descriptor *d, st
 {
 	struct cl_held_round round = { .entry = d->entry, .sequence = d->entry == 0 ? d->sequence : 0 };
 
+	/* However much waits to be judged: what has come by now counts. */
+	cl_mqtt_link_settle(g->link);
 	memcpy(round.plan, d->plan_hash, PR_HASH_LEN);
 	*from = g->draw_at;
 	*input = (struct cl_input){ .path = "mqtt",
@@ -119,6 +121,8 @@ enum cm_rc cl_gather_new(struct cl_context *context, void (*on_due)(void *user),
 	if (!g)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = g;
+	if (!conf->mqtt.clean_session)
+		cm_log(CM_LOG_WARN, "a setting has no effect", CM_S("setting", "mqtt.clean_session = false"));
 	g->context = context;
 	g->on_due = on_due;
 	g->user = user;

@@ -13,8 +13,7 @@
 struct mq_broker {
 	char *host;
 	int64_t port, keepalive_ms;
-	char *protocol, *client_id; /* protocol: "5" or "3.1.1" */
-	bool clean_session;
+	char *protocol, *client_id;                       /* protocol: "5" or "3.1.1" */
 	char *username, *password_file, *ca, *cert, *key; /* without ca there is no TLS */
 	int64_t payload_max;                              /* of messages that we accept, bytes */
 };

@@ -5,14 +5,16 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mq_session.h"
 
 #define TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1) /* "fe80::1%eth0" */
 
-static enum cm_rc look_up(struct mq_hosts *h, const struct mq_broker *conf, struct cm_err *err)
+enum cm_rc mq_hosts_look_up(struct mq_hosts *h, const struct mq_broker *conf, struct cm_err *err)
 {
 	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found = NULL;
@@ -35,7 +37,7 @@ static enum cm_rc look_up(struct mq_hosts *h, const struct mq_broker *conf, stru
 enum cm_rc mq_hosts_dial(struct mq_hosts *h, struct mosquitto *m, const struct mq_broker *conf,
 	const int *refused, struct cm_err *err)
 {
-	enum cm_rc rc = h->n > 0 ? CM_OK : look_up(h, conf, err);
+	enum cm_rc rc = h->n > 0 ? CM_OK : mq_hosts_look_up(h, conf, err);
 	char text[TEXT_MAX];
 	int result;
 
@@ -49,6 +51,25 @@ enum cm_rc mq_hosts_dial(struct mq_hosts *h, struct mosquitto *m, const struct m
 	h->fault = errno;
 	if (result != MOSQ_ERR_SUCCESS)
 		return cm_fail(err, CM_EUNAVAIL, "%s", mq_session_reason(result, *refused));
+	return CM_OK;
+}
+
+enum cm_rc mq_hosts_connect(struct mq_hosts *h, int *fd, struct cm_err *err)
+{
+	static const int on = 1;
+	const struct sockaddr *to = (const struct sockaddr *)&h->address[h->at];
+	int s = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	h->fault = EINPROGRESS;
+	if (s < 0)
+		return cm_fail(err, CM_EUNAVAIL, "%s", strerror(errno));
+	(void)setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	if (connect(s, to, sizeof h->address[0]) != 0 && errno != EINPROGRESS) {
+		(void)cm_fail(err, CM_EUNAVAIL, "%s", strerror(errno));
+		(void)close(s);
+		return CM_EUNAVAIL;
+	}
+	*fd = s;
 	return CM_OK;
 }
 

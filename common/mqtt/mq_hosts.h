@@ -17,6 +17,10 @@ struct mq_hosts {
 	struct nt_tried tried;
 };
 
+/* Look up conf->host, which blocks; the first address is then the current one.  CM_EUNAVAIL. */
+CM_CHECK enum cm_rc mq_hosts_look_up(struct mq_hosts *h, const struct mq_broker *conf, struct cm_err *err);
+/* Start connecting a socket to the current address, without waiting.  The caller closes *fd.  CM_EUNAVAIL. */
+CM_CHECK enum cm_rc mq_hosts_connect(struct mq_hosts *h, int *fd, struct cm_err *err);
 /* Start connecting m to the current address, without waiting.  If n is 0, first look up conf->host, which
  * blocks, and use its first address.  *refused as for mq_session_new.  CM_EUNAVAIL. */
 CM_CHECK enum cm_rc mq_hosts_dial(struct mq_hosts *h, struct mosquitto *m, const struct mq_broker *conf,

@@ -9,19 +9,15 @@
 #include "cr_secret.h"
 
 #define PACKET_EXTRA 2048u /* bytes of a packet in addition to its payload */
-/* How long a broker keeps the session while we are disconnected: one day. */
-#define SESSION_S 86400u
 
-/* Set the largest packet that we accept and how long a session survives its connection.  libmosquitto accepts
- * these only in a call that connects, so this makes a call that cannot succeed; the next one sends them. */
+/* Set the largest packet that we accept.  libmosquitto accepts it only in a call that connects, so this makes
+ * a call that cannot succeed; the next one sends it. */
 static int set_properties(struct mosquitto *m, const struct mq_broker *conf)
 {
 	mosquitto_property *p = NULL;
 	int rc = mosquitto_property_add_int32(
 		&p, MQTT_PROP_MAXIMUM_PACKET_SIZE, (uint32_t)conf->payload_max + PACKET_EXTRA);
 
-	if (rc == MOSQ_ERR_SUCCESS && !conf->clean_session)
-		rc = mosquitto_property_add_int32(&p, MQTT_PROP_SESSION_EXPIRY_INTERVAL, SESSION_S);
 	if (rc == MOSQ_ERR_SUCCESS &&
 		mosquitto_connect_bind_v5(m, conf->host, -1, 0, NULL, p) != MOSQ_ERR_INVAL)
 		rc = MOSQ_ERR_UNKNOWN;
@@ -74,7 +70,7 @@ static enum cm_rc set_up(struct mosquitto *m, const struct mq_broker *conf, int 
 enum cm_rc mq_session_new(
 	const struct mq_broker *conf, void *user, int *refused, struct mosquitto **out, struct cm_err *err)
 {
-	struct mosquitto *m = mosquitto_new(conf->client_id, conf->clean_session, user);
+	struct mosquitto *m = mosquitto_new(conf->client_id, true, user);
 	enum cm_rc rc;
 
 	if (!m)

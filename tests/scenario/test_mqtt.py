@@ -223,14 +223,14 @@ def test_an_overload_is_dropped_and_memory_stays_bounded(world, mutant):
     use_mqtt(world.cluster, broker, readings="2", payload_max="1024", device_kib="1",
              names=[f"d{i}" for i in range(20)])
     world.client(mutant)
-    # MQTT 5: larger than we said we take, so the broker keeps it.
+    # Taken and thrown away: a broker that is to keep it stops sending to us after twenty.
     broker.publish(("sensors/big/reading", b'{"colour":"' + b"x" * 8000 + b'"}'))
     for _ in range(4):
         broker.publish(*((f"sensors/d{i}/reading", b'{"colour":"c1"}') for i in range(50)), qos=0)
     wait_for("all to come", lambda: fate(world.cluster, "kept") + fate(world.cluster, "unlisted") == 200)
     now = metrics(world.cluster)
     assert fate(world.cluster, "kept") == 80 and now["tombola_client_mqtt_readings"] == 40
-    assert now['tombola_client_mqtt_forgotten_total{why="replaced"}'] == 40 and fate(world.cluster, "too_large") == 0
+    assert now['tombola_client_mqtt_forgotten_total{why="replaced"}'] == 40 and fate(world.cluster, "too_large") == 1
     assert now["tombola_client_mqtt_devices"] == 20 and now["tombola_client_mqtt_memory_bytes"] <= 20 * 1024
     assert len(world.taken(world.offer(), 20)) == 20
     # Two of these are more than a device may hold: the older goes, and nobody else's.
@@ -273,7 +273,7 @@ def test_a_broker_that_is_away_is_waited_for_and_said_once(world):
 
 def test_a_client_that_dies_loses_readings_but_no_report_and_charges_nothing_for_them(world):
     broker = Broker(world.cluster)
-    use_mqtt(world.cluster, broker, spread="1h", names="ab", gather='"1h"', client_id='"tombola"', clean_session="false")
+    use_mqtt(world.cluster, broker, spread="1h", names="ab", gather='"1h"', client_id='"tombola"')
     client = world.client()
     broker.publish(reading("a", "c1"))
     world.kept(1)
@@ -281,20 +281,55 @@ def test_a_client_that_dies_loses_readings_but_no_report_and_charges_nothing_for
     wait_for("the client to gather", lambda: metrics(world.cluster)['tombola_client_phase{phase="preparing"}'] == 1)
     client.kill()
     assert not world.cluster.charged()
-    # What is published meanwhile the broker keeps for us.
-    broker.publish(reading("b", "c2"))
-    use_mqtt(world.cluster, broker, spread="1h", names="ab", gather='"2s"', client_id='"tombola"', clean_session="false")
+    # What is published meanwhile does not count, whatever broker keeps it.
+    broker.publish(reading("b", "c1"))
+    use_mqtt(world.cluster, broker, spread="1h", names="ab", gather='"2s"', client_id='"tombola"')
+    before = log_says(world.cluster, '"subscribed"')
     client.start()
+    wait_for("the client to subscribe again", lambda: log_says(world.cluster, '"subscribed"') > before)
+    broker.publish(reading("b", "c2"))
     wait_for("the sealed report to be stored", world.cluster.charged)
     client.kill()
     assert not world.taken(r, 0)
     # It has its bytes: whatever the device says now, those are sent, once.
-    use_mqtt(world.cluster, broker, names="ab", client_id='"tombola"', clean_session="false")
-    broker.publish(reading("b", "c3"))
+    use_mqtt(world.cluster, broker, names="ab", client_id='"tombola"')
     client.start()
     got = world.taken(r, 2)
     world.over(1)
     assert sorted(got.values()) == ["c2", NONE] and len(world.shuffler.received) == 1
+    client.stop()
+
+
+def test_what_was_queued_while_the_client_was_away_does_not_count(world):
+    """A broker keeps 1,000 messages for a session, and drops the rest: of the others' readings as many as one device's crowd out."""
+    names = [f"d{i}" for i in range(20)]
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, names=names, gather='"500ms"', client_id='"tombola"', clean_session="false")
+    world.client().stop()
+    for times, n in enumerate((1, 1500), 1):
+        broker.publish(*[reading("d2", "c1")] * n, *(reading(d, "c1") for d in names))
+        client = world.client(ready=False)
+        wait_for("the client to subscribe", lambda: log_says(world.cluster, '"subscribed"') == 1 + times)
+        broker.publish(reading("d3", "c2"))
+        world.kept(1)
+        assert sorted(world.taken(world.offer(), 20).values()) == ["c2"] + [NONE] * 19, n
+        world.over(times)
+        client.stop()
+
+
+@pytest.mark.parametrize("qos,size", [(0, 0), (1, 0), (0, 3000), (1, 9000)])
+def test_what_one_device_publishes_costs_nobody_else_a_reading(world, qos, size):
+    """At a broker as it comes, which queues 1,000 messages and sends 20 at a time, and whatever a payload's length is."""
+    names = [f"d{i}" for i in range(100)]
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, names=names, gather='"1s"')
+    client = world.client()
+    flood = [("sensors/d2/reading", json.dumps({"colour": "c1", "x": "x" * size}))] * (3000 if qos and size else 10000 if size else 30000)
+    broker.publish(*flood, *(reading(d, "c2") for d in names if d != "d2"), qos=qos)
+    wait_for("all to come", lambda: fate(world.cluster, "kept") + fate(world.cluster, "too_large") == len(flood) + 99)
+    got = world.taken(world.offer(), 100)
+    assert sorted(got.values())[1:-1] == ["c2"] * 98 and list(got.values()).count("c2") == 99
+    assert metrics(world.cluster)["tombola_client_mqtt_connections_total"] == 1
     client.stop()
 
 
@@ -436,9 +471,9 @@ def test_a_broker_that_cannot_be_trusted_or_does_not_trust_us_is_no_broker(guard
 
 FAULTS = [  # what is said together
     ({"topics": '[ "sensors/#/x", "a/b/+", "c", "$share/g/a/+" ]', "host": '"broker.example"', "protocol": '"4"',
-      "clean_session": "false", "password_file": '"open"', "username": '"u"', "tls": '{ cert = "client.conf"; }'},
+      "qos": "0", "password_file": '"open"', "username": '"u"', "tls": '{ cert = "client.conf"; }'},
      ["is no MQTT topic filter", "'c' has 1 topic levels, and topic:2 is wanted", "each would report it",
-      "not on loopback without tls.ca", 'neither "5" nor "3.1.1"', "needs client_id", "chmod 600", "go together"]),
+      "not on loopback without tls.ca", 'neither "5" nor "3.1.1"', "drops messages of QoS 0", "chmod 600", "go together"]),
     ({"device": '"level 2"', "password_file": '"none"', "username": '"u"', "tls": '{ ca = "none.crt"; }'},
      ['neither "topic:N"', "no such file", "none.crt"]),
     ({"payload": '"xml"', "password_file": '"none"'}, ["neither json nor text", "password_file needs username"]),
@@ -474,7 +509,7 @@ def test_check_config_names_the_place_of_each_fault(cluster):
 
 
 @pytest.mark.parametrize("mutant,keys", [
-    ("client.mqtt.plaintext", {"host": '"broker.example"'}),
+    ("client.mqtt.plaintext", {"host": '"broker.example"'}), ("client.mqtt.qos", {"qos": "0"}),
     ("mqtt.password_mode", {"username": '"u"', "password_file": '"open"'})])
 def test_without_the_check_the_configuration_passes(cluster, mutant, keys):
     cluster.configure()
@@ -484,6 +519,18 @@ def test_without_the_check_the_configuration_passes(cluster, mutant, keys):
     use_mqtt(cluster, Broker(cluster, start=False), **keys)
     assert cluster.run("client", "check-config").returncode in (EXIT["config"], EXIT["permission"])
     assert cluster.run("client", "check-config", mutant=mutant).returncode == 0
+
+
+def test_check_config_names_what_needs_a_broker_without_limits(cluster):
+    cluster.configure()
+    broker = Broker(cluster, start=False)
+    for keys, said in (({}, []), ({"clean_session": "false", "client_id": '"x"', "qos": "1"}, ["clean_session"]),
+                       ({"protocol": '"3.1.1"', "retained": "true"}, ["protocol", "retained"])):
+        use_mqtt(cluster, broker, **keys)
+        run = cluster.run("client", "check-config")
+        assert run.returncode == 0 and [x for x in run.stdout.splitlines() if x.startswith("mqtt.")] == [
+            x for x in run.stdout.splitlines() if any(x.startswith(f"mqtt.{k} = ") for k in said)], run.stdout
+        assert run.stdout.count("mqtt.") == len(said), run.stdout
 
 
 def test_a_file_and_a_broker_at_once_is_a_fault(cluster):

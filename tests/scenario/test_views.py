@@ -319,6 +319,8 @@ PUBLISHED = {
     "a NUL": [b'{"colour":"c\0"}'], "bad UTF-8": [b'{"colour":"\xff"}'], "too large": [b'{"colour":"' + b"x" * 5000 + b'"}'],
     "more than its memory": [b'{"colour":"' + b"x" * 1500 + b'"}'], "a flood": [b'{"colour":"c1"}'] * 3000,
     "a flood of large ones": [b'{"colour":"c2","x":"' + b"x" * 900 + b'"}'] * 1000 + [b"{"] * 1000,
+    # More than a broker queues, and as many that are too large as it sends before one is acknowledged.
+    "a long flood": [b'{"colour":"c1"}'] * 30000, "many too large": [b"x" * 9000] * 100, "one very large": [b"x" * 40_000_000],
 }
 
 
@@ -326,7 +328,7 @@ PUBLISHED = {
 def published(tmp_path_factory):
     cluster = c.Cluster(tmp_path_factory.mktemp("mqtt"))
     cluster.configure(min_batch=1, max_epsilon0=5.0, epsilon=20.0)
-    broker = Broker(cluster, "allow_anonymous true", "max_queued_messages 0", "max_inflight_messages 1000")
+    broker = Broker(cluster)  # as it comes
     use_mqtt(cluster, broker, names=NAMES, gather='"1100ms"', device_kib="1", payload_max="4096", readings="8")
     with open(cluster.path("client.conf")) as f:
         text = f.read().replace("show_readings = true;\n", "")
@@ -336,8 +338,9 @@ def published(tmp_path_factory):
     def look(payloads, devices=NAMES):
         def feed():
             c.wait_for("the client to subscribe", lambda: log_says(cluster, '"subscribed"'))
-            broker.publish(*((f"sensors/{d}/reading", row("ndjson", d, f"c{i % 4}"))
-                             for i, d in enumerate(devices) if d != CHANGED), *((TOPIC, p) for p in payloads))
+            others = [(f"sensors/{d}/reading", row("ndjson", d, f"c{i % 4}")) for i, d in enumerate(devices) if d != CHANGED]
+            # One of them behind all that the changed device says, the others before.
+            broker.publish(*others[:-1], *((TOPIC, p) for p in payloads), others[-1], qos=1 if len(payloads) < 5000 else 0)
         return worlds.run(feed)
     yield look, look([b'{"colour":"c2"}'])
     cluster.close()

@@ -70,7 +70,7 @@ static void topics_and_a_list_are_enough(void **state)
 	assert_true(conf.form.json);
 	assert_int_equal(conf.form.device_level, 2);
 	assert_false(conf.retained);
-	assert_true(conf.broker.clean_session);
+	assert_true(conf.clean_session);
 	assert_string_equal(conf.broker.host, "127.0.0.1");
 	cf_free(rows, &conf);
 }
@@ -101,6 +101,15 @@ static void who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do(void **
 		assert_int_equal(strncmp(err.msg, gone[i].said, strlen(gone[i].said)), 0);
 		cf_free(rows, &conf);
 	}
+}
+
+static void what_a_broker_drops_for_another_devices_sake_is_refused(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(fault("qos = 0;"), "f:3: qos = 0: a broker drops messages of QoS 0"));
+	cf_free(rows, &conf);
+	assert_string_equal(fault("qos = 1; clean_session = false;"), "");
+	cf_free(rows, &conf);
 }
 
 static void without_topics_nothing_else_matters(void **state)
@@ -188,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(topics_and_a_list_are_enough),
 		cmocka_unit_test(who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do),
+		cmocka_unit_test(what_a_broker_drops_for_another_devices_sake_is_refused),
 		cmocka_unit_test(without_topics_nothing_else_matters),
 		cmocka_unit_test(plaintext_stays_on_loopback_unless_it_is_meant),
 		cmocka_unit_test(a_password_is_a_line_in_a_file_of_ours_alone),
