@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cm_cli_help.h"
+#include "cm_fault.h"
 #include "cm_suggest.h"
 
 #define REPEAT_MAX 63
@@ -350,6 +351,7 @@ static int run_verb(struct reading *r, const char *machine)
 	r->cli->level = (enum cm_level)r->level;
 	r->cli->color = use_color(r->color);
 	cm_log_init(r->program->role ? r->program->role : name, r->cli->level, r->cli->log_format);
+	cm_fault_warn();
 	if (machine)
 		cm_log_plain(CM_LOG_DEBUG, machine);
 	rc = r->verb->run(r->cli, &exit_code, &err);

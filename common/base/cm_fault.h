@@ -8,7 +8,10 @@
 #ifdef TOMBOLA_MUTANTS
 #include <stdbool.h>
 bool cm_checked(const char *name);
+/* Log at warn which checks this process runs without, if it does. */
+void cm_fault_warn(void);
 #define CM_CHECKED(name) cm_checked(name)
 #else
 #define CM_CHECKED(name) 1
+#define cm_fault_warn()  ((void)0)
 #endif

@@ -10,6 +10,7 @@ build, as that package's is, estimates follow from a seed and are the same every
 """
 import csv
 import json
+import math
 import os
 import shutil
 import signal
@@ -77,19 +78,26 @@ class Outcome:
         return self.results[query][-1]
 
     def item(self, query, label):
-        """One item of a result, by its label: a dict with value, lower, upper and variance."""
-        items = {i["label"]: i for i in self.result(query)["items"]}
+        """One item of a result, by the label that tables show: a category, `median`, a coordinate's number; `mean` or `sum` for
+        the only item of those.  A dict with the numbers value, lower, upper and variance; value is NaN where nothing is known
+        of the item but the interval that it could have."""
+        result = self.result(query)
+        items = {i["label"]: i for i in result["items"]}
+        if result["type"] in ("mean", "sum") and len(items) == 1:
+            items = {result["type"]: result["items"][0], **items}
         if label not in items:
             raise Failed(f"no item '{label}' in the result of '{query}'; there are {sorted(items)}")
-        return items[label]
+        item = items[label]
+        # JSON has no word for what is not finite: results say it as a text.
+        return {**item, **{k: float(item[k]) for k in ("value", "lower", "upper", "variance")}}
 
     def value(self, query, label):
         return self.item(query, label)["value"]
 
     def within(self, query, label, truth):
-        """Is the truth in the item's interval?"""
+        """Is the truth in the item's interval?  No, where nothing is known of the item: that interval holds every truth."""
         item = self.item(query, label)
-        return item["lower"] <= truth <= item["upper"]
+        return not math.isnan(item["value"]) and item["lower"] <= truth <= item["upper"]
 
     @property
     def epsilon(self):

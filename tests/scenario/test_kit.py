@@ -2,11 +2,13 @@
 import contextlib
 import glob
 import json
+import math
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -17,6 +19,9 @@ import wire
 from chance import within
 
 KIT = os.path.join(wire.ROOT, "tests", "kit", "tombola-faults")
+sys.path.insert(0, os.path.dirname(KIT))
+import tombola_testing  # noqa: E402
+
 PLAN = """name = "kit";
 population = "kit";
 budget = { epsilon = %s; delta = 1e-6; unit = "device"; };
@@ -49,6 +54,32 @@ def names(events):
 
 def result_of(events):
     return next(e["result"] for e in events if e["event"] == "result")
+
+
+def test_a_truth_is_within_no_interval_of_which_nothing_is_known(tmp_path):
+    """Readings that nobody can read give the range as the interval, which holds every truth."""
+    kit = tombola_testing.Tombola(tmp_path)
+    plan = (PLAN % (4.0, N, N, "1m")).replace("colour", "t").replace("histogram", "mean").replace("grr", "levels").replace(
+        'values = [ "red", "green" ];', "range = [ 0.0, 40.0 ];")
+    unread, read = (kit.run(plan, [{"device": f"d{i}", "t": t} for i in range(N)], device_field="device") for t in ("20,0 C", 20.0))
+    assert unread.result("t")["participants"] == N and math.isnan(unread.value("t", "mean"))
+    assert unread.item("t", "mean")["lower"] == 0 and unread.item("t", "mean")["upper"] == 40
+    assert not any(unread.within("t", label, 20) for label in ("t", "mean"))
+    assert read.item("t", "mean") == read.item("t", "t") and abs(read.value("t", "mean") - 20) < 10
+    item = read.item("t", "mean")
+    assert read.within("t", "mean", item["value"]) and not read.within("t", "mean", item["upper"] + 1e-6)
+    with pytest.raises(tombola_testing.Failed, match="no item 'median'"):
+        read.item("t", "median")
+
+
+@pytest.mark.parametrize("program", ["tombola-client", "tombola-shuffler", "tombola-analyzer"])
+def test_a_program_without_a_check_says_so(program):
+    for removed, warned in (("", 0), ("client.csv_line,shuffler.budget", 1)):
+        run = subprocess.run([c.program(program), "config-sample"], capture_output=True, text=True, check=True,
+                             env={**os.environ, "TOMBOLA_MUTANT": removed})
+        said = [json.loads(line) for line in run.stderr.splitlines()]
+        assert [(e["level"], e["msg"], e["checks"]) for e in said] == warned * [
+            ("warn", "checks are removed: this test build keeps no promise", removed)]
 
 
 @contextlib.contextmanager
