@@ -146,10 +146,13 @@ function without(result) {
 	const counted = (result.no_reading ?? []).filter((i) => i.below_noise !== true);
 	const text = (i) => `${count(number(i.value))} (${count(number(i.joint_lower))} to ${count(number(i.joint_upper))})`;
 
-	if ((result.no_reading ?? []).length === 1)
-		return [`Devices without a reading: ${counted.length > 0 ? text(counted[0]) : "below the noise floor"}.`];
-	return [...(result.estimand ? [`${result.estimand[0].toUpperCase()}${result.estimand.slice(1)}.`] : []),
-		...counted.slice(0, ITEMS).map((i) => `Without a reading, ${i.label}: ${text(i)}.`)];
+	const alone = (result.no_reading ?? []).length === 1;
+	// A semicolon parts what a row answers from how devices without a reading count.
+	const estimand = result.estimand && (!alone || result.estimand.includes(";")) ?
+		[`${result.estimand[0].toUpperCase()}${result.estimand.slice(1)}.`] : [];
+	if (alone)
+		return [...estimand, `Devices without a reading: ${counted.length > 0 ? text(counted[0]) : "below the noise floor"}.`];
+	return [...estimand, ...counted.slice(0, ITEMS).map((i) => `Without a reading, ${i.label}: ${text(i)}.`)];
 }
 
 function notes(result) {

@@ -146,16 +146,21 @@ static json_t *items_json(const struct qy_query *q, const struct es_estimate *e,
 	return items;
 }
 
-/* How devices without a reading count, and where they are counted apart how many there are: never among the
- * items, where a category may have any label. */
-static int set_none(json_t *doc, const struct qy_query *q, const struct es_estimate *e)
+/* What is estimated: where the row answers something else than was asked, that; and how devices without a
+ * reading count.  Where they are counted apart, how many there are: never among the items, where a category
+ * may have any label. */
+static int set_estimand(json_t *doc, const struct rd_descriptor *d, const struct es_estimate *e)
 {
-	char text[160];
+	const struct pt_protocol *row = pt_protocol_of(d->randomizer.row);
+	char none[160], other[300] = "";
 
-	qy_query_none_text(q, text, sizeof text);
+	qy_query_none_text(&d->query, none, sizeof none);
+	if (row->estimand)
+		row->estimand(&d->query, &d->randomizer, other, sizeof other);
 	/* Both take what they are handed, also when they fail. */
-	return json_object_set_new(doc, "estimand", json_string(text)) != 0 ||
-	       json_object_set_new(doc, "no_reading", items_json(q, e, true)) != 0;
+	return json_object_set_new(doc, "estimand",
+		       json_sprintf("%s%s%s", other, other[0] != '\0' ? "; " : "", none)) != 0 ||
+	       json_object_set_new(doc, "no_reading", items_json(&d->query, e, true)) != 0;
 }
 
 static json_t *counts_json(const struct an_tally *t)
@@ -234,7 +239,7 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 		"reports", (json_int_t)reports, "noise_floor", an_json_real(e->noise_floor), "items",
 		items_json(&r->descriptor.query, e, false), "counts", counts_json(t));
 	int bad = !doc || !more || set_recurrence(doc, r) != 0 ||
-		  set_fields(doc, &r->descriptor.query) != 0 || set_none(doc, &r->descriptor.query, e) != 0 ||
+		  set_fields(doc, &r->descriptor.query) != 0 || set_estimand(doc, &r->descriptor, e) != 0 ||
 		  json_object_update(doc, more) != 0;
 
 	json_decref(more);

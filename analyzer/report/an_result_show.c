@@ -184,7 +184,8 @@ static void print_none(const json_t *result, FILE *out)
 			(void)fprintf(
 				out, "  without a reading, %s: %s +-%s\n", str(it, "label"), value, half);
 	}
-	if (n != 1 && json_object_get(result, "estimand"))
+	/* A semicolon parts what a row answers from how those count. */
+	if (json_object_get(result, "estimand") && (n != 1 || strchr(str(result, "estimand"), ';')))
 		(void)fprintf(out, "  %s\n", str(result, "estimand"));
 }
 

@@ -81,6 +81,10 @@ struct pt_protocol {
 	/* Root mean square error to expect of an answer, by its exact variance: es_expect.h. */
 	double (*expected_error)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, uint64_t participants);
+	/* What the answer estimates where that is something else than what was asked, in a clause; "" where
+	 * it is not.  NULL: the row has no such round, but that numbers are cut to the query's range, and
+	 * what `bias` of an item says. */
+	void (*estimand)(const struct qy_query *q, const struct pt_randomizer *p, char *out, size_t size);
 	/* What a reader of the answer must know: what the row's paper says of such a round, beside what
 	 * holds, or whose counts they are; in a sentence or two, "" where nothing can be said.  NULL: there
 	 * is nothing to say. */

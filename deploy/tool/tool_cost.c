@@ -159,14 +159,30 @@ static void print_trust(const struct pl_plan *p)
 	pl_plan_print_trust(p, stdout);
 }
 
-/* What the papers of some protocols claim, beside what is charged. */
+#define ESTIMAND 300
+
+/* Whether the round answers something else than is asked: what. */
+static bool is_other(const struct pl_round *r, char estimand[ESTIMAND])
+{
+	*estimand = '\0';
+	if (r->protocol->estimand)
+		r->protocol->estimand(&r->query, &r->randomizer, estimand, ESTIMAND);
+	return *estimand != '\0';
+}
+
+/* What a reader of the answers must know: what some protocols estimate in place of what is asked, and what
+ * the papers of some claim beside what is charged. */
 static void print_statements(const struct pl_plan *p)
 {
 	for (size_t i = 0; i < p->rounds; i++) {
 		const struct pl_round *r = &p->round[i];
-		char text[400] = "";
+		char estimand[ESTIMAND], text[400] = "";
 
-		if (r->protocol->statement && !pl_repeats(p, i))
+		if (pl_repeats(p, i))
+			continue;
+		if (is_other(r, estimand))
+			printf("round %u (%s) estimates: %s\n", r->number, r->query.name, estimand);
+		if (r->protocol->statement)
 			r->protocol->statement(
 				&r->query, &r->randomizer, honest_of(p, r), p->delta, text, sizeof text);
 		if (text[0] != '\0')
@@ -286,7 +302,7 @@ static json_t *slots_json(const struct pt_randomizer *p)
 static json_t *round_json(const struct pl_plan *p, const struct pl_round *r, const struct pl_cost *c)
 {
 	const struct rd_verdict *v = &c->verdict;
-	char none[PR_TEXT_MAX + sizeof QY_NONE_CATEGORY];
+	char none[PR_TEXT_MAX + sizeof QY_NONE_CATEGORY], estimand[ESTIMAND];
 	json_t *o, *more, *choice;
 	int bad;
 
@@ -309,6 +325,8 @@ static json_t *round_json(const struct pl_plan *p, const struct pl_round *r, con
 	choice = r->automatic ? json_pack("{s:o, s:I, s:s}", "epsilon_allowed", real(r->cost), "max_bytes",
 					(json_int_t)r->max_bytes, "why", r->why)
 			      : json_object();
+	if (is_other(r, estimand) && o)
+		(void)json_object_set_new(o, "estimand", json_string(estimand));
 	if (r->recurrence > 0 && o)
 		(void)json_object_set_new(o, "recurrence", json_integer(r->recurrence));
 	if (qy_computes(&r->computing) && o)

@@ -190,6 +190,16 @@ def test_flame_evened_by_the_shuffler(cluster):
     assert "not a guarantee" in cluster.json("analyzer", "round", "show", "2")["result"]["statement"]
     assert "no differential privacy" in cluster.json("analyzer", "round", "show", "4")["result"]["statement"]
     assert len(rounds) == 4
+    # The fourth is of other vectors than the devices have, which the answer and the plan say.
+    said = "the mean of what was sent: of each vector the 2 coordinates furthest from the middle of the range, and 0.5 for all others"
+    estimands = [cluster.json("analyzer", "round", "show", str(k))["result"]["estimand"] for k in (1, 2, 3, 4)]
+    assert [said in e for e in estimands] == [False, False, False, True], estimands
+    assert said in cluster.run("analyzer", "estimate", "topk").stdout
+    cost = [program("tombola"), "plan", "cost", cluster.path("plan.conf")]
+    text = subprocess.run(cost, capture_output=True, text=True, check=True).stdout
+    assert text.count(" estimates: ") == 1 and f"round 4 (topk) estimates: {said}" in text, text
+    asked = json.loads(subprocess.run([*cost, "--json"], capture_output=True, text=True, check=True).stdout)["rounds"]
+    assert ["estimand" in r for r in asked] == [False, False, False, True]
     audited(cluster)
 
 

@@ -43,6 +43,47 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 	assert_null(pt_row(SIZE_MAX));
 }
 
+/* Unbiased are all but these, numbers outside the range and gspa-pooled, whose items have a bound. */
+static void a_row_that_answers_something_else_says_what(void **state)
+{
+	static const struct {
+		const char *row;
+		enum qy_kind kind;
+		struct pt_request request;
+		const char *says;
+	} others[] = {
+		{ "privset", QY_SETS, { .epsilon0 = 2, .size = 1 }, "a set of more than 1 item counts by 1" },
+		{ "rotated", QY_VECTOR, { .epsilon0 = 2 }, "a vector longer than 3 counts as a shorter one" },
+		{ "ss-topk", QY_VECTOR, { .epsilon0 = 2, .levels = 3, .size = 2 },
+			"of each vector the 2 coordinates furthest from the middle of the range, and 1 for" },
+	};
+	const size_t n = sizeof others / sizeof others[0];
+	size_t stated = 0;
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; pt_row(i); i++)
+		stated += pt_row(i)->estimand != NULL;
+	assert_int_equal(stated, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct pt_protocol *row = pt_find(others[i].row);
+		struct qy_query q = query_of_kind(others[i].kind);
+		struct pt_randomizer p;
+		char text[300];
+
+		if (others[i].kind == QY_VECTOR) {
+			q.low = strcmp(others[i].row, "rotated") == 0 ? -3 : -1;
+			q.high = 3;
+		}
+		assert_int_equal(pt_derive(row, &q, &others[i].request, &p, &err), CM_OK);
+		row->estimand(&q, &p, text, sizeof text);
+		if (!strstr(text, others[i].says))
+			fail_msg("%s: %s", others[i].row, text);
+		row->estimand(&q, &p, text, 8);
+		assert_int_equal(strlen(text), 7);
+	}
+}
+
 struct wish {
 	const char *row;
 	enum qy_kind kind; /* of the query */
@@ -309,6 +350,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_found_by_name_and_strangers_are_not),
+		cmocka_unit_test(a_row_that_answers_something_else_says_what),
 		cmocka_unit_test(what_a_row_derives_it_accepts_and_reads_from_its_bytes),
 		cmocka_unit_test(what_a_row_cannot_do_is_refused_with_the_reason),
 		cmocka_unit_test(a_peers_parameters_for_another_query_are_refused),

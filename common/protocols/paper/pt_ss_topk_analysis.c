@@ -1,5 +1,6 @@
 /* pt_ss_topk_analysis.c - the analysis half of pt_ss_topk.c: the row's plan, loss, counts and answer. */
 #include <math.h>
+#include <stdio.h>
 
 #include "pt_flame.h"
 #include "pt_flame_analysis.h"
@@ -88,6 +89,14 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 	return fmax(pt_flame_expected(q, p, &all, filled), pt_flame_unsent(q, p, all.mean, filled));
 }
 
+static void estimand(const struct qy_query *q, const struct pt_randomizer *p, char *out, size_t size)
+{
+	(void)snprintf(out, size,
+		"the mean of what was sent: of each vector the %u coordinates furthest from the middle of the range, and "
+		"%.6g for all others.  It is not the mean of the vectors, and the intervals need not hold that",
+		(unsigned)p->topk.size, q->low + (q->high - q->low) / 2);
+}
+
 const struct pt_protocol pt_row_ss_topk = {
 	.device = &pt_device_ss_topk,
 	.keys = PT_KEY_LEVELS | PT_KEY_SIZE | PT_KEY_PADDED,
@@ -97,5 +106,6 @@ const struct pt_protocol pt_row_ss_topk = {
 	.tally = pt_slots_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
+	.estimand = estimand,
 	.statement = pt_ss_topk_statement,
 };

@@ -125,12 +125,9 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 	return es_support_expected_error(&s, participants, qy_query_bins(q));
 }
 
-static void statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
-	double delta, char *out, size_t size)
+static void estimand(const struct qy_query *q, const struct pt_randomizer *p, char *out, size_t size)
 {
 	(void)q;
-	(void)participants;
-	(void)delta;
 	(void)snprintf(out, size,
 		"a set of more than %u item%s counts by %u, drawn evenly: where there are such sets, counts "
 		"are lower than what is held",
@@ -147,5 +144,5 @@ const struct pt_protocol pt_row_privset = {
 	.tally = pt_mixbins_tally,
 	.estimate = estimate,
 	.expected_error = expected_error,
-	.statement = statement,
+	.estimand = estimand,
 };

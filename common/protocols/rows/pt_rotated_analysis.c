@@ -2,6 +2,7 @@
 #include "pt_rotated.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "es_law.h"
@@ -230,6 +231,12 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
+static void estimand(const struct qy_query *q, const struct pt_randomizer *p, char *out, size_t size)
+{
+	(void)p;
+	(void)snprintf(out, size, "a vector longer than %.6g counts as a shorter one", q->high);
+}
+
 const struct pt_protocol pt_row_rotated = {
 	.device = &pt_device_rotated,
 	.keys = PT_KEY_SLOTS | PT_KEY_SIZE,
@@ -238,5 +245,6 @@ const struct pt_protocol pt_row_rotated = {
 	.tally = pt_words_tally,
 	.estimate = estimate,
 	.expected_error = error_of,
+	.estimand = estimand,
 	PT_SLOTS_ANALYSIS,
 };
