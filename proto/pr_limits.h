@@ -28,6 +28,8 @@
 #define PR_TAG_LEN           2u                    /* bytes of a message's tag, before it */
 #define PR_RECEIPT_LEN       (PR_HASH_LEN + 8u)    /* what an intake asks the head to sign of a receipt */
 #define PR_RECEIPTS_MAX      8192u                 /* of them in one frame */
+#define PR_MAC_LEN           32u                   /* of a standing, made by its client */
+#define PR_STANDING_LEN      (PR_HASH_LEN + PR_MAC_LEN) /* a certificate's standing, as an intake reports it */
 #define PR_CATEGORIES_MAX    4096u
 #define PR_TALLIES_MAX       524288u      /* counts of one round: a power of two above PR_CATEGORIES_MAX */
 #define PR_DIMENSION_MAX     131072u      /* coordinates of a vector */

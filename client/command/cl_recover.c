@@ -6,6 +6,7 @@
 
 #include "cl_conf.h"
 #include "cl_db.h"
+#include "cl_ledger.h"
 #include "cl_standing.h"
 #include "cm_clock.h"
 #include "cm_file.h"
@@ -37,10 +38,16 @@ static enum cm_rc decide(
 	struct cl_db *db, const struct cl_setup *setup, bool anew, uint64_t plans, struct cm_err *err)
 {
 	struct cl_loss loss = { .lost = false };
+	bool charged = false;
 	enum cm_rc rc = cl_loss_read(db, &loss, err);
 
+	if (rc == CM_OK)
+		rc = cl_ledger_any(db, &charged, err);
 	if (rc != CM_OK)
 		return rc;
+	/* A state without a charge may have been made in place of one that is lost with its secret. */
+	if (!loss.lost && !anew && !charged && !loss.accepted && plans > 0)
+		return cl_loss_accept(db, plans, cm_clock_wall_ms(), err);
 	if (!loss.lost && !anew)
 		return cm_fail(err, CM_EOTHER, "%s/client.db: no loss to accept", setup->conf.state_dir);
 	if (plans == 0 && !loss.conflict)

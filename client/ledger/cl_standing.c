@@ -59,39 +59,83 @@ static enum cm_rc known(struct cl_db *db, const struct cl_standing *s, bool *yes
 	return rc;
 }
 
-enum cm_rc cl_standing_take(struct cl_db *db, const struct cr_verifier *shuffler,
-	const uint8_t key_hash[PR_HASH_LEN], const struct cl_standing *s, int64_t now_ms, bool *news,
-	struct cm_err *err)
+void cl_standing_mac(const struct cr_key *secret, const char *population, uint64_t sequence,
+	const uint8_t descriptor_hash[PR_HASH_LEN], uint8_t out[PR_MAC_LEN])
+{
+	static const char purpose[] = "tombola standing";
+	uint8_t said[RD_STANDING_LEN];
+	const struct cr_span parts[] = {
+		{ purpose, sizeof purpose },
+		{ population, strlen(population) + 1 },
+		{ said + PR_HASH_LEN, sizeof said - PR_HASH_LEN },
+	};
+
+	_Static_assert(PR_MAC_LEN == CR_HASH_LEN, "it is one HMAC");
+	/* Not of one certificate: a report under another of this client's proves as much. */
+	rd_standing_bytes(descriptor_hash, sequence, descriptor_hash, said);
+	cr_hmac(secret->bytes, sizeof secret->bytes, parts, sizeof parts / sizeof parts[0], out);
+}
+
+/* Fail unless the shuffler signed it for this client's certificate. */
+static enum cm_rc verify(const struct cl_stander *who, const struct cl_standing *s, struct cm_err *err)
 {
 	uint8_t said[RD_STANDING_LEN];
-	int64_t whole = 0;
-	bool yes = false;
-	enum cm_rc rc;
 
-	*news = false;
-	rd_standing_bytes(key_hash, s->sequence, s->descriptor_hash, said);
-	rc = cr_verify(shuffler, RD_PURPOSE_STANDING, said, sizeof said, s->signature, err);
+	rd_standing_bytes(who->key_hash, s->sequence, s->descriptor_hash, said);
+	enum cm_rc rc = cr_verify(who->shuffler, RD_PURPOSE_STANDING, said, sizeof said, s->signature, err);
 	if (CM_CHECKED("client.standing.signature") && rc != CM_OK)
 		return cm_fail(err, CM_EPROTO, "standing: not signed by the shuffler for this certificate");
-	if (s->sequence > INT64_MAX)
-		return cm_fail(err, CM_EPROTO, "standing: a sequence number above 2^63-1");
-	if (s->sequence == 0 || !CM_CHECKED("client.standing"))
+	return s->sequence > INT64_MAX ? cm_fail(err, CM_EPROTO, "standing: a sequence number above 2^63-1")
+				       : CM_OK;
+}
+
+/* Fail unless this client made it. */
+static enum cm_rc authenticate(const struct cl_stander *who, const struct cl_standing *s, struct cm_err *err)
+{
+	uint8_t mac[PR_MAC_LEN];
+
+	cl_standing_mac(who->secret, who->population, s->sequence, s->descriptor_hash, mac);
+	if (!CM_CHECKED("client.standing.mac") || cr_equal(mac, s->mac, sizeof mac))
 		return CM_OK;
+	return cm_fail(err, CM_EPERM,
+		"standing: neither this ledger nor gateway.key confirms round %" PRIu64
+		": nothing is answered, and nothing counts as lost.  If this state was made anew for a "
+		"certificate that took part before: `tombola-client accept-loss`; else the shuffler, its "
+		"database or an intake states what is false",
+		s->sequence);
+}
+
+/* A ledger without a charge, created after an accepted loss, knows no round; the first standing that it lacks
+ * belongs to the lost ledger, whose secret may be lost, too.  *plans: those that are closed; 0: it is no such
+ * ledger, or has taken that standing. */
+static enum cm_rc begun_anew(struct cl_db *db, int64_t *plans, struct cm_err *err)
+{
+	return db_int(db->sql,
+		"SELECT CASE WHEN EXISTS(SELECT 1 FROM ledger) OR EXISTS(SELECT 1 FROM loss WHERE sequence > 0) "
+		"THEN 0 ELSE coalesce((SELECT max(accepted_plans) FROM loss), 0) END",
+		plans, err);
+}
+
+enum cm_rc cl_standing_take(struct cl_db *db, const struct cl_stander *who, const struct cl_standing *s,
+	int64_t now_ms, bool *news, struct cm_err *err)
+{
+	int64_t plans = 0;
+	bool yes = false;
+	enum cm_rc rc = verify(who, s, err);
+
+	*news = false;
+	if (rc != CM_OK || s->sequence == 0 || !CM_CHECKED("client.standing"))
+		return rc;
 	rc = known(db, s, &yes, err);
-	/* A ledger created after an accepted loss knows no round; the first standing that it lacks belongs to
-	 * the lost ledger. */
 	if (rc == CM_OK && !yes)
-		rc = db_int(db->sql,
-			"SELECT (SELECT count(*) FROM loss) = 1 AND EXISTS(SELECT 1 FROM loss WHERE sequence "
-			"= 0 AND accepted_plans IS NOT NULL) AND NOT EXISTS(SELECT 1 FROM ledger)",
-			&whole, err);
+		rc = begun_anew(db, &plans, err);
 	if (rc != CM_OK || yes)
 		return rc;
-	*news = whole == 0;
-	if (whole != 0)
-		rc = db_int(db->sql, "SELECT accepted_plans FROM loss", &whole, err);
-	const uint64_t plans = (uint64_t)whole;
-	return rc == CM_OK ? insert(db, s, *news ? NULL : &plans, now_ms, err) : rc;
+	if (plans == 0)
+		rc = authenticate(who, s, err);
+	*news = rc == CM_OK && plans == 0;
+	const uint64_t closed = (uint64_t)plans;
+	return rc == CM_OK ? insert(db, s, *news ? NULL : &closed, now_ms, err) : rc;
 }
 
 enum cm_rc cl_loss_conflict(

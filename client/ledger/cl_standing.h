@@ -1,10 +1,12 @@
 /* cl_standing.h - detects a ledger that was restored from a copy, cloned or lost, and closes the plans
  * concerned.
  *
- * For the key of each certificate the shuffler keeps the last round in which it accepted a report.  If this
- * ledger has no charge for that round, it was restored, cloned or lost, and the missing charges may concern
- * any entry of any plan.  So every slice counts as spent until an operator names the plan up to which all are
- * closed.
+ * For the key of each certificate the shuffler keeps the last round in which it accepted a report, with a MAC
+ * that this client sent with the report and that nobody else can make.  If this ledger has no charge for that
+ * round, it was restored, cloned or lost, and the missing charges may concern any entry of any plan.  So
+ * every slice counts as spent until an operator names the plan up to which all are closed.  A round that
+ * neither the ledger nor the MAC confirms is somebody's statement and no proof: no round is asked for while
+ * it stands, and nothing counts as lost.
  *
  * Two copies that run at the same time can both have a charge for that round.  Then a receipt says CONFLICT
  * for the devices of the one that comes second: the shuffler holds other bytes.  An honest history has none,
@@ -14,7 +16,9 @@
  * closed. */
 #pragma once
 
+#include "cr_secret.h"
 #include "cr_sign.h"
+#include "pr_limits.h"
 #include "rd_plan.h"
 
 struct cl_db;
@@ -22,14 +26,26 @@ struct cl_db;
 struct cl_standing {
 	uint64_t sequence;                    /* the last round with an accepted report; 0: none */
 	uint8_t descriptor_hash[PR_HASH_LEN]; /* zero for none */
+	uint8_t mac[PR_MAC_LEN];              /* zeros: none */
 	uint8_t signature[CR_SIGN_LEN];
 };
-/* Process the shuffler's statement; durable on return.  key_hash: of this client's certificate.  CM_EPROTO:
- * not signed by the shuffler, or for another key.  *news: the statement reveals a loss that was not recorded
- * before. */
-CM_CHECK enum cm_rc cl_standing_take(struct cl_db *db, const struct cr_verifier *shuffler,
-	const uint8_t key_hash[PR_HASH_LEN], const struct cl_standing *s, int64_t now_ms, bool *news,
-	struct cm_err *err);
+/* HMAC-SHA-256(secret, "tombola standing" 0x00 population 0x00 sequence (u64 big-endian) descriptor hash):
+ * says that a client with this secret sent a report of that round.  Sent with each Submit of the round. */
+void cl_standing_mac(const struct cr_key *secret, const char *population, uint64_t sequence,
+	const uint8_t descriptor_hash[PR_HASH_LEN], uint8_t out[PR_MAC_LEN]);
+
+/* Whose standing it should be; borrowed. */
+struct cl_stander {
+	const struct cr_verifier *shuffler;
+	const struct cr_key *secret; /* gateway.key */
+	const char *population;
+	const uint8_t *key_hash; /* of this client's certificate */
+};
+/* Process the shuffler's statement; durable on return.  CM_EPROTO: not signed by the shuffler, or for another
+ * key.  CM_EPERM: the ledger does not know the round, and the MAC is not this client's; nothing is recorded.
+ * *news: the statement reveals a loss that was not recorded before. */
+CM_CHECK enum cm_rc cl_standing_take(struct cl_db *db, const struct cl_stander *who,
+	const struct cl_standing *s, int64_t now_ms, bool *news, struct cm_err *err);
 
 /* Record that a receipt of this round says CONFLICT; the ledger has a charge for the round. */
 CM_CHECK enum cm_rc cl_loss_conflict(

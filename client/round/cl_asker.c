@@ -183,6 +183,8 @@ static void take_answer(struct cl_asker *a, const Tombola__V1__Frame *frame)
 	} else if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR) {
 		cl_plans_begin(plans);
 		fault(a, "the shuffler refuses", &err);
+	} else if (a->ask == CL_ASK_STANDING && *plans->foreign) {
+		fault(a, "the shuffler's standing is not this client's", &err);
 	} else if (rc == CM_EPROTO || rc == CM_EPERM) {
 		cl_plans_begin(plans);
 		cl_links_drop(a->conf.links, 0, CL_PAUSE_MS, &err);

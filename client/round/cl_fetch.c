@@ -215,7 +215,7 @@ enum cm_rc cl_run_fetch(
 	f->out = out;
 	rc = cl_setup_tls(setup, &f->tls, err);
 	if (rc == CM_OK)
-		rc = cl_plans_init(&f->plans, setup, NULL, err);
+		rc = cl_plans_init(&f->plans, setup, NULL, NULL, err);
 	if (rc == CM_OK)
 		rc = run_loop(f, err);
 	if (rc == CM_OK)

@@ -21,10 +21,10 @@ enum cm_rc cl_plans_reload(struct cl_plans *p, struct cm_err *err)
 	return rc;
 }
 
-enum cm_rc cl_plans_init(
-	struct cl_plans *p, const struct cl_setup *setup, struct cl_db *db, struct cm_err *err)
+enum cm_rc cl_plans_init(struct cl_plans *p, const struct cl_setup *setup, struct cl_db *db,
+	const struct cr_key *secret, struct cm_err *err)
 {
-	*p = (struct cl_plans){ .setup = setup, .db = db };
+	*p = (struct cl_plans){ .setup = setup, .db = db, .secret = secret };
 	atomic_init(&p->stop, false);
 	cm_buf_init(&p->fetched, PR_PLAN_MAX);
 	cm_buf_init(&p->newest, PR_DESCRIPTOR_MAX);
@@ -117,6 +117,8 @@ enum cm_rc cl_plans_frame(struct cl_plans *p, enum cl_ask ask, Tombola__V1__Fram
 static enum cm_rc take_standing(
 	struct cl_plans *p, const Tombola__V1__Standing *m, int64_t now_ms, bool *lost, struct cm_err *err)
 {
+	const struct cl_stander who = { p->setup->shuffler, p->secret, p->setup->conf.population,
+		p->key_hash };
 	struct cl_standing s = { .sequence = m->sequence };
 	char words[256];
 	enum cm_rc rc;
@@ -125,9 +127,12 @@ static enum cm_rc take_standing(
 		return cm_fail(err, CM_EPROTO, "standing: incomplete");
 	if (m->sequence > 0)
 		memcpy(s.descriptor_hash, m->descriptor_hash.data, PR_HASH_LEN);
+	if (m->mac.len == PR_MAC_LEN)
+		memcpy(s.mac, m->mac.data, PR_MAC_LEN);
 	memcpy(s.signature, m->signature.data, CR_SIGN_LEN);
-	rc = cl_standing_take(p->db, p->setup->shuffler, p->key_hash, &s, now_ms, lost, err);
+	rc = cl_standing_take(p->db, &who, &s, now_ms, lost, err);
 	p->standing = rc == CM_OK;
+	(void)snprintf(p->foreign, sizeof p->foreign, "%s", rc == CM_EPERM ? err->msg : "");
 	if (rc == CM_OK && *lost) {
 		cl_loss_words(&(struct cl_loss){ .lost = true, .sequence = s.sequence }, words, sizeof words);
 		(void)cm_fail(err, CM_EBUDGET, "%s", words);

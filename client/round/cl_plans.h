@@ -15,7 +15,9 @@ struct cl_plans {
 	const struct cl_setup *setup;
 	struct cl_db *db;              /* NULL: a plan is only fetched, into `fetched` */
 	uint8_t key_hash[PR_HASH_LEN]; /* of this client's certificate */
+	const struct cr_key *secret;   /* gateway.key, borrowed; NULL without db */
 	bool standing;                 /* the standing arrived on this connection */
+	char foreign[320];             /* why the last standing is not this client's; "": it is */
 	struct cm_buf newest;          /* the newest descriptor in db; its signature follows */
 	uint8_t newest_signature[CR_SIGN_LEN];
 	struct cl_need need;       /* the document that the current round needs */
@@ -25,9 +27,10 @@ struct cl_plans {
 	uint8_t fetched_signature[CR_SIGN_LEN];
 	atomic_bool stop; /* set to end a composition on another thread */
 };
-/* Initialise; reads the certificate's key.  CM_ENOINPUT, CM_EDATA. */
-CM_CHECK enum cm_rc cl_plans_init(
-	struct cl_plans *p, const struct cl_setup *setup, struct cl_db *db, struct cm_err *err);
+/* Initialise; reads the certificate's key.  db and secret are borrowed, both or none.  CM_ENOINPUT,
+ * CM_EDATA. */
+CM_CHECK enum cm_rc cl_plans_init(struct cl_plans *p, const struct cl_setup *setup, struct cl_db *db,
+	const struct cr_key *secret, struct cm_err *err);
 /* Read the certificate's key again after a reload, since it may have changed. */
 CM_CHECK enum cm_rc cl_plans_reload(struct cl_plans *p, struct cm_err *err);
 void cl_plans_fini(struct cl_plans *p);
@@ -52,8 +55,8 @@ CM_CHECK enum cm_rc cl_plans_frame(struct cl_plans *p, enum cl_ask ask, Tombola_
 
 /* Process an answer.  CM_OK: continue; a current round is judged again, without the documents that cannot be
  * had (absent).  CM_EMORE: ask for the next part.  CM_ELATER: ask again after a pause.  CM_EPROTO, CM_EPERM:
- * drop the peer: it answered another request, or its signature is wrong.  CM_EIO, CM_EDATA, CM_EINTERNAL: a
- * fault of this client.  *lost: the shuffler proved, for the first time, that this ledger lost a round; err
- * has the text. */
+ * drop the peer: it answered another request, or its signature is wrong; or, with `foreign`, ask again later.
+ * CM_EIO, CM_EDATA, CM_EINTERNAL: a fault of this client.  *lost: the shuffler proved, for the first time,
+ * that this ledger lost a round; err has the text. */
 CM_CHECK enum cm_rc cl_plans_answer(struct cl_plans *p, enum cl_ask ask, const Tombola__V1__Frame *frame,
 	int64_t now_ms, bool *lost, struct cm_err *err);

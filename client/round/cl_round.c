@@ -417,9 +417,21 @@ static void begin_clock(struct cl_round *r)
 		r->over_at = cm_steady_ms(&r->clock) + RESUME_MS;
 }
 
+static struct cl_upload_conf upload_of(const struct cl_round_conf *conf)
+{
+	const struct rd_descriptor *d = &conf->prepared->j.d;
+	struct cl_upload_conf upload = {
+		.shape = rd_receipt_shape(d), .window = WINDOW, .shuffler = conf->setup->shuffler
+	};
+
+	memcpy(upload.round_id, d->round_id, PR_ROUND_ID_LEN);
+	cl_standing_mac(conf->secret, conf->setup->conf.population, d->sequence, d->hash, upload.mac);
+	return upload;
+}
+
 enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out, struct cm_err *err)
 {
-	struct cl_upload_conf upload = { .window = WINDOW, .shuffler = conf->setup->shuffler };
+	struct cl_upload_conf upload = upload_of(conf);
 	struct cl_round *r = calloc(1, sizeof *r);
 	const struct cl_entry *entry = NULL;
 	size_t entries = 0;
@@ -432,9 +444,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->d = &conf->prepared->j.d;
 	r->opening = (struct cl_opening){ r->d, conf->descriptor, conf->signature, conf->descriptor_len,
 		conf->prepared->j.charge };
-	upload.shape = rd_receipt_shape(r->d);
 	r->device_len = cl_device_len(r->d);
-	memcpy(upload.round_id, r->d->round_id, PR_ROUND_ID_LEN);
 	if (conf->prepared->batch)
 		entry = cl_batch_entries(conf->prepared->batch, &entries);
 	cl_sealer_init(&r->sealer, conf->loop, r->d, entry, entries);

@@ -18,6 +18,7 @@ struct cl_round_conf {
 	struct cl_links *links;
 	struct cl_db *db;
 	const struct cl_setup *setup;
+	const struct cr_key *secret;        /* gateway.key */
 	const struct cl_prepared *prepared; /* all borrowed until on_over */
 	const uint8_t *descriptor, *signature;
 	size_t descriptor_len;

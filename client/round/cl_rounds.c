@@ -161,6 +161,7 @@ void cl_rounds_start(struct cl_rounds *r)
 		.links = r->conf.links,
 		.db = r->context->db,
 		.setup = r->context->setup,
+		.secret = &r->context->secret,
 		.prepared = &r->prep.prepared,
 		.prepare_from =
 			r->prep.prepared.computed_ms > 0 ? r->prep.prepared.computed_ms : r->prep.from,

@@ -184,6 +184,8 @@ static const char *not_ready(void *user)
 
 	if (cl_links_count_up(run->links) == 0)
 		return "not connected to the shuffler";
+	if (*run->plans.foreign)
+		return run->plans.foreign;
 	return cl_gather_now(run->gather, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;
 }
 
@@ -347,7 +349,7 @@ static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = cl_setup_tls(c->setup, &run->tls, err);
 	if (rc == CM_OK)
-		rc = cl_plans_init(&run->plans, c->setup, c->db, err);
+		rc = cl_plans_init(&run->plans, c->setup, c->db, &c->secret, err);
 	if (rc == CM_OK && watched(c)) {
 		c->metrics = cl_metrics_new(c->setup);
 		cl_metrics_ledger(c->metrics, c->db);

@@ -71,8 +71,8 @@ void cl_upload_free(struct cl_upload *u)
 
 size_t cl_upload_frame_devices(size_t device_len, size_t wanted)
 {
-	/* 64 bytes exceed the tags, lengths and round id of a Submit. */
-	size_t fit = (PR_FRAME_MAX - 64u) / (device_len + PR_PSEUDONYM_LEN + RD_SALT_LEN);
+	/* 128 bytes exceed the tags, lengths, round id and MAC of a Submit. */
+	size_t fit = (PR_FRAME_MAX - 128u) / (device_len + PR_PSEUDONYM_LEN + RD_SALT_LEN);
 
 	if (wanted > PR_SUBMISSIONS_MAX)
 		wanted = PR_SUBMISSIONS_MAX;
@@ -137,6 +137,7 @@ enum cm_rc cl_upload_next(struct cl_upload *u, unsigned connection, Tombola__V1_
 	out->pseudonyms = (ProtobufCBinaryData){ f->n * PR_PSEUDONYM_LEN, f->pseudonyms };
 	out->sealed = (ProtobufCBinaryData){ f->n * u->device_len, f->sealed };
 	out->salts = (ProtobufCBinaryData){ f->n * RD_SALT_LEN, f->salts };
+	out->mac = (ProtobufCBinaryData){ PR_MAC_LEN, u->conf.mac };
 	return CM_OK;
 }
 

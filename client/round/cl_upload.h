@@ -14,6 +14,7 @@
 struct cl_upload;
 struct cl_upload_conf {
 	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint8_t mac[PR_MAC_LEN];            /* cl_standing_mac of the round */
 	struct rd_receipt_shape shape;      /* of one device's sealed bytes */
 	uint32_t window;                    /* unanswered frames per connection, 1.. */
 	const struct cr_verifier *shuffler; /* pinned; borrowed */

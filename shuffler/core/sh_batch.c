@@ -17,8 +17,8 @@ void sh_batch_init(struct sh_batch *b, size_t message_len, size_t max)
 	cm_buf_init(&b->sealed, max);
 	cm_buf_init(&b->tags, max);
 	cm_buf_init(&b->counts, max);
-	cm_buf_init(&b->keys, max);
-	b->sealed.secret = b->tags.secret = b->counts.secret = b->keys.secret = 1;
+	cm_buf_init(&b->stands, max);
+	b->sealed.secret = b->tags.secret = b->counts.secret = b->stands.secret = 1;
 }
 
 void sh_batch_fini(struct sh_batch *b)
@@ -26,7 +26,7 @@ void sh_batch_fini(struct sh_batch *b)
 	cm_buf_fini(&b->sealed);
 	cm_buf_fini(&b->tags);
 	cm_buf_fini(&b->counts);
-	cm_buf_fini(&b->keys);
+	cm_buf_fini(&b->stands);
 }
 
 enum cm_rc sh_batch_reserve(struct sh_batch *b, size_t submissions, size_t messages_each, struct cm_err *err)
@@ -36,7 +36,7 @@ enum cm_rc sh_batch_reserve(struct sh_batch *b, size_t submissions, size_t messa
 	if (!cm_size_mul(submissions, messages_each, &bytes) || !cm_size_mul(bytes, b->message_len, &bytes) ||
 		!cm_size_mul(submissions, sizeof(struct sh_tag), &tags) || !cm_buf_room(&b->sealed, bytes) ||
 		!cm_buf_room(&b->tags, tags) || !cm_buf_room(&b->counts, sizeof(struct sh_count)) ||
-		!cm_buf_room(&b->keys, CR_HASH_LEN))
+		!cm_buf_room(&b->stands, sizeof(struct sh_stand)))
 		return cm_fail(err, CM_ELATER, "too much is waiting to be stored");
 	return CM_OK;
 }
@@ -61,9 +61,9 @@ void sh_batch_count(struct sh_batch *b, const struct sh_count *count)
 	put(&b->counts, count, sizeof *count);
 }
 
-void sh_batch_certificate(struct sh_batch *b, const uint8_t name[CR_HASH_LEN])
+void sh_batch_stand(struct sh_batch *b, const struct sh_stand *stand)
 {
-	put(&b->keys, name, CR_HASH_LEN);
+	put(&b->stands, stand, sizeof *stand);
 }
 
 size_t sh_batch_messages(const struct sh_batch *b)
@@ -78,7 +78,7 @@ size_t sh_batch_submissions(const struct sh_batch *b)
 
 size_t sh_batch_bytes(const struct sh_batch *b)
 {
-	return b->sealed.len + b->tags.len + b->counts.len + b->keys.len;
+	return b->sealed.len + b->tags.len + b->counts.len + b->stands.len;
 }
 
 static int by_tag(const void *a, const void *b)

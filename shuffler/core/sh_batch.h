@@ -6,7 +6,14 @@
 #include "cm_buf.h"
 #include "cr_hash.h"
 #include "cr_rand.h"
+#include "pr_limits.h"
 #include "sh_tags.h"
+
+/* What a certificate's first report of the round makes: its standing (sh_store.h). */
+struct sh_stand {
+	uint8_t key_hash[CR_HASH_LEN];
+	uint8_t mac[PR_MAC_LEN]; /* as in the Submit; zeros: none */
+};
 
 struct sh_batch {
 	size_t message_len;
@@ -15,7 +22,7 @@ struct sh_batch {
 	struct cm_buf tags;   /* struct sh_tag, one per report */
 	struct cm_buf counts; /* struct sh_count: devices to add to a certificate; a certificate may appear
 			       * several times */
-	struct cm_buf keys;   /* sh_standing_name of each certificate whose first report of the round is in
+	struct cm_buf stands; /* struct sh_stand, one per certificate whose first report of the round is in
 			       * this batch */
 };
 
@@ -30,7 +37,7 @@ CM_CHECK enum cm_rc sh_batch_reserve(
 /* Add one report; sealed: its messages, len bytes. */
 void sh_batch_add(struct sh_batch *b, const struct sh_tag *tag, const uint8_t *sealed, size_t len);
 void sh_batch_count(struct sh_batch *b, const struct sh_count *count);
-void sh_batch_certificate(struct sh_batch *b, const uint8_t name[CR_HASH_LEN]);
+void sh_batch_stand(struct sh_batch *b, const struct sh_stand *stand);
 size_t sh_batch_messages(const struct sh_batch *b);
 size_t sh_batch_submissions(const struct sh_batch *b);
 size_t sh_batch_bytes(const struct sh_batch *b);

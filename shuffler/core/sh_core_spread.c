@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
+#include "cm_fault.h"
 #include "sh_core_private.h"
 #include "sh_marks.h"
 
@@ -72,26 +73,45 @@ void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uin
 	sh_spread_leave(&r->spread, intake, epoch, tag);
 }
 
-bool sh_core_promise(
-	struct sh_core *c, const struct sh_signing *s, uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *room)
+/* An intake has no say about a client that did not come to it. */
+static bool claimed(const struct sh_round *r, uint32_t intake, const struct sh_signing *s)
+{
+	uint8_t tag[SH_TAG_LEN];
+
+	if (s->stands > s->n)
+		return false;
+	for (size_t i = 0; i < s->stands; i++) {
+		sh_vault_certificate(&r->vault, s->stand[i].key_hash, tag);
+		if (CM_CHECKED("shuffler.standing.claimed") && !sh_spread_has(&r->spread, intake, tag))
+			return false;
+	}
+	return true;
+}
+
+bool sh_core_promise(struct sh_core *c, uint32_t intake, const struct sh_signing *s, struct sh_promise *out)
 {
 	struct sh_round *r = of_epoch(c, s->epoch);
-	bool granted = r && sh_spread_promise(&r->spread, s->epoch, r->d.target, s->devices);
+	bool granted = r && claimed(r, intake, s) &&
+		       sh_spread_promise(&r->spread, s->epoch, r->d.target, s->devices);
 
-	*room = r ? room_of(r) : 0;
-	if (granted)
-		memcpy(round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	*out = (struct sh_promise){ .room = r ? room_of(r) : 0 };
+	if (granted) {
+		memcpy(out->round_id, r->d.round_id, PR_ROUND_ID_LEN);
+		memcpy(out->descriptor_hash, r->d.hash, PR_HASH_LEN);
+		out->sequence = r->d.sequence;
+	}
 	return granted;
 }
 
-enum cm_rc sh_core_sign(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN],
-	const uint8_t *receipts, size_t n, uint8_t *signatures, struct cm_err *err)
+enum cm_rc sh_core_sign(const struct sh_core *c, const struct sh_promise *p, const struct sh_signing *s,
+	uint8_t *signatures, struct cm_err *err)
 {
-	enum cm_rc rc = CM_OK;
+	enum cm_rc rc =
+		sh_intake_stand(c->conf.env.store, p->sequence, p->descriptor_hash, s->stand, s->stands, err);
 
-	for (size_t i = 0; rc == CM_OK && i < n; i++) {
-		const uint8_t *receipt = receipts + i * PR_RECEIPT_LEN;
-		rc = sh_round_sign(&c->conf.env, round_id, receipt, cm_get_le64(receipt + PR_HASH_LEN),
+	for (size_t i = 0; rc == CM_OK && i < s->n; i++) {
+		const uint8_t *receipt = s->receipts + i * PR_RECEIPT_LEN;
+		rc = sh_round_sign(&c->conf.env, p->round_id, receipt, cm_get_le64(receipt + PR_HASH_LEN),
 			signatures + i * CR_SIGN_LEN, err);
 	}
 	return rc;

@@ -25,15 +25,25 @@ struct sh_signing {
 	uint32_t devices;
 	const uint8_t *receipts; /* n of PR_RECEIPT_LEN bytes */
 	size_t n;                /* up to PR_RECEIPTS_MAX */
+	/* Of the certificates whose first devices of the round are among these; stands <= n. */
+	const struct sh_stand *stand;
+	size_t stands;
 };
-/* Promise places for its devices.  False: the epoch is over or the places do not suffice, and nothing may be
- * signed.  round_id: of the open round, the only one whose receipts are ever signed for an intake.  *room:
- * places that are left. */
+/* What was promised: the open round, the only one whose receipts are ever signed for an intake. */
+struct sh_promise {
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint64_t sequence;
+	uint8_t descriptor_hash[PR_HASH_LEN];
+	uint64_t room; /* places that are left; also set when nothing is promised */
+};
+/* Promise places for its devices.  False: the epoch is over, the places do not suffice, or it has the
+ * standing of a certificate that `intake` has not claimed in this epoch; nothing may be stored or signed. */
 CM_CHECK bool sh_core_promise(
-	struct sh_core *c, const struct sh_signing *s, uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *room);
-/* Sign n receipts of a batch that was promised; any thread, beside every other call. */
-CM_CHECK enum cm_rc sh_core_sign(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN],
-	const uint8_t *receipts, size_t n, uint8_t *signatures, struct cm_err *err);
+	struct sh_core *c, uint32_t intake, const struct sh_signing *s, struct sh_promise *out);
+/* Store the standings of a batch that was promised, durably, and then sign its receipts, n signatures; one
+ * thread at a time, beside every other call. */
+CM_CHECK enum cm_rc sh_core_sign(const struct sh_core *c, const struct sh_promise *p,
+	const struct sh_signing *s, uint8_t *signatures, struct cm_err *err);
 /* So many devices of the epoch are stored, and their receipts may be sent when sh_core_mark has returned.
  * False: the epoch is over, and a later one knows them from the store.  *all: the devices of the round. */
 CM_CHECK bool sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices,

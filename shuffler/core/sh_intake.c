@@ -198,9 +198,11 @@ enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int
 	judge_all(in, s, *n, late, certificate->n, outcomes);
 	added.n = (uint32_t)(sh_batch_submissions(&in->gathering) - before);
 	if (added.n > 0 && certificate->n == 0) {
-		uint8_t name[CR_HASH_LEN];
-		sh_standing_name(s->peer->key_hash, name);
-		sh_batch_certificate(&in->gathering, name);
+		struct sh_stand stand = { .mac = { 0 } };
+		memcpy(stand.key_hash, s->peer->key_hash, sizeof stand.key_hash);
+		if (s->mac)
+			memcpy(stand.mac, s->mac, sizeof stand.mac);
+		sh_batch_stand(&in->gathering, &stand);
 	}
 	certificate->n += added.n;
 	if (added.n > 0)
@@ -242,25 +244,43 @@ void sh_intake_committed(struct sh_intake *in)
 	in->flying_bytes = 0;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-	return memcmp(a, b, CR_HASH_LEN);
+	return memcmp(
+		((const struct sh_standing *)a)->name, ((const struct sh_standing *)b)->name, PR_HASH_LEN);
+}
+
+enum cm_rc sh_intake_stand(const struct sh_store *store, uint64_t sequence,
+	const uint8_t descriptor_hash[PR_HASH_LEN], const struct sh_stand *stand, size_t n,
+	struct cm_err *err)
+{
+	if (!CM_CHECKED("shuffler.standing") || n == 0)
+		return CM_OK;
+	struct sh_standing *all = calloc(n, sizeof *all);
+	if (!all)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		all[i].sequence = sequence;
+		memcpy(all[i].descriptor_hash, descriptor_hash, PR_HASH_LEN);
+		memcpy(all[i].mac, stand[i].mac, PR_MAC_LEN);
+		sh_standing_name(stand[i].key_hash, all[i].name);
+	}
+	/* Not in the order in which they came. */
+	qsort(all, n, sizeof *all, by_name);
+	enum cm_rc rc = store->standings_put(store->ctx, all, n, err);
+	free(all);
+	return rc;
 }
 
 enum cm_rc sh_intake_store(struct sh_vault *vault, const struct rd_descriptor *d, struct sh_batch *batch,
 	const struct cr_rng *rng, struct cm_err *err)
 {
 	const struct sh_store *store = vault->store;
-	struct sh_standing standing = { .sequence = d->sequence };
-	size_t n = batch->keys.len / CR_HASH_LEN;
 	enum cm_rc rc = CM_OK;
 
-	memcpy(standing.descriptor_hash, d->hash, PR_HASH_LEN);
-	/* Not in the order in which they came. */
-	if (n > 0)
-		qsort(batch->keys.data, n, CR_HASH_LEN, by_bytes);
-	if (CM_CHECKED("shuffler.standing") && n > 0)
-		rc = store->standing_put(store->ctx, batch->keys.data, n, &standing, err);
+	if (store->standings_put)
+		rc = sh_intake_stand(store, d->sequence, d->hash, (const void *)batch->stands.data,
+			batch->stands.len / sizeof(struct sh_stand), err);
 	return rc == CM_OK ? sh_vault_commit(vault, batch, rng, err) : rc;
 }
 

@@ -46,6 +46,7 @@ struct sh_submit {
 	size_t sealed_len;
 	const uint8_t *salts; /* salts that blind the receipts */
 	size_t salts_len;
+	const uint8_t *mac; /* of the client's standing, PR_MAC_LEN bytes; NULL: none, of an older client */
 };
 
 /* Initialise the caller's struct; vault is borrowed. */
@@ -78,9 +79,14 @@ bool sh_intake_full(const struct sh_intake *in);
  * sh_intake_committed. */
 void sh_intake_take(struct sh_intake *in, struct sh_batch *out);
 void sh_intake_committed(struct sh_intake *in);
+/* Store the standings of n certificates in the round with this descriptor, durably; on the thread that stores
+ * batches. */
+CM_CHECK enum cm_rc sh_intake_stand(const struct sh_store *store, uint64_t sequence,
+	const uint8_t descriptor_hash[PR_HASH_LEN], const struct sh_stand *stand, size_t n,
+	struct cm_err *err);
 /* Store a batch durably, on any thread with that thread's rng: first the standings of its certificates in
- * round d, then its messages and tags.  A crash in between leaves a standing without its report, never a
- * report without its standing. */
+ * round d (at an intake the head has stored them), then its messages and tags.  A crash in between leaves a
+ * standing without its report, never a report without its standing. */
 CM_CHECK enum cm_rc sh_intake_store(struct sh_vault *vault, const struct rd_descriptor *d,
 	struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
 /* The root that the receipt of this Submit signs, for its n outcomes. */

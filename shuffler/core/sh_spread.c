@@ -68,6 +68,13 @@ void sh_spread_leave(struct sh_spread *s, uint32_t intake, uint64_t epoch, const
 		claim->n |= LEFT;
 }
 
+bool sh_spread_has(const struct sh_spread *s, uint32_t intake, const uint8_t tag[SH_TAG_LEN])
+{
+	const struct sh_count *claim = sh_counts_find(&s->claims, tag);
+
+	return claim && (claim->n & ~LEFT) == CLAIM(intake);
+}
+
 bool sh_spread_promise(struct sh_spread *s, uint64_t epoch, uint64_t target, uint64_t devices)
 {
 	if (!is_now(s, epoch))

@@ -45,6 +45,8 @@ CM_CHECK enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64
 	struct cm_err *err);
 /* The certificate's last connection at this intake has closed. */
 void sh_spread_leave(struct sh_spread *s, uint32_t intake, uint64_t epoch, const uint8_t tag[SH_TAG_LEN]);
+/* The intake has claimed that certificate in this epoch, and no other intake has. */
+bool sh_spread_has(const struct sh_spread *s, uint32_t intake, const uint8_t tag[SH_TAG_LEN]);
 /* Promise places for so many devices, of `target` of the round: false, and nothing is promised, if the epoch
  * is over or they are too many. */
 bool sh_spread_promise(struct sh_spread *s, uint64_t epoch, uint64_t target, uint64_t devices);

@@ -5,7 +5,7 @@
  * CM_EIO or CM_EDATA, after which nothing more may be acknowledged.
  *
  * Threads: the state functions (row_*, record*, pin_*, loss_*, head_*, standing_get, data_open, data_drop,
- * data_each, keeps, payload_*) are called by one thread; the functions on one open `data`, and standing_put,
+ * data_each, keeps, payload_*) are called by one thread; the functions on one open `data`, and standings_put,
  * by one thread at a time, which may be another one; data_erase by one thread at a time for all rounds, and
  * not beside data_drop or data_each. */
 #pragma once
@@ -67,8 +67,10 @@ struct sh_pin_row {
 };
 /* The last round in which the shuffler accepted a report of a certificate. */
 struct sh_standing {
-	uint64_t sequence; /* 0: none */
+	uint8_t name[PR_HASH_LEN]; /* of the certificate (sh_vault.h) */
+	uint64_t sequence;         /* 0: none */
 	uint8_t descriptor_hash[PR_HASH_LEN];
+	uint8_t mac[PR_MAC_LEN]; /* by which the client knows that it took part; zeros: none was sent */
 };
 
 /* Length of the ledger according to the newest descriptor, signed by the analyzer, that a client stated
@@ -134,12 +136,13 @@ struct sh_store {
 	enum cm_rc (*head_put)(void *ctx, const struct sh_head_row *head, struct cm_err *err);
 	enum cm_rc (*head_each)(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err);
 
-	/* Store standings of n certificates, by their 32-byte names (sh_vault.h): all or none. */
-	enum cm_rc (*standing_put)(
-		void *ctx, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err);
+	/* Store standings of n certificates in one round: all or none.  One of an older round than what is
+	 * stored changes nothing.  NULL at an intake, whose head stores them. */
+	enum cm_rc (*standings_put)(
+		void *ctx, const struct sh_standing *standing, size_t n, struct cm_err *err);
 	/* sequence 0: none. */
 	enum cm_rc (*standing_get)(
-		void *ctx, const uint8_t key_hash[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err);
+		void *ctx, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err);
 
 	/* Open the messages and tags of one round.  `create` creates empty data, durably; otherwise
 	 * CM_ENOINPUT: none exists. */

@@ -132,7 +132,8 @@ static void take(struct peer *p, const Tombola__V1__Submit *submit)
 {
 	struct sh_share *share = p->front->share;
 	const struct sh_submit in = { &p->who, submit->pseudonyms.data, submit->pseudonyms.len,
-		submit->sealed.data, submit->sealed.len, submit->salts.data, submit->salts.len };
+		submit->sealed.data, submit->sealed.len, submit->salts.data, submit->salts.len,
+		submit->mac.len > 0 ? submit->mac.data : NULL };
 	uint64_t before = share->intake.participants;
 	uint8_t outcomes[PR_SUBMISSIONS_MAX];
 	struct sh_refusal no;
@@ -216,6 +217,8 @@ static void ask(struct sh_front *f)
 	batch.epoch = f->share->epoch;
 	batch.devices = (uint32_t)f->batch_devices;
 	batch.receipts = (ProtobufCBinaryData){ (size_t)(at - receipts), receipts };
+	if (f->batch_devices > 0)
+		batch.standings = (ProtobufCBinaryData){ f->batch.stands.len, f->batch.stands.data };
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_BATCH;
 	frame.intake_batch = &batch;
 	f->asked = true;

@@ -133,61 +133,63 @@ enum cm_rc sh_pg_head_each(struct sh_pg *pg, sh_head_fn *fn, void *user, struct 
 
 /* ---- Standings ---- */
 
-enum cm_rc sh_pg_standing_put(
-	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+/* The column `descriptor` has its hash, and then the client's MAC; what a version before MACs wrote has the
+ * hash alone. */
+#define STOOD_LEN (PR_HASH_LEN + PR_MAC_LEN)
+
+/* One statement for all: names, what the column has, sums.  An intake may name a certificate twice. */
+static enum cm_rc put_all(
+	struct sh_pg *pg, const struct sh_standing *standing, size_t n, uint8_t *bytes, struct cm_err *err)
 {
-	/* An intake that was stopped for rounds may say what was so before.  One statement: all or none.  In
-	 * the order of their names, which says nothing of the order of arrival. */
 	static const char put[] =
-		"INSERT INTO tombola.standing AS o SELECT DISTINCT ON (1)"
-		" substr($1, (i * 32 + 1)::int4, 32), $2, $3, substr($4, (i * 32 + 1)::int4, 32)"
+		"INSERT INTO tombola.standing AS o SELECT DISTINCT ON (1) substr($1, (i * 32 + 1)::int4, 32), $2,"
+		" substr($3, (i * 64 + 1)::int4, 64), substr($4, (i * 32 + 1)::int4, 32)"
 		" FROM generate_series(0, $5 - 1) i ORDER BY 1"
 		" ON CONFLICT(name) DO UPDATE SET sequence=excluded.sequence, descriptor=excluded.descriptor,"
 		" sum=excluded.sum WHERE o.sequence <= excluded.sequence";
-	uint8_t *sums = n > 0 ? malloc(n * CR_HASH_LEN) : NULL;
-	enum cm_rc rc = CM_OK;
+	uint8_t *names = bytes, *stood = names + n * PR_HASH_LEN, *sums = stood + n * STOOD_LEN;
+	const struct sh_pg_value sequence = sh_pg_int((int64_t)standing->sequence);
 
-	if (n > 0 && !sums)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < n; i++) {
-		const struct sh_pg_value row[] = { sh_pg_bytes(names + i * PR_HASH_LEN, PR_HASH_LEN),
-			sh_pg_int((int64_t)s->sequence), sh_pg_bytes(s->descriptor_hash, PR_HASH_LEN) };
+		uint8_t *name = names + i * PR_HASH_LEN, *both = stood + i * STOOD_LEN;
+		memcpy(name, standing[i].name, PR_HASH_LEN);
+		memcpy(both, standing[i].descriptor_hash, PR_HASH_LEN);
+		memcpy(both + PR_HASH_LEN, standing[i].mac, PR_MAC_LEN);
+		const struct sh_pg_value row[] = { sh_pg_bytes(name, PR_HASH_LEN), sequence,
+			sh_pg_bytes(both, STOOD_LEN) };
 		sh_pg_sum(row, 3, sums + i * CR_HASH_LEN);
 	}
-	const struct sh_pg_value all[] = { sh_pg_bytes(names, n * PR_HASH_LEN),
-		sh_pg_int((int64_t)s->sequence), sh_pg_bytes(s->descriptor_hash, PR_HASH_LEN),
-		sh_pg_bytes(sums, n * CR_HASH_LEN), sh_pg_int((int64_t)n) };
-	if (n > 0)
-		rc = sh_pg_query(pg, put, all, 5, NULL, NULL, NULL, err);
-	free(sums);
-	return rc == CM_OK && n > 0 ? sh_pg_keeps(pg, err) : rc;
+	const struct sh_pg_value all[] = { sh_pg_bytes(names, n * PR_HASH_LEN), sequence,
+		sh_pg_bytes(stood, n * STOOD_LEN), sh_pg_bytes(sums, n * CR_HASH_LEN),
+		sh_pg_int((int64_t)n) };
+	enum cm_rc rc = sh_pg_query(pg, put, all, 5, NULL, NULL, NULL, err);
+	return rc == CM_OK ? sh_pg_keeps(pg, err) : rc;
 }
 
-enum cm_rc sh_pg_standing_add(
-	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+enum cm_rc sh_pg_standings_put(
+	struct sh_pg *pg, const struct sh_standing *standing, size_t n, struct cm_err *err)
 {
-	const struct sh_pg_value all[] = { sh_pg_bytes(names, n * PR_HASH_LEN),
-		sh_pg_int((int64_t)s->sequence), sh_pg_bytes(s->descriptor_hash, PR_HASH_LEN) };
-	int64_t rounds = 0;
+	uint8_t *bytes = n > 0 ? malloc(n * (PR_HASH_LEN + STOOD_LEN + CR_HASH_LEN)) : NULL;
 
-	enum cm_rc rc =
-		n > 0 ? sh_pg_number(pg, "SELECT tombola.standing_add($1, $2, $3)", all, 3, &rounds, err)
-		      : CM_OK;
-	if (rc == CM_OK && n > 0 && rounds != 1)
-		return cm_fail(err, CM_ELATER, "round %llu takes no reports any more",
-			(unsigned long long)s->sequence);
-	return rc == CM_OK && n > 0 ? sh_pg_keeps(pg, err) : rc;
+	if (n > 0 && !bytes)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = n > 0 ? put_all(pg, standing, n, bytes, err) : CM_OK;
+	free(bytes);
+	return rc;
 }
 
 static enum cm_rc take_standing(void *user, const struct sh_pg_row *row, struct cm_err *err)
 {
 	struct sh_standing *out = user;
-	struct cr_span hash = sh_pg_row_bytes(row, 2);
+	struct cr_span name = sh_pg_row_bytes(row, 0), hash = sh_pg_row_bytes(row, 2);
 
-	if (!sh_pg_row_whole(row) || hash.len != PR_HASH_LEN)
+	if (!sh_pg_row_whole(row) || name.len != PR_HASH_LEN ||
+		(hash.len != PR_HASH_LEN && hash.len != STOOD_LEN))
 		return cm_fail(err, CM_EDATA, "database: a certificate's standing is damaged");
 	out->sequence = (uint64_t)sh_pg_row_int(row, 1);
+	memcpy(out->name, name.data, PR_HASH_LEN);
 	memcpy(out->descriptor_hash, hash.data, PR_HASH_LEN);
+	memcpy(out->mac, (const uint8_t *)hash.data + PR_HASH_LEN, hash.len - PR_HASH_LEN);
 	return CM_OK;
 }
 

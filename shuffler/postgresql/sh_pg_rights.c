@@ -186,12 +186,12 @@ static enum cm_rc take_names(void *user, const struct sh_pg_row *row, struct cm_
 
 enum cm_rc sh_pg_rights_take_back(struct sh_pg *pg, struct cm_err *err)
 {
-	/* Nobody but an intakes' role is ever granted the function. */
+	/* Nobody but an intakes' role is ever granted this one column. */
 	static const char former[] =
 		"SELECT coalesce(string_agg(DISTINCT quote_ident(r.rolname), ', '), '')"
-		" FROM pg_proc p, aclexplode(p.proacl) x, pg_roles r"
-		" WHERE p.oid = to_regprocedure('tombola.standing_add(bytea, int8, bytea)') AND r.oid = x.grantee"
-		" AND r.oid <> p.proowner AND r.rolname <> convert_from($1, 'UTF8')";
+		" FROM pg_attribute a, aclexplode(a.attacl) x, pg_roles r"
+		" WHERE a.attrelid = to_regclass('tombola.meta') AND a.attname = 'version' AND r.oid = x.grantee"
+		" AND r.rolname <> convert_from($1, 'UTF8')";
 	static const char end[] =
 		"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
 		" WHERE datname = current_database() AND pg_has_role(usesysid, 'USAGE')"
@@ -209,7 +209,6 @@ enum cm_rc sh_pg_rights_take_back(struct sh_pg *pg, struct cm_err *err)
 			err, CM_ECONFIG, "database: too many roles have rights of intakes: REVOKE them");
 	rc = run_for(pg,
 		"REVOKE ALL ON ALL TABLES IN SCHEMA tombola FROM @;"
-		"REVOKE ALL ON FUNCTION tombola.standing_add(bytea, int8, bytea) FROM @;"
 		"REVOKE ALL ON SCHEMA tombola FROM @",
 		"", names.list, err);
 	const struct sh_pg_value list = sh_pg_bytes(names.list, strlen(names.list));
@@ -221,8 +220,7 @@ enum cm_rc sh_pg_rights_grant(struct sh_pg *pg, struct cm_err *err)
 	return run(pg,
 		"GRANT USAGE ON SCHEMA tombola TO @;"
 		"GRANT SELECT (version) ON tombola.meta TO @;"
-		"GRANT SELECT ON tombola.data, tombola.place TO @;"
-		"GRANT EXECUTE ON FUNCTION tombola.standing_add(bytea, int8, bytea) TO @",
+		"GRANT SELECT ON tombola.data, tombola.place TO @",
 		"", err);
 }
 

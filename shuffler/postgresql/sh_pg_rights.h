@@ -1,8 +1,8 @@
 /* sh_pg_rights.h - the rights of intakes: a role of their own, to which the head grants what a commit needs.
  *
- * It may see which rounds have data, read the version, call standing_add (sh_pg_schema.c), and while a
- * round's epochs last add blocks and tags to its tables and read the tags.  It may change, delete and drop
- * nothing, and read nothing else.  PostgreSQL lets every role take advisory locks. */
+ * It may see which rounds have data, read the version, and while a round's epochs last add blocks and tags to
+ * its tables and read the tags.  It may change, delete and drop nothing, and read nothing else.  PostgreSQL
+ * lets every role take advisory locks. */
 #pragma once
 
 #include "sh_pg.h"

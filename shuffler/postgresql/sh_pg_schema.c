@@ -47,6 +47,8 @@ static const char *const steps[] = {
 	"CREATE TABLE tombola.place(here int8 NOT NULL, number int8 NOT NULL, id bytea NOT NULL,"
 	" used int8 NOT NULL DEFAULT 0, name bytea, PRIMARY KEY(here, number));"
 	"INSERT INTO tombola.place(here, number, id) VALUES(1, 0, uuid_send(gen_random_uuid()));",
+	/* The head stores the standings of its intakes, whose role wrote what it liked of any client. */
+	"DROP FUNCTION tombola.standing_add(bytea, int8, bytea);",
 };
 #define VERSION ((int64_t)(sizeof steps / sizeof steps[0]))
 

@@ -8,7 +8,7 @@
 struct sh_pg_store {
 	struct sh_pg_conf conf;
 	struct sh_pg *state;          /* the thread of the state functions */
-	struct sh_pg *standing;       /* standing_put, which another thread may call; NULL when readonly */
+	struct sh_pg *standing;       /* standings_put, which another thread may call; NULL when readonly */
 	struct sh_pg_servers servers; /* its first one has `state` */
 	bool had_state;               /* the database had tables at the start */
 	bool joined;                  /* an intake's */

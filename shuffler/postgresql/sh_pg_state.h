@@ -22,10 +22,7 @@ CM_CHECK enum cm_rc sh_pg_loss_get(struct sh_pg *pg, struct sh_loss *loss, struc
 CM_CHECK enum cm_rc sh_pg_loss(struct sh_pg *pg, const struct sh_loss *loss, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_head_put(struct sh_pg *pg, const struct sh_head_row *head, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_head_each(struct sh_pg *pg, sh_head_fn *fn, void *user, struct cm_err *err);
-CM_CHECK enum cm_rc sh_pg_standing_put(
-	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err);
-/* The same at an intake, by the function standing_add.  CM_ELATER: the round does not collect any more. */
-CM_CHECK enum cm_rc sh_pg_standing_add(
-	struct sh_pg *pg, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err);
+CM_CHECK enum cm_rc sh_pg_standings_put(
+	struct sh_pg *pg, const struct sh_standing *standing, size_t n, struct cm_err *err);
 CM_CHECK enum cm_rc sh_pg_standing_get(
 	struct sh_pg *pg, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err);

@@ -93,14 +93,11 @@ static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err
 	return sh_pg_head_each(state_of(ctx), fn, user, err);
 }
 
-static enum cm_rc standing_put(
-	void *ctx, const uint8_t *names, size_t n, const struct sh_standing *standing, struct cm_err *err)
+static enum cm_rc standings_put(void *ctx, const struct sh_standing *standing, size_t n, struct cm_err *err)
 {
 	const struct sh_pg_store *s = ctx;
 
-	if (s->joined)
-		return sh_pg_standing_add(s->state, names, n, standing, err);
-	return sh_pg_standing_put(s->standing ? s->standing : s->state, names, n, standing, err);
+	return sh_pg_standings_put(s->standing ? s->standing : s->state, standing, n, err);
 }
 
 static enum cm_rc standing_get(
@@ -300,7 +297,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.loss_put = loss_put,
 		.head_put = head_put,
 		.head_each = head_each,
-		.standing_put = standing_put,
+		.standings_put = standings_put,
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = data_close,
@@ -368,7 +365,6 @@ enum cm_rc sh_postgresql_join(const struct sh_pg_conf *conf, struct sh_store *ou
 	}
 	*out = (struct sh_store){ .ctx = s,
 		.close = store_close,
-		.standing_put = standing_put,
 		.data_join = data_join,
 		.data_close = data_close,
 		.data_runs = data_runs,

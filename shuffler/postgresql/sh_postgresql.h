@@ -19,7 +19,7 @@ CM_CHECK enum cm_rc sh_postgresql_open(
  * CM_ELATER: a running shuffler has it for itself, or the server cannot be reached. */
 CM_CHECK enum cm_rc sh_postgresql_open_readonly(
 	const char *state_dir, const struct sh_pg_conf *conf, struct sh_store *out, struct cm_err *err);
-/* An intake's store, beside the head's: standing_put, data_join and the functions on what it opened, and no
+/* An intake's store, beside the head's: data_join and the functions on what it opened, and no
  * other.  Waits for the server as sh_postgresql_open does.  CM_ELATER: the head has made no
  * tables yet; CM_EDATA: it has those of another version. */
 CM_CHECK enum cm_rc sh_postgresql_join(

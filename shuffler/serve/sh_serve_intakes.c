@@ -175,7 +175,11 @@ void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame)
 	const struct sh_signing signing = { .epoch = batch->epoch,
 		.devices = batch->devices,
 		.receipts = batch->receipts.data,
-		.n = batch->receipts.len / PR_RECEIPT_LEN };
+		.n = batch->receipts.len / PR_RECEIPT_LEN,
+		.stand = (const void *)batch->standings.data,
+		.stands = batch->standings.len / PR_STANDING_LEN };
+
+	_Static_assert(sizeof(struct sh_stand) == PR_STANDING_LEN, "a standing is read in place");
 
 	if (has_joined(p))
 		sh_serve_sign(p, &signing);

@@ -100,6 +100,8 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 	standing.sequence = got.standing.sequence;
 	if (got.standing.sequence > 0)
 		standing.descriptor_hash = BYTES(got.standing.descriptor_hash, PR_HASH_LEN);
+	if (memcmp(got.standing.mac, (const uint8_t[PR_MAC_LEN]){ 0 }, PR_MAC_LEN) != 0)
+		standing.mac = BYTES(got.standing.mac, PR_MAC_LEN);
 	standing.signature = BYTES(got.signature, CR_SIGN_LEN);
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_STANDING;
 	out.standing = &standing;

@@ -1,5 +1,6 @@
-/* sh_serve_sign.c - signs the receipts of intakes, and notes what they have stored, on a worker thread: a
- * batch has up to PR_RECEIPTS_MAX, which take as long as no other link should wait, and so may a disk. */
+/* sh_serve_sign.c - for intakes, on a worker thread: stores the standings of a batch and signs its receipts,
+ * and notes what they have stored.  A batch has up to PR_RECEIPTS_MAX, which take as long as no other link
+ * should wait, and so may a disk. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +13,14 @@ struct signing {
 	uv_work_t work;
 	struct sh_serve *serve;
 	struct signing *next;
-	uint32_t intake; /* its number: the peer may go while its batch is signed */
-	uint64_t epoch, room;
-	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint32_t intake;        /* its number: the peer may go while its batch is signed */
+	struct sh_signing what; /* its receipts and standings are in `bytes` */
+	struct sh_promise promise;
 	uint64_t stored; /* devices of the round that are to be noted; 0: receipts are signed */
 	enum cm_rc rc;
 	struct cm_err err;
 	uint8_t *signatures;
-	size_t n;
-	uint8_t receipts[];
+	uint8_t bytes[];
 };
 
 static void answer(
@@ -45,8 +45,8 @@ static void sign_run(uv_work_t *work)
 
 	const struct sh_core *core = g->serve->conf.core;
 
-	g->rc = g->stored > 0 ? sh_core_mark(core, g->round_id, g->stored, &g->err)
-			      : sh_core_sign(core, g->round_id, g->receipts, g->n, g->signatures, &g->err);
+	g->rc = g->stored > 0 ? sh_core_mark(core, g->promise.round_id, g->stored, &g->err)
+			      : sh_core_sign(core, &g->promise, &g->what, g->signatures, &g->err);
 }
 
 static void begin_next(struct sh_serve *s);
@@ -63,7 +63,7 @@ static void sign_done(uv_work_t *work, int status)
 	for (struct peer *p = s->peers; p; p = p->next)
 		if (p->intake == g->intake && p->link) {
 			p->signings--;
-			answer(p, g->epoch, g->room, true, g->signatures, g->n);
+			answer(p, g->what.epoch, g->promise.room, true, g->signatures, g->what.n);
 			break;
 		}
 	free(g->signatures);
@@ -87,17 +87,22 @@ static void begin_next(struct sh_serve *s)
 
 static struct signing *signing_new(struct peer *p, const struct sh_signing *what)
 {
-	struct signing *g = calloc(1, sizeof *g + what->n * PR_RECEIPT_LEN);
+	size_t receipts = what->n * PR_RECEIPT_LEN, stands = what->stands * sizeof *what->stand;
+	struct signing *g = calloc(1, sizeof *g + receipts + stands);
 	struct cm_err err = { 0 };
 
 	if (g) {
 		g->work.data = g;
 		g->serve = p->serve;
 		g->intake = p->intake;
-		g->epoch = what->epoch;
+		g->what = *what;
 		g->signatures = malloc(what->n * CR_SIGN_LEN + 1);
-		g->n = what->n;
-		memcpy(g->receipts, what->receipts, what->n * PR_RECEIPT_LEN);
+		if (receipts > 0)
+			memcpy(g->bytes, what->receipts, receipts);
+		if (stands > 0)
+			memcpy(g->bytes + receipts, what->stand, stands);
+		g->what.receipts = g->bytes;
+		g->what.stand = (const void *)(g->bytes + receipts);
 	}
 	if (!g || !g->signatures) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
@@ -134,36 +139,34 @@ static bool is_impatient(struct peer *p)
 void sh_serve_sign(struct peer *p, const struct sh_signing *what)
 {
 	struct sh_serve *s = p->serve;
-	uint8_t round_id[PR_ROUND_ID_LEN];
-	uint64_t room;
+	struct sh_promise promise;
 
-	bool granted = sh_core_promise(s->conf.core, what, round_id, &room);
+	bool granted = sh_core_promise(s->conf.core, p->intake, what, &promise);
 	if (!granted || what->n == 0) {
-		answer(p, what->epoch, room, granted, NULL, 0);
+		answer(p, what->epoch, promise.room, granted, NULL, 0);
 		return;
 	}
 	if (is_impatient(p))
 		return;
 	struct signing *g = signing_new(p, what);
-	g->room = room;
-	memcpy(g->round_id, round_id, sizeof round_id);
+	g->promise = promise;
 	add(p, g);
 }
 
 void sh_serve_note(struct peer *p, uint64_t epoch, uint64_t devices)
 {
 	const struct sh_signing nothing = { .epoch = epoch };
-	uint8_t round_id[PR_ROUND_ID_LEN];
-	uint64_t all, room = 0;
+	struct sh_promise promise = { .room = 0 };
+	uint64_t all;
 
-	if (!sh_core_stored(p->serve->conf.core, epoch, devices, round_id, &all) || all == 0) {
-		answer(p, epoch, room, false, NULL, 0);
+	if (!sh_core_stored(p->serve->conf.core, epoch, devices, promise.round_id, &all) || all == 0) {
+		answer(p, epoch, promise.room, false, NULL, 0);
 		return;
 	}
 	if (is_impatient(p))
 		return;
 	struct signing *g = signing_new(p, &nothing);
 	g->stored = all;
-	memcpy(g->round_id, round_id, sizeof round_id);
+	g->promise = promise;
 	add(p, g);
 }

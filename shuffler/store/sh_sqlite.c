@@ -107,10 +107,9 @@ static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err
 	return sh_sqlite_head_each(&((struct files *)ctx)->ledger, fn, user, err);
 }
 
-static enum cm_rc standing_put(
-	void *ctx, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+static enum cm_rc standings_put(void *ctx, const struct sh_standing *standing, size_t n, struct cm_err *err)
 {
-	return sh_sqlite_standing_put(&((struct files *)ctx)->ledger, names, n, s, err);
+	return sh_sqlite_standings_put(&((struct files *)ctx)->ledger, standing, n, err);
 }
 
 static enum cm_rc standing_get(
@@ -391,7 +390,7 @@ static enum cm_rc open_as(const char *state_dir, bool readonly, struct sh_store 
 		.loss_put = loss_put,
 		.head_put = head_put,
 		.head_each = head_each,
-		.standing_put = standing_put,
+		.standings_put = standings_put,
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = sh_sqlite_data_close,

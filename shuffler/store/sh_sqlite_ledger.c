@@ -35,7 +35,7 @@ enum cm_rc sh_sqlite_ledger_init(struct sh_sqlite_ledger *p, sqlite3 *db, struct
 			"INSERT INTO standing(name, sequence, descriptor, sum) "
 			"VALUES(?1,?2,?3,row_sum(?1,?2,?3))"
 			" ON CONFLICT(name) DO UPDATE SET sequence=excluded.sequence, "
-			"descriptor=excluded.descriptor, sum=excluded.sum",
+			"descriptor=excluded.descriptor, sum=excluded.sum WHERE standing.sequence<=excluded.sequence",
 			&p->put_standing, err);
 	if (rc == CM_OK)
 		rc = db_prepare(db,
@@ -269,15 +269,20 @@ enum cm_rc sh_sqlite_head_each(struct sh_sqlite_ledger *p, sh_head_fn *fn, void 
 
 /* ---- Standings ---- */
 
-enum cm_rc sh_sqlite_standing_put(struct sh_sqlite_ledger *p, const uint8_t *names, size_t n,
-	const struct sh_standing *s, struct cm_err *err)
+/* The column `descriptor` has its hash, and then the client's MAC; what a version before MACs wrote has the
+ * hash alone. */
+enum cm_rc sh_sqlite_standings_put(
+	struct sh_sqlite_ledger *p, const struct sh_standing *standing, size_t n, struct cm_err *err)
 {
+	uint8_t both[PR_HASH_LEN + PR_MAC_LEN];
 	enum cm_rc rc = db_begin(p->db, err);
 
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
-		db_bind(p->put_standing, 1, names + i * PR_HASH_LEN, PR_HASH_LEN);
-		(void)sqlite3_bind_int64(p->put_standing, 2, (sqlite3_int64)s->sequence);
-		db_bind(p->put_standing, 3, s->descriptor_hash, PR_HASH_LEN);
+		memcpy(both, standing[i].descriptor_hash, PR_HASH_LEN);
+		memcpy(both + PR_HASH_LEN, standing[i].mac, PR_MAC_LEN);
+		db_bind(p->put_standing, 1, standing[i].name, PR_HASH_LEN);
+		(void)sqlite3_bind_int64(p->put_standing, 2, (sqlite3_int64)standing[i].sequence);
+		db_bind(p->put_standing, 3, both, sizeof both);
 		rc = db_done(p->put_standing, err);
 	}
 	return db_end(p->db, rc, err);
@@ -290,11 +295,14 @@ enum cm_rc sh_sqlite_standing_get(struct sh_sqlite_ledger *p, const uint8_t name
 	db_bind(p->get_standing, 1, name, PR_HASH_LEN);
 	enum cm_rc rc = db_step(p->get_standing, err);
 	struct cr_span hash = rc == CM_OK ? db_blob(p->get_standing, 1) : (struct cr_span){ NULL, 0 };
-	if (rc == CM_OK && (sqlite3_column_int(p->get_standing, 2) != 1 || hash.len != PR_HASH_LEN))
+	if (rc == CM_OK && (sqlite3_column_int(p->get_standing, 2) != 1 ||
+				   (hash.len != PR_HASH_LEN && hash.len != PR_HASH_LEN + PR_MAC_LEN)))
 		rc = cm_fail(err, CM_EDATA, "state.db: a certificate's standing is damaged");
 	if (rc == CM_OK) {
 		out->sequence = (uint64_t)sqlite3_column_int64(p->get_standing, 0);
+		memcpy(out->name, name, PR_HASH_LEN);
 		memcpy(out->descriptor_hash, hash.data, PR_HASH_LEN);
+		memcpy(out->mac, (const uint8_t *)hash.data + PR_HASH_LEN, hash.len - PR_HASH_LEN);
 	}
 	(void)sqlite3_reset(p->get_standing);
 	(void)sqlite3_clear_bindings(p->get_standing);

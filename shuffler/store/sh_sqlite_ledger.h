@@ -46,8 +46,8 @@ CM_CHECK enum cm_rc sh_sqlite_head_put(
 	struct sh_sqlite_ledger *p, const struct sh_head_row *head, struct cm_err *err);
 CM_CHECK enum cm_rc sh_sqlite_head_each(
 	struct sh_sqlite_ledger *p, sh_head_fn *fn, void *user, struct cm_err *err);
-CM_CHECK enum cm_rc sh_sqlite_standing_put(struct sh_sqlite_ledger *p, const uint8_t *names, size_t n,
-	const struct sh_standing *s, struct cm_err *err);
+CM_CHECK enum cm_rc sh_sqlite_standings_put(
+	struct sh_sqlite_ledger *p, const struct sh_standing *standing, size_t n, struct cm_err *err);
 CM_CHECK enum cm_rc sh_sqlite_standing_get(struct sh_sqlite_ledger *p, const uint8_t name[PR_HASH_LEN],
 	struct sh_standing *out, struct cm_err *err);
 /* sh_sqlite_loss_put within the caller's transaction. */

@@ -101,15 +101,15 @@ static bool claim(uint32_t intake, uint64_t of, unsigned certificate)
 static bool sign(uint64_t of, uint32_t devices, const uint8_t *receipts, size_t n)
 {
 	const struct sh_signing s = { .epoch = of, .devices = devices, .receipts = receipts, .n = n };
-	uint8_t round_id[PR_ROUND_ID_LEN], signatures[2 * CR_SIGN_LEN];
-	uint64_t room;
-	bool granted = sh_core_promise(play.core, &s, round_id, &room);
+	uint8_t signatures[2 * CR_SIGN_LEN];
+	struct sh_promise promise;
+	bool granted = sh_core_promise(play.core, 1, &s, &promise);
 
-	must(room <= TARGET);
+	must(promise.room <= TARGET);
 	if (granted)
-		must(sh_core_sign(play.core, round_id, receipts, n, signatures, &play.err) == CM_OK);
+		must(sh_core_sign(play.core, &promise, &s, signatures, &play.err) == CM_OK);
 	if (granted && honest.share && honest.share->epoch == of)
-		sh_share_room(honest.share, room);
+		sh_share_room(honest.share, promise.room);
 	return granted;
 }
 

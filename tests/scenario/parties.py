@@ -93,7 +93,7 @@ class Shuffler:
         self.rounds = {}      # round id -> dict
         self.plans = {}       # by hash: (bytes, signature)
         self.payloads = {}    # by hash: the bytes that were put
-        self.standings = {}   # by the hash of a certificate's key: (sequence, descriptor hash)
+        self.standings = {}   # by the hash of a certificate's key: (sequence, descriptor hash, MAC)
         self.order = []       # round ids as announced
         self.received = []    # every Submit as it came: (pseudonyms, sealed)
         self.asked = []       # kinds of the frames that came, in order
@@ -197,8 +197,8 @@ class Shuffler:
 
     def on_get_standing(self, link, m):
         peer = wire.key_hash(link.sock.getpeercert(binary_form=True))
-        sequence, digest = self.standings.get(peer, (0, b""))
-        link.send(standing=pb.Standing(sequence=sequence, descriptor_hash=digest, signature=wire.sign(
+        sequence, digest, mac = self.standings.get(peer, (0, b"", b""))
+        link.send(standing=pb.Standing(sequence=sequence, descriptor_hash=digest, mac=mac, signature=wire.sign(
             self.standing_key(), "standing", wire.standing_bytes(peer, sequence, digest))))
 
     def on_submit(self, link, m):
@@ -208,7 +208,7 @@ class Shuffler:
             out = self.outcomes(r, m)
             if pb.OUTCOME_ACCEPTED in out:
                 self.standings[wire.key_hash(link.sock.getpeercert(binary_form=True))] = \
-                    (r["d"].sequence, wire.sha256(r["data"]))
+                    (r["d"].sequence, wire.sha256(r["data"]), m.mac)
             if len(r["taken"]) >= r["d"].target:
                 r["sealed"] = True
             self.lock.notify_all()

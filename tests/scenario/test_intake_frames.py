@@ -126,6 +126,44 @@ def test_an_intake_speaks_for_no_device_about_the_ledger(cluster):
     wait_for("the end of the waiting", lambda: not stated()["waits"])
 
 
+@pytest.mark.parametrize("removed", [False, True])
+def test_an_intake_says_nothing_of_clients_that_it_has_not_claimed(cluster, removed):
+    """Else who holds one could state a round for every client there is, in one frame."""
+    one_plan(cluster, 40)
+    spread = Spread(cluster)
+    head = spread.head(mutant="shuffler.standing.claimed" if removed else "")
+    cluster.start("analyzer", "run")
+    wait_for("a round", lambda: "round open" in head.log())
+    link = wire.Link.dial(cluster.port, intake_context(spread))
+    link.send(intake_join=pb.IntakeJoin())
+
+    def expect(kind, when=lambda frame: True):
+        while True:
+            frame = link.receive()
+            if frame.WhichOneof("kind") == kind and when(getattr(frame, kind)):
+                return getattr(frame, kind)
+
+    def batch(*keys):
+        link.send(intake_batch=pb.IntakeBatch(epoch=epoch, devices=0, receipts=(os.urandom(32) + (1).to_bytes(8, "little")) * 4,
+                                              standings=b"".join(k + os.urandom(32) for k in keys)))
+        return expect("intake_signed").granted
+
+    def stored():
+        return spread.server.ask("SELECT 1 FROM tombola.standing", spread.database)
+
+    epoch = expect("intake_share", lambda s: s.epoch > 0).epoch
+    mine, others = os.urandom(32), [os.urandom(32) for _ in range(3)]
+    link.send(intake_claim=pb.IntakeClaim(epoch=epoch, key_hash=mine))
+    assert expect("intake_claimed").mine
+    assert batch(*others) == batch(mine, others[0]) == removed
+    if removed:
+        return
+    assert stored() == []
+    assert batch(mine) and len(stored()) == 1
+    link.sock.close()
+    head.stop()
+
+
 def test_batches_are_signed_in_their_order_while_other_links_are_served(cluster):
     """The largest batches there are, of an intake that goes before it is answered, of one that stays, and of one that asks for more
     than it waits for."""

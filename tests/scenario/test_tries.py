@@ -224,6 +224,55 @@ def test_only_the_shuffler_says_where_a_client_stands(cluster, fake, removed):
         assert "get_round" not in fake.asked
 
 
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_standing_that_the_client_did_not_confirm_is_no_loss(cluster, fake, removed):
+    """A shuffler that lies, or whose database somebody writes to, can state any round.  Without the client's own MAC nothing is
+    answered for as long as it does, and nothing is lost; afterwards the client goes on."""
+    analyzer = Planned(cluster)
+    plan = analyzer.plan_of()
+    d = analyzer.round(fake, plan, 1)
+    assert send(cluster).returncode == 0
+    end(fake, d)
+    (peer, honest), = fake.standings.items()
+    assert len(honest[2]) == 32
+    d = analyzer.round(fake, plan, 2)
+    for mac in (b"", bytes(32), os.urandom(32), honest[2]):
+        fake.standings[peer] = (9, os.urandom(32), mac)
+        run = send(cluster, mutant="client.standing.mac" if removed else "")
+        if removed:
+            assert cluster.json("client", "status")["loss"]["lost"]
+            return
+        refused(run, "permission", "neither this ledger nor gateway.key confirms round 9: nothing is answered, and nothing counts")
+        assert answered(fake, d) == 0 and not cluster.json("client", "status")["loss"]["lost"]
+    run = cluster.run("client", "accept-loss", "--confirm", "test", "--plans", "1")
+    assert run.returncode == 1 and "no loss to accept" in run.stderr, run
+    # A daemon says it where its people look, and goes on by itself.
+    daemon = cluster.start("client", "run")
+    wait_for("its warning", lambda: "confirms round 9" in cluster.run("client", "check").stdout)
+    assert cluster.run("client", "check").returncode == 1
+    # What the ledger knows needs no MAC: a shuffler of an earlier version stored none.
+    fake.standings[peer] = (*honest[:2], b"")
+    wait_for("its answer", lambda: answered(fake, d) == DEVICES)
+    assert "confirms" not in cluster.run("client", "check").stdout
+    daemon.stop()
+
+
+def test_a_state_made_anew_beside_a_standing_waits_for_a_person(cluster, fake):
+    """Ledger and secret are lost, the certificate is not: nobody can tell this from a lie, so a person says what it is."""
+    analyzer = Planned(cluster)
+    d = analyzer.round(fake, analyzer.plan_of())
+    assert send(cluster).returncode == 0
+    end(fake, d)
+    shutil.rmtree(cluster.path("client"))
+    os.mkdir(cluster.path("client"), 0o700)
+    d = analyzer.round(fake, analyzer.plan_of(epsilon=1.0))
+    refused(send(cluster), "permission", "If this state was made anew for a certificate that took part before: `tombola-client accept-loss`")
+    run = cluster.run("client", "accept-loss", "--confirm", "test", "--plans", "1")
+    assert run.returncode == 0 and "plans up to 1 are closed" in run.stdout, run
+    assert cluster.run("client", "accept-loss", "--confirm", "test", "--plans", "1").returncode == 1
+    assert send(cluster).returncode == 0 and answered(fake, d) == DEVICES
+
+
 def test_a_renewed_certificate_of_another_key_begins_with_no_standing(cluster, fake):
     analyzer = Planned(cluster)
     plan = analyzer.plan_of()

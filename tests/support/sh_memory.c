@@ -165,15 +165,14 @@ static enum cm_rc head_each(void *ctx, sh_head_fn *fn, void *user, struct cm_err
 	return rc;
 }
 
-static enum cm_rc standing_put(
-	void *ctx, const uint8_t *names, size_t n, const struct sh_standing *s, struct cm_err *err)
+static enum cm_rc standings_put(void *ctx, const struct sh_standing *s, size_t n, struct cm_err *err)
 {
 	(void)err;
 	for (size_t i = 0; i < n; i++) {
 		struct row r = { .table = STANDINGS,
-			.number = s->sequence,
-			.span = { { s->descriptor_hash, PR_HASH_LEN } } };
-		memcpy(r.key, names + i * PR_HASH_LEN, PR_HASH_LEN);
+			.number = s[i].sequence,
+			.span = { { s[i].descriptor_hash, PR_HASH_LEN }, { s[i].mac, PR_MAC_LEN } } };
+		memcpy(r.key, s[i].name, PR_HASH_LEN);
 		take_away(ctx, STANDINGS, r.key);
 		put(ctx, &r);
 	}
@@ -188,8 +187,11 @@ static enum cm_rc standing_get(
 
 	(void)err;
 	*out = (struct sh_standing){ .sequence = r ? r->number : 0 };
-	if (r)
-		memcpy(out->descriptor_hash, r->span[0].data, PR_HASH_LEN);
+	if (!r)
+		return CM_OK;
+	memcpy(out->name, name, PR_HASH_LEN);
+	memcpy(out->descriptor_hash, r->span[0].data, PR_HASH_LEN);
+	memcpy(out->mac, r->span[1].data, PR_MAC_LEN);
 	return CM_OK;
 }
 
@@ -472,7 +474,7 @@ struct sh_store sh_memory_store(struct sh_memory *m)
 		.loss_put = loss_put,
 		.head_put = head_put,
 		.head_each = head_each,
-		.standing_put = standing_put,
+		.standings_put = standings_put,
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = data_close,

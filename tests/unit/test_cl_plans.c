@@ -14,6 +14,8 @@ static struct cl_setup setup;
 static struct cl_plans plans;
 static bool lost;
 
+static const struct cr_key secret = { { 8 } };
+
 static int set_up(void **state)
 {
 	static char population[] = "test";
@@ -23,7 +25,7 @@ static int set_up(void **state)
 	cl_offer_make(&world, "grr", 1.0, &offer);
 	setup = (struct cl_setup){ .analyzer = world.analyzer.verifier, .shuffler = world.shuffler.verifier };
 	setup.conf.population = population;
-	plans = (struct cl_plans){ .setup = &setup, .db = world.db, .key_hash = { 3 } };
+	plans = (struct cl_plans){ .setup = &setup, .db = world.db, .key_hash = { 3 }, .secret = &secret };
 	cm_buf_init(&plans.fetched, PR_PLAN_MAX);
 	cm_buf_init(&plans.newest, PR_DESCRIPTOR_MAX);
 	return 0;
@@ -57,11 +59,12 @@ static enum cm_rc answer_error(enum cl_ask ask, Tombola__V1__ErrorCode code)
 	return answer(ask, &frame);
 }
 
-static enum cm_rc answer_standing(uint64_t sequence, const struct cr_signer *signer)
+/* ours: with the MAC of this client. */
+static enum cm_rc answer_standing_of(uint64_t sequence, const struct cr_signer *signer, bool ours)
 {
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Standing s = TOMBOLA__V1__STANDING__INIT;
-	uint8_t said[RD_STANDING_LEN], signature[CR_SIGN_LEN], hash[PR_HASH_LEN] = { 0 };
+	uint8_t said[RD_STANDING_LEN], signature[CR_SIGN_LEN], hash[PR_HASH_LEN] = { 0 }, mac[PR_MAC_LEN];
 
 	memset(hash, sequence > 0 ? 5 : 0, sizeof hash);
 	rd_standing_bytes(plans.key_hash, sequence, hash, said);
@@ -69,9 +72,16 @@ static enum cm_rc answer_standing(uint64_t sequence, const struct cr_signer *sig
 	s.sequence = sequence;
 	s.descriptor_hash = (ProtobufCBinaryData){ sequence > 0 ? sizeof hash : 0, hash };
 	s.signature = (ProtobufCBinaryData){ sizeof signature, signature };
+	cl_standing_mac(&secret, "test", sequence, hash, mac);
+	s.mac = (ProtobufCBinaryData){ ours && sequence > 0 ? sizeof mac : 0, mac };
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_STANDING;
 	frame.standing = &s;
 	return answer(CL_ASK_STANDING, &frame);
+}
+
+static enum cm_rc answer_standing(uint64_t sequence, const struct cr_signer *signer)
+{
+	return answer_standing_of(sequence, signer, true);
 }
 
 static enum cm_rc answer_plan(const struct cl_world_plan *p, uint8_t *signature)
@@ -169,7 +179,13 @@ static void a_standing_that_is_not_the_shufflers_is_not_taken(void **state)
 	need_plan();
 	assert_int_equal(answer_plan(&world.plan[0], world.plan[0].signature), CM_OK);
 	plans.standing = true;
+	/* One that this client did not make ends the asking, and nothing else. */
+	assert_int_equal(answer_standing_of(4, world.shuffler.signer, false), CM_EPERM);
+	assert_false(lost);
+	assert_int_equal(cl_plans_next(&plans), CL_ASK_STANDING);
+	assert_non_null(strstr(plans.foreign, "confirms round 4"));
 	assert_int_equal(answer_standing(0, world.shuffler.signer), CM_OK);
+	assert_string_equal(plans.foreign, "");
 	assert_int_equal(answer_standing(4, world.shuffler.signer), CM_OK);
 	assert_true(lost);
 	assert_non_null(strstr(err.msg, "a report of round 4"));

@@ -15,6 +15,7 @@ static struct cl_world world;
 static struct cl_offer first, second;
 static struct cl_judgement judged;
 static const uint8_t key_hash[PR_HASH_LEN] = { 9, 8, 7 };
+static const struct cr_key secret = { { 4, 5, 6 } };
 
 static int set_up(void **state)
 {
@@ -75,8 +76,10 @@ static struct cl_standing standing_of(const struct cl_offer *o, const uint8_t *k
 	struct cl_standing s = { .sequence = o ? o->d.sequence : 0 };
 	uint8_t said[RD_STANDING_LEN];
 
-	if (o)
+	if (o) {
 		memcpy(s.descriptor_hash, o->d.hash, PR_HASH_LEN);
+		cl_standing_mac(&secret, "test", s.sequence, s.descriptor_hash, s.mac);
+	}
 	rd_standing_bytes(key, s.sequence, s.descriptor_hash, said);
 	assert_int_equal(
 		cr_sign(world.shuffler.signer, RD_PURPOSE_STANDING, said, sizeof said, s.signature, &err),
@@ -86,7 +89,9 @@ static struct cl_standing standing_of(const struct cl_offer *o, const uint8_t *k
 
 static enum cm_rc take(const struct cl_standing *s, bool *news)
 {
-	return cl_standing_take(world.db, world.shuffler.verifier, key_hash, s, CL_WORLD_NOW, news, &err);
+	const struct cl_stander who = { world.shuffler.verifier, &secret, "test", key_hash };
+
+	return cl_standing_take(world.db, &who, s, CL_WORLD_NOW, news, &err);
 }
 
 static struct cl_loss loss(void)
@@ -252,6 +257,58 @@ static void a_round_that_is_missing_is_no_conflict_whatever_came_before_or_after
 	assert_true(loss().lost && !loss().conflict);
 }
 
+/* Whoever writes to the shuffler's database, and the shuffler, can state a round; only this client can
+ * confirm it. */
+static void a_round_that_this_client_did_not_confirm_is_no_loss(void **state)
+{
+	static const struct cr_key others = { { 4, 5, 7 } };
+	struct cl_standing s;
+	bool news = true;
+
+	(void)state;
+	take_part(&first);
+	s = standing_of(&second, key_hash);
+	for (int i = 0; i < 4; i++) {
+		memset(s.mac, 0, sizeof s.mac);
+		if (i == 1)
+			cl_standing_mac(&others, "test", s.sequence, s.descriptor_hash, s.mac);
+		else if (i == 2) /* that of another population, whose client has the same secret */
+			cl_standing_mac(&secret, "tesu", s.sequence, s.descriptor_hash, s.mac);
+		else if (i == 3) /* that of the round before, which this client sent */
+			cl_standing_mac(&secret, "test", first.d.sequence, first.d.hash, s.mac);
+		assert_int_equal(take(&s, &news), CM_EPERM);
+		assert_non_null(strstr(err.msg, "neither this ledger nor gateway.key confirms round 2"));
+		assert_non_null(strstr(err.msg, "states what is false"));
+		assert_false(news || loss().lost);
+	}
+	/* What the ledger knows needs no MAC: a version before them stored it without. */
+	s = standing_of(&first, key_hash);
+	memset(s.mac, 0, sizeof s.mac);
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_false(news || loss().lost);
+#ifdef TOMBOLA_MUTANTS
+	s = standing_of(&second, key_hash);
+	memset(s.mac, 0, sizeof s.mac);
+	cl_world_mutant("client.standing.mac");
+	assert_int_equal(take(&s, &news), CM_OK);
+	assert_true(news && loss().lost);
+#endif
+}
+
+/* By another implementation: Python's hmac. */
+static void the_mac_is_the_documented_one(void **state)
+{
+	static const uint8_t known[PR_MAC_LEN] = { 0x29, 0xe2, 0xf3, 0xc5, 0xae, 0x89, 0x7b, 0x99, 0x9d, 0xa4,
+		0x3c, 0x22, 0xfb, 0xa1, 0xc5, 0xd2, 0x79, 0xc6, 0xa1, 0x6c, 0x21, 0xfe, 0x5b, 0x96, 0xa5,
+		0x06, 0x87, 0xd5, 0x05, 0xac, 0xf1, 0xee };
+	uint8_t hash[PR_HASH_LEN], mac[PR_MAC_LEN];
+
+	(void)state;
+	memset(hash, 0x5a, sizeof hash);
+	cl_standing_mac(&secret, "test", 0x0102030405060708, hash, mac);
+	assert_memory_equal(mac, known, sizeof mac);
+}
+
 /* ---- An operator accepts it ---- */
 
 /* `o` is the round after `before`, of this plan after that of `first`. */
@@ -377,9 +434,14 @@ static void a_ledger_begun_anew_takes_one_standing_as_the_lost_ones(void **state
 		cl_db_open_after_loss(world.dir, "test", 3, CL_WORLD_NOW, &anew, &world.db, &err), CM_OK);
 	assert_true(anew);
 	assert_int_equal(loss().closed_plans, 3);
+	/* Its secret may be lost, too. */
+	memset(s.mac, 1, sizeof s.mac);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_false(news || loss().lost);
 	assert_int_equal(loss().closed_plans, 3);
+	s = standing_of(&first, key_hash);
+	memset(s.mac, 1, sizeof s.mac);
+	assert_int_equal(take(&s, &news), CM_EPERM);
 	s = standing_of(&first, key_hash);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_true(news && loss().lost);
@@ -402,6 +464,8 @@ int main(void)
 		TEST(another_descriptor_of_the_same_number_is_not_the_round),
 		TEST(without_the_check_a_restored_ledger_goes_on),
 		TEST(only_the_shuffler_says_it_and_for_this_certificate),
+		TEST(a_round_that_this_client_did_not_confirm_is_no_loss),
+		TEST(the_mac_is_the_documented_one),
 		TEST(after_an_accepted_loss_older_plans_are_closed_and_their_slices_count),
 		TEST(after_a_loss_the_chain_of_plans_must_be_known),
 		TEST(slices_of_closed_plans_may_leave_nothing),

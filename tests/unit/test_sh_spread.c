@@ -110,20 +110,24 @@ static bool submit(struct intake *n, unsigned certificate, uint64_t first, size_
 /* The head signs what has gathered; false: the share has to end. */
 static bool sign(struct intake *n)
 {
-	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, round_id[PR_ROUND_ID_LEN], signature[CR_SIGN_LEN];
+	/* As many receipts as submissions of different certificates; all but the first are of no matter. */
+	uint8_t bytes[CERTIFICATES][PR_RECEIPT_LEN] = { { 0 } }, signature[CERTIFICATES][CR_SIGN_LEN];
+	const struct cm_buf *stands = &n->share->intake.gathering.stands;
 	struct sh_signing s = { .epoch = n->share->epoch,
 		.devices = (uint32_t)sh_batch_submissions(&n->share->intake.gathering),
-		.receipts = bytes,
-		.n = 1 };
-	uint64_t room;
+		.receipts = bytes[0],
+		.n = CERTIFICATES,
+		.stand = (const void *)stands->data,
+		.stands = stands->len / sizeof(struct sh_stand) };
+	struct sh_promise promise;
 
-	memcpy(bytes, play.root, PR_HASH_LEN);
-	cm_put_le64(bytes + PR_HASH_LEN, receipt.n);
-	if (!sh_core_promise(play.core, &s, round_id, &room))
+	memcpy(bytes[0], play.root, PR_HASH_LEN);
+	cm_put_le64(bytes[0] + PR_HASH_LEN, receipt.n);
+	if (!sh_core_promise(play.core, n->number, &s, &promise))
 		return false;
-	assert_int_equal(sh_core_sign(play.core, round_id, bytes, 1, signature, &play.err), CM_OK);
+	assert_int_equal(sh_core_sign(play.core, &promise, &s, signature[0], &play.err), CM_OK);
 	sh_intake_take(&n->share->intake, &n->flying);
-	sh_share_room(n->share, room);
+	sh_share_room(n->share, promise.room);
 	n->flies = true;
 	memcpy(n->held, n->gathers, sizeof n->held);
 	memset(n->gathers, 0, sizeof n->gathers);
@@ -410,20 +414,62 @@ static void who_leaves_without_a_claim_takes_no_memory(void **state)
 
 static void a_receipt_for_another_epoch_is_not_signed(void **state)
 {
-	uint8_t bytes[PR_RECEIPT_LEN] = { 0 }, round_id[PR_ROUND_ID_LEN];
+	uint8_t bytes[PR_RECEIPT_LEN] = { 0 };
 	struct sh_signing s = { .receipts = bytes, .n = 1 };
-	uint64_t room;
+	struct sh_promise promise;
 
 	(void)state;
 	the_next_round(DEVICES);
 	s.epoch = sh_core_collecting(play.core)->spread.epoch - 1;
-	assert_false(sh_core_promise(play.core, &s, round_id, &room));
+	assert_false(sh_core_promise(play.core, 1, &s, &promise));
 	s.epoch++;
-	assert_true(sh_core_promise(play.core, &s, round_id, &room));
-	assert_memory_equal(round_id, sh_core_collecting(play.core)->d.round_id, sizeof round_id);
+	assert_true(sh_core_promise(play.core, 1, &s, &promise));
+	assert_memory_equal(promise.round_id, sh_core_collecting(play.core)->d.round_id, PR_ROUND_ID_LEN);
 	sh_play_deadline(&play);
 	the_next_round(DEVICES); /* in which no number of an epoch comes again */
 	assert_true(sh_core_collecting(play.core)->spread.epoch > s.epoch);
+}
+
+/* What an intake says of clients that did not come to it is not stored, and its batch is not granted. */
+static void only_who_claimed_a_certificate_says_where_it_stands(void **state)
+{
+	uint8_t bytes[2][PR_RECEIPT_LEN] = { { 0 } }, signature[2][CR_SIGN_LEN];
+	struct sh_stand stand[3] = { { .mac = { 1 } }, { .mac = { 2 } }, { .mac = { 3 } } };
+	struct sh_signing s = { .receipts = bytes[0], .n = 2, .stand = stand, .stands = 1 };
+	struct sh_standing_signed got;
+	struct sh_promise promise;
+	enum sh_claim claim;
+
+	(void)state;
+	the_next_round(DEVICES);
+	s.epoch = sh_core_collecting(play.core)->spread.epoch;
+	for (size_t i = 0; i < 3; i++)
+		memset(stand[i].key_hash, 50 + (int)i, PR_HASH_LEN);
+	assert_false(sh_core_promise(play.core, 1, &s, &promise)); /* nobody claimed it */
+	assert_int_equal(
+		sh_core_claim(play.core, 2, s.epoch, stand[0].key_hash, play.now_ms, &claim, &play.err),
+		CM_OK);
+	assert_int_equal(claim, SH_CLAIM_MINE);
+	assert_false(sh_core_promise(play.core, 1, &s, &promise)); /* another did */
+	s.stands = 2;
+	assert_false(sh_core_promise(play.core, 2, &s, &promise)); /* one of the two */
+	assert_int_equal(sh_core_standing(play.core, stand[0].key_hash, &got, &play.err), CM_OK);
+	assert_int_equal(got.standing.sequence, 0);
+	s.stands = 1;
+	assert_true(sh_core_promise(play.core, 2, &s, &promise));
+	assert_int_equal(sh_core_sign(play.core, &promise, &s, signature[0], &play.err), CM_OK);
+	assert_int_equal(sh_core_standing(play.core, stand[0].key_hash, &got, &play.err), CM_OK);
+	assert_int_equal(got.standing.sequence, sh_core_collecting(play.core)->d.sequence);
+	assert_memory_equal(got.standing.mac, stand[0].mac, PR_MAC_LEN);
+	/* More certificates than receipts cannot be: each has one at least. */
+	for (size_t i = 1; i < 3; i++)
+		assert_int_equal(sh_core_claim(play.core, 2, s.epoch, stand[i].key_hash, play.now_ms, &claim,
+					 &play.err),
+			CM_OK);
+	s.stands = 3;
+	assert_false(sh_core_promise(play.core, 2, &s, &promise));
+	s.stands = 2;
+	assert_true(sh_core_promise(play.core, 2, &s, &promise));
 }
 
 /* One step of a random life. */
@@ -496,6 +542,8 @@ int main(void)
 		TEST(a_head_that_takes_reports_itself_again_waits_for_no_intake),
 		TEST(who_leaves_without_a_claim_takes_no_memory),
 		TEST(a_receipt_for_another_epoch_is_not_signed),
+		TEST(only_who_claimed_a_certificate_says_where_it_stands),
+		TEST(only_who_claimed_a_certificate_says_where_it_stands),
 		TEST(each_device_counts_once_over_random_lives),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
