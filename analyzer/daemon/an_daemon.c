@@ -1,6 +1,7 @@
 /* an_daemon.c - the analyzer's run, composed of its parts: what follows when one tells what happened. */
 #include "an_daemon.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,13 +222,6 @@ static void on_link_frame(void *user, const Tombola__V1__Frame *frame)
 
 /* ---- who looks on ---- */
 
-static void say_status(void *user, char *text, size_t room)
-{
-	const struct an_daemon *d = user;
-
-	an_say(&d->context.files, an_work_round(d->work), an_sleep_next(d->sleep), d->idle, text, room);
-}
-
 static const char *not_ready(void *user)
 {
 	const struct an_daemon *d = user;
@@ -239,6 +233,17 @@ static const char *not_ready(void *user)
 	return *an_policy_fault(d->policy) != '\0'
 		       ? "the plan does not fit the shuffler's policy and is not signed"
 		       : NULL;
+}
+
+static void say_status(void *user, char *text, size_t room)
+{
+	const struct an_daemon *d = user;
+	const char *why = not_ready(user);
+
+	an_say(&d->context.files, an_work_round(d->work), an_sleep_next(d->sleep), d->idle, text, room);
+	size_t n = strnlen(text, room);
+	if (why && n < room)
+		(void)snprintf(text + n, room - n, "; not ready: %s", why);
 }
 
 static enum an_doing doing(const struct an_daemon *d)

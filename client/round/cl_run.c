@@ -152,29 +152,6 @@ static void on_summary(void *user, const struct cl_summary *s)
 		conf->on_round(conf->user, s);
 }
 
-static void say_status(void *user, char *text, size_t room)
-{
-	const struct cl_run *run = user;
-	unsigned up = cl_links_count_up(run->links);
-	enum cl_phase phase = cl_rounds_phase(run->rounds);
-	size_t n = 0;
-
-	if (up == 0)
-		n = (size_t)snprintf(text, room, "dialling the shuffler");
-	else if (phase == CL_PREPARING) /* another thread may be writing to the round */
-		n = (size_t)snprintf(text, room, "reading for a round");
-	else if (phase == CL_UPLOADING)
-		n = (size_t)snprintf(text, room, "round %" PRIu64 " (%s)",
-			cl_rounds_current(run->rounds)->sequence, cl_rounds_current(run->rounds)->query.name);
-	else
-		n = (size_t)snprintf(text, room, "connected, waiting for a round");
-	if (n < room && run->spent > 0)
-		(void)snprintf(text + n, room - n,
-			"; plans of epsilon %.4f of %g pinned, round %" PRIu64 " done",
-			cl_shown_bound(run->spent), run->context.setup->policy.max_epsilon,
-			cl_rounds_after(run->rounds));
-}
-
 /* Says nothing of programs: a program may have ended their spawner because of a reading, and who starts
  * clients anew that are not ready would make their connections depend on it. */
 static const char *not_ready(void *user)
@@ -187,6 +164,31 @@ static const char *not_ready(void *user)
 	if (*run->plans.foreign)
 		return run->plans.foreign;
 	return cl_gather_now(run->gather, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;
+}
+
+static void say_status(void *user, char *text, size_t room)
+{
+	const struct cl_run *run = user;
+	const char *why = not_ready(user);
+	enum cl_phase phase = cl_rounds_phase(run->rounds);
+	size_t n = 0;
+
+	if (cl_links_count_up(run->links) == 0)
+		n = (size_t)snprintf(text, room, "dialling the shuffler");
+	else if (why)
+		n = (size_t)snprintf(text, room, "%s", why);
+	else if (phase == CL_PREPARING) /* another thread may be writing to the round */
+		n = (size_t)snprintf(text, room, "reading for a round");
+	else if (phase == CL_UPLOADING)
+		n = (size_t)snprintf(text, room, "round %" PRIu64 " (%s)",
+			cl_rounds_current(run->rounds)->sequence, cl_rounds_current(run->rounds)->query.name);
+	else
+		n = (size_t)snprintf(text, room, "connected, waiting for a round");
+	if (n < room && run->spent > 0)
+		(void)snprintf(text + n, room - n,
+			"; plans of epsilon %.4f of %g pinned, round %" PRIu64 " done",
+			cl_shown_bound(run->spent), run->context.setup->policy.max_epsilon,
+			cl_rounds_after(run->rounds));
 }
 
 static int metrics(void *user, const char *path, struct nt_http_reply *out)

@@ -153,7 +153,7 @@ static const char *not_ready(void *user)
 {
 	const struct daemon *d = user;
 
-	return d->serve && !sh_serve_stopping(d->serve) ? NULL : "going down";
+	return d->serve ? sh_serve_not_ready(d->serve) : "going down";
 }
 
 static char *status_json(void *user)
@@ -233,6 +233,7 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 		.tls = d->tls,
 		.core = d->core,
 		.metrics = d->metrics,
+		.store = &d->store,
 		.high_water = (size_t)d->conf.limits.max_waiting_mib << 19,
 		.parts_bytes = (size_t)d->conf.limits.max_waiting_mib << 19 };
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "sh_databases.h"
 #include "sh_front_private.h"
 
 #define TICK_MS 1000
@@ -24,9 +25,28 @@ size_t sh_front_count(const struct sh_front *f)
 	return n;
 }
 
-const char *sh_front_not_ready(const struct sh_front *f)
+const char *sh_front_not_ready(struct sh_front *f)
 {
-	return f->stopping ? "going down" : f->head_ready ? NULL : "the head is away";
+	uint32_t number;
+
+	if (f->stopping || !f->head_ready)
+		return f->stopping ? "going down" : "the head is away";
+	return sh_databases_lost(sh_front_database, f, &number) ? "the session with the database has ended"
+								: NULL;
+}
+
+static void watch_databases(struct sh_front *f, int64_t mono_ms)
+{
+	struct cm_err err = { 0 };
+	uint32_t number;
+
+	if (mono_ms - f->looked_ms < TICK_MS / 2)
+		return;
+	f->looked_ms = mono_ms;
+	if (!sh_databases_lost(sh_front_database, f, &number))
+		return;
+	sh_databases_say(number, &err);
+	sh_front_fatal(&err);
 }
 
 /* ---- The pump ---- */
@@ -75,6 +95,7 @@ void sh_front_pump(struct sh_front *f)
 		return;
 	f->pumping = true;
 	int64_t mono_ms = cm_clock_mono_ms();
+	watch_databases(f, mono_ms);
 	sh_front_dial(f, mono_ms);
 	sh_front_replace(f);
 	if (!f->stopping)

@@ -41,7 +41,7 @@ void sh_front_reload(struct sh_front *f, struct nt_tls_ctx *tls, struct nt_tls_c
 void sh_front_stop(struct sh_front *f, void (*on_stopped)(void *user), void *user);
 void sh_front_free(struct sh_front *f);
 /* NULL, or why it takes no reports now. */
-const char *sh_front_not_ready(const struct sh_front *f);
+const char *sh_front_not_ready(struct sh_front *f);
 /* The state as a JSON object, malloc'd; counts only. */
 char *sh_front_status(const struct sh_front *f);
 /* Answer GET /metrics; called from nt_http_route.handle. */

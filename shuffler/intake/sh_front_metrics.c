@@ -22,7 +22,7 @@ static const struct cm_metric_row rows[] = {
 	[WAITING] = { "tombola_intake_waiting_bytes", CM_METRIC_GAUGE,
 		"Bytes of reports that are not durable yet.", NULL, NULL, NULL },
 	[DATABASE_UP] = { "tombola_intake_database_up", CM_METRIC_GAUGE,
-		"0 when a connection to a database is lost, which ends the intake once it needs it, else 1.",
+		"0 when a connection to a database is lost, which ends the intake within seconds, else 1.",
 		"number", sh_databases_numbers, NULL },
 };
 
@@ -55,7 +55,7 @@ static size_t waiting(const struct sh_front *f)
 }
 
 /* Those of the state, and where a share is open, those of its data. */
-static bool database(void *of, size_t i, uint32_t *number, bool *up)
+bool sh_front_database(void *of, size_t i, uint32_t *number, bool *up)
 {
 	const struct sh_front *f = of;
 	const struct sh_store *store = f->conf.store;
@@ -73,7 +73,7 @@ int sh_front_metrics(struct sh_front *f, struct nt_http_reply *out)
 	cm_metrics_set(f->metrics, CLIENTS, 0, (double)sh_front_count(f));
 	cm_metrics_set(f->metrics, EPOCH, 0, f->at == SHARE_OPEN ? (double)f->share->epoch : 0);
 	cm_metrics_set(f->metrics, WAITING, 0, (double)waiting(f));
-	sh_databases_set(f->metrics, DATABASE_UP, database, f);
+	sh_databases_set(f->metrics, DATABASE_UP, sh_front_database, f);
 	return lk_metrics_reply(f->shared, f->metrics, !sh_front_not_ready(f), sh_front_count(f), out);
 }
 

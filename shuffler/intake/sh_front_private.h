@@ -83,6 +83,7 @@ struct sh_front {
 	struct task task;
 	bool task_under_way;
 	bool pumping, paused, stopping, stopped;
+	int64_t looked_ms; /* when the connections to databases were looked at last, by the monotonic clock */
 	void (*on_stopped)(void *user);
 	void *stopped_user;
 };
@@ -90,6 +91,9 @@ struct sh_front {
 /* sh_front.c */
 void sh_front_pump(struct sh_front *f);
 _Noreturn void sh_front_fatal(const struct cm_err *err);
+
+/* sh_front_metrics.c: the i-th connection to a database, as struct sh_store's `database`; of: a sh_front. */
+bool sh_front_database(void *of, size_t i, uint32_t *number, bool *up);
 
 /* sh_front_peers.c: clients, and our links on their behalf. */
 void sh_front_on_ready(struct lk_link *l, void *user);

@@ -204,6 +204,12 @@ static bool database(void *ctx, size_t i, uint32_t *number, bool *up)
 {
 	const struct sh_pg_store *s = ctx;
 
+	/* The state's server has a second session. */
+	if (i == s->servers.n && s->standing) {
+		*number = s->servers.at[0].number;
+		*up = sh_pg_is_up(s->standing);
+		return true;
+	}
 	if (i >= s->servers.n)
 		return false;
 	*number = s->servers.at[i].number;

@@ -1,4 +1,4 @@
-/* sh_databases.c - a metric by database: whether its connections are there. */
+/* sh_databases.c - whether the connections to each database are there. */
 #include "sh_databases.h"
 
 #include <math.h>
@@ -26,4 +26,21 @@ void sh_databases_set(struct cm_metrics *table, unsigned row,
 	}
 	for (unsigned i = 0; i <= NUMBERS; i++)
 		cm_metrics_set(table, row, i, all[i]);
+}
+
+bool sh_databases_lost(
+	bool (*database)(void *of, size_t i, uint32_t *number, bool *up), void *of, uint32_t *number)
+{
+	bool up;
+
+	for (size_t i = 0; database(of, i, number, &up); i++)
+		if (!up)
+			return true;
+	return false;
+}
+
+void sh_databases_say(uint32_t number, struct cm_err *err)
+{
+	(void)cm_fail(err, CM_EIO, "database %u: the server or the network has ended the session",
+		(unsigned)number);
 }

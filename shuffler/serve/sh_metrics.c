@@ -94,7 +94,7 @@ static const struct cm_metric_row rows[ROWS] = {
 	[ANALYZER_SEEN] = { "tombola_shuffler_analyzer_seen_timestamp_seconds", CM_METRIC_GAUGE,
 		"When the analyzer last said something since the start, in unix seconds.", NULL, NULL, NULL },
 	[DATABASE_UP] = { "tombola_shuffler_database_up", CM_METRIC_GAUGE,
-		"0 from when the connection to a database is lost until the shuffler starts again, else 1.",
+		"0 when a connection to a database is lost, which ends the shuffler within seconds, else 1.",
 		"number", sh_databases_numbers, NULL },
 };
 

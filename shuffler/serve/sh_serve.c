@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "sh_databases.h"
 #include "sh_serve_private.h"
 
 #define TICK_MS 1000 /* the wall clock may step: look at it at least so often */
@@ -133,6 +134,8 @@ static void set_timer(struct sh_serve *s, int64_t now_ms, int64_t mono_ms)
 		if (wait < 0 || left < wait)
 			wait = left;
 	}
+	if (s->conf.store->database && wait < 0)
+		wait = TICK_MS;
 	if (wait < 0) {
 		(void)uv_timer_stop(&s->timer);
 		return;
@@ -211,6 +214,22 @@ int64_t sh_serve_now(struct sh_serve *s)
 	return cm_steady_ms(&s->clock);
 }
 
+/* A session that has ended took its locks with it: another process may have the state now. */
+static void watch_databases(struct sh_serve *s, int64_t mono_ms)
+{
+	const struct sh_store *store = s->conf.store;
+	struct cm_err err = { 0 };
+	uint32_t number;
+
+	if (!store->database || mono_ms - s->looked_ms < TICK_MS / 2)
+		return;
+	s->looked_ms = mono_ms;
+	if (!sh_databases_lost(store->database, store->ctx, &number))
+		return;
+	sh_databases_say(number, &err);
+	sh_serve_fatal(&err);
+}
+
 #define KEEPS_MS 5000
 
 /* What a database promises can be changed while it runs.  Each commit asks (sh_pg_keeps); this is for a round
@@ -233,6 +252,7 @@ void sh_serve_pump(struct sh_serve *s)
 		return;
 	s->pumping = true;
 	int64_t now_ms = sh_serve_now(s), mono_ms = cm_clock_mono_ms();
+	watch_databases(s, mono_ms);
 	watch_store(s, mono_ms);
 	do {
 		run_tasks(s, now_ms);
@@ -397,9 +417,16 @@ void sh_serve_stop(struct sh_serve *s, void (*on_stopped)(void *user), void *use
 	sh_serve_pump(s);
 }
 
-bool sh_serve_stopping(const struct sh_serve *s)
+const char *sh_serve_not_ready(const struct sh_serve *s)
 {
-	return s->stopping;
+	const struct sh_store *store = s->conf.store;
+	uint32_t number;
+
+	if (s->stopping)
+		return "going down";
+	return store->database && sh_databases_lost(store->database, store->ctx, &number)
+		       ? "the session with the database has ended"
+		       : NULL;
 }
 
 void sh_serve_free(struct sh_serve *s)

@@ -21,13 +21,15 @@ struct sh_serve_conf {
 	uint32_t max_clients; /* most links of all clients, and of one certificate (lk_admission.h) */
 	uint32_t links_of_one;
 	struct sh_quota_conf quota;
-	struct sh_metrics *metrics; /* borrowed */
+	struct sh_metrics *metrics;   /* borrowed */
+	const struct sh_store *store; /* borrowed: the core's, whose databases are watched */
 };
 
 struct sh_serve;
 
 /* Listen on `loop`.  A fault after which nothing more may be acknowledged ends the process with that fault's
- * exit code, before anything else is sent.  If this call fails, handles are still closing: run `loop` to its
+ * exit code, before anything else is sent; so does a connection to a database that is lost, within two
+ * seconds of when this host knows it.  If this call fails, handles are still closing: run `loop` to its
  * end. */
 CM_CHECK enum cm_rc sh_serve_new(
 	uv_loop_t *loop, const struct sh_serve_conf *conf, struct sh_serve **out, struct cm_err *err);
@@ -43,6 +45,8 @@ void sh_serve_free(struct sh_serve *s);
 char *sh_serve_status(struct sh_serve *s);
 /* The state in one line for the service manager: the current round and the spent budget. */
 void sh_serve_say(struct sh_serve *s, char *text, size_t room);
-bool sh_serve_stopping(const struct sh_serve *s);
+/* Why it is not ready, in one line; NULL: it is.  What /readyz, `check`, the metric and the service manager
+ * say. */
+const char *sh_serve_not_ready(const struct sh_serve *s);
 /* Answer GET /metrics; called from nt_http_route.handle. */
 int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out);

@@ -96,7 +96,8 @@ struct sh_serve {
 	bool task_under_way, paused, pumping;
 	bool stopping, stopped;
 	int64_t started_ms;
-	int64_t asked_ms;       /* monotonic; when the store was asked last whether it keeps what it has */
+	int64_t asked_ms;  /* monotonic; when the store was asked last whether it keeps what it has */
+	int64_t looked_ms; /* when the connections to databases were looked at last, by the monotonic clock */
 	struct cm_steady clock; /* of the open round */
 	bool clock_held;        /* a round is open, by `clock` */
 	struct sh_late late;

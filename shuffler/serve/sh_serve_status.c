@@ -100,7 +100,7 @@ int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out)
 		.not_durable = sh_core_not_durable(s->conf.core),
 		.waiting_bytes = r ? sh_intake_bytes(&r->intake) : 0,
 		.paused = s->paused,
-		.ready = !s->stopping };
+		.ready = !sh_serve_not_ready(s) };
 
 	for (const struct peer *p = s->peers; p; p = p->next)
 		if (p->link)

@@ -306,7 +306,15 @@ def databases(port, who):
         return re.findall(rf'^tombola_{who}_database_up{{number="(\d+)"}} (\d)$', r.read().decode(), re.M)
 
 
-def test_a_database_that_is_lost_is_in_the_metrics_of_intakes_before_they_need_it(cluster, servers):
+def ended(daemon, number):
+    """It has ended by itself, within seconds and before it needed the database, and names it."""
+    wait_for("its end", lambda: not daemon.alive(), 20)
+    assert daemon.process.wait() == EXIT["io"], daemon.log()
+    assert f"database {number}: the server or the network has ended the session" in daemon.log(), daemon.log()
+
+
+def test_a_lost_database_ends_head_and_intakes(cluster, servers):
+    """Nothing is asked of them meanwhile: who lost a session has lost its locks, and may offer a round that is over."""
     one_plan(cluster, 40)
     spread = Spread(cluster, server=servers[0], further=servers[1:])
     head = spread.head()
@@ -316,35 +324,43 @@ def test_a_database_that_is_lost_is_in_the_metrics_of_intakes_before_they_need_i
         return [databases(port, "intake") for port in spread.http]
 
     # The state's alone, before there is a round; then those of the round.
+    assert databases(cluster.http["shuffler"], "shuffler") == [("0", "1"), ("1", "1")]
     assert up() == [[("0", "1")]] * 2
     cluster.start("analyzer", "run")
     wait_for("the round", lambda: up() == [[("0", "1"), ("1", "1")]] * 2)
     servers[1].crash()
-    wait_for("the loss to be seen", lambda: up() == [[("0", "1"), ("1", "0")]] * 2)
-    # One of the two connections that an intake has to the state's database.
-    servers[0].do("SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity"
-                  f" WHERE usename = '{spread.role}' ORDER BY backend_start DESC LIMIT 1) x")
-    wait_for("it to be seen", lambda: sorted(up()) == [[("0", "0"), ("1", "0")], [("0", "1"), ("1", "0")]])
-    for d in (head, *spread.daemons):
-        assert d.alive(), d.log()
-
-
-def test_a_database_that_is_lost_is_in_the_metrics_before_it_is_needed(cluster, servers):
-    def up():
-        return databases(cluster.http["shuffler"], "shuffler")
-
-    one_plan(cluster, 40)
-    spread = Spread(cluster, server=servers[0], further=servers[1:])
-    head = spread.head()
-    assert up() == [("0", "1"), ("1", "1")]
-    servers[1].crash()
-    wait_for("the loss to be seen", lambda: up() == [("0", "1"), ("1", "0")])
+    ended(head, 1)
+    # An intake, too, unless its head's end came first and has taken the round from it.
+    for i, d in enumerate(spread.daemons):
+        wait_for("an intake that takes nothing", lambda: not d.alive() or not (spread.status(i) or {"head": False})["head"])
+        if not d.alive():
+            ended(d, 1)
+    check = cluster.run("shuffler", "check")
+    assert check.returncode == 2 and "daemon does not answer" in check.stdout, check
+    # It waits for its server, and the round goes on.
     servers[1].start()
-    assert head.alive() and up() == [("0", "1"), ("1", "0")]
-    head.kill()
     head.start()
     cluster.wait_listening()
-    assert up() == [("0", "1"), ("1", "1")]
+    spread.start_missing(head)
+    spread.ready()
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    settled(cluster)
+    exactly(cluster, 40)
+
+
+@pytest.mark.parametrize("who, order", [("head", "ASC"), ("head", "DESC"), ("intake", "ASC")])
+def test_one_session_that_ends_ends_the_process(cluster, servers, who, order):
+    """Each of the head's two sessions with its state has a lock of its own."""
+    one_plan(cluster, 40)
+    spread = Spread(cluster, server=servers[0])
+    head = spread.head()
+    spread.start(0)
+    role = spread.database if who == "head" else spread.role
+    servers[0].do("SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity"
+                  f" WHERE usename = '{role}' AND application_name LIKE 'tombola%' ORDER BY backend_start {order} LIMIT 1) x")
+    ended(head if who == "head" else spread.daemons[0], 0)
 
 
 def test_a_lost_server_is_given_up_with_its_round(cluster, servers):
