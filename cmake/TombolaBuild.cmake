@@ -14,6 +14,14 @@ option(TOMBOLA_FUZZ "build the libFuzzer targets (clang only)" OFF)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
                     -fstack-protector-strong -fstack-clash-protection -fno-omit-frame-pointer -ffp-contract=off)
+# A stack is small: of a thread it may be a megabyte, and of a process what its administrator allows.  What is as long as a
+# message of the wire may be is given by the caller, or is on the heap.  Sanitizers make frames longer.
+if(NOT TOMBOLA_SANITIZE AND NOT TOMBOLA_FUZZ)
+	add_compile_options(-Wvla -Wframe-larger-than=65536)
+	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		add_compile_options(-Walloca -Wstack-usage=65536)
+	endif()
+endif()
 # Landing pads for indirect jumps, where the processor knows them.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 	add_compile_options(-fcf-protection)

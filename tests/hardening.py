@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """hardening.py BUILD - what the installed programs and the library of a release build are compiled and linked with:
 position independent, relocations read-only and bound at start, no executable stack, canaries, checked library calls,
-probed stacks, landing pads.  Read from the ELF files by readelf and objdump, not from the flags."""
+probed stacks, landing pads, little memory of each thread.  Read from the ELF files by readelf and objdump, not from the flags."""
 import os
 import platform
 import re
@@ -11,6 +11,7 @@ import sys
 PROGRAMS = ["tombola", "tombola-accountant", "tombola-analyzer", "tombola-client", "tombola-shuffler"]
 LIBRARY = "libtombola-accountant.so.0"
 PAGE = 4096
+THREAD_LOCAL_MAX = 65536  # of the stack of every thread, which may be a megabyte
 # Start-up code of the C library and the compiler, in every program, not ours.
 NOT_OURS = {"_start", "_init", "_fini", "__pthread_atfork"}
 
@@ -23,6 +24,11 @@ def segments(path):
     """Type of each program header -> its flags."""
     return {m[1]: m[2].replace(" ", "")
             for m in re.finditer(r"^ +([A-Z_]+) +0x\w+ 0x\w+ 0x\w+ 0x\w+ 0x\w+ ([RWE ]{3})", run("readelf", "-lW", path), re.M)}
+
+
+def thread_local(path):
+    """Bytes of memory that every thread has for itself, beside its stack or in it."""
+    return sum(int(m[1], 16) for m in re.finditer(r"^ +TLS +0x\w+ 0x\w+ 0x\w+ 0x\w+ 0x(\w+)", run("readelf", "-lW", path), re.M))
 
 
 def linked(path, program):
@@ -38,6 +44,8 @@ def linked(path, program):
         yield "binds late"
     if "E" in segment.get("GNU_STACK", "E"):
         yield "has an executable stack"
+    if thread_local(path) > THREAD_LOCAL_MAX:
+        yield f"has {thread_local(path)} bytes of thread-local memory, more than {THREAD_LOCAL_MAX}"
     if re.search(r"\((RPATH|RUNPATH)\)", dynamic):
         yield "looks for libraries where it was built"
     if "(TEXTREL)" in dynamic:

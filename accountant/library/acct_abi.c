@@ -146,26 +146,40 @@ static enum acct_rc parse(const char *text, struct acct_abi_round *out, struct a
 	return rc;
 }
 
-enum acct_rc acct_abi_round(
-	const char *text, uint64_t times, uint64_t most, struct acct_abi_round *out, struct acct_abi_why why)
+static enum acct_rc repeat(
+	struct acct_abi_round *round, uint64_t times, uint64_t most, struct acct_abi_why why)
 {
-	if (times < 1)
-		return acct_abi_say(why, ACCT_EDOMAIN, "a round is repeated at least once");
-	enum acct_rc rc = parse(text, out, why);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < out->parts; i++) {
-		if (times > most / out->part[i].round.count)
+	for (size_t i = 0; i < round->parts; i++) {
+		if (times > most / round->part[i].round.count)
 			return acct_abi_say(
 				why, ACCT_ELIMIT, "one round is repeated more than 1000000 times");
-		out->part[i].round.count *= times;
+		round->part[i].round.count *= times;
 	}
 	return ACCT_OK;
 }
 
+enum acct_rc acct_abi_round(
+	const char *text, uint64_t times, uint64_t most, struct acct_abi_round **out, struct acct_abi_why why)
+{
+	*out = NULL;
+	if (times < 1)
+		return acct_abi_say(why, ACCT_EDOMAIN, "a round is repeated at least once");
+	struct acct_abi_round *round = calloc(1, sizeof *round);
+	if (!round)
+		return acct_abi_say(why, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
+	enum acct_rc rc = parse(text, round, why);
+	if (!rc)
+		rc = repeat(round, times, most, why);
+	if (rc)
+		free(round);
+	else
+		*out = round;
+	return rc;
+}
+
 enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, char *why, size_t room)
 {
-	struct acct_abi_round round;
+	struct acct_abi_round *round;
 	size_t at = find(a, text);
 	uint64_t before = at < a->texts ? most_of(a, &a->text[at]) : 0;
 	struct acct_abi_why out = { why, room };
@@ -173,12 +187,15 @@ enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, 
 
 	if (rc)
 		return rc;
-	if (at == a->texts && !append(a, &round, text))
+	if (at == a->texts && !append(a, round, text)) {
+		free(round);
 		return acct_abi_say(out, ACCT_ENOMEM, acct_strerror(ACCT_ENOMEM));
-	for (size_t i = 0; i < round.parts; i++) {
-		a->spec[a->text[at].first + i].round.count += round.part[i].round.count;
-		a->rounds += round.part[i].round.count;
 	}
+	for (size_t i = 0; i < round->parts; i++) {
+		a->spec[a->text[at].first + i].round.count += round->part[i].round.count;
+		a->rounds += round->part[i].round.count;
+	}
+	free(round);
 	return ACCT_OK;
 }
 
@@ -309,12 +326,13 @@ enum acct_rc acct_abi_state_add(
 	struct acct_state *s, const char *text, uint64_t times, char *why, size_t room)
 {
 	struct acct_abi_why out = { why, room };
-	struct acct_abi_round round;
+	struct acct_abi_round *round;
 	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT, &round, out);
 
 	if (rc)
 		return rc;
-	rc = add_parts(s, &round);
+	rc = add_parts(s, round);
+	free(round);
 	return rc ? acct_abi_say(out, rc, acct_strerror(rc)) : ACCT_OK;
 }
 
@@ -323,15 +341,16 @@ enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate,
 {
 	struct acct_abi_why out = { why, room };
 	struct acct_bound eps;
-	struct acct_abi_round round = { .parts = 0 };
+	struct acct_abi_round *round = NULL;
 	struct acct_round cells[ACCT_SPEC_PARTS];
 	enum acct_rc rc = candidate ? acct_abi_round(candidate, times, ACCT_MAX_COUNT, &round, out) : ACCT_OK;
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < round.parts; i++)
-		cells[i] = round.part[i].round;
-	rc = acct_state_epsilon_with(s, cells, round.parts, &eps);
+	for (size_t i = 0; round && i < round->parts; i++)
+		cells[i] = round->part[i].round;
+	rc = acct_state_epsilon_with(s, cells, round ? round->parts : 0, &eps);
+	free(round);
 	if (rc)
 		return acct_abi_say(out, rc, acct_strerror(rc));
 	*lower = eps.lower;

@@ -45,20 +45,22 @@ void acct_abi_filter_free(struct acct_abi_filter *f)
 static enum acct_rc weigh(const struct acct_abi_filter *f, const char *text, uint64_t times,
 	struct acct_price *sum, struct acct_abi_why why)
 {
-	struct acct_abi_round round;
+	struct acct_abi_round *round;
 	struct acct_price price, all = f->spent;
 	enum acct_rc rc = acct_abi_round(text, times, ACCT_MAX_COUNT, &round, why);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < round.parts; i++) {
-		rc = acct_filter_price(&f->filter, &round.part[i].round, &price);
-		if (rc) {
-			acct_abi_say(why, rc, acct_strerror(rc));
-			return rc; /* return rc itself, so that static analysis of the callers sees that it is
-				      a fault */
-		}
-		all = acct_price_add(all, price);
+	for (size_t i = 0; !rc && i < round->parts; i++) {
+		rc = acct_filter_price(&f->filter, &round->part[i].round, &price);
+		if (!rc)
+			all = acct_price_add(all, price);
+	}
+	free(round);
+	if (rc) {
+		acct_abi_say(why, rc, acct_strerror(rc));
+		return rc; /* return rc itself, so that static analysis of the callers sees that it is a
+			      fault */
 	}
 	*sum = all;
 	return ACCT_OK;

@@ -10,13 +10,14 @@
 static enum acct_rc read_round(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room)
 {
-	struct acct_abi_round round;
+	struct acct_abi_round *round;
 	enum acct_rc rc = acct_abi_round(text, 1, ACCT_MAX_COUNT, &round, (struct acct_abi_why){ why, room });
 
 	if (rc)
 		return rc;
-	*parts = round.parts;
-	memcpy(part, round.part, round.parts * sizeof *part);
+	*parts = round->parts;
+	memcpy(part, round->part, round->parts * sizeof *part);
+	free(round);
 	return ACCT_OK;
 }
 

@@ -20,9 +20,10 @@ struct acct_abi_round {
 	size_t parts;
 };
 
-/* The round `times` times, at most `most` repetitions of any part. */
-ACCT_CHECK enum acct_rc acct_abi_round(
-	const char *text, uint64_t times, uint64_t most, struct acct_abi_round *out, struct acct_abi_why why);
+/* The round `times` times, at most `most` repetitions of any part.  *out is freed with free(); NULL on
+ * failure. */
+ACCT_CHECK enum acct_rc acct_abi_round(const char *text, uint64_t times, uint64_t most,
+	struct acct_abi_round **out, struct acct_abi_why why);
 
 /* All parts of the account with their counts, borrowed; NULL and 0 without rounds. */
 const struct acct_spec *acct_abi_specs(const struct acct_abi *a, size_t *n);

@@ -293,16 +293,18 @@ enum acct_rc acct_spec_parts(
 
 enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room)
 {
-	struct acct_spec part[ACCT_SPEC_PARTS];
+	struct acct_spec *part = calloc(ACCT_SPEC_PARTS, sizeof *part);
 	struct reading t = { .why = why, .room = room };
 	size_t parts;
+
+	if (!part)
+		return ACCT_ENOMEM;
 	enum acct_rc rc = acct_spec_parts(text, part, &parts, why, room);
 
-	if (rc)
-		return rc;
-	if (parts > 1)
-		return fail(
-			&t, "%s: a round of %zu different slots, where one is wanted", part[0].name, parts);
-	*s = part[0];
-	return ACCT_OK;
+	if (!rc && parts > 1)
+		rc = fail(&t, "%s: a round of %zu different slots, where one is wanted", part[0].name, parts);
+	if (!rc)
+		*s = part[0];
+	free(part);
+	return rc;
 }

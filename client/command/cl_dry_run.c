@@ -353,22 +353,28 @@ static void would_text(const struct cl_judgement *j, const struct cm_err *no, ch
 
 enum cm_rc cl_dry_run(const struct cl_dry_run *what, FILE *out, struct cm_err *err)
 {
-	struct cl_judgement j = { .verified = false };
 	struct cm_err no = { .code = CM_OK };
-	struct rd_descriptor d;
 	char would[480];
-	enum cm_rc rc = rd_descriptor_verify(what->round->descriptor.data, what->round->descriptor.len,
-		what->round->signature, what->setup->analyzer, &d, err);
+	struct {
+		struct cl_judgement j;
+		struct rd_descriptor d;
+	} *of = calloc(1, sizeof *of);
+	enum cm_rc rc;
 
-	if (rc != CM_OK)
-		return rc;
-	rc = judge_quietly(what, &d, &j, &no, err);
-	rd_descriptor_fini(&d);
+	if (!of)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = rd_descriptor_verify(what->round->descriptor.data, what->round->descriptor.len,
+		what->round->signature, what->setup->analyzer, &of->d, err);
 	if (rc == CM_OK) {
-		would_text(&j, &no, would, sizeof would);
-		rc = show(what, &j, would, out, err);
+		rc = judge_quietly(what, &of->d, &of->j, &no, err);
+		rd_descriptor_fini(&of->d);
 	}
-	if (j.verified)
-		rd_descriptor_fini(&j.d);
+	if (rc == CM_OK) {
+		would_text(&of->j, &no, would, sizeof would);
+		rc = show(what, &of->j, would, out, err);
+	}
+	if (of->j.verified)
+		rd_descriptor_fini(&of->j.d);
+	free(of);
 	return rc;
 }

@@ -17,7 +17,7 @@
 
 #define MAGIC      "\x93NUMPY"
 #define MAGIC_LEN  6u
-#define HEADER_MAX 65536u
+#define HEADER_MAX 32768u
 #define NUMBER_MAX 24u    /* bytes of a number as text, and a space */
 #define HELD_BYTES 65536u /* of rows that are read at a time */
 

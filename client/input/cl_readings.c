@@ -213,7 +213,7 @@ enum cm_rc cl_readings_lasting(const char *path, struct cm_err *err)
 enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf, struct cm_err *err)
 {
 	struct cl_reader *r = NULL;
-	uint8_t chunk[65536];
+	uint8_t chunk[32768];
 	bool is_stdin = strcmp(path, "-") == 0;
 	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	enum cm_rc rc;

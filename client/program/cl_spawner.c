@@ -20,7 +20,7 @@
 
 #define NAME    "tombola-client: programs"
 #define NUMBERS 6
-#define PART    65536u /* bytes that are read at a time */
+#define PART    32768u /* bytes that are read at a time */
 
 struct process {
 	struct cl_lane lane;

@@ -29,6 +29,7 @@ struct batch {
 	size_t devices;        /* room */
 	uint8_t *records;      /* of all their messages, in order */
 	struct cr_key *secret; /* ephemeral, one a message */
+	void *room;            /* for the row's encode() */
 };
 
 static void batch_fini(const struct rd_descriptor *d, struct batch *b)
@@ -41,6 +42,19 @@ static void batch_fini(const struct rd_descriptor *d, struct batch *b)
 		cr_wipe(b->secret, messages * sizeof *b->secret);
 	free(b->records);
 	free(b->secret);
+	free(b->room);
+}
+
+/* One place for the values of the batch, one after the other. */
+static void *room_for(const struct rd_descriptor *d)
+{
+	const struct pt_device *row = d->randomizer.row;
+	size_t n = row->room ? row->room(&d->query, &d->randomizer) : 0;
+	void *room = aligned_alloc(64, (n + 64) / 64 * 64);
+
+	if (room)
+		memset(room, 0, n);
+	return room;
 }
 
 /* Room for as many of n devices as have at most CR_HPKE_MANY messages, or for one. */
@@ -50,18 +64,18 @@ static enum cm_rc batch_init(const struct rd_descriptor *d, size_t n, struct bat
 	size_t messages = (n < enough ? n : enough) * d->messages_per_client;
 
 	*b = (struct batch){ n < enough ? n : enough, malloc(messages * d->record_len),
-		malloc(messages * sizeof *b->secret) };
-	return b->records && b->secret ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+		malloc(messages * sizeof *b->secret), room_for(d) };
+	return b->records && b->secret && b->room ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 /* Randomize a device's value and draw what seals its messages; tags go where they are sent. */
 static void randomize(const struct rd_descriptor *d, const struct qy_value *value, const struct cr_rng *rng,
-	uint8_t *records, struct cr_key *secret, uint8_t *sealed)
+	uint8_t *records, struct cr_key *secret, uint8_t *sealed, void *room)
 {
 	size_t len = rd_message_len(d);
 	uint16_t tags[PR_MESSAGES_MAX];
 
-	d->randomizer.row->encode(&d->query, &d->randomizer, value, rng, records);
+	d->randomizer.row->encode(&d->query, &d->randomizer, value, rng, records, room);
 	if (len > rd_sealed_len(d)) {
 		d->randomizer.row->route(&d->randomizer, value, records, tags);
 		for (uint32_t m = 0; m < d->messages_per_client; m++)
@@ -96,7 +110,7 @@ static void randomize_all(const struct rd_descriptor *d, struct cl_values *value
 		cr_rng_point("device", d->sequence, entry[i].place);
 		value = cl_values_of(values, &entry[i].value, rng);
 		randomize(d, &value, rng, b->records + first * d->record_len, b->secret + first,
-			sealed + i * device_len);
+			sealed + i * device_len, b->room);
 	}
 }
 
@@ -146,7 +160,7 @@ enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value 
 	if (rc == CM_OK)
 		rc = cl_encode_sealer(d, 1, &sealer, err);
 	if (rc == CM_OK) {
-		randomize(d, value, rng, b.records, b.secret, sealed);
+		randomize(d, value, rng, b.records, b.secret, sealed, b.room);
 		memcpy(records, b.records, (size_t)d->messages_per_client * d->record_len);
 		rc = seal(d, sealer, &b, 1, sealed, err);
 	}

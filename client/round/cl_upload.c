@@ -28,7 +28,9 @@ struct cl_upload {
 	size_t on[CL_CONNECTIONS_MAX];
 	struct frame *answered;                                      /* the frame of the last cl_answer */
 	uint8_t outcome[PR_SUBMISSIONS_MAX], signature[CR_SIGN_LEN]; /* from its receipt */
-	uint8_t leaf[PR_SUBMISSIONS_MAX][PR_HASH_LEN];               /* scratch */
+	/* Of a frame's devices, then of a device's messages. */
+	uint8_t leaf[PR_SUBMISSIONS_MAX > PR_MESSAGES_MAX ? PR_SUBMISSIONS_MAX : PR_MESSAGES_MAX]
+		    [PR_HASH_LEN];
 };
 
 struct cl_upload *cl_upload_new(const struct cl_upload_conf *conf)
@@ -247,7 +249,7 @@ void cl_upload_opening(struct cl_upload *u, size_t device, uint32_t message, str
 		rd_receipt_leaf(&f->device[i], u->outcome[i], u->leaf[i]);
 	rd_tree_path(u->leaf, f->n, device, out->frame_path);
 	rd_opening_message(&u->conf.shape, f->salts + device * RD_SALT_LEN,
-		f->sealed + device * u->device_len, message, out);
+		f->sealed + device * u->device_len, message, u->leaf, out);
 }
 
 void cl_upload_lost(struct cl_upload *u, unsigned connection)

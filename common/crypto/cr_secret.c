@@ -27,7 +27,7 @@ void cr_wipe(void *p, size_t n)
 /* X25519 in lanes and lib25519 use less, as test_x25519_secret sees. */
 __attribute__((noinline)) void cr_wipe_stack(void)
 {
-	uint8_t stack[65536];
+	uint8_t stack[64512];
 
 	explicit_bzero(stack, sizeof stack);
 }

@@ -17,6 +17,7 @@ struct work {
 	struct rd_account *account;      /* the rounds that do not share */
 	struct pl_choice *choice, *kept; /* by round; kept: of the greatest share that fits */
 	double *cost;                    /* by round: what it was chosen for, 0 before */
+	struct pt_loss *loss;            /* of the round at hand */
 	double base, limit;              /* mu of the account, and of the budget */
 	size_t sharing;
 	const struct pl_round **at;
@@ -92,11 +93,10 @@ static enum cm_rc add(struct work *w, size_t i, struct cm_err *err)
 {
 	const struct pl_round *r = &w->plan->round[i];
 	uint8_t id[PR_ROUND_ID_LEN] = { 0 };
-	struct pt_loss loss;
-	enum cm_rc rc = loss_of(w->plan, r, r->automatic ? &w->choice[i] : NULL, &loss, err);
+	enum cm_rc rc = loss_of(w->plan, r, r->automatic ? &w->choice[i] : NULL, w->loss, err);
 
 	cm_put_le32(id, r->number);
-	return rc == CM_OK ? rd_account_add(w->account, id, &loss, err) : rc;
+	return rc == CM_OK ? rd_account_add(w->account, id, w->loss, err) : rc;
 }
 
 /* All that do not share, as far as they fit in their order. */
@@ -108,13 +108,12 @@ static enum cm_rc add_the_others(struct work *w, struct cm_err *err)
 	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++) {
 		const struct pl_round *r = &p->round[i];
 		struct rd_verdict v;
-		struct pt_loss loss;
 
 		if (shares(r))
 			continue;
-		rc = loss_of(p, r, r->automatic ? &w->choice[i] : NULL, &loss, err);
+		rc = loss_of(p, r, r->automatic ? &w->choice[i] : NULL, w->loss, err);
 		if (rc == CM_OK)
-			rc = rd_account_judge(w->account, &loss, &v, err);
+			rc = rd_account_judge(w->account, w->loss, &v, err);
 		if (rc == CM_OK && v.fits)
 			rc = add(w, i, err);
 		*w->at = r;
@@ -126,7 +125,6 @@ static enum cm_rc add_the_others(struct work *w, struct cm_err *err)
 static enum cm_rc try_share(struct work *w, double cost, struct rd_verdict *v, struct cm_err *err)
 {
 	struct pl_plan *p = w->plan;
-	struct pt_loss loss;
 	size_t added = 0, end = p->rounds;
 	enum cm_rc rc = CM_OK;
 
@@ -142,9 +140,9 @@ static enum cm_rc try_share(struct work *w, double cost, struct rd_verdict *v, s
 			continue;
 		}
 		end = i;
-		rc = loss_of(p, &p->round[i], &w->choice[i], &loss, err);
+		rc = loss_of(p, &p->round[i], &w->choice[i], w->loss, err);
 		if (rc == CM_OK)
-			rc = rd_account_judge(w->account, &loss, v, err);
+			rc = rd_account_judge(w->account, w->loss, v, err);
 	}
 	for (size_t i = 0; i < end; i++) {
 		uint8_t id[PR_ROUND_ID_LEN] = { 0 };
@@ -296,11 +294,14 @@ enum cm_rc pl_auto(struct pl_plan *p, const struct pl_round **at, struct cm_err 
 	w.choice = calloc(p->rounds, sizeof *w.choice);
 	w.kept = calloc(p->rounds, sizeof *w.kept);
 	w.cost = calloc(p->rounds, sizeof *w.cost);
-	rc = !w.account || !w.choice || !w.kept || !w.cost ? cm_fail(err, CM_EINTERNAL, "out of memory")
-							   : run(&w, err);
+	w.loss = calloc(1, sizeof *w.loss);
+	rc = !w.account || !w.choice || !w.kept || !w.cost || !w.loss
+		     ? cm_fail(err, CM_EINTERNAL, "out of memory")
+		     : run(&w, err);
 	rd_account_free(w.account);
 	free(w.choice);
 	free(w.kept);
 	free(w.cost);
+	free(w.loss);
 	return rc;
 }

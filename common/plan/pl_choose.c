@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "cr_hpke.h"
 #include "pl_search.h"
@@ -245,18 +246,22 @@ static bool local_binds(const struct pl_need *need, const struct pl_candidate *b
 enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err)
 {
 	const struct pt_protocol *row;
-	struct pl_search s;
+	struct pl_search *s = malloc(sizeof *s);
+	enum cm_rc rc = CM_OK;
 
-	pl_search_init(&s, need, out);
-	for (size_t i = 0; (row = pt_row(i)) && s.rc == ACCT_OK; i++)
+	if (!s)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	pl_search_init(s, need, out);
+	for (size_t i = 0; (row = pt_row(i)) && s->rc == ACCT_OK; i++)
 		if (answers(row, need))
-			consider_blankets(&s, row);
-	pl_search_end(&s);
-	if (!out->best.protocol || s.rc != ACCT_OK)
-		return nothing(&s, err);
-	if (local_binds(need, &out->best))
+			consider_blankets(s, row);
+	pl_search_end(s);
+	if (!out->best.protocol || s->rc != ACCT_OK)
+		rc = nothing(s, err);
+	else if (local_binds(need, &out->best))
 		out->limit = PL_LIMIT_LOCAL;
-	else if (bytes_bind(&s))
+	else if (bytes_bind(s))
 		out->limit = PL_LIMIT_BYTES;
-	return CM_OK;
+	free(s);
+	return rc;
 }

@@ -35,7 +35,10 @@ void pl_search_init(struct pl_search *s, const struct pl_need *need, struct pl_c
 {
 	double greatest = fmin(need->epsilon0, PT_EPSILON0_MAX);
 
-	*s = (struct pl_search){ .need = need, .out = out, .ratio = 1.1 };
+	memset(s, 0, sizeof *s);
+	s->need = need;
+	s->out = out;
+	s->ratio = 1.1;
 	*out = (struct pl_choice){ 0 };
 	while (epsilon0_step(s->steps) < greatest)
 		s->steps++;

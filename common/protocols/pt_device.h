@@ -38,10 +38,15 @@ struct pt_device {
 	double (*epsilon0)(const struct pt_randomizer *p); /* local guarantee, rounded up */
 	/* Of the members of one class; NULL where participants choose none. */
 	double (*class_epsilon0)(const struct pt_randomizer *p, uint32_t class);
+	/* Bytes that encode() works in; NULL: none.  They follow the query and the randomizer. */
+	size_t (*room)(const struct qy_query *q, const struct pt_randomizer *p);
 	/* messages() records of record_len() bytes each, in random order among themselves.  No branch or
-	 * index depends on the value or on which outcome was drawn. */
+	 * index depends on the value or on which outcome was drawn.
+	 * room: room() bytes at a multiple of 64, zeroes before the first value; they may be kept for the
+	 * values after it, of this query and this randomizer, on one thread at a time.  What a value left in
+	 * them is wiped before encode() returns.  Ignored where room is NULL. */
 	void (*encode)(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-		const struct cr_rng *rng, uint8_t *records);
+		const struct cr_rng *rng, uint8_t *records, void *room);
 	/* What a record says, in words for its sender: "+3 -4 of slot 2".  NULL: what it counts as says
 	 * it. */
 	void (*describe)(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,

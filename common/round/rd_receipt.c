@@ -80,11 +80,11 @@ void rd_receipt_bytes(const uint8_t round_id[PR_ROUND_ID_LEN], const uint8_t roo
 }
 
 void rd_opening_message(const struct rd_receipt_shape *shape, const uint8_t salt[RD_SALT_LEN],
-	const uint8_t *sealed, uint32_t message, struct rd_opening *out)
+	const uint8_t *sealed, uint32_t message, uint8_t (*leaves)[PR_HASH_LEN], struct rd_opening *out)
 {
-	uint8_t leaves[PR_MESSAGES_MAX][PR_HASH_LEN], data[2 * PR_HASH_LEN];
+	uint8_t data[2 * PR_HASH_LEN];
 
-	for (uint32_t i = 0; i < shape->messages && i < PR_MESSAGES_MAX; i++) {
+	for (uint32_t i = 0; i < shape->messages; i++) {
 		hide(shape, salt, sealed, i, data);
 		rd_tree_leaf(data, sizeof data, leaves[i]);
 		if (i != message)

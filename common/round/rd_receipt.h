@@ -51,9 +51,10 @@ struct rd_opening {
 	/* The message's path: rd_tree_path_len(message, messages) hashes. */
 	uint8_t device_path[RD_DEVICE_DEPTH_MAX][PR_HASH_LEN];
 };
-/* Fills the device's half of an opening: message, blind, hash, device_path. message < shape->messages. */
+/* Fills the device's half of an opening: message, blind, hash, device_path. message < shape->messages.
+ * leaves: room for a hash of each of the device's messages. */
 void rd_opening_message(const struct rd_receipt_shape *shape, const uint8_t salt[RD_SALT_LEN],
-	const uint8_t *sealed, uint32_t message, struct rd_opening *out);
+	const uint8_t *sealed, uint32_t message, uint8_t (*leaves)[PR_HASH_LEN], struct rd_opening *out);
 /* CM_OK if this key signed that it accepted the opened message in this round, whose devices send `messages`
  * each; else CM_EPERM. */
 CM_CHECK enum cm_rc rd_opening_verify(const struct rd_opening *o, const uint8_t round_id[PR_ROUND_ID_LEN],

@@ -17,7 +17,7 @@
 
 #define STOP_MS  10000
 #define TICK_NS  20000000
-#define LOG_TAIL 65536
+#define LOG_TAIL 32768
 #define ARGS_MAX 12
 
 static void tick(void)

@@ -8,7 +8,7 @@
 #include "cm_fault.h"
 #include "sh_core_private.h"
 
-#define PIECE 65536u
+#define PIECE 32768u
 
 static struct sh_payload *find(struct sh_core *c, const uint8_t *hash)
 {

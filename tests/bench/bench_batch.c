@@ -22,6 +22,7 @@
 #include "an_scratch.h"
 #include "bucket_root.h"
 #include "cm_crew.h"
+#include "encode_in_room.h"
 #include "pl_plan.h"
 
 #define SEALED  4096u
@@ -103,7 +104,7 @@ static void seal_pool(void)
 	for (size_t i = 0; i < SEALED; i++) {
 		const struct qy_value v = { .x = i % 5 };
 
-		d.randomizer.row->encode(&d.query, &d.randomizer, &v, &rng, record);
+		encode_in_room(d.randomizer.row, &d.query, &d.randomizer, &v, &rng, record);
 		must(cr_hpke_seal(sealer, &rng, aad, sizeof aad, record, d.record_len,
 			     pool + i * rd_sealed_len(&d), &err) == CM_OK,
 			"seal");

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cl_encode.h"
+#include "encode_in_room.h"
 #include "pr_limits.h"
 #include "pt_classes_analysis.h"
 #include "queries.h"
@@ -90,8 +91,8 @@ static struct cost measure(
 
 	must(counts && sent && tags && records != NULL, "malloc");
 	for (size_t i = 0; i < devices; i++)
-		row->device->encode(
-			&d->query, &d->randomizer, &entry[i].value, rng, records + i * messages * len);
+		encode_in_room(row->device, &d->query, &d->randomizer, &entry[i].value, rng,
+			records + i * messages * len);
 	c.encode = (now_us() - start) / (double)devices;
 	start = now_us();
 	for (size_t i = 0; i < devices * messages; i++)

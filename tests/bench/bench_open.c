@@ -14,6 +14,7 @@
 #include "an_scratch.h"
 #include "bucket_root.h"
 #include "cm_crew.h"
+#include "encode_in_room.h"
 #include "pl_plan.h"
 
 #define TURNS 5
@@ -113,7 +114,7 @@ static void seal_all(struct batch *b, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct qy_value v = { .x = i % 5 };
 
-		b->d.randomizer.row->encode(&b->d.query, &b->d.randomizer, &v, &b->rng, record);
+		encode_in_room(b->d.randomizer.row, &b->d.query, &b->d.randomizer, &v, &b->rng, record);
 		if (cr_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,
 			    b->sealed + i * rd_sealed_len(&b->d), &err) != CM_OK)
 			die(err.msg);

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "an_scratch.h"
+#include "encode_in_room.h"
 #include "rd_manifest.h"
 
 #define COMMIT        16384u
@@ -116,8 +117,8 @@ static void seal_all(void)
 		size_t n = different - at < CR_HPKE_MANY ? different - at : CR_HPKE_MANY;
 		for (size_t i = 0; i < n; i++) {
 			const struct qy_value v = { .x = (at + i) % 4 };
-			play.d.randomizer.row->encode(
-				&play.d.query, &play.d.randomizer, &v, &play.rng, record[0] + i * each);
+			encode_in_room(play.d.randomizer.row, &play.d.query, &play.d.randomizer, &v,
+				&play.rng, record[0] + i * each);
 			play.rng.fill(play.rng.ctx, ephemeral[i].bytes, sizeof ephemeral[i].bytes);
 		}
 		must(cr_hpke_seal_many(sealer, ephemeral, n, aad, sizeof aad, record[0], each,

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "pt_protocol.h"
 #include "seeded.h"
 
@@ -75,7 +76,7 @@ static void one_round(
 		uint8_t records[2 * 16];
 		uint16_t tags[2];
 
-		row->device->encode(q, p, &v, &rng, records);
+		encode_in_room(row->device, q, p, &v, &rng, records);
 		row->device->route(p, &v, records, tags);
 		for (uint32_t m = 0; m < row->device->messages(p); m++) {
 			assert_int_equal(tags[m], s->class(j));

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "pt_protocol.h"
 #include "seeded.h"
 
@@ -71,7 +72,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 	for (uint32_t j = 0; j < s->participants; j++) {
 		struct qy_value v = { .x = s->value(j) };
 
-		row->device->encode(&s->query, p, &v, &rng, records);
+		encode_in_room(row->device, &s->query, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->device->messages(p); m++)
 			assert_int_equal(
 				row->tally(p, records + m * row->device->record_len(p), counts, &err), CM_OK);

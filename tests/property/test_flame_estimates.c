@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "pt_protocol.h"
 #include "pt_record.h"
 #include "seeded.h"
@@ -121,7 +122,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 		struct qy_value v = { .at = at };
 
 		vector_of(s, j, at);
-		row->device->encode(&q, p, &v, &rng, records + (size_t)j * each * PT_RECORD_LEN);
+		encode_in_room(row->device, &q, p, &v, &rng, records + (size_t)j * each * PT_RECORD_LEN);
 		if (row->device->route)
 			row->device->route(
 				p, &v, records + (size_t)j * each * PT_RECORD_LEN, tag + (size_t)j * each);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "pt_protocol.h"
 #include "seeded.h"
 
@@ -111,7 +112,7 @@ static void one_round(const struct pt_protocol *row, const struct qy_query *q, c
 
 		if (!has_reading(j, none))
 			qy_value_none(q, &rng, NULL, &v);
-		row->device->encode(q, p, &v, &rng, records);
+		encode_in_room(row->device, q, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->device->messages(p); m++)
 			assert_int_equal(
 				row->tally(p, records + m * row->device->record_len(p), counts, &err), CM_OK);

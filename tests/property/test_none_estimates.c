@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "pt_protocol.h"
 #include "queries.h"
 #include "seeded.h"
@@ -122,7 +123,7 @@ static void one_round(const struct scene *s, const struct qy_query *q, const str
 			is_without(s, j) ? qy_query_fields(q) : 0);
 		v.level = p->shuffler.tags > 0 ? j % 2 : 0;
 		count_truth(q, &v, truth);
-		row->device->encode(q, p, &v, &rng, records);
+		encode_in_room(row->device, q, p, &v, &rng, records);
 		for (size_t m = 0; m < messages; m++)
 			assert_int_equal(row->tally(p, records + m * len, counts, &err), CM_OK);
 	}

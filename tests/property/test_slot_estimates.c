@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "pt_protocol.h"
 #include "seeded.h"
 
@@ -67,7 +68,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 		uint32_t at[COLUMNS_MAX];
 		struct qy_value v = value_of(s, j, at);
 
-		row->device->encode(&s->query, p, &v, &rng, records);
+		encode_in_room(row->device, &s->query, p, &v, &rng, records);
 		for (size_t m = 0; m < messages; m++)
 			assert_int_equal(row->tally(p, records + m * record_len, counts, &err), CM_OK);
 	}

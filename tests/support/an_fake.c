@@ -1,6 +1,7 @@
 /* an_fake.c - a shuffler in memory that can misbehave. */
 #include "an_world.h"
 #include "bucket_root.h"
+#include "encode_in_room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static void collect(struct fake *f)
 		struct qy_value v = { .x = d->query.kind == QY_MEAN ? (uint64_t)1 << 31
 								    : i % d->randomizer.mixbins.bins };
 
-		d->randomizer.row->encode(&d->query, &d->randomizer, &v, &f->world->rng, record);
+		encode_in_room(d->randomizer.row, &d->query, &d->randomizer, &v, &f->world->rng, record);
 		assert_int_equal(cr_hpke_seal(i < f->bad ? wrong : sealer, &f->world->rng, aad, sizeof aad,
 					 record, d->record_len, f->message + i * f->len, &err),
 			CM_OK);

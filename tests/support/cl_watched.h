@@ -61,6 +61,7 @@ static inline const uint8_t *device(size_t i)
 static inline void open_message(size_t i, uint32_t k, struct rd_opening *o)
 {
 	struct rd_receipt_device d;
+	static uint8_t leaves[PR_MESSAGES_MAX][PR_HASH_LEN];
 	uint8_t leaf[OWN][PR_HASH_LEN], work[OWN][PR_HASH_LEN], bytes[RD_RECEIPT_BYTES];
 	struct rd_tree tree;
 	hash_t root;
@@ -81,7 +82,7 @@ static inline void open_message(size_t i, uint32_t k, struct rd_opening *o)
 		CM_OK);
 	memcpy(work, leaf, sizeof work);
 	rd_tree_path(work, OWN, i, o->frame_path);
-	rd_opening_message(&shape, salts[i], device(i), k, o);
+	rd_opening_message(&shape, salts[i], device(i), k, leaves, o);
 }
 
 /* The signed manifest of a shuffler that releases these messages. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "encode_in_room.h"
 #include "pt_bits.h"
 #include "pt_record.h"
 #include "scripted_rng.h"
@@ -56,7 +57,7 @@ static inline void client(
 	struct qy_query q = histogram(p->multi.bins);
 	struct qy_value v = { .x = x };
 
-	p->row->encode(&q, p, &v, &rng, records);
+	encode_in_room(p->row, &q, p, &v, &rng, records);
 	assert_int_equal(s.used, len);
 }
 

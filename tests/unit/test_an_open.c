@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "an_open.h"
+#include "encode_in_room.h"
 #include "opened.h"
 #include "rd_tree.h"
 #include "spills.h"
@@ -56,7 +57,7 @@ static void make_batch(struct batch *b)
 	for (size_t i = 0; i < N; i++) {
 		const struct qy_value v = { .x = i % 5 };
 
-		b->d.randomizer.row->encode(&b->d.query, &b->d.randomizer, &v, &b->rng, record);
+		encode_in_room(b->d.randomizer.row, &b->d.query, &b->d.randomizer, &v, &b->rng, record);
 		assert_int_equal(cr_hpke_seal(sealer, &b->rng, aad, sizeof aad, record, b->d.record_len,
 					 b->sealed + i * b->len, &err),
 			CM_OK);

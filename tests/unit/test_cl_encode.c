@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cl_encode.h"
+#include "encode_in_room.h"
 #include "queries.h"
 
 static struct cm_err err;
@@ -114,7 +115,7 @@ static void encode_alone(
 	rd_hpke_aad(&o->d, aad);
 	assert_int_equal(
 		cr_hpke_sealer_new(o->d.suite, o->d.hpke_key, info, sizeof info, &sealer, &err), CM_OK);
-	row->encode(&o->d.query, &o->d.randomizer, &e->value, rng, records);
+	encode_in_room(row, &o->d.query, &o->d.randomizer, &e->value, rng, records);
 	if (row->route)
 		row->route(&o->d.randomizer, &e->value, records, tags);
 	for (uint32_t m = 0; m < o->d.messages_per_client; m++) {

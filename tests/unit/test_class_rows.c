@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "pt_classes_analysis.h"
 #include "queries.h"
 #include "seeded.h"
@@ -62,7 +63,7 @@ static void a_device_answers_as_its_class_does(void **state)
 				uint8_t records[32];
 				uint16_t tags[2] = { 9, 9 };
 
-				row->device->encode(&q, &p, &v, &rng, records);
+				encode_in_room(row->device, &q, &p, &v, &rng, records);
 				row->device->route(&p, &v, records, tags);
 				for (uint32_t m = 0; m < row->device->messages(&p); m++) {
 					assert_int_equal(tags[m], level);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "pt_device.h"
 
 #define HALF    (UINT64_C(1) << 63)
@@ -106,7 +107,7 @@ static void take_part(const struct qy_query *q, const struct pt_randomizer *p, c
 	char text[100];
 
 	assert_true(records && dummy && tags && messages <= 5);
-	p->row->encode(q, p, &value, rng, records);
+	encode_in_room(p->row, q, p, &value, rng, records);
 	for (uint32_t m = 0; m < messages; m++)
 		assert_int_equal(records[(size_t)m * len], 1);
 	if (p->row->route)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "csv.h"
+#include "encode_in_room.h"
 #include "es_expect.h"
 #include "pt_mixbins_analysis.h"
 #include "queries.h"
@@ -64,7 +65,7 @@ static double played(const struct pt_protocol *row, const struct qy_query *q, co
 			struct qy_value v = { .x = held(j),
 				.level = p->shuffler.tag_least[0] > 0 ? j % 2 : 0 };
 
-			row->device->encode(q, p, &v, rng, records);
+			encode_in_room(row->device, q, p, &v, rng, records);
 			for (uint32_t m = 0; m < row->device->messages(p); m++)
 				assert_int_equal(
 					row->tally(p, records + m * row->device->record_len(p), counts, &err),

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "flame_made.h"
 #include "pt_flame_analysis.h"
 #include "queries.h"
@@ -52,7 +53,7 @@ static void the_furthest_coordinates_are_sent(void **state)
 		uint16_t tag[3];
 		bool seen[QUERIES_DIMENSION] = { false };
 
-		pt_find("ss-topk")->device->encode(&q, &p, &v, &rng, records);
+		encode_in_room(pt_find("ss-topk")->device, &q, &p, &v, &rng, records);
 		pt_find("ss-topk")->device->route(&p, &v, records, tag);
 		for (uint32_t m = 0; m < 3; m++) {
 			assert_int_equal(tag[m], symbol(records + m * PT_RECORD_LEN) / 3);
@@ -86,7 +87,7 @@ static void coordinates_in_the_middle_are_sent_at_random(void **state)
 		struct qy_value v;
 
 		qy_value_none(&q, &rng, at, &v);
-		pt_find("ss-topk")->device->encode(&q, &p, &v, &rng, records);
+		encode_in_room(pt_find("ss-topk")->device, &q, &p, &v, &rng, records);
 		pt_find("ss-topk")->device->route(&p, &v, records, tag);
 		for (unsigned m = 0; m < 3; m++)
 			set |= 1u << tag[m];
@@ -117,7 +118,7 @@ static void a_chosen_coordinate_is_in_any_place(void **state)
 	for (int i = 0; i < (int)runs; i++) {
 		uint8_t records[4 * PT_RECORD_LEN];
 
-		pt_find("ss-topk")->device->encode(&q, &p, &v, &rng, records);
+		encode_in_room(pt_find("ss-topk")->device, &q, &p, &v, &rng, records);
 		for (uint32_t m = 0; m < 4; m++)
 			there[m] += symbol(records + m * PT_RECORD_LEN) == 5; /* level 1 of coordinate 2 */
 	}
@@ -133,11 +134,11 @@ static void records_are_put_in_any_order(void **state)
 	(void)state;
 	for (int i = 0; i < (int)runs; i++) {
 		uint8_t records[3 * PT_RECORD_LEN];
-		uint64_t a, b;
+		uint64_t a, b, key[3];
 
 		for (uint64_t k = 0; k < 3; k++)
 			pt_record_put(records + k * PT_RECORD_LEN, k);
-		pt_record_permute(records, 3, &rng);
+		pt_record_permute(records, 3, &rng, key);
 		a = symbol(records);
 		b = symbol(records + PT_RECORD_LEN);
 		assert_true(a != b && a < 3 && b < 3);
@@ -164,7 +165,7 @@ static void a_coordinate_of_each_group_is_sent(void **state)
 		uint8_t records[2 * PT_RECORD_LEN];
 		uint16_t tag[2];
 
-		pt_find("ss-double")->device->encode(&q, &p, &v, &rng, records);
+		encode_in_room(pt_find("ss-double")->device, &q, &p, &v, &rng, records);
 		pt_find("ss-double")->device->route(&p, &v, records, tag);
 		for (uint32_t m = 0; m < 2; m++) {
 			assert_in_range(tag[m], 3 * m, 3 * m + 2);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "flame_made.h"
 #include "pt_flame_analysis.h"
 #include "queries.h"
@@ -219,7 +220,7 @@ static void tags_tell_the_shuffler_what_is_shown(void **state)
 			top[1] = (top[0] + 1 + (uint32_t)cr_rng_below(&rng, 5)) % 6;
 			for (uint32_t c = 0; c < QUERIES_DIMENSION; c++)
 				at[c] = c == top[0] || c == top[1] ? UINT32_C(1) << 31 : UINT32_C(1) << 30;
-			pt_find("ss-topk")->device->encode(&q, &p, &v, &rng, records);
+			encode_in_room(pt_find("ss-topk")->device, &q, &p, &v, &rng, records);
 			pt_find("ss-topk")->device->route(&p, &v, records, tag);
 			for (uint32_t k = 0; k < 2 + m; k++)
 				seen[tag[k]] = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "csv.h"
+#include "encode_in_room.h"
 #include "multi_rows.h"
 #include "pt_hash_analysis.h"
 #include "scripted_rng.h"
@@ -152,7 +153,7 @@ static void malformed_records_add_nothing(void **state)
 		struct qy_query q = histogram(5);
 		struct qy_value v = { .x = 3 };
 
-		row->device->encode(&q, p, &v, &rng, records);
+		encode_in_room(row->device, &q, p, &v, &rng, records);
 		for (size_t bit = 0; bit < 64; bit++) {
 			records[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			expect_bad(p, records);

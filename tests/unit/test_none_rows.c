@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "acct.h"
+#include "encode_in_room.h"
 #include "es_histogram.h"
 #include "exact_batch.h"
 #include "pt_mixbins_analysis.h"
@@ -133,7 +134,8 @@ static void play(
 			struct cr_rng_seeded *g = cr_rng_seeded_new(seed, &same);
 
 			assert_non_null(g);
-			row->device->encode(which == 0 ? &q->with : &q->more, p, &v, &same, record[which]);
+			encode_in_room(
+				row->device, which == 0 ? &q->with : &q->more, p, &v, &same, record[which]);
 			cr_rng_seeded_free(g);
 		}
 		assert_memory_equal(record[0], record[1], len);
@@ -248,7 +250,7 @@ static void encoding_draws_alike_with_and_without_a_reading(void **state)
 			struct qy_value v = query_value(&q, x, at);
 
 			assert_non_null(g);
-			row->device->encode(&q, &p, &v, &counting, records);
+			encode_in_room(row->device, &q, &p, &v, &counting, records);
 			cr_rng_seeded_free(g);
 			if (x > 0 && (c.calls != calls || c.bytes != bytes))
 				fail_msg("%s: value %u takes other draws", row->device->name, (unsigned)x);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "acct_spec.h"
+#include "encode_in_room.h"
 #include "number_rows.h"
 #include "scripted_rng.h"
 
@@ -118,7 +119,7 @@ static void law_of(const struct pt_randomizer *p, struct law *l)
 					  : r == 0 ? chance(t)
 						   : chance(UINT64_C(0) - t);
 			}
-			row->device->encode(&number, p, &v, &rng, record);
+			encode_in_room(row->device, &number, p, &v, &rng, record);
 			assert_int_equal(row->tally(p, record, counts, &err), CM_OK);
 			assert_true(s.used == 1 + n || s.used == 1 + 2 * n);
 			if (s.used != 1 + n)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "exact_batch.h"
 #include "pt_planar.h"
 #include "pt_protocol.h"
@@ -140,7 +141,7 @@ static void a_device_says_what_the_definition_says_of_its_cell(void **state)
 				uint8_t record[PT_RECORD_LEN];
 				uint32_t y;
 
-				p.row->encode(&q, &p, &v, &rng, record);
+				encode_in_room(p.row, &q, &p, &v, &rng, record);
 				assert_int_equal(pt_record_get(record, qy_query_cells(&q), &y, &err), CM_OK);
 				said[y]++;
 			}
@@ -337,7 +338,7 @@ static void intervals_cover(void **state)
 			uint8_t record[PT_RECORD_LEN];
 
 			truth[v.x]++;
-			p.row->encode(&q, &p, &v, &rng, record);
+			encode_in_room(p.row, &q, &p, &v, &rng, record);
 			assert_int_equal(pt_protocol_of(p.row)->tally(&p, record, counts, &err), CM_OK);
 		}
 		assert_int_equal(pt_answer(&q, &p, counts, N, &e, &err), CM_OK);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "es_law.h"
 #include "exact_batch.h"
 #include "pt_mixbins_analysis.h"
@@ -96,7 +97,7 @@ static void a_device_says_what_the_definition_says_of_its_set(void **state)
 				uint8_t record[PT_RECORD_LEN];
 				uint32_t y;
 
-				p.row->encode(&q, &p, &v, &rng, record);
+				encode_in_room(p.row, &q, &p, &v, &rng, record);
 				assert_int_equal(pt_record_get(record, 6 + s, &y, &err), CM_OK);
 				said[y]++;
 			}

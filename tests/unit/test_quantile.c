@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "es_quantile.h"
 #include "pt_protocol.h"
 #include "seeded.h"
@@ -125,7 +126,7 @@ static void one_round(const struct scene *s, const struct pt_randomizer *p, stru
 	for (uint32_t j = 0; j < PARTICIPANTS; j++) {
 		struct qy_value v = { .x = (uint64_t)(s->value(j) * 0x1p32) };
 
-		row->device->encode(&query, p, &v, &rng, records);
+		encode_in_room(row->device, &query, p, &v, &rng, records);
 		for (uint32_t m = 0; m < row->device->messages(p); m++)
 			assert_int_equal(row->tally(p, records + 16 * m, counts, &err), CM_OK);
 	}

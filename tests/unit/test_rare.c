@@ -1,4 +1,5 @@
 /* test_rare.c - dummies that come by chance: the chance, the messages, what is counted. */
+#include "encode_in_room.h"
 #include "rare.h"
 
 #include <float.h>
@@ -175,7 +176,7 @@ static struct nulls nulls_of(const struct pt_protocol *row, const struct qy_quer
 		uint32_t here = 0;
 
 		memset(records, 0xaa, (size_t)m * len);
-		row->device->encode(q, p, &v, &rng, records);
+		encode_in_room(row->device, q, p, &v, &rng, records);
 		for (uint32_t k = 0; k < m; k++) {
 			bool null = is_null_or_counted(row, p, whole, records + (size_t)k * len, counts);
 

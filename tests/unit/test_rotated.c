@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encode_in_room.h"
 #include "pt_rotated.h"
 #include "pt_slots_analysis.h"
 #include "vector_rows.h"
@@ -24,7 +25,7 @@ static void ask(const struct qy_query *q, const struct pt_randomizer *p, const d
 		at[c] = (uint32_t)llround((truth[c] + 1) * 0x1p30);
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	for (uint32_t j = 0; j < n; j++) {
-		p->row->encode(q, p, &v, &rng, records);
+		encode_in_room(p->row, q, p, &v, &rng, records);
 		for (uint32_t m = 0; m < messages; m++)
 			assert_int_equal(
 				row->tally(p, records + (size_t)m * PT_RECORD_LEN, counts, &err), CM_OK);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "es_law.h"
 #include "pt_sampled_analysis.h"
 #include "queries.h"
@@ -34,7 +35,7 @@ static struct pt_cell sent(const struct qy_query *q, const struct pt_randomizer 
 	uint8_t record[PT_RECORD_LEN];
 	struct pt_cell cell;
 
-	p->row->encode(q, p, v, &rng, record);
+	encode_in_room(p->row, q, p, v, &rng, record);
 	assert_int_equal(pt_slots_read(p, record, &cell, &err), CM_OK);
 	assert_int_equal(cell.group, 0);
 	return cell;

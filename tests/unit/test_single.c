@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "pt_bits.h"
 #include "pt_record.h"
 #include "scripted_rng.h"
@@ -40,7 +41,7 @@ static void report(
 	struct qy_query q = histogram(p->single.bins);
 	struct qy_value v = { .x = x };
 
-	p->row->encode(&q, p, &v, &rng, record);
+	encode_in_room(p->row, &q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);
 }
 

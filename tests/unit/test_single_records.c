@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "pt_bits.h"
 #include "pt_hash_analysis.h"
 #include "pt_record.h"
@@ -89,7 +90,7 @@ static void report(
 	struct qy_query q = histogram(p->single.bins);
 	struct qy_value v = { .x = x };
 
-	p->row->encode(&q, p, &v, &rng, record);
+	encode_in_room(p->row, &q, p, &v, &rng, record);
 	assert_int_equal(s.used, len);
 }
 
@@ -149,7 +150,7 @@ static void every_value_and_outcome_uses_the_same_number_of_draws(void **state)
 				struct cr_rng rng = scripted_rng(&s);
 				struct qy_value v = { .x = x };
 
-				pt_find(rows[i])->device->encode(&q, &p, &v, &rng, record);
+				encode_in_room(pt_find(rows[i])->device, &q, &p, &v, &rng, record);
 				assert_int_equal(s.used, draws[i]);
 			}
 		}
@@ -182,7 +183,7 @@ static void every_value_of_every_domain_gives_a_record_of_one_length(void **stat
 				struct qy_value v = { .x = x };
 
 				memset(record, 0xa5, sizeof record);
-				row->device->encode(&q, &p, &v, &rng, record);
+				encode_in_room(row->device, &q, &p, &v, &rng, record);
 				for (size_t k = len; k < sizeof record; k++)
 					assert_int_equal(record[k], 0xa5);
 				assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
@@ -218,7 +219,7 @@ static void malformed_records_add_nothing(void **state)
 		const struct pt_protocol *row = pt_find(rows[i]);
 		bool bits = row->device->record_len(&p) == 16 && i < 3;
 
-		row->device->encode(&q, &p, &v, &rng, record);
+		encode_in_room(row->device, &q, &p, &v, &rng, record);
 		for (size_t bit = 0; bit < 64; bit++) {
 			record[bit / 8] ^= (uint8_t)(1u << bit % 8);
 			expect_bad(&p, record);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "es_tree.h"
 #include "pt_slots_analysis.h"
 #include "queries.h"
@@ -39,7 +40,7 @@ static void read_words(const char *row, const struct qy_query *q, const struct p
 	uint32_t n = pt_slots_total(p), seen[2][16];
 
 	for (uint32_t turn = 0; turn < 2; turn++) {
-		pt_find(row)->device->encode(q, p, v, &rng, records);
+		encode_in_room(pt_find(row)->device, q, p, v, &rng, records);
 		for (uint32_t i = 0; i < n; i++) {
 			struct pt_cell cell;
 

@@ -44,10 +44,11 @@ static uint64_t digit_of(uint64_t x, uint32_t bins, uint32_t group)
 }
 
 static uint64_t digits(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	(void)q;
 	(void)rng;
+	(void)room;
 	return digit_of(value->x, pt_slots_at(p, i)->each.bins, group);
 }
 
@@ -73,7 +74,7 @@ static void law_of(const struct pt_randomizer *p, uint64_t x, long double *law)
 					keep ? ldexpl((long double)s->each.keep, -64)
 					     : ldexpl((long double)(UINT64_C(0) - s->each.keep), -64);
 
-				pt_slots_encode(NULL, p, &v, digits, &rng, record);
+				pt_slots_encode(NULL, p, &v, digits, &rng, record, NULL);
 				/* Whatever was drawn: group, keep, other, place, a dummy that is not used. */
 				assert_int_equal(r.used, 5);
 				law[cm_get_le64(record + 8)] += chance / (s->groups * (s->each.bins - 1));
@@ -241,7 +242,7 @@ static void a_slots_messages_carry_its_number_and_one_of_them_is_real(void **sta
 		struct qy_value v = { .x = 2 + 4 * 2 + 16 * 2 };
 		struct pt_cell c;
 
-		pt_slots_encode(NULL, &p, &v, digits, &rng, records);
+		pt_slots_encode(NULL, &p, &v, digits, &rng, records, NULL);
 		for (uint32_t m = 0; m < 18; m++) {
 			assert_int_equal(pt_slots_read(&p, records + m * PT_RECORD_LEN, &c, &err), CM_OK);
 			assert_int_equal(c.slot, m / 6);

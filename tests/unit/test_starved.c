@@ -12,6 +12,7 @@
 #include "cm_file.h"
 #include "cr_hash.h"
 #include "cr_rand.h"
+#include "encode_in_room.h"
 #include "pl_plan.h"
 #include "pr_msg.h"
 #include "queries.h"
@@ -217,7 +218,7 @@ static void encode(struct round *r, const struct cr_rng *rng)
 	assert_non_null(r->records);
 	for (uint32_t i = 0; i < REPORTS; i++) {
 		struct qy_value v = query_value(&r->q, i % query_values(&r->q), at);
-		r->row->device->encode(&r->q, &r->p, &v, rng, r->records + (size_t)i * each * len);
+		encode_in_room(r->row->device, &r->q, &r->p, &v, rng, r->records + (size_t)i * each * len);
 	}
 }
 

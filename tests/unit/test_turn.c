@@ -33,7 +33,8 @@ static void turns(const struct pt_turner *turner, uint32_t d, uint32_t rotation)
 	static _Alignas(64) int64_t v[LONGEST], out[LONGEST];
 	static int64_t signed_once[LONGEST], expected[LONGEST];
 	static _Alignas(64) uint8_t row[PT_TURN_ROW(LONGEST)];
-	static struct pt_turn_signs signs;
+	static _Alignas(64) uint8_t rows[PT_ROTATIONS_MAX * PT_TURN_ROW(LONGEST)];
+	static struct pt_turn_signs signs = { .row = rows };
 	int64_t divisor = 1;
 
 	memset(v, 0, sizeof v);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cm_buf.h"
+#include "encode_in_room.h"
 #include "exact_batch.h"
 #include "vector_rows.h"
 
@@ -32,7 +33,7 @@ static void law_of_vrr(
 		}
 		draws = (struct scripted_rng){ .script = script, .len = 1 + 2 * p->vrr.size };
 		rng = scripted_rng(&draws);
-		pt_find("vrr")->device->encode(q, p, &v, &rng, record);
+		encode_in_room(pt_find("vrr")->device, q, p, &v, &rng, record);
 		assert_int_equal(draws.used, draws.len);
 		value = cm_get_le64(record + 8);
 		law[(value >> 16 << p->vrr.size) + (value & 0xffff)] += chance;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "encode_in_room.h"
 #include "pr_limits.h"
 #include "pt_slots_analysis.h"
 #include "vector_rows.h"
@@ -31,7 +32,7 @@ static struct pt_cell sent(const struct qy_query *q, const struct pt_randomizer 
 	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
 	struct cr_rng rng = scripted_rng(&s);
 
-	p->row->encode(q, p, &v, &rng, records);
+	encode_in_room(p->row, q, p, &v, &rng, records);
 	assert_int_equal(s.used, len);
 	assert_int_equal(pt_slots_read(p, records + (size_t)slot * PT_RECORD_LEN, &cell, &err), CM_OK);
 	assert_int_equal(cell.slot, slot);
@@ -105,7 +106,7 @@ static void signs_have_exactly_the_mean_that_the_estimate_takes_off(void **state
 			double chance = (keep ? pt_mixbins_keep(&s->each) : 1 - pt_mixbins_keep(&s->each)) /
 					(4 * 4 * 3);
 
-			row->device->encode(&q, &p, &v, &rng, record);
+			encode_in_room(row->device, &q, &p, &v, &rng, record);
 			assert_int_equal(row->tally(&p, record, counts, &err), CM_OK);
 			for (uint32_t c = 0; c < 7; c++) {
 				/* Eight padded coordinates, then four groups. */
@@ -313,7 +314,7 @@ static void the_largest_vector_fits(void **state)
 		assert_true(records && counts);
 		assert_true(row->tallies(&p) <= PR_TALLIES_MAX);
 		for (uint32_t j = 0; j < 2; j++) {
-			row->device->encode(&q, &p, &v, &rng, records);
+			encode_in_room(row->device, &q, &p, &v, &rng, records);
 			for (uint32_t m = 0; m < row->device->messages(&p); m++)
 				assert_int_equal(row->tally(&p, records + m * row->device->record_len(&p),
 							 counts, &err),

@@ -43,12 +43,13 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 /* Constant time in the value, in its message's place and in what the coins show, by masks.  The order of the
  * coins, which says nothing of them, is drawn first (Knuth 3.4.2 P); the value's message is put between. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint32_t order[PR_BLANKET_MAX] = { 0 }, n = coins(p);
 	uint64_t place;
 
 	(void)q;
+	(void)room;
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t j = cr_rng_below(rng, i + 1);
 

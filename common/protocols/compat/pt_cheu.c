@@ -35,12 +35,13 @@ static double epsilon0(const struct pt_randomizer *p)
 /* Constant time in the value, in its report's place and in what was drawn: they pass through masks only, and
  * every bit of every message takes one draw and one write at a public place. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t m = pt_mixbins_messages(p), place = cr_rng_below(rng, m);
 	uint32_t len = pt_bits_len(p->cheu.bins);
 
 	(void)q;
+	(void)room;
 	for (uint64_t i = 0; i < m; i++) {
 		uint64_t real = pt_equal_mask(i, place);
 

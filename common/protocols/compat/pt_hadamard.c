@@ -60,13 +60,14 @@ static uint64_t parity(uint64_t v)
 /* A uniform column; where its sign is not the one drawn, the lowest bit of the row is flipped, which maps the
  * columns of one sign onto those of the other.  Constant time: masks and shifts by public amounts. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t minus = 1 ^ cr_rng_bernoulli(rng, p->single.keep),
 		 y = cr_rng_below(rng, pt_hadamard_order(p));
 	uint64_t row = value->x + 1, wrong = parity(row & y) ^ minus;
 
 	(void)q;
+	(void)room;
 	pt_record_put(records, y ^ ((UINT64_C(0) - wrong) & row & (UINT64_C(0) - row)));
 }
 

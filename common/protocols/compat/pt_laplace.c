@@ -25,11 +25,12 @@ static double epsilon0(const struct pt_randomizer *p)
  * away says nothing of what is sent, and nothing here but the last sum depends on the level: the running time
  * tells nothing. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t b = p->number.bins - 1, level = pt_levels_round(value->x, (uint32_t)b, rng), size, minus, y;
 
 	(void)q;
+	(void)room;
 	do {
 		uint64_t going = 1;
 

@@ -34,7 +34,7 @@ static double epsilon0(const struct pt_randomizer *p)
 
 /* Constant time in the value and in what was drawn: multiplication, masks, public places. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	struct pt_hash h = pt_hash_draw(rng);
 	uint64_t keep = UINT64_C(0) - cr_rng_bernoulli(rng, p->olh.keep),
@@ -42,6 +42,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 	uint64_t cell = pt_hash_cell(pt_hash_point(&h, value->x), p->olh.size);
 
 	(void)q;
+	(void)room;
 	/* Skip the own cell: 0..l-2 onto the l-1 others. */
 	other += 1 & ~pt_below_mask(other, cell);
 	pt_hash_put(records, &h, pt_choose(keep, cell, other));

@@ -40,13 +40,14 @@ static double epsilon0(const struct pt_randomizer *p)
 
 /* Constant time in the level and in what was drawn: masks only, the same three draws. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t level = pt_levels_round(value->x, p->number.bins - 1, rng);
 	uint64_t keep = UINT64_C(0) - cr_rng_bernoulli(rng, p->number.keep);
 	uint64_t in = cr_rng_below(rng, p->number.size), out = cr_rng_below(rng, p->number.bins - 1);
 
 	(void)q;
+	(void)room;
 	/* Skip the window: 0..b-1 onto the others. */
 	out += p->number.size & ~pt_below_mask(out, level);
 	pt_record_put(records, pt_choose(keep, level + in, out));

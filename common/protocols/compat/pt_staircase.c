@@ -37,11 +37,12 @@ static uint64_t draw(const struct pt_randomizer *p, const struct cr_rng *rng, ui
 /* What was thrown away says nothing of what is sent, and nothing but the sum and its folding, by masks,
  * depends on the level: the running time tells nothing. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t b = p->number.bins - 1, level = pt_levels_round(value->x, (uint32_t)b, rng), size, minus, y;
 
 	(void)q;
+	(void)room;
 	while (draw(p, rng, &size, &minus) == 0)
 		;
 	/* 3b up, so that nothing is below zero. */

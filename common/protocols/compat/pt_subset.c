@@ -40,11 +40,12 @@ static double epsilon0(const struct pt_randomizer *p)
  * drawn in order (Knuth, 3.4.2 S): with `need` wanted of the n that are left, the next one is in with chance
  * need / n.  So every bound and every place is public, and the value passes through masks only. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t own = cr_rng_bernoulli(rng, p->subset.keep), need = p->subset.size - own, before = 0;
 
 	(void)q;
+	(void)room;
 	pt_bits_clear(records, p->subset.bins);
 	for (uint32_t i = 0; i < p->subset.bins; i++) {
 		uint64_t left = p->subset.bins - 1 - i, here = 0;

@@ -39,9 +39,10 @@ double pt_unary_epsilon0(const struct pt_randomizer *p)
 /* Constant time in the value and in what was drawn: it passes through masks only, and every bit takes one
  * draw and one write at a public place. */
 void pt_unary_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	(void)q;
+	(void)room;
 	pt_bits_clear(records, p->unary.bins);
 	for (uint32_t i = 0; i < p->unary.bins; i++) {
 		uint64_t own = pt_equal_mask(i, value->x);

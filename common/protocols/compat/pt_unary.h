@@ -24,4 +24,4 @@ CM_CHECK enum cm_rc pt_unary_flips_check(const struct pt_randomizer *p, struct c
 uint32_t pt_unary_record_len(const struct pt_randomizer *p);
 double pt_unary_epsilon0(const struct pt_randomizer *p);
 void pt_unary_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records);
+	const struct cr_rng *rng, uint8_t *records, void *room);

@@ -70,11 +70,12 @@ uint32_t pt_vrr_coordinate(const struct pt_randomizer *p, uint32_t start, uint32
 
 /* Every coordinate is read for every place; start, and where it leads, pass through masks. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint32_t d = q->dimension;
 	uint64_t start = cr_rng_below(rng, d), made = start << 16;
 
+	(void)room;
 	for (uint32_t t = 0; t < p->vrr.size; t++) {
 		uint64_t at = start + (uint64_t)t * d / p->vrr.size, keep;
 

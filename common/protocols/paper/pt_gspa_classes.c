@@ -11,10 +11,11 @@ static uint32_t messages(const struct pt_randomizer *p)
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t word = pt_classes_word(q, p, value, rng);
 
+	(void)room;
 	pt_record_put_slot(records, (uint16_t)value->level, pt_classes_tell(p, value, word, rng));
 }
 

@@ -15,12 +15,13 @@ static uint32_t messages(const struct pt_randomizer *p)
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t word = pt_classes_word(q, p, value, rng);
 	uint64_t first = UINT64_C(0) - (cr_rng_u64(rng) >> 63);
 	uint64_t said[PT_POOLED_MESSAGES] = { pt_classes_tell(p, value, word, rng), value->level };
 
+	(void)room;
 	/* Which of the two comes first is as good as chance; the shuffler knows the class, not which message
 	 * is. */
 	for (uint32_t m = 0; m < PT_POOLED_MESSAGES; m++) {

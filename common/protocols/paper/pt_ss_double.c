@@ -40,17 +40,18 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 
 /* Coordinate g of group i is number i * (d / k) + g. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	uint32_t x = pt_signs_pick(q, value, i * p->slots.slot[0].groups + group);
 
+	(void)room;
 	return pt_flame_level(x, p->slots.slot[0].each.bins - 1, rng);
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
-	pt_slots_encode(q, p, value, word, rng, records);
+	pt_slots_encode(q, p, value, word, rng, records, room);
 }
 
 static void route(

@@ -18,17 +18,18 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 }
 
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	(void)q;
 	(void)group;
+	(void)room;
 	return pt_flame_level(value->at[i], p->slots.slot[0].each.bins - 1, rng);
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
-	pt_slots_encode(q, p, value, word, rng, records);
+	pt_slots_encode(q, p, value, word, rng, records, room);
 }
 
 const struct pt_device pt_device_ss_simple = {

@@ -4,6 +4,7 @@
  * it is the device's own dummies, and is no differential privacy (doc/protocols/paper.md, "FLAME").  A client
  * takes part only if its policy says so. */
 #include <math.h>
+#include <string.h>
 
 #include "pr_limits.h"
 #include "pt_exact.h"
@@ -96,11 +97,18 @@ static uint32_t next_coordinate(
 	return (uint32_t)(PT_TAGS_MAX - (best & 0xffff));
 }
 
+/* The messages' keys, and after them the order of the coordinates. */
+static size_t room_of(const struct qy_query *q, const struct pt_randomizer *p)
+{
+	return messages(p) * sizeof(uint64_t) + q->dimension * sizeof(uint16_t);
+}
+
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t last = (UINT64_C(1) << 63) - 1, m = messages(p);
-	uint16_t rank[PT_TAGS_MAX];
+	uint64_t *key = room;
+	uint16_t *rank = (uint16_t *)(key + m);
 
 	draw_order(q->dimension, rng, rank);
 	for (uint32_t i = 0; i < p->topk.size; i++) {
@@ -115,7 +123,8 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 	for (uint32_t i = p->topk.size; i < m; i++)
 		pt_record_put(records + (size_t)i * PT_RECORD_LEN,
 			cr_rng_below(rng, (uint64_t)p->slots.slot[0].groups * p->slots.slot[0].each.bins));
-	pt_record_permute(records, (size_t)m, rng);
+	pt_record_permute(records, (size_t)m, rng, key);
+	explicit_bzero(rank, q->dimension * sizeof *rank);
 }
 
 static void route(
@@ -142,6 +151,7 @@ const struct pt_device pt_device_ss_topk = {
 	.messages = messages,
 	.record_len = pt_slots_record_len,
 	.epsilon0 = epsilon0,
+	.room = room_of,
 	.encode = encode,
 	.route = route,
 	.routes_by_value = true,

@@ -53,24 +53,25 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 
 /* value->x is the level here: it is rounded once for all digits.  The symbol is itself in each of them. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	uint32_t base = pt_digits_base(q, p), bits = pt_digits_bits(base);
 
 	(void)group;
 	(void)rng;
+	(void)room;
 	return pt_choose(pt_equal_mask(value->x, QY_NUMBER_NONE), base,
 		value->x >> (bits * (p->slots.kinds - 1 - i)) & (base - 1));
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t rounded = pt_levels_round(value->x, pt_digits_top(q, p), rng);
 	const struct qy_value level = { .x = pt_choose(pt_equal_mask(value->x, QY_NUMBER_NONE),
 						QY_NUMBER_NONE, rounded) };
 
-	pt_slots_encode(q, p, &level, word, rng, records);
+	pt_slots_encode(q, p, &level, word, rng, records, room);
 }
 
 const struct pt_device pt_device_digits = {

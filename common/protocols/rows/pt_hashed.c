@@ -16,13 +16,14 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
  * one cell drawn and one computed.  Dummies are independent and identical, so a uniform place is a uniform
  * order. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t m = pt_mixbins_messages(p), place = cr_rng_below(rng, m);
 
 	const struct pt_rare rare = pt_rare_draw(p->multi.dummy_chance, m, place, rng);
 
 	(void)q;
+	(void)room;
 	for (uint64_t i = 0; i < m; i++) {
 		struct pt_hash h = pt_hash_draw(rng);
 		uint64_t dummy = cr_rng_below(rng, p->multi.size), null = pt_rare_mask(&rare, i);

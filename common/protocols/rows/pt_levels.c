@@ -30,10 +30,11 @@ uint64_t pt_levels_round(uint64_t x, uint32_t b, const struct cr_rng *rng)
 }
 
 void pt_levels_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t levels = levels_of(q, p), level = pt_levels_round(value->x, (uint32_t)levels - 1, rng);
 
+	(void)room;
 	/* Only a query with the symbol has a value that is it. */
 	pt_mixbins_encode(
 		&p->mixbins, pt_choose(pt_equal_mask(value->x, QY_NUMBER_NONE), levels, level), rng, records);

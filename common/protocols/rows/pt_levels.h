@@ -7,4 +7,4 @@
 uint64_t pt_levels_round(uint64_t x, uint32_t b, const struct cr_rng *rng);
 /* The encode() of the rows that send a level by MIXBINS. */
 void pt_levels_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records);
+	const struct cr_rng *rng, uint8_t *records, void *room);

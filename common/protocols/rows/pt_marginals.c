@@ -78,13 +78,14 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 
 /* The combination's index, the last column of the set running fastest.  The strides are public. */
 uint64_t pt_marginals_word(const struct qy_query *q, const struct pt_randomizer *p,
-	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng)
+	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	uint64_t index = 0;
 
 	(void)p;
 	(void)group;
 	(void)rng;
+	(void)room;
 	for (uint32_t c = 0; c < q->columns; c++)
 		if (pt_marginals_has(q, i, c))
 			index = index * pt_marginals_faces(q, c) + value->at[c];
@@ -92,9 +93,9 @@ uint64_t pt_marginals_word(const struct qy_query *q, const struct pt_randomizer 
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
-	pt_slots_encode(q, p, value, pt_marginals_word, rng, records);
+	pt_slots_encode(q, p, value, pt_marginals_word, rng, records, room);
 }
 
 const struct pt_device pt_device_marginals = {

@@ -22,4 +22,4 @@ CM_CHECK enum cm_rc pt_marginals_fit(
 	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 /* The combination of each marginal (pt_word). */
 uint64_t pt_marginals_word(const struct qy_query *q, const struct pt_randomizer *p,
-	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng);
+	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng, void *room);

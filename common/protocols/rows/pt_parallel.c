@@ -14,9 +14,9 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
-	pt_sampled_encode(q, p, value, pt_marginals_word, rng, records);
+	pt_sampled_encode(q, p, value, pt_marginals_word, rng, records, room);
 }
 
 const struct pt_device pt_device_parallel = {

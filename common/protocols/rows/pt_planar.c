@@ -213,12 +213,13 @@ static uint32_t record_len(const struct pt_randomizer *p)
 /* Constant time in the place and in the offset: the scan goes through the whole torus, in order of rows, and
  * counts the offsets and the rows that end at or below the draw. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	struct pt_planar_law law;
 	uint64_t x = value->x, y = 0, end = 0, offset = 0, rows = 0, drawn;
 
 	(void)q;
+	(void)room;
 	pt_planar_law_of(p, &law);
 	for (uint32_t j = 1; j < law.size[1]; j++) {
 		uint64_t above = ~pt_below_mask(x, law.size[0]);

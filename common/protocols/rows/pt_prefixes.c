@@ -17,10 +17,11 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t is_other = pt_equal_mask(value->x, q->categories);
 
+	(void)room;
 	pt_mixbins_encode(&p->mixbins, pt_choose(is_other, p->mixbins.bins - 1, value->x), rng, records);
 }
 

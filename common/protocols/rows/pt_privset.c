@@ -80,11 +80,12 @@ static uint64_t item_of(const struct pt_randomizer *p, const struct qy_value *va
 
 /* Constant time in the set, in what is taken of it and in what is sent. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint64_t slot = cr_rng_below(rng, p->privset.size);
 	uint64_t item = item_of(p, value, qy_query_bins(q), slot, rng);
 
+	(void)room;
 	pt_mixbins_encode(&p->privset.mixbins, item, rng, records);
 }
 

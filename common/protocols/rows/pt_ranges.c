@@ -77,20 +77,21 @@ uint32_t pt_ranges_nodes(const struct qy_query *q, const struct pt_randomizer *p
 /* The node of level i above the number; the grids are nested, so no division of a secret is needed.  The
  * upper end of the range belongs to the last node. */
 uint64_t pt_ranges_word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	uint64_t nodes = pt_ranges_nodes(q, p, i), node = (value->x * nodes) >> 32;
 
 	(void)group;
 	(void)rng;
+	(void)room;
 	return pt_choose(
 		pt_equal_mask(value->x, QY_NUMBER_NONE), nodes, node - (1 & pt_equal_mask(node, nodes)));
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
-	pt_slots_encode(q, p, value, pt_ranges_word, rng, records);
+	pt_slots_encode(q, p, value, pt_ranges_word, rng, records, room);
 }
 
 const struct pt_device pt_device_ranges = {

@@ -14,7 +14,7 @@ CM_CHECK enum cm_rc pt_ranges_fit(
 	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 /* The node of each level (pt_word). */
 uint64_t pt_ranges_word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng);
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room);
 /* The slots, coarsest level first, but for what a request says. */
 void pt_ranges_slots(const struct qy_query *q, struct pt_randomizer *p);
 /* A slot has a bin for each node of its level, and the last for the symbol of none, if there is one. */

@@ -29,11 +29,14 @@
 #define PADDED_MAX PR_DIMENSION_MAX
 #define COARSE     8 /* bits that lengths are not measured by */
 
-/* What is turned, and by which signs: too long for the stack in the largest dimension; wiped after each
- * value. */
-static _Thread_local _Alignas(64) int64_t lengthened[PADDED_MAX], turned[PADDED_MAX];
-static _Thread_local _Alignas(64) uint8_t row[PT_TURN_ROW_MAX];
-static _Thread_local struct pt_turn_signs signs; /* public */
+/* What is turned, and by which signs; it lies at the begin of the room.  The first three are wiped after each
+ * value, the signs are public. */
+struct work {
+	int64_t *lengthened, *turned;
+	uint8_t *row;
+	struct pt_turn_signs signs;
+};
+#define ALIGNED(n) (((n) + 63) / 64 * 64)
 
 uint32_t pt_rotated_padded(uint32_t dimension)
 {
@@ -175,31 +178,57 @@ static uint32_t chance(const struct pt_randomizer *p, int64_t z)
 	return (uint32_t)((uint64_t)(z + most) * p->rotated.scale >> 32);
 }
 
-static void turn(uint32_t rotation, uint32_t d)
+/* Bytes of a vector of d coordinates. */
+static size_t vector_size(uint32_t d)
+{
+	return (d < PT_TURN_LANES ? PT_TURN_LANES : d) * sizeof(int64_t);
+}
+
+static size_t room_of(const struct qy_query *q, const struct pt_randomizer *p)
+{
+	uint32_t d = pt_rotated_padded(q->dimension);
+
+	return ALIGNED(sizeof(struct work)) + 2 * vector_size(d) +
+	       (1 + (size_t)pt_rotated_rotations(q, p)) * PT_TURN_ROW(d);
+}
+
+static struct work *work_in(void *room, uint32_t d)
+{
+	struct work *w = room;
+
+	w->lengthened = (int64_t *)((uint8_t *)room + ALIGNED(sizeof *w));
+	w->turned = w->lengthened + vector_size(d) / sizeof(int64_t);
+	w->row = (uint8_t *)(w->turned + vector_size(d) / sizeof(int64_t));
+	w->signs.row = w->row + PT_TURN_ROW(d);
+	return w;
+}
+
+static void turn(struct work *w, uint32_t rotation, uint32_t d)
 {
 	const struct pt_turner *turner = pt_turner_here();
 
-	turner->pick(&signs, rotation, row);
-	turner->half(lengthened, row, turned, d);
+	turner->pick(&w->signs, rotation, w->row);
+	turner->half(w->lengthened, w->row, w->turned, d);
 }
 
 /* The group was drawn, and its rotation with it: both are numbers here and no address.  Of several rotations
  * each slot turns its own, also where two slots have one: the time would tell. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	uint32_t d = pt_rotated_padded(q->dimension), width = pt_words_width(p);
 	uint32_t each = groups_each(q, p);
 	const struct pt_turner *turner = pt_turner_here();
+	struct work *w = room;
 	uint64_t made = 0;
 
 	(void)value;
-	if (signs.rotations > 1)
-		turn(group / each, d);
+	if (w->signs.rotations > 1)
+		turn(w, group / each, d);
 	for (uint32_t b = 0; b < width; b++) {
 		uint32_t k = pt_words_coordinate(p, i, group % each, b);
 		/* What is there only to fill the last group is 0: a fair coin. */
-		uint64_t z = (uint64_t)turner->coordinate(turned, k, d) & pt_below_mask(k, d);
+		uint64_t z = (uint64_t)turner->coordinate(w->turned, k, d) & pt_below_mask(k, d);
 
 		made |= pt_signs_draw(chance(p, (int64_t)z), rng) << b;
 	}
@@ -207,18 +236,18 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 }
 
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
+	struct work *w = work_in(room, d);
 
-	pt_turn_signs(&signs, pt_rotated_rotations(q, p), d);
-	lengthen(q, value->at, lengthened, d);
-	if (signs.rotations == 1)
-		turn(0, d);
-	pt_slots_encode(q, p, value, word, rng, records);
-	cr_wipe(lengthened, d * sizeof lengthened[0]);
-	cr_wipe(turned, d * sizeof turned[0]);
-	cr_wipe(row, (size_t)PT_TURN_ROW(d));
+	pt_turn_signs(&w->signs, pt_rotated_rotations(q, p), d);
+	lengthen(q, value->at, w->lengthened, d);
+	if (w->signs.rotations == 1)
+		turn(w, 0, d);
+	pt_slots_encode(q, p, value, word, rng, records, room);
+	/* Both vectors and the row lie side by side. */
+	cr_wipe(w->lengthened, 2 * vector_size(d) + PT_TURN_ROW(d));
 }
 
 /* Of the transformed vector, whose coordinates have no names. */
@@ -236,6 +265,7 @@ const struct pt_device pt_device_rotated = {
 	.parameters = &pt_rotated_layout,
 	.kinds = QY_VECTOR,
 	.check = check,
+	.room = room_of,
 	.encode = encode,
 	.describe = describe,
 	PT_SLOTS_DEVICE,

@@ -18,17 +18,14 @@
  * second pass begins at a byte of its own, and rows at multiples of 512. */
 #define PT_TURN_PASS(d) ((d) < 8 ? 1u : (d) / 8)
 #define PT_TURN_ROW(d)  ((2 * PT_TURN_PASS(d) + 511) / 512 * 512)
-#define PT_TURN_ROW_MAX PT_TURN_ROW(PR_DIMENSION_MAX)
-/* R d is at most PR_TALLIES_MAX, and R at most PT_ROTATIONS_MAX. */
-#define PT_TURN_ROWS_MAX (PR_TALLIES_MAX / 4 + PT_ROTATIONS_MAX * 512)
 
-/* The rows of R rotations of d numbers, at a multiple of 64 bytes. */
+/* The rows of R rotations of d numbers: R PT_TURN_ROW(d) bytes of the caller's, at a multiple of 64. */
 struct pt_turn_signs {
-	uint32_t rotations, d;
-	_Alignas(64) uint8_t row[PT_TURN_ROWS_MAX];
+	uint32_t rotations, d; /* 0 at first */
+	uint8_t *row;
 };
 
-/* Those of so many; nothing is done where they are these already. */
+/* Fills the rows, whose place the caller sets; nothing is done where they are these already. */
 void pt_turn_signs(struct pt_turn_signs *s, uint32_t rotations, uint32_t d);
 
 struct pt_turner {

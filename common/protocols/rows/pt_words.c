@@ -72,11 +72,12 @@ enum cm_rc pt_words_check(const struct qy_query *q, const struct pt_randomizer *
 
 /* Every coordinate of the slot is read, and those of the group are taken by masks. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	uint32_t i, uint32_t group, const struct cr_rng *rng)
+	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
 	uint32_t own[PT_WORDS_WIDTH_MAX] = { 0 }, width = pt_words_width(p);
 	uint64_t made = 0;
 
+	(void)room;
 	for (uint32_t g = 0; g < p->slots.slot[0].groups; g++) {
 		uint32_t mask = (uint32_t)pt_equal_mask(g, group);
 
@@ -93,9 +94,9 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 }
 
 void pt_words_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
-	pt_slots_encode(q, p, value, word, rng, records);
+	pt_slots_encode(q, p, value, word, rng, records, room);
 }
 
 void pt_words_describe(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,

@@ -20,7 +20,7 @@ CM_CHECK enum cm_rc pt_words_shape(const struct pt_device *row, const struct qy_
 	uint32_t width, enum cm_rc code, struct cm_err *err);
 
 void pt_words_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records);
+	const struct cr_rng *rng, uint8_t *records, void *room);
 void pt_words_describe(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,
 	char *out, size_t size);
 

@@ -23,9 +23,10 @@ enum cm_rc pt_histogram_bins_fault(
 }
 
 void pt_category_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records)
+	const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	(void)q;
+	(void)room;
 	pt_mixbins_encode(&p->mixbins, value->x, rng, records);
 }
 

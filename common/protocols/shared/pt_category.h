@@ -20,7 +20,7 @@ CM_CHECK enum cm_rc pt_histogram_bins_fault(
 	const struct pt_device *row, const struct qy_query *q, uint32_t bins, struct cm_err *err);
 
 void pt_category_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	const struct cr_rng *rng, uint8_t *records);
+	const struct cr_rng *rng, uint8_t *records, void *room);
 /* As pt_device.check, of rows of pt_mixbins.h. */
 CM_CHECK enum cm_rc pt_category_check(
 	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);

@@ -98,10 +98,8 @@ static void swap_records(uint64_t mask, uint8_t *a, uint8_t *b)
 }
 
 /* Sorted by random keys, every pair compared at its turn. */
-void pt_record_permute(uint8_t *records, size_t n, const struct cr_rng *rng)
+void pt_record_permute(uint8_t *records, size_t n, const struct cr_rng *rng, uint64_t *key)
 {
-	uint64_t key[PR_MESSAGES_MAX];
-
 	assert(n <= PR_MESSAGES_MAX);
 	for (size_t i = 0; i < n; i++)
 		key[i] = cr_rng_u64(rng) >> 1;

@@ -40,5 +40,5 @@ CM_CHECK enum cm_rc pt_record_get(
 	const uint8_t record[PT_RECORD_LEN], uint32_t bins, uint32_t *value, struct cm_err *err);
 
 /* Put n records, at most PR_MESSAGES_MAX, in uniformly random order (but for a chance of n^2 2^-65).  No
- * branch and no address depends on which comes where.  O(n^2). */
-void pt_record_permute(uint8_t *records, size_t n, const struct cr_rng *rng);
+ * branch and no address depends on which comes where.  O(n^2).  key: room for n numbers, wiped. */
+void pt_record_permute(uint8_t *records, size_t n, const struct cr_rng *rng, uint64_t *key);

@@ -37,12 +37,12 @@ double pt_sampled_epsilon0(const struct pt_randomizer *p)
 
 /* Every slot is answered, and a mask takes the one that was drawn. */
 void pt_sampled_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	pt_word *word, const struct cr_rng *rng, uint8_t *record)
+	pt_word *word, const struct cr_rng *rng, uint8_t *record, void *room)
 {
 	uint64_t drawn = cr_rng_below(rng, p->slots.kinds), said = 0;
 
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
-		uint64_t own = word(q, p, value, i, 0, rng);
+		uint64_t own = word(q, p, value, i, 0, rng, room);
 		uint64_t here = pt_mixbins_draw(&p->slots.slot[i].each, own, rng);
 
 		said = pt_choose(pt_equal_mask(i, drawn), here, said);

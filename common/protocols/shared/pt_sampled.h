@@ -17,7 +17,7 @@ uint32_t pt_sampled_messages(const struct pt_randomizer *p); /* of one client: 1
 double pt_sampled_epsilon0(const struct pt_randomizer *p);   /* rounded up */
 /* The one message.  Constant time in the value, the slot that was drawn and the word. */
 void pt_sampled_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	pt_word *word, const struct cr_rng *rng, uint8_t *record);
+	pt_word *word, const struct cr_rng *rng, uint8_t *record, void *room);
 
 /* The columns of a device's row whose clients answer one slot. */
 #define PT_SAMPLED_DEVICE                                                                                   \

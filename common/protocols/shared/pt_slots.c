@@ -124,7 +124,7 @@ double pt_slots_epsilon0(const struct pt_randomizer *p)
 
 /* The group, too, passes through masks: word() sees to it. */
 void pt_slots_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	pt_word *word, const struct cr_rng *rng, uint8_t *records)
+	pt_word *word, const struct cr_rng *rng, uint8_t *records, void *room)
 {
 	uint32_t at = 0;
 
@@ -134,7 +134,7 @@ void pt_slots_encode(const struct qy_query *q, const struct pt_randomizer *p, co
 
 		for (uint32_t c = 0; c < s->count; c++, at++) {
 			uint64_t group = cr_rng_below(rng, s->groups);
-			uint64_t own = word(q, p, value, at, (uint32_t)group, rng);
+			uint64_t own = word(q, p, value, at, (uint32_t)group, rng, room);
 
 			pt_mixbins_hide(&s->each, group * s->each.bins + pt_mixbins_draw(&s->each, own, rng),
 				(uint64_t)s->groups * s->each.bins, (uint16_t)at, rng, records);

@@ -24,7 +24,7 @@
 /* The word, below bins, that a client has in a group of slot `i`.  Constant time in the value and in the
  * group, which was drawn: a scan with masks; `rng` for rounding. */
 typedef uint64_t pt_word(const struct qy_query *q, const struct pt_randomizer *p,
-	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng);
+	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng, void *room);
 
 extern const struct pt_layout pt_slots_layout, pt_rotated_layout, pt_topk_layout;
 
@@ -46,7 +46,7 @@ uint32_t pt_slots_record_len(const struct pt_randomizer *p);
 double pt_slots_epsilon0(const struct pt_randomizer *p);
 /* Slot after slot, and in each the message at a uniform place among its dummies. */
 void pt_slots_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
-	pt_word *word, const struct cr_rng *rng, uint8_t *records);
+	pt_word *word, const struct cr_rng *rng, uint8_t *records, void *room);
 
 /* One record of the round. */
 struct pt_cell {
