@@ -78,9 +78,8 @@ static bool freeze_mounts(void)
 
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return false;
-	/* Of these processes alone, and to each only what it may trace, which is itself: the descriptors that
-	 * one holds are names in there, by which it could tell a reading to its neighbours.  Kernels refuse
-	 * it to users of containers that hide parts of /proc. */
+	/* For programs that get no root of their own: of these processes alone, and to each only what it may
+	 * trace, which is itself.  Kernels refuse it to users of containers that hide parts of /proc. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=4");
 	return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0;
 }
@@ -153,7 +152,12 @@ static bool is_script(int program)
 	return interpreter[0] != '\0';
 }
 
-static bool restrict_files(const int *program, size_t n)
+static bool has_root(uint32_t lacks)
+{
+	return !(lacks & (CL_CELL_NAMESPACES | CL_CELL_ROOT));
+}
+
+static bool restrict_files(const struct cl_cell *c, size_t n)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	struct ruleset all = { .files = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
@@ -172,8 +176,10 @@ static bool restrict_files(const int *program, size_t n)
 		return false;
 	for (size_t i = 0; cl_cell_readable[i]; i++)
 		let_read(rules, cl_cell_readable[i]);
+	if (has_root(c->lacks))
+		let_read(rules, CL_SCRIPTS);
 	for (size_t i = 0; i < n; i++) {
-		cl_cell_interpreter(program[i], interpreter);
+		cl_cell_interpreter(c->program[i], interpreter);
 		if (interpreter[0] == '/')
 			let_read(rules, interpreter);
 	}
@@ -214,7 +220,9 @@ enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t 
 	const struct rlimit no_core = { 0, 0 };
 	enum cm_rc rc;
 
-	*c = (struct cl_cell){ .lacks = lacks, .memory = memory, .calls = calloc(1, sizeof *c->calls) };
+	*c = (struct cl_cell){
+		.lacks = lacks, .memory = memory, .program = program, .calls = calloc(1, sizeof *c->calls)
+	};
 	if (!c->calls)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	c->nowhere = open_nowhere();
@@ -234,7 +242,7 @@ enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t 
 	}
 	if (rc != CM_OK)
 		return rc;
-	if (!restrict_files(program, n))
+	if (!restrict_files(c, n))
 		c->lacks |= CL_CELL_FILES;
 	return cl_calls_confine_spawner(c->calls)
 		       ? CM_OK
@@ -323,20 +331,26 @@ static bool apart(void)
 
 /* In the child: the descriptors are those of the spawner. */
 static noreturn void become_program(
-	const struct cl_cell *c, int program, int in, int out, int control, unsigned seconds)
+	const struct cl_cell *c, size_t which, int in, int out, int control, unsigned seconds)
 {
 	static const int reset[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP };
 	char name[] = "program", *argv[] = { name, NULL }, *none[] = { NULL };
-	bool waits = !(c->lacks & CL_CELL_ONCE);
-	int listener = -1;
+	bool waits = !(c->lacks & CL_CELL_ONCE), script = is_script(c->program[which]);
+	int listener = -1, program = c->program[which];
 	sigset_t empty;
-	char own[32];
+	char own[sizeof CL_SCRIPT_AT + 24] = "";
 
-	/* Where it reads a script is its own place, not that of who reads it next. */
-	(void)snprintf(own, sizeof own, "/proc/self/fd/%d", program);
-	program = open(own, O_RDONLY | O_CLOEXEC);
-	if (program < 0)
-		_exit(126);
+	if (script && has_root(c->lacks)) {
+		(void)snprintf(own, sizeof own, CL_SCRIPT_AT, which);
+	} else if (script) {
+		/* Its interpreter reads it at /dev/fd/3.  Where it reads is its own place, not that of who
+		 * reads it next. */
+		(void)snprintf(own, sizeof own, "/proc/self/fd/%d", program);
+		program = open(own, O_RDONLY | O_CLOEXEC);
+		own[0] = '\0';
+		if (program < 0)
+			_exit(126);
+	}
 	if (!(c->lacks & CL_CELL_FILES) && !apart())
 		_exit(126);
 	(void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + POLITE);
@@ -351,12 +365,11 @@ static noreturn void become_program(
 		dup2(control, CONTROL) < 0 || close_range(CONTROL + 1, ~0U, 0) != 0 ||
 		fcntl(CONTROL, F_SETFD, FD_CLOEXEC) != 0)
 		_exit(126);
-	/* An interpreter reads the script at /dev/fd/3. */
-	if (fcntl(OWN, F_SETFD, is_script(OWN) ? 0 : FD_CLOEXEC) != 0 || !limit(c, seconds))
+	if (fcntl(OWN, F_SETFD, script && own[0] == '\0' ? 0 : FD_CLOEXEC) != 0 || !limit(c, seconds))
 		_exit(126);
 	if (!cl_calls_confine(c->calls, waits, &listener) || (waits && !send_listener(listener)))
 		_exit(126);
-	(void)syscall(SYS_execveat, OWN, "", argv, none, AT_EMPTY_PATH);
+	(void)syscall(SYS_execveat, OWN, own, argv, none, own[0] == '\0' ? AT_EMPTY_PATH : 0);
 	_exit(127);
 }
 
@@ -368,7 +381,7 @@ static void close_all(const int *fd, size_t n)
 }
 
 enum cm_rc cl_cell_exec(
-	const struct cl_cell *c, int program, unsigned seconds, struct cl_cell_run *out, struct cm_err *err)
+	const struct cl_cell *c, size_t which, unsigned seconds, struct cl_cell_run *out, struct cm_err *err)
 {
 	enum { IN, IN_END, OUT, OUT_END, CTL, CTL_END, ALL };
 	int fd[ALL] = { -1, -1, -1, -1, -1, -1 };
@@ -382,7 +395,7 @@ enum cm_rc cl_cell_exec(
 	if (rc == CM_OK) {
 		out->pid = fork();
 		if (out->pid == 0)
-			become_program(c, program, fd[IN], fd[OUT_END], fd[CTL_END], seconds);
+			become_program(c, which, fd[IN], fd[OUT_END], fd[CTL_END], seconds);
 		if (out->pid < 0)
 			rc = cm_fail(err, CM_EUNAVAIL, "no process for a program: %s", strerror(errno));
 	}

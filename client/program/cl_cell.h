@@ -23,7 +23,7 @@
 #define CL_CELL_FILES      4u  /* Landlock: all that the user may read can be read */
 #define CL_CELL_ONCE       8u  /* it may run other programs of the host, in the same cell */
 #define CL_CELL_TIMES      16u /* a program can read when another one read their common file last */
-#define CL_CELL_ROOT       32u /* names, sizes and times of the host's files can be seen */
+#define CL_CELL_ROOT       32u /* names, sizes and times of the host's files, and its /proc, can be seen */
 /* Names of the bits, "a, b", into out. */
 #define CL_CELL_TEXT 200
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT]);
@@ -36,11 +36,13 @@ struct cl_cell {
 	uint32_t lacks; /* bits, of all steps */
 	int64_t memory; /* bytes of address space of a program */
 	int nowhere;    /* /dev/null, opened before files were given up */
+	const int *program;
 	struct cl_calls *calls;
 };
-/* In the spawner, whose programs have the descriptors program[0..n).  uid, gid: who it becomes, if it is
- * root.  lacks: of cl_cell_clone; CL_CELL_TIMES where the programs' files keep times; CL_CELL_ROOT where
- * cl_cell_root failed.  memory: of a program.  CM_EUNAVAIL: the kernel refuses what is never left out. */
+/* In the spawner, whose programs have the descriptors program[0..n), borrowed.  uid, gid: who it becomes, if
+ * it is root.  lacks: of cl_cell_clone; CL_CELL_TIMES where the programs' files keep times; CL_CELL_ROOT
+ * where cl_cell_root failed.  memory: of a program.  CM_EUNAVAIL: the kernel refuses what must not be left
+ * out. */
 CM_CHECK enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t uid, gid_t gid,
 	uint32_t lacks, int64_t memory, struct cm_err *err);
 
@@ -53,9 +55,9 @@ struct cl_cell_run {
 };
 #define CL_CELL_NOBODY ((struct cl_cell_run){ -1, -1, -1, -1, false })
 
-/* Start the program of that descriptor, for so many seconds of a processor at most.  Waits for nothing.
+/* Start program number `which`, for so many seconds of a processor at most.  Waits for nothing.
  * CM_EUNAVAIL. */
 CM_CHECK enum cm_rc cl_cell_exec(
-	const struct cl_cell *c, int program, unsigned seconds, struct cl_cell_run *out, struct cm_err *err);
+	const struct cl_cell *c, size_t which, unsigned seconds, struct cl_cell_run *out, struct cm_err *err);
 /* It asks.  false: it has ended, and never began. */
 CM_CHECK bool cl_cell_let(struct cl_cell_run *run);

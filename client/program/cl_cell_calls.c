@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *const of_programs[] = {
@@ -26,16 +27,14 @@ static const char *const of_programs[] = {
 	"lstat64", "fstat", "fstat64", "newfstatat", "fstatat64", "statx", "readlink", "readlinkat",
 	"getdents", "getdents64", "getcwd",
 	/* memory */
-	"brk", "mmap", "mmap2", "munmap", "mremap", "mprotect", "madvise", "membarrier",
+	"brk", "mmap", "mmap2", "munmap", "mremap", "mprotect",
 	/* itself */
 	"exit", "exit_group", "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid",
 	"getuid32", "geteuid32", "getgid32", "getegid32", "uname", "arch_prctl", "set_tid_address",
-	"set_robust_list", "rseq", "sched_yield", "getrlimit", "ugetrlimit", "getrusage", "times",
-	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "sigaltstack", "sigreturn",
-	"restart_syscall",
-	/* clocks and random bytes */
-	"time", "gettimeofday", "clock_gettime", "clock_gettime64", "clock_getres", "clock_getres_time64",
-	"nanosleep", "clock_nanosleep", "clock_nanosleep_time64", "getrandom",
+	"set_robust_list", "rseq", "sched_yield", "getrlimit", "ugetrlimit", "rt_sigaction", "rt_sigprocmask",
+	"rt_sigreturn", "rt_sigpending", "sigaltstack", "sigreturn", "restart_syscall",
+	/* time and random bytes */
+	"time", "gettimeofday", "nanosleep", "getrandom",
 	/* the last thing before its program: hands the listener to the spawner; there are no sockets later */
 	"sendmsg"
 };
@@ -44,7 +43,24 @@ static const char *const of_programs[] = {
 static const char *const of_spawner[] = { "futex", "futex_time64", "sched_getaffinity", "fork", "vfork",
 	"wait4", "waitid", "kill", "pipe2", "socketpair", "recvmsg", "recvfrom", "sendto", "seccomp", "ioctl",
 	"prctl", "prlimit64", "setrlimit", "execveat", "tgkill", "getpriority", "setpriority",
-	"landlock_create_ruleset", "landlock_restrict_self", "memfd_create", "fcntl", "fcntl64" };
+	"landlock_create_ruleset", "landlock_restrict_self", "memfd_create", "fcntl", "fcntl64", "madvise",
+	"clock_gettime", "clock_gettime64", "clock_getres", "clock_getres_time64", "clock_nanosleep",
+	"clock_nanosleep_time64" };
+
+/* A clock's number may be made of a process's, and shows how long that one has computed. */
+static const struct {
+	const char *name;
+	int first, last; /* clocks: the host's, and what this process itself has used */
+} of_clocks[] = { { "clock_gettime", CLOCK_REALTIME, CLOCK_BOOTTIME },
+	{ "clock_gettime64", CLOCK_REALTIME, CLOCK_BOOTTIME },
+	{ "clock_getres", CLOCK_REALTIME, CLOCK_BOOTTIME },
+	{ "clock_getres_time64", CLOCK_REALTIME, CLOCK_BOOTTIME },
+	{ "clock_nanosleep", CLOCK_REALTIME, CLOCK_MONOTONIC },
+	{ "clock_nanosleep_time64", CLOCK_REALTIME, CLOCK_MONOTONIC } };
+
+/* What malloc says of its own pages.  Others are about pages of files, which processes share, and about pages
+ * that the kernel shares where two are alike. */
+static const int of_memory[] = { MADV_NORMAL, MADV_DONTNEED, MADV_FREE };
 
 static int allow(scmp_filter_ctx ctx, uint32_t action, const char *name, const struct scmp_arg_cmp *when)
 {
@@ -77,6 +93,19 @@ static int allow_alone(scmp_filter_ctx ctx)
 		       : rc;
 }
 
+/* Calls of which one argument decides. */
+static int allow_some(scmp_filter_ctx ctx)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof of_clocks / sizeof of_clocks[0]; i++)
+		for (int c = of_clocks[i].first; rc == 0 && c <= of_clocks[i].last; c++)
+			rc = allow_if(ctx, of_clocks[i].name, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)c, 0));
+	for (size_t i = 0; rc == 0 && i < sizeof of_memory / sizeof of_memory[0]; i++)
+		rc = allow_if(ctx, "madvise", SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)of_memory[i], 0));
+	return rc;
+}
+
 static int allow_program(scmp_filter_ctx ctx, bool waits)
 {
 	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD, F_DUPFD_CLOEXEC };
@@ -90,6 +119,8 @@ static int allow_program(scmp_filter_ctx ctx, bool waits)
 		if (rc == 0)
 			rc = allow_if(ctx, "fcntl64", SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)commands[i], 0));
 	}
+	if (rc == 0)
+		rc = allow_some(ctx);
 	if (rc == 0)
 		rc = allow_alone(ctx);
 	if (rc == 0)

@@ -17,7 +17,7 @@ const char *const cl_cell_readable[] = { "/lib", "/lib32", "/lib64", "/usr/lib",
 	"/usr/local/lib", "/etc/ld.so.cache", NULL };
 
 /* Libraries may be links to links in there, which may be followed and not read. */
-static const char *const followed[] = { "/etc/alternatives", "/dev/null", "/proc", NULL };
+static const char *const followed[] = { "/etc/alternatives", "/dev/null", NULL };
 
 void cl_cell_interpreter(int program, char out[CL_SCRIPT_MAX])
 {
@@ -60,6 +60,25 @@ static bool show(const char *path)
 	return mount(path, at, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
+/* The script's bytes: its interpreter finds them by a name, and this root has no names of descriptors. */
+static bool put_script(int program, size_t which)
+{
+	char at[sizeof PLACE + sizeof CL_SCRIPT_AT + 24], bytes[4096];
+	ssize_t got = 0;
+	off_t from = 0;
+	int fd;
+
+	(void)mkdir(PLACE CL_SCRIPTS, 0755);
+	(void)snprintf(at, sizeof at, PLACE CL_SCRIPT_AT, which);
+	fd = open(at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0555);
+	while (fd >= 0 && (got = pread(program, bytes, sizeof bytes, from)) > 0 &&
+		write(fd, bytes, (size_t)got) == got)
+		from += got;
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0 && got == 0;
+}
+
 static bool show_all(const int *program, size_t n)
 {
 	char interpreter[CL_SCRIPT_MAX];
@@ -72,10 +91,10 @@ static bool show_all(const int *program, size_t n)
 	for (size_t i = 0; ok && i < n; i++) {
 		cl_cell_interpreter(program[i], interpreter);
 		/* One below PLACE is hidden by now, and every device would be NONE. */
-		ok = interpreter[0] == '\0' || (access(interpreter, F_OK) == 0 && show(interpreter));
+		ok = interpreter[0] == '\0' ||
+		     (access(interpreter, F_OK) == 0 && show(interpreter) && put_script(program[i], i));
 	}
-	/* By this name the kernel hands a script to its interpreter. */
-	return ok && symlink("/proc/self/fd", PLACE "/dev/fd") == 0;
+	return ok;
 }
 
 /* The root before lies on the new one then, and is taken away. */
@@ -92,7 +111,8 @@ bool cl_cell_root(const int *program, size_t n)
 	mode_t mask;
 	bool ok;
 
-	if (mount("tmpfs", PLACE, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=1m") != 0)
+	/* Scripts are not longer than CL_PROGRAM_MAX each, and memory is used for what is written alone. */
+	if (mount("tmpfs", PLACE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0)
 		return false;
 	mask = umask(022); /* who runs programs is not who makes this */
 	ok = show_all(program, n) && enter();

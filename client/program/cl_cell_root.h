@@ -1,6 +1,7 @@
-/* cl_cell_root.h - a root of their own for programs: a folder in memory with system libraries, the
- * interpreters of scripts, /dev/null and /proc, and nothing else of the host, so that no path leads to the
- * names, sizes and times of its files. */
+/* cl_cell_root.h - a root of their own for programs: a folder in memory with system libraries, scripts and
+ * their interpreters, and /dev/null, and nothing else of the host, so that no path leads to the names, sizes
+ * and times of its files.  There is no /proc, where a process would see how many there are, and where each
+ * look takes the next number of a counter that all processes share. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +11,9 @@
 
 /* What programs may read, by Landlock as well; ends with NULL. */
 extern const char *const cl_cell_readable[];
+/* Where a script is in that root, by its place among the programs. */
+#define CL_SCRIPTS   "/programs"
+#define CL_SCRIPT_AT CL_SCRIPTS "/%zu"
 /* The interpreter of a script, from the program's first line; "": it is none. */
 void cl_cell_interpreter(int program, char out[CL_SCRIPT_MAX]);
 

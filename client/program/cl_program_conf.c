@@ -36,8 +36,8 @@ const struct cf_row cl_program_rows[] = {
 		.type = CF_BOOL,
 		.offset = AT(isolate),
 		.fallback = "true",
-		.help = "true: a process of its own for each device; false: one process for many, which "
-			"could tell one device's reading in another's answer" },
+		.help = "true: a process of its own for each device; false accepts one process for many, "
+			"which could tell one device's reading in another's answer" },
 	{ .key = "isolation",
 		.type = CF_STRING,
 		.offset = AT(isolation),
@@ -50,8 +50,8 @@ const struct cf_row cl_program_rows[] = {
 		.min = 1,
 		.max = CL_AT_ONCE_MAX,
 		.fallback = "1",
-		.help = "devices that are computed at the same time: at most as many as there are "
-			"processors, or one that computes for long takes the time of others" },
+		.help = "devices that are computed at the same time; of more than there are "
+			"processors each has a part of a processor's time" },
 	{ .key = "memory_mib",
 		.type = CF_INT,
 		.offset = AT(memory_mib),

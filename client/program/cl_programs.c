@@ -1,10 +1,11 @@
 /* cl_programs.c - the client's side of its spawner of programs. */
-#define _GNU_SOURCE /* close_range, ppoll */
+#define _GNU_SOURCE /* close_range, dup3, ppoll, sched_getaffinity */
 #include "cl_programs.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -77,21 +78,25 @@ static void become_spawner(const struct cl_program_conf *conf, int socket, const
 {
 	struct cl_spawner_args args = { (unsigned)conf->allow.n, (unsigned)conf->at_once,
 		conf->memory_mib << 20, conf->uid, conf->gid, lacks };
-	int copy[CL_PROGRAMS_MAX + 1], n = (int)conf->allow.n;
+	int copy[CL_PROGRAMS_MAX + 2], n = (int)conf->allow.n;
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC); /* the root to come has no such name */
 
 	if (!(lacks & CL_CELL_NAMESPACES) && !cl_cell_root(fd, conf->allow.n))
 		args.lacks |= CL_CELL_ROOT;
 	/* First to numbers above those wanted, so that none is overwritten before it was copied. */
-	for (int i = 0; i <= n; i++) {
-		copy[i] = fcntl(i == 0 ? socket : fd[i - 1], F_DUPFD, CL_SPAWNER_SOCKET + n + 1);
+	for (int i = 0; i <= n + 1; i++) {
+		copy[i] = fcntl(i == 0   ? socket
+				: i <= n ? fd[i - 1]
+					 : self,
+			F_DUPFD, CL_SPAWNER_SOCKET + n + 2);
 		if (copy[i] < 0)
 			_exit(126);
 	}
-	for (int i = 0; i <= n; i++)
-		if (dup2(copy[i], CL_SPAWNER_SOCKET + i) < 0)
+	for (int i = 0; i <= n + 1; i++)
+		if (dup3(copy[i], CL_SPAWNER_SOCKET + i, i <= n ? 0 : O_CLOEXEC) < 0)
 			_exit(126);
-	(void)close_range((unsigned)(CL_SPAWNER_SOCKET + n + 1), ~0U, 0);
-	cl_spawner_exec(&args);
+	(void)close_range((unsigned)(CL_SPAWNER_SOCKET + n + 2), ~0U, 0);
+	cl_spawner_exec(&args, CL_SPAWNER_SOCKET + n + 1);
 	_exit(127);
 }
 
@@ -343,6 +348,14 @@ static void give(struct asked *a, size_t i)
 	put(a->p, &f);
 }
 
+/* That this process, and its programs, may run on. */
+static unsigned processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
 static void begin(struct asked *a, const struct cl_program_conf *conf, int program, int64_t length_ns)
 {
 	const struct cl_lane_job *job = &a->round->job;
@@ -354,6 +367,8 @@ static void begin(struct asked *a, const struct cl_program_conf *conf, int progr
 		.classes = job->classes,
 		.dimension = job->dimension,
 		.budget_ns = (uint64_t)cl_slots_budget(length_ns),
+		.processor_ns = (uint64_t)cl_slots_processor(
+			length_ns, devices < at_once ? devices : at_once, processors()),
 		.bytes = job->payload,
 		.len = job->payload_len };
 

@@ -72,3 +72,11 @@ int64_t cl_slots_budget(int64_t length_ns)
 {
 	return length_ns / 4 * 3;
 }
+
+/* An eighth of the slot less than the budget, for what else the processors do. */
+int64_t cl_slots_processor(int64_t length_ns, size_t group, unsigned processors)
+{
+	double each = group > processors ? (double)processors / (double)group : 1;
+
+	return (int64_t)((double)length_ns * 5 / 8 * each);
+}

@@ -42,3 +42,6 @@ int64_t cl_slots_length(const struct cl_slots_of *of);
 size_t cl_slots_take(struct cl_slots *s, int64_t now_ns, int64_t *end_ns);
 /* The part of a slot that a program has: the rest is for starting and ending processes. */
 int64_t cl_slots_budget(int64_t length_ns);
+/* The processor time in it that a device has, of `group` devices at once on so many processors: so little
+ * that each gets it in time whatever the others do, and who needs more has no answer whatever they do. */
+int64_t cl_slots_processor(int64_t length_ns, size_t group, unsigned processors);

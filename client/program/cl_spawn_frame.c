@@ -6,7 +6,7 @@ static size_t fixed_of(enum cl_spawn_kind kind)
 {
 	switch (kind) {
 	case CL_SPAWN_BEGIN:
-		return 29;
+		return 37;
 	case CL_SPAWN_ROW:
 		return 12;
 	case CL_SPAWN_ANSWER:
@@ -26,7 +26,7 @@ static bool has_bytes(enum cl_spawn_kind kind)
 enum cm_rc cl_spawn_put(struct cm_buf *out, const struct cl_spawn_frame *f)
 {
 	size_t fixed = fixed_of(f->kind), len = 1 + fixed + (has_bytes(f->kind) ? f->len : 0);
-	uint8_t head[5 + 29];
+	uint8_t head[5 + 37];
 
 	if (len > CL_SPAWN_MAX)
 		return CM_EDATA;
@@ -39,7 +39,8 @@ enum cm_rc cl_spawn_put(struct cm_buf *out, const struct cl_spawn_frame *f)
 		cm_put_le32(head + 17, f->classes);
 		cm_put_le32(head + 21, f->dimension);
 		cm_put_le64(head + 25, f->budget_ns);
-		head[33] = f->keep;
+		cm_put_le64(head + 33, f->processor_ns);
+		head[41] = f->keep;
 	} else if (fixed > 4) {
 		cm_put_le32(head + 9, f->serial);
 		cm_put_le32(head + 13, f->lane);
@@ -74,7 +75,8 @@ enum cm_rc cl_spawn_take(
 		f->classes = cm_get_le32(p + 17);
 		f->dimension = cm_get_le32(p + 21);
 		f->budget_ns = cm_get_le64(p + 25);
-		f->keep = p[33];
+		f->processor_ns = cm_get_le64(p + 33);
+		f->keep = p[41];
 	} else if (fixed > 4) {
 		f->serial = cm_get_le32(p + 9);
 		f->lane = fixed > 8 ? cm_get_le32(p + 13) : 0;

@@ -6,7 +6,8 @@
 #include "cm_buf.h"
 
 enum cl_spawn_kind {
-	/* u32 job, program, features, classes, dimension; u64 budget in ns; u8 keep; payload */
+	/* u32 job, program, features, classes, dimension; u64 budget in ns; u64 processor time in
+	 * ns; u8 keep; payload */
 	CL_SPAWN_BEGIN = 1,
 	/* u32 job, serial, lane; the device's 4 (m + 1) bytes */
 	CL_SPAWN_ROW,
@@ -27,7 +28,7 @@ struct cl_spawn_frame {
 	uint32_t lane;    /* ROW */
 	uint32_t program; /* BEGIN, as the rest */
 	uint32_t features, classes, dimension;
-	uint64_t budget_ns;
+	uint64_t budget_ns, processor_ns; /* of a device */
 	uint8_t keep;         /* so many lanes, each with one process for all its devices; 0: one for each */
 	const uint8_t *bytes; /* payload, row or answer; borrowed */
 	size_t len;

@@ -3,13 +3,17 @@
 #include "cl_spawner.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cl_cell.h"
@@ -20,7 +24,8 @@
 
 #define NAME    "tombola-client: programs"
 #define NUMBERS 6
-#define PART    32768u /* bytes that are read at a time */
+#define LOOK_NS 5000000 /* between looks at how long programs have computed */
+#define PART    32768u  /* bytes that are read at a time */
 
 struct process {
 	struct cl_lane lane;
@@ -30,6 +35,7 @@ struct process {
 	int status;
 	uint32_t serial;
 	int64_t until_ns;
+	int64_t used_ns; /* of a processor, before this device */
 };
 
 struct spawner {
@@ -38,7 +44,7 @@ struct spawner {
 	struct cm_buf in, out, payload;
 	struct cl_lane_job job;
 	uint32_t number, program; /* of the job; number 0: none */
-	int64_t budget_ns;
+	int64_t budget_ns, processor_ns;
 	unsigned keep; /* so many lanes have one process for all their devices; 0: one for each device */
 	struct process process[CL_AT_ONCE_MAX];
 };
@@ -52,18 +58,49 @@ static void close_one(int *fd)
 	*fd = -1;
 }
 
+static int64_t time_of(const struct timeval *t)
+{
+	return t->tv_sec * 1000000000 + t->tv_usec * 1000;
+}
+
 /* Who has ended, without waiting. */
 static void reap(struct spawner *s)
 {
+	struct rusage used;
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0)
 		for (unsigned i = 0; i < s->at_once; i++)
 			if (s->process[i].run.pid == pid) {
 				s->process[i].ended = true;
 				s->process[i].status = status;
+				if (time_of(&used.ru_utime) + time_of(&used.ru_stime) -
+						s->process[i].used_ns >
+					s->processor_ns)
+					s->process[i].lane.broken = true;
 			}
+}
+
+/* What a running process has used of a processor since it was started. */
+static int64_t used_by(const struct process *p)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	return p->run.pid > 0 && !p->ended && clock_getcpuclockid(p->run.pid, &clock) == 0 &&
+			       clock_gettime(clock, &t) == 0
+		       ? t.tv_sec * 1000000000 + t.tv_nsec
+		       : 0;
+}
+
+/* Whoever computes longer than is his has no answer, whether others left him more or not. */
+static void hold(const struct spawner *s, struct process *p)
+{
+	if (!p->busy || p->lane.broken || p->ended || used_by(p) - p->used_ns <= s->processor_ns)
+		return;
+	p->lane.broken = true;
+	(void)kill(p->run.pid, SIGKILL);
 }
 
 /* It is killed, and reaped when it has ended: nobody waits for it. */
@@ -87,8 +124,7 @@ static void start_process(struct spawner *s, struct process *p)
 	if (s->keep)
 		seconds = 86400;
 	cl_lane_begin(&p->lane);
-	if (cl_cell_exec(&s->cell, CL_SPAWNER_SOCKET + 1 + (int)s->program, seconds, &p->run, &unused) !=
-		CM_OK)
+	if (cl_cell_exec(&s->cell, s->program, seconds, &p->run, &unused) != CM_OK)
 		p->lane.broken = true;
 }
 
@@ -151,6 +187,7 @@ static bool answer(struct spawner *s, struct process *p)
 	struct cl_spawn_frame f = { .kind = CL_SPAWN_ANSWER, .job = s->number, .serial = p->serial };
 
 	hear(p);
+	hold(s, p);
 	reap(s);
 	if (!p->ended || p->status == 0)
 		f.bytes = cl_lane_answer(&p->lane);
@@ -175,6 +212,7 @@ static void give(struct spawner *s, const struct cl_spawn_frame *f)
 	if (p->run.pid > 0 && (p->lane.broken || p->lane.ended || p->ended))
 		end_process(p);
 	cl_lane_give(&p->lane, f->bytes);
+	p->used_ns = used_by(p);
 	if (p->run.pid < 0)
 		start_process(s, p);
 	feed(s, p);
@@ -198,13 +236,14 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 	struct cm_err unused;
 
 	end_job(s);
-	if (f->program >= s->programs || f->budget_ns > INT64_MAX || f->keep > s->at_once ||
-		cm_buf_put(&s->payload, f->bytes, f->len) != CM_OK)
+	if (f->program >= s->programs || f->budget_ns > INT64_MAX || f->processor_ns > INT64_MAX ||
+		f->keep > s->at_once || cm_buf_put(&s->payload, f->bytes, f->len) != CM_OK)
 		return false;
 	s->job = (struct cl_lane_job){ f->features, f->classes, f->dimension, s->payload.data,
 		s->payload.len };
 	s->program = f->program;
 	s->budget_ns = (int64_t)f->budget_ns;
+	s->processor_ns = (int64_t)f->processor_ns;
 	s->keep = f->keep;
 	for (unsigned i = 0; i < s->at_once; i++)
 		if (cl_lane_init(&s->process[i].lane, &s->job, &unused) != CM_OK)
@@ -301,6 +340,7 @@ static bool prepare(const struct spawner *s, struct pollfd *p, nfds_t *n, struct
 	}
 	left = until == INT64_MAX ? 0 : until - cm_clock_mono_ns();
 	left = left > 0 ? left : 0;
+	left = left < LOOK_NS ? left : LOOK_NS;
 	*wait = (struct timespec){ (time_t)(left / 1000000000), (long)(left % 1000000000) };
 	return until != INT64_MAX;
 }
@@ -325,6 +365,7 @@ static bool serve(struct spawner *s)
 		feed(s, one);
 		if (!one->busy)
 			continue;
+		hold(s, one);
 		hear(one);
 		if (cm_clock_mono_ns() >= one->until_ns && !answer(s, one))
 			return false;
@@ -336,7 +377,7 @@ static bool serve(struct spawner *s)
 static bool begin(struct spawner *s, const struct cl_spawner_args *a)
 {
 	struct cl_spawn_frame ready = { .kind = CL_SPAWN_READY };
-	int program[CL_PROGRAMS_MAX] = { 0 };
+	static int program[CL_PROGRAMS_MAX];
 	struct cm_err unused;
 
 	s->programs = a->programs;
@@ -360,7 +401,7 @@ static bool begin(struct spawner *s, const struct cl_spawner_args *a)
 	return cl_spawn_put(&s->out, &ready) == CM_OK && tell_client(s);
 }
 
-void cl_spawner_exec(const struct cl_spawner_args *a)
+void cl_spawner_exec(const struct cl_spawner_args *a, int self)
 {
 	const long long value[NUMBERS] = { a->programs, a->at_once, a->memory, (long long)a->uid,
 		(long long)a->gid, a->lacks };
@@ -370,7 +411,7 @@ void cl_spawner_exec(const struct cl_spawner_args *a)
 		(void)snprintf(text[i], sizeof text[i], "%lld", value[i]);
 		argv[i + 1] = text[i];
 	}
-	(void)execve("/proc/self/exe", argv, none);
+	(void)syscall(SYS_execveat, self, "", argv, none, AT_EMPTY_PATH);
 }
 
 bool cl_spawner_main(int argc, char **argv, int *code)

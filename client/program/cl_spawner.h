@@ -19,7 +19,8 @@ struct cl_spawner_args {
 };
 #define CL_SPAWNER_SOCKET 3 /* its descriptors: this, and the programs after it */
 
-/* Become the spawner, with these descriptors and no others.  Returns only if that fails, with errno. */
-void cl_spawner_exec(const struct cl_spawner_args *args);
+/* Become the spawner, with these descriptors and no others.  self: a descriptor of this program's file.
+ * Returns only if that fails, with errno. */
+void cl_spawner_exec(const struct cl_spawner_args *args, int self);
 /* At the begin of main: is this process to be a spawner?  Then it ends with *code. */
 bool cl_spawner_main(int argc, char **argv, int *code);

@@ -16,8 +16,9 @@ static bool same(const struct cl_spawn_frame *a, const struct cl_spawn_frame *b)
 {
 	return a->kind == b->kind && a->job == b->job && a->serial == b->serial && a->lane == b->lane &&
 	       a->program == b->program && a->features == b->features && a->classes == b->classes &&
-	       a->dimension == b->dimension && a->budget_ns == b->budget_ns && a->keep == b->keep &&
-	       a->len == b->len && (a->len == 0 || memcmp(a->bytes, b->bytes, a->len) == 0);
+	       a->dimension == b->dimension && a->budget_ns == b->budget_ns &&
+	       a->processor_ns == b->processor_ns && a->keep == b->keep && a->len == b->len &&
+	       (a->len == 0 || memcmp(a->bytes, b->bytes, a->len) == 0);
 }
 
 /* The frame's bytes lie in what it took. */

@@ -1,10 +1,11 @@
 /* misbehaves.c - a program that devices run in tests: its payload says what it does.
  *
  * It answers each device's features.  A payload that names something forbidden makes it try that, and answer
- * their negatives if it succeeds; "all" tries all of it but "names" and "seen".  With "each" a device's last
- * feature says what it does instead of answering.  With "second" the answers of a process are negatives after
- * its first, and with "whole" unless the payload goes on with 0, 1, .., 250, 0, .. from its 8th byte to its
- * end. */
+ * their negatives if it succeeds; "all" tries all of it but "names" and "seen".  With "works" and a number
+ * the device whose first feature is below 1 computes for so many milliseconds before it answers, and with
+ * "busy" the others compute for ever beside it.  With "each" a device's last feature says what it does
+ * instead of answering.  With "second" the answers of a process are negatives after its first, and with
+ * "whole" unless the payload goes on with 0, 1, .., 250, 0, .. from its 8th byte to its end. */
 #define _GNU_SOURCE /* memfd_create, environ */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -172,21 +174,48 @@ static int tries_neighbours(void)
 	return found;
 }
 
-/* What another process holds, by the names of it in a /proc of their own. */
+/* The number of processes is how many links there are, and each new name takes the next number of a counter
+ * of all processes. */
 static int sees_neighbours(void)
 {
-	char path[64] = "";
 	struct stat st;
+
+	return stat("/proc", &st) == 0 || stat("/dev/fd", &st) == 0;
+}
+
+/* How long another process has computed, or whether there is one of that number. */
+static int reads_clocks(void)
+{
+	const struct timespec begin = { 0, 0 };
+	struct timespec t;
 	int found = 0;
 
-	if (readlink("/proc/self", path, sizeof path - 1) < 0 || strtol(path, NULL, 10) != (long)getpid())
-		return 0;
-	(void)nanosleep(&(const struct timespec){ 0, 200000000 }, NULL);
-	for (long pid = 1; pid <= (long)getpid() + 12; pid++) {
-		(void)snprintf(path, sizeof path, "/proc/%ld", pid);
-		found += pid != (long)getpid() && stat(path, &st) == 0;
+	for (int pid = 1; pid <= getpid() + 12; pid++) {
+		/* As clock_getcpuclockid() makes it; the second is that of a thread, the third what of it is
+		 * the kernel's. */
+		for (int kind = 0; kind < 8; kind++) {
+			long clock = (long)(int)(~(unsigned)pid << 3 | (unsigned)kind);
+
+			found += syscall(SYS_clock_gettime, clock, &t) == 0;
+			found += syscall(SYS_clock_getres, clock, &t) == 0;
+			if (kind == 2)
+				found +=
+					syscall(SYS_clock_nanosleep, clock, TIMER_ABSTIME, &begin, NULL) == 0;
+		}
 	}
 	return found;
+}
+
+/* Faults of pages that others brought in, and pages that are one where two are alike. */
+static int shares_pages(void)
+{
+	struct rusage used;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return getrusage(RUSAGE_SELF, &used) == 0 || syscall(SYS_times, NULL) > 0 ||
+	       syscall(SYS_membarrier, 0, 0, 0) >= 0 || madvise(page, 4096, MADV_MERGEABLE) == 0 ||
+	       madvise(page, 4096, 21 /* MADV_PAGEOUT */) == 0 ||
+	       mincore(page, 4096, (unsigned char[1]){ 0 }) == 0;
 }
 
 /* A page that all processes have: one waits at it, and another counts who was woken. */
@@ -236,7 +265,7 @@ static const struct {
 	{ "read", tries_read }, { "write", tries_write }, { "exec", tries_exec }, { "others", tries_others },
 	{ "more", finds_more }, { "memory", tries_memory }, { "neighbours", tries_neighbours },
 	{ "traces", finds_traces }, { "talk", tries_talk }, { "names", finds_names },
-	{ "seen", sees_neighbours } };
+	{ "seen", sees_neighbours }, { "clocks", reads_clocks }, { "pages", shares_pages } };
 
 /* ---- what must not be an answer ---- */
 
@@ -245,8 +274,22 @@ static int is(const char *name)
 	return strcmp(does, name) == 0;
 }
 
+static void work(void)
+{
+	int64_t least = strtol(does + 5, NULL, 10) * 1000000;
+	struct timespec t = { 0, 0 };
+
+	while (t.tv_sec * INT64_C(1000000000) + t.tv_nsec < least)
+		(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+}
+
 static void answer_badly(void)
 {
+	if (x[0] < 1 && (strncmp(does, "works", 5) == 0 || strncmp(does, "busy ", 5) == 0))
+		work();
+	else if (strncmp(does, "busy ", 5) == 0)
+		for (volatile int i = 0;; i++)
+			;
 	if (is("hang"))
 		for (;;)
 			(void)sleep(1000);
