@@ -24,6 +24,7 @@ enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[A
 			(void)snprintf(why, room, "%s", fault);
 		else
 			part[i].round = r;
+		part[i].pure = 0;
 	}
 	return rc;
 }

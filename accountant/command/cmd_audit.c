@@ -5,6 +5,8 @@
 
 #include "cmd_audit.h"
 
+#include "acct_decimal.h"
+
 /* A recorded price may be less than the price computed here by this much, relative. */
 #define SHARE_SLACK 1e-2
 
@@ -235,11 +237,12 @@ static int on_planned(struct cmd_audit *a, const struct cmd_record *r)
 /* Slices are spent whole, and their losses add up. */
 static int on_slice(struct cmd_audit *a, const struct cmd_record *r)
 {
-	double epsilon = a->spent.upper + r->limit, delta = a->spent_delta + r->delta;
+	double epsilon = acct_decimal_add(a->spent.upper, r->limit);
+	double delta = acct_decimal_add(a->spent_delta, r->delta);
 
 	a->spent = (struct acct_bound){ epsilon, epsilon };
 	a->spent_delta = delta;
-	if (epsilon > a->opened.limit * (1 + 1e-12) || delta > a->opened.delta * (1 + 1e-12)) {
+	if (epsilon > a->opened.limit || delta > a->opened.delta) {
 		a->over = true;
 		(void)cmd_ledger_fault(a->ledger, r->line,
 			"the slices add up to epsilon %g at delta %g, above the population's %g at %g",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "acct_basic.h"
+#include "acct_decimal.h"
 #include "acct_fault.h"
 #include "acct_method_rows.h"
 
@@ -82,11 +83,30 @@ static enum acct_rc compose(const struct acct_spec *spec, size_t n, make_fn *mak
 	return rc;
 }
 
+void acct_method_pure(const struct acct_spec *spec, size_t n, struct acct_bound *epsilon)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(spec[i].pure > 0))
+			return;
+		sum = acct_decimal_add(sum, acct_decimal_times(spec[i].pure, spec[i].round.count));
+	}
+	if (sum < epsilon->upper) {
+		epsilon->upper = sum;
+		epsilon->lower = fmin(epsilon->lower, sum);
+	}
+}
+
 static enum acct_rc own(const struct acct_spec *spec, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
+	enum acct_rc rc = compose(spec, n, NULL, epsilon, at, &out->bound, why);
+
 	out->worth = ACCT_PROVED;
-	return compose(spec, n, NULL, epsilon, at, &out->bound, why);
+	if (!rc && epsilon)
+		acct_method_pure(spec, n, &out->bound);
+	return rc;
 }
 
 static enum acct_rc clones(const struct acct_spec *spec, size_t n, make_fn *make, bool epsilon, double at,
@@ -125,8 +145,10 @@ enum acct_rc acct_pld_epsilons(const struct acct_spec *spec, size_t n, const dou
 		rc = acct_method_asked(n, true, delta[i], why);
 	if (!rc)
 		rc = acct_epsilons(r, n, delta, deltas, bound);
-	for (size_t i = 0; i < deltas && !rc; i++)
+	for (size_t i = 0; i < deltas && !rc; i++) {
 		out[i] = (struct acct_method_answer){ .bound = bound[i], .worth = ACCT_PROVED };
+		acct_method_pure(spec, n, &out[i].bound);
+	}
 	free(bound);
 	free(r);
 	return rc;

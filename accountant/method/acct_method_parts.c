@@ -22,6 +22,8 @@ static enum acct_rc composed(enum acct_basic_way way, const struct acct_spec *s,
 		rc = acct_basic_epsilon(way, r, n, delta, &out->bound.upper);
 	out->bound.lower = 0;
 	out->worth = ACCT_PROVED;
+	if (!rc)
+		acct_method_pure(s, n, &out->bound);
 	free(r);
 	return rc;
 }

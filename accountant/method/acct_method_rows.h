@@ -17,6 +17,9 @@ acct_method_fn acct_attained_epsilon, acct_attained_delta;
 acct_method_fn acct_published_epsilon, acct_published_delta;
 /* The rounds of n specs, for the functions of acct.h, to be freed with free(); NULL out of memory. */
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n);
+/* Lower an upper bound on epsilon to the sum of the guarantees that the texts give, where all do: a sum of
+ * decimals, so ten rounds of 0.1 are 1. */
+void acct_method_pure(const struct acct_spec *spec, size_t n, struct acct_bound *epsilon);
 /* ACCT_EDOMAIN without rounds, and for a delta outside (0, 1) or an epsilon outside [0, inf). */
 enum acct_rc acct_method_asked(size_t n, bool for_epsilon, double at, const char **why);
 /* ACCT_EDOMAIN unless every participant uses one randomizer of finite eps0 and no input is disclosed (defect

@@ -224,6 +224,25 @@ static void keep_apart(struct acct_spec *s)
 	r->cell[0].u *= 1 + DBL_EPSILON;
 }
 
+/* The largest of the values of eps0=, which every row takes for the local guarantee of each participant, or a
+ * central guarantee's epsilon; 0 for none. */
+static double pure_of(const struct acct_named *named, const struct acct_arg *arg)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < ACCT_NAMED_PARAMS && named->param[i].key; i++) {
+		bool central = named->cells == acct_named_guarantee;
+
+		if (central && i > 0 && arg[i].size > 0 && arg[i].x[0] > 0)
+			return 0;
+		if (strcmp(named->param[i].key, central ? "epsilon" : "eps0") != 0)
+			continue;
+		for (size_t j = 0; j < arg[i].size; j++)
+			most = fmax(most, arg[i].x[j]);
+	}
+	return isfinite(most) ? most : 0;
+}
+
 /* Of the named randomizer's slots, which end with the first that has no cells. */
 static enum acct_rc finish(struct reading *t, struct acct_spec *part, size_t *parts)
 {
@@ -288,6 +307,8 @@ enum acct_rc acct_spec_parts(
 			return rc;
 	if (named->cells(arg, part, &fault) || (t.common[POISSON] && poisson(&t, part, &fault)))
 		return fail(&t, "%s: %s", t.name, fault);
+	for (size_t i = 0; i < ACCT_SPEC_PARTS; i++)
+		part[i].pure = part[i].round.defect > 0 ? 0 : pure_of(named, arg);
 	return finish(&t, part, parts);
 }
 

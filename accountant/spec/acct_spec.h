@@ -158,6 +158,9 @@ struct acct_spec {
 	double triple;     /* the blanket's mass that is likelier under all three */
 	bool unpublished;  /* the cells are no participant's randomizer, so there is no published reduction of
 			      it */
+	/* The guarantee (pure, 0) as the text gives it, eps0= or a guarantee's epsilon= without delta: what
+	 * one repetition loses at most, as a decimal (acct_decimal.h); 0 where the text gives none. */
+	double pure;
 };
 
 /* The 1..ACCT_SPEC_PARTS parts that the round is composed of, each with its count.  ACCT_EDOMAIN: why holds

@@ -35,10 +35,7 @@ static void check_age(struct nt_health *h, const struct an_state *s)
 /* The part of the population's budget that plans took; of epsilon or delta the larger. */
 static double pinned(const struct an_state *s)
 {
-	double epsilon = s->opened ? s->slices.epsilon / s->epsilon : 0;
-	double delta = s->opened ? s->slices.delta / s->delta : 0;
-
-	return epsilon > delta ? epsilon : delta;
+	return s->opened ? rd_slices_share(&s->slices, s->epsilon, s->delta) : 0;
 }
 
 static void check_books(struct nt_health *h, const struct an_conf *conf)

@@ -5,25 +5,26 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cm_round.h"
 
 double an_round_up(double epsilon)
 {
-	return isfinite(epsilon) ? ceil(epsilon * 1e4) / 1e4 : epsilon;
+	return cm_round_up(epsilon, 4);
 }
 
 double an_round_down(double epsilon)
 {
-	return isfinite(epsilon) ? floor(epsilon * 1e4) / 1e4 : epsilon;
+	return cm_round_down(epsilon, 4);
 }
 
 double an_percent_up(double share)
 {
-	return isfinite(share) ? ceil(share * 1e4) / 1e2 : share;
+	return cm_percent_up(share, 2);
 }
 
 double an_percent_left(double share)
 {
-	return share < 1 ? floor((1 - share) * 1e4) / 1e2 : 0;
+	return share < 1 ? cm_round_up(100 - an_percent_up(share), 2) : 0;
 }
 
 /* Add the entries before this one. */

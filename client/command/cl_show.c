@@ -10,6 +10,7 @@
 #include "cl_standing.h"
 #include "cl_usage.h"
 #include "cm_clock.h"
+#include "cm_round.h"
 #include "cm_table.h"
 
 /* 17 digits restore a double exactly.  JSON has no infinity. */
@@ -207,7 +208,7 @@ static enum cm_rc list_plan(void *user, const struct cl_pin *pin, struct cm_err 
 		(void)fprintf(l->out,
 			"plan %s (%" PRIu64 "), mode %s: slice of epsilon %.4g at delta %.3g, %.2f %% of it "
 			"used\n",
-			plan.name, plan.number, plan.mode, pin->epsilon, pin->delta, ceil(1e4 * share) / 1e2);
+			plan.name, plan.number, plan.mode, pin->epsilon, pin->delta, cm_percent_up(share, 2));
 	else
 		(void)fprintf(l->out,
 			"plan %s (%" PRIu64 ") pinned: %zu of %zu entries, %zu of them answered; slice of "

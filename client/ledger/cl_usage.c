@@ -36,9 +36,7 @@ struct summing {
 
 static double part_of(double epsilon, double delta, const struct cl_policy *policy)
 {
-	double e = epsilon / policy->max_epsilon, d = delta / policy->delta;
-
-	return e > d ? e : d;
+	return rd_slices_share(&(struct rd_slices){ epsilon, delta }, policy->max_epsilon, policy->delta);
 }
 
 static enum cm_rc add(void *user, const struct cl_pin *pin, struct cm_err *err)

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cm_round.h"
 
 double cl_shown_bound(double v)
 {
-	return ceil(v * 1e4) / 1e4;
+	return cm_round_up(v, 4);
 }
 
 /* ---- The round, once its plan is known and pinned ---- */
@@ -354,7 +355,7 @@ void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy
 			cl_shown_bound(j->plan.slices.epsilon), policy->max_epsilon, j->plan.slices.delta);
 	if (n < size && j->verdict.adaptive)
 		n += (size_t)snprintf(out + n, size - n, "; of this plan's slice %.2f %% is used then",
-			ceil(1e4 * j->verdict.share_total) / 1e2);
+			cm_percent_up(j->verdict.share_total, 2));
 	if (n < size)
 		(void)snprintf(out + n, size - n, "%s", rests);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cm_clock.h"
+#include "cm_round.h"
 #include "nt_http.h"
 
 #define ASK_MS 3000
@@ -120,7 +121,7 @@ static enum nt_health_state budget_state(const struct nt_health *h, double share
 /* In percent, rounded up. */
 static double percent(double share)
 {
-	return ceil(share * 1000) / 10;
+	return cm_percent_up(share, 1);
 }
 
 void nt_health_slices(struct nt_health *h, double used, double pinned)

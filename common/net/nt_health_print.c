@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cm_metrics.h"
+#include "cm_round.h"
 #include "cm_text.h"
 #include "nt_health.h"
 
@@ -56,7 +57,7 @@ static void print_performance(const struct nt_health *h, FILE *out)
 	const char *before = " | ";
 
 	if (!isnan(h->spent)) {
-		(void)fprintf(out, "%s'budget_spent'=%.6g%%;", before, ceil(h->spent * 1e6) / 1e4);
+		(void)fprintf(out, "%s'budget_spent'=%.6g%%;", before, cm_percent_up(h->spent, 4));
 		print_limit(l->warn_spent * 100, ";", out);
 		print_limit(l->crit_spent * 100, ";0", out);
 		before = " ";

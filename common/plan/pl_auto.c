@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_round.h"
+
 /* Shares are thousandths of the budget, the whole of it being a little less: a total equal to the limit is
  * refused. */
 #define SHARES     1000
@@ -184,7 +186,7 @@ static enum cm_rc nothing_left(struct work *w, double needed, struct cm_err *err
 			   : cm_fail(err, CM_ECONFIG,
 				     "auto: the other rounds spend %.4g of the budget's epsilon %g and leave "
 				     "nothing to share; a budget of %.4f would do",
-				     spent, p->epsilon, ceil(needed * 1e4) / 1e4);
+				     spent, p->epsilon, cm_round_up(needed, 4));
 }
 
 static enum cm_rc find_share(struct work *w, struct cm_err *err)

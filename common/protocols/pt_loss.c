@@ -1,6 +1,8 @@
 /* pt_loss.c - what a round costs, whichever way its row says it. */
 #include "pt_loss.h"
 
+#include <math.h>
+
 #include "pr_limits.h"
 #include "pt_protocol.h"
 
@@ -11,7 +13,9 @@ enum cm_rc pt_loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
 	const struct pt_protocol *row = pt_protocol_of(p->row);
+	double own = p->shuffler.tags > 0 ? INFINITY : p->row->epsilon0(p);
 
+	out->pure = isfinite(own) ? own : 0;
 	if (row->loss)
 		return row->loss(p, participants, out, err);
 	out->parts = 1;

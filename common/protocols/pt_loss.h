@@ -11,6 +11,9 @@
 struct pt_loss {
 	struct acct_round part[PT_PARTS_MAX];
 	size_t parts; /* 1..PT_PARTS_MAX */
+	/* The local guarantee of the whole round, which no batch is needed for; 0: none, or it is not known
+	 * (messages with tags, a loss read from a ledger). */
+	double pure;
 };
 
 struct pt_randomizer;

@@ -51,6 +51,8 @@ static bool same_loss(const struct group *g, const struct pt_loss *loss)
 {
 	size_t i = 0;
 
+	if (g->pure < loss->pure || g->pure > loss->pure)
+		return false;
 	while (i < loss->parts && i < g->parts && g->part[i].count == loss->part[i].count &&
 		acct_round_equal(&g->part[i], &loss->part[i]))
 		i++;
@@ -152,7 +154,8 @@ enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_
 	g = rd_account_group(a, loss);
 	if (g == a->groups) {
 		memcpy(part, loss->part, loss->parts * sizeof *part);
-		a->group[a->groups++] = (struct group){ .part = part, .parts = loss->parts };
+		a->group[a->groups++] =
+			(struct group){ .part = part, .parts = loss->parts, .pure = loss->pure };
 	} else {
 		free(part);
 	}

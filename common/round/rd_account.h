@@ -2,7 +2,8 @@
  * parties.
  *
  * No I/O.  Composes, at the guaranteed min_reports, every charge and reservation with the candidate;
- * decides on the upper end of the accountant's interval; equality within rounding refuses.  An answer
+ * decides on the upper end of the accountant's interval; equality within rounding refuses.  Where all rounds
+ * have a local guarantee, their decimals may also add up to the limit (acct_decimal.h).  An answer
  * depends, within its width, on earlier questions; after acct_state_rebuild on the rounds and delta alone. So
  * a total within 2e-3 of the limit, twice the tolerance, is judged by a rebuilt state; elsewhere any two
  * answers are on the same side of the limit.  The composition is kept (acct_state.h), so a judgement costs

@@ -8,6 +8,7 @@
 struct group {
 	struct acct_round *part; /* the parts of its loss, owned */
 	size_t parts;
+	double pure; /* pt_loss.pure of one round of the group */
 	size_t members;
 	bool priced;
 	struct acct_price price; /* adaptive: price of one round of the group */

@@ -1,7 +1,7 @@
 /* rd_bind.c - what follows from a descriptor: sealing context, honest participants, messages. */
-#include <math.h>
 #include <string.h>
 
+#include "acct_decimal.h"
 #include "rd_descriptor.h"
 
 static const char info_label[16] = "tombola/1 report"; /* no NUL: the separator follows */
@@ -28,14 +28,17 @@ void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN])
 	memcpy(aad, d->hash, RD_AAD_LEN);
 }
 
+uint64_t rd_share_of(double share, uint64_t n)
+{
+	uint64_t part = acct_decimal_floor(share, n);
+
+	return part < n ? part : n;
+}
+
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
 {
-	double product = floor(honest_fraction * (double)n);
-	uint64_t honest;
+	uint64_t honest = rd_share_of(honest_fraction, n);
 
-	if (!(product >= 1.0))
-		return 1;
-	honest = product >= (double)n ? n : (uint64_t)product;
 	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
 }
 

@@ -83,6 +83,8 @@ void rd_hpke_info(
 	const struct rd_descriptor *d, uint8_t info[RD_INFO_LEN]); /* "tombola/1 report" 0x00 hash */
 void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 
+/* floor(share * n), at most n, of the decimal that was written (acct_decimal.h): 0.29 of 100 is 29. */
+uint64_t rd_share_of(double share, uint64_t n);
 /* Participants the accountant may count: max(1, floor(honest_fraction * n) - colluders). */
 uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders);
 /* The same of d's min_reports as a party sees it that believes in these: of the fraction the smaller, of

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "acct_decimal.h"
+
 /* A total this close below the limit is refused too, so that parties whose libm differ in a last digit
  * agree. */
 #define MARGIN 1e-12
@@ -11,6 +13,28 @@
 /* The kept answer depends, within its tolerance, on the questions before it.  This close to the limit the
  * rounds alone decide, so that all parties come to one verdict. */
 #define NEAR (2 * ACCT_STATE_WIDTH)
+
+/* A double may differ from its decimal by 2^-53 of itself. */
+#define ROUNDING 0x1p-50
+
+/* The sum of the local guarantees of everything in the account and the candidate (NULL: none) as decimals, so
+ * that ten rounds of 0.1 are 1, the same for all parties; INFINITY where one has none.  A randomizer's
+ * chances are derived from the double, so its true guarantee may exceed the decimal by a rounding.  A round
+ * that is (e + h, 0)-indistinguishable is (e, h)-indistinguishable, so delta pays for that where it is not
+ * less. */
+static double pure_with(const struct rd_account *a, const struct pt_loss *candidate)
+{
+	double sum = candidate ? candidate->pure : 0;
+
+	if (candidate && !(candidate->pure > 0))
+		return INFINITY;
+	for (size_t i = 0; i < a->groups; i++) {
+		if (!(a->group[i].pure > 0))
+			return INFINITY;
+		sum = acct_decimal_add(sum, acct_decimal_times(a->group[i].pure, a->group[i].members));
+	}
+	return sum * ROUNDING <= a->delta ? sum : (double)INFINITY;
+}
 
 /* NaN cannot pass for an epsilon. */
 static enum cm_rc take(enum acct_rc rc, const struct acct_bound *b, double *epsilon, struct cm_err *err)
@@ -174,15 +198,21 @@ enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct 
 		rc = take(acct_state_epsilon_with(a->state, NULL, 0, &b), &b, &a->memo->spent, err);
 		if (rc != CM_OK)
 			return rc;
+		a->memo->spent = fmin(a->memo->spent, pure_with(a, NULL));
 		a->memo->known = true;
 	}
 	*epsilon = a->memo->spent;
 	return CM_OK;
 }
 
-static bool within(const struct rd_account *a, double total)
+/* *total: the loss of everything and the candidate as composed; lowered to the sum of the guarantees. */
+static bool within(const struct rd_account *a, const struct pt_loss *candidate, double *total)
 {
-	return total < a->limit * (1.0 - MARGIN);
+	double sum = pure_with(a, candidate);
+	bool fits = *total < a->limit * (1.0 - MARGIN) || sum <= a->limit;
+
+	*total = fmin(*total, sum);
+	return fits;
 }
 
 enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt_loss *candidate,
@@ -208,7 +238,9 @@ enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt_loss *ca
 		rc = compose_with(a, candidate, &v.total, err);
 	if (rc != CM_OK)
 		return rc;
-	v.fits = within(a, v.total);
+	v.fits = within(a, candidate, &v.total);
+	if (candidate->pure > 0 && candidate->pure * ROUNDING <= a->delta)
+		v.epsilon_round = fmin(v.epsilon_round, candidate->pure);
 	v.left = a->limit > v.spent ? a->limit - v.spent : 0.0;
 	v.share = v.epsilon_round / a->limit;
 	v.share_spent = v.spent / a->limit;
@@ -259,7 +291,7 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 	if (rc == CM_OK && a->entries > 0 && alone.lower < a->limit)
 		rc = compose_with(a, &loss, &total, err);
 	if (rc == CM_OK)
-		*fits = within(a, total);
+		*fits = within(a, &loss, &total);
 	return rc;
 }
 

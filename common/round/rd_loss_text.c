@@ -61,6 +61,7 @@ static bool take_part(const char *text, size_t len, struct acct_round *out)
 static bool take_parts(const char *at, const char *stop, struct pt_loss *out)
 {
 	out->parts = 0;
+	out->pure = 0;
 	while (at < stop) {
 		const char *end = memchr(at, ';', (size_t)(stop - at));
 

@@ -1,7 +1,9 @@
 /* rd_pin.c - what a party takes of a plan, what a descriptor may differ in from its entry, and slices. */
-#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "acct_decimal.h"
 #include "cm_fault.h"
 #include "rd_account.h"
 #include "rd_plan.h"
@@ -154,18 +156,10 @@ enum cm_rc rd_plan_pin(const struct rd_plan *p, rd_entry_loss_fn *loss, void *us
 
 /* ---- Slices ---- */
 
-/* a + b, never below the exact sum, and exact when one of them is zero. */
-static double add_up(double a, double b)
-{
-	double sum = a + b, rest = a > b ? b - (sum - a) : a - (sum - b);
-
-	return rest > 0 ? nextafter(sum, INFINITY) : sum;
-}
-
 void rd_slices_add(struct rd_slices *taken, const struct rd_plan *p)
 {
-	taken->epsilon = add_up(taken->epsilon, p->epsilon);
-	taken->delta = add_up(taken->delta, p->delta);
+	taken->epsilon = acct_decimal_add(taken->epsilon, p->epsilon);
+	taken->delta = acct_decimal_add(taken->delta, p->delta);
 }
 
 bool rd_slices_fit(const struct rd_slices *taken, const struct rd_plan *p, double epsilon, double delta)
@@ -174,6 +168,22 @@ bool rd_slices_fit(const struct rd_slices *taken, const struct rd_plan *p, doubl
 
 	rd_slices_add(&all, p);
 	return all.epsilon <= epsilon && all.delta <= delta;
+}
+
+/* a / b to 15 digits, which a quotient of decimals of few digits has. */
+static double ratio(double a, double b)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof text, "%.15g", a / b);
+	return strtod(text, NULL);
+}
+
+double rd_slices_share(const struct rd_slices *taken, double epsilon, double delta)
+{
+	double e = ratio(taken->epsilon, epsilon), d = ratio(taken->delta, delta);
+
+	return e > d ? e : d;
 }
 
 /* ---- What is signed beside documents ---- */

@@ -95,14 +95,17 @@ typedef enum cm_rc rd_entry_loss_fn(
 CM_CHECK enum cm_rc rd_plan_pin(const struct rd_plan *p, rd_entry_loss_fn *loss, void *user,
 	const atomic_bool *stop, struct rd_pin *out, struct cm_err *err);
 
-/* The budget of a population and what plans took of it: sums of epsilons and of deltas, rounded up. */
+/* The budget of a population and what plans took of it: sums of epsilons and of deltas, as the decimals that
+ * were written (acct_decimal.h), so that five slices of 0.2 are 1. */
 struct rd_slices {
 	double epsilon, delta;
 };
 /* Does the plan's slice fit beside those taken?  A sum equal to the limit fits: slices are promises, not
- * computed bounds. */
+ * computed bounds.  A sum that exceeds it as decimals never does. */
 bool rd_slices_fit(const struct rd_slices *taken, const struct rd_plan *p, double epsilon, double delta);
 void rd_slices_add(struct rd_slices *taken, const struct rd_plan *p);
+/* The part of a budget that slices are, of epsilon or delta the larger; 1 is all of it. */
+double rd_slices_share(const struct rd_slices *taken, double epsilon, double delta);
 
 /* What the analyzer signs over a position of its ledger: population, 0, number (u64 big-endian), head. */
 #define RD_HEAD_MAX (PR_TEXT_MAX + 1u + 8u + PR_HASH_LEN)

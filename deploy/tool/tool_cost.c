@@ -6,19 +6,20 @@
 
 #include <jansson.h>
 
+#include "cm_round.h"
 #include "cm_table.h"
 #include "pl_plan.h"
 #include "tool_plan.h"
 
 double tool_spent(double epsilon)
 {
-	return ceil(epsilon * 1e4) / 1e4;
+	return cm_round_up(epsilon, 4);
 }
 
 /* What is left is rounded down. */
 static double down(double v)
 {
-	return v > 0 ? floor(v * 1e4) / 1e4 : 0;
+	return v > 0 ? cm_round_down(v, 4) : 0;
 }
 
 static void add_slots(void *user, const char *name, enum pt_field_type type, uint32_t item, uint64_t value)
@@ -93,7 +94,7 @@ static void print_row(
 	if (c->verdict.adaptive) {
 		double share = c->run ? c->verdict.share_total : c->verdict.share_spent;
 
-		(void)snprintf(sum, sizeof sum, "%.2f %%", ceil(share * 1e4) / 1e2);
+		(void)snprintf(sum, sizeof sum, "%.2f %%", cm_percent_up(share, 2));
 		(void)snprintf(rest, sizeof rest, "%.2f %%", 100 * down(1 - share));
 	}
 	cm_table_row(t, (const char *const[]){ number, r->query.name, protocol, how, messages,
@@ -109,8 +110,8 @@ static void print_refused(const struct pl_round *r, const struct pl_cost *c)
 	printf("\nround %u (%s) %swould be refused: it needs ", r->number, r->label,
 		r->recurrence < r->recurrences ? "and its later recurrences " : "");
 	if (v->adaptive)
-		printf("%.2f %% of the filter's budget, %.2f %% is spent\n", ceil(v->share * 1e4) / 1e2,
-			ceil(v->share_spent * 1e4) / 1e2);
+		printf("%.2f %% of the filter's budget, %.2f %% is spent\n", cm_percent_up(v->share, 2),
+			cm_percent_up(v->share_spent, 2));
 	else
 		printf("epsilon %.4f, the total would be %.4f\n", tool_spent(v->epsilon_round),
 			tool_spent(v->total));

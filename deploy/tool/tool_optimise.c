@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "cm_file.h"
+#include "cm_round.h"
 #include "cm_table.h"
 #include "pl_optimise.h"
 #include "tool_plan.h"
@@ -35,7 +36,7 @@ static void print_granted(const struct pl_optimised *o)
 	cm_table_free(t);
 	if (o->last.adaptive)
 		(void)fprintf(stderr, "all rounds take %.2f %% of the filter's budget",
-			ceil(o->last.share_total * 1e4) / 1e2);
+			cm_percent_up(o->last.share_total, 2));
 	else
 		(void)fprintf(stderr, "all rounds cost epsilon %.4f of %.4f at delta %g",
 			tool_spent(o->last.total), o->plan.epsilon, o->plan.delta);

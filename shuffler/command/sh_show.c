@@ -1,12 +1,12 @@
 /* sh_show.c - the verbs that ask a running shuffler for its state. */
 #include "sh_show.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include <jansson.h>
 
 #include "cm_clock.h"
+#include "cm_round.h"
 #include "nt_health.h"
 #include "nt_http.h"
 #include "rd_account.h"
@@ -39,7 +39,7 @@ static void print_plans(const json_t *plans)
 		if (mode && rd_mode_filter(mode) != 0)
 			(void)printf("%s, %lld rounds, %.2f %% of its budget spent\n", mode,
 				(long long)json_integer_value(json_object_get(p, "rounds")),
-				ceil(1e4 * json_number_value(json_object_get(p, "share"))) / 1e2);
+				cm_percent_up(json_number_value(json_object_get(p, "share")), 2));
 		else
 			(void)printf("%lld of %lld entries taken, %lld answered, %lld void\n",
 				(long long)json_integer_value(json_object_get(p, "taken")),
@@ -79,7 +79,7 @@ static void print_status(const json_t *root)
 	char stated[200];
 
 	(void)printf("ledger     %lld records witnessed, plans took epsilon %.4f of %.4f\n", (long long)seq,
-		ceil(1e4 * json_number_value(json_object_get(root, "epsilon_spent"))) / 1e4,
+		cm_round_up(json_number_value(json_object_get(root, "epsilon_spent")), 4),
 		json_number_value(json_object_get(root, "epsilon_limit")));
 	if (stated_text(root, stated, sizeof stated))
 		(void)printf("clients    %s\n", stated);

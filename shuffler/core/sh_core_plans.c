@@ -291,9 +291,9 @@ struct rd_slices sh_core_taken(const struct sh_core *c)
 
 static double part_of(const struct sh_core *c, double epsilon, double delta)
 {
-	double e = epsilon / c->conf.policy->max_epsilon, d = delta / c->conf.policy->delta;
+	const struct sh_policy *policy = c->conf.policy;
 
-	return e > d ? e : d;
+	return rd_slices_share(&(struct rd_slices){ epsilon, delta }, policy->max_epsilon, policy->delta);
 }
 
 /* How far a plan is used up, 0..1. */

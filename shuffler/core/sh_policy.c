@@ -1,7 +1,6 @@
 /* sh_policy.c - checks descriptors against the operator's limits. */
 #include "sh_policy.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "cm_fault.h"
@@ -157,12 +156,11 @@ void sh_policy_fini(struct sh_policy *p)
 
 uint64_t sh_policy_most_of_one(double max_share, uint64_t target)
 {
-	/* The margin keeps a product such as 0.29 * 100 from falling below the integer it stands for. */
-	double most = floor(max_share * (double)target * (1 + 1e-12));
+	uint64_t most = rd_share_of(max_share, target);
 
-	if (!CM_CHECKED("shuffler.share") || most >= (double)target)
+	if (!CM_CHECKED("shuffler.share"))
 		return target;
-	return most > 1 ? (uint64_t)most : 1;
+	return most > 1 ? most : 1;
 }
 
 static bool allowed(const struct sh_policy *p, const char *protocol)

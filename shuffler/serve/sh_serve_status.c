@@ -1,11 +1,11 @@
 /* sh_serve_status.c - how the shuffler is: for /status, and in a line for the service manager. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include <jansson.h>
 
 #include "cm_oom.h"
+#include "cm_round.h"
 #include "sh_serve_private.h"
 
 static const char *state_name(const struct sh_round *r)
@@ -116,7 +116,7 @@ static void spent_text(const struct sh_serve *s, char *text, size_t room)
 	struct sh_usage usage = sh_core_usage(s->conf.core);
 
 	(void)snprintf(text, room, "plans pinned %.2f %% of epsilon %g, %.2f %% used",
-		ceil(1e4 * usage.pinned) / 1e2, sh_core_limit(s->conf.core), ceil(1e4 * usage.used) / 1e2);
+		cm_percent_up(usage.pinned, 2), sh_core_limit(s->conf.core), cm_percent_up(usage.used, 2));
 }
 
 void sh_serve_say(struct sh_serve *s, char *text, size_t room)

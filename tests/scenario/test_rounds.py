@@ -63,6 +63,29 @@ def test_a_plan_of_all_protocols_and_its_estimates(cluster):
     assert "connected" in client.log()
 
 
+def test_slices_and_guarantees_are_the_decimals_that_were_written(cluster):
+    """Three slices of 0.1 are 0.3 to all parties, and a fourth is too much, however small.  So are two rounds of 0.05
+    to a slice, where nobody else hides a device."""
+    n = 1
+    cluster.configure(min_batch=1, max_epsilon0=0.05, epsilon=0.3, delta=1e-6, devices=n)
+    cluster.write("analyzer.conf", open(cluster.path("analyzer.conf")).read() +
+                  'budget = { epsilon = 0.3; delta = 1e-6; };\n')
+    readings(cluster, n)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("client", "run")
+    for number in range(1, 5):
+        last = number == 4
+        cluster.plan([histogram(n, 0.05, repeat=2, window=f"{number}m")], epsilon=1e-6 if last else 0.1, delta=1e-13)
+        run = cluster.run("analyzer", "run", "--once")
+        assert (run.returncode == 0) != last, run.stderr
+    assert "takes a slice of epsilon 1e-06" in run.stderr, run.stderr
+    for party in ("client", "shuffler"):
+        assert cluster.json(party, "status")["epsilon_spent"] == 0.3
+        assert ", 100.0% pinned by plans" in cluster.run(party, "check").stdout
+    assert cluster.charged() == [1, 2, 3, 4, 5, 6]
+
+
 # A round each: composing many different ones is test_a_plan_of_all_protocols's, and slow under sanitizers.
 @pytest.mark.parametrize("row", ("rappor", "oue", "subset", "olh", "hadamard"))
 def test_a_round_of_one_wide_message_and_its_estimates(cluster, row):

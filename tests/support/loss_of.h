@@ -5,7 +5,7 @@
 
 static inline struct pt_loss loss_of(const struct acct_round *r)
 {
-	struct pt_loss loss;
+	struct pt_loss loss = { .pure = 0 };
 
 	loss.part[0] = *r;
 	loss.parts = 1;

@@ -53,6 +53,25 @@ static void worths_are_said_in_these_words(void **state)
 		assert_ptr_equal(acct_method_find(acct_method_row(i)->name), acct_method_row(i));
 }
 
+/* Guarantees add up as the decimals that were written, where nothing smaller is proved: ten of 0.1 are 1, for
+ * a delta so small that it buys nothing.  A defect, or a central delta, is no such guarantee. */
+static void pure_rounds_add_up_as_decimals(void **state)
+{
+	static const char *const text[] = { "guarantee:epsilon=0.1,count=10", "rr:eps0=0.1,n=1,count=10",
+		"generic:eps0=0.1,n=1,count=10", "guarantee:epsilon=0.1,delta=1e-20,count=10",
+		"rr:eps0=0.1,n=1,count=10,defect=1e-20", "rr:eps0=0.1,n=50,count=10" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		double epsilon = upper("pld", text[i], 1e-12);
+
+		assert_true(i < 3 ? epsilon >= 1 && epsilon <= 1 : i < 5 ? epsilon > 1 : epsilon < 1);
+		assert_true(ask("pld", text[i], 1e-12).bound.lower <= epsilon);
+		if (i < 3)
+			assert_true(upper("basic", text[i], 1e-12) <= 1);
+	}
+}
+
 /* The number after `key=` in a;b=1;c=2, or 0. */
 static double param(const char *params, const char *key)
 {
@@ -325,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(worths_are_said_in_these_words),
+		cmocka_unit_test(pure_rounds_add_up_as_decimals),
 		cmocka_unit_test(figures_4_and_5_are_reproduced),
 		cmocka_unit_test(table_2_of_gspa_is_reproduced),
 		cmocka_unit_test(the_published_reduction_is_below_the_truth),

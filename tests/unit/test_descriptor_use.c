@@ -38,6 +38,8 @@ static void honest_participants_are_never_more_than_took_part_nor_less_than_one(
 		{ 1000, 0.95, 10, 940 },
 		{ 1000, 1.0, 998, 2 },
 		{ 1000, 1.0, 999, 1 },
+		{ 100, 0.29, 0, 29 }, /* as doubles 28.999999999999996 */
+		{ 100, 0.57, 7, 50 },
 		{ 1000, 1.0, 1000, 1 },
 		{ 1000, 1.0, UINT64_MAX, 1 },
 		{ 10, 0.05, 0, 1 },

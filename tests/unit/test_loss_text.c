@@ -19,7 +19,7 @@ static struct cm_err err;
 /* 1 to 16 parts with everything that a round may have. */
 static struct pt_loss random_loss(void)
 {
-	struct pt_loss loss;
+	struct pt_loss loss = { .pure = 0 };
 
 	loss.parts = 1 + below(PT_PARTS_MAX);
 	for (size_t i = 0; i < loss.parts; i++) {
@@ -94,7 +94,7 @@ static void the_largest_loss_has_a_text(void **state)
 
 static void what_is_no_loss_has_no_text(void **state)
 {
-	struct pt_loss loss;
+	struct pt_loss loss = { .pure = 0 };
 	struct cm_buf text;
 
 	(void)state;

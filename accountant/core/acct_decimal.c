@@ -1,0 +1,141 @@
+/* acct_decimal.c - reads doubles back to their decimals, and computes with these. */
+#include "acct_decimal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+#define DIGITS 17 /* of a decimal: enough for every double */
+#define REACH  20 /* powers of ten between two numbers, past which the smaller is less than the last digit */
+
+/* digits * 10^power, exactly. */
+struct decimal {
+	wide digits;
+	int power;
+};
+
+/* The least precision of "%e" at which x is read back, up to zeros at the end: 15 digits are read back as
+ * they were written, but for subnormal numbers. */
+static int precision_of(double x)
+{
+	for (int precision = fabs(x) < DBL_MIN ? 0 : DIGITS - 3; precision < DIGITS - 1; precision++) {
+		char text[40];
+
+		(void)snprintf(text, sizeof text, "%.*e", precision, x);
+		if (!(strtod(text, NULL) < x) && !(strtod(text, NULL) > x))
+			return precision;
+	}
+	return DIGITS - 1;
+}
+
+void acct_decimal_text(double x, char out[ACCT_DECIMAL_ROOM])
+{
+	(void)snprintf(out, ACCT_DECIMAL_ROOM, "%.*g", precision_of(x) + 1, x);
+}
+
+static wide power_of_ten(int n)
+{
+	wide power = 1;
+
+	while (n-- > 0)
+		power *= 10;
+	return power;
+}
+
+/* Finite x >= 0 with DIGITS digits, the last ones 0 where it has fewer. */
+static struct decimal decimal_of(double x)
+{
+	struct decimal d = { 0, 0 };
+	int precision = precision_of(x);
+	char text[40];
+	const char *at = text;
+
+	(void)snprintf(text, sizeof text, "%.*e", precision, x);
+	for (; *at != 'e'; at++)
+		if (*at >= '0' && *at <= '9') /* and not the locale's point */
+			d.digits = d.digits * 10 + (unsigned)(*at - '0');
+	d.digits *= power_of_ten(DIGITS - 1 - precision);
+	d.power = (int)strtol(at + 1, NULL, 10) - (DIGITS - 1);
+	return d;
+}
+
+/* Is the decimal of x below d, which x is nearest to?  So their first digits are at most one place apart. */
+static bool below(double x, struct decimal d)
+{
+	struct decimal of = decimal_of(x);
+
+	if (of.digits == 0)
+		return d.digits > 0;
+	if (of.power < d.power)
+		return of.digits < d.digits * power_of_ten(d.power - of.power);
+	return of.digits * power_of_ten(of.power - d.power) < d.digits;
+}
+
+/* The least double whose decimal is at least d.  Reading d gives the nearest double, which is at most one too
+ * low: the decimal of the next one reads back to that one, so it is above d. */
+static double least_double(struct decimal d)
+{
+	struct decimal left = d;
+	char text[64];
+	size_t at = sizeof text - 12;
+	double x;
+
+	(void)snprintf(text + at, sizeof text - at, "e%d", d.power);
+	do {
+		text[--at] = (char)('0' + (int)(left.digits % 10));
+		left.digits /= 10;
+	} while (left.digits > 0);
+	x = strtod(text + at, NULL);
+	return isfinite(x) && below(x, d) ? nextafter(x, INFINITY) : x;
+}
+
+double acct_decimal_add(double a, double b)
+{
+	double more = a > b ? a : b, less = a > b ? b : a;
+	struct decimal sum, small;
+	int apart;
+
+	if (!isfinite(a) || !isfinite(b) || !(less > 0))
+		return a + b; /* with 0 exact */
+	sum = decimal_of(more);
+	small = decimal_of(less);
+	apart = sum.power - small.power;
+	if (apart > REACH)
+		return nextafter(more, INFINITY);
+	sum.digits =
+		sum.digits * power_of_ten(apart) + small.digits; /* below 10^(DIGITS + REACH + 1) < 2^128 */
+	sum.power = small.power;
+	return least_double(sum);
+}
+
+double acct_decimal_times(double x, uint64_t n)
+{
+	struct decimal product;
+
+	if (!isfinite(x) || n == 0)
+		return n == 0 ? 0 : x;
+	product = decimal_of(x);
+	product.digits *= n; /* below 10^17 2^64 < 2^128 */
+	return least_double(product);
+}
+
+uint64_t acct_decimal_floor(double x, uint64_t n)
+{
+	struct decimal product;
+
+	if (!(x > 0) || n == 0)
+		return 0;
+	if (!isfinite(x))
+		return UINT64_MAX;
+	product = decimal_of(x);
+	product.digits *= n;
+	for (; product.power < 0 && product.digits > 0; product.power++)
+		product.digits /= 10; /* the floor of a floor is the floor */
+	for (; product.power > 0 && product.digits <= UINT64_MAX; product.power--)
+		product.digits *= 10;
+	return product.digits < UINT64_MAX ? (uint64_t)product.digits : UINT64_MAX;
+}

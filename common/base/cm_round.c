@@ -1,0 +1,38 @@
+/* cm_round.c - rounds by the text of a number, since 1e4 * 0.07 is above 700. */
+#include "cm_round.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DECIMAL_ROOM 384 /* the largest double has 309 digits before the point */
+
+static double nearest(double x, int places)
+{
+	char text[DECIMAL_ROOM];
+
+	(void)snprintf(text, sizeof text, "%.*f", places, x);
+	return strtod(text, NULL);
+}
+
+double cm_round_up(double x, int places)
+{
+	double v, unit = 1;
+
+	if (!isfinite(x))
+		return x;
+	for (int i = 0; i < places; i++)
+		unit /= 10;
+	v = nearest(x, places);
+	return v < x ? nearest(x + unit, places) : v;
+}
+
+double cm_round_down(double x, int places)
+{
+	return -cm_round_up(-x, places);
+}
+
+double cm_percent_up(double share, int places)
+{
+	return isfinite(share) ? nearest(100 * cm_round_up(share, places + 2), places) : share;
+}
