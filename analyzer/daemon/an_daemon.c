@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_copy.h"
 #include "an_judge.h"
 #include "an_pin.h"
 #include "an_policy.h"
@@ -23,17 +24,19 @@ struct an_daemon {
 	struct an_context context;
 	struct nt_loop *signals;
 	struct an_link *link;
+	struct an_copy *copy;
 	struct an_policy *policy;
 	struct an_pin *pin;
 	struct an_turns turns;
 	struct an_judge *judge;
 	struct an_sleep *sleep;
 	struct an_work *work;
-	struct an_web *web; /* NULL: nothing is served */
-	bool pinned;        /* with `check`: the plan's slice was taken before this run */
-	bool idle;          /* no round is left to run, or the next one opens later */
-	size_t shown;       /* rounds of the plan printed to run->table so far */
-	bool stopping;      /* the run is ending, with `result` */
+	struct an_web *web;         /* NULL: nothing is served */
+	const struct rd_plan *made; /* to be signed once the ledger is known to be whole; NULL: none is */
+	bool pinned;                /* with `check`: the plan's slice was taken before this run */
+	bool idle;                  /* no round is left to run, or the next one opens later */
+	size_t shown;               /* rounds of the plan printed to run->table so far */
+	bool stopping;              /* the run is ending, with `result` */
 	struct cm_err result;
 };
 
@@ -133,7 +136,8 @@ static void go_on(void *user)
 	struct an_state *s = &d->context.files.state;
 	struct an_round_state *r;
 
-	if (d->stopping || an_work_round(d->work) || an_pin_works(d->pin) || an_judge_works(d->judge))
+	if (d->stopping || an_work_round(d->work) || an_pin_works(d->pin) || an_judge_works(d->judge) ||
+		an_copy_asks(d->copy))
 		return;
 	show_ended(d);
 	an_sleep_say_missed(d->sleep);
@@ -148,6 +152,8 @@ static void go_on(void *user)
 		rest(d);
 	} else if (an_turns_decided(&d->turns, r)) {
 		an_work_begin(d->work, r);
+	} else if (!an_copy_whole(d->copy)) {
+		an_copy_begin(d->copy);
 	} else {
 		an_turns_tried(&d->turns, r);
 		an_judge_begin(d->judge, r);
@@ -181,15 +187,39 @@ static void on_round_done(void *user, const struct an_round_state *r, const stru
 
 /* ---- the plan and the shuffler ---- */
 
+/* Ask the shuffler's policy about the plan that was made.  One of which nothing fits the budget has nothing
+ * to ask of it. */
+static void ask_policy(struct an_daemon *d)
+{
+	const struct rd_plan *made = d->made;
+
+	d->made = NULL;
+	if (made->entries > 0 || rd_plan_is_adaptive(made) || d->context.run->check)
+		an_policy_begin(d->policy, made, d->pinned);
+	else
+		an_pin_sign(d->pin);
+}
+
+/* A population's first plan of which nothing fits needs no shuffler at all. */
 static void on_made(void *user, const struct rd_plan *made)
 {
 	struct an_daemon *d = user;
 
-	/* A plan of which nothing fits the budget has nothing to ask of a shuffler. */
-	if (made->entries > 0 || rd_plan_is_adaptive(made))
-		an_policy_begin(d->policy, made, false);
+	d->made = made;
+	if (made->entries > 0 || rd_plan_is_adaptive(made) || d->context.files.state.opened)
+		an_copy_begin(d->copy);
 	else
-		an_pin_sign(d->pin);
+		ask_policy(d);
+}
+
+static void on_whole(void *user)
+{
+	struct an_daemon *d = user;
+
+	if (d->made)
+		ask_policy(d);
+	else
+		go_on(d);
 }
 
 static void on_fits(void *user)
@@ -208,6 +238,7 @@ static void on_link_ready(void *user)
 {
 	struct an_daemon *d = user;
 
+	an_copy_connected(d->copy);
 	an_policy_connected(d->policy);
 	an_work_connected(d->work);
 }
@@ -216,7 +247,7 @@ static void on_link_frame(void *user, const Tombola__V1__Frame *frame)
 {
 	struct an_daemon *d = user;
 
-	if (!d->stopping && !an_policy_frame(d->policy, frame))
+	if (!d->stopping && !an_copy_frame(d->copy, frame) && !an_policy_frame(d->policy, frame))
 		an_work_frame(d->work, frame);
 }
 
@@ -271,7 +302,8 @@ static void status(void *user, struct an_status *out)
 	out->round = out->doing == AN_IDLE ? NULL : r ? r : an_judge_round(d->judge);
 	out->next = an_sleep_next(d->sleep);
 	out->stopping = d->stopping;
-	out->not_signed = an_policy_asks(d->policy) && *fault == '\0' ? an_link_away(d->link) : fault;
+	out->not_signed =
+		(d->made || an_policy_asks(d->policy)) && *fault == '\0' ? an_link_away(d->link) : fault;
 	out->shuffler.connected = an_link_ready(d->link);
 	out->shuffler.seen_ms = an_link_seen_ms(d->link);
 	out->shuffler.away = an_link_away(d->link);
@@ -334,6 +366,8 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 	enum cm_rc rc = an_link_new(&link, &d->link, err);
 
 	if (rc == CM_OK)
+		rc = an_copy_new(&(struct an_copy_conf){ c, d->link, d, on_whole, stop }, &d->copy, err);
+	if (rc == CM_OK)
 		rc = an_policy_new(&(struct an_policy_conf){ c, d->link, d, on_fits, stop }, &d->policy, err);
 	if (rc == CM_OK)
 		rc = an_pin_new(&pin, &d->pin, err);
@@ -358,7 +392,8 @@ static enum cm_rc run_loop(struct an_daemon *d, struct cm_err *err)
 	enum cm_rc rc = start(d, err);
 
 	if (rc == CM_OK && c->run->check) {
-		an_policy_begin(d->policy, &c->files.state.current->signed_plan, d->pinned);
+		d->made = &c->files.state.current->signed_plan;
+		an_copy_begin(d->copy);
 	} else if (rc == CM_OK) {
 		cm_log(CM_LOG_INFO, "analyzer started", CM_S("plan", c->files.plan.name),
 			CM_I("rounds", c->files.plan.rounds),
@@ -408,6 +443,7 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 	an_turns_fini(&d->turns);
 	an_pin_free(d->pin);
 	an_policy_free(d->policy);
+	an_copy_free(d->copy);
 	an_link_free(d->link);
 	an_context_close(&d->context);
 	free(d);

@@ -128,18 +128,18 @@ static enum cm_rc extend_or_go_on(struct an_round *r, struct cm_err *err)
 
 static enum cm_rc on_witness(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err)
 {
-	enum cm_rc rc = an_check_witness(r, frame->witness, err);
+	enum cm_rc rc = an_witness_seen(r->conf.ledger, frame->witness, &r->witness, err);
 
 	r->waits[0] = '\0';
 	if (rc == CM_OK)
-		rc = an_check_stated(r, frame->witness, err);
+		rc = an_witness_stated(r->conf.ledger, frame->witness, err);
 	return rc == CM_OK ? extend_or_go_on(r, err) : rc;
 }
 
 static enum cm_rc on_extended(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err)
 {
 	uint64_t before = r->witness.seq;
-	enum cm_rc rc = an_check_witness(r, frame->witness, err);
+	enum cm_rc rc = an_witness_seen(r->conf.ledger, frame->witness, &r->witness, err);
 
 	if (rc == CM_OK && r->witness.seq <= before)
 		rc = cm_fail(err, CM_EPROTO, "the shuffler did not take ledger record %llu",

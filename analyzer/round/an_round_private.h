@@ -2,6 +2,7 @@
 #pragma once
 
 #include "an_round.h"
+#include "an_witness.h"
 
 /* The request being sent. */
 struct an_request {
@@ -66,12 +67,6 @@ CM_CHECK enum cm_rc an_ask(struct an_round *r, enum an_step step, struct cm_err 
 /* Handle an Error for which the step has no rule of its own: pause if it is BUSY, otherwise a fault. */
 CM_CHECK enum cm_rc an_common_error(
 	struct an_round *r, const Tombola__V1__Error *e, const char *step, struct cm_err *err);
-
-/* Check that our ledger contains what the shuffler has witnessed, and what a client has stated to it.
- * CM_EPERM. */
-CM_CHECK enum cm_rc an_check_witness(struct an_round *r, const Tombola__V1__Witness *w, struct cm_err *err);
-CM_CHECK enum cm_rc an_check_stated(
-	const struct an_round *r, const Tombola__V1__Witness *w, struct cm_err *err);
 
 /* How the reason of a VOID begins if the shuffler refuses to announce the round: AN_NOT_TAKEN, since no
  * client was asked; unless the shuffler took it before, and lost it since: then devices may have answered. */

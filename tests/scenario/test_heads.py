@@ -290,7 +290,7 @@ def test_an_analyzer_restored_beside_a_lost_shuffler_does_not_write_on(cluster, 
     if removed:  # the shuffler refuses alone, when the fork is there
         assert "is not the one that a client holds the analyzer's signature on" in run.stderr, run.stderr
         return
-    assert f"a client has seen another descriptor after ledger record {closed - 1}" in run.stderr, run.stderr
+    assert f"a client has seen a descriptor after ledger record {closed - 1}, this ledger ends at" in run.stderr, run.stderr
     assert cluster.json("shuffler", "status")["ledger_seq"] == 0, "nothing of the older copy is witnessed"
     # The newest copy, and all goes on.
     with open(cluster.path("analyzer", "ledger"), "wb") as f:
@@ -318,7 +318,7 @@ def test_both_restored_are_told_by_the_first_client(cluster):
     opened = shuffler.log().count('"round open"')
     run = cluster.run("analyzer", "run", "--once")
     assert run.returncode == EXIT["permission"], run
-    assert f"a client has seen another descriptor after ledger record {lacking - 1}" in run.stderr, run.stderr
+    assert f"a client has seen a descriptor after ledger record {lacking - 1}, this ledger ends at" in run.stderr, run.stderr
     assert shuffler.log().count('"round open"') == opened
 
 

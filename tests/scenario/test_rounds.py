@@ -244,6 +244,34 @@ def test_a_restored_ledger_is_refused(cluster):
     run = cluster.run("analyzer", "round", "run", "2")
     assert run.returncode == EXIT["permission"], (run.returncode, run.stderr)
     assert "older copy" in run.stderr
+    assert open(cluster.path("analyzer", "ledger"), "rb").read() == backup, "no round is reserved in the copy"
+
+
+def test_an_older_copy_is_said_before_a_plan_is_judged_by_it(cluster):
+    """The shuffler's budget has no room for a third plan; the copy, which lacks the second, cannot know that."""
+    n = 20
+    cluster.configure(min_batch=n, epsilon=4.0, devices=n)
+    cluster.write("analyzer.conf", open(cluster.path("analyzer.conf")).read() +
+                  'budget = { epsilon = 4.0; delta = 4e-6; };\n')
+    readings(cluster, n)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("client", "run")
+    ledger = cluster.path("analyzer", "ledger")
+    for query, slice_ in (("first", 2.0), ("second", 1.5)):
+        older = open(ledger, "rb").read() if query == "second" else b""
+        cluster.plan([histogram(n, 1.0, query=query)], epsilon=slice_, delta=1e-7)
+        run = cluster.run("analyzer", "run", "--once")
+        assert run.returncode == 0, run.stderr
+    cluster.write("analyzer/ledger", "")
+    with open(ledger, "wb") as f:
+        f.write(older)
+    cluster.plan([histogram(n, 1.0, query="third")], epsilon=1.0, delta=1e-7)
+    for verb in (("run", "--once"), ("plan", "check"), ("round", "run", "1")):
+        run = cluster.run("analyzer", *verb)
+        assert run.returncode == EXIT["permission"], (verb, run.returncode, run.stdout, run.stderr)
+        assert "restored from an older copy" in run.stderr and "max_epsilon" not in run.stdout + run.stderr, verb
+        assert open(ledger, "rb").read() == older, "nothing is signed or reserved in the copy"
 
 
 def test_an_older_ledger_does_not_cost_a_round_its_key(cluster):

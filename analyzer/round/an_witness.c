@@ -1,31 +1,35 @@
-/* an_round_witness.c - checks that our ledger contains what the shuffler and its clients have seen of it. */
+/* an_witness.c - checks that our ledger contains what the shuffler and its clients have seen of it. */
+#include "an_witness.h"
+
 #include <string.h>
 
-#include "an_round_private.h"
 #include "cm_fault.h"
+#include "cr_hash.h"
+#include "rd_record.h"
 
 /* Check that the shuffler's last known record is a point of our chain.  If not, our ledger is an older copy
  * or another ledger. */
-enum cm_rc an_check_witness(struct an_round *r, const Tombola__V1__Witness *w, struct cm_err *err)
+enum cm_rc an_witness_seen(
+	const struct an_ledger *ours, const Tombola__V1__Witness *w, struct rd_chain *out, struct cm_err *err)
 {
-	const struct rd_chain *ours = an_ledger_chain(r->conf.ledger);
+	const struct rd_chain *end = an_ledger_chain(ours);
 	struct rd_chain seen = { .seq = w->ledger_seq };
 
 	if (w->ledger_head.len != (seen.seq > 0 ? PR_HASH_LEN : 0))
 		return cm_fail(err, CM_EPROTO, "the shuffler's witness is malformed");
 	if (seen.seq > 0)
 		memcpy(seen.head, w->ledger_head.data, PR_HASH_LEN);
-	if (CM_CHECKED("analyzer.ledger.witness") && !an_ledger_is_prefix(r->conf.ledger, &seen))
-		return seen.seq > ours->seq
+	if (CM_CHECKED("analyzer.ledger.witness") && !an_ledger_is_prefix(ours, &seen))
+		return seen.seq > end->seq
 			       ? cm_fail(err, CM_EPERM,
 					 "the shuffler has seen ledger record %llu, this ledger ends at "
 					 "%llu: restored from an older copy",
-					 (unsigned long long)seen.seq, (unsigned long long)ours->seq)
+					 (unsigned long long)seen.seq, (unsigned long long)end->seq)
 			       : cm_fail(err, CM_EPERM,
 					 "the shuffler has seen another ledger record %llu than this "
 					 "ledger's: not the ledger of this population",
 					 (unsigned long long)seen.seq);
-	r->witness = seen;
+	*out = seen;
 	return CM_OK;
 }
 
@@ -48,21 +52,20 @@ static bool reserves(const struct an_ledger *l, uint64_t seq, const ProtobufCBin
 
 /* A client stated a descriptor of ours that follows this point.  A ledger without it was restored from an
  * older copy, and every further record would create a fork. */
-enum cm_rc an_check_stated(const struct an_round *r, const Tombola__V1__Witness *w, struct cm_err *err)
+enum cm_rc an_witness_stated(const struct an_ledger *ours, const Tombola__V1__Witness *w, struct cm_err *err)
 {
-	const struct rd_chain *ours = an_ledger_chain(r->conf.ledger);
+	const struct rd_chain *end = an_ledger_chain(ours);
 	struct rd_chain stated = { .seq = w->stated_seq };
 
 	if (w->stated_head.len == 0 || !CM_CHECKED("analyzer.ledger.stated"))
 		return CM_OK;
 	memcpy(stated.head, w->stated_head.data, PR_HASH_LEN);
-	if (stated.seq >= ours->seq)
+	if (stated.seq >= end->seq)
 		return cm_fail(err, CM_EPERM,
 			"a client has seen a descriptor after ledger record %llu, this ledger ends at %llu: "
 			"restored from an older copy",
-			(unsigned long long)stated.seq, (unsigned long long)ours->seq);
-	if (!an_ledger_is_prefix(r->conf.ledger, &stated) ||
-		!reserves(r->conf.ledger, stated.seq + 1, &w->stated_descriptor))
+			(unsigned long long)stated.seq, (unsigned long long)end->seq);
+	if (!an_ledger_is_prefix(ours, &stated) || !reserves(ours, stated.seq + 1, &w->stated_descriptor))
 		return cm_fail(err, CM_EPERM,
 			"a client has seen another descriptor after ledger record %llu than this ledger has: "
 			"restored from an older copy, and written on from there",

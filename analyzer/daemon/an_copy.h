@@ -1,0 +1,29 @@
+/* an_copy.h - asks the shuffler, once a run, what it and its clients have seen of the ledger, before anything
+ * is judged or written.  An older copy of the ledger knows less of the budget than is spent, so what it would
+ * advise is wrong, and each record that it gets is a fork. */
+#pragma once
+
+#include "an_link.h"
+
+struct an_copy;
+struct an_copy_conf {
+	const struct an_context *context; /* borrowed, as the link is */
+	struct an_link *link;
+	void *user;
+	/* The ledger has all that was seen of it. */
+	void (*on_whole)(void *user);
+	/* The run ends: it has not (CM_EPERM), or the shuffler refuses for good. */
+	void (*on_end)(void *user, const struct cm_err *why);
+};
+CM_CHECK enum cm_rc an_copy_new(const struct an_copy_conf *conf, struct an_copy **out, struct cm_err *err);
+void an_copy_free(struct an_copy *c);
+
+/* Ask, until on_whole or on_end; on_whole at once if it was answered before. */
+void an_copy_begin(struct an_copy *c);
+/* The link is up. */
+void an_copy_connected(struct an_copy *c);
+/* Process a frame; true if it was an answer to that. */
+bool an_copy_frame(struct an_copy *c, const Tombola__V1__Frame *frame);
+/* Whether it asks; and whether it was answered, and the ledger is whole. */
+bool an_copy_asks(const struct an_copy *c);
+bool an_copy_whole(const struct an_copy *c);
