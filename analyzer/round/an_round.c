@@ -174,7 +174,7 @@ static enum cm_rc on_announced(struct an_round *r, const Tombola__V1__Frame *fra
 static enum cm_rc refused_by_clock(struct an_round *r, const Tombola__V1__Error *e)
 {
 	const struct rd_descriptor *d = &r->conf.round->descriptor;
-	const char *text = rd_is_printable(e->text) ? e->text : "its reason cannot be shown";
+	const char *text = cm_text_is_printable(e->text) ? e->text : "its reason cannot be shown";
 	int64_t now = r->conf.wall_ms();
 	struct cm_err unused;
 
@@ -218,7 +218,7 @@ static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *
 	}
 	an_void_record(r, NULL);
 	(void)snprintf(r->record.reason, sizeof r->record.reason, "%s (%s): %.120s", an_refusal(r), what,
-		rd_is_printable(e->text) ? e->text : "its reason cannot be shown");
+		cm_text_is_printable(e->text) ? e->text : "its reason cannot be shown");
 	return CM_OK;
 }
 
@@ -253,7 +253,7 @@ static enum cm_rc error_manifest(struct an_round *r, const Tombola__V1__Error *e
 			"reported in it is lost");
 	else
 		(void)snprintf(r->record.reason, sizeof r->record.reason, "closed by the shuffler: %.120s",
-			rd_is_printable(e->text) ? e->text : "its reason cannot be shown");
+			cm_text_is_printable(e->text) ? e->text : "its reason cannot be shown");
 	return CM_OK;
 }
 

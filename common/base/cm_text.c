@@ -47,6 +47,22 @@ bool cm_text_shows(const uint8_t *s, size_t len)
 	return true;
 }
 
+bool cm_text_is_printable(const char *text)
+{
+	const uint8_t *s = (const uint8_t *)text;
+	size_t n = strlen(text);
+
+	while (n > 0) {
+		size_t len = cm_text_char(s, n);
+
+		if (len == 0 || !cm_text_shows(s, len))
+			return false;
+		s += len;
+		n -= len;
+	}
+	return true;
+}
+
 void cm_text_copy(char *out, size_t size, const char *text)
 {
 	const uint8_t *s = (const uint8_t *)text;

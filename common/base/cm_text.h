@@ -13,6 +13,9 @@ size_t cm_text_char(const uint8_t *s, size_t n);
  * Controls (C0, DEL, C1), line separators and bidirectional overrides are not. */
 bool cm_text_shows(const uint8_t *s, size_t len);
 
+/* UTF-8 in which every character is safe to print. */
+bool cm_text_is_printable(const char *text);
+
 /* Copy text to out[size], size >= 1 including the NUL, cut at the end of a character.  Replaces every byte
  * that is not UTF-8, and every character that is not safe to print, by '?'; so every reader accepts the
  * result. */

@@ -7,6 +7,7 @@
 
 #include "cm_clock.h"
 #include "cm_file.h"
+#include "cm_text.h"
 
 static const char out_of_range[] = "value out of range for";
 
@@ -32,12 +33,19 @@ static bool read_double(const config_setting_t *s, double *out)
 	return isfinite(*out);
 }
 
+/* What is named here is shown on terminals, in logs and on pages, and peers refuse what cannot be shown. */
+static const char not_printable[] =
+	"text that can be shown expected (UTF-8, no control or bidirectional characters) for";
+
+/* dir: of a path, which may have any bytes. */
 static const char *read_string(const config_setting_t *s, const char *dir, char **field)
 {
 	const char *text = config_setting_get_string(s);
 
 	if (config_setting_type(s) != CONFIG_TYPE_STRING || !text)
 		return "string expected for";
+	if (!dir && !cm_text_is_printable(text))
+		return not_printable;
 	*field = dir && *text != '\0' && *text != '/' ? cm_file_join(dir, text) : strdup(text);
 	return *field ? NULL : "";
 }
@@ -89,7 +97,8 @@ static const char *read_strings(const config_setting_t *s, struct cf_strings *ou
 		const char *fault = read_string(config_setting_get_elem(s, (unsigned)i), NULL, &out->item[i]);
 
 		if (fault)
-			return *fault == '\0' ? fault : "list of strings expected for";
+			return *fault == '\0' || fault == not_printable ? fault
+									: "list of strings expected for";
 		out->n++;
 	}
 	return NULL;
@@ -106,7 +115,8 @@ static const char *read_some(const config_setting_t *s, struct cf_strings *out)
 		fault = out->item ? read_string(s, NULL, &out->item[0]) : "";
 		out->n = fault ? 0 : 1;
 	}
-	return fault && *fault != '\0' ? "string or list of strings expected for" : fault;
+	return fault && *fault != '\0' && fault != not_printable ? "string or list of strings expected for"
+								 : fault;
 }
 
 static const char *read_table(const config_setting_t *s, struct cf_table *out)
@@ -126,7 +136,7 @@ static const char *read_table(const config_setting_t *s, struct cf_table *out)
 		const char *fault = read_strings(config_setting_get_elem(s, (unsigned)i), one);
 
 		if (fault || one->n == 0)
-			return fault && *fault == '\0' ? fault : expected;
+			return fault && (*fault == '\0' || fault == not_printable) ? fault : expected;
 	}
 	return NULL;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cm_buf.h"
+#include "cm_text.h"
 #include "co_compute.h"
 #include "pl_read.h"
 #include "rd_text.h"
@@ -86,7 +87,7 @@ static void add_field(struct pl_checker *c, struct pl_round *r, const char *key,
 	struct qy_computing *out = &r->computing;
 	size_t n = strlen(text);
 
-	if (n == 0 || n >= sizeof out->field[0] || !rd_is_printable(text))
+	if (n == 0 || n >= sizeof out->field[0] || !cm_text_is_printable(text))
 		fault(c, r, key, "must be printable, of 1 to 64 bytes");
 	else if (out->fields < PR_COMPUTING_FIELDS)
 		memcpy(out->field[out->fields++], text, n + 1);

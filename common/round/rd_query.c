@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_text.h"
 #include "rd_computing.h"
 #include "rd_descriptor.h"
 #include "rd_text.h"
@@ -24,7 +25,7 @@ static enum cm_rc read_categories(
 	if (!*out)
 		return no_memory(err);
 	for (size_t i = 0; i < count; i++) {
-		if (!rd_is_printable(from[i]))
+		if (!cm_text_is_printable(from[i]))
 			return cm_fail(err, CM_EPROTO, "%s: number %zu is not printable", field, i + 1);
 		(*out)[i] = strdup(from[i]);
 		if (!(*out)[i])

@@ -13,22 +13,6 @@ bool rd_is_name(const char *text)
 	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
-bool rd_is_printable(const char *text)
-{
-	const uint8_t *s = (const uint8_t *)text;
-	size_t n = strlen(text);
-
-	while (n > 0) {
-		size_t len = cm_text_char(s, n);
-
-		if (len == 0 || !cm_text_shows(s, len))
-			return false;
-		s += len;
-		n -= len;
-	}
-	return true;
-}
-
 static enum cm_rc copy(const char *text, const char *field, char *out, size_t size, struct cm_err *err)
 {
 	size_t n = strlen(text);
@@ -54,7 +38,7 @@ enum cm_rc rd_copy_text(const char *text, const char *field, char *out, size_t s
 {
 	enum cm_rc rc = copy(text, field, out, size, err);
 
-	if (rc == CM_OK && !rd_is_printable(text))
+	if (rc == CM_OK && !cm_text_is_printable(text))
 		return cm_fail(err, CM_EPROTO, "%s: not printable text", field);
 	return rc;
 }

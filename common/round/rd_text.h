@@ -8,8 +8,6 @@
 
 /* One or more of [a-z0-9._-], safe as a file name: does not start with '.' or '-'. */
 bool rd_is_name(const char *text);
-/* UTF-8 in which every character is safe to print (cm_text_shows). */
-bool rd_is_printable(const char *text);
 
 /* Copy text to out[size], size including the NUL.  CM_EPROTO naming `field` when it is empty, too long or no
  * name; or not printable. */

@@ -239,6 +239,22 @@ static void a_range_that_is_none_is_refused(void **state)
 	assert_string_equal(faults_of(RANGE("(0, 1.5)"), CM_OK), "");
 }
 
+/* What is named is shown on terminals and pages: line and key of each text that cannot be. */
+static void a_text_that_cannot_be_shown_is_refused(void **state)
+{
+#define NOT_SHOWN "text that can be shown expected (UTF-8, no control or bidirectional characters) for "
+	(void)state;
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\xe2\x80\xae\" } )",
+		"b.cfg:2: " NOT_SHOWN "'query' in 'rounds.[1]'");
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\\x1b[31m\" } )",
+		"b.cfg:2: " NOT_SHOWN "'query' in 'rounds.[1]'");
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\xff\" } )",
+		"b.cfg:2: " NOT_SHOWN "'query' in 'rounds.[1]'");
+	REFUSED("min_batch = 1\nrounds = ( { query = \"a\" sets = ([\"b\", \"\\n\"]) } )",
+		"b.cfg:2: " NOT_SHOWN "'sets' in 'rounds.[1]'");
+	assert_string_equal(faults_of("min_batch = 1\nrounds = ( { query = \"\xc3\xa4\" } )", CM_OK), "");
+}
+
 static void a_list_that_is_none_is_refused(void **state)
 {
 	static const char *const no_table[] = { "1", "[\"a\"]", "(1)", "(\"a\")", "([\"a\"], [1])", "([])",
@@ -402,6 +418,7 @@ int main(void)
 		cmocka_unit_test(a_number_that_is_none_or_out_of_range_is_refused),
 		cmocka_unit_test(an_integer_too_large_for_its_type_is_refused_not_wrapped),
 		cmocka_unit_test(a_range_that_is_none_is_refused),
+		cmocka_unit_test(a_text_that_cannot_be_shown_is_refused),
 		cmocka_unit_test(a_list_that_is_none_is_refused),
 		cmocka_unit_test(a_word_is_a_string_or_a_finite_number),
 		cmocka_unit_test(a_duration_without_its_unit_is_refused),
