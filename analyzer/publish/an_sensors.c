@@ -6,22 +6,25 @@
 
 #include "an_result.h"
 #include "cm_oom.h"
+#include "cm_text.h"
 
-#define SLUG_MAX 96u
+#define SHOWN_NAME_MAX 200u
+#define SLUG_MAX       (4 * PR_TEXT_MAX + 1u)
 
-/* What is safe in a topic, in an id and in a template. */
-static void slug(const char *text, char out[SLUG_MAX])
+/* What is safe in a topic, in an id and in a template.  Names have small letters, digits, ".", "_" and "-"
+ * (rd_is_name); the capital letters that stand for "." tell "a.b" from "a_b".  joined: "_" follows it, which
+ * its own "_" must not be taken for. */
+static void slug(const char *name, bool joined, char out[SLUG_MAX])
 {
 	size_t n = 0;
 
-	for (; text[n] != '\0' && n + 1 < SLUG_MAX; n++) {
-		char c = text[n];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			     c == '-' || c == '_';
+	for (; *name != '\0' && n + 5 < SLUG_MAX; name++) {
+		const char *word = *name == '.' ? "DOT" : joined && *name == '_' ? "LINE" : NULL;
 
-		out[n] = c;
-		if (!plain)
-			out[n] = '_';
+		if (word)
+			n += (size_t)snprintf(out + n, SLUG_MAX - n, "%s", word);
+		else
+			out[n++] = *name;
 	}
 	out[n] = '\0';
 }
@@ -40,8 +43,8 @@ void an_topic_state(const struct an_topics *t, const struct an_event *e, char ou
 {
 	char of[SLUG_MAX], asked[SLUG_MAX];
 
-	slug(population(e), of);
-	slug(query(e), asked);
+	slug(population(e), false, of);
+	slug(query(e), false, asked);
 	(void)snprintf(out, AN_TOPIC_MAX, "%.160s/%s/%s", t->prefix, of, asked);
 }
 
@@ -58,29 +61,32 @@ size_t an_sensors(const struct an_topics *t, const struct an_event *e)
 }
 
 /* A query with one number is named by itself; candidates change from round to round. */
-static void name_of(const struct an_event *e, size_t i, char out[200])
+static void name_of(const struct an_event *e, size_t i, char out[SHOWN_NAME_MAX])
 {
 	const json_t *item = json_array_get(json_object_get(e->result, "items"), i);
 	const char *label = json_string_value(json_object_get(item, "label"));
 
+	char whole[1024];
+
 	if (e->r->descriptor.query.kind == QY_PREFIXES)
-		(void)snprintf(out, 200, "%.64s candidate %zu", query(e), i + 1);
+		(void)snprintf(whole, sizeof whole, "%s candidate %zu", query(e), i + 1);
 	else if (!label || items(e) == 1)
-		(void)snprintf(out, 200, "%.64s", query(e));
+		(void)snprintf(whole, sizeof whole, "%s", query(e));
 	else
-		(void)snprintf(out, 200, "%.64s: %.120s", query(e), label);
+		(void)snprintf(whole, sizeof whole, "%s: %s", query(e), label);
+	cm_text_copy(out, SHOWN_NAME_MAX, whole); /* cut at the end of a character */
 }
 
 char *an_sensor(const struct an_topics *t, const struct an_event *e, size_t i, char topic[AN_TOPIC_MAX])
 {
-	char of[SLUG_MAX], asked[SLUG_MAX], state[AN_TOPIC_MAX], name[200], id[2 * SLUG_MAX + 40],
-		device[120];
+	char of[SLUG_MAX], asked[SLUG_MAX], state[AN_TOPIC_MAX], name[SHOWN_NAME_MAX], id[2 * SLUG_MAX + 40],
+		device[SLUG_MAX + 16];
 	char value[160], attributes[160];
 	json_t *doc;
 	char *text;
 
-	slug(population(e), of);
-	slug(query(e), asked);
+	slug(population(e), true, of);
+	slug(query(e), false, asked);
 	an_topic_state(t, e, state);
 	name_of(e, i, name);
 	(void)snprintf(id, sizeof id, "tombola_%s_%s_%zu", of, asked, i);

@@ -4,7 +4,7 @@
 
 #include "an_event.h"
 
-#define AN_TOPIC_MAX 400u
+#define AN_TOPIC_MAX 2000u
 
 struct an_topics {
 	const char *prefix;    /* of the state: PREFIX/POPULATION/QUERY */
@@ -12,8 +12,8 @@ struct an_topics {
 	size_t sensors;        /* most items of a round that are described */
 };
 
-/* Topic of a round's state.  In population and query other characters than letters, digits, "-" and "_" are
- * written "_". */
+/* Topic of a round's state.  In population and query "." is
+ * written "DOT", so that no two names have one topic. */
 void an_topic_state(const struct an_topics *t, const struct an_event *e, char out[AN_TOPIC_MAX]);
 /* How many items are described. */
 size_t an_sensors(const struct an_topics *t, const struct an_event *e);
