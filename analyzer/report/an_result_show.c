@@ -279,10 +279,18 @@ bool an_result_rows(const json_t *result, const char *const lead[2], bool all, s
 	return any;
 }
 
-/* RFC 4180: quotes doubled; a cell that a spreadsheet would run as a formula is no label of a plan. */
+/* Would a spreadsheet run the cell?  A number, or a range of numbers, is none. */
+static bool is_formula(const char *s)
+{
+	return *s != '\0' && strchr("=@\t\r+-", *s) && s[strspn(s, "+-.0123456789eE")] != '\0';
+}
+
+/* RFC 4180: quotes doubled.  An apostrophe before what would be a formula makes it a text. */
 void an_result_csv_text(const char *s, FILE *out)
 {
 	(void)fputc('"', out);
+	if (is_formula(s))
+		(void)fputc('\'', out);
 	for (; *s != '\0'; s++) {
 		if (*s == '"')
 			(void)fputc('"', out);

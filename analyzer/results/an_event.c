@@ -202,22 +202,21 @@ static void print_csv(const json_t *row, FILE *out)
 	(void)fputc('\n', out);
 }
 
-/* A backslash at the end would take the separator after it, and cannot be written. */
+/* A backslash at the end would take the separator after it, so a space follows it there. */
 static void influx_tag(const char *s, FILE *out)
 {
-	size_t n = strlen(s);
+	char last = '\0';
 
-	while (n > 0 && s[n - 1] == '\\')
-		n--;
-	for (size_t i = 0; i < n; i++) {
-		char c = s[i];
+	for (; *s != '\0'; s++) {
+		char c = (unsigned char)*s < ' ' ? ' ' : *s;
 
-		if ((unsigned char)c < ' ')
-			c = ' ';
 		if (strchr(", =", c))
 			(void)fputc('\\', out);
 		(void)fputc(c, out);
+		last = c;
 	}
+	if (last == '\\')
+		(void)fputs("\\ ", out);
 }
 
 static bool influx_field(const char *name, const json_t *v, char before, FILE *out)
@@ -246,7 +245,7 @@ static void influx_tag_of(const char *name, const json_t *v, FILE *out)
 	bool text = json_is_string(v);
 
 	/* A tag without a value may not be written. */
-	if (!v || json_is_null(v) || (text && strspn(json_string_value(v), "\\") == json_string_length(v)))
+	if (!v || json_is_null(v) || (text && json_string_length(v) == 0))
 		return;
 	(void)fprintf(out, ",%s=", name);
 	if (text)

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -68,11 +69,11 @@ def test_the_three_forms_say_what_the_result_says(settling):
             assert row["time_ms"] <= doc["charged_ms"] <= row["settled_ms"]
 
     table = list(csv.DictReader(io.StringIO(settling.export("--format", "csv"))))
-    assert [r["label"] for r in table] == [r["label"] for r in rows]
+    assert [r["label"] for r in table] == [r["label"].replace("=1+1", "'=1+1") for r in rows]
     for cells, row in zip(table, rows):
         assert set(cells) == set(row) - {"schema"}
         for key, cell in cells.items():
-            want = row[key]
+            want = row[key] if row[key] != "=1+1" else "'=1+1"
             assert cell == ("" if want is None else str(want).lower() if isinstance(want, bool) else want
                             if isinstance(want, str) else cell), key
             if isinstance(want, (int, float)) and not isinstance(want, bool):
@@ -83,7 +84,7 @@ def test_the_three_forms_say_what_the_result_says(settling):
     assert len(series) == len(lines) == len(rows)
     for (name, tags, fields, at), row in zip(lines, rows):
         assert name == "tombola" and at == row["time_ms"] * 1000000
-        assert tags["label"] == row["label"].rstrip("\\") and tags["no_reading"] == str(row["no_reading"]).lower()
+        assert tags["label"] == re.sub(r"\\$", r"\\ ", row["label"]) and tags["no_reading"] == str(row["no_reading"]).lower()
         for key, value in fields.items():
             assert value == row[key], key
         left_out = {k for k in row if k not in fields and k not in tags and row[k] is not None}
