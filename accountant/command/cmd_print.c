@@ -156,7 +156,9 @@ void cmd_say_bound(const char *quantity, const struct acct_method_answer *a)
 	char low[CMD_NUMBER_ROOM], high[CMD_NUMBER_ROOM];
 	struct acct_bound b = a->bound;
 
-	if (a->worth == ACCT_LOWER)
+	if (a->worth == ACCT_PROVED && isinf(b.upper))
+		printf("no finite %s is proved (at least %s)", quantity, cmd_down(b.lower, low));
+	else if (a->worth == ACCT_LOWER)
 		printf("%s at least %s", quantity, cmd_down(b.lower, low));
 	else if (a->worth == ACCT_PROVED && b.lower > 0)
 		printf("%s at most %s (at least %s)", quantity, cmd_up(b.upper, high),

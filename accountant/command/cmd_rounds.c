@@ -118,6 +118,8 @@ int cmd_run_rounds(const struct cmd_question *q)
 		code = cmd_refused(q->method[0], r.rc, r.why);
 	else
 		print(&r, edge == CMD_EDGE_NONE ? 0 : fit, edge == CMD_EDGE_LIMIT, cmd_now() - start);
+	if (edge == CMD_EDGE_NONE)
+		code = CMD_OVER;
 	free(r.times);
 	free(once);
 	return code;

@@ -25,6 +25,8 @@ struct acct_bit_facts {
 	bool labels;         /* a public label goes with every bit */
 };
 
+#define ACCT_NO_LARGEST 1e300 /* losses of normal noise have no bound */
+
 /* A checked round.  The means of u and v are exactly one up to rounding.  Equal cells are merged, and so are
  * levels of equal share.  Cells keep the caller's order; groups are sorted.  The remainder of omega, and of a
  * share of it, is that of the doubles given, summed in twice their digits.  Up to 2^-51 it may be rounding:
@@ -46,7 +48,7 @@ struct acct_list {
 	double defect;          /* see struct acct_round */
 	double sampling;        /* see struct acct_round; 1 when everybody takes part */
 	double infinite[2];     /* mass of infinite loss, forwards and with u and v exchanged */
-	double largest;         /* no finite loss exceeds this; never INFINITY */
+	double largest;         /* no finite loss exceeds this; ACCT_NO_LARGEST where they have no bound */
 	double exponent;        /* how far rounding of the cells moves epsilon: acct_plan_blur */
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */

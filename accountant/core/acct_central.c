@@ -8,7 +8,6 @@
 #include "acct_fault.h"
 
 #define ULP          0x1p-53
-#define NO_LARGEST   1e300 /* losses of normal noise have no bound */
 #define MOST_EPSILON 690.0
 #define WORK         500.0
 
@@ -65,7 +64,7 @@ static double half_distance(const struct acct_list *l)
 
 void acct_central_list(struct acct_list *l, const struct acct_round *r)
 {
-	double largest = NO_LARGEST, infinite[2] = { 0, 0 };
+	double largest = ACCT_NO_LARGEST, infinite[2] = { 0, 0 };
 
 	l->event = r->event;
 	l->scale = r->scale;

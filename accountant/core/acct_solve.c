@@ -101,7 +101,7 @@ static enum acct_rc epsilons(const struct acct_round *rounds, size_t n, struct a
 	for (size_t i = 0; i < targets && !rc; i++) {
 		struct acct_bound *out = &target[i].out;
 
-		if (acct_plan_ends_at(&p, target[i].aim.delta))
+		if (acct_plan_ends_at(&p, target[i].aim.delta) && p.largest < ACCT_NO_LARGEST)
 			out->upper = fmin(out->upper, p.largest * (1 + 1e-12) + acct_plan_blur(&p));
 		out->lower = fmax(0, out->lower);
 	}

@@ -61,7 +61,8 @@ enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, con
 	double word = (double)powl(1 / (1 + expl((long double)eps0 / m)), m);
 	struct acct_round *r = &s->round;
 
-	(void)why;
+	if (arg[2].size > 0 && arg[2].x[0] < m)
+		return acct_fault(why, "s bits are sampled of d: s is at most d");
 	s->eps0 = eps0;
 	for (double i = 0; i <= m; i++)
 		r->cell[r->cells++] = (struct acct_cell){ choose(m, i) * word, exp(eps0 * ((m - i) / m)),

@@ -157,6 +157,7 @@ static void faults_are_named(void **state)
 	refused("pair:p=3,beta=.25,q=1.1,n=5", "q must");
 	refused("pair:p=3,beta=.25,q=3,q2=4,n=5", "q2");
 	refused("vrr:s=0,eps0=1,n=5", "s=0");
+	refused("vrr:s=2,d=1,eps0=1,n=5", "s is at most d");
 	refused("vrr:s=64,eps0=1,n=5", "s=64");
 	refused("rappor:d=1,eps0=1,n=5", "d=1");
 	refused("cells:omega=.5/.5,u=2/0,n=5", "v= is missing");
