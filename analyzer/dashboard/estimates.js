@@ -75,12 +75,13 @@ function breakable(label) {
 }
 
 function itemRow(item, axis, counts, floor) {
-	const head = element("th", "", ...breakable(item.label));
+	const head = element("th", "", element("span", "name", ...breakable(item.label)));
 	const decimals = counts ? 0 : decimalsOf((item.upper - item.lower) / 2);
 	const text = (v) => counts && Number.isFinite(v) ? count(v) : fixed(v, decimals);
 	const cells = item.quiet && counts ? [element("td", "quiet", "below the noise floor")]
 		: [element("td", "num", text(item.value)), element("td", "num range", `${text(item.lower)} to ${text(item.upper)}`)];
 	head.scope = "row";
+	head.title = item.label;
 	if (cells.length === 1)
 		cells[0].colSpan = 2;
 	return element("tr", item.quiet && counts ? "quiet" : "", head, track(item, axis, counts, floor), ...cells);

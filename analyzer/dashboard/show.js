@@ -23,21 +23,27 @@ export function number(v) {
 	return v === "inf" ? Infinity : v === "-inf" ? -Infinity : NaN;
 }
 
+// The least number of four decimals that is not below: 1e4 * 0.07 is above 700.
+function ceiling(x) {
+	const near = Number(x.toFixed(4));
+	return near < x ? Number((x + 1e-4).toFixed(4)) : near;
+}
+
 // Round to four digits: needed or spent epsilon up, remaining epsilon down.
 export function up(v) {
-	return Number.isFinite(v) ? (Math.ceil(v * 1e4) / 1e4).toFixed(4) : "inf";
+	return Number.isFinite(v) ? ceiling(v).toFixed(4) : "inf";
 }
 
 export function down(v) {
-	return Number.isFinite(v) ? (Math.floor(v * 1e4) / 1e4).toFixed(4) : "inf";
+	return Number.isFinite(v) ? (-ceiling(-v)).toFixed(4) : "inf";
 }
 
 export function percentUp(share) {
-	return Number.isFinite(share) ? (Math.ceil(share * 1e4) / 1e2).toFixed(2) + " %" : "inf";
+	return Number.isFinite(share) ? (100 * ceiling(share)).toFixed(2) + " %" : "inf";
 }
 
 export function percentLeft(share) {
-	return (share < 1 ? Math.floor((1 - share) * 1e4) / 1e2 : 0).toFixed(2) + " %";
+	return (share < 1 ? 100 - 100 * ceiling(share) : 0).toFixed(2) + " %";
 }
 
 export function count(v) {

@@ -128,6 +128,7 @@ static enum cm_rc make_dir(struct demo *d, const char *wanted, struct cm_err *er
 	if (wanted) {
 		if (mkdir(wanted, 0700) != 0)
 			return cm_fail(err, CM_ECREATE, "--dir: %.200s: %s", wanted, strerror(errno));
+		d->made = true;
 		n = snprintf(made, sizeof made, "%s", wanted);
 	} else {
 		n = snprintf(made, sizeof made, "%s/tombola-demo-XXXXXX", tmp && *tmp != '\0' ? tmp : "/tmp");
@@ -365,7 +366,7 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 	/* Keep the files of a run that failed. */
 	if (d.scratch && set && rc != CM_OK)
 		(void)fprintf(stderr, "tombola: logs and databases are in %s\n", d.dir);
-	else if (d.scratch)
+	else if (d.scratch || (d.made && !set)) /* what did not begin leaves nothing */
 		(void)nftw(d.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	pl_plan_fini(&d.plan);
 	return rc;

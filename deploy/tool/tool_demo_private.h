@@ -18,6 +18,7 @@ extern const char *const tool_demo_party_name[DEMO_PARTIES];
 struct demo {
 	char bin[DEMO_PATH]; /* folder of the programs; "": on PATH */
 	char dir[DEMO_PATH]; /* absolute path; holds all files of the demo */
+	bool made;           /* --dir is made by this run */
 	bool scratch;        /* the demo made the folder and removes it at the end */
 	bool json, own_plan;
 	const char *readings, *device_field, *client_dials, *seed;

@@ -1,6 +1,6 @@
 """The dashboard: what a browser shows is what the verbs print, and nothing a plan says becomes more than text."""
 import json
-import math
+import decimal
 import shutil
 import time
 import urllib.error
@@ -92,7 +92,8 @@ def settled_plan(cluster):
 
 def four(x, up):
     """As budget prints it."""
-    return f"{(math.ceil if up else math.floor)(x * 1e4) / 1e4:.4f}"
+    exact = decimal.Decimal(repr(float(x)))
+    return str(exact.quantize(decimal.Decimal("0.0001"), decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR))
 
 
 def instant(ms):

@@ -162,6 +162,16 @@ def test_who_took_no_part_says_why(tmp_path):
     assert f"{readings}:1: no column 'colour'" in said["reason"] and "commas separate columns" in said["reason"]
 
 
+def test_a_demo_that_does_not_begin_leaves_no_folder(tmp_path):
+    folder, plan = tmp_path / "kept", tmp_path / "bad.conf"
+    plan.write_text("name = 5;")
+    run, _ = demo("--plan", str(plan), "--dir", str(folder))
+    assert run.returncode == 78 and not folder.exists(), run
+    folder.mkdir()
+    (folder / "mine").write_text("")
+    assert demo("--plan", str(plan), "--dir", str(folder))[0].returncode != 0 and (folder / "mine").exists()
+
+
 def test_classes_apart_are_batches_of_their_own(tmp_path):
     """The kit's policies allow what the plan's least class guarantees; its one client is of the class that hides least."""
     args = given(tmp_path, epsilon=5.0, window="1h")
