@@ -144,7 +144,8 @@ static const struct cf_row round_rows[] = {
 		.min = 0,
 		.max = REPORTS_MAX,
 		.fallback = "0",
-		.help = "close as soon as so many took part; 0: at the end of the window" },
+		.help = "close as soon as so many took part; 0: at the end of the window, which a shuffler's "
+			"max_target may refuse" },
 	{ .key = "values",
 		.type = CF_STRINGS,
 		.offset = offsetof(struct pl_raw_round, values),
