@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cm_text.h"
 
@@ -24,23 +23,14 @@ enum cm_rc(cm_fail)(struct cm_err *err, enum cm_rc code, const char *fmt, ...)
 
 enum cm_rc cm_context(struct cm_err *err, const char *fmt, ...)
 {
-	struct cm_err old = *err;
-	char text[sizeof err->msg];
+	char text[sizeof err->msg], whole[2 * sizeof err->msg + 2];
 	va_list ap;
-	size_t at;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	cm_text_copy(err->msg, sizeof err->msg, text);
-	/* Text that does not fit is cut. */
-	at = strlen(err->msg);
-	for (const char *c = ": "; *c != '\0' && at + 1 < sizeof err->msg; c++)
-		err->msg[at++] = *c;
-	for (const char *c = old.msg; *c != '\0' && at + 1 < sizeof err->msg; c++)
-		err->msg[at++] = *c;
-	if (at < sizeof err->msg)
-		err->msg[at] = '\0';
+	(void)snprintf(whole, sizeof whole, "%s: %s", text, err->msg);
+	cm_text_copy(err->msg, sizeof err->msg, whole); /* cut at the end of a character */
 	return err->code;
 }
 

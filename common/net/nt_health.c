@@ -9,6 +9,7 @@
 
 #include "cm_clock.h"
 #include "cm_round.h"
+#include "cm_text.h"
 #include "nt_http.h"
 
 #define ASK_MS 3000
@@ -96,19 +97,18 @@ enum cm_rc nt_health_begin(
 
 void nt_health_say(struct nt_health *h, enum nt_health_state state, const char *fmt, ...)
 {
+	char text[sizeof h->text];
 	va_list ap;
-	int n;
 
 	if (state > h->state)
 		h->state = state;
 	if (h->at > 0 && h->at + 2 < sizeof h->text)
 		h->at += (size_t)snprintf(h->text + h->at, sizeof h->text - h->at, "; ");
 	va_start(ap, fmt);
-	n = vsnprintf(h->text + h->at, sizeof h->text - h->at, fmt, ap);
+	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	h->at += n > 0 ? (size_t)n : 0;
-	if (h->at >= sizeof h->text)
-		h->at = sizeof h->text - 1;
+	cm_text_copy(h->text + h->at, sizeof h->text - h->at, text);
+	h->at = strlen(h->text);
 }
 
 static enum nt_health_state budget_state(const struct nt_health *h, double share)

@@ -4,14 +4,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cm_text.h"
+
 enum cm_rc sh_refuse(
 	struct sh_refusal *no, Tombola__V1__ErrorCode code, uint32_t retry_after_ms, const char *fmt, ...)
 {
+	char text[sizeof no->text];
+
 	no->code = code;
 	no->retry_after_ms = retry_after_ms;
 	va_list args;
 	va_start(args, fmt);
-	(void)vsnprintf(no->text, sizeof no->text, fmt, args);
+	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
+	cm_text_copy(no->text, sizeof no->text, text); /* a peer takes no frame whose text is no UTF-8 */
 	return CM_EPROTO;
 }

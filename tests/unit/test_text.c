@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cm_rc.h"
 #include "cm_text.h"
 
 static size_t char_of(const char *s, size_t n)
@@ -105,6 +106,25 @@ static void what_is_no_text_or_does_not_show_becomes_a_question_mark(void **stat
 	assert_string_equal(out, "??");
 }
 
+/* A message, and what is put before it, are cut at the end of a character. */
+static void no_message_is_cut_inside_a_character(void **state)
+{
+	char letters[sizeof((struct cm_err *)0)->msg + 2] = "";
+	struct cm_err err = { 0 };
+
+	(void)state;
+	for (size_t n = 0; n + 3 < sizeof letters; n += 2)
+		memcpy(letters + n, "\xc3\xa9", 3);
+	for (int more = 0; more < 2; more++) {
+		(void)cm_fail(&err, CM_EDATA, "%s%s", more ? "x" : "", letters);
+		assert_true(cm_text_is_printable(err.msg));
+		(void)cm_fail(&err, CM_EDATA, "%.318s", letters);
+		(void)cm_context(&err, "%s", more ? "line 1" : "line 12");
+		assert_true(cm_text_is_printable(err.msg) && !strchr(err.msg, '?'));
+		assert_int_equal(err.code, CM_EDATA);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +134,7 @@ int main(void)
 		cmocka_unit_test(controls_separators_and_overrides_do_not_show),
 		cmocka_unit_test(a_copy_is_cut_between_characters_at_every_size),
 		cmocka_unit_test(what_is_no_text_or_does_not_show_becomes_a_question_mark),
+		cmocka_unit_test(no_message_is_cut_inside_a_character),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
