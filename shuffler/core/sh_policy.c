@@ -63,16 +63,16 @@ const struct cf_row sh_policy_rows[] = {
 		.required = true,
 		.min = 1e-6,
 		.max = 1,
-		.help = "share of every batch that you believe honest, whoever comes first, 1.0: all; the "
-			"smaller of this and the round's counts" },
+		.help = "share of a round's participants that you believe honest, 1.0: all, whoever comes "
+			"first; the smaller of this and the round's counts" },
 	{ .key = "colluders",
 		.type = CF_INT,
 		.offset = FIELD(colluders),
 		.required = true,
 		.min = 0,
 		.max = PR_ROUND_REPORTS_MAX,
-		.help = "participants that may collude with the analyzer, such as all places of certificates "
-			"that you do not vouch for, 0: none; the larger counts" },
+		.help = "participants that may collude with the analyzer, 0: none; say all places of "
+			"certificates that you do not vouch for; the larger counts" },
 	{ .key = "max_share",
 		.type = CF_DOUBLE,
 		.offset = FIELD(max_share),
