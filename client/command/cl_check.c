@@ -2,6 +2,7 @@
 #include "cl_check.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,7 +10,9 @@
 
 #include "cl_db.h"
 #include "cl_ledger.h"
+#include "cl_metrics.h"
 #include "cl_standing.h"
+#include "cl_times.h"
 #include "cl_usage.h"
 #include "cm_clock.h"
 #include "nt_http.h"
@@ -69,12 +72,38 @@ static void check_programs(const struct cl_setup *setup, struct nt_health *h)
 	free(body);
 }
 
+/* Readings are read until a fixed moment, and sealing, which needs many times the processor time, comes after
+ * it: a host on which that is late may not have read all.  How long reading took is shown to nobody. */
+static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
+{
+	static const char name[] = "\n" CL_SEALED_METRIC " ";
+	double prepare = (double)setup->conf.prepare_ms / 1e3, sealed = 0;
+	const char *at;
+	struct cm_err err;
+	char *body = NULL;
+	int status = 0;
+
+	/* With a shorter one reading has more time than that. */
+	if (!setup->conf.http || *setup->conf.http == '\0' || setup->conf.prepare_ms < CL_TIMES_PREPARE_MS ||
+		nt_http_get(setup->conf.http, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
+		return;
+	at = status == 200 && body ? strstr(body, name) : NULL;
+	sealed = at ? strtod(at + sizeof name - 1, NULL) : 0;
+	if (sealed > 0.75 * prepare)
+		nt_health_say(h, NT_HEALTH_WARNING,
+			"the last round was sealed %.1f s after it came, and `prepare` is %g s: what is not read in "
+			"half of that does not count, so raise it to %.0f s",
+			sealed, prepare, ceil(2 * sealed));
+	free(body);
+}
+
 void cl_check(const struct cl_setup *setup, struct nt_health *h)
 {
 	check_ledger(setup, h);
 	nt_health_certificate(h, setup->conf.cert, cm_clock_wall_ms());
 	nt_health_daemon(h, setup->conf.http);
 	check_programs(setup, h);
+	check_prepare(setup, h);
 }
 
 static void check_file(const char *path, FILE *faults, struct cm_err *first)

@@ -31,7 +31,9 @@ struct csv_state {
 	size_t column;   /* number of fields of the line so far */
 	const char *bad; /* what is wrong with the current line */
 	bool have_header;
-	const char *separated_by; /* a separator found inside the header's first name: "semicolons", "tabs" or
+	bool blank;               /* the last line was empty: a row of one column, if another line follows */
+	bool json;                /* the header begins as JSON does */
+	const char *separated_by; /* what to say of a separator found inside the header's first name; or
 				   * NULL */
 	enum cm_rc rc;            /* fault of a callback */
 	struct cm_err err;
@@ -117,7 +119,9 @@ static void header_field(struct csv_state *s, const char *text)
 
 	s->wanted_by[s->column] = NOBODYS;
 	if (s->column == 0)
-		s->separated_by = strchr(text, ';') ? "semicolons" : strchr(text, '\t') ? "tabs" : NULL;
+		s->separated_by = strchr(text, ';')    ? "; commas separate columns, not semicolons"
+				  : strchr(text, '\t') ? "; commas separate columns, not tabs"
+						       : NULL;
 	for (uint32_t i = 0; i < conf->fields; i++) {
 		if (is_next_part(s, i, text)) {
 			s->parts[i]++;
@@ -195,11 +199,15 @@ static void on_field(void *field, size_t n, void *user)
 /* The message must not quote the header's names: in a file without a header they are a device's reading. */
 static enum cm_rc no_column(struct csv_state *s, const char *name)
 {
-	bool hint = s->column == 1 && s->separated_by;
+	const char *hint = s->column == 1 && s->separated_by ? s->separated_by : "";
 
-	return cm_fail(&s->err, CM_EDATA, "%s:%llu: no column '%s' among the %zu of the header%s%s",
-		s->parser->conf->name, (unsigned long long)s->parser->line, name, s->column,
-		hint ? "; commas separate columns, not " : "", hint ? s->separated_by : "");
+	if (s->json)
+		return cm_fail(&s->err, CM_EDATA,
+			"%s:%llu: no header with a column '%s': this is JSON and no CSV",
+			s->parser->conf->name, (unsigned long long)s->parser->line, name);
+
+	return cm_fail(&s->err, CM_EDATA, "%s:%llu: no column '%s' among the %zu of the header%s",
+		s->parser->conf->name, (unsigned long long)s->parser->line, name, s->column, hint);
 }
 
 static enum cm_rc end_header(struct csv_state *s)
@@ -207,7 +215,7 @@ static enum cm_rc end_header(struct csv_state *s)
 	const struct cl_reader_conf *conf = s->parser->conf;
 	unsigned long long line = s->parser->line;
 
-	if (s->bad)
+	if (s->bad && !s->json)
 		return cm_fail(&s->err, CM_EDATA, "%s:%llu: %s", conf->name, line, s->bad);
 	for (size_t i = 0; i < conf->fields; i++)
 		if (!s->found[i] && s->parts[i] == 0)
@@ -239,32 +247,72 @@ static enum cm_rc end_row(struct csv_state *s)
 /* Ensure that libcsv considers the line ended. */
 static enum cm_rc end_line(struct csv_state *s, bool cut, struct cm_err *err)
 {
-	const char *bad = s->bad ? s->bad : cut ? cl_too_long : NULL;
+	const char *bad = s->bad ? s->bad : cut ? s->parser->too_long : NULL;
 	bool stray = csv_error(&s->csv) == CSV_EPARSE;
 
-	if (!stray && !cut && csv_fini(&s->csv, on_field, NULL, s) == 0) {
-		/* For a file with a single column, an empty line is a row with an empty text. */
-		if (s->column == 0 && s->have_header && s->columns == 1)
-			on_field((void *)(uintptr_t) "", 0, s);
+	if (!stray && !cut && csv_fini(&s->csv, on_field, NULL, s) == 0)
 		return CM_OK;
-	}
 	s->bad = bad ? bad : stray ? "a stray quote" : "a quote that is not closed in its line";
 	csv_free(&s->csv);
 	return new_csv(&s->csv) ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-static enum cm_rc csv_take(struct cl_parser *p, uint8_t *line, size_t n, bool cut, struct cm_err *err)
+static void begin_row(struct csv_state *s)
 {
-	struct csv_state *s = p->state;
+	s->column = 0;
+	s->bad = NULL;
+	s->have_device = false;
+	for (size_t i = 0; i < s->parser->conf->fields; i++)
+		s->value[i].len = 0;
+}
+
+/* Of a file with a single column an empty line is a row with an empty text.  The file's last line is none:
+ * many programs end their files with it. */
+static enum cm_rc blank_row(struct csv_state *s)
+{
+	s->blank = false;
+	begin_row(s);
+	s->parser->line--;
+	on_field((void *)(uintptr_t) "", 0, s);
+	if (s->rc == CM_OK)
+		s->rc = end_row(s);
+	for (size_t i = 0; i < s->parser->conf->fields; i++)
+		s->parser->text[i] = NULL;
+	s->parser->line++;
+	return s->rc;
+}
+
+/* The bytes of the device's column, quotes and all: a file writes a name in one way.  false: the line ends
+ * before it. */
+static bool device_in(
+	const struct csv_state *s, const uint8_t *line, size_t n, const uint8_t **name, size_t *len)
+{
+	const uint8_t *end = line + n;
+	size_t column = 0;
+	bool quoted = false;
+
+	for (*name = line; line < end; line++) {
+		if (*line == '"')
+			quoted = !quoted;
+		if (*line != ',' || quoted)
+			continue;
+		if (column == s->device_column)
+			break;
+		column++;
+		*name = line + 1;
+	}
+	*len = (size_t)(line - *name);
+	return column == s->device_column;
+}
+
+static enum cm_rc parse_line(struct csv_state *s, const uint8_t *line, size_t n, bool cut, struct cm_err *err)
+{
 	enum cm_rc rc;
 
-	if (s->csv.pstate == 0) {
-		s->column = 0;
-		s->bad = NULL;
-		s->have_device = false;
-		for (size_t i = 0; i < p->conf->fields; i++)
-			s->value[i].len = 0;
-	}
+	if (s->csv.pstate == 0)
+		begin_row(s);
+	if (!s->have_header)
+		s->json = n > 0 && (*line == '{' || *line == '[');
 	if (n > 0 && csv_parse(&s->csv, line, n, on_field, NULL, s) != n && csv_error(&s->csv) != CSV_EPARSE)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (!CM_CHECKED("client.csv_line") && csv_error(&s->csv) != CSV_EPARSE && s->csv.pstate == IN_FIELD &&
@@ -273,12 +321,34 @@ static enum cm_rc csv_take(struct cl_parser *p, uint8_t *line, size_t n, bool cu
 	rc = end_line(s, cut, err);
 	if (rc != CM_OK)
 		return rc;
-	/* Only in files with one column is an empty line a row. */
 	if (s->rc == CM_OK && (s->column > 0 || s->bad))
 		s->rc = s->have_header ? end_row(s) : end_header(s);
+	else if (s->rc == CM_OK)
+		s->blank = s->have_header && s->columns == 1;
+	return s->rc;
+}
+
+static enum cm_rc csv_take(struct cl_parser *p, const uint8_t *line, size_t n, bool cut, struct cm_err *err)
+{
+	struct csv_state *s = p->state;
+	const uint8_t *name;
+	size_t len;
+	enum cm_rc rc = CM_OK;
+
+	if (s->blank)
+		rc = blank_row(s);
+	if (rc == CM_OK && s->have_header && p->share && n > 0 && device_in(s, line, n, &name, &len)) {
+		rc = cl_parser_share(p, name, len, n, err);
+		if (rc == CM_ELATER)
+			return CM_OK;
+		if (rc != CM_OK)
+			return rc;
+	}
+	if (rc == CM_OK)
+		rc = parse_line(s, line, n, cut, err);
 	if (s->rc != CM_OK)
 		*err = s->err;
-	return s->rc;
+	return rc;
 }
 
 static enum cm_rc csv_end(struct cl_parser *p, struct cm_err *err)

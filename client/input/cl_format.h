@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cl_readings.h"
+#include "cl_share.h"
 
 struct cl_parser {
 	const struct cl_reader_conf *conf;
@@ -12,13 +13,18 @@ struct cl_parser {
 	const char **text; /* one text per field, all NULL before each line; the parser sets those it can
 			    * read */
 	void *state;
+	struct cl_share *share; /* NULL: rows are not counted by device */
+	char too_long[64];      /* the `why` of a line that was cut */
+	/* Where the name ends, with the byte behind it, of a device whose row was left out; NULL: none
+	 * was. */
+	const uint8_t *left_out;
 };
 
 struct cl_format_row {
 	enum cm_rc (*open)(struct cl_parser *p, struct cm_err *err);
-	/* Parse one line without its line end, at most CL_RECORD_MAX bytes.  cut: the line was longer, and
-	 * these are its first bytes. */
-	enum cm_rc (*take)(struct cl_parser *p, uint8_t *line, size_t n, bool cut, struct cm_err *err);
+	/* Parse one line without its line end, of at most as many bytes as one device may have.  cut: the
+	 * line was longer, and these are its first bytes. */
+	enum cm_rc (*take)(struct cl_parser *p, const uint8_t *line, size_t n, bool cut, struct cm_err *err);
 	enum cm_rc (*end)(struct cl_parser *p, struct cm_err *err);
 	void (*close)(struct cl_parser *p);
 };
@@ -29,5 +35,7 @@ extern const struct cl_format_row cl_csv, cl_ndjson;
  * the device is the row number p->rows; otherwise it is `device`, which is NULL if it could not be read. */
 CM_CHECK enum cm_rc cl_parser_row(
 	struct cl_parser *p, const char *device, const char *why, struct cm_err *err);
-/* The `why` of a line that was cut. */
-extern const char cl_too_long[];
+/* Whether the device that the input calls so may have one more row, of n bytes; call it before the row's
+ * readings are parsed.  CM_ELATER: it may not, and on_row was told; p->left_out is set. */
+CM_CHECK enum cm_rc cl_parser_share(
+	struct cl_parser *p, const uint8_t *name, size_t len, size_t n, struct cm_err *err);

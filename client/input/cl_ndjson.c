@@ -1,38 +1,44 @@
-/* cl_ndjson.c - parses readings given as one JSON object per line. */
+/* cl_ndjson.c - parses readings given as JSON objects, one at a time. */
 #include "cl_format.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm_buf.h"
+#include "cl_json.h"
+#include "cl_texts.h"
 #include "cm_fault.h"
-#include "cm_oom.h"
 #include "cr_secret.h"
 #include "qy_query.h"
 
-#define NUMBER_TEXT 40
-#define NESTED_MAX  65536u /* arrays and objects of a line: jansson takes 200 bytes for one of two */
+enum seen { MISSING, ONCE, TWICE };
+
+/* A wanted field. */
+struct wanted {
+	enum seen seen; /* in the current object */
+	struct cl_json_part part;
+	struct cm_buf text; /* NUL-terminated */
+};
 
 struct ndjson_state {
-	char (*number)[NUMBER_TEXT]; /* by field: text of a number */
-	struct cm_buf *array;        /* by field: text of an array of numbers */
+	struct wanted *field;
+	struct cl_texts *names; /* of them */
+	struct cm_buf key;
 	/* The device's name, with room for one byte more than allowed, to detect names that are too long. */
 	char device[CL_DEVICE_MAX + 2];
+	enum seen named;
 };
 
 static void ndjson_close(struct cl_parser *p)
 {
 	struct ndjson_state *s = p->state;
 
-	if (s->number)
-		cr_wipe(s->number, p->conf->fields * sizeof *s->number);
-	for (size_t i = 0; s->array && i < p->conf->fields; i++)
-		cm_buf_fini(&s->array[i]);
-	free(s->number);
+	for (size_t i = 0; s->field && i < p->conf->fields; i++)
+		cm_buf_fini(&s->field[i].text);
+	cm_buf_fini(&s->key);
+	cl_texts_free(s->names);
 	cr_wipe(s->device, sizeof s->device);
-	free(s->array);
+	free(s->field);
 	free(s);
 }
 
@@ -40,99 +46,101 @@ static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
 {
 	size_t fields = p->conf->fields;
 	struct ndjson_state *s = calloc(1, sizeof *s);
+	enum cm_rc rc;
 
 	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	p->state = s;
-	s->number = calloc(fields, sizeof *s->number);
-	s->array = calloc(fields, sizeof *s->array);
-	for (size_t i = 0; s->array && i < fields; i++) {
-		cm_buf_init(&s->array[i], (size_t)CL_ARRAY_MAX * NUMBER_TEXT);
-		s->array[i].secret = 1;
+	cm_buf_init(&s->key, CL_RECORD_MAX);
+	s->key.secret = 1;
+	s->field = calloc(fields, sizeof *s->field);
+	for (size_t i = 0; s->field && i < fields; i++) {
+		cm_buf_init(&s->field[i].text, CL_RECORD_MAX + 1);
+		s->field[i].text.secret = 1;
 	}
-	if (s->number && s->array)
-		return CM_OK;
-	ndjson_close(p);
-	return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = s->field ? cl_texts_new(p->conf->field, fields, &s->names, err)
+		      : cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc != CM_OK)
+		ndjson_close(p);
+	return rc;
 }
 
-/* A scalar as text; numbers as one would type them (17 digits restore a double exactly).  NULL for other
- * types.  Borrowed from v or from number. */
-static const char *scalar_text(const json_t *v, char *number, size_t size)
+/* ---- values ---- */
+
+/* Append a scalar's text; of a number that is no known text, the shortest. */
+static enum cm_rc scalar_text(
+	const struct cl_texts *known, const uint8_t *value, const uint8_t *end, struct cm_buf *out)
 {
-	switch (json_typeof(v)) {
-	case JSON_STRING:
-		return json_string_value(v);
-	case JSON_INTEGER:
-		(void)snprintf(number, size, "%lld", (long long)json_integer_value(v));
-		return number;
-	case JSON_REAL:
-		(void)snprintf(number, size, "%.17g", json_real_value(v));
-		return number;
-	case JSON_TRUE:
-		return "true";
-	case JSON_FALSE:
-		return "false";
-	default:
-		return NULL;
-	}
+	char number[64], shortest[CL_JSON_SHORTEST];
+	size_t n = (size_t)(end - value);
+
+	if (!known || n >= sizeof number || !cl_json_is_number(value, end) ||
+		cl_texts_find(known, value, n) < cl_texts_n(known))
+		return cl_json_text(value, end, out);
+	memcpy(number, value, n);
+	number[n] = '\0';
+	if (!cl_json_shortest(number, shortest))
+		return cl_json_text(value, end, out);
+	n = cm_buf_put(out, shortest, strlen(shortest)) == CM_OK ? 0 : 1;
+	cr_wipe(number, sizeof number);
+	cr_wipe(shortest, sizeof shortest);
+	return n == 0 ? CM_OK : CM_EINTERNAL;
 }
 
-/* Item `one` of an array as text; NULL: it may not be there. */
-static const char *item_text(const json_t *one, bool set, char *number, size_t size)
-{
-	const char *text = set || json_is_number(one) ? scalar_text(one, number, size) : NULL;
-
-	return text && set && strchr(text, QY_SET_SEPARATOR) ? NULL : text;
-}
-
-/* Write an array's numbers with a space between two, or the items of a set with their separator.  CM_EDATA:
+/* Append an array's numbers with a space between two, or the items of a set with their separator.  CM_EDATA:
  * it is no such array. */
-static enum cm_rc array_text(const json_t *v, bool set, struct cm_buf *out)
+static enum cm_rc array_text(
+	const struct cl_texts *known, const struct cl_json_part *v, bool set, struct cm_buf *out)
 {
-	size_t n = json_array_size(v);
-	const char separator = QY_SET_SEPARATOR;
-	char number[NUMBER_TEXT];
+	const char separator = set ? QY_SET_SEPARATOR : ' ';
+	struct cl_json_part item;
+	struct cl_json items;
+	enum cm_rc rc;
 
-	if (!json_is_array(v) || n > CL_ARRAY_MAX)
+	if (!cl_json_open(&items, v->value, v->end, '['))
 		return CM_EDATA;
-	out->len = 0;
-	for (size_t i = 0; i < n; i++) {
-		const char *text = item_text(json_array_get(v, i), set, number, sizeof number);
-		enum cm_rc rc;
+	for (size_t n = 0; (rc = cl_json_next(&items, &item)) == CM_OK; n++) {
+		size_t before;
 
-		if (!text)
+		if (n == CL_ARRAY_MAX || (!set && !cl_json_is_number(item.value, item.end)))
 			return CM_EDATA;
-		rc = i > 0 ? cm_buf_put(out, set ? &separator : " ", 1) : CM_OK;
-		if (rc == CM_OK)
-			rc = cm_buf_put(out, text, strlen(text));
+		if (n > 0 && cm_buf_put(out, &separator, 1) != CM_OK)
+			return CM_EINTERNAL;
+		before = out->len;
+		rc = scalar_text(known, item.value, item.end, out);
 		if (rc != CM_OK)
 			return rc;
+		if (set && memchr(out->data + before, QY_SET_SEPARATOR, out->len - before))
+			return CM_EDATA;
 	}
-	return cm_buf_put(out, "", 1);
+	return rc == CM_ENOINPUT ? CM_OK : rc;
 }
 
-/* Set p->text[i] from field i of an object; bad: what is wrong with the field. */
-static enum cm_rc field_text(
-	struct cl_parser *p, const json_t *object, size_t i, char *bad, size_t room, struct cm_err *err)
+/* Set p->text[i]; bad: what is wrong with the field. */
+static enum cm_rc field_text(struct cl_parser *p, size_t i, char *bad, size_t room, struct cm_err *err)
 {
 	const struct cl_reader_conf *conf = p->conf;
 	struct ndjson_state *s = p->state;
-	const json_t *value = json_object_get(object, conf->field[i]);
+	const struct cl_texts *known = conf->known ? conf->known[i] : NULL;
+	struct wanted *w = &s->field[i];
 	enum cm_rc rc;
 
-	if (!value) {
+	if (w->seen == MISSING) {
 		(void)snprintf(bad, room, "no field '%.100s'", conf->field[i]);
 		return CM_OK;
 	}
-	p->text[i] = scalar_text(value, s->number[i], sizeof s->number[i]);
-	if (p->text[i])
-		return CM_OK;
-	rc = conf->arrays ? array_text(value, conf->arrays == CL_ARRAYS_SETS, &s->array[i]) : CM_EDATA;
+	w->text.len = 0;
+	rc = conf->arrays != CL_ARRAYS_NONE && *w->part.value == '['
+		     ? array_text(known, &w->part, conf->arrays == CL_ARRAYS_SETS, &w->text)
+		     : scalar_text(known, w->part.value, w->part.end, &w->text);
+	if (rc == CM_OK && memchr(w->text.data, '\0', w->text.len))
+		rc = CM_EDATA;
+	if (rc == CM_OK && cm_buf_put(&w->text, "", 1) != CM_OK)
+		rc = CM_EINTERNAL;
 	if (rc == CM_EINTERNAL)
 		return cm_fail(err, rc, "out of memory");
 	if (rc == CM_OK)
-		p->text[i] = (const char *)s->array[i].data;
+		p->text[i] = (const char *)w->text.data;
 	else
 		(void)snprintf(bad, room, "field '%.100s' is no string, number%s", conf->field[i],
 			conf->arrays == CL_ARRAYS_NUMBERS ? ", boolean or array of numbers"
@@ -141,117 +149,67 @@ static enum cm_rc field_text(
 	return CM_OK;
 }
 
-/* ---- finding the device of a line that does not parse ---- */
+/* ---- objects ---- */
 
-/* The end of the JSON string at `at`, after its closing quote; NULL if it is not closed.  Skips escapes. */
-static const uint8_t *string_end(const uint8_t *at, const uint8_t *end)
+/* The device's name, cut to the room. */
+static enum cm_rc name_device(struct ndjson_state *s, const struct cl_json_part *part)
 {
-	for (at++; at < end && *at != '"'; at++)
-		if (*at == '\\' && ++at == end)
-			return NULL;
-	return at < end ? at + 1 : NULL;
+	enum cm_rc rc;
+	size_t n;
+
+	s->key.len = 0;
+	rc = cl_json_name(part->value, part->end, &s->key);
+	if (rc != CM_OK)
+		return rc;
+	n = s->key.len < sizeof s->device ? s->key.len : sizeof s->device - 1;
+	if (n > 0)
+		memcpy(s->device, s->key.data, n);
+	s->device[n] = '\0';
+	return CM_OK;
 }
 
-static const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
+/* One member: *named is set once the device is known.  CM_ELATER: it may have no further row. */
+static enum cm_rc take_member(
+	struct cl_parser *p, const struct cl_json_part *part, size_t n, bool *named, struct cm_err *err)
 {
-	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
-		at++;
-	return at;
-}
+	struct ndjson_state *s = p->state;
+	const char *device = p->conf->device_field;
+	const uint8_t *key;
+	size_t len, at;
+	enum cm_rc rc = cl_json_key(part, &s->key, &key, &len);
 
-/* The end of the value at `at`: before the comma or bracket that follows it at the same depth.  NULL if the
- * line ends first. */
-static const uint8_t *value_end(const uint8_t *at, const uint8_t *end)
-{
-	for (size_t depth = 0; at < end;) {
-		if (*at == '"') {
-			at = string_end(at, end);
-			if (!at)
-				return NULL;
-			continue;
-		}
-		if (depth == 0 && (*at == ',' || *at == '}' || *at == ']'))
-			return at;
-		depth += *at == '{' || *at == '[';
-		depth -= *at == '}' || *at == ']';
-		at++;
+	if (rc != CM_OK)
+		return cm_fail(err, rc, "out of memory");
+	at = cl_texts_find(s->names, key, len);
+	if (at < p->conf->fields) {
+		s->field[at].part = *part;
+		s->field[at].seen += s->field[at].seen < TWICE;
 	}
-	return NULL;
-}
-
-/* Copy a string or an integer as text, cut to the room. */
-static bool name_of(const uint8_t *at, const uint8_t *end, char out[CL_DEVICE_MAX + 2])
-{
-	bool nested = at < end && (*at == '{' || *at == '[');
-	json_t *v = nested ? NULL : json_loadb((const char *)at, (size_t)(end - at), JSON_DECODE_ANY, NULL);
-	char number[NUMBER_TEXT];
-	const char *text =
-		json_is_string(v) || json_is_integer(v) ? scalar_text(v, number, sizeof number) : NULL;
-
-	if (text)
-		(void)snprintf(out, CL_DEVICE_MAX + 2, "%s", text);
-	json_decref(v);
-	return text;
-}
-
-/* Whether this key, including its quotes, names the field.  The key may contain escapes; `room` is for
- * decoding them. */
-static bool is_key(const uint8_t *key, const uint8_t *end, const char *field, char room[CL_DEVICE_MAX + 2])
-{
-	size_t n = strlen(field);
-
-	if (memchr(key, '\\', (size_t)(end - key)))
-		return name_of(key, end, room) && strcmp(room, field) == 0;
-	return (size_t)(end - key) == n + 2 && memcmp(key + 1, field, n) == 0;
-}
-
-/* Copy the device's name to `out`, from the first member with that key, provided the members before it can be
- * separated.  The text after it is ignored, valid or not. */
-static bool find_device(const char *field, const uint8_t *at, const uint8_t *end, char out[CL_DEVICE_MAX + 2])
-{
-	at = skip_space(at, end);
-	if (at == end || *at++ != '{')
-		return false;
-	for (;;) {
-		const uint8_t *key = skip_space(at, end), *value, *after;
-		const uint8_t *key_end = key < end && *key == '"' ? string_end(key, end) : NULL;
-
-		value = key_end ? skip_space(key_end, end) : end;
-		if (value == end || *value != ':')
-			return false;
-		value = skip_space(value + 1, end);
-		after = value_end(value, end);
-		if (!after)
-			return false;
-		if (is_key(key, key_end, field, out))
-			return name_of(value, after, out);
-		if (*after != ',')
-			return false;
-		at = after + 1;
+	if (!device || len != strlen(device) || memcmp(key, device, len) != 0)
+		return CM_OK;
+	if (s->named == MISSING) {
+		rc = cl_parser_share(p, part->value, (size_t)(part->end - part->value), n, err);
+		if (rc != CM_OK)
+			return rc;
+		rc = name_device(s, part);
+		*named = rc == CM_OK;
 	}
+	s->named += s->named < TWICE;
+	return rc == CM_EINTERNAL ? cm_fail(err, rc, "out of memory") : CM_OK;
 }
 
-/* ---- lines ---- */
-
-/* More than a reading has; one device's line may not take the memory of its gateway. */
-static bool is_vast(const uint8_t *line, size_t n)
+static enum cm_rc object_row(struct cl_parser *p, const char *device, struct cm_err *err)
 {
-	size_t nested = 0;
-
-	for (size_t i = 0; i < n; i++)
-		nested += line[i] == '{' || line[i] == '[';
-	return nested > NESTED_MAX;
-}
-
-static enum cm_rc object_row(
-	struct cl_parser *p, const json_t *object, const char *device, struct cm_err *err)
-{
+	const struct ndjson_state *s = p->state;
 	char why[160] = "", first[160] = "";
+	bool twice = s->named == TWICE;
 
-	if (!json_is_object(object))
-		return cl_parser_row(p, device, "not a JSON object", err);
+	for (size_t i = 0; i < p->conf->fields; i++)
+		twice = twice || s->field[i].seen == TWICE;
+	if (twice)
+		return cl_parser_row(p, device, "a wanted key given twice", err);
 	for (size_t i = 0; i < p->conf->fields; i++) {
-		enum cm_rc rc = field_text(p, object, i, why, sizeof why, err);
+		enum cm_rc rc = field_text(p, i, why, sizeof why, err);
 
 		if (rc != CM_OK)
 			return rc;
@@ -261,45 +219,38 @@ static enum cm_rc object_row(
 	return cl_parser_row(p, device, first[0] != '\0' ? first : NULL, err);
 }
 
-static enum cm_rc ndjson_take(struct cl_parser *p, uint8_t *line, size_t n, bool cut, struct cm_err *err)
+static enum cm_rc ndjson_take(
+	struct cl_parser *p, const uint8_t *line, size_t n, bool cut, struct cm_err *err)
 {
 	struct ndjson_state *s = p->state;
-	const char *field = p->conf->device_field, *device = NULL;
-	json_error_t fault = { .column = 0 };
-	json_t *object = NULL;
-	enum cm_rc rc;
+	struct cl_json_part part;
+	struct cl_json object;
+	bool named = false, is_object = cl_json_open(&object, line, line + n, '{');
+	enum cm_rc rc = is_object ? CM_OK : CM_EDATA;
 	char why[64];
 
-	if (!cut && skip_space(line, line + n) == line + n)
+	if (!cut && object.at == object.end)
 		return CM_OK;
 	p->rows++;
-	(void)cm_oom_happened();
-	if (field && find_device(field, line, line + n, s->device))
-		device = s->device;
-	if (!cut && is_vast(line, n))
-		return cl_parser_row(p, device, "more than 65536 arrays and objects", err);
-	if (!cut)
-		object = json_loadb((const char *)line, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
-	/* Out of memory, jansson may report a valid token as invalid, or drop a byte and continue. */
-	if (cm_oom_happened()) {
-		json_decref(object);
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	s->named = MISSING;
+	for (size_t i = 0; i < p->conf->fields; i++)
+		s->field[i].seen = MISSING;
+	while (rc == CM_OK && (rc = cl_json_next(&object, &part)) == CM_OK) {
+		rc = take_member(p, &part, n, &named, err);
+		if (rc != CM_OK)
+			return rc == CM_ELATER ? CM_OK : rc;
 	}
+	if (!CM_CHECKED("client.ndjson_line") && rc != CM_ENOINPUT)
+		named = false;
 	if (cut)
-		return cl_parser_row(p, device, cl_too_long, err);
-	if (!object) {
-		if (!CM_CHECKED("client.ndjson_line"))
-			device = NULL;
-		/* jansson's message may quote the line; the position is enough and reveals nothing. */
-		(void)snprintf(why, sizeof why, "%s at column %d",
-			json_error_code(&fault) == json_error_duplicate_key ? "a key given twice"
-									    : "not valid JSON",
-			fault.column);
-		return cl_parser_row(p, device, why, err);
-	}
-	rc = object_row(p, object, device, err);
-	json_decref(object);
-	return rc;
+		return cl_parser_row(p, named ? s->device : NULL, p->too_long, err);
+	if (!is_object)
+		return cl_parser_row(p, NULL, "not a JSON object", err);
+	if (rc == CM_ENOINPUT)
+		return object_row(p, named ? s->device : NULL, err);
+	/* The position is enough, and reveals nothing. */
+	(void)snprintf(why, sizeof why, "not valid JSON at column %zu", (size_t)(object.at - line) + 1);
+	return cl_parser_row(p, named ? s->device : NULL, why, err);
 }
 
 static enum cm_rc ndjson_end(struct cl_parser *p, struct cm_err *err)

@@ -323,7 +323,7 @@ enum cm_rc cl_npy_file(
 		rc = cl_npy_open(labels, 1, &y, err);
 	if (rc == CM_OK && y && y->rows != f->rows)
 		rc = bad(labels, "it has another number of rows than the features", err);
-	for (uint64_t i = 0; rc == CM_OK && i < f->rows; i++)
+	for (uint64_t i = 0; rc == CM_OK && i < f->rows && !cl_readings_over(conf); i++)
 		rc = give(f, y, i, conf, text, &words, err);
 	cm_buf_fini(&words);
 	cl_npy_close(y);

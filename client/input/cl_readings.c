@@ -11,7 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cl_objects.h"
 #include "cm_buf.h"
+#include "cm_clock.h"
+#include "cm_fault.h"
+
+/* What the input's first bytes show. */
+enum form { UNKNOWN, LINES, OBJECTS };
 
 struct cl_reader {
 	struct cl_reader_conf conf;
@@ -19,6 +25,8 @@ struct cl_reader {
 	struct cl_parser parser;
 	struct cm_buf line;
 	bool cut; /* the line is too long, and `line` holds its first bytes */
+	enum form form;
+	struct cl_objects objects;
 	bool dead;
 	struct cm_err why;
 };
@@ -55,8 +63,26 @@ enum cl_format cl_format_of_path(const char *path)
 	return CL_FORMAT_GUESS;
 }
 
-const char cl_too_long[] = "a line longer than 4194304 bytes";
-_Static_assert(CL_RECORD_MAX == 4194304u, "cl_too_long says it");
+static enum cm_rc leave_out(struct cl_parser *p, struct cm_err *err)
+{
+	const struct cl_row row = { .text = p->text,
+		.line = p->line,
+		.why = "one of more rows or bytes than a device may have in a file: it is left out" };
+
+	return p->conf->on_row(p->conf->user, &row, err);
+}
+
+enum cm_rc cl_parser_share(struct cl_parser *p, const uint8_t *name, size_t len, size_t n, struct cm_err *err)
+{
+	bool fits = true;
+	enum cm_rc rc = p->share ? cl_share_take(p->share, name, len, n, &fits, err) : CM_OK;
+
+	if (rc != CM_OK || fits)
+		return rc;
+	p->left_out = name + len + 1;
+	rc = leave_out(p, err);
+	return rc == CM_OK ? CM_ELATER : rc;
+}
 
 enum cm_rc cl_parser_row(struct cl_parser *p, const char *device, const char *why, struct cm_err *err)
 {
@@ -81,6 +107,7 @@ enum cm_rc cl_parser_row(struct cl_parser *p, const char *device, const char *wh
 enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **out, struct cm_err *err)
 {
 	struct cl_reader *r;
+	size_t bytes = conf->bytes > 0 ? conf->bytes : CL_RECORD_MAX;
 	enum cm_rc rc;
 
 	if (conf->format != CL_FORMAT_CSV && conf->format != CL_FORMAT_NDJSON)
@@ -91,11 +118,18 @@ enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **o
 	r->conf = *conf;
 	r->format = formats[conf->format];
 	r->parser.conf = &r->conf;
-	cm_buf_init(&r->line, CL_RECORD_MAX);
+	r->form = conf->format == CL_FORMAT_CSV || conf->each_line ? LINES : UNKNOWN;
+	cm_buf_init(&r->line, bytes);
 	r->line.secret = 1;
+	(void)snprintf(r->parser.too_long, sizeof r->parser.too_long, "a line longer than %zu bytes", bytes);
 	r->parser.text = calloc(conf->fields, sizeof *r->parser.text);
-	rc = r->parser.text ? r->format->open(&r->parser, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = r->parser.text ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (rc == CM_OK && conf->bytes > 0 && conf->device_field)
+		rc = cl_share_new(conf->bytes, &r->parser.share, err);
+	if (rc == CM_OK)
+		rc = r->format->open(&r->parser, err);
 	if (rc != CM_OK) {
+		cl_share_free(r->parser.share);
 		free(r->parser.text);
 		free(r);
 		return rc;
@@ -109,6 +143,7 @@ void cl_reader_free(struct cl_reader *r)
 	if (!r)
 		return;
 	r->format->close(&r->parser);
+	cl_share_free(r->parser.share);
 	free(r->parser.text);
 	cm_buf_fini(&r->line);
 	free(r);
@@ -121,35 +156,25 @@ static enum cm_rc die(struct cl_reader *r, enum cm_rc rc, const struct cm_err *e
 	return rc;
 }
 
-/* Hand the collected line, or the beginning of a line that is too long, to the parser. */
-static enum cm_rc take_line(struct cl_reader *r, struct cm_err *err)
+static enum cm_rc take_record(
+	struct cl_reader *r, const uint8_t *bytes, size_t n, uint64_t line, struct cm_err *err)
 {
-	static const uint8_t bom[3] = { 0xef, 0xbb, 0xbf };
-	uint8_t *line = r->line.data;
-	size_t n = r->line.len;
 	enum cm_rc rc;
 
-	r->parser.line++;
-	if (!r->cut) {
-		n -= n > 0 && line[n - 1] == '\n';
-		n -= n > 0 && line[n - 1] == '\r';
-	}
-	if (r->parser.line == 1 && n >= sizeof bom && memcmp(line, bom, sizeof bom) == 0) {
-		line += sizeof bom;
-		n -= sizeof bom;
-	}
+	r->parser.line = line;
+	r->parser.left_out = NULL;
 	for (size_t i = 0; i < r->conf.fields; i++)
 		r->parser.text[i] = NULL;
-	rc = r->format->take(&r->parser, line, n, r->cut, err);
+	rc = r->format->take(&r->parser, bytes, n, r->cut, err);
 	r->cut = false;
 	r->line.len = 0;
 	return rc;
 }
 
-/* Append to the current line; of a line that is too long only the beginning is kept. */
+/* Append to the current record; of one that is too long only the beginning is kept. */
 static enum cm_rc collect(struct cl_reader *r, const uint8_t *bytes, size_t n, struct cm_err *err)
 {
-	size_t room = CL_RECORD_MAX - r->line.len;
+	size_t room = r->line.max - r->line.len;
 
 	if (r->cut)
 		return CM_OK;
@@ -159,6 +184,128 @@ static enum cm_rc collect(struct cl_reader *r, const uint8_t *bytes, size_t n, s
 		       : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
+/* ---- objects that end where their brackets do ---- */
+
+static enum cm_rc no_objects(const struct cl_reader *r, const char *why, struct cm_err *err)
+{
+	return cm_fail(err, CM_EDATA, "%s:%" PRIu64 ": no array of JSON objects: %s", r->conf.name,
+		r->objects.ends + 1, why);
+}
+
+static enum cm_rc feed_objects(struct cl_reader *r, const uint8_t *bytes, size_t n, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	while (rc == CM_OK && n > 0) {
+		enum cl_objects_said said;
+		const uint8_t *part;
+		size_t len, used = cl_objects_take(&r->objects, bytes, n, &part, &len, &said);
+
+		if (said == CL_OBJECTS_FORM)
+			return no_objects(r,
+				r->objects.closed ? "more follows its end" : "its first item is none", err);
+		rc = collect(r, part, len, err);
+		if (rc == CM_OK && said == CL_OBJECTS_ONE)
+			rc = take_record(r, r->line.data, r->line.len, r->objects.line, err);
+		bytes += used;
+		n -= used;
+	}
+	return rc;
+}
+
+/* ---- lines ---- */
+
+/* Parse a line with its line end.  Only the last may have none. */
+static enum cm_rc take_line(struct cl_reader *r, const uint8_t *line, size_t n, struct cm_err *err)
+{
+	static const uint8_t bom[3] = { 0xef, 0xbb, 0xbf };
+
+	if (!r->cut) {
+		n -= n > 0 && line[n - 1] == '\n';
+		n -= n > 0 && line[n - 1] == '\r';
+	}
+	if (r->parser.line == 0 && n >= sizeof bom && memcmp(line, bom, sizeof bom) == 0) {
+		line += sizeof bom;
+		n -= sizeof bom;
+	}
+	return take_record(r, line, n, r->parser.line + 1, err);
+}
+
+static enum cm_rc feed_line(struct cl_reader *r, const uint8_t *bytes, size_t n, struct cm_err *err)
+{
+	enum cm_rc rc;
+
+	/* A line that is whole is parsed where it is. */
+	if (r->line.len == 0 && !r->cut && bytes[n - 1] == '\n' && n <= r->line.max)
+		return take_line(r, bytes, n, err);
+	rc = collect(r, bytes, n, err);
+	return rc == CM_OK && bytes[n - 1] == '\n' ? take_line(r, r->line.data, r->line.len, err) : rc;
+}
+
+/* A device may have a million rows that are left out.  Those that begin as the one before, up to and with the
+ * byte behind the name, are its device's, and need no parser.  Returns how many bytes they are. */
+static enum cm_rc skip_alike(struct cl_reader *r, const uint8_t *line, const uint8_t *bytes, size_t n,
+	size_t *skipped, struct cm_err *err)
+{
+	const uint8_t *end = r->parser.left_out, *newline;
+	size_t same = end && end < bytes ? (size_t)(end - line) : 0;
+	enum cm_rc rc = CM_OK;
+
+	*skipped = 0;
+	while (rc == CM_OK && same > 0 && n - *skipped > same && memcmp(bytes + *skipped, line, same) == 0 &&
+		(newline = memchr(bytes + *skipped, '\n', n - *skipped)) != NULL) {
+		*skipped = (size_t)(newline - bytes) + 1;
+		r->parser.line++;
+		rc = leave_out(&r->parser, err);
+	}
+	return rc;
+}
+
+/* ---- the form ---- */
+
+/* Skip what may stand before the first object.  Returns how many bytes that are. */
+static size_t skip_blank(struct cl_reader *r, const uint8_t *bytes, size_t n)
+{
+	static const uint8_t blank[] = { ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf };
+	size_t at = 0;
+
+	while (at < n && memchr(blank, bytes[at], sizeof blank))
+		r->parser.line += bytes[at++] == '\n';
+	return at;
+}
+
+/* The line that begins the input, if that is all that is known of it: `{` alone begins an object of several
+ * lines.  What it can be shows after two bytes that are not blank. */
+static enum cm_rc tell_form(
+	struct cl_reader *r, const uint8_t *bytes, size_t n, size_t *used, struct cm_err *err)
+{
+	*used = r->line.len == 0 ? skip_blank(r, bytes, n) : 0;
+	if (*used == n)
+		return CM_OK;
+	bytes += *used;
+	r->objects.ends = r->parser.line;
+	if (r->line.len == 0 && *bytes == '[') {
+		r->form = OBJECTS;
+		return CM_OK;
+	}
+	if (r->line.len == 0 && *bytes != '{' && CM_CHECKED("client.form"))
+		return cm_fail(err, CM_EDATA,
+			"%s:%" PRIu64 ": no JSON: neither an object nor an array of objects begins here; "
+			"what is the file's format?",
+			r->conf.name, r->parser.line + 1);
+	/* The brace, and the white space behind it. */
+	if (r->line.len > 0 && !memchr(" \t\r\n", *bytes, 4)) {
+		r->form = LINES;
+		return CM_OK;
+	}
+	++*used;
+	if (*bytes != '\n')
+		return collect(r, bytes, 1, err);
+	r->form = OBJECTS;
+	r->line.len = 0;
+	return feed_objects(r, (const uint8_t *)"{\n", 2, err);
+}
+
 enum cm_rc cl_reader_feed(struct cl_reader *r, const uint8_t *bytes, size_t n, struct cm_err *err)
 {
 	if (r->dead) {
@@ -166,12 +313,26 @@ enum cm_rc cl_reader_feed(struct cl_reader *r, const uint8_t *bytes, size_t n, s
 		return err->code;
 	}
 	while (n > 0) {
-		const uint8_t *newline = memchr(bytes, '\n', n);
-		size_t part = newline ? (size_t)(newline - bytes) + 1 : n;
-		enum cm_rc rc = collect(r, bytes, part, err);
+		size_t part = n;
+		enum cm_rc rc;
 
-		if (rc == CM_OK && newline)
-			rc = take_line(r, err);
+		if (r->form == UNKNOWN) {
+			rc = tell_form(r, bytes, n, &part, err);
+		} else if (r->form == OBJECTS) {
+			rc = feed_objects(r, bytes, n, err);
+		} else {
+			const uint8_t *newline = memchr(bytes, '\n', n);
+
+			size_t skipped;
+
+			part = newline ? (size_t)(newline - bytes) + 1 : n;
+			r->parser.left_out = NULL;
+			rc = feed_line(r, bytes, part, err);
+			if (rc == CM_OK && r->parser.left_out > bytes && r->parser.left_out < bytes + part) {
+				rc = skip_alike(r, bytes, bytes + part, n - part, &skipped, err);
+				part += skipped;
+			}
+		}
 		if (rc != CM_OK)
 			return die(r, rc, err);
 		bytes += part;
@@ -188,8 +349,10 @@ enum cm_rc cl_reader_end(struct cl_reader *r, struct cm_err *err)
 		*err = r->why;
 		return err->code;
 	}
-	if (r->line.len > 0)
-		rc = take_line(r, err);
+	if (r->form == OBJECTS && cl_objects_end(&r->objects))
+		rc = no_objects(r, cl_objects_end(&r->objects), err);
+	else if (r->line.len > 0)
+		rc = take_line(r, r->line.data, r->line.len, err);
 	if (rc == CM_OK)
 		rc = r->format->end(&r->parser, err);
 	r->dead = true;
@@ -210,6 +373,11 @@ enum cm_rc cl_readings_lasting(const char *path, struct cm_err *err)
 				 path);
 }
 
+bool cl_readings_over(const struct cl_reader_conf *conf)
+{
+	return conf->until_ns > 0 && cm_clock_mono_ns() >= conf->until_ns;
+}
+
 enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf, struct cm_err *err)
 {
 	struct cl_reader *r = NULL;
@@ -221,7 +389,7 @@ enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf,
 	if (fd < 0)
 		return cm_fail(err, CM_ENOINPUT, "%s: %s", path, strerror(errno));
 	rc = cl_reader_new(conf, &r, err);
-	while (rc == CM_OK) {
+	while (rc == CM_OK && !cl_readings_over(conf)) {
 		ssize_t n = read(fd, chunk, sizeof chunk);
 
 		if (n < 0 && errno == EINTR)
@@ -234,7 +402,7 @@ enum cm_rc cl_readings_file(const char *path, const struct cl_reader_conf *conf,
 		else
 			break;
 	}
-	if (rc == CM_OK)
+	if (rc == CM_OK && !cl_readings_over(conf))
 		rc = cl_reader_end(r, err);
 	explicit_bzero(chunk, sizeof chunk);
 	cl_reader_free(r);

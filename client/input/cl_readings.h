@@ -1,12 +1,17 @@
-/* cl_readings.h - parses readings from CSV or NDJSON: bytes in, rows out.  A row is a device and the texts of
+/* cl_readings.h - parses readings from CSV or JSON: bytes in, rows out.  A row is a device and the texts of
  * the wanted fields.
  *
- * Push parsers without I/O, so a file, a pipe and a fuzzer feed them alike.  A record is always one line, so
- * the bytes of one line never change how another is parsed.  CSV (libcsv, strict) starts with a header line,
- * and a quoted field ends at its line's end at the latest.  NDJSON has one object a line (jansson; duplicate
- * keys are refused).  A line that cannot be parsed gives a row without texts, and with its device if that is
- * readable.  Errors are limited to faults that depend on no reading: those of the header and of reading the
- * input.  Memory: of CSV a few times one line, which has at most CL_RECORD_MAX bytes; of NDJSON 30 times. */
+ * Push parsers without I/O, so a file, a pipe and a fuzzer feed them alike.  In CSV and in NDJSON a record is
+ * one line, so the bytes of one line never change how another is parsed.  CSV (libcsv, strict) starts with a
+ * header line, and a quoted field ends at its line's end at the latest.  NDJSON has one object a line.  A
+ * file that begins with `[`, or with a line that is `{` alone, has objects that end where their brackets do
+ * (cl_objects.h).  Of an object only the wanted members are decoded (cl_json.h).  A row that cannot be parsed
+ * has no texts, but its device if that is readable.
+ *
+ * Errors are limited to faults that depend on no reading: those of the input's form, which its first bytes or
+ * its header show, and of reading it.  Of one device at most CL_SHARE_ROWS rows and conf->bytes bytes are
+ * parsed; what is left out is told to on_row as a row without a device.  Memory: a few times conf->bytes, and
+ * 16 to 32 bytes for each name in the device field. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,17 +19,20 @@
 
 #include "cm_rc.h"
 
-/* Most bytes of one line: room for 131072 numbers of 31 bytes. */
-#define CL_RECORD_MAX  4194304u
-#define CL_COLUMNS_MAX 16384u
-#define CL_ARRAY_MAX   131072u /* numbers of a JSON array */
-#define CL_DEVICE_MAX  200u    /* bytes of a device's name */
+/* Most bytes of one record: room for 131072 numbers of 31 bytes. */
+#define CL_RECORD_MAX 4194304u
+/* Bytes that one device may have, and those for each number of its value on top, CL_RECORD_MAX at most. */
+#define CL_BYTES        262144u
+#define CL_NUMBER_BYTES 32u
+#define CL_COLUMNS_MAX  16384u
+#define CL_ARRAY_MAX    131072u /* numbers of a JSON array */
+#define CL_DEVICE_MAX   200u    /* bytes of a device's name */
 
 enum cl_format {
 	CL_FORMAT_GUESS = 0, /* choose by the file's extension */
 	CL_FORMAT_CSV,
-	CL_FORMAT_NDJSON,
-	CL_FORMAT_NPY, /* not for cl_reader: cl_npy.h */
+	CL_FORMAT_NDJSON, /* or an array of objects */
+	CL_FORMAT_NPY,    /* not for cl_reader: cl_npy.h */
 };
 /* "csv", "ndjson", "npy"; CL_FORMAT_GUESS for anything else. */
 enum cl_format cl_format_parse(const char *name);
@@ -54,6 +62,7 @@ enum cl_arrays {
 			    * none of them may have */
 };
 
+struct cl_texts;
 struct cl_reader_conf {
 	enum cl_format format;    /* not CL_FORMAT_GUESS */
 	const char *name;         /* of the input, for errors; borrowed for the reader's life, as the fields
@@ -66,7 +75,17 @@ struct cl_reader_conf {
 	enum cm_rc (*on_row)(void *user, const struct cl_row *row, struct cm_err *err);
 	void *user;
 	bool numbers; /* on_row takes an array as numbers */
+	/* Every line is an object of NDJSON: the first bytes do not tell another form. */
+	bool each_line;
+	size_t bytes; /* most of one record, and of all of one device, if there is a device field; 0:
+		       * CL_RECORD_MAX, and rows are not counted by device */
+	/* By field: the texts that mean something.  A JSON number that is none of them has the text of
+	 * cl_json_shortest.  NULL: all do. */
+	const struct cl_texts *const *known;
+	int64_t until_ns; /* what is not read by then (cm_clock_mono_ns) is left out; 0: all is read */
 };
+/* Whether that time has come.  Whoever feeds a reader asks it every few milliseconds. */
+bool cl_readings_over(const struct cl_reader_conf *conf);
 
 struct cl_reader;
 /* CM_EINTERNAL: out of memory. */

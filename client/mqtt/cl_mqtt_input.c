@@ -149,10 +149,13 @@ enum cm_rc cl_mqtt_input_feed(void *user, const struct cl_reader_conf *conf, str
 
 	lines.format = CL_FORMAT_NDJSON;
 	lines.device_field = NULL;
+	/* What a device may have is bounded where its readings are held. */
+	lines.bytes = 0;
+	lines.each_line = true;
 	lines.on_row = on_row;
 	lines.user = &feeding;
 	rc = cl_reader_new(&lines, &reader, err);
-	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+	for (size_t i = 0; rc == CM_OK && i < n && !cl_readings_over(conf); i++) {
 		const struct cl_held_item item = cl_held_view_at(in->view, i);
 
 		feeding.device = item.device;

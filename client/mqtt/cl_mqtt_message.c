@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_json.h"
 #include "cm_oom.h"
 #include "cr_secret.h"
 
@@ -161,43 +162,111 @@ static bool device_of_topic(const char *topic, unsigned level, struct cl_mqtt_re
 	return name && set_device(out, name, len);
 }
 
-static bool device_of_object(const json_t *object, const char *field, struct cl_mqtt_reading *out)
+/* Whether no key stood before, which is remembered in `seen`.  CM_EDATA: it did. */
+static enum cm_rc once(json_t *seen, const uint8_t *key, size_t n, struct cm_buf *room)
 {
-	const json_t *v = json_object_get(object, field);
-	char number[32];
-
-	if (json_is_string(v))
-		return set_device(out, json_string_value(v), json_string_length(v));
-	if (!json_is_integer(v))
-		return false;
-	(void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(v));
-	return set_device(out, number, strlen(number));
+	if (key != room->data) {
+		room->len = 0;
+		if (cm_buf_put(room, key, n) != CM_OK)
+			return CM_EINTERNAL;
+	}
+	if (cm_buf_put(room, "", 1) != CM_OK)
+		return CM_EINTERNAL;
+	if (json_object_get(seen, (const char *)room->data))
+		return CM_EDATA;
+	return json_object_set_new_nocheck(seen, (const char *)room->data, json_null()) == 0 ? CM_OK
+											     : CM_EINTERNAL;
 }
 
-/* Copy the object, replacing line ends: in valid JSON they are white space between tokens, never inside a
- * string. */
+/* What nobody asks for may be anything, but a key that stands twice, and bytes that are no UTF-8, are the
+ * marks of a broken message.  CM_OK: *out is the member of that name.  CM_ENOINPUT: there is none. */
+static enum cm_rc member(const struct cl_mqtt_message *m, const char *name, struct cl_json_part *out)
+{
+	json_t *seen = json_object(), *utf8;
+	struct cm_buf room;
+	struct cl_json object;
+	struct cl_json_part part;
+	bool found = false;
+	enum cm_rc rc = CM_EDATA;
+
+	*out = (struct cl_json_part){ 0 };
+	(void)cm_oom_happened();
+	utf8 = json_stringn((const char *)m->payload, m->len);
+	if (cm_oom_happened() || !seen)
+		rc = CM_EINTERNAL;
+	else if (utf8 && cl_json_open(&object, m->payload, m->payload + m->len, '{'))
+		rc = CM_OK;
+	json_decref(utf8);
+	cm_buf_init(&room, m->len + 1);
+	room.secret = 1;
+	while (rc == CM_OK && (rc = cl_json_next(&object, &part)) == CM_OK) {
+		const uint8_t *key;
+		size_t n;
+
+		rc = cl_json_key(&part, &room, &key, &n);
+		if (rc == CM_OK && name && n == strlen(name) && memcmp(key, name, n) == 0) {
+			found = true;
+			*out = part;
+		}
+		if (rc == CM_OK)
+			rc = once(seen, key, n, &room);
+	}
+	cm_buf_fini(&room);
+	json_decref(seen);
+	return rc == CM_ENOINPUT && found ? CM_OK : rc;
+}
+
+static enum cl_mqtt_fate device_of_member(const struct cl_json_part *part, struct cl_mqtt_reading *out)
+{
+	enum cl_mqtt_fate fate = CL_MQTT_NO_DEVICE;
+	struct cm_buf name;
+	enum cm_rc rc;
+
+	cm_buf_init(&name, CL_MQTT_PAYLOAD_MAX);
+	name.secret = 1;
+	rc = cl_json_name(part->value, part->end, &name);
+	if (rc == CM_EINTERNAL)
+		fate = CL_MQTT_MEMORY;
+	else if (rc == CM_OK && set_device(out, (const char *)name.data, name.len))
+		fate = CL_MQTT_KEPT;
+	cm_buf_fini(&name);
+	return fate;
+}
+
+/* Replace line ends by spaces.  false: one is inside a string, where JSON has none. */
+static bool to_one_line(struct cm_buf *line)
+{
+	bool string = false, escaped = false;
+
+	for (size_t i = 0; i < line->len; i++) {
+		uint8_t *c = &line->data[i];
+
+		if ((*c == '\n' || *c == '\r') && string)
+			return false;
+		if (*c == '\n' || *c == '\r')
+			*c = ' ';
+		string ^= *c == '"' && !escaped;
+		escaped = string && !escaped && *c == '\\';
+	}
+	return true;
+}
+
 static enum cl_mqtt_fate read_json(
 	const struct cl_mqtt_form *form, const struct cl_mqtt_message *m, struct cl_mqtt_reading *out)
 {
 	enum cl_mqtt_fate fate = CL_MQTT_KEPT;
-	json_error_t unused;
-	json_t *object;
+	struct cl_json_part part;
+	enum cm_rc rc = member(m, form->device_field, &part);
 
-	(void)cm_oom_happened();
-	object = json_loadb((const char *)m->payload, m->len, JSON_REJECT_DUPLICATES, &unused);
-	if (cm_oom_happened()) /* otherwise jansson may have dropped a byte */
+	if (rc == CM_EINTERNAL)
 		fate = CL_MQTT_MEMORY;
-	else if (!json_is_object(object))
+	else if (rc == CM_EDATA)
 		fate = CL_MQTT_MALFORMED;
-	else if (form->device_level == 0 && !device_of_object(object, form->device_field, out))
-		fate = CL_MQTT_NO_DEVICE;
-	json_decref(object);
+	else if (form->device_level == 0)
+		fate = rc == CM_OK ? device_of_member(&part, out) : CL_MQTT_NO_DEVICE;
 	if (fate == CL_MQTT_KEPT && cm_buf_put(&out->line, m->payload, m->len) != CM_OK)
 		return CL_MQTT_MEMORY;
-	for (size_t i = 0; i < out->line.len; i++)
-		if (out->line.data[i] == '\n' || out->line.data[i] == '\r')
-			out->line.data[i] = ' ';
-	return fate;
+	return fate == CL_MQTT_KEPT && !to_one_line(&out->line) ? CL_MQTT_MALFORMED : fate;
 }
 
 static bool is_space(uint8_t c)

@@ -20,6 +20,7 @@ enum {
 	LAST_NUMBER,
 	LAST_TIME,
 	STOPPED,
+	SEALED,
 	READINGS,
 	ROWS
 };
@@ -60,6 +61,10 @@ static const struct cm_metric_row rows[ROWS] = {
 		"1 while this client answers nothing until an operator's accept-loss, by what the shuffler "
 		"said.",
 		"by", stops, NULL },
+	[SEALED] = { CL_SEALED_METRIC, CM_METRIC_GAUGE,
+		"From when the last round came until all its reports were sealed; readings are read until a "
+		"fixed moment before, so it does not depend on them.",
+		NULL, NULL, NULL },
 	[READINGS] = { "tombola_client_readings_total", CM_METRIC_COUNTER,
 		"Readings of rounds that are over, those of them that were unusable or changed, and devices "
 		"without a reading.",
@@ -162,6 +167,12 @@ void cl_metrics_stored(struct cl_metrics *m, double duration)
 {
 	if (m)
 		cm_metrics_observe(m->table, STORE_SECONDS, duration);
+}
+
+void cl_metrics_sealed(struct cl_metrics *m, double after)
+{
+	if (m)
+		cm_metrics_set(m->table, SEALED, 0, after);
 }
 
 void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)

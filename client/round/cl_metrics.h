@@ -26,13 +26,16 @@ void cl_metrics_passed_over(struct cl_metrics *m);
 void cl_metrics_interrupted(struct cl_metrics *m);
 /* Record how long storing sealed reports durably took. */
 void cl_metrics_stored(struct cl_metrics *m, double seconds);
+/* Record how long after a round came all was sealed, once sending begins. */
+#define CL_SEALED_METRIC "tombola_client_sealed_seconds"
+void cl_metrics_sealed(struct cl_metrics *m, double after);
 /* Read budget and ledger from the database: at the start, and whenever the ledger may have grown.  Only while
  * no other thread uses db. */
 void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db);
 
 /* The client's state at the moment of the request.  after: sequence number of the last round that is over. */
 struct cl_metrics_now {
-	enum cl_phase phase;
+	enum cl_phase phase; /* as cl_rounds_shown */
 	uint64_t after;
 	size_t links;
 	bool ready;

@@ -2,9 +2,12 @@
 #include "cl_preparation.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "cl_answers.h"
 #include "cm_clock.h"
+
+#define LOOK_NS 50000000 /* between looks at `stop` */
 
 void cl_preparation_init(struct cl_preparation *p, const struct cl_context *context, struct cl_plans *plans)
 {
@@ -122,6 +125,24 @@ static void compute(struct cl_preparation *p)
 			"programs compute nothing: devices take part as without readings", &why);
 }
 
+/* Reading ends at a moment that was fixed before it began: what follows must not show how long it took. */
+static void rest(struct cl_preparation *p)
+{
+	int64_t left;
+
+	if (p->err.code != CM_OK || !p->prepared.batch)
+		return;
+	while ((left = p->prepared.read_ns - cm_clock_mono_ns()) > 0 && !atomic_load(&p->plans->stop)) {
+		const struct timespec wait = { 0, (long)(left < LOOK_NS ? left : LOOK_NS) };
+
+		(void)nanosleep(&wait, NULL);
+	}
+	if (p->prepared.rows.late && cl_setup_shows(p->context->setup))
+		cm_log(CM_LOG_WARN,
+			"the time for reading was over before all was read: a longer `prepare` is needed",
+			CM_I("round", p->prepared.j.d.sequence));
+}
+
 static void judge(uv_work_t *w)
 {
 	struct cl_preparation *p = w->data;
@@ -135,6 +156,7 @@ static void judge(uv_work_t *w)
 		.signature = p->signature,
 		.signature_len = PR_SIGNATURE_LEN,
 		.now_ms = cm_clock_wall_ms(),
+		.from_ms = p->from,
 		.absent = p->plans->absent[0] != '\0' ? p->plans->absent : NULL,
 		.payload = &p->plans->payload,
 		.stop = &p->plans->stop,
@@ -143,6 +165,7 @@ static void judge(uv_work_t *w)
 	p->err.code = cl_prepare(&job, &p->prepared, &p->err);
 	if (!p->by_mqtt) {
 		check_batch(p);
+		rest(p);
 		compute(p);
 	}
 }
@@ -155,11 +178,13 @@ static void draw(uv_work_t *w)
 
 	p->err.code = cr_rng_system(&rng, &p->err);
 	r->payload = p->input.payload;
+	cl_prepare_times(&p->context->setup->conf, &r->j.d, p->from, &p->input, &r->read_ns);
 	if (p->err.code == CM_OK)
 		p->err.code =
 			cl_prepare_batch(&p->input, &r->j.d, &p->context->setup->policy, &p->context->secret,
 				&rng, r->j.resumed ? p->context->db : NULL, &r->batch, &r->rows, &p->err);
 	check_batch(p);
+	rest(p);
 	compute(p);
 }
 

@@ -8,6 +8,9 @@
 #include "cl_device.h"
 #include "cl_npy.h"
 #include "cl_store.h"
+#include "cl_texts.h"
+#include "cl_times.h"
+#include "cm_clock.h"
 #include "cm_fault.h"
 
 struct gathering {
@@ -21,8 +24,10 @@ struct gathering {
 	struct cl_rows *rows;
 	uint32_t *at; /* numbers of the current value */
 	const struct qy_computing *computing;
-	uint32_t fields;        /* of a reading, that are read */
+	const char *field[PR_COLUMNS_MAX]; /* of a reading, that are read */
+	uint32_t fields, width;            /* how many; numbers of a value */
 	struct co_maker *maker; /* of a round that computes: reads a reading; NULL: nothing can be computed */
+	struct cl_texts *known[PR_COLUMNS_MAX]; /* by field: its categories; NULL: any text */
 };
 
 /* Name of the input for messages: the end of a long path, so that line and reason still fit. */
@@ -38,6 +43,8 @@ static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, s
 {
 	char place[CL_PLACE_MAX + 24];
 
+	if (!g->in->strict && g->rows->first_bad[0] != '\0')
+		return CM_OK;
 	/* A reading that does not come from a file has no line. */
 	if (line > 0)
 		(void)snprintf(place, sizeof place, "%s:%" PRIu64, name_of(g->in), line);
@@ -145,17 +152,60 @@ static enum cm_rc without_file(struct gathering *g, const struct cm_err *why)
 	return CM_OK;
 }
 
+/* Bytes that one device may have in a file: by what is asked, and by no reading. */
+static size_t bytes_of(const struct gathering *g)
+{
+	const struct qy_query *q = g->q;
+	size_t bytes = CL_BYTES + (size_t)g->width * CL_NUMBER_BYTES;
+
+	for (uint32_t i = 0; i < g->fields; i++)
+		bytes += strlen(g->field[i]) + CL_NUMBER_BYTES;
+	for (uint32_t i = 0; q->kind == QY_SETS && i < q->categories; i++)
+		bytes += 2 * strlen(q->category[i]);
+	return bytes < CL_RECORD_MAX ? bytes : CL_RECORD_MAX;
+}
+
+static enum cm_rc know(struct gathering *g, struct cm_err *err)
+{
+	const struct qy_query *q = g->q;
+	enum cm_rc rc = CM_OK;
+
+	if (qy_computes(g->computing))
+		return CM_OK;
+	if (q->kind == QY_HISTOGRAM || q->kind == QY_SETS)
+		rc = cl_texts_new((const char *const *)q->category, q->categories, &g->known[0], err);
+	for (uint32_t i = 0; rc == CM_OK && q->kind == QY_MARGINALS && i < q->columns; i++)
+		rc = cl_texts_new((const char *const *)q->column[i].category, q->column[i].categories,
+			&g->known[i], err);
+	return rc;
+}
+
+static enum cm_rc read_input(struct gathering *g, const struct cl_reader_conf *conf, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	if (g->in->feed)
+		return g->in->feed(g->in->user, conf, err);
+	if (g->in->again)
+		rc = cl_readings_lasting(g->in->path, err);
+	if (rc == CM_OK && g->in->again && g->in->labels)
+		rc = cl_readings_lasting(g->in->labels, err);
+	if (rc != CM_OK)
+		return rc;
+	return g->in->format == CL_FORMAT_NPY ? cl_npy_file(g->in->path, g->in->labels, conf, err)
+					      : cl_readings_file(g->in->path, conf, err);
+}
+
 /* Read the input into the batch of *g. */
 static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err *err)
 {
 	const struct qy_query *q = g->q;
 	bool computes = qy_computes(g->computing);
-	const char *field[PR_COLUMNS_MAX];
 	struct cl_reader_conf conf = {
 		.format = g->in->format,
 		.name = name_of(g->in),
 		.device_field = g->in->device_field,
-		.field = field,
+		.field = g->field,
 		.fields = g->fields,
 		.arrays = computes || (q->kind == QY_VECTOR && q->columns == 0) ? CL_ARRAYS_NUMBERS
 			  : q->kind == QY_SETS                                  ? CL_ARRAYS_SETS
@@ -163,28 +213,22 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 		.numbers = computes,
 		.on_row = on_row,
 		.user = g,
+		.bytes = bytes_of(g),
+		.known = (const struct cl_texts *const *)g->known,
+		.until_ns = g->in->devices ? g->in->until_ns : 0,
 	};
-	enum cm_rc rc = CM_OK;
+	enum cm_rc rc = know(g, err);
 
-	for (uint32_t i = 0; i < conf.fields; i++)
-		field[i] = computes ? g->computing->field[i] : qy_query_field(q, i);
-	if (taken)
+	if (rc == CM_OK && taken)
 		rc = cl_store_taken(taken, g->batch, err);
 	for (size_t i = 0; rc == CM_OK && i < cl_devices_n(g->in->devices); i++)
 		rc = cl_batch_list(g->batch, cl_devices_at(g->in->devices, i), err);
 	if (rc != CM_OK)
 		return rc;
-	if (g->in->feed)
-		return g->in->feed(g->in->user, &conf, err);
-	if (g->in->again)
-		rc = cl_readings_lasting(g->in->path, err);
-	if (rc == CM_OK && g->in->again && g->in->labels)
-		rc = cl_readings_lasting(g->in->labels, err);
-	if (rc != CM_OK)
-		return rc;
-	rc = g->in->format == CL_FORMAT_NPY ? cl_npy_file(g->in->path, g->in->labels, &conf, err)
-					    : cl_readings_file(g->in->path, &conf, err);
-	return rc != CM_OK && g->in->may_be_absent && g->in->devices ? without_file(g, err) : rc;
+	rc = read_input(g, &conf, err);
+	g->rows->late = cl_readings_over(&conf);
+	return rc != CM_OK && !g->in->feed && g->in->may_be_absent && g->in->devices ? without_file(g, err)
+										     : rc;
 }
 
 enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descriptor *d,
@@ -203,6 +247,7 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 		.rows = rows,
 		.computing = &d->computing,
 		.fields = computes ? d->computing.fields : qy_query_fields(&d->query),
+		.width = width,
 		.at = width > 0 ? calloc(width, sizeof *g.at) : NULL };
 	struct cl_batch_counts counts;
 	enum cm_rc rc;
@@ -211,11 +256,15 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 	rc = !g.batch || (width > 0 && !g.at) ? cm_fail(err, CM_EINTERNAL, "out of memory") : CM_OK;
 	if (rc == CM_OK && computes)
 		rc = cl_values_maker(d, &in->payload, &g.maker, err);
+	for (uint32_t i = 0; i < g.fields; i++)
+		g.field[i] = computes ? d->computing.field[i] : qy_query_field(&d->query, i);
 	if (rc == CM_OK)
 		rc = gather(&g, taken, err);
 	if (rc == CM_OK)
 		rc = cl_batch_complete(g.batch, computes ? NULL : g.q, rng, err);
 	co_maker_free(g.maker);
+	for (uint32_t i = 0; i < g.fields; i++)
+		cl_texts_free(g.known[i]);
 	if (g.at)
 		cr_wipe(g.at, width * sizeof *g.at);
 	free(g.at);
@@ -233,6 +282,22 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 	return CM_OK;
 }
 
+void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d, int64_t from_ms,
+	struct cl_input *in, int64_t *read_ns)
+{
+	const struct cl_times times = cl_times_make(&(struct cl_times_of){ .from_ms = from_ms,
+		.deadline_ms = d->deadline_ms,
+		.prepare_ms = conf->prepare_ms,
+		.devices = cl_devices_n(in->devices),
+		.numbers = cl_values_width(d) });
+	int64_t zero = cm_clock_mono_ns() - cm_clock_wall_ms() * 1000000,
+		last = zero + times.last_ms * 1000000;
+
+	*read_ns = zero + times.end_ms * 1000000;
+	/* Of a machine that was started a moment ago it may be before the clock began. */
+	in->until_ns = !CM_CHECKED("client.until") ? 0 : last > 0 ? last : 1;
+}
+
 enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err)
 {
 	const struct cl_judge_job judge = { .store = cl_judge_db(job->db),
@@ -245,6 +310,7 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 		.now_ms = job->now_ms,
 		.absent = job->absent,
 		.stop = job->stop };
+	struct cl_input input;
 	struct cr_rng rng;
 	bool whole = false;
 	enum cm_rc rc;
@@ -265,8 +331,11 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	rc = cr_rng_system(&rng, err);
 	if (rc != CM_OK)
 		return rc;
-	out->payload = job->input->payload;
-	return cl_prepare_batch(job->input, &out->j.d, &job->setup->policy, job->secret, &rng,
+	input = *job->input;
+	if (job->from_ms > 0)
+		cl_prepare_times(&job->setup->conf, &out->j.d, job->from_ms, &input, &out->read_ns);
+	out->payload = input.payload;
+	return cl_prepare_batch(&input, &out->j.d, &job->setup->policy, job->secret, &rng,
 		out->j.resumed ? job->db : NULL, &out->batch, &out->rows, err);
 }
 

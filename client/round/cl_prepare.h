@@ -29,8 +29,11 @@ struct cl_input {
 	 * rows has.  Whether a producer wrote a file may depend on what it read. */
 	bool may_be_absent;
 	uint64_t limit; /* use the first `limit` devices; 0: no limit */
-	bool strict;    /* fail at a bad row; only for verbs that send nothing, because a failure reveals
-			 * something about the row */
+	/* With a list: what is not read by then (cm_clock_mono_ns) is left out, and devices of which nothing
+	 * was read have no reading.  0: everything is read. */
+	int64_t until_ns;
+	bool strict; /* fail at a bad row; only for verbs that send nothing, because a failure reveals
+		      * something about the row */
 };
 
 #define CL_PLACE_MAX 200u /* bytes of an input's name in a message */
@@ -40,6 +43,7 @@ struct cl_input {
 struct cl_rows {
 	uint64_t rows, bad, out_of_domain, clamped, duplicates, unlisted;
 	uint64_t none;       /* devices that took part without a reading */
+	bool late;           /* the time was over before all was read */
 	char first_bad[320]; /* "file:line: text"; "": none; of a long path only the last CL_PLACE_MAX
 			      * bytes */
 };
@@ -49,6 +53,7 @@ struct cl_prepared {
 	struct cl_batch *batch; /* complete; NULL: nothing is left to encode */
 	struct cl_rows rows;
 	struct cl_payload_bytes payload; /* of the input */
+	int64_t read_ns; /* when the readings are read (cm_clock_mono_ns), whatever they are; 0: no moment */
 	/* Wall time at which programs have computed all values, which is no matter of what they did; 0: the
 	 * round asks for none. */
 	int64_t computed_ms;
@@ -62,6 +67,11 @@ CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);
 
+/* Fix when the readings of a round that came at from_ms by the wall clock are read: in->until_ns, and
+ * *read_ns as in cl_prepared (cl_times.h). */
+void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d, int64_t from_ms,
+	struct cl_input *in, int64_t *read_ns);
+
 struct cl_prepare_job {
 	struct cl_db *db;
 	const struct cl_setup *setup;
@@ -70,6 +80,7 @@ struct cl_prepare_job {
 	const uint8_t *descriptor, *signature; /* as received */
 	size_t descriptor_len, signature_len;
 	int64_t now_ms;
+	int64_t from_ms;    /* when the round came, by the wall clock; 0: its readings have any time */
 	const char *absent; /* as in cl_judge_job */
 	/* Whether a round's payload is here or not to be had; a round of which that is not known needs it
 	 * first.  NULL: without asking for any. */

@@ -40,6 +40,9 @@ struct cl_round {
 	struct cm_steady clock;          /* by which all times of the round go */
 	bool conflict;                   /* a receipt of this run said CONFLICT, which is recorded */
 	bool late;                       /* it was offered, or resumed, after its deadline by our clock */
+	double *stored;                  /* seconds of each time, not told yet */
+	size_t stored_n, stored_room;
+	int64_t sealed_ms; /* after prepare_from, not told yet; 0: nothing to tell */
 	int64_t begin_at, send_at, spread_end, over_at, closed_at;
 	unsigned bad_receipts;
 	struct cm_progress progress;
@@ -53,11 +56,22 @@ static void round_free(struct cl_round *r)
 {
 	cl_sealer_fini(&r->sealer);
 	cl_upload_free(r->upload);
+	free(r->stored);
 	free(r->slot);
 	free(r->pseudonyms);
 	free(r->salts);
 	free(r->sealed);
 	free(r);
+}
+
+static void tell_times(struct cl_round *r)
+{
+	for (size_t i = 0; i < r->stored_n; i++)
+		r->conf.on_stored(r->conf.user, r->stored[i]);
+	r->stored_n = 0;
+	if (r->sealed_ms > 0)
+		r->conf.on_sealed(r->conf.user, (double)r->sealed_ms / 1e3);
+	r->sealed_ms = 0;
 }
 
 static void on_tick_closed(uv_handle_t *h)
@@ -70,6 +84,7 @@ static void on_tick_closed(uv_handle_t *h)
 		counts = (struct cl_counts){ 0 };
 	if (r->why.code == CM_OK && cl_store_erase(r->conf.db, r->d, cm_clock_wall_ms(), &r->why) == CM_OK)
 		r->why.code = CM_OK;
+	tell_times(r);
 	if (r->conf.progress)
 		cm_progress_done(&r->progress, r->answered, cm_clock_mono_ms());
 	r->conf.on_over(r->conf.user, &counts, &r->why);
@@ -100,8 +115,14 @@ static enum cm_rc store(struct cl_round *r, const struct cl_sealed *s, struct cm
 	enum cm_rc rc = cl_store_put(r->conf.db, &r->opening, s->entry, s->n, s->salts, s->sealed,
 		r->device_len, cm_clock_wall_ms(), err);
 
+	double *more = cm_grow(r->stored, r->stored_n, &r->stored_room, sizeof *more);
+
+	if (!more)
+		return rc == CM_OK ? cm_fail(err, CM_EINTERNAL, "out of memory") : rc;
+	r->stored = more;
+	/* Told when sending begins: until then the metrics do not show when all was sealed. */
 	if (rc == CM_OK)
-		r->conf.on_stored(r->conf.user, (double)(uv_hrtime() - began) / 1e9);
+		r->stored[r->stored_n++] = (double)(uv_hrtime() - began) / 1e9;
 	return rc;
 }
 
@@ -188,6 +209,7 @@ static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
 	start = start < r->over_at ? start : r->over_at;
 	r->planned = true;
 	r->begin_at = r->send_at = start;
+	r->sealed_ms = r->conf.prepared->batch ? now - r->conf.prepare_from : 0;
 	r->spread_end = spread < last - start ? start + spread : last;
 	cr_rng_point("times", r->d->sequence, 0);
 	schedule_next(r, start);
@@ -239,6 +261,7 @@ static void pump(struct cl_round *r)
 	}
 	if (!r->planned || cm_steady_ms(&r->clock) < r->begin_at)
 		return;
+	tell_times(r);
 	cl_links_want(r->conf.links, (unsigned)r->conf.setup->conf.connections);
 	if (r->closed_at == 0 && feed(r, &err) != CM_OK) {
 		end(r, &err);
@@ -383,6 +406,11 @@ void cl_round_down(struct cl_round *r, unsigned i)
 {
 	cl_upload_lost(r->upload, i);
 	pump(r);
+}
+
+bool cl_round_sends(const struct cl_round *r)
+{
+	return r->planned && cm_steady_ms(&r->clock) >= r->begin_at;
 }
 
 void cl_round_stop(struct cl_round *r)

@@ -26,8 +26,11 @@ struct cl_round_conf {
 	bool progress;
 	bool stopped; /* a loss is undecided (cl_standing.h): nothing is sent, what is stored is erased */
 	unsigned bad_receipts; /* consecutive bad receipts that end the round, 1.. */
-	/* Called when sealed reports were stored durably; seconds: how long that took. */
+	/* Called when sending begins, or at the round's end, for every time that sealed reports were stored
+	 * durably; seconds: how long that took. */
 	void (*on_stored)(void *user, double seconds);
+	/* The same of how long after prepare_from all was sealed; in a round with a batch. */
+	void (*on_sealed)(void *user, double seconds);
 	/* Called once, at the end; the round is freed when the call returns.  CM_OK: every device has its
 	 * outcome, or the shuffler says that the round is closed or that it holds other bytes of a device,
 	 * and the sealed bytes are erased.  On other
@@ -42,4 +45,6 @@ CM_CHECK enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_rou
 void cl_round_up(struct cl_round *r, unsigned i);
 void cl_round_down(struct cl_round *r, unsigned i);
 void cl_round_frame(struct cl_round *r, unsigned i, const Tombola__V1__Frame *frame);
+/* Whether sending has begun: until then nobody sees how far this client is. */
+bool cl_round_sends(const struct cl_round *r);
 void cl_round_stop(struct cl_round *r);

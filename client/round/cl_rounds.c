@@ -4,6 +4,7 @@
 #include "cl_rounds_private.h"
 #include "cl_standing.h"
 #include "cl_summary.h"
+#include "cm_fault.h"
 
 void cl_rounds_tell_closed(struct cl_rounds *r)
 {
@@ -153,6 +154,11 @@ static void on_stored(void *user, double seconds)
 	cl_metrics_stored(((struct cl_rounds *)user)->context->metrics, seconds);
 }
 
+static void on_sealed(void *user, double seconds)
+{
+	cl_metrics_sealed(((struct cl_rounds *)user)->context->metrics, seconds);
+}
+
 void cl_rounds_start(struct cl_rounds *r)
 {
 	struct cm_err err = { .code = CM_OK };
@@ -172,6 +178,7 @@ void cl_rounds_start(struct cl_rounds *r)
 		.stopped = is_stopped(r, &err),
 		.bad_receipts = r->context->run->stop_on_fault ? 1 : 3,
 		.on_stored = on_stored,
+		.on_sealed = on_sealed,
 		.on_over = on_round_over,
 		.user = r,
 	};
@@ -355,6 +362,14 @@ void cl_rounds_free(struct cl_rounds *r)
 enum cl_phase cl_rounds_phase(const struct cl_rounds *r)
 {
 	return r->phase;
+}
+
+enum cl_phase cl_rounds_shown(const struct cl_rounds *r)
+{
+	bool sends = r->phase != CL_UPLOADING || !CM_CHECKED("client.shown") ||
+		     (r->round && cl_round_sends(r->round));
+
+	return sends ? r->phase : CL_PREPARING;
 }
 
 uint64_t cl_rounds_after(const struct cl_rounds *r)

@@ -40,6 +40,9 @@ void cl_rounds_down(struct cl_rounds *r, unsigned i, bool was_up, const struct c
 void cl_rounds_frame(struct cl_rounds *r, unsigned i, const Tombola__V1__Frame *frame);
 
 enum cl_phase cl_rounds_phase(const struct cl_rounds *r);
+/* The same for whoever looks on: a round that is sealed is being prepared until sending begins, since that
+ * moment is fixed and that of sealing is not. */
+enum cl_phase cl_rounds_shown(const struct cl_rounds *r);
 /* The sequence number of the last round that is over. */
 uint64_t cl_rounds_after(const struct cl_rounds *r);
 /* The round that is uploaded; only in CL_UPLOADING. */

@@ -170,7 +170,7 @@ static void say_status(void *user, char *text, size_t room)
 {
 	const struct cl_run *run = user;
 	const char *why = not_ready(user);
-	enum cl_phase phase = cl_rounds_phase(run->rounds);
+	enum cl_phase phase = cl_rounds_shown(run->rounds);
 	size_t n = 0;
 
 	if (cl_links_count_up(run->links) == 0)
@@ -194,7 +194,7 @@ static void say_status(void *user, char *text, size_t room)
 static int metrics(void *user, const char *path, struct nt_http_reply *out)
 {
 	struct cl_run *run = user;
-	const struct cl_metrics_now now = { .phase = cl_rounds_phase(run->rounds),
+	const struct cl_metrics_now now = { .phase = cl_rounds_shown(run->rounds),
 		.after = cl_rounds_after(run->rounds),
 		.links = cl_links_count_up(run->links),
 		.ready = not_ready(run) == NULL };

@@ -12,9 +12,9 @@ static const char space[] = " \t\r\n";
 /* The number that text begins with.  false: there is none, or none that a map is defined for. */
 static bool number(const char *text, char **end, float *out)
 {
-	double x = strtod(text, end);
+	double x;
 
-	if (*end == text || !(fabs(x) <= (double)FLT_MAX))
+	if (!qy_number_read(text, end, &x) || !(fabs(x) <= (double)FLT_MAX))
 		return false;
 	*out = (float)x;
 	return true;

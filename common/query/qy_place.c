@@ -41,10 +41,10 @@ void qy_place_text(const struct qy_query *q, uint64_t cell, char *out, size_t si
 static int read_axis(const struct qy_column *c, const char *text, uint64_t *out, int *clamped)
 {
 	char *stop;
-	double x = strtod(text, &stop), part;
+	double x, part;
 	uint64_t i;
 
-	if (stop == text || *stop != '\0' || !isfinite(x))
+	if (!qy_number_read(text, &stop, &x) || *stop != '\0')
 		return 0;
 	if (x < c->low || x > c->high)
 		*clamped = 1;

@@ -168,6 +168,11 @@ void qy_query_none_text(const struct qy_query *q, char *out, size_t size);
  * "another", "milk, bread", "no item", "[0, 10) x [5, 10]" or QY_NONE_LABEL. */
 void qy_value_text(const struct qy_query *q, const struct qy_value *v, char *out, size_t size);
 
+/* The number in decimal digits that text begins with, after white space; *end: what follows it.  What else
+ * the C library takes for a number, such as 0x15, "nan" or "inf", is none.  0: there is none, and *end is
+ * text. */
+int qy_number_read(const char *text, char **end, double *out);
+
 /* ---- Places, qy_place.c ---- */
 
 /* Ends of a cell on an axis, 0 or 1. */

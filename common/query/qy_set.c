@@ -56,6 +56,20 @@ static uint32_t find(const struct qy_query *q, const uint16_t *order, const char
 	return q->categories;
 }
 
+/* Whether there was white space at its ends, which is gone then. */
+static bool trim(const char **text, size_t *len)
+{
+	size_t before = strspn(*text, " \t"), all = *len;
+
+	if (before >= *len)
+		return false;
+	*text += before;
+	*len -= before;
+	while ((*text)[*len - 1] == ' ' || (*text)[*len - 1] == '\t')
+		--*len;
+	return *len < all;
+}
+
 void qy_set_read(const struct qy_query *q, const char *text, uint32_t *at)
 {
 	static const char separator[] = { QY_SET_SEPARATOR, '\0' };
@@ -63,12 +77,16 @@ void qy_set_read(const struct qy_query *q, const char *text, uint32_t *at)
 
 	memset(at, 0, qy_value_width(q) * sizeof *at);
 	for (size_t item = 0;; item++) {
-		size_t len = strcspn(text, separator);
+		size_t len = strcspn(text, separator), bare_len = len;
+		const char *bare = text;
 		uint32_t i;
 
 		if (item == FEW)
 			sort(q, order);
 		i = find(q, item < FEW ? NULL : order, text, len);
+		/* "a; b" is written, too. */
+		if (i == q->categories && trim(&bare, &bare_len))
+			i = find(q, item < FEW ? NULL : order, bare, bare_len);
 		if (i < q->categories)
 			at[i] = 1;
 		if (text[len] == '\0')

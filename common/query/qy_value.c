@@ -12,12 +12,24 @@
 
 #define DRAWS 64u /* numbers that are drawn at a time, two coordinates each */
 
+int qy_number_read(const char *text, char **end, double *out)
+{
+	const char *digit = text + strspn(text, " \t\r\n");
+
+	digit += *digit == '-' || *digit == '+';
+	*end = (char *)(uintptr_t)text;
+	if (strspn(digit + (*digit == '.'), "0123456789") == 0 || (digit[0] == '0' && (digit[1] | 32) == 'x'))
+		return 0;
+	*out = strtod(text, end);
+	return isfinite(*out);
+}
+
 /* The number that text begins with, as a part of the range, in [0, 1]; *end: what follows it. */
 static int read_part(const struct qy_query *q, const char *text, char **end, double *part, int *clamped)
 {
-	double x = strtod(text, end);
+	double x;
 
-	if (*end == text || !isfinite(x))
+	if (!qy_number_read(text, end, &x))
 		return 0;
 	if (x < q->low || x > q->high)
 		*clamped = 1;

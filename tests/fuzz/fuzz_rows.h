@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cl_readings.h"
+#include "cl_texts.h"
 
 #define FUZZ_FIELDS 2u
 
@@ -43,11 +44,24 @@ static inline enum cm_rc fuzz_read(enum cl_format format, const uint8_t *data, s
 {
 	/* A second field, and arrays, in every other input. */
 	static const char *const field[FUZZ_FIELDS] = { "v", "w" };
-	const struct cl_reader_conf conf = { format, "f", "d", field, 1 + shape % 2, shape % 3 == 0, fuzz_row,
-		said, false };
-	struct cl_reader *r;
+	static const char *const word[] = { "1", "2.5" };
+	struct cl_texts *texts = NULL;
 	struct cm_err err;
-	enum cm_rc rc = cl_reader_new(&conf, &r, &err);
+	enum cm_rc rc = cl_texts_new(word, sizeof word / sizeof *word, &texts, &err);
+	const struct cl_texts *const known[FUZZ_FIELDS] = { texts, NULL };
+	const struct cl_reader_conf conf = { .format = format,
+		.name = "f",
+		.device_field = "d",
+		.field = field,
+		.fields = 1 + shape % 2,
+		.arrays = (enum cl_arrays)(shape % 3),
+		.on_row = fuzz_row,
+		.user = said,
+		.known = known };
+	struct cl_reader *r;
+
+	if (rc == CM_OK)
+		rc = cl_reader_new(&conf, &r, &err);
 
 	said->fields = conf.fields;
 	if (rc != CM_OK)
@@ -57,6 +71,7 @@ static inline enum cm_rc fuzz_read(enum cl_format format, const uint8_t *data, s
 	if (rc == CM_OK)
 		rc = cl_reader_end(r, &err);
 	cl_reader_free(r);
+	cl_texts_free(texts);
 	return rc;
 }
 
@@ -101,7 +116,8 @@ static inline enum cm_rc fuzz_with(enum cl_format format, const char *head, cons
 
 static inline int fuzz_rows(enum cl_format format, const uint8_t *data, size_t size)
 {
-	const char *head = format == CL_FORMAT_CSV ? "d,v,w\n" : "";
+	/* The first line tells the form. */
+	const char *head = format == CL_FORMAT_CSV ? "d,v,w\n" : "{\"d\":\"h\"}\n";
 	struct fuzz_said whole = { 0 }, cut = { 0 };
 	size_t piece = size > 0 ? 1u + data[0] % 31u : 1, which = size > 1 ? data[1] % 4u : 0;
 
@@ -109,7 +125,7 @@ static inline int fuzz_rows(enum cl_format format, const uint8_t *data, size_t s
 			fuzz_read(format, data, size, piece, size, &cut) ||
 		whole.digest != cut.digest || whole.rows != cut.rows)
 		abort();
-	whole = (struct fuzz_said){ .not_of = which + 1 + (*head != '\0') };
+	whole = (struct fuzz_said){ .not_of = which + 2 };
 	cut = whole;
 	if (fuzz_with(format, head, data, size, which, false, &whole) != CM_OK ||
 		fuzz_with(format, head, data, size, which, true, &cut) != CM_OK ||

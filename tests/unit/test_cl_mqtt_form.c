@@ -73,7 +73,12 @@ static void what_is_no_json_object_is_malformed(void **state)
 	EXPECT(&f, "d", "{\"v\":1", "malformed", "", "");
 	EXPECT(&f, "d", "{\"v\":1} x", "malformed", "", "");
 	EXPECT(&f, "d", "{\"v\":1,\"v\":2}", "malformed", "", "");
+	EXPECT(&f, "d", "{\"v\":1,\"\\u0076\":2}", "malformed", "", "");
 	EXPECT(&f, "d", "{\"v\":\"\xff\"}", "malformed", "", "");
+	/* What nobody asked for may be anything. */
+	EXPECT(&f, "d", "{\"x\":1e400,\"y\":nan,\n\"v\":[\"\\u0000\"]}", "kept", "d",
+		"{\"x\":1e400,\"y\":nan, \"v\":[\"\\u0000\"]}");
+	EXPECT(&f, "d", "{\"v\":\"\\\"\nb\"}", "malformed", "", "");
 	EXPECT(&f, "d", "{\"v\":\"a\nb\"}", "malformed", "", "");
 	EXPECT(&f, "d", "{\"v\":1}\0", "malformed", "", "");
 }

@@ -8,6 +8,8 @@
 #include "cl_device.h"
 #include "cl_encode.h"
 #include "cl_prepare.h"
+#include "cl_times.h"
+#include "cm_clock.h"
 #include "cm_file.h"
 #include "pt_slots_analysis.h"
 
@@ -41,6 +43,7 @@ static int tear_down(void **state)
 
 static struct cl_devices *list; /* NULL: the file is the list */
 static bool may_be_absent;
+static int64_t from_ms;
 static const char as_it_is[] = ""; /* the file is not written */
 
 static enum cm_rc prepare(const char *text, bool strict)
@@ -59,7 +62,8 @@ static enum cm_rc prepare(const char *text, bool strict)
 		.descriptor_len = offer.bytes.len,
 		.signature = offer.signature,
 		.signature_len = sizeof offer.signature,
-		.now_ms = CL_WORLD_NOW };
+		.now_ms = CL_WORLD_NOW,
+		.from_ms = from_ms };
 
 	if (text && text != as_it_is)
 		assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
@@ -294,6 +298,102 @@ static void wherever_readings_come_from_a_device_has_the_policys_class(void **st
 	}
 }
 
+/* A number of JSON is the category that has its own text, or else the shortest decimal. */
+static void a_number_of_json_is_the_category_that_a_person_would_write(void **state)
+{
+	static char *const words[] = { "1.1", "2.0", "2", "0.3", "1000000" };
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} rows[] = { { "1.1", 0 }, { "1.10", 0 }, { "2.0", 1 }, { "2", 2 }, { "2.00", 2 }, { "0.3", 3 },
+		{ "3e-1", 3 }, { "1e6", 4 }, { "1000000", 4 }, { "\"1e6\"", 5 }, { "1.2", 5 } };
+	char text[512] = "", line[64];
+	char **kept = offer.d.query.category;
+	uint32_t categories = offer.d.query.categories;
+	const struct cl_input in = { .path = path, .format = CL_FORMAT_NDJSON, .device_field = "device" };
+	struct cl_rows counts;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		(void)snprintf(line, sizeof line, "{\"device\":\"%zu\",\"field\":%s}\n", i, rows[i].text);
+		(void)strcat(text, line);
+	}
+	assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
+	offer.d.query.category = (char **)(uintptr_t)words;
+	offer.d.query.categories = 5;
+	offer.d.query.none = QY_NONE_SYMBOL;
+	assert_int_equal(cl_prepare_batch(&in, &offer.d, &setup.policy, &secret, &world.rng, NULL,
+				 &prepared.batch, &counts, &err),
+		CM_OK);
+	offer.d.query.category = kept;
+	offer.d.query.categories = categories;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		(void)snprintf(line, sizeof line, "%zu", i);
+		assert_int_equal(entry(line)->value.x, rows[i].value);
+	}
+	cl_batch_free(prepared.batch);
+	prepared.batch = NULL;
+}
+
+/* When the time for reading is over, what was not read does not count, and everybody takes part. */
+static void what_is_not_read_in_time_is_left_out(void **state)
+{
+	char list_path[300];
+
+	(void)state;
+	(void)snprintf(list_path, sizeof list_path, "%s/devices.txt", world.dir);
+	assert_int_equal(cm_file_write(list_path, "a\nb\n", 4, 0600, &err), CM_OK);
+	assert_int_equal(cl_devices_load(list_path, &secret, "test", &list, &err), CM_OK);
+	from_ms = cm_clock_wall_ms() - 3600000;
+	assert_int_equal(prepare("device,field\na,red\nb,green\n", false), CM_OK);
+	assert_int_equal(devices(), 2);
+	assert_int_equal(prepared.rows.none, 2);
+	assert_true(prepared.rows.late);
+	cl_prepared_fini(&prepared);
+	/* There is time: what the moment is follows from when the round came, and from no reading. */
+	setup.conf.prepare_ms = 60000;
+	from_ms = cm_clock_wall_ms();
+	assert_int_equal(prepare("device,field\na,red\nb,green\n", false), CM_OK);
+	assert_int_equal(prepared.rows.none, 0);
+	assert_false(prepared.rows.late);
+	cl_prepared_fini(&prepared);
+	/* Where the file is the list, all of it is read. */
+	cl_devices_free(list);
+	list = NULL;
+	from_ms = cm_clock_wall_ms() - 3600000;
+	assert_int_equal(prepare("device,field\na,red\nb,green\n", false), CM_OK);
+	assert_int_equal(prepared.rows.none, 0);
+	cl_prepared_fini(&prepared);
+	from_ms = 0;
+}
+
+static void the_time_for_reading_follows_from_what_is_public(void **state)
+{
+	static const struct {
+		struct cl_times_of of;
+		int64_t end, last;
+	} row[] = {
+		{ { 1000, 3601000, 1000, 6, 0 }, 1500, 1500 },
+		/* A tenth of the round's time at most; reading may go on for ten seconds then. */
+		{ { 1000, 4000, 1000, 6, 0 }, 1150, 11000 },
+		{ { 1000, 3601000, 50, 6, 0 }, 1025, 11000 },
+		/* Ten microseconds a device, and more for long values, but a quarter of the round's time. */
+		{ { 0, 3600000, 1000, 100000, 0 }, 1500, 1500 },
+		{ { 0, 3600000, 1000, 10000, 1000 }, 3600, 3600 },
+		{ { 0, 10000, 1000, 10000000, 0 }, 2500, 2500 },
+		/* The client's clock is wrong. */
+		{ { 9000, 1000, 1000, 6, 0 }, 9000, 19000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		const struct cl_times t = cl_times_make(&row[i].of);
+
+		assert_int_equal(t.end_ms, row[i].end);
+		assert_int_equal(t.last_ms, row[i].last);
+	}
+}
+
 static void readings_are_shown_where_somebody_asks_for_it_alone(void **state)
 {
 	struct cl_setup any = { .conf = { .show_readings = false } };
@@ -318,6 +418,9 @@ int main(void)
 		TEST(a_refused_round_reads_nothing),
 		TEST(a_resumed_round_prepares_only_the_devices_not_stored),
 		TEST(wherever_readings_come_from_a_device_has_the_policys_class),
+		TEST(a_number_of_json_is_the_category_that_a_person_would_write),
+		TEST(what_is_not_read_in_time_is_left_out),
+		TEST(the_time_for_reading_follows_from_what_is_public),
 		TEST(readings_are_shown_where_somebody_asks_for_it_alone),
 	};
 

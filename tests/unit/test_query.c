@@ -159,7 +159,8 @@ static void a_number_lands_on_its_part_of_the_range(void **state)
 
 static void text_that_is_no_finite_number_is_refused(void **state)
 {
-	static const char *const bad[] = { "", " ", "x", "1x", "1 ", "nan", "inf", "-inf", "1e999", "1,5" };
+	static const char *const bad[] = { "", " ", "x", "1x", "1 ", "nan", "inf", "-inf", "1e999", "1,5",
+		"0x15", "0X1p3", "infinity", "nan(1)", "--1", "+", ".", "-.e1" };
 	struct qy_query q = mean(0, 1);
 	struct qy_value v;
 	struct cm_err err = { 0 };

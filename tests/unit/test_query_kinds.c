@@ -256,9 +256,10 @@ static enum cm_rc read_text(const struct qy_query *q, const char *text)
 static void a_vector_is_read_from_one_field(void **state)
 {
 	static const char *const good[] = { "-1 1 3", "-1,1,3", "-1;1;3", " -1 , 1\t; 3 ", "-1  1\n3",
-		"-1.0, 1e0 0x3" };
+		"-1.0, 1e0 +3." };
 	static const char *const bad[] = { "", " ", "1", "1 2", "1 2 3 4", "1 2 3,", ",1 2 3", "1,,2 3",
-		"1-2-3", "1 2 x", "1 2 nan", "1 inf 2", "1 2 1e999", "1 2 3x", "[1,2,3]", "1 2 secret" };
+		"1-2-3", "1 2 x", "1 2 nan", "1 inf 2", "1 2 1e999", "1 2 3x", "1 2 0x3", "[1,2,3]",
+		"1 2 secret" };
 	struct qy_query q = vector(3);
 
 	(void)state;
@@ -332,7 +333,8 @@ static void a_set_is_its_items_in_any_order(void **state)
 	} rows[] = { { "", { 0 }, "no item" }, { "c1", { 0, 1 }, "c1" }, { "c2;c0", { 1, 0, 1 }, "c0, c2" },
 		{ "c0;c0;c1", { 1, 1 }, "c0, c1" }, { "c", { 0 }, "no item" }, { "c11", { 0 }, "no item" },
 		{ ";c1;", { 0, 1 }, "c1" }, { "c0, c1", { 0 }, "no item" },
-		{ "secret;c2", { 0, 0, 1 }, "c2" } };
+		{ "secret;c2", { 0, 0, 1 }, "c2" }, { "c2; c0", { 1, 0, 1 }, "c0, c2" },
+		{ " c1 ;\t;x", { 0, 1 }, "c1" }, { "c 1; ", { 0 }, "no item" } };
 	char c0[] = "c0", c1[] = "c1", c2[] = "c2", text[40];
 	char *items[] = { c0, c1, c2 }, *words[] = { text, c0 };
 	struct qy_query q = of(QY_SETS);

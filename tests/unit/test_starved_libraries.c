@@ -136,7 +136,8 @@ static enum cm_rc readings(const void *what, uint64_t *answer, struct cm_err *er
 static enum cm_rc message(const void *what, uint64_t *answer, struct cm_err *err)
 {
 	const struct cl_mqtt_form *form = what;
-	const char *payload = form->json ? "{\"d\":\"x of more than sixteen\",\"v\":[1,2.5]}" : " 007 ";
+	const char *payload =
+		form->json ? "{\"\\u0064\":\"x of m\\u00f6re than sixteen\",\"v\":[1,2.5]}" : " 007 ";
 	const struct cl_mqtt_message m = { "a/b", (const uint8_t *)payload, strlen(payload), false };
 	struct cl_mqtt_reading r;
 	enum cl_mqtt_fate fate;

@@ -1,0 +1,24 @@
+/* cl_times.c - until when a round's readings are read. */
+#include "cl_times.h"
+
+#include <stdbool.h>
+
+#define DEVICE_US 10.0 /* ten times what a usual row takes */
+#define NUMBER_US 0.3
+#define PART      4 /* of the time that the round is open, this takes one part at most */
+
+struct cl_times cl_times_make(const struct cl_times_of *of)
+{
+	double each_us = DEVICE_US + of->numbers * NUMBER_US;
+	int64_t open = of->deadline_ms > of->from_ms ? of->deadline_ms - of->from_ms : 0;
+	int64_t step = of->prepare_ms < open / 10 ? of->prepare_ms : open / 10;
+	double more = (double)of->devices * each_us / 1e3;
+	int64_t ms = step / 2 + (int64_t)(more < (double)open ? more : (double)open);
+	bool little = step < CL_TIMES_PREPARE_MS;
+	struct cl_times t;
+
+	ms = ms < open / PART ? ms : open / PART;
+	t.end_ms = of->from_ms + ms;
+	t.last_ms = of->from_ms + (little && ms < CL_TIMES_SHORT_MS ? CL_TIMES_SHORT_MS : ms);
+	return t;
+}
