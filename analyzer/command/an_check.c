@@ -57,9 +57,37 @@ static void check_books(struct nt_health *h, const struct an_conf *conf)
 
 void an_check(const struct an_conf *conf, struct nt_health *h)
 {
+	const struct cr_files files = an_conf_files(conf);
+
 	check_books(h, conf);
 	nt_health_certificate(h, conf->tls_cert, cm_clock_wall_ms());
+	nt_health_trust(h, &files, cm_clock_wall_ms());
 	nt_health_daemon(h, conf->http);
+}
+
+/* Where a finding of the files of TLS goes. */
+struct findings {
+	const struct cf_file *file;
+	FILE *faults;
+	struct cm_err *first;
+};
+
+static void say(void *user, const struct cm_err *why)
+{
+	const struct findings *f = user;
+
+	cf_fault_at(f->file, "tls", why, f->faults, f->first);
+}
+
+/* What the party pins is the other one's key. */
+static void check_pin(const struct findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
+{
+	struct cm_err why;
+
+	if (!own || !pin || !cr_signer_is(own, pin))
+		return;
+	(void)cm_fail(&why, CM_ECONFIG, "this is the analyzer's own key, not the shuffler's");
+	cf_fault_at(f->file, "shuffler_key", &why, f->faults, f->first);
 }
 
 void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE *faults, struct cm_err *err)
@@ -67,6 +95,8 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 	const struct nt_tls_conf tls = { .cert_file = conf->tls_cert,
 		.key_file = conf->tls_key,
 		.trust = { { CR_ROLE_SHUFFLER, conf->tls_ca, conf->tls_crl } } };
+	const struct cr_files files = an_conf_files(conf);
+	struct findings found = { file, faults, err };
 	struct cr_verifier *shuffler = NULL;
 	struct cr_signer *signer = NULL;
 	struct nt_tls_ctx *ctx = NULL;
@@ -84,6 +114,8 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 		cf_fault_at(file, "shuffler_key", &why, faults, err);
 	if (conf->tls_cert && conf->tls_key && conf->tls_ca && nt_tls_ctx_new(&tls, &ctx, &why) != CM_OK)
 		cf_fault_at(file, "tls", &why, faults, err);
+	check_pin(&found, signer, shuffler);
+	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, &found);
 	if (conf->reconnect_min_ms > conf->reconnect_max_ms) {
 		(void)cm_fail(&why, CM_ECONFIG, "reconnect_min is above reconnect_max");
 		cf_fault_at(file, "reconnect_min", &why, faults, err);

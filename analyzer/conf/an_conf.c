@@ -156,3 +156,10 @@ const struct cf_row an_conf_rows[] = {
 			"use it" },
 	{ .key = NULL },
 };
+
+struct cr_files an_conf_files(const struct an_conf *conf)
+{
+	return (struct cr_files){ .path = { [CR_OWN] = conf->tls_cert,
+					  [CR_SERVICES_CA] = conf->tls_ca,
+					  [CR_SERVICES_CRL] = conf->tls_crl } };
+}

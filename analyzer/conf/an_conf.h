@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cf_conf.h"
+#include "cr_files.h"
 
 struct an_conf {
 	char *shuffler, *state_dir, *plan, *signing_key, *shuffler_key;
@@ -18,3 +19,5 @@ struct an_conf {
 };
 
 extern const struct cf_row an_conf_rows[];
+/* The files with a date; paths borrowed. */
+struct cr_files an_conf_files(const struct an_conf *conf);

@@ -82,12 +82,13 @@ struct an_metrics {
 
 struct an_metrics *an_metrics_new(const struct an_conf *conf, const struct an_ledger_files *files)
 {
+	const struct cr_files tls = an_conf_files(conf);
 	struct an_metrics *m = calloc(1, sizeof *m);
 
 	if (!m)
 		return NULL;
 	m->files = files;
-	m->shared = lk_metrics_new("analyzer", conf->tls_cert, true);
+	m->shared = lk_metrics_new("analyzer", &tls, true);
 	m->table = cm_metrics_new(rows, ROWS);
 	m->ledger_file = cm_file_join(conf->state_dir, "ledger");
 	if (!m->shared || !m->table || !m->ledger_file) {

@@ -99,8 +99,11 @@ static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 
 void cl_check(const struct cl_setup *setup, struct nt_health *h)
 {
+	const struct cr_files files = cl_setup_files(setup);
+
 	check_ledger(setup, h);
 	nt_health_certificate(h, setup->conf.cert, cm_clock_wall_ms());
+	nt_health_trust(h, &files, cm_clock_wall_ms());
 	nt_health_daemon(h, setup->conf.http);
 	check_programs(setup, h);
 	check_prepare(setup, h);

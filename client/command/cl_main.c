@@ -18,6 +18,7 @@
 #include "cl_show.h"
 #include "cl_spawner.h"
 #include "cm_cli.h"
+#include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_heap.h"
 #include "cm_inherited.h"
@@ -333,10 +334,16 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 		cf_finding(&why, stderr, first);
 }
 
+static void say(void *user, const struct cm_err *why)
+{
+	cf_finding(why, stderr, user);
+}
+
 /* Both files and the state; every finding is said, and the first decides. */
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct cl_setup setup;
+	struct cr_files files;
 	enum cm_rc rc;
 
 	(void)exit_code;
@@ -344,6 +351,8 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (setup.conf.state_dir)
 		check_state(&setup.conf, err);
+	files = cl_setup_files(&setup);
+	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, err);
 	cl_check_input(&setup.conf, stderr, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)

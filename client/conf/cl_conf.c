@@ -258,6 +258,10 @@ static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *fau
 		cf_fault_at(file, "analyzer_key", &why, faults, first);
 	if (c->shuffler_key && cr_verifier_load(c->shuffler_key, &s->shuffler, &why) != CM_OK)
 		cf_fault_at(file, "shuffler_key", &why, faults, first);
+	if (s->analyzer && s->shuffler && cr_verifier_is(s->shuffler, s->analyzer)) {
+		(void)cm_fail(&why, CM_ECONFIG, "this is the key of analyzer_key, too: each has its own");
+		cf_fault_at(file, "shuffler_key", &why, faults, first);
+	}
 	if (c->cert && c->key && c->services_ca && cl_setup_tls(s, &tls, &why) != CM_OK)
 		cf_fault_at(file, "tls", &why, faults, first);
 	nt_tls_ctx_free(tls);
@@ -359,6 +363,13 @@ void cl_setup_fini(struct cl_setup *s)
 	cl_policy_free(&s->policy);
 	free(s->program_hash);
 	cf_free(cl_conf_rows, &s->conf);
+}
+
+struct cr_files cl_setup_files(const struct cl_setup *s)
+{
+	return (struct cr_files){ .path = { [CR_OWN] = s->conf.cert,
+					  [CR_SERVICES_CA] = s->conf.services_ca,
+					  [CR_SERVICES_CRL] = s->conf.crl } };
 }
 
 enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err)

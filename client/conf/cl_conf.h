@@ -8,6 +8,7 @@
 #include "cl_policy.h"
 #include "cl_program_conf.h"
 #include "cl_readings.h"
+#include "cr_files.h"
 #include "nt_tls.h"
 
 #define CL_PARTY "client" /* whose state_dir it is */
@@ -48,5 +49,7 @@ bool cl_setup_shows(const struct cl_setup *s);
  * file of readings itself names the devices.  Errors as cl_devices_load. */
 CM_CHECK enum cm_rc cl_setup_devices(
 	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err);
+/* The files with a date; paths borrowed. */
+struct cr_files cl_setup_files(const struct cl_setup *s);
 /* Create a TLS context from the certificate files as they are now. */
 CM_CHECK enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err);

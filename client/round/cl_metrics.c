@@ -81,12 +81,13 @@ struct cl_metrics {
 
 struct cl_metrics *cl_metrics_new(const struct cl_setup *setup)
 {
+	const struct cr_files files = cl_setup_files(setup);
 	struct cl_metrics *m = calloc(1, sizeof *m);
 
 	if (!m)
 		return NULL;
 	m->setup = setup;
-	m->shared = lk_metrics_new("client", setup->conf.cert, cl_setup_shows(setup));
+	m->shared = lk_metrics_new("client", &files, cl_setup_shows(setup));
 	m->table = cm_metrics_new(rows, cl_setup_shows(setup) ? ROWS : READINGS);
 	m->db_file = cm_file_join(setup->conf.state_dir, "client.db");
 	if (!m->shared || !m->table || !m->db_file) {

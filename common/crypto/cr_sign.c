@@ -164,6 +164,16 @@ static enum cm_rc frame(
 	return CM_OK;
 }
 
+bool cr_signer_is(const struct cr_signer *s, const struct cr_verifier *v)
+{
+	return EVP_PKEY_eq(s->key, v->key) == 1;
+}
+
+bool cr_verifier_is(const struct cr_verifier *v, const struct cr_verifier *other)
+{
+	return EVP_PKEY_eq(v->key, other->key) == 1;
+}
+
 enum cm_rc cr_sign(const struct cr_signer *s, const char *purpose, const void *bytes, size_t len,
 	uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
 {

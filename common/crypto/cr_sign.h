@@ -1,6 +1,7 @@
 /* cr_sign.h - Ed25519 signatures over opaque bytes (RFC 8032), separated by purpose.  Needs libcrypto. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cm_rc.h"
@@ -18,6 +19,10 @@ CM_CHECK enum cm_rc cr_verifier_load(const char *path, struct cr_verifier **out,
 CM_CHECK enum cm_rc cr_sign_keygen(const char *private_path, const char *public_path, struct cm_err *err);
 void cr_signer_free(struct cr_signer *s);
 void cr_verifier_free(struct cr_verifier *v);
+
+/* Whether they are one key. */
+bool cr_signer_is(const struct cr_signer *s, const struct cr_verifier *v);
+bool cr_verifier_is(const struct cr_verifier *v, const struct cr_verifier *other);
 
 /* Signature over purpose || 0x00 || bytes, so that a signature of one purpose is never valid for another (a
  * manifest's for a charge).  Deterministic. */

@@ -9,12 +9,14 @@
 #include <uv.h>
 
 #include "cm_clock.h"
+#include "cm_log.h"
 
 enum {
 	BUILD,
 	START,
 	READY,
 	CERTIFICATE,
+	TRUST,
 	RELOADS,
 	LINKS,
 	LINKS_TOTAL,
@@ -49,6 +51,9 @@ static const struct cm_metric_row rows[ROWS] = {
 	[MEMORY] = { "tombola_resident_memory_bytes", CM_METRIC_GAUGE, "Memory in use.", NULL, NULL, NULL },
 	[CERTIFICATE] = { "tombola_certificate_expiry_timestamp_seconds", CM_METRIC_GAUGE,
 		"When the daemon's own certificate ends, in unix seconds.", NULL, NULL, NULL },
+	[TRUST] = { "tombola_trust_expiry_timestamp_seconds", CM_METRIC_GAUGE,
+		"When the CAs and revocation lists that peers are judged by end, in unix seconds.", "file",
+		cr_file_names + CR_SERVICES_CA, NULL },
 	[RELOADS] = { "tombola_certificate_reloads_total", CM_METRIC_COUNTER,
 		"Certificates read again on SIGHUP.", "outcome", reload_outcomes, NULL },
 	[LINKS] = { "tombola_connections", CM_METRIC_GAUGE, "Peers connected now.", NULL, NULL, NULL },
@@ -84,23 +89,48 @@ static const struct cm_metric_row rows[ROWS] = {
 struct lk_metrics {
 	struct cm_metrics *table;
 	struct lk_counts counts;
-	char *cert;
+	char *path[CR_FILES];
 	dev_t ledger_dev;
 	ino_t ledger_ino;
 	bool ledger_seen;
 	bool usage; /* export processor time and memory */
 };
 
-static void read_certificate(struct lk_metrics *m)
+static void say(void *user, const struct cm_err *why)
 {
-	struct cr_pki_info info;
-	struct cm_err err;
-
-	cm_metrics_set(m->table, CERTIFICATE, 0,
-		cr_pki_show(m->cert, &info, &err) == CM_OK ? (double)info.not_after : (double)NAN);
+	(void)user;
+	cm_log(CM_LOG_WARN, "a file of TLS does not hold", CM_S("reason", why->msg));
 }
 
-struct lk_metrics *lk_metrics_new(const char *role, const char *cert, bool usage)
+static void read_files(struct lk_metrics *m)
+{
+	struct cr_files files = { 0 };
+	struct cr_pki_info info;
+	struct cr_dates dates;
+	struct cm_err err;
+
+	for (size_t i = 0; i < CR_FILES; i++)
+		files.path[i] = m->path[i];
+	cm_metrics_set(m->table, CERTIFICATE, 0,
+		cr_pki_show(m->path[CR_OWN], &info, &err) == CM_OK ? (double)info.not_after : (double)NAN);
+	for (unsigned i = CR_SERVICES_CA; i < CR_FILES; i++)
+		cm_metrics_set(m->table, TRUST, i - CR_SERVICES_CA,
+			m->path[i] && cr_file_dates(&files, (enum cr_file)i, &dates, &err) == CM_OK &&
+					dates.ends != INT64_MAX
+				? (double)dates.ends
+				: (double)NAN);
+	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, NULL);
+}
+
+static bool copy_paths(struct lk_metrics *m, const struct cr_files *files)
+{
+	for (size_t i = 0; i < CR_FILES; i++)
+		if (files->path[i] && !(m->path[i] = strdup(files->path[i])))
+			return false;
+	return true;
+}
+
+struct lk_metrics *lk_metrics_new(const char *role, const struct cr_files *files, bool usage)
 {
 	struct lk_metrics *m = calloc(1, sizeof *m);
 
@@ -108,15 +138,14 @@ struct lk_metrics *lk_metrics_new(const char *role, const char *cert, bool usage
 		return NULL;
 	m->usage = usage;
 	m->table = cm_metrics_new(rows, usage ? ROWS : CPU);
-	m->cert = strdup(cert);
-	if (!m->table || !m->cert) {
+	if (!m->table || !copy_paths(m, files)) {
 		lk_metrics_free(m);
 		return NULL;
 	}
 	cm_metrics_info(m->table, BUILD, 0, role);
 	cm_metrics_info(m->table, BUILD, 1, TOMBOLA_VERSION);
 	cm_metrics_set(m->table, START, 0, (double)cm_clock_wall_ms() / 1e3);
-	read_certificate(m);
+	read_files(m);
 	return m;
 }
 
@@ -125,7 +154,8 @@ void lk_metrics_free(struct lk_metrics *m)
 	if (!m)
 		return;
 	cm_metrics_free(m->table);
-	free(m->cert);
+	for (size_t i = 0; i < CR_FILES; i++)
+		free(m->path[i]);
 	free(m);
 }
 
@@ -138,7 +168,7 @@ void lk_metrics_reloaded(struct lk_metrics *m, bool ok)
 {
 	cm_metrics_add(m->table, RELOADS, ok ? 0 : 1, 1);
 	if (ok)
-		read_certificate(m);
+		read_files(m);
 }
 
 void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b)

@@ -4,14 +4,16 @@
 #pragma once
 
 #include "cm_metrics.h"
+#include "cr_files.h"
 #include "lk_link.h"
 #include "nt_http.h"
 
 struct lk_metrics;
 
-/* role: "shuffler". cert: path of the daemon's certificate, read now and by lk_metrics_reloaded; copied.
+/* role: "shuffler". files: their dates are read now and by lk_metrics_reloaded, and those that do not
+ * hold are logged; copied.
  * usage: also export processor time and memory, which vary with a client's readings.  NULL out of memory. */
-struct lk_metrics *lk_metrics_new(const char *role, const char *cert, bool usage);
+struct lk_metrics *lk_metrics_new(const char *role, const struct cr_files *files, bool usage);
 void lk_metrics_free(struct lk_metrics *m); /* NULL is fine */
 
 /* For lk_handler.counts; valid as long as m. */

@@ -156,6 +156,24 @@ void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms
 			"certificate %lld d left", (long long)(left / DAY_S));
 }
 
+void nt_health_trust(struct nt_health *h, const struct cr_files *files, int64_t now_ms)
+{
+	struct cr_dates dates;
+	struct cm_err err;
+
+	for (unsigned i = CR_SERVICES_CA; i < CR_FILES; i++) {
+		if (cr_file_check(files, (enum cr_file)i, now_ms / 1000, &err) != CM_OK) {
+			nt_health_say(h, NT_HEALTH_CRITICAL, "%s", err.msg);
+		} else if (files->path[i] && cr_file_dates(files, (enum cr_file)i, &dates, &err) == CM_OK) {
+			double left = (double)dates.ends - (double)now_ms / 1000;
+
+			if (left < h->limits.warn_cert_s)
+				nt_health_say(h, NT_HEALTH_WARNING, "%s %lld d left", cr_file_names[i],
+					(long long)(left / DAY_S));
+		}
+	}
+}
+
 void nt_health_ledger(struct nt_health *h, uint64_t records)
 {
 	h->ledger_records = (double)records;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cm_cli.h"
+#include "cr_files.h"
 #include "cr_pki.h"
 
 /* Also the exit codes. */
@@ -34,7 +35,8 @@ struct nt_health {
 #define NT_HEALTH_OPTIONS                                                                                   \
 	{ "warn-spent", "PERCENT", "WARNING when so much of the budget is spent (default 80)", false },     \
 		{ "crit-spent", "PERCENT", "CRITICAL when so much is spent (default 100)", false },         \
-		{ "warn-cert", "DAYS", "WARNING when the certificate has fewer days left (default 7)",      \
+		{ "warn-cert", "DAYS",                                                                      \
+			"WARNING when a certificate or revocation list has fewer days left (default 7)",    \
 			false },                                                                            \
 		{ "warn-round", "AGE", "WARNING when the last round is older, as 26h (default: any age)",   \
 			false },                                                                            \
@@ -55,6 +57,9 @@ void nt_health_say(struct nt_health *h, enum nt_health_state state, const char *
 void nt_health_slices(struct nt_health *h, double used, double pinned);
 /* "certificate 89 d left".  Critical: the file is no certificate, has another role or is expired. */
 void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms);
+/* The CAs and revocation lists that peers are judged by.  Warning: "clients_crl 5 d left".  Critical: one is
+ * expired.  Else nothing is said. */
+void nt_health_trust(struct nt_health *h, const struct cr_files *files, int64_t now_ms);
 /* "ledger intact (12 records)". */
 void nt_health_ledger(struct nt_health *h, uint64_t records);
 /* "last round 3 h ago", of a deployment that expects more rounds; printed only when there is a limit. */

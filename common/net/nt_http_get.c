@@ -70,7 +70,11 @@ static enum cm_rc dial_any(
 		*fd = dial(ai, deadline);
 	rc = errno;
 	freeaddrinfo(found);
-	return *fd >= 0 ? CM_OK : cm_fail(err, CM_EUNAVAIL, "%s: %s", address, strerror(rc));
+	if (*fd >= 0)
+		return CM_OK;
+	return cm_fail(err, CM_EUNAVAIL, "%s: %s%s", address, strerror(rc),
+		rc == ECONNREFUSED ? ": the daemon does not run: start it, with its service or the verb run"
+				   : "");
 }
 
 static enum cm_rc send_all(

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,10 +139,29 @@ void nt_tls_free(struct nt_tls *t)
 
 /* ---- faults ---- */
 
+/* The peer says the same of a certificate and of its list (RFC 8446, 6.2, knows no other alert). */
+static const char *expired(const struct nt_tls *t, char text[160])
+{
+	const X509 *own = SSL_get_certificate(t->ssl);
+	const ASN1_TIME *ends = own ? X509_get0_notAfter(own) : NULL;
+	char when[32];
+	struct tm tm;
+
+	if (!ends || X509_cmp_current_time(ends) <= 0 || ASN1_TIME_to_tm(ends, &tm) != 1 ||
+		strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		return "expired";
+	(void)snprintf(text, 160,
+		"expired; but it is valid until %s, so a revocation list or CA there has expired, or a clock is "
+		"wrong",
+		when);
+	return text;
+}
+
 static enum cm_rc alert_fault(const struct nt_tls *t, int alert, struct cm_err *err)
 {
 	const char *who = t->peer.role == CR_ROLE_NONE ? "the peer" : cr_role_name(t->peer.role);
 	const char *text;
+	char more[160];
 
 	if ((alert < ALERT_CERT_LOW || alert > ALERT_CERT_HIGH) && alert != ALERT_NO_CERT)
 		return cm_fail(err, CM_EPROTO, "%s ended TLS: %s (alert %d)", who,
@@ -154,7 +174,7 @@ static enum cm_rc alert_fault(const struct nt_tls *t, int alert, struct cm_err *
 		text = "unknown CA, or not the CA for its role";
 		break;
 	case SSL_AD_CERTIFICATE_EXPIRED:
-		text = "expired";
+		text = expired(t, more);
 		break;
 	case SSL_AD_CERTIFICATE_REVOKED:
 		text = "revoked";

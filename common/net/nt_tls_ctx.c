@@ -17,7 +17,7 @@
 #include <openssl/pem.h>
 
 #define PEER_CHAIN_MAX 16384 /* bytes of certificates accepted from a peer that is not verified yet */
-#define CHAIN_DEPTH    2     /* leaf, one intermediate, CA */
+#define CHAIN_DEPTH    2     /* intermediates between a certificate and its CA */
 
 /* O_NONBLOCK: a FIFO must not hold up the loop that reloads certificates. */
 static FILE *open_pem(const char *path, const char *what, struct cm_err *err)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_owned.h"
 #include "cr_sign.h"
@@ -27,9 +28,15 @@ enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct
 	return nt_tls_ctx_new(&conf, out, err);
 }
 
+static void say(void *user, const struct cm_err *why)
+{
+	cf_finding(why, stderr, user);
+}
+
 /* Addresses, keys, certificates: whatever of them the file names. */
 static void check_named(const struct sh_conf *c, struct cm_err *first)
 {
+	const struct cr_files files = sh_tls_files(&c->tls);
 	struct cr_signer *signer = NULL;
 	struct cr_verifier *analyzer = NULL;
 	struct nt_tls_ctx *tls = NULL;
@@ -47,14 +54,14 @@ static void check_named(const struct sh_conf *c, struct cm_err *first)
 	if (c->tls.cert && c->tls.key && c->tls.services_ca && c->tls.clients_ca &&
 		sh_check_tls(c, &tls, &why) != CM_OK)
 		cf_fault_at(c->file, "tls", &why, stderr, first);
+	if (signer && analyzer && cr_signer_is(signer, analyzer)) {
+		(void)cm_fail(&why, CM_ECONFIG, "this is the shuffler's own key, not the analyzer's");
+		cf_fault_at(c->file, "analyzer_key", &why, stderr, first);
+	}
+	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, first);
 	nt_tls_ctx_free(tls);
 	cr_verifier_free(analyzer);
 	cr_signer_free(signer);
-}
-
-static void say(void *user, const struct cm_err *why)
-{
-	cf_finding(why, stderr, user);
 }
 
 /* The stored rounds with their keys and messages, the pins and the witnessed ledger.  A store that is not

@@ -2,6 +2,7 @@
  * start would find. */
 #include "sh_intake_check.h"
 
+#include "cm_clock.h"
 #include "cr_pki.h"
 #include "nt_addr.h"
 #include "nt_http.h"
@@ -39,9 +40,15 @@ static void check_address(const struct cf_file *file, const char *key, const cha
 		cf_fault_at(file, key, &why, stderr, first);
 }
 
+static void say(void *user, const struct cm_err *why)
+{
+	cf_finding(why, stderr, user);
+}
+
 /* A certificate of another role would be refused by the head, and by every client. */
 static void check_certificate(const struct sh_intake_conf *c, struct cm_err *first)
 {
+	const struct cr_files files = sh_tls_files(&c->tls);
 	struct nt_tls_ctx *tls = NULL, *up = NULL;
 	struct cr_pki_info info;
 	struct cm_err why;
@@ -52,17 +59,13 @@ static void check_certificate(const struct sh_intake_conf *c, struct cm_err *fir
 		nt_tls_ctx_free(tls);
 		nt_tls_ctx_free(up);
 	}
+	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, first);
 	if (!c->tls.cert || cr_pki_show(c->tls.cert, &info, &why) != CM_OK ||
 		info.identity.role == CR_ROLE_INTAKE)
 		return;
 	(void)cm_fail(&why, CM_ECONFIG, "%s: a certificate of role %s; must be intake", c->tls.cert,
 		cr_role_name(info.identity.role));
 	cf_fault_at(c->file, "tls.cert", &why, stderr, first);
-}
-
-static void say(void *user, const struct cm_err *why)
-{
-	cf_finding(why, stderr, user);
 }
 
 struct sh_pg_conf sh_intake_databases(const struct sh_intake_conf *c)

@@ -100,7 +100,7 @@ static struct sh_front_conf front_conf(const struct intake *n)
 		.max_bytes = (size_t)c->limits.max_waiting_mib << 20,
 		.commit_messages = (size_t)c->limits.commit_messages,
 		.commit_wait_ms = c->limits.commit_wait_ms,
-		.cert = c->tls.cert };
+		.files = sh_tls_files(&c->tls) };
 
 	nt_conn_limits_default(&out.limits);
 	out.limits.idle_ms = (uint32_t)c->limits.idle_ms;

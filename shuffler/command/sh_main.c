@@ -143,7 +143,8 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		rc = say_losses(d->conf.state_dir, err);
 	/* A database that is lost ends the shuffler; the marker is what would tell the next start of it. */
 	const char *ledger = d->conf.database ? "in-service" : "state.db";
-	d->metrics = sh_metrics_new(d->conf.tls.cert, d->conf.state_dir, ledger, &d->store);
+	const struct cr_files files = sh_tls_files(&d->conf.tls);
+	d->metrics = sh_metrics_new(&files, d->conf.state_dir, ledger, &d->store);
 	if (rc == CM_OK && !d->metrics)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	return rc;

@@ -159,6 +159,7 @@ static void check_running(struct nt_health *h, const struct sh_conf *conf)
 
 enum cm_rc sh_show_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
+	struct cr_files files;
 	struct sh_conf conf;
 	struct nt_health h;
 
@@ -167,7 +168,9 @@ enum cm_rc sh_show_check(const struct cm_cli *cli, int *exit_code, struct cm_err
 		return rc;
 	rc = sh_conf_load(cli->config, &conf, stderr, err);
 	if (rc == CM_OK) {
+		files = sh_tls_files(&conf.tls);
 		nt_health_certificate(&h, conf.tls.cert, cm_clock_wall_ms());
+		nt_health_trust(&h, &files, cm_clock_wall_ms());
 		check_running(&h, &conf);
 	}
 	*exit_code = nt_health_end(&h, rc, err, stdout);

@@ -89,3 +89,9 @@ const struct cf_row sh_limit_rows[] = {
 		.help = "a silent peer is disconnected, and one whose frame takes five times as long" },
 	{ .key = NULL },
 };
+
+struct cr_files sh_tls_files(const struct sh_tls_conf *tls)
+{
+	return (struct cr_files){ .path = { tls->cert, tls->services_ca, tls->services_crl, tls->clients_ca,
+					  tls->clients_crl } };
+}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cf_conf.h"
+#include "cr_files.h"
 
 struct sh_tls_conf {
 	char *cert, *key, *services_ca, *clients_ca, *services_crl, *clients_crl;
@@ -11,4 +12,6 @@ struct sh_limits_conf {
 		idle_ms;
 };
 
+/* The files with a date; paths borrowed. */
+struct cr_files sh_tls_files(const struct sh_tls_conf *tls);
 extern const struct cf_row sh_tls_rows[], sh_limit_rows[];

@@ -25,7 +25,7 @@ struct sh_front_conf {
 	size_t max_bytes;             /* most bytes of reports that are not durable yet */
 	size_t commit_messages;       /* as in sh_core_conf, as the next */
 	int64_t commit_wait_ms;
-	const char *cert; /* path of our certificate, for metrics */
+	struct cr_files files; /* for metrics; paths borrowed */
 };
 
 struct sh_front;

@@ -29,7 +29,7 @@ static const struct cm_metric_row rows[] = {
 enum cm_rc sh_front_metrics_new(struct sh_front *f, struct cm_err *err)
 {
 	f->metrics = cm_metrics_new(rows, sizeof rows / sizeof rows[0]);
-	f->shared = lk_metrics_new("intake", f->conf.cert, true);
+	f->shared = lk_metrics_new("intake", &f->conf.files, true);
 	return f->metrics && f->shared ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 

@@ -107,13 +107,13 @@ struct sh_metrics {
 };
 
 struct sh_metrics *sh_metrics_new(
-	const char *cert, const char *state_dir, const char *ledger, const struct sh_store *store)
+	const struct cr_files *files, const char *state_dir, const char *ledger, const struct sh_store *store)
 {
 	struct sh_metrics *m = calloc(1, sizeof *m);
 
 	if (!m)
 		return NULL;
-	m->shared = lk_metrics_new("shuffler", cert, true);
+	m->shared = lk_metrics_new("shuffler", files, true);
 	m->table = cm_metrics_new(rows, ROWS);
 	m->store = store;
 	m->state_file = cm_file_join(state_dir, ledger);

@@ -14,8 +14,8 @@ enum sh_event { SH_EVENT_OPENED, SH_EVENT_SEALED, SH_EVENT_VOID, SH_EVENT_RELEAS
 struct sh_metrics;
 /* cert: as lk_metrics_new; ledger: the file of state_dir by which lk_metrics_ledger goes.  Both are copied.
  * store: open whenever sh_metrics_reply is called; borrowed.  NULL: out of memory. */
-struct sh_metrics *sh_metrics_new(
-	const char *cert, const char *state_dir, const char *ledger, const struct sh_store *store);
+struct sh_metrics *sh_metrics_new(const struct cr_files *files, const char *state_dir, const char *ledger,
+	const struct sh_store *store);
 void sh_metrics_free(struct sh_metrics *m); /* accepts NULL */
 struct lk_metrics *sh_metrics_shared(struct sh_metrics *m);
 

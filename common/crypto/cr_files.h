@@ -1,0 +1,45 @@
+/* cr_files.h - the files with a date that a party's TLS needs: until when each holds, and whether they belong
+ * together.  Needs libcrypto.
+ *
+ * A revocation list ends like a certificate: after its next update nobody whom it covers is let in. */
+#pragma once
+
+#include <stdint.h>
+
+#include "cm_rc.h"
+#include "cr_pki.h"
+
+enum cr_file {
+	CR_OWN, /* the party's certificate, with its intermediates */
+	CR_SERVICES_CA,
+	CR_SERVICES_CRL,
+	CR_CLIENTS_CA,
+	CR_CLIENTS_CRL,
+	CR_FILES
+};
+
+/* Paths, borrowed; NULL: the party has no such file. */
+struct cr_files {
+	const char *path[CR_FILES];
+};
+
+/* "certificate", "services_ca", "services_crl", "clients_ca", "clients_crl". */
+extern const char *const cr_file_names[CR_FILES + 1]; /* ends with NULL */
+
+/* Unix seconds from which and until which a file holds; INT64_MAX: for ever.  All of a chain must hold; one
+ * of several CAs is enough, and of each CA's lists the newest. */
+struct cr_dates {
+	int64_t begins, ends;
+	char of[65]; /* the name of what begins last or ends first, printable ASCII */
+};
+/* CM_EDATA when it holds nothing of its kind; CM_ENOINPUT and as cr_private_read. */
+CM_CHECK enum cm_rc cr_file_dates(
+	const struct cr_files *files, enum cr_file which, struct cr_dates *out, struct cm_err *err);
+/* CM_EPERM, naming the file, when it does not hold at now_s.  CM_OK for a file that the party does not have,
+ * or that cannot be read, which others say. */
+CM_CHECK enum cm_rc cr_file_check(
+	const struct cr_files *files, enum cr_file which, int64_t now_s, struct cm_err *err);
+/* Say each fault that cr_file_check finds; and CM_EPERM when the CAs were exchanged: a service's certificate
+ * is by services_ca, a client's is not. */
+typedef void cr_files_say_fn(void *user, const struct cm_err *why);
+void cr_files_check(const struct cr_files *files, int64_t now_s, cr_files_say_fn *say, void *user);
