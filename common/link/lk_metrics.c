@@ -52,8 +52,8 @@ static const struct cm_metric_row rows[ROWS] = {
 	[CERTIFICATE] = { "tombola_certificate_expiry_timestamp_seconds", CM_METRIC_GAUGE,
 		"When the daemon's own certificate ends, in unix seconds.", NULL, NULL, NULL },
 	[TRUST] = { "tombola_trust_expiry_timestamp_seconds", CM_METRIC_GAUGE,
-		"When the CAs and revocation lists that peers are judged by end, in unix seconds.", "file",
-		cr_file_names + CR_SERVICES_CA, NULL },
+		"When the first of the CAs and revocation lists that peers are judged by ends, in unix seconds.",
+		NULL, NULL, NULL },
 	[RELOADS] = { "tombola_certificate_reloads_total", CM_METRIC_COUNTER,
 		"Certificates read again on SIGHUP.", "outcome", reload_outcomes, NULL },
 	[LINKS] = { "tombola_connections", CM_METRIC_GAUGE, "Peers connected now.", NULL, NULL, NULL },
@@ -106,6 +106,7 @@ static void read_files(struct lk_metrics *m)
 {
 	struct cr_files files = { 0 };
 	struct cr_pki_info info;
+	int64_t first = INT64_MAX;
 	struct cr_dates dates;
 	struct cm_err err;
 
@@ -114,11 +115,10 @@ static void read_files(struct lk_metrics *m)
 	cm_metrics_set(m->table, CERTIFICATE, 0,
 		cr_pki_show(m->path[CR_OWN], &info, &err) == CM_OK ? (double)info.not_after : (double)NAN);
 	for (unsigned i = CR_SERVICES_CA; i < CR_FILES; i++)
-		cm_metrics_set(m->table, TRUST, i - CR_SERVICES_CA,
-			m->path[i] && cr_file_dates(&files, (enum cr_file)i, &dates, &err) == CM_OK &&
-					dates.ends != INT64_MAX
-				? (double)dates.ends
-				: (double)NAN);
+		if (m->path[i] && cr_file_dates(&files, (enum cr_file)i, &dates, &err) == CM_OK &&
+			dates.ends < first)
+			first = dates.ends;
+	cm_metrics_set(m->table, TRUST, 0, first == INT64_MAX ? (double)NAN : (double)first);
 	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, NULL);
 }
 
