@@ -318,6 +318,10 @@ static enum cm_rc check_database(const char *dir, const char *population, struct
 	if (rc == CM_OK && population)
 		rc = cl_db_copy(dir, population, 0, &db, err);
 	cl_db_close(db);
+	if (rc == CM_ELATER) {
+		(void)fprintf(stderr, "%s\n", err->msg);
+		return err->code = CM_OK;
+	}
 	if (rc != CM_OK && !strstr(err->msg, "client.db"))
 		(void)cm_context(err, "%s/client.db", dir);
 	return rc;

@@ -31,7 +31,8 @@ CM_CHECK enum cm_rc cl_db_open(
  * (*anew) whose first record closes the plans up to number `plans` (1..). */
 CM_CHECK enum cm_rc cl_db_open_after_loss(const char *state_dir, const char *population, uint64_t plans,
 	int64_t now_ms, bool *anew, struct cl_db **out, struct cm_err *err);
-/* Open read-only, for `status` beside a running daemon.  CM_ENOINPUT: no database exists. */
+/* Open read-only, for `status` beside a running daemon.  CM_ENOINPUT: no database exists.  CM_ELATER: the
+ * next start brings it to this version. */
 CM_CHECK enum cm_rc cl_db_open_readonly(const char *state_dir, struct cl_db **out, struct cm_err *err);
 /* Open a copy in memory of the tables by which a round is judged.  It lacks every record of round `sequence`
  * and all sealed reports.  Changes to the copy are never stored.  The copy is empty if no database exists. */

@@ -128,7 +128,7 @@ enum cm_rc cl_schema_check(struct cl_db *db, const char *path, struct cm_err *er
 	enum cm_rc rc = read_version(db, &application, &version, err);
 
 	if (rc == CM_OK && application == APPLICATION && version == 3)
-		rc = cm_fail(err, CM_EDATA,
+		rc = cm_fail(err, CM_ELATER,
 			"%s: of an earlier version, which `tombola-client run` brings up to date", path);
 	else if (rc == CM_OK && application == APPLICATION && (version == 1 || version == 2))
 		rc = cm_fail(err, CM_EDATA,

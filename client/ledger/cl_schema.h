@@ -14,5 +14,5 @@ CM_CHECK enum cm_rc cl_schema_create(
 /* Bring the tables of version 3 up to date; any other is left as it is. */
 CM_CHECK enum cm_rc cl_schema_upgrade(struct cl_db *db, struct cm_err *err);
 /* CM_EDATA: the file is no client database, or of another version; for an earlier version the text says what
- * to do. */
+ * to do.  CM_ELATER: of the one that cl_schema_upgrade takes. */
 CM_CHECK enum cm_rc cl_schema_check(struct cl_db *db, const char *path, struct cm_err *err);

@@ -1,7 +1,9 @@
 """A shuffler's databases that earlier versions made, with a round open: each version is brought to today's, alone, and the round goes
 on.  tests/data/postgresql/step-N.sql is what version N added, as it was released; no file of it ever changes."""
+import contextlib
 import glob
 import os
+import sqlite3
 
 import pytest
 
@@ -129,3 +131,22 @@ def test_another_version_is_refused_by_name(cluster):
     intake_ends(EXIT["data"], f"later version of tombola (schema {TODAY + 1}", "upgrade this intake")
     cluster.server.do(set_version.format(TODAY - 1), cluster.database)
     intake_ends(EXIT["later"], f"earlier version of tombola (schema {TODAY - 1})", "the head, once it is upgraded")
+
+
+def test_a_clients_file_of_an_earlier_version_keeps_it_from_no_start(cluster):
+    """As client.db was before reports were stored some devices a row, between rounds."""
+    cluster.two_colours(10)
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    client = cluster.start("client", "run")
+    wait_for("its file", lambda: '"connected' in client.log())
+    client.stop()
+    with contextlib.closing(sqlite3.connect(cluster.path("client", "client.db"))) as db:
+        db.executescript("CREATE TABLE submission(slot INTEGER PRIMARY KEY, pseudonym BLOB NOT NULL UNIQUE, salt BLOB NOT NULL,"
+                         " sealed BLOB NOT NULL, outcome INTEGER) STRICT; DROP TABLE reports; PRAGMA user_version=3")
+    run = cluster.run("client", "check-config")
+    assert run.returncode == 0 and "of an earlier version, which `tombola-client run` brings up to date" in run.stderr, run
+    client.start()
+    run = cluster.run("analyzer", "run", "--once")
+    assert run.returncode == 0, run.stderr
+    assert shuffler.alive() and cluster.json("analyzer", "estimate", "colour")["reports"] == 10

@@ -95,7 +95,7 @@ static void a_round_of_the_version_before_goes_on(void **state)
 			"DROP TABLE reports; PRAGMA user_version=3",
 			&err),
 		CM_OK);
-	assert_int_equal(cl_db_open_readonly(world.dir, &other, &err), CM_EDATA);
+	assert_int_equal(cl_db_open_readonly(world.dir, &other, &err), CM_ELATER);
 	assert_non_null(strstr(err.msg, "tombola-client run"));
 	cl_world_restart(&world);
 	assert_int_equal(stored(after), CHUNK);
