@@ -493,3 +493,21 @@ def test_vectors_that_are_none_take_part_without_a_reading_and_are_never_shown(c
     assert cluster.json("analyzer", "estimate", "v")["reports"] == 8
     for text in (dry.stdout + dry.stderr, run.stdout + run.stderr):
         assert "secret" not in text
+
+
+def test_a_byte_order_mark_begins_a_configuration(cluster):
+    cluster.two_colours(4)
+    for name in ("analyzer.conf", "plan.conf", "client-policy.conf"):
+        with open(cluster.path(name), encoding="utf-8") as f:
+            text = f.read()
+        with open(cluster.path(name), "w", encoding="utf-8-sig") as f:
+            f.write(text)
+    for party in ("analyzer", "client"):
+        run = cluster.run(party, "check-config")
+        assert run.returncode == 0, run.stderr
+    with open(cluster.path("more.conf"), "w", encoding="utf-8-sig") as f:
+        f.write("# nothing\n")
+    with open(cluster.path("client.conf"), "a", encoding="utf-8") as f:
+        f.write('@include "more.conf"\n')
+    run = cluster.run("client", "check-config")
+    assert run.returncode != 0 and "more.conf: begins with a byte order mark: save it without one" in run.stderr, run.stderr
