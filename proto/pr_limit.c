@@ -121,6 +121,7 @@ static const struct pr_limit limits[] = {
 	{ T(opening), "device_path", PR_HASH_LEN, PR_OPENING_MAX, PR_HASH_LEN, 0, 0 },
 	{ T(evidence), "descriptor", 1, PR_DESCRIPTOR_MAX, 1, 0, 0 },
 	{ T(evidence), "entry", 1, PR_ENTRY_MAX, 1, 0, 0 },
+	{ T(evidence), "accepted", 0, PR_OPENING_MAX, 1, PR_PROOF_HASHES, 0 },
 	NEEDED(charge, "round_id", PR_ROUND_ID_LEN),
 	NEEDED(charge, "descriptor_hash", PR_HASH_LEN),
 	NEEDED(charge, "manifest_hash", PR_HASH_LEN),

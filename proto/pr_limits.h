@@ -17,7 +17,7 @@
 #define PR_TRIES_MAX         100u  /* of one entry */
 #define PR_OPENING_MAX       1024u /* an opened message of a receipt */
 #define PR_ENTRY_MAX         4096u /* an entry of a proof */
-#define PR_EVIDENCE_MAX      (PR_DESCRIPTOR_MAX + 2 * PR_MANIFEST_MAX + 8192u)
+#define PR_EVIDENCE_MAX      (PR_DESCRIPTOR_MAX + 2 * PR_MANIFEST_MAX + 40960u)
 #define PR_PROOF_HASHES      32u                   /* in every GetProof */
 #define PR_RECORD_MAX        (PR_PLAN_MAX + 8192u) /* a ledger record */
 #define PR_RECORDS_MAX       256u                  /* ledger records in one frame */

@@ -2,6 +2,7 @@
 #include "cl_check.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "cl_metrics.h"
 #include "cl_standing.h"
 #include "cl_times.h"
+#include "cl_two.h"
 #include "cl_usage.h"
 #include "cm_clock.h"
 #include "nt_http.h"
@@ -50,6 +52,12 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 				? "another copy of this client's state answered a round, or the shuffler lies: see "
 				  "tombola-client accept-loss"
 				: "the ledger was restored, cloned or lost: see tombola-client accept-loss");
+	uint64_t evidence = cl_evidence_files(setup->conf.state_dir);
+	if (evidence > 0)
+		nt_health_say(h, NT_HEALTH_CRITICAL,
+			"%" PRIu64
+			" files %s/evidence-* show what the shuffler did wrong: see tombola evidence verify",
+			evidence, setup->conf.state_dir);
 	if (over_ms > 0)
 		nt_health_round(h, over_ms, cm_clock_wall_ms());
 	cl_db_close(db);

@@ -10,6 +10,7 @@
 
 #include "cl_device.h"
 #include "cl_schema.h"
+#include "cl_two.h"
 #include "cm_file.h"
 #include "rd_account.h"
 
@@ -141,6 +142,8 @@ static enum cm_rc open_dir(const char *state_dir, struct opening *o, struct cl_d
 		rc = db_settle((*out)->sql, err);
 	if (rc == CM_OK)
 		rc = cm_file_sync_dir(state_dir, err);
+	if (rc == CM_OK)
+		(*out)->evidence = cl_evidence_files(state_dir);
 	if (rc != CM_OK && *out) {
 		cl_db_close(*out);
 		*out = NULL;

@@ -20,6 +20,7 @@ struct cl_db {
 	sqlite3_stmt *put, *answer, *next; /* prepared statements of cl_store.c */
 	struct cl_names names;             /* of the active round; for cl_store.c only */
 	struct cl_kept kept;
+	uint64_t evidence; /* files of evidence in the folder, as at the opening and written since */
 };
 
 /* Open the database of this population, or create it with mode 0600.  CM_ECONFIG: it belongs to another

@@ -170,21 +170,6 @@ enum cm_rc cl_proof_next(struct cl_db *db, uint64_t after, const struct cr_verif
 
 /* ---- Answers ---- */
 
-static enum cm_rc write_evidence(const char *state_dir, uint64_t sequence, const char *what,
-	const struct cm_buf *bytes, struct cl_proof_result *out, struct cm_err *err)
-{
-	char name[64];
-
-	(void)snprintf(name, sizeof name, "evidence-%" PRIu64 "-%s", sequence, what);
-	char *path = cm_file_join(state_dir, name);
-	enum cm_rc rc = path ? cm_file_write(path, bytes->data, bytes->len, 0600, err)
-			     : cm_fail(err, CM_EINTERNAL, "out of memory");
-	if (rc == CM_OK)
-		(void)snprintf(out->evidence, sizeof out->evidence, "%s", path);
-	free(path);
-	return rc;
-}
-
 static enum cm_rc is_done(struct cl_db *db, uint64_t sequence, bool *done, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
@@ -302,9 +287,16 @@ enum cm_rc cl_proof_manifest(struct cl_db *db, const char *state_dir, struct cl_
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	p->manifest = other;
 	p->manifest.bytes = p->stored.data;
-	rc = keep_manifest(db, p, err);
+	rc = cl_void_denies(db, state_dir, &p->d, &m, &p->manifest, out->evidence, err);
+	if (rc == CM_EPROTO) {
+		out->denied = true;
+		rc = CM_OK;
+	}
+	if (rc == CM_OK)
+		rc = keep_manifest(db, p, err);
 	if (rc == CM_OK && m.is_void) {
 		out->is_void = true;
+		out->given_up = m.given_up;
 		rc = settle(db, p, true, out, err);
 	}
 	return rc;
@@ -336,7 +328,7 @@ enum cm_rc cl_proof_answer(struct cl_db *db, const char *state_dir, const struct
 			&p->opening[i], (struct cr_span){ entry, each }, &bytes, err);
 		(void)snprintf(place, sizeof place, "%" PRId64, p->place[i]);
 		if (rc == CM_OK)
-			rc = write_evidence(state_dir, p->sequence, place, &bytes, out, err);
+			rc = cl_evidence_write(db, state_dir, p->sequence, place, &bytes, out->evidence, err);
 	}
 	cm_buf_fini(&bytes);
 	return rc == CM_OK ? settle(db, p, false, out, err) : rc;

@@ -60,6 +60,8 @@ void cl_proof_fini(struct cl_proof *p);
 struct cl_proof_result {
 	uint64_t included, missing, unanswered;
 	bool is_void;                   /* the round is void, so it has no proofs */
+	bool denied;                    /* void with fewer participants than this client has receipts for */
+	bool given_up;                  /* void because it was given up */
 	bool done;                      /* nothing is left to request for this round */
 	char evidence[CL_EVIDENCE_MAX]; /* path of the last file of evidence written; "": none */
 };

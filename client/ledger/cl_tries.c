@@ -204,10 +204,12 @@ enum cm_rc cl_manifest_learn(struct cl_db *db, const char *state_dir, const stru
 	if (rc != CM_OK)
 		return rc;
 	rc = rd_manifest_verify(bytes, len, signature, shuffler, &d, &m, err);
-	rd_manifest_fini(&m);
 	memcpy(told.signature, signature, CR_SIGN_LEN);
 	if (rc == CM_OK)
 		rc = cl_two_manifests(db, state_dir, d.sequence, round_id, &told, path, err);
+	if (rc == CM_OK)
+		rc = cl_void_denies(db, state_dir, &d, &m, &told, path, err);
+	rd_manifest_fini(&m);
 	rd_descriptor_fini(&d);
 	if (rc != CM_OK)
 		return rc;

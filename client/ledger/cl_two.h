@@ -1,4 +1,5 @@
-/* cl_two.h - detects two different manifests of one round and writes both to a file of evidence. */
+/* cl_two.h - detects two different manifests of one round, and a VOID manifest that contradicts this client's
+ * receipts; writes files of evidence. */
 #pragma once
 
 #include "cl_db.h"
@@ -12,3 +13,16 @@
 CM_CHECK enum cm_rc cl_two_manifests(struct cl_db *db, const char *state_dir, uint64_t sequence,
 	const uint8_t round_id[PR_ROUND_ID_LEN], const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
 	struct cm_err *err);
+/* Compare a verified VOID manifest of the round with the receipts that this client got.  CM_OK: no
+ * contradiction; a round that was given up has none.  CM_EPROTO: it has fewer participants than devices of
+ * this client were accepted.  Then it is in STATE_DIR/evidence-SEQUENCE-void (path and err as above), with
+ * openings of watched messages; the file convicts the shuffler if they are of enough devices. */
+CM_CHECK enum cm_rc cl_void_denies(struct cl_db *db, const char *state_dir, const struct rd_descriptor *d,
+	const struct rd_manifest *m, const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
+	struct cm_err *err);
+
+/* Write STATE_DIR/evidence-SEQUENCE-WHAT, unless it is there, and count it in the db. */
+CM_CHECK enum cm_rc cl_evidence_write(struct cl_db *db, const char *state_dir, uint64_t sequence,
+	const char *what, const struct cm_buf *bytes, char path[CL_EVIDENCE_MAX], struct cm_err *err);
+/* Count the files of evidence in the folder, 0 if it cannot be read. */
+uint64_t cl_evidence_files(const char *state_dir);

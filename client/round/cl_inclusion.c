@@ -57,19 +57,30 @@ static void fail(struct cl_inclusion *q, const struct cm_err *why)
 		cl_say(q->context, CM_LOG_ERROR, "proofs of inclusion are not requested any more", why);
 }
 
+/* What a file of evidence shows. */
+static const char *wrong(const struct cl_proof_result *r)
+{
+	if (r->missing > 0)
+		return "the shuffler dropped messages that it had accepted";
+	return r->denied ? "the shuffler says VOID with fewer participants than it had accepted"
+			 : "the shuffler signed two manifests for one round";
+}
+
 static void report(struct cl_inclusion *q, const struct cl_proof_result *r)
 {
 	q->sum.included += r->included;
 	q->sum.missing += r->missing;
 	q->sum.unanswered += r->unanswered;
+	q->sum.denied = q->sum.denied || r->denied;
 	if (r->evidence[0] != '\0')
 		memcpy(q->sum.evidence, r->evidence, sizeof r->evidence);
 	if (r->evidence[0] != '\0')
-		cm_log(CM_LOG_ERROR,
-			r->missing > 0 ? "the shuffler dropped messages that it had accepted"
-				       : "the shuffler signed two manifests for one round",
-			CM_I("round", q->p.sequence), CM_I("missing", r->missing),
+		cm_log(CM_LOG_ERROR, wrong(r), CM_I("round", q->p.sequence), CM_I("missing", r->missing),
 			CM_S("evidence", r->evidence));
+	if (r->given_up)
+		cm_log(CM_LOG_WARN,
+			"the shuffler gave up a round after it had accepted reports of this client",
+			CM_I("round", q->p.sequence));
 	if (q->context->run->quiet)
 		return;
 	if (r->unanswered > 0)
@@ -93,12 +104,8 @@ static void pass_over(struct cl_inclusion *q)
 	struct cm_err err = { .code = CM_OK };
 
 	q->after = 0;
-	if (q->context->run->proofs_only && q->sum.missing > 0)
-		(void)cm_fail(&err, CM_EPROTO, "the shuffler dropped messages that it had accepted: %.200s",
-			q->sum.evidence);
-	else if (q->context->run->proofs_only && q->sum.evidence[0] != '\0')
-		(void)cm_fail(&err, CM_EPROTO, "the shuffler signed two manifests for one round: %.200s",
-			q->sum.evidence);
+	if (q->context->run->proofs_only && q->sum.evidence[0] != '\0')
+		(void)cm_fail(&err, CM_EPROTO, "%s: %.200s", wrong(&q->sum), q->sum.evidence);
 	if (q->context->run->proofs_only)
 		q->conf.on_end(q->conf.user, &err);
 }

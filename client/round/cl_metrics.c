@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cl_db.h"
 #include "cl_standing.h"
 #include "cl_usage.h"
 #include "cm_clock.h"
@@ -21,6 +22,7 @@ enum {
 	LAST_TIME,
 	STOPPED,
 	SEALED,
+	EVIDENCE,
 	READINGS,
 	ROWS
 };
@@ -64,6 +66,9 @@ static const struct cm_metric_row rows[ROWS] = {
 	[SEALED] = { CL_SEALED_METRIC, CM_METRIC_GAUGE,
 		"From when the last round came until all its reports were sealed; readings are read until a "
 		"fixed moment before, so it does not depend on them.",
+		NULL, NULL, NULL },
+	[EVIDENCE] = { "tombola_client_evidence_files", CM_METRIC_GAUGE,
+		"Files of evidence against the shuffler in the state folder, by the last start and since.",
 		NULL, NULL, NULL },
 	[READINGS] = { "tombola_client_readings_total", CM_METRIC_COUNTER,
 		"Readings of rounds that are over, those of them that were unusable or changed, and devices "
@@ -194,6 +199,7 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 		b.share = usage.used;
 	}
 	lk_metrics_budget(m->shared, &b);
+	cm_metrics_set(m->table, EVIDENCE, 0, (double)db->evidence);
 	if (cl_loss_read(db, &loss, &unused) == CM_OK) {
 		cm_metrics_set(m->table, STOPPED, STANDING, loss.lost && !loss.conflict);
 		cm_metrics_set(m->table, STOPPED, CONFLICT, loss.lost && loss.conflict);

@@ -1,6 +1,7 @@
 /* rd_evidence.c - evidence against a shuffler: made and checked. */
 #include "rd_evidence.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cm_fault.h"
@@ -16,30 +17,68 @@ static Tombola__V1__SignedManifest signed_wire(const struct rd_signed *s)
 	return w;
 }
 
+static enum cm_rc opening_wire(
+	const struct rd_opening *o, uint32_t messages_each, struct pr_doc *out, struct cm_err *err)
+{
+	struct cm_buf opened;
+
+	cm_buf_init(&opened, PR_OPENING_MAX);
+	enum cm_rc rc = rd_opening_encode(o, messages_each, &opened, err);
+	if (rc == CM_OK)
+		rc = pr_doc_decode(
+			&tombola__v1__opening__descriptor, opened.data, opened.len, PR_OPENING_MAX, out, err);
+	cm_buf_fini(&opened);
+	return rc;
+}
+
 enum cm_rc rd_evidence_missing(const struct rd_signed *manifest, struct cr_span descriptor,
 	uint32_t messages_each, const struct rd_opening *opening, struct cr_span entry, struct cm_buf *out,
 	struct cm_err *err)
 {
 	Tombola__V1__Evidence w = TOMBOLA__V1__EVIDENCE__INIT;
 	Tombola__V1__SignedManifest m = signed_wire(manifest);
-	struct cm_buf opened;
 	struct pr_doc doc;
 
-	cm_buf_init(&opened, PR_OPENING_MAX);
-	enum cm_rc rc = rd_opening_encode(opening, messages_each, &opened, err);
-	if (rc == CM_OK)
-		rc = pr_doc_decode(&tombola__v1__opening__descriptor, opened.data, opened.len, PR_OPENING_MAX,
-			&doc, err);
-	if (rc == CM_OK) {
-		w.version = RD_VERSION;
-		w.descriptor = rd_wire_bytes(descriptor.data, descriptor.len);
-		w.manifest = &m;
-		w.opening = (Tombola__V1__Opening *)doc.msg;
-		w.entry = rd_wire_bytes(entry.data, entry.len);
-		rc = pr_doc_encode(&w.base, out, err);
-		pr_doc_free(&doc);
+	enum cm_rc rc = opening_wire(opening, messages_each, &doc, err);
+	if (rc != CM_OK)
+		return rc;
+	w.version = RD_VERSION;
+	w.descriptor = rd_wire_bytes(descriptor.data, descriptor.len);
+	w.manifest = &m;
+	w.opening = (Tombola__V1__Opening *)doc.msg;
+	w.entry = rd_wire_bytes(entry.data, entry.len);
+	rc = pr_doc_encode(&w.base, out, err);
+	pr_doc_free(&doc);
+	return rc;
+}
+
+enum cm_rc rd_evidence_void(const struct rd_signed *manifest, struct cr_span descriptor,
+	uint32_t messages_each, const struct rd_opening *opening, size_t n, struct cm_buf *out,
+	struct cm_err *err)
+{
+	Tombola__V1__Evidence w = TOMBOLA__V1__EVIDENCE__INIT;
+	Tombola__V1__SignedManifest m = signed_wire(manifest);
+	Tombola__V1__Opening *accepted[PR_PROOF_HASHES];
+	struct pr_doc doc[PR_PROOF_HASHES];
+	enum cm_rc rc = CM_OK;
+
+	w.version = RD_VERSION;
+	w.descriptor = rd_wire_bytes(descriptor.data, descriptor.len);
+	w.manifest = &m;
+	w.accepted = accepted;
+	while (rc == CM_OK && w.n_accepted < n && w.n_accepted < PR_PROOF_HASHES) {
+		size_t i = w.n_accepted;
+
+		rc = opening_wire(&opening[i], messages_each, &doc[i], err);
+		if (rc != CM_OK)
+			break;
+		accepted[i] = (Tombola__V1__Opening *)doc[i].msg;
+		w.n_accepted++;
 	}
-	cm_buf_fini(&opened);
+	if (rc == CM_OK)
+		rc = pr_doc_encode(&w.base, out, err);
+	for (size_t i = 0; i < w.n_accepted; i++)
+		pr_doc_free(&doc[i]);
 	return rc;
 }
 
@@ -155,18 +194,69 @@ static enum cm_rc check_opened(const Tombola__V1__Evidence *w, const struct rd_d
 	return rc;
 }
 
-static enum cm_rc check_missing(const Tombola__V1__Evidence *w, const struct cr_verifier *shuffler,
+static enum cm_rc read_accepted(const Tombola__V1__Evidence *w, const struct rd_descriptor *d,
+	const struct cr_verifier *shuffler, struct rd_opening *o, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < w->n_accepted; i++) {
+		rc = rd_opening_read(w->accepted[i], d->messages_per_client, &o[i], err);
+		if (rc != CM_OK)
+			return as_data(err);
+		rc = rd_opening_verify(&o[i], d->round_id, d->messages_per_client, shuffler, err);
+	}
+	return rc;
+}
+
+/* The scan has seen that there are at most PR_PROOF_HASHES openings. */
+static enum cm_rc check_void(const Tombola__V1__Evidence *w, const struct rd_descriptor *d,
+	const struct cr_verifier *shuffler, struct rd_evidence *out, struct cm_err *err)
+{
+	const Tombola__V1__SignedManifest *s = w->manifest;
+	struct rd_opening *o = calloc(w->n_accepted, sizeof *o);
+	struct rd_manifest m = { .bucket = NULL };
+	enum cm_rc rc = o ? rd_manifest_verify(s->manifest.data, s->manifest.len, s->signature.data, shuffler,
+				    d, &m, err)
+			  : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc != CM_OK)
+		rc = as_data(err);
+	else if (!m.is_void || m.given_up)
+		rc = cm_fail(err, CM_EDATA,
+			m.given_up ? "the round was given up: its manifest counts nobody"
+				   : "the manifest is not void");
+	else
+		rc = read_accepted(w, d, shuffler, o, err);
+	if (rc == CM_OK) {
+		out->fact = RD_FACT_VOID;
+		out->sequence = d->sequence;
+		out->accepted = rd_opening_devices(o, w->n_accepted);
+		out->participants = m.participants;
+	}
+	if (rc == CM_OK && CM_CHECKED("evidence.void") && out->accepted <= out->participants) {
+		out->fact = RD_FACT_NONE;
+		rc = cm_fail(err, CM_EDATA,
+			"accepted messages of %llu devices at least, and the manifest has %llu participants",
+			(unsigned long long)out->accepted, (unsigned long long)out->participants);
+	}
+	rd_manifest_fini(&m);
+	free(o);
+	return rc;
+}
+
+static enum cm_rc check_messages(const Tombola__V1__Evidence *w, const struct cr_verifier *shuffler,
 	struct rd_evidence *out, struct cm_err *err)
 {
 	struct rd_descriptor d;
 
-	if (!w->opening || w->descriptor.len == 0)
+	if ((!w->opening && w->n_accepted == 0) || w->descriptor.len == 0)
 		return cm_fail(err, CM_EDATA,
 			"the evidence holds neither two manifests nor a message with its descriptor");
 	/* The descriptor is the manifest's, which names its hash; who made it does not matter here. */
 	if (rd_descriptor_decode(w->descriptor.data, w->descriptor.len, &d, err) != CM_OK)
 		return as_data(err);
-	enum cm_rc rc = check_opened(w, &d, shuffler, out, err);
+	enum cm_rc rc = w->n_accepted > 0 ? check_void(w, &d, shuffler, out, err)
+					  : check_opened(w, &d, shuffler, out, err);
 	rd_descriptor_fini(&d);
 	return rc;
 }
@@ -194,7 +284,7 @@ enum cm_rc rd_evidence_verify(const uint8_t *bytes, size_t len, const struct cr_
 
 	if (rc == CM_OK) {
 		const Tombola__V1__Evidence *w = (const Tombola__V1__Evidence *)doc.msg;
-		rc = w->other ? check_two(w, shuffler, out, err) : check_missing(w, shuffler, out, err);
+		rc = w->other ? check_two(w, shuffler, out, err) : check_messages(w, shuffler, out, err);
 	}
 	pr_doc_free(&doc);
 	return rc;

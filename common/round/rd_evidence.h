@@ -2,8 +2,10 @@
  * the shuffler's public key.  No I/O.
  *
  * Evidence is either a message that the shuffler signed as accepted and that its signed manifest of the round
- * lacks; or two different signed manifests for one round.  An honest shuffler signs neither, whatever clients
- * send: it releases what it accepts, and signs one manifest a round.  (In a round that evens out tags it
+ * lacks; or two different signed manifests for one round; or a VOID manifest with fewer participants than
+ * devices of which it signed that it accepted them.  An honest shuffler signs none of them, whatever clients
+ * send: it counts and releases what it accepts, and signs one manifest a round.  (A VOID manifest of a round
+ * that was given up states no participants, and convicts nobody.  In a round that evens out tags it
  * drops messages as prescribed, so such a round convicts nobody.) Evidence cannot show that a message in the
  * manifest was not released, which the analyzer sees; nor that a shuffler which does not answer is
  * dishonest. */
@@ -23,12 +25,14 @@ enum rd_fact {
 	RD_FACT_NONE,    /* no fact: it holds one manifest */
 	RD_FACT_MISSING, /* the manifest lacks an accepted message */
 	RD_FACT_TWO,     /* there are two manifests */
+	RD_FACT_VOID,    /* the VOID manifest counts fewer devices than were accepted */
 };
 struct rd_evidence {
 	enum rd_fact fact;
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint8_t manifest[2][PR_HASH_LEN]; /* SHA-256 of the manifests; the second: RD_FACT_TWO only */
-	uint64_t sequence, messages;      /* of the round, by descriptor and manifest; RD_FACT_MISSING only */
+	uint64_t sequence, messages;      /* of the round, by descriptor and manifest; not with RD_FACT_TWO */
+	uint64_t accepted, participants;  /* devices, at least, and by the manifest; RD_FACT_VOID only */
 	uint8_t message[PR_HASH_LEN];     /* SHA-256 of the sealed message; RD_FACT_MISSING only */
 };
 
@@ -36,6 +40,11 @@ struct rd_evidence {
  * round's.  CM_EINTERNAL. */
 CM_CHECK enum cm_rc rd_evidence_missing(const struct rd_signed *manifest, struct cr_span descriptor,
 	uint32_t messages_each, const struct rd_opening *opening, struct cr_span entry, struct cm_buf *out,
+	struct cm_err *err);
+/* Openings of accepted messages of more devices than the VOID manifest has participants; n up to
+ * PR_PROOF_HASHES.  CM_EINTERNAL. */
+CM_CHECK enum cm_rc rd_evidence_void(const struct rd_signed *manifest, struct cr_span descriptor,
+	uint32_t messages_each, const struct rd_opening *opening, size_t n, struct cm_buf *out,
 	struct cm_err *err);
 /* second NULL: encodes one manifest, which proves nothing until it is compared with another. */
 CM_CHECK enum cm_rc rd_evidence_two(const struct rd_signed *first, const struct rd_signed *second,

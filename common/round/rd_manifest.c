@@ -35,6 +35,7 @@ enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, s
 	w.dummies = m->is_void ? 0 : m->dummies;
 	w.void_ = m->is_void;
 	w.lacking = m->is_void ? m->lacking : 0;
+	w.given_up = m->is_void && m->given_up;
 	if (!m->is_void)
 		w.tree = rd_wire_bytes(m->tree, sizeof m->tree);
 	w.n_buckets = n;
@@ -78,6 +79,8 @@ static enum cm_rc check_counts(
 
 	if (w->lacking > 0 && (!w->void_ || !classes || w->lacking > d->randomizer.shuffler.tags))
 		return cm_fail(err, CM_EPROTO, "lacking: no such class, or the round is not void");
+	if (w->given_up && (!w->void_ || w->participants > 0))
+		return cm_fail(err, CM_EPROTO, "given_up: a round that is not void, or has participants");
 	if (w->void_) {
 		if ((w->participants >= d->min_reports) != (w->lacking > 0))
 			return cm_fail(err, CM_EPROTO,
@@ -129,6 +132,7 @@ static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descr
 	m->dummies = w->dummies;
 	m->is_void = w->void_ != 0;
 	m->lacking = w->lacking;
+	m->given_up = w->given_up;
 	if (w->tree.len == PR_HASH_LEN)
 		memcpy(m->tree, w->tree.data, PR_HASH_LEN);
 	return CM_OK;

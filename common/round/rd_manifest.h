@@ -13,6 +13,8 @@ struct rd_manifest {
 	uint8_t descriptor_hash[PR_HASH_LEN];
 	uint64_t participants, messages, dummies;
 	bool is_void;
+	bool given_up;    /* void because analyzer or operator ended the round; participants is 0, and says
+			     nothing */
 	uint32_t lacking; /* why the round is void: 1 + the first class with fewer participants than its
 			     tag_least; 0: not for that */
 	struct rd_bucket *bucket; /* owned */
@@ -25,7 +27,8 @@ CM_CHECK enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_bu
 /* Checks the signature, and then these: the manifest is for this descriptor; dummies = its shuffler_dummies,
  * or a number that the noise can have; messages = those of the participants, or tag_messages of each tag,
  * plus the dummies = the buckets' sum; participants between min and target.  A void round: participants below
- * min, or a class is lacking; no messages, dummies and buckets (encode writes none). */
+ * min, or a class is lacking; 0 participants if it was given up; no messages, dummies and buckets (encode
+ * writes none). */
 CM_CHECK enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CR_SIGN_LEN],
 	const struct cr_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
 	struct cm_err *err);

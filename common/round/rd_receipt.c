@@ -133,6 +133,26 @@ enum cm_rc rd_opening_verify(const struct rd_opening *o, const uint8_t round_id[
 	return rc == CM_OK || !CM_CHECKED("round.receipt.signature") ? CM_OK : cm_context(err, "receipt");
 }
 
+uint64_t rd_opening_devices(const struct rd_opening *o, size_t n)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at_place = 0;
+
+		for (size_t j = 0; j < n; j++) {
+			bool again = o[j].message != o[i].message;
+
+			for (size_t k = 0; k < j; k++)
+				again = again || (o[k].message == o[j].message &&
+							 memcmp(o[k].hash, o[j].hash, PR_HASH_LEN) == 0);
+			at_place += !again;
+		}
+		most = at_place > most ? at_place : most;
+	}
+	return most;
+}
+
 /* ---- Opening, the document ---- */
 
 static size_t path_bytes(uint64_t index, uint64_t n)

@@ -23,6 +23,11 @@ static void say(const struct rd_evidence *e)
 			"the shuffler signed that it accepted message %s; its manifest of round %s (number "
 			"%" PRIu64 ", %" PRIu64 " messages) has no such message\n",
 			HEX(e->message, one), HEX(e->round_id, round), e->sequence, e->messages);
+	else if (e->fact == RD_FACT_VOID)
+		(void)printf("the shuffler signed that it accepted reports of at least %" PRIu64
+			     " devices in round %s (number %" PRIu64
+			     "); its manifest says that the round was void with %" PRIu64 " participants\n",
+			e->accepted, HEX(e->round_id, round), e->sequence, e->participants);
 }
 
 /* Checks one file.  A manifest without evidence is returned in *e too. */

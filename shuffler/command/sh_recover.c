@@ -181,7 +181,7 @@ static enum cm_rc check_newest(const struct recovery *m, const struct sh_row *ro
 static enum cm_rc sign_void(const struct recovery *m, const struct rd_descriptor *d, struct cm_buf *manifest,
 	uint8_t signature[CR_SIGN_LEN], struct cm_err *err)
 {
-	struct rd_manifest v = { .is_void = true };
+	struct rd_manifest v = { .is_void = true, .given_up = true };
 	struct cr_signer *signer = NULL;
 
 	memcpy(v.round_id, d->round_id, PR_ROUND_ID_LEN);

@@ -403,6 +403,7 @@ static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, s
 		 * manifest states none. */
 		.dummies = is_void || r->d.randomizer.shuffler.tag_messages > 0 ? 0 : r->dummies,
 		.is_void = is_void,
+		.given_up = is_void && r->cancelled,
 		.lacking = is_void && !r->cancelled && r->intake.participants >= r->d.min_reports
 				   ? r->route.lacking
 				   : 0,

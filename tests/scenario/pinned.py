@@ -38,14 +38,17 @@ def send(cluster, *args, mutant=""):
                        mutant=mutant)
 
 
-def end(fake, d, is_void=True, key=None, of=None):
-    """The shuffler's manifest of a round; its hash."""
+def end(fake, d, is_void=True, key=None, of=None, **change):
+    """The shuffler's manifest of a round, a lie where something is changed; its hash."""
     r = fake.rounds[d.round_id]
     other = fake.rounds[of.round_id] if of else r
-    body = pb.Manifest(version=1, round_id=other["d"].round_id, descriptor_hash=wire.sha256(other["data"]),
-                       participants=len(r["taken"]) if is_void else 10, void=is_void,
-                       messages=0 if is_void else 10, tree=b"" if is_void else b"\1" * 32,
-                       buckets=[] if is_void else [pb.Bucket(messages=10, root=b"\1" * 32)]).SerializeToString()
+    m = pb.Manifest(version=1, round_id=other["d"].round_id, descriptor_hash=wire.sha256(other["data"]),
+                    participants=len(r["taken"]) if is_void else 10, void=is_void,
+                    messages=0 if is_void else 10, tree=b"" if is_void else b"\1" * 32,
+                    buckets=[] if is_void else [pb.Bucket(messages=10, root=b"\1" * 32)])
+    for field, value in change.items():
+        setattr(m, field, value)
+    body = m.SerializeToString()
     r["sealed"] = True
     r["manifest"] = pb.SignedManifest(manifest=body, signature=wire.sign(key or fake.key, "manifest", body))
     return wire.sha256(body)

@@ -8,6 +8,7 @@ import pytest
 
 import wire
 from cluster import EXIT, program, wait_for
+from evidence import evidence, proofs, verify
 from pinned import DEVICES, Planned, answered, end, refused, send, fake  # noqa: F401
 from test_attacks import colours
 from wire import pb
@@ -133,6 +134,53 @@ def test_who_was_away_joins_a_later_try_without_a_manifest(cluster, fake):
     d = analyzer.round(fake, plan, 1, 2, end(fake, d))
     assert send(cluster).returncode == 0 and answered(fake, d) == DEVICES
     assert "get_manifest" not in fake.asked
+
+
+@pytest.mark.parametrize("removed", [False, True])
+@pytest.mark.parametrize("participants", [0, DEVICES - 1])
+def test_a_void_manifest_that_denies_receipts_ends_the_tries_and_convicts(cluster, fake, participants, removed):
+    """The shuffler has signed that it accepted DEVICES devices."""
+    analyzer = Planned(cluster)
+    plan, d = first_try(cluster, analyzer, fake)
+    d = analyzer.round(fake, plan, 1, 2, end(fake, d, participants=participants))
+    run = send(cluster, mutant="client.void.receipts" if removed else "")
+    if removed:
+        assert run.returncode == 0 and answered(fake, d) == DEVICES, run.stderr
+        return
+    refused(run, "permission", f"VOID with {participants} participants after receipts for {DEVICES} devices")
+    assert answered(fake, d) == 0
+    found, = evidence(cluster)
+    run = verify(cluster, found)
+    assert run.returncode == 0, run
+    assert f"at least {DEVICES} devices" in run.stdout and f"void with {participants} participants" in run.stdout, run
+    check = cluster.run("client", "check")
+    assert check.returncode == 2 and "1 files" in check.stdout and "evidence-*" in check.stdout, check
+    # Nothing is answered of the entry after a restart, either; of others it is.
+    refused(send(cluster), "permission", "counts as released")
+    end(fake, d)
+    d = analyzer.round(fake, plan, 2)
+    assert send(cluster).returncode == 0 and answered(fake, d) == DEVICES
+
+
+def test_the_proofs_of_a_round_notice_a_void_manifest_that_denies_receipts(cluster, fake):
+    analyzer = Planned(cluster)
+    _plan, d = first_try(cluster, analyzer, fake)
+    end(fake, d, participants=1)
+    run, counts = proofs(cluster)
+    assert run.returncode == EXIT["protocol"] and counts["void"] == 1, run
+    assert "the shuffler says VOID with fewer participants than it had accepted" in run.stderr, run
+    assert verify(cluster, *evidence(cluster)).returncode == 0
+
+
+def test_a_round_that_was_given_up_is_tried_again_and_convicts_nobody(cluster, fake):
+    """Its analyzer ended it, or an operator who lost the round's key: nobody counted."""
+    analyzer = Planned(cluster)
+    plan, d = first_try(cluster, analyzer, fake)
+    d = analyzer.round(fake, plan, 1, 2, end(fake, d, participants=0, given_up=True))
+    assert send(cluster).returncode == 0 and answered(fake, d) == DEVICES
+    run, _counts = proofs(cluster)
+    assert run.returncode == 0 and "gave up a round after it had accepted" in run.stderr, run
+    assert not evidence(cluster)
 
 
 # ---- Standings -----------------------------------------------------------------------------------------------------

@@ -184,6 +184,76 @@ static void a_second_manifest_is_evidence_and_the_same_one_twice_is_none(void **
 	let_go(&two);
 }
 
+static enum cm_rc void_of(
+	const struct held *h, const struct rd_opening *o, size_t n, struct rd_evidence *said)
+{
+	const struct cr_span descriptor = { offer.bytes.data, offer.bytes.len };
+	struct rd_signed manifest = { .bytes = h->bytes.data, .len = h->bytes.len };
+	struct rd_evidence other;
+	struct cm_buf b;
+
+	memcpy(manifest.signature, h->signature, CR_SIGN_LEN);
+	cm_buf_init(&b, PR_EVIDENCE_MAX);
+	assert_int_equal(rd_evidence_void(&manifest, descriptor, shape.messages, o, n, &b, &err), CM_OK);
+	enum cm_rc rc = rd_evidence_verify(b.data, b.len, world.shuffler.verifier, said, &err);
+	if (rc == CM_OK)
+		assert_int_equal(
+			rd_evidence_verify(b.data, b.len, world.analyzer.verifier, &other, &err), CM_EPERM);
+	cm_buf_fini(&b);
+	return rc;
+}
+
+/* hold() says VOID with 3 participants. */
+static void a_void_manifest_of_fewer_devices_than_were_accepted_is_evidence(void **state)
+{
+	struct rd_evidence said;
+	struct rd_opening o[PR_PROOF_HASHES];
+	struct held h, released;
+
+	(void)state;
+	hold(&h, true);
+	for (size_t i = 0; i < PR_PROOF_HASHES; i++)
+		open_message(i, 1, &o[i]);
+	assert_int_equal(void_of(&h, o, PR_PROOF_HASHES, &said), CM_OK);
+	assert_int_equal(said.fact, RD_FACT_VOID);
+	assert_int_equal(void_of(&h, o, 4, &said), CM_OK);
+	assert_true(said.accepted == 4 && said.participants == 3);
+	assert_int_equal(void_of(&h, o, 3, &said), CM_EDATA);
+	assert_int_equal(said.fact, RD_FACT_NONE);
+#ifdef TOMBOLA_MUTANTS
+	cl_world_mutant("evidence.void");
+	assert_int_equal(void_of(&h, o, 3, &said), CM_OK);
+	cl_world_mutant("");
+#endif
+	/* One device's messages, or one message by several receipts, are one device. */
+	open_message(2, 0, &o[3]);
+	assert_int_equal(void_of(&h, o, 4, &said), CM_EDATA);
+	open_message(2, 1, &o[3]);
+	salts[2][0] ^= 1;
+	open_message(2, 1, &o[3]);
+	assert_memory_not_equal(o[3].name, o[2].name, PR_HASH_LEN);
+	assert_int_equal(void_of(&h, o, 4, &said), CM_EDATA);
+	/* Every opening must hold. */
+	o[3].hash[5] ^= 1;
+	assert_int_equal(void_of(&h, o, PR_PROOF_HASHES, &said), CM_EPERM);
+	open_message(3, 1, &o[3]);
+	assert_int_equal(void_of(&h, o, 4, &said), CM_OK);
+	/* A round that was released, or given up, denies nobody. */
+	hold(&released, false);
+	assert_int_equal(void_of(&released, o, 4, &said), CM_EDATA);
+	h.m.participants = 0;
+	h.m.given_up = true;
+	h.bytes.len = 0;
+	assert_int_equal(rd_manifest_encode(&h.m, &h.bytes, &err), CM_OK);
+	assert_int_equal(cr_sign(world.shuffler.signer, RD_PURPOSE_MANIFEST, h.bytes.data, h.bytes.len,
+				 h.signature, &err),
+		CM_OK);
+	assert_int_equal(void_of(&h, o, 4, &said), CM_EDATA);
+	assert_non_null(strstr(err.msg, "given up"));
+	let_go(&h);
+	let_go(&released);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -191,6 +261,7 @@ int main(void)
 		TEST(a_dropped_message_is_evidence_of_which_no_bit_can_be_changed),
 		TEST(a_second_manifest_is_evidence_and_the_same_one_twice_is_none),
 		TEST(an_honest_shuffler_is_never_convicted),
+		TEST(a_void_manifest_of_fewer_devices_than_were_accepted_is_evidence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
