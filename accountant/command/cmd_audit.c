@@ -197,6 +197,8 @@ static int on_later(struct cmd_audit *a, const struct cmd_record *r)
 	if (r->kind == CMD_CHARGED)
 		return on_charged(a, r, row);
 	row->tries += r->kind == CMD_VOID && r->manifest;
+	/* Ledgers before those of slices returned every void round. */
+	row->returned = r->kind == CMD_VOID && (r->unasked || !r->slices);
 	/* A void round returns its reservation; an entry of a plan is spent. */
 	if (r->kind == CMD_VOID && !r->slices && !a->plan[row->plan].filter.kind) {
 		enum acct_rc rc = ACCT_OK;

@@ -19,6 +19,7 @@ struct cmd_audit_row {
 	uint64_t tries;             /* of an entry: number of tries that ended in a manifest */
 	struct acct_round *part;    /* owned */
 	enum cmd_record_kind stage; /* kind of its last record; CMD_ENTRY: not announced yet */
+	bool returned;              /* adaptive modes: the round is void and does not count */
 	struct acct_bound alone;    /* loss of the round alone, computed here */
 	struct acct_bound total;    /* mode plan: loss of every round that held budget at that time */
 	struct acct_price price;    /* adaptive modes: share of the filter's budget */

@@ -60,7 +60,7 @@ static struct acct_price prices(const struct cmd_audit *a, size_t plan)
 	struct acct_price sum = { 0, 0 };
 
 	for (size_t i = 0; i < a->rows; i++)
-		if (a->row[i].plan == plan && a->row[i].stage != CMD_VOID)
+		if (a->row[i].plan == plan && !a->row[i].returned)
 			sum = acct_price_add(sum, a->row[i].price);
 	return sum;
 }

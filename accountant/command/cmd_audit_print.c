@@ -5,7 +5,8 @@
 
 bool cmd_audit_holds(const struct cmd_audit *a, const struct cmd_audit_row *r)
 {
-	return r->stage != CMD_VOID || (a->opened.slices && !a->plan[r->plan].filter.kind);
+	return r->stage != CMD_VOID || (a->opened.slices && !r->returned) ||
+	       (a->opened.slices && !a->plan[r->plan].filter.kind);
 }
 
 size_t cmd_audit_held(const struct cmd_audit *a)

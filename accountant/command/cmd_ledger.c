@@ -110,6 +110,14 @@ static bool zero(const char *hex)
 	return strspn(hex, "0") == strlen(hex);
 }
 
+/* As the analyzer begins the reason of a round that the shuffler refused to announce (an_state.h). */
+static bool is_refusal(const char *reason)
+{
+	static const char refused[] = "refused by the shuffler";
+
+	return reason && strncmp(reason, refused, sizeof refused - 1) == 0;
+}
+
 static void body(struct cmd_source *s, struct cmd_record *r)
 {
 	char manifest[CMD_LEDGER_HASH + 1] = "";
@@ -135,6 +143,7 @@ static void body(struct cmd_source *s, struct cmd_record *r)
 		r->participants = cmd_source_count(s, "participants");
 		cmd_source_hex(s, "manifest_hash", manifest, CMD_LEDGER_HASH);
 		r->manifest = !zero(manifest);
+		r->unasked = !r->manifest && is_refusal(json_string_value(json_object_get(s->object, "reason")));
 	}
 	if (r->kind != CMD_SETTLED && r->kind != CMD_VOID)
 		charge(s, r);

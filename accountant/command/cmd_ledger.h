@@ -38,6 +38,7 @@ struct cmd_record {
 	uint64_t tries;             /* PLANNED: of each entry */
 	uint64_t attempt;           /* RESERVED in mode plan of /3: number of the try */
 	bool manifest;              /* VOID: the round had a manifest */
+	bool unasked;               /* VOID: the shuffler refused to announce the round */
 	char population[CMD_LEDGER_NAME], unit[CMD_LEDGER_NAME]; /* OPENED */
 	char id[CMD_LEDGER_ID + 1];                              /* all but OPENED, PLANNED and ENTRY */
 	uint64_t number;                     /* RESERVED, REFUSED: number of the round in its plan */

@@ -249,7 +249,7 @@ static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, str
 
 /* A try that ended with a VOID manifest leaves the entry waiting for the next try.  So does a descriptor that
  * the shuffler refused to announce.  A try without a manifest may have been released, so no other try
- * follows. */
+ * follows.  In an adaptive plan only what was refused returns its charge (doc/accounting.md, 8). */
 static void end_void(struct an_round_state *round, const struct rd_record *r)
 {
 	static const uint8_t none[PR_HASH_LEN];
@@ -258,7 +258,7 @@ static void end_void(struct an_round_state *round, const struct rd_record *r)
 	memcpy(round->reason, r->reason, sizeof round->reason);
 	round->stage = AN_VOID;
 	if (round->of->account) {
-		if (manifest || an_round_not_taken(round))
+		if (an_round_not_taken(round))
 			(void)rd_account_remove(round->of->account, r->round_id);
 		return;
 	}

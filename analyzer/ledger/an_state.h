@@ -128,7 +128,8 @@ bool an_round_blocked_again(const struct an_state *s, const struct an_round_stat
 bool an_round_open(const struct an_round_state *r);
 /* Whether the round is over, or can never run. */
 bool an_round_ended(const struct an_round_state *r);
-/* Whether the round holds budget.  Every entry of a pinned plan does, whatever its stage. */
+/* Whether the round holds budget.  Every entry of a pinned plan does, whatever its stage; of an adaptive plan
+ * every round that was not refused, a void one, too. */
 bool an_round_holds(const struct an_round_state *r);
 /* The privacy loss of a round. */
 CM_CHECK enum cm_rc an_round_loss(

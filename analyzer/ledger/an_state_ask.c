@@ -152,7 +152,7 @@ bool an_round_refused_by_clock(const struct an_round_state *r)
 
 bool an_round_holds(const struct an_round_state *r)
 {
-	return r->entry || an_round_counts(r);
+	return r->entry || an_round_counts(r) || (r->stage == AN_VOID && !an_round_not_taken(r));
 }
 
 enum cm_rc an_round_loss(

@@ -214,8 +214,7 @@ static int set_round(json_t *o, const struct an_ledger_files *b, const struct rd
 
 	if (!s && rd_descriptor_decode(r->descriptor.data, r->descriptor.len, &read, &err) != CM_OK)
 		return -1;
-	/* A void round has no share any more. */
-	if (s && s->of->account && an_round_counts(s))
+	if (s && s->of->account && an_round_holds(s))
 		bad = rd_account_share_of(s->of->account, r->round_id, &share, &err) != CM_OK ||
 		      set_real(o, "share", share) != 0;
 	if (d->entry > 0)

@@ -278,7 +278,7 @@ static json_t *round_json(const struct an_round_state *r, int64_t now_ms)
 	struct cm_err err = { 0 };
 	double share = 0;
 
-	if (!o || !r->of || !r->of->account || !an_round_counts(r))
+	if (!o || !r->of || !r->of->account || !an_round_holds(r))
 		return o;
 	if (rd_account_share_of(r->of->account, r->descriptor.round_id, &share, &err) == CM_OK &&
 		json_object_set_new(o, "share", an_json_real(share)) == 0)

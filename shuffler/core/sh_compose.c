@@ -29,7 +29,6 @@ void sh_compose_free(struct sh_compose *w)
 	for (size_t i = 0; i < w->lacks; i++)
 		cm_buf_fini(&w->missing[i]);
 	free(w->missing);
-	free(w->gone);
 	cm_buf_fini(&w->candidate);
 	rd_plan_fini(&w->whole);
 	free(w);
@@ -60,8 +59,7 @@ enum cm_rc sh_compose_judge(const struct sh_policy *policy, struct sh_plan *plan
 		return CM_EINTERNAL;
 	w->judges = true;
 	w->missing = calloc(plan->rounds + 1, sizeof *w->missing);
-	w->gone = calloc(plan->rounds + 1, sizeof *w->gone);
-	if (!w->missing || !w->gone || cm_buf_put(&w->candidate, descriptor.data, descriptor.len) != CM_OK) {
+	if (!w->missing || cm_buf_put(&w->candidate, descriptor.data, descriptor.len) != CM_OK) {
 		sh_compose_free(w);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
@@ -77,11 +75,6 @@ enum cm_rc sh_compose_missing(struct sh_compose *w, struct cr_span descriptor, s
 	return cm_buf_put(b, descriptor.data, descriptor.len) == CM_OK
 		       ? CM_OK
 		       : cm_fail(err, CM_EINTERNAL, "out of memory");
-}
-
-void sh_compose_gone(struct sh_compose *w, const uint8_t round_id[PR_ROUND_ID_LEN])
-{
-	memcpy(w->gone[w->leaves++], round_id, PR_ROUND_ID_LEN);
 }
 
 /* ---- A pin ---- */
@@ -136,8 +129,6 @@ static enum cm_rc judge(struct sh_compose *w, const atomic_bool *stop, struct cm
 		plan->account = rd_account_new_mode(plan->epsilon, plan->delta, plan->mode);
 	if (!plan->account)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	for (size_t i = 0; i < w->leaves; i++)
-		(void)rd_account_remove(plan->account, w->gone[i]);
 	for (size_t i = 0; rc == CM_OK && i < w->lacks; i++) {
 		if (stop && atomic_load(stop))
 			return cm_fail(err, CM_ELATER, "stopping");

@@ -15,13 +15,11 @@ struct sh_compose {
 	enum sh_pin_state decided;
 	struct rd_plan whole;
 	struct rd_pin pin;
-	/* For the judgement of a round (descriptors): the candidate, counted rounds that the account lacks,
-	 * void rounds that it still has. */
+	/* For the judgement of a round (descriptors): the candidate, and counted rounds that the account
+	 * lacks. */
 	bool judges;
 	struct cm_buf candidate, *missing;
 	size_t lacks;
-	uint8_t (*gone)[PR_ROUND_ID_LEN];
-	size_t leaves;
 	struct rd_verdict verdict;
 	enum cm_rc rc; /* CM_ELATER: it was stopped */
 	struct cm_err err;
@@ -31,12 +29,11 @@ struct sh_compose {
 CM_CHECK enum cm_rc sh_compose_pin(const struct sh_policy *policy, struct sh_plan *plan, struct cr_span bytes,
 	struct sh_compose **out, struct cm_err *err);
 /* Prepare the judgement of this descriptor; an empty descriptor only brings the account up to date.  The
- * caller then adds missing and gone rounds. */
+ * caller then adds missing rounds. */
 CM_CHECK enum cm_rc sh_compose_judge(const struct sh_policy *policy, struct sh_plan *plan,
 	struct cr_span descriptor, struct sh_compose **out, struct cm_err *err);
-/* Add the descriptor of a counted round that the account lacks; add a void round that the account has. */
+/* Add the descriptor of a counted round that the account lacks. */
 CM_CHECK enum cm_rc sh_compose_missing(struct sh_compose *w, struct cr_span descriptor, struct cm_err *err);
-void sh_compose_gone(struct sh_compose *w, const uint8_t round_id[PR_ROUND_ID_LEN]);
 /* Compose, on any thread.  Setting *stop ends it between two compositions. */
 void sh_compose_run(struct sh_compose *w, const atomic_bool *stop);
 void sh_compose_free(struct sh_compose *w); /* accepts NULL */

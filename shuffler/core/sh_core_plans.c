@@ -124,9 +124,7 @@ static enum cm_rc begin_judgement(
 		(struct cr_span){ j->descriptor.data, candidate ? j->descriptor.len : 0 }, out, err);
 	for (size_t i = 0; rc == CM_OK && i < plan->rounds; i++) {
 		const struct sh_counted *counted = &plan->counted[i];
-		if (counted->is_void && counted->in_account)
-			sh_compose_gone(*out, counted->round_id);
-		else if (!counted->is_void && !counted->in_account)
+		if (!counted->in_account)
 			rc = store->row_get(store->ctx, counted->round_id, add_missing, *out, err);
 	}
 	if (rc == CM_OK && candidate)
@@ -185,7 +183,7 @@ static void note_judged(struct sh_core *c, const struct sh_compose *w)
 	struct sh_plan *plan = w->plan;
 
 	for (size_t i = 0; i < plan->rounds; i++)
-		plan->counted[i].in_account = w->rc == CM_OK && !plan->counted[i].is_void;
+		plan->counted[i].in_account = w->rc == CM_OK;
 	if (w->rc == CM_OK) {
 		plan->share = w->verdict.share_spent;
 	} else {

@@ -72,9 +72,6 @@ enum cm_rc sh_entry_began(struct sh_plan *plan, const struct rd_descriptor *d, s
 
 void sh_entry_ended(struct sh_plan *plan, const struct rd_descriptor *d, const struct cr_span *void_manifest)
 {
-	for (size_t i = 0; i < plan->rounds; i++)
-		if (memcmp(plan->counted[i].round_id, d->round_id, PR_ROUND_ID_LEN) == 0)
-			plan->counted[i].is_void = void_manifest;
 	struct sh_try *t = find_try(plan, d->entry);
 	if (!t || t->attempt != d->attempt)
 		return;

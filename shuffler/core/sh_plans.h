@@ -35,10 +35,10 @@ struct sh_try {
 	uint8_t manifest_hash[PR_HASH_LEN]; /* hash of the VOID manifest */
 };
 
-/* A round of an adaptive plan that was announced here; it counts unless it is void. */
+/* A round of an adaptive plan that was announced here.  It counts, void or not (doc/accounting.md, 8). */
 struct sh_counted {
 	uint8_t round_id[PR_ROUND_ID_LEN];
-	bool in_account, is_void;
+	bool in_account;
 };
 
 /* Whom the shuffler and the plan believe honest, the less of the two.  It is stored with the pin, behind its

@@ -170,6 +170,29 @@ def test_a_changed_file_in_mode_plan_is_a_plan_whose_slice_does_not_fit(cluster,
     assert len(exported(cluster)) == records
 
 
+def test_void_rounds_count_at_all_three_parties(cluster):
+    """What a client gave stays given: else the analyzer would ask on while no client answers any more."""
+    prepared(cluster)
+    few = {"window": "3s", "min_reports": N + 5, "target": N + 5}
+    adaptive(cluster, [{**ask(1), **few}, {**ask(2), **few}, {**ask(3), "window": "20s"}])
+    run, shuffler, client = run_plan(cluster)
+    rounds = cluster.json("analyzer", "round", "list")["rounds"]
+    assert stages(cluster) == ["void", "void", "settled"], run.stderr
+    assert rounds[0]["share"] == rounds[1]["share"] > 0
+    spent = cluster.json("analyzer", "budget")["share_spent"]
+    assert spent == pytest.approx(sum(r["share"] for r in rounds), rel=1e-6)
+    plan, = cluster.json("shuffler", "status")["plans"]
+    assert plan["share"] == pytest.approx(spent)
+    wait_for("the client to be through", lambda: client.log().count('"round done"') == 3)
+    assert cluster.json("client", "status")["share_spent"] == pytest.approx(spent)
+    # So does somebody who reads the ledger alone.
+    path = cluster.write("ledger.ndjson", "".join(json.dumps(line) + "\n" for line in exported(cluster)))
+    audit = subprocess.run([program("tombola-accountant"), "audit", path, "--json"], capture_output=True, text=True)
+    assert audit.returncode == 0 and json.loads(audit.stdout)["share"] == pytest.approx(spent), audit
+    client.stop()
+    shuffler.stop()
+
+
 def test_the_cost_of_an_adaptive_plan(cluster):
     over_budget(cluster)
     text = subprocess.run([program("tombola"), "plan", "cost", cluster.path("plan.conf")], capture_output=True,
