@@ -143,7 +143,8 @@ static void body(struct cmd_source *s, struct cmd_record *r)
 		r->participants = cmd_source_count(s, "participants");
 		cmd_source_hex(s, "manifest_hash", manifest, CMD_LEDGER_HASH);
 		r->manifest = !zero(manifest);
-		r->unasked = !r->manifest && is_refusal(json_string_value(json_object_get(s->object, "reason")));
+		r->unasked =
+			!r->manifest && is_refusal(json_string_value(json_object_get(s->object, "reason")));
 	}
 	if (r->kind != CMD_SETTLED && r->kind != CMD_VOID)
 		charge(s, r);

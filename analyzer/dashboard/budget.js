@@ -71,14 +71,16 @@ function say(budget, adaptive) {
 		return element("span", "figure", b, ` ${label}`);
 	};
 	const delta = number(budget.slice_delta).toExponential();
+	const together = figure("together", "epsilon0 summed over all tries: shuffler and analyzer together",
+		up(number(budget.together.epsilon0)));
 	if (adaptive)
 		return [figure("spent", "of the filter's budget spent", percentUp(number(budget.share_spent))),
 			figure("left", "left", percentLeft(number(budget.share_spent))),
-			figure("limit", `epsilon at delta ${delta}, all rounds together`, up(number(budget.slice_epsilon)))];
+			figure("limit", `epsilon at delta ${delta}, all rounds together`, up(number(budget.slice_epsilon))), together];
 	const slice = number(budget.slice_epsilon), entries = number(budget.entries_epsilon);
 	return [figure("spent", "epsilon of the plan's rounds", up(entries)),
 		figure("left", "left", down(Math.max(0, slice - entries))),
-		figure("limit", `the plan's slice, at delta ${delta}`, slice.toFixed(4))];
+		figure("limit", `the plan's slice, at delta ${delta}`, slice.toFixed(4)), together];
 }
 
 export function showBudget(budget, rounds, refusals) {

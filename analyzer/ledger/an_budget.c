@@ -304,6 +304,17 @@ enum cm_rc an_budget_share(const struct an_state *s, double *share, struct cm_er
 	return CM_OK;
 }
 
+void an_budget_together(const struct an_state *s, struct rd_together *out)
+{
+	*out = (struct rd_together){ .reports = 0 };
+	for (size_t i = 0; i < an_state_rounds(s); i++) {
+		const struct an_round_state *r = an_state_at(s, i);
+
+		if (r->descriptor_bytes.len > 0)
+			rd_together_add(out, &r->descriptor, an_round_reports(r), r->plan->label);
+	}
+}
+
 enum cm_rc an_slice_refused(
 	const struct an_state *s, const struct pl_plan *p, double epsilon, double delta, struct cm_err *err)
 {

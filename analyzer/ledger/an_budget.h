@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "an_state.h"
+#include "rd_together.h"
 
 /* The accountant's verdict on one round of the plan beside everything that the ledger holds. */
 struct an_explanation {
@@ -52,3 +53,5 @@ double an_round_down(double epsilon);
 /* The used share of a budget as a percentage, rounded up; the remaining share, rounded down. */
 double an_percent_up(double share);
 double an_percent_left(double share);
+/* The sum of epsilon0 over all tries of all rounds of all plans: theorem 3's bound for any device. */
+void an_budget_together(const struct an_state *s, struct rd_together *out);

@@ -257,14 +257,16 @@ static void end_void(struct an_round_state *round, const struct rd_record *r)
 
 	memcpy(round->reason, r->reason, sizeof round->reason);
 	round->stage = AN_VOID;
+	if (manifest) {
+		round->tries++;
+		memcpy(round->void_manifest, r->manifest_hash, PR_HASH_LEN);
+	} else {
+		round->lost = !an_round_not_taken(round);
+	}
 	if (round->of->account) {
 		if (an_round_not_taken(round))
 			(void)rd_account_remove(round->of->account, r->round_id);
 		return;
-	}
-	if (manifest) {
-		round->tries++;
-		memcpy(round->void_manifest, r->manifest_hash, PR_HASH_LEN);
 	}
 	if (manifest ? round->tries < round->of->signed_plan.tries : an_round_not_taken(round))
 		round->stage = AN_WAITING;

@@ -36,6 +36,7 @@ struct an_round_state {
 				       * adaptive mode */
 	enum an_stage stage;
 	uint32_t tries;                     /* tries that ended with a manifest */
+	bool lost;                          /* a try more, the last, ended without one */
 	uint8_t void_manifest[PR_HASH_LEN]; /* manifest of the last try, if that was void */
 	struct rd_descriptor descriptor;    /* of the last try; filled from AN_RESERVED on */
 	struct cm_buf descriptor_bytes;     /* the signed bytes of it */
@@ -114,6 +115,8 @@ bool an_round_counts(const struct an_round_state *r);
 bool an_round_not_taken(const struct an_round_state *r);
 /* Whether it did so by its clock, which may agree with ours by now. */
 bool an_round_refused_by_clock(const struct an_round_state *r);
+/* How many tries devices may have reported to. */
+uint64_t an_round_reports(const struct an_round_state *r);
 /* Whether the round was charged and then given up by an operator: its charge stays and it has no result. */
 bool an_round_lost(const struct an_round_state *r);
 /* Whether the round was refused because it had nothing to ask, though it fitted the budget. */

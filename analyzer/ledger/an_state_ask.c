@@ -102,6 +102,11 @@ bool an_round_ended(const struct an_round_state *r)
 	return r->stage == AN_SETTLED || r->stage == AN_VOID || r->stage == AN_REFUSED;
 }
 
+uint64_t an_round_reports(const struct an_round_state *r)
+{
+	return (uint64_t)r->tries + (r->stage == AN_RESERVED) + r->lost;
+}
+
 bool an_round_lost(const struct an_round_state *r)
 {
 	return r->stage == AN_SETTLED && r->reason[0] != '\0';

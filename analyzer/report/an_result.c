@@ -8,6 +8,7 @@
 #include "cm_file.h"
 #include "cm_oom.h"
 #include "cm_text.h"
+#include "rd_together.h"
 
 json_t *an_json_real(double v)
 {
@@ -192,15 +193,18 @@ static int set_fields(json_t *doc, const struct qy_query *q)
 static json_t *header_json(const struct an_state *s, const struct an_round_state *r)
 {
 	const struct rd_descriptor *d = &r->descriptor;
+	struct rd_together together = { .reports = 0 };
 
-	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
+	rd_together_add(&together, d, an_round_reports(r), r->plan->label);
+	return json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}",
 		"schema", AN_RESULT_SCHEMA, "plan", r->of ? r->of->signed_plan.name : s->plan->name,
 		"population", d->population, "round", (int)r->plan->number, "query", d->query.name, "type",
 		qy_kind_name(d->query.kind), "protocol", d->randomizer.row->name, "unit", d->unit, "round_id",
 		an_json_hex(d->round_id, PR_ROUND_ID_LEN), "epsilon0", an_json_real(d->privacy.epsilon0),
-		"epsilon_round", an_json_real(r->epsilon_round), "epsilon_total",
-		an_json_real(r->epsilon_total), "delta", an_json_real(d->privacy.delta), "min_reports",
-		(json_int_t)d->min_reports, "charged_ms", (json_int_t)r->charged_ms);
+		"epsilon0_together", an_json_real(rd_together_epsilon0(&together)), "epsilon_round",
+		an_json_real(r->epsilon_round), "epsilon_total", an_json_real(r->epsilon_total), "delta",
+		an_json_real(d->privacy.delta), "min_reports", (json_int_t)d->min_reports, "charged_ms",
+		(json_int_t)r->charged_ms);
 }
 
 static int set_recurrence(json_t *doc, const struct an_round_state *r)

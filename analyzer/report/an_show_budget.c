@@ -57,7 +57,9 @@ enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm
 {
 	const struct pl_plan *p = &b->plan;
 	const struct an_state *s = &b->state;
+	struct rd_together together;
 	double share = 0;
+	char words[400];
 
 	if (an_budget_share(s, &share, err) != CM_OK)
 		return err->code;
@@ -81,6 +83,9 @@ enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm
 			"entries epsilon %.4f all together (upper bound), %.4f up to the last announced\n",
 			an_round_up(accepted(s)), an_round_up(an_budget_answered(s)));
 	print_entries(b, out);
+	an_budget_together(s, &together);
+	rd_together_words(&together, words, sizeof words);
+	(void)fprintf(out, "both    %s\n", words);
 	pl_plan_print_trust(p, out);
 	return CM_OK;
 }
@@ -118,6 +123,16 @@ static json_t *counts_json(const struct an_state *s)
 		"left_out", (json_int_t)count_left_out(s));
 }
 
+static json_t *together_json(const struct an_state *s)
+{
+	struct rd_together t;
+
+	an_budget_together(s, &t);
+	return json_pack("{s:o, s:I, s:I, s:o}", "epsilon0", an_json_real(rd_together_epsilon0(&t)),
+		"reports", (json_int_t)t.reports, "unbounded", (json_int_t)t.unbounded, "epsilon0_of_others",
+		an_json_real(t.epsilon0));
+}
+
 enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct cm_err *err)
 {
 	const struct pl_plan *p = &b->plan;
@@ -129,7 +144,7 @@ enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct 
 	if (an_budget_share(s, &share, err) != CM_OK)
 		return err->code;
 	*out = json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
 		"schema", "tombola.budget/2", "plan", p->name, "population", p->population, "unit", p->unit,
 		"mode", p->mode, "epsilon_limit", an_json_real(limit), "delta", an_json_real(delta),
 		"epsilon_spent", an_json_real(spent), "epsilon_left",
@@ -137,7 +152,7 @@ enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct 
 		"slice_delta", an_json_real(p->delta), "entries_epsilon", an_json_real(accepted(s)),
 		"answered_epsilon", an_json_real(an_budget_answered(s)), "share_spent", an_json_real(share),
 		"plans", plans_json(s), "rounds", counts_json(s), "ledger_seq", (json_int_t)chain->seq,
-		"ledger_head", an_json_hex(chain->head, PR_HASH_LEN));
+		"ledger_head", an_json_hex(chain->head, PR_HASH_LEN), "together", together_json(s));
 	return *out ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 

@@ -218,6 +218,25 @@ static enum cm_rc list_plan(void *user, const struct cl_pin *pin, struct cm_err 
 	return CM_OK;
 }
 
+static enum cm_rc print_together(struct cl_db *db, FILE *out, struct cm_err *err)
+{
+	struct rd_together t;
+	char words[400];
+	enum cm_rc rc = cl_usage_together(db, &t, err);
+
+	rd_together_words(&t, words, sizeof words);
+	if (rc == CM_OK)
+		(void)fprintf(out, "%s\n", words);
+	return rc;
+}
+
+static json_t *together_json(const struct rd_together *t)
+{
+	return json_pack("{s:o, s:I, s:I, s:o}", "epsilon0", cl_json_number(rd_together_epsilon0(t)),
+		"reports", (json_int_t)t->reports, "unbounded", (json_int_t)t->unbounded,
+		"epsilon0_of_others", cl_json_number(t->epsilon0));
+}
+
 static json_t *loss_json(const struct cl_loss *loss)
 {
 	return json_pack("{s:b, s:b, s:b, s:I}", "lost", loss->lost, "conflict", loss->conflict, "accepted",
@@ -230,19 +249,22 @@ static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, con
 	struct listing plans = { db, out, json_array() };
 	json_t *list = json_array(), *all;
 	struct cl_loss loss = { .lost = false };
+	struct rd_together together = { .reports = 0 };
 	enum cm_rc rc = each_entry(db, list, NULL, err);
 
 	if (rc == CM_OK)
 		rc = cl_pin_each(db, list_plan, &plans, err);
 	if (rc == CM_OK)
 		rc = cl_loss_read(db, &loss, err);
-	all = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}", "schema",
+	if (rc == CM_OK)
+		rc = cl_usage_together(db, &together, err);
+	all = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "schema",
 		"tombola.client/1", "population", setup->conf.population, "share_spent",
 		cl_json_number(usage->used), "epsilon_spent", cl_json_number(usage->slices.epsilon),
 		"epsilon_limit", cl_json_number(setup->policy.max_epsilon), "delta",
 		cl_json_number(setup->policy.delta), "stored", (json_int_t)counts->total, "unanswered",
 		(json_int_t)counts->by[CL_UNANSWERED], "ledger", list, "plans", plans.list, "loss",
-		loss_json(&loss));
+		loss_json(&loss), "together", together_json(&together));
 
 	if (rc == CM_OK && !all)
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -269,8 +291,9 @@ static enum cm_rc print_loss(struct cl_db *db, FILE *out, struct cm_err *err)
 	cm_clock_text(loss.accepted_ms, when);
 	if (loss.accepted)
 		(void)fprintf(out,
-			"a loss of the ledger was accepted at %s: plans up to %" PRIu64 " are closed\n", when,
-			loss.closed_plans);
+			"a loss of the ledger was accepted at %s: plans up to %" PRIu64
+			" are closed; reports of rounds that were lost are in no sum below\n",
+			when, loss.closed_plans);
 	return CM_OK;
 }
 
@@ -299,6 +322,9 @@ static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, con
 			(void)fprintf(out, "; round under way: %" PRIu64 " of %" PRIu64 " devices unanswered",
 				counts->by[CL_UNANSWERED], counts->total);
 		(void)fputc('\n', out);
+		rc = print_together(db, out, err);
+	}
+	if (rc == CM_OK) {
 		rc = cl_print_proofs(db, out, err);
 	}
 	cm_table_free(table);

@@ -402,3 +402,26 @@ enum cm_rc cl_ledger_extent(struct cl_db *db, int64_t *records, int64_t *over_ms
 		       ? db_int(db->sql, "SELECT max(time_ms) FROM ledger WHERE kind = 'over'", over_ms, err)
 		       : rc;
 }
+
+enum cm_rc cl_ledger_each_charged(struct cl_db *db, cl_charged_fn *each, void *user, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc = db_prepare(db->sql,
+		"SELECT d.bytes FROM ledger l LEFT JOIN descriptor d ON d.hash = l.descriptor_hash"
+		" WHERE l.kind = 'charged' ORDER BY l.entry",
+		&st, err);
+
+	while (db_row(st, &rc, err)) {
+		struct rd_descriptor d;
+
+		if (rd_descriptor_decode(sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), &d,
+			    err) != CM_OK) {
+			rc = cm_fail(err, CM_EDATA, "client.db: the descriptor of a charge is damaged");
+			break;
+		}
+		each(user, &d);
+		rd_descriptor_fini(&d);
+	}
+	sqlite3_finalize(st);
+	return rc;
+}

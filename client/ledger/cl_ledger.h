@@ -66,3 +66,7 @@ CM_CHECK enum cm_rc cl_ledger_charge_of(struct cl_db *db, uint64_t sequence, dou
 /* How many entries there are, and when the last round was over, 0: none was. */
 CM_CHECK enum cm_rc cl_ledger_extent(
 	struct cl_db *db, int64_t *records, int64_t *over_ms, struct cm_err *err);
+/* The descriptor of each charged round, in the order of the charges.  CM_EDATA: one is damaged. */
+typedef void cl_charged_fn(void *user, const struct rd_descriptor *d);
+CM_CHECK enum cm_rc cl_ledger_each_charged(
+	struct cl_db *db, cl_charged_fn *each, void *user, struct cm_err *err);

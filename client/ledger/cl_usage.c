@@ -1,6 +1,9 @@
 /* cl_usage.c - computes how much of the budget is pinned and used. */
 #include "cl_usage.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "cl_ledger.h"
 #include "cl_standing.h"
 #include "cl_tries.h"
@@ -75,4 +78,19 @@ enum cm_rc cl_usage_read(
 		out->used = out->used > 1 ? out->used : 1;
 	}
 	return CM_OK;
+}
+
+/* Each charge is a report of some device. */
+static void add_report(void *user, const struct rd_descriptor *d)
+{
+	char name[PR_TEXT_MAX + 32];
+
+	(void)snprintf(name, sizeof name, "%" PRIu64 " (%s)", d->sequence, d->query.name);
+	rd_together_add(user, d, 1, name);
+}
+
+enum cm_rc cl_usage_together(struct cl_db *db, struct rd_together *out, struct cm_err *err)
+{
+	*out = (struct rd_together){ .reports = 0 };
+	return cl_ledger_each_charged(db, add_report, out, err);
 }

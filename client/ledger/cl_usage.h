@@ -1,8 +1,10 @@
-/* cl_usage.h - how much of the policy's budget is pinned, and how much of the pinned part is used. */
+/* cl_usage.h - how much of the policy's budget is pinned, how much of the pinned part is used, and what
+ * shuffler and analyzer together could have learned. */
 #pragma once
 
 #include "cl_pins.h"
 #include "cl_policy.h"
+#include "rd_together.h"
 
 struct cl_usage {
 	struct rd_slices slices; /* the slices of all pinned plans, spent whole */
@@ -17,3 +19,6 @@ CM_CHECK enum cm_rc cl_usage_read(
 /* How much of a pinned plan is used, 0..1, and how many of its entries this client reported to. */
 CM_CHECK enum cm_rc cl_usage_of(
 	struct cl_db *db, const struct cl_pin *pin, double *share, size_t *answered, struct cm_err *err);
+
+/* The sum of epsilon0 over all charges of this ledger.  CM_EDATA: one is damaged. */
+CM_CHECK enum cm_rc cl_usage_together(struct cl_db *db, struct rd_together *out, struct cm_err *err);

@@ -41,7 +41,8 @@ void rd_account_free(struct rd_account *a);
  * CM_EINTERNAL: no loss there can be, or out of memory. */
 CM_CHECK enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const struct pt_loss *loss, struct cm_err *err);
-/* Release a reservation (a round that no client was asked to answer).  CM_OK if there is none.  CM_EINTERNAL: it stays charged. */
+/* Release a reservation (a round that no client was asked to answer).  CM_OK if there is none.  CM_EINTERNAL:
+ * it stays charged. */
 enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN]);
 /* Would this round fit?  Never changes the account.  CM_EINTERNAL: the accountant could not answer,
  * refuse. */
