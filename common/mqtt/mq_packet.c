@@ -165,7 +165,7 @@ static uint16_t take_short(struct rest *r)
 {
 	const uint8_t *at = take(r, 2);
 
-	return at ? (uint16_t)(at[0] << 8 | at[1]) : 0;
+	return (uint16_t)(at ? at[0] << 8 | at[1] : 0);
 }
 
 /* A length of up to four bytes, 7 bits each. */

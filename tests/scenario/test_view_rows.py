@@ -81,7 +81,7 @@ def configured(folder, ext, names, broker_of=lambda cluster: None):
 
 
 def broker_of(cluster):
-    broker = Broker(cluster, "allow_anonymous true", "max_queued_messages 0", "max_inflight_messages 1000")
+    broker = Broker(cluster)  # as it comes
     use_mqtt(cluster, broker, names=DEVICES, gather='"0s"', device_kib="16", payload_max="8192", readings="8")
     return broker
 
