@@ -130,13 +130,45 @@ static void check_file(const char *path, FILE *faults, struct cm_err *first)
 	}
 }
 
-void cl_check_input(const struct cl_conf *c, FILE *faults, struct cm_err *first)
+static enum cm_rc stop(void *user, const struct cl_row *row, struct cm_err *err)
 {
+	(void)user;
+	(void)row;
+	return cm_fail(err, CM_ELATER, "the first row is enough");
+}
+
+/* For a person alone: whether a unit starts may not depend on a file that its producer writes. */
+static void note_readings(const struct cl_setup *s)
+{
+	const struct cl_conf *c = &s->conf;
+	const char *const fields[] = { c->device_field };
+	const struct cl_reader_conf conf = {
+		.format = s->format,
+		.name = c->input,
+		.device_field = c->device_field,
+		.field = fields,
+		.fields = 1,
+		.on_row = stop,
+	};
+	const char *then =
+		c->devices ? "the listed devices take part as if without readings" : "no device takes part";
+	struct cm_err why;
+
+	if (access(c->input, R_OK) != 0)
+		(void)printf("%s: %s; until it is there, %s\n", c->input, strerror(errno), then);
+	else if (c->device_field && s->format != CL_FORMAT_NPY &&
+		 cl_readings_file(c->input, &conf, &why) == CM_EDATA)
+		(void)printf("%s; as long as it is so, %s\n", why.msg, then);
+}
+
+void cl_check_input(const struct cl_setup *s, FILE *faults, struct cm_err *first)
+{
+	const struct cl_conf *c = &s->conf;
+
 	if (c->input)
 		check_file(c->input, faults, first);
 	if (c->labels)
 		check_file(c->labels, faults, first);
-	if (c->devices && c->input && isatty(STDOUT_FILENO) && access(c->input, R_OK) != 0)
-		(void)printf("%s: %s; without it the listed devices take part as if without readings\n",
-			c->input, strerror(errno));
+	if (c->input && first->code == CM_OK && isatty(STDOUT_FILENO))
+		note_readings(s);
 }

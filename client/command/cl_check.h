@@ -9,6 +9,6 @@
 void cl_check(const struct cl_setup *setup, struct nt_health *h);
 
 /* Files of readings that no round could read, as cf_finding.  Whether there is one, and what is in it, may
- * depend on readings, so that somebody at a terminal alone is told that there is none: a journal keeps what
- * is printed. */
-void cl_check_input(const struct cl_conf *c, FILE *faults, struct cm_err *first);
+ * depend on readings, so that somebody at a terminal alone is told that there is none, or that its form is
+ * another or lacks the devices' column: a journal keeps what is printed. */
+void cl_check_input(const struct cl_setup *s, FILE *faults, struct cm_err *first);

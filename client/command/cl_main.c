@@ -357,7 +357,7 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 		check_state(&setup.conf, err);
 	files = cl_setup_files(&setup);
 	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, err);
-	cl_check_input(&setup.conf, stderr, err);
+	cl_check_input(&setup, stderr, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)
 		rc = cl_try_programs(&setup, err);

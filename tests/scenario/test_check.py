@@ -1,7 +1,10 @@
 """check and check-config speak alike for all three daemons, and call nothing valid that could not start."""
+import contextlib
 import json
 import os
+import pty
 import re
+import subprocess
 
 import pytest
 
@@ -60,3 +63,45 @@ def test_what_a_configuration_names_is_looked_at(deployment, party, pattern, by,
     assert run.returncode == c.EXIT["config"] and run.stdout == "", (run.stdout, run.stderr)
     # One fault, one line, with its place.
     assert re.fullmatch(rf"{re.escape(os.fspath(deployment.path(party + '.conf')))}:\d+: .*{said}.*\n", run.stderr)
+
+
+def at_terminal(deployment, *args):
+    """Exit code and what a person would read."""
+    ours, theirs = pty.openpty()
+    try:
+        run = subprocess.run([c.program("tombola-client"), "--config", deployment.path("client.conf"), *args], stdout=theirs,
+                             stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # its end
+        while part := os.read(ours, 65536):
+            said += part
+    os.close(ours)
+    return run.returncode, said.decode().replace("\r\n", "\n"), run.stderr
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_person_is_told_that_no_round_could_read_the_readings(deployment, listed):
+    """And nobody else: a journal, or whether a unit starts, may not say what a producer has written."""
+    then = "the listed devices take part as if without readings" if listed else "no device takes part"
+    with open(deployment.path("client.conf")) as f:
+        conf = f.read()
+    if listed:
+        conf = conf.replace('device_field = "device";', 'device_field = "device"; devices = "devices.txt";')
+    deployment.write("client.conf", conf)
+    deployment.write("devices.txt", "d0\n")
+    path = deployment.path("readings.csv")
+    for text, says in ((None, f"{path}: No such file or directory; until it is there, {then}\n"),
+                       ("meter,colour\nd0,red\n", f"{path}:1: no column 'device'"), ('{"device": "d0"}\n', "this is JSON and no CSV"),
+                       ("device,colour\nd0,red\n", ""), ("device,colour\n", "")):
+        if text is not None:
+            deployment.write("readings.csv", text)
+        elif os.path.exists(path):
+            os.unlink(path)
+        code, said, error = at_terminal(deployment, "check-config")
+        assert code == 0 and error == "", (text, said, error)
+        notes = [line for line in said.splitlines() if line.endswith(then)]
+        assert len(notes) == bool(says) and says.strip() in said, (text, said)
+        quiet = deployment.run("client", "check-config")
+        assert quiet.returncode == 0 and then not in quiet.stdout, quiet.stdout
