@@ -73,7 +73,7 @@ void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uin
 	sh_spread_leave(&r->spread, intake, epoch, tag);
 }
 
-/* An intake has no say about a client that did not come to it. */
+/* An intake has no say about a client that another one has. */
 static bool claimed(const struct sh_round *r, uint32_t intake, const struct sh_signing *s)
 {
 	uint8_t tag[SH_TAG_LEN];
