@@ -139,8 +139,29 @@ static enum cm_rc take_row(void *user, const struct sh_row *row, struct cm_err *
 	return CM_OK;
 }
 
-/* Refuse to give up a round that has its key and messages: it continues by itself, and its reports were
- * acknowledged. */
+/* CM_EDATA: a stored block is damaged, or the messages are not as many as the tags say. */
+static enum cm_rc read_blocks(struct sh_round *r, struct cm_err *err)
+{
+	uint64_t wanted = r->intake.participants * r->d.messages_per_client + r->dummies, n = 0;
+	struct cm_buf messages;
+	enum cm_rc rc = CM_OK;
+
+	cm_buf_init(&messages, SIZE_MAX / 4);
+	messages.secret = 1;
+	for (uint32_t i = 0; rc == CM_OK && i < r->vault.buckets; i++) {
+		messages.len = 0;
+		rc = sh_vault_read(&r->vault, i, &messages, err);
+		n += messages.len / r->vault.message_len;
+	}
+	cm_buf_fini(&messages);
+	/* Where tags are released evenly, some messages are dropped and others added. */
+	return rc == CM_OK && n != wanted && r->d.randomizer.shuffler.tag_messages == 0
+		       ? cm_fail(err, CM_EDATA, "%" PRIu64 " messages are stored, not %" PRIu64, n, wanted)
+		       : rc;
+}
+
+/* Refuse to give up a round that has its key and its messages, all of them readable: it continues by itself,
+ * and its reports were acknowledged. */
 static enum cm_rc check_lost(const struct recovery *m, const struct sh_row *row, struct cm_err *err)
 {
 	const struct sh_env env = { .store = &m->store,
@@ -152,6 +173,8 @@ static enum cm_rc check_lost(const struct recovery *m, const struct sh_row *row,
 	if (row->state == SH_ERASED || row->state == SH_VOID)
 		return cm_fail(err, CM_EOTHER, "round %" PRIu64 " is over", row->sequence);
 	enum cm_rc rc = sh_round_restore(&env, row, &r, &why);
+	if (rc == CM_OK)
+		rc = read_blocks(r, &why);
 	sh_round_free(r);
 	if (rc == CM_OK)
 		return cm_fail(err, CM_EOTHER,

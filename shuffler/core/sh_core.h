@@ -218,6 +218,8 @@ struct sh_task_done {
 	uint32_t dummies;
 	uint64_t sequence, participants; /* of the round that was sealed */
 	bool is_void;
+	struct cm_err damage; /* why that round was lost instead; CM_OK: it was not */
+	const char *query;    /* that round's, until the next job begins */
 };
 
 /* The task that begin would begin. */

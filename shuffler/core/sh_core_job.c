@@ -80,6 +80,11 @@ enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *e
 {
 	assert(c->job == j);
 	c->job = NULL;
+	if (j->kind == SH_JOB_READ && j->rc == CM_EDATA) {
+		sh_core_cannot_go_on(j->round->d.sequence, &j->err);
+		j->round->damage = j->err;
+		return CM_OK;
+	}
 	if (j->rc != CM_OK) {
 		*err = j->err;
 		return j->rc;

@@ -76,6 +76,8 @@ CM_CHECK enum cm_rc sh_core_check_payload(
 /* Erase rounds that the ledger has voided, or has settled without their release.  A collecting round is
  * erased after its last commit. */
 CM_CHECK enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err);
+/* Say in *err that this round needs a person, and what they can do. */
+void sh_core_cannot_go_on(uint64_t sequence, struct cm_err *err);
 
 /* sh_core_heads.c.  Load the stored heads, once the ledger is read; judge them again when the ledger has
  * grown. */

@@ -95,6 +95,9 @@ enum cm_rc sh_core_pull(struct sh_core *c, const uint8_t *round_id, size_t round
 {
 	struct sh_round *r = round_id_len == PR_ROUND_ID_LEN ? sh_core_find(c, round_id) : NULL;
 
+	if (r && r->damage.code != CM_OK)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
+			"what is stored of this round is damaged: restore it, or give the round up");
 	return r ? sh_round_pull(r, bucket, offset, max, out, no) : sh_core_not_found(no);
 }
 

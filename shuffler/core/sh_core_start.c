@@ -45,6 +45,13 @@ static enum cm_rc start_try(struct sh_core *c, const struct sh_row *row, struct 
 	return rc;
 }
 
+void sh_core_cannot_go_on(uint64_t sequence, struct cm_err *err)
+{
+	(void)cm_context(err,
+		"round %llu cannot go on; restore what it lacks, or `tombola-shuffler round give-up %llu`",
+		(unsigned long long)sequence, (unsigned long long)sequence);
+}
+
 static enum cm_rc start_row(void *user, const struct sh_row *row, struct cm_err *err)
 {
 	struct sh_core *c = user;
@@ -61,10 +68,7 @@ static enum cm_rc start_row(void *user, const struct sh_row *row, struct cm_err 
 	if (rc == CM_OK)
 		c->rounds++;
 	else if (rc == CM_ENOINPUT || rc == CM_EDATA)
-		(void)cm_context(err,
-			"round %llu cannot go on; restore what it lacks, or `tombola-shuffler round give-up "
-			"%llu`",
-			(unsigned long long)row->sequence, (unsigned long long)row->sequence);
+		sh_core_cannot_go_on(row->sequence, err);
 	else
 		(void)cm_context(err, "round %llu", (unsigned long long)row->sequence);
 	return rc;

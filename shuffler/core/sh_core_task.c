@@ -42,6 +42,8 @@ enum sh_task_kind sh_core_task_next(const struct sh_core *c, enum sh_pace pace, 
 
 	if (!r)
 		return SH_TASK_NONE;
+	if (r->damage.code != CM_OK)
+		return pace == SH_PACE_STOP ? SH_TASK_NONE : SH_TASK_SEAL;
 	if (c->conf.env.intakes && !r->spread.closed)
 		return spread_next(c, r, pace, now_ms);
 	if (sh_batch_submissions(&r->intake.gathering) > 0)
@@ -237,7 +239,7 @@ static void begin_seal(struct sh_task *t, int64_t now_ms)
 	struct sh_round *r = t->round;
 
 	r->seal_ms = now_ms;
-	t->slow = sh_round_enough(r) && !r->cancelled;
+	t->slow = sh_round_enough(r) && !r->cancelled && r->damage.code == CM_OK;
 }
 
 static enum cm_rc run_seal(struct sh_task *t, const struct cr_rng *rng, struct cm_err *err)
@@ -260,6 +262,20 @@ static enum cm_rc seal(struct sh_core *c, struct sh_round *r, struct rd_bucket *
 	return sh_core_over(c, r, err);
 }
 
+/* A VOID manifest would deny the reports that were acknowledged, so there is none; the entry is spent, as
+ * after `round give-up`. */
+static enum cm_rc lose(struct sh_core *c, struct sh_round *r, struct cm_err *err)
+{
+	enum cm_rc rc = sh_leaves_erase(&r->env->leaves, r->d.round_id, err);
+
+	if (rc == CM_OK)
+		rc = sh_round_over(r, SH_ERASED, err);
+	if (rc != CM_OK)
+		return rc;
+	sh_plans_ended(c->plans, &r->d, NULL);
+	return sh_core_over(c, r, err);
+}
+
 static enum cm_rc end_seal(
 	struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err)
 {
@@ -273,6 +289,10 @@ static enum cm_rc end_seal(
 	done->participants = r->intake.participants;
 	memcpy(round_id, r->d.round_id, PR_ROUND_ID_LEN);
 	t->buckets = NULL; /* taken over */
+	done->damage = r->damage;
+	done->query = r->d.query.name;
+	if (r->damage.code != CM_OK)
+		return lose(c, r, err);
 	enum cm_rc rc = seal(c, r, buckets, err);
 	done->is_void = rc == CM_OK && !sh_core_find(c, round_id);
 	return rc;
@@ -351,8 +371,17 @@ enum cm_rc sh_core_task_end(
 	assert(!tasks[t->kind].closes || (is_quiet(&r->intake) && r->intake.participants == t->participants));
 	*done = (struct sh_task_done){ .kind = t->kind };
 	c->under_way = NULL;
+	if (sh_round_is_damaged(r, t->rc)) {
+		r->damage = t->err;
+		r->intake.closed = true;
+		task_fini(t);
+		*done = (struct sh_task_done){ .kind = SH_TASK_CLOSE };
+		return CM_OK;
+	}
 	if (t->rc != CM_OK)
 		*err = t->err;
+	if (t->rc == CM_EDATA)
+		sh_core_cannot_go_on(r->d.sequence, err);
 	enum cm_rc rc = t->rc == CM_OK ? tasks[t->kind].end(c, t, done, err) : t->rc;
 	task_fini(t);
 	return rc;

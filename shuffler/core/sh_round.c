@@ -153,7 +153,7 @@ static enum cm_rc load_steps(struct sh_round *r, struct cm_err *err)
 	uint8_t tag[SH_TAG_LEN];
 	uint32_t dummies = 0;
 
-	if (!pt_rests_on_shuffler(p))
+	if (!pt_rests_on_shuffler(p) || r->damage.code != CM_OK)
 		return CM_OK;
 	sh_vault_dummies(&r->vault, tag);
 	enum cm_rc rc = load_count(r, tag, pt_shuffler_most(p), &dummies, err);
@@ -182,12 +182,17 @@ static enum cm_rc check_mark(struct sh_round *r, struct cm_err *err)
 
 	r->stored = had;
 	enum cm_rc rc = sh_mark_read(r->env->key_dir, r->d.round_id, &r->is_marked, &marked, err);
-	if (rc != CM_OK || !(CM_CHECKED("shuffler.stored") && had < marked))
+	if (rc != CM_OK || r->damage.code != CM_OK || !(CM_CHECKED("shuffler.stored") && had < marked))
 		return rc;
 	return cm_fail(err, CM_EDATA,
 		"reports of %llu devices were acknowledged, and the store has %llu of them: it is an older copy, or "
 		"its database lost commits",
 		(unsigned long long)marked, (unsigned long long)had);
+}
+
+bool sh_round_is_damaged(const struct sh_round *r, enum cm_rc rc)
+{
+	return CM_CHECKED("shuffler.damage") && rc == CM_EDATA && r->env->intakes && r->vault.foreign;
 }
 
 enum cm_rc sh_round_restore(
@@ -209,6 +214,10 @@ enum cm_rc sh_round_restore(
 		rc = sh_intake_init(&r->intake, &r->vault, &r->d, intake_limits(r), err);
 	if (rc == CM_OK)
 		rc = sh_intake_load(&r->intake, &r->vault, err);
+	if (row->state == SH_COLLECTING && sh_round_is_damaged(r, rc)) {
+		r->damage = *err;
+		rc = CM_OK;
+	}
 	if (rc == CM_OK)
 		rc = check_mark(r, err);
 	if (rc == CM_OK)
@@ -218,7 +227,8 @@ enum cm_rc sh_round_restore(
 		return rc;
 	}
 	/* A further message would invalidate the counts. */
-	r->intake.closed = r->state != SH_COLLECTING || r->dummies > 0 || r->route.capped > 0;
+	r->intake.closed =
+		r->state != SH_COLLECTING || r->dummies > 0 || r->route.capped > 0 || r->damage.code != CM_OK;
 	*out = r;
 	return CM_OK;
 }

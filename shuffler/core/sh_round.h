@@ -50,6 +50,9 @@ struct sh_round {
 	uint64_t stored; /* devices whose reports are durable, where this process takes them; of the thread
 			  * that commits */
 	bool is_marked;  /* when it was restored, key_dir said how many devices it had (sh_marks.h) */
+	/* What is stored cannot be read.  COLLECTING: so the round is lost.  RELEASING: it waits for a
+	 * person. */
+	struct cm_err damage;
 	struct sh_spread spread;   /* where intakes take the reports: `intake` is filled when it has closed */
 	uint64_t dummies;          /* dummies made so far: those stored, and those that were not needed */
 	struct sh_route route;     /* for rounds whose messages have tags */
@@ -69,9 +72,14 @@ CM_CHECK enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor 
 	size_t len, const uint8_t signature[CR_SIGN_LEN], const struct cr_rng *rng, struct sh_round **out,
 	struct cm_err *err);
 /* Restore a round from its row, in state COLLECTING, SEALED or RELEASING; loads its tags.  CM_ENOINPUT: its
- * key is gone.  CM_EDATA: it is damaged, or older than what was acknowledged (sh_marks.h). */
+ * key is gone.  CM_EDATA: it is damaged, or older than what was acknowledged (sh_marks.h).  A collecting
+ * round whose rows intakes may have damaged is restored with `damage`. */
 CM_CHECK enum cm_rc sh_round_restore(
 	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err);
+/* Whether rc is that of a row that intakes could add.  Their role must not decide whether the shuffler runs,
+ * so such a row ends its round.  Data that are missing, or older than what was acknowledged, may come back:
+ * they wait for a person. */
+bool sh_round_is_damaged(const struct sh_round *r, enum cm_rc rc);
 /* Wipe and free the memory; stored data stays.  Accepts NULL. */
 void sh_round_free(struct sh_round *r);
 

@@ -61,7 +61,7 @@ struct sh_segment *sh_round_wanted(struct sh_round *r)
 {
 	size_t ahead = 0;
 
-	if (r->state != SH_RELEASING || !r->is_pulled)
+	if (r->state != SH_RELEASING || !r->is_pulled || r->damage.code != CM_OK)
 		return NULL;
 	drop_far(r);
 	for (uint32_t b = r->pulled; b < r->vault.buckets && is_near(r, b); b++) {

@@ -48,8 +48,10 @@ static enum cm_rc count_bucket(struct sh_round *r, uint32_t bucket, struct cm_bu
 		return rc;
 	for (size_t at = 0; at < stored->len; at += r->vault.message_len) {
 		uint32_t tag = cm_get_le16(stored->data + at);
-		if (tag >= r->d.randomizer.shuffler.tags)
+		if (tag >= r->d.randomizer.shuffler.tags) {
+			r->vault.foreign = true;
 			return cm_fail(err, CM_EDATA, "a stored message has no tag of the round's");
+		}
 		t->count[tag]++;
 		t->ahead[tag] += bucket >= t->capped;
 	}

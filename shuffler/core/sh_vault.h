@@ -30,7 +30,9 @@ struct sh_vault {
 	uint32_t buckets;
 	size_t message_len; /* as stored: rd_message_len */
 	struct sh_window window;
-	bool joined; /* an intake's, for one epoch: numbers no runs, since others commit beside it */
+	bool foreign; /* a row was read that nobody who has the round's keys stored, or that does not fit:
+		       * it is damaged, or whoever may add rows to the data made it */
+	bool joined;  /* an intake's, for one epoch: numbers no runs, since others commit beside it */
 };
 
 /* The keys that an intake needs to store reports, of those derived from the round's key.  It does not get the

@@ -27,6 +27,13 @@ void sh_window_fini(struct sh_window *w)
 	*w = (struct sh_window){ 0 };
 }
 
+/* The data were read, and this row of them is not ours. */
+static enum cm_rc foreign(struct sh_vault *v, const char *what, struct cm_err *err)
+{
+	v->foreign = true;
+	return cm_fail(err, CM_EDATA, "a stored block %s", what);
+}
+
 /* Decrypt a block onto the end of out. */
 static enum cm_rc open_block(
 	struct sh_vault *v, uint32_t bucket, const struct sh_block *b, struct cm_buf *out, struct cm_err *err)
@@ -34,13 +41,13 @@ static enum cm_rc open_block(
 	uint8_t aad[SH_VAULT_AAD_LEN];
 
 	if (b->len < CR_BOX_OVERHEAD)
-		return cm_fail(err, CM_EDATA, "a stored block is cut short");
+		return foreign(v, "is cut short", err);
 	uint8_t *plain = cm_buf_room(out, b->len - CR_BOX_OVERHEAD + 1);
 	if (!plain)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	sh_vault_aad(v, bucket, b->id, aad);
 	if (cr_boxes_open(v->boxes, aad, sizeof aad, b->body, b->len, plain, err) != CM_OK)
-		return cm_fail(err, CM_EDATA, "a stored block is damaged");
+		return foreign(v, "is damaged", err);
 	out->len += b->len - CR_BOX_OVERHEAD;
 	return CM_OK;
 }
@@ -51,7 +58,7 @@ static enum cm_rc read_block(void *user, const struct sh_block *block, struct cm
 	struct sh_window *w = &v->window;
 
 	if (block->len < CR_BOX_OVERHEAD || (block->len - CR_BOX_OVERHEAD) % v->message_len != 0)
-		return cm_fail(err, CM_EDATA, "a stored block has a wrong length");
+		return foreign(v, "has a wrong length", err);
 	if (block->bucket < w->first || block->bucket >= w->end)
 		return cm_fail(err, CM_EDATA, "a stored block is not of the buckets asked for");
 	w->blocks++;
@@ -160,6 +167,8 @@ static enum cm_rc read_tags(void *user, const struct sh_block *block, struct cm_
 	enum cm_rc rc = open_block(r->v, SH_VAULT_TAG_ROW, block, &plain, err);
 	if (rc == CM_OK)
 		rc = sh_batch_tag_row_load(plain.data, plain.len, r->tags, r->counts, err);
+	if (rc == CM_EDATA)
+		r->v->foreign = true;
 	cm_buf_fini(&plain);
 	return rc;
 }

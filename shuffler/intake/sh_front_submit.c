@@ -330,7 +330,7 @@ static void task_done(uv_work_t *work, int status)
 		loaded(f);
 	else if (t->rc == CM_OK)
 		stored(f, t);
-	else if (t->rc != CM_ELATER && t->rc != CM_ENOINPUT)
+	else if (t->rc != CM_ELATER && t->rc != CM_ENOINPUT && !(t->rc == CM_EDATA && t->loads))
 		sh_front_fatal(&t->err);
 	else if (!f->replaced)
 		sh_front_end_share(f, t->err.msg, true);

@@ -44,6 +44,14 @@ static void task_tell(struct sh_serve *s, const struct sh_task_done *done, bool 
 		sh_metrics_dummies(m, done->dummies);
 		break;
 	case SH_TASK_SEAL:
+		if (done->damage.code != CM_OK) {
+			cm_log(CM_LOG_ERROR,
+				"round lost: somebody with an intake's rights, or its database, damaged what is "
+				"stored; its entry is spent",
+				CM_I("round", done->sequence), CM_S("query", done->query),
+				CM_S("reason", done->damage.msg));
+			break;
+		}
 		if (slow)
 			sh_metrics_sealed(m, seconds);
 		sh_metrics_event(m, done->is_void ? SH_EVENT_VOID : SH_EVENT_SEALED, 1);

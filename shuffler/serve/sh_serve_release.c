@@ -209,6 +209,7 @@ static void job_done(uv_work_t *work, int status)
 	struct sh_serve *s = j->serve;
 	const struct sh_round *r = j->what.round;
 	bool erased = j->what.kind == SH_JOB_ERASE && r->state == SH_ERASED;
+	bool read = j->what.kind == SH_JOB_READ;
 	uint64_t number = r->d.sequence;
 	struct cm_err err = { 0 };
 
@@ -216,6 +217,9 @@ static void job_done(uv_work_t *work, int status)
 	j->under_way = false;
 	if (sh_core_job_end(s->conf.core, &j->what, &err) != CM_OK)
 		sh_serve_fatal(&err);
+	if (read && r->damage.code != CM_OK)
+		cm_log(CM_LOG_ERROR, "a round that is being released is damaged; all others go on",
+			CM_I("round", number), CM_S("query", r->d.query.name), CM_S("reason", r->damage.msg));
 	if (erased) {
 		sh_metrics_event(s->conf.metrics, SH_EVENT_ERASED, 1);
 		cm_log(CM_LOG_INFO, "round erased", CM_I("round", number));

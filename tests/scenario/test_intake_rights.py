@@ -1,5 +1,6 @@
 """What who holds an intake may do in the head's database: its role adds reports to the open round, and changes, deletes and
 reads nothing else.  Head and intake refuse a role that may more, in one line."""
+import json
 import subprocess
 
 import pytest
@@ -8,6 +9,7 @@ import postgresql
 from cluster import EXIT, program, wait_for
 from spread import Spread
 from test_intakes import Gateway, exactly, one_plan, settled, two_gateways
+from test_rounds import histogram
 
 if not postgresql.programs():
     pytest.skip("no PostgreSQL server: deploy/setup.sh test", allow_module_level=True)
@@ -101,6 +103,92 @@ def test_the_server_refuses_an_intake_all_but_adding_to_the_open_round(cluster, 
     gateway.until_accepted(spread.ports[0], d, data, 0, 40)
     settled(cluster)
     exactly(cluster, 40)
+
+
+def two_rounds(cluster):
+    cluster.plan([histogram(40, 1.0, q, target=40, values=["c0", "c1"], window="1h") for q in ("one", "two")], epsilon=4.0)
+
+
+# A block that no key opens; one that has another's number; tags, with a false number of runs, that say that these are all devices.
+JUNK = {"block": "INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')",
+        "double": "INSERT INTO tombola.{block} VALUES ({bucket}, {id}, '\\x00')",
+        "tags": "INSERT INTO tombola.{tags} VALUES (1, 99, 20, '\\x00')"}
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_a_row_that_a_role_adds_costs_its_round_and_nothing_else(cluster, spread, junk):
+    """The round is named.  The head starts again and goes on, and so do an intake and the round that follows."""
+    two_rounds(cluster)
+    head = spread.head()
+    spread.start(0)
+    analyzer = cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    block, tags = sorted(t for t in tables(spread) if t.startswith(("block_", "tags_")))
+    first = spread.server.ask(f"SELECT bucket, id FROM tombola.{block} LIMIT 1", spread.database)[0]
+    assert as_intake(spread, JUNK[junk].format(block=block, tags=tags, **first)) == ""
+    head.kill()
+    head = spread.head()
+    if junk != "tags":  # it is read with the other blocks, when the round is full
+        spread.ready(0)
+        gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    wait_for("the end of the round", lambda: '"round lost: ' in head.log() or not head.alive())
+    lost = next(x for x in map(json.loads, head.log().splitlines()) if x["msg"].startswith("round lost: "))
+    assert (lost["level"], lost["round"], lost["query"]) == ("error", 1, "one"), lost
+    spread.ready(0)
+    gateway.dial(spread.ports[0])
+    d, data = gateway.round(after=d.sequence)
+    gateway.sealed.clear()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    wait_for("the plan's end", lambda: '"the plan is through"' in analyzer.log())
+    exactly(cluster, 40, 2)
+    assert head.alive() and spread.daemons[0].alive()
+
+
+def test_without_the_check_a_row_of_a_role_keeps_the_head_from_starting(cluster, spread):
+    """Then the round is named, and can be given up."""
+    head = spread.head()
+    spread.start(0)
+    cluster.start("analyzer", "run")
+    Gateway(cluster, spread.ports[0]).round()
+    tags = next(t for t in tables(spread) if t.startswith("tags_"))
+    assert as_intake(spread, JUNK["tags"].format(tags=tags, block="")) == ""
+    head.kill()
+    run = cluster.run("shuffler", "run", mutant="shuffler.damage")
+    assert run.returncode == EXIT["data"] and "`tombola-shuffler round give-up 1`" in run.stderr, run.stderr
+
+
+def test_a_released_round_whose_block_alone_is_damaged_is_given_up(cluster, spread):
+    """Nobody but the database can damage it then.  The head goes on, names the round, and starts again; who has a copy of the block
+    puts it back, and who has none gives the round up, which is refused as long as all can be read."""
+    two_rounds(cluster)
+    head = spread.head()
+    spread.start(0)
+    analyzer = cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    block = next(t for t in tables(spread) if t.startswith("block_"))
+    analyzer.stop()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
+    head.stop()
+    give_up = lambda: cluster.run("shuffler", "round", "give-up", "1", "--confirm", "one")
+    assert "it is not lost" in give_up().stderr
+    spread.server.do(f"UPDATE tombola.{block} SET body = set_byte(body, 20, get_byte(body, 20) # 1)", spread.database)
+    for times in (1, 2):
+        head = spread.head()
+        analyzer.start()
+        wait_for("the damage", lambda: head.log().count("round give-up 1") == times or not head.alive())
+        said = [x for x in map(json.loads, head.log().splitlines()) if x["level"] == "error"][-1]
+        assert said["round"] == 1 and said["query"] == "one" and "a stored block is damaged" in said["reason"], said
+        assert head.alive() and analyzer.alive()
+        analyzer.stop()
+        head.stop()
+    run = give_up()
+    assert run.returncode == 0 and "round 1 (one) is given up" in run.stdout, run.stderr
+    spread.head()
 
 
 def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread):
