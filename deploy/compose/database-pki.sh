@@ -21,8 +21,8 @@ issue() {
 
 # A user's name is the role of the database that its certificate opens.
 issue head client tombola-shuffler clientAuth
-issue intake1 client tombola-intake clientAuth
-issue intake2 client tombola-intake clientAuth
+issue intake1 client tombola-intake-1 clientAuth
+issue intake2 client tombola-intake-2 clientAuth
 # By turns each of the servers follows the other.
 for host in database standby; do
 	issue $host server $host serverAuth

@@ -14,8 +14,10 @@ first() {
 	psql -h "$new" -U postgres -qX -v ON_ERROR_STOP=1 <<-'END'
 		CREATE ROLE replicator LOGIN REPLICATION;
 		CREATE ROLE "tombola-shuffler" LOGIN;
-		CREATE ROLE "tombola-intake" LOGIN;
-		GRANT "tombola-intake" TO "tombola-shuffler";
+		CREATE ROLE "tombola-intake";
+		CREATE ROLE "tombola-intake-1" LOGIN IN ROLE "tombola-intake";
+		CREATE ROLE "tombola-intake-2" LOGIN IN ROLE "tombola-intake";
+		GRANT "tombola-intake", "tombola-intake-1", "tombola-intake-2" TO "tombola-shuffler";
 		CREATE DATABASE tombola OWNER "tombola-shuffler";
 		REVOKE ALL ON DATABASE tombola, postgres, template1 FROM PUBLIC;
 		GRANT CONNECT ON DATABASE tombola TO "tombola-intake";

@@ -6,7 +6,15 @@
 
 #include "sh_pg_private.h"
 
-#define SQL_MAX 1024u
+#define SQL_MAX  1024u
+#define ROLE_MAX 256u /* a name has 63 bytes at the most, unless the server was built otherwise */
+
+/* $1: the intakes' role.  It and its members, as each intake may be one; neither this shuffler, which ends
+ * their sessions, nor another's that owns a database of its own. */
+#define INTAKES                                                                                            \
+	"(SELECT r.oid, r.rolname FROM pg_roles r JOIN pg_roles g ON g.rolname = convert_from($1, 'UTF8')" \
+	" WHERE pg_has_role(r.oid, g.oid, 'USAGE') AND NOT r.rolsuper AND r.rolname <> current_user"       \
+	" AND NOT EXISTS (SELECT FROM pg_database WHERE datdba = r.oid AND datname <> current_database()))"
 
 /* ---- What a role may do beyond what an intake needs: a row each ---- */
 
@@ -114,6 +122,56 @@ enum cm_rc sh_pg_rights_of_mine(struct sh_pg *pg, struct cm_err *err)
 	return judge(pg, PQuser(pg->conn), CM_EPERM, err);
 }
 
+static enum cm_rc cannot_end(const struct sh_pg *pg, const char *role, struct cm_err *err)
+{
+	(void)cm_fail(err, CM_ECONFIG,
+		"intake_role: this shuffler could not end a session of an intake that stands still: "
+		"GRANT \"%s\" TO \"%s\"",
+		role, PQuser(pg->conn));
+	return sh_pg_named(pg, err);
+}
+
+struct member {
+	char name[ROLE_MAX];
+	bool is_there, can_end;
+};
+
+static enum cm_rc take_member(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct member *m = user;
+	struct cr_span name = sh_pg_row_bytes(row, 0);
+
+	(void)err;
+	m->is_there = true;
+	m->can_end = sh_pg_row_int(row, 1) != 0;
+	(void)snprintf(m->name, sizeof m->name, "%.*s", (int)name.len, (const char *)name.data);
+	return CM_OK;
+}
+
+/* Each login role in the intakes' role, in the order of their names. */
+static enum cm_rc judge_members(struct sh_pg *pg, struct cm_err *err)
+{
+	static const char next[] =
+		"SELECT rolname::text, pg_has_role(current_user, oid, 'USAGE')::int4::int8 FROM " INTAKES
+		" x WHERE rolname <> convert_from($1, 'UTF8')"
+		" AND rolname::text COLLATE \"C\" > convert_from($2, 'UTF8') COLLATE \"C\""
+		" ORDER BY rolname::text COLLATE \"C\" LIMIT 1";
+	struct member m = { .name = "", .is_there = true, .can_end = true };
+	enum cm_rc rc = CM_OK;
+
+	while (rc == CM_OK && m.is_there) {
+		const struct sh_pg_value values[] = { sh_pg_bytes(pg->intake_role, strlen(pg->intake_role)),
+			{ .bytes = m.name, .len = strlen(m.name) } };
+		m.is_there = false;
+		rc = sh_pg_query(pg, next, values, 2, take_member, &m, NULL, err);
+		if (rc == CM_OK && m.is_there)
+			rc = judge(pg, m.name, CM_ECONFIG, err);
+		if (rc == CM_OK && !m.can_end)
+			rc = cannot_end(pg, m.name, err);
+	}
+	return rc;
+}
+
 enum cm_rc sh_pg_rights_of_intakes(struct sh_pg *pg, struct cm_err *err)
 {
 	static const char ask[] =
@@ -125,17 +183,14 @@ enum cm_rc sh_pg_rights_of_intakes(struct sh_pg *pg, struct cm_err *err)
 	enum cm_rc rc = sh_pg_number(pg, ask, &name, 1, &found, err);
 	if (rc == CM_OK && found > 0)
 		rc = judge(pg, pg->intake_role, CM_ECONFIG, err);
-	if (rc != CM_OK || found == 2)
+	if (rc != CM_OK)
 		return rc;
-	if (found == 0)
+	if (found == 0) {
 		(void)cm_fail(err, CM_ECONFIG, "intake_role: the server has no role %s: CREATE ROLE it",
 			pg->intake_role);
-	else
-		(void)cm_fail(err, CM_ECONFIG,
-			"intake_role: this shuffler could not end a session of an intake that stands still: "
-			"GRANT \"%s\" TO \"%s\"",
-			pg->intake_role, PQuser(pg->conn));
-	return sh_pg_named(pg, err);
+		return sh_pg_named(pg, err);
+	}
+	return found == 2 ? judge_members(pg, err) : cannot_end(pg, pg->intake_role, err);
 }
 
 /* ---- What the head grants ---- */
@@ -195,7 +250,8 @@ enum cm_rc sh_pg_rights_take_back(struct sh_pg *pg, struct cm_err *err)
 	static const char end[] =
 		"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
 		" WHERE datname = current_database() AND pg_has_role(usesysid, 'USAGE')"
-		" AND quote_ident(usename) = ANY (string_to_array(convert_from($1, 'UTF8'), ', '))";
+		" AND usename <> current_user AND EXISTS (SELECT FROM pg_roles g WHERE pg_has_role(usesysid, g.oid, 'USAGE')"
+		"  AND quote_ident(g.rolname) = ANY (string_to_array(convert_from($1, 'UTF8'), ', ')))";
 	const char *role = pg->intake_role ? pg->intake_role : "";
 	const struct sh_pg_value name = { .bytes = role, .len = strlen(role) };
 	struct names names = { .list = "" };
@@ -234,14 +290,15 @@ enum cm_rc sh_pg_rights_round(struct sh_pg *pg, const char *name, bool close, st
 		name, err);
 }
 
-/* Sessions of the role that have or want a lock on a table of the round.  A statement that is prepared gets
+/* Sessions of intakes that have or want a lock on a table of the round.  A statement that is prepared gets
  * one, whatever the rights, and keeps it as long as its transaction. */
 static enum cm_rc end_sessions(struct sh_pg *pg, const char *name, struct cm_err *err)
 {
 	static const char end[] =
 		"SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
 		" JOIN pg_class c ON c.oid = l.relation WHERE l.locktype = 'relation' AND l.database = a.datid"
-		" AND a.usename = convert_from($1, 'UTF8') AND c.relnamespace = 'tombola'::regnamespace"
+		" AND a.usesysid IN (SELECT oid FROM " INTAKES
+		" x) AND pg_has_role(a.usesysid, 'USAGE') AND c.relnamespace = 'tombola'::regnamespace"
 		" AND (starts_with(c.relname::text, 'block_' || convert_from($2, 'UTF8'))"
 		"  OR starts_with(c.relname::text, 'tags_' || convert_from($2, 'UTF8')))";
 	const struct sh_pg_value values[] = { sh_pg_bytes(pg->intake_role, strlen(pg->intake_role)),

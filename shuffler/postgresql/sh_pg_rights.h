@@ -8,7 +8,8 @@
 #include "sh_pg.h"
 
 /* At the head: intake_role exists, its sessions may be ended by the head's role (end_commits), and it has no
- * right beyond those above.  CM_ECONFIG: what to mend. */
+ * right beyond those above; nor has a member of it, so that each intake may have a login role of its own, and
+ * one can be taken from it without the others.  CM_ECONFIG: what to mend. */
 CM_CHECK enum cm_rc sh_pg_rights_of_intakes(struct sh_pg *pg, struct cm_err *err);
 /* At an intake: its role has no right beyond those above.  CM_EPERM: the first that it has. */
 CM_CHECK enum cm_rc sh_pg_rights_of_mine(struct sh_pg *pg, struct cm_err *err);

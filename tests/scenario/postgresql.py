@@ -150,6 +150,13 @@ class Server:
         self.do(f"GRANT {name}_intake TO {name}")
         return f"{name}_intake"
 
+    def create_member(self, group, name):
+        """A role for one intake among those of this group; its name."""
+        owner = group.removesuffix("_intake")
+        self.do(f"CREATE ROLE {group}_{name} LOGIN IN ROLE {group}")
+        self.do(f"GRANT {group}_{name} TO {owner}")
+        return f"{group}_{name}"
+
     def forget(self, name):
         """A database that has lost everything."""
         self.do(f"DROP DATABASE {name} WITH (FORCE)")

@@ -58,7 +58,7 @@ def check_networks(s):
                        (ask.format("disable"), "no pg_hba.conf entry"),
                        (ask.format("verify-full").replace("tombola-shuffler", "postgres") + mine, "no pg_hba.conf entry"),
                        (ask.format("verify-full").replace("tombola-shuffler", "replicator") + mine, "no pg_hba.conf entry"),
-                       (ask.format("verify-full").replace("tombola-shuffler", "tombola-intake") + mine, "certificate authentication failed")):
+                       (ask.format("verify-full").replace("tombola-shuffler", "tombola-intake-1") + mine, "certificate authentication failed")):
         run = s["head"].exec("psql", "-XAtc", "SELECT 1", text)
         assert (run.returncode == 0) == (not said) and said in run.stderr, run
 
@@ -68,7 +68,7 @@ def check_rights(s):
     ask = ("psql", "-XAt", "-h", "/tmp", "-U", "postgres", "-c")
     roles = s["database"].exec(*ask, "SELECT rolname, rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls, rolreplication "
                                "FROM pg_roles WHERE rolcanlogin AND rolname <> 'postgres' ORDER BY 1").stdout
-    assert roles == "replicator|f|t\ntombola-intake|f|f\ntombola-shuffler|f|f\n", roles
+    assert roles == "replicator|f|t\ntombola-intake-1|f|f\ntombola-intake-2|f|f\ntombola-shuffler|f|f\n", roles
     standby = s["database"].exec(*ask, "SELECT application_name, sync_state, ssl FROM pg_stat_replication JOIN pg_stat_ssl USING (pid)")
     assert standby.stdout == "standby|sync|t\n", standby
     for name in ("head", "intake1", "intake2", "client1", "client2", "analyzer-postgresql", "database", "standby"):

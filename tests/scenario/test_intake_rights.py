@@ -191,6 +191,47 @@ def test_a_released_round_whose_block_alone_is_damaged_is_given_up(cluster, spre
     spread.head()
 
 
+def test_one_of_two_intakes_is_revoked_and_the_other_goes_on(cluster, spread):
+    """Each has a login role of its own in the group, which has none; the stolen one's open session does not keep the round open."""
+    group = spread.role
+    spread.server.do(f"ALTER ROLE {group} NOLOGIN")
+    roles = []
+    for i in (0, 1):
+        spread.role = spread.server.create_member(group, f"m{i}")
+        spread.configure(i)
+        roles.append(spread.role)
+    spread.server.do(f"REVOKE {roles[1]} FROM {spread.database}")
+    run = cluster.run("shuffler", "run")
+    assert run.returncode == EXIT["config"] and f'GRANT "{roles[1]}" TO "{spread.database}"' in run.stderr, run.stderr
+    spread.server.do(f"GRANT {roles[1]} TO {spread.database}; GRANT pg_read_all_data TO {roles[1]}")
+    run = cluster.run("shuffler", "run")
+    assert run.returncode == EXIT["config"] and f"{roles[1]} is a member of pg_read_all_data" in run.stderr, run.stderr
+    spread.server.do(f"REVOKE pg_read_all_data FROM {roles[1]}")
+    head = spread.head()
+    spread.start()
+    analyzer = cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    block = next(t for t in tables(spread) if t.startswith("block_"))
+    held = open_session(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", "RowExclusiveLock", block)
+    # As doc/operations.md has it.
+    spread.server.do(f"ALTER ROLE {roles[1]} NOLOGIN; REVOKE {group} FROM {roles[1]}")
+    spread.server.do(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{roles[1]}'")
+    said = held.communicate("COMMIT;\n", timeout=180)[1]
+    assert "terminating connection" in said or "server closed" in said, said
+    assert subprocess.run(spread.server.psql(spread.database, "-c", "SELECT 1", role=roles[1]), capture_output=True).returncode
+    # One that nobody has revoked yet is ended by the head, when the round closes.
+    spread.role = roles[0]
+    held = open_session(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", "RowExclusiveLock", block)
+    gateway.until_accepted(spread.ports[0], d, data, 20, 20)
+    settled(cluster)
+    exactly(cluster, 40)
+    said = held.communicate("COMMIT;\n", timeout=180)[1]
+    assert "terminating connection" in said or "server closed" in said, said
+    assert head.alive() and analyzer.alive() and spread.daemons[0].alive()
+
+
 def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread):
     """Also of one that took no lock: a session that has written and not committed is ended."""
     spread.head()
