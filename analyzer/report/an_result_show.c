@@ -279,10 +279,12 @@ bool an_result_rows(const json_t *result, const char *const lead[2], bool all, s
 	return any;
 }
 
-/* Would a spreadsheet run the cell?  A number, or a range of numbers, is none. */
+/* Would a spreadsheet run the cell?  A number, or a range of numbers, is none.  An apostrophe at the begin is
+ * taken as one of ours, so that whoever takes the first away has the text as it was. */
 static bool is_formula(const char *s)
 {
-	return *s != '\0' && strchr("=@\t\r+-", *s) && s[strspn(s, "+-.0123456789eE")] != '\0';
+	return *s == '\'' ||
+	       (*s != '\0' && strchr("=@\t\r+-", *s) && s[strspn(s, "+-.0123456789eE")] != '\0');
 }
 
 /* RFC 4180: quotes doubled.  An apostrophe before what would be a formula makes it a text. */

@@ -7,7 +7,7 @@ import re
 N = 40
 # What CSV, the line protocol, topics and templates treat in their own way.
 # The last two: no cut may part a character, and a spreadsheet may run none.
-LABELS = ["plain", 'with "quotes", and comma', "a = b", "back\\", "é{{ 1 }}/#", "é" * 62, "=1+1"]
+LABELS = ["plain", 'with "quotes", and comma', "a = b", "back\\", "é{{ 1 }}/#", "é" * 62, "=1+1", "'=1"]
 ROUNDS = [
     {"query": "labels", "type": "histogram", "protocol": "grr", "field": "label", "epsilon0": 2.0, "min_reports": N,
      "target": N, "values": LABELS, "window": "1h"},

@@ -69,11 +69,13 @@ def test_the_three_forms_say_what_the_result_says(settling):
             assert row["time_ms"] <= doc["charged_ms"] <= row["settled_ms"]
 
     table = list(csv.DictReader(io.StringIO(settling.export("--format", "csv"))))
-    assert [r["label"] for r in table] == [r["label"].replace("=1+1", "'=1+1") for r in rows]
+    # An apostrophe stands before what a spreadsheet would run, and before an apostrophe, so that it can be taken away again.
+    marked = {"=1+1": "'=1+1", "'=1": "''=1"}
+    assert [r["label"] for r in table] == [marked.get(r["label"], r["label"]) for r in rows]
     for cells, row in zip(table, rows):
         assert set(cells) == set(row) - {"schema"}
         for key, cell in cells.items():
-            want = row[key] if row[key] != "=1+1" else "'=1+1"
+            want = marked.get(row[key], row[key]) if isinstance(row[key], str) else row[key]
             assert cell == ("" if want is None else str(want).lower() if isinstance(want, bool) else want
                             if isinstance(want, str) else cell), key
             if isinstance(want, (int, float)) and not isinstance(want, bool):
