@@ -111,7 +111,7 @@ static enum cm_rc authenticate(const struct cl_stander *who, const struct cl_sta
 static enum cm_rc begun_anew(struct cl_db *db, int64_t *plans, struct cm_err *err)
 {
 	return db_int(db->sql,
-		"SELECT CASE WHEN EXISTS(SELECT 1 FROM ledger) OR EXISTS(SELECT 1 FROM loss WHERE sequence > 0) "
+		"SELECT CASE WHEN EXISTS(SELECT 1 FROM ledger WHERE kind = 'charged') OR EXISTS(SELECT 1 FROM loss WHERE sequence > 0) "
 		"THEN 0 ELSE coalesce((SELECT max(accepted_plans) FROM loss), 0) END",
 		plans, err);
 }

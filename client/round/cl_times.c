@@ -5,11 +5,13 @@
 
 #define DEVICE_US 10.0 /* ten times what a usual row takes */
 #define NUMBER_US 0.3
+#define ROWS      5 /* of a device that fit into that time on a busy machine */
 #define PART      4 /* of the time that the round is open, this takes one part at most */
 
 struct cl_times cl_times_make(const struct cl_times_of *of)
 {
-	double each_us = DEVICE_US + of->numbers * NUMBER_US;
+	double each_us =
+		(DEVICE_US + of->numbers * NUMBER_US) * (of->rows > ROWS ? (double)of->rows / ROWS : 1);
 	int64_t open = of->deadline_ms > of->from_ms ? of->deadline_ms - of->from_ms : 0;
 	int64_t step = of->prepare_ms < open / 10 ? of->prepare_ms : open / 10;
 	double more = (double)of->devices * each_us / 1e3;

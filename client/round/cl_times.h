@@ -22,6 +22,7 @@ struct cl_times_of {
 	int64_t prepare_ms; /* as configured */
 	size_t devices;     /* listed */
 	uint32_t numbers;   /* of a value */
+	uint64_t rows;      /* that each device may have waiting, where readings are held; 0: one is usual */
 };
 struct cl_times {
 	int64_t end_ms;  /* reading does not end before */

@@ -373,16 +373,19 @@ static void the_time_for_reading_follows_from_what_is_public(void **state)
 		struct cl_times_of of;
 		int64_t end, last;
 	} row[] = {
-		{ { 1000, 3601000, 1000, 6, 0 }, 1500, 1500 },
+		{ { 1000, 3601000, 1000, 6, 0, 0 }, 1500, 1500 },
 		/* A tenth of the round's time at most; reading may go on for ten seconds then. */
-		{ { 1000, 4000, 1000, 6, 0 }, 1150, 11000 },
-		{ { 1000, 3601000, 50, 6, 0 }, 1025, 11000 },
+		{ { 1000, 4000, 1000, 6, 0, 0 }, 1150, 11000 },
+		{ { 1000, 3601000, 50, 6, 0, 0 }, 1025, 11000 },
 		/* Ten microseconds a device, and more for long values, but a quarter of the round's time. */
-		{ { 0, 3600000, 1000, 100000, 0 }, 1500, 1500 },
-		{ { 0, 3600000, 1000, 10000, 1000 }, 3600, 3600 },
-		{ { 0, 10000, 1000, 10000000, 0 }, 2500, 2500 },
+		{ { 0, 3600000, 1000, 100000, 0, 0 }, 1500, 1500 },
+		{ { 0, 3600000, 1000, 10000, 1000, 0 }, 3600, 3600 },
+		{ { 0, 10000, 1000, 10000000, 0, 0 }, 2500, 2500 },
+		/* Sixteen readings of each device that are held take three times as long. */
+		{ { 0, 3600000, 1000, 100000, 0, 16 }, 3700, 3700 },
+		{ { 0, 3600000, 1000, 100000, 0, 5 }, 1500, 1500 },
 		/* The client's clock is wrong. */
-		{ { 9000, 1000, 1000, 6, 0 }, 9000, 19000 },
+		{ { 9000, 1000, 1000, 6, 0, 0 }, 9000, 19000 },
 	};
 
 	(void)state;
