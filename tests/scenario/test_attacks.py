@@ -106,7 +106,7 @@ def test_the_client_refuses_a_second_descriptor_for_a_sequence_number(cluster, f
     run = send(cluster, 4, "client.sequence" if removed else "")
     # Behind the check the client's store has a second wall, so that nothing is sent even without it.
     assert len(fake.received) == before
-    assert ("sequence" in run.stderr) == (not removed), run.stderr
+    assert ("sequence number" in run.stderr) == (not removed), run.stderr
     if not removed:
         assert run.returncode in (EXIT["permission"], EXIT["protocol"]), (run.returncode, run.stderr)
 

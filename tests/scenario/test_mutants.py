@@ -58,13 +58,13 @@ def unit_pairs():
     return [(name, t) for name, tests in listed().items() for t in tests if "::" not in t]
 
 
-# What is checked in a database, which scenarios have and unit tests here have not.
-OF_DATABASES = {"shuffler.epoch"}
+# What is checked in a database, between two parties or in a daemon's loop, which scenarios have and unit tests have not.
+OF_SCENARIOS = {"shuffler.epoch", "shuffler.keeps", "client.conflict", "client.shown", "client.void.receipts", "pki.dates"}
 
 
 def test_every_check_has_a_unit_test():
-    assert {name for name, _ in unit_pairs()} == set(listed()) - OF_DATABASES
-    assert all("::" in test for name in OF_DATABASES for test in listed()[name])
+    assert {name for name, _ in unit_pairs()} == set(listed()) - OF_SCENARIOS
+    assert all("::" in test for name in OF_SCENARIOS for test in listed()[name])
 
 
 def needless():

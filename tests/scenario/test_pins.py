@@ -23,7 +23,8 @@ def test_a_plan_is_pinned_once_and_its_rounds_are_looked_up(cluster, fake):
         end(fake, d)
     assert fake.asked.count("get_plan") == 1
     status = cluster.json("client", "status")
-    assert status["epsilon_spent"] == 4.0 and status["loss"] == {"lost": False, "accepted": False, "closed_plans": 0}
+    assert status["epsilon_spent"] == 4.0 and status["loss"] == {"lost": False, "conflict": False, "accepted": False,
+                                                                       "closed_plans": 0}
     assert [(p["number"], p["pinned"], p["answered"], p["epsilon"]) for p in status["plans"]] == [(1, 3, 2, 4.0)]
     text = cluster.run("client", "status").stdout
     assert "plan test (1) pinned: 3 of 3 entries, 2 of them answered; slice of epsilon 4 at delta 1e-08" in text, text

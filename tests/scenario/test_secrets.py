@@ -244,7 +244,7 @@ def test_of_a_settled_round_no_key_is_left_on_the_disk(cluster):
     os.mkdir(cluster.path("kept"))
     keys = []
     for party, folder in zip(("shuffler", "analyzer"), folders):
-        name, = os.listdir(folder)
+        name, = (f for f in os.listdir(folder) if not f.endswith(".stored"))
         kept = cluster.path("kept", party)
         os.link(os.path.join(folder, name), kept)
         with open(kept, "rb") as f:
