@@ -87,6 +87,12 @@ static enum cm_rc scalar_text(
 	return n == 0 ? CM_OK : CM_EINTERNAL;
 }
 
+/* Whether the byte is among those from `from` on; a buffer that never had any has no memory. */
+static bool has(const struct cm_buf *b, size_t from, int byte)
+{
+	return b->len > from && memchr(b->data + from, byte, b->len - from);
+}
+
 /* Append an array's numbers with a space between two, or the items of a set with their separator.  CM_EDATA:
  * it is no such array. */
 static enum cm_rc array_text(
@@ -110,7 +116,7 @@ static enum cm_rc array_text(
 		rc = scalar_text(known, item.value, item.end, out);
 		if (rc != CM_OK)
 			return rc;
-		if (set && memchr(out->data + before, QY_SET_SEPARATOR, out->len - before))
+		if (set && has(out, before, QY_SET_SEPARATOR))
 			return CM_EDATA;
 	}
 	return rc == CM_ENOINPUT ? CM_OK : rc;
@@ -133,7 +139,7 @@ static enum cm_rc field_text(struct cl_parser *p, size_t i, char *bad, size_t ro
 	rc = conf->arrays != CL_ARRAYS_NONE && *w->part.value == '['
 		     ? array_text(known, &w->part, conf->arrays == CL_ARRAYS_SETS, &w->text)
 		     : scalar_text(known, w->part.value, w->part.end, &w->text);
-	if (rc == CM_OK && memchr(w->text.data, '\0', w->text.len))
+	if (rc == CM_OK && has(&w->text, 0, '\0'))
 		rc = CM_EDATA;
 	if (rc == CM_OK && cm_buf_put(&w->text, "", 1) != CM_OK)
 		rc = CM_EINTERNAL;

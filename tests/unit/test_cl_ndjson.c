@@ -116,6 +116,10 @@ static void a_json_number_that_is_no_known_text_has_the_shortest(void **state)
 	arrays = CL_ARRAYS_SETS;
 	NDJSON(NULL, "{\"v\":[1.10,\"x\",2e0,true,7]}\n{\"v\":[\"a;b\"]}\n", CM_OK,
 		"1=1.1;x;2;true;7@1;!2 2 field 'v' is no string, number, boolean or array of texts;", NULL);
+	/* The buffer of a text that is empty has no memory yet. */
+	NDJSON(NULL, "{\"v\":[]}\n", CM_OK, "1=@1;", NULL);
+	NDJSON(NULL, "{\"v\":[\"\"]}\n", CM_OK, "1=@1;", NULL);
+	NDJSON(NULL, "{\"v\":\"\"}\n", CM_OK, "1=@1;", NULL);
 	arrays = CL_ARRAYS_NONE;
 	known = NULL;
 	cl_texts_free(texts);
