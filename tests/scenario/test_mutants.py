@@ -59,7 +59,8 @@ def unit_pairs():
 
 
 # What is checked in a database, between two parties or in a daemon's loop, which scenarios have and unit tests have not.
-OF_SCENARIOS = {"shuffler.epoch", "shuffler.keeps", "client.conflict", "client.shown", "client.void.receipts", "pki.dates"}
+OF_SCENARIOS = {"shuffler.damage", "shuffler.epoch", "shuffler.keeps", "client.conflict", "client.shown",
+                "client.void.receipts", "pki.dates"}
 
 
 def test_every_check_has_a_unit_test():

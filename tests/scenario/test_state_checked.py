@@ -121,7 +121,8 @@ def test_a_round_that_cannot_go_on_is_found_and_everything_else_with_it(cluster)
         cluster.server.copy(cluster.database)  # waits until nobody has it
     found(cluster, "shuffler", 0, "valid")
 
-    key = cluster.path("shuffler", "keys", os.listdir(cluster.path("shuffler", "keys"))[0])
+    name, = (f for f in os.listdir(cluster.path("shuffler", "keys")) if f.endswith(".key"))
+    key = cluster.path("shuffler", "keys", name)
     os.rename(key, cluster.path("key"))
     found(cluster, "shuffler", EXIT["noinput"], "round 1 cannot go on")
     assert "round 1 cannot go on" in cluster.run("shuffler", "run").stderr
