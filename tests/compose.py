@@ -195,12 +195,14 @@ def check_database(services):
     need(rules[0] == ["local", "all", "postgres", "peer", "map=owner"], f"pg_hba.conf: {rules[0]}")
     need(all(r[0] == "hostssl" and r[3:] == ["samenet", "cert"] and "all" not in r for r in rules[1:]), f"pg_hba.conf: {rules[1:]}")
     made = text_of("deploy/compose/database-pki.sh")
-    for role in {r[2] for r in rules[1:]}:
+    # A rule of `+ROLE` is of its members: each intake's own.
+    own = {name: f"tombola-{name.replace('intake', 'intake-')}" for name in INTAKES} | {"head": "tombola-shuffler"}
+    for role in {r[2] for r in rules[1:] if r[2][0] != "+"} | set(own.values()):
         need(f" {role} clientAuth" in made and f'CREATE ROLE "{role}"' in text_of("deploy/compose/database.sh").replace(
             "ROLE replicator", 'ROLE "replicator"'), f"pg_hba.conf: role {role} has no certificate or is not made")
     for name in ("head", *INTAKES):
         text = text_of(f"deploy/compose/{name}.conf")
-        need(f"user=tombola-{'shuffler' if name == 'head' else 'intake'} " in text, f"{name}.conf: another's role")
+        need(f"user={own[name]} " in text, f"{name}.conf: another's role")
         need("password" not in text and "sslmode" not in text, f"{name}.conf: a password, or less than verify-full")
         need("synchronous_standbys = 1;" in text, f"{name}.conf: does not demand the standby")
     for name in SERVERS:

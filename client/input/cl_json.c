@@ -233,7 +233,7 @@ static bool put_plain(const char *digits, size_t n, int exponent, bool negative,
 	for (size_t i = 0; i < n || (exponent >= 0 && i <= (size_t)exponent); i++) {
 		if (exponent >= 0 && i == (size_t)exponent + 1)
 			out[used++] = '.';
-		out[used++] = i < n ? digits[i] : '0';
+		out[used++] = (char)(i < n ? digits[i] : '0');
 	}
 	out[used] = '\0';
 	return true;

@@ -279,6 +279,8 @@ static size_t skip_blank(struct cl_reader *r, const uint8_t *bytes, size_t n)
 static enum cm_rc tell_form(
 	struct cl_reader *r, const uint8_t *bytes, size_t n, size_t *used, struct cm_err *err)
 {
+	static const uint8_t white[] = { ' ', '\t', '\r', '\n' };
+
 	*used = r->line.len == 0 ? skip_blank(r, bytes, n) : 0;
 	if (*used == n)
 		return CM_OK;
@@ -294,7 +296,7 @@ static enum cm_rc tell_form(
 			"what is the file's format?",
 			r->conf.name, r->parser.line + 1);
 	/* The brace, and the white space behind it. */
-	if (r->line.len > 0 && !memchr(" \t\r\n", *bytes, 4)) {
+	if (r->line.len > 0 && !memchr(white, *bytes, sizeof white)) {
 		r->form = LINES;
 		return CM_OK;
 	}

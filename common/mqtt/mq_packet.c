@@ -291,7 +291,7 @@ static bool read_other(const struct mq_reader *reader, uint8_t first, struct res
 void mq_reader_init(struct mq_reader *r, bool v5, size_t payload_max)
 {
 	*r = (struct mq_reader){ .v5 = v5, .payload_max = payload_max };
-	cm_buf_init(&r->in, payload_max + 2 * BESIDE_MAX);
+	cm_buf_init(&r->in, payload_max + (size_t)2 * BESIDE_MAX);
 	r->in.secret = 1;
 }
 

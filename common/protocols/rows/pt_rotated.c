@@ -189,7 +189,7 @@ static size_t room_of(const struct qy_query *q, const struct pt_randomizer *p)
 	uint32_t d = pt_rotated_padded(q->dimension);
 
 	return ALIGNED(sizeof(struct work)) + 2 * vector_size(d) +
-	       (1 + (size_t)pt_rotated_rotations(q, p)) * PT_TURN_ROW(d);
+	       (1 + (size_t)pt_rotated_rotations(q, p)) * (size_t)PT_TURN_ROW(d);
 }
 
 static struct work *work_in(void *room, uint32_t d)
@@ -199,7 +199,7 @@ static struct work *work_in(void *room, uint32_t d)
 	w->lengthened = (int64_t *)((uint8_t *)room + ALIGNED(sizeof *w));
 	w->turned = w->lengthened + vector_size(d) / sizeof(int64_t);
 	w->row = (uint8_t *)(w->turned + vector_size(d) / sizeof(int64_t));
-	w->signs.row = w->row + PT_TURN_ROW(d);
+	w->signs.row = w->row + (size_t)PT_TURN_ROW(d);
 	return w;
 }
 
@@ -247,7 +247,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 		turn(w, 0, d);
 	pt_slots_encode(q, p, value, word, rng, records, room);
 	/* Both vectors and the row lie side by side. */
-	cr_wipe(w->lengthened, 2 * vector_size(d) + PT_TURN_ROW(d));
+	cr_wipe(w->lengthened, 2 * vector_size(d) + (size_t)PT_TURN_ROW(d));
 }
 
 /* Of the transformed vector, whose coordinates have no names. */
