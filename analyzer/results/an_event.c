@@ -208,7 +208,7 @@ static void influx_tag(const char *s, FILE *out)
 	char last = '\0';
 
 	for (; *s != '\0'; s++) {
-		char c = (unsigned char)*s < ' ' ? ' ' : *s;
+		char c = (char)((unsigned char)*s < ' ' ? ' ' : *s);
 
 		if (strchr(", =", c))
 			(void)fputc('\\', out);

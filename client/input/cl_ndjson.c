@@ -148,7 +148,7 @@ static enum cm_rc field_text(struct cl_parser *p, size_t i, char *bad, size_t ro
 	if (rc == CM_OK)
 		p->text[i] = (const char *)w->text.data;
 	else if (*w->part.value == '"')
-		(void)snprintf(bad, room, "field '%.100s' is no valid text of JSON", conf->field[i]);
+		(void)snprintf(bad, room, "field '%.100s' is no valid string", conf->field[i]);
 	else
 		(void)snprintf(bad, room, "field '%.100s' is no string, number%s", conf->field[i],
 			conf->arrays == CL_ARRAYS_NUMBERS ? ", boolean or array of numbers"

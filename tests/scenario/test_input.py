@@ -359,7 +359,7 @@ ROWS = {
     ("ndjson", "nested"): ('{"device":"b","colour":{"x":1}}\n', "no string, number or boolean", True),
     ("ndjson", "more behind"): ('{"device":"b","colour":"c1"} x\n', "not valid JSON at column", True),
     ("ndjson", "long line"): ('{"device":"b","colour":"' + "x" * 4200000 + '"}\n', "a line longer than 262182 bytes", True),
-    ("ndjson", "not UTF-8"): ('{"device":"b","colour":"\xff"}\n', "no valid text of JSON", True),
+    ("ndjson", "not UTF-8"): ('{"device":"b","colour":"\xff"}\n', "no valid string", True),
 }
 
 

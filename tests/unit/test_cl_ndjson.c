@@ -29,7 +29,7 @@ static void ndjson_lines_that_are_no_good_objects_are_bad(void **state)
 		int n = snprintf(line, sizeof line, "{\"d\":\"a\",\"v\":%s}\n", bad[i]);
 
 		expect_from(CL_FORMAT_NDJSON, "d", line, (size_t)n, CM_OK,
-			bad[i][0] == '"' ? "!1 a field 'v' is no valid text of JSON;"
+			bad[i][0] == '"' ? "!1 a field 'v' is no valid string;"
 					 : "!1 a field 'v' is no string, number or boolean;",
 			NULL);
 	}
@@ -217,7 +217,7 @@ static void ndjson_nul_bytes_are_refused(void **state)
 {
 	(void)state;
 	NDJSON("d", "{\"d\":\"a\",\"v\":\"\\u0000\"}\n{\"d\":\"b\",\"v\":\"1\"}\n", CM_OK,
-		"!1 a field 'v' is no valid text of JSON;b=1@2;", NULL);
+		"!1 a field 'v' is no valid string;b=1@2;", NULL);
 	NDJSON("d", "{\"d\":\"a\0\",\"v\":1}\n", CM_OK, NULL, NULL);
 }
 
@@ -237,7 +237,7 @@ static void ndjson_tells_the_device_of_a_line_that_is_none(void **state)
 	NDJSON("d", "{\"x\":{\"d\":\"z\",\"y\":[\"}\\\"],\"]},\"\\u0064\":7,\n", CM_OK,
 		"!1 7 not valid JSON at column 41;", NULL);
 	NDJSON("d", "{\"v\":\"\xff\",\"d\":\"a\"}\n{\"v\":1 \"d\":\"a\"}\n{\"v\":\"x\n\"d\":\"a\"}\n", CM_OK,
-		"!1 a field 'v' is no valid text of JSON;!2 ? field 'v' is no string, number or boolean;"
+		"!1 a field 'v' is no valid string;!2 ? field 'v' is no string, number or boolean;"
 		"!3 ? not valid JSON at column 6;!4 ? not a JSON object;",
 		NULL);
 	NDJSON("d", "{\"d\":[\"a\"],\"v\":1}\n{\"d\":\"a\\u0000b\",\"v\":1}\n", CM_OK, NULL, NULL);
