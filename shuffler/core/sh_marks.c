@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cm_buf.h"
@@ -18,6 +19,7 @@
 #define HEX    ((size_t)2 * PR_ROUND_ID_LEN)
 /* The number and its complement, in one sector of the disk: a write of it is there or not. */
 #define NUMBER_LEN 16u
+#define TRIES      1200 /* to open a mark, 50 ms apart */
 
 static char *mark_of(
 	const char *key_dir, const uint8_t *round_id, const char ending[sizeof SEALED], struct cm_err *err)
@@ -102,6 +104,12 @@ enum cm_rc sh_mark_stored(
 	if (!path)
 		return err->code;
 	int fd = open(path, O_RDWR | O_CLOEXEC);
+	/* Strangers may hold all descriptors for a while.  What is stored waits for one: ending would lose
+	 * the round's time, and acknowledging without the mark would not be noticed as a loss. */
+	for (int i = 0; fd < 0 && (errno == EMFILE || errno == ENFILE) && i < TRIES; i++) {
+		(void)nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+	}
 	if (fd < 0)
 		rc = cm_fail(err, errno == ENOENT ? CM_ENOINPUT : CM_EIO, "%s: %s", path, strerror(errno));
 	/* The lock is kept over the fdatasync: a higher number that is read here is durable. */

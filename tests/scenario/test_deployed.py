@@ -145,7 +145,7 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
     truth = readings(client)
     refused(client, run["client"], "create", "/var/lib/tombola-client")
     client.run("install -d -m 700 /var/lib/tombola-client")
-    refused(client, run["client"], "create", "/var/lib/tombola-client")
+    refused(client, run["client"], "io", "/var/lib/tombola-client")
     client.run("rmdir /var/lib/tombola-client")
     for party, host in site.items():
         host.run(guide.line("install -d", party=party))

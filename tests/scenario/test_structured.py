@@ -187,7 +187,7 @@ def test_sets_of_items_from_arrays_and_from_texts(cluster):
     assert run.returncode == 0, run.stderr
     for number, size in ((1, 4), (2, 1)):
         result = cluster.json("analyzer", "round", "show", str(number))["result"]
-        assert result["statement"].startswith(f"a set of more than {size} item")
+        assert result["estimand"].startswith(f"a set of more than {size} item")
         assert [i["label"] for i in result["items"]] == items
         kept = [[t for t in b or () if t in items] for b in baskets]
         truth = [sum(min(1, size / len(k)) for k in kept if t in k) for t in items]
