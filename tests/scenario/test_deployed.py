@@ -75,7 +75,7 @@ def configure(site):
     for name, party in (("client.conf", "client"), ("client-policy.conf", "client"), ("shuffler.conf", "shuffler"),
                         ("shuffler-policy.conf", "shuffler"), ("analyzer.conf", "analyzer"), ("plan.conf", "analyzer")):
         shutil.copy(os.path.join(DEPLOY, name), site[party].etc("tombola"))
-    site["analyzer"].edit("plan.conf", min_reports=450, target=DEVICES, epsilon0=0.4, levels=3, window="5m", colluders=10)
+    site["analyzer"].edit("plan.conf", min_reports=450, target=DEVICES, epsilon0=0.4, levels=3, window="5m", colluders=10, honest_fraction=0.95)
     site["client"].edit("client-policy.conf", colluders=10, min_batch=400)
     site["shuffler"].edit("shuffler-policy.conf", colluders=10, max_share=1.0)
 
