@@ -71,8 +71,8 @@ def test_however_many_rows_a_device_has_the_first_frame_leaves_at_the_same_time(
             if steps(one) == steps(many) == 1:
                 break
     assert steps(one) == steps(many) == 1, (one, many)
-    # Who takes part, and in which order; what the others say is compared below, where a busy machine has the time to read it.
-    assert len(sealed) == 6 and list(sealed) == list(after)
+    # Who takes part; in which order, and what the others say, is compared below, with draws from a seed and the time to read.
+    assert len(sealed) == 6 and sorted(sealed) == sorted(after)
     worlds.cluster.close()
 
 
