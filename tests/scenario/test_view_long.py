@@ -9,6 +9,7 @@ from time import monotonic, sleep
 import pytest
 
 import cluster as c
+from test_kit import seeded_build
 from test_views import CHANGED, pseudonym_of_the_changed, ran, row, set_out, write
 from views import SEED
 
@@ -71,8 +72,10 @@ def test_however_many_rows_a_device_has_the_first_frame_leaves_at_the_same_time(
             if steps(one) == steps(many) == 1:
                 break
     assert steps(one) == steps(many) == 1, (one, many)
-    # Who takes part; in which order, and what the others say, is compared below, with draws from a seed and the time to read.
-    assert len(sealed) == 6 and sorted(sealed) == sorted(after)
+    # Who takes part, and in which order where draws come from a seed; what the others say is compared below, where a busy machine
+    # has the time to read it.
+    order = list if seeded_build() else sorted
+    assert len(sealed) == 6 and order(sealed) == order(after)
     worlds.cluster.close()
 
 
