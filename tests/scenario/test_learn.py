@@ -327,10 +327,10 @@ def test_a_driver_that_changes_shapes_gets_no_answer_of_another_shape(cluster):
     for what in SHAPES:
         for name in ("test", "another"):
             refused(what, name, EXIT["budget"])
-    # Nor where its analyzer has forgotten everything: shuffler and client have not.
+    # Nor where its analyzer has forgotten everything: its shuffler and its client have not.
     os.rename(cluster.path("analyzer"), cluster.path("kept"))
     os.mkdir(cluster.path("analyzer"), 0o700)
-    refused("more rounds", "another", EXIT["config"])
+    refused("more rounds", "another", EXIT["permission"])
     shutil.rmtree(cluster.path("analyzer"))
     os.rename(cluster.path("kept"), cluster.path("analyzer"))
     cluster.write("plan.conf", signed)
