@@ -67,9 +67,51 @@ struct cf_row {
 	const struct cf_row *sub;
 	size_t size; /* LIST: bytes per item */
 };
-/* Tables end with a row whose key is NULL.
+
+/* A table is written by position, and ends with CF_END:
  *
- * A path "credential:NAME" is the file NAME in $CREDENTIALS_DIRECTORY, where a service manager puts files
+ *	CF_REQUIRED("state_dir", CF_PATH, offsetof(struct conf, state_dir), "where it keeps its state"),
+ *	CF_DEFAULT("threads", CF_INT(0, 256), offsetof(struct conf, threads), "0", "to open reports"),
+ *	CF_OPTIONAL("rounds", CF_LIST(1, 64, round_rows, struct round), offsetof(struct conf, rounds), NULL),
+ *	CF_END,
+ *
+ * A type that has bounds takes them: least and greatest. */
+#define CF_REQUIRED(key_, type_, at_, help_)                                                     \
+	{                                                                                        \
+		.key = (key_), .type = type_, .offset = (at_), .required = true, .help = (help_) \
+	}
+#define CF_DEFAULT(key_, type_, at_, fallback_, help_)                                                  \
+	{                                                                                               \
+		.key = (key_), .type = type_, .offset = (at_), .fallback = (fallback_), .help = (help_) \
+	}
+#define CF_OPTIONAL(key_, type_, at_, help_)                                   \
+	{                                                                      \
+		.key = (key_), .type = type_, .offset = (at_), .help = (help_) \
+	}
+#define CF_REMOVED(key_, help_)                                 \
+	{                                                       \
+		.key = (key_), .type = CF_GONE, .help = (help_) \
+	}
+#define CF_END              \
+	{                   \
+		.key = NULL \
+	}
+
+#define CF_BOUNDED(type_, min_, max_) type_, .min = (min_), .max = (max_)
+#define CF_INT(min_, max_)            CF_BOUNDED(CF_INT, min_, max_)
+#define CF_DOUBLE(min_, max_)         CF_BOUNDED(CF_DOUBLE, min_, max_)
+#define CF_DURATION(min_, max_)       CF_BOUNDED(CF_DURATION, min_, max_)
+#define CF_STRINGS(min_, max_)        CF_BOUNDED(CF_STRINGS, min_, max_)
+#define CF_SOME(min_, max_)           CF_BOUNDED(CF_SOME, min_, max_)
+#define CF_TABLE(min_, max_)          CF_BOUNDED(CF_TABLE, min_, max_)
+#define CF_DOUBLES(min_, max_)        CF_BOUNDED(CF_DOUBLES, min_, max_)
+#define CF_EXTENDED(min_, max_)       CF_BOUNDED(CF_EXTENDED, min_, max_)
+#define CF_RANGE(min_, max_)          CF_BOUNDED(CF_RANGE, min_, max_)
+#define CF_GROUP(rows_)               CF_GROUP, .sub = (rows_)
+#define CF_LIST(min_, max_, rows_, item_) \
+	CF_BOUNDED(CF_LIST, min_, max_), .sub = (rows_), .size = sizeof(item_)
+
+/* A path "credential:NAME" is the file NAME in $CREDENTIALS_DIRECTORY, where a service manager puts files
  * that only this process may read (systemd's LoadCredential=).  Without the variable the path is taken as
  * written. */
 

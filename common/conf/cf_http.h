@@ -4,13 +4,7 @@
 #include "cf_conf.h"
 
 /* Offsets of a char * and of a bool; the default address; what is served there. */
-#define CF_HTTP_ROWS(http_at, anywhere_at, address, pages)                                                      \
-	{ .key = "http",                                                                                        \
-		.type = CF_STRING,                                                                              \
-		.offset = (http_at),                                                                            \
-		.fallback = (address),                                                                          \
-		.help = "loopback host:port of " pages "; \"\" for none" },                                     \
-	{                                                                                                       \
-		.key = "http_anywhere", .type = CF_BOOL, .offset = (anywhere_at), .fallback = "false",          \
-		.help = "true: `http` may be an address that other hosts reach; requests are not authenticated" \
-	}
+#define CF_HTTP_ROWS(http_at, anywhere_at, address, pages)                                                 \
+	CF_DEFAULT("http", CF_STRING, http_at, address, "loopback host:port of " pages "; \"\" for none"), \
+		CF_DEFAULT("http_anywhere", CF_BOOL, anywhere_at, "false",                                 \
+			"true: `http` may be an address that other hosts reach; requests are not authenticated")

@@ -33,38 +33,30 @@ struct conf {
 };
 
 static const struct cf_row item_rows[] = {
-	{ .key = "name", .type = CF_STRING, .offset = offsetof(struct item, name), .required = true },
-	{ .key = "number", .type = CF_DOUBLE, .offset = offsetof(struct item, number), .min = 0, .max = 9 },
-	{ .key = "range", .type = CF_RANGE, .offset = offsetof(struct item, range), .min = -9, .max = 9 },
-	{ .key = "values", .type = CF_STRINGS, .offset = offsetof(struct item, values), .min = 2, .max = 5 },
-	{ .key = "sets", .type = CF_TABLE, .offset = offsetof(struct item, sets) },
-	{ .key = "at", .type = CF_DOUBLES, .offset = offsetof(struct item, at), .min = 1, .max = 5 },
-	{ .key = NULL },
+	CF_REQUIRED("name", CF_STRING, offsetof(struct item, name), NULL),
+	CF_OPTIONAL("number", CF_DOUBLE(0, 9), offsetof(struct item, number), NULL),
+	CF_OPTIONAL("range", CF_RANGE(-9, 9), offsetof(struct item, range), NULL),
+	CF_OPTIONAL("values", CF_STRINGS(2, 5), offsetof(struct item, values), NULL),
+	CF_OPTIONAL("sets", CF_TABLE, offsetof(struct item, sets), NULL),
+	CF_OPTIONAL("at", CF_DOUBLES(1, 5), offsetof(struct item, at), NULL),
+	CF_END,
 };
 static const struct cf_row group_rows[] = {
-	{ .key = "number", .type = CF_DOUBLE, .offset = offsetof(struct conf, number) },
-	{ .key = "maybe",
-		.type = CF_EXTENDED,
-		.offset = offsetof(struct conf, maybe),
-		.fallback = "\"inf\"" },
-	{ .key = "flag", .type = CF_BOOL, .offset = offsetof(struct conf, flag), .required = true },
-	{ .key = NULL },
+	CF_OPTIONAL("number", CF_DOUBLE, offsetof(struct conf, number), NULL),
+	CF_DEFAULT("maybe", CF_EXTENDED, offsetof(struct conf, maybe), "\"inf\"", NULL),
+	CF_REQUIRED("flag", CF_BOOL, offsetof(struct conf, flag), NULL),
+	CF_END,
 };
 static const struct cf_row rows[] = {
-	{ .key = "text", .type = CF_STRING, .offset = offsetof(struct conf, text), .fallback = "t" },
-	{ .key = "path", .type = CF_PATH, .offset = offsetof(struct conf, path) },
-	{ .key = "whole", .type = CF_INT, .offset = offsetof(struct conf, whole), .min = -5, .max = 1e10 },
-	{ .key = "wait", .type = CF_DURATION, .offset = offsetof(struct conf, wait), .fallback = "15m" },
-	{ .key = "word", .type = CF_WORD, .offset = offsetof(struct conf, word) },
-	{ .key = "words", .type = CF_STRINGS, .offset = offsetof(struct conf, words) },
-	{ .key = "group", .type = CF_GROUP, .sub = group_rows },
-	{ .key = "items",
-		.type = CF_LIST,
-		.offset = offsetof(struct conf, items),
-		.sub = item_rows,
-		.size = sizeof(struct item),
-		.max = 8 },
-	{ .key = NULL },
+	CF_DEFAULT("text", CF_STRING, offsetof(struct conf, text), "t", NULL),
+	CF_OPTIONAL("path", CF_PATH, offsetof(struct conf, path), NULL),
+	CF_OPTIONAL("whole", CF_INT(-5, 1e10), offsetof(struct conf, whole), NULL),
+	CF_DEFAULT("wait", CF_DURATION, offsetof(struct conf, wait), "15m", NULL),
+	CF_OPTIONAL("word", CF_WORD, offsetof(struct conf, word), NULL),
+	CF_OPTIONAL("words", CF_STRINGS, offsetof(struct conf, words), NULL),
+	CF_OPTIONAL("group", CF_GROUP(group_rows), 0, NULL),
+	CF_OPTIONAL("items", CF_LIST(0, 8, item_rows, struct item), offsetof(struct conf, items), NULL),
+	CF_END,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

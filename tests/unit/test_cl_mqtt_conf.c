@@ -19,8 +19,8 @@ static struct cm_err err;
 static char dir[] = "/tmp/test-mqtt-XXXXXX", path[64], password[MQ_PASSWORD_MAX + 1];
 
 static const struct cf_row rows[] = {
-	{ .key = "mqtt", .type = CF_GROUP, .sub = cl_mqtt_rows },
-	{ .key = NULL },
+	CF_OPTIONAL("mqtt", CF_GROUP(cl_mqtt_rows), 0, NULL),
+	CF_END,
 };
 
 static struct cf_file *file;
