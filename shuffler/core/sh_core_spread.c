@@ -6,7 +6,6 @@
 #include "cm_buf.h"
 #include "cm_fault.h"
 #include "sh_core_private.h"
-#include "sh_marks.h"
 
 /* The round whose reports intakes may take in this epoch, or NULL. */
 static struct sh_round *of_epoch(const struct sh_core *c, uint64_t epoch)
@@ -117,8 +116,7 @@ enum cm_rc sh_core_sign(const struct sh_core *c, const struct sh_promise *p, con
 	return rc;
 }
 
-bool sh_core_stored(
-	struct sh_core *c, uint64_t epoch, uint64_t devices, uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *all)
+bool sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices, struct sh_mark **mark, uint64_t *all)
 {
 	struct sh_round *r = of_epoch(c, epoch);
 
@@ -126,15 +124,14 @@ bool sh_core_stored(
 	if (!r || devices > r->spread.promised - r->intake.participants)
 		return false;
 	r->intake.participants += devices;
-	memcpy(round_id, r->d.round_id, PR_ROUND_ID_LEN);
+	*mark = sh_mark_hold(r->mark);
 	*all = r->intake.participants;
 	return true;
 }
 
-enum cm_rc sh_core_mark(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t devices,
-	struct cm_err *err)
+enum cm_rc sh_core_mark(struct sh_mark *mark, uint64_t devices, struct cm_err *err)
 {
-	enum cm_rc rc = sh_mark_stored(c->conf.env.key_dir, round_id, devices, err);
+	enum cm_rc rc = sh_mark_raise(mark, devices, err);
 
 	return rc == CM_ENOINPUT ? CM_OK : rc;
 }

@@ -45,10 +45,10 @@ CM_CHECK bool sh_core_promise(
 CM_CHECK enum cm_rc sh_core_sign(const struct sh_core *c, const struct sh_promise *p,
 	const struct sh_signing *s, uint8_t *signatures, struct cm_err *err);
 /* So many devices of the epoch are stored, and their receipts may be sent when sh_core_mark has returned.
- * False: the epoch is over, and a later one knows them from the store.  *all: the devices of the round. */
-CM_CHECK bool sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices,
-	uint8_t round_id[PR_ROUND_ID_LEN], uint64_t *all);
-/* Note beside the round's key that it has so many devices (sh_marks.h); any thread, beside every other call.
- * CM_OK also when the round is over. */
-CM_CHECK enum cm_rc sh_core_mark(const struct sh_core *c, const uint8_t round_id[PR_ROUND_ID_LEN],
-	uint64_t devices, struct cm_err *err);
+ * False: the epoch is over, and a later one knows them from the store.  *all: the devices of the round;
+ * *mark: the round's, to free with sh_mark_free on this thread. */
+CM_CHECK bool sh_core_stored(
+	struct sh_core *c, uint64_t epoch, uint64_t devices, struct sh_mark **mark, uint64_t *all);
+/* Note in the mark that the round has so many devices; any thread, beside every other call.  CM_OK also when
+ * the round is over. */
+CM_CHECK enum cm_rc sh_core_mark(struct sh_mark *mark, uint64_t devices, struct cm_err *err);

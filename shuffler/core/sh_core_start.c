@@ -153,14 +153,18 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 
 /* A crash may have come between a row and the mark of its seal, or between a commit and the mark of its
  * devices, which have a receipt when they come again.  A round that an earlier version began has no mark. */
-static enum cm_rc mark(const struct sh_round *r, struct cm_err *err)
+static enum cm_rc mark(struct sh_round *r, struct cm_err *err)
 {
 	const char *key_dir = r->env->key_dir;
+	enum cm_rc rc = CM_OK;
 
 	if (r->state != SH_COLLECTING)
 		return sh_mark_sealed(key_dir, r->d.round_id, err);
-	return r->is_marked ? sh_mark_stored(key_dir, r->d.round_id, r->stored, err)
-			    : sh_mark_begin(key_dir, r->d.round_id, r->stored, err);
+	if (!r->is_marked)
+		rc = sh_mark_begin(key_dir, r->d.round_id, r->stored, err);
+	if (rc == CM_OK)
+		rc = sh_mark_open(key_dir, r->d.round_id, &r->mark, err);
+	return rc == CM_OK ? sh_mark_raise(r->mark, r->stored, err) : rc;
 }
 
 enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)

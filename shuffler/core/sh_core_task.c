@@ -5,7 +5,6 @@
 
 #include "sh_blanket.h"
 #include "sh_core_private.h"
-#include "sh_marks.h"
 
 /* ---- When ---- */
 
@@ -118,8 +117,7 @@ static void begin_epoch(struct sh_task *t, int64_t now_ms)
  * committed it and ended. */
 static enum cm_rc mark_stored(const struct sh_round *r, uint64_t devices, struct cm_err *err)
 {
-	return sh_mark_stored(
-		r->env->key_dir, r->d.round_id, devices < r->d.target ? devices : r->d.target, err);
+	return sh_mark_raise(r->mark, devices < r->d.target ? devices : r->d.target, err);
 }
 
 static enum cm_rc run_epoch(struct sh_task *t, const struct cr_rng *rng, struct cm_err *err)

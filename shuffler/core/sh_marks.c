@@ -3,12 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cm_buf.h"
@@ -19,7 +18,6 @@
 #define HEX    ((size_t)2 * PR_ROUND_ID_LEN)
 /* The number and its complement, in one sector of the disk: a write of it is there or not. */
 #define NUMBER_LEN 16u
-#define TRIES      1200 /* to open a mark, 50 ms apart */
 
 static char *mark_of(
 	const char *key_dir, const uint8_t *round_id, const char ending[sizeof SEALED], struct cm_err *err)
@@ -94,36 +92,85 @@ enum cm_rc sh_mark_begin(
 	return rc;
 }
 
-enum cm_rc sh_mark_stored(
-	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t devices, struct cm_err *err)
+/* What an opened mark has, which nobody else writes. */
+struct sh_mark {
+	pthread_mutex_t lock; /* of `number`, and of the file; held over the fdatasync: a higher number that
+			       * is found here is durable */
+	uint64_t number;
+	unsigned holds; /* of the core's thread */
+	int fd;
+	char path[];
+};
+
+enum cm_rc sh_mark_open(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct sh_mark **out,
+	struct cm_err *err)
 {
 	char *path = mark_of(key_dir, round_id, STORED, err);
+	struct sh_mark *m = path ? calloc(1, sizeof *m + strlen(path) + 1) : NULL;
 	uint8_t number[NUMBER_LEN] = { 0 };
 	enum cm_rc rc = CM_OK;
 
-	if (!path)
-		return err->code;
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	/* Strangers may hold all descriptors for a while.  What is stored waits for one: ending would lose
-	 * the round's time, and acknowledging without the mark would not be noticed as a loss. */
-	for (int i = 0; fd < 0 && (errno == EMFILE || errno == ENFILE) && i < TRIES; i++) {
-		(void)nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
-		fd = open(path, O_RDWR | O_CLOEXEC);
+	if (!m) {
+		free(path);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
-	if (fd < 0)
-		rc = cm_fail(err, errno == ENOENT ? CM_ENOINPUT : CM_EIO, "%s: %s", path, strerror(errno));
-	/* The lock is kept over the fdatasync: a higher number that is read here is durable. */
-	else if (flock(fd, LOCK_EX) != 0 || pread(fd, number, sizeof number, 0) < 0)
-		rc = cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
-	if (rc == CM_OK && !(is_number(number) && cm_get_le64(number) >= devices)) {
-		put_number(devices, number);
-		if (pwrite(fd, number, sizeof number, 0) != (ssize_t)sizeof number || fdatasync(fd) != 0)
-			rc = cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
-	}
-	if (fd >= 0)
-		(void)close(fd);
+	memcpy(m->path, path, strlen(path) + 1);
 	free(path);
+	(void)pthread_mutex_init(&m->lock, NULL); /* without attributes it cannot fail */
+	m->holds = 1;
+	m->fd = open(m->path, O_RDWR | O_CLOEXEC);
+	if (m->fd < 0)
+		rc = cm_fail(err, errno == ENOENT ? CM_ENOINPUT : CM_EIO, "%s: %s", m->path, strerror(errno));
+	else if (pread(m->fd, number, sizeof number, 0) != (ssize_t)sizeof number || !is_number(number))
+		rc = cm_fail(err, CM_EDATA, "%s: is damaged", m->path);
+	if (rc != CM_OK) {
+		sh_mark_free(m);
+		return rc;
+	}
+	m->number = cm_get_le64(number);
+	*out = m;
+	return CM_OK;
+}
+
+static enum cm_rc write_number(struct sh_mark *m, uint64_t devices, struct cm_err *err)
+{
+	uint8_t number[NUMBER_LEN];
+	struct stat st;
+
+	if (fstat(m->fd, &st) == 0 && st.st_nlink == 0)
+		return cm_fail(err, CM_ENOINPUT, "%s: it was deleted", m->path);
+	put_number(devices, number);
+	if (pwrite(m->fd, number, sizeof number, 0) != (ssize_t)sizeof number || fdatasync(m->fd) != 0)
+		return cm_fail(err, CM_EIO, "%s: %s", m->path, strerror(errno));
+	m->number = devices;
+	return CM_OK;
+}
+
+enum cm_rc sh_mark_raise(struct sh_mark *m, uint64_t devices, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	(void)pthread_mutex_lock(&m->lock);
+	if (devices > m->number)
+		rc = write_number(m, devices, err);
+	(void)pthread_mutex_unlock(&m->lock);
 	return rc;
+}
+
+struct sh_mark *sh_mark_hold(struct sh_mark *m)
+{
+	m->holds++;
+	return m;
+}
+
+void sh_mark_free(struct sh_mark *m)
+{
+	if (!m || --m->holds > 0)
+		return;
+	if (m->fd >= 0)
+		(void)close(m->fd);
+	(void)pthread_mutex_destroy(&m->lock);
+	free(m);
 }
 
 enum cm_rc sh_mark_read(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], bool *there,

@@ -26,10 +26,19 @@ CM_CHECK enum cm_rc sh_mark_check_open(
 /* Make the mark of a round with this number of devices; durable. */
 CM_CHECK enum cm_rc sh_mark_begin(
 	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t devices, struct cm_err *err);
-/* Raise the number of a mark that is there to at least this one, durably, with one fdatasync.  CM_ENOINPUT:
- * there is none, so the round is over.  Any thread, also beside another. */
-CM_CHECK enum cm_rc sh_mark_stored(
-	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t devices, struct cm_err *err);
+/* A mark of which the number can be raised.  Its file stays open as long as its round: a commit would else
+ * need a descriptor, and strangers may hold all that there are. */
+struct sh_mark;
+/* CM_ENOINPUT: there is none; CM_EDATA: it is damaged.  Free it with sh_mark_free. */
+CM_CHECK enum cm_rc sh_mark_open(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN],
+	struct sh_mark **out, struct cm_err *err);
+/* Raise the number to at least this one, durably, with one fdatasync.  CM_ENOINPUT: the file was deleted, as
+ * it is when the round is over.  Any thread, also beside another. */
+CM_CHECK enum cm_rc sh_mark_raise(struct sh_mark *m, uint64_t devices, struct cm_err *err);
+/* Keep it beyond its round's end, until one more sh_mark_free; both on one thread.  Returns m. */
+struct sh_mark *sh_mark_hold(struct sh_mark *m);
+/* Accepts NULL. */
+void sh_mark_free(struct sh_mark *m);
 /* *there: the round was announced here, and not erased since (false: also one of an earlier version). */
 CM_CHECK enum cm_rc sh_mark_read(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], bool *there,
 	uint64_t *devices, struct cm_err *err);

@@ -72,6 +72,7 @@ void sh_round_free(struct sh_round *r)
 	sh_noise_forget(r);
 	sh_spread_fini(&r->spread);
 	sh_vault_close(&r->vault);
+	sh_mark_free(r->mark);
 	rd_descriptor_fini(&r->d);
 	cm_buf_fini(&r->descriptor);
 	cm_buf_fini(&r->manifest);
@@ -105,6 +106,8 @@ enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const
 			sh_round_buckets(&r->d), rd_message_len(&r->d), rng, err);
 	if (rc == CM_OK)
 		rc = sh_mark_begin(env->key_dir, r->d.round_id, 0, err);
+	if (rc == CM_OK)
+		rc = sh_mark_open(env->key_dir, r->d.round_id, &r->mark, err);
 	if (rc == CM_OK)
 		rc = sh_round_put(r, SH_COLLECTING, err);
 	if (rc != CM_OK) {
@@ -243,7 +246,7 @@ enum cm_rc sh_round_commit(
 	if (rc != CM_OK)
 		return rc;
 	r->stored += sh_batch_submissions(batch);
-	return sh_mark_stored(r->env->key_dir, r->d.round_id, r->stored, err);
+	return sh_mark_raise(r->mark, r->stored, err);
 }
 
 /* ---- Sealing ---- */

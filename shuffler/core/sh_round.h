@@ -9,6 +9,7 @@
 #include "rd_manifest.h"
 #include "sh_intake.h"
 #include "sh_leaves.h"
+#include "sh_marks.h"
 #include "sh_noise.h"
 #include "sh_route.h"
 #include "sh_spread.h"
@@ -50,6 +51,7 @@ struct sh_round {
 	uint64_t stored; /* devices whose reports are durable, where this process takes them; of the thread
 			  * that commits */
 	bool is_marked;  /* when it was restored, key_dir said how many devices it had (sh_marks.h) */
+	struct sh_mark *mark; /* of a collecting round that the core has taken up, until the round is freed */
 	/* What is stored cannot be read.  COLLECTING: so the round is lost.  RELEASING: it waits for a
 	 * person. */
 	struct cm_err damage;

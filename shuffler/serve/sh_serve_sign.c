@@ -16,7 +16,8 @@ struct signing {
 	uint32_t intake;        /* its number: the peer may go while its batch is signed */
 	struct sh_signing what; /* its receipts and standings are in `bytes` */
 	struct sh_promise promise;
-	uint64_t stored; /* devices of the round that are to be noted; 0: receipts are signed */
+	struct sh_mark *mark; /* in which `stored` devices are to be noted; NULL: receipts are signed */
+	uint64_t stored;
 	enum cm_rc rc;
 	struct cm_err err;
 	uint8_t *signatures;
@@ -43,10 +44,8 @@ static void sign_run(uv_work_t *work)
 {
 	struct signing *g = work->data;
 
-	const struct sh_core *core = g->serve->conf.core;
-
-	g->rc = g->stored > 0 ? sh_core_mark(core, g->promise.round_id, g->stored, &g->err)
-			      : sh_core_sign(core, &g->promise, &g->what, g->signatures, &g->err);
+	g->rc = g->mark ? sh_core_mark(g->mark, g->stored, &g->err)
+			: sh_core_sign(g->serve->conf.core, &g->promise, &g->what, g->signatures, &g->err);
 }
 
 static void begin_next(struct sh_serve *s);
@@ -66,6 +65,7 @@ static void sign_done(uv_work_t *work, int status)
 			answer(p, g->what.epoch, g->promise.room, true, g->signatures, g->what.n);
 			break;
 		}
+	sh_mark_free(g->mark);
 	free(g->signatures);
 	free(g);
 	begin_next(s);
@@ -156,17 +156,19 @@ void sh_serve_sign(struct peer *p, const struct sh_signing *what)
 void sh_serve_note(struct peer *p, uint64_t epoch, uint64_t devices)
 {
 	const struct sh_signing nothing = { .epoch = epoch };
-	struct sh_promise promise = { .room = 0 };
+	struct sh_mark *mark;
 	uint64_t all;
 
-	if (!sh_core_stored(p->serve->conf.core, epoch, devices, promise.round_id, &all) || all == 0) {
-		answer(p, epoch, promise.room, false, NULL, 0);
+	if (!sh_core_stored(p->serve->conf.core, epoch, devices, &mark, &all)) {
+		answer(p, epoch, 0, false, NULL, 0);
 		return;
 	}
-	if (is_impatient(p))
+	if (is_impatient(p)) {
+		sh_mark_free(mark);
 		return;
+	}
 	struct signing *g = signing_new(p, &nothing);
 	g->stored = all;
-	g->promise = promise;
+	g->mark = mark;
 	add(p, g);
 }

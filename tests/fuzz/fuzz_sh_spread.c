@@ -116,11 +116,13 @@ static bool sign(uint64_t of, uint32_t devices, const uint8_t *receipts, size_t 
 /* As a head does before receipts may be sent: it notes the devices beside the round's key. */
 static void stored_all(uint64_t of, uint64_t devices)
 {
-	uint8_t round_id[PR_ROUND_ID_LEN];
-	uint64_t all = 0;
+	struct sh_mark *mark;
+	uint64_t all;
 
-	if (sh_core_stored(play.core, of, devices, round_id, &all))
-		must(sh_core_mark(play.core, round_id, all, &play.err) == CM_OK);
+	if (!sh_core_stored(play.core, of, devices, &mark, &all))
+		return;
+	must(sh_core_mark(mark, all, &play.err) == CM_OK);
+	sh_mark_free(mark);
 }
 
 /* The honest one takes a share, and reports of a certificate that it may have. */
@@ -163,8 +165,8 @@ static void take(unsigned certificate, size_t first, size_t n)
 static void step(const uint8_t op[STEP_LEN])
 {
 	const struct sh_round *r = sh_core_collecting(play.core);
-	uint8_t round_id[PR_ROUND_ID_LEN];
-	uint64_t devices = 0;
+	struct sh_mark *mark;
+	uint64_t devices;
 	uint64_t number = cm_get_le64(op + 2),
 		 of = (r ? r->spread.epoch : 0) + (op[1] >> 6) - (op[1] >> 5 & 1);
 	uint32_t intake = 2 + op[0] / 8 % LIARS;
@@ -187,8 +189,8 @@ static void step(const uint8_t op[STEP_LEN])
 		break;
 	case 4:
 		/* One that says it stored what it did not may end the round early: doc/intakes.md. */
-		(void)sh_core_stored(
-			play.core, of, number < DEVICES ? TARGET + 1 : number, round_id, &devices);
+		if (sh_core_stored(play.core, of, number < DEVICES ? TARGET + 1 : number, &mark, &devices))
+			sh_mark_free(mark);
 		break;
 	case 5:
 		sh_core_intakes(play.core, 1 + op[1] % LIARS);

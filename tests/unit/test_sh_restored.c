@@ -3,6 +3,7 @@
 #include "sh_told.h"
 
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cm_file.h"
@@ -460,6 +461,7 @@ static void no_round_goes_on_with_fewer_devices_than_have_receipts(void **state)
 /* Whatever a killed process had not written yet is no loss, and nothing of it is forgotten. */
 static void a_mark_that_a_kill_left_behind_follows_the_store(void **state)
 {
+	struct sh_mark *mark;
 	char path[256];
 	uint64_t devices;
 	bool there;
@@ -482,7 +484,8 @@ static void a_mark_that_a_kill_left_behind_follows_the_store(void **state)
 		steps_restart();
 	}
 	/* It is raised, and never lowered. */
-	assert_int_equal(sh_mark_stored(play.key_dir, play.d.round_id, 3, &play.err), CM_OK);
+	assert_int_equal(sh_mark_open(play.key_dir, play.d.round_id, &mark, &play.err), CM_OK);
+	assert_int_equal(sh_mark_raise(mark, 3, &play.err), CM_OK);
 	assert_int_equal(sh_mark_read(play.key_dir, play.d.round_id, &there, &devices, &play.err), CM_OK);
 	assert_int_equal(devices, 20);
 	assert_int_equal(
@@ -490,7 +493,35 @@ static void a_mark_that_a_kill_left_behind_follows_the_store(void **state)
 		CM_OK);
 	assert_int_equal(sh_mark_read(play.key_dir, play.d.round_id, &there, &devices, &play.err), CM_EDATA);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(sh_mark_stored(play.key_dir, play.d.round_id, 20, &play.err), CM_ENOINPUT);
+	assert_int_equal(sh_mark_raise(mark, 21, &play.err), CM_ENOINPUT);
+	sh_mark_free(mark);
+	assert_int_equal(sh_mark_open(play.key_dir, play.d.round_id, &mark, &play.err), CM_ENOINPUT);
+}
+
+/* Strangers hold every descriptor: reports are stored and marked all the same. */
+static void a_commit_needs_no_descriptor(void **state)
+{
+	struct rlimit before, none;
+	uint64_t devices;
+	bool there;
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
+	for (uint64_t i = 0; i < 2; i++) {
+		if (i == 1)
+			steps_restart();
+		steps_accepted(1, 20 * i, 10);
+		sh_play_work(&play);
+		steps_accepted(1, 20 * i + 10, 10);
+		assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+		none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+		sh_play_work(&play);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		assert_int_equal(
+			sh_mark_read(play.key_dir, play.d.round_id, &there, &devices, &play.err), CM_OK);
+		assert_int_equal(devices, 20 * (i + 1));
+	}
 }
 
 /* The store lost the round whole and its key is here: nobody else needs to say so. */
@@ -524,6 +555,7 @@ int main(void)
 		STEPS_TEST(a_seal_that_was_killed_before_its_mark_gets_it),
 		STEPS_TEST(no_round_goes_on_with_fewer_devices_than_have_receipts),
 		STEPS_TEST(a_mark_that_a_kill_left_behind_follows_the_store),
+		STEPS_TEST(a_commit_needs_no_descriptor),
 		TOLD_TEST(a_round_whose_mark_is_here_is_not_begun_anew),
 	};
 

@@ -138,7 +138,7 @@ static bool sign(struct intake *n)
 static bool store(struct intake *n)
 {
 	size_t devices = sh_batch_submissions(&n->flying);
-	uint8_t round_id[PR_ROUND_ID_LEN];
+	struct sh_mark *mark;
 	uint64_t all;
 
 	enum cm_rc rc = sh_share_store(n->share, &n->flying, &play.work_rng, &play.err);
@@ -148,9 +148,10 @@ static bool store(struct intake *n)
 	if (rc == CM_ELATER)
 		return false;
 	sh_intake_committed(&n->share->intake);
-	if (!sh_core_stored(play.core, n->share->epoch, devices, round_id, &all))
+	if (!sh_core_stored(play.core, n->share->epoch, devices, &mark, &all))
 		return false;
-	assert_int_equal(sh_core_mark(play.core, round_id, all, &play.err), CM_OK);
+	assert_int_equal(sh_core_mark(mark, all, &play.err), CM_OK);
+	sh_mark_free(mark);
 	for (size_t i = 0; i < DEVICES; i++)
 		acknowledged[i] = acknowledged[i] || n->held[i];
 	memset(n->held, 0, sizeof n->held);
