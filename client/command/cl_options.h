@@ -7,17 +7,14 @@
 
 /* Indices of the shared options.  Both verbs list them first, in this order. */
 enum { CL_OPTION_FORMAT, CL_OPTION_DEVICE_FIELD, CL_OPTION_DEVICES, CL_OPTION_LIMIT, CL_INPUT_OPTIONS };
-#define CL_OPTIONS_OF_INPUT                                                                               \
-	{ "format", "csv|ndjson|npy", "of FILE; by its extension when absent", false },                   \
-		{ "device-field", "NAME",                                                                 \
-			"field that names the device; every row its own device when absent", false },     \
-		{ "devices", "LIST",                                                                      \
-			"file of the devices that take part, a name a line; those that FILE's rows name " \
-			"when absent",                                                                    \
-			false },                                                                          \
-	{                                                                                                 \
-		"limit", "N", "the first N devices only", false                                           \
-	}
+#define CL_OPTIONS_OF_INPUT                                                                   \
+	CM_OPTION("format", "csv|ndjson|npy", "of FILE; by its extension when absent"),       \
+		CM_OPTION("device-field", "NAME",                                             \
+			"field that names the device; every row its own device when absent"), \
+		CM_OPTION("devices", "LIST",                                                  \
+			"file of the devices that take part, a name a line; "                 \
+			"those that FILE's rows name when absent"),                           \
+		CM_OPTION("limit", "N", "the first N devices only")
 
 /* Fill *in with the readings and devices that the command line names; the configuration supplies what the
  * command line leaves out.  Choices of the command line are also written into *setup, so that the rest of the

@@ -4,13 +4,10 @@
 
 #include "cm_cli.h"
 
-#define CL_RECOVER_OPTIONS                                                                            \
-	{ "plans", "N", "number of the population's last plan; all up to it are closed", false },     \
-		{ "no-copy", NULL, "instead: no copy of this state ever answered; nothing is closed", \
-			false },                                                                      \
-	{                                                                                             \
-		"confirm", "POPULATION", "required: its name, as the configuration says it", false    \
-	}
+#define CL_RECOVER_OPTIONS                                                                             \
+	CM_OPTION("plans", "N", "number of the population's last plan; all up to it are closed"),      \
+		CM_FLAG("no-copy", "instead: no copy of this state ever answered; nothing is closed"), \
+		CM_OPTION("confirm", "POPULATION", "required: its name, as the configuration says it")
 
 /* `accept-loss`: close every plan up to a number and record that in the ledger.  Creates the ledger if it is
  * missing.  After conflicts alone --no-copy closes nothing. */

@@ -44,6 +44,34 @@ struct cm_cli_verb {
 	enum cm_rc (*run)(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 };
 
+/* Verbs and options are written by position; each verb has arguments from `min_` to `max_`.  A table ends
+ * with { 0 }. */
+#define CM_VERB(name_, args_, min_, max_, run_, help_)                                                     \
+	{                                                                                                  \
+		.name = (name_), .args = (args_), .help = (help_), .min_args = (min_), .max_args = (max_), \
+		.run = (run_)                                                                              \
+	}
+/* The options follow the help. */
+#define CM_VERB_WITH(name_, args_, min_, max_, run_, help_, ...)                                           \
+	{                                                                                                  \
+		.name = (name_), .args = (args_), .help = (help_), .min_args = (min_), .max_args = (max_), \
+		.run = (run_), .option = {                                                                 \
+			__VA_ARGS__                                                                        \
+		}                                                                                          \
+	}
+#define CM_OPTION(name_, value_, help_)                             \
+	{                                                           \
+		.name = (name_), .value = (value_), .help = (help_) \
+	}
+#define CM_REPEATED(name_, value_, help_)                                               \
+	{                                                                               \
+		.name = (name_), .value = (value_), .help = (help_), .repeatable = true \
+	}
+#define CM_FLAG(name_, help_)                    \
+	{                                        \
+		.name = (name_), .help = (help_) \
+	}
+
 struct cm_cli_program {
 	const char *name, *summary;
 	/* role in log lines; also names the default configuration /etc/tombola/ROLE.conf.  NULL: the program
@@ -65,11 +93,9 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv);
 /* The verb `completion bash|zsh`, for the table of every program: prints a script that completes its verbs,
  * options and files. */
 enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
-#define CM_CLI_COMPLETION                                                                           \
-	{                                                                                           \
-		.name = "completion", .args = "bash|zsh", .min_args = 1, .max_args = 1,             \
-		.help = "print what completes this command in that shell", .run = cm_cli_completion \
-	}
+#define CM_CLI_COMPLETION                                          \
+	CM_VERB("completion", "bash|zsh", 1, 1, cm_cli_completion, \
+		"print what completes this command in that shell")
 
 /* Read a finite double, or an unsigned integer: all of the text must be the number, and it must be in range.
  * Else CM_EUSAGE with a line that names `what`. */

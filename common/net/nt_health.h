@@ -33,17 +33,14 @@ struct nt_health {
 /* The options of the verb, in this order from option 0; nt_health_begin starts from their defaults.  A
  * percentage may end in %, days in d; an age is a number and one of s, m, h, d. */
 #define NT_HEALTH_OPTIONS                                                                                   \
-	{ "warn-spent", "PERCENT", "WARNING when so much of the budget is spent (default 80)", false },     \
-		{ "crit-spent", "PERCENT", "CRITICAL when so much is spent (default 100)", false },         \
-		{ "warn-cert", "DAYS",                                                                      \
-			"WARNING when a certificate or revocation list has fewer days left (default 7)",    \
-			false },                                                                            \
-		{ "warn-round", "AGE", "WARNING when the last round is older, as 26h (default: any age)",   \
-			false },                                                                            \
-		{ "crit-round", "AGE", "CRITICAL when the last round is older (default: any age)", false }, \
-	{                                                                                                   \
-		"format", "text|json|nagios|prometheus", "of the answer (default text)", false              \
-	}
+	CM_OPTION("warn-spent", "PERCENT", "WARNING when so much of the budget is spent (default 80)"),     \
+		CM_OPTION("crit-spent", "PERCENT", "CRITICAL when so much is spent (default 100)"),         \
+		CM_OPTION("warn-cert", "DAYS",                                                              \
+			"WARNING when a certificate or revocation list has fewer days left (default 7)"),   \
+		CM_OPTION("warn-round", "AGE",                                                              \
+			"WARNING when the last round is older, as 26h (default: any age)"),                 \
+		CM_OPTION("crit-round", "AGE", "CRITICAL when the last round is older (default: any age)"), \
+		CM_OPTION("format", "text|json|nagios|prometheus", "of the answer (default text)")
 
 /* Read the options.  CM_EUSAGE with a line naming the option. */
 CM_CHECK enum cm_rc nt_health_begin(

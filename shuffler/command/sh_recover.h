@@ -7,7 +7,7 @@
 enum { SH_RECOVER_CONFIRM, SH_RECOVER_LEDGER, SH_RECOVER_SPENT };
 /* Of `round give-up`: this state is the newest there was. */
 enum { SH_GIVE_UP_NEWEST = SH_RECOVER_CONFIRM + 1 };
-#define SH_RECOVER_OPTIONS(what, why) [SH_RECOVER_CONFIRM] = { "confirm", (what), (why), false }
+#define SH_RECOVER_OPTIONS(what, why) [SH_RECOVER_CONFIRM] = CM_OPTION("confirm", what, why)
 
 /* `accept-loss`: create a new state.db in place of a lost one.  This never resets a budget: plans that the
  * lost state may have pinned are closed, and their slices count as spent.  The daemon learns which plans

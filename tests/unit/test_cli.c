@@ -52,22 +52,12 @@ static enum cm_rc nagios(const struct cm_cli *cli, int *exit_code, struct cm_err
 }
 
 static const struct cm_cli_verb verbs[] = {
-	{ .name = "run", .args = "", .help = "run in the foreground", .run = refuse },
-	{ .name = "check", .args = "", .help = "for monitoring", .run = nagios },
-	{ .name = "send",
-		.args = "FILE",
-		.help = "send readings",
-		.min_args = 1,
-		.max_args = 2,
-		.run = note },
-	{ .name = "round list", .args = "", .help = "list rounds", .run = note },
-	{ .name = "round show",
-		.args = "[N]",
-		.help = "show a round",
-		.max_args = 1,
-		.option = { { "delta", "D", "target delta", false }, { "round", "SPEC", "one round", true },
-			{ "full", NULL, "everything", false } },
-		.run = note },
+	CM_VERB("run", "", 0, 0, refuse, "run in the foreground"),
+	CM_VERB("check", "", 0, 0, nagios, "for monitoring"),
+	CM_VERB("send", "FILE", 1, 2, note, "send readings"),
+	CM_VERB("round list", "", 0, 0, note, "list rounds"),
+	CM_VERB_WITH("round show", "[N]", 0, 1, note, "show a round", CM_OPTION("delta", "D", "target delta"),
+		CM_REPEATED("round", "SPEC", "one round"), CM_FLAG("full", "everything")),
 	{ 0 },
 };
 static struct cm_cli_program program = {
