@@ -19,6 +19,7 @@
 #include "cr_hpke.h"
 #include "cr_libcrypto.h"
 #include "nt_loop.h"
+#include "pl_load.h"
 
 enum { OPT_ONCE = 0, OPT_PAYLOAD = 0 };
 

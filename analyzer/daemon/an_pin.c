@@ -7,6 +7,7 @@
 #include "an_show.h"
 #include "cm_clock.h"
 #include "cm_log.h"
+#include "pl_make.h"
 
 /* How many refused rounds are explained; the ledger has the reason of each. */
 #define EXPLAINED 8u

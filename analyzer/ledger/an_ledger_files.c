@@ -11,6 +11,8 @@
 #include "cm_file.h"
 #include "cm_log.h"
 #include "cm_marker.h"
+#include "pl_load.h"
+#include "pl_make.h"
 
 #define PARTY     "analyzer"
 #define KEPT_FILE "auto" /* in the state directory: what protocol "auto" chose */

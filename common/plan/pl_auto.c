@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cm_round.h"
+#include "pl_mu.h"
+#include "pl_why.h"
 
 /* Shares are thousandths of the budget, the whole of it being a little less: a total equal to the limit is
  * refused. */

@@ -4,9 +4,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cr_hpke.h"
-#include "pl_search.h"
+#include "pl_mu.h"
 #include "pr_limits.h"
 
 /* Numbers of levels that are tried for a mean, and how many of them exactly. */
@@ -24,43 +25,396 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 		       sizeof slot_counts / sizeof *slot_counts * WORD_SIZES <= VARIANTS_MAX,
 	"room for all variants");
 
+/* Two machines whose libm differ in a last digit choose alike unless an answer falls in here. */
+#define EPSILON_MARGIN 1e-9
+#define ERROR_MARGIN   1e-6
+/* Bytes are not spent on less than this part of the error. */
+#define ERROR_WORTH 0.03
+/* A round whose guess is this far above what it may cost is not asked about: the guess errs low, by a tenth,
+ * but for very few reports, and such answers are the accountant's dearest. */
+#define GUESS_EXCESS 1.4
+#define NOISE_TRIES  20
+
+#define OFFERS_MAX     512   /* rows, client or shuffler, variants, numbers of dummies: 16 * 2 * 3 * 5 */
+#define LEAST_EPSILON0 0.001 /* index 0 */
+
+struct search {
+	const struct pl_need *need;
+	struct pl_choice *out;
+	uint32_t steps;  /* indices below this one stand for values of epsilon0 of three digits */
+	uint32_t top;    /* the last index: the greatest epsilon0 that is allowed */
+	double mu;       /* most that the round may cost, as mu of a Gaussian mechanism */
+	double ratio;    /* true mu divided by the guessed one at the last comparison */
+	enum acct_rc rc; /* ACCT_ENOMEM ends the search */
+	struct pl_candidate offer[OFFERS_MAX];
+	size_t offers;
+};
+
+struct option {
+	const struct pt_protocol *row;
+	uint32_t levels, size, slots; /* as in struct pt_request */
+	bool shuffler;                /* the shuffler adds the dummies */
+	bool fine;                    /* dummies take steps from `whole` to the next whole number */
+	uint32_t whole;
+	uint32_t dummies_max; /* most dummies that the bytes allow */
+	double guess;         /* guessed error */
+	uint32_t dummies;     /* number of dummies for which `guess` holds */
+};
+
 uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_randomizer *p)
 {
 	return (uint64_t)row->device->messages(p) * (row->device->record_len(p) + (uint64_t)CR_HPKE_OVERHEAD +
 							    (p->shuffler.tags > 0 ? PR_TAG_LEN : 0));
 }
 
+/* Values of epsilon0 by index: three significant digits from 0.001 up, below the greatest; the greatest; and
+ * "inf" where it may be. */
+#define DIGITS 900
+static double epsilon0_step(uint32_t i)
+{
+	static const double unit[] = { 1e5, 1e4, 1e3, 1e2, 1e1 };
+
+	return (100 + i % DIGITS) / unit[i / DIGITS];
+}
+
+static double value_at(const struct search *s, uint32_t i)
+{
+	if (i < s->steps)
+		return epsilon0_step(i);
+	return i == s->steps ? fmin(s->need->epsilon0, PT_EPSILON0_MAX) : (double)INFINITY;
+}
+
+static void search_init(struct search *s, const struct pl_need *need, struct pl_choice *out)
+{
+	double greatest = fmin(need->epsilon0, PT_EPSILON0_MAX);
+
+	memset(s, 0, sizeof *s);
+	s->need = need;
+	s->out = out;
+	s->ratio = 1.1;
+	*out = (struct pl_choice){ 0 };
+	while (epsilon0_step(s->steps) < greatest)
+		s->steps++;
+	s->top = s->steps + (isinf(need->epsilon0) ? 1 : 0);
+	s->mu = pl_mu(need->epsilon, need->delta);
+}
+
+/* Parts of a dummy by index: three significant digits from 0.0001 up beside none, hundredths beside some. */
+#define RARE_STEPS (4 * DIGITS)
+static double rare_step(const struct option *o, uint32_t i)
+{
+	static const double unit[] = { 1e6, 1e5, 1e4, 1e3 };
+
+	return o->whole > 0 ? o->whole + (i + 1) / 100.0 : (100 + i % DIGITS) / unit[i / DIGITS];
+}
+
+/* The option between the whole numbers of dummies below `end` and at it; false if its row has none.  It takes
+ * as many messages as `end` does. */
+static bool refine(const struct option *o, uint32_t end, struct option *out)
+{
+	*out = *o;
+	if (!o->row->device->rare_dummy || o->shuffler || o->fine || end == 0 || end > o->dummies_max)
+		return false;
+	out->fine = true;
+	out->whole = end - 1;
+	out->dummies_max = (out->whole > 0 ? 99 : RARE_STEPS) - 1;
+	return true;
+}
+
+/* The candidate with so many dummies at index i.  False if the row does not take them, or its guarantee is
+ * too weak. */
+static bool make(
+	const struct search *s, const struct option *o, uint32_t dummies, uint32_t i, struct pl_candidate *c)
+{
+	const struct pl_need *n = s->need;
+	struct cm_err ignored = { 0 };
+
+	*c = (struct pl_candidate){ .protocol = o->row,
+		.request = { .epsilon0 = value_at(s, i),
+			.levels = o->levels,
+			.dummies = o->shuffler || o->fine ? 0 : dummies,
+			.size = o->size,
+			.slots = o->slots,
+			.min_reports = n->reports,
+			.shuffler_dummies = o->shuffler ? dummies : 0 } };
+	if (o->fine)
+		pt_request_dummies(&c->request, rare_step(o, dummies));
+	if (pt_derive(o->row, n->query, &c->request, &c->randomizer, &ignored) != CM_OK)
+		return false;
+	c->bytes = pl_bytes(o->row, &c->randomizer);
+	return o->row->device->epsilon0(&c->randomizer) <= n->epsilon0;
+}
+
+/* The blanket as Gaussian noise: cell j holds a mean, and variance, of omega_j (others + the levels' shares +
+ * dummies / sum omega) messages, and the victim shifts it by omega_j (u_j - v_j).  Squares of mu add up. */
+static double guessed_square(const struct acct_round *r)
+{
+	double whole = 0, shift = 0, levels = 0;
+
+	for (size_t i = 0; i < r->cells; i++) {
+		double d = r->cell[i].u - r->cell[i].v;
+
+		whole += r->cell[i].omega;
+		shift += r->cell[i].omega * d * d;
+	}
+	for (size_t i = 0; i < r->levels; i++)
+		levels += r->level[i].share * (double)r->level[i].count;
+	return shift / ((double)r->others + levels + (double)r->dummies / whole);
+}
+
+static double guessed_mu(const struct search *s, const struct pl_candidate *c)
+{
+	struct pt_loss loss;
+	struct cm_err ignored = { 0 };
+	double sum = 0;
+
+	if (pt_loss(&c->randomizer, s->need->honest, &loss, &ignored) != CM_OK)
+		return INFINITY;
+	for (size_t i = 0; i < loss.parts; i++)
+		sum += (double)loss.part[i].count * guessed_square(&loss.part[i]);
+	return sqrt(sum);
+}
+
+/* Epsilon of the round alone; INFINITY where the accountant has no answer. */
+static double exact_epsilon(struct search *s, const struct pl_candidate *c)
+{
+	struct pt_loss loss;
+	struct acct_bound b = { 0, INFINITY };
+	struct cm_err ignored = { 0 };
+	enum acct_rc rc;
+
+	if (pt_loss(&c->randomizer, s->need->honest, &loss, &ignored) != CM_OK)
+		return INFINITY;
+	rc = acct_epsilon(loss.part, loss.parts, s->need->delta, &b);
+	if (rc == ACCT_ENOMEM)
+		s->rc = rc;
+	return rc == ACCT_OK && b.upper >= 0 ? b.upper : (double)INFINITY;
+}
+
+/* The local guarantee alone is enough, or the guess says so. */
+static bool seems_to_fit(const struct search *s, const struct pl_candidate *c, double excess)
+{
+	return c->randomizer.row->epsilon0(&c->randomizer) < s->need->epsilon ||
+	       guessed_mu(s, c) <= s->mu * excess;
+}
+
+/* Does it fit?  The comparison of the guess with the truth serves the next guess. */
+static bool fits(struct search *s, struct pl_candidate *c)
+{
+	double guessed = guessed_mu(s, c);
+
+	if (!seems_to_fit(s, c, GUESS_EXCESS))
+		return false;
+	c->epsilon = exact_epsilon(s, c);
+	if (isfinite(c->epsilon) && c->epsilon > 0 && isfinite(guessed)) {
+		double mu = pl_mu(c->epsilon, s->need->delta);
+
+		s->ratio = fmin(fmax(mu / guessed, 0.5), 2);
+	}
+	return c->epsilon <= s->need->epsilon * (1 - EPSILON_MARGIN);
+}
+
+/* Rows may have one randomizer under two names.  The runner-up is another row, or another number of levels or
+ * slots, or other words. */
+static bool rivals(const struct pl_candidate *a, const struct pl_candidate *b)
+{
+	return !pt_randomizer_alike(&a->randomizer, &b->randomizer) &&
+	       (a->protocol != b->protocol ||
+		       pt_parameter(&a->randomizer, "bins") != pt_parameter(&b->randomizer, "bins") ||
+		       a->request.slots != b->request.slots ||
+		       (a->request.slots > 0 && a->request.size != b->request.size) ||
+		       (a->randomizer.shuffler.dummies > 0) != (b->randomizer.shuffler.dummies > 0) ||
+		       (a->randomizer.shuffler.noise_mean > 0) != (b->randomizer.shuffler.noise_mean > 0));
+}
+
+/* Offer a candidate whose epsilon is known to fit. */
+static void add_offer(struct search *s, struct pl_candidate *c)
+{
+	c->error = pt_expected_error(s->need->query, &c->randomizer, s->need->reports);
+	if (isfinite(c->error) && s->offers < OFFERS_MAX)
+		s->offer[s->offers++] = *c;
+}
+
+/* Of all offers, choose the one of fewest bytes among those whose error is the least or nearly so; and the
+ * runner-up. */
+static void pick(const struct search *s)
+{
+	struct pl_choice *out = s->out;
+	double least = INFINITY, limit;
+
+	for (size_t i = 0; i < s->offers; i++)
+		least = fmin(least, s->offer[i].error);
+	limit = least * (1 + ERROR_WORTH);
+	for (size_t i = 0; i < s->offers; i++) {
+		const struct pl_candidate *c = &s->offer[i];
+
+		if (c->error <= limit && (!out->best.protocol || c->bytes < out->best.bytes ||
+						 (c->bytes == out->best.bytes &&
+							 c->error < out->best.error * (1 - ERROR_MARGIN))))
+			out->best = *c;
+	}
+	for (size_t i = 0; i < s->offers; i++) {
+		const struct pl_candidate *c = &s->offer[i];
+
+		if (rivals(c, &out->best) &&
+			(!out->next.protocol || c->error < out->next.error * (1 - ERROR_MARGIN)))
+			out->next = *c;
+	}
+}
+
+/* Noise for an epsilon costs that epsilon, but for the accountant's rounding: a few thousandths at most. */
+static void offer_noise(struct search *s, const struct pt_protocol *row)
+{
+	const struct pl_need *n = s->need;
+
+	for (uint32_t i = 0; i < NOISE_TRIES && s->rc == ACCT_OK; i++) {
+		struct cm_err ignored = { 0 };
+		struct pl_candidate c = { .protocol = row,
+			.request = { .epsilon0 = INFINITY,
+				.min_reports = n->reports,
+				.noise_epsilon = n->epsilon * (1 - 0.001 * i),
+				.noise_delta = n->noise_delta } };
+
+		if (pt_derive(row, n->query, &c.request, &c.randomizer, &ignored) != CM_OK)
+			return;
+		c.bytes = pl_bytes(row, &c.randomizer);
+		if (c.bytes > n->max_bytes || row->device->epsilon0(&c.randomizer) > n->epsilon0)
+			return;
+		c.epsilon = exact_epsilon(s, &c);
+		if (c.epsilon <= n->epsilon * (1 - EPSILON_MARGIN)) {
+			add_offer(s, &c);
+			return;
+		}
+	}
+}
+
+/* The greatest index that seems to fit.  Below a row's range is seen as fitting, above it not; nor what gives
+ * away too much in all slots together, which has bytes already. */
+static uint32_t guess_index(const struct search *s, const struct option *o, uint32_t dummies)
+{
+	uint32_t low = 0, high = s->top + 1;
+
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+		struct pl_candidate c;
+		bool good = make(s, o, dummies, mid, &c) ? seems_to_fit(s, &c, 1 / s->ratio)
+							 : c.bytes == 0 && isfinite(value_at(s, mid));
+
+		if (good)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Offer the greatest epsilon0 that fits. */
+static void tune(struct search *s, const struct option *o, uint32_t dummies)
+{
+	struct pl_candidate c, found = { 0 };
+	int64_t low = -1, high = (int64_t)s->top + 1, i = guess_index(s, o, dummies), stride = 1;
+
+	while (high - low > 1 && s->rc == ACCT_OK) {
+		bool possible = make(s, o, dummies, (uint32_t)i, &c), good = possible && fits(s, &c);
+		int64_t next;
+
+		if (good) {
+			low = i;
+			found = c;
+		} else {
+			high = i;
+		}
+		/* The guess again, better informed; then away from where it was wrong, ever faster. */
+		next = possible ? (int64_t)guess_index(s, o, dummies) : i - stride;
+		if (next <= low || next >= high) {
+			next = good ? low + stride : high - stride;
+			stride *= 2;
+		}
+		if (next <= low || next >= high)
+			next = low + (high - low) / 2;
+		i = next;
+	}
+	if (found.protocol)
+		add_offer(s, &found);
+}
+
+/* The fewest dummies with which the greatest epsilon0 fits; dummies_max + 1 if there are none. */
+static uint32_t fewest(struct search *s, const struct option *o, bool exact, struct pl_candidate *found)
+{
+	int64_t low = -1, high = (int64_t)o->dummies_max + 1,
+		i = exact ? fewest(s, o, false, found) : high / 2;
+	int64_t stride = 1 + i / 64; /* the guess is good to a few percent */
+
+	if (exact && i >= high)
+		i = high - 1;
+	while (high - low > 1 && s->rc == ACCT_OK) {
+		struct pl_candidate c;
+		bool good = make(s, o, (uint32_t)i, s->top, &c) &&
+			    (exact ? fits(s, &c) : seems_to_fit(s, &c, 1 / s->ratio));
+
+		if (good) {
+			high = i;
+			*found = c;
+		} else {
+			low = i;
+		}
+		i = exact ? (good ? high - stride : low + stride) : -1;
+		stride *= 2;
+		if (i <= low || i >= high)
+			i = low + (high - low) / 2;
+	}
+	return (uint32_t)high;
+}
+
+/* The number of dummies, below `end`, of least guessed error: sets o->dummies and o->guess (INFINITY:
+ * none). */
+static void guess_dummies(const struct search *s, struct option *o, uint32_t end)
+{
+	o->guess = INFINITY;
+	for (uint32_t m = 0; m < end; m++) {
+		struct pl_candidate c;
+		double error;
+
+		if (!make(s, o, m, guess_index(s, o, m), &c))
+			continue;
+		error = pt_expected_error(s->need->query, &c.randomizer, s->need->reports);
+		if (error < o->guess * (1 - ERROR_MARGIN)) {
+			o->guess = error;
+			o->dummies = m;
+		}
+	}
+}
+
 /* Offer what the option has: most epsilon0 with few dummies, the last of them by chance where that is enough,
  * and less with what dummies are worth. */
-static void consider(struct pl_search *s, struct pl_option *o)
+static void consider(struct search *s, struct option *o)
 {
 	struct pl_candidate at_top = { 0 };
 	uint32_t end = 1, last = UINT32_MAX;
 
 	if (o->row->automatic & PT_AUTO_DUMMIES) {
-		struct pl_option fine;
+		struct option fine;
 
-		end = pl_search_fewest(s, o, true, &at_top);
+		end = fewest(s, o, true, &at_top);
 		if (end <= o->dummies_max)
-			pl_search_offer(s, &at_top);
+			add_offer(s, &at_top);
 		/* Less noise of as many messages. */
-		if (pl_search_refine(o, end, &fine) &&
-			pl_search_fewest(s, &fine, true, &at_top) <= fine.dummies_max)
-			pl_search_offer(s, &at_top);
+		if (refine(o, end, &fine) && fewest(s, &fine, true, &at_top) <= fine.dummies_max)
+			add_offer(s, &at_top);
 	}
 	/* The shuffler's dummies cost no device a byte: what they are worth is taken. */
 	for (int i = 0; i < 3 && !o->shuffler && s->rc == ACCT_OK; i++) {
-		pl_search_guess(s, o, end);
+		guess_dummies(s, o, end);
 		if (isinf(o->guess) || o->dummies == last)
 			break;
-		pl_search_tune(s, o, o->dummies);
+		tune(s, o, o->dummies);
 		last = o->dummies;
 	}
 }
 
 /* Dummies within the bytes; false if even one message is too long, or the row cannot be asked so.  Records
  * have one length whatever the dummies. */
-static bool within_bytes(const struct pl_search *s, struct pl_option *o)
+static bool within_bytes(const struct search *s, struct option *o)
 {
 	struct pl_candidate c;
 	uint64_t each, most;
@@ -70,8 +424,7 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 		return false;
 	/* Rows without a local guarantee know only the last index, all others the one before, too; of many
 	 * slots each has less than what all may have. */
-	if (!pl_search_make(s, o, m, s->steps, &c) && !pl_search_make(s, o, m, s->top, &c) &&
-		!pl_search_make(s, o, m, 0, &c))
+	if (!make(s, o, m, s->steps, &c) && !make(s, o, m, s->top, &c) && !make(s, o, m, 0, &c))
 		return false;
 	each = c.bytes / (m + 1); /* of several slots, a message to each */
 	most = s->need->max_bytes / each;
@@ -86,26 +439,26 @@ static bool within_bytes(const struct pl_search *s, struct pl_option *o)
 }
 
 /* The error, as guessed. */
-static void guess(struct pl_search *s, struct pl_option *o)
+static void guess(struct search *s, struct option *o)
 {
 	struct pl_candidate c = { 0 };
-	struct pl_option fine;
-	uint32_t end = o->row->automatic & PT_AUTO_DUMMIES ? pl_search_fewest(s, o, false, &c) : 0;
+	struct option fine;
+	uint32_t end = o->row->automatic & PT_AUTO_DUMMIES ? fewest(s, o, false, &c) : 0;
 
 	if (!o->shuffler)
-		pl_search_guess(s, o, end < o->dummies_max ? end + 1 : o->dummies_max + 1);
+		guess_dummies(s, o, end < o->dummies_max ? end + 1 : o->dummies_max + 1);
 	else
 		o->guess = end <= o->dummies_max
 				   ? pt_expected_error(s->need->query, &c.randomizer, s->need->reports)
 				   : (double)INFINITY;
-	if (o->row->automatic & PT_AUTO_DUMMIES && pl_search_refine(o, end, &fine) &&
-		pl_search_fewest(s, &fine, false, &c) <= fine.dummies_max)
+	if (o->row->automatic & PT_AUTO_DUMMIES && refine(o, end, &fine) &&
+		fewest(s, &fine, false, &c) <= fine.dummies_max)
 		o->guess = fmin(o->guess, pt_expected_error(s->need->query, &c.randomizer, s->need->reports));
 }
 
-static void consider_row(struct pl_search *s, const struct pt_protocol *row, bool shuffler)
+static void consider_row(struct search *s, const struct pt_protocol *row, bool shuffler)
 {
-	struct pl_option option[VARIANTS_MAX];
+	struct option option[VARIANTS_MAX];
 	size_t n = 0, variants = 1;
 
 	if (row->automatic & PT_AUTO_LEVELS)
@@ -115,7 +468,7 @@ static void consider_row(struct pl_search *s, const struct pt_protocol *row, boo
 	else if (row->automatic & PT_AUTO_SLOTS)
 		variants = sizeof slot_counts / sizeof *slot_counts * WORD_SIZES;
 	for (size_t i = 0; i < variants; i++) {
-		struct pl_option o = { .row = row, .shuffler = shuffler, .size = s->need->size };
+		struct option o = { .row = row, .shuffler = shuffler, .size = s->need->size };
 
 		o.levels = row->automatic & PT_AUTO_LEVELS ? level_bins[i] : 0;
 		if (row->automatic & PT_AUTO_SIZES)
@@ -133,7 +486,7 @@ static void consider_row(struct pl_search *s, const struct pt_protocol *row, boo
 	/* The best by guess first, few of them. */
 	for (size_t i = 0; i < n && i < VARIANTS_EXACT && s->rc == ACCT_OK; i++) {
 		size_t best = i;
-		struct pl_option o;
+		struct option o;
 
 		for (size_t j = i + 1; j < n; j++)
 			best = option[j].guess < option[best].guess ? j : best;
@@ -154,10 +507,10 @@ static bool answers(const struct pt_protocol *row, const struct pl_need *need)
 }
 
 /* Would twice the slots be better, and more than the bytes allow?  By guess. */
-static bool slots_bind(struct pl_search *s)
+static bool slots_bind(struct search *s)
 {
 	const struct pl_candidate *best = &s->out->best;
-	struct pl_option o = {
+	struct option o = {
 		.row = best->protocol, .slots = 2 * best->request.slots, .size = best->request.size
 	};
 
@@ -168,7 +521,7 @@ static bool slots_bind(struct pl_search *s)
 }
 
 /* Would more dummies than the bytes allow be better, by guess? */
-static bool bytes_bind(struct pl_search *s)
+static bool bytes_bind(struct search *s)
 {
 	const struct pl_candidate *best = &s->out->best;
 	const struct pt_protocol *row;
@@ -176,7 +529,7 @@ static bool bytes_bind(struct pl_search *s)
 	if (best->request.slots > 0)
 		return slots_bind(s);
 	for (size_t i = 0; (row = pt_row(i)) && !pt_rests_on_shuffler(&best->randomizer); i++) {
-		struct pl_option o = { .row = row };
+		struct option o = { .row = row };
 		uint32_t within;
 
 		if (!answers(row, s->need) || !(row->automatic & PT_AUTO_DUMMIES))
@@ -194,7 +547,7 @@ static bool bytes_bind(struct pl_search *s)
 	return false;
 }
 
-static enum cm_rc nothing(const struct pl_search *s, struct cm_err *err)
+static enum cm_rc nothing(const struct search *s, struct cm_err *err)
 {
 	const struct pl_need *n = s->need;
 	uint64_t least = UINT64_MAX;
@@ -203,11 +556,10 @@ static enum cm_rc nothing(const struct pl_search *s, struct cm_err *err)
 	if (s->rc != ACCT_OK)
 		return cm_fail(err, CM_EINTERNAL, "accountant: %s", acct_strerror(s->rc));
 	for (size_t i = 0; (row = pt_row(i)); i++) {
-		struct pl_option o = { .row = row, .size = n->size };
+		struct option o = { .row = row, .size = n->size };
 		struct pl_candidate c;
 
-		if (answers(row, n) &&
-			(pl_search_make(s, &o, 0, s->steps, &c) || pl_search_make(s, &o, 0, 0, &c)) &&
+		if (answers(row, n) && (make(s, &o, 0, s->steps, &c) || make(s, &o, 0, 0, &c)) &&
 			c.bytes < least)
 			least = c.bytes;
 	}
@@ -224,13 +576,13 @@ static enum cm_rc nothing(const struct pl_search *s, struct cm_err *err)
 		n->epsilon, n->delta, n->honest, LEAST_EPSILON0 * 1.000001);
 }
 
-static void consider_blankets(struct pl_search *s, const struct pt_protocol *row)
+static void consider_blankets(struct search *s, const struct pt_protocol *row)
 {
 	consider_row(s, row, false);
 	if (s->need->shuffler && s->rc == ACCT_OK)
 		consider_row(s, row, true);
 	if (s->need->shuffler && row->device->noise_bins)
-		pl_search_noise(s, row);
+		offer_noise(s, row);
 }
 
 /* Of several slots each has three digits of its share. */
@@ -246,16 +598,16 @@ static bool local_binds(const struct pl_need *need, const struct pl_candidate *b
 enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err)
 {
 	const struct pt_protocol *row;
-	struct pl_search *s = malloc(sizeof *s);
+	struct search *s = malloc(sizeof *s);
 	enum cm_rc rc = CM_OK;
 
 	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	pl_search_init(s, need, out);
+	search_init(s, need, out);
 	for (size_t i = 0; (row = pt_row(i)) && s->rc == ACCT_OK; i++)
 		if (answers(row, need))
 			consider_blankets(s, row);
-	pl_search_end(s);
+	pick(s);
 	if (!out->best.protocol || s->rc != ACCT_OK)
 		rc = nothing(s, err);
 	else if (local_binds(need, &out->best))

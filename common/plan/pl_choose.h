@@ -6,8 +6,6 @@
 
 #include "pt_protocol.h"
 
-#define PL_WHY_LEN 384
-
 struct pl_need {
 	const struct qy_query *query;
 	uint64_t reports;      /* participants, for the error */
@@ -47,10 +45,3 @@ uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_randomizer *p);
  * 3 % of the least the fewest bytes win.  About 0.2 s.  CM_ECONFIG says what would be needed if
  * nothing fits. */
 CM_CHECK enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err);
-/* In one line: what was chosen, what comes next, what binds. */
-void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN]);
-
-/* mu of the Gaussian mechanism that is exactly (epsilon, delta)-DP (Dong, Roth, Su 2022), and back.  Good
- * first guesses, nothing more: nobody's privacy rests on them. */
-double pl_mu(double epsilon, double delta);
-double pl_mu_epsilon(double mu, double delta);

@@ -1,7 +1,7 @@
-/* pl_cost.c - what a plan would spend, before anything is deployed. */
-#include <string.h>
+/* pl_cost.c - judges every round of a plan as if the ones that fit before it were filled. */
+#include "pl_cost.h"
 
-#include "pl_plan.h"
+#include "pl_make.h"
 
 /* *least: how many dummies would make a refused round fit, 0 if none would or its protocol has none. */
 static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round *r, const struct rd_batch *b,
@@ -64,18 +64,6 @@ static enum cm_rc judged(
 	rc = rd_account_largest_epsilon0(
 		a, r->protocol, &r->query, &r->request, &b, NULL, &cost->largest_epsilon0, err);
 	return rc == CM_OK ? find_dummies(a, r, &b, &cost->least_dummies, err) : rc;
-}
-
-void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
-{
-	for (size_t i = 0; i < p->rounds; i++)
-		if (!pl_repeats(p, i) && pt_needs_shuffler(&p->round[i].randomizer))
-			(void)fprintf(out,
-				"round %u (%s): its guarantee rests on the shuffler adding %s%llu messages "
-				"of its own\n",
-				p->round[i].number, p->round[i].query.name,
-				p->round[i].randomizer.shuffler.dummies > 0 ? "" : "up to ",
-				(unsigned long long)pt_shuffler_most(&p->round[i].randomizer));
 }
 
 enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err)

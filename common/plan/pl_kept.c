@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cm_file.h"
+#include "pl_why.h"
 
 /* To be raised when the search (pl_choose.h) may choose otherwise for the same plan and the same rows. */
 #define SEARCH_VERSION 1u

@@ -1,5 +1,7 @@
 /* pl_keys.c - the table of keys of a plan file, and the sample made from it. */
-#include "pl_read.h"
+#include "pl_keys.h"
+
+#include "pl_load.h"
 
 #define REPORTS_MAX ((double)PR_ROUND_REPORTS_MAX)
 

@@ -1,11 +1,12 @@
 /* pl_make.c - which rounds of a plan file fit together: decided in this one place, and written into the plan
  * that is signed. */
+#include "pl_make.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_fault.h"
-#include "pl_plan.h"
 
 enum cm_rc pl_plan_accept(const struct pl_plan *p, const atomic_bool *stop, pl_judged_fn *judged, void *user,
 	struct cm_err *err)

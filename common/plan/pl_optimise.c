@@ -7,7 +7,9 @@
 
 #include "acct_allocate.h"
 #include "pl_auto.h"
-#include "pl_read.h"
+#include "pl_fault.h"
+#include "pl_load.h"
+#include "pl_make.h"
 
 #define LEAST_EPSILON0 1e-3
 #define LEAST_DUMMIES  1e-4 /* of a row whose dummies may be a fraction */

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "pl_choose.h"
+#include "pl_why.h"
 #include "rd_account.h"
 #include "rd_plan.h"
 
@@ -65,20 +65,6 @@ struct pl_plan {
 	bool searched; /* protocol "auto" was searched for, which takes seconds: pl_plan_keep keeps it */
 };
 
-/* Read and check a plan.  Every fault is written to `faults` as "file:line: text" (NULL: nowhere), the first
- * also to err; CM_ECONFIG then, CM_ENOINPUT without a file.  Anybody may have written the file, since nobody
- * signs the plan.  Free with pl_plan_fini in either case. */
-CM_CHECK enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, struct cm_err *err);
-/* The same for n bytes in memory; `name` stands for the file. */
-CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults,
-	struct pl_plan *out, struct cm_err *err);
-/* The same for the plan of a population, which nobody but this user and root may write (cm_owned_check), and
- * whose choices by "auto" may be kept in the file `kept` (pl_kept.h); if they are, nothing is searched. NULL:
- * nowhere. */
-CM_CHECK enum cm_rc pl_plan_load_kept(
-	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err);
-/* Write that file, if anything was searched. */
-CM_CHECK enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err);
 void pl_plan_fini(struct pl_plan *p);
 
 /* For which delta noise of the shuffler is drawn in a round of this plan. */
@@ -97,42 +83,6 @@ bool pl_repeats(const struct pl_plan *p, size_t i);
 int64_t pl_opens_ms(const struct pl_round *r, int64_t pinned_ms);
 /* One line for each round whose guarantee rests on messages that the shuffler adds; nothing without such. */
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out);
-/* The commented sample of a plan file. */
-void pl_plan_sample(FILE *out);
-
-/* What the accountant says of round i beside the rounds that were accepted before it.  CM_EMORE ends the pass
- * without a fault. */
-typedef enum cm_rc pl_judged_fn(void *user, size_t i, const struct rd_account *before,
-	const struct rd_verdict *v, struct cm_err *err);
-/* The plan's rounds in order: what fits beside those accepted before it is accepted.  This is the only place
- * that decides it.  Costs a composition a round; *stop (NULL: nobody will) set by another thread ends it,
- * CM_ELATER. */
-CM_CHECK enum cm_rc pl_plan_accept(const struct pl_plan *p, const atomic_bool *stop, pl_judged_fn *judged,
-	void *user, struct cm_err *err);
-/* The bytes of the plan to be signed, the population's `number`th, appended to out: rounds that are accepted
- * are its entries, the others are refused.  previous: hash of the plan before, zeroes for the first.  An
- * adaptive plan has neither. */
-CM_CHECK enum cm_rc pl_plan_make(const struct pl_plan *p, uint64_t number,
-	const uint8_t previous[PR_HASH_LEN], const atomic_bool *stop, struct cm_buf *out, struct cm_err *err);
-
 /* One line for each round that recurs: when, and how many of its recurrences fit.  fits[i] says it of round
  * i. */
 void pl_plan_print_recurring(const struct pl_plan *p, const bool *fits, FILE *out);
-
-/* Could the plan be signed, would all of its rounds be accepted?  CM_ECONFIG when it is too long,
- * CM_EINTERNAL out of memory.  Nothing is composed. */
-CM_CHECK enum cm_rc pl_plan_size_check(const struct pl_plan *p, struct cm_err *err);
-
-/* What the plan would spend if every round were filled: fits, and the accountant's verdict, per round; what a
- * device sends, and how good the answer is to be. */
-struct pl_cost {
-	struct rd_verdict verdict;
-	bool run;                /* fits, so it is part of what later rounds add to */
-	double largest_epsilon0; /* of a round that does not fit: 0 when nothing would */
-	uint32_t least_dummies;  /* the same; 0 when nothing would */
-	uint32_t messages;       /* of one device */
-	uint64_t bytes;          /* of those messages, sealed */
-	double error;            /* expected, root mean square: counts, or the units of a mean */
-};
-/* cost[p->rounds], the caller's. */
-CM_CHECK enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err);

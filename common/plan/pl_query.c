@@ -1,10 +1,11 @@
 /* pl_query.c - reads the query of a round in a plan file. */
+#include "pl_query.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
-#include "pl_read.h"
 #include "rd_descriptor.h"
 
 #define FANOUT_MAX 16u /* largest default fanout */
@@ -40,7 +41,7 @@ static void take_text(struct pl_checker *c, const struct pl_round *r, const char
 	size_t n = strlen(text);
 
 	if (n == 0 || n >= room)
-		pl_fault(c, pl_round_line(c, r, key), "'%s' must have 1 to %zu bytes", key, room - 1);
+		pl_refuse(c, r, key, "'%s' must have 1 to %zu bytes", key, room - 1);
 	else
 		memcpy(out, text, n + 1);
 }
@@ -49,8 +50,8 @@ static void check_keys(struct pl_checker *c, const struct pl_round *r)
 {
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if ((keys[i].kinds & (unsigned)r->query.kind) == 0 && pl_round_says(c, r, keys[i].key))
-			pl_fault(c, pl_round_line(c, r, keys[i].key), "'%s' is not for type \"%s\"",
-				keys[i].key, qy_kind_name(r->query.kind));
+			pl_refuse(c, r, keys[i].key, "'%s' is not for type \"%s\"", keys[i].key,
+				qy_kind_name(r->query.kind));
 }
 
 static bool needs(struct pl_checker *c, const struct pl_round *r, const char *key, const char *what)
@@ -96,9 +97,9 @@ static void take_vector(struct pl_checker *c, const struct pl_raw_round *raw, st
 		return;
 	}
 	if (pl_round_says(c, r, "field"))
-		pl_fault(c, pl_round_line(c, r, "field"), "'field' and 'fields' exclude each other");
+		pl_refuse(c, r, "field", "'field' and 'fields' exclude each other");
 	if (q->dimension != 0 && q->dimension != raw->fields.n)
-		pl_fault(c, pl_round_line(c, r, "dimension"), "'dimension' is %u, but there are %zu 'fields'",
+		pl_refuse(c, r, "dimension", "'dimension' is %u, but there are %zu 'fields'",
 			(unsigned)q->dimension, raw->fields.n);
 	q->dimension = (uint32_t)raw->fields.n;
 	if (!new_columns(c, q, raw->fields.n))
@@ -119,11 +120,10 @@ static uint32_t set_of(struct pl_checker *c, const struct pl_round *r, const str
 		while (at < q->columns && strcmp(q->column[at].name, names->item[i]) != 0)
 			at++;
 		if (at == q->columns)
-			pl_fault(c, pl_round_line(c, r, "marginals"),
-				"'marginals': '%.64s' is no field of 'columns'", names->item[i]);
-		else if (set >> at & 1u)
-			pl_fault(c, pl_round_line(c, r, "marginals"), "'marginals': '%.64s' twice in one",
+			pl_refuse(c, r, "marginals", "'marginals': '%.64s' is no field of 'columns'",
 				names->item[i]);
+		else if (set >> at & 1u)
+			pl_refuse(c, r, "marginals", "'marginals': '%.64s' twice in one", names->item[i]);
 		else
 			set |= 1u << at;
 	}
@@ -224,30 +224,29 @@ static void take_after(
 		i++;
 	before = &plan->round[i].query;
 	if (i + 1 == r->number || before->kind != QY_PREFIXES) {
-		pl_fault(c, pl_round_line(c, r, "after"),
-			"'after' must name an earlier round of type \"prefixes\"");
+		pl_refuse(c, r, "after", "'after' must name an earlier round of type \"prefixes\"");
 		return;
 	}
 	if (plan->round[i].recurrences > 1) {
-		pl_fault(c, pl_round_line(c, r, "after"),
+		pl_refuse(c, r, "after",
 			"'%s' recurs: its candidates may be others each time, and 'after' needs one answer",
 			raw->after);
 		return;
 	}
 	if (pl_round_says(c, r, "values"))
-		pl_fault(c, pl_round_line(c, r, "values"), "'values' and 'after' exclude each other");
+		pl_refuse(c, r, "values", "'values' and 'after' exclude each other");
 	if (!needs(c, r, "keep", "how many candidates of 'after' are extended"))
 		return;
 	if (q->bits <= before->bits) {
-		pl_fault(c, pl_round_line(c, r, "bits"), "'bits' must be more than the %u of '%s'",
-			(unsigned)before->bits, raw->after);
+		pl_refuse(c, r, "bits", "'bits' must be more than the %u of '%s'", (unsigned)before->bits,
+			raw->after);
 		return;
 	}
 	r->after = i + 1;
 	r->keep = (uint32_t)raw->keep;
 	more = q->bits - before->bits;
 	if (more > 12 || (uint64_t)r->keep << more >= PR_CATEGORIES_MAX)
-		pl_fault(c, pl_round_line(c, r, "keep"),
+		pl_refuse(c, r, "keep",
 			"%u candidates with %u more bits are more than %u: fewer 'keep' or fewer 'bits'",
 			(unsigned)r->keep, (unsigned)more, PR_CATEGORIES_MAX - 1);
 	else
@@ -283,7 +282,7 @@ static void take_prefixes(
 		return;
 	q->bits = (uint32_t)raw->bits;
 	if (q->bits % 4 != 0) {
-		pl_fault(c, pl_round_line(c, r, "bits"), "'bits' must be a multiple of 4");
+		pl_refuse(c, r, "bits", "'bits' must be a multiple of 4");
 		return;
 	}
 	if (raw->after) {
@@ -291,7 +290,7 @@ static void take_prefixes(
 		return;
 	}
 	if (pl_round_says(c, r, "keep"))
-		pl_fault(c, pl_round_line(c, r, "keep"), "'keep' is for a round with 'after'");
+		pl_refuse(c, r, "keep", "'keep' is for a round with 'after'");
 	if (pl_round_says(c, r, "values")) {
 		take_values(&raw->values, &q->category, &q->categories);
 		texts_to_digits(c, q);
@@ -351,8 +350,7 @@ static void take_substitute(struct pl_checker *c, const char *text, struct pl_ro
 		q->none_category++;
 	if ((q->kind != QY_HISTOGRAM && q->kind != QY_SETS) || q->none_category == q->categories) {
 		q->none_category = 0;
-		pl_fault(c, pl_round_line(c, r, "none"),
-			"'none': '%.64s' is no category of this round's 'values'", text);
+		pl_refuse(c, r, "none", "'none': '%.64s' is no category of this round's 'values'", text);
 	}
 	q->none = QY_NONE_VALUE;
 }
@@ -366,8 +364,7 @@ static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl
 		q->none = QY_NONE_VALUE;
 		q->none_value = raw->number;
 		if (q->kind & (QY_HISTOGRAM | QY_MARGINALS | QY_SETS | QY_PLACES))
-			pl_fault(c, pl_round_line(c, r, "none"), "'none' of type \"%s\" is no number",
-				qy_kind_name(q->kind));
+			pl_refuse(c, r, "none", "'none' of type \"%s\" is no number", qy_kind_name(q->kind));
 	} else if (q->kind == QY_PREFIXES || strcmp(raw->text, "symbol") == 0) {
 		q->none = QY_NONE_SYMBOL;
 	} else if (strcmp(raw->text, "even") == 0) {
@@ -375,7 +372,7 @@ static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl
 	} else if (strncmp(raw->text, QY_NONE_CATEGORY, strlen(QY_NONE_CATEGORY)) == 0) {
 		take_substitute(c, raw->text + strlen(QY_NONE_CATEGORY), r);
 	} else {
-		pl_fault(c, pl_round_line(c, r, "none"),
+		pl_refuse(c, r, "none",
 			"'none' must be \"symbol\", \"even\", a number, or \"" QY_NONE_CATEGORY "TEXT\"");
 	}
 }

@@ -1,8 +1,12 @@
 /* pl_round.c - reads and checks one round of a plan file. */
+#include "pl_round.h"
+
 #include <string.h>
 
 #include "cm_suggest.h"
-#include "pl_read.h"
+#include "pl_compute.h"
+#include "pl_query.h"
+#include "pl_recur.h"
 
 /* Where a plan names none. */
 static const struct pt_protocol *row_for(enum qy_kind kind)
@@ -18,41 +22,22 @@ static const struct pt_protocol *row_for(enum qy_kind kind)
 	return NULL;
 }
 
-int pl_round_line(const struct pl_checker *c, const struct pl_round *r, const char *key)
-{
-	char dotted[64];
-	int line;
-
-	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->item, key);
-	line = cf_line(c->file, dotted);
-	return line > 0 ? line : r->line;
-}
-
-bool pl_round_says(const struct pl_checker *c, const struct pl_round *r, const char *key)
-{
-	char dotted[64];
-
-	(void)snprintf(dotted, sizeof dotted, "rounds.[%u].%s", r->item, key);
-	return cf_line(c->file, dotted) > 0;
-}
-
 /* Noise in place of a number of dummies. */
 static void take_noise(
 	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
 {
 	if (strcmp(raw->shuffler_noise, "laplace") != 0)
-		pl_fault(c, pl_round_line(c, r, "shuffler_noise"), "'shuffler_noise' must be \"laplace\"");
+		pl_refuse(c, r, "shuffler_noise", "'shuffler_noise' must be \"laplace\"");
 	else if (strcmp(raw->blanket, "shuffler") != 0)
-		pl_fault(c, pl_round_line(c, r, "shuffler_noise"),
-			"'shuffler_noise' is for 'blanket' \"shuffler\"");
+		pl_refuse(c, r, "shuffler_noise", "'shuffler_noise' is for 'blanket' \"shuffler\"");
 	else if (raw->shuffler_dummies > 0)
-		pl_fault(c, pl_round_line(c, r, "shuffler_dummies"),
+		pl_refuse(c, r, "shuffler_dummies",
 			"'shuffler_noise' says how many, 'shuffler_dummies' cannot");
 	else if (!r->protocol->device->noise_bins)
-		pl_fault(c, pl_round_line(c, r, "shuffler_noise"),
-			"protocol '%s' takes no noise of the shuffler", r->protocol->device->name);
+		pl_refuse(c, r, "shuffler_noise", "protocol '%s' takes no noise of the shuffler",
+			r->protocol->device->name);
 	else if (!(raw->epsilon > 0))
-		pl_fault(c, pl_round_line(c, r, "shuffler_noise"), "'shuffler_noise' needs 'epsilon'");
+		pl_refuse(c, r, "shuffler_noise", "'shuffler_noise' needs 'epsilon'");
 	r->request.noise_epsilon = raw->epsilon;
 	r->request.noise_delta = pl_noise_delta(plan);
 }
@@ -63,16 +48,15 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 	bool shuffler = strcmp(raw->blanket, "shuffler") == 0;
 
 	if (!shuffler && strcmp(raw->blanket, "client") != 0)
-		pl_fault(c, pl_round_line(c, r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
+		pl_refuse(c, r, "blanket", "'blanket' must be \"client\" or \"shuffler\"");
 	else if (shuffler && raw->shuffler_dummies == 0)
-		pl_fault(c, pl_round_line(c, r, "blanket"),
+		pl_refuse(c, r, "blanket",
 			"'blanket' \"shuffler\" needs 'shuffler_dummies' or 'shuffler_noise'");
 	else if (!shuffler && raw->shuffler_dummies > 0)
-		pl_fault(c, pl_round_line(c, r, "shuffler_dummies"),
-			"'shuffler_dummies' is for 'blanket' \"shuffler\"");
+		pl_refuse(c, r, "shuffler_dummies", "'shuffler_dummies' is for 'blanket' \"shuffler\"");
 	else if (shuffler && !r->protocol->device->dummy)
-		pl_fault(c, pl_round_line(c, r, "blanket"),
-			"protocol '%s' has no messages for the shuffler to add", r->protocol->device->name);
+		pl_refuse(c, r, "blanket", "protocol '%s' has no messages for the shuffler to add",
+			r->protocol->device->name);
 }
 
 /* The choice is made when all rounds are known. */
@@ -86,19 +70,19 @@ static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, stru
 
 	for (size_t i = sets ? 1 : 0; i < sizeof chosen / sizeof *chosen; i++)
 		if (pl_round_says(c, r, chosen[i]))
-			pl_fault(c, pl_round_line(c, r, chosen[i]),
-				"'%s' is not for protocol \"auto\", which chooses", chosen[i]);
+			pl_refuse(c, r, chosen[i], "'%s' is not for protocol \"auto\", which chooses",
+				chosen[i]);
 	r->automatic = true;
 	r->request = (struct pt_request){ .epsilon0 = raw->epsilon0, .min_reports = r->min_reports };
 	if (sets)
 		r->request.size = (uint32_t)raw->size;
 	if (sets && (raw->size < 1 || raw->size > r->query.categories))
-		pl_fault(c, pl_round_line(c, r, "size"),
+		pl_refuse(c, r, "size",
 			"type \"sets\" needs 'size', the most items of a set that count together: 1 to %u",
 			(unsigned)r->query.categories);
 	r->shuffler = strcmp(raw->blanket, "shuffler") == 0;
 	if (!r->shuffler && strcmp(raw->blanket, "client") != 0)
-		pl_fault(c, pl_round_line(c, r, "blanket"), "'blanket' must be \"client\" or \"shuffler\"");
+		pl_refuse(c, r, "blanket", "'blanket' must be \"client\" or \"shuffler\"");
 	r->cost = raw->epsilon;
 	r->max_bytes = (uint64_t)raw->max_bytes;
 }
@@ -142,10 +126,10 @@ static void check_taken(struct pl_checker *c, const struct pl_raw_round *raw, co
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i].said && (r->protocol->keys & (unsigned)all[i].taken) == 0)
-			pl_fault(c, pl_round_line(c, r, all[i].key), "protocol '%s' has no '%s'",
-				r->protocol->device->name, all[i].key);
+			pl_refuse(c, r, all[i].key, "protocol '%s' has no '%s'", r->protocol->device->name,
+				all[i].key);
 	if (least_of_all(p) > r->target)
-		pl_fault(c, pl_round_line(c, r, "classes"), "'classes' need %llu in all, 'target' is %llu",
+		pl_refuse(c, r, "classes", "'classes' need %llu in all, 'target' is %llu",
 			(unsigned long long)least_of_all(p), (unsigned long long)r->target);
 }
 
@@ -168,9 +152,8 @@ static void no_protocol(struct pl_checker *c, const struct pl_raw_round *raw, co
 
 	for (size_t i = 0; pt_row(i); i++)
 		cm_suggest_offer(&nearest, raw->protocol, pt_row(i)->device->name);
-	pl_fault(c, pl_round_line(c, r, "protocol"),
-		"unknown protocol '%s'%s%s%s; `tombola plan protocols` lists them", raw->protocol,
-		nearest.word ? " (did you mean '" : "", nearest.word ? nearest.word : "",
+	pl_refuse(c, r, "protocol", "unknown protocol '%s'%s%s%s; `tombola plan protocols` lists them",
+		raw->protocol, nearest.word ? " (did you mean '" : "", nearest.word ? nearest.word : "",
 		nearest.word ? "'?)" : "");
 }
 
@@ -179,9 +162,9 @@ static void refuse_automatic_keys(
 	struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
 	if (pl_round_says(c, r, "epsilon") && !raw->shuffler_noise)
-		pl_fault(c, pl_round_line(c, r, "epsilon"), "'epsilon' is for protocol \"auto\"");
+		pl_refuse(c, r, "epsilon", "'epsilon' is for protocol \"auto\"");
 	if (pl_round_says(c, r, "max_bytes"))
-		pl_fault(c, pl_round_line(c, r, "max_bytes"), "'max_bytes' is for protocol \"auto\"");
+		pl_refuse(c, r, "max_bytes", "'max_bytes' is for protocol \"auto\"");
 }
 
 /* The row that answers the round's question; NULL after a fault. */
@@ -194,10 +177,10 @@ static const struct pt_protocol *take_row(
 	if (!row && raw->protocol)
 		no_protocol(c, raw, r);
 	else if (!row)
-		pl_fault(c, pl_round_line(c, r, "type"), "no protocol answers type \"%s\"", raw->type);
+		pl_refuse(c, r, "type", "no protocol answers type \"%s\"", raw->type);
 	else if (!(row->device->kinds & (unsigned)r->query.kind))
-		pl_fault(c, pl_round_line(c, r, "protocol"), "protocol '%s' does not answer type \"%s\"",
-			row->device->name, raw->type);
+		pl_refuse(c, r, "protocol", "protocol '%s' does not answer type \"%s\"", row->device->name,
+			raw->type);
 	else if (pt_none_check(row->device, &r->query, CM_ECONFIG, &e) != CM_OK)
 		pl_fault_of(c, pl_round_line(c, r, "none"), &e);
 	else
@@ -218,8 +201,8 @@ static void take_request(
 	take_classes(raw, &r->request);
 	pt_request_dummies(&r->request, raw->dummies);
 	if (r->request.dummy_chance > 0 && !r->protocol->device->rare_dummy)
-		pl_fault(c, pl_round_line(c, r, "dummies"),
-			"'dummies' of protocol '%s' must be a whole number", r->protocol->device->name);
+		pl_refuse(c, r, "dummies", "'dummies' of protocol '%s' must be a whole number",
+			r->protocol->device->name);
 	if (raw->shuffler_noise)
 		take_noise(c, plan, raw, r);
 	else
@@ -265,9 +248,8 @@ static void type_fault(struct pl_checker *c, const struct pl_raw_round *raw, con
 			qy_kind_name(qy_kind_at(i)));
 	for (size_t i = 0; qy_kind_at(i) != 0; i++)
 		cm_suggest_offer(&nearest, raw->type, qy_kind_name(qy_kind_at(i)));
-	pl_fault(c, pl_round_line(c, r, "type"), "'type' must be %s%s%s%s", types,
-		nearest.word ? " (did you mean \"" : "", nearest.word ? nearest.word : "",
-		nearest.word ? "\"?)" : "");
+	pl_refuse(c, r, "type", "'type' must be %s%s%s%s", types, nearest.word ? " (did you mean \"" : "",
+		nearest.word ? nearest.word : "", nearest.word ? "\"?)" : "");
 	/* What else can be said of a round whose question is not known. */
 	if (raw->protocol && !is_auto(raw) && !pt_find(raw->protocol))
 		no_protocol(c, raw, r);
@@ -283,7 +265,7 @@ void pl_round_take(
 	r->window_ms = raw->window_ms;
 	pl_recur_take(c, raw, r);
 	if (r->target < r->min_reports)
-		pl_fault(c, pl_round_line(c, r, "target"), "'target' is below 'min_reports'");
+		pl_refuse(c, r, "target", "'target' is below 'min_reports'");
 	r->query.kind = qy_kind_named(raw->type);
 	if (r->query.kind == 0) {
 		type_fault(c, raw, r);

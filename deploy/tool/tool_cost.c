@@ -8,6 +8,8 @@
 
 #include "cm_round.h"
 #include "cm_table.h"
+#include "pl_cost.h"
+#include "pl_load.h"
 #include "pl_plan.h"
 #include "tool_plan.h"
 

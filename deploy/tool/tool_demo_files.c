@@ -4,6 +4,7 @@
 
 #include "cm_file.h"
 #include "cr_pki.h"
+#include "pl_load.h"
 #include "tool_demo_private.h"
 
 const char *const tool_demo_party_name[DEMO_PARTIES] = { "shuffler", "client", "analyzer" };

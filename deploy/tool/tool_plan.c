@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pl_load.h"
+#include "pl_make.h"
 #include "pl_plan.h"
 
 static enum cm_rc note_fit(

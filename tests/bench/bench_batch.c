@@ -23,6 +23,7 @@
 #include "bucket_root.h"
 #include "cm_crew.h"
 #include "encode_in_room.h"
+#include "pl_load.h"
 #include "pl_plan.h"
 
 #define SEALED  4096u

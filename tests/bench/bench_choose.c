@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "pl_choose.h"
+#include "pl_mu.h"
 #include "pr_limits.h"
 
 static const uint32_t domains[] = { 16, 256, 4096 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pl_load.h"
 #include "pl_plan.h"
 #include "seldom.h"
 

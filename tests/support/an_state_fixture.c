@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "pl_load.h"
+#include "pl_make.h"
+
 struct rd_record pin_of(const struct an_state *s, const struct pl_plan *plan)
 {
 	struct rd_record r = { .kind = RD_PLAN };

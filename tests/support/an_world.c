@@ -11,6 +11,7 @@
 #include "an_result.h"
 #include "an_scratch.h"
 #include "cm_file.h"
+#include "pl_make.h"
 
 const char world_plan[] =
 	"name = \"test\"\n"

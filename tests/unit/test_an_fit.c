@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "an_fit.h"
+#include "pl_load.h"
 
 static const char text[] =
 	"name = \"p\"\npopulation = \"devices\"\nbudget = { epsilon = 1.0, delta = 1e-6 }\n"

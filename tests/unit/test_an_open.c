@@ -7,6 +7,7 @@
 #include "an_open.h"
 #include "encode_in_room.h"
 #include "opened.h"
+#include "pl_load.h"
 #include "rd_tree.h"
 #include "spills.h"
 

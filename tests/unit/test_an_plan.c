@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pl_cost.h"
+#include "pl_load.h"
 #include "pl_plan.h"
 
 #define HEAD                         \

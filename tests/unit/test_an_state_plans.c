@@ -1,5 +1,7 @@
 /* test_an_state_plans.c - one population, several plans: each follows the last and fits what is left. */
 #include "an_state_fixture.h"
+#include "pl_load.h"
+#include "pl_make.h"
 
 #include <string.h>
 

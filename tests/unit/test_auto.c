@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "pl_cost.h"
+#include "pl_load.h"
 #include "pl_plan.h"
 
 #define HEAD                         \

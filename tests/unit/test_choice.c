@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pl_load.h"
+#include "pl_make.h"
 #include "pl_plan.h"
 
 #define OUTCOMES 5100

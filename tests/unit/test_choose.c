@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "pl_choose.h"
+#include "pl_mu.h"
+#include "pl_why.h"
 
 /* Derivation and error look at the number of categories alone. */
 static struct qy_query histogram(uint32_t categories)

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "pl_load.h"
+#include "pl_make.h"
 #include "pl_plan.h"
 
 static struct cm_buf with_payload, plain;

@@ -13,6 +13,8 @@
 
 #include "cm_file.h"
 #include "pl_kept.h"
+#include "pl_load.h"
+#include "pl_make.h"
 
 #define PLAN(epsilon)                                                                            \
 	"name = \"p\"\npopulation = \"devices\"\nbudget = { epsilon = " epsilon                  \

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "pl_load.h"
 #include "pl_plan.h"
 
 #define HEAD                                         \

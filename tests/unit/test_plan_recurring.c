@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include "cm_clock.h"
+#include "pl_cost.h"
+#include "pl_load.h"
+#include "pl_make.h"
 #include "pl_plan.h"
 
 #define DAY 86400000

@@ -13,6 +13,8 @@
 
 #include "acct.h"
 #include "cr_rand.h"
+#include "pl_load.h"
+#include "pl_make.h"
 #include "pl_plan.h"
 
 #define HEAD(epsilon)                                                                          \

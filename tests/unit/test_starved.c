@@ -1,4 +1,5 @@
 /* test_starved.c - memory that runs out at every allocation: of documents, plans, rows, tallies. */
+#include "pl_load.h"
 #include "starve.h"
 
 #include <dirent.h>

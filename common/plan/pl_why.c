@@ -1,5 +1,5 @@
-/* pl_choice.c - a choice in words, and the Gaussian mechanism as a yardstick. */
-#include "pl_choose.h"
+/* pl_why.c - the choice of protocol "auto" in words. */
+#include "pl_why.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -49,47 +49,4 @@ void pl_choice_why(const struct pl_choice *c, char out[PL_WHY_LEN])
 		describe(&c->next, next, sizeof next);
 	(void)snprintf(out, PL_WHY_LEN, "%s; %s%s; %s binds", best, c->next.protocol ? "next " : "", next,
 		limit[c->limit]);
-}
-
-static double tail(double z)
-{
-	return erfc(z / sqrt(2)) / 2;
-}
-
-/* delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2). */
-static double gaussian_delta(double epsilon, double mu)
-{
-	double rest = tail(epsilon / mu + mu / 2);
-
-	return tail(epsilon / mu - mu / 2) - (rest > 0 ? exp(epsilon + log(rest)) : 0);
-}
-
-double pl_mu(double epsilon, double delta)
-{
-	double low = 0, high = 64;
-
-	for (int i = 0; i < 60; i++) {
-		double mid = (low + high) / 2;
-
-		if (gaussian_delta(epsilon, mid) <= delta)
-			low = mid;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-double pl_mu_epsilon(double mu, double delta)
-{
-	double low = 0, high = mu * (mu + 64);
-
-	for (int i = 0; i < 60; i++) {
-		double mid = (low + high) / 2;
-
-		if (gaussian_delta(mid, mu) <= delta)
-			high = mid;
-		else
-			low = mid;
-	}
-	return high;
 }

@@ -1,0 +1,26 @@
+/* pl_load.h - reads and checks the file of a plan. */
+#pragma once
+
+#include "pl_plan.h"
+#include "pl_wish.h"
+
+/* Read and check a plan.  Every fault is written to `faults` as "file:line: text" (NULL: nowhere), the first
+ * also to err; CM_ECONFIG then, CM_ENOINPUT without a file.  Anybody may have written the file, since nobody
+ * signs the plan.  Free with pl_plan_fini in either case. */
+CM_CHECK enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, struct cm_err *err);
+/* The same for n bytes in memory; `name` stands for the file. */
+CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults,
+	struct pl_plan *out, struct cm_err *err);
+/* The same for the plan of a population, which nobody but this user and root may write (cm_owned_check), and
+ * whose choices by "auto" may be kept in the file `kept` (pl_kept.h); if they are, nothing is searched. NULL:
+ * nowhere. */
+CM_CHECK enum cm_rc pl_plan_load_kept(
+	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err);
+/* Write that file, if anything was searched. */
+CM_CHECK enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err);
+/* Read the plan, whose text is read with a 1 in place of every wish, for pl_optimise. */
+CM_CHECK enum cm_rc pl_plan_parse_open(const uint8_t *bytes, size_t n, const char *name,
+	const struct pl_wishes *open, FILE *faults, struct pl_plan *out, struct cm_err *err);
+
+/* The commented sample of a plan file. */
+void pl_plan_sample(FILE *out);
