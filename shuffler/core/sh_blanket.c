@@ -27,7 +27,7 @@ enum cm_rc sh_blanket_possible(const struct rd_descriptor *d, struct cm_err *err
 
 uint32_t sh_blanket_next(const struct sh_round *r)
 {
-	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r) || sh_route_next(r) ||
+	if (r->state != SH_COLLECTING || r->cancelled || !sh_route_enough(r) || sh_route_next(r) ||
 		!CM_CHECKED("shuffler.dummies"))
 		return 0;
 	const struct pt_randomizer *p = &r->d.randomizer;

@@ -237,7 +237,7 @@ static void begin_seal(struct sh_task *t, int64_t now_ms)
 	struct sh_round *r = t->round;
 
 	r->seal_ms = now_ms;
-	t->slow = sh_round_enough(r) && !r->cancelled && r->damage.code == CM_OK;
+	t->slow = sh_route_enough(r) && !r->cancelled && r->damage.code == CM_OK;
 }
 
 static enum cm_rc run_seal(struct sh_task *t, const struct cr_rng *rng, struct cm_err *err)

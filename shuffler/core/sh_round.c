@@ -10,7 +10,6 @@
 #include "sh_marks.h"
 #include "sh_permute.h"
 #include "sh_policy.h"
-#include "sh_round_private.h"
 
 #define SEALING_THREADS 8u /* more would wait for the one that merges */
 
@@ -31,7 +30,8 @@ static struct sh_limits intake_limits(const struct sh_round *r)
 	return (struct sh_limits){ .max_bytes = r->env->max_bytes, .most_of_one = sh_round_most_of_one(r) };
 }
 
-enum cm_rc sh_round_put(const struct sh_round *r, enum sh_state state, struct cm_err *err)
+/* Make this state durable in the round's row. */
+static enum cm_rc put_state(const struct sh_round *r, enum sh_state state, struct cm_err *err)
 {
 	size_t signed_len = r->manifest.len ? CR_SIGN_LEN : 0;
 	struct sh_row row = {
@@ -59,7 +59,7 @@ static struct sh_round *round_alloc(const struct sh_env *env)
 	cm_buf_init(&r->descriptor, PR_DESCRIPTOR_MAX);
 	cm_buf_init(&r->manifest, PR_MANIFEST_MAX);
 	cm_buf_init(&r->charge, PR_CHARGE_MAX);
-	sh_segments_init(r);
+	sh_segments_init(&r->segments);
 	return r;
 }
 
@@ -77,7 +77,7 @@ void sh_round_free(struct sh_round *r)
 	cm_buf_fini(&r->descriptor);
 	cm_buf_fini(&r->manifest);
 	cm_buf_fini(&r->charge);
-	sh_segments_fini(r);
+	sh_segments_fini(&r->segments);
 	free(r);
 }
 
@@ -109,7 +109,7 @@ enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor *d, const
 	if (rc == CM_OK)
 		rc = sh_mark_open(env->key_dir, r->d.round_id, &r->mark, err);
 	if (rc == CM_OK)
-		rc = sh_round_put(r, SH_COLLECTING, err);
+		rc = put_state(r, SH_COLLECTING, err);
 	if (rc != CM_OK) {
 		sh_round_free(r);
 		return rc;
@@ -255,12 +255,6 @@ bool sh_round_due(const struct sh_round *r, int64_t now_ms)
 {
 	return r->state == SH_COLLECTING &&
 	       (r->cancelled || r->intake.closed || sh_intake_full(&r->intake) || now_ms >= r->d.deadline_ms);
-}
-
-bool sh_round_enough(const struct sh_round *r)
-{
-	return !CM_CHECKED("shuffler.min_reports") ||
-	       (r->intake.participants >= r->d.min_reports && r->route.lacking == 0);
 }
 
 /* Messages that are stored when the round can be sealed. */
@@ -439,9 +433,9 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 {
 	enum cm_rc rc;
 
-	assert(r->state == SH_COLLECTING && (buckets || !sh_round_enough(r) || r->cancelled));
+	assert(r->state == SH_COLLECTING && (buckets || !sh_route_enough(r) || r->cancelled));
 	r->intake.closed = true;
-	if (r->cancelled || !sh_round_enough(r)) {
+	if (r->cancelled || !sh_route_enough(r)) {
 		free(buckets);
 		/* A round cancelled during sealing has leaves already. */
 		rc = sh_leaves_erase(&r->env->leaves, r->d.round_id, err);
@@ -452,7 +446,7 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 	rc = make_manifest(r, buckets, err);
 	free(buckets);
 	if (rc == CM_OK)
-		rc = sh_round_put(r, SH_SEALED, err);
+		rc = put_state(r, SH_SEALED, err);
 	if (rc == CM_OK)
 		rc = sh_mark_sealed(r->env->key_dir, r->d.round_id, err);
 	if (rc == CM_OK)
@@ -476,4 +470,90 @@ enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
 
 	sh_intake_root(&r->d, s, outcomes, n, root);
 	return sh_round_sign(r->env, r->d.round_id, root, n, signature, err);
+}
+
+/* ---- Release ---- */
+
+struct sh_segment *sh_round_wanted(struct sh_round *r)
+{
+	return r->state == SH_RELEASING && r->damage.code == CM_OK
+		       ? sh_segments_wanted(&r->segments, r->vault.buckets, r->env->ahead_bytes)
+		       : NULL;
+}
+
+enum cm_rc sh_round_read(struct sh_round *r, struct sh_segment *s, struct cm_err *err)
+{
+	enum cm_rc rc = sh_vault_release(&r->vault, s->bucket, &s->bytes, err);
+
+	if (rc == CM_OK)
+		sh_route_strip(r, &s->bytes);
+	return rc;
+}
+
+enum cm_rc sh_round_release(struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err)
+{
+	assert(r->state == SH_SEALED);
+	r->charge.len = 0;
+	enum cm_rc rc = cm_buf_put(&r->charge, charge, len);
+	if (rc != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = put_state(r, SH_RELEASING, err);
+	if (rc == CM_OK)
+		r->state = SH_RELEASING;
+	return rc;
+}
+
+enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
+	struct cr_span *out, struct sh_refusal *no)
+{
+	size_t len = rd_sealed_len(&r->d);
+
+	if (r->state != SH_RELEASING)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
+			"nothing is released before the charge");
+	if (bucket >= r->vault.buckets)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "bucket %u of %u", bucket,
+			r->vault.buckets);
+	sh_segments_pull(&r->segments, bucket);
+	const struct sh_segment *s = sh_segments_find(&r->segments, bucket);
+	if (!s)
+		return CM_EMORE;
+	if (offset > s->bytes.len / len)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0,
+			"bucket %u has %zu messages, offset %llu", bucket, s->bytes.len / len,
+			(unsigned long long)offset);
+	size_t start = (size_t)offset * len, left = s->bytes.len - start, most = max / len * len;
+	*out = (struct cr_span){ s->bytes.data ? s->bytes.data + start : NULL, left < most ? left : most };
+	return CM_OK;
+}
+
+/* ---- The end ---- */
+
+enum cm_rc sh_round_over(struct sh_round *r, enum sh_state final, struct cm_err *err)
+{
+	enum cm_rc rc = put_state(r, final, err);
+
+	if (rc != CM_OK)
+		return rc;
+	uint64_t participants = r->intake.participants;
+	sh_intake_fini(&r->intake);
+	sh_route_fini(&r->route);
+	sh_noise_forget(r);
+	sh_spread_fini(&r->spread);
+	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
+	rc = sh_vault_destroy_key(r->env->key_dir, r->d.round_id, err);
+	if (rc == CM_OK)
+		r->state = final;
+	return rc;
+}
+
+void sh_round_forget(struct sh_round *r)
+{
+	sh_segments_fini(&r->segments);
+	sh_vault_forget(&r->vault);
+}
+
+enum cm_rc sh_round_erase(struct sh_round *r, struct cm_err *err)
+{
+	return sh_vault_erase(&r->vault, err);
 }

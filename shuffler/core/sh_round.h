@@ -12,6 +12,7 @@
 #include "sh_marks.h"
 #include "sh_noise.h"
 #include "sh_route.h"
+#include "sh_segments.h"
 #include "sh_spread.h"
 
 /* Settings that all rounds share; borrowed for their life. */
@@ -26,15 +27,6 @@ struct sh_env {
 					 * (sh_vault.h) that the next one has to begin long before */
 	struct sh_leaves_place leaves;
 	bool intakes; /* intakes take the reports (sh_spread.h), and the store has data_epoch */
-};
-
-/* Buckets of a released round in memory, in their order of release and without tags: the one that is pulled,
- * and those that follow, which are read meanwhile: the next one, and more of them up to ahead_bytes. */
-#define SH_SEGMENTS 32u
-struct sh_segment {
-	struct cm_buf bytes;
-	uint32_t bucket;
-	bool filled;
 };
 
 struct sh_round {
@@ -63,9 +55,7 @@ struct sh_round {
 				    * participants */
 	int64_t seal_ms;           /* when sealing began; proofs are given for a fixed time from then */
 	uint8_t tree[PR_HASH_LEN]; /* root over all messages, computed by sh_round_roots */
-	struct sh_segment segment[SH_SEGMENTS];
-	uint32_t pulled; /* the bucket asked for last, if `is_pulled` */
-	bool is_pulled;
+	struct sh_segments segments; /* what was read of it when it is released */
 };
 
 /* Create a round from a verified and judged descriptor; key, vault and row are durable on return.  Takes
@@ -102,10 +92,8 @@ bool sh_round_due(const struct sh_round *r, int64_t now_ms);
 CM_CHECK enum cm_rc sh_round_roots(struct sh_round *r, struct rd_bucket **buckets, struct cm_err *err);
 /* Second step: sign the manifest and make SEALED durable; with too few participants, VOID, as sh_round_over.
  * A round that the ledger cancelled becomes VOID, too, and its manifest states no participants.  Takes
- * ownership of buckets, which may be NULL if the round is cancelled or !sh_round_enough. */
+ * ownership of buckets, which may be NULL if the round is cancelled or !sh_route_enough. */
 CM_CHECK enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err);
-/* Whether participants reach min_reports and no class is known to have too few. */
-bool sh_round_enough(const struct sh_round *r);
 
 /* Sign a receipt over one Submit and its outcomes. */
 CM_CHECK enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
@@ -123,9 +111,7 @@ CM_CHECK enum cm_rc sh_round_release(
  * read.  CM_EPROTO with *no: not released yet, or no such bucket or offset. */
 CM_CHECK enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
 	struct cr_span *out, struct sh_refusal *no);
-/* The segment that is to be filled now: of the bucket that was asked for, then of those that follow it. NULL:
- * none.  Which bucket, and when, follows from what was asked and from the buckets' lengths, which the
- * manifest states, and from nothing else. */
+/* The segment that is to be filled now (sh_segments.h), or NULL. */
 struct sh_segment *sh_round_wanted(struct sh_round *r);
 /* Fill it; slow; any thread, while no other uses the round's vault or this segment.  `filled` is set by the
  * caller, on the thread that pulls. */

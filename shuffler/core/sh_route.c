@@ -19,12 +19,18 @@ void sh_route_fini(struct sh_route *t)
 	*t = (struct sh_route){ 0 };
 }
 
+bool sh_route_enough(const struct sh_round *r)
+{
+	return !CM_CHECKED("shuffler.min_reports") ||
+	       (r->intake.participants >= r->d.min_reports && r->route.lacking == 0);
+}
+
 bool sh_route_next(const struct sh_round *r)
 {
 	const struct pt_randomizer *p = &r->d.randomizer;
 	const struct sh_route *t = &r->route;
 
-	if (r->state != SH_COLLECTING || r->cancelled || !sh_round_enough(r))
+	if (r->state != SH_COLLECTING || r->cancelled || !sh_route_enough(r))
 		return false;
 	if (p->shuffler.noise_mean > 0)
 		return !r->noise;

@@ -29,6 +29,8 @@ struct sh_route {
 
 /* Wipe and free; accepts a zeroed struct. */
 void sh_route_fini(struct sh_route *t);
+/* Whether participants reach min_reports and no class is known to have too few. */
+bool sh_route_enough(const struct sh_round *r);
 /* Whether a step is left before the shuffler adds its dummies and seals.  Drawing noise is a step. */
 bool sh_route_next(const struct sh_round *r);
 /* Take the next step: draw noise, count, or cap buckets until one loses messages.  Any thread, while no other

@@ -1,13 +1,18 @@
-/* sh_pg.c - runs statements on a PostgreSQL connection, with one mapping of their faults. */
-#include "sh_pg_private.h"
+/* sh_pg.c - runs statements on a PostgreSQL connection, with one mapping of their faults, and asks what the
+ * server keeps. */
+#include "sh_pg.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
 #include "cm_clock.h"
+#include "cm_fault.h"
+#include "sh_pg_private.h"
 
 #define OID_BYTEA 17
 #define OID_INT8  20
@@ -32,7 +37,8 @@ enum cm_rc sh_pg_named(const struct sh_pg *pg, struct cm_err *err)
 	return pg->name ? cm_context(err, "\"%.100s\"", pg->name) : err->code;
 }
 
-enum cm_rc sh_pg_fail(struct sh_pg *pg, const PGresult *result, struct cm_err *err)
+/* The fault of a result (NULL: of the connection). */
+static enum cm_rc fault(struct sh_pg *pg, const PGresult *result, struct cm_err *err)
 {
 	const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
 	const char *text = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
@@ -54,7 +60,8 @@ bool sh_pg_failed_with(const struct sh_pg *pg, const char *state)
 	return strcmp(pg->state, state) == 0;
 }
 
-enum cm_rc sh_pg_usable(const struct sh_pg *pg, struct cm_err *err)
+/* CM_OK unless an earlier fault ended the use of this connection. */
+static enum cm_rc usable(const struct sh_pg *pg, struct cm_err *err)
 {
 	if (!pg->dead)
 		return CM_OK;
@@ -84,7 +91,8 @@ static enum cm_rc wait_socket(struct sh_pg *pg, bool writing, int64_t until_ms, 
 	return sh_pg_named(pg, err);
 }
 
-enum cm_rc sh_pg_flush(struct sh_pg *pg, struct cm_err *err)
+/* Send what is queued. */
+static enum cm_rc flush(struct sh_pg *pg, struct cm_err *err)
 {
 	int64_t until = cm_clock_mono_ms() + SH_PG_WAIT_MS;
 	int left;
@@ -95,12 +103,13 @@ enum cm_rc sh_pg_flush(struct sh_pg *pg, struct cm_err *err)
 			return rc;
 		/* The server may wait until what it says is read. */
 		if (PQconsumeInput(pg->conn) == 0)
-			return sh_pg_fail(pg, NULL, err);
+			return fault(pg, NULL, err);
 	}
-	return left == 0 ? CM_OK : sh_pg_fail(pg, NULL, err);
+	return left == 0 ? CM_OK : fault(pg, NULL, err);
 }
 
-enum cm_rc sh_pg_next(struct sh_pg *pg, int wait_ms, PGresult **out, struct cm_err *err)
+/* Wait for the next result, NULL in *out after the last. */
+static enum cm_rc next(struct sh_pg *pg, int wait_ms, PGresult **out, struct cm_err *err)
 {
 	int64_t until = cm_clock_mono_ms() + wait_ms;
 
@@ -110,20 +119,21 @@ enum cm_rc sh_pg_next(struct sh_pg *pg, int wait_ms, PGresult **out, struct cm_e
 		if (rc != CM_OK)
 			return rc;
 		if (PQconsumeInput(pg->conn) == 0)
-			return sh_pg_fail(pg, NULL, err);
+			return fault(pg, NULL, err);
 	}
 	*out = PQgetResult(pg->conn);
 	return CM_OK;
 }
 
-enum cm_rc sh_pg_drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_err *err)
+/* Drop the results that are left of a statement; a fault in rc stays. */
+static enum cm_rc drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_err *err)
 {
 	PGresult *result = NULL;
 	struct cm_err beside = { 0 };
 	struct cm_err *mine = rc == CM_OK ? err : &beside;
 
 	while (!pg->dead) {
-		enum cm_rc got = sh_pg_next(pg, wait_ms, &result, mine);
+		enum cm_rc got = next(pg, wait_ms, &result, mine);
 		if (got == CM_OK && !result)
 			break;
 		/* A COPY that nobody expects would never end. */
@@ -133,7 +143,7 @@ enum cm_rc sh_pg_drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_e
 			pg->dead = true;
 			got = cm_fail(mine, CM_EINTERNAL, "database: a COPY was left open");
 		} else if (got == CM_OK && status == PGRES_FATAL_ERROR) {
-			got = sh_pg_fail(pg, result, mine);
+			got = fault(pg, result, mine);
 		}
 		PQclear(result);
 		if (got != CM_OK && rc == CM_OK) {
@@ -234,7 +244,7 @@ static enum cm_rc send_values(
 	int len[SH_PG_VALUES_MAX], format[SH_PG_VALUES_MAX];
 	Oid type[SH_PG_VALUES_MAX];
 
-	enum cm_rc rc = sh_pg_usable(pg, err);
+	enum cm_rc rc = usable(pg, err);
 	if (rc != CM_OK)
 		return rc;
 	if (values > SH_PG_VALUES_MAX)
@@ -249,19 +259,19 @@ static enum cm_rc send_values(
 	}
 	pg->warned = false;
 	if (PQsendQueryParams(pg->conn, sql, (int)values, type, bytes, len, format, 1) != 1)
-		return sh_pg_fail(pg, NULL, err);
-	return sh_pg_flush(pg, err);
+		return fault(pg, NULL, err);
+	return flush(pg, err);
 }
 
 static enum cm_rc run(struct sh_pg *pg, const char *sql, int wait_ms, struct cm_err *err)
 {
-	enum cm_rc rc = sh_pg_usable(pg, err);
+	enum cm_rc rc = usable(pg, err);
 
 	if (rc != CM_OK)
 		return rc;
 	pg->warned = false;
-	rc = PQsendQuery(pg->conn, sql) == 1 ? sh_pg_flush(pg, err) : sh_pg_fail(pg, NULL, err);
-	return sh_pg_drain(pg, wait_ms, rc, err);
+	rc = PQsendQuery(pg->conn, sql) == 1 ? flush(pg, err) : fault(pg, NULL, err);
+	return drain(pg, wait_ms, rc, err);
 }
 
 enum cm_rc sh_pg_run(struct sh_pg *pg, const char *sql, struct cm_err *err)
@@ -295,11 +305,11 @@ enum cm_rc sh_pg_query(struct sh_pg *pg, const char *sql, const struct sh_pg_val
 	if (rc == CM_OK)
 		rc = send_values(pg, sql, value, values, err);
 	if (rc == CM_OK)
-		rc = sh_pg_next(pg, SH_PG_WAIT_MS, &result, err);
+		rc = next(pg, SH_PG_WAIT_MS, &result, err);
 	ExecStatusType status = PQresultStatus(result);
 	if (rc == CM_OK && status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
-		rc = sh_pg_fail(pg, result, err);
-	rc = sh_pg_drain(pg, SH_PG_WAIT_MS, rc, err);
+		rc = fault(pg, result, err);
+	rc = drain(pg, SH_PG_WAIT_MS, rc, err);
 	int rows = rc == CM_OK ? PQntuples(result) : 0;
 	for (int i = 0; rc == CM_OK && fn && i < rows; i++)
 		rc = fn(user, &(struct sh_pg_row){ result, i }, err);
@@ -308,6 +318,114 @@ enum cm_rc sh_pg_query(struct sh_pg *pg, const char *sql, const struct sh_pg_val
 	PQclear(result);
 	return rc;
 }
+
+/* ---- What a server keeps of what it commits ---- */
+
+struct server {
+	bool fsync, pages, commits;
+	int demanded; /* synchronous standbys that a commit waits for */
+	bool standby;
+	int64_t replicas;
+};
+/* Its first columns, and those that only a start needs. */
+#define SETTINGS                                                                                              \
+	"SELECT (current_setting('fsync') = 'on')::int4, (current_setting('full_page_writes') = 'on')::int4," \
+	" (current_setting('synchronous_commit') = 'on')::int4, current_setting('synchronous_standby_names')"
+#define AT_START                                                                 \
+	", pg_is_in_recovery()::int4, (SELECT count(*) FROM pg_stat_replication" \
+	"  WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum'))"
+
+/* How many a commit waits for: [FIRST | ANY] N (...), or a plain list, of which it is one; "" is none. */
+static int demanded_of(const char *names, size_t len)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof text, "%.*s", (int)len, names ? names : "");
+	const char *at = text + strspn(text, " ");
+	if (*at == '\0')
+		return 0;
+	if (strncasecmp(at, "FIRST", 5) == 0 || strncasecmp(at, "ANY", 3) == 0)
+		at += strcspn(at, " 0123456789(");
+	at += strspn(at, " ");
+	char *end;
+	long n = strtol(at, &end, 10);
+	return end > at && end[strspn(end, " ")] == '(' && n > 0 && n < 1000 ? (int)n : 1;
+}
+
+static enum cm_rc take_server(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct server *s = user;
+	struct cr_span names = sh_pg_row_bytes(row, 3);
+
+	(void)err;
+	s->fsync = sh_pg_row_int(row, 0) == 1;
+	s->pages = sh_pg_row_int(row, 1) == 1;
+	s->commits = sh_pg_row_int(row, 2) == 1;
+	s->demanded = demanded_of(names.data, names.len);
+	return CM_OK;
+}
+
+static enum cm_rc take_at_start(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	struct server *s = user;
+
+	s->standby = sh_pg_row_int(row, 4) == 1;
+	s->replicas = sh_pg_row_int(row, 5);
+	return take_server(user, row, err);
+}
+
+/* What may change while it runs. */
+static enum cm_rc judge_settings(const struct server *s, uint32_t standbys, struct cm_err *err)
+{
+	if (!s->fsync || !s->pages || !s->commits)
+		return cm_fail(err, CM_ECONFIG,
+			"database: %s is off on the server: what was acknowledged could be lost",
+			!s->fsync   ? "fsync"
+			: !s->pages ? "full_page_writes"
+				    : "synchronous_commit");
+	if (s->demanded < (int)standbys)
+		return cm_fail(err, CM_ECONFIG,
+			"database: synchronous_standby_names makes a commit wait for %d standbys, "
+			"synchronous_standbys demands %" PRIu32,
+			s->demanded, standbys);
+	return CM_OK;
+}
+
+static enum cm_rc judge(const struct server *s, uint32_t standbys, struct cm_err *err)
+{
+	if (s->standby)
+		return cm_fail(err, CM_EUNAVAIL, "database: the server is a standby");
+	enum cm_rc rc = judge_settings(s, standbys, err);
+	if (rc == CM_OK && s->replicas < (int64_t)standbys)
+		return cm_fail(err, CM_EUNAVAIL,
+			"database: %" PRId64
+			" synchronous standbys are connected, synchronous_standbys demands "
+			"%" PRIu32 " (the role must be a member of pg_monitor to see them)",
+			s->replicas, standbys);
+	return rc;
+}
+
+enum cm_rc sh_pg_check_server(struct sh_pg *pg, struct cm_err *err)
+{
+	struct server server = { .demanded = 0 };
+
+	enum cm_rc rc = sh_pg_query(pg, SETTINGS AT_START, NULL, 0, take_at_start, &server, NULL, err);
+	return rc != CM_OK || judge(&server, pg->standbys, err) == CM_OK ? rc : sh_pg_named(pg, err);
+}
+
+enum cm_rc sh_pg_keeps(struct sh_pg *pg, struct cm_err *err)
+{
+	struct server server = { .demanded = 0 };
+
+	enum cm_rc rc = sh_pg_query(pg, SETTINGS, NULL, 0, take_server, &server, NULL, err);
+	if (rc != CM_OK || !CM_CHECKED("shuffler.keeps") ||
+		judge_settings(&server, pg->standbys, err) == CM_OK)
+		return rc;
+	err->code = CM_EIO;
+	return sh_pg_named(pg, err);
+}
+
+/* ---- Statements of more than one call ---- */
 
 enum cm_rc sh_pg_put(
 	struct sh_pg *pg, const char *sql, const struct sh_pg_value *value, size_t values, struct cm_err *err)
@@ -336,16 +454,16 @@ enum cm_rc sh_pg_stream(struct sh_pg *pg, const char *sql, const struct sh_pg_va
 	if (rc == CM_OK && PQsetSingleRowMode(pg->conn) != 1)
 		rc = cm_fail(err, CM_EINTERNAL, "database: not row by row");
 	for (bool more = true; rc == CM_OK && more;) {
-		rc = sh_pg_next(pg, SH_PG_LONG_MS, &result, err);
+		rc = next(pg, SH_PG_LONG_MS, &result, err);
 		ExecStatusType status = PQresultStatus(result);
 		more = rc == CM_OK && status == PGRES_SINGLE_TUPLE;
 		if (more)
 			rc = fn(user, &(struct sh_pg_row){ result, 0 }, err);
 		else if (rc == CM_OK && status != PGRES_TUPLES_OK)
-			rc = sh_pg_fail(pg, result, err);
+			rc = fault(pg, result, err);
 		PQclear(result);
 	}
-	return sh_pg_drain(pg, SH_PG_LONG_MS, rc, err);
+	return drain(pg, SH_PG_LONG_MS, rc, err);
 }
 
 static enum cm_rc take_number(void *user, const struct sh_pg_row *row, struct cm_err *err)
@@ -389,4 +507,86 @@ enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)
 	if (!pg->dead)
 		(void)!sh_pg_run(pg, "ROLLBACK", &beside);
 	return rc;
+}
+
+/* ---- COPY ... FROM STDIN in the binary format (PostgreSQL's manual, "COPY") ---- */
+
+static enum cm_rc put(struct sh_pg *pg, const void *bytes, size_t len, struct cm_err *err)
+{
+	int taken;
+
+	while ((taken = PQputCopyData(pg->conn, bytes, (int)len)) == 0) {
+		enum cm_rc rc = flush(pg, err);
+		if (rc != CM_OK)
+			return rc;
+	}
+	return taken == 1 ? CM_OK : fault(pg, NULL, err);
+}
+
+enum cm_rc sh_pg_copy_begin(struct sh_pg *pg, const char *sql, struct cm_err *err)
+{
+	static const char head[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0"; /* and the NUL that ends the literal */
+	PGresult *result = NULL;
+	enum cm_rc rc = usable(pg, err);
+
+	if (rc != CM_OK)
+		return rc;
+	pg->warned = false;
+	rc = PQsendQuery(pg->conn, sql) == 1 ? flush(pg, err) : fault(pg, NULL, err);
+	if (rc == CM_OK)
+		rc = next(pg, SH_PG_WAIT_MS, &result, err);
+	bool open = rc == CM_OK && PQresultStatus(result) == PGRES_COPY_IN;
+	if (rc == CM_OK && !open)
+		rc = fault(pg, result, err);
+	PQclear(result);
+	if (!open)
+		return drain(pg, SH_PG_WAIT_MS, rc, err);
+	return put(pg, head, sizeof head, err);
+}
+
+enum cm_rc sh_pg_copy_row(
+	struct sh_pg *pg, const struct sh_pg_value *value, size_t values, struct cm_err *err)
+{
+	uint8_t head[2 + SH_PG_VALUES_MAX * 12], *at = head;
+	enum cm_rc rc = CM_OK;
+
+	*at++ = 0;
+	*at++ = (uint8_t)values;
+	for (size_t i = 0; rc == CM_OK && i < values; i++) {
+		const struct sh_pg_value *v = &value[i];
+		cm_put_be32(at, v->is_number ? 8 : v->len > 0 ? (uint32_t)v->len : UINT32_MAX);
+		at += 4;
+		if (v->is_number) {
+			memcpy(at, v->number, sizeof v->number);
+			at += sizeof v->number;
+			continue;
+		}
+		rc = put(pg, head, (size_t)(at - head), err);
+		at = head;
+		if (rc == CM_OK && v->len > 0)
+			rc = put(pg, v->bytes, v->len, err);
+	}
+	return rc == CM_OK && at > head ? put(pg, head, (size_t)(at - head), err) : rc;
+}
+
+enum cm_rc sh_pg_copy_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)
+{
+	static const uint8_t tail[2] = { 0xff, 0xff };
+	int done;
+
+	if (pg->dead)
+		return rc == CM_OK ? usable(pg, err) : rc;
+	if (rc == CM_OK)
+		rc = put(pg, tail, sizeof tail, err);
+	while ((done = PQputCopyEnd(pg->conn, rc == CM_OK ? NULL : "given up")) == 0) {
+		struct cm_err beside;
+		enum cm_rc flushed = flush(pg, rc == CM_OK ? err : &beside);
+		if (flushed != CM_OK)
+			return rc == CM_OK ? flushed : rc;
+	}
+	if (done < 0)
+		return rc == CM_OK ? fault(pg, NULL, err) : rc;
+	if (rc == CM_OK)
+		rc = flush(pg, err);
+	return drain(pg, SH_PG_WAIT_MS, rc, err);
 }

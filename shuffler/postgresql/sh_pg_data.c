@@ -1,16 +1,42 @@
 /* sh_pg_data.c - stores the messages and tags of a round in tables of a partition, dropped as a whole. */
+#include "sh_pg_data.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sh_pg_data_private.h"
+#include "cm_buf.h"
+#include "cm_fault.h"
+#include "sh_pg_private.h"
 #include "sh_pg_rights.h"
+
+#define NAME_MAX_LEN 48u /* "block_", 32 digits, "_", 10 digits */
+#define SQL_MAX      640u
+
+struct sh_pg_data {
+	struct sh_pg *pg;
+	char name[NAME_MAX_LEN]; /* of the tables, after "block_" or "tags_" */
+	uint64_t runs;
+	bool readonly, indexed;
+	bool of_several; /* other servers have partitions of this round, too */
+	uint8_t round_id[PR_ROUND_ID_LEN];
+	uint32_t partition;
+	int64_t epoch; /* for whose commits it was joined; 0: not joined */
+};
 
 /* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still. */
 #define JOINED "SET idle_in_transaction_session_timeout = 8000"
 /* Then their sessions are ended.  The server itself never ends a COPY whose rows do not come. */
 #define COMMITS_WAIT_MS "12000"
+
+static void make_name(const uint8_t *round_id, uint32_t partition, char name[NAME_MAX_LEN])
+{
+	char hex[2 * PR_ROUND_ID_LEN + 1];
+
+	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
+	(void)snprintf(name, NAME_MAX_LEN, "%s_%" PRIu32, hex, partition);
+}
 
 /* ---- Opening ---- */
 
@@ -27,7 +53,7 @@ static enum cm_rc make_tables(
 		" WITH (autovacuum_enabled = off, toast.autovacuum_enabled = off, toast_tuple_target = 8160);"
 		"ALTER TABLE tombola.tags_%s ALTER COLUMN body SET STORAGE EXTERNAL";
 	const struct sh_pg_value row[] = { sh_pg_bytes(round_id, PR_ROUND_ID_LEN), sh_pg_int(partition) };
-	char sql[SH_PG_SQL_MAX + 4 * SH_PG_NAME_MAX_LEN];
+	char sql[SQL_MAX + 4 * NAME_MAX_LEN];
 
 	(void)snprintf(sql, sizeof sql, tables, d->name, d->name, d->name, d->name);
 	enum cm_rc rc = sh_pg_begin(d->pg, err);
@@ -59,7 +85,7 @@ static enum cm_rc check_tables(struct sh_pg_data *d, struct cm_err *err)
 	static const char columns[] =
 		"SELECT count(*) FROM pg_attribute WHERE attrelid IN (to_regclass('tombola.block_%s'),"
 		" to_regclass('tombola.tags_%s')) AND attnum > 0 AND NOT attisdropped AND attnotnull";
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 	int64_t n = 0;
 
 	(void)snprintf(sql, sizeof sql, columns, d->name, d->name);
@@ -106,7 +132,7 @@ enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id
 
 	if (!d)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	sh_pg_data_name(round_id, partition, d->name);
+	make_name(round_id, partition, d->name);
 	memcpy(d->round_id, round_id, PR_ROUND_ID_LEN);
 	d->partition = partition;
 	d->readonly = how == SH_PG_READ;
@@ -163,7 +189,7 @@ void sh_pg_data_join(struct sh_pg_data *d, uint64_t epoch)
  * before each of them began (read committed), so the next one sees what the lock has waited for. */
 static enum cm_rc lock_epoch(struct sh_pg_data *d, const char *kind, struct cm_err *err)
 {
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql,
 		"SELECT pg_advisory_xact_lock%s(hashtextextended('tombola epoch %s', 0))", kind, d->name);
@@ -202,7 +228,7 @@ static enum cm_rc end_commits(struct sh_pg_data *d, struct cm_err *err)
 		" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 		" AND objsubid = 1 AND pid <> pg_backend_pid()"
 		" AND ((classid::int8 << 32) | objid::int8) = hashtextextended('tombola epoch %s', 0)";
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 	int64_t n = 0;
 
 	(void)snprintf(sql, sizeof sql, end, d->name);
@@ -232,7 +258,7 @@ enum cm_rc sh_pg_data_epoch(
 		" WHERE round=$1 AND partition=$2 AND closed=0 AND ($3=1 OR epoch < $4) RETURNING epoch";
 	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN), sh_pg_int(d->partition),
 		sh_pg_int(close), sh_pg_int((int64_t)number) };
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 	int64_t n = 0;
 	size_t changed = 0;
 
@@ -266,7 +292,7 @@ enum cm_rc sh_pg_data_epoch(
 static enum cm_rc put_blocks(
 	struct sh_pg_data *d, sh_block_source *next, void *user, uint64_t *runs, struct cm_err *err)
 {
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 	struct sh_block b;
 
 	(void)snprintf(sql, sizeof sql, "COPY tombola.block_%s FROM STDIN (FORMAT binary)", d->name);
@@ -290,7 +316,7 @@ static enum cm_rc put_blocks(
 static enum cm_rc empty_bucket(struct sh_pg_data *d, uint32_t bucket, struct cm_err *err)
 {
 	const struct sh_pg_value numbers[] = { sh_pg_int(bucket), sh_pg_int(SH_PG_ALONE(bucket)) };
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql, "DELETE FROM tombola.block_%s WHERE bucket=$1", d->name);
 	enum cm_rc rc = sh_pg_query(d->pg, sql, numbers, 1, NULL, NULL, NULL, err);
@@ -306,7 +332,7 @@ static enum cm_rc empty_bucket(struct sh_pg_data *d, uint32_t bucket, struct cm_
 enum cm_rc sh_pg_data_commit(struct sh_pg_data *d, const uint32_t *bucket, sh_block_source *next, void *user,
 	const struct sh_block *tags, struct cm_err *err)
 {
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 	uint64_t runs = d->runs;
 
 	enum cm_rc rc = sh_pg_begin(d->pg, err);
@@ -350,7 +376,7 @@ static enum cm_rc take_block(void *user, const struct sh_pg_row *row, struct cm_
  * another one's number: the round's key does not open it. */
 static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 {
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql,
 		"CREATE INDEX IF NOT EXISTS bucket_%s ON tombola.block_%s(bucket, id)", d->name, d->name);
@@ -368,7 +394,7 @@ enum cm_rc sh_pg_data_buckets(
 	struct sh_pg_data *d = data;
 	const struct sh_pg_value numbers[] = { sh_pg_int(first), sh_pg_int((int64_t)first + n) };
 	struct blocks b = { fn, user };
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 
 	enum cm_rc rc = d->indexed || d->readonly ? CM_OK : make_index(d, err);
 	for (size_t i = 0; rc == CM_OK && i < 2; i++) {
@@ -384,9 +410,196 @@ enum cm_rc sh_pg_data_buckets(
 enum cm_rc sh_pg_data_tags(struct sh_pg_data *d, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	struct blocks b = { fn, user };
-	char sql[SH_PG_SQL_MAX];
+	char sql[SQL_MAX];
 
 	(void)snprintf(sql, sizeof sql, "SELECT id, body, 0::int8 FROM tombola.tags_%s ORDER BY id", d->name);
 	enum cm_rc rc = sh_pg_stream(d->pg, sql, NULL, 0, take_block, &b, err);
 	return d->epoch > 0 ? over_if_denied(d, rc, err) : rc;
+}
+
+/* ---- Of the other partitions of a round, which are on other servers ---- */
+
+struct parts {
+	sh_pg_part_fn *fn;
+	void *user;
+};
+
+static enum cm_rc take_part(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct parts *p = user;
+	int64_t partition = sh_pg_row_int(row, 0);
+
+	return partition > 0 && partition <= UINT32_MAX
+		       ? p->fn(p->user, (uint32_t)partition, sh_pg_row_bytes(row, 1), err)
+		       : cm_fail(err, CM_EDATA, "database: the number of a partition is damaged");
+}
+
+enum cm_rc sh_pg_data_parts(struct sh_pg_data *d, sh_pg_part_fn *fn, void *user, struct cm_err *err)
+{
+	const struct sh_pg_value id = sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN);
+	struct parts parts = { fn, user };
+
+	return sh_pg_query(d->pg,
+		"SELECT d.partition, p.name FROM tombola.data d"
+		" LEFT JOIN tombola.place p ON p.here = 0 AND p.number = d.partition"
+		" WHERE d.round=$1 AND d.partition <> 0 ORDER BY d.partition",
+		&id, 1, take_part, &parts, NULL, err);
+}
+
+enum cm_rc sh_pg_data_part_add(struct sh_pg_data *d, uint32_t partition, struct cm_err *err)
+{
+	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN), sh_pg_int(partition) };
+
+	return sh_pg_query(d->pg, "INSERT INTO tombola.data(round, partition) VALUES($1,$2)", row, 2, NULL,
+		NULL, NULL, err);
+}
+
+struct at {
+	int64_t epoch, closed;
+};
+
+static enum cm_rc take_at(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	(void)err;
+	*(struct at *)user = (struct at){ sh_pg_row_int(row, 0), sh_pg_row_int(row, 1) };
+	return CM_OK;
+}
+
+static enum cm_rc ask_at(struct sh_pg_data *d, struct at *at, struct cm_err *err)
+{
+	const struct sh_pg_value row[] = { sh_pg_bytes(d->round_id, PR_ROUND_ID_LEN),
+		sh_pg_int(d->partition) };
+
+	/* Without a row: the round was erased meanwhile, which counts as closed. */
+	*at = (struct at){ .closed = 1 };
+	return sh_pg_query(d->pg, "SELECT epoch, closed FROM tombola.data WHERE round=$1 AND partition=$2",
+		row, 2, take_at, at, NULL, err);
+}
+
+enum cm_rc sh_pg_data_is_closed(struct sh_pg_data *d, bool *out, struct cm_err *err)
+{
+	struct at at;
+	enum cm_rc rc = ask_at(d, &at, err);
+
+	*out = at.closed != 0;
+	return rc;
+}
+
+enum cm_rc sh_pg_data_is_now(struct sh_pg_data *d, struct cm_err *err)
+{
+	struct at at;
+	enum cm_rc rc = ask_at(d, &at, err);
+
+	bool now = at.closed == 0 && at.epoch == d->epoch;
+
+	if (rc != CM_OK || !(CM_CHECKED("shuffler.epoch") && !now))
+		return rc;
+	if (at.closed == 0 && at.epoch < d->epoch) {
+		(void)cm_fail(err, CM_EIO,
+			"database: not the server that the head writes to: epoch %" PRId64
+			" of round %s has not begun here",
+			d->epoch, d->name);
+		return sh_pg_named(d->pg, err);
+	}
+	return cm_fail(err, CM_ELATER, "the epoch of round %s is over", d->name);
+}
+
+void sh_pg_data_of_several(struct sh_pg_data *d)
+{
+	d->of_several = true;
+}
+
+struct alone {
+	uint32_t first, n;
+	bool *alone;
+};
+
+static enum cm_rc take_alone(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct alone *a = user;
+	int64_t bucket = SH_PG_ALONE(sh_pg_row_int(row, 0)) - a->first;
+
+	if (bucket < 0 || bucket >= a->n)
+		return cm_fail(err, CM_EDATA, "database: the number of a bucket is damaged");
+	a->alone[bucket] = true;
+	return CM_OK;
+}
+
+enum cm_rc sh_pg_data_alone(struct sh_pg_data *d, uint32_t first, uint32_t n, bool *alone, struct cm_err *err)
+{
+	const struct sh_pg_value range[] = { sh_pg_int(SH_PG_ALONE((int64_t)first + n - 1)),
+		sh_pg_int(SH_PG_ALONE(first)) };
+	struct alone a = { first, n, alone };
+	char sql[SQL_MAX];
+
+	(void)snprintf(sql, sizeof sql, "SELECT bucket FROM tombola.block_%s WHERE bucket BETWEEN $1 AND $2",
+		d->name);
+	return sh_pg_query(d->pg, sql, range, 2, take_alone, &a, NULL, err);
+}
+
+/* ---- Of all rounds: erasure, and which there are ---- */
+
+struct drops {
+	struct sh_pg *pg;
+	const uint8_t *round_id;
+};
+
+static enum cm_rc drop_partition(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct drops *x = user;
+	char name[NAME_MAX_LEN], sql[SQL_MAX];
+
+	make_name(x->round_id, (uint32_t)sh_pg_row_int(row, 0), name);
+	(void)snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS tombola.block_%s, tombola.tags_%s", name, name);
+	return sh_pg_run_long(x->pg, sql, err);
+}
+
+/* The server unlinks the files as it commits, one after the other. */
+static enum cm_rc drop(struct sh_pg *pg, const uint8_t *round_id, struct cm_err *err)
+{
+	const struct sh_pg_value id = sh_pg_bytes(round_id, PR_ROUND_ID_LEN);
+	struct drops x = { pg, round_id };
+
+	enum cm_rc rc = sh_pg_begin(pg, err);
+	if (rc == CM_OK)
+		rc = sh_pg_query(pg, "DELETE FROM tombola.data WHERE round=$1 RETURNING partition", &id, 1,
+			drop_partition, &x, NULL, err);
+	return sh_pg_end(pg, rc, err);
+}
+
+enum cm_rc sh_pg_data_drop(struct sh_pg *pg, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
+{
+	char hex[2 * PR_ROUND_ID_LEN + 1];
+	enum cm_rc rc = drop(pg, round_id, err);
+
+	cm_hex(round_id, PR_ROUND_ID_LEN, hex);
+	return rc != CM_OK && sh_pg_rights_make_way(pg, hex) ? drop(pg, round_id, err) : rc;
+}
+
+enum cm_rc sh_pg_data_erase(struct sh_pg_data *d, struct cm_err *err)
+{
+	return sh_pg_data_drop(d->pg, d->round_id, err);
+}
+
+struct places {
+	sh_place_fn *fn;
+	void *user;
+};
+
+static enum cm_rc take_place(void *user, const struct sh_pg_row *row, struct cm_err *err)
+{
+	const struct places *p = user;
+	struct cr_span id = sh_pg_row_bytes(row, 0);
+
+	return id.len == PR_ROUND_ID_LEN
+		       ? p->fn(p->user, id.data, err)
+		       : cm_fail(err, CM_EDATA, "database: the id of a round's data is damaged");
+}
+
+enum cm_rc sh_pg_data_each(struct sh_pg *pg, sh_place_fn *fn, void *user, struct cm_err *err)
+{
+	struct places p = { fn, user };
+
+	return sh_pg_query(
+		pg, "SELECT DISTINCT round FROM tombola.data ORDER BY 1", NULL, 0, take_place, &p, NULL, err);
 }

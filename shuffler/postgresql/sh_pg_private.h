@@ -26,12 +26,6 @@ struct sh_pg_row {
 
 /* Say of which server a fault is, where there are several; returns err->code. */
 enum cm_rc sh_pg_named(const struct sh_pg *pg, struct cm_err *err);
-/* The fault of a result (NULL: of the connection). */
-enum cm_rc sh_pg_fail(struct sh_pg *pg, const PGresult *result, struct cm_err *err);
-/* CM_OK unless an earlier fault ended the use of this connection. */
-CM_CHECK enum cm_rc sh_pg_usable(const struct sh_pg *pg, struct cm_err *err);
-/* Send what is queued; then wait for the next result, NULL in *out after the last. */
-CM_CHECK enum cm_rc sh_pg_flush(struct sh_pg *pg, struct cm_err *err);
-CM_CHECK enum cm_rc sh_pg_next(struct sh_pg *pg, int wait_ms, PGresult **out, struct cm_err *err);
-/* Drop the results that are left of a statement; keeps a fault that *rc holds. */
-enum cm_rc sh_pg_drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_err *err);
+/* When a session is opened: sh_pg_keeps, and whether the server is no standby and has its own.  The codes are
+ * those of sh_pg_open. */
+CM_CHECK enum cm_rc sh_pg_check_server(struct sh_pg *pg, struct cm_err *err);

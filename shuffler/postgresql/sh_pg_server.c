@@ -1,6 +1,5 @@
-/* sh_pg_server.c - opens a session: what it sets, what the server must be, and its locks. */
+/* sh_pg_server.c - opens a session: what it sets, and its locks; declared in sh_pg.h. */
 #define _GNU_SOURCE /* POLLRDHUP */
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,6 @@
 
 #include "cm_buf.h"
 #include "cm_clock.h"
-#include "cm_fault.h"
 #include "pr_limits.h"
 #include "sh_pg_private.h"
 
@@ -117,120 +115,19 @@ bool sh_pg_is_remote(const struct sh_pg *pg)
 	return address && *address && !sh_pg_host_is_local(address);
 }
 
-struct server {
-	bool fsync, pages, commits;
-	int demanded; /* synchronous standbys that a commit waits for */
-	bool standby;
-	int64_t replicas;
-};
-/* Its first columns, and those that only a start needs. */
-#define SETTINGS                                                                                              \
-	"SELECT (current_setting('fsync') = 'on')::int4, (current_setting('full_page_writes') = 'on')::int4," \
-	" (current_setting('synchronous_commit') = 'on')::int4, current_setting('synchronous_standby_names')"
-#define AT_START                                                                 \
-	", pg_is_in_recovery()::int4, (SELECT count(*) FROM pg_stat_replication" \
-	"  WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum'))"
-
-/* How many a commit waits for: [FIRST | ANY] N (...), or a plain list, of which it is one; "" is none. */
-static int demanded_of(const char *names, size_t len)
-{
-	char text[64];
-
-	(void)snprintf(text, sizeof text, "%.*s", (int)len, names ? names : "");
-	const char *at = text + strspn(text, " ");
-	if (*at == '\0')
-		return 0;
-	if (strncasecmp(at, "FIRST", 5) == 0 || strncasecmp(at, "ANY", 3) == 0)
-		at += strcspn(at, " 0123456789(");
-	at += strspn(at, " ");
-	char *end;
-	long n = strtol(at, &end, 10);
-	return end > at && end[strspn(end, " ")] == '(' && n > 0 && n < 1000 ? (int)n : 1;
-}
-
-static enum cm_rc take_server(void *user, const struct sh_pg_row *row, struct cm_err *err)
-{
-	struct server *s = user;
-	struct cr_span names = sh_pg_row_bytes(row, 3);
-
-	(void)err;
-	s->fsync = sh_pg_row_int(row, 0) == 1;
-	s->pages = sh_pg_row_int(row, 1) == 1;
-	s->commits = sh_pg_row_int(row, 2) == 1;
-	s->demanded = demanded_of(names.data, names.len);
-	return CM_OK;
-}
-
-static enum cm_rc take_at_start(void *user, const struct sh_pg_row *row, struct cm_err *err)
-{
-	struct server *s = user;
-
-	s->standby = sh_pg_row_int(row, 4) == 1;
-	s->replicas = sh_pg_row_int(row, 5);
-	return take_server(user, row, err);
-}
-
-/* What may change while it runs. */
-static enum cm_rc judge_settings(const struct server *s, uint32_t standbys, struct cm_err *err)
-{
-	if (!s->fsync || !s->pages || !s->commits)
-		return cm_fail(err, CM_ECONFIG,
-			"database: %s is off on the server: what was acknowledged could be lost",
-			!s->fsync   ? "fsync"
-			: !s->pages ? "full_page_writes"
-				    : "synchronous_commit");
-	if (s->demanded < (int)standbys)
-		return cm_fail(err, CM_ECONFIG,
-			"database: synchronous_standby_names makes a commit wait for %d standbys, "
-			"synchronous_standbys demands %" PRIu32,
-			s->demanded, standbys);
-	return CM_OK;
-}
-
-static enum cm_rc judge(const struct server *s, uint32_t standbys, struct cm_err *err)
-{
-	if (s->standby)
-		return cm_fail(err, CM_EUNAVAIL, "database: the server is a standby");
-	enum cm_rc rc = judge_settings(s, standbys, err);
-	if (rc == CM_OK && s->replicas < (int64_t)standbys)
-		return cm_fail(err, CM_EUNAVAIL,
-			"database: %" PRId64
-			" synchronous standbys are connected, synchronous_standbys demands "
-			"%" PRIu32 " (the role must be a member of pg_monitor to see them)",
-			s->replicas, standbys);
-	return rc;
-}
-
-enum cm_rc sh_pg_keeps(struct sh_pg *pg, struct cm_err *err)
-{
-	struct server server = { .demanded = 0 };
-
-	enum cm_rc rc = sh_pg_query(pg, SETTINGS, NULL, 0, take_server, &server, NULL, err);
-	if (rc != CM_OK || !CM_CHECKED("shuffler.keeps") ||
-		judge_settings(&server, pg->standbys, err) == CM_OK)
-		return rc;
-	err->code = CM_EIO;
-	return sh_pg_named(pg, err);
-}
-
 static enum cm_rc set_up(struct sh_pg *pg, const struct sh_pg_conf *conf, struct cm_err *err)
 {
-	struct server server = { .demanded = 0 };
-	enum cm_rc rc = CM_OK;
-
 	if (PQserverVersion(pg->conn) < LEAST_VERSION) {
 		(void)cm_fail(err, CM_ECONFIG, "database: the server is older than PostgreSQL 13");
 		return sh_pg_named(pg, err);
 	}
-	rc = sh_pg_run(pg, settings, err);
+	enum cm_rc rc = sh_pg_run(pg, settings, err);
 	if (rc == CM_OK && PQserverVersion(pg->conn) >= 140000)
 		rc = sh_pg_run(pg, settings_14, err);
 	if (rc == CM_OK && PQserverVersion(pg->conn) >= 170000)
 		rc = sh_pg_run(pg, settings_17, err);
 	if (rc == CM_OK)
-		rc = sh_pg_query(pg, SETTINGS AT_START, NULL, 0, take_at_start, &server, NULL, err);
-	if (rc == CM_OK && judge(&server, conf->standbys, err) != CM_OK)
-		rc = sh_pg_named(pg, err);
+		rc = sh_pg_check_server(pg, err);
 	if (rc == CM_OK && conf->readonly)
 		rc = sh_pg_run(pg, "SET default_transaction_read_only = on", err);
 	return rc;

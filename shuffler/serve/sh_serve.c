@@ -198,7 +198,7 @@ static bool is_late_start(struct sh_serve *s, const struct sh_round *r)
 	bool begun, waits;
 
 	waits = sh_late_waits(
-		&s->late, over_ms, over_ms >= 0 && sh_round_enough(r), cm_clock_mono_ms(), &begun);
+		&s->late, over_ms, over_ms >= 0 && sh_route_enough(r), cm_clock_mono_ms(), &begun);
 	if (begun)
 		cm_log(CM_LOG_WARN,
 			"the open round was over before this start, by our clock: its end waits, in case the "

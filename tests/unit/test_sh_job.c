@@ -140,8 +140,8 @@ static void the_bucket_asked_for_is_read_first_and_then_the_next(void **state)
 			assert_int_equal(pull(b, at, &part), CM_OK);
 		run_job(&j);
 		for (size_t i = 0; i < SH_SEGMENTS; i++)
-			assert_true(!r->segment[i].filled || r->segment[i].bucket == b ||
-				    r->segment[i].bucket == b + 1);
+			assert_true(!r->segments.segment[i].filled || r->segments.segment[i].bucket == b ||
+				    r->segments.segment[i].bucket == b + 1);
 		assert_int_equal(next_job(), SH_JOB_NONE); /* and no third */
 	}
 }
@@ -168,15 +168,15 @@ static void buckets_are_read_ahead_up_to_so_many_bytes(void **state)
 			;
 		uint32_t last = b;
 		for (size_t i = 0; i < SH_SEGMENTS; i++) {
-			const struct sh_segment *s = &r->segment[i];
+			const struct sh_segment *s = &r->segments.segment[i];
 			assert_true(!s->filled || s->bucket >= b); /* what was sent is wiped */
 			assert_true(s->filled || !s->bytes.data);
 			ahead += s->filled && s->bucket > b ? s->bytes.len : 0;
 			last = s->filled && s->bucket > last ? s->bucket : last;
 		}
 		for (size_t i = 0; i < SH_SEGMENTS; i++)
-			if (r->segment[i].filled && r->segment[i].bucket == last)
-				before = ahead - r->segment[i].bytes.len;
+			if (r->segments.segment[i].filled && r->segments.segment[i].bucket == last)
+				before = ahead - r->segments.segment[i].bytes.len;
 		assert_true(last == 7 || (ahead >= 60000 && before < 60000));
 	}
 }
@@ -237,7 +237,7 @@ static void a_round_that_is_settled_while_it_is_read_is_erased_after_it(void **s
 	/* Also when the shuffler goes down. */
 	assert_int_equal(sh_core_job_begin(play.core, true, &j), SH_JOB_ERASE);
 	for (size_t i = 0; i < SH_SEGMENTS; i++)
-		assert_null(j.round->segment[i].bytes.data);
+		assert_null(j.round->segments.segment[i].bytes.data);
 	assert_null(j.round->vault.boxes);
 	assert_int_equal(settle(), CM_EMORE);
 	run_job(&j);
