@@ -8,6 +8,7 @@
 #include "cm_file.h"
 #include "cm_oom.h"
 #include "cm_text.h"
+#include "qy_value.h"
 #include "rd_together.h"
 
 json_t *an_json_real(double v)

@@ -9,7 +9,7 @@
 
 #include "cr_rand.h"
 #include "pr_limits.h"
-#include "qy_query.h"
+#include "qy_value.h"
 
 #define CL_BATCH_MAX         10000000u  /* devices */
 #define CL_BATCH_NUMBERS_MAX 536870912u /* numbers of all values together: 2 GiB */

@@ -1,8 +1,8 @@
 /* co_clip.c - cuts vectors to a length, and turns coordinates into integers.  Both round towards 0. */
+#include "co_clip.h"
+
 #include <float.h>
 #include <math.h>
-
-#include "co_map.h"
 
 #define PARTS 8 /* of a sum or maximum: one addition does not wait for the one before */
 

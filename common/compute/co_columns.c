@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "co_map.h"
+#include "co_want.h"
 
 /* Columns: `before` of the map's own, one of each feature with as many bins as the first, and the label's. */
 static enum cm_rc fits(

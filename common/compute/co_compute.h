@@ -49,72 +49,8 @@
  * coordinate lies in [-L, L].  Two readings' values are at most 2 C apart. */
 #pragma once
 
-#include "qy_computing.h"
-#include "qy_query.h"
-
-#define CO_FEATURES_MAX 131072u
-#define CO_CLASSES_MAX  1000u
-#define CO_NODES_MAX    65536u /* of a tree, all of which every reading looks at */
-#define CO_BOUND_MIN    1e-9   /* of C and L */
-#define CO_BOUND_MAX    1e9
-#define CO_SECONDS_MAX  3600.0
-
-/* How a map uses payloads. */
-enum co_payload {
-	CO_PAYLOAD_ALWAYS = 0,
-	CO_PAYLOAD_MAYBE,
-	CO_PAYLOAD_ANY, /* any bytes, or none */
-};
-
-/* The keys of a plan's group `compute` beside `map`, `features` or `columns`. */
-#define CO_KEY_LABEL   1u /* may have a label */
-#define CO_KEY_LABELED 2u /* must have one */
-#define CO_KEY_PART    4u
-#define CO_KEY_PROGRAM 8u /* `program`, `seconds` */
-
-struct co_map {
-	const char *name;
-	const char *summary; /* one line for --help */
-	enum qy_kind kind;   /* of the query */
-	unsigned keys;
-	enum co_payload payload;
-};
-/* NULL if there is none. */
-const struct co_map *co_map_find(const char *name);
-/* Map i, NULL past the last. */
-const struct co_map *co_map_at(size_t i);
-
-/* ---- parameters ---- */
-
-enum co_part {
-	CO_PART_ALL = 0,
-	CO_PART_MEAN,
-};
-
-/* The parameters of a map, and which fields it reads: the one that has all features as an array, or one field
- * for each; then the label's.  Bytes, little-endian:
- *   u8 1; u8 1 if the features are an array; u8 1 if there is a label; u8 part; u32 m; f64 C; f64 seconds;
- *   u16 K; u8 1 if classes have names; then for each class u8 length and its name.  Without names the classes
- *   are "0", "1", ... */
-struct co_parameters {
-	const struct co_map *map;
-	bool array, label;
-	enum co_part part;
-	uint32_t features; /* m */
-	double clip;       /* C; 0 for maps to columns */
-	double seconds;    /* program: the time of one device; else 0 */
-	uint32_t classes;  /* K; 0 without a label, and for maps to columns */
-	bool named;
-	uint16_t name_at[CO_CLASSES_MAX]; /* where in the bytes a class's name is, after its length */
-	const uint8_t *bytes;             /* of the computing that was read, borrowed */
-};
-/* Read them of a computing, alone.  CM_EDATA with a line. */
-CM_CHECK enum cm_rc co_parameters_read(
-	const struct qy_computing *c, struct co_parameters *out, struct cm_err *err);
-/* Write p's bytes into c, whose map is p->map.  name: p->classes names, or NULL for "0", "1", ...  CM_EDATA:
- * they are more than PR_COMPUTING_MAX. */
-CM_CHECK enum cm_rc co_parameters_write(
-	const struct co_parameters *p, const char *const *name, struct qy_computing *c, struct cm_err *err);
+#include "co_parameters.h"
+#include "qy_value.h"
 
 /* Is the map one of ours, with possible parameters for that query?  CM_EDATA with a line. */
 CM_CHECK enum cm_rc co_check(const struct qy_computing *c, const struct qy_query *q, struct cm_err *err);

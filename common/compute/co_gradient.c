@@ -2,7 +2,9 @@
  * hidden layer of max(a, 0). */
 #include <math.h>
 
+#include "co_clip.h"
 #include "co_map.h"
+#include "co_want.h"
 
 #define SCALING 2u       /* where mean and scale are among the arrays */
 #define LEAST   (-230.0) /* e^LEAST is 0: products of it would be subnormal, which takes longer */

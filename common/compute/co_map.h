@@ -1,7 +1,7 @@
-/* co_map.h - the inside of common/compute: what a map is made of. */
+/* co_map.h - private to common/compute: what a map is made of, and the table of maps. */
 #pragma once
 
-#include "co_compute.h"
+#include "co_parameters.h"
 #include "py_payload.h"
 
 #define CO_ARRAYS_MAX 5u
@@ -32,33 +32,7 @@ struct co_row {
 };
 
 extern const struct co_row co_linear_gradient, co_network_gradient, co_moments, co_nearest_centroid,
-	co_tree_path, co_statistics, co_program;
+	co_tree_path, co_statistics;
 
-/* ---- loading ---- */
-
-/* Read and check everything that m->computing, m->q and the bytes say, into m.  CM_EDATA. */
-CM_CHECK enum cm_rc co_payload_load(struct co_maker *m, const uint8_t *bytes, size_t n, struct cm_err *err);
-
-/* The array `name`, of the type and dimensions.  CM_EDATA. */
-CM_CHECK enum cm_rc co_want(struct co_maker *m, const char *name, enum py_type type, uint32_t dims,
-	const uint32_t *dim, const struct py_array **out, struct cm_err *err);
-/* Matrices of floats. */
-CM_CHECK enum cm_rc co_want_matrix(struct co_maker *m, const char *name, uint32_t rows, uint32_t columns,
-	const struct py_array **out, struct cm_err *err);
-/* Of the m features: `mean` and `scale`, into array[at] and array[at + 1]; NULL if the payload has none.
- * *found counts them. */
-CM_CHECK enum cm_rc co_want_scaling(struct co_maker *m, uint32_t at, uint32_t *found, struct cm_err *err);
-/* z = (x - mean) scale, by those. */
-void co_scale(const struct co_maker *m, uint32_t at, const double *x, double *z);
-/* As many as the map has, not one more. */
-CM_CHECK enum cm_rc co_want_no_more(struct co_maker *m, uint32_t arrays, struct cm_err *err);
-/* The query's dimension is what the map makes. */
-CM_CHECK enum cm_rc co_want_dimension(const struct qy_query *q, uint64_t d, struct cm_err *err);
-
-/* ---- vectors ---- */
-
-/* A part of a vector: multiply it by min(1, most / length), so that its length in exact arithmetic is at most
- * `most`.  Numbers are finite, at most 1e160 in magnitude. */
-void co_cut(double *v, size_t n, double most);
-/* Coordinates within [-L, L] to integers, rounded towards 0. */
-void co_coordinates(const struct qy_query *q, const double *v, uint32_t *at);
+/* The row of a map; NULL: there is no such map. */
+const struct co_row *co_row_find(const char *name);

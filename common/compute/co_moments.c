@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "co_clip.h"
 #include "co_map.h"
+#include "co_want.h"
 
 static uint64_t triangle(uint32_t features)
 {

@@ -1,10 +1,11 @@
 /* co_parameters.c - the bytes of a map's parameters. */
+#include "co_parameters.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cm_buf.h"
-#include "co_map.h"
 
 #define FORM     1u
 #define HEAD_LEN 27u

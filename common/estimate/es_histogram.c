@@ -9,6 +9,7 @@
 #include "es_noise_law.h"
 #include "es_project.h"
 #include "pr_limits.h"
+#include "qy_value.h"
 
 #define NOISE_EXACT    100.0 /* expected noise messages for an item below which the normal law is not used */
 #define VARIANCE_EXACT 1e4   /* of the kept messages, above which their law is normal enough */

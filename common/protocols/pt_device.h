@@ -9,6 +9,7 @@
 #include "cr_rand.h"
 #include "pt_parameters.h"
 #include "pt_randomizer.h"
+#include "qy_value.h"
 
 #define PT_RECORD_MAX   4096u
 #define PT_EPSILON0_MAX 16.0

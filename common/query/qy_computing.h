@@ -15,7 +15,7 @@
 /* All bytes that are not used are zero, so that two of them can be compared. */
 struct qy_computing {
 	char map[33];                         /* [a-z0-9._-]; "": nothing, the value is the reading's */
-	uint8_t parameters[PR_COMPUTING_MAX]; /* the map's own (common/compute/co_compute.h) */
+	uint8_t parameters[PR_COMPUTING_MAX]; /* the map's own (common/compute/co_parameters.h) */
 	uint32_t parameters_len;
 	uint8_t program[PR_HASH_LEN];        /* QY_MAP_PROGRAM: its SHA-256 */
 	char field[PR_COMPUTING_FIELDS][65]; /* of a reading, that the map reads */

@@ -1,6 +1,8 @@
 /* qy_value.c - a reading's texts to the value that a row encodes.
  *
  * A reading is nobody's business: no message repeats it. */
+#include "qy_value.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +10,10 @@
 
 #include "cr_rand.h"
 #include "cr_secret.h"
-#include "qy_query.h"
+#include "pr_limits.h"
 
 #define DRAWS 64u /* numbers that are drawn at a time, two coordinates each */
+#define FEW   64u /* items that are looked for in all categories; of more these are sorted first */
 
 int qy_number_read(const char *text, char **end, double *out)
 {
@@ -169,6 +172,160 @@ static enum cm_rc read_prefix(
 	return CM_OK;
 }
 
+/* qsort has no context argument in C17. */
+static _Thread_local char *const *sorting;
+
+static int compare_items(const void *a, const void *b)
+{
+	return strcmp(sorting[*(const uint16_t *)a], sorting[*(const uint16_t *)b]);
+}
+
+_Static_assert(PR_CATEGORIES_MAX <= UINT16_MAX, "a category has a number of 16 bits");
+
+static void sort_items(const struct qy_query *q, uint16_t order[PR_CATEGORIES_MAX])
+{
+	for (uint32_t i = 0; i < q->categories; i++)
+		order[i] = (uint16_t)i;
+	sorting = q->category;
+	qsort(order, q->categories, sizeof *order, compare_items);
+}
+
+/* As strcmp, with the first `len` bytes of text. */
+static int compare_part(const char *category, const char *text, size_t len)
+{
+	int found = strncmp(category, text, len);
+
+	return found != 0 ? found : category[len] != '\0';
+}
+
+/* The category that is this item; q->categories if none is.  order NULL: they are not sorted. */
+static uint32_t find_item(const struct qy_query *q, const uint16_t *order, const char *text, size_t len)
+{
+	uint32_t low = 0, high = q->categories;
+
+	for (uint32_t i = 0; !order && i < q->categories; i++)
+		if (compare_part(q->category[i], text, len) == 0)
+			return i;
+	while (order && low < high) {
+		uint32_t middle = (low + high) / 2;
+		int found = compare_part(q->category[order[middle]], text, len);
+
+		if (found == 0)
+			return order[middle];
+		if (found < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return q->categories;
+}
+
+/* Whether there was white space at its ends, which is gone then. */
+static bool trim(const char **text, size_t *len)
+{
+	size_t before = strspn(*text, " \t"), all = *len;
+
+	if (before >= *len)
+		return false;
+	*text += before;
+	*len -= before;
+	while ((*text)[*len - 1] == ' ' || (*text)[*len - 1] == '\t')
+		--*len;
+	return *len < all;
+}
+
+void qy_set_read(const struct qy_query *q, const char *text, uint32_t *at)
+{
+	static const char separator[] = { QY_SET_SEPARATOR, '\0' };
+	uint16_t order[PR_CATEGORIES_MAX];
+
+	memset(at, 0, qy_value_width(q) * sizeof *at);
+	for (size_t item = 0;; item++) {
+		size_t len = strcspn(text, separator), bare_len = len;
+		const char *bare = text;
+		uint32_t i;
+
+		if (item == FEW)
+			sort_items(q, order);
+		i = find_item(q, item < FEW ? NULL : order, text, len);
+		/* "a; b" is written, too. */
+		if (i == q->categories && trim(&bare, &bare_len))
+			i = find_item(q, item < FEW ? NULL : order, bare, bare_len);
+		if (i < q->categories)
+			at[i] = 1;
+		if (text[len] == '\0')
+			return;
+		text += len + 1;
+	}
+}
+
+static double axis_end(const struct qy_column *c, uint64_t i)
+{
+	return i == c->cells ? c->high : c->low + (c->high - c->low) / c->cells * (double)i;
+}
+
+void qy_place_ends(const struct qy_query *q, uint32_t axis, uint64_t cell, double *low, double *high)
+{
+	uint64_t i = axis == 0 ? cell % q->column[0].cells : cell / q->column[0].cells;
+
+	*low = axis_end(&q->column[axis], i);
+	*high = axis_end(&q->column[axis], i + 1);
+}
+
+void qy_place_text(const struct qy_query *q, uint64_t cell, char *out, size_t size)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (uint32_t axis = 0; axis < QY_PLACE_AXES && used < size; axis++) {
+		double low, high;
+
+		qy_place_ends(q, axis, cell, &low, &high);
+		used += (size_t)snprintf(out + used, size - used, "%s[%.10g, %.10g%s", axis > 0 ? " x " : "",
+			low, high, high < q->column[axis].high ? ")" : "]");
+	}
+}
+
+/* Which part of the axis; by the ends that are shown, so that a cell has its lower end. */
+static int read_axis(const struct qy_column *c, const char *text, uint64_t *out, int *clamped)
+{
+	char *stop;
+	double x, part;
+	uint64_t i;
+
+	if (!qy_number_read(text, &stop, &x) || *stop != '\0')
+		return 0;
+	if (x < c->low || x > c->high)
+		*clamped = 1;
+	x = fmin(fmax(x, c->low), c->high);
+	part = floor((x - c->low) / (c->high - c->low) * c->cells);
+	i = (uint64_t)fmin(fmax(part, 0), c->cells - 1);
+	/* The quotient is rounded, by less than a cell. */
+	if (i > 0 && x < axis_end(c, i))
+		i--;
+	else if (i + 1 < c->cells && x >= axis_end(c, i + 1))
+		i++;
+	*out = i;
+	return 1;
+}
+
+/* The cell of a reading's two numbers, those that are NULL or no finite number apart: returns how many these
+ * are, and then *cell is not set. */
+static uint32_t read_place(const struct qy_query *q, const char *const *text, uint64_t *cell, int *clamped)
+{
+	uint64_t at[QY_PLACE_AXES] = { 0 };
+	uint32_t missing = 0;
+	int outside = 0;
+
+	for (uint32_t axis = 0; axis < QY_PLACE_AXES; axis++)
+		missing += !text[axis] || !read_axis(&q->column[axis], text[axis], &at[axis], &outside);
+	if (missing > 0)
+		return missing;
+	*cell = at[0] + q->column[0].cells * at[1];
+	*clamped = outside;
+	return 0;
+}
+
 enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint32_t *at,
 	struct qy_value *out, int *clamped, struct cm_err *err)
 {
@@ -190,7 +347,7 @@ enum cm_rc qy_value_read(const struct qy_query *q, const char *const *text, uint
 		qy_set_read(q, text[0], at);
 		return CM_OK;
 	case QY_PLACES:
-		if (qy_place_read(q, text, &out->x, clamped) > 0)
+		if (read_place(q, text, &out->x, clamped) > 0)
 			return cm_fail(err, CM_EDATA, "field '%s' or '%s' is no finite number",
 				q->column[0].name, q->column[1].name);
 		return CM_OK;
@@ -307,7 +464,7 @@ uint32_t qy_value_take(const struct qy_query *q, const char *const *text, const 
 	if (q->columns == 0)
 		return 1;
 	if (q->kind == QY_PLACES)
-		return qy_place_read(q, text, &out->x, clamped);
+		return read_place(q, text, &out->x, clamped);
 	for (uint32_t i = 0; i < q->columns; i++)
 		missing += !take_field(q, i, text[i], &at[i], clamped);
 	return missing;

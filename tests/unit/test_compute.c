@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "co_map.h"
+#include "co_clip.h"
+#include "co_compute.h"
 #include "computed.h"
 
 static void refused(

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "qy_query.h"
+#include "qy_value.h"
 #include "seeded.h"
 
 static struct cm_err err;

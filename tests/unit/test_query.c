@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "qy_query.h"
+#include "qy_value.h"
 
 /* Of a query of one number from one field. */
 static enum cm_rc read_one(

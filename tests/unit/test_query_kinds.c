@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "pr_limits.h"
-#include "qy_query.h"
+#include "qy_value.h"
 
 static struct cm_err err;
 

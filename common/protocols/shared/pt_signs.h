@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cr_rand.h"
-#include "qy_query.h"
+#include "qy_value.h"
 
 /* A sign of mean x / 2^30 - 1, x 0..2^31, as a bit: 1 with chance x / 2^31 exactly.  Constant time. */
 uint64_t pt_signs_draw(uint32_t x, const struct cr_rng *rng);
