@@ -7,6 +7,7 @@
 - No line of C holds the end of a comment alone.
 - A function that a header of the product declares is called by the product, and from another file, if only of the tests.  The
   accountant is a library, so it is left out.
+- Each target of tests/fuzz has its corpus in one archive, tests/fuzz/corpus/NAME.tar, and nothing else lies there.
 """
 import ast
 import collections
@@ -84,13 +85,23 @@ def unused_functions(sources):
                     yield f"{path}: {declared} is called by its own file alone: it is static"
 
 
+def corpora():
+    fuzz = os.path.join(SOURCE, "tests", "fuzz")
+    archives = {name[len("fuzz_"):-len(".c")] + ".tar" for name in os.listdir(fuzz) if re.fullmatch(r"fuzz_\w+\.c", name)}
+    there = set(os.listdir(os.path.join(fuzz, "corpus")))
+    for name in sorted(archives - there):
+        yield f"tests/fuzz/corpus/{name}: missing: each target has a corpus"
+    for name in sorted(there - archives):
+        yield f"tests/fuzz/corpus/{name}: no archive of a target (tests/fuzz/run.sh BUILD --add puts a file into one)"
+
+
 def main():
     sources = {}
     for path in sorted(files()):
         with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
             sources[path] = f.read()
     faults = [fault for path, text in sources.items() for fault in faults_of(path, text)]
-    faults += unused_functions(sources)
+    faults += [*unused_functions(sources), *corpora()]
     if not sources:
         faults.append(f"{SOURCE}: no sources")
     for fault in faults:
