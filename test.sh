@@ -1,7 +1,8 @@
 #!/bin/sh
 # test.sh [all] - install what is missing, build, and pass the tests: unit tests under AddressSanitizer and UBSan, scenarios with
 # optimised programs.  With all, as every landing must: scenarios under those sanitizers, too; ThreadSanitizer, millions of draws,
-# scenarios of many devices, the shuffler's other store, fuzzing and packages, which take as long again.
+# scenarios of many devices, the shuffler's other store, fuzzing and packages, which take as long again.  A test that failed and
+# passed when it was run once more, alone, is named at the end with what it said first; with all, it is a failure.
 #   TOMBOLA_FUZZ_SECONDS (default 1): seconds per fuzz target, whose corpus is run whole in any case
 set -eu
 case $#,${1:-} in
@@ -27,7 +28,8 @@ export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
 asan=quarantine_size_mb=16
 export ASAN_OPTIONS=$asan
 mkdir -p build
-side=
+rm -f build/twice.*
+side=.front
 
 # Begins a step, and says what was used before it: seconds, and core seconds of these steps (or of those beside, of theirs).
 step() {
@@ -47,14 +49,21 @@ build() {
 	}
 }
 
-# units PRESET ARGUMENT...: what fails beside others is run once more, alone.  A fault that comes again is red; one that does not
-# is printed all the same, since a test that needs a quiet machine is to be mended.
+# units PRESET ARGUMENT...: what fails beside others is run once more, alone.  If it fails again, the gate ends there; if not, what
+# it said at first is kept for the end.
 units() {
 	preset=$1
 	shift
 	ctest --test-dir "build/$preset" --output-on-failure --progress -j "$((3 * $(nproc)))" --timeout 900 "$@" || {
+		# ctest's log has each test from "Testing:" to "time elapsed:".
+		awk '/^[0-9]+\/[0-9]+ Testing: / { text = ""; passed = 0 }
+			/^Test (Passed|Skipped)\./ { passed = 1 }
+			{ text = text $0 "\n" }
+			/^"[^"]*" time elapsed: / && !passed { printf "%s", text }' \
+			"build/$preset/Testing/Temporary/LastTest.log" >"build/first$side"
 		echo '    once more, alone'
 		ctest --test-dir "build/$preset" --output-on-failure --rerun-failed --timeout 900
+		twice "unit tests ($preset)"
 	}
 }
 
@@ -69,12 +78,35 @@ scenarios() {
 	[ "$(id -u)" -eq 0 ] || leaks=0
 	export TOMBOLA_BUILD="$PWD/build/$preset" ASAN_OPTIONS="$asan:detect_leaks=$leaks"
 	set -- -q -o cache_dir="$PWD/build/$preset/pytest" "$@"
-	/usr/bin/python3 -m pytest -n "$workers" "$@" || {
+	rm -f "build/failed$side"
+	{ /usr/bin/python3 -m pytest -n "$workers" "$@" || touch "build/failed$side"; } | tee "build/pytest$side.log"
+	if [ -e "build/failed$side" ]; then
+		sed -n '/^=* \(ERRORS\|FAILURES\) =*$/,$p' "build/pytest$side.log" >"build/first$side"
 		echo '    once more, alone'
 		/usr/bin/python3 -m pytest --last-failed --last-failed-no-failures none "$@"
-	}
+		twice "scenarios ($preset)"
+	fi
 	unset TOMBOLA_BUILD
 	export ASAN_OPTIONS=$asan
+}
+
+# twice WHAT: what build/first has failed at first and passed alone.
+twice() {
+	{
+		echo "---- $1: failed beside others, and passed alone:"
+		cat "build/first$side"
+	} >>"build/twice$side"
+}
+
+# ended WHAT: the last line.  A test that failed once has a race, or needs a quiet machine: either is to be mended.
+ended() {
+	if cat build/twice.* 2>/dev/null; then
+		if $all; then
+			echo "test.sh: tests failed, and passed when they were run once more: see above" >&2
+			exit 1
+		fi
+	fi
+	step "$1"
 }
 
 # beside FUNCTION: begins it in the background, behind what goes on in front; its output is in build/FUNCTION.log.  Some steps
@@ -205,7 +237,7 @@ else
 fi
 joined
 if ! $all; then
-	step "passed on $release, but for what ./test.sh all adds"
+	ended "passed on $release, but for what ./test.sh all adds"
 	exit 0
 fi
 
@@ -234,4 +266,4 @@ step "the client's packages, built again elsewhere"
 tests/reproducible.sh build/release client
 joined
 
-step "passed on $release, all"
+ended "passed on $release, all"
