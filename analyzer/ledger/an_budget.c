@@ -319,8 +319,7 @@ enum cm_rc an_slice_refused(
 	const struct an_state *s, const struct pl_plan *p, double epsilon, double delta, struct cm_err *err)
 {
 	return cm_fail(err, CM_EBUDGET,
-		"plan %s refused: it takes a slice of epsilon %g at delta %g, and of the population's "
-		"epsilon %g at delta %g "
-		"earlier plans took %g at %g; slices are spent whole and add up, whatever was answered",
-		p->name, p->epsilon, p->delta, epsilon, delta, s->slices.epsilon, s->slices.delta);
+		"plan %s refused: it takes a slice of epsilon %g at delta %g, and earlier plans took %g at %g "
+		"of the population's %g at %g; slices are spent whole and add up, whatever was answered",
+		p->name, p->epsilon, p->delta, s->slices.epsilon, s->slices.delta, epsilon, delta);
 }

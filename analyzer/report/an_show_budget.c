@@ -1,4 +1,6 @@
 /* an_show_budget.c - budget, slices and explanations as text and JSON. */
+#include <math.h>
+
 #include "an_result.h"
 #include "an_show.h"
 
@@ -39,7 +41,8 @@ static double accepted(const struct an_state *s)
 
 static void print_slices(const struct an_state *s, FILE *out)
 {
-	double left = s->epsilon - s->slices.epsilon;
+	double epsilon = fmax(s->epsilon - s->slices.epsilon, 0);
+	double delta = fmax(s->delta - s->slices.delta, 0);
 
 	for (size_t i = 0; i < s->plans; i++) {
 		const struct rd_plan *p = &s->pinned[i]->signed_plan;
@@ -49,8 +52,8 @@ static void print_slices(const struct an_state *s, FILE *out)
 			p->name, s->pinned[i]->current ? ", this one" : "");
 	}
 	(void)fprintf(out,
-		"free    epsilon %.4f for other plans: slices are spent whole, whatever was answered\n",
-		an_round_down(left > 0 ? left : 0));
+		"free    epsilon %.4f at delta %g for other plans%s: slices are spent whole, whatever was answered\n",
+		an_round_down(epsilon), delta, epsilon > 0 && delta > 0 ? "" : ", so none fits");
 }
 
 enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm_err *err)

@@ -13,11 +13,11 @@ enum cm_rc cl_print_proofs(struct cl_db *db, FILE *out, struct cm_err *err)
 	if (rc != CM_OK || c.rounds + c.waiting == 0)
 		return rc;
 	(void)fprintf(out,
-		"watched messages of %" PRIu64 " rounds: %" PRIu64 " in the manifest, %" PRIu64
-		" missing, %" PRIu64 " unanswered, %" PRIu64 " waiting",
-		c.rounds, c.included, c.missing, c.unanswered, c.waiting);
+		"watched messages: %" PRIu64 " in the manifest, %" PRIu64 " missing, %" PRIu64
+		" unanswered, %" PRIu64 " waiting; rounds: %" PRIu64,
+		c.included, c.missing, c.unanswered, c.waiting, c.rounds);
 	if (c.void_rounds > 0)
-		(void)fprintf(out, "; %" PRIu64 " rounds were void", c.void_rounds);
+		(void)fprintf(out, ", and %" PRIu64 " void", c.void_rounds);
 	(void)fputc('\n', out);
 	return CM_OK;
 }

@@ -53,8 +53,8 @@ void rd_together_words(const struct rd_together *t, char *out, size_t size)
 	if (t->unbounded == 0)
 		(void)snprintf(out, size,
 			"epsilon0 %.4f summed over %" PRIu64
-			" reports: what shuffler and analyzer together could learn of a device",
-			shown, t->reports);
+			" report%s: what shuffler and analyzer together could learn of a device",
+			shown, t->reports, t->reports == 1 ? "" : "s");
 	else
 		(void)snprintf(out, size,
 			"unbounded: rounds %s have epsilon0 = inf, so shuffler and analyzer together could learn "

@@ -80,6 +80,7 @@ def test_slices_and_guarantees_are_the_decimals_that_were_written(cluster):
         run = cluster.run("analyzer", "run", "--once")
         assert (run.returncode == 0) != last, run.stderr
     assert "takes a slice of epsilon 1e-06" in run.stderr, run.stderr
+    assert "free    epsilon 0.0000 at delta 1e-06 for other plans, so none fits:" in cluster.run("analyzer", "budget").stdout
     for party in ("client", "shuffler"):
         assert cluster.json(party, "status")["epsilon_spent"] == 0.3
         assert ", 100.0% pinned by plans" in cluster.run(party, "check").stdout
