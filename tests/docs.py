@@ -79,7 +79,7 @@ def check_links(path, text, documents):
 def check_citations(path, text, documents):
     """doc/NAME.md, perhaps with a heading in quotes or the number of a section; lines of a comment may break it."""
     between = r"[\s/*#]*"
-    cited = rf"(?<![\w/])((?:doc|deploy)/[\w/.-]*\.md)(?:,?{between}\"([^\"]+)\"|,{between}(?:section )?(\d+(?:\.\d+)*))?"
+    cited = rf"(?<![\w/])((?:doc|deploy)/[\w/.-]*\.md)(?:(?:,{between}|[\s/*#]+)\"([^\"]+)\"|,{between}(?:section )?(\d+(?:\.\d+)*))?"
     for m in re.finditer(cited, text):
         document = documents.get(m[1])
         if document is None:

@@ -1,5 +1,6 @@
 """tests/docs.py accepts the documents as they are, and names each kind of fault with its place.  What documents say
 that commands print is what they print."""
+import glob
 import os
 import re
 import shutil
@@ -9,8 +10,10 @@ import pytest
 
 import wire
 from cluster import program
+from documents import differs, estimate, examples, read
 
 CHECK = os.path.join(wire.ROOT, "tests", "docs.py")
+WITH_PROGRAMS = {**os.environ, "PATH": f"{os.path.dirname(program('tombola'))}:{os.environ['PATH']}"}
 # Not run: a ledger that is not there, a picture, times, an excerpt.
 LEFT_OUT = re.compile(r"tombola-accountant (audit|compare|paper)|--format svg|ledger export")
 
@@ -52,31 +55,16 @@ def test_a_fault_is_named(tree, path, text, fault):
     assert run.returncode == 1 and fault in run.stderr, run.stderr
 
 
-def read(path):
-    with open(os.path.join(wire.ROOT, path), encoding="utf-8") as f:
-        return f.read()
-
-
-def examples(text):
-    """(command, what it prints) of the accountant, and of what makes its files, as they stand between fences."""
-    for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S):
-        for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, printed = example.replace("\\\n", " ").partition("\n")
-            if command.startswith(("tombola-accountant ", "printf ", "(yes ")) and not LEFT_OUT.search(command):
-                yield command, printed.split("\n$ ")[0].strip()
-
-
 @pytest.mark.heavy
-@pytest.mark.parametrize("path,least", [("README.md", 1), ("doc/accountant.md", 12), ("doc/accounting.md", 1),
-                                        ("doc/analyses.md", 2)])
+@pytest.mark.parametrize("path,least", [("README.md", 1), ("doc/accountant.md", 12), ("doc/accounting.md", 2),
+                                        ("doc/analyses.md", 2), ("doc/binary.md", 2), ("doc/imitation.md", 2)])
 def test_the_accountant_prints_what_documents_say(path, least, tmp_path):
-    found = list(examples(read(path)))
+    found = [(command, printed) for command, printed in examples(read(path))
+             if command.startswith(("tombola-accountant ", "printf ", "(yes ")) and not LEFT_OUT.search(command)]
     assert len(found) >= least
-    folder = os.path.dirname(program("tombola-accountant"))
     for command, printed in found:
-        run = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path,
-                             env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
-        assert printed in run.stdout + run.stderr, (command, run.stdout, run.stderr)
+        run = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path, env=WITH_PROGRAMS)
+        assert printed.strip() in run.stdout + run.stderr, (command, run.stdout, run.stderr)
 
 
 def test_the_plan_of_the_readme_costs_what_documents_say(tmp_path):
@@ -87,6 +75,44 @@ def test_the_plan_of_the_readme_costs_what_documents_say(tmp_path):
     assert run.returncode == 0, run.stderr
     said = re.findall(r"^    [12]  \w.* 64 .*$", read("doc/protocols/README.md") + read("doc/protocols/numbers.md"), re.M)
     assert len(said) == 2 and all(line in run.stdout.splitlines() for line in said), run.stdout
+
+
+def test_more_participants_cost_what_the_table_says():
+    text = read("doc/protocols/README.md")
+    (n, epsilon), = re.findall(r"^\| n \|(.*) \|\n\|[-|]+\n\| epsilon at delta 1e-6 \|(.*) \|$", text, re.M)
+    command, = re.findall(r"^tombola-accountant epsilon .*,n=", text, re.M)
+    for people, said in zip(n.split("|"), epsilon.split("|"), strict=True):
+        run = subprocess.run(command + people.strip().replace(",", ""), shell=True, capture_output=True, text=True, env=WITH_PROGRAMS)
+        upper = float(re.match(r"epsilon at most (\S+)", run.stdout)[1])
+        assert upper <= float(said) < upper + 1e-4, (people, said, run.stdout)
+
+
+def test_every_round_that_a_document_shows_is_valid(tmp_path):
+    shown = {}
+    for path in glob.glob(os.path.join(wire.ROOT, "doc", "**", "*.md"), recursive=True):
+        for rounds in re.findall(r"^```\n(\{ query = [^`]*)^```", read(path), re.M):
+            shown[path] = f'name = "shown"; population = "all"; budget = {{ epsilon = 100; delta = 1e-6; }};\nrounds = (\n{rounds});\n'
+            (tmp_path / "plan.conf").write_text(shown[path])
+            run = subprocess.run([program("tombola"), "plan", "check", str(tmp_path / "plan.conf")], capture_output=True, text=True)
+            assert run.returncode == 0, (path, run.stdout, run.stderr)
+    assert len(shown) >= 6
+
+
+def test_the_demos_print_what_documents_say(tmp_path):
+    """The charges of the README's demo, of which only the accountant runs here; all that `tombola demo` prints."""
+    said = re.findall(r"^ +\d+  (\S+) +(\S+) +[\d,-]+  +(\S+)  (\S+)  (\S+)$", read("README.md"), re.M)
+    run = subprocess.run([program("tombola"), "plan", "cost", os.path.join(wire.ROOT, "deploy/demo/shuttle-plan.conf")],
+                         capture_output=True, text=True)
+    rows = re.findall(r"^ +\d+  (\S+) +\S+ +epsilon0 (\w+(?:\.\d+)?)\b.* (\S+)  (\S+)  (\S+)$", run.stdout, re.M)
+    assert len(said) == 6 and said == rows, (said, rows)
+
+    def same(shown, printed):
+        a, b = estimate(shown), estimate(printed)
+        return shown == printed or bool(a and b) and a[0] == b[0] and abs(a[1] - b[1]) < 5 * (a[2] + b[2])
+
+    (command, shown), = examples(read("doc/testing-kit.md"))
+    run = subprocess.run(command, shell=True, capture_output=True, text=True, env=WITH_PROGRAMS)
+    assert command == "tombola demo" and run.returncode == 0 and differs(shown, run.stdout, same) is None, (shown, run.stdout)
 
 
 def test_plan_optimise_prints_what_the_page_says(tmp_path):
