@@ -4,6 +4,7 @@
 set -eu
 
 build=$(cd "$1" && pwd)
+readme=$(cd "$(dirname "$0")/.." && pwd)/README.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -67,6 +68,13 @@ for answer in "$(./shared)" "$(./static)" "$from_python"; do
 done
 [ "$(pkg-config --modversion tombola-accountant)" = "$("$work/usr/bin/tombola-accountant" --version | cut -d' ' -f2)" ] ||
 	fail "pkg-config and the command differ in version"
+
+# README's example: its file, the command that compiles and runs it, and the line that it prints.
+sed -n '/^\$ cat eight\.c$/,/^\$ cc /p' "$readme" | sed '1d;$d' >eight.c
+command=$(sed -n 's/^\$ \(cc eight\.c .*\)/\1/p' "$readme")
+said=$(sed -n '/^\$ cc eight\.c/{n;p;}' "$readme")
+answer=$(eval "$command")
+[ -n "$said" ] && [ "$answer" = "$said" ] || fail "README's eight.c prints '$answer', and README says '$said'"
 
 # Every header alone, in both languages.
 cxx=$(command -v g++ || command -v clang++)
