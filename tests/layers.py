@@ -3,7 +3,8 @@
 
 By #include lines: every arrow stands in layers.txt and every arrow there is one of the tree; a folder names only folders
 above its own line, so there are no circles.  With BUILD also by calls: where an archive imports a symbol that another
-folder's archive defines, there is a way of arrows from the one to the other.  --graph prints the arrows of the tree."""
+folder's archive defines, there is a way of arrows from the one to the other; and no object files call each other in a circle, but
+those of tests/circles.txt, which says what is still to be opened.  --graph prints the arrows of the tree."""
 import collections
 import pathlib
 import re
@@ -13,6 +14,7 @@ import sys
 TREES = ("accountant", "proto", "common", "client", "shuffler", "analyzer", "deploy/tool")
 GENERATED = {"tombola.pb-c.h": "proto"}
 TABLE = "tests/layers.txt"
+CIRCLES = "tests/circles.txt"
 # A table names its rows, which stand in folders that use the table's.
 TABLES = ("pt_table.c.o", "pt_devices.c.o")
 PARTIES = ("client", "shuffler", "analyzer")
@@ -70,27 +72,77 @@ def below(table, folder):
     return reached
 
 
-def called(source, build, folders):
-    """(folder, other folder, symbol) where an object of the one imports what an object of the other defines.
-
-    An archive may hold the objects of several folders: an object belongs to the folder of its source."""
-    folder_of = {f.name + ".o": f.parent.relative_to(source).as_posix()
-                 for tree in TREES for f in (source / tree).rglob("*.c")}
+def symbols_of(build, folders, members):
+    """Symbol -> the object that defines it; object -> the symbols that it imports.  Of the objects `members`, in archives below
+    the folders' places in the build."""
     defines, imports = {}, collections.defaultdict(set)
-    for archive in build.rglob("*.a"):
-        if archive.parent.relative_to(build).as_posix() not in folders or archive.parent.match("accountant/library"):
-            continue  # that one holds the objects of others once more
-        symbols = subprocess.run(["nm", "-A", "--extern-only", archive], capture_output=True, text=True, check=True).stdout
-        for line in symbols.splitlines():
-            place, _, symbol = line.rpartition(":")
-            member, fields = place.rpartition(":")[2], symbol.split()
-            if member not in folder_of:
-                continue  # generated
-            if fields[0] == "U" and member not in TABLES:
-                imports[folder_of[member]].add(fields[1])
-            elif len(fields) == 3:
-                defines[fields[2]] = folder_of[member]
-    return [(folder, defines[s], s) for folder, names in imports.items() for s in names if s in defines]
+    archives = [a for a in build.rglob("*.a") if a.parent.relative_to(build).as_posix() in folders]
+    symbols = subprocess.run(["nm", "-A", "--extern-only", *archives], capture_output=True, text=True, check=True).stdout
+    for line in symbols.splitlines():
+        place, _, symbol = line.rpartition(":")
+        member, fields = place.rpartition(":")[2], symbol.split()
+        if member not in members:
+            continue  # generated
+        if fields[0] == "U":
+            imports[member].add(fields[1])
+        elif len(fields) == 3:
+            defines[fields[2]] = member
+    return defines, imports
+
+
+def called(defines, imports, folder_of):
+    """(folder, other folder, symbol) where an object of the one imports what an object of the other defines."""
+    return {(folder_of[m], folder_of[defines[s]], s) for m, names in imports.items() if m not in TABLES
+            for s in names if s in defines}
+
+
+def way_round(calls, first):
+    """A shortest way of calls from an object in a circle back to it."""
+    before, queue = {}, [first]
+    for at in queue:
+        for to in sorted(calls[at]):
+            if to == first:
+                path = [first, at]
+                while path[-1] != first:
+                    path.append(before[path[-1]])
+                return path[::-1]
+            if to not in before:
+                before[to] = at
+                queue.append(to)
+    raise ValueError(f"{first} is in no circle")
+
+
+def circles(calls):
+    """Sets of objects each of which reaches the others by calls, the largest first."""
+    reached = {}
+    for first in calls:
+        reached[first], todo = set(), [first]
+        while todo:
+            new = calls[todo.pop()] - reached[first]
+            reached[first] |= new
+            todo += new
+    found = {frozenset(o for o in reached[first] if first in reached[o]) for first in calls if first in reached[first]}
+    return sorted(found, key=lambda c: (-len(c), sorted(c)))
+
+
+def faults_of_circles(source, defines, imports):
+    """Circles that lie within no line of tests/circles.txt, with one way round and its symbols; lines within which none lies."""
+    calls, symbol = collections.defaultdict(set), {}
+    for member in {*imports, *defines.values()}:
+        calls[member] = {defines[s] for s in imports.get(member, ()) if defines.get(s, member) != member}
+        symbol.update(((member, defines[s]), s) for s in sorted(imports.get(member, ())) if s in defines)
+    table = source / CIRCLES
+    lines = table.read_text().splitlines() if table.exists() else []
+    known = [{name + ".c.o" for name in line.split()} for line in lines if not line.startswith("#")]
+    there = circles(calls)
+    for circle in there:
+        if not any(circle <= k for k in known):
+            path = min((way_round(calls, member) for member in sorted(circle)), key=len)
+            steps = [f"{a[:-4]} calls {symbol[a, b]} of {b[:-4]}" for a, b in zip(path, path[1:])]
+            yield f"a circle of calls: {' '.join(m[:-4] for m in sorted(circle))}: {', '.join(steps)}"
+    for k in known:
+        if not any(circle <= k for circle in there):
+            yield f"{CIRCLES}: delete the line of {' '.join(m[:-4] for m in sorted(k))}: they call each other in no circle"
 
 
 def main():
@@ -110,11 +162,15 @@ def main():
                 bad += [f"{line}   (forbidden: {folder} -> {target})" for line in lines]
         bad += [f"{TABLE}: {folder} includes nothing of {t}" for t in table.get(folder, ()) if t not in arrows[folder]]
     if len(arguments) > 1:
-        calls = called(source, pathlib.Path(arguments[1]), folders)
+        folder_of = {f.name + ".o": f.parent.relative_to(source).as_posix()
+                     for tree in TREES for f in (source / tree).rglob("*.c")}
+        defines, imports = symbols_of(pathlib.Path(arguments[1]), folders, folder_of)
+        calls = called(defines, imports, folder_of)
         if not calls:
             bad.append(f"{arguments[1]}: no archive of a folder calls another's")
         bad += [f"{folder} calls {symbol} of {other}" for folder, other, symbol in sorted(calls)
                 if other not in below(table, folder)]
+        bad += faults_of_circles(source, defines, imports)
     sys.exit("\n".join(bad) or 0)
 
 

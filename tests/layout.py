@@ -7,6 +7,9 @@
 - No line of C holds the end of a comment alone.
 - A function that a header of the product declares is called by the product, and from another file, if only of the tests.  The
   accountant is a library, so it is left out.
+- A folder of the product has at most 46 files of C.
+- Few files of the product are without a header of their name, rows and verbs aside; their first line names the header that
+  declares them.
 - Each target of tests/fuzz has its corpus in one archive, tests/fuzz/corpus/NAME.tar, and nothing else lies there.
 """
 import ast
@@ -17,7 +20,11 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), ".."))
 PRODUCT = ("accountant", "analyzer", "client", "common", "deploy", "proto", "shuffler")
-FILE, FUNCTION = 620, 60
+FILE, FUNCTION, FOLDER = 620, 60, 46
+# Folders that still have more than FOLDER files, and how many.
+LARGER = {"accountant/core": 95, "client/round": 50, "common/crypto": 47, "shuffler/core": 60}
+# Files without a header of their name, and those of them whose first line names none.  The goals are 60 and 0.
+HEADERLESS, UNNAMED = 112, 112
 # Comments, strings and characters.
 NOT_CODE = re.compile(r"""/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.S)
 # What tests alone call: values without a payload, a table's rows by number, one message where the product has many, the port and
@@ -85,6 +92,28 @@ def unused_functions(sources):
                     yield f"{path}: {declared} is called by its own file alone: it is static"
 
 
+def folders(sources):
+    sizes = collections.Counter(os.path.dirname(p) for p in sources if p.endswith((".c", ".h")))
+    for folder, size in sorted(sizes.items()):
+        if size > LARGER.get(folder, FOLDER):
+            yield f"{folder}: {size} files of C, {LARGER.get(folder, FOLDER)} are the limit"
+    for folder in sorted(LARGER):
+        if sizes[folder] <= FOLDER:
+            yield f"tests/layout.py: {folder} has {sizes[folder]} files of C: it needs no place in LARGER"
+
+
+def headerless(sources):
+    """Not of rows, which a table declares, nor of verbs, which the command's own table does."""
+    headers = {os.path.basename(p) for p in sources if p.endswith(".h")}
+    without = [p for p in sources if p.endswith(".c") and p[:-1] + "h" not in sources
+               and not re.match(r"common/protocols/(rows|compat|paper)/|\w+/command/|deploy/tool/", p)]
+    unnamed = [p for p in without if not headers & set(re.findall(r"\w+\.h\b", sources[p].partition("\n")[0]))]
+    if len(without) > HEADERLESS:
+        yield f"{len(without)} files have no header of their name, {HEADERLESS} are the limit: {' '.join(without)}"
+    if len(unnamed) > UNNAMED:
+        yield f"the first lines of {len(unnamed)} files name no header that declares them, {UNNAMED} are the limit: {' '.join(unnamed)}"
+
+
 def corpora():
     fuzz = os.path.join(SOURCE, "tests", "fuzz")
     archives = {name[len("fuzz_"):-len(".c")] + ".tar" for name in os.listdir(fuzz) if re.fullmatch(r"fuzz_\w+\.c", name)}
@@ -101,7 +130,8 @@ def main():
         with open(os.path.join(SOURCE, path), encoding="utf-8") as f:
             sources[path] = f.read()
     faults = [fault for path, text in sources.items() for fault in faults_of(path, text)]
-    faults += [*unused_functions(sources), *corpora()]
+    product = {p: t for p, t in sources.items() if not p.startswith("tests" + os.sep)}
+    faults += [*unused_functions(sources), *folders(product), *headerless(product), *corpora()]
     if not sources:
         faults.append(f"{SOURCE}: no sources")
     for fault in faults:
