@@ -5,6 +5,8 @@
 - A document that code or another document cites is there, and so is the heading, or the number of a section, that the
   citation names: `doc/accounting.md, 4.2`, `doc/accounting.md, "Filters"`.
 - Tests and folders that documents name are there.
+- Files and functions of the code that documents name are there, and a function that stands before a file in brackets is in it:
+  `sh_core_open` (`sh_core.c`).  So are files that comments name.
 - Pictures are what their text says (doc/pictures/draw.py).
 """
 import os
@@ -15,6 +17,10 @@ import sys
 SOURCE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), ".."))
 TOP = ("accountant", "analyzer", "client", "cmake", "common", "deploy", "doc", "proto", "shuffler", "tests")
 CODE = (".c", ".h", ".py", ".sh", ".proto", ".txt", ".cmake", ".conf", ".yml", ".in", ".js", ".html", ".css")
+
+# Prefixes of names in the code (CONTRIBUTING.md, "Habits"); pt_x stands for any row.
+OURS = r"(?!pt_x\b)(?:cm|cf|cr|db|nt|mq|lk|pr|qy|py|co|es|pt|rd|pl|acct|cmd|cl|sh|an)_\w*[a-z0-9]"
+STANDS_FOR_ANY = r"pt_x\w*\.c"
 
 faults = []
 
@@ -110,6 +116,40 @@ def check_names(path, text, names):
             fault(path, m.start(), text, f"{m[0]}: no such test")
 
 
+class Code:
+    """Names of the code: of its files, and in them."""
+
+    def __init__(self, every):
+        self.files = {os.path.basename(f) for f in every}
+        self.text = {f: read(f) for f in every if f.endswith((".c", ".h"))}
+        self.words = {f: set(re.findall(r"\w+", text)) for f, text in self.text.items()}
+        self.all = set().union(*self.words.values()) if self.words else set()
+        self.all.update(*(re.findall(r"\w+", read(f)) for f in every if os.path.basename(f) == "CMakeLists.txt"))
+        self.foreign = {m for text in self.text.values() for m in re.findall(r"^# *include <([\w.]+)>", text, re.M)}
+
+    def check_files(self, path, text, at, named):
+        for m in re.finditer(r"(?<![\w/.*-])\w+\.[ch]\b", named):
+            if m[0] not in self.files and m[0] not in self.foreign and not re.fullmatch(STANDS_FOR_ANY, m[0]):
+                fault(path, at + m.start(), text, f"{m[0]}: no such file")
+
+    def check_document(self, path, text):
+        text = prose(text)
+        for m in re.finditer(r"`([^`\n]+)`", text):
+            self.check_files(path, text, m.start(), m[0])
+            for name in re.findall(rf"(?<![\w/.-]){OURS}\b(?![.-])", m[1]):
+                if name not in self.all:
+                    fault(path, m.start(), text, f"{name}: no such name in the code")
+        for m in re.finditer(r"`(\w+)`\s+\(`(\w+\.[ch])`", text):
+            where = [f for f in self.words if os.path.basename(f) == m[2]]
+            if where and not any(m[1] in self.words[f] for f in where):
+                fault(path, m.start(), text, f"{m[1]} is not in {m[2]}")
+
+    def check_comments(self, path):
+        text = self.text[path]
+        for m in re.finditer(r"/\*.*?\*/", text, re.S):
+            self.check_files(path, text, m.start(), m[0])
+
+
 def check_rows(documents):
     """Every row of the protocol table stands in the table of doc/protocols/README.md, by its name."""
     path = "doc/protocols/README.md"
@@ -127,8 +167,12 @@ def main():
     documents = {f: read(f) for f in every if f.endswith(".md")}
     assert "doc/README.md" in documents, f"no documents below {SOURCE}"
     names = {os.path.basename(f) for f in every if f.startswith("tests/")}
+    code = Code(every)
+    for path in code.text:
+        code.check_comments(path)
     for path in every:
         if path.endswith(".md"):
+            code.check_document(path, documents[path])
             check_links(path, documents[path], documents)
             check_names(path, documents[path], names)
             check_citations(path, prose(documents[path]), documents)

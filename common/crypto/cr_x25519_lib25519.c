@@ -10,7 +10,7 @@
 
 #define SONAME "lib25519.so.1"
 
-/* The library's functions, as lib25519.h declares them; its names say the curve, so a later version keeps
+/* The functions as the header of lib25519 declares them; their names say the curve, so a later version keeps
  * them. */
 static struct {
 	void (*points)(unsigned char *, const unsigned char *, const unsigned char *, long long);
