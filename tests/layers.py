@@ -16,7 +16,7 @@ GENERATED = {"tombola.pb-c.h": "proto"}
 TABLE = "tests/layers.txt"
 CIRCLES = "tests/circles.txt"
 # A table names its rows, which stand in folders that use the table's.
-TABLES = ("pt_table.c.o", "pt_devices.c.o")
+TABLES = ("pt_protocol.c.o", "pt_device.c.o")
 PARTIES = ("client", "shuffler", "analyzer")
 
 

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "es_mean.h"
-
 double es_support_expected_error(const struct es_support *s, uint64_t participants, uint32_t items)
 {
 	double n = (double)participants;
@@ -20,6 +18,11 @@ static double piece_variance(double l, double low, double high)
 	double f = fmin(fmax((high - low) / 2 - l, 0), 1);
 
 	return low + f * (high - low) - (l + f) * (l + f);
+}
+
+double es_mean_scale(const struct qy_query *q, double n)
+{
+	return q->kind == QY_SUM ? n : 1;
 }
 
 /* Root of the variance of the mean or sum, from the sum of the variances of all scores. */

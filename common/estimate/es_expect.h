@@ -9,6 +9,9 @@
  * and half on a heavy one, which a tenth of them holds. */
 double es_support_expected_error(const struct es_support *s, uint64_t participants, uint32_t items);
 
+/* What a mean of n participants is multiplied with: n for a query of their sum, else 1. */
+double es_mean_scale(const struct qy_query *q, double n);
+
 /* Of a mean or sum in the units of its range, from the second moments of the score that estimates a level:
  * moment[l] of level l = 0..b, at the values where the variance is largest.  Rounding to a level and
  * `dummies` scores of variance dummy_variance, in all, are counted. */

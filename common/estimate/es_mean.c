@@ -10,11 +10,6 @@
 #define FREEDOM_MIN 4.0 /* below it the expansion of Student's quantile says little */
 #define SHIFT_MAX   1.0 /* standard errors: beyond it the expansion in the skewness says little */
 
-double es_mean_scale(const struct qy_query *q, double n)
-{
-	return q->kind == QY_SUM ? n : 1;
-}
-
 bool es_mean_moments(const struct es_rule *rule, double *moment)
 {
 	uint32_t n = rule->symbols;

@@ -20,9 +20,6 @@ struct es_rule {
 /* moment[levels]: second moment of the first score at every level.  False out of memory. */
 bool es_mean_moments(const struct es_rule *rule, double *moment);
 
-/* What a mean of n participants is multiplied with: n for a query of their sum, else 1. */
-double es_mean_scale(const struct qy_query *q, double n);
-
 /* Ends of an interval of an unbiased sum of independent scores that each miss what is estimated with chance
  * `tail`, to the first order in the skewness: of its variance, of the sum of the scores' third central
  * moments, and of the freedom of the variance, 2 over its squared relative error. */

@@ -25,7 +25,7 @@ static int64_t number(const int64_t *v, uint32_t d, uint32_t k)
 static void sign(int64_t *v, uint32_t d, uint32_t rotation, uint32_t pass)
 {
 	for (uint32_t j = 0; j < d; j++)
-		v[j] = pt_rotated_sign(rotation, pass, j) ? -v[j] : v[j];
+		v[j] = pt_turn_sign(rotation, pass, j) ? -v[j] : v[j];
 }
 
 static void turns(const struct pt_turner *turner, uint32_t d, uint32_t rotation)

@@ -86,10 +86,17 @@ static enum cm_rc cells(
 	return CM_OK;
 }
 
+static enum cm_rc tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	return pt_number_tally(symbols(p), record, counts, err);
+}
+
 const struct pt_protocol pt_row_laplace = {
 	.device = &pt_device_laplace,
 	.keys = PT_KEY_LEVELS,
 	.tallies = symbols,
+	.tally = tally,
 	.number = &number,
 	.cells = cells,
 	PT_NUMBER_ANALYSIS,

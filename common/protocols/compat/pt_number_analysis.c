@@ -90,11 +90,10 @@ enum cm_rc pt_number_derive(const struct pt_protocol *row, const struct qy_query
 	return rc;
 }
 
-enum cm_rc pt_number_tally(
-	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+enum cm_rc pt_number_tally(uint32_t symbols, const uint8_t *record, uint64_t *counts, struct cm_err *err)
 {
 	uint32_t y = 0;
-	enum cm_rc rc = pt_record_get(record, pt_tallies(p), &y, err);
+	enum cm_rc rc = pt_record_get(record, symbols, &y, err);
 
 	if (rc == CM_OK)
 		counts[y]++;

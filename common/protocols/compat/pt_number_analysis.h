@@ -6,9 +6,8 @@
 #include "pt_protocol.h"
 
 /* The columns that such rows have in common; they have a law, `number`. */
-#define PT_NUMBER_ANALYSIS                                                                    \
-	.derive = pt_number_derive, .tally = pt_number_tally, .estimate = pt_number_estimate, \
-	.expected_error = pt_number_expected_error
+#define PT_NUMBER_ANALYSIS \
+	.derive = pt_number_derive, .estimate = pt_number_estimate, .expected_error = pt_number_expected_error
 
 struct pt_number_law {
 	uint32_t levels_max; /* bins; 2 or more */
@@ -25,9 +24,9 @@ struct pt_number_law {
 #define PT_NUMBER_LEVELS 64u
 CM_CHECK enum cm_rc pt_number_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
-/* A record counts as its symbol, one of tallies(). */
+/* A record counts as its symbol, one of so many. */
 CM_CHECK enum cm_rc pt_number_tally(
-	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
+	uint32_t symbols, const uint8_t *record, uint64_t *counts, struct cm_err *err);
 CM_CHECK enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);

@@ -80,10 +80,17 @@ static enum cm_rc cells(
 	return pt_single_cells(p, participants, &blanket, out, err);
 }
 
+static enum cm_rc tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	return pt_number_tally(pt_piecewise_symbols(p), record, counts, err);
+}
+
 const struct pt_protocol pt_row_piecewise = {
 	.device = &pt_device_piecewise,
 	.keys = PT_KEY_LEVELS | PT_KEY_SIZE,
 	.tallies = pt_piecewise_symbols,
+	.tally = tally,
 	.number = &number,
 	.cells = cells,
 	PT_NUMBER_ANALYSIS,

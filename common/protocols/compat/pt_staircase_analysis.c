@@ -101,10 +101,17 @@ static enum cm_rc cells(
 	return pt_single_cells(p, participants, &blanket, out, err);
 }
 
+static enum cm_rc tally(
+	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err)
+{
+	return pt_number_tally(symbols(p), record, counts, err);
+}
+
 const struct pt_protocol pt_row_staircase = {
 	.device = &pt_device_staircase,
 	.keys = PT_KEY_LEVELS | PT_KEY_SIZE,
 	.tallies = symbols,
+	.tally = tally,
 	.number = &number,
 	.cells = cells,
 	PT_NUMBER_ANALYSIS,

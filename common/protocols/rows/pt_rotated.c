@@ -121,16 +121,6 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return CM_OK;
 }
 
-uint64_t pt_rotated_sign(uint32_t rotation, uint32_t pass, uint32_t j)
-{
-	uint64_t z = ((uint64_t)(2 * rotation + pass) << 32 | j) + 1;
-
-	z *= UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (z ^ z >> 31) & 1;
-}
-
 /* The floor of the square root of x below 2^62, bit by bit. */
 static uint64_t root(uint64_t x)
 {

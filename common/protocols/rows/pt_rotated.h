@@ -21,8 +21,5 @@ struct qy_query pt_rotated_wide(const struct qy_query *q, const struct pt_random
 uint32_t pt_rotated_rotations(const struct qy_query *q, const struct pt_randomizer *p);
 /* Does the row answer the question?  `code` otherwise. */
 CM_CHECK enum cm_rc pt_rotated_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err);
-/* The public sign, as 0 or 1, of coordinate j in pass 0 or 1 of rotation r: the last bit of the mixing
- * function of SplitMix64 (Steele, Lea, Flood 2014). */
-uint64_t pt_rotated_sign(uint32_t rotation, uint32_t pass, uint32_t j);
 /* c sqrt(d2) / L, where what is beyond c is cut, of a scale. */
 double pt_rotated_cut(const struct qy_query *q, uint64_t scale);

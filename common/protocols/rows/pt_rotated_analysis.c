@@ -11,6 +11,7 @@
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
+#include "pt_turn.h"
 #include "pt_words_analysis.h"
 
 /* Below so many coordinates those of a random direction are not normal enough: nothing is cut. */
@@ -136,7 +137,7 @@ static void unpass(double *v, uint32_t d, uint32_t rotation, uint32_t pass)
 				v[j + h] = a - b;
 			}
 	for (uint32_t j = 0; j < d; j++)
-		v[j] = (pt_rotated_sign(rotation, pass, j) != 0 ? -v[j] : v[j]) / length;
+		v[j] = (pt_turn_sign(rotation, pass, j) != 0 ? -v[j] : v[j]) / length;
 }
 
 /* Lengths of errors are kept: the mean over the coordinates of their variances is that of the rotated

@@ -22,6 +22,16 @@ _Static_assert(PR_DIMENSION_MAX / 4 <= 1u << 16, "coordinate() adds the bits of 
 #define OF(name) name##_4
 #include "pt_turn_lanes.h"
 
+uint64_t pt_turn_sign(uint32_t rotation, uint32_t pass, uint32_t j)
+{
+	uint64_t z = ((uint64_t)(2 * rotation + pass) << 32 | j) + 1;
+
+	z *= UINT64_C(0x9e3779b97f4a7c15);
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (z ^ z >> 31) & 1;
+}
+
 void pt_turn_signs(struct pt_turn_signs *s, uint32_t rotations, uint32_t d)
 {
 	const uint32_t len = PT_TURN_ROW(d), half = PT_TURN_PASS(d);
@@ -35,7 +45,7 @@ void pt_turn_signs(struct pt_turn_signs *s, uint32_t rotations, uint32_t d)
 		for (uint32_t pass = 0; pass < 2; pass++)
 			for (uint32_t j = 0; j < d; j++)
 				s->row[(size_t)r * len + (size_t)pass * half + j / 8] |=
-					(uint8_t)(pt_rotated_sign(r, pass, j) << j % 8);
+					(uint8_t)(pt_turn_sign(r, pass, j) << j % 8);
 }
 
 static void pick_plain(const struct pt_turn_signs *s, uint32_t rotation, uint8_t *row)

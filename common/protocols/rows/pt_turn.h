@@ -10,14 +10,17 @@
 #include <stdint.h>
 
 #include "pr_limits.h"
-#include "pt_rotated.h"
 
 #define PT_TURN_LANES 8u
 #define PT_TURN_FAR   (INT64_C(1) << 60) /* no number is beyond: 2^30 sqrt(d) halved, times d */
-/* Bytes of a row: the signs of both passes of a rotation (pt_rotated_sign), a bit each, lowest first.  The
+/* Bytes of a row: the signs of both passes of a rotation (pt_turn_sign), a bit each, lowest first.  The
  * second pass begins at a byte of its own, and rows at multiples of 512. */
 #define PT_TURN_PASS(d) ((d) < 8 ? 1u : (d) / 8)
 #define PT_TURN_ROW(d)  ((2 * PT_TURN_PASS(d) + 511) / 512 * 512)
+
+/* The public sign, as 0 or 1, of coordinate j in pass 0 or 1 of rotation r: the last bit of the mixing
+ * function of SplitMix64 (Steele, Lea, Flood 2014). */
+uint64_t pt_turn_sign(uint32_t rotation, uint32_t pass, uint32_t j);
 
 /* The rows of R rotations of d numbers: R PT_TURN_ROW(d) bytes of the caller's, at a multiple of 64. */
 struct pt_turn_signs {

@@ -1,8 +1,9 @@
-/* pt_request_analysis.c - dummies of a client as one number, as plans ask for them. */
+/* pt_request.c - dummies of a client as one number, as plans ask for them. */
+#include "pt_request.h"
+
 #include <math.h>
 
 #include "pt_exact.h"
-#include "pt_protocol.h"
 
 void pt_request_dummies(struct pt_request *r, double dummies)
 {
