@@ -143,6 +143,8 @@ void sh_serve_intake_gone(struct peer *p)
 	sh_core_intakes(s->conf.core, count(s));
 }
 
+/* We cannot know whether the certificate came to this intake: a client's TLS ends there, and whose a link on
+ * behalf is the intake says, too (doc/intakes.md, "What each sees"). */
 void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__IntakeClaim *claim = frame->intake_claim;
