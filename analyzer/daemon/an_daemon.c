@@ -259,6 +259,9 @@ static const char *not_ready(void *user)
 
 	if (d->stopping)
 		return "stopping";
+	const char *expired = lk_metrics_expired(an_metrics_shared(d->context.metrics));
+	if (expired)
+		return expired;
 	if (!d->idle && !an_link_ready(d->link))
 		return "no connection to the shuffler";
 	return *an_policy_fault(d->policy) != '\0'

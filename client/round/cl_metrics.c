@@ -123,6 +123,11 @@ void cl_metrics_reloaded(struct cl_metrics *m, bool ok)
 		lk_metrics_reloaded(m->shared, ok);
 }
 
+const char *cl_metrics_expired(struct cl_metrics *m)
+{
+	return m ? lk_metrics_expired(m->shared) : NULL;
+}
+
 /* ---- events ---- */
 
 static void count_refused(struct cl_metrics *m, enum cm_rc why)

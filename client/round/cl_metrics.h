@@ -16,6 +16,8 @@ struct cl_metrics *cl_metrics_new(const struct cl_setup *setup);
 void cl_metrics_free(struct cl_metrics *m);
 struct lk_counts *cl_metrics_counts(struct cl_metrics *m);
 void cl_metrics_reloaded(struct cl_metrics *m, bool ok);
+/* As lk_metrics_expired. */
+const char *cl_metrics_expired(struct cl_metrics *m);
 
 /* Count a round that is over or was refused (s->refused). */
 void cl_metrics_round(struct cl_metrics *m, const struct cl_summary *s);

@@ -157,8 +157,11 @@ static void on_summary(void *user, const struct cl_summary *s)
 static const char *not_ready(void *user)
 {
 	const struct cl_run *run = user;
+	const char *expired = cl_metrics_expired(run->context.metrics);
 	struct cl_mqtt_now mqtt;
 
+	if (expired)
+		return expired;
 	if (cl_links_count_up(run->links) == 0)
 		return "not connected to the shuffler";
 	if (*run->plans.foreign)

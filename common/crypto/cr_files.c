@@ -127,30 +127,37 @@ enum cm_rc cr_file_dates(
 			      is_list(which) ? "revocation list" : "certificate");
 }
 
-enum cm_rc cr_file_check(const struct cr_files *files, enum cr_file which, int64_t now_s, struct cm_err *err)
+enum cm_rc cr_dates_check(
+	const char *path, enum cr_file which, const struct cr_dates *dates, int64_t now_s, struct cm_err *err)
 {
 	const char *what = is_list(which) ? "the revocation list of" : is_ca(which) ? "CA" : "certificate";
-	const char *path = files->path[which];
-	struct cm_err unread;
-	struct cr_dates d;
 	char when[32];
 
-	if (!path || cr_file_dates(files, which, &d, &unread) != CM_OK)
-		return CM_OK;
-	if (now_s >= d.ends && CM_CHECKED("pki.dates")) {
-		cm_clock_text(d.ends * 1000, when);
-		return cm_fail(err, CM_EPERM, "%s: %s \"%s\" expired at %s%s", path, what, d.of, when,
+	if (now_s >= dates->ends && CM_CHECKED("pki.dates")) {
+		cm_clock_text(dates->ends * 1000, when);
+		return cm_fail(err, CM_EPERM, "%s: %s \"%s\" expired at %s%s", path, what, dates->of, when,
 			is_list(which)
 				? ", so that nobody whom it covers is let in: put a new one there, and reload"
 			: is_ca(which) ? ", so that nobody whom it vouches for is let in"
 				       : ", so that no peer accepts it: renew it, and reload");
 	}
-	if (now_s < d.begins) {
-		cm_clock_text(d.begins * 1000, when);
+	if (now_s < dates->begins) {
+		cm_clock_text(dates->begins * 1000, when);
 		return cm_fail(err, CM_EPERM, "%s: %s \"%s\" is not valid before %s: check the clock", path,
-			what, d.of, when);
+			what, dates->of, when);
 	}
 	return CM_OK;
+}
+
+enum cm_rc cr_file_check(const struct cr_files *files, enum cr_file which, int64_t now_s, struct cm_err *err)
+{
+	const char *path = files->path[which];
+	struct cm_err unread;
+	struct cr_dates dates;
+
+	return path && cr_file_dates(files, which, &dates, &unread) == CM_OK
+		       ? cr_dates_check(path, which, &dates, now_s, err)
+		       : CM_OK;
 }
 
 /* Whether a certificate of the file `ca` vouches for the chain, whatever the time. */

@@ -35,8 +35,11 @@ struct cr_dates {
 /* CM_EDATA when it holds nothing of its kind; CM_ENOINPUT and as cr_private_read. */
 CM_CHECK enum cm_rc cr_file_dates(
 	const struct cr_files *files, enum cr_file which, struct cr_dates *out, struct cm_err *err);
-/* CM_EPERM, naming the file, when it does not hold at now_s.  CM_OK for a file that the party does not have,
- * or that cannot be read, which others say. */
+/* CM_EPERM, naming the file, when it does not hold at now_s by these dates of it. */
+CM_CHECK enum cm_rc cr_dates_check(const char *path, enum cr_file which, const struct cr_dates *dates,
+	int64_t now_s, struct cm_err *err);
+/* The same by the dates that the file has now.  CM_OK for a file that the party does not have, or that cannot
+ * be read, which others say. */
 CM_CHECK enum cm_rc cr_file_check(
 	const struct cr_files *files, enum cr_file which, int64_t now_s, struct cm_err *err);
 /* Say each fault that cr_file_check finds; and CM_EPERM when the CAs were exchanged: a service's certificate

@@ -90,6 +90,9 @@ struct lk_metrics {
 	struct cm_metrics *table;
 	struct lk_counts counts;
 	char *path[CR_FILES];
+	struct cr_dates dates[CR_FILES]; /* where is_read: of the files as the party uses them */
+	bool is_read[CR_FILES];
+	struct cm_err expired;
 	dev_t ledger_dev;
 	ino_t ledger_ino;
 	bool ledger_seen;
@@ -107,17 +110,18 @@ static void read_files(struct lk_metrics *m)
 	struct cr_files files = { 0 };
 	struct cr_pki_info info;
 	int64_t first = INT64_MAX;
-	struct cr_dates dates;
 	struct cm_err err;
 
 	for (size_t i = 0; i < CR_FILES; i++)
 		files.path[i] = m->path[i];
 	cm_metrics_set(m->table, CERTIFICATE, 0,
 		cr_pki_show(m->path[CR_OWN], &info, &err) == CM_OK ? (double)info.not_after : (double)NAN);
-	for (unsigned i = CR_SERVICES_CA; i < CR_FILES; i++)
-		if (m->path[i] && cr_file_dates(&files, (enum cr_file)i, &dates, &err) == CM_OK &&
-			dates.ends < first)
-			first = dates.ends;
+	for (unsigned i = 0; i < CR_FILES; i++) {
+		m->is_read[i] =
+			m->path[i] && cr_file_dates(&files, (enum cr_file)i, &m->dates[i], &err) == CM_OK;
+		if (m->is_read[i] && i != CR_OWN && m->dates[i].ends < first)
+			first = m->dates[i].ends;
+	}
 	cm_metrics_set(m->table, TRUST, 0, first == INT64_MAX ? (double)NAN : (double)first);
 	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, NULL);
 }
@@ -169,6 +173,17 @@ void lk_metrics_reloaded(struct lk_metrics *m, bool ok)
 	cm_metrics_add(m->table, RELOADS, ok ? 0 : 1, 1);
 	if (ok)
 		read_files(m);
+}
+
+const char *lk_metrics_expired(struct lk_metrics *m)
+{
+	int64_t now_s = cm_clock_wall_ms() / 1000;
+
+	for (unsigned i = 0; i < CR_FILES; i++)
+		if (m->is_read[i] && cr_dates_check(m->path[i], (enum cr_file)i, &m->dates[i], now_s,
+					     &m->expired) != CM_OK)
+			return m->expired.msg;
+	return NULL;
 }
 
 void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b)

@@ -21,6 +21,10 @@ struct lk_counts *lk_metrics_counts(struct lk_metrics *m);
 /* Certificates were read again, or the old ones were kept because the new ones are invalid. */
 void lk_metrics_reloaded(struct lk_metrics *m, bool ok);
 
+/* Why nobody is let in, or lets us in, in one line: of the files that were read last one has expired, or is
+ * not valid yet.  NULL: all hold.  Part of what /readyz says.  Valid until the next call. */
+const char *lk_metrics_expired(struct lk_metrics *m);
+
 struct lk_metrics_budget {
 	double limit, delta; /* epsilon at delta */
 	double spent;        /* epsilon, upper bound; NAN: not known */

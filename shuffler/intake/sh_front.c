@@ -29,8 +29,13 @@ const char *sh_front_not_ready(struct sh_front *f)
 {
 	uint32_t number;
 
-	if (f->stopping || !f->head_ready)
-		return f->stopping ? "going down" : "the head is away";
+	if (f->stopping)
+		return "going down";
+	const char *expired = lk_metrics_expired(f->shared);
+	if (expired)
+		return expired;
+	if (!f->head_ready)
+		return "the head is away";
 	return sh_databases_lost(sh_front_database, f, &number) ? "the session with the database has ended"
 								: NULL;
 }

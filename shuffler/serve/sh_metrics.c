@@ -33,7 +33,7 @@ enum {
 	ROWS
 };
 
-static const char *const events[] = { "opened", "sealed", "void", "released", "erased", NULL };
+static const char *const events[] = { "opened", "sealed", "void", "lost", "released", "erased", NULL };
 static const char *const states[] = { "collecting", "sealed", "releasing", NULL };
 enum { ACCEPTED, DUPLICATE, CONFLICT, CLOSED, OVER_LIMIT, OUTCOMES };
 static const char *const outcomes[] = { "accepted", "duplicate", "conflict", "closed", "over_limit", NULL };

@@ -9,7 +9,14 @@
 
 /* Events of a quota: a connection of a certificate was paused, or was ended after too many bad requests. */
 enum sh_quota_event { SH_EVENT_PAUSED, SH_EVENT_JUNK };
-enum sh_event { SH_EVENT_OPENED, SH_EVENT_SEALED, SH_EVENT_VOID, SH_EVENT_RELEASED, SH_EVENT_ERASED };
+enum sh_event {
+	SH_EVENT_OPENED,
+	SH_EVENT_SEALED,
+	SH_EVENT_VOID,
+	SH_EVENT_LOST,
+	SH_EVENT_RELEASED,
+	SH_EVENT_ERASED
+};
 
 struct sh_metrics;
 /* cert: as lk_metrics_new; ledger: the file of state_dir by which lk_metrics_ledger goes.  Both are copied.

@@ -45,6 +45,7 @@ static void task_tell(struct sh_serve *s, const struct sh_task_done *done, bool 
 		break;
 	case SH_TASK_SEAL:
 		if (done->damage.code != CM_OK) {
+			sh_metrics_event(m, SH_EVENT_LOST, 1);
 			cm_log(CM_LOG_ERROR,
 				"round lost: somebody with an intake's rights, or its database, damaged what is "
 				"stored; its entry is spent",
@@ -432,6 +433,9 @@ const char *sh_serve_not_ready(const struct sh_serve *s)
 
 	if (s->stopping)
 		return "going down";
+	const char *expired = lk_metrics_expired(sh_metrics_shared(s->conf.metrics));
+	if (expired)
+		return expired;
 	return store->database && sh_databases_lost(store->database, store->ctx, &number)
 		       ? "the session with the database has ended"
 		       : NULL;

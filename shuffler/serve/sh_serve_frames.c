@@ -232,7 +232,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	const struct sh_round *r = sh_core_collecting(core);
 	sh_metrics_event(p->serve->conf.metrics, SH_EVENT_OPENED, sh_core_newest(core) > newest);
 	if (made.lost) {
-		sh_metrics_event(p->serve->conf.metrics, SH_EVENT_VOID, 1);
+		sh_metrics_event(p->serve->conf.metrics, SH_EVENT_LOST, 1);
 		cm_log(CM_LOG_ERROR,
 			"a round that was announced before is not known here: this state was restored from "
 			"an older copy; reports that were acknowledged are lost, the round's entry is spent",

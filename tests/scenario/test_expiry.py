@@ -1,6 +1,7 @@
 """Files with a date: what ends is said before and after, by check, check-config, metrics and both sides of a refusal."""
 import datetime
 import os
+import urllib.error
 import urllib.request
 
 import pytest
@@ -32,6 +33,16 @@ def list_of(cluster, ca, days):
     return made.public_bytes(serialization.Encoding.PEM), int(end.replace(tzinfo=datetime.timezone.utc).timestamp())
 
 
+def not_ready(cluster, party):
+    """Why the running party is not ready; None: it is."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http[party]}/readyz", timeout=20):
+            return None
+    except urllib.error.HTTPError as no:
+        assert no.code == 503
+        return no.read().decode()
+
+
 @pytest.mark.parametrize("party", PARTIES)
 def test_a_list_ends_like_a_certificate(cluster, party):
     ready(cluster)
@@ -58,6 +69,10 @@ def test_a_list_ends_like_a_certificate(cluster, party):
         text = wait_for("the metrics", page)
         assert float(text.split(metric)[1].split("\n")[0]) == end
         assert ("expired at" in daemon.log()) == (days < 0)
+        # What /readyz and the metric say is what check says.
+        why = not_ready(cluster, party)
+        assert (why is not None and "expired at" in why) == (days < 0), why
+        assert float(text.split("\ntombola_ready ")[1].split("\n")[0]) == (why is None)
         daemon.stop()
     assert f"{path}: the revocation list of" in config.stderr and "expired at" in config.stderr
     # A newer list beside it is the one that counts.

@@ -9,6 +9,7 @@ import postgresql
 from cluster import EXIT, program, wait_for
 from spread import Spread
 from test_intakes import Gateway, exactly, one_plan, settled, two_gateways
+from test_metrics import values
 from test_rounds import histogram
 
 if not postgresql.programs():
@@ -136,6 +137,8 @@ def test_a_row_that_a_role_adds_costs_its_round_and_nothing_else(cluster, spread
     wait_for("the end of the round", lambda: '"round lost: ' in head.log() or not head.alive())
     lost = next(x for x in map(json.loads, head.log().splitlines()) if x["msg"].startswith("round lost: "))
     assert (lost["level"], lost["round"], lost["query"]) == ("error", 1, "one"), lost
+    counted = values(cluster, "shuffler")
+    assert [counted[("tombola_shuffler_rounds_total", e)] for e in ("lost", "void", "sealed")] == [1, 0, 0]
     spread.ready(0)
     gateway.dial(spread.ports[0])
     d, data = gateway.round(after=d.sequence)
