@@ -5,15 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "an_round_private.h"
+#include "an_round_ask.h"
 #include "cm_fault.h"
 #include "cm_text.h"
 #include "rd_text.h"
 
+#define PUT_AGAIN_MAX 3u /* times that a shuffler may lose what was put to it */
+
 typedef enum cm_rc step_fn(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err);
 typedef enum cm_rc error_fn(struct an_round *r, const Tombola__V1__Error *e, struct cm_err *err);
 
-static step_fn on_witness, on_extended, on_announced, on_manifest, on_released, on_segment, on_settled;
+static step_fn on_witness, on_extended, on_held, on_announced, on_manifest, on_released, on_segment,
+	on_settled;
 static error_fn error_announced, error_manifest, error_released, error_segment, error_settled;
 
 /* The steps in protocol order. */
@@ -26,8 +29,7 @@ static const struct {
 } steps[] = {
 	[AN_AT_WITNESS] = { "witness", TOMBOLA__V1__FRAME__KIND_WITNESS, on_witness, NULL },
 	[AN_AT_EXTENDED] = { "extend ledger", TOMBOLA__V1__FRAME__KIND_WITNESS, on_extended, NULL },
-	[AN_AT_PAYLOAD] = { "put payload", TOMBOLA__V1__FRAME__KIND_PAYLOAD_HELD, an_payload_held,
-		error_announced },
+	[AN_AT_PAYLOAD] = { "put payload", TOMBOLA__V1__FRAME__KIND_PAYLOAD_HELD, on_held, error_announced },
 	[AN_AT_ANNOUNCED] = { "announce", TOMBOLA__V1__FRAME__KIND_ANNOUNCED, on_announced, error_announced },
 	[AN_AT_MANIFEST] = { "manifest", TOMBOLA__V1__FRAME__KIND_MANIFEST, on_manifest, error_manifest },
 	[AN_AT_RELEASED] = { "release", TOMBOLA__V1__FRAME__KIND_RELEASED, on_released, error_released },
@@ -94,12 +96,47 @@ enum cm_rc an_round_resume(struct an_round *r, struct cm_err *err)
 	return r->step < STEPS ? an_ask(r, r->step, err) : CM_OK;
 }
 
+static enum cm_rc payload_first(struct an_round *r, struct cm_err *err)
+{
+	r->put = 0;
+	return an_ask(r, !r->announced && r->conf.payload.len > 0 ? AN_AT_PAYLOAD : AN_AT_ANNOUNCED, err);
+}
+
+/* The first question has no bytes: the shuffler may hold some of an earlier run. */
+static enum cm_rc on_held(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err)
+{
+	const Tombola__V1__PayloadHeld *held = frame->payload_held;
+	bool first = r->request.body.put_payload.data.len == 0;
+
+	if (held->hash.len != PR_HASH_LEN ||
+		memcmp(held->hash.data, r->conf.round->descriptor.payload_hash, PR_HASH_LEN) != 0)
+		return cm_fail(err, CM_EPROTO, "the shuffler answered for another payload");
+	if (held->held > r->conf.payload.len || (!first && held->held <= r->put))
+		return cm_fail(err, CM_EPROTO, "the shuffler does not take the payload");
+	r->put = held->held;
+	return an_ask(r, r->put == r->conf.payload.len ? AN_AT_ANNOUNCED : AN_AT_PAYLOAD, err);
+}
+
+/* The shuffler refused the announcement since it does not hold the payload: a state that was put to it is
+ * lost there, or our copy is lost here. */
+static enum cm_rc payload_missing(struct an_round *r, struct cm_err *err)
+{
+	if (r->conf.payload.len > 0 && r->put_again++ < PUT_AGAIN_MAX) {
+		r->put = 0;
+		return an_ask(r, AN_AT_PAYLOAD, err);
+	}
+	an_void_record(r, NULL);
+	(void)snprintf(r->record.reason, sizeof r->record.reason, "%s (payload): %s", an_refusal(r),
+		r->conf.payload.len > 0 ? "it does not keep the payload" : "the payload is lost here");
+	return CM_OK;
+}
+
 /* The shuffler has the whole ledger: continue with the action of the round's stage. */
 static enum cm_rc in_sync(struct an_round *r, struct cm_err *err)
 {
 	switch (r->conf.round->stage) {
 	case AN_RESERVED:
-		return an_payload_first(r, err);
+		return payload_first(r, err);
 	case AN_CHARGED:
 		if (r->all_opened && !r->busy) {
 			r->step = AN_AT_LOCAL;
@@ -211,7 +248,7 @@ static enum cm_rc error_announced(struct an_round *r, const Tombola__V1__Error *
 		return refused_by_clock(r, e);
 	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
 		if (r->step == AN_AT_ANNOUNCED && r->conf.round->descriptor.payload_size > 0)
-			return an_payload_missing(r, err);
+			return payload_missing(r, err);
 		return CM_EMORE;
 	default:
 		return CM_EMORE;
@@ -332,11 +369,82 @@ enum cm_rc an_round_appended(struct an_round *r, struct cm_err *err)
 	return extend_or_go_on(r, err);
 }
 
+/* ---- a released batch ----
+ *
+ * While one bucket arrives, the one before it is compared with its root in the manifest, and opened. */
+
+/* Record that the batch contradicts its manifest. */
+static void spoil(struct an_round *r, uint32_t bucket, const char *what)
+{
+	(void)snprintf(r->spoiled, sizeof r->spoiled,
+		"round %u: bucket %u is not the one in the shuffler's manifest: %s; the batch is not used, "
+		"the charge stays",
+		r->conf.round->plan->number, bucket, what);
+}
+
+/* Swap the buffers: the full one goes to the opening threads, the empty one receives the next bucket. */
+static void hand_over(struct an_round *r)
+{
+	struct cm_buf full = r->arriving;
+
+	r->arriving = r->opening;
+	r->arriving.len = 0;
+	r->opening = full;
+	r->opening_bucket = r->bucket;
+	r->busy = r->want_open = true;
+}
+
+/* Open the bucket that has arrived and request the next; publish after the last, or when it is spoiled. */
+static enum cm_rc next_bucket(struct an_round *r, struct cm_err *err)
+{
+	size_t len = rd_sealed_len(&r->conf.round->descriptor);
+
+	r->step = AN_AT_LOCAL;
+	while (r->spoiled[0] == '\0' && r->bucket < r->manifest.buckets) {
+		size_t want = r->manifest.bucket[r->bucket].messages * len;
+
+		if (r->arriving.len < want) {
+			if (!cm_buf_room(&r->arriving, want - r->arriving.len))
+				return cm_fail(err, CM_EINTERNAL, "out of memory");
+			return an_ask(r, AN_AT_SEGMENT, err);
+		}
+		r->bucket_whole = true;
+		if (want > 0 && r->busy)
+			return CM_OK;
+		if (want > 0)
+			hand_over(r);
+		r->bucket++;
+		r->bucket_whole = false;
+	}
+	if (!r->busy) {
+		r->all_opened = true;
+		r->want_publish = true;
+	}
+	return CM_OK;
+}
+
+static enum cm_rc take_segment(struct an_round *r, const Tombola__V1__Segment *s, struct cm_err *err)
+{
+	size_t len = rd_sealed_len(&r->conf.round->descriptor);
+	size_t want = r->manifest.bucket[r->bucket].messages * len;
+
+	if (s->bucket != r->bucket || s->offset != r->arriving.len / len)
+		return cm_fail(err, CM_EPROTO, "round %u: bucket %u: another part came than was asked for",
+			r->conf.round->plan->number, r->bucket);
+	if (s->sealed.len == 0)
+		spoil(r, r->bucket, "it has fewer messages");
+	else if (s->sealed.len % len != 0 || s->sealed.len > want - r->arriving.len)
+		spoil(r, r->bucket, "it has more messages, or a part of one");
+	else if (cm_buf_put(&r->arriving, s->sealed.data, s->sealed.len) != CM_OK)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	return next_bucket(r, err);
+}
+
 static enum cm_rc on_released(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err)
 {
 	enum cm_rc rc = same_round(r, &frame->released->round_id, err);
 
-	return rc == CM_OK ? an_next_bucket(r, err) : rc;
+	return rc == CM_OK ? next_bucket(r, err) : rc;
 }
 
 static enum cm_rc on_segment(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err)
@@ -344,14 +452,14 @@ static enum cm_rc on_segment(struct an_round *r, const Tombola__V1__Frame *frame
 	const Tombola__V1__Segment *s = frame->segment;
 	enum cm_rc rc = same_round(r, &s->round_id, err);
 
-	return rc == CM_OK ? an_take_segment(r, s, err) : rc;
+	return rc == CM_OK ? take_segment(r, s, err) : rc;
 }
 
 enum cm_rc an_round_opened(struct an_round *r, bool right, const uint8_t *root, struct cm_err *err)
 {
 	r->busy = false;
 	if (!right)
-		an_spoil(r, r->opening_bucket, "a message was injected, dropped, doubled or altered");
+		spoil(r, r->opening_bucket, "a message was injected, dropped, doubled or altered");
 	else if (root && CM_CHECKED("analyzer.manifest.tree") &&
 		 memcmp(root, r->manifest.tree, PR_HASH_LEN) != 0)
 		(void)snprintf(r->spoiled, sizeof r->spoiled,
@@ -360,7 +468,7 @@ enum cm_rc an_round_opened(struct an_round *r, bool right, const uint8_t *root, 
 			r->conf.round->plan->number);
 	r->opening.len = 0;
 	/* If the link is down, the dialogue requests the rest when it restarts. */
-	return r->step == AN_AT_LOCAL ? an_next_bucket(r, err) : CM_OK;
+	return r->step == AN_AT_LOCAL ? next_bucket(r, err) : CM_OK;
 }
 
 void an_round_published(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN])

@@ -1,19 +1,21 @@
 /* an_round_ask.c - the requests of the round dialogue, and the records it makes. */
+#include "an_round_ask.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "an_round_private.h"
 #include "cm_text.h"
 #include "rd_plan.h"
 
 typedef enum cm_rc ask_fn(struct an_round *r, struct cm_err *err);
 
-static ask_fn ask_witness, ask_extend, ask_announce, ask_manifest, ask_release, ask_pull, ask_settle;
+static ask_fn ask_witness, ask_extend, ask_payload, ask_announce, ask_manifest, ask_release, ask_pull,
+	ask_settle;
 
 static ask_fn *const asks[] = {
 	[AN_AT_WITNESS] = ask_witness,
 	[AN_AT_EXTENDED] = ask_extend,
-	[AN_AT_PAYLOAD] = an_payload_ask,
+	[AN_AT_PAYLOAD] = ask_payload,
 	[AN_AT_ANNOUNCED] = ask_announce,
 	[AN_AT_MANIFEST] = ask_manifest,
 	[AN_AT_RELEASED] = ask_release,
@@ -34,7 +36,8 @@ enum cm_rc an_ask(struct an_round *r, enum an_step step, struct cm_err *err)
 	return rc;
 }
 
-ProtobufCBinaryData an_span(const uint8_t *p, size_t n)
+/* protobuf-c takes mutable pointers and writes through none of them when it packs. */
+static ProtobufCBinaryData span(const uint8_t *p, size_t n)
 {
 	union {
 		const uint8_t *in;
@@ -46,7 +49,7 @@ ProtobufCBinaryData an_span(const uint8_t *p, size_t n)
 
 static ProtobufCBinaryData round_id(const struct an_round *r)
 {
-	return an_span(r->conf.round->descriptor.round_id, PR_ROUND_ID_LEN);
+	return span(r->conf.round->descriptor.round_id, PR_ROUND_ID_LEN);
 }
 
 static char *population(struct an_round *r)
@@ -94,14 +97,35 @@ static enum cm_rc ask_extend(struct an_round *r, struct cm_err *err)
 		bytes += e.len + 8;
 		if (bytes > PR_FRAME_MAX)
 			break;
-		r->request.record[n] = an_span(e.bytes, e.len);
+		r->request.record[n] = span(e.bytes, e.len);
 	}
 	m->n_records = n;
 	m->records = r->request.record;
-	m->signature = an_span(r->request.ledger_signature, CR_SIGN_LEN);
+	m->signature = span(r->request.ledger_signature, CR_SIGN_LEN);
 	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_EXTEND_LEDGER;
 	r->request.frame.extend_ledger = m;
 	return sign_head(r, m->first + n - 1, err);
+}
+
+/* At first a question without bytes, then what follows those that are held. */
+static enum cm_rc ask_payload(struct an_round *r, struct cm_err *err)
+{
+	Tombola__V1__PutPayload *m = &r->request.body.put_payload;
+	const struct cr_span *p = &r->conf.payload;
+	bool begun = r->step == AN_AT_PAYLOAD;
+	size_t left = p->len - (size_t)r->put;
+
+	(void)err;
+	tombola__v1__put_payload__init(m);
+	m->hash = span(r->conf.round->descriptor.payload_hash, PR_HASH_LEN);
+	m->size = p->len;
+	m->offset = r->put;
+	if (begun)
+		m->data = span(
+			(const uint8_t *)p->data + r->put, left < PR_PAYLOAD_PART ? left : PR_PAYLOAD_PART);
+	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_PUT_PAYLOAD;
+	r->request.frame.put_payload = m;
+	return CM_OK;
 }
 
 /* Ed25519 is deterministic: after a restart the same bytes get the same signature. */
@@ -113,8 +137,8 @@ static enum cm_rc ask_announce(struct an_round *r, struct cm_err *err)
 		cr_sign(r->conf.signer, RD_PURPOSE_DESCRIPTOR, d->data, d->len, r->request.signature, err);
 
 	tombola__v1__announce__init(m);
-	m->descriptor = an_span(d->data, d->len);
-	m->signature = an_span(r->request.signature, CR_SIGN_LEN);
+	m->descriptor = span(d->data, d->len);
+	m->signature = span(r->request.signature, CR_SIGN_LEN);
 	m->again = r->announced;
 	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCE;
 	r->request.frame.announce = m;
@@ -152,8 +176,8 @@ static enum cm_rc ask_release(struct an_round *r, struct cm_err *err)
 		rc = cr_sign(
 			r->conf.signer, RD_PURPOSE_CHARGE, doc->data, doc->len, r->request.signature, err);
 	tombola__v1__release__init(m);
-	m->charge = an_span(doc->data, doc->len);
-	m->signature = an_span(r->request.signature, CR_SIGN_LEN);
+	m->charge = span(doc->data, doc->len);
+	m->signature = span(r->request.signature, CR_SIGN_LEN);
 	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASE;
 	r->request.frame.release = m;
 	return rc;

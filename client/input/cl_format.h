@@ -39,3 +39,5 @@ CM_CHECK enum cm_rc cl_parser_row(
  * readings are parsed.  CM_ELATER: it may not, and on_row was told; p->left_out is set. */
 CM_CHECK enum cm_rc cl_parser_share(
 	struct cl_parser *p, const uint8_t *name, size_t len, size_t n, struct cm_err *err);
+/* Deliver a row that is left out, without a device and without texts. */
+CM_CHECK enum cm_rc cl_parser_leave_out(struct cl_parser *p, struct cm_err *err);

@@ -1,12 +1,34 @@
 /* cl_rounds.c - takes part in one round after the other. */
+#include "cl_rounds.h"
+
 #include <stdlib.h>
 
-#include "cl_rounds_private.h"
+#include "cl_asker.h"
+#include "cl_await.h"
+#include "cl_done.h"
+#include "cl_preparation.h"
+#include "cl_round.h"
 #include "cl_standing.h"
 #include "cl_summary.h"
 #include "cm_fault.h"
 
-void cl_rounds_tell_closed(struct cl_rounds *r)
+struct cl_rounds {
+	struct cl_rounds_conf conf;
+	struct cl_context *context;
+	struct cl_asker *asker;
+	struct cl_preparation prep;
+	struct cl_round *round;  /* being uploaded; NULL: none */
+	enum cl_phase phase;     /* CL_ENDING: closed */
+	bool closed_told;        /* on_closed was called */
+	struct cl_active active; /* the stored active round; sequence 0: none */
+	bool confirming;         /* asked whether the round judged in prep is still open */
+	struct cl_await await;   /* of a round with a payload */
+	uint64_t count;          /* rounds done in this run */
+	struct cl_done done;
+};
+
+/* on_closed, once nothing works any more. */
+static void tell_closed(struct cl_rounds *r)
 {
 	if (r->phase != CL_ENDING || r->prep.works || r->round || r->closed_told)
 		return;
@@ -14,20 +36,22 @@ void cl_rounds_tell_closed(struct cl_rounds *r)
 	r->conf.on_closed(r->conf.user);
 }
 
-void cl_rounds_end(void *user, const struct cm_err *why)
+static void end_run(void *user, const struct cm_err *why)
 {
 	struct cl_rounds *r = user;
 
 	r->conf.on_end(r->conf.user, why);
 }
 
-void cl_rounds_ask(struct cl_rounds *r, uint32_t later_ms)
+/* Ask the shuffler for the next thing that is wanted, after a pause. */
+static void ask(struct cl_rounds *r, uint32_t later_ms)
 {
 	r->phase = CL_ASKING;
 	cl_asker_begin(r->asker, later_ms);
 }
 
-void cl_rounds_enter(struct cl_rounds *r, enum cl_phase phase)
+/* No round is wanted in this phase. */
+static void enter(struct cl_rounds *r, enum cl_phase phase)
 {
 	r->phase = phase;
 	cl_asker_rest(r->asker);
@@ -39,11 +63,11 @@ static void fault(void *user, const char *msg, const struct cm_err *why)
 	struct cl_rounds *r = user;
 
 	if (r->context->run->stop_on_fault || why->code == CM_EIO || why->code == CM_EINTERNAL) {
-		cl_rounds_end(r, why);
+		end_run(r, why);
 		return;
 	}
 	cl_say(r->context, CM_LOG_ERROR, msg, why);
-	cl_rounds_ask(r, CL_PAUSE_MS);
+	ask(r, CL_PAUSE_MS);
 }
 
 static void summarize(struct cl_rounds *r, const struct cl_counts *counts, const struct cm_err *refused)
@@ -87,7 +111,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 
 	r->round = NULL;
 	if (r->phase == CL_ENDING) {
-		cl_rounds_tell_closed(r);
+		tell_closed(r);
 		return;
 	}
 	cl_links_want(r->conf.links, 1);
@@ -105,20 +129,21 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 		cl_say(r->context, CM_LOG_ERROR, "another copy of this client's state answered a round",
 			&stopped);
 		if (r->context->run->stop_on_fault) {
-			cl_rounds_end(r, &stopped);
+			end_run(r, &stopped);
 			return;
 		}
 	}
 	if (r->context->run->rounds > 0 && ++r->count >= r->context->run->rounds) {
-		cl_rounds_end(r, &(struct cm_err){ .code = CM_OK });
+		end_run(r, &(struct cm_err){ .code = CM_OK });
 		return;
 	}
 	r->conf.on_next(r->conf.user);
 	cl_asker_wait(r->asker);
-	cl_rounds_ask(r, 0);
+	ask(r, 0);
 }
 
-void cl_rounds_refused(struct cl_rounds *r, const struct cm_err *why)
+/* The round judged in prep is not taken part in. */
+static void refuse(struct cl_rounds *r, const struct cm_err *why)
 {
 	const struct cl_judgement *j = &r->prep.prepared.j;
 	bool final = why->code == CM_EPERM || why->code == CM_EBUDGET;
@@ -138,13 +163,13 @@ void cl_rounds_refused(struct cl_rounds *r, const struct cm_err *why)
 	cl_await_forget(&r->await);
 	if ((r->context->run->stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
 		why->code == CM_EINTERNAL) {
-		cl_rounds_end(r, why);
+		end_run(r, why);
 		return;
 	}
 	if (!final && !r->context->run->quiet)
 		cm_log(CM_LOG_WARN, "round passed over", CM_S("reason", why->msg),
 			CM_I("code", cm_exit_code(why->code)));
-	cl_rounds_ask(r, final ? CL_ASK_AGAIN_MS : 0);
+	ask(r, final ? CL_ASK_AGAIN_MS : 0);
 }
 
 /* ---- the upload ---- */
@@ -159,7 +184,8 @@ static void on_sealed(void *user, double seconds)
 	cl_metrics_sealed(((struct cl_rounds *)user)->context->metrics, seconds);
 }
 
-void cl_rounds_start(struct cl_rounds *r)
+/* Upload the prepared round. */
+static void start(struct cl_rounds *r)
 {
 	struct cm_err err = { .code = CM_OK };
 	const struct cl_round_conf conf = {
@@ -184,19 +210,167 @@ void cl_rounds_start(struct cl_rounds *r)
 	};
 
 	if ((err.code != CM_OK && !conf.stopped) || cl_round_new(&conf, &r->round, &err) != CM_OK)
-		cl_rounds_end(r, &err);
+		end_run(r, &err);
 	else
-		cl_rounds_enter(r, CL_UPLOADING);
+		enter(r, CL_UPLOADING);
 }
 
-void cl_rounds_start_stored(struct cl_rounds *r)
+/* Upload the stored reports of the active round, and no others. */
+static void start_stored(struct cl_rounds *r)
 {
 	struct cm_err err;
 
 	if (cl_preparation_resume(&r->prep, &r->active, &err) != CM_OK)
-		cl_rounds_end(r, &err);
+		end_run(r, &err);
 	else
-		cl_rounds_start(r);
+		start(r);
+}
+
+/* ---- before the upload: the judgement, the payload, the readings ---- */
+
+/* Continue after preparation: the round is judged, and its readings are read or could not be. */
+static void prepared(struct cl_rounds *r)
+{
+	const struct cm_err *err = &r->prep.err;
+
+	if (err->code != CM_OK && r->active.sequence > 0) {
+		cl_say(r->context, CM_LOG_WARN, "only what is stored is sent for the round under way", err);
+		start_stored(r);
+		return;
+	}
+	if (err->code != CM_OK) {
+		refuse(r, err);
+		return;
+	}
+	start(r);
+}
+
+static void on_drawn(void *user)
+{
+	struct cl_rounds *r = user;
+
+	cl_gather_drawn(r->conf.gather);
+	if (r->phase == CL_ENDING) {
+		tell_closed(r);
+		return;
+	}
+	r->phase = CL_ASKING;
+	prepared(r);
+}
+
+/* The round judged in prep is still open: take its readings. */
+static void draw(struct cl_rounds *r)
+{
+	struct cl_preparation *p = &r->prep;
+	struct cm_err err;
+
+	enter(r, CL_PREPARING);
+	if (cl_gather_draw(r->conf.gather, &p->prepared.j.d, &p->input, &p->from, &err) != CM_OK ||
+		cl_preparation_draw(p, on_drawn, r, &err) != CM_OK)
+		end_run(r, &err);
+}
+
+void cl_rounds_due(struct cl_rounds *r)
+{
+	if (r->prep.prepared.j.resumed) {
+		draw(r);
+		return;
+	}
+	/* Other devices may have filled the round meanwhile; a closed round must not be charged. */
+	r->confirming = true;
+	ask(r, 0);
+}
+
+static void judge(void *user);
+
+/* Fetch the payload of the judged round.  When the time for that is over, the round is judged again, with the
+ * payload or without. */
+static void fetch(struct cl_rounds *r)
+{
+	const struct cl_need need = r->prep.prepared.j.need;
+	struct cm_err err;
+
+	if (cl_await_begin(&r->await, &r->prep.prepared.j.d, &err) != CM_OK) {
+		end_run(r, &err);
+		return;
+	}
+	cl_preparation_forget(&r->prep);
+	if (r->conf.plans->payload.state == CL_PAYLOAD_WANTED) {
+		r->conf.plans->need = need;
+		ask(r, 0);
+	} else {
+		judge(r);
+	}
+}
+
+/* The time to fetch its payload is over. */
+static void fetched(void *user)
+{
+	struct cl_rounds *r = user;
+	struct cl_payload *p = &r->conf.plans->payload;
+	bool awaited = false;
+	struct cm_err why;
+
+	/* Being judged, it comes back to fetch(). */
+	if (r->phase == CL_ENDING || r->prep.works || r->round)
+		return;
+	(void)cm_fail(&why, CM_ELATER, "the payload did not come in time");
+	/* An answer that is on its way would pass for one to another request. */
+	for (int ask = CL_ASK_ROUND; ask <= CL_ASK_PAYLOAD; ask++)
+		awaited = awaited || cl_asker_awaits(r->asker, (enum cl_ask)ask);
+	if (awaited)
+		cl_links_drop(r->conf.links, 0, 0, &why);
+	cl_payload_give_up(p, why.msg);
+	cl_plans_begin(r->conf.plans);
+	if (p->state == CL_PAYLOAD_ABSENT) {
+		(void)cm_fail(&why, CM_ELATER, "%s", p->why);
+		cl_say(r->context, CM_LOG_WARN,
+			"without the round's payload devices take part as without readings", &why);
+	}
+	judge(r);
+}
+
+static void on_prepared(void *user)
+{
+	struct cl_rounds *r = user;
+	struct cl_judgement *j = &r->prep.prepared.j;
+
+	if (r->phase == CL_ENDING) {
+		tell_closed(r);
+		return;
+	}
+	r->phase = CL_ASKING;
+	if (r->prep.err.code == CM_EMORE && j->need.kind == CL_NEED_PAYLOAD) {
+		fetch(r);
+		return;
+	}
+	if (r->prep.err.code == CM_EMORE) {
+		r->conf.plans->need = j->need;
+		cl_preparation_forget(&r->prep);
+		ask(r, 0);
+		return;
+	}
+	if (r->conf.gather && r->prep.err.code == CM_OK && !(j->resumed && r->active.whole)) {
+		enter(r, CL_PREPARING);
+		cl_gather_begin(r->conf.gather, &j->d, j->resumed);
+	} else {
+		prepared(r);
+	}
+}
+
+/* Judge the round in prep, and go on: fetch what that needs, or read the readings and upload. */
+static void judge(void *user)
+{
+	struct cl_rounds *r = user;
+	const struct cl_input *input = !r->conf.gather ? r->context->run->input : NULL;
+	struct cm_err err;
+
+	enter(r, CL_PREPARING);
+	/* The payload came, or cannot be had; the moment of that must not show. */
+	if (cl_await_waits(&r->await))
+		return;
+	if (cl_preparation_judge(&r->prep, input, cl_await_until(&r->await), on_prepared, r, &err) != CM_OK)
+		end_run(r, &err);
 }
 
 /* ---- the asker's answers ---- */
@@ -233,13 +407,13 @@ static bool on_none(void *user, const Tombola__V1__Error *e)
 	struct cm_err why;
 
 	if (r->active.sequence > 0) {
-		cl_rounds_start_stored(r);
+		start_stored(r);
 		return true;
 	}
 	if (r->confirming && over) {
 		r->confirming = false;
 		(void)cm_fail(&why, CM_ELATER, "closed before its readings were drawn; nothing was charged");
-		cl_rounds_refused(r, &why);
+		refuse(r, &why);
 		return true;
 	}
 	if (!later)
@@ -254,7 +428,7 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 
 	if (r->confirming && cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len)) {
 		r->confirming = false;
-		cl_rounds_draw(r);
+		draw(r);
 		return;
 	}
 	forget_judged(r);
@@ -269,10 +443,10 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 	if (r->active.sequence > 0 &&
 		!cl_preparation_is(&r->prep, r->active.descriptor.data, r->active.descriptor.len)) {
 		cl_preparation_look(&r->prep, r->active.sequence);
-		cl_rounds_start_stored(r);
+		start_stored(r);
 		return;
 	}
-	cl_rounds_judge(r);
+	judge(r);
 }
 
 void cl_rounds_up(struct cl_rounds *r, unsigned i)
@@ -321,10 +495,10 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 		.request = request,
 		.on_round = on_round,
 		.on_none = on_none,
-		.on_answer = cl_rounds_judge,
+		.on_answer = judge,
 		.on_fault = fault,
-		.on_over = cl_rounds_end };
-	cl_await_init(&r->await, r->context, conf->plans, cl_rounds_fetched, r);
+		.on_over = end_run };
+	cl_await_init(&r->await, r->context, conf->plans, fetched, r);
 	rc = cl_store_active(r->context->db, &r->active, err);
 	if (rc != CM_OK && rc != CM_ENOINPUT)
 		return rc;
@@ -346,7 +520,7 @@ void cl_rounds_close(struct cl_rounds *r)
 	cl_asker_close(r->asker);
 	if (r->round)
 		cl_round_stop(r->round);
-	cl_rounds_tell_closed(r);
+	tell_closed(r);
 }
 
 void cl_rounds_free(struct cl_rounds *r)

@@ -1,4 +1,5 @@
-/* an_round_private.h - the state of the round dialogue, shared by the files an_round*.c. */
+/* an_round_ask.h - private to an_round.c: the state of the round dialogue, its requests, and the records that
+ * it makes. */
 #pragma once
 
 #include "an_round.h"
@@ -53,15 +54,6 @@ struct an_round {
 	bool want_send, want_append, want_open, want_publish, want_erase;
 };
 
-/* an_round_payload.c: the first step of a reserved round; the request and the answer of AN_AT_PAYLOAD; and
- * what follows if the shuffler refuses the round for want of its payload. */
-CM_CHECK enum cm_rc an_payload_first(struct an_round *r, struct cm_err *err);
-CM_CHECK enum cm_rc an_payload_ask(struct an_round *r, struct cm_err *err);
-CM_CHECK enum cm_rc an_payload_held(struct an_round *r, const Tombola__V1__Frame *frame, struct cm_err *err);
-CM_CHECK enum cm_rc an_payload_missing(struct an_round *r, struct cm_err *err);
-/* protobuf-c takes mutable pointers and writes through none of them when it packs. */
-ProtobufCBinaryData an_span(const uint8_t *p, size_t n);
-
 /* Enter a step that expects an answer, and prepare its request for sending. */
 CM_CHECK enum cm_rc an_ask(struct an_round *r, enum an_step step, struct cm_err *err);
 /* Handle an Error for which the step has no rule of its own: pause if it is BUSY, otherwise a fault. */
@@ -75,10 +67,3 @@ const char *an_refusal(const struct an_round *r);
 void an_charge_record(struct an_round *r);
 void an_void_record(struct an_round *r, const struct rd_manifest *m);
 void an_settle_record(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN]);
-
-/* Open the bucket that has arrived and request the next; publish after the last, or if the batch is
- * spoiled. */
-CM_CHECK enum cm_rc an_next_bucket(struct an_round *r, struct cm_err *err);
-/* Record that the batch contradicts its manifest. */
-void an_spoil(struct an_round *r, uint32_t bucket, const char *what);
-CM_CHECK enum cm_rc an_take_segment(struct an_round *r, const Tombola__V1__Segment *s, struct cm_err *err);
