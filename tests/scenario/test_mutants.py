@@ -58,9 +58,8 @@ def unit_pairs():
     return [(name, t) for name, tests in listed().items() for t in tests if "::" not in t]
 
 
-# What is checked in a database, between two parties or in a daemon's loop, which scenarios have and unit tests have not.
-OF_SCENARIOS = {"shuffler.damage", "shuffler.epoch", "shuffler.keeps", "client.conflict", "client.shown",
-                "client.void.receipts", "pki.dates"}
+# What a server of PostgreSQL answers, and what a client does in its loop: scenarios have these, and unit tests have not.
+OF_SCENARIOS = {"shuffler.epoch", "shuffler.keeps", "client.conflict", "client.shown"}
 
 
 def test_every_check_has_a_unit_test():

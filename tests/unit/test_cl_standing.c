@@ -453,6 +453,37 @@ static void a_ledger_begun_anew_takes_one_standing_as_the_lost_ones(void **state
 	assert_int_equal(loss().closed_plans, 3);
 }
 
+/* Once it has answered a round it is a ledger like others: what it does not know is a loss, if this client
+ * confirms it, and false if not.  A round that it refused is no answer. */
+static void a_ledger_begun_anew_that_has_answered_is_like_others(void **state)
+{
+	struct cl_standing s;
+	struct cl_offer third;
+	bool news = false;
+
+	(void)state;
+	for (int answers = 0; answers < 2; answers++) {
+		if (answers > 0) {
+			(void)tear_down(state);
+			(void)set_up(state);
+		}
+		cl_offer_make(&world, "grr", 1.0, &third);
+		assert_int_equal(cl_loss_accept(world.db, 1, CL_WORLD_NOW, &err), CM_OK);
+		later_plan(&first, &first, 1, 10, first.d.previous);
+		later_plan(&third, &first, 2, 20, first.d.plan_hash);
+		if (answers > 0)
+			take_part(&third);
+		else
+			assert_int_equal(
+				cl_ledger_refuse(world.db, &third.d, CL_WORLD_NOW, "by hand", &err), CM_OK);
+		s = standing_of(&second, key_hash);
+		memset(s.mac, 1, sizeof s.mac);
+		assert_int_equal(take(&s, &news), answers > 0 ? CM_EPERM : CM_OK);
+		assert_false(news || loss().lost);
+		cl_offer_free(&third);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -471,6 +502,7 @@ int main(void)
 		TEST(slices_of_closed_plans_may_leave_nothing),
 		TEST(plans_that_the_ledger_knows_are_closed_whatever_number_is_said),
 		TEST(a_ledger_begun_anew_takes_one_standing_as_the_lost_ones),
+		TEST(a_ledger_begun_anew_that_has_answered_is_like_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

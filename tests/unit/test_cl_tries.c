@@ -12,6 +12,8 @@
 #include "cm_file.h"
 #include "rd_evidence.h"
 
+#define MOST 4u /* devices that take part */
+
 static struct cm_err err;
 static struct cl_world world;
 static struct cl_offer first, second;
@@ -98,25 +100,52 @@ static enum cm_rc judge_without(const struct cl_offer *o)
 	return rc;
 }
 
-static void take_part(const struct cl_offer *o)
+/* All devices of the active round are told ACCEPTED. */
+static void accept_all(size_t devices)
 {
-	struct cl_entry e = { .pseudonym = { 1 } };
+	const uint8_t outcome[MOST] = { TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED,
+		TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED, TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED,
+		TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED };
+	uint8_t pseudonyms[MOST * PR_PSEUDONYM_LEN], salts[MOST * 32], sealed[MOST * 4096];
+	int64_t slot[MOST];
+	size_t n;
+
+	assert_int_equal(cl_store_next(world.db, -1, MOST, cl_device_len(&judged.d), slot, pseudonyms, salts,
+				 sealed, &n, &err),
+		CM_OK);
+	assert_int_equal(n, devices);
+	assert_int_equal(cl_store_answer(world.db, slot, outcome, n, &err), CM_OK);
+}
+
+/* accepted: so many devices get a receipt; 0: one device gets none. */
+static void take_part_with(const struct cl_offer *o, size_t accepted)
+{
+	size_t n = accepted > 0 ? accepted : 1;
+	struct cl_entry e[MOST] = { { .pseudonym = { 1 } }, { .pseudonym = { 2 } }, { .pseudonym = { 3 } },
+		{ .pseudonym = { 4 } } };
 	struct cl_opening opening = {
 		.descriptor = o->bytes.data, .descriptor_len = o->bytes.len, .signature = o->signature
 	};
-	const uint8_t salt[32] = { 1 };
-	uint8_t sealed[4096];
+	const uint8_t salts[MOST * 32] = { 1 };
+	uint8_t sealed[MOST * 4096];
 
 	assert_int_equal(cl_world_judge(&world, o, &judged, &err), CM_OK);
 	opening.d = &judged.d;
 	opening.charge = judged.charge;
-	assert_true(cl_device_len(&judged.d) <= sizeof sealed);
-	assert_int_equal(cl_encode(&judged.d, &e, 1, &world.rng, sealed, &err), CM_OK);
-	assert_int_equal(cl_store_put(world.db, &opening, &e, 1, salt, sealed, cl_device_len(&judged.d),
+	assert_true(n * cl_device_len(&judged.d) <= sizeof sealed);
+	assert_int_equal(cl_encode(&judged.d, e, n, &world.rng, sealed, &err), CM_OK);
+	assert_int_equal(cl_store_put(world.db, &opening, e, n, salts, sealed, cl_device_len(&judged.d),
 				 CL_WORLD_NOW, &err),
 		CM_OK);
+	if (accepted > 0)
+		accept_all(accepted);
 	assert_int_equal(cl_store_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
 	rd_descriptor_fini(&judged.d);
+}
+
+static void take_part(const struct cl_offer *o)
+{
+	take_part_with(o, 0);
 }
 
 static enum cm_rc learn(void)
@@ -210,6 +239,26 @@ static void the_next_try_names_the_manifest_that_the_shuffler_gave(void **state)
 	second.d.attempt = 3;
 	cl_offer_sign(&world, &second);
 	assert_int_equal(judge(&second), CM_OK);
+}
+
+/* The manifest says VOID with 3 participants. */
+static void a_void_manifest_of_fewer_devices_than_have_receipts_is_refused(void **state)
+{
+	char path[256];
+
+	(void)state;
+	for (size_t accepted = 3; accepted <= MOST; accepted++) {
+		if (accepted > 3) {
+			(void)tear_down(state);
+			(void)set_up(state);
+		}
+		(void)snprintf(path, sizeof path, "%s/evidence-%llu-void", world.dir,
+			(unsigned long long)first.d.sequence);
+		take_part_with(&first, accepted);
+		assert_int_equal(learn(), accepted > 3 ? CM_EPROTO : CM_OK);
+		assert_int_equal(access(path, F_OK), accepted > 3 ? 0 : -1);
+		assert_int_equal(judge_without(&second), accepted > 3 ? CM_EPERM : CM_OK);
+	}
 }
 
 static void a_second_descriptor_for_a_try_is_refused(void **state)
@@ -383,6 +432,7 @@ int main(void)
 		TEST(without_its_void_manifest_a_try_counts_as_released),
 		TEST(a_sealed_try_answers_the_entry),
 		TEST(the_next_try_names_the_manifest_that_the_shuffler_gave),
+		TEST(a_void_manifest_of_fewer_devices_than_have_receipts_is_refused),
 		TEST(a_second_descriptor_for_a_try_is_refused),
 		TEST(the_manifest_of_a_try_is_held_against_the_one_that_messages_are_proved_by),
 		TEST(a_manifest_that_is_not_the_shufflers_of_this_round_is_not_kept),

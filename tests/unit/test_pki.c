@@ -15,6 +15,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "cr_files.h"
 #include "cr_pki.h"
 #include "cr_pki_cert.h"
 #include "cr_sign.h"
@@ -316,6 +317,30 @@ static void an_expired_certificate_does_not_verify(void **state)
 	assert_true(info.not_before < info.not_after && info.not_after < (int64_t)time(NULL));
 }
 
+/* A list without a next update ends never; all else holds from its first second until its last. */
+static void a_file_holds_between_its_dates(void **state)
+{
+	static const char *const of[CR_FILES] = { "certificate \"x\"", "CA \"x\"",
+		"the revocation list of \"x\"", "CA \"x\"", "the revocation list of \"x\"" };
+	const struct cr_dates dates = { .begins = 1000, .ends = 2000, .of = "x" },
+			      lasts = { .begins = 1000, .ends = INT64_MAX, .of = "x" };
+	struct cm_err err;
+
+	(void)state;
+	for (int i = 0; i < CR_FILES; i++) {
+		const enum cr_file which = (enum cr_file)i;
+
+		assert_int_equal(cr_dates_check("f", which, &dates, 1000, &err), CM_OK);
+		assert_int_equal(cr_dates_check("f", which, &dates, 1999, &err), CM_OK);
+		assert_int_equal(cr_dates_check("f", which, &lasts, INT64_MAX / 2000, &err), CM_OK);
+		assert_int_equal(cr_dates_check("f", which, &dates, 2000, &err), CM_EPERM);
+		assert_non_null(strstr(err.msg, of[i]));
+		assert_non_null(strstr(err.msg, "expired at 1970-01-01T00:33:20"));
+		assert_int_equal(cr_dates_check("f", which, &dates, 999, &err), CM_EPERM);
+		assert_non_null(strstr(err.msg, "not valid before 1970-01-01T00:16:40"));
+	}
+}
+
 static void serials_are_long_and_differ(void **state)
 {
 	static const char *const names[] = { "d/client/client.crt", "d/shuffler/shuffler.crt",
@@ -412,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_ca_key_others_may_read_is_not_used),
 		cmocka_unit_test(a_ca_key_of_another_ca_is_not_used),
 		cmocka_unit_test(an_expired_certificate_does_not_verify),
+		cmocka_unit_test(a_file_holds_between_its_dates),
 		cmocka_unit_test(serials_are_long_and_differ),
 		cmocka_unit_test(show_says_the_hosts_as_they_were_given),
 		cmocka_unit_test(show_tells_a_ca_from_a_party_and_from_rubbish),
