@@ -14,7 +14,7 @@
 #include "nt_http.h"
 #include "nt_tls.h"
 
-/* While there are rounds to come, the last one should not be long ago. */
+/* Warn when the last round was long ago although rounds are still to come. */
 static void check_age(struct nt_health *h, const struct an_state *s)
 {
 	int64_t last_ms = 0, now_ms = cm_clock_wall_ms();
@@ -25,7 +25,7 @@ static void check_age(struct nt_health *h, const struct an_state *s)
 
 		if (r->charged_ms > last_ms)
 			last_ms = r->charged_ms;
-		/* What was missed does not come by itself. */
+		/* A round that was missed does not run by itself. */
 		more = more || (r->stage == AN_PLANNED && !an_round_missed(r, now_ms));
 	}
 	if (last_ms > 0 && more)
@@ -65,7 +65,7 @@ void an_check(const struct an_conf *conf, struct nt_health *h)
 	nt_health_daemon(h, conf->http);
 }
 
-/* Where a finding of the files of TLS goes. */
+/* Where findings about the files of TLS are reported. */
 struct findings {
 	const struct cf_file *file;
 	FILE *faults;
@@ -79,7 +79,7 @@ static void say(void *user, const struct cm_err *why)
 	cf_fault_at(f->file, "tls", why, f->faults, f->first);
 }
 
-/* What the party pins is the other one's key. */
+/* Check that the pinned key is not our own. */
 static void check_pin(const struct findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
 {
 	struct cm_err why;
@@ -124,7 +124,7 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 		(void)cm_fail(&why, CM_ECONFIG, "a program is named by its absolute path");
 		cf_fault_at(file, "on_settled.command", &why, faults, err);
 	} else if (conf->on_settled.command.n > 0) {
-		/* Another user runs it, who may reach what we may not. */
+		/* Another user runs the program, who may read what we may not. */
 		enum cm_rc rc = cm_owned_path(conf->on_settled.command.item[0], &why);
 
 		if (rc == CM_EPERM || rc == CM_ENOINPUT)
@@ -135,13 +135,13 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 	cr_signer_free(signer);
 }
 
-/* The ledger with the plan, as a start opens them. */
+/* Open ledger and plan as a start does. */
 static enum cm_rc check_ledger(const struct an_conf *conf, size_t *torn, struct cm_err *err)
 {
 	struct an_ledger_files files;
 	enum cm_rc rc = an_ledger_files_open(conf, false, &files, err);
 
-	/* What is pinned has its slice. */
+	/* A plan that is pinned has its slice already. */
 	if (rc == CM_OK && !files.state.current)
 		rc = an_ledger_files_slice(&files, err);
 	*torn = files.torn;

@@ -39,7 +39,7 @@ static enum cm_rc round_of_plan(const char *text, const char *colon, const struc
 	return rc != CM_OK ? rc : cm_fail(err, CM_EUSAGE, "plan %.20s has no round %.20s", plan, colon + 1);
 }
 
-#define NAMED 5u /* so many candidates are named one by one, of more the first and the last */
+#define NAMED 5u /* up to so many candidates are all named; of more only the first and the last */
 
 /* The one round of the plan file whose query has this name.  A query that recurs has several. */
 static enum cm_rc round_of_query(

@@ -8,9 +8,9 @@ struct an_deliver {
 	const struct an_conf *conf;
 	const char *cursor; /* path of the cursor's file */
 	const char *what;   /* for the log: "on_settled" */
-	bool once;          /* end when there is nothing more, with the fault if one is not taken */
-	/* Hand one round on; text is its document "tombola.settled/1".  Any fault: it is tried again, after a
-	 * pause that grows from 0.25 s to 5 min.  No later round is handed on before. */
+	bool once; /* end when all rounds are delivered, or with the fault of the first that is not taken */
+	/* Hand one round on; text is its document "tombola.settled/1".  After any fault the same round is
+	 * tried again, after a pause that grows from 0.25 s to 5 min; no later round is handed on before. */
 	enum cm_rc (*hand_on)(void *user, const struct an_event *e, const char *text, struct cm_err *err);
 	void *user;
 };

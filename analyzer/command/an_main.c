@@ -103,8 +103,8 @@ static enum cm_rc round_list(const struct cm_cli *cli, int *exit_code, struct cm
 	return rc;
 }
 
-/* Say how the round stands after the run; `before` is where it stood.  A refusal's explanation is its
- * message: the daemon has given one it made itself, an older one is given again. */
+/* Print how the round stands after the run; `before` is its stage before.  The daemon has explained a refusal
+ * that it made itself; an older refusal is explained again. */
 static enum cm_rc say_outcome(const struct cm_cli *cli, struct an_command *d, const struct an_round_state *r,
 	enum an_stage before, enum cm_rc rc, int *exit_code)
 {
@@ -199,7 +199,7 @@ static enum cm_rc check(const struct cm_cli *cli, int *exit_code, struct cm_err 
 	return CM_OK;
 }
 
-/* Both files and the state; every finding is said, and the first decides. */
+/* Check both files and the state.  Every finding is printed, and the first decides the exit code. */
 static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct an_conf conf = { 0 };
@@ -215,7 +215,7 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	if (rc != CM_OK)
 		cf_finding(&why, stderr, err);
 	an_conf_check(file, &conf, stderr, err);
-	/* A configuration that is not there is an input that is not there. */
+	/* A missing configuration ends a verb like any missing input file. */
 	if (rc != CM_ENOINPUT)
 		rc = cf_blamed(err);
 	planned = conf.plan && an_plan_load(&conf, stderr, &plan, &why) == CM_OK;

@@ -11,7 +11,8 @@
 
 #define FOLLOW_MS 1000u
 
-/* What a reader takes from a pipe is its own to keep; a file must be durable before the cursor says so. */
+/* Flush what was printed.  A file must be durable before the cursor says so; bytes in a pipe are the reader's
+ * to keep. */
 static enum cm_rc flush(bool durable, struct cm_err *err)
 {
 	if (fflush(stdout) != 0 || ferror(stdout))
@@ -44,7 +45,7 @@ static enum cm_rc follow(struct an_feed *f, enum an_form form, struct cm_err *er
 {
 	enum cm_rc rc = print_new(f, form, err);
 
-	/* A ledger that is not there yet, or that is shorter than it was, may change. */
+	/* A missing ledger, or one that is shorter than it was, may still change. */
 	while (rc == CM_OK || rc == CM_ELATER) {
 		if (rc == CM_ELATER)
 			cm_log(CM_LOG_WARN, "waiting for the ledger", CM_S("reason", err->msg));
@@ -82,7 +83,7 @@ enum cm_rc an_results_export(const struct cm_cli *cli, int *exit_code, struct cm
 		rc = export_options(cli, &form, &after, err);
 	if (rc == CM_OK)
 		rc = an_feed_begin(&f, &d.conf, cli->option[AN_EXPORT_CURSOR], after, err);
-	/* Who follows into a pipe is told that its reader has gone. */
+	/* With --follow into a pipe, a write must fail, and not end us, when the reader has gone. */
 	if (rc == CM_OK && cli->option[AN_EXPORT_FOLLOW] && signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		rc = cm_fail(err, CM_EINTERNAL, "signal: %s", strerror(errno));
 	if (rc == CM_OK) {

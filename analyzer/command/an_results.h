@@ -6,7 +6,8 @@
 enum { AN_EXPORT_FOLLOW = 0, AN_EXPORT_FORMAT, AN_EXPORT_AFTER, AN_EXPORT_CURSOR };
 enum cm_rc an_results_export(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 
-/* Of the verbs that deliver: required, so that nothing is delivered again after each start. */
+/* Options of the verbs that deliver.  The cursor is required, so that a restart does not deliver everything
+ * again. */
 enum { AN_DELIVER_CURSOR = 0, AN_DELIVER_ONCE };
 enum cm_rc an_results_hook(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 

@@ -34,7 +34,8 @@ enum cm_rc an_results_hook(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (rc == CM_OK && *d.conf.on_settled.command.item[0] != '/')
 		rc = cm_fail(err, CM_ECONFIG,
 			"%s: on_settled.command: a program is named by its absolute path", cli->config);
-	/* It is judged before each run, too; but a fault of today's configuration ends the verb. */
+	/* The program is checked before each run, too; checking it here ends the verb if the configuration is
+	 * wrong already. */
 	if (rc == CM_OK)
 		rc = cm_owned_path(*d.conf.on_settled.command.item, err);
 	if (rc == CM_OK)

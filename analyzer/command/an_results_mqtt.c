@@ -9,7 +9,7 @@
 #include "nt_confine.h"
 
 #define KEEPALIVE_MS 60000
-#define PAYLOAD_MAX  4096 /* of what the broker may send us, which is nothing */
+#define PAYLOAD_MAX  4096 /* bytes of a payload that the broker may send us; we subscribe to nothing */
 #define SENSORS      64u
 #define SENSORS_MAX  10000u
 
@@ -23,7 +23,7 @@ static const char *or_else(const char *given, const char *otherwise)
 	return given ? given : otherwise;
 }
 
-/* A wildcard is not for publishing, and "$" begins what is the broker's. */
+/* Topics to publish to have no wildcards, and those that begin with "$" are the broker's own. */
 static bool is_prefix(const char *t)
 {
 	size_t n = strlen(t);
@@ -50,7 +50,7 @@ static enum cm_rc check(const struct cm_cli *cli, const struct an_publish *p, st
 			"%s is not on loopback, so --ca FILE is needed: without TLS anyone on the way could "
 			"change the results (--plaintext-to-remote if that is meant)",
 			b->host);
-	/* Faults of files are said now, not with every try. */
+	/* Report faults of the files now, and not with every try. */
 	return mq_check(b, err);
 }
 

@@ -9,7 +9,7 @@ struct an_conf {
 	char *tls_cert, *tls_key, *tls_ca, *tls_crl;
 	char *http; /* address of the HTTP server; "": none */
 	bool http_anywhere;
-	double epsilon, delta; /* of the population; 0: the first plan's slice */
+	double epsilon, delta; /* budget of the population; 0: the first plan's slice */
 	int64_t threads, opening_mib;
 	struct {
 		struct cf_strings command; /* n 0: none */
@@ -19,5 +19,5 @@ struct an_conf {
 };
 
 extern const struct cf_row an_conf_rows[];
-/* The files with a date; paths borrowed. */
+/* The files that expire (certificates and revocation lists); their paths are borrowed. */
 struct cr_files an_conf_files(const struct an_conf *conf);

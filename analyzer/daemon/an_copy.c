@@ -58,13 +58,13 @@ static void on_witness(struct an_copy *c, const Tombola__V1__Witness *w)
 		c->conf.on_end(c->conf.user, &err);
 }
 
-/* As for a round: what may pass is asked again, a refusal for good ends the run. */
+/* As with a round, a refusal that may pass is asked again, and a final one ends the run. */
 static void on_error(struct an_copy *c, const Tombola__V1__Error *e)
 {
 	struct cm_err err = { 0 };
 
-	if (e->code ==
-		TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND) { /* another population: its policy says so */
+	if (e->code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND) {
+		/* The shuffler serves another population: its policy says so when it is asked. */
 		go_on(c);
 		return;
 	}

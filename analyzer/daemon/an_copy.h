@@ -10,20 +10,20 @@ struct an_copy_conf {
 	const struct an_context *context; /* borrowed, as the link is */
 	struct an_link *link;
 	void *user;
-	/* The ledger has all that was seen of it. */
+	/* Our ledger has all records that the shuffler and its clients have seen. */
 	void (*on_whole)(void *user);
-	/* The run ends: it has not (CM_EPERM), or the shuffler refuses for good. */
+	/* The run ends: our ledger lacks some (CM_EPERM), or the shuffler refuses for good. */
 	void (*on_end)(void *user, const struct cm_err *why);
 };
 CM_CHECK enum cm_rc an_copy_new(const struct an_copy_conf *conf, struct an_copy **out, struct cm_err *err);
 void an_copy_free(struct an_copy *c);
 
-/* Ask, until on_whole or on_end; on_whole at once if it was answered before. */
+/* Ask until on_whole or on_end is called; calls on_whole at once if the question was answered before. */
 void an_copy_begin(struct an_copy *c);
 /* The link is up. */
 void an_copy_connected(struct an_copy *c);
-/* Process a frame; true if it was an answer to that. */
+/* Process a frame; true if it was an answer to this question. */
 bool an_copy_frame(struct an_copy *c, const Tombola__V1__Frame *frame);
-/* Whether it asks; and whether it was answered, and the ledger is whole. */
+/* Whether the question is open; and whether it was answered and our ledger is whole. */
 bool an_copy_asks(const struct an_copy *c);
 bool an_copy_whole(const struct an_copy *c);

@@ -32,7 +32,7 @@ struct an_daemon {
 	struct an_sleep *sleep;
 	struct an_work *work;
 	struct an_web *web;         /* NULL: nothing is served */
-	const struct rd_plan *made; /* to be signed once the ledger is known to be whole; NULL: none is */
+	const struct rd_plan *made; /* plan to be signed once the ledger is known to be whole; NULL: none */
 	bool pinned;                /* with `check`: the plan's slice was taken before this run */
 	bool idle;                  /* no round is left to run, or the next one opens later */
 	size_t shown;               /* rounds of the plan printed to run->table so far */
@@ -187,8 +187,8 @@ static void on_round_done(void *user, const struct an_round_state *r, const stru
 
 /* ---- the plan and the shuffler ---- */
 
-/* Ask the shuffler's policy about the plan that was made.  One of which nothing fits the budget has nothing
- * to ask of it. */
+/* Ask whether the plan that was made fits the shuffler's policy.  Do not ask if no round of it fits the
+ * budget. */
 static void ask_policy(struct an_daemon *d)
 {
 	const struct rd_plan *made = d->made;
@@ -200,7 +200,7 @@ static void ask_policy(struct an_daemon *d)
 		an_pin_sign(d->pin);
 }
 
-/* A population's first plan of which nothing fits needs no shuffler at all. */
+/* If no round of a population's first plan fits, no shuffler is needed at all. */
 static void on_made(void *user, const struct rd_plan *made)
 {
 	struct an_daemon *d = user;

@@ -11,7 +11,7 @@ struct an_daemon_conf {
 	const struct an_conf *conf;
 	bool once;                 /* end when no round of the plan is left to run */
 	uint32_t only;             /* run only this round of the plan; 0: all rounds */
-	struct an_payload payload; /* with `only`: that round's, if it has one */
+	struct an_payload payload; /* with `only`: the payload of that round, if it has one */
 	bool check;  /* ask the shuffler whether the plan fits its policy, and end; nothing is written */
 	bool json;   /* print no text for people */
 	FILE *table; /* with `once`: prints the table of rounds here as they end; may be NULL */

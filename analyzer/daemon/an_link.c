@@ -15,7 +15,7 @@ struct an_link {
 	struct nt_tls_ctx *tls;
 	struct lk_link *link;      /* dialling or up; NULL: none */
 	bool ready;                /* the shuffler's Hello has arrived */
-	bool resting, closed;      /* dial no new link: until it is wanted; for ever */
+	bool resting, closed;      /* do not dial: until a link is wanted; for ever */
 	unsigned refusals;         /* dials in a row that failed in TLS */
 	int64_t backoff_ms;        /* the next pause before dialling */
 	int64_t away_since_ms;     /* monotonic time since when the shuffler is away */

@@ -9,13 +9,13 @@
 #include "an_fit.h"
 #include "cm_log.h"
 
-#define AGAIN_MS 30000u /* a shuffler that starts anew with another policy is asked at once */
+#define AGAIN_MS 30000u /* pause; a restarted shuffler is asked at once */
 
 struct an_policy {
 	struct an_policy_conf conf;
 	const struct an_context *context;
 	uv_timer_t again;
-	const struct rd_plan *made; /* what is asked about; NULL: nothing is */
+	const struct rd_plan *made; /* the plan that is asked about; NULL: none */
 	bool pinned;
 	char fault[320]; /* the first fault, while the plan waits; "" */
 };
@@ -89,7 +89,7 @@ static void say(void *user, const struct pl_round *r, const char *text)
 			CM_S("reason", text));
 }
 
-/* Nothing is signed.  Who looks on is told, and a daemon asks again. */
+/* Wait with the signature: tell whoever watches the run, or ask again if this is a daemon. */
 static void wait_for_policy(struct an_policy *p)
 {
 	struct cm_err err = { 0 };
@@ -114,8 +114,8 @@ static void go_on(struct an_policy *p)
 	p->conf.on_fits(p->conf.user);
 }
 
-/* Whose honest part is smaller than the plan says costs the shuffler more than the plan says; what then does
- * not fit the slice is known when it has composed the plan. */
+/* Warn if the shuffler assumes fewer honest participants than the plan does: then rounds cost the shuffler
+ * more, and only its own composition shows which of them do not fit the slice. */
 static void warn_of_honesty(const struct an_policy *p, const Tombola__V1__Policy *says)
 {
 	const struct pl_plan *plan = &p->context->files.plan;
@@ -163,7 +163,7 @@ static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 		wait_for_policy(p);
 		return;
 	default:
-		/* As for a round: what may pass is asked again, a refusal for good ends the run. */
+		/* As with a round, a refusal that may pass is asked again, and a final one ends the run. */
 		(void)lk_error(e, &err);
 		if (err.code == CM_EUNAVAIL || err.code == CM_ELATER)
 			an_link_drop(p->conf.link, &err);

@@ -20,12 +20,13 @@ CM_CHECK enum cm_rc an_policy_new(
 void an_policy_close(struct an_policy *p);
 void an_policy_free(struct an_policy *p);
 
-/* Ask, until on_fits or on_end.  made: the plan, borrowed until then.  pinned: its slice is taken already. */
+/* Ask until on_fits or on_end is called.  made: the plan, borrowed until then.  pinned: its slice is taken
+ * already. */
 void an_policy_begin(struct an_policy *p, const struct rd_plan *made, bool pinned);
 /* The link is up. */
 void an_policy_connected(struct an_policy *p);
-/* Process a frame; true if it was an answer to that. */
+/* Process a frame; true if it was an answer to this question. */
 bool an_policy_frame(struct an_policy *p, const Tombola__V1__Frame *frame);
-/* Whether it asks; and the first fault of the plan that it found, "": none. */
+/* Whether the question is open; and the first fault that it found in the plan, "": none. */
 bool an_policy_asks(const struct an_policy *p);
 const char *an_policy_fault(const struct an_policy *p);

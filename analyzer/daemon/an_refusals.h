@@ -11,7 +11,6 @@ void an_refusals_free(struct an_refusals *x);
 
 /* A page was requested: start making an explanation if one is missing. */
 void an_refusals_want(struct an_refusals *x);
-/* The explanations made so far, as "tombola.refusals/1"; owned by the caller; NULL: out of memory.  And their
- * number. */
+/* The explanations made so far, as "tombola.refusals/1", owned by the caller; NULL: out of memory. */
 char *an_refusals_text(struct an_refusals *x);
 unsigned an_refusals_made(const struct an_refusals *x);

@@ -44,8 +44,8 @@ static bool has_its_question(const struct an_state *s, const struct an_round_sta
 
 static bool may_be_tried(const struct an_turns *t, const struct an_round_state *r)
 {
-	/* A round that an operator selects runs regardless of its schedule, but not without its payload: who
-	 * goes on with a try under way need not bring it, and may not begin another. */
+	/* A round that an operator selects runs regardless of its schedule, but a new try of it needs its
+	 * payload.  Whoever continues a try that is under way need not give the payload again. */
 	return an_round_open(r) && (!an_round_waits(r) || t->context->run->payload.bytes) &&
 	       !t->barred[r->plan->number - 1] && has_its_question(&t->context->files.state, r) &&
 	       (t->context->run->only == 0 ? an_round_due(r, cm_clock_wall_ms())
@@ -76,7 +76,8 @@ struct an_round_state *an_turns_next(struct an_turns *t, struct an_state *s)
 
 void an_turns_ended(struct an_turns *t, const struct an_round_state *r)
 {
-	/* Clocks that differed agree again; a policy stays. */
+	/* Do not try it again unless the shuffler refused it by its clock: clocks may agree later, a policy
+	 * will not. */
 	if (an_round_not_taken(r) && !an_round_refused_by_clock(r) && r->of->current)
 		t->barred[r->plan->number - 1] = true;
 }

@@ -73,7 +73,7 @@ static void read_certificate(struct an_web *w)
 	memcpy(w->certificate_fault, err.msg, sizeof w->certificate_fault);
 }
 
-/* A page was requested: what it shows is made anew, if it must be. */
+/* A page was requested: have what it shows made anew if it is out of date. */
 static void want(struct an_web *w)
 {
 	an_viewer_want(w->viewer);

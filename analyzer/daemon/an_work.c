@@ -26,7 +26,7 @@ struct an_work {
 			  * confirmed this ledger */
 	uv_timer_t pause;
 
-	/* Opening a bucket on a worker thread. */
+	/* For opening a bucket on a worker thread. */
 	struct an_open *open; /* NULL: nothing was opened yet */
 	struct an_scratch *scratch;
 	uv_work_t job;
@@ -106,7 +106,7 @@ static enum cm_rc keep_manifest(void *user, const struct rd_signed *manifest, st
 		w->context->shuffler, err);
 }
 
-/* A payload that is lost is no fault: the shuffler may hold it. */
+/* A lost payload is no fault of ours yet: the shuffler may hold it. */
 static enum cm_rc load_payload(
 	struct an_work *w, const struct an_round_state *r, struct cr_span *out, struct cm_err *err)
 {
@@ -412,7 +412,7 @@ static enum cm_rc act(struct an_work *w, struct an_action *a, struct cm_err *err
 	case AN_ACT_PUBLISH:
 		return publish(w, err);
 	case AN_ACT_ERASE:
-		/* The key last: while it is there, this is done again. */
+		/* Destroy the key last: as long as it exists, a restart repeats all of this. */
 		rc = an_payload_erase(
 			w->context->conf->state_dir, &w->context->files.state, &w->round->descriptor, err);
 		if (rc == CM_OK)

@@ -12,9 +12,9 @@ struct an_payload {
 	size_t len; /* 0: none is given */
 };
 
-/* May this be the payload of that round?  CM_EUSAGE: the round has none, or waits for one and none is given.
- * CM_EDATA: it is empty, too long, none of its map's, or not the one that the round is under way with.
- * Nothing is spent then. */
+/* Check that this may be the payload of that round.  CM_EUSAGE: the round has none, or waits for one and none
+ * is given.  CM_EDATA: it is empty, too long, not in its map's form, or not the one that the round is under
+ * way with.  Nothing is spent then. */
 CM_CHECK enum cm_rc an_payload_check(
 	const struct an_round_state *r, const struct an_payload *given, struct cm_err *err);
 /* Store in STATE_DIR/payloads, durable on return. */
@@ -26,5 +26,5 @@ CM_CHECK enum cm_rc an_payload_load(
 /* Erase the payload of a round that is over, unless another that is under way has the same. */
 CM_CHECK enum cm_rc an_payload_erase(
 	const char *state_dir, const struct an_state *s, const struct rd_descriptor *d, struct cm_err *err);
-/* Erase payloads of which no round that is under way knows: a crash came between payload and reservation. */
+/* Erase payloads that belong to no round under way: a crash came between payload and reservation. */
 CM_CHECK enum cm_rc an_payloads_sweep(const char *state_dir, const struct an_state *s, struct cm_err *err);

@@ -22,7 +22,7 @@ struct session {
 	int refused; /* X509_V_ERR */
 	bool no;     /* the broker said no */
 	size_t acknowledged;
-	const char *why; /* for over; static, or libmosquitto's */
+	const char *why; /* why the connection is over; static, or libmosquitto's */
 };
 
 static void give_up(struct session *s, const char *why)
@@ -136,7 +136,7 @@ static enum cm_rc say(struct session *s, const char *topic, const char *text, st
 		       : cm_fail(err, CM_EUNAVAIL, "%s: %s", topic, mq_session_reason(rc, s->refused));
 }
 
-/* A description is there before the state that it describes. */
+/* Publish a sensor's description before the state that it describes. */
 static enum cm_rc say_all(const struct an_publish *p, struct session *s, const struct an_event *e,
 	const char *text, struct cm_err *err)
 {

@@ -60,7 +60,8 @@ size_t an_sensors(const struct an_topics *t, const struct an_event *e)
 	return items(e) < t->sensors ? items(e) : t->sensors;
 }
 
-/* A query with one number is named by itself; candidates change from round to round. */
+/* A sensor's name: the query alone if it has one number, the query and the candidate's place in the list of
+ * prefixes, because the candidates change from round to round, else the query and the item's label. */
 static void name_of(const struct an_event *e, size_t i, char out[SHOWN_NAME_MAX])
 {
 	const json_t *item = json_array_get(json_object_get(e->result, "items"), i);

@@ -7,7 +7,7 @@
 #include "an_result.h"
 #include "an_show.h"
 
-/* A list that is whole, or NULL. */
+/* Append to a list; returns NULL, and frees it, if that fails. */
 static json_t *put_last(json_t *list, json_t *item)
 {
 	if (json_array_append_new(list, item) == 0)
@@ -46,7 +46,7 @@ static json_t *shape_json(const struct acct_round *r)
 	return list;
 }
 
-/* The part's numbers, and the same in the accountant command's grammar. */
+/* A part of a round's loss: its numbers, and the same in the accountant command's grammar. */
 static json_t *part_json(const struct acct_round *r)
 {
 	char spec[ACCT_SPEC_MAX];
@@ -95,7 +95,7 @@ static int set_real(json_t *o, const char *key, double v)
 	return json_object_set_new(o, key, an_json_real(v));
 }
 
-/* 64 bits do not fit a JSON number everywhere. */
+/* Not every reader of JSON keeps numbers of 64 bits. */
 static int set_le64(json_t *o, const char *key, uint64_t v)
 {
 	uint8_t bytes[8];
@@ -109,13 +109,14 @@ static int set_count(json_t *o, const char *key, uint64_t n)
 	return json_object_set_new(o, key, json_integer((json_int_t)n));
 }
 
-/* Where the parameters of a randomizer go: those of its slots in a list of their own. */
+/* Where set_parameter puts a randomizer's parameters; those of its slots have a list of their own. */
 struct parameters {
 	json_t *o, *slots;
 	int bad;
 };
 
-/* One of them: a chance as the bytes of its integer, and not at all where it is one of no further dummy. */
+/* Put one parameter.  A probability is given as the bytes of its integer; that of a further dummy is left out
+ * if there is no further dummy. */
 static void set_parameter(
 	void *user, const char *name, enum pt_field_type type, uint32_t item, uint64_t value)
 {
@@ -170,7 +171,7 @@ static int set_shuffler(json_t *o, const struct pt_randomizer *p)
 	return bad;
 }
 
-/* The first five stand in every line, whatever the row has of them. */
+/* Put a randomizer's parameters.  The first five stand in every line, whether or not the row has them. */
 static int set_randomizer(json_t *o, const struct pt_randomizer *p)
 {
 	struct parameters to = { .o = o, .slots = json_array() };
@@ -188,7 +189,7 @@ static int set_randomizer(json_t *o, const struct pt_randomizer *p)
 	return to.bad | set_shuffler(o, p);
 }
 
-/* What a randomizer costs among so many, and the numbers that say so. */
+/* Put what a randomizer costs among so many participants, and the numbers from which that follows. */
 static int set_cost(json_t *o, const struct rd_descriptor *d)
 {
 	struct pt_loss loss;
@@ -202,7 +203,7 @@ static int set_cost(json_t *o, const struct rd_descriptor *d)
 	       json_object_set_new(o, "account", account_json(&loss));
 }
 
-/* A try that was void has gone from the state, and is in its RESERVE record alone. */
+/* The state has forgotten a void try; its RESERVE record alone still describes it. */
 static int set_round(json_t *o, const struct an_ledger_files *b, const struct rd_record *r)
 {
 	const struct an_round_state *s = an_state_find(&b->state, r->round_id);
@@ -298,7 +299,7 @@ static json_t *begin_line(const struct rd_record *r, const struct an_entry *e, c
 		"time_ms", (json_int_t)r->time_ms, "kind", kind, "head", an_json_hex(e->head, PR_HASH_LEN));
 }
 
-/* The entries of a plan follow it, a line each. */
+/* Print the entries of a plan after it, a line each. */
 static enum cm_rc export_entries(
 	const struct rd_record *r, const struct an_entry *e, FILE *out, struct cm_err *err)
 {

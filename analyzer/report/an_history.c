@@ -11,7 +11,7 @@
 
 struct point {
 	const struct an_round_state *r;
-	int64_t time_ms; /* when it opened; of one that was missed, when it was to open */
+	int64_t time_ms; /* when it opened or, if it was missed, was to open */
 };
 
 /* A past round: answered, or a gap. */
@@ -136,8 +136,8 @@ static enum cm_rc print_csv(
 	return rc;
 }
 
-/* Why a round has no rows: a gap, a batch that nobody can estimate from, or counts that are not told apart
- * from none. */
+/* Why a round has no rows: it is a gap, its batch gives no estimate, or its counts do not differ
+ * significantly from zero. */
 static const char *why_none(const struct an_round_state *r, const json_t *result)
 {
 	if (!result || an_round_lost(r))

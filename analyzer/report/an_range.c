@@ -9,13 +9,13 @@
 #include "cm_table.h"
 #include "es_law.h"
 
-#define NEAR 1e-6 /* of a leaf: what may be off in a number typed with few digits */
+#define NEAR 1e-6 /* part of a leaf by which a number that was typed with few digits may be off */
 
 /* The items of a result: the levels of a tree one after the other, its leaves last. */
 struct tree {
 	const char *query;
 	const json_t *items;
-	size_t first[PT_SLOTS_MAX + 1]; /* of each level, and of what is past the last */
+	size_t first[PT_SLOTS_MAX + 1]; /* index of the first item of each level, and of the end */
 	size_t levels;
 };
 
@@ -41,7 +41,7 @@ static size_t leaves(const struct tree *t)
 	return nodes(t, t->levels - 1);
 }
 
-/* Where leaf i begins; of the number of leaves, where the last ends. */
+/* Where leaf i begins; i may be the number of leaves, which gives the end of the last. */
 static double bound(const struct tree *t, size_t i)
 {
 	return i < leaves(t) ? num(node(t, t->levels - 1, i), "low")
@@ -100,7 +100,7 @@ static bool is_at(const struct tree *t, size_t i, double x)
 	return fabs(x - bound(t, i)) <= NEAR * width;
 }
 
-/* From the left, the widest node that begins here and does not go too far: the fewest there can be. */
+/* From the left take the widest node that begins here and does not go too far: that gives the fewest. */
 static void add_up(const struct tree *t, size_t from, size_t to, struct an_range *out)
 {
 	*out = (struct an_range){ .low = bound(t, from), .high = bound(t, to) };

@@ -46,7 +46,7 @@ enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
 
 	(void)cm_oom_happened();
 	bool bad = !doc || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF;
-	/* jansson may have left something out and gone on. */
+	/* jansson may have left something out after an allocation failed. */
 	if (cm_oom_happened())
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	return bad ? cm_fail(err, CM_EIO, "cannot write JSON") : CM_OK;
@@ -106,7 +106,7 @@ static json_t *candidate_text(const struct qy_query *q, const char *digits)
 	return json_stringn((const char *)bytes, n);
 }
 
-/* Beside an item's label; nothing where there is no such text. */
+/* Put the candidate's text beside its label; nothing if it cannot be shown as text. */
 static int set_text(json_t *item, const struct qy_query *q)
 {
 	json_t *text = candidate_text(q, json_string_value(json_object_get(item, "label")));
@@ -114,7 +114,7 @@ static int set_text(json_t *item, const struct qy_query *q)
 	return !text ? 0 : json_object_set_new(item, "text", text);
 }
 
-/* The answer, or the counts of devices without a reading, as `none` says. */
+/* The items of the answer or, if `none` is set, the counts of devices without a reading. */
 static json_t *items_json(const struct qy_query *q, const struct es_estimate *e, bool none)
 {
 	json_t *items = json_array();
@@ -148,9 +148,9 @@ static json_t *items_json(const struct qy_query *q, const struct es_estimate *e,
 	return items;
 }
 
-/* What is estimated: where the row answers something else than was asked, that; and how devices without a
- * reading count.  Where they are counted apart, how many there are: never among the items, where a category
- * may have any label. */
+/* Put what is estimated, if the row answers something else than was asked, and how devices without a reading
+ * count.  If those are counted apart, put how many there are: never among the items, where a category may
+ * have any label. */
 static int set_estimand(json_t *doc, const struct rd_descriptor *d, const struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_protocol_of(d->randomizer.row);
@@ -159,7 +159,7 @@ static int set_estimand(json_t *doc, const struct rd_descriptor *d, const struct
 	qy_query_none_text(&d->query, none, sizeof none);
 	if (row->estimand)
 		row->estimand(&d->query, &d->randomizer, other, sizeof other);
-	/* Both take what they are handed, also when they fail. */
+	/* Both functions take over the value that they are given, also when they fail. */
 	return json_object_set_new(doc, "estimand",
 		       json_sprintf("%s%s%s", other, other[0] != '\0' ? "; " : "", none)) != 0 ||
 	       json_object_set_new(doc, "no_reading", items_json(&d->query, e, true)) != 0;
@@ -236,7 +236,7 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 		rd_honest(r->descriptor.min_reports, r->descriptor.honest_fraction, r->descriptor.colluders);
 	const struct pt_shuffler *p = &r->descriptor.randomizer.shuffler;
 	uint64_t sent = r->participants * r->descriptor.messages_per_client;
-	uint64_t added = messages > sent ? messages - sent : 0; /* of a lost batch none are known */
+	uint64_t added = messages > sent ? messages - sent : 0; /* 0 for a lost batch */
 	json_t *doc = header_json(s, r);
 	json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "participants",
 		(json_int_t)r->participants, "messages", (json_int_t)messages, "opened",
@@ -287,12 +287,13 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 	if (spoiled)
 		t = &nothing;
 	reports = spoiled ? 0 : an_tally_reports(t, messages, r->participants, d->messages_per_client);
-	/* A batch nobody can estimate from is still a charged round that has to end. */
+	/* A charged round has to end, even if nobody can estimate from its batch. */
 	if (!fault && reports == 0)
 		fault = "no valid report";
 	else if (!fault &&
 		 (rc = pt_answer(&d->query, &d->randomizer, t->count, reports, &e, &why)) != CM_OK) {
-		/* A result is for ever; memory may be there the next time. */
+		/* A result never changes, so do not store one that lacks something; memory may be there the
+		 * next time. */
 		if (rc == CM_EINTERNAL) {
 			*err = why;
 			return rc;
@@ -372,7 +373,7 @@ enum cm_rc an_result_load(
 	(void)cm_oom_happened();
 	if (rc == CM_OK) {
 		*out = json_loadb((const char *)b.data, b.len, JSON_REJECT_DUPLICATES, &why);
-		if (cm_oom_happened()) { /* jansson may have dropped a byte and gone on */
+		if (cm_oom_happened()) { /* jansson may have dropped a byte after an allocation failed */
 			json_decref(*out);
 			*out = NULL;
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");

@@ -47,8 +47,8 @@ void an_result_csv(const json_t *result, FILE *out);
 bool an_result_rows(const json_t *result, const char *const lead[2], bool all, struct cm_table *t);
 void an_result_csv_head(FILE *out);
 void an_result_csv_rows(const json_t *result, const char *lead, FILE *out);
-/* Of an item that is a cell of a grid: column i of "x", "y", "width" and "height", the middle of the cell on
- * the first and on the second field, and its size.  NAN: the item is none. */
+/* The place of an item that is a cell of a grid: column i of "x", "y", "width" and "height", the middle of
+ * the cell on the first and on the second field, and its size.  NAN: the item is not a cell. */
 #define AN_RESULT_PLACE 4u
 extern const char *const an_result_place_name[AN_RESULT_PLACE];
 double an_result_place(const json_t *item, size_t i);

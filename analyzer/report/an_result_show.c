@@ -30,7 +30,7 @@ static uint32_t count(const json_t *o, const char *key)
 
 #define SHOWN_LEN 80u /* a candidate of prefixes has 64 bytes at most */
 
-/* How an item is called among people: its text in quotes, where it has one. */
+/* An item's name for people: its text in quotes if it has one, else its label. */
 static const char *shown(const json_t *it, char out[SHOWN_LEN])
 {
 	const json_t *text = json_object_get(it, "text");
@@ -64,7 +64,7 @@ static void format(char out[40], double v, int decimals)
 		(void)cm_thousands((int64_t)llround(v), out);
 }
 
-/* Of items that are counts: those that are not told apart from none. */
+/* Whether an item is a count that does not differ significantly from zero. */
 static bool is_below(const json_t *item)
 {
 	return json_is_true(json_object_get(item, "below_noise"));
@@ -93,12 +93,13 @@ static void print_below(const json_t *result, bool all, FILE *out)
 	(void)fprintf(out, ": below the noise floor (%s)\n", floor_text);
 }
 
-/* Whose items are counts, and which of them are shown: the others are numbers of a range. */
+/* The items of a result that are shown.  counts: they are numbers of devices; quantiles: they are numbers of
+ * a range, with a lower and an upper end. */
 struct view {
 	const json_t **item;
-	size_t shown, n; /* of those that are not below the noise */
+	size_t shown, n; /* numbers of items: shown, and not below the noise floor */
 	bool counts, quantiles, joint;
-	const char *label; /* of the only item; NULL: its own */
+	const char *label; /* label to print for the only item; NULL: its own */
 };
 
 static int by_value(const void *a, const void *b)
@@ -108,7 +109,7 @@ static int by_value(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* False out of memory.  free(v->item). */
+/* Decide what is shown.  false: out of memory.  The caller frees v->item. */
 static bool look(const json_t *result, bool all, struct view *v)
 {
 	const json_t *items = json_object_get(result, "items");
@@ -133,7 +134,7 @@ static bool look(const json_t *result, bool all, struct view *v)
 	return true;
 }
 
-/* As an_json_real writes a value that there is none of. */
+/* Whether the value is undefined, which an_json_real writes as "nan". */
 static bool is_undefined(const json_t *item)
 {
 	return strcmp(str(item, "value"), "nan") == 0;
@@ -152,7 +153,7 @@ static void print_item(const struct view *v, const json_t *it, const char *const
 	format(value, num(it, "value"), decimals);
 	format(half, v->quantiles || is_undefined(it) ? lo : (hi - lo) / 2, decimals);
 	format(other, hi, decimals);
-	/* Nobody may have a reading: the interval is the range, which says nothing. */
+	/* If perhaps nobody has a reading, the interval is the whole range, which says nothing. */
 	if (is_undefined(it))
 		(void)snprintf(value, sizeof value, "undefined");
 	if (v->quantiles || is_undefined(it))
@@ -184,7 +185,7 @@ static void print_none(const json_t *result, FILE *out)
 			(void)fprintf(
 				out, "  without a reading, %s: %s +-%s\n", str(it, "label"), value, half);
 	}
-	/* A semicolon parts what a row answers from how those count. */
+	/* The text has what the row answers, a semicolon, and how devices without a reading count. */
 	if (json_object_get(result, "estimand") && (n != 1 || strchr(str(result, "estimand"), ';')))
 		(void)fprintf(out, "  %s\n", str(result, "estimand"));
 }
@@ -279,15 +280,17 @@ bool an_result_rows(const json_t *result, const char *const lead[2], bool all, s
 	return any;
 }
 
-/* Would a spreadsheet run the cell?  A number, or a range of numbers, is none.  An apostrophe at the begin is
- * taken as one of ours, so that whoever takes the first away has the text as it was. */
+/* Whether a spreadsheet would run the cell as a formula; it would not run a number, or a range of numbers.  A
+ * cell that begins with an apostrophe counts, too, so that removing the first apostrophe always gives the
+ * original text. */
 static bool is_formula(const char *s)
 {
 	return *s == '\'' ||
 	       (*s != '\0' && strchr("=@\t\r+-", *s) && s[strspn(s, "+-.0123456789eE")] != '\0');
 }
 
-/* RFC 4180: quotes doubled.  An apostrophe before what would be a formula makes it a text. */
+/* Print a text as RFC 4180 says, with quotes doubled.  An apostrophe is put before what a spreadsheet would
+ * run as a formula. */
 void an_result_csv_text(const char *s, FILE *out)
 {
 	(void)fputc('"', out);
@@ -313,7 +316,7 @@ double an_result_place(const json_t *item, size_t i)
 	const json_t *low = json_object_get(item, ends[i % 2][0]),
 		     *high = json_object_get(item, ends[i % 2][1]);
 
-	/* An item of ranges has the first two. */
+	/* An item of a tree of ranges has only the first two. */
 	if (!json_object_get(item, ends[1][0]) || !json_is_number(low) || !json_is_number(high))
 		return NAN;
 	double size = json_number_value(high) - json_number_value(low);
@@ -341,7 +344,7 @@ static void csv_place(const json_t *item, FILE *out)
 	(void)fputc('\n', out);
 }
 
-/* As in JSON: a bound may be inf or -inf.  Empty where the result has no such number. */
+/* A bound may be inf or -inf, as in JSON.  The cell is empty if the result has no such number. */
 static void csv_number(const json_t *v, FILE *out)
 {
 	if (json_is_number(v))

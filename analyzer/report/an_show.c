@@ -92,7 +92,7 @@ static void head_widths(const struct pl_plan *p, struct widths *w)
 	(void)snprintf(w->left, sizeof w->left, "%*s", epsilon, "left");
 }
 
-/* times: with the columns of times, which a table that grows while its rounds end does not need. */
+/* times: print the columns of times; a table that grows while its rounds end does without them. */
 static void print_rows(
 	const struct an_ledger_files *b, size_t from, size_t to, bool times, int64_t now_ms, FILE *out)
 {
@@ -193,7 +193,7 @@ static int set_tries(json_t *o, const struct an_round_state *r)
 					       json_integer((json_int_t)r->of->signed_plan.tries)));
 }
 
-/* Of a round that recurs: which one it is, and when it may open. */
+/* Put which recurrence of a query the round is, and when it may open. */
 static int set_schedule(json_t *o, const struct an_round_state *r, int64_t now_ms)
 {
 	const struct pl_round *p = r->plan;
@@ -241,7 +241,7 @@ static int set_descriptor(json_t *o, const struct an_round_state *r)
 				: 0);
 }
 
-/* What only some rounds have. */
+/* Put a number that only some rounds have; 0 is left out. */
 static int set_count(json_t *o, const char *key, uint64_t n)
 {
 	return n > 0 ? json_object_set_new(o, key, json_integer((json_int_t)n)) : 0;

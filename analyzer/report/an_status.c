@@ -152,7 +152,7 @@ static json_t *time_json(int64_t ms)
 	return ms > 0 ? json_integer((json_int_t)ms) : json_null();
 }
 
-/* Words of a peer may stand in a fault. */
+/* A fault may quote a peer, so escape it. */
 static json_t *fault_json(const char *text)
 {
 	char shown[400];

@@ -77,7 +77,7 @@ static int by_value(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The largest items; of numbers, which stand in an order, the first. */
+/* Choose the largest items or, if the items are numbers in an order, the first. */
 static json_t *few(const json_t *result, const json_t *items)
 {
 	const char *type = json_string_value(json_object_get(result, "type"));
@@ -123,7 +123,7 @@ static char *brief(const json_t *result)
 	return text;
 }
 
-/* A result that is gone or altered counts nothing here; asking for it says what is wrong with it. */
+/* A result that is missing or altered adds nothing; whoever asks for it is told what is wrong with it. */
 static void remember_counts(struct remembered *known, const char *state_dir, const struct an_round_state *r)
 {
 	struct cm_err err = { 0 };

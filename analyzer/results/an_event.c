@@ -9,8 +9,8 @@
 #include "cm_clock.h"
 #include "cm_oom.h"
 
-/* What a column is in the line protocol: a tag tells series apart, so what changes from round to round must
- * be none. */
+/* What a column is in the line protocol.  A tag tells series apart, so a column whose value changes from
+ * round to round must not be a tag. */
 enum place { TAG, FIELD, NOWHERE };
 
 static const struct column {
@@ -61,7 +61,7 @@ static const struct column {
 	{ "height", FIELD },
 };
 #define COLUMNS     (sizeof columns / sizeof *columns)
-#define ITEM_COLUMN 24u /* "label": the first that is an item's */
+#define ITEM_COLUMN 24u /* index of "label", the first column of an item */
 #define PLACE       (COLUMNS - AN_RESULT_PLACE)
 
 static const char *const copied[] = { "population", "query", "type", "protocol", "unit", "epsilon0",
@@ -79,7 +79,8 @@ bool an_form_parse(const char *text, enum an_form *out)
 	return false;
 }
 
-/* The value of a result document in a column: its texts for numbers that JSON lacks are none. */
+/* The value of a column from a result document.  The texts that stand for numbers which JSON lacks become
+ * null. */
 static json_t *plain(json_t *v, bool text)
 {
 	if (!v || (!text && json_is_string(v)))
@@ -202,7 +203,7 @@ static void print_csv(const json_t *row, FILE *out)
 	(void)fputc('\n', out);
 }
 
-/* A backslash at the end would take the separator after it, so a space follows it there. */
+/* A backslash at the end would escape the separator after it, so put a space between them. */
 static void influx_tag(const char *s, FILE *out)
 {
 	char last = '\0';
@@ -309,7 +310,7 @@ enum cm_rc an_event_print(const struct an_event *e, enum an_form form, FILE *out
 			if (rc != CM_OK)
 				break;
 		}
-	/* A charged round has a line, also without an estimate. */
+	/* A charged round has a line even without an estimate. */
 	if (rc == CM_OK && printed == 0)
 		rc = json_object_set_new(row, "no_reading", json_null()) == 0 && set_item(row, NULL) == 0
 			     ? print_row(row, form, out, err)

@@ -126,7 +126,7 @@ static enum cm_rc open_files(struct an_feed *f, struct cm_err *err)
 	f->open = true;
 	if (rc == CM_OK)
 		rc = check_cursor(f, err);
-	/* From before the reading: what is appended meanwhile is another size. */
+	/* Note the size before reading: then a record that is appended meanwhile shows as another size. */
 	f->read = true;
 	f->file.device = st.st_dev;
 	f->file.inode = st.st_ino;
@@ -134,7 +134,7 @@ static enum cm_rc open_files(struct an_feed *f, struct cm_err *err)
 	return rc;
 }
 
-/* The event of record seq; CM_EMORE: it settles nothing. */
+/* Make the event of record seq.  CM_EMORE: the record settles nothing. */
 static enum cm_rc look(struct an_feed *f, uint64_t seq, struct an_event *out, struct cm_err *err)
 {
 	struct an_entry e = an_ledger_entry(f->files.ledger, seq);

@@ -51,15 +51,15 @@ static void become(char **argv, int input, int output, pid_t parent)
 	_exit(NOT_RUN);
 }
 
-/* What the program writes: as much of it goes to our stderr as `left` says. */
+/* The program's output: the first `left` bytes of it go to our stderr. */
 struct output {
 	int fd;
 	size_t left;
 	bool cut;
 };
 
-/* What is there, or comes within LOOK_MS.  All of it is taken, so that a program that writes too much is not
- * held up, and nothing waits for a reader of our stderr. */
+/* Read what is there, or comes within LOOK_MS.  All of it is read, so that a program that writes too much is
+ * not held up, and nothing waits for a reader of our stderr. */
 static void take_output(struct output *o, int wait_ms)
 {
 	struct pollfd in = { .fd = o->fd, .events = POLLIN },
@@ -69,7 +69,8 @@ static void take_output(struct output *o, int wait_ms)
 
 	if (poll(&in, 1, wait_ms) != 1)
 		return;
-	/* A bounded number of times: whoever writes without end shall not keep us from the clock. */
+	/* Read a bounded number of times: a program that writes without end must not keep us from looking at
+	 * the clock. */
 	for (unsigned i = 0; i < 64 && (n = read(o->fd, part, sizeof part)) > 0; i++) {
 		size_t out = (size_t)n < o->left ? (size_t)n : o->left;
 
@@ -118,7 +119,7 @@ static bool end_all(void)
 	return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 }
 
-/* Its status in *status; false if it had to be killed. */
+/* Wait for the program; its status is in *status.  false: it had to be killed. */
 static bool await(pid_t pid, int64_t timeout_ms, struct output *o, int *status)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
@@ -133,7 +134,8 @@ static bool await(pid_t pid, int64_t timeout_ms, struct output *o, int *status)
 	return ended == pid;
 }
 
-/* Run it, and end it with all that it started.  What it said of itself in *status; CM_EOTHER otherwise. */
+/* Run the program, then end it and all that it started.  *status is how it ended; CM_EOTHER: it had to be
+ * killed or could not be run. */
 static enum cm_rc run(char **argv, int input, int64_t timeout_ms, int *status, struct cm_err *err)
 {
 	struct output o = { .left = OUTPUT_MAX };
@@ -145,7 +147,7 @@ static enum cm_rc run(char **argv, int input, int64_t timeout_ms, int *status, s
 	cm_clock_duration_text(timeout_ms, took);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0)
 		return cm_fail(err, CM_EOTHER, "%s: %s", argv[0], strerror(errno));
-	/* Its own end blocks, as programs expect. */
+	/* Its end of the pipe blocks, as programs expect. */
 	(void)fcntl(pipes[1], F_SETFL, 0);
 	pid = fork();
 	if (pid == 0)

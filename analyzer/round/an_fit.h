@@ -11,11 +11,11 @@
 
 #define AN_FIT_TEXT 200u
 
-/* One fault.  r: the round, of several recurrences the first; NULL: of the whole plan. */
+/* Report one fault.  r: the round, or the first of several recurrences; NULL: it is the whole plan's. */
 typedef void an_fit_fn(void *user, const struct pl_round *r, const char *text);
 
-/* Does a plan that was made of this file fit the policy?  Only its entries are judged, of an adaptive plan
- * every round of the file.  pinned: its slice is among those that were taken.  Each fault is told to `say`;
- * how many there are. */
+/* Check whether a plan that was made of this file fits the policy, and return the number of faults; `say` is
+ * called for each.  Only the plan's entries are judged, but every round of the file if the plan is adaptive.
+ * pinned: its slice is among those that were taken. */
 size_t an_fit_plan(const struct pl_plan *p, const struct rd_plan *made, bool pinned,
 	const Tombola__V1__Policy *says, an_fit_fn *say, void *user);

@@ -7,10 +7,10 @@
 #include "cm_fault.h"
 
 #define LINE_WORDS  8u  /* a line of the filter is 512 bits, one line of a processor's cache */
-#define LINE_KEYS   32u /* messages a line: 16 bits each */
-#define PROBES_MAX  6u  /* of 9 bits each, out of eight bytes of the key */
+#define LINE_KEYS   32u /* messages for which a line has room: 16 bits each */
+#define PROBES_MAX  6u  /* of 9 bits of the key each, which has eight bytes for them */
 #define BUCKET_LEN  4u
-#define LISTS_SHARE 8u /* a list has one in so many bytes of the memory */
+#define LISTS_SHARE 8u /* each list gets one in so many bytes of the memory */
 
 struct an_once {
 	struct an_once_conf conf;
@@ -28,7 +28,7 @@ struct an_once {
 	bool looked;
 };
 
-/* As many bits of a key as leave about half of the bits of a full filter zero. */
+/* How many bits to set for a key, so that about half of the bits of a full filter stay zero. */
 static unsigned probes_of(uint64_t lines, uint64_t messages)
 {
 	uint64_t each = lines * LINE_WORDS * 64 * 7 / 10 / (messages > 0 ? messages : 1);
@@ -72,7 +72,7 @@ void an_once_free(struct an_once *o)
 	free(o);
 }
 
-/* Puts a key into the filter.  Whether all its bits were there before. */
+/* Put a key into the filter.  Returns whether all its bits were set before. */
 static bool put(struct an_once *o, const uint8_t key[AN_ONCE_KEY])
 {
 	__extension__ typedef unsigned __int128 u128;
@@ -119,7 +119,7 @@ enum cm_rc an_once_bucket(
 	return rc;
 }
 
-/* Go on in the list of keys that counted.  After its end it has no least. */
+/* Read the next key of the list of keys that counted; `least` is NULL after its end. */
 static enum cm_rc next_counted(struct an_once *o, struct cm_err *err)
 {
 	enum cm_rc rc = rd_sort_next(o->counted, &o->least, err);
@@ -143,8 +143,8 @@ enum cm_rc an_once_done(struct an_once *o, struct cm_err *err)
 	return rc == CM_OK ? rd_sort_done(o->aside, err) : rc;
 }
 
-/* Whether a message with this key counted already: at once, or as the one looked at before.  Keys are asked
- * for in rising order. */
+/* Find whether a message with this key counted already: when it came, or as the message that was looked at
+ * before.  Must be called with rising keys. */
 static enum cm_rc look(struct an_once *o, const uint8_t key[AN_ONCE_KEY], bool *again, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;

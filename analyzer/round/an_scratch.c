@@ -36,7 +36,7 @@ static enum cm_rc fail(const struct file *f, enum cm_rc code, const char *what, 
 		what, strerror_r(e, text, sizeof text));
 }
 
-/* A file that has its name for a moment; one that a kill leaves is swept at the next start. */
+/* Create a file and remove its name at once; the next start sweeps a file that a kill left in between. */
 static enum cm_rc create(struct file *f, struct cm_err *err)
 {
 	char *path = cm_file_join(f->in->dir, "batch"), *temp = path ? cm_file_temp(path) : NULL;
@@ -67,7 +67,7 @@ static enum cm_rc make(struct file *f, const struct cr_rng *rng, struct cm_err *
 	return rc;
 }
 
-/* Where a page begins to be put or read: its box, or the fault. */
+/* What putting and reading a page share: its box, or the fault. */
 static enum cm_rc begin(const struct file *f, uint64_t page, size_t box_len, uint8_t aad[8], uint8_t **box,
 	struct cm_err *err)
 {

@@ -6,7 +6,7 @@
 
 #define TREE_SHARE 8u /* one in so many bytes of the memory sorts the hashes */
 
-/* Every so many pages of a spill are one share's. */
+/* A share's pages of a spill: one page in `shares`. */
 struct slice {
 	const struct rd_spill *of;
 	unsigned share, shares;
@@ -124,7 +124,7 @@ enum cm_rc an_share_leaves(struct an_share *s, uint64_t begin, struct rd_range *
 		rd_tree_leaf(hash, PR_HASH_LEN, leaf);
 		rd_range_add(leaves, leaf);
 	}
-	/* Its memory is of use to what follows. */
+	/* Give its memory back for what follows. */
 	rd_sort_free(s->sort);
 	s->sort = NULL;
 	return rc == CM_EMORE ? CM_OK : rc;

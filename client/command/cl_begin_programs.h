@@ -5,8 +5,8 @@
 #include "cl_conf.h"
 #include "cl_programs.h"
 
-/* As cl_programs_start.  What is lacking is logged as a warning, and that programs may use more than
- * half of the memory. */
+/* Start the programs; errors as of cl_programs_start.  Logs a warning that names what the kernel does not
+ * isolate, and one if programs may use more than half of the memory. */
 CM_CHECK enum cm_rc cl_begin_programs(
 	const struct cl_setup *setup, struct cl_programs **out, struct cm_err *err);
 /* Start them and stop them again: for check-config. */

@@ -80,8 +80,9 @@ static void check_programs(const struct cl_setup *setup, struct nt_health *h)
 	free(body);
 }
 
-/* Readings are read until a fixed moment, and sealing, which needs many times the processor time, comes after
- * it: a host on which that is late may not have read all.  How long reading took is shown to nobody. */
+/* Warn when sealing is late.  Readings are read until a fixed moment, and sealing comes after it and needs
+ * many times the processor time: a host that seals late may not have read all readings.  Nobody is shown how
+ * long reading took. */
 static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 {
 	static const char name[] = "\n" CL_SEALED_METRIC " ";
@@ -91,7 +92,7 @@ static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 	char *body = NULL;
 	int status = 0;
 
-	/* With a shorter one reading has more time than that. */
+	/* With a shorter `prepare` a round gives reading more time than that. */
 	if (!setup->conf.http || *setup->conf.http == '\0' || setup->conf.prepare_ms < CL_TIMES_PREPARE_MS ||
 		nt_http_get(setup->conf.http, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
 		return;

@@ -96,7 +96,7 @@ static void counts_text(
 			used += (size_t)snprintf(out + used, size - used, "%sbin %" PRIu32 " of %" PRIu32,
 				used > 0 ? ", " : "", i, n);
 	}
-	/* A list that does not fit is not shown in part. */
+	/* Show a list whole or not at all. */
 	if (used >= size && supported > 1)
 		(void)snprintf(out, size, "several of %" PRIu32, n);
 }
@@ -172,7 +172,7 @@ static void device_row(struct cm_table *table, const struct rd_descriptor *d, co
 	cm_table_row(table, (const char *const[]){ value, sent, bytes });
 }
 
-/* `list` or, if it is NULL, `table` gets what is shown; `who` stands before each value. */
+/* Adds what is shown to `list` or, if that is NULL, to `table`; `who` stands before each value. */
 static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
 	const struct cl_entry *entry, size_t n, const char *who, const struct cr_rng *rng, json_t *list,
 	struct cm_table *table, struct cm_err *err)
@@ -205,7 +205,7 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_pay
 	return rc;
 }
 
-/* What a device would send that has no valid reading: with "even" another value each time. */
+/* Show what a device without a valid reading would send; with none = "even" it differs each time. */
 static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr_rng *rng, json_t *list,
 	struct cm_table *table, struct cm_err *err)
 {
@@ -223,7 +223,8 @@ static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr
 	return rc;
 }
 
-/* Programs compute what the round asks of them; without any, devices are without readings. */
+/* Programs compute what the round asks of them; without programs every device is shown as one without a
+ * reading. */
 static void compute(const struct cl_dry_run *what, const struct cl_judgement *j, struct cl_batch *batch,
 	struct cl_rows *rows)
 {

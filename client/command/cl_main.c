@@ -168,7 +168,7 @@ static void on_round_logged(void *user, const struct cl_summary *s)
 	field[n++] = CM_D("epsilon_total", s->epsilon_total);
 	if (s->shuffler_dummies > 0)
 		field[n++] = CM_I("shuffler_dummies", s->shuffler_dummies);
-	/* A round that was charged and in which nobody was counted is no ordinary end. */
+	/* A round that was charged, but in which no device was counted, must not end with success. */
 	cm_log_fields(s->counts.total > 0 && s->counts.by[CL_ACCEPTED] == 0 ? CM_LOG_WARN : CM_LOG_INFO,
 		"round done", field, n);
 }
@@ -200,7 +200,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 		rc = cl_begin_programs(&setup, &conf.programs, err);
 	}
 	if (rc == CM_OK)
-		nt_loop_deaf(); /* after programs' own process has begun */
+		nt_loop_deaf(); /* after the process of the programs was started */
 	if (rc == CM_OK)
 		rc = cl_run(&conf, &stopped, err);
 	cl_programs_stop(conf.programs);
@@ -296,7 +296,7 @@ static enum cm_rc verb_check(const struct cm_cli *cli, int *exit_code, struct cm
 	return CM_OK;
 }
 
-/* What a start would find in the client's database.  Only reads.  population NULL: unknown. */
+/* Check what a start would find in the client's database, without writing.  population NULL: unknown. */
 static enum cm_rc check_database(const char *dir, const char *population, struct cm_err *err)
 {
 	struct cl_db *db = NULL;
@@ -314,7 +314,7 @@ static enum cm_rc check_database(const char *dir, const char *population, struct
 				dir);
 		return rc;
 	}
-	/* In memory: whose it is, and every table. */
+	/* Check a copy in memory: its population, and every table. */
 	if (rc == CM_OK && population)
 		rc = cl_db_copy(dir, population, 0, &db, err);
 	cl_db_close(db);
@@ -343,7 +343,7 @@ static void say(void *user, const struct cm_err *why)
 	cf_finding(why, stderr, user);
 }
 
-/* Both files and the state; every finding is said, and the first decides. */
+/* Check both files and the state.  Every finding is printed, and the first decides the exit code. */
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct cl_setup setup;

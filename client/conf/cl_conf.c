@@ -175,7 +175,7 @@ static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	nt_tls_ctx_free(tls);
 }
 
-/* Each address of the shuffler.  One that stands twice would be no other to turn to. */
+/* Check each address of the shuffler.  An address that is listed twice would be no alternative. */
 static void check_shuffler(
 	const struct cf_strings *shuffler, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
@@ -255,7 +255,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	if (first.code == CM_OK)
 		return adopt_programs(out, err);
 	*err = first;
-	/* A configuration that is not there is an input that is not there. */
+	/* A missing configuration ends a verb like any missing input file. */
 	return rc == CM_ENOINPUT ? rc : cf_blamed(err);
 }
 

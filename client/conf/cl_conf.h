@@ -21,7 +21,7 @@ struct cl_conf {
 	char *input, *labels, *format, *device_field, *devices;
 	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused without topics */
 	int64_t connections, frame_devices, prepare_ms, spread_ms, fetch_ms, proofs, proof_within_ms;
-	struct cl_program_conf programs; /* that it may run; unused without any */
+	struct cl_program_conf programs; /* programs that the client may run; unused without any */
 	bool show_readings;
 	char *http;
 	bool http_anywhere;
@@ -33,7 +33,7 @@ struct cl_setup {
 	struct cl_conf conf;
 	struct cl_policy policy;
 	struct cr_verifier *analyzer, *shuffler;
-	uint8_t (*program_hash)[PR_HASH_LEN]; /* of conf.programs, for the policy */
+	uint8_t (*program_hash)[PR_HASH_LEN]; /* hashes of conf.programs, for the policy */
 	enum cl_format format;                /* of conf.input */
 	const char *devices; /* path of the list of devices, from conf or a verb; borrowed; NULL: the input's
 			      * own devices take part */
@@ -49,7 +49,7 @@ bool cl_setup_shows(const struct cl_setup *s);
  * file of readings itself names the devices.  Errors as cl_devices_load. */
 CM_CHECK enum cm_rc cl_setup_devices(
 	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err);
-/* The files with a date; paths borrowed. */
+/* The files that expire (certificates and revocation lists); their paths are borrowed. */
 struct cr_files cl_setup_files(const struct cl_setup *s);
 /* Create a TLS context from the certificate files as they are now. */
 CM_CHECK enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err);

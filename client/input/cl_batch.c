@@ -171,8 +171,8 @@ enum cm_rc cl_batch_taken(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDON
 	return rc;
 }
 
-/* Room for values is asked for when their devices are listed: not when it turns out which have readings, or
- * these would decide whether this client takes part. */
+/* Allocate room for values when devices are listed.  If it were allocated when readings arrive, these would
+ * decide whether memory suffices, and so whether this client takes part. */
 static enum cm_rc check_numbers(const struct cl_batch *b, struct cm_err *err)
 {
 	size_t block = (size_t)b->per_block * b->width, devices = b->n - b->taken;
@@ -267,7 +267,7 @@ static enum cm_rc fill_in(
 			none = (struct qy_value){ .at = numbers };
 		}
 		rc = set_value(b, &b->entry[i], &none, err);
-		/* It takes the memory of any other. */
+		/* Without a query the value is undefined, but takes as much memory as any other. */
 		if (!q)
 			b->entry[i].value.at = NULL;
 	}

@@ -47,8 +47,8 @@ CM_CHECK enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
  * watches the sending.  Errors as of cl_batch_add. */
 CM_CHECK enum cm_rc cl_batch_complete(
 	struct cl_batch *b, const struct qy_query *q, const struct cr_rng *rng, struct cm_err *err);
-/* Numbers of entry i, in a batch of a round that computes: to change them in place.  drop: it is NONE from
- * now on.  After cl_batch_complete. */
+/* The numbers of entry i, in a batch of a round that computes; the caller may change them in place.  drop:
+ * makes the device NONE.  Both after cl_batch_complete. */
 uint32_t *cl_batch_numbers(struct cl_batch *b, size_t i);
 void cl_batch_drop(struct cl_batch *b, size_t i);
 /* Set the class that all devices of the batch choose, in rounds with classes. */

@@ -100,7 +100,7 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 	return cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-/* Is it the next number of an array, "x" and its number? */
+/* Whether this column is the next number of an array: the field's name, followed by its number. */
 static bool is_next_part(const struct csv_state *s, uint32_t field, const char *text)
 {
 	const char *name = s->parser->conf->field[field];
@@ -148,7 +148,7 @@ static void keep(struct csv_state *s, struct cm_buf *into, const char *text, siz
 		s->rc = cm_fail(&s->err, CM_EINTERNAL, "out of memory");
 }
 
-/* One more number of an array, after a space. */
+/* Append one more number of an array, after a space. */
 static void keep_part(struct csv_state *s, struct cm_buf *into, const char *text, size_t n)
 {
 	if (into->len > 0)
@@ -266,8 +266,8 @@ static void begin_row(struct csv_state *s)
 		s->value[i].len = 0;
 }
 
-/* Of a file with a single column an empty line is a row with an empty text.  The file's last line is none:
- * many programs end their files with it. */
+/* In a file with a single column an empty line is a row with an empty text, except the file's last line: many
+ * programs end their files with an empty one. */
 static enum cm_rc blank_row(struct csv_state *s)
 {
 	s->blank = false;

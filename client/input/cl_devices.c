@@ -68,7 +68,8 @@ static enum cm_rc add(struct cl_devices *d, const char *path, uint32_t line, con
 	return CM_OK;
 }
 
-/* A line as fgets reads it, and whether there is a NUL in it: the last one in the buffer is that of fgets. */
+/* Read a line with fgets, and find whether it contains a NUL.  The last NUL in the buffer is the one that
+ * fgets wrote. */
 static bool next_line(char *line, size_t size, FILE *f, bool *nul)
 {
 	size_t end = size;

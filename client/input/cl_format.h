@@ -15,8 +15,8 @@ struct cl_parser {
 	void *state;
 	struct cl_share *share; /* NULL: rows are not counted by device */
 	char too_long[64];      /* the `why` of a line that was cut */
-	/* Where the name ends, with the byte behind it, of a device whose row was left out; NULL: none
-	 * was. */
+	/* End of the name, and of the byte behind it, of the device whose row was just left out; NULL: no row
+	 * was left out. */
 	const uint8_t *left_out;
 };
 
@@ -35,8 +35,8 @@ extern const struct cl_format_row cl_csv, cl_ndjson;
  * the device is the row number p->rows; otherwise it is `device`, which is NULL if it could not be read. */
 CM_CHECK enum cm_rc cl_parser_row(
 	struct cl_parser *p, const char *device, const char *why, struct cm_err *err);
-/* Whether the device that the input calls so may have one more row, of n bytes; call it before the row's
- * readings are parsed.  CM_ELATER: it may not, and on_row was told; p->left_out is set. */
+/* Ask whether the device with this name may have one more row, of n bytes, before the row's readings are
+ * parsed.  CM_ELATER: it may not; on_row was told, and p->left_out is set. */
 CM_CHECK enum cm_rc cl_parser_share(
 	struct cl_parser *p, const uint8_t *name, size_t len, size_t n, struct cm_err *err);
 /* Deliver a row that is left out, without a device and without texts. */

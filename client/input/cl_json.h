@@ -21,21 +21,21 @@ struct cl_json_part {
 	const uint8_t *value, *end;   /* without white space around it */
 };
 
-/* Begin the object (open is '{') or the array ('[') that the text is, white space apart.  false: it is
- * none. */
+/* Begin to read a text that is one object (open is '{') or one array ('['), apart from white space.  false:
+ * the text is neither. */
 CM_CHECK bool cl_json_open(struct cl_json *j, const uint8_t *text, const uint8_t *end, uint8_t open);
-/* CM_OK: *out is the next member or item.  CM_ENOINPUT: that was all, and nothing follows.  CM_EDATA: the
- * text is no JSON from j->at on. */
+/* CM_OK: *out is the next member or item.  CM_ENOINPUT: that was all, and nothing follows.  CM_EDATA: from
+ * j->at on the text is not JSON. */
 CM_CHECK enum cm_rc cl_json_next(struct cl_json *j, struct cl_json_part *out);
 
 bool cl_json_is_number(const uint8_t *value, const uint8_t *end);
-/* Append a value's text: what a string holds, a number as it is written, true or false.  CM_EDATA: it is none
- * of these, or no valid one; CM_EINTERNAL: out of memory. */
+/* Append a value's text: the contents of a string, a number as it is written, true or false.  CM_EDATA: the
+ * value is of another kind, or malformed; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_json_text(const uint8_t *value, const uint8_t *end, struct cm_buf *out);
-/* The same of a device's name, which is a string without NUL, or an integer. */
+/* Append a device's name, which must be a string without NUL or an integer; errors as above. */
 CM_CHECK enum cm_rc cl_json_name(const uint8_t *value, const uint8_t *end, struct cm_buf *out);
-/* The name that a member's key is, without its quotes.  Escapes are decoded into room, which is overwritten,
- * and a key that cannot be decoded is the empty name.  CM_EINTERNAL: out of memory. */
+/* The name in a member's key, without its quotes.  Escapes are decoded into room, which is overwritten; a key
+ * that cannot be decoded counts as the empty name.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_json_key(
 	const struct cl_json_part *part, struct cm_buf *room, const uint8_t **text, size_t *n);
 

@@ -67,7 +67,7 @@ static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
 
 /* ---- values ---- */
 
-/* Append a scalar's text; of a number that is no known text, the shortest. */
+/* Append a scalar's text.  A number whose text the query does not know is written in its shortest form. */
 static enum cm_rc scalar_text(
 	const struct cl_texts *known, const uint8_t *value, const uint8_t *end, struct cm_buf *out)
 {
@@ -87,14 +87,14 @@ static enum cm_rc scalar_text(
 	return n == 0 ? CM_OK : CM_EINTERNAL;
 }
 
-/* Whether the byte is among those from `from` on; a buffer that never had any has no memory. */
+/* Whether the byte occurs in the buffer from `from` on.  An empty buffer may have no memory. */
 static bool has(const struct cm_buf *b, size_t from, int byte)
 {
 	return b->len > from && memchr(b->data + from, byte, b->len - from);
 }
 
 /* Append an array's numbers with a space between two, or the items of a set with their separator.  CM_EDATA:
- * it is no such array. */
+ * the array holds something else. */
 static enum cm_rc array_text(
 	const struct cl_texts *known, const struct cl_json_part *v, bool set, struct cm_buf *out)
 {

@@ -19,7 +19,7 @@
 #define MAGIC_LEN  6u
 #define HEADER_MAX 32768u
 #define NUMBER_MAX 24u    /* bytes of a number as text, and a space */
-#define HELD_BYTES 65536u /* of rows that are read at a time */
+#define HELD_BYTES 65536u /* bytes of rows that are read at a time */
 
 struct cl_npy {
 	int fd;
@@ -28,8 +28,8 @@ struct cl_npy {
 	uint64_t rows;
 	size_t width;
 	off_t from;           /* of the first number */
-	uint8_t *held;        /* `most` rows, of which `rows_held` from `first` on were read */
-	const uint8_t *bytes; /* of the row at hand, among them */
+	uint8_t *held;        /* room for `most` rows; `rows_held` of them, from row `first` on, were read */
+	const uint8_t *bytes; /* bytes of the current row, within `held` */
 	uint64_t most, first, rows_held;
 	float *row;
 	char label[NUMBER_MAX];
@@ -42,7 +42,7 @@ static enum cm_rc bad(const char *path, const char *why, struct cm_err *err)
 	return cm_fail(err, CM_EDATA, "%s: %s", len > 200 ? path + len - 200 : path, why);
 }
 
-/* All of n bytes at `at`; false: there are fewer, or they cannot be read. */
+/* Read exactly n bytes at `at`.  false: there are fewer, or they cannot be read. */
 static bool read_at(int fd, void *out, size_t n, off_t at)
 {
 	uint8_t *to = out;
@@ -61,7 +61,7 @@ static bool read_at(int fd, void *out, size_t n, off_t at)
 	return true;
 }
 
-/* What follows 'key': in the header's dictionary. */
+/* The text after 'key': in the header's dictionary. */
 static const char *value_of(const char *header, const char *key)
 {
 	const char *at = strstr(header, key);
@@ -76,7 +76,7 @@ static bool read_type(struct cl_npy *f, const char *descr)
 		return false;
 	f->kind = descr[2];
 	f->size = (unsigned)(descr[3] - '0');
-	/* Only of single bytes there is no order. */
+	/* A type of single bytes has no byte order. */
 	if (descr[1] == '|' && f->size > 1)
 		return false;
 	if (f->kind == 'f')
@@ -194,7 +194,7 @@ void cl_npy_close(struct cl_npy *f)
 	free(f);
 }
 
-/* Rows that follow are read with it, or it alone if they cannot be read. */
+/* Read the rows that follow along with this one; if they cannot be read, read this one alone. */
 static bool read_row(struct cl_npy *f, uint64_t i)
 {
 	size_t n = f->width * f->size;
@@ -260,7 +260,7 @@ const char *cl_npy_label(struct cl_npy *f, uint64_t i)
 		for (unsigned k = f->size; k-- > 0;)
 			bits = bits << 8 | f->bytes[k];
 		if (f->kind == 'i' && f->bytes[f->size - 1] >= 0x80)
-			return NULL; /* negative: a class never is */
+			return NULL; /* classes are never negative */
 	}
 	(void)snprintf(f->label, sizeof f->label, "%" PRIu64, bits);
 	return f->label;

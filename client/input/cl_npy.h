@@ -11,8 +11,8 @@
 #include "cl_readings.h"
 
 struct cl_npy;
-/* Open an array of `dims` dimensions, 1 or 2.  CM_ENOINPUT, CM_EIO; CM_EDATA: the header is none of these, or
- * the file is shorter than it says. */
+/* Open an array of `dims` dimensions, 1 or 2.  CM_ENOINPUT, CM_EIO; CM_EDATA: the header describes another
+ * kind of array, or the file is shorter than its header says. */
 CM_CHECK enum cm_rc cl_npy_open(const char *path, unsigned dims, struct cl_npy **out, struct cm_err *err);
 /* NULL is fine. */
 void cl_npy_close(struct cl_npy *f);

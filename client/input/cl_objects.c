@@ -11,7 +11,7 @@ static bool within(const struct cl_objects *o)
 	return o->depth > 0 || o->string || o->bare;
 }
 
-/* A byte outside of objects that no object begins with.  false: it may not be there. */
+/* Take a byte between objects that does not begin one.  false: such a byte may not stand there. */
 static bool between(struct cl_objects *o, uint8_t c)
 {
 	if (is_space(c) || (c == ',' && o->begun && !o->closed))
@@ -27,7 +27,7 @@ static bool between(struct cl_objects *o, uint8_t c)
 	return false;
 }
 
-/* One more byte of an object, or whatever stands in its place.  true: it is the last. */
+/* Take one more byte of an object, or of whatever stands in its place.  true: it is the last. */
 static bool one_more(struct cl_objects *o, uint8_t c)
 {
 	if (o->string) {
@@ -53,7 +53,8 @@ size_t cl_objects_take(struct cl_objects *o, const uint8_t *bytes, size_t n, con
 		o->ends += bytes[at] == '\n';
 		if (between(o, bytes[at]))
 			continue;
-		/* The first tells what the file is.  What stands in place of another is a bad row. */
+		/* The first value tells what the file is.  Anything but an object in the place of a later one
+		 * is a bad row. */
 		if (o->closed || (!o->begun && bytes[at] != '{'))
 			*said = CL_OBJECTS_FORM;
 		break;

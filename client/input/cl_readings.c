@@ -130,7 +130,7 @@ static enum cm_rc take_record(
 	return rc;
 }
 
-/* Append to the current record; of one that is too long only the beginning is kept. */
+/* Append to the current record.  Keep only the beginning of a record that is too long. */
 static enum cm_rc collect(struct cl_reader *r, const uint8_t *bytes, size_t n, struct cm_err *err)
 {
 	size_t room = r->line.max - r->line.len;
@@ -194,15 +194,16 @@ static enum cm_rc feed_line(struct cl_reader *r, const uint8_t *bytes, size_t n,
 {
 	enum cm_rc rc;
 
-	/* A line that is whole is parsed where it is. */
+	/* Parse a whole line in place, without copying it. */
 	if (r->line.len == 0 && !r->cut && bytes[n - 1] == '\n' && n <= r->line.max)
 		return take_line(r, bytes, n, err);
 	rc = collect(r, bytes, n, err);
 	return rc == CM_OK && bytes[n - 1] == '\n' ? take_line(r, r->line.data, r->line.len, err) : rc;
 }
 
-/* A device may have a million rows that are left out.  Those that begin as the one before, up to and with the
- * byte behind the name, are its device's, and need no parser.  Returns how many bytes they are. */
+/* Skip further rows of a device whose row was just left out; there may be a million of them.  Rows that begin
+ * like that row, up to and with the byte behind the name, are the same device's and need no parser.  Returns
+ * how many bytes were skipped. */
 static enum cm_rc skip_alike(struct cl_reader *r, const uint8_t *line, const uint8_t *bytes, size_t n,
 	size_t *skipped, struct cm_err *err)
 {
@@ -233,8 +234,8 @@ static size_t skip_blank(struct cl_reader *r, const uint8_t *bytes, size_t n)
 	return at;
 }
 
-/* The line that begins the input, if that is all that is known of it: `{` alone begins an object of several
- * lines.  What it can be shows after two bytes that are not blank. */
+/* Judge the input's first line while nothing else is known of it: `{` alone begins an object of several
+ * lines.  Two bytes that are not blank are enough to tell. */
 static enum cm_rc tell_form(
 	struct cl_reader *r, const uint8_t *bytes, size_t n, size_t *used, struct cm_err *err)
 {
@@ -329,7 +330,7 @@ enum cm_rc cl_readings_lasting(const char *path, struct cm_err *err)
 	struct stat st;
 
 	return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
-		       ? CM_OK /* what else is wrong is said when it is read */
+		       ? CM_OK /* other faults are reported when the file is read */
 		       : cm_fail(err, CM_EDATA, "%s: not a regular file, and it is read more than once",
 				 path);
 }

@@ -79,8 +79,8 @@ struct cl_reader_conf {
 	bool each_line;
 	size_t bytes; /* most of one record, and of all of one device, if there is a device field; 0:
 		       * CL_RECORD_MAX, and rows are not counted by device */
-	/* By field: the texts that mean something.  A JSON number that is none of them has the text of
-	 * cl_json_shortest.  NULL: all do. */
+	/* By field: the texts that the query knows.  A JSON number whose text is not among them gets the text
+	 * of cl_json_shortest.  NULL: every text is known. */
 	const struct cl_texts *const *known;
 	int64_t until_ns; /* what is not read by then (cm_clock_mono_ns) is left out; 0: all is read */
 };

@@ -98,7 +98,7 @@ enum cm_rc cl_share_take(
 	}
 	t->name = h;
 	*out = !s->counts || (t->rows < CL_SHARE_ROWS && n <= s->bytes - t->bytes);
-	/* Once a row is left out, so is the rest. */
+	/* Once a row of a device is left out, all its later rows are. */
 	t->rows = !s->counts ? 0 : *out ? t->rows + 1 : CL_SHARE_ROWS;
 	t->bytes += *out && s->counts ? (uint32_t)n : 0;
 	return CM_OK;

@@ -1,6 +1,6 @@
-/* cl_share.h - what one device may have of a file: so many rows and bytes are parsed of it, and the rest of
- * its rows is left out.  So one device's rows keep the others of its file waiting for a bounded time, but for
- * what it takes to see whose a row is. */
+/* cl_share.h - limits how many rows and bytes of a file one device may have: its further rows are left out,
+ * unparsed.  So one device's rows delay the others in the file for a bounded time, apart from the time that
+ * it takes to see whose a row is. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,12 +11,11 @@
 #define CL_SHARE_ROWS 4096u /* of one device */
 
 struct cl_share;
-/* bytes: of one device.  CM_EINTERNAL: out of memory. */
+/* bytes: the most that one device may have.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_share_new(size_t bytes, struct cl_share **out, struct cm_err *err);
 void cl_share_free(struct cl_share *s);
-/* Count a row of n bytes of the device that the file calls so.  *out: it is within what the device may have,
- * as all of its rows before.
- * Names are told apart by 64 bits that are drawn with a key of this table: two of 10^7 are taken for one with
- * a probability of 3e-6, and have one share then.  CM_EINTERNAL: out of memory. */
+/* Count a row of n bytes of the device with this name.  *out: this row and all rows before it are within the
+ * device's limits.  Names are told apart by a 64-bit hash under a random key of this table: among 10^7 names
+ * two are taken for one with probability 3e-6, and then share one limit.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_share_take(
 	struct cl_share *s, const void *name, size_t len, size_t n, bool *out, struct cm_err *err);

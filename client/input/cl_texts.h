@@ -1,5 +1,5 @@
-/* cl_texts.h - finds one of many texts: a field among those that are wanted, a category.  In a time that goes
- * with the text's length, however many there are. */
+/* cl_texts.h - finds a text among many (wanted fields, categories), in time proportional to the text's
+ * length, however many there are. */
 #pragma once
 
 #include <stddef.h>
@@ -12,5 +12,5 @@ CM_CHECK enum cm_rc cl_texts_new(
 	const char *const *text, size_t n, struct cl_texts **out, struct cm_err *err);
 void cl_texts_free(struct cl_texts *t);
 size_t cl_texts_n(const struct cl_texts *t);
-/* The number of the text that these bytes are; how many texts there are if they are none. */
+/* The number of the text that equals these bytes; the number of texts if none does. */
 size_t cl_texts_find(const struct cl_texts *t, const void *bytes, size_t n);

@@ -18,9 +18,10 @@ struct cl_db {
 	sqlite3 *sql;
 	bool open_tx;                      /* a transaction holds outcomes that are not yet committed */
 	sqlite3_stmt *put, *answer, *next; /* prepared statements of cl_store.c */
-	struct cl_names names;             /* of the active round; for cl_store.c only */
+	struct cl_names names;             /* devices of the active round; for cl_store.c only */
 	struct cl_kept kept;
-	uint64_t evidence; /* files of evidence in the folder, as at the opening and written since */
+	uint64_t evidence; /* files of evidence: those found in the folder at the opening, and those written
+			      since */
 };
 
 /* Open the database of this population, or create it with mode 0600.  CM_ECONFIG: it belongs to another

@@ -22,8 +22,8 @@ struct cl_charge {
  * before. */
 CM_CHECK enum cm_rc cl_ledger_see(
 	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err);
-/* Store a verified descriptor with its signature, for the population's life.  Of descriptors with one
- * sequence number the first two that differ are kept: they prove that the analyzer signed both. */
+/* Store a verified descriptor with its signature, for the population's life.  If the analyzer signs
+ * descriptors that differ under one sequence number, the first two are kept as proof. */
 CM_CHECK enum cm_rc cl_ledger_keep(struct cl_db *db, const struct rd_descriptor *d, const uint8_t *bytes,
 	size_t len, const uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err);
 /* The newest stored descriptor and its signature; *out is empty if there is none. */
@@ -60,10 +60,10 @@ CM_CHECK enum cm_rc cl_ledger_recent(
 	struct cl_db *db, int64_t since_ms, uint64_t *rounds, struct cm_err *err);
 /* Sequence number of the last round that is over, 0 if none; the client asks for rounds after it. */
 CM_CHECK enum cm_rc cl_ledger_last(struct cl_db *db, uint64_t *sequence, struct cm_err *err);
-/* What the charge of this round says; zero where there is none. */
+/* The fields of this round's charge; all zero if it was not charged. */
 CM_CHECK enum cm_rc cl_ledger_charge_of(struct cl_db *db, uint64_t sequence, double *epsilon_round,
 	double *epsilon_total, struct cm_err *err);
-/* How many entries there are, and when the last round was over, 0: none was. */
+/* How many entries the ledger has, and when the last round ended (0: no round has). */
 CM_CHECK enum cm_rc cl_ledger_extent(
 	struct cl_db *db, int64_t *records, int64_t *over_ms, struct cm_err *err);
 /* The descriptor of each charged round, in the order of the charges.  CM_EDATA: one is damaged. */

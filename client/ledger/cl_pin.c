@@ -43,7 +43,7 @@ static enum cm_rc check_slice(const struct cl_policy *policy, const struct rd_pl
 	return CM_OK;
 }
 
-/* It must be worth its slice: one entry at least. */
+/* A plan of which no entry would be answered is not worth its slice. */
 static enum cm_rc check_choice(
 	const struct rd_plan *plan, const struct rd_pin *pin, const struct choice *c, struct cm_err *err)
 {

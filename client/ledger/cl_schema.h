@@ -13,6 +13,7 @@ CM_CHECK enum cm_rc cl_schema_create(
 	struct cl_db *db, const char *population, uint64_t closed, int64_t now_ms, struct cm_err *err);
 /* Bring the tables of version 3 up to date; any other is left as it is. */
 CM_CHECK enum cm_rc cl_schema_upgrade(struct cl_db *db, struct cm_err *err);
-/* CM_EDATA: the file is no client database, or of another version; for an earlier version the text says what
- * to do.  CM_ELATER: of the one that cl_schema_upgrade takes. */
+/* Check the version.  CM_EDATA: the file is not a client database, or is of another version; for an earlier
+ * version the text says what to do.  CM_ELATER: it is of the version that cl_schema_upgrade brings up to
+ * date. */
 CM_CHECK enum cm_rc cl_schema_check(struct cl_db *db, const char *path, struct cm_err *err);

@@ -71,7 +71,7 @@ void cl_standing_mac(const struct cr_key *secret, const char *population, uint64
 	};
 
 	_Static_assert(PR_MAC_LEN == CR_HASH_LEN, "it is one HMAC");
-	/* Not of one certificate: a report under another of this client's proves as much. */
+	/* Do not compare the certificate: a report under another of this client's proves as much. */
 	rd_standing_bytes(descriptor_hash, sequence, descriptor_hash, said);
 	cr_hmac(secret->bytes, sizeof secret->bytes, parts, sizeof parts / sizeof parts[0], out);
 }

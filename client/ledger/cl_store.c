@@ -81,7 +81,7 @@ static enum cm_rc damaged(struct cm_err *err)
 	return cm_fail(err, CM_EDATA, "client.db: a stored report is damaged");
 }
 
-/* The number of devices whose pseudonyms a column holds.  CM_EDATA: no whole number. */
+/* The number of devices whose pseudonyms a column holds.  CM_EDATA: it is not a whole number. */
 static enum cm_rc names_in(sqlite3_stmt *st, int column, size_t *n, struct cm_err *err)
 {
 	size_t len = (size_t)sqlite3_column_bytes(st, column);

@@ -114,7 +114,7 @@ static enum cm_rc accepted_in(
 	return rc;
 }
 
-/* What is still watched of the round: up to PR_PROOF_HASHES openings. */
+/* Load the openings of messages of the round that are still watched, up to PR_PROOF_HASHES. */
 static enum cm_rc watched_of(struct cl_db *db, const struct rd_descriptor *d, struct rd_opening *opening,
 	size_t *n, struct cm_err *err)
 {

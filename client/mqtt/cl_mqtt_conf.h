@@ -28,6 +28,6 @@ extern const struct cf_row cl_mqtt_rows[];
  * fault is printed to `faults` as path:line: text; the first is put into *first unless that holds one. */
 void cl_mqtt_conf_check(
 	struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first);
-/* Print a line for each setting with which one device's messages may cost others theirs at a broker as it
- * comes, or that has no effect. */
+/* Print a line for each setting that has no effect, or that lets one device's messages displace those of
+ * others at a broker with default settings. */
 void cl_mqtt_conf_notes(const struct cl_mqtt_conf *conf, FILE *out);

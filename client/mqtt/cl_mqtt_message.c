@@ -162,7 +162,7 @@ static bool device_of_topic(const char *topic, unsigned level, struct cl_mqtt_re
 	return name && set_device(out, name, len);
 }
 
-/* Whether no key stood before, which is remembered in `seen`.  CM_EDATA: it did. */
+/* Refuse a key that occurred before; `seen` remembers the keys.  CM_EDATA: it did. */
 static enum cm_rc once(json_t *seen, const uint8_t *key, size_t n, struct cm_buf *room)
 {
 	if (key != room->data) {
@@ -178,8 +178,9 @@ static enum cm_rc once(json_t *seen, const uint8_t *key, size_t n, struct cm_buf
 											     : CM_EINTERNAL;
 }
 
-/* What nobody asks for may be anything, but a key that stands twice, and bytes that are no UTF-8, are the
- * marks of a broken message.  CM_OK: *out is the member of that name.  CM_ENOINPUT: there is none. */
+/* Find a member by name.  Members that nobody asks for may hold anything, but a key that occurs twice, or
+ * bytes that are not UTF-8, show that the message is broken.  CM_OK: *out is the member.  CM_ENOINPUT: there
+ * is none. */
 static enum cm_rc member(const struct cl_mqtt_message *m, const char *name, struct cl_json_part *out)
 {
 	json_t *seen = json_object(), *utf8;

@@ -24,11 +24,11 @@
 #include "cl_cell_calls.h"
 #include "cl_cell_root.h"
 
-#define OWN         3 /* descriptor of its program in a process that becomes it */
-#define CONTROL     4 /* and of its way to the spawner, until then */
+#define OWN         3 /* descriptor of the program's file, in the process that becomes the program */
+#define CONTROL     4 /* descriptor of the socket to the spawner, in that process until then */
 #define DESCRIPTORS 64
-#define INNER_USER  65534 /* what it is called in a namespace of users */
-#define POLITE      5     /* a program's niceness above its client's, which is to wake in time */
+#define INNER_USER  65534 /* id of the user in a namespace of users */
+#define POLITE      5     /* how much nicer a program is than its client, which has to wake up in time */
 
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT])
 {
@@ -59,7 +59,8 @@ static bool put_text(const char *path, const char *text)
 	return ok;
 }
 
-/* Who it was outside is nobody inside: it loses the namespace's capabilities when it becomes the spawner. */
+/* Map the outer user to an unprivileged one inside: the spawner loses the namespace's capabilities when it
+ * becomes that user. */
 static bool map_user(uid_t uid, gid_t gid)
 {
 	char text[64];
@@ -78,8 +79,9 @@ static bool freeze_mounts(void)
 
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return false;
-	/* For programs that get no root of their own: of these processes alone, and to each only what it may
-	 * trace, which is itself.  Kernels refuse it to users of containers that hide parts of /proc. */
+	/* For programs that get no root of their own: a /proc that lists the processes of this namespace
+	 * alone, and to each only those that it may trace, which is itself.  Kernels refuse it to users of
+	 * containers that hide parts of /proc. */
 	(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=4");
 	return mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0;
 }
@@ -201,7 +203,7 @@ static bool can_wait(const struct cl_calls *calls)
 	return pid > 0 && status == 0;
 }
 
-/* It is this process's input, output and log too: those of its client are no longer there to be found. */
+/* Open /dev/null, also as this process's input, output and log: it cannot find its client's any more. */
 static int open_nowhere(void)
 {
 	int low = open("/dev/null", O_RDWR | O_CLOEXEC), fd = fcntl(low, F_DUPFD_CLOEXEC, CONTROL + 1);
@@ -264,7 +266,7 @@ static bool limit(const struct cl_cell *c, unsigned seconds)
 	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
 		struct rlimit now;
 
-		/* A limit that was lower stays. */
+		/* Never raise a limit that is lower already. */
 		if (getrlimit((__rlimit_resource_t)row[i].what, &now) != 0)
 			return false;
 		if (row[i].most < now.rlim_max)
@@ -343,8 +345,8 @@ static noreturn void become_program(
 	if (script && has_root(c->lacks)) {
 		(void)snprintf(own, sizeof own, CL_SCRIPT_AT, which);
 	} else if (script) {
-		/* Its interpreter reads it at /dev/fd/3.  Where it reads is its own place, not that of who
-		 * reads it next. */
+		/* Its interpreter reads the script at /dev/fd/3.  The file offset belongs to this process
+		 * alone, not to whoever opens the script next. */
 		(void)snprintf(own, sizeof own, "/proc/self/fd/%d", program);
 		program = open(own, O_RDONLY | O_CLOEXEC);
 		own[0] = '\0';
@@ -360,7 +362,7 @@ static noreturn void become_program(
 		(void)signal(reset[i], SIG_DFL);
 	(void)sigemptyset(&empty);
 	(void)sigprocmask(SIG_SETMASK, &empty, NULL);
-	/* The highest first: none of them is overwritten before it is copied, for all are above CONTROL. */
+	/* No descriptor is overwritten before it is copied, because all of them are above CONTROL. */
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(c->nowhere, 2) < 0 || dup2(program, OWN) < 0 ||
 		dup2(control, CONTROL) < 0 || close_range(CONTROL + 1, ~0U, 0) != 0 ||
 		fcntl(CONTROL, F_SETFD, FD_CLOEXEC) != 0)

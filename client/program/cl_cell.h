@@ -29,7 +29,7 @@
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT]);
 
 /* Start a process that continues here, in namespaces of its own if the kernel gives them.  Only while there
- * is one thread.  In the child: 0, with *lacks.  Or its pid, or -1 with errno. */
+ * is one thread.  Returns 0 in the child, with *lacks; in the parent the child's pid, or -1 with errno. */
 pid_t cl_cell_clone(uint32_t *lacks);
 
 struct cl_cell {
@@ -46,7 +46,7 @@ struct cl_cell {
 CM_CHECK enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t uid, gid_t gid,
 	uint32_t lacks, int64_t memory, struct cm_err *err);
 
-/* A running program: its pid, and the other ends of its input and output, which do not block. */
+/* A running program: its pid, and our non-blocking ends of its input and output. */
 struct cl_cell_run {
 	pid_t pid;
 	int in, out;
@@ -59,5 +59,5 @@ struct cl_cell_run {
  * CM_EUNAVAIL. */
 CM_CHECK enum cm_rc cl_cell_exec(
 	const struct cl_cell *c, size_t which, unsigned seconds, struct cl_cell_run *out, struct cm_err *err);
-/* It asks.  false: it has ended, and never began. */
+/* Answer a program that asks to begin.  false: it has ended without beginning. */
 CM_CHECK bool cl_cell_let(struct cl_cell_run *run);

@@ -39,7 +39,7 @@ static const char *const of_programs[] = {
 	"sendmsg"
 };
 
-/* And for starting them, feeding them and ending them. */
+/* What the spawner needs besides: to start programs, to feed them and to end them. */
 static const char *const of_spawner[] = { "futex", "futex_time64", "sched_getaffinity", "fork", "vfork",
 	"wait4", "waitid", "kill", "pipe2", "socketpair", "recvmsg", "recvfrom", "sendto", "seccomp", "ioctl",
 	"prctl", "prlimit64", "setrlimit", "execveat", "tgkill", "getpriority", "setpriority",
@@ -125,7 +125,7 @@ static int allow_program(scmp_filter_ctx ctx, bool waits)
 		rc = allow_alone(ctx);
 	if (rc == 0)
 		rc = allow_if(ctx, "ioctl", SCMP_A1(SCMP_CMP_EQ, FIOCLEX, 0));
-	/* No terminal, which is not the same as no such call. */
+	/* Answer "not a terminal", which libraries tell from "no such call". */
 	if (rc == 0)
 		rc = allow(ctx, SCMP_ACT_ERRNO(ENOTTY), "ioctl", &asks_terminal);
 	return rc == 0 ? allow(ctx, waits ? SCMP_ACT_NOTIFY : SCMP_ACT_ALLOW, "execveat", NULL) : rc;
@@ -205,7 +205,7 @@ bool cl_calls_confine_spawner(const struct cl_calls *c)
 
 bool cl_calls_allow_one(int listener)
 {
-	/* Kernels may know longer ones than this header. */
+	/* A newer kernel's structures may be longer than those of this header. */
 	union {
 		struct seccomp_notif notif;
 		uint8_t room[512];

@@ -45,7 +45,7 @@ static bool show(const char *path)
 		return true;
 	if (path[0] != '/' || snprintf(at, sizeof at, PLACE "%s", path) >= (int)sizeof at)
 		return false;
-	/* They may be there already: mount says so if they are not. */
+	/* Create the folders above it.  Some may exist already; mount fails if one is missing. */
 	for (char *end = at + strlen(PLACE) + 1; (end = strchr(end, '/')) != NULL; *end++ = '/') {
 		*end = '\0';
 		(void)mkdir(at, 0755);
@@ -90,14 +90,15 @@ static bool show_all(const int *program, size_t n)
 		ok = show(followed[i]);
 	for (size_t i = 0; ok && i < n; i++) {
 		cl_cell_interpreter(program[i], interpreter);
-		/* One below PLACE is hidden by now, and every device would be NONE. */
+		/* An interpreter below PLACE is hidden by now.  Fail here: without it every device would be
+		 * NONE. */
 		ok = interpreter[0] == '\0' ||
 		     (access(interpreter, F_OK) == 0 && show(interpreter) && put_script(program[i], i));
 	}
 	return ok;
 }
 
-/* The root before lies on the new one then, and is taken away. */
+/* Enter the new root.  The old root is then mounted on top of it, and is unmounted. */
 static bool enter(void)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
@@ -111,7 +112,8 @@ bool cl_cell_root(const int *program, size_t n)
 	mode_t mask;
 	bool ok;
 
-	/* Scripts are not longer than CL_PROGRAM_MAX each, and memory is used for what is written alone. */
+	/* No size limit is needed: scripts have at most CL_PROGRAM_MAX bytes each, and only what is written
+	 * uses memory. */
 	if (mount("tmpfs", PLACE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0)
 		return false;
 	mask = umask(022); /* who runs programs is not who makes this */

@@ -14,7 +14,7 @@ extern const char *const cl_cell_readable[];
 /* Where a script is in that root, by its place among the programs. */
 #define CL_SCRIPTS   "/programs"
 #define CL_SCRIPT_AT CL_SCRIPTS "/%zu"
-/* The interpreter of a script, from the program's first line; "": it is none. */
+/* The interpreter of a script, from the program's first line; "": the program is not a script. */
 void cl_cell_interpreter(int program, char out[CL_SCRIPT_MAX]);
 
 /* Change to that root, for the programs program[0..n).  Only in a namespace of mounts of this process's own,

@@ -57,7 +57,7 @@ static enum cm_rc seal(
 	return CM_OK;
 }
 
-/* Of what is sealed, not of what was read. */
+/* Hash what was sealed, not what was read. */
 static enum cm_rc check(const char *path, int fd, size_t len, const uint8_t *hash, struct cm_err *err)
 {
 	void *bytes = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);

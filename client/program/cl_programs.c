@@ -22,7 +22,7 @@
 #include "cm_fault.h"
 
 #define PART       65536u
-#define READY_NS   30000000000 /* for the spawner to confine itself */
+#define READY_NS   30000000000 /* time for the spawner to confine itself */
 #define STOP_NS    100000000   /* between looks at `stop` */
 #define STALLED_NS 30000000000 /* a spawner that takes no bytes for so long counts as ended */
 
@@ -57,7 +57,8 @@ static void lose(struct cl_programs *p)
 	p->in.len = p->out.len = p->sent = 0;
 }
 
-/* *lacks: CL_CELL_TIMES if the kernel keeps the times at which a program's file is read. */
+/* Open all program files.  *lacks: CL_CELL_TIMES if the kernel keeps the times at which a program's file is
+ * read. */
 static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t *lacks, struct cm_err *err)
 {
 	const struct cl_program_allowed *allow = conf->allow.item;
@@ -73,17 +74,18 @@ static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t
 	return rc == CM_OK || rc == CM_EUNAVAIL || rc == CM_EINTERNAL ? rc : (err->code = CM_ECONFIG);
 }
 
-/* In the child: its descriptors are to be 3, the socket, and from 4 on the programs. */
+/* In the child: arrange the descriptors as the spawner expects them, 3 for the socket and the programs from 4
+ * on. */
 static void become_spawner(const struct cl_program_conf *conf, int socket, const int *fd, uint32_t lacks)
 {
 	struct cl_spawner_args args = { (unsigned)conf->allow.n, (unsigned)conf->at_once,
 		conf->memory_mib << 20, conf->uid, conf->gid, lacks };
 	int copy[CL_PROGRAMS_MAX + 2], n = (int)conf->allow.n;
-	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC); /* the root to come has no such name */
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC); /* the new root has no /proc */
 
 	if (!(lacks & CL_CELL_NAMESPACES) && !cl_cell_root(fd, conf->allow.n))
 		args.lacks |= CL_CELL_ROOT;
-	/* First to numbers above those wanted, so that none is overwritten before it was copied. */
+	/* Copy them to numbers above those wanted first, so that none is overwritten before it was copied. */
 	for (int i = 0; i <= n + 1; i++) {
 		copy[i] = fcntl(i == 0   ? socket
 				: i <= n ? fd[i - 1]
@@ -132,8 +134,8 @@ static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *con
 	return rc;
 }
 
-/* Read and write what is possible until then; returns early once there is something in `in`, or nothing left
- * in `out` of somebody who waits for that. */
+/* Read and write what is possible until then.  Returns early once there is something in `in`, or once nothing
+ * is left in `out`, for a caller that waits for that. */
 static bool exchange(struct cl_programs *p, int64_t until_ns)
 {
 	int64_t left = until_ns - cm_clock_mono_ns();
@@ -209,7 +211,7 @@ enum cm_rc cl_programs_start(const struct cl_program_conf *conf, struct cl_progr
 	if (rc == CM_OK && p->lacks != 0 && !conf->weak && CM_CHECKED("client.program.isolation"))
 		rc = cm_fail(err, CM_ECONFIG,
 			"programs cannot be isolated here, for want of %s; see programs.isolation", lacks);
-	/* Programs that run at once could open each other's input and output. */
+	/* Refuse to run several at once without Landlock: they could open each other's input and output. */
 	if (rc == CM_OK && (p->lacks & CL_CELL_FILES) && conf->at_once > 1)
 		rc = cm_fail(err, CM_ECONFIG,
 			"programs.at_once is above 1, and without Landlock a program could read another "
@@ -227,7 +229,7 @@ void cl_programs_stop(struct cl_programs *p)
 	if (!p)
 		return;
 	lose(p);
-	/* As the first process of its namespace it ignores every other signal. */
+	/* As the first process of its namespace the spawner ignores every other signal. */
 	if (p->pid > 0) {
 		(void)kill(p->pid, SIGKILL);
 		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
@@ -248,7 +250,7 @@ bool cl_programs_lost(struct cl_programs *p)
 	if (!p)
 		return false;
 	if (p->pid > 0 && waitpid(p->pid, NULL, WNOHANG) == p->pid) {
-		p->pid = -1; /* which may be another process's from now on */
+		p->pid = -1; /* the number may be given to another process from now on */
 		atomic_store(&p->lost, true);
 	}
 	return atomic_load(&p->lost);
@@ -278,7 +280,7 @@ static void take(struct asked *a, const struct cl_spawn_frame *f)
 {
 	size_t d = a->round->job.dimension, at = (size_t)f->serial - a->first;
 
-	/* Of an earlier slot or round: too late. */
+	/* An answer of an earlier slot or round is too late. */
 	if (f->kind != CL_SPAWN_ANSWER || f->job != a->p->job || f->serial < a->first || at >= a->n ||
 		a->answered[at])
 		return;
@@ -291,7 +293,8 @@ static void take(struct asked *a, const struct cl_spawn_frame *f)
 	tell(a, f->serial, f->len == 4 * d ? a->numbers : NULL);
 }
 
-/* Until then, or until there is nothing left to be sent.  What comes is taken. */
+/* Exchange frames until then or, with only_send, until nothing is left to be sent.  Answers that arrive are
+ * taken. */
 static void talk(struct asked *a, int64_t until_ns, bool only_send)
 {
 	struct cl_programs *p = a->p;
@@ -348,7 +351,7 @@ static void give(struct asked *a, size_t i)
 	put(a->p, &f);
 }
 
-/* That this process, and its programs, may run on. */
+/* Number of processors that this process, and its programs, may run on. */
 static unsigned processors(void)
 {
 	cpu_set_t set;
@@ -374,7 +377,7 @@ static void begin(struct asked *a, const struct cl_program_conf *conf, int progr
 
 	if (!conf->isolate || !CM_CHECKED("client.program.isolate"))
 		f.keep = (uint8_t)(devices < at_once ? devices : at_once);
-	/* What an earlier round left unsent belongs to a spawner that hangs. */
+	/* If bytes of an earlier round are still unsent, the spawner hangs. */
 	if (program < 0 || a->p->out.len > 0)
 		lose(a->p);
 	put(a->p, &f);

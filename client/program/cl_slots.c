@@ -2,7 +2,7 @@
 #include "cl_slots.h"
 
 #define YEAR_NS (366LL * 86400 * 1000000000)
-#define SPARE   16 /* of so many groups one slot is spare, for when this machine is late */
+#define SPARE   16 /* one spare slot for so many groups, for when this machine is late */
 
 static int64_t feeding(const struct cl_slots_of *of)
 {
@@ -11,7 +11,7 @@ static int64_t feeding(const struct cl_slots_of *of)
 	return (int64_t)((double)group * (double)of->payload / CL_SLOTS_FEED * 1e9);
 }
 
-/* Of one slot; a device may have a year. */
+/* Length of one slot.  A device's time may be as long as a year. */
 static int64_t length_of(const struct cl_slots_of *of)
 {
 	int64_t ns = (int64_t)(of->seconds * 1e9) + (of->kept ? 0 : feeding(of));
@@ -57,7 +57,7 @@ size_t cl_slots_take(struct cl_slots *s, int64_t now_ns, int64_t *end_ns)
 
 	if (now_ns - s->next_ns > s->length_ns / 8)
 		s->next_ns = now_ns;
-	/* Who is left then has no answer. */
+	/* The devices that are left then get no answer. */
 	if (s->next_ns > s->end_ns - s->length_ns)
 		s->left = 0;
 	n = s->left < s->group ? s->left : s->group;

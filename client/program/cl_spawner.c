@@ -25,7 +25,7 @@
 #define NAME    "tombola-client: programs"
 #define NUMBERS 6
 #define LOOK_NS 5000000 /* between looks at how long programs have computed */
-#define PART    32768u  /* bytes that are read at a time */
+#define PART    32768u  /* bytes read at a time */
 
 struct process {
 	struct cl_lane lane;
@@ -63,7 +63,7 @@ static int64_t time_of(const struct timeval *t)
 	return t->tv_sec * 1000000000 + t->tv_usec * 1000;
 }
 
-/* Who has ended, without waiting. */
+/* Note which processes have ended, without waiting for any. */
 static void reap(struct spawner *s)
 {
 	struct rusage used;
@@ -94,7 +94,7 @@ static int64_t used_by(const struct process *p)
 		       : 0;
 }
 
-/* Whoever computes longer than is his has no answer, whether others left him more or not. */
+/* End a program that used up its processor time: it has no answer, even if others left time unused. */
 static void hold(const struct spawner *s, struct process *p)
 {
 	if (!p->busy || p->lane.broken || p->ended || used_by(p) - p->used_ns <= s->processor_ns)
@@ -120,7 +120,7 @@ static void start_process(struct spawner *s, struct process *p)
 	unsigned seconds = (unsigned)(s->budget_ns / 1000000000) + 2;
 	struct cm_err unused;
 
-	/* A kept one has the time of all devices. */
+	/* A process that is kept has the time of all devices. */
 	if (s->keep)
 		seconds = 86400;
 	cl_lane_begin(&p->lane);
@@ -249,7 +249,7 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 		if (cl_lane_init(&s->process[i].lane, &s->job, &unused) != CM_OK)
 			return false;
 	s->number = f->job;
-	/* Who is kept is fed the payload before its first device. */
+	/* A process that is kept is fed the payload before its first device. */
 	for (unsigned i = 0; i < s->keep; i++) {
 		start_process(s, &s->process[i]);
 		feed(s, &s->process[i]);
