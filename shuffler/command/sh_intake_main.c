@@ -88,24 +88,26 @@ static void on_reload(void *user)
 static struct sh_front_conf front_conf(const struct intake *n)
 {
 	const struct sh_intake_conf *c = &n->conf;
-	struct sh_front_conf out = { .listen = c->listen,
+	struct sh_front_conf out = {
+		.gate = { .listen = c->listen,
+			.tls = n->tls,
+			.max_clients = (uint32_t)c->limits.max_connections,
+			.links_of_one = (uint32_t)c->limits.of_one,
+			.quota = { .frames_per_second = (uint32_t)c->limits.frames_per_second,
+				.waiting_bytes = (size_t)c->limits.max_waiting_mib << 18 } },
 		.head = c->head,
-		.tls = n->tls,
 		.up = n->up,
-		.max_clients = (uint32_t)c->limits.max_connections,
-		.links_of_one = (uint32_t)c->limits.of_one,
-		.quota = { .frames_per_second = (uint32_t)c->limits.frames_per_second,
-			.waiting_bytes = (size_t)c->limits.max_waiting_mib << 18 },
 		.store = &n->store,
 		.max_bytes = (size_t)c->limits.max_waiting_mib << 20,
 		.commit_messages = (size_t)c->limits.commit_messages,
 		.commit_wait_ms = c->limits.commit_wait_ms,
-		.files = sh_tls_files(&c->tls) };
+		.files = sh_tls_files(&c->tls)
+	};
 
-	nt_conn_limits_default(&out.limits);
-	out.limits.idle_ms = (uint32_t)c->limits.idle_ms;
-	out.limits.max_connections =
-		out.max_clients + LK_KEPT + out.limits.max_handshaking + CONNECTIONS_BESIDE;
+	nt_conn_limits_default(&out.gate.limits);
+	out.gate.limits.idle_ms = (uint32_t)c->limits.idle_ms;
+	out.gate.limits.max_connections =
+		out.gate.max_clients + LK_KEPT + out.gate.limits.max_handshaking + CONNECTIONS_BESIDE;
 	return out;
 }
 
@@ -122,7 +124,7 @@ static enum cm_rc serve(struct intake *n, struct cm_err *err)
 		.n_routes = sizeof routes / sizeof routes[0] };
 	struct sh_front_conf conf = front_conf(n);
 
-	enum cm_rc rc = nt_service_socket(&conf.passed, err);
+	enum cm_rc rc = nt_service_socket(&conf.gate.passed, err);
 	if (rc == CM_OK)
 		rc = nt_loop_new(&n->loop, &signals, n, &n->signals, err);
 	if (rc == CM_OK && *n->conf.http)
@@ -135,7 +137,7 @@ static enum cm_rc serve(struct intake *n, struct cm_err *err)
 		return rc;
 	}
 	cm_log(CM_LOG_INFO, "intake ready",
-		CM_S("listen", conf.passed > 0 ? "passed socket" : n->conf.listen),
+		CM_S("listen", conf.gate.passed > 0 ? "passed socket" : n->conf.listen),
 		CM_I("port", sh_front_port(n->front)), CM_S("head", n->conf.head));
 	nt_loop_ready(n->signals);
 	(void)uv_run(&n->loop, UV_RUN_DEFAULT);

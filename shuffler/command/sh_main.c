@@ -230,25 +230,25 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 		.user = d,
 		.routes = routes,
 		.n_routes = sizeof routes / sizeof routes[0] };
-	struct sh_serve_conf conf = { .listen = d->conf.listen,
-		.tls = d->tls,
+	struct sh_serve_conf conf = { .gate = { .listen = d->conf.listen, .tls = d->tls },
 		.core = d->core,
 		.metrics = d->metrics,
 		.store = &d->store,
 		.high_water = (size_t)d->conf.limits.max_waiting_mib << 19,
 		.parts_bytes = (size_t)d->conf.limits.max_waiting_mib << 19 };
 
-	nt_conn_limits_default(&conf.limits);
-	conf.max_clients = (uint32_t)d->conf.limits.max_connections;
-	conf.links_of_one = (uint32_t)d->conf.limits.of_one;
+	nt_conn_limits_default(&conf.gate.limits);
+	conf.gate.max_clients = (uint32_t)d->conf.limits.max_connections;
+	conf.gate.links_of_one = (uint32_t)d->conf.limits.of_one;
 	/* This limit also covers connections that lk_admission.h does not count: those in a handshake, and
 	 * those accepted next. */
-	conf.limits.max_connections =
-		conf.max_clients + LK_KEPT + conf.limits.max_handshaking + CONNECTIONS_BESIDE;
-	conf.quota = (struct sh_quota_conf){ .frames_per_second = (uint32_t)d->conf.limits.frames_per_second,
-		.waiting_bytes = (size_t)d->conf.limits.max_waiting_mib << 18 };
-	conf.limits.idle_ms = (uint32_t)d->conf.limits.idle_ms;
-	enum cm_rc rc = nt_service_socket(&conf.passed, err);
+	conf.gate.limits.max_connections =
+		conf.gate.max_clients + LK_KEPT + conf.gate.limits.max_handshaking + CONNECTIONS_BESIDE;
+	conf.gate.quota =
+		(struct sh_quota_conf){ .frames_per_second = (uint32_t)d->conf.limits.frames_per_second,
+			.waiting_bytes = (size_t)d->conf.limits.max_waiting_mib << 18 };
+	conf.gate.limits.idle_ms = (uint32_t)d->conf.limits.idle_ms;
+	enum cm_rc rc = nt_service_socket(&conf.gate.passed, err);
 	if (rc == CM_OK)
 		rc = nt_loop_new(&d->loop, &signals, d, &d->signals, err);
 	if (rc == CM_OK && *d->conf.http)
@@ -261,7 +261,7 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 		return rc;
 	}
 	cm_log(CM_LOG_INFO, "shuffler ready",
-		CM_S("listen", conf.passed > 0 ? "passed socket" : d->conf.listen),
+		CM_S("listen", conf.gate.passed > 0 ? "passed socket" : d->conf.listen),
 		CM_I("port", sh_serve_port(d->serve)), CM_S("population", d->policy.population),
 		CM_I("ledger_seq", sh_core_witness(d->core).seq), CM_S("x25519", cr_hpke_way()));
 	nt_loop_ready(d->signals);

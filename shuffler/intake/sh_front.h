@@ -7,20 +7,15 @@
 
 #include <uv.h>
 
-#include "lk_link.h"
 #include "lk_metrics.h"
 #include "nt_http.h"
-#include "sh_quota.h"
+#include "sh_gate.h"
 #include "sh_store.h"
 
 struct sh_front_conf {
-	const char *listen, *head; /* addresses; borrowed */
-	int passed;                /* as in sh_serve_conf */
-	struct nt_tls_ctx *tls;    /* for clients, who dial us; borrowed, sh_front_reload replaces it */
-	struct nt_tls_ctx *up;     /* for the head, which we dial; likewise */
-	struct nt_conn_limits limits;
-	uint32_t max_clients, links_of_one;
-	struct sh_quota_conf quota;
+	struct sh_gate_conf gate;     /* for clients, who dial us */
+	const char *head;             /* its address; borrowed */
+	struct nt_tls_ctx *up;        /* for the head, which we dial; borrowed, sh_front_reload replaces it */
 	const struct sh_store *store; /* borrowed */
 	size_t max_bytes;             /* most bytes of reports that are not durable yet */
 	size_t commit_messages;       /* as in sh_core_conf, as the next */

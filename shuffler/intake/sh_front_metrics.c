@@ -1,9 +1,8 @@
-/* sh_front_metrics.c - an intake's metrics and status. */
+/* sh_front_metrics.c - an intake's metrics and status; declared in sh_front.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sh_databases.h"
 #include "sh_front_private.h"
 
 #define STATUS_MAX 256u
@@ -67,14 +66,21 @@ bool sh_front_database(void *of, size_t i, uint32_t *number, bool *up)
 	return f->at == SHARE_OPEN && store->data_database(f->share->vault.data, i - states, number, up);
 }
 
+const char *sh_front_not_ready(struct sh_front *f)
+{
+	const char *why = sh_gate_not_ready(&f->gate);
+
+	return why || f->head_ready ? why : "the head is away";
+}
+
 int sh_front_metrics(struct sh_front *f, struct nt_http_reply *out)
 {
 	cm_metrics_set(f->metrics, CONNECTED, 0, f->head_ready);
-	cm_metrics_set(f->metrics, CLIENTS, 0, (double)sh_front_count(f));
+	cm_metrics_set(f->metrics, CLIENTS, 0, (double)sh_gate_count(&f->gate));
 	cm_metrics_set(f->metrics, EPOCH, 0, f->at == SHARE_OPEN ? (double)f->share->epoch : 0);
 	cm_metrics_set(f->metrics, WAITING, 0, (double)waiting(f));
 	sh_databases_set(f->metrics, DATABASE_UP, sh_front_database, f);
-	return lk_metrics_reply(f->shared, f->metrics, !sh_front_not_ready(f), sh_front_count(f), out);
+	return lk_metrics_reply(f->shared, f->metrics, !sh_front_not_ready(f), sh_gate_count(&f->gate), out);
 }
 
 char *sh_front_status(const struct sh_front *f)
@@ -86,8 +92,8 @@ char *sh_front_status(const struct sh_front *f)
 		      : snprintf(text, STATUS_MAX,
 				"{\"schema\":\"tombola.intake/1\",\"stopping\":%s,\"head\":%s,\"clients\":%zu,\"round\":%" PRIu64
 				",\"epoch\":%" PRIu64 ",\"waiting_bytes\":%zu}",
-				f->stopping ? "true" : "false", f->head_ready ? "true" : "false",
-				sh_front_count(f), f->at == SHARE_OPEN ? f->share->d.sequence : 0,
+				f->gate.stopping ? "true" : "false", f->head_ready ? "true" : "false",
+				sh_gate_count(&f->gate), f->at == SHARE_OPEN ? f->share->d.sequence : 0,
 				f->at == SHARE_OPEN ? f->share->epoch : 0, waiting(f));
 	if (n >= 0)
 		return text;

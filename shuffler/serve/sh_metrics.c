@@ -41,7 +41,7 @@ static const char *const outcomes[] = { "accepted", "duplicate", "conflict", "cl
 static const char *const reasons[] = { "other", "not_found", "round_closed", "conflict", "policy", "budget",
 	"batch_too_small", "bad_message", "bad_role", "busy", "version", "storage", "ledger", "signature",
 	"unknown_kind", "clock", NULL };
-enum { DISPLACED = SH_EVENT_JUNK + 1 };
+enum { QUOTA_PAUSED, JUNK, DISPLACED };
 static const char *const quotas[] = { "paused", "junk", "displaced", NULL };
 static const char *const roles[] = { "client", "analyzer", "intake", NULL };
 static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
@@ -198,11 +198,6 @@ void sh_metrics_sealed(struct sh_metrics *m, double duration)
 	cm_metrics_observe(m->table, SEAL_SECONDS, duration);
 }
 
-void sh_metrics_quota(struct sh_metrics *m, enum sh_quota_event what)
-{
-	cm_metrics_add(m->table, QUOTAS, what, 1);
-}
-
 void sh_metrics_analyzer_spoke(struct sh_metrics *m)
 {
 	cm_metrics_set(m->table, ANALYZER_SEEN, 0, now_s());
@@ -253,6 +248,8 @@ int sh_metrics_reply(struct sh_metrics *m, const struct sh_metrics_now *now, str
 	take_budget(m, now->core);
 	if (m->store->database)
 		sh_databases_set(m->table, DATABASE_UP, m->store->database, m->store->ctx);
+	cm_metrics_set(m->table, QUOTAS, QUOTA_PAUSED, (double)now->quota_pauses);
+	cm_metrics_set(m->table, QUOTAS, JUNK, (double)now->quota_junks);
 	cm_metrics_set(m->table, QUOTAS, DISPLACED, (double)lk_metrics_counts(m->shared)->displaced);
 	cm_metrics_set(m->table, WAITING, 0, (double)now->waiting_bytes);
 	cm_metrics_set(m->table, PAUSED, 0, now->paused);

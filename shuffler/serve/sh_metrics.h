@@ -7,8 +7,6 @@
 #include "lk_metrics.h"
 #include "sh_core.h"
 
-/* Events of a quota: a connection of a certificate was paused, or was ended after too many bad requests. */
-enum sh_quota_event { SH_EVENT_PAUSED, SH_EVENT_JUNK };
 enum sh_event {
 	SH_EVENT_OPENED,
 	SH_EVENT_SEALED,
@@ -34,7 +32,6 @@ void sh_metrics_refused(struct sh_metrics *m, Tombola__V1__ErrorCode code);
 void sh_metrics_committed(struct sh_metrics *m, size_t submissions, size_t messages, double seconds);
 void sh_metrics_dummies(struct sh_metrics *m, uint64_t messages);
 void sh_metrics_sealed(struct sh_metrics *m, double seconds);
-void sh_metrics_quota(struct sh_metrics *m, enum sh_quota_event what);
 void sh_metrics_analyzer_spoke(struct sh_metrics *m);
 
 /* When a round was last sealed since the start, rounded to a second; 0: never. */
@@ -46,6 +43,8 @@ struct sh_metrics_now {
 	uint64_t not_durable; /* reports of the collecting round that are not durable yet */
 	size_t waiting_bytes;
 	size_t clients, analyzers, intakes; /* connections */
+	uint64_t quota_pauses, quota_junks; /* since the start: times that a quota paused a connection, or
+					     * junk ended one */
 	bool paused, ready;
 };
 /* Write the metrics; called from nt_http_route.handle. */

@@ -4,23 +4,15 @@
 
 #include <uv.h>
 
-#include "lk_link.h"
 #include "nt_http.h"
+#include "sh_gate.h"
 #include "sh_metrics.h"
-#include "sh_quota.h"
 
 struct sh_serve_conf {
-	const char *listen;
-	int passed;             /* a listening socket inherited from the service manager, used instead of
-				 * `listen`; 0: none */
-	struct nt_tls_ctx *tls; /* borrowed; sh_serve_reload replaces it */
-	struct nt_conn_limits limits;
-	struct sh_core *core; /* borrowed */
-	size_t high_water;    /* bytes not durable yet above which peers are paused */
-	size_t parts_bytes;   /* most bytes of payloads that peers have not read */
-	uint32_t max_clients; /* most links of all clients, and of one certificate (lk_admission.h) */
-	uint32_t links_of_one;
-	struct sh_quota_conf quota;
+	struct sh_gate_conf gate;
+	struct sh_core *core;         /* borrowed */
+	size_t high_water;            /* bytes not durable yet above which peers are paused */
+	size_t parts_bytes;           /* most bytes of payloads that peers have not read */
 	struct sh_metrics *metrics;   /* borrowed */
 	const struct sh_store *store; /* borrowed: the core's, whose databases are watched */
 };

@@ -1,74 +1,31 @@
-/* sh_serve_frames.c - frames to the core and back: a table of kinds, one handler each. */
-#include <stdio.h>
+/* sh_serve_frames.c - the table of frames, and those that concern a round: offered, submitted, announced,
+ * awaited, released, pulled, settled; declared in sh_serve_private.h.
+ *
+ * When a segment is sent depends on what the analyzer asks and on how long buckets are, which the manifest
+ * states: every message of a round has one length, and is read, decrypted and moved the same way. */
 #include <string.h>
 
 #include "sh_serve_private.h"
 
 #define POLL_RETRY_MS 1000u
-#define LOUD_REFUSALS 10u /* of one link, that are warnings: a peer must not fill the log */
-
-#define SPAN(field) ((struct cr_span){ (field).data, (field).len })
-#define BYTES(p, n) ((ProtobufCBinaryData){ (n), (uint8_t *)(p) })
-
-void sh_serve_send(struct peer *p, const Tombola__V1__Frame *frame)
-{
-	struct cm_err err = { 0 };
-
-	/* A link that cannot take it is closing and says so itself. */
-	if (p->link && lk_send(p->link, frame, &err) != CM_OK)
-		cm_log(CM_LOG_DEBUG, "not sent", CM_S("reason", err.msg));
-}
-
-/* Log a refusal and answer with it. */
-static void refuse(
-	struct peer *p, const Tombola__V1__Frame *frame, const struct sh_refusal *no, const uint8_t *round_id)
-{
-	sh_metrics_refused(p->serve->conf.metrics, no->code);
-	sh_serve_charge(p, SH_QUOTA_BARREN - 1); /* beside the frame itself */
-	bool loud = no->code != TOMBOLA__V1__ERROR_CODE__ERROR_BUSY && p->refusals++ < LOUD_REFUSALS;
-
-	cm_log(loud ? CM_LOG_WARN : CM_LOG_DEBUG, "refused", CM_S("request", pr_kind_name(frame)),
-		CM_S("role", cr_role_name(p->who.role)), CM_I("code", no->code), CM_S("reason", no->text));
-	sh_serve_refuse(p, no, round_id);
-}
-
-bool sh_serve_passed(struct peer *p, const Tombola__V1__Frame *frame, enum cm_rc rc,
-	const struct sh_refusal *no, const struct cm_err *err, const uint8_t *round_id)
-{
-	if (rc == CM_OK)
-		return true;
-	if (rc != CM_EPROTO)
-		sh_serve_fatal(err);
-	refuse(p, frame, no, round_id);
-	return false;
-}
-
-static const uint8_t *id_of(const ProtobufCBinaryData *id)
-{
-	return id->len == PR_ROUND_ID_LEN ? id->data : NULL;
-}
+/* Messages in one Segment: a frame with room for its other fields. */
+#define SEGMENT_MAX  (PR_FRAME_MAX - 4096u)
+#define PULL_PENDING (4u << 20) /* bytes queued to the analyzer before further frames wait */
 
 /* ---- Long polls ---- */
 
-void sh_serve_begin_poll(struct peer *p, enum poll_kind kind, int64_t until_ms)
+/* The peer waits for an answer, until this monotonic time; its silence is expected until the end. */
+static void expect_poll(struct peer *p, enum poll_kind kind, int64_t until_ms)
 {
 	p->poll = kind;
 	p->poll_until_ms = until_ms;
-	lk_expect_silence(p->link, true);
+	lk_expect_silence(p->base.link, true);
 }
 
-static void begin_poll(struct peer *p, enum poll_kind kind, uint32_t wait_ms)
-{
-	uint32_t wait = wait_ms < PR_WAIT_MAX_MS ? wait_ms : PR_WAIT_MAX_MS;
-
-	sh_serve_begin_poll(p, kind, cm_clock_mono_ms() + wait);
-	sh_serve_poll(p, sh_serve_now(p->serve), cm_clock_mono_ms());
-}
-
-void sh_serve_end_poll(struct peer *p)
+static void end_poll(struct peer *p)
 {
 	p->poll = POLL_NONE;
-	lk_expect_silence(p->link, false);
+	lk_expect_silence(p->base.link, false);
 }
 
 static void poll_round(struct peer *p, int64_t now_ms, bool late)
@@ -80,30 +37,17 @@ static void poll_round(struct peer *p, int64_t now_ms, bool late)
 	if (!r) {
 		if (!late)
 			return;
-		sh_serve_end_poll(p);
-		lk_send_error(p->link, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, "no round is open",
+		end_poll(p);
+		lk_send_error(p->base.link, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, "no round is open",
 			POLL_RETRY_MS, NULL);
 		return;
 	}
-	sh_serve_end_poll(p);
+	end_poll(p);
 	round.descriptor = BYTES(r->descriptor.data, r->descriptor.len);
 	round.signature = BYTES(r->signature, CR_SIGN_LEN);
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ROUND;
 	frame.round = &round;
-	sh_serve_send(p, &frame);
-}
-
-void sh_serve_manifest(struct peer *p)
-{
-	const struct sh_signed *from = &p->serve->manifest;
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
-	Tombola__V1__SignedManifest manifest = TOMBOLA__V1__SIGNED_MANIFEST__INIT;
-
-	manifest.manifest = BYTES(from->bytes, from->len);
-	manifest.signature = BYTES(from->signature, CR_SIGN_LEN);
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_MANIFEST;
-	frame.manifest = &manifest;
-	sh_serve_send(p, &frame);
+	sh_gate_send(&p->base, &frame);
 }
 
 static void poll_manifest(struct peer *p, bool late)
@@ -116,29 +60,208 @@ static void poll_manifest(struct peer *p, bool late)
 		sh_core_manifest(s->conf.core, p->poll_round, PR_ROUND_ID_LEN, &s->manifest, &no, &err);
 	if (rc == CM_EMORE && !late)
 		return;
-	sh_serve_end_poll(p);
+	end_poll(p);
 	if (rc == CM_EMORE)
 		rc = sh_refuse(
 			&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS, "the round is still open");
 	if (rc == CM_EPROTO) {
-		lk_send_error(p->link, no.code, no.text, no.retry_after_ms, p->poll_round);
+		lk_send_error(p->base.link, no.code, no.text, no.retry_after_ms, p->poll_round);
 		return;
 	}
 	if (rc != CM_OK)
-		sh_serve_fatal(&err);
+		sh_gate_fatal(&err);
 	sh_serve_manifest(p);
 }
 
+/* ---- A sealed round, for the analyzer ---- */
+
+static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__Release *release = frame->release;
+	struct sh_core *core = p->serve->conf.core;
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Released released = TOMBOLA__V1__RELEASED__INIT;
+	uint8_t round_id[PR_ROUND_ID_LEN] = { 0 };
+	size_t releasing = sh_core_count(core, SH_RELEASING);
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_core_release(core, (struct cr_span){ release->charge.data, release->charge.len },
+		(struct cr_span){ release->signature.data, release->signature.len }, round_id, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, round_id))
+		return;
+	sh_metrics_event(
+		p->serve->conf.metrics, SH_EVENT_RELEASED, sh_core_count(core, SH_RELEASING) - releasing);
+	cm_log(CM_LOG_INFO, "round released against its charge",
+		CM_I("round", sh_core_number(core, round_id)));
+	released.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASED;
+	out.released = &released;
+	sh_gate_send(&p->base, &out);
+}
+
+/* ---- Requests that wait for a job ---- */
+
+static void pause_link(struct peer *p)
+{
+	if (!p->base.link || p->base.paused)
+		return;
+	p->base.paused = true;
+	lk_pause(p->base.link);
+}
+
+static void begin_wait(struct peer *p, enum poll_kind kind)
+{
+	expect_poll(p, kind, INT64_MAX);
+	pause_link(p);
+}
+
+/* The answer is queued. */
+static void end_wait(struct peer *p)
+{
+	bool full = p->base.link && lk_pending(p->base.link) > PULL_PENDING;
+
+	if (p->poll != POLL_NONE)
+		end_poll(p);
+	if (full) {
+		pause_link(p);
+	} else if (p->base.link && p->base.paused) {
+		p->base.paused = false;
+		lk_resume(p->base.link);
+	}
+}
+
+/* The shuffler is going down, and the job that this waits for is not begun. */
+static enum cm_rc too_late(struct sh_refusal *no)
+{
+	return sh_refuse(
+		no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS, "the shuffler is going down");
+}
+
+/* ---- Segments ---- */
+
+static enum cm_rc try_segment(struct peer *p, const struct cr_span *id, bool late, struct sh_refusal *no)
+{
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Segment segment = TOMBOLA__V1__SEGMENT__INIT;
+	struct cr_span sealed;
+
+	enum cm_rc rc = sh_core_pull(p->serve->conf.core, id->data, id->len, p->poll_bucket, p->poll_offset,
+		SEGMENT_MAX, &sealed, no);
+	if (rc != CM_OK)
+		return rc == CM_EMORE && late ? too_late(no) : rc;
+	segment.round_id = BYTES(id->data, id->len);
+	segment.bucket = p->poll_bucket;
+	segment.offset = p->poll_offset;
+	segment.sealed = BYTES(sealed.data, sealed.len);
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_SEGMENT;
+	out.segment = &segment;
+	sh_gate_send(&p->base, &out);
+	end_wait(p);
+	return CM_OK;
+}
+
+static void wait_or_refuse(struct peer *p, const Tombola__V1__Frame *frame, enum cm_rc rc,
+	const struct sh_refusal *no, const struct cm_err *err, const ProtobufCBinaryData *id,
+	enum poll_kind kind)
+{
+	if (rc == CM_EMORE) {
+		memcpy(p->poll_round, id->data, PR_ROUND_ID_LEN);
+		begin_wait(p, kind);
+	} else {
+		(void)sh_serve_passed(p, frame, rc, no, err, id_of(id));
+	}
+}
+
+static void on_pull(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__Pull *pull = frame->pull;
+	const struct cr_span id = { pull->round_id.data, pull->round_id.len };
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_serve_check_waits(p, &no);
+	if (rc == CM_OK) {
+		p->poll_bucket = pull->bucket;
+		p->poll_offset = pull->offset;
+		rc = try_segment(p, &id, p->serve->gate.stopping, &no);
+	}
+	wait_or_refuse(p, frame, rc, &no, &err, &pull->round_id, POLL_SEGMENT);
+}
+
+/* ---- Settling ---- */
+
+static enum cm_rc try_settle(
+	struct peer *p, const struct cr_span *id, bool late, struct sh_refusal *no, struct cm_err *err)
+{
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Settled settled = TOMBOLA__V1__SETTLED__INIT;
+
+	enum cm_rc rc = sh_core_settle(p->serve->conf.core, id->data, id->len, no, err);
+	if (rc != CM_OK)
+		return rc == CM_EMORE && late ? too_late(no) : rc;
+	settled.round_id = BYTES(id->data, id->len);
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLED;
+	out.settled = &settled;
+	sh_gate_send(&p->base, &out);
+	end_wait(p);
+	return CM_OK;
+}
+
+static void on_settle(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const ProtobufCBinaryData *round_id = &frame->settle->round_id;
+	const struct cr_span id = { round_id->data, round_id->len };
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_serve_check_waits(p, &no);
+	if (rc == CM_OK) /* erasures are done although the shuffler goes down */
+		rc = try_settle(p, &id, false, &no, &err);
+	wait_or_refuse(p, frame, rc, &no, &err, round_id, POLL_SETTLED);
+}
+
+static void poll_released(struct peer *p, bool late)
+{
+	const struct cr_span id = { p->poll_round, PR_ROUND_ID_LEN };
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+	enum cm_rc rc;
+
+	if (p->poll == POLL_SEGMENT) {
+		frame.kind_case = TOMBOLA__V1__FRAME__KIND_PULL;
+		rc = try_segment(p, &id, late, &no);
+	} else {
+		frame.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLE;
+		rc = try_settle(p, &id, false, &no, &err);
+	}
+	if (rc == CM_OK || rc == CM_EMORE)
+		return;
+	(void)sh_serve_passed(p, &frame, rc, &no, &err, p->poll_round);
+	end_wait(p);
+}
+
+/* ---- Waiting ---- */
+
 void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms)
 {
-	bool late = mono_ms >= p->poll_until_ms || p->serve->stopping;
+	bool late = mono_ms >= p->poll_until_ms || p->serve->gate.stopping;
 
 	if (p->poll == POLL_ROUND)
 		poll_round(p, now_ms, late);
 	else if (p->poll == POLL_MANIFEST)
 		poll_manifest(p, late);
 	else
-		sh_serve_poll_released(p, late);
+		poll_released(p, late);
+}
+
+static void begin_poll(struct peer *p, enum poll_kind kind, uint32_t wait_ms)
+{
+	uint32_t wait = wait_ms < PR_WAIT_MAX_MS ? wait_ms : PR_WAIT_MAX_MS;
+
+	expect_poll(p, kind, cm_clock_mono_ms() + wait);
+	sh_serve_poll(p, now_of(p->serve), cm_clock_mono_ms());
 }
 
 /* ---- Clients ---- */
@@ -151,7 +274,7 @@ static void say_passed_over(struct peer *p, uint64_t round)
 	if (!r || r->d.sequence != round || p->passed_over == round)
 		return;
 	p->passed_over = round;
-	if (p->refusals++ < LOUD_REFUSALS)
+	if (sh_serve_is_loud(p))
 		cm_log(CM_LOG_WARN, "a client passes over the open round by its clock (check the clocks)",
 			CM_I("round", round));
 }
@@ -163,9 +286,8 @@ static void on_get_round(struct peer *p, const Tombola__V1__Frame *frame)
 	struct cm_err err = { 0 };
 
 	enum cm_rc rc = sh_core_population(p->serve->conf.core, get->population, &no);
-	if (rc == CM_OK && p->poll != POLL_NONE)
-		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS,
-			"one request that waits at a time");
+	if (rc == CM_OK)
+		rc = sh_serve_check_waits(p, &no);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
 		return;
 	say_passed_over(p, get->passed_over);
@@ -177,7 +299,7 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__Submit *submit = frame->submit;
 	struct sh_submit in = {
-		.peer = &p->who,
+		.peer = &p->base.who,
 		.pseudonyms = submit->pseudonyms.data,
 		.pseudonyms_len = submit->pseudonyms.len,
 		.sealed = submit->sealed.data,
@@ -193,20 +315,20 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 	struct cm_err err = { 0 };
 	enum cm_rc rc;
 
-	if (p->serve->stopping)
+	if (p->serve->gate.stopping)
 		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS,
 			"the shuffler is going down");
 	else
 		rc = sh_core_submit(p->serve->conf.core, submit->round_id.data, submit->round_id.len, &in,
-			sh_serve_now(p->serve), &receipt, &no, &err);
+			now_of(p->serve), &receipt, &no, &err);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(&submit->round_id))) {
-		sh_serve_junk(p, &no);
+		sh_gate_junk(&p->base, &no);
 		return;
 	}
 	uint64_t fresh = r ? r->intake.participants - before : 0;
-	p->junk = 0;
+	p->base.junk = 0;
 	if (fresh == 0)
-		sh_serve_charge(p, SH_QUOTA_BARREN - 1); /* beside the frame itself */
+		sh_gate_charge(&p->base, SH_QUOTA_BARREN - 1); /* beside the frame itself */
 	sh_metrics_outcomes(p->serve->conf.metrics, &receipt, fresh);
 	sh_serve_receipt(p, &receipt, fresh > 0 ? submit->sealed.len + submit->pseudonyms.len : 0);
 }
@@ -226,7 +348,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
 
-	enum cm_rc rc = sh_core_announce(core, &a, sh_serve_now(p->serve), &p->serve->rng, &made, &no, &err);
+	enum cm_rc rc = sh_core_announce(core, &a, now_of(p->serve), &p->serve->rng, &made, &no, &err);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, made.round_id))
 		return;
 	const struct sh_round *r = sh_core_collecting(core);
@@ -243,7 +365,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 			CM_S("query", r->d.query.name), CM_S("protocol", r->d.randomizer.row->name),
 			CM_I("min_reports", r->d.min_reports), CM_I("target", r->d.target),
 			CM_I("shuffler_dummies", pt_shuffler_most(&r->d.randomizer)),
-			CM_I("seconds", (r->d.deadline_ms - sh_serve_now(p->serve)) / 1000),
+			CM_I("seconds", (r->d.deadline_ms - now_of(p->serve)) / 1000),
 			CM_I("entry", r->d.entry), CM_I("try", r->d.attempt),
 			CM_D("epsilon_round", made.verdict.epsilon_round),
 			CM_D("epsilon_slices", made.verdict.total),
@@ -253,7 +375,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	announced.lost = made.lost;
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCED;
 	out.announced = &announced;
-	sh_serve_send(p, &out);
+	sh_gate_send(&p->base, &out);
 }
 
 static void on_await(struct peer *p, const Tombola__V1__Frame *frame)
@@ -265,9 +387,8 @@ static void on_await(struct peer *p, const Tombola__V1__Frame *frame)
 
 	if (await->round_id.len != PR_ROUND_ID_LEN)
 		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0, "no such round here");
-	else if (p->poll != POLL_NONE)
-		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS,
-			"one request that waits at a time");
+	else
+		rc = sh_serve_check_waits(p, &no);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
 		return;
 	memcpy(p->poll_round, await->round_id.data, PR_ROUND_ID_LEN);
@@ -299,36 +420,34 @@ static const struct {
 	{ TOMBOLA__V1__FRAME__KIND_PUT_PAYLOAD, CR_ROLE_ANALYZER, sh_serve_on_put_payload },
 	{ TOMBOLA__V1__FRAME__KIND_ANNOUNCE, CR_ROLE_ANALYZER, on_announce },
 	{ TOMBOLA__V1__FRAME__KIND_AWAIT_MANIFEST, CR_ROLE_ANALYZER, on_await },
-	{ TOMBOLA__V1__FRAME__KIND_RELEASE, CR_ROLE_ANALYZER, sh_serve_on_release },
-	{ TOMBOLA__V1__FRAME__KIND_PULL, CR_ROLE_ANALYZER, sh_serve_on_pull },
-	{ TOMBOLA__V1__FRAME__KIND_SETTLE, CR_ROLE_ANALYZER, sh_serve_on_settle },
+	{ TOMBOLA__V1__FRAME__KIND_RELEASE, CR_ROLE_ANALYZER, on_release },
+	{ TOMBOLA__V1__FRAME__KIND_PULL, CR_ROLE_ANALYZER, on_pull },
+	{ TOMBOLA__V1__FRAME__KIND_SETTLE, CR_ROLE_ANALYZER, on_settle },
 };
 
-void sh_serve_on_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *frame)
+void sh_serve_frame(struct peer *p, const Tombola__V1__Frame *frame)
 {
-	struct peer *p = user;
 	struct sh_refusal no;
 	struct cm_err why;
 	size_t i = 0;
 
-	sh_serve_charge(p, 1);
-	if (p->who.role == CR_ROLE_ANALYZER)
+	sh_gate_charge(&p->base, 1);
+	if (p->base.who.role == CR_ROLE_ANALYZER)
 		sh_metrics_analyzer_spoke(p->serve->conf.metrics);
 	while (i < sizeof handlers / sizeof handlers[0] && handlers[i].kind != frame->kind_case)
 		i++;
 	if (i == sizeof handlers / sizeof handlers[0]) {
 		(void)sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND, 0,
 			"a shuffler takes no frame of kind %.40s", pr_kind_name(frame));
-		refuse(p, frame, &no, NULL);
-	} else if (handlers[i].role != p->who.role) {
+		sh_serve_refuse(p, frame, &no, NULL);
+	} else if (handlers[i].role != p->base.who.role) {
 		(void)sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_ROLE, 0, "%.40s is not for role %s",
-			pr_kind_name(frame), cr_role_name(p->who.role));
-		refuse(p, frame, &no, NULL);
+			pr_kind_name(frame), cr_role_name(p->base.who.role));
+		sh_serve_refuse(p, frame, &no, NULL);
 		(void)cm_fail(&why, CM_EPROTO, "%s", no.text);
-		lk_close(l, &why);
+		lk_close(p->base.link, &why);
 	} else {
 		handlers[i].handle(p, frame);
 	}
-	sh_serve_flow(p);
-	sh_serve_pump(p->serve);
+	sh_gate_flow(&p->base);
 }

@@ -1,24 +1,30 @@
 /* sh_serve_intakes.c - intakes at their head: what each takes, what is signed for it, and links on behalf of
- * clients. */
+ * clients; declared in sh_serve_private.h.
+ *
+ * On a worker thread the standings of a batch are stored and its receipts signed, and what an intake has
+ * stored is noted.  A batch has up to PR_RECEIPTS_MAX, which take as long as no other link should wait, and
+ * so may a disk. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sh_core_spread.h"
 #include "sh_serve_private.h"
 
-#define LOST_MS 10000 /* an intake that says nothing for so long is taken for lost */
+#define LOST_MS     10000 /* an intake that says nothing for so long is taken for lost */
+#define WAITING_MAX 4u    /* batches of one intake: one, and those of epochs that have ended meanwhile */
 
 static void fatal_unless_ok(enum cm_rc rc, const struct cm_err *err)
 {
 	if (rc != CM_OK)
-		sh_serve_fatal(err);
+		sh_gate_fatal(err);
 }
 
 static size_t count(const struct sh_serve *s)
 {
 	size_t n = 0;
 
-	for (const struct peer *p = s->peers; p; p = p->next)
-		n += p->link && p->intake > 0;
+	for (const struct peer *p = first_peer(s); p; p = next_peer(p))
+		n += p->base.link && p->intake > 0;
 	return n;
 }
 
@@ -28,7 +34,7 @@ static void send_one(struct peer *p, Tombola__V1__IntakeShare *share)
 
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SHARE;
 	frame.intake_share = share;
-	sh_serve_send(p, &frame);
+	sh_gate_send(&p->base, &frame);
 }
 
 /* What the intake is to take now: a share of the open round, or nothing. */
@@ -60,11 +66,168 @@ static void send_share(struct peer *p)
 
 void sh_serve_shares(struct sh_serve *s)
 {
-	for (struct peer *p = s->peers, *next; p; p = next) {
-		next = p->next;
-		if (p->link && p->intake > 0)
+	for (struct peer *p = first_peer(s), *next; p; p = next) {
+		next = next_peer(p);
+		if (p->base.link && p->intake > 0)
 			send_share(p);
 	}
+}
+
+/* ---- Signing ---- */
+
+struct signing {
+	struct sh_work work;
+	struct sh_serve *serve;
+	struct signing *next;
+	uint32_t intake;        /* its number: the peer may go while its batch is signed */
+	struct sh_signing what; /* its receipts and standings are in `bytes` */
+	struct sh_promise promise;
+	struct sh_mark *mark; /* in which `stored` devices are to be noted; NULL: receipts are signed */
+	uint64_t stored;
+	enum cm_rc rc;
+	struct cm_err err;
+	uint8_t *signatures;
+	uint8_t bytes[];
+};
+
+static void answer(
+	struct peer *p, uint64_t epoch, uint64_t room, bool granted, const uint8_t *signatures, size_t n)
+{
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__IntakeSigned result = TOMBOLA__V1__INTAKE_SIGNED__INIT;
+
+	result.epoch = epoch;
+	result.room = room;
+	result.granted = granted;
+	result.signatures = (ProtobufCBinaryData){ n * CR_SIGN_LEN, (uint8_t *)signatures };
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SIGNED;
+	out.intake_signed = &result;
+	sh_gate_send(&p->base, &out);
+}
+
+/* On the worker thread. */
+static void sign_run(void *of)
+{
+	struct signing *g = of;
+
+	g->rc = g->mark ? sh_core_mark(g->mark, g->stored, &g->err)
+			: sh_core_sign(g->serve->conf.core, &g->promise, &g->what, g->signatures, &g->err);
+}
+
+static void sign_done(void *of);
+
+/* One at a time, in the order in which they came. */
+static void begin_next(struct sh_serve *s)
+{
+	if (s->signing)
+		sh_gate_work(&s->gate, &s->signing->work, sign_run, sign_done, s->signing);
+}
+
+static void sign_done(void *of)
+{
+	struct signing *g = of;
+	struct sh_serve *s = g->serve;
+
+	if (g->rc != CM_OK)
+		sh_gate_fatal(&g->err);
+	s->signing = g->next;
+	for (struct peer *p = first_peer(s); p; p = next_peer(p))
+		if (p->intake == g->intake && p->base.link) {
+			p->signings--;
+			answer(p, g->what.epoch, g->promise.room, true, g->signatures, g->what.n);
+			break;
+		}
+	sh_mark_free(g->mark);
+	free(g->signatures);
+	free(g);
+	begin_next(s);
+}
+
+static struct signing *signing_new(struct peer *p, const struct sh_signing *what)
+{
+	size_t receipts = what->n * PR_RECEIPT_LEN, stands = what->stands * sizeof *what->stand;
+	struct signing *g = calloc(1, sizeof *g + receipts + stands);
+	struct cm_err err = { 0 };
+
+	if (g) {
+		g->serve = p->serve;
+		g->intake = p->intake;
+		g->what = *what;
+		g->signatures = malloc(what->n * CR_SIGN_LEN + 1);
+		if (receipts > 0)
+			memcpy(g->bytes, what->receipts, receipts);
+		if (stands > 0)
+			memcpy(g->bytes + receipts, what->stand, stands);
+		g->what.receipts = g->bytes;
+		g->what.stand = (const void *)(g->bytes + receipts);
+	}
+	if (!g || !g->signatures) {
+		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
+		sh_gate_fatal(&err);
+	}
+	return g;
+}
+
+static void add(struct peer *p, struct signing *g)
+{
+	struct sh_serve *s = p->serve;
+	struct signing **end = &s->signing;
+
+	p->signings++;
+	while (*end)
+		end = &(*end)->next;
+	*end = g;
+	if (s->signing == g)
+		begin_next(s);
+}
+
+/* Close the link of an intake that has too many requests here. */
+static bool is_impatient(struct peer *p)
+{
+	struct cm_err why;
+
+	if (p->signings < WAITING_MAX)
+		return false;
+	(void)cm_fail(&why, CM_EPROTO, "an intake that asks for more before it is answered");
+	lk_close(p->base.link, &why);
+	return true;
+}
+
+static void sign(struct peer *p, const struct sh_signing *what)
+{
+	struct sh_serve *s = p->serve;
+	struct sh_promise promise;
+
+	bool granted = sh_core_promise(s->conf.core, p->intake, what, &promise);
+	if (!granted || what->n == 0) {
+		answer(p, what->epoch, promise.room, granted, NULL, 0);
+		return;
+	}
+	if (is_impatient(p))
+		return;
+	struct signing *g = signing_new(p, what);
+	g->promise = promise;
+	add(p, g);
+}
+
+static void note(struct peer *p, uint64_t epoch, uint64_t devices)
+{
+	const struct sh_signing nothing = { .epoch = epoch };
+	struct sh_mark *mark;
+	uint64_t all;
+
+	if (!sh_core_stored(p->serve->conf.core, epoch, devices, &mark, &all)) {
+		answer(p, epoch, 0, false, NULL, 0);
+		return;
+	}
+	if (is_impatient(p)) {
+		sh_mark_free(mark);
+		return;
+	}
+	struct signing *g = signing_new(p, &nothing);
+	g->stored = all;
+	g->mark = mark;
+	add(p, g);
 }
 
 /* ---- Frames ---- */
@@ -77,7 +240,7 @@ static bool is_new(struct peer *p)
 	if (!p->named && p->intake == 0)
 		return true;
 	(void)cm_fail(&why, CM_EPROTO, "an intake's link says twice what it is for");
-	lk_close(p->link, &why);
+	lk_close(p->base.link, &why);
 	return false;
 }
 
@@ -89,13 +252,13 @@ void sh_serve_on_behalf(struct peer *p, const Tombola__V1__Frame *frame)
 	if (!is_new(p))
 		return;
 	p->named = true;
-	p->who = (struct cr_identity){ .role = CR_ROLE_CLIENT, .devices = of->devices };
-	memcpy(p->who.key_hash, of->key_hash.data, sizeof p->who.key_hash);
-	cm_text_copy(p->who.name, sizeof p->who.name, of->name);
-	if (of->devices >= 1 && of->devices <= CR_PKI_MAX_DEVICES && sh_serve_join(p))
+	p->base.who = (struct cr_identity){ .role = CR_ROLE_CLIENT, .devices = of->devices };
+	memcpy(p->base.who.key_hash, of->key_hash.data, sizeof p->base.who.key_hash);
+	cm_text_copy(p->base.who.name, sizeof p->base.who.name, of->name);
+	if (of->devices >= 1 && of->devices <= CR_PKI_MAX_DEVICES && sh_gate_join(&p->base))
 		return;
 	(void)cm_fail(&why, CM_EPROTO, "a certificate of %u devices, or no memory for it", of->devices);
-	lk_close(p->link, &why);
+	lk_close(p->base.link, &why);
 }
 
 /* Only an intake's own link may claim, and have signed. */
@@ -107,7 +270,7 @@ static bool has_joined(struct peer *p)
 	if (p->intake > 0)
 		return true;
 	(void)cm_fail(&why, CM_EPROTO, "an intake's link that has not said what it is for");
-	lk_close(p->link, &why);
+	lk_close(p->base.link, &why);
 	return false;
 }
 
@@ -126,8 +289,8 @@ void sh_serve_on_join(struct peer *p, const Tombola__V1__Frame *frame)
 	s->last_intake = s->last_intake < SH_INTAKES_MAX ? s->last_intake + 1 : 1;
 	p->intake = s->last_intake;
 	p->heard_ms = cm_clock_mono_ms();
-	cm_log(CM_LOG_INFO, "intake connected", CM_S("intake", p->who.name),
-		CM_S("peer", lk_address(p->link)), CM_I("intakes", (int64_t)count(s)));
+	cm_log(CM_LOG_INFO, "intake connected", CM_S("intake", p->base.who.name),
+		CM_S("peer", lk_address(p->base.link)), CM_I("intakes", (int64_t)count(s)));
 	send_share(p);
 	sh_core_intakes(s->conf.core, count(s));
 }
@@ -139,7 +302,8 @@ void sh_serve_intake_gone(struct peer *p)
 	if (p->intake == 0)
 		return;
 	p->intake = 0;
-	cm_log(CM_LOG_WARN, "intake gone", CM_S("intake", p->who.name), CM_I("intakes", (int64_t)count(s)));
+	cm_log(CM_LOG_WARN, "intake gone", CM_S("intake", p->base.who.name),
+		CM_I("intakes", (int64_t)count(s)));
 	sh_core_intakes(s->conf.core, count(s));
 }
 
@@ -160,15 +324,15 @@ void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame)
 		sh_core_leave(core, p->intake, claim->epoch, claim->key_hash.data);
 		return;
 	}
-	fatal_unless_ok(sh_core_claim(core, p->intake, claim->epoch, claim->key_hash.data,
-				sh_serve_now(p->serve), &what, &err),
+	fatal_unless_ok(sh_core_claim(core, p->intake, claim->epoch, claim->key_hash.data, now_of(p->serve),
+				&what, &err),
 		&err);
 	claimed.epoch = claim->epoch;
 	claimed.key_hash = claim->key_hash;
 	claimed.mine = what == SH_CLAIM_MINE;
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_CLAIMED;
 	out.intake_claimed = &claimed;
-	sh_serve_send(p, &out);
+	sh_gate_send(&p->base, &out);
 }
 
 void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame)
@@ -184,7 +348,7 @@ void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame)
 	_Static_assert(sizeof(struct sh_stand) == PR_STANDING_LEN, "a standing is read in place");
 
 	if (has_joined(p))
-		sh_serve_sign(p, &signing);
+		sign(p, &signing);
 }
 
 void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame)
@@ -192,7 +356,7 @@ void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame)
 	const Tombola__V1__IntakeStored *stored = frame->intake_stored;
 
 	if (has_joined(p))
-		sh_serve_note(p, stored->epoch, stored->devices);
+		note(p, stored->epoch, stored->devices);
 }
 
 /* ---- Silence ---- */
@@ -201,13 +365,13 @@ int64_t sh_serve_watch_intake(struct peer *p, int64_t mono_ms)
 {
 	struct cm_err why;
 
-	if (p->intake == 0 || !p->link)
+	if (p->intake == 0 || !p->base.link)
 		return -1;
 	int64_t left = p->heard_ms + LOST_MS - mono_ms;
 	if (left > 0)
 		return left;
 	(void)cm_fail(&why, CM_EUNAVAIL, "the intake has said nothing for %d s", LOST_MS / 1000);
 	sh_serve_intake_gone(p);
-	lk_abort(p->link, &why);
+	lk_abort(p->base.link, &why);
 	return -1;
 }

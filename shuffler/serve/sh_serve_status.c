@@ -1,4 +1,5 @@
-/* sh_serve_status.c - how the shuffler is: for /status, and in a line for the service manager. */
+/* sh_serve_status.c - how the shuffler is: for /status, /metrics, and in a line for the service manager;
+ * declared in sh_serve.h. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -63,7 +64,6 @@ char *sh_serve_status(struct sh_serve *s)
 	struct rd_chain head = sh_core_witness(core);
 	json_t *rounds = json_array();
 	const struct sh_round *r;
-	size_t links = 0;
 
 	for (size_t i = 0; (r = sh_core_round(core, i)); i++)
 		(void)json_array_append_new(
@@ -72,18 +72,16 @@ char *sh_serve_status(struct sh_serve *s)
 					(json_int_t)r->intake.participants, "min_reports",
 					(json_int_t)r->d.min_reports, "target", (json_int_t)r->d.target,
 					"deadline_ms", (json_int_t)r->d.deadline_ms));
-	for (const struct peer *p = s->peers; p; p = p->next)
-		links += p->link != NULL;
 	struct rd_slices taken = sh_core_taken(core);
 	struct sh_usage usage = sh_core_usage(core);
 	int64_t sealed_ms = sh_metrics_last_sealed_ms(s->conf.metrics);
 	json_t *root = json_pack("{s:s,s:b,s:I,s:o,s:I,s:I,s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o}", "schema",
-		"tombola.shuffler/2", "stopping", s->stopping, "started_ms", (json_int_t)s->started_ms,
+		"tombola.shuffler/2", "stopping", s->gate.stopping, "started_ms", (json_int_t)s->started_ms,
 		"last_sealed_ms", sealed_ms > 0 ? json_integer((json_int_t)sealed_ms) : json_null(),
-		"connections", (json_int_t)links, "ledger_seq", (json_int_t)head.seq, "stated", hearing(core),
-		"share_spent", usage.used, "share_pinned", usage.pinned, "epsilon_spent", taken.epsilon,
-		"epsilon_limit", sh_core_limit(core), "delta_spent", taken.delta, "delta_limit",
-		sh_core_delta(core), "plans", plans(core), "rounds", rounds);
+		"connections", (json_int_t)sh_gate_count(&s->gate), "ledger_seq", (json_int_t)head.seq,
+		"stated", hearing(core), "share_spent", usage.used, "share_pinned", usage.pinned,
+		"epsilon_spent", taken.epsilon, "epsilon_limit", sh_core_limit(core), "delta_spent",
+		taken.delta, "delta_limit", sh_core_delta(core), "plans", plans(core), "rounds", rounds);
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	json_decref(root);
 	if (cm_oom_happened()) { /* jansson may have left something out */
@@ -99,14 +97,16 @@ int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out)
 	struct sh_metrics_now now = { .core = s->conf.core,
 		.not_durable = sh_core_not_durable(s->conf.core),
 		.waiting_bytes = r ? sh_intake_bytes(&r->intake) : 0,
-		.paused = s->paused,
-		.ready = !sh_serve_not_ready(s) };
+		.paused = s->gate.paused,
+		.quota_pauses = s->gate.pauses,
+		.quota_junks = s->gate.junks,
+		.ready = !sh_gate_not_ready(&s->gate) };
 
-	for (const struct peer *p = s->peers; p; p = p->next)
-		if (p->link)
-			*(p->who.role == CR_ROLE_CLIENT         ? &now.clients
-				: p->who.role == CR_ROLE_INTAKE ? &now.intakes
-								: &now.analyzers) += 1;
+	for (const struct peer *p = first_peer(s); p; p = next_peer(p))
+		if (p->base.link)
+			*(p->base.who.role == CR_ROLE_CLIENT         ? &now.clients
+				: p->base.who.role == CR_ROLE_INTAKE ? &now.intakes
+								     : &now.analyzers) += 1;
 	return sh_metrics_reply(s->conf.metrics, &now, out);
 }
 

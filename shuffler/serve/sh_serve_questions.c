@@ -1,13 +1,18 @@
-/* sh_serve_plans.c - what clients ask for beside rounds: plans, manifests of rounds that are over,
- * standings. */
+/* sh_serve_questions.c - what clients ask for beside rounds: plans, manifests of rounds that are over,
+ * standings, payloads, proofs; the ledger, the policy and payloads, for the analyzer.  Declared in
+ * sh_serve_private.h.
+ *
+ * Nothing is counted or logged of which messages a proof is asked for, or what it says. */
 #include <string.h>
 
 #include "sh_serve_private.h"
 
-#define OPEN_RETRY_MS 1000u
-
-#define SPAN(field) ((struct cr_span){ (field).data, (field).len })
-#define BYTES(p, n) ((ProtobufCBinaryData){ (n), (uint8_t *)(p) })
+/* An answer is much larger than its question: it counts as so many frames. */
+#define PER_FRAME      16384u
+#define PART_RETRY_MS  100u
+#define UNREAD_MS      5000 /* a peer that has read nothing of a part for so long gives its room to others */
+#define SHARES         8u   /* one certificate has at most this part of the room */
+#define PROOF_PAUSE_MS 100  /* between two questions of a connection: each takes some milliseconds */
 
 void sh_serve_on_get_plan(struct peer *p, const Tombola__V1__Frame *frame)
 {
@@ -25,7 +30,7 @@ void sh_serve_on_get_plan(struct peer *p, const Tombola__V1__Frame *frame)
 	plan.signature = BYTES(got.signature, CR_SIGN_LEN);
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_PLAN;
 	out.plan = &plan;
-	sh_serve_send(p, &out);
+	sh_gate_send(&p->base, &out);
 }
 
 void sh_serve_on_get_manifest(struct peer *p, const Tombola__V1__Frame *frame)
@@ -39,9 +44,9 @@ void sh_serve_on_get_manifest(struct peer *p, const Tombola__V1__Frame *frame)
 	if (rc == CM_OK)
 		rc = sh_core_manifest(s->conf.core, id->data, id->len, &s->manifest, &no, &err);
 	if (rc == CM_EMORE)
-		rc = sh_refuse(
-			&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, OPEN_RETRY_MS, "the round is still open");
-	if (sh_serve_passed(p, frame, rc, &no, &err, id->len == PR_ROUND_ID_LEN ? id->data : NULL))
+		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_SERVE_RETRY_MS,
+			"the round is still open");
+	if (sh_serve_passed(p, frame, rc, &no, &err, id_of(id)))
 		sh_serve_manifest(p);
 }
 
@@ -69,10 +74,10 @@ void sh_serve_say_stated(const struct sh_core *core, enum sh_stated what)
  * one that is held by an attacker can show records that the analyzer has signed, and end no waiting. */
 static struct cr_identity who_states(const struct peer *p)
 {
-	struct cr_identity who = p->who;
+	struct cr_identity who = p->base.who;
 
 	if (p->named) {
-		who = *lk_peer(p->link);
+		who = *lk_peer(p->base.link);
 		who.devices = 0;
 	}
 	return who;
@@ -94,7 +99,7 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 		sh_core_state_head(core, &who, SPAN(get->descriptor), SPAN(get->signature), &what, &err);
 	sh_serve_say_stated(core, what);
 	if (rc == CM_OK)
-		rc = sh_core_standing(core, p->who.key_hash, &got, &err);
+		rc = sh_core_standing(core, p->base.who.key_hash, &got, &err);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
 		return;
 	standing.sequence = got.standing.sequence;
@@ -105,7 +110,7 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 	standing.signature = BYTES(got.signature, CR_SIGN_LEN);
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_STANDING;
 	out.standing = &standing;
-	sh_serve_send(p, &out);
+	sh_gate_send(&p->base, &out);
 }
 
 /* ---- The ledger ---- */
@@ -127,7 +132,7 @@ static void send_witness(struct peer *p)
 		witness.ledger_head = BYTES(head.head, PR_HASH_LEN);
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_WITNESS;
 	frame.witness = &witness;
-	sh_serve_send(p, &frame);
+	sh_gate_send(&p->base, &frame);
 }
 
 void sh_serve_on_get_witness(struct peer *p, const Tombola__V1__Frame *frame)
@@ -200,5 +205,147 @@ void sh_serve_on_get_policy(struct peer *p, const Tombola__V1__Frame *frame)
 	says.max_payload = (uint64_t)policy->max_payload;
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_POLICY;
 	out.policy = &says;
-	sh_serve_send(p, &out);
+	sh_gate_send(&p->base, &out);
+}
+
+/* ---- Payloads ---- */
+
+void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__PutPayload *put = frame->put_payload;
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__PayloadHeld held = TOMBOLA__V1__PAYLOAD_HELD__INIT;
+	const struct sh_put in = { SPAN(put->hash), SPAN(put->data), put->size, put->offset };
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+
+	enum cm_rc rc = sh_core_put_payload(p->serve->conf.core, &in, &held.held, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
+		return;
+	if (held.held == put->size && put->data.len > 0)
+		cm_log(CM_LOG_INFO, "payload stored", CM_I("bytes", (int64_t)put->size));
+	held.hash = put->hash;
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_PAYLOAD_HELD;
+	out.payload_held = &held;
+	sh_gate_send(&p->base, &out);
+}
+
+/* Bytes that wait in memory for a peer which has asked for parts.  A peer that has taken any since the last
+ * look reads, however slowly. */
+static size_t waiting(struct peer *p, int64_t now)
+{
+	size_t unread;
+
+	if (!p->base.link || p->part_ms == 0)
+		return 0;
+	unread = lk_unread(p->base.link);
+	if (unread < p->unread)
+		p->part_ms = now;
+	p->unread = unread;
+	return lk_pending(p->base.link);
+}
+
+/* At once, without flushing: their room is wanted. */
+static void drop_unread(struct sh_serve *s, int64_t now)
+{
+	struct cm_err why;
+
+	(void)cm_fail(&why, CM_EUNAVAIL, "does not read a part of a payload, and others wait");
+	for (struct peer *p = first_peer(s); p; p = next_peer(p))
+		if (p->base.link && p->part_ms > 0 && lk_pending(p->base.link) > 0 &&
+			now - p->part_ms > UNREAD_MS)
+			lk_abort(p->base.link, &why);
+}
+
+/* Parts that are sent and not read stay in memory.  One peer has one at most, the peers of one certificate
+ * have a share of conf.parts_bytes (one part at least), and all together have all of it: beyond that a
+ * request is to be tried again (CM_EPROTO), and peers that do not read at all are dropped. */
+static enum cm_rc check_room(const struct peer *p, struct sh_refusal *no)
+{
+	struct sh_serve *s = p->serve;
+	size_t all = 0, its = 0, room = s->conf.parts_bytes, share = room / SHARES;
+	int64_t now = cm_clock_mono_ms();
+
+	for (struct peer *other = first_peer(s); other; other = next_peer(other)) {
+		size_t n = waiting(other, now);
+
+		all += n;
+		if (other->base.holder == p->base.holder)
+			its += n;
+	}
+	if (all == 0 || (all + PR_PAYLOAD_PART <= room && (its == 0 || its + PR_PAYLOAD_PART <= share)))
+		return sh_serve_check_reads(p, 0, PART_RETRY_MS, no);
+	drop_unread(s, now);
+	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, PART_RETRY_MS,
+		"parts of payloads are still on their way to others");
+}
+
+void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__GetPayload *get = frame->get_payload;
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Payload payload = TOMBOLA__V1__PAYLOAD__INIT;
+	const struct sh_part part = { get->offset, get->length };
+	struct sh_serve *s = p->serve;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+	size_t n = 0;
+
+	enum cm_rc rc = check_room(p, &no);
+	if (rc == CM_OK)
+		rc = sh_core_get_payload(
+			s->conf.core, get->round_id.data, get->round_id.len, &part, s->part, &n, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(&get->round_id)))
+		return;
+	sh_gate_charge(&p->base, (uint32_t)(n / PER_FRAME));
+	payload.round_id = get->round_id;
+	payload.offset = get->offset;
+	payload.data = (ProtobufCBinaryData){ n, s->part };
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_PAYLOAD;
+	out.payload = &payload;
+	p->part_ms = cm_clock_mono_ms();
+	sh_gate_send(&p->base, &out);
+}
+
+/* ---- Proofs ---- */
+
+/* Proofs take more work than other answers. */
+static enum cm_rc check_pause(struct peer *p, struct sh_refusal *no)
+{
+	int64_t now = cm_clock_mono_ms();
+
+	if (now < p->proof_from_ms)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, PROOF_PAUSE_MS,
+			"the next proof is given in %lld ms", (long long)(p->proof_from_ms - now));
+	p->proof_from_ms = now + PROOF_PAUSE_MS;
+	return CM_OK;
+}
+
+void sh_serve_on_get_proof(struct peer *p, const Tombola__V1__Frame *frame)
+{
+	const Tombola__V1__GetProof *get = frame->get_proof;
+	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__Proof proof = TOMBOLA__V1__PROOF__INIT;
+	struct sh_serve *s = p->serve;
+	struct sh_refusal no;
+	struct cm_err err = { 0 };
+	enum cm_rc rc = CM_OK;
+
+	if (get->hashes.len != (size_t)PR_PROOF_HASHES * PR_HASH_LEN)
+		rc = sh_refuse(&no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "hashes: %zu bytes",
+			get->hashes.len);
+	if (rc == CM_OK)
+		rc = sh_serve_check_reads(p, SH_SERVE_QUEUED, SH_SERVE_RETRY_MS, &no);
+	if (rc == CM_OK)
+		rc = check_pause(p, &no);
+	if (rc == CM_OK)
+		rc = sh_core_prove(s->conf.core, get->round_id.data, get->round_id.len,
+			(const uint8_t(*)[PR_HASH_LEN])get->hashes.data, &s->proof, &no, &err);
+	if (!sh_serve_passed(p, frame, rc, &no, &err, id_of(&get->round_id)))
+		return;
+	proof.round_id = get->round_id;
+	proof.entries = BYTES(s->proof.data, s->proof.len);
+	out.kind_case = TOMBOLA__V1__FRAME__KIND_PROOF;
+	out.proof = &proof;
+	sh_gate_send(&p->base, &out);
 }
