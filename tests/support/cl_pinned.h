@@ -1,14 +1,11 @@
 /* cl_pinned.h - a client that is shown two rounds and their plans, and what it pins of them. */
 #pragma once
 
-#include "cl_world.h"
+#include "cl_judging.h"
 
 #include <string.h>
 
-static struct cm_err err;
-static struct cl_world world;
 static struct cl_offer offer, next;
-static struct cl_judgement judged;
 static struct cl_pin pin;
 
 static inline int set_up(void **state)
@@ -28,25 +25,6 @@ static inline int tear_down(void **state)
 	cl_offer_free(&next);
 	cl_world_free(&world);
 	return 0;
-}
-
-static inline enum cm_rc judge(const struct cl_offer *o)
-{
-	enum cm_rc rc;
-
-	err.msg[0] = '\0';
-	rc = cl_world_judge(&world, o, &judged, &err);
-	if (judged.verified)
-		rd_descriptor_fini(&judged.d);
-	return rc;
-}
-
-static inline int64_t count(const char *sql)
-{
-	int64_t n = -1;
-
-	assert_int_equal(db_int(world.db->sql, sql, &n, &err), CM_OK);
-	return n;
 }
 
 static inline struct rd_slices slices(void)

@@ -185,6 +185,19 @@ void world_fini(struct world *w)
 	nt_tls_ctx_free(w->client_ctx);
 }
 
+void world_dial(struct world *w, struct peer *p)
+{
+	world_init(w);
+	world_listen(w);
+	dial(w, p);
+}
+
+void world_end(struct world *w, struct peer *p)
+{
+	cm_buf_fini(&p->got);
+	world_fini(w);
+}
+
 void assert_ended(const struct peer *p, enum cm_rc rc, const char *text)
 {
 	assert_int_equal(p->closes, 1);

@@ -64,6 +64,9 @@ void peer_init(struct world *w, struct peer *p);
 void dial_at(struct world *w, struct peer *p, const char *address);
 /* To the world's listener. */
 void dial(struct world *w, struct peer *p);
+/* A world as it is made, with its listener, and a peer that dials it; and the end of both. */
+void world_dial(struct world *w, struct peer *p);
+void world_end(struct world *w, struct peer *p);
 /* Turn the loop until so many connections of both ends were closed or refused. */
 void run_until_closed(struct world *w, int closes);
 /* It was closed once, with this result and a reason that has this text. */

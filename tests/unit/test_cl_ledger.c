@@ -1,79 +1,11 @@
 /* test_cl_ledger.c - what the client saw, refused and was charged for; each refusal of a descriptor with the
  * check in place and with it removed. */
-#include "cl_world.h"
+#include "cl_followed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "cl_encode.h"
-
-static struct cm_err err;
-static struct cl_world world;
-static struct cl_offer first, second;
-static struct cl_judgement judged;
-
-static int set_up(void **state)
-{
-	(void)state;
-	cl_world_make(&world);
-	cl_offer_make(&world, "grr", 1.0, &first);
-	cl_offer_make(&world, "grr", 1.0, &second);
-	cl_offer_follow(&second, &first);
-	cl_offer_sign(&world, &second);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	cl_world_mutant("");
-	cl_offer_free(&first);
-	cl_offer_free(&second);
-	cl_world_free(&world);
-	return 0;
-}
-
-static enum cm_rc judge(const struct cl_offer *o)
-{
-	enum cm_rc rc;
-
-	err.msg[0] = '\0';
-	rc = cl_world_judge(&world, o, &judged, &err);
-	if (judged.verified)
-		rd_descriptor_fini(&judged.d);
-	return rc;
-}
-
-static int64_t count(const char *sql)
-{
-	int64_t n = -1;
-
-	assert_int_equal(db_int(world.db->sql, sql, &n, &err), CM_OK);
-	return n;
-}
-
-/* Take part with one device, as the daemon does. */
-static void take_part(const struct cl_offer *o)
-{
-	struct cl_entry e = { .pseudonym = { 1 } };
-	struct cl_opening opening = {
-		.descriptor = o->bytes.data, .descriptor_len = o->bytes.len, .signature = o->signature
-	};
-	uint8_t sealed[4096], salt[32] = { 1 };
-
-	assert_int_equal(cl_world_judge(&world, o, &judged, &err), CM_OK);
-	opening.d = &judged.d;
-	opening.charge = judged.charge;
-	assert_true(cl_device_len(&judged.d) <= sizeof sealed);
-	assert_int_equal(cl_encode(&judged.d, &e, 1, &world.rng, sealed, &err), CM_OK);
-	assert_int_equal(cl_store_put(world.db, &opening, &e, 1, salt, sealed, cl_device_len(&judged.d),
-				 CL_WORLD_NOW, &err),
-		CM_OK);
-	assert_int_equal(cl_store_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
-	rd_descriptor_fini(&judged.d);
-}
 
 static void a_good_descriptor_is_taken_and_charged_by_the_clients_own_account(void **state)
 {

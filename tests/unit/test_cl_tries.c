@@ -1,23 +1,16 @@
 /* test_cl_tries.c - an entry is answered once, and tried again only after a try that is known to be void. */
-#include "cl_world.h"
+#include "cl_followed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cl_encode.h"
 #include "cl_intact.h"
 #include "cl_tries.h"
 #include "cm_file.h"
 #include "rd_evidence.h"
 
-#define MOST 4u /* devices that take part */
-
-static struct cm_err err;
-static struct cl_world world;
-static struct cl_offer first, second;
-static struct cl_judgement judged;
 static struct cm_buf manifest;
 static uint8_t signature[CR_SIGN_LEN];
 
@@ -48,38 +41,19 @@ static void make_manifest(const struct cl_offer *of, bool is_void, const struct 
 		cr_sign(signer, RD_PURPOSE_MANIFEST, manifest.data, manifest.len, signature, &err), CM_OK);
 }
 
-static int set_up(void **state)
+static int tries_set_up(void **state)
 {
-	(void)state;
-	cl_world_make(&world);
+	(void)set_up(state);
 	cm_buf_init(&manifest, PR_MANIFEST_MAX);
-	cl_offer_make(&world, "grr", 1.0, &first);
-	cl_offer_make(&world, "grr", 1.0, &second);
 	make_manifest(&first, true, world.shuffler.signer);
 	try_again(2);
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tries_tear_down(void **state)
 {
-	(void)state;
-	cl_world_mutant("");
 	cm_buf_fini(&manifest);
-	cl_offer_free(&first);
-	cl_offer_free(&second);
-	cl_world_free(&world);
-	return 0;
-}
-
-static enum cm_rc judge(const struct cl_offer *o)
-{
-	enum cm_rc rc;
-
-	err.msg[0] = '\0';
-	rc = cl_world_judge(&world, o, &judged, &err);
-	if (judged.verified)
-		rd_descriptor_fini(&judged.d);
-	return rc;
+	return tear_down(state);
 }
 
 /* Judged when what it needs is not to be had. */
@@ -100,67 +74,11 @@ static enum cm_rc judge_without(const struct cl_offer *o)
 	return rc;
 }
 
-/* All devices of the active round are told ACCEPTED. */
-static void accept_all(size_t devices)
-{
-	const uint8_t outcome[MOST] = { TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED,
-		TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED, TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED,
-		TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED };
-	uint8_t pseudonyms[MOST * PR_PSEUDONYM_LEN], salts[MOST * 32], sealed[MOST * 4096];
-	int64_t slot[MOST];
-	size_t n;
-
-	assert_int_equal(cl_store_next(world.db, -1, MOST, cl_device_len(&judged.d), slot, pseudonyms, salts,
-				 sealed, &n, &err),
-		CM_OK);
-	assert_int_equal(n, devices);
-	assert_int_equal(cl_store_answer(world.db, slot, outcome, n, &err), CM_OK);
-}
-
-/* accepted: so many devices get a receipt; 0: one device gets none. */
-static void take_part_with(const struct cl_offer *o, size_t accepted)
-{
-	size_t n = accepted > 0 ? accepted : 1;
-	struct cl_entry e[MOST] = { { .pseudonym = { 1 } }, { .pseudonym = { 2 } }, { .pseudonym = { 3 } },
-		{ .pseudonym = { 4 } } };
-	struct cl_opening opening = {
-		.descriptor = o->bytes.data, .descriptor_len = o->bytes.len, .signature = o->signature
-	};
-	const uint8_t salts[MOST * 32] = { 1 };
-	uint8_t sealed[MOST * 4096];
-
-	assert_int_equal(cl_world_judge(&world, o, &judged, &err), CM_OK);
-	opening.d = &judged.d;
-	opening.charge = judged.charge;
-	assert_true(n * cl_device_len(&judged.d) <= sizeof sealed);
-	assert_int_equal(cl_encode(&judged.d, e, n, &world.rng, sealed, &err), CM_OK);
-	assert_int_equal(cl_store_put(world.db, &opening, e, n, salts, sealed, cl_device_len(&judged.d),
-				 CL_WORLD_NOW, &err),
-		CM_OK);
-	if (accepted > 0)
-		accept_all(accepted);
-	assert_int_equal(cl_store_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
-	rd_descriptor_fini(&judged.d);
-}
-
-static void take_part(const struct cl_offer *o)
-{
-	take_part_with(o, 0);
-}
-
 static enum cm_rc learn(void)
 {
 	err.msg[0] = '\0';
 	return cl_manifest_learn(world.db, world.dir, world.shuffler.verifier, first.d.round_id,
 		manifest.data, manifest.len, signature, CL_WORLD_NOW, &err);
-}
-
-static int64_t count(const char *sql)
-{
-	int64_t n = -1;
-
-	assert_int_equal(db_int(world.db->sql, sql, &n, &err), CM_OK);
-	return n;
 }
 
 static void a_void_try_is_followed_by_the_next_once_its_manifest_is_there(void **state)
@@ -425,7 +343,7 @@ static void damage_to_a_charge_a_manifest_or_a_descriptor_is_noticed(void **stat
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tries_set_up, tries_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_void_try_is_followed_by_the_next_once_its_manifest_is_there),
 		TEST(who_took_no_part_in_a_try_needs_no_manifest_of_it),

@@ -37,8 +37,7 @@ static void what_is_sent_comes_back_and_both_ends_close_in_order(void **state)
 	assert_ended(&c, CM_OK, "");
 	assert_ended(&w.server[0], CM_OK, "");
 	assert_int_equal(c.drains, 1);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void the_server_knows_the_role_and_the_address(void **state)
@@ -47,9 +46,7 @@ static void the_server_knows_the_role_and_the_address(void **state)
 	struct peer c;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1);
 	assert_int_equal(nt_conn_peer(w.server[0].conn)->role, CR_ROLE_CLIENT);
 	assert_memory_equal(nt_conn_address(w.server[0].conn), "127.0.0.1:", 10);
@@ -57,8 +54,7 @@ static void the_server_knows_the_role_and_the_address(void **state)
 	assert_int_equal(nt_conn_peer(c.conn)->role, CR_ROLE_SHUFFLER);
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_megabyte_goes_both_ways(void **state)
@@ -85,8 +81,7 @@ static void a_megabyte_goes_both_ways(void **state)
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	free(data);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void what_is_queued_before_a_close_still_arrives(void **state)
@@ -97,9 +92,7 @@ static void what_is_queued_before_a_close_still_arrives(void **state)
 	struct cm_err err;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	RUN_UNTIL(&w, c.opens == 1);
 	assert_int_equal(nt_conn_send(c.conn, data, sizeof data, &err), CM_OK);
 	nt_conn_close(c.conn, NULL);
@@ -108,8 +101,7 @@ static void what_is_queued_before_a_close_still_arrives(void **state)
 	run_until_closed(&w, 2);
 	assert_int_equal(w.server[0].got.len, sizeof data);
 	assert_ended(&w.server[0], CM_OK, "");
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void frames_of_one_iteration_share_a_write(void **state)
@@ -118,9 +110,7 @@ static void frames_of_one_iteration_share_a_write(void **state)
 	struct peer c;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	RUN_UNTIL(&w, c.opens == 1 && w.n_server == 1);
 	for (int i = 0; i < 100; i++)
 		send_text(&c, "a frame of some twenty bytes");
@@ -128,8 +118,7 @@ static void frames_of_one_iteration_share_a_write(void **state)
 	assert_int_equal(w.server[0].data_calls, 1);
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_name_with_two_addresses_reaches_the_one_that_listens(void **state)
@@ -153,8 +142,7 @@ static void a_name_with_two_addresses_reaches_the_one_that_listens(void **state)
 	assert_int_equal(c.opens, 1);
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 /* ---- certificates, over the wire ---- */
@@ -178,8 +166,7 @@ static void refused_over_the_wire(const char *client, const char *why, const cha
 	assert_int_equal(w.refused.code, CM_EPERM);
 	assert_non_null(strstr(w.refused.msg, why));
 	assert_ended(&c, CM_EPERM, told);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_refused_client_hears_why(void **state)
@@ -216,8 +203,7 @@ static void a_server_of_another_host_is_not_talked_to(void **state)
 	assert_ended(&c, CM_EPERM, "it is not for host \"127.1\"");
 	assert_int_equal(w.n_refused, 1);
 	assert_non_null(strstr(w.refused.msg, "refused our certificate"));
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 /* ---- time ---- */
@@ -238,8 +224,7 @@ static void a_dialled_stranger_that_says_nothing_is_given_up(void **state)
 	assert_ended(&c, CM_EUNAVAIL, "no TLS handshake within 3000 ms");
 	assert_int_equal(c.opens, 0);
 	(void)close(fd);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_silent_peer_is_closed_after_the_idle_limit(void **state)
@@ -256,8 +241,7 @@ static void a_silent_peer_is_closed_after_the_idle_limit(void **state)
 	run_until_closed(&w, 2);
 	assert_ended(&w.server[0], CM_EUNAVAIL, "the peer was silent for 150 ms");
 	assert_ended(&c, CM_OK, ""); /* it was told in order */
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void expect_silence_on(struct peer *p)
@@ -286,8 +270,7 @@ static void a_peer_in_a_long_poll_may_be_silent(void **state)
 	nt_conn_expect_silence(w.server[0].conn, false);
 	run_until_closed(&w, 2);
 	assert_ended(&w.server[0], CM_EUNAVAIL, "silent");
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void nobody_listening_is_said_at_once(void **state)
@@ -304,8 +287,7 @@ static void nobody_listening_is_said_at_once(void **state)
 	dial(&w, &c);
 	run_until_closed(&w, 1);
 	assert_ended(&c, CM_EUNAVAIL, "connection refused");
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_host_that_does_not_exist_is_said(void **state)
@@ -318,8 +300,7 @@ static void a_host_that_does_not_exist_is_said(void **state)
 	dial_at(&w, &c, "no-such-host.invalid:7000");
 	run_until_closed(&w, 1);
 	assert_ended(&c, CM_EUNAVAIL, "cannot look up the host");
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_dial_closed_before_it_connects_ends_once(void **state)
@@ -328,15 +309,12 @@ static void a_dial_closed_before_it_connects_ends_once(void **state)
 	struct peer c;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 1);
 	assert_ended(&c, CM_OK, "");
 	assert_int_equal(c.opens, 0);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_text_that_is_no_address_is_refused(void **state)
@@ -387,8 +365,7 @@ static void a_paused_connection_reads_nothing_until_it_is_resumed(void **state)
 	assert_int_equal(w.server[0].empty_calls, 1);
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_peer_that_does_not_read_is_cut_off_at_the_pending_limit(void **state)
@@ -420,8 +397,7 @@ static void a_peer_that_does_not_read_is_cut_off_at_the_pending_limit(void **sta
 	nt_conn_resume(w.server[0].conn);
 	RUN_UNTIL(&w, w.server[0].closes == 1);
 	assert_int_equal(w.server[0].why.code, CM_EUNAVAIL);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 /* ---- ends that are not in order ---- */
@@ -433,9 +409,7 @@ static void an_end_without_close_notify_is_told_from_an_orderly_one(void **state
 	uv_os_fd_t fd;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
 	/* The first member of a connection's handle is not ours to know, so cut it below libuv. */
 	fd = -1;
@@ -452,8 +426,7 @@ static void an_end_without_close_notify_is_told_from_an_orderly_one(void **state
 	RUN_UNTIL(&w, w.server[0].closes == 1);
 	assert_ended(&w.server[0], CM_EUNAVAIL, "without close_notify");
 	RUN_UNTIL(&w, c.closes == 1);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 int main(void)

@@ -55,9 +55,7 @@ static void a_dial_is_aborted(void **state)
 	struct peer c;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	assert_int_equal(c.conn->step, NT_CONN_DIALLING);
 	nt_conn_abort(c.conn, &first);
 	nt_conn_abort(c.conn, &other);
@@ -66,8 +64,7 @@ static void a_dial_is_aborted(void **state)
 	run_until_closed(&w, 1);
 	assert_ended(&c, first.code, first.msg);
 	assert_int_equal(c.opens, 0);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 /* The other end accepts and says nothing of TLS. */
@@ -92,8 +89,7 @@ static void a_handshake_is_aborted(void **state)
 	assert_ended(&c, first.code, first.msg);
 	assert_int_equal(c.opens, 0);
 	(void)close(fd);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void an_open_connection_is_aborted_and_its_queue_discarded(void **state)
@@ -164,8 +160,7 @@ static void a_connection_that_lingers_is_aborted(void **state)
 	nt_conn_resume(w.server[0].conn);
 	RUN_UNTIL(&w, w.server[0].closes == 1);
 	assert_ended(&w.server[0], CM_OK, ""); /* close_notify had been sent */
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void abort_once_more(struct nt_conn *c, void *user, const struct cm_err *why)
@@ -196,8 +191,7 @@ static void what_has_ended_is_not_aborted_again(void **state)
 	nt_conn_abort(c.conn, &first);
 	run_until_closed(&w, 2);
 	assert_ended(&c, first.code, first.msg);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 /* From within the callbacks of the listener's end, whose owner may find that its peer breaks a rule. */
@@ -224,8 +218,7 @@ static void a_server_aborts_when_it_is_opened_or_told_something(void **state)
 		assert_ended(&w.server[0], first.code, first.msg);
 		assert_int_equal(w.server[0].data_calls, on_data);
 		assert_int_equal(c.why.code, CM_EUNAVAIL);
-		cm_buf_fini(&c.got);
-		world_fini(&w);
+		world_end(&w, &c);
 	}
 }
 
@@ -237,17 +230,14 @@ static void what_waits_for_a_connection_is_unread(void **state)
 	struct peer c;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	assert_int_equal(nt_conn_unread(c.conn), 0);
 	send_text(&c, "echo"); /* there is no socket yet */
 	assert_int_equal(nt_conn_pending(c.conn), 4);
 	assert_int_equal(nt_conn_unread(c.conn), 4);
 	nt_conn_abort(c.conn, &first);
 	run_until_closed(&w, 1);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void what_the_peer_does_not_read_is_unread_until_it_does(void **state)
@@ -269,8 +259,7 @@ static void what_the_peer_does_not_read_is_unread_until_it_does(void **state)
 	LOOK_UNTIL(&w, w.server[0].got.len == MUCH);
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 int main(void)

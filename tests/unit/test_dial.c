@@ -141,8 +141,7 @@ static void every_address_that_was_tried_is_named(void **state)
 		address, port, port, port, port);
 	assert_ended(&c, CM_EUNAVAIL, want);
 	drain(&full);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void a_dial_that_is_closed_while_it_goes_on_to_the_next_ends_once(void **state)

@@ -109,9 +109,7 @@ static void bytes_that_are_not_tls_end_that_connection_only(void **state)
 	int fd;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1);
 	fd = plain_socket(&w);
 	assert_int_equal(send(fd, "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
@@ -121,8 +119,7 @@ static void bytes_that_are_not_tls_end_that_connection_only(void **state)
 	(void)close(fd);
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 /* ---- floods ---- */
@@ -183,8 +180,7 @@ static void a_good_peer_displaces_an_overdue_stranger(void **state)
 	run_until_closed(&w, 2);
 	(void)close(fd[0]);
 	(void)close(fd[1]);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 /* A peer whose own handshake is slow keeps its place while it is one, and they are many. */

@@ -89,9 +89,7 @@ static void a_handshake_under_way_is_judged_by_the_new_certificates(void **state
 	struct peer c;
 
 	(void)state;
-	world_init(&w);
-	world_listen(&w);
-	dial(&w, &c);
+	world_dial(&w, &c);
 	/* Until the client believes that it is in; the server has yet to read its certificate. */
 	RUN_UNTIL(&w, c.opens == 1);
 	if (w.n_server == 0) {
@@ -106,8 +104,7 @@ static void a_handshake_under_way_is_judged_by_the_new_certificates(void **state
 	} else {
 		fail_msg("%s", "the server was in before the client: the test proves nothing");
 	}
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 static void connections_outlive_their_listener(void **state)
@@ -134,8 +131,7 @@ static void connections_outlive_their_listener(void **state)
 	nt_conn_close(c.conn, NULL);
 	run_until_closed(&w, 2);
 	(void)close(fd);
-	cm_buf_fini(&c.got);
-	world_fini(&w);
+	world_end(&w, &c);
 }
 
 int main(void)
