@@ -4,6 +4,7 @@
 #include "cl_world.h"
 
 #include "cl_encode.h"
+#include "tombola.pb-c.h"
 
 #define MOST 4u /* devices that take part */
 
