@@ -167,8 +167,8 @@ static void a_void_manifest_of_fewer_devices_than_have_receipts_is_refused(void 
 	(void)state;
 	for (size_t accepted = 3; accepted <= MOST; accepted++) {
 		if (accepted > 3) {
-			(void)tear_down(state);
-			(void)set_up(state);
+			(void)tries_tear_down(state);
+			(void)tries_set_up(state);
 		}
 		(void)snprintf(path, sizeof path, "%s/evidence-%llu-void", world.dir,
 			(unsigned long long)first.d.sequence);
