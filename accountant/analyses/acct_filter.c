@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "acct_cells.h"
 #include "acct_ends.h"
 #include "acct_gdp.h"
+#include "acct_list.h"
 #include "acct_renyi.h"
 
 #define LEAST_DELTA 1e-15

@@ -11,7 +11,7 @@
  * chance(k) r/(1-r). */
 #pragma once
 
-#include "acct_cells.h"
+#include "acct_list.h"
 
 /* Are these cells mirrored, everybody alike, and the messages at most 1e7?  l: of r. */
 bool acct_pair_is(const struct acct_round *r, const struct acct_list *l);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "acct_renyi.h"
-#include "acct_sum.h"
+#include "acct_twofold.h"
 
 #define MOST_EPSILON 690.0
 #define SLACK        1e-6
@@ -61,14 +61,14 @@ static void settle(double *delta, size_t n)
 /* The mass of infinite loss, with what is missing to 1; NAN: this is no distribution. */
 static double infinite_of(const struct acct_pmf *m)
 {
-	struct acct_sum all = { m->infinite, 0 };
+	struct acct_twofold all = { m->infinite, 0 };
 
 	if (!(m->infinite >= 0 && m->infinite <= 1) || m->size < 1 || m->size > ACCT_MAX_POINTS)
 		return NAN;
 	for (size_t i = 0; i < m->size; i++) {
 		if (!(m->p[i] >= 0))
 			return NAN;
-		acct_sum_add(&all, m->p[i]);
+		acct_twofold_add(&all, m->p[i]);
 	}
 	if (!(all.sum <= 1 + SLACK))
 		return NAN;

@@ -148,10 +148,8 @@ static bool is_below(struct acct_below *b, const struct acct_kind *k, double *wo
 	return false;
 }
 
-bool acct_below_try(struct acct_below *b, struct acct_kind *k, double part, double eta,
-	struct acct_kinds *tried, double *work)
+bool acct_below_try(struct acct_below *b, const struct acct_kind *k, struct acct_kinds *tried, double *work)
 {
-	acct_kinds_thin(k, part, eta);
 	if (is_below(b, k, work))
 		return true;
 	if (tried->kinds == ACCT_KINDS)

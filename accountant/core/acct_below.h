@@ -15,8 +15,7 @@ struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double
 /* What it costs to ask about so many kinds, at the least. */
 double acct_below_work(const struct acct_kinds *k, double asked);
 
-/* Thins *k (acct_kinds_thin), and adds it to the kinds that are tried, unless it is certainly below a mixture
- * of two of b's: by a margin that is far above rounding.  Its means of u and v are theirs, 1.  False: there
+/* Adds *k, thinned as b's are, to the kinds that are tried, unless it is certainly below a mixture of two of
+ * b's: by a margin that is far above rounding.  Its means of u and v are theirs, 1.  False: there
  * are too many.  *work: added to. */
-bool acct_below_try(struct acct_below *b, struct acct_kind *k, double part, double eta,
-	struct acct_kinds *tried, double *work);
+bool acct_below_try(struct acct_below *b, const struct acct_kind *k, struct acct_kinds *tried, double *work);

@@ -5,7 +5,7 @@
  * H is convex and decreasing, H(1) = 0 and H(y) <= (1-y)/2. */
 #pragma once
 
-#include "acct_cells.h"
+#include "acct_list.h"
 
 /* lo <= H(y) <= hi.  Moreover there is an s with |s - slope| <= slope_err such that the line lo - s (y' - y)
  * lies below H for every y'.  It is what one test between P and Q achieves. */

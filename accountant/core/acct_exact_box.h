@@ -2,7 +2,7 @@
  * Private to acct_exact.c. */
 #pragma once
 
-#include "acct_cells.h"
+#include "acct_list.h"
 
 struct acct_box {
 	size_t lo[ACCT_MAX_CELLS], hi[ACCT_MAX_CELLS];

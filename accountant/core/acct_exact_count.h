@@ -2,7 +2,7 @@
  * Private to acct_exact.c. */
 #pragma once
 
-#include "acct_cells.h"
+#include "acct_list.h"
 
 /* chance[i]: that of first + i blanket messages, to 1e-10 relative. */
 struct acct_count {

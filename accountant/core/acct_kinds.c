@@ -16,13 +16,6 @@
 #include "acct_triples.h"
 #include "acct_words.h"
 
-#define LEAST_BLANKET 150.0 /* n W below which thinning costs more than is won */
-
-bool acct_kinds_help(const struct acct_list *l)
-{
-	return 1 + l->others > 500 && (1 + l->others) * l->blanket >= LEAST_BLANKET;
-}
-
 static void add_atom(struct acct_kind *k, double mass, double u, double v, double ratio)
 {
 	if (mass > 0 && k->atoms < ACCT_ATOMS)
@@ -82,12 +75,30 @@ struct acct_triples *acct_kinds_triples(const struct acct_list *l)
 	return acct_triples_new(l->kinds, l->shape, p);
 }
 
+static void set_kind(const struct acct_triples *t, size_t i, struct acct_kind *k)
+{
+	k->atoms = 0;
+	for (unsigned c = 0; c < ACCT_CLASSES; c++) {
+		double first = c & 1 ? t->p : 1, second = c & 2 ? t->p : 1, other = c & 4 ? t->p : 1;
+
+		if (t->triple[i].mass[c] > 0)
+			k->atom[k->atoms++] = (struct acct_atom){ t->triple[i].mass[c] * other, first / other,
+				second / other, other };
+	}
+}
+
+void acct_kinds_ends(const struct acct_triples *t, struct acct_kinds *k)
+{
+	for (size_t i = 0; i < t->ends; i++)
+		set_kind(t, i, &k->kind[k->kinds++]);
+}
+
 static void triples(const struct acct_list *l, struct acct_kinds *k)
 {
 	struct acct_triples *t = acct_kinds_triples(l);
 
 	if (t)
-		acct_triples_ends(t, k);
+		acct_kinds_ends(t, k);
 	free(t);
 }
 
@@ -170,13 +181,31 @@ static double by_cells(struct question *q, double n, double left)
 	return delta;
 }
 
+/* To the kinds of the ends, thinned (`part` of the blanket, eta in all), add those of all others that may
+ * lose more at this eps.  False: too many, or no memory. */
+static bool between(const struct acct_triples *t, double part, double eta, double eps,
+	struct acct_kinds *thin, double *work)
+{
+	struct acct_below *ends = acct_below_new(thin, eps, work);
+	struct acct_kind k;
+	bool enough = ends != NULL;
+
+	for (size_t i = t->ends; i < t->all && enough; i++) {
+		set_kind(t, i, &k);
+		acct_kinds_thin(&k, part, eta);
+		enough = acct_below_try(ends, &k, thin, work);
+	}
+	free(ends);
+	return enough;
+}
+
 bool acct_kinds_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
 	double eps, struct acct_kinds *thin, double *work)
 {
 	*thin = *k;
 	for (size_t i = 0; i < thin->kinds; i++)
 		acct_kinds_thin(&thin->kind[i], part, eta);
-	return !t || acct_triples_between(t, part, eta, eps, thin, work);
+	return !t || between(t, part, eta, eps, thin, work);
 }
 
 static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *bad)
@@ -263,7 +292,7 @@ enum acct_rc acct_kinds_new(const struct acct_list *l, struct acct_known **out)
 			k->triples = acct_kinds_triples(l);
 			rc = k->triples ? ACCT_OK : ACCT_ENOMEM;
 			if (!rc)
-				acct_triples_ends(k->triples, &k->kinds);
+				acct_kinds_ends(k->triples, &k->kinds);
 		} else {
 			acct_kinds_of(l, &k->kinds);
 		}

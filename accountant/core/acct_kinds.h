@@ -7,10 +7,9 @@
 #pragma once
 
 #include "acct_thin.h"
+#include "acct_triples.h"
 
-struct acct_triples;
-
-#define ACCT_KINDS 44u
+#define ACCT_KINDS ACCT_TRIPLES_ENDS
 #define ACCT_ATOMS 8u
 
 /* Reports of this kind, of law R: `mass` of R has R0/R = u, R1/R = v, and R is `ratio` times the blanket. */
@@ -36,6 +35,9 @@ void acct_kinds_of(const struct acct_list *l, struct acct_kinds *k);
 
 /* Of a round whose messages are such (acct_triples.h); NULL: no memory, or too many.  free() it. */
 struct acct_triples *acct_kinds_triples(const struct acct_list *l);
+
+/* Adds the kinds of the ends of t. */
+void acct_kinds_ends(const struct acct_triples *t, struct acct_kinds *k);
 
 /* What is tried at this eps, where the blanket loses `part`, eta in all: the kinds of the list, and of other
  * pairs of inputs those that may lose more.  t: of the list, or NULL.  False: too many, or no memory.  *work:
@@ -63,9 +65,6 @@ double acct_kinds_curve_at(const struct acct_list *l, const struct acct_known *k
 /* What those data sets lose, alone: in the direction that loses more. */
 double acct_kinds_held_at(
 	const struct acct_known *k, double eps, double most, double width, struct acct_point *at);
-
-/* Is the round big enough for the bound to help? */
-bool acct_kinds_help(const struct acct_list *l);
 
 /* What acct_kinds_largest costs at the least. */
 double acct_kinds_work(const struct acct_kinds *k);

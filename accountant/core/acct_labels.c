@@ -12,15 +12,6 @@
 #include "acct_places.h"
 #include "acct_thin.h"
 
-#define LEAST_SPREAD 64.0 /* n P Q below which thinning costs more than is won */
-
-bool acct_labels_help(double participants, double eps0)
-{
-	double q = exp(-eps0) / (1 + exp(-eps0));
-
-	return participants > 500 && participants * q / (1 + exp(-eps0)) >= LEAST_SPREAD;
-}
-
 double acct_labels_largest(double places, double fair, double eps0, double eps, double most, double *work)
 {
 	double p = 1 / (1 + exp(-eps0)), q = exp(-eps0) / (1 + exp(-eps0));

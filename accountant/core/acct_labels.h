@@ -21,6 +21,3 @@ double acct_labels_at(
  * `fair`; every one of them all is the victim's instead with the same chance.  Whole numbers, places at least
  * 1, eps [0, eps0).  Never below it; INFINITY where it cannot be computed.  *work: added to. */
 double acct_labels_largest(double places, double fair, double eps0, double eps, double most, double *work);
-
-/* Does the bound have a chance to be below that of the cells? */
-bool acct_labels_help(double participants, double eps0);

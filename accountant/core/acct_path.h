@@ -2,7 +2,7 @@
  * inverted.  Private to acct_invert.c and acct_screen.c. */
 #pragma once
 
-#include "acct_cells.h"
+#include "acct_list.h"
 
 #define ACCT_ULP (0x1p-53)
 /* Relative error of each omega: what computing the cells, merging equal ones and treating a list as symmetric

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "acct_below.h"
-
 #define MOST   1000u
 #define PLACES 8u /* the ends, and what is up to three lengths from these */
 #define BREAKS 24u
@@ -298,7 +296,7 @@ struct acct_triples *acct_triples_new(enum acct_messages messages, const double 
 		return NULL;
 	made->p = p;
 	(messages == ACCT_DRAWS ? draws : messages == ACCT_SIGNS ? signs : levels)(&m);
-	if (made->ends > ACCT_KINDS) {
+	if (made->ends > ACCT_TRIPLES_ENDS) {
 		free(made);
 		return NULL;
 	}
@@ -316,37 +314,4 @@ struct acct_triple acct_triples_first(enum acct_messages messages, const double 
 	if (messages == ACCT_SIGNS)
 		return of_signs(&m, (double[4]){ 0, 0, m.size, 0 });
 	return of_levels(&m, (double[3]){ 0, m.size, 0 });
-}
-
-static void set_kind(const struct acct_triples *t, size_t i, struct acct_kind *k)
-{
-	k->atoms = 0;
-	for (unsigned c = 0; c < ACCT_CLASSES; c++) {
-		double first = c & 1 ? t->p : 1, second = c & 2 ? t->p : 1, other = c & 4 ? t->p : 1;
-
-		if (t->triple[i].mass[c] > 0)
-			k->atom[k->atoms++] = (struct acct_atom){ t->triple[i].mass[c] * other, first / other,
-				second / other, other };
-	}
-}
-
-void acct_triples_ends(const struct acct_triples *t, struct acct_kinds *k)
-{
-	for (size_t i = 0; i < t->ends; i++)
-		set_kind(t, i, &k->kind[k->kinds++]);
-}
-
-bool acct_triples_between(const struct acct_triples *t, double part, double eta, double eps,
-	struct acct_kinds *thin, double *work)
-{
-	struct acct_below *ends = acct_below_new(thin, eps, work);
-	struct acct_kind k;
-	bool enough = ends != NULL;
-
-	for (size_t i = t->ends; i < t->all && enough; i++) {
-		set_kind(t, i, &k);
-		enough = acct_below_try(ends, &k, part, eta, thin, work);
-	}
-	free(ends);
-	return enough;
 }

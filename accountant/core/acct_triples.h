@@ -3,11 +3,12 @@
  * ACCT_SIGNS.  doc/imitation.md. */
 #pragma once
 
-#include "acct_kinds.h"
+#include "acct.h"
 
-#define ACCT_CLASSES     8u
-#define ACCT_DRAWS_ITEMS 6.0  /* most of an input of ACCT_DRAWS */
-#define ACCT_SIGNS_MOST  14.0 /* signs of ACCT_SIGNS */
+#define ACCT_CLASSES      8u
+#define ACCT_TRIPLES_ENDS 44u  /* most ends */
+#define ACCT_DRAWS_ITEMS  6.0  /* most of an input of ACCT_DRAWS */
+#define ACCT_SIGNS_MOST   14.0 /* signs of ACCT_SIGNS */
 
 /* Of the victim's two inputs and the other's: the blanket's mass that is likelier under the first (1), the
  * second (2) and the third (4) of them, in sums. */
@@ -36,10 +37,3 @@ static inline bool acct_are_triples(enum acct_messages messages)
 {
 	return messages >= ACCT_WINDOWS && messages <= ACCT_SIGNS;
 }
-
-void acct_triples_ends(const struct acct_triples *t, struct acct_kinds *k);
-
-/* To the kinds of the ends, thinned (`part` of the blanket, eta in all), it adds those of all others that may
- * lose more at this eps.  False: too many, or no memory.  *work: added to. */
-bool acct_triples_between(const struct acct_triples *t, double part, double eta, double eps,
-	struct acct_kinds *thin, double *work);

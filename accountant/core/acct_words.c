@@ -7,7 +7,7 @@
 
 #include "acct_places.h"
 
-#define MOST ACCT_WORDS_MOST
+#define MOST ACCT_MOST_WORD
 
 static_assert((MOST + 1) * (MOST + 2) / 2 - 1 <= ACCT_PLACES_KINDS, "there is room for the kinds");
 

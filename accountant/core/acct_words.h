@@ -7,8 +7,6 @@
 
 #include "acct_kinds.h"
 
-#define ACCT_WORDS_MOST 16u /* the longest word: 152 kinds */
-
 /* The largest delta, over the numbers of the kinds, of `places` places, where the blanket loses `part`, eta
  * in all.  Never below it; INFINITY where it cannot be computed.  *work: added to. */
 double acct_words_largest(const struct acct_list *l, double part, double eta, double places, double eps,

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_abi_own.h"
 #include "acct_abi_parts.h"
+#include "acct_group.h"
 #include "acct_method.h"
 #include "acct_state.h"
 
@@ -50,19 +52,6 @@ void acct_abi_free(struct acct_abi *a)
 uint64_t acct_abi_rounds(const struct acct_abi *a)
 {
 	return a->rounds;
-}
-
-const struct acct_spec *acct_abi_specs(const struct acct_abi *a, size_t *n)
-{
-	*n = a->size;
-	return a->spec;
-}
-
-enum acct_rc acct_abi_say(struct acct_abi_why why, enum acct_rc rc, const char *sentence)
-{
-	if (why.room > 0)
-		snprintf(why.text, why.room, "%s", sentence);
-	return rc;
 }
 
 static size_t find(const struct acct_abi *a, const char *text)
@@ -356,4 +345,80 @@ enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate,
 	*lower = eps.lower;
 	*upper = eps.upper;
 	return ACCT_OK;
+}
+
+/* The account's rounds as the core takes them, to be freed; NULL: out of memory. */
+static struct acct_round *rounds_of(const struct acct_abi *a, size_t *n)
+{
+	struct acct_round *r = calloc(a->size > 0 ? a->size : 1, sizeof *r);
+
+	*n = a->size;
+	for (size_t i = 0; r && i < *n; i++)
+		r[i] = a->spec[i].round;
+	return r;
+}
+
+enum acct_rc acct_abi_export(const struct acct_abi *a, double range, double tail, size_t points,
+	struct acct_pld *out, char *why, size_t room)
+{
+	struct acct_abi_why to = { why, room };
+	size_t n;
+	struct acct_round *r = rounds_of(a, &n);
+	enum acct_rc rc = r ? acct_export_pld(r, n, range, tail, points, out) : ACCT_ENOMEM;
+
+	free(r);
+	if (rc == ACCT_EDOMAIN)
+		return acct_abi_say(to, rc,
+			n == 0 ? "there are no rounds"
+			       : "2 to 4096 points, a range of 0 to 600, a tail above 0 and below 1");
+	return acct_abi_say(to, rc, rc ? acct_strerror(rc) : "");
+}
+
+typedef enum acct_rc group_fn(
+	const struct acct_round *rounds, size_t n, unsigned group, double at, struct acct_bound *out);
+
+static enum acct_rc of_group(group_fn *of, const struct acct_abi *a, unsigned group, double at,
+	struct acct_bound *out, struct acct_abi_why why)
+{
+	size_t n;
+	struct acct_round *r = rounds_of(a, &n);
+	enum acct_rc rc = r ? ACCT_OK : ACCT_ENOMEM;
+
+	*out = (struct acct_bound){ 0, 0 };
+	if (!rc && n > 0)
+		rc = of(r, n, group, at, out);
+	free(r);
+	if (rc == ACCT_EDOMAIN)
+		return acct_abi_say(why, rc,
+			"a group has 1 to 1000000 records, delta is above 0 and below 1, epsilon not "
+			"negative");
+	return acct_abi_say(why, rc, rc ? acct_strerror(rc) : "");
+}
+
+enum acct_rc acct_abi_group_epsilon(const struct acct_abi *a, unsigned group, double delta, double *lower,
+	double *upper, char *why, size_t room)
+{
+	struct acct_bound b;
+	enum acct_rc rc =
+		of_group(acct_group_epsilon, a, group, delta, &b, (struct acct_abi_why){ why, room });
+
+	if (!rc) {
+		*lower = b.lower;
+		*upper = b.upper;
+	}
+	return rc;
+}
+
+enum acct_rc acct_abi_group_delta(const struct acct_abi *a, unsigned group, double epsilon, double *lower,
+	double *upper, char *why, size_t room)
+{
+	struct acct_bound b;
+	enum acct_rc rc =
+		of_group(acct_group_delta, a, group, epsilon, &b, (struct acct_abi_why){ why, room });
+
+	if (!rc) {
+		*lower = b.lower;
+		*upper = b.upper;
+	}
+	return rc;
 }

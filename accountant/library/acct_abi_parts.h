@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "acct_abi.h"
 #include "acct_spec.h"
@@ -13,7 +14,12 @@ struct acct_abi_why {
 };
 
 /* Write the sentence and return rc. */
-enum acct_rc acct_abi_say(struct acct_abi_why why, enum acct_rc rc, const char *sentence);
+static inline enum acct_rc acct_abi_say(struct acct_abi_why why, enum acct_rc rc, const char *sentence)
+{
+	if (why.room > 0)
+		snprintf(why.text, why.room, "%s", sentence);
+	return rc;
+}
 
 struct acct_abi_round {
 	struct acct_spec part[ACCT_SPEC_PARTS];
@@ -24,9 +30,6 @@ struct acct_abi_round {
  * failure. */
 ACCT_CHECK enum acct_rc acct_abi_round(const char *text, uint64_t times, uint64_t most,
 	struct acct_abi_round **out, struct acct_abi_why why);
-
-/* All parts of the account with their counts, borrowed; NULL and 0 without rounds. */
-const struct acct_spec *acct_abi_specs(const struct acct_abi *a, size_t *n);
 
 /* acct_abi_own.c: does the text name what was kept?  And the round that it is. */
 bool acct_abi_is_own(const char *text);

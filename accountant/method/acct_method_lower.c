@@ -6,7 +6,7 @@
 #include "acct_cells.h"
 #include "acct_fault.h"
 #include "acct_method_rows.h"
-#include "acct_triples.h"
+#include "acct_kinds.h"
 
 /* The cells' pair is itself the loss of data sets: of bits, where only dummies hide the victim, or where the
  * randomizer may be any that has these cells.  Of bits
@@ -158,7 +158,7 @@ static enum acct_rc hold_most(const struct acct_spec *s, struct acct_round *r, c
 	if (!rc && !t)
 		rc = acct_fault(why, "no data set is known");
 	if (!rc) {
-		acct_triples_ends(t, k);
+		acct_kinds_ends(t, k);
 		acct_kinds_most(k, r);
 	}
 	free(t);

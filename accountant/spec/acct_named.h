@@ -52,13 +52,6 @@ const struct acct_named *acct_named_find(const char *name);
 /* Row i, the order of the manual; NULL past the last. */
 const struct acct_named *acct_named_row(size_t i);
 
-/* Adds omega to the cell with these u and v, a new one if there is none; nothing when omega is 0.
- * ACCT_ELIMIT: more than ACCT_MAX_CELLS. */
-ACCT_CHECK enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v);
-/* The list of a randomizer whose laws are 1 or p times the blanket: a mass `apart` of the blanket is in (p,
- * 1), as much in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
-void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none);
-
 /* acct_named_noise.c */
 acct_named_fn acct_named_laplace_noise, acct_named_metric, acct_named_metric_line, acct_named_metric_plane;
 
@@ -67,14 +60,6 @@ acct_named_fn acct_named_planar;
 
 /* acct_named_central.c */
 acct_named_fn acct_named_gaussian, acct_named_central_laplace, acct_named_guarantee;
-/* Below this eps0 all ratios are rounded to one, and reports are not said to be sets or words. */
-#define ACCT_NAMED_LEAST 1e-6
-
-/* Every two inputs have the list's cells, every three s->triple: ACCT_SETS. */
-void acct_named_sets(struct acct_spec *s);
-/* Messages of a shape: ACCT_WINDOWS and what follows. */
-void acct_named_shape(
-	struct acct_spec *s, enum acct_messages messages, double first, double second, double third);
 
 /* The families. */
 acct_named_fn acct_named_pair, acct_named_generic, acct_named_listed;
@@ -87,3 +72,21 @@ acct_named_fn acct_named_prefixes, acct_named_digits, acct_named_ranges, acct_na
 	acct_named_noise;
 acct_named_fn acct_named_subset, acct_named_privset, acct_named_olh, acct_named_hadamard, acct_named_laplace,
 	acct_named_staircase, acct_named_piecewise;
+
+/* What they share: acct_named_cells.c. */
+
+/* Adds omega to the cell with these u and v, a new one if there is none; nothing when omega is 0.
+ * ACCT_ELIMIT: more than ACCT_MAX_CELLS. */
+ACCT_CHECK enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v);
+/* The list of a randomizer whose laws are 1 or p times the blanket: a mass `apart` of the blanket is in (p,
+ * 1), as much in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
+void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none);
+
+/* Below this eps0 all ratios are rounded to one, and reports are not said to be sets or words. */
+#define ACCT_NAMED_LEAST 1e-6
+
+/* Every two inputs have the list's cells, every three s->triple: ACCT_SETS. */
+void acct_named_sets(struct acct_spec *s);
+/* Messages of a shape: ACCT_WINDOWS and what follows. */
+void acct_named_shape(
+	struct acct_spec *s, enum acct_messages messages, double first, double second, double third);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "acct_cells.h"
+#include "acct_list.h"
 #include "acct_mech.h"
 #include "acct_parsed.h"
 

@@ -92,7 +92,7 @@ static bool is_left_out(const struct acct_kinds *ends, struct acct_kind k)
 	struct acct_below *b = acct_below_new(ends, eps, &work);
 
 	assert_non_null(b);
-	assert_true(acct_below_try(b, &k, 0, 0, &tried, &work));
+	assert_true(acct_below_try(b, &k, &tried, &work));
 	free(b);
 	assert_true(tried.kinds == ends->kinds || tried.kinds == ends->kinds + 1);
 	return tried.kinds == ends->kinds;
@@ -150,7 +150,7 @@ static void more_kinds_than_there_is_room_for_are_refused(void **state)
 	wide = stretched(ends.kind[0], 10);
 	b = acct_below_new(&ends, eps, &work);
 	assert_non_null(b);
-	assert_false(acct_below_try(b, &wide, 0, 0, &ends, &work));
+	assert_false(acct_below_try(b, &wide, &ends, &work));
 	assert_int_equal(ends.kinds, ACCT_KINDS);
 	free(b);
 }

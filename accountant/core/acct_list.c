@@ -1,18 +1,17 @@
-/* acct_cells_list.c - converts a round to its normal form. */
+/* acct_list.c - converts a round to its normal form. */
+#include "acct_list.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "acct_cells.h"
 #include "acct_central.h"
-#include "acct_kinds.h"
-#include "acct_labels.h"
-#include "acct_sum.h"
 #include "acct_triples.h"
-#include "acct_words.h"
 
-/* A remainder of omega up to this may be rounding of the omegas: upper ends count it, lower ends do not. */
-#define DOUBTFUL (2 * DBL_EPSILON)
+#define FEWEST        500.0 /* participants up to which thinning costs more than is won */
+#define LEAST_BLANKET 150.0 /* the same of n W */
+#define LEAST_SPREAD  64.0  /* and, of labelled bits, of n P Q */
 
 /* A difference this small moves epsilon by less than acct_solve.c widens every answer. */
 static bool same(double a, double b)
@@ -99,38 +98,6 @@ static double largest_loss(const struct acct_list *l)
 	return ratio * (1 + 1e-12);
 }
 
-static struct acct_sum sum_omegas(const struct acct_cell *cell, size_t cells)
-{
-	struct acct_sum s = { 0, 0 };
-
-	for (size_t j = 0; j < cells; j++)
-		acct_sum_add(&s, cell[j].omega);
-	return s;
-}
-
-/* 1 - share (sum + low), to an ulp or two. */
-static double left_over(double share, const struct acct_sum *s)
-{
-	double product = share * s->sum;
-
-	return ((1 - product) - fma(share, s->sum, -product)) - share * s->low;
-}
-
-void acct_cells_fill(struct acct_cell *cell, size_t cells)
-{
-	for (int i = 0; i < 4; i++) {
-		struct acct_sum all = sum_omegas(cell, cells);
-		double rest = left_over(1, &all);
-		size_t largest = 0;
-
-		if (!(rest > 0 && rest <= DOUBTFUL))
-			return;
-		for (size_t j = 1; j < cells; j++)
-			largest = cell[j].omega > cell[largest].omega ? j : largest;
-		cell[largest].omega = fmin(1, nextafter(cell[largest].omega + rest, 2));
-	}
-}
-
 /* Insert a group in order; groups of equal share are joined. */
 static void add_group(struct acct_list *l, double share, double rest, double count)
 {
@@ -153,7 +120,7 @@ static void add_group(struct acct_list *l, double share, double rest, double cou
  * of which rounding leaves open whether they always are. */
 static void add_given(struct acct_list *l, double share, double rest, double count)
 {
-	if (rest > 0 && rest <= DOUBTFUL)
+	if (rest > 0 && rest <= ACCT_CELLS_DOUBTFUL)
 		l->missing += count * rest * (1 + 4 * DBL_EPSILON);
 	add_group(l, share, fmax(rest, 0), count);
 }
@@ -161,22 +128,22 @@ static void add_given(struct acct_list *l, double share, double rest, double cou
 /* Sets the blanket and each group's chance of it; a sum above one is scaled down to one. */
 static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 {
-	struct acct_sum all = sum_omegas(l->cell, l->cells);
-	double rest = left_over(1, &all), scale = 1;
+	struct acct_twofold all = acct_cells_sum(l->cell, l->cells);
+	double rest = acct_cells_rest(1, &all), scale = 1;
 
-	if (rest < -DOUBTFUL) {
+	if (rest < -ACCT_CELLS_DOUBTFUL) {
 		scale = 1 - rest;
 		for (size_t j = 0; j < l->cells; j++)
 			l->cell[j].omega /= scale;
 	}
 	if (rest <= 0) {
 		rest = 0;
-		all = (struct acct_sum){ 1, 0 };
+		all = (struct acct_twofold){ 1, 0 };
 	}
 	l->blanket = all.sum < 0.5 ? all.sum : 1 - rest; /* each form where it is the accurate one */
 	add_given(l, 1, rest, (double)r->others);
 	for (size_t i = 0; i < r->levels; i++) {
-		double share = r->level[i].share * scale, left = left_over(share, &all);
+		double share = r->level[i].share * scale, left = acct_cells_rest(share, &all);
 
 		add_given(l, left > 0 ? share : 1 / l->blanket, left, (double)r->level[i].count);
 	}
@@ -187,19 +154,18 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 	}
 }
 
-/* Applies defect and sampling to the mass of infinite loss and to the largest finite loss: E' = 1 + g (E -
- * 1). */
-void acct_list_losses(struct acct_list *l, double largest, const double infinite[2])
+/* Is the round so big that a bound by thin participants (doc/imitation.md) has a chance to be below that of
+ * the cells? */
+static bool labels_help(double participants, double eps0)
 {
-	double g = l->sampling;
+	double q = exp(-eps0) / (1 + exp(-eps0));
 
-	for (int way = 0; way < 2; way++)
-		l->infinite[way] = g * (l->defect + (1 - l->defect) * infinite[way]);
-	l->exponent = fmin(largest, 700) * (g < 1 ? 2 : 1);
-	if (g < 1)
-		largest =
-			largest < 1 ? log1p(g * expm1(largest)) : largest + log(g + (1 - g) * exp(-largest));
-	l->largest = largest * (1 + 1e-12) + (g < 1 ? 1e-15 : 0);
+	return participants > FEWEST && participants * q / (1 + exp(-eps0)) >= LEAST_SPREAD;
+}
+
+static bool kinds_help(const struct acct_list *l)
+{
+	return 1 + l->others > FEWEST && (1 + l->others) * l->blanket >= LEAST_BLANKET;
 }
 
 /* E from above, whichever of its cells' numbers is rounded upwards. */
@@ -237,7 +203,7 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	/* A victim alone has the cells' pair, which has few outcomes. */
 	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
 	b->labels = r->messages == ACCT_LABELLED_BITS;
-	if (b->labels && !acct_labels_help(1 + b->others + b->coins, b->epsilon0))
+	if (b->labels && !labels_help(1 + b->others + b->coins, b->epsilon0))
 		b->known = false;
 }
 
@@ -245,7 +211,7 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 static bool are_few(enum acct_messages messages, size_t cells)
 {
 	return messages == ACCT_SETS || messages == ACCT_LADDER || acct_are_triples(messages) ||
-	       (messages == ACCT_WORDS && cells <= ACCT_WORDS_MOST + 1);
+	       (messages == ACCT_WORDS && cells <= ACCT_MOST_WORD + 1);
 }
 
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
@@ -289,7 +255,7 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
 	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
-	if (are_few(r->messages, l->cells) && l->symmetric && acct_kinds_help(l))
+	if (are_few(r->messages, l->cells) && l->symmetric && kinds_help(l))
 		l->kinds = r->messages;
 	return ACCT_OK;
 }
