@@ -134,7 +134,7 @@ static double piece(double slope, double from, double h, double d0, double d1)
 	return sum <= 0 ? -INFINITY : slope * from + log(sum); /* NaN stays */
 }
 
-/* y_b - y_a, as in acct_grid.h. */
+/* y_b - y_a, as in acct_law.c. */
 static double gap(double a, double b)
 {
 	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));

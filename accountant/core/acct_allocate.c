@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "acct_compose.h"
+#include "acct_composition.h"
 #include "acct_invert.h"
-#include "acct_rung.h"
 
 #define COARSE   0.1   /* step of a law over its deviation: its moments are known to a thousandth */
 #define TAIL     1e-10 /* of delta, given up of each round */

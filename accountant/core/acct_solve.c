@@ -1,11 +1,12 @@
 /* acct_solve.c - epsilon from delta and delta from epsilon: one round directly, more by composition. */
+#include "acct_solve.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_composition.h"
 #include "acct_ends.h"
-#include "acct_many.h"
-#include "acct_rounds.h"
 #include "acct_single.h"
 
 #define LEAST_DELTA 1e-200 /* below it the transforms' exponents leave the range of a double */

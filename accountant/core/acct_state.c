@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_many.h"
+#include "acct_composition.h"
+#include "acct_solve.h"
 
 #define LEAST_DELTA 1e-200 /* as in acct_epsilon */
 

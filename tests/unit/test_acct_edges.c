@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "acct_rounds.h"
+#include "acct.h"
+#include "acct_composition.h"
 
 static struct acct_bound delta_of(const struct acct_round *r, double eps)
 {

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "acct_direct.h"
 #include "acct_fft.h"
+#include "acct_law.h"
 #include "uniform.h"
 
 #define ULP 0x1p-53

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "acct_line.h"
+#include "acct_lane.h"
 #include "uniform.h"
 
 #define ULP   0x1p-53L
@@ -136,7 +136,7 @@ static void polar_numbers(void **state)
 
 	(void)state;
 	for (size_t n = 1; n <= 11; n++) {
-		acct_line_polar(n, logs, phases, re, im, size);
+		acct_lane_polar(n, logs, phases, re, im, size);
 		for (size_t i = 0; i < n; i++) {
 			long double r = expl((long double)logs[i]), t = phases[i],
 				    allowed = 6 + (fabsl(t) > 1e6L ? 3 * fabsl(t) : 0);

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_exact.h"
+#include "acct_composition.h"
 #include "acct_invert.h"
-#include "acct_many.h"
 #include "acct_parsed.h"
+#include "acct_solve.h"
 #include "acct_state.h"
 #include "random_rounds.h"
 
@@ -167,15 +167,15 @@ static void a_point_of_any_width_encloses_the_sum_over_outcomes(void **state)
 
 		assert_int_equal(acct_list_init(&l, &r, NULL), ACCT_OK);
 		assert_int_equal(acct_curve_init(&c, &l), ACCT_OK);
-		for (int k = 0; k < 4 && c.outcomes > 0; k++) {
+		for (int k = 0; k < 4 && c.exact.outcomes > 0; k++) {
 			double eps = pow(10, -2 + 2.8 * uniform()), other = pow(10, -2 + 2.8 * uniform());
 			double step = tanh(other / 2) - tanh(eps / 2);
 			struct acct_point exact, fast;
 
-			acct_exact_at(&c, eps, k % 2, &exact);
+			acct_exact_at(&c.exact, eps, k % 2, &exact);
 			(void)acct_invert_within(&c.list, eps, k % 2, INFINITY, width[k], &fast);
 			assert_true(fast.lo <= exact.hi && exact.lo <= fast.hi);
-			acct_exact_at(&c, other, k % 2, &exact);
+			acct_exact_at(&c.exact, other, k % 2, &exact);
 			assert_true(fast.lo - fast.slope * step - fast.slope_err * fabs(step) <=
 				    exact.hi * (1 + 1e-9) + 1e-15);
 		}

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "acct_places_points.h"
+#include "acct_places_sum.h"
 #include "uniform.h"
 
 #define SLACK 1e-10

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "acct_exact.h"
+#include "acct_curve.h"
 #include "acct_invert.h"
 #include "random_rounds.h"
 
@@ -30,16 +30,16 @@ static void the_inversion_encloses_the_sum_over_outcomes(void **state)
 		struct acct_curve c;
 
 		curve_of(&r, &c);
-		for (int k = 0; k < 8 && c.outcomes > 0; k++) {
+		for (int k = 0; k < 8 && c.exact.outcomes > 0; k++) {
 			double eps = k ? pow(10, -2 + 2.8 * uniform()) : 0,
 			       other = pow(10, -2 + 2.8 * uniform());
 			double step = tanh(other / 2) - tanh(eps / 2);
 			struct acct_point exact, fast;
 
-			acct_exact_at(&c, eps, k % 2, &exact);
+			acct_exact_at(&c.exact, eps, k % 2, &exact);
 			acct_invert_at(&c.list, eps, k % 2, INFINITY, &fast);
 			assert_true(fast.lo <= exact.hi && exact.lo <= fast.hi);
-			acct_exact_at(&c, other, k % 2, &exact);
+			acct_exact_at(&c.exact, other, k % 2, &exact);
 			double line = fast.lo - fast.slope * step - fast.slope_err * fabs(step);
 			assert_true(line <= exact.hi * (1 + 1e-9) + 1e-15);
 		}
@@ -89,11 +89,11 @@ static void a_limit_on_work_widens_the_bounds_of_a_lopsided_list_and_never_moves
 		struct acct_curve c;
 
 		curve_of(&r, &c);
-		for (int k = 0; k < 3 && c.outcomes > 0 && c.outcomes < 3000; k++) {
+		for (int k = 0; k < 3 && c.exact.outcomes > 0 && c.exact.outcomes < 3000; k++) {
 			double eps = pow(10, -3 + 4.3 * uniform());
 			struct acct_point exact, fast;
 
-			acct_exact_at(&c, eps, k % 2, &exact);
+			acct_exact_at(&c.exact, eps, k % 2, &exact);
 			acct_invert_at(&c.list, eps, k % 2, limits[k], &fast);
 			double blur = 3e-14 * exact.slope + 1e-300; /* a few ulps of epsilon */
 			assert_false(fast.hi < exact.lo - blur);
@@ -119,7 +119,7 @@ static void the_excess_survives_where_the_transform_nearly_vanishes(void **state
 	for (double eps = 2; eps < 3; eps += 0.01) {
 		struct acct_point exact, fast;
 
-		acct_exact_at(&c, eps, true, &exact);
+		acct_exact_at(&c.exact, eps, true, &exact);
 		acct_invert_at(&c.list, eps, true, 0, &fast);
 		assert_true(fast.lo <= exact.hi && fast.hi >= exact.lo);
 	}
@@ -133,11 +133,11 @@ static double product(const struct acct_curve c[2], const int swap[2], double ep
 	double e = exp(eps), sum = 0;
 
 	for (int i = 0; i < 2; i++) {
-		p[i] = swap[i] ? c[i].q : c[i].p;
-		q[i] = swap[i] ? c[i].p : c[i].q;
+		p[i] = swap[i] ? c[i].exact.q : c[i].exact.p;
+		q[i] = swap[i] ? c[i].exact.p : c[i].exact.q;
 	}
-	for (size_t a = 0; a < c[0].outcomes; a++)
-		for (size_t b = 0; b < c[1].outcomes; b++)
+	for (size_t a = 0; a < c[0].exact.outcomes; a++)
+		for (size_t b = 0; b < c[1].exact.outcomes; b++)
 			sum += fmax(0, p[0][a] * p[1][b] - e * q[0][a] * q[1][b]);
 	return sum;
 }
@@ -154,8 +154,8 @@ static void two_rounds_enclose_the_sum_over_pairs_of_outcomes_in_every_direction
 
 		curve_of(&r[0], &c[0]);
 		curve_of(&r[1], &c[1]);
-		assert_true(c[0].outcomes > 0 && c[1].outcomes > 0);
-		missed = c[0].missed + c[1].missed;
+		assert_true(c[0].exact.outcomes > 0 && c[1].exact.outcomes > 0);
+		missed = c[0].exact.missed + c[1].exact.missed;
 		assert_int_equal(acct_delta(r, 2, eps, &got), ACCT_OK);
 		double same = fmax(product(c, (int[2]){ 0, 0 }, eps), product(c, (int[2]){ 1, 1 }, eps));
 		double mixed = fmax(product(c, (int[2]){ 0, 1 }, eps), product(c, (int[2]){ 1, 0 }, eps));

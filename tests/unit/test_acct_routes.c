@@ -39,11 +39,11 @@ static void inversion_agrees_with_the_list_of_outcomes(void **state)
 			struct acct_curve c;
 
 			assert_int_equal(acct_curve_init(&c, &l), ACCT_OK);
-			assert_true(c.outcomes > 0);
+			assert_true(c.exact.outcomes > 0);
 			for (double eps = 0; eps < 1.9; eps += 0.1) {
 				struct acct_point a, b;
 
-				acct_exact_at(&c, eps, false, &a);
+				acct_exact_at(&c.exact, eps, false, &a);
 				acct_invert_at(&l, eps, false, INFINITY, &b);
 				overlap(a, b);
 				if (ns[i] >= 5 && a.hi > 1e-3)
@@ -69,17 +69,17 @@ static void in_order_the_list_gives_the_same_points(void **state)
 
 		assert_int_equal(acct_curve_init(&sums, &l[i]), ACCT_OK);
 		assert_int_equal(acct_curve_init(&order, &l[i]), ACCT_OK);
-		assert_true(sums.outcomes > 0);
-		assert_int_equal(acct_exact_order(&order), ACCT_OK);
+		assert_true(sums.exact.outcomes > 0);
+		assert_int_equal(acct_exact_order(&order.exact, order.list.symmetric), ACCT_OK);
 		for (int k = 0; k < 400; k++) {
 			/* every tenth exactly at a loss */
-			size_t o = (size_t)k % sums.outcomes;
-			double loss = fabs(log(sums.p[o] / sums.q[o]));
+			size_t o = (size_t)k % sums.exact.outcomes;
+			double loss = fabs(log(sums.exact.p[o] / sums.exact.q[o]));
 			double eps = k % 10 || !(loss < 100) ? 0.07 * k : loss;
 			struct acct_point a, b;
 
-			acct_exact_at(&sums, eps, k & 1, &a);
-			acct_exact_at(&order, eps, k & 1, &b);
+			acct_exact_at(&sums.exact, eps, k & 1, &a);
+			acct_exact_at(&order.exact, eps, k & 1, &b);
 			overlap(a, b);
 			assert_true(b.hi - b.lo <= 1.001 * (a.hi - a.lo) + 1e-13 * exp(-eps));
 			assert_true(fabs(a.slope - b.slope) < 1e-6 || k % 10 == 0);
@@ -101,30 +101,34 @@ static void what_a_list_leaves_out_is_as_rare_as_it_says(void **state)
 
 			assert_int_equal(acct_curve_init(&all, &l), ACCT_OK);
 			assert_int_equal(acct_curve_init(&some, &l), ACCT_OK);
-			assert_true(all.outcomes == 0 || dummies == 0);
-			assert_int_equal(acct_exact_relist(&some, missed, 1000000), ACCT_OK);
-			assert_true(some.outcomes > 0 && some.missed <= missed && some.missed > missed / 100);
-			for (size_t i = 0; i < some.outcomes; i++) {
-				mass[0] += some.p[i];
-				mass[1] += some.q[i];
+			assert_true(all.exact.outcomes == 0 || dummies == 0);
+			assert_int_equal(
+				acct_exact_relist(&some.exact, &some.list, missed, 1000000), ACCT_OK);
+			assert_true(some.exact.outcomes > 0 && some.exact.missed <= missed &&
+				    some.exact.missed > missed / 100);
+			for (size_t i = 0; i < some.exact.outcomes; i++) {
+				mass[0] += some.exact.p[i];
+				mass[1] += some.exact.q[i];
 			}
 			for (int way = 0; way < 2; way++)
-				assert_true(mass[way] <= 1 + 1e-11 && 1 - mass[way] <= some.missed + 1e-11);
+				assert_true(
+					mass[way] <= 1 + 1e-11 && 1 - mass[way] <= some.exact.missed + 1e-11);
 			if (missed > 1e-9) /* and something is left out */
 				assert_true(1 - mass[0] > 1e-10);
-			assert_int_equal(acct_exact_order(&some), ACCT_OK);
+			assert_int_equal(acct_exact_order(&some.exact, some.list.symmetric), ACCT_OK);
 			for (double eps = 0; eps < 2; eps += 0.1) {
 				struct acct_point a, b;
 
 				acct_invert_at(&l, eps, false, INFINITY, &a);
-				acct_exact_at(&some, eps, false, &b);
+				acct_exact_at(&some.exact, eps, false, &b);
 				overlap(a, b);
 			}
 			/* No room: a list that misses no more stays, another goes. */
-			assert_int_equal(acct_exact_relist(&some, missed, 10), ACCT_OK);
-			assert_true(some.outcomes > 0);
-			assert_int_equal(acct_exact_relist(&some, missed / 1e3, 10), ACCT_OK);
-			assert_true(some.outcomes == 0);
+			assert_int_equal(acct_exact_relist(&some.exact, &some.list, missed, 10), ACCT_OK);
+			assert_true(some.exact.outcomes > 0);
+			assert_int_equal(
+				acct_exact_relist(&some.exact, &some.list, missed / 1e3, 10), ACCT_OK);
+			assert_true(some.exact.outcomes == 0);
 			acct_curve_fini(&all);
 			acct_curve_fini(&some);
 		}

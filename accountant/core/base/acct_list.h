@@ -1,0 +1,93 @@
+/* acct_list.h - one round as the rest of the accountant reads it: checked, normalised, merged. */
+#pragma once
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "acct_round.h"
+
+#define ACCT_MOST_GROUPS (ACCT_MAX_LEVELS + 1)
+#define ACCT_MOST_WORD   16u /* signs of a word beyond which its kinds are too many: 152 here */
+
+/* Participants who are blanket with the same chance share * blanket. */
+struct acct_group {
+	double share, count; /* count exact: below 2^53 */
+	double rest;         /* 1 - share * blanket, to an ulp or two even where it is small */
+};
+
+/* Bits: doc/binary.md. */
+struct acct_bit_facts {
+	bool known; /* the round's messages are bits, and epsilon0 is one that acct_bits.c takes */
+	double epsilon0, others, coins;
+	struct acct_level sent[ACCT_MAX_LEVELS]; /* share: the chance that a message is of use */
+	size_t levels;
+	bool sent_are_coins; /* else reports */
+	bool labels;         /* a public label goes with every bit */
+};
+
+#define ACCT_NO_LARGEST 1e300 /* losses of normal noise have no bound */
+
+/* A checked round.  The means of u and v are exactly one up to rounding.  Equal cells are merged, and so are
+ * levels of equal share.  Cells keep the caller's order; groups are sorted.  The remainder of omega, and of a
+ * share of it, is that of the doubles given, summed in twice their digits.  Up to 2^-51 it may be rounding:
+ * upper ends count it, and lower ends do not (`missing`). */
+struct acct_list {
+	enum acct_event event; /* but for ACCT_SHUFFLED there are neither cells nor messages */
+	double scale, rate;
+	const struct acct_profile *profile;
+	struct acct_cell cell[ACCT_MAX_CELLS];
+	size_t cells;
+	double blanket;                            /* sum(omega), in (0, 1] */
+	struct acct_group group[ACCT_MOST_GROUPS]; /* the others, largest share first; counts above 0 */
+	size_t groups;
+	double others, dummies; /* others: the sum over all groups */
+	double triple;          /* of ACCT_SETS */
+	double shape[3];        /* of ACCT_WINDOWS and what follows */
+	double mean;            /* expected blanket messages of the others */
+	double missing;         /* chance that a message lacks which is blanket but for rounding of omega */
+	double defect;          /* see struct acct_round */
+	double sampling;        /* see struct acct_round; 1 when everybody takes part */
+	double infinite[2];     /* mass of infinite loss, forwards and with u and v exchanged */
+	double largest;         /* no finite loss exceeds this; ACCT_NO_LARGEST where they have no bound */
+	double exponent;        /* how far rounding of the cells moves epsilon: acct_plan_blur */
+	struct acct_bit_facts bits;
+	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
+	enum acct_messages kinds; /* of messages of which acct_kinds.c may know a better bound than cells;
+				     else 0 */
+	bool lossless;            /* u = v in every cell, to the bit */
+};
+
+/* Returns the errors of acct_round_check, for the same rounds. */
+ACCT_CHECK enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why);
+
+/* Mass of infinite loss that is certain; `infinite` of a profile that is no pair is an upper bound. */
+static inline double acct_list_certain(const struct acct_list *l, int way)
+{
+	if (l->missing > 0)
+		return fmax(l->sampling * l->defect, l->infinite[way] - l->missing);
+	return l->event == ACCT_PROFILE && !l->profile->exact ? l->sampling * l->defect : l->infinite[way];
+}
+
+/* Sets infinite, largest and exponent from those of the pair before defect and sampling, which are set: E' =
+ * 1 + g (E - 1). */
+static inline void acct_list_losses(struct acct_list *l, double largest, const double infinite[2])
+{
+	double g = l->sampling;
+
+	for (int way = 0; way < 2; way++)
+		l->infinite[way] = g * (l->defect + (1 - l->defect) * infinite[way]);
+	l->exponent = fmin(largest, 700) * (g < 1 ? 2 : 1);
+	if (g < 1)
+		largest =
+			largest < 1 ? log1p(g * expm1(largest)) : largest + log(g + (1 - g) * exp(-largest));
+	l->largest = largest * (1 + 1e-12) + (g < 1 ? 1e-15 : 0);
+}
+
+/* Its bounds have a gap that no grid closes: that between what is charged and what data sets lose. */
+static inline bool acct_list_is_loose(const struct acct_list *l)
+{
+	return l->kinds != ACCT_ANY_MESSAGES || (l->bits.known && l->bits.labels);
+}
+
+/* Do both lists have the same privacy curve?  `count` is not compared. */
+bool acct_list_equal(const struct acct_list *a, const struct acct_list *b);

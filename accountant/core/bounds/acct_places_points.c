@@ -1,0 +1,327 @@
+/* acct_places_points.c - the kinds of acct_places.c on points that all share, and which of them count: the
+ * last part of acct_places_sum.h.
+ *
+ * Spreading.  An atom between two points may be taken for one at either, with the mean kept: the law becomes
+ * larger in convex order, and so does the bound.  The two kinds that lose most have their atoms among the
+ * points.  So a node takes one turn for each point, however many kinds there are.
+ *
+ * Leaving out.  X <= X' + a in increasing convex order, which is that of E (X - t)+ for every t, means E (X +
+ * s)+ <= E (X' + a + s)+ for every s, hence for s the sum of the other places.  So places of X may all be
+ * taken for such of X', or of a mixture of X' and X'' (then of the better of these), and every one of them
+ * moves S by a at most.  E (X - t)+ is linear between the points, and E (X' + a - t)+ at least E (X' - t)+ +
+ * a P(X' > t), so the points decide.  Their sums have only positive terms, so they are off by r of
+ * themselves, r some ulps a point; and E (X' - t)+ is at most the range times P(X' > t), so r more of it is
+ * less than r ranges more of a. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_places_sum.h"
+
+#define AS_THEY_ARE  24u /* points up to which all kinds keep their atoms */
+#define WITH_MIDDLES 80u /* more points are near enough to each other */
+#define FIRST        4u  /* of the kinds that are kept, mixtures of these are tried */
+#define ULP          0x1p-53
+
+static bool has_point(const struct acct_places_sum *s, double x, size_t *at)
+{
+	size_t low = 0, high = s->points;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (s->x[middle] < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*at = low;
+	return low < s->points && s->x[low] <= x;
+}
+
+static void add_point(struct acct_places_sum *s, double x)
+{
+	size_t at;
+
+	if (has_point(s, x, &at) || s->points == s->most_points)
+		return;
+	memmove(&s->x[at + 1], &s->x[at], (s->points - at) * sizeof s->x[0]);
+	s->x[at] = x;
+	s->points++;
+}
+
+/* Its atoms become points, if that makes at most `most`. */
+static bool add_atoms(struct acct_places_sum *s, const struct acct_place *k, size_t most)
+{
+	size_t more = 0, at;
+
+	for (size_t j = 0; j < k->atoms; j++)
+		more += !has_point(s, k->x[j], &at);
+	if (s->points + more > most)
+		return false;
+	for (size_t j = 0; j < k->atoms && more > 0; j++)
+		add_point(s, k->x[j]);
+	return true;
+}
+
+/* Points between those that there are, where kinds are to be spread: they lose less than the first two, but
+ * by little. */
+static void add_middles(struct acct_places_sum *s)
+{
+	double *middle = s->gain;
+	size_t gaps = s->points - 1;
+
+	if (s->points + gaps > WITH_MIDDLES || s->points + gaps > s->most_points)
+		return;
+	for (size_t i = 0; i < gaps; i++)
+		middle[i] = s->x[i] + (s->x[i + 1] - s->x[i]) / 2;
+	for (size_t i = 0; i < gaps; i++)
+		add_point(s, middle[i]);
+}
+
+static void spread(const struct acct_places_sum *s, struct acct_tilted *k)
+{
+	const struct acct_place *of = k->of;
+	double all = 0;
+
+	memset(k->p, 0, s->points * sizeof k->p[0]);
+	for (size_t j = 0; j < of->atoms; j++)
+		all += of->p[j];
+	for (size_t j = 0; j < of->atoms; j++) {
+		size_t at;
+		double p = of->p[j] / all;
+
+		if (has_point(s, of->x[j], &at)) {
+			k->p[at] += p;
+			continue;
+		}
+		double below = of->x[j] - s->x[at - 1], above = s->x[at] - of->x[j];
+		k->p[at - 1] += p * (above / (below + above));
+		k->p[at] += p * (below / (below + above));
+	}
+	k->from = 0;
+	k->to = s->points;
+	while (k->from + 1 < k->to && !(k->p[k->from] > 0))
+		k->from++;
+	while (k->to > k->from + 1 && !(k->p[k->to - 1] > 0))
+		k->to--;
+}
+
+void acct_places_gains(struct acct_places_sum *s, double c)
+{
+	for (size_t i = 0; i < s->points; i++)
+		s->gain[i] = expm1(c * s->x[i]);
+}
+
+void acct_places_tilt(const struct acct_places_sum *s, struct acct_tilted *k)
+{
+	double sum = 0, square = 0, more = 0;
+
+	for (size_t i = k->from; i < k->to; i++)
+		more += k->p[i] * s->gain[i];
+	for (size_t i = k->from; i < k->to; i++) {
+		k->w[i] = (k->p[i] + k->p[i] * s->gain[i]) / (1 + more);
+		sum += k->w[i] * s->x[i];
+	}
+	for (size_t i = k->from; i < k->to; i++)
+		square += k->w[i] * (s->x[i] - sum) * (s->x[i] - sum);
+	k->log_m = log1p(more);
+	k->mean = sum;
+	k->variance = square;
+}
+
+/* E (X - x_i)+ at the points, and with so much more where X may be larger. */
+static void set_excess(const struct acct_places_sum *s, const struct acct_tilted *k, double far,
+	double *excess, double *more)
+{
+	double above = 0, sum = 0;
+
+	for (size_t i = s->points; i-- > 0;) {
+		if (i + 1 < s->points)
+			sum += above * (s->x[i + 1] - s->x[i]);
+		excess[i] = sum;
+		more[i] = sum + far * above;
+		above += k->p[i];
+	}
+}
+
+/* Is this excess nowhere above that of a mixture of a and b?  Which mixture is found by quotients, and then
+ * tried. */
+static bool is_below(size_t points, const double *excess, const double *a, const double *b)
+{
+	double low = 0, high = 1;
+
+	for (size_t i = 0; i < points && low <= high; i++) {
+		double slope = a[i] - b[i], need = excess[i] - b[i];
+
+		if (slope > 0 && need > low * slope)
+			low = need / slope;
+		else if (slope < 0 && need > high * slope)
+			high = need / slope;
+		else if (!(slope > 0 || slope < 0) && need > 0)
+			return false;
+	}
+	if (!(low <= high))
+		return false;
+	double share = low + (high - low) / 2;
+	for (size_t i = 0; i < points; i++)
+		if (!(excess[i] <= share * a[i] + (1 - share) * b[i]))
+			return false;
+	return true;
+}
+
+/* By falling variance; few, or nearly in order. */
+static void sort_kinds(struct acct_tilted *kind, size_t kinds)
+{
+	for (size_t i = 1; i < kinds; i++) {
+		struct acct_tilted k = kind[i];
+		size_t at = i;
+
+		for (; at > 0 && kind[at - 1].plain < k.plain; at--)
+			kind[at] = kind[at - 1];
+		kind[at] = k;
+	}
+}
+
+/* Keeps the kinds that none, and no mixture of two, is above: of the first two given, or of such as are kept.
+ * Their excess stands in w. */
+static void leave_out(struct acct_places_sum *s, const struct acct_places *of)
+{
+	const double *first[2] = { NULL, NULL };
+	double far = 2 * (2 * (double)s->points + 8) * ULP * s->range, *excess = s->gain;
+	size_t all = s->kinds;
+
+	/* Beside `far` its rounding; twice, since one of the two given first may be left out in turn. */
+	s->off = 4.2 * far;
+	for (size_t i = 0; i < all; i++) {
+		set_excess(s, &s->kind[i], far, excess, s->kind[i].w);
+		for (int j = 0; j < 2; j++)
+			first[j] = s->kind[i].of == &of->kind[j] ? s->kind[i].w : first[j];
+	}
+	s->kinds = 0;
+	for (size_t i = 0; i < all; i++) {
+		struct acct_tilted k = s->kind[i];
+		bool out = false;
+
+		set_excess(s, &k, far, excess, k.w);
+		if (all > 2 && k.w != first[0] && k.w != first[1])
+			out = is_below(s->points, excess, first[0], first[1]);
+		for (size_t a = 0; a < s->kinds && !out; a++) {
+			out = is_below(s->points, excess, s->kind[a].w, s->kind[a].w);
+			for (size_t b = 0; b < a && a < FIRST && !out; b++)
+				out = is_below(s->points, excess, s->kind[a].w, s->kind[b].w);
+		}
+		if (!out)
+			s->kind[s->kinds++] = k;
+	}
+	s->kind[s->kinds] = s->kind[all];
+}
+
+/* All kinds on the points that there are. */
+static void set_kinds(struct acct_places_sum *s, const struct acct_places *of)
+{
+	double *room = (double *)&s->kind[of->kinds + 1];
+
+	s->kinds = of->kinds;
+	acct_places_gains(s, 0);
+	for (size_t i = 0; i < of->kinds + (s->fixed > 0 ? 1 : 0); i++) {
+		struct acct_tilted *k = &s->kind[i];
+
+		memset(k, 0, sizeof *k);
+		k->of = &of->kind[i];
+		k->p = room + 2 * i * s->most_points;
+		k->w = k->p + s->most_points;
+		spread(s, k);
+		acct_places_tilt(s, k);
+		k->plain = k->variance;
+	}
+	sort_kinds(s->kind, s->kinds);
+	leave_out(s, of);
+}
+
+/* The ends, the atoms of fixed places and of the first two kinds. */
+static void set_first_points(struct acct_places_sum *s, const struct acct_places *of)
+{
+	double low = 0, high = 0;
+
+	for (size_t i = 0; i < of->kinds + (s->fixed > 0 ? 1 : 0); i++)
+		for (size_t j = 0; j < of->kind[i].atoms; j++) {
+			double x = of->kind[i].x[j];
+
+			low = x < low ? x : low;
+			high = x > high ? x : high;
+		}
+	s->range = high - low;
+	s->points = 0;
+	add_point(s, low);
+	add_point(s, high);
+	if (s->fixed > 0)
+		(void)add_atoms(s, &of->kind[of->kinds], s->most_points);
+	for (size_t i = 0; i < of->kinds; i++)
+		s->own[i] = i < 2 && add_atoms(s, &of->kind[i], s->most_points);
+}
+
+static void set_points(struct acct_places_sum *s, const struct acct_places *of)
+{
+	size_t i = 2;
+
+	set_first_points(s, of);
+	while (i < of->kinds && add_atoms(s, &of->kind[i], AS_THEY_ARE))
+		s->own[i++] = true;
+	if (i >= of->kinds)
+		return;
+	set_first_points(s, of);
+	add_middles(s);
+}
+
+/* Room for the points of set_first_points() with middles, or AS_THEY_ARE, and for SPREAD more kinds. */
+static size_t most_points(const struct acct_places *of)
+{
+	size_t all = 2, first = 2, largest = 0, most;
+
+	for (size_t i = 0; i < of->kinds + (of->fixed > 0 ? 1 : 0); i++) {
+		size_t atoms = of->kind[i].atoms;
+
+		all += atoms;
+		first += i < 2 || i == of->kinds ? atoms : 0;
+		largest = atoms > largest ? atoms : largest;
+	}
+	most = AS_THEY_ARE + 2 * first + 4 * largest;
+	most = all < most ? all : most;
+	return most < ACCT_PLACES_POINTS ? most : ACCT_PLACES_POINTS;
+}
+
+struct acct_places_sum *acct_places_points_new(const struct acct_places *of)
+{
+	struct acct_places_sum *s;
+	size_t all = of->kinds + 1, points, size;
+
+	if (!(of->free >= 1) || of->kinds == 0 || of->kinds > ACCT_PLACES_KINDS)
+		return NULL;
+	points = most_points(of);
+	size = sizeof *s + all * (sizeof s->kind[0] + 2 * points * sizeof(double));
+	s = aligned_alloc(sizeof(acct_lanes),
+		(size + sizeof(acct_lanes) - 1) / sizeof(acct_lanes) * sizeof(acct_lanes));
+	if (!s)
+		return NULL;
+	memset(s, 0, offsetof(struct acct_places_sum, x));
+	s->n = of->free;
+	s->fixed = of->fixed;
+	s->most_points = points;
+	s->kind = (struct acct_tilted *)(s + 1);
+	set_points(s, of);
+	set_kinds(s, of);
+	return s;
+}
+
+bool acct_places_points_keep(struct acct_places_sum *s, const struct acct_places *of, size_t kind)
+{
+	size_t i = (size_t)(s->kind[kind].of - of->kind);
+
+	if (s->own[i] || !add_atoms(s, &of->kind[i], s->most_points))
+		return false;
+	s->own[i] = true;
+	set_kinds(s, of);
+	return true;
+}

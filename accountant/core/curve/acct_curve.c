@@ -1,0 +1,164 @@
+/* acct_curve.c - the privacy curve of one round: lists the outcomes if they are few, else inverts; then
+ * applies defect and sampling. */
+#include "acct_curve.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "acct_bounds.h"
+#include "acct_central.h"
+#include "acct_ends.h"
+#include "acct_invert.h"
+
+#define UNDERFLOW 1e-300
+#define ROUNDING  0x1p-49 /* relative rounding of the operations for a defect or for sampling */
+
+enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
+{
+	memset(c, 0, sizeof *c);
+	c->list = *l;
+	if (l->event != ACCT_SHUFFLED)
+		return acct_central_init(l, &c->hull);
+	enum acct_rc rc = acct_bounds_new(l, &c->bounds);
+	return rc || c->bounds ? rc : acct_exact_list(&c->exact, l);
+}
+
+void acct_curve_fini(struct acct_curve *c)
+{
+	acct_exact_fini(&c->exact);
+	acct_hull_free(c->hull);
+	acct_bounds_free(c->bounds);
+	memset(c, 0, sizeof *c);
+}
+
+enum acct_rc acct_curve_relist(struct acct_curve *c, double missed, size_t most)
+{
+	if (c->list.bits.known)
+		return acct_bits_list(&c->list.bits, c->list.symmetric, &c->exact);
+	return acct_exact_relist(&c->exact, &c->list, missed, most);
+}
+
+/* Were no message missing, delta would be lower by at most that chance, and H by missing (1-y)/2. */
+static void without_missing(double missing, double share, struct acct_point *at)
+{
+	at->lo -= missing * share * (1 + ROUNDING);
+	at->slope -= missing / 2;
+	at->slope_err += ROUNDING * (fabs(at->slope) + missing);
+}
+
+/* The curve of the cells alone. */
+static void cells_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
+{
+	/* (1-y)/2; never 0, which would be read as "no loss" where exp() underflows. */
+	double most = fmax(exp(-eps) / (1 + exp(-eps)), DBL_MIN);
+
+	double work = acct_exact_work(&c->exact), allowed = c->work ? c->work->per_point : INFINITY,
+	       width = c->work && c->work->width > 0 ? c->work->width : ACCT_INVERT_WIDTH;
+
+	*at = (struct acct_point){ 0, 0, 0, 0 };
+	if (c->list.lossless)
+		return;
+	if (c->list.event != ACCT_SHUFFLED)
+		work = acct_central_at(&c->list, c->hull, eps, swap, at);
+	else if (c->exact.outcomes > 0)
+		acct_exact_at(&c->exact, eps, swap, at);
+	else if (c->bounds)
+		work = acct_bounds_at(&c->list, c->bounds, eps, swap, allowed, width, at);
+	else
+		work = acct_invert_within(&c->list, eps, swap, allowed, width, at);
+	if (c->work)
+		c->work->spent += work;
+	if (eps > 0) { /* a margin for underflow; at 0 nothing is scaled down */
+		at->lo -= UNDERFLOW;
+		at->hi += UNDERFLOW;
+	}
+	if (c->list.missing > 0)
+		without_missing(c->list.missing, most, at);
+	/* Bounds that contradict each other are discarded, whatever the reason. */
+	bool sound = at->lo <= at->hi && at->hi >= 0;
+	if (!sound || !(at->lo > 0 && at->slope_err < INFINITY)) {
+		at->lo = 0;
+		at->slope = 0;
+		at->slope_err = 0;
+	}
+	if (!sound || !(at->hi <= most))
+		at->hi = most;
+	if (at->lo > at->hi)
+		at->lo = at->hi;
+}
+
+/* An infinite loss with chance d, in either direction: H = d (1-y)/2 + (1-d) H_cells. */
+static void give_away(double d, double eps, struct acct_point *at)
+{
+	double most = exp(-eps) / (1 + exp(-eps));
+
+	at->lo = (d * most + (1 - d) * at->lo) * (1 - ROUNDING);
+	at->hi = (d * most + (1 - d) * at->hi) * (1 + ROUNDING);
+	at->slope = d / 2 + (1 - d) * at->slope;
+	at->slope_err = (1 - d) * at->slope_err + ROUNDING * at->slope;
+}
+
+/* log(1 + (e^eps - 1)/g), to a few ulps of itself. */
+static double before_sampling(double g, double eps)
+{
+	return eps < 30 ? log1p(expm1(eps) / g) : eps - log(g) + log1p(-(1 - g) * exp(-eps));
+}
+
+/* H = a H_all(y/a), a = g + (1-g) y.  A line lo - s (y' - y0) below H_all becomes one below H, of value a lo
+ * at y = a y0 and slope k s - (1-g) lo, k = 1 - (1-g) y0.  An atom at y0 moves to g y0/k and keeps the part k
+ * of its mass; the rest gathers at 0.  `before` is the epsilon at y0 = y/a. */
+static void sample(double g, double eps, double before, struct acct_point *at)
+{
+	double a = g + (1 - g) * tanh(eps / 2), k = g + (1 - g) * 2 * exp(-before) / (1 + exp(-before));
+
+	at->slope_err = k * at->slope_err + ROUNDING * (k * fabs(at->slope) + at->lo);
+	at->slope = k * at->slope - (1 - g) * at->lo;
+	at->lo *= a * (1 - ROUNDING);
+	at->hi *= a * (1 + ROUNDING);
+}
+
+void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
+{
+	double g = c->list.sampling, d = c->list.defect, before = g < 1 ? before_sampling(g, eps) : eps;
+
+	cells_at(c, before, swap, at);
+	if (d > 0)
+		give_away(d, before, at);
+	if (g < 1)
+		sample(g, eps, before, at);
+}
+
+double acct_curve_upper(const struct acct_curve *c, double eps)
+{
+	struct acct_point a, b;
+
+	acct_curve_at(c, eps, false, &a);
+	if (c->list.symmetric)
+		return a.hi;
+	acct_curve_at(c, eps, true, &b);
+	return acct_larger(a.hi, b.hi);
+}
+
+double acct_curve_about(const struct acct_curve *c, double eps)
+{
+	struct acct_point at = { 0, 0, 0, 0 };
+	double width = c->work && c->work->width > 0 ? c->work->width : ACCT_INVERT_WIDTH,
+	       most = c->work ? c->work->per_point : INFINITY, work;
+
+	if (!acct_list_is_loose(&c->list) || c->list.defect > 0 || c->list.sampling < 1)
+		return acct_curve_upper(c, eps);
+	work = acct_bounds_held_at(&c->list, c->bounds, eps, most, width, &at);
+	if (c->work)
+		c->work->spent += work;
+	return at.hi > 0 && at.hi < INFINITY ? at.hi : acct_curve_upper(c, eps);
+}
+
+double acct_curve_deviation(const struct acct_curve *c)
+{
+	double whole = acct_curve_about(c, 0), infinite = fmin(c->list.infinite[0], c->list.infinite[1]) / 2;
+
+	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
+	return 2 * sqrt(2 * acos(-1)) * fmax(whole - infinite, 1e-8 * whole);
+}

@@ -1,0 +1,67 @@
+/* acct_exact.h - exact laws, term by term: the outcomes of a small round, and the number of its blanket
+ * messages.
+ *
+ * It takes a list (acct_list.h), and gives the masses of its outcomes under both inputs, sorted for many
+ * questions, and points of their curve.
+ *
+ * Errors.  The number of blanket others is the convolution of the levels' binomials.  Each is cut where what
+ * lies beyond is below 1e-60; the tails are added above, and 1e-290 per convolution for underflow.  Masses
+ * are off by less than 6e-14 max(4096, M) of themselves, M blanket messages, alike under P and Q.  Underflow
+ * of the scaling by 1/(1+E) is charged at 1e-300 on both sides.
+ *
+ * In a composition only a range of each cell's count N_j is listed.  N_j is Bin(M-1, w_j), plus 1 if the
+ * victim is in j: P(N_j > k) <= P(Bin >= k) and P(N_j < k) <= P(Bin <= k-1) under both inputs, each at most
+ * e^{-m KL(k/m, w)} (Chernoff).  So the outcomes outside have a chance of at most 2 cells e^{log cut} given
+ * M; with the values of M left out, 1e-3 of the round's tail.
+ *
+ * Sorted outcomes are summed from both ends in extended precision: H = a P(loss > eps) - b Q(loss > eps).
+ * Sums are charged (4 DBL_EPSILON + size LDBL_EPSILON)(aP + bQ).  An outcome on the wrong side of eps by
+ * rounding has |loss - eps| <= e = 16 DBL_EPSILON (1+eps) and |ap - bq| <= 2e ap: above, 2e (aP + bQ) is
+ * charged.  Below nothing is, for {computed loss > eps} is a test in any case. */
+#pragma once
+
+#include "acct_list.h"
+#include "acct_point.h"
+
+/* The outcomes of a round; all zero: none.  Once they are sorted, `order` replaces p and q. */
+struct acct_exact {
+	double *p, *q; /* their masses */
+	size_t outcomes;
+	struct acct_order *order;
+	double missed;     /* mass of the outcomes left out, under either input */
+	double test_error; /* error of P(A) and Q(A) of a test A, over P(A) + Q(A), beside that of its
+			      outcomes */
+	double mass_error; /* relative error of a listed mass, the same under both inputs */
+};
+
+/* List the outcomes of a round that has few; else *e stays zero. */
+ACCT_CHECK enum acct_rc acct_exact_list(struct acct_exact *e, const struct acct_list *l);
+void acct_exact_fini(struct acct_exact *e);
+
+/* List the outcomes again: at most `most` of them, leaving out outcomes of chance `missed` at most.  Where
+ * there are too many, *e keeps the list it has if that leaves out no more, else none. */
+ACCT_CHECK enum acct_rc acct_exact_relist(
+	struct acct_exact *e, const struct acct_list *l, double missed, size_t most);
+
+/* Sort the outcomes: from now on a point takes a search instead of a sum. */
+ACCT_CHECK enum acct_rc acct_exact_order(struct acct_exact *e, bool symmetric);
+
+/* One point of the curve of these outcomes, and the work that it takes, in the unit of struct acct_work. */
+void acct_exact_at(const struct acct_exact *e, double eps, bool swap, struct acct_point *at);
+double acct_exact_work(const struct acct_exact *e);
+
+/* The law of the number of blanket messages among the others, term by term. */
+
+/* chance[i]: that of first + i blanket messages, to 1e-10 relative. */
+struct acct_count {
+	double *chance;
+	size_t size; /* 0: the law has more terms than asked for */
+	double first;
+	double missed; /* upper bound on the chance of all numbers left out */
+};
+
+/* Computes at most `most` terms; those left out have a chance of about 4 * tail for every group.  Call
+ * acct_count_fini whatever the result. */
+ACCT_CHECK enum acct_rc acct_count_init(
+	struct acct_count *c, const struct acct_list *l, double tail, double most);
+void acct_count_fini(struct acct_count *c);
