@@ -1,4 +1,4 @@
-/* acct_abi_filter.c - a filter behind a handle, with the rounds it has admitted. */
+/* acct_abi_filter.c (acct_abi.h) - a filter behind a handle, with the rounds it has admitted. */
 #include "acct_abi.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* acct_method_flame.c - FLAME's analyses for rounds of this accountant. */
+/* acct_method_flame.c (acct_method_rows.h) - FLAME's analyses for rounds of this accountant. */
 #include "acct_fault.h"
 #include "acct_flame.h"
 #include "acct_method_rows.h"

@@ -1,5 +1,5 @@
-/* acct_method_gdp.c - rounds as Gaussian mechanisms with a defect, whose means add up in squares: what the
- * Gaussian filter charges, here for a list that is known. */
+/* acct_method_gdp.c (acct_method_rows.h) - rounds as Gaussian mechanisms with a defect, whose means add up in
+ * squares: what the Gaussian filter charges, here for a list that is known. */
 #include <math.h>
 #include <stdlib.h>
 

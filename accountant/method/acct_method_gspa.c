@@ -1,4 +1,4 @@
-/* acct_method_gspa.c - GSPA's analyses for rounds of this accountant. */
+/* acct_method_gspa.c (acct_method_rows.h) - GSPA's analyses for rounds of this accountant. */
 #include <math.h>
 
 #include "acct_fault.h"

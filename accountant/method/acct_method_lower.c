@@ -1,12 +1,12 @@
-/* acct_method_lower.c - what some data sets lose, exactly: lower bounds on the truth. */
+/* acct_method_lower.c (acct_method_rows.h) - what some data sets lose, exactly: lower bounds on the truth. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "acct_cells.h"
 #include "acct_fault.h"
-#include "acct_method_rows.h"
 #include "acct_kinds.h"
+#include "acct_method_rows.h"
 
 /* The cells' pair is itself the loss of data sets: of bits, where only dummies hide the victim, or where the
  * randomizer may be any that has these cells.  Of bits

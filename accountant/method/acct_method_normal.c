@@ -1,5 +1,5 @@
-/* acct_method_normal.c - the normal limit: of many rounds among many reports, the privacy loss is that of one
- * Gaussian mechanism.  No error bound: approximate. */
+/* acct_method_normal.c (acct_method_rows.h) - the normal limit: of many rounds among many reports, the
+ * privacy loss is that of one Gaussian mechanism.  No error bound: approximate. */
 #include <math.h>
 
 #include "acct_fault.h"

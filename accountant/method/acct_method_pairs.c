@@ -1,5 +1,5 @@
-/* acct_method_pairs.c - the accountant itself as a method, on the rounds' own cells and on those of
- * clones. */
+/* acct_method_pairs.c (acct_method_rows.h) - the accountant itself as a method, on the rounds' own cells and
+ * on those of clones. */
 #include <math.h>
 #include <stdlib.h>
 

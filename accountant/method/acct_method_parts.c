@@ -1,4 +1,5 @@
-/* acct_method_parts.c - each round by itself at a part of delta, then basic or advanced composition. */
+/* acct_method_parts.c (acct_method_rows.h) - each round by itself at a part of delta, then basic or advanced
+ * composition. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* acct_method_renyi.c - epsilon from Renyi divergences. */
+/* acct_method_renyi.c (acct_method_rows.h) - epsilon from Renyi divergences. */
 #include <math.h>
 #include <stdlib.h>
 

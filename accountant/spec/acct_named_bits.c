@@ -1,5 +1,5 @@
-/* acct_named_bits.c - reports of bits and signs: unary encodings, vector response, Duchi's mechanisms, coins
- * and fake users. */
+/* acct_named_bits.c (acct_named.h) - reports of bits and signs: unary encodings, vector response, Duchi's
+ * mechanisms, coins and fake users. */
 #include <math.h>
 
 #include "acct_fault.h"

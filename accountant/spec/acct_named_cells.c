@@ -1,4 +1,4 @@
-/* acct_named_cells.c - what the functions of rows share to set cells: the last part of acct_named.h. */
+/* acct_named_cells.c (acct_named.h) - what the functions of rows share to set cells. */
 #include <math.h>
 
 #include "acct_named.h"

@@ -1,4 +1,5 @@
-/* acct_named_central.c - central events: noise that a trusted party adds, and stated guarantees. */
+/* acct_named_central.c (acct_named.h) - central events: noise that a trusted party adds, and stated
+ * guarantees. */
 #include <math.h>
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* acct_named_noise.c - reports that are a number or a place with continuous noise: Laplace's on an interval,
- * and metric differential privacy (acct_laplace.h, acct_metric.h). */
+/* acct_named_noise.c (acct_named.h) - reports that are a number or a place with continuous noise: Laplace's
+ * on an interval, and metric differential privacy (acct_laplace.h, acct_metric.h). */
 #include <math.h>
 
 #include "acct_fault.h"

@@ -1,5 +1,5 @@
-/* acct_named_planar.c - reports that are a cell of a grid: planar Laplace noise on a torus about the grid,
- * and the nearest cell of the grid.
+/* acct_named_planar.c (acct_named.h) - reports that are a cell of a grid: planar Laplace noise on a torus
+ * about the grid, and the nearest cell of the grid.
  *
  * An axis of w cells is the first of T = 2w - (w mod 2) places of a circle.  A report's noise is a place z of
  * the torus with a chance in proportion to e^(-a d), d the distance of z from the origin around the torus in

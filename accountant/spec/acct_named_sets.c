@@ -1,5 +1,5 @@
-/* acct_named_sets.c - laws that are E times likelier on a set of reports: subsets, Hadamard response, square
- * waves; and noise on levels. */
+/* acct_named_sets.c (acct_named.h) - laws that are E times likelier on a set of reports: subsets, Hadamard
+ * response, square waves; and noise on levels. */
 #include <assert.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* acct_named_shuffler.c - rounds in which the shuffler sees more than sealed messages: tags that it evens,
- * classes of guarantees, and noise that it draws itself. */
+/* acct_named_shuffler.c (acct_named.h) - rounds in which the shuffler sees more than sealed messages: tags
+ * that it evens, classes of guarantees, and noise that it draws itself. */
 #include <math.h>
 
 #include "acct_fault.h"

@@ -1,5 +1,5 @@
-/* acct_named_slots.c - rounds of several slots: k-ary response in each, a batch of its own, and all of them
- * compose.  A participant's input may differ in every slot. */
+/* acct_named_slots.c (acct_named.h) - rounds of several slots: k-ary response in each, a batch of its own,
+ * and all of them compose.  A participant's input may differ in every slot. */
 #include <math.h>
 #include <string.h>
 

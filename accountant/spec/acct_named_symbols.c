@@ -1,5 +1,5 @@
-/* acct_named_symbols.c - reports that are one symbol: k-ary response, bins, hashed bins, sampled sub-queries;
- * and the lists that are given as numbers. */
+/* acct_named_symbols.c (acct_named.h) - reports that are one symbol: k-ary response, bins, hashed bins,
+ * sampled sub-queries; and the lists that are given as numbers. */
 #include <float.h>
 #include <math.h>
 

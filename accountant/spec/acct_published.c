@@ -1,4 +1,4 @@
-/* acct_published.c - the published two-count reduction, for comparison with papers only. */
+/* acct_published.c (acct_spec.h) - the published two-count reduction, for comparison with papers only. */
 #include <math.h>
 #include <string.h>
 

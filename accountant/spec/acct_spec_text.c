@@ -1,4 +1,4 @@
-/* acct_spec_text.c - writes a round as the text from which acct_spec_parse reads it back. */
+/* acct_spec_text.c (acct_spec.h) - writes a round as the text from which acct_spec_parse reads it back. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* acct_poisson.c - participants who take part by chance, each independently. */
+/* acct_poisson.c (acct_round.h) - participants who take part by chance, each independently. */
 #include "acct_fault.h"
 
 #define LEAST 1e-9

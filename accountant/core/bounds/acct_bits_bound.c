@@ -1,5 +1,5 @@
-/* acct_bits_bound.c - bounds on the worth of every test in a round of bits, for all numbers m up to a given
- * one: the last part of acct_bits_sum.h.
+/* acct_bits_bound.c (acct_bits_sum.h) - bounds on the worth of every test in a round of bits, for all numbers
+ * m up to a given one.
  *
  * Over theta.  The range [-P1, 1-P2] in which a maximum may lie is cut into cells of length h.  At their ends
  * a function f, one of S and S_1, and its derivative are known; the cubic that has both is off by at most

@@ -1,4 +1,4 @@
-/* acct_bits_list.c - the exact pair of a small round of bits, outcome by outcome: acct_bounds.h. */
+/* acct_bits_list.c (acct_bounds.h) - the exact pair of a small round of bits, outcome by outcome. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

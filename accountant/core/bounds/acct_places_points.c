@@ -1,5 +1,5 @@
-/* acct_places_points.c - the kinds of acct_places.c on points that all share, and which of them count: the
- * last part of acct_places_sum.h.
+/* acct_places_points.c (acct_places_sum.h) - the kinds of acct_places.c on points that all share, and which
+ * of them count.
  *
  * Spreading.  An atom between two points may be taken for one at either, with the mean kept: the law becomes
  * larger in convex order, and so does the bound.  The two kinds that lose most have their atoms among the

@@ -1,4 +1,4 @@
-/* acct_composed.c - a growing list of rounds, and the products of their transforms: acct_composition.h.
+/* acct_composed.c (acct_composition.h) - a growing list of rounds, and the products of their transforms.
  * Computes them, updates them for new rounds, reads them. */
 #include "acct_composition.h"
 

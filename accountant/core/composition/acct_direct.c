@@ -1,4 +1,4 @@
-/* acct_direct.c - the lowest frequencies of a law's transform, term by term: the last part of acct_fft.h.
+/* acct_direct.c (acct_fft.h) - the lowest frequencies of a law's transform, term by term.
  *
  * Rounding.  An angle 2 pi (k at mod N)/N is off by 13 ulp, its sine and cosine by 2 more.  From a frequency
  * to the next they turn by a product, which adds less than 5 ulp, and are computed anew every 32.  So with

@@ -1,4 +1,4 @@
-/* acct_many.c - epsilon, or delta, of many different rounds in one question: acct_composition.h. */
+/* acct_many.c (acct_composition.h) - epsilon, or delta, of many different rounds in one question. */
 #include "acct_composition.h"
 
 #include <math.h>

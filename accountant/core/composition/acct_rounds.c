@@ -1,5 +1,5 @@
-/* acct_rounds.c - composes the rounds of a question from their laws above and below, on ever finer grids:
- * acct_composition.h. */
+/* acct_rounds.c (acct_composition.h) - composes the rounds of a question from their laws above and below, on
+ * ever finer grids. */
 #include "acct_composition.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* acct_line.c - sums over nodes of the line c + it, four nodes at a time: a part of acct_path.h. */
+/* acct_line.c (acct_path.h) - sums over nodes of the line c + it, four nodes at a time. */
 #include <math.h>
 #include <string.h>
 

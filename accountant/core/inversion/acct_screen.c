@@ -1,5 +1,5 @@
-/* acct_screen.c - finds the nodes of the inversion that are negligible, without logarithms and exponentials:
- * the last part of acct_path.h.
+/* acct_screen.c (acct_path.h) - finds the nodes of the inversion that are negligible, without logarithms and
+ * exponentials.
  *
  * Let D(t) = sum_c count_c (1-|B_c/B_c(c)|^2) + dummies (1-|C/C(c)|^2), and q the path's left_out.  A node
  * with D(t) + tau^2 t^2 > 2 (q + 1) is below e^-(q+1) of the top, since log a <= a-1.  It is charged at e^-q,

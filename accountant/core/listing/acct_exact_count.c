@@ -1,5 +1,4 @@
-/* acct_exact_count.c - the law of the number of blanket messages among the others: the last part of
- * acct_exact.h. */
+/* acct_exact_count.c (acct_exact.h) - the law of the number of blanket messages among the others. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
