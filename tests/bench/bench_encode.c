@@ -194,7 +194,7 @@ int main(int argc, char **argv)
 	bench_vector("words", PR_DIMENSION_MAX, (struct pt_request){ .slots = 64, .size = 4 }, &rng);
 	bench_vector("harmony", PR_DIMENSION_MAX, (struct pt_request){ .slots = 1 }, &rng);
 	bench_vector("rotated", 784, (struct pt_request){ .slots = 16, .size = 3 }, &rng);
-	/* Of several rotations: what gradients of 60,000 devices have. */
+	/* A vector of several rotations, as gradients of 60,000 devices have. */
 	bench_vector(
 		"rotated", 1780, (struct pt_request){ .slots = 12, .size = 3, .min_reports = 60000 }, &rng);
 	bench_vector(

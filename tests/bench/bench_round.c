@@ -156,7 +156,7 @@ static void submit_all(void)
 	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = (uint32_t)messages };
 
 	for (uint64_t at = 0; at < messages;) {
-		/* Those of one frame lie side by side in the pool. */
+		/* The messages of one frame lie side by side in the pool. */
 		uint64_t from = at % different, n = PR_SUBMISSIONS_MAX;
 		n = n < messages - at ? n : messages - at;
 		n = n < different - from ? n : different - from;

@@ -10,7 +10,7 @@
 
 #define LONGEST 4096u
 
-/* Of as many features as the text may have numbers. */
+/* A reading with as many features as the text may have numbers. */
 static void read_text(struct qy_computing *c, const char *text, const char *label)
 {
 	struct co_parameters p;

@@ -14,7 +14,7 @@ FILE *__wrap_fopen64(const char *path, const char *mode);
 
 #define PATH "ledger"
 
-/* What stands in the file: memory, for a file costs ten times what its lines do. */
+/* The file's contents, in memory: a file costs ten times what its lines do. */
 static const uint8_t *bytes;
 static size_t len;
 

@@ -38,7 +38,7 @@ enum acct_rc __wrap_acct_epsilon(
 enum acct_rc __wrap_acct_state_epsilon_with(
 	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out);
 
-/* What a round costs is for other tests. */
+/* A constant cost: other tests compute it. */
 enum acct_rc __wrap_acct_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out)
 {

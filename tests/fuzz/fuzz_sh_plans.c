@@ -159,7 +159,7 @@ static void announce(struct model *m)
 
 	if (!m->at || sh_play_announce(&play) != CM_OK || sh_core_newest(play.core) == newest)
 		return;
-	/* It was taken: then it had to be. */
+	/* The shuffler took the entry, so check that it had to. */
 	const struct rd_descriptor *d = &sh_core_collecting(play.core)->d;
 	const struct sh_plan *pinned = NULL;
 	struct plan *p = plan_of(m, d);

@@ -42,7 +42,7 @@ enum acct_rc __wrap_acct_epsilon(
 enum acct_rc __wrap_acct_state_epsilon_with(
 	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out);
 
-/* What a round costs is for other tests, and a second's work. */
+/* A constant cost: computing it takes a second, and other tests do. */
 enum acct_rc __wrap_acct_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out)
 {
@@ -114,7 +114,7 @@ static void work(struct model *m, bool deadline)
 	m->at = m->reports < LEAST ? IDLE : SEALED;
 }
 
-/* What was never acknowledged may be lost; nothing else. */
+/* Only reports that were never acknowledged may be lost. */
 static void restart(struct model *m)
 {
 	sh_play_stop(&play);

@@ -43,7 +43,7 @@ enum acct_rc __wrap_acct_epsilon(
 enum acct_rc __wrap_acct_state_epsilon_with(
 	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out);
 
-/* What a round costs is for other tests, and a second's work. */
+/* A constant cost: computing it takes a second, and other tests do. */
 enum acct_rc __wrap_acct_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out)
 {
@@ -188,7 +188,8 @@ static void step(const uint8_t op[STEP_LEN])
 		(void)sign(of, (uint32_t)number, receipts, op[1] % 3);
 		break;
 	case 4:
-		/* One that says it stored what it did not may end the round early: doc/intakes.md. */
+		/* An intake that claims to have stored what it did not may end the round early:
+		 * doc/intakes.md. */
 		if (sh_core_stored(play.core, of, number < DEVICES ? TARGET + 1 : number, &mark, &devices))
 			sh_mark_free(mark);
 		break;

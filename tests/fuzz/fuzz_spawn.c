@@ -42,7 +42,7 @@ static void reads_as_written(const struct cl_spawn_frame *f, size_t taken)
 	cm_buf_fini(&out);
 }
 
-/* Of so many bytes alone, in memory of their own: one more that is read is found. */
+/* Copy exactly so many bytes into memory of their own, so that reading one more is found. */
 static enum cm_rc take_of(const uint8_t *data, size_t n)
 {
 	struct cl_spawn_frame f;
@@ -62,7 +62,7 @@ static enum cm_rc take_of(const uint8_t *data, size_t n)
 	return rc;
 }
 
-/* Before its last byte a frame is not whole, and one that is none is known by its first five bytes. */
+/* A frame is not whole before its last byte, and bytes that are no frame are known by their first five. */
 static void comes_in_parts(const uint8_t *data, size_t left, size_t n, enum cm_rc whole)
 {
 	size_t part = left > 0 ? data[left - 1] % (n + 1) : 0;

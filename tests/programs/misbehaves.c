@@ -102,7 +102,7 @@ static int tries_read(void)
 	       opens("/bin/sh", O_RDONLY);
 }
 
-/* Of the host's files, whatever may be read of them. */
+/* Read any of the host's files that it can. */
 static int finds_names(void)
 {
 	static const char *const host[] = { "/etc/passwd", "/home", "/root", "/bin/sh", "/var", "/dev/zero",
@@ -191,8 +191,8 @@ static int reads_clocks(void)
 	int found = 0;
 
 	for (int pid = 1; pid <= getpid() + 12; pid++) {
-		/* As clock_getcpuclockid() makes it; the second is that of a thread, the third what of it is
-		 * the kernel's. */
+		/* The number of a process's clock, as clock_getcpuclockid() makes it; the second is that of a
+		 * thread, the third that of its time in the kernel. */
 		for (int kind = 0; kind < 8; kind++) {
 			long clock = (long)(int)(~(unsigned)pid << 3 | (unsigned)kind);
 
@@ -238,7 +238,7 @@ static int tries_talk(void)
 	return found;
 }
 
-/* What another process of the same program could have left for this one. */
+/* Look for what another process of the same program left for this one. */
 static int finds_traces(void)
 {
 	int flags = fcntl(2, F_GETFL), found = (flags & (O_APPEND | O_NONBLOCK)) != 0;

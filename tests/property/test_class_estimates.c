@@ -132,7 +132,7 @@ static void check_seen(const struct scene *s, const struct seen *n, double said)
 		if (square > s->most_variance + 5 * sqrt(2 / n->answers) ||
 			square < s->least_variance - 5 * sqrt(2 / n->answers))
 			fail_msg("%s: %g times the stated variance", s->row, square);
-		/* Of another mix of classes and counts: the size of it. */
+		/* The size of the error with another mix of classes and counts. */
 		if (rms > 1.5 * said || rms < said / 3)
 			fail_msg("%s: error %g, %g was expected", s->row, rms, said);
 	}
@@ -186,7 +186,7 @@ static uint32_t anyhow(uint32_t j)
 	return j / 20 % 3;
 }
 
-/* Who has something to hide hides it better: category 0, or the upper half. */
+/* Devices with something to hide choose the stronger class: those of category 0, or of the upper half. */
 static uint32_t by_category(uint32_t j)
 {
 	return skewed(j) == 0 ? j / 2 % 2 : 2 - j / 2 % 2;

@@ -118,7 +118,7 @@ static struct tally play(const struct scene *s)
 		es_estimate_fini(&e);
 	}
 	t.error = t.sum / sqrt(t.variances);
-	/* Of a mean the stated variance comes from the reports too, and goes with the error. */
+	/* The stated variance of a mean comes from the reports, too, and goes with the error. */
 	t.square = of_numbers(s) ? t.squares / t.variances : t.square / t.answers;
 	t.cover /= t.answers;
 	t.joint /= t.runs;
@@ -297,7 +297,7 @@ static void sums_are_unbiased_and_cover(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
 		scenes[i].query.kind = QY_SUM;
-		/* Of 2,000 runs the share is known to half a percent. */
+		/* With 2,000 runs the share is known to half a percent. */
 		scenes[i].most_cover = scenes[i].runs < 10000 ? 0.98 : 0.965;
 		check(&scenes[i], 0.9);
 	}
@@ -315,7 +315,7 @@ static void reports_of_several_items_are_unbiased_and_cover(void **state)
 		check(&scenes[i], 0.98);
 }
 
-/* As small_noise_never_covers_less. */
+/* The same as in small_noise_never_covers_less. */
 static void few_reports_of_several_items_never_cover_less(void **state)
 {
 	struct scene scenes[] = { histogram("rappor", 5, 0, 100, 800), histogram("oue", 5, 0, 100, 800),
@@ -332,7 +332,7 @@ static void few_reports_of_several_items_never_cover_less(void **state)
 	}
 }
 
-/* As the last two, with dummies; the hash's cells are few, so that categories meet. */
+/* The same as the last two, with dummies; the hash has few cells, so that categories meet. */
 static void reports_among_wide_dummies_are_unbiased_and_cover(void **state)
 {
 	struct scene scenes[] = { histogram("hashed", INFINITY, 2, 300, 1500),

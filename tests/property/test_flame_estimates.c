@@ -247,7 +247,7 @@ static void a_coordinate_of_each_group_is_unbiased_and_covered(void **state)
 	check(&a);
 	b.request.slots = 1;
 	check(&b);
-	/* Of 200 messages expected about a coordinate 190 are kept at most. */
+	/* At most 190 of the 200 messages expected about a coordinate are kept. */
 	c.request.slots = 2;
 	c.request.padded = 190;
 	check(&c);

@@ -276,7 +276,8 @@ static void check_ranges(double none)
 	assert_true(fabs(off) <= 5 * sqrt(variances));
 	assert_true(covered >= answers * 0.95 - 5 * sqrt(answers * 0.0475));
 	assert_true(consistent < 1e-6);
-	/* What the nodes sum to is how many have a reading: no bias, and less noise than the leaves have. */
+	/* The nodes sum to the number of devices with a reading: no bias, and less noise than the leaves
+	 * have. */
 	assert_true(fabs(projected) <= 5 * sqrt(variances / (FANOUT + LEAVES + 1)));
 }
 

@@ -405,7 +405,7 @@ static void a_reading_or_none(void **state)
 	check(&(struct scene){ { "a", "" }, "b", DEVICES - 1, DEVICES });
 }
 
-/* What nobody else takes part in is void, and its messages are read by nobody. */
+/* A round in which nobody else takes part is void, and nobody reads its messages. */
 static void a_device_alone(void **state)
 {
 	(void)state;

@@ -301,8 +301,8 @@ static void combinations_are_unbiased_and_cover(void **state)
 
 /* ---- one slot of each ---- */
 
-/* Of a level or a marginal that a device drew: exact laws where few messages are expected, normal ones else;
- * a node that nearly all hold, where the devices that were not asked make the error. */
+/* Levels or marginals that a device drew: exact laws where few messages are expected, normal ones else; and a
+ * node that nearly all hold, where the devices that were not asked make the error. */
 static void slots_that_devices_draw_are_unbiased_and_cover(void **state)
 {
 	struct scene scenes[] = { ranges(8, 2, 1, 0, 1000, 800), ranges(16, 4, 3, 0, 500, 500),
@@ -337,7 +337,7 @@ static double mean_coordinate(const struct scene *s, size_t item)
 	return s->query.low + (s->query.high - s->query.low) * sum / s->participants;
 }
 
-/* Of vectors no longer than half the range. */
+/* Vectors no longer than half the range. */
 static uint32_t short_coordinate(uint32_t j, uint32_t column)
 {
 	return (UINT32_C(1) << 30) + coordinate(j, column) / 8 - (UINT32_C(1) << 27);

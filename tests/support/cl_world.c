@@ -244,7 +244,7 @@ void cl_world_mutant(const char *name)
 	static char outside[256];
 	static bool known;
 
-	/* What the caller of the test program removed stays removed, so that the test shows it. */
+	/* A check that the caller of the test program removed stays removed, so that the test shows it. */
 	if (!known && getenv("TOMBOLA_MUTANT"))
 		(void)snprintf(outside, sizeof outside, "%s", getenv("TOMBOLA_MUTANT"));
 	known = true;

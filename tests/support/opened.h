@@ -4,7 +4,7 @@
 #include "an_open.h"
 #include "bucket_root.h"
 
-/* As an_open_bucket; ends the program if the bucket has another root than rd_manifest.h gives it. */
+/* Calls an_open_bucket, and ends the program if the bucket has another root than rd_manifest.h gives it. */
 static inline enum cm_rc open_bucket(
 	struct an_open *o, const uint8_t *sealed, size_t n, size_t len, struct cm_err *err)
 {

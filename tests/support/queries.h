@@ -9,7 +9,7 @@
 #define QUERIES_COLUMNS   3u
 #define QUERIES_DIMENSION 6u
 
-/* Of one kind; what it points to is static and not for qy_query_fini. */
+/* A query of one kind; what it points to is static and must not be freed by qy_query_fini. */
 static inline struct qy_query query_of_kind(enum qy_kind kind)
 {
 	static char text[5][4] = { "c0", "c1", "c2", "c3", "c4" }, hex[3][4] = { "0", "7", "f" };
@@ -80,7 +80,7 @@ static inline struct qy_query query_of_row(const struct pt_protocol *row)
 	return q;
 }
 
-/* As the accountant's names have it, which know bins alone. */
+/* The round in the accountant's grammar, whose names know bins alone. */
 static inline struct qy_query query_of_readings(const struct pt_protocol *row)
 {
 	return query_of_kind((enum qy_kind)(row->device->kinds & (~row->device->kinds + 1)));

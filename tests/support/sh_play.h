@@ -64,8 +64,8 @@ struct sh_wish {
 	uint32_t tag_least[PT_SLOTS_MAX];
 	uint32_t categories; /* of the histogram, 2..4; 0: 4 */
 	enum qy_none none;
-	/* Of its plan: a new one of `entries` such rounds (1), with this slice (20; delta 1e-6); or entry
-	 * `entry` of the last one made. */
+	/* Its plan: a new one of `entries` such rounds (1), with this slice (20; delta 1e-6); or entry
+	 * `entry` of the last plan that was made. */
 	uint32_t entries, entry, plan_tries;
 	double slice, delta;
 	const char *mode;
@@ -115,7 +115,7 @@ void sh_play_compose(struct sh_play *p);
 void sh_play_describe(struct sh_play *p, const struct sh_wish *wish);
 enum cm_rc sh_play_reserve(struct sh_play *p);
 enum cm_rc sh_play_announce(struct sh_play *p);
-/* The three above, which must succeed. */
+/* Do the three above, which must succeed. */
 void sh_play_round(struct sh_play *p, const struct sh_wish *wish);
 
 /* The sealed messages of a device: its number, the message's number, then filler. */
@@ -137,7 +137,7 @@ void sh_play_manifest(struct sh_play *p);
 /* CHARGE in the ledger, and the signed charge made; then sent. */
 void sh_play_charge(struct sh_play *p);
 enum cm_rc sh_play_release(struct sh_play *p);
-/* As sh_core_pull and sh_core_settle, with the jobs that they wait for. */
+/* Like sh_core_pull and sh_core_settle, but does the jobs that they wait for. */
 enum cm_rc sh_play_segment(
 	struct sh_play *p, uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out);
 enum cm_rc sh_play_settle(struct sh_play *p);

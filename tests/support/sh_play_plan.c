@@ -87,7 +87,7 @@ static void give_payload(struct rd_descriptor *d, struct cr_span payload)
 	cr_sha256(payload.data, payload.len, d->payload_hash);
 }
 
-/* Of its own plan, shown first, or of the last one. */
+/* A round of its own plan, which is shown first, or of the last plan. */
 static void name_entry(struct sh_play *p, const struct sh_wish *wish, struct rd_descriptor *out)
 {
 	struct rd_descriptor d = *out;

@@ -107,7 +107,7 @@ unsigned starve_every(unsigned nth, const char *name, starve_attempt *attempt, c
 					err.msg);
 		}
 	}
-	/* What was refused before was no fault of the call's. */
+	/* An allocation that was refused earlier was no fault of this call. */
 	if (once(attempt, what, 0, &answer, &err) != CM_OK || answer != fed)
 		fail_msg("%s: does not recover", name);
 	return refused;

@@ -213,7 +213,7 @@ static void every_round_counts_whatever_it_has_in_common_with_others(void **stat
 	rd_account_free(a);
 }
 
-/* What the kept composition is off by must not decide. */
+/* The error of the kept composition must not decide. */
 static void near_the_limit_the_rounds_alone_decide(void **state)
 {
 	struct rd_account *a = rd_account_new(1.0, 1e-6);

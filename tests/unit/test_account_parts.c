@@ -36,7 +36,7 @@ static struct acct_round among(double epsilon0, uint64_t others, uint64_t count)
 	return r;
 }
 
-/* Of a handful of kinds, so that losses share parts; 1..most of them. */
+/* Rounds of a handful of kinds, so that losses share parts; 1..most of them. */
 static struct pt_loss some(unsigned most)
 {
 	struct pt_loss loss = { .pure = 0 };
@@ -150,7 +150,7 @@ static void no_part_is_left_out_of_a_judgement(void **state)
 		a = rd_account_new((some_of_it + all) / 2, DELTA);
 		assert_true(judge(a, &less).fits);
 		assert_false(judge(a, &loss).fits);
-		/* And beside another round: its own loss twice. */
+		/* Beside a charged round of the same loss the total is that of two. */
 		add(a, 1, &loss);
 		assert_true(judge(a, &less).total > all);
 		rd_account_free(a);

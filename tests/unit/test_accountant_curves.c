@@ -188,7 +188,7 @@ static void put_people(int n, double low, double high)
 
 #define OF_FILE "epsilon --delta 1e-6 --json --round personal:file,k=4"
 
-/* Of 62 guarantees classes are made; typed in, they are as many as a round takes. */
+/* 62 guarantees are joined into classes; typed in, they are as many as a round takes. */
 static void a_merged_class_is_not_below(double few)
 {
 	char args[4000];
@@ -207,8 +207,8 @@ static void a_merged_class_is_not_below(double few)
 	assert_true(merged >= typed * (1 - 1e-9) && merged < 1.02 * typed && merged < few);
 }
 
-/* Nobody is passed over: a largest guarantee that is not seen would make the loss too small.  And nobody is
- * there who is none: others make it smaller. */
+/* No participant is left out: a largest guarantee that is overlooked would make the loss too small.  And none
+ * is added: more participants make it smaller. */
 static void nobody_is_passed_over(void)
 {
 	char comment[400];

@@ -131,7 +131,8 @@ static void cover_that_is_not_there_is_found(void **state)
 	(void)state;
 	edit(2, "\"min_reports\":6000", "\"min_reports\":5999");
 	blames(2, "n is 6000, but the minimum guarantees 5999", 65);
-	/* What the shuffler leaves of a tag is cover whoever sent none, but not what colluders sent. */
+	/* The messages of a tag that the shuffler leaves are cover, whoever sent none of them; those that
+	 * colluders sent are not. */
 	edit(2, "\"min_reports\":6000", "\"tags\":2,\"tag_messages\":5999,\"min_reports\":5000");
 	blames(2, "n is 6000, but a tag has 5999 messages", 65);
 	edit(2, "\"min_reports\":6000", "\"tags\":2,\"tag_messages\":6000,\"min_reports\":5000");

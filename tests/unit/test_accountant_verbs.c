@@ -18,7 +18,7 @@ static void rounds_are_as_many_as_fit_and_not_one_more(void **state)
 	j = answers(args);
 	assert_true(number(j, "epsilon_upper") > 1 && number(j, "rounds") == fit + 1);
 	json_decref(j);
-	/* A script hears of it that nothing fits. */
+	/* The exit code tells a script that nothing fits. */
 	assert_int_equal(run("rounds --epsilon 0 --delta 1e-6 --round rr:eps0=2,n=1000 --json"), 3);
 	j = object_printed();
 	assert_true(number(j, "fit") == 0);

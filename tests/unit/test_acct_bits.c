@@ -411,7 +411,7 @@ static void sums_of_enumerated_laws(void **state)
 	assert_true(folded > 500);
 }
 
-/* What the header proves of the folded tails, term by term, is allowed for. */
+/* The interval allows for what the header proves about the folded tails, term by term. */
 static void folded_tails_are_allowed_for(void **state)
 {
 	static struct acct_bits_sum f;

@@ -227,7 +227,7 @@ static void beside_rounds_without_a_defect_too(void **state)
 			if (!(e.upper < (0.7 + row[i].largest) * (1 + 1e-9) && e.upper > 0.7 &&
 				    e.lower <= e.upper))
 				fail_msg("%s: [%.17g, %.17g]", row[i].beside, e.lower, e.upper);
-			/* With less delta, or one defect more, there is none. */
+			/* With less delta, or with one more defect, there is no bound. */
 			assert_int_equal(acct_epsilon(list, 2, below, &e), ACCT_OK);
 			assert_true(isinf(e.upper));
 			assert_int_equal(acct_epsilon(list, 3, 1e-3, &e), ACCT_OK);
@@ -284,7 +284,8 @@ static void a_group_loses_more_and_at_most_the_chain(void **state)
 		ld mu = g * sqrtl(3) / 8;
 
 		assert_int_equal(acct_group_epsilon(&r, 1, g, 1e-6, &many), ACCT_OK);
-		/* The group's own Gaussian loses less than the chain says, and not much less. */
+		/* The exact Gaussian of the group loses less than the chain of single changes says, and not
+		 * much less. */
 		assert_true(gauss_delta(mu, many.upper) < 1e-6L && many.upper < 2 * g * one.upper);
 		assert_true(gauss_delta(mu, many.upper * 0.75L) > 1e-6L);
 		assert_true(many.lower <= one.upper && many.lower >= one.lower);

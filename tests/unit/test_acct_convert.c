@@ -73,7 +73,8 @@ static void each_conversion_is_below_the_one_before(void **state)
 			}
 }
 
-/* Of a Gaussian, alpha rho: the best CKS order is at (and the epsilon) what a dense row of orders finds. */
+/* A Gaussian has the curve alpha rho; the best order of the CKS conversion, and its epsilon, are those that a
+ * dense row of orders finds. */
 static enum acct_rc gaussian(void *user, double alpha, double *rdp)
 {
 	*rdp = alpha * *(const double *)user;

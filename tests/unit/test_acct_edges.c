@@ -199,7 +199,8 @@ static void epsilon_zero_and_deltas_on_either_side_of_the_total_variation_are_to
 	assert_true(eps.lower == 0 && eps.upper == 0);
 }
 
-/* What took many seconds before work was limited; lists of up to 64 cells, lattices, long lists of rounds. */
+/* Cases that took many seconds before work was limited: lists of up to 64 cells, lattices, long lists of
+ * rounds. */
 static void every_question_ends(void **state)
 {
 	struct acct_round many[24], wide = { .cells = 64, .others = 30, .count = 4 };

@@ -254,7 +254,7 @@ static long double corner(long double a, int x, int y)
 	return sum;
 }
 
-/* Of two cells side by side: beta is a difference of chances that are nearly equal. */
+/* Two cells side by side: beta is a difference of probabilities that are nearly equal. */
 static void small_differences_are_rounded_upwards(void **state)
 {
 	(void)state;

@@ -257,7 +257,8 @@ static void report_all(struct reports *r)
 		}
 }
 
-/* What the shuffler learns by a user's indices, by counting: of one of them, and of all together at worst. */
+/* What the shuffler learns from a user's indices, by counting: from one of them, and at worst from all
+ * together. */
 static void indices_tell_what_nu_says(void **state)
 {
 	static struct reports r;

@@ -135,7 +135,7 @@ static double potential(const struct acct_kind *k, double e, double t)
 	return sum;
 }
 
-/* What is tried, where the blanket loses a part. */
+/* The kinds that are tried where the blanket loses a part. */
 static bool tried(const struct acct_list *l, double part, double eta, double eps, struct acct_kinds *out)
 {
 	static struct acct_kinds kinds;
@@ -207,7 +207,8 @@ static bool next_of_kinds(size_t *i, struct mech *m, struct acct_list *l)
 	return false;
 }
 
-/* What any third input makes of any pair is no more spread than the kinds, and for sets it is one of them. */
+/* For any pair, the law of any third input is no larger a spread than the kinds, and for sets it is one of
+ * them. */
 static void kinds_are_those_of_the_definition(void **state)
 {
 	static struct mech m;
@@ -271,7 +272,7 @@ static void no_inputs_are_above_the_sum(void **state)
 	assert_true(cases >= 12);
 }
 
-/* Of every length, though few levels are tried. */
+/* Windows of every length, though few levels are tried. */
 static void levels_between_corners_are_below_them(void **state)
 {
 	static struct mech m;

@@ -15,7 +15,7 @@
 #define ULP   0x1p-53L
 #define TRIES 200000
 
-/* Of either sign, its size from e^low to e^high. */
+/* A number of either sign whose size is between e^low and e^high. */
 static double sized(double low, double high)
 {
 	return (uniform() < 0.5 ? -1 : 1) * exp(low + (high - low) * uniform());

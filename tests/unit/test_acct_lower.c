@@ -267,7 +267,7 @@ static void the_largest_coordinates(void **state)
 
 /* ---- places ---- */
 
-/* Of a grid of two by two cells: a circle of four places an axis, of which the ends are joined. */
+/* A grid of two by two cells is a circle of four places on each axis, with its ends joined. */
 static void two_by_two(double a, double law[4][OUTPUTS])
 {
 	static const int place[4] = { 0, 1, 1, 0 };
@@ -314,7 +314,7 @@ static void places_on_a_grid(void **state)
 
 				most = fmax(most, shuffled(three, other, others, 4, exp(e)));
 			}
-			/* Of the others' inputs one is the worst of many reports. */
+			/* With many reports one input of the others is the worst. */
 			assert_true(found <= most * (1 + 1e-9) + 1e-14 && found >= 0.7 * most - 1e-14);
 		}
 }

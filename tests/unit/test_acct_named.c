@@ -405,7 +405,7 @@ static void large_domains_stay_exact(void **state)
 	}
 }
 
-/* Of two inputs nobody holds a third, which the bound for sets counts with, and its lower end as well. */
+/* With two inputs nobody holds a third, which the bound for sets and its lower end count with. */
 static void sets_have_a_third_input(void **state)
 {
 	(void)state;

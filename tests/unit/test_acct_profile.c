@@ -110,7 +110,7 @@ static void missing_and_infinite_mass_is_an_infinite_loss(void **state)
 	acct_profile_free(p);
 }
 
-/* What is no pair has no lower end, and an infinite loss that may be there. */
+/* A curve that is no pair's has no lower end, and its infinite loss may be there. */
 static void a_bound_is_no_lower_end(void **state)
 {
 	const double epsilon[] = { 0.5, 1 }, delta[] = { 0.1, 0.01 };

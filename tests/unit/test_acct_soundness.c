@@ -260,7 +260,7 @@ static double choose(size_t n, size_t k)
 	return c;
 }
 
-/* That so many of the liars are drawn, and somebody else. */
+/* The probability that so many of the liars are drawn, and somebody else. */
 static double drawn_chance(size_t honest, size_t liars, size_t sample, size_t drawn)
 {
 	return drawn < sample ? choose(liars, drawn) * choose(honest, sample - drawn) /
@@ -268,7 +268,7 @@ static double drawn_chance(size_t honest, size_t liars, size_t sample, size_t dr
 			      : 0;
 }
 
-/* Who of the liars is drawn is known. */
+/* The adversary knows which of the liars are drawn. */
 static double population_loss(const struct question *q, const double chance[LIARS + 1],
 	struct law law[][INPUTS], size_t x, size_t z, double e)
 {
@@ -339,9 +339,9 @@ static void no_population_loses_more_than_the_bound_of_a_sample(void **state)
 	assert_true(cases >= 150);
 }
 
-/* Who lies in a population knows whether it was drawn, and so that honest records are drawn more often.  The
- * sample without all liars, as a fraction of the population without them, is a bound; the fraction of the
- * whole population is none. */
+/* Liars of a population know whether they were drawn, and so that honest records are drawn more often.  The
+ * sample without all liars, as a fraction of the population without them, gives a bound; the fraction of the
+ * whole population gives no bound. */
 static void liars_are_taken_from_the_population_too(void **state)
 {
 	static const size_t sizes[][3] = { { 4, 1, 3 }, { 4, 2, 3 }, { 5, 1, 2 } }; /* honest, liars, drawn */

@@ -168,8 +168,8 @@ static void faults_are_named(void **state)
 	refused("cells:omega=.7/.7,u=1/1,v=1/1,n=5", "at most 1");
 }
 
-/* A key that may be left out stands there with a value; chance= and others_ are none.  d= of balcer-cheu
- * takes the place of k=. */
+/* A key that may be left out is listed with a value; chance= and others_ are not keys of that kind.  d= of
+ * balcer-cheu takes the place of k=. */
 static bool is_said(const char *keys, const struct acct_param *p)
 {
 	char key[40];
@@ -185,7 +185,8 @@ static bool is_said(const char *keys, const struct acct_param *p)
 	       (at[strlen(key)] != ']' && at[strlen(key)] != ',');
 }
 
-/* What is left out is what `names` says, and says it of every key that may be. */
+/* A key that is left out has the value that `names` says, and `names` says one for every key that may be left
+ * out. */
 static void a_name_or_key_that_was_meant_is_suggested(void **state)
 {
 	(void)state;

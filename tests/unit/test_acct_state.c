@@ -340,7 +340,7 @@ static void is_as_wide(struct acct_bound b, struct acct_bound want)
 	assert_true(fabs(b.lower - want.lower) <= ACCT_STATE_WIDTH * want.lower);
 }
 
-/* Of labelled bits the bounds themselves are apart, so that no width says whether a grid still fits. */
+/* For labelled bits the two bounds themselves are apart, so no width says whether a grid still fits. */
 static void rounds_with_wide_bounds_are_as_wide_however_many(void **state)
 {
 	struct acct_state *s = new_state(1e-6);

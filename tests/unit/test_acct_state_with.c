@@ -45,7 +45,7 @@ void *__wrap_realloc(void *p, size_t size)
 
 /* ---- rounds ---- */
 
-/* Of a handful of kinds with many reports, so that lists have much in common. */
+/* Rounds of a handful of kinds with many reports, so that lists have much in common. */
 static struct acct_round some(void)
 {
 	struct acct_round r;
@@ -234,7 +234,7 @@ static void questions_leave_no_trace(void **state)
 	acct_state_rebuild(asked);
 	acct_state_rebuild(plain);
 	same(with(asked, NULL, 0), with(plain, NULL, 0));
-	/* And with the candidates: as if they had been there. */
+	/* With the candidates it is as if they had been there. */
 	for (unsigned i = 0; i < 3; i++) {
 		size_t n = list(r, 4);
 

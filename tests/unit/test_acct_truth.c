@@ -263,7 +263,7 @@ static void intervals_close_to_the_largest_loss_are_narrow(void **state)
 		assert_true(eps.lower <= at + 1e-9 && at <= eps.upper + 1e-9);
 		assert_true(eps.upper - eps.lower <= 1e-4 * eps.upper);
 	}
-	/* Of bits the upper end was six times this. */
+	/* For bits the upper end was once six times this. */
 	struct acct_bound delta;
 
 	r = grr(2, exp(6), 2000);

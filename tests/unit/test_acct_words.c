@@ -106,7 +106,7 @@ static void compare_words(unsigned s, double eps0, double part, double eps)
 	assert_int_equal(l.kinds, ACCT_WORDS);
 	for (unsigned apart = 1; apart <= s; apart++)
 		for (unsigned z = 0; z < 1u << s; z++) {
-			/* Of words alike only the one whose signs come first. */
+			/* Try one of the words that are alike: the one whose signs come first. */
 			unsigned low = z & ((1u << apart) - 1), high = z >> apart;
 			if ((low & (low + 1)) != 0 || (high & (high + 1)) != 0)
 				continue;

@@ -187,7 +187,7 @@ static void a_second_manifest_of_a_charged_round_is_refused(void **state)
 		strstr(err.msg, "round 1: the shuffler signed two manifests for one round; both are kept: "));
 	assert_int_equal(f.released, 0);
 	check_evidence(&w, strstr(err.msg, "kept: ") + 6);
-	/* What was kept is lost: the ledger has the first one's hash. */
+	/* The stored manifest is lost, but the ledger has its hash. */
 	remove_kept(&w);
 	assert_int_equal(world_drive(&w, &f, 1, FOREVER, &err), CM_EPERM);
 	assert_non_null(strstr(err.msg, "another manifest"));

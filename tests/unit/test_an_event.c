@@ -91,7 +91,8 @@ static void a_label_ends_no_tag_no_cell_and_no_line(void **state)
 	assert_null(strstr(text, "label="));
 	free(text);
 	clear();
-	/* One of backslashes is none of fewer; a space follows them, as they would take the separator. */
+	/* A text of backslashes must not be read as one of fewer; a space follows them, because they would
+	 * escape the separator. */
 	settle("{\"label\": \"\\\\\\\\\", \"value\": 2.0}");
 	text = line(AN_FORM_INFLUX);
 	assert_non_null(strstr(text, ",label=\\\\\\  "));
@@ -99,7 +100,7 @@ static void a_label_ends_no_tag_no_cell_and_no_line(void **state)
 	clear();
 }
 
-/* What devices sent, and what a plan names: a spreadsheet runs none of it. */
+/* Texts that devices sent, and names in a plan: a spreadsheet must not run any of them. */
 static void a_cell_is_no_formula(void **state)
 {
 	static const char *const row[][2] = { { "=1+1", "\"'=1+1\"" }, { "@SUM(A1)", "\"'@SUM(A1)\"" },

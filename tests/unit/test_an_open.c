@@ -177,7 +177,7 @@ static void a_repeated_encapsulation_counts_once_within_and_across_buckets(void 
 	make_batch(&b);
 	memcpy(b.sealed + 7 * b.len, b.sealed + 2 * b.len, b.len);
 	memcpy(b.sealed + 300 * b.len, b.sealed, b.len);
-	/* And the whole batch again. */
+	/* Then the whole batch comes again. */
 	o = opening_init(&held, &b, 2, 2 * N, 1u << 20);
 	assert_int_equal(open_bucket(o, b.sealed, 200, b.len, &err), CM_OK);
 	assert_int_equal(open_bucket(o, b.sealed + 200 * b.len, 200, b.len, &err), CM_OK);
@@ -443,7 +443,7 @@ static void a_dropped_message_takes_its_share_of_a_report_with_it(void **state)
 	assert_int_equal(an_tally_reports(&t, 299, 299, 1), 299);
 	assert_int_equal(an_tally_reports(&t, 300, 300, 1), 299);
 	assert_int_equal(an_tally_reports(&t, 300, 100, 3), 99);
-	/* Of them 200 by the shuffler. */
+	/* 200 of them are from the shuffler. */
 	assert_int_equal(an_tally_reports(&t, 302, 34, 3), 33);
 	assert_int_equal(an_tally_reports(&t, 300, 1, 1), 0);
 	assert_int_equal(an_tally_reports(&t, 400, 1, 1), 0);

@@ -256,7 +256,8 @@ static void a_shuffler_that_refuses_the_budget_makes_the_round_void(void **state
 	}
 }
 
-/* It took the round before, and lost it since: devices may have answered, so the entry is not asked again. */
+/* The shuffler took the round before, and lost it since: devices may have answered, so the entry is not asked
+ * again. */
 static void a_round_that_is_refused_after_it_was_taken_is_over(void **state)
 {
 	static const enum fake_fault faults[] = { FAKE_NO_BUDGET, FAKE_NO_BUDGET_RAW, FAKE_CLOCK };

@@ -164,8 +164,7 @@ static size_t lines_with(const char *text, const char *word)
 	return n;
 }
 
-/* Of two plans: rounds 1 and 2 of the first are answered, its third is missed; the second's first is
- * answered. */
+/* Two plans: of the first, rounds 1 and 2 are answered and 3 is missed; of the second, 1 is answered. */
 static void a_history_goes_on_over_plans_and_shows_its_gaps(void **state)
 {
 	char *text;
@@ -228,7 +227,7 @@ static void a_query_that_nobody_asked_has_no_history(void **state)
 	unmake();
 }
 
-/* What did not fit is refused from the start, and said once. */
+/* Recurrences that did not fit are refused from the start, and one line says so. */
 static void recurrences_that_do_not_fit_are_refused_together(void **state)
 {
 	static const char tight[] =

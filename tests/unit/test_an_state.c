@@ -196,7 +196,7 @@ static void a_descriptor_that_nobody_was_asked_to_answer_is_no_try(void **state)
 	close_fixture(&d);
 }
 
-/* It may have been released: nobody can say that it was not. */
+/* The try may have been released: nobody can say that it was not. */
 static void a_try_without_a_manifest_spends_its_entry(void **state)
 {
 	struct fixture d;
@@ -325,7 +325,7 @@ static void the_ledger_opens_once_and_first(void **state)
 	close_fixture(&d);
 }
 
-/* What the ledger on disk folds to is what the process that wrote it held. */
+/* The state computed from the ledger on disk is that which the writing process held. */
 static void a_restart_sees_the_same_state(void **state)
 {
 	struct world w;

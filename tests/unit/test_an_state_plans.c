@@ -130,7 +130,7 @@ static void a_slice_that_does_not_fit_writes_nothing(void **state)
 	world_free(&w);
 }
 
-/* What would be signed is what is signed. */
+/* The plan that is signed is the one that was shown before. */
 static void a_preview_is_the_plan_that_will_be_pinned(void **state)
 {
 	struct world w;

@@ -103,7 +103,7 @@ static void rounds_share_what_the_others_leave(void **state)
 	read_and_cost(HEAD "rounds = (" STATE("a", "") ",\n" PLAIN("b", "3.0") ",\n" MEAN("c") ",\n" STATE(
 			      "d", "epsilon = 0.2;") ",\n" PLAIN("e", "7.0") ")\n",
 		&p, cost);
-	/* One too many before is one too many after. */
+	/* Four rounds fit, as before the choice, and the fifth does not. */
 	assert_true(cost[0].run && cost[1].run && cost[2].run && cost[3].run && !cost[4].run);
 	assert_true(cost[3].verdict.total < 1 && cost[3].verdict.total > 0.93);
 	/* Equal shares, and what was asked for alone. */
@@ -113,7 +113,7 @@ static void rounds_share_what_the_others_leave(void **state)
 	assert_true(cost[3].verdict.epsilon_round < 0.2 && cost[3].verdict.epsilon_round > 0.19);
 	assert_false(p.round[1].automatic);
 	assert_string_equal(p.round[1].why, "");
-	/* What would fit instead of the last one does. */
+	/* The epsilon0 that is said to fit in place of the last round's does fit. */
 	assert_true(cost[4].largest_epsilon0 < 7);
 	pl_plan_fini(&p);
 }

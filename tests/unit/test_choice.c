@@ -46,7 +46,7 @@ struct game {
 	bool rule; /* the parties' rules hold */
 	/* Without them: what still fits the budget after which moves, a bit each. */
 	bool fits[1u << MOVES][MOVES];
-	bool flipped; /* contents: the question may be turned around, too */
+	bool flipped; /* with `contents` the question may also be turned around */
 	double e;     /* exp(epsilon) */
 };
 
@@ -330,7 +330,7 @@ static void the_case_that_was_served_gives_81_percent_more_than_was_promised(voi
 	kept = play(&t, true);
 	assert_true(kept <= 1e-6);
 	assert_true(fabs(kept - together(&first, &noise, t.g.e)) < 1e-12);
-	/* The first answer, then whichever of the two gains more for it. */
+	/* Ask one question, then the one of the two that gains more after its answer. */
 	chosen = 0;
 	for (size_t o = 0; o < first.n; o++) {
 		double with_noise = 0, with_few = 0, p = first.p[o], q = first.q[o];

@@ -137,7 +137,7 @@ static void fell(struct node *n)
 
 /* ---- What it is worth ---- */
 
-/* What is to come for an adversary who is here with these likelihoods: it stops, or moves.  A question turned
+/* The best that an adversary with these likelihoods can still reach: it stops, or moves.  A question turned
  * around has the same two answers. */
 static double value(const struct node *n, double a, double b)
 {

@@ -104,7 +104,8 @@ static void cheap_dummies_are_taken_as_few_as_will_do(void **state)
 		assert_string_equal(c.best.protocol->device->name, "bins");
 		assert_true(fabs(dummies_of(&c.best) / row[i].dummies - 1) < 0.015);
 		assert_int_equal(c.best.bytes, 64 * row[i].messages);
-		/* As good as with dummies of the shuffler, whatever the participants and categories. */
+		/* The choice is as good as with dummies of the shuffler, whatever the participants and
+		 * categories. */
 		assert_true(c.best.error > 7.5 && c.best.error < 7.95);
 		pt_request_dummies(&fewer, dummies_of(&c.best) * 0.985);
 		assert_int_equal(pt_derive(c.best.protocol, &q, &fewer, &p, &err), CM_OK);
@@ -402,7 +403,7 @@ static void what_cannot_be_is_said_with_what_could(void **state)
 	n.epsilon = 0.0005;
 	assert_int_equal(pl_choose(&n, &c, &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "nothing fits epsilon 0.0005 at delta 1e-08 with 1 honest"));
-	/* And what is said to do does. */
+	/* The parameters that are said to suffice do. */
 	n.epsilon = 0.001 * (1 + 2e-6);
 	assert_int_equal(pl_choose(&n, &c, &err), CM_OK);
 }

@@ -121,8 +121,8 @@ static void every_part_of_a_charge_is_kept(void **state)
 	near(spent(), composed(&loss));
 }
 
-/* As the daemon goes: the descriptor is judged, what it costs is charged, and judged beside it by its plan's
- * filter the next time. */
+/* Do as the daemon does: judge the descriptor, charge what it costs, and let the plan's filter judge the next
+ * beside it. */
 static void a_round_of_several_batches_is_judged_and_charged_whole(void **state)
 {
 	static struct cl_judgement j;
@@ -160,7 +160,7 @@ static void a_round_of_several_batches_is_judged_and_charged_whole(void **state)
 	rd_account_free(a);
 }
 
-/* Of the text, and of the row around it. */
+/* Damage of the text, and of the row around it. */
 static void damage_anywhere_is_not_counted_as_less(void **state)
 {
 	static const char *const change[] = { "loss = replace(loss, 'count=3', 'count=2')",
@@ -206,7 +206,7 @@ static void what_is_no_loss_is_not_written(void **state)
 
 /* ---- earlier versions ---- */
 
-/* They knew no plans: nothing of them can be counted as a slice, and nothing is forgotten. */
+/* These versions knew no plans: no slice can be counted for what they charged, and nothing is forgotten. */
 static void a_database_of_an_earlier_version_is_refused_with_a_way_to_go_on(void **state)
 {
 	char path[96];

@@ -89,7 +89,7 @@ static void the_gateway_secret_is_made_once_and_private(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(chmod(path, 0644), 0);
 	assert_int_equal(cl_device_secret(dir, false, &rng, &again, &err), CM_EPERM);
-	/* Of devices that have taken part it is never made again. */
+	/* The secret of devices that have taken part is never made again. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(cl_device_secret(dir, true, &rng, &again, &err), CM_EDATA);
 	assert_int_equal(access(path, F_OK), -1);
@@ -217,8 +217,8 @@ static void every_one_of_many_devices_comes_out_once(void **state)
 	cl_batch_free(b);
 }
 
-/* Of three listed devices one reads, one does not, and one's readings were all taken; a fourth is not
- * listed. */
+/* There are three listed devices: one has a reading, one has none, and all readings of the third were taken;
+ * a fourth device is not listed. */
 static void every_listed_device_takes_part_and_no_other(void **state)
 {
 	struct cl_batch *b = cl_batch_new(0, 0, 1);
@@ -299,7 +299,7 @@ static void a_list_with_a_fault_is_none(void **state)
 		{ "a\n b\n", 5, ":2: a device's name with white space at its ends" },
 		{ "a\t\n", 3, ":1: a device's name with white space at its ends" },
 		{ "a\0b\nc\n", 6, ":1: a device's name has a NUL byte" },
-		/* What a power cut leaves of a file's end. */
+		/* A file whose end a power cut left out. */
 		{ "a\nb\0\0", 5, ":2: a device's name has a NUL byte" },
 		{ "a\n\0\0", 4, ":2: a device's name has a NUL byte" },
 		{ "a\rb\rc\r", 6, ":1: a device's name with a CR" } };
@@ -324,7 +324,7 @@ static void a_list_with_a_fault_is_none(void **state)
 	assert_int_equal(cl_devices_load("/tmp", &(struct cr_key){ 0 }, "p", &d, &err), CM_EDATA);
 }
 
-/* Of 30000 numbers each: two values to a block. */
+/* Values of 30000 numbers each: two values to a block. */
 static void values_of_several_numbers_stay_with_their_device(void **state)
 {
 	enum { DEVICES = 51, WIDTH = 30000 };

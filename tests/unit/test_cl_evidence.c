@@ -172,7 +172,7 @@ static void a_second_manifest_is_evidence_and_the_same_one_twice_is_none(void **
 	assert_int_equal(rd_evidence_two(&p.manifest, &p.manifest, &b, &err), CM_OK);
 	assert_int_equal(rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err), CM_EDATA);
 	cm_buf_fini(&b);
-	/* One alone is kept to be compared with another client's, and says nothing. */
+	/* One manifest alone proves nothing; it is kept to be compared with another client's. */
 	cm_buf_init(&b, PR_EVIDENCE_MAX);
 	assert_int_equal(cl_proof_export(world.db, judged.d.sequence, &b, &err), CM_OK);
 	assert_int_equal(rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err), CM_EDATA);

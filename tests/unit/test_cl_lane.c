@@ -86,7 +86,7 @@ static void an_answer_has_its_length_and_comes_after_the_question(void **state)
 		assert_false(cl_lane_goes_on(&l));
 		cl_lane_fini(&l);
 	}
-	/* What it says before it knows the reading is no function of that. */
+	/* An answer that is given before the reading is known does not depend on it. */
 	for (int whole = 0; whole < 2; whole++) {
 		struct cl_lane l = open_lane();
 

@@ -21,7 +21,7 @@ static void a_good_descriptor_is_taken_and_charged_by_the_clients_own_account(vo
 	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &alone), ACCT_OK);
 	assert_true(judged.charge.epsilon_round >= alone.lower);
 	assert_true(judged.charge.epsilon_round <= alone.upper * (1 + 1e-9));
-	/* And the slice of its plan, which is spent. */
+	/* The slice of its plan is spent, too. */
 	assert_true(judged.charge.epsilon_total == 100);
 	assert_int_equal(count("SELECT count(*) FROM ledger WHERE kind = 'charged'"), 0);
 }
@@ -70,7 +70,7 @@ static void two_descriptors_for_one_sequence_number_are_refused_unless_the_check
 	first.d.deadline_ms++;
 	cl_offer_sign(&world, &first);
 	assert_int_equal(judge(&first), CM_EPERM);
-	/* Both are kept, and no third: two convict the analyzer. */
+	/* Both are kept, but no third one: two convict the analyzer. */
 	assert_int_equal(count("SELECT count(*) FROM descriptor WHERE sequence = 1"), 2);
 	assert_string_equal(
 		err.msg, "two descriptors for sequence number 1: this one is not the one seen before");
@@ -195,7 +195,7 @@ static void a_refusal_is_recorded_once(void **state)
 	assert_int_equal(count("SELECT count(*) FROM ledger WHERE kind = 'refused'"), 2);
 }
 
-/* As the plan's rounds would compose, without its filter. */
+/* The same as the composition of the plan's rounds, without its filter. */
 static struct rd_plan plan_of(const struct cl_offer *o)
 {
 	struct rd_plan p = { .epsilon = 100, .delta = 1e-6, .mode = "plan" };
@@ -223,7 +223,7 @@ static void a_charge_read_back_is_the_charge_written(void **state)
 	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &alone), ACCT_OK);
 	assert_true(spent == alone.upper);
 	rd_account_free(a);
-	/* Of another plan there is none. */
+	/* Another plan has no charge. */
 	assert_int_equal(cl_ledger_account(world.db, &other, &a, &err), CM_OK);
 	assert_int_equal(rd_account_rounds(a), 0);
 	rd_account_free(a);

@@ -75,7 +75,7 @@ static void what_is_no_json_object_is_malformed(void **state)
 	EXPECT(&f, "d", "{\"v\":1,\"v\":2}", "malformed", "", "");
 	EXPECT(&f, "d", "{\"v\":1,\"\\u0076\":2}", "malformed", "", "");
 	EXPECT(&f, "d", "{\"v\":\"\xff\"}", "malformed", "", "");
-	/* What nobody asked for may be anything. */
+	/* Members that nobody asked for may hold anything. */
 	EXPECT(&f, "d", "{\"x\":1e400,\"y\":nan,\n\"v\":[\"\\u0000\"]}", "kept", "d",
 		"{\"x\":1e400,\"y\":nan, \"v\":[\"\\u0000\"]}");
 	EXPECT(&f, "d", "{\"v\":\"\\\"\nb\"}", "malformed", "", "");

@@ -87,7 +87,7 @@ static void tries_of_an_entry_take_the_same_and_recurrences_do_not(void **state)
 	hold_at_most(4, 1 << 20);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
 	assert_string_equal(take_entry("q", 1, 1), "a=1 ");
-	/* It was void: the next try may have the same reading, and newer ones. */
+	/* The round was void: its next try may have the same readings, and newer ones. */
 	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
 	assert_string_equal(take_entry("q", 1, 1), "a=1 a=2 ");
 	/* The next recurrence, and the entry of its number in another plan. */

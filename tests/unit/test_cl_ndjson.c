@@ -60,7 +60,7 @@ static void ndjson_bad_lines_do_not_stop_the_good_ones(void **state)
 	NDJSON(NULL, "{\n\n", CM_EDATA, "", "f:3: no array of JSON objects: its last object does not end");
 }
 
-/* What nobody asked for loses no reading, whatever it is. */
+/* A member that nobody asked for costs no reading, whatever it holds. */
 static void ndjson_members_that_are_not_wanted_may_be_anything(void **state)
 {
 	enum { DEPTH = 100000 };

@@ -152,7 +152,7 @@ struct seen {
 	unsigned rows, bad;
 	float first[4];
 	char label[4][8], text[4][32];
-	off_t cut; /* the file ends there after the first row; 0: it does not */
+	off_t cut; /* where the file is cut after the first row was read; 0: it is not cut */
 };
 
 static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
@@ -193,7 +193,7 @@ static void a_bad_row_is_its_devices_alone(void **state)
 	assert_string_equal(s.label[0], "0");
 	assert_string_equal(s.label[2], "2");
 	assert_string_equal(s.label[3], "-");
-	/* As texts, where no map wants numbers. */
+	/* They are texts where no map wants numbers. */
 	conf.numbers = false;
 	s = (struct seen){ 0 };
 	assert_int_equal(cl_npy_file(path, NULL, &conf, &err), CM_OK);

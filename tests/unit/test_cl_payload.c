@@ -126,7 +126,7 @@ static void wrong_bytes_are_none(void **state)
 	assert_true(cl_payload_settled(&p, &d));
 	assert_int_equal(p.bytes.len, 0);
 	assert_int_equal(files(), 0);
-	/* They are not asked for again, in this round. */
+	/* The payload's bytes are not requested again in this round. */
 	assert_int_equal(cl_payload_begin(&p, &d, &err), CM_OK);
 	assert_int_equal(p.state, CL_PAYLOAD_ABSENT);
 }
@@ -192,7 +192,7 @@ static void what_is_given_up_stays_so(void **state)
 	assert_int_equal(p.state, CL_PAYLOAD_ABSENT);
 	assert_string_equal(p.why, "late");
 	assert_int_equal(give(bytes, 0, 0), CM_EPROTO);
-	/* What is here is not given up. */
+	/* Bytes that have arrived are kept. */
 	d.round_id[2] ^= 1;
 	assert_int_equal(cl_payload_begin(&p, &d, &err), CM_OK);
 	fetch(bytes);

@@ -34,7 +34,7 @@ static void a_round_that_is_not_its_entry_is_refused_unless_the_check_is_removed
 #endif
 }
 
-/* What it asks about may come late: it does not change what is given away. */
+/* Name and field of a query may be chosen late: that does not change what a device gives away. */
 static void another_field_of_the_same_kind_is_the_same_entry(void **state)
 {
 	(void)state;
@@ -95,7 +95,7 @@ static void plans_form_one_chain_in_whatever_order_they_are_seen(void **state)
 	plan(&first, NULL, 1, 10, 1e-7, NULL);
 	plan(&second, NULL, 2, 10, 1e-7, &first);
 	plan(&third, NULL, 3, 10, 1e-7, &second);
-	/* Who comes late sees the third first. */
+	/* A client that comes late sees the third plan first. */
 	assert_int_equal(judge(&third), CM_OK);
 	/* A second plan that the third does not follow. */
 	plan(&fork, NULL, 2, 11, 1e-7, &first);
@@ -158,7 +158,7 @@ static void a_client_that_stops_pins_nothing(void **state)
 	rd_plan_fini(&p);
 }
 
-/* What a dry run judges by: all that is known, and nothing of the round itself or of what is sealed. */
+/* A dry run judges by all records but those of the round itself and the sealed reports. */
 static void a_copy_in_memory_knows_the_same_and_changes_nothing(void **state)
 {
 	struct cl_charge charge = { .epsilon_round = 0.5, .epsilon_total = 1 };
@@ -177,7 +177,7 @@ static void a_copy_in_memory_knows_the_same_and_changes_nothing(void **state)
 		assert_true(s.epsilon == 100);
 		assert_int_equal(db_int(copy->sql, "SELECT count(*) FROM plan", &n, &err), CM_OK);
 		assert_int_equal(n, 1);
-		/* What was seen is left out, and what was charged for this round. */
+		/* The copy lacks what was recorded of the round: that it was seen, and its charge. */
 		assert_int_equal(db_int(copy->sql, "SELECT count(*) FROM ledger", &n, &err), CM_OK);
 		assert_int_equal(n, sequence - 1);
 		assert_int_equal(

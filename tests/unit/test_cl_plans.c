@@ -179,7 +179,7 @@ static void a_standing_that_is_not_the_shufflers_is_not_taken(void **state)
 	need_plan();
 	assert_int_equal(answer_plan(&world.plan[0], world.plan[0].signature), CM_OK);
 	plans.standing = true;
-	/* One that this client did not make ends the asking, and nothing else. */
+	/* A standing that this client did not make ends the request, and nothing else. */
 	assert_int_equal(answer_standing_of(4, world.shuffler.signer, false), CM_EPERM);
 	assert_false(lost);
 	assert_int_equal(cl_plans_next(&plans), CL_ASK_STANDING);

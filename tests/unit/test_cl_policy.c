@@ -194,7 +194,7 @@ static void messages_of_the_shuffler_count_only_for_who_accepts_them(void **stat
 	assert_int_equal(check(0), CM_OK);
 	cl_world_mutant("");
 #endif
-	/* Its clients' own are there without anybody's word. */
+	/* The clients' own dummies count without trusting anybody. */
 	shuffler_adds("bins", INFINITY, 16000);
 	offer.d.randomizer.mixbins.dummies = 3;
 	assert_int_equal(check(0), CM_OK);
@@ -272,7 +272,7 @@ static void more_tries_than_the_policy_allows_are_refused_unless_the_check_is_re
 #endif
 }
 
-/* Of programs, those alone that the device's owner agreed to. */
+/* Only programs that the device's owner agreed to may run. */
 static void a_program_must_be_agreed_to(void **state)
 {
 	static const uint8_t agreed[2][PR_HASH_LEN] = { { 7 }, { 8 } };
@@ -302,7 +302,7 @@ static void a_program_must_be_agreed_to(void **state)
 	offer.d.query = asked;
 }
 
-/* Of a round that computes, the fields that the map reads are judged; the query's names the output. */
+/* In a round that computes, the fields that the map reads are judged; the query's field names the output. */
 static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
 {
 	static char x[] = "x", y[] = "y", mean[] = "moments", other[] = "tree-path";
@@ -413,7 +413,7 @@ static void fewer_honest_participants_cost_more(void **state)
 	assert_int_equal(few.part[0].others, 99);
 	assert_int_equal(acct_epsilon(many.part, many.parts, 1e-6, &cheap), ACCT_OK);
 	assert_int_equal(acct_epsilon(few.part, few.parts, 1e-6, &dear), ACCT_OK);
-	/* What is charged is the upper end. */
+	/* The upper end is charged. */
 	assert_true(cheap.upper < dear.upper);
 }
 

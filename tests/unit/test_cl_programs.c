@@ -172,7 +172,7 @@ static enum cm_rc ask_for(struct asked *a, int program, const char *payload, siz
 	*a = (struct asked){ .none = -1 };
 	rc = cl_programs_run(programs, &conf, &round, &end, &err);
 	assert_int_equal(a->told, devices);
-	/* It ends then, whatever programs did, and is not back before. */
+	/* The call returns at that time, whatever programs did, and not before. */
 	assert_true(end - round.start_ns == takes && now_ns() >= end);
 	return rc;
 }
@@ -337,7 +337,7 @@ static void what_a_program_remembers_is_gone(void **state)
 	is_good(&a, DEVICES, 1);
 	for (size_t i = DEVICES; i < DEVICES + 2; i++)
 		assert_float_equal(a.answer[i][0], (float)(i - DEVICES) + 0.25F, 0);
-	/* And one that answers is kept. */
+	/* A process that answers is kept. */
 	assert_int_equal(ask_for(&a, 0, "good", DEVICES + 2, SECONDS), CM_OK);
 	is_good(&a, DEVICES + 2, 1);
 	assert_int_equal(ask_for(&a, 0, "long", DEVICES + 1, SECONDS), CM_OK);

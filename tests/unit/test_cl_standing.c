@@ -56,7 +56,7 @@ static void a_ledger_that_knows_the_shufflers_last_round_is_whole(void **state)
 	s = standing_of(&first, key_hash);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_false(news);
-	/* One that was never accepted, or whose receipt was lost: the ledger knows more than the shuffler. */
+	/* A report was never accepted, or its receipt was lost: the ledger knows more than the shuffler. */
 	take_part(&second);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_false(news || loss().lost);
@@ -223,7 +223,7 @@ static void a_round_that_this_client_did_not_confirm_is_no_loss(void **state)
 		assert_non_null(strstr(err.msg, "states what is false"));
 		assert_false(news || loss().lost);
 	}
-	/* What the ledger knows needs no MAC: a version before them stored it without. */
+	/* A round that the ledger knows needs no MAC: an earlier version stored it without one. */
 	s = standing_of(&first, key_hash);
 	memset(s.mac, 0, sizeof s.mac);
 	assert_int_equal(take(&s, &news), CM_OK);
@@ -320,7 +320,7 @@ static void after_a_loss_the_chain_of_plans_must_be_known(void **state)
 	later_plan(&third, &second, 2, 30, key_hash);
 	assert_int_equal(judge(&third), CM_EPERM);
 	assert_non_null(strstr(err.msg, "plan is not to be had"));
-	/* Nor may numbers be passed over: the closed one would not be counted. */
+	/* No number may be skipped either: the closed plan would not be counted. */
 	later_plan(&third, &third, 3, 30, first.d.plan_hash);
 	assert_int_equal(judge(&third), CM_EPERM);
 	assert_int_equal(db_run(world.db->sql, "SELECT 1", &err), CM_OK);

@@ -38,7 +38,7 @@ static void a_device_cannot_be_stored_twice_in_a_round(void **state)
 	assert_true(device_len <= 4096);
 	assert_int_equal(put(0, CHUNK), CM_OK);
 	assert_int_equal(stored(before), CHUNK);
-	/* One of them was stored: none of the ten is. */
+	/* One of the ten is stored already, so none is stored. */
 	assert_int_equal(put(CHUNK - 1, CHUNK), CM_EINTERNAL);
 	assert_string_equal(err.msg, "a device would have been randomized twice in one round");
 	assert_int_equal(stored(after), CHUNK);

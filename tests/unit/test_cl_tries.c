@@ -96,7 +96,7 @@ static void a_void_try_is_followed_by_the_next_once_its_manifest_is_there(void *
 	assert_true(judged.charge.epsilon_total == 100);
 }
 
-/* Who was away, asleep or refused by its own policy then has said nothing. */
+/* A client that was away, or whose policy refused the round, has said nothing. */
 static void who_took_no_part_in_a_try_needs_no_manifest_of_it(void **state)
 {
 	(void)state;
@@ -151,7 +151,7 @@ static void the_next_try_names_the_manifest_that_the_shuffler_gave(void **state)
 	assert_int_equal(judge(&second), CM_OK);
 	cl_world_mutant("");
 #endif
-	/* Of a try that this client missed it knows no manifest. */
+	/* The client has no manifest of a try that it missed. */
 	second.d.sequence += 2;
 	second.d.ledger_seq++;
 	second.d.attempt = 3;

@@ -118,7 +118,7 @@ static void root_of(uint8_t (*leaf)[32], size_t n, uint8_t out[32])
 	sum((struct cr_span[]){ { "\1", 1 }, { left, 32 }, { right, 32 } }, 3, out);
 }
 
-/* What an honest shuffler answers to give(tag, n), by doc/wire.md: a signature over round id, root, n. */
+/* The answer of an honest shuffler to give(tag, n), by doc/wire.md: a signature over round id, root, n. */
 static struct receipt *answer(uint8_t tag, size_t n, uint8_t outcome, const struct cr_signer *signer)
 {
 	static struct receipt receipts[8];

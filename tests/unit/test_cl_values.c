@@ -66,7 +66,7 @@ static struct cl_batch *prepare(const char *readings, struct cl_payload_bytes pa
 	return batch;
 }
 
-/* What a reading's value must be, by the library that its own tests hold to. */
+/* The value that a reading must have, by the library that has its own tests. */
 static void want(const char *x, const char *y, uint32_t out[WIDTH])
 {
 	const char *const text[2] = { x, y };

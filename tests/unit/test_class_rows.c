@@ -136,7 +136,7 @@ static void charge(const struct pt_randomizer *p, uint64_t n, double delta[4])
 	}
 }
 
-/* Of four, two in each class at least, or one and the rest anywhere: the victim in any of them. */
+/* Four participants, at least two in each class, or one and the rest anywhere; the victim is any of them. */
 static void pooled_values_cost_no_more_than_is_charged(void **state)
 {
 	const struct qy_query q = three_words();
@@ -163,8 +163,8 @@ static void pooled_values_cost_no_more_than_is_charged(void **state)
 	}
 }
 
-/* Of a class that is told to have one honest participant it may be the victim, or nobody: the others are then
- * all in the weakest. */
+/* In a class that is said to have one honest participant this may be the victim, or nobody: then all others
+ * are in the weakest class. */
 static void classes_of_one_hide_nobody_else(void **state)
 {
 	const struct qy_query q = three_words();

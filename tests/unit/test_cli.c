@@ -300,7 +300,7 @@ static void bad_usage_is_exit_64_with_a_hint_and_runs_nothing(void **state)
 	USAGE("x send", "tombola-test send: missing argument: FILE");
 	USAGE("x --log-format xml round list", "--log-format is text, json or auto, not 'xml'");
 	USAGE("x round list --color red", "--color is auto, always or never, not 'red'");
-	/* An option of one verb is none of another. */
+	/* An option of one verb is refused with another. */
 	USAGE("x round list --delta 1", "unrecognized option '--delta'");
 	assert_int_equal(calls, before);
 }

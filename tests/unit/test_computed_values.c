@@ -276,7 +276,7 @@ static void answers_of_programs_are_cut_alike(void **state)
 			answer[i] = number(50);
 		assert_true(co_value_answer(m, answer, at));
 		check_value(&d, at);
-		/* One that is no number is cut as any other: the same work. */
+		/* A value that is not a number is cut like any other, with the same work. */
 		out = (uint32_t)cr_rng_below(&rng, n);
 		answer[out] = 0;
 		assert_true(co_value_answer(m, answer, at));

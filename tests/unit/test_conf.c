@@ -215,7 +215,7 @@ static void an_integer_too_large_for_its_type_is_refused_not_wrapped(void **stat
 		"b.cfg:1: the integer 0x100000001 is too large to be written without L: 0x100000001L");
 	REFUSED("min_batch = 18446744073709551617L",
 		"b.cfg:1: the integer 18446744073709551617L is too large");
-	/* Of what follows nothing is said. */
+	/* No fault is reported for what follows. */
 	REFUSED("min_batch = 18446744073709551617;\nkeep = 1",
 		"b.cfg:1: the integer 18446744073709551617 is too large");
 	assert_null(strstr(faults_of("min_batch = 18446744073709551617;\nkeep = 1", CM_ECONFIG), ";"));
@@ -239,7 +239,7 @@ static void a_range_that_is_none_is_refused(void **state)
 	assert_string_equal(faults_of(RANGE("(0, 1.5)"), CM_OK), "");
 }
 
-/* What is named is shown on terminals and pages: line and key of each text that cannot be. */
+/* Names are shown on terminals and pages, so a text that cannot be shown is refused with its line and key. */
 static void a_text_that_cannot_be_shown_is_refused(void **state)
 {
 #define NOT_SHOWN "text that can be shown expected (UTF-8, no control or bidirectional characters) for "

@@ -123,7 +123,7 @@ static void a_close_that_waits_for_its_peer_is_aborted(void **state)
 	cut_off(&w, &c);
 }
 
-/* Of a close and an abort in one iteration of the loop. */
+/* A close and an abort in one iteration of the loop. */
 static void a_close_that_has_not_begun_is_aborted(void **state)
 {
 	struct world w;

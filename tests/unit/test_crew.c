@@ -112,7 +112,7 @@ static void *run_elsewhere(void *arg)
 	return cm_crew_run(e->crew, piece, e->work, PIECES, &err) == CM_OK ? e->work : NULL;
 }
 
-/* As a pool of threads does whose next free one takes the next work. */
+/* Run works as a pool of threads does whose next free thread takes the next work. */
 static void works_may_come_from_changing_threads(void **state)
 {
 	static struct work w;

@@ -177,7 +177,7 @@ static void a_descriptor_of_each_protocol_survives_its_encoding(void **state)
 	rd_descriptor_fini(&any);
 }
 
-/* Of such a row a device would send what no reading makes. */
+/* With such a row a device would send what no reading gives. */
 static void a_symbol_of_none_is_for_rows_that_have_it(void **state)
 {
 	const struct pt_protocol *row;

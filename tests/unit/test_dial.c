@@ -156,7 +156,7 @@ static void a_dial_that_is_closed_while_it_goes_on_to_the_next_ends_once(void **
 	fill(&full, "127.0.0.2", nt_listener_port(w.listener));
 	answers("127.0.0.3", "127.0.0.4", "127.0.0.2", NULL);
 	w.limits.handshake_ms = 60000;
-	/* It is being looked up, refused, or not answered. */
+	/* The host is being looked up, refuses, or does not answer. */
 	for (int turns = 0; turns < 8; turns++) {
 		dial_at(&w, &c, address);
 		for (int i = 0; i < turns; i++) {

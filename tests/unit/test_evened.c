@@ -96,8 +96,8 @@ static void compare(const double *here, const double *there, size_t n, const dou
 	}
 }
 
-/* Of three coordinates a device sends two: option / 4 is the one it leaves out, the bits are those of the
- * others in their order. */
+/* A device sends two of three coordinates: option / 4 is the one that it leaves out, the bits are those of
+ * the others in their order. */
 #define OPTIONS 12u
 
 static void topk_law(const unsigned *option, unsigned devices, unsigned cap, double keep, double *law)
@@ -168,7 +168,7 @@ static void double_law(const unsigned *bits, unsigned cap, double keep, double l
 		law[k] = group[0][k / 64] * group[1][k % 64];
 }
 
-/* What becomes of a colluder's message follows from what everybody else draws, whatever they hold. */
+/* The fate of a colluder's message follows from what everybody else draws, whatever they hold. */
 static void evened_draws_cost_no_more_than_is_charged_among_colluders(void **state)
 {
 	static double law[16][4096];

@@ -42,7 +42,7 @@ static struct pt_randomizer derived(const char *row, const struct qy_query *q, c
 #define DEVICES 100
 #define RUNS    500
 
-/* Of 100 devices 10 hold item 0, 20 hold item 1: the heavy one and the average one of five. */
+/* Among 100 devices 10 hold item 0 and 20 hold item 1: the heavy item and the average one of five. */
 static uint64_t held(uint32_t device)
 {
 	return device < 10 ? 0 : device < 30 ? 1 : 2 + device % 3;
@@ -251,7 +251,7 @@ static void every_row_expects_some_error(void **state)
 		if (!row->expected_error)
 			fail_msg("%s: expects nothing", row->device->name);
 		assert_true(pt_expected_error(&q, &p, 1000) > 0);
-		/* Of a count it grows, slower than the participants; of a mean it falls. */
+		/* The error of a count grows more slowly than the participants; that of a mean falls. */
 		growth = pt_expected_error(&q, &p, 100000) / pt_expected_error(&q, &p, 1000);
 		assert_true(q.kind == QY_MEAN || q.kind == QY_QUANTILES || q.kind == QY_VECTOR
 				    ? growth < 1
@@ -261,7 +261,8 @@ static void every_row_expects_some_error(void **state)
 
 /* ---- the least epsilon0 ---- */
 
-/* Noise goes with 1/epsilon0 as far down as a row goes: nothing is lost in P - Q. */
+/* Noise grows as 1/epsilon0 down to the smallest epsilon0 that a row takes: the difference P - Q loses no
+ * digits. */
 /* For rows with classes, two that are nearly one. */
 static void ask_for(double epsilon0, struct pt_request *r)
 {

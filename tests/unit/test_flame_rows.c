@@ -65,7 +65,8 @@ static void the_furthest_coordinates_are_sent(void **state)
 }
 
 /* Where the value's message stands among the client's dummies says nothing: each place equally often. */
-/* Of those in the middle any are sent: by its tags nobody knows a device that has no reading. */
+/* A device without a reading sends any of the coordinates in the middle, so that its tags do not give it
+ * away. */
 static void coordinates_in_the_middle_are_sent_at_random(void **state)
 {
 	enum { D = QUERIES_DIMENSION, DRAWS = 20000 };
@@ -149,7 +150,7 @@ static void records_are_put_in_any_order(void **state)
 		assert_true(fabs(seen[i] / runs - 1.0 / 6) < 5 * sqrt(5.0 / 36 / runs));
 }
 
-/* One of each group, each of a group equally often, at the tag of its coordinate. */
+/* One coordinate of each group, all of a group equally often, at the coordinate's tag. */
 static void a_coordinate_of_each_group_is_sent(void **state)
 {
 	const struct qy_query q = query_of_kind(QY_VECTOR);

@@ -118,7 +118,7 @@ static void it_is_searched_once_and_the_same_plan_comes_of_it(void **state)
 	pl_plan_fini(&first);
 }
 
-/* What is not to be used leaves the rounds without a choice: they are searched then. */
+/* Whether the stored choices were taken.  If not, the rounds have no choice, and are searched. */
 static bool taken(const struct cm_buf *b, struct pl_plan *p)
 {
 	struct pl_round *before = malloc(p->rounds * sizeof *before);

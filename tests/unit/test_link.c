@@ -407,7 +407,7 @@ static void a_peer_that_never_says_hello_is_closed_at_the_deadline(void **state)
 	RUN_UNTIL(&w, w.raw_closes == 1);
 	assert_int_equal(w.raw_opens, 1);
 	assert_int_equal(w.s.readies, 0);
-	/* One that says it a byte at a time is late as well. */
+	/* A peer that sends its Hello a byte at a time is late as well. */
 	w.raw_opens = w.raw_closes = 0;
 	dial_raw(&w);
 	RUN_UNTIL(&w, w.raw_opens == 1);

@@ -144,7 +144,8 @@ static void half_open_connections_beyond_the_limit_are_refused(void **state)
 	world_fini(&w);
 }
 
-/* Of the connections that wait: libuv of 1.45 and later accepts one each time it turns. */
+/* Number of connections that are accepted: libuv of 1.45 and later accepts one of those that wait each time
+ * it turns. */
 static void accept_all(struct world *w)
 {
 	for (int i = 0; i < 32; i++)
@@ -268,7 +269,7 @@ static void few_are_accepted_in_one_turn_of_the_loop(void **state)
 	assert_true(turns >= 4);
 	for (size_t i = 0; i < 200; i++)
 		(void)close(fd[i]);
-	/* One that waits for its turn while the listener closes. */
+	/* A connection waits for its turn while the listener closes. */
 	for (size_t i = 0; i < 70; i++)
 		fd[i] = plain_socket(&w);
 	for (int before = w.n_refused; w.n_refused == before;)
@@ -298,7 +299,7 @@ static void who_comes_when_there_is_no_memory_does_not_keep_later_ones_out(void 
 	nt_conn_close(late.conn, NULL);
 	run_until_closed(&w, 2);
 	cm_buf_fini(&late.got);
-	/* One is being turned away while the listener closes. */
+	/* A connection is being turned away while the listener closes. */
 	no_memory = true;
 	for (size_t i = 0; i < 2; i++) {
 		(void)close(fd[i]);

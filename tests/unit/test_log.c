@@ -219,7 +219,7 @@ static void a_fault_that_was_over_is_new(void **state)
 	assert_int_equal(lines, 1);
 }
 
-/* What is done again and again is not a fault. */
+/* Repeating something is not a fault. */
 static void a_line_of_work_is_said_after_a_moment(void **state)
 {
 	(void)state;

@@ -160,7 +160,7 @@ static void a_part_of_a_text_is_no_text(void **state)
 	}
 }
 
-/* What is whole by its digits: more parts than there may be, something that is no round. */
+/* Texts whose digest fits, but with more parts than there may be, or with something that is not a round. */
 static void parts_are_checked_too(void **state)
 {
 	static const char part[] = "cells:omega=0.5/0.5,u=2/0,v=0/2,n=10;";

@@ -92,7 +92,7 @@ static void each_loss_is_added(void **state)
 	assert_non_null(strstr(text, known().last));
 }
 
-/* What is there says that there was something; what cannot be read says nothing. */
+/* A marker that exists says that there was a state; one that cannot be read says nothing. */
 static void whatever_has_the_name_counts(void **state)
 {
 	struct cm_marker b;

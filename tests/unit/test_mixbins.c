@@ -146,9 +146,9 @@ static uint32_t report(const struct pt_randomizer *p, uint64_t x, uint64_t keep,
 	return bin;
 }
 
-/* Of the 2^64 first draws, those below keep give x, all others do not; of the second draw's k-1 results, each
- * gives another one of the other bins.  That is the whole law of the randomizer: keep / 2^64 and the rest in
- * equal parts. */
+/* Of all 2^64 first draws those below `keep` give x and the others do not; each of the k-1 results of the
+ * second draw gives another one of the other bins.  That is the whole law of the randomizer: keep / 2^64, and
+ * the rest in equal parts. */
 static void the_law_of_a_report_is_the_integer_threshold_exactly(void **state)
 {
 	(void)state;
@@ -325,7 +325,7 @@ static void a_record_has_one_encoding_and_anything_else_is_refused(void **state)
 	assert_int_equal(bin, 0x1234);
 }
 
-/* Of the 2^32 draws, exactly frac round up: the mean is x*b exactly. */
+/* Exactly `frac` of the 2^32 draws round up: the mean is x*b exactly. */
 static void a_number_is_rounded_to_a_level_with_its_exact_mean(void **state)
 {
 	static const uint64_t xs[] = { 0, 1, 0x7fffffff, 0x80000000, 0x12345678, 0xffffffff, 0x100000000 };

@@ -151,8 +151,8 @@ static void a_payload_that_is_too_long_is_passed_over(void **state)
 		"\x30\x0c\0\x01t123456789"
 		"\x32\x06\0\x01t\0\x09w",
 		"[t too long 9 id 0][t=w id 9]");
-	/* Longer than what is held of one packet: its topic is read, it is acknowledged, and the next is
-	 * read. */
+	/* A packet longer than the connection holds of one: its topic is read, it is acknowledged, and the
+	 * next packet is read. */
 	memcpy(bytes, "\x32\xe0\xa7\x12\0\x01t\0\x08", 9); /* 300,000 bytes */
 	memcpy(bytes + 4 + n, "\x30\x04\0\x01tx", 6);
 	(void)snprintf(text, sizeof text, "[t too long %zu id 8][t=x id 0]", n - 5);
@@ -178,7 +178,7 @@ static void what_is_not_mqtt_is_refused(void **state)
 	REFUSES(true, "\x30\x05\0\x01t\x09x");   /* properties longer than their packet */
 	REFUSES(false, "\xe0\0");                /* 3.1.1 has no such packet */
 	REFUSES(false, "\x40\x02\0\x01");        /* an answer to what we did not send */
-	/* What follows is left alone when the owner says so. */
+	/* The bytes that follow are left alone when the owner says so. */
 	assert_int_equal(feed(false,
 				 "\x30\x07\0\x04stop1"
 				 "\xff",

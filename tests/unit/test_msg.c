@@ -258,7 +258,7 @@ static void the_dearest_frame_costs_a_few_mebibytes(void **state)
 	while (frame.len + 65 < PR_FRAME_MAX && frame.len < (size_t)PR_FIELDS_MAX * 64)
 		wb_fill(&frame, 60, 1, 61);
 	assert_int_equal(pr_scan(&tombola__v1__frame__descriptor, frame.data, frame.len, &scan, &err), CM_OK);
-	/* Of 64 bytes each, as many as a frame has room for, or as there may be. */
+	/* Messages of 64 bytes each, as many as a frame has room for, or as there may be. */
 	assert_true(
 		scan.fields >= (PR_FRAME_MAX / 64 < PR_FIELDS_MAX ? PR_FRAME_MAX / 64 : PR_FIELDS_MAX) - 260);
 	assert_true(scan.memory <= 5u << 20);

@@ -56,7 +56,7 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 	}
 }
 
-/* As many cells as have 62 dummies each, of those there will at least be. */
+/* As many cells as get 62 dummies each at the minimum of participants. */
 static void the_cells_of_a_hash_follow_the_dummies(void **state)
 {
 	static const struct {

@@ -63,7 +63,7 @@ static void the_law_is_symmetric_falls_by_a_and_has_the_stated_variance(void **s
 					 p.shuffler.noise_decay, p.shuffler.noise_mean }) /
 					    square -
 				    1) < 1e-9);
-		/* That of the whole discrete Laplace law, which the ends hardly change. */
+		/* The variance of the whole discrete Laplace law, which cutting its ends hardly changes. */
 		assert_true(fabs(es_noise_variance(&(struct es_noise){
 					 p.shuffler.noise_decay, p.shuffler.noise_mean }) /
 					    (2 * a / pow(1 - a, 2)) -

@@ -271,7 +271,7 @@ static void fill_ones(void *ctx, void *out, size_t n)
 	memset(out, 255, n);
 }
 
-/* What two opposite draws give is opposite, so the mean is the middle; all bits alike give the ends. */
+/* Two opposite draws give opposite values, so the mean is the middle; equal bits give the ends. */
 static void an_even_vector_is_in_the_middle(void **state)
 {
 	struct qy_query q = { .kind = QY_VECTOR, .low = -1, .high = 1, .dimension = 7, .none = QY_NONE_EVEN };

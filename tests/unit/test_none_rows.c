@@ -101,7 +101,7 @@ static void same_cells(
 	assert_memory_equal(&of[0], &of[1], sizeof of[0]);
 }
 
-/* The value that each of PEOPLE holds: all there are in turn, those of none too. */
+/* The value that each of PEOPLE holds: all values in turn, and those of a device without a reading. */
 static struct qy_value held(const struct qy_query *more, uint32_t i, uint32_t *at)
 {
 	struct qy_value v = { .x = i % 5 };
@@ -172,7 +172,7 @@ static void same_answers(const struct pt_protocol *row, const struct pair *q, co
 		assert_true(labelled || strcmp(x->label, y->label) == 0);
 		none += x->none;
 	}
-	/* Of {a, b} of 3 by 4 all but 2 by 3, and one of {c}. */
+	/* Cells of {a, b}, 3 by 4, all but 2 by 3, and one of {c}. */
 	assert_int_equal(none, q->with.kind == QY_HISTOGRAM ? 1 : 12 - 6 + 1);
 	assert_true(a.item[a.n - 1].none);
 	assert_true(pt_expected_error(&q->with, p, PEOPLE) == pt_expected_error(&q->more, p, PEOPLE));

@@ -109,7 +109,7 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 		REFUSED(p.number.size = UINT32_MAX);
 	}
 	{
-		/* What is inside the window hardly likelier than outside says nothing. */
+		/* A window whose inside is hardly likelier than its outside says nothing. */
 		const struct pt_protocol *row = pt_find("piecewise");
 		const struct pt_randomizer good = made("piecewise", 9, 1, 8);
 		struct pt_randomizer p;

@@ -98,7 +98,7 @@ static int end(void **state)
 	return system(command);
 }
 
-/* As read through `path`: CM_OK, or what is wrong. */
+/* The result of a check through `path`: CM_OK, or what is wrong. */
 static enum cm_rc look(const char *path, char said[320])
 {
 	struct cm_err err = { 0 };

@@ -355,7 +355,7 @@ static void serials_are_long_and_differ(void **state)
 		n = ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert[i]), NULL);
 		assert_non_null(n);
 		assert_false(BN_is_negative(n));
-		/* Of 128 random bits the top 40 are all zero once in 2^40 runs. */
+		/* The top 40 of 128 random bits are all zero once in 2^40 runs. */
 		assert_true(BN_num_bits(n) > 88 && BN_num_bits(n) <= 128);
 		BN_free(n);
 		for (size_t j = 0; j < i; j++)
@@ -381,7 +381,7 @@ static void show_says_the_hosts_as_they_were_given(void **state)
 	assert_string_equal(info.hosts, few);
 	assert_int_equal(cr_pki_show(at("d/client/client.crt"), &info, &err), CM_OK);
 	assert_string_equal(info.hosts, "");
-	/* What does not fit is not left out silently, and every host that is shown is whole. */
+	/* Hosts that do not fit are not left out silently, and every host that is shown is whole. */
 	for (unsigned i = 1; i < 100; i++)
 		(void)snprintf(many + strlen(many), sizeof many - strlen(many), ",h%u.example.org", i);
 	assert_int_equal(cr_pki_issue(at("d"), at("many"), "many", CR_ROLE_INTAKE, many, 1, 90, &err), CM_OK);

@@ -112,7 +112,7 @@ static void a_renewed_certificate_is_the_same_party_with_the_same_key(void **sta
 		assert_int_equal(
 			X509_NAME_cmp(X509_get_subject_name(old), X509_get_subject_name(renewed)), 0);
 		assert_same_extensions(old, renewed);
-		/* And the old one is as it was. */
+		/* The old certificate is as it was. */
 		after = load(parties[i].old);
 		assert_int_equal(X509_cmp(old, after), 0);
 		assert_int_equal(stat(at(parties[i].renewed), &st), 0);
@@ -146,7 +146,7 @@ static void its_serial_and_its_dates_are_new(void **state)
 		X509_V_ERR_CERT_HAS_EXPIRED);
 	assert_int_equal(
 		verify("d/ca-clients/ca.crt", "x/new.crt", X509_PURPOSE_SSL_CLIENT, NULL), X509_V_OK);
-	/* What was renewed can be renewed. */
+	/* A renewed certificate can be renewed. */
 	assert_int_equal(cr_pki_renew(at("d"), at("x/new.crt"), at("x/newer.crt"), 24, &err), CM_OK);
 	BN_free(n);
 	X509_free(old);
@@ -162,7 +162,7 @@ static void no_key_but_the_ca_s_is_needed(void **state)
 	assert_int_equal(unlink(at("k/x.key")), 0);
 	assert_int_equal(renew("k/x.crt", "k/y.crt", &err), CM_OK);
 	assert_int_equal(access(at("k/y.key"), F_OK), -1);
-	/* And that of the one CA only. */
+	/* Only the folder of that certificate's CA is needed. */
 	assert_int_equal(rename(at("d/ca-clients"), at("elsewhere")), 0);
 	assert_int_equal(renew("d/analyzer/analyzer.crt", "k/a.crt", &err), CM_OK);
 	refused(CM_ENOINPUT, "k/x.crt", "ca-clients");

@@ -81,7 +81,7 @@ static void what_was_renewed_is_revoked_with_its_key(void **state)
 	assert_int_equal(unlink(at("q/ca-clients/issued/00.crt")), 0);
 	assert_int_equal(cr_pki_revoke(at("q"), at("r/a.crt"), &others, &err), CM_OK);
 	assert_int_equal(others, 0);
-	/* What another CA signed is no copy of ours. */
+	/* A certificate of another CA is no copy of ours. */
 	assert_int_equal(link(at("d/client/client.crt"), at("q/ca-clients/issued/01.crt")), 0);
 	assert_int_equal(cr_pki_revoke(at("q"), at("r/a.crt"), &others, &err), CM_EDATA);
 	/* A folder from before there were copies: the certificate that is named. */

@@ -144,7 +144,7 @@ static void a_key_is_certified_where_it_is_not(void **state)
 	assert_int_equal(st.st_mode & 0777, 0644);
 	cr_pki_signer_free(s);
 
-	/* It says what the signer says; the request's name is nowhere. */
+	/* The certificate says what the signer says; the request's name is nowhere in it. */
 	assert_int_equal(cr_pki_show(at("c/gw-one.crt"), &info, &err), CM_OK);
 	assert_int_equal(info.identity.role, CR_ROLE_CLIENT);
 	assert_int_equal(info.identity.devices, 7);
@@ -154,14 +154,14 @@ static void a_key_is_certified_where_it_is_not(void **state)
 	assert_int_equal(verify("d/shuffler/clients-ca.crt", "c/gw-one.crt", X509_PURPOSE_SSL_CLIENT,
 				 "d/shuffler/clients-ca.crl"),
 		X509_V_OK);
-	/* It is the CA's as any other is: renewed, and revoked with what was renewed. */
+	/* The CA treats it like any other: it can be renewed, and is revoked with what was renewed. */
 	assert_int_equal(cr_pki_renew(at("d"), at("c/gw-one.crt"), at("c/again.crt"), 60, &err), CM_OK);
 	assert_int_equal(cr_pki_revoke(at("d"), at("c/again.crt"), &others, &err), CM_OK);
 	assert_int_equal(others, 1);
 	assert_int_equal(verify("d/shuffler/clients-ca.crt", "c/gw-one.crt", X509_PURPOSE_SSL_CLIENT,
 				 "d/shuffler/clients-ca.crl"),
 		X509_V_ERR_CERT_REVOKED);
-	/* Whose key was revoked does not come back by a new request. */
+	/* A key that was revoked does not come back by a new request. */
 	s = signer_of(CR_ROLE_CLIENT, 7);
 	refused(s, "gw-1", CM_EPERM, "its key has a certificate already: ");
 	cr_pki_signer_free(s);
@@ -187,7 +187,7 @@ static void services_are_certified_too_and_have_signing_keys(void **state)
 	cert = load("s/s2.crt");
 	assert_int_equal(X509_check_host(cert, "s2.example", 0, 0, NULL), 1);
 	X509_free(cert);
-	/* A key of one CA is no key for the other. */
+	/* A request for a role of one CA is refused at the other. */
 	assert_int_equal(rename(at("s/s2.csr"), at("r/other.csr")), 0);
 	s = signer_of(CR_ROLE_CLIENT, 1);
 	refused(s, "other", CM_EPERM, "it asks for role shuffler, and --role says client");
@@ -346,7 +346,7 @@ static void what_is_no_request_is_said(void **state)
 	assert_int_equal(cm_file_write(at("c/taken.crt"), "", 0, 0644, &err), CM_OK);
 	assert_int_equal(cr_pki_signer_sign(s, at("r/good.csr"), "taken", at("c"), &err), CM_ECREATE);
 	assert_non_null(strstr(err.msg, "c/taken.crt is there already"));
-	/* And after all that the good one is signed. */
+	/* After all that, the good request is signed. */
 	assert_int_equal(cr_pki_signer_sign(s, at("r/good.csr"), "good", at("c"), &err), CM_OK);
 	assert_int_equal(cr_pki_signer_hand_out(s, &err), CM_OK);
 	assert_true(is_there("c/good.crt"));

@@ -209,7 +209,7 @@ static void an_adaptive_plan_fits_its_filter(void **state)
 	pl_optimised_fini(&o);
 }
 
-/* What "auto" may cost is found, and what it chooses for that is in the plan that was read. */
+/* The epsilon of "auto" is found, and the row that it then chooses is in the plan that was read. */
 static void auto_gets_its_part_of_the_budget(void **state)
 {
 	struct pl_optimised o;

@@ -33,7 +33,7 @@ static struct pt_randomizer made(const struct qy_query *q, double epsilon0, uint
 	return p;
 }
 
-/* Of `items` items, with the symbol or without. */
+/* A query of `items` items, with the symbol of none or without. */
 static struct qy_query query(uint32_t items, enum qy_none none)
 {
 	struct qy_query q = query_of_kind(QY_SETS);

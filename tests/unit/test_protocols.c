@@ -306,7 +306,7 @@ static void a_peers_parameters_for_another_query_are_refused(void **state)
 		struct qy_query q;
 
 		assert_int_equal(derive(&good[i].wish, &q, &p, &err), CM_OK);
-		/* Of a kind it does not answer. */
+		/* A query of a kind that the row does not answer. */
 		assert_int_equal(row->device->check(!(row->device->kinds & QY_MEAN)        ? &m
 						    : !(row->device->kinds & QY_HISTOGRAM) ? &h5
 											   : &v,

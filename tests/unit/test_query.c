@@ -12,7 +12,7 @@
 
 #include "qy_value.h"
 
-/* Of a query of one number from one field. */
+/* Reads a value of a query of one number from one field. */
 static enum cm_rc read_one(
 	const struct qy_query *q, const char *text, struct qy_value *out, int *clamped, struct cm_err *err)
 {

@@ -236,8 +236,8 @@ static void parent_and_children_differ_after_fork(void **state)
 	assert_memory_not_equal(drawn[1], drawn[2], 32);
 }
 
-/* What a copy of this process draws that nobody has told it is one, as in a virtual machine that was cloned:
- * numbers of the work under way, a nonce, a key, and numbers of the next work. */
+/* The numbers that a copy of this process draws if nobody has told it that it is one, as in a cloned virtual
+ * machine: numbers of the work under way, a nonce, a key, and numbers of the next work. */
 struct drawn {
 	uint64_t numbers[4], next[4];
 	uint8_t nonce[12], key[32];
@@ -279,7 +279,7 @@ static void copies_of_a_machine_share_no_key_no_nonce_and_no_later_number(void *
 	(void)state;
 	(void)cr_rng_u64(&rng);
 	struct drawn a = draw_in_copy(&rng), b = draw_in_copy(&rng);
-	/* They are copies: what is left over from before is the same. */
+	/* The two are copies, so the buffered numbers of the work under way are the same. */
 	assert_memory_equal(a.numbers, b.numbers, sizeof a.numbers);
 	assert_memory_not_equal(a.nonce, b.nonce, sizeof a.nonce);
 	assert_memory_not_equal(a.key, b.key, sizeof a.key);

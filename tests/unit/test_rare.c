@@ -127,7 +127,7 @@ static void the_threshold_decides_and_nothing_else_changes(void **state)
 			}
 }
 
-/* Of all batches of a row's clients: how many have a NULL, and in how many it comes first or last. */
+/* For all batches of a row's clients: how many have a NULL, and in how many it comes first or last. */
 struct nulls {
 	double batches, seen, first, last;
 };
@@ -158,7 +158,7 @@ static bool is_null_or_counted(const struct pt_protocol *row, const struct pt_ra
 	return null;
 }
 
-/* What 6000 clients send who hold every value in turn. */
+/* The messages of 6000 clients that hold every value in turn. */
 static struct nulls nulls_of(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const struct pt_randomizer *whole)
 {
@@ -318,7 +318,8 @@ static void the_estimate_knows_how_many_came(void **state)
 	assert_true(pt_mixbins_dummies_among(&p, 5, 100) == 207);
 }
 
-/* Of the slot that has most: intervals are those of the least that is known. */
+/* The expected number is that of the slot that has most; intervals are those of the slot of which least is
+ * known. */
 static void words_take_the_slot_with_most(void **state)
 {
 	struct qy_query q = query_of_kind(QY_VECTOR);

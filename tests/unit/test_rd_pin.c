@@ -148,7 +148,7 @@ static void who_counts_fewer_honest_takes_a_subset_once(void **state)
 	unmake(&m);
 }
 
-/* What greedy takes is not monotone in the limit: so it is decided once, and its outcome is what is kept. */
+/* The greedy choice is not monotone in the limit: so it is made once, and its outcome is stored. */
 static void a_smaller_slice_may_take_what_a_larger_one_passes_over(void **state)
 {
 	struct made m;

@@ -197,11 +197,11 @@ static void what_is_dropped_of_colluders_tells_nothing_that_is_not_charged(void 
 	assert_int_equal(rd_loss_for(&d, 2, true, &out, &err), CM_OK);
 	assert_int_equal(acct_delta(out.part, out.parts, 3, &delta), ACCT_OK);
 	assert_true(delta.upper >= 1.0 / 3);
-	/* Whose message goes says nothing when it is nobody's who tells. */
+	/* Which message is dropped says nothing, since nobody is told whose it is. */
 	assert_int_equal(rd_loss_for(&d, 3, true, &out, &err), CM_OK);
 	assert_int_equal(acct_delta(out.part, out.parts, 3, &delta), ACCT_OK);
 	assert_true(delta.upper < 1e-9);
-	/* And nothing goes where there is room for all. */
+	/* Nothing is dropped where all have room. */
 	d.randomizer.shuffler.tag_messages = 3;
 	assert_int_equal(rd_loss_for(&d, 2, true, &out, &err), CM_OK);
 	assert_int_equal(acct_delta(out.part, out.parts, 3, &delta), ACCT_OK);

@@ -295,7 +295,7 @@ static void a_reason_cut_inside_a_character_does_not_spoil_the_ledger(void **sta
 
 	(void)state;
 	memset(r.round_id, 7, sizeof r.round_id);
-	/* What snprintf leaves of a longer text. */
+	/* A longer text as snprintf cuts it. */
 	(void)snprintf(r.reason, sizeof r.reason, "refused: %.4s\n", "caf\xc3\xa9");
 	cm_buf_init(&b, PR_RECORD_MAX);
 	assert_int_equal(rd_record_encode(&r, &b, &err), CM_OK);

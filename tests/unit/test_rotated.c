@@ -78,8 +78,8 @@ static double shape_of(unsigned shape, uint32_t c)
 	}
 }
 
-/* What is cut comes back, whatever the vector is: every shape is turned to a direction like any other, of
- * full length. */
+/* The estimate makes up for what is cut, for every vector: the rotation gives each a random direction and
+ * keeps its length. */
 static void what_is_cut_comes_back(void **state)
 {
 	struct qy_query q = vector(LONG);
@@ -117,7 +117,8 @@ static void what_is_cut_comes_back(void **state)
 	}
 }
 
-/* Of a vector of d numbers as long as may be each is as 1 / sqrt(d), so c is, where words have 1. */
+/* Each coordinate of a vector of d numbers of the greatest length is about 1 / sqrt(d), and so is c, where
+ * `words` has 1. */
 static void the_error_is_that_of_a_small_range(void **state)
 {
 	struct qy_query q = vector(1000);

@@ -115,7 +115,7 @@ static void the_guarantee_is_one_slots_and_not_their_sum(void **state)
 	assert_true(p.row->epsilon0(&p) > 1.5 - 1e-9);
 }
 
-/* What `ranges` may have and this row may not. */
+/* Parameters that `ranges` may have and this row may not. */
 static void a_peers_dummies_are_refused(void **state)
 {
 	struct qy_query q = query_of_kind(QY_RANGES);
@@ -298,7 +298,7 @@ static void to_ask_all_is_no_sampling(void **state)
 			fabs(es_support_variance(&s, 40, c) / es_support_variance(&all, 40, c) - 1) < 1e-12);
 }
 
-/* Of a level that nobody drew nothing is known, and the tree adds up without it. */
+/* Nothing is known of a level that nobody drew, and the tree adds up without it. */
 static void a_level_that_nobody_drew_is_undefined(void **state)
 {
 	struct qy_query q = query_of_kind(QY_RANGES);
@@ -320,7 +320,7 @@ static void a_level_that_nobody_drew_is_undefined(void **state)
 	assert_true(fabs(e.item[3].projected + e.item[4].projected + e.item[5].projected -
 			    e.item[0].projected) < 1e-9);
 	es_estimate_fini(&e);
-	/* More messages than participants are none of theirs. */
+	/* Messages beyond the number of participants are not theirs. */
 	assert_int_equal(pt_answer(&q, &p, counts, 39, &e, &err), CM_EDATA);
 }
 

@@ -32,7 +32,7 @@ static void open_round(uint64_t dummies)
 	open_round_as((struct sh_wish){ .shuffler_dummies = dummies });
 }
 
-/* What was pulled, told apart: the made-up messages of devices, and those that open. */
+/* The messages that were pulled: made-up ones of devices, and those that open. */
 struct found {
 	uint64_t dummies, counts[4];
 	uint64_t early; /* dummies in the first half of the release */
@@ -122,7 +122,7 @@ static void as_many_as_prescribed_are_added_uniform_and_anywhere(void **state)
 		square += ((double)f.counts[y] - (double)n / 4) * ((double)f.counts[y] - (double)n / 4) /
 			  ((double)n / 4);
 	assert_true(square < 63);
-	/* Of n dummies among DEVICES + n places: hypergeometric, 7.5 standard errors. */
+	/* Places of n dummies among DEVICES + n: hypergeometric, 7.5 standard errors. */
 	double all = (double)n + DEVICES, share = (double)n / all;
 	assert_true(fabs((double)f.early - (double)n / 2) < 7.5 * sqrt(all / 4 * share * (1 - share)) + 1);
 }
@@ -231,7 +231,7 @@ static void noise_is_drawn_once_whatever_crashes(void **state)
 			for (unsigned b = 0; b < 4; b++)
 				noise[b] = r->noise[b] - (b > 0 ? r->noise[b - 1] : 0);
 			total = r->noise[3];
-			/* Of these 16,700 are to be expected, give or take 1,300: more than one slice. */
+			/* About 16,700 of these are expected, give or take 1,300: more than one slice. */
 			assert_true(total > SH_BLANKET_SLICE);
 			/* Another round, another draw: four numbers of some 35 either way are not the
 			 * same. */

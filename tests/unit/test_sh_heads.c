@@ -20,7 +20,7 @@ static void a_lost_state_waits_for_more_devices_than_collude(void **state)
 		assert_true(sh_core_hearing(play.core).waits);
 	}
 	assert_non_null(strstr(play.no.text, "more than 10"));
-	/* One that stated an older head has seen more meanwhile; it stays one device. */
+	/* A device that stated an older head has seen more meanwhile; it still is one device. */
 	assert_int_equal(told_state_head(3, 1, 1), SH_STATED_COUNTED);
 	assert_int_equal(told_state_head(3, 1, 0), SH_STATED_NOTHING);
 	assert_int_equal(told_state_head(10, 1, 0), SH_STATED_ENOUGH);

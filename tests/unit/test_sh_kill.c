@@ -72,7 +72,8 @@ static void no_acknowledged_submission_is_lost_or_doubled_by_kill_9(void **state
 		assert_true(st.st_size > 0);
 	}
 	sh_play_start(&play);
-	/* What the killed process had written, synced or not, was made durable before it is acted on. */
+	/* The writes of the killed process, synced or not, are made durable before anything is done with
+	 * them. */
 	if (files) {
 		assert_int_equal(stat(path, &st), 0);
 		assert_int_equal(st.st_size, 0);

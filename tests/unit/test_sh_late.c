@@ -28,7 +28,7 @@ static void a_round_that_was_over_waits_for_half_a_minute(void **state)
 	assert_true(sh_late_waits(&l, 29999, false, NOW + SH_LATE_WAIT_MS - 1, &begun));
 	assert_false(begun);
 	assert_false(waits(&l, 30000, false, NOW + SH_LATE_WAIT_MS));
-	/* It was decided: the next round's end does not wait. */
+	/* The seal was decided: the next round's end does not wait for it. */
 	assert_false(waits(&l, 5, false, NOW + SH_LATE_WAIT_MS + 1));
 }
 

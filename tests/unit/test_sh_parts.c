@@ -65,7 +65,7 @@ static int tear_down(void **state)
 }
 #define PARTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* As an intake whose reports go to the second database. */
+/* Store as an intake does whose reports go to the second database. */
 static enum cm_rc join(uint64_t epoch, struct sh_pg_parts **out)
 {
 	struct sh_pg_servers s = { .n = 2, .own = 1 };
@@ -170,7 +170,7 @@ static void a_bucket_is_what_all_partitions_have_in_one_order(void **state)
 	sh_pg_parts_close(p);
 	assert_int_equal(epoch_of(true).devices, 4);
 	shows("3:9 5:8 3:5 5:6 ");
-	/* What replaces a bucket replaces what every partition has of it, in one commit, for ever. */
+	/* Replacing a bucket replaces every partition's share of it, in one commit, for good. */
 	commit_head(&bucket, capped, 1);
 	shows("3:7 5:8 5:6 ");
 	commit_head(&bucket, NULL, 0);
@@ -208,7 +208,7 @@ static void an_epoch_ends_the_one_before_it_in_both(void **state)
 	assert_int_equal(commit_joined(p, theirs, 1), CM_ELATER);
 	sh_pg_parts_close(p);
 	assert_int_equal(join(first, &p), CM_ELATER);
-	/* One database is not where the head began the epoch. */
+	/* One of the databases is not the one on which the head began the epoch. */
 	sql_of_other("UPDATE tombola.data SET epoch = epoch - 1");
 	assert_int_equal(join(second.number, &p), CM_EIO);
 	assert_non_null(strstr(play.err.msg, "not the server that the head writes to"));

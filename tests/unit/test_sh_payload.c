@@ -144,7 +144,7 @@ static void a_void_round_leaves_no_payload(void **state)
 	sh_play_round(&play, &wish);
 	sh_play_deadline(&play);
 	holds(0);
-	/* Nor one that the ledger ends. */
+	/* A payload whose round the ledger ends is not held either. */
 	put_all(bytes);
 	sh_play_round(&play, &wish);
 	steps_void();
@@ -240,7 +240,7 @@ static void a_dishonest_analyzer_fills_no_disk(void **state)
 		put_all(bytes);
 		holds(1);
 	}
-	/* Those of live rounds stay: one each, and the one that is put. */
+	/* Payloads of live rounds stay: one for each, and the one that is being put. */
 	for (unsigned i = 0; i < SH_ROUNDS_MAX; i++) {
 		bytes[1]++;
 		put_all(bytes);
@@ -266,7 +266,7 @@ static void what_a_crash_left_of_a_round_that_is_over_is_erased(void **state)
 	put_all(other);
 	sh_play_stop(&play);
 	assert_int_equal(files(&total), 2);
-	/* Names that are none of ours are left alone. */
+	/* Files with other names are left alone. */
 	(void)snprintf(path, sizeof path, "%s/payloads/README", play.dir);
 	f = play.database[0] ? NULL : fopen(path, "w");
 	assert_true(play.database[0] || (f && fclose(f) == 0));

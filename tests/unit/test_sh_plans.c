@@ -121,7 +121,7 @@ static void a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted(void **
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	says(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED), "slice of plan");
 	steps_void();
-	/* What was not taken then is not taken later; a new plan is. */
+	/* An entry that was not taken then is not taken later; a new plan is. */
 	play.policy.max_epsilon = 1000;
 	says(sh_play_announce(&play), ERROR(LEDGER), "void");
 	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
@@ -194,7 +194,7 @@ static void the_shufflers_own_view_of_who_is_honest_counts(void **state)
 	assert_int_equal(rd_honest_as(&play.d, 1.0, 460), 40);
 }
 
-/* What is taken was decided when the plan came: no later policy, and no restart, changes it. */
+/* Which entries are taken was decided when the plan came: no later policy, and no restart, changes it. */
 static void a_pin_is_for_good(void **state)
 {
 	(void)state;
@@ -219,7 +219,8 @@ static void a_pin_is_for_good(void **state)
 	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
 }
 
-/* Neither is what others were believed to be: who believes less of them later serves the plan no more. */
+/* The assumptions about participants are fixed as well: a shuffler that later trusts them less no longer
+ * serves the plan. */
 static void a_pin_is_of_those_believed_honest_then(void **state)
 {
 	double fraction = play.policy.honest_fraction;

@@ -62,7 +62,7 @@ static void in_no_time_does_more_pass_than_a_burst_and_the_rate(void **state)
 		/* The last one may find a bucket that holds less than a frame. */
 		assert_true(passed * 1000 <= rate * (1000 * SH_QUOTA_BURST_S + now) + 1000);
 	}
-	/* Who always asks gets the rate. */
+	/* A client that always asks gets the rate. */
 	int64_t begin = now, before = passed;
 	for (; now < begin + 100000; now++)
 		while (sh_quota_wait_ms(q, h, now) == 0) {
@@ -87,7 +87,7 @@ static void certificates_have_buckets_of_their_own_and_connections_of_one_share_
 	assert_int_equal(sh_quota_wait_ms(q, b, 0), 0);
 	sh_quota_leave(q, a, 0);
 	sh_quota_leave(q, a, 0);
-	/* To connect anew gives no new bucket before it would be full anyway. */
+	/* A new connection gets no new bucket before the old one would be full anyway. */
 	a = sh_quota_join(q, one, 400);
 	assert_int_equal(sh_quota_wait_ms(q, a, 400), 100);
 	sh_quota_leave(q, a, 400);

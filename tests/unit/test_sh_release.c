@@ -59,7 +59,7 @@ static void a_sealed_round_that_the_ledger_settles_is_erased(void **state)
 	sealed_round();
 }
 
-/* As a state of before the seal is, once it was restored. */
+/* Make the state as it was before the seal, as if a copy had been restored. */
 static void a_collecting_round_that_the_ledger_settles_is_erased(void **state)
 {
 	struct rd_record charge = { .kind = RD_CHARGE, .participants = 10 };

@@ -128,8 +128,8 @@ static void a_fork_is_found_when_the_ledger_comes(void **state)
 	steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
 }
 
-/* What the lost state sealed contradicts nothing that this one signs, and the entry is not asked again: not
- * by its next try, nor by another first one. */
+/* The manifests of the lost state contradict nothing that this one signs, and the entry is not asked again:
+ * neither by its next try, nor by another first one. */
 static void is_over_without_a_manifest(void)
 {
 	const uint8_t guessed[PR_HASH_LEN] = { 1 };
@@ -158,7 +158,7 @@ static void is_over_without_a_manifest(void)
 static void a_round_that_a_restored_state_forgot_has_no_manifest(void **state)
 {
 	(void)state;
-	/* It is known: nothing is lost, however often it is said. */
+	/* The shuffler has the round: nothing is lost, however often it is announced. */
 	assert_int_equal(told_announce(0, false), CM_OK);
 	assert_int_equal(told_announce(0, true), CM_OK);
 	assert_false(told_made.lost);
@@ -210,7 +210,7 @@ static void a_round_that_a_client_states_after_the_ledger_came_is_not_begun_anew
 		assert_int_equal(told_state_head(i, 1, i < 2 ? i : 1 - i % 2), SH_STATED_NOTHING);
 		assert_null(sh_core_lacks(play.core));
 	}
-	/* Of those who stated the longest one is enough. */
+	/* One of the clients that stated the longest ledger is enough. */
 	assert_int_equal(sh_core_hearing(play.core).certificates, 2);
 	steps_restart();
 	for (size_t i = 0; i < 3; i++) {
@@ -483,7 +483,7 @@ static void a_mark_that_a_kill_left_behind_follows_the_store(void **state)
 			assert_int_equal(unlink(steps_place(path, "keys", ".stored")), 0);
 		steps_restart();
 	}
-	/* It is raised, and never lowered. */
+	/* The number is raised, and never lowered. */
 	assert_int_equal(sh_mark_open(play.key_dir, play.d.round_id, &mark, &play.err), CM_OK);
 	assert_int_equal(sh_mark_raise(mark, 3, &play.err), CM_OK);
 	assert_int_equal(sh_mark_read(play.key_dir, play.d.round_id, &there, &devices, &play.err), CM_OK);

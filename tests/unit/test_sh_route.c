@@ -30,7 +30,7 @@ static void open_round(uint32_t (*tag)(uint64_t device))
 	steps_accepted(1, 0, DEVICES);
 }
 
-/* Of each tag: messages of devices, each once, and the shuffler's. */
+/* Count for each tag the messages of devices, each once, and the shuffler's. */
 struct found {
 	uint64_t devices[TAGS], added[TAGS];
 	uint8_t kept[DEVICES];
@@ -296,7 +296,7 @@ static void a_crash_at_any_step_changes_no_choice_and_no_number(void **state)
 			}
 			sh_play_deadline(&play);
 			release(&f);
-			/* What had been chosen was released, and the buckets that were done lost nothing
+			/* The chosen messages were released, and the buckets that were done lost nothing
 			 * more. */
 			for (unsigned i = 0; i < DEVICES; i++)
 				assert_true(f.kept[i] || !chosen[i]);

@@ -110,7 +110,8 @@ static bool submit(struct intake *n, unsigned certificate, uint64_t first, size_
 /* The head signs what has gathered; false: the share has to end. */
 static bool sign(struct intake *n)
 {
-	/* As many receipts as submissions of different certificates; all but the first are of no matter. */
+	/* The number of receipts is that of submissions by different certificates; all but the first do not
+	 * matter. */
 	uint8_t bytes[CERTIFICATES][PR_RECEIPT_LEN] = { { 0 } }, signature[CERTIFICATES][CR_SIGN_LEN];
 	const struct cm_buf *stands = &n->share->intake.gathering.stands;
 	struct sh_signing s = { .epoch = n->share->epoch,
@@ -213,7 +214,7 @@ static void two_intakes_take_a_round(void **state)
 	/* The head itself takes none. */
 	steps_refused(sh_play_submit(&play, 9, 1, 0, 1, &receipt), ERROR(BUSY));
 	sh_play_deadline(&play);
-	/* It answers repeats when the data are closed. */
+	/* The intake answers repeats after the data are closed. */
 	steps_submit(1, EACH, EACH);
 	for (size_t i = 0; i < EACH; i++)
 		assert_int_equal(receipt.outcomes[i], i < EACH / 2 ? OUTCOME(ACCEPTED) : OUTCOME(CLOSED));
@@ -228,7 +229,7 @@ static void a_certificate_has_one_intake_in_an_epoch(void **state)
 	assert_true(submit(&intake[0], 0, 0, 5));
 	flush(&intake[0]);
 	assert_false(submit(&intake[1], 0, 0, 5));
-	/* It has left the first: another epoch begins, though not at once. */
+	/* The intake has left the first epoch: another begins, though not at once. */
 	uint8_t key_hash[PR_HASH_LEN];
 	memset(key_hash, 1, sizeof key_hash);
 	uint64_t epoch = intake[0].share->epoch;
@@ -294,7 +295,7 @@ static void who_was_stopped_stores_nothing_when_it_wakes_up(void **state)
 	assert_true(submit(&intake[1], 0, 0, 10));
 	flush(&intake[1]);
 	assert_false(store(&intake[0]));
-	/* Nor for the time after the end. */
+	/* The time after the end does not count either. */
 	assert_true(share(&intake[0]) && submit(&intake[0], 1, EACH, 10) && sign(&intake[0]));
 	sh_play_deadline(&play);
 	assert_false(store(&intake[0]));
@@ -431,7 +432,8 @@ static void a_receipt_for_another_epoch_is_not_signed(void **state)
 	assert_true(sh_core_collecting(play.core)->spread.epoch > s.epoch);
 }
 
-/* What an intake says of clients that did not come to it is not stored, and its batch is not granted. */
+/* Statements of an intake about clients that did not connect to it are not stored, and its batch is not
+ * granted. */
 static void only_who_claimed_a_certificate_says_where_it_stands(void **state)
 {
 	uint8_t bytes[2][PR_RECEIPT_LEN] = { { 0 } }, signature[2][CR_SIGN_LEN];

@@ -25,7 +25,7 @@ static void stands_at(unsigned certificate, uint64_t sequence)
 	struct sh_standing s = standing(certificate);
 	uint8_t mac[PR_MAC_LEN] = { 0 };
 
-	/* As the play's clients send it. */
+	/* A standing as the play's clients send it. */
 	if (sequence > 0)
 		memset(mac, (int)certificate + 7, sizeof mac);
 	assert_memory_equal(s.mac, mac, sizeof mac);
@@ -106,7 +106,7 @@ static void lose(uint64_t closed_to)
 	sh_play_start(&play);
 }
 
-/* The ledger is shown anew, as it is. */
+/* The analyzer shows its ledger again, unchanged. */
 static void show_again(const struct cm_buf *records, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

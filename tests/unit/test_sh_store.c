@@ -189,7 +189,7 @@ static void a_round_of_an_earlier_version_goes_on(void **state)
 	steps_pull_each_once(all + SH_RUN_LEAST);
 }
 
-/* What the daemon keeps of all rounds, changed while it is down. */
+/* The daemon's records of all rounds are changed while it is down. */
 static void tamper_state(const char *sql)
 {
 	sqlite3 *db;
@@ -348,7 +348,7 @@ static void opens(enum cm_rc want)
 	assert_int_equal(rc, want);
 }
 
-/* What an earlier version left is not read as if plans had taken nothing. */
+/* The state of an earlier version is not read as if plans had taken nothing. */
 static void a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on(void **state)
 {
 	(void)state;
@@ -407,7 +407,7 @@ static void a_state_that_is_lost_is_not_begun_anew(void **state)
 	assert_int_equal(cm_marker_read(play.dir, &marker, &play.err), CM_OK);
 	assert_true(marker.there && marker.losses == 1);
 	opens(CM_OK);
-	/* A first start is none, and neither is one that a crash ended before it was noted. */
+	/* A first start is not a loss, and neither is one that a crash ended before it was noted. */
 	gone("state.db"), gone("in-service");
 	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_EOTHER);
 	opens(CM_OK);

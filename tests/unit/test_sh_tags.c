@@ -119,8 +119,8 @@ static void counts_grow_and_keep_what_was_counted(void **state)
 	sh_counts_fini(&c);
 }
 
-/* Of the 100 devices that came in the order of their numbers, neighbours rise in about half of the 99 cases
- * (standard deviation 2.9). */
+/* Among the 100 devices that came in the order of their numbers, neighbours rise in about half of the 99
+ * cases (standard deviation 2.9). */
 static void in_no_order(const uint8_t *tags)
 {
 	unsigned rising = 0, before = 0;

@@ -128,7 +128,7 @@ static void a_signature_is_good_for_its_purpose_only(void **state)
 
 	assert_int_equal(cr_sign(k.s, "manifest", "bytes", 5, sig, &err), CM_OK);
 	assert_int_equal(cr_verify(k.v, "charge", "bytes", 5, sig, &err), CM_EPERM);
-	/* Nor may text move between purpose and message. */
+	/* Text may not move between purpose and message either. */
 	assert_int_equal(cr_verify(k.v, "manifes", "t\0bytes", 7, sig, &err), CM_EPERM);
 	assert_int_equal(cr_verify(k.v, "manifestb", "ytes", 4, sig, &err), CM_EPERM);
 	assert_int_equal(cr_verify(k.v, "", "manifest\0bytes", 14, sig, &err), CM_EINTERNAL);

@@ -163,7 +163,8 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 	}
 }
 
-/* What chance would do says nothing, and one more than that hardly anything. */
+/* A report that is no likelier than by chance says nothing, and one that is slightly likelier says hardly
+ * anything. */
 static void probabilities_that_say_nothing_are_refused(void **state)
 {
 	static const struct {

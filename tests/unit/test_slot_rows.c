@@ -359,7 +359,7 @@ static void a_round_of_slots_costs_no_more_than_is_charged(void **state)
 						exact(&p, (uint32_t[]){ 0, x, others }, held, epsilons[i]));
 			assert_true(worst > 0);
 			assert_true(worst <= delta.upper * (1 + 1e-9));
-			/* And the charge is of this round, not of some larger one. */
+			/* The charge is that of this round, not of some larger one. */
 			assert_true(delta.upper <= 4 * worst);
 		}
 	}

@@ -107,7 +107,7 @@ static void every_golden_document(void **state)
 				strcmp(end, ".bin") != 0)
 				continue;
 			(void)snprintf(path, sizeof path, TEST_DATA "/golden/%s", e->d_name);
-			/* It has a field of a later version, and is refused. */
+			/* The message has a field of a later version, and is refused. */
 			if (strcmp(e->d_name, "descriptor_every_field.bin") == 0)
 				continue;
 			cm_buf_init(&bytes, PR_FRAME_MAX + 4);

@@ -54,7 +54,7 @@ static enum cm_rc read_row(void *user, const struct sh_row *row, struct cm_err *
 	return CM_OK;
 }
 
-/* What is kept, as a word; a step that was acknowledged is in it. */
+/* One number that stands for what is stored; a step that was acknowledged is in it. */
 static enum cm_rc look(
 	const struct sh_store *s, unsigned steps, void *data, uint64_t *answer, struct cm_err *err)
 {

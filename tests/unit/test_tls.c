@@ -6,7 +6,7 @@
 
 #include "tls_ends.h"
 
-/* What libcrypto takes from the kernel, counted: this program's function comes before libc's. */
+/* Counts what libcrypto takes from the kernel: this program's function comes before libc's. */
 static unsigned taken;
 
 int getentropy(void *out, size_t n)

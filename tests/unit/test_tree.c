@@ -275,7 +275,7 @@ static void no_bit_of_an_entry_can_be_changed(void **state)
 			for (size_t bit = 0; bit < 8 * rd_entry_len(n); bit++) {
 				entry[bit / 8] ^= (uint8_t)(1u << bit % 8);
 				enum rd_found found = rd_entry_check(entry, rd_entry_len(n), out, n, root);
-				/* Of a hash that is there twice any of its places is right. */
+				/* For a hash that occurs twice, either place is right. */
 				if (i % 2 == 1 || found != RD_FOUND_IN)
 					assert_int_equal(found, RD_FOUND_NOT_SAID);
 				entry[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -284,7 +284,7 @@ static void no_bit_of_an_entry_can_be_changed(void **state)
 	}
 }
 
-/* What a client would have to show to convict an honest shuffler: leaf `place - 1` below its message, leaf
+/* To convict an honest shuffler a client would have to show leaf `place - 1` below its message and leaf
  * `place` above it.  All pairs of true leaves and places are tried. */
 static void no_two_leaves_of_a_sorted_tree_enclose_one_of_its_own(void **state)
 {

@@ -27,7 +27,7 @@ static void a_sign_has_exactly_its_chance(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
-		/* Of the 2^31 draws x are below x: the last that shows 1, the first that shows 0. */
+		/* x of the 2^31 draws are below x: the last that shows 1, and the first that shows 0. */
 		const uint64_t script[] = { ((uint64_t)(some[i] - 1) << 33) | UINT32_MAX,
 			(uint64_t)some[i] << 33 };
 		struct scripted_rng s = { .script = script, .len = 2 };
@@ -88,7 +88,7 @@ static struct seen exactly(const struct scene *s, uint32_t dimension)
 	struct seen seen = { 0 };
 
 	assert_non_null(sum);
-	/* What never comes up weighs nothing. */
+	/* A coordinate that never comes up weighs nothing. */
 	while (chance[first + all] < 1e-16)
 		first++;
 	while (chance[last + all] < 1e-16)
@@ -138,7 +138,7 @@ static void estimates_have_no_bias_and_the_stated_variance(void **state)
 
 		assert_true(fabs(one.bias) < 1e-12);
 		assert_true(fabs(one.variance / want - 1) < 1e-10);
-		/* Of the mean's square it knows an estimate only, and errs upwards. */
+		/* It knows only an estimate of the mean's square, and errs upwards. */
 		if (!(one.stated > want * (1 - 2e-3) && one.stated < want * 1.06))
 			fail_msg("scene %zu: %g stated, %g true", i, one.stated, want);
 		/* Participants that differ vary less, never more. */
@@ -176,7 +176,7 @@ static void intervals_cover_as_often_as_they_say(void **state)
 
 		if (one.cover < good[i].least || one.cover > good[i].most)
 			fail_msg("scene %zu: covers %.4f", i, one.cover);
-		/* Of one of a thousand joint ones. */
+		/* The interval is that of one of a thousand joint ones. */
 		if (miss > (good[i].least < 0.95 ? 1.25 : 1))
 			fail_msg("scene %zu: a joint interval misses %.3g times too often", i, miss);
 	}

@@ -58,7 +58,7 @@ static void every_coordinate_is_one_bit_of_one_word(void **state)
 				uint32_t low = sent(&q, &p, 0, slot, g, UINT64_MAX / 4).word;
 				uint32_t high = sent(&q, &p, 0, slot, g, UINT64_MAX / 4 * 3).word;
 
-				/* What only fills a word follows the coin. */
+				/* Signs that only fill a word follow the coin. */
 				fair += (uint32_t)__builtin_popcount(low & ~high);
 				assert_int_equal(high, 0);
 				for (uint32_t c = 0; c < q.dimension; c++) {

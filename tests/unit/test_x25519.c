@@ -355,7 +355,7 @@ static void products_from_a_table_as_libcrypto_has_them(void **state)
 	}
 }
 
-/* Of some hundred products the table is made unasked. */
+/* After some hundred products the table is made unasked. */
 static void a_point_that_is_used_often_gets_a_table(void **state)
 {
 	struct cr_key key = { { 9 } };
