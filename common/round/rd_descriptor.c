@@ -1,15 +1,19 @@
-/* rd_descriptor.c - the signed description of a round: bytes to checked fields. */
+/* rd_descriptor.c - the signed description of a round: bytes to checked fields and back, and what follows
+ * from them: sealing context, honest participants, messages, loss. */
 #include "rd_descriptor.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "acct_decimal.h"
 #include "cm_fault.h"
 #include "pr_msg.h"
 #include "rd_computing.h"
 #include "rd_query.h"
 #include "rd_randomizer.h"
 #include "rd_text.h"
+#include "rd_wire.h"
 
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
@@ -261,4 +265,199 @@ enum cm_rc rd_in_time(int64_t opens_ms, int64_t deadline_ms, int64_t now_ms, str
 		return cm_fail(err, CM_ELATER, "it opens only in %lld s (check the clocks)",
 			(long long)((opens_ms - now_ms) / 1000));
 	return CM_OK;
+}
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	uint8_t any = 0;
+
+	for (size_t i = 0; i < n; i++)
+		any |= p[i];
+	return any == 0;
+}
+
+static void fill_privacy(const struct rd_privacy *from, Tombola__V1__PrivacyStatement *p)
+{
+	tombola__v1__privacy_statement__init(p);
+	p->epsilon0 = from->epsilon0;
+	p->epsilon_round = from->epsilon_round;
+	p->epsilon_total = from->epsilon_total;
+	p->epsilon_limit = from->epsilon_limit;
+	p->delta = from->delta;
+}
+
+static void fill(const struct rd_descriptor *d, Tombola__V1__Descriptor *m)
+{
+	m->version = RD_VERSION;
+	m->population = rd_wire_text(d->population);
+	m->round_id = rd_wire_bytes(d->round_id, sizeof d->round_id);
+	m->sequence = d->sequence;
+	m->previous =
+		rd_wire_bytes(d->previous, is_zero(d->previous, sizeof d->previous) ? 0 : sizeof d->previous);
+	m->messages_per_client = d->messages_per_client;
+	m->record_length = d->record_len;
+	m->min_reports = d->min_reports;
+	m->target = d->target;
+	m->honest_fraction = d->honest_fraction;
+	m->colluders = d->colluders;
+	m->opens_ms = d->opens_ms;
+	m->deadline_ms = d->deadline_ms;
+	m->hpke_suite = (uint32_t)d->suite;
+	m->hpke_key = rd_wire_bytes(d->hpke_key, sizeof d->hpke_key);
+	m->unit = rd_wire_text(d->unit);
+	m->mode = rd_wire_text(d->mode);
+	m->plan_hash = rd_wire_bytes(d->plan_hash, sizeof d->plan_hash);
+	m->entry = d->entry;
+	m->attempt = d->attempt;
+	m->void_manifest = rd_wire_bytes(d->void_manifest, d->attempt > 1 ? sizeof d->void_manifest : 0);
+	m->payload_max = d->payload_max;
+	m->payload_size = d->payload_size;
+	m->payload_hash = rd_wire_bytes(d->payload_hash, d->payload_size == 0 ? 0 : sizeof d->payload_hash);
+	m->ledger_seq = d->ledger_seq;
+	m->ledger_head = rd_wire_bytes(d->ledger_head, d->ledger_seq == 0 ? 0 : sizeof d->ledger_head);
+}
+
+enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *out, struct cm_err *err)
+{
+	Tombola__V1__Descriptor m = TOMBOLA__V1__DESCRIPTOR__INIT;
+	Tombola__V1__PrivacyStatement privacy;
+	struct rd_randomizer_wire randomizer;
+	struct rd_computing_wire computing;
+	struct rd_query_wire query;
+	struct rd_descriptor back;
+	size_t start = out->len;
+	enum cm_rc rc;
+
+	fill(d, &m);
+	rd_randomizer_wire(&d->randomizer, &randomizer);
+	fill_privacy(&d->privacy, &privacy);
+	m.query = &query.m;
+	m.randomizer = &randomizer.m;
+	m.computing = rd_computing_wire(&d->computing, &computing);
+	m.privacy = &privacy;
+	rc = rd_query_wire(&d->query, &query, err);
+	if (rc == CM_OK)
+		rc = pr_doc_encode(&m.base, out, err);
+	rd_query_wire_fini(&query);
+	if (rc != CM_OK)
+		return rc;
+	/* Never sign what nobody would accept. */
+	rc = rd_descriptor_decode(out->data + start, out->len - start, &back, err);
+	rd_descriptor_fini(&back);
+	if (rc != CM_OK) {
+		out->len = start;
+		err->code = CM_EINTERNAL;
+		return cm_context(err, "own descriptor");
+	}
+	return CM_OK;
+}
+
+static const char info_label[16] = "tombola/1 report"; /* no NUL: the separator follows */
+
+size_t rd_sealed_len(const struct rd_descriptor *d)
+{
+	return (size_t)d->record_len + CR_HPKE_OVERHEAD;
+}
+
+size_t rd_message_len(const struct rd_descriptor *d)
+{
+	return rd_sealed_len(d) + (d->randomizer.shuffler.tags > 0 ? PR_TAG_LEN : 0);
+}
+
+void rd_hpke_info(const struct rd_descriptor *d, uint8_t info[RD_INFO_LEN])
+{
+	memcpy(info, info_label, sizeof info_label);
+	info[sizeof info_label] = 0;
+	memcpy(info + sizeof info_label + 1, d->hash, PR_HASH_LEN);
+}
+
+void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN])
+{
+	memcpy(aad, d->hash, RD_AAD_LEN);
+}
+
+uint64_t rd_share_of(double share, uint64_t n)
+{
+	uint64_t part = acct_decimal_floor(share, n);
+
+	return part < n ? part : n;
+}
+
+uint64_t rd_honest(uint64_t n, double honest_fraction, uint64_t colluders)
+{
+	uint64_t honest = rd_share_of(honest_fraction, n);
+
+	return honest > colluders && honest - colluders > 1 ? honest - colluders : 1;
+}
+
+uint64_t rd_honest_as(const struct rd_descriptor *d, double honest_fraction, uint64_t colluders)
+{
+	double h = d->honest_fraction < honest_fraction ? d->honest_fraction : honest_fraction;
+	uint64_t c = d->colluders > colluders ? d->colluders : colluders;
+
+	return rd_honest(d->min_reports, h, c);
+}
+
+uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)
+{
+	const struct pt_shuffler *s = &d->randomizer.shuffler;
+
+	return s->tag_messages > 0 ? s->tags * s->tag_messages
+				   : participants * d->messages_per_client + s->dummies +
+					     (uint64_t)pt_noise_bins(&d->randomizer) * s->noise_mean;
+}
+
+/* Of the largest batch; where nobody but the victim is honest for sure, everybody else may be none. */
+static double most_others(const struct rd_batch *b)
+{
+	if (b->honest >= b->least)
+		return 0;
+	if (b->honest <= 1)
+		return (double)b->most;
+	return ceil((double)(b->least - b->honest) / (double)b->least * (double)b->most * (1 + 1e-15));
+}
+
+static void keep_honest_tags(const struct rd_batch *b, struct pt_randomizer *randomizer)
+{
+	const struct pt_device *row = randomizer->row;
+	struct pt_shuffler *s = &randomizer->shuffler;
+	double others = most_others(b), each = row->messages(randomizer), messages = others * each;
+
+	for (uint32_t i = 0; i < PT_SLOTS_MAX; i++)
+		if (s->tag_least[i] > 0)
+			s->tag_least[i] =
+				others + 1 < s->tag_least[i] ? s->tag_least[i] - (uint32_t)others : 1;
+	if (s->tag_messages == 0)
+		return;
+	if (row->routes_by_value && others > 0 && (double)s->tag_messages < (double)b->most * each)
+		s->tag_messages = 0;
+	else
+		s->tag_messages =
+			messages + 1 < (double)s->tag_messages ? s->tag_messages - (uint64_t)messages : 1;
+}
+
+enum cm_rc rd_loss_of(
+	const struct pt_randomizer *p, const struct rd_batch *b, struct pt_loss *out, struct cm_err *err)
+{
+	struct pt_randomizer honest = *p;
+
+	if (p->shuffler.tags > 0)
+		keep_honest_tags(b, &honest);
+	return pt_loss(&honest, b->honest, out, err);
+}
+
+enum cm_rc rd_loss(const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
+{
+	return rd_loss_for(d, rd_honest(d->min_reports, d->honest_fraction, d->colluders), true, out, err);
+}
+
+enum cm_rc rd_loss_for(
+	const struct rd_descriptor *d, uint64_t honest, bool trusted, struct pt_loss *out, struct cm_err *err)
+{
+	const struct rd_batch b = { .least = d->min_reports, .honest = honest, .most = d->target };
+	struct pt_randomizer p = d->randomizer;
+
+	if (!trusted)
+		pt_without_shuffler(&p);
+	return rd_loss_of(&p, &b, out, err);
 }
