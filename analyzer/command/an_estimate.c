@@ -5,6 +5,7 @@
 #include "an_history.h"
 #include "an_range.h"
 #include "an_result.h"
+#include "an_result_show.h"
 #include "an_verbs.h"
 #include "cm_clock.h"
 #include "cm_suggest.h"

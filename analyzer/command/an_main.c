@@ -8,6 +8,7 @@
 #include "an_daemon.h"
 #include "an_recover.h"
 #include "an_result.h"
+#include "an_result_show.h"
 #include "an_results.h"
 #include "an_show.h"
 #include "an_verbs.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "an_command.h"
+#include "an_export.h"
 #include "an_result.h"
 #include "an_show.h"
 

@@ -1,4 +1,4 @@
-/* an_state_ask.c - answers questions about the state. */
+/* an_state_ask.c - answers what is asked of a state, as an_state.h declares it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,12 @@
 /* an_export.c - the ledger as JSON lines, for auditors. */
+#include "an_export.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "acct_spec.h"
 #include "an_result.h"
-#include "an_show.h"
 
 /* Append to a list; returns NULL, and frees it, if that fails. */
 static json_t *put_last(json_t *list, json_t *item)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "an_result.h"
+#include "an_result_show.h"
 #include "an_schedule.h"
 #include "cm_clock.h"
 #include "cm_table.h"

@@ -1,4 +1,4 @@
-/* an_result.h - makes the result document of a round, stores it, and prints it.
+/* an_result.h - makes the result document of a round, and stores it.
  *
  * A document depends on the ledger and the opened batch only, not on the clock or the order of arrival:
  * opening a charged round again gives the same bytes. */
@@ -9,7 +9,6 @@
 
 #include "an_state.h"
 #include "an_tally.h"
-#include "cm_table.h"
 
 #define AN_RESULT_SCHEMA "tombola.result/1"
 /* Room for 131072 coordinates of 400 bytes, and PR_TALLIES_MAX counts. */
@@ -35,25 +34,6 @@ CM_CHECK enum cm_rc an_result_read(
 /* The same as parsed JSON.  Free with json_decref. */
 CM_CHECK enum cm_rc an_result_load(
 	const char *state_dir, const struct an_round_state *r, json_t **out, struct cm_err *err);
-
-/* Print a table.  Of a long list only the largest items (or the first, of numbers) are printed, with a line
- * that says how many are left out and how to see them; `all` prints every item. */
-#define AN_RESULT_SHOWN 40u
-void an_result_print(const json_t *result, bool all, FILE *out);
-void an_result_csv(const json_t *result, FILE *out);
-/* To print several results in one table: add this result's rows, each with the two cells of `lead` before
- * item, estimate and interval; false if it has no estimate or is NULL.  In one CSV: the header line; then the
- * rows, each after `lead`; a NULL result gives one row without values. */
-bool an_result_rows(const json_t *result, const char *const lead[2], bool all, struct cm_table *t);
-void an_result_csv_head(FILE *out);
-void an_result_csv_rows(const json_t *result, const char *lead, FILE *out);
-/* The place of an item that is a cell of a grid: column i of "x", "y", "width" and "height", the middle of
- * the cell on the first and on the second field, and its size.  NAN: the item is not a cell. */
-#define AN_RESULT_PLACE 4u
-extern const char *const an_result_place_name[AN_RESULT_PLACE];
-double an_result_place(const json_t *item, size_t i);
-/* Print a text as one cell of CSV, in quotes. */
-void an_result_csv_text(const char *s, FILE *out);
 
 /* A JSON number; the text "inf", "-inf" or "nan" for values that JSON lacks. */
 json_t *an_json_real(double v);

@@ -1,10 +1,11 @@
 /* an_result_show.c - prints result documents as a table or CSV. */
+#include "an_result_show.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "an_result.h"
-#include "cm_table.h"
 
 #define BELOW_SHOWN 20u
 

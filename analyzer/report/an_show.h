@@ -13,8 +13,6 @@ void an_rounds_print(const struct an_ledger_files *b, int64_t now_ms, FILE *out)
 /* Print rows [from, to) of that table without times, as rounds end; before the first row also the plan and
  * the heading. */
 void an_rounds_print_some(const struct an_ledger_files *b, size_t from, size_t to, int64_t now_ms, FILE *out);
-/* For rounds that needed more than one try: print how each try ended. */
-void an_tries_print(const struct an_state *s, FILE *out);
 /* The JSON "tombola.rounds/1"; NULL with err: it cannot be made.  In an adaptive mode it gives each round's
  * "share" of the budget from the account, so no other thread may use the account meanwhile.  Free with
  * json_decref. */
@@ -31,8 +29,3 @@ CM_CHECK enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, 
 CM_CHECK enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct cm_err *err);
 /* The JSON "tombola.explanation/1". */
 json_t *an_explanation_json(const struct an_state *s, const struct an_explanation *e);
-
-/* Print the ledger as JSON lines, one per record and per entry of a plan, "tombola.ledger/3".  Each reserved
- * or charged round comes with the exact parts of its loss, and the same as SPECs of tombola-accountant, so
- * that an auditor can compute the total independently. */
-CM_CHECK enum cm_rc an_ledger_export(const struct an_ledger_files *b, FILE *out, struct cm_err *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "an_result.h"
+#include "an_result_show.h"
 #include "cm_clock.h"
 #include "cm_oom.h"
 

@@ -1,4 +1,6 @@
 /* cl_dry_run.c - shows what would leave the machine, and sends nothing. */
+#include "cl_dry_run.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

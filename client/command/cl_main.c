@@ -11,6 +11,7 @@
 #include "cl_check.h"
 #include "cl_db.h"
 #include "cl_device.h"
+#include "cl_dry_run.h"
 #include "cl_options.h"
 #include "cl_proofs.h"
 #include "cl_recover.h"

@@ -1,4 +1,4 @@
-/* cl_show.h - prints the client's results for people: summaries of rounds, dry runs, proofs, the ledger. */
+/* cl_show.h - prints the client's results for people: summaries of rounds, proofs, the ledger. */
 #pragma once
 
 #include <stdio.h>
@@ -17,23 +17,9 @@ json_t *cl_json_number(double v);
 /* Print how many rows were left out, one line for each reason; nothing if none were. */
 void cl_show_rows(const struct cl_rows *rows, FILE *out);
 
-/* `encode --dry-run`: judges a round with a copy of the ledger, then prints the first `limit` devices of the
- * input with their value, its randomized records and their sealed lengths.  It sends nothing and charges
- * nothing. */
-struct cl_dry_run {
-	const struct cl_setup *setup;
-	const struct cl_input *input;
-	struct cl_programs *programs;   /* NULL: none; borrowed, like all of it */
-	const struct cl_fetched *round; /* its plan may be empty if the ledger holds the plan */
-	bool json;
-};
-CM_CHECK enum cm_rc cl_dry_run(const struct cl_dry_run *what, FILE *out, struct cm_err *err);
-
 /* `proofs`: print how many watched messages the manifests include, lack, or leave unproved because the
  * shuffler did not answer. */
 CM_CHECK enum cm_rc cl_show_proofs(const struct cl_setup *setup, bool json, FILE *out, struct cm_err *err);
-/* Print the same counts as a line of `status`; nothing if no message was ever watched. */
-CM_CHECK enum cm_rc cl_print_proofs(struct cl_db *db, FILE *out, struct cm_err *err);
 /* `proofs --save`: write the signed manifest of a round as a file of evidence. */
 CM_CHECK enum cm_rc cl_save_manifest(
 	const struct cl_setup *setup, uint64_t sequence, const char *path, struct cm_err *err);

@@ -1,4 +1,5 @@
-/* cl_pins.c - stores in the client's database which entries of a plan this client answers. */
+/* cl_pins.c - stores plans and pins, what this client takes of them, in its database, and checks the plans'
+ * chain. */
 #include "cl_pins.h"
 
 #include <inttypes.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "cl_db.h"
+#include "cm_fault.h"
 #include "cr_hash.h"
 
 #define PIN_COLUMNS                                                                                \
@@ -147,4 +149,122 @@ enum cm_rc cl_pin_slices(struct cl_db *db, struct rd_slices *out, struct cm_err 
 {
 	*out = (struct rd_slices){ 0 };
 	return cl_pin_each(db, add_slice, out, err);
+}
+
+/* The first stored plan that conflicts with this one, among plans without contradiction: its number is `at`
+ * and its `column` differs from `hash`. */
+static enum cm_rc other_than(struct cl_db *db, uint64_t at, const char *column,
+	const uint8_t hash[PR_HASH_LEN], bool *found, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	char sql[128];
+	enum cm_rc rc;
+
+	(void)snprintf(
+		sql, sizeof sql, "SELECT 1 FROM plan WHERE fault IS NULL AND number = ? AND %s <> ?", column);
+	rc = db_prepare(db->sql, sql, &st, err);
+	if (rc == CM_OK && (sqlite3_bind_int64(st, 1, (int64_t)at) |
+				   sqlite3_bind_blob(st, 2, hash, PR_HASH_LEN, SQLITE_STATIC)) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	*found = db_row(st, &rc, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* Each plan has a number and names its predecessor.  The plan that was seen first is valid. */
+static enum cm_rc check_chain(struct cl_db *db, const struct rd_plan *p, struct cm_err *err)
+{
+	bool same = false, before = false, after = false;
+	enum cm_rc rc = other_than(db, p->number, "hash", p->hash, &same, err);
+
+	if (rc == CM_OK)
+		rc = other_than(db, p->number - 1, "hash", p->previous, &before, err);
+	if (rc == CM_OK)
+		rc = other_than(db, p->number + 1, "previous", p->hash, &after, err);
+	if (rc != CM_OK || !CM_CHECKED("client.plan.chain"))
+		return rc;
+	if (same)
+		return cm_fail(err, CM_EPERM,
+			"two plans of number %" PRIu64 ": '%s' is not the one seen before", p->number,
+			p->name);
+	if (before || after)
+		return cm_fail(err, CM_EPERM,
+			"plan '%s' (%" PRIu64 ") does not follow the plan %" PRIu64 " seen before", p->name,
+			p->number, before ? p->number - 1 : p->number + 1);
+	return CM_OK;
+}
+
+static enum cm_rc insert_plan(struct cl_db *db, const struct cl_offered_plan *offered,
+	const struct rd_plan *p, const char *fault, int64_t now_ms, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	enum cm_rc rc =
+		db_prepare(db->sql, "INSERT OR IGNORE INTO plan VALUES(?, ?, ?, ?, ?, ?, ?)", &st, err);
+	int bad;
+
+	if (rc != CM_OK)
+		return rc;
+	bad = sqlite3_bind_blob(st, 1, p->hash, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_int64(st, 2, (int64_t)p->number);
+	bad |= sqlite3_bind_blob(st, 3, p->previous, PR_HASH_LEN, SQLITE_STATIC);
+	bad |= sqlite3_bind_blob(st, 4, offered->bytes, (int)offered->len, SQLITE_STATIC);
+	bad |= sqlite3_bind_blob(st, 5, offered->signature, CR_SIGN_LEN, SQLITE_STATIC);
+	bad |= fault != NULL ? sqlite3_bind_text(st, 6, fault, -1, SQLITE_STATIC) : sqlite3_bind_null(st, 6);
+	bad |= sqlite3_bind_int64(st, 7, now_ms);
+	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+enum cm_rc cl_plan_learn(struct cl_db *db, const struct cl_offered_plan *offered, const char *population,
+	const struct cr_verifier *analyzer, int64_t now_ms, struct cm_err *err)
+{
+	struct rd_plan p;
+	struct cm_err chain;
+	enum cm_rc rc = rd_plan_verify(offered->bytes, offered->len, offered->signature, analyzer, &p, err);
+
+	if (rc == CM_EPERM)
+		rc = cm_fail(err, CM_EPROTO, "the plan is not signed by the analyzer");
+	if (rc == CM_OK && memcmp(p.hash, offered->hash, PR_HASH_LEN) != 0)
+		rc = cm_fail(err, CM_EPROTO, "plan '%s' is not the one that was asked for", p.name);
+	if (rc == CM_OK && strcmp(p.population, population) != 0)
+		rc = cm_fail(err, CM_EPROTO, "plan '%s' is of population '%.60s'", p.name, p.population);
+	if (rc == CM_OK && p.number > INT64_MAX - 1)
+		rc = cm_fail(err, CM_EPROTO, "a plan's number is above 2^63-2");
+	if (rc == CM_OK) {
+		rc = check_chain(db, &p, &chain);
+		if (rc == CM_OK || rc == CM_EPERM)
+			rc = insert_plan(db, offered, &p, rc == CM_OK ? NULL : chain.msg, now_ms, err);
+		else
+			*err = chain;
+	}
+	rd_plan_fini(&p);
+	return rc;
+}
+
+enum cm_rc cl_plan_find(
+	struct cl_db *db, const uint8_t hash[PR_HASH_LEN], struct rd_plan *out, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	const char *fault;
+	enum cm_rc rc;
+
+	*out = (struct rd_plan){ .entry = NULL };
+	rc = db_prepare(db->sql, "SELECT bytes, fault FROM plan WHERE hash = ?", &st, err);
+	if (rc == CM_OK && sqlite3_bind_blob(st, 1, hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	if (!db_row(st, &rc, err)) {
+		if (rc == CM_OK)
+			rc = cm_fail(err, CM_ENOINPUT, "the plan is not known");
+	} else {
+		rc = rd_plan_decode(
+			sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0), out, err);
+		if (rc == CM_EPROTO || (rc == CM_OK && memcmp(out->hash, hash, PR_HASH_LEN) != 0))
+			rc = cm_fail(err, CM_EDATA, "client.db: a plan is damaged");
+		fault = (const char *)sqlite3_column_text(st, 1);
+		if (rc == CM_OK && fault)
+			rc = cm_fail(err, CM_EPERM, "%s", fault);
+	}
+	sqlite3_finalize(st);
+	return rc;
 }

@@ -3,7 +3,7 @@
  * A plan is stored with the analyzer's signature for the population's life.  The client pins a plan before
  * its first report under it: it composes the entries that its own policy allows, keeps those that fit the
  * plan's slice, and never changes that choice.  The slice is spent whole at that moment, whether or not the
- * client answers; slices add up.  cl_stored_plans.c implements the functions of plans. */
+ * client answers; slices add up. */
 #pragma once
 
 #include "cl_pin.h"

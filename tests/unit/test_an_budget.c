@@ -1,4 +1,5 @@
 /* test_an_budget.c - what fits the budget, what does not, and how it is explained. */
+#include "an_export.h"
 #include "an_world.h"
 
 #include <stdlib.h>

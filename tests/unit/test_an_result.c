@@ -1,4 +1,6 @@
 /* test_an_result.c - result documents: what they hold, that they are kept, and that tampering shows. */
+#include "an_export.h"
+#include "an_result_show.h"
 #include "an_world.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* test_starved_libraries.c - memory that runs out inside libcrypto, jansson and libcsv: no peer and no file
  * is blamed. */
+#include "an_export.h"
 #include "an_world.h"
 #include "starve.h"
 #include "starve_libraries.h"
