@@ -1,5 +1,5 @@
-/* pt_balcer_cheu_analysis.c - the analysis half of pt_balcer_cheu.c: the row's plan, loss, counts and
- * answer. */
+/* pt_balcer_cheu_analysis.c - two counts told in pairs of coins bound the loss, which has no local
+ * guarantee. */
 #include "pt_balcer_cheu.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* pt_cheu_analysis.c - the analysis half of pt_cheu.c: the row's plan, loss, counts and answer. */
+/* pt_cheu_analysis.c - reports of users that hold nothing are blanket for certain, and hide the flipped
+ * bits of the others. */
 #include <math.h>
 
 #include "pt_exact.h"

@@ -1,4 +1,4 @@
-/* pt_duchi_analysis.c - the analysis half of pt_duchi.c: the row's plan, loss, counts and answer. */
+/* pt_duchi_analysis.c - one bit is levels of two bins, so loss and answer are those of levels. */
 #include <math.h>
 
 #include "pt_levels_analysis.h"

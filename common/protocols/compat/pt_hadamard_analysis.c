@@ -1,4 +1,5 @@
-/* pt_hadamard_analysis.c - the analysis half of pt_hadamard.c: the row's plan, loss, counts and answer. */
+/* pt_hadamard_analysis.c - a column supports half of the categories; they are counted by a Walsh-Hadamard
+ * transform. */
 #include "pt_hadamard.h"
 
 #include <math.h>

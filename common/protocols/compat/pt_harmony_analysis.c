@@ -1,4 +1,5 @@
-/* pt_harmony_analysis.c - the analysis half of pt_harmony.c: the row's plan, loss, counts and answer. */
+/* pt_harmony_analysis.c - one sign in one slot is a word of size one, so loss and answer are those of
+ * words. */
 #include <math.h>
 
 #include "pt_protocol.h"

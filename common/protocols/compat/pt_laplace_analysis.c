@@ -1,4 +1,5 @@
-/* pt_laplace_analysis.c - the analysis half of pt_laplace.c: the row's plan, loss, counts and answer. */
+/* pt_laplace_analysis.c - the law of clamped discrete Laplace noise, its blanket, and unbiased scores of
+ * the levels. */
 #include <math.h>
 
 #include "pt_exact.h"

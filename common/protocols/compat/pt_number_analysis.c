@@ -1,4 +1,5 @@
-/* pt_number_analysis.c - the analysis half of pt_number.c: plans, losses, counts and answers of its rows. */
+/* pt_number_analysis.c - what rows of one symbol share: the choice of the number of levels, and the mean
+ * from symbols. */
 #include "pt_number_analysis.h"
 
 #include <math.h>

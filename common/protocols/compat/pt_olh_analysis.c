@@ -1,4 +1,5 @@
-/* pt_olh_analysis.c - the analysis half of pt_olh.c: the row's plan, loss, counts and answer. */
+/* pt_olh_analysis.c - a hash supports every category in its cell; collisions between two categories count
+ * as noise. */
 #include "pt_olh.h"
 
 #include <math.h>

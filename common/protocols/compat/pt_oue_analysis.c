@@ -1,4 +1,5 @@
-/* pt_oue_analysis.c - the analysis half of pt_oue.c: the row's plan, loss, counts and answer. */
+/* pt_oue_analysis.c - derives the chance of the bits that are not the value's; the rest is that of unary
+ * rows. */
 #include <math.h>
 
 #include "pt_exact.h"

@@ -1,4 +1,5 @@
-/* pt_piecewise_analysis.c - the analysis half of pt_piecewise.c: the row's plan, loss, counts and answer. */
+/* pt_piecewise_analysis.c - the width of the window, the scores of its symbols, and the blanket outside
+ * all windows. */
 #include "pt_piecewise.h"
 
 #include <math.h>

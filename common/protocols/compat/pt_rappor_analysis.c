@@ -1,4 +1,4 @@
-/* pt_rappor_analysis.c - the analysis half of pt_rappor.c: the row's plan, loss, counts and answer. */
+/* pt_rappor_analysis.c - derives one flip for all bits; the rest is that of unary rows. */
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_single_analysis.h"

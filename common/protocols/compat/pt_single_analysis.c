@@ -1,4 +1,5 @@
-/* pt_single_analysis.c - the analysis half of pt_single.c: plans, losses, counts and answers of its rows. */
+/* pt_single_analysis.c - what rows of one wide message share: a size of least noise, cells by how a
+ * message stands to two inputs, and a histogram. */
 #include "pt_single_analysis.h"
 
 #include <math.h>

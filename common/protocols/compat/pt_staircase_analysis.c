@@ -1,4 +1,5 @@
-/* pt_staircase_analysis.c - the analysis half of pt_staircase.c: the row's plan, loss, counts and answer. */
+/* pt_staircase_analysis.c - the folded staircase law, the width of its steps, and the scores of its
+ * symbols. */
 #include <math.h>
 
 #include "pt_exact.h"

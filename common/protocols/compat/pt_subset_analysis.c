@@ -1,4 +1,4 @@
-/* pt_subset_analysis.c - the analysis half of pt_subset.c: the row's plan, loss, counts and answer. */
+/* pt_subset_analysis.c - the size of subset of least noise, its loss by counting subsets, and a histogram. */
 #include "pt_subset.h"
 
 #include <math.h>

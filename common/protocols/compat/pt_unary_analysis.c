@@ -1,4 +1,4 @@
-/* pt_unary_analysis.c - the analysis half of pt_unary.c: plans, losses, counts and answers of its rows. */
+/* pt_unary_analysis.c - the blanket of independent bits, which the report of all ones is left out of. */
 #include "pt_unary_analysis.h"
 
 #include <math.h>

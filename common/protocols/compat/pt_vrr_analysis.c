@@ -1,4 +1,5 @@
-/* pt_vrr_analysis.c - the analysis half of pt_vrr.c: the row's plan, loss, counts and answer. */
+/* pt_vrr_analysis.c - the loss of several signs in one message, and the mean of each coordinate from their
+ * sums. */
 #include "pt_vrr.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* pt_classes_analysis.c - the analysis half of pt_classes.c: plans, losses, counts and answers of its
- * rows. */
+/* pt_classes_analysis.c - reads a plan's list of classes, each with its guarantee and its least
+ * participants. */
 #include "pt_classes_analysis.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* pt_flame_analysis.c - the analysis half of pt_flame.c: plans, losses, counts and answers of its rows. */
+/* pt_flame_analysis.c - the counts of coordinates that the shuffler evened, the variance of their scores,
+ * and the expected error. */
 #include "pt_flame_analysis.h"
 
 #include <math.h>

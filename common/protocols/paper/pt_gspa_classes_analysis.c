@@ -1,5 +1,4 @@
-/* pt_gspa_classes_analysis.c - the analysis half of pt_gspa_classes.c: the row's plan, loss, counts and
- * answer. */
+/* pt_gspa_classes_analysis.c - each class hides among its own members, and the classes' estimates add up. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* pt_gspa_pooled_analysis.c - the analysis half of pt_gspa_pooled.c: the row's plan, loss, counts and
- * answer. */
+/* pt_gspa_pooled_analysis.c - the loss of the weakest class among all others, and an answer that weighs
+ * the classes' mix. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* pt_ss_double_analysis.c - the analysis half of pt_ss_double.c: the row's plan, loss, counts and answer. */
+/* pt_ss_double_analysis.c - how many messages of each coordinate the shuffler leaves, and the means from
+ * them. */
 #include <math.h>
 
 #include "pt_flame.h"

@@ -1,4 +1,4 @@
-/* pt_ss_simple_analysis.c - the analysis half of pt_ss_simple.c: the row's plan, loss, counts and answer. */
+/* pt_ss_simple_analysis.c - one loss and one mean of levels for each coordinate. */
 #include <math.h>
 
 #include "es_law.h"

@@ -1,4 +1,5 @@
-/* pt_ss_topk_analysis.c - the analysis half of pt_ss_topk.c: the row's plan, loss, counts and answer. */
+/* pt_ss_topk_analysis.c - the loss of up to 2k coordinates that change, and means in which what nobody
+ * sent is the middle. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* pt_bins_analysis.c - the analysis half of pt_bins.c: the row's plan, loss, counts and answer. */
+/* pt_bins_analysis.c - refuses a plan that asks for a local guarantee, since dummies alone hide the value;
+ * the rest is mixbins'. */
 #include <math.h>
 
 #include "pt_category_analysis.h"

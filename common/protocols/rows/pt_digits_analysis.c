@@ -1,4 +1,5 @@
-/* pt_digits_analysis.c - the analysis half of pt_digits.c: the row's plan, loss, counts and answer. */
+/* pt_digits_analysis.c - shares dummies among the digits by their place, and adds the digits up to a mean
+ * or sum. */
 #include "pt_digits.h"
 
 #include <float.h>

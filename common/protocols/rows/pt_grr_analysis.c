@@ -1,4 +1,5 @@
-/* pt_grr_analysis.c - the analysis half of pt_grr.c: the row's plan, loss, counts and answer. */
+/* pt_grr_analysis.c - mixbins without dummies: epsilon0 alone decides, and loss and answer are those of
+ * mixbins. */
 #include <math.h>
 
 #include "pt_category_analysis.h"

@@ -1,4 +1,5 @@
-/* pt_hashed_analysis.c - the analysis half of pt_hashed.c: the row's plan, loss, counts and answer. */
+/* pt_hashed_analysis.c - the loss of hashed cells among dummies, and counts in which categories that share
+ * a cell are noise. */
 #include <math.h>
 
 #include "pt_hash_analysis.h"

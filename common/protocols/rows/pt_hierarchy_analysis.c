@@ -1,4 +1,5 @@
-/* pt_hierarchy_analysis.c - the analysis half of pt_hierarchy.c: the row's plan, loss, counts and answer. */
+/* pt_hierarchy_analysis.c - the loss of one level among those that devices draw; counts and answers are
+ * those of ranges. */
 #include "pt_protocol.h"
 #include "pt_ranges_analysis.h"
 #include "pt_rows.h"

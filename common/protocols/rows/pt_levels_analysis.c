@@ -1,4 +1,5 @@
-/* pt_levels_analysis.c - the analysis half of pt_levels.c: the row's plan, loss, counts and answer. */
+/* pt_levels_analysis.c - chooses levels by rounding against noise, and answers with a mean, a sum or
+ * quantiles. */
 #include "pt_levels_analysis.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* pt_marginals_analysis.c - the analysis half of pt_marginals.c: the row's plan, loss, counts and answer. */
+/* pt_marginals_analysis.c - a loss for each marginal, and items that are named by the combination they
+ * count. */
 #include "pt_marginals_analysis.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* pt_mixbins_row_analysis.c - the analysis half of pt_mixbins_row.c. */
+/* pt_mixbins_row_analysis.c - randomized response among dummies of clients or of the shuffler: all of it
+ * is mixbins'. */
 #include "pt_category_analysis.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"

@@ -1,4 +1,5 @@
-/* pt_parallel_analysis.c - the analysis half of pt_parallel.c: the row's plan, loss, counts and answer. */
+/* pt_parallel_analysis.c - the loss of one marginal among those that devices draw; counts and answers are
+ * those of marginals. */
 #include "pt_marginals_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"

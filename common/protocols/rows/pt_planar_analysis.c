@@ -1,4 +1,5 @@
-/* pt_planar_analysis.c - the analysis half of pt_planar.c: the row's plan, loss, counts and answer. */
+/* pt_planar_analysis.c - the matrix of the noise and its inverse, the guarantee by distance, and counts of
+ * cells. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

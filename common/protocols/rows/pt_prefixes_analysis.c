@@ -1,4 +1,5 @@
-/* pt_prefixes_analysis.c - the analysis half of pt_prefixes.c: the row's plan, loss, counts and answer. */
+/* pt_prefixes_analysis.c - one bin more than candidates, which is joint with them in the estimate and left
+ * out of the answer. */
 #include <stdlib.h>
 
 #include "es_histogram.h"

@@ -1,4 +1,5 @@
-/* pt_privset_analysis.c - the analysis half of pt_privset.c: the row's plan, loss, counts and answer. */
+/* pt_privset_analysis.c - the loss of two padded sets without a common item, and counts of how many hold
+ * each item. */
 #include <math.h>
 #include <stdio.h>
 

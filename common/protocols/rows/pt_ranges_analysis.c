@@ -1,4 +1,5 @@
-/* pt_ranges_analysis.c - the analysis half of pt_ranges.c: the row's plan, loss, counts and answer. */
+/* pt_ranges_analysis.c - every level of the tree is counted apart; the answer is made consistent, parents
+ * sum their children. */
 #include "pt_ranges_analysis.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* pt_rotated_analysis.c - the analysis half of pt_rotated.c: the row's plan, loss, counts and answer. */
+/* pt_rotated_analysis.c - how many rotations and where to cut, and the mean turned back from all of them. */
 #include "pt_rotated.h"
 
 #include <math.h>

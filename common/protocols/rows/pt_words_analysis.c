@@ -1,4 +1,5 @@
-/* pt_words_analysis.c - the analysis half of pt_words.c: the row's plan, loss, counts and answer. */
+/* pt_words_analysis.c - how many slots and coordinates in a word give the least error, and means from
+ * words. */
 #include "pt_words_analysis.h"
 
 #include <math.h>

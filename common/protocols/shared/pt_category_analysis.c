@@ -1,4 +1,5 @@
-/* pt_category_analysis.c - the analysis half of pt_category.c: the answer and its expected error. */
+/* pt_category_analysis.c - a histogram, or counts of cells, from mixbins, and what a statement says of
+ * places. */
 #include "pt_category_analysis.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* pt_multi_analysis.c - the analysis half of pt_multi.c: plans, losses, counts and answers of its rows. */
+/* pt_multi_analysis.c - what rows of one wide message among wide dummies share: a plan's dummies, their
+ * support, and a histogram. */
 #include "pt_multi_analysis.h"
 
 #include <math.h>

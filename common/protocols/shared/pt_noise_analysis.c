@@ -1,4 +1,5 @@
-/* pt_noise_analysis.c - the analysis half of pt_noise.c: plans, losses, counts and answers of its rows. */
+/* pt_noise_analysis.c - noise for an epsilon: its decay, its mean by the delta of the ends that are cut
+ * off, and its cells. */
 #include "pt_noise_analysis.h"
 
 #include <math.h>

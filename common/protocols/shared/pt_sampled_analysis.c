@@ -1,4 +1,5 @@
-/* pt_sampled_analysis.c - the analysis half of pt_sampled.c: plans, losses and counts of its rows. */
+/* pt_sampled_analysis.c - a mixture of the parts' cells: a victim answers one question, and others may
+ * answer another. */
 #include "pt_sampled_analysis.h"
 
 #include <math.h>

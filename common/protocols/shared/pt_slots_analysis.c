@@ -1,4 +1,4 @@
-/* pt_slots_analysis.c - the analysis half of pt_slots.c: plans, losses, counts and answers of its rows. */
+/* pt_slots_analysis.c - a loss and totals for each kind of slot, and where each slot's counts begin. */
 #include "pt_slots_analysis.h"
 
 #include "pr_limits.h"
