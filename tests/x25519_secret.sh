@@ -44,8 +44,8 @@ follow "$real"
 [ "$(uname -m)" = x86_64 ] || exit 0
 # What the public function calls, as compiled: a name may have got a suffix, and one that was inlined is in its caller.
 objdump -d --no-show-raw-insn "$real" | awk '
-	/^[0-9a-f]+ </ { ours = $2 ~ /^<(climb|invert|divide|square_times|times|avoid_zero|multiply_all|step|choose_entry|add_entry|add_all)[.>]/ ||
-		$2 ~ /^<(power_250_0|cr_quad_(times|square_times|divide))[.>]/ }
+	/^[0-9a-f]+ </ { ours = $2 ~ /^<(multiply|multiply_points|multiply_scalars|square_times|times|power_250_0|avoid_zero|divide)[.>]/ ||
+		$2 ~ /^<(climb|climb_all|choose_entry|begin_with_entry|add_entry|add_all)[.>]/ }
 	ours' >"$out"
 grep -c 'vpmadd52[lh]uq.*zmm' "$out" | awk '$1 < 400 { exit 1 }' || {
 	echo "x25519_secret: $real has no lanes" >&2

@@ -7,15 +7,11 @@
 
 #include "cm_buf.h"
 #include "cm_fault.h"
-#include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
-#include "cr_x25519_wide.h"
 
-#define AT_ONCE   ((size_t)CR_LANES * CR_LANES_GROUPS)
-#define COMB_FROM 256u /* products, of which the table of a point is sooner than the products without it */
-
-_Static_assert(AT_ONCE == (size_t)CR_QUADS * CR_QUADS_GROUPS, "a batch is one call of either");
+#define AT_ONCE    ((size_t)CR_LANES_MOST)
+#define TABLE_FROM 256u /* products, of which the table of a point is sooner than the products without it */
 
 /* A product to make; all three are the caller's. */
 struct product {
@@ -30,79 +26,48 @@ static bool yes(void)
 	return true;
 }
 
-static void put(uint64_t *word, size_t lanes, size_t lane, const uint8_t number[CR_X25519_LEN])
+/* The first word of number i; its others are `lanes` apart. */
+static size_t place(size_t lanes, size_t i)
 {
-	for (size_t i = 0; i < 4; i++)
-		word[i * lanes + lane] = cm_get_le64(number + 8 * i);
+	return i / lanes * lanes * 4 + i % lanes;
+}
+
+static void put(struct cr_numbers *n, size_t lanes, size_t i, const uint8_t number[CR_X25519_LEN])
+{
+	for (size_t k = 0; k < 4; k++)
+		n->word[place(lanes, i) + k * lanes] = cm_get_le64(number + 8 * k);
 }
 
 /* A scalar, clamped (RFC 7748 section 5). */
-static void put_scalar(uint64_t *word, size_t lanes, size_t lane, const uint8_t number[CR_X25519_LEN])
+static void put_scalar(struct cr_numbers *n, size_t lanes, size_t i, const uint8_t number[CR_X25519_LEN])
 {
-	put(word, lanes, lane, number);
-	word[lane] &= ~(uint64_t)7;
-	word[3 * lanes + lane] &= ((uint64_t)1 << 63) - 1;
-	word[3 * lanes + lane] |= (uint64_t)1 << 62;
+	put(n, lanes, i, number);
+	n->word[place(lanes, i)] &= ~(uint64_t)7;
+	n->word[place(lanes, i) + 3 * lanes] &= ((uint64_t)1 << 63) - 1;
+	n->word[place(lanes, i) + 3 * lanes] |= (uint64_t)1 << 62;
 }
 
-static void take(const uint64_t *word, size_t lanes, size_t lane, uint8_t number[CR_X25519_LEN])
+static void take(const struct cr_numbers *n, size_t lanes, size_t i, uint8_t number[CR_X25519_LEN])
 {
-	for (size_t i = 0; i < 4; i++)
-		cm_put_le64(number + 8 * i, word[i * lanes + lane]);
+	for (size_t k = 0; k < 4; k++)
+		cm_put_le64(number + 8 * k, n->word[place(lanes, i) + k * lanes]);
 }
 
-/* The numbers of AT_ONCE products, in groups of either size. */
-union numbers {
-	struct cr_lanes lanes[CR_LANES_GROUPS];
-	struct cr_quads quads[CR_QUADS_GROUPS];
-	uint64_t word[4 * AT_ONCE];
-};
-
-/* The words of the group that product i is in. */
-static uint64_t *group_of(union numbers *u, size_t i, size_t lanes)
+/* 1..AT_ONCE products.  Lanes that are left compute the last one again. */
+static void make_in_lanes(const struct cr_lanes *in, const struct product *p, size_t n)
 {
-	return u->word + i / lanes * lanes * 4;
-}
-
-static void times_lanes(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out)
-{
-	cr_x25519_lanes(scalar->lanes, point->lanes, n / CR_LANES, out->lanes);
-}
-
-static void times_quads(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out)
-{
-	cr_x25519_quads(scalar->quads, point->quads, n / CR_QUADS, out->quads);
-}
-
-/* 1..AT_ONCE products, in groups of so many lanes.  Lanes that are left compute the last one again. */
-static void make_in(size_t lanes,
-	void (*times)(const union numbers *scalar, const union numbers *point, size_t n, union numbers *out),
-	const struct product *p, size_t n)
-{
-	union numbers scalar = { 0 }, point = { 0 }, out;
-	const size_t all = (n + lanes - 1) / lanes * lanes;
+	const size_t lanes = in->lanes, all = (n + lanes - 1) / lanes * lanes;
+	struct cr_numbers scalar = { 0 }, point = { 0 }, out;
 
 	for (size_t i = 0; i < all; i++) {
-		const struct product *at = &p[i < n ? i : n - 1];
-
-		put_scalar(group_of(&scalar, i, lanes), lanes, i % lanes, at->scalar);
-		put(group_of(&point, i, lanes), lanes, i % lanes, at->point);
+		put_scalar(&scalar, lanes, i, p[i < n ? i : n - 1].scalar);
+		put(&point, lanes, i, p[i < n ? i : n - 1].point);
 	}
-	times(&scalar, &point, all, &out);
+	in->multiply(&scalar, &point, all, &out);
 	for (size_t i = 0; i < n; i++)
-		take(group_of(&out, i, lanes), lanes, i % lanes, p[i].out);
+		take(&out, lanes, i, p[i].out);
 	explicit_bzero(&scalar, sizeof scalar);
 	explicit_bzero(&out, sizeof out);
-}
-
-static void make_in_lanes(const struct product *p, size_t n)
-{
-	make_in(CR_LANES, times_lanes, p, n);
-}
-
-static void make_in_quads(const struct product *p, size_t n)
-{
-	make_in(CR_QUADS, times_quads, p, n);
 }
 
 /* 1..CR_LIB25519_MANY by the library.  Products of the base point are another function of it. */
@@ -140,20 +105,27 @@ static void make_by_library(const struct product *p, size_t n)
 /* In order of speed. */
 static const struct way {
 	const char *name, *line;
-	bool (*here)(void), (*first)(void);              /* it can be forced; it is taken unasked */
-	void (*make)(const struct product *p, size_t n); /* 1..AT_ONCE products; NULL: libcrypto, alone */
+	const struct cr_lanes *lanes; /* ours, which also have tables; taken unasked where they are here */
+	bool (*here)(void), (*first)(void);              /* or: it can be forced; it is taken unasked */
+	void (*make)(const struct product *p, size_t n); /* 1..AT_ONCE products */
 	size_t least;                                    /* fewer products are quicker alone */
-	bool combs, wide;                                /* it has tables of a point; of eight lanes */
 } ways[] = {
-	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", cr_x25519_lanes_here, cr_x25519_lanes_here,
-		make_in_lanes, 2, true, true },
-	{ "avx2", "X25519: four at a time (AVX2)", cr_x25519_quads_here, cr_x25519_quads_here, make_in_quads,
-		3, true, false },
-	{ "lib25519", "X25519: four at a time (lib25519)", cr_x25519_lib25519_here, cr_x25519_lib25519_quick,
-		make_by_library, 1, false, false },
-	{ "openssl", "X25519: one at a time (OpenSSL)", yes, yes, NULL, 0, false, false },
+	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", &cr_lanes_eight, NULL, NULL, NULL, 2 },
+	{ "avx2", "X25519: four at a time (AVX2)", &cr_lanes_four, NULL, NULL, NULL, 3 },
+	{ "lib25519", "X25519: four at a time (lib25519)", NULL, cr_x25519_lib25519_here,
+		cr_x25519_lib25519_quick, make_by_library, 1 },
+	/* libcrypto, alone */
+	{ "openssl", "X25519: one at a time (OpenSSL)", NULL, yes, yes, NULL, SIZE_MAX },
 };
 #define WAYS (sizeof ways / sizeof ways[0])
+
+static void make(const struct way *w, const struct product *p, size_t n)
+{
+	if (w->lanes)
+		make_in_lanes(w->lanes, p, n);
+	else
+		w->make(p, n);
+}
 
 static const struct way *chosen;
 static enum cm_rc chosen_rc = CM_OK;
@@ -162,9 +134,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* NULL: the first that is taken unasked. */
 static const struct way *find(const char *name)
 {
-	for (size_t i = 0; i < WAYS; i++)
-		if (name ? strcmp(ways[i].name, name) == 0 && ways[i].here() : ways[i].first())
-			return &ways[i];
+	for (size_t i = 0; i < WAYS; i++) {
+		const struct way *w = &ways[i];
+		bool (*here)(void) = w->lanes ? w->lanes->here : name ? w->here : w->first;
+
+		if ((!name || strcmp(w->name, name) == 0) && here())
+			return w;
+	}
 	return NULL;
 }
 
@@ -237,12 +213,12 @@ enum cm_rc cr_x25519_points(struct cr_x25519 *k, const uint8_t *const *point, si
 	enum cm_rc rc = CM_OK;
 	size_t at = 0;
 
-	while (w->make && at < n && at + w->least <= n) {
+	while (at < n && n - at >= w->least) {
 		size_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
 
 		for (size_t i = 0; i < some; i++)
 			p[i] = (struct product){ cr_x25519_secret(k), point[at + i], out[at + i] };
-		w->make(p, some);
+		make(w, p, some);
 		for (size_t i = 0; i < some; i++)
 			good[at + i] = is_good(out[at + i]);
 		at += some;
@@ -269,13 +245,13 @@ static enum cm_rc one_scalar(const struct cr_key *secret, const uint8_t point[CR
 /* ---- many scalars and one point ---- */
 
 static pthread_once_t base_once = PTHREAD_ONCE_INIT;
-static struct cr_comb *base_comb; /* both kept to the end of the process */
-static struct cr_wide *base_wide;
+static struct cr_multiples *base_table[WAYS]; /* kept to the end of the process */
 
-static void make_base_comb(void)
+static void make_base_tables(void)
 {
-	base_comb = cr_comb_new(base);
-	base_wide = cr_x25519_lanes_here() ? cr_wide_new(base) : NULL;
+	for (size_t i = 0; i < WAYS; i++)
+		if (ways[i].lanes && ways[i].lanes->here())
+			base_table[i] = ways[i].lanes->multiples(base);
 }
 
 void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN])
@@ -287,58 +263,44 @@ void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X255
 void cr_x25519_point_like(struct cr_x25519_point *p, const struct cr_x25519_point *of)
 {
 	cr_x25519_point_init(p, of->bytes);
-	p->comb = of->comb;
-	p->wide = of->wide;
-	p->tried = p->borrowed = of->comb || of->wide;
+	p->table = of->table;
+	p->tried = p->borrowed = of->table;
 }
 
 void cr_x25519_point_fini(struct cr_x25519_point *p)
 {
-	if (!p->borrowed) {
-		cr_comb_free(p->comb);
-		cr_wide_free(p->wide);
-	}
-	p->comb = NULL;
-	p->wide = NULL;
+	if (!p->borrowed)
+		free(p->table);
+	p->table = NULL;
 }
 
 void cr_x25519_point_expect(struct cr_x25519_point *p, size_t n)
 {
-	if (n < COMB_FROM || p->tried || !way()->combs || !cr_x25519_quads_here())
+	const struct way *w = way();
+
+	if (n < TABLE_FROM || p->tried || !w->lanes)
 		return;
 	p->tried = true;
-	(void)pthread_once(&base_once, make_base_comb);
-	if (way()->wide)
-		p->wide = base_wide ? cr_wide_new(p->bytes) : NULL;
-	else
-		p->comb = base_comb ? cr_comb_new(p->bytes) : NULL;
-}
-
-/* Products of one point, from the table that there is of it. */
-static void times_table(const struct cr_comb *comb, const struct cr_wide *wide, const union numbers *scalar,
-	size_t n, union numbers *out)
-{
-	if (wide)
-		cr_wide_times(wide, scalar->lanes, n / CR_LANES, out->lanes);
-	else
-		cr_comb_times(comb, scalar->quads, n / CR_QUADS, out->quads);
+	(void)pthread_once(&base_once, make_base_tables);
+	p->table = base_table[w - ways] ? w->lanes->multiples(p->bytes) : NULL;
 }
 
 /* Both products of at most AT_ONCE scalars, from the tables.  Lanes that are left have the last scalar. */
-static void make_by_tables(const struct cr_key *secret, size_t n, const struct cr_x25519_point *point,
-	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN])
+static void make_by_tables(const struct way *w, const struct cr_key *secret, size_t n,
+	const struct cr_x25519_point *point, uint8_t (*public_key)[CR_X25519_LEN],
+	uint8_t (*out)[CR_X25519_LEN])
 {
-	const size_t lanes = point->wide ? CR_LANES : CR_QUADS, all = (n + lanes - 1) / lanes * lanes;
-	union numbers scalar = { 0 }, product;
+	const size_t lanes = w->lanes->lanes, all = (n + lanes - 1) / lanes * lanes;
+	struct cr_numbers scalar = { 0 }, product;
 
 	for (size_t i = 0; i < all; i++)
-		put_scalar(group_of(&scalar, i, lanes), lanes, i % lanes, secret[i < n ? i : n - 1].bytes);
-	times_table(base_comb, point->wide ? base_wide : NULL, &scalar, all, &product);
+		put_scalar(&scalar, lanes, i, secret[i < n ? i : n - 1].bytes);
+	w->lanes->multiply_scalars(base_table[w - ways], &scalar, all, &product);
 	for (size_t i = 0; i < n; i++)
-		take(group_of(&product, i, lanes), lanes, i % lanes, public_key[i]);
-	times_table(point->comb, point->wide, &scalar, all, &product);
+		take(&product, lanes, i, public_key[i]);
+	w->lanes->multiply_scalars(point->table, &scalar, all, &product);
 	for (size_t i = 0; i < n; i++)
-		take(group_of(&product, i, lanes), lanes, i % lanes, out[i]);
+		take(&product, lanes, i, out[i]);
 	explicit_bzero(&scalar, sizeof scalar);
 	explicit_bzero(&product, sizeof product);
 }
@@ -353,29 +315,30 @@ static void make_both(const struct way *w, const struct cr_key *secret, size_t n
 		p[2 * i] = (struct product){ secret[i].bytes, base, public_key[i] };
 		p[2 * i + 1] = (struct product){ secret[i].bytes, point, out[i] };
 	}
-	w->make(p, 2 * n);
+	make(w, p, 2 * n);
 }
 
 enum cm_rc cr_x25519_scalars(const struct cr_key *secret, size_t n, struct cr_x25519_point *point,
 	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN], struct cm_err *err)
 {
 	const struct way *w = way();
+	const bool alone = !w->lanes && !w->make;
 	enum cm_rc rc = CM_OK;
 	size_t most;
 
 	point->products += n;
 	cr_x25519_point_expect(point, point->products);
-	most = point->comb || point->wide ? AT_ONCE : AT_ONCE / 2;
-	for (size_t at = 0; w->make && at < n; at += most) {
+	most = point->table ? AT_ONCE : AT_ONCE / 2;
+	for (size_t at = 0; !alone && at < n; at += most) {
 		size_t some = n - at < most ? n - at : most;
 
-		if (point->comb || point->wide)
-			make_by_tables(secret + at, some, point, public_key + at, out + at);
+		if (point->table)
+			make_by_tables(w, secret + at, some, point, public_key + at, out + at);
 		else
 			make_both(w, secret + at, some, point->bytes, public_key + at, out + at);
 	}
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
-		if (!w->make)
+		if (alone)
 			rc = one_scalar(&secret[i], point->bytes, public_key[i], out[i], err);
 		else if (!is_good(out[i]))
 			rc = cm_fail(err, CM_EDATA, "a public key of low order");

@@ -1,11 +1,10 @@
 /* cr_x25519_many.h - many X25519 products at a time, in the fastest way that this machine has.
  *
  * There are four ways, with the same results bit for bit, in the order in which they are taken: our eight
- * lanes (cr_x25519_lanes.h), about a sixth of libcrypto's time, and a twentieth from tables of a point
- * (cr_x25519_wide.h); our four (cr_x25519_quads.h), half of it, and a sixth from tables (cr_x25519_comb.h);
- * lib25519's batches (cr_x25519_lib25519.h), half of it, where that library is installed and has vectors for
- * this processor; and libcrypto's, one product at a time.  None has a branch or an index that depends on a
- * scalar.  Internal to this folder, its tests and the benchmark. */
+ * lanes (cr_x25519_lanes.h), about a sixth of libcrypto's time, and a twentieth from tables of a point; our
+ * four, half of it, and a sixth from tables; lib25519's batches (cr_x25519_lib25519.h), half of it, where
+ * that library is installed and has vectors for this processor; and libcrypto's, one product at a time.  None
+ * has a branch or an index that depends on a scalar.  Internal to this folder and its tests. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +20,9 @@
 CM_CHECK enum cm_rc cr_x25519_begin(const char **line, struct cm_err *err);
 /* The way in use, by the variable's value for it. */
 const char *cr_x25519_way(void);
-/* Force a way by the variable's value, for tests and measurements: no other thread may be computing.  false,
- * and nothing changes, when this machine does not have it. */
+/* Force a way by the variable's value, for tests and measurements: no other thread may be computing, and no
+ * point may have a table, which is of one way.  false, and nothing changes, when this machine does not have
+ * it. */
 bool cr_x25519_use(const char *name);
 
 /* out[i] = k's secret * point[i] for any n.  good[i] is false when point[i] has low order (RFC 7748 section
@@ -30,13 +30,11 @@ bool cr_x25519_use(const char *name);
 CM_CHECK enum cm_rc cr_x25519_points(struct cr_x25519 *k, const uint8_t *const *point, size_t n,
 	uint8_t (*out)[CR_X25519_LEN], bool *good, struct cm_err *err);
 /* A point that many scalars are multiplied by.  It is public. */
-struct cr_comb;
-struct cr_wide;
+struct cr_multiples;
 struct cr_x25519_point {
 	uint8_t bytes[CR_X25519_LEN];
-	struct cr_comb *comb; /* one of these is its table; both NULL: it has none */
-	struct cr_wide *wide;
-	size_t products; /* that were asked for */
+	struct cr_multiples *table; /* NULL: it has none */
+	size_t products;            /* that were asked for */
 	bool tried, borrowed;
 };
 void cr_x25519_point_init(struct cr_x25519_point *p, const uint8_t point[CR_X25519_LEN]);

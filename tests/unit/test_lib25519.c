@@ -2,7 +2,7 @@
  * unasked when it has vectors.
  *
  * One program for each library of tests/support/lib25519.c; WANT_HERE and WANT_QUICK say what it is.  Lanes
- * and tables that are never here stand in for those of this machine. */
+ * that are never here stand in for those of this machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,71 +13,17 @@
 #include <string.h>
 
 #include "cr_rand.h"
-#include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
 #include "cr_x25519_many.h"
-#include "cr_x25519_wide.h"
 
-bool cr_x25519_lanes_here(void)
+static bool never(void)
 {
 	return false;
 }
 
-void cr_x25519_lanes(
-	const struct cr_lanes *scalar, const struct cr_lanes *point, size_t groups, struct cr_lanes *product)
-{
-	(void)scalar, (void)point, (void)groups, (void)product;
-	abort();
-}
-
-bool cr_x25519_quads_here(void)
-{
-	return false;
-}
-
-void cr_x25519_quads(
-	const struct cr_quads *scalar, const struct cr_quads *point, size_t groups, struct cr_quads *product)
-{
-	(void)scalar, (void)point, (void)groups, (void)product;
-	abort();
-}
-
-struct cr_comb *cr_comb_new(const uint8_t point[CR_COMB_LEN])
-{
-	(void)point;
-	abort();
-}
-
-void cr_comb_free(struct cr_comb *c)
-{
-	(void)c;
-}
-
-void cr_comb_times(
-	const struct cr_comb *c, const struct cr_quads *scalar, size_t groups, struct cr_quads *product)
-{
-	(void)c, (void)scalar, (void)groups, (void)product;
-	abort();
-}
-
-struct cr_wide *cr_wide_new(const uint8_t point[CR_COMB_LEN])
-{
-	(void)point;
-	abort();
-}
-
-void cr_wide_free(struct cr_wide *w)
-{
-	(void)w;
-}
-
-void cr_wide_times(
-	const struct cr_wide *w, const struct cr_lanes *scalar, size_t groups, struct cr_lanes *product)
-{
-	(void)w, (void)scalar, (void)groups, (void)product;
-	abort();
-}
+const struct cr_lanes cr_lanes_eight = { .lanes = 8, .here = never };
+const struct cr_lanes cr_lanes_four = { .lanes = 4, .here = never };
 
 static void it_is_chosen_unasked_only_when_it_is_right_and_quick(void **state)
 {

@@ -18,10 +18,8 @@
 #include <string.h>
 
 #include "cr_rand.h"
-#include "cr_x25519_comb.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
-#include "cr_x25519_wide.h"
 
 #if __has_include(<valgrind/memcheck.h>)
 #include <valgrind/memcheck.h>
@@ -31,49 +29,40 @@
 #define RUNNING_ON_VALGRIND                0
 #endif
 
-#define GROUPS    3u
+#define N         24u /* three groups of eight, six of four */
 #define STACK_LEN (256u << 10)
 #define OURS      (STACK_LEN - 4096u) /* above are the thread's own data */
 
-static struct cr_lanes scalar[GROUPS], point[GROUPS], out[GROUPS];
+static struct cr_numbers scalar, point, out;
 static bool leak;
+static struct cr_multiples *of_eight, *of_four; /* tables of the base point; NULL: not here */
 
-static void lanes(void)
+static void eight(void)
 {
-	cr_x25519_lanes(scalar, point, GROUPS, out);
+	cr_lanes_eight.multiply(&scalar, &point, N, &out);
 }
 
-static struct cr_quads quad_scalar[GROUPS], quad_point[GROUPS], quad_out[GROUPS];
-static struct cr_comb *comb;
-static struct cr_wide *wide; /* NULL: not here */
-
-static void quads(void)
+static void four(void)
 {
-	memcpy(quad_scalar, scalar, sizeof quad_scalar);
-	memcpy(quad_point, point, sizeof quad_point);
-	cr_x25519_quads(quad_scalar, quad_point, GROUPS, quad_out);
-	memcpy(out, quad_out, sizeof quad_out);
+	cr_lanes_four.multiply(&scalar, &point, N, &out);
 }
 
-static void by_table(void)
+static void eight_by_table(void)
 {
-	memcpy(quad_scalar, scalar, sizeof quad_scalar);
-	cr_comb_times(comb, quad_scalar, GROUPS, quad_out);
-	memcpy(out, quad_out, sizeof quad_out);
+	cr_lanes_eight.multiply_scalars(of_eight, &scalar, N, &out);
 }
 
-static void by_wide_table(void)
+static void four_by_table(void)
 {
-	cr_wide_times(wide, scalar, GROUPS, out);
+	cr_lanes_four.multiply_scalars(of_four, &scalar, N, &out);
 }
 
 static void library(void)
 {
-	const size_t n = sizeof scalar / CR_X25519_LEN;
-	uint8_t *to = (uint8_t *)out;
+	uint8_t *to = (uint8_t *)out.word;
 
-	cr_x25519_lib25519((const uint8_t *)scalar, (const uint8_t *)point, n, to);
-	cr_x25519_lib25519_base((const uint8_t *)scalar, n / 2, to);
+	cr_x25519_lib25519((const uint8_t *)scalar.word, (const uint8_t *)point.word, N, to);
+	cr_x25519_lib25519_base((const uint8_t *)scalar.word, N / 2, to);
 }
 
 static void fill(void)
@@ -82,50 +71,42 @@ static void fill(void)
 	struct cm_err err;
 
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
-	rng.fill(rng.ctx, scalar, sizeof scalar);
-	rng.fill(rng.ctx, point, sizeof point);
+	rng.fill(rng.ctx, scalar.word, sizeof scalar.word);
+	rng.fill(rng.ctx, point.word, sizeof point.word);
 }
 
 static void no_branch_or_address_depends_on_a_secret(void (*multiply)(void))
 {
 	fill();
-	VALGRIND_MAKE_MEM_UNDEFINED(scalar, sizeof scalar);
-	VALGRIND_MAKE_MEM_UNDEFINED(point, sizeof point);
+	VALGRIND_MAKE_MEM_UNDEFINED(&scalar, sizeof scalar);
+	VALGRIND_MAKE_MEM_UNDEFINED(&point, sizeof point);
 	multiply();
-	if (leak && (out[0].word[0][0] & 1))
+	if (leak && (out.word[0] & 1))
 		print_message("the product is odd\n");
-	VALGRIND_MAKE_MEM_DEFINED(out, sizeof out);
+	VALGRIND_MAKE_MEM_DEFINED(&out, sizeof out);
 #ifdef CR_LANES_EMULATED
-	VALGRIND_MAKE_MEM_DEFINED(&cr_x25519_lanes_beyond, sizeof cr_x25519_lanes_beyond);
-	VALGRIND_MAKE_MEM_DEFINED(&cr_x25519_quads_beyond, sizeof cr_x25519_quads_beyond);
+	VALGRIND_MAKE_MEM_DEFINED(cr_lanes_eight.beyond, sizeof(uint64_t));
+	VALGRIND_MAKE_MEM_DEFINED(cr_lanes_four.beyond, sizeof(uint64_t));
 #endif
-	assert_memory_not_equal(out[0].word, out[1].word, sizeof out[0].word);
+	assert_memory_not_equal(out.word, out.word + 32, 32 * sizeof out.word[0]);
 }
 
-static void in_lanes_no_branch_or_address_depends_on_a_secret(void **state)
+static void in_eight_lanes_no_branch_or_address_depends_on_a_secret(void **state)
 {
 	(void)state;
-	if (!cr_x25519_lanes_here())
+	if (!cr_lanes_eight.here())
 		skip();
-	no_branch_or_address_depends_on_a_secret(lanes);
+	no_branch_or_address_depends_on_a_secret(eight);
+	no_branch_or_address_depends_on_a_secret(eight_by_table);
 }
 
-static void in_quads_no_branch_or_address_depends_on_a_secret(void **state)
+static void in_four_lanes_no_branch_or_address_depends_on_a_secret(void **state)
 {
 	(void)state;
-	if (!cr_x25519_quads_here())
+	if (!cr_lanes_four.here())
 		skip();
-	no_branch_or_address_depends_on_a_secret(quads);
-}
-
-static void from_a_table_no_branch_or_address_depends_on_a_scalar(void **state)
-{
-	(void)state;
-	if (!cr_x25519_quads_here())
-		skip();
-	no_branch_or_address_depends_on_a_secret(by_table);
-	if (wide)
-		no_branch_or_address_depends_on_a_secret(by_wide_table);
+	no_branch_or_address_depends_on_a_secret(four);
+	no_branch_or_address_depends_on_a_secret(four_by_table);
 }
 
 static void in_the_library_no_branch_or_address_depends_on_a_secret(void **state)
@@ -184,23 +165,22 @@ static void the_stack_afterwards_is_the_same_for_all_secrets(void (*multiply)(vo
 	free(stack);
 }
 
-static void the_lanes_leave_no_secret_on_the_stack(void **state)
+static void eight_lanes_leave_no_secret_on_the_stack(void **state)
 {
 	(void)state;
-	if (!cr_x25519_lanes_here() || RUNNING_ON_VALGRIND)
+	if (!cr_lanes_eight.here() || RUNNING_ON_VALGRIND)
 		skip();
-	the_stack_afterwards_is_the_same_for_all_secrets(lanes);
+	the_stack_afterwards_is_the_same_for_all_secrets(eight);
+	the_stack_afterwards_is_the_same_for_all_secrets(eight_by_table);
 }
 
-static void quads_and_tables_leave_no_secret_on_the_stack(void **state)
+static void four_lanes_leave_no_secret_on_the_stack(void **state)
 {
 	(void)state;
-	if (!cr_x25519_quads_here() || RUNNING_ON_VALGRIND)
+	if (!cr_lanes_four.here() || RUNNING_ON_VALGRIND)
 		skip();
-	the_stack_afterwards_is_the_same_for_all_secrets(quads);
-	the_stack_afterwards_is_the_same_for_all_secrets(by_table);
-	if (wide)
-		the_stack_afterwards_is_the_same_for_all_secrets(by_wide_table);
+	the_stack_afterwards_is_the_same_for_all_secrets(four);
+	the_stack_afterwards_is_the_same_for_all_secrets(four_by_table);
 }
 
 static void the_library_leaves_no_secret_on_the_stack(void **state)
@@ -215,28 +195,27 @@ static void the_library_leaves_no_secret_on_the_stack(void **state)
 
 int main(int argc, char **argv)
 {
-	static const uint8_t nine[CR_COMB_LEN] = { 9 };
+	static const uint8_t nine[CR_POINT_LEN] = { 9 };
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_lanes_no_branch_or_address_depends_on_a_secret),
-		cmocka_unit_test(in_quads_no_branch_or_address_depends_on_a_secret),
-		cmocka_unit_test(from_a_table_no_branch_or_address_depends_on_a_scalar),
+		cmocka_unit_test(in_eight_lanes_no_branch_or_address_depends_on_a_secret),
+		cmocka_unit_test(in_four_lanes_no_branch_or_address_depends_on_a_secret),
 		cmocka_unit_test(in_the_library_no_branch_or_address_depends_on_a_secret),
 #ifdef LOOKS_AT_STACK
-		cmocka_unit_test(the_lanes_leave_no_secret_on_the_stack),
-		cmocka_unit_test(quads_and_tables_leave_no_secret_on_the_stack),
+		cmocka_unit_test(eight_lanes_leave_no_secret_on_the_stack),
+		cmocka_unit_test(four_lanes_leave_no_secret_on_the_stack),
 		cmocka_unit_test(the_library_leaves_no_secret_on_the_stack),
 #endif
 	};
 
-	if (!cr_x25519_lanes_here() && !cr_x25519_quads_here() && !cr_x25519_lib25519_here()) {
+	if (!cr_lanes_eight.here() && !cr_lanes_four.here() && !cr_x25519_lib25519_here()) {
 		print_message("no vectors here: test_x25519_secret_emulated has the same lanes\n");
 		return 77;
 	}
 	print_message("lib25519: %s\n", cr_x25519_lib25519_quick()  ? "with vectors"
 					: cr_x25519_lib25519_here() ? "without vectors"
 								    : "not here");
-	comb = cr_x25519_quads_here() ? cr_comb_new(nine) : NULL;
-	wide = comb && cr_x25519_lanes_here() ? cr_wide_new(nine) : NULL;
+	of_eight = cr_lanes_eight.here() ? cr_lanes_eight.multiples(nine) : NULL;
+	of_four = cr_lanes_four.here() ? cr_lanes_four.multiples(nine) : NULL;
 	leak = argc > 1 && strcmp(argv[1], "leak") == 0;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
