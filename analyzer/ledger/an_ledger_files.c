@@ -9,6 +9,7 @@
 #include "an_reserve.h"
 #include "cm_fault.h"
 #include "cm_file.h"
+#include "cm_lock.h"
 #include "cm_log.h"
 #include "cm_marker.h"
 #include "pl_load.h"
@@ -135,8 +136,8 @@ enum cm_rc an_ledger_files_open(
 	if (rc == CM_OK && write)
 		rc = cm_file_mkdir(conf->state_dir, err);
 	if (rc == CM_OK)
-		rc = write ? cm_file_lock(conf->state_dir, PARTY, err)
-			   : cm_file_check_party(conf->state_dir, PARTY, err);
+		rc = write ? cm_lock_take(conf->state_dir, PARTY, err)
+			   : cm_lock_check(conf->state_dir, PARTY, err);
 	if (rc == CM_OK && write)
 		rc = sweep(conf->state_dir, err);
 	if (rc == CM_OK && write)

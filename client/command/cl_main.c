@@ -23,6 +23,7 @@
 #include "cm_file.h"
 #include "cm_heap.h"
 #include "cm_inherited.h"
+#include "cm_lock.h"
 #include "cm_log.h"
 #include "cm_oom.h"
 #include "cm_owned.h"
@@ -333,7 +334,7 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 	struct cm_err why;
 
 	if (cm_owned_state(c->state_dir, &why) != CM_OK ||
-		cm_file_check_party(c->state_dir, CL_PARTY, &why) != CM_OK)
+		cm_lock_check(c->state_dir, CL_PARTY, &why) != CM_OK)
 		cf_finding(&why, stderr, first);
 	if (check_database(c->state_dir, c->population, &why) != CM_OK)
 		cf_finding(&why, stderr, first);

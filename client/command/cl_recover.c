@@ -10,6 +10,7 @@
 #include "cl_standing.h"
 #include "cm_clock.h"
 #include "cm_file.h"
+#include "cm_lock.h"
 
 enum { PLANS, NO_COPY, CONFIRM };
 
@@ -80,7 +81,7 @@ static enum cm_rc accept_loss(const struct cm_cli *cli, const struct cl_setup *s
 	enum cm_rc rc = read_options(cli, setup, &plans, err);
 
 	if (rc == CM_OK)
-		rc = cm_file_lock(setup->conf.state_dir, CL_PARTY, err);
+		rc = cm_lock_take(setup->conf.state_dir, CL_PARTY, err);
 	if (rc == CM_OK)
 		rc = open_db(setup, plans, &anew, &db, err);
 	if (rc == CM_OK)

@@ -13,6 +13,7 @@
 #include "cl_cell_root.h"
 #include "cm_fault.h"
 #include "cm_file.h"
+#include "cm_owned.h"
 #include "cr_hash.h"
 
 #ifndef MFD_EXEC
@@ -107,7 +108,7 @@ enum cm_rc cl_program_file_open(
 
 	*fd = -1;
 	cm_buf_init(&bytes, CL_PROGRAM_MAX);
-	rc = cm_file_read_owned(path, CL_PROGRAM_MAX, &bytes, err);
+	rc = cm_owned_read(path, CL_PROGRAM_MAX, &bytes, err);
 	if (rc == CM_OK && !can_run(&bytes))
 		rc = cm_fail(err, CM_EDATA,
 			"%s: neither an ELF program nor a script whose first line is #! and an absolute path",

@@ -6,6 +6,7 @@
 #include "cl_device.h"
 #include "cl_intact.h"
 #include "cm_file.h"
+#include "cm_lock.h"
 
 void cl_say(const struct cl_context *c, enum cm_level level, const char *msg, const struct cm_err *why)
 {
@@ -33,7 +34,7 @@ enum cm_rc cl_context_open(struct cl_context *c, uint64_t *after, struct cm_err 
 	enum cm_rc rc = cm_file_mkdir(dir, err);
 
 	if (rc == CM_OK)
-		rc = cm_file_lock(dir, CL_PARTY, err);
+		rc = cm_lock_take(dir, CL_PARTY, err);
 	if (rc == CM_OK)
 		rc = cm_file_sweep(dir, err);
 	if (rc == CM_OK)

@@ -6,6 +6,7 @@
 
 #include "cl_mqtt_link.h"
 #include "cm_clock.h"
+#include "cm_steady.h"
 
 #define TICK_MS   100u
 #define EXPIRE_MS 1000

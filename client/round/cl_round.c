@@ -10,6 +10,7 @@
 #include "cl_standing.h"
 #include "cm_clock.h"
 #include "cm_fault.h"
+#include "cm_steady.h"
 #include "cm_table.h"
 
 #define WINDOW    4u /* unanswered frames per connection */

@@ -1,4 +1,4 @@
-/* cm_cli_completion.c - prints a bash completion of a program's verbs and options, which also serves zsh. */
+/* cm_cli_completion.c - prints a bash completion of verbs and options, which also serves zsh (cm_cli.h). */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cm_log.h"
-
 static int64_t read_ns(clockid_t id)
 {
 	struct timespec t;
@@ -42,32 +40,6 @@ int64_t cm_clock_mono_ns(void)
 int64_t cm_clock_boot_ms(void)
 {
 	return read_ms(CLOCK_BOOTTIME);
-}
-
-#define STEADY_SLACK_MS 10000
-
-void cm_steady_begin(struct cm_steady *s, int64_t least_ms)
-{
-	int64_t wall = cm_clock_wall_ms();
-
-	s->ahead_ms = (wall > least_ms ? wall : least_ms) - cm_clock_boot_ms();
-	s->said = false;
-}
-
-int64_t cm_steady_ms(const struct cm_steady *s)
-{
-	return cm_clock_boot_ms() + s->ahead_ms;
-}
-
-void cm_steady_watch(struct cm_steady *s)
-{
-	int64_t off = cm_clock_wall_ms() - cm_steady_ms(s);
-
-	if (s->said || (off < STEADY_SLACK_MS && off > -STEADY_SLACK_MS))
-		return;
-	s->said = true;
-	cm_log(CM_LOG_WARN, "the clock was set while a round is open: the round ends as if it had not been",
-		CM_I("seconds", off / 1000));
 }
 
 void cm_clock_text(int64_t wall_ms, char out[32])

@@ -11,18 +11,6 @@ int64_t cm_clock_mono_ns(void); /* the same clock, for slots of less than a mill
 /* Time since the machine was started, which nobody can set.  It goes on while the machine sleeps, when the
  * monotonic clock stands: for ages. */
 int64_t cm_clock_boot_ms(void);
-/* The clock of something that has begun and must end in time although the wall clock is set meanwhile: it
- * shows what the wall clock showed at its begin, and goes on with the time since the machine was started,
- * which counts while the machine sleeps. */
-struct cm_steady {
-	int64_t ahead_ms; /* of the time since the machine was started */
-	bool said;
-};
-/* least_ms: the wall clock is wrong if it shows less, and this is taken. */
-void cm_steady_begin(struct cm_steady *s, int64_t least_ms);
-int64_t cm_steady_ms(const struct cm_steady *s);
-/* Log once that the wall clock was set meanwhile, by more than ten seconds. */
-void cm_steady_watch(struct cm_steady *s);
 /* "2026-11-21T02:30:17Z" into out. */
 void cm_clock_text(int64_t wall_ms, char out[32]);
 /* The inverse: reads such a text of the years 2000 to 2199, or "2026-11-21" for the first instant of that

@@ -1,5 +1,5 @@
 /* cm_file.c - reads and writes whole files, durably. */
-#define _GNU_SOURCE /* program_invocation_short_name */
+#define _GNU_SOURCE /* mkostemp */
 #include "cm_file.h"
 
 #include <dirent.h>
@@ -9,17 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cm_owned.h"
-
 #define READ_STEP 65536u
-#define PARTY_MAX 24u     /* the name of a party */
 #define TEMP      ".tmp-" /* prefix of temporary files, followed by six characters */
 
-static enum cm_rc fail_errno(struct cm_err *err, enum cm_rc code, const char *path, const char *what)
+enum cm_rc cm_file_fail(struct cm_err *err, enum cm_rc code, const char *path, const char *what)
 {
 	char text[128];
 	int e = errno;
@@ -46,7 +42,8 @@ static ssize_t read_some(int fd, void *p, size_t n)
 	return got;
 }
 
-static enum cm_rc read_file(const char *path, bool owned, size_t max, struct cm_buf *b, struct cm_err *err)
+enum cm_rc cm_file_read_judged(
+	const char *path, size_t max, cm_file_judge_fn *judge, struct cm_buf *b, struct cm_err *err)
 {
 	/* O_NONBLOCK: opening a FIFO must not wait; it is refused below. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -55,16 +52,16 @@ static enum cm_rc read_file(const char *path, bool owned, size_t max, struct cm_
 	struct stat st;
 
 	if (fd < 0)
-		return fail_errno(err, cm_file_open_code(errno), path, "cannot open");
+		return cm_file_fail(err, cm_file_open_code(errno), path, "cannot open");
 	if (fstat(fd, &st) != 0) {
-		rc = fail_errno(err, CM_EIO, path, "cannot stat");
+		rc = cm_file_fail(err, CM_EIO, path, "cannot stat");
 		goto out;
 	}
 	if (!S_ISREG(st.st_mode)) {
 		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
 		goto out;
 	}
-	if (owned && (rc = cm_owned_check(path, fd, err)) != CM_OK)
+	if (judge && (rc = judge(path, fd, err)) != CM_OK)
 		goto out;
 	for (;;) {
 		/* At the maximum read one byte more, to notice a longer file without trusting st_size. */
@@ -78,7 +75,7 @@ static enum cm_rc read_file(const char *path, bool owned, size_t max, struct cm_
 		}
 		got = read_some(fd, at, step);
 		if (got < 0) {
-			rc = fail_errno(err, CM_EIO, path, "cannot read");
+			rc = cm_file_fail(err, CM_EIO, path, "cannot read");
 			goto out;
 		}
 		if (got == 0)
@@ -97,12 +94,7 @@ out:
 
 enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err)
 {
-	return read_file(path, false, max, b, err);
-}
-
-enum cm_rc cm_file_read_owned(const char *path, size_t max, struct cm_buf *b, struct cm_err *err)
-{
-	return read_file(path, true, max, b, err);
+	return cm_file_read_judged(path, max, NULL, b, err);
 }
 
 bool cm_file_put(int fd, const void *bytes, size_t n)
@@ -137,10 +129,10 @@ enum cm_rc cm_file_sync_dir(const char *path, struct cm_err *err)
 	enum cm_rc rc = CM_OK;
 
 	if (fd < 0)
-		return fail_errno(err, CM_EIO, path, "cannot open");
+		return cm_file_fail(err, CM_EIO, path, "cannot open");
 	/* EINVAL: the file system does not support fsync of folders (some FUSE ones). */
 	if (fsync(fd) != 0 && errno != EINVAL)
-		rc = fail_errno(err, CM_EIO, path, "cannot sync");
+		rc = cm_file_fail(err, CM_EIO, path, "cannot sync");
 	(void)close(fd);
 	return rc;
 }
@@ -177,15 +169,15 @@ enum cm_rc cm_file_write(const char *path, const void *bytes, size_t n, unsigned
 		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0) {
-		rc = fail_errno(err, CM_ECREATE, path, "cannot create");
+		rc = cm_file_fail(err, CM_ECREATE, path, "cannot create");
 		goto out;
 	}
 	if (fchmod(fd, (mode_t)mode) != 0 || !cm_file_put(fd, bytes, n) || fsync(fd) != 0) {
-		rc = fail_errno(err, CM_EIO, path, "cannot write");
+		rc = cm_file_fail(err, CM_EIO, path, "cannot write");
 		goto out;
 	}
 	if (rename(temp, path) != 0) {
-		rc = fail_errno(err, CM_ECREATE, path, "cannot replace");
+		rc = cm_file_fail(err, CM_ECREATE, path, "cannot replace");
 		goto out;
 	}
 	free(temp);
@@ -208,12 +200,12 @@ enum cm_rc cm_file_each(const char *dir, cm_file_entry_fn *fn, void *user, struc
 	enum cm_rc rc = CM_OK;
 
 	if (!d)
-		return errno == ENOENT ? CM_OK : fail_errno(err, CM_EIO, dir, "cannot open");
+		return errno == ENOENT ? CM_OK : cm_file_fail(err, CM_EIO, dir, "cannot open");
 	while (rc == CM_OK && (errno = 0, e = readdir(d)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			rc = fn(user, e->d_name, err);
 	if (rc == CM_OK && errno != 0)
-		rc = fail_errno(err, CM_EIO, dir, "cannot read");
+		rc = cm_file_fail(err, CM_EIO, dir, "cannot read");
 	(void)closedir(d);
 	return rc;
 }
@@ -230,7 +222,7 @@ static enum cm_rc sweep_one(void *user, const char *name, struct cm_err *err)
 	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (unlink(path) != 0)
-		rc = fail_errno(err, CM_EIO, path, "cannot remove an unfinished file");
+		rc = cm_file_fail(err, CM_EIO, path, "cannot remove an unfinished file");
 	free(path);
 	return rc;
 }
@@ -248,7 +240,7 @@ enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err)
 
 	if (!made) {
 		if (errno != EEXIST)
-			return fail_errno(err, CM_ECREATE, path, "cannot create the folder");
+			return cm_file_fail(err, CM_ECREATE, path, "cannot create the folder");
 		if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
 			return cm_fail(err, CM_ECREATE, "%s: exists and is not a folder", path);
 	}
@@ -269,113 +261,4 @@ char *cm_file_join(const char *dir, const char *name)
 	if (out)
 		(void)snprintf(out, len, "%s%s%s", dir, nd > 0 && dir[nd - 1] == '/' ? "" : "/", name);
 	return out;
-}
-
-/* "name (process 12)" as the holder wrote it. */
-static void read_holder(int fd, char out[96])
-{
-	ssize_t got = pread(fd, out, 95, 0);
-	size_t n = got > 0 ? (size_t)got : 0;
-
-	out[n] = '\0';
-	out[strcspn(out, "\n")] = '\0';
-	for (char *c = out; *c != '\0'; c++) {
-		if (*c < ' ' || *c > '~')
-			*c = '?';
-	}
-	if (out[0] == '\0')
-		(void)snprintf(out, 96, "process");
-}
-
-/* The second line of a lock: the party that had the folder last.  "": nobody, or it is not known. */
-static void read_party(int fd, char out[PARTY_MAX])
-{
-	char text[96] = "";
-	const char *at = pread(fd, text, sizeof text - 1, 0) > 0 ? strchr(text, '\n') : NULL;
-
-	(void)snprintf(out, PARTY_MAX, "%s", at ? at + 1 : "");
-	out[strcspn(out, "\n")] = '\0';
-}
-
-/* Both would take the other's keys and marker for their own. */
-static enum cm_rc check_party(int fd, const char *dir, const char *party, struct cm_err *err)
-{
-	char last[PARTY_MAX];
-
-	read_party(fd, last);
-	if (!party || last[0] == '\0' || strcmp(last, party) == 0)
-		return CM_OK;
-	return cm_fail(err, CM_ECONFIG,
-		"%s: is the state folder of the %s: each party needs its own state_dir", dir, last);
-}
-
-enum cm_rc cm_file_check_party(const char *dir, const char *party, struct cm_err *err)
-{
-	char *path = cm_file_join(dir, "lock");
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-	enum cm_rc rc = path ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
-
-	if (fd >= 0) {
-		rc = check_party(fd, dir, party, err);
-		(void)close(fd);
-	}
-	free(path);
-	return rc;
-}
-
-/* The file, and its folder: if somebody removed the file, the next process would lock another one.  Not every
- * file system locks folders.  The descriptors stay open. */
-static bool lock_both(int fd, const char *dir)
-{
-	int folder;
-
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-		return false;
-	folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-		return true;
-	(void)close(folder);
-	errno = EWOULDBLOCK;
-	return false;
-}
-
-enum cm_rc cm_file_lock(const char *dir, const char *party, struct cm_err *err)
-{
-	char *path = cm_file_join(dir, "lock"), holder[96];
-	enum cm_rc rc = CM_OK;
-	int fd, n;
-
-	if (!path)
-		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", dir);
-	if (cm_owned_state(dir, err) != CM_OK) {
-		free(path);
-		return err->code;
-	}
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0) {
-		rc = fail_errno(err, CM_ECREATE, path, "cannot create");
-		goto out;
-	}
-	if (!lock_both(fd, dir)) {
-		if (errno == EWOULDBLOCK) {
-			read_holder(fd, holder);
-			rc = cm_fail(err, CM_ELATER, "another %s has %s", holder, dir);
-		} else {
-			rc = fail_errno(err, CM_EIO, path, "cannot lock");
-		}
-		(void)close(fd);
-		goto out;
-	}
-	rc = check_party(fd, dir, party, err);
-	if (rc != CM_OK)
-		goto out;
-	/* The name only serves the error message of the next process; the lock holds without it.  fd stays
-	 * open. */
-	n = snprintf(holder, sizeof holder, "%.40s (process %ld)\n%s%s", program_invocation_short_name,
-		(long)getpid(), party ? party : "", party ? "\n" : "");
-	if (n > 0 && (ftruncate(fd, 0) != 0 || pwrite(fd, holder, (size_t)n, 0) != n))
-		(void)!ftruncate(fd, 0); /* no name is better than half of one */
-out:
-	free(path);
-	return rc;
 }

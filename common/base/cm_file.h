@@ -8,11 +8,15 @@
 /* What kind of fault an errno of opening a file for reading is.  CM_EINTERNAL: for want of memory or
  * descriptors, which a later start may have; CM_EPERM; else CM_ENOINPUT. */
 enum cm_rc cm_file_open_code(int e);
+/* Fail with "path: what: " and the text of errno; CM_EINTERNAL in place of `code` for want of memory. */
+enum cm_rc cm_file_fail(struct cm_err *err, enum cm_rc code, const char *path, const char *what);
 /* Append a whole regular file of at most max bytes to b.  CM_ENOINPUT: there is none, or it is not a regular
  * file.  CM_EPERM: this process may not read it.  CM_EDATA: it is longer.  CM_EIO. */
 CM_CHECK enum cm_rc cm_file_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);
-/* The same for what decides about privacy.  Also CM_EPERM, CM_ELATER: see cm_owned_check. */
-CM_CHECK enum cm_rc cm_file_read_owned(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);
+/* The same; the open file is judged before it is read: what `judge` returns but CM_OK is returned. */
+typedef enum cm_rc cm_file_judge_fn(const char *path, int fd, struct cm_err *err);
+CM_CHECK enum cm_rc cm_file_read_judged(
+	const char *path, size_t max, cm_file_judge_fn *judge, struct cm_buf *b, struct cm_err *err);
 /* Replace path atomically: temporary file, fsync, rename, fsync of the folder. */
 CM_CHECK enum cm_rc cm_file_write(
 	const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err);
@@ -38,9 +42,3 @@ CM_CHECK bool cm_file_put(int fd, const void *bytes, size_t n);
 char *cm_file_folder(const char *path);
 /* "dir/name" malloc'd; NULL out of memory. */
 char *cm_file_join(const char *dir, const char *name);
-/* Take an exclusive lock on DIR/lock and DIR for the life of the process, as this party ("analyzer"); NULL:
- * DIR is no party's state.  CM_ELATER: another PROGRAM has DIR.  CM_EPERM: cm_owned_state.  CM_ECONFIG:
- * another party had it last.  A process that fails ends. */
-CM_CHECK enum cm_rc cm_file_lock(const char *dir, const char *party, struct cm_err *err);
-/* CM_ECONFIG: another party had DIR last.  CM_OK where that is not known. */
-CM_CHECK enum cm_rc cm_file_check_party(const char *dir, const char *party, struct cm_err *err);

@@ -271,6 +271,11 @@ enum cm_rc cm_owned_check(const char *path, int fd, struct cm_err *err)
 	return rc;
 }
 
+enum cm_rc cm_owned_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err)
+{
+	return cm_file_read_judged(path, max, cm_owned_check, b, err);
+}
+
 enum cm_rc cm_owned_path(const char *path, struct cm_err *err)
 {
 	int end;

@@ -16,7 +16,7 @@
  * on a mount that is read-only here counts as root's. */
 #pragma once
 
-#include "cm_rc.h"
+#include "cm_buf.h"
 
 /* Judge the file that is open as fd, which path led to, and every folder above it.  CM_EPERM with what is
  * wrong and what to do; CM_ELATER: path leads elsewhere by now; CM_EINTERNAL; CM_EIO. */
@@ -27,3 +27,5 @@ CM_CHECK enum cm_rc cm_owned_path(const char *path, struct cm_err *err);
 /* Judge a state folder, all above it, and each file and folder in it.  CM_EPERM; CM_ECREATE when it is no
  * folder.  CM_OK when it does not exist and those above are good. */
 CM_CHECK enum cm_rc cm_owned_state(const char *dir, struct cm_err *err);
+/* cm_file_read for a file that decides about privacy.  Also CM_EPERM, CM_ELATER: see cm_owned_check. */
+CM_CHECK enum cm_rc cm_owned_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);

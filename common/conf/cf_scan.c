@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cm_file.h"
+#include "cm_owned.h"
 
 /* What stands inside of one group, list or array, or outside of all. */
 struct level {
@@ -158,7 +159,7 @@ static void scan_include(struct scan *s)
 	memcpy(name, s->at + 1, n);
 	name[n] = '\0';
 	path = cm_file_join(s->dir, name);
-	if (!path || cm_file_read_owned(path, CF_FILE_MAX, &text, &err) != CM_OK) {
+	if (!path || cm_owned_read(path, CF_FILE_MAX, &text, &err) != CM_OK) {
 		FAULT(s, "%s", !path ? "out of memory" : err.msg);
 		goto out;
 	}

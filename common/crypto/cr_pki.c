@@ -1,18 +1,23 @@
-/* cr_pki.c - reads the holder's identity from a certificate. */
+/* cr_pki.c - reads a certificate: its file, its holder's identity, and what it says for people. */
 #include "cr_pki.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
 #include "cm_buf.h"
 #include "cm_fault.h"
 #include "cr_hash.h"
+#include "cr_pem.h"
 #include "cr_pki_cert.h"
+#include "cr_private_file.h"
 
+#define MAX_PEM     65536u
 #define ROLE_URI    "tombola:role:"
 #define DEVICES_URI "tombola:devices:"
 
@@ -183,6 +188,30 @@ enum cm_rc cr_pki_request_claims(X509_REQ *request, enum cr_role *role, uint32_t
 	*role = c.role;
 	*devices = c.devices;
 	return CM_OK;
+}
+
+enum cm_rc cr_pki_cert_load(const char *path, X509 **out, struct cm_err *err)
+{
+	uint8_t *pem = malloc(MAX_PEM);
+	BIO *bio = NULL;
+	enum cm_rc rc;
+	size_t n;
+
+	if (!pem)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+	rc = cr_private_read(path, CR_ANYBODYS, pem, MAX_PEM, &n, err);
+	if (rc != CM_OK)
+		goto out;
+	bio = BIO_new_mem_buf(pem, (int)n);
+	if (!bio)
+		rc = cm_fail(err, CM_EINTERNAL, "%s: out of memory", path);
+	else if (!(*out = PEM_read_bio_X509(bio, NULL, cr_pem_no_password, NULL)))
+		rc = cm_fail(err, CM_EDATA, "%s: no certificate in PEM form", path);
+	ERR_clear_error();
+out:
+	BIO_free(bio);
+	free(pem);
+	return rc;
 }
 
 static void print_name(const X509_NAME *name, char *out, size_t size)

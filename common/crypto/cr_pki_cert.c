@@ -13,13 +13,13 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "cm_file.h"
 #include "cr_pem.h"
 #include "cr_private_file.h"
 #include "cr_private_many.h"
 #include "cr_rand.h"
 
 #define LOCAL_HOSTS "localhost,127.0.0.1,::1"
-#define MAX_PEM     65536u
 #define MAX_HOST    253u
 #define SERIAL_LEN  16u
 #define DAY         86400
@@ -329,30 +329,6 @@ enum cm_rc cr_pki_pair_store(
 	return rc;
 }
 
-enum cm_rc cr_pki_cert_load(const char *path, X509 **out, struct cm_err *err)
-{
-	uint8_t *pem = malloc(MAX_PEM);
-	BIO *bio = NULL;
-	enum cm_rc rc;
-	size_t n;
-
-	if (!pem)
-		return no_memory(err);
-	rc = cr_private_read(path, CR_ANYBODYS, pem, MAX_PEM, &n, err);
-	if (rc != CM_OK)
-		goto out;
-	bio = BIO_new_mem_buf(pem, (int)n);
-	if (!bio)
-		rc = no_memory(err);
-	else if (!(*out = PEM_read_bio_X509(bio, NULL, cr_pem_no_password, NULL)))
-		rc = cm_fail(err, CM_EDATA, "%s: no certificate in PEM form", path);
-	ERR_clear_error();
-out:
-	BIO_free(bio);
-	free(pem);
-	return rc;
-}
-
 enum cm_rc cr_pki_pair_load(const char *dir, const char *name, struct cr_pki_pair *out, struct cm_err *err)
 {
 	char *cert = cr_private_path(dir, name, ".crt"), *key = cr_private_path(dir, name, ".key");
@@ -375,5 +351,21 @@ enum cm_rc cr_pki_pair_load(const char *dir, const char *name, struct cr_pki_pai
 		cr_pki_pair_fini(&p);
 	free(cert);
 	free(key);
+	return rc;
+}
+
+enum cm_rc cr_pki_copy(const char *from, const char *to, int replace, struct cm_err *err)
+{
+	uint8_t *bytes = malloc(CR_PKI_FILE_MAX);
+	enum cm_rc rc;
+	size_t n;
+
+	if (!bytes)
+		return no_memory(err);
+	rc = cr_private_read(from, CR_OURS, bytes, CR_PKI_FILE_MAX, &n, err);
+	if (rc == CM_OK)
+		rc = replace ? cm_file_write(to, bytes, n, 0644, err)
+			     : cr_private_create(to, bytes, n, 0644, err);
+	free(bytes);
 	return rc;
 }

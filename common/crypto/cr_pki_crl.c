@@ -1,4 +1,4 @@
-/* cr_pki_crl.c - revokes certificates. */
+/* cr_pki_crl.c - revokes certificates (cr_pki.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* cr_pki_issue.c - creates a deployment's directory of CAs and parties. */
+/* cr_pki_issue.c - creates a deployment's directory, and issues certificates (cr_pki.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,22 +63,6 @@ const char *cr_pki_ca_of(enum cr_role role)
 		if (parties[i].role == role)
 			return parties[i].ca;
 	return NULL;
-}
-
-enum cm_rc cr_pki_copy(const char *from, const char *to, int replace, struct cm_err *err)
-{
-	uint8_t *bytes = malloc(CR_PKI_FILE_MAX);
-	enum cm_rc rc;
-	size_t n;
-
-	if (!bytes)
-		return no_memory(err);
-	rc = cr_private_read(from, CR_OURS, bytes, CR_PKI_FILE_MAX, &n, err);
-	if (rc == CM_OK)
-		rc = replace ? cm_file_write(to, bytes, n, 0644, err)
-			     : cr_private_create(to, bytes, n, 0644, err);
-	free(bytes);
-	return rc;
 }
 
 static bool exists(const char *path)

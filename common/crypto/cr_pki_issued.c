@@ -1,4 +1,4 @@
-/* cr_pki_issued.c - the record of the certificates that a CA has issued. */
+/* cr_pki_issued.c - the record of the certificates that a CA has issued (cr_pki_cert.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* cr_pki_request.c - makes certificate requests, and reads those of others. */
+/* cr_pki_request.c - makes certificate requests, and reads those of others (cr_pki.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cr_pki_sign.c - certifies keys that were made elsewhere, by their requests. */
+/* cr_pki_sign.c - certifies keys that were made elsewhere, by their requests (cr_pki.h). */
 #define _GNU_SOURCE /* tdestroy */
 #include <search.h>
 #include <stdlib.h>

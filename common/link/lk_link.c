@@ -318,7 +318,8 @@ void lk_link_closed(struct nt_conn *c, void *user, const struct cm_err *why)
 		l->handler.on_close(l, l->user, why);
 	if (!l->accepted && !l->ready && why->code != CM_OK)
 		lk_count_refused(l->handler.counts, why);
-	lk_server_forget(l, l->ready ? NULL : why);
+	if (l->forget)
+		l->forget(l, l->ready ? NULL : why);
 	cm_buf_fini(&l->in);
 	free(l);
 }

@@ -13,6 +13,9 @@ struct lk_link {
 	int64_t frame_ms;         /* longest time in which an accepted link's frame must come; 0: none */
 	int64_t since_ms;         /* monotonic time since when `in` has a part of a frame; 0: it has none */
 	struct lk_server *server; /* NULL: the link was dialled, or its server is gone */
+	/* The server's: the link is gone; `refused` says why it never became ready, or is NULL.  NULL: the
+	 * link was dialled. */
+	void (*forget)(struct lk_link *l, const struct cm_err *refused);
 	struct lk_link *prev, *next;
 	struct lk_holder *holder; /* lk_admission.c: the entry of a client's certificate */
 	bool service;             /* the link has a place that is kept for services */
@@ -29,5 +32,3 @@ void lk_link_closed(struct nt_conn *c, void *user, const struct cm_err *why);
 void lk_count_refused(struct lk_counts *counts, const struct cm_err *why);
 
 struct lk_link *lk_link_new(const struct lk_handler *handler, void *user);
-/* lk_server.c: one of the server's links is gone; `why` it never became ready, or NULL. */
-void lk_server_forget(struct lk_link *l, const struct cm_err *refused);

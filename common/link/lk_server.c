@@ -1,4 +1,4 @@
-/* lk_server.c - a listener whose connections are links. */
+/* lk_server.c - a listener whose connections are links; declared in lk_link.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +94,19 @@ static void let_in(struct lk_server *s, struct lk_link *l)
 		turn_out(l, &err);
 }
 
+static void forget(struct lk_link *l, const struct cm_err *refused)
+{
+	if (!l->server)
+		return;
+	lk_admission_leave(l->server->admission, l);
+	if (refused && refused->code != CM_OK)
+		log_refused(l->server, lk_address(l), refused);
+	*(l->prev ? &l->prev->next : &l->server->first) = l->next;
+	if (l->next)
+		l->next->prev = l->prev;
+	l->server = NULL;
+}
+
 static void on_open(struct nt_conn *c, void *user)
 {
 	struct lk_server *s = user;
@@ -110,24 +123,12 @@ static void on_open(struct nt_conn *c, void *user)
 	l->accepted = true;
 	l->frame_ms = (int64_t)FRAME_IDLES * s->conf.limits.idle_ms;
 	l->server = s;
+	l->forget = forget;
 	l->next = s->first;
 	if (s->first)
 		s->first->prev = l;
 	s->first = l;
 	let_in(s, l);
-}
-
-void lk_server_forget(struct lk_link *l, const struct cm_err *refused)
-{
-	if (!l->server)
-		return;
-	lk_admission_leave(l->server->admission, l);
-	if (refused && refused->code != CM_OK)
-		log_refused(l->server, lk_address(l), refused);
-	*(l->prev ? &l->prev->next : &l->server->first) = l->next;
-	if (l->next)
-		l->next->prev = l->prev;
-	l->server = NULL;
 }
 
 enum cm_rc lk_server_new(

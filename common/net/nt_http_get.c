@@ -1,4 +1,4 @@
-/* nt_http_get.c - one blocking GET for the `check` and `status` verbs, bounded in time and size. */
+/* nt_http_get.c - one blocking GET for `check` and `status`, bounded in time and size (nt_http.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>

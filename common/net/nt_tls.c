@@ -20,56 +20,6 @@
 #define ALERT_CERT_HIGH 49
 #define ALERT_NO_CERT   116
 
-/* ---- BIO: the caller's spans instead of a socket or a copy ---- */
-
-static int bio_read(BIO *bio, char *out, int n)
-{
-	struct nt_tls *t = BIO_get_data(bio);
-	size_t take = n < 0 ? 0 : (size_t)n;
-
-	BIO_clear_retry_flags(bio);
-	if (t->in_len == 0) {
-		BIO_set_retry_read(bio);
-		return -1;
-	}
-	if (take > t->in_len)
-		take = t->in_len;
-	memcpy(out, t->in, take);
-	t->in += take;
-	t->in_len -= take;
-	return (int)take;
-}
-
-static int bio_write(BIO *bio, const char *data, int n)
-{
-	struct nt_tls *t = BIO_get_data(bio);
-
-	BIO_clear_retry_flags(bio);
-	if (n < 0 || !t->wire || cm_buf_put(t->wire, data, (size_t)n) != CM_OK) {
-		t->wire_full = true;
-		return -1;
-	}
-	return n;
-}
-
-static long bio_ctrl(BIO *bio, int cmd, long larg, void *parg)
-{
-	(void)bio, (void)larg, (void)parg;
-	return cmd == BIO_CTRL_FLUSH ? 1 : 0;
-}
-
-BIO_METHOD *nt_tls_bio(void)
-{
-	BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "tombola span");
-
-	if (!m || BIO_meth_set_read(m, bio_read) != 1 || BIO_meth_set_write(m, bio_write) != 1 ||
-		BIO_meth_set_ctrl(m, bio_ctrl) != 1) {
-		BIO_meth_free(m);
-		return NULL;
-	}
-	return m;
-}
-
 /* ---- life ---- */
 
 static enum cm_rc set_host(struct nt_tls *t, const char *host, struct cm_err *err)

@@ -1,4 +1,5 @@
-/* nt_tls_ctx.c - reads certificates, keys and revocation lists, and sets the TLS policy of all sessions. */
+/* nt_tls_ctx.c - what sessions share (nt_tls.h): certificates, keys and revocation lists, the TLS policy, and
+ * the way in which libssl gets their bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,11 +14,64 @@
 #include "cr_pem.h"
 #include "nt_tls_private.h"
 
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
 #define PEER_CHAIN_MAX 16384 /* bytes of certificates accepted from a peer that is not verified yet */
 #define CHAIN_DEPTH    2     /* intermediates between a certificate and its CA */
+
+/* ---- BIO: the caller's spans instead of a socket or a copy ---- */
+
+static int bio_read(BIO *bio, char *out, int n)
+{
+	struct nt_tls *t = BIO_get_data(bio);
+	size_t take = n < 0 ? 0 : (size_t)n;
+
+	BIO_clear_retry_flags(bio);
+	if (t->in_len == 0) {
+		BIO_set_retry_read(bio);
+		return -1;
+	}
+	if (take > t->in_len)
+		take = t->in_len;
+	memcpy(out, t->in, take);
+	t->in += take;
+	t->in_len -= take;
+	return (int)take;
+}
+
+static int bio_write(BIO *bio, const char *data, int n)
+{
+	struct nt_tls *t = BIO_get_data(bio);
+
+	BIO_clear_retry_flags(bio);
+	if (n < 0 || !t->wire || cm_buf_put(t->wire, data, (size_t)n) != CM_OK) {
+		t->wire_full = true;
+		return -1;
+	}
+	return n;
+}
+
+static long bio_ctrl(BIO *bio, int cmd, long larg, void *parg)
+{
+	(void)bio, (void)larg, (void)parg;
+	return cmd == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+static BIO_METHOD *span_bio(void)
+{
+	BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "tombola span");
+
+	if (!m || BIO_meth_set_read(m, bio_read) != 1 || BIO_meth_set_write(m, bio_write) != 1 ||
+		BIO_meth_set_ctrl(m, bio_ctrl) != 1) {
+		BIO_meth_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+/* ---- certificates, keys and lists ---- */
 
 /* O_NONBLOCK: a FIFO must not hold up the loop that reloads certificates. */
 static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
@@ -237,7 +291,7 @@ enum cm_rc nt_tls_ctx_new(const struct nt_tls_conf *conf, struct nt_tls_ctx **ou
 	ctx->refs = 1;
 	ctx->server = conf->server;
 	ctx->ssl = SSL_CTX_new(conf->server ? TLS_server_method() : TLS_client_method());
-	ctx->bio = nt_tls_bio();
+	ctx->bio = span_bio();
 	if (!ctx->ssl || !ctx->bio) {
 		rc = cm_fail(err, CM_EINTERNAL, "TLS: out of memory");
 		goto out;

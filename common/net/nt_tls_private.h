@@ -38,6 +38,4 @@ struct nt_tls {
 
 /* SSL_CTX_set_cert_verify_callback: chain, role and anchor, so that the peer gets an alert for all three. */
 int nt_tls_on_verify(X509_STORE_CTX *sctx, void *ctx);
-/* BIO over the spans of a struct nt_tls; NULL out of memory. */
-BIO_METHOD *nt_tls_bio(void);
 void nt_tls_ctx_drop(struct nt_tls_ctx *ctx);

@@ -1,4 +1,4 @@
-/* nt_tls_verify.c - verifies a peer: its chain, then its role, then that the CA may issue that role. */
+/* nt_tls_verify.c - verifies a peer: chain, role, and that the CA may issue that role (nt_tls.h). */
 #include <stdio.h>
 #include <string.h>
 

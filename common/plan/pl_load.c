@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cm_file.h"
+#include "cm_owned.h"
 #include "pl_auto.h"
 #include "pl_fault.h"
 #include "pl_kept.h"
@@ -249,5 +250,5 @@ enum cm_rc pl_plan_load_kept(
 {
 	struct pl_checker c = { .name = path, .kept = kept, .faults = faults };
 
-	return load(&c, cm_file_read_owned, out, err);
+	return load(&c, cm_owned_read, out, err);
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cm_file.h"
+#include "cm_lock.h"
 #include "tool_pki.h"
 
 #define ENDING ".csr"
@@ -146,7 +147,7 @@ static enum cm_rc lock(const struct run *r, struct cm_err *err)
 	if (rc == CM_OK && stat(ca_dir, &st) != 0)
 		rc = cm_fail(err, CM_ENOINPUT, "%s: no such folder", ca_dir);
 	if (rc == CM_OK)
-		rc = cm_file_lock(ca_dir, NULL, err);
+		rc = cm_lock_take(ca_dir, NULL, err);
 	free(ca_dir);
 	return rc;
 }

@@ -6,6 +6,7 @@
 
 #include "cm_clock.h"
 #include "cm_file.h"
+#include "cm_lock.h"
 #include "cm_owned.h"
 #include "cr_sign.h"
 #include "nt_addr.h"
@@ -127,7 +128,7 @@ enum cm_rc sh_check_config(const struct cm_cli *cli, int *exit_code, struct cm_e
 	err->code = CM_OK;
 	enum cm_rc rc = check_files(cli->config, &conf, &kind, &policy, &judged, err);
 	if (conf.state_dir && (cm_owned_state(conf.state_dir, &why) != CM_OK ||
-				      cm_file_check_party(conf.state_dir, SH_PARTY, &why) != CM_OK))
+				      cm_lock_check(conf.state_dir, SH_PARTY, &why) != CM_OK))
 		cf_finding(&why, stderr, err);
 	/* A file with a fault elsewhere has a state all the same, which this program can look at when it is
 	 * SQLite's. */

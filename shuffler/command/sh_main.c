@@ -8,6 +8,7 @@
 #include "cm_file.h"
 #include "cm_heap.h"
 #include "cm_inherited.h"
+#include "cm_lock.h"
 #include "cm_log.h"
 #include "cm_marker.h"
 #include "cm_oom.h"
@@ -118,7 +119,7 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 
 	enum cm_rc rc = cm_file_mkdir(d->conf.state_dir, err);
 	if (rc == CM_OK)
-		rc = cm_file_lock(d->conf.state_dir, SH_PARTY, err);
+		rc = cm_lock_take(d->conf.state_dir, SH_PARTY, err);
 	if (rc != CM_OK)
 		return rc;
 	d->key_dir = cm_file_join(d->conf.state_dir, "keys");

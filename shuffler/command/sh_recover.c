@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cm_file.h"
+#include "cm_lock.h"
 #include "sh_conf.h"
 #include "sh_marks.h"
 #include "sh_policy.h"
@@ -32,7 +33,7 @@ static enum cm_rc begin(const struct cm_cli *cli, struct recovery *m, struct cm_
 	if (rc == CM_OK)
 		rc = sh_policy_load(m->conf.policy, &m->policy, stderr, err);
 	if (rc == CM_OK)
-		rc = cm_file_lock(m->conf.state_dir, SH_PARTY, err);
+		rc = cm_lock_take(m->conf.state_dir, SH_PARTY, err);
 	return rc;
 }
 

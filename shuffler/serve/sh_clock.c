@@ -1,6 +1,7 @@
 /* sh_clock.c - the time for the core, which a wall clock that is set does not move while a round is open. */
 #include "sh_clock.h"
 
+#include "cm_clock.h"
 #include "cm_log.h"
 
 #define LOOK_MS 1000 /* how often the clock is looked at while an end waits */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "cm_clock.h"
+#include "cm_steady.h"
 #include "sh_core.h"
 #include "sh_late.h"
 

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cm_file.h"
+#include "cm_lock.h"
 #include "cm_owned.h"
 
 static char dir[64];
@@ -265,17 +266,17 @@ static void a_state_folder_is_ours_alone_or_roots(void **state)
 	us = __real_geteuid() == 0 ? 0 : __real_geteuid() + 1;
 	if (us == 0)
 		assert_int_equal(chown(path, 4712, (gid_t)-1), 0);
-	assert_int_equal(cm_file_lock(path, NULL, &err), CM_EPERM);
+	assert_int_equal(cm_lock_take(path, NULL, &err), CM_EPERM);
 	assert_non_null(strstr(err.msg, "belongs to user"));
 	us = 0;
 	assert_int_equal(chown(path, geteuid(), (gid_t)-1), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(chmod(path, i ? 0702 : 0720), 0);
-		assert_int_equal(cm_file_lock(path, NULL, &err), CM_EPERM);
+		assert_int_equal(cm_lock_take(path, NULL, &err), CM_EPERM);
 		assert_non_null(strstr(err.msg, "others may write to"));
 	}
 	assert_int_equal(chmod(path, 0755), 0);
-	assert_int_equal(cm_file_lock(path, NULL, &err), CM_OK);
+	assert_int_equal(cm_lock_take(path, NULL, &err), CM_OK);
 	assert_int_equal(mkfifo(in_dir("no-folder"), 0600), 0);
 	assert_int_equal(cm_owned_state(in_dir("no-folder"), &err), CM_ECREATE);
 	assert_non_null(strstr(err.msg, "not a folder"));
@@ -293,15 +294,15 @@ static void a_second_process_is_told_who_has_the_folder(void **state)
 	assert_true(child >= 0);
 	if (child == 0) {
 		/* Ends with its lock; the folder is free again. */
-		_exit(cm_file_lock(dir, NULL, &err) == CM_OK ? 0 : 1);
+		_exit(cm_lock_take(dir, NULL, &err) == CM_OK ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_int_equal(cm_file_lock(dir, NULL, &err), CM_OK);
+	assert_int_equal(cm_lock_take(dir, NULL, &err), CM_OK);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		bool told = cm_file_lock(dir, NULL, &err) == CM_ELATER &&
+		bool told = cm_lock_take(dir, NULL, &err) == CM_ELATER &&
 			    strstr(err.msg, "another test_file") && strstr(err.msg, dir);
 
 		_exit(told ? 0 : 1);
@@ -313,10 +314,10 @@ static void a_second_process_is_told_who_has_the_folder(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit(cm_file_lock(dir, NULL, &err) == CM_ELATER && strstr(err.msg, dir) ? 0 : 1);
+		_exit(cm_lock_take(dir, NULL, &err) == CM_ELATER && strstr(err.msg, dir) ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_int_equal(cm_file_lock(in_dir("none"), NULL, &err), CM_ECREATE);
+	assert_int_equal(cm_lock_take(in_dir("none"), NULL, &err), CM_ECREATE);
 }
 
 static int locked_as(const char *party)
@@ -327,7 +328,7 @@ static int locked_as(const char *party)
 
 	assert_true(child >= 0);
 	if (child == 0)
-		_exit((int)cm_file_lock(dir, party, &err));
+		_exit((int)cm_lock_take(dir, party, &err));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	return WEXITSTATUS(status);
 }
@@ -338,12 +339,12 @@ static void a_folder_has_one_party(void **state)
 	struct cm_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(cm_file_check_party(dir, "client", &err), CM_OK);
+	assert_int_equal(cm_lock_check(dir, "client", &err), CM_OK);
 	assert_int_equal(locked_as("analyzer"), CM_OK);
 	assert_int_equal(locked_as("client"), CM_ECONFIG);
 	assert_int_equal(locked_as("analyzer"), CM_OK);
-	assert_int_equal(cm_file_check_party(dir, "analyzer", &err), CM_OK);
-	assert_int_equal(cm_file_check_party(dir, "client", &err), CM_ECONFIG);
+	assert_int_equal(cm_lock_check(dir, "analyzer", &err), CM_OK);
+	assert_int_equal(cm_lock_check(dir, "client", &err), CM_ECONFIG);
 	assert_non_null(strstr(err.msg, "state folder of the analyzer: each party needs its own"));
 	assert_int_equal(
 		cm_file_write(in_dir("lock"), "tombola-analyzer (process 1)", 28, 0600, &err), CM_OK);
@@ -365,7 +366,7 @@ static void a_full_disk_does_not_keep_the_lock_from_being_taken(void **state)
 	if (child == 0) {
 		if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || setrlimit(RLIMIT_FSIZE, &none) != 0)
 			_exit(2);
-		_exit(cm_file_lock(dir, NULL, &err) == CM_OK ? 0 : 1);
+		_exit(cm_lock_take(dir, NULL, &err) == CM_OK ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "cm_file.h"
+#include "cm_lock.h"
 #include "cm_owned.h"
 
 #define ANOTHER 4712u
@@ -106,7 +107,7 @@ static enum cm_rc look(const char *path, char said[320])
 	enum cm_rc rc;
 
 	cm_buf_init(&b, 16);
-	rc = cm_file_read_owned(path, 16, &b, &err);
+	rc = cm_owned_read(path, 16, &b, &err);
 	/* The check of a name alone says the same. */
 	if (rc != CM_ENOINPUT)
 		assert_int_equal(cm_owned_path(path, &err), rc);
@@ -360,9 +361,9 @@ static void a_state_folder_is_judged_with_what_is_above_and_in_it(void **state)
 	assert_int_equal(chmod(in_dir("a"), 0777), 0);
 	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_EPERM);
 	assert_int_equal(cm_owned_state(in_dir("a/none"), &err), CM_EPERM);
-	assert_int_equal(cm_file_lock(in_dir("a/b"), NULL, &err), CM_EPERM);
+	assert_int_equal(cm_lock_take(in_dir("a/b"), NULL, &err), CM_EPERM);
 	assert_int_equal(chmod(in_dir("a"), 0755), 0);
-	assert_int_equal(cm_file_lock(in_dir("a/b"), NULL, &err), CM_OK);
+	assert_int_equal(cm_lock_take(in_dir("a/b"), NULL, &err), CM_OK);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
