@@ -234,7 +234,7 @@ static void near_the_limit_the_rounds_alone_decide(void **state)
 	rd_account_free(a);
 }
 
-/* Against a plain list, over a long random life. */
+/* Compare the account with a plain list, over a long random life. */
 static void adding_and_removing_agree_with_a_list(void **state)
 {
 	struct rd_account *a = rd_account_new(1e6, 1e-6);

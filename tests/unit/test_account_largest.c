@@ -11,7 +11,8 @@ static struct cm_err err;
 
 static double derive_limit;
 
-/* Costs epsilon0 itself, to the hundred-thousandth: others / 1000 with others = 1000 epsilon0 would round. */
+/* The row's cost is epsilon0 itself, to a hundred-thousandth: others / 1000 with others = 1000 epsilon0 would
+ * round. */
 static enum cm_rc fake_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *e)
 {
@@ -33,7 +34,7 @@ static enum cm_rc fake_cells(
 	return CM_OK;
 }
 
-/* Nothing is known but the cells. */
+/* The row knows nothing but its cells. */
 static double no_guarantee(const struct pt_randomizer *p)
 {
 	(void)p;
@@ -43,7 +44,7 @@ static double no_guarantee(const struct pt_randomizer *p)
 static const struct pt_device fake_device = { .name = "fake", .epsilon0 = no_guarantee };
 static const struct pt_protocol fake = { .device = &fake_device, .derive = fake_derive, .cells = fake_cells };
 
-/* Rows of this test's own are in no table. */
+/* This test's rows are not in the table. */
 const struct pt_protocol *__real_pt_protocol_of(const struct pt_device *device);
 const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device);
 
@@ -54,7 +55,7 @@ const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device)
 
 static double largest(double limit, uint64_t already)
 {
-	/* The unit of the fake's cost is 1e-5, a hundredth of the arithmetic's: so is the limit's. */
+	/* The fake's cost has the unit 1e-5, a hundredth of the arithmetic's, and so has the limit. */
 	struct rd_account *a = rd_account_new(limit * 100.0, 1e-6);
 	struct pt_request r = { .epsilon0 = 5.0, .min_reports = 500 };
 	struct qy_query q = { 0 };

@@ -90,7 +90,7 @@ static void agree(double have, struct acct_bound want)
 
 /* ---- */
 
-/* Against the list of all parts, over a life of adding, judging and taking back. */
+/* Compare the account with the list of all parts, over a life of adding, judging and taking back. */
 static void a_loss_counts_as_the_list_of_its_parts(void **state)
 {
 	static struct pt_loss held[6];
@@ -128,7 +128,7 @@ static void a_loss_counts_as_the_list_of_its_parts(void **state)
 	rd_account_free(a);
 }
 
-/* The budget between what some of the parts need and what all do. */
+/* A budget between the loss of some of the parts and that of all. */
 static void no_part_is_left_out_of_a_judgement(void **state)
 {
 	struct pt_loss loss = { .parts = 3 };
@@ -155,7 +155,7 @@ static void no_part_is_left_out_of_a_judgement(void **state)
 		assert_true(judge(a, &less).total > all);
 		rd_account_free(a);
 	}
-	/* Once less of one part fits, all do not. */
+	/* One less of one part fits, though all do not. */
 	struct rd_account *a = rd_account_new(all, DELTA);
 
 	assert_false(judge(a, &loss).fits); /* equality refuses */
@@ -164,7 +164,8 @@ static void no_part_is_left_out_of_a_judgement(void **state)
 	rd_account_free(a);
 }
 
-/* At the limit the rounds alone decide: to the bit, in whatever order they came and whatever went again. */
+/* At the limit the rounds alone decide, to the bit, in whatever order they were added and whatever was taken
+ * back. */
 static void order_does_not_matter(void **state)
 {
 	struct pt_loss loss[5], gone;
@@ -212,7 +213,7 @@ static void a_loss_is_added_whole_or_not_at_all(void **state)
 	loss.part[2] = among(1e-3, 1000000, 1); /* one more than the accountant takes */
 	assert_int_equal(rd_account_add(a, id(1), &loss, &err), CM_EINTERNAL);
 	assert_int_equal(rd_account_rounds(a), 1);
-	/* Nothing of it stayed: the room that is left is the room there was. */
+	/* Nothing of the refused round stayed: the room left is the room that there was. */
 	loss.parts = 2;
 	add(a, 1, &loss);
 	assert_int_equal(rd_account_remove(a, id(1)), CM_OK);
@@ -335,7 +336,7 @@ static enum cm_rc loss_of_two(
 	return CM_OK;
 }
 
-/* Nothing is known but the cells. */
+/* The row knows nothing but its cells. */
 static double no_guarantee(const struct pt_randomizer *p)
 {
 	(void)p;
@@ -345,7 +346,7 @@ static double no_guarantee(const struct pt_randomizer *p)
 static const struct pt_device two = { .name = "two", .epsilon0 = no_guarantee };
 static const struct pt_protocol row_of_two = { .device = &two, .derive = derive, .loss = loss_of_two };
 
-/* Rows of this test's own are in no table. */
+/* This test's rows are not in the table. */
 const struct pt_protocol *__real_pt_protocol_of(const struct pt_device *device);
 const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device);
 
@@ -385,7 +386,7 @@ static void the_largest_epsilon0_is_that_of_all_parts(void **state)
 	}
 }
 
-/* A hint counts with colluders as a judgement does: where they see what is dropped, nothing fits. */
+/* A hint counts with colluders as a judgement does: if they see what is dropped, nothing fits. */
 static void nothing_would_fit_where_colluders_see_what_is_dropped(void **state)
 {
 	const struct qy_query q = { .kind = QY_VECTOR, .dimension = 2, .high = 1 };

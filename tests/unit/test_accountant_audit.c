@@ -28,7 +28,7 @@ static void the_object_says_what_was_recomputed(void **state)
 		assert_true(number(row, "epsilon_total_lower") <= number(row, "epsilon_total"));
 		assert_true(number(row, "epsilon_round_upper") > 0);
 	}
-	/* The void round is released: the end holds less than its reservation. */
+	/* The void round gives its reservation back: the total at the end is less. */
 	row = json_array_get(json_object_get(j, "rounds"), 3);
 	assert_true(number(j, "epsilon_upper") < number(row, "epsilon_total"));
 	json_decref(j);
@@ -82,7 +82,7 @@ static void a_filter_promises_its_budget_or_nothing(void **state)
 	blames(2, "epsilon_total is recorded as 0.2417", 65);
 	assert_non_null(strstr(printed, "of the filter's budget held"));
 	edit(1, "\"mode\":\"plan\"", "\"mode\":\"adaptive.renyi\"");
-	/* Balls into bins can give everything away: no Renyi divergence, no price. */
+	/* Balls into bins may reveal everything: they have no Renyi divergence, and so no price. */
 	blames(5, "inf of the filter's budget", 65);
 }
 
@@ -152,8 +152,8 @@ static void files_that_cannot_be_read_are_answered(void **state)
 	assert_int_equal(run("audit '" EXPORT "' >/dev/full"), 74);
 }
 
-/* Bytes changed, cut and doubled anywhere: an answer or a refusal, never a crash, and no loss unseen but in
- * what an audit does not read. */
+/* Bytes are changed, cut and doubled anywhere: the audit answers or refuses, never crashes, and misses no
+ * loss except in fields that it does not read. */
 static void any_bytes_are_survived(void **state)
 {
 	static const unsigned char junk[] = { 0, 0xff, '"', '{', '}', '[', ',', '9', '-', 'e', '\\', '\n',

@@ -191,7 +191,7 @@ static void the_published_reduction_is_called_no_guarantee(void **state)
 		"--round rr");
 }
 
-/* A help that fits the screen it is read on. */
+/* The help fits the screen that it is read on. */
 static void fits_a_screen(const char *args, int lines)
 {
 	int line = 0;

@@ -38,7 +38,8 @@ static void put(const char *text)
 	put_bytes(text, strlen(text));
 }
 
-/* What left comes back at least as large and nearly the same, alone, repeated and beside others. */
+/* A curve that was exported is imported at least as large and nearly the same, alone, repeated and beside
+ * others. */
 static void what_leaves_comes_back(void **state)
 {
 	static const char *const file[] = { "a.json", "a.csv", "a.trade" };
@@ -75,7 +76,7 @@ static void a_maker_has_to_say_that_a_curve_dominates(void **state)
 	refuses("delta --epsilon 1 --round import:file", 65, "pessimistic_estimate");
 }
 
-/* Removing one record and adding another is replacing it: twice epsilon, and delta (1 + e^epsilon). */
+/* Replacing a record is removing one and adding another: twice epsilon, and delta (1 + e^epsilon). */
 static void a_maker_has_to_say_for_which_neighbours(void **state)
 {
 	static const char *const json =
@@ -252,7 +253,8 @@ static void everybody_has_a_guarantee_of_their_own(void **state)
 	put("1.5\n");
 	assert_true(asked(OF_FILE, "epsilon_upper") ==
 		    asked("epsilon --delta 1e-6 --json --round grr:k=4,eps0=1.5,n=1", "epsilon_upper"));
-	/* 60 classes are kept, and 3000 guarantees differ little from them, and are never below. */
+	/* 60 classes are kept; the 3000 guarantees differ little from their classes, and are never above them
+	 * in loss. */
 	put_people(60, 0.5, 2);
 	few = asked(OF_FILE, "epsilon_upper");
 	assert_true(few > 0 && few < 2);
@@ -329,7 +331,7 @@ static double value_of(const char *method, const char *x)
 	return upper;
 }
 
-/* Printed, or read off the figures, by their authors; computed elsewhere for the others. */
+/* Values printed by the authors, or read off their figures; the others were computed elsewhere. */
 static void figures_have_the_values_that_were_printed(void **state)
 {
 	static const struct {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is computed once: the answer of `paper all --json`, and the folder of `paper all -o`. */
+/* Computed once: the answer of `paper all --json`, and the folder of `paper all -o`. */
 static json_t *all;
 static char folder[] = "/tmp/acct-papers-XXXXXX";
 
@@ -46,7 +46,7 @@ static void read_figure(const char *figure)
 	(void)fclose(f);
 }
 
-/* What the papers print, or what their authors' code gives for them; what is true, by other programs. */
+/* Values that the papers print, or their authors' code gives; and true values by other programs. */
 static void printed_numbers_are_met(void **state)
 {
 	static const struct {
@@ -95,7 +95,8 @@ static void printed_numbers_are_met(void **state)
 	assert_int_equal(found, sizeof known / sizeof *known);
 }
 
-/* A loss that occurs is never above what is proved; where a print is said to be wrong it is above that. */
+/* A loss that occurs is never above the proved bound; where a printed value is said to be wrong, the loss is
+ * above it. */
 static void rows_agree_with_their_remarks(void **state)
 {
 	json_t *row;
@@ -192,7 +193,8 @@ static void a_figure_is_printed_as_the_folder_has_it(void **state)
 	}
 }
 
-/* A theorem that does not apply has no point: eps0 = 1/2 is not below 1/2, and flips cannot do everything. */
+/* A theorem that does not apply gives no point: eps0 = 1/2 is not below 1/2, and flips cannot reach
+ * everything. */
 static void a_line_is_drawn_where_its_theorem_applies(void **state)
 {
 	(void)state;

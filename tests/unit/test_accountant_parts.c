@@ -39,7 +39,7 @@ static size_t parts_of(size_t line, struct acct_round *r)
 	return n;
 }
 
-/* A list of rounds is what each reservation is, and all that came before are with it. */
+/* The parts of a reservation are a list of rounds, and all earlier ones are composed with it. */
 static void the_numbers_are_those_of_the_parts(void **state)
 {
 	static const size_t lines[] = { 2, 5, 8, 10, 13 };
@@ -73,18 +73,18 @@ static void a_part_that_is_left_out_is_missed(void **state)
 	const char *at = strstr(ledger, last), *close = strstr(at, "]}}");
 
 	(void)state;
-	/* In the charge, against its reservation. */
+	/* Change the charge, so that it differs from its reservation. */
 	edit(3, "\"parts\":[{", "\"parts\":[],\"x\":[{");
 	blames(3, "no such key 'x'", 65);
 	edit(10, "\"count\":1,\"spec\":\"", "\"count\":2,\"spec\":\"");
 	blames(10, "cells and spec do not say the same", 65);
-	/* In the reservation: the charge has it. */
+	/* Change the reservation; the charge keeps the old value. */
 	int len = snprintf(changed, sizeof changed, "%.*s%s", (int)(at - ledger), ledger, close);
 	put(changed, (size_t)len);
 	blames(3, "the account is not the one reserved in line 2", 65);
 }
 
-/* Once more in a count, in the text too: what was recorded is less than that. */
+/* Raise a count, in the text as well: the recorded total is less than that. */
 static void a_count_counts(void **state)
 {
 	char changed[sizeof ledger];
@@ -139,7 +139,7 @@ static void cover_that_is_not_there_is_found(void **state)
 	assert_int_equal(audit(""), 0);
 	edit(2, "\"colluders\":0", "\"tags\":2,\"tag_messages\":6000,\"colluders\":1");
 	blames(2, "n is 6000, but a tag has 5999 messages", 65);
-	/* Two batches of three dummies each: together, and in one of them. */
+	/* Three dummies each in two batches: together, and in one of them. */
 	edit(13, "\"dummies\":3,\"keep_always\"", "\"dummies\":2,\"keep_always\"");
 	blames(13, "36000 dummies, but 6000 participants send 5 each and the shuffler adds 0", 65);
 	edit(13, "\"slots\":[{\"count\":1,\"groups\":1,\"bins\":2,\"dummies\":3",
@@ -159,7 +159,7 @@ static void cover_that_is_not_there_is_found(void **state)
 	blames(2, "slots is not a list", 65);
 }
 
-/* No filter's price leaves a part out. */
+/* The price of a filter leaves no part out. */
 static void a_filter_is_paid_for_every_part(void **state)
 {
 	struct acct_round part[16];

@@ -69,7 +69,7 @@ static void a_limit_of_the_command_is_not_called_an_answer(void **state)
 	json_decref(j);
 }
 
-/* The value found fits, and `beyond` it nothing does.  spec has one %s where the value stands. */
+/* The value found fits, and no value `beyond` it does.  spec has one %s where the value stands. */
 static void calibrated(const char *spec, double (*beyond)(double))
 {
 	char open[200], round[200], value[64], args[300];
@@ -145,7 +145,7 @@ static void what_cannot_be_calibrated_says_why(void **state)
 	refuses("calibrate --epsilon 0.001 --delta 1e-6 --round rr:eps0=1,n=10,count=?", 3, "no count fits");
 }
 
-/* compare's first row is epsilon's answer; nothing that is proved lies below its lower end. */
+/* The first row of `compare` is the answer of `epsilon`; nothing that is proved lies below its lower end. */
 static void methods_are_compared_and_labelled(void **state)
 {
 	static const char *const worths[] = { "proved", "approximate (not a guarantee)",
@@ -215,7 +215,7 @@ static void compare_wants_one_question(void **state)
 	assert_non_null(strstr(printed, "not a guarantee"));
 }
 
-/* Every method says the same of itself everywhere: in the table, in its answer, in text. */
+/* Every method is described alike everywhere: in the table, in its answer, in text. */
 static void every_method_answers_for_itself(void **state)
 {
 	json_t *j = answers("names --json"), *row;
@@ -288,7 +288,7 @@ static void curves_fall_over_delta_and_hold_the_single_answers(void **state)
 	assert_true(l[0].x == 1e-9 && l[8].x == 0.001);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(l[i].lower <= l[i].upper && l[i].lower > l[i].upper * (1 - 1e-2));
-		/* Truth falls: no lower end is above an upper end at smaller delta. */
+		/* The true curve falls, so no lower end is above an upper end at a smaller delta. */
 		for (size_t k = 0; k < i; k++)
 			assert_true(l[i].lower <= l[k].upper && l[i].x > l[k].x);
 		assert_string_equal(l[i].worth, "proved");

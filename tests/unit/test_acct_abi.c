@@ -94,7 +94,7 @@ static void repetitions_add_up(void **state)
 	acct_abi_free(counted);
 }
 
-/* One text, three parts that differ, which are those of three texts. */
+/* One text of three parts that differ is the same as three texts. */
 static void a_round_of_slots_counts_as_all_of_them(void **state)
 {
 	static const char slots[] = "digits:base=4,digits=3,eps0=1,n=900,dummies=50";
@@ -129,7 +129,7 @@ static void a_round_of_slots_counts_as_all_of_them(void **state)
 	assert_int_equal(acct_abi_state_epsilon(s, NULL, 0, &added.lower, &added.upper, NULL, 0), ACCT_OK);
 	assert_true(with.lower <= added.upper && added.lower <= with.upper);
 	assert_true(with.lower <= epsilon(apart).upper && epsilon(apart).lower <= with.upper);
-	/* The third part cannot be added so often: then none is. */
+	/* The third part cannot be added so often, so none is added. */
 	assert_int_equal(acct_abi_state_add(s, each[2], ACCT_MAX_COUNT - 7, NULL, 0), ACCT_OK);
 	assert_int_equal(acct_abi_state_add(s, slots, 1, NULL, 0), ACCT_ELIMIT);
 	assert_int_equal(acct_state_rounds(s), 2 * 7 + 1 + ACCT_MAX_COUNT);
@@ -290,7 +290,7 @@ static void memory_that_runs_out_loses_no_round(void **state)
 	assert_int_equal(acct_abi_add(a, texts[3], 1, why, sizeof why), ACCT_ENOMEM);
 	assert_string_equal(why, "out of memory");
 	assert_int_equal(acct_abi_rounds(a), 4);
-	allocations = 1; /* room for the parts, none for the text */
+	allocations = 1; /* there is memory for the parts, but not for the text */
 	assert_int_equal(acct_abi_add(a, texts[3], 1, why, sizeof why), ACCT_ENOMEM);
 	assert_int_equal(acct_abi_rounds(a), 4);
 	allocations = 0;

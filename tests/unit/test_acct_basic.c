@@ -219,7 +219,7 @@ static void closed_forms_answer_within_their_conditions_only(void **state)
 	assert_true(eps >= 7 && eps <= 7);
 }
 
-/* Each is proved from the one before. */
+/* Each bound is proved from the one before it. */
 static void clones_are_below_their_closed_form_and_that_below_the_first_bound(void **state)
 {
 	static const double eps0[] = { 1e-3, 0.1, 0.3, 0.4999 }, delta[] = { 9e-3, 1e-4, 1e-8, 1e-12 };

@@ -39,7 +39,7 @@ static struct acct_kind drawn(void)
 	return k;
 }
 
-/* About its mean, `times` as far. */
+/* Spread the atoms about their mean by the factor `times`. */
 static struct acct_kind stretched(struct acct_kind k, double times)
 {
 	for (size_t j = 0; j < k.atoms; j++) {
@@ -64,7 +64,8 @@ static double beyond(const struct acct_kind *k, double t)
 	return sum;
 }
 
-/* Is `k` below a mixture of a and b?  At the atoms of all three: between them all of it is linear. */
+/* Whether `k` is below a mixture of a and b.  Compare at the atoms of all three: between them all curves are
+ * linear. */
 static bool below(const struct acct_kind *k, const struct acct_kind *a, const struct acct_kind *b)
 {
 	const struct acct_kind *of[] = { k, a, b };

@@ -33,7 +33,7 @@ static size_t below(size_t n)
 	return (size_t)((double)n * uniform());
 }
 
-/* Chances of 0..bits ones; grows by one bit. */
+/* Probabilities of 0..bits ones, extended by one bit. */
 static void add_bit(long double *law, size_t *bits, long double one)
 {
 	law[*bits + 1] = 0;
@@ -319,7 +319,7 @@ static void extremes(void **state)
 	}
 }
 
-/* Dummies and reports of use by chance: an average over their number, which is told. */
+/* Dummies and useful reports by chance: an average over their number, which is revealed. */
 static void messages_by_chance(void **state)
 {
 	(void)state;
@@ -344,7 +344,7 @@ static void messages_by_chance(void **state)
 	}
 }
 
-/* A participant of another guarantee, whatever it holds, among the bits of a round. */
+/* One participant has another guarantee and holds any input, among the bits of a round. */
 static void other_guarantees(void **state)
 {
 	(void)state;

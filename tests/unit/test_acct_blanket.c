@@ -71,7 +71,7 @@ static void the_rows_are_reproduced(void **state)
 	assert_int_equal(exact, 3);
 }
 
-/* Also for mechanisms other than its own: what is generic covers k-ary response. */
+/* The bound holds for other mechanisms, too: the generic one covers k-ary response. */
 static void proved_bounds_are_above_the_exact_loss(void **state)
 {
 	size_t used = 0;
@@ -198,7 +198,7 @@ static void faults_are_refused(void **state)
 	assert_true(out == 5); /* untouched */
 }
 
-/* Too small for a double is not nothing. */
+/* A loss that is too small for a double is not reported as 0. */
 static void underflow_is_rounded_up(void **state)
 {
 	(void)state;

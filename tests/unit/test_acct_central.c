@@ -28,7 +28,7 @@ static ld gauss_delta(ld mu, ld eps)
 	return tail_of(eps / mu - mu / 2) - expl(eps) * tail_of(eps / mu + mu / 2);
 }
 
-/* The same of Laplace noise at distance d. */
+/* The same for Laplace noise at distance d. */
 static ld laplace_delta(ld d, ld eps)
 {
 	if (eps >= d)
@@ -203,8 +203,8 @@ static void a_guarantee_at_its_own_delta_is_its_epsilon(void **state)
 	}
 }
 
-/* At that delta nothing is left for the others, whose largest losses then add up: that is the truth where
- * they are certain (rr, a guarantee), and above it where they are rare. */
+/* At that delta nothing is left for the others, so their largest losses add up: that is exact where these are
+ * certain (rr, a guarantee), and too large where they are rare. */
 static void beside_rounds_without_a_defect_too(void **state)
 {
 	static const struct {

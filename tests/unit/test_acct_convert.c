@@ -36,7 +36,7 @@ static void the_conversions_are_reproduced(void **state)
 	assert_int_equal(rows, 9);
 	assert_true(csv_open(&c, TEST_DATA "/acct-analyses.csv"));
 	while (csv_next(
-		&c)) { /* pairs that attain it: no bound is lower, ours is not above by more than 1e-9 */
+		&c)) { /* pairs that attain the bound: none is lower, and ours is at most 1e-9 above it */
 		const char *params = csv_get(&c, "params");
 		double want = atof(csv_get(&c, "value"));
 
@@ -107,7 +107,7 @@ static void the_search_finds_the_best_order(void **state)
 			}
 }
 
-/* A divergence so small that e^rdp - 1 has no double: what is not known is not 0. */
+/* A divergence so small that e^rdp - 1 has no double: an unknown loss must not become 0. */
 static void the_least_divergences_are_not_nothing(void **state)
 {
 	double eps;

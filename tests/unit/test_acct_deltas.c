@@ -24,7 +24,7 @@ static struct acct_round round_of(const char *text)
 	return s.round;
 }
 
-/* From large to small and back, so that the order given is not the order of the sums; one delta twice. */
+/* The deltas fall and rise again, so that their order is not that of the sums; one occurs twice. */
 static void fill(double delta[DELTAS])
 {
 	for (size_t i = 0; i < DELTAS; i++)

@@ -127,7 +127,7 @@ static void reports_that_overflow_are_refused(void **state)
 static void a_level_outside_its_ranges_is_refused(void **state)
 {
 	static const double bad[] = { 0, -0.5, NAN, INFINITY, 1.3 };
-	struct acct_round r = valid(); /* half of all reports are blanket: shares go up to 1.2 */
+	struct acct_round r = valid(); /* half of all reports are blanket, so shares may go up to 1.2 */
 	double blanket = r.cell[0].omega + r.cell[1].omega + r.cell[2].omega;
 
 	(void)state;

@@ -126,7 +126,7 @@ static void a_long_tail_on_one_side_does_not_spoil_the_other(void **state)
 	}
 }
 
-/* omega sums to 1 or less by parts in 1e15 either way: the answer may not jump. */
+/* The sum of omega differs from 1 by parts in 1e15 either way: the answer must not jump. */
 static void a_last_bit_of_omega_changes_nothing(void **state)
 {
 	double p = exp(1), z = p + 15;
@@ -296,8 +296,7 @@ static void coarse_lattices_of_losses_are_met(void **state)
 		}
 }
 
-/* No loss exceeds the local guarantee: from there on delta is 0, and just before it is at most what it
- * was. */
+/* No loss exceeds the local guarantee: delta is 0 from there on, and just before it at most what it was. */
 static void delta_ends_at_the_largest_loss(void **state)
 {
 	struct acct_round r = { .others = 999, .count = 1 };

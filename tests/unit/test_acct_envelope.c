@@ -17,7 +17,7 @@
 
 static double state_of_draws = 0.5;
 
-/* Not random, and of no pattern. */
+/* Chances that are not random, and have no pattern. */
 static double draw(void)
 {
 	state_of_draws = fmod(state_of_draws * 997 + 0.61803398874989485, 1);
@@ -66,8 +66,8 @@ static struct acct_round pair_of(const double *p, size_t inputs, size_t outputs,
 	return r;
 }
 
-/* Sums of one, two and three losses, of all pairs of p: what deltas are means of.  The largest ratio to the
- * list's. */
+/* The largest ratio to the list's mean positive part, over sums of one, two and three losses of all pairs of
+ * p; deltas are means of such. */
 static double most_of_list(const double *p, size_t inputs, size_t outputs, const struct acct_round *list)
 {
 	static const double epsilons[] = { 0, 0.1, 0.7, 2 };
@@ -103,7 +103,7 @@ static void no_pair_is_above_the_list(void **state)
 	}
 }
 
-/* The chances that are given are off by up to 1/1000: large enough to be seen. */
+/* The given chances are off by up to 1/1000: large enough to be seen. */
 static void the_room_covers_what_is_given_wrongly(void **state)
 {
 	static const double spreads[] = { 0.1, 1, 4, 8 };
@@ -128,7 +128,7 @@ static void the_room_covers_what_is_given_wrongly(void **state)
 		fail_msg("%d", without);
 }
 
-/* It is a list of the accountant, symmetric, of the whole blanket. */
+/* The result is a list that the accountant takes, symmetric, with the whole blanket. */
 static void the_list_is_a_round(void **state)
 {
 	(void)state;
@@ -182,7 +182,7 @@ static void sums_that_round_upwards_make_no_larger_blanket(void **state)
 	free(p);
 }
 
-/* Response on k symbols: nothing is lost, every pair has the list's cells. */
+/* For response on k symbols nothing is lost: every pair has the list's cells. */
 static void response_is_its_own_list(void **state)
 {
 	(void)state;

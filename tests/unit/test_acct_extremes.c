@@ -154,7 +154,7 @@ static struct acct_spec parse(const char *text)
 
 static unsigned answers, errors;
 
-/* Is the interval around what is exact?  An answer may also be that there is none. */
+/* Whether the interval contains the exact value.  The exact answer may also be that there is no epsilon. */
 static void delta_holds(const char *text, const char *method, const struct truth *t, double epsilon)
 {
 	struct acct_spec s = parse(text);
@@ -209,7 +209,7 @@ static void epsilon_holds(const char *text, const struct acct_method *m, const s
 	epsilon_interval_holds(what, t, delta, a.bound);
 }
 
-/* The two of the report first: a proved 5.7e-11 where delta is 1, and a lower end of 1 where it is 0.5. */
+/* The first two were reported: a proved 5.7e-11 where delta is 1, and a lower end of 1 where it is 0.5. */
 static void one_participant_again_and_again(void **state)
 {
 	static const struct {
@@ -250,7 +250,7 @@ static void the_composition_is_not_vacuous_far_out(void **state)
 	s = parse("rr:eps0=20,n=1,count=40");
 	assert_int_equal(acct_delta(&s.round, 1, 720, &d), ACCT_OK);
 	assert_true(d.lower > 0.9999 && d.upper <= 1);
-	s = parse("bins:k=2,dummies=1,count=2"); /* each shows the value or nothing */
+	s = parse("bins:k=2,dummies=1,count=2"); /* each bound shows the value or nothing */
 	assert_int_equal(acct_delta(&s.round, 1, 720, &d), ACCT_OK);
 	assert_true(d.lower > 0.7499999 && d.lower <= 0.75 && d.upper >= 0.75 && d.upper < 0.7500001);
 	s = parse("rr:eps0=1,n=1,count=1000"); /* the bulk is at 462, and 30 deviations beyond it: 1e-200 */
@@ -375,7 +375,7 @@ static void sampling_hides_no_loss_beyond_exp(void **state)
 		}
 }
 
-/* An accountant that refused everything would pass what is above. */
+/* Without this test an accountant that refuses everything would pass those above. */
 static void hardly_anything_was_refused(void **state)
 {
 	(void)state;

@@ -63,7 +63,7 @@ static void a_transform_is_accurate_to_a_fraction_of_what_is_charged(void **stat
 		}
 }
 
-/* Too long for the definition: forwards and backwards again must be where it began. */
+/* Sizes too large for the definition: transforming back must give the beginning. */
 static void long_transforms_return(void **state)
 {
 	static const size_t sizes[] = { 1u << 20, 3u << 18, 25u << 15, 75u << 14, 15u << 16 };
@@ -168,7 +168,8 @@ static void the_lowest_frequencies_are_those_of_the_transform(void **state)
 		}
 		assert_true(sqrt(square / (double)size) < power * allowed);
 		assert_true(product[LOW][0] >= 1 && product[LOW][0] <= 1);
-		/* More error than is allowed, more work than a transform, or no pairs: left alone. */
+		/* Cases that are left alone: more error than is allowed, more work than a transform, or no
+		 * pairs. */
 		assert_false(acct_direct_multiply(product, LOW, size, &law, g, power, allowed / 2));
 		assert_false(acct_direct_multiply(product, LOW, 64 * LOW / 4, &law, g, power, 1));
 		law.at[0]--;

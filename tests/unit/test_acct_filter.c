@@ -120,7 +120,7 @@ static void many_participants_make_a_round_gaussian(void **state)
 	}
 }
 
-/* What (mu, d) promises at every epsilon, against the round's own delta there. */
+/* Compare what (mu, d) promises at every epsilon with the round's own delta there. */
 static void a_round_is_never_worse_than_its_mu_and_defect_say(void **state)
 {
 	struct acct_round rounds[] = { generic(1, 999), generic(2, 99), generic(4, 4999), bins(16, 20000),
@@ -143,7 +143,8 @@ static void a_round_is_never_worse_than_its_mu_and_defect_say(void **state)
 		}
 }
 
-/* Few hide everybody now and then: no Gaussian needs more than that of the local guarantee, 2 Phi^-1(p). */
+/* A few blanket messages sometimes hide everybody.  No Gaussian needs more than that of the local guarantee,
+ * 2 Phi^-1(p). */
 static void the_local_guarantee_bounds_mu(void **state)
 {
 	(void)state;

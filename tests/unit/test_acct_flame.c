@@ -30,7 +30,7 @@ static enum acct_flame_amplifier amplifier(const char *method)
 	return ACCT_FLAME_BENNETT;
 }
 
-/* SS-Double and SS-Topk of a row.  Where it names no users: as many as fit. */
+/* SS-Double and SS-Topk of a row; a row without users has as many as fit. */
 static struct acct_flame_sparse sparse(const char *params)
 {
 	struct acct_flame_sparse s = { .slot = { params_number(params, "eps_lk"), 0 },
@@ -258,7 +258,7 @@ static void refused(struct acct_flame_sparse s, double delta)
 	assert_true(x == 7 && b.lower == 7 && b.upper == 7);
 }
 
-/* The headline with its fault number i. */
+/* The headline with fault number i. */
 static struct acct_flame_sparse faulty(int i)
 {
 	struct acct_flame_sparse s = headline;
@@ -337,7 +337,7 @@ static void faults_are_named_and_nothing_is_computed(void **state)
 	assert_int_equal(acct_flame_simple_round(&slot, 5, 1, &r, NULL), ACCT_EDOMAIN);
 	assert_int_equal(
 		acct_flame_simple_theorem1(&slot, 5, 10, 2, ACCT_FLAME_BENNETT, &x, NULL), ACCT_EDOMAIN);
-	slot.epsilon = 60; /* past what the inequalities take */
+	slot.epsilon = 60; /* beyond the range of the inequalities */
 	assert_int_equal(
 		acct_flame_simple_theorem1(&slot, 5, 10, 1e-6, ACCT_FLAME_BENNETT, &x, NULL), ACCT_EDOMAIN);
 	assert_int_equal(acct_flame_lemma1(1, 1, 10, 1e-6, &x, &valid, NULL), ACCT_EDOMAIN);
@@ -346,8 +346,8 @@ static void faults_are_named_and_nothing_is_computed(void **state)
 	assert_int_equal(acct_flame_lemma1(1, 4, 10, 1, &x, &valid, NULL), ACCT_EDOMAIN);
 }
 
-/* An index overflows with chance 1e-12 to 1e-9, and what is seen then is not known: no more than the
- * logarithm of its reciprocal can be shown, however much the test itself would. */
+/* An index overflows with probability 1e-12 to 1e-9, and then it is unknown what is seen: whatever the test
+ * itself would show, no more than the logarithm of its reciprocal can be. */
 static void an_overflow_is_charged_to_the_lower_bounds(void **state)
 {
 	(void)state;

@@ -14,7 +14,7 @@
 #define MOST_MESSAGES 4
 #define INDICES       4
 
-/* Two bins: what matters of an index is how many of its messages are 1.  Laws over these numbers, per
+/* With two bins only the number of messages that are 1 matters for an index.  Laws over these numbers, per
  * index. */
 #define DIGITS   (MOST_MESSAGES + 1)
 #define OUTCOMES (DIGITS * DIGITS * DIGITS * DIGITS)

@@ -149,7 +149,7 @@ static void fifty_digits_agree(void **state)
 			continue;
 		struct acct_girgis g = read_row(params);
 		assert_int_equal(acct_girgis_rdp(kind, &g, (unsigned)row_value(params, "order"), &got), 0);
-		/* Upper bounds are at or above, the lower one at or below. */
+		/* Upper bounds are at or above the value, the lower one at or below. */
 		double slack = kind == ACCT_GIRGIS_SPECIAL ? 2e-3 : kind == ACCT_GIRGIS_LB ? 1e-8 : 1e-9;
 		bool sound = kind == ACCT_GIRGIS_LB ? got <= want * (1 + 1e-16) : got >= want * (1 - 1e-16);
 		if (!sound || !is_close(got, want, slack))

@@ -17,7 +17,7 @@
 
 static struct acct_gspa_class cls[MOST_CLASSES];
 
-/* n classes of one participant each, epsilons as the table's law says. */
+/* n classes of one participant each, with epsilons by the table's law. */
 static size_t fill(const char *params, double delta)
 {
 	double n = params_number(params, "n"), low = params_number(params, "lo"),
@@ -141,7 +141,7 @@ static void many_shares_are_joined_from_above(void **state)
 		}
 }
 
-/* A class of so many that its law is not summed is answered by levels. */
+/* A class too large to have its law summed is answered by levels. */
 static void billions_of_participants_are_answered_by_levels(void **state)
 {
 	struct acct_gspa_class few[2] = { { 1, 0, 2000000000 }, { 2, 0, 3000000000 } };
@@ -251,7 +251,7 @@ static void the_general_bound_is_between_the_pair_and_the_local_guarantee(void *
 	assert_true(later >= 2e-6 * (1 - 1e-5) && later <= 2e-6);
 }
 
-/* Forty digits of the formula; outside of its condition nothing is said. */
+/* Forty digits of the formula; outside of its condition the theorem says nothing. */
 static void the_bound_of_liu_is_its_formula(void **state)
 {
 	struct acct_gspa_class one = { 0.5, 0, 10000 }, two[] = { { 0.5, 0, 500 }, { 0.01, 0, 500 } },

@@ -165,7 +165,7 @@ static double bound_of(const struct acct_list *l, double part, double eta, doubl
 	return acct_kinds_largest(&kinds, n, eps, 1e12, &work);
 }
 
-/* No input is more spread than what is tried at any E, t. */
+/* No input has a larger spread than those that are tried, at any E and t. */
 static void compare_potentials(const struct mech *m, const struct acct_list *l, double eps)
 {
 	static struct acct_kinds kinds;
@@ -222,7 +222,7 @@ static void kinds_are_those_of_the_definition(void **state)
 	assert_true(cases >= 8);
 }
 
-/* All places of all inputs of the definition, whatever the victim's two are. */
+/* Place all inputs of the definition in all places, whatever the victim's two are. */
 static void compare_places(const struct mech *m, const struct acct_list *l, double part, double eps)
 {
 	static struct places d;
@@ -359,7 +359,7 @@ static double epsilon_of(const char *method, const char *text, double delta)
 	return a.worth == ACCT_LOWER ? a.bound.lower : a.bound.upper;
 }
 
-/* Charged against what data sets lose, and against the cells without what is known of the messages. */
+/* Compare the charge with the losses of data sets, and with the cells without what is known. */
 static void little_is_left(void **state)
 {
 	static const struct {

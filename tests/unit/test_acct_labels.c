@@ -33,7 +33,7 @@ static double keep_of(double eps0)
 	return 1 / (1 + exp(-eps0));
 }
 
-/* Chances of 0..n ones of n bits of chance p. */
+/* Probabilities of 0..n ones among n bits of probability p. */
 static double *binomial(size_t n, double p)
 {
 	double *law = calloc(n + 1, sizeof *law);
@@ -230,7 +230,7 @@ static void rounds_cover_data_sets(void **state)
 	}
 }
 
-/* Is the round so big that more than its cells is computed? */
+/* Whether the round is so large that more than its cells is computed. */
 static bool bound_helps(const char *text)
 {
 	struct acct_spec s = parsed(text);

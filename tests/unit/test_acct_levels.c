@@ -14,7 +14,7 @@
 #include "acct_examples.h"
 #include "shuffled.h"
 
-/* Others of three different guarantees: symbol s is blanket of all of them with chance 1/Z_i. */
+/* Others have three different guarantees: symbol s is blanket for all of them with probability 1/Z_i. */
 static void no_data_set_of_personalised_response_loses_more_than_the_bound(void **state)
 {
 	static const double ps[5] = { 2, 6, 6, 1.2, 30 }; /* the victim's first */

@@ -35,7 +35,8 @@ static void is_this(const char *text, double epsilon, double truth, double short
 		fail_msg("%s: at epsilon %g lower is %.12g, not %.12g", text, epsilon, low, truth);
 }
 
-/* Three outputs, written out from the definition of metric privacy; others as far away as they may be. */
+/* Three outputs, written out from the definition of metric privacy; the others are as far away as they may
+ * be. */
 static void some_noise_of_metric_privacy(void **state)
 {
 	static struct bags bags;
@@ -105,14 +106,14 @@ static void noise_on_a_line(void **state)
 			(void)snprintf(text, sizeof text, "metric-laplace:distance=1,most=%g,n=1", most[k]);
 			is_this(text, e, 1 - exp((e - 1) / 2), 2e-2);
 			text[strlen(text) - 1] = '2';
-			/* The middles are exact to about 1e-4. */
+			/* Integrating by middles is exact to about 1e-4. */
 			is_this(text, e, two_on_a_line(1, most[k], exp(e)) * (1 + 5e-4), 5e-2);
 		}
 	is_this("laplace-noise:eps0=1,n=1", 0.3, 1 - exp((0.3 - 1) / 2), 2e-2);
 	is_this("laplace-noise:eps0=1,n=2", 0.3, two_on_a_line(1, 1, exp(0.3)) * (1 + 5e-4), 5e-2);
 }
 
-/* Two counts; one has a message more under either input.  chance[k] is that of k other messages. */
+/* Two counts; under either input one of them has a message more.  chance[k] is that of k other messages. */
 static double two_counts(const double *chance, int n, double e)
 {
 	double sum = 0;
@@ -243,7 +244,8 @@ static void cells_are_lost_by_a_randomizer_that_has_them(void **state)
 	}
 }
 
-/* Response on four levels in one coordinate; everybody else holds the first, a third, or sends nothing. */
+/* A response on four levels in one coordinate; everybody else holds the first level or the third, or sends
+ * nothing. */
 static void the_largest_coordinates(void **state)
 {
 	const double z = exp(1) + 3, up = exp(1) / z, low = 1 / z;

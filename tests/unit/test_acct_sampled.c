@@ -32,10 +32,11 @@ static void a_defect_adds_an_infinite_loss_to_every_round(void **state)
 		assert_true(fabs(with.upper - (1e-4 + (1 - 1e-4) * d.upper)) < 1e-9 * with.upper);
 		assert_true(fabs(with.lower - (1e-4 + (1 - 1e-4) * d.lower)) < 1e-9 * with.upper);
 	}
-	/* At the defect there is the loss of one who hides among nobody, and below it no bound. */
+	/* At delta equal to the defect the loss is that of somebody who hides among nobody; below it there is
+	 * no bound. */
 	assert_true(epsilon(&r, 1e-4).upper >= 1 && epsilon(&r, 1e-4).upper < 1 + 1e-9);
 	assert_true(isinf(epsilon(&r, 0.99e-4).lower));
-	/* K rounds: 1 - (1-d)^K of it, and delta of the rest. */
+	/* K rounds have the defect 1 - (1-d)^K, and the delta of the rest. */
 	plain.count = r.count = 30;
 	double lost = -expm1(30 * log1p(-1e-4));
 	for (double eps = 0; eps < 1; eps += 0.2) {

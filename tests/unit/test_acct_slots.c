@@ -11,7 +11,7 @@
 
 #include "acct_parsed.h"
 
-/* Cells are those of the response on as many symbols; others, dummies and count as the text says. */
+/* The cells are those of the response on as many symbols; others, dummies and count are as the text says. */
 static const struct {
 	const char *text;
 	struct {
@@ -88,7 +88,7 @@ static void noise_is_two_binary_responses_with_a_defect(void **state)
 	assert_true(fabs(s.round.defect - .55) < 1e-15);
 }
 
-/* A participant hides among those that hide it, whatever n says. */
+/* A participant hides among those who can hide it, whatever n says. */
 static void who_hides_a_participant_is_not_overstated(void **state)
 {
 	(void)state;

@@ -91,8 +91,8 @@ static double compare(const struct question *q, const char *text)
 	return ratio;
 }
 
-/* What the method "lower" says is never above the worst data set; how often it says something, and how often
- * it is that data set's loss. */
+/* The answer of the method "lower" is never above the worst data set's loss; count how often it answers, and
+ * how often it is exact. */
 static void compare_lower(const struct question *q, const char *text, size_t *answers, size_t *attained)
 {
 	struct acct_spec s = parsed(text);
@@ -119,7 +119,7 @@ static void set_epsilons(struct question *q, double eps0)
 		q->e[i] = exp((isfinite(eps0) ? eps0 : 3) * (double)i / EPSILONS);
 }
 
-/* Are the dummies said, not brought along by n? */
+/* Whether the text gives the number of dummies, instead of n. */
 static bool is_counted(const struct mech *m)
 {
 	return m->dummies && m->per_participant == 0 && strncmp(m->text, "cheu", 4) != 0;
@@ -168,7 +168,7 @@ static void no_data_set_loses_more_than_the_bound(void **state)
 				double ratio = 0;
 
 				cases += one_case(&m, n, &ratio, lower);
-				/* Alone, and among dummies only, the victim has exactly the pair's loss. */
+				/* Alone, or among dummies only, the victim has exactly the pair's loss. */
 				if (n == 1 && ratio > 0 && !m.above && !(ratio >= 1 - 1e-6))
 					fail_msg("%s: the bound is not attained, %g", m.text, ratio);
 				tight += ratio >= 1 - 1e-6;
@@ -179,7 +179,7 @@ static void no_data_set_loses_more_than_the_bound(void **state)
 	assert_true(lower[0] >= 1000 && lower[1] >= 300);
 }
 
-/* Others with guarantees of their own, each class with its own law. */
+/* The others have guarantees of their own, each class with its own law. */
 static void no_data_set_of_personalised_response_loses_more_than_the_bound(void **state)
 {
 	static const double victims[] = { 0.4, 1, 2.5 };
@@ -374,7 +374,7 @@ static void liars_are_taken_from_the_population_too(void **state)
 	assert_true(cases >= 30 && below >= cases / 2);
 }
 
-/* The same comparison finds the published reduction wanting. */
+/* The same comparison shows that the published reduction is wrong. */
 static void the_comparison_tells_an_unsound_bound(void **state)
 {
 	static struct mech m;

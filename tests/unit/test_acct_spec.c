@@ -14,7 +14,7 @@
 #include "acct_named.h"
 #include "acct_parsed.h"
 
-/* What is charged by the list of cells alone. */
+/* The charge by the list of cells alone. */
 static struct acct_round cells_of(const char *text)
 {
 	struct acct_round r = parsed(text).round;
@@ -277,7 +277,7 @@ static void others_with_their_own_guarantee_become_levels(void **state)
 	refused("mixbins:k=2,eps0=1,n=5,others_eps=2,others_n=1", "others_eps");
 }
 
-/* Cells say the share of each level themselves. */
+/* A list of cells gives the share of each level itself. */
 static void cells_have_levels_too(void **state)
 {
 	struct acct_spec s =
@@ -410,7 +410,7 @@ static void too_many_different_sub_queries_are_refused(void **state)
 	refused(text, "64 cells");
 }
 
-/* e^eps0 rounds to 1, and nearly the largest that is answered. */
+/* An eps0 so small that e^eps0 rounds to 1, and one near the largest that is answered. */
 static void the_ends_of_the_range_of_eps0_are_read(void **state)
 {
 	static const char *const text[] = { "generic:", "rr:", "grr:k=7,", "mixbins:k=7,", "levels:b=9,",
@@ -430,7 +430,7 @@ static void the_ends_of_the_range_of_eps0_are_read(void **state)
 		r = parsed(low).round;
 		assert_int_equal(acct_epsilon(&r, 1, 1e-3, &eps), ACCT_OK);
 		assert_true(eps.lower <= 1e-17 && eps.upper < 1e-10);
-		/* The loss is not nothing where delta is below the distance of two inputs. */
+		/* The loss is not 0 where delta is below the distance of two inputs. */
 		assert_int_equal(acct_epsilon(&r, 1, 1e-40, &eps), ACCT_OK);
 		assert_true(eps.lower <= 1e-17 && eps.upper >= 1e-17);
 		r = parsed(high).round;

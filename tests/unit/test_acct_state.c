@@ -259,7 +259,7 @@ static void it_holds_the_exact_loss_of_randomized_response(void **state)
 	acct_state_free(s);
 }
 
-/* Rounds that differ in one of these only are different rounds. */
+/* Rounds that differ in only one of these are different rounds. */
 static void levels_defects_and_sampling_count(void **state)
 {
 	struct acct_state *s = new_state(1e-6);
@@ -333,7 +333,7 @@ static void rough_rounds_are_answered_by_finer_grids_or_anew(void **state)
 	acct_state_free(s);
 }
 
-/* Both ends are those of composing anew. */
+/* Both ends are those of a new composition. */
 static void is_as_wide(struct acct_bound b, struct acct_bound want)
 {
 	assert_true(fabs(b.upper - want.upper) <= ACCT_STATE_WIDTH * want.upper);
@@ -364,7 +364,7 @@ static void rounds_with_wide_bounds_are_as_wide_however_many(void **state)
 	assert_int_equal(acct_state_remove(s, &r[0]), ACCT_OK);
 	r[0].count = 4;
 	is_as_wide(with(s, NULL), anew(r, 2, 1e-6));
-	/* Beside a round whose loss takes few values the grid decides how wide the answer is. */
+	/* Beside a round whose loss takes few values, the grid decides how wide the answer is. */
 	r[1] = generic(6, 4);
 	r[0].count = 1;
 	acct_state_free(s);

@@ -194,7 +194,7 @@ static void one_candidate_is_a_list_of_one(void **state)
 	acct_state_free(b);
 }
 
-/* Among candidates, and between candidates and what is there. */
+/* Equal rounds among the candidates, and between candidates and the list. */
 static void equal_rounds_add_up(void **state)
 {
 	struct acct_round r[4] = { generic(1, 9999), generic(1, 9999), generic(2, 9999), generic(1, 9999) };
@@ -213,7 +213,7 @@ static void equal_rounds_add_up(void **state)
 	acct_state_free(s);
 }
 
-/* What the rounds alone decide stays to the bit, whatever was asked in between. */
+/* The answer for the rounds alone stays the same to the bit, whatever was asked in between. */
 static void questions_leave_no_trace(void **state)
 {
 	struct acct_state *asked = new_state(), *plain = new_state();

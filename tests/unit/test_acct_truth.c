@@ -125,7 +125,7 @@ static void no_data_set_of_randomized_response_loses_more_than_the_bound(void **
 				}
 }
 
-/* Dummies are uniform symbols; others hold any inputs. */
+/* Dummies are uniform symbols; the others hold any inputs. */
 static void no_data_set_among_dummies_loses_more_than_the_bound(void **state)
 {
 	(void)state;
@@ -245,7 +245,7 @@ static double enumerated(unsigned k, long double p, unsigned n, long double e)
 	return (double)delta;
 }
 
-/* Upper ends of points are wide there, and chords to the largest loss and lines of tests close the gap. */
+/* There upper ends of points are wide; chords to the largest loss and lines of tests make them narrow. */
 static void intervals_close_to_the_largest_loss_are_narrow(void **state)
 {
 	static const double below[] = { 1, 0.3, 0.1, 0.01, 1e-3, 1e-5 };

@@ -94,7 +94,8 @@ static void set_word(
 	}
 }
 
-/* Others of every word, by what they share with the victim's two: signs that these two share, too. */
+/* Others with every word, grouped by the signs that they share with the victim's two inputs, among those that
+ * these two share. */
 static void compare_words(unsigned s, double eps0, double part, double eps)
 {
 	static struct places d;

@@ -127,7 +127,7 @@ static void two_boxes_of_the_same_data_differ(void **state)
 	assert_memory_not_equal(a, b, sizeof a);
 }
 
-/* Boxes of a key that is set up once are the same boxes. */
+/* A key that is set up once gives the same boxes as one set up each time. */
 static void many_boxes_of_one_key_open_by_either_way(void **state)
 {
 	static const uint8_t zeros[300];

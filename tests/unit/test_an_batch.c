@@ -11,8 +11,8 @@
 #include "an_keys.h"
 #include "cm_file.h"
 
-/* Every way a shuffler can change a batch: nothing of it is used, the charge stays, the round ends and says
- * why, and the plan goes on. */
+/* Try every way in which a shuffler can change a batch: nothing of the batch is used, the charge stays, the
+ * round ends and says why, and the plan goes on. */
 static void a_changed_batch_is_detected_and_never_used(void **state)
 {
 	static const enum fake_fault faults[] = { FAKE_INJECT, FAKE_DROP, FAKE_DOUBLE, FAKE_ALTER, FAKE_EXTRA,
@@ -38,7 +38,7 @@ static void a_changed_batch_is_detected_and_never_used(void **state)
 		assert_int_equal(records(&w, RD_CHARGE), 1);
 		assert_true(f.settled);
 		assert_false(an_key_exists(w.dir, w.files.state.round[0].descriptor.round_id));
-		/* A restart does not take the batch up again. */
+		/* A restart does not open the batch again. */
 		world_restart(&w);
 		assert_int_equal(w.files.state.round[0].stage, AN_SETTLED);
 		f.fault = FAKE_HONEST;
@@ -49,7 +49,7 @@ static void a_changed_batch_is_detected_and_never_used(void **state)
 	}
 }
 
-/* Clients are shown proofs from the tree: one over other messages than those that came is a lie to them. */
+/* Clients get proofs from the tree: one over other messages than those that came would be a lie. */
 static void a_tree_over_other_messages_is_detected_and_the_batch_never_used(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ static void lying_manifests_are_not_charged(void **state)
 	}
 }
 
-/* A third person can check it with the shuffler's public key. */
+/* A third person can check the evidence with the shuffler's public key. */
 static void check_evidence(const struct world *w, const char *path)
 {
 	struct cm_err err = { 0 };
@@ -242,7 +242,7 @@ int main(void)
 		cmocka_unit_test(a_kept_manifest_that_is_damaged_is_named),
 		cmocka_unit_test(unreadable_and_repeated_messages_are_counted_apart),
 		cmocka_unit_test(buckets_may_be_empty),
-		/* The longest, last: test_mutants.py waits for the first that fails. */
+		/* This is last because it takes longest: test_mutants.py waits for the first that fails. */
 		cmocka_unit_test(a_crash_after_any_step_of_a_changed_batch_charges_and_ends_it_once),
 	};
 

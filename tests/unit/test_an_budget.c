@@ -104,7 +104,7 @@ static void a_reservation_counts_before_it_is_charged(void **state)
 	world_free(&w);
 }
 
-/* Nothing that an answer, or a void round, decides changes what later rounds cost or whether they run. */
+/* Neither an answer nor a void round changes what later rounds cost or whether they run. */
 static void neither_void_nor_left_out_makes_room(void **state)
 {
 	struct world w;
@@ -157,9 +157,9 @@ static void an_explanation_names_the_spenders_and_what_would_fit(void **state)
 	assert_int_equal(decide(&w, 4), CM_OK);
 	assert_int_equal(an_budget_explain(&w.files.state, &w.files.state.round[2], &e, &err), CM_OK);
 	assert_false(e.verdict.fits);
-	/* Beside the entries before it, not those after. */
+	/* It is judged beside the entries before it, not those after. */
 	assert_true(e.verdict.total == w.files.state.round[2].epsilon_total);
-	/* With the numbers of the signed plan, as tables have them. */
+	/* It has the numbers of the signed plan, as tables show them. */
 	assert_true(e.verdict.left == 0.5 - w.files.state.round[1].epsilon_total);
 	an_budget_words(&e.verdict, words, sizeof words);
 	assert_string_equal(words, w.files.state.round[2].reason);
@@ -231,7 +231,7 @@ static void every_part_of_a_round_is_charged(void **state)
 	world_free(&w);
 }
 
-/* The text of every part says the part, to the bit. */
+/* The text of every part gives the part, to the bit. */
 static void an_export_has_every_part(void **state)
 {
 	struct world w;

@@ -77,7 +77,7 @@ static void what_was_found_is_extended_the_most_frequent_first(void **state)
 		want[1] = "0123456789abcdef"[i % 16];
 		assert_string_equal(d.got.query.category[i], want);
 	}
-	/* What the plan says of the question stays. */
+	/* The plan's own part of the question stays. */
 	assert_string_equal(d.got.query.name, "site-more");
 	assert_int_equal(d.got.query.bits, 8);
 	assert_int_equal(qy_query_check(&d.got.query, &err), CM_OK);
@@ -90,7 +90,7 @@ static void what_was_found_is_extended_the_most_frequent_first(void **state)
 	qy_query_fini(&d.got.query);
 }
 
-/* An answer decides what is asked, and an equal one asks the same. */
+/* An answer decides what is asked next, and an equal answer gives the same question. */
 static void equal_counts_go_by_their_place(void **state)
 {
 	struct fixture d;

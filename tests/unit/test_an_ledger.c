@@ -116,7 +116,7 @@ static uint8_t *slurp(size_t *n)
 	return bytes;
 }
 
-/* In place: emptying the file first would wait for the disk, 6,000 times over. */
+/* Overwrite in place: emptying the file first would wait for the disk, 6,000 times over. */
 static void spill(const uint8_t *bytes, size_t n)
 {
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);

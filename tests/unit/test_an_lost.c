@@ -70,7 +70,7 @@ static void a_ledger_that_is_lost_is_not_begun_anew(void **state)
 		assert_non_null(strstr(err.msg, "what was spent is not known"));
 		an_ledger_files_close(&files);
 	}
-	/* Never in service: nothing was spent. */
+	/* The ledger was never in service, so nothing was spent. */
 	assert_int_equal(world_remove(&w, "in-service"), 0);
 	assert_int_equal(an_ledger_files_open(&w.conf, false, &files, &err), CM_OK);
 	an_ledger_files_close(&files);
@@ -97,7 +97,7 @@ static void a_witness_of_another_ledger_stops_the_round(void **state)
 	}
 }
 
-/* A client's word is the analyzer's own signature: its ledger was longer, or another. */
+/* What a client states has the analyzer's own signature: the ledger was longer, or was another. */
 static void a_ledger_without_what_a_client_has_seen_stops_the_round(void **state)
 {
 	static const struct {

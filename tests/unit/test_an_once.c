@@ -6,7 +6,7 @@
 
 #define LEN    48u /* of a message */
 #define STREAM 6000u
-#define ITEM   (LEN + 4u) /* of the list of those set aside */
+#define ITEM   (LEN + 4u) /* bytes of an entry in the list of messages set aside */
 #define LEAST  1u /* memory so small that every list spills a page at a time, and the filter is one line */
 
 static struct cr_rng rng;
@@ -200,7 +200,7 @@ static void streams_with_many_duplicates_within_and_between_buckets(void **state
 				if (bytes[m] != 40000)
 					assert_int_equal(out.calls.puts > 0, bytes[m] < 40000);
 			}
-			/* A manifest's number is no more than the size of the filter. */
+			/* The number in a manifest decides only the size of the filter. */
 			as_with_a_set(&s, 2000, 1, &out);
 			as_with_a_set(&s, 2000, UINT64_MAX, &out);
 		}

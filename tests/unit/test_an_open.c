@@ -74,7 +74,7 @@ static void free_batch(struct batch *b)
 	pl_plan_fini(&b->plan);
 }
 
-/* What opens a batch of so many messages, with so many bytes of memory. */
+/* Make an opener for a batch of so many messages, with so many bytes of memory. */
 struct opening {
 	struct an_open *open;
 	struct spill_calls calls;
@@ -151,7 +151,7 @@ static void a_bucket_with_another_root_is_not_opened(void **state)
 		struct an_open *o = opener(&b, threads);
 		assert_int_equal(an_open_bucket(o, b.sealed, 150, wrong, &right, &err), CM_OK);
 		assert_false(right);
-		/* A message more, a message less. */
+		/* A bucket has one message more, or one less. */
 		assert_int_equal(an_open_bucket(o, b.sealed, 151, root, &right, &err), CM_OK);
 		assert_false(right);
 		assert_int_equal(an_open_bucket(o, b.sealed, 149, root, &right, &err), CM_OK);
@@ -244,7 +244,7 @@ static void messages_of_another_round_are_bad(void **state)
 
 	(void)state;
 	make_batch(&b);
-	b.d.hash[0] ^= 1; /* the descriptor is in info and aad */
+	b.d.hash[0] ^= 1; /* info and aad contain the descriptor */
 	o = opener(&b, 2);
 	assert_int_equal(open_bucket(o, b.sealed, N, b.len, &err), CM_OK);
 	assert_int_equal(an_open_tally(o)->bad, N);

@@ -27,7 +27,7 @@ static struct pl_plan plan = { .round = planned, .rounds = 2 };
 static struct an_round_state rounds[2] = { { .plan = &planned[0] }, { .plan = &planned[1] } };
 static struct an_state all = { .plan = &plan, .round = rounds };
 
-/* A program takes any bytes. */
+/* The map is a program, which takes any bytes. */
 static void compute(struct pl_round *r)
 {
 	const struct co_parameters p = {
@@ -102,7 +102,7 @@ static void a_payload_is_kept_read_and_erased(void **state)
 	assert_int_equal(an_payload_load(dir, &rounds[0].descriptor, &b, &err), CM_OK);
 	assert_int_equal(b.len, sizeof bytes);
 	assert_memory_equal(b.data, bytes, sizeof bytes);
-	/* Another round that is under way needs it. */
+	/* Another round under way still needs it. */
 	begin(&rounds[1], AN_CHARGED);
 	assert_int_equal(an_payload_erase(dir, &all, &rounds[0].descriptor, &err), CM_OK);
 	assert_true(is_there(hash));
@@ -164,12 +164,12 @@ static void only_a_file_of_its_size_may_be_the_payload_of_a_round(void **state)
 	assert_int_equal(an_payload_check(r, &none, &err), CM_EUSAGE);
 	assert_int_equal(an_payload_check(&without, &none, &err), CM_OK);
 	assert_int_equal(an_payload_check(&without, &least, &err), CM_EUSAGE);
-	/* Under way: with the same or without, never with another. */
+	/* A round under way goes on with the same payload or without one, never with another. */
 	begin(r, AN_RESERVED);
 	assert_int_equal(an_payload_check(r, &none, &err), CM_OK);
 	assert_int_equal(an_payload_check(r, &given, &err), CM_OK);
 	assert_int_equal(an_payload_check(r, &most, &err), CM_EDATA);
-	/* Another try may bring others. */
+	/* Another try may come with other bytes. */
 	r->stage = AN_WAITING;
 	assert_int_equal(an_payload_check(r, &most, &err), CM_OK);
 	assert_int_equal(an_payload_check(r, &none, &err), CM_EUSAGE);

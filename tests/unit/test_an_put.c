@@ -162,7 +162,7 @@ static void it_is_put_in_parts_from_what_is_held(void **state)
 	is_part(7, PR_PAYLOAD_PART);
 	assert_int_equal(answer_held(PR_PAYLOAD_PART + 7, 0), CM_OK);
 	is_part(PR_PAYLOAD_PART + 7, 993);
-	/* The link breaks: it begins with the question. */
+	/* After the link broke, the dialogue begins with the question again. */
 	assert_int_equal(an_round_connected(dialogue, &err), CM_OK);
 	sends(TOMBOLA__V1__FRAME__KIND_GET_WITNESS);
 	assert_int_equal(answer_witness(), CM_OK);

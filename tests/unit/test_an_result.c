@@ -136,7 +136,7 @@ static void a_batch_without_a_valid_report_still_ends(void **state)
 	world_free(&w);
 }
 
-/* A category may be called what the count of devices without a reading is. */
+/* A category may have the same label as the count of devices without a reading. */
 static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 {
 	json_t *doc =
@@ -162,7 +162,7 @@ static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 	json_decref(doc);
 }
 
-/* A leaf of ranges has two ends, a cell of places four. */
+/* A leaf of ranges has two ends, and a cell of places has four. */
 static void csv_says_where_a_place_is_and_nothing_of_others(void **state)
 {
 	json_t *doc = json_pack("{s:s, s:[{s:s, s:f, s:f, s:f, s:f, s:f}, {s:s, s:f, s:f, s:f}], s:[]}",
@@ -361,7 +361,8 @@ static void a_sum_says_whose_it_is(void **state)
 	free(text);
 }
 
-/* Nobody may have a reading: there is no mean, and the range is not called its interval of so much. */
+/* It is possible that nobody has a reading: then there is no mean, and the range is not printed as an
+ * interval around one. */
 static void a_mean_of_nobody_is_undefined(void **state)
 {
 	char *text = NULL;

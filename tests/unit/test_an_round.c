@@ -128,8 +128,8 @@ static void a_busy_shuffler_is_asked_again(void **state)
 	world_free(&w);
 }
 
-/* The process dies after every number of actions.  What was charged stays charged once, the key lives until
- * the round is settled, and the result is the one of a run that never died, byte for byte. */
+/* The process is ended after every number of actions.  What was charged stays charged once, the key lives
+ * until the round is settled, and the result is that of an undisturbed run, byte for byte. */
 static void a_crash_after_any_step_loses_nothing_and_charges_nothing_twice(void **state)
 {
 	size_t n, m, deaths = 0;
@@ -288,7 +288,8 @@ static void a_round_that_is_refused_after_it_was_taken_is_over(void **state)
 	}
 }
 
-/* No shuffler makes the ledger grow by what it says of its clock: a round that is in time by ours waits. */
+/* A shuffler cannot make the ledger grow by what it says about its clock: a round that is in time by our
+ * clock waits. */
 static void a_round_refused_by_the_shufflers_clock_waits_until_the_clocks_agree(void **state)
 {
 	static const int64_t day = 86400000;
@@ -340,7 +341,7 @@ int main(void)
 		cmocka_unit_test(a_shuffler_that_refuses_the_budget_makes_the_round_void),
 		cmocka_unit_test(a_round_that_is_refused_after_it_was_taken_is_over),
 		cmocka_unit_test(a_round_refused_by_the_shufflers_clock_waits_until_the_clocks_agree),
-		/* The longest, last: test_mutants.py waits for the first that fails. */
+		/* This is last because it takes longest: test_mutants.py waits for the first that fails. */
 		cmocka_unit_test(a_crash_after_any_step_loses_nothing_and_charges_nothing_twice),
 		cmocka_unit_test(a_crash_after_any_step_of_a_void_round_voids_it_once),
 	};

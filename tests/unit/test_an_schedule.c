@@ -89,7 +89,7 @@ static void a_recurrence_may_open_until_the_next_one_is_to_open(void **state)
 	assert_next(first + 2 * DAY, "");
 	assert_int_equal(an_schedule_later(&w.files.state, WORLD_NOW), 4);
 	assert_int_equal(an_schedule_missed(&w.files.state, first + 2 * DAY), 4);
-	/* A clock that comes back has changed nothing. */
+	/* A clock that was wrong for a while has changed nothing. */
 	assert_int_equal(an_schedule_missed(&w.files.state, WORLD_NOW), 0);
 	assert_due(WORLD_NOW, "now pinned#1 ");
 	unmake();
@@ -195,7 +195,7 @@ static void a_history_goes_on_over_plans_and_shows_its_gaps(void **state)
 	free(text);
 	text = history(INT64_MIN, WORLD_NOW, AN_HISTORY_TABLE);
 	assert_int_equal(lines_with(text, "t#1"), 2 * 2);
-	assert_in_range(lines_with(text, "t#2"), 1, 2); /* what is below the noise is not shown */
+	assert_in_range(lines_with(text, "t#2"), 1, 2); /* counts below the noise are not shown */
 	free(text);
 	unmake();
 }

@@ -78,7 +78,7 @@ static void what_the_descriptor_says_is_what_was_planned(void **state)
 	close_fixture(&d);
 }
 
-/* From each stage, each move that is not its own: nothing may follow but what the life cycle names. */
+/* Try each move from each stage: only those of the life cycle may follow. */
 static void illegal_moves_are_damage(void **state)
 {
 	static const enum rd_record_kind kinds[] = { RD_CHARGE, RD_SETTLE, RD_VOID };
@@ -168,7 +168,7 @@ static void a_void_try_leaves_the_entry_waiting_and_the_last_does_not(void **sta
 		assert_int_equal(round->tries, try);
 		assert_int_equal(round->stage, try < 3 ? AN_WAITING : AN_VOID);
 		assert_string_equal(round->reason, "few");
-		/* Void or not, the slice is spent. */
+		/* The slice is spent, whether the try was void or not. */
 		assert_true(an_round_holds(round) && d.state.slices.epsilon == 8);
 		rd_record_fini(&r);
 	}

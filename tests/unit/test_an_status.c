@@ -8,7 +8,7 @@
 
 static const struct an_view nothing_yet;
 
-/* Idle, and all is well; the tests change what they are about. */
+/* An idle analyzer without faults; each test changes what it is about. */
 static struct an_status status_of(const struct world *w)
 {
 	struct an_status s = { .state = &w->files.state,
@@ -60,7 +60,7 @@ static void a_round_under_way_is_said_step_by_step(void **state)
 	world_free(&w);
 }
 
-/* The minimum and the end, which the analyzer set; not how many came. */
+/* It gives the minimum and the deadline, which the analyzer set, and not how many came. */
 static void waiting_says_what_the_analyzer_set(void **state)
 {
 	struct cm_err err = { 0 };
@@ -104,7 +104,7 @@ static void a_shuffler_that_is_away_is_said_with_the_reason(void **state)
 	s.shuffler.away = "connection refused";
 	assert_says(
 		&s, "unreachable", "shuffler unreachable, round 1 (state) waits for it: connection refused");
-	/* Nothing waits for it while the budget is asked, or when the plan is through. */
+	/* Nobody waits for the shuffler while the budget is judged, or when the plan is finished. */
 	s.doing = AN_JUDGING;
 	assert_string_equal(an_status_code(&s), "running");
 	s.doing = AN_IDLE;

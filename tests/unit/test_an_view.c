@@ -46,7 +46,7 @@ static char *explained(struct world *w, uint32_t number)
 	size_t n = 0;
 	FILE *f;
 
-	/* A verb reads the ledger anew, and so composes anew. */
+	/* A verb reads the ledger again, and so composes again. */
 	world_restart(w);
 	assert_int_equal(
 		an_budget_explain(&w->files.state, &w->files.state.round[number - 1], &e, &err), CM_OK);

@@ -106,7 +106,7 @@ static void rounds_share_what_the_others_leave(void **state)
 	/* Four rounds fit, as before the choice, and the fifth does not. */
 	assert_true(cost[0].run && cost[1].run && cost[2].run && cost[3].run && !cost[4].run);
 	assert_true(cost[3].verdict.total < 1 && cost[3].verdict.total > 0.93);
-	/* Equal shares, and what was asked for alone. */
+	/* Rounds of "auto" get equal shares, apart from the one that names its own epsilon. */
 	assert_true(p.round[0].cost >= p.round[2].cost && p.round[0].cost <= p.round[2].cost);
 	assert_true(cost[0].verdict.epsilon_round < p.round[0].cost);
 	assert_true(cost[2].verdict.epsilon_round < p.round[2].cost);
@@ -158,8 +158,8 @@ static void honest_reports_are_what_is_counted_on(void **state)
 	" epsilon0 = 6.0, epsilon = 0.5, min_reports = 10000,\n" \
 	"  axes = ({ field = \"x\", range = [0, 8], cells = 8 }, { field = \"y\", range = [0, 6], cells = 6 }) }"
 
-/* The least error; which of the two tells of places nearby less is said, and it is what a plan has that names
- * none. */
+/* It has the least error.  The text says which of the two tells less about places nearby; a plan that names
+ * no protocol gets that one. */
 static void places_are_counted_with_the_least_error_and_the_guarantees_are_said(void **state)
 {
 	struct pl_plan p;
@@ -209,7 +209,7 @@ static void sets_keep_their_size(void **state)
 	assert_true(
 		cost[0].run && cost[0].verdict.epsilon_round > 0.45 && cost[0].verdict.epsilon_round <= 0.5);
 	assert_non_null(strstr(p.round[0].why, "sets of 2"));
-	/* A little more does not fit. */
+	/* A slightly larger value does not fit. */
 	(void)snprintf(text, sizeof text,
 		"name = \"p\"\npopulation = \"devices\"\nbudget = { epsilon = 0.5, delta = 1e-6 }\n"
 		"rounds = ({ query = \"s\", type = \"sets\", field = \"c\", protocol = \"privset\", size = 2,\n"
@@ -297,7 +297,7 @@ static void an_adaptive_plan_says_what_each_round_may_cost(void **state)
 	pl_plan_fini(&p);
 }
 
-/* A refused round without a local guarantee can only have more dummies. */
+/* A refused round that has no local guarantee could only be given more dummies. */
 static void a_refused_round_says_how_many_dummies_would_do(void **state)
 {
 	static const char text[] =

@@ -44,7 +44,7 @@ struct game {
 	struct move move[MOVES];
 	size_t moves;
 	bool rule; /* the parties' rules hold */
-	/* Without them: what still fits the budget after which moves, a bit each. */
+	/* without `contents`: which moves still fit the budget after which moves, a bit each */
 	bool fits[1u << MOVES][MOVES];
 	bool flipped; /* with `contents` the question may also be turned around */
 	double e;     /* exp(epsilon) */
@@ -245,8 +245,8 @@ static double together(const struct law *a, const struct law *b, double e)
 	"name = \"t\"\npopulation = \"p\"\nbudget = { epsilon = " epsilon ", delta = " delta \
 	" }\nrounds = (\n"
 
-/* A first round, then randomized response or a few uniform messages: together either is promised at most the
- * slice's delta, and who may choose by the first answer gets `chosen`. */
+/* A first round, then randomized response or a few uniform messages.  Either pair is promised at most the
+ * slice's delta, but an analyzer that chooses by the first answer reaches `chosen`. */
 static void choose(const char *text, double delta, const struct law *first, unsigned messages, double chosen)
 {
 	static struct law response, few;
@@ -258,7 +258,7 @@ static void choose(const char *text, double delta, const struct law *first, unsi
 	response_law(&response, ldexp((double)t.file.round[1].randomizer.mixbins.keep, -64));
 	offer(&t, 1, 1, first);
 	offer(&t, 2, 2, &response);
-	offer(&t, 3, 2, &few); /* made up: it claims to be the second entry */
+	offer(&t, 3, 2, &few); /* a round that is made up and claims to be the second entry */
 	t.g.flipped = true;
 
 	/* The signed plan takes the first two and refuses the third; alone with the first it would fit,
@@ -345,7 +345,7 @@ static void the_case_that_was_served_gives_81_percent_more_than_was_promised(voi
 	clear(&t);
 }
 
-/* Three entries in any order, each asked either way round; a second answer of one is no move. */
+/* Three entries in any order, each asked either way round; answering an entry a second time is not a move. */
 static void order_stops_and_contents_gain_nothing(void **state)
 {
 	static struct law a, b, c;

@@ -41,7 +41,7 @@ static struct pl_choice chosen(const struct pl_need *n)
 
 	if (pl_choose(n, &c, &err) != CM_OK)
 		fail_msg("%s", err.msg);
-	/* Whatever it is, it is within every limit, and what its request derives. */
+	/* Whatever is chosen is within every limit, and is what its request derives. */
 	assert_true(epsilon_of(n, &c.best.randomizer) < n->epsilon);
 	assert_true(c.best.protocol->device->epsilon0(&c.best.randomizer) <= n->epsilon0);
 	assert_true(pl_bytes(c.best.protocol, &c.best.randomizer) <= n->max_bytes);
@@ -172,7 +172,7 @@ static void a_cap_on_the_local_guarantee_binds(void **state)
 	assert_string_equal(c.best.protocol->device->name, "olh");
 	assert_string_equal(c.next.protocol->device->name, "grr");
 	q = histogram(256);
-	/* Few bytes bind where more dummies would be better. */
+	/* The limit on bytes binds where more dummies would be better. */
 	n = need(&q, 1000, 8, 400);
 	c = chosen(&n);
 	assert_int_equal(c.limit, PL_LIMIT_BYTES);
@@ -260,7 +260,7 @@ static void a_mean_has_the_levels_that_are_known_to_be_best(void **state)
 
 		assert_string_equal(c.best.protocol->device->name, "levels");
 		assert_in_range(c.best.randomizer.mixbins.bins, row[i].least, row[i].most);
-		/* The reference is not the worst case, but a typical one; ours is never much above. */
+		/* The reference error is a typical one, not the worst; ours is never much above it. */
 		assert_true(c.best.error * (double)row[i].n < row[i].rmse_of_sum * 1.05);
 	}
 }
@@ -320,7 +320,7 @@ static double best_of(const struct pl_need *n, const struct pt_protocol *row)
 		if (isinf(n->epsilon0) && pt_derive(row, n->query, &r, &p, &err) == CM_OK &&
 			pl_bytes(row, &p) <= n->max_bytes && epsilon_of(n, &p) < n->epsilon)
 			best = fmin(best, pt_expected_error(n->query, &p, n->reports));
-		/* From below, in steps that get finer: large answers are the dearest. */
+		/* Search from below in ever finer steps, because large answers take longest. */
 		for (double step = 1.6; step > 0.01; step /= 4)
 			for (high = low + step; high <= fmin(n->epsilon0, 16); low = high, high += step) {
 				r.epsilon0 = high;

@@ -26,7 +26,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* An encapsulation of its own per message. */
+/* Every message has an encapsulation of its own. */
 static void all_fresh(const uint8_t *sealed, size_t n, size_t message_len)
 {
 	for (size_t i = 0; i < n; i++)
@@ -100,7 +100,7 @@ static void messages_of_every_protocol_have_one_length_over_the_whole_domain(voi
 		check_row(pt_row(i), 2.0);
 }
 
-/* The messages of a device as they are made one after the other. */
+/* The messages of a device, made one after the other. */
 static void encode_alone(
 	const struct cl_offer *o, const struct cl_entry *e, const struct cr_rng *rng, uint8_t *sealed)
 {
@@ -135,7 +135,9 @@ static void encode_alone(
 
 static void check_together(const struct pt_protocol *row)
 {
-	enum { DEVICES = 35 }; /* a full batch of one message each, and a beginning */
+	enum {
+		DEVICES = 35
+	}; /* one full batch of one message for each device, and the beginning of another */
 	static const uint8_t seed[CR_SEED_LEN] = "devices";
 	struct cl_entry e[DEVICES] = { 0 };
 	struct cl_offer o;
@@ -158,7 +160,7 @@ static void check_together(const struct pt_protocol *row)
 	}
 	assert_int_equal(cl_encode(&o.d, e, devices, &together, got, &err), CM_OK);
 	assert_memory_equal(got, want, devices * device_len);
-	/* By a sealer for more devices, which threads share. */
+	/* Seal with a sealer for several devices, which threads share. */
 	memset(got, 0, devices * device_len);
 	assert_int_equal(cl_encode_sealer(&o.d, 1000, &sealer, &err), CM_OK);
 	encoding.sealer = sealer;

@@ -80,7 +80,7 @@ static void a_dropped_message_is_evidence_of_which_no_bit_can_be_changed(void **
 	assert_memory_equal(said.round_id, judged.d.round_id, PR_ROUND_ID_LEN);
 	assert_int_equal(rd_evidence_verify(b.data, b.len, world.analyzer.verifier, &said, &err), CM_EPERM);
 	flip_all(&b);
-	/* A round that evens out tags may drop what it accepted. */
+	/* In a round that evens out tags the shuffler may drop what it accepted. */
 	evened = true;
 	enum cm_rc rc = rd_evidence_verify(b.data, b.len, world.shuffler.verifier, &said, &err);
 	evened = false;
@@ -93,8 +93,8 @@ static void a_dropped_message_is_evidence_of_which_no_bit_can_be_changed(void **
 	let_go(&h);
 }
 
-/* Every opening that a client can have of an honest shuffler, with every entry that its tree has for it or
- * for another. */
+/* Combine every opening that a client can have from an honest shuffler with every entry that the shuffler's
+ * tree has for this or another message. */
 static void an_honest_shuffler_is_never_convicted(void **state)
 {
 	size_t each = rd_entry_len(messages);
@@ -119,7 +119,7 @@ static void an_honest_shuffler_is_never_convicted(void **state)
 				hash_t wanted;
 				memcpy(wanted, o.hash, sizeof wanted);
 				if (how == 1 || how == 2)
-					wanted[31] ^= 1; /* an entry that says that something is out */
+					wanted[31] ^= 1; /* an entry that says that a message is missing */
 				if (how == 2)
 					memcpy(o.hash, wanted,
 						sizeof wanted); /* a message that was never sent */
@@ -203,7 +203,7 @@ static enum cm_rc void_of(
 	return rc;
 }
 
-/* hold() says VOID with 3 participants. */
+/* hold() makes a VOID manifest with 3 participants. */
 static void a_void_manifest_of_fewer_devices_than_were_accepted_is_evidence(void **state)
 {
 	struct rd_evidence said;
@@ -225,7 +225,7 @@ static void a_void_manifest_of_fewer_devices_than_were_accepted_is_evidence(void
 	assert_int_equal(void_of(&h, o, 3, &said), CM_OK);
 	cl_world_mutant("");
 #endif
-	/* One device's messages, or one message by several receipts, are one device. */
+	/* Several messages of one device, or several receipts of one message, count as one device. */
 	open_message(2, 0, &o[3]);
 	assert_int_equal(void_of(&h, o, 4, &said), CM_EDATA);
 	open_message(2, 1, &o[3]);
@@ -238,7 +238,7 @@ static void a_void_manifest_of_fewer_devices_than_were_accepted_is_evidence(void
 	assert_int_equal(void_of(&h, o, PR_PROOF_HASHES, &said), CM_EPERM);
 	open_message(3, 1, &o[3]);
 	assert_int_equal(void_of(&h, o, 4, &said), CM_OK);
-	/* A round that was released, or given up, denies nobody. */
+	/* A manifest that says released, or given up, contradicts no receipt. */
 	hold(&released, false);
 	assert_int_equal(void_of(&released, o, 4, &said), CM_EDATA);
 	h.m.participants = 0;

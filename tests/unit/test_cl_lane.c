@@ -19,7 +19,7 @@ static const struct cl_lane_job job = {
 };
 static const uint8_t row[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 4, 0, 0, 0 };
 
-/* All that is to be written, some bytes at a time. */
+/* Take all that is to be written, some bytes at a time. */
 static size_t drain(struct cl_lane *l, size_t most, uint8_t *out)
 {
 	const uint8_t *bytes;
@@ -57,7 +57,7 @@ static void the_input_is_head_payload_and_rows(void **state)
 		cl_lane_give(&l, row);
 		assert_int_equal(drain(&l, most, out), sizeof want);
 		assert_memory_equal(out, want, sizeof want);
-		/* The next device is its frame alone. */
+		/* For the next device only its frame is written. */
 		cl_lane_give(&l, row);
 		assert_int_equal(drain(&l, most, out), 16);
 		assert_memory_equal(out, want + sizeof want - 16, 16);
@@ -114,7 +114,7 @@ static void an_answer_is_of_one_device(void **state)
 	assert_null(cl_lane_answer(&l));
 	(void)drain(&l, 128, out);
 	assert_null(cl_lane_answer(&l));
-	/* Another process knows nothing. */
+	/* A new process knows nothing, so it gets everything again. */
 	cl_lane_begin(&l);
 	assert_true(drain(&l, 128, out) > 16);
 	cl_lane_fini(&l);
@@ -219,12 +219,12 @@ static void slots_are_where_they_were_fixed(void **state)
 	assert_true(length(0, 4, 0.5) == CL_SLOTS_BEGIN_NS);
 	assert_true(cl_slots_budget(SECOND) == 750000000);
 	cl_slots_init(&s, 50 * SECOND, &(struct cl_slots_of){ 10, 4, 0.5, 0, false });
-	/* A little late or early moves nothing. */
+	/* Being a little late or early moves no slot. */
 	assert_int_equal(cl_slots_take(&s, first + SECOND / 20, &end), 4);
 	assert_true(end == first + SECOND / 2);
 	assert_int_equal(cl_slots_take(&s, end, &end), 4);
 	assert_true(end == first + SECOND);
-	/* The end is that of the spare slot. */
+	/* The end of all is the end of the spare slot. */
 	assert_int_equal(cl_slots_take(&s, end, &end), 2);
 	assert_true(end == first + 3 * SECOND / 2);
 	assert_int_equal(cl_slots_take(&s, end, &end), 0);
@@ -237,7 +237,7 @@ static void a_late_machine_does_not_move_the_end(void **state)
 	int64_t end, first = 50 * SECOND + CL_SLOTS_BEGIN_NS;
 
 	(void)state;
-	/* Late by less than the spare slot: all have theirs. */
+	/* The machine is late by less than the spare slot: every device still has its slot. */
 	cl_slots_init(&s, 50 * SECOND, &(struct cl_slots_of){ 10, 4, 0.5, 0, false });
 	assert_int_equal(cl_slots_take(&s, first + SECOND / 4, &end), 4);
 	assert_true(end == first + 3 * SECOND / 4);
@@ -246,7 +246,7 @@ static void a_late_machine_does_not_move_the_end(void **state)
 	assert_true(end == first + 7 * SECOND / 4);
 	assert_int_equal(cl_slots_take(&s, end, &end), 0);
 	assert_true(end == first + 2 * SECOND);
-	/* By more: who is left has none, and the end is the same. */
+	/* The machine is later than that: the devices that are left have no slot, and the end is the same. */
 	cl_slots_init(&s, 50 * SECOND, &(struct cl_slots_of){ 10, 4, 0.5, 0, false });
 	assert_int_equal(cl_slots_take(&s, first + SECOND, &end), 4);
 	assert_int_equal(cl_slots_take(&s, end + SECOND / 4, &end), 0);

@@ -14,7 +14,7 @@ static void a_good_descriptor_is_taken_and_charged_by_the_clients_own_account(vo
 
 	(void)state;
 	assert_int_equal(judge(&first), CM_OK);
-	/* The same cells by another way: the protocol's own, at the whole minimum batch. */
+	/* The same cells computed in another way: by the protocol itself, at the whole minimum batch. */
 	assert_int_equal(
 		pt_protocol_of(first.d.randomizer.row)->cells(&first.d.randomizer, 1000, &cells, &err),
 		CM_OK);
@@ -190,8 +190,8 @@ static void a_refusal_is_recorded_once(void **state)
 		assert_int_equal(judge(&first), CM_EPERM);
 	assert_int_equal(judge(&second), CM_EPERM);
 	cl_world_restart(&world);
-	assert_int_equal(
-		judge(&first), CM_EPERM); /* the sequence went back: another reason, the same round */
+	assert_int_equal(judge(&first),
+		CM_EPERM); /* the sequence number decreased: another reason for the same round */
 	assert_int_equal(count("SELECT count(*) FROM ledger WHERE kind = 'refused'"), 2);
 }
 
@@ -229,7 +229,7 @@ static void a_charge_read_back_is_the_charge_written(void **state)
 	rd_account_free(a);
 }
 
-/* The account that is kept is the one that is read anew, whatever happened in between. */
+/* The cached account equals a new one, whatever happened in between. */
 static void the_kept_account_follows_the_ledger(void **state)
 {
 	const struct rd_plan plan = plan_of(&first), other = { .epsilon = 1, .delta = 1e-6, .mode = "plan" };
@@ -246,7 +246,7 @@ static void the_kept_account_follows_the_ledger(void **state)
 			assert_int_equal(cl_ledger_kept(world.db, &other, &kept, &err), CM_OK);
 			assert_int_equal(rd_account_rounds(kept), 0);
 		}
-		if (step == 4) { /* a transaction that is undone */
+		if (step == 4) { /* a transaction that is rolled back */
 			assert_int_equal(db_run(world.db->sql, "BEGIN", &err), CM_OK);
 			assert_int_equal(
 				db_run(world.db->sql,
@@ -314,7 +314,7 @@ static void what_is_kept_cannot_be_changed_or_shortened(void **state)
 	}
 }
 
-/* Where a bit of the file is wrong and where its tables are not ours: it is the file, no device. */
+/* A wrong bit of the file, or tables that are not ours, are reported as a fault of the file. */
 static void a_fault_of_the_file_is_said_to_be_one(void **state)
 {
 	struct cl_db *again = NULL;
@@ -329,7 +329,8 @@ static void a_fault_of_the_file_is_said_to_be_one(void **state)
 	(void)snprintf(path, sizeof path, "%s/client.db", world.dir);
 	f = fopen(path, "r+b");
 	assert_non_null(f);
-	assert_int_equal(fseek(f, 18, SEEK_SET), 0); /* the version that may write it */
+	assert_int_equal(fseek(f, 18, SEEK_SET),
+		0); /* the version of the file format that says whether it may be written */
 	assert_int_equal(fputc(3, f), 3);
 	assert_int_equal(fclose(f), 0);
 	assert_int_equal(cl_db_open(world.dir, "test", &again, &err), CM_EDATA);

@@ -25,7 +25,7 @@ static void list(const char *names)
 	cl_devices_free(d);
 }
 
-/* For devices a, b and c; so many bytes of each. */
+/* Hold readings of the devices a, b and c, with so many bytes for each. */
 static void hold_at_most(uint64_t readings, uint64_t bytes)
 {
 	const struct cl_held_limits limits = { readings, bytes, MAX_AGE };
@@ -74,7 +74,7 @@ static const char *take(const char *query, uint64_t sequence, int64_t now)
 	return taken(cl_held_take(held, query, &(struct cl_held_round){ .sequence = sequence }, now));
 }
 
-/* By the first byte of a plan's hash, and one of its entries. */
+/* A round, given by the first byte of its plan's hash and its entry. */
 static const char *take_entry(const char *query, uint8_t plan, uint32_t entry)
 {
 	return taken(
@@ -90,7 +90,7 @@ static void tries_of_an_entry_take_the_same_and_recurrences_do_not(void **state)
 	/* The round was void: its next try may have the same readings, and newer ones. */
 	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
 	assert_string_equal(take_entry("q", 1, 1), "a=1 a=2 ");
-	/* The next recurrence, and the entry of its number in another plan. */
+	/* The next recurrence is another round, and so is the entry with the same number of another plan. */
 	assert_string_equal(take_entry("q", 1, 2), "");
 	assert_int_equal(add("a", "3", 0), CL_HELD_OK);
 	assert_string_equal(take_entry("q", 1, 2), "a=3 ");
@@ -167,14 +167,14 @@ static void what_one_device_says_takes_nothing_from_the_others(void **state)
 	memset(large, 'x', sizeof large - 1);
 	hold_at_most(4, 1000);
 	assert_int_equal(add("a", "1", 0), CL_HELD_OK);
-	/* A flood of large and small ones, and of some that no device may hold. */
+	/* Many large and small readings, and some that are too large for any device. */
 	for (int i = 0; i < 1000; i++) {
 		assert_int_equal(add("b", large, 1), CL_HELD_OK);
 		assert_int_equal(add("b", "2", 1), CL_HELD_OK);
 		cl_held_counts(held, &counts);
 		assert_in_range(counts.bytes, 0, 2 * 1000);
 	}
-	/* The second of b's large ones drove the first out, with what came between. */
+	/* The second large reading of b replaced the first, and those that came between. */
 	assert_int_equal(strncmp(take("q", 1, 1), "a=1 b=xxxx", 10), 0);
 	assert_string_equal(take("q", 1, 1) + 4 + 2 + 899, " b=2 ");
 	assert_int_equal(counts.replaced, 1998);
@@ -242,7 +242,7 @@ static void more_queries_than_are_remembered_lose_readings_but_never_count_them_
 		(void)snprintf(query, sizeof query, "q%u", (unsigned)i);
 		assert_string_equal(take(query, i, 0), "a=1 ");
 	}
-	/* q1 is forgotten; what it took may not be taken again. */
+	/* The mark of q1 was dropped; readings that it took must not be taken again. */
 	assert_string_equal(take("q1", 66, 0), "");
 	assert_int_equal(add("a", "2", 0), CL_HELD_OK);
 	assert_string_equal(take("q1", 67, 0), "a=2 ");

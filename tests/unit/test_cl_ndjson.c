@@ -8,7 +8,7 @@ static void ndjson_scalars_become_text(void **state)
 		"{\"d\":\"a\",\"v\":\"red\"}\n{\"d\":7,\"v\":9007199254740993}\n{\"v\":true,\"d\":\"b\"}\n",
 		CM_OK, "a=red@1;7=9007199254740993@2;b=true@3;", NULL);
 	NDJSON("d", "{\"d\":\"a\",\"v\":0.1}", CM_OK, "a=0.1@1;", NULL);
-	/* A number's text is its own, whatever holds it. */
+	/* A number keeps its text, even if no double holds the number. */
 	NDJSON("d",
 		"{\"d\":8121069193333309404,\"v\":2.0}\n{\"d\":18446744073709551615,\"v\":1e400}\n"
 		"{\"d\":1e3,\"v\":1}\n{\"d\":1.0,\"v\":1}\n{\"d\":-7,\"v\":-0.50}\n",
@@ -87,7 +87,7 @@ static void ndjson_members_that_are_not_wanted_may_be_anything(void **state)
 	expect_from(CL_FORMAT_NDJSON, "d", deep, n, CM_OK, "a=1@1;", NULL);
 }
 
-/* A category is a number's own text, or the shortest that reads back. */
+/* A category is matched by a number's own text, or by the shortest that reads back. */
 static void a_json_number_that_is_no_known_text_has_the_shortest(void **state)
 {
 	static const char *const category[] = { "1.1", "2.0", "2", "0.3", "1000000", "-0.00015" };
@@ -116,7 +116,7 @@ static void a_json_number_that_is_no_known_text_has_the_shortest(void **state)
 	arrays = CL_ARRAYS_SETS;
 	NDJSON(NULL, "{\"v\":[1.10,\"x\",2e0,true,7]}\n{\"v\":[\"a;b\"]}\n", CM_OK,
 		"1=1.1;x;2;true;7@1;!2 2 field 'v' is no string, number, boolean or array of texts;", NULL);
-	/* The buffer of a text that is empty has no memory yet. */
+	/* The buffer of an empty text has no memory yet. */
 	NDJSON(NULL, "{\"v\":[]}\n", CM_OK, "1=@1;", NULL);
 	NDJSON(NULL, "{\"v\":[\"\"]}\n", CM_OK, "1=@1;", NULL);
 	NDJSON(NULL, "{\"v\":\"\"}\n", CM_OK, "1=@1;", NULL);
@@ -125,7 +125,7 @@ static void a_json_number_that_is_no_known_text_has_the_shortest(void **state)
 	cl_texts_free(texts);
 }
 
-/* The form of a file is no reading. */
+/* Faults of a file's form are reported: they depend on no reading. */
 static void an_array_of_objects_is_read_however_it_is_printed(void **state)
 {
 	static const char said[] = "a=1@%u;b=2@%u;!%u c no field 'v';";
@@ -178,7 +178,7 @@ static void what_is_no_json_is_refused_by_name(void **state)
 	CSV("d", "[\n", CM_EDATA, "", "f:1: no header with a column 'v': this is JSON and no CSV");
 }
 
-/* Bytes and rows of one device are bounded, and no row of another is lost. */
+/* One device's bytes and rows are bounded, and no row of another device is lost. */
 static void of_one_device_so_much_is_parsed_and_no_more(void **state)
 {
 	enum { ROWS = 4096 };
@@ -200,7 +200,7 @@ static void of_one_device_so_much_is_parsed_and_no_more(void **state)
 		assert_non_null(strstr(s.text, "a="));
 		assert_non_null(strstr(s.text, "b=2@"));
 		assert_non_null(strstr(s.text, json ? "!3 ? one of more" : "!4 ? one of more"));
-		/* So many rows, and one more. */
+		/* As many rows as a device may have, and one more. */
 		share = CL_BYTES;
 		n = (size_t)sprintf(text, "%s", json ? "" : "d,v\n");
 		for (unsigned i = 0; i <= ROWS; i++)
@@ -228,7 +228,7 @@ static void ndjson_without_a_line_has_no_row(void **state)
 	NDJSON("d", " \n\n", CM_OK, "", NULL);
 }
 
-/* The first member of that name, whatever stands behind it. */
+/* The first member of that name counts, whatever follows it. */
 static void ndjson_tells_the_device_of_a_line_that_is_none(void **state)
 {
 	(void)state;

@@ -40,7 +40,7 @@ static int tear_down(void **state)
 	return unlink(path) + unlink(other);
 }
 
-/* A file of version 1.0 or 2.0 with that dictionary, and numbers. */
+/* Write a file of version 1.0 or 2.0 with that dictionary, and numbers. */
 static void write_file(
 	const char *name, unsigned version, const char *dictionary, const void *numbers, size_t n)
 {
@@ -205,7 +205,7 @@ static void a_bad_row_is_its_devices_alone(void **state)
 	assert_non_null(strstr(err.msg, "another number of rows"));
 }
 
-/* Two rows are read at a time: of the two at the cut, the first is whole. */
+/* Two rows are read at a time: of the two at the cut only the first is whole. */
 static void a_file_that_shrinks_spoils_what_it_lost(void **state)
 {
 	enum { WIDTH = 8192 };

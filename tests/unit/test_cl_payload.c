@@ -105,7 +105,7 @@ static void a_payload_comes_in_parts_and_is_whole(void **state)
 	assert_int_equal(p.state, CL_PAYLOAD_HERE);
 	assert_true(cl_payload_settled(&p, &d));
 	assert_memory_equal(p.bytes.data, bytes, SIZE);
-	/* A restart finds it; the end of the round erases it. */
+	/* A restart finds the payload, and the end of the round erases it. */
 	cl_payload_fini(&p);
 	cl_payload_init(&p, dir);
 	assert_int_equal(cl_payload_begin(&p, &d, &err), CM_OK);
@@ -168,7 +168,7 @@ static void what_is_kept_is_checked_and_there_is_one_of_it(void **state)
 	assert_int_equal(p.state, CL_PAYLOAD_WANTED);
 	assert_int_equal(p.bytes.len, 0);
 	fetch(bytes);
-	/* Another round, another payload: the first is gone. */
+	/* Another round has another payload: the first is gone. */
 	d.round_id[1] ^= 1;
 	bytes[3] ^= 1;
 	cr_sha256(bytes, SIZE, d.payload_hash);
@@ -176,7 +176,7 @@ static void what_is_kept_is_checked_and_there_is_one_of_it(void **state)
 	assert_int_equal(files(), 0);
 	fetch(bytes);
 	assert_int_equal(files(), 1);
-	/* Another round with the same one: it is here. */
+	/* Another round has the same payload: it is here already. */
 	d.round_id[1] ^= 2;
 	assert_false(cl_payload_settled(&p, &d));
 	assert_int_equal(cl_payload_begin(&p, &d, &err), CM_OK);
@@ -200,7 +200,7 @@ static void what_is_given_up_stays_so(void **state)
 	assert_int_equal(p.state, CL_PAYLOAD_HERE);
 }
 
-/* Writes fail as on a full disk, or do so no longer. */
+/* Make writes fail as on a full disk, or no longer. */
 static void fill_disk(bool full)
 {
 	static struct rlimit old;

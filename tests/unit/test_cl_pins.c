@@ -94,7 +94,7 @@ static void a_slice_is_spent_whole_with_the_first_round_and_once(void **state)
 	assert_int_equal(view.taken, CL_WORLD_ENTRIES);
 }
 
-/* Composed by another way: the accountant's own composition of so many equal rounds. */
+/* Composed in another way: the accountant's own composition of so many equal rounds. */
 static void what_is_pinned_is_composed_with_the_clients_own_numbers(void **state)
 {
 	struct acct_round cells;
@@ -136,7 +136,7 @@ static void of_a_plan_that_does_not_fit_its_slice_a_part_is_taken_once_and_for_a
 	assert_int_equal(judge(&next), CM_EPERM);
 	assert_string_equal(
 		err.msg, "entry 3 is not among the 2 of 4 that this client pinned of plan 'plan' (1)");
-	/* A client that trusts more today took what it took. */
+	/* A client that trusts others more now keeps its choice. */
 	world.policy.honest_fraction = 1;
 	assert_int_equal(judge(&next), CM_EPERM);
 #ifdef TOMBOLA_MUTANTS
@@ -205,7 +205,7 @@ static void a_sum_equal_to_the_budget_fits(void **state)
 	after(&next, &offer);
 	assert_int_equal(judge(&next), CM_OK);
 	assert_true(slices().epsilon == 100 && slices().delta == 1e-6);
-	/* A budget lowered since then refuses what is left of both. */
+	/* If the budget was lowered since then, what is left of both plans is refused. */
 	world.policy.max_epsilon = 99;
 	assert_int_equal(judge(&next), CM_EBUDGET);
 	assert_non_null(

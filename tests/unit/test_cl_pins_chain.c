@@ -60,7 +60,7 @@ static void a_plan_swapped_after_the_pin_is_refused_and_kept_as_evidence(void **
 	cl_world_restart(&world);
 	assert_int_equal(judge(&next), CM_EPERM);
 	assert_string_equal(err.msg, "two plans of number 1: 'plan' is not the one seen before");
-	/* The one that was seen first goes on. */
+	/* Rounds of the plan that was seen first go on. */
 	cl_offer_follow(&next, &next);
 	memcpy(next.d.plan_hash, offer.d.plan_hash, PR_HASH_LEN);
 	next.d.entry = 2;

@@ -117,7 +117,7 @@ static void stated(const struct cl_offer *o)
 	assert_memory_equal(frame.get_standing->signature.data, o->signature, CR_SIGN_LEN);
 }
 
-/* The newest that it has seen and verified, whether it took part or not. */
+/* The client states the newest descriptor that it has seen and verified, whether or not it took part. */
 static void with_the_standing_goes_the_newest_descriptor(void **state)
 {
 	struct cl_offer later;
@@ -164,7 +164,7 @@ static void on_every_connection_the_standing_comes_first(void **state)
 	}
 }
 
-/* No round is asked for without it. */
+/* No round is requested without a standing. */
 static void a_standing_that_is_not_the_shufflers_is_not_taken(void **state)
 {
 	(void)state;
@@ -175,7 +175,7 @@ static void a_standing_that_is_not_the_shufflers_is_not_taken(void **state)
 		answer_error(CL_ASK_STANDING, TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND), CM_EPROTO);
 	assert_int_equal(answer_error(CL_ASK_STANDING, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY), CM_ELATER);
 	assert_int_equal(cl_plans_next(&plans), CL_ASK_STANDING);
-	/* Another answer than to what was asked. */
+	/* The answer is not one to the request. */
 	need_plan();
 	assert_int_equal(answer_plan(&world.plan[0], world.plan[0].signature), CM_OK);
 	plans.standing = true;
@@ -206,7 +206,7 @@ static void a_plan_is_learnt_or_absent(void **state)
 	assert_string_equal(plans.absent, "");
 	assert_int_equal(answer_error(CL_ASK_PLAN, TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE), CM_ELATER);
 	assert_string_equal(plans.absent, "");
-	/* Not the one that was asked for, and not signed. */
+	/* A plan that was not requested, and one that is not signed. */
 	need_plan();
 	plans.need.plan_hash[0] ^= 1;
 	assert_int_equal(answer_plan(&world.plan[0], world.plan[0].signature), CM_OK);

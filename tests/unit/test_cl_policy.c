@@ -154,7 +154,7 @@ static void rounds_that_follow_from_answers_are_for_who_accepts_them(void **stat
 	assert_int_equal(check(0), CM_OK);
 }
 
-/* The same descriptor with messages of the shuffler instead of, or beside, the clients'. */
+/* The same descriptor, in which the shuffler adds messages instead of, or beside, the clients'. */
 static void shuffler_adds(const char *protocol, double epsilon0, uint64_t n)
 {
 	struct pt_request r = { .epsilon0 = epsilon0, .min_reports = 1000, .shuffler_dummies = n };
@@ -183,7 +183,7 @@ static void messages_of_the_shuffler_count_only_for_who_accepts_them(void **stat
 	assert_true(with.part[0].dummies == 16000 && without.part[0].dummies == 0 &&
 		    with.part[0].others == without.part[0].others);
 
-	/* Nothing else protects: there is no guarantee to be judged. */
+	/* Nothing else protects the round: it has no guarantee to judge. */
 	shuffler_adds("bins", INFINITY, 16000);
 	assert_int_equal(check(0), CM_OK);
 	world.policy.accept_shuffler_dummies = false;
@@ -228,7 +228,7 @@ static void a_lowered_minimum_batch_is_refused_unless_the_check_is_removed(void 
 #endif
 }
 
-/* Where classes are apart a report hides in its own: 200 for who allows epsilon0 3, 900 for who allows 1. */
+/* With separate classes a report hides among its own: 200 where epsilon0 3 is allowed, 900 where 1 is. */
 static void the_batch_of_a_class_apart_counts(void **state)
 {
 	const struct pt_request r = {

@@ -139,7 +139,8 @@ static void the_listed_devices_take_part_and_no_others(void **state)
 	list = NULL;
 }
 
-/* Whether there is a file of this form may depend on a reading, too; where the file is the list it cannot. */
+/* Whether there is a file of this form may depend on a reading, too; if the file is the list of devices, it
+ * cannot. */
 static void who_is_listed_takes_part_without_a_file(void **state)
 {
 	static const char *const no_file[] = { NULL, "", "a,red\n", "device,other\na,red\n", "\"" };
@@ -250,7 +251,7 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 		CM_OK);
 	cl_prepared_fini(&prepared);
 	cl_world_restart(&world);
-	/* Even when the policy has become stricter: the charge is made. */
+	/* The round goes on even if the policy has become stricter: its charge is made. */
 	setup.policy.min_batch = 5000;
 	assert_int_equal(prepare("device,field\na,red\nb,green\nc,blue\n", false), CM_OK);
 	assert_true(prepared.j.resumed);
@@ -262,7 +263,7 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 	cl_prepared_fini(&prepared);
 }
 
-/* Hand every reading over, as readings by MQTT are. */
+/* Feed every reading, as the input by MQTT does. */
 static enum cm_rc feed(void *user, const struct cl_reader_conf *conf, struct cm_err *e)
 {
 	const char *const text[] = { "red" };
@@ -298,7 +299,7 @@ static void wherever_readings_come_from_a_device_has_the_policys_class(void **st
 	}
 }
 
-/* A number of JSON is the category that has its own text, or else the shortest decimal. */
+/* A number of JSON belongs to the category with its own text, or else with its shortest decimal. */
 static void a_number_of_json_is_the_category_that_a_person_would_write(void **state)
 {
 	static char *const words[] = { "1.1", "2.0", "2", "0.3", "1000000" };
@@ -350,14 +351,14 @@ static void what_is_not_read_in_time_is_left_out(void **state)
 	assert_int_equal(prepared.rows.none, 2);
 	assert_true(prepared.rows.late);
 	cl_prepared_fini(&prepared);
-	/* There is time: what the moment is follows from when the round came, and from no reading. */
+	/* The moment follows from when the round came, and from no reading, even if there is time left. */
 	setup.conf.prepare_ms = 60000;
 	from_ms = cm_clock_wall_ms();
 	assert_int_equal(prepare("device,field\na,red\nb,green\n", false), CM_OK);
 	assert_int_equal(prepared.rows.none, 0);
 	assert_false(prepared.rows.late);
 	cl_prepared_fini(&prepared);
-	/* Where the file is the list, all of it is read. */
+	/* If the file is the list of devices, all of it is read. */
 	cl_devices_free(list);
 	list = NULL;
 	from_ms = cm_clock_wall_ms() - 3600000;
@@ -374,10 +375,11 @@ static void the_time_for_reading_follows_from_what_is_public(void **state)
 		int64_t end, last;
 	} row[] = {
 		{ { 1000, 3601000, 1000, 6, 0, 0 }, 1500, 1500 },
-		/* A tenth of the round's time at most; reading may go on for ten seconds then. */
+		/* `prepare` is cut to a tenth of the round's time; reading may then go on for ten seconds. */
 		{ { 1000, 4000, 1000, 6, 0, 0 }, 1150, 11000 },
 		{ { 1000, 3601000, 50, 6, 0, 0 }, 1025, 11000 },
-		/* Ten microseconds a device, and more for long values, but a quarter of the round's time. */
+		/* It is at least ten microseconds a device, and more for long values, but at most a quarter
+		   of the round's time. */
 		{ { 0, 3600000, 1000, 100000, 0, 0 }, 1500, 1500 },
 		{ { 0, 3600000, 1000, 10000, 1000, 0 }, 3600, 3600 },
 		{ { 0, 10000, 1000, 10000000, 0, 0 }, 2500, 2500 },

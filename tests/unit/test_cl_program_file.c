@@ -1,4 +1,4 @@
-/* test_cl_program_file.c - scripts whose interpreter is not there, or would not be there in their cell. */
+/* test_cl_program_file.c - scripts whose interpreter is missing, or would be missing in their cell. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 static char script[] = "/tmp/tombola-script-XXXXXX";
 
-/* The script is its own interpreter, where `interpreter` is NULL: a file below /tmp that is there. */
+/* Check a script with this interpreter; NULL: with itself, a file below /tmp that exists. */
 static enum cm_rc open_with(const char *interpreter, int *fd, struct cm_err *err)
 {
 	uint8_t hash[CL_PROGRAM_HASH];
@@ -62,7 +62,8 @@ static void a_script_without_its_interpreter_is_refused(void **state)
 	assert_int_equal(close(fd), 0);
 }
 
-/* Is there a root for this program, in a process with mounts of its own?  2: there can be no such process. */
+/* Whether a root can be made for this program, in a process with mounts of its own.  2: there can be no such
+ * process. */
 static int rooted(int fd)
 {
 	uint32_t lacks = 0;

@@ -31,7 +31,7 @@
 
 #define FEATURES 3u
 #define DEVICES  4u
-#define SECONDS  1.2 /* of a device; its program has three quarters of that */
+#define SECONDS  1.2 /* time of a device; its program has three quarters of it */
 
 static struct cl_program_allowed allowed[2];
 static struct cl_program_conf conf;
@@ -88,7 +88,7 @@ static void start(bool isolate, const char *what)
 		.memory_mib = 512,
 		.uid = 65534,
 		.gid = 65534,
-		/* A machine on which a test runs may give less. */
+		/* The machine of the test may isolate less. */
 		.weak = true };
 	if (cl_programs_start(&conf, &programs, &err) != CM_OK)
 		fail_msg("%s: %s", what, err.msg);
@@ -199,7 +199,7 @@ static void a_good_program_answers_every_device(void **state)
 	(void)state;
 	assert_int_equal(ask_for(&a, 0, "good", DEVICES + 1, SECONDS), CM_OK);
 	is_good(&a, DEVICES + 1, 1);
-	/* An answer that is there in time counts, however long the program stays. */
+	/* An answer that comes in time counts, however long the program keeps running. */
 	assert_int_equal(ask_for(&a, 0, "stays", 1, SECONDS), CM_OK);
 	is_good(&a, 1, 1);
 }
@@ -216,7 +216,7 @@ static void a_script_answers_too(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(ask_for(&a, 1, "", 2, 7), CM_OK);
-		/* In a root of their own no times are kept. */
+		/* In a root of their own no times of access are kept. */
 		is_good(&a, 2, has_root() || !(cl_programs_lacks(programs) & CL_CELL_TIMES) ? 2 : -2);
 	}
 }
@@ -236,7 +236,7 @@ static void what_is_no_answer_is_none(void **state)
 	is_good(&a, 1, 1);
 }
 
-/* More of them than processors, in slots so short that this machine is late. */
+/* More programs than processors, in slots so short that this machine is late. */
 static void spinning_does_not_move_the_end(void **state)
 {
 	struct asked a;
@@ -249,8 +249,8 @@ static void spinning_does_not_move_the_end(void **state)
 	is_none(&a, 16);
 }
 
-/* Device 0 needs 11/16 of its slot: a processor would have given it that, had it been left alone.  Its answer
- * is the same whatever the others do.  One that needs little has an answer beside any. */
+/* Device 0 needs 11/16 of its slot: a processor could have given it that, had it been left alone.  Its answer
+ * is the same whatever the others do.  A device that needs little has an answer beside any other. */
 static void a_busy_neighbour_changes_no_answer(void **state)
 {
 	struct asked a;
@@ -269,7 +269,7 @@ static void a_busy_neighbour_changes_no_answer(void **state)
 static void slots_divide_the_processors(void **state)
 {
 	(void)state;
-	/* Together they need no more than the processors have in five eighths of a slot. */
+	/* Together they need no more than the processors offer in five eighths of a slot. */
 	assert_int_equal(cl_slots_processor(800, 1, 4), 500);
 	assert_int_equal(cl_slots_processor(800, 4, 4), 500);
 	assert_int_equal(cl_slots_processor(800, 8, 4), 250);
@@ -291,7 +291,7 @@ static void nothing_forbidden_succeeds(void **state)
 {
 	static const char *const tries[] = { "fork", "thread", "net", "write", "exec", "others", "more",
 		"memory", "pages" };
-	/* With others beside it, and after others. */
+	/* These are tried beside other programs, and after them. */
 	static const char *const together[] = { "neighbours", "traces", "talk", "clocks" };
 	struct asked a;
 
@@ -323,7 +323,7 @@ static void nothing_forbidden_succeeds(void **state)
 		is_good(&a, DEVICES, 1);
 }
 
-/* The one who cheats answers its first device's features for every later one. */
+/* The program cheats: it answers with its first device's features for every later one. */
 static void what_a_program_remembers_is_gone(void **state)
 {
 	struct asked a;
@@ -331,7 +331,7 @@ static void what_a_program_remembers_is_gone(void **state)
 	(void)state;
 	assert_int_equal(ask_for(&a, 0, "leak", DEVICES + 2, SECONDS), CM_OK);
 	is_good(&a, DEVICES + 2, 1);
-	/* Without isolation it is not: a lane's second device gets its first's answer. */
+	/* Without isolation a lane's second device gets the first one's answer. */
 	conf.isolate = false;
 	assert_int_equal(ask_for(&a, 0, "leak", DEVICES + 2, SECONDS), CM_OK);
 	is_good(&a, DEVICES, 1);
@@ -384,7 +384,7 @@ static void another_program_is_not_run(void **state)
 	assert_int_equal(cl_program_conf_find(&conf, allowed[1].hash), 1);
 }
 
-/* In a process whose kernel has no Landlock. */
+/* A process whose kernel has no Landlock. */
 static int without_landlock(void)
 {
 	struct sock_filter deny[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -438,7 +438,7 @@ static pid_t spawner(void)
 	return (pid_t)strtol(text, NULL, 10);
 }
 
-/* A kernel that gives a process all of it, as this test is one, must give it to the spawner. */
+/* A kernel that gives all of it to a process of this test must give it to the spawner, too. */
 static void what_the_kernel_gives_is_there(void **state)
 {
 	static const char *const kind[] = { "net", "mnt", "pid", "ipc", "uts" };

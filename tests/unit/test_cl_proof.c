@@ -28,7 +28,8 @@ static void each_of_a_stream_is_watched_with_the_same_chance(void **state)
 		for (unsigned i = 0; i < MOST; i++)
 			held[at[i]]++;
 	}
-	/* A third of 60,000 each: 7.2 standard deviations of 115.5 are passed with chance 1e-12. */
+	/* Each place gets a third of 60,000: a deviation of 7.2 standard deviations of 115.5 has probability
+	 * 1e-12. */
 	for (unsigned i = 0; i < STREAM; i++)
 		assert_in_range(held[i], RUNS / 3 - 831, RUNS / 3 + 831);
 	struct cl_watch none = { .most = 0 };

@@ -43,9 +43,9 @@ static void a_csv_record_is_a_line_whatever_its_quotes_say(void **state)
 	CSV("d", "d,v\na,1\nb,\"2\nc,3\n", CM_OK, "a=1@2;!3 b a quote that is not closed in its line;c=3@4;",
 		NULL);
 	CSV("d", "d,v\na,\"", CM_OK, "!2 a a quote that is not closed in its line;", NULL);
-	/* The device behind the fault cannot be told. */
+	/* The device stands behind the fault, so it is unknown. */
 	CSV("d", "v,d\n\"1,a\n2,b\n", CM_OK, "!2 ? a quote that is not closed in its line;b=2@3;", NULL);
-	/* A carriage return ends no record. */
+	/* A carriage return does not end a record. */
 	CSV("d", "d,v\na,1\rb,2\nc,3\r\n", CM_OK, "!2 a 3 columns, the header has 2;c=3@3;", NULL);
 	CSV("d", "d,v\n\"a,\nb,1\n", CM_OK, "!2 ? a quote that is not closed in its line;b=1@3;", NULL);
 	CSV("d", "d,\"v\na,1\n", CM_EDATA, "", "f:1: a quote that is not closed in its line");
@@ -55,7 +55,8 @@ static void a_field_that_is_empty_is_a_row_of_one_column(void **state)
 {
 	(void)state;
 	CSV(NULL, "v\n1\n\n3\n  \n5\n", CM_OK, "1=1@2;2=@3;3=3@4;4=@5;5=5@6;", NULL);
-	/* But the file's last line: programs end their files with it.  Two are a row and that line. */
+	/* The file's last line is no row: programs end their files with an empty line.  Two empty lines are a
+	 * row and that line. */
 	CSV(NULL, "v\n1\n\n", CM_OK, "1=1@2;", NULL);
 	CSV(NULL, "v\r\n1\r\n\r\n", CM_OK, "1=1@2;", NULL);
 	CSV(NULL, "v\n1\n\n\n", CM_OK, "1=1@2;2=@3;", NULL);
@@ -182,14 +183,14 @@ static void columns_that_count_up_are_one_array_where_it_may_be(void **state)
 	arrays = CL_ARRAYS_NUMBERS;
 	CSV("d", "v0,d,v1,v2\n1,a,2,3\n,b,,\n4,c,5\n6,e,7,8\n", CM_OK,
 		"a=1 2 3@2;b=  @3;!4 c 3 columns, the header has 4;e=6 7 8@5;", NULL);
-	/* The column of that name is the field, and only what counts up from 0 is a part. */
+	/* The column of that name is the field; only columns numbered from 0 are parts of it. */
 	CSV("d", "d,v0,v,v1\na,1,7 8,2\n", CM_OK, "a=7 8@2;", NULL);
 	CSV("d", "d,v0,v2,v01,v1\na,1,2,3,4\n", CM_OK, "a=1 4@2;", NULL);
 	CSV("d", "d,v1,v2\na,1,2\n", CM_EDATA, "", "f:1: no column 'v' among the 3 of the header");
 	arrays = CL_ARRAYS_NONE;
 }
 
-/* As CSV and as JSON, the longest vector there is; one number more of JSON is too many. */
+/* The longest vector, as CSV and as JSON; one number more of JSON is too many. */
 static void the_longest_vector_fits_a_line(void **state)
 {
 	static const char number[] = "-0.12345678901234567";

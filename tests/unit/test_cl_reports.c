@@ -41,7 +41,7 @@ static void a_device_with_the_first_bytes_of_another_is_another(void **state)
 	free(sealed);
 }
 
-/* Outcomes that span rows, with holes, are each their own device's. */
+/* Outcomes that span rows and have gaps go to their own devices. */
 static void outcomes_are_kept_by_device(void **state)
 {
 	static const int64_t slot[] = { 2, 3, 9, 10, 11, 12, 20 };

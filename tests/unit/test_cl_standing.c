@@ -12,7 +12,7 @@
 static const uint8_t key_hash[PR_HASH_LEN] = { 9, 8, 7 };
 static const struct cr_key secret = { { 4, 5, 6 } };
 
-/* The shuffler says that the last report was of this round (NULL: of none). */
+/* Make the shuffler state that the last report was in this round (NULL: in none). */
 static struct cl_standing standing_of(const struct cl_offer *o, const uint8_t *key)
 {
 	struct cl_standing s = { .sequence = o ? o->d.sequence : 0 };
@@ -82,7 +82,7 @@ static void a_round_that_it_does_not_know_means_that_every_slice_counts_as_spent
 	assert_non_null(strstr(err.msg, "accept-loss"));
 	cl_world_restart(&world);
 	assert_int_equal(judge(&second), CM_EBUDGET);
-	/* Also when it says otherwise later. */
+	/* The loss stays when the shuffler states another round later. */
 	s = standing_of(NULL, key_hash);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_int_equal(judge(&second), CM_EBUDGET);
@@ -167,12 +167,12 @@ static void after_a_conflict_nothing_is_answered_until_an_operator_decides(void 
 	assert_int_equal(judge(&second), CM_EBUDGET);
 	assert_non_null(
 		strstr(err.msg, "the shuffler holds other reports of this client's devices for round 1"));
-	/* The standing of both copies is the same, and says nothing. */
+	/* Both copies have the same standing, which proves nothing. */
 	s = standing_of(&first, key_hash);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_false(news);
 	assert_int_equal(judge(&second), CM_EBUDGET);
-	/* A lie of the shuffler's costs no plan. */
+	/* A false statement of the shuffler costs no plan. */
 	assert_int_equal(cl_loss_deny(world.db, CL_WORLD_NOW, &err), CM_OK);
 	assert_false(loss().lost || loss().accepted || loss().closed_plans);
 	assert_int_equal(judge(&second), CM_OK);
@@ -214,9 +214,9 @@ static void a_round_that_this_client_did_not_confirm_is_no_loss(void **state)
 		memset(s.mac, 0, sizeof s.mac);
 		if (i == 1)
 			cl_standing_mac(&others, "test", s.sequence, s.descriptor_hash, s.mac);
-		else if (i == 2) /* that of another population, whose client has the same secret */
+		else if (i == 2) /* the MAC for another population whose client has the same secret */
 			cl_standing_mac(&secret, "tesu", s.sequence, s.descriptor_hash, s.mac);
-		else if (i == 3) /* that of the round before, which this client sent */
+		else if (i == 3) /* the MAC of the round before, which this client sent */
 			cl_standing_mac(&secret, "test", first.d.sequence, first.d.hash, s.mac);
 		assert_int_equal(take(&s, &news), CM_EPERM);
 		assert_non_null(strstr(err.msg, "neither this ledger nor gateway.key confirms round 2"));
@@ -237,7 +237,7 @@ static void a_round_that_this_client_did_not_confirm_is_no_loss(void **state)
 #endif
 }
 
-/* By another implementation: Python's hmac. */
+/* The MAC by another implementation: Python's hmac. */
 static void the_mac_is_the_documented_one(void **state)
 {
 	static const uint8_t known[PR_MAC_LEN] = { 0x29, 0xe2, 0xf3, 0xc5, 0xae, 0x89, 0x7b, 0x99, 0x9d, 0xa4,
@@ -285,7 +285,7 @@ static void after_an_accepted_loss_older_plans_are_closed_and_their_slices_count
 	assert_false(loss().lost);
 	assert_true(loss().accepted);
 	assert_int_equal(loss().closed_plans, 2);
-	/* The same standing is no new loss. */
+	/* The same standing again is not a new loss. */
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_false(news || loss().lost);
 	/* Plan 1, that this ledger knows, and plan 2, that it has forgotten. */
@@ -316,7 +316,7 @@ static void after_a_loss_the_chain_of_plans_must_be_known(void **state)
 	cl_offer_make(&world, "grr", 1.0, &third);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_int_equal(cl_loss_accept(world.db, 1, CL_WORLD_NOW, &err), CM_OK);
-	/* The plan before it is nobody's. */
+	/* Nobody has the plan before it. */
 	later_plan(&third, &second, 2, 30, key_hash);
 	assert_int_equal(judge(&third), CM_EPERM);
 	assert_non_null(strstr(err.msg, "plan is not to be had"));
@@ -333,7 +333,7 @@ static void slices_of_closed_plans_may_leave_nothing(void **state)
 	bool news = false;
 
 	(void)state;
-	take_part(&first); /* whose plan took all of the budget */
+	take_part(&first); /* its plan took the whole budget */
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_int_equal(cl_loss_accept(world.db, 1, CL_WORLD_NOW, &err), CM_OK);
 	later_plan(&second, &first, 2, 1, first.d.plan_hash);
@@ -376,7 +376,7 @@ static void a_ledger_begun_anew_takes_one_standing_as_the_lost_ones(void **state
 		cl_db_open_after_loss(world.dir, "test", 3, CL_WORLD_NOW, &anew, &world.db, &err), CM_OK);
 	assert_true(anew);
 	assert_int_equal(loss().closed_plans, 3);
-	/* Its secret may be lost, too. */
+	/* The secret may be lost as well. */
 	memset(s.mac, 1, sizeof s.mac);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_false(news || loss().lost);
@@ -387,7 +387,7 @@ static void a_ledger_begun_anew_takes_one_standing_as_the_lost_ones(void **state
 	s = standing_of(&first, key_hash);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_true(news && loss().lost);
-	/* A ledger that is there is not begun anew. */
+	/* A ledger that exists is not begun anew. */
 	cl_db_close(world.db);
 	assert_int_equal(
 		cl_db_open_after_loss(world.dir, "test", 9, CL_WORLD_NOW, &anew, &world.db, &err), CM_OK);

@@ -56,7 +56,7 @@ static int tries_tear_down(void **state)
 	return tear_down(state);
 }
 
-/* Judged when what it needs is not to be had. */
+/* Judge the round although the document that it needs cannot be had. */
 static enum cm_rc judge_without(const struct cl_offer *o)
 {
 	struct cl_judge_job job = { .store = cl_judge_db(world.db),
@@ -159,7 +159,7 @@ static void the_next_try_names_the_manifest_that_the_shuffler_gave(void **state)
 	assert_int_equal(judge(&second), CM_OK);
 }
 
-/* The manifest says VOID with 3 participants. */
+/* The manifest is VOID, with 3 participants. */
 static void a_void_manifest_of_fewer_devices_than_have_receipts_is_refused(void **state)
 {
 	char path[256];
@@ -195,7 +195,7 @@ static void a_second_descriptor_for_a_try_is_refused(void **state)
 #endif
 }
 
-/* Is there evidence against the shuffler of the first round?  It is taken away. */
+/* Whether there is evidence against the shuffler about the first round; removes it. */
 static bool convicts(void)
 {
 	char path[256];
@@ -255,13 +255,13 @@ static void a_manifest_that_is_not_the_shufflers_of_this_round_is_not_kept(void 
 	assert_int_equal(count("SELECT count(*) FROM manifest"), 0);
 	assert_int_equal(learn(), CM_OK);
 	assert_int_equal(learn(), CM_OK);
-	/* Another one for the same round convicts who signed it. */
+	/* A second manifest of the same round convicts whoever signed it. */
 	make_manifest(&first, false, world.shuffler.signer);
 	assert_int_equal(learn(), CM_EPROTO);
 	assert_non_null(strstr(err.msg, "the shuffler signed two manifests for one round; both are kept: "));
 	assert_true(convicts());
 	assert_int_equal(count("SELECT count(*) FROM manifest"), 1);
-	/* Nobody asks for that of a round without a charge. */
+	/* The manifest of a round without a charge is not requested. */
 	assert_int_equal(cl_manifest_learn(world.db, world.dir, world.shuffler.verifier, second.d.round_id,
 				 manifest.data, manifest.len, signature, 1, &err),
 		CM_ENOINPUT);
@@ -283,7 +283,7 @@ static void the_last_try_is_the_one_that_counts(void **state)
 	assert_int_equal(last.attempt, 0);
 	assert_int_equal(cl_try_entries(world.db, first.d.plan_hash, &n, &err), CM_OK);
 	assert_int_equal(n, 1);
-	/* Its manifest is asked for next. */
+	/* The manifest of this round is requested next. */
 	cl_offer_free(&first);
 	cl_offer_make(&world, "grr", 1.0, &first);
 	cl_offer_follow(&first, &second);

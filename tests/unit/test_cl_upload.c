@@ -38,7 +38,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A frame of n devices whose bytes are all `tag`; slots tag*100... */
+/* Give a frame of n devices whose bytes are all `tag`; its slots are tag*100 and up. */
 static void give(uint8_t tag, size_t n)
 {
 	int64_t slot[8];
@@ -190,7 +190,7 @@ static void every_message_of_a_frame_can_be_opened_and_verifies(void **state)
 					CM_OK);
 			}
 	}
-	/* One that was not accepted is not shown as accepted. */
+	/* A device that was not accepted is not shown as accepted. */
 	give(9, 3);
 	assert_int_equal(next(0), 9);
 	assert_int_equal(take(0, answer(9, 3, 3, world.shuffler.signer), &a), CM_OK);
@@ -349,7 +349,7 @@ static void sending_begins_at_moments_that_were_fixed_before(void **state)
 	} cases[] = { { 1000, 101000, 500, 900, 1500 }, { 1000, 101000, 500, 1000, 1500 },
 		{ 1000, 101000, 500, 1001, 1500 }, { 1000, 101000, 500, 1500, 1500 },
 		{ 1000, 101000, 500, 1501, 2000 }, { 1000, 101000, 500, 9999, 10000 },
-		/* A tenth of the round's time, and never nothing. */
+		/* A tenth of the round's time, but more than 0. */
 		{ 1000, 2000, 500, 1001, 1100 }, { 1000, 1005, 500, 1003, 1003 },
 		{ 1000, 900, 500, 1003, 1003 } };
 

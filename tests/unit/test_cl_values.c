@@ -82,7 +82,7 @@ static void want(const char *x, const char *y, uint32_t out[WIDTH])
 	co_maker_free(m);
 }
 
-/* How many entries have each of `kinds` values. */
+/* Count the entries with each of `kinds` values. */
 static void count(const struct cl_batch *b, struct cl_payload_bytes payload, uint32_t kind[][WIDTH],
 	unsigned kinds, unsigned *seen)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static char dir[] = "/tmp/tombola-verbs-XXXXXX";
-static char output[8192]; /* of the last command, both streams */
+static char output[8192]; /* output of the last command, both streams */
 
 static int run(const char *arguments)
 {
@@ -55,7 +55,7 @@ static void put(const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-/* A whole configuration with `more` behind it. */
+/* Write a whole configuration with `more` behind it. */
 static void configure(const char *more)
 {
 	char text[2048];

@@ -88,8 +88,8 @@ static double ratio_of(const struct pt_slot *s)
 	return pt_mixbins_keep(&s->each) / pt_mixbins_other(&s->each);
 }
 
-/* The worst over all values, everybody's classes given: victim of class `own`, `others` of class i beside
- * it. */
+/* The largest loss over all values, with everybody's classes given: a victim of class `own`, and `others` of
+ * class i beside it. */
 static double worst_of(const struct pt_randomizer *p, uint32_t own, const unsigned *others, double epsilon)
 {
 	double worst = 0;
@@ -185,7 +185,7 @@ static void classes_of_one_hide_nobody_else(void **state)
 	}
 }
 
-/* Apart the victim is among its own class alone. */
+/* With separate classes the victim hides among its own class alone. */
 static void classes_apart_cost_no_more_than_is_charged(void **state)
 {
 	const struct qy_query q = three_words();

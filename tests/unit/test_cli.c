@@ -88,7 +88,7 @@ static void restore(int fd, int kept, FILE *from, char *text, size_t max)
 static int run(const char *line)
 {
 	FILE *out = tmpfile(), *err = tmpfile();
-	/* Static: `seen` points into it. */
+	/* These are static because `seen` points into them. */
 	static char words[1024];
 	char *argv[200], *rest = words;
 	int argc = 0, kept_out, kept_err, code;
@@ -255,7 +255,7 @@ static void help_can_be_asked_for_in_every_way(void **state)
 	strcpy(whole, said);
 	assert_int_equal(run("x help round show"), 0);
 	assert_string_equal(said, whole);
-	/* The verbs of one first word, and no others. */
+	/* List the verbs that begin with this word, and no others. */
 	assert_int_equal(run("x round --help"), 0);
 	assert_non_null(strstr(said, "Usage: tombola-test [OPTION...] round VERB"));
 	assert_non_null(strstr(said, "round list"));

@@ -53,7 +53,7 @@ static void parameters_survive_being_written_and_read(void **state)
 	assert_int_equal(out.classes, 3);
 	for (int i = 0; i < 3; i++)
 		assert_memory_equal(c.parameters + out.name_at[i], name[i], strlen(name[i]));
-	/* Any other length, and any other first four bytes, are refused. */
+	/* Every other length, and other first four bytes, are refused. */
 	for (uint32_t n = 0; n <= PR_COMPUTING_MAX; n++) {
 		struct qy_computing cut = c;
 

@@ -26,7 +26,7 @@ static double uniform(void)
 	return (double)(cr_rng_u64(&rng) >> 11) * 0x1p-53;
 }
 
-/* Mostly moderate, sometimes at the ends of what a float can be. */
+/* A number that is mostly moderate, and sometimes at the ends of a float's range. */
 static float number(unsigned wild)
 {
 	static const double extreme[] = { 0, 1e-45, -1e-45, 1e-310, 5e-324, 1e-20, 1e20, -1e38,
@@ -50,8 +50,8 @@ struct drawn {
 	struct computed_payload p;
 	uint32_t m, k;
 	double clip;
-	uint32_t split; /* moments: numbers of the first part; else all */
-	double part;    /* the most that each part may be long */
+	uint32_t split; /* moments: numbers of the first part; otherwise all numbers */
+	double part;    /* greatest length of each part */
 };
 
 static void matrix(struct drawn *d, const char *name, uint32_t rows, uint32_t columns, unsigned wild)
@@ -163,7 +163,7 @@ static void no_value_is_longer_than_the_clip(void **state)
 	}
 }
 
-/* Each pair of readings of a grid, ends of the domain among them. */
+/* Try each pair of readings of a grid that contains the ends of the domain. */
 static void two_readings_are_at_most_two_clips_apart(void **state)
 {
 	static const double grid[] = { 0, 1, -1, 0.1, 1e-310, 3e38, -3e38 };

@@ -66,7 +66,7 @@ static void a_file_keeps_its_lines_when_another_is_read(void **state)
 	assert_int_equal(cf_line(other, "min_batch"), 1);
 	cf_free(rows, &b);
 	cf_file_free(one);
-	/* A fault takes nothing away: further ones are reported with their lines, too. */
+	/* A fault hides no others: further ones are reported with their lines, too. */
 	assert_int_equal(cf_parse("\nmin_batch = \"many\"", "b.cfg", rows, &b, &one, NULL, &err), CM_ECONFIG);
 	assert_int_equal(cf_line(one, "min_batch"), 2);
 	cf_free(rows, &b);
@@ -205,7 +205,7 @@ static void a_number_that_is_none_or_out_of_range_is_refused(void **state)
 		"b.cfg:2: number of items out of range for 'rounds' (0 to 4)");
 }
 
-/* libconfig 1.5 reads each of these as another number, without a word. */
+/* libconfig 1.5 reads each of these silently as another number. */
 static void an_integer_too_large_for_its_type_is_refused_not_wrapped(void **state)
 {
 	(void)state;
@@ -399,7 +399,7 @@ static void the_sample_reads_back(void **state)
 	assert_string_equal(faults_of(text, CM_ECONFIG),
 		"b.cfg: missing required key 'min_batch': smallest batch\n"
 		"b.cfg:10: missing required key 'delta' in 'budget'\n");
-	/* A list that is not required is there as a comment. */
+	/* An optional list stands there as a comment. */
 	assert_non_null(strstr(text, "\n#rounds = (\n#\t{\n#\t\t# query; required\n#\t\tquery = \"...\";\n"));
 }
 

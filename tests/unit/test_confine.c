@@ -28,7 +28,7 @@
 
 #include "nt_confine.h"
 
-/* Arguments that a kernel without the filter finds wrong before it does anything. */
+/* Arguments that an unfiltered kernel refuses before it does anything. */
 #define BAD  1L /* an address */
 #define NONE (-1L)
 #define CALL(call, ...)                                                     \
@@ -44,7 +44,7 @@ static const struct call {
 	const char *name;
 	long number;
 	long arg[6];
-	bool acts; /* without the filter it would do something, or any errno is natural: not tried */
+	bool acts; /* not tried: without the filter it would do something, or any errno is natural */
 } denied[] = {
 	CALL(execve, BAD, BAD, BAD),
 	CALL(execveat, NONE, BAD, BAD, BAD, NONE),
@@ -196,7 +196,7 @@ static void say_all(void)
 	for (size_t i = 0; i < sizeof denied / sizeof denied[0]; i++) {
 		long rc = say(&denied[i]);
 
-		if (rc == 0 && denied[i].number == SYS_clone) /* a child of this one: it got through */
+		if (rc == 0 && denied[i].number == SYS_clone) /* a child of this process: it got through */
 			_exit(97);
 		check(rc == -1 && errno == EPERM, denied[i].name);
 	}
@@ -208,7 +208,7 @@ static void say_all_confined(void)
 	say_all();
 }
 
-/* Only root: others are told EPERM by the kernel itself. */
+/* Only as root: the kernel itself answers EPERM to others. */
 static void say_all_free(void)
 {
 	for (size_t i = 0; i < sizeof denied / sizeof denied[0]; i++)

@@ -218,7 +218,7 @@ static void a_dialled_stranger_that_says_nothing_is_given_up(void **state)
 	(void)state;
 	world_init(&w);
 	fd = mute_listener(address);
-	w.limits.handshake_ms = 3000; /* a busy machine looks the host up within that */
+	w.limits.handshake_ms = 3000; /* long enough for a busy machine to look the host up */
 	dial_at(&w, &c, address);
 	run_until_closed(&w, 1);
 	assert_ended(&c, CM_EUNAVAIL, "no TLS handshake within 3000 ms");
@@ -383,7 +383,7 @@ static void a_peer_that_does_not_read_is_cut_off_at_the_pending_limit(void **sta
 	world_listen(&w);
 	dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
-	/* The kernel's buffers take some megabytes; then it piles up here. */
+	/* The kernel's buffers take some megabytes; after that bytes pile up here. */
 	while (nt_conn_send(c.conn, data, sizeof data, &err) == CM_OK) {
 		sent += sizeof data;
 		assert_true(nt_conn_pending(c.conn) <= w.limits.max_pending + 64 * 1024);
@@ -411,7 +411,7 @@ static void an_end_without_close_notify_is_told_from_an_orderly_one(void **state
 	(void)state;
 	world_dial(&w, &c);
 	RUN_UNTIL(&w, w.n_server == 1 && c.opens == 1);
-	/* The first member of a connection's handle is not ours to know, so cut it below libuv. */
+	/* The first member of a connection's handle is private, so we cut it off below libuv. */
 	fd = -1;
 	for (int i = 3; i < 64 && fd < 0; i++) {
 		struct sockaddr_in in;

@@ -9,7 +9,7 @@
 /* More than a socket holds whose other end does not read, less than may be queued. */
 #define MUCH ((size_t)7 << 20)
 
-/* The kernel tells the loop nothing of what the peer took. */
+/* The kernel does not tell the loop what the peer took. */
 #define LOOK_UNTIL(w, condition)                         \
 	while (!(condition)) {                           \
 		(void)uv_run(&(w)->loop, UV_RUN_NOWAIT); \
@@ -26,7 +26,7 @@ static void queue_much(struct world *w, struct peer *c)
 	struct cm_err err;
 
 	world_init(w);
-	/* Longer than any test: what ends here was not ended by a timer. */
+	/* Longer than any test takes: a connection that ends was not ended by a timer. */
 	w->limits.handshake_ms = 3600000;
 	w->on_open = pause_server;
 	world_listen(w);
@@ -35,7 +35,7 @@ static void queue_much(struct world *w, struct peer *c)
 	assert_int_equal(nt_conn_send(c->conn, data, sizeof data, &err), CM_OK);
 }
 
-/* The peer reads now, finds an end without close_notify, and what was queued never comes. */
+/* The peer reads now: it finds an end without close_notify, and never gets what was queued. */
 static void cut_off(struct world *w, struct peer *c)
 {
 	cm_buf_fini(&c->got);
@@ -119,7 +119,7 @@ static void a_close_that_waits_for_its_peer_is_aborted(void **state)
 	RUN_UNTIL(&w, c.conn->step == NT_CONN_FLUSHING);
 	nt_conn_abort(c.conn, &other);
 	run_until_closed(&w, 1);
-	assert_ended(&c, first.code, first.msg); /* for which it had begun to end */
+	assert_ended(&c, first.code, first.msg); /* the reason for which it had begun to end */
 	cut_off(&w, &c);
 }
 
@@ -138,7 +138,8 @@ static void a_close_that_has_not_begun_is_aborted(void **state)
 	cut_off(&w, &c);
 }
 
-/* All is written, and the peer has not ended its direction: without the abort it has a second for that. */
+/* All is written, but the peer has not ended its direction: without the abort it would have a second for
+ * that. */
 static void a_connection_that_lingers_is_aborted(void **state)
 {
 	struct world w;
@@ -194,7 +195,7 @@ static void what_has_ended_is_not_aborted_again(void **state)
 	world_end(&w, &c);
 }
 
-/* From within the callbacks of the listener's end, whose owner may find that its peer breaks a rule. */
+/* Abort within the callbacks of the listener's end, whose owner may find that its peer breaks a rule. */
 static void abort_it(struct peer *p)
 {
 	if (p->server)

@@ -14,11 +14,12 @@
 
 #define PIECES 500u
 
-/* What the pieces of a work write. */
+/* Written by the pieces of a work. */
 struct work {
-	unsigned done[PIECES];         /* by the thread that does the piece */
-	uint64_t by[CM_CREW_MAX];      /* pieces of a thread, without a lock: a number has one thread */
-	atomic_flag used[CM_CREW_MAX]; /* while a thread with the number is at a piece */
+	unsigned done[PIECES];    /* number of the thread that does the piece */
+	uint64_t by[CM_CREW_MAX]; /* number of pieces of each thread, without a lock: only one thread has a
+				     number */
+	atomic_flag used[CM_CREW_MAX]; /* set while a thread with the number does a piece */
 	size_t fails_from;
 	atomic_bool doubled;
 };

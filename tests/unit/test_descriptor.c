@@ -135,7 +135,7 @@ static void places_come_with_their_grid_and_its_decay(void **state)
 	if (pt_derive(pt_find("planar"), &d.query, &(struct pt_request){ .epsilon0 = 6 }, &derived, &err) !=
 		CM_OK)
 		fail_msg("%s", err.msg);
-	/* The last bit of an exponential is the machine's. */
+	/* The last bit of an exponential depends on the machine. */
 	assert_true(fabs((double)derived.planar.decay / (double)d.randomizer.planar.decay - 1) < 1e-14);
 	rd_descriptor_fini(&d);
 	REFUSED_OF(golden_places, "a grid of 3 by 4 cells, the query's has 4 by 3",
@@ -191,7 +191,7 @@ static void a_symbol_of_none_is_for_rows_that_have_it(void **state)
 		struct cm_buf b;
 
 		d.query = query_of_row(row);
-		/* Vectors and places have no room for a symbol, whatever the row. */
+		/* Vectors and places have no symbol of none, whatever the row. */
 		if (d.query.none == QY_NONE_SYMBOL || d.query.kind == QY_VECTOR || d.query.kind == QY_PLACES)
 			continue;
 		refused++;
@@ -296,11 +296,11 @@ static void a_randomizer_out_of_range_is_refused(void **state)
 	REFUSED("no noise of any kind",
 		BEND(c.m->randomizer, "mixbins", (p.mixbins.keep_always = true, p.mixbins.keep = 0)));
 	REFUSED("randomizer", BEND(c.m->randomizer, "grr", p.mixbins.keep = 0));
-	/* 1/8, below 1/5: a lie more often. */
+	/* 1/8 is below 1/5: a false value would be likelier than the true one. */
 	REFUSED("randomizer", BEND(c.m->randomizer, "grr", p.mixbins.keep = UINT64_C(1) << 61));
-	/* epsilon0 above what is accounted. */
+	/* epsilon0 is above the range of the accountant. */
 	REFUSED("randomizer", BEND(c.m->randomizer, "grr", p.mixbins.keep = UINT64_MAX));
-	/* A row's parameters are its own: no more bytes, no fewer, and no other row's. */
+	/* A row takes its own parameters: no more bytes, no fewer, and those of no other row. */
 	REFUSED("randomizer.parameters: 11 bytes", c.m->randomizer->parameters.len = 11);
 	REFUSED("Randomizer.parameters: missing", c.m->randomizer->parameters.len = 0);
 	REFUSED("randomizer.parameters: 25 bytes",
@@ -371,7 +371,7 @@ static void a_privacy_statement_out_of_range_is_refused(void **state)
 	REFUSED("privacy.epsilon_limit", c.m->privacy->epsilon_limit = 0.0);
 	REFUSED("privacy.delta", c.m->privacy->delta = 0.0);
 	REFUSED("privacy.delta", c.m->privacy->delta = 1.0);
-	/* Over the limit is a statement that can be made; the account refuses it, with another code. */
+	/* A statement above the limit is well-formed; the account refuses it, with another code. */
 	ACCEPTED(c.m->privacy->epsilon_total = 2.0);
 }
 
@@ -392,7 +392,7 @@ static void messages_of_the_shuffler_are_for_rows_that_have_them(void **state)
 	REFUSED("randomizer.shuffler.dummies", (bend_to(c.m->randomizer, "bins"), bend_always(&c, 0),
 						       shuffler_adds(&c, PT_SHUFFLER_DUMMIES_MAX + 1),
 						       c.m->privacy->epsilon0 = (double)INFINITY));
-	/* Neither anybody's dummies nor a local guarantee. */
+	/* The round has no dummies of anybody, and no local guarantee. */
 	REFUSED("randomizer", (bend_to(c.m->randomizer, "bins"), bend_always(&c, 0),
 				      c.m->privacy->epsilon0 = (double)INFINITY));
 }

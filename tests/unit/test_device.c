@@ -93,7 +93,7 @@ static const struct {
 };
 #define ROUNDS (sizeof rounds / sizeof *rounds)
 
-/* What a device does in a round: reads the parameters, checks them, makes its messages, and shows them. */
+/* Do what a device does in a round: read the parameters, check them, make the messages, and show them. */
 static void take_part(const struct qy_query *q, const struct pt_randomizer *p, const struct cr_rng *rng)
 {
 	static uint32_t at[D] = { 0, 1u << 30, 0, 1u << 31 };

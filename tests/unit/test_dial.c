@@ -19,7 +19,7 @@ typedef int lookup(const char *, const char *, const struct addrinfo *, struct a
 
 static const char *answer[SOME + 1]; /* up to NULL */
 
-/* In place of the C library's, for libuv too; each address is still made by that one, and freed by it. */
+/* Stands in place of the C library's resolver, for libuv too; that one still makes and frees each address. */
 int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found)
 {
 	void *symbol = dlsym(RTLD_NEXT, "getaddrinfo");
@@ -63,7 +63,7 @@ static void assert_reached(struct world *w, struct peer *p)
 	world_fini(w);
 }
 
-/* Listens there, with a queue of connections that is full: another one is neither refused nor taken. */
+/* Listen there with a full queue: another connection is neither refused nor accepted. */
 struct full {
 	int listener, waiting[4];
 };

@@ -25,7 +25,7 @@ static void the_shufflers_dummies_are_blanket_beside_the_clients(void **state)
 		assert_int_equal(a.dummies, 200 * own + 777);
 		assert_true(pt_mixbins_dummies(&p, 200) == 200 * own + 777);
 		assert_int_equal(pt_mixbins_messages(&p), 1 + own);
-		/* One client that adds as many: the same cells. */
+		/* One client that adds as many dummies gives the same cells. */
 		same = p;
 		same.shuffler.dummies = 0;
 		same.mixbins.dummies = 200 * own + 777;

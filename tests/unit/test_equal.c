@@ -119,7 +119,7 @@ static void a_randomizer_is_its_fields(void **state)
 			other.slots.slot[i].each.keep_always = true);
 		DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal, other.slots.slot[i].each.keep++);
 	}
-	/* Another number of slots, whatever is in them. */
+	/* The number of slots differs, whatever is in them. */
 	of_slots.slots.slot[1].each.bins = 2;
 	DIFFERS(struct pt_randomizer, of_slots, pt_randomizer_equal, other.slots.kinds = 1);
 }

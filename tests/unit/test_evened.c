@@ -184,7 +184,7 @@ static void evened_draws_cost_no_more_than_is_charged_among_colluders(void **sta
 			for (unsigned x = 0; x < 16; x++)
 				double_law((unsigned[]){ x, other }, cap,
 					pt_mixbins_keep(&p.slots.slot[0].each), law[x]);
-			for (unsigned x = 0; x < 16; x++) /* the worst differ in every coordinate */
+			for (unsigned x = 0; x < 16; x++) /* the worst pair differs in every coordinate */
 				compare(law[x], law[15 - x], 4096, charged, &worst);
 			compare(law[0], law[7], 4096, charged, &worst);
 		}

@@ -176,7 +176,7 @@ static void reference_variances_are_the_textbooks_and_so_are_ours(void **state)
 	assert_true(seen >= 3);
 }
 
-/* Without a local guarantee only the dummies err: N/k (1 - 1/k), whatever the counts. */
+/* Without a local guarantee only the dummies cause errors: N/k (1 - 1/k), whatever the counts. */
 static void balls_into_bins_err_by_their_dummies_alone(void **state)
 {
 	struct qy_query q = histogram(4);
@@ -229,7 +229,7 @@ static void a_mean_errs_as_expected_at_the_worst_values(void **state)
 		for (int x = 0; x < 20000; x++)
 			worst = fmax(worst, level_variance(&p, x / 20000.0));
 		seen = 50 * sqrt(2500 * worst) / (2500 * (p.mixbins.bins - 1.0));
-		/* The grid misses the worst value by little, never finds a worse one. */
+		/* The grid is close to the worst value, and never exceeds it */
 		if (seen > said * (1 + 1e-9) || seen < said * (1 - 1e-5))
 			fail_msg("request %zu: %.9g was expected, %.9g is the worst", i, said, seen);
 	}
