@@ -1,4 +1,4 @@
-/* sh_core.c - the shuffler: which rounds there are, and what each peer may make of them. */
+/* sh_core.c - the shuffler: what each peer may make of its rounds, and which object answers. */
 #include <string.h>
 
 #include "cm_fault.h"
@@ -8,15 +8,7 @@
 
 /* ---- Finding rounds ---- */
 
-struct sh_round *sh_core_find(const struct sh_core *c, const uint8_t *round_id)
-{
-	for (size_t i = 0; i < c->rounds; i++)
-		if (memcmp(c->round[i]->d.round_id, round_id, PR_ROUND_ID_LEN) == 0)
-			return c->round[i];
-	return NULL;
-}
-
-enum cm_rc sh_core_not_found(struct sh_refusal *no)
+static enum cm_rc not_found(struct sh_refusal *no)
 {
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0, "no such round here");
 }
@@ -57,15 +49,12 @@ enum cm_rc sh_core_look_up(
 
 struct sh_round *sh_core_collecting(const struct sh_core *c)
 {
-	for (size_t i = 0; i < c->rounds; i++)
-		if (c->round[i]->state == SH_COLLECTING)
-			return c->round[i];
-	return NULL;
+	return sh_live_collecting(&c->live);
 }
 
 const struct sh_round *sh_core_offer(const struct sh_core *c, uint64_t after, int64_t now_ms)
 {
-	const struct sh_round *r = sh_core_collecting(c);
+	const struct sh_round *r = sh_live_collecting(&c->live);
 
 	/* Where intakes take the reports, clients may come once the first of them can. */
 	return r && !r->intake.closed && (!r->env->intakes || r->spread.epoch != 0) &&
@@ -82,12 +71,12 @@ enum cm_rc sh_core_submit(struct sh_core *c, const uint8_t *round_id, size_t rou
 	enum cm_rc rc;
 
 	if (round_id_len != PR_ROUND_ID_LEN)
-		return sh_core_not_found(no);
-	struct sh_round *r = sh_core_find(c, round_id);
+		return not_found(no);
+	struct sh_round *r = sh_live_find(&c->live, round_id);
 	if (!r) {
 		rc = sh_core_look_up(c, round_id, &past, err);
 		if (rc == CM_ENOINPUT)
-			return sh_core_not_found(no);
+			return not_found(no);
 		return rc != CM_OK ? rc
 				   : sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0,
 					     "the round is over and its records are destroyed");
@@ -103,6 +92,60 @@ enum cm_rc sh_core_submit(struct sh_core *c, const uint8_t *round_id, size_t rou
 	return sh_round_receipt(r, s, out->outcomes, out->n, out->signature, err);
 }
 
+enum cm_rc sh_core_prove(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	const uint8_t (*hashes)[PR_HASH_LEN], struct cm_buf *out, struct sh_refusal *no, struct cm_err *err)
+{
+	if (round_id_len != PR_ROUND_ID_LEN)
+		return not_found(no);
+	const struct sh_round *r = sh_live_find(&c->live, round_id);
+	return r && r->state == SH_COLLECTING ? sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY,
+							SH_BUSY_RETRY_MS, "the round is still open")
+					      : sh_proofs_prove(&c->proofs, round_id, hashes, out, no, err);
+}
+
+enum cm_rc sh_core_expire(struct sh_core *c, int64_t now_ms, struct cm_err *err)
+{
+	return sh_proofs_expire(&c->proofs, now_ms, err);
+}
+
+enum cm_rc sh_core_get_payload(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	const struct sh_part *part, uint8_t *out, size_t *out_len, struct sh_refusal *no, struct cm_err *err)
+{
+	const struct sh_round *r = round_id_len == PR_ROUND_ID_LEN ? sh_live_find(&c->live, round_id) : NULL;
+
+	if (!r)
+		return not_found(no);
+	if (r->state != SH_COLLECTING)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0, "the round is over");
+	return sh_payloads_get(&c->payloads, &r->d, part, out, out_len, no, err);
+}
+
+enum cm_rc sh_core_plan(struct sh_core *c, const uint8_t *hash, size_t hash_len, struct sh_plan_signed *out,
+	struct sh_refusal *no, struct cm_err *err)
+{
+	return sh_judge_plan(&c->judge, hash, hash_len, out, no, err);
+}
+
+enum cm_rc sh_core_standing(const struct sh_core *c, const uint8_t key_hash[PR_HASH_LEN],
+	struct sh_standing_signed *out, struct cm_err *err)
+{
+	const struct sh_store *store = c->conf.env.store;
+	uint8_t bytes[RD_STANDING_LEN], name[CR_HASH_LEN];
+
+	sh_standing_name(key_hash, name);
+	enum cm_rc rc = store->standing_get(store->ctx, name, &out->standing, err);
+	if (rc != CM_OK)
+		return rc;
+	rd_standing_bytes(key_hash, out->standing.sequence, out->standing.descriptor_hash, bytes);
+	return cr_sign(c->conf.env.signer, RD_PURPOSE_STANDING, bytes, sizeof bytes, out->signature, err);
+}
+
+enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who, struct cr_span descriptor,
+	struct cr_span signature, enum sh_stated *what, struct cm_err *err)
+{
+	return sh_heads_state(&c->heads, who, descriptor, signature, c->last_sequence, what, err);
+}
+
 /* ---- The ledger ---- */
 
 enum cm_rc sh_core_population(const struct sh_core *c, const char *population, struct sh_refusal *no)
@@ -113,9 +156,25 @@ enum cm_rc sh_core_population(const struct sh_core *c, const char *population, s
 		"population \"%.60s\" is not served here", population);
 }
 
+enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no)
+{
+	return sh_heads_check_loss(&c->heads, no);
+}
+
+const struct sh_head_row *sh_core_lacks(const struct sh_core *c)
+{
+	return sh_heads_lacking(&c->heads);
+}
+
 struct rd_chain sh_core_witness(const struct sh_core *c)
 {
 	return sh_witness_head(c->witness);
+}
+
+enum cm_rc sh_core_over(struct sh_core *c, struct sh_round *r, struct cm_err *err)
+{
+	sh_live_over(&c->live, r);
+	return r->d.payload_size > 0 ? sh_payloads_drop(&c->payloads, r->d.payload_hash, err) : CM_OK;
 }
 
 /* Does the ledger say that nobody will ask for this round?  A round that is released waits for Settle. */
@@ -130,8 +189,8 @@ enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 
-	for (size_t i = c->rounds; rc == CM_OK && i-- > 0;) {
-		struct sh_round *r = c->round[i];
+	for (size_t i = c->live.n; rc == CM_OK && i-- > 0;) {
+		struct sh_round *r = c->live.round[i];
 		if (!is_over(c, r))
 			continue;
 		r->cancelled = true;
@@ -150,21 +209,27 @@ enum cm_rc sh_core_extend(
 	const struct sh_store *store = c->conf.env.store;
 	size_t skip = 0;
 
-	enum cm_rc rc = sh_core_check_loss(c, no);
+	enum cm_rc rc = sh_heads_check_loss(&c->heads, no);
 	if (rc == CM_OK)
-		rc = sh_core_check_fork(c, no);
+		rc = sh_heads_check_fork(&c->heads, no);
 	if (rc == CM_OK)
 		rc = sh_witness_check(c->witness, e, c->conf.analyzer, &skip, no, err);
 	if (rc == CM_OK && skip < e->n)
 		rc = store->records_put(store->ctx, e->first + skip, e->records + skip, e->n - skip, err);
 	for (size_t i = skip; rc == CM_OK && i < e->n; i++)
 		rc = sh_witness_apply(c->witness, e->records[i].data, e->records[i].len, err);
-	if (rc == CM_OK && c->lacks != SH_HEAD_HERE)
-		sh_core_heads_judge(c);
+	if (rc == CM_OK && c->heads.lacks != SH_HEAD_HERE)
+		sh_heads_judge(&c->heads);
 	return rc == CM_OK ? sh_core_cancel_over(c, err) : rc;
 }
 
 /* ---- Announcing ---- */
+
+enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *put, uint64_t *held,
+	struct sh_refusal *no, struct cm_err *err)
+{
+	return sh_payloads_put(&c->payloads, put, held, no, err);
+}
 
 /* Is it newer than every one that was served here?  The ledger's reservations follow each other already. */
 static enum cm_rc check_sequence(
@@ -199,7 +264,7 @@ static enum cm_rc verify(const struct sh_core *c, struct cr_span bytes, struct c
 static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct cr_span bytes, bool lost,
 	int64_t now_ms, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
 {
-	enum cm_rc rc = sh_core_check_heads(c, no);
+	enum cm_rc rc = sh_heads_check(&c->heads, no);
 
 	if (rc == CM_OK)
 		rc = check_sequence(c, d, no);
@@ -209,17 +274,17 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct
 	if (rc == CM_OK && !lost)
 		rc = sh_policy_judge(c->conf.policy, d, now_ms, no);
 	if (rc == CM_OK && !lost)
-		rc = sh_core_check_payload(c, d, no);
-	if (rc == CM_OK && sh_core_collecting(c))
+		rc = sh_payloads_check(&c->payloads, d, no);
+	if (rc == CM_OK && sh_live_collecting(&c->live))
 		rc = sh_refuse(
 			no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS, "another round is open");
-	if (rc == CM_OK && c->rounds + c->overs >= SH_ROUNDS_MAX)
+	if (rc == CM_OK && c->live.n + c->live.overs >= SH_ROUNDS_MAX)
 		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
 			"%u rounds wait to be released and settled", SH_ROUNDS_MAX);
 	if (rc == CM_OK)
 		rc = sh_witness_reserved(c->witness, d, no);
 	if (rc == CM_OK)
-		rc = sh_core_judge_plan(c, d, bytes, lost, verdict, no, err);
+		rc = sh_judge_round(&c->judge, d, bytes, lost, verdict, no, err);
 	return rc;
 }
 
@@ -241,9 +306,9 @@ static enum cm_rc begin(struct sh_core *c, struct rd_descriptor *d, const struct
 {
 	cr_rng_point("round", d->sequence, 0);
 	enum cm_rc rc = sh_round_new(&c->conf.env, d, a->descriptor.data, a->descriptor.len,
-		a->signature.data, rng, &c->round[c->rounds], err);
+		a->signature.data, rng, &c->live.round[c->live.n], err);
 
-	return rc == CM_OK ? count(c, &c->round[c->rounds++]->d, verdict, err) : rc;
+	return rc == CM_OK ? count(c, &c->live.round[c->live.n++]->d, verdict, err) : rc;
 }
 
 /* A state that is lost had taken this round, with reports that were acknowledged.  Nobody knows how far that
@@ -268,7 +333,7 @@ static enum cm_rc end_lost(struct sh_core *c, const struct rd_descriptor *d, con
 	/* A store that went back alone left the round's key here. */
 	if (rc == CM_OK)
 		rc = sh_vault_destroy(store, c->conf.env.key_dir, d->round_id, err);
-	return rc == CM_OK && d->payload_size > 0 ? sh_core_drop_payload(c, d->payload_hash, err) : rc;
+	return rc == CM_OK && d->payload_size > 0 ? sh_payloads_drop(&c->payloads, d->payload_hash, err) : rc;
 }
 
 /* Whether a state that is lost had taken this round, which is not in the store: its analyzer, a client, or
@@ -280,7 +345,7 @@ static enum cm_rc was_here(
 	bool there = false;
 
 	enum cm_rc rc = sh_mark_read(c->conf.env.key_dir, d->round_id, &there, &devices, err);
-	*out = CM_CHECKED("shuffler.lost") && (again || there || sh_core_heads_reach(c, d));
+	*out = CM_CHECKED("shuffler.lost") && (again || there || sh_heads_reach(&c->heads, d));
 	return rc;
 }
 
@@ -314,11 +379,165 @@ enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int6
 	return rc;
 }
 
+/* ---- A sealed round, for the analyzer ---- */
+
+enum cm_rc sh_core_manifest(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	struct sh_signed *out, struct sh_refusal *no, struct cm_err *err)
+{
+	struct sh_past past = { .manifest = out };
+
+	if (round_id_len != PR_ROUND_ID_LEN)
+		return not_found(no);
+	const struct sh_round *r = sh_live_find(&c->live, round_id);
+	if (r && r->state == SH_COLLECTING)
+		return CM_EMORE;
+	enum cm_rc rc = sh_core_look_up(c, round_id, &past, err);
+	if (rc == CM_ENOINPUT)
+		return not_found(no);
+	if (rc == CM_OK && out->len == 0)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED, 0,
+			"this round was lost or given up here, and has no manifest");
+	return rc;
+}
+
+/* A round that cannot be released (again) by this charge: the answer. */
+static enum cm_rc release_past(const struct sh_past *past, struct sh_refusal *no)
+{
+	if (past->same_charge)
+		return CM_OK; /* said again */
+	switch (past->state) {
+	case SH_RELEASING:
+	case SH_ERASED:
+		return sh_refuse(
+			no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0, "this round has another charge");
+	case SH_VOID:
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL, 0,
+			"fewer than the minimum took part: nothing is released");
+	case SH_COLLECTING:
+	case SH_SEALED:
+		break;
+	}
+	return sh_refuse(
+		no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS, "the round is not sealed yet");
+}
+
+static enum cm_rc check_charge(const struct sh_core *c, const struct sh_round *r,
+	const struct rd_charge *charge, struct sh_refusal *no)
+{
+	uint8_t manifest_hash[PR_HASH_LEN];
+
+	if (!CM_CHECKED("shuffler.charge"))
+		return CM_OK;
+	cr_sha256(r->manifest.data, r->manifest.len, manifest_hash);
+	if (memcmp(charge->descriptor_hash, r->d.hash, PR_HASH_LEN) != 0 ||
+		memcmp(charge->manifest_hash, manifest_hash, PR_HASH_LEN) != 0)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0,
+			"the charge is for another descriptor or manifest");
+	return sh_witness_charged(
+		c->witness, charge->ledger_seq, charge->ledger_head, charge->round_id, manifest_hash, no);
+}
+
+enum cm_rc sh_core_release(struct sh_core *c, struct cr_span bytes, struct cr_span signature,
+	uint8_t round_id[PR_ROUND_ID_LEN], struct sh_refusal *no, struct cm_err *err)
+{
+	struct sh_past past = { .compare = bytes };
+	struct rd_charge charge;
+
+	if (signature.len != CR_SIGN_LEN)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE, 0,
+			"charge: a signature has %u bytes", CR_SIGN_LEN);
+	enum cm_rc rc =
+		rd_charge_verify(bytes.data, bytes.len, signature.data, c->conf.analyzer, &charge, err);
+	if (rc == CM_EINTERNAL)
+		return rc;
+	if (rc != CM_OK)
+		return sh_refuse(no,
+			rc == CM_EPERM ? TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE
+				       : TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE,
+			0, "%.190s", err->msg);
+	memcpy(round_id, charge.round_id, PR_ROUND_ID_LEN);
+	struct sh_round *r = sh_live_find(&c->live, round_id);
+	if (!r || r->state != SH_SEALED) {
+		rc = sh_core_look_up(c, round_id, &past, err);
+		return rc == CM_ENOINPUT ? not_found(no) : rc == CM_OK ? release_past(&past, no) : rc;
+	}
+	rc = sh_heads_check(&c->heads, no);
+	if (rc == CM_OK)
+		rc = check_charge(c, r, &charge, no);
+	return rc == CM_OK ? sh_round_release(r, bytes.data, bytes.len, err) : rc;
+}
+
+enum cm_rc sh_core_pull(struct sh_core *c, const uint8_t *round_id, size_t round_id_len, uint32_t bucket,
+	uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no)
+{
+	struct sh_round *r = round_id_len == PR_ROUND_ID_LEN ? sh_live_find(&c->live, round_id) : NULL;
+
+	if (r && r->damage.code != CM_OK)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
+			"what is stored of this round is damaged: restore it, or give the round up");
+	return r ? sh_round_pull(r, bucket, offset, max, out, no) : not_found(no);
+}
+
+enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
+	struct sh_refusal *no, struct cm_err *err)
+{
+	struct sh_past past = { 0 };
+
+	if (round_id_len != PR_ROUND_ID_LEN)
+		return not_found(no);
+	struct sh_round *r = sh_live_find(&c->live, round_id);
+	if (!r && sh_live_erases(&c->live, round_id))
+		return CM_EMORE;
+	if (!r) { /* erased or void: nothing is left to settle */
+		enum cm_rc rc = sh_core_look_up(c, round_id, &past, err);
+		return rc == CM_ENOINPUT ? not_found(no) : rc;
+	}
+	if (r->cancelled)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, SH_BUSY_RETRY_MS,
+			"the round is being erased");
+	if (r->state != SH_RELEASING)
+		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT, 0,
+			"a round that was not released cannot be settled");
+	enum cm_rc rc = sh_round_over(r, SH_ERASED, err);
+	if (rc == CM_OK)
+		rc = sh_core_over(c, r, err);
+	return rc == CM_OK ? CM_EMORE : rc;
+}
+
+/* ---- Slow work beside the tasks ---- */
+
+enum sh_job_kind sh_core_job_begin(struct sh_core *c, bool erasures, struct sh_job *j)
+{
+	return sh_job_begin(&c->live, erasures, j);
+}
+
+enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *err)
+{
+	return sh_job_end(&c->live, j, err);
+}
+
+enum cm_rc sh_core_keeps(const struct sh_core *c, struct cm_err *err)
+{
+	const struct sh_store *store = c->conf.env.store;
+
+	return store->keeps && c->live.n > 0 && !c->live.job ? store->keeps(store->ctx, err) : CM_OK;
+}
+
+enum cm_rc sh_core_compose(struct sh_core *c, struct sh_compose **out, struct cm_err *err)
+{
+	return sh_judge_begin(&c->judge, out, err);
+}
+
+enum cm_rc sh_core_composed(struct sh_core *c, struct sh_compose *w, struct cm_err *err)
+{
+	return sh_judge_end(&c->judge, w, err);
+}
+
 /* ---- For status ---- */
 
 const struct sh_round *sh_core_round(const struct sh_core *c, size_t i)
 {
-	return i < c->rounds ? c->round[i] : NULL;
+	return i < c->live.n ? c->live.round[i] : NULL;
 }
 
 const struct sh_policy *sh_core_policy(const struct sh_core *c)
@@ -340,14 +559,14 @@ size_t sh_core_count(const struct sh_core *c, enum sh_state state)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->rounds; i++)
-		n += c->round[i]->state == state;
+	for (size_t i = 0; i < c->live.n; i++)
+		n += c->live.round[i]->state == state;
 	return n;
 }
 
 uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LEN])
 {
-	const struct sh_round *r = sh_core_find(c, id);
+	const struct sh_round *r = sh_live_find(&c->live, id);
 
 	return r ? r->d.sequence : 0;
 }
@@ -355,4 +574,24 @@ uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LE
 uint64_t sh_core_newest(const struct sh_core *c)
 {
 	return c->last_sequence;
+}
+
+struct rd_slices sh_core_taken(const struct sh_core *c)
+{
+	return sh_plans_taken(c->plans);
+}
+
+struct sh_usage sh_core_usage(const struct sh_core *c)
+{
+	return sh_plans_usage(c->plans);
+}
+
+const struct sh_plan *sh_core_plan_at(const struct sh_core *c, size_t i)
+{
+	return sh_plans_at(c->plans, i);
+}
+
+struct sh_hearing sh_core_hearing(const struct sh_core *c)
+{
+	return sh_heads_hearing(&c->heads);
 }

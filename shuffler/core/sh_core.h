@@ -5,13 +5,10 @@
  * the shuffler's own: after CM_EIO, CM_EDATA or CM_EINTERNAL nothing more may be acknowledged. */
 #pragma once
 
-#include "sh_compose.h"
-#include "sh_policy.h"
-#include "sh_round.h"
-#include "sh_witness.h"
-
-/* Most rounds that are sealed or being released at a time, in addition to the open one. */
-#define SH_ROUNDS_MAX 8u
+#include "sh_heads.h"
+#include "sh_judge.h"
+#include "sh_payloads.h"
+#include "sh_proofs.h"
 
 struct sh_core_conf {
 	struct sh_env env;
@@ -58,20 +55,11 @@ CM_CHECK enum cm_rc sh_core_prove(struct sh_core *c, const uint8_t *round_id, si
 /* Erase the leaves of rounds whose window for proofs is over; call whenever the clock has moved. */
 CM_CHECK enum cm_rc sh_core_expire(struct sh_core *c, int64_t now_ms, struct cm_err *err);
 
-/* Write bytes of the payload of the open round to out, which has room for PR_PAYLOAD_PART: as many as were
- * asked for, or as follow.  CM_EPROTO with *no: it is over, has no payload, or none at this offset. */
-struct sh_part {
-	uint64_t offset;
-	uint32_t length;
-};
+/* As sh_payloads_get, of the open round.  CM_EPROTO with *no also when it is over. */
 CM_CHECK enum cm_rc sh_core_get_payload(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
 	const struct sh_part *part, uint8_t *out, size_t *out_len, struct sh_refusal *no, struct cm_err *err);
 
-/* The signed plan of this hash; borrowed until the next call. */
-struct sh_plan_signed {
-	struct cr_span bytes;
-	const uint8_t *signature;
-};
+/* As sh_judge_plan. */
 CM_CHECK enum cm_rc sh_core_plan(struct sh_core *c, const uint8_t *hash, size_t hash_len,
 	struct sh_plan_signed *out, struct sh_refusal *no, struct cm_err *err);
 /* The signed standing of a certificate.  It covers every report whose receipt may have been sent. */
@@ -82,25 +70,14 @@ struct sh_standing_signed {
 CM_CHECK enum cm_rc sh_core_standing(const struct sh_core *c, const uint8_t key_hash[PR_HASH_LEN],
 	struct sh_standing_signed *out, struct cm_err *err);
 
-enum sh_stated {
-	SH_STATED_NOTHING, /* no descriptor, one that the witnessed ledger contains, or one without the
-			    * analyzer's signature */
-	SH_STATED_LACKING, /* the analyzer signed records that the witnessed ledger lacks or contradicts */
-	SH_STATED_COUNTED, /* after a loss: counted; more clients must state theirs */
-	SH_STATED_ENOUGH,  /* after a loss: enough clients have stated theirs */
-};
-/* Process the newest descriptor that a client has seen, which says how long the analyzer's ledger was.  It
- * counts only with the analyzer's signature, and is stored durably then.  Never a refusal: an invalid
- * statement is ignored. */
+/* As sh_heads_state. */
 CM_CHECK enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who,
 	struct cr_span descriptor, struct cr_span signature, enum sh_stated *what, struct cm_err *err);
 
 /* ---- The analyzer ---- */
 
-/* Refuse with BUSY after a loss, until enough clients have stated how long the ledger was. */
+/* As sh_heads_check_loss and sh_heads_lacking. */
 CM_CHECK enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no);
-/* A ledger head that a client stated and that the witnessed ledger lacks; the analyzer must deliver its
- * records.  NULL: none. */
 const struct sh_head_row *sh_core_lacks(const struct sh_core *c);
 
 CM_CHECK enum cm_rc sh_core_population(
@@ -108,13 +85,7 @@ CM_CHECK enum cm_rc sh_core_population(
 struct rd_chain sh_core_witness(const struct sh_core *c);
 CM_CHECK enum cm_rc sh_core_extend(
 	struct sh_core *c, const struct sh_extend *e, struct sh_refusal *no, struct cm_err *err);
-/* A PutPayload (borrowed).  Appends what continues the bytes that are held; *held: how many these are now.
- * The first part of another payload erases one that no round has.  When it is whole, its hash is checked, and
- * it is durable. */
-struct sh_put {
-	struct cr_span hash, data;
-	uint64_t size, offset;
-};
+/* As sh_payloads_put. */
 CM_CHECK enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *put, uint64_t *held,
 	struct sh_refusal *no, struct cm_err *err);
 /* An Announce (borrowed), and the result.
@@ -239,26 +210,8 @@ int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms);
 
 /* ---- Jobs, beside the tasks: for rounds that are released or over, one at a time ---- */
 
-enum sh_job_kind {
-	SH_JOB_NONE,
-	SH_JOB_READ,  /* read a bucket that is asked for, or the one after it */
-	SH_JOB_ERASE, /* delete the messages of a round that is over */
-};
-/* Between its begin and its end, in the caller's memory.  Only `kind` concerns the caller. */
-struct sh_job {
-	enum sh_job_kind kind;
-	struct sh_round *round;     /* borrowed */
-	struct sh_segment *segment; /* of a reading */
-	enum cm_rc rc;
-	struct cm_err err;
-};
-/* On the loop: what is to be done now; returns j->kind.  Unless it is SH_JOB_NONE, run and end follow before
- * the next begin.  erasures: nothing else is begun. */
+/* As sh_job_begin and sh_job_end; sh_job_run between them. */
 enum sh_job_kind sh_core_job_begin(struct sh_core *c, bool erasures, struct sh_job *j);
-/* On any thread: the slow work.  It touches the job, the store, and of the round its vault and this segment,
- * which the loop leaves alone until the end. */
-void sh_core_job_run(struct sh_job *j);
-/* On the loop: what was read can be pulled, what was erased is settled. */
 CM_CHECK enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *err);
 
 /* While a round is live and no job runs: ask whether the store still keeps what it has (sh_store.h). */
@@ -266,8 +219,7 @@ CM_CHECK enum cm_rc sh_core_keeps(const struct sh_core *c, struct cm_err *err);
 
 /* ---- Composing, beside the tasks ---- */
 
-/* What is to be composed now, on a worker thread of its own, or *out NULL; one at a time.  Then
- * sh_compose_run, sh_core_composed, sh_compose_free. */
+/* As sh_judge_begin and sh_judge_end, with sh_compose_run between them on a worker thread of its own. */
 CM_CHECK enum cm_rc sh_core_compose(struct sh_core *c, struct sh_compose **out, struct cm_err *err);
 CM_CHECK enum cm_rc sh_core_composed(struct sh_core *c, struct sh_compose *w, struct cm_err *err);
 
@@ -280,12 +232,6 @@ uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LE
 /* The slices that pinned plans took from the policy's max_epsilon and delta; each is spent whole at the
  * pin. */
 struct rd_slices sh_core_taken(const struct sh_core *c);
-/* Shares of the budget, of epsilon or delta the larger; 1: all of it.  `pinned`: the slices.  `used`: the
- * part whose entries are answered or whose filters are used up.  `used` says when no entry is left to answer;
- * it is no measure of privacy loss. */
-struct sh_usage {
-	double pinned, used;
-};
 struct sh_usage sh_core_usage(const struct sh_core *c);
 const struct sh_policy *sh_core_policy(const struct sh_core *c);
 double sh_core_limit(const struct sh_core *c);
@@ -293,14 +239,6 @@ double sh_core_delta(const struct sh_core *c);
 /* Plan i of the ledger; NULL past the last. */
 const struct sh_plan *sh_core_plan_at(const struct sh_core *c, size_t i);
 /* What clients have stated about the ledger. */
-struct sh_hearing {
-	bool waits;          /* after a loss, more clients must state how long the ledger was */
-	size_t certificates; /* certificates that have stated it since the loss */
-	uint64_t devices, colluders;
-	uint64_t closed_to; /* plans up to this ledger record are closed by the loss; 0: none */
-	uint64_t lacking;   /* number of a record that the analyzer signed and the witnessed ledger lacks; 0:
-			     * none */
-};
 struct sh_hearing sh_core_hearing(const struct sh_core *c);
 /* Sequence number of the newest round announced here, live or not; 0: none. */
 uint64_t sh_core_newest(const struct sh_core *c);

@@ -10,7 +10,7 @@
 /* The round whose reports intakes may take in this epoch, or NULL. */
 static struct sh_round *of_epoch(const struct sh_core *c, uint64_t epoch)
 {
-	struct sh_round *r = sh_core_collecting(c);
+	struct sh_round *r = sh_live_collecting(&c->live);
 
 	return r && c->conf.env.intakes && !r->intake.closed && !r->spread.closed && r->spread.epoch != 0 &&
 			       r->spread.epoch == epoch
@@ -20,7 +20,7 @@ static struct sh_round *of_epoch(const struct sh_core *c, uint64_t epoch)
 
 void sh_core_intakes(struct sh_core *c, size_t intakes)
 {
-	struct sh_round *r = sh_core_collecting(c);
+	struct sh_round *r = sh_live_collecting(&c->live);
 
 	c->intakes = intakes;
 	if (r)
@@ -35,7 +35,7 @@ static uint64_t room_of(const struct sh_round *r)
 enum cm_rc sh_core_lend(
 	struct sh_core *c, struct sh_loan *out, struct sh_vault_keys *keys, struct cm_err *err)
 {
-	const struct sh_round *open = sh_core_collecting(c);
+	const struct sh_round *open = sh_live_collecting(&c->live);
 	const struct sh_round *r = open ? of_epoch(c, open->spread.epoch) : NULL;
 
 	if (!r)

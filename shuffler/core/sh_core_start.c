@@ -1,5 +1,5 @@
-/* sh_core_start.c - the shuffler as the store left it: witnessed ledger, rounds, unfinished erasures. */
-#include <assert.h>
+/* sh_core_start.c - the core as the store left it: witnessed ledger, rounds, unfinished erasures; declared in
+ * sh_core.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,13 +45,6 @@ static enum cm_rc start_try(struct sh_core *c, const struct sh_row *row, struct 
 	return rc;
 }
 
-void sh_core_cannot_go_on(uint64_t sequence, struct cm_err *err)
-{
-	(void)cm_context(err,
-		"round %llu cannot go on; restore what it lacks, or `tombola-shuffler round give-up %llu`",
-		(unsigned long long)sequence, (unsigned long long)sequence);
-}
-
 static enum cm_rc start_row(void *user, const struct sh_row *row, struct cm_err *err)
 {
 	struct sh_core *c = user;
@@ -62,13 +55,13 @@ static enum cm_rc start_row(void *user, const struct sh_row *row, struct cm_err 
 		return rc;
 	if (row->state == SH_ERASED || row->state == SH_VOID)
 		return CM_OK;
-	if (c->rounds > SH_ROUNDS_MAX)
+	if (c->live.n > SH_ROUNDS_MAX)
 		return cm_fail(err, CM_EDATA, "state.db: too many rounds are under way");
-	rc = sh_round_restore(&c->conf.env, row, &c->round[c->rounds], err);
+	rc = sh_round_restore(&c->conf.env, row, &c->live.round[c->live.n], err);
 	if (rc == CM_OK)
-		c->rounds++;
+		c->live.n++;
 	else if (rc == CM_ENOINPUT || rc == CM_EDATA)
-		sh_core_cannot_go_on(row->sequence, err);
+		sh_round_cannot_go_on(row->sequence, err);
 	else
 		(void)cm_context(err, "round %llu", (unsigned long long)row->sequence);
 	return rc;
@@ -117,7 +110,7 @@ static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
 
 	enum cm_rc rc = store->data_each(store->ctx, collect_place, &places, err);
 	for (size_t i = 0; rc == CM_OK && i < places.n; i++)
-		if (!sh_core_find(c, places.id[i]))
+		if (!sh_live_find(&c->live, places.id[i]))
 			rc = destroy(c, places.id[i], err);
 	free(places.id);
 	return rc;
@@ -135,17 +128,25 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 	*out = c;
 	c->conf = *conf;
 	c->conf.env.max_share = p->max_share;
-	cm_buf_init(&c->read.bytes, PR_PLAN_MAX);
-	cm_buf_init(&c->judged.descriptor, PR_DESCRIPTOR_MAX);
-	enum cm_rc rc = store->loss_get(store->ctx, &c->loss, err);
+	c->payloads = (struct sh_payloads){
+		.store = store, .live = &c->live, .max_bytes = (uint64_t)p->max_payload
+	};
+	c->proofs = (struct sh_proofs){ .place = &c->conf.env.leaves };
+	c->heads = (struct sh_heads){
+		.store = store, .policy = p, .analyzer = conf->analyzer, .intakes = conf->env.intakes
+	};
+	enum cm_rc rc = store->loss_get(store->ctx, &c->heads.loss, err);
 	if (rc == CM_OK)
-		rc = sh_plans_new(p, c->loss.closed_to, &c->plans, err);
+		rc = sh_plans_new(p, c->heads.loss.closed_to, &c->plans, err);
 	if (rc == CM_OK)
 		rc = sh_witness_new(p->population, c->plans, &c->witness, err);
+	sh_judge_init(&c->judge, store, p, c->plans);
+	c->heads.plans = c->plans;
+	c->heads.witness = c->witness;
 	if (rc == CM_OK)
 		rc = store->record_each(store->ctx, start_record, c, err);
 	if (rc == CM_OK)
-		rc = sh_core_heads_start(c, err);
+		rc = sh_heads_load(&c->heads, err);
 	if (rc == CM_OK)
 		rc = store->pin_each(store->ctx, start_pin, c, err);
 	return rc;
@@ -175,14 +176,14 @@ enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, st
 	enum cm_rc rc = make(conf, &c, err);
 	if (rc == CM_OK)
 		rc = store->row_each(store->ctx, start_row, c, err);
-	for (size_t i = 0; rc == CM_OK && i < c->rounds; i++)
-		rc = mark(c->round[i], err);
+	for (size_t i = 0; rc == CM_OK && i < c->live.n; i++)
+		rc = mark(c->live.round[i], err);
 	if (rc == CM_OK)
 		rc = finish_erasures(c, err);
 	if (rc == CM_OK)
-		rc = sh_core_load_payloads(c, err);
+		rc = sh_payloads_load(&c->payloads, err);
 	if (rc == CM_OK)
-		rc = sh_core_load_proofs(c, err);
+		rc = sh_proofs_load(&c->proofs, &c->live, err);
 	if (rc == CM_OK)
 		rc = sh_core_cancel_over(c, err);
 	if (rc != CM_OK) {
@@ -222,7 +223,7 @@ enum cm_rc sh_core_check(
 	if (rc == CM_OK)
 		rc = store->row_each(store->ctx, check_row, &k, err);
 	if (rc == CM_OK)
-		rc = sh_core_load_proofs(k.c, err);
+		rc = sh_proofs_load(&k.c->proofs, &k.c->live, err);
 	sh_core_free(k.c);
 	return rc;
 }
@@ -231,14 +232,11 @@ void sh_core_free(struct sh_core *c)
 {
 	if (!c)
 		return;
-	assert(!c->job);
-	for (size_t i = 0; i < c->rounds; i++)
-		sh_round_free(c->round[i]);
-	for (size_t i = 0; i < c->overs; i++)
-		sh_round_free(c->over[i]);
+	sh_live_fini(&c->live);
 	sh_witness_free(c->witness);
-	sh_core_plans_fini(c);
-	sh_core_heads_fini(c);
-	free(c->proofs);
+	sh_judge_fini(&c->judge);
+	sh_plans_free(c->plans);
+	sh_heads_fini(&c->heads);
+	sh_proofs_fini(&c->proofs);
 	free(c);
 }

@@ -1,4 +1,5 @@
-/* sh_core_task.c - commits and sealing: what is to be done, the slow work, and what follows from it. */
+/* sh_core_task.c - commits and sealing: what is to be done, the slow work, and what follows from it; declared
+ * in sh_core.h. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static enum sh_task_kind spread_next(
 
 enum sh_task_kind sh_core_task_next(const struct sh_core *c, enum sh_pace pace, int64_t now_ms)
 {
-	const struct sh_round *r = sh_core_collecting(c);
+	const struct sh_round *r = sh_live_collecting(&c->live);
 
 	if (!r)
 		return SH_TASK_NONE;
@@ -56,8 +57,8 @@ enum sh_task_kind sh_core_task_next(const struct sh_core *c, enum sh_pace pace, 
 
 int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms)
 {
-	const struct sh_round *r = sh_core_collecting(c);
-	int64_t at = sh_core_proofs_until(c);
+	const struct sh_round *r = sh_live_collecting(&c->live);
+	int64_t at = sh_proofs_until(&c->proofs);
 
 	if (r) {
 		int64_t due = now_ms < r->d.opens_ms ? r->d.opens_ms : r->d.deadline_ms;
@@ -72,7 +73,7 @@ int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms)
 
 size_t sh_core_not_durable(const struct sh_core *c)
 {
-	const struct sh_round *r = sh_core_collecting(c);
+	const struct sh_round *r = sh_live_collecting(&c->live);
 
 	return (r ? sh_batch_submissions(&r->intake.gathering) : 0) +
 	       (c->under_way ? c->under_way->submissions : 0);
@@ -256,7 +257,7 @@ static enum cm_rc seal(struct sh_core *c, struct sh_round *r, struct rd_bucket *
 	const struct cr_span manifest = { r->manifest.data, r->manifest.len };
 	sh_plans_ended(c->plans, &r->d, r->state == SH_VOID ? &manifest : NULL);
 	if (r->state == SH_SEALED)
-		return sh_core_keep_proofs(c, r->d.round_id, r->seal_ms, err);
+		return sh_proofs_keep(&c->proofs, r->d.round_id, r->seal_ms, err);
 	return sh_core_over(c, r, err);
 }
 
@@ -292,7 +293,7 @@ static enum cm_rc end_seal(
 	if (r->damage.code != CM_OK)
 		return lose(c, r, err);
 	enum cm_rc rc = seal(c, r, buckets, err);
-	done->is_void = rc == CM_OK && !sh_core_find(c, round_id);
+	done->is_void = rc == CM_OK && !sh_live_find(&c->live, round_id);
 	return rc;
 }
 
@@ -325,7 +326,7 @@ enum sh_task_kind sh_core_task_begin(struct sh_core *c, enum sh_pace pace, int64
 	*t = (struct sh_task){ .kind = sh_core_task_next(c, pace, now_ms) };
 	if (t->kind == SH_TASK_NONE)
 		return SH_TASK_NONE;
-	struct sh_round *r = t->round = sh_core_collecting(c);
+	struct sh_round *r = t->round = sh_live_collecting(&c->live);
 	t->participants = r->intake.participants;
 	if (tasks[t->kind].closes) {
 		r->intake.closed = true;
@@ -364,7 +365,7 @@ enum cm_rc sh_core_task_end(
 {
 	struct sh_round *r = t->round;
 
-	assert(c->under_way == t && r == sh_core_collecting(c));
+	assert(c->under_way == t && r == sh_live_collecting(&c->live));
 	/* The loop served on while it ran: it may have called the round off, and no more. */
 	assert(!tasks[t->kind].closes || (is_quiet(&r->intake) && r->intake.participants == t->participants));
 	*done = (struct sh_task_done){ .kind = t->kind };
@@ -379,7 +380,7 @@ enum cm_rc sh_core_task_end(
 	if (t->rc != CM_OK)
 		*err = t->err;
 	if (t->rc == CM_EDATA)
-		sh_core_cannot_go_on(r->d.sequence, err);
+		sh_round_cannot_go_on(r->d.sequence, err);
 	enum cm_rc rc = t->rc == CM_OK ? tasks[t->kind].end(c, t, done, err) : t->rc;
 	task_fini(t);
 	return rc;

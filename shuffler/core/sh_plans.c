@@ -471,3 +471,38 @@ void sh_plans_ended(struct sh_plans *p, const struct rd_descriptor *d, const str
 	if (plan)
 		entry_ended(plan, d, void_manifest);
 }
+
+/* ---- For status ---- */
+
+static double part_of(const struct sh_plans *p, double epsilon, double delta)
+{
+	const struct sh_policy *policy = p->policy;
+
+	return rd_slices_share(&(struct rd_slices){ epsilon, delta }, policy->max_epsilon, policy->delta);
+}
+
+/* How far a plan is used up, 0..1. */
+static double used_of(const struct sh_plan *plan)
+{
+	size_t answered = 0;
+
+	if (plan->state != SH_PIN_TAKEN)
+		return plan->state == SH_PIN_CLOSED ? 1 : 0;
+	if (sh_plan_is_adaptive(plan))
+		return plan->share < 1 ? plan->share : 1;
+	for (size_t i = 0; i < plan->tries; i++)
+		answered += !plan->tried[i].open && !plan->tried[i].is_void;
+	return (double)answered / (double)rd_pin_count(plan->pin);
+}
+
+struct sh_usage sh_plans_usage(const struct sh_plans *p)
+{
+	struct rd_slices taken = p->taken;
+	struct sh_usage usage = { .pinned = part_of(p, taken.epsilon, taken.delta) };
+	const struct sh_plan *plan = NULL;
+
+	for (size_t i = 0; (plan = sh_plans_at(p, i)); i++)
+		usage.used += used_of(plan) * part_of(p, plan->epsilon, plan->delta);
+	usage.used = usage.used < usage.pinned ? usage.used : usage.pinned;
+	return usage;
+}

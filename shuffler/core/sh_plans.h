@@ -121,3 +121,11 @@ CM_CHECK enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_pla
 CM_CHECK enum cm_rc sh_plans_began(struct sh_plans *p, const struct rd_descriptor *d, struct cm_err *err);
 /* Record the end of a round: sealed (manifest NULL) or void by this manifest. */
 void sh_plans_ended(struct sh_plans *p, const struct rd_descriptor *d, const struct cr_span *void_manifest);
+
+/* Shares of the budget, of epsilon or delta the larger; 1: all of it.  `pinned`: the slices.  `used`: the
+ * part whose entries are answered or whose filters are used up.  `used` says when no entry is left to answer;
+ * it is no measure of privacy loss. */
+struct sh_usage {
+	double pinned, used;
+};
+struct sh_usage sh_plans_usage(const struct sh_plans *p);

@@ -198,6 +198,13 @@ bool sh_round_is_damaged(const struct sh_round *r, enum cm_rc rc)
 	return CM_CHECKED("shuffler.damage") && rc == CM_EDATA && r->env->intakes && r->vault.foreign;
 }
 
+void sh_round_cannot_go_on(uint64_t sequence, struct cm_err *err)
+{
+	(void)cm_context(err,
+		"round %llu cannot go on; restore what it lacks, or `tombola-shuffler round give-up %llu`",
+		(unsigned long long)sequence, (unsigned long long)sequence);
+}
+
 enum cm_rc sh_round_restore(
 	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err)
 {

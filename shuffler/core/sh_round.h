@@ -72,6 +72,8 @@ CM_CHECK enum cm_rc sh_round_restore(
  * so such a row ends its round.  Data that are missing, or older than what was acknowledged, may come back:
  * they wait for a person. */
 bool sh_round_is_damaged(const struct sh_round *r, enum cm_rc rc);
+/* Say in *err that this round needs a person, and what they can do. */
+void sh_round_cannot_go_on(uint64_t sequence, struct cm_err *err);
 /* Wipe and free the memory; stored data stays.  Accepts NULL. */
 void sh_round_free(struct sh_round *r);
 

@@ -92,7 +92,7 @@ static void job_run(void *of)
 {
 	struct sh_serve *s = of;
 
-	sh_core_job_run(&s->job);
+	sh_job_run(&s->job);
 }
 
 static void job_done(void *of)

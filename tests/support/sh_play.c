@@ -350,7 +350,7 @@ void sh_play_jobs(struct sh_play *p)
 	struct sh_job j;
 
 	while (sh_core_job_begin(p->core, false, &j) != SH_JOB_NONE) {
-		sh_core_job_run(&j);
+		sh_job_run(&j);
 		if (sh_core_job_end(p->core, &j, &p->err) != CM_OK)
 			fail_msg("job %d: %s", (int)j.kind, p->err.msg);
 	}

@@ -50,7 +50,7 @@ static int set_up(void **state)
 static void run_job(struct sh_job *j)
 {
 	on_loop = false;
-	sh_core_job_run(j);
+	sh_job_run(j);
 	on_loop = true;
 	assert_int_equal(sh_core_job_end(play.core, j, &play.err), CM_OK);
 }

@@ -1,0 +1,60 @@
+/* sh_judge.h - judges rounds against their plans: what a round may cost is composed beside the loop, and its
+ * plan is read from the store.
+ *
+ * What is to be composed is a plan's pin, or the judgement of a round of an adaptive plan (sh_compose.h); one
+ * at a time, on any thread.  A round that waits for it is refused as BUSY and announced again. */
+#pragma once
+
+#include "sh_compose.h"
+#include "sh_store.h"
+
+/* Cache of the plan read last. */
+struct sh_plan_read {
+	bool filled;
+	struct cm_buf bytes;
+	uint8_t signature[CR_SIGN_LEN];
+	struct rd_plan whole;
+};
+/* The round of an adaptive plan whose judgement is wanted, running or done. */
+struct sh_judged {
+	enum { SH_JUDGE_NONE, SH_JUDGE_WANTED, SH_JUDGE_RUNS, SH_JUDGE_DONE } at;
+	uint8_t hash[PR_HASH_LEN];
+	struct cm_buf descriptor;
+	struct sh_plan *plan;
+	enum cm_rc rc;
+	struct cm_err err;
+	struct rd_verdict verdict;
+};
+
+struct sh_judge {
+	/* Borrowed; set by sh_judge_init. */
+	const struct sh_store *store;
+	const struct sh_policy *policy;
+	struct sh_plans *plans;
+	struct sh_plan_read read;
+	struct sh_judged judged;
+	bool composing;
+	size_t recounted; /* adaptive plans before this one have been recounted since the start */
+};
+
+void sh_judge_init(struct sh_judge *g, const struct sh_store *store, const struct sh_policy *policy,
+	struct sh_plans *plans);
+void sh_judge_fini(struct sh_judge *g); /* accepts a zeroed struct */
+
+/* The signed plan of this hash; borrowed until the next call. */
+struct sh_plan_signed {
+	struct cr_span bytes;
+	const uint8_t *signature;
+};
+CM_CHECK enum cm_rc sh_judge_plan(struct sh_judge *g, const uint8_t *hash, size_t hash_len,
+	struct sh_plan_signed *out, struct sh_refusal *no, struct cm_err *err);
+
+/* Check a new descriptor against its plan.  lost: as for sh_plans_judge.  verdict: as in sh_announced.  BUSY
+ * while the plan or the round waits to be composed. */
+CM_CHECK enum cm_rc sh_judge_round(struct sh_judge *g, const struct rd_descriptor *d, struct cr_span bytes,
+	bool lost, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err);
+
+/* What is to be composed now, or *out NULL; one at a time.  Then sh_compose_run, sh_judge_end,
+ * sh_compose_free. */
+CM_CHECK enum cm_rc sh_judge_begin(struct sh_judge *g, struct sh_compose **out, struct cm_err *err);
+CM_CHECK enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err);
