@@ -221,7 +221,7 @@ static void a_folder_is_made_once_and_only_below_one_that_exists(void **state)
 	assert_int_equal(cm_file_mkdir(in_dir("d"), &err), CM_OK);
 	assert_int_equal(stat(in_dir("d"), &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
-	/* The one before may have been killed between making it and syncing its parent. */
+	/* An earlier process may have been killed after making the folder and before syncing its parent. */
 	syncs = 0;
 	assert_int_equal(cm_file_mkdir(in_dir("d"), &err), CM_OK);
 	assert_int_equal(syncs, 1);
@@ -262,7 +262,7 @@ static void a_state_folder_is_ours_alone_or_roots(void **state)
 	(void)state;
 	assert_non_null(path);
 	assert_int_equal(mkdir(path, 0700), 0);
-	/* Root may give it away, others are somebody else. */
+	/* Make the folder another user's: root gives it away, other users pretend to be somebody else. */
 	us = __real_geteuid() == 0 ? 0 : __real_geteuid() + 1;
 	if (us == 0)
 		assert_int_equal(chown(path, 4712, (gid_t)-1), 0);
@@ -293,7 +293,7 @@ static void a_second_process_is_told_who_has_the_folder(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
-		/* Ends with its lock; the folder is free again. */
+		/* A process that ends frees its lock: the folder is free again. */
 		_exit(cm_lock_take(dir, NULL, &err) == CM_OK ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -309,7 +309,7 @@ static void a_second_process_is_told_who_has_the_folder(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	/* Also when somebody took its file for one that was left over. */
+	/* The lock holds even if somebody removed its file as left over. */
 	assert_int_equal(unlink(in_dir("lock")), 0);
 	child = fork();
 	assert_true(child >= 0);
@@ -333,7 +333,7 @@ static int locked_as(const char *party)
 	return WEXITSTATUS(status);
 }
 
-/* Not even one after the other; a lock that says nothing stops nobody. */
+/* Two parties may not use one folder, even one after the other; a lock file without contents stops nobody. */
 static void a_folder_has_one_party(void **state)
 {
 	struct cm_err err = { 0 };

@@ -64,7 +64,7 @@ static void the_furthest_coordinates_are_sent(void **state)
 	}
 }
 
-/* Where the value's message stands among the client's dummies says nothing: each place equally often. */
+/* The place of the value's message among the client's dummies says nothing: each is equally often taken. */
 /* A device without a reading sends any of the coordinates in the middle, so that its tags do not give it
  * away. */
 static void coordinates_in_the_middle_are_sent_at_random(void **state)
@@ -180,7 +180,7 @@ static void a_coordinate_of_each_group_is_sent(void **state)
 		assert_true(fabs(sent[c] / runs - 1.0 / 3) < 5 * sqrt(2.0 / 9 / runs));
 }
 
-/* A dummy of a tag is of its coordinate, and uniform on the levels. */
+/* A dummy of a tag belongs to the tag's coordinate, and is uniform on the levels. */
 static void dummies_are_of_their_tag(void **state)
 {
 	static const char *const rows[] = { "ss-double", "ss-topk" };
@@ -280,7 +280,7 @@ static void a_peers_parameters_that_cannot_be_are_refused(void **state)
 	}
 }
 
-/* A plan with them would reserve budget for a round that no party takes. */
+/* A plan with such parameters would reserve budget for a round that no party takes. */
 static void more_counts_than_a_round_may_have_are_not_planned(void **state)
 {
 	static const char *const names[] = { "ss-simple", "ss-double", "ss-topk" };

@@ -124,7 +124,7 @@ static void a_round_of_double_costs_no_more_than_is_charged(void **state)
 	expect_charged(&loss, worst);
 }
 
-/* The victim's values say which coordinate it sends, as everybody's do. */
+/* As for everybody, the victim's values say which coordinate it sends. */
 static void a_round_of_topk_costs_no_more_than_is_charged(void **state)
 {
 	struct qy_query q = query_of_kind(QY_VECTOR);
@@ -195,8 +195,8 @@ static double nu_shown(const struct qy_query *q, const struct pt_randomizer *p, 
 	return at ? strtod(at + 5, NULL) : NAN;
 }
 
-/* Devices whose k furthest coordinates are any k: how often one that was sent was chosen, as the shuffler
- * counts tags, is what nu says. */
+/* The k furthest coordinates of the devices are any k: how often a coordinate that was sent had been chosen,
+ * as the shuffler counts tags, is what nu says. */
 static void tags_tell_the_shuffler_what_is_shown(void **state)
 {
 	const struct qy_query q = query_of_kind(QY_VECTOR);

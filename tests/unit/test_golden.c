@@ -70,7 +70,7 @@ static void compare_bytes(const char *where, const ProtobufCBinaryData *have, js
 	free(hex);
 }
 
-/* One value of a field's type at p. */
+/* Compare one value of a field's type at p. */
 static void compare_value(const char *where, const ProtobufCFieldDescriptor *f, const void *p, json_t *want)
 {
 	switch (f->type) {
@@ -123,7 +123,7 @@ static size_t size_of(ProtobufCType type)
 	}
 }
 
-/* A field that the JSON does not name must be as if never sent. */
+/* A field that the JSON lacks must be as if never sent. */
 static void expect_absent(const char *where, const ProtobufCFieldDescriptor *f, const ProtobufCMessage *m)
 {
 	const char *p = (const char *)m + f->offset;

@@ -119,7 +119,7 @@ static void a_budget_warns_and_alarms_at_its_limits(void **state)
 	assert_state(&h, NT_HEALTH_WARNING);
 	nt_health_slices(&h, 1, 1);
 	assert_state(&h, NT_HEALTH_CRITICAL);
-	nt_health_slices(&h, (double)NAN, 1); /* what is not known is not fine */
+	nt_health_slices(&h, (double)NAN, 1); /* an unknown state is not OK */
 	assert_state(&h, NT_HEALTH_CRITICAL);
 }
 

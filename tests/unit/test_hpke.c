@@ -200,7 +200,7 @@ static void a_generated_key_opens_what_is_sealed_to_it(void **state)
 	}
 }
 
-/* Whether there is a table to borrow or not, and after the borrower is gone. */
+/* Results are the same with a table to borrow, without one, and after the borrower is gone. */
 static void a_sealer_like_another_makes_the_same_bytes(void **state)
 {
 	const struct cr_key ephemeral = { { 5 } };
@@ -336,7 +336,7 @@ static void low_order_points_are_refused_on_both_sides(void **state)
 #define RECORD 21u
 #define STRIDE (RECORD + CR_HPKE_OVERHEAD + 3u)
 
-/* Messages 5 and 64 are altered, 70 has an encapsulation of low order: they alone are not good. */
+/* Messages 5 and 64 are altered, and 70 has an encapsulation of low order: only these fail. */
 static void open_many(struct pair *p, uint8_t *sealed, size_t n, const uint8_t *records)
 {
 	static const uint8_t zeros[RECORD];

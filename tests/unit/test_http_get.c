@@ -95,7 +95,7 @@ static void a_server_that_says_nothing_costs_the_timeout_and_no_more(void **stat
 	int status;
 
 	(void)state;
-	fake_init(&f); /* the kernel connects; nobody answers */
+	fake_init(&f); /* the kernel accepts the connection, and nobody answers */
 	assert_int_equal(nt_http_get(f.address, "/healthz", 200, &status, &body, &err), CM_EUNAVAIL);
 	ms = (uv_hrtime() - began) / 1000000;
 	assert_true(ms >= 190 && ms < 5000);

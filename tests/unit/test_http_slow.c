@@ -43,7 +43,7 @@ static void many_slow_callers_make_room_for_a_quick_one(void **state)
 		assert_int_equal(close(fd[i]), 0);
 }
 
-/* A byte every 20 ms, until it is cut off: never silent for long, and never done. */
+/* Send a byte every 20 ms until it is cut off: it is never silent for long, and never finishes. */
 static void drip(uv_work_t *work)
 {
 	struct ask *a = work->data;

@@ -65,7 +65,7 @@ static void load(struct pl_plan *p, bool searched)
 	assert_int_equal(p->searched, searched);
 }
 
-/* The bytes to be signed, in which all of a round's parameters are. */
+/* The bytes to be signed, which hold all parameters of a round. */
 static void signed_bytes(const struct pl_plan *p, struct cm_buf *out)
 {
 	static const uint8_t none[PR_HASH_LEN];
@@ -103,7 +103,7 @@ static void it_is_searched_once_and_the_same_plan_comes_of_it(void **state)
 	assert_int_equal(pl_plan_keep(&first, file, &err), CM_OK);
 	load(&again, false);
 	same_plans(&first, &again);
-	/* Another budget is another plan, and its file takes the place of the first. */
+	/* A plan with another budget is another plan, and its file replaces the first one's. */
 	write_plan(PLAN("1.5"));
 	load(&other, true);
 	assert_int_equal(pl_plan_keep(&other, file, &err), CM_OK);
@@ -157,7 +157,7 @@ static void a_damaged_file_is_not_used_and_one_that_is_made_up_chooses_what_auto
 	for (size_t i = 0; i < n; i += i < 200 ? 1 : 7) {
 		b.data[i] ^= 0x41;
 		assert_false(taken(&b, &p));
-		/* With the right hash: whoever may write here could change the plan file, too. */
+		/* The hash is right: whoever may write here could change the plan file, too. */
 		cr_sha256(b.data, n - PR_HASH_LEN, b.data + n - PR_HASH_LEN);
 		if (taken(&b, &p))
 			made_up++;

@@ -47,7 +47,7 @@ static void it_can_be_forced_only_when_it_is_right(void **state)
 	assert_true(cr_x25519_use("openssl"));
 }
 
-/* By a library that is here; without one both are libcrypto's. */
+/* Uses the library if there is one; without it both are libcrypto's. */
 static void products_are_libcryptos_and_low_order_is_refused(void **state)
 {
 	static const uint8_t low[CR_X25519_LEN] = { 1 };

@@ -128,7 +128,7 @@ static void an_error_arrives_with_all_it_says(void **state)
 	assert_string_equal(w.c.error_text, "come again");
 	assert_int_equal(w.c.retry, 250);
 	assert_int_equal(w.c.round_id_len, 16);
-	/* A text beyond the maximum is cut, not refused by the other end. */
+	/* A text beyond the maximum is cut by us, and not refused by the other end. */
 	memset(longer, 'x', sizeof longer - 1);
 	longer[sizeof longer - 1] = '\0';
 	lk_send_error(w.s.link, TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE, longer, 0, NULL);

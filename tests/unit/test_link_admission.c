@@ -13,7 +13,7 @@
 
 #define LINKS 64u
 
-/* Links without a connection: who a link's peer is stands beside it. */
+/* Links without a connection: the peer's identity is kept beside the link. */
 static struct entry {
 	struct lk_link link;
 	struct cr_identity who;
@@ -58,7 +58,7 @@ static void end(void)
 	lk_admission_free(admission);
 }
 
-/* Entry i knocks, of this role and certificate; *out as lk_admission_enter says. */
+/* Entry i asks to enter with this role and certificate; *out as of lk_admission_enter. */
 static enum cm_rc knock(unsigned i, enum cr_role role, uint8_t certificate, struct lk_link **out)
 {
 	struct entry *e = &entry[i];
@@ -127,7 +127,7 @@ static void when_all_places_are_taken_the_one_with_most_gives_its_newest(void **
 	assert_ptr_equal(out, &entry[4].link);
 	assert_int_equal(knock(6, CR_ROLE_CLIENT, 3, &out), CM_OK); /* 1, 3, 1: two of each after */
 	assert_ptr_equal(out, &entry[3].link);
-	/* Nobody gives up a link to one that would then have as many. */
+	/* No certificate gives up a link to another that would then have as many. */
 	assert_int_equal(knock(7, CR_ROLE_CLIENT, 3, &out), CM_ELATER);
 	assert_int_equal(knock(7, CR_ROLE_CLIENT, 1, &out), CM_ELATER);
 	assert_int_equal(knock(7, CR_ROLE_CLIENT, 4, &out), CM_OK);
@@ -147,7 +147,7 @@ static void an_analyzer_gets_in_however_many_clients_there_are(void **state)
 	for (unsigned i = 0; i < LK_KEPT; i++)
 		enters(10 + i, CR_ROLE_ANALYZER, 99);
 	assert_int_equal(count(CR_ROLE_CLIENT, -1), 4);
-	/* A new one takes the place of the oldest: that may be half of a connection that broke. */
+	/* A new link takes the place of the oldest, which may be half of a connection that broke. */
 	assert_int_equal(knock(20, CR_ROLE_ANALYZER, 99, &out), CM_OK);
 	assert_ptr_equal(out, &entry[10].link);
 	assert_int_equal(knock(21, CR_ROLE_ANALYZER, 98, &out), CM_OK);
@@ -156,8 +156,8 @@ static void an_analyzer_gets_in_however_many_clients_there_are(void **state)
 	end();
 }
 
-/* Whatever comes and goes: the limits hold, and nobody is put out for, or refused before, somebody who has as
- * many. */
+/* Whatever comes and goes, the limits hold.  No link is closed, or refused earlier, in favour of a
+ * certificate that has as many. */
 static void the_rules_hold_whoever_comes_and_goes(void **state)
 {
 	const unsigned most = 20, of_one = 6;

@@ -77,7 +77,7 @@ static void one_for_whom_there_is_no_place_learns_why(void **state)
 	}
 	assert_refused(&w.s.counts, LK_REFUSED_LIMIT, 3);
 	assert_int_equal(w.s.readies, 1);
-	/* The one that is there is not disturbed; when it goes, its place is free. */
+	/* The link that exists is not disturbed; when it ends, its place is free. */
 	w.c.link = first;
 	assert_int_equal(send_counter(first, 1, &err), CM_OK);
 	RUN_UNTIL(&w, w.s.frames == 1);
@@ -135,7 +135,7 @@ static unsigned lines_of_strangers(struct world *w, unsigned n, char *text, size
 		assert_int_equal(uv_tcp_init(&w->loop, &tcp[i]), 0);
 		assert_int_equal(uv_tcp_connect(&up[i], &tcp[i], (struct sockaddr *)&sa, on_stranger_up), 0);
 	}
-	/* A good peer behind them in the queue: when it is ready, they have been seen to. */
+	/* A good peer stands behind them in the queue: when it is ready, they have been handled. */
 	connect_both(w);
 	lk_server_close(w->server, true);
 	RUN_UNTIL(w, w->c.closes == 1 && w->s.closes == 1);
@@ -165,7 +165,7 @@ static void a_flood_of_strangers_is_counted_not_told_one_by_one(void **state)
 	world_fini(&w);
 }
 
-/* What the loop's clock says to whom asks; 0: the truth. */
+/* The time that the loop's clock shows; 0: the real one. */
 static uint64_t clock_ms;
 uint64_t __real_uv_now(const uv_loop_t *loop);
 uint64_t __wrap_uv_now(const uv_loop_t *loop);
@@ -175,7 +175,7 @@ uint64_t __wrap_uv_now(const uv_loop_t *loop)
 	return clock_ms > 0 ? clock_ms : __real_uv_now(loop);
 }
 
-/* How often the log has this. */
+/* Count how often the log has this text. */
 static unsigned said(FILE *log, const char *what)
 {
 	static char text[65536];

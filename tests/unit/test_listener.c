@@ -7,7 +7,7 @@
 
 #include "conn_world.h"
 
-static bool no_memory; /* for what our own objects make with calloc */
+static bool no_memory; /* fails allocations that our own objects make with calloc */
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -184,7 +184,8 @@ static void a_good_peer_displaces_an_overdue_stranger(void **state)
 	world_end(&w, &c);
 }
 
-/* A peer whose own handshake is slow keeps its place while it is one, and they are many. */
+/* A peer whose handshake is slow keeps its place: it is one connection of its address, and the crowd's are
+ * many. */
 static void a_crowd_does_not_displace_an_overdue_peer_of_another_address(void **state)
 {
 	uint64_t began;
@@ -218,7 +219,8 @@ static void a_crowd_does_not_displace_an_overdue_peer_of_another_address(void **
 	world_fini(&w);
 }
 
-/* The latest of the address that has most; one with as many as the newcomer's keeps all. */
+/* The latest connection of the address with most is closed; an address with as many as the newcomer's keeps
+ * all. */
 static void a_crowd_from_one_address_makes_room_for_others(void **state)
 {
 	struct world w;
@@ -247,7 +249,7 @@ static void a_crowd_from_one_address_makes_room_for_others(void **state)
 	world_fini(&w);
 }
 
-/* However many wait: those that are connected have their turn in between. */
+/* However many connections wait, those that are connected have their turn in between. */
 static void few_are_accepted_in_one_turn_of_the_loop(void **state)
 {
 	struct world w;

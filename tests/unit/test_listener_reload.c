@@ -90,7 +90,7 @@ static void a_handshake_under_way_is_judged_by_the_new_certificates(void **state
 
 	(void)state;
 	world_dial(&w, &c);
-	/* Until the client believes that it is in; the server has yet to read its certificate. */
+	/* Run until the client believes that it is connected; the server has yet to read its certificate. */
 	RUN_UNTIL(&w, c.opens == 1);
 	if (w.n_server == 0) {
 		old = w.server_ctx;

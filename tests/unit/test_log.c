@@ -56,7 +56,7 @@ static void a_json_line_has_time_level_role_message_and_fields(void **state)
 {
 	(void)state;
 	begin();
-	/* Not a terminal: auto is JSON. */
+	/* Standard error is no terminal, so `auto` means JSON. */
 	cm_log_init("shuffler", CM_LOG_INFO, CM_LOG_AUTO);
 	cm_log(CM_LOG_WARN, "batch sealed", CM_I("reports", -58000), CM_S("why", "target"),
 		CM_D("part", 0.1));
@@ -167,7 +167,7 @@ static void more_kinds_of_lines_than_are_remembered_lose_no_count(void **state)
 	assert_int_equal(said, 200);
 }
 
-/* Every line once, by itself or in a count. */
+/* Every line is counted once, by itself or in a summary. */
 static uint64_t told(const char *what, size_t *lines)
 {
 	uint64_t n = 0;
@@ -196,7 +196,7 @@ static void a_fault_that_goes_on_is_said_ever_more_seldom(void **state)
 	}
 	(void)lines_of_end();
 	assert_int_equal(told("no connection", &lines), DAY_S / EVERY_S);
-	/* Ten minutes apart but for the beginning. */
+	/* The lines are ten minutes apart, except the first ones. */
 	assert_in_range(lines, DAY_S / 600, DAY_S / 600 + 12);
 }
 

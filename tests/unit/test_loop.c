@@ -65,7 +65,7 @@ static void world_fini(struct world *w)
 	nt_loop_free(w->l);
 	assert_int_equal(uv_run(&w->loop, UV_RUN_DEFAULT), 0);
 	assert_int_equal(uv_loop_close(&w->loop), 0);
-	/* The leak checker of a sanitizer build must be able to look at us. */
+	/* The leak checker of a sanitizer build must be able to trace this process. */
 	assert_int_equal(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
 }
 
@@ -115,7 +115,8 @@ static void a_second_stop_ends_the_process_at_once(void **state)
 	assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
 }
 
-/* The loop ends and SIGHUP does not end the process, however late it comes: in a child, since it stays so. */
+/* After the loop has ended SIGHUP does not end the process, however late it comes.  This runs in a child,
+ * since the setting stays. */
 static void after_the_loop_nothing_is_reloaded_and_nothing_ends(void **state)
 {
 	pid_t pid = fork();
@@ -277,7 +278,7 @@ static void readiness_reload_status_and_stop_are_told_in_order(void **state)
 	assert_int_equal(strncmp(got, began, strlen(began)), 0);
 	assert_true(strtoull(got + strlen(began), &end, 10) > 0 && *end == '\0');
 	assert_told(fd, "READY=1");
-	/* Only what has changed is said, and only a line of text. */
+	/* Only changes are sent, and only as a line of text. */
 	(void)usleep(1100 * 1000);
 	w.doing = "round 2\nREADY=1";
 	assert_int_equal(uv_run(&w.loop, UV_RUN_NOWAIT), 1);

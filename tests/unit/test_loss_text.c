@@ -39,7 +39,7 @@ static void put(const struct pt_loss *loss, struct cm_buf *text)
 	cm_buf_init(text, RD_LOSS_TEXT_MAX + 1);
 	assert_int_equal(rd_loss_put(loss, text, &err), CM_OK);
 	assert_int_equal(cm_buf_put(text, "", 1), CM_OK);
-	text->len--; /* a NUL is there, for who looks on */
+	text->len--; /* a NUL for readers of the string */
 }
 
 static void every_loss_comes_back_to_the_bit(void **state)
@@ -122,7 +122,7 @@ static void refused(const char *text, size_t len)
 		fail_msg("taken for a loss: %.*s", (int)len, text);
 }
 
-/* Cut anywhere, with any piece between separators left out or doubled, with any one character another. */
+/* Cut the text anywhere, leave out or double any piece between separators, or replace any one character. */
 static void a_part_of_a_text_is_no_text(void **state)
 {
 	(void)state;

@@ -28,7 +28,7 @@ static struct pt_randomizer made(uint32_t bins, double epsilon0, uint32_t dummie
 static const uint32_t some_bins[] = { 2, 3, 7, 64, 1000, 4096 };
 static const double some_epsilons[] = { 0.01, 0.1, 0.5, 1, 1.5, 2, 3.7, 8, 12.25, 16 };
 
-/* The threshold is below the real one, and not by more than 2^-50 of the distance to 1. */
+/* The threshold is below the real number, by at most 2^-50 of the distance to 1. */
 static void the_keep_probability_is_below_the_ideal_one_and_close(void **state)
 {
 	(void)state;
@@ -36,7 +36,7 @@ static void the_keep_probability_is_below_the_ideal_one_and_close(void **state)
 		for (size_t j = 0; j < sizeof some_epsilons / sizeof some_epsilons[0]; j++) {
 			struct pt_randomizer p = made(some_bins[i], some_epsilons[j], 0);
 			long double odds = expl((long double)some_epsilons[j]);
-			/* 1 - ideal, relative to which the error is seen best. */
+			/* 1 - ideal: the error is best seen relative to it */
 			long double flip = (some_bins[i] - 1) / (odds + some_bins[i] - 1);
 			long double got = ldexpl((long double)(UINT64_C(0) - p.mixbins.keep), -64);
 
@@ -99,7 +99,8 @@ static void parameters_that_no_plan_gives_are_refused(void **state)
 	(void)state;
 	assert_int_equal(pt_mixbins_check(&good, &err), CM_OK);
 	assert_int_equal(pt_mixbins_check(&always, &err), CM_OK);
-	/* 1/4 says nothing, and one more hardly anything; ln(P/Q) is some 16/3 times what P is above 1/4. */
+	/* A threshold of 1/4 says nothing, and one more says hardly anything; ln(P/Q) is some 16/3 times P's
+	 * distance above 1/4. */
 	p = good;
 	p.mixbins.keep = UINT64_C(1) << 62;
 	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
@@ -179,7 +180,7 @@ static void a_value_that_is_always_kept_is_there_among_the_dummies(void **state)
 	struct cm_err err = { 0 };
 
 	(void)state;
-	/* Every place, every value: the script's dummies stand everywhere else, in their order. */
+	/* Try every place and value: the script's dummies stand everywhere else, in their order. */
 	for (uint64_t place = 0; place < 4; place++) {
 		for (uint32_t x = 0; x < 5; x++) {
 			uint64_t script[] = { draw_for(place, 4), draw_for(0, 5), draw_for(1, 5),
@@ -246,7 +247,7 @@ static void cells_are_the_infimum_of_the_output_laws_and_its_ratios(void **state
 			for (uint32_t x = 0; x < k; x++)
 				omega = fminl(omega, law[x][y]);
 			mass[cell] += omega;
-			/* Never less loss than the law has, and no more than rounding adds. */
+			/* The cells' loss is never less than the law's, and no more than rounding adds. */
 			assert_true(
 				fabsl(round.cell[cell].u - law[0][y] / omega) < 1e-15L * round.cell[cell].u);
 			assert_true(
@@ -311,7 +312,7 @@ static void a_record_has_one_encoding_and_anything_else_is_refused(void **state)
 	assert_int_equal(pt_record_get(record, 4096 * 2, &bin, &err), CM_OK);
 	assert_int_equal(bin, 0x1234);
 	assert_int_equal(pt_record_get(record, 0x1234, &bin, &err), CM_EDATA);
-	/* Any one bit of the first eight bytes, and any that leaves the bins. */
+	/* Change any bit of the first eight bytes, and any bit that leaves the bins. */
 	for (size_t bit = 0; bit < 64; bit++) {
 		memcpy(record, want, sizeof want);
 		record[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -337,7 +338,7 @@ static void a_number_is_rounded_to_a_level_with_its_exact_mean(void **state)
 			struct scripted_rng s = { .fallback = 0 };
 			struct cr_rng rng = scripted_rng(&s);
 
-			/* The draw's high half decides; part of its 2^32 values round up. */
+			/* The high half of the draw decides; a part of its 2^32 values rounds up. */
 			s.fallback = part == 0 ? 0 : ((part - 1) << 32) + UINT32_MAX;
 			assert_int_equal(pt_levels_round(xs[i], b, &rng), whole + (part != 0));
 			s.fallback = part << 32;

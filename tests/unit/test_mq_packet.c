@@ -100,7 +100,7 @@ static enum cm_rc feed(bool v5, const char *bytes, size_t n, size_t step)
 	return rc;
 }
 
-/* However the stream is cut. */
+/* The packets are the same however the stream is cut. */
 #define READS(v5, bytes, text)                                                     \
 	for (size_t step = 1; step <= sizeof(bytes); step++) {                     \
 		assert_int_equal(feed(v5, bytes, sizeof(bytes) - 1, step), CM_OK); \
@@ -130,7 +130,7 @@ static void what_a_broker_sends(void **state)
 		"a/b\0\x07v"
 		"\x30\x03\0\x01t",
 		"[a/b=v id 0][a/b=v id 7 retained][t= id 0]");
-	/* Properties are a device's own, and end nothing: a user property, and one that does not exist. */
+	/* Properties belong to the device, and end nothing: a user property, and one that does not exist. */
 	READS(true,
 		"\x32\x0f\0\x01t\0\x05\x07\x26\0\x01k\0\x01w"
 		"12"
@@ -177,7 +177,7 @@ static void what_is_not_mqtt_is_refused(void **state)
 	REFUSES(false, "\x34\x05\0\x01t\0\x01"); /* QoS 2, which we do not ask for */
 	REFUSES(true, "\x30\x05\0\x01t\x09x");   /* properties longer than their packet */
 	REFUSES(false, "\xe0\0");                /* 3.1.1 has no such packet */
-	REFUSES(false, "\x40\x02\0\x01");        /* an answer to what we did not send */
+	REFUSES(false, "\x40\x02\0\x01");        /* an answer to a packet that we did not send */
 	/* The bytes that follow are left alone when the owner says so. */
 	assert_int_equal(feed(false,
 				 "\x30\x07\0\x04stop1"

@@ -97,7 +97,7 @@ static void an_inner_length_beyond_the_end_is_refused(void **state)
 		wb_varint(&b, lengths[i]);
 		wb_put(&b, "x", 1);
 		assert_int_equal(decode_as(HELLO, &b), CM_EPROTO);
-		/* The same in a field nobody knows. */
+		/* The same in an unknown field. */
 		b.len = 0;
 		wb_tag(&b, 99, 2);
 		wb_varint(&b, lengths[i]);
@@ -144,7 +144,7 @@ static void a_frame_over_the_maximum_is_refused(void **state)
 
 /* ---- unknown things ---- */
 
-/* A type that holds itself, which tombola.proto has none of. */
+/* A type that contains itself, of which tombola.proto has none. */
 static ProtobufCFieldDescriptor self_field = {
 	.name = "self",
 	.id = 1,
@@ -247,7 +247,7 @@ static void memory_is_proportional_to_what_was_sent(void **state)
 	assert_int_equal(decode_buckets(PR_BUCKETS_MAX + 1, &memory, &len), CM_EPROTO);
 }
 
-/* The dearest frame there can be costs less than this, whatever it holds: the field maximum bounds it. */
+/* The most expensive frame costs less than this, whatever it holds: the maxima of fields bound it. */
 static void the_dearest_frame_costs_a_few_mebibytes(void **state)
 {
 	struct cm_buf frame;

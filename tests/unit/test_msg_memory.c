@@ -18,7 +18,7 @@ void *__wrap_malloc(size_t n);
 void __wrap_free(void *p);
 
 static long fail_after = -1; /* allocations still granted; -1: all */
-static uint8_t *watched;     /* the next block, when watching */
+static uint8_t *watched;     /* the next allocated block, while watching */
 static size_t watched_len;
 static int watching, leaked_on_free;
 
@@ -87,7 +87,7 @@ static void an_unpack_that_runs_out_of_its_block_fails_cleanly(void **state)
 		assert_int_equal(m != NULL, enough != 0);
 		pr_arena_free(a);
 	}
-	assert_true(enough > 1000); /* it did fail for most sizes */
+	assert_true(enough > 1000); /* decoding failed for most sizes */
 	cm_buf_fini(&frame);
 }
 
@@ -123,7 +123,7 @@ static void a_freed_message_is_wiped(void **state)
 	assert_string_equal(f.frame->hello->software, "SECRETSS and more");
 	assert_non_null(watched);
 	pr_free(&f);
-	assert_null(watched); /* it was that block that was freed */
+	assert_null(watched); /* the freed block was that one */
 	watching = 0;
 	assert_false(leaked_on_free);
 	pr_free(&f); /* twice is fine */

@@ -69,7 +69,7 @@ static void a_bool_is_0_or_1_and_an_enum_has_32_bits(void **state)
 		enum cm_rc rc;
 	} code[] = {
 		{ 14, CM_OK },
-		{ 0x7fffffff, CM_OK }, /* unknown, but a later version may know it */
+		{ 0x7fffffff, CM_OK }, /* unknown here, but a later version may know it */
 		{ 0x80000000, CM_EPROTO },
 		{ UINT64_C(0xffffffff80000000), CM_OK },
 		{ UINT64_C(0xffffffff7fffffff), CM_EPROTO },

@@ -49,8 +49,7 @@ static void hashed_cells_are_the_ratios_to_a_dummys_law(void **state)
 	}
 }
 
-/* Everybody else's true messages are known to the adversary, and what is left is the victim's among
- * dummies. */
+/* The adversary knows everybody else's true messages; the victim's is left, among dummies. */
 static void hashed_cells_give_the_exact_delta_of_a_batch(void **state)
 {
 	(void)state;
@@ -73,7 +72,8 @@ static void hashed_cells_give_the_exact_delta_of_a_batch(void **state)
 	}
 }
 
-/* omega nowhere above the law of any value, in proportion to that of the dummies, ratios never below. */
+/* omega is never above the law of any value, is proportional to that of the dummies, and ratios are never too
+ * small. */
 static void fake_users_cells_are_below_every_law(void **state)
 {
 	(void)state;
@@ -121,7 +121,7 @@ static void fake_users_cells_are_below_every_law(void **state)
 	}
 }
 
-/* The victim, another client with any value, and the fakes of both; and alone with its fakes. */
+/* The victim and another client with any value, and the fakes of both; then the victim with its fakes. */
 static void fake_users_cells_never_give_less_than_the_exact_delta(void **state)
 {
 	static const double guarantees[] = { 0.7, 2.5, 6 };

@@ -143,7 +143,7 @@ static void cells_never_give_less_than_the_exact_delta(void **state)
 
 				assert_int_equal(acct_delta(&round, 1, epsilons[j], &delta), ACCT_OK);
 				assert_true(truth <= delta.upper * (1 + 1e-9) + 1e-12);
-				/* Total variation: nothing is lost. */
+				/* Compare by total variation, in which nothing is lost. */
 				if (j == 0)
 					close_to(delta.upper, truth, 1e-3);
 			}

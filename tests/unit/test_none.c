@@ -251,7 +251,7 @@ static void even_is_uniform(void **state)
 	assert_true(fabs(square / DRAWS - 1 / 3.0) < 5 * sqrt((1 / 5.0 - 1 / 9.0) / DRAWS));
 }
 
-/* From draws, and from those whose bits are all turned. */
+/* Take values from draws, and from the same draws with all bits inverted. */
 struct turned {
 	uint8_t mask;
 	uint64_t drawn;
@@ -342,7 +342,7 @@ static void what_is_valid_of_several_fields_counts(void **state)
 	v.none_value = -0.5;
 	assert_int_equal(qy_value_take(&v, numbers, NULL, at, &out, &clamped), 2);
 	assert_true(at[0] == 3u << 29 && at[1] == 1u << 29 && at[2] == 1u << 29);
-	/* One field that holds them all is read whole or not at all. */
+	/* A single field that holds all numbers is read whole or not at all. */
 	v = query_of_kind(QY_VECTOR);
 	v.none = QY_NONE_VALUE;
 	assert_int_equal(

@@ -31,7 +31,7 @@ static void a_row_without_room_says_so(void **state)
 	(void)state;
 	for (size_t i = 0; (row = pt_row(i)); i++) {
 		assert_int_equal(row->device->none_symbol & ~row->device->kinds, 0);
-		/* Whatever a row counts can be one more. */
+		/* A row can count one item more than before. */
 		if ((row->device->none_symbol & OF_CATEGORIES) != (row->device->kinds & OF_CATEGORIES))
 			fail_msg("%s: its kinds of categories need none_symbol", row->device->name);
 		for (unsigned kind = 1; kind <= QY_PLACES; kind <<= 1) {
@@ -55,7 +55,7 @@ static void a_row_without_room_says_so(void **state)
 	}
 }
 
-/* The same rounds: `more` has no symbol and one category more where `with` has it. */
+/* Two versions of a round: `more` lacks the symbol of none of `with`, and has one category more. */
 struct pair {
 	struct qy_query with, more;
 };
@@ -181,7 +181,8 @@ static void same_answers(const struct pt_protocol *row, const struct pair *q, co
 	free(counts);
 }
 
-/* So all that is proved of the rows' laws, cells, intervals and constant time holds for the symbol. */
+/* So everything that is proved of the rows' laws, cells, intervals and constant time holds for the symbol,
+ * too. */
 static void a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit(void **state)
 {
 	const struct pt_protocol *row;
@@ -203,7 +204,7 @@ static void a_round_with_the_symbol_is_one_with_a_category_more_to_the_last_bit(
 		assert_int_equal(row->device->check(&q.with, &p, &err), CM_OK);
 		same_cells(row, &p, &same);
 		same_answers(row, &q, &p);
-		/* A peer's parameters have the bins of the query's word. */
+		/* The bins in a peer's parameters are those of the query. */
 		q.with.none = QY_NONE_EVEN;
 		q.more.none = QY_NONE_SYMBOL;
 		assert_int_equal(row->device->check(&q.with, &p, &err), CM_EPROTO);
@@ -226,7 +227,7 @@ static void count_fill(void *ctx, void *out, size_t n)
 	c->from.fill(c->from.ctx, out, n);
 }
 
-/* From one seed every value draws alike, the symbol too: as much, as often. */
+/* With one seed every value, the symbol too, draws equally much and equally often. */
 static void encoding_draws_alike_with_and_without_a_reading(void **state)
 {
 	const struct pt_protocol *row;
@@ -284,7 +285,7 @@ static void the_loss_between_a_reading_and_none_is_what_is_charged(void **state)
 		for (uint32_t side = 0; side < 2; side++)
 			for (uint32_t m = 0; m < 4; m++)
 				for (uint32_t y = 0; y < 3; y++) {
-					/* The victim holds category 0, or nothing. */
+					/* The victim holds category 0 or has no reading. */
 					uint32_t x = m == 0 ? 2 * side : value[m];
 
 					b.law[side][m][y] =

@@ -54,7 +54,7 @@ static uint64_t keep_of(const struct pt_randomizer *p)
 	return is(p, "duchi") ? p->mixbins.keep : p->number.keep;
 }
 
-/* The draws after the rounding's. */
+/* The draws after the rounding draw. */
 static size_t draws(const struct pt_randomizer *p, struct draw *d)
 {
 	uint64_t b = p->number.bins - 1, drop = UINT64_C(0) - keep_of(p);
@@ -317,7 +317,7 @@ static void no_pair_of_levels_is_worse_than_the_ends(void **state)
 	}
 }
 
-/* The accountant's own formulas, by the epsilon0 that the integers give. */
+/* The accountant's own formulas, for the epsilon0 that the integers give. */
 static void cells_agree_with_the_accountants(void **state)
 {
 	static const uint32_t levels[] = { 2, 3, 8, 17, 64 };
@@ -412,7 +412,7 @@ static void scores_have_the_level_as_mean_and_the_variance_that_is_stated(void *
 	}
 }
 
-/* Noise at the worst value, rounding included, by the law: what the row says to expect. */
+/* The noise at the worst value, rounding included, by the law: compare what the row says to expect. */
 static void the_expected_error_is_that_of_the_worst_value(void **state)
 {
 	(void)state;

@@ -52,7 +52,7 @@ static void the_local_guarantee_is_at_most_what_was_asked(void **state)
 	}
 }
 
-/* Nothing else that a plan could say is more accurate at the worst value. */
+/* No other parameters that a plan could have are more accurate at the worst value. */
 static void the_levels_chosen_are_the_best_ones(void **state)
 {
 	(void)state;

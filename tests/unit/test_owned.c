@@ -137,7 +137,7 @@ static void the_file_and_every_folder_above_it_are_judged(void **state)
 			i < 2 ? "file" : "folder", (unsigned)bad[i].mode);
 		assert_memory_equal(said, wanted, strlen(wanted));
 		assert_int_equal(strstr(said, "lies behind it") != NULL, i >= 2);
-		/* With the sticky bit nobody else can exchange what is ours in the folder. */
+		/* In a folder with the sticky bit nobody else can exchange our files. */
 		if (i >= 2) {
 			assert_int_equal(chmod(path, bad[i].mode | S_ISVTX), 0);
 			assert_int_equal(look(in_dir("a/b/f"), said), CM_OK);
@@ -155,7 +155,7 @@ static void it_belongs_to_us_or_root(void **state)
 	(void)state;
 	if (__real_geteuid() != 0)
 		skip();
-	us = 4711; /* what is root's is good, too */
+	us = 4711; /* files of root are trusted, too */
 	assert_int_equal(look(in_dir("a/b/f"), said), CM_OK);
 	for (unsigned i = 0; i < 4; i++) {
 		char *path = strdup(i == 0   ? in_dir("a/b/f")
@@ -171,7 +171,7 @@ static void it_belongs_to_us_or_root(void **state)
 		(void)snprintf(wanted, sizeof wanted,
 			"%s: belongs to user 4712, not to us (user 4711) or root: chown it", path);
 		assert_memory_equal(said, wanted, strlen(wanted));
-		/* Somebody else's sticky folder is not /tmp: its owner can rename all in it. */
+		/* A sticky folder of another user is not like /tmp: its owner can rename everything in it. */
 		if (i > 0) {
 			assert_int_equal(chmod(path, 01777), 0);
 			assert_int_equal(look(in_dir("a/b/f"), said), CM_EPERM);
@@ -180,7 +180,7 @@ static void it_belongs_to_us_or_root(void **state)
 		assert_int_equal(chown(path, 0, (gid_t)-1), 0);
 		free(path);
 	}
-	/* Root itself may be somebody who only looks for a daemon of another user. */
+	/* Root itself may run a check for a daemon of another user. */
 	us = 0;
 	assert_int_equal(chown(in_dir("a/b/f"), ANOTHER, (gid_t)-1), 0);
 	assert_int_equal(look(in_dir("a/b/f"), said), CM_EPERM);
@@ -204,7 +204,7 @@ static void links_are_judged_at_both_ends(void **state)
 
 		assert_non_null(path);
 		assert_int_equal(look(path, said), CM_OK);
-		/* Where the link stands, and where it leads. */
+		/* Both folders count: where the link stands, and where it leads. */
 		assert_int_equal(chmod(in_dir("links"), 0777), 0);
 		assert_int_equal(look(path, said), CM_EPERM);
 		assert_non_null(strstr(said, "/links: others may write to this folder (mode 0777)"));
@@ -264,7 +264,7 @@ static void names_are_taken_from_the_working_folder(void **state)
 	assert_int_equal(chdir("/"), 0);
 }
 
-/* A group may write when it has no user but ours and root, as the groups that Debian gives each user. */
+/* A group may write if it has no members but us and root, like the groups that Debian gives each user. */
 static void a_group_of_our_own_may_write(void **state)
 {
 	static const struct {
@@ -298,7 +298,7 @@ static void a_group_of_our_own_may_write(void **state)
 			assert_int_equal(chmod(in_dir(name), mode), 0);
 			assert_int_equal(look(in_dir("a/b/f"), said), row[i].good ? CM_OK : CM_EPERM);
 			assert_true(row[i].good || strstr(said, "): chmod g-w it"));
-			/* Others are never of the group. */
+			/* Users outside the group never count as members. */
 			assert_int_equal(chmod(in_dir(name), mode | 2), 0);
 			assert_int_equal(look(in_dir("a/b/f"), said), CM_EPERM);
 			assert_int_equal(chown(in_dir(name), 0, 0), 0);
@@ -357,7 +357,7 @@ static void a_state_folder_is_judged_with_what_is_above_and_in_it(void **state)
 	assert_int_equal(chmod(in_dir("a/b/f"), 0606), 0);
 	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_EPERM);
 	assert_int_equal(chmod(in_dir("a/b/f"), 0600), 0);
-	/* Whoever may write to a folder above can put another in its place, also before there is one. */
+	/* Whoever may write to a folder above can put another file in its place, even before it exists. */
 	assert_int_equal(chmod(in_dir("a"), 0777), 0);
 	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_EPERM);
 	assert_int_equal(cm_owned_state(in_dir("a/none"), &err), CM_EPERM);

@@ -166,7 +166,7 @@ static void a_party_cannot_act_as_a_ca(void **state)
 	struct cm_err err;
 
 	(void)state;
-	/* Give a party's pair the place of a CA and issue with it. */
+	/* Put a party's key pair in the place of a CA, and issue with it. */
 	assert_int_equal(mkdir(at("evil"), 0700), 0);
 	assert_int_equal(mkdir(at("evil/ca-clients"), 0700), 0);
 	assert_int_equal(link(at("d/client/client.crt"), at("evil/ca-clients/ca.crt")), 0);
@@ -317,7 +317,8 @@ static void an_expired_certificate_does_not_verify(void **state)
 	assert_true(info.not_before < info.not_after && info.not_after < (int64_t)time(NULL));
 }
 
-/* A list without a next update ends never; all else holds from its first second until its last. */
+/* A revocation list without a next update never expires; everything else is valid from its first second until
+ * its last. */
 static void a_file_holds_between_its_dates(void **state)
 {
 	static const char *const of[CR_FILES] = { "certificate \"x\"", "CA \"x\"",

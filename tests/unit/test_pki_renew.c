@@ -36,7 +36,7 @@ static void refused(enum cm_rc code, const char *cert, const char *why)
 	assert_int_equal(access(at("refused.crt"), F_OK), -1);
 }
 
-/* Put a certificate of ours where a test can name it. */
+/* Put a certificate of ours at a path that a test can name. */
 static void store(X509 *cert, const char *name)
 {
 	FILE *f = fopen(at(name), "w");
@@ -130,7 +130,7 @@ static void its_serial_and_its_dates_are_new(void **state)
 	BIGNUM *n;
 
 	(void)state;
-	/* An expired one too: that is what renewing is for. */
+	/* An expired certificate can be renewed as well: that is what renewing is for. */
 	assert_int_equal(cr_pki_issue(at("d"), at("x"), "old", CR_ROLE_CLIENT, NULL, 7, -30, &err), CM_OK);
 	assert_int_equal(cr_pki_renew(at("d"), at("x/old.crt"), at("x/new.crt"), 12, &err), CM_OK);
 	old = load("x/old.crt");
@@ -196,10 +196,10 @@ static void a_revoked_one_is_not_renewed(void **state)
 	assert_int_equal(cr_pki_issue(at("d"), at("r"), "a", CR_ROLE_ANALYZER, NULL, 1, 1, &err), CM_OK);
 	assert_int_equal(cr_pki_revoke(at("d"), at("r/c.crt"), &others, &err), CM_OK);
 	refused(CM_EPERM, "r/c.crt", "revoked");
-	/* That is for the serial and for its own CA. */
+	/* The revocation concerns that serial number and its own CA. */
 	assert_int_equal(renew("r/a.crt", "r/a-renewed.crt", &err), CM_OK);
 	assert_int_equal(renew("d/client/client.crt", "r/client.crt", &err), CM_OK);
-	/* A list that is not the CA's says nothing: then nothing is renewed. */
+	/* A revocation list of another CA says nothing, so nothing is renewed. */
 	assert_int_equal(rename(at("d/ca-clients/ca.crl"), at("kept.crl")), 0);
 	assert_int_equal(link(at("d/ca-services/ca.crl"), at("d/ca-clients/ca.crl")), 0);
 	refused(CM_EDATA, "d/client/client.crt", "ca.crl");
@@ -231,7 +231,8 @@ static void what_the_ca_did_not_sign_is_not_renewed(void **state)
 	assert_int_equal(X509_check_issued(ca.cert, cert), X509_V_OK);
 	store(cert, "self-made.crt");
 	refused(CM_EPERM, "self-made.crt", "not issued by");
-	/* By our CA's key under another CA's name: nobody would trust it, renewed or not. */
+	/* A certificate signed with our CA's key under another CA's name: nobody would trust it, renewed or
+	 * not. */
 	assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_issuer_name(cert), "OU", MBSTRING_ASC,
 				 (const uint8_t *)"x", -1, -1, 0),
 		1);

@@ -63,7 +63,7 @@ static void what_was_renewed_is_revoked_with_its_key(void **state)
 	assert_int_equal(cr_pki_issue(at("q"), at("r"), "a", CR_ROLE_CLIENT, NULL, 1, 1, &err), CM_OK);
 	assert_int_equal(cr_pki_renew(at("q"), at("r/a.crt"), at("r/a2.crt"), 2, &err), CM_OK);
 	assert_int_equal(cr_pki_renew(at("q"), at("r/a2.crt"), at("r/a3.crt"), 3, &err), CM_OK);
-	/* Whichever of them is at hand; and a file that cannot be read hides none that can. */
+	/* Any certificate of the key will do; a file that cannot be read hides none that can. */
 	f = fopen(at("q/ca-clients/issued/00.crt"), "w");
 	assert_non_null(f);
 	assert_int_equal(fclose(f), 0);
@@ -84,7 +84,7 @@ static void what_was_renewed_is_revoked_with_its_key(void **state)
 	/* A certificate of another CA is no copy of ours. */
 	assert_int_equal(link(at("d/client/client.crt"), at("q/ca-clients/issued/01.crt")), 0);
 	assert_int_equal(cr_pki_revoke(at("q"), at("r/a.crt"), &others, &err), CM_EDATA);
-	/* A folder from before there were copies: the certificate that is named. */
+	/* A folder of a version that kept no copies: the certificate that is named is revoked. */
 	assert_int_equal(rename(at("q/ca-clients/issued"), at("q/ca-clients/away")), 0);
 	assert_int_equal(cr_pki_revoke(at("q"), at("q/client/client.crt"), &others, &err), CM_OK);
 }
@@ -119,7 +119,7 @@ static void a_revoked_service_is_known_to_every_party(void **state)
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		assert_int_equal(verify("d/ca-services/ca.crt", "l/s.crt", X509_PURPOSE_SSL_SERVER, lists[i]),
 			X509_V_ERR_CERT_REVOKED);
-	/* A party outfitted later gets the list too. */
+	/* A party that is set up later gets the list too. */
 	assert_int_equal(cr_pki_outfit(at("d"), at("l"), CR_ROLE_CLIENT, &err), CM_OK);
 	assert_int_equal(access(at("l/services-ca.crl"), F_OK), 0);
 	assert_int_equal(access(at("l/analyzer-sign.pub"), F_OK), 0);
@@ -159,13 +159,13 @@ static void revoking_needs_the_one_ca_only_and_says_what_is_wrong_with_it(void *
 
 	(void)state;
 	assert_int_equal(cr_pki_init(at("n"), NULL, 1, &err), CM_OK);
-	/* Its own key is at fault: not "issued by neither". */
+	/* The fault is in its own key, so the text is not "issued by neither". */
 	assert_int_equal(chmod(at("n/ca-services/ca.key"), 0640), 0);
 	assert_int_equal(cr_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &others, &err), CM_EPERM);
 	assert_non_null(strstr(err.msg, "n/ca-services/ca.key"));
 	assert_non_null(strstr(err.msg, "chmod"));
 	assert_int_equal(chmod(at("n/ca-services/ca.key"), 0600), 0);
-	/* The other one's key, or all of it, may be elsewhere. */
+	/* The other CA's key, or its whole folder, may be elsewhere. */
 	assert_int_equal(unlink(at("n/ca-clients/ca.key")), 0);
 	assert_int_equal(cr_pki_revoke(at("n"), at("n/analyzer/analyzer.crt"), &others, &err), CM_OK);
 	assert_int_equal(rename(at("n/ca-clients"), at("elsewhere")), 0);

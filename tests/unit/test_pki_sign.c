@@ -134,7 +134,7 @@ static void a_key_is_certified_where_it_is_not(void **state)
 	assert_int_equal(entries("r"), 2);
 	assert_int_equal(cr_pki_request(at("r"), "gw-1", CR_ROLE_CLIENT, &err), CM_ECREATE);
 	assert_int_equal(cr_pki_signer_sign(s, at("r/gw-1.csr"), "gw-one", at("c"), &err), CM_OK);
-	/* Nothing is there before it is handed out, the record first. */
+	/* No certificate is handed out before its record is stored. */
 	assert_false(is_there("c/gw-one.crt"));
 	assert_int_equal(entries("d/ca-clients/issued"), 1);
 	assert_int_equal(cr_pki_signer_hand_out(s, &err), CM_OK);
@@ -340,7 +340,7 @@ static void what_is_no_request_is_said(void **state)
 	refused(s, "large", CM_EDATA, "longer than");
 	assert_int_equal(mkfifo(at("r/pipe.csr"), 0600), 0);
 	refused(s, "pipe", CM_EDATA, "not a regular file");
-	/* A name that may not be in a certificate, or is taken. */
+	/* A name that a certificate may not have, or that is taken. */
 	assert_int_equal(link(at("r/good.csr"), at("r/-x.csr")), 0);
 	refused(s, "-x", CM_EUSAGE, "a name is 1 to 64");
 	assert_int_equal(cm_file_write(at("c/taken.crt"), "", 0, 0644, &err), CM_OK);
@@ -364,7 +364,7 @@ static void the_same_key_twice_in_a_run_is_refused_the_second_time(void **state)
 	assert_int_equal(cr_pki_signer_sign(s, at("r/one.csr"), "one", at("c"), &err), CM_OK);
 	assert_int_equal(cr_pki_signer_sign(s, at("r/two.csr"), "two", at("c"), &err), CM_EPERM);
 	assert_non_null(strstr(err.msg, "c/one.crt"));
-	/* Two of one name: neither is handed out, and neither record stays. */
+	/* Two requests of one name: neither is signed, and no record stays. */
 	assert_int_equal(cr_pki_request(at("r"), "three", CR_ROLE_CLIENT, &err), CM_OK);
 	assert_int_equal(cr_pki_signer_sign(s, at("r/three.csr"), "one", at("c"), &err), CM_OK);
 	size_t before = entries("d/ca-clients/issued"), made = entries("c");
@@ -380,7 +380,7 @@ static void records_that_cannot_be_read_stop_the_signer(void **state)
 	struct cm_err err;
 
 	(void)state;
-	/* Which keys are certified is not known then. */
+	/* Then it is unknown which keys are certified. */
 	assert_int_equal(cm_file_write(at("d/ca-services/issued/00.crt"), "x", 1, 0644, &err), CM_OK);
 	assert_int_equal(cr_pki_signer_new(at("d"), CR_ROLE_CLIENT, NULL, 1, 30, &s, &err), CM_EDATA);
 	assert_non_null(strstr(err.msg, "issued/00.crt"));

@@ -153,7 +153,7 @@ static void a_renewed_certificate_is_beside_the_old_one_or_where_it_is_said(void
 	assert_true(exists("d/gw-2/gw-2-renewed.crt"));
 	assert_false(exists("d/gw-2/gw-2-renewed.key"));
 	assert_int_equal(run("pki needs-renewal d/gw-2/gw-2-renewed.crt --within 91d"), 0);
-	/* Not twice to one place, and never onto the old one. */
+	/* A certificate is not written twice to one place, and never over the old one. */
 	assert_int_equal(run("pki renew d d/gw-2/gw-2.crt"), 73);
 	assert_int_equal(run("pki renew d d/gw-2/gw-2.crt --out d/gw-2/gw-2.crt"), 73);
 	assert_int_equal(count_lines("err"), 1);
@@ -197,7 +197,7 @@ static void requests_are_signed_by_the_folder_and_refusals_are_said(void **state
 				    "given/gw-c.crt: client for 90 days\n3 signed, 1 refused\n"));
 	assert_true(exists("given/services-ca.crt") && exists("given/shuffler-sign.pub"));
 	assert_false(exists("given/gw-d.crt") || exists("given/gw-a.key"));
-	/* Beside the request, without a folder to outfit; and not again. */
+	/* It is written beside the request, if there is no folder to set up; and not a second time. */
 	assert_int_equal(run("pki sign d asked/gw-d.csr --role analyzer"), 0);
 	assert_true(exists("asked/gw-d.crt"));
 	assert_false(exists("asked/services-ca.crt"));
@@ -208,7 +208,7 @@ static void requests_are_signed_by_the_folder_and_refusals_are_said(void **state
 	assert_int_equal(run("pki sign d d --role client"), 66);
 	assert_int_equal(count_lines("err"), 1);
 	assert_int_equal(run("pki sign nothing asked --role client"), 66);
-	/* One at a time: another has the lock. */
+	/* One process at a time: another has the lock. */
 	(void)snprintf(path, sizeof path, "%s/d/ca-clients/lock", root);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);

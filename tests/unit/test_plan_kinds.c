@@ -335,7 +335,7 @@ static void prefixes_have_candidates_or_follow_others(void **state)
 	"{ field = \"b\", values = [\"y\", \"n\"] }), marginals = ([\"a\", \"b\"])"
 #define SITE "type = \"prefixes\", field = \"t\", bits = 4"
 
-/* Said or not: what a round asks of devices without a reading. */
+/* What a round asks of devices without a reading, whether the plan says it or not. */
 static void a_round_says_how_devices_without_a_reading_take_part(void **state)
 {
 	static const struct {

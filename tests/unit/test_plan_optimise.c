@@ -60,7 +60,7 @@ static void expect_fault(const char *text, enum cm_rc code, const char *where, c
 	pl_optimised_fini(&o);
 }
 
-/* The sum that is least, of rounds 0 and 1 of a plan with these epsilon0; INFINITY where they do not fit. */
+/* The sum to be made least, of rounds 0 and 1 of a plan with these epsilon0; INFINITY if they do not fit. */
 static double sum_with(double first, double second, double weight)
 {
 	char text[1000];
@@ -171,7 +171,7 @@ static void dummies_are_found(void **state)
 		dummies = pt_dummies_each(
 			o.plan.round[0].request.dummies, o.plan.round[0].request.dummy_chance);
 		pl_optimised_fini(&o);
-		/* A little fewer are too few. */
+		/* Slightly fewer are too few. */
 		dummies = rare ? dummies * 0.99 : dummies - 1;
 		(void)snprintf(text, sizeof text,
 			HEAD
@@ -268,7 +268,7 @@ static void faults_name_their_line(void **state)
 		CM_EBUDGET, "nothing fits", "");
 }
 
-/* No party takes such a file for a plan. */
+/* No party takes a file with wishes for a plan. */
 static void a_plan_with_a_wish_is_no_plan(void **state)
 {
 	static const char text[] = HEAD "rounds = (" STATE("s", "epsilon0 = \"error 20\",") ")\n";

@@ -197,7 +197,7 @@ static void recurrences_cost_what_the_same_rounds_written_out_cost(void **state)
 	assert_int_equal(compare(0.001), 0);
 }
 
-/* Greedy: the first so many, and one more would not fit. */
+/* The choice is greedy: the first ones fit, and one more would not. */
 static void the_signed_plan_has_an_entry_for_each_that_fits(void **state)
 {
 	static const uint8_t previous[PR_HASH_LEN];

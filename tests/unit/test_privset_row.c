@@ -293,7 +293,7 @@ static void a_plan_pads_to_no_more_than_the_values(void **state)
 	assert_non_null(strstr(err.msg, "1 to 5"));
 }
 
-/* A larger set to draw from is more noise: a plan that pads to what nobody holds pays for it. */
+/* Padding to a larger set adds noise: a plan that pads to more than anybody holds pays for it. */
 static void padding_has_a_price(void **state)
 {
 	struct qy_query q = query(5, QY_NONE_EVEN);

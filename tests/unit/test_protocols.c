@@ -43,7 +43,7 @@ static void rows_are_found_by_name_and_strangers_are_not(void **state)
 	assert_null(pt_row(SIZE_MAX));
 }
 
-/* Unbiased are all but these, numbers outside the range and gspa-pooled, whose items have a bound. */
+/* All rows are unbiased but these, numbers outside the range, and gspa-pooled, whose items have a bound. */
 static void a_row_that_answers_something_else_says_what(void **state)
 {
 	static const struct {
@@ -166,7 +166,7 @@ static const struct {
 	{ { "vrr", QY_VECTOR, { .epsilon0 = 2 } }, 16, 12, 1 },
 };
 
-/* The bytes and nothing but the bytes: of any other length they are no parameters. */
+/* Parameters are exactly these bytes: bytes of any other length are refused. */
 static void bytes_are_the_parameters(const struct pt_randomizer *p)
 {
 	struct pt_randomizer back = { .row = p->row, .shuffler = p->shuffler };
@@ -179,7 +179,7 @@ static void bytes_are_the_parameters(const struct pt_randomizer *p)
 	assert_true(pt_randomizer_equal(p, &back));
 	assert_int_equal(pt_parameters_read(bytes, len - 1, &back, &err), CM_EPROTO);
 	assert_int_equal(pt_parameters_read(bytes, len + 1, &back, &err), CM_EPROTO);
-	/* No slots are slots; check() says that there must be some. */
+	/* An empty list of slots is accepted here; check() says that there must be some. */
 	assert_int_equal(pt_parameters_read(bytes, 0, &back, &err),
 		p->row->parameters->fields == 0 ? CM_OK : CM_EPROTO);
 	pt_parameters_text(p, text, sizeof text);

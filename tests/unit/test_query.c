@@ -197,8 +197,8 @@ static void finishing_frees_every_category_and_may_be_repeated(void **state)
 	qy_query_fini(&q);
 }
 
-/* Every item of a text with very many is looked for among very many, in a second of the processor: compared
- * one by one it would take half a minute. */
+/* A text with very many items is read against a query with very many, within a second of processor time:
+ * comparing one by one would take half a minute. */
 static void a_long_set_takes_the_time_of_its_length(void **state)
 {
 	enum { ITEMS = 4000, LONG = 4000000 };
@@ -214,7 +214,8 @@ static void a_long_set_takes_the_time_of_its_length(void **state)
 		(void)snprintf(name[i], sizeof name[i], "a%u", i * 1237 % ITEMS);
 		item[i] = name[i];
 	}
-	/* All that are even, after what is none: beginnings of items, items and more, nothing. */
+	/* All even items, after some that are no items: beginnings of items, items with more behind them,
+	 * nothing. */
 	while (len < LONG - 8 * ITEMS)
 		len += (size_t)sprintf(text + len, "a;a12345;;");
 	for (unsigned i = 0; i < ITEMS; i += 2)

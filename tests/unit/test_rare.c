@@ -32,7 +32,7 @@ static void these_rows_have_such_dummies(void **state)
 	assert_int_equal(found, sizeof names / sizeof *names);
 }
 
-/* The whole part as ever; the rest never below what was asked for, and by less than 2^-64 above. */
+/* The whole part stays; the rest is never below what was asked for, and less than 2^-64 above. */
 static void a_number_is_dummies_and_the_chance_of_one_more(void **state)
 {
 	static const struct {
@@ -85,7 +85,8 @@ static void whole_dummies_are_what_they_were(void **state)
 	}
 }
 
-/* With a quarter the draw below 2^62 is a dummy, 2^62 is none; all else is the same, draw by draw. */
+/* With a chance of a quarter a draw below 2^62 gives a dummy, and 2^62 gives none; everything else is the
+ * same, draw by draw. */
 static void the_threshold_decides_and_nothing_else_changes(void **state)
 {
 	const uint64_t bounds[2] = { QUARTER - 1, QUARTER };
@@ -220,7 +221,7 @@ static void messages_are_as_many_and_as_long_whatever_comes(void **state)
 	}
 }
 
-/* All ones, and nothing near them. */
+/* The NULL is all ones, and nothing near it. */
 static void null_is_no_garbage_and_garbage_no_null(void **state)
 {
 	const struct pt_protocol *row;
@@ -267,7 +268,7 @@ static void what_cannot_be_is_refused(void **state)
 	assert_int_equal(pt_mixbins_check(&p, &err), CM_EPROTO);
 	r.dummies++;
 	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
-	/* Noise stands alone, and dummies by chance are some. */
+	/* Noise cannot be combined with dummies, and dummies by chance are dummies. */
 	p = (struct pt_randomizer){ .row = pt_device_find("bins"),
 		.mixbins = { .bins = 5, .keep_always = true, .dummy_chance = 1 } };
 	assert_int_equal(pt_mixbins_check(&p, &err), CM_OK);
@@ -282,7 +283,7 @@ static void what_cannot_be_is_refused(void **state)
 	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
 	r = (struct pt_request){ .epsilon0 = INFINITY };
 	assert_int_equal(pt_mixbins_request(pt_find("bins"), 5, &r, &p, &err), CM_ECONFIG);
-	/* A round with slots has it in them alone. */
+	/* In a round with slots only the slots have the chance. */
 	struct qy_query q = query_of_kind(QY_VECTOR);
 	const struct pt_protocol *words = pt_find("words");
 

@@ -145,7 +145,8 @@ static double delta_among(const struct small_round *s, double (*real)[3], double
 	return hockey_stick(&with[0], &with[1], epsilon);
 }
 
-/* By the counts of the cells, which say all: others' blanket, dummies', and the victim's. */
+/* The delta from the counts of the cells, which say all: the others' blanket, the dummies, and the victim's
+ * message. */
 static double delta_of_cells(const struct small_round *s, double epsilon)
 {
 	double real[4][3];
@@ -156,7 +157,7 @@ static double delta_of_cells(const struct small_round *s, double epsilon)
 	return delta_among(s, real, epsilon);
 }
 
-/* By the round itself: the worst of all that the others can hold. */
+/* The delta of the round itself: the largest over all that the others can hold. */
 static double delta_of_values(const struct small_round *s, double epsilon)
 {
 	double keep = pt_mixbins_keep(&s->p.mixbins), other = pt_mixbins_other(&s->p.mixbins), worst = 0,
@@ -176,7 +177,7 @@ static double delta_of_values(const struct small_round *s, double epsilon)
 	return worst;
 }
 
-/* Fewer dummies are a greater loss, and a whole one in place of the chance a smaller. */
+/* Fewer dummies give a greater loss, and a whole dummy in place of the chance a smaller one. */
 static void assert_between_whole_dummies(
 	const struct small_round *s, double epsilon, const struct acct_bound *b)
 {

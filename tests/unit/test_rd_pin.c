@@ -109,7 +109,7 @@ static unsigned by_enumeration(const struct rd_plan *p, uint64_t honest, double 
 		assert_int_equal(loss.parts, 1);
 		round[n] = loss.part[0];
 		assert_int_equal(acct_epsilon(round, n + 1, p->delta, &b), ACCT_OK);
-		/* None of the cases is so close that an interval's width decides it. */
+		/* No case is so close that the width of an interval decides it. */
 		assert_true(b.upper < limit * 0.999 || b.lower > limit * 1.001);
 		if (b.upper >= limit)
 			continue;

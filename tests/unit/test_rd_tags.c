@@ -31,7 +31,7 @@ static void dummy(const struct pt_randomizer *p, uint32_t tag, const struct cr_r
 	record[0] = 0;
 }
 
-/* What the row was last given. */
+/* The arguments that the row was last called with. */
 static struct pt_randomizer seen;
 
 static enum cm_rc loss(
@@ -55,7 +55,7 @@ static const struct pt_device full = { .name = "full", .messages = three, .route
 			      none = { .name = "none", .dummy = dummy };
 static const struct pt_protocol row_of_full = { .device = &full, .loss = loss };
 
-/* Rows of this test's own are in no table. */
+/* This test's rows are not in the table. */
 const struct pt_protocol *__real_pt_protocol_of(const struct pt_device *device);
 const struct pt_protocol *__wrap_pt_protocol_of(const struct pt_device *device);
 
@@ -145,7 +145,7 @@ static void a_message_is_longer_by_its_tag(void **state)
 	assert_int_equal(rd_messages(&d, 7), 8);
 }
 
-/* Whoever is not honest may choose the class that hurts most, in a batch as large as can be. */
+/* Dishonest participants may choose the class that hurts most, in a batch of the greatest size. */
 static void a_class_counts_its_honest_participants_only(void **state)
 {
 	struct rd_descriptor d = { .min_reports = 1000,

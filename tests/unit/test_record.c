@@ -279,7 +279,7 @@ static void text_that_is_no_name_or_not_printable_is_refused(void **state)
 		w.reason = (char *)(uintptr_t)texts[i];
 		REFUSED(w, "reason");
 	}
-	/* A ledger of the version before says how to go on. */
+	/* The message about a ledger of the version before says how to go on. */
 	w = sample(RD_OPEN);
 	w.plan_hash = (ProtobufCBinaryData){ PR_HASH_LEN, some_bytes };
 	REFUSED(w, "a new name");

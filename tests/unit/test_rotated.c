@@ -9,7 +9,7 @@
 #include "pt_slots_analysis.h"
 #include "vector_rows.h"
 
-/* `n` devices that hold this vector of numbers in [-1, 1]: the answer. */
+/* The answer of a round of `n` devices that hold this vector of numbers in [-1, 1]. */
 static void ask(const struct qy_query *q, const struct pt_randomizer *p, const double *truth, uint32_t n,
 	struct es_estimate *e)
 {
@@ -135,7 +135,7 @@ static void the_error_is_that_of_a_small_range(void **state)
 				    sqrt(2 * log(2 * 1024.0 * 10000) / 1024) -
 			    1) < 0.02);
 	assert_true(error < 0.45 * pt_expected_error(&q, &never, 10000));
-	/* No cut of as many rotations errs less. */
+	/* No other cut of as many rotations has a smaller error. */
 	for (double a = 0.5; a < 6; a += 0.01) {
 		struct pt_randomizer other = rotated;
 

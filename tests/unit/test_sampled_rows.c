@@ -110,7 +110,7 @@ static void the_guarantee_is_one_slots_and_not_their_sum(void **state)
 	assert_true(p.row->epsilon0(&p) <= 1.5 && p.row->epsilon0(&p) > 1.5 - 1e-9);
 	assert_int_equal(pt_derive(pt_find("ranges"), &q, &r, &all, &err), CM_OK);
 	assert_true(all.row->epsilon0(&all) > 3 - 1e-8);
-	/* The larger one where a peer has them differ. */
+	/* The larger epsilon0 counts if a peer's slots differ. */
 	p.slots.slot[0].each.keep = UINT64_MAX / 2;
 	assert_true(p.row->epsilon0(&p) > 1.5 - 1e-9);
 }
@@ -221,7 +221,7 @@ static void a_round_costs_no_more_than_is_charged(void **state)
 	}
 }
 
-/* A slot more of the same costs nothing that composition would: one message, one guarantee. */
+/* One more equal slot does not cost what composition would: there is one message and one guarantee. */
 static void a_sampled_round_costs_less_than_all_slots(void **state)
 {
 	struct qy_query q = query_of_kind(QY_RANGES);
@@ -285,7 +285,7 @@ static void answers_of_those_asked_have_their_exact_variance_and_cover(void **st
 	}
 }
 
-/* All asked: the variance is that of a histogram. */
+/* If all are asked, the variance is that of a histogram. */
 static void to_ask_all_is_no_sampling(void **state)
 {
 	struct es_support s = { .keep = 0.7, .flip = 0.3, .other = 0.1 }, all = s;

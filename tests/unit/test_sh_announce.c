@@ -28,7 +28,7 @@ static void a_second_descriptor_for_a_sequence_number_is_refused(void **state)
 	steps_refused(sh_play_announce(&play), ERROR(CONFLICT));
 }
 
-/* Refused before it is stored: the next number stays what it was, and the population goes on. */
+/* It is refused before it is stored: the next number stays, and the population goes on. */
 static void a_reservation_out_of_turn_is_refused_and_ends_nothing(void **state)
 {
 	static const uint64_t numbers[] = { 0, 1, 3, 4096, INT64_MAX, UINT64_MAX };

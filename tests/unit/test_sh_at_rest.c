@@ -61,7 +61,7 @@ static void neither_messages_nor_identities_nor_tags_are_readable_at_rest(void *
 		CM_OK);
 	sh_vault_tag(&r->vault, key_hash, pseudonym, tag);
 	sh_play_work(&play);
-	/* The search itself works: the descriptor lies in state.db as it came. */
+	/* Check that the search finds something: the descriptor lies in state.db as it came. */
 	assert_true(on_disk(play.dir, play.descriptor.data, 64));
 	assert_false(on_disk(play.dir, canary, sizeof canary - 1));
 	assert_false(on_disk(play.dir, pseudonym, 16));
@@ -73,7 +73,7 @@ static void neither_messages_nor_identities_nor_tags_are_readable_at_rest(void *
 	assert_false(on_disk(play.dir, message, 24));
 }
 
-/* Whatever the release does to it after. */
+/* The same must hold after the release. */
 static void what_is_stored_is_in_no_order_of_arrival(void **state)
 {
 	enum { N = 400 };

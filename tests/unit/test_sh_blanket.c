@@ -190,7 +190,7 @@ static void none_is_missing_or_doubled_after_a_crash_at_any_step(void **state)
 			assert_int_equal(sh_core_collecting(play.core)->intake.participants, DEVICES);
 			sh_play_deadline(&play);
 			release(n, &f);
-			/* Sealed: a restart adds nothing. */
+			/* The round is sealed: a restart adds nothing. */
 			steps_restart();
 			sh_play_manifest(&play);
 			assert_int_equal(play.manifest.dummies, n);
@@ -233,8 +233,7 @@ static void noise_is_drawn_once_whatever_crashes(void **state)
 			total = r->noise[3];
 			/* About 16,700 of these are expected, give or take 1,300: more than one slice. */
 			assert_true(total > SH_BLANKET_SLICE);
-			/* Another round, another draw: four numbers of some 35 either way are not the
-			 * same. */
+			/* Another round draws anew: four numbers of about 35 are not all the same. */
 			assert_memory_not_equal(noise, before, sizeof noise);
 			memcpy(before, noise, sizeof before);
 			sh_play_stop(&play);
@@ -294,7 +293,7 @@ static void more_than_the_policy_allows_are_refused(void **state)
 	sh_play_describe(&play, &(struct sh_wish){ .shuffler_dummies = 10 });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));
-	/* The pin stays what it was; another plan is judged anew. */
+	/* The pin stays as it was; another plan is judged anew. */
 	play.policy.max_shuffler_dummies = 10;
 	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));
 	sh_play_round(&play, &(struct sh_wish){ .shuffler_dummies = 10 });

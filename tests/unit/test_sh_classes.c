@@ -109,7 +109,7 @@ static void more_than_the_policy_allows_are_refused(void **state)
 	sh_play_describe(&play, &(struct sh_wish){ .row = &tagged, .tags = TAGS, .tag_messages = CAP });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));
-	/* The pin stays what it was; another plan is judged anew. */
+	/* The pin stays as it was; another plan is judged anew. */
 	play.policy.max_shuffler_dummies++;
 	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));
 	sh_play_round(&play, &(struct sh_wish){ .row = &tagged, .tags = TAGS, .tag_messages = CAP });

@@ -48,7 +48,7 @@ static void a_sealed_manifest_spends_the_entry(void **state)
 	plan_of(2);
 	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
 	says(try_entry(1, 1, NULL), ERROR(BUSY), "open");
-	steps_void(); /* the second, which nobody was asked for */
+	steps_void(); /* the second try, which nobody was asked for */
 	sh_core_collecting(play.core);
 	play.d.deadline_ms = sh_core_collecting(play.core)->d.deadline_ms;
 	assert_int_equal(sh_core_collecting(play.core)->d.attempt, 1);
@@ -109,7 +109,7 @@ static void after_a_void_round_the_next_try_names_its_manifest(void **state)
 	assert_int_equal(try_entry(2, 1, NULL), CM_OK);
 }
 
-/* A refusal before anybody was asked is no try. */
+/* A round that was refused before anybody was asked is no try. */
 static void a_refused_descriptor_is_no_try(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void a_filter_judges_the_rounds_of_an_adaptive_plan(void **state)
 		assert_true(sh_core_taken(play.core).epsilon == 0.5 * (m + 1));
 		unsigned voids = 0;
 		double base = sh_core_usage(play.core).used, before = base;
-		/* Every round counts for ever and alike, a void one, too, also after a restart. */
+		/* Every round counts for ever, a void one as much as others, also after a restart. */
 		for (; served < 200; served++) {
 			if (adaptive_round(modes[m], 1000) != CM_OK)
 				break;

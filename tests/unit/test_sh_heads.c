@@ -11,7 +11,7 @@ static void a_lost_state_waits_for_more_devices_than_collude(void **state)
 	for (unsigned i = 0; i < 10; i++) {
 		steps_refused(told_show(1, TOLD_RECORDS), ERROR(BUSY));
 		steps_refused(told_announce(0, false), ERROR(BUSY));
-		/* The same one, as often as it likes. */
+		/* A client may state the same ledger record as often as it likes. */
 		assert_int_equal(told_state_head(i, 1, 0), SH_STATED_COUNTED);
 		assert_int_equal(told_state_head(i, 1, 0), SH_STATED_NOTHING);
 		if (i % 3 == 0)
@@ -132,7 +132,7 @@ static void the_ledger_must_lead_to_the_longest_head(void **state)
 	told_lose((struct sh_loss){ .waits = true });
 	assert_int_equal(told_state_head(0, 10, 0), SH_STATED_COUNTED);
 	assert_int_equal(told_state_head(1, 1, 2), SH_STATED_ENOUGH);
-	/* A ledger that ends before it; nothing is announced. */
+	/* The ledger ends before that record; nothing is announced. */
 	assert_int_equal(told_show(1, 4), CM_OK);
 	steps_refused(told_announce(1, false), ERROR(LEDGER));
 	assert_non_null(strstr(play.no.text, "record 5, known here are 4"));

@@ -126,7 +126,7 @@ static void one_certificate_is_at_most_its_share_of_the_target(void **state)
 		sh_play_work(&play);
 		steps_restart();
 	}
-	/* Others have theirs; a certificate of fewer devices has no more than those. */
+	/* Other certificates have their own places; one of fewer devices has no more places than devices. */
 	assert_int_equal(sh_play_submit(&play, 2, 3, 100, 3, &receipt), CM_OK);
 	steps_all_are(OUTCOME(ACCEPTED));
 	assert_int_equal(sh_play_submit(&play, 2, 3, 103, 1, &receipt), CM_OK);
@@ -209,7 +209,7 @@ static void an_answer_waits_for_the_commit_it_rests_on(void **state)
 	steps_submit(1, 3, 1);
 	assert_int_equal(receipt.wait, SH_WAIT_GATHERING);
 	steps_submit(1, 0, 3);
-	assert_int_equal(receipt.wait, SH_WAIT_GATHERING); /* in order behind the one before */
+	assert_int_equal(receipt.wait, SH_WAIT_GATHERING); /* in order behind the one before it */
 	assert_int_equal(
 		sh_vault_commit(&sh_core_collecting(play.core)->vault, &batch, &play.rng, &play.err), CM_OK);
 	sh_batch_fini(&batch);

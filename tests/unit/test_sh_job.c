@@ -125,7 +125,7 @@ static void the_bucket_asked_for_is_read_first_and_then_the_next(void **state)
 	released();
 	r = sh_core_round(play.core, 0);
 	for (uint32_t b = 0; b < 8; b++) {
-		/* The first is not there; each other one was read while the one before it was sent. */
+		/* The first bucket is not read yet; each other one was read while the one before was sent. */
 		assert_int_equal(pull(b, 0, &part), b == 0 ? CM_EMORE : CM_OK);
 		if (b == 0) {
 			assert_int_equal(next_job(), SH_JOB_READ);
@@ -135,7 +135,7 @@ static void the_bucket_asked_for_is_read_first_and_then_the_next(void **state)
 		if (b == 7)
 			break;
 		assert_int_equal(j.segment->bucket, b + 1);
-		/* While it is read, the one before is sent. */
+		/* While a bucket is read, the one before it is sent. */
 		for (uint64_t at = 0; at < play.manifest.bucket[b].messages; at++)
 			assert_int_equal(pull(b, at, &part), CM_OK);
 		run_job(&j);
@@ -234,7 +234,7 @@ static void a_round_that_is_settled_while_it_is_read_is_erased_after_it(void **s
 	run_job(&j);
 	steps_refused(pull(0, 0, &part), ERROR(NOT_FOUND));
 	assert_int_equal(settle(), CM_EMORE);
-	/* Also when the shuffler goes down. */
+	/* The same when the shuffler is stopped. */
 	assert_int_equal(sh_core_job_begin(play.core, true, &j), SH_JOB_ERASE);
 	for (size_t i = 0; i < SH_SEGMENTS; i++)
 		assert_null(j.round->segments.segment[i].bytes.data);

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In a child: submit on and on from `from`, and after each commit say how far it is durable. */
+/* In a child: submit without end from `from`, and after each commit write how far it is durable. */
 static _Noreturn void submit_for_ever(uint64_t from, int say)
 {
 	sh_play_start(&play);

@@ -226,7 +226,7 @@ static void data_that_closed_in_one_close_in_both(void **state)
 
 	(void)state;
 	assert_int_equal(join(epoch_of(false).number, &p), CM_OK);
-	/* The head died between the two. */
+	/* The head died between the two databases. */
 	sh_play_sql(&play, "UPDATE tombola.data SET closed = 1 WHERE partition = 0");
 	assert_int_equal(commit_joined(p, theirs, 1), CM_OK);
 	struct sh_epoch e = epoch_of(false);

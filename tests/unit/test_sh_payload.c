@@ -172,7 +172,7 @@ static void a_part_is_resumed_and_said_twice(void **state)
 	(void)state;
 	assert_int_equal(put(bytes, 0, 1000), CM_OK);
 	assert_int_equal(held, 1000);
-	/* Again, and beyond: nothing is taken, the answer says where to go on. */
+	/* Parts that repeat, or go beyond: nothing is taken, and the answer says where to go on. */
 	assert_int_equal(put(bytes, 0, 2000), CM_OK);
 	assert_int_equal(held, 1000);
 	assert_int_equal(put(bytes, 5000, 10), CM_OK);
@@ -229,7 +229,7 @@ static void a_dishonest_analyzer_fills_no_disk(void **state)
 	uint8_t hash[PR_HASH_LEN] = { 0 };
 
 	(void)state;
-	/* A hundred payloads begun, and a hundred whole ones: each takes the place of the one before. */
+	/* A hundred payloads are begun, then a hundred whole ones are put: each replaces the one before. */
 	for (unsigned i = 0; i < 100; i++) {
 		hash[0] = (uint8_t)i;
 		assert_int_equal(put_as(hash, SIZE, bytes, 0, SIZE / 2), CM_OK);

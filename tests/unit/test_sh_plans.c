@@ -186,7 +186,7 @@ static void the_shufflers_own_view_of_who_is_honest_counts(void **state)
 	steps_restart();
 	sh_play_describe(&play, &wish);
 	assert_true(rd_pin_count(sh_core_plan_at(play.core, 1)->pin) < 4);
-	/* A belief better than the descriptor's is no gain. */
+	/* Trusting more than the descriptor gains nothing. */
 	play.d.honest_fraction = 0.5;
 	play.d.colluders = 450;
 	assert_int_equal(rd_honest_as(&play.d, 1.0, 0), 50);
@@ -212,7 +212,7 @@ static void a_pin_is_for_good(void **state)
 	play.policy.max_plan_entries = 1;
 	steps_restart();
 	assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_TAKEN);
-	/* But a smaller budget holds at once. */
+	/* A smaller budget, however, holds at once. */
 	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "the policy now has");
 	steps_void();
 	play.policy.max_epsilon = 20;
@@ -280,7 +280,8 @@ static void a_round_before_its_plan_is_composed_is_asked_to_wait(void **state)
 	assert_int_equal(sh_play_announce(&play), CM_OK);
 }
 
-/* For want of memory, say: tried again, then given up until the next start, and never stored. */
+/* Composing fails, as without memory: it is tried again, then given up until the next start, and never
+ * stored. */
 static void a_composition_that_fails_ends_nothing(void **state)
 {
 	struct sh_compose *w;
@@ -307,7 +308,8 @@ static void a_composition_that_fails_ends_nothing(void **state)
 	assert_int_equal(sh_play_announce(&play), CM_OK);
 }
 
-/* Killed at any moment of pinning: the pin is there or it is made; what it took is the same. */
+/* The process is killed at any moment of pinning: afterwards the pin is there or is made, with the same
+ * choice. */
 static void pinning_can_be_killed_at_any_moment(void **state)
 {
 	struct rd_record r;

@@ -213,7 +213,7 @@ static void a_transaction_that_failed_commits_nothing(void **state)
 				 1, &play.err),
 		CM_OK);
 	assert_int_equal(sh_pg_run(pg, "SELECT 1 / 0", &play.err), CM_EIO);
-	/* A caller that forgets the fault is told. */
+	/* A caller that ignores the fault is told again. */
 	assert_int_equal(sh_pg_end(pg, CM_OK, &play.err), CM_EIO);
 	assert_int_equal(
 		sh_pg_number(pg, "SELECT count(*) FROM tombola.closed", NULL, 0, &n, &play.err), CM_OK);
@@ -371,7 +371,7 @@ static void damaged_moved_doubled_or_missing_blocks_are_noticed_at_the_seal(void
 	}
 }
 
-/* The next start fails so; then `mend` is run. */
+/* Check that the next start fails with this text; then run `mend`. */
 static void start_fails(const char *damage, enum cm_rc want, const char *why, const char *mend)
 {
 	const struct sh_core_conf conf = {

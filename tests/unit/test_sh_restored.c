@@ -22,7 +22,7 @@ static void a_head_of_a_round_that_was_served_here_is_not_kept(void **state)
 					 (struct cr_span){ forged, CR_SIGN_LEN }),
 			SH_STATED_NOTHING);
 		assert_int_equal(sh_core_hearing(play.core).certificates, 0);
-		if (i == 1) { /* nor that of a round that is over */
+		if (i == 1) { /* nor the statement about a round that is over */
 			sh_play_deadline(&play);
 			assert_null(sh_core_collecting(play.core));
 		}
@@ -84,7 +84,7 @@ static void on_a_fork_nothing_goes_on(void **state)
 		sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .entry = 3 });
 		steps_refused(sh_play_reserve(&play), ERROR(LEDGER));
 		assert_int_equal(sh_core_lacks(play.core)->seq, 4);
-		/* A longer one does not take its place. */
+		/* A longer ledger does not take its place. */
 		assert_int_equal(told_state_head(2, 1, 2), i == 0 ? SH_STATED_LACKING : SH_STATED_NOTHING);
 		steps_restart();
 	}
@@ -177,7 +177,7 @@ static void a_round_that_a_restored_state_forgot_has_no_manifest(void **state)
 	is_over_without_a_manifest();
 }
 
-/* An analyzer that does not say so, but a client has seen the round. */
+/* The analyzer does not say that it announces again, but a client has seen the round. */
 static void a_round_that_a_client_has_seen_is_not_begun_anew(void **state)
 {
 	(void)state;
@@ -290,7 +290,7 @@ static void a_forgotten_round_that_was_charged_is_refused(void **state)
 	assert_non_null(strstr(play.no.text, "charged"));
 }
 
-/* A row as it was, put back. */
+/* Put a row back as it was. */
 struct old {
 	struct sh_row row;
 	struct cm_buf descriptor, signature;

@@ -17,7 +17,7 @@ static void a_round_releases_every_message_once_and_is_erased(void **state)
 	assert_int_equal(sh_play_settle(&play), CM_OK);
 	assert_false(steps_file_exists("rounds", ".db") || steps_file_exists("keys", ".key"));
 	assert_false(steps_file_exists("rounds", ".db-wal"));
-	/* Said again, also after a restart. */
+	/* Settling and releasing may be repeated, also after a restart. */
 	steps_restart();
 	assert_int_equal(sh_play_settle(&play), CM_OK);
 	assert_int_equal(sh_play_release(&play), CM_OK);
@@ -112,7 +112,7 @@ static void a_restart_keeps_a_collecting_round(void **state)
 	assert_null(sh_core_offer(play.core, 1, play.now_ms));
 	play.now_ms = play.d.deadline_ms;
 	steps_restart();
-	sh_play_work(&play); /* due since before the restart */
+	sh_play_work(&play); /* the round was due before the restart */
 	steps_release_all(100);
 }
 

@@ -12,7 +12,7 @@
 
 static struct sh_memory *memory;
 
-/* An intake, as far as the head and the store know it. */
+/* An intake as the head and the store see it. */
 static struct intake {
 	uint32_t number;
 	struct sh_share *share;
@@ -211,7 +211,7 @@ static void two_intakes_take_a_round(void **state)
 		assert_true(submit(&intake[c % 2], c, c * EACH, EACH / 2));
 	flush(&intake[0]);
 	flush(&intake[1]);
-	/* The head itself takes none. */
+	/* The head itself takes no submissions. */
 	steps_refused(sh_play_submit(&play, 9, 1, 0, 1, &receipt), ERROR(BUSY));
 	sh_play_deadline(&play);
 	/* The intake answers repeats after the data are closed. */
@@ -245,7 +245,7 @@ static void a_certificate_has_one_intake_in_an_epoch(void **state)
 	assert_true(submit(&intake[1], 0, 0, 10));
 	assert_int_equal(sh_batch_submissions(&intake[1].share->intake.gathering), 5);
 	flush(&intake[1]);
-	/* The first is of an epoch that is over. */
+	/* The first share is of an epoch that is over. */
 	assert_false(submit(&intake[0], 0, 10, 5));
 	sh_play_deadline(&play);
 	release(DEVICES);
@@ -276,7 +276,7 @@ static void a_certificate_that_moves_on_and_on_begins_few_epochs(void **state)
 		sh_play_work(&play);
 	}
 	assert_in_range(s->epoch - first, 5, 10);
-	/* After a long time without, it is as at first. */
+	/* After a long time without a new epoch the pause is as short as at first. */
 	play.now_ms += 4 * SH_SPREAD_LONGEST_MS;
 	for (unsigned i = 0; i < 4; i++)
 		pass_by(&intake[i % 2], s->epoch);
@@ -289,7 +289,7 @@ static void who_was_stopped_stores_nothing_when_it_wakes_up(void **state)
 	(void)state;
 	the_next_round(DEVICES);
 	assert_true(submit(&intake[0], 0, 0, 10));
-	assert_true(sign(&intake[0])); /* and is stopped here, for an epoch */
+	assert_true(sign(&intake[0])); /* and the intake is stopped here, for an epoch */
 	connect(&intake[1]);
 	assert_true(share(&intake[1]));
 	assert_true(submit(&intake[1], 0, 0, 10));
@@ -476,7 +476,7 @@ static void only_who_claimed_a_certificate_says_where_it_stands(void **state)
 }
 
 /* One step of a random life. */
-/* No block: the row of tags is all there is. */
+/* There is no block, only the row of tags. */
 static enum cm_rc no_block(void *user, struct sh_block *out, struct cm_err *err)
 {
 	(void)user;

@@ -86,7 +86,7 @@ static void no_report_is_there_without_its_standing(void **state)
 	for (uint64_t round = 1; round <= 400 && (round <= 30 || there < 3); round++) {
 		sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 		sh_play_stop(&play);
-		/* Longer and longer, for a server that is busy. */
+		/* The time before the kill grows, for a server that is busy. */
 		sh_play_killed(&play, submit_and_commit, (12 + round) * 1000000);
 		sh_play_start(&play);
 		if (sh_core_collecting(play.core)->intake.participants > 0) {
@@ -150,7 +150,7 @@ static void accept_loss_is_never_a_reset(void **state)
 		steps_restart();
 		steps_refused(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED));
 		if (i > 0) {
-			/* Later plans: what is left of the budget, and no more. */
+			/* Later plans get what is left of the budget, and no more. */
 			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 30.5 });
 			assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_SLICE);
 			sh_play_describe(&play, &(struct sh_wish){ .min_reports = 10, .slice = 30 });

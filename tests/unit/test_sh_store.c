@@ -141,7 +141,7 @@ static void a_run_is_a_commit_of_so_many_devices_not_messages(void **state)
 	steps_release_all(2 * SH_RUN_LEAST - 1);
 }
 
-/* Reading all runs up to it would take years. */
+/* Reading all runs up to that number would take years. */
 static void a_run_of_an_impossible_number_is_refused(void **state)
 {
 	struct sh_vault v;
@@ -366,7 +366,7 @@ static void a_state_of_a_version_without_plans_is_refused_and_says_how_to_go_on(
 	}
 }
 
-/* Removed, emptied, or a new database in its place. */
+/* The database is removed, emptied, or replaced by a new one. */
 static void lose(int how)
 {
 	char path[256];
@@ -400,7 +400,7 @@ static void a_state_that_is_lost_is_not_begun_anew(void **state)
 		assert_non_null(strstr(play.err.msg, "accept-loss"));
 		opens(CM_EDATA);
 	}
-	/* Whatever is there is evidence. */
+	/* Any file that is there proves that there was a state. */
 	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_EOTHER);
 	gone("state.db");
 	assert_int_equal(sh_sqlite_anew(play.dir, &spent, &play.err), CM_OK);

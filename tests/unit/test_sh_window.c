@@ -35,7 +35,7 @@ static void write_some(size_t devices, const uint32_t *bucket)
 	sh_batch_fini(&b);
 }
 
-/* Reads it with what was read ahead, and without. */
+/* Read a bucket with and without what was read ahead. */
 static void compare(uint32_t bucket, bool after_others)
 {
 	struct cm_buf ahead, alone;

@@ -95,7 +95,7 @@ static void records_that_the_analyzer_did_not_sign_are_refused_unread(void **sta
 	const struct cr_span spans[] = { { play.chain.head, PR_HASH_LEN }, garbage };
 	cr_sha256_spans(spans, 2, head);
 	e.signature = (struct cr_span){ signature, sizeof signature };
-	/* By another key, for another purpose, population or number, over another head. */
+	/* Signed by another key, for another purpose, population or number, or over another head. */
 	for (int how = 0; how < 6; how++) {
 		const char *of = how == 2 ? "else" : "test";
 		size_t len = rd_head_bytes(of, how == 3 ? 3 : 2, head, bytes);
@@ -139,7 +139,7 @@ static void a_batch_with_one_bad_record_changes_nothing(void **state)
 	cm_buf_fini(&good);
 }
 
-/* After which records which record may not come: the fates of a round. */
+/* The fates of a round: after which records which record may not come. */
 static void a_ledger_that_breaks_its_rules_is_refused(void **state)
 {
 	static const struct {
@@ -195,8 +195,8 @@ static void the_ledger_of_another_population_is_refused(void **state)
 	cm_buf_fini(&bytes);
 }
 
-/* An analyzer's worst: as many different reservations as would once end a shuffler for good.  They are
- * remembered, and nothing else happens. */
+/* The worst that an analyzer can do: as many different reservations as once ended a shuffler for good.  They
+ * are remembered, and nothing else happens. */
 static void thousands_of_reservations_are_only_remembered(void **state)
 {
 	struct timespec begin, end;
@@ -226,7 +226,7 @@ static void a_descriptor_that_was_not_reserved_is_refused(void **state)
 static void a_descriptor_on_another_head_than_its_reservation_is_refused(void **state)
 {
 	(void)state;
-	/* Reserved is one descriptor, announced another for the same place. */
+	/* One descriptor is reserved, and another is announced for the same place. */
 	sh_play_describe(&play, &(struct sh_wish){ 0 });
 	struct rd_chain before = play.chain;
 	assert_int_equal(sh_play_reserve(&play), CM_OK);

@@ -50,8 +50,8 @@ static void the_local_guarantee_is_at_most_what_was_asked(void **state)
 	}
 }
 
-/* Noise on an empty category per participant, q(1-q)/(p-q)^2 from the published p and q: nothing is better
- * than what the row chooses. */
+/* The noise on an empty category per participant is q(1-q)/(p-q)^2 with the published p and q: no other size
+ * is better than the row's choice. */
 static void the_size_chosen_is_the_best_one(void **state)
 {
 	static const uint32_t domains[] = { 2, 3, 7, 40, 333 };

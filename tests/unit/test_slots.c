@@ -75,7 +75,8 @@ static void law_of(const struct pt_randomizer *p, uint64_t x, long double *law)
 					     : ldexpl((long double)(UINT64_C(0) - s->each.keep), -64);
 
 				pt_slots_encode(NULL, p, &v, digits, &rng, record, NULL);
-				/* Whatever was drawn: group, keep, other, place, a dummy that is not used. */
+				/* Try whatever can be drawn: group, keep, other, place, and a dummy that is
+				 * not used. */
 				assert_int_equal(r.used, 5);
 				law[cm_get_le64(record + 8)] += chance / (s->groups * (s->each.bins - 1));
 			}
@@ -171,7 +172,7 @@ static void no_batch_of_any_values_loses_more_than_the_cells_say(void **state)
 	}
 }
 
-/* Nobody but the victim and its dummies: the theorem is exact when the values differ in every group. */
+/* Nobody but the victim and its dummies takes part: then the theorem is exact if all groups differ. */
 static void dummies_hide_a_value_that_is_always_sent(void **state)
 {
 	(void)state;
@@ -290,7 +291,7 @@ static void a_record_has_one_encoding_and_nothing_else_is_read(void **state)
 		record[i] ^= 0x80;
 		assert_int_equal(pt_slots_read(&p, record, &c, &err), CM_EDATA);
 	}
-	/* Rows without slots know none but 0. */
+	/* Rows without slots know only slot 0. */
 	pt_record_put_slot(record, 1, 3);
 	assert_int_equal(pt_record_opens(record, &err), CM_EDATA);
 	pt_record_put_slot(record, 0, 3);

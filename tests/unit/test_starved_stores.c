@@ -97,7 +97,7 @@ static enum cm_rc keep(const struct sh_store *s, unsigned *steps, void **data, s
 	return rc;
 }
 
-/* With memory again, as after a restart: what was acknowledged stands. */
+/* With memory again, as after a restart, all that was acknowledged is there. */
 static void stands(const char *dir, unsigned steps)
 {
 	uint64_t answer = 0, blocks = 0;

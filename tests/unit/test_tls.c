@@ -15,7 +15,7 @@ int getentropy(void *out, size_t n)
 	return getrandom(out, n, 0) == (ssize_t)n ? 0 : -1;
 }
 
-/* Else a virtual machine that was cloned would shake hands with the numbers of the other. */
+/* Otherwise a cloned virtual machine would make handshakes with the random numbers of the other. */
 static void both_sides_of_every_handshake_begin_with_entropy_of_the_kernel(void **state)
 {
 	struct end c, s;

@@ -121,7 +121,7 @@ static void a_key_of_another_user_is_refused(void **state)
 	struct cm_err err;
 
 	(void)state;
-	if (__real_geteuid() == 0) /* root's own would be trusted by everybody */
+	if (__real_geteuid() == 0) /* a file of root would be trusted for everybody */
 		assert_int_equal(chown(conf.key_file, 4711, (gid_t)-1), 0);
 	else
 		us = __real_geteuid() + 1;
@@ -152,7 +152,7 @@ static void a_passed_credential_may_be_read_through_an_access_list_and_no_furthe
 	ctx_fails(&conf, CM_EPERM, conf.key_file, "others may use");
 	assert_int_equal(chmod(conf.key_file, 0460), 0);
 	ctx_fails(&conf, CM_EPERM, conf.key_file, "others may use");
-	/* Only what lies in that folder. */
+	/* Only files in that folder count. */
 	assert_int_equal(setenv("CREDENTIALS_DIRECTORY", "/run/credentials", 1), 0);
 	assert_int_equal(chmod(conf.key_file, 0440), 0);
 	ctx_fails(&conf, CM_EPERM, conf.key_file, "others may use");

@@ -46,7 +46,7 @@ static void server_refuses(const char *client, const char *why, const char *told
 		assert_says(&s, CM_EPERM, why);
 		assert_false(nt_tls_ready(s.tls));
 		assert_says(&c, CM_EPERM, told);
-		/* Dead is dead: the same reason again. */
+		/* A connection that failed stays failed, for the same reason. */
 		s.rc = CM_OK;
 		feed(&s, (const uint8_t *)"x", 1);
 		assert_says(&s, CM_EPERM, why);

@@ -46,7 +46,7 @@ static void a_sign_has_exactly_its_chance(void **state)
 struct scene {
 	uint32_t n, dummies;
 	double groups, slope;
-	double h[2]; /* of the participants, in turn */
+	double h[2]; /* values of the participants, in turn */
 };
 
 /* chance[s + n + dummies] of S = s: one message after the other. */
@@ -141,7 +141,7 @@ static void estimates_have_no_bias_and_the_stated_variance(void **state)
 		/* It knows only an estimate of the mean's square, and errs upwards. */
 		if (!(one.stated > want * (1 - 2e-3) && one.stated < want * 1.06))
 			fail_msg("scene %zu: %g stated, %g true", i, one.stated, want);
-		/* Participants that differ vary less, never more. */
+		/* Participants with different values vary less, and never more. */
 		apart.h[0] = s->h[0] > 0 ? 1 : -1;
 		apart.h[1] = 2 * s->h[0] - apart.h[0];
 		two = exactly(&apart, 16);

@@ -276,7 +276,7 @@ static void counts_that_no_round_gives_are_refused(void **state)
 		counts[0] = 1; /* a one of no message */
 		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), CM_EDATA);
 		counts[0] = 0;
-		counts[6] = 11; /* more than their share, which one participant can do */
+		counts[6] = 11; /* more than their share, which one participant can cause */
 		assert_int_equal(pt_answer(&q, &p, counts, 10, &e, &err), i == 0 ? CM_OK : CM_EDATA);
 		if (i == 0)
 			es_estimate_fini(&e);
