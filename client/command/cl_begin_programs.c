@@ -19,7 +19,7 @@ enum cm_rc cl_begin_programs(const struct cl_setup *setup, struct cl_programs **
 
 	cl_cell_text(cl_programs_lacks(*out), lacks);
 	if (rc == CM_OK && lacks[0] != '\0')
-		cm_log(CM_LOG_WARN, "programs are isolated in part, as programs.isolation accepts",
+		cm_log(CM_LOG_WARN, "programs are isolated in part, as programs.accept_without accepts",
 			CM_S("without", lacks));
 	if (rc == CM_OK && *out && conf->at_once * conf->memory_mib > memory_mib() / 2)
 		cm_log(CM_LOG_WARN, "programs may use more than half of this machine's memory",

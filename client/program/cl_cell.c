@@ -30,21 +30,26 @@
 #define INNER_USER  65534 /* id of the user in a namespace of users */
 #define POLITE      5     /* how much nicer a program is than its client, which has to wake up in time */
 
+/* By the number of the bit. */
+static const char *const lack_names[] = { "namespaces", "user", "landlock", "one-program", "access-times",
+	"root", "process", "machine" };
+#define LACKS (sizeof lack_names / sizeof lack_names[0])
+
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT])
 {
-	static const struct {
-		uint32_t bit;
-		const char *text;
-	} name[] = { { CL_CELL_NAMESPACES, "namespaces (network, mounts, processes)" },
-		{ CL_CELL_USER, "a user of their own" }, { CL_CELL_FILES, "Landlock (files)" },
-		{ CL_CELL_ONCE, "a limit to one program each" },
-		{ CL_CELL_TIMES, "files without times of access" }, { CL_CELL_ROOT, "a root of their own" } };
-
 	out[0] = '\0';
-	for (size_t i = 0, n = 0; i < sizeof name / sizeof name[0]; i++)
-		if (lacks & name[i].bit)
+	for (size_t i = 0, n = 0; i < LACKS; i++)
+		if (lacks & 1u << i)
 			n += (size_t)snprintf(
-				out + n, CL_CELL_TEXT - n, "%s%s", n > 0 ? ", " : "", name[i].text);
+				out + n, CL_CELL_TEXT - n, "%s%s", n > 0 ? ", " : "", lack_names[i]);
+}
+
+uint32_t cl_cell_lack(const char *name)
+{
+	for (size_t i = 0; i < LACKS; i++)
+		if (strcmp(lack_names[i], name) == 0)
+			return 1u << i;
+	return 0;
 }
 
 /* ---- 1: namespaces; between clone and exec of a child that has one thread ---- */

@@ -9,7 +9,7 @@
  * gets its limits, and becomes the program.  It can make no process or thread, and run no second program.
  *
  * Steps 1 and 2 may fail in part, because kernel or service manager do not allow it: what is lacking is said,
- * and the client decides (programs.isolation).  Step 3 is never left out. */
+ * and the client decides (programs.accept_without).  Step 3 is never left out. */
 #pragma once
 
 #include <stdint.h>
@@ -17,16 +17,21 @@
 
 #include "cm_rc.h"
 
-/* What a cell may lack, as bits. */
-#define CL_CELL_NAMESPACES 1u  /* network, mounts, processes of its own */
-#define CL_CELL_USER       2u  /* another user than the client, or a namespace of users */
-#define CL_CELL_FILES      4u  /* Landlock: all that the user may read can be read */
-#define CL_CELL_ONCE       8u  /* it may run other programs of the host, in the same cell */
-#define CL_CELL_TIMES      16u /* a program can read when another one read their common file last */
-#define CL_CELL_ROOT       32u /* names, sizes and times of the host's files, and its /proc, can be seen */
+/* What keeps one device's program from another's reading, and may be lacking, as bits.  client.conf accepts
+ * each by its name (programs.accept_without); doc/computing.md says what a program can do without it. */
+#define CL_CELL_NAMESPACES 1u   /* network, mounts, processes of its own */
+#define CL_CELL_USER       2u   /* another user than the client, or a namespace of users */
+#define CL_CELL_FILES      4u   /* Landlock: all that the user may read can be read */
+#define CL_CELL_ONCE       8u   /* it may run other programs of the host, in the same cell */
+#define CL_CELL_TIMES      16u  /* a program can read when another one read their common file last */
+#define CL_CELL_ROOT       32u  /* names, sizes and times of the host's files, and its /proc, can be seen */
+#define CL_CELL_PROCESS    64u  /* a process for each device (programs.isolate) */
+#define CL_CELL_MACHINE    128u /* a machine for each device, which no cell gives */
 /* Names of the bits, "a, b", into out. */
-#define CL_CELL_TEXT 200
+#define CL_CELL_TEXT 120
 void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT]);
+/* The bit with that name; 0: none. */
+uint32_t cl_cell_lack(const char *name);
 
 /* Start a process that continues here, in namespaces of its own if the kernel gives them.  Only while there
  * is one thread.  Returns 0 in the child, with *lacks; in the parent the child's pid, or -1 with errno. */

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cl_cell.h"
 #include "cm_buf.h"
+#include "cm_fault.h"
 
 #define AT(field) offsetof(struct cl_program_conf, field)
 
@@ -24,9 +26,10 @@ const struct cf_row cl_program_rows[] = {
 	CF_DEFAULT("isolate", CF_BOOL, AT(isolate), "true",
 		"true: a process of its own for each device; false accepts one process for many, which "
 		"could tell one device's reading in another's answer"),
-	CF_DEFAULT("isolation", CF_STRING, AT(isolation), "full",
-		"full: start only where the kernel gives programs namespaces, another user and Landlock; "
-		"weak: also where it gives less"),
+	CF_OPTIONAL("accept_without", CF_STRINGS(0, 16), AT(accept_without),
+		"what may be lacking between one device's program and another's reading, by name: machine, always; "
+		"process, with isolate = false; what this host lacks of namespaces, user, landlock, "
+		"one-program, access-times, root"),
 	CF_DEFAULT("at_once", CF_INT(1, CL_AT_ONCE_MAX), AT(at_once), "1",
 		"devices that are computed at the same time; of more than there are processors each has a "
 		"part of a processor's time"),
@@ -52,6 +55,44 @@ static void check_one(struct cl_program_allowed *a, const char *at, const struct
 	}
 }
 
+uint32_t cl_program_conf_lacks(const struct cl_program_conf *c)
+{
+	return CL_CELL_MACHINE | (c->isolate ? 0 : CL_CELL_PROCESS);
+}
+
+enum cm_rc cl_program_conf_accepts(const struct cl_program_conf *c, uint32_t lacks, struct cm_err *err)
+{
+	char text[CL_CELL_TEXT];
+
+	if ((lacks & ~c->accepts) == 0 || !CM_CHECKED("client.program.isolation"))
+		return CM_OK;
+	cl_cell_text(lacks & ~c->accepts, text);
+	return cm_fail(err, CM_ECONFIG,
+		"programs.accept_without does not name %s: without it one device's program may learn of "
+		"another's reading (tombola.conf(5) says how)",
+		text);
+}
+
+static void check_accepted(
+	struct cl_program_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	static const char key[] = "programs.accept_without";
+	struct cm_err why;
+
+	for (size_t i = 0; i < c->accept_without.n; i++) {
+		uint32_t bit = cl_cell_lack(c->accept_without.item[i]);
+
+		c->accepts |= bit;
+		if (bit != 0)
+			continue;
+		(void)cm_fail(&why, CM_ECONFIG, "%s: nothing that may be lacking is called '%.60s'", key,
+			c->accept_without.item[i]);
+		cf_fault_at(file, key, &why, faults, first);
+	}
+	if (c->allow.n > 0 && cl_program_conf_accepts(c, cl_program_conf_lacks(c), &why) != CM_OK)
+		cf_fault_at(file, cf_line(file, key) > 0 ? key : "programs", &why, faults, first);
+}
+
 void cl_program_conf_check(
 	struct cl_program_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
@@ -64,11 +105,7 @@ void cl_program_conf_check(
 		(void)snprintf(at, sizeof at, "programs.allow.[%zu]", i);
 		check_one(&allow[i], at, file, faults, first);
 	}
-	c->weak = c->isolation && strcmp(c->isolation, "weak") == 0;
-	if (c->isolation && !c->weak && strcmp(c->isolation, "full") != 0) {
-		(void)cm_fail(&why, CM_ECONFIG, "programs.isolation is neither full nor weak");
-		cf_fault_at(file, "programs.isolation", &why, faults, first);
-	}
+	check_accepted(c, file, faults, first);
 	if (c->allow.n == 0 || geteuid() != 0)
 		return;
 	user = getpwnam(c->user);

@@ -191,7 +191,6 @@ static enum cm_rc wait_ready(struct cl_programs *p, struct cm_err *err)
 enum cm_rc cl_programs_start(const struct cl_program_conf *conf, struct cl_programs **out, struct cm_err *err)
 {
 	struct cl_programs *p;
-	char lacks[CL_CELL_TEXT];
 	enum cm_rc rc;
 
 	*out = NULL;
@@ -207,10 +206,8 @@ enum cm_rc cl_programs_start(const struct cl_program_conf *conf, struct cl_progr
 	rc = spawn(p, conf, err);
 	if (rc == CM_OK)
 		rc = wait_ready(p, err);
-	cl_cell_text(p->lacks, lacks);
-	if (rc == CM_OK && p->lacks != 0 && !conf->weak && CM_CHECKED("client.program.isolation"))
-		rc = cm_fail(err, CM_ECONFIG,
-			"programs cannot be isolated here, for want of %s; see programs.isolation", lacks);
+	if (rc == CM_OK)
+		rc = cl_program_conf_accepts(conf, p->lacks | cl_program_conf_lacks(conf), err);
 	/* Refuse to run several at once without Landlock: they could open each other's input and output. */
 	if (rc == CM_OK && (p->lacks & CL_CELL_FILES) && conf->at_once > 1)
 		rc = cm_fail(err, CM_ECONFIG,

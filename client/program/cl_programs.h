@@ -19,7 +19,7 @@ CM_CHECK enum cm_rc cl_programs_start(
 	const struct cl_program_conf *conf, struct cl_programs **out, struct cm_err *err);
 /* Ends the spawner.  NULL is fine. */
 void cl_programs_stop(struct cl_programs *p);
-/* What the kernel does not give to programs (cl_cell.h); only with isolation = "weak" is it not 0. */
+/* What the kernel does not give to programs (cl_cell.h); only what programs.accept_without names. */
 uint32_t cl_programs_lacks(const struct cl_programs *p);
 
 /* Has the spawner ended?  It is not replaced, since a confined client cannot start one.  Nor does the client

@@ -17,6 +17,7 @@ import time
 import bench
 
 ALLOWED_NONE = 0.01
+LACKS = ", ".join(f'"{x}"' for x in ("machine", "process", "namespaces", "user", "landlock", "one-program", "access-times", "root"))
 
 
 def digest(path):
@@ -50,7 +51,7 @@ def configure(cluster, maps, args, program):
         text = f.read()
     for isolate in ("true", "false"):
         cluster.write(f"client-{isolate}.conf", text + f'fetch = "300ms";\nprograms = {{ allow = ( {{ file = "{program}"; sha256 = '
-                      f'"{digest(program)}"; }} ); isolate = {isolate}; isolation = "weak"; at_once = {args.at_once}; }};\n')
+                      f'"{digest(program)}"; }} ); isolate = {isolate}; accept_without = [ {LACKS} ]; at_once = {args.at_once}; }};\n')
 
 
 def start_client(cluster, isolate):

@@ -42,11 +42,18 @@ def entry(repeat=1, program=None, seconds=SECONDS, payload_max=100, dimension=2,
                                                     "program": "sha256:" + (program or digest())}, **keys}
 
 
-def allow(cluster, programs=((MISBEHAVES, None),), isolate=True, at_once=N, isolation="weak", fetch="300ms", more=""):
-    """Programs that the client's owner agreed to.  A machine that runs tests may isolate less: what is tested then is what it gives."""
+# What a host may lack, by the names that an owner accepts.
+LACKS = ["namespaces", "user", "landlock", "one-program", "access-times", "root"]
+
+
+def allow(cluster, programs=((MISBEHAVES, None),), isolate=True, at_once=N, isolation="weak", fetch="300ms", more="", accept=None):
+    """Programs that the client's owner agreed to.  A machine that runs tests may isolate less: what is tested then is what it gives
+    (isolation "weak"; with "full" a client starts only where it gives all)."""
+    if accept is None:
+        accept = ["machine"] + ["process"] * (not isolate) + LACKS * (isolation == "weak")
     listed = ", ".join(f'{{ file = "{path}"; sha256 = "{want or digest(path)}"; }}' for path, want in programs)
     with open(cluster.path("client.conf"), "a") as f:
-        f.write(f'fetch = "{fetch}";\nprograms = {{ allow = ( {listed} ); isolate = {json.dumps(isolate)}; isolation = "{isolation}"; '
+        f.write(f'fetch = "{fetch}";\nprograms = {{ allow = ( {listed} ); isolate = {json.dumps(isolate)}; accept_without = {json.dumps(accept)}; '
                 f"at_once = {at_once}; {more} }};\n")
 
 
@@ -143,7 +150,10 @@ WRONG = {"another digest": (dict(programs=[(MISBEHAVES, "00" * 32)]), "not the p
          "no digest": (dict(programs=[(MISBEHAVES, "00")]), "is not 64 hexadecimal digits"),
          "no file": (dict(programs=[("/nowhere/program", "00" * 32)]), "/nowhere/program"),
          "no program": (dict(programs=[("/etc/passwd", None)]), "neither an ELF program nor a script"),
-         "another isolation": (dict(isolation="some"), "neither full nor weak"),
+         "another name": (dict(accept=["machine", "some"]), "nothing that may be lacking is called 'some'"),
+         "nothing accepted": (dict(accept=[]), "programs.accept_without does not name machine: "),
+         "all but one machine": (dict(accept=["process", *LACKS]), "programs.accept_without does not name machine: "),
+         "one process": (dict(isolate=False, accept=["machine", *LACKS]), "programs.accept_without does not name process: "),
          "root": (dict(more='user = "root";'), "no user other than root is called 'root'"),
          "nobody we know": (dict(more='user = "no-such-user";'), "is called 'no-such-user'")}
 

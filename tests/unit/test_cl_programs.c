@@ -89,7 +89,7 @@ static void start(bool isolate, const char *what)
 		.uid = 65534,
 		.gid = 65534,
 		/* The machine of the test may isolate less. */
-		.weak = true };
+		.accepts = UINT32_MAX };
 	if (cl_programs_start(&conf, &programs, &err) != CM_OK)
 		fail_msg("%s: %s", what, err.msg);
 	assert_non_null(programs);
@@ -399,11 +399,11 @@ static int without_landlock(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
 		return 2;
-	conf.weak = false;
-	refused = cl_programs_start(&conf, &p, &err) == CM_ECONFIG && !p && strstr(err.msg, "for want of") &&
-		  strstr(err.msg, "Landlock (files)");
+	conf.accepts = CL_CELL_MACHINE;
+	refused = cl_programs_start(&conf, &p, &err) == CM_ECONFIG && !p &&
+		  strstr(err.msg, "does not name ") && strstr(err.msg, "landlock");
 	cl_programs_stop(p);
-	conf.weak = true;
+	conf.accepts = UINT32_MAX;
 	alone = cl_programs_start(&conf, &p, &err) == CM_ECONFIG && !p && strstr(err.msg, "programs.at_once");
 	cl_programs_stop(p);
 	conf.at_once = 1;
@@ -422,6 +422,36 @@ static void what_the_kernel_lacks_is_never_passed_over(void **state)
 		_exit(without_landlock());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+}
+
+static void each_thing_that_may_be_lacking_is_accepted_by_its_name(void **state)
+{
+	static const char *const name[] = { "namespaces", "user", "landlock", "one-program", "access-times",
+		"root", "process", "machine" };
+	static const uint32_t bit[] = { CL_CELL_NAMESPACES, CL_CELL_USER, CL_CELL_FILES, CL_CELL_ONCE,
+		CL_CELL_TIMES, CL_CELL_ROOT, CL_CELL_PROCESS, CL_CELL_MACHINE };
+	struct cl_program_conf c = { .isolate = true };
+	char text[CL_CELL_TEXT];
+	struct cm_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bit / sizeof bit[0]; i++) {
+		assert_int_equal(cl_cell_lack(name[i]), bit[i]);
+		cl_cell_text(bit[i], text);
+		assert_string_equal(text, name[i]);
+		c.accepts = bit[i];
+		assert_int_equal(cl_program_conf_accepts(&c, bit[i], &err), CM_OK);
+		c.accepts = ~bit[i];
+		assert_int_equal(cl_program_conf_accepts(&c, UINT32_MAX, &err), CM_ECONFIG);
+		assert_non_null(strstr(err.msg, name[i]));
+	}
+	assert_int_equal(cl_cell_lack("landloc"), 0);
+	cl_cell_text(UINT32_MAX, text);
+	assert_string_equal(
+		text, "namespaces, user, landlock, one-program, access-times, root, process, machine");
+	assert_int_equal(cl_program_conf_lacks(&c), CL_CELL_MACHINE);
+	c.isolate = false;
+	assert_int_equal(cl_program_conf_lacks(&c), CL_CELL_MACHINE | CL_CELL_PROCESS);
 }
 
 /* The only child that this process has. */
@@ -468,9 +498,9 @@ static void what_the_kernel_gives_is_there(void **state)
 		assert_non_null(strstr(line, " ro,"));
 	(void)fclose(f);
 	assert_true(mounts > 0);
-	conf.weak = false;
+	conf.accepts = CL_CELL_MACHINE;
 	assert_int_equal(cl_programs_start(&conf, &full, &err), CM_OK);
-	conf.weak = true;
+	conf.accepts = UINT32_MAX;
 	assert_int_equal(cl_programs_lacks(full), 0);
 	cl_programs_stop(full);
 }
@@ -512,6 +542,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_a_program_remembers_is_gone),
 		cmocka_unit_test(a_device_without_a_reading_is_computed_with_zeroes),
 		cmocka_unit_test(another_program_is_not_run),
+		cmocka_unit_test(each_thing_that_may_be_lacking_is_accepted_by_its_name),
 		cmocka_unit_test(what_the_kernel_lacks_is_never_passed_over),
 		cmocka_unit_test(what_the_kernel_gives_is_there),
 		cmocka_unit_test(without_its_spawner_everybody_is_none),
