@@ -1,5 +1,5 @@
-/* nt_dial.c - connects a socket to "host:port": resolves the host, then tries its addresses in turn, dividing
- * the remaining time among the remaining addresses. */
+/* nt_dial.c - nt_conn_dial() of nt_conn.h: resolves the host, then tries its addresses in turn, dividing the
+ * remaining time among the remaining addresses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +26,10 @@ static void failed(struct nt_dial *d, const char *why)
 
 static uint64_t left_ms(const struct nt_conn *c)
 {
-	uint64_t now = uv_now(c->loop), until = c->dial->until_ms;
+	const struct nt_dial *d = c->from;
+	uint64_t now = uv_now(c->loop);
 
-	return until > now ? until - now : 1;
+	return d->until_ms > now ? d->until_ms - now : 1;
 }
 
 /* ---- events ---- */
@@ -64,10 +65,11 @@ static void on_connected(uv_connect_t *req, int status)
 static void on_retired(uv_handle_t *h)
 {
 	struct nt_conn *c = h->data;
+	struct nt_dial *d = c->from;
 
 	c->open_handles--;
 	c->tcp_open = false;
-	c->dial->retired = false;
+	d->retired = false;
 	if (c->step == NT_CONN_CLOSING)
 		nt_conn_settle_end(c);
 	else
@@ -78,11 +80,12 @@ static void on_retired(uv_handle_t *h)
 
 static void fail(struct nt_conn *c, const char *what, const char *why)
 {
+	const struct nt_dial *d = c->from;
 	size_t n = strlen(c->address);
 	struct cm_err err;
 
 	/* An address equal to the one that was dialled is printed once. */
-	if (c->dial->tried.n == 1 && strncmp(why, c->address, n) == 0 && strncmp(why + n, ": ", 2) == 0)
+	if (d->tried.n == 1 && strncmp(why, c->address, n) == 0 && strncmp(why + n, ": ", 2) == 0)
 		why += n + 2;
 	(void)cm_fail(&err, CM_EUNAVAIL, "%s: %s: %s", c->address, what, why);
 	nt_conn_shut(c, &err);
@@ -119,9 +122,9 @@ static void retire(struct nt_conn *c, struct nt_dial *d)
 	uv_close((uv_handle_t *)&c->tcp, on_retired);
 }
 
-void nt_dial_advance(struct nt_conn *c)
+static void advance(struct nt_conn *c)
 {
-	struct nt_dial *d = c->dial;
+	struct nt_dial *d = c->from;
 
 	if (!d || d->retired || d->at == RESOLVING || d->at == TRYING)
 		return;
@@ -149,9 +152,9 @@ void nt_dial_advance(struct nt_conn *c)
 		fail(c, "cannot connect", d->tried.text);
 }
 
-void nt_dial_expired(struct nt_conn *c)
+static void expired(struct nt_conn *c)
 {
-	struct nt_dial *d = c->dial;
+	struct nt_dial *d = c->from;
 	struct cm_err err;
 
 	if (d->at == TRYING) {
@@ -171,21 +174,23 @@ void nt_dial_expired(struct nt_conn *c)
 	nt_conn_shut(c, &err);
 }
 
-bool nt_dial_free(struct nt_conn *c)
+static bool release(struct nt_conn *c)
 {
-	struct nt_dial *d = c->dial;
+	struct nt_dial *d = c->from;
 
 	if (!d)
 		return true;
-	if (d->resolving) {
+	if (d->resolving) { /* its callback comes back here */
 		(void)uv_cancel((uv_req_t *)&d->resolve);
 		return false;
 	}
 	uv_freeaddrinfo(d->found);
 	free(d);
-	c->dial = NULL;
+	c->from = NULL;
 	return true;
 }
+
+static const struct nt_origin dialled = { .advance = advance, .expired = expired, .release = release };
 
 enum cm_rc nt_conn_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx *tls,
 	const struct nt_conn_limits *limits, const struct nt_conn_handler *handler, void *user,
@@ -193,6 +198,7 @@ enum cm_rc nt_conn_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx 
 {
 	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct nt_conn *c = NULL;
+	struct nt_dial *d;
 	struct nt_addr addr;
 	enum cm_rc rc;
 	int n;
@@ -203,27 +209,27 @@ enum cm_rc nt_conn_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx 
 		return rc;
 	if (addr.host[0] == '\0' || strcmp(addr.port, "0") == 0)
 		return cm_fail(err, CM_ECONFIG, "address '%.100s' has no host or port to dial", address);
-	c = nt_conn_make(loop, limits, handler, user);
+	c = nt_conn_make(loop, limits, handler, user, &dialled);
 	if (!c)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	(void)snprintf(c->address, sizeof c->address, "%.*s", (int)sizeof c->address - 1, address);
 	rc = nt_tls_new(tls, addr.host, &c->tls, err);
 	if (rc != CM_OK)
 		goto out;
-	c->dial = calloc(1, sizeof *c->dial);
-	if (!c->dial) {
+	c->from = d = calloc(1, sizeof *d);
+	if (!d) {
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 		goto out;
 	}
-	c->dial->conn = c;
-	c->dial->until_ms = uv_now(loop) + c->limits.handshake_ms;
-	c->dial->resolve.data = c->dial;
-	n = uv_getaddrinfo(loop, &c->dial->resolve, on_resolved, addr.host, addr.port, &hints);
+	d->conn = c;
+	d->until_ms = uv_now(loop) + c->limits.handshake_ms;
+	d->resolve.data = d;
+	n = uv_getaddrinfo(loop, &d->resolve, on_resolved, addr.host, addr.port, &hints);
 	if (n < 0) {
 		rc = cm_fail(err, CM_EUNAVAIL, "%s: cannot look up the host: %s", address, uv_strerror(n));
 		goto out;
 	}
-	c->dial->resolving = true;
+	d->resolving = true;
 out:
 	if (rc == CM_OK)
 		*out = c;

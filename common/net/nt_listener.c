@@ -1,4 +1,4 @@
-/* nt_listener.c - accepts connections, within limits, under the current certificates. */
+/* nt_listener.c - accepts connections, within limits, under the current certificates (nt_conn.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 
 #include "cm_fault.h"
 #include "nt_conn_private.h"
+#include "nt_crowd.h"
 
 #define BACKLOG                                                                                             \
 	4096 /* a client that does not fit the queue tries again after a second, so strangers must not fill \
@@ -14,75 +15,103 @@
 #define ENDING_MAX 256u  /* most connections that are closing at a time */
 #define TURN_MAX   64u   /* most connections accepted before established ones are served again */
 
+struct nt_listener {
+	uv_tcp_t tcp;
+	uv_idle_t turn; /* runs when the loop has turned: more connections may be accepted */
+	uv_tcp_t spare; /* for one connection that is refused for lack of memory */
+	bool spare_open;
+	int open_handles;
+	struct nt_listener_conf conf;
+	struct accepted *first, *last; /* in the order of acceptance */
+	struct accepted *oldest;       /* every connection before this one has finished its handshake */
+	uint32_t n, n_handshaking;
+	uint32_t n_ending;       /* how many of n are closing; they take no place from others */
+	struct nt_crowds crowds; /* of the handshakes under way */
+	uint32_t accepted;       /* connections accepted in this turn of the loop */
+	bool waiting;            /* libuv holds a connection that is not accepted */
+	uint64_t generation;
+	bool closing;
+};
+
+/* A connection in the listener's list. */
+struct accepted {
+	struct nt_conn *conn;
+	struct nt_listener *listener; /* NULL: it is gone */
+	struct accepted *prev, *next;
+	uint64_t generation;          /* generation of the listener's ctx when this was accepted */
+	uint8_t net[NT_CONN_NET_LEN]; /* network of the peer */
+	bool ending;                  /* counted in n_ending */
+};
+
 /* ---- the list of connections ---- */
 
-static void adopt(struct nt_listener *l, struct nt_conn *c)
+static void adopt(struct nt_listener *l, struct accepted *a)
 {
-	c->listener = l;
-	c->generation = l->generation;
-	c->prev = l->last;
-	*(l->last ? &l->last->next : &l->first) = c;
-	l->last = c;
+	a->listener = l;
+	a->generation = l->generation;
+	a->prev = l->last;
+	*(l->last ? &l->last->next : &l->first) = a;
+	l->last = a;
 	if (!l->oldest)
-		l->oldest = c;
+		l->oldest = a;
 	l->n++;
 	l->n_handshaking++;
-	nt_crowds_add(&l->crowds, c->net);
+	nt_crowds_add(&l->crowds, a->net);
 }
 
-void nt_listener_shaken(struct nt_conn *c)
+static void forget(struct accepted *a)
 {
-	/* Called when a handshake succeeds and when any connection ends; only the first call counts. */
-	if (c->listener && c->step <= NT_CONN_HANDSHAKE) {
-		c->listener->n_handshaking--;
-		nt_crowds_leave(&c->listener->crowds, c->net);
+	struct nt_listener *l = a->listener;
+
+	if (l->oldest == a)
+		l->oldest = a->next;
+	*(a->prev ? &a->prev->next : &l->first) = a->next;
+	*(a->next ? &a->next->prev : &l->last) = a->prev;
+	a->listener = NULL;
+	l->n--;
+	l->n_ending -= a->ending;
+}
+
+/* Called when a handshake succeeds and when any connection ends; only the first call counts. */
+static void shaken(struct nt_conn *c)
+{
+	struct accepted *a = c->from;
+
+	if (a && a->listener && c->step <= NT_CONN_HANDSHAKE) {
+		a->listener->n_handshaking--;
+		nt_crowds_leave(&a->listener->crowds, a->net);
 	}
 }
 
-void nt_listener_forget(struct nt_conn *c)
+/* When too many are closing, cut short the one that began to close first. */
+static void ending(struct nt_conn *c)
 {
-	struct nt_listener *l = c->listener;
+	struct accepted *a = c->from;
+	struct nt_listener *l = a->listener;
 
-	if (!l)
+	if (!l || a->ending)
 		return;
-	if (l->oldest == c)
-		l->oldest = c->next;
-	*(c->prev ? &c->prev->next : &l->first) = c->next;
-	*(c->next ? &c->next->prev : &l->last) = c->prev;
-	c->listener = NULL;
-	l->n--;
-	l->n_ending -= c->ending;
-}
-
-void nt_listener_ending(struct nt_conn *c)
-{
-	struct nt_listener *l = c->listener;
-	struct nt_conn *oldest;
-
-	if (!l || c->ending)
-		return;
-	c->ending = true;
+	a->ending = true;
 	if (++l->n_ending <= ENDING_MAX)
 		return;
 	/* Searches in the order of acceptance, which is nearly the order in which they began to close. */
-	for (oldest = l->first; oldest; oldest = oldest->next)
-		if (oldest != c && (oldest->step == NT_CONN_FLUSHING || oldest->step == NT_CONN_LINGERING)) {
-			nt_conn_shut(oldest, &oldest->why);
+	for (a = l->first; a; a = a->next)
+		if (a->conn != c &&
+			(a->conn->step == NT_CONN_FLUSHING || a->conn->step == NT_CONN_LINGERING)) {
+			nt_conn_shut(a->conn, &a->conn->why);
 			return;
 		}
 }
 
-enum cm_rc nt_listener_admit(struct nt_conn *c, struct cm_err *err)
+static enum cm_rc admit(struct nt_conn *c, struct cm_err *err)
 {
-	struct nt_listener *l = c->listener;
+	const struct accepted *a = c->from;
 
 	/* Its handshake began under certificates that have been replaced since. */
-	if (CM_CHECKED("net.admit") && l && c->generation != l->generation)
-		return nt_tls_recheck(c->tls, l->conf.tls, err);
+	if (CM_CHECKED("net.admit") && a->listener && a->generation != a->listener->generation)
+		return nt_tls_recheck(c->tls, a->listener->conf.tls, err);
 	return CM_OK;
 }
-
-/* ---- accepting ---- */
 
 static void refuse(const struct nt_listener *l, const char *address, const struct cm_err *why)
 {
@@ -90,12 +119,36 @@ static void refuse(const struct nt_listener *l, const char *address, const struc
 		l->conf.on_refused(l->conf.user, address, why);
 }
 
+static void refused(struct nt_conn *c)
+{
+	const struct accepted *a = c->from;
+
+	if (a->listener)
+		refuse(a->listener, c->address, &c->why);
+}
+
+static bool release(struct nt_conn *c)
+{
+	struct accepted *a = c->from;
+
+	if (a && a->listener)
+		forget(a);
+	free(a);
+	return true;
+}
+
+static const struct nt_origin accepted = {
+	.admit = admit, .shaken = shaken, .ending = ending, .refused = refused, .release = release
+};
+
+/* ---- accepting ---- */
+
 static void free_handle(uv_handle_t *h)
 {
 	free(h);
 }
 
-static void release(struct nt_listener *l)
+static void release_handle(struct nt_listener *l)
 {
 	if (--l->open_handles == 0)
 		free(l);
@@ -106,7 +159,7 @@ static void free_spare(uv_handle_t *h)
 	struct nt_listener *l = h->data;
 
 	l->spare_open = false;
-	release(l);
+	release_handle(l);
 }
 
 /* NULL when memory ran out and the spare handle is not closed yet. */
@@ -146,14 +199,16 @@ static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 	const struct nt_crowd *own = nt_crowds_of(&l->crowds, net), *theirs;
 	struct cm_err err;
 
-	while (l->oldest && l->oldest->step != NT_CONN_HANDSHAKE)
+	while (l->oldest && l->oldest->conn->step != NT_CONN_HANDSHAKE)
 		l->oldest = l->oldest->next;
-	for (struct nt_conn *c = l->oldest; c; c = c->next) {
+	for (struct accepted *a = l->oldest; a; a = a->next) {
+		struct nt_conn *c = a->conn;
+
 		if (c->step != NT_CONN_HANDSHAKE)
 			continue;
 		if (uv_timer_get_due_in(&c->deadline) + GRACE_MS > c->limits.handshake_ms)
 			return false; /* the later ones are not overdue either */
-		theirs = nt_crowds_of(&l->crowds, c->net);
+		theirs = nt_crowds_of(&l->crowds, a->net);
 		if (own && theirs && theirs->n < own->n)
 			continue;
 		(void)cm_fail(
@@ -173,8 +228,10 @@ static bool displace_crowd(struct nt_listener *l, const uint8_t net[NT_CONN_NET_
 
 	if (!CM_CHECKED("net.crowd") || !crowd)
 		return false;
-	for (struct nt_conn *c = l->last; c; c = c->prev) {
-		if (c->step != NT_CONN_HANDSHAKE || memcmp(c->net, crowd->net, NT_CONN_NET_LEN) != 0)
+	for (struct accepted *a = l->last; a; a = a->prev) {
+		struct nt_conn *c = a->conn;
+
+		if (c->step != NT_CONN_HANDSHAKE || memcmp(a->net, crowd->net, NT_CONN_NET_LEN) != 0)
 			continue;
 		(void)cm_fail(
 			&err, CM_ELATER, "one of many TLS handshakes from its address while others wait");
@@ -184,7 +241,7 @@ static bool displace_crowd(struct nt_listener *l, const uint8_t net[NT_CONN_NET_
 	return false;
 }
 
-static bool make_room(struct nt_listener *l, const struct nt_conn *newcomer, struct cm_err *err)
+static bool make_room(struct nt_listener *l, const struct accepted *newcomer, struct cm_err *err)
 {
 	if (!CM_CHECKED("net.max_handshaking") || l->n_handshaking < l->conf.limits.max_handshaking ||
 		displace(l, newcomer->net) || displace_crowd(l, newcomer->net))
@@ -195,15 +252,21 @@ static bool make_room(struct nt_listener *l, const struct nt_conn *newcomer, str
 
 static void accept_one(struct nt_listener *l)
 {
-	struct nt_conn *c = nt_conn_make(l->tcp.loop, &l->conf.limits, &l->conf.handler, l->conf.user);
+	struct accepted *a = calloc(1, sizeof *a);
+	struct nt_conn *c =
+		a ? nt_conn_make(l->tcp.loop, &l->conf.limits, &l->conf.handler, l->conf.user, &accepted)
+		  : NULL;
 	struct sockaddr_storage peer;
 	int len = sizeof peer, rc;
 	struct cm_err err;
 
 	if (!c) {
+		free(a);
 		turn_away(l, "out of memory");
 		return;
 	}
+	a->conn = c;
+	c->from = a;
 	rc = uv_tcp_init(l->tcp.loop, &c->tcp);
 	if (rc == 0) {
 		c->tcp.data = c;
@@ -222,13 +285,13 @@ static void accept_one(struct nt_listener *l)
 		nt_addr_text((struct sockaddr *)&peer, c->address);
 	else
 		peer = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
-	nt_crowd_net(&peer, c->net);
-	if (!make_room(l, c, &err) || nt_tls_new(l->conf.tls, NULL, &c->tls, &err) != CM_OK) {
+	nt_crowd_net(&peer, a->net);
+	if (!make_room(l, a, &err) || nt_tls_new(l->conf.tls, NULL, &c->tls, &err) != CM_OK) {
 		refuse(l, c->address, &err);
 		nt_conn_discard(c);
 		return;
 	}
-	adopt(l, c);
+	adopt(l, a);
 	nt_conn_begin(c);
 }
 
@@ -280,7 +343,7 @@ static void on_connection(uv_stream_t *s, int status)
 
 static void on_listener_closed(uv_handle_t *h)
 {
-	release(h->data);
+	release_handle(h->data);
 }
 
 static void close_handles(struct nt_listener *l)
@@ -389,12 +452,12 @@ void nt_listener_reload(struct nt_listener *l, struct nt_tls_ctx *ctx)
 
 	l->conf.tls = ctx;
 	l->generation++;
-	for (struct nt_conn *c = l->first; c; c = c->next) {
-		if (c->step != NT_CONN_OPEN)
+	for (struct accepted *a = l->first; a; a = a->next) {
+		if (a->conn->step != NT_CONN_OPEN)
 			continue;
-		c->generation = l->generation;
-		if (CM_CHECKED("net.reload") && nt_tls_recheck(c->tls, ctx, &err) != CM_OK)
-			nt_conn_close(c, &err);
+		a->generation = l->generation;
+		if (CM_CHECKED("net.reload") && nt_tls_recheck(a->conn->tls, ctx, &err) != CM_OK)
+			nt_conn_close(a->conn, &err);
 	}
 }
 
@@ -406,12 +469,11 @@ void nt_listener_close(struct nt_listener *l)
 		return;
 	(void)cm_fail(&err, CM_ELATER, "shutting down");
 	while (l->first) {
-		struct nt_conn *c = l->first;
+		struct accepted *a = l->first;
 
-		if (c->step <= NT_CONN_HANDSHAKE)
-			nt_conn_shut(c, &err);
-		nt_listener_forget(c);
-		c->prev = c->next = NULL;
+		if (a->conn->step <= NT_CONN_HANDSHAKE)
+			nt_conn_shut(a->conn, &err);
+		forget(a);
 	}
 	close_handles(l);
 }
