@@ -3,8 +3,8 @@
 
 By #include lines: every arrow stands in layers.txt and every arrow there is one of the tree; a folder names only folders
 above its own line, so there are no circles.  With BUILD also by calls: where an archive imports a symbol that another
-folder's archive defines, there is a way of arrows from the one to the other; and no object files call each other in a circle, but
-those of tests/circles.txt, which says what is still to be opened.  --graph prints the arrows of the tree."""
+folder's archive defines, there is a way of arrows from the one to the other; and no object files call each other in a circle.
+--graph prints the arrows of the tree."""
 import collections
 import pathlib
 import re
@@ -14,7 +14,6 @@ import sys
 TREES = ("accountant", "proto", "common", "client", "shuffler", "analyzer", "deploy/tool")
 GENERATED = {"tombola.pb-c.h": "proto"}
 TABLE = "tests/layers.txt"
-CIRCLES = "tests/circles.txt"
 # A table names its rows, which stand in folders that use the table's.
 TABLES = ("pt_protocol.c.o", "pt_device.c.o")
 PARTIES = ("client", "shuffler", "analyzer")
@@ -125,24 +124,16 @@ def circles(calls):
     return sorted(found, key=lambda c: (-len(c), sorted(c)))
 
 
-def faults_of_circles(source, defines, imports):
-    """Circles that lie within no line of tests/circles.txt, with one way round and its symbols; lines within which none lies."""
+def faults_of_circles(defines, imports):
+    """Circles, with one way round and its symbols."""
     calls, symbol = collections.defaultdict(set), {}
     for member in {*imports, *defines.values()}:
         calls[member] = {defines[s] for s in imports.get(member, ()) if defines.get(s, member) != member}
         symbol.update(((member, defines[s]), s) for s in sorted(imports.get(member, ())) if s in defines)
-    table = source / CIRCLES
-    lines = table.read_text().splitlines() if table.exists() else []
-    known = [{name + ".c.o" for name in line.split()} for line in lines if not line.startswith("#")]
-    there = circles(calls)
-    for circle in there:
-        if not any(circle <= k for k in known):
-            path = min((way_round(calls, member) for member in sorted(circle)), key=len)
-            steps = [f"{a[:-4]} calls {symbol[a, b]} of {b[:-4]}" for a, b in zip(path, path[1:])]
-            yield f"a circle of calls: {' '.join(m[:-4] for m in sorted(circle))}: {', '.join(steps)}"
-    for k in known:
-        if not any(circle <= k for circle in there):
-            yield f"{CIRCLES}: delete the line of {' '.join(m[:-4] for m in sorted(k))}: they call each other in no circle"
+    for circle in circles(calls):
+        path = min((way_round(calls, member) for member in sorted(circle)), key=len)
+        steps = [f"{a[:-4]} calls {symbol[a, b]} of {b[:-4]}" for a, b in zip(path, path[1:])]
+        yield f"a circle of calls: {' '.join(m[:-4] for m in sorted(circle))}: {', '.join(steps)}"
 
 
 def main():
@@ -170,7 +161,7 @@ def main():
             bad.append(f"{arguments[1]}: no archive of a folder calls another's")
         bad += [f"{folder} calls {symbol} of {other}" for folder, other, symbol in sorted(calls)
                 if other not in below(table, folder)]
-        bad += faults_of_circles(source, defines, imports)
+        bad += faults_of_circles(defines, imports)
     sys.exit("\n".join(bad) or 0)
 
 
