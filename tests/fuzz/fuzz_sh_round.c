@@ -35,7 +35,7 @@ struct model {
 
 static struct sh_play play;
 
-#define ROUND_COSTS 2.4 /* of 10: the fifth is refused */
+#define ROUND_COSTS 2.4 /* the budget is 10, so the fifth is refused */
 
 enum acct_rc __wrap_acct_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out);

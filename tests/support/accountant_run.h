@@ -24,7 +24,8 @@ static inline void slurp(FILE *f, char *to, size_t room)
 	to[n] = '\0';
 }
 
-/* Exit code of `tombola-accountant ARGS`; what it said is in printed and blamed (stderr). */
+/* Run `tombola-accountant ARGS`, with output into `printed` and errors into `blamed`; returns its exit code.
+ */
 static inline int run(const char *args)
 {
 	char command[16384], name[] = "/tmp/acct-command-XXXXXX";
@@ -47,7 +48,7 @@ static inline int run(const char *args)
 	return WEXITSTATUS(status);
 }
 
-/* It ended with this code, nothing on output and one line that says `part`. */
+/* Assert that it ends with this code, prints nothing, and writes one error line that contains `part`. */
 static inline void was_refused(const char *args, int got, int code, const char *part)
 {
 	if (got != code || printed[0] || !strstr(blamed, part) ||
@@ -68,7 +69,7 @@ static inline void succeeds(const char *args)
 	assert_string_equal(blamed, "");
 }
 
-/* The one object it printed, to be freed. */
+/* The one JSON object that it printed, to be freed by the caller. */
 static inline json_t *object_printed(void)
 {
 	json_t *j = json_loads(printed, JSON_REJECT_DUPLICATES, NULL);

@@ -24,7 +24,7 @@ static inline struct acct_bound epsilon(const struct acct_round *r, double delta
 	return e;
 }
 
-/* The truth lies inside, and the interval is narrow: `tolerance` of it. */
+/* Assert that the truth is within the interval, and that the interval is at most `tolerance` of it wide. */
 static inline void expect(struct acct_bound got, double truth, double tolerance)
 {
 	if (!(got.lower <= truth * (1 + 1e-9) && got.upper >= truth * (1 - 1e-9)))

@@ -19,9 +19,9 @@ struct law {
 	size_t size;
 };
 
-/* false: more multisets of so many reports than there is room for. */
+/* Returns false if there is no room for so many multisets. */
 bool bags_init(struct bags *b, size_t symbols, size_t reports);
-/* One more report of this law. */
+/* Add one more report with this law. */
 void law_add(const struct bags *b, struct law *l, const double *report);
 /* sum (p - e q)+ */
 double hockey(const struct bags *b, const struct law *p, const struct law *q, double e);

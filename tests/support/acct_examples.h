@@ -21,7 +21,7 @@ static inline struct acct_round bins(double k, uint64_t dummies)
 		.cell = { { 1 / k, k, 0 }, { 1 / k, 0, k }, { (k - 2) / k, 0, 0 } } };
 }
 
-/* k-ary response of ratio p, among nobody. */
+/* k-ary response of ratio p, by one participant alone. */
 static inline struct acct_round grr_victim(unsigned k, double p)
 {
 	double z = p + k - 1;

@@ -7,7 +7,7 @@
 
 #include "acct_mech_laws.h"
 
-#define EPS0 1.1 /* of the cases, times the scale */
+#define EPS0 1.1 /* eps0 of the cases, times the scale */
 
 void mech_normalise(struct mech *m)
 {

@@ -13,10 +13,10 @@ struct mech {
 	size_t inputs, outputs;
 	double law[MECH_INPUTS][MECH_OUTPUTS];
 	double dummy[MECH_OUTPUTS]; /* law of a message without data */
-	bool dummies;               /* the round has such messages */
+	bool dummies;               /* the round has messages of that law */
 	bool truthful;              /* participants hide nobody */
-	bool above;                 /* the cells are above those of every pair of inputs, and of none */
-	unsigned per_participant;   /* dummies that n brings with it; 0: dummies= says how many */
+	bool above; /* the cells are above those of every pair of inputs, and not those of any one pair */
+	unsigned per_participant; /* number of dummies that n implies; 0: dummies= gives it */
 };
 
 /* Case i of the table; false past the last.  eps0 of the cases that take one is scaled by `scale`. */
@@ -25,5 +25,5 @@ bool mech_case(size_t i, double scale, struct mech *m);
 /* Weights to laws. */
 void mech_normalise(struct mech *m);
 
-/* Outputs whose laws are proportional under all inputs are made one: no test tells them apart. */
+/* Join outputs whose laws are proportional under all inputs: no test tells them apart. */
 void mech_merge(struct mech *m);

@@ -105,7 +105,7 @@ static void unary(struct mech *m, unsigned a, double own, double other)
 {
 	m->inputs = a;
 	m->outputs = power(2, a);
-	for (size_t x = 0; x <= m->inputs; x++) /* the last: no bit is the input's */
+	for (size_t x = 0; x <= m->inputs; x++) /* the last value: no bit is the input's */
 		for (size_t y = 0; y < m->outputs; y++) {
 			double chance = 1;
 
@@ -289,7 +289,7 @@ void mech_piecewise(struct mech *m, const struct mech_args *g)
 			m->law[x][y] = y >= x && y < x + g->b ? exp(g->eps0) : 1;
 }
 
-/* The counter's message or none; the dummy is the coin. */
+/* The message of the counter, or none; dummies are the coin. */
 void mech_coins(struct mech *m, const struct mech_args *g)
 {
 	m->inputs = m->outputs = 2;
@@ -337,7 +337,7 @@ void mech_shared(struct mech *m, const struct mech_args *g)
 	add_query(m, 0.75, g->b, 0.5, 1);
 }
 
-/* Of a cell of a by b, at this rate: every place of the torus by the nearest of its nine images. */
+/* The law of a cell of a by b at this rate: every place of the torus, by the nearest of its nine images. */
 static void fill_planar(struct mech *m, const struct mech_args *g, double rate)
 {
 	int w = (int)g->a, h = (int)g->b, tw = 2 * w - w % 2, th = 2 * h - h % 2;

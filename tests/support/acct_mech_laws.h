@@ -3,7 +3,7 @@
 
 #include "acct_mech.h"
 
-/* What a, b, c and x are is said at each function. */
+/* Each function says what its a, b, c and x are. */
 struct mech_args {
 	double eps0, x;
 	unsigned a, b, c;

@@ -15,7 +15,7 @@ static inline struct acct_spec parsed(const char *text)
 	return s;
 }
 
-/* With one line that says `part`. */
+/* Assert that it is refused with one line that contains `part`. */
 static inline void refused(const char *text, const char *part)
 {
 	struct acct_spec s;

@@ -111,7 +111,7 @@ static void make_manifest(struct fake *f, struct cm_buf *out, uint8_t signature[
 	rd_manifest_fini(&m);
 }
 
-/* An answer on its way: encoded and decoded, so that the analyzer reads what a wire would carry. */
+/* Encode and decode an answer, so that the analyzer reads what a wire would carry. */
 static enum cm_rc deliver(struct an_round *r, const Tombola__V1__Frame *answer, struct cm_err *err)
 {
 	struct cm_buf wire;
@@ -195,7 +195,7 @@ static void extend(struct fake *f, const Tombola__V1__ExtendLedger *m)
 		assert_int_equal(
 			rd_chain_extend(&f->witness, m->records[i].data, m->records[i].len, NULL, &err),
 			CM_OK);
-	/* The analyzer vouches for where its ledger stands after each frame. */
+	/* The analyzer signs the head of its ledger after each frame. */
 	n = rd_head_bytes(m->population, f->witness.seq, f->witness.head, head);
 	assert_int_equal(m->signature.len, CR_SIGN_LEN);
 	assert_int_equal(
@@ -230,9 +230,9 @@ static enum cm_rc answer_announce(
 	if (rd_descriptor_verify(m->descriptor.data, m->descriptor.len, m->signature.data,
 		    f->world->analyzer.verifier, &d, err) != CM_OK)
 		fail_msg("%s", err->msg);
-	/* The reservation is known here before the round is announced. */
+	/* The fake knows the reservation before the round is announced. */
 	assert_true(f->witness.seq > d.ledger_seq);
-	/* Said again only of what was taken before, and then always. */
+	/* The analyzer repeats an announcement only if the round was taken before, and then always does. */
 	assert_int_equal(m->again, f->announced);
 	a.lost = f->fault == FAKE_LOST;
 	if (f->announced) {
@@ -297,7 +297,7 @@ static enum cm_rc answer_release(
 	return deliver(r, &frame, err);
 }
 
-/* The bucket's messages as this shuffler sends them. */
+/* The messages of the bucket, as this shuffler sends them. */
 static size_t spoil(const struct fake *f, uint32_t bucket, uint8_t *m, size_t n)
 {
 	switch (f->fault) {

@@ -27,5 +27,5 @@ enum cm_rc take(struct fixture *d, struct rd_record *r);
 /* RESERVE of a plan round, as the analyzer makes it; the caller frees it with rd_record_fini. */
 struct rd_record reserve(struct fixture *d, uint32_t number, uint8_t id);
 
-/* A record that moves the round of this id on: 25 participants. */
+/* A record that moves the round with this id on; it had 25 participants. */
 struct rd_record move(enum rd_record_kind kind, uint8_t id);

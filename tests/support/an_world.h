@@ -15,7 +15,7 @@
 
 #define WORLD_NOW 1700000000000 /* ms */
 
-/* Three rounds: a histogram of 3 values, a mean, and one the budget refuses. */
+/* A plan of three rounds: a histogram of 3 values, a mean, and one that the budget refuses. */
 extern const char world_plan[];
 
 struct world {
@@ -41,7 +41,7 @@ uint8_t *world_file(const struct world *w, const char *name, size_t *n);
 void world_write(const struct world *w, const char *name, const uint8_t *bytes, size_t n);
 int world_remove(const struct world *w, const char *name);
 
-/* What a fake shuffler does wrong. */
+/* The ways in which a fake shuffler misbehaves. */
 enum fake_fault {
 	FAKE_HONEST,
 	FAKE_INJECT,         /* a foreign message in place of one */
@@ -54,7 +54,7 @@ enum fake_fault {
 	FAKE_OTHER_ROUND,    /* answers for another round id */
 	FAKE_UNSIGNED,       /* manifest signed by another key */
 	FAKE_OTHER_MANIFEST, /* a second manifest for the round, from the second time on */
-	FAKE_DUMMIES,        /* messages nobody prescribed */
+	FAKE_DUMMIES,        /* messages that nothing prescribes */
 	FAKE_NO_BUDGET,      /* refuses the announcement */
 	FAKE_NO_BUDGET_RAW,  /* the same, with a reason nobody should print */
 	FAKE_CLOCK,          /* refuses the announcement by its clock, which shows clock_ms */
@@ -64,8 +64,8 @@ enum fake_fault {
 	FAKE_WITNESS_STUCK,
 	FAKE_STATED_LATER, /* a client stated a descriptor that follows the ledger's last record */
 	FAKE_STATED_OTHER, /* ... another first record */
-	FAKE_STATED_ELSE,  /* another descriptor, that follows the second */
-	FAKE_STATED_OURS,  /* ours, that follows the second */
+	FAKE_STATED_ELSE,  /* states a descriptor that is not ours and follows the second */
+	FAKE_STATED_OURS,  /* states our descriptor that follows the second */
 	FAKE_SILENT_KIND,  /* answers with a frame of another kind */
 	FAKE_STORAGE,      /* answers with an error */
 };
@@ -77,12 +77,13 @@ struct fake {
 	struct rd_chain witness;
 	struct rd_descriptor round; /* announced */
 	bool announced, settled;
-	int64_t clock_ms, our_clock_ms; /* FAKE_CLOCK; ours: what the analyzer's shows then, 0: WORLD_NOW */
+	int64_t clock_ms, our_clock_ms; /* of FAKE_CLOCK; ours: the time that the analyzer's clock shows then,
+					   0: WORLD_NOW */
 	unsigned released, manifests, busy; /* busy: how often AwaitManifest is put off */
 	bool slow;                          /* a bucket is opened only when nothing else is left to do */
 	uint64_t participants;
-	uint64_t bad;      /* of the messages, sealed to another key */
-	uint64_t repeated; /* of the messages, sent twice by their client */
+	uint64_t bad;      /* number of messages sealed to another key */
+	uint64_t repeated; /* number of messages that their client sent twice */
 	uint8_t *message;  /* in bucket order */
 	size_t messages, len;
 	uint32_t buckets;

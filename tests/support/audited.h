@@ -65,7 +65,7 @@ static int audit(const char *options)
 	return run(args);
 }
 
-/* Line `line` is blamed, with these words. */
+/* Assert that the audit names line `line` with these words. */
 static void blames(size_t line, const char *part, int code)
 {
 	char place[100];

@@ -38,7 +38,7 @@ void certs_make(struct certs *c, const struct certs_leaf *leaf, size_t n);
 /* CA.crl that revokes these certificates (names, NULL-terminated), valid from from_s to to_s relative to
  * now. */
 void certs_crl(struct certs *c, const char *ca, const char *const *revoked, long from_s, long to_s);
-/* NAME.SUFFIX with this text. */
+/* Write NAME.SUFFIX with this text. */
 void certs_text(struct certs *c, const char *name, const char *suffix, const char *text);
-/* NAME.SUFFIX: the two other files one after the other. */
+/* Write NAME.SUFFIX with the contents of the two other files. */
 void certs_join(struct certs *c, const char *name, const char *suffix, const char *first, const char *second);

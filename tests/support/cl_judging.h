@@ -31,7 +31,7 @@ static inline int64_t count(const char *sql)
 	return n;
 }
 
-/* All devices of the active round are told ACCEPTED. */
+/* Store ACCEPTED as the outcome of all devices of the active round. */
 static inline void accept_all(size_t devices)
 {
 	const uint8_t outcome[MOST] = { TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED,
@@ -48,7 +48,7 @@ static inline void accept_all(size_t devices)
 	assert_int_equal(cl_store_answer(world.db, slot, outcome, n, &err), CM_OK);
 }
 
-/* Take part, as the daemon does.  accepted: so many devices, each with a receipt; 0: one device without. */
+/* Take part as the daemon does.  accepted: so many devices get a receipt; 0: one device, without one. */
 static inline void take_part_with(const struct cl_offer *o, size_t accepted)
 {
 	size_t n = accepted > 0 ? accepted : 1;

@@ -50,7 +50,7 @@ static inline void plan(struct cl_offer *o, const char *mode, uint64_t number, d
 	cl_offer_sign(&world, o);
 }
 
-/* `o` comes after the round of `before`, its plan as it is. */
+/* Make `o` the round after `before`, with its plan as it is. */
 static inline void after(struct cl_offer *o, const struct cl_offer *before)
 {
 	o->d.sequence = before->d.sequence + 1;

@@ -10,7 +10,7 @@
 #include "rd_sort.h"
 #include "rd_tree.h"
 
-#define DEVICES 1000u /* of which the first OWN are this client's */
+#define DEVICES 1000u /* number of devices, of which the first OWN are this client's */
 #define OWN     40u
 
 typedef uint8_t hash_t[PR_HASH_LEN];

@@ -74,7 +74,7 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 		d->query.category = colours;
 		d->query.categories = 3;
 	}
-	/* Rows of bins want dummies, and some of them can do without. */
+	/* Rows of bins need dummies, and some of them may do without. */
 	if (strstr(protocol, "bins"))
 		request.dummies = 3;
 	if (pt_derive(row, &d->query, &request, &d->randomizer, &err) != CM_OK)

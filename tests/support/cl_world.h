@@ -32,7 +32,7 @@ struct cl_world {
 	struct cr_rng rng;       /* the system's */
 	struct cr_key hpke;
 	uint8_t hpke_public[CR_HPKE_PUBLIC_LEN];
-	struct cl_world_plan plan[CL_WORLD_PLANS]; /* the last ones: what the shuffler can be asked for */
+	struct cl_world_plan plan[CL_WORLD_PLANS]; /* the last ones, which the shuffler serves */
 	size_t plans;                              /* ever */
 };
 void cl_world_make(struct cl_world *w);
@@ -55,8 +55,8 @@ struct cl_offer {
 void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, struct cl_offer *o);
 /* The next round after `before`: the next entry of its plan. */
 void cl_offer_follow(struct cl_offer *o, const struct cl_offer *before);
-/* Sign this plan; o becomes a round of it, to be signed: entry 1 or, in adaptive modes, none.  What p lacks
- * is as cl_offer_make has it: population, name, mode, number 1, slice, entries like o. */
+/* Sign this plan; o becomes a round of it, to be signed: entry 1 or, in adaptive modes, no entry.  Fields
+ * that p lacks are those of cl_offer_make: population, name, mode, number 1, slice, entries like o. */
 void cl_offer_plan(struct cl_world *w, const struct rd_plan *p, struct cl_offer *o);
 /* The same, of a mode. */
 void cl_offer_mode(struct cl_world *w, const char *mode, struct cl_offer *o);
@@ -66,8 +66,8 @@ void cl_offer_free(struct cl_offer *o);
 
 /* Learn the plan of this hash; false when the world does not have it. */
 bool cl_world_learn(struct cl_world *w, const uint8_t hash[PR_HASH_LEN]);
-/* cl_judge over the offer at CL_WORLD_NOW; a plan that it needs is learnt first, if the world has it, and is
- * absent else. */
+/* Call cl_judge for the offer at CL_WORLD_NOW.  A plan that it needs is learnt first if the world has it;
+ * otherwise it is absent. */
 enum cm_rc cl_world_judge(
 	struct cl_world *w, const struct cl_offer *o, struct cl_judgement *j, struct cm_err *err);
 /* A whole file of the state directory; *n 0 and NULL when there is none.  Free it. */

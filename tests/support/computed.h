@@ -59,7 +59,7 @@ static inline void computed_end(struct computed_payload *p)
 	p->len = p->head_len + p->body_len;
 }
 
-/* What a plan would say: `text` is the map, m the features (an array), k the classes (0: no label). */
+/* Make what a plan would say: `text` is the map, m the features (an array), k the classes (0: no label). */
 static inline struct qy_computing computed_by(
 	const char *map, uint32_t m, uint32_t k, enum co_part part, double clip)
 {

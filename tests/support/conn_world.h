@@ -69,7 +69,7 @@ void world_dial(struct world *w, struct peer *p);
 void world_end(struct world *w, struct peer *p);
 /* Turn the loop until so many connections of both ends were closed or refused. */
 void run_until_closed(struct world *w, int closes);
-/* It was closed once, with this result and a reason that has this text. */
+/* Assert that it was closed once, with this result and a reason that contains this text. */
 void assert_ended(const struct peer *p, enum cm_rc rc, const char *text);
 void send_text(struct peer *p, const char *text);
 /* For on_open: the listener's end reads nothing until it is resumed. */

@@ -27,7 +27,7 @@ struct change {
 void begin(struct change *c, const struct cm_buf *from);
 /* Encode and decode what was changed; the reason of a refusal is in `refusal`. */
 enum cm_rc finish(struct change *c);
-/* It is refused, and the reason names the field. */
+/* Assert that it is refused, and that the reason names the field. */
 void expect_refused(struct change *c, const char *field, int line);
 
 #define REFUSED_OF(from, field, statement)           \

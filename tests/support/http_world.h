@@ -21,7 +21,7 @@ struct ask {
 	int status;
 	char *body;
 	struct cm_err err;
-	int fd; /* of a caller who is connected already */
+	int fd; /* socket of a caller who is connected already */
 };
 
 struct world {
@@ -42,7 +42,7 @@ void world_fini(struct world *w);
 const struct ask *run_ask(struct world *w);
 /* For uv_queue_work: stops the loop. */
 void asked(uv_work_t *work, int status);
-/* GET path is answered with this status and body. */
+/* Assert that GET path is answered with this status and body. */
 void assert_get(struct world *w, const char *path, int status, const char *body);
-/* These bytes are answered with this status and an answer that has `part` in it. */
+/* Assert that these bytes are answered with this status and an answer that contains `part`. */
 void assert_raw(struct world *w, const char *request, int status, const char *part);

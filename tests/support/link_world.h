@@ -62,12 +62,12 @@ void dial(struct world *w);
 void connect_both(struct world *w);
 /* GetRound{after: i}: the other side notes i as its last, and whether it came in order. */
 enum cm_rc send_counter(struct lk_link *l, uint64_t i, struct cm_err *err);
-/* The refusals are n for this reason, and no others. */
+/* Assert that there were n refusals for this reason, and no others. */
 void assert_refused(const struct lk_counts *c, enum lk_refused reason, uint64_t n);
 
 /* The peer that writes bytes of its own; Hello{major, minor: 0} as it would write it. */
 void dial_raw(struct world *w);
 void raw_send(struct world *w, const void *bytes, size_t n);
 void raw_hello(struct world *w, uint8_t major);
-/* Does what it got hold this text? */
+/* Whether the bytes that it got contain this text. */
 bool raw_was_told(const struct world *w, const char *text);

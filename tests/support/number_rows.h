@@ -14,7 +14,7 @@ static struct cm_err err;
 
 static const struct qy_query number = { .kind = QY_MEAN, .name = "m", .field = "f", .high = 1 };
 
-/* What a plan gets; 0: the row chooses. */
+/* The number that a plan gives; 0: the row chooses. */
 static inline struct pt_randomizer made(const char *row, uint32_t levels, double epsilon0, uint32_t size)
 {
 	struct pt_request r = { .epsilon0 = epsilon0, .levels = levels, .size = size };

@@ -15,7 +15,7 @@ void parties_make(struct parties *p)
 
 	memset(p, 0, sizeof *p);
 	cl_world_make(&p->world);
-	/* Nothing here is read after a crash. */
+	/* Nothing here is read after a crash, so nothing is synced. */
 	assert_int_equal(db_run(p->world.db->sql, "PRAGMA synchronous = OFF", &err), CM_OK);
 	p->policy = (struct sh_policy){ .population = population,
 		.max_epsilon0 = 8,

@@ -40,10 +40,10 @@ void parties_put_back(struct parties *p, sqlite3 *kept);
 
 /* Sign d as try number `at` of the path, naming this VOID manifest (NULL: none). */
 void parties_announce(struct parties *p, size_t at, const struct rd_descriptor *d, const uint8_t *named);
-/* Would the shuffler announce try `at`, after those before it? */
+/* Whether the shuffler would announce try `at`, after those before it. */
 bool parties_shuffler(struct parties *p, size_t at);
-/* Does the client take part in try `at`?  Then its report is stored, sent and erased.  *asked: it wants the
- * manifest of the try before, which it is given or not. */
+/* Whether the client takes part in try `at`.  If so, its report is stored, sent and erased.  *asked: it wants
+ * the manifest of the try before, which it is given or not. */
 bool parties_client(struct parties *p, size_t at, bool give, bool *asked);
 /* Try `at` is sealed with one participant, or void with none. */
 void parties_end(struct parties *p, size_t at, bool sealed);

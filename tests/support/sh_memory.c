@@ -10,7 +10,7 @@
 struct data {
 	struct sh_memory *m;
 	uint8_t key[PR_HASH_LEN];
-	uint64_t epoch; /* of an intake's; 0: the head's */
+	uint64_t epoch; /* number of the intake's epoch; 0: the head's */
 };
 
 /* ---- Rounds ---- */
@@ -234,7 +234,7 @@ static void keep(const struct data *d, enum table table, const struct sh_block *
 	put(d->m, &r);
 }
 
-/* One above the highest of its blocks. */
+/* One above the highest number of its blocks. */
 static uint64_t data_runs(void *data)
 {
 	const struct data *d = data;
@@ -247,7 +247,7 @@ static uint64_t data_runs(void *data)
 	return runs;
 }
 
-/* What the source cannot give ends the test: there is nothing that could be full here. */
+/* A fault of the source ends the test: nothing can be full here. */
 static enum cm_rc data_epoch(void *data, bool close, struct sh_epoch *out, struct cm_err *err)
 {
 	static int epochs; /* of all stores */

@@ -7,14 +7,14 @@
 #include "cm_buf.h"
 #include "sh_memory.h"
 
-#define SPANS 5 /* of a round, which has most */
+#define SPANS 5 /* byte fields of a row: a round has most */
 
 enum table { ROUNDS, RECORDS, PINS, LOSSES, HEADS, STANDINGS, PLACES, BLOCKS, TAGS, PAYLOADS };
 
 struct row {
 	enum table table;
 	uint8_t key[PR_HASH_LEN]; /* of what it is, or whose */
-	uint64_t number;          /* by which rows of a table are sorted */
+	uint64_t number;          /* columns by which the rows of a table are sorted */
 	uint32_t bucket;
 	int state;
 	double epsilon;
@@ -85,8 +85,8 @@ static inline const uint8_t *key_of(const uint8_t round_id[PR_ROUND_ID_LEN], uin
 	return key;
 }
 
-/* Where a round's data are: its epoch is the row's state, and whether they are closed its bucket.  NULL:
- * none. */
+/* The row that says where a round's data are: its state is the epoch, its bucket says whether they are
+ * closed.  NULL: none. */
 static inline struct row *place_of(struct sh_memory *m, const uint8_t *key)
 {
 	size_t i = 0;

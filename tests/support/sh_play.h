@@ -18,10 +18,10 @@ struct sh_play {
 	bool own_keys;
 	struct sh_policy policy;     /* may be changed before sh_play_start */
 	struct cr_rng rng, work_rng; /* work_rng: of the commits */
-	struct sh_store kept; /* in place of files in dir, where it has functions; set before a start */
+	struct sh_store kept; /* a store in place of files in dir, if it has functions; set before a start */
 	struct sh_store store;
 	bool intakes;              /* intakes take the reports; `kept` is a store with epochs */
-	uint8_t root[PR_HASH_LEN]; /* of the receipt of the last Submit to an intake */
+	uint8_t root[PR_HASH_LEN]; /* root in the receipt of the last Submit to an intake */
 	struct sh_share *to;       /* of an intake, to which sh_play_submit goes; NULL: to the core */
 	struct sh_core *core;
 	int64_t now_ms;
@@ -62,7 +62,7 @@ struct sh_wish {
 	uint32_t tags;
 	uint64_t tag_messages;
 	uint32_t tag_least[PT_SLOTS_MAX];
-	uint32_t categories; /* of the histogram, 2..4; 0: 4 */
+	uint32_t categories; /* values of the histogram, 2..4; 0: 4 */
 	enum qy_none none;
 	/* Its plan: a new one of `entries` such rounds (1), with this slice (20; delta 1e-6); or entry
 	 * `entry` of the last plan that was made. */
@@ -101,14 +101,14 @@ void sh_play_lose(struct sh_play *p, const struct sh_loss *loss);
 
 /* Append a record to the analyzer's ledger (seq and time are filled in) and show it to the shuffler. */
 enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r);
-/* Show these records, signed as the analyzer would. */
+/* Show these records to the shuffler, signed as the analyzer would. */
 enum cm_rc sh_play_extend(struct sh_play *p, uint64_t first, const struct cr_span *records, size_t n);
 /* Make a plan of rounds of d's kind, and show it; compose what waits.  It must be taken into the ledger. */
 void sh_play_plan(struct sh_play *p, const struct sh_wish *wish, const struct rd_descriptor *d);
 /* Make the plan only, with its record in p->record. */
 void sh_play_plan_make(
 	struct sh_play *p, const struct sh_wish *wish, const struct rd_descriptor *d, struct rd_record *r);
-/* Do what is to be composed. */
+/* Compose what waits to be composed. */
 void sh_play_compose(struct sh_play *p);
 /* Make and sign a descriptor that follows the ledger as it is; its plan is shown first, unless it is an entry
  * of the last one. */

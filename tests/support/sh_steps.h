@@ -16,16 +16,16 @@ int steps_set_up(void **state);
 int steps_tear_down(void **state);
 #define STEPS_TEST(name) cmocka_unit_test_setup_teardown(name, steps_set_up, steps_tear_down)
 
-/* rc is a refusal with this code. */
+/* Assert that rc is a refusal with this code. */
 void steps_refused(enum cm_rc rc, Tombola__V1__ErrorCode code);
 /* Devices first..first+n-1 of a certificate that may speak for a million. */
 void steps_submit(unsigned certificate, uint64_t first, size_t n);
-/* Every outcome of the last submission. */
+/* Assert that every outcome of the last submission is this. */
 void steps_all_are(Tombola__V1__Outcome outcome);
 /* The two above: all are accepted. */
 void steps_accepted(unsigned certificate, uint64_t first, size_t n);
 void steps_restart(void);
-/* The path of the round's file "rounds", ".db" or "keys", ".key"; is it there? */
+/* The path of the round's file ("rounds", ".db" or "keys", ".key"), and whether it exists. */
 char *steps_place(char out[256], const char *folder, const char *suffix);
 bool steps_file_exists(const char *folder, const char *suffix);
 /* Each device's messages are in `pulled` exactly once; or in what is pulled now. */

@@ -31,7 +31,7 @@ static inline struct qy_query histogram(uint32_t d)
 	};
 }
 
-/* What a plan gets; size 0: the row chooses. */
+/* The size that a plan gives; 0: the row chooses. */
 static inline struct pt_randomizer made(const char *row, uint32_t d, double epsilon0, uint32_t size)
 {
 	struct qy_query q = histogram(d);

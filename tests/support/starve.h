@@ -14,7 +14,7 @@
 
 #include "cm_rc.h"
 
-/* Do it all and free it all; CM_OK and a word of what came out in *answer. */
+/* An attempt: does everything and frees everything.  CM_OK, and a word of the result in *answer. */
 typedef enum cm_rc starve_attempt(const void *what, uint64_t *answer, struct cm_err *err);
 
 /* For an attempt: from here on nothing is refused, or refusals go on.  Returns what was. */
@@ -24,6 +24,6 @@ bool starve_set(bool on);
  * on, for every k: CM_EINTERNAL, or the same answer where the memory was no more than a convenience.  Returns
  * how many allocations were refused. */
 unsigned starve(const char *name, starve_attempt *attempt, const void *what);
-/* The same for every nth k, or for all with TOMBOLA_STARVE_ALL in the environment: where an attempt opens
+/* The same for every nth k, or for all k with TOMBOLA_STARVE_ALL in the environment: for attempts that open
  * databases. */
 unsigned starve_every(unsigned nth, const char *name, starve_attempt *attempt, const void *what);

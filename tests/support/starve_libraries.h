@@ -9,5 +9,5 @@
 /* Before any of them is used. */
 void starve_libraries(void);
 
-/* What a step gives, folded into the one number that must be the same with and without memory. */
+/* Fold a step's result into the one number that must be the same with and without memory. */
 void starve_fold(const void *p, size_t n, uint64_t *answer);

@@ -158,7 +158,7 @@ static void facts_are(const struct mech *m, const double omega[MECH_OUTPUTS], co
 			}
 			beta = fmax(beta, distance);
 		}
-	/* Planar's have room for a rate that is solved for. */
+	/* The cells of planar have room for a rate that is solved for. */
 	double room = m->above ? 1e-10 : ROUNDING * beta;
 
 	if (!(near(p, s->p) && fabs(beta - s->beta) <= room && near(q, s->q)))

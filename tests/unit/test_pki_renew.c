@@ -221,7 +221,7 @@ static void what_the_ca_did_not_sign_is_not_renewed(void **state)
 	struct cm_err err;
 
 	(void)state;
-	/* Another deployment's CA has the same name; its key identifier differs, and its key. */
+	/* The CA of another deployment has the same name, but another key and key identifier. */
 	assert_int_equal(cr_pki_init(at("other"), NULL, 1, &err), CM_OK);
 	refused(CM_EPERM, "other/client/client.crt", "not issued by");
 	/* Self-made, naming our CA in every way. */

@@ -223,7 +223,7 @@ static void joint_intervals_grow_with_the_number_asked(void **state)
 	es_estimate_fini(&all);
 }
 
-/* The number of levels that the row chooses is that of the least error it says to expect. */
+/* The row chooses the number of levels with the least expected error. */
 static void the_levels_chosen_have_the_least_expected_error(void **state)
 {
 	const struct pt_protocol *row = pt_find("levels");

@@ -106,8 +106,8 @@ static void what_is_cut_comes_back(void **state)
 			length += truth[c] * truth[c];
 			assert_true(fabs(off) < 7 * sd);
 		}
-		/* A mean of 100 squares, by chance beyond once in 1e9; less than stated, since signs vary
-		 * less where they lean. */
+		/* The mean of 100 squares exceeds this by chance once in 1e9; it is less than stated, since
+		 * signs vary less where they lean to one side. */
 		if (square > 2.2 || square < 0.3)
 			fail_msg("shape %u: %g times the stated variance", shape, square);
 		if (fabs(along) > 7 * sd * sqrt(length) + 1e-12)

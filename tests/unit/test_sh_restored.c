@@ -458,7 +458,7 @@ static void no_round_goes_on_with_fewer_devices_than_have_receipts(void **state)
 		}
 }
 
-/* Whatever a killed process had not written yet is no loss, and nothing of it is forgotten. */
+/* Messages that a killed process had not written yet are no loss, and no written one is forgotten. */
 static void a_mark_that_a_kill_left_behind_follows_the_store(void **state)
 {
 	struct sh_mark *mark;
