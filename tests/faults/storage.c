@@ -226,7 +226,8 @@ ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at)
 	if (ours(fd, path)) {
 		const char *kind = getenv("TOMBOLA_FAULT_KIND");
 		bool torn = kind && strcmp(kind, "torn") == 0;
-		/* The half is written at its place: a descriptor of its own knows the position. */
+		/* Write the half at the position where the whole would be written, which the descriptor
+		 * knows. */
 		int half = torn ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC) : -1;
 
 		if (half >= 0)

@@ -27,7 +27,7 @@ static void set_up(uint8_t which, struct qy_computing *c, struct qy_query *q)
 		    : computed_columns(which == 3 ? tree : bins, which == 3 ? 4 : 3);
 }
 
-/* A length of at most 0.5, of 2^30 for 1. */
+/* A length of at most 0.5, where 2^30 stands for 1. */
 static void check_value(const struct qy_query *q, const uint32_t *at)
 {
 	uint64_t sum = 0;

@@ -24,8 +24,7 @@ static inline void slurp(FILE *f, char *to, size_t room)
 	to[n] = '\0';
 }
 
-/* Run `tombola-accountant ARGS`, with output into `printed` and errors into `blamed`; returns its exit code.
- */
+/* Run `tombola-accountant ARGS`; output goes to `printed`, errors to `blamed`.  Returns its exit code. */
 static inline int run(const char *args)
 {
 	char command[16384], name[] = "/tmp/acct-command-XXXXXX";

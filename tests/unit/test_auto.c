@@ -71,7 +71,7 @@ static void a_round_alone_may_cost_all_there_is(void **state)
 	pl_plan_fini(&p);
 }
 
-/* One message more, of which few are dummies, and the cost says how few. */
+/* A device may send one message more; few of these are dummies, and the cost says how few. */
 static void bytes_for_one_message_more_are_bytes_for_a_fraction_of_a_dummy(void **state)
 {
 	struct pl_cost cost[1];
