@@ -69,7 +69,7 @@ static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_d
 		*err = *no;
 		rc = judged;
 	} else if (judged != CM_OK) {
-		rc = cl_judge_alone(&setup->policy, setup->policy.delta, j, err);
+		rc = cl_judge_alone(&setup->policy, setup->policy.shared.delta, j, err);
 	}
 	cl_db_close(db);
 	return rc;

@@ -263,8 +263,8 @@ static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, con
 	all = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "schema",
 		"tombola.client/1", "population", setup->conf.population, "share_spent",
 		cl_json_number(usage->used), "epsilon_spent", cl_json_number(usage->slices.epsilon),
-		"epsilon_limit", cl_json_number(setup->policy.max_epsilon), "delta",
-		cl_json_number(setup->policy.delta), "stored", (json_int_t)counts->total, "unanswered",
+		"epsilon_limit", cl_json_number(setup->policy.shared.max_epsilon), "delta",
+		cl_json_number(setup->policy.shared.delta), "stored", (json_int_t)counts->total, "unanswered",
 		(json_int_t)counts->by[CL_UNANSWERED], "ledger", list, "plans", plans.list, "loss",
 		loss_json(&loss), "together", together_json(&together));
 
@@ -336,8 +336,8 @@ static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, con
 		rc = print_loss(db, out, err);
 	if (rc == CM_OK) {
 		(void)fprintf(out, "epsilon %.4f of %.4f at delta %.3g of %.3g pinned",
-			cl_shown_bound(usage->slices.epsilon), setup->policy.max_epsilon, usage->slices.delta,
-			setup->policy.delta);
+			cl_shown_bound(usage->slices.epsilon), setup->policy.shared.max_epsilon,
+			usage->slices.delta, setup->policy.shared.delta);
 		if (counts->total > 0)
 			(void)fprintf(out, "; round under way: %" PRIu64 " of %" PRIu64 " devices unanswered",
 				counts->by[CL_UNANSWERED], counts->total);

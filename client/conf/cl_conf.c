@@ -220,7 +220,7 @@ static void check_policy(struct cl_setup *s, const char *path, FILE *faults, str
 		return;
 	if (cl_policy_load(c->policy, &s->policy, &file, faults, &why) != CM_OK) {
 		cf_finding(&why, faults, first);
-	} else if (c->population && strcmp(s->policy.population, c->population) != 0) {
+	} else if (c->population && strcmp(s->policy.shared.population, c->population) != 0) {
 		(void)cm_fail(
 			&why, CM_ECONFIG, "population is not '%.100s', as in %.100s", c->population, path);
 		cf_fault_at(file, "population", &why, faults, first);

@@ -29,17 +29,18 @@ static enum cm_rc entry_loss(
 static enum cm_rc check_slice(const struct cl_policy *policy, const struct rd_plan *plan,
 	const struct rd_slices *pinned, struct cm_err *err)
 {
-	if (plan->entries > (size_t)policy->max_plan_entries)
+	if (plan->entries > (size_t)policy->shared.max_plan_entries)
 		return cm_fail(err, CM_EPERM,
 			"policy: plan '%s' (%" PRIu64 ") has %zu entries, max_plan_entries is %" PRId64,
-			plan->name, plan->number, plan->entries, policy->max_plan_entries);
-	if (CM_CHECKED("client.budget") && !rd_slices_fit(pinned, plan, policy->max_epsilon, policy->delta))
+			plan->name, plan->number, plan->entries, policy->shared.max_plan_entries);
+	if (CM_CHECKED("client.budget") &&
+		!rd_slices_fit(pinned, plan, policy->shared.max_epsilon, policy->shared.delta))
 		return cm_fail(err, CM_EBUDGET,
 			"budget: plan '%s' (%" PRIu64
 			") takes a slice of epsilon %.4g at delta %.3g, and %.4g at "
 			"%.3g of %.4g at %.3g is pinned",
 			plan->name, plan->number, plan->epsilon, plan->delta, pinned->epsilon, pinned->delta,
-			policy->max_epsilon, policy->delta);
+			policy->shared.max_epsilon, policy->shared.delta);
 	return CM_OK;
 }
 
@@ -80,12 +81,13 @@ enum cm_rc cl_pin_choose(const struct cl_policy *policy, const struct rd_plan *p
 	enum cm_rc rc = check_slice(policy, plan, pinned, err);
 
 	*out = cl_pin_closed(plan);
-	out->honest_fraction = policy->honest_fraction < plan->honest_fraction ? policy->honest_fraction
-									       : plan->honest_fraction;
-	out->colluders =
-		policy->colluders > (int64_t)plan->colluders ? policy->colluders : (int64_t)plan->colluders;
+	out->honest_fraction = policy->shared.honest_fraction < plan->honest_fraction
+				       ? policy->shared.honest_fraction
+				       : plan->honest_fraction;
+	out->colluders = policy->shared.colluders > (int64_t)plan->colluders ? policy->shared.colluders
+									     : (int64_t)plan->colluders;
 	out->trusted = policy->accept_shuffler_dummies;
-	if (rc == CM_OK && out->adaptive && CM_CHECKED("client.policy.adaptive") && !policy->accept_adaptive)
+	if (rc == CM_OK && out->adaptive && CM_CHECKED("policy.adaptive") && !policy->shared.accept_adaptive)
 		rc = cm_fail(err, CM_EPERM,
 			"policy: plan '%s' (%" PRIu64 ") is of mode %s, and accept_adaptive is false",
 			plan->name, plan->number, plan->mode);
@@ -99,17 +101,18 @@ enum cm_rc cl_pin_check(const struct cl_policy *policy, const struct cl_pin *pin
 {
 	const struct rd_plan none = { .epsilon = 0 };
 
-	if (CM_CHECKED("client.plan.trust") &&
-		(policy->honest_fraction < pin->honest_fraction || policy->colluders > pin->colluders ||
-			(pin->trusted && !policy->accept_shuffler_dummies)))
+	if (CM_CHECKED("client.plan.trust") && (policy->shared.honest_fraction < pin->honest_fraction ||
+						       policy->shared.colluders > pin->colluders ||
+						       (pin->trusted && !policy->accept_shuffler_dummies)))
 		return cm_fail(err, CM_EPERM,
 			"policy: honest_fraction, colluders or accept_shuffler_dummies trust others less "
 			"than when plan %" PRIu64 " was pinned: what it took may not fit its slice",
 			pin->number);
-	if (CM_CHECKED("client.budget") && !rd_slices_fit(pinned, &none, policy->max_epsilon, policy->delta))
+	if (CM_CHECKED("client.budget") &&
+		!rd_slices_fit(pinned, &none, policy->shared.max_epsilon, policy->shared.delta))
 		return cm_fail(err, CM_EBUDGET,
 			"budget: plans of epsilon %.4g at delta %.3g are pinned, the policy allows %.4g at "
 			"%.3g",
-			pinned->epsilon, pinned->delta, policy->max_epsilon, policy->delta);
+			pinned->epsilon, pinned->delta, policy->shared.max_epsilon, policy->shared.delta);
 	return CM_OK;
 }

@@ -11,34 +11,20 @@
 #include "pt_classes.h"
 #include "rd_mode.h"
 
-#define AT(field) offsetof(struct cl_policy, field)
+#define AT(field)     offsetof(struct cl_policy, field)
+#define SHARED(field) offsetof(struct cl_policy, shared.field)
 
 const struct cf_row cl_policy_rows[] = {
-	CF_REQUIRED("population", CF_STRING, AT(population), "population this client is part of"),
-	CF_REQUIRED("max_epsilon0", CF_EXTENDED(0, 700), AT(max_epsilon0),
+	RD_POLICY_ROWS(SHARED),
+	CF_REQUIRED("max_epsilon0", CF_EXTENDED(0, 700), SHARED(max_epsilon0),
 		"largest local epsilon of one round (what holds even if all others collude); \"inf\" also "
 		"allows rounds that the mix alone protects"),
-	CF_REQUIRED("max_epsilon", CF_DOUBLE(1e-6, 1000), AT(max_epsilon),
-		"largest central epsilon of all plans it takes part in together: their slices add up"),
-	CF_REQUIRED("delta", CF_DOUBLE(1e-15, 0.01), AT(delta), "at this delta"),
-	CF_REQUIRED("min_batch", CF_INT(1, PR_ROUND_REPORTS_MAX), AT(min_batch),
-		"smallest min_reports of a round that is answered (participants)"),
-	CF_REQUIRED("honest_fraction", CF_DOUBLE(1e-6, 1), AT(honest_fraction),
-		"share of a round's participants that you believe honest, 1.0: all, whoever comes first; "
-		"the smaller of this and the round's counts"),
-	CF_REQUIRED("colluders", CF_INT(0, PR_ROUND_REPORTS_MAX), AT(colluders),
-		"participants that may collude with the analyzer, 0: none; say all places of certificates "
-		"that you do not vouch for; the larger counts"),
 	CF_DEFAULT("accept_shuffler_dummies", CF_BOOL, AT(accept_shuffler_dummies), "false",
 		"count on blanket messages that the shuffler is to add: nobody can check that it adds "
 		"them; false: a round is judged as if it added none"),
-	CF_DEFAULT("accept_adaptive", CF_BOOL, AT(accept_adaptive), "false",
-		"take part in rounds of mode adaptive, which may follow from earlier answers; a filter "
-		"keeps the budget"),
 	CF_OPTIONAL("queries", CF_STRINGS(0, 1000), AT(queries), "queries it answers; none listed: any"),
 	CF_OPTIONAL("fields", CF_STRINGS(0, 1000), AT(fields),
 		"fields of a reading it reports on; none listed: any but the device's"),
-	CF_OPTIONAL("protocols", CF_STRINGS(0, 100), AT(protocols), "randomizers it uses; none listed: any"),
 	CF_DEFAULT("max_rounds", CF_INT(0, 1000000), AT(max_rounds), "0",
 		"rounds it takes part in per window; 0: no limit"),
 	CF_DEFAULT(
@@ -46,14 +32,7 @@ const struct cf_row cl_policy_rows[] = {
 	CF_OPTIONAL("plan", CF_STRING, AT(plan),
 		"the only plan it answers, \"sha256:...\" as tombola-analyzer plan digest prints it; "
 		"absent: any that fits"),
-	CF_DEFAULT("max_tries", CF_INT(1, PR_TRIES_MAX), AT(max_tries), "3",
-		"tries of one entry of a plan: each is one more epsilon0 against shuffler and analyzer "
-		"together"),
 	CF_OPTIONAL("maps", CF_STRINGS, AT(maps), "maps it computes of readings; empty: any that it knows"),
-	CF_DEFAULT("max_payload", CF_INT(0, PR_PAYLOAD_MAX), AT(max_payload), "16777216",
-		"bytes of a round's payload at most; 0: no round that has one"),
-	CF_DEFAULT("max_plan_entries", CF_INT(1, PR_ENTRIES_MAX), AT(max_plan_entries), "400",
-		"entries of a plan: each costs one composition, once"),
 	CF_END,
 };
 
@@ -76,14 +55,7 @@ enum cm_rc cl_policy_load(
 		if (!out->plan_only)
 			cf_fault_at(*file, "plan", &why, faults, err);
 	}
-	for (size_t i = 0; i < out->protocols.n; i++) {
-		struct cm_err why;
-
-		if (pt_device_find(out->protocols.item[i]))
-			continue;
-		(void)cm_fail(&why, CM_ECONFIG, "no protocol is called '%.60s'", out->protocols.item[i]);
-		cf_fault_at(*file, "protocols", &why, faults, err);
-	}
+	rd_policy_check(&out->shared, *file, faults, err);
 	for (size_t i = 0; i < out->maps.n; i++) {
 		struct cm_err why;
 
@@ -98,16 +70,6 @@ enum cm_rc cl_policy_load(
 void cl_policy_free(struct cl_policy *p)
 {
 	cf_free(cl_policy_rows, p);
-}
-
-static bool listed(const struct cf_strings *list, const char *name)
-{
-	if (list->n == 0)
-		return true;
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->item[i], name) == 0)
-			return true;
-	return false;
 }
 
 /* The fields of a reading that a round reads: of one that computes, the map's, and the query's are the
@@ -147,7 +109,7 @@ static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descripto
 		return cm_fail(
 			err, CM_EPERM, "policy: program sha256:%s is not among this client's programs", hex);
 	}
-	if (!listed(&p->maps, map))
+	if (!rd_policy_lists(&p->maps, map))
 		return cm_fail(err, CM_EPERM, "policy: map '%s' is not among the allowed maps", map);
 	if (co_check(&d->computing, &d->query, &why) != CM_OK)
 		return cm_fail(err, CM_EPERM, "policy: %s", why.msg);
@@ -156,15 +118,9 @@ static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descripto
 
 static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
-	if (strcmp(d->population, p->population) != 0)
-		return cm_fail(err, CM_EPERM, "policy: the round is for population '%.60s', not '%.60s'",
-			d->population, p->population);
-	if (CM_CHECKED("client.policy.adaptive") && !p->accept_adaptive && rd_mode_filter(d->mode) != 0)
-		return cm_fail(err, CM_EPERM,
-			"policy: rounds of mode %s may follow from earlier answers, and accept_adaptive is "
-			"false",
-			d->mode);
-	if (!listed(&p->queries, d->query.name))
+	if (rd_policy_entry(&p->shared, d, err) != CM_OK)
+		return err->code;
+	if (!rd_policy_lists(&p->queries, d->query.name))
 		return cm_fail(
 			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
 	for (uint32_t i = 0; i < fields_read(d); i++)
@@ -174,19 +130,10 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 				"policy: field '%s' names the device, and no query may ask who a device is",
 				field_read(d, i));
 	for (uint32_t i = 0; i < fields_read(d); i++)
-		if (CM_CHECKED("client.policy.fields") && !listed(&p->fields, field_read(d, i)))
+		if (CM_CHECKED("client.policy.fields") && !rd_policy_lists(&p->fields, field_read(d, i)))
 			return cm_fail(err, CM_EPERM, "policy: field '%s' is not among the allowed fields",
 				field_read(d, i));
-	if (CM_CHECKED("client.policy.payload") && d->payload_max > (uint64_t)p->max_payload)
-		return cm_fail(err, CM_EPERM,
-			"policy: payloads of up to %" PRIu64 " bytes, max_payload is %" PRId64,
-			d->payload_max, p->max_payload);
-	if (check_map(p, d, err) != CM_OK)
-		return err->code;
-	if (!listed(&p->protocols, d->randomizer.row->name))
-		return cm_fail(err, CM_EPERM, "policy: protocol '%s' is not among the allowed protocols",
-			d->randomizer.row->name);
-	return CM_OK;
+	return check_map(p, d, err);
 }
 
 /* Refuse a round that only the shuffler's dummies protect: without them it has no guarantee to judge. */
@@ -216,7 +163,7 @@ bool cl_policy_class(const struct cl_policy *p, const struct rd_descriptor *d, u
 	if (!pt_has_classes(&d->randomizer))
 		return true;
 	while (i < d->randomizer.shuffler.tags &&
-		d->randomizer.row->class_epsilon0(&d->randomizer, i) <= p->max_epsilon0)
+		d->randomizer.row->class_epsilon0(&d->randomizer, i) <= p->shared.max_epsilon0)
 		i++;
 	*level = i > 0 ? i - 1 : 0;
 	return i > 0;
@@ -231,29 +178,6 @@ double cl_policy_epsilon0(const struct cl_policy *p, const struct rd_descriptor 
 					      : d->randomizer.row->epsilon0(&d->randomizer);
 }
 
-static enum cm_rc check_local(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
-{
-	double own = cl_policy_epsilon0(p, d);
-
-	if (CM_CHECKED("client.policy.epsilon0") && !(own <= p->max_epsilon0))
-		return cm_fail(err, CM_EPERM, "policy: epsilon0 %.4g is above max_epsilon0 %.4g", own,
-			p->max_epsilon0);
-	return CM_OK;
-}
-
-static enum cm_rc check_statement(const struct rd_descriptor *d, struct cm_err *err)
-{
-	double epsilon0 = d->randomizer.row->epsilon0(&d->randomizer);
-
-	/* Refuse a descriptor that states less epsilon0 than its parameters give; a difference from rounding
-	 * is accepted. */
-	if (CM_CHECKED("client.policy.statement") && !(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
-		return cm_fail(err, CM_EPERM,
-			"policy: the round states epsilon0 %.4g, its randomizer has %.4g",
-			d->privacy.epsilon0, epsilon0);
-	return CM_OK;
-}
-
 static enum cm_rc check_batch(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
 	uint64_t batch = d->min_reports;
@@ -265,12 +189,7 @@ static enum cm_rc check_batch(const struct cl_policy *p, const struct rd_descrip
 		batch = d->randomizer.shuffler.tag_least[level];
 		whose = " of its class";
 	}
-	if (CM_CHECKED("client.policy.min_batch") && batch < (uint64_t)p->min_batch)
-		return cm_fail(err, CM_EPERM,
-			"policy: the round guarantees a batch of %" PRIu64
-			"%s (min_reports of the plan), min_batch is %" PRId64,
-			batch, whose, p->min_batch);
-	return CM_OK;
+	return rd_policy_batch(&p->shared, batch, whose, err);
 }
 
 enum cm_rc cl_policy_entry(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
@@ -279,7 +198,7 @@ enum cm_rc cl_policy_entry(const struct cl_policy *p, const struct rd_descriptor
 	size_t device;
 
 	if (rc == CM_OK)
-		rc = check_local(p, d, err);
+		rc = rd_policy_epsilon0(&p->shared, cl_policy_epsilon0(p, d), err);
 	if (rc == CM_OK)
 		rc = check_blanket(p, d, err);
 	if (rc == CM_OK)
@@ -300,17 +219,13 @@ enum cm_rc cl_policy_check(
 	enum cm_rc rc = cl_policy_entry(p, d, err);
 
 	if (rc == CM_OK)
-		rc = check_statement(d, err);
+		rc = rd_policy_round(d, err);
 	if (rc != CM_OK)
 		return rc;
-	if (CM_CHECKED("client.policy.tries") && d->attempt > p->max_tries)
+	if (CM_CHECKED("client.policy.tries") && d->attempt > p->shared.max_tries)
 		return cm_fail(err, CM_EPERM,
 			"policy: this is try %lu of the plan's entry %lu, max_tries is %" PRId64,
-			(unsigned long)d->attempt, (unsigned long)d->entry, p->max_tries);
-	/* Checked here as a final refusal: the round's key never changes. */
-	if (CM_CHECKED("client.policy.key") && cr_hpke_check_recipient(d->hpke_key, err) != CM_OK)
-		return cm_fail(
-			err, CM_EPERM, "policy: hpke_key: a public key to which nothing can be sealed");
+			(unsigned long)d->attempt, (unsigned long)d->entry, p->shared.max_tries);
 	if (p->max_rounds > 0 && recent >= (uint64_t)p->max_rounds)
 		return cm_fail(err, CM_EPERM,
 			"policy: %" PRIu64 " rounds within the last %" PRId64 " s, max_rounds is %" PRId64,
@@ -326,7 +241,7 @@ bool cl_policy_rests_on_shuffler(const struct cl_policy *p, const struct rd_desc
 
 uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d)
 {
-	return rd_honest_as(d, p->honest_fraction, (uint64_t)p->colluders);
+	return rd_honest_as(d, p->shared.honest_fraction, (uint64_t)p->shared.colluders);
 }
 
 enum cm_rc cl_policy_loss(

@@ -6,29 +6,16 @@
 
 #include <stdio.h>
 
-#include "cf_conf.h"
-#include "rd_descriptor.h"
+#include "rd_policy.h"
 
 struct cl_policy {
-	char *population;
-	double max_epsilon0; /* local guarantee of one round, nats; INFINITY: no local guarantee is required,
-			      * shuffling alone may protect */
-	double max_epsilon;  /* central guarantee over the slices of all pinned plans together */
-	double delta;        /* the delta at which max_epsilon holds */
-	int64_t min_batch;   /* smallest min_reports of a round that is answered */
-	double honest_fraction;
-	int64_t colluders;
-	bool accept_shuffler_dummies; /* rely on the dummies that the shuffler must add */
-	bool accept_adaptive;         /* accept plans whose later rounds may depend on earlier
-				       * answers */
-	struct cf_strings queries, fields, protocols, maps; /* allowed names; an empty list allows any */
-	int64_t max_rounds;                                 /* most rounds within window_ms; 0: no limit */
+	struct rd_policy shared;
+	bool accept_shuffler_dummies;            /* rely on the dummies that the shuffler must add */
+	struct cf_strings queries, fields, maps; /* allowed names; an empty list allows any */
+	int64_t max_rounds;                      /* most rounds within window_ms; 0: no limit */
 	int64_t window_ms;
-	int64_t max_tries;        /* most tries of one entry of a plan */
-	int64_t max_payload;      /* largest payload of a round, in bytes; 0: no round that has one */
-	int64_t max_plan_entries; /* plans with more entries are refused before composing them */
-	char *plan;               /* "sha256:..." as in the file; NULL: any plan */
-	bool plan_only;           /* accept only the plan whose hash is plan_hash */
+	char *plan;     /* "sha256:..." as in the file; NULL: any plan */
+	bool plan_only; /* accept only the plan whose hash is plan_hash */
 	uint8_t plan_hash[PR_HASH_LEN];
 	/* Name of the field that holds the device; no query may ask for it, since it identifies people.  Not
 	 * read from the file: set after loading, borrowed.  NULL: rows are numbered, or topics name the

@@ -39,7 +39,8 @@ struct summing {
 
 static double part_of(double epsilon, double delta, const struct cl_policy *policy)
 {
-	return rd_slices_share(&(struct rd_slices){ epsilon, delta }, policy->max_epsilon, policy->delta);
+	return rd_slices_share(
+		&(struct rd_slices){ epsilon, delta }, policy->shared.max_epsilon, policy->shared.delta);
 }
 
 static enum cm_rc add(void *user, const struct cl_pin *pin, struct cm_err *err)

@@ -19,7 +19,7 @@ double cl_shown_bound(double v)
 enum cm_rc cl_judge_alone(
 	const struct cl_policy *policy, double delta, struct cl_judgement *j, struct cm_err *err)
 {
-	struct rd_account *account = rd_account_new(policy->max_epsilon, delta);
+	struct rd_account *account = rd_account_new(policy->shared.max_epsilon, delta);
 	enum cm_rc rc = account ? cl_policy_loss(policy, &j->d, &j->charge.loss, err)
 				: cm_fail(err, CM_EINTERNAL, "out of memory");
 
@@ -238,9 +238,9 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 	char words[256];
 	enum cm_rc rc;
 
-	if (strcmp(j->d.population, job->policy->population) != 0)
+	if (strcmp(j->d.population, job->policy->shared.population) != 0)
 		return cm_fail(err, CM_EPERM, "policy: the round is for population '%.60s', not '%.60s'",
-			j->d.population, job->policy->population);
+			j->d.population, job->policy->shared.population);
 	rc = job->store.see(job->store.ctx, &j->d, job->now_ms, err);
 	if (rc == CM_OK)
 		rc = job->store.loss(job->store.ctx, &loss, err);
@@ -352,7 +352,8 @@ void cl_judge_words(const struct cl_judgement *j, const struct cl_policy *policy
 		n += (size_t)snprintf(out + n, size - n,
 			"; epsilon %.4f of %.4f at delta %.3g is what all rounds of the pinned plans tell "
 			"together",
-			cl_shown_bound(j->plan.slices.epsilon), policy->max_epsilon, j->plan.slices.delta);
+			cl_shown_bound(j->plan.slices.epsilon), policy->shared.max_epsilon,
+			j->plan.slices.delta);
 	if (n < size && j->verdict.adaptive)
 		n += (size_t)snprintf(out + n, size - n, "; of this plan's slice %.2f %% is used then",
 			cm_percent_up(j->verdict.share_total, 2));

@@ -197,8 +197,8 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 
 	if (!m || !db)
 		return;
-	b.limit = policy->max_epsilon;
-	b.delta = policy->delta;
+	b.limit = policy->shared.max_epsilon;
+	b.delta = policy->shared.delta;
 	if (cl_usage_read(db, policy, &usage, &unused) == CM_OK) {
 		b.spent = usage.slices.epsilon;
 		b.share = usage.used;

@@ -190,7 +190,7 @@ static void say_status(void *user, char *text, size_t room)
 	if (n < room && run->spent > 0)
 		(void)snprintf(text + n, room - n,
 			"; plans of epsilon %.4f of %g pinned, round %" PRIu64 " done",
-			cl_shown_bound(run->spent), run->context.setup->policy.max_epsilon,
+			cl_shown_bound(run->spent), run->context.setup->policy.shared.max_epsilon,
 			cl_rounds_after(run->rounds));
 }
 

@@ -263,7 +263,7 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 	}
 	cm_log(CM_LOG_INFO, "shuffler ready",
 		CM_S("listen", conf.gate.passed > 0 ? "passed socket" : d->conf.listen),
-		CM_I("port", sh_serve_port(d->serve)), CM_S("population", d->policy.population),
+		CM_I("port", sh_serve_port(d->serve)), CM_S("population", d->policy.shared.population),
 		CM_I("ledger_seq", sh_core_witness(d->core).seq), CM_S("x25519", cr_hpke_way()));
 	nt_loop_ready(d->signals);
 	(void)uv_run(&d->loop, UV_RUN_DEFAULT);

@@ -71,7 +71,7 @@ static void say_closed(const struct recovery *m, const struct sh_loss *loss)
 		"the daemon waits until clients of more than %" PRId64
 		" devices (colluders) have stated how long the ledger was: plans up to there are closed, "
 		"their slices are spent, and what is left of the budget is for later plans\n",
-		m->policy.colluders);
+		m->policy.shared.colluders);
 	if (loss->closed_to > 0)
 		(void)printf("plans of the first %" PRIu64 " ledger records are closed in any case\n",
 			loss->closed_to);
@@ -87,7 +87,7 @@ enum cm_rc sh_recover_accept_loss(const struct cm_cli *cli, int *exit_code, stru
 	if (rc == CM_OK)
 		rc = begin(cli, &m, err);
 	if (rc == CM_OK)
-		rc = cm_cli_confirmed(cli->option[SH_RECOVER_CONFIRM], m.policy.population,
+		rc = cm_cli_confirmed(cli->option[SH_RECOVER_CONFIRM], m.policy.shared.population,
 			"open rounds are lost, and every plan that the lost state may have pinned is closed "
 			"with its slice spent: those that clients know of, or with --spent all",
 			err);
@@ -95,7 +95,7 @@ enum cm_rc sh_recover_accept_loss(const struct cm_cli *cli, int *exit_code, stru
 		rc = m.kind->anew(&m.conf, &loss, err);
 	if (rc == CM_OK) {
 		cm_log(CM_LOG_WARN, "the loss of this shuffler's state was accepted",
-			CM_S("population", m.policy.population), CM_S("state_dir", m.conf.state_dir));
+			CM_S("population", m.policy.shared.population), CM_S("state_dir", m.conf.state_dir));
 		say_closed(&m, &loss);
 	}
 	end(&m);

@@ -86,7 +86,8 @@ static enum cm_rc own_loss(
 {
 	if (!CM_CHECKED("shuffler.honest"))
 		return rd_loss(d, out, err);
-	return rd_loss_for(d, rd_honest_as(d, p->honest_fraction, (uint64_t)p->colluders), true, out, err);
+	return rd_loss_for(
+		d, rd_honest_as(d, p->shared.honest_fraction, (uint64_t)p->shared.colluders), true, out, err);
 }
 
 /* Skip an entry that the policy refuses or whose loss cannot be computed. */

@@ -150,7 +150,7 @@ enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who, 
 
 enum cm_rc sh_core_population(const struct sh_core *c, const char *population, struct sh_refusal *no)
 {
-	if (strcmp(population, c->conf.policy->population) == 0)
+	if (strcmp(population, c->conf.policy->shared.population) == 0)
 		return CM_OK;
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0,
 		"population \"%.60s\" is not served here", population);
@@ -547,12 +547,12 @@ const struct sh_policy *sh_core_policy(const struct sh_core *c)
 
 double sh_core_limit(const struct sh_core *c)
 {
-	return c->conf.policy->max_epsilon;
+	return c->conf.policy->shared.max_epsilon;
 }
 
 double sh_core_delta(const struct sh_core *c)
 {
-	return c->conf.policy->delta;
+	return c->conf.policy->shared.delta;
 }
 
 size_t sh_core_count(const struct sh_core *c, enum sh_state state)

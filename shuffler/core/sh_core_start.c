@@ -129,7 +129,7 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 	c->conf = *conf;
 	c->conf.env.max_share = p->max_share;
 	c->payloads = (struct sh_payloads){
-		.store = store, .live = &c->live, .max_bytes = (uint64_t)p->max_payload
+		.store = store, .live = &c->live, .max_bytes = (uint64_t)p->shared.max_payload
 	};
 	c->proofs = (struct sh_proofs){ .place = &c->conf.env.leaves };
 	c->heads = (struct sh_heads){
@@ -139,7 +139,7 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 	if (rc == CM_OK)
 		rc = sh_plans_new(p, c->heads.loss.closed_to, &c->plans, err);
 	if (rc == CM_OK)
-		rc = sh_witness_new(p->population, c->plans, &c->witness, err);
+		rc = sh_witness_new(p->shared.population, c->plans, &c->witness, err);
 	sh_judge_init(&c->judge, store, p, c->plans);
 	c->heads.plans = c->plans;
 	c->heads.witness = c->witness;

@@ -85,7 +85,7 @@ void sh_heads_judge(struct sh_heads *h)
  * has seen. */
 static bool enough(const struct sh_heads *h)
 {
-	uint64_t colluders = (uint64_t)h->policy->colluders;
+	uint64_t colluders = (uint64_t)h->policy->shared.colluders;
 
 	return h->n > 0 && (!CM_CHECKED("shuffler.loss.devices") || h->devices > colluders);
 }
@@ -137,7 +137,7 @@ static enum cm_rc read_head(const struct sh_heads *h, struct cr_span descriptor,
 
 	if (rc != CM_OK)
 		return rc == CM_EINTERNAL ? rc : CM_EPROTO;
-	if (strcmp(d.population, h->policy->population) != 0 || d.ledger_seq >= INT64_MAX)
+	if (strcmp(d.population, h->policy->shared.population) != 0 || d.ledger_seq >= INT64_MAX)
 		rc = CM_EPROTO;
 	*sequence = d.sequence;
 	head->seq = d.ledger_seq + 1;
@@ -251,7 +251,7 @@ enum cm_rc sh_heads_check_loss(const struct sh_heads *h, struct sh_refusal *no)
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, RETRY_MS,
 		"this shuffler lost its state and waits: clients of %llu devices have stated their ledger, "
 		"more than %lld are needed%s",
-		(unsigned long long)h->devices, (long long)h->policy->colluders,
+		(unsigned long long)h->devices, (long long)h->policy->shared.colluders,
 		h->intakes ? " (through an intake none count)" : "");
 }
 
@@ -289,7 +289,7 @@ struct sh_hearing sh_heads_hearing(const struct sh_heads *h)
 	return (struct sh_hearing){ .waits = h->loss.waits,
 		.certificates = h->n,
 		.devices = h->devices,
-		.colluders = (uint64_t)h->policy->colluders,
+		.colluders = (uint64_t)h->policy->shared.colluders,
 		.closed_to = h->loss.closed_to,
 		.lacking = h->lacks == SH_HEAD_HERE ? 0 : h->lacking.seq };
 }

@@ -269,7 +269,7 @@ enum cm_rc sh_judge_round(struct sh_judge *g, const struct rd_descriptor *d, str
 	*verdict = (struct rd_verdict){ .fits = true,
 		.epsilon_round = entry ? entry->epsilon_round : d->privacy.epsilon_round,
 		.total = sh_plans_taken(g->plans).epsilon,
-		.limit = g->policy->max_epsilon,
-		.delta = g->policy->delta };
+		.limit = g->policy->shared.max_epsilon,
+		.delta = g->policy->shared.delta };
 	return CM_OK;
 }

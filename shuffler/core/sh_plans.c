@@ -96,7 +96,7 @@ enum cm_rc sh_plans_check(const struct sh_plans *p, struct sh_plan_tail *tail, c
 	enum cm_rc rc = rd_plan_verify(r->plan.data, r->plan.len, r->signature, analyzer, &plan, err);
 	if (rc != CM_OK)
 		return rc;
-	if (strcmp(plan.population, p->policy->population) != 0)
+	if (strcmp(plan.population, p->policy->shared.population) != 0)
 		rc = cm_fail(err, CM_EPROTO, "the plan is of population \"%.60s\"", plan.population);
 	else if (CM_CHECKED("shuffler.plan.chain") &&
 		 (plan.number != tail->number + 1 || memcmp(plan.previous, tail->hash, PR_HASH_LEN) != 0))
@@ -194,22 +194,23 @@ enum sh_pin_state sh_plans_decide(const struct sh_plans *p, const struct sh_plan
 	const struct rd_plan slice = slice_of(plan);
 
 	if (CM_CHECKED("shuffler.plan.slice") &&
-		!rd_slices_fit(&p->taken, &slice, p->policy->max_epsilon, p->policy->delta))
+		!rd_slices_fit(&p->taken, &slice, p->policy->shared.max_epsilon, p->policy->shared.delta))
 		return SH_PIN_SLICE;
 	if (sh_plan_is_adaptive(plan))
-		return CM_CHECKED("shuffler.policy.adaptive") && !p->policy->accept_adaptive ? SH_PIN_POLICY
-											     : SH_PIN_TAKEN;
-	if (CM_CHECKED("shuffler.plan.cost") && plan->entries > (uint64_t)p->policy->max_plan_entries)
+		return CM_CHECKED("policy.adaptive") && !p->policy->shared.accept_adaptive ? SH_PIN_POLICY
+											   : SH_PIN_TAKEN;
+	if (CM_CHECKED("shuffler.plan.cost") && plan->entries > (uint64_t)p->policy->shared.max_plan_entries)
 		return SH_PIN_COST;
 	return SH_PIN_WAITS;
 }
 
 struct sh_belief sh_plans_belief(const struct sh_policy *policy, const struct rd_plan *whole)
 {
-	uint64_t colluders = (uint64_t)policy->colluders;
+	uint64_t colluders = (uint64_t)policy->shared.colluders;
 
-	return (struct sh_belief){ policy->honest_fraction < whole->honest_fraction ? policy->honest_fraction
-										    : whole->honest_fraction,
+	return (struct sh_belief){ policy->shared.honest_fraction < whole->honest_fraction
+					   ? policy->shared.honest_fraction
+					   : whole->honest_fraction,
 		colluders > whole->colluders ? colluders : whole->colluders };
 }
 
@@ -294,10 +295,10 @@ static enum cm_rc entry_judge(const struct sh_policy *policy, const struct sh_pl
 	const Tombola__V1__ErrorCode conflict = TOMBOLA__V1__ERROR_CODE__ERROR_CONFLICT;
 	uint32_t next = t ? t->attempt + 1 : 1;
 
-	if (CM_CHECKED("shuffler.plan.max_tries") && d->attempt > (uint64_t)policy->max_tries)
+	if (CM_CHECKED("shuffler.plan.max_tries") && d->attempt > (uint64_t)policy->shared.max_tries)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: try %lu of entry %lu, max_tries is %lld", (unsigned long)d->attempt,
-			(unsigned long)d->entry, (long long)policy->max_tries);
+			(unsigned long)d->entry, (long long)policy->shared.max_tries);
 	/* The lost state knew how the tries before ended.  This one spends the entry whatever they were. */
 	if (lost && (!t || t->attempt < d->attempt))
 		return CM_OK;
@@ -371,7 +372,8 @@ static enum cm_rc refuse_plan(const struct sh_plans *p, const struct sh_plan *pl
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
 			"budget: the slice of plan %llu (epsilon %.4g, delta %.4g) did not fit beside the "
 			"plans before it; max_epsilon is %.4g, delta %.4g",
-			number, plan->epsilon, plan->delta, p->policy->max_epsilon, p->policy->delta);
+			number, plan->epsilon, plan->delta, p->policy->shared.max_epsilon,
+			p->policy->shared.delta);
 	case SH_PIN_COST:
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: plan %llu has %zu entries, more than max_plan_entries", number,
@@ -428,17 +430,18 @@ enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, 
 
 	if (rc != CM_OK)
 		return rc;
-	if (CM_CHECKED("shuffler.plan.slice") &&
-		(p->taken.epsilon > p->policy->max_epsilon || p->taken.delta > p->policy->delta))
+	if (CM_CHECKED("shuffler.plan.slice") && (p->taken.epsilon > p->policy->shared.max_epsilon ||
+							 p->taken.delta > p->policy->shared.delta))
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
 			"budget: the plans that were taken need epsilon %.4g, delta %.4g; the policy now has "
 			"%.4g, %.4g",
-			p->taken.epsilon, p->taken.delta, p->policy->max_epsilon, p->policy->delta);
+			p->taken.epsilon, p->taken.delta, p->policy->shared.max_epsilon,
+			p->policy->shared.delta);
 	if (CM_CHECKED("shuffler.plan.covers") && rd_plan_covers(whole, d, &why) != CM_OK)
 		return sh_refuse(
 			no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0, "plan: %.180s", why.msg);
 	if (sh_plan_is_adaptive(plan)) {
-		if (plan->rounds >= (uint64_t)p->policy->max_plan_entries)
+		if (plan->rounds >= (uint64_t)p->policy->shared.max_plan_entries)
 			return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 				"policy: plan %llu has had %zu rounds, as many as max_plan_entries",
 				(unsigned long long)plan->number, plan->rounds);
@@ -478,7 +481,8 @@ static double part_of(const struct sh_plans *p, double epsilon, double delta)
 {
 	const struct sh_policy *policy = p->policy;
 
-	return rd_slices_share(&(struct rd_slices){ epsilon, delta }, policy->max_epsilon, policy->delta);
+	return rd_slices_share(
+		&(struct rd_slices){ epsilon, delta }, policy->shared.max_epsilon, policy->shared.delta);
 }
 
 /* How far a plan is used up, 0..1. */

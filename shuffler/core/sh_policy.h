@@ -7,29 +7,15 @@
 
 #include <stdio.h>
 
-#include "cf_conf.h"
-#include "rd_descriptor.h"
+#include "rd_policy.h"
 #include "sh_refusal.h"
 
 struct sh_policy {
-	char *population;             /* the population that this shuffler serves */
-	double max_epsilon0;          /* largest local guarantee of a round; may be INFINITY */
-	int64_t min_batch;            /* smallest min_reports of a round that is accepted */
-	double max_epsilon;           /* most epsilon of all plans' slices together */
-	double delta;                 /* most delta of all plans' slices together */
-	int64_t max_plan_entries;     /* most entries of one plan; bounds the time to pin it */
-	int64_t max_tries;            /* most tries of one entry */
-	struct cf_strings protocols;  /* allowed names; an empty list allows all */
+	struct rd_policy shared;
 	int64_t max_target;           /* most participants of one round; bounds memory */
 	int64_t max_shuffler_dummies; /* most dummies that the shuffler adds to one round */
-	int64_t max_payload;          /* largest payload of a round, in bytes; 0: none */
 	int64_t max_window_ms;        /* longest time from now to a round's deadline */
-	/* The operator's assumptions about other devices.  The shuffler's own account uses the smaller of
-	 * this fraction and the round's, and the larger number of colluders. */
-	double honest_fraction;
-	int64_t colluders;
-	double max_share;     /* largest share of a round's target that devices of one certificate may take */
-	bool accept_adaptive; /* accept plans whose later rounds may depend on earlier answers */
+	double max_share; /* largest share of a round's target that devices of one certificate may take */
 };
 
 /* The rows of the file, for config-sample. */

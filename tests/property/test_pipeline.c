@@ -165,9 +165,9 @@ static uint32_t one_round(struct stage *s, const struct scene *scene, unsigned w
 static void begin(struct stage *s)
 {
 	sh_play_init(&s->play);
-	s->play.policy.min_batch = 1;
-	s->play.policy.max_epsilon = 1e6;
-	s->play.policy.delta = 0.5;
+	s->play.policy.shared.min_batch = 1;
+	s->play.policy.shared.max_epsilon = 1e6;
+	s->play.policy.shared.delta = 0.5;
 	s->play.policy.max_share = 1;
 	sh_play_start(&s->play);
 }
@@ -181,7 +181,7 @@ static void begin_afresh(struct stage *s)
 
 static void stage_init(struct stage *s)
 {
-	*s = (struct stage){ .policy = { .max_epsilon0 = (double)INFINITY } };
+	*s = (struct stage){ .policy = { .shared.max_epsilon0 = (double)INFINITY } };
 	assert_int_equal(cr_hpke_keygen(&rng, &s->secret, s->hpke_key, &err), CM_OK);
 	rng.fill(rng.ctx, s->gateway.bytes, CR_KEY_LEN);
 	begin(s);

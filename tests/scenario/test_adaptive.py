@@ -121,10 +121,9 @@ def test_who_does_not_accept_it_refuses(cluster, party, removed):
     """Unless its policy says so; without the check the round runs."""
     prepared(cluster, accepted=["client" if party == "shuffler" else "shuffler"])
     adaptive(cluster, [{**ask(1), "window": "3s" if not removed else "2m"}])
-    name = {"shuffler": "shuffler.policy.adaptive", "client": "client.policy.adaptive"}[party]
     # It has not asked the shuffler before it signs.
     run, shuffler, client = run_plan(cluster, analyzer_mutant="analyzer.fit",
-                                     **({f"{party}_mutant": name} if removed else {}))
+                                     **({f"{party}_mutant": "policy.adaptive"} if removed else {}))
     assert run.returncode == 0, run.stderr
     assert stages(cluster) == ["settled" if removed else "void"], run.stderr
     said = {"shuffler": shuffler, "client": client}[party].log()

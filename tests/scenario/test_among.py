@@ -107,4 +107,4 @@ def test_who_wants_a_local_guarantee_is_asked_for_no_hashed_value(cluster):
     _, shuffler, _ = run_plan(cluster, analyzer_mutant="analyzer.fit")
     rounds = cluster.json("analyzer", "round", "list")["rounds"]
     assert [r["stage"] for r in rounds] != ["settled"], rounds
-    assert "epsilon0 inf, max_epsilon0 is 5" in shuffler.log()
+    assert "epsilon0 inf is above max_epsilon0 5" in shuffler.log()

@@ -77,9 +77,9 @@ def test_the_client_refuses_a_tampered_descriptor(cluster, fake, name, removed_l
 
 
 @pytest.mark.parametrize("change,code,word,check", [
-    (dict(min_reports=1, target=4), "permission", "batch", "client.policy.min_batch"),
+    (dict(min_reports=1, target=4), "permission", "batch", "policy.min_batch"),
     (dict(epsilon0=6.0, target=4), "permission", "epsilon0",
-     "client.policy.epsilon0,client.budget"),
+     "policy.epsilon0,client.budget"),
     (dict(epsilon0=4.5, target=4), "budget", "budget", "client.budget"),
 ])
 def test_the_client_refuses_by_its_own_policy_and_budget(cluster, fake, change, code, word, check):

@@ -135,7 +135,7 @@ STATED = [("tags", stated, "states epsilon0"), ("classes", stated, "states epsil
 def test_parameters_that_hide_less_than_stated_are_refused_by_shuffler_and_clients(cluster, fake, kind, change, word):
     d = bent(honest(cluster, fake, kind), change)
     small = POLICY.format(accept="true").replace("max_epsilon = 50.0", "max_epsilon = 3.5")
-    removes = ("client.policy.statement", "shuffler.policy.statement")
+    removes = ("policy.statement", "policy.statement")
     if word == "budget":
         cluster.write("client-policy.conf", small)
         removes = ("client.budget,round.plan.randomizer", "shuffler.plan.slice")

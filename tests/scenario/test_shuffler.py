@@ -154,9 +154,9 @@ def test_an_older_ledger_is_refused(cluster):
 def descriptor_case(name):
     """A descriptor that an honest shuffler refuses, with the code and the check that refuses it."""
     return {
-        "lowered minimum": (dict(min_reports=1, target=2), pb.ERROR_BATCH_TOO_SMALL, "shuffler.policy.min_batch"),
+        "lowered minimum": (dict(min_reports=1, target=2), pb.ERROR_BATCH_TOO_SMALL, "policy.min_batch"),
         "epsilon0 above policy": (dict(epsilon0=6.0), pb.ERROR_POLICY_REFUSED,
-                                  "shuffler.policy.epsilon0,shuffler.plan.slice"),
+                                  "policy.epsilon0,shuffler.plan.slice"),
         "over budget": (dict(epsilon0=3.0), pb.ERROR_BUDGET_EXHAUSTED, "shuffler.plan.slice"),
     }[name]
 

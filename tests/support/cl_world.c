@@ -23,16 +23,16 @@ void cl_world_make(struct cl_world *w)
 	round_keys_make(&w->shuffler);
 	assert_int_equal(cr_rng_system(&w->rng, &err), CM_OK);
 	assert_int_equal(cr_hpke_keygen(&w->rng, &w->hpke, w->hpke_public, &err), CM_OK);
-	w->policy = (struct cl_policy){ .population = population,
-		.max_tries = 3,
-		.max_plan_entries = 256,
-		.max_payload = 1 << 20,
-		.accept_adaptive = true,
-		.max_epsilon0 = INFINITY,
-		.max_epsilon = 100,
-		.delta = 1e-6,
-		.min_batch = 1,
-		.honest_fraction = 1,
+	w->policy = (struct cl_policy){ .shared.population = population,
+		.shared.max_tries = 3,
+		.shared.max_plan_entries = 256,
+		.shared.max_payload = 1 << 20,
+		.shared.accept_adaptive = true,
+		.shared.max_epsilon0 = INFINITY,
+		.shared.max_epsilon = 100,
+		.shared.delta = 1e-6,
+		.shared.min_batch = 1,
+		.shared.honest_fraction = 1,
 		.window_ms = 86400000 };
 }
 

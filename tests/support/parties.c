@@ -17,16 +17,16 @@ void parties_make(struct parties *p)
 	cl_world_make(&p->world);
 	/* Nothing here is read after a crash, so nothing is synced. */
 	assert_int_equal(db_run(p->world.db->sql, "PRAGMA synchronous = OFF", &err), CM_OK);
-	p->policy = (struct sh_policy){ .population = population,
-		.max_epsilon0 = 8,
-		.min_batch = 1,
-		.max_epsilon = 100,
-		.delta = 0.9,
-		.max_plan_entries = 256,
-		.max_payload = 1 << 20,
-		.max_tries = 3,
+	p->policy = (struct sh_policy){ .shared.population = population,
+		.shared.max_epsilon0 = 8,
+		.shared.min_batch = 1,
+		.shared.max_epsilon = 100,
+		.shared.delta = 0.9,
+		.shared.max_plan_entries = 256,
+		.shared.max_payload = 1 << 20,
+		.shared.max_tries = 3,
 		.max_target = 10000,
-		.honest_fraction = 1,
+		.shared.honest_fraction = 1,
 		.max_share = 1 };
 	cm_buf_init(&p->offer.bytes, PR_DESCRIPTOR_MAX);
 }

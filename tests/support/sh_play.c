@@ -60,18 +60,18 @@ void sh_play_init_with(
 	assert_int_equal(mkdir(p->leaves_dir, 0700), 0);
 	sh_play_store_init(p);
 	p->policy = (struct sh_policy){
-		.population = SH_PLAY_POPULATION,
-		.max_epsilon0 = 8,
-		.min_batch = 1,
-		.max_epsilon = 1e6,
-		.delta = 0.5,
-		.max_plan_entries = 256,
-		.max_tries = 3,
+		.shared.population = SH_PLAY_POPULATION,
+		.shared.max_epsilon0 = 8,
+		.shared.min_batch = 1,
+		.shared.max_epsilon = 1e6,
+		.shared.delta = 0.5,
+		.shared.max_plan_entries = 256,
+		.shared.max_tries = 3,
 		.max_target = 2000000,
 		.max_shuffler_dummies = 1000000,
-		.max_payload = 1 << 20,
+		.shared.max_payload = 1 << 20,
 		.max_window_ms = 7 * 86400000LL,
-		.honest_fraction = 1,
+		.shared.honest_fraction = 1,
 		.max_share = 1,
 	};
 	assert_int_equal(cr_rng_system(&p->rng, &p->err), CM_OK);

@@ -36,8 +36,8 @@ int told_set_up(void **state)
 {
 	int rc = steps_set_up(state);
 
-	play.policy.colluders = 10;
-	play.policy.max_epsilon = 50;
+	play.policy.shared.colluders = 10;
+	play.policy.shared.max_epsilon = 50;
 	tell();
 	return rc;
 }
@@ -84,7 +84,7 @@ enum cm_rc told_show(size_t from, size_t to)
 		if (i >= from)
 			spans[i - from] = link[1];
 	}
-	size_t n = rd_head_bytes(play.policy.population, to, head, bytes);
+	size_t n = rd_head_bytes(play.policy.shared.population, to, head, bytes);
 	assert_int_equal(
 		cr_sign(play.analyzer.signer, RD_PURPOSE_LEDGER, bytes, n, signature, &play.err), CM_OK);
 	const struct sh_extend e = { from, spans, to - from + 1, { signature, CR_SIGN_LEN } };

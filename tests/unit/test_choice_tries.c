@@ -231,7 +231,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	parties_make(&p);
-	p.world.policy.delta = 0.9;
+	p.world.policy.shared.delta = 0.9;
 	make_contents();
 	make_plan();
 	return 0;

@@ -185,7 +185,7 @@ static void a_round_over_the_filters_budget_is_refused_unless_the_check_is_remov
 static void a_refusal_is_recorded_once(void **state)
 {
 	(void)state;
-	world.policy.min_batch = INT64_MAX;
+	world.policy.shared.min_batch = INT64_MAX;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(judge(&first), CM_EPERM);
 	assert_int_equal(judge(&second), CM_EPERM);

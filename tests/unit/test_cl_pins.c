@@ -101,8 +101,8 @@ static void what_is_pinned_is_composed_with_the_clients_own_numbers(void **state
 	struct acct_bound all;
 
 	(void)state;
-	world.policy.honest_fraction = 0.5;
-	world.policy.colluders = 100;
+	world.policy.shared.honest_fraction = 0.5;
+	world.policy.shared.colluders = 100;
 	assert_int_equal(judge(&offer), CM_OK);
 	assert_int_equal(cl_pin_find(world.db, offer.d.plan_hash, &pin, &err), CM_OK);
 	assert_int_equal(
@@ -125,7 +125,7 @@ static void of_a_plan_that_does_not_fit_its_slice_a_part_is_taken_once_and_for_a
 	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &two), ACCT_OK);
 	cells.count = 3;
 	assert_int_equal(acct_epsilon(&cells, 1, 1e-6, &three), ACCT_OK);
-	world.policy.honest_fraction = 0.5;
+	world.policy.shared.honest_fraction = 0.5;
 	plan(&offer, NULL, 1, (two.upper + three.lower) / 2, 1e-6, NULL);
 	assert_int_equal(judge(&offer), CM_OK);
 	assert_int_equal(judged.plan.taken, 2);
@@ -137,7 +137,7 @@ static void of_a_plan_that_does_not_fit_its_slice_a_part_is_taken_once_and_for_a
 	assert_string_equal(
 		err.msg, "entry 3 is not among the 2 of 4 that this client pinned of plan 'plan' (1)");
 	/* A client that trusts others more now keeps its choice. */
-	world.policy.honest_fraction = 1;
+	world.policy.shared.honest_fraction = 1;
 	assert_int_equal(judge(&next), CM_EPERM);
 #ifdef TOMBOLA_MUTANTS
 	cl_world_mutant("client.plan.entry");
@@ -152,7 +152,7 @@ static void a_plan_with_nothing_to_take_is_not_pinned_and_costs_nothing(void **s
 	assert_int_equal(judge(&offer), CM_EBUDGET);
 	assert_non_null(strstr(err.msg, "no entry of plan 'plan' (1) fits its slice of epsilon 0.001"));
 	assert_true(slices().epsilon == 0);
-	world.policy.max_epsilon0 = 0.5;
+	world.policy.shared.max_epsilon0 = 0.5;
 	assert_int_equal(judge(&offer), CM_EPERM);
 	assert_true(slices().epsilon == 0);
 	assert_int_equal(count("SELECT count(*) FROM pin"), 0);
@@ -161,10 +161,10 @@ static void a_plan_with_nothing_to_take_is_not_pinned_and_costs_nothing(void **s
 static void a_plan_too_long_to_compose_is_refused(void **state)
 {
 	(void)state;
-	world.policy.max_plan_entries = 3;
+	world.policy.shared.max_plan_entries = 3;
 	assert_int_equal(judge(&offer), CM_EPERM);
 	assert_string_equal(err.msg, "policy: plan 'plan' (1) has 4 entries, max_plan_entries is 3");
-	world.policy.max_plan_entries = 4;
+	world.policy.shared.max_plan_entries = 4;
 	assert_int_equal(judge(&offer), CM_OK);
 }
 
@@ -206,7 +206,7 @@ static void a_sum_equal_to_the_budget_fits(void **state)
 	assert_int_equal(judge(&next), CM_OK);
 	assert_true(slices().epsilon == 100 && slices().delta == 1e-6);
 	/* If the budget was lowered since then, what is left of both plans is refused. */
-	world.policy.max_epsilon = 99;
+	world.policy.shared.max_epsilon = 99;
 	assert_int_equal(judge(&next), CM_EBUDGET);
 	assert_non_null(
 		strstr(err.msg, "plans of epsilon 100 at delta 1e-06 are pinned, the policy allows 99"));
@@ -228,7 +228,7 @@ static void each_plan_has_its_own_mode_and_filter(void **state)
 static void an_adaptive_plan_is_for_who_accepts_it(void **state)
 {
 	(void)state;
-	world.policy.accept_adaptive = false;
+	world.policy.shared.accept_adaptive = false;
 	plan(&offer, "adaptive.renyi", 1, 30, 5e-7, NULL);
 	assert_int_equal(judge(&offer), CM_EPERM);
 	assert_non_null(strstr(err.msg, "accept_adaptive"));
@@ -238,13 +238,13 @@ static void an_adaptive_plan_is_for_who_accepts_it(void **state)
 static void who_trusts_less_than_at_the_pin_takes_part_no_more(void **state)
 {
 	(void)state;
-	world.policy.honest_fraction = 0.9;
-	world.policy.colluders = 5;
+	world.policy.shared.honest_fraction = 0.9;
+	world.policy.shared.colluders = 5;
 	world.policy.accept_shuffler_dummies = true;
 	assert_int_equal(judge(&offer), CM_OK);
 	for (int i = 0; i < 4; i++) {
-		world.policy.honest_fraction = i == 1 ? 0.8 : 0.95;
-		world.policy.colluders = i == 2 ? 6 : 4;
+		world.policy.shared.honest_fraction = i == 1 ? 0.8 : 0.95;
+		world.policy.shared.colluders = i == 2 ? 6 : 4;
 		world.policy.accept_shuffler_dummies = i != 3;
 		assert_int_equal(judge(&offer), i == 0 ? CM_OK : CM_EPERM);
 		if (i > 0)

@@ -105,7 +105,7 @@ static void queries_fields_and_protocols_that_are_not_listed_are_refused(void **
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: field 'field' is not among the allowed fields");
 	world.policy.fields.n = 0;
-	world.policy.protocols = (struct cf_strings){ other, 1 };
+	world.policy.shared.protocols = (struct cf_strings){ other, 1 };
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: protocol 'grr' is not among the allowed protocols");
 }
@@ -113,15 +113,15 @@ static void queries_fields_and_protocols_that_are_not_listed_are_refused(void **
 static void a_larger_epsilon0_is_refused_unless_the_check_is_removed(void **state)
 {
 	(void)state;
-	world.policy.max_epsilon0 = 0.9;
+	world.policy.shared.max_epsilon0 = 0.9;
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: epsilon0 1 is above max_epsilon0 0.9");
 #ifdef TOMBOLA_MUTANTS
-	cl_world_mutant("client.policy.epsilon0");
+	cl_world_mutant("policy.epsilon0");
 	assert_int_equal(check(0), CM_OK);
 	cl_world_mutant("");
 #endif
-	world.policy.max_epsilon0 = 1.0;
+	world.policy.shared.max_epsilon0 = 1.0;
 	assert_int_equal(check(0), CM_OK);
 }
 
@@ -130,9 +130,9 @@ static void a_round_without_local_guarantee_needs_inf(void **state)
 	(void)state;
 	cl_offer_free(&offer);
 	cl_offer_make(&world, "bins", INFINITY, &offer);
-	world.policy.max_epsilon0 = 700;
+	world.policy.shared.max_epsilon0 = 700;
 	assert_int_equal(check(0), CM_EPERM);
-	world.policy.max_epsilon0 = INFINITY;
+	world.policy.shared.max_epsilon0 = INFINITY;
 	assert_int_equal(check(0), CM_OK);
 }
 
@@ -143,14 +143,14 @@ static void rounds_that_follow_from_answers_are_for_who_accepts_them(void **stat
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		strcpy(offer.d.mode, modes[i]);
-		world.policy.accept_adaptive = false;
+		world.policy.shared.accept_adaptive = false;
 		assert_int_equal(check(0), CM_EPERM);
 		assert_non_null(strstr(err.msg, "accept_adaptive"));
-		world.policy.accept_adaptive = true;
+		world.policy.shared.accept_adaptive = true;
 		assert_int_equal(check(0), CM_OK);
 	}
 	strcpy(offer.d.mode, "plan");
-	world.policy.accept_adaptive = false;
+	world.policy.shared.accept_adaptive = false;
 	assert_int_equal(check(0), CM_OK);
 }
 
@@ -173,7 +173,7 @@ static void messages_of_the_shuffler_count_only_for_who_accepts_them(void **stat
 	struct pt_loss with, without;
 
 	(void)state;
-	world.policy.max_epsilon0 = INFINITY;
+	world.policy.shared.max_epsilon0 = INFINITY;
 	shuffler_adds("mixbins", 2, 16000);
 	assert_int_equal(check(0), CM_OK);
 	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &without, &err), CM_OK);
@@ -215,15 +215,15 @@ static void a_statement_below_the_truth_is_refused(void **state)
 static void a_lowered_minimum_batch_is_refused_unless_the_check_is_removed(void **state)
 {
 	(void)state;
-	world.policy.min_batch = 1001;
+	world.policy.shared.min_batch = 1001;
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg,
 		"policy: the round guarantees a batch of 1000 (min_reports of the plan), min_batch is 1001");
-	world.policy.min_batch = 1000;
+	world.policy.shared.min_batch = 1000;
 	assert_int_equal(check(0), CM_OK);
 #ifdef TOMBOLA_MUTANTS
-	world.policy.min_batch = 1001;
-	cl_world_mutant("client.policy.min_batch");
+	world.policy.shared.min_batch = 1001;
+	cl_world_mutant("policy.min_batch");
 	assert_int_equal(check(0), CM_OK);
 #endif
 }
@@ -242,17 +242,17 @@ static void the_batch_of_a_class_apart_counts(void **state)
 					 &r, &offer.d.randomizer, &err),
 			CM_OK);
 		offer.d.messages_per_client = offer.d.randomizer.row->messages(&offer.d.randomizer);
-		world.policy.max_epsilon0 = 3;
-		world.policy.min_batch = 201;
+		world.policy.shared.max_epsilon0 = 3;
+		world.policy.shared.min_batch = 201;
 		assert_int_equal(check(0), pooled ? CM_OK : CM_EPERM);
 		if (!pooled)
 			assert_string_equal(err.msg, "policy: the round guarantees a batch of 200 of its "
 						     "class (min_reports of the plan), min_batch is 201");
-		world.policy.max_epsilon0 = 1;
+		world.policy.shared.max_epsilon0 = 1;
 		assert_int_equal(check(0), CM_OK);
-		world.policy.min_batch = 901;
+		world.policy.shared.min_batch = 901;
 		assert_int_equal(check(0), pooled ? CM_OK : CM_EPERM);
-		world.policy.min_batch = 1001;
+		world.policy.shared.min_batch = 1001;
 		assert_int_equal(check(0), CM_EPERM);
 	}
 }
@@ -260,7 +260,7 @@ static void the_batch_of_a_class_apart_counts(void **state)
 static void more_tries_than_the_policy_allows_are_refused_unless_the_check_is_removed(void **state)
 {
 	(void)state;
-	world.policy.max_tries = 2;
+	world.policy.shared.max_tries = 2;
 	offer.d.attempt = 2;
 	assert_int_equal(check(0), CM_OK);
 	offer.d.attempt = 3;
@@ -340,7 +340,7 @@ static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: payloads of up to 1048577 bytes, max_payload is 1048576");
 #ifdef TOMBOLA_MUTANTS
-	cl_world_mutant("client.policy.payload");
+	cl_world_mutant("policy.payload");
 	assert_int_equal(check(0), CM_OK);
 	cl_world_mutant("");
 #endif
@@ -389,14 +389,14 @@ static void the_smaller_honest_fraction_and_the_more_colluders_count(void **stat
 	(void)state;
 	/* max(1, floor(h n) - c), h the smaller, c the larger, n = 1000. */
 	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 1000);
-	world.policy.honest_fraction = 0.5;
+	world.policy.shared.honest_fraction = 0.5;
 	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 500);
 	offer.d.honest_fraction = 0.25;
 	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 250);
 	offer.d.colluders = 20;
-	world.policy.colluders = 10;
+	world.policy.shared.colluders = 10;
 	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 230);
-	world.policy.colluders = 1000;
+	world.policy.shared.colluders = 1000;
 	assert_int_equal(cl_policy_honest(&world.policy, &offer.d), 1);
 }
 
@@ -407,7 +407,7 @@ static void fewer_honest_participants_cost_more(void **state)
 
 	(void)state;
 	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &many, &err), CM_OK);
-	world.policy.honest_fraction = 0.1;
+	world.policy.shared.honest_fraction = 0.1;
 	assert_int_equal(cl_policy_loss(&world.policy, &offer.d, &few, &err), CM_OK);
 	assert_int_equal(many.part[0].others, 999);
 	assert_int_equal(few.part[0].others, 99);

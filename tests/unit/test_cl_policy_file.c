@@ -77,12 +77,12 @@ static void a_policy_file_needs_its_limits_and_takes_no_nonsense(void **state)
 
 	(void)state;
 	assert_int_equal(load(good, &p), CM_OK);
-	assert_true(isinf(p.max_epsilon0));
-	assert_true(p.honest_fraction == 0.75 && p.colluders == 3);
+	assert_true(isinf(p.shared.max_epsilon0));
+	assert_true(p.shared.honest_fraction == 0.75 && p.shared.colluders == 3);
 	assert_int_equal(p.max_rounds, 0);
 	assert_int_equal(p.window_ms, 86400000);
-	assert_int_equal(p.max_tries, 3);
-	assert_int_equal(p.max_plan_entries, 400);
+	assert_int_equal(p.shared.max_tries, 3);
+	assert_int_equal(p.shared.max_plan_entries, 400);
 	assert_false(p.plan_only);
 	cl_policy_free(&p);
 	(void)snprintf(text, sizeof text, "%s plan = \"sha256:%064d\";", good, 17);

@@ -222,7 +222,7 @@ static void readings_without_the_querys_field_are_refused(void **state)
 static void a_refused_round_reads_nothing(void **state)
 {
 	(void)state;
-	setup.policy.min_batch = 5000;
+	setup.policy.shared.min_batch = 5000;
 	assert_int_equal(prepare("device,field\na,red\n", true), CM_EPERM);
 	assert_true(prepared.j.verified);
 	assert_null(prepared.batch);
@@ -252,7 +252,7 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 	cl_prepared_fini(&prepared);
 	cl_world_restart(&world);
 	/* The round goes on even if the policy has become stricter: its charge is made. */
-	setup.policy.min_batch = 5000;
+	setup.policy.shared.min_batch = 5000;
 	assert_int_equal(prepare("device,field\na,red\nb,green\nc,blue\n", false), CM_OK);
 	assert_true(prepared.j.resumed);
 	assert_int_equal(devices(), 2);
@@ -286,7 +286,8 @@ static void wherever_readings_come_from_a_device_has_the_policys_class(void **st
 	classes = offer.d.randomizer.slots.kinds;
 	assert_true(classes >= 2);
 	for (uint32_t level = 0; level < classes; level++) {
-		setup.policy.max_epsilon0 = pt_mixbins_guarantee(&offer.d.randomizer.slots.slot[level].each);
+		setup.policy.shared.max_epsilon0 =
+			pt_mixbins_guarantee(&offer.d.randomizer.slots.slot[level].each);
 		assert_int_equal(cl_prepare_batch(&in, &offer.d, &setup.policy, &secret, &world.rng, NULL,
 					 &batch, &rows, &err),
 			CM_OK);

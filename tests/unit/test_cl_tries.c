@@ -100,9 +100,9 @@ static void a_void_try_is_followed_by_the_next_once_its_manifest_is_there(void *
 static void who_took_no_part_in_a_try_needs_no_manifest_of_it(void **state)
 {
 	(void)state;
-	world.policy.min_batch = 5000;
+	world.policy.shared.min_batch = 5000;
 	assert_int_equal(judge(&first), CM_EPERM);
-	world.policy.min_batch = 1;
+	world.policy.shared.min_batch = 1;
 	assert_int_equal(judge(&second), CM_OK);
 }
 

@@ -102,7 +102,7 @@ static void one_round_is_open_at_a_time(void **state)
 static void the_policy_refuses_at_the_announcement(void **state)
 {
 	(void)state;
-	play.policy.min_batch = 1001;
+	play.policy.shared.min_batch = 1001;
 	sh_play_describe(&play, &(struct sh_wish){ 0 });
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	steps_refused(sh_play_announce(&play), ERROR(BATCH_TOO_SMALL));

@@ -218,7 +218,7 @@ static void noise_is_drawn_once_whatever_crashes(void **state)
 	uint64_t total = 0, before[4] = { 0 };
 
 	(void)state;
-	play.policy.max_epsilon0 = INFINITY;
+	play.policy.shared.max_epsilon0 = INFINITY;
 	for (unsigned steps = 0; steps <= 2; steps++)
 		for (unsigned uncounted = 0; uncounted <= (steps > 0); uncounted++) {
 			uint64_t noise[4];
@@ -250,7 +250,7 @@ static void noise_is_uncertain_as_stated(void **state)
 	double sum = 0, square = 0;
 
 	(void)state;
-	play.policy.max_epsilon0 = INFINITY;
+	play.policy.shared.max_epsilon0 = INFINITY;
 	sh_play_round(&play, &(struct sh_wish){ .noise_epsilon = 1 });
 	struct sh_round *r = sh_core_collecting(play.core);
 	double mean = r->d.randomizer.shuffler.noise_mean,

@@ -20,7 +20,7 @@ static void a_round_that_is_not_its_entrys_is_refused(void **state)
 	};
 
 	(void)state;
-	play.policy.max_tries = 20;
+	play.policy.shared.max_tries = 20;
 	plan_of(2);
 	for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
 		static const uint8_t some[PR_HASH_LEN] = { 5 };
@@ -138,7 +138,7 @@ static void a_filter_judges_the_rounds_of_an_adaptive_plan(void **state)
 	static const char *const modes[] = { "adaptive.gdp", "adaptive.renyi" };
 
 	(void)state;
-	play.policy.accept_adaptive = true;
+	play.policy.shared.accept_adaptive = true;
 	for (unsigned m = 0; m < 2; m++) {
 		unsigned served = 0;
 		sh_play_describe(
@@ -188,8 +188,8 @@ static void a_filter_judges_the_rounds_of_an_adaptive_plan(void **state)
 static void rounds_of_an_adaptive_plan_are_bounded_in_number(void **state)
 {
 	(void)state;
-	play.policy.accept_adaptive = true;
-	play.policy.max_plan_entries = 2;
+	play.policy.shared.accept_adaptive = true;
+	play.policy.shared.max_plan_entries = 2;
 	sh_play_describe(&play, &(struct sh_wish){ .mode = "adaptive.gdp" });
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(adaptive_round("adaptive.gdp", 1000), CM_OK);
@@ -207,7 +207,7 @@ static void who_does_not_accept_adaptive_plans_does_not_count_them(void **state)
 	assert_true(sh_core_taken(play.core).epsilon == 0);
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	says(sh_play_announce(&play), ERROR(POLICY_REFUSED), "accept_adaptive");
-	play.policy.accept_adaptive = true;
+	play.policy.shared.accept_adaptive = true;
 	says(sh_play_announce(&play), ERROR(POLICY_REFUSED), "nothing of plan 1");
 }
 

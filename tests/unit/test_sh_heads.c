@@ -165,7 +165,7 @@ static void fewer_colluders_in_the_policy_are_heeded_at_the_next_start(void **st
 	(void)state;
 	told_lose((struct sh_loss){ .waits = true });
 	assert_int_equal(told_state_head(0, 7, 2), SH_STATED_COUNTED);
-	play.policy.colluders = 6;
+	play.policy.shared.colluders = 6;
 	steps_restart();
 	assert_false(sh_core_hearing(play.core).waits);
 	assert_int_equal(sh_core_hearing(play.core).closed_to, 5);

@@ -330,7 +330,7 @@ static void only_parts_of_the_open_rounds_payload_are_given(void **state)
 static void the_policy_bounds_payloads(void **state)
 {
 	(void)state;
-	play.policy.max_payload = (1 << 20) - 1;
+	play.policy.shared.max_payload = (1 << 20) - 1;
 	put_all(bytes);
 	announce_with(bytes);
 	steps_refused(sh_play_announce(&play), ERROR(POLICY_REFUSED));

@@ -103,8 +103,8 @@ static void a_client_gets_the_plan_as_it_was_signed(void **state)
 static void a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted(void **state)
 {
 	(void)state;
-	play.policy.max_epsilon = 50;
-	play.policy.delta = 3e-6;
+	play.policy.shared.max_epsilon = 50;
+	play.policy.shared.delta = 3e-6;
 	for (int again = 0; again < 2; again++) {
 		sh_play_describe(&play, &(struct sh_wish){ .slice = 25, .min_reports = 10 });
 		sh_play_describe(&play, &(struct sh_wish){ .slice = 25.1, .min_reports = 10 });
@@ -122,7 +122,7 @@ static void a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted(void **
 	says(sh_play_announce(&play), ERROR(BUDGET_EXHAUSTED), "slice of plan");
 	steps_void();
 	/* An entry that was not taken then is not taken later; a new plan is. */
-	play.policy.max_epsilon = 1000;
+	play.policy.shared.max_epsilon = 1000;
 	says(sh_play_announce(&play), ERROR(LEDGER), "void");
 	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
 }
@@ -130,7 +130,7 @@ static void a_plan_whose_slice_does_not_fit_is_not_taken_and_not_counted(void **
 static void deltas_add_up_like_epsilons(void **state)
 {
 	(void)state;
-	play.policy.delta = 3e-6;
+	play.policy.shared.delta = 3e-6;
 	for (int i = 0; i < 2; i++)
 		sh_play_describe(&play, &(struct sh_wish){ .delta = 1e-6 });
 	sh_play_describe(&play, &(struct sh_wish){ .delta = 1.0001e-6 });
@@ -181,8 +181,8 @@ static void the_shufflers_own_view_of_who_is_honest_counts(void **state)
 	(void)state;
 	sh_play_describe(&play, &wish);
 	assert_int_equal(rd_pin_count(sh_core_plan_at(play.core, 0)->pin), 4);
-	play.policy.honest_fraction = 0.5;
-	play.policy.colluders = 450;
+	play.policy.shared.honest_fraction = 0.5;
+	play.policy.shared.colluders = 450;
 	steps_restart();
 	sh_play_describe(&play, &wish);
 	assert_true(rd_pin_count(sh_core_plan_at(play.core, 1)->pin) < 4);
@@ -198,24 +198,24 @@ static void the_shufflers_own_view_of_who_is_honest_counts(void **state)
 static void a_pin_is_for_good(void **state)
 {
 	(void)state;
-	play.policy.max_epsilon0 = 0.5; /* below the rounds' */
+	play.policy.shared.max_epsilon0 = 0.5; /* below the rounds' */
 	plan_of(2);
 	steps_restart();
 	assert_int_equal(sh_core_plan_at(play.core, 0)->state, SH_PIN_POLICY);
 	assert_true(sh_core_taken(play.core).epsilon == 0);
-	play.policy.max_epsilon0 = 8;
+	play.policy.shared.max_epsilon0 = 8;
 	steps_restart();
 	says(try_entry(1, 1, NULL), ERROR(POLICY_REFUSED), "nothing of plan 1");
 	steps_void();
 	plan_of(2);
-	play.policy.max_epsilon = 1;
-	play.policy.max_plan_entries = 1;
+	play.policy.shared.max_epsilon = 1;
+	play.policy.shared.max_plan_entries = 1;
 	steps_restart();
 	assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_TAKEN);
 	/* A smaller budget, however, holds at once. */
 	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "the policy now has");
 	steps_void();
-	play.policy.max_epsilon = 20;
+	play.policy.shared.max_epsilon = 20;
 	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
 }
 
@@ -223,26 +223,26 @@ static void a_pin_is_for_good(void **state)
  * serves the plan. */
 static void a_pin_is_of_those_believed_honest_then(void **state)
 {
-	double fraction = play.policy.honest_fraction;
+	double fraction = play.policy.shared.honest_fraction;
 
 	(void)state;
 	plan_of(2);
-	play.policy.honest_fraction = fraction / 2;
+	play.policy.shared.honest_fraction = fraction / 2;
 	steps_restart();
 	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "trust others less than when plan 1 was pinned");
 	steps_void();
-	play.policy.honest_fraction = fraction;
-	play.policy.colluders++;
+	play.policy.shared.honest_fraction = fraction;
+	play.policy.shared.colluders++;
 	says(try_entry(1, 1, NULL), ERROR(BUDGET_EXHAUSTED), "trust others less than when plan 1 was pinned");
 	steps_void();
-	play.policy.colluders--;
+	play.policy.shared.colluders--;
 	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
 }
 
 static void a_plan_with_more_entries_than_the_policy_composes_is_not_taken(void **state)
 {
 	(void)state;
-	play.policy.max_plan_entries = 3;
+	play.policy.shared.max_plan_entries = 3;
 	plan_of(4);
 	assert_int_equal(sh_core_plan_at(play.core, 0)->state, SH_PIN_COST);
 	says(try_entry(1, 1, NULL), ERROR(POLICY_REFUSED), "max_plan_entries");

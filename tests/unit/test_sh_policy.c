@@ -46,13 +46,13 @@ static void another_population_is_refused(void **state)
 static void a_mode_that_follows_from_answers_is_for_who_accepts_it(void **state)
 {
 	(void)state;
-	play.policy.accept_adaptive = false;
+	play.policy.shared.accept_adaptive = false;
 	assert_int_equal(judge(&(struct sh_wish){ 0 }), CM_OK);
 	strcpy(play.d.mode, "adaptive.renyi");
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.now_ms, &play.no), CM_EPROTO);
 	assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED);
 	assert_non_null(strstr(play.no.text, "accept_adaptive"));
-	play.policy.accept_adaptive = true;
+	play.policy.shared.accept_adaptive = true;
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.now_ms, &play.no), CM_OK);
 }
 
@@ -61,23 +61,23 @@ static void a_protocol_that_is_not_listed_is_refused(void **state)
 	char *names[] = { "bins" };
 
 	(void)state;
-	play.policy.protocols = (struct cf_strings){ names, 1 };
+	play.policy.shared.protocols = (struct cf_strings){ names, 1 };
 	assert_int_equal(judge(&(struct sh_wish){ 0 }), CM_EPROTO);
 	names[0] = "grr";
 	assert_int_equal(judge(&(struct sh_wish){ 0 }), CM_OK);
-	play.policy.protocols = (struct cf_strings){ 0 };
+	play.policy.shared.protocols = (struct cf_strings){ 0 };
 }
 
 static void epsilon0_is_judged_by_the_randomizer_not_by_what_is_stated(void **state)
 {
 	(void)state;
-	play.policy.max_epsilon0 = 2;
+	play.policy.shared.max_epsilon0 = 2;
 	assert_int_equal(judge(&(struct sh_wish){ .epsilon0 = 1.9 }), CM_OK);
 	assert_int_equal(judge(&(struct sh_wish){ .epsilon0 = 2.1 }), CM_EPROTO);
 	play.d.privacy.epsilon0 = 1;
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.now_ms, &play.no), CM_EPROTO);
 	assert_non_null(strstr(play.no.text, "max_epsilon0"));
-	play.policy.max_epsilon0 = 3;
+	play.policy.shared.max_epsilon0 = 3;
 	assert_int_equal(sh_policy_judge(&play.policy, &play.d, play.now_ms, &play.no), CM_EPROTO);
 	assert_non_null(strstr(play.no.text, "states"));
 }
@@ -85,7 +85,7 @@ static void epsilon0_is_judged_by_the_randomizer_not_by_what_is_stated(void **st
 static void a_lower_minimum_than_the_floor_is_refused(void **state)
 {
 	(void)state;
-	play.policy.min_batch = 1000;
+	play.policy.shared.min_batch = 1000;
 	assert_int_equal(judge(&(struct sh_wish){ .min_reports = 1000 }), CM_OK);
 	assert_int_equal(judge(&(struct sh_wish){ .min_reports = 999 }), CM_EPROTO);
 	assert_int_equal(play.no.code, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL);
@@ -175,17 +175,17 @@ static void the_file_is_read_with_its_defaults(void **state)
 
 	(void)state;
 	assert_int_equal(load(NEEDED, &p), CM_OK);
-	assert_string_equal(p.population, "x");
-	assert_int_equal(p.min_batch, 1000);
+	assert_string_equal(p.shared.population, "x");
+	assert_int_equal(p.shared.min_batch, 1000);
 	assert_int_equal(p.max_window_ms, 7 * 86400000LL);
-	assert_int_equal(p.max_plan_entries, 400);
-	assert_int_equal(p.max_tries, 3);
-	assert_int_equal(p.colluders, 3);
-	assert_true(p.max_epsilon0 == 8.0 && p.honest_fraction == 0.75 && p.max_share == 0.5);
+	assert_int_equal(p.shared.max_plan_entries, 400);
+	assert_int_equal(p.shared.max_tries, 3);
+	assert_int_equal(p.shared.colluders, 3);
+	assert_true(p.shared.max_epsilon0 == 8.0 && p.shared.honest_fraction == 0.75 && p.max_share == 0.5);
 	sh_policy_fini(&p);
 	assert_int_equal(load(NEEDED "max_epsilon0 = \"inf\"; protocols = [\"grr\", \"bins\"];", &p), CM_OK);
-	assert_true(isinf(p.max_epsilon0));
-	assert_int_equal(p.protocols.n, 2);
+	assert_true(isinf(p.shared.max_epsilon0));
+	assert_int_equal(p.shared.protocols.n, 2);
 	sh_policy_fini(&p);
 }
 

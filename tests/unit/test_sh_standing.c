@@ -138,7 +138,7 @@ static void accept_loss_is_never_a_reset(void **state)
 	keep(&records[1]);
 	assert_int_equal(sh_play_reserve(&play), CM_OK);
 	keep(&records[2]);
-	play.policy.max_epsilon = 50;
+	play.policy.shared.max_epsilon = 50;
 	for (size_t i = 0; i < 3; i++) {
 		struct sh_play before = play;
 		lose(closed[i]);
