@@ -175,7 +175,7 @@ static void announce(struct model *m)
 	if (p->adaptive)
 		return;
 	must(rd_pin_has(pinned->pin, d->entry - 1) && p->sealed[d->entry] == 0);
-	must(d->attempt == ++p->tries[d->entry] && d->attempt <= (uint64_t)play.policy.max_tries);
+	must(d->attempt == ++p->tries[d->entry] && d->attempt <= (uint64_t)play.policy.shared.max_tries);
 	must(d->attempt == 1 || memcmp(d->void_manifest, p->manifest[d->entry], PR_HASH_LEN) == 0);
 }
 
@@ -381,8 +381,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	kept_anew = seldom(data, size, 256);
 	sh_play_init_with(&play, &analyzer, &shuffler);
-	play.policy.max_epsilon = BUDGET;
-	play.policy.accept_adaptive = true;
+	play.policy.shared.max_epsilon = BUDGET;
+	play.policy.shared.accept_adaptive = true;
 	if (memory)
 		play.kept = sh_memory_store(memory);
 	sh_play_start(&play);
