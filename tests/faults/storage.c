@@ -226,8 +226,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at)
 	if (ours(fd, path)) {
 		const char *kind = getenv("TOMBOLA_FAULT_KIND");
 		bool torn = kind && strcmp(kind, "torn") == 0;
-		/* Write the half at the position where the whole would be written, which the descriptor
-		 * knows. */
+		/* Write the half through a descriptor of its own, whose position is set to `at`. */
 		int half = torn ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC) : -1;
 
 		if (half >= 0)

@@ -102,6 +102,7 @@ def test_every_round_that_a_document_shows_is_valid(tmp_path):
     assert len(shown) >= 6
 
 
+@pytest.mark.heavy
 def test_the_demos_print_what_documents_say(tmp_path):
     """The charges of the README's demo, of which only the accountant runs here; all that `tombola demo` prints."""
     said = re.findall(r"^ +\d+  (\S+) +(\S+) +[\d,-]+  +(\S+)  (\S+)  (\S+)$", read("README.md"), re.M)

@@ -30,6 +30,7 @@ def truth(readings):
     return {f"{h:02}": hours.count(f"{h:02}") for h in range(HOURS)} | {"devices": hours.count("")}
 
 
+@pytest.mark.heavy
 def test_every_command_prints_what_the_story_shows(reader, tmp_path):
     true, compared = {}, set()
 
