@@ -59,12 +59,6 @@ CM_CHECK enum cm_rc cr_pki_subject_check(const struct cr_pki_subject *s, struct 
  * fault). */
 CM_CHECK enum cm_rc cr_pki_ca_load(const char *dir, enum cr_role role, int days, struct cr_pki_pair *ca,
 	char **ca_dir, struct cm_err *err);
-/* The key of a certificate request (PEM, PKCS #10): of the form that this program certifies, and which has
- * signed the request.  The request decides nothing: where it says a role or a number of devices, they are
- * those of `given`.  CM_EPERM with what is wrong; CM_EDATA, CM_ENOINPUT.  Messages begin with the path.  Free
- * with EVP_PKEY_free. */
-CM_CHECK enum cm_rc cr_pki_request_load(
-	const char *path, const struct cr_pki_subject *given, EVP_PKEY **out, struct cm_err *err);
 /* What a request says that it is for: a role, CR_ROLE_NONE when it does not say, and a number of devices, 0
  * when it does not say.  CM_EPERM for what cannot be read, or says it twice.  Whoever signs compares. */
 CM_CHECK enum cm_rc cr_pki_request_claims(
@@ -92,10 +86,5 @@ CM_CHECK enum cm_rc cr_pki_issued_each(
 	const char *ca_dir, X509 *ca, cr_pki_issued_fn *fn, void *user, struct cm_err *err);
 /* Remove the record of a certificate that was not handed out. */
 void cr_pki_issued_forget(const char *ca_dir, X509 *cert);
-/* The other certificates of cert's key that the CA has recorded, malloc'd.  On a fault *out holds those that
- * could be read; NULL without memory for any.  Free with sk_X509_pop_free(*out, X509_free).  Reads the whole
- * folder, some 30 us a certificate.  CM_EDATA for a file that this CA did not issue. */
-CM_CHECK enum cm_rc cr_pki_issued_same_key(
-	const char *ca_dir, X509 *ca, X509 *cert, STACK_OF(X509) * *out, struct cm_err *err);
 /* Copy the bytes of the file `from` to `to` (0644), which must not exist unless `replace`. */
 CM_CHECK enum cm_rc cr_pki_copy(const char *from, const char *to, int replace, struct cm_err *err);

@@ -9,7 +9,6 @@
 #include "tool_evidence.h"
 #include "tool_pki.h"
 #include "tool_plan.h"
-#include "tool_protocols.h"
 
 static enum cm_rc version(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {

@@ -26,12 +26,6 @@ enum tool_pki_sign_option {
 enum tool_pki_renew_option { TOOL_RENEW_DAYS, TOOL_RENEW_OUT };
 enum tool_pki_renewal_option { TOOL_RENEWAL_WITHIN };
 
-/* Of an option, NULL when it is absent: 1..CR_PKI_MAX_DEVICES, else 1; 1..CR_PKI_DAYS_CA, else CR_PKI_DAYS; a
- * role, which has no default. */
-CM_CHECK enum cm_rc tool_pki_devices(const char *text, uint32_t *out, struct cm_err *err);
-CM_CHECK enum cm_rc tool_pki_days(const char *text, int *out, struct cm_err *err);
-CM_CHECK enum cm_rc tool_pki_role(const char *text, enum cr_role *out, struct cm_err *err);
-
 enum cm_rc tool_pki_init(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 enum cm_rc tool_pki_request(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

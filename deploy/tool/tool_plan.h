@@ -7,6 +7,7 @@ enum cm_rc tool_plan_check(const struct cm_cli *cli, int *exit_code, struct cm_e
 enum cm_rc tool_plan_digest(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 enum cm_rc tool_plan_cost(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 enum cm_rc tool_plan_optimise(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
+enum cm_rc tool_plan_protocols(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 
 /* For people: an epsilon that is spent, rounded up to four decimals. */
 double tool_spent(double epsilon);
