@@ -19,6 +19,9 @@ from wire import pb
 SEED = "views"
 PREPARE = 0.5  # seconds: the client's `prepare`, in which this machine reads and seals with room to spare
 MOST_PREPARE = 64 * PREPARE  # and one that others use too
+# With a `prepare` below a second reading may go on for ten, from when the round came (cl_times.h).  A machine that takes as long to
+# judge the round has read nothing.
+READING, AGAIN = 10.0, 5
 # What tells the time, or how long something took, and nothing else.
 CLOCKS = ("ts", "time_ms", "pid")
 TIMED = re.compile(r"_seconds|_timestamp")
@@ -175,6 +178,7 @@ class Worlds:
             "slots": [self.slot(at) for _, at, _, _ in submits] if len(self.offers) == 1 and self.settle is None else [],
             "late connections": [self.slot(at - watcher.offered) for _, at in watcher.dialled[1:]],
             "too early": [s for s, wait in watcher.waits.items() if self.slot(wait) < 1],
+            "without readings": self.prepare < 1 and max(watcher.waits.values(), default=0) - self.gather >= READING,
             "standings": list(watcher.standings.values()),
         }
         for pseudonyms, sealed in watcher.received:
@@ -192,9 +196,13 @@ class Worlds:
 
     def in_time(self, look):
         """A world that was a step late is tried again with a longer one, unless it was late because the client computed for longer
-        than in the first world: then it is the data that is slow."""
+        than in the first world: then it is the data that is slow.  One that may have had no time to read is tried again as it is."""
+        unread = 0
         while True:
             view = look()
+            unread += view.shuffler["without readings"]
+            if view.shuffler["without readings"] and unread < AGAIN:
+                continue
             self.usual = self.computed if self.usual is None else self.usual
             begun = view.shuffler["slots"] and view.shuffler["slots"] + view.shuffler["late connections"]
             on_time = not begun or max(begun) <= 1
