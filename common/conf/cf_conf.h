@@ -76,6 +76,7 @@ struct cf_row {
  *	CF_END,
  *
  * A type that has bounds takes them: least and greatest. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type brings its bounds as further members. */
 #define CF_REQUIRED(key_, type_, at_, help_)                                                     \
 	{                                                                                        \
 		.key = (key_), .type = type_, .offset = (at_), .required = true, .help = (help_) \
@@ -88,6 +89,7 @@ struct cf_row {
 	{                                                                      \
 		.key = (key_), .type = type_, .offset = (at_), .help = (help_) \
 	}
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define CF_REMOVED(key_, help_)                                 \
 	{                                                       \
 		.key = (key_), .type = CF_GONE, .help = (help_) \
