@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_families.h"
 #include "cmd_ledger_source.h"
 
 static void cells(struct cmd_source *part, struct acct_round *r)
@@ -51,7 +52,7 @@ static void levels(struct cmd_source *part, struct acct_round *r)
 	part->bad = s.bad;
 }
 
-static void shape(struct cmd_source *part, struct acct_round *r)
+static void shape(struct cmd_source *part, double out[3])
 {
 	const json_t *list = cmd_source_get(part, "shape");
 
@@ -61,10 +62,27 @@ static void shape(struct cmd_source *part, struct acct_round *r)
 		const json_t *v = json_array_get(list, i);
 
 		if (json_is_number(v))
-			r->shape[i] = json_number_value(v);
+			out[i] = json_number_value(v);
 		else
 			CMD_SOURCE_FAULT(part, "account: shape is not an array of three numbers");
 	}
+}
+
+/* What is known of the messages. */
+static void messages(struct cmd_source *part, struct acct_round *r)
+{
+	double triple = 0, three[3] = { 0, 0, 0 };
+	unsigned number = 0;
+	const char *why = "";
+
+	if (json_object_get(part->object, "messages"))
+		number = (unsigned)fmin(11, (double)cmd_source_count(part, "messages"));
+	if (number == ACCT_SETS || json_object_get(part->object, "triple"))
+		triple = cmd_source_real(part, "triple");
+	if (number > ACCT_LADDER || json_object_get(part->object, "shape"))
+		shape(part, three);
+	if (!part->bad && acct_family_read(r, number, triple, three, &why))
+		CMD_SOURCE_FAULT(part, "account: %s", why);
 }
 
 /* A fault unless the round's text means the same as its numbers. */
@@ -110,12 +128,7 @@ static void part(struct cmd_source *record, const json_t *object, struct acct_ro
 		r->defect = cmd_source_real(&s, "defect");
 	if (json_object_get(object, "sampling"))
 		r->sampling = cmd_source_real(&s, "sampling");
-	if (json_object_get(object, "messages"))
-		r->messages = (enum acct_messages)fmin(11, (double)cmd_source_count(&s, "messages"));
-	if (r->messages == ACCT_SETS || json_object_get(object, "triple"))
-		r->triple = cmd_source_real(&s, "triple");
-	if (r->messages > ACCT_LADDER || json_object_get(object, "shape"))
-		shape(&s, r);
+	messages(&s, r);
 	if (!s.bad && acct_round_check(r, &why))
 		CMD_SOURCE_FAULT(&s, "account: %s", why);
 	if (!s.bad)

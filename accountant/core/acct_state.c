@@ -54,7 +54,7 @@ static void normalise(struct acct_round *out, const struct acct_round *r)
 	out->rate = r->rate;
 	out->profile = r->profile;
 	out->messages = r->messages;
-	out->triple = r->triple;
+	out->family = r->family;
 	memcpy(out->shape, r->shape, sizeof out->shape);
 }
 

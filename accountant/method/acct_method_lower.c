@@ -5,8 +5,8 @@
 
 #include "acct_cells.h"
 #include "acct_fault.h"
-#include "acct_kinds.h"
 #include "acct_method_rows.h"
+#include "acct_triples.h"
 
 /* The cells' pair is itself the loss of data sets: of bits, where only dummies hide the victim, or where the
  * randomizer may be any that has these cells.  Of bits
@@ -148,17 +148,17 @@ static enum acct_rc hold_most(const struct acct_spec *s, struct acct_round *r, c
 	enum acct_rc rc;
 	double p = 1;
 
-	if (!acct_are_triples(s->round.messages))
+	if (!acct_are_triples(s->round.family))
 		return acct_fault(why, "no data set is known whose loss is that of few cells");
 	k = calloc(1, sizeof *k);
 	rc = k ? hold_one(s, false, r, why) : ACCT_ENOMEM;
 	for (size_t j = 0; j < s->round.cells; j++)
 		p = fmax(p, s->round.cell[j].u);
-	t = acct_triples_new(s->round.messages, s->round.shape, p);
+	t = acct_triples_new(s->round.family->number, s->round.shape, p);
 	if (!rc && !t)
 		rc = acct_fault(why, "no data set is known");
 	if (!rc) {
-		acct_kinds_ends(t, k);
+		acct_triples_ends(t, k);
 		acct_kinds_most(k, r);
 	}
 	free(t);
@@ -232,6 +232,7 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 		return acct_fault(why, "sampling of two counters: one draw decides for both");
 	repeat(s, r);
 	r->messages = ACCT_ANY_MESSAGES;
+	r->family = NULL;
 	/* Apart from the ends of a shuffler's noise, what else tells an input is left out. */
 	r->defect = s->held.cells > 0 && !(s->eps0 < INFINITY) ? s->held.defect : 0;
 	sample(r, truthful);
@@ -287,8 +288,7 @@ static enum acct_rc value(const struct acct_spec *spec, size_t n, enum world wor
 static bool worth_trying(const struct acct_spec *s, enum world world)
 {
 	return world == FIRST || (world == THIRD && s->third) || (world == UNIFORM && s->uniform) ||
-	       (world == NAMED && s->held.cells > 0) ||
-	       (world == MOST && acct_are_triples(s->round.messages));
+	       (world == NAMED && s->held.cells > 0) || (world == MOST && acct_are_triples(s->round.family));
 }
 
 /* Each world gives a lower bound: take the largest. */

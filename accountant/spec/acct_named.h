@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "acct_families.h"
 #include "acct_spec.h"
 
 #define ACCT_NAMED_PARAMS 9u
@@ -85,8 +86,8 @@ void acct_named_two_level(struct acct_round *r, double p, double apart, double b
 /* Below this eps0 all ratios are rounded to one, and reports are not said to be sets or words. */
 #define ACCT_NAMED_LEAST 1e-6
 
-/* Every two inputs have the list's cells, every three s->triple: ACCT_SETS. */
+/* Every two inputs have the list's cells, every three s->triple: the family of sets. */
 void acct_named_sets(struct acct_spec *s);
-/* Messages of a shape: ACCT_WINDOWS and what follows. */
+/* Messages of a family that has a shape. */
 void acct_named_shape(
-	struct acct_spec *s, enum acct_messages messages, double first, double second, double third);
+	struct acct_spec *s, enum acct_families which, double first, double second, double third);

@@ -67,10 +67,10 @@ enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, con
 	for (double i = 0; i <= m; i++)
 		r->cell[r->cells++] = (struct acct_cell){ choose(m, i) * word, exp(eps0 * ((m - i) / m)),
 			exp(eps0 * (i / m)) };
-	if (eps0 > ACCT_NAMED_LEAST)
-		r->messages = ACCT_WORDS;
 	if (m < 2) /* the coordinate is told, if there is more than one */
 		r->messages = arg[2].size > 0 && arg[2].x[0] < 2 ? ACCT_BITS : ACCT_LABELLED_BITS;
+	else if (eps0 > ACCT_NAMED_LEAST)
+		acct_family_set(r, ACCT_WORDS, NULL);
 	return ACCT_OK;
 }
 

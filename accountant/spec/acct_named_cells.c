@@ -40,17 +40,13 @@ void acct_named_sets(struct acct_spec *s)
 {
 	if (!(s->eps0 > ACCT_NAMED_LEAST))
 		return;
-	s->round.messages = ACCT_SETS;
-	s->round.triple = s->triple;
+	acct_family_set(&s->round, ACCT_SETS, (double[3]){ s->triple, 0, 0 });
 }
 
 void acct_named_shape(
-	struct acct_spec *s, enum acct_messages messages, double first, double second, double third)
+	struct acct_spec *s, enum acct_families which, double first, double second, double third)
 {
 	if (!(s->eps0 > ACCT_NAMED_LEAST))
 		return;
-	s->round.messages = messages;
-	s->round.shape[0] = first;
-	s->round.shape[1] = second;
-	s->round.shape[2] = third;
+	acct_family_set(&s->round, which, (double[3]){ first, second, third });
 }

@@ -208,8 +208,12 @@ enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s,
 		before = y;
 		y = next;
 	}
-	if (!rc && !s->no_inputs && eps0 > ACCT_NAMED_LEAST)
-		s->round.messages = b > 1 ? ACCT_LADDER : ACCT_BITS;
+	if (rc || s->no_inputs || !(eps0 > ACCT_NAMED_LEAST))
+		return rc;
+	if (b > 1)
+		acct_family_set(&s->round, ACCT_LADDER, NULL);
+	else
+		s->round.messages = ACCT_BITS;
 	return rc;
 }
 

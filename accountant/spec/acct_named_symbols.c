@@ -47,19 +47,17 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 	for (size_t i = 0; i < arg[4].size; i++)
 		if (!put_level(&s->round, arg[4].x[i], arg[5].x[i]))
 			return acct_fault(why, too_many);
-	if (arg[6].size > 0)
-		s->round.messages = (enum acct_messages)arg[6].x[0];
 	/* The smallest triple is charged least, so none is taken for granted. */
-	if (s->round.messages == ACCT_SETS && arg[7].size == 0)
+	if (arg[6].size > 0 && (unsigned)arg[6].x[0] == ACCT_SETS && arg[7].size == 0)
 		return acct_fault(why, "messages=4 needs triple");
-	if (arg[7].size > 0)
-		s->round.triple = arg[7].x[0];
 	if (arg[8].size != 0 && arg[8].size != 3)
 		return acct_fault(why, "shape needs three numbers");
-	for (size_t i = 0; i < arg[8].size; i++)
-		s->round.shape[i] = arg[8].x[i];
+	if (acct_family_read(&s->round, arg[6].size > 0 ? (unsigned)arg[6].x[0] : 0,
+		    arg[7].size > 0 ? arg[7].x[0] : 0, (double[3]){ arg[8].x[0], arg[8].x[1], arg[8].x[2] },
+		    why))
+		return ACCT_EDOMAIN;
 	/* Of bits, sets and words the cells are those of two inputs, which everybody may hold. */
-	s->no_inputs = s->some = s->round.messages == ACCT_ANY_MESSAGES;
+	s->no_inputs = s->some = acct_family_number(&s->round) == ACCT_ANY_MESSAGES;
 	return ACCT_OK;
 }
 

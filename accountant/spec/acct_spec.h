@@ -95,8 +95,9 @@
  *                               one each), its chance (default equal)
  *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
  *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..][,messages=][,triple=][,shape=]
- *                               any list; messages: enum acct_messages, default 0; of the n participants, e
- * are the level of share c, and so on; a dummy that comes by chance counts as a participant here
+ *                               any list; messages: enum acct_messages or enum acct_families, default 0; of
+ * the n participants, e are the level of share c, and so on; a dummy that comes by chance counts as a
+ * participant here
  *
  * Central events: what a trusted party answers from everybody's records, composed with shuffled rounds.  They
  * take no n=.  A distance is that of the answers on neighbours, which replace one record.

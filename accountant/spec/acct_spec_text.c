@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "acct_families.h"
 #include "acct_spec.h"
 
 /* Every part of a round at its longest: below ACCT_SPEC_MAX. */
@@ -60,6 +61,7 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 {
 	struct text t = { out, 0 };
 	uint64_t n = r->others + 1;
+	unsigned messages = acct_family_number(r);
 	const char *why;
 	enum acct_rc rc = acct_round_check(r, &why);
 
@@ -85,11 +87,11 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 		put_real(&t, ",defect=", r->defect);
 	if (r->sampling > 0)
 		put_real(&t, ",sampling=", r->sampling);
-	if (r->messages != ACCT_ANY_MESSAGES)
-		put(&t, ",messages=%u", (unsigned)r->messages);
-	if (r->messages == ACCT_SETS)
-		put_real(&t, ",triple=", r->triple);
-	for (int i = 0; i < 3 && r->messages > ACCT_LADDER; i++)
+	if (messages != ACCT_ANY_MESSAGES)
+		put(&t, ",messages=%u", messages);
+	if (messages == ACCT_SETS)
+		put_real(&t, ",triple=", r->shape[0]);
+	for (int i = 0; i < 3 && messages > ACCT_LADDER; i++)
 		put_real(&t, i == 0 ? ",shape=" : "/", r->shape[i]);
 	if (r->count > 1)
 		put(&t, ",count=%" PRIu64, r->count);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_families.h"
 #include "acct_spec.h"
 #include "an_result.h"
 
@@ -52,6 +53,7 @@ static json_t *part_json(const struct acct_round *r)
 {
 	char spec[ACCT_SPEC_MAX];
 	uint64_t n = r->others + 1;
+	unsigned messages = acct_family_number(r);
 	json_t *part;
 
 	if (acct_spec_text(r, spec) != ACCT_OK)
@@ -60,17 +62,17 @@ static json_t *part_json(const struct acct_round *r)
 		n += r->level[i].count;
 	part = json_pack("{s:o, s:I, s:I, s:I, s:s}", "cells", cells_json(r), "n", (json_int_t)n, "dummies",
 		(json_int_t)r->dummies, "count", (json_int_t)r->count, "spec", spec);
-	if (part && ((r->messages != ACCT_ANY_MESSAGES &&
-			     json_object_set_new(part, "messages", json_integer(r->messages)) != 0) ||
-			    (r->messages == ACCT_SETS &&
-				    json_object_set_new(part, "triple", an_json_real(r->triple)) != 0) ||
-			    (r->messages > ACCT_LADDER &&
-				    json_object_set_new(part, "shape", shape_json(r)) != 0) ||
-			    (r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
-			    (r->defect > 0 &&
-				    json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) ||
-			    (r->sampling > 0 &&
-				    json_object_set_new(part, "sampling", an_json_real(r->sampling)) != 0))) {
+	if (part &&
+		((messages != ACCT_ANY_MESSAGES &&
+			 json_object_set_new(part, "messages", json_integer(messages)) != 0) ||
+			(messages == ACCT_SETS &&
+				json_object_set_new(part, "triple", an_json_real(r->shape[0])) != 0) ||
+			(messages > ACCT_LADDER && json_object_set_new(part, "shape", shape_json(r)) != 0) ||
+			(r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
+			(r->defect > 0 &&
+				json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) ||
+			(r->sampling > 0 &&
+				json_object_set_new(part, "sampling", an_json_real(r->sampling)) != 0))) {
 		json_decref(part);
 		return NULL;
 	}

@@ -14,12 +14,14 @@
 #include <string.h>
 
 #include "acct_bags.h"
+#include "acct_families.h"
 #include "acct_kinds.h"
 #include "acct_ladder.h"
 #include "acct_listed.h"
 #include "acct_mech_laws.h"
 #include "acct_method.h"
 #include "acct_parsed.h"
+#include "acct_sets.h"
 #include "acct_triples.h"
 #include "acct_words.h"
 
@@ -135,18 +137,36 @@ static double potential(const struct acct_kind *k, double e, double t)
 	return sum;
 }
 
+/* The kinds of sets, or those of the ends of triples, which are returned. */
+static struct acct_triples *kinds_of(const struct acct_list *l, struct acct_kinds *k)
+{
+	struct acct_triples *t = NULL;
+
+	*k = (struct acct_kinds){ 0 };
+	if (l->family == acct_family(ACCT_SETS)) {
+		acct_sets_kinds(l, k);
+		return NULL;
+	}
+	assert_true(acct_are_triples(l->family));
+	t = acct_triples_of(l);
+	assert_non_null(t);
+	acct_triples_ends(t, k);
+	return t;
+}
+
 /* The kinds that are tried where the blanket loses a part. */
 static bool tried(const struct acct_list *l, double part, double eta, double eps, struct acct_kinds *out)
 {
 	static struct acct_kinds kinds;
-	struct acct_triples *t = acct_are_triples(l->kinds) ? acct_kinds_triples(l) : NULL;
+	struct acct_triples *t = kinds_of(l, &kinds);
 	double work = 0;
-	bool few;
+	bool few = true;
 
-	assert_int_equal(t != NULL, acct_are_triples(l->kinds));
-	acct_kinds_of(l, &kinds);
 	assert_true(kinds.kinds >= 2);
-	few = acct_kinds_tried(t, &kinds, part, eta, eps, out, &work);
+	if (t)
+		few = acct_triples_tried(t, &kinds, part, eta, eps, out, &work);
+	else
+		acct_kinds_thinned(&kinds, part, eta, out);
 	free(t);
 	return few;
 }
@@ -157,9 +177,9 @@ static double bound_of(const struct acct_list *l, double part, double eta, doubl
 	static struct acct_kinds kinds;
 	double work = 0;
 
-	if (l->kinds == ACCT_LADDER)
+	if (l->family == acct_family(ACCT_LADDER))
 		return acct_ladder_largest(l, part, eta, n, eps, 1e12, &work);
-	if (l->kinds == ACCT_WORDS)
+	if (l->family == acct_family(ACCT_WORDS))
 		return acct_words_largest(l, part, eta, n, eps, 1e12, &work);
 	assert_true(tried(l, part, eta, eps, &kinds));
 	return acct_kinds_largest(&kinds, n, eps, 1e12, &work);
@@ -201,7 +221,7 @@ static bool next_of_kinds(size_t *i, struct mech *m, struct acct_list *l)
 			continue;
 		(void)snprintf(text, sizeof text, "%.119s%s", m->text, ",n=100000");
 		*l = list_of(text);
-		if (l->kinds != ACCT_ANY_MESSAGES)
+		if (l->family)
 			return true;
 	}
 	return false;
@@ -217,7 +237,7 @@ static void kinds_are_those_of_the_definition(void **state)
 
 	(void)state;
 	for (size_t i = 0; next_of_kinds(&i, &m, &l); i++, cases++)
-		if (l.kinds != ACCT_LADDER && l.kinds != ACCT_WORDS)
+		if (l.family != acct_family(ACCT_LADDER) && l.family != acct_family(ACCT_WORDS))
 			compare_potentials(&m, &l, log(1.4));
 	assert_true(cases >= 8);
 }
@@ -297,7 +317,7 @@ static void levels_between_corners_are_below_them(void **state)
 				mech_normalise(&m);
 				mech_merge(&m);
 				struct acct_list l = list_of(text);
-				assert_true(acct_are_triples(l.kinds));
+				assert_true(acct_are_triples(l.family));
 				compare_potentials(&m, &l, 0.4 * (double)(cases++ % 3));
 			}
 	assert_true(cases > 50);
@@ -334,8 +354,8 @@ static void no_places_are_above_the_sum(void **state)
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
 		struct acct_list l = list_of(text[i]);
 
-		assert_true(l.kinds != ACCT_ANY_MESSAGES);
-		acct_kinds_of(&l, &kinds);
+		assert_non_null(l.family);
+		free(kinds_of(&l, &kinds));
 		for (d.n = 1; d.n <= (kinds.kinds > 10 ? 2u : 3u); d.n++)
 			for (int part = 0; part < 5; part++) {
 				double eps = 0.2 * part, work = 0,
@@ -398,7 +418,7 @@ static void little_is_left(void **state)
 		       lower = epsilon_of("lower", row[i].text, 1e-6);
 
 		s.round.messages = ACCT_ANY_MESSAGES;
-		s.round.triple = 0;
+		s.round.family = NULL;
 		memset(s.round.shape, 0, sizeof s.round.shape);
 		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &cells), ACCT_OK);
 		if (!(charged >= lower && charged <= row[i].left * lower &&
@@ -415,22 +435,23 @@ static void what_is_not_sets_or_words_is_refused(void **state)
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,triple=.1", "triple is of sets");
 	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=5", "not those of such");
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5,dummies=2", "no dummies");
-	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5").round.messages, ACCT_WORDS);
-	assert_int_equal(parsed("rappor:d=4,eps0=1e-9,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("olh:l=4,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("olh:l=4,eps0=1,triple=.0625,n=9").round.messages, ACCT_SETS);
+	assert_ptr_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=5").round.family,
+		acct_family(ACCT_WORDS));
+	assert_null(parsed("rappor:d=4,eps0=1e-9,n=9").round.family);
+	assert_null(parsed("olh:l=4,eps0=1,n=9").round.family);
+	assert_ptr_equal(parsed("olh:l=4,eps0=1,triple=.0625,n=9").round.family, acct_family(ACCT_SETS));
 	refused("olh:l=4,eps0=1,triple=.3,n=9", "no three inputs agree");
 	refused("olh:l=4,eps0=1,d=5,triple=.0625,n=9", "goes without d");
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,shape=2/1/0", "shape is of messages above 6");
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=7,shape=3/2/0", "not those of such");
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=10,shape=2/0", "three numbers");
-	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=7,shape=1/1/0").round.messages,
-		ACCT_WINDOWS);
-	assert_int_equal(parsed("laplace-levels:b=65,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("privset:d=40,k=2,s=7,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("piecewise:b=8,w=4,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("duchi:d=16,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("hadamard:d=7,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
+	assert_ptr_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=7,shape=1/1/0").round.family,
+		acct_family(ACCT_WINDOWS));
+	assert_null(parsed("laplace-levels:b=65,eps0=1,n=9").round.family);
+	assert_null(parsed("privset:d=40,k=2,s=7,eps0=1,n=9").round.family);
+	assert_null(parsed("piecewise:b=8,w=4,eps0=1,n=9").round.family);
+	assert_null(parsed("duchi:d=16,eps0=1,n=9").round.family);
+	assert_null(parsed("hadamard:d=7,eps0=1,n=9").round.family);
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_families.h"
 #include "acct_mech.h"
 #include "acct_named.h"
 #include "acct_parsed.h"
@@ -409,10 +410,10 @@ static void large_domains_stay_exact(void **state)
 static void sets_have_a_third_input(void **state)
 {
 	(void)state;
-	assert_int_equal(parsed("rappor:d=2,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("oue:d=2,eps0=1,n=9").round.messages, ACCT_ANY_MESSAGES);
-	assert_int_equal(parsed("rappor:d=3,eps0=1,n=9").round.messages, ACCT_SETS);
-	assert_int_equal(parsed("oue:d=3,eps0=1,n=9").round.messages, ACCT_SETS);
+	assert_null(parsed("rappor:d=2,eps0=1,n=9").round.family);
+	assert_null(parsed("oue:d=2,eps0=1,n=9").round.family);
+	assert_ptr_equal(parsed("rappor:d=3,eps0=1,n=9").round.family, acct_family(ACCT_SETS));
+	assert_ptr_equal(parsed("oue:d=3,eps0=1,n=9").round.family, acct_family(ACCT_SETS));
 }
 
 int main(void)

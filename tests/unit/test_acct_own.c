@@ -54,7 +54,7 @@ static void a_named_randomizer_is_its_matrix(void **state)
 		snprintf(text, sizeof text, "%s,n=200", m.text);
 		struct acct_spec named = parsed(text);
 		named.round.messages = ACCT_ANY_MESSAGES;
-		named.round.triple = 0;
+		named.round.family = NULL;
 		memset(named.round.shape, 0, sizeof named.round.shape);
 		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &a), ACCT_OK);
 		assert_int_equal(acct_epsilon(&named.round, 1, 1e-6, &b), ACCT_OK);

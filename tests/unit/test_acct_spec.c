@@ -20,7 +20,7 @@ static struct acct_round cells_of(const char *text)
 	struct acct_round r = parsed(text).round;
 
 	r.messages = ACCT_ANY_MESSAGES;
-	r.triple = 0;
+	r.family = NULL;
 	memset(r.shape, 0, sizeof r.shape);
 	return r;
 }

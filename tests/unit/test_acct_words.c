@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acct_families.h"
 #include "acct_listed.h"
 #include "acct_mech_laws.h"
 #include "acct_words.h"
@@ -104,7 +105,7 @@ static void compare_words(unsigned s, double eps0, double part, double eps)
 
 	(void)snprintf(text, sizeof text, "vrr:s=%u,eps0=%.17g,n=1000000", s, eps0);
 	struct acct_list l = list_of(text);
-	assert_int_equal(l.kinds, ACCT_WORDS);
+	assert_ptr_equal(l.family, acct_family(ACCT_WORDS));
 	for (unsigned apart = 1; apart <= s; apart++)
 		for (unsigned z = 0; z < 1u << s; z++) {
 			/* Try one of the words that are alike: the one whose signs come first. */

@@ -7,6 +7,14 @@
 #include "acct_round.h"
 #include "acct_twofold.h"
 
+/* Sums of up to 64 rounded products are off by no more; beyond it a list is not a pair of laws. */
+#define ACCT_CELLS_SLACK 1e-9
+
+static inline bool acct_cells_close(double a, double b)
+{
+	return fabs(a - b) <= ACCT_CELLS_SLACK * fabs(b);
+}
+
 /* The sum of the omegas, and 1 - share times it to an ulp or two. */
 struct acct_twofold acct_cells_sum(const struct acct_cell *cell, size_t cells);
 double acct_cells_rest(double share, const struct acct_twofold *sum);

@@ -37,7 +37,7 @@ static enum acct_rc check_profile(const struct acct_profile *p, const char **why
 enum acct_rc acct_central_check(const struct acct_round *r, const char **why)
 {
 	if (r->cells > 0 || r->others > 0 || r->dummies > 0 || r->levels > 0 ||
-		r->messages != ACCT_ANY_MESSAGES)
+		r->messages != ACCT_ANY_MESSAGES || r->family)
 		return acct_fault(why, "a central event has neither cells nor messages");
 	switch (r->event) {
 	case ACCT_GAUSSIAN:

@@ -7,7 +7,7 @@
 
 #include "acct_cells.h"
 #include "acct_central.h"
-#include "acct_triples.h"
+#include "acct_family.h"
 
 #define FEWEST        500.0 /* participants up to which thinning costs more than is won */
 #define LEAST_BLANKET 150.0 /* the same of n W */
@@ -168,13 +168,14 @@ static bool kinds_help(const struct acct_list *l)
 	return 1 + l->others > FEWEST && (1 + l->others) * l->blanket >= LEAST_BLANKET;
 }
 
-/* E from above, whichever of its cells' numbers is rounded upwards. */
+/* E from above, whichever of its cells' numbers is rounded upwards.  Reports of a family that has two cells
+ * count as bits where the family's bound does not help. */
 static void settle_bits(struct acct_list *l, const struct acct_round *r)
 {
 	struct acct_bit_facts *b = &l->bits;
 	double epsilon0 = 0;
 
-	if (r->messages == ACCT_ANY_MESSAGES || l->cells != 2)
+	if ((r->messages == ACCT_ANY_MESSAGES && !r->family) || l->cells != 2)
 		return;
 	for (size_t j = 0; j < 2; j++) {
 		const struct acct_cell *c = &r->cell[j];
@@ -205,13 +206,6 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	b->labels = r->messages == ACCT_LABELLED_BITS;
 	if (b->labels && !labels_help(1 + b->others + b->coins, b->epsilon0))
 		b->known = false;
-}
-
-/* Are their kinds so few that a bound by them is worth its work? */
-static bool are_few(enum acct_messages messages, size_t cells)
-{
-	return messages == ACCT_SETS || messages == ACCT_LADDER || acct_are_triples(messages) ||
-	       (messages == ACCT_WORDS && cells <= ACCT_MOST_WORD + 1);
 }
 
 enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why)
@@ -249,14 +243,13 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 		l->cell[j].u /= mean_u;
 		l->cell[j].v /= mean_v;
 	}
-	l->triple = r->triple;
 	memcpy(l->shape, r->shape, sizeof l->shape);
 	l->defect = r->defect;
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
 	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
-	if (are_few(r->messages, l->cells) && l->symmetric && kinds_help(l))
-		l->kinds = r->messages;
+	if (r->family && l->cells <= r->family->cells && l->symmetric && kinds_help(l))
+		l->family = r->family;
 	return ACCT_OK;
 }
 
@@ -284,9 +277,8 @@ bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
 		a->groups != b->groups || !equal(a->dummies, b->dummies) || !equal(a->defect, b->defect) ||
 		!equal(a->sampling, b->sampling))
 		return false;
-	if (!same_bits(&a->bits, &b->bits) || a->kinds != b->kinds || !equal(a->triple, b->triple) ||
-		!equal(a->shape[0], b->shape[0]) || !equal(a->shape[1], b->shape[1]) ||
-		!equal(a->shape[2], b->shape[2]))
+	if (!same_bits(&a->bits, &b->bits) || a->family != b->family || !equal(a->shape[0], b->shape[0]) ||
+		!equal(a->shape[1], b->shape[1]) || !equal(a->shape[2], b->shape[2]))
 		return false;
 	if (a->event != b->event || !equal(a->scale, b->scale) || !equal(a->rate, b->rate) ||
 		!acct_profile_equal(a->profile, b->profile))

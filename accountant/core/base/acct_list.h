@@ -7,7 +7,6 @@
 #include "acct_round.h"
 
 #define ACCT_MOST_GROUPS (ACCT_MAX_LEVELS + 1)
-#define ACCT_MOST_WORD   16u /* signs of a word beyond which its kinds are too many: 152 here */
 
 /* Participants who are blanket with the same chance share * blanket. */
 struct acct_group {
@@ -41,8 +40,7 @@ struct acct_list {
 	struct acct_group group[ACCT_MOST_GROUPS]; /* the others, largest share first; counts above 0 */
 	size_t groups;
 	double others, dummies; /* others: the sum over all groups */
-	double triple;          /* of ACCT_SETS */
-	double shape[3];        /* of ACCT_WINDOWS and what follows */
+	double shape[3];        /* of its family */
 	double mean;            /* expected blanket messages of the others */
 	double missing;         /* chance that a message lacks which is blanket but for rounding of omega */
 	double defect;          /* see struct acct_round */
@@ -52,9 +50,8 @@ struct acct_list {
 	double exponent;        /* how far rounding of the cells moves epsilon: acct_plan_blur */
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
-	enum acct_messages kinds; /* of messages of which acct_kinds.c may know a better bound than cells;
-				     else 0 */
-	bool lossless;            /* u = v in every cell, to the bit */
+	const struct acct_family *family; /* may know a better bound than the cells; else NULL */
+	bool lossless;                    /* u = v in every cell, to the bit */
 };
 
 /* Returns the errors of acct_round_check, for the same rounds. */
@@ -86,7 +83,7 @@ static inline void acct_list_losses(struct acct_list *l, double largest, const d
 /* Its bounds have a gap that no grid closes: that between what is charged and what data sets lose. */
 static inline bool acct_list_is_loose(const struct acct_list *l)
 {
-	return l->kinds != ACCT_ANY_MESSAGES || (l->bits.known && l->bits.labels);
+	return l->family || (l->bits.known && l->bits.labels);
 }
 
 /* Do both lists have the same privacy curve?  `count` is not compared. */

@@ -22,8 +22,8 @@ enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **
 	for (size_t j = 0; j < r->cells; j++)
 		r->cell[j].omega *= rate;
 	r->cell[r->cells++] = (struct acct_cell){ 1 - rate, 1, 1 };
-	r->messages = ACCT_ANY_MESSAGES; /* silence is no bit, set or word */
-	r->triple = 0;
+	r->messages = ACCT_ANY_MESSAGES; /* silence is no bit, nor a report of a family */
+	r->family = NULL;
 	for (int i = 0; i < 3; i++)
 		r->shape[i] = 0;
 	return ACCT_OK;

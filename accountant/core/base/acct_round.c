@@ -2,11 +2,10 @@
 #include <float.h>
 #include <math.h>
 
+#include "acct_cells.h"
 #include "acct_central.h"
+#include "acct_family.h"
 #include "acct_fault.h"
-#include "acct_triples.h"
-
-#define SLACK 1e-9 /* sums of up to 64 rounded products; beyond it the list is not a pair of laws */
 
 /* Checks shares, and the number of all reports. */
 static enum acct_rc check_reports(const struct acct_round *r, double blanket, const char **why)
@@ -17,7 +16,7 @@ static enum acct_rc check_reports(const struct acct_round *r, double blanket, co
 		return acct_fault(why, "others, levels and dummies must sum to at most 1e12");
 	left -= r->others + r->dummies;
 	for (size_t i = 0; i < r->levels; i++) {
-		if (!(r->level[i].share > 0 && r->level[i].share * blanket <= 1 + SLACK))
+		if (!(r->level[i].share > 0 && r->level[i].share * blanket <= 1 + ACCT_CELLS_SLACK))
 			return acct_fault(
 				why, "share of every level must be above 0 and at most 1/sum(omega)");
 		if (r->level[i].count > left)
@@ -31,7 +30,7 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 {
 	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
 		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling ||
-		a->messages != b->messages || a->triple != b->triple || a->event != b->event ||
+		a->messages != b->messages || a->family != b->family || a->event != b->event ||
 		a->shape[0] != b->shape[0] || a->shape[1] != b->shape[1] || a->shape[2] != b->shape[2] ||
 		a->scale != b->scale || a->rate != b->rate || !acct_profile_equal(a->profile, b->profile))
 		return false;
@@ -45,108 +44,13 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 	return true;
 }
 
-static bool close_to(double a, double b)
+static enum acct_rc check_family(const struct acct_round *r, const char **why)
 {
-	return fabs(a - b) <= SLACK * fabs(b);
-}
-
-/* (p, 1) and (1, p) of one mass; of the rest (p, p) and (1, 1). */
-static bool are_sets(const struct acct_round *r)
-{
-	double p = 1, apart[2] = { 0, 0 }, both = 0;
-
-	for (size_t j = 0; j < r->cells; j++)
-		p = fmax(p, r->cell[j].u);
-	for (size_t j = 0; j < r->cells; j++) {
-		const struct acct_cell *c = &r->cell[j];
-
-		if (!(close_to(c->u, 1) || close_to(c->u, p)) || !(close_to(c->v, 1) || close_to(c->v, p)))
-			return false;
-		if (close_to(c->u, 1) != close_to(c->v, 1))
-			apart[close_to(c->u, 1)] += c->omega;
-		else if (!close_to(c->u, 1))
-			both += c->omega;
-	}
-	return r->triple >= 0 && r->triple <= both * (1 + SLACK) && r->cells <= 4 && p > 1 && apart[0] > 0 &&
-	       close_to(apart[0], apart[1]);
-}
-
-static bool are_words(const struct acct_round *r)
-{
-	double s = (double)r->cells - 1, g = pow(r->cell[0].u, 1 / s), chance = pow(1 + g, -s);
-
-	for (size_t j = 0; j < r->cells; j++) {
-		double k = (double)j;
-
-		if (!close_to(r->cell[j].u, pow(g, s - k)) || !close_to(r->cell[j].v, pow(g, k)) ||
-			!close_to(r->cell[j].omega, chance))
-			return false;
-		chance *= (s - k) / (k + 1);
-	}
-	return s >= 1 && g > 1;
-}
-
-static bool are_ladder(const struct acct_round *r)
-{
-	double b = (double)r->cells - 1, most = 1, a;
-
-	for (size_t j = 0; j < r->cells; j++)
-		most = fmax(most, r->cell[j].u);
-	a = pow(most, -1 / b);
-	for (double y = 0; y <= b; y++) {
-		double omega = (y > 0 && y < b ? 1 - a : 1) / (1 + a) * pow(a, fmax(y, b - y));
-		bool found = false;
-
-		for (size_t j = 0; j < r->cells && !found; j++)
-			found = close_to(r->cell[j].u, fmax(1, pow(a, 2 * y - b))) &&
-				close_to(r->cell[j].v, fmax(1, pow(a, b - 2 * y))) &&
-				close_to(r->cell[j].omega, omega);
-		if (!found)
-			return false;
-	}
-	return most > 1;
-}
-
-/* Of the blanket, what is likelier under one input alone, and under both: (p, 1) and (1, p), (p, p). */
-static bool are_triples(const struct acct_round *r)
-{
-	double p = 1, had[4] = { 0, 0, 0, 0 }, meant[4] = { 0, 0, 0, 0 };
-	struct acct_triple t;
-
-	for (size_t j = 0; j < r->cells; j++)
-		p = fmax(p, r->cell[j].u);
-	if (!(p > 1 && acct_triples_shape(r->messages, r->shape)))
-		return false;
-	t = acct_triples_first(r->messages, r->shape, p);
-	for (unsigned i = 0; i < ACCT_CLASSES; i++)
-		meant[i & 3] += t.mass[i];
-	for (size_t j = 0; j < r->cells; j++) {
-		double u = r->cell[j].u, v = r->cell[j].v;
-
-		if (!(close_to(u, 1) || close_to(u, p)) || !(close_to(v, 1) || close_to(v, p)))
-			return false;
-		had[(close_to(u, 1) ? 0 : 1) + (close_to(v, 1) ? 0 : 2)] += r->cell[j].omega;
-	}
-	for (int i = 0; i < 4; i++)
-		if (!(fabs(had[i] - meant[i]) <= SLACK * (had[i] + 1e-3)))
-			return false;
-	return true;
-}
-
-static bool are_kinds(const struct acct_round *r)
-{
-	if (acct_are_triples(r->messages))
-		return are_triples(r);
-	return r->messages == ACCT_SETS    ? are_sets(r)
-	       : r->messages == ACCT_WORDS ? are_words(r)
-					   : are_ladder(r);
-}
-
-static enum acct_rc check_kinds(const struct acct_round *r, const char **why)
-{
+	if (r->messages != ACCT_ANY_MESSAGES)
+		return acct_fault(why, "messages are of a family or bits, not both");
 	if (r->dummies > 0 || r->levels > 0)
 		return acct_fault(why, "messages above 3 have no dummies and no levels");
-	if (!are_kinds(r))
+	if (!r->family->fits(r))
 		return acct_fault(why, "the cells are not those of such messages");
 	return ACCT_OK;
 }
@@ -156,24 +60,26 @@ static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 {
 	const struct acct_cell *a = &r->cell[0], *b = &r->cell[1];
 
-	if (r->messages != ACCT_SETS && !(r->triple >= 0 && r->triple <= 0))
-		return acct_fault(why, "triple is of sets");
-	if (!acct_are_triples(r->messages) && (r->shape[0] != 0 || r->shape[1] != 0 || r->shape[2] != 0))
-		return acct_fault(why, "shape is of messages above 6");
-	if (r->messages == ACCT_ANY_MESSAGES)
-		return ACCT_OK;
-	if (r->messages >= ACCT_SETS && r->messages <= ACCT_SIGNS)
-		return check_kinds(r, why);
 	if (r->messages != ACCT_BITS && r->messages != ACCT_BITS_OF_LEVELS &&
 		r->messages != ACCT_LABELLED_BITS)
-		return acct_fault(why, "messages must be 0, 1, .. or 10");
+		return acct_fault(why, "there are no such messages");
 	if (r->messages == ACCT_LABELLED_BITS && r->levels > 0)
 		return acct_fault(why, "labelled bits have no levels");
-	if (r->cells != 2 || !close_to(a->u, b->v) || !close_to(a->v, b->u) ||
-		!close_to(fmin(a->u, a->v), 1) || !close_to(a->omega, 1 / (1 + fmax(a->u, a->v))) ||
-		!close_to(a->omega, b->omega))
+	if (r->cells != 2 || !acct_cells_close(a->u, b->v) || !acct_cells_close(a->v, b->u) ||
+		!acct_cells_close(fmin(a->u, a->v), 1) ||
+		!acct_cells_close(a->omega, 1 / (1 + fmax(a->u, a->v))) ||
+		!acct_cells_close(a->omega, b->omega))
 		return acct_fault(why, "bits have two cells, of omega = 1/(1+E), (E, 1) and (1, E)");
 	return ACCT_OK;
+}
+
+static enum acct_rc check_messages(const struct acct_round *r, const char **why)
+{
+	if (r->family)
+		return check_family(r, why);
+	if (r->shape[0] != 0 || r->shape[1] != 0 || r->shape[2] != 0)
+		return acct_fault(why, "shape is of a family");
+	return r->messages == ACCT_ANY_MESSAGES ? ACCT_OK : check_bits(r, why);
 }
 
 /* Negated comparisons below refuse NaN as well. */
@@ -211,13 +117,13 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 		mean_u += c->omega * c->u;
 		mean_v += c->omega * c->v;
 	}
-	if (!(blanket <= 1 + SLACK))
+	if (!(blanket <= 1 + ACCT_CELLS_SLACK))
 		return acct_fault(why, "omega must sum to at most 1");
-	if (!(fabs(mean_u - 1) <= SLACK))
+	if (!(fabs(mean_u - 1) <= ACCT_CELLS_SLACK))
 		return acct_fault(why, "omega*u must sum to 1");
-	if (!(fabs(mean_v - 1) <= SLACK))
+	if (!(fabs(mean_v - 1) <= ACCT_CELLS_SLACK))
 		return acct_fault(why, "omega*v must sum to 1");
-	if (check_bits(r, why))
+	if (check_messages(r, why))
 		return ACCT_EDOMAIN;
 	return check_reports(r, blanket, why);
 }

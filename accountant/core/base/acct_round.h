@@ -65,28 +65,6 @@ enum acct_messages {
 	 * its label and the inputs, the bit of a report is independent of the rest and as with ACCT_BITS, and
 	 * a dummy's is fair. */
 	ACCT_LABELLED_BITS,
-	/* Of the laws that a report may have, whatever its input, each is at every value the smallest of all
-	 * or p times that; every two have the same cells, which are (a: p, 1), (a: 1, p), (c: p, p) and (e:
-	 * 1, 1), and every three have the same `triple`: of the smallest law, the mass where all three are
-	 * larger.  No dummies, no levels. */
-	ACCT_SETS,
-	/* A report is a label, as with ACCT_LABELLED_BITS, and s bits, cells = s + 1.  Given the label and
-	 * the input each bit is independent of the others, and one of its two values, which the input
-	 * decides, has chance g/(1+g).  The cells are (C(s,k) (1+g)^-s: g^(s-k), g^k).  No dummies, no
-	 * levels. */
-	ACCT_WORDS,
-	/* Levels 0..b, and what level x sends is y of them with the chance w a^|x-y|, w = 1/(1+a) at y = 0
-	 * and b, (1-a)/(1+a) between; or it is more noise in y.  The cells are those of 0 and b:
-	 * doc/accounting.md, `laplace-levels`.  No dummies, no levels of guarantees. */
-	ACCT_LADDER,
-	/* Every law is the smallest of all or p times that, and two inputs may have less in common than
-	 * others: the cells are those of two that have least in common (doc/accounting.md, the rows named).
-	 * `shape` says which randomizer it is.  Reports may be more noise in what is meant.  No dummies, no
-	 * levels. */
-	ACCT_WINDOWS, /* `piecewise`: b, w */
-	ACCT_STAIRS,  /* `staircase`: b, r */
-	ACCT_DRAWS,   /* `privset`: d, k, s, s at most 6 */
-	ACCT_SIGNS,   /* `duchi`: d even, at most 14 */
 };
 
 /* An upper bound on a privacy curve at single losses, for mechanisms that are known by nothing else: an
@@ -113,6 +91,8 @@ enum acct_event {
 			 neighbours */
 	ACCT_PROFILE, /* `profile` */
 };
+
+struct acct_family;
 
 /* One round, repeated `count` times.  Set the fields that are not used to zero. */
 struct acct_round {
@@ -147,11 +127,14 @@ struct acct_round {
 	/* For bits every answer is that of the exact pair, the largest loss over all inputs of the others
 	 * (doc/binary.md), which is never above the cells'.  For labelled bits upper is the lesser of the
 	 * cells' and one that is close to that of bits, and lower is that of bits, which some inputs lose;
-	 * where there are few messages both are the cells'.  So it is with sets, words and ladders, by other
-	 * bounds (doc/imitation.md). */
+	 * where there are few messages both are the cells'.  So it is with a family, by other bounds
+	 * (doc/imitation.md). */
 	enum acct_messages messages;
-	double triple;   /* of ACCT_SETS; else 0 */
-	double shape[3]; /* of ACCT_WINDOWS and what follows; else 0 */
+	/* Borrowed, as a profile is; NULL: only what `messages` says is known.  Every law that a report may
+	 * have, whatever its input, is one of this family (acct_families.h), and the cells are those of two
+	 * inputs that have least in common.  No dummies, no levels; messages is ACCT_ANY_MESSAGES. */
+	const struct acct_family *family;
+	double shape[3]; /* what the family wants to know beside the cells; else 0 */
 };
 
 struct acct_bound {

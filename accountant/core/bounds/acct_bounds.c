@@ -5,14 +5,14 @@
 
 #include "acct_bits.h"
 #include "acct_invert.h"
-#include "acct_kinds.h"
+#include "acct_known.h"
 #include "acct_labels.h"
 
 #define UNDERFLOW 1e-300
 
 struct acct_bounds {
 	struct acct_bits_mix *mix; /* of a round of bits */
-	struct acct_known *known;  /* of a round whose reports have a few kinds of laws */
+	struct acct_known *known;  /* of a round of a family */
 };
 
 enum acct_rc acct_bounds_new(const struct acct_list *l, struct acct_bounds **out)
@@ -20,12 +20,12 @@ enum acct_rc acct_bounds_new(const struct acct_list *l, struct acct_bounds **out
 	struct acct_bounds *b;
 	enum acct_rc rc;
 
-	if (!l->kinds && !l->bits.known)
+	if (!l->family && !l->bits.known)
 		return ACCT_OK;
 	b = calloc(1, sizeof *b);
 	if (!b)
 		return ACCT_ENOMEM;
-	rc = l->kinds ? acct_kinds_new(l, &b->known) : acct_bits_mix_new(&l->bits, &b->mix);
+	rc = l->family ? acct_known_new(l, &b->known) : acct_bits_mix_new(&l->bits, &b->mix);
 	if (rc)
 		acct_bounds_free(b);
 	else
@@ -38,7 +38,7 @@ void acct_bounds_free(struct acct_bounds *b)
 	if (!b)
 		return;
 	acct_bits_mix_free(b->mix);
-	acct_kinds_free(b->known);
+	acct_known_free(b->known);
 	free(b);
 }
 
@@ -63,13 +63,13 @@ static double bits_at(const struct acct_list *l, const struct acct_bits_mix *mix
 double acct_bounds_at(const struct acct_list *l, const struct acct_bounds *b, double eps, bool swap,
 	double most, double width, struct acct_point *at)
 {
-	return b->known ? acct_kinds_curve_at(l, b->known, eps, most, width, at)
+	return b->known ? acct_known_at(l, b->known, eps, most, width, at)
 			: bits_at(l, b->mix, eps, swap, most, width, at);
 }
 
 double acct_bounds_held_at(const struct acct_list *l, const struct acct_bounds *b, double eps, double most,
 	double width, struct acct_point *at)
 {
-	return b->known ? acct_kinds_held_at(b->known, eps, most, width, at)
+	return b->known ? acct_known_held_at(b->known, eps, most, width, at)
 			: acct_bits_curve_at(&l->bits, b->mix, eps, most, width, at);
 }

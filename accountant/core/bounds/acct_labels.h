@@ -3,7 +3,7 @@
  * A report is a label, drawn by one law whatever the value is, and a bit whose chance of a one, given the
  * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md.
  *
- * Choices, here and in acct_kinds.h: eta = L/n.  L is so large that P(B = 0) delta' adds about as little as
+ * Choices, here and in acct_known.h: eta = L/n.  L is so large that P(B = 0) delta' adds about as little as
  * one more of L would (acct_thin.c).  B is replaced by `few` = eL (Chernoff: more have a chance of e^-L), and
  * beyond a number of chance e^-250 everything is given away. */
 #pragma once

@@ -1,5 +1,5 @@
 /* acct_places.h - the largest loss of places whose laws are known, but not which one is the victim's.  What
- * the bounds of acct_labels.h and acct_kinds.h are made of. */
+ * the bounds of acct_labels.h and of families are made of. */
 #pragma once
 
 #include <stddef.h>

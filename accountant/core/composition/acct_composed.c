@@ -3,9 +3,11 @@
 #include "acct_composition.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_family.h"
 #include "acct_invert.h"
 
 #define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
@@ -110,12 +112,19 @@ void acct_composed_remove(struct acct_composed *c, struct acct_entry *e, uint64_
 			c->recent[c->recents++] = c->recent[i];
 }
 
+/* Any order that depends on the rounds alone: not on where a family lies. */
 static int by_bytes(const void *a, const void *b)
 {
-	const struct acct_entry *x = a, *y = b;
+	const struct acct_round *x = &((const struct acct_entry *)a)->round,
+				*y = &((const struct acct_entry *)b)->round;
+	unsigned m = x->family ? x->family->number : x->messages,
+		 n = y->family ? y->family->number : y->messages;
+	int first = memcmp(x, y, offsetof(struct acct_round, messages)); // NOLINT(*-memory-comparison,cert-*)
 
-	/* Any order that depends on the rounds alone. */
-	return memcmp(&x->round, &y->round, sizeof x->round); // NOLINT(*-memory-comparison,cert-*)
+	if (first != 0)
+		return first;
+	return m != n ? (m > n) - (m < n)
+		      : memcmp(x->shape, y->shape, sizeof x->shape); // NOLINT(*-memory-comparison,cert-*)
 }
 
 void acct_composed_reset(struct acct_composed *c)

@@ -351,7 +351,7 @@ static bool may_be_few(const struct acct_list *l)
 
 static bool may_be_listed(const struct acct_list *l, double most)
 {
-	return !l->lossless && !l->bits.known && l->kinds == ACCT_ANY_MESSAGES && l->cells > 1 &&
+	return !l->lossless && !l->bits.known && !l->family && l->cells > 1 &&
 	       1 + l->mean + l->dummies <= most;
 }
 

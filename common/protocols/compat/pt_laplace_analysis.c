@@ -2,6 +2,7 @@
  * the levels. */
 #include <math.h>
 
+#include "acct_families.h"
 #include "pt_exact.h"
 #include "pt_number.h"
 #include "pt_number_analysis.h"
@@ -82,8 +83,10 @@ static enum cm_rc cells(
 			.omega = omega, .u = 2 * y >= b ? 1 : ratio, .v = 2 * y <= b ? 1 : ratio
 		};
 	}
-	if (out->cell[0].u > 1 + 1e-6)
-		out->messages = b > 1 ? ACCT_LADDER : ACCT_BITS;
+	if (out->cell[0].u > 1 + 1e-6 && b > 1)
+		acct_family_set(out, ACCT_LADDER, NULL);
+	else if (out->cell[0].u > 1 + 1e-6)
+		out->messages = ACCT_BITS;
 	return CM_OK;
 }
 

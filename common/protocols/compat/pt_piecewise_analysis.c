@@ -73,7 +73,7 @@ static enum cm_rc cells(
 	};
 
 	if (2 * w > b) { /* else a third window of what those of 0 and b leave hides nothing of either */
-		blanket.messages = ACCT_WINDOWS;
+		blanket.family = ACCT_WINDOWS;
 		blanket.shape[0] = (double)b;
 		blanket.shape[1] = (double)w;
 	}

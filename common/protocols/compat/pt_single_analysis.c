@@ -94,15 +94,10 @@ enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,
 	add_cell(out, b->one, 1, ratio);
 	add_cell(out, b->neither, 1, 1);
 	add_cell(out, b->both, ratio, ratio);
-	if (b->sets && ratio > 1 + 1e-6) {
-		out->messages = ACCT_SETS;
-		out->triple = (double)b->all;
-	}
-	if (b->messages != ACCT_ANY_MESSAGES && ratio > 1 + 1e-6) {
-		out->messages = b->messages;
-		out->shape[0] = b->shape[0];
-		out->shape[1] = b->shape[1];
-	}
+	if (b->sets && ratio > 1 + 1e-6)
+		acct_family_set(out, ACCT_SETS, (double[3]){ (double)b->all });
+	if (b->family && ratio > 1 + 1e-6)
+		acct_family_set(out, b->family, (double[3]){ b->shape[0], b->shape[1] });
 	return CM_OK;
 }
 

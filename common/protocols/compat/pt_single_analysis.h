@@ -1,6 +1,7 @@
 /* pt_single_analysis.h - what rounds of pt_single.h cost, and what their counts say. */
 #pragma once
 
+#include "acct_families.h"
 #include "pt_protocol.h"
 #include "pt_single.h"
 
@@ -40,8 +41,9 @@ struct pt_blanket {
 	long double ratio;              /* above 1 */
 	bool sets;       /* every two inputs have these masses, and every three the following: ACCT_SETS */
 	long double all; /* ratio omega under all of three */
-	enum acct_messages messages; /* ACCT_WINDOWS, ACCT_STAIRS: which inputs have what in common */
-	double shape[2];             /* acct.h */
+	enum acct_families
+		family;  /* ACCT_WINDOWS, ACCT_STAIRS: which inputs have what in common; 0: neither */
+	double shape[2]; /* of that family */
 };
 /* Cells of `participants` honest clients, omega rounded down and ratios up. */
 CM_CHECK enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,

@@ -96,7 +96,7 @@ static enum cm_rc cells(
 	struct pt_blanket blanket = { .one = drop * (r + (b - r) * drop + wins * keep) / all,
 		.neither = keep * (high + low * drop) / all,
 		.ratio = 1 / drop,
-		.messages = ACCT_STAIRS,
+		.family = ACCT_STAIRS,
 		.shape = { (double)b, (double)r } };
 
 	return pt_single_cells(p, participants, &blanket, out, err);

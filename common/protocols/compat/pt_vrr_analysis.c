@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_families.h"
 #include "es_vector.h"
 #include "pt_exact.h"
 #include "pt_mixbins_analysis.h"
@@ -73,10 +74,10 @@ static enum cm_rc loss(
 		omega = omega * (p->vrr.size - k) / (k + 1);
 	}
 	round->cells = p->vrr.size + 1;
-	if (ratio > 1 + 1e-6L)
-		round->messages = ACCT_WORDS;
 	if (p->vrr.size == 1) /* the coordinate is told, if there is more than one */
 		round->messages = p->vrr.dimension == 1 ? ACCT_BITS : ACCT_LABELLED_BITS;
+	else if (ratio > 1 + 1e-6L)
+		acct_family_set(round, ACCT_WORDS, NULL);
 	return CM_OK;
 }
 

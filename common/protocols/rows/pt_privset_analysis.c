@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "acct_families.h"
 #include "es_expect.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
@@ -81,12 +82,8 @@ static enum cm_rc cells(
 	if (rest > 0)
 		out->cell[out->cells++] = (struct acct_cell){ .omega = nextafter(rest, 0), .u = 1, .v = 1 };
 	/* Where a third set may be apart from both, it hides neither. */
-	if (u > 1 + 1e-6 && p->privset.size <= 6 && 3 * s > p->privset.mixbins.bins) {
-		out->messages = ACCT_DRAWS;
-		out->shape[0] = p->privset.mixbins.bins;
-		out->shape[1] = 1;
-		out->shape[2] = s;
-	}
+	if (u > 1 + 1e-6 && p->privset.size <= 6 && 3 * s > p->privset.mixbins.bins)
+		acct_family_set(out, ACCT_DRAWS, (double[3]){ p->privset.mixbins.bins, 1, s });
 	return CM_OK;
 }
 

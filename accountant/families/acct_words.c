@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_cells.h"
+#include "acct_families.h"
 #include "acct_places.h"
 
-#define MOST ACCT_MOST_WORD
+#define MOST 16u /* signs of a word: beyond, its kinds are too many, 152 here */
 
 static_assert((MOST + 1) * (MOST + 2) / 2 - 1 <= ACCT_PLACES_KINDS, "there is room for the kinds");
 
@@ -105,19 +107,54 @@ double acct_words_largest(const struct acct_list *l, double part, double eta, do
 	return largest;
 }
 
-double acct_words_work(const struct acct_list *l)
+static double work_of(const struct acct_list *l, const void *kept)
 {
 	size_t s = l->cells - 1;
 
+	(void)kept;
 	return acct_places_least_work((s + 1) * (s + 2) / 2 - 1, atoms_of(s));
 }
 
-void acct_words_held(const struct acct_list *l, struct acct_round *r)
+/* Everybody else holds the victim's first input; the second is its opposite. */
+static enum acct_rc held(const struct acct_list *l, void **kept, struct acct_round *r)
 {
 	struct words w;
 
+	*kept = NULL;
 	set_words(l, 0, 0, &w);
 	for (r->cells = 0; r->cells <= w.s; r->cells++)
 		r->cell[r->cells] = (struct acct_cell){ w.choose[w.s][r->cells] * w.chance[r->cells], 1,
 			w.power[2 * r->cells] };
+	return ACCT_OK;
 }
+
+static bool are_words(const struct acct_round *r)
+{
+	double s = (double)r->cells - 1, g = pow(r->cell[0].u, 1 / s), chance = pow(1 + g, -s);
+
+	for (size_t j = 0; j < r->cells; j++) {
+		double k = (double)j;
+
+		if (!acct_cells_close(r->cell[j].u, pow(g, s - k)) ||
+			!acct_cells_close(r->cell[j].v, pow(g, k)) ||
+			!acct_cells_close(r->cell[j].omega, chance))
+			return false;
+		chance *= (s - k) / (k + 1);
+	}
+	return s >= 1 && g > 1 && r->shape[0] == 0 && r->shape[1] == 0 && r->shape[2] == 0;
+}
+
+static bool largest(const struct acct_list *l, const void *kept, const struct acct_thinned *t, double *delta,
+	double *work)
+{
+	(void)kept;
+	*delta = acct_words_largest(l, t->part, t->eta, t->places, t->eps, t->most, work);
+	return true;
+}
+
+const struct acct_family acct_words_family = { .number = ACCT_WORDS,
+	.cells = MOST + 1,
+	.fits = are_words,
+	.open = held,
+	.work = work_of,
+	.largest = largest };

@@ -4,29 +4,32 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_below.h"
+#include "acct_cells.h"
+
 #define MOST   1000u
 #define PLACES 8u /* the ends, and what is up to three lengths from these */
 #define BREAKS 24u
 
 struct maker {
-	enum acct_messages messages;
+	unsigned number;
 	double size, length, items, p; /* size, length: b and w, b and r, d and k */
 	struct acct_triples *made;
 };
 
-bool acct_triples_shape(enum acct_messages messages, const double shape[3])
+static bool shape_fits(unsigned number, const double shape[3])
 {
 	for (int i = 0; i < 3; i++)
 		if (!(shape[i] >= 0 && shape[i] <= 1e12 && shape[i] <= floor(shape[i])))
 			return false;
-	if (messages == ACCT_DRAWS)
+	if (number == ACCT_DRAWS)
 		return shape[1] >= 1 && shape[2] >= 1 && shape[2] <= ACCT_DRAWS_ITEMS &&
 		       shape[1] + shape[2] <= shape[0];
-	if (messages == ACCT_SIGNS)
+	if (number == ACCT_SIGNS)
 		return shape[0] >= 2 && shape[0] <= ACCT_SIGNS_MOST && fmod(shape[0], 2) <= 0 &&
 		       shape[1] <= 0 && shape[2] <= 0;
 	return shape[0] >= 1 && shape[1] >= 1 && shape[2] <= 0 &&
-	       (messages == ACCT_WINDOWS || shape[1] <= shape[0]);
+	       (number == ACCT_WINDOWS || shape[1] <= shape[0]);
 }
 
 static void add(const struct maker *m, const struct acct_triple *one)
@@ -89,7 +92,7 @@ static size_t breaks(const struct maker *m, const double x[3], double at[BREAKS]
 	size_t n = 0;
 
 	for (int i = 0; i < 5; i++) {
-		if (m->messages == ACCT_WINDOWS) {
+		if (m->number == ACCT_WINDOWS) {
 			at[n++] = from[i];
 			at[n++] = from[i] + w;
 			continue;
@@ -109,8 +112,8 @@ static struct acct_triple of_levels(const struct maker *m, const double x[3])
 	struct acct_triple one = { { 0 } };
 	double at[BREAKS];
 	size_t n = breaks(m, x, at);
-	double first = m->messages == ACCT_WINDOWS ? 0 : 1 - m->length - m->size,
-	       last = m->size * (m->messages == ACCT_WINDOWS ? 1 : 2) + m->length;
+	double first = m->number == ACCT_WINDOWS ? 0 : 1 - m->length - m->size,
+	       last = m->size * (m->number == ACCT_WINDOWS ? 1 : 2) + m->length;
 
 	for (size_t i = 0; i + 1 < n; i++) {
 		double from = fmax(at[i], first), to = fmin(at[i + 1], last), y = from + (to - from) / 2;
@@ -118,7 +121,7 @@ static struct acct_triple of_levels(const struct maker *m, const double x[3])
 
 		if (!(to > from))
 			continue;
-		double density = (m->messages == ACCT_WINDOWS ? window_at : stair_at)(m, x, y, likelier);
+		double density = (m->number == ACCT_WINDOWS ? window_at : stair_at)(m, x, y, likelier);
 		put(&one, likelier, density * (to - from));
 	}
 	return one;
@@ -136,7 +139,7 @@ static void add_levels(const struct maker *m, double first, double second, doubl
  * where each level is up to three lengths from an end. */
 static void levels(struct maker *m)
 {
-	double b = m->size, length = m->messages == ACCT_WINDOWS ? m->length : 2 * m->length - 1,
+	double b = m->size, length = m->number == ACCT_WINDOWS ? m->length : 2 * m->length - 1,
 	       at[PLACES] = { 0 };
 	size_t n = 0;
 
@@ -287,31 +290,172 @@ static void signs(struct maker *m)
 	}
 }
 
-struct acct_triples *acct_triples_new(enum acct_messages messages, const double shape[3], double p)
+struct acct_triples *acct_triples_new(unsigned number, const double shape[3], double p)
 {
 	struct acct_triples *made = calloc(1, sizeof *made + MOST * sizeof made->triple[0]);
-	struct maker m = { messages, shape[0], shape[1], shape[2], p, made };
+	struct maker m = { number, shape[0], shape[1], shape[2], p, made };
 
 	if (!made)
 		return NULL;
 	made->p = p;
-	(messages == ACCT_DRAWS ? draws : messages == ACCT_SIGNS ? signs : levels)(&m);
-	if (made->ends > ACCT_TRIPLES_ENDS) {
+	(number == ACCT_DRAWS ? draws : number == ACCT_SIGNS ? signs : levels)(&m);
+	if (made->ends > ACCT_KINDS) {
 		free(made);
 		return NULL;
 	}
 	return made;
 }
 
-struct acct_triple acct_triples_first(enum acct_messages messages, const double shape[3], double p)
+static struct acct_triple first_of(unsigned number, const double shape[3], double p)
 {
-	struct maker m = { messages, shape[0], shape[1], shape[2], p, NULL };
+	struct maker m = { number, shape[0], shape[1], shape[2], p, NULL };
 
 	double shared = fmax(0, 2 * m.items - m.size);
 
-	if (messages == ACCT_DRAWS) /* the other's input is the victim's first */
+	if (number == ACCT_DRAWS) /* the other's input is the victim's first */
 		return of_draws(&m, shared, (double[2]){ m.items - shared, 0 }, shared);
-	if (messages == ACCT_SIGNS)
+	if (number == ACCT_SIGNS)
 		return of_signs(&m, (double[4]){ 0, 0, m.size, 0 });
 	return of_levels(&m, (double[3]){ 0, m.size, 0 });
 }
+
+static void set_kind(const struct acct_triples *t, size_t i, struct acct_kind *k)
+{
+	k->atoms = 0;
+	for (unsigned c = 0; c < ACCT_CLASSES; c++) {
+		double first = c & 1 ? t->p : 1, second = c & 2 ? t->p : 1, other = c & 4 ? t->p : 1;
+
+		if (t->triple[i].mass[c] > 0)
+			k->atom[k->atoms++] = (struct acct_atom){ t->triple[i].mass[c] * other, first / other,
+				second / other, other };
+	}
+}
+
+void acct_triples_ends(const struct acct_triples *t, struct acct_kinds *k)
+{
+	for (size_t i = 0; i < t->ends; i++)
+		set_kind(t, i, &k->kind[k->kinds++]);
+}
+
+struct acct_triples *acct_triples_of(const struct acct_list *l)
+{
+	double p = 1;
+
+	for (size_t j = 0; j < l->cells; j++)
+		p = fmax(p, l->cell[j].u);
+	return acct_triples_new(l->family->number, l->shape, p);
+}
+
+/* To the kinds of the ends, thinned (`part` of the blanket, eta in all), add those of all others that may
+ * lose more at this eps.  False: too many, or no memory. */
+static bool between(const struct acct_triples *t, double part, double eta, double eps,
+	struct acct_kinds *thin, double *work)
+{
+	struct acct_below *ends = acct_below_new(thin, eps, work);
+	struct acct_kind k;
+	bool enough = ends != NULL;
+
+	for (size_t i = t->ends; i < t->all && enough; i++) {
+		set_kind(t, i, &k);
+		acct_kinds_thin(&k, part, eta);
+		enough = acct_below_try(ends, &k, thin, work);
+	}
+	free(ends);
+	return enough;
+}
+
+bool acct_triples_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
+	double eps, struct acct_kinds *thin, double *work)
+{
+	acct_kinds_thinned(k, part, eta, thin);
+	return between(t, part, eta, eps, thin, work);
+}
+
+/* Of the blanket, what is likelier under one input alone, and under both: (p, 1) and (1, p), (p, p). */
+static bool are_triples(const struct acct_round *r)
+{
+	double p = 1, had[4] = { 0, 0, 0, 0 }, meant[4] = { 0, 0, 0, 0 };
+	struct acct_triple t;
+
+	for (size_t j = 0; j < r->cells; j++)
+		p = fmax(p, r->cell[j].u);
+	if (!(p > 1 && shape_fits(r->family->number, r->shape)))
+		return false;
+	t = first_of(r->family->number, r->shape, p);
+	for (unsigned i = 0; i < ACCT_CLASSES; i++)
+		meant[i & 3] += t.mass[i];
+	for (size_t j = 0; j < r->cells; j++) {
+		double u = r->cell[j].u, v = r->cell[j].v;
+
+		if (!(acct_cells_close(u, 1) || acct_cells_close(u, p)) ||
+			!(acct_cells_close(v, 1) || acct_cells_close(v, p)))
+			return false;
+		had[(acct_cells_close(u, 1) ? 0 : 1) + (acct_cells_close(v, 1) ? 0 : 2)] += r->cell[j].omega;
+	}
+	for (int i = 0; i < 4; i++)
+		if (!(fabs(had[i] - meant[i]) <= ACCT_CELLS_SLACK * (had[i] + 1e-3)))
+			return false;
+	return true;
+}
+
+struct kept {
+	struct acct_triples *triples;
+	struct acct_kinds ends;
+};
+
+static void close_triples(void *kept)
+{
+	struct kept *k = kept;
+
+	if (k)
+		free(k->triples);
+	free(k);
+}
+
+static enum acct_rc open_triples(const struct acct_list *l, void **kept, struct acct_round *held)
+{
+	struct kept *k = calloc(1, sizeof *k);
+
+	if (k)
+		k->triples = acct_triples_of(l);
+	if (!k || !k->triples) {
+		close_triples(k);
+		return ACCT_ENOMEM;
+	}
+	acct_triples_ends(k->triples, &k->ends);
+	acct_kinds_most(&k->ends, held);
+	*kept = k;
+	return ACCT_OK;
+}
+
+static double work_of(const struct acct_list *l, const void *kept)
+{
+	const struct kept *k = kept;
+	double others = (double)(k->triples->all - k->triples->ends);
+
+	(void)l;
+	return acct_kinds_work(&k->ends) + (others > 0 ? acct_below_work(&k->ends, others) : 0);
+}
+
+static bool largest(const struct acct_list *l, const void *kept, const struct acct_thinned *t, double *delta,
+	double *work)
+{
+	const struct kept *k = kept;
+	struct acct_kinds *thin = malloc(sizeof *thin);
+	bool few = thin && acct_triples_tried(k->triples, &k->ends, t->part, t->eta, t->eps, thin, work);
+
+	(void)l;
+	if (few)
+		*delta = acct_kinds_largest(thin, t->places, t->eps, t->most, work);
+	free(thin);
+	return few;
+}
+
+#define OF_TRIPLES(n)                                                                              \
+	{                                                                                          \
+		.number = (n), .cells = ACCT_MAX_CELLS, .fits = are_triples, .open = open_triples, \
+		.close = close_triples, .work = work_of, .largest = largest                        \
+	}
+
+const struct acct_family acct_triples_family[4] = { OF_TRIPLES(ACCT_WINDOWS), OF_TRIPLES(ACCT_STAIRS),
+	OF_TRIPLES(ACCT_DRAWS), OF_TRIPLES(ACCT_SIGNS) };

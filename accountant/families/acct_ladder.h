@@ -1,4 +1,5 @@
-/* acct_ladder.h - levels 0..b with discrete Laplace noise, clamped (ACCT_LADDER): what others loses most.
+/* acct_ladder.h - levels 0..b with discrete Laplace noise, clamped (ACCT_LADDER of acct_families.h): what
+ * others loses most.
  *
  * R_x(y) = w_y a^|x-y|, w = 1/(1+a) at y = 0 and b, (1-a)/(1+a) between.  (s, t, z) is the kind of the
  * victim's inputs s and t, the other's z: X = (R_s - E R_t)/R_z under R_z.  Convex order is meant by "below";
@@ -38,15 +39,11 @@
  * phi(0).  If X is below Y, so are these laws of them, and the claim holds for them. */
 #pragma once
 
-#include "acct_kinds.h"
+#include "acct_family.h"
 
 /* The largest delta, over the numbers of the kinds of any pair, of `places` places, where the blanket loses
  * `part`, eta in all.  Never below it; INFINITY where it cannot be computed.  *work: added to. */
 double acct_ladder_largest(const struct acct_list *l, double part, double eta, double places, double eps,
 	double most, double *work);
 
-/* What that costs at the least. */
-double acct_ladder_work(const struct acct_list *l);
-
-/* Everybody else holds the victim's first input, 0. */
-void acct_ladder_held(const struct acct_list *l, struct acct_round *r);
+extern const struct acct_family acct_ladder_family;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "acct_cells.h"
+#include "acct_families.h"
 #include "acct_places.h"
 
 struct ladder {
@@ -89,18 +91,58 @@ double acct_ladder_largest(const struct acct_list *l, double part, double eta, d
 	return largest;
 }
 
-double acct_ladder_work(const struct acct_list *l)
+static double work_of(const struct acct_list *l, const void *kept)
 {
 	size_t kinds = 3 * l->cells - 4;
 
+	(void)kept;
 	return acct_places_least_work(kinds, kinds * (l->cells + 1));
 }
 
-void acct_ladder_held(const struct acct_list *l, struct acct_round *r)
+/* Everybody else holds the victim's first input, 0. */
+static enum acct_rc held(const struct acct_list *l, void **kept, struct acct_round *r)
 {
 	struct ladder of;
 
+	*kept = NULL;
 	set_ladder(l, &of);
 	for (r->cells = 0; r->cells < l->cells; r->cells++)
 		r->cell[r->cells] = cell_of(&of, 0, of.b, 0, r->cells);
+	return ACCT_OK;
 }
+
+static bool are_ladder(const struct acct_round *r)
+{
+	double b = (double)r->cells - 1, most = 1, a;
+
+	for (size_t j = 0; j < r->cells; j++)
+		most = fmax(most, r->cell[j].u);
+	a = pow(most, -1 / b);
+	for (double y = 0; y <= b; y++) {
+		double omega = (y > 0 && y < b ? 1 - a : 1) / (1 + a) * pow(a, fmax(y, b - y));
+		bool found = false;
+
+		for (size_t j = 0; j < r->cells && !found; j++)
+			found = acct_cells_close(r->cell[j].u, fmax(1, pow(a, 2 * y - b))) &&
+				acct_cells_close(r->cell[j].v, fmax(1, pow(a, b - 2 * y))) &&
+				acct_cells_close(r->cell[j].omega, omega);
+		if (!found)
+			return false;
+	}
+	return most > 1 && r->shape[0] == 0 && r->shape[1] == 0 && r->shape[2] == 0;
+}
+
+static bool largest(const struct acct_list *l, const void *kept, const struct acct_thinned *t, double *delta,
+	double *work)
+{
+	(void)kept;
+	*delta = acct_ladder_largest(l, t->part, t->eta, t->places, t->eps, t->most, work);
+	return true;
+}
+
+const struct acct_family acct_ladder_family = { .number = ACCT_LADDER,
+	.cells = ACCT_MAX_CELLS,
+	.fits = are_ladder,
+	.open = held,
+	.work = work_of,
+	.largest = largest };

@@ -1,0 +1,120 @@
+/* acct_known.c - rounds all of whose laws are known: doc/imitation.md.
+ *
+ * Each of the others is "thin" with chance eta = L/n: its report is drawn from the blanket, and else from (R
+ * - eta blanket/W)/(1 - eta).  The victim pretends to be a thin participant.  Given how many are thin, R > 0,
+ * it may be at any of n-R places. */
+#include "acct_known.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "acct_family.h"
+#include "acct_invert.h"
+
+struct acct_known {
+	const struct acct_family *family;
+	void *kept;
+	struct acct_list held;
+};
+
+struct question {
+	const struct acct_list *list;
+	const struct acct_known *known;
+	double n, eps, most, work;
+};
+
+/* delta of n participants by the blanket that thinning leaves. */
+static double by_cells(struct question *q, double n, double left)
+{
+	const struct acct_list *l = q->list;
+	struct acct_round *r = calloc(1, sizeof *r);
+	double delta = 1;
+
+	for (size_t j = 0; r && j < l->cells; j++)
+		r->cell[r->cells++] = (struct acct_cell){ l->cell[j].omega * left, l->cell[j].u / left,
+			l->cell[j].v / left };
+	if (r)
+		delta = acct_thin_cells(r, n, q->eps, q->most, &q->work);
+	free(r);
+	return delta;
+}
+
+static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *bad)
+{
+	struct question *q = ctx;
+	struct acct_thinned thinned = { t->eta / q->list->blanket, t->eta, q->n - t->few, q->eps, q->most };
+
+	if (!(thinned.part < 0.5))
+		return false;
+	if (!q->known->family->largest(q->list, q->known->kept, &thinned, good, &q->work))
+		return false;
+	*bad = by_cells(q, q->n - t->many, (1 - thinned.part) / (1 - t->eta));
+	return true;
+}
+
+/* An upper bound on H; *hi is at most the trivial bound.  guess: for L.  Returns the work done. */
+static double above(const struct acct_list *l, const struct acct_known *k, struct acct_guess guess,
+	double eps, double most, double *hi)
+{
+	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
+	struct question q = { l, k, 1 + l->others, eps, most, 100 };
+
+	if (k->family->work(l, k->kept) < most)
+		best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
+	*hi = fmin(share, best * share * (1 + 1e-12));
+	return q.work;
+}
+
+enum acct_rc acct_known_new(const struct acct_list *l, struct acct_known **out)
+{
+	struct acct_known *k = calloc(1, sizeof *k);
+	struct acct_round *r = calloc(1, sizeof *r);
+	enum acct_rc rc = k && r ? ACCT_OK : ACCT_ENOMEM;
+
+	if (!rc) {
+		k->family = l->family;
+		rc = l->family->open(l, &k->kept, r);
+	}
+	if (!rc) {
+		r->others = (uint64_t)l->others;
+		r->count = 1;
+		rc = acct_list_init(&k->held, r, NULL);
+	}
+	free(r);
+	if (rc)
+		acct_known_free(k);
+	else
+		*out = k;
+	return rc;
+}
+
+void acct_known_free(struct acct_known *k)
+{
+	if (k && k->kept)
+		k->family->close(k->kept);
+	free(k);
+}
+
+double acct_known_held_at(
+	const struct acct_known *k, double eps, double most, double width, struct acct_point *at)
+{
+	struct acct_point other;
+	double work = acct_invert_within(&k->held, eps, false, most, width, at);
+
+	work += acct_invert_within(&k->held, eps, true, most, width, &other);
+	if (other.lo > at->lo)
+		*at = other;
+	return work;
+}
+
+double acct_known_at(const struct acct_list *l, const struct acct_known *k, double eps, double most,
+	double width, struct acct_point *at)
+{
+	struct acct_point cells;
+	double hi, work = acct_known_held_at(k, eps, most, width, at);
+
+	work += acct_invert_within(l, eps, false, most, width, &cells);
+	work += above(l, k, acct_thin_guess(at, &cells, l->blanket, eps), eps, most, &hi);
+	at->hi = fmin(cells.hi, hi);
+	return work;
+}
