@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "an_dashboard.h"
 #include "an_result.h"
-#include "an_view.h"
 #include "cm_clock.h"
 
 #define INTEREST_MS 5000 /* after a request, go on explaining for this long */
@@ -71,8 +71,8 @@ static void explain(uv_work_t *w)
 	struct an_refusals *x = w->data;
 	struct cm_err err = { 0 };
 
-	if (an_view_explain(x->context->conf, x->explaining->number, &x->stop, &x->explaining->doc, &err) !=
-		CM_OK)
+	if (an_dashboard_explain(
+		    x->context->conf, x->explaining->number, &x->stop, &x->explaining->doc, &err) != CM_OK)
 		x->explaining->doc = NULL; /* only the ledger's reason is shown */
 }
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_dashboard_thread.h"
 #include "an_pages.h"
 #include "an_refusals.h"
 #include "an_result.h"
-#include "an_viewer.h"
 #include "cm_clock.h"
 #include "cr_pki.h"
 #include "nt_http.h"
@@ -22,7 +22,7 @@ struct an_web {
 	struct an_web_conf conf;
 	struct an_context *context;
 	struct nt_http *http;
-	struct an_viewer *viewer;
+	struct an_dashboard_thread *viewer;
 	struct an_refusals *refusals;
 	int64_t started_ms;
 	int64_t certificate_ms, not_after; /* when the certificate was last read; its end in unix seconds, 0:
@@ -76,7 +76,7 @@ static void read_certificate(struct an_web *w)
 /* A page was requested: have what it shows made anew if it is out of date. */
 static void want(struct an_web *w)
 {
-	an_viewer_want(w->viewer);
+	an_dashboard_thread_want(w->viewer);
 	an_refusals_want(w->refusals);
 }
 
@@ -88,8 +88,8 @@ static char *status_json(void *user)
 		.now_ms = cm_clock_wall_ms(),
 		.started_ms = w->started_ms,
 		.ledger = { .chain = an_ledger_chain(w->context->files.ledger),
-			.fault = an_viewer_fault(w->viewer) },
-		.view = an_viewer_view(w->viewer) };
+			.fault = an_dashboard_thread_fault(w->viewer) },
+		.view = an_dashboard_thread_view(w->viewer) };
 	json_t *doc;
 	char *text;
 
@@ -148,13 +148,13 @@ static int not_yet(struct nt_http_reply *out)
 static int answer_view(void *user, const char *path, struct nt_http_reply *out)
 {
 	struct an_web *w = user;
-	const struct an_view *v = an_viewer_view(w->viewer);
+	const struct an_dashboard *v = an_dashboard_thread_view(w->viewer);
 	const char *name = path + strlen(API);
 
 	want(w);
-	if (*an_viewer_fault(w->viewer) != '\0')
-		return say(out, HTTP_ERROR, an_viewer_fault(w->viewer));
-	if (!an_viewer_is_current(w->viewer))
+	if (*an_dashboard_thread_fault(w->viewer) != '\0')
+		return say(out, HTTP_ERROR, an_dashboard_thread_fault(w->viewer));
+	if (!an_dashboard_thread_is_current(w->viewer))
 		return not_yet(out);
 	return send_json(out, strdup(strcmp(name, "budget") == 0 ? v->budget : v->rounds));
 }
@@ -171,7 +171,7 @@ static int answer_estimate(void *user, const char *path, struct nt_http_reply *o
 	struct an_web *w = user;
 	const struct an_round_state *r =
 		an_state_query(&w->context->files.state, path + strlen(API "estimates/"));
-	const struct an_view *v = an_viewer_view(w->viewer);
+	const struct an_dashboard *v = an_dashboard_thread_view(w->viewer);
 	struct cm_err err = { 0 };
 	struct cm_buf b;
 	enum cm_rc rc;
@@ -179,9 +179,9 @@ static int answer_estimate(void *user, const char *path, struct nt_http_reply *o
 	if (!r)
 		return say(out, HTTP_NOT_FOUND, "the plan has no such query\n");
 	want(w);
-	if (*an_viewer_fault(w->viewer) != '\0')
-		return say(out, HTTP_ERROR, an_viewer_fault(w->viewer));
-	if (!an_viewer_is_current(w->viewer))
+	if (*an_dashboard_thread_fault(w->viewer) != '\0')
+		return say(out, HTTP_ERROR, an_dashboard_thread_fault(w->viewer));
+	if (!an_dashboard_thread_is_current(w->viewer))
 		return not_yet(out);
 	/* A long result would take too long to read on the loop's thread. */
 	if (r->of && r->of->current && r->plan->number <= v->plan_rounds && v->brief[r->plan->number - 1])
@@ -228,7 +228,7 @@ enum cm_rc an_web_new(const struct an_web_conf *conf, struct an_web **out, struc
 		.user = w,
 		.routes = routes,
 		.n_routes = sizeof routes / sizeof routes[0] };
-	rc = an_viewer_new(w->context, &w->viewer, err);
+	rc = an_dashboard_thread_new(w->context, &w->viewer, err);
 	if (rc == CM_OK)
 		rc = an_refusals_new(w->context, &w->refusals, err);
 	if (rc == CM_OK)
@@ -240,7 +240,7 @@ void an_web_close(struct an_web *w)
 {
 	if (!w)
 		return;
-	an_viewer_close(w->viewer);
+	an_dashboard_thread_close(w->viewer);
 	an_refusals_close(w->refusals);
 	if (w->http)
 		nt_http_close(w->http);
@@ -250,7 +250,7 @@ void an_web_close(struct an_web *w)
 void an_web_free(struct an_web *w)
 {
 	if (w) {
-		an_viewer_free(w->viewer);
+		an_dashboard_thread_free(w->viewer);
 		an_refusals_free(w->refusals);
 	}
 	free(w);

@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
+#include "an_dashboard.h"
 #include "an_state.h"
-#include "an_view.h"
 
 enum an_doing {
 	AN_IDLE,       /* no round is left to run, or the next one opens later */
@@ -38,8 +38,8 @@ struct an_status {
 		const struct rd_chain *chain;
 		const char *fault; /* the fault found when the ledger was read again; "" */
 	} ledger;
-	const struct an_view *view; /* empty until the first view is made */
-	unsigned explained;         /* refusals explained so far */
+	const struct an_dashboard *view; /* empty until the first view is made */
+	unsigned explained;              /* refusals explained so far */
 	struct {
 		bool known;
 		int64_t not_after; /* unix seconds */

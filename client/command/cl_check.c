@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cl_budget.h"
 #include "cl_db.h"
+#include "cl_evidence.h"
 #include "cl_ledger.h"
 #include "cl_metrics.h"
 #include "cl_standing.h"
 #include "cl_times.h"
-#include "cl_two.h"
-#include "cl_usage.h"
 #include "cm_clock.h"
 #include "nt_http.h"
 
@@ -23,7 +23,7 @@
 
 static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 {
-	struct cl_usage usage = { .plans = 0 };
+	struct cl_budget usage = { .plans = 0 };
 	struct cl_loss loss = { .lost = false };
 	struct cl_db *db = NULL;
 	struct cm_err err;
@@ -35,7 +35,7 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 		return;
 	}
 	if (rc == CM_OK)
-		rc = cl_usage_read(db, &setup->policy, &usage, &err);
+		rc = cl_budget_read(db, &setup->policy, &usage, &err);
 	if (rc == CM_OK)
 		rc = cl_loss_read(db, &loss, &err);
 	if (rc == CM_OK)

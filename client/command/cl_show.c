@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_budget.h"
 #include "cl_db.h"
 #include "cl_proof.h"
 #include "cl_standing.h"
-#include "cl_usage.h"
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_round.h"
@@ -193,7 +193,7 @@ static enum cm_rc list_plan(void *user, const struct cl_pin *pin, struct cm_err 
 	size_t taken = rd_pin_count(&pin->pin), answered = 0;
 	struct rd_plan plan;
 	double share = 0;
-	enum cm_rc rc = cl_usage_of(l->db, pin, &share, &answered, err);
+	enum cm_rc rc = cl_budget_of(l->db, pin, &share, &answered, err);
 
 	if (rc == CM_OK)
 		rc = cl_plan_find(l->db, pin->plan_hash, &plan, err);
@@ -224,7 +224,7 @@ static enum cm_rc print_together(struct cl_db *db, FILE *out, struct cm_err *err
 {
 	struct rd_together t;
 	char words[400];
-	enum cm_rc rc = cl_usage_together(db, &t, err);
+	enum cm_rc rc = cl_budget_together(db, &t, err);
 
 	rd_together_words(&t, words, sizeof words);
 	if (rc == CM_OK)
@@ -245,7 +245,7 @@ static json_t *loss_json(const struct cl_loss *loss)
 		loss->accepted, "closed_plans", (json_int_t)loss->closed_plans);
 }
 
-static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, const struct cl_usage *usage,
+static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, const struct cl_budget *usage,
 	const struct cl_counts *counts, FILE *out, struct cm_err *err)
 {
 	struct listing plans = { db, out, json_array() };
@@ -259,7 +259,7 @@ static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, con
 	if (rc == CM_OK)
 		rc = cl_loss_read(db, &loss, err);
 	if (rc == CM_OK)
-		rc = cl_usage_together(db, &together, err);
+		rc = cl_budget_together(db, &together, err);
 	all = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "schema",
 		"tombola.client/1", "population", setup->conf.population, "share_spent",
 		cl_json_number(usage->used), "epsilon_spent", cl_json_number(usage->slices.epsilon),
@@ -317,7 +317,7 @@ static enum cm_rc print_proofs(struct cl_db *db, FILE *out, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, const struct cl_usage *usage,
+static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, const struct cl_budget *usage,
 	const struct cl_counts *counts, FILE *out, struct cm_err *err)
 {
 	static const char *const head[] = { "round", "query", "what", "charged", "total", "when", "note" };
@@ -354,13 +354,13 @@ static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, con
 enum cm_rc cl_show_status(const struct cl_setup *setup, bool json, FILE *out, struct cm_err *err)
 {
 	struct cl_counts counts = { 0 };
-	struct cl_usage usage;
+	struct cl_budget usage;
 	struct cl_db *db = NULL;
 	enum cm_rc rc = cl_db_open_readonly(setup->conf.state_dir, &db, err);
 
 	if (rc != CM_OK)
 		return rc;
-	rc = cl_usage_read(db, &setup->policy, &usage, err);
+	rc = cl_budget_read(db, &setup->policy, &usage, err);
 	if (rc == CM_OK)
 		rc = cl_store_counts(db, &counts, err);
 	if (rc == CM_OK)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cl_device.h"
+#include "cl_evidence.h"
 #include "cl_schema.h"
-#include "cl_two.h"
 #include "cm_file.h"
 #include "rd_account.h"
 
@@ -246,7 +246,7 @@ void cl_db_close(struct cl_db *db)
 	sqlite3_finalize(db->put);
 	sqlite3_finalize(db->answer);
 	sqlite3_finalize(db->next);
-	cl_names_fini(&db->names);
+	cl_reported_fini(&db->reported);
 	if (db->open_tx)
 		(void)sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL);
 	(void)sqlite3_close(db->sql);

@@ -2,7 +2,7 @@
  * the sealed reports of the active round.  WAL, synchronous=FULL, secure_delete.  One thread at a time. */
 #pragma once
 
-#include "cl_names.h"
+#include "cl_reported.h"
 #include "db_sqlite.h"
 
 struct rd_account;
@@ -18,7 +18,7 @@ struct cl_db {
 	sqlite3 *sql;
 	bool open_tx;                      /* a transaction holds outcomes that are not yet committed */
 	sqlite3_stmt *put, *answer, *next; /* prepared statements of cl_store.c */
-	struct cl_names names;             /* devices of the active round; for cl_store.c only */
+	struct cl_reported reported;       /* devices of the active round; for cl_store.c only */
 	struct cl_kept kept;
 	uint64_t evidence; /* files of evidence: those found in the folder at the opening, and those written
 			      since */

@@ -274,7 +274,7 @@ enum cm_rc cl_proof_manifest(struct cl_db *db, const char *state_dir, struct cl_
 	enum cm_rc rc = rd_manifest_verify(other.bytes, other.len, other.signature, shuffler, &p->d, &m, err);
 	if (rc != CM_OK)
 		return rc;
-	rc = cl_two_manifests(db, state_dir, p->sequence, p->d.round_id, &other, out->evidence, err);
+	rc = cl_evidence_manifests(db, state_dir, p->sequence, p->d.round_id, &other, out->evidence, err);
 	if (rc == CM_EPROTO) /* the finding is in out->evidence */
 		rc = CM_OK;
 	if (rc != CM_OK || p->manifest.len > 0) {
@@ -287,7 +287,7 @@ enum cm_rc cl_proof_manifest(struct cl_db *db, const char *state_dir, struct cl_
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	p->manifest = other;
 	p->manifest.bytes = p->stored.data;
-	rc = cl_void_denies(db, state_dir, &p->d, &m, &p->manifest, out->evidence, err);
+	rc = cl_evidence_void(db, state_dir, &p->d, &m, &p->manifest, out->evidence, err);
 	if (rc == CM_EPROTO) {
 		out->denied = true;
 		rc = CM_OK;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "cl_db.h"
-#include "cl_two.h"
+#include "cl_evidence.h"
 #include "cr_rand.h"
 #include "rd_evidence.h"
 

@@ -93,23 +93,23 @@ static enum cm_rc names_in(sqlite3_stmt *st, int column, size_t *n, struct cm_er
 /* ---- Storing ---- */
 
 /* Read the names of the devices that are stored already. */
-static enum cm_rc load_names(struct cl_db *db, struct cm_err *err)
+static enum cm_rc load_reported(struct cl_db *db, struct cm_err *err)
 {
-	struct cl_names *names = &db->names;
+	struct cl_reported *reported = &db->reported;
 	sqlite3_stmt *st = NULL;
 	bool unused;
 	size_t n;
 	enum cm_rc rc = db_prepare(db->sql, "SELECT first, pseudonyms FROM reports ORDER BY first", &st, err);
 
-	cl_names_fini(names);
-	names->next = 1;
+	cl_reported_fini(reported);
+	reported->next = 1;
 	while (db_row(st, &rc, err)) {
 		rc = names_in(st, 1, &n, err);
 		for (size_t i = 0; rc == CM_OK && i < n; i++)
-			rc = cl_names_add(names,
+			rc = cl_reported_add(reported,
 				(const uint8_t *)sqlite3_column_blob(st, 1) + i * PR_PSEUDONYM_LEN, &unused,
 				err);
-		names->next = sqlite3_column_int64(st, 0) + (int64_t)n;
+		reported->next = sqlite3_column_int64(st, 0) + (int64_t)n;
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -138,12 +138,12 @@ static enum cm_rc is_stored(
 /* Refuse a device that has a report in the store, or comes twice in the entries. */
 static enum cm_rc check_once(struct cl_db *db, const struct cl_entry *entry, size_t n, struct cm_err *err)
 {
-	enum cm_rc rc = db->names.next > 0 ? CM_OK : load_names(db, err);
+	enum cm_rc rc = db->reported.next > 0 ? CM_OK : load_reported(db, err);
 
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
 		bool twice = false;
 
-		rc = cl_names_add(&db->names, entry[i].pseudonym, &twice, err);
+		rc = cl_reported_add(&db->reported, entry[i].pseudonym, &twice, err);
 		if (rc != CM_OK || !twice)
 			continue;
 		rc = is_stored(db, entry[i].pseudonym, &twice, err);
@@ -169,14 +169,14 @@ static enum cm_rc insert(struct cl_db *db, const struct cl_entry *entry, size_t 
 		return cm_fail(err, CM_EINTERNAL, "out of memory for %zu devices", n);
 	for (size_t i = 0; i < n; i++)
 		memcpy(names + i * PR_PSEUDONYM_LEN, entry[i].pseudonym, PR_PSEUDONYM_LEN);
-	bad = sqlite3_bind_int64(db->put, 1, db->names.next);
+	bad = sqlite3_bind_int64(db->put, 1, db->reported.next);
 	bad |= sqlite3_bind_zeroblob(db->put, 2, (int)n);
 	bad |= sqlite3_bind_blob64(db->put, 3, names, n * PR_PSEUDONYM_LEN, SQLITE_STATIC);
 	bad |= sqlite3_bind_blob64(db->put, 4, salts, n * RD_SALT_LEN, SQLITE_STATIC);
 	bad |= sqlite3_bind_blob64(db->put, 5, sealed, n * device_len, SQLITE_STATIC);
 	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(db->put, err);
 	free(names);
-	db->names.next += (int64_t)n;
+	db->reported.next += (int64_t)n;
 	return rc;
 }
 
@@ -212,7 +212,7 @@ enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const stru
 		rc = db_run(db->sql, "COMMIT", err);
 	if (rc != CM_OK) {
 		db_rollback(db->sql);
-		cl_names_fini(&db->names); /* it has names that are not stored */
+		cl_reported_fini(&db->reported); /* it has names that are not stored */
 	}
 	return rc;
 }
@@ -221,7 +221,7 @@ enum cm_rc cl_store_whole(struct cl_db *db, struct cm_err *err)
 {
 	enum cm_rc rc = cl_store_flush(db, err);
 
-	cl_names_fini(&db->names);
+	cl_reported_fini(&db->reported);
 	return rc == CM_OK ? db_run(db->sql, "UPDATE active SET whole = 1", err) : rc;
 }
 
@@ -400,7 +400,7 @@ enum cm_rc cl_store_erase(struct cl_db *db, const struct rd_descriptor *d, int64
 		rc = cl_store_counts(db, &counts, err);
 	if (rc == CM_OK)
 		rc = db_run(db->sql, "BEGIN IMMEDIATE", err);
-	cl_names_fini(&db->names);
+	cl_reported_fini(&db->reported);
 	if (rc != CM_OK)
 		return rc;
 	used = (size_t)snprintf(note, sizeof note, "%" PRIu64 " accepted", counts.by[CL_ACCEPTED]);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cl_db.h"
+#include "cl_evidence.h"
 #include "cl_ledger.h"
-#include "cl_two.h"
 #include "pr_msg.h"
 
 /* ---- Charges ---- */
@@ -206,9 +206,9 @@ enum cm_rc cl_manifest_learn(struct cl_db *db, const char *state_dir, const stru
 	rc = rd_manifest_verify(bytes, len, signature, shuffler, &d, &m, err);
 	memcpy(told.signature, signature, CR_SIGN_LEN);
 	if (rc == CM_OK)
-		rc = cl_two_manifests(db, state_dir, d.sequence, round_id, &told, path, err);
+		rc = cl_evidence_manifests(db, state_dir, d.sequence, round_id, &told, path, err);
 	if (rc == CM_OK)
-		rc = cl_void_denies(db, state_dir, &d, &m, &told, path, err);
+		rc = cl_evidence_void(db, state_dir, &d, &m, &told, path, err);
 	rd_manifest_fini(&m);
 	rd_descriptor_fini(&d);
 	if (rc != CM_OK)

@@ -24,7 +24,7 @@ CM_CHECK enum cm_rc cl_try_entries(
 /* Store the manifest of a round whose descriptor is stored, for the population's life.  CM_EPERM: not signed
  * by the shuffler.  CM_EPROTO: malformed, of another round, different from a stored manifest of the round, or
  * VOID against this client's receipts; the last two are written to a file of evidence in `state_dir`
- * (cl_two.h).  CM_ENOINPUT: no such descriptor. */
+ * (cl_evidence.h).  CM_ENOINPUT: no such descriptor. */
 CM_CHECK enum cm_rc cl_manifest_learn(struct cl_db *db, const char *state_dir,
 	const struct cr_verifier *shuffler, const uint8_t round_id[PR_ROUND_ID_LEN], const uint8_t *bytes,
 	size_t len, const uint8_t signature[CR_SIGN_LEN], int64_t now_ms, struct cm_err *err);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "cl_db_check.h"
 #include "cl_device.h"
-#include "cl_intact.h"
 #include "cm_file.h"
 #include "cm_lock.h"
 
@@ -18,7 +18,7 @@ void cl_say(const struct cl_context *c, enum cm_level level, const char *msg, co
 static enum cm_rc check_evidence(struct cl_db *db, const char *dir, struct cm_err *err)
 {
 	struct cm_err why;
-	enum cm_rc rc = cl_intact_check(db, err);
+	enum cm_rc rc = cl_db_check(db, err);
 
 	if (rc != CM_EDATA || strncmp(err->msg, "client.db: ", 11) != 0)
 		return rc;

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cl_budget.h"
 #include "cl_db.h"
 #include "cl_standing.h"
-#include "cl_usage.h"
 #include "cm_clock.h"
 #include "cm_file.h"
 
@@ -190,7 +190,7 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 {
 	const struct cl_policy *policy = m ? &m->setup->policy : NULL;
 	struct lk_metrics_budget b = { .spent = (double)NAN, .share = (double)NAN };
-	struct cl_usage usage;
+	struct cl_budget usage;
 	int64_t records = 0, over_ms = 0;
 	struct cl_loss loss;
 	struct cm_err unused;
@@ -199,7 +199,7 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 		return;
 	b.limit = policy->shared.max_epsilon;
 	b.delta = policy->shared.delta;
-	if (cl_usage_read(db, policy, &usage, &unused) == CM_OK) {
+	if (cl_budget_read(db, policy, &usage, &unused) == CM_OK) {
 		b.spent = usage.slices.epsilon;
 		b.share = usage.used;
 	}

@@ -6,7 +6,7 @@
 
 #include "an_status.h"
 
-static const struct an_view nothing_yet;
+static const struct an_dashboard nothing_yet;
 
 /* An idle analyzer without faults; each test changes what it is about. */
 static struct an_status status_of(const struct world *w)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cl_budget.h"
 #include "cl_standing.h"
-#include "cl_usage.h"
 
 static const uint8_t key_hash[PR_HASH_LEN] = { 9, 8, 7 };
 static const struct cr_key secret = { { 4, 5, 6 } };
@@ -65,7 +65,7 @@ static void a_ledger_that_knows_the_shufflers_last_round_is_whole(void **state)
 static void a_round_that_it_does_not_know_means_that_every_slice_counts_as_spent(void **state)
 {
 	struct cl_standing s;
-	struct cl_usage usage;
+	struct cl_budget usage;
 	bool news = false;
 
 	(void)state;
@@ -86,7 +86,7 @@ static void a_round_that_it_does_not_know_means_that_every_slice_counts_as_spent
 	s = standing_of(NULL, key_hash);
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_int_equal(judge(&second), CM_EBUDGET);
-	assert_int_equal(cl_usage_read(world.db, &world.policy, &usage, &err), CM_OK);
+	assert_int_equal(cl_budget_read(world.db, &world.policy, &usage, &err), CM_OK);
 	assert_true(usage.used == 1 && usage.pinned == 1);
 }
 

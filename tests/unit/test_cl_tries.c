@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cl_intact.h"
+#include "cl_db_check.h"
 #include "cl_tries.h"
 #include "cm_file.h"
 #include "rd_evidence.h"
@@ -323,7 +323,7 @@ static void damage_to_a_charge_a_manifest_or_a_descriptor_is_noticed(void **stat
 		db_rollback(world.db->sql);
 	}
 	assert_int_equal(judge(&second), CM_OK);
-	assert_int_equal(cl_intact_check(world.db, &err), CM_OK);
+	assert_int_equal(cl_db_check(world.db, &err), CM_OK);
 	assert_int_equal(
 		db_run(world.db->sql, "DROP TRIGGER plan_update; DROP TRIGGER pin_update", &err), CM_OK);
 	for (size_t i = 0; i < sizeof change / sizeof *change + sizeof kept / sizeof *kept; i++) {
@@ -331,7 +331,7 @@ static void damage_to_a_charge_a_manifest_or_a_descriptor_is_noticed(void **stat
 
 		assert_int_equal(db_run(world.db->sql, "BEGIN", &err), CM_OK);
 		assert_int_equal(db_run(world.db->sql, i < n ? change[i] : kept[i - n], &err), CM_OK);
-		assert_int_equal(cl_intact_check(world.db, &err), CM_EDATA);
+		assert_int_equal(cl_db_check(world.db, &err), CM_EDATA);
 		assert_non_null(strstr(err.msg, "is damaged"));
 		db_rollback(world.db->sql);
 	}

@@ -1,5 +1,5 @@
-/* cl_intact.c - verifies stored documents against their hashes and charges against their checksums. */
-#include "cl_intact.h"
+/* cl_db_check.c - verifies stored documents against their hashes and charges against their checksums. */
+#include "cl_db_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static enum cm_rc check_table(struct cl_db *db, const char *table, struct cm_err
 	return rc;
 }
 
-enum cm_rc cl_intact_check(struct cl_db *db, struct cm_err *err)
+enum cm_rc cl_db_check(struct cl_db *db, struct cm_err *err)
 {
 	static const uint8_t no_plan[PR_HASH_LEN] = { 0 };
 	struct rd_slices slices;

@@ -1,5 +1,5 @@
-/* cl_two.c - compares a manifest with the stored manifests of its round. */
-#include "cl_two.h"
+/* cl_evidence.c - compares a manifest with the stored manifests of its round. */
+#include "cl_evidence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static enum cm_rc convict(struct cl_db *db, const char *state_dir, uint64_t sequ
 	return rc;
 }
 
-enum cm_rc cl_two_manifests(struct cl_db *db, const char *state_dir, uint64_t sequence,
+enum cm_rc cl_evidence_manifests(struct cl_db *db, const char *state_dir, uint64_t sequence,
 	const uint8_t round_id[PR_ROUND_ID_LEN], const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
 	struct cm_err *err)
 {
@@ -161,7 +161,7 @@ static enum cm_rc void_evidence(struct cl_db *db, const struct rd_descriptor *d,
 	return rc;
 }
 
-enum cm_rc cl_void_denies(struct cl_db *db, const char *state_dir, const struct rd_descriptor *d,
+enum cm_rc cl_evidence_void(struct cl_db *db, const char *state_dir, const struct rd_descriptor *d,
 	const struct rd_manifest *m, const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
 	struct cm_err *err)
 {

@@ -1,5 +1,5 @@
-/* cl_two.h - detects two different manifests of one round, and a VOID manifest that contradicts this client's
- * receipts; writes files of evidence. */
+/* cl_evidence.h - detects two different manifests of one round, and a VOID manifest that contradicts this
+ * client's receipts; writes files of evidence. */
 #pragma once
 
 #include "cl_db.h"
@@ -10,14 +10,14 @@
 /* Compare a verified manifest with the stored ones of its round, whatever they were requested for.  CM_OK:
  * none differs.  CM_EPROTO: one differs; both are then in STATE_DIR/evidence-SEQUENCE-manifests, whose path
  * (cut to fit) is in `path` and in err.  `path` is "" otherwise. */
-CM_CHECK enum cm_rc cl_two_manifests(struct cl_db *db, const char *state_dir, uint64_t sequence,
+CM_CHECK enum cm_rc cl_evidence_manifests(struct cl_db *db, const char *state_dir, uint64_t sequence,
 	const uint8_t round_id[PR_ROUND_ID_LEN], const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
 	struct cm_err *err);
 /* Compare a verified VOID manifest of the round with the receipts that this client got.  CM_OK: no
  * contradiction; a round that was given up has none.  CM_EPROTO: it has fewer participants than devices of
  * this client were accepted.  Then it is in STATE_DIR/evidence-SEQUENCE-void (path and err as above), with
  * openings of watched messages; the file convicts the shuffler if they are of enough devices. */
-CM_CHECK enum cm_rc cl_void_denies(struct cl_db *db, const char *state_dir, const struct rd_descriptor *d,
+CM_CHECK enum cm_rc cl_evidence_void(struct cl_db *db, const char *state_dir, const struct rd_descriptor *d,
 	const struct rd_manifest *m, const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
 	struct cm_err *err);
 

@@ -1,4 +1,4 @@
-/* an_view.h - makes the JSON that the dashboard shows, the same that `round list`, `budget` and `budget
+/* an_dashboard.h - makes the JSON that the dashboard shows, the same that `round list`, `budget` and `budget
  * explain` print.
  *
  * A view is made from its own reading of plan, ledger and results.  It shares only the files with a running
@@ -23,7 +23,7 @@ struct an_pipeline {
 #define AN_VIEW_COUNTS 16384u
 #define AN_VIEW_BRIEF  1000u
 
-struct an_view {
+struct an_dashboard {
 	/* Each is one line of JSON, owned: "tombola.rounds/1", "tombola.budget/2". */
 	char *rounds, *budget;
 	struct rd_chain chain; /* the ledger's last record */
@@ -35,18 +35,18 @@ struct an_view {
 };
 
 /* Cache from one view to the next: the counts of rounds that have ended.  One thread at a time. */
-struct an_view_memo;
-struct an_view_memo *an_view_memo_new(void); /* NULL: out of memory */
-void an_view_memo_free(struct an_view_memo *m);
+struct an_dashboard_memo;
+struct an_dashboard_memo *an_dashboard_memo_new(void); /* NULL: out of memory */
+void an_dashboard_memo_free(struct an_dashboard_memo *m);
 
 /* Make a view.  Costs one reading of the ledger, one composition, and one reading of each settled round's
  * result, the first time.  CM_ELATER: *stop was set, which is checked in between.  Otherwise the faults of
  * an_ledger_files_open and of the accountant.  *out is empty after a fault. */
-CM_CHECK enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo,
-	const atomic_bool *stop, struct an_view *out, struct cm_err *err);
-void an_view_fini(struct an_view *v);
+CM_CHECK enum cm_rc an_dashboard_make(const struct an_conf *conf, struct an_dashboard_memo *memo,
+	const atomic_bool *stop, struct an_dashboard *out, struct cm_err *err);
+void an_dashboard_fini(struct an_dashboard *v);
 
 /* Explain round `number` of the plan: "tombola.explanation/1", with the text of `budget explain` as "text".
  * Costs one reading of the ledger and an an_budget_explain; *stop as above.  Free with json_decref. */
-CM_CHECK enum cm_rc an_view_explain(const struct an_conf *conf, uint32_t number, const atomic_bool *stop,
+CM_CHECK enum cm_rc an_dashboard_explain(const struct an_conf *conf, uint32_t number, const atomic_bool *stop,
 	json_t **out, struct cm_err *err);

@@ -1,5 +1,5 @@
-/* cl_usage.c - computes how much of the budget is pinned and used. */
-#include "cl_usage.h"
+/* cl_budget.c - computes how much of the budget is pinned and used. */
+#include "cl_budget.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "cl_tries.h"
 #include "rd_account.h"
 
-enum cm_rc cl_usage_of(
+enum cm_rc cl_budget_of(
 	struct cl_db *db, const struct cl_pin *pin, double *share, size_t *answered, struct cm_err *err)
 {
 	struct rd_account *account = NULL;
@@ -34,7 +34,7 @@ enum cm_rc cl_usage_of(
 struct summing {
 	struct cl_db *db;
 	const struct cl_policy *policy;
-	struct cl_usage *out;
+	struct cl_budget *out;
 };
 
 static double part_of(double epsilon, double delta, const struct cl_policy *policy)
@@ -49,7 +49,7 @@ static enum cm_rc add(void *user, const struct cl_pin *pin, struct cm_err *err)
 	const struct rd_plan slice = { .epsilon = pin->epsilon, .delta = pin->delta };
 	size_t answered;
 	double share;
-	enum cm_rc rc = cl_usage_of(s->db, pin, &share, &answered, err);
+	enum cm_rc rc = cl_budget_of(s->db, pin, &share, &answered, err);
 
 	if (rc != CM_OK)
 		return rc;
@@ -59,14 +59,14 @@ static enum cm_rc add(void *user, const struct cl_pin *pin, struct cm_err *err)
 	return CM_OK;
 }
 
-enum cm_rc cl_usage_read(
-	struct cl_db *db, const struct cl_policy *policy, struct cl_usage *out, struct cm_err *err)
+enum cm_rc cl_budget_read(
+	struct cl_db *db, const struct cl_policy *policy, struct cl_budget *out, struct cm_err *err)
 {
 	struct summing s = { db, policy, out };
 	struct cl_loss loss;
 	enum cm_rc rc;
 
-	*out = (struct cl_usage){ .plans = 0 };
+	*out = (struct cl_budget){ .plans = 0 };
 	rc = cl_pin_each(db, add, &s, err);
 	if (rc == CM_OK)
 		rc = cl_loss_read(db, &loss, err);
@@ -90,7 +90,7 @@ static void add_report(void *user, const struct rd_descriptor *d)
 	rd_together_add(user, d, 1, name);
 }
 
-enum cm_rc cl_usage_together(struct cl_db *db, struct rd_together *out, struct cm_err *err)
+enum cm_rc cl_budget_together(struct cl_db *db, struct rd_together *out, struct cm_err *err)
 {
 	*out = (struct rd_together){ .reports = 0 };
 	return cl_ledger_each_charged(db, add_report, out, err);

@@ -1,26 +1,26 @@
-/* test_an_view.c - what the dashboard shows is what the verbs print, of one point of the ledger. */
+/* test_an_dashboard.c - what the dashboard shows is what the verbs print, of one point of the ledger. */
 #include "an_world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_dashboard.h"
 #include "an_result.h"
 #include "an_show.h"
-#include "an_view.h"
 
 static atomic_bool go_on;
 
-static void make(struct world *w, struct an_view_memo *m, struct an_view *v)
+static void make(struct world *w, struct an_dashboard_memo *m, struct an_dashboard *v)
 {
 	struct cm_err err = { 0 };
 
-	if (an_view_make(&w->conf, m, &go_on, v, &err) != CM_OK)
+	if (an_dashboard_make(&w->conf, m, &go_on, v, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 }
 
-static struct an_view_memo *memo(void)
+static struct an_dashboard_memo *memo(void)
 {
-	struct an_view_memo *m = an_view_memo_new();
+	struct an_dashboard_memo *m = an_dashboard_memo_new();
 
 	assert_non_null(m);
 	return m;
@@ -65,7 +65,7 @@ static void assert_explained(struct world *w, uint32_t number)
 	json_t *doc, *plain;
 	char *words = explained(w, number), *line;
 
-	assert_int_equal(an_view_explain(&w->conf, number, &go_on, &doc, &err), CM_OK);
+	assert_int_equal(an_dashboard_explain(&w->conf, number, &go_on, &doc, &err), CM_OK);
 	assert_string_equal(json_string_value(json_object_get(doc, "text")), words);
 	assert_int_equal(json_object_del(doc, "text"), 0);
 	world_restart(w);
@@ -82,10 +82,10 @@ static void assert_explained(struct world *w, uint32_t number)
 static void a_view_is_what_the_verbs_print(void **state)
 {
 	struct fake f = { .participants = 30, .buckets = 2, .segment = 50, .bad = 3, .repeated = 2 };
-	struct an_view_memo *m = memo();
+	struct an_dashboard_memo *m = memo();
 	struct cm_err err = { 0 };
 	json_t *budget = NULL;
-	struct an_view v;
+	struct an_dashboard v;
 	struct world w;
 
 	(void)state;
@@ -105,13 +105,13 @@ static void a_view_is_what_the_verbs_print(void **state)
 	assert_int_equal(v.pipeline.bad, 3);
 	assert_int_equal(v.pipeline.duplicates, 2);
 	assert_int_equal(v.pipeline.opened + v.pipeline.bad + v.pipeline.duplicates, v.pipeline.messages);
-	an_view_fini(&v);
-	an_view_memo_free(m);
+	an_dashboard_fini(&v);
+	an_dashboard_memo_free(m);
 	fake_free(&f);
 	world_free(&w);
 }
 
-static void assert_empty(const struct an_view *v)
+static void assert_empty(const struct an_dashboard *v)
 {
 	assert_null(v->rounds);
 	assert_null(v->budget);
@@ -119,9 +119,9 @@ static void assert_empty(const struct an_view *v)
 
 static void a_damaged_ledger_gives_no_view(void **state)
 {
-	struct an_view_memo *m = memo();
+	struct an_dashboard_memo *m = memo();
 	struct cm_err err = { 0 };
-	struct an_view v;
+	struct an_dashboard v;
 	struct world w;
 	uint8_t *bytes;
 	size_t n;
@@ -132,20 +132,20 @@ static void a_damaged_ledger_gives_no_view(void **state)
 	bytes = world_file(&w, "ledger", &n);
 	bytes[AN_LEDGER_MAGIC_LEN + AN_LEDGER_HEADER_LEN + 2] ^= 1;
 	world_write(&w, "ledger", bytes, n);
-	assert_int_equal(an_view_make(&w.conf, m, &go_on, &v, &err), CM_EDATA);
+	assert_int_equal(an_dashboard_make(&w.conf, m, &go_on, &v, &err), CM_EDATA);
 	assert_non_null(strstr(err.msg, "ledger"));
 	assert_empty(&v);
 	free(bytes);
-	an_view_memo_free(m);
+	an_dashboard_memo_free(m);
 	world_free(&w);
 }
 
 static void an_altered_result_counts_nothing(void **state)
 {
 	struct fake f = { .participants = 30, .buckets = 2, .segment = 50 };
-	struct an_view_memo *m = memo();
+	struct an_dashboard_memo *m = memo();
 	struct cm_err err = { 0 };
-	struct an_view v;
+	struct an_dashboard v;
 	struct world w;
 	uint8_t *bytes;
 	size_t n;
@@ -160,9 +160,9 @@ static void an_altered_result_counts_nothing(void **state)
 	assert_non_null(v.budget);
 	assert_int_equal(v.pipeline.rounds, 0);
 	assert_int_equal(v.pipeline.participants, 0);
-	an_view_fini(&v);
+	an_dashboard_fini(&v);
 	free(bytes);
-	an_view_memo_free(m);
+	an_dashboard_memo_free(m);
 	fake_free(&f);
 	world_free(&w);
 }
@@ -211,9 +211,9 @@ static json_t *long_result(const char *type, size_t n, size_t counts)
 
 static void assert_brief(const char *type, size_t n, size_t counts, size_t shown, double first, double last)
 {
-	struct an_view_memo *m = memo();
+	struct an_dashboard_memo *m = memo();
 	json_t *whole = long_result(type, n, counts), *doc;
-	struct an_view v, again;
+	struct an_dashboard v, again;
 	const json_t *items;
 	struct world w;
 
@@ -238,10 +238,10 @@ static void assert_brief(const char *type, size_t n, size_t counts, size_t shown
 	}
 	make(&w, m, &again); /* made once, shown by both */
 	assert_ptr_equal(again.brief[0], v.brief[0]);
-	an_view_fini(&again);
-	an_view_fini(&v);
+	an_dashboard_fini(&again);
+	an_dashboard_fini(&v);
 	json_decref(whole);
-	an_view_memo_free(m);
+	an_dashboard_memo_free(m);
 	world_free(&w);
 }
 
@@ -257,22 +257,22 @@ static void of_a_long_result_the_largest_counts_or_the_first_numbers_are_shown(v
 static void making_and_explaining_end_when_they_are_told_to(void **state)
 {
 	struct fake f = { .participants = 30, .buckets = 2, .segment = 50 };
-	struct an_view_memo *m = memo();
+	struct an_dashboard_memo *m = memo();
 	atomic_bool stop = true;
 	struct cm_err err = { 0 };
 	json_t *doc = NULL;
-	struct an_view v;
+	struct an_dashboard v;
 	struct world w;
 
 	(void)state;
 	world_make(&w, world_plan, 46);
 	assert_int_equal(world_drive(&w, &f, 1, 100000, &err), CM_OK);
 	assert_int_equal(world_decide(&w, 3, &err), CM_EBUDGET);
-	assert_int_equal(an_view_make(&w.conf, m, &stop, &v, &err), CM_ELATER);
+	assert_int_equal(an_dashboard_make(&w.conf, m, &stop, &v, &err), CM_ELATER);
 	assert_empty(&v);
-	assert_int_equal(an_view_explain(&w.conf, 3, &stop, &doc, &err), CM_ELATER);
+	assert_int_equal(an_dashboard_explain(&w.conf, 3, &stop, &doc, &err), CM_ELATER);
 	assert_null(doc);
-	an_view_memo_free(m);
+	an_dashboard_memo_free(m);
 	fake_free(&f);
 	world_free(&w);
 }
@@ -285,8 +285,8 @@ static void a_round_that_the_plan_lost_is_not_explained(void **state)
 
 	(void)state;
 	world_make(&w, world_plan, 47);
-	assert_int_equal(an_view_explain(&w.conf, 4, &go_on, &doc, &err), CM_ECONFIG);
-	assert_int_equal(an_view_explain(&w.conf, 0, &go_on, &doc, &err), CM_ECONFIG);
+	assert_int_equal(an_dashboard_explain(&w.conf, 4, &go_on, &doc, &err), CM_ECONFIG);
+	assert_int_equal(an_dashboard_explain(&w.conf, 0, &go_on, &doc, &err), CM_ECONFIG);
 	assert_null(doc);
 	world_free(&w);
 }

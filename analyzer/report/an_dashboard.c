@@ -1,5 +1,5 @@
-/* an_view.c - makes the documents of the dashboard from the files. */
-#include "an_view.h"
+/* an_dashboard.c - makes the documents of the dashboard from the files. */
+#include "an_dashboard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +16,17 @@ struct remembered {
 	char *brief; /* NULL: the result is not long */
 };
 
-struct an_view_memo {
+struct an_dashboard_memo {
 	struct remembered *round; /* rounds of them */
 	size_t rounds;
 };
 
-struct an_view_memo *an_view_memo_new(void)
+struct an_dashboard_memo *an_dashboard_memo_new(void)
 {
-	return calloc(1, sizeof(struct an_view_memo));
+	return calloc(1, sizeof(struct an_dashboard_memo));
 }
 
-void an_view_memo_free(struct an_view_memo *m)
+void an_dashboard_memo_free(struct an_dashboard_memo *m)
 {
 	for (size_t i = 0; m && i < m->rounds; i++)
 		free(m->round[i].brief);
@@ -36,7 +36,7 @@ void an_view_memo_free(struct an_view_memo *m)
 }
 
 /* An adaptive plan may have grown. */
-static enum cm_rc memo_grow(struct an_view_memo *m, size_t rounds, struct cm_err *err)
+static enum cm_rc memo_grow(struct an_dashboard_memo *m, size_t rounds, struct cm_err *err)
 {
 	struct remembered *more;
 
@@ -144,8 +144,8 @@ static void remember_counts(struct remembered *known, const char *state_dir, con
 	json_decref(result);
 }
 
-static enum cm_rc look_at_results(struct an_view_memo *m, const struct an_ledger_files *b,
-	const atomic_bool *stop, struct an_view *v, struct cm_err *err)
+static enum cm_rc look_at_results(struct an_dashboard_memo *m, const struct an_ledger_files *b,
+	const atomic_bool *stop, struct an_dashboard *v, struct cm_err *err)
 {
 	struct an_pipeline *sum = &v->pipeline;
 
@@ -176,7 +176,7 @@ static enum cm_rc look_at_results(struct an_view_memo *m, const struct an_ledger
 
 /* ---- */
 
-static enum cm_rc make_documents(const struct an_ledger_files *b, struct an_view *v, struct cm_err *err)
+static enum cm_rc make_documents(const struct an_ledger_files *b, struct an_dashboard *v, struct cm_err *err)
 {
 	json_t *rounds = an_rounds_json(b, cm_clock_wall_ms(), err), *budget = NULL;
 	enum cm_rc rc = rounds ? an_budget_json(b, &budget, err) : err->code;
@@ -192,8 +192,8 @@ static enum cm_rc make_documents(const struct an_ledger_files *b, struct an_view
 	return rc;
 }
 
-enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo, const atomic_bool *stop,
-	struct an_view *out, struct cm_err *err)
+enum cm_rc an_dashboard_make(const struct an_conf *conf, struct an_dashboard_memo *memo,
+	const atomic_bool *stop, struct an_dashboard *out, struct cm_err *err)
 {
 	struct an_ledger_files b;
 	enum cm_rc rc;
@@ -209,12 +209,12 @@ enum cm_rc an_view_make(const struct an_conf *conf, struct an_view_memo *memo, c
 	if (rc == CM_OK)
 		out->chain = *an_ledger_chain(b.ledger);
 	else
-		an_view_fini(out);
+		an_dashboard_fini(out);
 	an_ledger_files_close(&b);
 	return rc;
 }
 
-void an_view_fini(struct an_view *v)
+void an_dashboard_fini(struct an_dashboard *v)
 {
 	free(v->rounds);
 	free(v->budget);
@@ -245,8 +245,8 @@ static json_t *explanation(const struct an_state *s, const struct an_explanation
 	return doc;
 }
 
-enum cm_rc an_view_explain(const struct an_conf *conf, uint32_t number, const atomic_bool *stop, json_t **out,
-	struct cm_err *err)
+enum cm_rc an_dashboard_explain(const struct an_conf *conf, uint32_t number, const atomic_bool *stop,
+	json_t **out, struct cm_err *err)
 {
 	struct an_explanation e;
 	struct an_ledger_files b;
