@@ -1,5 +1,6 @@
-/* sh_core_start.c - the core as the store left it: witnessed ledger, rounds, unfinished erasures; declared in
- * sh_core.h. */
+/* sh_core_start.c - the core as the store left it; declared in sh_core.h.
+ *
+ * The witnessed ledger, plans, pins and rounds are read, and unfinished erasures are completed. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* sh_core_task.c - commits and sealing: what is to be done, the slow work, and what follows from it; declared
- * in sh_core.h. */
+/* sh_core_task.c - commits and sealing, declared in sh_core.h.
+ *
+ * Here is decided what is to be done, the slow work is run, and what follows from it applied. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

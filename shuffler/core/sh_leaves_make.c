@@ -1,5 +1,7 @@
-/* sh_leaves_make.c - sorts the hashes of a round, builds the Merkle tree, and writes both to the leaves file;
- * pages of leaves on all cores. */
+/* sh_leaves_make.c - makes the leaves of a round; declared in sh_leaves.h.
+ *
+ * It sorts the hashes, builds the Merkle tree, and writes both to the leaves file: pages of leaves on all
+ * cores. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* sh_front_peers.c - an intake to its head: for each client a link on its behalf, and claims; declared in
- * sh_front_private.h. */
+/* sh_front_peers.c - what an intake says to its head; declared in sh_front_private.h.
+ *
+ * For each client there is a link on its behalf; claims go over our own link. */
 #include "sh_front_private.h"
 
 #define PENDING_MAX (4u << 20) /* bytes queued to one side before the other is paused */

@@ -1,5 +1,7 @@
-/* sh_front_share.c - what an intake takes: shares of rounds; Submits that are gathered, signed by the head,
- * stored, noted there, answered; declared in sh_front_private.h. */
+/* sh_front_share.c - what an intake takes; declared in sh_front_private.h.
+ *
+ * The head gives a share of a round.  Submits are gathered, signed by the head, stored, noted there, and
+ * answered. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* sh_serve_frames.c - the table of frames, and those that concern a round: offered, submitted, announced,
- * awaited, released, pulled, settled; declared in sh_serve_private.h.
+/* sh_serve_frames.c - the table of frames, and those of a round; declared in sh_serve_private.h.
  *
- * When a segment is sent depends on what the analyzer asks and on how long buckets are, which the manifest
- * states: every message of a round has one length, and is read, decrypted and moved the same way. */
+ * A round is offered, submitted to, announced, awaited, released, pulled and settled.  When a segment is sent
+ * depends on what the analyzer asks and on how long buckets are, which the manifest states: every message of
+ * a round has one length, and is read, decrypted and moved the same way. */
 #include <string.h>
 
 #include "sh_serve_private.h"

@@ -1,9 +1,8 @@
-/* sh_serve_intakes.c - intakes at their head: what each takes, what is signed for it, and links on behalf of
- * clients; declared in sh_serve_private.h.
+/* sh_serve_intakes.c - intakes at their head; declared in sh_serve_private.h.
  *
- * On a worker thread the standings of a batch are stored and its receipts signed, and what an intake has
- * stored is noted.  A batch has up to PR_RECEIPTS_MAX, which take as long as no other link should wait, and
- * so may a disk. */
+ * Here is what each intake takes, what is signed for it, and links on behalf of clients.  On a worker thread
+ * the standings of a batch are stored and its receipts signed, and what an intake has stored is noted: a
+ * batch has up to PR_RECEIPTS_MAX, which take as long as no other link should wait, and so may a disk. */
 #include <stdlib.h>
 #include <string.h>
 

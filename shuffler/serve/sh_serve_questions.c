@@ -1,8 +1,8 @@
-/* sh_serve_questions.c - what clients ask for beside rounds: plans, manifests of rounds that are over,
- * standings, payloads, proofs; the ledger, the policy and payloads, for the analyzer.  Declared in
- * sh_serve_private.h.
+/* sh_serve_questions.c - what is asked beside rounds; declared in sh_serve_private.h.
  *
- * Nothing is counted or logged of which messages a proof is asked for, or what it says. */
+ * Clients ask for plans, manifests of rounds that are over, standings, payloads and proofs, the analyzer for
+ * the ledger and the policy.  Nothing is counted or logged of which messages a proof is asked for, or what it
+ * says. */
 #include <string.h>
 
 #include "sh_serve_private.h"

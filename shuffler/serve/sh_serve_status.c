@@ -1,5 +1,5 @@
-/* sh_serve_status.c - how the shuffler is: for /status, /metrics, and in a line for the service manager;
- * declared in sh_serve.h. */
+/* sh_serve_status.c - how the shuffler is, declared in sh_serve.h: for /status, /metrics and the service
+ * manager. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
-/* sh_serve_work.c - the slow work of the core on worker threads: one task, one job and one composition at a
- * time; declared in sh_serve_private.h. */
+/* sh_serve_work.c - slow work of the core; declared in sh_serve_private.h.
+ *
+ * One task, one job and one composition at a time, beside each other on worker threads. */
 #include "sh_serve_private.h"
 
 static double seconds_since(uint64_t began_ns)
