@@ -299,6 +299,8 @@ static enum cm_rc judge_state(const char *dir, const struct stat *st, struct cm_
 	return cm_owned_path(dir, err);
 }
 
+/* Judge what is in a state folder, and all below it.  What a folder of root has in it root has put there; the
+ * target of a link is judged with its way. */
 static enum cm_rc judge_entry(void *user, const char *name, struct cm_err *err)
 {
 	char *path = cm_file_join(user, name);
@@ -307,10 +309,17 @@ static enum cm_rc judge_entry(void *user, const char *name, struct cm_err *err)
 	struct stat st;
 
 	/* A temporary file may be gone by now. */
-	if (fd >= 0 && fstat(fd, &st) == 0)
+	bool there = fd >= 0 && fstat(fd, &st) == 0;
+	if (there)
 		rc = judge(fd, &st, path, "", err);
 	if (fd >= 0)
 		(void)close(fd);
+	if (rc == CM_OK && there && S_ISLNK(st.st_mode))
+		rc = cm_owned_path(path, err);
+	if (rc == CM_ENOINPUT)
+		rc = CM_OK; /* it leads nowhere */
+	if (rc == CM_OK && there && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		rc = cm_file_each(path, judge_entry, path, err);
 	free(path);
 	return rc;
 }

@@ -24,8 +24,8 @@ CM_CHECK enum cm_rc cm_owned_check(const char *path, int fd, struct cm_err *err)
 /* The same for a file or folder that somebody else will open by its name, which nobody can then exchange.
  * CM_ENOINPUT when there is none; CM_EIO when this process may not get there. */
 CM_CHECK enum cm_rc cm_owned_path(const char *path, struct cm_err *err);
-/* Judge a state folder, all above it, and each file and folder in it.  CM_EPERM; CM_ECREATE when it is no
- * folder.  CM_OK when it does not exist and those above are good. */
+/* Judge a state folder, all above it, and all files and folders in it and below.  CM_EPERM; CM_ECREATE when
+ * it is no folder.  CM_OK when it does not exist and those above are good. */
 CM_CHECK enum cm_rc cm_owned_state(const char *dir, struct cm_err *err);
 /* cm_file_read for a file that decides about privacy.  Also CM_EPERM, CM_ELATER: see cm_owned_check. */
 CM_CHECK enum cm_rc cm_owned_read(const char *path, size_t max, struct cm_buf *b, struct cm_err *err);

@@ -39,9 +39,11 @@ bool cm_text_shows(const uint8_t *s, size_t len)
 	if (len == 1)
 		return s[0] >= 0x20 && s[0] != 0x7f;
 	if (len == 2)
-		return s[0] != 0xc2 || s[1] >= 0xa0; /* U+0080..U+009F */
+		return (s[0] != 0xc2 || s[1] >= 0xa0) && /* U+0080..U+009F */
+		       !(s[0] == 0xd8 && s[1] == 0x9c);  /* U+061C */
 	if (len == 3 && s[0] == 0xe2 && s[1] == 0x80)
-		return s[2] < 0xa8 || s[2] > 0xae; /* U+2028..U+202E */
+		return (s[2] < 0xa8 || s[2] > 0xae) && /* U+2028..U+202E */
+		       s[2] != 0x8e && s[2] != 0x8f;   /* U+200E, U+200F */
 	if (len == 3 && s[0] == 0xe2 && s[1] == 0x81)
 		return s[2] < 0xa6 || s[2] > 0xa9; /* U+2066..U+2069 */
 	return true;

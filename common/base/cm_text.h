@@ -10,7 +10,8 @@
 size_t cm_text_char(const uint8_t *s, size_t n);
 
 /* Is the character of `len` bytes at s, as cm_text_char found it, safe to print on a terminal or in a log?
- * Controls (C0, DEL, C1), line separators and bidirectional overrides are not. */
+ * Controls (C0, DEL, C1), line separators and the characters that change the direction of text (Unicode:
+ * Bidi_Control) are not. */
 bool cm_text_shows(const uint8_t *s, size_t len);
 
 /* UTF-8 in which every character is safe to print. */

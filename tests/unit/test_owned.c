@@ -357,6 +357,19 @@ static void a_state_folder_is_judged_with_what_is_above_and_in_it(void **state)
 	assert_int_equal(chmod(in_dir("a/b/f"), 0606), 0);
 	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_EPERM);
 	assert_int_equal(chmod(in_dir("a/b/f"), 0600), 0);
+	/* So is what lies deeper, and what a link in it leads to. */
+	make("a/b/keys/k", 0602);
+	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_EPERM);
+	assert_non_null(strstr(err.msg, "/a/b/keys/k: others may write to this file (mode 0602)"));
+	assert_int_equal(chmod(in_dir("a/b/keys/k"), 0600), 0);
+	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_OK);
+	assert_int_equal(mkdir(in_dir("a/open"), 0777), 0);
+	assert_int_equal(chmod(in_dir("a/open"), 0777), 0);
+	assert_int_equal(symlink("../../open", in_dir("a/b/keys/rounds")), 0);
+	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_EPERM);
+	assert_non_null(strstr(err.msg, "/open: others may write to this folder (mode 0777)"));
+	assert_int_equal(rmdir(in_dir("a/open")), 0);
+	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_OK); /* it leads nowhere */
 	/* Whoever may write to a folder above can put another file in its place, even before it exists. */
 	assert_int_equal(chmod(in_dir("a"), 0777), 0);
 	assert_int_equal(cm_owned_state(in_dir("a/b"), &err), CM_EPERM);
