@@ -73,7 +73,8 @@ def test_ten_void_rounds_tell_nothing_of_a_device(tmp_path):
 # ---- a script with the analyzer's keys -------------------------------------------------------------------------------
 
 NAMES = [f"d{i}" for i in range(6)]
-CHANGED = {"another value": "d2,c3,c0", "an open quote": 'd2,"c1', "no row": ""}
+# Rows by the ten thousand and a field of a million bytes in one.
+CHANGED = {"an open quote": 'd2,"c1', "no row": "", "many": "d2,c3,c0\n" * 50_000 + "d2," + "x" * 1_000_000 + ",c0"}
 
 
 class Spy:

@@ -9,6 +9,7 @@ from time import monotonic, sleep
 import pytest
 
 import cluster as c
+from houses import page
 from test_kit import seeded_build
 from test_views import CHANGED, pseudonym_of_the_changed, ran, row, set_out, write
 from views import SEED
@@ -109,6 +110,42 @@ def test_the_page_of_metrics_changes_when_sending_begins(tmp_path, mutant):
     (served,) = watcher.served_at.values()
     early = {what for what, at in seen.items() if at - served < STEP - EARLY}
     assert early == ({"phase"} if mutant else set()), (served, seen)
+    worlds.cluster.close()
+
+
+def page_over_time(worlds, changed, mutant=""):
+    """All that the client's page of metrics said between the round's coming and the moment of sending, and what it said in the end."""
+    write(worlds, "csv", changed)
+    watcher = worlds.begin()
+    client = worlds.cluster.start("client", "run", mutant=mutant, env={"TOMBOLA_TEST_SEED": SEED})
+    said, done = [], False
+    try:
+        while not done:
+            assert client.alive(), client.log()
+            with contextlib.suppress(urllib.error.URLError, ConnectionError):
+                at, text = monotonic(), page(worlds.cluster, "client")
+                said.append((at, text))
+                done = 'tombola_client_rounds_total{outcome="done"} 1' in text
+            sleep(0.005)
+    finally:
+        client.kill()
+        watcher.close()
+    (served,) = watcher.served_at.values()
+    first = next(i for i, (_, text) in enumerate(said) if 'tombola_client_phase{phase="preparing"} 1' in text)
+    before = [text for at, text in said[first:] if at - served < STEP - EARLY]
+    return [text for i, text in enumerate(before) if text not in before[:i]], said[-1][1]
+
+
+@pytest.mark.parametrize("mutant", ["", "client.shown"])
+def test_at_no_time_the_page_of_metrics_depends_on_a_devices_rows(tmp_path, mutant):
+    """It says one thing until sending begins, and in the end the same."""
+    worlds = set_out(tmp_path, "csv", listed=True, prepare=STEP)
+    for _ in range(5):  # a busy machine may begin to prepare when that time is over
+        one, many = (page_over_time(worlds, lines("csv", rows), mutant) for rows in (1, 300_000))
+        if one[0] and many[0]:
+            break
+    assert one == many
+    assert (len(one[0]) == 1) != bool(mutant), one[0]
     worlds.cluster.close()
 
 
