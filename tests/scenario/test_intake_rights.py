@@ -42,6 +42,36 @@ def denied(spread, text):
     assert as_intake(spread, text) == "42501", text
 
 
+def half_full(cluster, spread):
+    """Head, one intake and analyzer, and a round of which 20 devices of 40 are stored."""
+    head = spread.head()
+    spread.start(0)
+    analyzer = cluster.start("analyzer", "run")
+    gateway = Gateway(cluster, spread.ports[0])
+    d, data = gateway.round()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    return head, analyzer, gateway, d, data
+
+
+def sealed(spread, analyzer, gateway, d, data):
+    """The others come, and the round is sealed; the analyzer is stopped, so that it stays and its tables can be looked at."""
+    analyzer.stop()
+    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
+    wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
+
+
+def table(spread, kind):
+    return next(t for t in tables(spread) if t.startswith(kind + "_"))
+
+
+def open_session(spread, text, mode, locked):
+    """A session of the intakes' role that has run this, and keeps its lock on a table."""
+    held = spread.server.session(text, spread.database, spread.role)
+    wait_for("the lock", lambda: spread.server.ask(
+        f"SELECT 1 FROM pg_locks WHERE relation = 'tombola.{locked}'::regclass AND mode = '{mode}' AND granted", spread.database))
+    return held
+
+
 def intake_says(spread, verb="intake", i=0):
     """How an intake's start, or another verb of it, ends: its code and its line."""
     run = subprocess.run([program("tombola-shuffler"), "--config", spread.cluster.path(f"intake{i}.conf"), *verb.split()],
@@ -67,12 +97,7 @@ def test_a_round_with_two_intakes_under_their_own_role(cluster):
 
 
 def test_the_server_refuses_an_intake_all_but_adding_to_the_open_round(cluster, spread):
-    spread.head()
-    spread.start(0)
-    cluster.start("analyzer", "run")
-    gateway = Gateway(cluster, spread.ports[0])
-    d, data = gateway.round()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    _, _, gateway, d, data = half_full(cluster, spread)
     there = tables(spread)
     block, tags = sorted(t for t in there if t.startswith(("block_", "tags_")))
     assert len(there) == 13, there
@@ -120,12 +145,7 @@ JUNK = {"block": "INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')",
 def test_a_row_that_a_role_adds_costs_its_round_and_nothing_else(cluster, spread, junk):
     """The round is named.  The head starts again and goes on, and so do an intake and the round that follows."""
     two_rounds(cluster)
-    head = spread.head()
-    spread.start(0)
-    analyzer = cluster.start("analyzer", "run")
-    gateway = Gateway(cluster, spread.ports[0])
-    d, data = gateway.round()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    head, analyzer, gateway, d, data = half_full(cluster, spread)
     block, tags = sorted(t for t in tables(spread) if t.startswith(("block_", "tags_")))
     first = spread.server.ask(f"SELECT bucket, id FROM tombola.{block} LIMIT 1", spread.database)[0]
     assert as_intake(spread, JUNK[junk].format(block=block, tags=tags, **first)) == ""
@@ -155,7 +175,7 @@ def test_without_the_check_a_row_of_a_role_keeps_the_head_from_starting(cluster,
     spread.start(0)
     cluster.start("analyzer", "run")
     Gateway(cluster, spread.ports[0]).round()
-    tags = next(t for t in tables(spread) if t.startswith("tags_"))
+    tags = table(spread, "tags")
     assert as_intake(spread, JUNK["tags"].format(tags=tags, block="")) == ""
     head.kill()
     run = cluster.run("shuffler", "run", mutant="shuffler.damage")
@@ -166,16 +186,9 @@ def test_a_released_round_whose_block_alone_is_damaged_is_given_up(cluster, spre
     """Nobody but the database can damage it then.  The head goes on, names the round, and starts again; who has a copy of the block
     puts it back, and who has none gives the round up, which is refused as long as all can be read."""
     two_rounds(cluster)
-    head = spread.head()
-    spread.start(0)
-    analyzer = cluster.start("analyzer", "run")
-    gateway = Gateway(cluster, spread.ports[0])
-    d, data = gateway.round()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
-    block = next(t for t in tables(spread) if t.startswith("block_"))
-    analyzer.stop()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
-    wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
+    head, analyzer, gateway, d, data = half_full(cluster, spread)
+    block = table(spread, "block")
+    sealed(spread, analyzer, gateway, d, data)
     head.stop()
     give_up = lambda: cluster.run("shuffler", "round", "give-up", "1", "--confirm", "one")
     assert "it is not lost" in give_up().stderr
@@ -216,7 +229,7 @@ def test_one_of_two_intakes_is_revoked_and_the_other_goes_on(cluster, spread):
     gateway = Gateway(cluster, spread.ports[0])
     d, data = gateway.round()
     gateway.until_accepted(spread.ports[0], d, data, 0, 20)
-    block = next(t for t in tables(spread) if t.startswith("block_"))
+    block = table(spread, "block")
     held = open_session(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", "RowExclusiveLock", block)
     # As doc/operations.md has it.
     spread.server.do(f"ALTER ROLE {roles[1]} NOLOGIN; REVOKE {group} FROM {roles[1]}")
@@ -237,20 +250,10 @@ def test_one_of_two_intakes_is_revoked_and_the_other_goes_on(cluster, spread):
 
 def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread):
     """Also of one that took no lock: a session that has written and not committed is ended."""
-    spread.head()
-    spread.start(0)
-    analyzer = cluster.start("analyzer", "run")
-    gateway = Gateway(cluster, spread.ports[0])
-    d, data = gateway.round()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
-    block = next(t for t in tables(spread) if t.startswith("block_"))
-    held = spread.server.session(f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", spread.database, spread.role)
-    wait_for("the insert", lambda: spread.server.ask(
-        f"SELECT 1 FROM pg_locks WHERE relation = 'tombola.{block}'::regclass AND mode = 'RowExclusiveLock'", spread.database))
-    # Stopped before its release, so that the round's tables can be looked at.
-    analyzer.stop()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
-    wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
+    _, analyzer, gateway, d, data = half_full(cluster, spread)
+    block = table(spread, "block")
+    held = open_session(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", "RowExclusiveLock", block)
+    sealed(spread, analyzer, gateway, d, data)
     said = held.communicate("COMMIT;\n", timeout=180)[1]
     assert "terminating connection" in said or "server closed" in said, said
     denied(spread, f"INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')")
@@ -260,26 +263,11 @@ def test_nothing_of_an_intake_comes_into_a_round_that_has_closed(cluster, spread
     exactly(cluster, 40)
 
 
-def open_session(spread, text, mode, table):
-    """A session of the intakes' role that has run this, and keeps its lock on a table."""
-    held = spread.server.session(text, spread.database, spread.role)
-    wait_for("the lock", lambda: spread.server.ask(
-        f"SELECT 1 FROM pg_locks WHERE relation = 'tombola.{table}'::regclass AND mode = '{mode}' AND granted", spread.database))
-    return held
-
-
 def test_a_lock_that_needs_no_right_does_not_keep_a_round_from_being_erased(cluster, spread):
     """PostgreSQL locks the tables of a prepared statement before it looks at rights."""
-    head = spread.head()
-    spread.start(0)
-    analyzer = cluster.start("analyzer", "run")
-    gateway = Gateway(cluster, spread.ports[0])
-    d, data = gateway.round()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
-    block = next(t for t in tables(spread) if t.startswith("block_"))
-    analyzer.stop()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 40)
-    wait_for("the seal", lambda: spread.server.ask("SELECT state FROM tombola.round WHERE state = 2", spread.database))
+    head, analyzer, gateway, d, data = half_full(cluster, spread)
+    block = table(spread, "block")
+    sealed(spread, analyzer, gateway, d, data)
     held = open_session(spread, f"BEGIN; PREPARE p AS SELECT FROM tombola.{block}", "AccessShareLock", block)
     analyzer.start()
     settled(cluster)
@@ -311,13 +299,8 @@ def test_an_intake_whose_epoch_ends_as_it_begins_lives_on(cluster, spread):
 
 
 def test_what_an_intake_says_of_devices_ends_no_head(cluster, spread):
-    head = spread.head()
-    spread.start(0)
-    cluster.start("analyzer", "run")
-    gateway = Gateway(cluster, spread.ports[0])
-    d, data = gateway.round()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
-    tags = next(t for t in tables(spread) if t.startswith("tags_"))
+    head, _, gateway, d, data = half_full(cluster, spread)
+    tags = table(spread, "tags")
     epoch = lambda: spread.server.ask("SELECT epoch FROM tombola.data", spread.database)[0]["epoch"]
     before = epoch()
     most = 2**63 - 1
@@ -331,12 +314,7 @@ def test_what_an_intake_says_of_devices_ends_no_head(cluster, spread):
 @pytest.mark.parametrize("next_role", [True, False])
 def test_a_role_that_is_the_intakes_no_more_has_no_rights(cluster, spread, next_role):
     """Also where the head takes the reports itself from now on."""
-    head = spread.head()
-    spread.start(0)
-    cluster.start("analyzer", "run")
-    gateway = Gateway(cluster, spread.ports[0])
-    d, data = gateway.round()
-    gateway.until_accepted(spread.ports[0], d, data, 0, 20)
+    head, _, gateway, d, data = half_full(cluster, spread)
     block, tags = sorted(t for t in tables(spread) if t.startswith(("block_", "tags_")))
     held = open_session(spread, f"BEGIN; INSERT INTO tombola.{block} VALUES (0, 1, '\\x00')", "RowExclusiveLock", block)
     spread.daemons[0].stop()

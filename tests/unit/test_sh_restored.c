@@ -311,9 +311,8 @@ static enum cm_rc keep(void *user, const struct sh_row *row, struct cm_err *err)
 	return CM_OK;
 }
 
-/* The store lost the seal, as a copy or a standby that lagged, and the keys are newer: a second release would
- * tell by what it lacks.  killed: the seal was, before its mark. */
-static void lose_seal(bool killed)
+/* A core on the open store, as far as its start goes. */
+static enum cm_rc start_core(struct sh_core **out)
 {
 	const struct sh_core_conf conf = { .env = { .store = &play.store,
 						   .key_dir = play.key_dir,
@@ -321,6 +320,14 @@ static void lose_seal(bool killed)
 						   .max_bytes = 32u << 20 },
 		.policy = &play.policy,
 		.analyzer = play.analyzer.verifier };
+
+	return sh_core_new(&conf, out, &play.err);
+}
+
+/* The store lost the seal, as a copy or a standby that lagged, and the keys are newer: a second release would
+ * tell by what it lacks.  killed: the seal was, before its mark. */
+static void lose_seal(bool killed)
+{
 	struct sh_core *core = NULL;
 	struct old old = { 0 };
 
@@ -337,14 +344,14 @@ static void lose_seal(bool killed)
 	assert_true(steps_file_exists("keys", ".sealed"));
 	sh_core_free(play.core);
 	assert_int_equal(play.store.row_put(play.store.ctx, &old.row, &play.err), CM_OK);
-	assert_int_equal(sh_core_new(&conf, &core, &play.err), CM_EDATA);
+	assert_int_equal(start_core(&core), CM_EDATA);
 	assert_non_null(strstr(play.err.msg, "it was sealed"));
 	/* The operator gives it up. */
 	assert_int_equal(sh_vault_destroy(&play.store, play.key_dir, play.d.round_id, &play.err), CM_OK);
 	assert_false(steps_file_exists("keys", ".sealed"));
 	old.row.state = SH_ERASED;
 	assert_int_equal(play.store.row_put(play.store.ctx, &old.row, &play.err), CM_OK);
-	assert_int_equal(sh_core_new(&conf, &play.core, &play.err), CM_OK);
+	assert_int_equal(start_core(&play.core), CM_OK);
 	cm_buf_fini(&old.descriptor);
 	cm_buf_fini(&old.signature);
 }
@@ -406,12 +413,6 @@ static void go_on(enum until until)
 /* The round's messages are those of when it had `had` of 40 devices, in each state of the round. */
 static void lose_reports(uint64_t had, enum until until)
 {
-	const struct sh_core_conf conf = { .env = { .store = &play.store,
-						   .key_dir = play.key_dir,
-						   .signer = play.shuffler.signer,
-						   .max_bytes = 32u << 20 },
-		.policy = &play.policy,
-		.analyzer = play.analyzer.verifier };
 	struct sh_core *core = NULL;
 	struct cm_buf copy[2];
 	char says[100];
@@ -429,7 +430,7 @@ static void lose_reports(uint64_t had, enum until until)
 	sh_play_stop(&play);
 	restore_round(copy);
 	assert_int_equal(sh_play_store_open(&play), CM_OK);
-	assert_int_equal(sh_core_new(&conf, &core, &play.err), CM_EDATA);
+	assert_int_equal(start_core(&core), CM_EDATA);
 	(void)snprintf(says, sizeof says,
 		"reports of 40 devices were acknowledged, and the store has %u of them", (unsigned)had);
 	assert_non_null(strstr(play.err.msg, says));
