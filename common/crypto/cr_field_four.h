@@ -139,7 +139,7 @@ INLINE void add_half_row(vector c[LIMBS], int i, const vector x[LIMBS], const ve
 	}
 }
 
-/* Of 3 fold or less. */
+/* x has 3 fold or less. */
 INLINE void square_once(struct element *out, const struct element *x)
 {
 	vector c[LIMBS] = { { 0 } }, x19[LIMBS];
@@ -255,7 +255,7 @@ INLINE void set_number(struct element *out, uint64_t x)
 	out->limb[0] = (vector){ x, x, x, x };
 }
 
-/* Of bits 0 to 254. */
+/* Reads bits 0 to 254. */
 INLINE void load(struct element *out, const vector w[4])
 {
 	out->limb[0] = w[0] & MASK26;

@@ -62,7 +62,7 @@ NOINLINE void power_250_0(struct powers *p, const struct element *z)
 	times(&p->t, &p->t, &p->z50_0);
 }
 
-/* Of tight elements that are the same in all lanes, and public. */
+/* Compares tight elements whose values are public and the same in all lanes. */
 TARGET static bool are_equal(const struct element *x, const struct element *y)
 {
 	vector a[4], b[4];

@@ -30,7 +30,7 @@ struct cr_lanes {
 	 * work of a single group.  The stack is wiped of what the products leave on it. */
 	void (*multiply)(const struct cr_numbers *scalar, const struct cr_numbers *point, size_t n,
 		struct cr_numbers *product);
-	/* The table of a point, which takes as long as some 50 products in four lanes, 1000 in eight.  NULL:
+	/* The table of a point, which takes as long as some 50 products in four lanes, 100 in eight.  NULL:
 	 * out of memory, or no table can be made, because the point is on the curve's twist. */
 	struct cr_multiples *(*multiples)(const uint8_t point[CR_POINT_LEN]);
 	/* The same products of the table's point, in half of the time, or less; in a sixth in eight lanes. */

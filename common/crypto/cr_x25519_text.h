@@ -99,7 +99,7 @@ static void multiply_points(
 
 #define DIGITS ((255 + BITS - 1) / BITS)
 
-/* Of affine points, as they are added: y + x, y - x and 2 d x y. */
+/* The multiples of one digit, affine, as they are added: y + x, y - x and 2 d x y. */
 struct row {
 	struct column plus, minus, product;
 };
@@ -248,7 +248,7 @@ INLINE void find_digits(struct adding *w, const vector word[4])
 	}
 }
 
-/* The entry of digit i: of -(x, y) = (-x, y), y + x and y - x change places. */
+/* Picks the entry of digit i.  For -(x, y) = (-x, y), y + x and y - x change places. */
 NOINLINE void choose_entry(struct adding *w, const struct row *row, int i)
 {
 	const vector *negative = &w->negative[i];
