@@ -81,7 +81,9 @@ def unused_functions(sources):
     code = {p: NOT_CODE.sub("", t) for p, t in sources.items() if p.endswith((".c", ".h"))}
     words = {p: collections.Counter(re.findall(r"\w+", t)) for p, t in code.items()}
     product = {p: t for p, t in code.items() if not p.startswith("tests" + os.sep)}
-    times = sum((words[p] for p in product), collections.Counter())
+    times = collections.Counter()
+    for p in product:
+        times.update(words[p])
     places = collections.Counter(word for p in code for word in words[p])
     for path, text in product.items():
         if path.endswith(".h") and not path.startswith("accountant" + os.sep):
