@@ -1,4 +1,5 @@
-/* cmd_answer.c - the verbs epsilon and delta, and the steps that every verb takes with rounds and methods. */
+/* cmd_answer.c - the verbs epsilon and delta, and the steps that every verb takes with rounds and methods
+ * (cmd.h). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,21 +30,22 @@ enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[A
 	return rc;
 }
 
-int cmd_rounds(const char *const *text, size_t n, bool published, struct acct_spec **out, size_t *parts)
+enum cm_rc cmd_rounds(
+	const char *const *text, size_t n, bool published, struct acct_spec **out, size_t *parts)
 {
 	struct acct_spec *spec = calloc(n > 0 ? n * ACCT_SPEC_PARTS : 1, sizeof *spec);
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	*out = NULL;
 	*parts = 0;
 	if (!spec)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; !code && i < n; i++) {
 		char why[256] = "", key[32];
 		size_t more = 0;
 
 		if (cmd_spec_open(text[i], key, sizeof key))
-			code = cmd_fail(CMD_DATA, "--round %.80s: %s=? is for calibrate", text[i], key);
+			code = cmd_fail(CM_EDATA, "--round %.80s: %s=? is for calibrate", text[i], key);
 		else if (cmd_parts(text[i], published, &spec[*parts], &more, why, sizeof why))
 			code = cmd_not_a_round(text[i], why);
 		*parts += more;
@@ -113,9 +115,9 @@ enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct
 	return labelled(m->delta(round, n, epsilon, out, why), published, out, why);
 }
 
-int cmd_refused(const struct acct_method *m, enum acct_rc rc, const char *why)
+enum cm_rc cmd_refused(const struct acct_method *m, enum acct_rc rc, const char *why)
 {
-	int code = rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA;
+	enum cm_rc code = rc == ACCT_ENOMEM ? CM_EINTERNAL : CM_EDATA;
 
 	if (!why)
 		why = acct_strerror(rc);
@@ -174,16 +176,16 @@ static enum acct_rc ask(const struct cmd_question *q, const char *quantity, cons
 				  : cmd_delta(q->method[0], q->published, round, parts, q->epsilon, a, why);
 }
 
-static int answer(const struct cmd_question *q, const char *quantity)
+static enum cm_rc answer(const struct cmd_question *q, const char *quantity)
 {
 	struct acct_spec *round = NULL;
 	struct acct_method_answer a;
 	const char *why;
 	size_t parts;
-	int code;
+	enum cm_rc code;
 
 	if (q->group > 1 && (q->published || q->method[0] != acct_method_row(0)))
-		return cmd_fail(CMD_USAGE, "--group goes with method pld and --bound proved");
+		return cmd_fail(CM_EUSAGE, "--group goes with method pld and --bound proved");
 	code = cmd_rounds(q->text, q->rounds, q->published, &round, &parts);
 	if (!round)
 		return code;
@@ -197,12 +199,12 @@ static int answer(const struct cmd_question *q, const char *quantity)
 	return code;
 }
 
-int cmd_run_epsilon(const struct cmd_question *q)
+enum cm_rc cmd_run_epsilon(const struct cmd_question *q)
 {
 	return answer(q, "epsilon");
 }
 
-int cmd_run_delta(const struct cmd_question *q)
+enum cm_rc cmd_run_delta(const struct cmd_question *q)
 {
 	return answer(q, "delta");
 }

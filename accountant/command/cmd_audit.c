@@ -7,6 +7,228 @@
 
 #include "acct_decimal.h"
 
+#define WRONG(a, r, ...)                                                     \
+	do {                                                                 \
+		(void)cmd_ledger_fault((a)->ledger, (r)->line, __VA_ARGS__); \
+		(a)->wrong++;                                                \
+	} while (0)
+
+/* The number of honest participants as the ledger's parties compute it, at the minimum batch; at least 1, the
+ * victim. */
+static uint64_t honest(const struct cmd_record *r)
+{
+	double product = floor(r->honest_fraction * (double)r->min_reports);
+	uint64_t n = product >= 1 ? (uint64_t)product : 1;
+
+	return n > r->colluders && n - r->colluders > 1 ? n - r->colluders : 1;
+}
+
+/* The fewest messages in a batch that no colluder sent: one of each participant; or, of a tag, those that the
+ * shuffler leaves, whoever sent none. */
+static uint64_t batch(const struct cmd_record *r, uint64_t n)
+{
+	uint64_t evened = r->tag_messages > r->colluders ? r->tag_messages - r->colluders : 0;
+
+	return n > evened ? n : evened;
+}
+
+/* When the participants' last dummy is sent by chance, the last level of the round must be these dummies. */
+static void check_chance(
+	struct cmd_audit *a, const struct cmd_record *r, const struct acct_round *p, uint64_t n)
+{
+	const struct acct_level *l = &p->level[p->levels - 1];
+	double blanket = 0;
+
+	for (size_t j = 0; j < p->cells; j++)
+		blanket += p->cell[j].omega;
+	if (l->count > n)
+		WRONG(a, r, "account: %llu dummies by chance, but there are %llu participants",
+			(unsigned long long)l->count, (unsigned long long)n);
+	if (l->share * blanket > r->dummy_chance)
+		WRONG(a, r, "account: dummies of chance %.9g, but participants send one with chance %.9g",
+			l->share * blanket, r->dummy_chance);
+}
+
+/* Reports a round whose charge assumes more dummies or more honest participants than its descriptor
+ * requires. */
+static void cover(struct cmd_audit *a, const struct cmd_record *r)
+{
+	uint64_t n = honest(r), most_covered = batch(r, n);
+	double all = 0, most = 0, added = (double)r->dummies_added;
+
+	for (size_t i = 0; i < r->parts; i++) {
+		const struct acct_round *p = &r->part[i];
+		bool rare = r->dummy_chance > 0 && p->levels > 0;
+		uint64_t others = p->others;
+
+		if (rare)
+			check_chance(a, r, p, n);
+		for (size_t k = 0; k + rare < p->levels; k++)
+			others += p->level[k].count;
+		if (others >= most_covered && r->tag_messages > 0)
+			WRONG(a, r, "account: n is %llu, but a tag has %llu messages that no colluder sent",
+				(unsigned long long)others + 1, (unsigned long long)most_covered);
+		else if (others >= most_covered)
+			WRONG(a, r, "account: n is %llu, but the minimum guarantees %llu honest participants",
+				(unsigned long long)others + 1, (unsigned long long)n);
+		all += (double)p->count * (double)p->dummies;
+		most = fmax(most, (double)p->dummies);
+	}
+	if (all > (double)n * (double)r->dummies_each + added)
+		WRONG(a, r,
+			"account: %.0f dummies, but %llu participants send %llu each and the shuffler adds "
+			"%.0f",
+			all, (unsigned long long)n, (unsigned long long)r->dummies_each, added);
+	else if (most > (double)n * (double)r->dummies_batch + added)
+		WRONG(a, r,
+			"account: %.0f dummies in one batch, but %llu participants send %llu each and the "
+			"shuffler adds %.0f",
+			most, (unsigned long long)n, (unsigned long long)r->dummies_batch, added);
+}
+
+static bool same_loss(const struct cmd_record *x, const struct cmd_record *y)
+{
+	size_t i = 0;
+
+	while (i < x->parts && i < y->parts && x->part[i].count == y->part[i].count &&
+		acct_round_equal(&x->part[i], &y->part[i]))
+		i++;
+	return i == x->parts && i == y->parts;
+}
+
+/* A row of the same plan with the same loss, whose answers can be copied; NULL for none. */
+static const struct cmd_audit_row *like(const struct cmd_audit *a, size_t plan, const struct cmd_record *r)
+{
+	for (size_t i = 0; i < a->rows; i++)
+		if (a->row[i].plan == plan && same_loss(&a->row[i].reserved, r))
+			return &a->row[i];
+	return NULL;
+}
+
+/* The loss of the round alone. */
+static enum acct_rc alone(
+	const struct cmd_audit *a, size_t plan, const struct cmd_record *r, struct acct_bound *out)
+{
+	const struct cmd_audit_row *row = like(a, plan, r);
+
+	if (!row)
+		return acct_epsilon(r->part, r->parts, a->plan[plan].planned.delta, out);
+	*out = row->alone;
+	return ACCT_OK;
+}
+
+/* A filter's price of the round: the sum over its parts. */
+static enum acct_rc price_of(
+	const struct cmd_audit *a, size_t plan, const struct cmd_record *r, struct acct_price *out)
+{
+	const struct cmd_audit_row *row = like(a, plan, r);
+	struct acct_price sum = { 0, 0 }, one;
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; !row && !rc && i < r->parts; i++) {
+		rc = acct_filter_price(&a->plan[plan].filter, &r->part[i], &one);
+		if (!rc)
+			sum = acct_price_add(sum, one);
+	}
+	if (!rc)
+		*out = row ? row->price : sum;
+	return rc;
+}
+
+/* The share of the filter's budget that is held. */
+static struct acct_price prices(const struct cmd_audit *a, size_t plan)
+{
+	struct acct_price sum = { 0, 0 };
+
+	for (size_t i = 0; i < a->rows; i++)
+		if (a->row[i].plan == plan && !a->row[i].returned)
+			sum = acct_price_add(sum, a->row[i].price);
+	return sum;
+}
+
+static enum acct_rc price_row(struct cmd_audit *a, struct cmd_audit_row *row)
+{
+	const struct cmd_record *r = &row->reserved;
+	struct cmd_audit_plan *p = &a->plan[row->plan];
+	enum acct_rc rc = alone(a, row->plan, r, &row->alone);
+
+	if (rc)
+		return rc;
+	if (p->filter.kind) {
+		rc = price_of(a, row->plan, r, &row->price);
+		row->share = acct_price_share(acct_price_add(prices(a, row->plan), row->price));
+		return rc;
+	}
+	for (size_t i = 0; i < r->parts && !rc; i++)
+		rc = acct_state_add(p->state, &r->part[i]);
+	return rc ? rc : acct_state_epsilon(p->state, NULL, &row->total);
+}
+
+/* Adds to round[n], joining equal rounds; returns how many there are then. */
+static size_t join(struct acct_round *round, size_t n, const struct acct_round *more)
+{
+	size_t k = 0;
+
+	while (k < n && !acct_round_equal(&round[k], more))
+		k++;
+	if (k < n)
+		round[k].count += more->count;
+	else
+		round[n++] = *more;
+	return n;
+}
+
+/* Composes the rounds that hold budget, with the same question as the analyzer's. */
+static enum acct_rc ask_together(const struct cmd_audit *a, struct acct_bound *out)
+{
+	struct acct_round *round;
+	size_t room = 1, n = 0;
+
+	for (size_t i = 0; i < a->rows; i++)
+		room += a->row[i].reserved.parts;
+	round = calloc(room, sizeof *round);
+	if (!round)
+		return ACCT_ENOMEM;
+	for (size_t i = 0; i < a->rows; i++)
+		for (size_t k = 0; a->row[i].stage != CMD_VOID && k < a->row[i].reserved.parts; k++)
+			n = join(round, n, &a->row[i].reserved.part[k]);
+	enum acct_rc rc = acct_epsilon(round, n, a->opened.delta, out);
+	free(round);
+	return rc;
+}
+
+static enum cm_rc total(struct cmd_audit *a)
+{
+	struct acct_bound again;
+	enum acct_rc rc;
+
+	if (a->records == 0)
+		return cmd_ledger_fault(a->ledger, 1, "the ledger is empty");
+	if (cmd_audit_adaptive(a)) {
+		a->share = acct_price_share(prices(a, 0));
+		a->over = a->over || a->share > 1;
+	}
+	if (a->opened.slices)
+		return CM_OK;
+	if (a->plan[0].filter.kind) {
+		a->spent.upper = a->share > 1 ? (double)INFINITY : a->share > 0 ? a->opened.limit : 0;
+		return CM_OK;
+	}
+	rc = acct_state_epsilon(a->plan[0].state, NULL, &a->spent);
+	if (!rc && !(a->spent.upper <= a->opened.limit) && cmd_audit_held(a) > 0) {
+		rc = ask_together(a, &again);
+		if (!rc && again.upper < a->spent.upper)
+			a->spent.upper = again.upper;
+		if (!rc && again.lower > a->spent.lower)
+			a->spent.lower = again.lower;
+	}
+	if (rc)
+		return cmd_fail(rc == ACCT_ENOMEM ? CM_EINTERNAL : CM_EDATA,
+			"the total cannot be computed: %s", acct_strerror(rc));
+	a->over = a->over || !(a->spent.upper <= a->opened.limit); /* NaN counts as over */
+	return CM_OK;
+}
+
 /* A recorded price may be less than the price computed here by this much, relative. */
 #define SHARE_SLACK 1e-2
 
@@ -28,10 +250,10 @@ static void check_recorded(struct cmd_audit *a, const struct cmd_record *r, cons
 			cmd_down(true_value.lower, least));
 }
 
-static int failed(const struct cmd_audit *a, const struct cmd_record *r, enum acct_rc rc)
+static enum cm_rc failed(const struct cmd_audit *a, const struct cmd_record *r, enum acct_rc rc)
 {
 	if (rc == ACCT_ENOMEM)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	return cmd_ledger_fault(a->ledger, r->line, "cannot be computed: %s", acct_strerror(rc));
 }
 
@@ -79,30 +301,30 @@ static void *grown(void *items, size_t size, size_t used, size_t *room)
 }
 
 /* Appends a row, with a copy of the record's parts. */
-static int add(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *new)
+static enum cm_rc add(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *new)
 {
 	struct cmd_audit_row *rows = grown(a->row, sizeof *rows, a->rows, &a->room);
 	enum acct_rc rc;
 
 	if (!rows)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	a->row = rows;
-	rc = cmd_audit_price(a, new);
+	rc = price_row(a, new);
 	if (rc)
 		return failed(a, r, rc);
 	new->part = calloc(r->parts, sizeof *new->part);
 	if (!new->part)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	memcpy(new->part, r->part, r->parts * sizeof *new->part);
 	new->reserved.part = new->part;
 	a->row[a->rows++] = *new;
-	cmd_audit_cover(a, r);
+	cover(a, r);
 	check_recorded(a, r, "epsilon_round", r->epsilon_round, new->alone);
 	if (a->plan[new->plan].filter.kind)
 		judge_adaptive(a, r, new);
 	else
 		judge_plan(a, r, new);
-	return 0;
+	return CM_OK;
 }
 
 /* Index of the plan that the record names; a->plans for none. */
@@ -115,7 +337,7 @@ static size_t plan_of(const struct cmd_audit *a, const struct cmd_record *r)
 	return i;
 }
 
-static int on_entry(struct cmd_audit *a, const struct cmd_record *r)
+static enum cm_rc on_entry(struct cmd_audit *a, const struct cmd_record *r)
 {
 	struct cmd_audit_row new = { .reserved = *r, .plan = plan_of(a, r), .stage = CMD_ENTRY };
 
@@ -125,7 +347,7 @@ static int on_entry(struct cmd_audit *a, const struct cmd_record *r)
 }
 
 /* A try of an entry: the pair is the entry's, and the tries before it were void. */
-static int on_try(struct cmd_audit *a, const struct cmd_record *r, size_t plan)
+static enum cm_rc on_try(struct cmd_audit *a, const struct cmd_record *r, size_t plan)
 {
 	struct cmd_audit_row *row = NULL;
 
@@ -146,16 +368,16 @@ static int on_try(struct cmd_audit *a, const struct cmd_record *r, size_t plan)
 		r->honest_fraction != row->reserved.honest_fraction)
 		WRONG(a, r, "the round's participants are not those of its entry in line %zu",
 			row->reserved.line);
-	if (!cmd_audit_same_loss(&row->reserved, r) || r->epsilon_round != row->reserved.epsilon_round ||
+	if (!same_loss(&row->reserved, r) || r->epsilon_round != row->reserved.epsilon_round ||
 		r->epsilon_total != row->reserved.epsilon_total)
 		WRONG(a, r, "the round's account is not the one of its entry in line %zu",
 			row->reserved.line);
 	memcpy(row->reserved.id, r->id, sizeof r->id);
 	row->stage = CMD_RESERVED;
-	return 0;
+	return CM_OK;
 }
 
-static int on_reserved(struct cmd_audit *a, const struct cmd_record *r)
+static enum cm_rc on_reserved(struct cmd_audit *a, const struct cmd_record *r)
 {
 	struct cmd_audit_row new = { .reserved = *r, .plan = plan_of(a, r), .stage = CMD_RESERVED };
 
@@ -168,22 +390,22 @@ static int on_reserved(struct cmd_audit *a, const struct cmd_record *r)
 	return add(a, r, &new);
 }
 
-static int on_charged(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *row)
+static enum cm_rc on_charged(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *row)
 {
 	const struct cmd_record *was = &row->reserved;
 
-	if (!cmd_audit_same_loss(was, r))
+	if (!same_loss(was, r))
 		WRONG(a, r, "the account is not the one reserved in line %zu", was->line);
 	if (r->epsilon_round != was->epsilon_round || r->epsilon_total != was->epsilon_total)
 		WRONG(a, r, "epsilon_round or epsilon_total is not the one reserved in line %zu", was->line);
 	if (r->participants < was->min_reports)
 		WRONG(a, r, "%llu participants were charged, %llu are the minimum",
 			(unsigned long long)r->participants, (unsigned long long)was->min_reports);
-	return 0;
+	return CM_OK;
 }
 
 /* Handles the records after a reservation, which have one valid order. */
-static int on_later(struct cmd_audit *a, const struct cmd_record *r)
+static enum cm_rc on_later(struct cmd_audit *a, const struct cmd_record *r)
 {
 	struct cmd_audit_row *row = find(a, r->id);
 	enum cmd_record_kind before = r->kind == CMD_SETTLED ? CMD_CHARGED : CMD_RESERVED;
@@ -205,12 +427,12 @@ static int on_later(struct cmd_audit *a, const struct cmd_record *r)
 
 		for (size_t i = 0; i < row->reserved.parts && !rc; i++)
 			rc = acct_state_remove(a->plan[row->plan].state, &row->reserved.part[i]);
-		return rc ? failed(a, r, rc) : 0;
+		return rc ? failed(a, r, rc) : CM_OK;
 	}
-	return 0;
+	return CM_OK;
 }
 
-static int on_planned(struct cmd_audit *a, const struct cmd_record *r)
+static enum cm_rc on_planned(struct cmd_audit *a, const struct cmd_record *r)
 {
 	static const char adaptive[] = "adaptive.";
 	size_t n = sizeof adaptive - 1;
@@ -223,21 +445,21 @@ static int on_planned(struct cmd_audit *a, const struct cmd_record *r)
 		return cmd_ledger_fault(a->ledger, r->line, "a plan is pinned twice");
 	p = grown(a->plan, sizeof *p, a->plans, &a->plans_room);
 	if (!p)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	a->plan = p;
 	p += a->plans++;
 	*p = (struct cmd_audit_plan){ .planned = *r };
 	if (!kind) {
 		p->state = acct_state_new(r->delta);
-		return p->state ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
+		return p->state ? CM_OK : cmd_fail(CM_EINTERNAL, "out of memory");
 	}
 	enum acct_rc rc =
 		acct_filter_init(kind, fmin(r->limit, ACCT_FILTER_MOST_EPSILON), r->delta, &p->filter);
-	return rc ? failed(a, r, rc) : 0;
+	return rc ? failed(a, r, rc) : CM_OK;
 }
 
 /* Slices are spent whole, and their losses add up. */
-static int on_slice(struct cmd_audit *a, const struct cmd_record *r)
+static enum cm_rc on_slice(struct cmd_audit *a, const struct cmd_record *r)
 {
 	double epsilon = acct_decimal_add(a->spent.upper, r->limit);
 	double delta = acct_decimal_add(a->spent_delta, r->delta);
@@ -253,13 +475,13 @@ static int on_slice(struct cmd_audit *a, const struct cmd_record *r)
 	return on_planned(a, r);
 }
 
-static int on_opened(struct cmd_audit *a, const struct cmd_record *r)
+static enum cm_rc on_opened(struct cmd_audit *a, const struct cmd_record *r)
 {
 	a->opened = *r;
-	return r->slices ? 0 : on_planned(a, r);
+	return r->slices ? CM_OK : on_planned(a, r);
 }
 
-static int on_record(struct cmd_audit *a, const struct cmd_record *r)
+static enum cm_rc on_record(struct cmd_audit *a, const struct cmd_record *r)
 {
 	if (r->kind == CMD_ENTRY)
 		return r->seq == a->records && strcmp(r->head, a->head) == 0
@@ -287,32 +509,31 @@ static int on_record(struct cmd_audit *a, const struct cmd_record *r)
 		return on_reserved(a, r);
 	if (r->kind == CMD_REFUSED) {
 		a->refused++;
-		return 0;
+		return CM_OK;
 	}
 	return on_later(a, r);
 }
 
-int cmd_run_audit(const struct cmd_question *q)
+enum cm_rc cmd_run_audit(const struct cmd_question *q)
 {
 	struct cmd_audit a = { .q = q };
 	struct cmd_record *r = calloc(1, sizeof *r);
-	int more = 0, code;
+	bool more = true;
+	enum cm_rc code;
 
 	if (!r)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	code = cmd_ledger_open(q->file, &a.ledger);
-	while (!code && (more = cmd_ledger_next(a.ledger, r)) == 1)
+	while (!code && !(code = cmd_ledger_next(a.ledger, r, &more)) && more)
 		code = on_record(&a, r);
 	if (!code)
-		code = more;
-	if (!code)
-		code = cmd_audit_total(&a);
+		code = total(&a);
 	if (!code && q->format == CMD_OBJECT)
 		cmd_audit_json(&a);
 	else if (!code)
 		cmd_audit_print(&a);
 	if (!code)
-		code = a.wrong > 0 ? CMD_DATA : a.over ? CMD_OVER : 0;
+		code = a.wrong > 0 ? CM_EDATA : a.over ? CM_EBUDGET : CM_OK;
 	cmd_ledger_close(a.ledger);
 	for (size_t i = 0; i < a.plans; i++)
 		acct_state_free(a.plan[i].state);

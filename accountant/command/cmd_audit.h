@@ -49,19 +49,5 @@ size_t cmd_audit_held(const struct cmd_audit *a);
 bool cmd_audit_holds(const struct cmd_audit *a, const struct cmd_audit_row *r);
 /* Does the whole ledger belong to one adaptive plan? */
 bool cmd_audit_adaptive(const struct cmd_audit *a);
-/* Do both records have the same parts in the same order? */
-bool cmd_audit_same_loss(const struct cmd_record *x, const struct cmd_record *y);
-/* Computes the row's loss alone, and together with everything held before it. */
-enum acct_rc cmd_audit_price(struct cmd_audit *a, struct cmd_audit_row *row);
-/* Computes what the ledger holds at its end; close to the limit, with the analyzer's question too.  A code of
- * cmd.h, after its line on stderr. */
-int cmd_audit_total(struct cmd_audit *a);
-/* Reports blanket messages that a recorded account assumes and the round's parameters do not guarantee. */
-void cmd_audit_cover(struct cmd_audit *a, const struct cmd_record *r);
-#define WRONG(a, r, ...)                                                     \
-	do {                                                                 \
-		(void)cmd_ledger_fault((a)->ledger, (r)->line, __VA_ARGS__); \
-		(a)->wrong++;                                                \
-	} while (0)
 void cmd_audit_print(const struct cmd_audit *a);
 void cmd_audit_json(const struct cmd_audit *a);

@@ -1,4 +1,4 @@
-/* cmd_audit_print.c - prints an audit as text and as JSON. */
+/* cmd_audit_print.c - prints an audit as text and as JSON (cmd_audit.h). */
 #include <math.h>
 
 #include "cmd_audit.h"

@@ -108,7 +108,7 @@ static enum cmd_fit fits(void *user, uint64_t value)
 }
 
 /* Finds the one open key, in all rounds. */
-static int open_key(const struct cmd_question *q, const struct key **out)
+static enum cm_rc open_key(const struct cmd_question *q, const struct key **out)
 {
 	char first[32] = "", key[32], second[32], filled[CMD_SPEC_ROOM];
 
@@ -116,24 +116,24 @@ static int open_key(const struct cmd_question *q, const struct key **out)
 		if (!cmd_spec_open(q->text[i], key, sizeof key))
 			continue;
 		if (first[0] && strcmp(first, key) != 0)
-			return cmd_fail(CMD_USAGE, "calibrate: one open key at a time, not %s=? and %s=?",
+			return cmd_fail(CM_EUSAGE, "calibrate: one open key at a time, not %s=? and %s=?",
 				first, key);
 		if (cmd_spec_set(q->text[i], key, "1", filled, sizeof filled) &&
 			cmd_spec_open(filled, second, sizeof second))
-			return cmd_fail(CMD_USAGE, "calibrate: one open key at a time, not %s=? and %s=?",
+			return cmd_fail(CM_EUSAGE, "calibrate: one open key at a time, not %s=? and %s=?",
 				key, second);
 		(void)snprintf(first, sizeof first, "%s", key);
 	}
 	if (!first[0])
-		return cmd_fail(CMD_USAGE,
+		return cmd_fail(CM_EUSAGE,
 			"calibrate: no --round says what is wanted: write eps0=? (or p, count, "
 			"n, dummies, sigma, scale)");
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (strcmp(first, keys[i].name) == 0) {
 			*out = &keys[i];
-			return 0;
+			return CM_OK;
 		}
-	return cmd_fail(CMD_USAGE,
+	return cmd_fail(CM_EUSAGE,
 		"calibrate: cannot search %s=?, only eps0, p, count, n, dummies, sigma, scale", first);
 }
 
@@ -162,7 +162,7 @@ static void print(const struct open_round *o, bool limited, double seconds)
 	cmd_say_worth(q->method[0], q->published, &o->best);
 }
 
-static int refused(const struct open_round *o)
+static enum cm_rc refused(const struct open_round *o)
 {
 	if (o->bad[0])
 		return cmd_not_a_round(o->q->text[o->bad_round], o->bad);
@@ -184,14 +184,14 @@ static struct cmd_range near_the_edge(const struct cmd_question *q, const struct
 	return range;
 }
 
-int cmd_run_calibrate(const struct cmd_question *q)
+enum cm_rc cmd_run_calibrate(const struct cmd_question *q)
 {
 	struct open_round o = { .q = q };
 	uint64_t best;
-	int code;
+	enum cm_rc code;
 
 	if (q->method[0]->worth == ACCT_LOWER)
-		return cmd_fail(CMD_USAGE, "calibrate: --method %s bounds from below: nothing fits by it",
+		return cmd_fail(CM_EUSAGE, "calibrate: --method %s bounds from below: nothing fits by it",
 			q->method[0]->name);
 	code = open_key(q, &o.key);
 	if (!o.key)
@@ -204,7 +204,7 @@ int cmd_run_calibrate(const struct cmd_question *q)
 		return refused(&o);
 	if (edge == CMD_EDGE_NONE)
 		return cmd_fail(
-			CMD_OVER, "no %s fits epsilon %g at delta %g", o.key->name, q->epsilon, q->delta);
+			CM_EBUDGET, "no %s fits epsilon %g at delta %g", o.key->name, q->epsilon, q->delta);
 	print(&o, edge == CMD_EDGE_LIMIT, cmd_now() - start);
-	return 0;
+	return CM_OK;
 }

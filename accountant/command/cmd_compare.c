@@ -28,9 +28,8 @@ static void ask(const struct cmd_question *q, const struct acct_spec *round, siz
 {
 	double start = cmd_now();
 
-	e->rc = q->given & CMD_DELTA
-			? cmd_epsilon(e->method, false, round, parts, q->delta, &e->answer, &e->why)
-			: cmd_delta(e->method, false, round, parts, q->epsilon, &e->answer, &e->why);
+	e->rc = !isnan(q->delta) ? cmd_epsilon(e->method, false, round, parts, q->delta, &e->answer, &e->why)
+				 : cmd_delta(e->method, false, round, parts, q->epsilon, &e->answer, &e->why);
 	e->seconds = cmd_now() - start;
 	if (e->rc && !e->why)
 		e->why = acct_strerror(e->rc);
@@ -39,7 +38,7 @@ static void ask(const struct cmd_question *q, const struct acct_spec *round, siz
 static void print_json(
 	const struct cmd_question *q, const struct entry *e, size_t n, uint64_t rounds, double reference)
 {
-	bool epsilon = q->given & CMD_DELTA;
+	bool epsilon = !isnan(q->delta);
 	struct cmd_json j = cmd_json_begin(stdout);
 
 	cmd_json_number(&j, epsilon ? "delta" : "epsilon", epsilon ? q->delta : q->epsilon);
@@ -100,7 +99,7 @@ static void print_note(const struct entry *e, size_t n, size_t i)
 
 static void print_table(const struct cmd_question *q, const struct entry *e, size_t n, double reference)
 {
-	bool epsilon = q->given & CMD_DELTA;
+	bool epsilon = !isnan(q->delta);
 
 	printf("%s at %s %g, and its ratio to that of pld\n\n", epsilon ? "epsilon" : "delta",
 		epsilon ? "delta" : "epsilon", epsilon ? q->delta : q->epsilon);
@@ -119,16 +118,16 @@ static void print_table(const struct cmd_question *q, const struct entry *e, siz
 		print_note(e, n, i);
 }
 
-int cmd_run_compare(const struct cmd_question *q)
+enum cm_rc cmd_run_compare(const struct cmd_question *q)
 {
 	struct acct_spec *round = NULL;
 	struct entry *e;
 	size_t n = 0, parts;
-	int code;
+	enum cm_rc code;
 
-	if (!(q->given & CMD_DELTA) == !(q->given & CMD_EPSILON))
+	if (isnan(q->delta) == isnan(q->epsilon))
 		return cmd_fail(
-			CMD_USAGE, "compare: give --delta (to compare epsilons) or --epsilon (deltas)");
+			CM_EUSAGE, "compare: give --delta (to compare epsilons) or --epsilon (deltas)");
 	code = cmd_rounds(q->text, q->rounds, false, &round, &parts);
 	if (!round)
 		return code;
@@ -137,7 +136,7 @@ int cmd_run_compare(const struct cmd_question *q)
 	e = calloc(n + 1, sizeof *e);
 	if (!e) {
 		free(round);
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	}
 	for (size_t i = 0; !code && i < n; i++) {
 		e[i].method = acct_method_row(i);

@@ -30,14 +30,14 @@ static double shown(double x, int digits)
 }
 
 /* points from a to b, evenly or in equal ratios; whole numbers rounded, repeats dropped. */
-static int spread(struct curve *c, double a, double b, bool whole)
+static enum cm_rc spread(struct curve *c, double a, double b, bool whole)
 {
 	size_t n = c->q->points ? c->q->points : POINTS;
 
 	c->plot.x_logarithmic = a > 0 && b / a >= 20;
 	c->x = calloc(n, sizeof *c->x);
 	if (!c->x)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		double t = (double)i / (double)(n - 1);
 		double x = i == 0                  ? a
@@ -49,46 +49,46 @@ static int spread(struct curve *c, double a, double b, bool whole)
 		if (c->points == 0 || x > c->x[c->points - 1])
 			c->x[c->points++] = x;
 	}
-	return 0;
+	return CM_OK;
 }
 
-static int range(struct curve *c)
+static enum cm_rc range(struct curve *c)
 {
 	const struct cmd_question *q = c->q;
 	double low = isnan(q->delta_min) ? LEAST_DELTA : q->delta_min;
 	double high = isnan(q->delta_max) ? MOST_DELTA : q->delta_max;
 
 	if (!q->over) {
-		if (q->given & (CMD_FROM | CMD_TO | CMD_DELTA))
-			return cmd_fail(CMD_USAGE, "curve: --delta, --from and --to go with --over");
+		if (!isnan(q->from) || !isnan(q->to) || !isnan(q->delta))
+			return cmd_fail(CM_EUSAGE, "curve: --delta, --from and --to go with --over");
 		if (!(low < high))
-			return cmd_fail(CMD_USAGE, "curve: --delta-min must be below --delta-max");
+			return cmd_fail(CM_EUSAGE, "curve: --delta-min must be below --delta-max");
 		c->plot.x_name = "delta";
 		return spread(c, low, high, false);
 	}
-	if (q->given & (CMD_DELTA_MIN | CMD_DELTA_MAX))
-		return cmd_fail(CMD_USAGE, "curve: --delta-min and --delta-max do not go with --over");
+	if (!isnan(q->delta_min) || !isnan(q->delta_max))
+		return cmd_fail(CM_EUSAGE, "curve: --delta-min and --delta-max do not go with --over");
 	if (isnan(q->delta) || isnan(q->from) || isnan(q->to))
-		return cmd_fail(CMD_USAGE, "curve: --over needs --delta, --from and --to");
+		return cmd_fail(CM_EUSAGE, "curve: --over needs --delta, --from and --to");
 	if (!(q->from < q->to && isfinite(q->from) && isfinite(q->to)))
-		return cmd_fail(CMD_USAGE, "curve: --from must be below --to");
+		return cmd_fail(CM_EUSAGE, "curve: --from must be below --to");
 	c->plot.x_name = q->over;
 	return spread(c, q->from, q->to, cmd_spec_whole(q->text, q->rounds, q->over));
 }
 
 /* The rounds at one x of a curve over a parameter. */
-static int rounds_at(const struct curve *c, double x, struct acct_spec **out, size_t *parts)
+static enum cm_rc rounds_at(const struct curve *c, double x, struct acct_spec **out, size_t *parts)
 {
 	const struct cmd_question *q = c->q;
 	char(*text)[CMD_SPEC_ROOM] = calloc(q->rounds, sizeof *text), value[CMD_NUMBER_ROOM];
 	const char **list = calloc(q->rounds, sizeof *list);
 	bool anywhere = false;
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	if (!text || !list) {
 		free(list);
 		free(text);
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	}
 	(void)snprintf(value, sizeof value, "%.15g", x);
 	for (size_t i = 0; i < q->rounds; i++)
@@ -98,7 +98,7 @@ static int rounds_at(const struct curve *c, double x, struct acct_spec **out, si
 		if (anywhere && !cmd_spec_has(q->text[i], q->over))
 			list[i] = q->text[i];
 		else if (!cmd_spec_set(q->text[i], q->over, value, text[i], sizeof text[i]))
-			code = cmd_fail(CMD_DATA, "--round %.80s: the text is too long", q->text[i]);
+			code = cmd_fail(CM_EDATA, "--round %.80s: the text is too long", q->text[i]);
 	}
 	if (!code)
 		code = cmd_rounds(list, q->rounds, q->published, out, parts);
@@ -107,10 +107,10 @@ static int rounds_at(const struct curve *c, double x, struct acct_spec **out, si
 	return code;
 }
 
-static int refused(
+static enum cm_rc refused(
 	const struct curve *c, const struct cmd_series *s, enum acct_rc rc, const char *why, double x)
 {
-	return cmd_fail(rc == ACCT_ENOMEM ? CMD_INTERNAL : CMD_DATA, "--method %s at %s %g: %s", s->name,
+	return cmd_fail(rc == ACCT_ENOMEM ? CM_EINTERNAL : CM_EDATA, "--method %s at %s %g: %s", s->name,
 		c->plot.x_name, x, why ? why : acct_strerror(rc));
 }
 
@@ -122,7 +122,8 @@ static void keep(struct cmd_series *s, double x, const struct acct_method_answer
 	s->point[s->points++] = (struct cmd_point){ x, a->bound };
 }
 
-static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts, double x)
+static enum cm_rc ask(
+	struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts, double x)
 {
 	struct acct_method_answer a;
 	const char *why;
@@ -131,30 +132,30 @@ static int ask(struct curve *c, struct cmd_series *s, const struct acct_spec *ro
 	if (rc)
 		return refused(c, s, rc, why, x);
 	keep(s, x, &a);
-	return 0;
+	return CM_OK;
 }
 
 /* A curve over delta: one question, so that the rounds are composed once. */
-static int ask_all(struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts)
+static enum cm_rc ask_all(struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts)
 {
 	struct acct_method_answer *a = calloc(c->points, sizeof *a);
 	const char *why;
 	enum acct_rc rc;
 
 	if (!a)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	rc = cmd_epsilons(s->method, c->q->published, round, parts, c->x, c->points, a, &why);
 	for (size_t i = 0; !rc && i < c->points; i++)
 		keep(s, c->x[i], &a[i]);
 	free(a);
-	return rc ? refused(c, s, rc, why, c->x[0]) : 0;
+	return rc ? refused(c, s, rc, why, c->x[0]) : CM_OK;
 }
 
-static int compute(struct curve *c)
+static enum cm_rc compute(struct curve *c)
 {
 	struct acct_spec *round = NULL;
 	size_t parts = 0;
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	if (!c->q->over) {
 		code = cmd_rounds(c->q->text, c->q->rounds, c->q->published, &round, &parts);
@@ -240,14 +241,14 @@ static void print_json(FILE *to, const struct curve *c)
 }
 
 /* The output file is created only when there is something to write. */
-static int print(const struct curve *c)
+static enum cm_rc print(const struct curve *c)
 {
 	const char *path = c->q->output;
-	enum cmd_format format = c->q->given & (CMD_FORMAT | CMD_JSON) ? c->q->format : CMD_CSV;
+	enum cmd_format format = c->q->format ? c->q->format : CMD_CSV;
 	FILE *to = path ? fopen(path, "w") : stdout;
 
 	if (!to)
-		return cmd_fail(CMD_CANNOT_CREATE, "%s: %s", path, strerror(errno));
+		return cmd_fail(CM_ECREATE, "%s: %s", path, strerror(errno));
 	if (format == CMD_SVG)
 		cmd_svg(to, &c->plot);
 	else if (format == CMD_OBJECT)
@@ -261,9 +262,9 @@ static int print(const struct curve *c)
 
 		bad = fclose(to) != 0 || bad;
 		if (bad)
-			return cmd_fail(CMD_WRITE, "%s: cannot be written", path);
+			return cmd_fail(CM_EIO, "%s: cannot be written", path);
 	}
-	return 0;
+	return CM_OK;
 }
 
 /* Makes a title from the rounds when none was given. */
@@ -284,18 +285,18 @@ static void entitle(struct curve *c, char *room, size_t size)
 	c->plot.title = q->title ? q->title : room;
 }
 
-int cmd_run_curve(const struct cmd_question *q)
+enum cm_rc cmd_run_curve(const struct cmd_question *q)
 {
 	struct curve *c;
 	char title[200];
-	int code;
+	enum cm_rc code;
 
 	if (q->format == CMD_TRADE_OFF)
-		return cmd_fail(CMD_USAGE, "curve: --format is csv, svg, table or json (see export)");
+		return cmd_fail(CM_EUSAGE, "curve: --format is csv, svg, table or json (see export)");
 	c = calloc(1, sizeof *c);
 
 	if (!c)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	c->q = q;
 	c->plot.series = c->series;
 	c->plot.count = q->methods;
@@ -307,7 +308,7 @@ int cmd_run_curve(const struct cmd_question *q)
 		c->series[k].worth = q->method[k]->worth;
 		c->series[k].point = calloc(c->points + 1, sizeof *c->series[k].point);
 		if (!c->series[k].point)
-			code = cmd_fail(CMD_INTERNAL, "out of memory");
+			code = cmd_fail(CM_EINTERNAL, "out of memory");
 	}
 	if (!code)
 		code = compute(c);

@@ -101,11 +101,11 @@ static void print_text(const struct acct_spec *s)
 			s->round.cell[j].v);
 }
 
-int cmd_run_describe(const struct cmd_question *q)
+enum cm_rc cmd_run_describe(const struct cmd_question *q)
 {
 	struct acct_spec *round = NULL;
 	size_t parts;
-	int code = cmd_rounds(q->text, q->rounds, false, &round, &parts);
+	enum cm_rc code = cmd_rounds(q->text, q->rounds, false, &round, &parts);
 
 	if (code)
 		return code;
@@ -123,5 +123,5 @@ int cmd_run_describe(const struct cmd_question *q)
 			print_text(&round[i]);
 	}
 	free(round);
-	return 0;
+	return CM_OK;
 }

@@ -100,12 +100,12 @@ static enum acct_rc compute(const struct cmd_question *q, enum cmd_format format
 	return rc ? rc : acct_deltas(r, n, a->epsilon, a->points, a->delta);
 }
 
-static int print(const struct cmd_question *q, enum cmd_format format, const struct answer *a)
+static enum cm_rc print(const struct cmd_question *q, enum cmd_format format, const struct answer *a)
 {
 	FILE *to = q->output ? fopen(q->output, "w") : stdout;
 
 	if (!to)
-		return cmd_fail(CMD_CANNOT_CREATE, "%s: %s", q->output, strerror(errno));
+		return cmd_fail(CM_ECREATE, "%s: %s", q->output, strerror(errno));
 	if (format == CMD_OBJECT)
 		print_json(to, &a->pld);
 	else if (format == CMD_CSV)
@@ -117,24 +117,24 @@ static int print(const struct cmd_question *q, enum cmd_format format, const str
 
 		bad = fclose(to) != 0 || bad;
 		if (bad)
-			return cmd_fail(CMD_WRITE, "%s: cannot be written", q->output);
+			return cmd_fail(CM_EIO, "%s: cannot be written", q->output);
 	}
-	return 0;
+	return CM_OK;
 }
 
-int cmd_run_export(const struct cmd_question *q)
+enum cm_rc cmd_run_export(const struct cmd_question *q)
 {
-	enum cmd_format format = q->given & (CMD_FORMAT | CMD_JSON) ? q->format : CMD_OBJECT;
+	enum cmd_format format = q->format ? q->format : CMD_OBJECT;
 	struct answer a = { .points = 0 };
 	struct acct_spec *spec = NULL;
 	struct acct_round *r;
 	size_t parts;
-	int code;
+	enum cm_rc code;
 
 	if (format != CMD_OBJECT && format != CMD_CSV && format != CMD_TRADE_OFF)
-		return cmd_fail(CMD_USAGE, "export: --format is json, csv or trade-off");
+		return cmd_fail(CM_EUSAGE, "export: --format is json, csv or trade-off");
 	if (!isnan(q->to) && !(q->to > 0 && q->to <= 600))
-		return cmd_fail(CMD_USAGE, "export: --to must be above 0 and at most 600");
+		return cmd_fail(CM_EUSAGE, "export: --to must be above 0 and at most 600");
 	code = cmd_rounds(q->text, q->rounds, false, &spec, &parts);
 	if (code)
 		return code;

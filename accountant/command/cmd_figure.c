@@ -30,13 +30,13 @@ static bool value(const struct cmd_figure *f, const char *name, double x, const 
 }
 
 /* Adds one point to every series; a line that does not apply here has none. */
-static int ask(const struct cmd_figure *f, struct cmd_drawing *d, double x)
+static enum cm_rc ask(const struct cmd_figure *f, struct cmd_drawing *d, double x)
 {
 	char text[CMD_NUMBER_ROOM * 5];
 	const char *list[1] = { text };
 	struct acct_spec *round = NULL;
 	size_t parts = 0;
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	if (f->text) {
 		f->text(f, x, text, sizeof text);
@@ -55,9 +55,9 @@ static int ask(const struct cmd_figure *f, struct cmd_drawing *d, double x)
 	return code;
 }
 
-int cmd_figure_draw(const struct cmd_figure *f, struct cmd_drawing *d)
+enum cm_rc cmd_figure_draw(const struct cmd_figure *f, struct cmd_drawing *d)
 {
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	memset(d, 0, sizeof *d);
 	d->plot = (struct cmd_plot){ .title = f->title,
@@ -78,13 +78,13 @@ int cmd_figure_draw(const struct cmd_figure *f, struct cmd_drawing *d)
 	return code;
 }
 
-int cmd_figure_put(const char *path, const struct cmd_drawing *d, bool svg)
+enum cm_rc cmd_figure_put(const char *path, const struct cmd_drawing *d, bool svg)
 {
 	FILE *to = path ? fopen(path, "w") : stdout;
 	bool bad;
 
 	if (!to)
-		return cmd_fail(CMD_CANNOT_CREATE, "%s: %s", path, strerror(errno));
+		return cmd_fail(CM_ECREATE, "%s: %s", path, strerror(errno));
 	if (svg)
 		cmd_svg(to, &d->plot);
 	else
@@ -92,14 +92,14 @@ int cmd_figure_put(const char *path, const struct cmd_drawing *d, bool svg)
 	bad = ferror(to);
 	if (path)
 		bad = fclose(to) != 0 || bad;
-	return bad ? cmd_fail(CMD_WRITE, "%s: cannot be written", path ? path : "standard output") : 0;
+	return bad ? cmd_fail(CM_EIO, "%s: cannot be written", path ? path : "standard output") : CM_OK;
 }
 
-int cmd_figure_all(const char *folder)
+enum cm_rc cmd_figure_all(const char *folder)
 {
 	struct cmd_drawing *d = calloc(1, sizeof *d);
 	char path[1024];
-	int code = d ? 0 : cmd_fail(CMD_INTERNAL, "out of memory");
+	enum cm_rc code = d ? CM_OK : cmd_fail(CM_EINTERNAL, "out of memory");
 
 	for (size_t i = 0; cmd_figure_row(i) && !code; i++) {
 		code = cmd_figure_draw(cmd_figure_row(i), d);
@@ -113,32 +113,32 @@ int cmd_figure_all(const char *folder)
 	return code;
 }
 
-int cmd_run_figure(const struct cmd_question *q)
+enum cm_rc cmd_run_figure(const struct cmd_question *q)
 {
-	enum cmd_format format = q->given & CMD_FORMAT ? q->format : CMD_CSV;
+	enum cmd_format format = q->format ? q->format : CMD_CSV;
 	const struct cmd_figure *f = NULL;
 	struct cmd_drawing *d;
-	int code;
+	enum cm_rc code;
 
 	if (strcmp(q->file, "list") == 0) {
 		for (size_t i = 0; cmd_figure_row(i); i++)
 			printf("%-14s %s\n", cmd_figure_row(i)->name, cmd_figure_row(i)->title);
-		return 0;
+		return CM_OK;
 	}
 	if (format != CMD_CSV && format != CMD_SVG)
-		return cmd_fail(CMD_USAGE, "figure: --format is csv or svg");
+		return cmd_fail(CM_EUSAGE, "figure: --format is csv or svg");
 	for (size_t i = 0; cmd_figure_row(i); i++)
 		if (strcmp(q->file, cmd_figure_row(i)->name) == 0)
 			f = cmd_figure_row(i);
 	if (!f && strcmp(q->file, "all") != 0)
-		return cmd_fail(CMD_USAGE, "figure: no such figure '%.40s' (see figure list)", q->file);
+		return cmd_fail(CM_EUSAGE, "figure: no such figure '%.40s' (see figure list)", q->file);
 	if (!f && !q->output)
-		return cmd_fail(CMD_USAGE, "figure: all needs --output FOLDER");
+		return cmd_fail(CM_EUSAGE, "figure: all needs --output FOLDER");
 	if (!f)
 		return cmd_figure_all(q->output);
 	d = calloc(1, sizeof *d);
 	if (!d)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	code = cmd_figure_draw(f, d);
 	if (!code)
 		code = cmd_figure_put(q->output, d, format == CMD_SVG);

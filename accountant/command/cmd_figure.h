@@ -54,8 +54,8 @@ struct cmd_drawing {
 };
 
 /* Computes every line.  Returns an exit code, after printing a fault. */
-int cmd_figure_draw(const struct cmd_figure *f, struct cmd_drawing *d);
+enum cm_rc cmd_figure_draw(const struct cmd_figure *f, struct cmd_drawing *d);
 /* Writes a drawing as SVG or CSV; path NULL is standard output.  Returns an exit code. */
-int cmd_figure_put(const char *path, const struct cmd_drawing *d, bool svg);
+enum cm_rc cmd_figure_put(const char *path, const struct cmd_drawing *d, bool svg);
 /* Draws and writes both of every figure as FOLDER/NAME.csv and .svg. */
-int cmd_figure_all(const char *folder);
+enum cm_rc cmd_figure_all(const char *folder);

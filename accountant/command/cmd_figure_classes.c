@@ -1,5 +1,5 @@
-/* cmd_figure_classes.c - the figures of participants who choose their own guarantees (Chen, Cao, Ge 2024):
- * bounds on epsilon, and the errors of its algorithms. */
+/* cmd_figure_classes.c - the figures of participants who choose their own guarantees (Chen, Cao, Ge 2024;
+ * cmd_figure.h): bounds on epsilon, and the errors of its algorithms. */
 #include <math.h>
 #include <string.h>
 

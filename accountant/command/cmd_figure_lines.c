@@ -1,5 +1,5 @@
-/* cmd_figure_lines.c - what papers draw that is no epsilon of one round by a method: divergences, separated
- * sub-queries, distances, vectors. */
+/* cmd_figure_lines.c (cmd_figure.h) - what papers draw that is no epsilon of one round by a method:
+ * divergences, separated sub-queries, distances, vectors. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* cmd_figure_list.c - the figures of the literature: what each asks. */
+/* cmd_figure_list.c - the figures of the literature: what each asks (cmd_figure.h). */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* cmd_figure_sgd.c - figure 4 of Chen, Cao, Ge 2024: what the trainings of their Algorithm 3 cost. */
+/* cmd_figure_sgd.c - figure 4 of Chen, Cao, Ge 2024: what the trainings of their Algorithm 3 cost
+ * (cmd_figure.h). */
 #include <math.h>
 #include <string.h>
 

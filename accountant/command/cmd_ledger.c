@@ -1,20 +1,358 @@
 /* cmd_ledger.c - parses lines of an exported ledger into records. */
-#include "cmd_ledger_source.h"
+#include "cmd_ledger.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-int cmd_ledger_open(const char *path, struct cmd_ledger **out)
+#include "acct_families.h"
+#include "cm_text.h"
+
+/* A part of a record is at most ACCT_MAX_CELLS times three numbers, twice: some 16 KB. */
+#define LINE_ROOM (1u << 20)
+
+struct cmd_ledger {
+	const char *path;
+	FILE *file;
+	size_t line;
+	char text[LINE_ROOM];
+	struct acct_round part[CMD_LEDGER_PARTS]; /* the parts of the record that was read last */
+};
+
+/* The object being read.  The first fault is printed and remembered. */
+struct source {
+	struct cmd_ledger *ledger;
+	const json_t *object;
+	bool first; /* of schema tombola.ledger/1 */
+	bool bad;
+};
+
+#define SOURCE_FAULT(s, ...)                                                                 \
+	do {                                                                                 \
+		if (!(s)->bad)                                                               \
+			(void)cmd_ledger_fault((s)->ledger, (s)->ledger->line, __VA_ARGS__); \
+		(s)->bad = true;                                                             \
+	} while (0)
+
+enum cm_rc cmd_ledger_fault(const struct cmd_ledger *l, size_t line, const char *format, ...)
+{
+	char text[300], shown[300];
+	va_list ap;
+
+	va_start(ap, format);
+	(void)vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	cm_text_copy(shown, sizeof shown, text);
+	return cmd_fail(CM_EDATA, "%s:%zu: %s", l->path, line, shown);
+}
+
+static const json_t *member(struct source *s, const char *key)
+{
+	const json_t *v = json_object_get(s->object, key);
+
+	if (!v)
+		SOURCE_FAULT(s, "%s is missing", key);
+	return v;
+}
+
+static double get_real(struct source *s, const char *key)
+{
+	const json_t *v = member(s, key);
+
+	if (json_is_string(v) && strcmp(json_string_value(v), "inf") == 0)
+		return INFINITY;
+	if (!json_is_number(v))
+		SOURCE_FAULT(s, "%s is not a number", key);
+	return json_number_value(v);
+}
+
+/* A number in [least, most]. */
+static double get_real_within(struct source *s, const char *key, double least, double most)
+{
+	double x = get_real(s, key);
+
+	if (!(x >= least && x <= most))
+		SOURCE_FAULT(s, "%s is out of range", key);
+	return x;
+}
+
+static uint64_t get_count(struct source *s, const char *key)
+{
+	const json_t *v = member(s, key);
+
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		SOURCE_FAULT(s, "%s is not a whole number", key);
+	return json_is_integer(v) && json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v) : 0;
+}
+
+static void get_text(struct source *s, const char *key, char out[CMD_LEDGER_NAME])
+{
+	const json_t *v = member(s, key);
+
+	if (!json_is_string(v) || json_string_length(v) >= CMD_LEDGER_NAME)
+		SOURCE_FAULT(s, "%s is not a short text", key);
+	else
+		cm_text_copy(out, CMD_LEDGER_NAME, json_string_value(v));
+}
+
+static void get_hex(struct source *s, const char *key, char *out, size_t digits)
+{
+	const json_t *v = member(s, key);
+	const char *t = json_is_string(v) ? json_string_value(v) : "";
+
+	if (strlen(t) != digits || strspn(t, "0123456789abcdef") != digits)
+		SOURCE_FAULT(s, "%s is not %zu hexadecimal digits", key, digits);
+	else
+		memcpy(out, t, digits + 1);
+}
+
+/* An unknown key could stand for a loss, so it is a fault. */
+static void only(struct source *s, const char *const *known, const char *where)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)s->object, key, v)
+	{
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], key) != 0)
+			i++;
+		if (!known[i])
+			SOURCE_FAULT(s, "%s: no such key '%.40s'", where, key);
+	}
+}
+
+static void cells(struct source *part, struct acct_round *r)
+{
+	static const char *const known[] = { "omega", "u", "v", NULL };
+	const json_t *list = member(part, "cells");
+	struct source s = *part;
+
+	if (!json_is_array(list) || json_array_size(list) < 1 || json_array_size(list) > ACCT_MAX_CELLS) {
+		SOURCE_FAULT(part, "account: cells is not a list of 1 to %u", ACCT_MAX_CELLS);
+		return;
+	}
+	r->cells = json_array_size(list);
+	for (size_t i = 0; i < r->cells; i++) {
+		s.object = json_array_get(list, i);
+		only(&s, known, "account: cells");
+		r->cell[i].omega = get_real(&s, "omega");
+		r->cell[i].u = get_real(&s, "u");
+		r->cell[i].v = get_real(&s, "v");
+	}
+	part->bad = s.bad;
+}
+
+/* The participants of levels are among the others. */
+static void levels(struct source *part, struct acct_round *r)
+{
+	static const char *const known[] = { "share", "count", NULL };
+	const json_t *list = json_object_get(part->object, "levels");
+	struct source s = *part;
+
+	if (!list)
+		return;
+	if (!json_is_array(list) || json_array_size(list) < 1 || json_array_size(list) > ACCT_MAX_LEVELS) {
+		SOURCE_FAULT(part, "account: levels is not a list of 1 to %u", ACCT_MAX_LEVELS);
+		return;
+	}
+	r->levels = json_array_size(list);
+	for (size_t i = 0; i < r->levels; i++) {
+		s.object = json_array_get(list, i);
+		only(&s, known, "account: levels");
+		r->level[i].share = get_real(&s, "share");
+		r->level[i].count = get_count(&s, "count");
+		if (!s.bad && r->level[i].count > r->others)
+			SOURCE_FAULT(&s, "account: levels are more than the others");
+		r->others -= s.bad ? 0 : r->level[i].count;
+	}
+	part->bad = s.bad;
+}
+
+static void shape(struct source *part, double out[3])
+{
+	const json_t *list = member(part, "shape");
+
+	if (json_array_size(list) != 3)
+		SOURCE_FAULT(part, "account: shape is not an array of three numbers");
+	for (size_t i = 0; !part->bad && i < 3; i++) {
+		const json_t *v = json_array_get(list, i);
+
+		if (json_is_number(v))
+			out[i] = json_number_value(v);
+		else
+			SOURCE_FAULT(part, "account: shape is not an array of three numbers");
+	}
+}
+
+/* What is known of the messages. */
+static void messages(struct source *part, struct acct_round *r)
+{
+	double triple = 0, three[3] = { 0, 0, 0 };
+	unsigned number = 0;
+	const char *why = "";
+
+	if (json_object_get(part->object, "messages"))
+		number = (unsigned)fmin(11, (double)get_count(part, "messages"));
+	if (number == ACCT_SETS || json_object_get(part->object, "triple"))
+		triple = get_real(part, "triple");
+	if (number > ACCT_LADDER || json_object_get(part->object, "shape"))
+		shape(part, three);
+	if (!part->bad && acct_family_read(r, number, triple, three, &why))
+		SOURCE_FAULT(part, "account: %s", why);
+}
+
+/* A fault unless the round's text means the same as its numbers. */
+static void compare_spec(struct source *s, const struct acct_round *r)
+{
+	const json_t *v = member(s, "spec");
+	struct acct_spec spec;
+	char why[256] = "";
+
+	if (!json_is_string(v))
+		SOURCE_FAULT(s, "account: spec is not a text");
+	else if (acct_spec_parse(json_string_value(v), &spec, why, sizeof why))
+		SOURCE_FAULT(s, "account: spec: %s", why);
+	else if (!acct_round_equal(&spec.round, r) || spec.round.count != r->count)
+		SOURCE_FAULT(s, "account: cells and spec do not say the same");
+}
+
+static void part(struct source *record, const json_t *object, struct acct_round *r)
+{
+	static const char *const first[] = { "cells", "n", "dummies", "count", "spec", NULL };
+	static const char *const known[] = { "cells", "n", "dummies", "levels", "defect", "sampling",
+		"messages", "triple", "shape", "count", "spec", NULL };
+	struct source s = *record;
+	const char *why = "";
+
+	s.object = object;
+	*r = (struct acct_round){ 0 };
+	if (!json_is_object(object)) {
+		SOURCE_FAULT(record, "account: a part is not an object");
+		return;
+	}
+	only(&s, s.first ? first : known, "account");
+	r->count = get_count(&s, "count");
+	if (!s.bad && s.first && r->count != 1)
+		SOURCE_FAULT(&s, "account: count is not 1");
+	r->others = get_count(&s, "n");
+	if (!s.bad && r->others-- == 0)
+		SOURCE_FAULT(&s, "account: n is 0");
+	r->dummies = get_count(&s, "dummies");
+	cells(&s, r);
+	levels(&s, r);
+	if (json_object_get(object, "defect"))
+		r->defect = get_real(&s, "defect");
+	if (json_object_get(object, "sampling"))
+		r->sampling = get_real(&s, "sampling");
+	messages(&s, r);
+	if (!s.bad && acct_round_check(r, &why))
+		SOURCE_FAULT(&s, "account: %s", why);
+	if (!s.bad)
+		compare_spec(&s, r);
+	record->bad = s.bad;
+}
+
+static void account(struct source *record, struct cmd_record *r)
+{
+	static const char *const known[] = { "parts", NULL };
+	struct cmd_ledger *l = record->ledger;
+	struct source s = *record;
+	const json_t *list;
+
+	s.object = member(record, "account");
+	if (!json_is_object(s.object)) {
+		SOURCE_FAULT(record, "account is not an object");
+		return;
+	}
+	r->part = l->part;
+	r->parts = 1;
+	if (s.first) {
+		part(record, s.object, &l->part[0]);
+		return;
+	}
+	only(&s, known, "account");
+	list = member(&s, "parts");
+	r->parts = json_array_size(list);
+	if (!json_is_array(list) || r->parts < 1 || r->parts > CMD_LEDGER_PARTS)
+		SOURCE_FAULT(&s, "account: parts is not a list of 1 to %u", CMD_LEDGER_PARTS);
+	for (size_t i = 0; i < r->parts && !s.bad; i++)
+		part(&s, json_array_get(list, i), &l->part[i]);
+	record->bad = s.bad;
+}
+
+/* Adds counts from a file without overflow. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t product(uint64_t a, uint64_t b)
+{
+	return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+/* A chance stored as an integer divided by 2^64, lowest byte first; 0 where the member is absent.  Rounded
+ * up. */
+static double chance(struct source *s)
+{
+	char hex[17] = "";
+	double sum = 0;
+
+	if (!json_object_get(s->object, "dummy_chance_le64"))
+		return 0;
+	get_hex(s, "dummy_chance_le64", hex, 16);
+	for (size_t at = 16; at > 0 && !s->bad; at -= 2) {
+		const char byte[3] = { hex[at - 2], hex[at - 1], '\0' };
+
+		sum = sum * 256 + (double)strtoul(byte, NULL, 16);
+	}
+	return ldexp(sum * (1 + 1e-12), -64);
+}
+
+/* Blanket messages, as the descriptor has them. */
+static void dummies(struct source *record, struct cmd_record *r)
+{
+	const json_t *slots = json_object_get(record->object, "slots");
+	struct source s = *record;
+
+	r->dummies_each = r->dummies_batch = get_count(&s, "dummies_per_client");
+	r->dummy_chance = chance(&s);
+	if (json_object_get(s.object, "shuffler_dummies"))
+		r->dummies_added = get_count(&s, "shuffler_dummies");
+	if (json_object_get(s.object, "tag_messages")) {
+		r->tag_messages = get_count(&s, "tag_messages");
+		r->dummies_added = sum(r->dummies_added, product(get_count(&s, "tags"), r->tag_messages));
+	}
+	if (slots && !json_is_array(slots))
+		SOURCE_FAULT(&s, "slots is not a list");
+	for (size_t i = 0; i < json_array_size(slots); i++) {
+		s.object = json_array_get(slots, i);
+		uint64_t each = get_count(&s, "dummies"), slots_like = get_count(&s, "count");
+
+		if (slots_like == 0)
+			SOURCE_FAULT(&s, "slots: count is 0");
+		r->dummies_each = sum(r->dummies_each, product(each, slots_like));
+		r->dummy_chance = fmax(r->dummy_chance, chance(&s));
+		if (each > r->dummies_batch)
+			r->dummies_batch = each;
+	}
+	record->bad = s.bad;
+}
+
+enum cm_rc cmd_ledger_open(const char *path, struct cmd_ledger **out)
 {
 	struct cmd_ledger *l = malloc(sizeof *l); /* not zeroed: it holds a line of up to a megabyte */
 	bool standard = strcmp(path, "-") == 0;
 	struct stat st;
 
 	if (!l)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	l->line = 0;
 	l->path = standard ? "standard input" : path;
 	l->file = standard ? stdin : fopen(path, "r");
@@ -24,13 +362,13 @@ int cmd_ledger_open(const char *path, struct cmd_ledger **out)
 		errno = EISDIR;
 	}
 	if (!l->file) {
-		int code = cmd_fail(CMD_NO_INPUT, "%s: %s", path, strerror(errno));
+		enum cm_rc code = cmd_fail(CM_ENOINPUT, "%s: %s", path, strerror(errno));
 
 		free(l);
 		return code;
 	}
 	*out = l;
-	return 0;
+	return CM_OK;
 }
 
 void cmd_ledger_close(struct cmd_ledger *l)
@@ -42,8 +380,8 @@ void cmd_ledger_close(struct cmd_ledger *l)
 	free(l);
 }
 
-/* 1: a line, its length in *len; 0: the end; else an exit code. */
-static int next_line(struct cmd_ledger *l, size_t *len)
+/* *more: there was a line, whose length is *len; else the end. */
+static enum cm_rc next_line(struct cmd_ledger *l, size_t *len, bool *more)
 {
 	size_t n = 0;
 	int c;
@@ -51,57 +389,58 @@ static int next_line(struct cmd_ledger *l, size_t *len)
 	l->line++;
 	while ((c = getc(l->file)) != EOF && c != '\n') {
 		if (n == sizeof l->text)
-			return cmd_ledger_fault(
-				l, l->line, "the line is longer than %u bytes", CMD_LEDGER_LINE);
+			return cmd_ledger_fault(l, l->line, "the line is longer than %u bytes", LINE_ROOM);
 		l->text[n++] = (char)c;
 	}
 	*len = n;
+	*more = false;
 	if (ferror(l->file))
-		return cmd_fail(CMD_WRITE, "%s: cannot be read", l->path);
+		return cmd_fail(CM_EIO, "%s: cannot be read", l->path);
 	if (c == EOF && n > 0)
 		return cmd_ledger_fault(l, l->line, "the line is not ended: the file was cut off");
-	return c == EOF ? 0 : 1;
+	*more = c != EOF;
+	return CM_OK;
 }
 
-static void charge(struct cmd_source *s, struct cmd_record *r)
+static void charge(struct source *s, struct cmd_record *r)
 {
-	cmd_source_text(s, "query", r->query);
-	r->epsilon_round = cmd_source_real_within(s, "epsilon_round", 0, INFINITY);
-	r->epsilon_total = cmd_source_real_within(s, "epsilon_total", 0, INFINITY);
+	get_text(s, "query", r->query);
+	r->epsilon_round = get_real_within(s, "epsilon_round", 0, INFINITY);
+	r->epsilon_total = get_real_within(s, "epsilon_total", 0, INFINITY);
 	if (r->kind == CMD_REFUSED)
 		return;
-	r->min_reports = cmd_source_count(s, "min_reports");
-	r->colluders = cmd_source_count(s, "colluders");
-	cmd_source_dummies(s, r);
-	r->honest_fraction = cmd_source_real_within(s, "honest_fraction", 0, 1);
+	r->min_reports = get_count(s, "min_reports");
+	r->colluders = get_count(s, "colluders");
+	dummies(s, r);
+	r->honest_fraction = get_real_within(s, "honest_fraction", 0, 1);
 	if (json_object_get(s->object, "share"))
-		r->share = cmd_source_real_within(s, "share", 0, INFINITY);
-	cmd_source_account(s, r);
+		r->share = get_real_within(s, "share", 0, INFINITY);
+	account(s, r);
 }
 
-static void budget(struct cmd_source *s, struct cmd_record *r)
+static void budget(struct source *s, struct cmd_record *r)
 {
-	r->limit = cmd_source_real_within(s, "epsilon_limit", 0, 1e300);
-	r->delta = cmd_source_real_within(s, "delta", 0, 1);
+	r->limit = get_real_within(s, "epsilon_limit", 0, 1e300);
+	r->delta = get_real_within(s, "delta", 0, 1);
 	if (!s->bad && !(r->delta > 0 && r->delta < 1))
-		CMD_SOURCE_FAULT(s, "delta is out of range");
+		SOURCE_FAULT(s, "delta is out of range");
 }
 
-static void opening(struct cmd_source *s, struct cmd_record *r)
+static void opening(struct source *s, struct cmd_record *r)
 {
-	cmd_source_text(s, "population", r->population);
-	cmd_source_text(s, "unit", r->unit);
+	get_text(s, "population", r->population);
+	get_text(s, "unit", r->unit);
 	if (!r->slices)
-		cmd_source_text(s, "mode", r->mode);
+		get_text(s, "mode", r->mode);
 	budget(s, r);
 }
 
-static void plan(struct cmd_source *s, struct cmd_record *r)
+static void plan(struct source *s, struct cmd_record *r)
 {
-	cmd_source_text(s, "name", r->name);
-	cmd_source_text(s, "mode", r->mode);
-	r->number = cmd_source_count(s, "number");
-	r->tries = cmd_source_count(s, "tries");
+	get_text(s, "name", r->name);
+	get_text(s, "mode", r->mode);
+	r->number = get_count(s, "number");
+	r->tries = get_count(s, "tries");
 	budget(s, r);
 }
 
@@ -118,7 +457,7 @@ static bool is_refusal(const char *reason)
 	return reason && strncmp(reason, refused, sizeof refused - 1) == 0;
 }
 
-static void body(struct cmd_source *s, struct cmd_record *r)
+static void body(struct source *s, struct cmd_record *r)
 {
 	char manifest[CMD_LEDGER_HASH + 1] = "";
 
@@ -128,20 +467,20 @@ static void body(struct cmd_source *s, struct cmd_record *r)
 	}
 	if (r->slices && (r->kind == CMD_PLANNED || r->kind == CMD_ENTRY || r->kind == CMD_RESERVED ||
 				 r->kind == CMD_REFUSED))
-		cmd_source_hex(s, "plan_hash", r->plan, CMD_LEDGER_HASH);
+		get_hex(s, "plan_hash", r->plan, CMD_LEDGER_HASH);
 	if (r->kind == CMD_PLANNED) {
 		plan(s, r);
 		return;
 	}
 	if (r->kind != CMD_ENTRY)
-		cmd_source_hex(s, "round_id", r->id, CMD_LEDGER_ID);
+		get_hex(s, "round_id", r->id, CMD_LEDGER_ID);
 	if (r->kind == CMD_RESERVED || r->kind == CMD_REFUSED || r->kind == CMD_ENTRY)
-		r->number = cmd_source_count(s, "round");
+		r->number = get_count(s, "round");
 	if (json_object_get(s->object, "attempt"))
-		r->attempt = cmd_source_count(s, "attempt");
+		r->attempt = get_count(s, "attempt");
 	if (r->kind == CMD_CHARGED || r->kind == CMD_VOID) {
-		r->participants = cmd_source_count(s, "participants");
-		cmd_source_hex(s, "manifest_hash", manifest, CMD_LEDGER_HASH);
+		r->participants = get_count(s, "participants");
+		get_hex(s, "manifest_hash", manifest, CMD_LEDGER_HASH);
 		r->manifest = !zero(manifest);
 		r->unasked =
 			!r->manifest && is_refusal(json_string_value(json_object_get(s->object, "reason")));
@@ -150,49 +489,49 @@ static void body(struct cmd_source *s, struct cmd_record *r)
 		charge(s, r);
 }
 
-static void record(struct cmd_source *s, struct cmd_record *r)
+static void record(struct source *s, struct cmd_record *r)
 {
 	static const char *const kinds[] = { "open", "reserve", "charge", "settle", "void", "refuse", "plan",
 		"entry" };
 	char schema[CMD_LEDGER_NAME] = "", kind[CMD_LEDGER_NAME] = "";
 	size_t k = 0, known;
 
-	cmd_source_text(s, "schema", schema);
+	get_text(s, "schema", schema);
 	s->first = strcmp(schema, "tombola.ledger/1") == 0;
 	r->slices = strcmp(schema, "tombola.ledger/3") == 0;
 	known = sizeof kinds / sizeof *kinds - (r->slices ? 0 : 2);
 	if (!s->bad && !s->first && !r->slices && strcmp(schema, "tombola.ledger/2") != 0)
-		CMD_SOURCE_FAULT(s, "schema is '%.40s', not tombola.ledger/1, /2 or /3", schema);
-	cmd_source_text(s, "kind", kind);
+		SOURCE_FAULT(s, "schema is '%.40s', not tombola.ledger/1, /2 or /3", schema);
+	get_text(s, "kind", kind);
 	while (k < known && strcmp(kind, kinds[k]) != 0)
 		k++;
 	if (!s->bad && k == known)
-		CMD_SOURCE_FAULT(s, "no such kind of record: '%.40s'", kind);
+		SOURCE_FAULT(s, "no such kind of record: '%.40s'", kind);
 	r->kind = (enum cmd_record_kind)k;
-	r->seq = cmd_source_count(s, "seq");
-	cmd_source_hex(s, "head", r->head, CMD_LEDGER_HASH);
+	r->seq = get_count(s, "seq");
+	get_hex(s, "head", r->head, CMD_LEDGER_HASH);
 	if (!s->bad)
 		body(s, r);
 }
 
-int cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r)
+enum cm_rc cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r, bool *more)
 {
 	json_error_t e;
 	json_t *o;
 	size_t len = 0;
-	int more = next_line(l, &len);
+	enum cm_rc rc = next_line(l, &len, more);
 
-	if (more != 1)
-		return more;
+	if (rc || !*more)
+		return rc;
 	*r = (struct cmd_record){ .line = l->line, .share = NAN };
 	o = json_loadb(l->text, len, JSON_REJECT_DUPLICATES, &e);
 	if (!o)
 		return cmd_ledger_fault(l, l->line, "%s", e.text);
-	struct cmd_source s = { .ledger = l, .object = o };
+	struct source s = { .ledger = l, .object = o };
 	if (!json_is_object(o))
-		CMD_SOURCE_FAULT(&s, "not an object");
+		SOURCE_FAULT(&s, "not an object");
 	else
 		record(&s, r);
 	json_decref(o);
-	return s.bad ? CMD_DATA : 1;
+	return s.bad ? CM_EDATA : CM_OK;
 }

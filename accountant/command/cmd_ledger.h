@@ -62,11 +62,11 @@ struct cmd_record {
 
 struct cmd_ledger;
 
-/* path "-": standard input.  0, or an exit code after a line. */
-int cmd_ledger_open(const char *path, struct cmd_ledger **out);
+/* path "-": standard input.  A fault is printed. */
+enum cm_rc cmd_ledger_open(const char *path, struct cmd_ledger **out);
 void cmd_ledger_close(struct cmd_ledger *l);
-/* 1: a record; 0: the end; else an exit code after "path:line: ...". */
-int cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r);
-/* CMD_DATA, after "path:line: ..." on stderr. */
-__attribute__((format(printf, 3, 4))) int cmd_ledger_fault(
+/* Reads a record; *more is false at the end.  A fault is printed as "path:line: ...". */
+enum cm_rc cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r, bool *more);
+/* Prints "path:line: ..." and returns CM_EDATA. */
+__attribute__((format(printf, 3, 4))) enum cm_rc cmd_ledger_fault(
 	const struct cmd_ledger *l, size_t line, const char *format, ...);

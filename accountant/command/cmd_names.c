@@ -28,11 +28,11 @@ static void print_json(void)
 	putchar('\n');
 }
 
-int cmd_run_names(const struct cmd_question *q)
+enum cm_rc cmd_run_names(const struct cmd_question *q)
 {
 	if (q->format == CMD_OBJECT) {
 		print_json();
-		return 0;
+		return CM_OK;
 	}
 	puts("Rounds, --round name:key=value,...\n"
 	     "Every round takes n= (participants), [count=1] (repetitions), [sampling=], [poisson=], [defect=0].\n"
@@ -52,5 +52,5 @@ int cmd_run_names(const struct cmd_question *q)
 
 		printf("  %-14s %s\n  %-14s %s\n", m->name, m->summary, "", acct_worth_text(m->worth));
 	}
-	return 0;
+	return CM_OK;
 }

@@ -20,7 +20,7 @@ static enum acct_rc read_parts(
 }
 
 /* a/b/.. into the weights of the rounds with a `?`, in their order; 1 each without a text. */
-static int weigh(struct asked *a, const char *option, const char *text)
+static enum cm_rc weigh(struct asked *a, const char *option, const char *text)
 {
 	const char *at = text;
 
@@ -31,17 +31,17 @@ static int weigh(struct asked *a, const char *option, const char *text)
 		if (!text || !strstr(a->q->text[i], "=?"))
 			continue;
 		if (!*at)
-			return cmd_fail(CMD_USAGE, "optimise: --%s %s has fewer numbers than rounds with ?",
+			return cmd_fail(CM_EUSAGE, "optimise: --%s %s has fewer numbers than rounds with ?",
 				option, text);
 		a->wish[i].weight = strtod(at, &end);
 		if (end == at || (*end && *end != '/'))
 			return cmd_fail(
-				CMD_USAGE, "optimise: --%s %s is not numbers separated by /", option, text);
+				CM_EUSAGE, "optimise: --%s %s is not numbers separated by /", option, text);
 		at = *end ? end + 1 : end;
 	}
-	return text && *at ? cmd_fail(CMD_USAGE, "optimise: --%s %s has more numbers than rounds with ?",
+	return text && *at ? cmd_fail(CM_EUSAGE, "optimise: --%s %s has more numbers than rounds with ?",
 				     option, text)
-			   : 0;
+			   : CM_OK;
 }
 
 /* An error of 1 is all participants, or the whole range of a mean. */
@@ -89,42 +89,42 @@ static void print_json(const struct asked *a)
 	putchar('\n');
 }
 
-static int run(struct asked *a)
+static enum cm_rc run(struct asked *a)
 {
 	const struct cmd_question *q = a->q;
 	char why[512] = "";
 	size_t at = 0;
-	int code = weigh(a, q->errors ? "error" : "weight", q->errors ? q->errors : q->weights);
+	enum cm_rc code = weigh(a, q->error ? "error" : "weight", q->error ? q->error : q->weight);
 
 	if (code)
 		return code;
-	enum acct_rc rc = acct_optimise(a->wish, q->rounds, q->errors != NULL, q->epsilon, q->delta,
+	enum acct_rc rc = acct_optimise(a->wish, q->rounds, q->error != NULL, q->epsilon, q->delta,
 		read_parts, a->granted, &a->total, &at, why, sizeof why);
 	if (rc && at < q->rounds)
 		return cmd_not_a_round(q->text[at], why[0] ? why : acct_strerror(rc));
 	if (rc)
-		return cmd_fail(rc == ACCT_EDOMAIN ? CMD_USAGE : CMD_INTERNAL, "optimise: %s",
+		return cmd_fail(rc == ACCT_EDOMAIN ? CM_EUSAGE : CM_EINTERNAL, "optimise: %s",
 			why[0] ? why : acct_strerror(rc));
 	if (isinf(a->total.upper))
-		return cmd_fail(CMD_OVER, "nothing fits epsilon %g at delta %g", q->epsilon, q->delta);
+		return cmd_fail(CM_EBUDGET, "nothing fits epsilon %g at delta %g", q->epsilon, q->delta);
 	if (q->format == CMD_OBJECT)
 		print_json(a);
 	else
 		print(a);
 	warn_of_noise(a);
-	return 0;
+	return CM_OK;
 }
 
-int cmd_run_optimise(const struct cmd_question *q)
+enum cm_rc cmd_run_optimise(const struct cmd_question *q)
 {
 	struct asked *a;
-	int code;
+	enum cm_rc code;
 
-	if (q->weights && q->errors)
-		return cmd_fail(CMD_USAGE, "optimise: --weight or --error, not both");
+	if (q->weight && q->error)
+		return cmd_fail(CM_EUSAGE, "optimise: --weight or --error, not both");
 	a = calloc(1, sizeof *a);
 	if (!a)
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	a->q = q;
 	code = run(a);
 	free(a);

@@ -40,14 +40,14 @@ static struct setting begin(void)
 	return s;
 }
 
-static int ask(struct setting *s, enum column c)
+static enum cm_rc ask(struct setting *s, enum column c)
 {
 	const struct acct_method *m = acct_method_find(columns[c].method);
 	struct acct_method_answer a;
 	struct acct_spec *round = NULL;
 	const char *why;
 	size_t parts;
-	int code;
+	enum cm_rc code;
 
 	for (size_t i = 0; i < s->rounds; i++)
 		s->list[i] = s->text[i];
@@ -64,10 +64,10 @@ static int ask(struct setting *s, enum column c)
 }
 
 /* Section 8.1: a gradient of s = eps0 sampled bits each round, each bit flipped with chance 1/(e+1). */
-static int learning(struct setting *s, int eps0, const char *n, int rounds)
+static enum cm_rc learning(struct setting *s, int eps0, const char *n, int rounds)
 {
 	static const enum column asked[] = { PUBLISHED, PROVED, CLONES, BASIC, ADVANCED };
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	*s = begin();
 	s->rounds = 1;
@@ -83,10 +83,10 @@ static int learning(struct setting *s, int eps0, const char *n, int rounds)
  * of everybody, who send one true message and m-1 uniform ones.  The published reduction is right here: a
  * truthful message hides no other, so no residual blanket is left.  The paper sums over h of [0, H], and says
  * that a tree has H levels, the root's being 0: `last` is H or H-1. */
-static int tree(struct setting *s, int trees, int levels, int last, int d, int n_exponent, int m)
+static enum cm_rc tree(struct setting *s, int trees, int levels, int last, int d, int n_exponent, int m)
 {
 	static const enum column asked[] = { PUBLISHED, PROVED, BASIC, ADVANCED };
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	*s = begin();
 	s->rounds = (size_t)last + 1;
@@ -154,10 +154,10 @@ static void json_row(struct cmd_json *j, const char *experiment, const struct se
 /* Does something with one setting that was computed. */
 typedef void setting_fn(void *to, const char *experiment, const struct setting *s);
 
-static int each_tree(int trees, int d, bool through, setting_fn *use, void *to)
+static enum cm_rc each_tree(int trees, int d, bool through, setting_fn *use, void *to)
 {
 	struct setting s;
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	for (int levels = 5; levels <= 8; levels += 3)
 		for (int n = 4; n <= 5; n++)
@@ -180,9 +180,9 @@ static void use_row(void *to, const char *experiment, const struct setting *s)
 		print_row(s);
 }
 
-static int run_trees(struct cmd_json *j)
+static enum cm_rc run_trees(struct cmd_json *j)
 {
-	int code;
+	enum cm_rc code;
 
 	if (!j)
 		print_head("\nDecision trees: S trees of H levels over d attributes, m messages each");
@@ -190,11 +190,11 @@ static int run_trees(struct cmd_json *j)
 	return code ? code : each_tree(5, 32, false, use_row, j);
 }
 
-static int each_learning(setting_fn *use, void *to)
+static enum cm_rc each_learning(setting_fn *use, void *to)
 {
 	static const char *const users[] = { "1e4", "1e5" };
 	struct setting s;
-	int code = 0;
+	enum cm_rc code = CM_OK;
 
 	for (int eps0 = 2; eps0 <= 4; eps0 += 2)
 		for (size_t u = 0; u < 2; u++)
@@ -206,7 +206,7 @@ static int each_learning(setting_fn *use, void *to)
 	return code;
 }
 
-static int run_learning(struct cmd_json *j)
+static enum cm_rc run_learning(struct cmd_json *j)
 {
 	if (!j)
 		print_head("Federated learning: T rounds of vector randomized response");
@@ -225,9 +225,9 @@ static void use_csv(void *to, const char *experiment, const struct setting *s)
 		saving(s->epsilon[PROVED], before(s)));
 }
 
-int cmd_paper_settings(FILE *to)
+enum cm_rc cmd_paper_settings(FILE *to)
 {
-	int code;
+	enum cm_rc code;
 
 	(void)fputs("experiment,setting,published,proved,clones,basic,advanced,published_saved_percent,"
 		    "saved_percent\n",
@@ -241,30 +241,31 @@ int cmd_paper_settings(FILE *to)
 	return code;
 }
 
-int cmd_paper_learning(int eps0, const char *n, int rounds, double *published, double *proved)
+enum cm_rc cmd_paper_learning(int eps0, const char *n, int rounds, double *published, double *proved)
 {
 	struct setting s;
-	int code = learning(&s, eps0, n, rounds);
+	enum cm_rc code = learning(&s, eps0, n, rounds);
 
 	*published = saving(s.epsilon[PUBLISHED], before(&s));
 	*proved = saving(s.epsilon[PROVED], before(&s));
 	return code;
 }
 
-int cmd_paper_tree(int trees, int levels, int d, int n_exponent, int m, double *published, double *proved)
+enum cm_rc cmd_paper_tree(
+	int trees, int levels, int d, int n_exponent, int m, double *published, double *proved)
 {
 	struct setting s;
-	int code = tree(&s, trees, levels, levels - 1, d, n_exponent, m);
+	enum cm_rc code = tree(&s, trees, levels, levels - 1, d, n_exponent, m);
 
 	*published = saving(s.epsilon[PUBLISHED], before(&s));
 	*proved = saving(s.epsilon[PROVED], before(&s));
 	return code;
 }
 
-static int all_settings(bool json)
+static enum cm_rc all_settings(bool json)
 {
 	struct cmd_json j;
-	int code;
+	enum cm_rc code;
 
 	if (json) {
 		j = cmd_json_begin(stdout);
@@ -316,7 +317,7 @@ static void json_printed(struct cmd_json *j, const struct cmd_printed *p)
 }
 
 /* The printed numbers of one paper, or of all. */
-static int printed_numbers(const char *paper, bool json)
+static enum cm_rc printed_numbers(const char *paper, bool json)
 {
 	struct cmd_printed p;
 	struct cmd_json j;
@@ -345,10 +346,10 @@ static int printed_numbers(const char *paper, bool json)
 		     "here: by the paper's own formula; proved: an upper bound that holds; at least: a loss that\n"
 		     "occurs.  A share saved or a ratio: by the formula, and by what is proved.");
 	}
-	return 0;
+	return CM_OK;
 }
 
-int cmd_run_paper(const struct cmd_question *q)
+enum cm_rc cmd_run_paper(const struct cmd_question *q)
 {
 	static const char *const names[] = { "all", "000", "001", "002", "003", "004" };
 	bool json = q->format == CMD_OBJECT, known = !q->file;
@@ -356,9 +357,9 @@ int cmd_run_paper(const struct cmd_question *q)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		known = known || strcmp(q->file, names[i]) == 0;
 	if (!known)
-		return cmd_fail(CMD_USAGE, "paper: no such paper '%.40s' (all, or 000 to 004)", q->file);
+		return cmd_fail(CM_EUSAGE, "paper: no such paper '%.40s' (all, or 000 to 004)", q->file);
 	if (q->output && (!q->file || strcmp(q->file, "all") != 0))
-		return cmd_fail(CMD_USAGE, "paper: --output FOLDER needs all");
+		return cmd_fail(CM_EUSAGE, "paper: --output FOLDER needs all");
 	if (q->output)
 		return cmd_paper_folder(q->output);
 	return q->file ? printed_numbers(strcmp(q->file, "all") == 0 ? NULL : q->file, json)

@@ -23,10 +23,11 @@ bool cmd_printed_row(size_t i, const char *paper, struct cmd_printed *out);
 
 /* The percentages that the published reduction and the proved bound save in paper 000: T rounds of learning
  * over clones; a tree over the better of basic and advanced composition.  Return an exit code. */
-int cmd_paper_learning(int eps0, const char *n, int rounds, double *published, double *proved);
-int cmd_paper_tree(int trees, int levels, int d, int n_exponent, int m, double *published, double *proved);
+enum cm_rc cmd_paper_learning(int eps0, const char *n, int rounds, double *published, double *proved);
+enum cm_rc cmd_paper_tree(
+	int trees, int levels, int d, int n_exponent, int m, double *published, double *proved);
 /* Both experiments as CSV: every setting, a tree's with the root's level to H-1, and to H. */
-int cmd_paper_settings(FILE *to);
+enum cm_rc cmd_paper_settings(FILE *to);
 
 /* Figures, settings, printed numbers and an index page, in a folder that exists. */
-int cmd_paper_folder(const char *folder);
+enum cm_rc cmd_paper_folder(const char *folder);

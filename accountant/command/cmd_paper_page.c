@@ -1,4 +1,5 @@
-/* cmd_paper_page.c - writes all figures, settings and printed numbers to a folder, with a page of them. */
+/* cmd_paper_page.c - writes all figures, settings and printed numbers to a folder, with a page of them
+ * (cmd_paper.h). */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -8,19 +9,19 @@
 
 #define PATH_ROOM 1024
 
-static int open_in(const char *folder, const char *name, char path[PATH_ROOM], FILE **to)
+static enum cm_rc open_in(const char *folder, const char *name, char path[PATH_ROOM], FILE **to)
 {
 	(void)snprintf(path, PATH_ROOM, "%.900s/%s", folder, name);
 	*to = fopen(path, "w");
-	return *to ? 0 : cmd_fail(CMD_CANNOT_CREATE, "%s: %s", path, strerror(errno));
+	return *to ? CM_OK : cmd_fail(CM_ECREATE, "%s: %s", path, strerror(errno));
 }
 
-static int close_of(FILE *to, const char *path, int code)
+static enum cm_rc close_of(FILE *to, const char *path, enum cm_rc code)
 {
 	bool bad = ferror(to) != 0;
 
 	bad = fclose(to) != 0 || bad;
-	return code || !bad ? code : cmd_fail(CMD_WRITE, "%s: cannot be written", path);
+	return code || !bad ? code : cmd_fail(CM_EIO, "%s: cannot be written", path);
 }
 
 static void csv_text(FILE *to, const char *text)
@@ -127,12 +128,12 @@ static void plots(FILE *to)
 	(void)fputs("</div>\n</html>\n", to);
 }
 
-static int printed(const char *folder)
+static enum cm_rc printed(const char *folder)
 {
 	char csv_path[PATH_ROOM], page_path[PATH_ROOM];
 	struct cmd_printed p;
 	FILE *csv, *page;
-	int code = open_in(folder, "printed.csv", csv_path, &csv);
+	enum cm_rc code = open_in(folder, "printed.csv", csv_path, &csv);
 
 	if (code)
 		return code;
@@ -149,11 +150,11 @@ static int printed(const char *folder)
 	return close_of(page, page_path, close_of(csv, csv_path, 0));
 }
 
-int cmd_paper_folder(const char *folder)
+enum cm_rc cmd_paper_folder(const char *folder)
 {
 	char path[PATH_ROOM];
 	FILE *to;
-	int code = open_in(folder, "settings.csv", path, &to);
+	enum cm_rc code = open_in(folder, "settings.csv", path, &to);
 
 	if (code)
 		return code;

@@ -1,4 +1,4 @@
-/* cmd_paper_printed.c - the numbers that the five papers print, and what becomes of them. */
+/* cmd_paper_printed.c - the numbers that the five papers print, and what becomes of them (cmd_paper.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

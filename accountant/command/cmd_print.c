@@ -1,31 +1,30 @@
-/* cmd_print.c - prints faults, numbers and JSON. */
+/* cmd_print.c - prints faults, numbers and JSON (cmd.h). */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "cm_clock.h"
+#include "cm_text.h"
 #include "cmd.h"
 
 #define DIGITS 6
 
-int cmd_fail(int code, const char *format, ...)
+enum cm_rc cmd_fail(enum cm_rc code, const char *format, ...)
 {
+	char text[1024], shown[1024];
 	va_list ap;
 
-	fputs("tombola-accountant: ", stderr);
 	va_start(ap, format);
-	vfprintf(stderr, format, ap);
+	(void)vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	cm_text_copy(shown, sizeof shown, text);
+	(void)fprintf(stderr, "tombola-accountant: %s\n", shown);
 	return code;
 }
 
 double cmd_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return 1e-9 * (double)cm_clock_mono_ns();
 }
 
 const char *cmd_near(double x, char out[CMD_NUMBER_ROOM])

@@ -82,15 +82,15 @@ static void print(const struct repeated *r, uint64_t fit, bool limited, double s
 	cmd_say_worth(m, q->published, &a);
 }
 
-int cmd_run_rounds(const struct cmd_question *q)
+enum cm_rc cmd_run_rounds(const struct cmd_question *q)
 {
 	struct repeated r = { .q = q };
 	struct acct_spec *once = NULL;
 	uint64_t fit = 0;
-	int code;
+	enum cm_rc code;
 
 	if (q->method[0]->worth == ACCT_LOWER)
-		return cmd_fail(CMD_USAGE, "rounds: --method %s bounds from below: nothing fits by it",
+		return cmd_fail(CM_EUSAGE, "rounds: --method %s bounds from below: nothing fits by it",
 			q->method[0]->name);
 	code = cmd_rounds(q->text, q->rounds, q->published, &once, &r.parts);
 
@@ -100,7 +100,7 @@ int cmd_run_rounds(const struct cmd_question *q)
 	r.times = calloc(r.parts, sizeof *r.times);
 	if (!r.times) {
 		free(once);
-		return cmd_fail(CMD_INTERNAL, "out of memory");
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	}
 	double start = cmd_now();
 	struct cmd_range range = {
@@ -119,7 +119,7 @@ int cmd_run_rounds(const struct cmd_question *q)
 	else
 		print(&r, edge == CMD_EDGE_NONE ? 0 : fit, edge == CMD_EDGE_LIMIT, cmd_now() - start);
 	if (edge == CMD_EDGE_NONE)
-		code = CMD_OVER;
+		code = CM_EBUDGET;
 	free(r.times);
 	free(once);
 	return code;

@@ -1,4 +1,5 @@
-/* cmd_svg.c - draws curves as SVG with labelled axes, a grid, and a legend that states each line's worth. */
+/* cmd_svg.c (cmd_curve.h) - draws curves as SVG with labelled axes, a grid, and a legend that states each
+ * line's worth. */
 #include <math.h>
 #include <string.h>
 

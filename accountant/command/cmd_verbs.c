@@ -1,7 +1,33 @@
-/* cmd_verbs.c - the verbs: what each takes, needs and says of itself. */
+/* cmd_verbs.c - the verbs: what each takes, needs and says of itself (cmd.h). */
 #include "cmd.h"
 
-#define ANSWER (CMD_ROUND | CMD_METHOD | CMD_BOUND | CMD_JSON)
+/* Options by name; --help is each verb's own text. */
+#define EPSILON CM_OPTION("epsilon", "E", NULL)
+#define DELTA   CM_OPTION("delta", "D", NULL)
+#define ROUND   CM_REPEATED("round", "SPEC", NULL)
+#define METHOD  CM_OPTION("method", cmd_methods, NULL)
+#define METHODS CM_REPEATED("method", cmd_methods, NULL)
+#define BOUND   CM_OPTION("bound", "proved|published", NULL)
+#define FORMAT  CM_OPTION("format", CMD_FORMATS, NULL)
+#define OUTPUT                                                   \
+	{                                                        \
+		.name = "output", .value = "FILE", .letter = 'o' \
+	}
+#define DELTA_MIN CM_OPTION("delta-min", "D", NULL)
+#define DELTA_MAX CM_OPTION("delta-max", "D", NULL)
+#define OVER      CM_OPTION("over", "KEY", NULL)
+#define FROM      CM_OPTION("from", "A", NULL)
+#define TO        CM_OPTION("to", "B", NULL)
+#define POINTS    CM_OPTION("points", "N", NULL)
+#define TITLE     CM_OPTION("title", "TEXT", NULL)
+#define GROUP     CM_OPTION("group", "G", NULL)
+#define WEIGHT    CM_OPTION("weight", "A/B/..", NULL)
+#define ERROR     CM_OPTION("error", "A/B/..", NULL)
+#define ANSWER    ROUND, METHOD, BOUND
+#define NO_OPTION \
+	{         \
+		0 \
+	}
 
 #define HELP_LAST "  -h, --help; -V, --version\n"
 #define HELP_ROUND                                                                                     \
@@ -13,8 +39,38 @@
 	"  --bound published the literature's two-count reduction: for comparison, NOT an upper bound\n"
 #define HELP_JSON "  --json            one JSON object\n" HELP_LAST
 
-const struct cmd_verb cmd_verbs[] = {
-	{ "epsilon", ANSWER | CMD_DELTA | CMD_GROUP, CMD_ROUND | CMD_DELTA, cmd_run_epsilon,
+/* What the verb's row runs. */
+#define ASKED(verb_, ...)                                                                           \
+	static enum cm_rc ask_##verb_(const struct cm_cli *cli, int *exit_code, struct cm_err *err) \
+	{                                                                                           \
+		static const char *const needs[] = { __VA_ARGS__ };                                 \
+                                                                                                    \
+		(void)exit_code;                                                                    \
+		return cmd_ask(cli, needs, cmd_run_##verb_, err);                                   \
+	}
+ASKED(epsilon, "delta", "round", NULL)
+ASKED(delta, "epsilon", "round", NULL)
+ASKED(rounds, "epsilon", "delta", "round", NULL)
+ASKED(calibrate, "epsilon", "delta", "round", NULL)
+ASKED(optimise, "epsilon", "delta", "round", NULL)
+ASKED(compare, "round", NULL)
+ASKED(curve, "round", NULL)
+ASKED(audit, NULL)
+ASKED(paper, NULL)
+ASKED(describe, "round", NULL)
+ASKED(export, "round", NULL)
+ASKED(figure, NULL)
+ASKED(names, NULL)
+
+#define VERB(verb_, args_, min_, max_, manual_, ...)                                                 \
+	{                                                                                            \
+		.name = #verb_, .args = (args_), .help = "", .min_args = (min_), .max_args = (max_), \
+		.run = ask_##verb_, .manual = (manual_), .option = {                                 \
+			__VA_ARGS__                                                                  \
+		}                                                                                    \
+	}
+const struct cm_cli_verb cmd_verbs[] = {
+	VERB(epsilon, "", 0, 0,
 		"Usage: tombola-accountant epsilon --delta D --round SPEC [--round SPEC ...]\n"
 		"\n"
 		"The epsilon for which all rounds together are (epsilon, D)-differentially private: an interval\n"
@@ -23,8 +79,9 @@ const struct cmd_verb cmd_verbs[] = {
 		"\n"
 		"  --delta D         above 0 and below 1\n" HELP_ROUND HELP_GROUP HELP_METHOD HELP_BOUND
 			HELP_JSON "\n"
-		"  tombola-accountant epsilon --delta 1e-6 --round vrr:s=2,eps0=2,n=10000,count=256\n" },
-	{ "delta", ANSWER | CMD_EPSILON | CMD_GROUP, CMD_ROUND | CMD_EPSILON, cmd_run_delta,
+		"  tombola-accountant epsilon --delta 1e-6 --round vrr:s=2,eps0=2,n=10000,count=256\n",
+		DELTA, ANSWER, GROUP),
+	VERB(delta, "", 0, 0,
 		"Usage: tombola-accountant delta --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
 		"The delta for which all rounds together are (E, delta)-differentially private. The other way\n"
@@ -32,16 +89,17 @@ const struct cmd_verb cmd_verbs[] = {
 		"\n"
 		"  --epsilon E       in nats, not negative\n" HELP_ROUND HELP_GROUP HELP_METHOD HELP_BOUND
 			HELP_JSON "\n"
-		"  tombola-accountant delta --epsilon 0.5 --round grr:k=16,eps0=3,n=10000\n" },
-	{ "rounds", ANSWER | CMD_EPSILON | CMD_DELTA, CMD_ROUND | CMD_EPSILON | CMD_DELTA, cmd_run_rounds,
+		"  tombola-accountant delta --epsilon 0.5 --round grr:k=16,eps0=3,n=10000\n",
+		EPSILON, ANSWER, GROUP),
+	VERB(rounds, "", 0, 0,
 		"Usage: tombola-accountant rounds --epsilon E --delta D --round SPEC [--round SPEC ...]\n"
 		"\n"
 		"How many times over the listed rounds may be run within (E, D).\n"
 		"\n"
 		"  --epsilon E, --delta D  the budget\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
-		"  tombola-accountant rounds --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=10000\n" },
-	{ "calibrate", ANSWER | CMD_EPSILON | CMD_DELTA, CMD_ROUND | CMD_EPSILON | CMD_DELTA,
-		cmd_run_calibrate,
+		"  tombola-accountant rounds --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=10000\n",
+		EPSILON, DELTA, ANSWER),
+	VERB(calibrate, "", 0, 0,
 		"Usage: tombola-accountant calibrate --epsilon E --delta D --round SPEC-WITH-? [--round SPEC ...]\n"
 		"\n"
 		"The value of the key written as `?` that spends the budget best, and still fits:\n"
@@ -52,9 +110,9 @@ const struct cmd_verb cmd_verbs[] = {
 		"The answer itself was checked against the budget. Exit 3: no value fits.\n"
 		"\n"
 		"  --epsilon E, --delta D  the budget\n" HELP_ROUND HELP_METHOD HELP_BOUND HELP_JSON "\n"
-		"  tombola-accountant calibrate --epsilon 1 --delta 1e-6 --round grr:k=16,eps0=?,n=10000\n" },
-	{ "optimise", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_WEIGHT | CMD_ERROR | CMD_JSON,
-		CMD_ROUND | CMD_EPSILON | CMD_DELTA, cmd_run_optimise,
+		"  tombola-accountant calibrate --epsilon 1 --delta 1e-6 --round grr:k=16,eps0=?,n=10000\n",
+		EPSILON, DELTA, ANSWER),
+	VERB(optimise, "", 0, 0,
 		"Usage: tombola-accountant optimise --epsilon E --delta D --round SPEC-WITH-? [--round SPEC ...]\n"
 		"\n"
 		"Allocates the budget (E, D): eps0=? (or sigma=?, scale=?) of every round that says so, for the\n"
@@ -66,19 +124,18 @@ const struct cmd_verb cmd_verbs[] = {
 		"  --weight A/B/..   of the rounds with ?, in their order (default 1 each)\n"
 		"  --error A/B/..    the errors aimed at, instead\n" HELP_JSON "\n"
 		"  tombola-accountant optimise --epsilon 1 --delta 1e-6 --weight 4/1 \\\n"
-		"      --round grr:k=16,eps0=?,n=10000 --round levels:b=8,eps0=?,n=10000\n" },
-	{ "compare", CMD_ROUND | CMD_EPSILON | CMD_DELTA | CMD_JSON, CMD_ROUND, cmd_run_compare,
+		"      --round grr:k=16,eps0=?,n=10000 --round levels:b=8,eps0=?,n=10000\n",
+		EPSILON, DELTA, ROUND, WEIGHT, ERROR),
+	VERB(compare, "", 0, 0,
 		"Usage: tombola-accountant compare --delta D | --epsilon E --round SPEC [--round SPEC ...]\n"
 		"\n"
 		"The same question to every method: its answer, whether that is a guarantee, and the ratio to pld.\n"
 		"\n"
 		"  --delta D         compare epsilons at this delta\n"
 		"  --epsilon E       compare deltas at this epsilon\n" HELP_ROUND HELP_JSON "\n"
-		"  tombola-accountant compare --delta 1e-6 --round rr:eps0=1,n=10000,count=100\n" },
-	{ "curve",
-		ANSWER | CMD_METHODS | CMD_DELTA | CMD_FORMAT | CMD_OUTPUT | CMD_DELTA_MIN | CMD_DELTA_MAX |
-			CMD_OVER_KEY | CMD_FROM | CMD_TO | CMD_POINTS | CMD_TITLE,
-		CMD_ROUND, cmd_run_curve,
+		"  tombola-accountant compare --delta 1e-6 --round rr:eps0=1,n=10000,count=100\n",
+		EPSILON, DELTA, ROUND),
+	VERB(curve, "", 0, 0,
 		"Usage: tombola-accountant curve --round SPEC [--delta-min D] [--delta-max D]\n"
 		"       tombola-accountant curve --over KEY --from A --to B --delta D --round SPEC\n"
 		"\n"
@@ -94,8 +151,10 @@ const struct cmd_verb cmd_verbs[] = {
 		"  --title TEXT      title of the plot\n" HELP_ROUND
 		"  --method NAME     may be repeated: one curve each\n" HELP_BOUND HELP_JSON "\n"
 		"  tombola-accountant curve --round vrr:s=2,eps0=2,n=10000,count=256 --format svg -o "
-		"a.svg\n" },
-	{ "audit", CMD_FILE | CMD_JSON, 0, cmd_run_audit,
+		"a.svg\n",
+		DELTA, ROUND, METHODS, BOUND, FORMAT, OUTPUT, DELTA_MIN, DELTA_MAX, OVER, FROM, TO, POINTS,
+		TITLE),
+	VERB(audit, "FILE", 1, 1,
 		"Usage: tombola-accountant audit LEDGER.jsonl [--json]\n"
 		"\n"
 		"Recomputes every charge of a ledger, as `tombola-analyzer ledger export` prints it, from the\n"
@@ -103,8 +162,9 @@ const struct cmd_verb cmd_verbs[] = {
 		"Exit: 0 everything recorded is as large as it must be and within the limit; 3 over the limit;\n"
 		"65 the file is damaged, or records less loss than there is (file:line: what).\n"
 		"\n" HELP_JSON "\n"
-		"  tombola-analyzer ledger export | tombola-accountant audit -\n" },
-	{ "paper", CMD_NAME | CMD_OUTPUT | CMD_JSON, 0, cmd_run_paper,
+		"  tombola-analyzer ledger export | tombola-accountant audit -\n",
+		NO_OPTION),
+	VERB(paper, "[all|000|001|002|003|004]", 0, 1,
 		"Usage: tombola-accountant paper [all|000|001|002|003|004] [--output FOLDER] [--json]\n"
 		"\n"
 		"The experiments of five papers, done again. Without an argument: every setting of the paper on\n"
@@ -115,16 +175,17 @@ const struct cmd_verb cmd_verbs[] = {
 		"\n"
 		"  -o, --output FOLDER  with all: writes index.html, printed.csv, settings.csv, and every figure\n"
 		"                       as CSV and SVG, into a folder that exists\n" HELP_JSON "\n"
-		"  tombola-accountant paper all -o papers\n" },
-	{ "describe", CMD_ROUND | CMD_JSON, CMD_ROUND, cmd_run_describe,
+		"  tombola-accountant paper all -o papers\n",
+		OUTPUT),
+	VERB(describe, "", 0, 0,
 		"Usage: tombola-accountant describe --round SPEC [--round SPEC ...] [--json]\n"
 		"\n"
 		"What the answers are computed from: eps0, the pair (p, beta, q), the chance that a k-ary report\n"
 		"is the participant's own symbol, and the cells of the blanket. Each slot of a round apart.\n"
 		"\n" HELP_ROUND HELP_JSON "\n"
-		"  tombola-accountant describe --round grr:k=16,eps0=3,n=10000\n" },
-	{ "export", CMD_ROUND | CMD_FORMAT | CMD_JSON | CMD_OUTPUT | CMD_POINTS | CMD_DELTA_MIN | CMD_TO,
-		CMD_ROUND, cmd_run_export,
+		"  tombola-accountant describe --round grr:k=16,eps0=3,n=10000\n",
+		ROUND),
+	VERB(export, "", 0, 0,
 		"Usage: tombola-accountant export --round SPEC [--round SPEC ...] [--format "
 		"json|csv|trade-off]\n"
 		"\n"
@@ -138,8 +199,9 @@ const struct cmd_verb cmd_verbs[] = {
 		"  --to E            the largest finite loss (default: where delta is --delta-min)\n"
 		"  --delta-min D     default 1e-12\n"
 		"  -o, --output FILE write to FILE instead of standard output\n" HELP_ROUND HELP_JSON "\n"
-		"  tombola-accountant export --round grr:k=16,eps0=3,n=10000,count=8 -o loss.json\n" },
-	{ "figure", CMD_FILE | CMD_FORMAT | CMD_OUTPUT, 0, cmd_run_figure,
+		"  tombola-accountant export --round grr:k=16,eps0=3,n=10000,count=8 -o loss.json\n",
+		ROUND, FORMAT, OUTPUT, DELTA_MIN, TO, POINTS),
+	VERB(figure, "NAME|all|list", 1, 1,
 		"Usage: tombola-accountant figure NAME|all|list [--format csv|svg] [-o FILE|FOLDER]\n"
 		"\n"
 		"A figure of the literature, done again: what is proved beside what was published. `list` names them\n"
@@ -147,16 +209,24 @@ const struct cmd_verb cmd_verbs[] = {
 		"\n"
 		"  --format F        csv (default), svg\n"
 		"  -o, --output FILE write to FILE instead of standard output\n" HELP_LAST "\n"
-		"  tombola-accountant figure 002-4a --format svg -o a.svg\n" },
-	{ "names", CMD_JSON, 0, cmd_run_names,
+		"  tombola-accountant figure 002-4a --format svg -o a.svg\n",
+		FORMAT, OUTPUT),
+	VERB(names, "", 0, 0,
 		"Usage: tombola-accountant names [--json]\n"
 		"\n"
 		"The randomizers a SPEC may name, with their keys, and the methods with what they are worth.\n"
-		"\n" HELP_JSON },
-	{ "completion", CMD_SHELL, 0, cmd_run_completion,
-		"Usage: tombola-accountant completion bash|zsh\n"
-		"\n"
-		"Prints a completion of this command for that shell: eval \"$(tombola-accountant completion bash)\"\n"
-		"\n" HELP_LAST },
-	{ NULL, 0, 0, NULL, NULL },
+		"\n" HELP_JSON,
+		NO_OPTION),
+	{ .name = "completion",
+		.args = "bash|zsh",
+		.help = "",
+		.min_args = 1,
+		.max_args = 1,
+		.run = cm_cli_completion,
+		.manual =
+			"Usage: tombola-accountant completion bash|zsh\n"
+			"\n"
+			"Prints a completion of this command for that shell: eval \"$(tombola-accountant completion bash)\"\n"
+			"\n" HELP_LAST },
+	{ 0 },
 };

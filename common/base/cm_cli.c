@@ -13,8 +13,6 @@
 #include "cm_fault.h"
 #include "cm_suggest.h"
 
-#define REPEAT_MAX 63
-
 enum { KEY_LOG_FORMAT = 0x100, KEY_COLOR, KEY_JSON, KEY_USAGE, KEY_VERB };
 
 /* The state of parsing a command line. */
@@ -28,6 +26,7 @@ struct reading {
 	const char *level_from; /* the environment variable that set the level, for its error */
 	int rest;               /* index in argv where the verb's words end */
 	bool help, usage, version, no_memory;
+	const char **repeated[16]; /* the values of repeatable options */
 	size_t repeats[16];
 };
 
@@ -95,6 +94,7 @@ static bool is_global(int key)
 }
 
 static const struct argp_option global_options[] = {
+	/* The first LOGGING are not of a silent program. */
 	{ .name = "config", .key = 'c', .arg = "FILE" },
 	{ .name = "verbose", .key = 'v' },
 	{ .name = "quiet", .key = 'q' },
@@ -106,6 +106,13 @@ static const struct argp_option global_options[] = {
 	{ .name = "version", .key = 'V' },
 	{ 0 },
 };
+#define LOGGING 5
+#define GLOBALS (sizeof global_options / sizeof *global_options - 1) /* without the row that ends them */
+
+static size_t first_global(const struct cm_cli_program *program)
+{
+	return program->silent ? LOGGING : 0;
+}
 
 /* The verb that `word` (and, for two-word verbs, `next`) names; *words is the number of words it took. */
 static const struct cm_cli_verb *find_verb(
@@ -206,30 +213,57 @@ static error_t on_first(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* The number of the verb's option that has this key; 16 for none. */
+static int option_of(const struct cm_cli_verb *verb, int key)
+{
+	int i = 0;
+
+	while (i < 16 && verb->option[i].name && key != KEY_VERB + i &&
+		(verb->option[i].letter == '\0' || key != verb->option[i].letter))
+		i++;
+	return i < 16 && verb->option[i].name ? i : 16;
+}
+
+/* After the line of an option that nobody knows: which one may have been meant. */
+static void suggest_option(const struct reading *r, const struct argp_state *state)
+{
+	struct cm_suggest nearest = { 0 };
+	const char *typed = state->next > 0 ? state->argv[state->next - 1] : "";
+	char word[64];
+
+	if (strncmp(typed, "--", 2) != 0)
+		return;
+	(void)snprintf(word, sizeof word, "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+	for (int i = 0; i < 16 && r->verb->option[i].name; i++) {
+		if (strncmp(word, r->verb->option[i].name, strlen(word)) == 0)
+			return;
+		cm_suggest_offer(&nearest, word, r->verb->option[i].name);
+	}
+	if (nearest.word)
+		(void)fprintf(stderr, "%s: did you mean '--%s'?\n", state->name, nearest.word);
+}
+
 /* Second pass: the verb's own options and arguments, and global options again. */
 static error_t on_verb(int key, char *arg, struct argp_state *state)
 {
 	struct reading *r = state->input;
 	struct cm_cli *cli = r->cli;
-	int i = key - KEY_VERB;
+	int i = option_of(r->verb, key);
 
 	if (is_global(key))
 		return on_global(r, key, arg, state) ? 0 : EINVAL;
-	if (i >= 0 && i < 16) {
-		if (r->verb->option[i].repeatable && r->repeats[i] == REPEAT_MAX) {
-			argp_error(state, "--%s is given too often (at most %d times)",
-				r->verb->option[i].name, REPEAT_MAX);
-			return EINVAL;
-		}
+	if (i < 16) {
 		if (!r->verb->option[i].repeatable && cli->option[i] && r->verb->option[i].value) {
 			argp_error(state, "--%s is given twice", r->verb->option[i].name);
 			return EINVAL;
 		}
 		cli->option[i] = arg ? arg : "";
-		if (r->verb->option[i].repeatable)
-			cli->repeated[i][r->repeats[i]++] = cli->option[i];
+		if (r->repeated[i])
+			r->repeated[i][r->repeats[i]++] = cli->option[i];
 		return 0;
 	}
+	if (key == ARGP_KEY_ERROR)
+		suggest_option(r, state);
 	if (key == ARGP_KEY_ARG) {
 		if (cli->argc > r->verb->max_args) {
 			argp_error(state, "'%s' is one argument too many", arg);
@@ -260,25 +294,45 @@ static bool parse(struct reading *r, const struct argp *argp, int argc, char **a
 
 static bool read_first(struct reading *r, int argc, char **argv)
 {
-	const struct argp argp = { .options = global_options, .parser = on_first };
+	const struct argp argp = { .options = global_options + first_global(r->program), .parser = on_first };
 
 	return parse(r, &argp, argc, argv, PARSE_FLAGS | ARGP_IN_ORDER);
 }
 
+/* Room for the values of repeatable options; an option that is not given has none. */
+static bool room_to_repeat(struct reading *r, int argc)
+{
+	static const char *const none[] = { NULL };
+
+	for (int i = 0; i < 16; i++) {
+		r->cli->repeated[i] = none;
+		if (!r->verb->option[i].name || !r->verb->option[i].repeatable)
+			continue;
+		r->repeated[i] = calloc((size_t)argc + 1, sizeof *r->repeated[i]);
+		if (!r->repeated[i])
+			return no_memory(r);
+		r->cli->repeated[i] = r->repeated[i];
+	}
+	return true;
+}
+
 static bool read_verb(struct reading *r, int argc, char **argv)
 {
-	struct argp_option options[sizeof global_options / sizeof global_options[0] + 16] = { 0 };
+	struct argp_option options[GLOBALS + 16 + 1] = { 0 };
 	const struct argp argp = { .options = options, .parser = on_verb };
 	char name[160];
 	char **words;
-	size_t at =
-		sizeof global_options / sizeof global_options[0] - 1; /* in place of the one that ends them */
+	size_t first = first_global(r->program), at = GLOBALS - first;
 	bool good;
 
-	memcpy(options, global_options, sizeof global_options);
+	if (!room_to_repeat(r, argc))
+		return false;
+	memcpy(options, global_options + first, at * sizeof *options);
 	for (int i = 0; i < 16 && r->verb->option[i].name; i++) {
+		const struct cm_cli_option *o = &r->verb->option[i];
+
 		options[at++] = (struct argp_option){
-			.name = r->verb->option[i].name, .key = KEY_VERB + i, .arg = r->verb->option[i].value
+			.name = o->name, .key = o->letter ? o->letter : KEY_VERB + i, .arg = o->value
 		};
 	}
 	/* argp begins its errors with argv[0] of this pass. */
@@ -311,6 +365,8 @@ static bool read_environment(struct reading *r)
 	const char *config = getenv("TOMBOLA_CONFIG"), *level = getenv("TOMBOLA_LOG_LEVEL");
 	const char *format = getenv("TOMBOLA_LOG_FORMAT"), *color = getenv("TOMBOLA_COLOR");
 
+	if (r->program->silent)
+		return true;
 	if (config && *config != '\0')
 		r->cli->config = config;
 	if (level && *level != '\0') {
@@ -423,6 +479,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 	if (!read_first(&r, argc, argv))
 		goto out;
 	if (r.verb) {
+		cli->verb = r.verb;
 		cli->argc = 1;
 		if (!read_verb(&r, argc, argv))
 			goto out;
@@ -446,6 +503,8 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 out:
 	if (name0)
 		argv[0] = name0;
+	for (int i = 0; i < 16; i++)
+		free(r.repeated[i]);
 	free(cli->argv);
 	free(cli);
 	return r.no_memory ? cm_exit_code(CM_EINTERNAL) : code;

@@ -15,6 +15,7 @@
 struct cm_cli_program;
 struct cm_cli {
 	const struct cm_cli_program *program; /* the program that is running */
+	const struct cm_cli_verb *verb;       /* and its verb */
 	const char *config;                   /* path from the option, or the program's default */
 	enum cm_level level;
 	enum cm_log_format log_format;
@@ -23,7 +24,7 @@ struct cm_cli {
 	char **argv; /* positional arguments follow */
 	const char *option[16]; /* value of the verb's option i, NULL if it is absent ("" for a flag that is
 				   given) */
-	const char *repeated[16][64]; /* all values, for options marked repeatable; NULL-terminated */
+	const char *const *repeated[16]; /* all values of an option marked repeatable; NULL-terminated */
 };
 
 struct cm_cli_option {
@@ -31,6 +32,7 @@ struct cm_cli_option {
 	const char *value; /* "D" in --help; NULL for a flag */
 	const char *help;
 	bool repeatable;
+	char letter; /* 'o': -o too; 0 for none, else not a letter of a global option */
 };
 
 struct cm_cli_verb {
@@ -39,6 +41,7 @@ struct cm_cli_verb {
 	const char *help;
 	int min_args, max_args;
 	struct cm_cli_option option[16]; /* ends with name NULL */
+	const char *manual;              /* all of --help, in place of what the rows say; NULL for that */
 	/* Runs the verb.  The exit code is cm_exit_code() of the result, unless the verb returns CM_OK and
 	 * sets *exit_code. */
 	enum cm_rc (*run)(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
@@ -78,6 +81,8 @@ struct cm_cli_program {
 	 * has no configuration and no --config. */
 	const char *role;
 	const struct cm_cli_verb *verb; /* ends with name NULL */
+	const char *manual;             /* all of --help, as of a verb; or NULL */
+	bool silent; /* logs and colours nothing: has no --config, -v, -q, --log-format and --color */
 	/* The verb whose JSON lists the queries there are, each as a member `query`: a shell runs it to
 	 * complete arguments named QUERY.  NULL: none does. */
 	const char *lists_queries;

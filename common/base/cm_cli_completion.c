@@ -5,7 +5,12 @@
 
 #include "cm_cli.h"
 
-#define EVERY_OPTION "--verbose --quiet --log-format --color --json --help --usage --version"
+/* The options of every verb. */
+static void print_globals(const struct cm_cli_program *p, FILE *out)
+{
+	(void)fprintf(out, "%s%s--json --help --usage --version", p->role ? "--config " : "",
+		p->silent ? "" : "--verbose --quiet --log-format --color ");
+}
 
 /* Bash code: finds the words up to the cursor, the verb so far, and the option that waits for a value. */
 static const char head[] = "\tlocal cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
@@ -53,13 +58,14 @@ static bool is_file(const char *shown)
 	return strstr(shown, "FILE") || strstr(shown, "DIR") || strstr(shown, "CERT");
 }
 
-/* The words that --help shows in lower case, "csv|ndjson" or "[plan]". */
+/* The words that --help shows in lower case or as digits, "csv|ndjson", "[plan]" or "[all|000]". */
 static void print_words(const char *shown, FILE *out)
 {
 	bool word = false;
 
 	for (const char *c = shown; *c != '\0'; c++) {
-		bool letter = islower((unsigned char)*c) != 0 || (word && *c == '-');
+		bool letter = islower((unsigned char)*c) != 0 || isdigit((unsigned char)*c) != 0 ||
+			      (word && *c == '-');
 
 		if (letter)
 			(void)fputc(*c, out);
@@ -84,7 +90,10 @@ static void print_values(const struct cm_cli_verb *v, FILE *out)
 
 		if (!o->value)
 			continue;
-		(void)fprintf(out, "\t\t--%s) value=\"", o->name);
+		(void)fputs("\t\t", out);
+		if (o->letter != '\0')
+			(void)fprintf(out, "-%c | ", o->letter);
+		(void)fprintf(out, "--%s) value=\"", o->name);
 		if (is_file(o->value))
 			(void)fputs("file", out);
 		else if (has_words(o->value))
@@ -105,8 +114,8 @@ static void print_seconds(const struct cm_cli_program *p, const char *first, siz
 
 static void print_verb(const struct cm_cli_program *p, const struct cm_cli_verb *v, FILE *out)
 {
-	(void)fprintf(out, "\t\"%s\" | \"%s \"*)\n\t\toptions=\"%s%s", v->name, v->name,
-		p->role ? "--config " : "", EVERY_OPTION);
+	(void)fprintf(out, "\t\"%s\" | \"%s \"*)\n\t\toptions=\"", v->name, v->name);
+	print_globals(p, out);
 	for (int i = 0; i < 16 && v->option[i].name; i++)
 		(void)fprintf(out, " --%s", v->option[i].name);
 	(void)fputs("\"\n\t\twords=\"", out);
@@ -152,9 +161,14 @@ static void print_valued(const struct cm_cli_program *p, char *out, size_t room)
 	size_t at = (size_t)snprintf(out, room, "--log-format | --color");
 
 	for (const struct cm_cli_verb *v = p->verb; v->name; v++)
-		for (int i = 0; i < 16 && v->option[i].name; i++)
-			if (v->option[i].value && at < room)
-				at += (size_t)snprintf(out + at, room - at, " | --%s", v->option[i].name);
+		for (int i = 0; i < 16 && v->option[i].name; i++) {
+			const struct cm_cli_option *o = &v->option[i];
+
+			if (o->value && at < room)
+				at += (size_t)snprintf(out + at, room - at, " | --%s", o->name);
+			if (o->value && o->letter != '\0' && at < room)
+				at += (size_t)snprintf(out + at, room - at, " | -%c", o->letter);
+		}
 }
 
 enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
@@ -179,8 +193,9 @@ enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm
 	for (const struct cm_cli_verb *v = p->verb; v->name; v++)
 		print_verb(p, v, out);
 	print_firsts(p, true, out);
-	(void)fprintf(
-		out, "\t*)\n\t\toptions=\"%s%s\"\n\t\twords=\"", p->role ? "--config " : "", EVERY_OPTION);
+	(void)fputs("\t*)\n\t\toptions=\"", out);
+	print_globals(p, out);
+	(void)fputs("\"\n\t\twords=\"", out);
 	print_firsts(p, false, out);
 	(void)fputs("\" ;;\n\tesac\n\tcase \"$prev\" in\n", out);
 	if (p->role)

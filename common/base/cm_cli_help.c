@@ -43,6 +43,10 @@ const char *cm_cli_second_word(const struct cm_cli_verb *v, const char *word)
 
 void cm_cli_help_program(const struct cm_cli_program *program, const char *group, bool full, FILE *out)
 {
+	if (full && program->manual) {
+		(void)fputs(program->manual, out);
+		return;
+	}
 	(void)fprintf(out, "Usage: %s [OPTION...] %s%sVERB [ARGUMENT...]\n", program->name,
 		group ? group : "", group ? " " : "");
 	if (!full)
@@ -67,6 +71,10 @@ void cm_cli_help_program(const struct cm_cli_program *program, const char *group
 void cm_cli_help_verb(
 	const struct cm_cli_program *program, const struct cm_cli_verb *verb, bool full, FILE *out)
 {
+	if (full && verb->manual) {
+		(void)fputs(verb->manual, out);
+		return;
+	}
 	(void)fprintf(out, "Usage: %s %s [OPTION...]%s%s\n", program->name, verb->name,
 		*verb->args != '\0' ? " " : "", verb->args);
 	if (!full)

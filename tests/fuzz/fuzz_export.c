@@ -9,7 +9,7 @@
 #include "cmd_ledger.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int __wrap_cmd_fail(int code, const char *format, ...);
+enum cm_rc __wrap_cmd_fail(enum cm_rc code, const char *format, ...);
 FILE *__wrap_fopen64(const char *path, const char *mode);
 
 #define PATH "ledger"
@@ -27,7 +27,7 @@ FILE *__wrap_fopen64(const char *path, const char *mode)
 /* The line that was said last, instead of standard error. */
 static char said[1024];
 
-int __wrap_cmd_fail(int code, const char *format, ...)
+enum cm_rc __wrap_cmd_fail(enum cm_rc code, const char *format, ...)
 {
 	va_list ap;
 
@@ -57,16 +57,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cmd_ledger *l = NULL;
 	struct cmd_record r;
-	int more;
+	enum cm_rc rc;
+	bool more;
 
 	bytes = data;
 	len = size;
 	if (cmd_ledger_open(PATH, &l))
 		abort();
 	said[0] = '\0';
-	while ((more = cmd_ledger_next(l, &r)) == 1)
+	while (!(rc = cmd_ledger_next(l, &r, &more)) && more)
 		check(&r);
-	if (more != 0 && (more != CMD_DATA || strncmp(said, PATH, strlen(PATH)) != 0 || strchr(said, '\n')))
+	if (rc && (rc != CM_EDATA || strncmp(said, PATH, strlen(PATH)) != 0 || strchr(said, '\n')))
 		abort();
 	cmd_ledger_close(l);
 	return 0;

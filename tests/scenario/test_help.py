@@ -19,8 +19,11 @@ def say(program, *args):
 
 
 def verbs(program):
-    """The verbs that --help lists: one or two words, then what they take."""
+    """The verbs that --help lists: one or two words, then what they take; the accountant's stand in two columns."""
     text = say(program, "--help").stdout
+    if program == "tombola-accountant":
+        part = text.split("\n\n")[2]
+        return sorted((v,) for v in re.findall(r"  ([a-z]+) {2,}(?=[a-z])", part))
     part = text[text.index("Verbs:\n"):text.index("Options of every verb:")]
     found = re.findall(r"^  ([a-z][a-z-]*(?: [a-z][a-z-]*)?) ", part, re.M)
     return sorted({tuple(v.split()) for v in found})

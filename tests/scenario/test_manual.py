@@ -57,18 +57,11 @@ def test_pages_refer_to_pages_that_exist():
             assert f"{stem}.{number}" in PAGES or f"{stem}.{number}" in system, f"{name}: {stem}({number})"
 
 
-def verbs(program):
-    if program == "tombola-accountant":
-        said = h.say(program, "no-such-verb").stderr
-        return [(v,) for v in re.sub(r".*there are ", "", said.strip()).split(", ")]
-    return h.verbs(program)
-
-
 @pytest.mark.parametrize("program", h.PROGRAMS)
 def test_every_verb_and_option_is_explained_and_no_other(program):
     text = "".join(page(name) for name in PAGE_OF[program])
     items = {re.split(r" (?:[A-Z][a-z]|\()\b", i)[0].strip() for i in re.findall(r"^\.It Ic (.*)$", text, re.M)}
-    said = {" ".join(v) for v in verbs(program)}
+    said = {" ".join(v) for v in h.verbs(program)}
     assert items == said, f"verbs explained in {PAGE_OF[program]} but not there, and the reverse: " \
         f"{items - said}, {said - items}"
     options = set()

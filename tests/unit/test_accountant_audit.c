@@ -143,9 +143,9 @@ static void files_that_cannot_be_read_are_answered(void **state)
 	(void)state;
 	refuses("audit /nonexistent", 66, "/nonexistent");
 	refuses("audit /tmp", 66, "/tmp");
-	refuses("audit", 64, "which file");
-	refuses("audit a b", 64, "unexpected argument");
-	refuses("audit --delta .1 a", 64, "not an option");
+	refuses("audit", 64, "missing argument: FILE");
+	refuses("audit a b", 64, "'b' is one argument too many");
+	refuses("audit --delta .1 a", 64, "unrecognized option '--delta'");
 	refuses("audit /dev/null", 65, "/dev/null:1: the ledger is empty");
 	refuses("audit - </dev/null", 65, "standard input:1: ");
 	refuses("audit - </dev/zero", 65, "longer than");

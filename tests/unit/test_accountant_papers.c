@@ -254,7 +254,7 @@ static void faults_are_one_line(void **state)
 	refuses("paper 003 -o x", 64, "needs all");
 	refuses("paper -o x", 64, "needs all");
 	refuses("paper all -o nowhere/x", 73, "nowhere/x");
-	refuses("paper all 003", 64, "unexpected");
+	refuses("paper all 003", 64, "'003' is one argument too many");
 }
 
 int main(void)

@@ -23,7 +23,7 @@ static enum cm_rc note(const struct cm_cli *cli, int *exit_code, struct cm_err *
 	(void)err;
 	seen = *cli;
 	calls++;
-	(void)snprintf(seen_config, sizeof seen_config, "%s", cli->config);
+	(void)snprintf(seen_config, sizeof seen_config, "%s", cli->config ? cli->config : "");
 	seen_args[0] = seen_repeated[0] = '\0';
 	for (int i = 0; i < cli->argc; i++) {
 		(void)strcat(seen_args, cli->argv[i]);
@@ -305,16 +305,68 @@ static void bad_usage_is_exit_64_with_a_hint_and_runs_nothing(void **state)
 	assert_int_equal(calls, before);
 }
 
-static void a_repeatable_option_has_a_limit(void **state)
+static void a_repeatable_option_has_no_limit(void **state)
 {
-	char line[1024] = "x round show";
+	char line[1024] = "x round show", all[256] = "";
 
 	(void)state;
-	for (int i = 0; i < 63; i++)
+	for (int i = 0; i < 90; i++) {
 		(void)strcat(line, " --round r");
+		(void)strcat(all, "r;");
+	}
 	assert_int_equal(run(line), 0);
-	(void)strcat(line, " --round r");
-	USAGE(line, "--round is given too often (at most 63 times)");
+	assert_string_equal(seen_repeated, all);
+}
+
+static void an_option_that_nobody_knows_has_a_neighbour(void **state)
+{
+	(void)state;
+	USAGE("x round show --detla 1", "unrecognized option '--detla'");
+	assert_non_null(strstr(told, "\ntombola-test round show: did you mean '--delta'?\n"));
+	USAGE("x round show --fulll=1", "unrecognized option '--fulll=1'");
+	assert_non_null(strstr(told, "did you mean '--full'?"));
+	USAGE("x round show --xyzzy", "unrecognized option '--xyzzy'");
+	assert_null(strstr(told, "did you mean"));
+	/* Other faults of a known option suggest nothing. */
+	USAGE("x round show --delta 1 --delta 2", "--delta is given twice");
+	assert_null(strstr(told, "did you mean"));
+}
+
+/* A program with a manual, a letter, and nothing to log. */
+static void a_manual_takes_the_place_of_the_rows(void **state)
+{
+	static const struct cm_cli_verb own[] = {
+		{ .name = "plot",
+			.args = "",
+			.run = note,
+			.manual = "Plots.\n",
+			.option = { { .name = "output", .value = "FILE", .letter = 'o' },
+				CM_REPEATED("round", "SPEC", NULL) } },
+		{ 0 },
+	};
+	const struct cm_cli_program kept = program;
+
+	(void)state;
+	program = (struct cm_cli_program){
+		.name = "tombola-test", .verb = own, .manual = "All of it.\n", .silent = true
+	};
+	assert_int_equal(run("x --help"), 0);
+	assert_string_equal(said, "All of it.\n");
+	assert_int_equal(run("x plot --help"), 0);
+	assert_string_equal(said, "Plots.\n");
+	assert_int_equal(run("x plot -o a"), 0);
+	assert_string_equal(seen.option[0], "a");
+	assert_int_equal(run("x plot --output=b"), 0);
+	assert_string_equal(seen.option[0], "b");
+	assert_ptr_equal(seen.verb, own);
+	USAGE("x plot -o a --output b", "--output is given twice");
+	USAGE("x plot --verbose", "unrecognized option '--verbose'");
+	USAGE("x plot --config a", "unrecognized option '--config'");
+	/* A variable of the logs is nothing to it. */
+	(void)setenv("TOMBOLA_LOG_LEVEL", "nonsense", 1);
+	assert_int_equal(run("x plot --json"), 0);
+	(void)unsetenv("TOMBOLA_LOG_LEVEL");
+	program = kept;
 }
 
 static void a_failed_verb_is_one_line_and_its_own_exit_code(void **state)
@@ -419,7 +471,9 @@ int main(void)
 		cmocka_unit_test(help_can_be_asked_for_in_every_way),
 		cmocka_unit_test(version_is_one_line),
 		cmocka_unit_test(bad_usage_is_exit_64_with_a_hint_and_runs_nothing),
-		cmocka_unit_test(a_repeatable_option_has_a_limit),
+		cmocka_unit_test(a_repeatable_option_has_no_limit),
+		cmocka_unit_test(an_option_that_nobody_knows_has_a_neighbour),
+		cmocka_unit_test(a_manual_takes_the_place_of_the_rows),
 		cmocka_unit_test(a_failed_verb_is_one_line_and_its_own_exit_code),
 		cmocka_unit_test(a_verb_may_choose_its_exit_code),
 	};
