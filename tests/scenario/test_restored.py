@@ -10,6 +10,7 @@ from evidence import proofs, verify
 from parties import Device
 from test_heads import another_round, copies, holder
 from test_lost import plan, serve
+from test_metrics import values
 from test_rounds import histogram
 from wire import pb
 
@@ -40,6 +41,8 @@ def ten_reports(cluster, tls, after):
 def lost_and_spent(cluster, shuffler, analyzer):
     """The loss is said at both; the entry stays spent and is not asked again; the next one runs."""
     wait_for("the loss to be said", lambda: "reports that were acknowledged are lost" in shuffler.log())
+    counted = values(cluster, "shuffler")
+    assert [counted[("tombola_shuffler_rounds_total", e)] for e in ("lost", "void")] == [1, 0]
     wait_for("the next round", lambda: not analyzer.alive() or
              cluster.json("analyzer", "round", "list")["rounds"][2]["stage"] == "settled")
     assert cluster.json("analyzer", "estimate", "q3")["reports"] == N
