@@ -5,37 +5,10 @@
 #include <stdlib.h>
 
 #include "account_rounds.h"
+#include "failing_memory.h"
 #include "fake_accountant.h"
 
 static struct cm_err err;
-
-/* ---- memory that runs out ---- */
-
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static long fail_after = -1;
-
-static bool granted(void)
-{
-	if (fail_after > 0)
-		fail_after--;
-	else if (fail_after == 0)
-		return false;
-	return true;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return granted() ? __real_calloc(n, size) : NULL;
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return granted() ? __real_realloc(p, size) : NULL;
-}
 
 /* ---- rounds of known cost ---- */
 

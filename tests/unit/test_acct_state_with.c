@@ -12,36 +12,11 @@
 
 #include "acct_examples.h"
 #include "acct_state.h"
+#include "failing_memory.h"
 #include "random_rounds.h"
 
 #define DELTA 1e-6
 #define MOST  16u
-
-/* ---- memory that runs out ---- */
-
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static long fail_after = -1;
-
-static bool granted(void)
-{
-	if (fail_after > 0)
-		fail_after--;
-	return fail_after != 0;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return granted() ? __real_calloc(n, size) : NULL;
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return granted() ? __real_realloc(p, size) : NULL;
-}
 
 /* ---- rounds ---- */
 

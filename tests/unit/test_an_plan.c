@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "pl_cost.h"
-#include "pl_load.h"
-#include "pl_plan.h"
+#include "plan_faults.h"
 
 #define HEAD                         \
 	"name = \"p\"\n"             \
@@ -23,22 +22,6 @@
 #define MEAN                                                                   \
 	"{ query = \"v3\", type = \"mean\", field = \"V3\", epsilon0 = 1.0,\n" \
 	"  min_reports = 50000, range = [20, 150], levels = 8 }"
-
-static enum cm_rc parse(const char *text, struct pl_plan *p, struct cm_err *err)
-{
-	return pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, p, err);
-}
-
-static void expect_fault(const char *text, const char *where, const char *what)
-{
-	struct pl_plan p;
-	struct cm_err err = { 0 };
-
-	assert_int_equal(parse(text, &p, &err), CM_ECONFIG);
-	if (strncmp(err.msg, where, strlen(where)) != 0 || !strstr(err.msg, what))
-		fail_msg("'%s' is not '%s ... %s'", err.msg, where, what);
-	pl_plan_fini(&p);
-}
 
 static void a_good_plan_is_read_whole(void **state)
 {

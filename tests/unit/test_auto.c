@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "pl_cost.h"
-#include "pl_load.h"
-#include "pl_plan.h"
+#include "plan_faults.h"
 
 #define HEAD                         \
 	"name = \"p\"\n"             \
@@ -28,22 +27,6 @@
 #define PLAIN(name, epsilon0)                                                                    \
 	"{ query = \"" name "\", type = \"histogram\", protocol = \"grr\", field = \"Class\",\n" \
 	"  epsilon0 = " epsilon0 ", min_reports = 20000, values = [\"a\", \"b\", \"c\"] }"
-
-static enum cm_rc parse(const char *text, struct pl_plan *p, struct cm_err *err)
-{
-	return pl_plan_parse((const uint8_t *)text, strlen(text), "plan.conf", NULL, p, err);
-}
-
-static void expect_fault(const char *text, const char *where, const char *what)
-{
-	struct pl_plan p;
-	struct cm_err err = { 0 };
-
-	assert_int_equal(parse(text, &p, &err), CM_ECONFIG);
-	if (strncmp(err.msg, where, strlen(where)) != 0 || !strstr(err.msg, what))
-		fail_msg("'%s' is not '%s ... %s'", err.msg, where, what);
-	pl_plan_fini(&p);
-}
 
 static void read_and_cost(const char *text, struct pl_plan *p, struct pl_cost *cost)
 {
