@@ -454,9 +454,63 @@ static void what_is_not_sets_or_words_is_refused(void **state)
 	assert_null(parsed("hadamard:d=7,eps0=1,n=9").round.family);
 }
 
+static void refused_round(const struct acct_round *r, const char *part)
+{
+	const char *why = "";
+
+	assert_int_equal(acct_round_check(r, &why), ACCT_EDOMAIN);
+	if (!strstr(why, part))
+		fail_msg("'%s' does not say '%s'", why, part);
+}
+
+static void a_family_comes_with_its_own_shape_and_alone(void **state)
+{
+	struct acct_round r = parsed("rappor:d=4,eps0=1,n=9").round;
+
+	(void)state;
+	assert_int_equal(acct_round_check(&r, NULL), ACCT_OK);
+	assert_true(r.shape[0] > 0);
+	r.messages = ACCT_BITS;
+	refused_round(&r, "not both");
+	r.messages = ACCT_ANY_MESSAGES;
+	r.dummies = 1;
+	refused_round(&r, "no dummies");
+	r.dummies = 0;
+	r.family = acct_family(ACCT_WORDS);
+	refused_round(&r, "not those of such");
+	r.family = NULL;
+	refused_round(&r, "shape is of a family");
+	acct_family_set(&r, ACCT_SETS, NULL);
+	assert_true(r.shape[0] <= 0);
+}
+
+static void a_family_has_the_number_that_texts_know(void **state)
+{
+	static const double shape[3] = { 4, 1, 2 }, none[3] = { 0, 0, 0 };
+
+	(void)state;
+	for (unsigned number = 0; number <= ACCT_SIGNS; number++) {
+		struct acct_round r = { .cells = 1 };
+		const char *why;
+
+		assert_int_equal(acct_family_read(&r, number, number == ACCT_SETS ? 0.25 : 0,
+					 number > ACCT_LADDER ? shape : none, &why),
+			ACCT_OK);
+		assert_int_equal(acct_family_number(&r), number);
+		assert_int_equal(r.family != NULL, number > ACCT_LABELLED_BITS);
+		assert_true(r.shape[0] >= (number == ACCT_SETS ? 0.25 : number > ACCT_LADDER ? 4 : 0));
+		assert_int_equal(acct_family_read(&r, number, number == ACCT_SETS ? 0 : 0.25, none, &why),
+			number == ACCT_SETS ? ACCT_OK : ACCT_EDOMAIN);
+	}
+	assert_int_equal(acct_family_read(&(struct acct_round){ .cells = 1 }, ACCT_SIGNS + 1, 0, none, NULL),
+		ACCT_EDOMAIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_family_comes_with_its_own_shape_and_alone),
+		cmocka_unit_test(a_family_has_the_number_that_texts_know),
 		cmocka_unit_test(what_is_not_sets_or_words_is_refused),
 		cmocka_unit_test(the_theorem_holds_for_every_randomizer),
 		cmocka_unit_test(kinds_are_those_of_the_definition),
