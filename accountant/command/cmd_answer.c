@@ -43,11 +43,13 @@ enum cm_rc cmd_rounds(
 	for (size_t i = 0; !code && i < n; i++) {
 		char why[256] = "", key[32];
 		size_t more = 0;
+		enum acct_rc rc;
 
 		if (cmd_spec_open(text[i], key, sizeof key))
 			code = cmd_fail(CM_EDATA, "--round %.80s: %s=? is for calibrate", text[i], key);
-		else if (cmd_parts(text[i], published, &spec[*parts], &more, why, sizeof why))
-			code = cmd_not_a_round(text[i], why);
+		else if ((rc = cmd_parts(text[i], published, &spec[*parts], &more, why, sizeof why)))
+			code = rc == ACCT_ENOMEM ? cmd_fail(CM_EINTERNAL, "out of memory")
+						 : cmd_not_a_round(text[i], why);
 		*parts += more;
 	}
 	if (code) {

@@ -10,6 +10,7 @@
 
 #include "acct_own.h"
 #include "acct_profile.h"
+#include "cm_oom.h"
 #include "cmd.h"
 #include "cmd_personal.h"
 
@@ -142,7 +143,9 @@ static struct acct_profile *from_json(const struct input *in)
 	const char *relation = json_string_value(json_object_get(whole, "neighbours"));
 	bool two = add && !json_is_null(add);
 
-	if (!whole)
+	if (cm_oom_happened())
+		p = fault(in, "out of memory"); /* jansson may have dropped a byte */
+	else if (!whole)
 		p = fault(in, "line %d: %s", error.line, error.text);
 	else if (!(step > 0 && step <= MOST_STEP))
 		p = fault(in, "discretization is not a number above 0");

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "acct_families.h"
+#include "cm_oom.h"
 #include "cm_text.h"
 
 /* A part of a record is at most ACCT_MAX_CELLS times three numbers, twice: some 16 KB. */
@@ -19,6 +20,7 @@ struct cmd_ledger {
 	const char *path;
 	FILE *file;
 	size_t line;
+	bool starved; /* no memory for the record that was read last */
 	char text[LINE_ROOM];
 	struct acct_round part[CMD_LEDGER_PARTS]; /* the parts of the record that was read last */
 };
@@ -190,6 +192,14 @@ static void shape(struct source *part, double out[3])
 	}
 }
 
+/* Does the library refuse what was read?  Lack of memory is no fault of the file. */
+static bool refuses(struct source *s, enum acct_rc rc)
+{
+	s->ledger->starved = s->ledger->starved || rc == ACCT_ENOMEM;
+	s->bad = s->bad || rc == ACCT_ENOMEM;
+	return rc != ACCT_OK;
+}
+
 /* What is known of the messages. */
 static void messages(struct source *part, struct acct_round *r)
 {
@@ -203,7 +213,7 @@ static void messages(struct source *part, struct acct_round *r)
 		triple = get_real(part, "triple");
 	if (number > ACCT_LADDER || json_object_get(part->object, "shape"))
 		shape(part, three);
-	if (!part->bad && acct_family_read(r, number, triple, three, &why))
+	if (!part->bad && refuses(part, acct_family_read(r, number, triple, three, &why)))
 		SOURCE_FAULT(part, "account: %s", why);
 }
 
@@ -216,7 +226,7 @@ static void compare_spec(struct source *s, const struct acct_round *r)
 
 	if (!json_is_string(v))
 		SOURCE_FAULT(s, "account: spec is not a text");
-	else if (acct_spec_parse(json_string_value(v), &spec, why, sizeof why))
+	else if (refuses(s, acct_spec_parse(json_string_value(v), &spec, why, sizeof why)))
 		SOURCE_FAULT(s, "account: spec: %s", why);
 	else if (!acct_round_equal(&spec.round, r) || spec.round.count != r->count)
 		SOURCE_FAULT(s, "account: cells and spec do not say the same");
@@ -251,7 +261,7 @@ static void part(struct source *record, const json_t *object, struct acct_round 
 	if (json_object_get(object, "sampling"))
 		r->sampling = get_real(&s, "sampling");
 	messages(&s, r);
-	if (!s.bad && acct_round_check(r, &why))
+	if (!s.bad && refuses(&s, acct_round_check(r, &why)))
 		SOURCE_FAULT(&s, "account: %s", why);
 	if (!s.bad)
 		compare_spec(&s, r);
@@ -354,6 +364,7 @@ enum cm_rc cmd_ledger_open(const char *path, struct cmd_ledger **out)
 	if (!l)
 		return cmd_fail(CM_EINTERNAL, "out of memory");
 	l->line = 0;
+	l->starved = false;
 	l->path = standard ? "standard input" : path;
 	l->file = standard ? stdin : fopen(path, "r");
 	if (l->file && !standard && fstat(fileno(l->file), &st) == 0 && S_ISDIR(st.st_mode)) {
@@ -524,7 +535,12 @@ enum cm_rc cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r, bool *mor
 	if (rc || !*more)
 		return rc;
 	*r = (struct cmd_record){ .line = l->line, .share = NAN };
+	(void)cm_oom_happened();
 	o = json_loadb(l->text, len, JSON_REJECT_DUPLICATES, &e);
+	if (cm_oom_happened()) { /* jansson may have dropped a byte, of a loss too */
+		json_decref(o);
+		return cmd_fail(CM_EINTERNAL, "out of memory");
+	}
 	if (!o)
 		return cmd_ledger_fault(l, l->line, "%s", e.text);
 	struct source s = { .ledger = l, .object = o };
@@ -533,5 +549,7 @@ enum cm_rc cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r, bool *mor
 	else
 		record(&s, r);
 	json_decref(o);
+	if (l->starved)
+		return cmd_fail(CM_EINTERNAL, "out of memory");
 	return s.bad ? CM_EDATA : CM_OK;
 }

@@ -1,4 +1,8 @@
 /* main.c - tombola-accountant: one question, one answer. */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "cm_oom.h"
 #include "cmd.h"
 
 static const char manual[] =
@@ -35,6 +39,7 @@ int main(int argc, char **argv)
 		.manual = manual,
 		.silent = true };
 
+	json_set_alloc_funcs(cm_oom_malloc, free);
 	cmd_list_methods();
 	return cm_cli_main(&program, argc, argv);
 }
