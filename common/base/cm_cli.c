@@ -224,7 +224,34 @@ static int option_of(const struct cm_cli_verb *verb, int key)
 	return i < 16 && verb->option[i].name ? i : 16;
 }
 
-/* After the line of an option that nobody knows: which one may have been meant. */
+static bool has_option(const struct cm_cli_verb *verb, const char *name)
+{
+	for (int i = 0; i < 16 && verb->option[i].name; i++)
+		if (strcmp(verb->option[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Which verbs have the option; false for none. */
+static bool say_whose(const struct reading *r, const char *program, const char *option)
+{
+	const char *between = "is an option of";
+	bool any = false;
+
+	for (const struct cm_cli_verb *v = r->program->verb; v->name; v++)
+		if (has_option(v, option)) {
+			if (!any)
+				(void)fprintf(stderr, "%s: '--%s' ", program, option);
+			(void)fprintf(stderr, "%s %s", between, v->name);
+			between = ",";
+			any = true;
+		}
+	if (any)
+		(void)fputc('\n', stderr);
+	return any;
+}
+
+/* After the line of an option that the verb has not: whose it is, or which one may have been meant. */
 static void suggest_option(const struct reading *r, const struct argp_state *state)
 {
 	struct cm_suggest nearest = { 0 };
@@ -239,7 +266,7 @@ static void suggest_option(const struct reading *r, const struct argp_state *sta
 			return;
 		cm_suggest_offer(&nearest, word, r->verb->option[i].name);
 	}
-	if (nearest.word)
+	if (!say_whose(r, state->name, word) && nearest.word)
 		(void)fprintf(stderr, "%s: did you mean '--%s'?\n", state->name, nearest.word);
 }
 

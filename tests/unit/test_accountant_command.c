@@ -19,6 +19,8 @@ static void the_usage_is_answered_with_64(void **state)
 	refuses("rounds --epsilon 1 --round rr:eps0=1,n=9", 64, "--delta is missing");
 	refuses("epsilon --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=9", 64,
 		"unrecognized option '--epsilon'");
+	assert_non_null(
+		strstr(blamed, "'--epsilon' is an option of delta, rounds, calibrate, optimise, compare\n"));
 	refuses("delta --epsilon 1 --delta 1e-6 --round rr:eps0=1,n=9", 64, "unrecognized option '--delta'");
 	refuses("epsilon epsilon --delta 1e-6 --round rr:eps0=1,n=9", 64,
 		"'epsilon' is one argument too many");

@@ -302,6 +302,7 @@ static void bad_usage_is_exit_64_with_a_hint_and_runs_nothing(void **state)
 	USAGE("x round list --color red", "--color is auto, always or never, not 'red'");
 	/* An option of one verb is refused with another. */
 	USAGE("x round list --delta 1", "unrecognized option '--delta'");
+	assert_non_null(strstr(told, "\ntombola-test round list: '--delta' is an option of round show\n"));
 	assert_int_equal(calls, before);
 }
 
