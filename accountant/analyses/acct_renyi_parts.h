@@ -9,7 +9,7 @@
 
 #include "acct_curve.h"
 
-/* log(e^a + e^b); -INFINITY is nothing, INFINITY and INFINITY is INFINITY, NaN and anything is NaN. */
+/* log(e^a + e^b), where -INFINITY stands for log 0.  INFINITY if a or b is; NaN if a or b is NaN. */
 static inline double acct_log_add(double a, double b)
 {
 	double top = fmax(a, b), low = fmin(a, b);
@@ -33,7 +33,7 @@ double acct_power_excess(double alpha, double z);
 struct acct_renyi_node {
 	double loss;
 	struct acct_point way[2];
-	double log_hi[2]; /* of way[].hi, or below it: hi has no room for what is below 1e-300 */
+	double log_hi[2]; /* log of way[].hi, or a smaller upper bound where hi is too small for a double */
 };
 
 struct acct_renyi_grid {
@@ -41,12 +41,14 @@ struct acct_renyi_grid {
 	struct acct_work work;
 	struct acct_renyi_node *node;
 	size_t nodes, room;
-	double deviation, last; /* of the losses; the largest finite loss */
-	double goal;
+	double deviation; /* standard deviation of the losses */
+	double last;      /* the largest finite loss */
+	double goal;      /* relative width of the bounds on moments, as acct_renyi_grid_init got it */
 };
 
-/* l: a list without infinite losses that is not lossless. goal: relative width of moments, as far as the
- * points' own bounds and the limit on work allow.  Call acct_renyi_grid_fini whatever the result. */
+/* Evaluate the curve of l at the grid's losses.  l: a list that has some loss and no infinite one.  goal:
+ * relative width of the bounds on moments to reach, as far as the bounds of the curve's points and the limit
+ * on work allow.  Call acct_renyi_grid_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_renyi_grid_init(
 	struct acct_renyi_grid *g, const struct acct_list *l, double goal);
 void acct_renyi_grid_fini(struct acct_renyi_grid *g);

@@ -1,5 +1,5 @@
-/* cmd_import.c - rounds `import:FILE,...`, `matrix:FILE,...` and `personal:FILE,...` (cmd.h): what a file
- * says, beside a round's keys. */
+/* cmd_import.c - makes a round from the text `import:FILE,...`, `matrix:FILE,...` or `personal:FILE,...`
+ * (cmd.h): reads the file, and the keys that follow its name. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>

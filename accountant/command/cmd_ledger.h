@@ -28,14 +28,14 @@ struct cmd_record {
 	enum cmd_record_kind kind;
 	uint64_t seq;
 	char head[CMD_LEDGER_HASH + 1];
-	bool slices;                /* of schema /3: each plan takes a slice */
-	char mode[CMD_LEDGER_NAME]; /* OPENED before /3, PLANNED: "plan", or "adaptive." and a filter's
-				     * name */
-	double limit, delta;        /* OPENED: budget of the population; PLANNED: the slice */
-	char plan[CMD_LEDGER_HASH +
-		  1];               /* PLANNED, ENTRY, RESERVED, REFUSED of /3: the plan's hash; "" before */
-	char name[CMD_LEDGER_NAME]; /* PLANNED */
-	uint64_t tries;             /* PLANNED: of each entry */
+	bool slices; /* the ledger is of schema /3, in which each plan takes a slice */
+	/* PLANNED, and OPENED before schema /3: "plan", or "adaptive." and a filter's name. */
+	char mode[CMD_LEDGER_NAME];
+	double limit, delta; /* OPENED: budget of the population; PLANNED: the plan's slice */
+	/* PLANNED, ENTRY, RESERVED, REFUSED: the plan's hash; "" before schema /3. */
+	char plan[CMD_LEDGER_HASH + 1];
+	char name[CMD_LEDGER_NAME]; /* PLANNED: name of the plan */
+	uint64_t tries;             /* PLANNED: most tries of each entry */
 	uint64_t attempt;           /* RESERVED in mode plan of /3: number of the try */
 	bool manifest;              /* VOID: the round had a manifest */
 	bool unasked;               /* VOID: the shuffler refused to announce the round */
@@ -46,27 +46,31 @@ struct cmd_record {
 	char query[CMD_LEDGER_NAME];         /* RESERVED, CHARGED, REFUSED */
 	double epsilon_round, epsilon_total; /* RESERVED, CHARGED, REFUSED; may be INFINITY */
 	uint64_t min_reports, colluders;     /* RESERVED, CHARGED */
-	/* RESERVED, CHARGED: dummies of one participant, in all and the most in one batch; and the most that
-	 * the shuffler may add to the whole round. */
+	/* RESERVED, CHARGED.  dummies_each: dummies that one participant sends in the round; dummies_batch:
+	 * the largest number of them in one batch; dummies_added: most dummies that the shuffler may add to
+	 * the whole round. */
 	uint64_t dummies_each, dummies_batch, dummies_added;
-	uint64_t tag_messages; /* RESERVED, CHARGED: that the shuffler leaves of each tag; 0: as many as
-				* came */
-	double dummy_chance; /* RESERVED, CHARGED: of one more of each participant, the most in one batch; 0:
-				none */
+	/* RESERVED, CHARGED: number of messages of each tag after the shuffler evened them out; 0: it leaves
+	 * as many as came. */
+	uint64_t tag_messages;
+	/* RESERVED, CHARGED: chance that a participant sends one dummy more, the largest of all batches; 0:
+	 * no participant does. */
+	double dummy_chance;
 	double honest_fraction; /* RESERVED, CHARGED */
 	double share; /* RESERVED, CHARGED in adaptive modes: share of the filter's budget; else NAN */
-	const struct acct_round *part; /* RESERVED, CHARGED: what the round costs, composed; the reader's,
-					  until the next record */
-	size_t parts;                  /* 1..CMD_LEDGER_PARTS */
+	/* RESERVED, CHARGED: the round's loss is that of these parts composed; 1..CMD_LEDGER_PARTS.  Borrowed
+	 * from the reader until it reads the next record. */
+	const struct acct_round *part;
+	size_t parts;
 };
 
 struct cmd_ledger;
 
-/* path "-": standard input.  A fault is printed. */
+/* Open a ledger; path "-" is standard input.  A fault is printed. */
 enum cm_rc cmd_ledger_open(const char *path, struct cmd_ledger **out);
 void cmd_ledger_close(struct cmd_ledger *l);
-/* Reads a record; *more is false at the end.  A fault is printed as "path:line: ...". */
+/* Read a record; *more is false at the end.  A fault is printed after "path:line: ". */
 enum cm_rc cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r, bool *more);
-/* Prints "path:line: ..." and returns CM_EDATA. */
+/* Print a fault after "path:line: ", and return CM_EDATA. */
 __attribute__((format(printf, 3, 4))) enum cm_rc cmd_ledger_fault(
 	const struct cmd_ledger *l, size_t line, const char *format, ...);

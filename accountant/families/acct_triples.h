@@ -1,5 +1,6 @@
-/* acct_triples.h - families whose laws are the blanket or p times it, and in which inputs have more or less
- * in common: ACCT_WINDOWS, ACCT_STAIRS, ACCT_DRAWS and ACCT_SIGNS of acct_families.h.  doc/imitation.md. */
+/* acct_triples.h - the families in which each law is at every message either the blanket's mass or p times
+ * it, and in which some pairs of inputs have more in common than others: ACCT_WINDOWS, ACCT_STAIRS,
+ * ACCT_DRAWS and ACCT_SIGNS of acct_families.h.  doc/imitation.md. */
 #pragma once
 
 #include "acct_families.h"
@@ -7,34 +8,38 @@
 #include "acct_kinds.h"
 
 #define ACCT_CLASSES     8u
-#define ACCT_DRAWS_ITEMS 6.0  /* most of an input of ACCT_DRAWS */
-#define ACCT_SIGNS_MOST  14.0 /* signs of ACCT_SIGNS */
+#define ACCT_DRAWS_ITEMS 6.0  /* most items in an input of ACCT_DRAWS */
+#define ACCT_SIGNS_MOST  14.0 /* most signs in an input of ACCT_SIGNS */
 
-/* Of the victim's two inputs and the other's: the blanket's mass that is likelier under the first (1), the
- * second (2) and the third (4) of them, in sums. */
+/* Three inputs: the victim's first and second, and that of another participant.  mass[i]: the blanket's mass
+ * of the messages that exactly the inputs in i make likelier; i is a sum of 1 (the victim's first input), 2
+ * (its second) and 4 (the other's). */
 struct acct_triple {
 	double mass[ACCT_CLASSES];
 };
 
-/* The first `ends` are those of the victim's inputs that have least in common.  Every kind is a mixture of
- * these.  free() it. */
+/* The triples of a family.  In the first `ends` of `all`, the victim's two inputs have the least in common
+ * that two inputs can have.  In the others they have more in common, and may lose more for a thinned blanket.
+ * free() it. */
 struct acct_triples {
 	size_t ends, all;
 	double p;
 	struct acct_triple triple[];
 };
 
-/* Of the number of a family, and the shape of a round; NULL: too many, or no memory. */
+/* List the triples of the family of this number (acct_families.h) in a round of this shape.  NULL: there are
+ * too many, or there is no memory. */
 struct acct_triples *acct_triples_new(unsigned number, const double shape[3], double p);
 
-/* Of a list of such a family. */
+/* The same for a list whose round is of such a family. */
 struct acct_triples *acct_triples_of(const struct acct_list *l);
 
-/* Adds the kinds of the ends. */
+/* Add to k the kinds (acct_kinds.h) of the first `ends` triples. */
 void acct_triples_ends(const struct acct_triples *t, struct acct_kinds *k);
 
-/* What is tried at this eps: the kinds of the ends, thinned (`part` of the blanket, eta in all), and of all
- * others those that may lose more.  False: too many, or no memory.  *work: added to. */
+/* Collect in *thin the kinds to try at this eps: those of the first `ends` triples, thinned as by
+ * acct_kinds_thinned, and those of the other triples that may lose more.  Returns false if there are too
+ * many, or there is no memory.  Adds to *work. */
 bool acct_triples_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
 	double eps, struct acct_kinds *thin, double *work);
 

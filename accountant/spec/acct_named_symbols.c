@@ -189,8 +189,10 @@ static enum acct_rc collision(const struct acct_arg *arg, double cells, double *
 	return ACCT_OK;
 }
 
-/* Everybody else holds the first input, and sends no message that is the hash of the second alone.  Dummies
- * are such a message with chance `dummy`, the victim under its second input with chance `sent`. */
+/* Set the data set in which every other participant holds the victim's first input.  Call a message telling
+ * if its cell is the hash of the victim's second input and not of its first.  The others send no such
+ * message.  A dummy is telling with chance `dummy`, the victim's message under its second input with chance
+ * `sent`. */
 static void hold_hashed(double dummy, double sent, struct acct_spec *s)
 {
 	s->held = s->round;

@@ -15,8 +15,8 @@ struct cl_parser {
 	void *state;
 	struct cl_share *share; /* NULL: rows are not counted by device */
 	char too_long[64];      /* the `why` of a line that was cut */
-	/* End of the name, and of the byte behind it, of the device whose row was just left out; NULL: no row
-	 * was left out. */
+	/* Where the device's name and the separator behind it end, in the row that was just left out; NULL:
+	 * the last row was not left out. */
 	const uint8_t *left_out;
 };
 

@@ -234,8 +234,8 @@ static size_t skip_blank(struct cl_reader *r, const uint8_t *bytes, size_t n)
 	return at;
 }
 
-/* Judge the input's first line while nothing else is known of it: `{` alone begins an object of several
- * lines.  Two bytes that are not blank are enough to tell. */
+/* Find out from the first bytes what JSON the input has: `[` begins an array of objects, `{` alone on its
+ * line an object of several lines, and `{` with more behind it the first line of NDJSON. */
 static enum cm_rc tell_form(
 	struct cl_reader *r, const uint8_t *bytes, size_t n, size_t *used, struct cm_err *err)
 {

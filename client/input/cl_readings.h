@@ -50,7 +50,7 @@ struct cl_row {
 	/* The features as numbers instead of the first field's text, if conf->numbers; NULL: none. */
 	const float *number;
 	size_t numbers;
-	bool by_number;  /* the device is the one whose place in the list is `line` */
+	bool by_number;  /* the device is the one at place `line` of the list of devices */
 	const char *why; /* what is wrong with the row, without any of its bytes; NULL: nothing */
 };
 
@@ -74,17 +74,17 @@ struct cl_reader_conf {
 	/* Called for each row.  Any result but CM_OK ends the reading with that code. */
 	enum cm_rc (*on_row)(void *user, const struct cl_row *row, struct cm_err *err);
 	void *user;
-	bool numbers; /* on_row takes an array as numbers */
-	/* Every line is an object of NDJSON: the first bytes do not tell another form. */
-	bool each_line;
-	size_t bytes; /* most of one record, and of all of one device, if there is a device field; 0:
-		       * CL_RECORD_MAX, and rows are not counted by device */
-	/* By field: the texts that the query knows.  A JSON number whose text is not among them gets the text
-	 * of cl_json_shortest.  NULL: every text is known. */
+	bool numbers;   /* on_row takes an array as numbers */
+	bool each_line; /* every line is an object of NDJSON: the form is not guessed from the first bytes */
+	/* Most bytes of one record and, if there is a device field, of all records of one device.  0: one
+	 * record has at most CL_RECORD_MAX, and a device any number of them. */
+	size_t bytes;
+	/* For each field the texts that the query knows.  A JSON number whose text is not among them gets the
+	 * text of cl_json_shortest.  NULL: every text is known. */
 	const struct cl_texts *const *known;
-	int64_t until_ns; /* what is not read by then (cm_clock_mono_ns) is left out; 0: all is read */
+	int64_t until_ns; /* time of cm_clock_mono_ns at which reading ends, leaving out the rest; 0: never */
 };
-/* Whether that time has come.  Whoever feeds a reader asks it every few milliseconds. */
+/* Has the time conf->until_ns come?  Whoever feeds a reader asks every few milliseconds. */
 bool cl_readings_over(const struct cl_reader_conf *conf);
 
 struct cl_reader;

@@ -26,7 +26,7 @@ static enum cm_rc entry_loss(
 	return cl_policy_loss(c->policy, d, out, err);
 }
 
-static enum cm_rc check_slice(const struct cl_policy *policy, const struct rd_plan *plan,
+static enum cm_rc check_limits(const struct cl_policy *policy, const struct rd_plan *plan,
 	const struct rd_slices *pinned, struct cm_err *err)
 {
 	if (plan->entries > (size_t)policy->shared.max_plan_entries)
@@ -78,7 +78,7 @@ enum cm_rc cl_pin_choose(const struct cl_policy *policy, const struct rd_plan *p
 	const struct rd_slices *pinned, const atomic_bool *stop, struct cl_pin *out, struct cm_err *err)
 {
 	struct choice c = { .policy = policy };
-	enum cm_rc rc = check_slice(policy, plan, pinned, err);
+	enum cm_rc rc = check_limits(policy, plan, pinned, err);
 
 	*out = cl_pin_closed(plan);
 	out->honest_fraction = policy->shared.honest_fraction < plan->honest_fraction

@@ -17,9 +17,10 @@ struct cl_pin {
 	int64_t colluders;
 	bool trusted; /* the composition relied on the shuffler's dummies */
 };
-/* Decide what this client takes of a plan, beside the slices that are pinned.  CM_EPERM: its policy allows no
- * entry of it; CM_EBUDGET: its slice does not fit beside those pinned, or no entry fits the slice.  Costs a
- * composition an entry; *stop as in rd_plan_pin. */
+/* Decide which entries of a plan this client takes, beside the plans whose slices are pinned.  CM_EPERM: the
+ * plan has more entries than the policy's max_plan_entries, it is adaptive and accept_adaptive is false, or
+ * the policy allows none of its entries.  CM_EBUDGET: its slice does not fit beside those that are pinned, or
+ * no entry fits the slice.  Composes each entry once; *stop as in rd_plan_pin. */
 CM_CHECK enum cm_rc cl_pin_choose(const struct cl_policy *policy, const struct rd_plan *plan,
 	const struct rd_slices *pinned, const atomic_bool *stop, struct cl_pin *out, struct cm_err *err);
 /* Make a pin that answers no entry of the plan, because it is no longer known which entries were answered. */

@@ -1,7 +1,7 @@
 /* cl_mqtt_held.h - holds the recent readings of listed devices in memory, within a limit per device, and
  * selects those that a round uses.  No I/O, no clock.
  *
- * Which readings a round of query Q uses.  Of each device, those that
+ * A round of query Q uses those readings of each device that
  * - are among its newest `readings`, as many as fit its memory,
  * - arrived at most max_age before the round took its readings, and
  * - arrived after the previous round of Q took its readings (queries do not affect each other).
@@ -18,10 +18,11 @@
 #include "cm_buf.h"
 
 struct cl_held_limits {
-	uint64_t readings;     /* most readings of one device */
-	uint64_t device_bytes; /* most bytes of one device's readings; in total at most that times the
-				* devices, twice as much while a view exists */
-	int64_t max_age_ms;
+	uint64_t readings; /* most readings of one device */
+	/* Most bytes of one device's readings.  All devices together use at most their number times this, and
+	 * twice as much while a view exists. */
+	uint64_t device_bytes;
+	int64_t max_age_ms; /* milliseconds for which a reading is held */
 };
 
 struct cl_held;

@@ -11,17 +11,18 @@
 #include "cm_rc.h"
 
 struct cl_calls {
-	struct sock_fprog program; /* of a program: its one execveat waits for the spawner */
-	struct sock_fprog spawner; /* of the spawner itself */
+	struct sock_fprog program; /* filter of a program; it may call execveat once, if the spawner agrees */
+	struct sock_fprog spawner; /* filter of the spawner, the process that starts programs */
 };
-/* Make the filters.  waits: false: execveat is allowed, because this kernel cannot ask the spawner.
- * CM_EUNAVAIL; CM_EINTERNAL: out of memory. */
+/* Make both filters.  waits: a program's execveat waits until the spawner allows it (cl_calls_allow_one);
+ * false, for a kernel that cannot do so: execveat is always allowed.  CM_EUNAVAIL; CM_EINTERNAL: out of
+ * memory. */
 CM_CHECK enum cm_rc cl_calls_make(bool waits, struct cl_calls *out, struct cm_err *err);
-/* Confine this thread to a program's calls.  *listener: where its execveat is asked for; -1: nowhere.  false
- * with errno.  Safe after fork. */
+/* Confine this thread to a program's calls.  *listener: descriptor at which its execveat waits for the
+ * spawner; -1 if it need not wait.  Returns false with errno.  Safe after fork. */
 bool cl_calls_confine(const struct cl_calls *c, bool waits, int *listener);
-/* Confine the spawner.  false with errno. */
+/* Confine the spawner.  Returns false with errno. */
 bool cl_calls_confine_spawner(const struct cl_calls *c);
-/* Let the process behind the listener, which has something to read, run its program, and no other ever after:
- * closes the listener.  false: the process has ended. */
+/* Allow the execveat that waits at this listener, and close the listener, so that the process can start no
+ * other program.  Call it when the listener is readable.  Returns false if the process has ended. */
 bool cl_calls_allow_one(int listener);

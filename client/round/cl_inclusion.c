@@ -235,8 +235,9 @@ static bool is_ours(const struct cl_inclusion *q, const ProtobufCBinaryData *id)
 	return id->len == PR_ROUND_ID_LEN && memcmp(id->data, q->p.d.round_id, PR_ROUND_ID_LEN) == 0;
 }
 
-/* The preparation of rounds requests manifests of earlier tries on the same connection.  While it expects
- * one, only a manifest of our round is ours; otherwise every manifest is, and is then verified. */
+/* Is a received manifest the answer to our request?  The preparation of rounds requests manifests of earlier
+ * tries on the same connection.  While it waits for one, only a manifest of our round is an answer to us.
+ * Otherwise every manifest is, and its verification finds out if it is of another round. */
 static bool is_our_manifest(const struct cl_inclusion *q, const Tombola__V1__SignedManifest *s)
 {
 	if (q->proving)

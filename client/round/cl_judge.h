@@ -89,8 +89,10 @@ struct cl_judge_job {
 	const atomic_bool *stop; /* set to true to end a composition with CM_ELATER; may be NULL */
 };
 /* CM_OK: take part.  CM_EMORE: fetch what out->need says, then call again.  CM_EPERM: refused for signature,
- * sequence, plan or policy; CM_EBUDGET; CM_EPROTO: malformed; CM_ELATER: the deadline has passed.  The
- * refusal of a verified descriptor is recorded in the ledger. */
+ * sequence, plan or policy.  CM_EBUDGET: the plan's slice does not fit beside the pinned ones, no entry fits
+ * the slice, an adaptive plan's filter has no room for the round, or this client's ledger was lost.
+ * CM_EPROTO: malformed.  CM_ELATER: the deadline has passed.  The refusal of a verified descriptor is
+ * recorded in the ledger. */
 CM_CHECK enum cm_rc cl_judge(const struct cl_judge_job *job, struct cl_judgement *out, struct cm_err *err);
 /* Compute the loss of this round by itself at this delta, into charge.loss and charge.epsilon_round. */
 CM_CHECK enum cm_rc cl_judge_alone(

@@ -39,8 +39,9 @@ struct cm_err {
 
 /* Set *err and return code, so that a detector can `return cm_fail(...)`. */
 enum cm_rc cm_fail(struct cm_err *err, enum cm_rc code, const char *fmt, ...) CM_PRINTF(3, 4);
-#ifdef __clang_analyzer__ /* which does not see that the result is the code, and would follow failures as \
-			     successes */
+/* clang's analyzer does not see that cm_fail returns its second argument, and would treat failures as
+ * successes. */
+#ifdef __clang_analyzer__
 #define cm_fail(err, code, ...) ((void)(cm_fail)((err), (code), __VA_ARGS__), (code))
 #endif
 

@@ -125,8 +125,9 @@ enum cm_rc cr_pki_request(const char *out_dir, const char *name, enum cr_role ro
 	return rc;
 }
 
-/* A name says little about the key's bytes: a key has one identity only while it has one form, and this is
- * the form in which this program writes P-256 (RFC 5480: a named curve, a point that is not compressed). */
+/* Check that the key is P-256, encoded as this program does (RFC 5480: a named curve and an uncompressed
+ * point). We compare bytes and not the curve's name: the same key in another encoding has another hash, and
+ * would be a second identity. */
 static enum cm_rc check_key(X509_REQ *request, EVP_PKEY *key, struct cm_err *err)
 {
 	static const uint8_t p256[] = { 0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d,

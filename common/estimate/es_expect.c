@@ -10,9 +10,10 @@ double es_support_expected_error(const struct es_support *s, uint64_t participan
 	return sqrt((es_support_variance(s, n, n / items) + es_support_variance(s, n, n / 10)) / 2);
 }
 
-/* A value between the levels l and l + 1, the part f of the way, becomes the upper one with chance f.  Its
- * score has mean l + f and second moment (1 - f) low + f high: a variance that is concave in f, greatest
- * where high - low = 2 (l + f). */
+/* The largest variance of the score of a value between the levels l and l + 1.  low and high: the score's
+ * second moments at these two levels.  The value l + f is rounded up with chance f and down with chance 1 -
+ * f. So its score has mean l + f and second moment (1 - f) low + f high.  The variance is concave in f, and
+ * is largest where high - low = 2 (l + f). */
 static double piece_variance(double l, double low, double high)
 {
 	double f = fmin(fmax((high - low) / 2 - l, 0), 1);

@@ -1,23 +1,25 @@
-/* es_expect.h - the error to expect of an answer, before anybody was asked.  Pure.
+/* es_expect.h - computes the error to expect of an answer before anybody was asked.  Pure.
  *
- * Root mean square error of the rows' unbiased estimators, from their exact variances. */
+ * Each error is the root mean square error of a row's unbiased estimator, from its exact variance. */
 #pragma once
 
 #include "es_holders.h"
 
-/* Of a count in a histogram of `items`: half the weight on an average item, which participants / items hold,
- * and half on a heavy one, which a tenth of them holds. */
+/* The error of a count in a histogram of `items`: the root of the mean of two variances, that of an average
+ * item, which participants / items hold, and that of a heavy item, which a tenth of the participants
+ * holds. */
 double es_support_expected_error(const struct es_support *s, uint64_t participants, uint32_t items);
 
-/* What a mean of n participants is multiplied with: n for a query of their sum, else 1. */
+/* The factor from the mean of n participants to the query's answer: n if it asks for their sum, else 1. */
 double es_mean_scale(const struct qy_query *q, double n);
 
-/* Of a mean or sum in the units of its range, from the second moments of the score that estimates a level:
- * moment[l] of level l = 0..b, at the values where the variance is largest.  Rounding to a level and
- * `dummies` scores of variance dummy_variance, in all, are counted. */
+/* The error of a mean or sum, in the units of its range, at the values where it is largest.  moment[l], l =
+ * 0..b: second moment of the score that estimates level l.  The error includes the rounding of values to
+ * levels, and `dummies` scores of dummies in the whole round, each of variance dummy_variance. */
 double es_mean_expected_error(const struct qy_query *q, uint64_t participants, uint32_t b,
 	const double *moment, double dummies, double dummy_variance);
 
-/* Of a mean or sum from levels that randomized response sends: a level l is kept with chance c->keep and
- * becomes each other one with chance c->other, among uniform dummies.  c->counts is not read. */
+/* The error of a mean or sum, in the units of its range, from levels that randomized response sends: a level
+ * is kept with chance c->keep, becomes each other level with chance c->other, and is sent among c->dummies
+ * uniform messages.  c->counts is not read. */
 double es_response_expected_error(const struct qy_query *q, const struct es_counted *c);

@@ -30,8 +30,8 @@ void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *ite
  * then, too, e is es_estimate_fini's. */
 CM_CHECK enum cm_rc es_histogram_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err);
 
-/* Variance of the estimate of a true count c of n participants; given `asked`, and of at
- * least one, where `sampled`. */
+/* Variance of the estimate when c of the n participants hold the item.  Where s->sampled, it is the variance
+ * given that s->asked of them sent a message; s->asked 0 counts as 1. */
 double es_support_variance(const struct es_support *s, double n, double c);
 
 /* As es_support_estimate, for n items that are a histogram of their own among `joint` items in all:

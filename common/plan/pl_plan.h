@@ -34,8 +34,9 @@ struct pl_round {
 	struct qy_query query;
 	struct qy_computing computing; /* of the reading, before the device answers */
 	uint64_t payload_max;          /* bytes; 0: no payload.  Else the round waits until it is given */
-	/* Prefixes that extend those of an earlier round: its number, 0 for none, and how many of them. Which
-	 * is not known yet: query's candidates are as many, and only their number is meant. */
+	/* A query of prefixes may extend the `keep` most frequent prefixes that round `after` finds; 0: it
+	 * does not.  They are unknown until that round has ended.  Until then the query has placeholder
+	 * candidates, of which only the number is right. */
 	uint32_t after, keep;
 	const struct pt_protocol *protocol;
 	struct pt_request request;       /* as written */

@@ -253,8 +253,8 @@ static void take_after(
 		count_candidates(c, q, (uint64_t)r->keep << more);
 }
 
-/* Candidates that are as long as the texts they stand for are texts: to hexadecimal digits, which are twice
- * as many. */
+/* A candidate of `values` may be written as text or as hexadecimal digits.  If it has as many characters as
+ * prefixes have bytes, it is text: replace it by its hexadecimal digits. */
 static void texts_to_digits(struct pl_checker *c, struct qy_query *q)
 {
 	for (uint32_t i = 0; q->bits % 8 == 0 && i < q->categories; i++) {

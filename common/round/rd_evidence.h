@@ -1,14 +1,17 @@
 /* rd_evidence.h - evidence that convicts a shuffler: made by the party it wronged, checked by anybody who has
  * the shuffler's public key.  No I/O.
  *
- * Evidence is either a message that the shuffler signed as accepted and that its signed manifest of the round
- * lacks; or two different signed manifests for one round; or a VOID manifest with fewer participants than
- * devices of which it signed that it accepted them.  An honest shuffler signs none of them, whatever clients
- * send: it counts and releases what it accepts, and signs one manifest a round.  (A VOID manifest of a round
- * that was given up states no participants, and convicts nobody.  In a round that evens out tags it
- * drops messages as prescribed, so such a round convicts nobody.) Evidence cannot show that a message in the
- * manifest was not released, which the analyzer sees; nor that a shuffler which does not answer is
- * dishonest. */
+ * Evidence is one of three things, each with the shuffler's signatures:
+ * - a message that it accepted and that its manifest of the round lacks;
+ * - two different manifests of one round;
+ * - a VOID manifest that states fewer participants than devices whose reports it accepted.
+ * An honest shuffler signs none of these, whatever clients send: it counts and releases what it accepts, and
+ * signs one manifest a round.
+ *
+ * A VOID manifest of a round that was given up states no participants, and convicts nobody.  A round whose
+ * shuffler evens out tags convicts nobody either, since the shuffler drops messages as the round prescribes.
+ * Evidence cannot show that a message in the manifest was not released (the analyzer sees that), nor that a
+ * shuffler which does not answer is dishonest. */
 #pragma once
 
 #include "rd_manifest.h"
@@ -31,22 +34,28 @@ struct rd_evidence {
 	enum rd_fact fact;
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint8_t manifest[2][PR_HASH_LEN]; /* SHA-256 of the manifests; the second: RD_FACT_TWO only */
-	uint64_t sequence, messages;      /* of the round, by descriptor and manifest; not with RD_FACT_TWO */
-	uint64_t accepted, participants;  /* devices, at least, and by the manifest; RD_FACT_VOID only */
-	uint8_t message[PR_HASH_LEN];     /* SHA-256 of the sealed message; RD_FACT_MISSING only */
+	uint64_t sequence;                /* the round's, by its descriptor; not with RD_FACT_TWO */
+	uint64_t messages; /* number of the round's messages, by its manifest; not with RD_FACT_TWO */
+	/* RD_FACT_VOID only.  accepted: number of devices that the evidence shows as accepted; participants:
+	 * number that the manifest states. */
+	uint64_t accepted, participants;
+	uint8_t message[PR_HASH_LEN]; /* SHA-256 of the sealed message; RD_FACT_MISSING only */
 };
 
-/* opening, entry (rd_tree.h): for a message that was accepted and is not in the tree; descriptor: the
- * round's.  CM_EINTERNAL. */
+/* Encode the evidence that the manifest lacks an accepted message.  opening: shows in a receipt that it was
+ * accepted; entry: shows that the manifest's tree lacks it (rd_tree.h); descriptor: the round's.
+ * CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc rd_evidence_missing(const struct rd_signed *manifest, struct cr_span descriptor,
 	uint32_t messages_each, const struct rd_opening *opening, struct cr_span entry, struct cm_buf *out,
 	struct cm_err *err);
-/* Openings of accepted messages of more devices than the VOID manifest has participants; n up to
- * PR_PROOF_HASHES.  CM_EINTERNAL. */
+/* Encode the evidence that a VOID manifest states fewer participants than devices were accepted.  opening: n
+ * of them, up to PR_PROOF_HASHES, each of an accepted message of another device, and more than the manifest
+ * has participants.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc rd_evidence_void(const struct rd_signed *manifest, struct cr_span descriptor,
 	uint32_t messages_each, const struct rd_opening *opening, size_t n, struct cm_buf *out,
 	struct cm_err *err);
-/* second NULL: encodes one manifest, which proves nothing until it is compared with another. */
+/* Encode two manifests of one round that differ.  second NULL: encodes the first alone, which proves nothing
+ * until it is compared with another. */
 CM_CHECK enum cm_rc rd_evidence_two(const struct rd_signed *first, const struct rd_signed *second,
 	struct cm_buf *out, struct cm_err *err);
 

@@ -1,7 +1,7 @@
-/* rd_policy.h - what every party's policy limits: the keys of its file, and the judgement of an entry and of
- * a round.  No I/O.
+/* rd_policy.h - the limits that the policies of client and shuffler share: the keys of the policy file, and
+ * the checks of an entry and of a round against them.  No I/O.
  *
- * Client and shuffler each have such a file, with keys of their own beside these. */
+ * Client and shuffler have one such file each, which also has keys of its own. */
 #pragma once
 
 #include "cf_conf.h"
@@ -9,13 +9,15 @@
 
 struct rd_policy {
 	char *population;
-	double max_epsilon0;    /* local guarantee of one round, nats; INFINITY: none is required, shuffling
-				 * alone    may protect */
+	/* Largest local guarantee of one round, in nats.  INFINITY: a round need not have one, since
+	 * shuffling may protect alone. */
+	double max_epsilon0;
 	double max_epsilon;     /* central guarantee over the slices of all pinned plans together */
 	double delta;           /* the delta at which max_epsilon holds */
 	int64_t min_batch;      /* smallest min_reports of a round */
-	double honest_fraction; /* of the participants; the smaller of this and the round's counts */
-	int64_t colluders;      /* the larger of this and the round's counts */
+	double honest_fraction; /* share of honest participants, (0, 1]; the smaller of this and the round's
+				 * counts */
+	int64_t colluders;      /* participants that may collude; the larger of this and the round's counts */
 	bool accept_adaptive;   /* accept plans whose later rounds may depend on earlier answers */
 	struct cf_strings protocols; /* allowed names; an empty list allows any */
 	int64_t max_tries;           /* most tries of one entry of a plan */
@@ -57,15 +59,16 @@ bool rd_policy_lists(const struct cf_strings *list, const char *name);
 /* Report the protocols that do not exist as faults of the file, as cf_fault_at does. */
 void rd_policy_check(const struct rd_policy *p, const struct cf_file *file, FILE *faults, struct cm_err *err);
 
-/* The judges say CM_EPERM, with the reason in one sentence. */
+/* The following four return CM_EPERM with the reason in one sentence. */
 
-/* What an entry fixes: population, mode, payload, protocol. */
+/* Check what an entry fixes: population, mode, payload, protocol. */
 CM_CHECK enum cm_rc rd_policy_entry(
 	const struct rd_policy *p, const struct rd_descriptor *d, struct cm_err *err);
-/* The local guarantee of a report. */
+/* Check the local guarantee of a report, in nats. */
 CM_CHECK enum cm_rc rd_policy_epsilon0(const struct rd_policy *p, double epsilon0, struct cm_err *err);
-/* The guaranteed batch; `whose` follows its number: "", " of its class". */
+/* Check the number of participants that a batch is guaranteed to have.  `whose` is printed after this number:
+ * "", or " of its class". */
 CM_CHECK enum cm_rc rd_policy_batch(
 	const struct rd_policy *p, uint64_t batch, const char *whose, struct cm_err *err);
-/* What only a round has: the epsilon0 that it states, and a key to which something can be sealed. */
+/* Check what a round has beyond its entry: the epsilon0 that it states, and that its key can be sealed to. */
 CM_CHECK enum cm_rc rd_policy_round(const struct rd_descriptor *d, struct cm_err *err);

@@ -336,8 +336,9 @@ static enum cm_rc end_lost(struct sh_core *c, const struct rd_descriptor *d, con
 	return rc == CM_OK && d->payload_size > 0 ? sh_payloads_drop(&c->payloads, d->payload_hash, err) : rc;
 }
 
-/* Whether a state that is lost had taken this round, which is not in the store: its analyzer, a client, or
- * what is beside its key says so. */
+/* Did this shuffler accept the round, which is not in the store, before it lost its state?  It did if the
+ * analyzer says so (`again`), if the round's mark is still beside its key, or if a client has stated a later
+ * ledger. */
 static enum cm_rc was_here(
 	const struct sh_core *c, const struct rd_descriptor *d, bool again, bool *out, struct cm_err *err)
 {

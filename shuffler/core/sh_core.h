@@ -112,11 +112,13 @@ struct sh_announce {
 };
 struct sh_announced {
 	uint8_t round_id[PR_ROUND_ID_LEN];
-	/* The loss of the round; filled for a new round that passed the checks before it.  In mode plan: as
-	 * the analyzer states it, and the slices of all plans against the policy's budget. */
+	/* Set for a new round that passed all checks before that of its loss.  In adaptive modes it has the
+	 * round's loss beside those of the plan's earlier rounds.  In mode plan it has the loss that the
+	 * analyzer states, and whether the slices of all plans fit the policy's budget. */
 	struct rd_verdict verdict;
-	bool lost; /* a state that is lost accepted the round before, and its reports are lost, too: it ends
-		    * here without a manifest, and its entry is spent */
+	/* This shuffler accepted the round before it lost its state, and with it the round's reports.  The
+	 * round ends here without a manifest, and its entry is spent. */
+	bool lost;
 };
 /* Process an Announce.  BUSY while the round waits for sh_core_compose. */
 CM_CHECK enum cm_rc sh_core_announce(struct sh_core *c, const struct sh_announce *a, int64_t now_ms,

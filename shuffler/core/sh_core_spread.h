@@ -44,11 +44,12 @@ CM_CHECK bool sh_core_promise(
  * thread at a time, beside every other call. */
 CM_CHECK enum cm_rc sh_core_sign(const struct sh_core *c, const struct sh_promise *p,
 	const struct sh_signing *s, uint8_t *signatures, struct cm_err *err);
-/* So many devices of the epoch are stored, and their receipts may be sent when sh_core_mark has returned.
- * False: the epoch is over, and a later one knows them from the store.  *all: the devices of the round;
- * *mark: the round's, to free with sh_mark_free on this thread. */
+/* Take note that an intake has stored this number of devices of the epoch.  Their receipts may be sent when
+ * sh_core_mark has returned.  False: the epoch is over; a later epoch reads these devices from the store.
+ * *all: number of devices stored in the round; *mark: the round's mark, which the caller frees with
+ * sh_mark_free on this thread. */
 CM_CHECK bool sh_core_stored(
 	struct sh_core *c, uint64_t epoch, uint64_t devices, struct sh_mark **mark, uint64_t *all);
-/* Note in the mark that the round has so many devices; any thread, beside every other call.  CM_OK also when
- * the round is over. */
+/* Write the number of the round's devices to its mark, on any thread and beside every other call.  CM_OK also
+ * when the round is over. */
 CM_CHECK enum cm_rc sh_core_mark(struct sh_mark *mark, uint64_t devices, struct cm_err *err);

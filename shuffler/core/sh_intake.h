@@ -60,7 +60,8 @@ void sh_intake_fini(struct sh_intake *in);
 /* Decide on every report of one Submit; writes *n outcomes (Tombola__V1__Outcome).  CM_EPROTO with *no, and
  * nothing is accepted: BAD_MESSAGE for wrong lengths, for more devices than the certificate allows (both
  * checked before anything is hashed or copied) or for wrong tags; BUSY before the round opens, or when too
- * many bytes are not durable yet. */
+ * many bytes are not durable yet.  From the deadline on, once the round is closed, and when it has `target`
+ * devices, the call still succeeds: reports that it has already are ACCEPTED again, others are CLOSED. */
 CM_CHECK enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int64_t now_ms,
 	uint8_t outcomes[PR_SUBMISSIONS_MAX], size_t *n, struct sh_refusal *no, struct cm_err *err);
 

@@ -40,12 +40,13 @@ struct sh_round {
 	struct cm_buf charge;  /* filled from RELEASING on */
 	struct sh_vault vault; /* open while the round's key exists */
 	struct sh_intake intake;
-	uint64_t stored; /* devices whose reports are durable, where this process takes them; of the thread
-			  * that commits */
-	bool is_marked;  /* when it was restored, key_dir said how many devices it had (sh_marks.h) */
-	struct sh_mark *mark; /* of a collecting round that the core has taken up, until the round is freed */
-	/* What is stored cannot be read.  COLLECTING: so the round is lost.  RELEASING: it waits for a
-	 * person. */
+	/* Number of devices whose reports are durable, if this process accepts reports itself.  Only the
+	 * thread that commits uses it. */
+	uint64_t stored;
+	bool is_marked; /* when the round was restored, its mark in key_dir said how many devices it had */
+	struct sh_mark *mark; /* its mark (sh_marks.h), once the core collects its reports; NULL before */
+	/* Says why the round's stored data cannot be read, if so.  A COLLECTING round is then lost; a
+	 * RELEASING one waits until an operator intervenes. */
 	struct cm_err damage;
 	struct sh_spread spread;   /* where intakes take the reports: `intake` is filled when it has closed */
 	uint64_t dummies;          /* dummies made so far: those stored, and those that were not needed */

@@ -10,6 +10,7 @@ import wire
 from cluster import wait_for
 from openapi import faults, load
 from test_dashboard import EVIL, MEAN, N, ask, get, prepared, run, settled_plan, wait_state
+from test_payload import Steps
 
 DOCUMENT = load(os.path.join(wire.ROOT, "deploy", "openapi.yaml"))
 
@@ -65,6 +66,20 @@ def test_answers_while_the_plan_is_not_begun_and_of_recurring_and_other_kinds(cl
     assert {r.get("recurrence") for r in answers(cluster, "/api/v1/rounds")["rounds"]} == {1, 2, None}
     wait_state(cluster, "scheduled")
     answers(cluster, "/api/v1/status")
+
+
+def test_answers_of_rounds_in_which_devices_compute(cluster):
+    s = Steps(cluster, steps=2).start()
+    s.settle(1, 4.5)
+    cluster.start("analyzer", "run")
+    wait_for("the first result", lambda: get(cluster, "/api/v1/estimates/below%231")[0] == 200)
+    for path in ("status", "budget", "refusals"):
+        answers(cluster, f"/api/v1/{path}")
+    answers(cluster, "/api/v1/estimates/{query}", query="below%231")
+    given, waiting = answers(cluster, "/api/v1/rounds")["rounds"]
+    assert (given["compute"], given["payload_max"], given["waits_for_payload"]) == ("statistics", 100_000, False), given
+    assert given["payload_bytes"] > 0 and len(given["payload_hash"]) == 64, given
+    assert (waiting["payload_bytes"], waiting["payload_hash"], waiting["waits_for_payload"]) == (0, None, True), waiting
 
 
 def test_the_document_is_whole():

@@ -1,29 +1,32 @@
-/* acct_thin.h - what bounds by thin participants share: doc/imitation.md.
+/* acct_thin.h - chooses the number L for bounds by thin participants: doc/imitation.md.
  *
- * Each of the others is "thin" with chance eta = L/n; the victim pretends to be one of them.  A bound knows
- * delta where enough are thin, and where nobody is it charges what cells charge.  L is chosen here. */
+ * Each of the other participants is "thin" with chance eta = L/n, and the victim pretends to be one of the
+ * thin.  Where at least one is thin, such a bound has a delta of its own; where nobody is, it charges the
+ * delta of the round's cells. */
 #pragma once
 
 #include "acct_list.h"
 #include "acct_point.h"
 
-/* A choice of L: of n participants at most `few` are thin but with chance e^-L, and at most `many` but with
- * one of no weight. */
+/* A choice of L, with two numbers of thin participants among n: more than `few` are thin with a chance of at
+ * most e^-L, more than `many` with a chance of at most e^-250, which has no weight. */
 struct acct_thin {
 	double mean, eta, few, many; /* mean: L */
 };
 
-/* Upper bounds on delta with this L: *good where enough are thin, *bad of n - many that are not.  False:
- * there is no bound with this L. */
+/* Computes two upper bounds on delta.  *good holds where one to `few` participants are thin.  *bad
+ * holds where none is, or more than `few` but at most `many`: the n - many that are not thin hide the victim.
+ * Returns false where there is no bound with this L. */
 typedef bool acct_thin_fn(void *ctx, const struct acct_thin *t, double *good, double *bad);
 
-/* For the first choice of L, any numbers of at least 1: about how many times *good is *bad, and by how many
- * per cent delta grows where L does by one per cent of n. */
+/* Estimates from which the first L is chosen, each at least 1; they need not be exact.  ratio: *bad over
+ * *good (acct_thin_fn); grow: per cent by which delta grows when L grows by one per cent of n. */
 struct acct_guess {
 	double ratio, grow;
 };
 
-/* From what a data set loses and what cells charge, and the chance that a message is blanket. */
+/* Make these estimates.  held: the curve's point of one data set; cells: the point that the cells charge;
+ * blanket: chance that a message is blanket. */
 struct acct_guess acct_thin_guess(
 	const struct acct_point *held, const struct acct_point *cells, double blanket, double eps);
 

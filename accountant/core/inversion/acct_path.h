@@ -19,18 +19,19 @@ struct acct_path {
 	double y;
 	double c;                                             /* real part of the line */
 	double grown[ACCT_MAX_CELLS], gained[ACCT_MAX_CELLS]; /* e^cx, and that less 1: acct_path_saddle */
-	double width;                                         /* deviation of S under the tilt c */
+	double width;                                         /* standard deviation of S under the tilt c */
 	double top;                                           /* log of the transform at c */
-	double period, tau; /* aliases of S are a period apart; tau: deviation of the Gaussian smoothing */
-	double left_out;    /* a node whose powers are below e^-left_out of the top is negligible, and so are
-			       all where the Gaussian is */
-	/* E[W/M; ...] <= per_message times the transform with one more message, more_rest + more_scale
-	 * sum(omega e^{zx}): acct_invert.h, "Integrals". */
+	double period, tau; /* aliases of S are a period apart; tau: standard deviation of the Gaussian that
+			       smooths */
+	double left_out;    /* a node is negligible where the transform times the Gaussian is below
+			       e^-left_out of the top, and where the Gaussian alone is below e^-left_out */
+	/* The expectations of W/M in acct_invert.h, "Integrals", are at most per_message times the transform
+	 * with one more message, whose factor is more_rest + more_scale sum(omega e^{zx}). */
 	double per_message, more_rest, more_scale;
 };
 
-/* How far s = sum(omega (e^{zx} - 1)) may be off, in ulps of sum(omega |zx| max(1, e^{cx})); times a
- * share. */
+/* Bound the error of share * s, s = sum(omega (e^{zx} - 1)), in ulps of
+ * share * sum(omega |zx| max(1, e^{cx})). */
 static inline double acct_path_off(const struct acct_path *w, double share)
 {
 	return 32 + (double)w->cells + ACCT_OMEGA_ERROR / ACCT_ULP +
@@ -75,8 +76,8 @@ struct acct_sums {
 	double nodes;
 };
 
-/* What a line needs at every node: sums of moduli, which do not depend on t but for size, sum omega |zx|
- * max(1, e^{cx}) <= size + t turning. */
+/* Sums of moduli that bound the error at every node.  They do not depend on the node's t, except for
+ * sum(omega |zx| max(1, e^{cx})), which is at most size + t turning. */
 struct acct_line {
 	const struct acct_path *path; /* borrowed */
 	double longest;               /* the largest |x_j| */

@@ -129,11 +129,8 @@ ACCT_AVX2 static void sums_avx2(
 	sums(f, w, t, out);
 }
 
-/* log a <= a - 1.  The 1 added to left_out covers the rounding of the omegas.
- *
- * D(t) = sum of count (1 - |B/B(c)|^2) = 2 sum of count E sin^2(t d/2), d the difference of two tilted
- * messages: the square of a norm, so sqrt D changes by at most sqrt(2 sum of count E (d/2)^2) = sqrt(decay)
- * per unit of t. */
+/* `drop` is D(t) and `need` is 2 (q + 1) - tau^2 t^2; the head of this file proves both the test of a node
+ * and how far the nodes behind it are negligible, too. */
 double acct_screen_look(
 	const struct acct_screen *f, const struct acct_path *w, double t, bool negligible[ACCT_LANES])
 {

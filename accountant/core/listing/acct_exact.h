@@ -16,21 +16,23 @@
  *
  * Sorted outcomes are summed from both ends in extended precision: H = a P(loss > eps) - b Q(loss > eps).
  * Sums are charged (4 DBL_EPSILON + size LDBL_EPSILON)(aP + bQ).  An outcome on the wrong side of eps by
- * rounding has |loss - eps| <= e = 16 DBL_EPSILON (1+eps) and |ap - bq| <= 2e ap: above, 2e (aP + bQ) is
- * charged.  Below nothing is, for {computed loss > eps} is a test in any case. */
+ * rounding has |loss - eps| <= e = 16 DBL_EPSILON (1+eps) and |ap - bq| <= 2e ap.  So 2e (aP + bQ) is added
+ * to the upper bound.  Nothing is subtracted from the lower bound, since {computed loss > eps} is a test,
+ * too. */
 #pragma once
 
 #include "acct_list.h"
 #include "acct_point.h"
 
-/* The outcomes of a round; all zero: none.  Once they are sorted, `order` replaces p and q. */
+/* The outcomes of a round; all zero: none are listed.  Once they are sorted, `order` replaces p and
+ * q. */
 struct acct_exact {
-	double *p, *q; /* their masses */
+	double *p, *q; /* masses of each outcome under the two inputs */
 	size_t outcomes;
 	struct acct_order *order;
 	double missed;     /* mass of the outcomes left out, under either input */
-	double test_error; /* error of P(A) and Q(A) of a test A, over P(A) + Q(A), beside that of its
-			      outcomes */
+	double test_error; /* rounding error that summing adds to P(A) and Q(A) of any set A of outcomes,
+			      relative to P(A) + Q(A); the outcomes' own errors are mass_error */
 	double mass_error; /* relative error of a listed mass, the same under both inputs */
 };
 
@@ -38,8 +40,9 @@ struct acct_exact {
 ACCT_CHECK enum acct_rc acct_exact_list(struct acct_exact *e, const struct acct_list *l);
 void acct_exact_fini(struct acct_exact *e);
 
-/* List the outcomes again: at most `most` of them, leaving out outcomes of chance `missed` at most.  Where
- * there are too many, *e keeps the list it has if that leaves out no more, else none. */
+/* List the outcomes again: at most `most` of them, leaving out outcomes whose total chance is at most
+ * `missed`. If more than `most` are needed, *e keeps its list if that leaves out no more than `missed`, and
+ * is emptied otherwise. */
 ACCT_CHECK enum acct_rc acct_exact_relist(
 	struct acct_exact *e, const struct acct_list *l, double missed, size_t most);
 

@@ -15,8 +15,8 @@
 #include "pt_signs.h"
 #include "pt_slots.h"
 
-/* size: coordinates sent for their value.  The slot's dummies are the client's own, of coordinates drawn
- * uniformly; its groups are the coordinates. */
+/* Check the query and the numbers of messages.  sent: coordinates that a device sends for their value, the
+ * key `size`; dummies: messages of uniformly drawn coordinates that it adds. */
 enum cm_rc pt_ss_topk_shape(
 	const struct qy_query *q, uint32_t sent, uint32_t dummies, enum cm_rc code, struct cm_err *err)
 {

@@ -12,9 +12,10 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return pt_multi_check_true(q, p, err);
 }
 
-/* Constant time in the value and its message's place, by masks: every message takes a hash of its own, and
- * one cell drawn and one computed.  Dummies are independent and identical, so a uniform place is a uniform
- * order. */
+/* Write m messages: the value's at a place drawn uniformly, dummies at all others.  The time depends neither
+ * on the value nor on the place: every message draws a hash, draws a cell, computes the value's cell, and
+ * chooses one of the two cells by a mask.  Dummies are independent and identically distributed, so a uniform
+ * place has the same distribution as a uniform order of all messages. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

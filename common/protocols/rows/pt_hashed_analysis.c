@@ -8,8 +8,9 @@
 #include "pt_protocol.h"
 #include "pt_rows.h"
 
-/* Two categories share a cell with chance kappa, and what that is above 1/l is below 2^-107 (pt_hash.h).  A
- * dummy's cell is uniform and independent of its hash. */
+/* Two categories share one of the l cells with chance 1/l: the exact chance is at most 2^-107 larger
+ * (pt_hash.h).  A dummy's cell is uniform and independent of its hash, so it supports each category with
+ * chance 1/l, too. */
 static struct es_support support(const struct pt_randomizer *p)
 {
 	return (struct es_support){ .keep = 1, .other = 1.0 / p->multi.size, .blanket = 1.0 / p->multi.size };

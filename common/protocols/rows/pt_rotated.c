@@ -201,8 +201,9 @@ static void turn(struct work *w, uint32_t rotation, uint32_t d)
 	turner->half(w->lengthened, w->row, w->turned, d);
 }
 
-/* The group was drawn, and its rotation with it: both are numbers here and no address.  Of several rotations
- * each slot turns its own, also where two slots have one: the time would tell. */
+/* The word that slot number i sends for this group.  The group is drawn at random, and decides the rotation;
+ * memory is not addressed by either.  With several rotations every slot turns the vector anew, even if
+ * another slot had the same rotation: else the time taken would tell that two slots drew the same. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
