@@ -83,6 +83,11 @@ enum cm_rc cmd_refused(const struct acct_method *m, enum acct_rc rc, const char 
 
 double cmd_now(void); /* seconds on a monotonic clock */
 
+/* Opens a file to write the answer to; NULL: standard output.  A fault is printed. */
+enum cm_rc cmd_create(const char *path, FILE **to);
+/* Closes it, unless it is standard output, which cm_cli_main() looks at. */
+enum cm_rc cmd_close(const char *path, FILE *to);
+
 #define CMD_NUMBER_ROOM 32u
 /* Six significant digits, rounded outwards: the printed number is at least (cmd_up) or at most (cmd_down) x.
  * Returns out. */

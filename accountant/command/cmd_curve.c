@@ -1,7 +1,6 @@
 /* cmd_curve.c - epsilon over delta, or over one parameter of the rounds, as CSV, table, JSON or plot. */
 #include "cmd_curve.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,10 +244,11 @@ static enum cm_rc print(const struct curve *c)
 {
 	const char *path = c->q->output;
 	enum cmd_format format = c->q->format ? c->q->format : CMD_CSV;
-	FILE *to = path ? fopen(path, "w") : stdout;
+	FILE *to;
+	enum cm_rc rc = cmd_create(path, &to);
 
-	if (!to)
-		return cmd_fail(CM_ECREATE, "%s: %s", path, strerror(errno));
+	if (rc)
+		return rc;
 	if (format == CMD_SVG)
 		cmd_svg(to, &c->plot);
 	else if (format == CMD_OBJECT)
@@ -257,14 +257,7 @@ static enum cm_rc print(const struct curve *c)
 		print_table(to, c);
 	else
 		cmd_plot_csv(to, &c->plot);
-	if (path) {
-		bool bad = ferror(to);
-
-		bad = fclose(to) != 0 || bad;
-		if (bad)
-			return cmd_fail(CM_EIO, "%s: cannot be written", path);
-	}
-	return CM_OK;
+	return cmd_close(path, to);
 }
 
 /* Makes a title from the rounds when none was given. */

@@ -1,5 +1,4 @@
 /* cmd_export.c - the composed privacy loss for other tools: a distribution, deltas, or a trade-off curve. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,24 +101,18 @@ static enum acct_rc compute(const struct cmd_question *q, enum cmd_format format
 
 static enum cm_rc print(const struct cmd_question *q, enum cmd_format format, const struct answer *a)
 {
-	FILE *to = q->output ? fopen(q->output, "w") : stdout;
+	FILE *to;
+	enum cm_rc rc = cmd_create(q->output, &to);
 
-	if (!to)
-		return cmd_fail(CM_ECREATE, "%s: %s", q->output, strerror(errno));
+	if (rc)
+		return rc;
 	if (format == CMD_OBJECT)
 		print_json(to, &a->pld);
 	else if (format == CMD_CSV)
 		print_csv(to, a->epsilon, a->delta, a->points);
 	else
 		print_trade_off(to, a->epsilon, a->delta, a->points);
-	if (q->output) {
-		bool bad = ferror(to);
-
-		bad = fclose(to) != 0 || bad;
-		if (bad)
-			return cmd_fail(CM_EIO, "%s: cannot be written", q->output);
-	}
-	return CM_OK;
+	return cmd_close(q->output, to);
 }
 
 enum cm_rc cmd_run_export(const struct cmd_question *q)

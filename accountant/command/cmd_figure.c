@@ -1,7 +1,6 @@
 /* cmd_figure.c - the verb `figure`: draws the figures of the literature. */
 #include "cmd_figure.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,19 +79,16 @@ enum cm_rc cmd_figure_draw(const struct cmd_figure *f, struct cmd_drawing *d)
 
 enum cm_rc cmd_figure_put(const char *path, const struct cmd_drawing *d, bool svg)
 {
-	FILE *to = path ? fopen(path, "w") : stdout;
-	bool bad;
+	FILE *to;
+	enum cm_rc rc = cmd_create(path, &to);
 
-	if (!to)
-		return cmd_fail(CM_ECREATE, "%s: %s", path, strerror(errno));
+	if (rc)
+		return rc;
 	if (svg)
 		cmd_svg(to, &d->plot);
 	else
 		cmd_plot_csv(to, &d->plot);
-	bad = ferror(to);
-	if (path)
-		bad = fclose(to) != 0 || bad;
-	return bad ? cmd_fail(CM_EIO, "%s: cannot be written", path ? path : "standard output") : CM_OK;
+	return cmd_close(path, to);
 }
 
 enum cm_rc cmd_figure_all(const char *folder)

@@ -1,6 +1,5 @@
 /* cmd_paper_page.c - writes all figures, settings and printed numbers to a folder, with a page of them
  * (cmd_paper.h). */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,16 +11,15 @@
 static enum cm_rc open_in(const char *folder, const char *name, char path[PATH_ROOM], FILE **to)
 {
 	(void)snprintf(path, PATH_ROOM, "%.900s/%s", folder, name);
-	*to = fopen(path, "w");
-	return *to ? CM_OK : cmd_fail(CM_ECREATE, "%s: %s", path, strerror(errno));
+	return cmd_create(path, to);
 }
 
 static enum cm_rc close_of(FILE *to, const char *path, enum cm_rc code)
 {
-	bool bad = ferror(to) != 0;
-
-	bad = fclose(to) != 0 || bad;
-	return code || !bad ? code : cmd_fail(CM_EIO, "%s: cannot be written", path);
+	if (!code)
+		return cmd_close(path, to);
+	(void)fclose(to);
+	return code;
 }
 
 static void csv_text(FILE *to, const char *text)

@@ -1,7 +1,9 @@
 /* cmd_print.c - prints faults, numbers and JSON (cmd.h). */
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cm_clock.h"
 #include "cm_text.h"
@@ -25,6 +27,20 @@ enum cm_rc cmd_fail(enum cm_rc code, const char *format, ...)
 double cmd_now(void)
 {
 	return 1e-9 * (double)cm_clock_mono_ns();
+}
+
+enum cm_rc cmd_create(const char *path, FILE **to)
+{
+	*to = path ? fopen(path, "w") : stdout;
+	return *to ? CM_OK : cmd_fail(CM_ECREATE, "%s: %s", path, strerror(errno));
+}
+
+enum cm_rc cmd_close(const char *path, FILE *to)
+{
+	bool bad = path && ferror(to);
+
+	bad = (path && fclose(to) != 0) || bad;
+	return bad ? cmd_fail(CM_EIO, "%s: cannot be written", path) : CM_OK;
 }
 
 const char *cmd_near(double x, char out[CMD_NUMBER_ROOM])
