@@ -1,4 +1,4 @@
-/* es_estimate.h - answers with their intervals: what every estimator makes. */
+/* es_estimate.h - the answer with its intervals that every estimator makes. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,18 +15,18 @@ struct qy_item {
 	double lower, upper;             /* 95 % for this item alone */
 	double joint_lower, joint_upper; /* 95 % for all items together */
 	double projected;                /* consistent with the others and the domain; biased */
-	double bias; /* most that `value` may be off by, whatever was answered; the intervals allow for it */
+	double bias; /* upper bound on the bias of `value`, whatever was answered; the intervals include it */
 	bool below_noise; /* the interval does not exclude "nothing there" */
-	bool none; /* counts devices without a reading, of the query's field or of one column at least: shown
-		      apart from the answer, whatever the label */
+	bool none; /* the item counts devices that have no reading of the query's field, or of at least one of
+		      its columns; it is shown apart from the answer, whatever its label */
 };
 struct es_estimate {
 	struct qy_item *item; /* n items */
 	size_t n;
-	double noise_floor; /* smallest count told apart from none, jointly at 95 % */
+	double noise_floor; /* smallest count that is significantly above 0, all items together at 95 % */
 	uint64_t reports;   /* participants */
-	char *names;        /* memory of labels that the query does not have; NULL if it has them; owned */
+	char *names; /* owned memory of the labels that are not the query's; NULL: all are the query's */
 };
 void es_estimate_fini(struct es_estimate *e);
-/* An item that nothing is known of but its range: label, none, bias and below_noise are not touched. */
+/* Make an item undefined: only its range is known.  Leaves label, none, bias and below_noise as they are. */
 void es_item_undefined(double low, double high, struct qy_item *item);

@@ -1,5 +1,5 @@
-/* es_noise_law.h - the law of discrete Laplace noise on a window: mean + L, L on -mean..mean with chance
- * proportional to a^|L|, a = decay / 2^64.  Pure. */
+/* es_noise_law.h - the law of discrete Laplace noise on a window.  The noise is mean + L, where L is in
+ * -mean..mean and has a chance proportional to a^|L|, a = decay / 2^64.  Pure. */
 #pragma once
 
 #include "es_law.h"
@@ -9,8 +9,8 @@ struct es_noise {
 	uint32_t mean;  /* 0: there is no noise */
 };
 
-/* Sum of a^|l| over -mean..mean. */
+/* The sum of a^|l| over l in -mean..mean. */
 long double es_noise_total(const struct es_noise *noise);
-double es_noise_variance(const struct es_noise *noise); /* exactly */
-/* False out of memory. */
+double es_noise_variance(const struct es_noise *noise); /* the exact variance, not an approximation */
+/* Compute the law.  False: out of memory. */
 bool es_noise_law(const struct es_noise *noise, struct es_law *out);

@@ -1,5 +1,5 @@
-/* es_project.h - the nearest consistent answer.  Pure post-processing: costs no privacy, biases small counts
- * upwards. */
+/* es_project.h - finds the consistent answer that is nearest to the estimates.  It is pure post-processing:
+ * it costs no privacy, and it biases small counts upwards. */
 #pragma once
 
 #include <stdbool.h>

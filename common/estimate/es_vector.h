@@ -1,9 +1,9 @@
-/* es_vector.h - signs of coordinates to the mean of a vector, with intervals.
+/* es_vector.h - estimates the mean of a vector, with intervals, from signs of its coordinates.
  *
- * A coordinate x of [low, high] is h in [-1, 1] of half the range about its middle, and a participant's sign
- * of it is +1 with chance (1 + h) / 2.  Each message is about coordinate j with chance 1 / G and then shows a
- * sign of mean slope * h_j, or of mean 0 if it is a dummy.  With S_j the sum of the signs shown and n
- * participants, G S_j / (n slope) estimates the mean of h_j without bias. */
+ * A coordinate x in [low, high] is scaled to h in [-1, 1]: the middle of the range is 0.  The participant's
+ * sign for it is +1 with chance (1 + h) / 2, else -1.  Each message is about coordinate j with chance 1 / G.
+ * Its sign then has the mean slope * h_j, or 0 if the message is a dummy.  Let S_j be the sum of the signs
+ * that came for j from n participants.  G S_j / (n slope) is an unbiased estimate of the mean of h_j. */
 #pragma once
 
 #include "es_estimate.h"
@@ -14,23 +14,24 @@ struct pt_signs {
 	uint64_t dummies; /* N, of all participants */
 };
 
-/* Variance of the estimate of a mean h, in units of half the range squared: ((n + N) G / slope^2 - n h^2) /
- * n^2, exact when all hold h, and more than there is when they differ. */
+/* Variance of the estimate of a mean h, in units of (half the range)^2:
+ * ((n + N) G / slope^2 - n h^2) / n^2.  It is exact when all participants hold h, and too large otherwise. */
 double es_signs_variance(const struct pt_signs *s, double n, double h);
 
-/* One item per coordinate from sum[dimension] of its signs.  `reports` 1..PR_ROUND_REPORTS_MAX, else
- * CM_EDATA.
+/* Estimate one item for each coordinate.  sum[dimension]: S_j of each.  reports: 1..PR_ROUND_REPORTS_MAX,
+ * else CM_EDATA.
  *
- * Intervals, pointwise and simultaneous (Sidak), of the means that do not reject what was seen: by the exact
- * law of S_j where fewer than 2000 messages are expected about a coordinate, else normal with the variance at
- * the mean in question (Wilson).  They are not cut to the range; `projected` is.  noise_floor: the absolute
- * value whose estimate is told apart from 0 (or from the end of the range next to it); below_noise: the joint
- * interval includes that.  Labels are the columns' names, or numbers from 0. */
+ * Intervals hold for each item alone, and for all together (Sidak).  They contain all means whose law of S_j
+ * does not reject the S_j that came.  The law is exact where fewer than 2000 messages are expected about a
+ * coordinate, else normal with the variance at that mean (Wilson).  Intervals may exceed the range;
+ * `projected` does not.  noise_floor: the smallest absolute value that is significantly different from 0, or
+ * from the end of the range next to 0; below_noise: the joint interval includes that point.  Labels are the
+ * columns' names, or numbers from 0. */
 CM_CHECK enum cm_rc es_vector_estimate(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
 	uint64_t reports, struct es_estimate *out, struct cm_err *err);
-/* Root mean square over the coordinates at the worst values, those in the middle of the range. */
+/* The expected root mean square error of a coordinate at the worst values, the middle of the range. */
 double es_vector_expected_error(const struct qy_query *q, const struct pt_signs *s, uint64_t participants);
 
-/* The items of an estimate with their labels: the columns' names, or numbers that live in e.  CM_EINTERNAL
- * out of memory.  e is the caller's to finish in either case. */
+/* Allocate the items of an estimate with their labels: the columns' names, or numbers that e owns.
+ * CM_EINTERNAL: out of memory.  Free with es_estimate_fini in either case. */
 CM_CHECK enum cm_rc es_vector_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err);

@@ -1,36 +1,39 @@
-/* pl_choose.h - protocol "auto": the row and the parameters of least expected error that a round can pay for.
+/* pl_choose.h - protocol "auto": chooses the row and the parameters with the least expected error that a
+ * round's budget allows.
  *
- * A function of the question alone: fixed grids, no time, no random numbers.  What is chosen is a row and
- * parameters like any that a plan can name; no peer hears of "auto". */
+ * The choice depends on struct pl_need alone: the grids searched are fixed, and neither time nor random
+ * numbers matter.  A plan could name the chosen row and parameters itself; peers cannot see that "auto" chose
+ * them. */
 #pragma once
 
 #include "pt_protocol.h"
 
 struct pl_need {
 	const struct qy_query *query;
-	uint64_t reports;      /* participants, for the error */
-	uint64_t honest;       /* those that are sure to be honest, for the privacy */
-	double epsilon, delta; /* the round alone may cost this much */
-	double epsilon0;    /* the local guarantee must be at least this good; INFINITY: none is asked for */
-	uint64_t max_bytes; /* sealed bytes of one device */
-	bool shuffler;      /* it may be trusted to add dummies, or noise */
-	double noise_delta; /* of its noise: pl_noise_delta */
-	uint32_t size;      /* items that a set is padded to, of type sets; 0: of other types */
+	uint64_t reports;      /* participants, from whom the error is computed */
+	uint64_t honest;       /* participants that are certainly honest, from whom the loss is computed */
+	double epsilon, delta; /* most that the round alone may cost */
+	double epsilon0;       /* largest local guarantee, in nats; INFINITY: none is required */
+	uint64_t max_bytes;    /* most sealed bytes of one device */
+	bool shuffler;         /* the shuffler may be trusted to add dummies, or noise */
+	double noise_delta;    /* the delta that the shuffler's noise is drawn for: pl_noise_delta */
+	uint32_t size;         /* a query of type sets: items that a set is padded to; else 0 */
 };
 
 struct pl_candidate {
 	const struct pt_protocol *protocol;
-	struct pt_request request; /* that derives the randomizer */
+	struct pt_request request; /* the randomizer is derived from it */
 	struct pt_randomizer randomizer;
 	double error;   /* the row's expected_error */
-	double epsilon; /* of the round alone, upper; at most what was needed */
-	uint64_t bytes;
+	double epsilon; /* upper bound on the loss of the round alone; at most pl_need.epsilon */
+	uint64_t bytes; /* pl_bytes */
 };
 
+/* What keeps the error of the choice from being lower. */
 enum pl_limit {
-	PL_LIMIT_BUDGET, /* a larger epsilon would make it better */
-	PL_LIMIT_BYTES,  /* more dummies would */
-	PL_LIMIT_LOCAL,  /* a weaker local guarantee would */
+	PL_LIMIT_BUDGET, /* a larger epsilon would lower the error */
+	PL_LIMIT_BYTES,  /* more bytes of a device, so more dummies, would lower it */
+	PL_LIMIT_LOCAL,  /* a weaker local guarantee would lower it */
 };
 
 struct pl_choice {
@@ -38,10 +41,11 @@ struct pl_choice {
 	enum pl_limit limit;
 };
 
-/* Sealed bytes that a device sends: messages times record, seal and tag, pseudonym and framing apart. */
+/* Sealed bytes that a device sends: its messages, each a record with its seal and tag.  Pseudonym and framing
+ * are not counted. */
 uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_randomizer *p);
 
-/* Candidates are rows that say `automatic`.  Epsilon is the accountant's upper end.  Of errors within
- * 3 % of the least the fewest bytes win.  About 0.2 s.  CM_ECONFIG says what would be needed if
- * nothing fits. */
+/* Choose among the rows that say `automatic`.  Among the candidates whose error is within 3 % of the least,
+ * that with the fewest bytes wins.  Takes about 0.2 s.  CM_ECONFIG: nothing fits; err says what would be
+ * needed. */
 CM_CHECK enum cm_rc pl_choose(const struct pl_need *need, struct pl_choice *out, struct cm_err *err);

@@ -4,5 +4,5 @@
 #include "pl_fault.h"
 #include "pl_keys.h"
 
-/* `compute`, `payload` and `payload_max` of a round. */
+/* Read `compute`, `payload` and `payload_max` of a round. */
 void pl_compute_take(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r);

@@ -1,18 +1,18 @@
-/* pl_cost.h - what a plan would spend, before anything is deployed. */
+/* pl_cost.h - computes what a plan would spend, before anything is deployed. */
 #pragma once
 
 #include "pl_plan.h"
 
-/* What the plan would spend if every round were filled: fits, and the accountant's verdict, per round; what a
- * device sends, and how good the answer is to be. */
+/* One round of the plan, where every round has its min_reports: the accountant's verdict, what a device
+ * sends, and the expected error of the answer. */
 struct pl_cost {
 	struct rd_verdict verdict;
-	bool run;                /* fits, so it is part of what later rounds add to */
-	double largest_epsilon0; /* of a round that does not fit: 0 when nothing would */
-	uint32_t least_dummies;  /* the same; 0 when nothing would */
-	uint32_t messages;       /* of one device */
-	uint64_t bytes;          /* of those messages, sealed */
-	double error;            /* expected, root mean square: counts, or the units of a mean */
+	bool run;                /* the round fits, and the verdicts of later rounds include it */
+	double largest_epsilon0; /* where it does not fit: the largest epsilon0 that would; 0: none would */
+	uint32_t least_dummies;  /* where it does not fit: the fewest dummies that would; 0: none would */
+	uint32_t messages;       /* messages of one device */
+	uint64_t bytes;          /* sealed bytes of those messages */
+	double error;            /* expected root mean square error, in counts or in the units of a mean */
 };
-/* cost[p->rounds], the caller's. */
+/* Fill cost[p->rounds], which the caller provides. */
 CM_CHECK enum cm_rc pl_plan_cost(const struct pl_plan *p, struct pl_cost *cost, struct cm_err *err);

@@ -1,4 +1,4 @@
-/* pl_fault.h - private to common/plan: where the faults of a plan file go while it is read. */
+/* pl_fault.h - private to common/plan: reports the faults of a plan file while it is read. */
 #pragma once
 
 #include "cf_conf.h"
@@ -9,9 +9,9 @@
 struct pl_checker {
 	struct cf_file *file;
 	const char *name;
-	const char *kept; /* the file of what "auto" chose; NULL: none */
-	/* Of a plan that is to be optimised: its rounds with a wish get no randomizer, and nothing is chosen
-	 * or composed.  NULL: every round must have its numbers. */
+	const char *kept; /* file that keeps what "auto" chose (pl_kept.h); NULL: none */
+	/* The wishes of a plan that is to be optimised: rounds with a wish get no randomizer, and nothing is
+	 * chosen or composed.  NULL: every round must have its numbers. */
 	const struct pl_wishes *open;
 	FILE *faults;
 	struct cm_err *first;

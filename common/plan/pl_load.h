@@ -11,16 +11,16 @@ CM_CHECK enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan 
 /* The same for n bytes in memory; `name` stands for the file. */
 CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *name, FILE *faults,
 	struct pl_plan *out, struct cm_err *err);
-/* The same for the plan of a population, which nobody but this user and root may write (cm_owned_check), and
- * whose choices by "auto" may be kept in the file `kept` (pl_kept.h); if they are, nothing is searched. NULL:
- * nowhere. */
+/* The same for a plan that is to be signed: nobody but this user and root may be able to write its file
+ * (cm_owned_check).  kept: file that may hold what "auto" chose before (pl_kept.h), which is then not
+ * searched again; NULL: none. */
 CM_CHECK enum cm_rc pl_plan_load_kept(
 	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err);
-/* Write that file, if anything was searched. */
+/* Write the file `kept`, if "auto" searched anything. */
 CM_CHECK enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err);
-/* Read the plan, whose text is read with a 1 in place of every wish, for pl_optimise. */
+/* The same for pl_optimise: the text has wishes (pl_wish.h), each of which is read as the number 1. */
 CM_CHECK enum cm_rc pl_plan_parse_open(const uint8_t *bytes, size_t n, const char *name,
 	const struct pl_wishes *open, FILE *faults, struct pl_plan *out, struct cm_err *err);
 
-/* The commented sample of a plan file. */
+/* Print a commented sample of a plan file. */
 void pl_plan_sample(FILE *out);

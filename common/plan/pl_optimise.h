@@ -1,14 +1,19 @@
-/* pl_optimise.h - finds the numbers of a plan's rounds that say what is wanted in place of them (pl_wish.h).
+/* pl_optimise.h - finds numbers for the wishes in a plan (pl_wish.h), where a round states an error or a
+ * weight in place of a number.
  *
- * All rounds together fit the plan's budget, judged as the parties judge (rd_account.h), in either mode.
- * Among such numbers: of rounds with weights the sum of weight * (error / scale)^2 is least, scale being the
- * width of a number's range, and the participants, or their sum's range, where the error is one of counts or
- * of a sum; of rounds with errors the largest multiple of what is wanted is least, so the whole budget is
- * spent and every round comes as near to its error, or as far below it, as any.  acct_allocate.h says how
- * near to the least.  Numbers have four digits; dummies are whole where the row has no fractions.  A round of
- * protocol "auto" says it of its `epsilon`, and keeps its protocol: what it chooses follows from the number.
+ * With these numbers all rounds together fit the plan's budget, judged as the parties judge (rd_account.h),
+ * in either mode.  Among all such numbers they are the best in this sense; acct_allocate.h says how close to
+ * it:
+ * - Rounds with weights: the sum of weight * (error / scale)^2 is least.  scale is the width of a number's
+ * range; for an error in counts it is the number of participants, and for that of a sum the range of the sum.
+ * - Rounds with errors: the largest ratio of a round's error to the error wanted is least.  So the whole
+ * budget is spent, and every round misses its error, or stays below it, by the same ratio as far as possible.
  *
- * Costs some seconds; of a round of "auto" some 30 choices (pl_choose.h). */
+ * Numbers have four digits; dummies are whole numbers where the row has no fractions of them.  In a round of
+ * protocol "auto" the wish stands for `epsilon`.  Such a round stays one of "auto", whose choice follows from
+ * the number.
+ *
+ * Takes some seconds, and for a round of "auto" as long as some 30 choices (pl_choose.h). */
 #pragma once
 
 #include "pl_plan.h"
@@ -16,17 +21,17 @@
 
 struct pl_granted {
 	struct pl_wish wish;
-	char value[32];               /* as it stands in the text */
-	const struct pl_round *round; /* of the plan, of several recurrences the first */
-	double error;                 /* in the units of `plan cost` */
-	double range;                 /* by how much answers can differ at most, in the same units */
+	char value[32];               /* the number, as it is written in the text */
+	const struct pl_round *round; /* its round in the plan, the first of several recurrences */
+	double error;                 /* expected error, in the units of `plan cost` */
+	double range;                 /* largest difference of two answers, in the same units */
 };
 
 struct pl_optimised {
-	struct cm_buf
-		text; /* the plan's text with numbers, each before a comment that says what was wanted */
-	struct pl_plan plan;    /* that text, read */
-	struct rd_verdict last; /* of its last round: all of them together */
+	/* The plan's text with the numbers; a comment behind each says what was wanted. */
+	struct cm_buf text;
+	struct pl_plan plan;    /* the plan that this text has */
+	struct rd_verdict last; /* verdict of the last round, which includes all of them */
 	struct pl_granted *granted;
 	size_t n;
 };

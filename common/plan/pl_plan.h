@@ -1,11 +1,12 @@
-/* pl_plan.h - a plan file: the slice of the budget and the rounds, fixed in advance, with their exact
- * randomizers.
+/* pl_plan.h - a plan file: a slice of the population's budget and the rounds that spend it, fixed in advance,
+ * with their exact randomizers.
  *
- * Composition in mode "plan" is proved because every round's privacy parameters stand before the first answer
- * does (doc/accounting.md, "Plans"): the rounds that fit together become the entries of a signed plan
- * (rd_plan.h), and a file with a single changed byte is another plan with a slice of its own.  In mode
- * "adaptive" a privacy filter keeps the slice instead, and the rounds that are still to come may be changed
- * at any time; the name, the slice, the mode and what was decided may not. */
+ * In mode "plan" the rounds that fit together become the entries of a signed plan (rd_plan.h).  Composition
+ * is proved because every round's privacy parameters are fixed before the first answer (doc/accounting.md,
+ * "Plans").  If a single byte of the file changes, it is another plan with a slice of its own.
+ *
+ * In mode "adaptive" a privacy filter keeps the slice instead.  Rounds that are still to come may be changed
+ * at any time.  The name, the slice, the mode and rounds that are decided may not. */
 #pragma once
 
 #include <stdio.h>
@@ -24,31 +25,36 @@
 /* One round as planned.  Lives as long as its plan. */
 struct pl_round {
 	uint32_t number; /* from 1 */
-	uint32_t item;   /* which of the file's `rounds` it is, from 0: those that recur are several rounds */
-	int line;        /* of the plan file */
-	/* Of a round with `every` or `repeat`: which of how many this is, from 1; both 0 of any other.  All
-	 * of them ask the same query with the same randomizer; only the first owns the query's lists. */
+	uint32_t item;   /* its place in the file's list `rounds`, from 0; all recurrences of one have the
+			  * same */
+	int line;        /* its line in the plan file */
+	/* A round with `every` or `repeat` is number `recurrence`, from 1, of `recurrences`; other rounds
+	 * have 0 in both.  All recurrences ask the same query with the same randomizer; only the first owns
+	 * the query's lists. */
 	uint32_t recurrence, recurrences;
-	int64_t every_ms, start_ms; /* 0: no such key; unix time of the first, 0: when the plan is pinned */
-	char label[PL_LABEL_LEN];   /* "temperature", and of several recurrences "temperature#7" */
+	/* every_ms: time between two recurrences; 0: the round has no `every`.  start_ms: unix time at which
+	 * the first opens; 0: when the plan is pinned. */
+	int64_t every_ms, start_ms;
+	char label[PL_LABEL_LEN]; /* "temperature", or "temperature#7" if it is one of several recurrences */
 	struct qy_query query;
-	struct qy_computing computing; /* of the reading, before the device answers */
-	uint64_t payload_max;          /* bytes; 0: no payload.  Else the round waits until it is given */
+	struct qy_computing computing; /* what a device computes from its reading before it answers */
+	uint64_t payload_max; /* most bytes of the payload, for which the round waits; 0: it has none */
 	/* A query of prefixes may extend the `keep` most frequent prefixes that round `after` finds; 0: it
 	 * does not.  They are unknown until that round has ended.  Until then the query has placeholder
 	 * candidates, of which only the number is right. */
 	uint32_t after, keep;
 	const struct pt_protocol *protocol;
-	struct pt_request request;       /* as written */
-	struct pt_randomizer randomizer; /* the exact randomizer that follows */
+	struct pt_request request;       /* as the file has it */
+	struct pt_randomizer randomizer; /* the exact randomizer that is derived from the request */
 	double epsilon0; /* local guarantee of the randomizer, rounded up; INFINITY for none */
-	/* protocol "auto": protocol, request and randomizer were chosen, and the descriptor knows no
-	 * better. */
+	/* The file says protocol "auto": protocol, request and randomizer were chosen.  A descriptor does not
+	 * show this. */
 	bool automatic;
-	double cost;          /* epsilon that the round alone may cost, at the budget's delta */
-	uint64_t max_bytes;   /* sealed bytes of one device */
-	bool shuffler;        /* may be trusted to add dummies, or noise */
-	char why[PL_WHY_LEN]; /* the reason in one line */
+	/* The next four are for such a round. */
+	double cost;          /* most epsilon that the round alone may cost, at the budget's delta */
+	uint64_t max_bytes;   /* most sealed bytes of one device */
+	bool shuffler;        /* the shuffler may be trusted to add dummies, or noise */
+	char why[PL_WHY_LEN]; /* one line that says why the choice was made */
 	uint64_t min_reports, target;
 	int64_t window_ms; /* from announcement to deadline */
 };
@@ -56,34 +62,36 @@ struct pl_round {
 struct pl_plan {
 	char name[65], population[PR_TEXT_MAX + 1], unit[33];
 	double epsilon, delta; /* the slice */
-	uint32_t tries;        /* of each round, at most */
+	uint32_t tries;        /* most tries of each round */
 	char mode[RD_MODE_LEN];
 	double honest_fraction;
 	uint64_t colluders;
-	struct pl_round *round; /* rounds of them, owned */
+	struct pl_round *round; /* round[rounds], owned */
 	size_t rounds;
 	uint8_t digest[PR_HASH_LEN];
-	bool searched; /* protocol "auto" was searched for, which takes seconds: pl_plan_keep keeps it */
+	bool searched; /* the choices of "auto" were searched for, which takes seconds; pl_plan_keep keeps
+			  them */
 };
 
 void pl_plan_fini(struct pl_plan *p);
 
-/* For which delta noise of the shuffler is drawn in a round of this plan. */
+/* The delta for which the shuffler's noise is drawn in the rounds of this plan. */
 double pl_noise_delta(const struct pl_plan *p);
-/* Who may take part in a round. */
+/* The number of participants of a round: the smallest batch, the honest ones in it, the largest. */
 struct rd_batch pl_round_batch(const struct pl_plan *p, const struct pl_round *r);
-/* What a round costs at the guaranteed honest part of its min_reports: what every party charges. */
+/* The loss of a round with min_reports participants, of whom only the guaranteed share is honest.  Every
+ * party charges this loss. */
 CM_CHECK enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err);
-/* Its name among people: pl_round.label. */
+/* Make pl_round.label. */
 void pl_label(const char *query, uint32_t recurrence, uint32_t recurrences, char out[PL_LABEL_LEN]);
-/* Is round i (0-based) one more of the recurrence that the round before it is of?  Then it costs the same. */
+/* Is round i (from 0) a recurrence of the same query as round i - 1?  Then both cost the same. */
 bool pl_repeats(const struct pl_plan *p, size_t i);
-/* When a round is to open, in unix ms, in a plan that was pinned at pinned_ms; INT64_MIN: whenever its turn
- * comes.  It may open until the next one of its recurrence is to: pl_round.every_ms later. */
+/* The unix time in ms from which a round may open, if its plan was pinned at pinned_ms; INT64_MIN: as soon as
+ * it is its turn.  It may open for pl_round.every_ms from then, when its next recurrence is due. */
 int64_t pl_opens_ms(const struct pl_round *r, int64_t pinned_ms);
-/* One line for each round whose guarantee rests on messages that the shuffler adds; nothing without such. */
+/* Print one line for each round whose guarantee rests on messages that the shuffler adds. */
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out);
-/* One line for each round that recurs: when, and how many of its recurrences fit.  fits[i] says it of round
- * i. */
+/* Print one line for each round that recurs: when it recurs, and how many of its recurrences fit.  fits[i]:
+ * round i fits. */
 void pl_plan_print_recurring(const struct pl_plan *p, const bool *fits, FILE *out);

@@ -1,8 +1,9 @@
-/* pl_wish.h - finds the rounds of a plan's text that say what is wanted in place of a number.
+/* pl_wish.h - finds the wishes in a plan's text.
  *
- * A round's epsilon0, dummies, shuffler_dummies or epsilon may be the string "error X", the error that is
- * wanted, in the units of `plan cost`, or "weight W", how much its error counts beside the other rounds'.
- * `tombola plan optimise` (pl_optimise.h) puts numbers there; until then nobody takes the file for a plan. */
+ * A wish is a string that stands in place of the number of a round's epsilon0, dummies, shuffler_dummies or
+ * epsilon.  "error X" wishes for the error X, in the units of `plan cost`.  "weight W" says how much the
+ * round's error counts beside those of other rounds.  `tombola plan optimise` (pl_optimise.h) replaces wishes
+ * by numbers. No other command accepts a plan that still has wishes. */
 #pragma once
 
 #include "cm_buf.h"
@@ -12,12 +13,12 @@ enum pl_open { PL_OPEN_EPSILON0, PL_OPEN_DUMMIES, PL_OPEN_SHUFFLER_DUMMIES, PL_O
 
 struct pl_wish {
 	enum pl_open key;
-	uint32_t item; /* of the file's `rounds`, from 0 */
+	uint32_t item; /* the round's place in the list `rounds`, from 0 */
 	int line;
-	bool error;          /* number is the error that is wanted, else a weight */
-	double number;       /* above 0 and finite; 0: the text is no such wish, though it begins as one */
-	const char *meant;   /* "error" or "weight" where that is misspelt; else NULL */
-	size_t begin, bytes; /* of the string with its quotes */
+	bool error;          /* `number` is the error wished for; false: it is a weight */
+	double number;       /* above 0 and finite; 0: the string begins as a wish, but is malformed */
+	const char *meant;   /* "error" or "weight" if that word is misspelt; else NULL */
+	size_t begin, bytes; /* where the string with its quotes begins in the text, and its length */
 };
 
 struct pl_wishes {
@@ -28,9 +29,9 @@ struct pl_wishes {
 /* Find the wishes of n bytes, which need not be a plan.  False: out of memory.  Free in either case. */
 CM_CHECK bool pl_wishes_find(const char *text, size_t n, struct pl_wishes *out);
 void pl_wishes_fini(struct pl_wishes *w);
-/* "dummies" */
+/* The name of the key, such as "dummies". */
 const char *pl_open_name(enum pl_open key);
-/* What is wrong with a wish whose number is 0, to end a sentence: "" or ": did you mean \"weight X\"?". */
+/* The end of a sentence about a wish whose number is 0: "", or ": did you mean \"weight X\"?". */
 const char *pl_wish_meant(const struct pl_wish *w);
 /* The wish of this item of `rounds`, the first if there are several; NULL: none. */
 const struct pl_wish *pl_wish_of(const struct pl_wishes *w, uint32_t item);
