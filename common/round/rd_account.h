@@ -1,14 +1,17 @@
-/* rd_account.h - the rounds charged so far and whether one more fits: the same judgement in all three
- * parties.
+/* rd_account.h - keeps the rounds charged so far, and judges whether one more fits.  All three parties judge
+ * with it.  No I/O.
  *
- * No I/O.  Composes, at the guaranteed min_reports, every charge and reservation with the candidate;
- * decides on the upper end of the accountant's interval; equality within rounding refuses.  Where all rounds
- * have a local guarantee, their decimals may also add up to the limit (acct_decimal.h).  An answer
- * depends, within its width, on earlier questions; after acct_state_rebuild on the rounds and delta alone. So
- * a total within 2e-3 of the limit, twice the tolerance, is judged by a rebuilt state; elsewhere any two
- * answers are on the same side of the limit.  The composition is kept (acct_state.h), so a judgement costs
- * the laws of one round's parts and a few transforms however long the account is.  One thread at a time, for
- * judging too. */
+ * A judgement composes every charge and reservation with the candidate, each at its guaranteed min_reports.
+ * The candidate fits if the upper end of the accountant's interval is below the limit; a total that equals
+ * the limit within rounding does not fit.  Where all rounds have a local guarantee, the sum of these as
+ * decimals may also equal the limit (acct_decimal.h).
+ *
+ * All parties decide alike.  An answer depends on earlier questions, within the width of its interval; after
+ * acct_state_rebuild it depends on the rounds and delta alone.  So a total within 2e-3 of the limit, twice
+ * the tolerance, is judged by a rebuilt state.  Elsewhere any two answers are on the same side of the limit.
+ *
+ * The composition is kept (acct_state.h).  So however long the account is, a judgement costs the laws of one
+ * round's parts and a few transforms.  Only one thread at a time may use an account, also to judge. */
 #pragma once
 
 #include <stdatomic.h>
@@ -20,25 +23,27 @@ struct rd_account;
 
 struct rd_verdict {
 	bool fits;
-	double epsilon_round; /* the candidate alone at delta, its parts composed, upper */
-	double spent;         /* epsilon of everything before it, upper; 0 for none */
-	double total;         /* epsilon of everything with it, upper */
+	/* Epsilons are upper bounds at delta. */
+	double epsilon_round; /* of the candidate alone, its parts composed */
+	double spent;         /* of everything before it; 0 if nothing is */
+	double total;         /* of everything with it */
 	double limit, delta;
-	double left; /* max(0, limit - spent): what is left is not additive, total decides */
-	/* Adaptive: a filter promises its whole budget or nothing, so spent and total are `limit` once there
-	 * is a round (total: INFINITY when it does not fit), and shares of the filter's budget say how far it
-	 * is used.  In mode plan shares are epsilons over the limit. */
+	double left; /* max(0, limit - spent); a round may cost more than `left` and fit, since only `total`
+		      * decides */
+	/* In adaptive modes a filter's loss is its whole budget from the first round on: spent and total are
+	 * `limit` then, and total is INFINITY if the candidate does not fit.  Only the shares say how much of
+	 * the filter's budget is used.  In mode plan a share is an epsilon over the limit. */
 	bool adaptive;
-	double share, share_spent, share_total; /* of the candidate; before it; with it */
+	double share, share_spent, share_total; /* of the candidate; of all before it; of all with it */
 };
 
-/* limit (0, inf), delta (0, 1): mode plan. */
+/* Create an empty account in mode plan.  limit (0, inf), delta (0, 1).  NULL: out of memory. */
 struct rd_account *rd_account_new(double limit, double delta);
-/* The same in a known mode.  In an adaptive one (limit, delta) is the filter's budget, fixed from here on. */
+/* The same in any known mode (rd_mode.h).  In adaptive modes (limit, delta) is the filter's budget. */
 struct rd_account *rd_account_new_mode(double limit, double delta, const char *mode);
 void rd_account_free(struct rd_account *a);
-/* Add a round under its id, all of its parts or, on a fault, none.  CM_EDATA if the id is there already;
- * CM_EINTERNAL: no loss there can be, or out of memory. */
+/* Add a round under its id.  On a fault nothing is added.  CM_EDATA: the id is there already.  CM_EINTERNAL:
+ * no round can have this loss, or out of memory. */
 CM_CHECK enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const struct pt_loss *loss, struct cm_err *err);
 /* Release a reservation (a round that no client was asked to answer).  CM_OK if there is none.  CM_EINTERNAL:
@@ -50,17 +55,17 @@ CM_CHECK enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt
 	struct rd_verdict *out, struct cm_err *err);
 /* epsilon of everything in the account, upper; 0 when empty. */
 CM_CHECK enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct cm_err *err);
-/* The part of the budget that is used, upper: the filter's in an adaptive account, epsilon's else.  1 is all
- * of it. */
+/* Upper bound on the part of the budget that is used, 0..1: of the filter's budget in an adaptive account,
+ * else of epsilon. */
 CM_CHECK enum cm_rc rd_account_share(const struct rd_account *a, double *share, struct cm_err *err);
-/* The price of one round of an adaptive account as a part of the filter's budget.  CM_EDATA: no such
+/* The part of the filter's budget that one round of an adaptive account uses, 0..1.  CM_EDATA: no such
  * round. */
 CM_CHECK enum cm_rc rd_account_share_of(const struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
 	double *share, struct cm_err *err);
 size_t rd_account_rounds(const struct rd_account *a);
-/* Largest epsilon0 (to 3 significant digits, rounded down) with which the query would fit, 0 if none, among
- * the participants of b.  Costs some ten judgements, a second or two each where rounds hide each other badly;
- * when another thread sets *stop (NULL: nobody will) it ends between two of them, CM_ELATER. */
+/* Find the largest epsilon0, to 3 significant digits and rounded down, with which the query would fit in a
+ * round with the participants b; 0: with none.  Costs some ten judgements, each of a second or two at worst.
+ * Another thread may set *stop to end it between two of them with CM_ELATER; NULL: no thread will. */
 CM_CHECK enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a,
 	const struct pt_protocol *protocol, const struct qy_query *q, const struct pt_request *r,
 	const struct rd_batch *b, const atomic_bool *stop, double *epsilon0, struct cm_err *err);

@@ -1,19 +1,20 @@
-/* rd_computing.h - inside of rd_descriptor.h: what a device computes, and how large the payload of it may be,
- * from the wire and to it. */
+/* rd_computing.h - private to rd_descriptor*.c: decodes and encodes what a device computes, and the largest
+ * payload that it reads. */
 #pragma once
 
 #include "pr_msg.h"
 #include "qy_computing.h"
 
-/* A peer's computing (NULL: nothing is computed) and the most bytes of its payload.  A payload that nothing
- * reads is refused.  CM_EPROTO names the field. */
+/* Decode a peer's Computing; m NULL: devices compute nothing.  payload_max: most bytes of the payload;
+ * CM_EPROTO if it is above 0 and nothing reads a payload.  CM_EPROTO names the field. */
 CM_CHECK enum cm_rc rd_computing_read(
 	const Tombola__V1__Computing *m, uint64_t payload_max, struct qy_computing *out, struct cm_err *err);
 
-/* As protobuf-c wants it for encoding; borrows from the computing, and is not to be moved. */
+/* The message that protobuf-c encodes.  It borrows from the computing and points into itself: do not move
+ * it. */
 struct rd_computing_wire {
 	Tombola__V1__Computing m;
 	char *field[PR_COMPUTING_FIELDS];
 };
-/* NULL if nothing is computed. */
+/* Fill *out, and return its message; NULL if nothing is computed. */
 Tombola__V1__Computing *rd_computing_wire(const struct qy_computing *c, struct rd_computing_wire *out);

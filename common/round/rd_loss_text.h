@@ -1,8 +1,8 @@
 /* rd_loss_text.h - writes the privacy loss of a round as text for ledgers, exact to the bit, and reads it
  * back.  No I/O.
  *
- * The text is that of acct_spec_text for each part, each before a semicolon; then 16 hexadecimal digits of
- * the SHA-256 of that text, so that damaged text is never read as a smaller loss. */
+ * The text has acct_spec_text of each part, each followed by a semicolon, and then the first 16 hexadecimal
+ * digits of the SHA-256 of all that.  So damaged text is not read as a smaller loss. */
 #pragma once
 
 #include "cm_buf.h"

@@ -13,10 +13,10 @@ struct rd_manifest {
 	uint8_t descriptor_hash[PR_HASH_LEN];
 	uint64_t participants, messages, dummies;
 	bool is_void;
-	bool given_up;    /* void because analyzer or operator ended the round; participants is 0, and says
-			     nothing */
-	uint32_t lacking; /* why the round is void: 1 + the first class with fewer participants than its
-			     tag_least; 0: not for that */
+	bool given_up;    /* void because analyzer or operator ended the round; participants is 0 whatever
+			   * came */
+	uint32_t lacking; /* 1 + the first class with fewer participants than its tag_least, which makes the
+			     round void; 0: no class lacks any */
 	struct rd_bucket *bucket; /* owned */
 	uint32_t buckets;
 	uint8_t tree[PR_HASH_LEN]; /* root over all messages' sorted hashes (rd_tree.h); not set for a void
@@ -24,18 +24,20 @@ struct rd_manifest {
 	uint8_t hash[PR_HASH_LEN]; /* SHA-256 of the bytes that were decoded */
 };
 CM_CHECK enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err);
-/* Checks the signature, and then these: the manifest is for this descriptor; dummies = its shuffler_dummies,
- * or a number that the noise can have; messages = those of the participants, or tag_messages of each tag,
- * plus the dummies = the buckets' sum; participants between min and target.  A void round: participants below
- * min, or a class is lacking; 0 participants if it was given up; no messages, dummies and buckets (encode
- * writes none). */
+/* Check the signature, and that the manifest fits this descriptor:
+ * - dummies is the descriptor's shuffler_dummies, or a number that its noise can have;
+ * - messages is the participants' messages, or tag_messages for each tag, plus the dummies;
+ * - the buckets' messages sum to messages;
+ * - participants is within min_reports..target.
+ * A void manifest has no messages, dummies and buckets.  Its participants are fewer than min_reports, or a
+ * class lacks some; they are 0 if the round was given up. */
 CM_CHECK enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CR_SIGN_LEN],
 	const struct cr_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
 	struct cm_err *err);
 void rd_manifest_fini(struct rd_manifest *m);
 
-/* SHA-256 of each of n messages of len bytes, in ascending order; and a bucket's root, which is SHA-256 over
- * them. */
+/* Compute the SHA-256 of each of n messages of len bytes, sorted in ascending order; and from these hashes a
+ * bucket's root, the SHA-256 over all of them. */
 void rd_bucket_hashes(const uint8_t *sealed, size_t n, size_t len, uint8_t (*hashes)[PR_HASH_LEN]);
 void rd_bucket_sum(const uint8_t (*hashes)[PR_HASH_LEN], size_t n, uint8_t root[PR_HASH_LEN]);
 

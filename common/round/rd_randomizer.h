@@ -1,23 +1,23 @@
-/* rd_randomizer.h - inside of rd_descriptor.h: the exact randomizer of a descriptor, from the wire and to
- * it. */
+/* rd_randomizer.h - private to rd_descriptor*.c and rd_plan*.c: decodes and encodes the exact randomizer of a
+ * descriptor. */
 #pragma once
 
 #include "pr_msg.h"
 #include "rd_descriptor.h"
 
-/* A peer's randomizer to d->randomizer, for the query that was read before.  CM_EPROTO names the
- * field. */
+/* Decode a peer's randomizer into d->randomizer; d->query must be there.  CM_EPROTO names the field. */
 CM_CHECK enum cm_rc rd_randomizer_read(
 	const Tombola__V1__Randomizer *m, struct rd_descriptor *d, struct cm_err *err);
 
-/* A peer's batches to d->min_reports and d->target, for the randomizer that was read before; and may it
- * assume that so many are honest?  A descriptor and a plan's entry are read alike.  CM_EPROTO names the
- * field. */
+/* Two steps that decode a descriptor and a plan's entry alike.  rd_batch_read checks a peer's batch sizes and
+ * sets d->min_reports and d->target; d->randomizer must be there.  rd_honest_check checks the ranges of a
+ * peer's honest fraction and colluders.  CM_EPROTO names the field. */
 CM_CHECK enum cm_rc rd_batch_read(
 	uint64_t least, uint64_t target, struct rd_descriptor *d, struct cm_err *err);
 CM_CHECK enum cm_rc rd_honest_check(double honest_fraction, uint64_t colluders, struct cm_err *err);
 
-/* As protobuf-c wants it for encoding; borrows from the randomizer, and is not to be moved. */
+/* The message that protobuf-c encodes.  It borrows from the randomizer and points into itself: do not move
+ * it. */
 struct rd_randomizer_wire {
 	Tombola__V1__Randomizer m;
 	Tombola__V1__ShufflerPart shuffler;

@@ -60,12 +60,12 @@ void rd_opening_message(const struct rd_receipt_shape *shape, const uint8_t salt
 CM_CHECK enum cm_rc rd_opening_verify(const struct rd_opening *o, const uint8_t round_id[PR_ROUND_ID_LEN],
 	uint32_t messages, const struct cr_verifier *shuffler, struct cm_err *err);
 
-/* How many devices these accepted messages are of, at least.  A shuffler accepts one submission of a device,
- * so different messages at one place are of different devices. */
+/* The least number of devices that sent these accepted messages.  A shuffler accepts one submission of a
+ * device, so different messages with the same index are from different devices. */
 uint64_t rd_opening_devices(const struct rd_opening *o, size_t n);
 
-/* Encodes the document Opening; fills *out in place. messages: number that each device sends.  CM_EPROTO,
- * CM_EINTERNAL. */
+/* Encode, read and decode the document Opening.  messages: number of messages that each device sends.
+ * CM_EPROTO: malformed; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc rd_opening_encode(
 	const struct rd_opening *o, uint32_t messages, struct cm_buf *out, struct cm_err *err);
 CM_CHECK enum cm_rc rd_opening_read(

@@ -26,7 +26,7 @@ struct rd_record {
 	struct cm_buf descriptor;                   /* RESERVE; owned */
 	struct cm_buf plan;                         /* PLAN: the signed bytes; owned */
 	uint8_t signature[CR_SIGN_LEN];             /* PLAN */
-	uint8_t manifest_hash[PR_HASH_LEN];         /* CHARGE, VOID (zero: no manifest) */
+	uint8_t manifest_hash[PR_HASH_LEN];         /* CHARGE; VOID, zero if the round has no manifest */
 	uint64_t participants;                      /* CHARGE, VOID */
 	double epsilon_round, epsilon_total;
 	uint8_t result_hash[PR_HASH_LEN]; /* SETTLE */
@@ -47,7 +47,7 @@ struct rd_chain {
 	uint64_t seq;
 	uint8_t head[PR_HASH_LEN];
 };
-/* Extend by one record, whose seq must be chain->seq + 1; *chain is unchanged on a fault (CM_EDATA).  *out
- * may be NULL; else the decoded record, to be freed. */
+/* Extend the chain by one record, whose seq must be chain->seq + 1.  CM_EDATA leaves *chain as it is.  *out
+ * gets the decoded record, which the caller frees; out may be NULL. */
 CM_CHECK enum cm_rc rd_chain_extend(
 	struct rd_chain *chain, const uint8_t *bytes, size_t len, struct rd_record *out, struct cm_err *err);

@@ -1,11 +1,11 @@
 /* rd_sort.h - sorts items of one length by their bytes, however many there are: the hashes of a round's
  * messages, or whole messages.  No I/O of its own.
  *
- * Items are collected in blocks; a full block is sorted and becomes a run.  With a spill, runs are written to
- * it, and in memory are one block and, while they are merged, a page of each run: for hashes 32 MiB, and then
- * 4 KiB for every 2^20 of them; while a block is sorted it takes as much again.  Without a spill all runs
- * stay in memory.  Cost: n log2 n comparisons, whatever the items are: nobody can choose items that are slow
- * to sort. */
+ * Items are collected in blocks; a full block is sorted and becomes a run.  Without a spill all runs stay in
+ * memory. With a spill, runs are written to it.  Memory then holds one block (32 MiB of hashes), and as much
+ * again while a block is sorted; while runs are merged, it holds a page of each run (4 KiB for every 2^20
+ * hashes).  The cost is n log2 n comparisons for any items, so nobody can choose items that are slow to
+ * sort. */
 #pragma once
 
 #include "cm_buf.h"
@@ -31,7 +31,8 @@ struct rd_sort *rd_sort_new(size_t len, size_t run, const struct rd_spill *spill
 void rd_sort_free(struct rd_sort *s);
 /* Add n items, in any order; copied. */
 CM_CHECK enum cm_rc rd_sort_add(struct rd_sort *s, const void *items, size_t n, struct cm_err *err);
-/* All items are added: rd_sort_next now returns them in order.  Nothing is spilled that fits one block. */
+/* End the adding: from now on rd_sort_next returns the items in order.  Items that fit one block are not
+ * spilled. */
 CM_CHECK enum cm_rc rd_sort_done(struct rd_sort *s, struct cm_err *err);
 /* The next item, borrowed until the next call; CM_EMORE after the last. */
 CM_CHECK enum cm_rc rd_sort_next(struct rd_sort *s, const uint8_t **item, struct cm_err *err);

@@ -1,17 +1,18 @@
-/* rd_together.h - sums epsilon0 over the reports of a device: what shuffler and analyzer together can learn
- * of it at most (theorem 3 of doc/security.md).  No I/O. */
+/* rd_together.h - sums epsilon0 over the reports of a device.  The sum bounds what shuffler and analyzer
+ * together can learn about it (theorem 3 of doc/security.md).  No I/O. */
 #pragma once
 
 #include "rd_descriptor.h"
 
 struct rd_together {
-	double epsilon0;      /* sum over the reports with a finite one, rounded up */
-	uint64_t reports;     /* all of them */
-	uint64_t unbounded;   /* those with epsilon0 = inf */
-	char unprotected[96]; /* names of the latter's rounds, separated by ", "; ends with "..." if cut */
+	double epsilon0;      /* sum over the reports with a finite epsilon0, rounded up */
+	uint64_t reports;     /* number of all reports */
+	uint64_t unbounded;   /* number of reports with epsilon0 = inf */
+	char unprotected[96]; /* rounds of these reports, separated by ", "; ends with "..." if cut */
 };
-/* Add `tries` reports of a device to rounds like d, which is called `name`.  The randomizer's own epsilon0
- * counts where the descriptor states less; of a randomizer with classes the largest. */
+/* Add `tries` reports of a device to rounds like d, which is called `name`.  If the descriptor states a
+ * smaller epsilon0 than the randomizer has, the randomizer's counts; in rounds with classes, the largest of
+ * them. */
 void rd_together_add(struct rd_together *t, const struct rd_descriptor *d, uint64_t tries, const char *name);
 /* The sum; INFINITY if some report is unbounded. */
 double rd_together_epsilon0(const struct rd_together *t);

@@ -28,8 +28,9 @@ void rd_tree_init(struct rd_tree *t);
 void rd_tree_add(struct rd_tree *t, const uint8_t leaf[PR_HASH_LEN]);
 void rd_tree_root(const struct rd_tree *t, uint8_t root[PR_HASH_LEN]);
 
-/* Some leaves of a tree that stand side by side, begin..end-1, whatever the others are: the roots of the full
- * subtrees that they consist of, from the left, in 2.7 KiB.  So that several threads can make one tree. */
+/* Adjacent leaves begin..end-1 of a tree whose other leaves are not known here.  It keeps the roots of the
+ * full subtrees that these leaves form, from left to right, in 2.7 KiB.  With ranges several threads can make
+ * one tree. */
 struct rd_range {
 	uint64_t end;
 	unsigned trees;
@@ -37,9 +38,9 @@ struct rd_range {
 	uint8_t node[2 * RD_TREE_DEPTH_MAX][PR_HASH_LEN];
 };
 void rd_range_init(struct rd_range *r, uint64_t begin);
-/* The leaf `end`, below 2^RD_TREE_DEPTH_MAX - 1. */
+/* Add the leaf number r->end, which must be below 2^RD_TREE_DEPTH_MAX - 1. */
 void rd_range_add(struct rd_range *r, const uint8_t leaf[PR_HASH_LEN]);
-/* Adds leaves to a tree whose n is the range's begin. */
+/* Append a range's leaves to a tree whose n is the range's begin. */
 void rd_tree_append(struct rd_tree *t, const struct rd_range *r);
 
 /* The number of hashes in the path of leaf `index` of n, index < n; and the largest such number among the n
@@ -55,12 +56,13 @@ bool rd_tree_leads(const uint8_t leaf[PR_HASH_LEN], uint64_t index, uint64_t n, 
 
 /* ---- Is a hash among the sorted leaves of a round? ----
  *
- * An entry has one length for a tree, whatever it says:
- *   kind 1 || u64 place || first hash 32 || its path, 32 depth || second hash 32 || its path, 32 depth
- * little endian; paths shorter than the depth, and what is not used, are filled with zeros.
- *   kind 1: the hash asked for is leaf `place`: first, and nothing second.
- *   kind 2: it would stand at `place`: first is the leaf before it (unless place is 0) and less than it,
- * second the leaf at `place` (unless that is n) and greater. */
+ * An entry answers for one hash.  All entries for one tree have the same length:
+ *   kind (1 byte) || place (u64, little endian) || first hash || its path || second hash || its path
+ * A hash has 32 bytes, a path 32 bytes times the tree's depth.  Shorter paths and unused parts are filled
+ * with zeros. kind 1: the hash is leaf number `place`.  first is this leaf; second is unused. kind 2: the
+ * hash is no leaf, and would stand at `place`.  first is the leaf before `place`, which is less than the
+ * hash; it is unused if place is 0.  second is the leaf at `place`, which is greater; it is unused if place
+ *   is n. */
 enum rd_found {
 	RD_FOUND_NOT_SAID = 0, /* the entry proves nothing */
 	RD_FOUND_IN = 1,

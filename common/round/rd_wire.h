@@ -1,5 +1,5 @@
-/* rd_wire.h - our fields as protobuf-c wants them for encoding: its structures are not const, but it only
- * reads. */
+/* rd_wire.h - casts our const fields for protobuf-c, whose structures are not const.  Encoding only reads
+ * them. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
