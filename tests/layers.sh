@@ -63,11 +63,11 @@ may_not_import libcm_base.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"
 may_not_import libcf_conf.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"
 may_not_import libcr_crypto.a 'uv_|SSL_|sqlite3_|MHD_'
 # What a party decides knows no loop and no connection; its storage is in one folder.
-for archive in libcl_input.a libsh_core.a libsh_conf.a libsh_store.a libcl_ledger.a libpl_plan.a libcl_conf.a \
+for archive in libcl_input.a libsh_round.a libsh_core.a libsh_conf.a libsh_store.a libcl_ledger.a libpl_plan.a libcl_conf.a \
 	liban_conf.a liban_ledger.a liban_round.a liban_report.a; do
 	may_not_import $archive 'uv_|SSL_write|SSL_read|MHD_|connect$|socket$'
 done
-for archive in libcl_input.a libcl_mqtt.a libcl_conf.a libsh_core.a libsh_serve.a libsh_conf.a; do
+for archive in libcl_input.a libcl_mqtt.a libcl_conf.a libsh_round.a libsh_core.a libsh_serve.a libsh_conf.a; do
 	may_not_import $archive 'sqlite3_'
 done
 for core in sh_round sh_segments sh_live sh_heads sh_judge sh_intake sh_late sh_permute sh_policy sh_tags sh_witness an_once an_round an_state an_status an_tally an_budget cl_upload cl_encode cl_policy cl_mqtt_message cl_mqtt_held cl_mqtt_input; do

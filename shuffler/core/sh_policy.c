@@ -52,15 +52,6 @@ void sh_policy_fini(struct sh_policy *p)
 	*p = (struct sh_policy){ 0 };
 }
 
-uint64_t sh_policy_most_of_one(double max_share, uint64_t target)
-{
-	uint64_t most = rd_share_of(max_share, target);
-
-	if (!CM_CHECKED("shuffler.share"))
-		return target;
-	return most > 1 ? most : 1;
-}
-
 static enum cm_rc judge_window(
 	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no)
 {

@@ -25,9 +25,6 @@ extern const struct cf_row sh_policy_rows[];
 CM_CHECK enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults, struct cm_err *err);
 void sh_policy_fini(struct sh_policy *p);
 
-/* Most devices of one certificate in a round of this target: floor(max_share * target), at least 1. */
-uint64_t sh_policy_most_of_one(double max_share, uint64_t target);
-
 /* Check what an entry fixes (rd_plan_descriptor): population, mode, protocol, randomizer, batches, honest
  * fraction.  CM_EPROTO with *no filled. */
 CM_CHECK enum cm_rc sh_policy_judge_entry(

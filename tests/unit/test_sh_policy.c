@@ -150,8 +150,13 @@ static void one_certificate_may_be_its_share_of_the_target(void **state)
 		{ 0.999999, 10, 9 } };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
-		assert_int_equal(sh_policy_most_of_one(row[i].share, row[i].target), row[i].most);
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		const struct sh_env env = { .max_share = row[i].share };
+
+		assert_int_equal(
+			sh_round_most_of_one(&(struct sh_round){ .env = &env, .d.target = row[i].target }),
+			row[i].most);
+	}
 }
 
 /* Load a policy file with this text. */

@@ -78,8 +78,9 @@ void sh_round_cannot_go_on(uint64_t sequence, struct cm_err *err);
 /* Wipe and free the memory; stored data stays.  Accepts NULL. */
 void sh_round_free(struct sh_round *r);
 
-/* Number of buckets of a round; most devices of one certificate in it. */
+/* Number of buckets of a round. */
 uint32_t sh_round_buckets(const struct rd_descriptor *d);
+/* Most devices of one certificate in the round: floor(max_share * target), at least 1. */
 uint64_t sh_round_most_of_one(const struct sh_round *r);
 
 /* As sh_intake_store; then the round's mark has these devices, too (sh_marks.h). */
