@@ -46,7 +46,7 @@ struct acct_gspa_class {
  * the geometric mean of its shares, rounded down.  This never lowers the loss: the number of blanket
  * messages, a sum of Bern(p_i), is stochastically at least Bin(n, geometric mean) (Boland, Singh, Cukic 2002:
  * replacing two shares by their geometric mean keeps P(both) and lowers P(any)), and the loss grows when
- * blanket messages are fewer.  The number lost is of second order in the groups' widths. The cost is that of
+ * blanket messages are fewer.  The number lost is of second order in the groups' widths.  The cost is that of
  * sorting the classes.  ACCT_ENOMEM. */
 ACCT_CHECK enum acct_rc acct_gspa_round(const struct acct_gspa_class *cls, size_t n, double k, size_t victim,
 	struct acct_round *r, const char **why);
@@ -108,7 +108,7 @@ ACCT_CHECK enum acct_rc acct_gspa_mu(
  * it: a PAPER VALUE, not a guarantee.  It is the bound by clones, where each participant has its own chance
  * to be a clone.  With n participants, victim 1 of the largest epsilon, i other than 1 and j any, p_ij =
  * (eps_i/eps_j) (1-e^-eps_j)/(1-e^-eps_i) e^-max(eps_i, eps_j)/n,   S = sum p_ij >= 16 log(4/delta), epsilon
- * = log(1 + tanh(eps_1/2) (8 sqrt(log(4/delta)/S) + 8/S)). The paper claims it for Laplace noise that is cut
+ * = log(1 + tanh(eps_1/2) (8 sqrt(log(4/delta)/S) + 8/S)).  The paper claims it for Laplace noise that is cut
  * off.  ACCT_EDOMAIN where S is too small, and where the delta of some class is not 0. */
 ACCT_CHECK enum acct_rc acct_gspa_liu(
 	const struct acct_gspa_class *cls, size_t n, double delta, double *epsilon, const char **why);

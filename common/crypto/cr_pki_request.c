@@ -126,7 +126,7 @@ enum cm_rc cr_pki_request(const char *out_dir, const char *name, enum cr_role ro
 }
 
 /* Check that the key is P-256, encoded as this program does (RFC 5480: a named curve and an uncompressed
- * point). We compare bytes and not the curve's name: the same key in another encoding has another hash, and
+ * point).  We compare bytes and not the curve's name: the same key in another encoding has another hash, and
  * would be a second identity. */
 static enum cm_rc check_key(X509_REQ *request, EVP_PKEY *key, struct cm_err *err)
 {

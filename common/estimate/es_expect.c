@@ -12,7 +12,7 @@ double es_support_expected_error(const struct es_support *s, uint64_t participan
 
 /* The largest variance of the score of a value between the levels l and l + 1.  low and high: the score's
  * second moments at these two levels.  The value l + f is rounded up with chance f and down with chance 1 -
- * f. So its score has mean l + f and second moment (1 - f) low + f high.  The variance is concave in f, and
+ * f.  So its score has mean l + f and second moment (1 - f) low + f high.  The variance is concave in f, and
  * is largest where high - low = 2 (l + f). */
 static double piece_variance(double l, double low, double high)
 {

@@ -28,7 +28,7 @@ bool es_held(const struct es_counted *c, struct es_held *out);
 void es_held_fini(struct es_held *h);
 
 /* Unbiased estimates of two sums over all participants: of a score and of a weight of the bin that each
- * holds. The variances are those of the estimates given what participants hold, at the plausible counts. */
+ * holds.  The variances are those of the estimates given what participants hold, at the plausible counts. */
 struct es_sums {
 	double score, weight;
 	double of_score, together, of_weight; /* variances and covariance */

@@ -31,7 +31,7 @@ void es_studentised(double value, double variance, double third, double freedom,
  * uniform symbols.  The value is the mean of the first scores, over b and scaled to the range; it is
  * unbiased.  The variance is the spread of the first scores, less the part that is certainly the spread of
  * the values themselves.  It is too small by its own sampling error at most, for which Student's law widens
- * the interval. The caller has checked reports and counts. */
+ * the interval.  The caller has checked reports and counts. */
 CM_CHECK enum cm_rc es_mean_estimate(const struct qy_query *q, const struct es_rule *rule,
 	const uint64_t *counts, uint64_t reports, double dummies, struct es_estimate *out,
 	struct cm_err *err);

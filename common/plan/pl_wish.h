@@ -3,7 +3,7 @@
  * A wish is a string that stands in place of the number of a round's epsilon0, dummies, shuffler_dummies or
  * epsilon.  "error X" wishes for the error X, in the units of `plan cost`.  "weight W" says how much the
  * round's error counts beside those of other rounds.  `tombola plan optimise` (pl_optimise.h) replaces wishes
- * by numbers. No other command accepts a plan that still has wishes. */
+ * by numbers.  No other command accepts a plan that still has wishes. */
 #pragma once
 
 #include "cm_buf.h"

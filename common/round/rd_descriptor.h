@@ -1,5 +1,5 @@
 /* rd_descriptor.h - the signed document that announces a round.  Its bytes are checked once, when they are
- * decoded. No I/O.
+ * decoded.  No I/O.
  *
  * The bytes are signed and hashed as received and never re-serialized. */
 #pragma once
@@ -24,7 +24,7 @@ struct rd_descriptor {
 	char population[PR_TEXT_MAX + 1];
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint64_t sequence;
-	uint8_t previous[PR_HASH_LEN]; /* zero for the first */
+	uint8_t previous[PR_HASH_LEN]; /* SHA-256 of the descriptor before; zero for the first */
 	struct qy_query query;
 	struct pt_randomizer randomizer;
 	/* What a device computes before it answers, and the payload that this reads.  payload_size is above 0
@@ -103,10 +103,12 @@ struct rd_batch {
  *
  * In rounds with tags only what is certainly honest counts:
  * - Where tags are classes, the honest participants of each class; 1 where the victim may be alone in it.
- * - Where the shuffler evens out tags, the messages of each tag that no colluder sent.  All colluders may
- * have sent all their messages with the same tag. A colluder sees which of its messages were dropped, and
- * from that how many messages of the tag others sent.  So where tags depend on values (routes_by_value) and a
- * tag may overflow, the loss is that without evening out. */
+ * - Where the shuffler evens out tags, the messages of each tag that no colluder sent.
+ *
+ * All other participants of the largest batch may have chosen the same class, or sent all their messages
+ * with the same tag.  A colluder sees which of its messages were dropped, and from that how many messages
+ * of the tag others sent.  So where tags depend on values (routes_by_value) and a tag may overflow, the
+ * loss is that without evening out. */
 CM_CHECK enum cm_rc rd_loss_of(
 	const struct pt_randomizer *p, const struct rd_batch *b, struct pt_loss *out, struct cm_err *err);
 /* Compute the loss of the round at its guaranteed min_reports, which every party charges. */

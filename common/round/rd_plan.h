@@ -56,7 +56,7 @@ CM_CHECK enum cm_rc rd_plan_encode(const struct rd_plan *p, struct cm_buf *out, 
 /* Compute the number of these bytes, which may be above PR_PLAN_MAX.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc rd_plan_size(const struct rd_plan *p, size_t *out, struct cm_err *err);
 /* Read and check every field, as rd_descriptor_decode does: each entry's parameters are possible for its
- * query, numbers rise, an adaptive plan has no entries.  Composes nothing.  CM_EPROTO names the field. Free
+ * query, numbers rise, an adaptive plan has no entries.  Composes nothing.  CM_EPROTO names the field.  Free
  * with rd_plan_fini, also after a failure. */
 CM_CHECK enum cm_rc rd_plan_decode(const uint8_t *bytes, size_t len, struct rd_plan *out, struct cm_err *err);
 /* Verify the signature (purpose "tombola plan"; CM_EPERM), then decode. */

@@ -2,7 +2,7 @@
  * messages, or whole messages.  No I/O of its own.
  *
  * Items are collected in blocks; a full block is sorted and becomes a run.  Without a spill all runs stay in
- * memory. With a spill, runs are written to it.  Memory then holds one block (32 MiB of hashes), and as much
+ * memory.  With a spill, runs are written to it.  Memory then holds one block (32 MiB of hashes), and as much
  * again while a block is sorted; while runs are merged, it holds a page of each run (4 KiB for every 2^20
  * hashes).  The cost is n log2 n comparisons for any items, so nobody can choose items that are slow to
  * sort. */

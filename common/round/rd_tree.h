@@ -59,10 +59,13 @@ bool rd_tree_leads(const uint8_t leaf[PR_HASH_LEN], uint64_t index, uint64_t n, 
  * An entry answers for one hash.  All entries for one tree have the same length:
  *   kind (1 byte) || place (u64, little endian) || first hash || its path || second hash || its path
  * A hash has 32 bytes, a path 32 bytes times the tree's depth.  Shorter paths and unused parts are filled
- * with zeros. kind 1: the hash is leaf number `place`.  first is this leaf; second is unused. kind 2: the
- * hash is no leaf, and would stand at `place`.  first is the leaf before `place`, which is less than the
- * hash; it is unused if place is 0.  second is the leaf at `place`, which is greater; it is unused if place
- *   is n. */
+ * with zeros.
+ *
+ * Kind 1: the hash is leaf number `place`.  first is this leaf; second is unused.
+ *
+ * Kind 2: the hash is no leaf, and would stand at `place`.  first is the leaf before `place`, which is less
+ * than the hash; it is unused if place is 0.  second is the leaf at `place`, which is greater; it is unused
+ * if place is n. */
 enum rd_found {
 	RD_FOUND_NOT_SAID = 0, /* the entry proves nothing */
 	RD_FOUND_IN = 1,
