@@ -226,25 +226,29 @@ def test_a_flood_of_junk_costs_its_sender_and_nobody_else(cluster, mutant):
             link.sock.sendall(frame)
 
     refused = 'tombola_shuffler_requests_refused_total{reason="bad_message"}'
-    before, used, begin = metric(cluster, refused), cpu(shuffler), time.monotonic()
+    before, begin = metric(cluster, refused), time.monotonic()
     hogs = [Hog(throw, cluster.tls("hog")) for _ in range(4)]
     try:
         def state():
             """Junk frames that were looked at, and how many may be: two seconds' worth at once, then the rate, of 500 frames
             a second of which each counts 25; a frame more of each connection was under way."""
             count, took = metric(cluster, refused) - before, time.monotonic() - begin
-            return count, (2 + took) * 500 / 25 + 8, took
+            return count, (2 + took) * 500 / 25 + 8
 
-        if mutant:
-            wait_for("more than it may", lambda: 2 * state()[1] < state()[0])
-            return
         wait_for("some of them", lambda: state()[0] > 70)
-        time.sleep(2)
-        count, allowed, took = state()
-        used, junk = cpu(shuffler) - used, metric(cluster, 'tombola_shuffler_quota_total{event="junk"}')
+        if mutant:
+            # As fast as this machine can, which may be slower than the limit; but nobody is held back.
+            assert all(metric(cluster, f'tombola_shuffler_quota_total{{event="{e}"}}') == 0 for e in ("paused", "junk"))
+            return
+        # What comes at once is over: from here on it is the rate.
+        used, since = cpu(shuffler), time.monotonic()
+        time.sleep(3)
+        share = (cpu(shuffler) - used) / (time.monotonic() - since)
+        count, allowed = state()
+        junk = metric(cluster, 'tombola_shuffler_quota_total{event="junk"}')
         assert count <= allowed and junk >= 1, (count, allowed, junk)
         # Without the limits junk takes nearly a core.  A sanitizer makes the frames that are let in dearer.
-        assert used < (0.6 if c.sanitized() else 0.35) * took, (used, took)
+        assert share < (0.6 if c.sanitized() else 0.35), share
         device = Device(cluster)
         assert device.submit(d, submissions(d, data, [i % 4 for i in range(n)])) == [pb.OUTCOME_ACCEPTED] * n
     finally:
