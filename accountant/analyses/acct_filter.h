@@ -1,14 +1,15 @@
-/* acct_filter.h - privacy filters: budgets that hold although every round's parameters, and whether there is
- * one, may depend on all answers before it.
+/* acct_filter.h - privacy filters: budgets for rounds that are chosen adaptively, where all earlier answers
+ * may decide whether there is another round and which parameters it has.
  *
- * Composing the losses of such rounds as acct_epsilon does is not proved, and false in general; these sums
- * are.  A filter is fixed when the ledger opens; a round has a price in shares of its budget, and is admitted
- * while no sum of shares exceeds one.  Then all admitted rounds together are (epsilon, delta)-DP.
+ * A filter is fixed before the first round.  Each round has a price, in shares of the filter's budget, and
+ * is admitted if neither sum of shares exceeds 1.  Then all admitted rounds together are (epsilon,
+ * delta)-DP.  For such rounds the composition of acct_epsilon is not proved, and false in general.
  *
- *   GDP    every round is mu-GDP with a defect d (acct_gdp.h); sum mu^2 <= B^2 and sum d <= delta/2, where
+ *   GDP    Every round is mu-GDP with a defect d (acct_gdp.h).  sum mu^2 <= B^2 and sum d <= delta/2, where
  *          delta_GDP(epsilon; B) + delta/2 <= delta.  Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023.
- *   Renyi  divergences of one order sum to at most what (epsilon, delta) needs of that order; rounds with
- *          infinite losses have no price.  Feldman, Zrnic 2021, Theorem 4.3.
+ *   Renyi  The divergences of one order sum to at most the divergence from which (epsilon, delta) follows.
+ *   Rounds
+ *          with infinite losses are never admitted.  Feldman, Zrnic 2021, Theorem 4.3.
  *
  * Prices are rounded up, budgets down.  Functions are pure.  Derivations: doc/accounting.md, "Filters". */
 #pragma once
@@ -21,7 +22,7 @@
 extern "C" {
 #endif
 
-#define ACCT_FILTER_MOST_EPSILON 600.0 /* of a filter; its guarantee holds for any larger one */
+#define ACCT_FILTER_MOST_EPSILON 600.0 /* largest epsilon of a filter; it also keeps any larger budget */
 
 enum acct_filter_kind {
 	ACCT_FILTER_GDP = 1,
@@ -31,9 +32,9 @@ enum acct_filter_kind {
 struct acct_filter {
 	enum acct_filter_kind kind;
 	double epsilon, delta;
-	double order;  /* Renyi: of the divergence */
-	double most;   /* GDP: B^2; Renyi: the divergence */
-	double defect; /* GDP: what one round is given of `defects` */
+	double order;  /* Renyi: order of the divergences */
+	double most;   /* GDP: B^2; Renyi: largest sum of divergences */
+	double defect; /* GDP: defect of one round; `defects` is the largest sum of them */
 	double defects;
 };
 
@@ -43,13 +44,14 @@ struct acct_price {
 	double defect; /* share of `defects`; 0 where there are none */
 };
 
-/* epsilon (0, ACCT_FILTER_MOST_EPSILON], delta [1e-15, 1).  ACCT_EDOMAIN else, and for an unknown kind;
- * ACCT_EPRECISION: nothing fits the budget.  Cost: at most a few milliseconds. */
+/* Make a filter with the budget epsilon (0, ACCT_FILTER_MOST_EPSILON], delta [1e-15, 1).  ACCT_EDOMAIN:
+ * they are out of range, or the kind is unknown.  ACCT_EPRECISION: the budget is too small for any round.
+ * Cost: at most a few milliseconds. */
 ACCT_CHECK enum acct_rc acct_filter_init(
 	enum acct_filter_kind kind, double epsilon, double delta, struct acct_filter *out);
 
-/* The price of a round with its count.  Errors: as acct_epsilon; then there is no price and the round must be
- * refused.  Cost: 10 to 100 ms. */
+/* Compute the price of all round->count repetitions of a round.  Errors: as acct_epsilon; the round must
+ * then be refused.  Cost: 10 to 100 ms. */
 ACCT_CHECK enum acct_rc acct_filter_price(
 	const struct acct_filter *f, const struct acct_round *round, struct acct_price *out);
 

@@ -1,8 +1,8 @@
-/* acct_state.h - the composed privacy loss of a growing list of rounds, as a ledger needs it.
+/* acct_state.h - keeps the composed privacy loss of a growing list of rounds, for a ledger.
  *
- * A state gives the answers of acct_epsilon for the same rounds, within ACCT_STATE_WIDTH relative (else it
- * calls acct_epsilon).  One more round costs one round's laws and two or three transforms, however many
- * rounds were added before: doc/accounting.md, "The ledger's state".  The list of rounds is the state;
+ * A state gives the answers of acct_epsilon for the same rounds, within a relative ACCT_STATE_WIDTH (where it
+ * cannot, it calls acct_epsilon).  One more round costs one round's laws and two or three transforms, however
+ * many rounds were added before: doc/accounting.md, "The ledger's state".  The list of rounds is the state;
  * everything else is derived from the list on demand.  Equal rounds are one entry with a count.
  *
  * Ownership: the caller owns a state from acct_state_new to acct_state_free.  Rounds are copied.  Threads:
@@ -23,7 +23,7 @@ extern "C" {
 
 struct acct_state;
 
-/* delta in (0, 1).  NULL: delta is out of range, or out of memory. */
+/* Create an empty state for this delta, in (0, 1).  NULL: delta is out of range, or out of memory. */
 struct acct_state *acct_state_new(double delta);
 void acct_state_free(struct acct_state *s);
 
@@ -36,14 +36,15 @@ ACCT_CHECK enum acct_rc acct_state_add(struct acct_state *s, const struct acct_r
  * the state holds fewer of them. */
 ACCT_CHECK enum acct_rc acct_state_remove(struct acct_state *s, const struct acct_round *round);
 
-/* epsilon at delta of all rounds added and of the candidate (NULL: none) on top; the state's rounds do not
- * change.  The interval contains the true value: decide on `upper`, which is rounded up.  Without any round:
- * 0.  On error *eps is untouched: the caller has no answer and must refuse the round.  Cost: one round's laws
- * if the candidate is new, and a transform per law above and below. */
+/* Compute epsilon at the state's delta of all rounds added, composed with the candidate (NULL: none).  The
+ * state's rounds do not change.  The interval contains the true value; decide on `upper`, which is rounded
+ * up.  It is 0 without any round.  On error *eps is untouched, and the caller must refuse the round.  Cost:
+ * the laws of one round if the candidate is new, and a transform for each law, of the upper and of the
+ * lower bound. */
 ACCT_CHECK enum acct_rc acct_state_epsilon(
 	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps);
-/* The same with n candidates together, each with its count; counts of equal candidates are added.  Cost: that
- * of each. */
+/* The same with n candidates together, each with its count; counts of equal candidates are added.  Cost:
+ * the sum of their costs. */
 ACCT_CHECK enum acct_rc acct_state_epsilon_with(
 	struct acct_state *s, const struct acct_round *candidates, size_t n, struct acct_bound *eps);
 

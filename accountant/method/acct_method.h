@@ -1,15 +1,16 @@
-/* acct_method.h - the analyses by name, one row each, for `--method` and `compare`.
+/* acct_method.h - the table of analyses by name, for `--method` and `compare`.
  *
  * A row answers "epsilon at delta" or "delta at epsilon" for a list of rounds, and says whether its answer is
  * a guarantee.  Some methods answer only one of the two. doc/accountant.md has the table, doc/analyses.md the
  * proofs.
  *
- * Errors: ACCT_EDOMAIN when a method does not apply to these rounds, with *why a static sentence (NULL where
- * there is none); for a delta outside (0, 1), an epsilon outside [0, inf), and no rounds; else as
- * acct_epsilon.  On error *out is undefined.  Threads and rounding as in acct.h: upper ends are rounded up,
- * lower ends down.
- * Cost: pld's is acct_epsilon's; rdp and gdp take 10 to 100 ms per distinct round, the closed forms
- * microseconds. */
+ * Errors: ACCT_EDOMAIN if the method does not apply to these rounds (*why is then a static sentence, or
+ * NULL), and for a delta outside (0, 1), an epsilon outside [0, inf), or no rounds; other codes as
+ * acct_epsilon.  On error *out is undefined.  Upper ends are rounded up, lower ends down.  Threads as in
+ * acct.h.
+ *
+ * Cost: pld costs as much as acct_epsilon; rdp and gdp take 10 to 100 ms for each distinct round, the closed
+ * forms microseconds. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,29 +32,30 @@ enum acct_worth {
 const char *acct_worth_text(enum acct_worth worth);
 
 struct acct_method_answer {
-	struct acct_bound bound; /* [lower, upper] of a guarantee; else of the method's own value */
-	enum acct_worth worth;   /* may be worse than the row's for these rounds */
-	const char *note;        /* one static sentence with the answer's assumptions; NULL for none */
+	struct acct_bound bound; /* encloses the loss, if worth is ACCT_PROVED; else the method's own value */
+	enum acct_worth worth;   /* for these rounds; it may be worse than the row's */
+	const char *note;        /* one static sentence with the answer's assumptions; NULL: none */
 };
 
 struct acct_method {
 	const char *name;    /* "pld", "rdp", "gdp", "girgis", ... */
 	const char *summary; /* one line, with its source */
 	enum acct_worth worth;
-	bool cells; /* computed from the rounds' cells, so that it can answer for --bound published */
-	/* n rounds, borrowed; why is not NULL.  A NULL function: the method cannot answer this question. */
+	bool cells; /* it uses only the rounds' cells, so it can also answer for --bound published */
+	/* Answer for n rounds, borrowed for the call; why is not NULL.  A function that is NULL: the method
+	 * cannot answer this question. */
 	enum acct_rc (*epsilon)(const struct acct_spec *rounds, size_t n, double delta,
 		struct acct_method_answer *out, const char **why);
 	enum acct_rc (*delta)(const struct acct_spec *rounds, size_t n, double epsilon,
 		struct acct_method_answer *out, const char **why);
 };
 
-/* The method's epsilon at each of 1 or more deltas, in as many elements of out; pld composes the rounds once
- * for all of them, so its intervals may differ from m->epsilon's.  On error out is undefined. */
+/* Compute the method's epsilon at each of deltas >= 1 values of delta, into out[deltas].  pld composes the
+ * rounds once for all of them, so its intervals may differ from m->epsilon's.  On error out is undefined. */
 ACCT_CHECK enum acct_rc acct_method_epsilons(const struct acct_method *m, const struct acct_spec *rounds,
 	size_t n, const double *delta, size_t deltas, struct acct_method_answer *out, const char **why);
 
-/* NULL if there is none. */
+/* The method with this name; NULL: there is none. */
 const struct acct_method *acct_method_find(const char *name);
 /* Row i, the order of `compare`; NULL past the last. */
 const struct acct_method *acct_method_row(size_t i);

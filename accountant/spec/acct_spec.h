@@ -2,8 +2,8 @@
  * module.  Every protocol of Tombola's plans has its name here, and the same privacy.  doc/accounting.md,
  * "Cells of the protocols", derives the cells of each name.
  *
- * Numbers are strtod's, in the caller's locale: one with a decimal point.  A text has less than ACCT_SPEC_MAX
- * bytes.
+ * Numbers are read by strtod in the caller's locale, which must have a decimal point.  A text has less than
+ * ACCT_SPEC_MAX bytes.
  *
  * Every round takes
  *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
@@ -127,61 +127,66 @@ extern "C" {
 #define ACCT_SPEC_MAX   8192u /* bytes of a text, its NUL included */
 #define ACCT_SPEC_PARTS 16u   /* different slots of a round; equal ones are one part with a count */
 
-/* A round as its text gives it, or one part of it: its cells, and the facts for analyses that do not work on
+/* A round that a text describes, or one part of it: its cells, and facts for analyses that do not use
  * cells. */
 struct acct_spec {
-	struct acct_round round; /* of --bound proved */
-	const char *name;        /* of the randomizer; static */
-	uint64_t participants;   /* n; 0 when the text has none */
-	/* Local guarantee of every participant, in nats; INFINITY for none.  For `pair` and `cells`, which do
-	 * not say who the others are: the least eps0 for which R0 and R1 are within e^eps0 of each other and
-	 * of the part that others, of every level, have in common. */
+	struct acct_round round; /* the round, as for --bound proved */
+	const char *name;        /* the randomizer's name; static */
+	uint64_t participants;   /* n; 0 if the text has none */
+	/* Local guarantee of every participant, in nats; INFINITY: none.  For `pair` and `cells`, which do
+	 * not say what others send, it is the least eps0 such that R0 and R1 are within a factor e^eps0 of
+	 * each other, and of the blanket of others of every level. */
 	double eps0;
-	/* The pair (p, beta, q) of the cells and all participants; p is 0 where there is none (levels). */
+	/* The pair (p, beta, q) that holds for the cells and all participants; p is 0 if there is none
+	 * (levels). */
 	double p, beta, q;
 	double k;       /* symbols of a k-ary response, 0 for other randomizers */
-	double poisson; /* of Poisson sampling, which the round's cells have in them; 0: none */
-	/* What is known of data sets that attain a loss, for the method "lower". */
-	bool exact;     /* the cells' pair is the loss of every data set */
-	bool some;      /* it is the loss of a data set of some randomizer that has these cells */
+	double poisson; /* chance of Poisson sampling, which the round's cells include; 0: none */
+	/* What is known of data sets that have a certain loss, for the method "lower". */
+	bool exact;     /* every data set has the loss of the cells' pair */
+	bool some;      /* some randomizer with these cells has a data set with this loss */
 	bool no_inputs; /* the cells are not those of two inputs of one randomizer */
-	bool third;     /* laws have two levels, and there is a third input that has as much in common with
-			   either of the victim's as they have with each other */
-	bool uniform;   /* where the others' inputs are drawn uniformly, their reports have the blanket's law;
-			   and   dummies have it too */
-	/* Beside, the victim's pair where the others' inputs are some certain ones, in cells of a law: of
-	 * held.others reports of this law among held.dummies and held.level.  No cells: none is known. */
+	bool third; /* each law has two levels, and some third input has as much in common with either of the
+		       victim's inputs as they have with each other */
+	bool uniform; /* if the others' inputs are drawn uniformly, their reports have the blanket's law, and
+			 dummies have it, too */
+	/* The victim's pair in one data set, whose other inputs are chosen: `held` has as its cells the law
+	 * of the others' reports, of which there are held.others, among held.dummies and held.level.  No
+	 * cells: no such data set is known. */
 	struct acct_round held;
-	uint64_t attained; /* repetitions of these data sets; 0: the round's count */
-	double rounding;   /* relative error of each chance that held is made of, beside that of omega */
-	bool opposite;     /* held is the half of a round, whose other half has u and v exchanged */
+	uint64_t attained; /* repetitions of that data set; 0: the round's count */
+	double rounding;   /* relative error of each chance in `held`, beside that of omega */
+	bool opposite;     /* `held` is one half of the round, and the other half has u and v exchanged */
 	bool laplace;      /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
-	double triple;     /* the blanket's mass that is likelier under all three */
-	bool unpublished;  /* the cells are no participant's randomizer, so there is no published reduction of
-			      it */
-	/* The guarantee (pure, 0) as the text gives it, eps0= or a guarantee's epsilon= without delta: what
-	 * one repetition loses at most, as a decimal (acct_decimal.h); 0 where the text gives none. */
+	double triple;     /* the blanket's mass that is likelier under each of three inputs */
+	bool unpublished;  /* the cells are not those of one participant's randomizer, so the papers have no
+			      reduction of it */
+	/* Most that one repetition loses, if the text says it as a decimal (acct_decimal.h): eps0=, or a
+	 * guarantee's epsilon= without delta; 0 if the text does not. */
 	double pure;
 };
 
-/* The 1..ACCT_SPEC_PARTS parts that the round is composed of, each with its count.  ACCT_EDOMAIN: why holds
- * one sentence, at most room bytes, with the offending part of the text. */
+/* Read a text into the 1..ACCT_SPEC_PARTS parts that the round is composed of, each with its count.
+ * ACCT_EDOMAIN: the text is at fault; why gets one sentence of at most room bytes that names the part at
+ * fault. */
 ACCT_CHECK enum acct_rc acct_spec_parts(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);
 
 /* The same for a round of one part; ACCT_EDOMAIN also if it has several. */
 ACCT_CHECK enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, size_t room);
 
-/* The round as `cells`, or as its central event, to the bit: acct_spec_parse reads it back to an equal one
- * with the same count.  ACCT_EDOMAIN: acct_round_check tells why, or it is a profile, which has no text. */
+/* Write the round as text, as `cells` or as its central event.  acct_spec_parse reads the text back to a
+ * round that is equal to the last bit.  ACCT_EDOMAIN: acct_round_check tells why, or the round is a
+ * profile, which has no text. */
 ACCT_CHECK enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX]);
 
-/* The published two-count reduction of the same round: the three-cell pair with every left-over message
- * counted as residual blanket.  NOT an upper bound when beta < (p-1)/(p+1): for comparison with papers only
- * (doc/accounting.md, "Why not the published pair").  p is the list's largest u/v, beta = sum omega (u-v)+, q
- * its largest u or v, and all else is residual of ratio q2* = rho/(1-2pa/q), pa = beta/(1-1/p), rho =
- * 1-pa-pa/p: a bound only where the true residual ratio is at most q2*.  ACCT_EDOMAIN where no (p, beta, q)
- * is known. */
+/* Replace the round by the reduction to two counts that papers publish, to compare with them
+ * (doc/accounting.md, "Why not the published pair").  It is NOT an upper bound when beta < (p-1)/(p+1).
+ *
+ * The reduction is the pair of three cells in which every left-over message counts as residual blanket.  p
+ * is the largest u/v of the cells, beta = sum omega (u-v)+, and q the largest u or v.  The residual has the
+ * ratio q2* = rho/(1-2pa/q), where pa = beta/(1-1/p) and rho = 1-pa-pa/p.  It is a bound only where the
+ * true residual ratio is at most q2*.  ACCT_EDOMAIN: no (p, beta, q) is known. */
 ACCT_CHECK enum acct_rc acct_spec_published(
 	const struct acct_spec *s, struct acct_round *r, const char **why);
 
