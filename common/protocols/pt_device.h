@@ -1,9 +1,10 @@
-/* pt_device.h - the device half of the table of protocols: how a value becomes messages.
+/* pt_device.h - the device half of the table of protocols: makes messages from a value.
  *
- * A protocol is a row with two halves.  This one is all that a device needs: what parameters there are, their
- * bytes, whether they are possible, and the messages; and what the shuffler needs to make messages alike.  It
- * links without estimators and without the accountant.  The other half is pt_protocol.h.  Rows are pure:
- * randomness comes in.  Sources: doc/protocols/README.md. */
+ * A protocol is a row with two halves.  This half has all that a device needs: the row's parameters, their
+ * bytes, the check whether they are possible, and the messages.  It also has what the shuffler needs to
+ * make messages of its own.  It links without estimators and without the accountant.  The other half is
+ * pt_protocol.h.  Rows are pure: they get their random numbers from the caller.  Sources:
+ * doc/protocols/README.md. */
 #pragma once
 
 #include "cr_rand.h"
@@ -13,68 +14,75 @@
 
 #define PT_RECORD_MAX   4096u
 #define PT_EPSILON0_MAX 16.0
-/* Below it P - Q, which an estimate is divided by, would lose more than a millionth to rounding, and at last
- * be 0; a plan's least is a hundred times as much. */
+/* Least epsilon0 of a randomizer, in nats.  An estimate is divided by P - Q (es_histogram.h).  Below this
+ * epsilon0 rounding would change P - Q by more than a millionth, and make it 0 in the end.  The least
+ * epsilon0 of a plan is a hundred times as large. */
 #define PT_EPSILON0_MIN 1e-6
-/* What a NULL message says, for its sender. */
+/* The text that describes a NULL message to its sender. */
 #define PT_NOTHING "nothing"
 
-/* Functions get the randomizer: its row is this one. */
+/* A row.  The randomizer that a function gets has this row. */
 struct pt_device {
-	const char *name;    /* "grr": descriptors, plan files, tombola-accountant */
+	const char *name;    /* as in descriptors, plan files and tombola-accountant, such as "grr" */
 	const char *summary; /* one line for --help */
-	unsigned kinds;      /* the enum qy_kind it answers, or-ed */
-	/* Those of them in which a device without a reading holds a symbol of its own (QY_NONE_SYMBOL): bins,
-	 * cells, dummies, tallies, estimate and expected error have qy_query_symbols(q) more, encode() takes
-	 * it without a branch, and the estimate ends with its count, an item with `none`.  Others need
-	 * QY_NONE_EVEN or QY_NONE_VALUE, which reach the row as ordinary values. */
+	unsigned kinds;      /* the kinds of query that it answers (enum qy_kind), or-ed */
+	/* The kinds, or-ed, in which a device without a reading may hold a symbol of its own
+	 * (QY_NONE_SYMBOL).  There are then qy_query_symbols(q) more bins, cells and tallies, also for
+	 * dummies and the expected error.  encode() takes the symbol without a branch.  The estimate ends
+	 * with an item that has `none`, the count of the symbol.  Queries of other kinds need QY_NONE_EVEN
+	 * or QY_NONE_VALUE, which reach the row as ordinary values. */
 	unsigned none_symbol;
 	const struct pt_layout *parameters; /* names and bytes of the row's parameters */
 
-	/* Are a peer's parameters possible for this query?  CM_EPROTO otherwise. */
+	/* Check that a peer's parameters are possible for this query.  CM_EPROTO: they are not. */
 	enum cm_rc (*check)(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 	uint32_t (*messages)(const struct pt_randomizer *p); /* per client, the same for every client */
 	uint32_t (*record_len)(
 		const struct pt_randomizer *p);            /* bytes of each message, at most PT_RECORD_MAX */
 	double (*epsilon0)(const struct pt_randomizer *p); /* local guarantee, rounded up */
-	/* Of the members of one class; NULL where participants choose none. */
+	/* The local guarantee of the members of one class; NULL if the row has no classes. */
 	double (*class_epsilon0)(const struct pt_randomizer *p, uint32_t class);
-	/* Bytes that encode() works in; NULL: none.  They follow the query and the randomizer. */
+	/* Number of bytes of working memory that encode() needs; NULL: it needs none.  It depends on the
+	 * query and the randomizer only. */
 	size_t (*room)(const struct qy_query *q, const struct pt_randomizer *p);
-	/* messages() records of record_len() bytes each, in random order among themselves.  No branch or
-	 * index depends on the value or on which outcome was drawn.
-	 * room: room() bytes at a multiple of 64, zeroes before the first value; they may be kept for the
-	 * values after it, of this query and this randomizer, on one thread at a time.  What a value left in
-	 * them is wiped before encode() returns.  Ignored where room is NULL. */
+	/* Randomize a value into messages() records of record_len() bytes each, in random order.  No branch
+	 * or index depends on the value or on the random outcome.
+	 *
+	 * room: room() bytes, aligned to 64, all zero before the first value; ignored where room() is NULL.
+	 * The caller may pass them again for later values of the same query and randomizer, on one thread
+	 * at a time.  encode() wipes what depends on a value before it returns. */
 	void (*encode)(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 		const struct cr_rng *rng, uint8_t *records, void *room);
-	/* What a record says, in words for its sender: "+3 -4 of slot 2".  NULL: what it counts as says
-	 * it. */
+	/* Describe a record in words for its sender, such as "+3 -4 of slot 2".  NULL: naming the
+	 * categories that it supports describes it. */
 	void (*describe)(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,
 		char *out, size_t size);
-	/* The tag of each of a client's messages, below tags: what encode() made of the value, or the value's
-	 * class, says it.  The shuffler sees tags, the analyzer does not.  NULL: messages have none. */
+	/* Set the tag of each of a client's messages, 0..tags-1, from the records that encode() made or
+	 * from the value's class.  The shuffler sees tags, the analyzer does not.  NULL: messages have no
+	 * tags. */
 	void (*route)(const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records,
 		uint16_t *tags);
-	/* The tags depend on values: no count of them may be told, nor the time that filling up takes. */
+	/* Tags depend on values.  So nothing may show how many messages have a tag, nor may the time that
+	 * it takes to fill up tags with dummies. */
 	bool routes_by_value;
-	bool classes_apart; /* a class is a batch of its own: its members alone hide each other */
-	bool rare_dummy;    /* a client's dummies may be a fraction: dummy_chance */
-	/* One blanket record, as the shuffler adds them, of this tag (0 where there are none): of one law
-	 * whatever anybody holds, of the bytes a client's message has; of a round with noise, of the bin
-	 * `tag`.  NULL: no shuffler may add any, and its dummies, tag_messages and noise_mean are 0. */
+	bool classes_apart; /* each class is a batch of its own, whose members hide only each other */
+	bool rare_dummy;    /* a client may add one dummy more by chance (dummy_chance) */
+	/* Make one dummy as the shuffler adds them: a blanket record of record_len() bytes, whose law
+	 * depends on nobody's value.  It has this tag (0 if there are no tags); in a round with noise it
+	 * has the bin `tag`.  NULL: the shuffler may not add messages, and its dummies, tag_messages and
+	 * noise_mean are 0. */
 	void (*dummy)(const struct pt_randomizer *p, uint32_t tag, const struct cr_rng *rng, uint8_t *record);
-	/* Bins that the shuffler may add noise to: it draws how many dummies of each it adds.  NULL: it may
-	 * not. */
+	/* Number of bins to which the shuffler may add noise: for each it draws how many dummies it adds.
+	 * NULL: it may not add noise. */
 	uint32_t (*noise_bins)(const struct pt_randomizer *p);
 };
 
-/* NULL if there is none. */
+/* The row with this name; NULL: there is none. */
 const struct pt_device *pt_device_find(const char *name);
 /* Row i, NULL past the last. */
 const struct pt_device *pt_device_at(size_t i);
 
-/* Can the row let devices without a reading take part as q says?  `code` and a line that names the row
- * otherwise. */
+/* Check that in this row devices without a reading can take part as q says.  If not, returns `code`, and
+ * err names the row. */
 CM_CHECK enum cm_rc pt_none_check(
 	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err);

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Room that a threshold leaves to the ideal one, in units of 2^-64.  expl, a sum and a quotient err by less
- * than 2^4 units; what is above them keeps pt_log_up of the threshold's ratio at or below the epsilon0 asked
- * for. */
+/* Distance of a threshold from the ideal one, towards more noise, in units of 2^-64.  expl, a sum and a
+ * quotient err by less than 2^4 units.  The rest keeps pt_log_up of the threshold's ratio at or below the
+ * requested epsilon0. */
 #define PT_THRESHOLD_MARGIN 64.0L
 
 /* 2^64 - t, exact, for t above 0. */
@@ -29,7 +29,8 @@ static inline double pt_round_up(long double x)
 	return (long double)d < x ? nextafter(d, INFINITY) : d;
 }
 
-/* ln of a ratio >= 1 whose relative error is below 2^(2 - LDBL_MANT_DIG), rounded up. */
+/* The natural logarithm of a ratio, rounded up.  ratio >= 1, with a relative error below 2^(2 -
+ * LDBL_MANT_DIG). */
 static inline double pt_log_up(long double ratio)
 {
 	long double e = logl(ratio);
@@ -49,6 +50,7 @@ static inline uint64_t pt_equal_mask(uint64_t a, uint64_t b)
 	return pt_below_mask(a ^ b, 1);
 }
 
+/* Return yes if mask is all ones, no if it is zero. */
 static inline uint64_t pt_choose(uint64_t mask, uint64_t yes, uint64_t no)
 {
 	return (mask & yes) | (~mask & no);

@@ -1,4 +1,4 @@
-/* pt_loss.h - what a round costs: rounds of the accountant, which compose. */
+/* pt_loss.h - the loss of a round, as rounds of the accountant that compose. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,18 +6,18 @@
 #include "acct.h"
 #include "cm_rc.h"
 
-#define PT_PARTS_MAX 16u /* different ones; equal ones are one part with a count */
+#define PT_PARTS_MAX 16u /* most different parts; equal parts are one with a count */
 
 struct pt_loss {
 	struct acct_round part[PT_PARTS_MAX];
 	size_t parts; /* 1..PT_PARTS_MAX */
-	/* The local guarantee of the whole round, which no batch is needed for; 0: none, or it is not known
-	 * (messages with tags, a loss read from a ledger). */
+	/* The local guarantee of the whole round in nats, which holds without any other participants; 0:
+	 * there is none, or it is not known (messages with tags, a loss read from a ledger). */
 	double pure;
 };
 
 struct pt_randomizer;
-/* By the row's cells() or loss(), for `participants` honest clients.  CM_EPROTO if out of the accountant's
- * range. */
+/* Compute the loss with the row's cells() or loss(), for `participants` honest clients.  CM_EPROTO: out of
+ * the accountant's range. */
 CM_CHECK enum cm_rc pt_loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err);

@@ -1,8 +1,8 @@
-/* pt_parameters.h - names and bytes of a row's own parameters.
+/* pt_parameters.h - encodes a row's own parameters, and names them.
  *
- * A row lists the members of its struct that it has, in the order of its bytes: numbers, little endian, one
- * after the other, and at the end a list of alike items, if it has one.  So parameters have exactly one
- * encoding, and cannot say what the row does not have. */
+ * A row lists which members of struct pt_randomizer it uses.  Their bytes follow in that order: numbers,
+ * little endian, and at the end a list of items with the same fields, if the row has one.  So parameters
+ * have exactly one encoding, which has no room for parameters of other rows. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,27 +32,27 @@ struct pt_layout {
 	/* The list; NULL: none. */
 	const struct pt_field *item;
 	size_t item_fields;
-	size_t count, first,
-		size;  /* offsets of the number of items, a uint32_t, and of the first; bytes of one */
-	uint32_t most; /* items */
+	size_t count, first, size; /* offset of the number of items (a uint32_t), offset of the first item,
+				      bytes of an item */
+	uint32_t most;             /* most items */
 };
 
-#define PT_PARAMETERS_MAX 600u /* bytes of any row's */
+#define PT_PARAMETERS_MAX 600u /* most bytes of a row's parameters */
 
-/* To bytes; returns how many. */
+/* Write the parameters' bytes, and return their number. */
 size_t pt_parameters_write(const struct pt_randomizer *p, uint8_t out[PT_PARAMETERS_MAX]);
-/* From bytes, for p->row: every member that the row does not have is 0 afterwards, the shuffler's part is not
- * touched.  Values are for the row's check().  CM_EPROTO unless there are exactly the row's bytes. */
+/* Read the parameters of p->row.  Sets members that the row does not use to 0, and leaves p->shuffler as it
+ * is.  The row's check() judges the values.  CM_EPROTO: the number of bytes is not that of the row. */
 CM_CHECK enum cm_rc pt_parameters_read(
 	const uint8_t *bytes, size_t len, struct pt_randomizer *p, struct cm_err *err);
 
-/* Of one parameter: item is its number in the list, from 0, or PT_FIELD_ALONE. */
+/* Receives one parameter.  item: number of its item in the list, from 0; PT_FIELD_ALONE: it is in none. */
 #define PT_FIELD_ALONE UINT32_MAX
 typedef void pt_field_fn(
 	void *user, const char *name, enum pt_field_type type, uint32_t item, uint64_t value);
-/* In the order of the bytes. */
+/* Call fn for each parameter, in the order of the bytes. */
 void pt_parameters_each(const struct pt_randomizer *p, pt_field_fn *fn, void *user);
-/* The parameter of this name that stands alone; 0 if the row has none. */
+/* The parameter with this name that is in no list; 0: the row has none. */
 uint64_t pt_parameter(const struct pt_randomizer *p, const char *name);
-/* "bins 5, keep 0.881": all of them for people, as far as they fit. */
+/* Write all parameters that fit for people to read, such as "bins 5, keep 0.881". */
 void pt_parameters_text(const struct pt_randomizer *p, char *out, size_t size);

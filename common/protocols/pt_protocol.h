@@ -1,9 +1,9 @@
-/* pt_protocol.h - the analysis half of the table of protocols: what a plan, the accountant and the analyzer
+/* pt_protocol.h - the analysis half of the table of protocols: what plans, the accountant and the analyzer
  * need.
  *
- * A row says how a plan's request becomes exact parameters, which blanket cells follow (accountant), how
- * messages become counts and counts an estimate (analyzer).  How a value becomes messages is the other half,
- * pt_device.h.  No switch on protocols stands anywhere else.  Rows are pure.  Sources:
+ * A row derives exact parameters from a plan's request, gives the accountant the blanket cells of a round,
+ * and makes counts from messages and an estimate from counts.  The other half, pt_device.h, makes messages
+ * from a value.  No other code depends on which protocol a round has.  Rows are pure.  Sources:
  * doc/protocols/README.md. */
 #pragma once
 
@@ -12,13 +12,13 @@
 #include "pt_loss.h"
 #include "pt_request.h"
 
-/* What of a request "auto" varies when it considers a row (pl_choose.h). */
+/* The parts of a request that "auto" varies when it considers a row (pl_choose.h). */
 enum pt_automatic {
 	PT_AUTO = 1, /* epsilon0 */
 	PT_AUTO_DUMMIES = 2,
 	PT_AUTO_LEVELS = 4,
 	PT_AUTO_SIZES = 8,
-	PT_AUTO_SLOTS = 16, /* with sizes of words */
+	PT_AUTO_SLOTS = 16, /* and with them the sizes of words */
 };
 
 /* The keys of a plan file that a row takes beside epsilon0, dummies, blanket and shuffler_dummies. */
@@ -32,67 +32,72 @@ enum pt_key {
 
 struct pt_number_law;
 
-/* Functions that get a row get this one. */
+/* A row.  Functions that take `row` get the row that they belong to. */
 struct pt_protocol {
 	const struct pt_device *device; /* the other half */
 	unsigned keys;                  /* enum pt_key, or-ed */
 	unsigned automatic;             /* enum pt_automatic, or-ed; 0: "auto" never chooses this row */
-	unsigned unnamed; /* the enum qy_kind, or-ed, of plans that take this row where they name none; others
-			     take the first that answers */
+	/* Kinds of query (enum qy_kind), or-ed, for which this row is the default of a plan that names no
+	 * protocol.  For other kinds the first row that answers them is the default. */
+	unsigned unnamed;
 
-	/* Plan to exact parameters; thresholds are rounded towards more noise.  CM_ECONFIG names the
-	 * parameter. */
+	/* Derive exact parameters from a plan's request.  Thresholds are rounded towards more noise.
+	 * CM_ECONFIG names the parameter at fault. */
 	enum cm_rc (*derive)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
-	uint32_t (*tallies)(const struct pt_randomizer *p); /* counts of a round, 1..PR_TALLIES_MAX */
-	/* Blanket cells for `participants` honest clients.  CM_EPROTO if out of the accountant's range. */
+	uint32_t (*tallies)(
+		const struct pt_randomizer *p); /* number of a round's counts, 1..PR_TALLIES_MAX */
+	/* Fill the round's blanket cells for `participants` honest clients.  CM_EPROTO: out of the
+	 * accountant's range. */
 	enum cm_rc (*cells)(const struct pt_randomizer *p, uint64_t participants, struct acct_round *out,
 		struct cm_err *err);
-	/* The same of a row whose rounds are several of the accountant's, and which has no cells().  Of a row
-	 * with tags: tag_messages is 0 for a client that does not count on the shuffler, and tag_least has
-	 * the honest participants of each class. */
+	/* The same for a row whose round is several rounds of the accountant; such a row has no cells().
+	 * In a row with tags, tag_messages is 0 for a client that does not count on the shuffler, and
+	 * tag_least has the honest participants of each class. */
 	enum cm_rc (*loss)(const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out,
 		struct cm_err *err);
-	/* Add one opened record to counts[tallies()], at most 1 to each; at most O(bins) work.  CM_EDATA if
-	 * it is none of this round's: nothing is added then. */
+	/* Add one opened record to counts[tallies()], at most 1 to each count, in O(bins).  CM_EDATA: no
+	 * client of this round sends such a record; nothing is added. */
 	enum cm_rc (*tally)(
 		const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
-	/* counts[tallies()] of the tallied records of `reports` participants. */
+	/* Estimate the answer from the counts[tallies()] of `reports` participants. */
 	enum cm_rc (*estimate)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
 		struct es_estimate *out, struct cm_err *err);
-	/* Root mean square error to expect of an answer, by its exact variance: es_expect.h. */
+	/* The expected root mean square error of the answer, from its exact variance (es_expect.h). */
 	double (*expected_error)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, uint64_t participants);
-	/* What the answer estimates where that is something else than what was asked, in a clause; "" where
-	 * it is not.  NULL: the row has no such round, but that numbers are cut to the query's range, and
-	 * what `bias` of an item says. */
+	/* Write a clause that says what the answer estimates, if that is not what was asked; else "".
+	 * NULL: every answer of this row estimates what was asked, except that numbers are cut to the
+	 * query's range, and for the bias that `bias` of an item states. */
 	void (*estimand)(const struct qy_query *q, const struct pt_randomizer *p, char *out, size_t size);
-	/* What a reader of the answer must know: what the row's paper says of such a round, beside what
-	 * holds, or whose counts they are; in a sentence or two, "" where nothing can be said.  NULL: there
-	 * is nothing to say. */
+	/* Write one or two sentences that a reader of the answer must know, such as the loss that the row's
+	 * paper claims beside the loss that holds, or which participants were counted; "" if there is
+	 * nothing to say.  NULL: there never is. */
 	void (*statement)(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 		double delta, char *out, size_t size);
 
-	/* What rows of one family have of their own, for the functions that they share: how a message
-	 * supports an item (pt_single_analysis.h, pt_multi_analysis.h), but for the number of dummies; and
-	 * the law of one symbol of a number (pt_number_analysis.h). */
+	/* Parts that differ within a family of rows, for the functions that the family shares.  support:
+	 * how a message supports an item, without the number of dummies (pt_single_analysis.h,
+	 * pt_multi_analysis.h).  number: the law of the symbol that is sent for a number
+	 * (pt_number_analysis.h). */
 	struct es_support (*support)(const struct pt_randomizer *p);
 	const struct pt_number_law *number;
 };
 
-/* How they take part in rounds of this row where nobody said it: by the symbol if the row has it, else by the
- * middle of the range, or evenly where there is no range.  row NULL: of any row that "auto" may choose. */
+/* Set how devices without a reading take part if the plan does not say it: by the symbol of none if the row
+ * has it, else with the middle of the range, or with a uniform value if there is no range.  row NULL: as
+ * fits every row that "auto" may choose. */
 void pt_none_default(const struct pt_protocol *row, struct qy_query *q);
 
-/* NULL if there is none. */
+/* The row with this name; NULL: there is none. */
 const struct pt_protocol *pt_find(const char *name);
 /* Row i, NULL past the last. */
 const struct pt_protocol *pt_row(size_t i);
-/* The row of this device half. */
+/* The row that has this device half. */
 const struct pt_protocol *pt_protocol_of(const struct pt_device *device);
 
-/* The columns of a row, called. */
+/* Call the functions of a row. */
 CM_CHECK enum cm_rc pt_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 uint32_t pt_tallies(const struct pt_randomizer *p);

@@ -1,5 +1,5 @@
-/* pt_randomizer.h - the exact randomizer of a round, as it stands in the signed descriptor: a row of the
- * table, the row's own parameters, and what the shuffler does. */
+/* pt_randomizer.h - the exact randomizer of a round, which the signed descriptor states: a row of the
+ * table, the row's parameters, and what the shuffler does. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,42 +8,42 @@
 
 #define PT_SLOTS_MAX 16u
 #define PT_TAGS_MAX  65535u
-/* A shuffler seals some 10,000 a second and keeps about 64 bytes of each: a quarter of an hour, 640 MB on
- * disk. */
+/* Most dummies of the shuffler in a round.  It seals some 10,000 a second and stores about 64 bytes for
+ * each, so these take a quarter of an hour and 640 MB on disk. */
 #define PT_SHUFFLER_DUMMIES_MAX 10000000u
 
 struct pt_device;
 
 /* ---- Parameters: a struct for each family of rows ---- */
 
-/* Every chance is an integer that stands for itself / 2^64.
+/* Every chance is an integer t that stands for t / 2^64.
  *
- * Randomized response among dummies (pt_mixbins.h). */
+ * Parameters of randomized response among dummies (pt_mixbins.h). */
 struct pt_mixbins {
 	uint32_t bins;         /* k: alphabet of one message, 2..PR_CATEGORIES_MAX */
 	uint32_t dummies;      /* blanket messages that each client adds */
-	uint64_t dummy_chance; /* that one message more of each client is a dummy, too; else it is NULL, which
-				  counts as nothing.  0: there is no such message */
-	bool keep_always;      /* there is no local guarantee, and keep is 0 */
-	uint64_t keep;         /* chance that a message says its sender's bin */
+	uint64_t dummy_chance; /* chance that one more message of each client is a dummy; otherwise that
+				  message is NULL, and counts for no bin.  0: there is no such message */
+	bool keep_always;      /* messages always state the sender's bin: no local guarantee, and keep is 0 */
+	uint64_t keep;         /* chance that a message states its sender's bin */
 };
 
-/* One item of a set among padding (pt_privset.h): of the mixbins, bins and keep alone. */
+/* One item of a padded set (pt_privset.h).  Of `mixbins` only bins and keep are used. */
 struct pt_privset {
 	struct pt_mixbins mixbins; /* bins: the items, and `size` of padding */
 	uint32_t size;             /* items that each padded set has */
 };
 
-/* The same in several batches of a round: each client sends each slot one message and its dummies, and a
- * slot's messages are a batch of their own (pt_slots.h).  Of rows with classes, each slot is a class. */
+/* The same in several slots of a round (pt_slots.h).  Each client sends one message and its dummies to each
+ * slot, and the messages of a slot are a batch of their own.  In rows with classes each slot is a class. */
 struct pt_slot {
-	uint32_t count;  /* slots like this, 1 or more */
-	uint32_t groups; /* G: the client draws one and answers for it alone; 1 or more */
+	uint32_t count;  /* number of slots with these parameters, 1 or more */
+	uint32_t groups; /* number G of groups, 1 or more; a client draws one and answers for it alone */
 	struct pt_mixbins
-		each; /* how a group's bin is told; dummies are uniform on the G k bins of all groups */
+		each; /* how a group's bin is randomized; dummies are uniform on the G k bins of all groups */
 };
 struct pt_slots {
-	uint32_t kinds; /* of slots, 1..PT_SLOTS_MAX */
+	uint32_t kinds; /* length of slot[], 1..PT_SLOTS_MAX */
 	struct pt_slot slot[PT_SLOTS_MAX];
 };
 /* Words of a rotated vector. */
@@ -51,18 +51,21 @@ struct pt_rotated {
 	struct pt_slots slots;
 	uint64_t scale; /* pt_rotated.c */
 };
-/* The coordinates of largest value. */
+/* The coordinates with the largest values (pt_ss_topk.c). */
 struct pt_topk {
-	struct pt_slots slots; /* one, its groups are the coordinates; its dummies are the client's */
-	uint32_t size;         /* coordinates that are sent for their value */
+	struct pt_slots
+		slots; /* one slot, whose groups are the coordinates and whose dummies are the client's */
+	uint32_t size; /* number of coordinates that are sent because their values are large */
 };
 
-/* One wide message and no dummies (pt_single.h): what the next three begin with, and all of "hadamard". */
+/* One wide message and no dummies (pt_single.h).  These are all parameters of "hadamard"; the next two
+ * structs begin with them. */
 struct pt_single {
 	uint32_t bins; /* of the histogram */
 	uint64_t keep;
 };
-/* Of "subset" and "olh": a message stands for `size` categories, or for one of so many cells of a hash. */
+/* Parameters of "subset", whose message is a set of `size` categories, and of "olh", whose message is one
+ * of `size` cells of a hash. */
 struct pt_sized {
 	uint32_t bins;
 	uint64_t keep; /* chance that the subset has the value, or that the cell is the value's */
@@ -71,7 +74,7 @@ struct pt_sized {
 struct pt_unary {
 	uint32_t bins;
 	uint64_t keep;  /* chance that the value's bit is set */
-	uint64_t other; /* and any other bit */
+	uint64_t other; /* chance that any other bit is set */
 };
 
 /* One wide message among wide dummies (pt_multi.h): bins and dummies as above. */
@@ -83,7 +86,7 @@ struct pt_multi {
 struct pt_cheu {
 	uint32_t bins, dummies;
 	uint64_t dummy_chance;
-	uint64_t keep, other; /* as of pt_unary */
+	uint64_t keep, other; /* as in pt_unary */
 };
 
 /* One symbol of a bounded number and no dummies (pt_number.h). */
@@ -96,7 +99,7 @@ struct pt_number {
 /* A cell of a grid (pt_planar.h). */
 struct pt_planar {
 	uint32_t width, height; /* cells of each axis */
-	uint64_t decay;         /* what the chance of an offset falls by, 1/1024 cell further away */
+	uint64_t decay; /* factor by which the chance of an offset falls with each 1/1024 cell of distance */
 };
 
 /* Signs of some coordinates (pt_vrr.c). */
@@ -110,16 +113,18 @@ struct pt_vrr {
 
 /* What the shuffler does to a round.  It reads this without knowing the row. */
 struct pt_shuffler {
-	uint64_t dummies; /* blanket messages that it adds, in all; only rows with dummy() */
-	/* Rows with route(): tags of the round's messages, at most PT_TAGS_MAX; 0: none. */
+	uint64_t dummies; /* blanket messages that it adds to the round; only rows with dummy() */
+	/* Rows with route(): number of tags, at most PT_TAGS_MAX; 0: messages have no tags. */
 	uint32_t tags;
-	/* Messages of each tag that it releases: what is above is dropped, uniformly, what is missing is
-	 * filled with dummies of that tag.  0: as they come.  At most PT_SHUFFLER_DUMMIES_MAX in all. */
+	/* Messages that it releases of each tag.  Of more it drops uniformly drawn ones; fewer it fills up
+	 * with dummies of that tag.  0: it releases what came.  For all tags together at most
+	 * PT_SHUFFLER_DUMMIES_MAX. */
 	uint64_t tag_messages;
-	/* Where a tag is a class that a device chose, and all its messages have it: the participants that
-	 * each class must have, else the round is void.  All 0: tags are no classes. */
+	/* Where tags are classes, and all messages of a device have the class that it chose: the
+	 * participants that each class must have, or the round is void.  All 0: tags are no classes. */
 	uint32_t tag_least[PT_SLOTS_MAX];
-	/* Rows with noise_bins(): the dummies of each bin that it adds, by pt_noise.h; 0: none. */
+	/* Rows with noise_bins(): law of the number of dummies that it adds to each bin (pt_noise.h); 0: no
+	 * noise. */
 	uint64_t noise_decay;
 	uint32_t noise_mean;
 };
@@ -127,7 +132,8 @@ struct pt_shuffler {
 struct pt_randomizer {
 	const struct pt_device *row;
 	struct pt_shuffler shuffler;
-	union { /* the member of the row's family; those that begin alike may be read as each other */
+	union { /* the member of the row's family; a member may be read as another that begins with the same
+		   fields */
 		struct pt_mixbins mixbins;
 		struct pt_privset privset;
 		struct pt_slots slots;
@@ -144,20 +150,21 @@ struct pt_randomizer {
 	};
 };
 
-/* The same randomizer?  And apart from the row's name, under which there may be another: the same numbers of
- * the same names? */
+/* pt_randomizer_equal: are a and b the same randomizer?  pt_randomizer_alike: do they have the same
+ * parameters by name and value, although their rows may differ? */
 bool pt_randomizer_equal(const struct pt_randomizer *a, const struct pt_randomizer *b);
 bool pt_randomizer_alike(const struct pt_randomizer *a, const struct pt_randomizer *b);
 
-/* Does the round's guarantee rest on messages that the shuffler is to add? */
+/* Does the round's guarantee assume messages that the shuffler adds? */
 bool pt_rests_on_shuffler(const struct pt_randomizer *p);
-/* Would the guarantee be less if it added none? */
+/* Would the guarantee be weaker if the shuffler added none? */
 bool pt_needs_shuffler(const struct pt_randomizer *p);
-/* The most that it may have to add. */
+/* The most messages that the shuffler may have to add. */
 uint64_t pt_shuffler_most(const struct pt_randomizer *p);
-/* Bins that noise is added to; 0: there is no noise. */
+/* Number of bins to which the shuffler adds noise; 0: it adds no noise. */
 uint32_t pt_noise_bins(const struct pt_randomizer *p);
-/* The round when it adds none: what its loss is then computed of. */
+/* Change the randomizer to that of a round in which the shuffler adds nothing, to compute the loss without
+ * it. */
 void pt_without_shuffler(struct pt_randomizer *p);
 /* Do the round's tags stand for classes? */
 bool pt_has_classes(const struct pt_randomizer *p);

@@ -1,4 +1,4 @@
-/* pt_request.h - what a plan asks of a protocol, before its row has derived exact parameters. */
+/* pt_request.h - what a plan asks of a protocol; the row derives exact parameters from it. */
 #pragma once
 
 #include "pt_randomizer.h"
@@ -8,20 +8,20 @@ struct pt_request {
 	double epsilon0; /* local guarantee in nats; INFINITY for none */
 	uint32_t levels; /* bins of a number, without the symbol of none; 0: the row chooses */
 	uint32_t dummies;
-	uint64_t dummy_chance; /* as of a randomizer */
-	uint32_t size;         /* as of a randomizer; 0: the row chooses, but for privset, which needs it */
+	uint64_t dummy_chance; /* as in a randomizer */
+	uint32_t size;         /* as in a randomizer; 0: the row chooses, except privset, which needs it */
 	uint32_t slots;        /* vectors: batches of the round; 0: the row chooses */
 	uint64_t min_reports;  /* for choices that depend on n */
-	uint64_t shuffler_dummies;           /* as of a randomizer */
-	uint64_t padded;                     /* tag_messages of the shuffler; 0: the row chooses */
-	double class_epsilon0[PT_SLOTS_MAX]; /* of each class, rising; epsilon0 is the most there may be */
-	uint32_t class_least[PT_SLOTS_MAX];  /* its least participants */
+	uint64_t shuffler_dummies;           /* dummies in pt_shuffler */
+	uint64_t padded;                     /* tag_messages in pt_shuffler; 0: the row chooses */
+	double class_epsilon0[PT_SLOTS_MAX]; /* guarantee of each class, increasing, at most epsilon0 */
+	uint32_t class_least[PT_SLOTS_MAX];  /* participants that each class must have */
 	uint32_t classes;
-	double noise_epsilon; /* the round is to have it by noise of the shuffler; 0: no such noise */
+	double noise_epsilon; /* epsilon that the shuffler's noise shall give the round; 0: no such noise */
 	double noise_delta;
 };
 
-/* Dummies of a client as one number, 0..2^32-1: their whole part, and the rest as the chance of one more,
- * never below it. */
+/* Convert a client's dummies from one number, 0..2^32-1, to whole dummies and the chance of one more
+ * (rounded up), and back. */
 void pt_request_dummies(struct pt_request *r, double dummies);
 double pt_dummies_each(uint32_t dummies, uint64_t chance);
