@@ -1,8 +1,9 @@
-/* sh_core.h - the shuffler's state machine: its rounds, and every request that a peer may make.
+/* sh_core.h - the shuffler's state machine: its rounds, and a function for each request that a peer may
+ * make.
  *
- * Each request is one function here.  No clock, network or log; storage is behind sh_store.h.  Functions that
- * take a refusal return CM_EPROTO exactly when *no is filled, and then nothing changed.  Any other fault is
- * the shuffler's own: after CM_EIO, CM_EDATA or CM_EINTERNAL nothing more may be acknowledged. */
+ * No clock, network or log; storage is behind sh_store.h.  A function that takes a refusal `no` returns
+ * CM_EPROTO if and only if it fills *no; then nothing changed.  Any other fault is the shuffler's own:
+ * after CM_EIO, CM_EDATA or CM_EINTERNAL nothing more may be acknowledged. */
 #pragma once
 
 #include "sh_heads.h"
@@ -14,9 +15,10 @@ struct sh_core_conf {
 	struct sh_env env;
 	const struct sh_policy *policy;
 	const struct cr_verifier *analyzer;
-	size_t commit_messages; /* commit when so many messages have gathered */
-	int64_t commit_wait_ms; /* or when the first has waited so long; small commits would group few reports
-				 * together in storage */
+	/* Commit when this number of messages has gathered, or when the first of them has waited this long.
+	 * The reports of one commit hide each other in storage, so small commits are avoided. */
+	size_t commit_messages;
+	int64_t commit_wait_ms;
 };
 
 struct sh_core;
@@ -26,8 +28,8 @@ struct sh_core;
 CM_CHECK enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err);
 void sh_core_free(struct sh_core *c);
 
-/* What sh_core_new would find, without its erasures: the store may be open for reading alone, and nothing
- * changes.  `say` gets each round that cannot go on, which is no fault of the check itself. */
+/* Find the faults that sh_core_new would find, and change nothing: the store may be open for reading alone.
+ * `say` is called for each round that cannot go on; this does not make the check itself fail. */
 typedef void sh_core_finding_fn(void *user, const struct cm_err *why);
 CM_CHECK enum cm_rc sh_core_check(
 	const struct sh_core_conf *conf, sh_core_finding_fn *say, void *user, struct cm_err *err);
@@ -55,7 +57,7 @@ CM_CHECK enum cm_rc sh_core_prove(struct sh_core *c, const uint8_t *round_id, si
 /* Erase the leaves of rounds whose window for proofs is over; call whenever the clock has moved. */
 CM_CHECK enum cm_rc sh_core_expire(struct sh_core *c, int64_t now_ms, struct cm_err *err);
 
-/* As sh_payloads_get, of the open round.  CM_EPROTO with *no also when it is over. */
+/* As sh_payloads_get, for the open round.  CM_EPROTO with *no also if the round is over. */
 CM_CHECK enum cm_rc sh_core_get_payload(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
 	const struct sh_part *part, uint8_t *out, size_t *out_len, struct sh_refusal *no, struct cm_err *err);
 
@@ -88,7 +90,7 @@ CM_CHECK enum cm_rc sh_core_extend(
 /* As sh_payloads_put. */
 CM_CHECK enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *put, uint64_t *held,
 	struct sh_refusal *no, struct cm_err *err);
-/* An Announce (borrowed), and the result.
+/* The request Announce (borrowed), and its result.
  *
  * A shuffler restored from a copy older than an open round ends that round as lost if the analyzer says
  * `again`, if a client has stated a descriptor that follows the round (sh_heads.h), or if the round's mark is
@@ -99,13 +101,13 @@ CM_CHECK enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *
  *   note is lost (STATE_DIR/announced).  It reads one batch, which has each device once, with the bytes that
  *   the device randomized once.  A report that the lost state acknowledged may be missing; the client's proof
  *   of inclusion then fails, and says so.
- * - A dishonest analyzer may have read the lost state's batch already.  Of the second batch it learns which
- *   messages are in both, a smaller crowd than either; and if the second batch is VOID, a device that has not
- *   the first manifest answers a further try of an entry that was released.  So against such an analyzer the
- *   budget holds only while the shuffler's state does not go back.
+ * - A dishonest analyzer may have read the lost state's batch already.  It then learns which messages are in
+ * both batches, a smaller crowd than either.  If the second batch is VOID, a device that lacks the first
+ * manifest answers another try of an entry that was released.  So against such an analyzer the budget holds
+ * only while the shuffler's state does not go back.
  *
- * Nothing that comes later can tell this: a client that states the round may have learnt of it from this
- * state, and to end a round at the word of one client would let any client end every round. */
+ * Later statements of clients cannot show that the round was taken before: a client may have learnt of the
+ * round from this state, and if one client's word ended a round, any client could end every round. */
 struct sh_announce {
 	struct cr_span descriptor, signature;
 	bool again; /* the analyzer states that it announced this round before */
@@ -137,8 +139,8 @@ CM_CHECK enum cm_rc sh_core_release(struct sh_core *c, struct cr_span charge, st
 /* As sh_round_pull.  CM_EMORE: ask again when a job has ended. */
 CM_CHECK enum cm_rc sh_core_pull(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
 	uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no);
-/* The analyzer has its result: key and messages are destroyed.  CM_EMORE: the key is, and the messages are
- * still to be deleted; ask again when a job has ended. */
+/* Destroy the round's key and messages, since the analyzer has its result.  CM_EMORE: the key is destroyed,
+ * and the messages are still to be deleted; ask again when a job has ended. */
 CM_CHECK enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
 	struct sh_refusal *no, struct cm_err *err);
 
@@ -146,39 +148,39 @@ CM_CHECK enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, s
 
 /* The round that is collecting, or NULL. */
 struct sh_round *sh_core_collecting(const struct sh_core *c);
-/* Submissions that were accepted and that a crash would still lose. */
+/* Number of accepted submissions that are not durable yet, and that a crash would lose. */
 size_t sh_core_not_durable(const struct sh_core *c);
 
 enum sh_task_kind {
 	SH_TASK_NONE,
 	SH_TASK_EPOCH,   /* begin an epoch: intakes take the reports (sh_spread.h) */
 	SH_TASK_CLOSE,   /* close the data to intakes, and load the tags that they stored */
-	SH_TASK_COMMIT,  /* make the submissions durable that have gathered */
+	SH_TASK_COMMIT,  /* make the gathered submissions durable */
 	SH_TASK_ROUTE,   /* one step of sh_route.h */
 	SH_TASK_BLANKET, /* one slice of sh_blanket.h */
 	SH_TASK_SEAL,    /* compute the roots, sign the manifest; or end the round as void */
 };
 /* Which tasks are begun, and when. */
 enum sh_pace {
-	SH_PACE_GATHER, /* a commit waits as sh_core_conf says */
-	SH_PACE_FLUSH,  /* a commit takes what there is */
-	SH_PACE_STOP,   /* likewise, and nothing but commits is begun */
+	SH_PACE_GATHER, /* a commit waits for more submissions, as sh_core_conf says */
+	SH_PACE_FLUSH,  /* a commit is made at once of all that have gathered */
+	SH_PACE_STOP,   /* likewise, and no other task is begun */
 };
 
 /* A task between its begin and its end, in the caller's memory.  Only `slow` and `kind` concern the
  * caller. */
 struct sh_task {
 	enum sh_task_kind kind;
-	bool slow;                 /* there is something to run */
+	bool slow;                 /* sh_core_task_run has work to do */
 	struct sh_round *round;    /* borrowed */
-	uint64_t participants;     /* when it began */
-	size_t submissions;        /* in `batch` */
-	struct sh_batch batch;     /* of a commit */
-	uint32_t dummies;          /* of a slice */
-	struct rd_bucket *buckets; /* of a seal; NULL: it will be void */
+	uint64_t participants;     /* the round's participants when the task began */
+	size_t submissions;        /* number of submissions in `batch` */
+	struct sh_batch batch;     /* SH_TASK_COMMIT */
+	uint32_t dummies;          /* SH_TASK_BLANKET: dummies of this slice */
+	struct rd_bucket *buckets; /* SH_TASK_SEAL; NULL: the round becomes void */
 	int64_t began_ms;
-	struct sh_epoch epoch; /* of SH_TASK_EPOCH, SH_TASK_CLOSE */
-	struct sh_tags tags;   /* of SH_TASK_CLOSE, as the next */
+	struct sh_epoch epoch; /* SH_TASK_EPOCH, SH_TASK_CLOSE */
+	struct sh_tags tags;   /* SH_TASK_CLOSE, as `counts` */
 	struct sh_counts counts;
 	enum cm_rc rc;
 	struct cm_err err;
@@ -187,27 +189,30 @@ struct sh_task {
 /* What a task did. */
 struct sh_task_done {
 	enum sh_task_kind kind;
-	size_t submissions, messages; /* durable now: the answers that waited for this commit may be sent */
-	uint32_t dummies;
-	uint64_t sequence, participants; /* of the round that was sealed */
+	size_t submissions, messages; /* that a commit made durable: answers that waited for it may be sent */
+	uint32_t dummies;             /* that a slice added */
+	/* The round that was sealed.  damage: why it was lost instead; CM_OK: it was not.  query: its
+	 * query's name, borrowed until the next job begins. */
+	uint64_t sequence, participants;
 	bool is_void;
-	struct cm_err damage; /* why that round was lost instead; CM_OK: it was not */
-	const char *query;    /* that round's, until the next job begins */
+	struct cm_err damage;
+	const char *query;
 };
 
 /* The task that begin would begin. */
 enum sh_task_kind sh_core_task_next(const struct sh_core *c, enum sh_pace pace, int64_t now_ms);
-/* On the loop: decide what is to be done now, take what it needs, close the intake where no submission may
- * follow.  Returns t->kind.  Unless it is SH_TASK_NONE, end has to follow before the next begin. */
+/* On the event loop: choose the next task, move what it needs into *t, and close the intake if no
+ * submission may follow.  Returns t->kind.  Unless that is SH_TASK_NONE, call sh_core_task_end before the
+ * next begin. */
 enum sh_task_kind sh_core_task_begin(struct sh_core *c, enum sh_pace pace, int64_t now_ms, struct sh_task *t);
-/* If t->slow, on any thread: the slow work.  It touches the task, the store, the round's vault and - of a
- * closed round - `route`, `noise` and `tree`, which the loop leaves alone until the end.  rng NULL: the
- * system's. */
+/* If t->slow, on any thread: do the slow work.  It uses the task, the store, the round's vault and, if the
+ * round is closed, its `route`, `noise` and `tree`; the loop uses none of these until the task's end.  rng
+ * NULL: the system's. */
 void sh_core_task_run(struct sh_task *t, const struct cr_rng *rng);
-/* On the loop: apply the outcome.  Frees what the task has, also after a fault. */
+/* On the event loop: apply the task's result.  Frees what the task holds, also after a fault. */
 CM_CHECK enum cm_rc sh_core_task_end(
 	struct sh_core *c, struct sh_task *t, struct sh_task_done *done, struct cm_err *err);
-/* Milliseconds after which to ask again if nothing else happens; -1: no need. */
+/* Milliseconds after which to look for a task again if nothing else happens; -1: no need. */
 int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms);
 
 /* ---- Jobs, beside the tasks: for rounds that are released or over, one at a time ---- */
@@ -216,7 +221,8 @@ int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms);
 enum sh_job_kind sh_core_job_begin(struct sh_core *c, bool erasures, struct sh_job *j);
 CM_CHECK enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *err);
 
-/* While a round is live and no job runs: ask whether the store still keeps what it has (sh_store.h). */
+/* Ask whether the store still keeps its data (`keeps` in sh_store.h); call it while a round is live and no
+ * job runs. */
 CM_CHECK enum cm_rc sh_core_keeps(const struct sh_core *c, struct cm_err *err);
 
 /* ---- Composing, beside the tasks ---- */

@@ -41,8 +41,8 @@ struct sh_counted {
 	bool in_account;
 };
 
-/* Whom the shuffler and the plan believe honest, the less of the two.  It is stored with the pin, behind its
- * bits: f64, u64, little-endian. */
+/* The more cautious of the shuffler's and the plan's assumptions about honest participants.  Stored with
+ * the pin, behind its bits: f64, u64, little-endian. */
 #define SH_BELIEF_LEN 16u
 struct sh_belief {
 	double honest_fraction;
@@ -61,7 +61,8 @@ struct sh_plan {
 	enum sh_pin_state state;
 	unsigned failures;  /* failed compositions so far */
 	struct rd_pin *pin; /* for state SH_PIN_TAKEN in mode plan; owned */
-	/* When it was pinned; 0 and UINT64_MAX of a pin without it, from a state before it was stored. */
+	/* As it was when the plan was pinned; 0 and UINT64_MAX for pins that older versions stored without
+	 * it. */
 	struct sh_belief belief;
 	struct sh_try *tried;
 	size_t tries, tries_cap;
@@ -112,9 +113,10 @@ CM_CHECK enum cm_rc sh_plans_pinned(struct sh_plans *p, struct sh_plan *plan, en
 /* The slices of all pinned plans. */
 struct rd_slices sh_plans_taken(const struct sh_plans *p);
 
-/* Check whether plan, pin, belief and tries allow this round to be announced.  whole: the decoded plan. lost:
- * a state that is lost had taken it; it ends at once, whatever is known of the tries before it.  CM_EMORE:
- * the plan waits for its composition.  CM_EPROTO with *no. */
+/* Check whether plan, pin, belief and tries allow this round to be announced.  whole: the decoded plan.
+ * lost: the shuffler accepted the round before it lost its state; the round will end at once, so the tries
+ * before it do not matter.  CM_EMORE: the plan waits for its composition.  CM_EPROTO with *no: they do
+ * not. */
 CM_CHECK enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan,
 	const struct rd_plan *whole, const struct rd_descriptor *d, bool lost, struct sh_refusal *no);
 /* Record that a round of the plan was announced, now or before a restart. */
@@ -122,9 +124,9 @@ CM_CHECK enum cm_rc sh_plans_began(struct sh_plans *p, const struct rd_descripto
 /* Record the end of a round: sealed (manifest NULL) or void by this manifest. */
 void sh_plans_ended(struct sh_plans *p, const struct rd_descriptor *d, const struct cr_span *void_manifest);
 
-/* Shares of the budget, of epsilon or delta the larger; 1: all of it.  `pinned`: the slices.  `used`: the
- * part whose entries are answered or whose filters are used up.  `used` says when no entry is left to answer;
- * it is no measure of privacy loss. */
+/* Shares of the policy's budget, 0..1, of epsilon or of delta, whichever is larger.  pinned: the slices of
+ * pinned plans.  used: the part of them whose entries are answered or whose filters are used up.  It shows
+ * when nothing is left to answer, and does not measure privacy loss. */
 struct sh_usage {
 	double pinned, used;
 };

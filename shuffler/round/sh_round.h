@@ -21,12 +21,13 @@ struct sh_env {
 	const char *key_dir;
 	const struct cr_signer *signer; /* the shuffler's signing key, for manifests and receipts */
 	size_t max_bytes;               /* most bytes that are not durable yet */
-	double max_share;               /* the policy's */
-	size_t ahead_bytes;             /* of a released round, read before it is asked for; one bucket always
-					 * is.  A reading of the store may bring so many buckets at once
-					 * (sh_vault.h) that the next one has to begin long before */
+	double max_share;               /* max_share of the policy */
+	/* Most bytes of a released round that are read before the analyzer asks for them, but at least one
+	 * bucket.  A reading of the store may bring many buckets at once (sh_vault.h), so it must begin
+	 * early. */
+	size_t ahead_bytes;
 	struct sh_leaves_place leaves;
-	bool intakes; /* intakes take the reports (sh_spread.h), and the store has data_epoch */
+	bool intakes; /* intakes accept the reports (sh_spread.h), and the store has data_epoch */
 };
 
 struct sh_round {
@@ -73,7 +74,7 @@ CM_CHECK enum cm_rc sh_round_restore(
  * so such a row ends its round.  Data that are missing, or older than what was acknowledged, may come back:
  * they wait for a person. */
 bool sh_round_is_damaged(const struct sh_round *r, enum cm_rc rc);
-/* Say in *err that this round needs a person, and what they can do. */
+/* Say in *err that this round cannot go on without an operator, and what they can do. */
 void sh_round_cannot_go_on(uint64_t sequence, struct cm_err *err);
 /* Wipe and free the memory; stored data stays.  Accepts NULL. */
 void sh_round_free(struct sh_round *r);
@@ -83,12 +84,12 @@ uint32_t sh_round_buckets(const struct rd_descriptor *d);
 /* Most devices of one certificate in the round: floor(max_share * target), at least 1. */
 uint64_t sh_round_most_of_one(const struct sh_round *r);
 
-/* As sh_intake_store; then the round's mark has these devices, too (sh_marks.h). */
+/* As sh_intake_store; then add these devices to the round's mark (sh_marks.h). */
 CM_CHECK enum cm_rc sh_round_commit(
 	struct sh_round *r, struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
 
-/* Whether it is time to seal.  If so, sh_core_task.c commits what has gathered, closes the intake and takes
- * the steps below. */
+/* Is it time to seal?  If so, sh_core_task.c commits what has gathered, closes the intake and takes the two
+ * steps below. */
 bool sh_round_due(const struct sh_round *r, int64_t now_ms);
 /* First step; slow; any thread, while no other thread uses the round: read every bucket, compute the roots of
  * the buckets and of the tree, and store the hashes for proofs (sh_leaves.h).  *buckets is malloc'd,
@@ -103,7 +104,7 @@ CM_CHECK enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets,
 CM_CHECK enum cm_rc sh_round_receipt(const struct sh_round *r, const struct sh_submit *s,
 	const uint8_t *outcomes, size_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
 
-/* The same, of a Submit whose root an intake has computed.  Any thread. */
+/* The same for a Submit whose root an intake has computed.  Any thread. */
 CM_CHECK enum cm_rc sh_round_sign(const struct sh_env *env, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const uint8_t root[PR_HASH_LEN], uint64_t n, uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
 
@@ -115,17 +116,17 @@ CM_CHECK enum cm_rc sh_round_release(
  * read.  CM_EPROTO with *no: not released yet, or no such bucket or offset. */
 CM_CHECK enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
 	struct cr_span *out, struct sh_refusal *no);
-/* The segment that is to be filled now (sh_segments.h), or NULL. */
+/* The segment to fill now (sh_segments.h), or NULL. */
 struct sh_segment *sh_round_wanted(struct sh_round *r);
-/* Fill it; slow; any thread, while no other uses the round's vault or this segment.  `filled` is set by the
- * caller, on the thread that pulls. */
+/* Fill that segment, slowly, on any thread while no other uses the round's vault or this segment.  The
+ * caller sets `filled` on the thread that pulls. */
 CM_CHECK enum cm_rc sh_round_read(struct sh_round *r, struct sh_segment *s, struct cm_err *err);
 
-/* End the round in three steps, so that the slow one keeps nobody waiting.  First the final state is durable,
- * so that a restart completes the rest, and then the key is destroyed: nobody can read the messages again,
- * though this process still can. */
+/* End the round in three steps, so that nobody waits for the slow one.  First: make the final state
+ * durable, so that a restart completes the rest, and then destroy the key.  From then on only this process
+ * can still read the messages. */
 CM_CHECK enum cm_rc sh_round_over(struct sh_round *r, enum sh_state final, struct cm_err *err);
-/* Then, when no thread reads the round any more: what of it is in memory is wiped. */
+/* Second, when no thread reads the round any more: wipe what of it is in memory. */
 void sh_round_forget(struct sh_round *r);
-/* Then, on any thread: the stored messages are deleted. */
+/* Third, on any thread: delete the stored messages. */
 CM_CHECK enum cm_rc sh_round_erase(struct sh_round *r, struct cm_err *err);

@@ -19,8 +19,8 @@ enum sh_state {
 	SH_COLLECTING = 1, /* announced; accepts reports until target or deadline */
 	SH_SEALED,         /* manifest signed; waits for the charge */
 	SH_RELEASING,      /* charged; the analyzer pulls messages */
-	SH_ERASED, /* key and messages destroyed: the analyzer has its result, or the ledger ended the round
-		    * after its seal */
+	SH_ERASED, /* key and messages are destroyed, since the analyzer has its result or the ledger ended
+		    * the sealed round */
 	SH_VOID,   /* too few participants, or voided by the ledger: key and messages destroyed */
 };
 
@@ -34,10 +34,10 @@ struct sh_row {
 	struct cr_span charge;
 };
 
-/* The id of a block of a run: a commit of so many devices that it has a block for most buckets.  Runs are
- * numbered from 0, and stored one after the other.  A store can so write a run in one piece, and still find
- * the blocks of a bucket, of which other commits leave few.  The number says in which order runs came, and
- * nothing of the order within a run; the commit of fewer devices has no number. */
+/* The id of a block of a run.  A run is a commit of at least SH_RUN_LEAST devices, so it has a block for
+ * most buckets.  Runs are numbered from 0, and stored one after the other.  So a store can write a run in
+ * one piece, and still find the blocks of a bucket.  The number tells in which order runs came, but nothing
+ * of the order within a run.  A commit of fewer devices has no number. */
 #define SH_RUN_LEAST           PR_BUCKETS_MAX /* devices */
 #define SH_RUN_BLOCK           (UINT64_C(1) << 63)
 #define SH_RUN_ID(run, bucket) (SH_RUN_BLOCK | (uint64_t)(run)*PR_BUCKETS_MAX | (bucket))
@@ -48,14 +48,14 @@ struct sh_block {
 	uint64_t id; /* SH_RUN_ID; or 63 random bits, which reveal neither time nor order */
 	const uint8_t *body;
 	size_t len;
-	uint32_t devices; /* of a tag row that is stored: the devices it adds */
+	uint32_t devices; /* if it is a tag row: number of devices that it adds */
 };
 
-/* An epoch of a round whose reports intakes take: see sh_spread.h. */
+/* An epoch of a round whose reports intakes accept: see sh_spread.h. */
 struct sh_epoch {
-	uint64_t number;  /* above that of every earlier epoch, of any round */
-	uint64_t devices; /* stored when it began: the sum over the tag rows */
-	bool closed;      /* the data were closed before: no epoch began */
+	uint64_t number;  /* larger than that of every earlier epoch of any round */
+	uint64_t devices; /* number of devices stored when it began: the sum over the tag rows */
+	bool closed;      /* the data were closed already, so no epoch began */
 };
 
 /* The decision about a plan, made once: sh_plans.h.  Borrowed for the call in both directions. */
@@ -67,10 +67,10 @@ struct sh_pin_row {
 };
 /* The last round in which the shuffler accepted a report of a certificate. */
 struct sh_standing {
-	uint8_t name[PR_HASH_LEN]; /* of the certificate (sh_vault.h) */
-	uint64_t sequence;         /* 0: none */
+	uint8_t name[PR_HASH_LEN]; /* name of the certificate: sh_standing_name */
+	uint64_t sequence;         /* 0: no report was accepted yet */
 	uint8_t descriptor_hash[PR_HASH_LEN];
-	uint8_t mac[PR_MAC_LEN]; /* by which the client knows that it took part; zeros: none was sent */
+	uint8_t mac[PR_MAC_LEN]; /* shows the client that it took part; zeros: it sent none */
 };
 
 /* Length of the ledger according to the newest descriptor, signed by the analyzer, that a client stated
@@ -89,7 +89,7 @@ struct sh_loss {
 	bool waits;         /* wait until enough clients have stated how long the ledger was */
 };
 
-/* The payload of a round, public bytes; or the first part of one that is still being put. */
+/* The payload of a round (public bytes), or the first part of one that is still arriving. */
 struct sh_payload {
 	uint8_t hash[PR_HASH_LEN];
 	uint64_t bytes;
@@ -136,11 +136,11 @@ struct sh_store {
 	enum cm_rc (*head_put)(void *ctx, const struct sh_head_row *head, struct cm_err *err);
 	enum cm_rc (*head_each)(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err);
 
-	/* Store standings of n certificates in one round: all or none.  One of an older round than what is
-	 * stored changes nothing.  NULL at an intake, whose head stores them. */
+	/* Store the standings of n certificates in one round: all or none.  A standing of an older round
+	 * than the stored one changes nothing.  NULL in an intake, since the core stores them. */
 	enum cm_rc (*standings_put)(
 		void *ctx, const struct sh_standing *standing, size_t n, struct cm_err *err);
-	/* sequence 0: none. */
+	/* Read one; sequence 0: none is stored. */
 	enum cm_rc (*standing_get)(
 		void *ctx, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err);
 
@@ -149,7 +149,7 @@ struct sh_store {
 	enum cm_rc (*data_open)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], bool create, void **data,
 		struct cm_err *err);
 	void (*data_close)(void *data); /* accepts NULL */
-	/* Number that the next run has. */
+	/* The number of the next run. */
 	uint64_t (*data_runs)(void *data);
 	/* Store the blocks and the tag row of one commit: all or none. */
 	enum cm_rc (*data_commit)(void *data, sh_block_source *next, void *user, const struct sh_block *tags,
@@ -164,17 +164,17 @@ struct sh_store {
 	 * commits in progress.  When it returns, no commit of an earlier epoch is stored any more, whoever
 	 * holds the data and however long it was stopped.  Closing what is closed is fine. */
 	enum cm_rc (*data_epoch)(void *data, bool close, struct sh_epoch *out, struct cm_err *err);
-	/* Open existing data for the commits of one epoch.  CM_ENOINPUT: none exists.  Its data_commit is
-	 * CM_ELATER, with nothing stored, once another epoch has begun. */
+	/* Open existing data for the commits of one epoch.  CM_ENOINPUT: none exists.  Once another epoch
+	 * has begun, data_commit stores nothing and returns CM_ELATER. */
 	enum cm_rc (*data_join)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t epoch,
 		void **data, struct cm_err *err);
 	/* Visit the blocks of buckets first..first+n-1, or the tag rows.  Blocks of one bucket come in an
-	 * order that never changes, on each server by ascending id, runs last; those of several in any
-	 * order. */
+	 * order that never changes: on each server by ascending id, runs last.  Buckets come in any order. */
 	enum cm_rc (*data_buckets)(
 		void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err);
 	enum cm_rc (*data_tags)(void *data, sh_block_fn *fn, void *user, struct cm_err *err);
-	/* Delete all data of a round and close its `data`, also after a fault.  Gigabytes take a while. */
+	/* Delete all data of a round, which takes a while for gigabytes, and close `data`, also after a
+	 * fault. */
 	enum cm_rc (*data_erase)(
 		void *ctx, void *data, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 	/* Delete all data of a round, which must be closed.  CM_OK if none exists. */
@@ -182,19 +182,20 @@ struct sh_store {
 	/* Visit the id of every round that has data, perhaps more than once. */
 	enum cm_rc (*data_each)(void *ctx, sh_place_fn *fn, void *user, struct cm_err *err);
 
-	/* Ask whether every server still keeps what is committed, and its session is there.  CM_EIO: one does
-	 * not.  Not beside data_erase.  NULL: it has files. */
+	/* Ask every database server whether it still keeps what is committed, and has our session.  CM_EIO:
+	 * one does not.  Do not call it beside data_erase.  NULL: the store consists of files. */
 	enum cm_rc (*keeps)(void *ctx, struct cm_err *err);
-	/* The i-th of the databases that the store has open: its number, and whether its connection is
-	 * there as far as this host knows.  false: there are no more.  On any thread.  NULL: it has files. */
+	/* The i-th database that the store has open: its number, and whether its connection is up as far as
+	 * this host knows.  false: there are no more.  On any thread.  NULL: the store consists of files. */
 	bool (*database)(void *ctx, size_t i, uint32_t *number, bool *up);
-	/* The same of those that open `data` has sessions with; not while it is opened or closed. */
+	/* The same for the databases with which open `data` has sessions; not while it is opened or
+	 * closed. */
 	bool (*data_database)(void *data, size_t i, uint32_t *number, bool *up);
 
-	/* Payloads, by hash.  Append to one that is not whole, from byte 0, which makes it: not durable. */
+	/* Payloads, by hash.  Append to one that is not whole; offset 0 creates it.  Not durable. */
 	enum cm_rc (*payload_add)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset,
 		const void *bytes, size_t len, struct cm_err *err);
-	/* Nothing follows: durable, and whole from now on. */
+	/* End a payload: it is whole and durable from now on. */
 	enum cm_rc (*payload_finish)(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);
 	/* Read len bytes from offset.  CM_ENOINPUT: they are not there. */
 	enum cm_rc (*payload_read)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, void *out,
