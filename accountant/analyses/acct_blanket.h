@@ -1,8 +1,8 @@
-/* acct_blanket.h - delta of one shuffled round by concentration inequalities on the privacy blanket.  Nats;
- * neighbours replace one record.
+/* acct_blanket.h - bounds delta of one shuffled round by concentration inequalities on the privacy blanket.
+ * Epsilons are in nats; neighbours replace one record.
  *
- * A closed form, but loose: acct_delta of the same randomizer's cells is smaller by a factor of ten to fifty.
- * Rounded up.
+ * The bounds are closed forms, rounded up, but loose: acct_delta of the same randomizer's cells is smaller by
+ * a factor of ten to fifty.
  *
  * Source: Balle, Bell, Gascon, Nissim 2019, section 5.
  *
@@ -24,9 +24,9 @@ extern "C" {
 
 enum acct_blanket_bound {
 	ACCT_BLANKET_HOEFFDING, /* proved */
-	ACCT_BLANKET_BENNETT,   /* proved: the inequality as since corrected by its authors' code */
-	/* As first published, with a factor 1/(a m) too much.  Paper value: below the exact loss in places.
-	 * Figures of later papers were made with it.  n at most 1e9. */
+	ACCT_BLANKET_BENNETT,   /* proved: the inequality as its authors' code has corrected it */
+	/* The inequality as first published, which has a factor 1/(a m) too much.  A paper value: in places
+	 * it is below the exact loss.  Later papers made figures with it.  n at most 1e9. */
 	ACCT_BLANKET_BENNETT_FIRST,
 };
 
@@ -39,15 +39,16 @@ enum acct_blanket_mechanism {
 struct acct_blanket {
 	enum acct_blanket_mechanism mechanism;
 	double eps0; /* (0, 50] */
-	double k;    /* symbols, whole, 2..1e9; of KRR only */
-	uint64_t n;  /* reports, the victim's among them, 1..ACCT_MAX_REPORTS */
+	double k;    /* ACCT_BLANKET_KRR: number of symbols, a whole number 2..1e9 */
+	uint64_t n;  /* number of reports, including the victim's, 1..ACCT_MAX_REPORTS */
 };
 
-/* delta [0, 1] at epsilon [0, inf). */
+/* Compute the bound's delta, in [0, 1], at epsilon [0, inf). */
 ACCT_CHECK enum acct_rc acct_blanket_delta(
 	enum acct_blanket_bound bound, const struct acct_blanket *b, double epsilon, double *delta);
 
-/* The least epsilon, to 1e-9 relative, at which the bound says at most delta (0, 1); never above eps0. */
+/* Compute the least epsilon, to 1e-9 relative, at which the bound's delta is at most this one, (0, 1).  It
+ * is never above eps0. */
 ACCT_CHECK enum acct_rc acct_blanket_epsilon(
 	enum acct_blanket_bound bound, const struct acct_blanket *b, double delta, double *epsilon);
 

@@ -1,4 +1,5 @@
-/* acct_gdp.h - rounds under Gaussian differential privacy with a defect: what the Gaussian filter charges.
+/* acct_gdp.h - bounds rounds by Gaussian differential privacy with a defect, which the Gaussian filter
+ * charges.
  *
  * A round is mu-GDP with defect d when, for every y, H(y) <= d (1-y)/2 + (1-d) H_mu(y), H_mu the curve of
  * N(mu, 1) against N(0, 1): its pair is then dominated by the one that gives everything away with chance d
@@ -24,14 +25,14 @@
 extern "C" {
 #endif
 
-/* delta of mu-GDP at epsilon, rounded up (above) or down (below).  epsilon [0, 700], mu [0, inf). */
+/* The delta of mu-GDP at epsilon, rounded up (above) or down (below).  epsilon [0, 700], mu [0, inf). */
 double acct_gdp_delta_above(double epsilon, double mu);
 double acct_gdp_delta_below(double epsilon, double mu);
 
-/* A mu for one repetition of the round with this defect, rounded up and proved node by node; INFINITY when
- * the defect is less than the mass of infinite loss needs, or mu would exceed 100. defect (0, 1).  Errors: as
- * acct_epsilon; on error *mu is untouched.  Width: mu exceeds the least by a relative 1e-5 where the curve is
- * smooth.  Cost: 10 to 100 ms. */
+/* Find a mu such that one repetition of the round is mu-GDP with this defect, (0, 1).  *mu is rounded up
+ * and proved; it is INFINITY if the defect is too small for the chance of an infinite loss, or mu would
+ * exceed 100.  It exceeds the least such mu by a relative 1e-5 where the curve is smooth.  Errors: as
+ * acct_epsilon; on error *mu is untouched.  Cost: 10 to 100 ms. */
 ACCT_CHECK enum acct_rc acct_gdp_round(const struct acct_round *round, double defect, double *mu);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* acct_group.h - what a group of records loses together: neighbours replace up to `group` records.
+/* acct_group.h - bounds the loss of a group of records: neighbours replace up to `group` records.
  *
  * Replace them one after the other: P_0(A) <= e^e P_1(A) + d <= .. <= e^(g e) P_g(A) + d (1 + e^e + .. +
  * e^((g-1) e)).  So where one record has (e, d), a group of g has (g e, d (e^(g e) - 1) / (e^e - 1)).  The

@@ -1,8 +1,9 @@
-/* acct_metric.h - shuffled reports under metric differential privacy: two inputs x, x' are within
- * e^{d(x, x')} of each other, d a metric scaled by epsilon (Chatzikokolakis et al. 2013; Wang et al. 2024,
- * definitions 4 and 5).
+/* acct_metric.h - cells of shuffled reports under metric differential privacy: the laws of the reports of two
+ * inputs x, x' are within a factor e^{d(x, x')}, where d is a metric scaled by epsilon (Chatzikokolakis et
+ * al. 2013; Wang et al. 2024, definitions 4 and 5).
  *
- * Pure; distances in nats.  Fills cell[] and cells only; *why as in acct.h (may be NULL).
+ * The functions are pure, and distances are in nats.  They fill cell[] and cells only; *why as in acct.h (may
+ * be NULL).
  *
  * Proof.  Of two records at a distance of at most d in a domain where no two inputs are further apart than
  * `most`: R(x) <= e^d R(x'), and every other participant's report, whatever he holds, is at least e^-most

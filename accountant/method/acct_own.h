@@ -1,7 +1,7 @@
-/* acct_own.h - rounds of one's own: from a privacy curve, and from the probabilities of a randomizer.
+/* acct_own.h - makes rounds from a privacy curve, and from the matrix of a randomizer's probabilities.
  *
- * keys: what else is said of the round as `key=value,...`, with a decimal point; empty or NULL for nothing.
- * On ACCT_EDOMAIN why holds one sentence, at most room bytes. */
+ * keys: more keys of the round (acct_spec.h), as `key=value,...` with a decimal point; empty or NULL: no
+ * keys.  On ACCT_EDOMAIN why gets one sentence of at most room bytes. */
 #pragma once
 
 #include "acct_profile.h"
@@ -11,15 +11,16 @@
 extern "C" {
 #endif
 
-/* The round of a curve, borrowed for as long as the round is used.  keys: count, sampling, defect. */
+/* Make the round of a curve, which is borrowed as long as the round is used.  keys: count, sampling,
+ * defect. */
 ACCT_CHECK enum acct_rc acct_own_curve(
 	const struct acct_profile *p, const char *keys, struct acct_spec *out, char *why, size_t room);
 
 #define ACCT_MOST_INPUTS  64u
 #define ACCT_MOST_OUTPUTS 65536u
 
-/* p[x * outputs + y]: the chance that input x sends y.  Every y that one input may send, all may send; the
- * chances of an input sum to 1 within 1e-9, and are divided by their sum.  None is in (0, 1e-307). */
+/* p[x * outputs + y]: the chance that input x sends y.  If one input can send y, all inputs can.  The
+ * chances of an input sum to 1 within 1e-9, and are divided by their sum.  No chance is in (0, 1e-307). */
 struct acct_matrix {
 	size_t inputs;  /* 2..ACCT_MOST_INPUTS */
 	size_t outputs; /* 1..ACCT_MOST_OUTPUTS */

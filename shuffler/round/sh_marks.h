@@ -1,13 +1,15 @@
-/* sh_marks.h - remembers beside a round's key what a store that goes back would forget.
+/* sh_marks.h - keeps two marks beside a round's key, which show that the store went back to an older copy.
  *
- * A store that is restored or fails over may go back in the middle of a round, while the round's key is still
- * here.  Two files of key_dir say so: that the round was sealed, and how many devices have had a receipt or
- * may have one.  Sealed again, the round could have lost messages, and what the two releases differ by would
- * be theirs; sealed with fewer devices than have receipts, it would have lost acknowledged reports in
- * silence.  The marks go with the key: without it nothing can be sealed.
+ * A store that is restored or fails over may go back in the middle of a round, while the round's key is
+ * still here.  The marks are two files in key_dir: one says that the round was sealed, the other how many
+ * devices have or may have a receipt.  A round that is sealed twice may lack messages in one of the
+ * releases, and their difference shows whose they are.  A round that is sealed with fewer devices than have
+ * receipts has lost acknowledged reports.  The marks are deleted with the key, without which nothing can be
+ * sealed.
  *
- * The number is written after a commit of the store, and before any of its receipts is sent.  So it is never
- * above what the store has, however a process or a host ends, and never below what was acknowledged. */
+ * The number is written after a commit of the store, and before any of the commit's receipts is sent.  So
+ * however a process or a host ends, the number is never above what the store has, and never below what was
+ * acknowledged. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,20 +18,20 @@
 #include "cm_rc.h"
 #include "pr_limits.h"
 
-/* Durable, before the manifest is shown to anybody. */
+/* Mark the round as sealed, durably; before the manifest is shown to anybody. */
 CM_CHECK enum cm_rc sh_mark_sealed(
 	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
-/* CM_EDATA: a round that the store has as collecting was sealed here. */
+/* Check that a round that the store shows as collecting was not sealed here.  CM_EDATA: it was. */
 CM_CHECK enum cm_rc sh_mark_check_open(
 	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 
 /* Make the mark of a round with this number of devices; durable. */
 CM_CHECK enum cm_rc sh_mark_begin(
 	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], uint64_t devices, struct cm_err *err);
-/* A mark of which the number can be raised.  Its file stays open as long as its round: a commit would else
- * need a descriptor, and strangers may hold all that there are. */
+/* An open mark, whose number can be raised.  Its file stays open as long as its round: if a commit had to
+ * open it, it might find no free descriptor, since strangers can use up all of them. */
 struct sh_mark;
-/* CM_ENOINPUT: there is none; CM_EDATA: it is damaged.  Free it with sh_mark_free. */
+/* Open a mark, to be freed with sh_mark_free.  CM_ENOINPUT: there is none; CM_EDATA: it is damaged. */
 CM_CHECK enum cm_rc sh_mark_open(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN],
 	struct sh_mark **out, struct cm_err *err);
 /* Raise the number to at least this one, durably, with one fdatasync.  CM_ENOINPUT: the file was deleted, as
@@ -39,10 +41,11 @@ CM_CHECK enum cm_rc sh_mark_raise(struct sh_mark *m, uint64_t devices, struct cm
 struct sh_mark *sh_mark_hold(struct sh_mark *m);
 /* Accepts NULL. */
 void sh_mark_free(struct sh_mark *m);
-/* *there: the round was announced here, and not erased since (false: also one of an earlier version). */
+/* Read a mark.  *there: the round was announced here, and not erased since; false also if an earlier
+ * version announced it. */
 CM_CHECK enum cm_rc sh_mark_read(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], bool *there,
 	uint64_t *devices, struct cm_err *err);
 
-/* Both, after the key was erased; CM_OK if there are none. */
+/* Delete both marks, after the key was erased.  CM_OK if there are none. */
 CM_CHECK enum cm_rc sh_marks_forget(
 	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);

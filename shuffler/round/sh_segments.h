@@ -24,10 +24,10 @@ struct sh_segments {
 void sh_segments_init(struct sh_segments *a);
 /* Wipe what was read. */
 void sh_segments_fini(struct sh_segments *a);
-/* This bucket is asked for. */
+/* Note that the analyzer asks for this bucket. */
 void sh_segments_pull(struct sh_segments *a, uint32_t bucket);
 /* The segment that has this bucket, or NULL. */
 struct sh_segment *sh_segments_find(struct sh_segments *a, uint32_t bucket);
-/* The segment that is to be filled now, of a round of so many buckets: of the bucket that was asked for, then
- * of the next one, then of more until those ahead have ahead_bytes.  NULL: none. */
+/* The segment to fill now, in a round with this many buckets: that of the bucket that was asked for, then
+ * that of the next bucket, then of more until the segments ahead have ahead_bytes.  NULL: none. */
 struct sh_segment *sh_segments_wanted(struct sh_segments *a, uint32_t buckets, size_t ahead_bytes);

@@ -31,8 +31,8 @@ CM_CHECK enum cm_rc sh_share_new(const struct sh_store *store, const struct sh_l
 	struct sh_share **out, struct cm_err *err);
 /* Slow; any thread: open the data and load every stored tag.  CM_ENOINPUT: the round is erased. */
 CM_CHECK enum cm_rc sh_share_load(struct sh_share *s, struct cm_err *err);
-/* The head has places for so many devices beyond those that it has promised to anybody; the devices that have
- * gathered are among them. */
+/* Set the number of places that the head has not promised to anybody.  The devices that have gathered here
+ * still need places of these. */
 void sh_share_room(struct sh_share *s, uint64_t room);
 /* Slow; any thread: store a batch that sh_intake_take took.  CM_ELATER: nothing was stored, since the epoch
  * is over. */

@@ -137,7 +137,7 @@ struct sh_store {
 	enum cm_rc (*head_each)(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err);
 
 	/* Store the standings of n certificates in one round: all or none.  A standing of an older round
-	 * than the stored one changes nothing.  NULL in an intake, since the core stores them. */
+	 * than the stored one changes nothing.  NULL at an intake, whose head stores them. */
 	enum cm_rc (*standings_put)(
 		void *ctx, const struct sh_standing *standing, size_t n, struct cm_err *err);
 	/* Read one; sequence 0: none is stored. */
@@ -160,9 +160,9 @@ struct sh_store {
 	/* The next two are NULL unless several processes may use the store, and when it was opened for
 	 * reading alone.
 	 *
-	 * Begin the next epoch of a round's data; with `close` none, and none begins ever after.  Waits for
-	 * commits in progress.  When it returns, no commit of an earlier epoch is stored any more, whoever
-	 * holds the data and however long it was stopped.  Closing what is closed is fine. */
+	 * Begin the next epoch of a round's data; with `close`, end the last one for good (it may be closed
+	 * already).  Waits for commits in progress.  When it returns, no commit of an earlier epoch can be
+	 * stored any more, by any process, however long that was stopped. */
 	enum cm_rc (*data_epoch)(void *data, bool close, struct sh_epoch *out, struct cm_err *err);
 	/* Open existing data for the commits of one epoch.  CM_ENOINPUT: none exists.  Once another epoch
 	 * has begun, data_commit stores nothing and returns CM_ELATER. */
