@@ -35,12 +35,12 @@ struct acct_flame_sparse {
 	uint64_t sent;   /* k, 1..d: coordinates a user sends */
 };
 
-/* Where the paper's theorems get the privacy of a single coordinate from. */
+/* The bound that gives the paper's theorems the privacy of a single coordinate. */
 enum acct_flame_amplifier {
 	ACCT_FLAME_HOEFFDING,
-	ACCT_FLAME_BENNETT,       /* as corrected by its authors */
-	ACCT_FLAME_BENNETT_FIRST, /* as first published, and in the paper's figures: below the truth */
-	ACCT_FLAME_LEMMA1,        /* acct_flame_lemma1, of bins >= 2; ACCT_EDOMAIN where it is not valid */
+	ACCT_FLAME_BENNETT,       /* ACCT_BLANKET_BENNETT, proved */
+	ACCT_FLAME_BENNETT_FIRST, /* as first published and in the paper's figures; below the true loss */
+	ACCT_FLAME_LEMMA1,        /* acct_flame_lemma1, for bins >= 2; ACCT_EDOMAIN where it is not valid */
 	ACCT_FLAME_EXACT,         /* the accountant's own upper bound */
 };
 

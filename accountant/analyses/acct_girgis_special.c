@@ -6,7 +6,7 @@
 #include "acct_girgis_parts.h"
 #include "acct_renyi_parts.h"
 
-#define PRECISE 1e-10 /* relative, of a sum; what is left out is bounded */
+#define PRECISE 1e-10 /* relative width of a sum; a bound of the terms left out is added */
 #define GROUP   1e-3  /* relative width of groups of rows */
 
 struct special {

@@ -82,7 +82,7 @@ static struct part part_at(struct coins *c, const struct acct_gspa_victim *v, do
 {
 	struct part p = { 0 };
 	double x = v->a1 - e * v->a0, y = e * v->a1 - v->a0;
-	double k = fmin(m, floor(m * (y / ((v->a1 - v->a0) * (1 + e))))); /* the last a that adds nothing */
+	double k = fmin(m, floor(m * (y / ((v->a1 - v->a0) * (1 + e))))); /* the largest a whose term is 0 */
 
 	if (chernoff(m, k) > FAR) {
 		p.left = 2 * exp(-FAR);

@@ -12,8 +12,8 @@
 #include "acct_renyi_parts.h"
 
 #define MOST_WORK   4e7   /* terms of one sum, of about 30 ns */
-#define MOST_OTHERS 1e7   /* rows are visited one by one */
-#define LEAST_SHARE 1e-10 /* relative: what is left out of sums, and bounded */
+#define MOST_OTHERS 1e7   /* most others, since rows are visited one by one */
+#define LEAST_SHARE 1e-10 /* share of a sum that may be left out; a bound of it is added */
 
 bool acct_pair_is(const struct acct_round *r, const struct acct_list *l)
 {

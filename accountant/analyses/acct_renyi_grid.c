@@ -23,7 +23,8 @@
 #define MOST_WORK  8e8 /* of all points, in steps of about a nanosecond; beyond it the bounds stay as wide */
 #define MOST_PASS  40
 #define FARTHEST   690.0 /* exp() of it is a double */
-/* Weights from closed forms lose at most 4 ulp times the order, or over the cell's width. */
+/* Relative error of a weight from a closed form, which is at most 4 ulp times the order, or 4 ulp over the
+ * cell's width. */
 #define WEIGHT_ERROR 1e-10
 
 static void put(struct acct_renyi_grid *g, size_t at, double loss)

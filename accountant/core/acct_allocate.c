@@ -10,14 +10,15 @@
 #define COARSE   0.1   /* step of a law over its deviation: its moments are known to a thousandth */
 #define TAIL     1e-10 /* of delta, given up of each round */
 #define STEPS    64
-#define ENOUGH   1e-5 /* of the logarithm that is bisected */
+#define ENOUGH   1e-5 /* bisection ends at this width of the logarithm */
 #define FARTHEST 200.0
-#define NEVER    1e3 /* log of the squared error of a round that there is not */
+#define NEVER    1e3 /* log of the squared error at a node at which no round exists */
 
-/* A loose round: log of its squared error, and of what it takes of the budget, at nodes of log value. */
+/* A round whose number is still to be found: at each node, a logarithm of that number, the logarithms of
+ * the round's squared error and of the share of the budget that it takes. */
 struct curve {
-	double least, most;  /* values of the first node and of the last */
-	size_t first, nodes; /* there is such a round from node `first` to node `nodes` - 1 */
+	double least, most;  /* the round's number at the first and at the last node */
+	size_t first, nodes; /* the round exists at the nodes `first`..`nodes` - 1 */
 	double error[ACCT_ALLOCATE_NODES], loss[ACCT_ALLOCATE_NODES];
 };
 

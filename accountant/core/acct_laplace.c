@@ -12,9 +12,10 @@
 
 #define MOST_EPSILON 300.0 /* e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the doubles */
 
-#define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* of a leg; the corner is shared */
-#define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* of the only leg */
-#define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* of a leg; its end is a cell too */
+/* Numbers of stretches of a leg. */
+#define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* two legs, which share the corner's cell */
+#define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* one leg */
+#define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* two legs, whose ends are cells, too */
 
 /* A leg cut into stretches. */
 struct leg {

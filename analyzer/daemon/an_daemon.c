@@ -200,7 +200,8 @@ static void ask_policy(struct an_daemon *d)
 		an_pin_sign(d->pin);
 }
 
-/* If no round of a population's first plan fits, no shuffler is needed at all. */
+/* Go on once the plan is made.  Ask the shuffler what it has seen of the ledger, unless none of the plan's
+ * rounds fits and the population has no ledger yet. */
 static void on_made(void *user, const struct rd_plan *made)
 {
 	struct an_daemon *d = user;

@@ -45,7 +45,7 @@ static void batch_fini(const struct rd_descriptor *d, struct batch *b)
 	free(b->room);
 }
 
-/* One place for the values of the batch, one after the other. */
+/* Allocate the working memory of pt_device.encode, which all values of the batch use one after the other. */
 static void *room_for(const struct rd_descriptor *d)
 {
 	const struct pt_device *row = d->randomizer.row;

@@ -109,7 +109,7 @@ static struct limits find_limits(const struct work *w, int64_t m)
 	double value = (double)m * w->unit, about = w->messages / w->s->groups;
 	struct limits l = { .known = true };
 
-	/* S and -S change places with h and -h. */
+	/* An upper limit for S is the negative lower limit for -S, since -S has the law for mean -h. */
 	if (w->exact && fabs((double)m) <= about + FAR * (1 + sqrt(about))) {
 		l.lower = lower_limit(w, m, w->alpha);
 		l.upper = -lower_limit(w, -m, w->alpha);

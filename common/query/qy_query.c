@@ -333,7 +333,7 @@ static enum cm_rc check_distinct(
 static enum cm_rc check_categories(
 	const struct qy_query *q, char *const *category, uint32_t n, struct cm_err *err)
 {
-	/* A symbol of none is one more. */
+	/* The symbol of none counts as one category more. */
 	uint32_t most = PR_CATEGORIES_MAX - qy_query_symbols(q);
 
 	if (n < 2 || n > most)

@@ -74,7 +74,8 @@ static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descrip
 	return CM_OK;
 }
 
-/* The payload is the round's own; how large it may be is its entry's. */
+/* Read what devices compute, and the payload.  Each round has a payload of its own; the plan's entry fixes
+ * only how large it may be. */
 static enum cm_rc read_payload(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
 	enum cm_rc rc = rd_computing_read(m->computing, m->payload_max, &d->computing, err);

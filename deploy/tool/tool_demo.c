@@ -203,7 +203,8 @@ static enum cm_rc count_lines(const char *path, uint64_t *out, struct cm_err *er
 		       : cm_fail(err, CM_EUSAGE, "--readings: more than %u lines", CR_PKI_MAX_DEVICES);
 }
 
-/* Given readings, or as many as the largest round takes. */
+/* Choose the readings: the file that --readings gives, or generated ones for as many devices as the largest
+ * round needs. */
 static enum cm_rc choose_readings(struct demo *d, const char *given, char path[PATH_MAX], struct cm_err *err)
 {
 	if (given) {

@@ -228,7 +228,7 @@ static enum cm_rc give_up(const struct recovery *m, const struct sh_row *row, co
 	enum cm_rc rc = CM_OK;
 
 	cm_buf_init(&manifest, PR_MANIFEST_MAX);
-	/* Its entry is spent.  Without a manifest none of its messages will be released. */
+	/* The round's entry is spent.  Since it has no manifest, none of its messages will be released. */
 	over.state = SH_ERASED;
 	over.manifest = over.manifest_signature = over.charge = (struct cr_span){ 0 };
 	if (newest && row->state == SH_COLLECTING) {

@@ -102,8 +102,8 @@ static enum cm_rc destroy(const struct sh_core *c, const uint8_t *round_id, stru
 	return rc == CM_OK && devices > 0 ? sh_mark_begin(key_dir, round_id, devices, err) : rc;
 }
 
-/* Destroy key and place of every round that is not live: a crash came between its row and the erasure, or
- * before its row. */
+/* Destroy the key and the stored data of every round that is not live.  A crash left them: it came after
+ * the round's end was stored and before the erasure, or before the new round's row was stored. */
 static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
 {
 	const struct sh_store *store = c->conf.env.store;

@@ -53,7 +53,7 @@ static size_t waiting(const struct sh_front *f)
 	return f->at == SHARE_OPEN ? sh_intake_bytes(&f->share->intake) : 0;
 }
 
-/* Those of the state, and where a share is open, those of its data. */
+/* The i-th database: first those of the state, then, while a share is open, those that have its data. */
 bool sh_front_database(void *of, size_t i, uint32_t *number, bool *up)
 {
 	const struct sh_front *f = of;

@@ -301,7 +301,8 @@ enum cm_rc sh_pg_parts_drop(
 	return rc;
 }
 
-/* The state's session is another thread's: what is there is dropped on the one that the round has. */
+/* Database 0 is that of the state, whose session another thread uses.  So its part of the data is erased
+ * over the session that the round has with it. */
 enum cm_rc sh_pg_parts_erase(const struct sh_pg_servers *s, struct sh_pg_parts *p,
 	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err)
 {

@@ -47,13 +47,14 @@ static void on_notice(void *user, const PGresult *result)
 
 /* ---- Connecting ---- */
 
-/* What the operator must mend; any other reason may pass, and is waited for.  libpq's own words, which are
- * English here whatever the server speaks, and what the server's SQLSTATE begins with: a login or a database
- * that it does not have, or a right to it that is missing. */
+/* Faults of a connection that an operator must mend; after any other we try again.  `final` has words of
+ * libpq, which are English here whatever language the server has.  `final_state` has the beginnings of the
+ * server's SQLSTATE: the login failed, the database does not exist, or a right is missing. */
 static const char *const final[] = { "no password supplied", "certificate", "does not support SSL" };
 static const char *const final_state[] = { "28", "3D000", "42501" };
 
-/* The text of a verbose error has "SEVERITY:  SQLSTATE: ", the severity in the server's language. */
+/* Does this error name one of these SQLSTATEs?  A verbose error has "SEVERITY:  SQLSTATE: ", with the
+ * severity in the server's language. */
 static bool has_final_state(const char *text)
 {
 	for (const char *at = strstr(text, ":  "); at; at = strstr(at + 1, ":  ")) {

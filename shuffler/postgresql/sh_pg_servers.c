@@ -115,7 +115,8 @@ static enum cm_rc check_known(
 		       : rc;
 }
 
-/* A number and an id for a database that is new: noted in the state before it knows them itself. */
+/* Give a new database a number and an id.  They are stored in the state before they are stored in that
+ * database. */
 static enum cm_rc number_new(struct sh_pg_server *x, struct sh_pg *state, struct cm_err *err)
 {
 	int64_t version = 0;

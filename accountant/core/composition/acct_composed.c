@@ -13,10 +13,10 @@
 #define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
 #define LEVELS   5
 #define WIDTH    9e-4  /* relative width of an answer */
-#define OF_DELTA 1e-2  /* the same of delta, where that of epsilon does not allow more */
+#define OF_DELTA 1e-2  /* relative width of delta, unless WIDTH of epsilon allows a larger one */
 #define MANY     64    /* different rounds whose grid and points may be wider */
 #define COARSER  0.045 /* in place of COARSEST */
-#define WIDER    2e-4  /* of delta at a point */
+#define WIDER    2e-4  /* relative width of delta at a point, for more than MANY rounds */
 #define ROUGH    0.125 /* share of the variance above which one round's lattice is seen in an answer */
 #define GROWTH   1.5   /* of the window, for rounds to come: more than twice the variance */
 

@@ -13,7 +13,7 @@
 #define MEASURE     1e-3 /* width of points that only measure a round */
 #define MOST_NODES  4096.0
 #define LEAST_NODES 128.0
-#define LEAST_SHIFT 0.25 /* of the tilted law's mean, in deviations */
+#define LEAST_SHIFT 0.25 /* least shift of the tilted law's mean, in its standard deviations */
 
 double acct_rung_floor(double x)
 {

@@ -14,7 +14,7 @@ static uint32_t symbols(const struct pt_randomizer *p)
 	return p->number.bins;
 }
 
-/* a >= e^(-epsilon0/b). */
+/* Set the threshold of 1 - a, rounded down, so that a >= e^(-epsilon0/b). */
 static void set(struct pt_randomizer *p, double epsilon0)
 {
 	long double stop = -expm1l(-(long double)epsilon0 / (p->number.bins - 1));
@@ -22,7 +22,7 @@ static void set(struct pt_randomizer *p, double epsilon0)
 	p->number.keep = (uint64_t)fmaxl(floorl(ldexpl(stop, 64) - PT_THRESHOLD_MARGIN), 0);
 }
 
-/* Chance of symbol y less its power of a. */
+/* The chance of symbol y from level x is this factor times a^|x - y|. */
 static long double factor(const struct pt_randomizer *p, uint32_t y)
 {
 	long double a = pt_number_drop(p);
