@@ -1,14 +1,17 @@
-/* acct_allocate.h - searches one loose value of each round so that all fit a budget with the least error.
+/* acct_allocate.h - searches one value for each round such that all rounds fit a budget with the least
+ * error.
  *
- * A loose value says how much a round tells: the larger it is, the more is lost and the smaller is the error.
- * What is least: the sum over the loose rounds of weight times the square of the error; or, for targets, the
- * largest multiple of a target that any round's error is.  The caller decides what fits, so that is the
- * guarantee.  That no other values do better holds as far as the log moments of the losses at one order
- * decide about epsilon, as they nearly do: to a thousandth of the error, where the error is smooth in the
- * value.  Equal rounds get equal values.
+ * A loose round has a value to be found, such as its epsilon0: the larger it is, the larger is the loss and
+ * the smaller the error.  The search minimises the sum over the loose rounds of weight times the square of
+ * the error; or, with targets, the largest ratio of a round's error to its target.  Equal rounds get equal
+ * values.
  *
- * Deterministic.  Cost: the laws of `nodes` values of each loose round, and about 30 questions whether all
- * fit. */
+ * The caller's `fits` decides what fits, so no guarantee rests on the search.  The values found are the
+ * best to about a thousandth of the error, where the error is smooth in the value: the search assumes that
+ * the log moments of the losses at one order decide about epsilon, which is nearly true.
+ *
+ * It is deterministic.  Cost: the laws of `nodes` values of each loose round, and about 30 calls of
+ * `fits`. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,9 +27,9 @@ extern "C" {
 #define ACCT_ALLOCATE_NODES  100u
 
 struct acct_loose {
-	double least, most; /* of the value, 0 < least <= most; most 0: nothing is loose */
-	double weight;      /* above 0: of the squared error; or the error that is aimed at */
-	size_t nodes;       /* values that are tabulated, 2..ACCT_ALLOCATE_NODES: fewer are faster */
+	double least, most; /* range of the value, 0 < least <= most; most 0: the round is not loose */
+	double weight;      /* above 0: weight of the squared error; with targets, the target of the error */
+	size_t nodes;       /* number of values to tabulate, 2..ACCT_ALLOCATE_NODES; fewer are faster */
 };
 
 struct acct_allocation {
@@ -35,15 +38,17 @@ struct acct_allocation {
 	bool targets;
 	double epsilon, delta; /* > 0; (0, 1) */
 	void *user;
-	/* Round i at a value: the parts it is composed of, and its error.  0 parts: there is none. */
+	/* Sets the parts of which round i is composed at a value, and its error.  0 parts: no such round
+	 * exists. */
 	enum acct_rc (*offer)(void *user, size_t i, double value, struct acct_round part[ACCT_ALLOCATE_PARTS],
 		size_t *parts, double *error);
-	/* Do all rounds fit together with these n values?  The values that fitted last are the answer. */
+	/* Decides whether all rounds fit together with these n values.  The last values that fitted are the
+	 * answer. */
 	enum acct_rc (*fits)(void *user, const double *value, bool *does);
 };
 
-/* *found: some values fit; fits() then said so of the answer last.  An error that offer or fits returns ends
- * the search, ACCT_ENOMEM too. */
+/* Search.  *found: some values fit; the last call of fits() that said so had the answer.  An error of offer
+ * or fits ends the search and is returned; ACCT_ENOMEM: out of memory. */
 ACCT_CHECK enum acct_rc acct_allocate(const struct acct_allocation *a, bool *found);
 
 #ifdef __cplusplus

@@ -1,12 +1,14 @@
-/* acct_decimal.h - decimals that a person wrote, of which only the nearest doubles are left.
+/* acct_decimal.h - computes exactly with decimals that a person wrote, although only the nearest doubles
+ * are stored.
  *
- * A limit, a slice or a share is written as a decimal and kept, signed and sent as a double.  Here a double x
- * >= 0 stands for its decimal: the nearest of 15 significant digits, or of 16 or 17 where fewer do not read
- * back to x (of as few as do where x is subnormal).  That is what was written if it had at most 15 digits; a
- * longer one is rounded to a double when it is read, and then the double's decimal counts.  Decimals of
- * doubles are in the order of the doubles, and differ where these do, so two numbers may be compared as
- * doubles; but sums and products are not decimals of the sums and products of doubles: 0.1 + 0.2 > 0.3.  The
- * functions here compute with the decimals, exactly.  No state, no allocation; a microsecond or two. */
+ * A limit, a slice or a share is written as a decimal, and is stored, signed and sent as a double.  Sums
+ * and products of the doubles are not those of the decimals: 0.1 + 0.2 > 0.3.  The functions here recover
+ * the decimals and compute with them.  They have no state, allocate nothing, and take a microsecond or two.
+ *
+ * The decimal of a double x >= 0 is the nearest with 15 significant digits; with 16 or 17 if fewer do not
+ * read back to x; if x is subnormal, with as few digits as read back to x.  It is what was written if that
+ * had at most 15 digits.  Decimals are in the same order as their doubles, and different doubles have
+ * different decimals.  So to compare two numbers, compare the doubles. */
 #pragma once
 
 #include <stdint.h>
@@ -17,14 +19,16 @@ extern "C" {
 
 #define ACCT_DECIMAL_ROOM 32u /* bytes of a text, its NUL included */
 
-/* The decimal of x, as "%g" writes it, in the locale's form; also for negative ones, inf and nan. */
+/* Write the decimal of x as "%g" does, in the locale's form.  x may be negative, inf or nan. */
 void acct_decimal_text(double x, char out[ACCT_DECIMAL_ROOM]);
-/* The least double whose decimal is at least the sum of both decimals: the sum itself where it has at most 15
- * digits.  a, b >= 0; INFINITY if either is, or no double is so large; a or b NaN: NaN. */
+/* The least double whose decimal is at least the sum of the decimals of a and b; it is the sum itself if
+ * that has at most 15 digits.  a, b >= 0.  INFINITY if a or b is, or the sum exceeds every double; NaN if a
+ * or b is. */
 double acct_decimal_add(double a, double b);
-/* The same of n times the decimal of x. */
+/* The same for n times the decimal of x. */
 double acct_decimal_times(double x, uint64_t n);
-/* The whole part of n times the decimal of x >= 0, exactly; UINT64_MAX where it is more, 0 for NaN. */
+/* The whole part of n times the decimal of x, exactly; x >= 0.  UINT64_MAX if it is larger than that, 0 if
+ * x is NaN. */
 uint64_t acct_decimal_floor(double x, uint64_t n);
 
 #ifdef __cplusplus

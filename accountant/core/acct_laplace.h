@@ -25,14 +25,16 @@
 extern "C" {
 #endif
 
-/* Above: stretches of the legs moved to their ends, means kept (a mean-preserving spread): dominates the
- * continuous pair for every epsilon at once, so also composed.  Below: stretches replaced by their means:
- * dominated by it.  63 and 64 cells; the deviation of the loss is 1.00003 (epsilon0 0.5) to 1.0002 (epsilon0
- * 4) times too large, or half as much too small.  epsilon0 (0, 300]. */
+/* Set cells for epsilon0 (0, 300].  acct_laplace_above moves each stretch of a leg to the stretch's ends
+ * and keeps its mean (a mean-preserving spread).  Its 63 cells dominate the continuous pair at every
+ * epsilon, so also in compositions.  acct_laplace_below replaces each stretch by its mean; its 64 cells are
+ * dominated by the pair.  The standard deviation of the loss is 1.00003 times (epsilon0 0.5) to 1.0002
+ * times (epsilon0 4) too large, or too small by half of that. */
 ACCT_CHECK enum acct_rc acct_laplace_above(double epsilon0, struct acct_round *r, const char **why);
 ACCT_CHECK enum acct_rc acct_laplace_below(double epsilon0, struct acct_round *r, const char **why);
 
-/* Above, with 1..31 stretches a leg instead of 31: 2 stretches + 1 cells, faster and wider. */
+/* As acct_laplace_above, with 1..31 stretches for each leg instead of 31.  It has 2 stretches + 1 cells,
+ * which is faster and wider. */
 ACCT_CHECK enum acct_rc acct_laplace_coarse(
 	double epsilon0, size_t stretches, struct acct_round *r, const char **why);
 

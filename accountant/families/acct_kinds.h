@@ -1,7 +1,9 @@
-/* acct_kinds.h - a few kinds of law that a report may have: doc/imitation.md.
+/* acct_kinds.h - bounds the loss where reports of other participants have one of a few kinds of law:
+ * doc/imitation.md.
  *
- * A *kind* is what an input of another participant makes of its report, seen by its likelihood ratios to the
- * victim's two laws. The bound is the largest over all numbers of participants of every kind. */
+ * A *kind* is the law of the report of another participant with a certain input, described by its
+ * likelihood ratios to the victim's two laws.  The bound is the largest loss over all numbers of
+ * participants of every kind. */
 #pragma once
 
 #include "acct_round.h"
@@ -9,7 +11,8 @@
 #define ACCT_KINDS 44u
 #define ACCT_ATOMS 8u
 
-/* Reports of this kind, of law R: `mass` of R has R0/R = u, R1/R = v, and R is `ratio` times the blanket. */
+/* A part of a kind's law R: messages of mass `mass`, at which R0/R = u, R1/R = v, and R is `ratio` times
+ * the blanket.  R0 and R1 are the victim's laws. */
 struct acct_atom {
 	double mass, u, v, ratio;
 };
@@ -19,22 +22,23 @@ struct acct_kind {
 	struct acct_atom atom[ACCT_ATOMS];
 };
 
-/* Kind 0: that of the victim's first input. */
+/* kind[0] is the kind of the victim's first input. */
 struct acct_kinds {
 	size_t kinds;
 	struct acct_kind kind[ACCT_KINDS];
 };
 
-/* Of reports that are thin (doc/imitation.md) the blanket loses `part`, eta in all: what a kind is then, and
- * what all are. */
+/* Change a kind to that of reports of which a part eta is thin, so that the blanket loses `part`
+ * (doc/imitation.md); and the same for all kinds of k, into *thin. */
 void acct_kinds_thin(struct acct_kind *k, double part, double eta);
 void acct_kinds_thinned(const struct acct_kinds *k, double part, double eta, struct acct_kinds *thin);
 
-/* Everybody else is of the kind that loses most in the limit of many participants, where that is sum (R0 -
- * R1)^2 / R: the victim's cells relative to its law. */
+/* Set r's cells to the victim's laws relative to the law R of one kind, as if all others were of this kind.
+ * It is the kind that loses most in the limit of many participants, where the loss grows with sum (R0 -
+ * R1)^2 / R. */
 void acct_kinds_most(const struct acct_kinds *k, struct acct_round *r);
 
-/* What acct_kinds_largest costs at the least. */
+/* The least work that acct_kinds_largest takes. */
 double acct_kinds_work(const struct acct_kinds *k);
 
 /* The largest delta, over the numbers of the kinds, of `places` places of which each is the victim's with the

@@ -1,5 +1,5 @@
-/* acct_bits.h - the exact privacy curve of a round whose messages are bits: the largest over all inputs of
- * the others.
+/* acct_bits.h - computes the exact privacy curve of a round whose messages are bits: the largest over all
+ * inputs of the others.
  *
  * Theorem (doc/binary.md): where every honest report is a bit whose chance of a one lies in [Q, P], P =
  * e^eps0 Q = 1 - Q, the round is dominated by one pair, whose curve is the largest over m of the curve of "m
@@ -34,8 +34,8 @@
  * microseconds, up to a few milliseconds where the maximum is far from its place in the limit (eps0 >= 5). */
 double acct_bits_at(double others, double coins, double eps0, double eps, double most, struct acct_point *at);
 
-/* The same where delta may be so much wider as moves epsilon by `width` of it, a hundredth at most, where
- * that is more. */
+/* The same, where the interval of delta may be wider: by as much as moves epsilon by the relative `width`,
+ * at most 0.01. */
 double acct_bits_within(double others, double coins, double eps0, double eps, double most, double width,
 	struct acct_point *at);
 

@@ -1,8 +1,8 @@
-/* acct_bounds.h - bounds on one round's curve that know more than its cells: bits, bits with labels, and
- * reports whose laws are all known (doc/binary.md, doc/imitation.md).
+/* acct_bounds.h - bounds on the curve of a round of which more is known than its cells: its messages are
+ * bits, bits with labels, or reports whose laws are all known (doc/binary.md, doc/imitation.md).
  *
- * It takes a list whose messages are such, and gives points: above, the least of the bounds there are and the
- * cells'; below, what some data sets lose. */
+ * The upper end of a point is the least of all bounds, the cells' among them.  The lower end is the loss of
+ * some data set. */
 #pragma once
 
 #include "acct_exact.h"
@@ -11,16 +11,16 @@
 
 struct acct_bounds;
 
-/* *out stays NULL where nothing is known beside the cells. */
+/* Prepare the bounds of a list.  *out stays NULL if nothing is known beside the cells. */
 ACCT_CHECK enum acct_rc acct_bounds_new(const struct acct_list *l, struct acct_bounds **out);
 void acct_bounds_free(struct acct_bounds *b); /* NULL is fine */
 
-/* One point, before defect and sampling.  l: the list that b was made of; most, width: of struct acct_work.
- * Returns the work done. */
+/* Compute one point, before defect and sampling.  l: the list that b was made of; most, width: as in struct
+ * acct_work.  Returns the work done. */
 double acct_bounds_at(const struct acct_list *l, const struct acct_bounds *b, double eps, bool swap,
 	double most, double width, struct acct_point *at);
 
-/* What the data sets lose, alone: about the curve, for choosing grids. */
+/* Compute only the loss of the data sets, which is near the curve, to choose grids. */
 double acct_bounds_held_at(const struct acct_list *l, const struct acct_bounds *b, double eps, double most,
 	double width, struct acct_point *at);
 

@@ -1,5 +1,5 @@
-/* acct_places.h - the largest loss of places whose laws are known, but not which one is the victim's.  What
- * the bounds of acct_labels.h and of families are made of. */
+/* acct_places.h - computes the largest loss of places whose laws are known, while it is unknown which one
+ * is the victim's.  The bounds of acct_labels.h and of families use it. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* acct_curve.h - bounds on the privacy curve of one round at single points, every error included. */
+/* acct_curve.h - bounds the privacy curve of one round at single points.  The bounds include all errors. */
 #pragma once
 
 #include "acct_exact.h"
@@ -12,11 +12,11 @@ struct acct_curve {
 	struct acct_list list;
 	struct acct_work *work;     /* limit on the work; NULL: no limit */
 	struct acct_exact exact;    /* empty unless the round is small enough to be enumerated */
-	struct acct_hull *hull;     /* of a profile */
-	struct acct_bounds *bounds; /* of a round of which more than the cells is known */
+	struct acct_hull *hull;     /* for a profile; else NULL */
+	struct acct_bounds *bounds; /* for a round of which more than the cells is known; else NULL */
 };
 
-/* The curve of a checked round.  Call acct_curve_fini whatever the result. */
+/* Prepare the curve of a checked round.  Call acct_curve_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l);
 void acct_curve_fini(struct acct_curve *c);
 
@@ -24,14 +24,15 @@ void acct_curve_fini(struct acct_curve *c);
  * outcomes of chance `missed` at most.  acct_exact_relist says what is kept where there are too many. */
 ACCT_CHECK enum acct_rc acct_curve_relist(struct acct_curve *c, double missed, size_t most);
 
-/* One point. eps in [0, 700]; swap exchanges P and Q.  Cost: 5 to 100 microseconds, whatever n is; up to what
- * `work` allows where few messages make the curve rough. */
+/* Compute one point; eps in [0, 700]; swap exchanges P and Q.  Cost: 5 to 100 microseconds for any n; where
+ * few messages make the curve rough, up to what `work` allows. */
 void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at);
 
-/* The larger of both directions: an upper bound whichever input is the first. */
+/* The larger upper end of both directions: an upper bound on delta whichever input is the first. */
 double acct_curve_upper(const struct acct_curve *c, double eps);
 
-/* About that, for choosing grids: of a round whose bounds have a gap, what a data set loses. */
+/* An approximation of that, to choose grids.  For a round whose bounds have a gap (acct_list_is_loose) it
+ * is the loss of a data set. */
 double acct_curve_about(const struct acct_curve *c, double eps);
 
 /* Approximate deviation of the finite losses, for choosing grids; 0 only if the round has no loss at all. */

@@ -1,4 +1,5 @@
-/* acct_plan.h - the rounds of one question: checked, equal rounds joined, lossless rounds dropped. */
+/* acct_plan.h - prepares the rounds of one question: checks them, joins equal rounds, and drops lossless
+ * ones. */
 #pragma once
 
 #include <math.h>
@@ -26,11 +27,11 @@ struct acct_plan {
 	double largest;   /* no finite composed loss exceeds this */
 	double exponents; /* the same bound, for losses that leave the range of a double */
 	bool symmetric;
-	bool loose;   /* of some round acct_list_is_loose */
+	bool loose;   /* acct_list_is_loose holds for some round */
 	bool blurred; /* a dropped round was lossless only up to rounding */
 	struct acct_work work;
 	double most_nodes; /* nodes allowed in one part's grid */
-	double tail;       /* mass given up of each round */
+	double tail;       /* mass of each round's law that is cut off */
 };
 
 /* ACCT_ELIMIT above 1024 rounds.  Call acct_plan_fini whatever the result; until then p must not move. */
