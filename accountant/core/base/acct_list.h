@@ -43,12 +43,12 @@ struct acct_list {
 	double others, dummies; /* others: the sum over all groups */
 	double shape[3];        /* as in struct acct_round */
 	double mean;            /* expected number of blanket messages of the others */
-	double missing;         /* 1 minus the blanket, if that may be rounding of omega alone; else 0 */
-	double defect;          /* see struct acct_round */
-	double sampling;        /* see struct acct_round; 1 when everybody takes part */
-	double infinite[2];     /* mass of infinite loss, forwards and with u and v exchanged */
-	double largest;         /* no finite loss exceeds this; ACCT_NO_LARGEST where they have no bound */
-	double exponent;        /* loss from which acct_plan_blur computes how far rounding moves epsilon */
+	double missing;  /* chance that some message is not blanket, from remainders that may be rounding */
+	double defect;   /* see struct acct_round */
+	double sampling; /* see struct acct_round; 1 when everybody takes part */
+	double infinite[2]; /* mass of infinite loss, forwards and with u and v exchanged */
+	double largest;     /* no finite loss exceeds this; ACCT_NO_LARGEST where they have no bound */
+	double exponent;    /* loss from which acct_plan_blur computes how far rounding moves epsilon */
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
 	const struct acct_family *family; /* has a bound that may be smaller than the cells'; NULL: none */
