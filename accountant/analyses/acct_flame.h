@@ -1,13 +1,13 @@
-/* acct_flame.h - vectors sent one coordinate per message (FLAME: Liu, Cao, Chen, Guo, Yoshikawa 2021):
- * SS-Simple, SS-Double, SS-Topk, their published values and what holds instead.
+/* acct_flame.h - bounds for vectors that are sent one coordinate per message (FLAME: Liu, Cao, Chen, Guo,
+ * Yoshikawa 2021): SS-Simple, SS-Double and SS-Topk, with the paper's values and with proved bounds.
  *
- * Pure; nats; *why (may be NULL) points to a static sentence on ACCT_EDOMAIN.  Deltas are of the whole
- * vector.
+ * The functions are pure; epsilons are in nats; deltas are those of the whole vector.  On ACCT_EDOMAIN *why
+ * (may be NULL) points to a static sentence.
  *
- * Every bound called PROVED here assumes: one message holds one coordinate, shuffled among those of its own
- * index; dummies are independent draws of the blanket law and look like any message; the shuffler adds them
- * and does not collude.  With several coordinates in one message, as the paper's algorithms print them, none
- * of them holds (acct_flame_linked_lower). */
+ * Every bound called PROVED here assumes that one message holds one coordinate and is shuffled among the
+ * messages of its own index; that dummies are independent draws of the blanket law and look like any
+ * message; and that the shuffler adds them and does not collude.  If one message holds several coordinates,
+ * as the paper's algorithms print it, none of these bounds holds (acct_flame_linked_lower). */
 #pragma once
 
 #include <stdbool.h>
@@ -29,8 +29,8 @@ struct acct_flame_slot {
 /* SS-Double and SS-Topk: every index is padded with dummies to `padded` messages. */
 struct acct_flame_sparse {
 	struct acct_flame_slot slot;
-	uint64_t users;  /* n >= 2, the victim among them */
-	uint64_t padded; /* n_p >= 2: messages per index, capped at it too, dropping uniformly */
+	uint64_t users;  /* n >= 2, including the victim */
+	uint64_t padded; /* n_p >= 2: messages of each index; of more, uniformly drawn ones are dropped */
 	uint64_t length; /* d: coordinates of the vector */
 	uint64_t sent;   /* k, 1..d: coordinates a user sends */
 };
@@ -60,11 +60,11 @@ ACCT_CHECK enum acct_rc acct_flame_simple_theorem1(const struct acct_flame_slot 
 ACCT_CHECK enum acct_rc acct_flame_simple_round(const struct acct_flame_slot *slot, uint64_t length,
 	uint64_t users, struct acct_round *r, const char **why);
 
-/* SS-Double, Theorem 4, which the paper claims for SS-Topk too.  PAPER VALUE, not a guarantee, whatever the
- * amplifier: it composes 2k coordinates, each already credited with being one of d, though to know which k
- * they are undoes that.  (Binary response, epsilon 1, k = 1, d = 1000, n_p = 100, delta = 3e-6, exact losses
- * put in: 6.0e-4 where the loss is at least 7.9e-3.)  For SS-Topk, whose choice of indices is no sampling at
- * all, it is below acct_flame_topk_lower by several times.  ACCT_EDOMAIN too where delta/(2k+1) is not below
+/* SS-Double, Theorem 4, which the paper also claims for SS-Topk: a PAPER VALUE, not a guarantee, with any
+ * amplifier.  It composes 2k coordinates and credits each with being sampled from d, although the analyzer
+ * sees which k were sampled.  (Binary response, epsilon 1, k = 1, d = 1000, n_p = 100, delta = 3e-6: with
+ * exact losses it gives 6.0e-4, where the loss is at least 7.9e-3.)  SS-Topk samples nothing; there the
+ * value is several times below acct_flame_topk_lower.  ACCT_EDOMAIN also where delta/(2k+1) is not below
  * k/d. */
 ACCT_CHECK enum acct_rc acct_flame_double_theorem4(const struct acct_flame_sparse *s, double delta,
 	enum acct_flame_amplifier by, double *epsilon, const char **why);
@@ -91,7 +91,8 @@ ACCT_CHECK enum acct_rc acct_flame_double_unsampled(const struct acct_flame_spar
  * a round with M-1 dummies and no others, k times. */
 ACCT_CHECK enum acct_rc acct_flame_double_round(
 	const struct acct_flame_sparse *s, double failure, struct acct_round *r, const char **why);
-/* Its epsilon at delta > failure: an interval around the bound's value, the upper end PROVED. */
+/* Compute epsilon of acct_flame_double_round at delta > failure.  The interval contains the bound's value;
+ * the upper end is PROVED. */
 ACCT_CHECK enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double failure,
 	double delta, struct acct_bound *epsilon, const char **why);
 /* A PROVED LOWER BOUND on epsilon (tight for bins 0 and 2, weak for many): the victim all 0 against all 1,
@@ -126,19 +127,20 @@ ACCT_CHECK enum acct_rc acct_flame_topk_lower(
 ACCT_CHECK enum acct_rc acct_flame_linked_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why);
 
-/* "nu-index privacy": how many times likelier than by the uniform prior beta = k/d an index that a user
- * reported is among the top k.  NOT differential privacy, and not comparable with an epsilon: an index that
- * was not reported certainly is not among them.
+/* "nu-index privacy": the factor by which an index that a user reported is likelier to be among its top k
+ * than by the uniform prior beta = k/d.  This is NOT differential privacy, and not comparable with an
+ * epsilon: an index that was not reported is certainly not among the top k.
  *
- * Of a user who reports its `sent` indices and `dummies` more, each drawn uniformly from all `length`: *nu of
- * an index of which no more is known than that it was reported, 1/(beta + (1-beta)(1-(1-1/d)^dummies)),
- * rounded up; 1/beta without dummies.  *most (may be NULL): the largest for any set that may be reported.  It
- * is 1/beta whatever `dummies` are, for all of them may fall on the top k; an index reported twice is
- * likelier to be one of them than *nu says.  sent 1..length, length up to 1e12. */
+ * The user reports its `sent` top indices and `dummies` more, each drawn uniformly from all `length`; sent
+ * 1..length, length up to 1e12.  *nu: the factor for an index of which only is known that it was reported,
+ * 1/(beta + (1-beta)(1-(1-1/d)^dummies)), rounded up; 1/beta without dummies.  *most (may be NULL): the
+ * largest factor for any set that may be reported.  It is 1/beta for any number of dummies, since all of
+ * them may fall on the top k.  An index that was reported twice has a larger factor than *nu. */
 ACCT_CHECK enum acct_rc acct_flame_nu_of(
 	uint64_t length, uint64_t sent, uint64_t dummies, double *nu, double *most, const char **why);
-/* Theorem 5: max(1, 1/(floor(n_p/(n beta)) beta)), the least that any number of reports could bring with this
- * padding.  PAPER VALUE: what users do report decides.  ACCT_EDOMAIN where n_p < n beta. */
+/* Theorem 5: max(1, 1/(floor(n_p/(n beta)) beta)), the least nu that any number of reports could give with
+ * this padding.  It is a PAPER VALUE, since the true nu depends on what users report.  ACCT_EDOMAIN where
+ * n_p < n beta. */
 ACCT_CHECK enum acct_rc acct_flame_nu(
 	uint64_t padded, uint64_t users, double beta, double *nu, const char **why);
 /* Messages per sent coordinate that nu needs: the least whole l >= max(1/(nu beta), nu/(nu - 1 + beta)); nu

@@ -1,5 +1,6 @@
-/* cmd.h - declarations shared by the verbs of tombola-accountant: the question, faults, and numbers
- * printed for people and for programs.  Only the command does I/O; every number comes from the libraries. */
+/* cmd.h - what the verbs of tombola-accountant share: the question that options ask, faults, and printing
+ * of numbers for people and for programs.  Only the command does I/O; every number comes from the
+ * libraries. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +13,14 @@
 #define CMD_MOST_METHODS 16u
 #define CMD_SPEC_ROOM    4096u
 
-/* Their names in --format, in this order, after CMD_UNSAID. */
+/* The names in --format of the values of cmd_format after CMD_UNSAID (not given), in this order. */
 #define CMD_FORMATS "table|csv|svg|json|trade-off"
 enum cmd_format { CMD_UNSAID, CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT, CMD_TRADE_OFF };
 
 struct cmd_question {
 	double epsilon, delta;                              /* NAN when not given */
-	const char *const *text;                            /* of --round, as given */
-	size_t rounds;                                      /* up to CMD_MOST_ROUNDS */
+	const char *const *text;                            /* texts of --round, as given */
+	size_t rounds;                                      /* number of texts, up to CMD_MOST_ROUNDS */
 	const struct acct_method *method[CMD_MOST_METHODS]; /* at least one: pld unless others are given */
 	size_t methods;
 	bool published;
@@ -37,19 +38,22 @@ extern const struct cm_cli_verb cmd_verbs[];
 extern char cmd_methods[];
 void cmd_list_methods(void);
 
-/* Reads the verb's options, of which `needs` must be given (NULL ends it), and lets `answer` print.  Each
- * fault is printed where it is found. */
+/* Read the verb's options, and call `answer` to print the answer.  needs: options that must be given, ended
+ * by NULL.  Each fault is printed where it is found. */
 typedef enum cm_rc cmd_answer_fn(const struct cmd_question *q);
 enum cm_rc cmd_ask(
 	const struct cm_cli *cli, const char *const *needs, cmd_answer_fn *answer, struct cm_err *err);
 
-/* "tombola-accountant: ..." to stderr; returns code. */
+/* Print "tombola-accountant: " and the text to stderr; returns code. */
 __attribute__((format(printf, 2, 3))) enum cm_rc cmd_fail(enum cm_rc code, const char *format, ...);
 
-/* Rounds `import:FILE[,count=][,sampling=][,defect=]`, a privacy curve from a file (tombola-accountant(1)),
- * `matrix:FILE,n=[,count=][,sampling=][,defect=]`, a randomizer by its probabilities, and
- * `personal:FILE,k=[,count=][,defect=]`, response of participants with guarantees of their own.  What was
- * read stays loaded while the program runs.  ACCT_EDOMAIN: why says what is wrong with the file. */
+/* Rounds that are described by a file (tombola-accountant(1)):
+ *   import:FILE[,count=][,sampling=][,defect=]     a privacy curve
+ *   matrix:FILE,n=[,count=][,sampling=][,defect=]  a randomizer, by its probabilities
+ *   personal:FILE,k=[,count=][,defect=]            response of participants with guarantees of their own
+ *
+ * cmd_is_import: is this the text of such a round?  cmd_import reads the file; what was read stays in
+ * memory while the program runs.  ACCT_EDOMAIN: why says what is wrong with the file. */
 bool cmd_is_import(const char *text);
 ACCT_CHECK enum acct_rc cmd_import(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);
@@ -59,21 +63,22 @@ FILE *cmd_import_open(const char *path);
 /* Prints why a text is no round.  Returns CM_ENOINPUT if its file could not be opened, else CM_EDATA. */
 enum cm_rc cmd_not_a_round(const char *text, const char *why);
 
-/* The parts of a round, written to `part`; with `published` their cells are those of the published reduction.
- * ACCT_EDOMAIN: why holds at most room bytes. */
+/* Read a round into its parts; with `published` their cells are those of the published reduction.
+ * ACCT_EDOMAIN: why gets at most room bytes. */
 ACCT_CHECK enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],
 	size_t *parts, char *why, size_t room);
-/* The parts of all the question's texts, owned by the caller (free).  A fault is printed and names the round;
+/* Read the parts of n texts into *out, which the caller frees.  A fault is printed and names the round;
  * *out is NULL then. */
 enum cm_rc cmd_rounds(
 	const char *const *text, size_t n, bool published, struct acct_spec **out, size_t *parts);
 /* The number of rounds, each slot and each repetition counted. */
 uint64_t cmd_repetitions(const struct acct_spec *part, size_t parts);
 
-/* A method's answer, with its worth for this question: on the published reduction it is a paper value. */
+/* Compute a method's answer, with its worth for this question: for the published reduction it is a paper
+ * value. */
 enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double delta, struct acct_method_answer *out, const char **why);
-/* The same at each of 1 or more deltas. */
+/* The same for each of deltas >= 1 values of delta. */
 enum acct_rc cmd_epsilons(const struct acct_method *m, bool published, const struct acct_spec *round,
 	size_t n, const double *delta, size_t deltas, struct acct_method_answer *out, const char **why);
 enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
@@ -85,7 +90,7 @@ double cmd_now(void); /* seconds on a monotonic clock */
 
 /* Opens a file to write the answer to; NULL: standard output.  A fault is printed. */
 enum cm_rc cmd_create(const char *path, FILE **to);
-/* Closes it, unless it is standard output, which cm_cli_main() looks at. */
+/* Close the file.  Standard output stays open, and cm_cli_main() checks it at the end. */
 enum cm_rc cmd_close(const char *path, FILE *to);
 
 #define CMD_NUMBER_ROOM 32u
@@ -93,7 +98,7 @@ enum cm_rc cmd_close(const char *path, FILE *to);
  * Returns out. */
 const char *cmd_up(double x, char out[CMD_NUMBER_ROOM]);
 const char *cmd_down(double x, char out[CMD_NUMBER_ROOM]);
-/* Six digits, to nearest: for a number that is not a bound. */
+/* Six significant digits, rounded to nearest, for a number that is not a bound. */
 const char *cmd_near(double x, char out[CMD_NUMBER_ROOM]);
 
 /* Writes one JSON object to a stream: members in the order of calls, with commas; a number that is not finite
@@ -110,9 +115,9 @@ void cmd_json_bool(struct cmd_json *j, const char *key, bool b);
 /* Writes {, }, [ or ], as a member (key) or as an element (NULL). */
 void cmd_json_open(struct cmd_json *j, const char *key, char bracket);
 void cmd_json_close(struct cmd_json *j, char bracket);
-/* epsilon_lower, epsilon_upper or delta_... */
+/* Write the members epsilon_lower and epsilon_upper, or the same of delta. */
 void cmd_json_bound(struct cmd_json *j, const char *quantity, struct acct_bound b);
-/* method, bound, worth, note. */
+/* Write the members method, bound, worth and note. */
 void cmd_json_method(
 	struct cmd_json *j, const struct acct_method *m, bool published, const struct acct_method_answer *a);
 

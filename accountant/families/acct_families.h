@@ -13,24 +13,23 @@ extern "C" {
 #endif
 
 enum acct_families {
-	/* Of the laws that a report may have, whatever its input, each is at every value the smallest of all
-	 * or p times that; every two have the same cells, which are (a: p, 1), (a: 1, p), (c: p, p) and (e:
-	 * 1, 1), and every three have the same, shape[0]: of the smallest law, the mass where all three are
-	 * larger.  No dummies, no levels. */
+	/* At every value each law of a report is either the smallest law or p times it.  Every two laws
+	 * have the same cells: (a: p, 1), (a: 1, p), (c: p, p) and (e: 1, 1).  shape[0]: the smallest law's
+	 * mass at the values at which three laws are all larger, which is the same for every three.  No
+	 * dummies, no levels. */
 	ACCT_SETS = 4,
-	/* A report is a label, as with ACCT_LABELLED_BITS, and s bits, cells = s + 1.  Given the label and
-	 * the input each bit is independent of the others, and one of its two values, which the input
-	 * decides, has chance g/(1+g).  The cells are (C(s,k) (1+g)^-s: g^(s-k), g^k).  No dummies, no
-	 * levels. */
+	/* A report is a label, as with ACCT_LABELLED_BITS, and s bits.  Given the label and the input the
+	 * bits are independent.  Each bit has with chance g/(1+g) the value that label and input decide.
+	 * The s + 1 cells are (C(s,k) (1+g)^-s: g^(s-k), g^k).  No dummies, no levels. */
 	ACCT_WORDS,
-	/* Levels 0..b, and what level x sends is y of them with the chance w a^|x-y|, w = 1/(1+a) at y = 0
-	 * and b, (1-a)/(1+a) between; or it is more noise in y.  The cells are those of 0 and b:
-	 * doc/accounting.md, `laplace-levels`.  No dummies, no levels of guarantees. */
+	/* Level x of 0..b sends level y with chance w a^|x-y|, where w is 1/(1+a) at y = 0 and y = b, else
+	 * (1-a)/(1+a).  More noise may be added to y.  The cells are those of inputs 0 and b
+	 * (doc/accounting.md, `laplace-levels`).  No dummies, no levels of struct acct_level. */
 	ACCT_LADDER,
-	/* Every law is the smallest of all or p times that, and two inputs may have less in common than
-	 * others: the cells are those of two that have least in common (doc/accounting.md, the rows named).
-	 * `shape` says which randomizer it is.  Reports may be more noise in what is meant.  No dummies, no
-	 * levels. */
+	/* In the next four each law is at every value either the smallest law or p times it, but some pairs
+	 * of inputs have more in common than others.  The cells are those of two inputs that have the least
+	 * in common (doc/accounting.md, the rows named here).  `shape` has the randomizer's parameters.
+	 * More noise may be added to reports.  No dummies, no levels. */
 	ACCT_WINDOWS, /* `piecewise`: b, w */
 	ACCT_STAIRS,  /* `staircase`: b, r */
 	ACCT_DRAWS,   /* `privset`: d, k, s, s at most 6 */
@@ -40,14 +39,15 @@ enum acct_families {
 /* The family of this number; NULL if there is none. */
 const struct acct_family *acct_family(enum acct_families which);
 
-/* Says of a round that its reports are of this family.  shape: three numbers; NULL: none. */
+/* Set a round's family.  shape: three numbers; NULL: none. */
 void acct_family_set(struct acct_round *r, enum acct_families which, const double shape[3]);
 
-/* The number that texts and ledgers give to a round's messages: enum acct_messages, or enum acct_families. */
+/* The number by which texts and ledgers state a round's messages or family: enum acct_messages, or enum
+ * acct_families. */
 unsigned acct_family_number(const struct acct_round *r);
 
-/* The other way, with what else a text says of the messages: triple is shape[0] of sets, shape is that of the
- * families after ACCT_LADDER.  *why as in acct.h. */
+/* Set a round's messages or family from this number, and the family's shape from the text's other keys:
+ * triple is shape[0] of ACCT_SETS, shape that of the families after ACCT_LADDER.  *why as in acct.h. */
 ACCT_CHECK enum acct_rc acct_family_read(
 	struct acct_round *r, unsigned number, double triple, const double shape[3], const char **why);
 
