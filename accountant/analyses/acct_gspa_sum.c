@@ -10,8 +10,8 @@
 #include "acct_ends.h"
 
 #define ULP       0x1p-53
-#define FAR       600.0  /* e^{-600}: a Chernoff bound beyond it is charged instead of a sum */
-#define IDLE      1e-22  /* share of the sum: numbers of messages less likely are not summed but bounded */
+#define FAR       600.0 /* e^{-600}: a Chernoff bound beyond it is charged instead of a sum */
+#define IDLE      1e-22 /* numbers of messages with a smaller share of the sum are bounded instead of summed */
 #define LEFT      1e-18  /* share of a sum: upper bound on its last terms */
 #define UNDERFLOW 1e-250 /* more than sums of masses below the doubles come to */
 /* g(a) is four products of numbers known to 3 ulps each; so is every bound on its terms. */

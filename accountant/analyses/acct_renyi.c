@@ -9,7 +9,7 @@
 #include "acct_pair.h"
 #include "acct_renyi_parts.h"
 
-/* Widths of a moment: asked for itself, and in search of an epsilon. */
+/* Relative widths of a moment: FINE if the moment is the answer, COARSE if an epsilon is searched with it. */
 #define FINE   1e-4
 #define COARSE 5e-4
 

@@ -102,7 +102,7 @@ enum acct_rc acct_named_laplace_noise(const struct acct_arg *arg, struct acct_sp
 	s->p = s->q = exp(s->eps0);
 	s->beta = -expm1(-s->eps0 / 2);
 	s->laplace = true;
-	s->no_inputs = true; /* the cells are above the law, not of it */
+	s->no_inputs = true; /* the cells dominate the law, and are not its own */
 	hold_line(beyond_on_a_line, s->eps0, s->eps0, s);
 	return acct_laplace_above(s->eps0, &s->round, why);
 }

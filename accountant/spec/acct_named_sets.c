@@ -133,7 +133,8 @@ enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *
 	return ACCT_OK;
 }
 
-/* e^(eps0 part): the product's rounding would count eps0 fold. */
+/* e^(eps0 * part).  The product has long double precision, since its rounding error would be multiplied by
+ * eps0. */
 static double power(double eps0, long double part)
 {
 	return (double)expl(eps0 * part);

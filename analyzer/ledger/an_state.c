@@ -212,7 +212,8 @@ static void say_refused(struct an_state *s, const struct an_plan *p)
 	}
 }
 
-/* An adaptive plan may grow, so its name is what makes it the plan file's. */
+/* Is this ledger's plan that of the plan file?  An adaptive plan may get more rounds, so only its name is
+ * compared. */
 static enum cm_rc is_current(const struct an_state *s, const struct rd_plan *p, bool *out, struct cm_err *err)
 {
 	const struct pl_plan *f = s->plan;

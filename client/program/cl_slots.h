@@ -1,11 +1,13 @@
-/* cl_slots.h - when the devices of a round are computed.  No I/O, no clock.
+/* cl_slots.h - schedules when a program computes the values of a round's devices.  No I/O, no clock.
  *
- * A program has the same time for every device.  Devices are taken some at a time; each such group has a slot
- * of that length, and of the time that feeding its processes the payload takes: that is fixed by the
- * payload's size, which is public.  Processes that are kept are fed before the first slot.  There are more
- * slots than groups: one of 16 is spare, and at least one.  When this machine is late, be it by what a
- * program does to it, the slots that are left begin later, into the spare ones; who has no slot then has no
- * answer.  The end is fixed before the first reading is given to a program, and nothing moves it. */
+ * A program has the same time for every device.  Devices are computed in groups, and each group has a slot.
+ * A slot lasts as long as the program's time for a device, and the time to feed the group's processes the
+ * payload; the latter is fixed by the payload's size, which is public.  Processes that are kept are fed
+ * before the first slot.
+ *
+ * There are more slots than groups: one of 16 is spare, and at least one.  If this machine is late, perhaps
+ * because of a program, the remaining slots begin later and use the spare ones.  Devices for which no slot
+ * is left have no answer.  The end is fixed before a program gets the first reading, and nothing moves it. */
 #pragma once
 
 #include <stdbool.h>

@@ -181,7 +181,7 @@ static enum cm_rc close_before(const struct cl_judge_job *job, const struct cl_l
 	return rc;
 }
 
-/* Pin the plan; a fault, and nothing is pinned and nothing spent. */
+/* Pin the plan.  On a fault nothing is pinned, and nothing is spent. */
 static enum cm_rc make_pin(
 	const struct cl_judge_job *job, const struct rd_plan *plan, struct cl_pin *out, struct cm_err *err)
 {

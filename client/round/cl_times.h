@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define CL_TIMES_PREPARE_MS 1000  /* the shortest `prepare` for which the two moments are one */
-#define CL_TIMES_SHORT_MS   10000 /* that reading has with a shorter one */
+#define CL_TIMES_SHORT_MS   10000 /* milliseconds for reading if `prepare` is shorter */
 
 struct cl_times_of {
 	int64_t from_ms; /* when the round came */

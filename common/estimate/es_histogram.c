@@ -60,13 +60,13 @@ enum cm_rc es_histogram_items(const struct qy_query *q, struct es_estimate *e, s
 	return CM_OK;
 }
 
-/* Who sent a message, and at least one, for what is divided by it. */
+/* The number of participants that sent a message; at least 1, since we divide by it. */
 static double senders(const struct es_support *s, double n)
 {
 	return s->sampled ? fmax((double)s->asked, 1) : n;
 }
 
-/* What one holder more adds to the messages that are to be expected. */
+/* The number of messages by which the expectation grows with one more holder. */
 static double slope_of(const struct es_support *s, double n)
 {
 	return (s->keep - s->other) * (s->sampled ? senders(s, n) / n : 1);
@@ -78,7 +78,8 @@ static double chance_of(const struct es_support *s, double n, double c)
 	return s->other + (s->keep - s->other) * c / n;
 }
 
-/* Of the messages: that of so many independent ones, less what is due to nobody's being asked twice. */
+/* The variance of the number of messages that support an item, where only some participants were asked:
+ * that of as many independent messages, less a term since nobody is asked twice. */
 static double asked_variance(const struct es_support *s, double n, double c)
 {
 	double asked = senders(s, n), p = chance_of(s, n, c), more = s->keep - s->other;

@@ -8,7 +8,7 @@
 #include "es_law.h"
 
 #define FREEDOM_MIN 4.0 /* below it the expansion of Student's quantile says little */
-#define SHIFT_MAX   1.0 /* standard errors: beyond it the expansion in the skewness says little */
+#define SHIFT_MAX   1.0 /* largest shift by the skewness, in standard errors; its expansion is poor beyond */
 
 bool es_mean_moments(const struct es_rule *rule, double *moment)
 {

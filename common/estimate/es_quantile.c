@@ -87,8 +87,8 @@ static void make_monotone(struct step *f, uint32_t n, uint32_t *size)
 	}
 }
 
-/* In levels.  F of the levels at j is between that of the values at j and right below j + 1: as if at
- * j + 1/2. */
+/* The q-quantile, in levels.  The distribution function of the levels at j lies between that of the values
+ * at j and that just below j + 1.  So it is taken as the one of the values at j + 1/2. */
 static double read_at(const struct step *f, uint32_t b, double q)
 {
 	double x = 0, share = 0;

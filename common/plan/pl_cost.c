@@ -7,7 +7,8 @@
 static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round *r, const struct rd_batch *b,
 	uint32_t *least, struct cm_err *err)
 {
-	/* low is too few; high fits, or is none. */
+	/* With `low` dummies the round does not fit.  With `high` it fits, or no number of dummies is
+	 * enough. */
 	uint32_t low = (uint32_t)pt_parameter(&r->randomizer, "dummies"), high = PR_BLANKET_MAX;
 	enum cm_rc rc = CM_OK;
 

@@ -309,8 +309,8 @@ static int read_axis(const struct qy_column *c, const char *text, uint64_t *out,
 	return 1;
 }
 
-/* The cell of a reading's two numbers, those that are NULL or no finite number apart: returns how many these
- * are, and then *cell is not set. */
+/* Find the cell of a reading's two numbers.  Returns how many of the two are NULL or not finite; if any is,
+ * *cell is not set. */
 static uint32_t read_place(const struct qy_query *q, const char *const *text, uint64_t *cell, int *clamped)
 {
 	uint64_t at[QY_PLACE_AXES] = { 0 };

@@ -14,7 +14,7 @@ CM_CHECK enum cm_rc sh_pg_rights_of_intakes(struct sh_pg *pg, struct cm_err *err
 /* At an intake: its role has no right beyond those above.  CM_EPERM: the first that it has. */
 CM_CHECK enum cm_rc sh_pg_rights_of_mine(struct sh_pg *pg, struct cm_err *err);
 
-/* The same, for `check-config`: each of them to `say`. */
+/* The same for `check-config`: call `say` for each. */
 CM_CHECK enum cm_rc sh_pg_rights_each(
 	struct sh_pg *pg, void (*say)(void *user, const struct cm_err *why), void *user, struct cm_err *err);
 

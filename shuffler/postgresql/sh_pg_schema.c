@@ -41,9 +41,9 @@ static const char *const steps[] = {
 	"  sum = excluded.sum WHERE o.sequence <= excluded.sequence)"
 	" SELECT count(*) FROM r $$;"
 	"REVOKE ALL ON FUNCTION tombola.standing_add(bytea, int8, bytea) FROM PUBLIC;",
-	/* Which server of a list this is (sh_pg_servers.h): its own row has here = 1, and number 0 where the
-	 * state is.  There the others have rows, too: used = 1 if they are in the list.  Ids are random, and
-	 * a standby has its server's. */
+	/* The place of this server in the list of servers (sh_pg_servers.h).  Its own row has here = 1.
+	 * The server that has the state is number 0, and also has a row for each other server, with used =
+	 * 1 if that is in the list.  Ids are random; a standby has the id of its server. */
 	"CREATE TABLE tombola.place(here int8 NOT NULL, number int8 NOT NULL, id bytea NOT NULL,"
 	" used int8 NOT NULL DEFAULT 0, name bytea, PRIMARY KEY(here, number));"
 	"INSERT INTO tombola.place(here, number, id) VALUES(1, 0, uuid_send(gen_random_uuid()));",

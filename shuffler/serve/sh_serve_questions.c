@@ -10,7 +10,7 @@
 /* An answer is much larger than its question: it counts as so many frames. */
 #define PER_FRAME      16384u
 #define PART_RETRY_MS  100u
-#define UNREAD_MS      5000 /* a peer that has read nothing of a part for so long gives its room to others */
+#define UNREAD_MS      5000 /* a peer that reads nothing of a part for this long loses its room to others */
 #define SHARES         8u   /* one certificate has at most this part of the room */
 #define PROOF_PAUSE_MS 100  /* between two questions of a connection: each takes some milliseconds */
 

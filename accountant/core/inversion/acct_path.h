@@ -100,9 +100,9 @@ void acct_line_end(struct acct_line *f, struct acct_sums *sum);
 
 struct acct_screen {
 	double weight[ACCT_MAX_CELLS]; /* tilted probabilities, but for scale_c */
-	acct_lanes x[ACCT_SCREEN_LANES],
-		weights[ACCT_SCREEN_LANES];                      /* the same, four by four; the rest is 0 */
-	acct_lanes cosine[ACCT_MAX_CELLS], sine[ACCT_MAX_CELLS]; /* rotations by 0 to 3 steps */
+	acct_lanes x[ACCT_SCREEN_LANES], weights[ACCT_SCREEN_LANES]; /* x and weight of the cells, four in a
+									lane; unused places are 0 */
+	acct_lanes cosine[ACCT_MAX_CELLS], sine[ACCT_MAX_CELLS];     /* rotations by 0 to 3 steps */
 	double step;
 	double total;                    /* sum of weight */
 	double count, plain, once, both; /* sum of count |B/B(c)|^2 = plain + once Re + both |.|^2 */

@@ -53,7 +53,8 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 		if (left > 0)
 			here = 1 & pt_below_mask(cr_rng_below(rng, left), need);
 		need -= here;
-		/* Item i is number i of the others below the value, i - 1 above it. */
+		/* Among the items other than the value, item i has number i if it is below the value, i - 1
+		 * if above. */
 		pt_bits_put(records, i,
 			pt_choose(pt_equal_mask(i, value->x), own,
 				pt_choose(pt_below_mask(i, value->x), here, before)));

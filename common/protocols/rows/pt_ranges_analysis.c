@@ -80,7 +80,8 @@ static enum cm_rc add_none(const struct es_support *s, uint64_t count, struct es
 	return CM_OK;
 }
 
-/* Every node's raw estimate, and beside it the consistent one: nodes sum to those who have a reading. */
+/* Fill each node's raw estimate, and its consistent one: children sum to their parent, and the first level
+ * to the number of devices that have a reading. */
 static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomizer *p, pt_slot_law *law,
 	const uint64_t *counts, struct es_estimate *e, struct cm_err *err)
 {
