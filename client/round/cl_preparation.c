@@ -178,7 +178,7 @@ static void draw(uv_work_t *w)
 
 	p->err.code = cr_rng_system(&rng, &p->err);
 	r->payload = p->input.payload;
-	cl_prepare_times(&p->context->setup->conf, &r->j.d, p->from, &p->input, &r->read_ns);
+	cl_prepare_times(&p->context->setup->conf, &r->j.d, p->from, 0, &p->input, &r->read_ns);
 	if (p->err.code == CM_OK)
 		p->err.code =
 			cl_prepare_batch(&p->input, &r->j.d, &p->context->setup->policy, &p->context->secret,

@@ -283,13 +283,14 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 }
 
 void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d, int64_t from_ms,
-	struct cl_input *in, int64_t *read_ns)
+	int64_t judging_ms, struct cl_input *in, int64_t *read_ns)
 {
 	const struct cl_times times = cl_times_make(&(struct cl_times_of){ .from_ms = from_ms,
 		.deadline_ms = d->deadline_ms,
 		.prepare_ms = conf->prepare_ms,
 		.devices = cl_devices_n(in->devices),
 		.numbers = cl_values_width(d),
+		.judging_ms = judging_ms,
 		.rows = conf->mqtt.topics.n > 0 ? (uint64_t)conf->mqtt.readings : 0 });
 	int64_t zero = cm_clock_mono_ns() - cm_clock_wall_ms() * 1000000,
 		last = zero + times.last_ms * 1000000;
@@ -317,7 +318,9 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	enum cm_rc rc;
 
 	*out = (struct cl_prepared){ 0 };
+	const int64_t begun = cm_clock_mono_ms();
 	rc = cl_judge(&judge, &out->j, err);
+	const int64_t judging = cm_clock_mono_ms() - begun;
 	if (rc == CM_OK)
 		rc = cl_store_is_whole(job->db, &whole, err);
 	if (rc != CM_OK || (out->j.resumed && whole))
@@ -334,7 +337,7 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 		return rc;
 	input = *job->input;
 	if (job->from_ms > 0)
-		cl_prepare_times(&job->setup->conf, &out->j.d, job->from_ms, &input, &out->read_ns);
+		cl_prepare_times(&job->setup->conf, &out->j.d, job->from_ms, judging, &input, &out->read_ns);
 	out->payload = input.payload;
 	return cl_prepare_batch(&input, &out->j.d, &job->setup->policy, job->secret, &rng,
 		out->j.resumed ? job->db : NULL, &out->batch, &out->rows, err);

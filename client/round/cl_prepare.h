@@ -67,10 +67,10 @@ CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);
 
-/* Fix when the readings of a round that came at from_ms by the wall clock are read: in->until_ns, and
- * *read_ns as in cl_prepared (cl_times.h). */
+/* Fix when the readings of a round that came at from_ms by the wall clock, and was judged for judging_ms, are
+ * read: in->until_ns, and *read_ns as in cl_prepared (cl_times.h). */
 void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d, int64_t from_ms,
-	struct cl_input *in, int64_t *read_ns);
+	int64_t judging_ms, struct cl_input *in, int64_t *read_ns);
 
 struct cl_prepare_job {
 	struct cl_db *db;

@@ -17,10 +17,16 @@ struct cl_times cl_times_make(const struct cl_times_of *of)
 	double more = (double)of->devices * each_us / 1e3;
 	int64_t ms = step / 2 + (int64_t)(more < (double)open ? more : (double)open);
 	bool little = step < CL_TIMES_PREPARE_MS;
+	int64_t from = of->from_ms;
 	struct cl_times t;
 
+	if (of->judging_ms > ms / 2) {
+		step = step > 0 ? step : 1;
+		from += (of->judging_ms + step - 1) / step * step;
+		open = of->deadline_ms > from ? of->deadline_ms - from : 0;
+	}
 	ms = ms < open / PART ? ms : open / PART;
-	t.end_ms = of->from_ms + ms;
-	t.last_ms = of->from_ms + (little && ms < CL_TIMES_SHORT_MS ? CL_TIMES_SHORT_MS : ms);
+	t.end_ms = from + ms;
+	t.last_ms = from + (little && ms < CL_TIMES_SHORT_MS ? CL_TIMES_SHORT_MS : ms);
 	return t;
 }

@@ -6,6 +6,9 @@
  * then, and what is not read then does not count.  So sealing, which costs the same whatever was read, begins
  * at a moment that no reading moves, on a busy machine, too.
  *
+ * A device may take long to judge a plan's first round.  Such a round counts as come whole multiples of
+ * `prepare` later: what judging takes does not depend on readings, and reading has its time all the same.
+ *
  * A `prepare` of less than a second, or a round shorter than ten of it, leaves a busy machine too little
  * time: reading may go on for ten seconds there, and sealing begins when it ends. */
 #pragma once
@@ -22,6 +25,7 @@ struct cl_times_of {
 	int64_t prepare_ms; /* as configured */
 	size_t devices;     /* listed */
 	uint32_t numbers;   /* of a value */
+	int64_t judging_ms; /* that the round was judged for, before the first reading is read */
 	uint64_t rows;      /* that each device may have waiting, where readings are held; 0: one is usual */
 };
 struct cl_times {
