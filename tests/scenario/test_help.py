@@ -120,7 +120,8 @@ VALUES = {"epsilon": "1.0", "max_epsilon0": "5.0", "max_epsilon": "1.0", "delta"
           "client_id": '"gateway"', "username": '"gateway"', "password_file": '"password"',
           "ca": '"PKI/services-ca.crt"', "devices": '"devices.txt"', "command": '[ "/bin/cat" ]',
           "database": '"host=/nowhere dbname=tombola"', "data_databases": '[ "host=/nowhere dbname=more" ]',
-          "intake_role": '"intakes"', "labels": '"labels.npy"', "maps": '[ "moments" ]'}
+          "intake_role": '"intakes"', "labels": '"labels.npy"', "maps": '[ "moments" ]',
+          "accept_without": '[ "machine" ]'}
 # The same key in another file.
 OWN = {("client-policy.conf", "plan"): '"sha256:%064d"' % 0}
 # Keys that exclude each other: what is changed so that the others are accepted, None for left out.
