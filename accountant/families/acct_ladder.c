@@ -132,6 +132,13 @@ static bool are_ladder(const struct acct_round *r)
 	return most > 1 && r->shape[0] == 0 && r->shape[1] == 0 && r->shape[2] == 0;
 }
 
+/* Of two levels a report is one of them. */
+static bool are_bits(const struct acct_round *r)
+{
+	(void)r;
+	return true;
+}
+
 static bool largest(const struct acct_list *l, const void *kept, const struct acct_thinned *t, double *delta,
 	double *work)
 {
@@ -143,6 +150,7 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 const struct acct_family acct_ladder_family = { .number = ACCT_LADDER,
 	.cells = ACCT_MAX_CELLS,
 	.fits = are_ladder,
+	.bits = are_bits,
 	.open = held,
 	.work = work_of,
 	.largest = largest };

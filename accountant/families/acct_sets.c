@@ -30,6 +30,13 @@ static bool are_sets(const struct acct_round *r)
 	       acct_cells_close(apart[0], apart[1]);
 }
 
+/* Of two cells there are two laws: what a third makes likelier would be apart from what either makes. */
+static bool are_bits(const struct acct_round *r)
+{
+	(void)r;
+	return true;
+}
+
 static void add_atom(struct acct_kind *k, double mass, double u, double v, double ratio)
 {
 	if (mass > 0 && k->atoms < ACCT_ATOMS)
@@ -116,6 +123,7 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 const struct acct_family acct_sets_family = { .number = ACCT_SETS,
 	.cells = ACCT_MAX_CELLS,
 	.fits = are_sets,
+	.bits = are_bits,
 	.open = open_sets,
 	.close = free,
 	.work = work,

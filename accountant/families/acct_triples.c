@@ -398,6 +398,12 @@ static bool are_triples(const struct acct_round *r)
 	return true;
 }
 
+/* Levels 0 and 1, or one item of two.  Else others may have a law that is neither of the victim's. */
+static bool are_bits(const struct acct_round *r)
+{
+	return r->shape[0] <= (r->family->number == ACCT_DRAWS ? 2 : 1);
+}
+
 struct kept {
 	struct acct_triples *triples;
 	struct acct_kinds ends;
@@ -451,10 +457,10 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 	return few;
 }
 
-#define OF_TRIPLES(n)                                                                              \
-	{                                                                                          \
-		.number = (n), .cells = ACCT_MAX_CELLS, .fits = are_triples, .open = open_triples, \
-		.close = close_triples, .work = work_of, .largest = largest                        \
+#define OF_TRIPLES(n)                                                                             \
+	{                                                                                         \
+		.number = (n), .cells = ACCT_MAX_CELLS, .fits = are_triples, .bits = are_bits,    \
+		.open = open_triples, .close = close_triples, .work = work_of, .largest = largest \
 	}
 
 const struct acct_family acct_triples_family[4] = { OF_TRIPLES(ACCT_WINDOWS), OF_TRIPLES(ACCT_STAIRS),

@@ -18,6 +18,9 @@ struct acct_family {
 	size_t cells;    /* where a list has more, there are too many kinds for their work to be worth it */
 	/* Are the cells of a round within its ranges, and the shape, those of this family? */
 	bool (*fits)(const struct acct_round *r);
+	/* A round of two cells: is a report nothing but a bit (doc/binary.md), as where there are two inputs?
+	 * NULL: it says more, a label say. */
+	bool (*bits)(const struct acct_round *r);
 	/* What the family keeps of a list, to be closed; and the cells of data sets that lose much, in
 	 * held->cell and held->cells. */
 	enum acct_rc (*open)(const struct acct_list *l, void **kept, struct acct_round *held);

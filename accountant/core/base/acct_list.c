@@ -168,14 +168,20 @@ static bool kinds_help(const struct acct_list *l)
 	return 1 + l->others > FEWEST && (1 + l->others) * l->blanket >= LEAST_BLANKET;
 }
 
-/* E from above, whichever of its cells' numbers is rounded upwards.  Reports of a family that has two cells
- * count as bits where the family's bound does not help. */
+/* Of two cells alone it does not follow: a report may say more than its cell, and where it does, others may
+ * hide the victim less (doc/imitation.md). */
+static bool are_bits(const struct acct_round *r)
+{
+	return r->family ? r->family->bits && r->family->bits(r) : r->messages != ACCT_ANY_MESSAGES;
+}
+
+/* E from above, whichever of its cells' numbers is rounded upwards. */
 static void settle_bits(struct acct_list *l, const struct acct_round *r)
 {
 	struct acct_bit_facts *b = &l->bits;
 	double epsilon0 = 0;
 
-	if ((r->messages == ACCT_ANY_MESSAGES && !r->family) || l->cells != 2)
+	if (l->cells != 2 || !are_bits(r))
 		return;
 	for (size_t j = 0; j < 2; j++) {
 		const struct acct_cell *c = &r->cell[j];
