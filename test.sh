@@ -67,12 +67,13 @@ units() {
 	}
 }
 
-# scenarios PRESET ARGUMENT...: six at once for each processor, since they wait for most of their time; what fails is run once
+# scenarios PRESET ARGUMENT...: $crowd at once for each processor, since they wait for most of their time; what fails is run once
 # more, alone, as units are.  LeakSanitizer needs the right to trace, which the daemons drop for all but root.
+crowd=6
 scenarios() {
 	preset=$1
 	shift
-	workers=$((6 * $(nproc)))
+	workers=$((crowd * $(nproc)))
 	[ "$workers" -le 24 ] || workers=24
 	leaks=1
 	[ "$(id -u)" -eq 0 ] || leaks=0
@@ -230,7 +231,7 @@ step "scenarios: the real daemons over real sockets ($how)"
 programs=test_without_the_check_the_unit_test_fails
 beside clangs
 if $all; then
-	scenarios asan -m 'not heavy' tests/scenario
+	scenarios asan -m 'not heavy and not quiet' tests/scenario
 else
 	scenarios mutant -m 'not heavy' -k "not $programs" tests/scenario
 	scenarios asan -k "$programs" tests/scenario/test_mutants.py
@@ -241,9 +242,16 @@ if ! $all; then
 	exit 0
 fi
 
+# A sanitizer makes all slower: behind eleven others a time for reading would be over before anything was read.
+step 'scenarios that depend on time (ASan+UBSan, optimised), few at once'
+crowd=1
+scenarios asan -m 'quiet and not heavy' tests/scenario
+scenarios release -m 'quiet and heavy' tests/scenario
+crowd=6
+
 step 'scenarios of many devices or long computations (optimised)'
 beside threads
-scenarios release -m heavy tests/scenario
+scenarios release -m 'heavy and not quiet' tests/scenario
 
 step "the shuffler's other store (optimised)"
 # Without those that remove a check or give draws, which this build does not let them.

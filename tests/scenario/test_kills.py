@@ -4,8 +4,12 @@ import random
 import threading
 import time
 
+import pytest
+
 from cluster import wait_for
 from test_rounds import histogram, readings
+
+pytestmark = pytest.mark.quiet
 
 DEVICES, ROUNDS, KILLS = 1500, 4, 45
 

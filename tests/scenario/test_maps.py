@@ -103,6 +103,7 @@ def run(cluster, number, arrays=None):
     return cluster.json("analyzer", "round", "show", str(number))["result"]
 
 
+@pytest.mark.quiet
 def test_every_map_is_computed_on_the_device_and_estimated(cluster):
     cluster.configure(min_batch=N, epsilon=100.0, max_epsilon0="inf", devices=N)
     made = readings()

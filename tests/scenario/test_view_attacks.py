@@ -15,6 +15,8 @@ from parties import Analyzer
 from views import SEED, spoken
 from wire import Refused, pb
 
+pytestmark = pytest.mark.quiet
+
 # ---- the readout: ten rounds that nobody can answer, each with a question about one device ---------------------------
 
 BITS = 5

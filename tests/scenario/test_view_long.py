@@ -14,6 +14,8 @@ from test_kit import seeded_build
 from test_views import CHANGED, pseudonym_of_the_changed, ran, row, set_out, write
 from views import SEED
 
+pytestmark = pytest.mark.quiet
+
 STEP = 1.0    # `prepare`: half of it is for reading, on a busy machine, too
 EARLY = 0.01  # by so much a clock of milliseconds may differ
 

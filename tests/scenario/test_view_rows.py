@@ -13,6 +13,8 @@ from test_blanket import POLICY
 from test_mqtt import log_says, use_mqtt
 from views import Worlds, same
 
+pytestmark = pytest.mark.quiet
+
 DEVICES = [f"d{i}" for i in range(6)]
 CHANGED = 2
 ABSENT = object()

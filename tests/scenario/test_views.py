@@ -16,6 +16,8 @@ from test_mqtt import log_says, use_mqtt
 from test_rounds import histogram
 from views import Worlds, same
 
+pytestmark = pytest.mark.quiet
+
 NAMES = [f"d{i}" for i in range(6)]
 CHANGED = "d2"
 NONE = 4  # category of a device without a reading
