@@ -5,6 +5,8 @@ import math
 import random
 import struct
 
+import pytest
+
 import maps
 from chance import near, within
 
