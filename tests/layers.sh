@@ -46,7 +46,7 @@ may_not_import() {
 io='uv_|SSL_|socket$|connect$|recv|send$|open$|open64$|fopen|read$|write$|sqlite3_|MHD_'
 clock='time$|clock_gettime|gettimeofday'
 random='getrandom|RAND_|rand$|random$'
-for archive in libaccountant.a libacct_families.a libacct_analyses.a libacct_spec.a libacct_method.a; do
+for archive in libaccountant.a libacct_families.a libacct_analyses.a libacct_literature.a libacct_spec.a libacct_method.a; do
 	may_not_import $archive "$io|$clock|$random"
 done
 may_not_import libpr_proto.a "$io|$clock|$random"

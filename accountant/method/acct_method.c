@@ -43,7 +43,7 @@ static const struct acct_method rows[] = {
 	{ "flame", "a vector of `count` coordinates (Liu et al. 2021, Theorem 1), Bennett corrected",
 		ACCT_PROVED, false, acct_flame_method_epsilon, NULL },
 	{ "clt", "the normal limit of the privacy loss (Dong, Roth, Su 2022)", ACCT_APPROXIMATE, true,
-		acct_normal_epsilon, acct_normal_delta },
+		acct_clt_epsilon, acct_clt_delta },
 	{ "published", "pld of the published two-count reduction (Wang et al. 2024)", ACCT_PAPER_VALUE, false,
 		acct_published_epsilon, acct_published_delta },
 	{ "gspa", "mu-Gaussian shuffling of personalised reports (Chen, Cao, Ge 2024)", ACCT_PAPER_VALUE,

@@ -72,7 +72,7 @@ enum acct_rc acct_gdp_method_delta(
 {
 	struct acct_method_answer guess = { .bound = { 0, 0 } };
 	double mu, delta = 1;
-	enum acct_rc rc = acct_normal_delta(s, n, epsilon, &guess, why);
+	enum acct_rc rc = acct_clt_delta(s, n, epsilon, &guess, why);
 
 	if (rc)
 		return rc;

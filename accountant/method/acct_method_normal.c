@@ -1,92 +1,38 @@
-/* acct_method_normal.c (acct_method_rows.h) - the normal limit: of many rounds among many reports, the
- * privacy loss is that of one Gaussian mechanism.  No error bound: approximate. */
-#include <math.h>
+/* acct_method_normal.c (acct_method_rows.h) - the normal limit of the privacy loss. */
+#include <stdlib.h>
 
-#include "acct_fault.h"
-#include "acct_gspa.h"
 #include "acct_method_rows.h"
+#include "acct_normal.h"
 
-/* The variance of the one-round loss: with M blanket messages on average, chance W of being blanket,
- * P and Q are linear in the cells' counts and the loss varies as (W/M) sum omega (u-v)^2. */
-static double variance(const struct acct_round *r)
-{
-	double w = 0, spread = 0, messages;
+/* acct_normal_epsilon or acct_normal_delta. */
+typedef enum acct_rc limit_fn(
+	const struct acct_round *rounds, size_t n, double at, double *value, const char **why);
 
-	if (r->event == ACCT_GAUSSIAN)
-		return 1 / (r->scale * r->scale);
-	for (size_t j = 0; j < r->cells; j++) {
-		double d = r->cell[j].u - r->cell[j].v;
-
-		w += r->cell[j].omega;
-		spread += r->cell[j].omega * d * d;
-	}
-	messages = 1 + (double)r->dummies + (double)r->others * w;
-	for (size_t i = 0; i < r->levels; i++)
-		messages += (double)r->level[i].count * r->level[i].share * w;
-	return w / messages * spread;
-}
-
-/* mu of the composition, and the chance that no input is disclosed by a defect. */
-static enum acct_rc limit_of(const struct acct_spec *s, size_t n, double *mu, double *whole,
+static enum acct_rc limit(limit_fn *of, const struct acct_spec *s, size_t n, bool epsilon, double at,
 	struct acct_method_answer *out, const char **why)
 {
-	double sum = 0, log_whole = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct acct_round *r = &s[i].round;
-
-		if (r->sampling > 0)
-			return acct_fault(why, "the normal limit is not given for sampled participants");
-		if (r->event != ACCT_SHUFFLED && (r->event != ACCT_GAUSSIAN || r->rate < 1))
-			return acct_fault(
-				why, "of central events the normal limit is given for normal noise only");
-		sum += (double)r->count * variance(r);
-		log_whole += (double)r->count * log1p(-r->defect);
-	}
-	*mu = sqrt(sum);
-	*whole = exp(log_whole);
-	out->worth = ACCT_APPROXIMATE;
-	out->note =
-		"the normal limit of the privacy loss: good for many rounds among many reports, poor for few";
-	return ACCT_OK;
-}
-
-enum acct_rc acct_normal_delta(
-	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
-{
-	double mu, whole, delta = 0;
-	enum acct_rc rc = acct_method_asked(n, false, epsilon, why);
+	struct acct_round *r = acct_method_rounds(s, n);
+	double value = 0;
+	enum acct_rc rc = r ? acct_method_asked(n, epsilon, at, why) : ACCT_ENOMEM;
 
 	if (!rc)
-		rc = limit_of(s, n, &mu, &whole, out, why);
-	if (rc)
-		return rc;
-	if (isinf(mu))
-		delta = 1;
-	else if (mu > 0)
-		rc = acct_gspa_gaussian_delta(mu, epsilon, &delta, why);
-	if (rc && rc != ACCT_EPRECISION) /* the loss is too small to matter */
-		return rc;
-	delta = 1 - whole + whole * delta;
-	out->bound = (struct acct_bound){ delta, delta };
-	return ACCT_OK;
+		rc = of(r, n, at, &value, why);
+	*out = (struct acct_method_answer){ .bound = { value, value },
+		.worth = ACCT_APPROXIMATE,
+		.note = "the normal limit of the privacy loss: good for many rounds among many reports, "
+			"poor for few" };
+	free(r);
+	return rc;
 }
 
-enum acct_rc acct_normal_epsilon(
+enum acct_rc acct_clt_epsilon(
 	const struct acct_spec *s, size_t n, double delta, struct acct_method_answer *out, const char **why)
 {
-	double mu, whole, answer = 0;
-	enum acct_rc rc = acct_method_asked(n, true, delta, why);
+	return limit(acct_normal_epsilon, s, n, true, delta, out, why);
+}
 
-	if (!rc)
-		rc = limit_of(s, n, &mu, &whole, out, why);
-	if (rc)
-		return rc;
-	double rest = (delta - (1 - whole)) / whole;
-	if (!(rest > 0) || !isfinite(mu))
-		answer = INFINITY;
-	else if (mu > 0)
-		rc = acct_gspa_gaussian_epsilon(mu, rest, &answer, why);
-	out->bound = (struct acct_bound){ answer, answer };
-	return rc;
+enum acct_rc acct_clt_delta(
+	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
+{
+	return limit(acct_normal_delta, s, n, false, epsilon, out, why);
 }

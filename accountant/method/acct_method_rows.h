@@ -32,7 +32,7 @@ enum acct_rc acct_method_classes(const struct acct_spec *s, struct acct_gspa_cla
 	size_t *n, const char **why);
 
 /* acct_method_normal.c: the normal limit of the privacy loss. */
-acct_method_fn acct_normal_epsilon, acct_normal_delta;
+acct_method_fn acct_clt_epsilon, acct_clt_delta;
 
 /* acct_method_gdp.c: Gaussian mechanisms with a defect. */
 acct_method_fn acct_gdp_method_epsilon, acct_gdp_method_delta;
