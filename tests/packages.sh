@@ -95,7 +95,8 @@ has tombola usr/bin/tombola usr/bin/tombola-accountant usr/share/man/man1/tombol
 has tombola-common usr/share/man/man5/tombola.conf.5.gz usr/share/man/man5/tombola.plan.5.gz \
 	usr/share/man/man7/tombola-tls.7.gz usr/share/doc/tombola-common/metrics.md \
 	usr/share/doc/tombola-common/examples/alerts.yml usr/share/doc/tombola-common/examples/prometheus.yml
-has python3-tombola-accountant usr/lib/python3/dist-packages/tombola_accountant/__init__.py
+has python3-tombola-accountant usr/lib/python3/dist-packages/tombola_accountant/__init__.py \
+	usr/lib/python3/dist-packages/tombola_accountant/literature/__main__.py
 has libtombola-accountant-dev usr/include/tombola/acct.h
 dpkg-deb -I libtombola-accountant0_*.deb shlibs | grep -qx "libtombola-accountant 0 libtombola-accountant0 (>= $version)" ||
 	fail "libtombola-accountant0 says no shlibs"

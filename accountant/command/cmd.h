@@ -14,8 +14,8 @@
 #define CMD_SPEC_ROOM    4096u
 
 /* The names in --format of the values of cmd_format after CMD_UNSAID (not given), in this order. */
-#define CMD_FORMATS "table|csv|svg|json|trade-off"
-enum cmd_format { CMD_UNSAID, CMD_TABLE, CMD_CSV, CMD_SVG, CMD_OBJECT, CMD_TRADE_OFF };
+#define CMD_FORMATS "table|csv|json|trade-off"
+enum cmd_format { CMD_UNSAID, CMD_TABLE, CMD_CSV, CMD_OBJECT, CMD_TRADE_OFF };
 
 struct cmd_question {
 	double epsilon, delta;                              /* NAN when not given */
@@ -24,12 +24,12 @@ struct cmd_question {
 	const struct acct_method *method[CMD_MOST_METHODS]; /* at least one: pld unless others are given */
 	size_t methods;
 	bool published;
-	enum cmd_format format;                   /* CMD_OBJECT with --json */
-	const char *output, *over, *title, *file; /* NULL when not given */
-	const char *weight, *error;               /* a/b/.. as given; NULL when not given */
-	double delta_min, delta_max, from, to;    /* NAN when not given */
-	unsigned points;                          /* 0 when not given */
-	unsigned group;                           /* records that neighbours differ in; 0 when not given */
+	enum cmd_format format;                /* CMD_OBJECT with --json */
+	const char *output, *over, *file;      /* NULL when not given */
+	const char *weight, *error;            /* a/b/.. as given; NULL when not given */
+	double delta_min, delta_max, from, to; /* NAN when not given */
+	unsigned points;                       /* 0 when not given */
+	unsigned group;                        /* records that neighbours differ in; 0 when not given */
 };
 
 extern const struct cm_cli_verb cmd_verbs[];
@@ -134,8 +134,6 @@ cmd_answer_fn cmd_run_optimise;
 cmd_answer_fn cmd_run_compare;
 cmd_answer_fn cmd_run_curve;
 cmd_answer_fn cmd_run_audit;
-cmd_answer_fn cmd_run_paper;
 cmd_answer_fn cmd_run_describe;
 cmd_answer_fn cmd_run_names;
-cmd_answer_fn cmd_run_figure;
 cmd_answer_fn cmd_run_export;

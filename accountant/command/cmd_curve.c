@@ -1,20 +1,32 @@
-/* cmd_curve.c - epsilon over delta, or over one parameter of the rounds, as CSV, table, JSON or plot. */
-#include "cmd_curve.h"
-
+/* cmd_curve.c (cmd.h) - epsilon over delta, or over one parameter of the rounds, as CSV, table or JSON. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd.h"
 #include "cmd_search.h"
 
 #define POINTS      41u
 #define LEAST_DELTA 1e-12
 #define MOST_DELTA  1e-2
 
+struct point {
+	double x;
+	struct acct_bound y; /* lower 0 or upper INFINITY: that end is not known */
+};
+
+struct series {
+	const struct acct_method *method;
+	enum acct_worth worth; /* the worst worth among its points */
+	const char *note;
+	struct point *point;
+	size_t points;
+};
+
 struct curve {
 	const struct cmd_question *q;
-	struct cmd_plot plot;
-	struct cmd_series series[CMD_MOST_METHODS];
+	const char *x_name;
+	struct series series[CMD_MOST_METHODS]; /* q->methods of them */
 	double *x;
 	size_t points;
 };
@@ -32,17 +44,14 @@ static double shown(double x, int digits)
 static enum cm_rc spread(struct curve *c, double a, double b, bool whole)
 {
 	size_t n = c->q->points ? c->q->points : POINTS;
+	bool ratios = a > 0 && b / a >= 20;
 
-	c->plot.x_logarithmic = a > 0 && b / a >= 20;
 	c->x = calloc(n, sizeof *c->x);
 	if (!c->x)
 		return cmd_fail(CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		double t = (double)i / (double)(n - 1);
-		double x = i == 0                  ? a
-			   : i == n - 1            ? b
-			   : c->plot.x_logarithmic ? a * pow(b / a, t)
-						   : a + (b - a) * t;
+		double x = i == 0 ? a : i == n - 1 ? b : ratios ? a * pow(b / a, t) : a + (b - a) * t;
 
 		x = whole ? round(x) : shown(x, 6);
 		if (c->points == 0 || x > c->x[c->points - 1])
@@ -62,7 +71,7 @@ static enum cm_rc range(struct curve *c)
 			return cmd_fail(CM_EUSAGE, "curve: --delta, --from and --to go with --over");
 		if (!(low < high))
 			return cmd_fail(CM_EUSAGE, "curve: --delta-min must be below --delta-max");
-		c->plot.x_name = "delta";
+		c->x_name = "delta";
 		return spread(c, low, high, false);
 	}
 	if (!isnan(q->delta_min) || !isnan(q->delta_max))
@@ -71,7 +80,7 @@ static enum cm_rc range(struct curve *c)
 		return cmd_fail(CM_EUSAGE, "curve: --over needs --delta, --from and --to");
 	if (!(q->from < q->to && isfinite(q->from) && isfinite(q->to)))
 		return cmd_fail(CM_EUSAGE, "curve: --from must be below --to");
-	c->plot.x_name = q->over;
+	c->x_name = q->over;
 	return spread(c, q->from, q->to, cmd_spec_whole(q->text, q->rounds, q->over));
 }
 
@@ -107,22 +116,22 @@ static enum cm_rc rounds_at(const struct curve *c, double x, struct acct_spec **
 }
 
 static enum cm_rc refused(
-	const struct curve *c, const struct cmd_series *s, enum acct_rc rc, const char *why, double x)
+	const struct curve *c, const struct series *s, enum acct_rc rc, const char *why, double x)
 {
-	return cmd_fail(rc == ACCT_ENOMEM ? CM_EINTERNAL : CM_EDATA, "--method %s at %s %g: %s", s->name,
-		c->plot.x_name, x, why ? why : acct_strerror(rc));
+	return cmd_fail(rc == ACCT_ENOMEM ? CM_EINTERNAL : CM_EDATA, "--method %s at %s %g: %s",
+		s->method->name, c->x_name, x, why ? why : acct_strerror(rc));
 }
 
-static void keep(struct cmd_series *s, double x, const struct acct_method_answer *a)
+static void keep(struct series *s, double x, const struct acct_method_answer *a)
 {
 	if (a->worth > s->worth)
 		s->worth = a->worth;
 	s->note = a->note ? a->note : s->note;
-	s->point[s->points++] = (struct cmd_point){ x, a->bound };
+	s->point[s->points++] = (struct point){ x, a->bound };
 }
 
 static enum cm_rc ask(
-	struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts, double x)
+	struct curve *c, struct series *s, const struct acct_spec *round, size_t parts, double x)
 {
 	struct acct_method_answer a;
 	const char *why;
@@ -135,7 +144,7 @@ static enum cm_rc ask(
 }
 
 /* A curve over delta: one question, so that the rounds are composed once. */
-static enum cm_rc ask_all(struct curve *c, struct cmd_series *s, const struct acct_spec *round, size_t parts)
+static enum cm_rc ask_all(struct curve *c, struct series *s, const struct acct_spec *round, size_t parts)
 {
 	struct acct_method_answer *a = calloc(c->points, sizeof *a);
 	const char *why;
@@ -158,31 +167,30 @@ static enum cm_rc compute(struct curve *c)
 
 	if (!c->q->over) {
 		code = cmd_rounds(c->q->text, c->q->rounds, c->q->published, &round, &parts);
-		for (size_t k = 0; !code && k < c->plot.count; k++)
+		for (size_t k = 0; !code && k < c->q->methods; k++)
 			code = ask_all(c, &c->series[k], round, parts);
 	}
 	for (size_t i = 0; c->q->over && !code && i < c->points; i++) {
 		free(round);
 		round = NULL;
 		code = rounds_at(c, c->x[i], &round, &parts);
-		for (size_t k = 0; !code && k < c->plot.count; k++)
+		for (size_t k = 0; !code && k < c->q->methods; k++)
 			code = ask(c, &c->series[k], round, parts, c->x[i]);
 	}
 	free(round);
 	return code;
 }
 
-void cmd_plot_csv(FILE *to, const struct cmd_plot *plot)
+static void print_csv(FILE *to, const struct curve *c)
 {
-	const char *y = plot->y_name ? "value" : "epsilon";
+	fprintf(to, "method,worth,%s,epsilon_lower,epsilon_upper\n", c->x_name);
+	for (size_t k = 0; k < c->q->methods; k++)
+		for (size_t i = 0; i < c->series[k].points; i++) {
+			const struct series *s = &c->series[k];
+			const struct point *p = &s->point[i];
 
-	fprintf(to, "method,worth,%s,%s_lower,%s_upper\n", plot->x_name, y, y);
-	for (size_t k = 0; k < plot->count; k++)
-		for (size_t i = 0; i < plot->series[k].points; i++) {
-			const struct cmd_point *p = &plot->series[k].point[i];
-
-			fprintf(to, "%s,%s,%.15g,%.17g,%.17g\n", plot->series[k].name,
-				acct_worth_text(plot->series[k].worth), p->x, p->y.lower, p->y.upper);
+			fprintf(to, "%s,%s,%.15g,%.17g,%.17g\n", s->method->name, acct_worth_text(s->worth),
+				p->x, p->y.lower, p->y.upper);
 		}
 }
 
@@ -190,13 +198,13 @@ static void print_table(FILE *to, const struct curve *c)
 {
 	char high[CMD_NUMBER_ROOM];
 
-	fprintf(to, "%-12s", c->plot.x_name);
-	for (size_t k = 0; k < c->plot.count; k++)
-		fprintf(to, " %14s", c->series[k].name);
+	fprintf(to, "%-12s", c->x_name);
+	for (size_t k = 0; k < c->q->methods; k++)
+		fprintf(to, " %14s", c->series[k].method->name);
 	fputc('\n', to);
 	for (size_t i = 0; i < c->points; i++) {
 		fprintf(to, "%-12.6g", c->x[i]);
-		for (size_t k = 0; k < c->plot.count; k++) {
+		for (size_t k = 0; k < c->q->methods; k++) {
 			const struct acct_bound *y = &c->series[k].point[i].y;
 
 			fprintf(to, " %14s",
@@ -205,8 +213,8 @@ static void print_table(FILE *to, const struct curve *c)
 		}
 		fputc('\n', to);
 	}
-	for (size_t k = 0; k < c->plot.count; k++)
-		fprintf(to, "%s: %s%s%s\n", c->series[k].name, acct_worth_text(c->series[k].worth),
+	for (size_t k = 0; k < c->q->methods; k++)
+		fprintf(to, "%s: %s%s%s\n", c->series[k].method->name, acct_worth_text(c->series[k].worth),
 			c->series[k].note ? "; " : "", c->series[k].note ? c->series[k].note : "");
 }
 
@@ -214,12 +222,12 @@ static void print_json(FILE *to, const struct curve *c)
 {
 	struct cmd_json j = cmd_json_begin(to);
 
-	cmd_json_text(&j, "over", c->plot.x_name);
+	cmd_json_text(&j, "over", c->x_name);
 	if (c->q->over)
 		cmd_json_number(&j, "delta", c->q->delta);
 	cmd_json_open(&j, "series", '[');
-	for (size_t k = 0; k < c->plot.count; k++) {
-		const struct cmd_series *s = &c->series[k];
+	for (size_t k = 0; k < c->q->methods; k++) {
+		const struct series *s = &c->series[k];
 		struct acct_method_answer a = { .worth = s->worth, .note = s->note };
 
 		cmd_json_open(&j, NULL, '{');
@@ -249,54 +257,29 @@ static enum cm_rc print(const struct curve *c)
 
 	if (rc)
 		return rc;
-	if (format == CMD_SVG)
-		cmd_svg(to, &c->plot);
-	else if (format == CMD_OBJECT)
+	if (format == CMD_OBJECT)
 		print_json(to, c);
 	else if (format == CMD_TABLE)
 		print_table(to, c);
 	else
-		cmd_plot_csv(to, &c->plot);
+		print_csv(to, c);
 	return cmd_close(path, to);
-}
-
-/* Makes a title from the rounds when none was given. */
-static void entitle(struct curve *c, char *room, size_t size)
-{
-	const struct cmd_question *q = c->q;
-	char text[CMD_SPEC_ROOM];
-	int at;
-
-	(void)snprintf(text, sizeof text, "%.1000s", q->text[0]);
-	if (q->over && cmd_spec_has(q->text[0], q->over))
-		(void)cmd_spec_set(q->text[0], q->over, "..", text, sizeof text);
-	at = snprintf(room, size, "%.90s", text);
-	if (q->rounds > 1)
-		at += snprintf(room + at, size - (size_t)at, " and %zu more", q->rounds - 1);
-	if (q->over)
-		(void)snprintf(room + at, size - (size_t)at, " over %.20s, delta %g", q->over, q->delta);
-	c->plot.title = q->title ? q->title : room;
 }
 
 enum cm_rc cmd_run_curve(const struct cmd_question *q)
 {
 	struct curve *c;
-	char title[200];
 	enum cm_rc code;
 
 	if (q->format == CMD_TRADE_OFF)
-		return cmd_fail(CM_EUSAGE, "curve: --format is csv, svg, table or json (see export)");
+		return cmd_fail(CM_EUSAGE, "curve: --format is csv, table or json (see export)");
 	c = calloc(1, sizeof *c);
 
 	if (!c)
 		return cmd_fail(CM_EINTERNAL, "out of memory");
 	c->q = q;
-	c->plot.series = c->series;
-	c->plot.count = q->methods;
-	entitle(c, title, sizeof title);
 	code = range(c);
 	for (size_t k = 0; !code && k < q->methods; k++) {
-		c->series[k].name = q->method[k]->name;
 		c->series[k].method = q->method[k];
 		c->series[k].worth = q->method[k]->worth;
 		c->series[k].point = calloc(c->points + 1, sizeof *c->series[k].point);

@@ -74,8 +74,7 @@ static enum cm_rc set_format(struct cmd_question *q, const char *text)
 		}
 		name += n + (name[n] == '|');
 	}
-	return cmd_fail(
-		CM_EUSAGE, "--format %s: no such format; there are table csv svg json trade-off", text);
+	return cmd_fail(CM_EUSAGE, "--format %s: no such format; there are table csv json trade-off", text);
 }
 
 static enum cm_rc set_points(struct cmd_question *q, const char *text)
@@ -118,7 +117,6 @@ static const struct {
 }, texts[] = {
 	{ "output", offsetof(struct cmd_question, output) },
 	{ "over", offsetof(struct cmd_question, over) },
-	{ "title", offsetof(struct cmd_question, title) },
 	{ "weight", offsetof(struct cmd_question, weight) },
 	{ "error", offsetof(struct cmd_question, error) },
 };

@@ -19,7 +19,6 @@
 #define FROM      CM_OPTION("from", "A", NULL)
 #define TO        CM_OPTION("to", "B", NULL)
 #define POINTS    CM_OPTION("points", "N", NULL)
-#define TITLE     CM_OPTION("title", "TEXT", NULL)
 #define GROUP     CM_OPTION("group", "G", NULL)
 #define WEIGHT    CM_OPTION("weight", "A/B/..", NULL)
 #define ERROR     CM_OPTION("error", "A/B/..", NULL)
@@ -56,10 +55,8 @@ ASKED(optimise, "epsilon", "delta", "round", NULL)
 ASKED(compare, "round", NULL)
 ASKED(curve, "round", NULL)
 ASKED(audit, NULL)
-ASKED(paper, NULL)
 ASKED(describe, "round", NULL)
 ASKED(export, "round", NULL)
-ASKED(figure, NULL)
 ASKED(names, NULL)
 
 #define VERB(verb_, args_, min_, max_, manual_, ...)                                                 \
@@ -140,20 +137,18 @@ const struct cm_cli_verb cmd_verbs[] = {
 		"       tombola-accountant curve --over KEY --from A --to B --delta D --round SPEC\n"
 		"\n"
 		"epsilon over delta, upper and lower; or epsilon at one delta over a parameter of the rounds.\n"
+		"`python3 -m tombola_accountant.plot a.csv` draws it.\n"
 		"\n"
 		"  --over KEY        n, eps0, count or another key of a SPEC; set in every round that has it\n"
 		"                    (where none has it, in all of them)\n"
 		"  --from A, --to B  its range; whole numbers stay whole\n"
 		"  --points N        number of points (default 41)\n"
 		"  --delta-min D, --delta-max D  range of delta (default 1e-12 to 1e-2)\n"
-		"  --format F        csv (default), svg, table, json\n"
-		"  -o, --output FILE write to FILE instead of standard output\n"
-		"  --title TEXT      title of the plot\n" HELP_ROUND
+		"  --format F        csv (default), table, json\n"
+		"  -o, --output FILE write to FILE instead of standard output\n" HELP_ROUND
 		"  --method NAME     may be repeated: one curve each\n" HELP_BOUND HELP_JSON "\n"
-		"  tombola-accountant curve --round vrr:s=2,eps0=2,n=10000,count=256 --format svg -o "
-		"a.svg\n",
-		DELTA, ROUND, METHODS, BOUND, FORMAT, OUTPUT, DELTA_MIN, DELTA_MAX, OVER, FROM, TO, POINTS,
-		TITLE),
+		"  tombola-accountant curve --round vrr:s=2,eps0=2,n=10000,count=256 -o a.csv\n",
+		DELTA, ROUND, METHODS, BOUND, FORMAT, OUTPUT, DELTA_MIN, DELTA_MAX, OVER, FROM, TO, POINTS),
 	VERB(audit, "FILE", 1, 1,
 		"Usage: tombola-accountant audit LEDGER.jsonl [--json]\n"
 		"\n"
@@ -164,19 +159,6 @@ const struct cm_cli_verb cmd_verbs[] = {
 		"\n" HELP_JSON "\n"
 		"  tombola-analyzer ledger export | tombola-accountant audit -\n",
 		NO_OPTION),
-	VERB(paper, "[all|000|001|002|003|004]", 0, 1,
-		"Usage: tombola-accountant paper [all|000|001|002|003|004] [--output FOLDER] [--json]\n"
-		"\n"
-		"The experiments of five papers, done again. Without an argument: every setting of the paper on\n"
-		"numerical composition (000), vector response in federated learning and histograms in decision\n"
-		"trees. With one: the numbers that the paper prints, beside what its formula gives here, what is\n"
-		"proved, and a loss that occurs. 000: Wang et al. 2025; 001: Wang et al. 2024; 002: Girgis et al.\n"
-		"2021; 003: Liu et al. 2021 (FLAME); 004: Chen, Cao, Ge 2024 (GSPA).\n"
-		"\n"
-		"  -o, --output FOLDER  with all: writes index.html, printed.csv, settings.csv, and every figure\n"
-		"                       as CSV and SVG, into a folder that exists\n" HELP_JSON "\n"
-		"  tombola-accountant paper all -o papers\n",
-		OUTPUT),
 	VERB(describe, "", 0, 0,
 		"Usage: tombola-accountant describe --round SPEC [--round SPEC ...] [--json]\n"
 		"\n"
@@ -201,16 +183,6 @@ const struct cm_cli_verb cmd_verbs[] = {
 		"  -o, --output FILE write to FILE instead of standard output\n" HELP_ROUND HELP_JSON "\n"
 		"  tombola-accountant export --round grr:k=16,eps0=3,n=10000,count=8 -o loss.json\n",
 		ROUND, FORMAT, OUTPUT, DELTA_MIN, TO, POINTS),
-	VERB(figure, "NAME|all|list", 1, 1,
-		"Usage: tombola-accountant figure NAME|all|list [--format csv|svg] [-o FILE|FOLDER]\n"
-		"\n"
-		"A figure of the literature, done again: what is proved beside what was published. `list` names them\n"
-		"(paper, figure, part); `all` writes the CSV and the SVG of every one into a folder.\n"
-		"\n"
-		"  --format F        csv (default), svg\n"
-		"  -o, --output FILE write to FILE instead of standard output\n" HELP_LAST "\n"
-		"  tombola-accountant figure 002-4a --format svg -o a.svg\n",
-		FORMAT, OUTPUT),
 	VERB(names, "", 0, 0,
 		"Usage: tombola-accountant names [--json]\n"
 		"\n"

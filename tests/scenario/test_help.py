@@ -95,8 +95,8 @@ QUESTION = {"--delta", "--epsilon", "--round", "--method", "--bound", "--json", 
     ("epsilon", QUESTION), ("delta", QUESTION), ("rounds", QUESTION), ("calibrate", QUESTION),
     ("compare", QUESTION - {"--method", "--bound"}),
     ("curve", QUESTION - {"--epsilon"} | {"--over", "--from", "--to", "--points", "--delta-min", "--delta-max",
-                                          "--format", "--output", "--title"}),
-    ("audit", {"--json"}), ("paper", {"--json"}), ("names", {"--json"}), ("describe", {"--round", "--json"})])
+                                          "--format", "--output"}),
+    ("audit", {"--json"}), ("names", {"--json"}), ("describe", {"--round", "--json"})])
 def test_help_of_the_accountant(verb, expected):
     run = say("tombola-accountant", verb, "--help")
     assert run.returncode == 0 and not run.stderr

@@ -36,9 +36,9 @@ static void the_usage_is_answered_with_64(void **state)
 	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --bound published --method clones", 64,
 		"does not use");
 	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --over n", 64, "unrecognized option '--over'");
-	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --format svg", 64,
+	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --format csv", 64,
 		"unrecognized option '--format'");
-	refuses("curve --round rr:eps0=1,n=9 --title a --title b", 64, "given twice");
+	refuses("curve --round rr:eps0=1,n=9 --points 3 --points 4", 64, "given twice");
 	refuses("epsilon --delta 1e-6 --round rr:eps0=1,n=9 --delta 1e-7", 64, "--delta is given twice");
 	refuses("delta --epsilon 1 --epsilon 2 --round rr:eps0=1,n=9", 64, "--epsilon is given twice");
 }
@@ -267,7 +267,7 @@ static void a_budget_is_allocated_over_rounds(void **state)
 static void help_and_version_succeed_and_a_full_disk_does_not(void **state)
 {
 	static const char *const verbs[] = { "epsilon", "delta", "rounds", "calibrate", "compare", "curve",
-		"audit", "paper", "describe", "names", "optimise" };
+		"audit", "describe", "names", "optimise", "export" };
 
 	(void)state;
 	fits_a_screen("--help", 24);
