@@ -60,12 +60,44 @@ fi
 
 from_command=$("$work/usr/bin/tombola-accountant" epsilon --delta 1e-6 --round generic:eps0=2,n=10000,count=8 --json |
 	sed 's/.*"epsilon_lower":\([^,]*\),"epsilon_upper":\([^,]*\),.*/\1 \2/')
-from_python=$(PYTHONPATH=$(dirname "$(find "$work/usr" -name tombola_accountant)") /usr/bin/python3 -B -c '
+PYTHONPATH=$(dirname "$(find "$work/usr" -name tombola_accountant)")
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
+from_python=$(/usr/bin/python3 -c '
 from tombola_accountant import *
 print("%.17g %.17g" % PLDAccountant().compose(ShuffledDpEvent("generic", eps0=2, n=10000), 8).get_epsilon_bounds(1e-6))')
 for answer in "$(./shared)" "$(./static)" "$from_python"; do
 	[ "$answer" = "$from_command" ] || fail "'$answer' is not the command's '$from_command'"
 done
+
+# The module's programs: what the command computes is drawn, and a figure of a paper is found.
+"$work/usr/bin/tombola-accountant" curve --points 3 --round rr:eps0=1,n=100 | /usr/bin/python3 -m tombola_accountant.plot |
+	grep -q '^</svg>$' || fail "tombola_accountant.plot draws no curve"
+/usr/bin/python3 -m tombola_accountant.literature figure 004-3a | grep -q '^algorithm-1,' ||
+	fail "tombola_accountant.literature has no figure 004-3a"
+# It hands structures to the library: they are laid out as the headers say.
+cat >laid.c <<'C'
+#include <stddef.h>
+#include <stdio.h>
+#include <tombola/acct_flame.h>
+#include <tombola/acct_girgis.h>
+#include <tombola/acct_gspa.h>
+int main(void)
+{
+	printf("%zu %zu %zu ", offsetof(struct acct_round, others), offsetof(struct acct_round, sampling),
+		offsetof(struct acct_round, shape));
+	printf("%zu %zu %zu %zu\n", sizeof(struct acct_round), sizeof(struct acct_girgis),
+		sizeof(struct acct_gspa_class), sizeof(struct acct_flame_sparse));
+	return 0;
+}
+C
+cc -std=c17 -Wall -Werror $(pkg-config --cflags tombola-accountant) laid.c -o laid
+in_python=$(/usr/bin/python3 -c '
+from ctypes import sizeof
+from tombola_accountant.literature.bounds import *
+print(Round.others.offset, Round.sampling.offset, Round.shape.offset, *map(sizeof, (Round, Reports, Class, Sparse)))')
+[ "$(./laid)" = "$in_python" ] || fail "structures are laid out as $(./laid), and in Python as $in_python"
+
 [ "$(pkg-config --modversion tombola-accountant)" = "$("$work/usr/bin/tombola-accountant" --version | cut -d' ' -f2)" ] ||
 	fail "pkg-config and the command differ in version"
 
