@@ -251,7 +251,8 @@ def to_svg(plot: Plot) -> str:
         f'<text x="{_LEFT:.1f}" y="30" font-size="{_title_size(plot.title):g}" font-weight="600">{title}</text>\n',
         *_ticks(x, True), *_ticks(y, False),
         f'<rect class="frame" x="{_LEFT:.1f}" y="{_TOP:.1f}" width="{_WIDTH - _LEFT - _RIGHT:.1f}" height="{_HEIGHT:.1f}"/>\n',
-        f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2:.1f}" y="{bottom + 42:.1f}" text-anchor="middle">{_text(plot.x_name)}</text>\n',
+        f'<text x="{(_LEFT + _WIDTH - _RIGHT) / 2:.1f}" y="{bottom + 42:.1f}" text-anchor="middle">',
+        f'{_text(plot.x_name)}</text>\n',
         f'<text transform="translate(24 {_TOP + _HEIGHT / 2:.1f}) rotate(-90)" text-anchor="middle">',
         f'{_text(plot.y_name or "epsilon (nats)")}</text>\n', *_lines(plot, x, y), "</svg>\n"))
 
