@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,7 +86,8 @@ static void check_programs(const struct cl_setup *setup, struct nt_health *h)
  * long reading took. */
 static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 {
-	static const char name[] = "\n" CL_SEALED_METRIC " ";
+	static const char name[] = CL_SEALED_METRIC;
+	char line[sizeof name + 2];
 	double prepare = (double)setup->conf.prepare_ms / 1e3, sealed = 0;
 	const char *at;
 	struct cm_err err;
@@ -96,8 +98,9 @@ static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 	if (!setup->conf.http || *setup->conf.http == '\0' || setup->conf.prepare_ms < CL_TIMES_PREPARE_MS ||
 		nt_http_get(setup->conf.http, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
 		return;
-	at = status == 200 && body ? strstr(body, name) : NULL;
-	sealed = at ? strtod(at + sizeof name - 1, NULL) : 0;
+	(void)snprintf(line, sizeof line, "\n%s ", name);
+	at = status == 200 && body ? strstr(body, line) : NULL;
+	sealed = at ? strtod(at + strlen(line), NULL) : 0;
 	if (sealed > 0.75 * prepare)
 		nt_health_say(h, NT_HEALTH_WARNING,
 			"the last round was sealed %.1f s after it came, and `prepare` is %g s: what is not read in "
