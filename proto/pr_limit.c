@@ -1,4 +1,5 @@
-/* pr_limit.c - the table of limits: every bytes field and every repeated field of tombola.proto has a row. */
+/* pr_limit.c (pr_scan.h) - the table of limits: every bytes field and every repeated field of tombola.proto
+ * has a row. */
 #include "pr_scan.h"
 
 #include <string.h>

@@ -23,8 +23,9 @@ PRODUCT = ("accountant", "analyzer", "client", "common", "deploy", "proto", "shu
 FILE, FUNCTION, FOLDER = 620, 60, 46
 # Folders that still have more than FOLDER files, and how many.
 LARGER = {"client/round": 50}
-# Files without a header of their name, and those of them whose first line names none.  The goals are 60 and 0.
-HEADERLESS, UNNAMED = 75, 17
+# Files without a header of their name.  The first line of each names the header that declares it.
+HEADERLESS = 57
+ROWS = re.compile(r"common/protocols/(rows|compat|paper)/|accountant/(method/|spec/acct_named_)|\w+/command/|deploy/tool/")
 # Comments, strings and characters.
 NOT_CODE = re.compile(r"""/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.S)
 # What tests alone call: values without a payload, a table's rows by number, one message where the product has many, the port and
@@ -108,12 +109,12 @@ def headerless(sources):
     """Not of rows, which a table declares, nor of verbs, which the command's own table does."""
     headers = {os.path.basename(p) for p in sources if p.endswith(".h")}
     without = [p for p in sources if p.endswith(".c") and p[:-1] + "h" not in sources
-               and not re.match(r"common/protocols/(rows|compat|paper)/|\w+/command/|deploy/tool/", p)]
+               and not ROWS.match(p)]
     unnamed = [p for p in without if not headers & set(re.findall(r"\w+\.h\b", sources[p].partition("\n")[0]))]
     if len(without) > HEADERLESS:
         yield f"{len(without)} files have no header of their name, {HEADERLESS} are the limit: {' '.join(without)}"
-    if len(unnamed) > UNNAMED:
-        yield f"the first lines of {len(unnamed)} files name no header that declares them, {UNNAMED} are the limit: {' '.join(unnamed)}"
+    if unnamed:
+        yield f"the first line names no header that declares the file: {' '.join(unnamed)}"
 
 
 def corpora():

@@ -1,4 +1,4 @@
-/* acct_renyi_convert.c - from a divergence of one order to epsilon at delta.
+/* acct_renyi_convert.c (acct_renyi.h) - from a divergence of one order to epsilon at delta.
  *
  * The best: for 0 <= u <= 1 and T(r) = r^alpha - u^alpha - alpha u^{alpha-1} (r-u), T >= 0 is convex with
  * minimum 0 at u.  If c T has slope 1 at v, it lies above its tangent r - v + c T(v), hence above r - E with

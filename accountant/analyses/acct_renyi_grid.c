@@ -1,4 +1,4 @@
-/* acct_renyi_grid.c - moments as integrals of the privacy curve.
+/* acct_renyi_grid.c (acct_renyi_parts.h) - moments as integrals of the privacy curve.
  *
  * For real alpha > 1 and delta(l) the curve of (P, Q), delta'(l) that of (Q, P),
  *     E_Q (P/Q)^alpha - 1 = alpha (alpha-1) [int_0^inf e^{(alpha-1) l} delta(l) dl

@@ -1,4 +1,4 @@
-/* acct_renyi_tail.c - how fast a curve falls where it is too small for a double.
+/* acct_renyi_tail.c (acct_renyi_parts.h) - how fast a curve falls where it is too small for a double.
  *
  * H(y) = sum omega_j x_j P(x_j + S' > 0), S' over the other messages (doc/accounting.md, 4.2), so by Chernoff
  * H <= sum_{x_j > 0} omega_j x_j e^{theta x_j} prod B_i^{count_i} C^{dummies} for every theta > 0: convex in

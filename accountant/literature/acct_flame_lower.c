@@ -1,4 +1,4 @@
-/* acct_flame_lower.c - lower bounds: one data set, one test, exact chances.
+/* acct_flame_lower.c (acct_flame.h) - lower bounds: one data set, one test, exact chances.
  *
  * Other users' messages and dummies lie below 1/2 with chance one half, the victim's with chance `below` or
  * its complement.  A test that says yes with chance P under one input and Q under the other shows that

@@ -1,4 +1,4 @@
-/* acct_flame_paper.c - the theorems of the FLAME paper, as printed. */
+/* acct_flame_paper.c (acct_flame.h) - the theorems of the FLAME paper, as printed. */
 #include <math.h>
 
 #include "acct_blanket.h"

@@ -1,4 +1,4 @@
-/* acct_girgis_special.c - moments of special pairs by sums over counts. */
+/* acct_girgis_special.c (acct_girgis_parts.h) - moments of special pairs by sums over counts. */
 #include <float.h>
 #include <math.h>
 

@@ -1,4 +1,5 @@
-/* acct_gspa_count.c - the Poisson-binomial law of the number of blanket messages, by convolution.
+/* acct_gspa_count.c (acct_gspa_sum.h) - the Poisson-binomial law of the number of blanket messages, by
+ * convolution.
  *
  * Every term is positive: relative errors add up, nothing cancels. */
 #include "acct_gspa_sum.h"

@@ -1,5 +1,5 @@
-/* acct_gspa_delta.c - personalised participants of two symbols: delta and epsilon of one round, and the bound
- * for randomizers of any kind. */
+/* acct_gspa_delta.c (acct_gspa.h) - personalised participants of two symbols: delta and epsilon of one round,
+ * and the bound for randomizers of any kind. */
 #include <math.h>
 #include <stdlib.h>
 

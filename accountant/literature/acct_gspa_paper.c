@@ -1,4 +1,5 @@
-/* acct_gspa_paper.c - mu, and the curve of Gaussian differential privacy.  No guarantees in here. */
+/* acct_gspa_paper.c (acct_gspa.h) - mu, and the curve of Gaussian differential privacy.  No guarantees in
+ * here. */
 #include <math.h>
 
 #include "acct_fault.h"

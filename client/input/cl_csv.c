@@ -1,5 +1,5 @@
-/* cl_csv.c - parses CSV rows (RFC 4180, header required) with libcsv in strict mode, each line separately: a
- * quoted field never extends over a line end. */
+/* cl_csv.c (cl_format.h) - parses CSV rows (RFC 4180, header required) with libcsv in strict mode, each line
+ * separately: a quoted field never extends over a line end. */
 #include "cl_format.h"
 
 #include <csv.h>

@@ -1,4 +1,4 @@
-/* cl_ndjson.c - parses readings given as JSON objects, one at a time. */
+/* cl_ndjson.c (cl_format.h) - parses readings given as JSON objects, one at a time. */
 #include "cl_format.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* cl_fetch.c - fetches the first round that the shuffler offers, and its plan: no database, no round taken
- * part in. */
+/* cl_fetch.c (cl_run.h) - fetches the first round that the shuffler offers, and its plan: no database, no
+ * round taken part in. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* cl_judge_db.c - what a judgement reads and adds, in client.db. */
+/* cl_judge_db.c (cl_judge.h) - what a judgement reads and adds, in client.db. */
 #include "cl_judge.h"
 #include "cl_pins.h"
 #include "cl_store.h"

@@ -1,4 +1,4 @@
-/* co_columns.c - the leaf of a tree, and the bins of features. */
+/* co_columns.c (co_map.h) - the leaf of a tree, and the bins of features. */
 #include <math.h>
 
 #include "co_map.h"

@@ -1,5 +1,5 @@
-/* co_gradient.c - gradients of the cross-entropy of one example: of a linear model, and of a network with one
- * hidden layer of max(a, 0). */
+/* co_gradient.c (co_map.h) - gradients of the cross-entropy of one example: of a linear model, and of a
+ * network with one hidden layer of max(a, 0). */
 #include <math.h>
 
 #include "co_clip.h"

@@ -1,4 +1,4 @@
-/* co_moments.c - sums of products, and the nearest of several centroids. */
+/* co_moments.c (co_map.h) - sums of products, and the nearest of several centroids. */
 #include <math.h>
 #include <string.h>
 
