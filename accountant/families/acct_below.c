@@ -1,17 +1,18 @@
-/* acct_below.c - kinds that need not be tried.
+/* acct_below.c - decides which kinds of law need not be tried.
  *
- * With equal means one law is below another in convex order if E (X - t)+ is nowhere larger.  That of a
- * mixture is linear between its atoms and that of the kind convex, so the mixture's atoms are enough: those
- * between the kind's outermost two.  Below these the kind's is the mean less t, which no law's is below, and
- * above them it is 0. */
+ * Where two laws have equal means, one is below the other in convex order if its E (X - t)+ is nowhere
+ * larger, as a function of t.  For the mixture this function is linear between the mixture's atoms, and for
+ * the kind it is convex, so comparing them at the mixture's atoms is enough.  Only atoms between the kind's
+ * smallest and its largest value matter: at a smaller t the kind's value is its mean less t, which no law
+ * of the same mean is below, and at a larger t it is 0. */
 #include "acct_below.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define MARGIN 1e-9
-/* Atoms that are this near, of their size, may be the same: acct_places.h allows for worths that are off by
- * so much. */
+/* Two atoms whose difference relative to their size is at most OFF may be the same number: acct_places.h
+ * allows values to be off by so much. */
 #define OFF 0x1p-50
 
 struct spread {
@@ -20,13 +21,15 @@ struct spread {
 };
 
 struct acct_below {
-	double grown; /* E - 1 */
+	double grown; /* E - 1, where E is exp(eps) */
 	size_t kinds;
 	struct spread kind[ACCT_KINDS];
-	double of[ACCT_KINDS][ACCT_KINDS][ACCT_ATOMS]; /* of kind i at the atoms of j */
-	double at[ACCT_KINDS][ACCT_ATOMS];             /* of the kind in question at the atoms of j */
+	/* E (X - t)+ of kind i with t at the atoms of kind j */
+	double of[ACCT_KINDS][ACCT_KINDS][ACCT_ATOMS];
+	/* E (X - t)+ of the kind that is being asked about, with t at the atoms of kind j */
+	double at[ACCT_KINDS][ACCT_ATOMS];
 	bool known[ACCT_KINDS];
-	size_t last[2]; /* two whose mixture was above the kind before */
+	size_t last[2]; /* the two kinds whose mixture was above the last kind that was asked about */
 };
 
 static void set_spread(struct spread *s, const struct acct_kind *k, double grown)
@@ -48,7 +51,7 @@ static void set_spread(struct spread *s, const struct acct_kind *k, double grown
 	}
 }
 
-/* E (X - t)+ at the atoms of another; all of them at a time. */
+/* Compute E (X - t)+ of s with t at each atom of `at`. */
 static void set_excess(const struct spread *s, const struct spread *at, double *restrict out)
 {
 	for (size_t j = 0; j < at->atoms; j++)
@@ -81,7 +84,8 @@ struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double
 	return b;
 }
 
-/* Which shares of kind i in a mixture of i and j leave room at the atoms of `at`? */
+/* Narrow the range of i's share in a mixture of kinds i and j to the shares at which the mixture is not
+ * below the kind at the atoms of kind `at`. */
 static void narrow(
 	const struct acct_below *b, size_t i, size_t j, size_t at, const double inner[2], double share[2])
 {
@@ -102,7 +106,8 @@ static void narrow(
 	}
 }
 
-/* A kind whose atoms lie beyond the mixture's fails at the outermost of these. */
+/* Is the kind s below some mixture of kinds i and j?  A kind whose atoms lie beyond the mixture's fails at
+ * the outermost of the mixture's atoms. */
 static bool covers(struct acct_below *b, const struct spread *s, size_t i, size_t j)
 {
 	double room = OFF * (fabs(s->low) + fabs(s->high)), share[2] = { 0, 1 };
@@ -140,7 +145,7 @@ static bool is_below(struct acct_below *b, const struct acct_kind *k, double *wo
 		b->known[i] = false;
 	if (is_below_two(b, &s, b->last[0], b->last[1], work))
 		return true;
-	/* The first and the last spread most. */
+	/* The kinds at both ends of the list spread most, so their mixtures are tried first. */
 	for (size_t i = 0; i < b->kinds; i++)
 		for (size_t j = b->kinds; j-- > i;)
 			if (is_below_two(b, &s, i, j, work))

@@ -1,21 +1,22 @@
-/* acct_below.h - kinds that need not be tried, since others spread more: doc/imitation.md, "Spreads".
+/* acct_below.h - finds kinds that need not be tried, since others spread more: doc/imitation.md, "Spreads".
  *
- * If the law of X = (R0 - E R1)/R of a kind, at one E, is below a mixture of those of two kinds in convex
- * order, no place need be of that kind. */
+ * Let X = (R0 - E R1)/R under the law R of a kind, at one E.  If the law of X is below a mixture of the
+ * laws of two other kinds in convex order, then a bound need not consider participants of that kind. */
 #pragma once
 
 #include "acct_kinds.h"
 
-/* What is known of the kinds that others are compared with.  free() it. */
+/* The kinds that others are compared with, and their spreads.  Released with free(). */
 struct acct_below;
 
-/* Borrows nothing.  NULL: no memory.  *work: added to. */
+/* Prepare the comparison with all kinds of k at eps.  Keeps no pointer to k.  Returns NULL if memory runs
+ * out.  Adds to *work. */
 struct acct_below *acct_below_new(const struct acct_kinds *k, double eps, double *work);
 
-/* What it costs to ask about so many kinds, at the least. */
+/* The least work that asking about `asked` kinds takes. */
 double acct_below_work(const struct acct_kinds *k, double asked);
 
-/* Adds *k, thinned as b's are, to the kinds that are tried, unless it is certainly below a mixture of two of
- * b's: by a margin that is far above rounding.  Its means of u and v are theirs, 1.  False: there
- * are too many.  *work: added to. */
+/* Add *k to the kinds that are tried, unless it is below a mixture of two of b's kinds by a margin far
+ * above rounding.  *k has been thinned as b's kinds were, and its u and v have their mean, 1.  Returns
+ * false if there is no room for it.  Adds to *work. */
 bool acct_below_try(struct acct_below *b, const struct acct_kind *k, struct acct_kinds *tried, double *work);

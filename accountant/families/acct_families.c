@@ -1,4 +1,4 @@
-/* acct_families.c - the families by number. */
+/* acct_families.c - finds a family by its number, and reads the number and the shape from a text. */
 #include "acct_families.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* acct_kinds.c - a few kinds of law that a report may have. */
+/* acct_kinds.c - bounds the loss where every other report has one of a few kinds of law. */
 #include "acct_kinds.h"
 
 #include <math.h>

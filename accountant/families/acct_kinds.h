@@ -28,19 +28,20 @@ struct acct_kinds {
 	struct acct_kind kind[ACCT_KINDS];
 };
 
-/* Change a kind to that of reports of which a part eta is thin, so that the blanket loses `part`
- * (doc/imitation.md); and the same for all kinds of k, into *thin. */
+/* Thin a kind: a part eta of its reports is missing, so that the blanket loses `part` (doc/imitation.md).
+ * acct_kinds_thinned() does the same for all kinds of k, into *thin. */
 void acct_kinds_thin(struct acct_kind *k, double part, double eta);
 void acct_kinds_thinned(const struct acct_kinds *k, double part, double eta, struct acct_kinds *thin);
 
 /* Set r's cells to the victim's laws relative to the law R of one kind, as if all others were of this kind.
- * It is the kind that loses most in the limit of many participants, where the loss grows with sum (R0 -
- * R1)^2 / R. */
+ * The kind is the one that loses most in the limit of many participants, where the loss grows with the sum
+ * of (R0 - R1)^2 / R. */
 void acct_kinds_most(const struct acct_kinds *k, struct acct_round *r);
 
 /* The least work that acct_kinds_largest takes. */
 double acct_kinds_work(const struct acct_kinds *k);
 
-/* The largest delta, over the numbers of the kinds, of `places` places of which each is the victim's with the
- * same chance.  Never below it; INFINITY where it cannot be computed.  *work: added to. */
+/* Compute the largest delta over all ways to divide `places` places among the kinds, where each place is
+ * the victim's with the same chance.  The result is never below the true value, and INFINITY where it
+ * cannot be computed.  Adds to *work. */
 double acct_kinds_largest(const struct acct_kinds *k, double places, double eps, double most, double *work);

@@ -1,4 +1,4 @@
-/* acct_ladder.c - levels 0..b with discrete Laplace noise, clamped. */
+/* acct_ladder.c - bounds the loss of levels 0..b with discrete Laplace noise, clamped. */
 #include "acct_ladder.h"
 
 #include <math.h>
@@ -10,10 +10,11 @@
 
 struct ladder {
 	size_t b;
-	double a, power[2 * ACCT_MAX_CELLS]; /* a^i at i + b */
+	double a, power[2 * ACCT_MAX_CELLS]; /* power[i + b] is a^i, i from -b to b */
 };
 
-/* Powers to an ulp, a^-b the largest u: those of a rounded a would be off by b ulps. */
+/* Compute each power from the logarithm of the largest u, which is a^-b, so that every power is right to an
+ * ulp.  Powers of a rounded `a` would be off by b ulps. */
 static void set_ladder(const struct acct_list *l, struct ladder *r)
 {
 	double most = 1;
@@ -32,7 +33,7 @@ static size_t apart(size_t x, size_t y)
 	return x > y ? x - y : y - x;
 }
 
-/* A level y under the victim's inputs s and t and the other's, z. */
+/* The cell of level y: s and t are the victim's inputs, z is the input of the other participant. */
 static struct acct_cell cell_of(const struct ladder *r, size_t s, size_t t, size_t z, size_t y)
 {
 	double weight = (y == 0 || y == r->b ? 1 : 1 - r->a) / (1 + r->a);
@@ -44,12 +45,12 @@ static struct acct_cell cell_of(const struct ladder *r, size_t s, size_t t, size
 
 struct maker {
 	struct ladder ladder;
-	double keep, grown, *room; /* grown: E - 1 */
+	double keep, grown, *room; /* grown is E - 1 */
 	size_t kinds;
 	struct acct_place kind[ACCT_PLACES_KINDS];
 };
 
-/* With chance `keep` X over it, else 0. */
+/* Add the kind (s, t, z): with chance `keep` its value is X / keep, else 0 (acct_ladder.h, "Thinned"). */
 static void put_kind(struct maker *m, size_t s, size_t t, size_t z)
 {
 	size_t b = m->ladder.b;
@@ -99,7 +100,7 @@ static double work_of(const struct acct_list *l, const void *kept)
 	return acct_places_least_work(kinds, kinds * (l->cells + 1));
 }
 
-/* Everybody else holds the victim's first input, 0. */
+/* The round in which everybody else holds the victim's first input, 0. */
 static enum acct_rc held(const struct acct_list *l, void **kept, struct acct_round *r)
 {
 	struct ladder of;
@@ -132,7 +133,7 @@ static bool are_ladder(const struct acct_round *r)
 	return most > 1 && r->shape[0] == 0 && r->shape[1] == 0 && r->shape[2] == 0;
 }
 
-/* Of two levels a report is one of them. */
+/* Where there are only two levels, a report is a bit. */
 static bool are_bits(const struct acct_round *r)
 {
 	(void)r;

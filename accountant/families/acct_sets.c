@@ -1,4 +1,5 @@
-/* acct_sets.c - reports whose law is the blanket or p times it, every two inputs alike. */
+/* acct_sets.c - bounds the loss of reports whose law is the blanket or p times it, where every two inputs
+ * are alike. */
 #include "acct_sets.h"
 
 #include <math.h>
@@ -7,7 +8,8 @@
 #include "acct_cells.h"
 #include "acct_families.h"
 
-/* (p, 1) and (1, p) of one mass; of the rest (p, p) and (1, 1). */
+/* Are these the cells of sets?  (p, 1) and (1, p) have the same mass; any other cell is (p, p) or (1,
+ * 1). */
 static bool are_sets(const struct acct_round *r)
 {
 	double p = 1, apart[2] = { 0, 0 }, both = 0;
@@ -30,7 +32,8 @@ static bool are_sets(const struct acct_round *r)
 	       acct_cells_close(apart[0], apart[1]);
 }
 
-/* Of two cells there are two laws: what a third makes likelier would be apart from what either makes. */
+/* With two cells, (p, 1) and (1, p), there are only two laws: a third law would be larger on values on
+ * which neither of the two is, and those would be a third cell. */
 static bool are_bits(const struct acct_round *r)
 {
 	(void)r;
@@ -43,10 +46,11 @@ static void add_atom(struct acct_kind *k, double mass, double u, double v, doubl
 		k->atom[k->atoms++] = (struct acct_atom){ mass, u, v, ratio };
 }
 
-/* Every law is the blanket or p times it.  Of the blanket, `apart` is likelier under one alone of every two
- * inputs, `both` under both.  A third input shares `triple` with both: the kinds are linear in it, so its
- * ends are enough.  Of the blanket it shares both - triple with the first alone, as much with the second
- * alone, triple with both, and apart - both + triple with neither. */
+/* Every law is the blanket or p times it.  `apart` is the blanket's mass where one given input of any two
+ * is likelier and the other is not; `both` is its mass where both are.  A third input shares a mass of
+ * `triple` with both.  The kinds are linear in `triple`, so the two ends of its range are enough.  Beside
+ * that, the third input shares a mass of both - triple with the first alone and the same with the second
+ * alone, and it is likelier on a mass of apart - both + triple where neither of the two is. */
 void acct_sets_kinds(const struct acct_list *r, struct acct_kinds *k)
 {
 	double p = 1, apart = 0, both = 0, none = 0, with, without;
@@ -73,7 +77,8 @@ void acct_sets_kinds(const struct acct_list *r, struct acct_kinds *k)
 	}
 	with = fmax(0, both - r->shape[0]);
 	without = apart - with;
-	/* Else there is no third input; a remainder of rounding is none.  A kind too many does no harm. */
+	/* If a mass is negative by more than rounding, there is no third input.  A kind too many would only
+	 * raise the bound. */
 	if (!(without >= -1e-9 * apart && none - without >= -1e-9 * apart))
 		return;
 	without = fmax(0, without);

@@ -1,4 +1,4 @@
-/* acct_triples.c - what three inputs have in common, where laws have two levels. */
+/* acct_triples.c - lists what three inputs have in common, where each law has two levels. */
 #include "acct_triples.h"
 
 #include <math.h>
@@ -8,12 +8,12 @@
 #include "acct_cells.h"
 
 #define MOST   1000u
-#define PLACES 8u /* the ends, and what is up to three lengths from these */
+#define PLACES 8u /* both ends, and the levels at up to three lengths from either end */
 #define BREAKS 24u
 
 struct maker {
 	unsigned number;
-	double size, length, items, p; /* size, length: b and w, b and r, d and k */
+	double size, length, items, p; /* size and length: b and w, b and r, or d and k */
 	struct acct_triples *made;
 };
 
@@ -39,7 +39,7 @@ static void add(const struct maker *m, const struct acct_triple *one)
 	if (t->all < MOST)
 		t->triple[t->all++] = *one;
 	else
-		t->ends = MOST; /* too many */
+		t->ends = MOST; /* there is no room: acct_triples_new() returns NULL */
 }
 
 static void put(struct acct_triple *t, const bool likelier[3], double mass)
@@ -47,7 +47,8 @@ static void put(struct acct_triple *t, const bool likelier[3], double mass)
 	t->mass[(likelier[0] ? 1 : 0) + (likelier[1] ? 2 : 0) + (likelier[2] ? 4 : 0)] += mass;
 }
 
-/* The blanket at y, in [0, b+w); what all windows [x, x+w) contain tells nothing. */
+/* The blanket's density at y, which is in [0, b+w).  Which of the three windows [x, x+w) contain y?  A
+ * value that every window contains tells nothing, and counts as likelier under none. */
 static double window_at(const struct maker *m, const double x[3], double y, bool likelier[3])
 {
 	double b = m->size, w = m->length;
@@ -58,7 +59,8 @@ static double window_at(const struct maker *m, const double x[3], double y, bool
 	return y < 0 || y >= b + w ? 0 : (all ? m->p : 1) / (w * m->p + b);
 }
 
-/* How many steps down is y from level x?  Reports are taken for intervals [y, y+1). */
+/* The number of steps that the density at y is below the density at level x.  Reports are treated as
+ * intervals [y, y+1). */
 static double steps(const struct maker *m, double x, double y)
 {
 	double beyond = fmax(y - (x + m->length), x - m->length + 1 - y);
@@ -66,7 +68,8 @@ static double steps(const struct maker *m, double x, double y)
 	return beyond < 0 ? 0 : 1 + floor(beyond / m->size);
 }
 
-/* The blanket at y; what is further away than one period of steps counts there. */
+/* The blanket's density at y, and which inputs are likelier there.  What is more than one period of steps
+ * outside the range is counted in the outermost period. */
 static double stair_at(const struct maker *m, const double x[3], double y, bool likelier[3])
 {
 	double b = m->size, r = m->length, drop = 1 / m->p, fall = 1 - drop,
@@ -85,7 +88,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Every place where a law may change. */
+/* Collect every place where a law may change, sorted; returns their number. */
 static size_t breaks(const struct maker *m, const double x[3], double at[BREAKS])
 {
 	double b = m->size, w = m->length, from[5] = { 0, b, x[0], x[1], x[2] };
@@ -106,7 +109,8 @@ static size_t breaks(const struct maker *m, const double x[3], double at[BREAKS]
 	return n;
 }
 
-/* Beyond the breaks of stairs all is one period lower: from 1-r-b, and up to 2b+r. */
+/* The triple of three levels.  For stairs the outermost period on each side also stands for all that lies
+ * beyond it: the sum runs from 1-r-b to 2b+r. */
 static struct acct_triple of_levels(const struct maker *m, const double x[3])
 {
 	struct acct_triple one = { { 0 } };
@@ -134,9 +138,10 @@ static void add_levels(const struct maker *m, double first, double second, doubl
 	add(m, &one);
 }
 
-/* Masses are linear in the three levels but where two breaks meet: where a level is an end or (of stairs) a
- * length from one, or two levels are equal or a length apart.  So they are mixtures of those at corners,
- * where each level is up to three lengths from an end. */
+/* List the triples of windows and of stairs.  The masses of a triple are linear in its three levels except
+ * where two breaks meet: where a level is an end or (for stairs) one length from an end, or where two
+ * levels are equal or one length apart.  So every triple is a mixture of triples at corners, where each
+ * level is at most three lengths from an end. */
 static void levels(struct maker *m)
 {
 	double b = m->size, length = m->number == ACCT_WINDOWS ? m->length : 2 * m->length - 1,
@@ -156,14 +161,14 @@ static void levels(struct maker *m)
 	for (size_t z = 0; z < n; z++)
 		add_levels(m, 0, b, at[z]);
 	m->made->ends = n;
-	/* The mirror exchanges the order of the victim's two. */
+	/* The mirror image of a triple exchanges the victim's two inputs, so one order is enough. */
 	for (size_t s = 0; s < n; s++)
 		for (size_t t = 0; t < n; t++)
 			for (size_t z = 0; z < n && at[s] <= at[t] && at[t] - at[s] < b; z++)
 				add_levels(m, at[s], at[t], at[z]);
 }
 
-/* The share of the k-subsets of d that none of q items is in. */
+/* The share of the k-subsets of d items that contain none of q given items. */
 static double avoid(const struct maker *m, double q)
 {
 	long double share = 1;
@@ -173,18 +178,20 @@ static double avoid(const struct maker *m, double q)
 	return (double)share;
 }
 
-/* The victim's inputs share `shared` items; of the other's, only[i] are in one of them alone and `both` in
- * both. */
+/* The triple in which the victim's inputs share `shared` items, and of the other participant's items
+ * only[i] are in input i alone and `both` are in both. */
 static struct acct_triple of_draws(const struct maker *m, double shared, const double only[2], double both)
 {
 	struct acct_triple one = { { 0 } };
 	double s = m->items, hit = 1 - avoid(m, s), z = m->p * hit + 1 - hit, none[ACCT_CLASSES];
 
-	for (unsigned set = 0; set < ACCT_CLASSES; set++) { /* of the inputs in `set`, none is hit */
+	/* none[set]: the share of subsets that contain no item of the inputs in `set` */
+	for (unsigned set = 0; set < ACCT_CLASSES; set++) {
 		double items = 0;
 
 		for (unsigned part = 1; part < ACCT_CLASSES;
-			part++) { /* items of these inputs and no other */
+			/* the items that exactly the inputs in `part` hold */
+			part++) {
 			double outside = s - only[0] - only[1] - both,
 			       count[ACCT_CLASSES] = { 0, s - shared - only[0], s - shared - only[1],
 				       shared - both, outside, only[0], only[1], both };
@@ -194,14 +201,15 @@ static struct acct_triple of_draws(const struct maker *m, double shared, const d
 		none[set] = avoid(m, items);
 	}
 	for (unsigned hits = 0; hits < ACCT_CLASSES; hits++) {
-		double sum = 0; /* over the subsets that are not hit beside the rest */
+		/* inclusion and exclusion over the inputs that are hit */
+		double sum = 0;
 
 		for (unsigned more = hits;; more = (more - 1) & hits) {
 			sum += (__builtin_popcount(more) % 2 != 0 ? -1 : 1) * none[more | (7 - hits)];
 			if (more == 0)
 				break;
 		}
-		one.mass[hits] = sum > 4e-15 ? sum / z : 0; /* else rounding */
+		one.mass[hits] = sum > 4e-15 ? sum / z : 0; /* a smaller sum is only rounding */
 	}
 	return one;
 }
@@ -237,7 +245,7 @@ static double choose(double m, double i)
 	return c;
 }
 
-/* P(i of m fair coins show heads). */
+/* chance[i] is the chance that i of m fair coins show heads. */
 static void set_heads(double m, double chance[])
 {
 	double all = pow(2, -m);
@@ -246,8 +254,10 @@ static void set_heads(double m, double chance[])
 		chance[i] = choose(m, (double)i) * all;
 }
 
-/* Where the three inputs have the same sign, and where the other's, the second or the first differs from the
- * two others: so many signs each.  A report whose sum of products with an input is above 0 is likelier. */
+/* The triple of three inputs of signs.  with[0] signs are the same in all three; with[1], with[2] and
+ * with[3] are the numbers of signs in which the other's input, the victim's second and its first differ
+ * from the two others.  A report is likelier under an input if the sum of its products with that input is
+ * above 0. */
 static struct acct_triple of_signs(const struct maker *m, const double with[4])
 {
 	struct acct_triple one = { { 0 } };
@@ -346,8 +356,9 @@ struct acct_triples *acct_triples_of(const struct acct_list *l)
 	return acct_triples_new(l->family->number, l->shape, p);
 }
 
-/* To the kinds of the ends, thinned (`part` of the blanket, eta in all), add those of all others that may
- * lose more at this eps.  False: too many, or no memory. */
+/* Add to the thinned kinds of the ends (the blanket loses `part`, and a part eta of the reports is missing)
+ * all other kinds that may lose more at this eps.  Returns false if there are too many, or there is no
+ * memory. */
 static bool between(const struct acct_triples *t, double part, double eta, double eps,
 	struct acct_kinds *thin, double *work)
 {
@@ -371,7 +382,8 @@ bool acct_triples_tried(const struct acct_triples *t, const struct acct_kinds *k
 	return between(t, part, eta, eps, thin, work);
 }
 
-/* Of the blanket, what is likelier under one input alone, and under both: (p, 1) and (1, p), (p, p). */
+/* Does the round have the cells that its family and shape say?  They are (p, 1), (1, p), (p, p) and (1,
+ * 1). */
 static bool are_triples(const struct acct_round *r)
 {
 	double p = 1, had[4] = { 0, 0, 0, 0 }, meant[4] = { 0, 0, 0, 0 };

@@ -11,16 +11,16 @@
 #define ACCT_DRAWS_ITEMS 6.0  /* most items in an input of ACCT_DRAWS */
 #define ACCT_SIGNS_MOST  14.0 /* most signs in an input of ACCT_SIGNS */
 
-/* Three inputs: the victim's first and second, and that of another participant.  mass[i]: the blanket's mass
- * of the messages that exactly the inputs in i make likelier; i is a sum of 1 (the victim's first input), 2
- * (its second) and 4 (the other's). */
+/* Three inputs: the victim's first and second, and the input of another participant.  mass[i] is the
+ * blanket's mass of the messages that exactly the inputs in i make likelier; i is a sum of 1 (the victim's
+ * first input), 2 (its second) and 4 (the other's). */
 struct acct_triple {
 	double mass[ACCT_CLASSES];
 };
 
 /* The triples of a family.  In the first `ends` of `all`, the victim's two inputs have the least in common
- * that two inputs can have.  In the others they have more in common, and may lose more for a thinned blanket.
- * free() it. */
+ * that two inputs can have.  In the others they have more in common, and may lose more for a thinned
+ * blanket.  Released with free(). */
 struct acct_triples {
 	size_t ends, all;
 	double p;
@@ -31,7 +31,7 @@ struct acct_triples {
  * too many, or there is no memory. */
 struct acct_triples *acct_triples_new(unsigned number, const double shape[3], double p);
 
-/* The same for a list whose round is of such a family. */
+/* The same as acct_triples_new(), with the number and the shape of the list's round. */
 struct acct_triples *acct_triples_of(const struct acct_list *l);
 
 /* Add to k the kinds (acct_kinds.h) of the first `ends` triples. */

@@ -1,4 +1,4 @@
-/* acct_words.c - the kinds of words of s signs. */
+/* acct_words.c - bounds the loss of words of s signs. */
 #include "acct_words.h"
 
 #include <assert.h>
@@ -9,23 +9,24 @@
 #include "acct_families.h"
 #include "acct_places.h"
 
-#define MOST 16u /* signs of a word: beyond, its kinds are too many, 152 here */
+#define MOST 16u /* most signs in a word: with more there would be too many kinds; 16 signs have 152 */
 
 static_assert((MOST + 1) * (MOST + 2) / 2 - 1 <= ACCT_PLACES_KINDS, "there is room for the kinds");
 
 struct words {
 	size_t s;
-	double power[2 * MOST + 1];            /* g^i at i + s */
-	double choose[MOST + 1][MOST + 1];     /* C(m, i) */
-	double chance[MOST + 1];               /* of one word, so many of whose signs are flipped */
-	double mass[MOST + 1], over[MOST + 1]; /* thinned: the same, and what u and v are multiplied by */
-	double grown;                          /* E - 1 */
+	double power[2 * MOST + 1];        /* power[i + s] is g^i */
+	double choose[MOST + 1][MOST + 1]; /* choose[m][i] is the number of ways to choose i of m */
+	double chance[MOST + 1];           /* the chance of one word of which so many signs are flipped */
+	/* the same for thinned reports, and the factor by which u and v grow */
+	double mass[MOST + 1], over[MOST + 1];
+	double grown; /* E - 1, where E is exp(eps) */
 	double *room;
 	size_t kinds;
 	struct acct_place kind[ACCT_PLACES_KINDS];
 };
 
-/* One sign is kept with chance g/(1+g). */
+/* Set the chances of the words.  Each sign is kept with chance g/(1+g). */
 static void set_words(const struct acct_list *l, double part, double eta, struct words *w)
 {
 	double most = 1;
@@ -51,7 +52,8 @@ static void set_words(const struct acct_list *l, double part, double eta, struct
 	}
 }
 
-/* i, j, k: how many of each are flipped. */
+/* Add the kind with these numbers of signs; i, j and k count the flipped signs of each of its three
+ * groups. */
 static void put_kind(struct words *w, size_t first, size_t second)
 {
 	size_t against = w->s - first - second, atoms = 0;
@@ -72,7 +74,8 @@ static void put_kind(struct words *w, size_t first, size_t second)
 	w->kind[w->kinds++] = (struct acct_place){ atoms, p, x };
 }
 
-/* C(s+5, 5) of all (first, second, against), less those of two inputs that are one. */
+/* The number of atoms of all kinds together: C(s+5, 5) for all (first, second, against), less the kind in
+ * which the victim's two inputs are the same. */
 static size_t atoms_of(size_t s)
 {
 	size_t all = 1;
@@ -115,7 +118,7 @@ static double work_of(const struct acct_list *l, const void *kept)
 	return acct_places_least_work((s + 1) * (s + 2) / 2 - 1, atoms_of(s));
 }
 
-/* Everybody else holds the victim's first input; the second is its opposite. */
+/* The round in which everybody else holds the victim's first input, whose opposite is the second. */
 static enum acct_rc held(const struct acct_list *l, void **kept, struct acct_round *r)
 {
 	struct words w;

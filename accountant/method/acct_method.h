@@ -32,9 +32,11 @@ enum acct_worth {
 const char *acct_worth_text(enum acct_worth worth);
 
 struct acct_method_answer {
-	struct acct_bound bound; /* encloses the loss, if worth is ACCT_PROVED; else the method's own value */
-	enum acct_worth worth;   /* for these rounds; it may be worse than the row's */
-	const char *note;        /* one static sentence with the answer's assumptions; NULL: none */
+	/* encloses the loss if worth is ACCT_PROVED; otherwise the method's own value */
+	struct acct_bound bound;
+	/* what the answer is worth for these rounds, which may be less than the row's worth */
+	enum acct_worth worth;
+	const char *note; /* one static sentence with the answer's assumptions; NULL: it has none */
 };
 
 struct acct_method {
@@ -42,8 +44,8 @@ struct acct_method {
 	const char *summary; /* one line, with its source */
 	enum acct_worth worth;
 	bool cells; /* it uses only the rounds' cells, so it can also answer for --bound published */
-	/* Answer for n rounds, borrowed for the call; why is not NULL.  A function that is NULL: the method
-	 * cannot answer this question. */
+	/* Answer for n rounds, which are borrowed for the call; why is not NULL.  NULL in place of a
+	 * function: the method cannot answer this question. */
 	enum acct_rc (*epsilon)(const struct acct_spec *rounds, size_t n, double delta,
 		struct acct_method_answer *out, const char **why);
 	enum acct_rc (*delta)(const struct acct_spec *rounds, size_t n, double epsilon,

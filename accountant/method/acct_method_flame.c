@@ -3,7 +3,7 @@
 #include "acct_flame.h"
 #include "acct_method_rows.h"
 
-/* A vector of `count` coordinates, each a message of its own: SS-Simple. */
+/* Judge a vector of `count` coordinates, each sent as a message of its own (SS-Simple). */
 static enum acct_rc simple(const struct acct_spec *s, size_t n, double delta, enum acct_flame_amplifier by,
 	struct acct_method_answer *out, const char **why)
 {

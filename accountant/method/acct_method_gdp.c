@@ -1,5 +1,5 @@
-/* acct_method_gdp.c (acct_method_rows.h) - rounds as Gaussian mechanisms with a defect, whose means add up in
- * squares: what the Gaussian filter charges, here for a list that is known. */
+/* acct_method_gdp.c (acct_method_rows.h) - takes rounds as Gaussian mechanisms with a defect, whose squared
+ * means add up.  The Gaussian filter charges the same; here the list of rounds is known beforehand. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,14 +7,14 @@
 #include "acct_gdp.h"
 #include "acct_method_rows.h"
 
-/* A sum of up to 2^20 squares and its root are off by less. */
+/* A sum of up to 2^20 squares, and its root, have a smaller relative error. */
 #define ROUNDING    1e-9
 #define LEAST       1e-9
 #define MOST        700.0
 #define LEAST_DELTA 1e-15
 #define SHARES      5
 
-/* mu of all rounds, rounded up, when defects may add up to `defects`. */
+/* Compute mu of all rounds together, rounded up, when their defects may add up to `defects`. */
 static enum acct_rc mean_of(const struct acct_spec *s, size_t n, double defects, double *mu)
 {
 	double total = 0, sum = 0, one;
@@ -44,7 +44,7 @@ enum acct_rc acct_gdp_method_epsilon(
 		rc = mean_of(s, n, delta / 2, &mu);
 	if (rc)
 		return rc;
-	/* From below: far above the answer the curve's rounding alone is more than delta. */
+	/* Search from below: far above the answer the rounding of the curve alone exceeds delta. */
 	double high = LEAST;
 	while (isfinite(high) && !(isfinite(mu) && acct_gdp_delta_above(high, mu) <= delta / 2)) {
 		low = high;
@@ -65,8 +65,8 @@ enum acct_rc acct_gdp_method_epsilon(
 	return ACCT_OK;
 }
 
-/* Any share of delta may go to defects: the best of some below what the normal limit says delta is, which for
- * bits is too much. */
+/* Any part of delta may be spent on defects.  Try several parts below the delta of the normal limit, which
+ * is too large for bits, and take the best. */
 enum acct_rc acct_gdp_method_delta(
 	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
 {

@@ -32,7 +32,7 @@ enum acct_rc acct_method_classes(const struct acct_spec *s, struct acct_gspa_cla
 	return ACCT_OK;
 }
 
-/* mu of all rounds: squares add up. */
+/* Compute mu of all rounds together: squares add up. */
 static enum acct_rc gspa_mu(
 	const struct acct_spec *s, size_t n, double *mu, struct acct_method_answer *out, const char **why)
 {

@@ -1,4 +1,5 @@
-/* acct_method_lower.c (acct_method_rows.h) - what some data sets lose, exactly: lower bounds on the truth. */
+/* acct_method_lower.c (acct_method_rows.h) - computes exactly what some data sets lose, which is a lower
+ * bound on the loss. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,10 +9,10 @@
 #include "acct_method_rows.h"
 #include "acct_triples.h"
 
-/* The cells' pair is itself the loss of data sets: of bits, where only dummies hide the victim, or where the
- * randomizer may be any that has these cells.  Of bits
- * the worst data differ from epsilon to epsilon, so that rounds do not compose; and where the number of bits
- * is by chance, from one number to another. */
+/* Is the pair of the cells itself the loss of some data sets?  It is for bits, where only dummies hide the
+ * victim, and where the randomizer may be any that has these cells.  For bits the worst data differ from
+ * one epsilon to another, so rounds do not compose; where the number of bits is random, the worst data also
+ * differ from one number to another. */
 static bool attained(const struct acct_spec *s, bool alone)
 {
 	const struct acct_round *r = &s->round;
@@ -23,8 +24,8 @@ static bool attained(const struct acct_spec *s, bool alone)
 		       r->messages <= ACCT_LABELLED_BITS);
 }
 
-/* Everybody else holds the victim's first input: reports of others are iid of law R0 = omega u, and relative
- * to that law the cells' pair is not a bound but the exact one. */
+/* Everybody else holds the victim's first input.  The reports of the others are independent and of the law
+ * R0 = omega u, and relative to that law the pair of the cells is exact. */
 static void hold_first(const struct acct_spec *s, struct acct_round *r)
 {
 	for (size_t j = 0; j < s->round.cells; j++) {
@@ -40,10 +41,11 @@ static void put(struct acct_round *r, double omega, double u, double v)
 		r->cell[r->cells++] = (struct acct_cell){ omega, u, v };
 }
 
-/* Everybody else holds a third input, and laws have two levels: `apart` (a) of the blanket is likelier under
- * one input alone of every two, `both` (c) under both, s->triple (t) under all three.  With E0 the ratio of
- * the levels the cells are (E0 (c-t): 1, 1/E0), (E0 (c-t): 1/E0, 1), (a-c+t: E0, 1), (a-c+t: 1, E0), (E0 t:
- * 1, 1), (c-t: E0, E0), (E0 (a-c+t): 1/E0, 1/E0), and the rest (1, 1). */
+/* Everybody else holds a third input, and each law has two levels.  `apart` (a) is the blanket's mass that
+ * is likelier under exactly one given input of any two, `both` (c) the mass that is likelier under both,
+ * and s->triple (t) the mass that is likelier under all three.  With E0 the ratio of the levels the cells
+ * are (E0 (c-t): 1, 1/E0), (E0 (c-t): 1/E0, 1), (a-c+t: E0, 1), (a-c+t: 1, E0), (E0 t: 1, 1), (c-t: E0,
+ * E0), (E0 (a-c+t): 1/E0, 1/E0), and the rest (1, 1). */
 static void hold_third(const struct acct_spec *s, struct acct_round *r)
 {
 	double p = 0, apart = 0, both = 0, none = 0, triple = s->triple;
@@ -62,7 +64,7 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 			*(c->u > 1 ? &both : &none) = c->omega;
 	}
 	double with = both - triple,
-	       without = apart - with; /* of what is likelier under the victim's first */
+	       without = apart - with; /* the part of `apart` that the third input does not share */
 	put(r, p * with, 1, 1 / p);
 	put(r, p * with, 1 / p, 1);
 	put(r, without, p, 1);
@@ -73,9 +75,9 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 	put(r, none - without, 1, 1);
 }
 
-/* What everybody else holds: the victim's first input, a third, inputs drawn uniformly, what the randomizer
- * itself names, or what loses most in the limit.  Losses are convex: of inputs that are drawn some lose as
- * much as the mean. */
+/* What everybody else holds: the victim's first input, a third input, inputs drawn uniformly, what the
+ * randomizer's own row names, or what loses most in the limit of many participants.  Losses are convex, so
+ * where inputs are drawn, some of the possible inputs lose as much as the mean. */
 enum world {
 	FIRST,
 	THIRD,
@@ -85,7 +87,7 @@ enum world {
 	WORLDS,
 };
 
-/* Everybody's report has the law of a dummy, the blanket's. */
+/* Everybody's report has the law of a dummy, which is the blanket divided by its mass. */
 static enum acct_rc hold_uniform(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	uint64_t levels = 0;
@@ -99,7 +101,8 @@ static enum acct_rc hold_uniform(const struct acct_spec *s, struct acct_round *r
 		blanket += r->cell[j].omega;
 	for (size_t i = 0; i < s->round.levels; i++)
 		levels += s->round.level[i].count;
-	/* Levels are others of their own guarantee, or else dummies by chance, no fewer than these. */
+	/* Levels are either participants with their own guarantee, or dummies that come by chance; the
+	 * number of those is no less than counted here. */
 	for (size_t i = 0; i < s->round.levels && r->others + levels != s->participants - 1; i++) {
 		r->level[i].share = fmin(1, s->round.level[i].share * blanket * (1 + 1e-14));
 		r->level[i].count = s->round.level[i].count;
@@ -181,15 +184,16 @@ static enum acct_rc hold(const struct acct_spec *s, enum world world, struct acc
 	return ACCT_OK;
 }
 
-/* How often these data sets are asked. */
+/* Set how often these data sets answer. */
 static void repeat(const struct acct_spec *s, struct acct_round *r)
 {
 	if (s->attained > 0)
 		r->count = s->attained;
 }
 
-/* A participant who is not drawn is replaced by one whose report has the others' law; or, where all are
- * truthful and what the others send is known, by one who holds the first input. */
+/* A participant who is not drawn is replaced by one whose report has the law of the others' reports; where
+ * all messages are truthful, and those of the others are known, it is replaced by one who holds the first
+ * input. */
 static void sample(struct acct_round *r, bool truthful)
 {
 	double g = r->sampling;
@@ -203,8 +207,8 @@ static void sample(struct acct_round *r, bool truthful)
 	r->sampling = 0;
 }
 
-/* The pair of some data sets as one round, or as two: *r holds as many.  In a world that is not known for the
- * round any other is taken. */
+/* Set in *r the pair of some data sets, as one round or as two; returns through *r as many.  Where the
+ * round has no data set for this world, take another world. */
 static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone, struct acct_round r[2],
 	size_t *rounds, const char **why)
 {
@@ -214,7 +218,7 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 	*r = s->round;
 	*rounds = 1;
 	if (attained(s, alone)) {
-		/* Labels do not hide inputs that do not depend on them. */
+		/* Labels do not hide inputs that do not depend on the label. */
 		if (r->messages == ACCT_LABELLED_BITS)
 			r->messages = ACCT_BITS;
 		return ACCT_OK;
@@ -233,7 +237,8 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 	repeat(s, r);
 	r->messages = ACCT_ANY_MESSAGES;
 	r->family = NULL;
-	/* Apart from the ends of a shuffler's noise, what else tells an input is left out. */
+	/* Count only the ends of a shuffler's noise; leaving out everything else that gives away an input
+	 * makes the bound smaller, which is safe for a lower bound. */
 	r->defect = s->held.cells > 0 && !(s->eps0 < INFINITY) ? s->held.defect : 0;
 	sample(r, truthful);
 	if (s->opposite) {
@@ -244,18 +249,19 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 		}
 		*rounds = 2;
 	} else if (r->dummies == 0 && r->levels == 0) {
-		acct_cells_fill(r->cell, r->cells); /* omega is a law */
+		acct_cells_fill(r->cell, r->cells); /* make omega sum to 1 */
 	}
 	return ACCT_OK;
 }
 
-/* What the rounding of chances does to the loss.  A set of reports has n factors that are each off by r,
- * common to both inputs, and a likelihood ratio off by 4 r: of `count` rounds delta by count n r of itself,
- * and epsilon by 4 count r.  False: by too much. */
+/* Widen a lower bound by the rounding of the chances.  The chance of a set of reports has n factors, each
+ * off by a relative error r that is common to both inputs, and a likelihood ratio is off by 4 r.  So over
+ * `count` rounds delta is off by a relative error of count n r, and epsilon by 4 count r.  Returns false if
+ * that is too much. */
 static bool rounded(
 	const struct acct_spec *s, const struct acct_round *r, double *of_delta, double *of_epsilon)
 {
-	double n = 3 + (double)r->others + (double)r->dummies; /* u - E v is 2 r less, too */
+	double n = 3 + (double)r->others + (double)r->dummies; /* u - E v may be off by 2 r more */
 
 	*of_delta += 1.01 * (double)r->count * n * s->rounding;
 	*of_epsilon += 4.04 * (double)r->count * s->rounding;

@@ -1,4 +1,4 @@
-/* acct_method_pairs.c (acct_method_rows.h) - the accountant itself as a method, on the rounds' own cells and
+/* acct_method_pairs.c (acct_method_rows.h) - runs the accountant as a method, on the rounds' own cells and
  * on those of clones. */
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const c
 	return ACCT_OK;
 }
 
-/* Keeps eps0 and n of the round and drops everything else, dummies and cells too. */
+/* Keep eps0 and n of the round, and drop everything else, dummies and cells too. */
 static enum acct_rc forget(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	*r = (struct acct_round){
@@ -68,7 +68,7 @@ static enum acct_rc strong_clone(const struct acct_spec *s, struct acct_round *r
 /* The round that replaces a given one. */
 typedef enum acct_rc make_fn(const struct acct_spec *s, struct acct_round *r, const char **why);
 
-/* The composition of the replacements of the rounds; make NULL: of the rounds themselves. */
+/* Compose what make() puts in place of each round; if make is NULL, compose the rounds themselves. */
 static enum acct_rc compose(const struct acct_spec *spec, size_t n, make_fn *make, bool epsilon, double at,
 	struct acct_bound *out, const char **why)
 {

@@ -1,5 +1,5 @@
-/* acct_method_parts.c (acct_method_rows.h) - each round by itself at a part of delta, then basic or advanced
- * composition. */
+/* acct_method_parts.c (acct_method_rows.h) - judges each round by itself at a part of delta, then applies
+ * basic or advanced composition. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,10 +43,11 @@ enum acct_rc acct_advanced_epsilon(
 	return composed(ACCT_BASIC_ADVANCED, s, n, delta, out, why);
 }
 
-/* epsilon of one round at delta, by a bound for one round. */
+/* Compute epsilon of one round at delta, by a bound for one round. */
 typedef enum acct_rc one_round_fn(const struct acct_spec *s, double delta, double *epsilon, const char **why);
 
-/* All rounds at `share` of delta each, and slack (0: none) for advanced composition. */
+/* Judge each round at `share` of delta; slack is the rest of delta, for advanced composition (0: basic
+ * composition). */
 static enum acct_rc try_split(one_round_fn *one, const struct acct_spec *s, size_t n, double share,
 	double slack, double *epsilon, const char **why)
 {
@@ -65,7 +66,7 @@ static enum acct_rc try_split(one_round_fn *one, const struct acct_spec *s, size
 	return rc;
 }
 
-/* Both splits are fixed beforehand and valid, so the lesser answer is valid. */
+/* Both divisions of delta are fixed beforehand and valid, so the smaller answer is valid. */
 static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n, double delta,
 	struct acct_method_answer *out, const char **why)
 {
@@ -76,7 +77,7 @@ static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		total += (double)s[i].round.count;
-	/* Slightly less, so that rounding does not make the parts exceed the whole. */
+	/* Take slightly less, so that rounding does not make the parts exceed the whole. */
 	rc = try_split(one, s, n, delta / total * (1 - 1e-12), 0, &sum, why);
 	if (!rc && total > 1)
 		rc = try_split(one, s, n, delta / 2 / total * (1 - 1e-12), delta / 2, &advanced, why);
@@ -87,7 +88,7 @@ static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n
 	return ACCT_OK;
 }
 
-/* The round's parameters for the inequalities of acct_blanket.h. */
+/* Set the round's parameters for the inequalities of acct_blanket.h. */
 static enum acct_rc blanket_of(const struct acct_spec *s, struct acct_blanket *b, const char **why)
 {
 	enum acct_rc rc = acct_method_local(s, false, why);
@@ -163,7 +164,7 @@ enum acct_rc acct_bennett_delta(
 	return one_delta(ACCT_BLANKET_BENNETT, s, n, epsilon, out, why);
 }
 
-/* The condition of a closed form, said where it is not met. */
+/* If rc says that a closed form does not apply, set *why to the condition that is not met. */
 static enum acct_rc conditioned(enum acct_rc rc, const char *condition, const char **why)
 {
 	return rc == ACCT_EDOMAIN ? acct_fault(why, condition) : rc;
@@ -211,7 +212,7 @@ static enum acct_rc of_pair(
 
 	if (!rc && (!(s->p > 1 && s->p < INFINITY) || s->participants < 2))
 		return acct_fault(why, "it needs a pair (p, beta, q) with finite p, and two participants");
-	/* beta of a pair may be an ulp above its limit. */
+	/* beta of a pair may be an ulp above its largest possible value, so lower it to that. */
 	double most = (s->p - 1) / (s->p + 1);
 
 	return rc ? rc

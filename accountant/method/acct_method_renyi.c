@@ -20,12 +20,13 @@ enum acct_rc acct_rdp_epsilon(
 }
 
 struct reports {
-	enum acct_girgis_kind kind; /* of rounds whose participants are not sampled */
+	enum acct_girgis_kind kind; /* kind of rounds whose participants are not sampled */
 	const struct acct_spec *spec;
 	size_t n;
 };
 
-/* The closed forms of all rounds, added: divergences of one order add up over rounds chosen adaptively. */
+/* Add up the closed forms of all rounds: divergences of one order add up even over rounds chosen
+ * adaptively. */
 static enum acct_rc girgis_rdp(void *user, double alpha, double *rdp)
 {
 	const struct reports *all = user;
@@ -40,7 +41,7 @@ static enum acct_rc girgis_rdp(void *user, double alpha, double *rdp)
 
 		if (rc)
 			return rc;
-		/* Rounded up: the product and the sum are off by an ulp each. */
+		/* Round up: the product and the sum are each off by at most an ulp. */
 		sum = nextafter(sum + nextafter((double)s->round.count * one, INFINITY), INFINITY);
 	}
 	*rdp = sum;

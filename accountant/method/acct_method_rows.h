@@ -15,19 +15,23 @@ acct_method_fn acct_clones_epsilon, acct_clones_delta;
 acct_method_fn acct_strong_clones_epsilon, acct_strong_clones_delta;
 acct_method_fn acct_attained_epsilon, acct_attained_delta;
 acct_method_fn acct_published_epsilon, acct_published_delta;
-/* The rounds of n specs, for the functions of acct.h, to be freed with free(); NULL out of memory. */
+/* The rounds of n specs, for the functions of acct.h.  The caller frees them with free().  NULL: no
+ * memory. */
 struct acct_round *acct_method_rounds(const struct acct_spec *spec, size_t n);
-/* Lower an upper bound on epsilon to the sum of the guarantees that the texts give, where all do: a sum of
- * decimals, so ten rounds of 0.1 are 1. */
+/* Lower an upper bound on epsilon to the sum of the guarantees that the texts state, if every text states
+ * one.  The sum is one of decimals, so ten rounds of 0.1 make exactly 1. */
 void acct_method_pure(const struct acct_spec *spec, size_t n, struct acct_bound *epsilon);
-/* ACCT_EDOMAIN without rounds, and for a delta outside (0, 1) or an epsilon outside [0, inf). */
+/* Check a question: ACCT_EDOMAIN without rounds, for a delta outside (0, 1), and for an epsilon outside [0,
+ * inf). */
 enum acct_rc acct_method_asked(size_t n, bool for_epsilon, double at, const char **why);
-/* ACCT_EDOMAIN unless every participant uses one randomizer of finite eps0 and no input is disclosed (defect
- * 0); sampling is accepted only where the argument allows it. */
+/* Check that a local argument applies: ACCT_EDOMAIN unless every participant uses one randomizer of finite
+ * eps0 and no input is disclosed (defect 0).  sampling: whether the argument allows sampled
+ * participants. */
 enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const char **why);
 
-/* acct_method_gspa.c: the classes of one round: the victim's own, and the personalised others', whose
- * guarantee follows from their share of the k symbols: share of all = k/(e^eps + k - 1). */
+/* acct_method_gspa.c: set the classes of one round: the victim's own, and those of the personalised others.
+ * The guarantee of a class follows from its share of the k symbols: its share of all symbols is k/(e^eps +
+ * k - 1). */
 enum acct_rc acct_method_classes(const struct acct_spec *s, struct acct_gspa_class cls[1 + ACCT_MAX_LEVELS],
 	size_t *n, const char **why);
 

@@ -1,4 +1,4 @@
-/* acct_optimise.c - allocates a budget over rounds by how well each must answer. */
+/* acct_optimise.c - divides a budget among rounds by how well each must answer. */
 #include "acct_optimise.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 
 #include "acct_allocate.h"
 
-/* A key that may be open, with the range of its loose value: the value itself, or its inverse. */
+/* A key that may be open (`key=?`), and the range of the searched value, which is the key's value itself or
+ * its inverse. */
 struct key {
 	const char *name;
 	double least, most;
@@ -19,16 +20,16 @@ struct key {
 
 static const struct key keys[] = {
 	{ "eps0", 1e-3, 20, false },
-	{ "sigma", 1e-6, 8, true }, /* from 0.125 */
+	{ "sigma", 1e-6, 8, true }, /* sigma from 0.125 upwards, as the inverse is at most 8 */
 	{ "scale", 1e-6, 500, true },
 };
 
 struct search {
 	const struct acct_wish *wish;
 	struct acct_granted *out, *tried;
-	struct key *key; /* without a name: the wish is not open */
+	struct key *key; /* NULL: the wish has no open key */
 	struct acct_loose *loose;
-	struct acct_spec *part; /* room for ACCT_SPEC_PARTS */
+	struct acct_spec *part; /* has room for ACCT_SPEC_PARTS */
 	struct acct_round *round;
 	size_t n;
 	double delta, epsilon;
@@ -46,7 +47,7 @@ static enum acct_rc refuse(struct search *s, size_t at, const char *sentence)
 	return ACCT_EDOMAIN;
 }
 
-/* Where the value `?` of an open key stands, behind "key="; NULL: there is none. */
+/* Find the `?` of an open key, behind "key="; NULL: the text has none. */
 static const char *open_at(const char *text, const struct key **key)
 {
 	for (const char *at = strchr(text, ':'); at; at = strchr(at, ',')) {
@@ -64,7 +65,8 @@ static const char *open_at(const char *text, const struct key **key)
 	return NULL;
 }
 
-/* The round's text with a value of six digits; *value is what it says. */
+/* Write the round's text with a value of six digits in place of `?`; *value becomes the value as
+ * written. */
 static bool fill_in(const char *text, const struct key *key, double loose, struct acct_granted *out)
 {
 	const char *hole = open_at(text, &key);
@@ -78,7 +80,7 @@ static bool fill_in(const char *text, const struct key *key, double loose, struc
 	return length > 0 && (size_t)length < sizeof out->text;
 }
 
-/* The parts of wish i, and its error, with its text as it is filled in. */
+/* Read the parts of wish i with the value that is tried, and compute its error. */
 static enum acct_rc read_tried(struct search *s, size_t i, struct acct_round *round, size_t *parts)
 {
 	struct acct_granted *g = &s->tried[i];
@@ -109,7 +111,7 @@ static enum acct_rc offer(void *user, size_t i, double value, struct acct_round 
 	return isnan(*error) ? refuse(s, i, "the error of such a round is not known") : ACCT_OK;
 }
 
-/* Does that fit?  Then it is kept. */
+/* Do the values fit the budget?  If they do, keep them. */
 static enum acct_rc fits(void *user, const double *value, bool *does)
 {
 	struct search *s = user;

@@ -1,4 +1,4 @@
-/* acct_own.c - rounds from a curve and from a matrix of probabilities. */
+/* acct_own.c - makes rounds from a privacy curve and from a matrix of probabilities. */
 #include "acct_own.h"
 
 #include <float.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define SUM_SLACK    1e-9
-#define LEAST_CHANCE 1e-307 /* below, chances are no normal numbers, and ratios of them are rough */
+#define LEAST_CHANCE 1e-307 /* Smaller chances are no normal numbers, and their ratios are inaccurate. */
 #define NONE         SIZE_MAX
 #define MOST_PAIRS   256u
 #define POINTS       400u
-#define TAIL         1e-13 /* of the delta at which the curve ends */
+#define TAIL         1e-13 /* the curve ends at a delta of this order */
 #define MOST_EPSILON 600.0
 
 static enum acct_rc say(char *why, size_t room, const char *sentence)
@@ -22,7 +22,7 @@ static enum acct_rc say(char *why, size_t room, const char *sentence)
 	return ACCT_EDOMAIN;
 }
 
-/* Reads the keys as those of a named round; what is wrong is said of `name`. */
+/* Read the keys as those of a named round; error messages call the round `name`. */
 static enum acct_rc read_keys(const char *carrier, const char *name, const char *keys, struct acct_spec *out,
 	char *why, size_t room)
 {
@@ -73,7 +73,8 @@ struct pairs {
 
 static bool close_to(double a, double b)
 {
-	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b)); /* what the core takes for equal */
+	/* the core treats such numbers as equal */
+	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b));
 }
 
 static int by_ratio(const void *a, const void *b)
@@ -117,7 +118,7 @@ static enum acct_rc cells_of(const double *row[2], const double *omega, size_t o
 		size_t j = 0;
 
 		if (!(omega[y] > 0))
-			continue; /* nobody sends it */
+			continue; /* no input sends this output */
 		while (j < r->cells && by_ratio(&r->cell[j], &c) != 0)
 			j++;
 		if (j == ACCT_MAX_CELLS)
@@ -158,7 +159,8 @@ static enum acct_rc add_pair(struct pairs *p, const struct acct_round *r)
 	return ACCT_OK;
 }
 
-/* A fault of input x, and of its output y unless that is NONE; both are counted from 0, and named from 1. */
+/* Report a fault of input x, and of its output y unless y is NONE.  Both count from 0, and the message
+ * counts from 1. */
 static enum acct_rc say_where(char *why, size_t room, size_t x, size_t y, const char *sentence)
 {
 	if (y == NONE)
@@ -168,7 +170,7 @@ static enum acct_rc say_where(char *why, size_t room, size_t x, size_t y, const 
 	return ACCT_EDOMAIN;
 }
 
-/* The chances of one input, divided by their sum. */
+/* Divide the chances of one input by their sum. */
 static enum acct_rc normalise_row(const struct acct_matrix *m, size_t x, double *row, char *why, size_t room)
 {
 	const double *p = m->p + x * m->outputs;
@@ -188,7 +190,8 @@ static enum acct_rc normalise_row(const struct acct_matrix *m, size_t x, double 
 	return ACCT_OK;
 }
 
-/* Rows divided by their sums, and their least, into `row`, of (inputs + 1) * outputs. */
+/* Write the rows divided by their sums, and the least chance of each output, into `row`, which has room for
+ * (inputs + 1) * outputs numbers. */
 static enum acct_rc normalise(const struct acct_matrix *m, double *row, char *why, size_t room)
 {
 	double *omega = row + m->inputs * m->outputs;
@@ -227,7 +230,8 @@ static enum acct_rc all_pairs(
 	return rc;
 }
 
-/* The largest delta of any pair at points up to where all are below the tail. */
+/* Make the curve of the largest delta of any pair, with points up to where every delta is below the
+ * tail. */
 static enum acct_rc largest(struct pairs *p, struct acct_profile **out)
 {
 	double epsilon[POINTS], most[POINTS] = { 0 }, range = 1e-9;
@@ -247,12 +251,12 @@ static enum acct_rc largest(struct pairs *p, struct acct_profile **out)
 		for (size_t k = 0; k < POINTS && !rc; k++)
 			most[k] = fmax(most[k], delta[k].upper);
 	}
-	for (size_t k = 1; k < POINTS; k++) /* a bound at a smaller epsilon holds too */
+	for (size_t k = 1; k < POINTS; k++) /* a bound at a smaller epsilon also holds at this one */
 		most[k] = fmin(most[k], most[k - 1]);
 	return rc ? rc : acct_profile_of_points(epsilon, (const double *const[2]){ most, NULL }, POINTS, out);
 }
 
-/* Sampling and defect apply to the largest curve as to each. */
+/* Sampling and defect apply to the curve of the largest delta as they apply to each pair's. */
 static enum acct_rc settle(struct pairs *p, struct acct_spec *s, struct acct_profile **owned)
 {
 	const struct acct_round given = s->round;

@@ -1,4 +1,5 @@
-/* acct_share.c - the information that a round's cells have about a share. */
+/* acct_share.c - computes the standard error of a share of participants from a round's cells
+ * (Cramer-Rao). */
 #include "acct_share.h"
 
 #include <math.h>

@@ -1,8 +1,10 @@
 /* acct_named.h - the table of named randomizers: their parameters and blanket cells (doc/accounting.md,
- * "Cells of the protocols").  For acct_spec.c and for help texts; programs read rounds through acct_spec.h.
+ * "Cells of the protocols").  Used by acct_spec.c and by help texts; programs read rounds through
+ * acct_spec.h.
  *
- * A row's function is pure: it takes checked parameters and sets cells and facts.  The cells are the tightest
- * list proved for the randomizer's worst pair of inputs; every omega is within 128 ulp of its real value. */
+ * A row's function has no state: it takes checked parameters, and sets cells and facts.  The cells are the
+ * tightest list proved for the randomizer's worst pair of inputs; every omega is within 128 ulp of its real
+ * value. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,10 +34,10 @@ struct acct_arg {
 	double x[ACCT_MAX_CELLS];
 };
 
-/* Sets cells, dummies, levels, k, and eps0 where a parameter gives it. s has room for ACCT_SPEC_PARTS; in
- * each of them name, participants and the round's others (n - 1), count, defect and sampling are set already.
- * The function fills the first part, and as many as the round has different slots; the first part without
- * cells ends them.  On ACCT_EDOMAIN *why is a static sentence. */
+/* Set cells, dummies, levels, k, and eps0 where a parameter gives it.  s has room for ACCT_SPEC_PARTS; in
+ * each part name, participants, the round's others (n - 1), count, defect and sampling are set already.
+ * The function fills the first part, and one more for each different slot of the round; the first part
+ * without cells ends them.  On ACCT_EDOMAIN *why is a static sentence. */
 typedef enum acct_rc acct_named_fn(const struct acct_arg *arg, struct acct_spec *s, const char **why);
 
 struct acct_named {
@@ -43,14 +45,15 @@ struct acct_named {
 	const char *keys;    /* for help: "k=,eps0=[,dummies=0]", with the defaults */
 	const char *summary; /* for help: one line of at most 64 characters */
 	acct_named_fn *cells;
-	bool n_optional; /* n= may be left out, as participants may give no blanket; the function demands n
-			    where they do */
+	/* The text may leave out n=, since participants may give no blanket; where they do give one, the
+	 * function demands n. */
+	bool n_optional;
 	struct acct_param param[ACCT_NAMED_PARAMS];
 };
 
-/* NULL if there is none. */
+/* The randomizer of this name, or NULL. */
 const struct acct_named *acct_named_find(const char *name);
-/* Row i, the order of the manual; NULL past the last. */
+/* Row i, in the order of the manual; NULL past the last. */
 const struct acct_named *acct_named_row(size_t i);
 
 /* acct_named_noise.c */
@@ -62,7 +65,7 @@ acct_named_fn acct_named_planar;
 /* acct_named_central.c */
 acct_named_fn acct_named_gaussian, acct_named_central_laplace, acct_named_guarantee;
 
-/* The families. */
+/* acct_named_symbols.c: cells that the text states, and any randomizer of a guarantee. */
 acct_named_fn acct_named_pair, acct_named_generic, acct_named_listed;
 acct_named_fn acct_named_rr, acct_named_grr, acct_named_levels, acct_named_bins, acct_named_mixbins,
 	acct_named_words, acct_named_hashed, acct_named_hierarchy, acct_named_parallel;
@@ -74,20 +77,21 @@ acct_named_fn acct_named_prefixes, acct_named_digits, acct_named_ranges, acct_na
 acct_named_fn acct_named_subset, acct_named_privset, acct_named_olh, acct_named_hadamard, acct_named_laplace,
 	acct_named_staircase, acct_named_piecewise;
 
-/* What they share: acct_named_cells.c. */
+/* acct_named_cells.c: what these functions share. */
 
-/* Adds omega to the cell with these u and v, a new one if there is none; nothing when omega is 0.
- * ACCT_ELIMIT: more than ACCT_MAX_CELLS. */
+/* Add omega to the cell with this u and v, or make a new cell; does nothing when omega is 0.  ACCT_ELIMIT:
+ * more than ACCT_MAX_CELLS cells. */
 ACCT_CHECK enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v);
-/* The list of a randomizer whose laws are 1 or p times the blanket: a mass `apart` of the blanket is in (p,
- * 1), as much in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
+/* Make the list of a randomizer whose laws are 1 or p times the blanket: a mass of the blanket of `apart`
+ * is in cell (p, 1), the same in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
 void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none);
 
-/* Below this eps0 all ratios are rounded to one, and reports are not said to be sets or words. */
+/* Below this eps0 all ratios round to 1, and the round does not claim to be one of sets or words. */
 #define ACCT_NAMED_LEAST 1e-6
 
-/* Every two inputs have the list's cells, every three s->triple: the family of sets. */
+/* Declare the round to be of the family of sets: every two inputs have the list's cells, and every three
+ * share s->triple. */
 void acct_named_sets(struct acct_spec *s);
-/* Messages of a family that has a shape. */
+/* Declare the round to be of a family that has a shape. */
 void acct_named_shape(
 	struct acct_spec *s, enum acct_families which, double first, double second, double third);

@@ -5,9 +5,10 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-/* d bits, every bit of the one-hot input kept with chance g/(1+g), g = e^(eps0/2).  Law of a report y under
- * x: g or 1/g times the all-zero input's law Z(y), as y_x is 1 or 0.  The least over inputs is Z(y)/g, unless
- * all bits are set: there it is g Z(y). */
+/* A report has d bits; every bit of the one-hot input is kept with chance g/(1+g), g = e^(eps0/2).  Let
+ * Z(y) be the chance of report y under the all-zero input.  Under input x the chance is g Z(y) if bit x of
+ * y is 1, else Z(y)/g.  The least chance over all inputs is Z(y)/g, except where all bits are set: there it
+ * is g Z(y). */
 enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], g = exp(arg[1].x[0] / 2), keep = g / (1 + g), flip = 1 / (1 + g);
@@ -18,18 +19,18 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 	s->third = d > 2;
 	s->triple = d > 3 ? (flip * flip * flip - full) / g : 0;
 	acct_named_two_level(&s->round, g * g, keep * flip / g, both / g, keep * keep / g + full * g);
-	if (d > 2) /* of two inputs there is no third, which ACCT_SETS would have others hold */
+	if (d > 2) /* with two inputs there is no third, which ACCT_SETS would let others hold */
 		acct_named_sets(s);
 	return ACCT_OK;
 }
 
-/* d bits: the input's is a fair coin, every other is set with chance a = 1/(1+E).  With B(y) the law of d
- * such others, the law under x is B(y) (1+E)/2 or B(y) (1+E)/(2E), as y_x is 1 or 0; the least as in
- * rappor. */
+/* A report has d bits: the input's bit is a fair coin, every other bit is set with chance a = 1/(1+E).  Let
+ * B(y) be the law of d bits set with chance a.  Under input x the chance of y is B(y) (1+E)/2 if bit x of y
+ * is 1, else B(y) (1+E)/(2E).  The least chance is found as in rappor. */
 enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], e = exp(arg[1].x[0]), a = 1 / (1 + e);
-	double full = pow(a, d - 1), both = d > 2 ? a - full : 0; /* both: divided by a */
+	double full = pow(a, d - 1), both = d > 2 ? a - full : 0; /* `both` is divided by a */
 
 	(void)why;
 	s->eps0 = arg[1].x[0];
@@ -41,7 +42,7 @@ enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, con
 	return ACCT_OK;
 }
 
-/* C(m, i) for m < 64: products below 2^53 are exact, the rest rounded once a step. */
+/* C(m, i) for m < 64.  Products below 2^53 are exact, larger ones are rounded once in each step. */
 static double choose(double m, double i)
 {
 	double c = 1;
@@ -51,10 +52,10 @@ static double choose(double m, double i)
 	return c;
 }
 
-/* s sampled bits, each kept with chance g/(1+g), g = e^(eps0/s); the blanket is (1+g)^-s of every word.  Cell
- * i: i bits agree with the second input.  Inputs that agree in a sampled bit are dominated: an agreeing bit
- * turns (u, v) into (g u, g v) or (u, v) with equal weight, a differing one into (g u, v) or (u, g v); the
- * sums agree and the second pair encloses the first. */
+/* A report shows s sampled bits, each kept with chance g/(1+g), g = e^(eps0/s); the blanket is (1+g)^-s for
+ * every word.  In cell i, i bits agree with the second input.  Inputs that agree in a sampled bit are
+ * dominated: an agreeing bit turns (u, v) into (g u, g v) or (u, v) with equal weight, a differing bit into
+ * (g u, v) or (u, g v).  The sums are the same, and the second pair encloses the first. */
 enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double m = arg[0].x[0], eps0 = arg[1].x[0];
@@ -67,14 +68,14 @@ enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, con
 	for (double i = 0; i <= m; i++)
 		r->cell[r->cells++] = (struct acct_cell){ choose(m, i) * word, exp(eps0 * ((m - i) / m)),
 			exp(eps0 * (i / m)) };
-	if (m < 2) /* the coordinate is told, if there is more than one */
+	if (m < 2) /* the report shows its coordinate, if there is more than one */
 		r->messages = arg[2].size > 0 && arg[2].x[0] < 2 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	else if (eps0 > ACCT_NAMED_LEAST)
 		acct_family_set(r, ACCT_WORDS, NULL);
 	return ACCT_OK;
 }
 
-/* P(a sum of d fair signs is 0) */
+/* The chance that the sum of d fair signs is 0. */
 static double tie(double d)
 {
 	long double c = 1;
@@ -86,9 +87,10 @@ static double tie(double d)
 	return (double)c;
 }
 
-/* d even: the victim's inputs agree in one sign, and everybody else holds the opposite of the second.  Of a
- * report let s be the sign at the place where they agree, times theirs, and t the sum of the others times the
- * first input's: t is odd, s + t, s - t and t - s decide, and t = 1 with chance `none`. */
+/* Set the data set in which the victim's inputs agree in one sign (d is even) and everybody else holds the
+ * opposite of the second.  Let s be a report's sign at the place where the inputs agree, times their sign
+ * there, and t the sum of its other signs times the first input's.  t is odd, the cell of a report follows
+ * from the signs of s + t, s - t and t - s, and t = 1 with chance `none`. */
 static void hold_opposite(double p, double none, double z, struct acct_spec *s)
 {
 	s->held = s->round;
@@ -98,15 +100,16 @@ static void hold_opposite(double p, double none, double z, struct acct_spec *s)
 	s->held.cell[s->held.cells++] = (struct acct_cell){ (1 - none) / 2 / z, 1, p };
 	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 * p / z, 1 / p, 1 / p };
 	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 / z, 1, 1 };
-	if (!(none < 0.5)) { /* two signs */
+	if (!(none < 0.5)) { /* There are only two signs. */
 		s->held.cells--;
 		s->held.cell[0] = (struct acct_cell){ none / 2 / z, 1, 1 };
 	}
 }
 
-/* Signs y in {-1,1}^d: E times as likely when y.v > 0, v the input rounded to signs.  The blanket is 1/Z of
- * every y; opposite inputs have nothing in common.  For odd d a report is the pair {y, -y}, which is uniform
- * whatever v is, and one of the two, which is binary response. */
+/* A report has signs y in {-1,1}^d, and is E times as likely when y.v > 0, v being the input rounded to
+ * signs.  The blanket is 1/Z for every y; opposite inputs have nothing in common.  For odd d a report
+ * consists of the pair {y, -y}, which is uniform whatever v is, and of the choice between the two, which is
+ * binary response. */
 enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[1].size > 0 ? arg[1].x[0] : 1, p = exp(arg[0].x[0]), none = tie(d),
@@ -122,23 +125,24 @@ enum acct_rc acct_named_duchi(const struct acct_arg *arg, struct acct_spec *s, c
 		s->round.messages = ACCT_LABELLED_BITS;
 	else
 		hold_opposite(p, none, z, s);
-	if (none > 0 && d > 2 && d <= 14) /* of two signs the held data set loses all but nothing */
+	/* With two signs the data set of hold_opposite() loses almost nothing. */
+	if (none > 0 && d > 2 && d <= 14)
 		acct_named_shape(s, ACCT_SIGNS, d, 0, 0);
 	return ACCT_OK;
 }
 
-/* One coordinate of d, drawn at random and shown, and its sign's binary response. */
+/* A report shows one random coordinate of d, and binary response on its sign. */
 enum acct_rc acct_named_harmony(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	enum acct_rc rc = acct_named_duchi((const struct acct_arg[2]){ arg[0], { 0 } }, s, why);
 
-	if (!(arg[1].size > 0 && arg[1].x[0] < 2)) /* the coordinate is told */
+	if (!(arg[1].size > 0 && arg[1].x[0] < 2)) /* the report shows its coordinate */
 		s->round.messages = ACCT_LABELLED_BITS;
 	return rc;
 }
 
-/* A counter's messages: one of the victim iff its bit is set, and of everybody's coins with chance t.  The
- * absent message is a symbol of its own, so every coin is blanket for certain. */
+/* The messages of one counter: the victim sends one if its bit is set, and everybody's coins send one each
+ * with chance t.  Treat the absent message as a symbol, so that every coin is certain to be blanket. */
 static void coins(double t, struct acct_round *r)
 {
 	r->cell[0] = (struct acct_cell){ t, 1 / t, 0 };
@@ -147,9 +151,9 @@ static void coins(double t, struct acct_round *r)
 }
 
 /* A histogram of coins as one round.  Replacing a value changes two of the d counters, from (A+1, B) to (A,
- * B+1), A and B independent Binomial(N, t).  Pair the coins of the two and shuffle the N pairs with the
- * victim's pair, (1, 0) or (0, 1): the counters are sums over the pairs, so by post-processing they lose no
- * more. */
+ * B+1), where A and B are independent and Binomial(N, t).  Pair the coins of the two counters, and shuffle
+ * the N pairs with the victim's pair, (1, 0) or (0, 1).  The counters are sums over the pairs, so by
+ * post-processing they lose no more than this round. */
 static void paired_coins(double t, struct acct_round *r)
 {
 	double apart = t * (1 - t);
@@ -160,8 +164,8 @@ static void paired_coins(double t, struct acct_round *r)
 	r->cells = 3;
 }
 
-/* Of k counters two change, in any way: one round each.  In a histogram they change in opposite directions,
- * which is covered, since both directions of every round are bounded. */
+/* Two of the k counters may change, in any way, so each counts as one round.  In a histogram they change in
+ * opposite directions, which is covered, since both directions of every round are bounded. */
 enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -180,17 +184,19 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 	r->others = 0;
 	r->dummies = (uint64_t)each * s->participants;
 	if (arg[2].size > 0) {
-		/* Of two counters one has a message more under either input, and they are independent. */
+		/* Under either input one of the two counters has one message more, and the counters are
+		 * independent. */
 		s->held = *r;
 		s->opposite = true;
 		paired_coins(arg[0].x[0], r);
 	}
 	s->eps0 = INFINITY;
-	s->exact = arg[2].size == 0; /* truthful messages can be subtracted */
+	s->exact = arg[2].size == 0; /* truthful messages can be subtracted from the counts */
 	return ACCT_OK;
 }
 
-/* Everybody else holds a third input: its bits at the victim's two are zeroes flipped, as a fake's. */
+/* Set the data set in which everybody else holds a third input: at the victim's two places its bits are
+ * flipped zeroes, as a fake's are. */
 static void hold_zeroes(double f, double g, struct acct_spec *s)
 {
 	if (s->round.others > ACCT_MAX_REPORTS - s->round.dummies)
@@ -205,9 +211,10 @@ static void hold_zeroes(double f, double g, struct acct_spec *s)
 	s->held.cell[s->held.cells++] = (struct acct_cell){ (1 - f) * (1 - f), 1 / g, 1 / g };
 }
 
-/* The unary encoding with flips f, and all-zero vectors flipped alike, `fakes` per participant and the
- * shuffler's.  Theirs is the law Z(y) = g times the blanket of rappor without its exception, so they are
- * blanket for certain.  Real participants have q = p; the (1-f)/f of the literature is that of fakes. */
+/* The unary encoding with bits flipped with chance f, among all-zero vectors flipped alike: `fakes` for
+ * each participant, and the shuffler's.  The law of those is Z(y) = g times the blanket of rappor without
+ * its exception, so they are certain to be blanket.  Real participants have q = p; the (1-f)/f of the
+ * literature belongs to the fakes. */
 enum acct_rc acct_named_cheu(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double f = arg[0].x[0], g = (1 - f) / f, fakes = arg[1].size > 0 ? arg[1].x[0] : 1;

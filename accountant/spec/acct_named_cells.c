@@ -1,9 +1,9 @@
-/* acct_named_cells.c (acct_named.h) - what the functions of rows share to set cells. */
+/* acct_named_cells.c (acct_named.h) - sets cells for the functions of the rows. */
 #include <math.h>
 
 #include "acct_named.h"
 
-/* Compares to the bit: the core merges cells that differ less than it resolves. */
+/* Compare to the bit: the core merges cells that are nearer than it can tell apart. */
 static bool is_at(const struct acct_cell *c, double u, double v)
 {
 	return c->u >= u && c->u <= u && c->v >= v && c->v <= v;

@@ -21,7 +21,8 @@ enum acct_rc acct_named_gaussian(const struct acct_arg *arg, struct acct_spec *s
 {
 	bool all = arg[1].size > 0 && arg[1].x[0] >= 1 && arg[1].x[0] <= 1;
 
-	/* Where every record takes part, two of norm 1 are 2 apart. */
+	/* If every record takes part, a replacement moves the sum by up to 2, since the norm is at most
+	 * 1. */
 	s->round.scale = all ? arg[0].x[0] / 2 : arg[0].x[0];
 	s->round.rate = arg[1].size > 0 ? arg[1].x[0] : 1;
 	return begin(s, ACCT_GAUSSIAN, why);
@@ -33,8 +34,8 @@ enum acct_rc acct_named_central_laplace(const struct acct_arg *arg, struct acct_
 	return begin(s, ACCT_LAPLACE, why);
 }
 
-/* The worst pair of (epsilon, delta) is that of a response which tells its input with chance delta (Kairouz,
- * Oh, Viswanath 2015): binary response of one participant alone. */
+/* The worst pair of an (epsilon, delta) guarantee is a response that tells its input with chance delta
+ * (Kairouz, Oh, Viswanath 2015), and otherwise is binary response of one participant alone. */
 enum acct_rc acct_named_guarantee(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double epsilon = arg[0].x[0], delta = arg[1].size > 0 ? arg[1].x[0] : 0;
@@ -46,7 +47,7 @@ enum acct_rc acct_named_guarantee(const struct acct_arg *arg, struct acct_spec *
 		return acct_fault(why, "epsilon must be from 0 to below 700");
 	if (!(delta >= 0 && delta < 1))
 		return acct_fault(why, "delta must be from 0 to below 1");
-	/* The chance of either, rounded up: acct_plan_ends_at() compares it to the bit. */
+	/* Round the chance of either event up: acct_plan_ends_at() compares it to the bit. */
 	if (delta > 0 && s->round.defect > 0)
 		s->round.defect =
 			nextafter(nextafter(s->round.defect + delta - s->round.defect * delta, 1), 1);

@@ -12,9 +12,10 @@ static void hold(struct acct_spec *s, double omega, double u, double v)
 	s->held.cell[s->held.cells++] = (struct acct_cell){ omega, u / omega, v / omega };
 }
 
-/* Some noise: of three outputs two are binary response of the victim's inputs, and others, who are `most`
- * away from either, send them e^-most times as often as the likelier input; but for the share e^-most of the
- * third, which leaves enough for the others'. */
+/* Set a data set for "any noise".  Take three outputs.  The victim's inputs choose between two of them by
+ * binary response.  The others, who are `most` away from either, send these two e^-most times as often as
+ * the input that makes them likelier; the third output has the share e^-most, which leaves enough for the
+ * others' reports. */
 static void hold_any(double distance, double most, struct acct_spec *s)
 {
 	double far = exp(-most), keep = 1 / (1 + exp(-distance)), with = -expm1(-most);
@@ -27,10 +28,12 @@ static void hold_any(double distance, double most, struct acct_spec *s)
 	hold(s, 1 - 2 * sent, far, far);
 }
 
-/* The chance that noise of scale 1 is beyond x >= 0 on one side.  Of the plane's noise one coordinate, as in
- * acct_metric.h: (1/pi) int_0^inf (1 + c x) e^(-c x) / c du, c = cosh u.  With steps of 1/8 the trapezoid
- * rule is off by less than 1e-12 of itself up to x = 40: for |Im u| <= 0.92 moduli are less than e^(0.4 x)
- * and some times the real integrand, and the error 2/(e^(2 pi 0.92 8) - 1) of their integral. */
+/* The chance that noise of scale 1 exceeds x >= 0 in one direction.  For planar noise it is one coordinate,
+ * as in acct_metric.h: (1/pi) int_0^inf (1 + c x) e^(-c x) / c du, c = cosh u.  With steps of 1/8 the
+ * trapezoid rule has a relative error below 1e-12 up to x = 40: for
+ * Im u
+ *  <= 0.92 the modulus is below e^(0.4 x) and a small multiple of the real integrand, and the error is
+ *  2/(e^(2 pi 0.92 8) - 1) of the integral of the modulus. */
 static double beyond_on_a_line(double x)
 {
 	return exp(-x) / 2;
@@ -55,8 +58,9 @@ static double beyond_in_a_plane(double x)
 
 typedef double beyond_fn(double x);
 
-/* The chance that noise about x is in (from, to], on one side of x; to may be INFINITY and from -INFINITY.
- * *worst: raised to the factor by which the difference is less certain than its parts. */
+/* The chance that noise about x falls in (from, to], which lies on one side of x; to may be INFINITY and
+ * from -INFINITY.  Raises *worst to the factor by which the relative error of the difference exceeds that
+ * of its parts. */
 static double in(beyond_fn *beyond, double x, double from, double to, double *worst)
 {
 	double near = from >= x ? from - x : x - to, above = beyond(near), chance;
@@ -68,10 +72,11 @@ static double in(beyond_fn *beyond, double x, double from, double to, double *wo
 	return chance;
 }
 
-#define BETWEEN 40 /* stretches between the victim's inputs */
-#define BEYOND  20 /* and from there to the others' */
+#define BETWEEN 40 /* number of stretches between the victim's inputs */
+#define BEYOND  20 /* number of stretches from there to the others' input */
 
-/* Inputs 0 and `distance`, everybody else at `most`; a report is rounded to stretches of the line. */
+/* Set the data set of inputs 0 and `distance`, with everybody else at `most`; a report is rounded to
+ * stretches of the line. */
 static void hold_line(beyond_fn *beyond, double distance, double most, struct acct_spec *s)
 {
 	double at = -INFINITY, worst = 1;
@@ -102,7 +107,7 @@ enum acct_rc acct_named_laplace_noise(const struct acct_arg *arg, struct acct_sp
 	s->p = s->q = exp(s->eps0);
 	s->beta = -expm1(-s->eps0 / 2);
 	s->laplace = true;
-	s->no_inputs = true; /* the cells dominate the law, and are not its own */
+	s->no_inputs = true; /* the cells dominate the law, and are not the law itself */
 	hold_line(beyond_on_a_line, s->eps0, s->eps0, s);
 	return acct_laplace_above(s->eps0, &s->round, why);
 }
@@ -113,7 +118,7 @@ static enum acct_rc metric(
 	double distance = arg[0].x[0], most = arg[1].x[0];
 	enum acct_rc rc;
 
-	/* In the other's place another record may be drawn (acct_metric.h). */
+	/* A sampled participant may be replaced by any other record (acct_metric.h). */
 	if (s->round.sampling > 0 && distance < most)
 		return acct_fault(why, "sampling with distance below most: two records that may be drawn are "
 				       "up to most apart");

@@ -1,16 +1,18 @@
 /* acct_named_planar.c (acct_named.h) - reports that are a cell of a grid: planar Laplace noise on a torus
- * about the grid, and the nearest cell of the grid.
+ * about the grid, and then the nearest cell of the grid.
  *
- * An axis of w cells is the first of T = 2w - (w mod 2) places of a circle.  A report's noise is a place z of
- * the torus with a chance in proportion to e^(-a d), d the distance of z from the origin around the torus in
- * cells, rounded up to 1/1024; of the places outside the grid those nearer to its end are the end, the others
- * its beginning.  a is where the two inputs that are furthest apart are eps0 apart.
+ * An axis of w cells is the first part of a circle of T = 2w - (w mod 2) places.  The noise of a report is
+ * a place z of the torus, with a chance proportional to e^(-a d), where d is the distance of z from the
+ * origin around the torus, in cells, rounded up to 1/1024.  Places outside the grid that are nearer to its
+ * end count as its end, the others as its beginning.  a is the number for which the two inputs that are
+ * furthest apart are exactly eps0 apart.
  *
- * Rounding.  A weight e^(-a d) is off by 2^-53 (2 + a d) of itself, a sum of k of them by 2^-53 k more, so
- * that a chance, a quotient of two sums, is off by 2^-53 (2 far + 2 places + 8), far the largest a d
- * (`rounding`).  A ratio of two chances is off by twice that.  So where the inputs computed for a (1 - off)
- * are nearer than eps0 by more than that, and those for a (1 + off) further, a is right within off of itself.
- * A chance's log changes with a by a mean of distances less another, so by at most off far. */
+ * Rounding.  A weight e^(-a d) has a relative error of 2^-53 (2 + a d), and a sum of k weights one of 2^-53
+ * k more.  So a chance, which is a quotient of two sums, has a relative error of 2^-53 (2 far + 2 places +
+ * 8), where far is the largest a d (`rounding`).  A ratio of two chances has twice that error.  So if the
+ * inputs computed for a (1 - off) are nearer than eps0 by more than that, and those for a (1 + off)
+ * further, the relative error of a is at most off.  The log of a chance changes with a by one mean of
+ * distances less another, so by at most off far. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +21,18 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-#define UNIT    1024.0 /* parts of a cell that distances are rounded up to */
-#define MOST    256    /* cells */
+#define UNIT    1024.0 /* distances are rounded up to this part of a cell */
+#define MOST    256    /* most cells of a grid */
 #define HALVES  200
-#define LEAST   1e-14 /* of a */
-#define WEIGHTS 387   /* (w + 1)(h + 1), w h at most 256 and neither below 2 */
+#define LEAST   1e-14 /* least relative error of a */
+#define WEIGHTS 387   /* largest (w + 1)(h + 1), for w h at most 256 and neither below 2 */
 
 struct grid {
 	unsigned size[2], circle[2];
 	size_t cells;
-	double *p;   /* of cell x to be cell y: p[x * cells + y] */
-	double far;  /* a times the largest distance, of p */
-	double room; /* a chance is within a factor 1 +- room of p: set by solve */
+	double *p;   /* p[x * cells + y] is the chance that cell x is reported as cell y */
+	double far;  /* a times the largest distance, for the p above */
+	double room; /* every chance is within a factor 1 +- room of its p; set by solve */
 };
 
 static unsigned place(const struct grid *g, int axis, unsigned z)
@@ -47,7 +49,7 @@ static unsigned around(const struct grid *g, int axis, unsigned a, unsigned b)
 	return d < g->circle[axis] - d ? d : g->circle[axis] - d;
 }
 
-/* e^(-a d) at [i + (w + 1) j], a place i and j away around the torus. */
+/* Set weight[i + (w + 1) j] to e^(-a d), d being the distance of a place i and j away around the torus. */
 static void set_weights(struct grid *g, double a, double *weight)
 {
 	g->far = 0;
@@ -89,7 +91,7 @@ static double rounding(const struct grid *g)
 	return (2 * g->far + 2.0 * g->circle[0] * g->circle[1] + 8) * 0x1p-53;
 }
 
-/* The largest log of a ratio of two inputs' chances of one cell. */
+/* The largest log of a ratio of two inputs' chances of the same cell. */
 static double furthest(const struct grid *g)
 {
 	double ratio = 1;
@@ -106,7 +108,7 @@ static double furthest(const struct grid *g)
 	return log(ratio);
 }
 
-/* -1, 1: nearer or further than eps0 for certain; 0: rounding does not tell. */
+/* Are the furthest inputs nearer (-1) or further (1) than eps0?  0: rounding hides it. */
 static int side(struct grid *g, double a, double eps0)
 {
 	fill(g, a);
@@ -137,7 +139,7 @@ static enum acct_rc solve(struct grid *g, double eps0, const char **why)
 	return ACCT_OK;
 }
 
-/* Of cells at most so far apart: the largest ratio, and the largest total variation. */
+/* Among cells that are at most `distance` apart, find the largest ratio and the largest total variation. */
 static void between(const struct grid *g, double distance, double *p, double *beta)
 {
 	*p = 1;
@@ -160,7 +162,8 @@ static void between(const struct grid *g, double distance, double *p, double *be
 		}
 }
 
-/* Of reports of these three inputs sum (R0 - R1)^2 / R: where there are many, the loss grows with it. */
+/* The sum of (R0 - R1)^2 / R over the reports of these three inputs: with many participants the loss grows
+ * with it. */
 static double told(const struct grid *g, size_t x0, size_t x1, size_t z)
 {
 	const double *a = g->p + x0 * g->cells, *b = g->p + x1 * g->cells, *c = g->p + z * g->cells;
@@ -171,8 +174,8 @@ static double told(const struct grid *g, size_t x0, size_t x1, size_t z)
 	return sum;
 }
 
-/* The inputs of the victim, near each other, and of everybody else that tell most; the grid is its own mirror
- * image, so the victim's first may be in one quarter. */
+/* Find the inputs of the victim, near each other, and of everybody else that tell most.  The grid is its
+ * own mirror image, so it is enough to look for the victim's first input in one quarter. */
 static void worst_inputs(const struct grid *g, double near, size_t x[3])
 {
 	double most = -1;
@@ -207,7 +210,7 @@ static int by_gain(const void *a, const void *b)
 	return (x->u - x->v > y->u - y->v) - (x->u - x->v < y->u - y->v);
 }
 
-/* Joins neighbours, those first that lose least by it, until they fit. */
+/* Join neighbouring cells until they fit, first those that lose least by it. */
 static size_t join(struct acct_cell *c, size_t n)
 {
 	while (n > ACCT_MAX_CELLS) {
@@ -235,8 +238,8 @@ static size_t join(struct acct_cell *c, size_t n)
 	return n;
 }
 
-/* A data set: everybody else holds one input.  Which cells a report's are joined is no secret, so that what
- * is joined is a loss of theirs. */
+/* Set a data set in which everybody else holds one input.  Anybody may join the cells of reports, so what
+ * is still lost after joining is lost by the reports. */
 static void hold_place(const struct grid *g, double near, struct acct_spec *s)
 {
 	struct acct_cell cell[MOST] = { 0 };
@@ -253,7 +256,7 @@ static void hold_place(const struct grid *g, double near, struct acct_spec *s)
 	s->held = s->round;
 	s->held.cells = join(cell, g->cells);
 	memcpy(s->held.cell, cell, s->held.cells * sizeof *cell);
-	s->rounding = g->room + 8 * MOST * 0x1p-53; /* joined by few operations, at most MOST times */
+	s->rounding = g->room + 8 * MOST * 0x1p-53; /* at most MOST joins, each of few operations */
 }
 
 static enum acct_rc settle(
@@ -265,12 +268,13 @@ static enum acct_rc settle(
 	if (rc)
 		return rc;
 	between(g, near ? distance->x[0] : INFINITY, &s->p, &s->beta);
-	/* A ratio is off by two rooms; beta, half a sum of differences, by one on either side, and the sum
-	 * of up to 256 numbers by less than a third. */
+	/* A ratio is off by 2 rooms.  beta, half a sum of differences, is off by 1 room in either
+	 * direction, and the sum of up to 256 numbers by less than a third of a room. */
 	s->p *= 1 + 3 * g->room;
 	s->beta = fmin(s->beta + 3 * g->room, (s->p - 1) / (s->p + 1));
 	s->q = fmax(exp(s->eps0) * (1 + 1e-14), 1 + s->beta);
-	s->no_inputs = true; /* the cells are above the laws, not of two of them */
+	/* the cells bound the laws from above, and are not two laws of the randomizer */
+	s->no_inputs = true;
 	if (near && s->round.sampling > 0)
 		return acct_fault(
 			why, "sampling with distance: two records that may be drawn are further apart");

@@ -1,12 +1,13 @@
-/* acct_named_sets.c (acct_named.h) - laws that are E times likelier on a set of reports: subsets, Hadamard
- * response, square waves; and noise on levels. */
+/* acct_named_sets.c (acct_named.h) - reports that are E times likelier on a set that the input decides:
+ * subsets, Hadamard response, square waves; and noise on levels. */
 #include <assert.h>
 #include <math.h>
 
 #include "acct_fault.h"
 #include "acct_named.h"
 
-/* k of d items, E times as likely with the input among them; as shares of the C(d,k) subsets. */
+/* A report is k of d items, E times as likely with the input among them.  Masses are shares of the C(d,k)
+ * subsets. */
 enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], k = arg[1].x[0], p = exp(arg[2].x[0]), z = (d - 1) * (p * k + d - k);
@@ -21,7 +22,7 @@ enum acct_rc acct_named_subset(const struct acct_arg *arg, struct acct_spec *s, 
 	return ACCT_OK;
 }
 
-/* log of the share of the k-subsets of d that contain none of m given items; -inf for none. */
+/* The log of the share of the k-subsets of d that contain none of m given items; -inf: there are none. */
 static long double log_avoid(long double d, long double k, double m)
 {
 	long double sum = 0;
@@ -31,7 +32,7 @@ static long double log_avoid(long double d, long double k, double m)
 	return sum;
 }
 
-/* log of P(none of two disjoint sets of m) / P(none of one)^2, factor by factor. */
+/* The log of P(none of two disjoint sets of m is hit) / P(none of one is hit)^2, factor by factor. */
 static long double log_avoid_both(long double d, long double k, double m)
 {
 	long double sum = 0;
@@ -44,8 +45,9 @@ static long double log_avoid_both(long double d, long double k, double m)
 	return sum;
 }
 
-/* k of d items, E times as likely when any of the input's s items is among them.  Disjoint inputs, or as
- * nearly so as d allows, have least in common.  Differences of nearly equal chances are formed by expm1. */
+/* A report is k of d items, E times as likely when any of the input's s items is among them.  Inputs that
+ * are disjoint, or as nearly as d allows, have least in common.  Differences of nearly equal chances are
+ * formed by expm1. */
 enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], k = arg[1].x[0], items = arg[2].x[0], p = exp(arg[3].x[0]);
@@ -62,19 +64,21 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 		both = 0;
 	double z = (double)(p * hit + miss);
 	s->eps0 = arg[3].x[0];
-	/* Three disjoint sets.  What all three hit is known to 1e-14 of itself, or not used. */
+	/* Three disjoint sets.  The share that all three hit is used only if its relative error is at most
+	 * 1e-14. */
 	long double three =
 		k > 2 ? 1 - 3 * miss + 3 * expl(log_avoid(d, k, 2 * items)) - expl(log_avoid(d, k, 3 * items))
 		      : 0;
 	s->third = 3 * items <= fmin(d, 100) && (k <= 2 || three > 1e-3);
 	s->triple = s->third ? (double)three / z : 0;
 	acct_named_two_level(&s->round, p, (double)apart / z, (double)both / z, (double)(miss - apart) / z);
-	if (items <= 6 && !(k <= 1 && 3 * items <= d)) /* else nothing is hidden by more */
+	/* the family takes at most 6 items, and improves nothing where k is 1 and three disjoint sets exist */
+	if (items <= 6 && !(k <= 1 && 3 * items <= d))
 		acct_named_shape(s, ACCT_DRAWS, d, k, items);
 	return ACCT_OK;
 }
 
-/* The least power of two that is at least x >= 1. */
+/* The least power of two that is at least x, x >= 1. */
 static double power_of_two(double x)
 {
 	double k = 1;
@@ -84,20 +88,22 @@ static double power_of_two(double x)
 	return k;
 }
 
-/* K symbols, E times as likely where the input's row of the Hadamard matrix is +1.  Two rows have K/4 columns
- * of each kind; column 0 is +1 in all of them, so its blanket is E/Z and it tells nothing. */
+/* A report is one of K symbols, E times as likely where the input's row of the Hadamard matrix is +1.  Two
+ * rows have K/4 columns of each kind.  Column 0 is +1 in all of them, so its blanket is E/Z and it tells
+ * nothing. */
 static void one_block(double d, double p, struct acct_spec *s)
 {
 	double k = power_of_two(d + 1), quarter = 0.5 / (p + 1), column = 2 / (k * (p + 1));
 
 	acct_named_two_level(&s->round, p, quarter, quarter - column, quarter + p * column);
-	/* The product of two rows is a third, +1 where both are alike. */
+	/* The product of two rows is a third row, +1 where both are alike. */
 	s->third = d > 2;
 	s->triple = quarter - column;
 }
 
-/* blocks of b symbols, b - 1 inputs each: the half of its block where the input's row is +1.  The blanket is
- * 1/Z of every symbol; inputs of different blocks have nothing in common. */
+/* There are blocks of b symbols with b - 1 inputs each.  A symbol is likelier in the half of the input's
+ * block where the input's row is +1.  The blanket is 1/Z for every symbol; inputs of different blocks have
+ * nothing in common. */
 enum acct_rc acct_named_hadamard(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], p = exp(arg[1].x[0]), blocks = arg[2].size > 0 ? arg[2].x[0] : 1;
@@ -112,12 +118,12 @@ enum acct_rc acct_named_hadamard(const struct acct_arg *arg, struct acct_spec *s
 	double half = power_of_two(ceil(d / blocks) + 1) / 2, rest = (2 * blocks - 1) * half,
 	       z = half * p + rest;
 	acct_named_two_level(&s->round, p, half / z, 0, (rest - half) / z);
-	s->third = ceil(d / ceil(d / blocks)) >= 3; /* of one more block */
+	s->third = ceil(d / ceil(d / blocks)) >= 3; /* an input of a third block exists */
 	return ACCT_OK;
 }
 
-/* Level x of 0..b to 0..b+w-1: E times as likely in [x, x+w-1].  Reports that every window contains, w-b of
- * them, tell nothing; 0 and b have least in common otherwise. */
+/* Level x of 0..b sends one of 0..b+w-1, E times as likely in [x, x+w-1].  The w-b reports that every
+ * window contains tell nothing (if w > b); apart from these, 0 and b have least in common. */
 enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double b = arg[0].x[0], p = exp(arg[1].x[0]);
@@ -129,7 +135,8 @@ enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *
 	acct_named_two_level(&s->round, p, fmin(w, b) / z, 0, w > b ? (w - b) * (p / z) : (b - w) / z);
 	if (2 * w > b)
 		acct_named_shape(s, ACCT_WINDOWS, b, w, 0);
-	s->third = 2 * w <= b; /* the window from w on has nothing in common with the first or the last */
+	/* the window that begins at w shares nothing with the first window or the last */
+	s->third = 2 * w <= b;
 	return ACCT_OK;
 }
 
@@ -140,12 +147,12 @@ static double power(double eps0, long double part)
 	return (double)expl(eps0 * part);
 }
 
-#define SIDE 32 /* cells on either side of the middle */
+#define SIDE 32 /* number of cells on either side of the middle */
 static_assert(2u * SIDE <= ACCT_MAX_CELLS, "a list has room for both sides");
 
-/* Of a blanket that rises as a^-y, the share that falls to a node when everything between it and the next,
- * gap away, is split between the two with the mean of u kept: a(1 - a^(gap-1))/(1 + a^gap), by geometric
- * sums. */
+/* The blanket rises as a^-y.  Everything between a node and the next, `gap` away, is split between the two
+ * nodes so that the mean of u is kept.  Returns the share that falls to the node: a(1 - a^(gap-1))/(1 +
+ * a^gap), by geometric sums. */
 static double split_share(double a, double step, double gap)
 {
 	return a * -expm1(-step * (gap - 1)) / (1 + exp(-step * gap));
@@ -218,9 +225,11 @@ enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s,
 	return rc;
 }
 
-/* Noise z of chance drop^i c, i = 0 for |z| < r and one more every b from there, drop = 1/E.  Laws are 1 or E
- * times the smaller of levels 0 and b, so these have least in common.  Level 0 is E times likelier up to 0,
- * and at `wins` reports 0 < y < min(r, b-r+1); elsewhere between 0 and b they tie, both 1 or both drop. */
+/* Noise z has the chance drop^i c, drop = 1/E, where i is 0 for
+ * z
+ *  < r and grows by one with every b from there.  Laws are 1 or E times the smaller of the laws of levels 0
+ *  and b, so these two have least in common.  Level 0 is E times likelier up to 0 and at `wins` reports 0 <
+ *  y < min(r, b-r+1).  At the other reports between 0 and b the two are equal, both 1 or both drop. */
 enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double b = arg[0].x[0], eps0 = arg[1].x[0], drop = exp(-eps0), fall = -expm1(-eps0);
@@ -229,7 +238,7 @@ enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *
 	if (!(r <= b))
 		return acct_fault(why, "r must be at most b");
 	double wins = fmin(r - 1, b - r), high = fmax(0, 2 * r - 1 - b), low = fmax(0, b - 2 * r + 1);
-	/* chances of z >= 0 and of all z, times fall/c */
+	/* chances of z >= 0 and of all z, in units of c/fall */
 	double half = r + (b - r) * drop, all = 2 * r - 1 + (2 * (b - r) + 1) * drop;
 	s->eps0 = eps0;
 	acct_named_two_level(

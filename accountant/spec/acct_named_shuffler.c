@@ -1,12 +1,12 @@
 /* acct_named_shuffler.c (acct_named.h) - rounds in which the shuffler sees more than sealed messages: tags
- * that it evens, classes of guarantees, and noise that it draws itself. */
+ * whose numbers it makes equal, classes of guarantees, and noise that it draws itself. */
 #include <math.h>
 
 #include "acct_fault.h"
 #include "acct_named.h"
 
-/* Response on k symbols among `others`, which need not be the exact law of any data: so the facts for
- * analyses of k-ary response are not set. */
+/* Set k-ary response among `others`.  This need not be the exact law of any data, so the facts for analyses
+ * of k-ary response are not set. */
 static enum acct_rc among(
 	const struct acct_arg *k, double eps0, double others, struct acct_spec *s, const char **why)
 {
@@ -20,8 +20,8 @@ static enum acct_rc among(
 	return rc;
 }
 
-/* Fewer than `padded` participants: everybody else sends nothing about the victim's coordinates, and the
- * shuffler adds padded - 1 uniform dummies. */
+/* Set the data set for fewer than `padded` participants: nobody else sends anything about the victim's
+ * coordinates, and the shuffler adds padded - 1 uniform dummies. */
 static void hold_dummies(double k, struct acct_spec *s)
 {
 	double p = exp(s->eps0), z = p + k - 1;
@@ -35,12 +35,12 @@ static void hold_dummies(double k, struct acct_spec *s)
 		s->held.cell[s->held.cells++] = (struct acct_cell){ (k - 2) / k, k / z, k / z };
 }
 
-/* The coordinates that a participant sends follow from its values: up to 2k change from one input to another.
- * About each the victim's message is one of `padded`, every other of which hides it as another participant's
- * at least.
+/* The coordinates that a participant sends follow from its values, so up to 2k of them change from one
+ * input to another.  About each of these the victim's message is one of `padded` messages, and each of the
+ * others hides it at least as well as another participant's.
  *
- * Data sets: both inputs have the same k coordinates, of other levels, and as many of the others send about
- * them as the shuffler leaves. */
+ * Data sets: both inputs have the same k coordinates with other levels, and as many of the others send
+ * about them as the shuffler leaves. */
 enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	uint64_t participants = s->participants;
@@ -51,7 +51,8 @@ enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, co
 	s->attained = s->round.count * (uint64_t)arg[0].x[0];
 	s->round.count *= 2 * (uint64_t)arg[0].x[0];
 	rc = among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
-	s->round.messages = ACCT_ANY_MESSAGES; /* what the shuffler leaves need not be bits of participants */
+	/* the messages that the shuffler leaves need not be bits of participants */
+	s->round.messages = ACCT_ANY_MESSAGES;
 	if (!rc && participants > 0 && participants < s->participants)
 		hold_dummies(arg[1].x[0], s);
 	return rc;
@@ -75,8 +76,9 @@ static enum acct_rc classes(const struct acct_arg *eps0, const struct acct_arg *
 	return ACCT_OK;
 }
 
-/* Every class a batch of its own.  The response of a class is that of the weakest and then noise, and hides
- * others more: the weakest among the fewest dominates all. */
+/* Every class is a batch of its own.  A class's response is the response of the weakest class with more
+ * noise, which hides others better.  So the weakest guarantee among the smallest number of participants
+ * dominates all classes. */
 enum acct_rc acct_named_gspa_classes(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	size_t weakest, strictest;
@@ -92,9 +94,9 @@ enum acct_rc acct_named_gspa_classes(const struct acct_arg *arg, struct acct_spe
 	return among(&arg[0], arg[1].x[weakest], least - 1, s, why);
 }
 
-/* All values in one batch: a victim of any class has no more than the weakest guarantee, and hides among at
- * least `least` of every class, everybody else being of the weakest.  The victim is taken away where that
- * costs most cover, from the strictest class. */
+/* All values are in one batch.  A victim of any class has at least the weakest guarantee, and hides among
+ * at least `least` of every class, all other participants being of the weakest class.  The victim itself is
+ * taken away from the strictest class, where that costs most cover. */
 enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_arg one[4] = { arg[0], { 1, { 0 } }, { 0 }, { 0 } };
@@ -130,9 +132,9 @@ enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec
 	return rc;
 }
 
-/* For each of the bins `mean` messages and discrete Laplace noise of decay a = e^(-epsilon/2), cut off at its
- * ends.  The victim moves two counts by one; about each the round is, but for the chance t of an end, binary
- * response kept with chance 1/(1+a), and the two are independent. */
+/* Each bin gets `mean` messages and discrete Laplace noise of decay a = e^(-epsilon/2), cut off at its
+ * ends.  The victim moves two counts by one.  For each of the two the round is, except with the chance t of
+ * an end, binary response kept with chance 1/(1+a); the two are independent. */
 enum acct_rc acct_named_noise(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -147,8 +149,8 @@ enum acct_rc acct_named_noise(const struct acct_arg *arg, struct acct_spec *s, c
 	s->eps0 = INFINITY;
 	s->unpublished = true;
 	acct_named_two_level(r, 1 / a, a / (1 + a), 0, 0);
-	/* Beside its ends the loss is +-epsilon/2, so this is the pair itself; the rounding of a power of a
-	 * may raise t. */
+	/* Apart from the ends the loss is +-epsilon/2, so this is the pair itself.  Rounding in the power
+	 * of a may raise t, so lower the defect of this data set a little. */
 	s->held = *r;
 	s->held.defect *= 1 - 1e-9;
 	return ACCT_OK;

@@ -1,5 +1,5 @@
-/* acct_named_slots.c (acct_named.h) - rounds of several slots: k-ary response in each, a batch of its own,
- * and all of them compose.  A participant's input may differ in every slot. */
+/* acct_named_slots.c (acct_named.h) - rounds of several slots: k-ary response in each slot, a batch for
+ * each, and all of them composed.  A participant's input may differ in every slot. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 static const struct acct_arg no_chance;
 
-/* A slot of k bins, one of `all` in the round; eps0 and dummies are its own.  The group that a message is
- * about is drawn whatever the input is: inputs that differ in every group have the cells of one, and those
- * that agree in some are dominated. */
+/* Make a slot of k bins, one of `all` slots of the round, with eps0 and dummies of its own.  The group that
+ * a message is about is drawn independently of the input.  Inputs that differ in every group have the cells
+ * of one group, and those that agree in some are dominated. */
 static enum acct_rc slot(struct acct_spec *s, double all, double k, const struct acct_arg *eps0,
 	const struct acct_arg *dummies, const struct acct_arg *chance, const char **why)
 {
@@ -29,7 +29,7 @@ enum acct_rc acct_named_words(const struct acct_arg *arg, struct acct_spec *s, c
 
 	s->round.count *= (uint64_t)slots;
 	rc = slot(s, slots, exp2(arg[0].x[0]), &arg[1], &arg[4], &arg[5], why);
-	/* The group of a word is told, if there is more than one. */
+	/* A word shows its group, if there is more than one. */
 	if (s->round.messages != ACCT_ANY_MESSAGES && !(arg[2].size > 0 && arg[2].x[0] < 2))
 		s->round.messages = s->round.levels > 0 ? ACCT_ANY_MESSAGES : ACCT_LABELLED_BITS;
 	return rc;
@@ -40,14 +40,15 @@ enum acct_rc acct_named_prefixes(const struct acct_arg *arg, struct acct_spec *s
 	return acct_named_mixbins(arg, s, why);
 }
 
-/* none=1: a live slot has one symbol more, of a device that has no reading. */
+/* none=1: in a live round a slot has one symbol more, which devices without a reading send. */
 static double with_none(double k, const struct acct_arg *none)
 {
 	return k + (none->size > 0 ? none->x[0] : 0);
 }
 
-/* Levels of a number in base w, the most significant digit first.  The noise of a digit weighs the square of
- * its place and costs one over its dummies: digit i has w^i times those of the first. */
+/* A number is sent as its digits in base w, the most significant first.  The noise of a digit counts with
+ * the square of its place value, and is inversely proportional to the digit's dummies, so digit i gets w^i
+ * times the dummies of the first. */
 enum acct_rc acct_named_digits(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double base = arg[0].x[0];
@@ -65,7 +66,7 @@ enum acct_rc acct_named_digits(const struct acct_arg *arg, struct acct_spec *s, 
 	return rc;
 }
 
-/* A tree: level i has fanout^(i+1) nodes, and a number is in one of them. */
+/* A tree: level i has fanout^(i+1) nodes, and a number belongs to one node of each level. */
 enum acct_rc acct_named_ranges(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double leaves = arg[0].x[0], fanout = arg[1].x[0], nodes = fanout;
@@ -100,9 +101,9 @@ enum acct_rc acct_named_marginals(const struct acct_arg *arg, struct acct_spec *
 	return rc;
 }
 
-/* Every coordinate in a slot of its own; or one coordinate from each of as many groups, drawn independently
- * of the input.  The shuffler pads and drops messages by the tags it sees, which therefore do not depend on
- * the input. */
+/* Every coordinate has a slot of its own; or one coordinate is drawn from each of as many groups,
+ * independently of the input.  The shuffler adds and drops messages by the tags it sees, which therefore do
+ * not depend on the input. */
 enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	const struct acct_arg dummies = { .size = 0 };
@@ -110,7 +111,7 @@ enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec
 
 	s->round.count *= (uint64_t)arg[0].x[0];
 	rc = slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &no_chance, why);
-	/* The coordinate of a group is told beside the message: doc/imitation.md. */
+	/* The message shows which coordinate of the group was drawn: doc/imitation.md. */
 	if (strcmp(s->name, "ss-double") == 0 && s->round.messages == ACCT_BITS)
 		s->round.messages = ACCT_LABELLED_BITS;
 	return rc;

@@ -1,17 +1,17 @@
 /* acct_named_symbols.c (acct_named.h) - reports that are one symbol: k-ary response, bins, hashed bins,
- * sampled sub-queries; and the lists that are given as numbers. */
+ * sampled sub-queries; and lists that the text gives as numbers. */
 #include <float.h>
 #include <math.h>
 
 #include "acct_fault.h"
 #include "acct_named.h"
 
-#define SUM_SLACK 1e-9 /* slack for shares typed with ten digits */
+#define SUM_SLACK 1e-9 /* shares typed with ten digits may miss 1 by this much */
 
-/* Others send symbol j with chance omega_j and else one symbol more, the victim sends it with chance omega_j
- * u_j or omega_j v_j: a randomizer of three inputs, whose messages say no more than the counts of the
- * blanket, for what is not counted is the rest.  So its loss is the pair's; dummies and levels are shares of
- * the same law.  The parameters of a pair are those of its cells. */
+/* The pair is the exact loss of a randomizer of three inputs.  Others send symbol j with chance omega_j,
+ * and otherwise one symbol more; the victim sends j with chance omega_j u_j or omega_j v_j.  The messages
+ * say no more than the counts of the blanket, since the remaining symbol's count follows from them.
+ * Dummies and levels are shares of the same law.  The parameters of a pair are those of its cells. */
 enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	s->p = arg[0].x[0];
@@ -23,7 +23,7 @@ enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, co
 
 static const char too_many[] = "others_n must sum to at most n - 1";
 
-/* Adds a level to the others.  False: there are not so many. */
+/* Move `count` of the others to a level.  Returns false if there are not so many. */
 static bool put_level(struct acct_round *r, double share, double count)
 {
 	if (!(count <= (double)r->others))
@@ -47,7 +47,7 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 	for (size_t i = 0; i < arg[4].size; i++)
 		if (!put_level(&s->round, arg[4].x[i], arg[5].x[i]))
 			return acct_fault(why, too_many);
-	/* The smallest triple is charged least, so none is taken for granted. */
+	/* A smaller triple is charged less, so the text must state it: no value would be a safe default. */
 	if (arg[6].size > 0 && (unsigned)arg[6].x[0] == ACCT_SETS && arg[7].size == 0)
 		return acct_fault(why, "messages=4 needs triple");
 	if (arg[8].size != 0 && arg[8].size != 3)
@@ -56,12 +56,13 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 		    arg[7].size > 0 ? arg[7].x[0] : 0, (double[3]){ arg[8].x[0], arg[8].x[1], arg[8].x[2] },
 		    why))
 		return ACCT_EDOMAIN;
-	/* Of bits, sets and words the cells are those of two inputs, which everybody may hold. */
+	/* For bits, sets and words the cells are those of two inputs, and everybody may hold these. */
 	s->no_inputs = s->some = acct_family_number(&s->round) == ACCT_ANY_MESSAGES;
 	return ACCT_OK;
 }
 
-/* Kept with chance p/(p+k-1), else another symbol: the victim's two, and the rest. */
+/* An input is kept with chance p/(p+k-1), else another symbol is sent: one of the victim's two, or of the
+ * rest. */
 static void symbols(double k, double p, struct acct_round *r)
 {
 	double z = p + k - 1;
@@ -80,7 +81,8 @@ static void response(double k, double eps0, struct acct_spec *s)
 	s->uniform = true;
 }
 
-/* Others of guarantee eps: 1/Z_eps of every symbol is blanket, Z/Z_eps times the victim's class's 1/Z. */
+/* Others have a guarantee eps of their own.  1/Z_eps of every symbol is blanket, which is Z/Z_eps times 1/Z
+ * of the victim's class. */
 static enum acct_rc personalised(const struct acct_arg *eps, const struct acct_arg *count, double k,
 	double eps0, struct acct_spec *s, const char **why)
 {
@@ -120,8 +122,8 @@ enum acct_rc acct_named_grr(const struct acct_arg *arg, struct acct_spec *s, con
 	return personalised(&arg[2], &arg[3], arg[0].x[0], arg[1].x[0], s, why);
 }
 
-/* Each participant, the victim too, adds one more dummy by chance: blanket with that chance.  Rounded down by
- * more than the error of the sum and the quotient. */
+/* Each participant, the victim too, adds one more dummy with this chance, so a message is blanket with that
+ * chance.  Rounded down by more than the error of the sum and the quotient. */
 static enum acct_rc rare(const struct acct_arg *chance, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -140,7 +142,7 @@ static enum acct_rc rare(const struct acct_arg *chance, struct acct_spec *s, con
 	return ACCT_OK;
 }
 
-/* Truthful messages into k bins among uniform dummies: participants hide nobody. */
+/* Truthful messages into k bins among uniform dummies: the messages of participants hide nobody. */
 enum acct_rc acct_named_bins(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -153,7 +155,7 @@ enum acct_rc acct_named_bins(const struct acct_arg *arg, struct acct_spec *s, co
 	r->dummies = (uint64_t)arg[1].x[0];
 	r->others = 0;
 	s->eps0 = INFINITY;
-	s->exact = true; /* truthful messages of others can be subtracted */
+	s->exact = true; /* truthful messages of others can be subtracted from the counts */
 	return rare(&arg[2], s, why);
 }
 
@@ -180,7 +182,8 @@ enum acct_rc acct_named_levels(const struct acct_arg *arg, struct acct_spec *s, 
 	return acct_named_mixbins(one, s, why);
 }
 
-/* The chance that two inputs collide; the least of it over pairs is the worst. */
+/* Set *chance to the chance that two inputs have the same hash; the least such chance of any pair is the
+ * worst case. */
 static enum acct_rc collision(const struct acct_arg *arg, double cells, double *chance, const char **why)
 {
 	*chance = arg->size > 0 ? arg->x[0] : 1 / cells;
@@ -201,7 +204,7 @@ static void hold_hashed(double dummy, double sent, struct acct_spec *s)
 	s->held.cell[1] = (struct acct_cell){ 1 - dummy, 1 / (1 - dummy), (1 - sent) / (1 - dummy) };
 }
 
-/* (seed, h_seed(x)) among dummies that are uniform on seeds and on b values. */
+/* A message is (seed, h_seed(x)), among dummies that are uniform on seeds and on the b values. */
 enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -224,20 +227,20 @@ enum acct_rc acct_named_hashed(const struct acct_arg *arg, struct acct_spec *s, 
 	return rc;
 }
 
-/* The chance that all d inputs agree, from below, under hashes of which no more is known than that any two
- * agree with chance `same`: where not all agree, at most C(d-1, 2) of the C(d, 2) pairs do, and their mean
- * number is known.  Some pairwise independent families meet it.  0 but for two inputs, and for three in two
- * cells. */
+/* A lower bound on the chance that all d inputs have the same hash, when it is only known that any two do
+ * with chance `same`.  Where not all agree, at most C(d-1, 2) of the C(d, 2) pairs do, and the mean number
+ * of agreeing pairs is known.  Some pairwise independent families attain the bound.  It is 0 except for two
+ * inputs, and for three inputs in two cells. */
 static double all_agree(double d, double same)
 {
 	return fmax(0, (d * same - (d - 2)) / 2);
 }
 
-/* (seed, y): y an l-ary response to the seed's hash of x.  P(h(x0) = y, h(x1) != y), summed over y, is 1 - c,
- * c the chance that two inputs agree: the smaller c, the worse, and nothing else is asked of a family.  The
- * blanket is 1/Z of every (seed, y), except
- * where all inputs hash to y: there it is p/Z, and the report tells nothing.  How often that is counts from
- * below: (p, p) with 1/Z is a spread of (1, 1) with p/Z. */
+/* A report is (seed, y), where y is an l-ary response to the seed's hash of x.  P(h(x0) = y, h(x1) != y),
+ * summed over y, is 1 - c, where c is the chance that two inputs agree.  The smaller c is, the worse, and
+ * nothing else is required of a family.  The blanket is 1/Z for every (seed, y), except where all inputs
+ * hash to y: there it is p/Z, and the report tells nothing.  The number of such places is counted from
+ * below, which is safe, since (p, p) with 1/Z is a spread of (1, 1) with p/Z. */
 enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double l = arg[0].x[0], p = exp(arg[1].x[0]), z = p + l - 1, same, all = 0;
@@ -250,7 +253,8 @@ enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, con
 	acct_named_two_level(
 		&s->round, p, (1 - same) / z, (same - all) / z, (l - 2 + same) / z + p * all / z);
 	s->eps0 = arg[1].x[0];
-	s->third = arg[2].size == 0 && arg[3].size == 0; /* of all functions three inputs agree in 1/l^2 */
+	/* if the hash is drawn from all functions, three inputs agree with chance 1/l^2 */
+	s->third = arg[2].size == 0 && arg[3].size == 0;
 	s->triple = same / l / z;
 	if (arg[4].size == 0)
 		return ACCT_OK;
@@ -264,8 +268,8 @@ enum acct_rc acct_named_olh(const struct acct_arg *arg, struct acct_spec *s, con
 	return ACCT_OK;
 }
 
-/* In a sub-query of three symbols or more everybody else holds a third, else the victim's first.  Where there
- * is no room for a cell it is missing, which check_held() sees. */
+/* Set the data set in which everybody else holds a third symbol, if the sub-query has three or more, else
+ * the victim's first.  Where there is no room for a cell it is left out, and check_held() notices. */
 static void hold_query(struct acct_spec *s, double share, double k, double p)
 {
 	double z = p + k - 1;
@@ -292,8 +296,8 @@ static void check_held(struct acct_spec *s)
 		s->held.cells = 0;
 }
 
-/* One public sub-query j with chance share, a k_j-ary response to it.  The blanket is share/Z_j of every
- * (j, symbol). */
+/* Add one public sub-query j, which is asked with chance `share`, and its k_j-ary response.  The blanket is
+ * share/Z_j for every (j, symbol). */
 static enum acct_rc add_query(struct acct_spec *s, double share, double k, double eps0)
 {
 	double p = exp(eps0), z = p + k - 1;
@@ -307,7 +311,7 @@ static enum acct_rc add_query(struct acct_spec *s, double share, double k, doubl
 	return acct_named_add(&s->round, share * (k - 2) / z, 1, 1);
 }
 
-/* Nodes that differ on the top level differ on every level, which is the worst of sub-queries. */
+/* Nodes that differ on the top level differ on every level, which is the worst case of sub-queries. */
 enum acct_rc acct_named_hierarchy(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double fan = arg[0].x[0], height = arg[1].x[0], k = 1;

@@ -18,7 +18,8 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 	struct acct_round pair = s->round;
 	enum acct_rc rc;
 
-	if (pair.messages > ACCT_BITS_OF_LEVELS) /* what is known of those is not of a pair's cells */
+	/* facts about the round's data sets are not facts about the pair */
+	if (pair.messages > ACCT_BITS_OF_LEVELS)
 		pair.messages = ACCT_ANY_MESSAGES;
 	pair.family = NULL;
 	memset(pair.shape, 0, sizeof pair.shape);
@@ -26,9 +27,9 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 
 	if (rc)
 		return rc;
-	if (q2 < s->q) /* every left-over counts as residual */
+	if (q2 < s->q) /* every message beside the two counts is taken for the residual */
 		acct_cells_fill(pair.cell, pair.cells);
-	pair.others += pair.dummies; /* a dummy's law, too, is at least max(R0, R1)/q */
+	pair.others += pair.dummies; /* a dummy's law is also at least max(R0, R1)/q */
 	pair.dummies = 0;
 	*r = pair;
 	return ACCT_OK;

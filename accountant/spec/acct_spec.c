@@ -1,4 +1,4 @@
-/* acct_spec.c - parses rounds from text, the grammar `name:key=value,...`, and writes them as such. */
+/* acct_spec.c - reads rounds from text, the grammar `name:key=value,...`, and writes them as text. */
 #include "acct_spec.h"
 
 #include <ctype.h>
@@ -16,8 +16,8 @@
 #include "acct_named.h"
 #include "acct_suggest.h"
 
-/* Every part of a round at its longest: below ACCT_SPEC_MAX. */
-#define NUMBER 24u /* a positive double of 17 digits, and what separates it */
+/* The longest text has every part of a round at its longest, and stays below ACCT_SPEC_MAX. */
+#define NUMBER 24u /* bytes of a positive double of 17 digits and of its separator */
 #define WHOLE  20u
 _Static_assert(
 	ACCT_MAX_CELLS * 3 * NUMBER + ACCT_MAX_LEVELS * (NUMBER + WHOLE) + 2 * NUMBER + 3 * WHOLE + 140 <
@@ -35,7 +35,7 @@ static const struct acct_param common[COMMON] = {
 	{ "defect", ACCT_REAL, 0, 0, true, false },
 };
 
-/* A text being read: the value behind each parameter, NULL when absent. */
+/* A text that is being read: the value of each parameter, NULL when absent. */
 struct reading {
 	const char *name;
 	const char *value[ACCT_NAMED_PARAMS], *common[COMMON];
@@ -53,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct reading *t, const c
 	va_end(ap);
 }
 
-/* An expression, so that static analysis of the callers sees its value. */
+/* The macro is an expression, so that static analysis of the callers sees its value. */
 #define fail(...) (say(__VA_ARGS__), ACCT_EDOMAIN)
 
 static enum acct_rc in_range(struct reading *t, const struct acct_param *p, double x, const char *text)
@@ -72,7 +72,7 @@ static enum acct_rc in_range(struct reading *t, const struct acct_param *p, doub
 	return ACCT_OK;
 }
 
-/* a, or a/b/.. where the parameter is a list. */
+/* Read a number, or numbers a/b/.. where the parameter is a list. */
 static enum acct_rc numbers(
 	struct reading *t, const struct acct_param *p, const char *text, struct acct_arg *out)
 {
@@ -194,8 +194,8 @@ static enum acct_rc read_common(struct reading *t, const struct acct_named *name
 	return ACCT_OK;
 }
 
-/* The pair of the cells: its largest ratio, its distance, and how far it exceeds the blanket, which is the
- * least that others of every level have. */
+/* Compute the pair of the cells: its largest ratio, its distance, and how far it exceeds the blanket, which
+ * is the least that others of any level send. */
 static void add_facts(struct acct_spec *s)
 {
 	const struct acct_round *r = &s->round;
@@ -220,8 +220,8 @@ static void add_facts(struct acct_spec *s)
 		s->eps0 = s->p > 0 ? log(fmax(s->p, s->q)) : log(fmax(p, q / least));
 }
 
-/* A guarantee above 0 loses something, even where e^eps0 rounds to 1: the core takes cells of equal u and v,
- * to the bit, for none at all. */
+/* A guarantee above 0 loses something, even where e^eps0 rounds to 1.  So keep u and v apart: if they are
+ * equal to the bit, the core computes no loss at all. */
 static void keep_apart(struct acct_spec *s)
 {
 	struct acct_round *r = &s->round;
@@ -234,8 +234,8 @@ static void keep_apart(struct acct_spec *s)
 	r->cell[0].u *= 1 + DBL_EPSILON;
 }
 
-/* The largest of the values of eps0=, which every row takes for the local guarantee of each participant, or a
- * central guarantee's epsilon; 0 for none. */
+/* The largest value of eps0=, which in every row is the local guarantee of each participant or the epsilon
+ * of a central guarantee; 0: the row has none. */
 static double pure_of(const struct acct_named *named, const struct acct_arg *arg)
 {
 	double most = 0;
@@ -253,7 +253,7 @@ static double pure_of(const struct acct_named *named, const struct acct_arg *arg
 	return isfinite(most) ? most : 0;
 }
 
-/* Of the named randomizer's slots, which end with the first that has no cells. */
+/* Complete the slots that the row's function filled; the first slot without cells ends them. */
 static enum acct_rc finish(struct reading *t, struct acct_spec *part, size_t *parts)
 {
 	const char *fault = "";
@@ -269,12 +269,13 @@ static enum acct_rc finish(struct reading *t, struct acct_spec *part, size_t *pa
 			add_facts(&part[n]);
 		}
 		n++;
-	} while (n < ACCT_SPEC_PARTS && part[n].round.cells > 0); /* a central event is one part */
+	} while (n < ACCT_SPEC_PARTS && part[n].round.cells > 0); /* a central event has one part */
 	*parts = n;
 	return ACCT_OK;
 }
 
-/* Poisson sampling of the named randomizer's one slot.  What its row knows of data sets is of all reports. */
+/* Apply Poisson sampling to the one slot of the named randomizer.  What its row says of data sets holds
+ * where all participants report, so it is dropped. */
 static enum acct_rc poisson(struct reading *t, struct acct_spec *part, const char **fault)
 {
 	struct acct_spec *s = &part[0];
@@ -340,7 +341,7 @@ enum acct_rc acct_spec_parse(const char *text, struct acct_spec *s, char *why, s
 	return rc;
 }
 
-/* Writing: acct_spec_parse reads it back. */
+/* A text that is being written; acct_spec_parse reads it back. */
 struct text {
 	char *out;
 	size_t at;
@@ -357,7 +358,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 	t->at += n > 0 ? (size_t)n : 0;
 }
 
-/* 17 digits identify every double. */
+/* Write a number: 17 digits identify every double. */
 static void put_real(struct text *t, const char *before, double x)
 {
 	put(t, "%s%.17g", before, x);

@@ -6,19 +6,21 @@
  * ACCT_SPEC_MAX bytes.
  *
  * Every round takes
- *   n=         participants, the victim among them; `others` is n-1.  Not needed where participants
- *              give no blanket: bins, noise, hashed, and where eps0=inf, all but with chance=; nor with
- *              padded= and least=
+ *   n=         number of participants, with the victim; `others` is n-1.  It may be left out where
+ *              participants give no blanket: bins, noise, hashed, and rounds with eps0=inf, unless they
+ *              have chance=; and in rounds with padded= or least=
  *   count=     repetitions, default 1
- *   sampling=  the fraction of a population that takes part, without replacement, drawn anew for every
- *              repetition; all that are drawn, over the honest of the population: acct.h
- *   poisson=   the chance with which each of the n participants takes part, independently, anew for every
- *              round and every repetition; not with dummies, sampling= or levels: acct_round_poisson
- *   defect=    the chance that the victim's input is given away: acct.h
+ *   sampling=  the fraction of a population that takes part, drawn without replacement and anew for every
+ *              repetition: all that are drawn, divided by the honest members of the population (acct.h)
+ *   poisson=   the chance with which each of the n participants takes part, independently and anew for
+ *              every round and every repetition; not with dummies, sampling= or levels
+ *              (acct_round_poisson)
+ *   defect=    the chance that the victim's input is given away (acct.h)
  *
- * eps0 is the local guarantee in nats, in (0, 700); dummies are those of the whole round.  A round may have
- * several slots, each a batch of its own, which compose: there eps0, dummies and defect are each slot's, and
- * sampling= and poisson= are refused, for one draw would decide for all.
+ * eps0 is the local guarantee in nats, in (0, 700); dummies is their number in the whole round.  A round
+ * may have several slots, each a batch of its own, and all of them compose.  There eps0, dummies and defect
+ * are those of each slot, and sampling= and poisson= are refused, since one draw would decide for all
+ * slots.
  *
  *   generic:eps0=               any randomizer with this guarantee
  *   rr:eps0=                    binary response
@@ -26,96 +28,102 @@
  *   mixbins:k=,eps0=[,dummies=][,chance=]
  *                               k-ary response among uniform dummies; eps0=inf is bins
  *   bins:k=,dummies=[,chance=]  truthful messages in k bins among uniform dummies
- *   noise:epsilon=,mean=        truthful messages in bins, to each of which the shuffler adds mean and
- *                               discrete Laplace noise of decay e^(-epsilon/2), cut off at -mean and mean
+ *   noise:epsilon=,mean=        truthful messages in bins; to each bin the shuffler adds `mean` messages,
+ *                               and discrete Laplace noise of decay e^(-epsilon/2), cut off at -mean and mean
  *   levels:b=,eps0=[,dummies=][,chance=]
  *                               numbers in [0,1] rounded to levels 0..b, mixbins on the b+1 levels
  *   prefixes:k=,eps0=[,dummies=][,chance=]
- *                               k-1 candidates and a bin for none of them: mixbins
+ *                               k-1 candidates and a bin for all other values: mixbins
  *   hashed:b=,dummies=[,chance=]
- *                               seed and hash in 0..b-1, truthful, among dummies uniform on both
+ *                               a seed and the input's hash in 0..b-1, truthful, among dummies that are
+ *                               uniform on both
  *   rappor:d=,eps0=             d-bit unary encoding, every bit flipped alike; sue is the same
  *   oue:d=,eps0=                optimised unary encoding: the input's bit is a fair coin
  *   subset:d=,k=,eps0=          k of d items
- *   privset:d=,k=,s=,eps0=      k of d items, inputs are sets of s items
- *   olh:l=,eps0=[,d=]           seed and l-ary response to its hash of the input, hashes of any family
- *                               under which two inputs agree with chance 1/l (pairwise independence is
- *                               enough); d: there are no more than d inputs, which helps where d is 2,
- *                               or 3 and l is 2
+ *   privset:d=,k=,s=,eps0=      k of d items, where an input is a set of s items
+ *   olh:l=,eps0=[,d=]           a seed and l-ary response to its hash of the input, for any family of
+ *                               hashes under which two inputs agree with chance 1/l (pairwise independence
+ *                               is enough).  d: there are no more than d inputs, which lowers the loss
+ *                               where d is 2, or where d is 3 and l is 2
  *   hadamard:d=,eps0=[,blocks=] Hadamard response on d inputs
- *   duchi:eps0=[,d=]            d signs (default 1) of numbers in [-1,1]; for even d ties count as unlikely
- *   harmony:eps0=[,d=]          one random coordinate of d, its sign by binary response
+ *   duchi:eps0=[,d=]            d signs (default 1) of numbers in [-1,1]; for even d ties are unlikely
+ *                               reports
+ *   harmony:eps0=[,d=]          one random coordinate of d, and binary response on its sign
  *   words:w=,eps0=[,groups=][,slots=][,dummies=][,chance=]
- *                               slots (default 1): w signs of one random group in each, mixbins on
- *                               the 2^w words, dummies of any group; rotated is the same.  Words of
- *                               one sign in groups=1 are bits
+ *                               slots (default 1), in each w signs of one random group: mixbins on the
+ *                               2^w words, dummies of any group; rotated is the same.  Words of one sign
+ *                               with groups=1 are bits
  *   digits:base=,digits=,eps0=[,dummies=][,none=]
- *                               a slot of mixbins for each digit of a number; dummies of the first,
- *                               base^i times as many of digit i; none=1: every slot has one symbol more,
- *                               of who has no reading, as live rounds have unless the plan says otherwise
+ *                               a slot of mixbins for each digit of a number; the first has these dummies,
+ *                               digit i has base^i times as many; none=1: every slot has one symbol more,
+ *                               for devices without a reading, as live rounds have unless the plan says
+ *                               otherwise
  *   ranges:leaves=,fanout=,eps0=[,dummies=][,none=]
- *                               a slot of mixbins for each level of a tree: fanout, fanout^2, .. leaves
+ *                               a slot of mixbins for each level of a tree, of fanout, fanout^2, .. leaves
  *   marginals:k=a/b/..,eps0=[,dummies=]
  *                               a slot of mixbins for each of up to 16 marginals of k combinations
  *   ss-simple:d=,levels=,eps0=  a slot for each of d coordinates, response on its levels
  *   ss-double:k=,levels=,eps0=  one coordinate of each of k groups, response on its levels
  *   ss-topk:k=,levels=,eps0=,padded=
- *                               the k largest coordinates; the shuffler leaves padded messages about
+ *                               the k largest coordinates; the shuffler leaves `padded` messages about
  *                               each, and sees which they are.  n= does not matter
  *   gspa-classes:k=,eps0=a/b/..,least=c/d/..
- *                               classes of guarantees, at least c, d, .. participants in each, k-ary
+ *                               classes of guarantees a, b, .. with at least c, d, .. participants, k-ary
  *                               response in a batch of each class
  *   gspa-pooled:k=,eps0=a/b/..,least=c/d/..
  *                               the same in one batch; of n= participants (default the sum of least)
- *                               the rest is in the weakest class.  Any victim
- *   vrr:s=,eps0=[,d=]           vector response: s sampled bits of d, eps0/s each; s up to 63
+ *                               the rest is in the weakest class.  Holds for a victim of any class
+ *   vrr:s=,eps0=[,d=]           vector response: s sampled bits of d, eps0/s for each; s up to 63
  *   laplace-levels:b=,eps0=     levels 0..b and discrete Laplace noise of scale b/eps0, clamped or not
  *   laplace-noise:eps0=         a number in [0, 1] and Laplace noise of scale 1/eps0
- *   metric:distance=,most=      metric differential privacy, distances in nats (times its epsilon): records
- *                               that differ by at most distance, in a domain of diameter most; any
- *                               noise.  metric-laplace: Laplace's on a line.  planar-laplace: the
- *                               plane's.  Rounding the report afterwards changes nothing
+ *   metric:distance=,most=      metric differential privacy with any noise, for records that differ by at
+ *                               most `distance` in a domain of diameter `most`; distances in nats (times
+ *                               the metric's epsilon).  metric-laplace has Laplace noise on a line,
+ *                               planar-laplace noise of the plane.  Rounding the report afterwards changes
+ *                               nothing
  *   planar:w=,h=,eps0=[,distance=]
- *                               a cell of a w by h grid, at most 256, and planar Laplace noise on the
- *                               cells, eps0 between the two furthest; distance: what two places tell that
- *                               are at most so many cells apart, in a round of any places
+ *                               a cell of a w by h grid, at most 256 cells, and planar Laplace noise on
+ *                               the cells, with eps0 between the two furthest cells.  distance: the loss of
+ *                               a move of at most so many cells, where others may be anywhere
  *   staircase:b=,eps0=[,r=]     levels 0..b and discrete staircase noise of inner step r
  *   piecewise:b=,eps0=[,w=]     levels 0..b to 0..b+w-1, a window of w likely values
  *   balcer-cheu:t=[,k=|,d=][,coins=]
- *                               a message iff the bit is set, and for each of a participant's coins
- *                               (default 1) of chance t that falls so; k counters (default 1), of which
+ *                               one message if the participant's bit is set, and one for each of its coins
+ *                               (default 1) that falls so, with chance t; k counters (default 1), of which
  *                               a participant may change two, or d, of which one rises and one falls
  *   cheu:f=[,fakes=][,dummies=][,d=]
- *                               unary encoding of d values (default more than two) with flips of chance
- *                               f, and fake zero vectors flipped alike: fakes per participant (default 1),
- *                               and dummies; of d only lower bounds know
- *   hierarchy:f=,H=,eps0=       a random level of a tree, response on its f, f^2, .. or f^H nodes
+ *                               unary encoding of d values (default more than two), bits flipped with
+ *                               chance f, among zero vectors flipped alike: `fakes` for each participant
+ *                               (default 1), and `dummies`; only lower bounds depend on d
+ *   hierarchy:f=,H=,eps0=       a random level of a tree, and response on its f, f^2, .. or f^H nodes
  *   parallel:k=a/b/..,eps0=c[/d/..][,share=e/f/..]
- *                               one public random sub-query of several: its symbols, its eps0 (one or
- *                               one each), its chance (default equal)
+ *                               one public random sub-query of several: k is its number of symbols, eps0
+ *                               one for all or one for each, share its chance (default equal)
  *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
  *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..][,messages=][,triple=][,shape=]
- *                               any list; messages: enum acct_messages or enum acct_families, default 0; of
- * the n participants, e are the level of share c, and so on; a dummy that comes by chance counts as a
- * participant here
+ *                               any list of cells.  messages: enum acct_messages or enum acct_families,
+ *                               default 0.  others_share and others_n: of the n participants, e are of the
+ *                               level of share c, and so on; here a dummy that comes by chance counts as a
+ *                               participant
  *
- * Central events: what a trusted party answers from everybody's records, composed with shuffled rounds.  They
- * take no n=.  A distance is that of the answers on neighbours, which replace one record.
+ * Central events are answers that a trusted party gives from everybody's records, composed with shuffled
+ * rounds.  They take no n=. A distance is that of the answers on neighbours, which replace one record.
  *   gaussian:sigma=             normal noise of sigma times the L2 distance
  *   sampled-gaussian:sigma=,rate=
  *                               a sum of records of norm at most 1, each taking part with the chance rate,
  *                               and normal noise of deviation sigma
  *   laplace:scale=              one number, and Laplace noise of scale times the distance
- *   guarantee:epsilon=[,delta=] whatever is (epsilon, delta)-differentially private
+ *   guarantee:epsilon=[,delta=] anything that is (epsilon, delta)-differentially private
  *
- * chance= in (0, 1): each of the n participants adds one dummy more with this chance, the victim too, and
- * else a message that says so: a level of that share and of n messages.
+ * chance= in (0, 1): each of the n participants, the victim too, adds one more dummy with this chance, and
+ * otherwise a message that says that it added none.  This is a level of that share and of n messages.
  *
- * hashed and olh take collision=, the least chance that the hashes of two inputs agree: default 1/b, 1/l.
- * olh takes triple=, where it is the chance of every three inputs, and collision that of every two: 1/l^2 of
- * all functions.
- * rr and grr take others_eps=a/b/..,others_n=c/d/..: of the n participants, c have a guarantee of their own,
- * a, and so on; the rest and the victim have eps0.  Ask for a victim of every class. */
+ * hashed and olh take collision=, the least chance that the hashes of two inputs agree: default 1/b for
+ * hashed, 1/l for olh.  olh takes triple=, which says that every three inputs agree with this chance, and
+ * every two with `collision`; for hashes drawn from all functions triple is 1/l^2.
+ *
+ * rr and grr take others_eps=a/b/..,others_n=c/d/..: of the n participants, c have the guarantee a of their
+ * own, and so on; the rest and the victim have eps0.  Ask for a victim of every class. */
 #pragma once
 
 #include "acct.h"
@@ -125,14 +133,14 @@ extern "C" {
 #endif
 
 #define ACCT_SPEC_MAX   8192u /* bytes of a text, its NUL included */
-#define ACCT_SPEC_PARTS 16u   /* different slots of a round; equal ones are one part with a count */
+#define ACCT_SPEC_PARTS 16u   /* different slots of a round; equal slots are one part with a count */
 
 /* A round that a text describes, or one part of it: its cells, and facts for analyses that do not use
  * cells. */
 struct acct_spec {
 	struct acct_round round; /* the round, as for --bound proved */
 	const char *name;        /* the randomizer's name; static */
-	uint64_t participants;   /* n; 0 if the text has none */
+	uint64_t participants;   /* the number of participants n; 0: the text has none */
 	/* Local guarantee of every participant, in nats; INFINITY: none.  For `pair` and `cells`, which do
 	 * not say what others send, it is the least eps0 such that R0 and R1 are within a factor e^eps0 of
 	 * each other, and of the blanket of others of every level. */
@@ -141,8 +149,8 @@ struct acct_spec {
 	 * (levels). */
 	double p, beta, q;
 	double k;       /* symbols of a k-ary response, 0 for other randomizers */
-	double poisson; /* chance of Poisson sampling, which the round's cells include; 0: none */
-	/* What is known of data sets that have a certain loss, for the method "lower". */
+	double poisson; /* chance of Poisson sampling, which the round's cells include; 0: no sampling */
+	/* The next fields, for the method "lower", say what is known of data sets with a certain loss. */
 	bool exact;     /* every data set has the loss of the cells' pair */
 	bool some;      /* some randomizer with these cells has a data set with this loss */
 	bool no_inputs; /* the cells are not those of two inputs of one randomizer */
@@ -150,19 +158,19 @@ struct acct_spec {
 		       victim's inputs as they have with each other */
 	bool uniform; /* if the others' inputs are drawn uniformly, their reports have the blanket's law, and
 			 dummies have it, too */
-	/* The victim's pair in one data set, whose other inputs are chosen: `held` has as its cells the law
-	 * of the others' reports, of which there are held.others, among held.dummies and held.level.  No
-	 * cells: no such data set is known. */
+	/* The victim's pair in one data set, in which the others' inputs are chosen.  The cells of `held`
+	 * have the law of the others' reports, of which there are held.others, beside held.dummies and
+	 * held.level.  No cells: no such data set is known. */
 	struct acct_round held;
 	uint64_t attained; /* repetitions of that data set; 0: the round's count */
-	double rounding;   /* relative error of each chance in `held`, beside that of omega */
+	double rounding;   /* relative error of each chance in `held`, besides the error of omega */
 	bool opposite;     /* `held` is one half of the round, and the other half has u and v exchanged */
 	bool laplace;      /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
 	double triple;     /* the blanket's mass that is likelier under each of three inputs */
 	bool unpublished;  /* the cells are not those of one participant's randomizer, so the papers have no
 			      reduction of it */
-	/* Most that one repetition loses, if the text says it as a decimal (acct_decimal.h): eps0=, or a
-	 * guarantee's epsilon= without delta; 0 if the text does not. */
+	/* The largest loss of one repetition, if the text states it as a decimal (acct_decimal.h): eps0=,
+	 * or a guarantee's epsilon= without delta; 0: the text does not state it. */
 	double pure;
 };
 

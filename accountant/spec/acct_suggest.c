@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#define LOOK 24u /* no known word is longer */
+#define LOOK 24u /* every known word is at most this long */
 
-/* What other libraries and papers call it. */
+/* Names that other libraries and papers use. */
 static const struct {
 	const char *typed, *word;
 } other_names[] = {
@@ -28,7 +28,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Letters to insert, delete or replace. */
+/* The number of letters to insert, delete or replace. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[LOOK + 1], na = strnlen(a, LOOK), nb = strnlen(b, LOOK);
@@ -61,7 +61,8 @@ const char *acct_suggest(const char *typed, acct_word_fn *word, const void *list
 	for (size_t i = 0; (known = word(list, i)); i++) {
 		size_t far = distance(typed, known), length = strlen(known);
 
-		/* Two letters in three agree; of one or two letters nothing can be guessed. */
+		/* Two of three letters must agree.  For a word of one or two letters nothing can be
+		 * guessed. */
 		if (length > 2 && far <= length / 3 && far < best) {
 			best = far;
 			nearest = known;
