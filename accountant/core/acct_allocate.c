@@ -1,4 +1,5 @@
-/* acct_allocate.c - searches one loose value of each round so that all fit a budget with the least error. */
+/* acct_allocate.c - searches one value for each loose round such that all rounds fit a budget with the
+ * least error. */
 #include "acct_allocate.h"
 
 #include <math.h>
@@ -7,17 +8,18 @@
 #include "acct_composition.h"
 #include "acct_invert.h"
 
-#define COARSE   0.1   /* step of a law over its deviation: its moments are known to a thousandth */
-#define TAIL     1e-10 /* of delta, given up of each round */
+/* step of a law divided by its deviation: the law's moments are then known to a thousandth */
+#define COARSE   0.1
+#define TAIL     1e-10 /* the part of delta that each round may give up */
 #define STEPS    64
 #define ENOUGH   1e-5 /* bisection ends at this width of the logarithm */
 #define FARTHEST 200.0
 #define NEVER    1e3 /* log of the squared error at a node at which no round exists */
 
-/* A round whose number is still to be found: at each node, a logarithm of that number, the logarithms of
- * the round's squared error and of the share of the budget that it takes. */
+/* A round whose value is still to be found.  At each node: the logarithm of the value, the logarithm of the
+ * round's squared error, and the logarithm of the share of the budget that it takes. */
 struct curve {
-	double least, most;  /* the round's number at the first and at the last node */
+	double least, most;  /* the round's value at the first and at the last node */
 	size_t first, nodes; /* the round exists at the nodes `first`..`nodes` - 1 */
 	double error[ACCT_ALLOCATE_NODES], loss[ACCT_ALLOCATE_NODES];
 };
@@ -27,7 +29,8 @@ struct search {
 	struct curve *curve;
 	double *value;
 	struct acct_round *part;
-	double tilt, budget; /* the tilt of a normal loss that spends the budget, and its log moment there */
+	/* tilt of a normal loss that spends the whole budget, and its log moment there */
+	double tilt, budget;
 	bool found;
 };
 
@@ -43,13 +46,15 @@ static double value_at(const struct search *s, size_t i, double node)
 	return c->least * exp(log(c->most / c->least) * node / (double)(s->a->round[i].nodes - 1));
 }
 
-/* The lambda at which a normal loss that spends the whole budget is tilted when its delta is summed. */
+/* Set s->tilt: the exponent lambda by which a normal loss that spends the whole budget is tilted when its
+ * delta is summed. */
 static void set_tilt(struct search *s)
 {
 	double epsilon = s->a->epsilon, delta = s->a->delta;
 	double low = 1e-9, high = 1e9;
 
-	for (int i = 0; i < 200; i++) { /* of mu, N(mu, 1) against N(0, 1) */
+	/* bisect for mu, where the loss is that of N(mu, 1) against N(0, 1) */
+	for (int i = 0; i < 200; i++) {
 		double mu = sqrt(low * high), a = epsilon / mu - mu / 2, b = epsilon / mu + mu / 2;
 
 		if (erfc(a / sqrt(2)) / 2 - exp(epsilon + log(fmax(erfc(b / sqrt(2)) / 2, 1e-300))) > delta)
@@ -61,8 +66,8 @@ static void set_tilt(struct search *s)
 	s->budget = s->tilt * (s->tilt + 1) / 2 * low * low;
 }
 
-/* What a round adds to the log moment at lambda, which is what it takes of the budget: log moments add up,
- * and epsilon is about their sum, and a number that no round changes, over lambda. */
+/* What a round adds to the log moment at lambda.  This is what it takes of the budget: log moments add up,
+ * and epsilon is about the sum of them and a number that no round changes, divided by lambda. */
 static enum acct_rc log_moment(const struct acct_round *r, double lambda, double tail, double *out)
 {
 	struct acct_rung rung = { .step = 0 };
@@ -88,7 +93,7 @@ static enum acct_rc log_moment(const struct acct_round *r, double lambda, double
 	return rc;
 }
 
-/* Does the round fit alone?  One that there is not does. */
+/* Does the round fit alone?  At a node without a round it does. */
 static enum acct_rc fits_alone(struct search *s, size_t i, double node, bool *does)
 {
 	struct acct_bound b = { 0, 0 };
@@ -102,7 +107,7 @@ static enum acct_rc fits_alone(struct search *s, size_t i, double node, bool *do
 	return rc;
 }
 
-/* More than what fits alone is of no use. */
+/* Drop the nodes that do not even fit alone. */
 static enum acct_rc limit(struct search *s, size_t i)
 {
 	double low = 0, high = (double)(s->a->round[i].nodes - 1);
@@ -159,7 +164,8 @@ static double price_at(const struct curve *c, double weight, double price, doubl
 	return weight * exp(between(c, c->error, node)) + price * exp(between(c, c->loss, node));
 }
 
-/* The node of least weight * error^2 + price * loss: the best of the table, then between its neighbours. */
+/* Find the node with the least weight * error^2 + price * loss: first the best of the table, then between
+ * its neighbours. */
 static double cheapest(const struct curve *c, double weight, double price)
 {
 	double best = INFINITY, node = (double)c->first, low, high;
@@ -185,7 +191,7 @@ static double cheapest(const struct curve *c, double weight, double price)
 	return (low + high) / 2;
 }
 
-/* The least node at which the error is within the target; the last one if none is. */
+/* Find the least node at which the error is within the target; the last node if there is none. */
 static double accurate(const struct curve *c, double log_square)
 {
 	double low = (double)c->first, high = (double)c->nodes - 1;
@@ -203,7 +209,7 @@ static double accurate(const struct curve *c, double log_square)
 	return high;
 }
 
-/* The node of round i at one point of the search: the larger `t`, the less is lost. */
+/* The node of round i at one point `t` of the search: the larger `t` is, the less is lost. */
 static double node_at(const struct search *s, size_t i, double t)
 {
 	double weight = s->a->round[i].weight;
@@ -223,7 +229,7 @@ static enum acct_rc fits(struct search *s, double t, bool *does)
 	return rc;
 }
 
-/* About where the budget is spent, by the tables alone. */
+/* Estimate from the tables alone at which point the budget is spent. */
 static double first_guess(const struct search *s)
 {
 	double low = -FARTHEST, high = FARTHEST;
@@ -242,7 +248,7 @@ static double first_guess(const struct search *s)
 	return high;
 }
 
-/* Gallop from the guess to a point that fits and one that does not, and bisect. */
+/* From the guess, step ever further until one point fits and one does not, and bisect between them. */
 static enum acct_rc look(struct search *s)
 {
 	double at = first_guess(s), low = -INFINITY, high = INFINITY;

@@ -38,17 +38,17 @@ struct acct_allocation {
 	bool targets;
 	double epsilon, delta; /* > 0; (0, 1) */
 	void *user;
-	/* Sets the parts of which round i is composed at a value, and its error.  0 parts: no such round
-	 * exists. */
+	/* Set the parts that round i is composed of at this value, and its error.  0 parts: there is no
+	 * such round. */
 	enum acct_rc (*offer)(void *user, size_t i, double value, struct acct_round part[ACCT_ALLOCATE_PARTS],
 		size_t *parts, double *error);
-	/* Decides whether all rounds fit together with these n values.  The last values that fitted are the
+	/* Decide whether all rounds fit together with these n values.  The last values that fitted are the
 	 * answer. */
 	enum acct_rc (*fits)(void *user, const double *value, bool *does);
 };
 
-/* Search.  *found: some values fit; the last call of fits() that said so had the answer.  An error of offer
- * or fits ends the search and is returned; ACCT_ENOMEM: out of memory. */
+/* Search.  *found says that some values fit; then the last call of fits() that said so had the answer.  An
+ * error of offer or fits ends the search and is returned; ACCT_ENOMEM: out of memory. */
 ACCT_CHECK enum acct_rc acct_allocate(const struct acct_allocation *a, bool *found);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* acct_decimal.c - reads doubles back to their decimals, and computes with these. */
+/* acct_decimal.c - recovers the decimals that doubles were read from, and computes with them. */
 #include "acct_decimal.h"
 
 #include <float.h>
@@ -9,17 +9,18 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-#define DIGITS 17 /* of a decimal: enough for every double */
-#define REACH  20 /* powers of ten between two numbers, past which the smaller is less than the last digit */
+#define DIGITS 17 /* digits of a decimal: enough to identify every double */
+/* if two numbers are more powers of ten apart, the smaller is less than the last digit of the larger */
+#define REACH 20
 
-/* digits * 10^power, exactly. */
+/* The number digits * 10^power, exactly. */
 struct decimal {
 	wide digits;
 	int power;
 };
 
-/* The least precision of "%e" at which x is read back, up to zeros at the end: 15 digits are read back as
- * they were written, but for subnormal numbers. */
+/* The least precision of "%e" that reads back to x, except for zeros at the end: a number written with 15
+ * digits reads back as written, unless it is subnormal. */
 static int precision_of(double x)
 {
 	for (int precision = fabs(x) < DBL_MIN ? 0 : DIGITS - 3; precision < DIGITS - 1; precision++) {
@@ -46,7 +47,7 @@ static wide power_of_ten(int n)
 	return power;
 }
 
-/* Finite x >= 0 with DIGITS digits, the last ones 0 where it has fewer. */
+/* The decimal of a finite x >= 0, with DIGITS digits, of which the last are 0 if it has fewer. */
 static struct decimal decimal_of(double x)
 {
 	struct decimal d = { 0, 0 };
@@ -56,14 +57,15 @@ static struct decimal decimal_of(double x)
 
 	(void)snprintf(text, sizeof text, "%.*e", precision, x);
 	for (; *at != 'e'; at++)
-		if (*at >= '0' && *at <= '9') /* and not the locale's point */
+		if (*at >= '0' && *at <= '9') /* skip the locale's decimal point */
 			d.digits = d.digits * 10 + (unsigned)(*at - '0');
 	d.digits *= power_of_ten(DIGITS - 1 - precision);
 	d.power = (int)strtol(at + 1, NULL, 10) - (DIGITS - 1);
 	return d;
 }
 
-/* Is the decimal of x below d, which x is nearest to?  So their first digits are at most one place apart. */
+/* Is the decimal of x below d?  x is the double nearest to d, so their first digits are at most one place
+ * apart. */
 static bool below(double x, struct decimal d)
 {
 	struct decimal of = decimal_of(x);
@@ -75,8 +77,8 @@ static bool below(double x, struct decimal d)
 	return of.digits * power_of_ten(of.power - d.power) < d.digits;
 }
 
-/* The least double whose decimal is at least d.  Reading d gives the nearest double, which is at most one too
- * low: the decimal of the next one reads back to that one, so it is above d. */
+/* The least double whose decimal is at least d.  Reading d gives the nearest double, which may be one too
+ * low; then the next double is right, since its decimal reads back to it and so is above d. */
 static double least_double(struct decimal d)
 {
 	struct decimal left = d;
@@ -100,14 +102,14 @@ double acct_decimal_add(double a, double b)
 	int apart;
 
 	if (!isfinite(a) || !isfinite(b) || !(less > 0))
-		return a + b; /* with 0 exact */
+		return a + b; /* adding 0 is exact */
 	sum = decimal_of(more);
 	small = decimal_of(less);
 	apart = sum.power - small.power;
 	if (apart > REACH)
 		return nextafter(more, INFINITY);
-	sum.digits =
-		sum.digits * power_of_ten(apart) + small.digits; /* below 10^(DIGITS + REACH + 1) < 2^128 */
+	sum.digits = sum.digits * power_of_ten(apart) +
+		     small.digits; /* this sum is below 10^(DIGITS + REACH + 1) < 2^128 */
 	sum.power = small.power;
 	return least_double(sum);
 }
@@ -119,7 +121,7 @@ double acct_decimal_times(double x, uint64_t n)
 	if (!isfinite(x) || n == 0)
 		return n == 0 ? 0 : x;
 	product = decimal_of(x);
-	product.digits *= n; /* below 10^17 2^64 < 2^128 */
+	product.digits *= n; /* this product is below 10^17 2^64 < 2^128 */
 	return least_double(product);
 }
 
@@ -134,7 +136,7 @@ uint64_t acct_decimal_floor(double x, uint64_t n)
 	product = decimal_of(x);
 	product.digits *= n;
 	for (; product.power < 0 && product.digits > 0; product.power++)
-		product.digits /= 10; /* the floor of a floor is the floor */
+		product.digits /= 10; /* dividing by ten repeatedly gives the same floor as dividing once */
 	for (; product.power > 0 && product.digits <= UINT64_MAX; product.power--)
 		product.digits *= 10;
 	return product.digits < UINT64_MAX ? (uint64_t)product.digits : UINT64_MAX;

@@ -25,7 +25,7 @@ void acct_decimal_text(double x, char out[ACCT_DECIMAL_ROOM]);
  * that has at most 15 digits.  a, b >= 0.  INFINITY if a or b is, or the sum exceeds every double; NaN if a
  * or b is. */
 double acct_decimal_add(double a, double b);
-/* The same for n times the decimal of x. */
+/* The same for the product of n and the decimal of x. */
 double acct_decimal_times(double x, uint64_t n);
 /* The whole part of n times the decimal of x, exactly; x >= 0.  UINT64_MAX if it is larger than that, 0 if
  * x is NaN. */

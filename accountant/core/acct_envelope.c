@@ -1,4 +1,5 @@
-/* acct_envelope.c - one list of cells for every two inputs of a randomizer that is given by its matrix. */
+/* acct_envelope.c - computes one list of cells that bounds every two inputs of a randomizer given by its
+ * matrix. */
 #include "acct_envelope.h"
 
 #include <math.h>
@@ -7,15 +8,17 @@
 #include "acct_fault.h"
 
 #define KNOTS  ((ACCT_MAX_CELLS - 1) / 2)
-#define PART   (1 - 1e-8) /* of the half of the blanket that the first slope may take */
-#define HALVES 60         /* of the interval that the first knot is looked for in */
-#define LEAST  1e-5       /* first knot, of the last: a slope from 0 to it is off by `slack` / s */
+#define PART   (1 - 1e-8) /* the first slope may take this part of half the blanket */
+#define HALVES 60         /* steps of the bisection for the first knot */
+/* the first knot is at least this part of the last, so that the slope from 0 to it is off by at most
+ * `slack` / s */
+#define LEAST 1e-5
 
 struct matrix {
 	const double *p;
 	size_t inputs, outputs;
 	double *omega;
-	double blanket, most; /* W; the largest s of any output */
+	double blanket, most; /* W of acct_envelope.h; the largest s of any output */
 	double slack;         /* d of acct_envelope.h */
 };
 
@@ -39,7 +42,7 @@ static enum acct_rc read_matrix(struct matrix *m, double room, const char **why)
 	return m->blanket < 1 - 2 * m->slack ? ACCT_OK : acct_fault(why, "all inputs have the same law");
 }
 
-/* G(s), s > 0, rounded up. */
+/* G(s), rounded up; s > 0. */
 static double above(const struct matrix *m, double s)
 {
 	double most = 0, up = 1 + m->slack;
@@ -56,7 +59,7 @@ static double above(const struct matrix *m, double s)
 	return most * up;
 }
 
-/* The least knot from which the two halves fit in the blanket, with room for rounding. */
+/* Find the least knot from which the two halves fit in the blanket, with room for rounding. */
 static double first_knot(const struct matrix *m)
 {
 	double half = m->blanket / 2 * PART, low = 0, high = fmax(m->most, (1 - m->blanket) / half);
@@ -74,8 +77,8 @@ static double first_knot(const struct matrix *m)
 	return fmax(high, LEAST * m->most);
 }
 
-/* Points of G that are above the lines between their neighbours, by rounding, are left out: the true G is
- * below those lines.  Returns how many are left of s[1..knots], s[0] = 0. */
+/* Drop points of G that lie above the line between their neighbours, which only rounding can cause: the
+ * true G is below those lines.  Returns how many are left of s[1..knots]; s[0] is 0. */
 static size_t make_convex(double *s, double *g, size_t knots)
 {
 	size_t n = 0;
@@ -90,7 +93,7 @@ static size_t make_convex(double *s, double *g, size_t knots)
 	return n;
 }
 
-/* Weight of the atom at every knot: the change of slope. */
+/* Give every knot an atom, whose weight is the change of slope there. */
 static void set_cells(const struct matrix *m, double *s, size_t knots, struct acct_round *r)
 {
 	double g[KNOTS + 1] = { 1 - m->blanket }, used = 0;
@@ -98,7 +101,8 @@ static void set_cells(const struct matrix *m, double *s, size_t knots, struct ac
 	for (size_t k = 1; k < knots; k++)
 		g[k] = above(m, s[k]);
 	knots = make_convex(s, g, knots);
-	/* Rounding may have made the first slope steeper than there is room for: one knot always has it. */
+	/* Rounding may have made the first slope so steep that the two halves do not fit.  A single knot
+	 * always fits. */
 	if (knots > 1 && 2 * (g[0] - g[1]) >= s[1] * m->blanket) {
 		s[1] = fmax(s[knots], g[0] / (m->blanket / 2 * PART));
 		g[1] = 0;
@@ -109,7 +113,7 @@ static void set_cells(const struct matrix *m, double *s, size_t knots, struct ac
 		double before = (g[k] - g[k - 1]) / (s[k] - s[k - 1]);
 		double weight = k == knots ? -before : (g[k + 1] - g[k]) / (s[k + 1] - s[k]) - before;
 
-		if (!(weight > 0)) /* on a line, by rounding */
+		if (!(weight > 0)) /* by rounding, the knot lies on the line between its neighbours */
 			continue;
 		r->cell[r->cells++] = (struct acct_cell){ weight, 1 + s[k], 1 };
 		r->cell[r->cells++] = (struct acct_cell){ weight, 1, 1 + s[k] };
@@ -119,7 +123,7 @@ static void set_cells(const struct matrix *m, double *s, size_t knots, struct ac
 		r->cell[r->cells++] = (struct acct_cell){ m->blanket - used, 1, 1 };
 }
 
-/* s[1..knots] */
+/* Choose the knots s[1..knots]. */
 static void set_knots(const struct matrix *m, double *s, size_t *knots)
 {
 	double first = first_knot(m), last = fmax(first, m->most);

@@ -1,8 +1,8 @@
-/* acct_laplace.c - the Laplace randomizer's two legs as cells.
+/* acct_laplace.c - cuts the two legs of the Laplace randomizer into cells.
  *
- * With t = sqrt(s) the blanket puts mass (g/2)(1/t1 - 1/t2), g = e^{-epsilon0/2}, on a leg's stretch t1..t2
- * and e^{-epsilon0}/2 on its end; the mean of s over a stretch is t1 t2.  Stretches of equal length in t add
- * the least variance. */
+ * With t = sqrt(s) the blanket puts the mass (g/2)(1/t1 - 1/t2), g = e^{-epsilon0/2}, on the stretch t1..t2
+ * of a leg, and e^{-epsilon0}/2 on the leg's end; the mean of s over a stretch is t1 t2.  Of all ways to
+ * cut a leg, stretches of equal length in t add the least variance. */
 #include "acct_laplace.h"
 
 #include <math.h>
@@ -10,18 +10,19 @@
 #include "acct_cells.h"
 #include "acct_fault.h"
 
-#define MOST_EPSILON 300.0 /* e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the doubles */
+/* up to here e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the range of a double */
+#define MOST_EPSILON 300.0
 
-/* Numbers of stretches of a leg. */
-#define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* two legs, which share the corner's cell */
-#define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* one leg */
-#define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* two legs, whose ends are cells, too */
+/* Numbers of stretches of one leg. */
+#define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* for two legs, which share the corner's cell */
+#define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* for one leg */
+#define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* for two legs whose ends are cells, too */
 
-/* A leg cut into stretches. */
+/* A leg that is cut into stretches. */
 struct leg {
 	double blanket;   /* e^{-epsilon0/2} */
-	double end, tail; /* likelihood ratio at its end, and the mass there */
-	double step;      /* of t */
+	double end, tail; /* likelihood ratio at the leg's end, and the blanket's mass there */
+	double step;      /* length of a stretch in t */
 	size_t stretches;
 };
 
@@ -47,7 +48,7 @@ static double ratio(const struct leg *l, size_t i)
 	return i == l->stretches ? l->end : node(l, i) * node(l, i);
 }
 
-/* Mass that stretches i and i+1 (from nodes i-1 and i) send to node i, the mean of s kept. */
+/* The mass that the stretches on both sides of node i send to it, so that the mean of s is kept. */
 static double mass_at(const struct leg *l, size_t i)
 {
 	double t = node(l, i), mass = 0;
@@ -111,7 +112,7 @@ enum acct_rc acct_laplace_half(double epsilon0, size_t stretches, struct acct_ro
 		return acct_fault(why, "stretches must be from 1 to 63");
 	r->cells = 0;
 	for (size_t i = 0; i <= stretches; i++) {
-		double other = i == 0 ? l.blanket / 2 : 0; /* the other leg: s = 1 */
+		double other = i == 0 ? l.blanket / 2 : 0; /* where the other leg begins, s is 1 */
 
 		r->cell[r->cells++] =
 			(struct acct_cell){ mass_at(&l, i) + other, ratio(&l, i), exp(epsilon0 / 2) };

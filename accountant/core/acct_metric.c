@@ -1,4 +1,4 @@
-/* acct_metric.c - total variation and cells of metric differential privacy. */
+/* acct_metric.c - computes total variation and cells of metric differential privacy. */
 #include "acct_metric.h"
 
 #include <float.h>
@@ -9,7 +9,7 @@
 #define LEAST 1e-6
 #define MOST  300.0
 #define STEP  0.125
-#define FAR   1e17 /* times the unit of the integrand: what is beyond is below 1e-17 of the sum */
+#define FAR   1e17 /* times the unit of the integrand: everything beyond is below 1e-17 of the sum */
 
 /* 1 - (1 + x) e^-x = sum (k-1)/k! (-1)^k x^k, x >= 0. */
 static double beyond(double x)
@@ -31,7 +31,8 @@ static double plane(double distance)
 
 	for (double u = STEP; u <= end; u += STEP)
 		sum += beyond(half * cosh(u)) / cosh(u);
-	/* Beyond the end 1/c falls by 11 per cent a step of 1/8: the sum is below 1.1 / cosh(end). */
+	/* Beyond the end 1/c falls by 11 per cent in each step of 1/8, so the rest of the sum is below 1.1
+	 * / cosh(end). */
 	return 2 / acos(-1) * (STEP * sum * (1 + 1e-12) + 2 / cosh(end));
 }
 
@@ -64,7 +65,7 @@ enum acct_rc acct_metric_cells(
 		return acct_fault(why, "most must be from the distance to 300");
 	double p = exp(distance) * (1 + 4 * DBL_EPSILON), q = exp(most) * (1 + 8 * DBL_EPSILON);
 
-	/* For nearby inputs (p-1)/(p+1) of a rounded p is uncertain by more than beta's own rounding. */
+	/* For nearby inputs (p-1)/(p+1) of a rounded p is less certain than beta, so lower beta to it. */
 	return acct_cells_pair(
 		p, fmin(beta, (p - 1) / (p + 1)), fmax(q, 1 + beta), fmax(q, 1 + beta), r, why);
 }

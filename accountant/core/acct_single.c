@@ -1,22 +1,25 @@
-/* acct_single.c - delta and epsilon of one round, from single points of its curve. */
+/* acct_single.c - finds delta and epsilon of one round from single points of its curve. */
 #include "acct_single.h"
 
 #include <math.h>
 
 #include "acct_ends.h"
 
-#define ROUGH        1e5 /* work for a point that only leads to the next, and most steps so */
+/* work for a point that only leads to the next, and the most steps with such points */
+#define ROUGH        1e5
 #define ROUGH_STEPS  12
-#define NARROW_STEPS 16 /* of a bisection, at most, and the width at which it ends */
+#define NARROW_STEPS 16 /* most steps of a bisection, and the width at which it ends */
 #define END_WIDTH    1e-5
-#define NARROW       2e-4  /* relative width of an answer that is not narrowed */
-#define CHORDS       20    /* points that come closer to eps, at most */
-#define LEAST_CHORD  1e-10 /* least delta from which a chord is drawn: ulps of the omegas are far below */
-#define CHORD_WIDTH  5e-3  /* relative width of an interval that needs no chord */
-#define WIDE_CHORD   1.02  /* factor between the ends of a point; the next would be worse */
-#define WIDE_POINT   2.0   /* factor between the ends of a point whose middle says nothing */
+#define NARROW       2e-4 /* relative width of an answer that narrow() leaves alone */
+#define CHORDS       20   /* most points that are tried closer to eps */
+/* least delta from which a chord is drawn: rounding of the omegas, a few ulps, is far below it */
+#define LEAST_CHORD 1e-10
+#define CHORD_WIDTH 5e-3 /* an interval of at most this relative width needs no chord */
+/* largest factor between the ends of a point; a point closer to eps would be worse */
+#define WIDE_CHORD 1.02
+#define WIDE_POINT 2.0 /* with a larger factor between its ends, the middle of a point says nothing */
 
-/* Both directions; beside, the point whose lower end is the larger. */
+/* One point in both directions.  *test becomes the point whose lower end is the larger. */
 static void both_ways(
 	const struct acct_plan *p, double eps, struct acct_bound *delta, struct acct_point *better)
 {
@@ -34,7 +37,7 @@ static void both_ways(
 	*better = b.lo > a.lo ? b : a;
 }
 
-/* d delta / d eps = -e^eps Q(test), and nu(test) = (P+Q)/2 with P - e^eps Q = delta. */
+/* d delta / d eps = -e^eps Q(test), where nu(test) = (P+Q)/2 and P - e^eps Q = delta. */
 static double slope_of(double eps, const struct acct_bound *delta, const struct acct_point *test)
 {
 	return exp(eps) * fmax(0, 2 * test->slope - delta->lower) / (1 + exp(eps));
@@ -48,8 +51,9 @@ void acct_single_delta(const struct acct_plan *p, double eps, struct acct_bound 
 	*slope = slope_of(eps, delta, &test);
 }
 
-/* delta is convex in e^eps, and from the largest loss on it is the mass of infinite loss: so at eps it is at
- * most on the chord between these ends and a point before, where it is at most `upper`.  Rounded up. */
+/* delta is convex in e^eps, and beyond the largest loss it equals the mass of infinite loss.  So at eps it
+ * is at most the chord from the curve's end there to the point `before`, where delta is at most `upper`.
+ * Rounded up. */
 static double on_chord(const struct acct_plan *p, double before, double upper, double eps, double largest)
 {
 	/* (E_largest - E) / (E_largest - E_before) */
@@ -58,7 +62,8 @@ static double on_chord(const struct acct_plan *p, double before, double upper, d
 	return (p->certain + fmin(1, part) * fmax(0, upper - p->certain)) * (1 + 1e-12);
 }
 
-/* A bound on delta at eps from a point at `at`, before eps; beside, whether that point is wide. */
+/* A bound on delta at eps from the point at `at`, which is before eps.  *wide: whether that point is
+ * wide. */
 static double from_before(const struct acct_plan *p, double at, double eps, double shift, bool *wide)
 {
 	double largest = p->largest * (1 + 1e-12) + shift, slope;
@@ -71,7 +76,7 @@ static double from_before(const struct acct_plan *p, double at, double eps, doub
 	return fmin(before.upper * (1 + 1e-10), on_chord(p, at, before.upper * (1 + 1e-10), eps, largest));
 }
 
-/* By convexity a point is worth more the closer it is to eps, unless it is wide. */
+/* By convexity a point gives the better bound the closer it is to eps, unless it is wide. */
 double acct_single_near_largest(
 	const struct acct_plan *p, double eps, double shift, const struct acct_bound *known)
 {
@@ -97,21 +102,22 @@ double acct_single_near_largest(
 	return upper;
 }
 
-/* An answer that is being tightened.  `beyond` is what points say of epsilon elsewhere. */
+/* An answer that is being tightened.  `beyond` is what other points imply for epsilon. */
 struct answer {
 	struct acct_bound eps, beyond;
 };
 
-/* delta is at most on the chord from this point to its end at the largest loss (on_chord), and at least what
- * this point's test achieves: P(A) - e^eps Q(A) at every eps, with
+/* delta is at most the chord from this point to the curve's end at the largest loss (on_chord), and at
+ * least what this point's test achieves: P(A) - e^eps Q(A) at every eps, where
  *     Q(A) = s (1-y) - lo,   P(A) = s (1+y) + lo
- * from the line lo - s (y' - y) below H. */
+ * follow from the line lo - s (y' - y) below H. */
 static void look_beyond(const struct acct_plan *p, double delta, double at, const struct acct_bound *d,
 	const struct acct_point *test, struct acct_bound *beyond)
 {
 	double largest = p->largest * (1 + 1e-12), share = exp(-at) / (1 + exp(-at)),
 	       s = test->slope +
-		   (d->lower > delta ? 1 : -1) * test->slope_err, /* epsilon is beyond, or before */
+		   (d->lower > delta ? 1 : -1) *
+			   test->slope_err, /* the sign says whether epsilon is beyond or before this point */
 		lo = test->lo * (1 - 1e-12), q = 2 * s * share * (1 + 1e-14) - lo,
 	       rest = (2 * s * (1 - share) + lo) * (1 - 1e-14) - delta;
 
@@ -125,7 +131,7 @@ static void look_beyond(const struct acct_plan *p, double delta, double at, cons
 		beyond->lower = fmax(beyond->lower, log(rest / q) * (1 - 1e-13) - 1e-13);
 }
 
-/* One point, which tightens both ends of the answer. */
+/* Compute one point, which tightens both ends of the answer. */
 static void ask(
 	struct acct_plan *p, double delta, double at, struct answer *a, struct acct_bound *d, double *slope)
 {
@@ -140,9 +146,9 @@ static void ask(
 	look_beyond(p, delta, at, d, &test, &a->beyond);
 }
 
-/* Where points are wide, Newton leaves the ends apart by more than they need be: bisect for each inside what
- * is proved.  First for the lower end: near the largest loss only the upper ends of points are wide, and they
- * do not fall with epsilon, so a search for them alone may miss the root. */
+/* Where points are wide, Newton's method leaves the two ends further apart than necessary, so bisect for
+ * each end inside what is proved.  The lower end comes first: near the largest loss only the upper ends of
+ * points are wide, and they do not fall with epsilon, so a search for them alone may miss the root. */
 static void narrow(struct acct_plan *p, double delta, struct answer *a)
 {
 	struct acct_bound *eps = &a->eps;
@@ -166,14 +172,15 @@ static void narrow(struct acct_plan *p, double delta, struct answer *a)
 	}
 }
 
-/* Where delta probably is.  The lower end of a wide point is that of a test, which is mostly the best one. */
+/* A guess of delta.  The lower end of a wide point comes from a test, which is nearly always the best
+ * one. */
 static double guess(const struct acct_bound *d)
 {
 	return d->lower > 0 && d->upper > WIDE_POINT * d->lower ? d->lower : (d->lower + d->upper) / 2;
 }
 
-/* Newton on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer.  Points are
- * rough until the step is small: where a precise one is cheap, there is no difference. */
+/* Newton's method on log delta, kept inside a bracket.  Every evaluation tightens both ends of the answer.
+ * Points are rough until the step is small; where a precise point is cheap, both cost the same. */
 static void search(struct acct_plan *p, double delta, struct answer *a)
 {
 	struct acct_bound *eps = &a->eps;
@@ -203,12 +210,13 @@ static void search(struct acct_plan *p, double delta, struct answer *a)
 		if (rough && (near || i >= ROUGH_STEPS || fabs(next - at) <= 1e-2 * at)) {
 			rough = false;
 			p->work.per_point = precise;
-			low = eps->lower; /* what rough points said of the middle is forgotten */
+			low = eps->lower; /* forget where rough points took the middle to be */
 			high = fmin(eps->upper, fmin(p->part[0].curve.list.largest, ACCT_MOST_EPSILON));
 			at = next > low && next < high ? next : at;
 			continue;
 		}
-		/* Guesses misled, or points are too wide for this: narrow() starts from what is proved. */
+		/* The guesses misled, or the points are too wide for this method: narrow() starts from what
+		 * is proved. */
 		bool stuck = !near && high <= low * (1 + 1e-6) && eps->upper > eps->lower * (1 + END_WIDTH);
 		if (stuck || (near && i > 60))
 			break;

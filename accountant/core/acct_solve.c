@@ -9,10 +9,10 @@
 #include "acct_ends.h"
 #include "acct_single.h"
 
-#define LEAST_DELTA 1e-200 /* below it the transforms' exponents leave the range of a double */
+#define LEAST_DELTA 1e-200 /* for a smaller delta the transforms' exponents leave the range of a double */
 #define DELTA_WIDTH 4e-3
 
-/* epsilon at one delta where nothing has to be composed. */
+/* Epsilon at one delta, where nothing has to be composed. */
 static struct acct_bound epsilon_alone(struct acct_plan *p, double delta)
 {
 	struct acct_bound out = { 0, INFINITY }, at_zero;
@@ -40,7 +40,8 @@ static double epsilon_tail(const struct acct_plan *p, double delta)
 	return 1e-6 * fmax(delta - p->infinite, 1e-6 * delta);
 }
 
-/* One epsilon of many different rounds, where that is not narrow already.  An error leaves what there is. */
+/* Narrow one epsilon of many different rounds, if it is not narrow already.  On an error the interval
+ * stays. */
 static void compose_many(const struct acct_plan *p, struct acct_target *target)
 {
 	struct acct_bound out = { 0, INFINITY };
@@ -53,8 +54,8 @@ static void compose_many(const struct acct_plan *p, struct acct_target *target)
 	target->done = narrow;
 }
 
-/* Every epsilon of a checked plan.  Beside `wide`, which says which intervals may be narrower if they are
- * asked for alone. */
+/* Every epsilon of a checked plan.  *wide says whether some interval may become narrower if it is asked for
+ * alone. */
 static enum acct_rc epsilons_of(
 	struct acct_plan *p, struct acct_target *target, size_t n, bool many, bool *wide)
 {
@@ -66,7 +67,7 @@ static enum acct_rc epsilons_of(
 	for (size_t i = 0; i < n && !rc; i++) {
 		target[i].done = p->infinite > target[i].aim.delta || p->parts == 0 || acct_plan_is_single(p);
 		wide[i] = false;
-		p->work.spent = spent; /* the limit is one question's */
+		p->work.spent = spent; /* the limit is that of one question */
 		p->work.per_point = per_point;
 		if (target[i].done) {
 			target[i].out = epsilon_alone(p, target[i].aim.delta);
@@ -90,7 +91,7 @@ static enum acct_rc epsilons_of(
 	return rc;
 }
 
-/* many: many different rounds may be composed as a state's. */
+/* many: whether many different rounds may be composed as a state composes them. */
 static enum acct_rc epsilons(const struct acct_round *rounds, size_t n, struct acct_target *target,
 	size_t targets, bool many, bool *wide)
 {
@@ -149,7 +150,7 @@ static int ascending(const void *a, const void *b)
 	return (x->aim.delta > y->aim.delta) - (x->aim.delta < y->aim.delta);
 }
 
-/* Ask alone for what the common question left wide, and keep the better ends. */
+/* Ask alone for each interval that the common question left wide, and keep the better ends. */
 static enum acct_rc ask_alone(const struct acct_round *rounds, size_t n, struct acct_target *target,
 	size_t targets, const bool *wide)
 {
@@ -167,14 +168,15 @@ static enum acct_rc ask_alone(const struct acct_round *rounds, size_t n, struct 
 	return ACCT_OK;
 }
 
-/* The common question, then what it left wide; the targets are in ascending order of delta. */
+/* Ask the common question, then alone for what it left wide.  The targets are in ascending order of
+ * delta. */
 static enum acct_rc ask_all(
 	const struct acct_round *rounds, size_t n, struct acct_target *target, size_t targets)
 {
 	bool *wide = calloc(targets, sizeof *wide);
 	enum acct_rc rc = wide ? epsilons(rounds, n, target, targets, true, wide) : ACCT_ENOMEM;
 
-	/* The common grid may not fit where the grid of one question does. */
+	/* The common grid may be too large where the grid of one question is not. */
 	if (rc == ACCT_ELIMIT || rc == ACCT_EPRECISION) {
 		rc = ACCT_OK;
 		for (size_t i = 0; i < targets; i++) {
@@ -225,12 +227,12 @@ static struct acct_bound delta_alone(const struct acct_plan *p, double epsilon)
 	if (at >= epsilon)
 		out.lower = fmax(out.lower, far.lower * (1 - 1e-10));
 	acct_single_delta(p, fmax(0, at - shift), &far, &slope);
-	/* Below 0 delta rises by at most the distance. */
+	/* Below epsilon 0, delta rises by at most the distance. */
 	out.upper = fmin(1, far.upper * (1 + 1e-10) + fmax(0, shift - at));
 	return out;
 }
 
-/* The least upper end, and whether an interval is wide. */
+/* Set *least to the least upper end, and return whether an interval is wide. */
 static bool is_wide(const struct acct_target *target, size_t targets, double *least)
 {
 	bool wide = false;
@@ -245,7 +247,7 @@ static bool is_wide(const struct acct_target *target, size_t targets, double *le
 	return wide;
 }
 
-/* The tail cut off each round is a fraction of a delta that is not known yet: lower the tail until it is
+/* A part of delta is cut off each round's tail, but delta is not known yet: lower that part until it is
  * small enough, on coarse grids. */
 static enum acct_rc deltas_composed(struct acct_plan *p, struct acct_target *target, size_t targets)
 {
@@ -265,7 +267,8 @@ static enum acct_rc deltas_composed(struct acct_plan *p, struct acct_target *tar
 	return rc;
 }
 
-/* Deltas of many different rounds, where they are not narrow already.  An error leaves what there is. */
+/* Narrow the deltas of many different rounds, if they are not narrow already.  On an error the intervals
+ * stay. */
 static enum acct_rc deltas_of_many(const struct acct_plan *p, struct acct_target *target, size_t targets)
 {
 	double *epsilon = calloc(targets, sizeof *epsilon);
@@ -277,7 +280,7 @@ static enum acct_rc deltas_of_many(const struct acct_plan *p, struct acct_target
 		epsilon[i] = target[i].aim.epsilon;
 		out[i] = (struct acct_bound){ 0, 1 };
 	}
-	/* One alone may measure its rounds anew. */
+	/* A question for one delta may measure its rounds anew. */
 	if (!rc && (targets > 1 ? acct_many_deltas(p, epsilon, targets, out, narrow)
 				: acct_many_delta(p, epsilon[0], out, narrow)) == ACCT_OK)
 		for (size_t i = 0; i < targets; i++) {
@@ -335,7 +338,7 @@ enum acct_rc acct_deltas(const struct acct_round *rounds, size_t n, const double
 		const struct acct_bound *b = &target[i].out;
 		double near = acct_single_near_largest(&p, epsilon[i], acct_plan_blur(&p), b);
 
-		/* 0 is added so that there is no -0. */
+		/* adding 0 turns -0 into 0 */
 		delta[i].lower = b->lower + 0.0;
 		delta[i].upper = acct_larger(b->lower, fmin(b->upper, near)) + 0.0;
 	}

@@ -1,4 +1,4 @@
-/* acct_state.c - composed privacy loss of a growing list of rounds: keeps the list, and answers questions. */
+/* acct_state.c - keeps a growing list of rounds, and answers questions about their composed loss. */
 #include "acct_state.h"
 
 #include <math.h>
@@ -66,7 +66,8 @@ static struct acct_entry *find(struct acct_composed *c, const struct acct_list *
 	return NULL;
 }
 
-/* An entry without rounds, in the state or the question, which may be overwritten; NULL for none. */
+/* An entry without rounds in the state or in the question, which may be overwritten; NULL: there is
+ * none. */
 static struct acct_entry *spare(struct acct_composed *c)
 {
 	for (size_t i = 0; c->entry && i < c->entries; i++)
@@ -75,7 +76,7 @@ static struct acct_entry *spare(struct acct_composed *c)
 	return NULL;
 }
 
-/* The entry of a round, created if there is none; its count does not change. */
+/* Find the entry of a round, or create it.  Its count does not change. */
 static enum acct_rc entry_of(struct acct_state *s, const struct acct_round *round, struct acct_entry **out)
 {
 	struct acct_composed *c = &s->composed;
@@ -147,7 +148,7 @@ void acct_state_rebuild(struct acct_state *s)
 
 /* Facts about the rounds of a question that hold for every grid. */
 struct facts {
-	struct acct_plan blur; /* only rounds and exponents are set */
+	struct acct_plan blur; /* only `rounds` and `exponents` are set */
 	double certain;        /* lower bound on the mass of infinite loss */
 	double largest;        /* no composed loss exceeds this; INFINITY where a loss may be infinite */
 	bool lossy, blurred;
@@ -239,7 +240,7 @@ static enum acct_rc answer(struct acct_state *s, struct acct_bound *out)
 	out->upper = fmin(out->upper, f.largest * (1 + 1e-12) + blur);
 	if (rc == ACCT_ENOMEM || (!rc && acct_composed_is_narrow(&s->composed, out)))
 		return rc;
-	/* A wide answer is sound, so it is returned when there is no better one. */
+	/* A wide answer is valid, so return it where no better one was found. */
 	scratch = from_scratch(s, f.different, out);
 	return rc ? scratch : ACCT_OK;
 }

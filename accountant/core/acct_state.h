@@ -19,7 +19,7 @@ extern "C" {
 
 #define ACCT_STATE_ENTRIES 4096u /* most different rounds of a state */
 #define ACCT_STATE_WIDTH \
-	1e-3 /* relative width of an answer, unless acct_epsilon's is wider, or a round's own bounds */
+	1e-3 /* relative width of an answer, unless acct_epsilon's is wider or the round's own bounds are */
 
 struct acct_state;
 

@@ -62,7 +62,7 @@ enum acct_rc acct_cells_pair(
 	r->cell[1] = (struct acct_cell){ pa / q, q * ip, q };
 	if (rest > 0)
 		r->cell[2] = (struct acct_cell){ rest / q2, q2, q2 };
-	if (q <= 1 + beta && q2 >= q) /* nothing is left over */
+	if (q <= 1 + beta && q2 >= q) /* nothing is left for the third cell */
 		acct_cells_fill(r->cell, r->cells);
 	return ACCT_OK;
 }
@@ -71,7 +71,7 @@ enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r, const cha
 {
 	if (!(epsilon0 > 0 && epsilon0 < 700))
 		return acct_fault(why, "eps0 must be above 0 and below 700");
-	/* Not through acct_cells_pair: for a small epsilon0 its beta would cancel. */
+	/* Not by acct_cells_pair: for a small epsilon0 its beta would lose digits. */
 	double p = acct_ratio(epsilon0), omega = 1 / (p + 1);
 
 	r->cells = 2;

@@ -1,4 +1,4 @@
-/* acct_central.c - the privacy curves of Gaussian and Laplace noise and of profiles, and the checks of
+/* acct_central.c - computes the privacy curves of Gaussian and Laplace noise and of profiles, and checks
  * central events. */
 #include "acct_central.h"
 
@@ -57,8 +57,8 @@ enum acct_rc acct_central_check(const struct acct_round *r, const char **why)
 	}
 }
 
-/* Half the distance of the two laws in deviations: of a sampled sum a record shifts the law by 1, its
- * replacement at most as far the other way. */
+/* Half the distance of the two laws, in deviations.  In a sampled sum a record shifts the law by 1, and its
+ * replacement shifts it by at most 1 in the opposite direction. */
 static double half_distance(const struct acct_list *l)
 {
 	return l->rate < 1 ? 1 / l->scale : 0.5 / l->scale;
@@ -88,22 +88,23 @@ void acct_central_list(struct acct_list *l, const struct acct_round *r)
 			       memcmp(p->delta[0], p->delta[1], p->points * sizeof *p->delta[0]) == 0;
 	}
 	acct_list_losses(l, largest, infinite);
-	if (r->event == ACCT_GAUSSIAN) { /* the losses within 38 deviations, all that a double can tell */
+	if (r->event == ACCT_GAUSSIAN) { /* losses within 38 deviations, beyond which chances underflow */
 		double h = half_distance(l);
 
 		l->exponent = fmin(l->exponent, 2 * (2 * h * h + 76 * h));
 	}
 }
 
-/* Phi(-z) */
+/* Phi(-z), the chance that a standard normal number exceeds z */
 static double beyond(double z)
 {
 	return 0.5 * erfc(z / sqrt(2));
 }
 
-/* P = (1-q) N(0) + q N(h), Q = (1-q) N(0) + q N(-h), in deviations.  P/Q rises with x, and is e^eps where
- * 2 h x = eps + 2 asinh((1-q)/q e^(h^2/2) sinh(eps/2)).  The threshold x is known to `slip`: every threshold
- * has a test, which is a lower bound; upwards each mass is taken at the worst end. */
+/* P = (1-q) N(0) + q N(h), Q = (1-q) N(0) + q N(-h), in deviations.  P/Q rises with x, and is e^eps where 2
+ * h x = eps + 2 asinh((1-q)/q e^(h^2/2) sinh(eps/2)).  The threshold x is known up to `slip`.  Every
+ * threshold is a test, which gives a lower bound; for the upper bound each mass is taken at the worse
+ * end. */
 static void gaussian(const struct acct_list *l, double eps, struct acct_point *at)
 {
 	double h = half_distance(l), q = l->rate, e = exp(-eps);
@@ -119,8 +120,8 @@ static void gaussian(const struct acct_list *l, double eps, struct acct_point *a
 	at->slope_err = off * at->slope;
 }
 
-/* P/Q of Laplace(0) and Laplace(d), d = 1/scale, is e^(d - 2x) for x in [0, d]: e^eps where x is the half of
- * d - eps. */
+/* P/Q of Laplace(0) and Laplace(d), d = 1/scale, is e^(d - 2x) for x in [0, d].  It is e^eps at x = (d -
+ * eps) / 2. */
 static void laplace(const struct acct_list *l, double eps, struct acct_point *at)
 {
 	double d = 1 / l->scale, x = (d - eps) / 2, off = 4 * ULP * (d + eps), e = exp(-eps);
@@ -135,13 +136,13 @@ static void laplace(const struct acct_list *l, double eps, struct acct_point *at
 	at->slope_err = (16 * ULP + 2 * off) * at->slope;
 }
 
-/* H of a corner, and a mean of two with weights from acct_gap, are off by less. */
+/* H of a corner, and a mean of two values with weights from acct_gap, have a smaller relative error. */
 #define OFF (64 * ULP)
 
-/* The curve of a profile is straight in y = tanh(eps/2) between the corners of the convex hull of its points,
- * (1, 0) among them. */
+/* The curve of a profile is straight in y = tanh(eps/2) between the corners of the convex hull of its
+ * points, to which (1, 0) belongs. */
 
-/* The corners of one direction: H at `loss`, the first at 0. */
+/* The corners of one direction: the value of H at each `loss`, the first at loss 0. */
 struct chain {
 	double *loss, *value;
 	size_t size;
@@ -149,7 +150,7 @@ struct chain {
 
 struct acct_hull {
 	struct chain way[2];
-	bool both; /* way[1] is used; else both directions are way[0] */
+	bool both; /* way[1] is used; if false, way[0] serves both directions */
 	bool exact;
 };
 
@@ -168,7 +169,7 @@ bool acct_profile_equal(const struct acct_profile *a, const struct acct_profile 
 	       same_numbers(a->delta[1], b->delta[1], a->points);
 }
 
-/* 1 - y at a loss. */
+/* 1 - y at a loss, where y = tanh(loss/2). */
 static double to_one(double loss)
 {
 	return 2 * exp(-loss) / (1 + exp(-loss));
@@ -180,13 +181,13 @@ static double gap(double a, double b)
 	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));
 }
 
-/* The fall of the chord from corner i to a point: per unit of y. */
+/* The slope, per unit of y, at which the chord from corner i falls to a point. */
 static double fall(const struct chain *c, size_t i, double loss, double value)
 {
 	return (c->value[i] - value) / gap(c->loss[i], loss);
 }
 
-/* Add a point; corners that it leaves above the hull are dropped. */
+/* Add a point, and drop corners that now lie above the hull. */
 static void add_corner(struct chain *c, double loss, double value)
 {
 	while (c->size >= 2 && fall(c, c->size - 2, loss, value) >=
@@ -206,7 +207,7 @@ static enum acct_rc chain_init(struct chain *c, const double *epsilon, const dou
 		add_corner(c, 0, 0.5);
 	for (size_t i = 0; i < n; i++)
 		add_corner(c, epsilon[i], delta[i] * to_one(epsilon[i]) / 2);
-	/* A corner above the line from the one before it to (1, 0). */
+	/* Drop a corner that lies above the line from the one before it to (1, 0). */
 	while (c->size >= 2 && c->value[c->size - 1] * to_one(c->loss[c->size - 2]) >=
 				       c->value[c->size - 2] * to_one(c->loss[c->size - 1]))
 		c->size--;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* `some` of four. */
+/* The same for `some` of the four numbers. */
 ACCT_INLINED void polar_some(
 	size_t some, const double *log, const double *phase, double *re, double *im, double *size)
 {
@@ -23,7 +23,8 @@ ACCT_INLINED void polar(
 {
 	size_t k = 0;
 
-	for (; k + ACCT_LANES <= n; k += ACCT_LANES) /* a copy of known size is one instruction */
+	/* the compiler makes one instruction of a copy of known size */
+	for (; k + ACCT_LANES <= n; k += ACCT_LANES)
 		polar_some(ACCT_LANES, log + k, phase + k, re + k, im + k, size + k);
 	if (k < n)
 		polar_some(n - k, log + k, phase + k, re + k, im + k, size + k);

@@ -1,15 +1,24 @@
 /* acct_lane.h - elementary functions of four numbers at a time.  Private to the core.
  *
- * Polynomials and reductions are those of FreeBSD's msun (Sun Microsystems, 1993).  Errors in ulps of 2^-53,
- * relative but where absolute is said; `u/acct_lane` measures them against long double:
+ * Polynomials and reductions are those of FreeBSD's msun (Sun Microsystems, 1993).  The table gives the
+ * largest error in ulps of 2^-53, relative unless it says absolute; `u/acct_lane` measures it against long
+ * double:
  *
- *   exp        |x| <= 700                       2
- *   turn       |x| <= 1e15                      2 and, beyond 1e6, 3 |x|: absolute; below 0.7 the sine also 2
- *   log1p      [-1 + 1e-12, 1e100]              2
- *   atan2      neither both 0 nor above 1e300   4
+ *   function   arguments                       error
+ *   exp
+ * x
+ *  <= 700                      2
+ *   turn
+ * x
+ *  <= 1e15                     2, absolute; beyond 1e6 2 + 3
+ * x
+ * ; below 0.7 the sine
+ *                                              also has a relative error of 2
+ *   log1p      [-1 + 1e-12, 1e100]             2
+ *   atan2      neither both 0 nor above 1e300  4
  *
- * Outside these ranges a result is any number.  No product is fused with a sum (the build says so), so every
- * processor computes the same. */
+ * Outside these ranges a result may be any number.  The build forbids the compiler to fuse a product with a
+ * sum, so every processor computes the same. */
 #pragma once
 
 #include <math.h>
@@ -25,8 +34,8 @@ typedef uint64_t acct_lane_bits __attribute__((vector_size(8 * ACCT_LANES)));
 #define ACCT_LANE_TURN 1e15
 #define ACCT_INLINED   static inline __attribute__((always_inline))
 
-/* Functions on lanes are compiled twice, and the processor is asked which one it can run.  Both compute the
- * same. */
+/* Functions on lanes are compiled for two kinds of processor, and the program asks which one it runs on.
+ * Both compute the same. */
 #ifdef __x86_64__
 #define ACCT_AVX2 __attribute__((target("avx2")))
 static inline int acct_lane_has_avx2(void)
@@ -41,12 +50,12 @@ static inline int acct_lane_has_avx2(void)
 }
 #endif
 
-/* 2^52 + 2^51: x + this is x rounded to a whole number, which then stands in the lowest bits. */
+/* 2^52 + 2^51: adding it to x rounds x to a whole number, which then stands in the lowest bits. */
 #define ACCT_LANE_WHOLE 0x1.8p52
 #define ACCT_LANE_MINUS 0x8000000000000000u
 
-/* mask: all ones for a, 0 for b.  Parameters are pointers because a processor without such vectors passes
- * them in another way. */
+/* Set each lane of the result to that of `a` where mask is all ones, and to that of `b` where it is 0.
+ * Parameters are pointers because a processor without such vectors passes vectors in another way. */
 ACCT_INLINED void acct_lane_pick(
 	const acct_lane_bits *mask, const acct_lanes *a, const acct_lanes *b, acct_lanes *out)
 {
@@ -58,7 +67,7 @@ ACCT_INLINED void acct_lane_abs(const acct_lanes *x, acct_lanes *out)
 	*out = (acct_lanes)((acct_lane_bits)*x & ~ACCT_LANE_MINUS);
 }
 
-/* The larger; b where a is no number. */
+/* The larger of both in each lane; b where a is not a number. */
 ACCT_INLINED void acct_lane_max(const acct_lanes *a, const acct_lanes *b, acct_lanes *out)
 {
 	acct_lane_bits more = (acct_lane_bits)(*a > *b);
@@ -82,7 +91,7 @@ ACCT_INLINED void acct_lane_exp(const acct_lanes *x, acct_lanes *out)
 ACCT_INLINED void acct_lane_turn(const acct_lanes *x, acct_lanes *sine, acct_lanes *cosine)
 {
 	acct_lanes shifted = *x * 6.36619772367581382433e-01 + ACCT_LANE_WHOLE, k = shifted - ACCT_LANE_WHOLE;
-	/* pi/2 in three parts, of which the first two have 33 bits. */
+	/* pi/2 in three parts, the first two of which have 33 bits. */
 	acct_lanes r = ((*x - k * 1.57079632673412561417e+00) - k * 6.07710050630396597660e-11) -
 		       k * 2.02226624879595063154e-21;
 	acct_lanes z = r * r, s, c, a, b;
@@ -102,11 +111,12 @@ ACCT_INLINED void acct_lane_turn(const acct_lanes *x, acct_lanes *sine, acct_lan
 
 ACCT_INLINED void acct_lane_log1p(const acct_lanes *x, acct_lanes *out)
 {
-	const uint64_t root = 0x3fe6a09e667f3bcdu, one = 0x3ff0000000000000u; /* sqrt(1/2) and 1 */
+	/* the bits of sqrt(1/2) and of 1 */
+	const uint64_t root = 0x3fe6a09e667f3bcdu, one = 0x3ff0000000000000u;
 	acct_lanes u = 1 + *x, k, f, s, z, half, r, lost;
 	acct_lane_bits b = (acct_lane_bits)u + (one - root), near;
 
-	/* u = 2^k m, m in [sqrt(1/2), sqrt(2)), f = m - 1; lost: what rounding u has lost */
+	/* u = 2^k m, m in [sqrt(1/2), sqrt(2)), f = m - 1; lost is the rounding error of u */
 	k = (acct_lanes)((b >> 52) | 0x4330000000000000u) - (0x1p52 + 1023);
 	near = (acct_lane_bits)(k < 0.5) & (acct_lane_bits)(k > -0.5);
 	f = (acct_lanes)((b & 0x000fffffffffffffu) + root) - 1;
@@ -135,7 +145,7 @@ ACCT_INLINED void acct_lane_atan2(const acct_lanes *y, const acct_lanes *x, acct
 	left = (acct_lane_bits)(*x < 0);
 	acct_lane_pick(&steep, &b, &a, &low);
 	acct_lane_pick(&steep, &a, &b, &high);
-	middle = (acct_lane_bits)(low > 0.41421356237309503 * high); /* beyond tan(pi/8) from pi/4 */
+	middle = (acct_lane_bits)(low > 0.41421356237309503 * high); /* above tan(pi/8) compute from pi/4 */
 	a = low - high;
 	b = low + high;
 	acct_lane_pick(&middle, &a, &low, &a);
@@ -167,7 +177,7 @@ ACCT_INLINED int acct_lane_within(const acct_lanes *x, double from, double to)
 	return (in[0] & in[1] & in[2] & in[3]) != 0;
 }
 
-/* acct_lane_turn of any numbers. */
+/* acct_lane_turn for numbers of any size. */
 ACCT_INLINED void acct_lane_turn_any(const acct_lanes *x, acct_lanes *sine, acct_lanes *cosine)
 {
 	acct_lane_turn(x, sine, cosine);
@@ -182,7 +192,7 @@ struct acct_lane_pair {
 	acct_lanes re, im;
 };
 
-/* scale e^z, and its modulus. */
+/* scale e^z, and the modulus of it. */
 ACCT_INLINED void acct_lane_exp_pair(
 	const struct acct_lane_pair *z, const acct_lanes *scale, struct acct_lane_pair *out, acct_lanes *size)
 {
@@ -197,5 +207,7 @@ ACCT_INLINED void acct_lane_exp_pair(
 	out->im = *size * s;
 }
 
-/* e^(log + i phase) of n numbers, and its modulus, to 6 ulps and 3 |phase| of it. */
+/* e^(log + i phase) of n numbers, and its modulus, with a relative error of 6 + 3
+ * phase
+ *  ulps. */
 void acct_lane_polar(size_t n, const double *log, const double *phase, double *re, double *im, double *size);

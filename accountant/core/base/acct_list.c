@@ -1,4 +1,4 @@
-/* acct_list.c - converts a round to its normal form. */
+/* acct_list.c - checks a round and converts it to its normal form. */
 #include "acct_list.h"
 
 #include <float.h>
@@ -9,11 +9,11 @@
 #include "acct_central.h"
 #include "acct_family.h"
 
-#define FEWEST        500.0 /* participants up to which thinning costs more than is won */
-#define LEAST_BLANKET 150.0 /* the same of n W */
-#define LEAST_SPREAD  64.0  /* and, of labelled bits, of n P Q */
+#define FEWEST        500.0 /* with no more participants, thinning costs more than it gains */
+#define LEAST_BLANKET 150.0 /* the same limit for n W, the expected number of blanket messages */
+#define LEAST_SPREAD  64.0  /* the same limit for n P Q in a round of labelled bits */
 
-/* A difference this small moves epsilon by less than acct_solve.c widens every answer. */
+/* Numbers that differ this little move epsilon by less than acct_solve.c widens every answer. */
 static bool same(double a, double b)
 {
 	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b));
@@ -33,8 +33,8 @@ static bool is_symmetric(const struct acct_list *l)
 	return true;
 }
 
-/* Q vanishes iff every blanket message lies in a cell with v = 0.  That chance is raised to a huge power, so
- * it is computed from its complement where that is smaller, and hence accurate. */
+/* Q vanishes if and only if every blanket message lies in a cell with v = 0.  That chance is raised to a
+ * huge power, so it is computed from its complement where the complement is smaller, and so is accurate. */
 static double infinite_mass(const struct acct_list *l, bool swap)
 {
 	double seen = 0, cover = 0, victim = 0, lost = 0;
@@ -49,7 +49,7 @@ static double infinite_mass(const struct acct_list *l, bool swap)
 			victim += l->cell[j].omega * u;
 		}
 	}
-	if (victim == 0) /* NOLINT: a sum of zeros */
+	if (victim == 0) /* NOLINT: a sum of zeros is exactly 0 */
 		return 0;
 	for (size_t i = 0; i < l->groups; i++) {
 		const struct acct_group *g = &l->group[i];
@@ -63,7 +63,10 @@ static double infinite_mass(const struct acct_list *l, bool swap)
 	return fmin(1, victim * exp(fmin(0, lost)));
 }
 
-/* |log(u/v)|, from above: the quotient keeps what the difference of two large logarithms would lose. */
+/*
+ * log(u/v)
+ * , rounded up.  Computed from the quotient, since the difference of two large logarithms would lose
+ * digits. */
 static double log_ratio(double u, double v)
 {
 	double r = u / v;
@@ -73,8 +76,8 @@ static double log_ratio(double u, double v)
 	return fabs(log(u) - log(v));
 }
 
-/* The loss is log(sum N u / sum N v): at most (largest u, on all messages) over (smallest positive v, on
- * one). */
+/* The loss is log(sum N u / sum N v).  It is at most the log of the largest u, which all messages may have,
+ * over the smallest positive v, which one message may have. */
 static double largest_loss(const struct acct_list *l)
 {
 	double top = 0, small = INFINITY, ratio = 0;
@@ -98,7 +101,7 @@ static double largest_loss(const struct acct_list *l)
 	return ratio * (1 + 1e-12);
 }
 
-/* Insert a group in order; groups of equal share are joined. */
+/* Insert a group in order, and join groups of equal share. */
 static void add_group(struct acct_list *l, double share, double rest, double count)
 {
 	size_t i = 0;
@@ -116,8 +119,8 @@ static void add_group(struct acct_list *l, double share, double rest, double cou
 	l->groups++;
 }
 
-/* A group whose chance not to be blanket is `rest`; with chance `missing` not all of the groups are blanket
- * of which rounding leaves open whether they always are. */
+/* Add a group whose messages are not blanket with chance `rest`.  Where rounding leaves open whether they
+ * are always blanket, count the chance that one is not in l->missing. */
 static void add_given(struct acct_list *l, double share, double rest, double count)
 {
 	if (rest > 0 && rest <= ACCT_CELLS_DOUBTFUL)
@@ -125,7 +128,7 @@ static void add_given(struct acct_list *l, double share, double rest, double cou
 	add_group(l, share, fmax(rest, 0), count);
 }
 
-/* Sets the blanket and each group's chance of it; a sum above one is scaled down to one. */
+/* Set the blanket and each group's chance of it; a sum above one is scaled down to one. */
 static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 {
 	struct acct_twofold all = acct_cells_sum(l->cell, l->cells);
@@ -140,7 +143,7 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 		rest = 0;
 		all = (struct acct_twofold){ 1, 0 };
 	}
-	l->blanket = all.sum < 0.5 ? all.sum : 1 - rest; /* each form where it is the accurate one */
+	l->blanket = all.sum < 0.5 ? all.sum : 1 - rest; /* use each form where it is accurate */
 	add_given(l, 1, rest, (double)r->others);
 	for (size_t i = 0; i < r->levels; i++) {
 		double share = r->level[i].share * scale, left = acct_cells_rest(share, &all);
@@ -154,7 +157,7 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 	}
 }
 
-/* Is the round so big that a bound by thin participants (doc/imitation.md) has a chance to be below that of
+/* Is the round large enough for a bound by thin participants (doc/imitation.md) to be below the bound by
  * the cells? */
 static bool labels_help(double participants, double eps0)
 {
@@ -168,14 +171,14 @@ static bool kinds_help(const struct acct_list *l)
 	return 1 + l->others > FEWEST && (1 + l->others) * l->blanket >= LEAST_BLANKET;
 }
 
-/* Of two cells alone it does not follow: a report may say more than its cell, and where it does, others may
- * hide the victim less (doc/imitation.md). */
+/* Are the messages bits?  Two cells alone do not make them bits: a report may say more than its cell, and
+ * then others may hide the victim less (doc/imitation.md). */
 static bool are_bits(const struct acct_round *r)
 {
 	return r->family ? r->family->bits && r->family->bits(r) : r->messages != ACCT_ANY_MESSAGES;
 }
 
-/* E from above, whichever of its cells' numbers is rounded upwards. */
+/* Set the ratio E of a bit, rounded up, from whichever of its cells' numbers is largest. */
 static void settle_bits(struct acct_list *l, const struct acct_round *r)
 {
 	struct acct_bit_facts *b = &l->bits;
@@ -196,7 +199,8 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	for (size_t i = 0; i < r->levels; i++) {
 		double share = r->level[i].share * (b->sent_are_coins ? l->blanket : 1);
 
-		if (b->sent_are_coins && l->missing > 0) { /* its product may be rounded up to 1 */
+		/* the product with `missing` may be rounded up to 1 */
+		if (b->sent_are_coins && l->missing > 0) {
 			share = fmin(share, 1 - DBL_EPSILON);
 			l->missing += (double)r->level[i].count * 2 * DBL_EPSILON;
 		}
@@ -207,7 +211,7 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 		else if (r->level[i].count > 0)
 			b->sent[b->levels++] = (struct acct_level){ share, r->level[i].count };
 	}
-	/* A victim alone has the cells' pair, which has few outcomes. */
+	/* A victim without other messages has the cells' pair, which has few outcomes. */
 	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
 	b->labels = r->messages == ACCT_LABELLED_BITS;
 	if (b->labels && !labels_help(1 + b->others + b->coins, b->epsilon0))
@@ -278,7 +282,7 @@ static bool same_bits(const struct acct_bit_facts *a, const struct acct_bit_fact
 
 bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
 {
-	/* Most lists differ in the first cell already. */
+	/* Most different lists differ in the first cell already. */
 	if (a->cells != b->cells || (a->cells > 0 && !equal(a->cell[0].omega, b->cell[0].omega)) ||
 		a->groups != b->groups || !equal(a->dummies, b->dummies) || !equal(a->defect, b->defect) ||
 		!equal(a->sampling, b->sampling))

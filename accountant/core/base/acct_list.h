@@ -9,7 +9,7 @@
 
 #define ACCT_MOST_GROUPS (ACCT_MAX_LEVELS + 1)
 
-/* Participants who are blanket with the same chance share * blanket. */
+/* Participants whose messages are blanket with the same chance, share * blanket. */
 struct acct_group {
 	double share, count; /* count is exact, since it is below 2^53 */
 	double rest;         /* 1 - share * blanket, to an ulp or two even where it is small */
@@ -17,49 +17,52 @@ struct acct_group {
 
 /* Facts about rounds whose messages are bits (doc/binary.md). */
 struct acct_bit_facts {
-	bool known; /* the round's messages are bits, and epsilon0 is one that acct_bits.c takes */
+	bool known; /* the round's messages are bits, and acct_bits.c can treat its epsilon0 */
 	double epsilon0, others, coins;
-	struct acct_level sent[ACCT_MAX_LEVELS]; /* share: the chance that a message is of use */
+	/* share is the chance that a message counts, and is not empty */
+	struct acct_level sent[ACCT_MAX_LEVELS];
 	size_t levels;
-	bool sent_are_coins; /* messages of `sent` are fair coins; false: they are reports */
+	bool sent_are_coins; /* messages of `sent` are fair coins; false: they are participants' reports */
 	bool labels;         /* a public label goes with every bit */
 };
 
-#define ACCT_NO_LARGEST 1e300 /* losses of normal noise have no bound */
+#define ACCT_NO_LARGEST 1e300 /* stands for "no largest loss": losses of normal noise have no bound */
 
 /* A checked round.  The means of u and v are 1 up to rounding.  Equal cells are merged, and so are levels
- * of equal share.  Cells keep the caller's order; groups are sorted.  1 minus the sum of omega, or of a
- * share of it, is computed from the given doubles with twice their digits.  If it is at most 2^-51 it may
+ * of equal share.  Cells keep the caller's order; groups are sorted.  1 minus the sum of omega, or minus a
+ * share of it, is computed from the given doubles with twice their digits.  If it is at most 2^-51, it may
  * be rounding: upper ends then count it, and lower ends do not (`missing`). */
 struct acct_list {
-	enum acct_event event; /* unless it is ACCT_SHUFFLED, there are neither cells nor messages */
+	enum acct_event event; /* for other events than ACCT_SHUFFLED there are neither cells nor messages */
 	double scale, rate;
 	const struct acct_profile *profile;
 	struct acct_cell cell[ACCT_MAX_CELLS];
 	size_t cells;
-	double blanket;                            /* sum(omega), in (0, 1] */
+	double blanket;                            /* sum of omega, in (0, 1] */
 	struct acct_group group[ACCT_MOST_GROUPS]; /* the others, largest share first; counts above 0 */
 	size_t groups;
-	double others, dummies; /* others: the sum over all groups */
+	double others, dummies; /* `others` is the sum over all groups */
 	double shape[3];        /* as in struct acct_round */
 	double mean;            /* expected number of blanket messages of the others */
-	double missing;  /* chance that some message is not blanket, from remainders that may be rounding */
-	double defect;   /* see struct acct_round */
-	double sampling; /* see struct acct_round; 1 when everybody takes part */
+	/* chance that some message is not blanket, counting only remainders that may be rounding */
+	double missing;
+	double defect;      /* see struct acct_round */
+	double sampling;    /* see struct acct_round; 1 when everybody takes part */
 	double infinite[2]; /* mass of infinite loss, forwards and with u and v exchanged */
 	double largest;     /* no finite loss exceeds this; ACCT_NO_LARGEST where they have no bound */
 	double exponent;    /* loss from which acct_plan_blur computes how far rounding moves epsilon */
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
-	const struct acct_family *family; /* has a bound that may be smaller than the cells'; NULL: none */
-	bool lossless;                    /* u = v in every cell, to the bit */
+	/* the family, whose bound may be smaller than the cells'; NULL: none */
+	const struct acct_family *family;
+	bool lossless; /* u = v in every cell, to the bit */
 };
 
-/* Returns the errors of acct_round_check, for the same rounds. */
+/* Check the round and fill the list.  Returns the errors of acct_round_check, for the same rounds. */
 ACCT_CHECK enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, const char **why);
 
-/* A lower bound on the mass of infinite loss.  (l->infinite is only an upper bound for a profile that is
- * not exact.) */
+/* A lower bound on the mass of infinite loss.  (For a profile that is not exact, l->infinite is only an
+ * upper bound.) */
 static inline double acct_list_certain(const struct acct_list *l, int way)
 {
 	if (l->missing > 0)
@@ -67,8 +70,8 @@ static inline double acct_list_certain(const struct acct_list *l, int way)
 	return l->event == ACCT_PROFILE && !l->profile->exact ? l->sampling * l->defect : l->infinite[way];
 }
 
-/* Set infinite, largest and exponent from the largest loss and the infinite masses before defect and
- * sampling, which are set already.  Sampling with share g changes E = e^loss to E' = 1 + g (E - 1). */
+/* Set infinite, largest and exponent.  `largest` and `infinite` are those before the defect and sampling,
+ * which are set already.  Sampling with share g changes E = e^loss to E' = 1 + g (E - 1). */
 static inline void acct_list_losses(struct acct_list *l, double largest, const double infinite[2])
 {
 	double g = l->sampling;
@@ -82,8 +85,8 @@ static inline void acct_list_losses(struct acct_list *l, double largest, const d
 	l->largest = largest * (1 + 1e-12) + (g < 1 ? 1e-15 : 0);
 }
 
-/* Is there a gap between upper and lower ends that no finer grid closes, since no data set is known with
- * the charged loss? */
+/* May upper and lower ends stay apart on every grid, since no data set is known to have the loss that is
+ * charged? */
 static inline bool acct_list_is_loose(const struct acct_list *l)
 {
 	return l->family || (l->bits.known && l->bits.labels);

@@ -5,17 +5,19 @@
  * H is convex and decreasing, H(1) = 0 and H(y) <= (1-y)/2. */
 #pragma once
 
-/* lo <= H(y) <= hi.  Moreover there is an s with |s - slope| <= slope_err such that the line lo - s (y' - y)
- * lies below H for every y'.  It is what one test between P and Q achieves. */
+/* Bounds lo <= H(y) <= hi.  Moreover there is an s with
+ * s - slope
+ *  <= slope_err such that the line lo - s (y' - y) lies below H for every y'.  This line is what one test
+ *  between P and Q achieves. */
 struct acct_point {
 	double lo, hi;
 	double slope, slope_err;
 };
 
-/* Work done and work allowed, in steps of about a nanosecond.  A peer may name the rounds, so the work of
- * every question is limited.  Work is counted, not timed, so that equal questions have equal answers. */
+/* Work done and work allowed, in steps of about a nanosecond.  The rounds may come from a peer, so the work
+ * of every question is limited.  Work is counted, not timed, so that equal questions have equal answers. */
 struct acct_work {
 	double spent;
 	double per_point; /* work allowed for one point; beyond it the point's bounds are wide */
-	double width;     /* relative width of delta that is narrow enough; 0: ACCT_INVERT_WIDTH */
+	double width;     /* relative width of delta that is narrow enough; 0 stands for ACCT_INVERT_WIDTH */
 };

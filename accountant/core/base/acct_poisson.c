@@ -3,8 +3,8 @@
 
 #define LEAST 1e-9
 
-/* Silence is a report like any other, of one law for all: its cell has u = v = 1, and all of it is blanket.
- * So the theorem holds for the list with that cell, and every other omega times the rate. */
+/* Silence is a report that has the same law for everybody: its cell has u = v = 1 and is all blanket.  So
+ * the theorem holds for the list with this cell and every other omega multiplied by the rate. */
 enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **why)
 {
 	if (!(rate >= LEAST && rate < 1))
@@ -22,7 +22,7 @@ enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **
 	for (size_t j = 0; j < r->cells; j++)
 		r->cell[j].omega *= rate;
 	r->cell[r->cells++] = (struct acct_cell){ 1 - rate, 1, 1 };
-	r->messages = ACCT_ANY_MESSAGES; /* silence is no bit, nor a report of a family */
+	r->messages = ACCT_ANY_MESSAGES; /* silence is neither a bit nor a report of a family */
 	r->family = NULL;
 	for (int i = 0; i < 3; i++)
 		r->shape[i] = 0;

@@ -7,7 +7,7 @@
 #include "acct_family.h"
 #include "acct_fault.h"
 
-/* Checks shares, and the number of all reports. */
+/* Check shares, and the number of all reports. */
 static enum acct_rc check_reports(const struct acct_round *r, double blanket, const char **why)
 {
 	uint64_t left = ACCT_MAX_REPORTS;
@@ -82,7 +82,7 @@ static enum acct_rc check_messages(const struct acct_round *r, const char **why)
 	return r->messages == ACCT_ANY_MESSAGES ? ACCT_OK : check_bits(r, why);
 }
 
-/* Negated comparisons below refuse NaN as well. */
+/* Comparisons below are negated, so that NaN is refused as well. */
 enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 {
 	double blanket = 0, mean_u = 0, mean_v = 0;
@@ -108,7 +108,7 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 	for (size_t j = 0; j < r->cells; j++) {
 		const struct acct_cell *c = &r->cell[j];
 
-		/* A subnormal product would be off by up to a half. */
+		/* A subnormal product would have a relative error of up to a half. */
 		if (!(c->omega >= DBL_MIN && c->omega <= 1))
 			return acct_fault(why, "omega of every cell must be in [2.3e-308, 1]");
 		if (!(c->u >= 0 && c->u < INFINITY && c->v >= 0 && c->v < INFINITY))

@@ -28,9 +28,9 @@ enum acct_rc {
 
 #define ACCT_MAX_CELLS   64u
 #define ACCT_MAX_LEVELS  64u
-#define ACCT_MAX_POINTS  1000000u       /* of an acct_profile */
-#define ACCT_MAX_COUNT   1000000u       /* repetitions of one round */
-#define ACCT_MAX_REPORTS 1000000000000u /* others + dummies of one round */
+#define ACCT_MAX_POINTS  1000000u       /* most points of an acct_profile */
+#define ACCT_MAX_COUNT   1000000u       /* most repetitions of one round */
+#define ACCT_MAX_REPORTS 1000000000000u /* most others + dummies of one round */
 
 /* One blanket cell: messages with the same likelihood ratios.  omega: the chance that another participant's
  * report is one of them and does not depend on that participant's input; all cells sum to 1 or less.  u =
@@ -41,8 +41,8 @@ struct acct_cell {
 	double u, v;  /* [0, inf); over all cells omega*u sums to 1, and so does omega*v */
 };
 
-/* `count` messages that are blanket with another chance than the cells say: each with chance share *
- * sum(omega).  Such a message falls in cell j in proportion to omega_j.  A level describes one of these:
+/* `count` messages whose chance to be blanket is not that of the cells but share * sum(omega).  Such a
+ * message falls in cell j in proportion to omega_j.  A level describes one of these:
  * - participants with a guarantee of their own: whatever the input, the law of the report is nowhere below
  *   share * sum(omega_j Q_j), where Q_j is the law of the messages of cell j;
  * - dummies that are sent by chance: a dummy with chance share * sum(omega), else a message without
@@ -52,14 +52,14 @@ struct acct_level {
 	uint64_t count;
 };
 
-/* What is known of a round's messages beside its cells. */
+/* What is known of a round's messages besides its cells. */
 enum acct_messages {
 	ACCT_ANY_MESSAGES = 0,
 	/* Every message is one bit, and nothing else.  The cells are (omega, E, 1) and (omega, 1, E) with E
 	 * = (1-omega)/omega.  The reports of the victim and of each of `others` are independent given the
 	 * inputs, and each is 1 with a chance from omega to 1 - omega, whatever its input.  Dummies are
-	 * fair coins.  A message of a level is a dummy with chance share * 2 omega, and it is known which
-	 * ones are. */
+	 * fair coins.  A message of a level is a dummy with chance share * 2 omega, and everybody knows
+	 * which messages are. */
 	ACCT_BITS,
 	/* The same, but a message of a level is a participant's report, which is 1 with a chance from
 	 * share * omega to 1 - share * omega. */
@@ -94,26 +94,27 @@ enum acct_event {
 	ACCT_GAUSSIAN,
 	ACCT_LAPLACE, /* one number and Laplace noise of `scale` times the distance of the answers on
 			 neighbours */
-	ACCT_PROFILE, /* `profile` */
+	ACCT_PROFILE, /* described by `profile` */
 };
 
 struct acct_family;
 
 /* One round, repeated `count` times.  Set the fields that are not used to zero. */
 struct acct_round {
-	enum acct_event event; /* unless it is ACCT_SHUFFLED, cells is 0, and only the event's own fields,
-				  count, defect and sampling are used */
-	double scale;          /* ACCT_GAUSSIAN [0.125, 1e6], ACCT_LAPLACE [0.002, 1e6] */
-	double rate; /* ACCT_GAUSSIAN: [1e-9, 1]; 1: nothing is sampled, and scale is relative to the
-		      * distance */
-	const struct acct_profile *profile; /* ACCT_PROFILE: borrowed as long as the round is used, or a state
-					       to which it was added */
+	/* for other events than ACCT_SHUFFLED cells is 0, and only the event's own fields, count, defect
+	 * and sampling are used */
+	enum acct_event event;
+	double scale; /* ACCT_GAUSSIAN [0.125, 1e6], ACCT_LAPLACE [0.002, 1e6] */
+	/* ACCT_GAUSSIAN: [1e-9, 1]; 1: all records take part, and scale is relative to the distance */
+	double rate;
+	/* ACCT_PROFILE: borrowed as long as the round, or a state to which it was added, is in use */
+	const struct acct_profile *profile;
 	struct acct_cell cell[ACCT_MAX_CELLS];
-	size_t cells;    /* 1..ACCT_MAX_CELLS */
-	uint64_t others; /* other honest participants, each in the blanket with chance sum(omega) */
-	uint64_t
-		dummies; /* messages that are blanket for certain, in cell j with chance omega_j/sum(omega) */
-	uint64_t count;  /* 1..ACCT_MAX_COUNT */
+	size_t cells;     /* 1..ACCT_MAX_CELLS */
+	uint64_t others;  /* other honest participants, each in the blanket with chance sum(omega) */
+	uint64_t dummies; /* messages that are certain to be blanket, in cell j with chance
+			   * omega_j/sum(omega) */
+	uint64_t count;   /* 1..ACCT_MAX_COUNT */
 	/* More participants, with guarantees of their own (doc/accounting.md, "Personalised levels").  The
 	 * cells are those of one victim.  If victims have different guarantees, ask for each and take the
 	 * largest answer. */
@@ -122,24 +123,25 @@ struct acct_round {
 	/* [0, 1): chance that the victim's input is disclosed, and the loss is infinite.  The cells hold
 	 * with chance 1 - defect. */
 	double defect;
-	/* (0, 1): the participants are a secret subset of a population, this fraction of it.  The subset is
-	 * uniform, of fixed size, drawn without replacement, and anew for every round and repetition.
-	 * Neighbours replace a record of the population.  0: everybody takes part.  The cells must hold for
-	 * every two inputs, and others and levels for every subset.  Colluders know whether they were
-	 * drawn: if s are drawn of N honest records and m colluders, enter s - m participants and the
-	 * fraction s/N.  The defect is sampled, too: it discloses only inputs of drawn participants.
-	 * Source: Balle, Barthe, Gaboardi 2018; Zhu, Dong, Wang 2022. */
+	/* (0, 1): the participants are a secret subset of a population, and this is their fraction of it.
+	 * The subset is uniform, of fixed size, drawn without replacement, and anew for every round and
+	 * repetition.  Neighbours replace a record of the population.  0: everybody takes part.  The cells
+	 * must hold for every two inputs, and others and levels for every subset.  Colluders know whether
+	 * they were drawn: if s are drawn from N honest records and m colluders, enter s - m participants
+	 * and the fraction s/N.  The defect is sampled, too: it discloses only inputs of drawn
+	 * participants.  Source: Balle, Barthe, Gaboardi 2018; Zhu, Dong, Wang 2022. */
 	double sampling;
-	/* What is known of the messages; it makes answers smaller, never larger, than those of the cells
+	/* What is known of the messages.  It makes answers smaller, never larger, than those of the cells
 	 * alone.  For bits the answer is that of the exact pair: the largest loss over all inputs of the
-	 * others (doc/binary.md).  For labelled bits upper is the lesser of the cells' and of a bound close
-	 * to that of bits, and lower is that of bits, which some inputs lose; where there are few messages
-	 * both are the cells'.  With a family, too, upper is the lesser of two bounds (doc/imitation.md). */
+	 * others (doc/binary.md).  For labelled bits the upper end is the lesser of the cells' and of a
+	 * bound close to that of bits, and the lower end is that of bits, which some inputs lose; where
+	 * there are few messages both ends are the cells'.  With a family, too, the upper end is the lesser
+	 * of two bounds (doc/imitation.md). */
 	enum acct_messages messages;
-	/* The family (acct_families.h) that has every law that a report may have, for any input.  The cells
-	 * are those of two inputs that have the least in common.  There are no dummies and no levels, and
-	 * messages is ACCT_ANY_MESSAGES.  Borrowed as long as `profile`.  NULL: only what `messages` says
-	 * is known. */
+	/* The family (acct_families.h) that knows every law that a report may have, for any input.  The
+	 * cells are those of two inputs that have the least in common.  There are no dummies and no levels,
+	 * and messages is ACCT_ANY_MESSAGES.  Borrowed for as long as `profile` is.  NULL: only what
+	 * `messages` says is known. */
 	const struct acct_family *family;
 	double shape[3]; /* parameters of the family (acct_families.h); 0 without a family */
 };
