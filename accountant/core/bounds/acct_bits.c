@@ -9,18 +9,18 @@
 #include "acct_ends.h"
 #include "acct_exact.h"
 
-#define TOLERANCE  1e-4 /* relative width of delta */
-#define WIDEST     1e-2 /* where more is allowed */
-#define MOST_LIST  4096 /* numbers m tried one by one */
+#define TOLERANCE  1e-4 /* relative width of delta at a point */
+#define WIDEST     1e-2 /* relative width of delta that a caller may allow instead */
+#define MOST_LIST  4096 /* most numbers m that are tried one by one */
 #define BLOCKS     64
-#define FEW        128 /* so many others are always tried one by one */
+#define FEW        128 /* up to this number of bits every m is tried */
 #define MOST_PARTS 16
 #define MOST_TERMS 100000.0
-#define MOST_WORK  4e6 /* of one search: see TOLERANCE */
+#define MOST_WORK  4e6 /* most work of one search; see TOLERANCE */
 #define TAIL       1e-60
 #define FAR        280.0 /* 2 log(1/TAIL), rounded up */
 
-/* Try h_m at j; the terms are those of m. */
+/* Try the test h_m at j; the terms are those of m. */
 static void look(struct acct_bits_search *s, double j)
 {
 	struct acct_bits_value v;
@@ -37,8 +37,8 @@ static void look(struct acct_bits_search *s, double j)
 	s->high = fmax(s->high, v.h + v.err);
 }
 
-/* All j that may be best at m: the best is the mode of the tilted law, within one of its mean (Darroch 1964).
- * The mean of 1e12 bits is known to 1e-3. */
+/* Try every j that may be best at m.  The best j is the mode of the tilted law, which is within one of its
+ * mean (Darroch 1964).  The mean of 1e12 bits is known to 1e-3. */
 static void list(struct acct_bits_search *s, double m)
 {
 	double from;
@@ -50,14 +50,16 @@ static void list(struct acct_bits_search *s, double m)
 			look(s, from + step);
 }
 
-/* The terms of one (m, j), which turn to those of the next by products. */
+/* The terms of one (m, j); products turn them into the terms of the next. */
 struct walk {
-	bool ready; /* down, cosine and sine are set */
+	bool ready; /* down, cosine and sine have been set */
 	double m, j, theta;
-	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES];           /* terms times e^(-it theta) */
-	double down_re[ACCT_BITS_NODES], down_im[ACCT_BITS_NODES]; /* from m to m - 1, j the same */
-	double cosine[ACCT_BITS_NODES], sine[ACCT_BITS_NODES];     /* of t: from j to j - 1 */
-	double err;                                                /* of a sum */
+	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES]; /* the terms multiplied by e^(-it theta) */
+	/* the factors that lead from m to m - 1 at the same j */
+	double down_re[ACCT_BITS_NODES], down_im[ACCT_BITS_NODES];
+	/* cosine and sine of t, the factors that lead from j to j - 1 */
+	double cosine[ACCT_BITS_NODES], sine[ACCT_BITS_NODES];
+	double err; /* error of a sum */
 };
 
 static void turn_to(struct walk *w, size_t nodes, const double *c, const double *d)
@@ -103,13 +105,13 @@ static void walk_from(struct walk *w, struct acct_bits_search *s, double m)
 		w->re[k] = s->terms.re[k] * c + s->terms.im[k] * d;
 		w->im[k] = s->terms.im[k] * c - s->terms.re[k] * d;
 	}
-	/* Transforms only fall as m does. */
+	/* at smaller m the transforms are smaller, too */
 	at = acct_bits_value(s->f, &s->terms, w->theta);
 	w->err = at.err / exp(s->terms.exponent - s->f->s * w->theta);
 	s->spent += 2 * ACCT_BITS_TURN * (double)s->f->nodes;
 }
 
-/* As look(), of a sum that is known. */
+/* The same as look(), for a sum that is already known. */
 static void take(struct acct_bits_search *s, double m, double j, double h, double err)
 {
 	if (h - err > s->low) {
@@ -120,7 +122,7 @@ static void take(struct acct_bits_search *s, double m, double j, double h, doubl
 	s->high = acct_larger(s->high, h + err);
 }
 
-/* The two whole numbers beside the mean at w->m, and on to m - 1. */
+/* Try the two whole numbers beside the mean at w->m, and go on to m - 1. */
 static void walk_on(struct walk *w, struct acct_bits_search *s)
 {
 	const struct acct_bits_sum *f = s->f;
@@ -146,7 +148,8 @@ static void walk_on(struct walk *w, struct acct_bits_search *s)
 	s->spent += 5 * (double)f->nodes + 50;
 }
 
-/* All m from `from` down to above `end`; begins anew often enough that the products do not lose digits. */
+/* Try all m from `from` down to just above `end`.  Start anew often enough that the products do not lose
+ * digits. */
 static void list_all(struct acct_bits_search *s, struct walk *w, double from, double end)
 {
 	walk_init(w, s);
@@ -158,23 +161,24 @@ static void list_all(struct acct_bits_search *s, struct walk *w, double from, do
 	}
 }
 
-/* Where the number of the others ends, phases repeat slowly: look at the last place where theta is about this
- * one. */
+/* Near the largest number of others the phases repeat slowly: try the last place where theta is about this
+ * phase. */
 static void look_at_phase(struct acct_bits_search *s, double theta)
 {
 	double m = s->f->others, step = s->f->bit[0].one - s->f->bit[1].one, mean, far;
 	bool slow = step < 0.5;
 
-	step = slow ? step : s->f->bit[0].zero + s->f->bit[1].one; /* per m, up to whole numbers */
+	/* change of the mean for each m, up to whole numbers */
+	step = slow ? step : s->f->bit[0].zero + s->f->bit[1].one;
 	mean = m * s->f->bit[0].one + s->f->coins * s->f->bit[2].one;
-	/* of m - i the mean is lower by i step, or higher by it */
+	/* at m - i the mean is lower by i step, or higher by that */
 	far = mean + theta - floor(mean + theta);
 	far = slow || !(far > 0) ? far : 1 - far;
 	if (step > 0 && far / step < m - 1)
 		list(s, m - floor(far / step + 0.5));
 }
 
-/* Raise s->high to a bound for every m from 1 to `m`, block by block downwards.  b: bounds at m. */
+/* Raise s->high to a bound for every m from 1 to `m`, going down block by block.  b has the bounds at m. */
 static void cover(struct acct_bits_search *s, double m, struct acct_bits_bound *b)
 {
 	for (int i = 0;; i++) {
@@ -195,7 +199,7 @@ static void cover(struct acct_bits_search *s, double m, struct acct_bits_bound *
 	}
 }
 
-/* The largest h over all m and j: list the last numbers m until blocks can do the rest. */
+/* Find the largest h over all m and j: try the last numbers m one by one, until blocks can do the rest. */
 static void search(struct acct_bits_search *s, struct walk *w, struct acct_bits_bound *b)
 {
 	double m = s->f->others - 1, end;
@@ -223,7 +227,7 @@ static void search(struct acct_bits_search *s, struct walk *w, struct acct_bits_
 	}
 }
 
-/* The line of the best test: nu of the test is (f + 2 G)/2 with f = h + c G. */
+/* Set the line of the best test: nu of the test is (f + 2 G)/2, where f = h + c G. */
 static void best_line(struct acct_bits_search *s, struct acct_point *at)
 {
 	struct acct_bits_value above, h;
@@ -245,8 +249,8 @@ struct all {
 	struct acct_bits_bound b;
 };
 
-/* Where the law is nearly normal, log delta falls by about 1 + s^2 times the variance where log epsilon rises
- * by one. */
+/* The relative width of delta that moves epsilon by `width`.  Where the law is nearly normal, log delta
+ * falls by about 1 + s^2 times the variance while log epsilon rises by one. */
 static double tolerance(const struct acct_bits_sum *f, double width)
 {
 	double variance = f->others * f->bit[1].variance + f->coins * f->bit[2].variance;
@@ -281,7 +285,7 @@ double acct_bits_within(double others, double coins, double eps0, double eps, do
 		w->s.tolerance = tolerance(&w->f, width);
 		search(&w->s, &w->w, &w->b);
 	} else if (acct_bits_sum_init(&w->f, others, coins, eps0, eps, true)) {
-		list(&w->s, others); /* a lower end alone */
+		list(&w->s, others); /* find only the lower end */
 		w->s.high = INFINITY;
 	}
 	w->s.spent += 3 * ACCT_BITS_NODE * (double)w->f.nodes;
@@ -296,9 +300,9 @@ double acct_bits_within(double others, double coins, double eps0, double eps, do
 	return most;
 }
 
-/* Messages that are of use by chance. */
+/* Messages that count only by chance. */
 
-/* A number of messages, from `least` to `most`, with `chance`. */
+/* A number of messages, between `least` and `most`, that occurs with `chance`. */
 struct part {
 	double chance, least, most;
 };
@@ -309,7 +313,7 @@ struct acct_bits_mix {
 	double missed;
 };
 
-/* Bernstein's bound on both sides of the mean, where there are too many terms: then the parts between would
+/* Where there are too many terms, use Bernstein's bound on both sides of the mean: the parts between would
  * differ by less than the tolerance. */
 static void one_part(struct acct_bits_mix *x, const struct acct_bit_facts *b)
 {
@@ -328,7 +332,8 @@ static void one_part(struct acct_bits_mix *x, const struct acct_bit_facts *b)
 	x->missed = 4 * TAIL;
 }
 
-/* Where parts end, in deviations from the mean: one of w deviations is wide by about w sd/(2n) of epsilon. */
+/* Where the parts end, in deviations from the mean.  A part that is w deviations wide makes epsilon wider
+ * by a relative w sd/(2n). */
 static const double ends[MOST_PARTS - 1] = { -9, -6.5, -5, -3.8, -2.9, -2.2, -1.6, -1.1, -0.6, -0.2, 0.2, 0.7,
 	1.3, 2.2, 4 };
 
@@ -353,7 +358,8 @@ static void divide(struct acct_bits_mix *x, const struct acct_count *c, double m
 	x->parts = n + 1;
 }
 
-/* The law as acct_exact_count.c computes it: the blanket messages of a list whose groups are these. */
+/* Compute the law as acct_exact_count.c does, as the number of blanket messages of a list with these
+ * groups. */
 static enum acct_rc count(const struct acct_bit_facts *b, struct acct_bits_mix *x)
 {
 	struct acct_list *l = calloc(1, sizeof *l);
@@ -402,7 +408,7 @@ void acct_bits_mix_free(struct acct_bits_mix *x)
 	free(x);
 }
 
-/* The loss falls with the number of messages, so that of a part is between those of its ends. */
+/* The loss falls with the number of messages, so the loss of a part is between those of its two ends. */
 static double part_at(const struct acct_bit_facts *b, const struct part *p, double eps, double most,
 	double width, struct acct_point *at)
 {
@@ -437,7 +443,7 @@ double acct_bits_curve_at(const struct acct_bit_facts *b, const struct acct_bits
 		at->slope += chance * one.slope;
 		at->slope_err += chance * one.slope_err;
 	}
-	if (x->part[0].most > 0) { /* the chances are known to 1e-10 */
+	if (x->part[0].most > 0) { /* the chances are known to a relative error of 1e-10 */
 		at->lo *= 1 - 1e-9;
 		at->hi = at->hi * (1 + 1e-9) + share * x->missed;
 		at->slope_err += 2e-9 * at->slope;

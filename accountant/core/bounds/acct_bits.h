@@ -2,49 +2,56 @@
  * inputs of the others.
  *
  * Theorem (doc/binary.md): where every honest report is a bit whose chance of a one lies in [Q, P], P =
- * e^eps0 Q = 1 - Q, the round is dominated by one pair, whose curve is the largest over m of the curve of "m
- * of the others have chance P and the rest Q".  Its lower end is attained by a data set.
+ * e^eps0 Q = 1 - Q, the round is dominated by one pair, whose curve is the largest over m of the curve of
+ * "m of the others have chance P and the rest Q".  Its lower end is attained by a data set.
  *
- * Certificate.  The sum S of acct_bits_sum.h is one of exponentials also for real m and theta.  lambda = L' +
- * a_1 - a_2 has Re lambda >= 0: L' = eps - (P1-P2) s >= 0, because eps is the integral over the tilt of
- * P1-P2, which falls; and V1 <= V2.  Hence for u <= 0
+ * Certificate.  The sum S of acct_bits_sum.h is a sum of exponentials, which is defined for real m and
+ * theta, too.  Its lambda = L' + a_1 - a_2 has Re lambda >= 0: L' = eps - (P1-P2) s >= 0, because eps is
+ * the integral of P1-P2 over the tilt, and P1-P2 falls; and V1 <= V2.  Hence for u <= 0
  *
- *     S(m+u, theta) <= S(m, theta) + u S_1(m, theta) + (u^2/2) R_2,    |S(m+u, theta)| <= R_0,
+ *     S(m+u, theta) <= S(m, theta) + u S_1(m, theta) + (u^2/2) R_2,
+ * S(m+u, theta)
+ *  <= R_0,
  *
- * S_1 the sum with a factor lambda, R_k the sum of moduli with |lambda|^k.  Over theta a grid, between whose
- * points a function exceeds both by at most h^2/8 of its second derivative.
+ * where S_1 is the sum with a factor lambda in each term, and R_k the sum of moduli with a factor
+ * lambda
+ * ^k.  Theta runs over a grid; between two points of it a function exceeds its values at both by at most
+ * h^2/8 of its second derivative.  Steps:
+ * 1.  `low` is the largest h found at m = n-1, at m = 0, near the largest m where the phase is about the
+ * best
+ * one, and at m = n-2, n-3, ..
+ * 2.  Go down from there until the bound of S at the next m is at most low (1 + tolerance/2), where
+ * tolerance
+ * is 1e-4 or more.  Up to 129 bits every m is tried.
+ * 3.  Blocks: from m go down as far as, by the parabola above, no part of the range of theta exceeds
+ * max(low, sup S + tolerance/2 low).  Repeat until m < 1 or R_0 <= low.
  *
- * 1. `low`: the largest h found at m = n-1, 0, near the end where the phase is about the best one, and at
- * n-2, n-3, ..
- * 2. Go on down until the bound of S at the next m is at most low (1 + tolerance/2), of 1e-4 or more.  Up to
- * 129 bits every m is tried.
- * 3. Blocks: from m go down as far as no part of the range of theta exceeds max(low, sup S + tolerance/2
- * low), by the parabola above; until m < 1 or R_0 <= low.
- *
- * Then (P-EQ) low is attained by a data set, and (P-EQ) times the largest bound is certain.  If the work runs
- * out, R_0 is; where the interval is wider than a per cent, the cells' upper end is computed too and the
- * smaller one counts. */
+ * Then (P-EQ) low is attained by a data set, and (P-EQ) times the largest bound is proved.  If the work
+ * runs out, R_0 is the bound.  Where the interval is wider than a per cent, the cells' upper end is
+ * computed too, and the smaller one counts. */
 #pragma once
 
 #include "acct_list.h"
 #include "acct_point.h"
 
-/* Bounds of one point with `others` bits and `coins` fair ones: at->hi <= the trivial bound, at->lo >= 0.
- * Returns the work done, in the unit of struct acct_work; beyond `most` the point is wide.  Cost: 20 to 100
- * microseconds, up to a few milliseconds where the maximum is far from its place in the limit (eps0 >= 5). */
+/* Bounds of one point with `others` bits and `coins` fair coins: at->hi is at most the trivial bound, and
+ * at->lo >= 0.  Returns the work done, in the unit of struct acct_work; beyond `most` the point is wide.
+ * Cost: 20 to 100 microseconds, up to a few milliseconds where the maximum is far from its place in the
+ * limit (eps0 >= 5). */
 double acct_bits_at(double others, double coins, double eps0, double eps, double most, struct acct_point *at);
 
-/* The same, where the interval of delta may be wider: by as much as moves epsilon by the relative `width`,
- * at most 0.01. */
+/* The same with a wider interval of delta: as wide as moves epsilon by the relative `width`, at most
+ * 0.01. */
 double acct_bits_within(double others, double coins, double eps0, double eps, double most, double width,
 	struct acct_point *at);
 
-/* The law of the number of messages that are of use, where some are so by chance; everybody is told which. */
+/* The law of the number of messages that count, where some of them count only by chance and everybody is
+ * told which do. */
 struct acct_bits_mix;
 
 ACCT_CHECK enum acct_rc acct_bits_mix_new(const struct acct_bit_facts *b, struct acct_bits_mix **out);
 void acct_bits_mix_free(struct acct_bits_mix *x); /* NULL allowed */
 
-/* One point of a list of bits, before defect and sampling; width as above. */
+/* Compute one point of a list of bits, before defect and sampling; width as above. */
 double acct_bits_curve_at(const struct acct_bit_facts *b, const struct acct_bits_mix *x, double eps,
 	double most, double width, struct acct_point *at);

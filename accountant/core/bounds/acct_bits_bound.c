@@ -1,12 +1,13 @@
-/* acct_bits_bound.c (acct_bits_sum.h) - bounds on the worth of every test in a round of bits, for all numbers
- * m up to a given one.
+/* acct_bits_bound.c (acct_bits_sum.h) - bounds what any test achieves in a round of bits, for all numbers m
+ * up to a given one.
  *
- * Over theta.  The range [-P1, 1-P2] in which a maximum may lie is cut into cells of length h.  At their ends
- * a function f, one of S and S_1, and its derivative are known; the cubic that has both is off by at most
- * h^4/384 of the fourth derivative, which is at most the sum of moduli times |s+it|^4.  A cubic lies between
- * its Bernstein coefficients f(0), f(0) + h f'(0)/3, f(h) - h f'(h)/3, f(h).  Near a maximum they exceed it
- * by h^2/24 of the true second derivative, about f over the variance of the tilted law; that and the fourth
- * derivative choose h.  Any h is sound. */
+ * Bounds over theta.  The range [-P1, 1-P2] in which a maximum may lie is cut into cells of length h.  At a
+ * cell's ends the function f (S or S_1) and its derivative are known.  The cubic with these values and
+ * derivatives is off by at most h^4/384 of f's fourth derivative, which is at most the sum of moduli times
+ * s+it
+ * ^4.  A cubic lies between its Bernstein coefficients f(0), f(0) + h f'(0)/3, f(h) - h f'(h)/3, f(h).
+ * Near a maximum these exceed it by h^2/24 of the true second derivative, which is about f over the
+ * variance of the tilted law; that and the fourth derivative choose h.  Any h is sound. */
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +21,19 @@ void acct_bits_search_at(struct acct_bits_search *s, double m)
 	s->spent += ACCT_BITS_NODE * (double)s->f->nodes;
 }
 
-/* Of |g phi| times 1, |s+it| and |s+it|^4; times |lambda|, the same; times |lambda|^2. */
+/* Moduli at a node:
+ * g phi
+ *  times 1,
+ * s+it
+ *  and
+ * s+it
+ * ^4; the same times
+ * lambda
+ * ; and
+ * g phi
+ *  times
+ * lambda
+ * ^2. */
 struct moduli {
 	double plain, first, fourth, rise, rise_first, rise_fourth, bend;
 };
@@ -44,12 +57,12 @@ static struct moduli add_up(const struct acct_bits_search *s)
 	return b;
 }
 
-/* Nodes that turn side by side, since a turn waits for the one before. */
+/* Nodes that turn side by side, since each turn has to wait for the one before. */
 struct lanes {
 	acct_lanes re, im, c, d, up, across, t;
 };
 
-/* e^(i t_k theta), k after k: t_k = k t_1. */
+/* The phases e^(i t_k theta) for one k after the other, where t_k = k t_1. */
 struct phase {
 	double c, d, c1, d1;
 };
@@ -69,7 +82,7 @@ static void phase_next(struct phase *p)
 	p->c = c;
 }
 
-/* From node k on; what is not there is zero. */
+/* Set the nodes from k on; those past the last are zero. */
 static void lanes_init(
 	struct lanes *w, const struct acct_bits_search *s, size_t k, struct phase *first, struct phase *step)
 {
@@ -90,7 +103,7 @@ static void lanes_init(
 	}
 }
 
-/* At one theta S and S_1, and their derivatives by theta. */
+/* S and S_1 at one theta, and their derivatives with respect to theta. */
 struct values {
 	double s, ds, rise, drise;
 };
@@ -100,7 +113,7 @@ static double sum_of(const acct_lanes *a)
 	return ((*a)[0] + (*a)[1]) + ((*a)[2] + (*a)[3]);
 }
 
-/* At `steps` + 1 values of theta, the scale e^(L - s theta) and its derivative apart. */
+/* Compute the values at `steps` + 1 thetas, without the scale e^(L - s theta) and its derivative. */
 static void scan(struct acct_bits_search *s, double from, double h, size_t steps, struct values *at)
 {
 	struct phase first = phase_of(s, from), step = phase_of(s, h);
@@ -125,7 +138,7 @@ static void scan(struct acct_bits_search *s, double from, double h, size_t steps
 	s->spent += (double)s->f->nodes * (ACCT_BITS_TURN + 6 * (double)steps);
 }
 
-/* The derivatives with that of the scale, times h/3. */
+/* Multiply by the scale, and make the derivatives those of the product, times h/3. */
 static void settle(struct values *v, double scale, double s, double h)
 {
 	v->ds = scale * (v->ds - s * v->s) * h / 3;
@@ -184,7 +197,6 @@ void acct_bits_bound_at(struct acct_bits_search *s, double m, double allowed, st
 	}
 }
 
-/* How far below m no part exceeds `target`. */
 double acct_bits_reach(const struct acct_bits_bound *b, double target)
 {
 	double least = INFINITY;
@@ -193,7 +205,7 @@ double acct_bits_reach(const struct acct_bits_bound *b, double target)
 		double rise = b->rise[i], bend = b->bend[i], slack = target - b->most[i];
 		double far = (rise + sqrt(rise * rise + 2 * bend * slack)) / bend;
 
-		if (!(far >= 0)) /* a NaN has shown nothing */
+		if (!(far >= 0)) /* a NaN has proved nothing */
 			return 0;
 		least = fmin(least, far);
 	}

@@ -1,4 +1,5 @@
-/* acct_bits_list.c (acct_bounds.h) - the exact pair of a small round of bits, outcome by outcome. */
+/* acct_bits_list.c (acct_bounds.h) - computes the exact pair of a small round of bits, outcome by
+ * outcome. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,18 +7,19 @@
 #include "acct_bounds.h"
 
 #define MOST_BITS 256.0
-/* A test's chances are sums and products of at most some thousand positive numbers, in long double. */
+/* Relative error of a test's chances: sums and products of at most some thousand positive numbers, in long
+ * double. */
 #define TEST_ERROR 1e-14
 
-/* P(A) and Q(A) of a test A, and the law of the number of ones among the other bits. */
+/* P(A) and Q(A) of a test A. */
 struct test {
 	long double p, q;
 };
 
 struct work {
 	size_t others, coins;
-	long double one, zero; /* chances of a bit that holds 1 */
-	long double *ones;     /* row m: chances of 0..m ones among m of them */
+	long double one, zero; /* chances that a bit of input 1, and a bit of input 0, is a one */
+	long double *ones;     /* row m has the chances of 0..m ones among m such bits */
 	long double *law, *part, *coin;
 	struct test *test;
 	size_t tests;
@@ -65,7 +67,8 @@ static void work_fini(struct work *w)
 	free(w->test);
 }
 
-/* The law where m of the others hold 1: the zeroes of those that hold 0 are ones of bits that hold 1. */
+/* Set the law where m of the others hold 1: zeroes of those that hold 0 count like ones of those that hold
+ * 1. */
 static void set_law(struct work *w, size_t m)
 {
 	size_t rest = w->others - m;
@@ -80,7 +83,7 @@ static void set_law(struct work *w, size_t m)
 			w->law[i + k] += w->part[i] * w->coin[k];
 }
 
-/* Tests "more than j ones" for every j; where Q(A) is above P(A) none is needed. */
+/* Add the tests "more than j ones" for every j.  Where Q(A) is above P(A) a test is of no use. */
 static void add_tests(struct work *w)
 {
 	long double above = 0;
@@ -100,7 +103,8 @@ static int by_chance(const void *a, const void *b)
 	return x->q != y->q ? (x->q > y->q) - (x->q < y->q) : (x->p < y->p) - (x->p > y->p); // NOLINT
 }
 
-/* Keep the corners of the concave hull of (q, p) that begins at (0, 0), as far as it is steeper than 1. */
+/* Keep the corners of the concave hull of the points (q, p), from (0, 0) on, as far as it is steeper than
+ * 1. */
 static void hull(struct work *w)
 {
 	struct test *at = w->test;

@@ -1,4 +1,4 @@
-/* acct_bits_sum.c - the finite sum that gives a test's worth in a round of bits. */
+/* acct_bits_sum.c - the finite sum that tells what a test achieves in a round of bits. */
 #include "acct_bits_sum.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 #include "acct_lane.h"
 
 #define ULP       0x1p-53
-#define FEW_LEFT  26.0 /* left_out is this and the log of the variance, */
+#define FEW_LEFT  26.0 /* left_out is this plus the log of the variance, but */
 #define MOST_LEFT 40.0 /* at most this */
 #define FOLDED    4.0  /* B = left_out + FOLDED + s: acct_bits_sum.h */
 
-/* (1+r) log(1+r) - r for r >= -1, to a few ulps of itself. */
+/* (1+r) log(1+r) - r for r >= -1, with a relative error of a few ulps. */
 static double bregman(double r)
 {
 	double sum = 0, power = r;
@@ -25,7 +25,9 @@ static double bregman(double r)
 	return sum;
 }
 
-/* -KL(tilted || plain) of a bit of chances one and zero whose tilt moves its mean by `more`. */
+/* -KL(tilted
+ *
+ *  plain) of a bit whose chances are `one` and `zero`, and whose mean the tilt moves by `more`. */
 static double lost(double one, double zero, double more)
 {
 	return -(one * bregman(more / one) + zero * bregman(fmax(-1, -more / zero)));
@@ -38,18 +40,18 @@ static double log_cosh(double x)
 	return x < 1 ? log1p(2 * half * half) : x + log1p(exp(-2 * x)) - log(2);
 }
 
-/* arg(1 + one (e^it - 1)) - one t: odd in one - 1/2, and of order t^3.  x = tan(t/2), half = t/2. */
+/* arg(1 + one (e^it - 1)) - one t.  It is odd in one - 1/2, and of order t^3.  x = tan(t/2), half = t/2. */
 static double turn(const struct acct_bit *b, double x, double half)
 {
 	double sign = b->one >= b->zero ? 1 : -1, small = fmin(b->one, b->zero), beta = 1 - 2 * small,
 	       sum = 0;
 
-	if (x >= 0 && x < 0.1) { /* atan(beta x) - beta atan(x), term by term */
+	if (x >= 0 && x < 0.1) { /* atan(beta x) - beta atan(x), by its series */
 		double beta2 = beta * beta, rest = 4 * b->variance, power = x * x * x, weight = rest,
 		       even = beta2;
 
 		for (int k = 1; k < 10 && power > 1e-17 * x * x * x; k++) {
-			/* weight = 1 - beta^2k */
+			/* weight is 1 - beta^2k */
 			sum += (k % 2 ? 1 : -1) * power * weight / (2 * k + 1);
 			power *= x * x;
 			weight += even * rest;
@@ -63,7 +65,7 @@ static double turn(const struct acct_bit *b, double x, double half)
 	return sign * (2 * small * half - atan(2 * small * x / (1 + beta * x * x)));
 }
 
-/* The same of four nodes that are all in the range of the series. */
+/* The same for four nodes at which the series applies. */
 ACCT_INLINED void turn_lanes(const struct acct_bit *b, const acct_lanes *x, acct_lanes *out)
 {
 	double sign = b->one >= b->zero ? 1 : -1, beta = 1 - 2 * fmin(b->one, b->zero), beta2 = beta * beta,
@@ -79,13 +81,15 @@ ACCT_INLINED void turn_lanes(const struct acct_bit *b, const acct_lanes *x, acct
 	*out = sign * beta * sum;
 }
 
-/* What is needed of four nodes. */
+/* What is needed at four nodes. */
 struct nodes {
 	acct_lanes t, weight, half, rest, g[2], a[3][2];
 };
 
-/* log |1 + one (e^it - 1)| and the turn, for one kind of bit; a fair coin's is 0 at pi, and e^-60 is less
- * than what is left out. */
+/* Set log
+ * 1 + one (e^it - 1)
+ *  and the turn, for one kind of bit.  A fair coin's modulus is 0 at pi; e^-60 stands for it, which is less
+ *  than what is left out. */
 ACCT_INLINED void set_bit(const struct acct_bit *b, struct nodes *n, const acct_lanes *x, acct_lanes out[2])
 {
 	acct_lanes gain = -4 * b->variance * n->half * n->half;
@@ -108,9 +112,9 @@ ACCT_INLINED void set_lanes(const struct acct_bits_sum *f, struct nodes *n)
 
 	acct_lane_turn(&x, &n->half, &n->rest);
 	x = n->half / n->rest;
-	re = -2 * n->half * n->half; /* e^it - 1 */
+	re = -2 * n->half * n->half; /* the parts of e^it - 1 */
 	im = 2 * n->half * n->rest;
-	bre = f->c + f->w * re; /* w e^it - 1 */
+	bre = f->c + f->w * re; /* the parts of w e^it - 1 */
 	bim = f->w * im;
 	scale = n->weight * f->w / (bre * bre + bim * bim);
 	n->g[0] = scale * (re * bre + im * bim);
@@ -135,7 +139,7 @@ static double modulus(double re, double im)
 	return sqrt(re * re + im * im);
 }
 
-/* Up to four nodes from number k on; t and weight are set. */
+/* Set up to four nodes from number k on; their t and weight are set already. */
 static void set_nodes(struct acct_bits_sum *f, size_t k, size_t some, struct nodes *from)
 {
 	(acct_lane_has_avx2() ? set_lanes_avx2 : set_lanes_plain)(f, from);
@@ -183,8 +187,8 @@ static void set_bits(struct acct_bits_sum *f, double eps0, double eps)
 		f->bit[k].variance = f->bit[k].one * f->bit[k].zero;
 }
 
-/* A distance x with s x + (x^2/2) / (variance + x/3) >= tails + 2: the second term is Bernstein's exponent of
- * a sum of bits.  Both grow with x. */
+/* A distance x with s x + (x^2/2) / (variance + x/3) >= tails + 2, where the second term is Bernstein's
+ * exponent of a sum of bits.  Both terms grow with x. */
 static double far_enough(double tails, double variance, double s)
 {
 	double b = tails + 2, low = 0, high = b / 3 + sqrt(b * b / 9 + 2 * b * variance);
@@ -270,13 +274,15 @@ void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bit
 	}
 }
 
-/* How far the computed mean may be off. */
+/* The largest error of the computed mean. */
 static double mean_error(const struct acct_bits_sum *f)
 {
 	return 8 * ULP * (f->others + f->coins + 1);
 }
 
-/* |r| at most, for every theta from this one up. */
+/* A bound on
+ * r
+ *  for every theta from this one up. */
 static double tails_of(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
 {
 	return exp(t->exponent - f->s * theta) * exp(-f->left_out) * (2 + exp(-FOLDED));
@@ -318,7 +324,8 @@ struct acct_bits_value acct_bits_above(
 			    far = mean_error(f);
 	double length = f->period * f->s, off = 0, c = 1, d = 0, c1 = 1, d1 = 0;
 
-	/* The node at 0 less what the period folds on j from the left, which cancel where w is close to 1. */
+	/* Add the node at 0, and subtract what the period folds on j from the left; where w is close to 1
+	 * the two nearly cancel. */
 	if (length < 1e-3) {
 		first = (f->c > 0 ? expm1(power) / f->c : -theta) / f->period + 0.5 - 0.5 / f->period +
 			(f->s / f->period - length) / 12;

@@ -1,38 +1,49 @@
-/* acct_bits_sum.h - the finite sum that gives a test's worth in a round of bits, and bounds on it.  Private
- * to acct_bits*.c; acct_bits.h has the certificate.
+/* acct_bits_sum.h - the finite sum that tells what a test achieves in a round of bits, and bounds on it.
+ * Private to acct_bits*.c; acct_bits.h has the certificate.
  *
- * Of `others` bits m have chance P of a one and the rest chance Q = 1 - P; `coins` are fair.  Z is their sum,
- * f its law, G(j) = P(Z > j).  h_m(j) = f(j) - c G(j), times P - E Q, is what the test "more than j ones"
- * achieves.
+ * Of `others` bits m have chance P of a one, and the rest have chance Q = 1 - P; `coins` are fair.  Z is
+ * the number of ones, f its law, and G(j) = P(Z > j).  The test "more than j ones" achieves P - E Q times
+ * h_m(j) = f(j) - c G(j).
  *
- * Best tests.  c = (E-1)/(P-EQ), w = 1+c, s = log w, D = P-Q.  f is log-concave, so tests "more than j ones"
- * are best.  Tilted by w, the three kinds of bit (P, Q, fair) have chances P1, P2, P3 of a one; mu_m is the
- * mean, and L(m) = log E w^Z - s mu_m, a sum of -KL(tilted||plain).  P1 = P(EP-Q)/(ED), P2 = Q(EP-Q)/D, and
- * the variances are V2 = E^2 V1.
- * 1. h_m(j+1) - h_m(j) is a positive multiple of f~(j+1) - f~(j), f~ the tilted law.  So the best j is its
- *    mode, and |j - mu_m| < 1 (Darroch 1964).
- * 2. h_(m+1)(j) - h_m(j) is a positive multiple of f'_m(j-1) - f'_m(j), f' tilted with a Q-bit fewer.  The
- *    ratio of the two falls with m, so given j, h rises and then falls.  At a maximum over (m, j) with
- *    1 <= m <= n-2 a mode of f'_m is at least j and one of f'_(m-1) at most j-1: theta = j - mu_m lies in
- *    [-P1, 1-P2].
+ * Best tests.  Let c = (E-1)/(P-EQ), w = 1+c, s = log w, D = P-Q.  f is log-concave, so tests "more than j
+ * ones" are best.  Tilted by w, the three kinds of bit (P, Q, fair) have chances P1, P2, P3 of a one.  mu_m
+ * is the mean of the tilted law, and L(m) = log E w^Z - s mu_m, which is a sum of -KL(tilted
  *
- * Finite sum.  With t_k = 2 pi k/N, a_i(t) = log(1 + P_i(e^it - 1)) - i t P_i, g = w(e^it - 1)/(w e^it - 1),
+ * plain).  P1 = P(EP-Q)/(ED), P2 = Q(EP-Q)/D, and the variances satisfy V2 = E^2 V1.
+ * 1.  h_m(j+1) - h_m(j) is a positive multiple of f~(j+1) - f~(j), where f~ is the tilted law.  So the best
+ *    j is the mode of f~, and
+ * j - mu_m
+ *  < 1 (Darroch 1964).
+ * 2.  h_(m+1)(j) - h_m(j) is a positive multiple of f'_m(j-1) - f'_m(j), where f' is the tilted law with
+ *    one bit of chance Q less.  The ratio of the two falls with m, so for a given j, h rises and then
+ *    falls.
+ *    At a maximum over (m, j) with 1 <= m <= n-2 a mode of f'_m is at least j, and one of f'_(m-1) at most
+ *    j-1: theta = j - mu_m lies in [-P1, 1-P2].
+ *
+ * Finite sum.  With t_k = 2 pi k/N, a_i(t) = log(1 + P_i(e^it - 1)) - i t P_i, g = w(e^it - 1)/(w e^it -
+ * 1),
  *     h_m(j) = S(m, theta) + c/(w^N - 1) + r,
  *     S(m, theta) = Re (1/N) sum_k g exp(L(m) + m a_1 + (n-1-m) a_2 + C a_3 - (s+it) theta).
- * The sum over k folds h(j + rN) w^(rN) on h(j).  Left of the support h = -c: the geometric series.  Nodes
- * with 2 ((n-1) V1 + C V3) sin^2(t/2) > q are left out; |g| <= 2.
+ * The sum over k folds h(j + rN) w^(rN) on h(j).  Left of the support h = -c, which gives a geometric
+ * series.  Nodes with 2 ((n-1) V1 + C V3) sin^2(t/2) > q are left out;
+ * g
+ *  <= 2.
  *
- * Folded tails.  Beside the series they are at most, summed over r >= 1,
+ * Folded tails.  Besides the series they are at most, summed over r >= 1,
  *     e^(L - s theta) (P~(Z - mu >= rN + theta) + P~(Z - mu <= theta - rN)) + c w^(-rN) P(Z <= j - rN),
- * P~ of the tilted law; for c/w <= 1 and f(i) w^(i-j) = e^(L - s theta) f~(i).  By Jensen's inequality
- * e^L >= w^-shift, shift the most by which mu_m exceeds the plain mean; and c <= w = e^s.  So the last term
- * is at most e^(L - s theta) e^(s - s x) P(Z <= EZ - x), x = rN - shift - theta.  N is so long that by
- * Bernstein's inequality both chances of P~ and e^(-s x) P(Z <= EZ - x) are below e^(-B-2) for r = 1, and
- * thus less than a third of e^-B in all; or longer than the support, then they are 0.  With B = q + 4 + s
- * the three terms are less than e^(L - s theta) e^-(q+4), so |r| <= e^(L - s theta) (2e^-q + e^-(q+4)).  q
- * is 26 and the log of the tilted variance, at most 40: h is of the order of e^L over that variance or more.
+ * where P~ is the tilted law, since c/w <= 1 and f(i) w^(i-j) = e^(L - s theta) f~(i).  By Jensen's
+ * inequality e^L >= w^-shift, where shift is the most by which mu_m exceeds the plain mean; and c <= w =
+ * e^s.  So the last term is at most e^(L - s theta) e^(s - s x) P(Z <= EZ - x), x = rN - shift - theta.  N
+ * is chosen in one of two ways.  Either it is so long that by Bernstein's inequality both chances of P~ and
+ * e^(-s x) P(Z <= EZ - x) are below e^(-B-2) for r = 1, and thus less than a third of e^-B in all; or it is
+ * longer than the support, and then they are 0.  With B = q + 4 + s the three terms are less than e^(L - s
+ * theta) e^-(q+4), so
+ * r
+ *  <= e^(L - s theta) (2e^-q + e^-(q+4)).  q is 26 plus the log of the tilted variance, at most 40: h is at
+ *  least of the order of e^L over that variance.
  *
- * Rounding: ACCT_BITS_ERROR of the sum of moduli; phases and KL come from forms without cancellation. */
+ * Rounding.  The error is ACCT_BITS_ERROR of the sum of moduli; phases and KL are computed by forms without
+ * cancellation. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,12 +52,12 @@
 #include "acct_round.h"
 
 #define ACCT_BITS_NODES 2048u
-/* Relative error of a term.  Exponents are sums of a few products, each known to some tens of ulps of itself;
- * they are below 700 in all, and those that matter below 100.  Phases t_k theta = k t_1 theta turn by
- * products, 4 ulp each: of 2048 below 1e-12. */
+/* Relative error of a term.  Exponents are sums of a few products, each known to a relative error of some
+ * tens of ulps.  They are below 700 in all, and those that matter are below 100.  Phases t_k theta = k t_1
+ * theta turn by products, 4 ulp each: after 2048 of them the error is below 1e-12. */
 #define ACCT_BITS_ERROR 1e-10
 
-/* A bit of one of the three kinds under the tilt. */
+/* A bit of one of the three kinds, under the tilt. */
 struct acct_bit {
 	double one, zero; /* its chances */
 	double variance;
@@ -55,13 +66,16 @@ struct acct_bit {
 
 struct acct_node {
 	double t;
-	double half, rest;      /* sine and cosine of t/2 */
-	double g[2];            /* weight of the node times w(e^it - 1)/(w e^it - 1) */
-	double size;            /* |g| */
-	double a[3][2];         /* log of E e^it(bit - one) for the three kinds: P, Q, coin */
-	double lambda[2];       /* derivative of the exponent with respect to m */
-	double length, length2; /* |s + it|, and its square */
-	double lambda_size;     /* |lambda| */
+	double half, rest; /* sine and cosine of t/2 */
+	double g[2];       /* the node's weight times w(e^it - 1)/(w e^it - 1) */
+	double size;       /* |g| */
+	double a[3][2];    /* log of E e^it(bit - one) for the three kinds of bit: P, Q, coin */
+	double lambda[2];  /* derivative of the exponent with respect to m */
+	/*
+	 * s + it
+	 *  and its square */
+	double length, length2;
+	double lambda_size; /* |lambda| */
 };
 
 struct acct_bits_sum {
@@ -76,61 +90,66 @@ struct acct_bits_sum {
 
 /* The terms at one m. */
 struct acct_bits_terms {
-	double m, mean, exponent; /* exponent: L(m) */
+	double m, mean, exponent; /* mean of the tilted law, and the exponent L(m) */
 	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES], size[ACCT_BITS_NODES];
 };
 
-/* eps in [0, eps0); only_ones: for m = others alone, which takes fewer terms.  False: more than
- * ACCT_BITS_NODES terms. */
+/* eps is in [0, eps0).  only_ones: for m = others alone, which takes fewer terms.  Returns false if there
+ * are more than ACCT_BITS_NODES terms. */
 ACCT_CHECK bool acct_bits_sum_init(
 	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones);
 void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bits_terms *t);
 
-/* What h is above S and its rounding, at most, for every theta from this one up: S counts every `period`-th
- * j. */
+/* The most by which h exceeds S and its rounding, for every theta from this one up.  S counts every
+ * `period`-th j. */
 double acct_bits_rest(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
 
-/* h_m(j), theta = j - mean, and what it may be off. */
+/* h_m(j), where theta = j - mean, and its error. */
 struct acct_bits_value {
 	double h, err;
 };
 struct acct_bits_value acct_bits_value(
 	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
-/* G(j) and what it may be off. */
+/* G(j) and its error. */
 struct acct_bits_value acct_bits_above(
 	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
 
-/* acct_bits_bound.c: bounds on the worth of every test, for all numbers m up to a given one. */
+/* acct_bits_bound.c: bounds what any test achieves, for all numbers m up to a given one. */
 
-#define ACCT_BITS_STEPS 512  /* cells of theta */
-#define ACCT_BITS_NODE  50.0 /* work of a node's terms at one m */
-#define ACCT_BITS_TURN  30.0 /* the same of its rotation to one theta */
+#define ACCT_BITS_STEPS 512  /* most cells of theta */
+#define ACCT_BITS_NODE  50.0 /* work of computing a node's terms at one m */
+#define ACCT_BITS_TURN  30.0 /* work of turning a node to one theta */
 
 struct acct_bits_search {
 	const struct acct_bits_sum *f;
 	struct acct_bits_terms terms;
-	double tolerance;      /* relative width of delta */
-	double low, high;      /* of the largest h so far: found, and not exceeded by the m that are done */
+	double tolerance; /* relative width of delta */
+	/* bounds on the largest h so far: low was found, high is not exceeded for the m that are done */
+	double low, high;
 	double best_m, best_j; /* where low was found */
 	double spent, most;
 };
 
-/* Sets the terms. */
+/* Set the terms for m. */
 void acct_bits_search_at(struct acct_bits_search *s, double m);
 
-/* Bounds at one m, of S(m + u, theta) for all u <= 0, for theta in one of `cells` parts of its range. */
+/* Bounds on S(m + u, theta) from one m, for all u <= 0 and for theta in each of `cells` parts of its
+ * range. */
 struct acct_bits_bound {
 	size_t cells;
-	double sup;                   /* the largest of most[] */
-	double theta;                 /* about where */
-	double size;                  /* of |S|, whatever theta */
-	double most[ACCT_BITS_STEPS]; /* of S at u = 0 */
-	double rise[ACCT_BITS_STEPS]; /* its least derivative */
-	double bend[ACCT_BITS_STEPS]; /* the largest second derivative */
+	double sup;   /* the largest of most[] */
+	double theta; /* about the theta where it is */
+	/* bound on
+	 * S
+	 *  for every theta */
+	double size;
+	double most[ACCT_BITS_STEPS]; /* bound on S at u = 0 */
+	double rise[ACCT_BITS_STEPS]; /* least derivative with respect to u */
+	double bend[ACCT_BITS_STEPS]; /* largest second derivative with respect to u */
 };
 
-/* About `allowed` is what a cell's bound may be too large. */
+/* Compute the bounds at m.  A cell's bound may be too large by about `allowed`. */
 void acct_bits_bound_at(struct acct_bits_search *s, double m, double allowed, struct acct_bits_bound *b);
 
-/* How far below m no part exceeds `target`. */
+/* How far below m, at least, no part exceeds `target`. */
 double acct_bits_reach(const struct acct_bits_bound *b, double target);

@@ -1,4 +1,4 @@
-/* acct_bounds.c - bounds on one round's curve that know more than its cells. */
+/* acct_bounds.c - bounds one round's curve by facts beyond its cells. */
 #include "acct_bounds.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #define UNDERFLOW 1e-300
 
 struct acct_bounds {
-	struct acct_bits_mix *mix; /* of a round of bits */
-	struct acct_known *known;  /* of a round of a family */
+	struct acct_bits_mix *mix; /* for a round of bits */
+	struct acct_known *known;  /* for a round of a family */
 };
 
 enum acct_rc acct_bounds_new(const struct acct_list *l, struct acct_bounds **out)
@@ -42,8 +42,8 @@ void acct_bounds_free(struct acct_bounds *b)
 	free(b);
 }
 
-/* Bits; where the certificate is wide, the cells' upper end is tried too.  With labels the lower end is that
- * of inputs which they do not hide. */
+/* Bound a point of a round of bits.  If the certificate is wide, try the cells' upper end, too.  With
+ * labels the lower end is that of inputs that labels do not hide. */
 static double bits_at(const struct acct_list *l, const struct acct_bits_mix *mix, double eps, bool swap,
 	double most, double width, struct acct_point *at)
 {

@@ -1,8 +1,8 @@
-/* acct_known.c - rounds all of whose laws are known: doc/imitation.md.
+/* acct_known.c - bounds rounds all of whose laws are known: doc/imitation.md.
  *
- * Each of the others is "thin" with chance eta = L/n: its report is drawn from the blanket, and else from (R
- * - eta blanket/W)/(1 - eta).  The victim pretends to be a thin participant.  Given how many are thin, R > 0,
- * it may be at any of n-R places. */
+ * Each of the others is "thin" with chance eta = L/n.  A thin participant's report is drawn from the
+ * blanket, any other from (R - eta blanket/W)/(1 - eta).  The victim pretends to be a thin participant.
+ * Given that R > 0 others are thin, its report may be at any of the places of the other n-R. */
 #include "acct_known.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ struct question {
 	double n, eps, most, work;
 };
 
-/* delta of n participants by the blanket that thinning leaves. */
+/* Bound delta of n participants by the blanket that thinning leaves. */
 static double by_cells(struct question *q, double n, double left)
 {
 	const struct acct_list *l = q->list;
@@ -52,7 +52,8 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	return true;
 }
 
-/* An upper bound on H; *hi is at most the trivial bound.  guess: for L.  Returns the work done. */
+/* Set *hi to an upper bound on H, at most the trivial bound.  guess helps to choose L.  Returns the work
+ * done. */
 static double above(const struct acct_list *l, const struct acct_known *k, struct acct_guess guess,
 	double eps, double most, double *hi)
 {

@@ -1,8 +1,8 @@
-/* acct_labels.c - bits with public labels: doc/imitation.md.
+/* acct_labels.c - bounds rounds of bits with public labels: doc/imitation.md.
  *
- * Each of the others is "thin" with chance eta = L/n: its bit is a fair coin, and else its chance of a one is
- * within [Q', P'], with P = eta/2 + (1-eta) P'.  The victim pretends to be a thin participant.  Given how
- * many are thin, R, it may be any of the n-R others' places, if R > 0. */
+ * Each of the others is "thin" with chance eta = L/n.  A thin participant's bit is a fair coin; any other's
+ * chance of a one is within [Q', P'], where P = eta/2 + (1-eta) P'.  The victim pretends to be a thin
+ * participant.  Given that R > 0 others are thin, its bit may be at any of the places of the other n-R. */
 #include "acct_labels.h"
 
 #include <float.h>
@@ -33,7 +33,7 @@ struct question {
 	double n, eps, most, work;
 };
 
-/* Any blanket bound of `n` bits within [Q, P]: labels change nothing there. */
+/* Bound delta of `n` bits whose chances are within [Q, P] by their blanket, which labels do not change. */
 static double by_cells(struct question *q, double n, double eps0)
 {
 	struct acct_round *r = calloc(1, sizeof *r);

@@ -1,21 +1,33 @@
-/* acct_places.c - the largest loss of places whose laws are known, but not which one is the victim's.
+/* acct_places.c - bounds the loss of places whose laws are known, while nobody knows which one is the
+ * victim's.
  *
- * With S = X_1 + .. + X_N, delta = (1/N) E S+.  E S+ <= E V+, V = S + U, U normal (Jensen).  The function
- * g(x) = max(x, 0) e^(-cx) is nowhere above the sum of its copies at distance T, whose Fourier series is that
- * of the trapezoid rule: E V+ = E e^(cV) g(V) <= (1/T) sum_k M(c + 2 pi i k/T) / (c + 2 pi i k/T)^2,   M(z) =
- * E e^(zV), for every c, T > 0.  M is the product of the places' transforms, hence the exponential of a
- * linear function of the numbers of the kinds.  Two bounds hold for all numbers at once.
+ * With S = X_1 + .. + X_N, delta = (1/N) E S+. E S+ <= E V+, where V = S + U and U is normal (Jensen).  The
+ * function g(x) = max(x, 0) e^(-cx) is nowhere above the sum of its copies at distance T, whose Fourier
+ * series is that of the trapezoid rule.  So for every c, T > 0
+ *     E V+ = E e^(cV) g(V) <= (1/T) sum_k M(c + 2 pi i k/T) / (c + 2 pi i k/T)^2,   M(z) = E e^(zV).
+ * M is the product of the places' transforms, hence the exponential of a linear function of the numbers of
+ * places of each kind.  Two bounds hold for all such numbers at once.
  *
- * 1. The sum of moduli is convex in the numbers, so it is largest where all places are of one kind.
- * 2. On a simplex with values f_j at its corners let part_j be the shares of the corners, a_j the exponents
- * of a node there, and a their mean.  By Taylor about a, f <= sum part_j (f_j + |a_j - a|^2/2 times the
- * largest modulus), and sum part_j |a_j - a|^2 <= sum part_j |a_j - a_r|^2 for any r.  So f is at most the
- * largest f_j + B_j/2, B_j the sum over nodes of the largest modulus times |a_j - a_r|^2: a kind that loses
- * less by B_j/2 does not count.  Between two corners, f is at most the larger value and B/8.
+ * 1.  The sum of moduli is convex in the numbers, so it is largest where all places are of one kind.
+ * 2.  On a simplex with values f_j at its corners let part_j be the shares of the corners, a_j the
+ * exponents of a node there, and a their mean.  By Taylor about a, f <= sum part_j (f_j +
+ * a_j - a
+ * ^2/2 times the largest modulus), and sum part_j
+ * a_j - a
+ * ^2 <= sum part_j
+ * a_j - a_r
+ * ^2 for any r.  So f is at most the largest f_j + B_j/2, where B_j is the sum over nodes of the largest
+ * modulus times
+ * a_j - a_r
+ * ^2: a kind whose loss is less by B_j/2 does not matter.  Between two corners, f is at most the larger
+ * value plus B/8.
  *
- * The two kinds that lose most may lose the same.  The edge between them is cut into equal parts, and the
- * simplex with it; r is the first end of a part.  With A_j the sum of n^2 |a_j - a_worst|^2, and C_j that of
- * the inner product of this difference and the edge, |a_j - a_r|^2 is A_j - 2 part C_j + part^2 A_second. */
+ * The two kinds that lose most may lose the same.  So the edge between them is cut into equal parts, and
+ * the simplex with it; r is the first end of a part.  Let A_j be the sum of n^2
+ * a_j - a_worst
+ * ^2, and C_j the sum of the inner product of this difference and the edge.  Then
+ * a_j - a_r
+ * ^2 is A_j - 2 part C_j + part^2 A_second. */
 #include "acct_places.h"
 
 #include <float.h>
@@ -25,12 +37,13 @@
 #include "acct_ends.h"
 #include "acct_places_sum.h"
 
-#define NODES  16384
-#define SMOOTH 40.0 /* deviation of S over that of U: epsilon rises by about 1/(2 SMOOTH^2) */
-#define WITHIN 1.02 /* factor within which the saddle is found */
-#define SPREAD 4u   /* kinds that get their own atoms because they lose most */
+#define NODES 16384
+/* deviation of S divided by that of U; smoothing raises epsilon by about 1/(2 SMOOTH^2) */
+#define SMOOTH 40.0
+#define WITHIN 1.02 /* the saddle is found within this factor */
+#define SPREAD 4u   /* this number of kinds keep their own atoms because they lose most */
 
-/* The first two derivatives of log E e^cV where all places are of this kind. */
+/* Set the first two derivatives of log E e^cV where all places are of this kind. */
 static void slopes(const struct acct_places_sum *s, const struct acct_tilted *k, double c, double slope[2])
 {
 	const struct acct_tilted *fixed = &s->kind[s->kinds];
@@ -57,7 +70,8 @@ static void tilt_at(struct acct_places_sum *s, struct acct_tilted *k, double c)
 		acct_places_tilt(s, &s->kind[s->kinds]);
 }
 
-/* Sets s->c to about the least of log E e^cV - 2 log c; any c is sound.  c range < 300. */
+/* Set s->c to about the place where log E e^cV - 2 log c is least.  Any c is sound.  c times the range of V
+ * stays below 300. */
 static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 {
 	double low = 0, high = 300 / s->range, c = 0, slope[2];
@@ -67,7 +81,7 @@ static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 		slopes(s, k, c, slope);
 		if (i > 0)
 			*(c * slope[0] < 2 ? &low : &high) = c;
-		/* Were V normal, the root of c' (K' + (c' - c) K'') = 2. */
+		/* If V were normal, this would be the root of c' (K' + (c' - c) K'') = 2. */
 		double b = slope[0] - slope[1] * c, root = sqrt(b * b + 8 * slope[1]),
 		       next = b > 0 ? 4 / (b + root) : (root - b) / (2 * slope[1]);
 		if (!(next > low && next < high))
@@ -80,7 +94,7 @@ static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 	tilt_at(s, k, c);
 }
 
-/* The kind that loses most at s->c: all are tilted by it. */
+/* The kind that loses most at s->c.  Tilts all kinds by c. */
 static struct acct_tilted *worst_of(struct acct_places_sum *s)
 {
 	struct acct_tilted *worst = &s->kind[0];
@@ -93,7 +107,7 @@ static struct acct_tilted *worst_of(struct acct_places_sum *s)
 	return worst;
 }
 
-/* c for the kind that loses most, and which that is; any are sound for all. */
+/* Choose c for the kind that loses most, and find which that is.  Any choice is sound for all kinds. */
 static void choose_worst(struct acct_places_sum *s)
 {
 	struct acct_tilted *worst = &s->kind[0], *before;
@@ -122,7 +136,7 @@ static void choose(struct acct_places_sum *s)
 	s->center = worst->mean;
 	slopes(s, worst, s->c, slope);
 	deviation = sqrt(slope[1] + 2 / (s->c * s->c));
-	/* E V+ is about e^power / (c^2 deviation), the first copy below adds at most T e^-cT. */
+	/* E V+ is about e^power / (c^2 deviation), and the first copy below adds at most T e^-cT. */
 	s->period = fmax(9 * deviation, (16 - fmin(0, power) + log(1 + s->c * deviation)) / s->c);
 }
 
@@ -171,9 +185,9 @@ static double largest_of(struct acct_places_sum *s, double most, double *work)
 		return INFINITY;
 	for (size_t i = 0; i < s->kinds; i++) {
 		moduli = acct_larger(moduli, all_of(&s->kind[i].moduli));
-		error = acct_larger(error, all_of(&s->kind[i].error)); /* convex, too */
+		error = acct_larger(error, all_of(&s->kind[i].error)); /* the error is convex, too */
 	}
-	/* What is left out: nodes up to `last`, and beyond it sum 2/t^2 <= 2/(step^2 last). */
+	/* Add the nodes left out: those up to `last`, and beyond it sum 2/t^2 <= 2/(step^2 last). */
 	rest = 2 * exp(-ACCT_PLACES_NEGLECTED) *
 	       ((double)last / (s->c * s->c) + 1 / (step * step * fmax(1, (double)last)));
 	return (fmin(along_edge(s), moduli) + error + rest) * exp(s->top) / (s->period * (s->n + s->fixed)) +

@@ -6,25 +6,27 @@
 
 #define ACCT_PLACES_KINDS 192u
 
-/* A place of a kind shows atom j with chance p[j], and X = x[j] then: (R0 - E R1)/R of the report.  X has
- * mean 1 - E for every kind.  Chances are relative: they are divided by their sum. */
+/* A place of a kind shows atom j with chance p[j], and then X = x[j], which is (R0 - E R1)/R of the report.
+ * X has mean 1 - E for every kind.  The chances are relative: they are divided by their sum. */
 struct acct_place {
 	size_t atoms;
 	const double *p, *x; /* borrowed */
 };
 
-/* `free` places of any of the kinds, and `fixed` ones of the kind after the last.  Where kinds are many, the
- * first two should be such as spread most either way: others are taken for larger ones beside them. */
+/* There are `free` places, each of any kind but the last, and `fixed` places of the last kind.  Where there
+ * are many kinds, the first two should be those that spread most in either direction, since the others may
+ * be replaced by larger laws on the atoms of these two. */
 struct acct_places {
 	size_t kinds;
 	const struct acct_place *kind; /* borrowed */
 	double free, fixed;
 };
 
-/* The largest (1/N) E (X_1 + .. + X_N)+, over the numbers of the kinds, of N = free + fixed places; whole
- * numbers, free at least 1.  Never below it, whether chances or worths are off by some ulps of themselves;
- * INFINITY where it cannot be computed, or beyond the work `most`.  *work: added to. */
+/* Compute the largest (1/N) E (X_1 + .. + X_N)+ of N = free + fixed places over the numbers of the kinds.
+ * The numbers are whole, free at least 1.  The result is never below the true value, even if chances and
+ * values of X are off by some ulps; it is INFINITY where it cannot be computed, or beyond the work `most`.
+ * Adds to *work. */
 double acct_places_largest(const struct acct_places *of, double most, double *work);
 
-/* What that costs at the least. */
+/* The least work that acct_places_largest takes. */
 double acct_places_least_work(size_t kinds, size_t atoms);

@@ -1,17 +1,17 @@
-/* acct_places_points.c (acct_places_sum.h) - the kinds of acct_places.c on points that all share, and which
- * of them count.
+/* acct_places_points.c (acct_places_sum.h) - puts the kinds of acct_places.c on points that all share, and
+ * drops those that cannot matter.
  *
- * Spreading.  An atom between two points may be taken for one at either, with the mean kept: the law becomes
- * larger in convex order, and so does the bound.  The two kinds that lose most have their atoms among the
+ * Spreading.  An atom between two points may be moved to the two, with its mean kept: the law becomes
+ * larger in convex order, and so does the bound.  The atoms of the two kinds that lose most are themselves
  * points.  So a node takes one turn for each point, however many kinds there are.
  *
- * Leaving out.  X <= X' + a in increasing convex order, which is that of E (X - t)+ for every t, means E (X +
- * s)+ <= E (X' + a + s)+ for every s, hence for s the sum of the other places.  So places of X may all be
- * taken for such of X', or of a mixture of X' and X'' (then of the better of these), and every one of them
- * moves S by a at most.  E (X - t)+ is linear between the points, and E (X' + a - t)+ at least E (X' - t)+ +
- * a P(X' > t), so the points decide.  Their sums have only positive terms, so they are off by r of
- * themselves, r some ulps a point; and E (X' - t)+ is at most the range times P(X' > t), so r more of it is
- * less than r ranges more of a. */
+ * Leaving out.  Let X <= X' + a in increasing convex order, the order of E (X - t)+ for every t.  It means
+ * E (X + s)+ <= E (X' + a + s)+ for every s, and so for s the sum of the other places.  So places of X may
+ * all be replaced by places of X', or of a mixture of X' and X'' (and then by the worse of these), and each
+ * of them moves S by at most a.  E (X - t)+ is linear between the points, and E (X' + a - t)+ is at least E
+ * (X' - t)+ + a P(X' > t), so comparing at the points is enough.  These sums have only positive terms, so
+ * they have a relative error r of some ulps for each point.  E (X' - t)+ is at most the range times P(X' >
+ * t), so raising it by r takes less than r ranges more of a. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@
 
 #include "acct_places_sum.h"
 
-#define AS_THEY_ARE  24u /* points up to which all kinds keep their atoms */
-#define WITH_MIDDLES 80u /* more points are near enough to each other */
-#define FIRST        4u  /* of the kinds that are kept, mixtures of these are tried */
+#define AS_THEY_ARE  24u /* up to this number of points all kinds keep their own atoms */
+#define WITH_MIDDLES 80u /* with this number of points the points are near enough to each other */
+#define FIRST        4u  /* mixtures of the first so many kept kinds are tried */
 #define ULP          0x1p-53
 
 static bool has_point(const struct acct_places_sum *s, double x, size_t *at)
@@ -51,7 +51,7 @@ static void add_point(struct acct_places_sum *s, double x)
 	s->points++;
 }
 
-/* Its atoms become points, if that makes at most `most`. */
+/* Make the kind's atoms points, if there are then at most `most` points. */
 static bool add_atoms(struct acct_places_sum *s, const struct acct_place *k, size_t most)
 {
 	size_t more = 0, at;
@@ -65,8 +65,8 @@ static bool add_atoms(struct acct_places_sum *s, const struct acct_place *k, siz
 	return true;
 }
 
-/* Points between those that there are, where kinds are to be spread: they lose less than the first two, but
- * by little. */
+/* Add points between the existing ones, for kinds that are to be spread because they lose less than the
+ * first two, but only a little less. */
 static void add_middles(struct acct_places_sum *s)
 {
 	double *middle = s->gain;
@@ -131,7 +131,7 @@ void acct_places_tilt(const struct acct_places_sum *s, struct acct_tilted *k)
 	k->variance = square;
 }
 
-/* E (X - x_i)+ at the points, and with so much more where X may be larger. */
+/* Set E (X - x_i)+ at the points, and add so much as X may be larger by. */
 static void set_excess(const struct acct_places_sum *s, const struct acct_tilted *k, double far,
 	double *excess, double *more)
 {
@@ -146,8 +146,8 @@ static void set_excess(const struct acct_places_sum *s, const struct acct_tilted
 	}
 }
 
-/* Is this excess nowhere above that of a mixture of a and b?  Which mixture is found by quotients, and then
- * tried. */
+/* Is this excess nowhere above that of a mixture of a and b?  Finds a mixture by quotients, and then tries
+ * it. */
 static bool is_below(size_t points, const double *excess, const double *a, const double *b)
 {
 	double low = 0, high = 1;
@@ -171,7 +171,7 @@ static bool is_below(size_t points, const double *excess, const double *a, const
 	return true;
 }
 
-/* By falling variance; few, or nearly in order. */
+/* Sort by falling variance.  There are few kinds, or they are nearly in order. */
 static void sort_kinds(struct acct_tilted *kind, size_t kinds)
 {
 	for (size_t i = 1; i < kinds; i++) {
@@ -184,15 +184,16 @@ static void sort_kinds(struct acct_tilted *kind, size_t kinds)
 	}
 }
 
-/* Keeps the kinds that none, and no mixture of two, is above: of the first two given, or of such as are kept.
- * Their excess stands in w. */
+/* Keep the kinds that are not below another kind or a mixture of two: of the first two given, or of kinds
+ * that are kept.  Their excesses are in w. */
 static void leave_out(struct acct_places_sum *s, const struct acct_places *of)
 {
 	const double *first[2] = { NULL, NULL };
 	double far = 2 * (2 * (double)s->points + 8) * ULP * s->range, *excess = s->gain;
 	size_t all = s->kinds;
 
-	/* Beside `far` its rounding; twice, since one of the two given first may be left out in turn. */
+	/* Charge `far` and its rounding; twice, since one of the two given first may be left out in
+	 * turn. */
 	s->off = 4.2 * far;
 	for (size_t i = 0; i < all; i++) {
 		set_excess(s, &s->kind[i], far, excess, s->kind[i].w);
@@ -218,7 +219,7 @@ static void leave_out(struct acct_places_sum *s, const struct acct_places *of)
 	s->kind[s->kinds] = s->kind[all];
 }
 
-/* All kinds on the points that there are. */
+/* Put all kinds on the existing points. */
 static void set_kinds(struct acct_places_sum *s, const struct acct_places *of)
 {
 	double *room = (double *)&s->kind[of->kinds + 1];
@@ -240,7 +241,7 @@ static void set_kinds(struct acct_places_sum *s, const struct acct_places *of)
 	leave_out(s, of);
 }
 
-/* The ends, the atoms of fixed places and of the first two kinds. */
+/* Set the points of both ends, of the atoms of fixed places, and of the first two kinds. */
 static void set_first_points(struct acct_places_sum *s, const struct acct_places *of)
 {
 	double low = 0, high = 0;
@@ -275,7 +276,8 @@ static void set_points(struct acct_places_sum *s, const struct acct_places *of)
 	add_middles(s);
 }
 
-/* Room for the points of set_first_points() with middles, or AS_THEY_ARE, and for SPREAD more kinds. */
+/* Room for the points of set_first_points() with points between them, or for AS_THEY_ARE points, and for
+ * SPREAD more kinds. */
 static size_t most_points(const struct acct_places *of)
 {
 	size_t all = 2, first = 2, largest = 0, most;

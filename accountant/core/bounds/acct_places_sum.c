@@ -1,13 +1,14 @@
-/* acct_places_sum.c - the sums over nodes of acct_places.c. */
+/* acct_places_sum.c - adds up the sums over nodes of acct_places.c. */
 #include "acct_places_sum.h"
 
 #include <math.h>
 
-#define LEAST_LOG  (-60.0) /* of a modulus: less than what is charged for a node left out */
-#define LEAST_SIZE 1e-20   /* keeps 1/|m| finite */
+/* least log of a modulus; less than what is charged for a node that is left out */
+#define LEAST_LOG  (-60.0)
+#define LEAST_SIZE 1e-20 /* keeps 1/|m| finite */
 #define ULP        0x1p-53
 
-/* The points at four nodes, turned about the center. */
+/* Turn the points about the center to four nodes. */
 ACCT_INLINED void turn_points(struct acct_places_sum *s, const acct_lanes *t)
 {
 	for (size_t i = 0; i < s->points; i++) {
@@ -17,7 +18,7 @@ ACCT_INLINED void turn_points(struct acct_places_sum *s, const acct_lanes *t)
 	}
 }
 
-/* The transform of a kind at four nodes: about the center, over that at c. */
+/* The transform of a kind at four nodes, about the center, divided by the transform at c. */
 ACCT_INLINED void turn_kind(const struct acct_places_sum *s, struct acct_tilted *k, const acct_lanes *t)
 {
 	acct_lanes a = { 0 }, b = { 0 };
@@ -44,7 +45,8 @@ ACCT_INLINED void turn_kind(const struct acct_places_sum *s, struct acct_tilted 
 	k->im = *t * s->center + turn;
 }
 
-/* A sum of exponentials at one choice of the numbers of kinds: log of the common power, and its angle. */
+/* Add to a sum of exponentials, for one choice of the numbers of kinds: power is the log of the common
+ * modulus, angle its argument. */
 ACCT_INLINED void add_value(const acct_lanes *power, const acct_lanes *angle, const acct_lanes *weight,
 	acct_lanes *size, acct_lanes *value)
 {
@@ -57,8 +59,8 @@ ACCT_INLINED void add_value(const acct_lanes *power, const acct_lanes *angle, co
 	*value += *size * cosine;
 }
 
-/* What one node adds to the sums of the kinds; `high`: the largest power.  The factor of the errors is one
- * for all kinds, so that they are convex in the numbers. */
+/* Add one node to the sums of the kinds.  `high` is the largest power; the factor of the errors is the same
+ * for all kinds, so that the errors are convex in the numbers. */
 ACCT_INLINED void add_kinds(struct acct_places_sum *s, const acct_lanes *t, const acct_lanes *weight,
 	const acct_lanes *turn, acct_lanes *high)
 {
@@ -101,7 +103,7 @@ ACCT_INLINED void add_kinds(struct acct_places_sum *s, const acct_lanes *t, cons
 	}
 }
 
-/* Parts of the second derivatives: the largest modulus and squares of distances. */
+/* Add to the parts of the second derivatives: the largest modulus and squares of distances. */
 ACCT_INLINED void add_bend(struct acct_places_sum *s, const acct_lanes *weight, const acct_lanes *high)
 {
 	acct_lanes zero = { 0 }, least = zero - ACCT_LANE_EXP, size, re, im, to[2];
@@ -122,7 +124,7 @@ ACCT_INLINED void add_bend(struct acct_places_sum *s, const acct_lanes *weight, 
 	}
 }
 
-/* Four nodes from t on. */
+/* Add four nodes from t on. */
 ACCT_INLINED void add_nodes(
 	struct acct_places_sum *s, const acct_lanes *t, const acct_lanes *some, bool negligible[ACCT_LANES])
 {
@@ -165,7 +167,7 @@ ACCT_AVX2 static void add_avx2(
 	add_nodes(s, t, some, negligible);
 }
 
-/* Up to which distance from the last of four negligible nodes all are. */
+/* The distance from the last of four negligible nodes up to which all nodes are negligible. */
 static double reach(const struct acct_places_sum *s, double t)
 {
 	double need = sqrt(fmax(0, 2 * ACCT_PLACES_NEGLECTED + 1 - s->tau * s->tau * t * t)),

@@ -11,30 +11,31 @@
 /* A choice of L, with two numbers of thin participants among n: more than `few` are thin with a chance of at
  * most e^-L, more than `many` with a chance of at most e^-250, which has no weight. */
 struct acct_thin {
-	double mean, eta, few, many; /* mean: L */
+	double mean, eta, few, many; /* mean is L */
 };
 
-/* Computes two upper bounds on delta.  *good holds where one to `few` participants are thin.  *bad
- * holds where none is, or more than `few` but at most `many`: the n - many that are not thin hide the victim.
- * Returns false where there is no bound with this L. */
+/* Compute two upper bounds on delta: *good where between one and `few` participants are thin; *bad where
+ * none is, or more than `few` but at most `many`, so that the n - many others who are not thin hide the
+ * victim.  Returns false if there is no bound with this L. */
 typedef bool acct_thin_fn(void *ctx, const struct acct_thin *t, double *good, double *bad);
 
-/* Estimates from which the first L is chosen, each at least 1; they need not be exact.  ratio: *bad over
- * *good (acct_thin_fn); grow: per cent by which delta grows when L grows by one per cent of n. */
+/* Estimates from which the first L is chosen, each at least 1; they need not be exact.  ratio is *bad
+ * divided by *good (acct_thin_fn); grow is the percentage by which delta grows when L grows by one per cent
+ * of n. */
 struct acct_guess {
 	double ratio, grow;
 };
 
-/* Make these estimates.  held: the curve's point of one data set; cells: the point that the cells charge;
- * blanket: chance that a message is blanket. */
+/* Make these estimates.  held is the point of one data set's curve, cells the point that the cells charge,
+ * blanket the chance that a message is blanket. */
 struct acct_guess acct_thin_guess(
 	const struct acct_point *held, const struct acct_point *cells, double blanket, double eps);
 
-/* The least upper bound on delta found with a few choices of L, at most 1.  *work grows with each; beyond
- * `most` none is tried. */
+/* The least upper bound on delta found with a few choices of L, at most 1.  Adds to *work; beyond `most` no
+ * further choice is tried. */
 double acct_thin_least(
 	double n, struct acct_guess guess, acct_thin_fn *bounds, void *ctx, double most, const double *work);
 
-/* An upper bound on delta of n participants with these cells; 1 where it cannot be computed.  r->cell and
- * r->cells are read, the rest is overwritten.  *work: added to. */
+/* An upper bound on delta of n participants with the cells in r->cell and r->cells; 1 where it cannot be
+ * computed.  Overwrites the rest of *r.  Adds to *work. */
 double acct_thin_cells(struct acct_round *r, double n, double eps, double most, double *work);

@@ -1,4 +1,4 @@
-/* acct_compose.c - composes laws on one grid by tilted transforms, and sums every error term. */
+/* acct_compose.c - composes laws on one grid by tilted transforms, and adds up every error term. */
 #include "acct_compose.h"
 
 #include <float.h>
@@ -11,9 +11,10 @@
 
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
-#define WINDOW      16.0   /* deviations; all but 1e-14 of a normal law is within 8 of its mean */
-#define UNDERFLOW   1e-290 /* all products below the range of a double, together */
-#define NO_EXP      (-746.0) /* e^x rounds to 0 below -745.14, and takes the C library ten times as long there */
+/* size in deviations; all but 1e-14 of a normal law is within 8 deviations of its mean */
+#define WINDOW    16.0
+#define UNDERFLOW 1e-290   /* bound on the sum of all products that underflow */
+#define NO_EXP    (-746.0) /* e^x rounds to 0 below -745.14, where the C library takes ten times as long */
 
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
 {
@@ -38,7 +39,7 @@ void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, d
 	}
 }
 
-/* Positive while lambda is too small for the aim. */
+/* Positive as long as lambda is too small for the aim. */
 static double too_small(const double psi[3], double lambda, struct acct_aim aim)
 {
 	if (isnan(aim.delta))
@@ -70,7 +71,8 @@ double acct_parts_tilt(
 	return low;
 }
 
-/* Chernoff: log of the mass tilted by lambda beyond `edge` (above: sign 1, below: -1), and of the P-mass. */
+/* Bound the mass outside by Chernoff: the log of the mass of the law tilted by lambda beyond `edge` (above
+ * it with sign 1, below it with -1), and of the P-mass there. */
 static void beyond(const struct acct_part *part, size_t parts, double h, double lambda, const double psi[3],
 	double edge, int sign, double log_mass[2])
 {
@@ -123,8 +125,7 @@ static size_t slot(long at, size_t size)
 	return (size_t)(r < 0 ? r + (long)size : r);
 }
 
-/* Transform, multiply, transform back; noise is bounded as in acct_compose.h, "Rounding of the
- * transform". */
+/* Transform, multiply, transform back.  acct_compose.h, "Rounding of the transform", bounds the noise. */
 static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, size_t parts)
 {
 	struct acct_fft f;
@@ -157,7 +158,15 @@ static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, s
 		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, and makes every bound the trivial one */
 		norm += s->g[i] * s->g[i];
 	}
-	/* (F+D)^K - F^K is at most K |D| e^{K |D|} for |F| <= 1, and |D| <= eta sqrt(N). */
+	/* (F+D)^K - F^K is at most K
+	 * D
+	 *  e^{K
+	 * D
+	 * } for
+	 * F
+	 *  <= 1, and
+	 * D
+	 *  <= eta sqrt(N). */
 	double growth = 1.01 * exp(counts * eta * sqrt((double)s->size));
 	s->noise = growth * (eta * (spread + sqrt(norm)) + 4 * counts * ULP * sqrt(norm));
 out:
@@ -170,8 +179,8 @@ static double loss_at(const struct acct_sum *s, size_t i)
 	return s->h * (double)(s->first + (long)i);
 }
 
-/* Every sum is relative to the loss at which it begins, so that no exponent is above 0: epsilon may be far
- * beyond the range of exp(), and losses may lie thousands apart. */
+/* Every sum is relative to the loss at which it begins, so no exponent is above 0: epsilon may be far
+ * beyond the range of exp(), and losses may be thousands apart. */
 static void sum_from_top(struct acct_sum *s)
 {
 	double a = 0, b = 0, fade = exp(-s->lambda * s->h), fade1 = exp(-(s->lambda + 1) * s->h);
@@ -191,7 +200,7 @@ enum acct_rc acct_sum_settle(struct acct_sum *s, double psi, double counts, doub
 	s->psi = psi;
 	s->relative = 1e-10 + counts * (1e-11 + (64 + 4 * s->lambda * longest) * ULP) +
 		      4 * (fabs(psi) + (s->lambda + 1) * far) * ULP;
-	/* A loss is added to up to `size` times, each time after a product with a power of e. */
+	/* A loss is added up to `size` times, each time after a multiplication by a power of e. */
 	s->adding = (4 * size * (1 + (s->lambda + 1) * s->h) + 16 * (s->lambda + 1) * far + 64) * ULP;
 	s->above = calloc(s->size, sizeof *s->above);
 	s->above1 = calloc(s->size, sizeof *s->above1);
@@ -217,7 +226,7 @@ enum acct_rc acct_sum_init(
 		longest = fmax(longest, h * (double)part[i].law->at[part[i].law->size - 1]);
 	}
 	s->infinite = -expm1(finite);
-	aim.delta = fmax(aim.delta - s->infinite, 1e-3 * aim.delta); /* NAN stays */
+	aim.delta = fmax(aim.delta - s->infinite, 1e-3 * aim.delta); /* a NAN stays */
 	s->lambda = acct_parts_tilt(part, parts, h, aim, 1.001);
 	acct_parts_cumulant(part, parts, h, s->lambda, psi);
 	if (!isfinite(psi[0]))
@@ -226,8 +235,8 @@ enum acct_rc acct_sum_init(
 	rc = choose_window(s, part, parts, psi);
 	if (rc)
 		return rc;
-	/* Work: about 60 sums of exponentials over the atoms; transforms, powers and 8 exponentials for each
-	 * point. */
+	/* The work: about 60 sums of exponentials over the atoms; transforms, powers and 8 exponentials for
+	 * each point. */
 	s->work = 600 * atoms +
 		  (double)s->size * (2.5 * (double)(parts + 1) * log2((double)s->size) + 5 * powers + 80);
 	s->g = calloc(s->size, sizeof *s->g);
@@ -245,12 +254,13 @@ void acct_sum_fini(struct acct_sum *s)
 	memset(s, 0, sizeof *s);
 }
 
-/* The part of delta that is summed, and the noise on it. i is the first index above eps: at most a step away,
- * or the first of all.  Both may be INFINITY, and their difference NaN, far to the left of the tilt. */
+/* The part of delta that is summed, and the noise on it.  i is the first index above eps: at most a step
+ * away, or the first index of all. Far to the left of the tilt both may be INFINITY, and their difference
+ * NaN. */
 static void summed(const struct acct_sum *s, size_t i, double eps, double *sum, double *noise)
 {
 	double x = loss_at(s, i), decay = -expm1(-2 * s->lambda * s->h), scale = exp(s->psi - s->lambda * x);
-	double reach = fmin((double)(s->size - i), 1 / decay); /* both above 0; decay may underflow */
+	double reach = fmin((double)(s->size - i), 1 / decay); /* both are above 0; decay may underflow */
 
 	*sum = scale * (s->above[i] - exp(fmin(0, eps - x)) * s->above1[i]);
 	*noise = scale * (s->noise * sqrt(reach) * (1 + 1e-9) + s->adding * s->above[i]) + UNDERFLOW;
@@ -272,7 +282,7 @@ double acct_sum_delta_above(const struct acct_sum *s, double eps)
 		return 1;
 	if (i < s->size)
 		summed(s, i, eps, &sum, &noise);
-	/* The terms are not negative, so a sum below 0 is rounding. */
+	/* No term is negative, so a sum below 0 is rounding. */
 	return acct_upper_end((s->infinite + acct_larger(sum, 0) + noise + s->beyond) * (1 + s->relative), 1);
 }
 
@@ -286,11 +296,12 @@ double acct_sum_delta_below(const struct acct_sum *s, double eps)
 	if (i < s->size)
 		summed(s, i, eps, &sum, &noise);
 	noise += s->wrapped * exp(s->psi - s->lambda * eps);
-	/* An infinite sum has infinite noise, and their difference is NaN: then the lower end is 0. */
+	/* An infinite sum has infinite noise; their difference is NaN, and the lower end is then 0. */
 	return acct_lower_end(s->infinite + acct_lower_end(sum - noise)) * (1 - s->relative);
 }
 
-/* Both searches start from the top: to the left of the tilt's centre the error terms grow without bound. */
+/* Both searches start from the top: to the left of the tilted law's centre the error terms grow without
+ * bound. */
 static double crossing(const struct acct_sum *s, double delta,
 	double (*bound)(const struct acct_sum *, double), size_t *from, double *below, double *above)
 {

@@ -1,29 +1,71 @@
 /* acct_compose.h - the composition of laws on one grid: delta as a function of epsilon, with error terms.
  *
  * The laws are tilted by e^{lambda loss} before the transform, so that a delta of 1e-20 keeps its relative
- * accuracy (doc/accounting.md, "Composition").  What is charged, f_i being the tilted laws, g their product:
+ * accuracy (doc/accounting.md, "Composition").  Let f_i be the tilted laws and g their product.  These
+ * errors are charged:
  *
- * Window.  It has N points round psi'.  Tilted mass outside is bounded by Chernoff (below 1e-12, else N
- * grows).  Wrapped into the window it only raises the sum: nothing is added above; below, e^{psi - lambda
- * epsilon} times it is subtracted.  Above also adds the P-mass beyond the window.
+ * Window.  It has N points around psi'.  The tilted mass outside it is bounded by Chernoff (below 1e-12,
+ * else N grows).  Where this mass is wrapped into the window it only raises the sum, so the upper bound
+ * needs nothing more; from the lower bound e^{psi - lambda epsilon} times it is subtracted.  The upper
+ * bound also adds the P-mass beyond the window.
  *
- * Rounding of the transform.  ||error||_2 <= eta (sum count_i ||f_i||_2 + ||g||_2) + 4 counts ulp ||g||_2,
- * times 1.01 e^{counts eta sqrt(N)}; eta: acct_fft_error.  For fl(F_i) = F_i + D_i, ||D_i|| <= eta sqrt(N)
- * ||f_i||; the f_i are laws, so |F_i| <= 1 and |F_i^K - (F_i+D_i)^K| <= K |D_i| e^{K |D_i|}.  K-1 squarings
- * and products cost (K-1) sqrt(5) ulp of |F_i|^K (Brent, Percival, Zimmermann 2007); 4 are charged.
- * Transforming back adds eta ||g|| and divides by sqrt(N).  By Cauchy-Schwarz the sum is off by e^{psi}
- * ||error||_2 sqrt(sum_{l > epsilon} e^{-2 lambda l}).  A negative g is set to 0, which does not increase the
- * error.
+ * Rounding of the transform.
  *
- * Other rounding.  delta times 1 +- (1e-10 + counts (1e-11 + (64 + 4 lambda l_max) ulp) + 4 ulp |exponents|).
- * With l' the first loss above epsilon, A = sum g e^{-lambda (l-l')} and B = sum g e^{-(lambda+1)(l-l')} are
- * summed from the top, A := g + e^{-lambda h} A, so no exponent is above 0.  e^{epsilon-l'} B is subtracted
- * from A, and (4 N (1 + (lambda+1) h) + 16 |largest exponent| + 64) ulp of A are charged.  What underflows is
- * charged with 1e-290.
+ * error
  *
- * The laws: 1e-11 a round.  Atoms are differences of slopes, but an error of a slope only moves mass between
- * neighbouring corners.  So a curve is off by at most 16384 * 3 ulp of itself, and likewise the sums over
- * atoms.  A relative error r of every H_i is one of at most counts r of delta: replace round by round. */
+ * _2 <= eta (sum count_i
+ *
+ * f_i
+ *
+ * _2 +
+ *
+ * g
+ *
+ * _2) + 4 counts ulp
+ *
+ * g
+ *
+ * _2, times 1.01 e^{counts eta sqrt(N)}; eta is acct_fft_error.  For fl(F_i) = F_i + D_i,
+ *
+ * D_i
+ *
+ *  <= eta sqrt(N)
+ *
+ * f_i
+ *
+ * . The f_i are laws, so
+ * F_i
+ *  <= 1 and
+ * F_i^K - (F_i+D_i)^K
+ *  <= K
+ * D_i
+ *  e^{K
+ * D_i
+ * }. K-1 squarings and products cost (K-1) sqrt(5) ulp of
+ * F_i
+ * ^K (Brent, Percival, Zimmermann 2007); 4 are charged.  Transforming back adds eta
+ *
+ * g
+ *
+ *  and divides by sqrt(N).  By Cauchy-Schwarz the sum is off by e^{psi}
+ *
+ * error
+ *
+ * _2 sqrt(sum_{l > epsilon} e^{-2 lambda l}).  A negative g is set to 0, which does not increase the error.
+ *
+ * Other rounding.  delta is off by a factor 1 +- (1e-10 + counts (1e-11 + (64 + 4 lambda l_max) ulp) + 4
+ * ulp
+ * exponents
+ * ).  With l' the first loss above epsilon, A = sum g e^{-lambda (l-l')} and B = sum g
+ * e^{-(lambda+1)(l-l')} are summed from the top, A := g + e^{-lambda h} A, so no exponent is above 0.
+ * e^{epsilon-l'} B is subtracted from A, and (4 N (1 + (lambda+1) h) + 16
+ * largest exponent
+ *  + 64) ulp of A are charged.  Underflow is charged with 1e-290.
+ *
+ * The laws: 1e-11 a round.  Atoms are differences of slopes, but an error of a slope only moves mass
+ * between neighbouring corners.  So a curve has a relative error of at most 16384 * 3 ulp, and likewise the
+ * sums over atoms.  A relative error r of every H_i gives delta one of at most counts r: replace the rounds
+ * one by one. */
 #pragma once
 
 #include "acct_law.h"
@@ -33,21 +75,23 @@ struct acct_part {
 	double count;
 };
 
-/* The delta for which the composition should be most accurate, or the epsilon; the other one is NAN. */
+/* What the composition should be most accurate for: a delta or an epsilon.  The other one is NAN. */
 struct acct_aim {
 	double delta, epsilon;
 };
 
 struct acct_sum {
 	double h, lambda;
-	long first; /* loss / h of g[0] */
+	long first; /* loss of g[0] divided by h */
 	size_t size;
-	double *g; /* tilted masses, non-negative */
+	double *g; /* tilted masses, not negative */
 	double *above,
-		*above1; /* sums over j >= i of g[j] e^{-lambda l}, g[j] e^{-(lambda+1) l}, l from loss i */
-	double psi;      /* log moment of the composed law at lambda */
+		/* sums over j >= i of g[j] e^{-lambda l} and of g[j] e^{-(lambda+1) l}, l counted from the
+		 * loss of i */
+		*above1;
+	double psi; /* log moment of the composed law at lambda */
 	double infinite;
-	double noise;    /* l2 norm of the transform's rounding */
+	double noise;    /* l2 norm of the rounding error of the transform */
 	double wrapped;  /* tilted mass outside the window */
 	double beyond;   /* P-mass above the window */
 	double relative; /* relative error of all other roundings */
@@ -55,23 +99,24 @@ struct acct_sum {
 	double work;     /* work done, in the unit of struct acct_work */
 };
 
-/* ACCT_ELIMIT when the window needs more than 2^23 points. */
+/* Compose the laws.  ACCT_ELIMIT when the window needs more than 2^23 points. */
 ACCT_CHECK enum acct_rc acct_sum_init(
 	struct acct_sum *s, const struct acct_part *part, size_t parts, double h, struct acct_aim aim);
 void acct_sum_fini(struct acct_sum *s);
 
 /* The steps of acct_sum_init, for a caller that keeps products of transforms (acct_frame.h). */
 
-/* psi(lambda) = sum of count * log E[e^{lambda L}; L finite] with its first two derivatives. */
+/* psi(lambda) = sum of count * log E[e^{lambda L}; L finite], and its first two derivatives. */
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3]);
-/* The tilt, to a factor `within`: about where the integrand of delta has its peak.  Every value is sound. */
+/* Find the tilt up to a factor `within`: about where the integrand of delta has its peak.  Every value is
+ * sound. */
 double acct_parts_tilt(
 	const struct acct_part *part, size_t parts, double h, struct acct_aim aim, double within);
-/* Sets all fields but noise, wrapped, beyond and infinite from h, lambda, first, size and g. psi: at lambda;
- * counts: number of rounds; longest: largest finite loss of one round. */
+/* Set all fields except noise, wrapped, beyond and infinite, from h, lambda, first, size and g.  psi is its
+ * value at lambda, counts the number of rounds, longest the largest finite loss of one round. */
 ACCT_CHECK enum acct_rc acct_sum_settle(struct acct_sum *s, double psi, double counts, double longest);
 
-/* Bounds on delta(eps) of the composed laws. */
+/* Bounds on delta(eps) of the composed laws, from above and from below. */
 double acct_sum_delta_above(const struct acct_sum *s, double eps);
 double acct_sum_delta_below(const struct acct_sum *s, double eps);
 
@@ -79,8 +124,8 @@ double acct_sum_delta_below(const struct acct_sum *s, double eps);
  * above may be INFINITY, below may be 0.  The crossing is searched from the top: left of the peak of the
  * tilted law the errors grow without bound, and a bound that fails there fails safely.
  *
- * from: NULL; or, where several deltas are asked of one sum in ascending order, a number that is SIZE_MAX for
- * the first and that each call updates: the search then goes on where the last one ended.  One number for
- * above, another for below. */
+ * from may be NULL.  Where several deltas are asked of one sum in ascending order, it points to a number
+ * that is SIZE_MAX for the first and that each call updates: the search then continues where the last one
+ * ended.  Searches above and below need a number each. */
 double acct_sum_epsilon_above(const struct acct_sum *s, double delta, size_t *from);
 double acct_sum_epsilon_below(const struct acct_sum *s, double delta, size_t *from);

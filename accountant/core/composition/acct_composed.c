@@ -1,5 +1,5 @@
-/* acct_composed.c (acct_composition.h) - a growing list of rounds, and the products of their transforms.
- * Computes them, updates them for new rounds, reads them. */
+/* acct_composed.c (acct_composition.h) - keeps a growing list of rounds and the products of their
+ * transforms: computes them, updates them for new rounds, and reads answers from them. */
 #include "acct_composition.h"
 
 #include <math.h>
@@ -10,15 +10,17 @@
 #include "acct_family.h"
 #include "acct_invert.h"
 
-#define COARSEST 0.04 /* grid step over the loss deviation: interval width about its square / 4 */
+/* grid step divided by the deviation of the loss; the interval's width is about its square / 4 */
+#define COARSEST 0.04
 #define LEVELS   5
 #define WIDTH    9e-4  /* relative width of an answer */
 #define OF_DELTA 1e-2  /* relative width of delta, unless WIDTH of epsilon allows a larger one */
-#define MANY     64    /* different rounds whose grid and points may be wider */
-#define COARSER  0.045 /* in place of COARSEST */
-#define WIDER    2e-4  /* relative width of delta at a point, for more than MANY rounds */
-#define ROUGH    0.125 /* share of the variance above which one round's lattice is seen in an answer */
-#define GROWTH   1.5   /* of the window, for rounds to come: more than twice the variance */
+#define MANY     64    /* from this number of different rounds on, grid and points may be wider */
+#define COARSER  0.045 /* replaces COARSEST for MANY rounds */
+#define WIDER    2e-4  /* relative width of delta at a point, for MANY rounds */
+#define ROUGH    0.125 /* a round with a larger share of the variance shows its lattice in the answer */
+/* factor by which the window is longer, for rounds to come: gives room for more than twice the variance */
+#define GROWTH 1.5
 
 static void drop_entry(struct acct_entry *e)
 {
@@ -73,7 +75,7 @@ struct acct_entry *acct_composed_append(struct acct_composed *c)
 
 void acct_composed_forget(struct acct_composed *c, struct acct_entry *e)
 {
-	/* The products still hold the round: compute them anew. */
+	/* the products still hold the round, so they must be computed anew */
 	if (e->in[ACCT_ALL] > 0 || e->in[ACCT_BASE] > 0)
 		acct_composed_unframe(c);
 	drop_entry(e);
@@ -112,7 +114,7 @@ void acct_composed_remove(struct acct_composed *c, struct acct_entry *e, uint64_
 			c->recent[c->recents++] = c->recent[i];
 }
 
-/* Any order that depends on the rounds alone: not on where a family lies. */
+/* Sort in an order that depends only on the rounds, not on the address of a family. */
 static int by_bytes(const void *a, const void *b)
 {
 	const struct acct_round *x = &((const struct acct_entry *)a)->round,
@@ -191,7 +193,7 @@ static size_t different(const struct acct_composed *c)
 	return sum;
 }
 
-/* The grid step of acct_rounds.c, rounded down to a power of two. */
+/* The grid step as acct_rounds.c computes it, rounded down to a power of two. */
 static double grid_step(const struct acct_composed *c)
 {
 	double res = resolution(c), allowed = res * res / 6 * variance(c), low = 0, high = 0;
@@ -215,7 +217,8 @@ static double grid_step(const struct acct_composed *c)
 	return acct_rung_floor(high);
 }
 
-/* Its window has room for twice the variance that it was made for, and its grid is fine enough for half. */
+/* Does the frame fit?  Its window has room for twice the variance that it was made for, and its grid is
+ * fine enough for half of it. */
 static bool frame_fits(const struct acct_composed *c)
 {
 	double at = variance(c);
@@ -223,8 +226,8 @@ static bool frame_fits(const struct acct_composed *c)
 	return at <= 2 * c->made && at >= c->made / 2;
 }
 
-/* Do bounds of rounds decide how wide an answer is?  Not where one round with close bounds is most of it,
- * whose loss takes few values: there a finer grid helps. */
+/* Do the bounds of the rounds decide how wide an answer is?  They do not where most of the loss is one
+ * round's that has close bounds and takes few values: there a finer grid helps. */
 static bool bounds_decide(const struct acct_composed *c)
 {
 	double most = 0;
@@ -245,11 +248,12 @@ static bool bounds_decide(const struct acct_composed *c)
 
 bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b)
 {
-	if (bounds_decide(c)) /* a grid made for them is fine enough: a finer one closes no gap */
+	/* a grid made for these rounds is fine enough, since a finer one closes no gap */
+	if (bounds_decide(c))
 		return frame_fits(c);
 	double width = WIDTH;
 
-	/* log delta falls by about epsilon/variance a unit of epsilon. */
+	/* When epsilon rises by one, log delta falls by about epsilon/variance. */
 	if (c->inverse)
 		width = fmax(OF_DELTA, WIDTH * c->epsilon * c->epsilon / variance(c));
 	return b->upper - b->lower <= fmin(width, 0.1) * b->upper;
@@ -271,7 +275,7 @@ static void add_up(const struct acct_composed *c, enum acct_side side, struct ac
 			acct_factor_add(all, &c->entry[i].factor[side], acct_entry_count(&c->entry[i]));
 }
 
-/* Compute laws and factors of one entry in the current frame. */
+/* Compute the laws and the factors of one entry in the current frame. */
 static enum acct_rc fit(struct acct_composed *c, struct acct_entry *e)
 {
 	enum acct_rc rc = acct_rung_fit(&e->rung, c->frame.h, resolution(c), c->lean, c->width);
@@ -352,7 +356,7 @@ static enum acct_rc build(struct acct_composed *c)
 	return rc;
 }
 
-/* Out of memory the products are of no use any more: the caller drops the frame. */
+/* If memory runs out, the products are of no further use, and the caller drops the frame. */
 static enum acct_rc multiply(
 	struct acct_composed *c, enum acct_product which, struct acct_entry *e, uint64_t upto)
 {
@@ -389,7 +393,7 @@ static enum acct_rc keep_up(struct acct_composed *c)
 		acct_frame_one(&c->frame, &c->product[ACCT_BASE][side]);
 	for (size_t i = 0; i < c->entries && !rc; i++)
 		rc = multiply(c, ACCT_BASE, &c->entry[i], c->entry[i].count - c->entry[i].recent);
-	/* `all` is computed anew from base when it holds a round that was removed, or nothing yet. */
+	/* Compute `all` anew from `base` if it holds a round that was removed, or holds nothing yet. */
 	for (size_t i = 0; i < c->entries; i++)
 		if (c->entry[i].in[ACCT_ALL] > 0)
 			restart[ACCT_ALL] = false;
@@ -405,7 +409,7 @@ static enum acct_rc keep_up(struct acct_composed *c)
 	return rc;
 }
 
-/* The laws that the question adds to the products; the caller owns *out, NULL for none. */
+/* The laws that the question adds to the products.  The caller owns *out; NULL: there are none. */
 static enum acct_rc asked_about(
 	const struct acct_composed *c, enum acct_side side, struct acct_part **out, size_t *n)
 {
@@ -431,7 +435,7 @@ static enum acct_rc asked_about(
 static void read_delta(const struct acct_composed *c, enum acct_side side, double blur,
 	const struct acct_sum *sum, struct acct_bound *out)
 {
-	if (side == ACCT_ABOVE) /* below 0 delta rises by at most the distance */
+	if (side == ACCT_ABOVE) /* below epsilon 0, delta rises by at most the distance */
 		out->upper = fmin(out->upper,
 			acct_sum_delta_above(sum, fmax(0, c->epsilon - blur)) + fmax(0, blur - c->epsilon));
 	else
@@ -476,7 +480,7 @@ static enum acct_rc read_all(struct acct_composed *c, double blur, struct acct_b
 	return rc;
 }
 
-/* May the resolution of every law be doubled? */
+/* Can the resolution of every law be doubled? */
 static bool can_refine(const struct acct_composed *c)
 {
 	double work = 0;

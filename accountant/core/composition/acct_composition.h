@@ -1,65 +1,70 @@
-/* acct_composition.h - the loss of many rounds together.
+/* acct_composition.h - composes the loss of many rounds.
  *
- * It takes the checked rounds of one question (acct_plan.h), or a list that grows round by round, and gives
- * intervals of epsilon at a delta or of delta at an epsilon.  Every sum of laws has error terms of its own
- * (acct_compose.h), so every interval holds the true value. */
+ * Given the checked rounds of one question (acct_plan.h), or a list that grows round by round, it computes
+ * intervals of epsilon at a delta, or of delta at an epsilon.  Every sum of laws has error terms of its own
+ * (acct_compose.h), so every interval contains the true value. */
 #pragma once
 
 #include "acct_frame.h"
 #include "acct_plan.h"
 #include "acct_rung.h"
 
-/* acct_rounds.c: the rounds of a question, from their laws above and below, on ever finer grids that all
- * share.
+/* acct_rounds.c: composes the rounds of a question from their laws from above and from below, on ever finer
+ * grids that all of them share.
  *
- * The step h is the largest for which rounding losses to it adds res^2/6 of the total variance.  res starts
- * at 0.04 and is halved until the interval is 4e-4 wide (4e-3 for delta), stalls twice, or ACCT_MOST_WORK is
- * spent. */
+ * The step h is the largest for which rounding losses to the grid adds res^2/6 of the total variance.  res
+ * starts at 0.04 and is halved until the interval is 4e-4 wide (4e-3 for delta), or has stalled twice, or
+ * ACCT_MOST_WORK is spent. */
 #define ACCT_REFINEMENTS 8
 
-/* What is asked: the interval of epsilon at aim.delta, or of delta at aim.epsilon. */
+/* One question: the interval of epsilon at aim.delta, or of delta at aim.epsilon. */
 struct acct_target {
 	struct acct_aim aim;
 	struct acct_bound out; /* a valid interval, which is tightened */
 	bool done;             /* set by acct_rounds_refine: the interval is final */
 };
 
-/* Tighten the intervals of 1 or more targets, all of them epsilons, in ascending order of delta, or all of
- * them deltas.  The laws are made
- * once for all targets, and a sum is read for every target that it is narrow for.  Of each round a mass of at
- * most tail / rounds is given up: the law above counts its loss as infinite, the law below counts it as no
- * loss.  Tries at most `steps` grids, each twice as fine as the one before. */
+/* Tighten the intervals of 1 or more targets: all of them epsilons, in ascending order of delta, or all of
+ * them deltas.  The laws are made once for all targets, and a sum is read for every target for which it is
+ * narrow.  At most a mass of tail / rounds of each round is given up: the law from above counts its loss as
+ * infinite, the law from below as no loss.  Tries at most `steps` grids, each twice as fine as the one
+ * before. */
 ACCT_CHECK enum acct_rc acct_rounds_refine(
 	struct acct_plan *p, struct acct_target *target, size_t targets, double tail, int steps);
 
-/* acct_composed.c: different rounds with counts, and the products of their transforms.
+/* acct_composed.c: keeps different rounds with counts, and the products of their transforms.
  *
- * Two products are kept for each side, `base` of all rounds but the last few that were added and `all` of
- * every round, so that taking a recent round back costs a few transforms and not one for each round.
+ * Each side has two products: `base` of all rounds but the last few that were added, and `all` of every
+ * round.  So taking a recent round back costs a few transforms, and not one for each round.
  *
- * Grid.  The grid's step h is the largest rung (acct_rung.h) for which rounding losses to it adds at most
- * res^2/6 of the total variance, res = 0.04.  A round's laws are made at nodes h apart, or a power of two
- * times h where that is at most 0.04 deviations of its loss.  So they stay as they are while h moves by
- * powers of two, and are made anew where it moves to another rung.  Of each round a mass of 1e-10 delta is
- * given up to the infinite loss: 1e-4 delta for a million rounds; beyond, answers are wider.
+ * Grid.  The grid's step h is the largest rung (acct_rung.h) for which rounding losses to the grid adds at
+ * most res^2/6 of the total variance, res = 0.04.  A round's laws are made at nodes h apart, or a power of
+ * two times h apart where that is at most 0.04 deviations of its loss.  So they stay valid while h moves by
+ * powers of two, and are made anew when h moves to another rung.  Of each round a mass of 1e-10 delta is
+ * given up to the infinite loss.  For a million rounds that is 1e-4 delta; with more, answers get wider.
  *
  * Errors are those of acct_compose.h, with sums over all rounds in the product.  Every unit of count was
- * multiplied into the product once, whenever and in whatever groups (a group of k by squaring costs at most k
- * roundings), and a copy continues the count.  So ||error|| is bounded as for a product made in one go.  The
- * masses outside the window are bounded by Chernoff with seven fixed exponents a side; the sums of their logs
- * are formed anew for every question, so that they do not drift.
+ * multiplied into the product once, whenever and in whatever groups (a group of k by squaring costs at most
+ * k roundings), and a copy continues the count.  So
  *
- * Of 64 different rounds and more res is 0.045, and points of the curves may be 2e-4 wide, which is as much
- * of epsilon: together about 7e-4.
+ * error
  *
- * Width.  Where an answer is wider than 9e-4 of its upper end, in this order: a new frame for this question;
- * laws at half the resolution, at most four times; acct_epsilon itself, and the better end of both.  After
- * that acct_epsilon is asked first until the variance has changed by a factor of two.  Of rounds whose own
- * bounds are further apart no width says whether the frame still fits: they get a new one when the variance
- * has changed by a factor of two, unless one round with close bounds is an eighth of the variance or more.
+ *  is bounded as for a product that is made in one go.  The masses outside the window are bounded by
+ *  Chernoff with seven fixed exponents on each side; the sums of their logs are computed anew for every
+ *  question, so they do not drift.
  *
- * Cost.  A frame has room for twice the variance that it was made for (1.5 times the points), and the tilted
- * centre is then at most 0.59 sqrt(2 log 1/delta) deviations off: O(1) transforms per round. */
+ * From 64 different rounds on, res is 0.045 and points of the curves may be 2e-4 wide, which moves epsilon
+ * by as much: together about 7e-4.
+ *
+ * Width.  If an answer is wider than 9e-4 of its upper end, these are tried in order: a new frame for this
+ * question; laws at half the resolution, at most four times; acct_epsilon itself, taking the better end of
+ * both.  After that acct_epsilon is asked first until the variance has changed by a factor of two.  Where
+ * the rounds' own bounds are further apart, the width does not show whether the frame still fits.  Such
+ * rounds get a new frame when the variance has changed by a factor of two, unless one round with close
+ * bounds is an eighth of the variance or more.
+ *
+ * Cost.  A frame has room for twice the variance that it was made for (1.5 times the points), and the
+ * tilted centre is then at most 0.59 sqrt(2 log 1/delta) deviations off: O(1) transforms per round. */
 #define ACCT_RECENT 16u
 
 enum acct_product {
@@ -72,8 +77,9 @@ struct acct_entry {
 	struct acct_round round; /* the round; its count is not used */
 	struct acct_rung rung;   /* laws of the round; .list is set from the start */
 	bool measured;           /* the other members of rung, except the laws, are set */
-	uint64_t count, recent;  /* count: rounds in the composition; recent: those among them added last */
-	uint64_t asked;          /* further rounds in the question that is being answered, else 0 */
+	/* count: rounds in the composition; recent: how many of these were added recently */
+	uint64_t count, recent;
+	uint64_t asked; /* further rounds in the question that is being answered, else 0 */
 	uint64_t in[ACCT_PRODUCTS];
 	bool factored; /* laws and factors belong to the current frame */
 	struct acct_factor factor[ACCT_SIDES];
@@ -86,21 +92,22 @@ struct acct_addition {
 
 struct acct_composed {
 	double delta;
-	/* Asked for delta at this epsilon, of which `delta` is a guess that only chooses the frame; else for
-	 * epsilon at delta. */
+	/* The question is delta at this epsilon, and `delta` is a guess that only chooses the frame; if
+	 * false, the question is epsilon at delta. */
 	bool inverse;
 	double epsilon;
-	double least_delta; /* the smallest that the laws shall serve; 0: this one */
+	double least_delta; /* the smallest delta that the laws must serve; 0: `delta` itself */
 	struct acct_entry *entry;
 	size_t entries, capacity;
 	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
 	size_t recents;
 	struct acct_frame frame;
-	double made;          /* variance that the frame was made for */
-	double lean;          /* about the tilt of the frame, from above */
-	bool many;            /* so many different rounds that laws may be coarser */
-	double width;         /* of points of the laws: struct acct_work */
-	enum acct_side sides; /* directions in the frame: 0 for no frame, else every side below this */
+	double made;  /* variance that the frame was made for */
+	double lean;  /* upper estimate of the tilt of the frame */
+	bool many;    /* there are so many different rounds that laws may be coarser */
+	double width; /* relative width of points of the laws: struct acct_work */
+	/* number of directions in the frame: every side below this; 0: there is no frame */
+	enum acct_side sides;
 	struct acct_spectrum product[ACCT_PRODUCTS][ACCT_SIDES];
 	int level;       /* resolutions are 2^-level of the coarsest */
 	double hopeless; /* variance at which the answer was wide on every grid; 0: none so far */
@@ -112,16 +119,16 @@ static inline double acct_entry_count(const struct acct_entry *e)
 	return (double)e->count + (double)e->asked;
 }
 
-/* A new entry, all zero: the caller sets round and rung.list.  NULL: out of memory.  The call moves the other
- * entries. */
+/* A new entry, all zero: the caller sets round and rung.list.  NULL: out of memory.  The call may move the
+ * other entries. */
 struct acct_entry *acct_composed_append(struct acct_composed *c);
 /* Reset an entry whose count is 0 to a new one. */
 void acct_composed_forget(struct acct_composed *c, struct acct_entry *e);
 void acct_composed_add(struct acct_composed *c, struct acct_entry *e, uint64_t count);
 void acct_composed_remove(
 	struct acct_composed *c, struct acct_entry *e, uint64_t count); /* at most e->count */
-/* Keep the rounds, in an order that depends on the rounds alone, and their laws, which depend on their step
- * alone. */
+/* Keep the rounds, in an order that depends only on the rounds, and their laws, which depend only on their
+ * step. */
 void acct_composed_reset(struct acct_composed *c);
 /* Free the frame and everything computed on it; keep rounds and laws. */
 void acct_composed_unframe(struct acct_composed *c);
@@ -135,31 +142,32 @@ bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bo
 /* Was the answer wide at about the same variance on every grid? */
 bool acct_composed_is_hopeless(const struct acct_composed *c);
 
-/* Tighten *out, which holds a valid interval of what is asked, until it is narrow or no further grid helps.
+/* Tighten *out, which holds a valid interval of the answer, until it is narrow or no further grid helps.
  * The caller has measured every entry of the question, and at least one of them has a loss. */
 ACCT_CHECK enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct acct_bound *out);
 
-/* acct_many.c: many different rounds in one question, by such products.
+/* acct_many.c: answers one question about many different rounds by such products.
  *
- * The work of one question is limited, so of hundreds of different rounds each gets few points on the common
- * grids, and bits a narrow answer only in the limit.  A growing list gives every
- * round a fixed amount. */
-#define ACCT_MANY 256u /* so many different rounds are composed as a state's */
-/* The same where bounds of some round are far apart: their work is better spent on few nodes. */
+ * The work of one question is limited.  Where there are hundreds of different rounds, the common grids give
+ * each of them few points, and bits a narrow answer only in the limit.  A growing list gives every round a
+ * fixed amount of work. */
+#define ACCT_MANY 256u /* from this number of different rounds on, a question is composed as a state is */
+/* The same limit where the bounds of some round are far apart: work is then better spent on few nodes. */
 #define ACCT_MANY_LOOSE 5u
 
-/* Mass given up for each round, of delta: with a million rounds, a ten thousandth of delta. */
+/* Mass given up for each round, as a part of delta: with a million rounds, a ten thousandth of delta. */
 #define ACCT_STATE_TAIL 1e-10
 
-/* Tightens *out, a valid interval of epsilon at delta for the rounds of the plan, which has parts.
- * *narrow: no finer grid is needed.  Errors leave a valid interval. */
+/* Tighten *out, a valid interval of epsilon at delta for the rounds of the plan, which is not empty.
+ * *narrow: no finer grid is needed.  On errors the interval stays valid. */
 ACCT_CHECK enum acct_rc acct_many_epsilon(
 	const struct acct_plan *p, double delta, struct acct_bound *out, bool *narrow);
 
-/* The same of delta at epsilon. */
+/* The same for delta at epsilon. */
 ACCT_CHECK enum acct_rc acct_many_delta(
 	const struct acct_plan *p, double epsilon, struct acct_bound *out, bool *narrow);
 
-/* The same at several epsilons, whose rounds are measured once, and mostly their laws are made once. */
+/* The same for delta at several epsilons.  The rounds are measured once, and nearly always their laws are
+ * made once. */
 ACCT_CHECK enum acct_rc acct_many_deltas(
 	const struct acct_plan *p, const double *epsilon, size_t n, struct acct_bound *out, bool *narrow);

@@ -1,9 +1,9 @@
-/* acct_direct.c (acct_fft.h) - the lowest frequencies of a law's transform, term by term.
+/* acct_direct.c (acct_fft.h) - computes the lowest frequencies of a law's transform term by term.
  *
- * Rounding.  An angle 2 pi (k at mod N)/N is off by 13 ulp, its sine and cosine by 2 more.  From a frequency
- * to the next they turn by a product, which adds less than 5 ulp, and are computed anew every 32.  So with
- * atoms that sum to 1 every frequency is off by less than (170 + atoms) ulp: in the 2-norm over all N,
- * divided by sqrt(N), by that times sqrt(2 frequencies/N). */
+ * Rounding.  An angle 2 pi (k at mod N)/N is off by 13 ulp, its sine and cosine by 2 more.  From one
+ * frequency to the next they turn by a product, which adds less than 5 ulp, and they are computed anew
+ * every 32.  So with atoms that sum to 1 every frequency is off by less than (170 + atoms) ulp; in the
+ * 2-norm over all N, divided by sqrt(N), by that times sqrt(2 frequencies/N). */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "acct_law.h"
 
 #define ULP        0x1p-53
-#define MOST_TURNS 32 /* frequencies from sines and cosines to the next ones */
+#define MOST_TURNS 32 /* frequencies after which sines and cosines are computed anew */
 
-/* ACCT_LANES pairs of atoms -at and at: cosine and sine of the current angle and of the step; sum and
- * difference of masses. */
+/* ACCT_LANES pairs of atoms at -at and at: cosine and sine of the current angle and of the step; sum and
+ * difference of the masses. */
 struct pairs {
 	acct_lanes re, im, step_re, step_im, sum, difference;
 };
@@ -38,7 +38,7 @@ static void turn_to(long at, size_t k, size_t size, double *re, double *im)
 	*im = -sin(angle);
 }
 
-/* Pairs that are not there have no mass. */
+/* Set the pairs; those beyond the last have no mass. */
 static void pairs_init(struct pairs *p, const struct acct_law *law, const double *g, size_t size)
 {
 	size_t half = law->size / 2;
@@ -69,7 +69,7 @@ static void pairs_aim(struct pairs *p, const struct acct_law *law, size_t k, siz
 	}
 }
 
-/* The sums over the pairs at the current angles, and on to the next. */
+/* Add up the pairs at the current angles, and turn them to the next. */
 ACCT_INLINED void turn(struct pairs *p, size_t groups, double *re, double *im)
 {
 	acct_lanes a = { 0 }, b = { 0 };
@@ -119,7 +119,7 @@ bool acct_direct_multiply(double (*product)[2], size_t n, size_t size, const str
 	size_t half = law->size / 2, groups = (half + ACCT_LANES - 1) / ACCT_LANES;
 	double error = (170 + (double)law->size) * ULP * sqrt(2 * (double)n / (double)size);
 
-	/* About 1 ns a pair and frequency, against 2 ns a point of a transform. */
+	/* A pair takes about 1 ns for each frequency, a transform 2 ns for each point. */
 	if (error > most || (double)n * (double)half > 2 * (double)size || !is_even(law))
 		return false;
 	bool wide = acct_lane_has_avx2();
@@ -127,7 +127,7 @@ bool acct_direct_multiply(double (*product)[2], size_t n, size_t size, const str
 
 	if (!room)
 		return false;
-	/* calloc aligns less than lanes want. */
+	/* Lanes need a larger alignment than calloc gives. */
 	struct pairs *p =
 		(struct pairs *)(void *)(room + (sizeof(acct_lanes) - (uintptr_t)room % sizeof(acct_lanes)) %
 							sizeof(acct_lanes));

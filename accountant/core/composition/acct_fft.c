@@ -46,7 +46,8 @@ void acct_fft_fini(struct acct_fft *f)
 	memset(f, 0, sizeof *f);
 }
 
-/* Square and multiply: a power costs a rounding error per factor and needs no branch of the logarithm. */
+/* Square and multiply: a power costs one rounding error for each factor, and needs no branch of the
+ * logarithm. */
 static void multiply_powers(struct acct_fft *f, double (*product)[2], double power)
 {
 	for (size_t i = 0; i < f->size / 2 + 1; i++) {

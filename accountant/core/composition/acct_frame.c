@@ -8,15 +8,19 @@
 
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
-#define TILT_WITHIN 1.1  /* factor within which the tilt is found; the error terms hardly change within it */
+#define TILT_WITHIN 1.1  /* the tilt is found up to this factor; the error terms hardly change within it */
 #define WINDOW      16.0 /* initial size in deviations of the tilted law */
 #define WRAPPED     1e-12
-#define NEGLIGIBLE  1e-18 /* modulus of a frequency of a product that is taken as 0 */
-/* Error of a log moment.  It is a sum of at most 32769 terms that are off by 64 (2 a + 3) ulp after six
- * squarings, a <= 11.1 as e^{64 a} is finite, and by those of the tilt, as in acct_compose.h. */
-#define FARTHEST 250.0 /* |log| of an atom's weight, on either side: an atom below e^-700 is nothing then */
+#define NEGLIGIBLE  1e-18 /* a frequency of a product with a smaller modulus is taken as 0 */
+/* The error of a log moment.  It is a sum of at most 32769 terms.  Each is off by 64 (2 a + 3) ulp after
+ * six squarings, where a <= 11.1 as e^{64 a} is finite, and by the errors of the tilt, as in
+ * acct_compose.h. */
+/*
+ * log
+ *  of an atom's weight, on either side: lighter atoms, below e^-700 in all, are then negligible */
+#define FARTHEST 250.0
 #define MOMENT   1e-11
-#define DIRECT   5.0 /* errors of a transform that one law's may have */
+#define DIRECT   5.0 /* a law may have so many errors of a transform */
 
 enum acct_rc acct_frame_init(
 	struct acct_frame *f, const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
@@ -52,12 +56,12 @@ static double tilted(const struct acct_frame *f, const struct acct_law *l, size_
 	return l->p[j] * exp(f->lambda * (f->h * (double)l->at[j] - top));
 }
 
-/* Of an atom at x its tilted mass, e^{mu x} and e^{-mu x}. */
+/* The tilted mass of an atom at x, with e^{mu x} and e^{-mu x}. */
 struct moment {
 	double g, up, down;
 };
 
-/* The log moments at lambda +- mu, for one mu after the other, each twice the one before. */
+/* Compute the log moments at lambda +- mu, for each mu, which is twice the one before. */
 static void moments(
 	const struct acct_frame *f, struct moment *at, size_t size, double longest, struct acct_factor *out)
 {
@@ -77,7 +81,7 @@ static void moments(
 	}
 }
 
-/* Those whose atoms leave the range of a double. */
+/* Compute those again whose atoms leave the range of a double. */
 static void moments_again(const struct acct_frame *f, const struct acct_part *part, struct acct_factor *out)
 {
 	for (int i = 0; i < ACCT_FRAME_SIDES; i++)
@@ -140,7 +144,7 @@ static size_t slot(long at, size_t size)
 	return (size_t)(r < 0 ? r + (long)size : r);
 }
 
-/* Place a window of s->size, and bound the mass outside by Chernoff. */
+/* Place a window of s->size points, and bound the mass outside by Chernoff. */
 static void place(const struct acct_frame *f, const struct acct_factor *all, struct acct_sum *s)
 {
 	double below = INFINITY, above = INFINITY, mass = INFINITY, low, high, off = MOMENT * all->counts;
@@ -197,7 +201,7 @@ void acct_frame_copy(const struct acct_frame *f, struct acct_spectrum *to, const
 	to->active = from->active;
 }
 
-/* The tilted law, of sum 1, and its 2-norm. */
+/* Set g to the tilted law, of sum 1, and *norm to its 2-norm. */
 static void tilt(const struct acct_frame *f, const struct acct_law *l, double *g, double *norm)
 {
 	double sum = 0, square = 0;
@@ -211,7 +215,7 @@ static void tilt(const struct acct_frame *f, const struct acct_law *l, double *g
 	*norm = sqrt(square);
 }
 
-/* Factors are at most 1, so what is negligible stays so. */
+/* Set what is negligible to 0: further factors are at most 1, so it stays negligible. */
 static void drop_negligible(struct acct_spectrum *product)
 {
 	while (product->active > 1) {
@@ -274,8 +278,8 @@ enum acct_rc acct_frame_sum(struct acct_frame *f, const struct acct_spectrum *pr
 		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, as in acct_compose.c */
 		norm += s->g[i] * s->g[i];
 	}
-	/* As in acct_compose.c: every factor was multiplied in once, no matter when; by acct_direct.c,
-	 * perhaps. */
+	/* As in acct_compose.c: every factor was multiplied in once, no matter when, or whether
+	 * acct_direct.c did it. */
 	double growth = 1.01 * exp(all->counts * DIRECT * eta * sqrt((double)s->size));
 	s->noise = growth * (eta * (DIRECT * all->spread + sqrt(norm)) + 4 * all->counts * ULP * sqrt(norm) +
 				    NEGLIGIBLE);

@@ -22,7 +22,7 @@ struct acct_spectrum {
 	size_t active;
 };
 
-/* Facts about one law that the frame needs; or their sums over the laws of a product. */
+/* Facts about one law that the frame needs, or the sums of these over the laws of a product. */
 struct acct_factor {
 	double psi[3];                    /* log E[e^{lambda L}; L finite], two derivatives */
 	double side[2][ACCT_FRAME_SIDES]; /* log moments at lambda - mu and lambda + mu */
@@ -33,20 +33,21 @@ struct acct_factor {
 	double counts;
 };
 
-/* Chooses tilt and exponents for the composition of these laws.  ACCT_EPRECISION when exponents leave the
- * range of a double.  Call acct_frame_fini whatever the result. */
+/* Choose the tilt and the exponents for the composition of these laws.  ACCT_EPRECISION when exponents
+ * leave the range of a double.  Call acct_frame_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_frame_init(
 	struct acct_frame *f, const struct acct_part *part, size_t parts, double h, struct acct_aim aim);
 void acct_frame_fini(struct acct_frame *f);
 
-/* Sets the size: `growth` times what the product with these factors needs.  Call it once, before any product.
- * ACCT_ELIMIT above 2^23. */
+/* Set the size to `growth` times what the product with these factors needs.  Call it once, before any
+ * product.  ACCT_ELIMIT above 2^23. */
 ACCT_CHECK enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all, double growth);
-size_t acct_frame_points(const struct acct_frame *f); /* complex numbers in a product */
-void acct_frame_one(const struct acct_frame *f, struct acct_spectrum *product); /* the product of no law */
+size_t acct_frame_points(const struct acct_frame *f); /* The number of complex numbers in a product. */
+/* Set a product to that of no law. */
+void acct_frame_one(const struct acct_frame *f, struct acct_spectrum *product);
 void acct_frame_copy(const struct acct_frame *f, struct acct_spectrum *to, const struct acct_spectrum *from);
 
-/* Facts about a law on the frame's grid. */
+/* Compute the facts about a law on the frame's grid. */
 ACCT_CHECK enum acct_rc acct_frame_factor(
 	const struct acct_frame *f, const struct acct_law *law, struct acct_factor *out);
 void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, double count);

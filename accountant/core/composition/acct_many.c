@@ -1,13 +1,14 @@
-/* acct_many.c (acct_composition.h) - epsilon, or delta, of many different rounds in one question. */
+/* acct_many.c (acct_composition.h) - answers one question about epsilon, or delta, of many different
+ * rounds. */
 #include "acct_composition.h"
 
 #include <math.h>
 
 #define TRIES 4
-#define NEAR  30.0   /* factor by which the guess of a delta may be off: the tilt then changes by little */
-#define LEAST 1e-150 /* guesses below are left to the common grids */
+#define NEAR  30.0   /* factor by which the guess of a delta may be off, since the tilt then changes little */
+#define LEAST 1e-150 /* guesses below this are left to the common grids */
 
-/* The rounds of the plan; of each a mass of `tail` is given up. */
+/* Take over the rounds of the plan; of each a mass of `tail` is given up. */
 static enum acct_rc fill(const struct acct_plan *p, struct acct_composed *c, double tail)
 {
 	enum acct_rc rc = ACCT_OK;
@@ -52,7 +53,7 @@ enum acct_rc acct_many_epsilon(const struct acct_plan *p, double delta, struct a
 	return ask(p, &c, out, narrow);
 }
 
-/* delta of a normal loss of this variance. */
+/* The delta of a normal loss of this variance. */
 static double normal_delta(double variance, double epsilon)
 {
 	double s = sqrt(variance), a = epsilon / s - s / 2, b = epsilon / s + s / 2;
@@ -69,13 +70,13 @@ static double guess_of(const struct acct_plan *p, double epsilon)
 	return fmin(0.5, normal_delta(variance, epsilon));
 }
 
-/* The next guess after an interval. */
+/* The next guess, from an interval. */
 static double guess_from(const struct acct_bound *b)
 {
 	return fmin(0.5, b->lower > 0 ? sqrt(b->lower * b->upper) : b->upper);
 }
 
-/* Any guess is sound: mass is given up for it, and the frame chosen. */
+/* Any guess is sound: it only decides which mass is given up, and which frame is chosen. */
 enum acct_rc acct_many_delta(const struct acct_plan *p, double epsilon, struct acct_bound *out, bool *narrow)
 {
 	double guess = guess_of(p, epsilon);
@@ -103,7 +104,7 @@ enum acct_rc acct_many_deltas(
 
 	for (size_t i = 0; i < n; i++)
 		least = fmin(least, fmax(LEAST, guess_of(p, epsilon[i]) / NEAR / NEAR));
-	/* Laws that serve the smallest delta serve all. */
+	/* laws that serve the smallest delta serve all of them */
 	c.least_delta = least;
 	rc = fill(p, &c, ACCT_STATE_TAIL * least);
 	for (size_t i = 0; i < n && !rc; i++) {

@@ -8,24 +8,25 @@
 
 #include "acct_invert.h"
 
-#define COARSEST      0.04 /* grid step over the loss deviation: interval width about its square / 4 */
-#define WIDEST        1e7  /* the coarsest step tried where a finer grid has too many points */
+/* grid step divided by the deviation of the loss; the interval's width is about its square / 4 */
+#define COARSEST      0.04
+#define WIDEST        1e7  /* the coarsest step that is tried where a finer grid has too many points */
 #define EPSILON_WIDTH 4e-4 /* relative width at which refinement stops */
 #define DELTA_WIDTH   4e-3
-#define NO_END        1e3      /* wider than any two ends */
+#define NO_END        1e3      /* wider than the distance of any two ends */
 #define NODES         256.0    /* guessed number of nodes of a grid */
-#define MARGIN        1.5      /* of a point's work over that of the one that was tried */
-#define LISTING       150.0    /* work per listed and sorted outcome */
-#define MOST_LISTED   524288.0 /* outcomes of all rounds: 13 MB, or 21 */
-#define BELOW                                                                                              \
-	1e-8 /* distance below a loss at which a node meets it: more than the uncertainty of the slopes of \
-		listed rounds */
+#define MARGIN        1.5      /* work allowed for a point, divided by the work of the point that was tried */
+#define LISTING       150.0    /* work for each outcome that is listed and sorted */
+#define MOST_LISTED   524288.0 /* most outcomes of all rounds: 13 MB, or 21 */
+#define BELOW                                                                                               \
+	1e-8 /* distance below a loss within which a node meets it: more than the uncertainty of the slopes \
+		of listed rounds */
 #define CHEAP                                                                                                \
 	3e8 /* below this work every refinement is tried, since intervals on coarse lattices narrow in leaps \
 	     * \ */
 
-/* Where few messages hide a round, its loss is nearly always its largest: a grid that has a point at the
- * largest loss of the most important round rounds nothing there. */
+/* Where few messages hide a round, its loss is nearly always its largest loss.  So move the grid until it
+ * has a point at the largest loss of the most important round, where rounding then costs nothing. */
 static double meet_lattice(const struct acct_plan *p, double h)
 {
 	double most = 0, largest = 0;
@@ -42,8 +43,8 @@ static double meet_lattice(const struct acct_plan *p, double h)
 	return largest > 1e3 * BELOW && largest > h ? largest / ceil(largest / h) : h;
 }
 
-/* A grid step for all rounds: rounding a loss of deviation s to the grid adds at most about h^2/6, and at
- * most about 0.8 s h, to its variance. */
+/* Choose a grid step for all rounds.  Rounding a loss of deviation s to the grid adds at most about h^2/6
+ * to its variance, and at most about 0.8 s h. */
 static double grid_step(const struct acct_plan *p, double res)
 {
 	double variance = 0, low = 0, high = 0;
@@ -85,7 +86,7 @@ static enum acct_rc laws_init(struct laws *l, size_t size)
 	memset(l, 0, sizeof *l);
 	if (size == 0)
 		return ACCT_OK;
-	/* laws_fini frees it; the analyzer loses arrays of them out of sight. */
+	/* laws_fini frees it; the analyzer loses track of arrays of laws. */
 	l->law = calloc(size, sizeof *l->law); // NOLINT(clang-analyzer-unix.Malloc)
 	l->part = calloc(size, sizeof *l->part);
 	if (!l->law || !l->part) {
@@ -96,7 +97,7 @@ static enum acct_rc laws_init(struct laws *l, size_t size)
 	return ACCT_OK;
 }
 
-/* The laws above, and below in both directions, of every part at one resolution. */
+/* Make the laws of every part at one resolution: from above, and from below in both directions. */
 static enum acct_rc make_laws(
 	const struct acct_plan *p, double res, double h, double lean, struct laws above, struct laws below[2])
 {
@@ -123,7 +124,7 @@ static enum acct_rc make_laws(
 	return rc;
 }
 
-/* Tighten *out (of epsilon when aim.delta is a number, else of delta) by a sum of the laws above. */
+/* Tighten *out by a sum of the laws from above: it is epsilon if aim.delta is a number, else delta. */
 static void read_above(const struct acct_plan *p, const struct acct_sum *sum, struct acct_aim aim,
 	size_t *from, struct acct_bound *out)
 {
@@ -131,7 +132,8 @@ static void read_above(const struct acct_plan *p, const struct acct_sum *sum, st
 
 	if (isnan(aim.delta)) {
 		bound = acct_sum_delta_above(sum, fmax(0, aim.epsilon - shift)) +
-			fmax(0, shift - aim.epsilon); /* below 0: at most the distance */
+			fmax(0, shift - aim.epsilon); /* below epsilon 0, delta rises by at most the
+						       * distance */
 	} else {
 		bound = acct_sum_epsilon_above(sum, aim.delta, from) * (1 + 1e-12) + shift;
 		if (acct_sum_delta_above(sum, 0) + shift <= aim.delta)
@@ -155,7 +157,8 @@ static double width_of(const struct acct_bound *b)
 	return (b->upper - b->lower) / b->upper;
 }
 
-/* Compose the laws for target i, and read the sum, whose bounds hold everywhere, for every open target. */
+/* Compose the laws for target i.  Read the sum, whose bounds hold everywhere, for every target that is not
+ * done. */
 static enum acct_rc compose_one(struct acct_plan *p, double h, const struct laws *above,
 	const struct laws below[2], struct acct_target *target, size_t targets, size_t i)
 {
@@ -180,7 +183,8 @@ static enum acct_rc compose_one(struct acct_plan *p, double h, const struct laws
 	return rc;
 }
 
-/* About the largest tilt that a target asks for, from above: that of a normal law of the same variance. */
+/* An upper estimate of the largest tilt that a target asks for: that of a normal law of the same
+ * variance. */
 static double leaning(const struct acct_plan *p, const struct acct_target *target, size_t targets)
 {
 	double variance = 0, most = 0;
@@ -194,7 +198,7 @@ static double leaning(const struct acct_plan *p, const struct acct_target *targe
 	return most;
 }
 
-/* One resolution: tighten every target that is not done. */
+/* Compose at one resolution, and tighten every target that is not done. */
 static enum acct_rc compose(
 	struct acct_plan *p, double res, double goal, struct acct_target *target, size_t targets)
 {
@@ -212,8 +216,8 @@ static enum acct_rc compose(
 		if (target[i].done)
 			continue;
 		rc = compose_one(p, h, &above, below, target, targets, i);
-		/* A sum that was made for another target may be too wide to read here: only a narrow interval
-		 * is final. */
+		/* A sum that was made for another target may be too wide for this one: only a narrow
+		 * interval is final. */
 		for (size_t j = 0; j < targets && !rc; j++)
 			target[j].done = target[j].done || width_of(&target[j].out) <= goal;
 		if (!rc && !(width_of(&target[i].out) > goal))
@@ -233,7 +237,7 @@ static double points(const struct acct_plan *p, const struct acct_rounds *part, 
 	return nodes * (part->curve.list.symmetric ? 1 : 2);
 }
 
-/* About the work of one point in both directions, from above. */
+/* An upper estimate of the work of one point in both directions. */
 static double point_work(const struct acct_rounds *part)
 {
 	const struct acct_curve *c = &part->curve;
@@ -244,8 +248,8 @@ static double point_work(const struct acct_rounds *part)
 	return part->probe > 0 ? fmin(least, MARGIN * part->probe) : least;
 }
 
-/* Divide `most` work: first the nodes of each part, since a point has a least cost, then the work for each
- * node. */
+/* Divide `most` work among the parts: first choose the nodes of each, since a point has a least cost, then
+ * the work for each node. */
 static void share_work(struct acct_plan *p, double res, double most)
 {
 	double least = 0, sum = 0;
@@ -258,7 +262,7 @@ static void share_work(struct acct_plan *p, double res, double most)
 	p->work.per_point = most / sum;
 }
 
-/* List the outcomes of each round for which listing is less work than inverting at the nodes of a grid. */
+/* List the outcomes of each round for which that is less work than inverting at the nodes of a grid. */
 static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 {
 	enum acct_rc rc = ACCT_OK;
@@ -290,8 +294,8 @@ static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 	return rc;
 }
 
-/* The largest log of upper over lower of a target that is not done; 0: all are done.  Where ends are close it
- * is their relative width, and it also falls where they are decades apart. */
+/* The largest log of upper over lower end of a target that is not done; 0: all are done.  Where the ends
+ * are close this is their relative distance, and it also falls where they are decades apart. */
 static double widest(const struct acct_target *target, size_t targets)
 {
 	double width = 0;
@@ -305,8 +309,8 @@ static double widest(const struct acct_target *target, size_t targets)
 	return width;
 }
 
-/* Refine until the intervals are narrow, do not get narrower, or the next step would be too much work.  A
- * resolution that does not fit leaves the previous answer. */
+/* Refine until the intervals are narrow, or do not get narrower, or the next step would take too much work.
+ * If a resolution does not fit, the previous answer stays. */
 enum acct_rc acct_rounds_refine(
 	struct acct_plan *p, struct acct_target *target, size_t targets, double tail, int steps)
 {
@@ -332,8 +336,8 @@ enum acct_rc acct_rounds_refine(
 			break;
 		share_work(p, res, (i == 0 ? 0.8 : 0.5) * fmax(0, ACCT_MOST_WORK - spent));
 		rc = compose(p, res, goal, target, targets);
-		/* Beside an infinite loss the finite ones may be rounding only, which gives too fine a step:
-		 * try coarser ones. */
+		/* Besides an infinite loss the finite losses may be only rounding, which makes the step too
+		 * small: try larger ones. */
 		while (rc == ACCT_ELIMIT && i == 0 && coarsest < WIDEST &&
 			p->work.spent < ACCT_MOST_WORK / 2) {
 			coarsest *= 32;
@@ -344,8 +348,7 @@ enum acct_rc acct_rounds_refine(
 		last = p->work.spent - spent;
 		width = widest(target, targets);
 		stalled += width > 0.8 * before;
-		/* Where the rounds' own bounds are apart, a grid that did not help is followed by none that
-		 * does. */
+		/* Where the rounds' own bounds are apart, and one grid did not help, no finer grid will. */
 		if (!(width > goal) || (p->loose && stalled > 0) ||
 			(stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
 			break;

@@ -1,4 +1,4 @@
-/* acct_rung.c - one round's laws on grids whose steps are powers of two. */
+/* acct_rung.c - computes one round's laws on grids whose steps are powers of two. */
 #include "acct_rung.h"
 
 #include <math.h>
@@ -6,11 +6,11 @@
 
 #include "acct_invert.h"
 
-/* A round's curve gets as much work as acct_epsilon gives to a question, since it is computed once: half a
- * second and more where few participants make the curve rough, 10 ms else. */
+/* A round's curve gets as much work as acct_epsilon gives to a whole question, since it is computed once:
+ * half a second and more where few participants make the curve rough, otherwise 10 ms. */
 #define LAW_WORK    2e9
 #define POINT_WORK  2e6
-#define MEASURE     1e-3 /* width of points that only measure a round */
+#define MEASURE     1e-3 /* relative width of points that only measure a round */
 #define MOST_NODES  4096.0
 #define LEAST_NODES 128.0
 #define LEAST_SHIFT 0.25 /* least shift of the tilted law's mean, in its standard deviations */
@@ -23,7 +23,7 @@ double acct_rung_floor(double x)
 	return ldexp(floor(8 * part), exponent - 3);
 }
 
-/* The largest h 2^j that is at most x; h where x is less. */
+/* The largest h 2^j that is at most x; h if x is less than h. */
 static double step_of(double h, double x)
 {
 	int exponent;
@@ -32,7 +32,7 @@ static double step_of(double h, double x)
 	return x > h ? ldexp(h, exponent - 1) : h;
 }
 
-/* Work of a point at its widest bounds, in both directions. */
+/* The work of a point at its widest bounds, in both directions. */
 static double least_work(const struct acct_curve *c)
 {
 	return (c->list.symmetric ? 1 : 2) *
@@ -105,7 +105,7 @@ static enum acct_rc make_laws(struct acct_rung *r, double step, double even, dou
 enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, double lean, double width)
 {
 	double step = step_of(h, resolution * r->deviation), ratio;
-	/* On a ladder, so that laws serve while rounds are added. */
+	/* Round to a rung, so that the laws stay valid while rounds are added. */
 	double shift = fmax(LEAST_SHIFT, 2 * acct_rung_floor(lean * r->deviation)),
 	       even = acct_law_even(r->deviation, r->range, r->tail, shift / r->deviation);
 	enum acct_rc rc;
@@ -122,7 +122,7 @@ enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, dou
 		}
 	}
 	ratio = r->unit /
-		h; /* a power of two, as both divide step; at[] stays whole: step is a multiple of h */
+		h; /* a power of two, as both divide step; at[] stays whole, since step is a multiple of h */
 	for (int side = 0; side < ACCT_SIDES && fabs(ratio - 1) > 0; side++)
 		for (size_t j = 0; j < r->law[side].size; j++)
 			r->law[side].at[j] = lround((double)r->law[side].at[j] * ratio);

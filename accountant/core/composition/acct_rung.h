@@ -16,26 +16,26 @@ struct acct_rung {
 	double deviation;                /* as in struct acct_rounds; 0: the round has no loss */
 	double range;                    /* loss beyond which delta is below tail */
 	double most_nodes;               /* most nodes of the curve, from the work that one point may take */
-	double tail;                     /* of acct_rung_init */
+	double tail;                     /* mass that may be given up, from acct_rung_init */
 	double step;                     /* distance between nodes; 0: the laws are not computed yet */
-	double even;                     /* up to where: acct_nodes_thinned */
-	double width;                    /* of struct acct_work */
-	double unit;                     /* unit of law[].at */
+	double even;                     /* loss up to which nodes are evenly spaced: acct_nodes_thinned */
+	double width;                    /* relative width of points, as in struct acct_work */
+	double unit;                     /* the unit of law[].at */
 	struct acct_law law[ACCT_SIDES]; /* owned; the last is empty when the round is symmetric */
 	double work;                     /* work of computing the laws, in the unit of struct acct_work */
 };
 
-/* Sets deviation and range. tail: mass that may be given up.  Call acct_rung_fini whatever the result. */
+/* Set deviation and range.  tail: mass that may be given up.  Call acct_rung_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_rung_init(struct acct_rung *r, const struct acct_list *list, double tail);
 void acct_rung_fini(struct acct_rung *r);
 
-/* The largest number of three binary digits that is at most x: a rung. */
+/* A rung is a number of three binary digits; this is the largest that is at most x. */
 double acct_rung_floor(double x);
 
-/* Computes the laws with `h`, a rung, as their unit, and nodes h or a power of two times h apart, at most
+/* Compute the laws with `h`, a rung, as their unit.  Nodes are h or a power of two times h apart, at most
  * `resolution` deviations unless h is more; further out than a tilt by `lean` matters, nodes are thinned.
- * width: of struct acct_work.  Keeps the laws where their nodes do not change; else takes new points of the
- * curve.  The laws depend on nothing but list, tail, h, resolution, lean and width. */
+ * width: as in struct acct_work.  Keeps the laws if their nodes do not change; else computes new points of
+ * the curve.  The laws depend on nothing but list, tail, h, resolution, lean and width. */
 ACCT_CHECK enum acct_rc acct_rung_fit(
 	struct acct_rung *r, double h, double resolution, double lean, double width);
 

@@ -1,5 +1,5 @@
-/* acct_curve.c - the privacy curve of one round: lists the outcomes if they are few, else inverts; then
- * applies defect and sampling. */
+/* acct_curve.c - bounds the privacy curve of one round: lists the outcomes if they are few, else inverts;
+ * then applies defect and sampling. */
 #include "acct_curve.h"
 
 #include <float.h>
@@ -13,7 +13,7 @@
 #include "acct_invert.h"
 
 #define UNDERFLOW 1e-300
-#define ROUNDING  0x1p-49 /* relative rounding of the operations for a defect or for sampling */
+#define ROUNDING  0x1p-49 /* relative rounding error of the operations for a defect or for sampling */
 
 enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
@@ -40,7 +40,8 @@ enum acct_rc acct_curve_relist(struct acct_curve *c, double missed, size_t most)
 	return acct_exact_relist(&c->exact, &c->list, missed, most);
 }
 
-/* Were no message missing, delta would be lower by at most that chance, and H by missing (1-y)/2. */
+/* Lower the bound for the chance that a message is missing: without it, delta would be lower by at most
+ * that chance, and H by missing (1-y)/2. */
 static void without_missing(double missing, double share, struct acct_point *at)
 {
 	at->lo -= missing * share * (1 + ROUNDING);
@@ -48,7 +49,7 @@ static void without_missing(double missing, double share, struct acct_point *at)
 	at->slope_err += ROUNDING * (fabs(at->slope) + missing);
 }
 
-/* The curve of the cells alone. */
+/* The curve that follows from the cells alone. */
 static void cells_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
 {
 	/* (1-y)/2; never 0, which would be read as "no loss" where exp() underflows. */
@@ -70,7 +71,7 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		work = acct_invert_within(&c->list, eps, swap, allowed, width, at);
 	if (c->work)
 		c->work->spent += work;
-	if (eps > 0) { /* a margin for underflow; at 0 nothing is scaled down */
+	if (eps > 0) { /* keep a margin for underflow; at 0 nothing is scaled down */
 		at->lo -= UNDERFLOW;
 		at->hi += UNDERFLOW;
 	}
@@ -89,7 +90,7 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		at->lo = at->hi;
 }
 
-/* An infinite loss with chance d, in either direction: H = d (1-y)/2 + (1-d) H_cells. */
+/* Add an infinite loss with chance d, in either direction: H = d (1-y)/2 + (1-d) H_cells. */
 static void give_away(double d, double eps, struct acct_point *at)
 {
 	double most = exp(-eps) / (1 + exp(-eps));
@@ -100,15 +101,16 @@ static void give_away(double d, double eps, struct acct_point *at)
 	at->slope_err = (1 - d) * at->slope_err + ROUNDING * at->slope;
 }
 
-/* log(1 + (e^eps - 1)/g), to a few ulps of itself. */
+/* log(1 + (e^eps - 1)/g), with a relative error of a few ulps. */
 static double before_sampling(double g, double eps)
 {
 	return eps < 30 ? log1p(expm1(eps) / g) : eps - log(g) + log1p(-(1 - g) * exp(-eps));
 }
 
-/* H = a H_all(y/a), a = g + (1-g) y.  A line lo - s (y' - y0) below H_all becomes one below H, of value a lo
- * at y = a y0 and slope k s - (1-g) lo, k = 1 - (1-g) y0.  An atom at y0 moves to g y0/k and keeps the part k
- * of its mass; the rest gathers at 0.  `before` is the epsilon at y0 = y/a. */
+/* Apply sampling: H = a H_all(y/a), a = g + (1-g) y.  A line lo - s (y' - y0) below H_all becomes a line
+ * below H, which has the value a lo at y = a y0 and the slope k s - (1-g) lo, k = 1 - (1-g) y0.  An atom at
+ * y0 moves to g y0/k and keeps the part k of its mass; the rest gathers at 0.  `before` is the epsilon at
+ * y0 = y/a. */
 static void sample(double g, double eps, double before, struct acct_point *at)
 {
 	double a = g + (1 - g) * tanh(eps / 2), k = g + (1 - g) * 2 * exp(-before) / (1 + exp(-before));
@@ -159,6 +161,6 @@ double acct_curve_deviation(const struct acct_curve *c)
 {
 	double whole = acct_curve_about(c, 0), infinite = fmin(c->list.infinite[0], c->list.infinite[1]) / 2;
 
-	/* Were the loss normal, H(0) would be deviation / (2 sqrt(2 pi)). */
+	/* If the loss were normal, H(0) would be deviation / (2 sqrt(2 pi)). */
 	return 2 * sqrt(2 * acos(-1)) * fmax(whole - infinite, 1e-8 * whole);
 }

@@ -10,10 +10,11 @@ struct acct_hull;
 
 struct acct_curve {
 	struct acct_list list;
-	struct acct_work *work;     /* limit on the work; NULL: no limit */
-	struct acct_exact exact;    /* empty unless the round is small enough to be enumerated */
-	struct acct_hull *hull;     /* for a profile; else NULL */
-	struct acct_bounds *bounds; /* for a round of which more than the cells is known; else NULL */
+	struct acct_work *work;  /* limit on the work; NULL: no limit */
+	struct acct_exact exact; /* empty unless the round is small enough to be enumerated */
+	struct acct_hull *hull;  /* for a profile; otherwise NULL */
+	/* for a round about which more than its cells is known; otherwise NULL */
+	struct acct_bounds *bounds;
 };
 
 /* Prepare the curve of a checked round.  Call acct_curve_fini whatever the result. */
@@ -21,7 +22,8 @@ ACCT_CHECK enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_
 void acct_curve_fini(struct acct_curve *c);
 
 /* List the outcomes again, for a curve that is asked at many points: at most `most` of them, leaving out
- * outcomes of chance `missed` at most.  acct_exact_relist says what is kept where there are too many. */
+ * outcomes of a total chance of at most `missed`.  acct_exact_relist says which list is kept where there
+ * are too many. */
 ACCT_CHECK enum acct_rc acct_curve_relist(struct acct_curve *c, double missed, size_t most);
 
 /* Compute one point; eps in [0, 700]; swap exchanges P and Q.  Cost: 5 to 100 microseconds for any n; where
@@ -31,8 +33,8 @@ void acct_curve_at(const struct acct_curve *c, double eps, bool swap, struct acc
 /* The larger upper end of both directions: an upper bound on delta whichever input is the first. */
 double acct_curve_upper(const struct acct_curve *c, double eps);
 
-/* An approximation of that, to choose grids.  For a round whose bounds have a gap (acct_list_is_loose) it
- * is the loss of a data set. */
+/* An approximation of acct_curve_upper, to choose grids.  For a round whose bounds have a gap
+ * (acct_list_is_loose) it is the loss of a data set. */
 double acct_curve_about(const struct acct_curve *c, double eps);
 
 /* Approximate deviation of the finite losses, for choosing grids; 0 only if the round has no loss at all. */

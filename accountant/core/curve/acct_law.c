@@ -1,5 +1,5 @@
-/* acct_law.c - a round's privacy loss on a grid: from above by chords of the curve, from below by its
- * tangents, then contraction. */
+/* acct_law.c - puts a round's privacy loss on a grid: from above by chords of the curve; from below by its
+ * tangents, and then a contraction. */
 #include "acct_law.h"
 
 #include <math.h>
@@ -9,13 +9,14 @@
 #include "acct_ends.h"
 
 #define MOST_NODES 16384.0
-#define FARTHEST   600.0 /* farthest loss; exp() of it is still a double */
-#define CENTRE     0.25  /* deviations about the tilted law's mean at which nodes begin to be thinned */
-#define FASTEST    1.25  /* growth of the distance from node to node, at most, once it is large */
-#define LUMPY      0.3   /* a deviation beyond which losses are too few and too large to be normal */
-#define HEAVY      1.25  /* how many times as far as a normal law's a tail may reach */
+#define FARTHEST   600.0 /* largest loss of a node; exp() of it is still a double */
+#define CENTRE     0.25  /* deviations from the tilted law's mean at which nodes begin to be thinned */
+/* largest factor between two distances of neighbouring nodes, once distances are large */
+#define FASTEST 1.25
+#define LUMPY   0.3  /* with a larger deviation, losses are too few and too large to be normal */
+#define HEAVY   1.25 /* a tail may reach this many times as far as a normal law's */
 
-/* Distances in y = tanh(loss/2) between nodes, without cancellation. */
+/* Distances in y = tanh(loss/2) between nodes, computed without cancellation. */
 
 /* The loss of node k, in units of h. */
 static long place_of(const struct acct_nodes *n, size_t k)
@@ -28,12 +29,12 @@ static double loss_of(const struct acct_nodes *n, size_t k)
 	return n->at ? n->h * (double)n->at[k] : n->h * (double)n->stride * (double)k;
 }
 
-/* y_b - y_a, a <= b. */
+/* y_b - y_a, for a <= b. */
 static double gap_between(const struct acct_nodes *n, size_t a, size_t b)
 {
 	double la = loss_of(n, a), lb = loss_of(n, b);
 
-	/* tanh x - tanh y = sinh(x - y) / (cosh x cosh y), scaled against overflow */
+	/* tanh x - tanh y = sinh(x - y) / (cosh x cosh y), scaled to avoid overflow */
 	return 2 * exp(-la) * -expm1(la - lb) / ((1 + exp(-la)) * (1 + exp(-lb)));
 }
 
@@ -52,8 +53,8 @@ static bool within(const struct acct_curve *c, double loss, double tail)
 	return acct_curve_about(c, loss) * (1 + exp(loss)) - infinite <= tail;
 }
 
-/* Every answer is sound, since losses beyond it count as infinite.  Were the loss normal, 0.9 times the first
- * guess would do. */
+/* Every answer is sound, since losses beyond it count as infinite.  If the loss were normal, 0.9 times the
+ * first guess would be enough. */
 double acct_law_range(const struct acct_curve *c, double tail)
 {
 	double most = fmin(c->list.largest, FARTHEST), near = 0,
@@ -89,7 +90,7 @@ double acct_law_even(double deviation, double range, double tail, double lean)
 	return normal ? (CENTRE + lean * deviation) * deviation : INFINITY;
 }
 
-/* The distance from a node at this loss to the next, in strides, where the last one was `by`. */
+/* The distance from a node at this loss to the next, in strides.  `by` is the distance before. */
 static double spacing(double loss, double by, double even, double deviation)
 {
 	double far = (loss - even) / deviation;
@@ -97,7 +98,7 @@ static double spacing(double loss, double by, double even, double deviation)
 	return far > 0 ? fmin(floor(exp(fmin(far * far / 6, 40))), fmax(by + 1, FASTEST * by)) : 1;
 }
 
-/* Sets n->last, and n->at where nodes are thinned. */
+/* Set n->last, and also n->at if nodes are thinned. */
 static enum acct_rc place(struct acct_nodes *n, double range, double even, double deviation)
 {
 	double step = n->h * (double)n->stride, last = ceil(range / step * (1 + 1e-12)), at = 0, by = 1;
@@ -167,8 +168,8 @@ void acct_law_fini(struct acct_law *law)
 	memset(law, 0, sizeof *law);
 }
 
-/* The law with nu-mass mass[0][k] at +loss_k, mass[1][k] at -loss_k (k >= 1), `infinite` at y = 1 and the
- * rest at 0. */
+/* Make the law with nu-mass mass[0][k] at +loss_k and mass[1][k] at -loss_k (k >= 1), `infinite` at y = 1
+ * and the rest at 0. */
 static enum acct_rc law_of(struct acct_law *law, const struct acct_nodes *n, double *mass[2], double infinite)
 {
 	size_t last = n->last, i = 0;
@@ -196,7 +197,7 @@ static enum acct_rc law_of(struct acct_law *law, const struct acct_nodes *n, dou
 	return ACCT_OK;
 }
 
-/* ACCT_EPRECISION where a mass is NaN or infinite: the composition might read it as no mass. */
+/* ACCT_EPRECISION if a mass is NaN or infinite: the composition might read it as no mass. */
 static enum acct_rc check(const struct acct_law *law)
 {
 	bool sound = law->infinite >= 0 && law->infinite < INFINITY;
@@ -206,8 +207,9 @@ static enum acct_rc check(const struct acct_law *law)
 	return sound ? ACCT_OK : ACCT_EPRECISION;
 }
 
-/* The lower convex hull of points at or above a convex function is, along its chords, at or above it too;
- * its corners are the atoms.  y = 1 with value 0 is always a corner, and its atom the infinite loss. */
+/* The lower convex hull of points at or above a convex function is itself, along its chords, at or above
+ * it; its corners are the atoms.  y = 1 with value 0 is always a corner, and its atom is the infinite
+ * loss. */
 enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 {
 	size_t last = n->last, top = 0;
@@ -225,7 +227,7 @@ enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 		if (k > 0) /* the mirrored curve must not fall faster than -1/2 at 0 */
 			value[k] = acct_larger(value[k], value[0] - y / 2);
 	}
-	/* slope[i]: fall from corner[i] to the next corner (of the last one: to y = 1). */
+	/* slope[i] is the fall from corner[i] to the next corner, and from the last one to y = 1. */
 	for (size_t k = last + 1; k-- > 0;) {
 		double fall =
 			top == 0 ? value[k] / to_one(n, k)
@@ -242,7 +244,7 @@ enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 	for (size_t i = 0; i + 1 < top; i++)
 		mass[corner[i]] = slope[i + 1] - slope[i];
 	rc = law_of(law, n, (double *[2]){ mass, mass }, 0);
-	if (!rc) { /* infinite loss: P-mass 2 nu(1); the mirrored atom at y = -1 has none */
+	if (!rc) { /* infinite loss: its P-mass is 2 nu(1); the mirrored atom at y = -1 has no P-mass */
 		law->infinite = 2 * slope[0];
 		law->p[last] = law->p[last] > 2 * slope[0] ? law->p[last] - 2 * slope[0] : 0;
 		rc = check(law);
@@ -255,15 +257,17 @@ out:
 	return rc;
 }
 
-/* A line below the curve: `value` at y of node `at` (last+1: y = 1), falling by `slope`. */
+/* A line below the curve.  It has `value` at y of node `at` (last+1 stands for y = 1), and falls by
+ * `slope`. */
 struct line {
 	size_t at;
 	double value, slope;
 };
 
-/* The atoms of the upper envelope of lines, sorted into cells [y_k, y_k+1): mass and offset of the mean. */
+/* The atoms of the upper envelope of lines, sorted into cells [y_k, y_k+1): the mass, and the offset of the
+ * mean from y_k. */
 struct half {
-	double *mass, *offset; /* last+1 each */
+	double *mass, *offset; /* arrays of last+1 numbers */
 	double infinite;       /* mass at y = 1 */
 };
 
@@ -272,13 +276,14 @@ static double gap(const struct acct_nodes *n, size_t a, size_t b)
 	return b > n->last ? to_one(n, a) : gap_between(n, a, b);
 }
 
-/* Where b crosses a, as an offset from y of a->at. */
+/* Where line b crosses line a, as an offset from y of a->at. */
 static double crossing(const struct acct_nodes *n, const struct line *a, const struct line *b)
 {
 	return (a->value - b->value - b->slope * gap(n, a->at, b->at)) / (a->slope - b->slope);
 }
 
-/* The lines that make up the maximum on [0, 1], steepest first; the last is the mass of infinite loss. */
+/* Find the lines that make up the maximum on [0, 1], steepest first; the last is that of the mass of
+ * infinite loss. */
 static size_t envelope(const struct acct_nodes *n, int way, struct line *line, double *cross)
 {
 	size_t top = 0;
@@ -290,8 +295,9 @@ static size_t envelope(const struct acct_nodes *n, int way, struct line *line, d
 			const struct acct_point *p = &n->way[way][k];
 			double y = tanh(loss_of(n, k) / 2), rest = to_one(n, k);
 
-			/* Steeper than the test's own line, and lowered so that it is below on [0, y_k]; or
-			 * flatter, and lowered so that it is below on [y_k, 1]. */
+			/* Make the test's line steeper, and lower it so that it is below the curve on [0,
+			 * y_k]; or make it flatter, and lower it so that it is below the curve on [y_k,
+			 * 1]. */
 			b.slope = p->slope + (y < rest ? 1 : -1) * p->slope_err;
 			b.value = p->lo - 2 * p->slope_err * fmin(y, rest);
 			if (!(b.value > 0 && b.slope > 0))
@@ -365,11 +371,12 @@ static void half_fini(struct half *f)
 	free(f->offset);
 }
 
-/* Move every cell's mass onto its left node, together with as much mass of the cells below, nearest first, as
- * keeps the mean: a contraction.  Where that is not enough the mean moves towards 0. */
+/* Move every cell's mass to its left node, together with as much mass of the cells below, nearest first, as
+ * keeps the mean.  This is a contraction.  Where the cells below do not have enough mass, the mean moves
+ * towards 0. */
 static void contract(struct half *f, const struct acct_nodes *n)
 {
-	size_t from = n->last; /* cells from here up to the current one are empty */
+	size_t from = n->last; /* the cells from here up to the current one are empty */
 
 	for (size_t k = n->last; k >= 1; k--) {
 		double want = f->mass[k] * f->offset[k], moved = 0;
@@ -393,7 +400,7 @@ static void contract(struct half *f, const struct acct_nodes *n)
 		f->mass[k] += moved;
 		f->offset[k] = 0;
 	}
-	f->mass[0] = 0; /* at y = 0, where both halves meet */
+	f->mass[0] = 0; /* y = 0, where both halves meet */
 }
 
 static double mean(const struct half *f, const struct acct_nodes *n)
@@ -432,7 +439,7 @@ enum acct_rc acct_law_below(struct acct_law *law, const struct acct_nodes *n, in
 	}
 	contract(&up, n);
 	contract(&down, n);
-	/* Y has mean 0: move mass of the heavier half to 0, which lowers the curve. */
+	/* Y must have mean 0: move mass of the heavier half to 0, which lowers the curve. */
 	double a = mean(&up, n), b = mean(&down, n);
 	if (a > b)
 		scale(&up, n, b / a);

@@ -1,4 +1,5 @@
-/* acct_plan.c - the rounds of one question: checked, equal rounds joined, lossless rounds dropped. */
+/* acct_plan.c - prepares the rounds of one question: checks them, joins equal rounds, drops lossless
+ * rounds. */
 #include "acct_plan.h"
 
 #include <float.h>
@@ -37,7 +38,7 @@ static enum acct_rc plan_add(struct acct_plan *p, const struct acct_round *r)
 	return rc;
 }
 
-/* Rounds without any loss (deviation 0) do not change the answer. */
+/* Drop rounds without any loss (deviation 0), since they do not change the answer. */
 static void drop_lossless(struct acct_plan *p)
 {
 	size_t kept = 0;
@@ -88,8 +89,8 @@ enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds
 	return rc;
 }
 
-/* Per round: a few ulps of u, v (a product of powers: an ulp or two of the exponent), of the loss of a node
- * and of e^epsilon. */
+/* Each round adds a few ulps of u and v (a product of powers: an ulp or two of the exponent), of the loss
+ * of a node, and of e^epsilon. */
 double acct_plan_blur(const struct acct_plan *p)
 {
 	return 1e-14 + (128 * p->rounds + 8 * p->exponents) * DBL_EPSILON;
@@ -103,7 +104,7 @@ bool acct_plan_has_infinite(const struct acct_plan *p)
 	return false;
 }
 
-/* Is the defect alone an infinite loss?  Then that loss has its probability, to the bit. */
+/* Is the infinite loss exactly the defect?  Then its chance is known to the bit. */
 static bool is_defect(const struct acct_list *l)
 {
 	if (l->event != ACCT_SHUFFLED || l->sampling < 1)
@@ -114,8 +115,8 @@ static bool is_defect(const struct acct_list *l)
 	return true;
 }
 
-/* The one such round, beside others whose losses are all finite: the product's infinite loss is its defect.
- * NULL: it is not so. */
+/* Find the one such round beside others whose losses are all finite: the product's infinite loss is then
+ * its defect.  NULL: the rounds are not so. */
 static const struct acct_list *only_defect(const struct acct_plan *p)
 {
 	const struct acct_list *only = NULL;

@@ -14,7 +14,7 @@
 struct acct_rounds {
 	struct acct_curve curve;
 	double count, deviation, range;
-	double probe; /* work of one point, in both directions; 0: not known */
+	double probe; /* work of one point in both directions; 0: not known */
 };
 
 /* The distinct rounds of a question, checked. */
@@ -23,31 +23,36 @@ struct acct_plan {
 	size_t parts;
 	double rounds;    /* number of rounds, counts included */
 	double infinite;  /* proved lower bound on the mass of infinite loss */
-	double certain;   /* proved upper bound on that mass, whichever directions the rounds are taken in */
+	double certain;   /* proved upper bound on that mass, in whichever directions the rounds are taken */
 	double largest;   /* no finite composed loss exceeds this */
 	double exponents; /* the same bound, for losses that leave the range of a double */
 	bool symmetric;
-	bool loose;   /* acct_list_is_loose holds for some round */
+	bool loose;   /* acct_list_is_loose is true of some round */
 	bool blurred; /* a dropped round was lossless only up to rounding */
 	struct acct_work work;
 	double most_nodes; /* nodes allowed in one part's grid */
 	double tail;       /* mass of each round's law that is cut off */
 };
 
-/* ACCT_ELIMIT above 1024 rounds.  Call acct_plan_fini whatever the result; until then p must not move. */
+/* Prepare the rounds.  ACCT_ELIMIT above 1024 rounds.  Call acct_plan_fini whatever the result; until then
+ * p must not move. */
 ACCT_CHECK enum acct_rc acct_plan_init(struct acct_plan *p, const struct acct_round *rounds, size_t n);
 void acct_plan_fini(struct acct_plan *p);
 
 /* Rounding of the cells and of exp(epsilon) is equivalent to moving epsilon by at most this.
  *
- * Rounded u, v and E make x' = u(1+a) - E v(1+b), |a|, |b| <= r.  (.)+ is monotone, so H(eps+2r)(1-r) <= H'
- * <= H(eps-2r)(1+r).  Every answer is widened in epsilon by 1e-14 + (256 + 16 min(700, largest loss)) 2^-53 a
- * round.  That covers merged cells (32 ulp), powers u = g^i, and a node's own loss.  Sampling is charged 32
- * ulp instead of 16, at the largest inner loss; its sums and products, and those of a defect, cost 2^-49 of H
- * and of the slope (acct_curve.c).  Below epsilon = 0 delta rises by at most the distance. */
+ * Rounded u, v and E make x' = u(1+a) - E v(1+b),
+ * a
+ * ,
+ * b
+ *  <= r.  (.)+ is monotone, so H(eps+2r)(1-r) <= H' <= H(eps-2r)(1+r).  So every answer is widened in
+ *  epsilon by 1e-14 + (256 + 16 min(700, largest loss)) 2^-53 for each round.  That covers merged cells (32
+ *  ulp), powers u = g^i, and a node's own loss.  Sampling is charged 32 ulp instead of 16, at the largest
+ *  inner loss; its sums and products, and those of a defect, cost 2^-49 of H and of the slope
+ *  (acct_curve.c).  Below epsilon = 0 delta rises by at most the distance. */
 double acct_plan_blur(const struct acct_plan *p);
 
 bool acct_plan_has_infinite(const struct acct_plan *p);
-/* Is delta at most this beyond `largest`? */
+/* Is delta at most this where epsilon is beyond `largest`? */
 bool acct_plan_ends_at(const struct acct_plan *p, double delta);
 bool acct_plan_is_single(const struct acct_plan *p); /* the plan holds one round, with count 1 */

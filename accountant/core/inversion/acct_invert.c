@@ -1,9 +1,11 @@
-/* acct_invert.c - one point of a round's privacy curve by inverting the transform of the blanket variable.
+/* acct_invert.c - computes one point of a round's privacy curve by inverting the transform of the blanket
+ * variable.
  *
- * With M blanket messages, x_j = (u_j - E v_j)/(1+E), S the sum of x over them, U normal with variance tau^2:
+ * With M blanket messages, x_j = (u_j - E v_j)/(1+E), S the sum of x over them, and U normal with variance
+ * tau^2:
  *     value  = E[x_1 ; S+U > 0]      a test between P and Q, so at most H,
- *     excess = E[tau^2 f(0) / M]     f the density of S+U; value + excess >= H by Jensen,
- * and both are integrals of   factor(z) prod B_i(z)^count_i C(z)^dummies exp(tau^2 z^2/2)   along z = c +
+ *     excess = E[tau^2 f(0) / M]     f the density of S+U; value + excess >= H by Jensen.
+ * Both are integrals of   factor(z) prod B_i(z)^count_i C(z)^dummies exp(tau^2 z^2/2)   along z = c +
  * it. */
 #include "acct_invert.h"
 
@@ -12,13 +14,13 @@
 
 #include "acct_path.h"
 
-#define GAUSS_END   7.5 /* tau * t at which the sum ends at the latest: there exp(-(tau t)^2/2) < 1e-12 */
+#define GAUSS_END   7.5 /* the sum ends at this tau * t at the latest: there exp(-(tau t)^2/2) < 1e-12 */
 #define LEAST_OUT   12.0
-#define LEFT_OUT    35.0 /* the most that left_out may be */
+#define LEFT_OUT    35.0 /* largest value of left_out */
 #define MOST_STEPS  131072.0
 #define LEAST_NODES 64.0
 
-/* Work in nanoseconds, roughly: of a computed node, and of a screened one. */
+/* The work, in nanoseconds roughly, of a computed node and of a screened node. */
 #define NODE_WORK(l) (60 + 40 * (double)(l)->cells + 30 * (double)(l)->groups)
 #define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
 
@@ -34,8 +36,9 @@ static void add_node(struct acct_line *f, double t, double step, struct sums *su
 	sum->work += NODE_WORK(f->path->list);
 }
 
-/* What the sums lack: the nodes that were skipped, as sums of dt/t and of dt over pi; all beyond t, where
- * only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of itself); and the rounding of the sums. */
+/* Add what the sums lack: the skipped nodes, as sums of dt/t and of dt over pi; everything beyond t, where
+ * only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of exp(-(tau t)^2/2)); and the rounding of
+ * the sums. */
 static void add_missing(const struct acct_path *w, const struct acct_screen *f, const double bound[3],
 	double skipped_t, double skipped_1, double t, struct acct_sums *sum)
 {
@@ -57,16 +60,16 @@ static double last_node(const struct acct_path *w)
 	return fmin(GAUSS_END, sqrt(2 * w->left_out));
 }
 
-/* The nodes of a sum; of those that were skipped the sums of dt/t and of dt, over pi. */
+/* The nodes of a sum, and the sums of dt/t and of dt, over pi, of those that were skipped. */
 struct nodes {
 	struct acct_screen screen;
 	struct acct_line line;
-	double step, weight; /* weight: step/pi */
+	double step, weight; /* weight is step/pi */
 	size_t last;
 	double skipped_t, skipped_1;
 };
 
-/* Skip some nodes of which k is the first or before it. */
+/* Skip some nodes, the first of which is at most k. */
 static void skip(struct nodes *n, size_t k, double some)
 {
 	n->skipped_t += some / ((double)k * acos(-1));
@@ -96,8 +99,8 @@ static size_t look(struct nodes *n, const struct acct_path *w, size_t k, struct 
 	return k;
 }
 
-/* The trapezoid sums.  A skipped node counts as exp(-left_out) of the largest modulus.  False: given
- * up, because it takes more than `most` work. */
+/* Compute the trapezoid sums.  A skipped node counts as exp(-left_out) of the largest modulus.  Returns
+ * false if it gave up because that takes more than `most` work. */
 static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 {
 	double pi = acos(-1), step = 2 * pi / w->period, end = last_node(w) / w->tau, bound[3];
@@ -139,11 +142,12 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 	return true;
 }
 
-/* The bounds at one point from its sums. */
+/* Compute the bounds at one point from its sums. */
 static void enclose(const struct acct_path *w, const struct acct_sums *sum, const double alias[2],
 	double spread, struct acct_point *at)
 {
-	/* The left aliases hold the whole mass, of mean -y and of mass 1, less a Chernoff tail. */
+	/* The left aliases hold the whole mass, -y for the value and 1 for the slope, less a Chernoff
+	 * tail. */
 	double correction = 1 / expm1(w->c * w->period),
 	       err = (1e-13 + 16 * ACCT_ULP * w->c * w->period) * correction;
 
@@ -155,8 +159,8 @@ static void enclose(const struct acct_path *w, const struct acct_sums *sum, cons
 	at->hi += 1e-13 * fabs(at->hi);
 }
 
-/* What is left out may cost about a hundredth of what the goal is above the least, `more`, of value and
- * slope, whose sizes these are.  Skipped nodes add up to about 30 times the largest. */
+/* Choose left_out.  Leaving out nodes may cost about a hundredth of `more`, by which the goal exceeds the
+ * least, of value and slope, whose sizes these are.  Skipped nodes add up to about 30 times the largest. */
 static void leave_out(struct acct_path *w, double more, double value, double slope)
 {
 	double bound[3], least;
@@ -166,11 +170,11 @@ static void leave_out(struct acct_path *w, double more, double value, double slo
 		return;
 	acct_path_chernoff(w, w->c, bound);
 	least = log(3000 / more) + fmax(bound[0] - log(value), bound[1] - log(slope));
-	if (least < LEFT_OUT) /* not a NaN */
+	if (least < LEFT_OUT) /* false for a NaN */
 		w->left_out = fmax(least, LEAST_OUT);
 }
 
-/* Choose the period, with tau so wide that the sum ends within `steps`.  Tau is part of the aliases'
+/* Choose the period, with tau so wide that the sum ends within `steps`.  Tau is a part of the aliases'
  * bounds. */
 static void aim(struct acct_path *w, double steps, double scale, double alias[2])
 {
@@ -205,8 +209,8 @@ double acct_invert_within(
 	if (!acct_path_saddle(&w))
 		return 0;
 
-	/* Where S is nearly normal, value ~ scale; a relative error e of delta moves epsilon by e/turn of
-	 * it. */
+	/* Where S is nearly normal, value is about scale; a relative error e of delta moves epsilon by a
+	 * relative e/turn. */
 	double turn = fmax(1, w.c * w.c * w.width * w.width), messages = l->mean + l->blanket + l->dummies;
 	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
 	double goal = width * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 4);
@@ -221,7 +225,7 @@ double acct_invert_within(
 		work += sum.work;
 		if (!done && i > 0)
 			break;
-		if (!done) { /* with no more steps than it took; then with few nodes */
+		if (!done) { /* first with no more steps than it took before, then with few nodes */
 			aim(&w, fmax(nodes, 0.8 * sum.steps), scale, alias);
 			bool again = integrate(&w, most - work, &sum);
 			work += sum.work;
@@ -234,8 +238,8 @@ double acct_invert_within(
 		double spread = w.tau * w.tau * w.per_message * (sum.of.excess + sum.of.excess_err);
 
 		enclose(&w, &sum.of, alias, spread, at);
-		/* A narrower normal helps only while the normal is what makes the interval wide, and while
-		 * the sum ends. */
+		/* A narrower normal law helps only while it is what makes the interval wide, and while the
+		 * sum ends. */
 		double gap = (at->hi - at->lo) / at->hi, next = w.tau * fmax(0.05, 0.7 * goal / gap);
 		if (!done || !(gap > 3 * goal) || spread < 0.5 * gap * at->hi ||
 			last_node(&w) / next * w.period > 6 * MOST_STEPS)

@@ -1,4 +1,4 @@
-/* acct_line.c (acct_path.h) - sums over nodes of the line c + it, four nodes at a time. */
+/* acct_line.c (acct_path.h) - sums over nodes of the line c + it, computed four nodes at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +22,8 @@ void acct_line_init(struct acct_line *f, const struct acct_path *w)
 	}
 }
 
-/* At least the modulus, at most sqrt(2) times that; and at most the modulus, at least that over sqrt(2): only
- * bounds on errors need them. */
+/* Approximations of the modulus from above (at most sqrt(2) times it) and from below (at least it over
+ * sqrt(2)).  Only bounds on errors use them. */
 ACCT_INLINED void above_modulus(const struct acct_lane_pair *z, acct_lanes *out)
 {
 	acct_lanes a, b;
@@ -42,7 +42,9 @@ ACCT_INLINED void below_modulus(const struct acct_lane_pair *z, acct_lanes *out)
 	acct_lane_max(&a, &b, out);
 }
 
-/* log(1 + w), and |1 + w| from below. */
+/* log(1 + w), and a lower bound on
+ * 1 + w
+ * . */
 ACCT_INLINED void log_of(const struct acct_lane_pair *w, struct acct_lane_pair *out, acct_lanes *size)
 {
 	acct_lanes gain = 2 * w->re + w->re * w->re + w->im * w->im;
@@ -58,7 +60,8 @@ ACCT_INLINED void log_of(const struct acct_lane_pair *w, struct acct_lane_pair *
 	out->re *= 0.5;
 }
 
-/* Log of the common power at the nodes, and its error in ulps; inexact terms count by their moduli. */
+/* The log of the common power at the nodes, and its error in ulps; terms that are not exact count by their
+ * moduli. */
 struct power {
 	struct acct_lane_pair log;
 	acct_lanes err;
@@ -74,7 +77,7 @@ ACCT_INLINED void power_add(struct power *p, const struct acct_lane_pair *log, d
 	p->err += terms * mod;
 }
 
-/* (1 + share s)^count, where s has an error of off[] ulps. */
+/* Multiply by (1 + share s)^count, where s has an error of off[] ulps. */
 ACCT_INLINED void power_raise(struct power *p, const struct acct_lane_pair *s, double share, double count,
 	const acct_lanes *off, double terms)
 {
@@ -110,7 +113,7 @@ ACCT_INLINED void power_of(
 	}
 }
 
-/* Sums over the cells at every node. */
+/* Sums over the cells at each node. */
 struct cells {
 	struct acct_lane_pair s, value, mass, whole;
 };
@@ -141,7 +144,7 @@ ACCT_INLINED void over_cells(const struct acct_line *f, struct cells *sum)
 	}
 }
 
-/* Sums at every node. */
+/* Sums at each node. */
 struct parts {
 	acct_lanes value, slope, excess, value_err, slope_err, excess_err, value_size, slope_size,
 		excess_size;
@@ -170,7 +173,7 @@ ACCT_INLINED void add(const struct acct_line *f, struct parts *out)
 		err[i] = err[i] < 0.5 ? 2 * err[i] : INFINITY;
 	own *= 1 + err;
 	ez = (struct acct_lane_pair){ (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv };
-	/* One more message (per_message), from a sum of its own: 1 + s may cancel. */
+	/* Add one more message (per_message) by a sum of its own: 1 + s may cancel. */
 	more = (struct acct_lane_pair){ w->more_rest + w->more_scale * sum.whole.re,
 		w->more_scale * sum.whole.im };
 	above_modulus(&more, &out->excess_size);

@@ -1,12 +1,12 @@
-/* acct_path.c - the blanket variable at one epsilon and the line c + it along which its transform is
- * inverted. */
+/* acct_path.c - prepares the blanket variable at one epsilon, and the line c + it along which its transform
+ * is inverted. */
 #include "acct_path.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Of every bound of 1/M take the one that is smallest on average: M is at least 1 + the blanket messages of
- * one group, and at least 1 + dummies. */
+/* Choose the bound of 1/M that is smallest on average: M is at least 1 + the blanket messages of one group,
+ * and at least 1 + dummies. */
 static void settle_more(struct acct_path *w, const struct acct_list *l)
 {
 	double least = 1 + l->dummies;
@@ -45,8 +45,8 @@ void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, 
 	settle_more(w, l);
 }
 
-/* At c, which grown and gained then are of: K(c) = log of prod B_i^count_i C^(dummies+1), K'(c), K''(c).
- * INFINITY when out of range. */
+/* Compute K(c) = log of prod B_i^count_i C^(dummies+1), K'(c) and K''(c); grown and gained are then those
+ * of c.  INFINITY when out of range. */
 static void cumulant(struct acct_path *w, double c, double k[3])
 {
 	double s = 0, s1 = 0, s2 = 0, blanket = w->list->blanket, d = w->list->dummies + 1;
@@ -77,11 +77,12 @@ static void cumulant(struct acct_path *w, double c, double k[3])
 		k[0] = k[1] = k[2] = INFINITY;
 }
 
-#define WITHIN   1.03 /* factor within which the saddle is found */
-#define FIRST    1.05 /* first step from the guess; steps are squared, up to FARTHEST */
+#define WITHIN 1.03 /* the saddle is found within this factor */
+/* first step from the guess; each step is the square of the one before, up to FARTHEST */
+#define FIRST    1.05
 #define FARTHEST 16.0
 
-/* Were S normal, this would be the saddle: the root of c (k1 + c k2) = 2. */
+/* If S were normal, this would be the saddle: the root of c (k1 + c k2) = 2. */
 static double normal_saddle(const double k[3])
 {
 	double c = k[2] > 0 ? (sqrt(k[1] * k[1] + 8 * k[2]) - k[1]) / (2 * k[2]) : 1;
@@ -89,7 +90,7 @@ static double normal_saddle(const double k[3])
 	return c > 0 && c < INFINITY ? c : 1;
 }
 
-/* The c > 0 that minimises K(c) - 2 log c: there the integrand turns least.  Any c > 0 is sound. */
+/* Choose the c > 0 that minimises K(c) - 2 log c, where the integrand turns least.  Any c > 0 is sound. */
 bool acct_path_saddle(struct acct_path *w)
 {
 	double k[3], low = 0, high, c, step = FIRST;
@@ -119,7 +120,8 @@ bool acct_path_saddle(struct acct_path *w)
 	w->c = c;
 	w->top = k[0];
 	w->width = sqrt(fmax(k[2], 0.01 / (c * c)));
-	/* Later code squares c, and nodes some thousand times as far out: they must stay in range. */
+	/* Later code squares c, and computes nodes some thousand times as far out, which must stay in
+	 * range. */
 	return k[0] < INFINITY && k[2] >= 0 && c > 1e-140 && c < 1e140;
 }
 
@@ -137,7 +139,7 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 		value += w->omega[j] * fabs(w->x[j]) * e;
 		mass += w->omega[j] * w->both[j] * e;
 	}
-	/* s has an error of `off`, with which the errors of both logarithms grow. */
+	/* s has an error of `off`, which makes the errors of both logarithms larger. */
 	double off = size * ACCT_ULP;
 	double k = w->tau * w->tau * theta * theta / 2;
 	for (size_t i = 0; i < w->list->groups; i++) {
@@ -157,14 +159,14 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 
 #define TRIES 13
 
-/* Chernoff's bounds on either side, for distances mu of the exponent from c.  A small distance bounds the
- * long tail of a skewed S, a large one the middle.  They are computed when they are asked for. */
+/* Chernoff's bounds on either side, for exponents at distances mu from c.  A small distance bounds the long
+ * tail of a skewed S, a large one the middle.  They are computed when they are asked for. */
 struct tails {
 	bool known[2][TRIES];
 	double mu[2][TRIES], log_bound[2][TRIES][3];
 };
 
-/* log2 of mu in units of 1/width; first those that are the best where S is nearly normal. */
+/* log2 of mu in units of 1/width, first those that are best where S is nearly normal. */
 static const int tries[TRIES] = { 3, 2, 4, 1, 0, 5, -2, -4, 6, -6, -8, -10, -12 };
 
 static void tail_at(struct tails *f, const struct acct_path *w, int side, int i)
@@ -176,8 +178,8 @@ static void tail_at(struct tails *f, const struct acct_path *w, int side, int i)
 	acct_path_chernoff(w, side ? w->c - mu : w->c + mu, f->log_bound[side][i]);
 }
 
-/* The trapezoid rule adds the measure's aliases, a period apart on both sides; this bounds what they add, in
- * value and slope, as far down as half of each goal on a side. */
+/* Bound what the measure's aliases, a period apart on both sides, add to value and slope in the trapezoid
+ * rule.  Stops where each side's bound is at most half of the goal. */
 static void aliases(struct tails *f, const struct acct_path *w, const double goal[2], double err[2])
 {
 	err[0] = err[1] = 0;

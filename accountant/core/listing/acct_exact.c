@@ -10,9 +10,9 @@
 #define MOST_OUTCOMES 20000.0
 #define MOST_MESSAGES 4096.0 /* most messages for a list that serves a few points */
 #define MOST_RELISTED 16384.0
-#define MOST_COUNTING 4e6 /* additions that counting the outcomes may take */
-/* Relative error of a mass.  Masses are exponentials of sums: m log-factorials and logarithms, 3e-14 m at m =
- * 16384, of which each is known to some ulps, and powers of m omegas, each known to 128 ulp. */
+#define MOST_COUNTING 4e6 /* most additions that counting the outcomes may take */
+/* Relative error of a mass.  Masses are exponentials of sums: of m log-factorials and logarithms, each
+ * known to some ulps, 3e-14 m at m = 16384; and of powers of m omegas, each known to 128 ulp. */
 #define MASS_ERROR 6e-14
 #define TAIL       1e-60
 
@@ -20,10 +20,11 @@ struct outcome {
 	double loss, p, q;
 };
 
-/* p[i], q[i]: mass of the i largest losses; down: of the i least, unless the list is symmetric. */
+/* p[i], q[i]: mass of the i largest losses; down: mass of the i least losses, NULL if the list is
+ * symmetric. */
 struct acct_order {
 	size_t size;
-	double *loss; /* decreasing */
+	double *loss; /* sorted, decreasing */
 	double *p, *q, *down_p, *down_q;
 };
 
@@ -108,7 +109,7 @@ out:
 	return rc;
 }
 
-/* How many losses are above eps; swapped: below -eps. */
+/* How many losses are above eps, or if swapped below -eps. */
 static size_t above(const struct acct_order *o, double eps, bool swap)
 {
 	size_t low = 0, high = o->size;
@@ -124,8 +125,8 @@ static size_t above(const struct acct_order *o, double eps, bool swap)
 	return low;
 }
 
-/* The test {loss > eps} gives a lower bound whatever outcomes rounding moved over its edge; an outcome on the
- * wrong side has a loss within `edge` of eps. */
+/* The test {loss > eps} gives a lower bound even if rounding moved outcomes over its edge.  An outcome on
+ * the wrong side has a loss within `edge` of eps. */
 static void search(const struct acct_exact *e, double eps, bool swap, struct acct_point *at)
 {
 	const struct acct_order *o = e->order;
@@ -173,14 +174,14 @@ void acct_exact_at(const struct acct_exact *e, double eps, bool swap, struct acc
 	at->slope_err = at->slope * e->mass_error;
 }
 
-/* Which outcomes of m messages are worth listing: a range of counts for every cell. */
+/* The outcomes of m messages that are worth listing: a range of counts for every cell. */
 struct box {
 	size_t lo[ACCT_MAX_CELLS], hi[ACCT_MAX_CELLS];
 	size_t lo_after[ACCT_MAX_CELLS],
 		hi_after[ACCT_MAX_CELLS]; /* sums of the limits over the cells after j */
 };
 
-/* Chernoff's exponent of k of m with chance w; 1 - w is passed separately. */
+/* Chernoff's exponent of k of m messages with chance w; 1 - w is passed separately. */
 static double exponent(double k, double m, double w, double not_w)
 {
 	double hit = k > 0 ? k * log(k / (m * w)) : 0,
@@ -189,7 +190,7 @@ static double exponent(double k, double m, double w, double not_w)
 	return hit + miss;
 }
 
-/* The least k >= m w such that k or more are negligible; m + 1 are impossible. */
+/* The least k >= m w such that k or more messages are negligibly rare; m + 1 are impossible. */
 static size_t upper_end(double m, double w, double not_w, double least)
 {
 	double low = ceil(m * w), high = m + 1;
@@ -205,7 +206,7 @@ static size_t upper_end(double m, double w, double not_w, double least)
 	return (size_t)high;
 }
 
-/* The largest k <= m w such that fewer than k are negligible. */
+/* The largest k <= m w such that fewer than k messages are negligibly rare. */
 static size_t lower_end(double m, double w, double not_w, double least)
 {
 	double low = 0, high = floor(m * w);
@@ -221,8 +222,8 @@ static size_t lower_end(double m, double w, double not_w, double least)
 	return (size_t)low;
 }
 
-/* Outcomes outside the box have, under either input, a chance of at most 2 * cells * exp(log_cut); -INFINITY:
- * no outcome is outside.  m: the number of messages besides the victim's.
+/* Make the box: outcomes outside have, under either input, a chance of at most 2 * cells * exp(log_cut);
+ * -INFINITY: no outcome is outside.  m is the number of messages without the victim's.
  *
  * N_j is the victim's part, 0 or 1, plus Bin(m, w_j): P(N_j > k) <= P(Bin >= k) and P(N_j < k) <= P(Bin <=
  * k-1), whatever the victim's input, and Chernoff's bound of both is exp(-m KL(k/m, w)). */
@@ -248,8 +249,8 @@ static void box_init(struct box *b, const struct acct_list *l, size_t m, double 
 	}
 }
 
-/* The number of outcomes inside, the victim's message included.  ways: room for 2 (m + 2) numbers.  Cell by
- * cell, ways[s] is the number of ways in which the cells so far hold s messages. */
+/* The number of outcomes inside the box, with the victim's message.  ways has room for 2 (m + 2) numbers:
+ * cell by cell, ways[s] is the number of ways in which the cells so far hold s messages. */
 static double box_outcomes(const struct box *b, size_t cells, size_t m, double *ways)
 {
 	double *sums = ways + m + 2;
@@ -284,14 +285,15 @@ static double compositions(double m, size_t cells)
 	return n;
 }
 
-/* e^more x, computed so that x may be below the range of a double: such a chance may have a likelihood ratio
- * of 1e300. */
+/* e^more x, computed so that x may be below the range of a double: such a chance may have a likelihood
+ * ratio of 1e300. */
 static double mass(double more, double x)
 {
 	return more > -600 || x <= 0 ? exp(more) * x : exp(more + log(x));
 }
 
-/* Distribute `left` messages over cell j and those after it in every way inside the box.  False: no room. */
+/* Distribute `left` messages over cell j and those after it in every way inside the box.  Returns false if
+ * there is no room. */
 static bool place(struct walk *w, size_t j, size_t left, double log_mass, double u, double v)
 {
 	const struct acct_cell *c = &w->list->cell[j];
@@ -330,7 +332,7 @@ static double outcomes_of(const struct acct_list *l, const struct acct_count *c)
 	return total;
 }
 
-/* Deviation of the number of blanket messages. */
+/* The deviation of the number of blanket messages. */
 static double deviation(const struct acct_list *l)
 {
 	double variance = 0;
@@ -340,7 +342,7 @@ static double deviation(const struct acct_list *l)
 	return sqrt(variance);
 }
 
-/* Ten deviations from the mean there are many outcomes already, so the answer is no. */
+/* Can the outcomes be few?  Within ten deviations of the mean there may be too many already. */
 static bool may_be_few(const struct acct_list *l)
 {
 	double reach, mean = floor(l->mean);
@@ -384,7 +386,7 @@ static void walk_fini(struct walk *w)
 	free(w->log_fact);
 }
 
-/* The mass that may be left out is divided equally among all M: rare ones get a small box. */
+/* The mass that may be left out is divided equally among all M, so rare ones get a small box. */
 static void box_of(
 	struct box *b, const struct acct_list *l, const struct acct_count *count, size_t i, double log_cut)
 {
@@ -392,7 +394,7 @@ static void box_of(
 		log_cut - log(fmax(count->chance[i], 1e-300)) - log((double)count->size));
 }
 
-/* List all outcomes inside the boxes: *e keeps its list when there is no room. */
+/* List all outcomes inside the boxes.  *e keeps its list if there is no room. */
 static enum acct_rc list_all(struct acct_exact *e, const struct acct_list *l, const struct acct_count *count,
 	double log_cut, size_t room)
 {
@@ -443,7 +445,8 @@ enum acct_rc acct_exact_list(struct acct_exact *e, const struct acct_list *l)
 	return rc;
 }
 
-/* Is listing worth trying?  Assumes `terms` boxes like the one of m messages, except for its longest side. */
+/* Is listing worth trying?  Assumes `terms` boxes like the box of m messages, except for its longest
+ * side. */
 static bool fits_boxes(const struct acct_list *l, double m, double terms, double log_cut, double most)
 {
 	double volume = terms, longest = 1;
@@ -459,7 +462,7 @@ static bool fits_boxes(const struct acct_list *l, double m, double terms, double
 	return volume / longest <= 2 * most;
 }
 
-/* The number of outcomes, counted; or `most` where counting alone takes too much work. */
+/* Count the outcomes; returns `most` if counting alone takes too much work. */
 static double count_boxes(
 	const struct acct_list *l, const struct acct_count *count, double log_cut, double most, double *ways)
 {
@@ -475,7 +478,7 @@ static double count_boxes(
 	return total;
 }
 
-/* List if there is room. */
+/* List the outcomes if there is room. */
 static enum acct_rc list_boxes(struct acct_exact *e, const struct acct_list *l,
 	const struct acct_count *count, double log_cut, double most)
 {
@@ -495,7 +498,7 @@ enum acct_rc acct_exact_relist(struct acct_exact *e, const struct acct_list *l, 
 	double middle = floor(l->mean + l->dummies);
 	struct acct_count count;
 
-	/* A first guess, since the law of M takes work too; it has more terms than four deviations. */
+	/* Guess first, since the law of M takes work too; it has more terms than four deviations. */
 	if (!may_be_listed(l, MOST_RELISTED) ||
 		!fits_boxes(l, middle, 1 + 4 * deviation(l), log_cut, (double)most)) {
 		if (e->missed > missed)

@@ -1,13 +1,13 @@
 /* acct_exact.h - exact laws, term by term: the outcomes of a small round, and the number of its blanket
  * messages.
  *
- * It takes a list (acct_list.h), and gives the masses of its outcomes under both inputs, sorted for many
- * questions, and points of their curve.
+ * Given a list (acct_list.h), it computes the masses of the round's outcomes under both inputs, sorts them
+ * for many questions, and computes points of their curve.
  *
- * Errors.  The number of blanket others is the convolution of the levels' binomials.  Each is cut where what
- * lies beyond is below 1e-60; the tails are added above, and 1e-290 per convolution for underflow.  Masses
- * are off by less than 6e-14 max(4096, M) of themselves, M blanket messages, alike under P and Q.  Underflow
- * of the scaling by 1/(1+E) is charged at 1e-300 on both sides.
+ * Errors.  The number of blanket others is the convolution of the levels' binomials.  Each binomial is cut
+ * where everything beyond is below 1e-60; the tails are added to the upper end, and 1e-290 per convolution
+ * for underflow.  Masses have a relative error below 6e-14 max(4096, M), M blanket messages, which is the
+ * same under P and Q.  Underflow of the scaling by 1/(1+E) is charged at 1e-300 on both sides.
  *
  * In a composition only a range of each cell's count N_j is listed.  N_j is Bin(M-1, w_j), plus 1 if the
  * victim is in j: P(N_j > k) <= P(Bin >= k) and P(N_j < k) <= P(Bin <= k-1) under both inputs, each at most
@@ -15,16 +15,19 @@
  * M; with the values of M left out, 1e-3 of the round's tail.
  *
  * Sorted outcomes are summed from both ends in extended precision: H = a P(loss > eps) - b Q(loss > eps).
- * Sums are charged (4 DBL_EPSILON + size LDBL_EPSILON)(aP + bQ).  An outcome on the wrong side of eps by
- * rounding has |loss - eps| <= e = 16 DBL_EPSILON (1+eps) and |ap - bq| <= 2e ap.  So 2e (aP + bQ) is added
- * to the upper bound.  Nothing is subtracted from the lower bound, since {computed loss > eps} is a test,
- * too. */
+ * Sums are charged (4 DBL_EPSILON + size LDBL_EPSILON)(aP + bQ).  An outcome that rounding put on the wrong
+ * side of eps has
+ * loss - eps
+ *  <= e = 16 DBL_EPSILON (1+eps) and
+ * ap - bq
+ *  <= 2e ap.  So 2e (aP + bQ) is added to the upper bound.  The lower bound needs no such term, since
+ *  {computed loss > eps} is a test, too. */
 #pragma once
 
 #include "acct_list.h"
 #include "acct_point.h"
 
-/* The outcomes of a round; all zero: none are listed.  Once they are sorted, `order` replaces p and
+/* The outcomes of a round; all zero: no outcomes are listed.  Once they are sorted, `order` replaces p and
  * q. */
 struct acct_exact {
 	double *p, *q; /* masses of each outcome under the two inputs */
@@ -49,21 +52,22 @@ ACCT_CHECK enum acct_rc acct_exact_relist(
 /* Sort the outcomes: from now on a point takes a search instead of a sum. */
 ACCT_CHECK enum acct_rc acct_exact_order(struct acct_exact *e, bool symmetric);
 
-/* One point of the curve of these outcomes, and the work that it takes, in the unit of struct acct_work. */
+/* Compute one point of the curve of these outcomes, and the work that it takes, in the unit of struct
+ * acct_work. */
 void acct_exact_at(const struct acct_exact *e, double eps, bool swap, struct acct_point *at);
 double acct_exact_work(const struct acct_exact *e);
 
 /* The law of the number of blanket messages among the others, term by term. */
 
-/* chance[i]: that of first + i blanket messages, to 1e-10 relative. */
+/* chance[i] is the chance of first + i blanket messages, with a relative error of 1e-10. */
 struct acct_count {
 	double *chance;
-	size_t size; /* 0: the law has more terms than asked for */
+	size_t size; /* number of terms; 0: the law has more terms than asked for */
 	double first;
 	double missed; /* upper bound on the chance of all numbers left out */
 };
 
-/* Computes at most `most` terms; those left out have a chance of about 4 * tail for every group.  Call
+/* Compute at most `most` terms; those left out have a chance of about 4 * tail for each group.  Call
  * acct_count_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_count_init(
 	struct acct_count *c, const struct acct_list *l, double tail, double most);

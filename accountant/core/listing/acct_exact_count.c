@@ -1,13 +1,15 @@
-/* acct_exact_count.c (acct_exact.h) - the law of the number of blanket messages among the others. */
+/* acct_exact_count.c (acct_exact.h) - computes the law of the number of blanket messages among the
+ * others. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "acct_exact.h"
 
-#define UNDERFLOWN 1e-290 /* all products below the range of a double, together */
+#define UNDERFLOWN 1e-290 /* bound on the sum of all products that underflow */
 
-/* Logarithms of chances of b blanket messages in a group: of none; and the ratio of b + 1 to b. */
+/* Logarithms for the number b of blanket messages in a group: of the chance of none, and of the ratio of
+ * the chances of b + 1 and b. */
 static double log_none(const struct acct_group *g, double chance)
 {
 	return g->count * (chance < 0.5 ? log1p(-chance) : log(g->rest));
@@ -18,8 +20,8 @@ static double log_ratio(const struct acct_group *g, double chance, double b)
 	return log((g->count - b) / (b + 1) * chance / g->rest);
 }
 
-/* The terms of one group that matter: chances grow up to the mode, and beyond it they halve from where the
- * list ends.  More than `most` terms: size is 0. */
+/* Compute the terms of one group that matter: chances grow up to the mode, and beyond it they at least
+ * halve from where the list ends.  If there are more than `most` terms, size is 0. */
 static enum acct_rc one_group(
 	struct acct_count *c, const struct acct_group *g, double blanket, double tail, double most)
 {
@@ -35,7 +37,7 @@ static enum acct_rc one_group(
 		c->chance[c->size++] = 1;
 		return ACCT_OK;
 	}
-	long double log_mass = log_none(g, chance); /* a sum of thousands of terms */
+	long double log_mass = log_none(g, chance); /* this is a sum of thousands of terms */
 	for (double b = 0; b <= g->count; b++) {
 		double ratio = log_ratio(g, chance, b);
 
@@ -57,7 +59,7 @@ static enum acct_rc one_group(
 	return ACCT_OK;
 }
 
-/* Drop terms on either side that together are below tail. */
+/* Drop terms at either end that together are below tail. */
 static void trim(struct acct_count *c, double tail)
 {
 	size_t from = 0;
