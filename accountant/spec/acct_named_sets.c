@@ -72,8 +72,7 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 	s->third = 3 * items <= fmin(d, 100) && (k <= 2 || three > 1e-3);
 	s->triple = s->third ? (double)three / z : 0;
 	acct_named_two_level(&s->round, p, (double)apart / z, (double)both / z, (double)(miss - apart) / z);
-	/* the family takes at most 6 items, and improves nothing where k is 1 and three disjoint sets exist
-	 */
+	/* the family takes at most 6 items, and gains nothing if k is 1 and 3 disjoint sets exist */
 	if (items <= 6 && !(k <= 1 && 3 * items <= d))
 		acct_named_shape(s, ACCT_DRAWS, d, k, items);
 	return ACCT_OK;
