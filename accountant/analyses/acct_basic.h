@@ -8,15 +8,15 @@
 extern "C" {
 #endif
 
-/* One guarantee, `count` times. */
+/* One guarantee that holds `count` times. */
 struct acct_guarantee {
 	double epsilon; /* [0, inf] */
 	double delta;   /* [0, 1] */
 	double count;   /* whole, 1..1e15 */
 };
 
-/* Basic composition: the sums of epsilons and of deltas, delta at most 1.  Proved (Dwork et al. 2006), also
- * for guarantees that are chosen adaptively. */
+/* Basic composition: the sum of the epsilons and the sum of the deltas, delta at most 1.  Proved (Dwork et
+ * al.  2006), also for guarantees that are chosen adaptively. */
 ACCT_CHECK enum acct_rc acct_basic_sum(
 	const struct acct_guarantee *g, size_t n, double *epsilon, double *delta);
 
@@ -64,19 +64,19 @@ ACCT_CHECK enum acct_rc acct_basic_clones_closed(double epsilon0, uint64_t n, do
 
 /* The first bound: epsilon = 12 eps0 sqrt(log(1/delta)/n), for 0 < eps0 < 1/2, n >= 1000 and 0 < delta <
  * 1/100; ACCT_EDOMAIN elsewhere.  Proved: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019,
- * Theorem 7; and it follows from the closed form of the clones, for one randomizer of all participants: there
- * tanh(eps0/2) <= eps0/2, e^{eps0/2} < 1.285 and log(4/delta) < 1.302 log(1/delta), so that the clones'
- * epsilon is below eps0 (5.87 sqrt(log(1/delta)/n) + 6.6/n) < 6 eps0 sqrt(log(1/delta)/n); where its
- * condition fails, log(1/delta)/n > 1/31 and the value is above 2 eps0. */
+ * Theorem 7.  If all participants use one randomizer, it also follows from the closed form of the clones:
+ * there tanh(eps0/2) <= eps0/2, e^{eps0/2} < 1.285 and log(4/delta) < 1.302 log(1/delta), so the clones'
+ * epsilon is below eps0 (5.87 sqrt(log(1/delta)/n) + 6.6/n) < 6 eps0 sqrt(log(1/delta)/n).  Where the
+ * clones' condition fails, log(1/delta)/n > 1/31 and the value is above 2 eps0. */
 ACCT_CHECK enum acct_rc acct_basic_erlingsson(double epsilon0, uint64_t n, double delta, double *eps);
 
-/* The second closed form of the authors of acct_basic_closed, in Omega = 2r(n-1) - sqrt(min(6r, 1/2) (n-1)
- * log(4/delta)) special messages; a = beta/(p-1), rest = 1 - a - a p:
+/* The second closed form of the authors of acct_basic_closed, with Omega = 2r(n-1) - sqrt(min(6r, 1/2)
+ * (n-1) log(4/delta)) special messages, a = beta/(p-1) and rest = 1 - a - a p:
  *   epsilon = log(1 + beta (2 sqrt(Omega log(4/delta)/2) + 1)
  *             / (a Omega + beta (Omega/2 - sqrt(Omega log(4/delta)/2)) + rest (n-1-Omega) r/(1-2r))).
- * Paper value, not a guarantee, as the other.  ACCT_EDOMAIN where their code's conditions are not met: Omega
- * > 0, (p+1) a/2 > rest r/(1-2r), and Omega > (2p (beta+1+(beta-1) p)(n-1) + beta)/(q + p (beta-1+(beta+1) p)
- * - p q). */
+ * Like the first it is a paper value, not a guarantee.  ACCT_EDOMAIN where the conditions of their code are
+ * not met: Omega > 0, (p+1) a/2 > rest r/(1-2r), and Omega > (2p (beta+1+(beta-1) p)(n-1) + beta)/(q + p
+ * (beta-1+(beta+1) p) - p q). */
 ACCT_CHECK enum acct_rc acct_basic_closed_tight(
 	double p, double beta, double q, uint64_t n, double delta, double *eps);
 

@@ -1,4 +1,5 @@
-/* acct_binomial.c - the saddle-point form: every part is small where the chance is not. */
+/* acct_binomial.c - binomial chances by the saddle-point form, whose parts are all small where the chance
+ * is not. */
 #include "acct_binomial.h"
 
 #include <float.h>
@@ -6,8 +7,8 @@
 
 #define PI 3.14159265358979323846
 
-/* log n! - log(sqrt(2 pi n) (n/e)^n).  Stirling's series alternates: its error is below the first term left
- * out, 691/(360360 n^11), 1e-16 from n = 16 on. */
+/* log n! - log(sqrt(2 pi n) (n/e)^n).  Stirling's series alternates, so its error is below the first term
+ * left out, 691/(360360 n^11), which is 1e-16 from n = 16 on. */
 static double stirling(double n)
 {
 	static const double series[] = { 1 / 12.0, -1 / 360.0, 1 / 1260.0, -1 / 1680.0, 1 / 1188.0 };
@@ -23,12 +24,12 @@ static double stirling(double n)
 	return sum / n;
 }
 
-/* x log(x/m) + m - x >= 0, to a few ulp: near m from the series of atanh. */
+/* x log(x/m) + m - x >= 0, to a few ulps: near m by the series of atanh. */
 static double deviance(double x, double m)
 {
 	double v = (x - m) / (x + m), term = 2 * x * v, sum = (x - m) * v;
 
-	if (x == 0) /* NOLINT: a whole number */
+	if (x == 0) /* NOLINT: x is a whole number, so the comparison is exact */
 		return m;
 	if (fabs(v) > 0.1)
 		return x * log(x / m) + m - x;
@@ -49,8 +50,9 @@ double acct_binomial_log(double n, double p, double k)
 	       deviance(n - k, n * (1 - p)) - 0.5 * log(2 * PI * k * ((n - k) / n));
 }
 
-/* Means n p, n (1-p) are known to two ulp of theirs, which moves deviance by the difference from k; a p of
- * the caller's that is off by four ulp moves it the same way, by 1/(1-p) as much in the other part. */
+/* The means n p and n (1-p) have a relative error of two ulps, which changes deviance by the difference
+ * from k.  A caller's p that is off by four ulps changes it in the same way, and in the other part by
+ * 1/(1-p) as much. */
 double acct_binomial_error(double n, double p, double k)
 {
 	double off = fabs(k - n * p) / (1 - p);
@@ -67,7 +69,7 @@ double acct_binomial_last(double n, double p, double log_tail)
 {
 	double low = floor(fmin(n, (n + 1) * p)), high = n;
 
-	while (high - low > 1) { /* low: not yet; high: far enough */
+	while (high - low > 1) { /* low is not far enough yet; high is far enough */
 		double k = floor((low + high) / 2), r = acct_binomial_ratio(n, p, k);
 
 		if (r < 1 && acct_binomial_log(n, p, k) + acct_binomial_error(n, p, k) + log(r / (1 - r)) <=

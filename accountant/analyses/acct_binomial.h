@@ -1,13 +1,13 @@
 /* acct_binomial.h - binomial chances, far tails included. */
 #pragma once
 
-/* log P[Bin(n, p) = k], p in (0, 1), 0 <= k <= n below 2^53, whole numbers.
- * Error: below acct_binomial_error(n, p, k) in absolute value.
- * Source: Loader 2000, "Fast and accurate computation of binomial probabilities". */
+/* log P[Bin(n, p) = k], p in (0, 1), 0 <= k <= n below 2^53, whole numbers.  The absolute error is below
+ * acct_binomial_error(n, p, k).  Source: Loader 2000, "Fast and accurate computation of binomial
+ * probabilities". */
 double acct_binomial_log(double n, double p, double k);
 double acct_binomial_error(double n, double p, double k);
 
-/* P[Bin = k+1] / P[Bin = k]: falls as k grows.  So beyond the mode the chances above k sum to at most
+/* P[Bin = k+1] / P[Bin = k], which falls as k grows.  So beyond the mode the chances above k sum to at most
  * chance(k) r/(1-r), r = acct_binomial_ratio(n, p, k) < 1. */
 double acct_binomial_ratio(double n, double p, double k);
 

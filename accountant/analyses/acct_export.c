@@ -1,4 +1,4 @@
-/* acct_export.c - a composition as a privacy-loss distribution. */
+/* acct_export.c - makes a privacy-loss distribution of a composition. */
 #include "acct_export.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ void acct_pld_fini(struct acct_pld *p)
 	memset(p, 0, sizeof *p);
 }
 
-/* The law as masses of neighbouring losses. */
+/* Write the law as an array of masses of neighbouring losses. */
 static enum acct_rc spread(const struct acct_law *law, double step, struct acct_pld *out)
 {
 	double *p;
@@ -31,7 +31,7 @@ static enum acct_rc spread(const struct acct_law *law, double step, struct acct_
 	return ACCT_OK;
 }
 
-/* The upper ends as points of a curve. */
+/* Make the law whose curve has the upper ends as its points. */
 static enum acct_rc make_law(const struct acct_bound *delta, size_t points, double step, struct acct_law *law)
 {
 	struct acct_nodes nodes = { .h = step, .stride = 1, .last = points };

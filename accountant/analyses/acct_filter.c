@@ -1,4 +1,4 @@
-/* acct_filter.c - budgets and prices of the Gaussian and the Renyi filter. */
+/* acct_filter.c - computes budgets and prices of the Gaussian and the Renyi filter. */
 #include "acct_filter.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "acct_renyi.h"
 
 #define LEAST_DELTA 1e-15
-#define DEFECTS     0.5           /* of delta; the rest is for the Gaussian */
-#define ONE_DEFECT  1e-6          /* share of the defects for one round: room for a million rounds */
+#define DEFECTS     0.5           /* part of delta for defects; the rest is for the Gaussian */
+#define ONE_DEFECT  1e-6          /* share of the defects that each round gets: room for a million rounds */
 #define UP          (1 + 0x1p-50) /* an upward rounding of a few operations */
 
 static const struct {
@@ -109,7 +109,7 @@ enum acct_rc acct_filter_init(
 	return ACCT_OK;
 }
 
-/* Infinite losses are charged to the defect, in addition to the share that every round gets. */
+/* Charge infinite losses to the defect, in addition to the share that every round gets. */
 static enum acct_rc gaussian_price(
 	const struct acct_filter *f, const struct acct_round *round, struct acct_price *out)
 {
@@ -169,6 +169,6 @@ double acct_price_share(struct acct_price sum)
 
 bool acct_price_fits(struct acct_price sum)
 {
-	/* each is tested: fmax would hide a NaN */
+	/* both are tested, since fmax would hide a NaN */
 	return sum.loss < 1 - 1e-12 && sum.defect < 1 - 1e-12;
 }

@@ -8,10 +8,10 @@
  *   GDP    Every round is mu-GDP with a defect d (acct_gdp.h).  sum mu^2 <= B^2 and sum d <= delta/2, where
  *          delta_GDP(epsilon; B) + delta/2 <= delta.  Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023.
  *   Renyi  The divergences of one order sum to at most the divergence from which (epsilon, delta) follows.
- *   Rounds
- *          with infinite losses are never admitted.  Feldman, Zrnic 2021, Theorem 4.3.
+ *          Rounds with infinite losses are never admitted.  Feldman, Zrnic 2021, Theorem 4.3.
  *
- * Prices are rounded up, budgets down.  Functions are pure.  Derivations: doc/accounting.md, "Filters". */
+ * Prices are rounded up, budgets down.  The functions have no state.  Derivations: doc/accounting.md,
+ * "Filters". */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,8 @@
 extern "C" {
 #endif
 
-#define ACCT_FILTER_MOST_EPSILON 600.0 /* largest epsilon of a filter; it also keeps any larger budget */
+/* Largest epsilon of a filter, which any larger budget allows, too. */
+#define ACCT_FILTER_MOST_EPSILON 600.0
 
 enum acct_filter_kind {
 	ACCT_FILTER_GDP = 1,
@@ -41,7 +42,7 @@ struct acct_filter {
 /* Shares of the filter's budget, each [0, inf]; INFINITY: the round is never admitted. */
 struct acct_price {
 	double loss;   /* share of `most` */
-	double defect; /* share of `defects`; 0 where there are none */
+	double defect; /* share of `defects`; 0 if the filter has no defects */
 };
 
 /* Make a filter with the budget epsilon (0, ACCT_FILTER_MOST_EPSILON], delta [1e-15, 1).  ACCT_EDOMAIN:

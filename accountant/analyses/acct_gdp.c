@@ -1,4 +1,4 @@
-/* acct_gdp.c - finds the Gaussian curve that lies above a round's, up to a defect. */
+/* acct_gdp.c - finds the Gaussian curve that lies above a round's curve, up to a defect. */
 #include "acct_gdp.h"
 
 #include <math.h>
@@ -10,22 +10,25 @@
 #include "acct_law.h"
 #include "acct_plan.h"
 
-#define ULP          (0x1p-53)
-#define RESOLUTION   0.01 /* chords lie above the curve as if its variance were a relative 1e-5 more */
-#define MOST_NODES   4096.0
-#define WORK         2e8 /* as in struct acct_work; 0.2 s where few participants make the curve rough */
+#define ULP        (0x1p-53)
+#define RESOLUTION 0.01 /* chords lie above the curve as if its variance were a relative 1e-5 more */
+#define MOST_NODES 4096.0
+/* as in struct acct_work; takes 0.2 s where few participants make the curve rough */
+#define WORK         2e8
 #define MOST_MU      100.0
 #define MOST_EPSILON 700.0
-#define WITHIN       1e-7 /* of mu, relative: what the bisection leaves */
+#define WITHIN       1e-7 /* relative width of mu at which the bisection ends */
 
-/* One point of the Gaussian curve: H(y) in [value - error, value + error], nu(Y > y) = slope (1 +-
- * relative). */
+/* One point of the Gaussian curve: H(y) is in [value - error, value + error], and nu(Y > y) is slope, up to
+ * a relative error. */
 struct gauss {
 	double value, error, slope, relative;
 };
 
-/* Phi(-z) = erfc(z/sqrt 2)/2.  z is off by at most 2 ulp of size = eps/mu + mu/2, hence Phi(-z) by a relative
- * (|z| + 1) of that, and erfc itself by a few ulp. */
+/* Phi(-z) = erfc(z/sqrt 2)/2.  z is off by at most 2 ulps of size = eps/mu + mu/2, hence Phi(-z) by a
+ * relative (
+ * z
+ *  + 1) of that, and erfc itself by a few ulps. */
 static struct gauss gauss_at(double eps, double mu)
 {
 	double size = eps / mu + mu / 2, p = 0.5 * erfc((eps / mu - mu / 2) / sqrt(2)),
@@ -41,7 +44,8 @@ double acct_gdp_delta_above(double epsilon, double mu)
 {
 	if (mu <= 0)
 		return 0;
-	if (!(epsilon <= MOST_EPSILON)) /* the error on H, times e^epsilon, is too large to show anything */
+	/* the error on H, multiplied by e^epsilon, is then too large for any conclusion */
+	if (!(epsilon <= MOST_EPSILON))
 		return 1;
 	struct gauss g = gauss_at(epsilon, mu);
 	return acct_upper_end((g.value + g.error) * (1 + exp(epsilon)) * (1 + 8 * ULP), 1);
@@ -55,13 +59,14 @@ double acct_gdp_delta_below(double epsilon, double mu)
 	return acct_lower_end((g.value - g.error) * (1 + exp(epsilon)) * (1 - 8 * ULP));
 }
 
-/* tanh(b/2) - tanh(a/2), a <= b. */
+/* tanh(b/2) - tanh(a/2), for a <= b. */
 static double gap(double a, double b)
 {
 	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));
 }
 
-/* The round's curve from above: chords of value[k] at loss[k], the last to y = 1 with value 0. */
+/* The round's curve from above: chords from value[k] at loss[k] to the next, the last to y = 1 with value
+ * 0. */
 struct chords {
 	double *loss, *value;
 	size_t last;
@@ -73,8 +78,8 @@ static void chords_fini(struct chords *c)
 	free(c->value);
 }
 
-/* The curve is convex: any point above a chord of two others comes down to it.  Points near the largest loss
- * may have no bound at all. */
+/* Lower any point above a chord of two others to that chord, since the curve is convex.  Points near the
+ * largest loss may have no bound at all. */
 static enum acct_rc pull_down(struct chords *c)
 {
 	size_t *corner = calloc(c->last + 1, sizeof *corner), top = 0;
@@ -105,7 +110,7 @@ static enum acct_rc pull_down(struct chords *c)
 	return ACCT_OK;
 }
 
-/* Losses are moved up by what rounding of the cells may be worth, and H(-shift) <= shift/2 + H(0).  From the
+/* Move losses up by what rounding of the cells may amount to; H(-shift) <= shift/2 + H(0).  From the
  * largest finite loss on delta is the mass of infinite loss. */
 static enum acct_rc chords_init(struct chords *c, const struct acct_nodes *n, const struct acct_list *l)
 {
@@ -129,13 +134,13 @@ static enum acct_rc chords_init(struct chords *c, const struct acct_nodes *n, co
 	return pull_down(c);
 }
 
-/* R(y) = d (1-y)/2 + (1-d) H_mu(y) is convex, so it lies above its tangent in the middle of the cell, and
- * that above the chord if it is so at both ends. */
+/* R(y) = d (1-y)/2 + (1-d) H_mu(y) is convex, so it lies above its tangent in the middle of the cell.  That
+ * tangent lies above the chord if it does at both ends. */
 static bool cell_holds(const struct chords *c, size_t k, double mu, double d)
 {
 	double a = c->loss[k], b = c->loss[k + 1], middle = (a + b) / 2;
 	double down = gap(a, middle), up = gap(middle, b);
-	/* Losses are off by an ulp each, their differences by as much of the losses. */
+	/* A loss is off by an ulp of itself, and the difference of two losses by as much. */
 	double off = (32 + 8 * b / (b - a)) * ULP;
 	struct gauss g = gauss_at(middle, mu);
 	double at = (d * exp(-middle) / (1 + exp(-middle)) + (1 - d) * g.value) * (1 - 16 * ULP) - g.error;
@@ -152,7 +157,7 @@ static bool holds(const struct chords *c, double mu, double d)
 	return true;
 }
 
-/* Beyond the last node only the defect is used: a chord to (1, 0) under d (1-y)/2. */
+/* Beyond the last node only the defect is used: a chord to (1, 0) must be below d (1-y)/2. */
 static bool tail_holds(const struct chords *c, double d)
 {
 	double l = c->loss[c->last];

@@ -1,22 +1,25 @@
 /* acct_gdp.h - bounds rounds by Gaussian differential privacy with a defect, which the Gaussian filter
  * charges.
  *
- * A round is mu-GDP with defect d when, for every y, H(y) <= d (1-y)/2 + (1-d) H_mu(y), H_mu the curve of
- * N(mu, 1) against N(0, 1): its pair is then dominated by the one that gives everything away with chance d
- * and is Gaussian else (Dong, Roth, Su 2022; doc/accounting.md, "Filters").  Source of the sums: Gaussian
- * filters compose fully adaptively (Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023), defects add.
+ * A round is mu-GDP with defect d when, for every y, H(y) <= d (1-y)/2 + (1-d) H_mu(y), where H_mu is the
+ * curve of N(mu, 1) against N(0, 1).  Its pair is then dominated by the pair that gives everything away
+ * with chance d and otherwise is Gaussian (Dong, Roth, Su 2022; doc/accounting.md, "Filters").  Source of
+ * the sums: Gaussian filters compose fully adaptively (Smith, Thakurta 2022; Koskela, Tobaben, Honkela
+ * 2023), and defects add up.
  *
- * Proof, node by node.  Upper bounds on H at nodes 0.01 deviations apart, the larger of both directions, are
- * joined by chords; H is convex and below them.  Points above a chord of others are pulled down to it; from
+ * Proof, node by node.  Upper bounds on H at nodes 0.01 deviations apart, the larger of both directions,
+ * are joined by chords; H is convex and below them.  Points above a chord of others are lowered to it; from
  * the largest finite loss on, H(y) = nu(inf)(1-y)/2.  The right side is convex, hence above its tangent at
- * the middle of a cell, of slope d/2 + (1-d) nu(Y > y).  A tangent above a chord at both ends is above it
- * between them.  Beyond the last node the chord goes to (1, 0), and d (1-y)/2 alone must be above it.  mu is
- * found by bisection.
+ * the middle of a cell, which has slope d/2 + (1-d) nu(Y > y).  A tangent above a chord at both ends is
+ * above it between them.  Beyond the last node the chord goes to (1, 0), and d (1-y)/2 alone must be above
+ * it.  mu is found by bisection.
  *
- * Rounding.  Phi(-z) = erfc(z/sqrt 2)/2 with z off by 2 ulp of s = eps/mu + mu/2, hence Phi by a relative
- * (|z|+1) 2 ulp s and a few ulp of erfc: 32 + 8 (s+1)^2 ulp are charged to each of the two terms before they
- * are subtracted.  Gaps between losses lose ulp b/(b-a), charged eightfold.  The blur of the cells
- * (acct_plan_blur) moves every node up, H(-shift) <= H(0) + shift/2 at the first. */
+ * Rounding.  Phi(-z) = erfc(z/sqrt 2)/2 with z off by 2 ulps of s = eps/mu + mu/2, hence Phi by a relative
+ * (
+ * z
+ * +1) 2 ulp s and a few ulps of erfc: 32 + 8 (s+1)^2 ulps are charged to each of the two terms before they
+ * are subtracted.  Gaps between losses lose ulp b/(b-a), and eight times that is charged.  The blur of the
+ * cells (acct_plan_blur) moves every node up, with H(-shift) <= H(0) + shift/2 at the first. */
 #pragma once
 
 #include "acct.h"

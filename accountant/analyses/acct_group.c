@@ -1,18 +1,18 @@
-/* acct_group.c - group privacy of composed rounds. */
+/* acct_group.c - bounds group privacy of composed rounds. */
 #include "acct_group.h"
 
 #include <float.h>
 #include <math.h>
 
 #define ROUNDING    (1 + 64 * DBL_EPSILON)
-#define LEAST_DELTA 1e-200 /* of acct_epsilon */
+#define LEAST_DELTA 1e-200 /* least delta that acct_epsilon answers for */
 #define STEPS       60
-#define MARGIN      0.9999 /* the last delta asked lies this much below the fixed point */
+#define MARGIN      0.9999 /* factor by which the last delta asked for lies below the fixed point */
 
-/* 1 + e^e + .. + e^((g-1) e), rounded up. */
+/* 1 + e^e + .. + e^((g-1) e), rounded up; e is epsilon, g is group. */
 static double powers(double epsilon, unsigned group)
 {
-	if (!(epsilon > 1e-12)) /* each term is at most the last */
+	if (!(epsilon > 1e-12)) /* no term exceeds the last */
 		return group * exp((group - 1) * epsilon) * ROUNDING;
 	return expm1(group * epsilon) / expm1(epsilon) * ROUNDING * (1 + group * epsilon * DBL_EPSILON);
 }
@@ -31,21 +31,21 @@ enum acct_rc acct_group_delta(
 			*delta = single;
 		return rc;
 	}
-	/* Divided and rounded down, so that group times it is at most epsilon. */
+	/* Divided and rounded down, so that `group` times it is at most epsilon. */
 	double each = epsilon / group * (1 - 2 * DBL_EPSILON);
 	rc = acct_delta(rounds, n, each, &one);
 	if (rc)
 		return rc;
 	double upper = one.upper * powers(each, group);
 	delta->lower = single.lower;
-	delta->upper = upper <= 1 ? upper : 1; /* a NaN is 1 */
+	delta->upper = upper <= 1 ? upper : 1; /* a NaN becomes 1 */
 	if (one.upper <= 0)
 		delta->upper = 0;
 	return ACCT_OK;
 }
 
-/* With d = delta at first and then d = delta / powers(epsilon(d)), d falls towards the largest fixed point.
- * An answer is accepted only where its own d, and its powers, add up to delta. */
+/* Start with d = delta and repeat d = delta / powers(epsilon(d)): d falls towards the largest fixed point.
+ * An answer is accepted only if d times powers(its epsilon) is at most delta. */
 enum acct_rc acct_group_epsilon(
 	const struct acct_round *rounds, size_t n, unsigned group, double delta, struct acct_bound *eps)
 {
@@ -70,7 +70,7 @@ enum acct_rc acct_group_epsilon(
 			break;
 		d = fmin(d, delta / powers(one.upper, group)) * MARGIN;
 	}
-	if (d < delta && rc == ACCT_EPRECISION) /* so small a delta shows nothing */
+	if (d < delta && rc == ACCT_EPRECISION) /* nothing can be computed for so small a delta */
 		rc = ACCT_OK;
 	if (!rc)
 		*eps = out;

@@ -1,9 +1,9 @@
-/* acct_pair.c - two cells (w: a, b), (w: b, a): sums over two counts.
+/* acct_pair.c - sums over the two counts of a round of cells (w: a, b), (w: b, a).
  *
- * Given M messages in the blanket the base law of their first cell's count is Bin(M, 1/2), and the loss of
- * counts (a, b) is log((p a + b)/(a + p b)).  M - 1 - dummies is Bin(others, 2w).  More messages are a
- * post-processing less: moments fall with M (a mean of M iid variables is a reverse martingale), so
- * rows may be taken in groups: from above at their first, from below at their last. */
+ * Given M messages in the blanket, the base law of their first cell's count is Bin(M, 1/2), and the loss of
+ * counts (a, b) is log((p a + b)/(a + p b)).  M - 1 - dummies is Bin(others, 2w).  Dropping a message is
+ * post-processing, so moments fall with M (a mean of M iid variables is a reverse martingale).  So rows may
+ * be taken in groups: from above at their first row, from below at their last. */
 #include "acct_pair.h"
 
 #include <float.h>
@@ -11,9 +11,9 @@
 #include "acct_binomial.h"
 #include "acct_renyi_parts.h"
 
-#define MOST_WORK   4e7   /* terms of one sum, of about 30 ns */
+#define MOST_WORK   4e7   /* most terms of one sum, each of about 30 ns */
 #define MOST_OTHERS 1e7   /* most others, since rows are visited one by one */
-#define LEAST_SHARE 1e-10 /* share of a sum that may be left out; a bound of it is added */
+#define LEAST_SHARE 1e-10 /* part of a sum that may be left out, for which a bound is added */
 
 bool acct_pair_is(const struct acct_round *r, const struct acct_list *l)
 {
@@ -25,21 +25,21 @@ bool acct_pair_is(const struct acct_round *r, const struct acct_list *l)
 }
 
 struct pair {
-	double ip;   /* smaller over larger likelihood ratio */
+	double ip;   /* the smaller likelihood ratio divided by the larger */
 	double gain; /* 1 - ip */
 	double power;
-	double most; /* log of a bound on what is summed: (alpha-1) times the largest loss */
-	double work; /* allowed */
+	double most; /* log of an upper bound on the summands: (alpha-1) times the largest loss */
+	double work; /* number of terms allowed */
 };
 
-/* Relative error of a row: the chance it starts from, then three roundings a step. */
+/* Relative error of a row: that of the chance it starts from, and three roundings a step. */
 static double row_error(double m, double first, long steps)
 {
 	return acct_binomial_error(m, 0.5, first) + DBL_EPSILON * (64 + 4 * (double)steps);
 }
 
-/* The log moment of M messages: E over Bin(M, 1/2) of 2 sinh^2(z/2) + tanh(l/2) sinh z, z = (alpha-1) l.  The
- * summand is s/2 (s + tanh(l/2) (2-s)) e^z, s = 1 - e^-z, and at most e^z. */
+/* The log moment of M messages: the mean over Bin(M, 1/2) of 2 sinh^2(z/2) + tanh(l/2) sinh z, z =
+ * (alpha-1) l.  The summand is s/2 (s + tanh(l/2) (2-s)) e^z, s = 1 - e^-z, and at most e^z. */
 static struct acct_bound moment_row(const struct pair *p, double m)
 {
 	double a = floor(m / 2) + 1, chance = 1, sum = 0, kappa = p->gain / (1 + p->ip), tail = 0;
@@ -71,7 +71,7 @@ static struct acct_bound moment_row(const struct pair *p, double m)
 			unit0 -= 700 * log(2);
 		}
 	}
-	/* z is known to a few ulp of it, and is at most p->most. */
+	/* z is known to a relative error of a few ulps, and is at most p->most. */
 	double low = base - unit + (sum > 0 ? log(sum) : -INFINITY),
 	       err = row_error(m, first, i) + 8 * DBL_EPSILON * p->most;
 
@@ -86,14 +86,14 @@ static double group_size(const struct acct_list *l, double reach, const struct p
 	return fmax(1, ceil(fmin(rows, l->others + 1) * columns / p->work));
 }
 
-/* E over the number of others in the blanket, 0 < w < 1. */
+/* The mean over the number of others in the blanket, for 0 < w < 1. */
 static struct acct_bound rows(const struct acct_list *l, const struct pair *p)
 {
 	double n = l->others, w = l->blanket, fixed = 1 + l->dummies;
 	struct acct_bound sum = { -INFINITY, -INFINITY }, one = moment_row(p, fixed),
 			  middle = moment_row(p, fixed + floor((n + 1) * w));
-	/* The rows below weigh at most what no other blanket message at all would, those above what the
-	 * middle does. */
+	/* The rows below the sum count at most as if there were no other blanket message at all, those
+	 * above it at most like the middle row. */
 	double need = log(LEAST_SHARE / 8) + middle.lower,
 	       first = n - acct_binomial_last(n, 1 - w, need - one.upper),
 	       last = acct_binomial_last(n, w, need - middle.upper),
@@ -129,7 +129,7 @@ void acct_pair_moment(const struct acct_list *l, double alpha, double share, str
 		.power = alpha - 1,
 		.most = (alpha - 1) * -log(small / big),
 		.work = share * MOST_WORK };
-	/* The two ratios, their difference and w are known to a few ulp. */
+	/* The two ratios, their difference and w are known to a few ulps. */
 	double err = 1e-14 * (alpha + l->largest * alpha) + 64 * DBL_EPSILON / p.gain;
 
 	*log_s = l->blanket < 1 && l->others > 0 ? rows(l, &p) : moment_row(&p, 1 + l->dummies + l->others);

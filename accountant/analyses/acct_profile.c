@@ -1,4 +1,4 @@
-/* acct_profile.c - privacy curves from distributions, trade-off curves and Renyi curves. */
+/* acct_profile.c - makes privacy curves of distributions, trade-off curves and Renyi curves. */
 #include "acct_profile.h"
 
 #include <float.h>
@@ -15,7 +15,7 @@
 
 /* The arrays behind a profile: epsilon, delta, and delta of the exchanged inputs. */
 struct owned {
-	struct acct_profile profile; /* first, so that one pointer is both */
+	struct acct_profile profile; /* the first member, so that one pointer points to both */
 	double number[];
 };
 
@@ -29,7 +29,7 @@ static double *delta_of(struct owned *o, int way, size_t room)
 	return o->number + (size_t)(1 + way) * room;
 }
 
-/* Room for `room` points. */
+/* Make an owned profile with room for `room` points. */
 static struct owned *make(size_t room, bool both, bool exact)
 {
 	struct owned *o = calloc(1, sizeof *o + (both ? 3 : 2) * room * sizeof *o->number);
@@ -48,7 +48,7 @@ void acct_profile_free(struct acct_profile *p)
 	free(p);
 }
 
-/* Clip to [0, 1] and make the deltas fall: the least upper bound so far holds for all larger epsilons. */
+/* Clip to [0, 1], and make the deltas fall: the least upper bound so far holds for all larger epsilons. */
 static void settle(double *delta, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -58,7 +58,7 @@ static void settle(double *delta, size_t n)
 	}
 }
 
-/* The mass of infinite loss, with what is missing to 1; NAN: this is no distribution. */
+/* The mass of infinite loss, plus what is missing to a sum of 1; NAN: the masses are no distribution. */
 static double infinite_of(const struct acct_pmf *m)
 {
 	struct acct_twofold all = { m->infinite, 0 };
@@ -72,7 +72,7 @@ static double infinite_of(const struct acct_pmf *m)
 	}
 	if (!(all.sum <= 1 + SLACK))
 		return NAN;
-	/* The masses are rounded, each by half an ulp at most: half an ulp of 1 in all. */
+	/* Each mass is rounded by at most half an ulp of itself, so their sum by half an ulp of 1. */
 	double missing = (1 - all.sum) - all.low, rounding = 4 * DBL_EPSILON;
 	return fmin(1, m->infinite + (missing > rounding ? missing + rounding : 0));
 }
@@ -82,13 +82,13 @@ static double infinite_of(const struct acct_pmf *m)
 static void sum_losses(const struct acct_pmf *m, double step, double infinite, double *delta, size_t n)
 {
 	double above = 0, sum = 0, keep = exp(-step), gain = -expm1(-step);
-	/* Of each step the powers and the operations. */
+	/* The relative error that the powers and operations of all steps add up to. */
 	double up = 1 + ((double)(m->lower > 0 ? m->lower : 0) + (double)m->size + 16) * 8 * DBL_EPSILON;
 
-	/* 1 - keep may be an ulp of 1 above gain. */
+	/* 1 - keep may exceed gain by an ulp of 1 */
 	gain += DBL_EPSILON;
 	for (long k = m->lower + (long)m->size - 1; k >= 0; k--) {
-		/* now of losses above k */
+		/* from here on `above` is the mass of losses above k */
 		if (k < (long)n)
 			delta[k] = (infinite + sum) * up;
 		if (k >= m->lower)
@@ -117,7 +117,7 @@ enum acct_rc acct_profile_of_pmf(
 		last = way[i]->lower + (long)way[i]->size - 1 > last ? way[i]->lower + (long)way[i]->size - 1
 								     : last;
 	}
-	if (last > (long)floor(MOST_EPSILON / step)) /* delta stays what it is there */
+	if (last > (long)floor(MOST_EPSILON / step)) /* the last delta holds for all larger epsilons */
 		last = (long)floor(MOST_EPSILON / step);
 	size_t n = (size_t)last + 1;
 	struct owned *o = n <= ACCT_MAX_POINTS ? make(n, add != NULL, true) : NULL;
@@ -157,7 +157,7 @@ static bool is_above(const struct corner *a, const struct corner *b, const struc
 	return (b->y - a->y) * (c->x - a->x) >= (c->y - a->y) * (b->x - a->x);
 }
 
-/* The corners of the lower hull; returns their number. */
+/* Drop all points but the corners of the lower hull; returns their number. */
 static size_t hull(struct corner *c, size_t n)
 {
 	size_t top = 0;
@@ -165,7 +165,7 @@ static size_t hull(struct corner *c, size_t n)
 	qsort(c, n, sizeof *c, by_x);
 	for (size_t i = 0; i < n; i++) {
 		if (top > 0 && c[i].x <= c[top - 1].x)
-			continue; /* the first of equal x is the lowest */
+			continue; /* of points with equal x, the first is the lowest */
 		while (top >= 2 && is_above(&c[top - 2], &c[top - 1], &c[i]))
 			top--;
 		c[top++] = c[i];
@@ -173,7 +173,8 @@ static size_t hull(struct corner *c, size_t n)
 	return top;
 }
 
-/* Where the curve has corners: the logarithms of the slopes of the hull, in both directions, and 0. */
+/* Collect the epsilons at which the curve has corners: the logarithms of the slopes of the hull, in both
+ * directions, and 0. */
 static size_t bends(const struct corner *c, size_t n, double *epsilon, bool *all)
 {
 	size_t size = 0, kept = 1;
@@ -194,7 +195,7 @@ static size_t bends(const struct corner *c, size_t n, double *epsilon, bool *all
 	return kept;
 }
 
-/* The best test among the corners: 1 - y - e^eps x, or with the inputs exchanged 1 - x - e^eps y.  */
+/* The best test among the corners: 1 - y - e^eps x, or with the inputs exchanged 1 - x - e^eps y. */
 static double best(const struct corner *c, size_t n, double epsilon, int way)
 {
 	double e = exp(epsilon), most = 0;
@@ -232,7 +233,8 @@ enum acct_rc acct_profile_of_trade_off(
 	c[n] = (struct corner){ 0, 1 };
 	c[n + 1] = (struct corner){ 1, 0 };
 	size_t corners = hull(c, n + 2);
-	bool all = true; /* beyond the last bend only tests without errors of one kind are left */
+	/* beyond the last of these epsilons only tests without errors of one kind are left */
+	bool all = true;
 	o->profile.points = bends(c, corners, epsilon_of(o), &all);
 	for (int way = 0; way < 2; way++) {
 		double *delta = delta_of(o, way, n + 3);
@@ -251,9 +253,9 @@ out:
 	return rc;
 }
 
-/* log delta at epsilon of one divergence, rounded up: (alpha-1)(rdp-eps) - log alpha + alpha log(1 -
- * 1/alpha), Canonne, Kamath, Steinke 2020; log(1 - 1/alpha) alpha = (alpha-1) log(1 - 1/alpha) + log(1 -
- * 1/alpha). */
+/* Log delta at epsilon that follows from one divergence, rounded up: (alpha-1)(rdp-eps) - log alpha + alpha
+ * log(1 - 1/alpha), Canonne, Kamath, Steinke 2020, with log(1 - 1/alpha) alpha = (alpha-1) log(1 - 1/alpha)
+ * + log(1 - 1/alpha). */
 static double log_delta(double alpha, double rdp, double epsilon)
 {
 	double rate = (alpha - 1) * (rdp - epsilon), shrink = (alpha - 1) * log1p(-1 / alpha) - log(alpha);
@@ -274,7 +276,7 @@ enum acct_rc acct_profile_of_renyi(
 
 		if (!(alpha[i] > 1 && alpha[i] <= ACCT_MOST_ORDER && rdp[i] >= 0 && rdp[i] < INFINITY))
 			return ACCT_EDOMAIN;
-		far = rdp[i] + 60 / (alpha[i] - 1); /* delta is below e^-60 */
+		far = rdp[i] + 60 / (alpha[i] - 1); /* from here on delta is below e^-60 */
 		last = i == 0 ? far : fmin(last, far);
 	}
 	o = make(RENYI_POINTS, false, false);
@@ -309,8 +311,8 @@ enum acct_rc acct_profile_of_points(
 	return ACCT_OK;
 }
 
-/* Records x and x' are both one step from the data without them: P(S) <= e^eps R(S) + d <= e^eps (e^eps Q(S)
- * + d) + d. */
+/* The data with record x and those with record x' are both one step from the data without them (R): P(S) <=
+ * e^eps R(S) + d <= e^eps (e^eps Q(S) + d) + d. */
 enum acct_rc acct_profile_replaced(const struct acct_profile *p, struct acct_profile **out)
 {
 	struct owned *o;

@@ -1,4 +1,5 @@
-/* acct_renyi.c - the Renyi divergences of rounds: checks, choice of the way, composition. */
+/* acct_renyi.c - computes Renyi divergences of rounds: checks them, chooses between grid and sums,
+ * composes. */
 #include "acct_renyi.h"
 
 #include <float.h>
@@ -9,7 +10,8 @@
 #include "acct_pair.h"
 #include "acct_renyi_parts.h"
 
-/* Relative widths of a moment: FINE if the moment is the answer, COARSE if an epsilon is searched with it. */
+/* Relative widths of a moment: FINE if the moment is the answer, COARSE if an epsilon is searched with
+ * it. */
 #define FINE   1e-4
 #define COARSE 5e-4
 
@@ -27,7 +29,7 @@ double acct_power_excess(double alpha, double z)
 	return sum;
 }
 
-/* Can the loss be infinite?  Structurally: the mass may be below the range of a double. */
+/* Can the loss be infinite?  Decided by the cells, since the mass may be below the range of a double. */
 static bool has_infinite(const struct acct_round *r, const struct acct_list *l)
 {
 	if (l->infinite[0] > 0 || l->infinite[1] > 0)
@@ -38,17 +40,17 @@ static bool has_infinite(const struct acct_round *r, const struct acct_list *l)
 	return r->defect > 0;
 }
 
-/* Orders' divergences of one repetition. */
+/* What is needed to compute divergences of one repetition of a round. */
 struct source {
 	const struct acct_round *round;
 	struct acct_list list;
 	bool infinite, pair;
 	bool gaussian; /* its divergence is alpha / 2 times the squared distance */
-	double share;  /* of the work of a pair */
+	double share;  /* part of the work that one sum of acct_pair.h may take */
 	struct acct_renyi_grid grid;
 };
 
-/* orders: how many will be asked for, 0 for the grid in any case. */
+/* orders: how many will be asked for; 0 means that the grid is used in any case. */
 static enum acct_rc source_init(struct source *s, const struct acct_round *r, size_t orders)
 {
 	enum acct_rc rc = acct_list_init(&s->list, r, NULL);
@@ -58,7 +60,7 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, si
 	if (rc)
 		return rc;
 	s->gaussian = r->event == ACCT_GAUSSIAN && !(r->rate < 1) && !(r->sampling > 0);
-	/* Of sampled normal noise, whose losses have no bound, no divergence is computed. */
+	/* No divergence is computed of sampled normal noise, whose losses have no bound. */
 	s->infinite = has_infinite(r, &s->list) || (r->event == ACCT_GAUSSIAN && !s->gaussian);
 	s->share = orders > 1 ? 0.25 / (double)orders : 1;
 	s->pair = orders > 0 && !s->infinite && acct_pair_is(r, &s->list);
@@ -67,7 +69,7 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, si
 	return acct_renyi_grid_init(&s->grid, &s->list, orders > 0 ? FINE : COARSE);
 }
 
-/* No loss of one repetition is above this, rounding of the cells included (acct_plan_blur). */
+/* An upper bound on the loss of one repetition, with the rounding of the cells (acct_plan_blur). */
 static double most_loss(const struct source *s)
 {
 	return s->list.largest + 1e-14 + (128 + 8 * s->list.exponent) * DBL_EPSILON;
@@ -97,7 +99,7 @@ static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound 
 	if (rc)
 		return rc;
 	double count = (double)s->round->count / (alpha - 1);
-	/* A moment that is NaN leaves what the largest loss says. */
+	/* If the moment is NaN, the bound by the largest loss stays. */
 	rdp->upper = fmin(acct_log_one(log_s.upper) * count, (double)s->round->count * most_loss(s)) *
 		     (1 + 16 * DBL_EPSILON);
 	rdp->lower = acct_lower_end(acct_log_one(log_s.lower) * count * (1 - 16 * DBL_EPSILON));
@@ -176,7 +178,8 @@ enum acct_rc acct_renyi_epsilon(
 	if (!rc)
 		rc = acct_renyi_minimise(
 			composed, &r, false, ACCT_MOST_ORDER, ACCT_RENYI_OPTIMAL, delta, &best, &at);
-	if (!rc) { /* no loss is above the sum of the largest: the divergence of order infinity */
+	/* the loss is at most the sum of the largest losses, which is the divergence of order infinity */
+	if (!rc) {
 		*eps = fmin(best, most * (1 + ((double)n + 16) * DBL_EPSILON));
 		if (order)
 			*order = best <= most ? at : INFINITY;

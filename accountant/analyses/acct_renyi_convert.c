@@ -1,10 +1,11 @@
-/* acct_renyi_convert.c (acct_renyi.h) - from a divergence of one order to epsilon at delta.
+/* acct_renyi_convert.c (acct_renyi.h) - computes epsilon at delta from a divergence of one order.
  *
- * The best: for 0 <= u <= 1 and T(r) = r^alpha - u^alpha - alpha u^{alpha-1} (r-u), T >= 0 is convex with
- * minimum 0 at u.  If c T has slope 1 at v, it lies above its tangent r - v + c T(v), hence above r - E with
- * E = v - c T(v); so delta(log E) <= c E_Q T = c (m - A), m = e^{(alpha-1) rdp}, A = u^alpha + alpha
- * u^{alpha-1} (1-u).  Given delta: c = delta/(m - A), and with q = 1/(alpha c), v^{alpha-1} = u^{alpha-1} +
- * q, E = (1 - 1/alpha) (v + (u^{alpha-1}/q) (v - u)).  Every u is valid; u = 0 is ACCT_RENYI_CKS. */
+ * The best conversion: for 0 <= u <= 1 let T(r) = r^alpha - u^alpha - alpha u^{alpha-1} (r-u).  T >= 0 is
+ * convex with its minimum 0 at u.  If c T has slope 1 at v, it lies above its tangent r - v + c T(v), hence
+ * above r - E with E = v - c T(v).  So delta(log E) <= c E_Q T = c (m - A), where m = e^{(alpha-1) rdp} and
+ * A = u^alpha + alpha u^{alpha-1} (1-u).  Given delta, c = delta/(m - A), and with q = 1/(alpha c),
+ * v^{alpha-1} = u^{alpha-1} + q and E = (1 - 1/alpha) (v + (u^{alpha-1}/q) (v - u)).  Every u is valid; u =
+ * 0 is ACCT_RENYI_CKS. */
 #include <float.h>
 #include <math.h>
 
@@ -14,7 +15,7 @@
 
 #define GOLDEN 0.6180339887498949
 
-/* log of 1 - A, rounded up; w = 1 - u. */
+/* The log of 1 - A, rounded up; w = 1 - u. */
 static double log_excess(double alpha, double w)
 {
 	if (!(w < 1))
@@ -27,7 +28,7 @@ static double log_excess(double alpha, double w)
 static double with_tangent(double alpha, double rdp, double delta, double w)
 {
 	double grown = (alpha - 1) * rdp, power = w < 1 ? (alpha - 1) * log1p(-w) : -INFINITY;
-	/* log(m - A): m - 1 and 1 - A are positive. */
+	/* log(m - A), where m - 1 and 1 - A are both positive */
 	double log_m = grown > 40 ? grown : log(expm1(grown)),
 	       log_q = acct_log_add(log_m, w > 0 ? log_excess(alpha, w) : -INFINITY) - log(alpha) -
 		       log(delta);
@@ -41,7 +42,7 @@ static double with_tangent(double alpha, double rdp, double delta, double w)
 	return acct_larger(0, eps + err);
 }
 
-/* The least over u: one valley in log(1-u), as far as the search can tell. */
+/* The least epsilon over u.  The search assumes that it has one minimum in log(1-u). */
 static double optimal(double alpha, double rdp, double delta)
 {
 	double best = with_tangent(alpha, rdp, delta, 1), low = log(1e-12), high = 0;
@@ -107,7 +108,7 @@ struct search {
 	double most, delta, eps, order;
 };
 
-/* At 1 + e^x, rounded where need be. */
+/* Try the order 1 + e^x, rounded if orders must be integers. */
 static enum acct_rc probe(struct search *s, double x, double *value)
 {
 	double alpha = fmin(s->most, 1 + exp(x)), rdp, eps;
@@ -128,7 +129,7 @@ static enum acct_rc probe(struct search *s, double x, double *value)
 	return ACCT_OK;
 }
 
-/* The valley of a row of orders, then golden section. */
+/* Search a row of orders for the minimum, then by golden section. */
 static enum acct_rc search(struct search *s)
 {
 	double last = log(s->most - 1), step = log(2), value, at = s->integers ? 0 : log(1 / 64.0), best = at,

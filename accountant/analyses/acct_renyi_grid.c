@@ -1,17 +1,18 @@
-/* acct_renyi_grid.c (acct_renyi_parts.h) - moments as integrals of the privacy curve.
+/* acct_renyi_grid.c (acct_renyi_parts.h) - computes moments as integrals of the privacy curve.
  *
- * For real alpha > 1 and delta(l) the curve of (P, Q), delta'(l) that of (Q, P),
+ * For real alpha > 1, with delta(l) the curve of (P, Q) and delta'(l) that of (Q, P),
  *     E_Q (P/Q)^alpha - 1 = alpha (alpha-1) [int_0^inf e^{(alpha-1) l} delta(l) dl
  *                                            + int_0^inf e^{-alpha l} delta'(l) dl]
  * since r^alpha - 1 - alpha (r-1) has the second derivative alpha (alpha-1) r^{alpha-2}, and E_Q (r-e)+ is
- * delta(log e).  Every term is positive.  delta is convex in e^l: chords of upper points are above it, lines
- * of tests below.
+ * delta(log e).  Every term is positive.  delta is convex in e^l: chords of upper points are above it,
+ * lines of tests below.
  *
- * Errors.  int e^{-a s} (linear in e^{+-s}) are six-point Gauss sums while exponents stay below 1 (remainder
- * below 2e-16), else closed forms that lose at most 4 ulp times the order or over the cell's width.  Rounding
- * of the cells is one of epsilon by at most b: delta(l) <= delta(l-b) multiplies the integrals by at most
- * e^{alpha b}, and below l = b adds at most 2 b delta(0).  Upper points are made non-increasing, for H is.
- * Where a point has no bound, or only the 1e-300 that underflow may hide, acct_renyi_log_tail bounds H. */
+ * Errors.  int e^{-a s} (linear in e^{+-s}) are six-point Gauss sums while exponents stay below 1
+ * (remainder below 2e-16), else closed forms that lose at most 4 ulps times the order or divided by the
+ * cell's width.  Rounding of the cells is equivalent to moving epsilon by at most b: delta(l) <= delta(l-b)
+ * multiplies the integrals by at most e^{alpha b}, and below l = b adds at most 2 b delta(0).  Upper points
+ * are made non-increasing, since H is.  Where a point has no bound, or only the 1e-300 that covers
+ * underflow, acct_renyi_log_tail bounds H. */
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,11 @@
 #include "acct_renyi_parts.h"
 
 #define MOST_NODES 1500u
-#define MOST_WORK  8e8 /* of all points, in steps of about a nanosecond; beyond it the bounds stay as wide */
-#define MOST_PASS  40
-#define FARTHEST   690.0 /* exp() of it is a double */
-/* Relative error of a weight from a closed form, which is at most 4 ulp times the order, or 4 ulp over the
+/* work for all points, in steps of about a nanosecond; beyond it the bounds stay as wide as they are */
+#define MOST_WORK 8e8
+#define MOST_PASS 40
+#define FARTHEST  690.0 /* largest loss of a node; exp() of it is a double */
+/* Relative error of a weight from a closed form: at most 4 ulps times the order, or 4 ulps divided by the
  * cell's width. */
 #define WEIGHT_ERROR 1e-10
 
@@ -32,7 +34,7 @@ static void put(struct acct_renyi_grid *g, size_t at, double loss)
 	struct acct_renyi_node *n = &g->node[at];
 
 	n->loss = loss;
-	if (loss >= g->curve.list.largest) { /* nothing beyond, and the curve is continuous */
+	if (loss >= g->curve.list.largest) { /* there is no loss beyond, and the curve is continuous */
 		memset(n->way, 0, sizeof n->way);
 		n->log_hi[0] = n->log_hi[1] = -INFINITY;
 		return;
@@ -51,7 +53,8 @@ static void put(struct acct_renyi_grid *g, size_t at, double loss)
 	}
 }
 
-/* H decreases: what a point says holds for all above it (hi) and all below it (lo). */
+/* H decreases, so the upper end of a point holds for all points after it, and its lower end for all before
+ * it. */
 static void make_monotone(struct acct_renyi_grid *g)
 {
 	for (int way = 0; way < 2; way++)
@@ -91,8 +94,8 @@ void acct_renyi_grid_fini(struct acct_renyi_grid *g)
 	memset(g, 0, sizeof *g);
 }
 
-/* Weights of int_0^h e^{-rate s} x(s) ds for x linear in e^{turn s}, turn = 1 or -1: w[0] of x(0), w[1] of
- * x(h).  Six Gauss points are exact to 2e-16 while the exponents stay below 1. */
+/* Weights of int_0^h e^{-rate s} x(s) ds for x linear in e^{turn s}, turn = 1 or -1: w[0] is the weight of
+ * x(0), w[1] that of x(h).  Six Gauss points are exact to 2e-16 while the exponents stay below 1. */
 static void weights(double rate, double turn, double h, double w[2])
 {
 	static const double node[3] = { 0.2386191860831969, 0.6612093864662645, 0.9324695142031521 },
@@ -132,7 +135,7 @@ static double piece(double slope, double from, double h, double d0, double d1)
 		weights(-slope, 1, h, w);
 		sum = w[0] * d0 + w[1] * d1;
 	}
-	return sum <= 0 ? -INFINITY : slope * from + log(sum); /* NaN stays */
+	return sum <= 0 ? -INFINITY : slope * from + log(sum); /* a NaN stays */
 }
 
 /* y_b - y_a, as in acct_law.c. */
@@ -153,7 +156,7 @@ static double piece_above(const struct acct_renyi_node *a, int way, double slope
 	return top + piece(slope, a->loss, b->loss - a->loss, exp(from - top), exp(to - top));
 }
 
-/* The larger of the two ends' lines; the right one is flat at worst, hence not negative. */
+/* The larger of the lines of both ends; the right one is at worst flat, so never negative. */
 static double piece_below(const struct acct_renyi_node *a, int way, double slope)
 {
 	const struct acct_renyi_node *b = a + 1;
@@ -174,10 +177,10 @@ static double piece_below(const struct acct_renyi_node *a, int way, double slope
 }
 
 struct total {
-	double above, below; /* logs */
+	double above, below; /* logarithms of the two bounds */
 };
 
-/* The integrals of one direction over one cell (above, below) or, cell == NULL, over all. */
+/* The integrals of one direction, from above and from below, over one cell, or over all if cell is NULL. */
 static struct total cell_total(const struct acct_renyi_node *n, int way, double alpha)
 {
 	return (struct total){
@@ -196,7 +199,7 @@ static struct total whole(const struct acct_renyi_grid *g, int way, double alpha
 		t.above = acct_log_add(t.above, c.above);
 		t.below = acct_log_add(t.below, c.below);
 	}
-	/* Losses above the range of exp: delta stays below what it is there. */
+	/* Beyond the range of exp, delta stays below its value there. */
 	double rest = g->curve.list.largest - g->last;
 	if (rest > 0)
 		for (int half = 0; half < 2; half++) {
@@ -209,7 +212,7 @@ static struct total whole(const struct acct_renyi_grid *g, int way, double alpha
 	return t;
 }
 
-/* Split the cells whose bounds matter and can be narrowed.  False: there are none. */
+/* Split the cells whose bounds matter and can be narrowed.  Returns false if there are none. */
 static bool refine(struct acct_renyi_grid *g, int way, double alpha, double log_share, enum acct_rc *rc)
 {
 	bool *split = calloc(g->nodes, sizeof *split);
@@ -258,9 +261,9 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 {
 	enum acct_rc rc = ACCT_OK;
 	double scale = log(alpha) + log(alpha - 1);
-	/* Rounding of the cells is one of epsilon, by this much (acct_plan_blur). */
+	/* Rounding of the cells is equivalent to moving epsilon by at most this (acct_plan_blur). */
 	double blur = 1e-14 + (128 + 8 * g->curve.list.exponent) * DBL_EPSILON;
-	/* delta(-blur), from above: at most blur more than delta(0). */
+	/* An upper bound on delta(-blur): at most delta(0) + blur. */
 	double flat = 1.1 * (acct_curve_upper(&g->curve, 0) * 2 + blur);
 
 	*log_s = (struct acct_bound){ -INFINITY, -INFINITY };
@@ -281,7 +284,7 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 		t.above = acct_log_add(t.above + moved, log(2 * blur * flat));
 		double lost = exp(log(2 * blur * flat) - t.below);
 		t.below = lost < 1 ? t.below + log1p(-lost) - moved : -INFINITY;
-		/* From below nothing at all: log 0, where the rest would be inf - inf. */
+		/* A lower bound of nothing is log 0; going on would compute inf - inf. */
 		double above = t.above <= -INFINITY ? t.above : scale + t.above + 1e-13 * fabs(t.above);
 		log_s->upper = acct_larger(log_s->upper, above);
 		log_s->lower = fmax(log_s->lower, scale + t.below - 1e-13 * fabs(t.below));

@@ -1,8 +1,8 @@
-/* acct_renyi_parts.h - moments of likelihood ratios, from a round's curve.  Private to
+/* acct_renyi_parts.h - moments of likelihood ratios, computed from a round's curve.  Private to
  * acct_renyi*.c, acct_pair.c and acct_girgis*.c.
  *
- * A moment is S = E_Q (P/Q)^alpha - 1, the divergence log(1+S)/(alpha-1).  It is handed about as bounds on
- * its logarithm, for it leaves the range of a double. */
+ * A moment is S = E_Q (P/Q)^alpha - 1, the divergence log(1+S)/(alpha-1).  It is passed around as bounds on
+ * its logarithm, since it leaves the range of a double. */
 #pragma once
 
 #include <math.h>
@@ -25,11 +25,11 @@ static inline double acct_log_one(double a)
 	return a > 40 ? a + exp(-a) : log1p(exp(a));
 }
 
-/* (1+z)^alpha - 1 - alpha z >= 0 for z > -1, alpha > 1, to 1e-12 + 1e-15/(alpha-1) relative; INFINITY above
- * the range of a double. */
+/* (1+z)^alpha - 1 - alpha z >= 0 for z > -1, alpha > 1, with a relative error of 1e-12 + 1e-15/(alpha-1);
+ * INFINITY above the range of a double. */
 double acct_power_excess(double alpha, double z);
 
-/* A curve known at losses that increase from 0, refined where an order asks for it. */
+/* A curve known at losses that increase from 0.  It is refined where an order needs it. */
 struct acct_renyi_node {
 	double loss;
 	struct acct_point way[2];
@@ -43,12 +43,12 @@ struct acct_renyi_grid {
 	size_t nodes, room;
 	double deviation; /* standard deviation of the losses */
 	double last;      /* the largest finite loss */
-	double goal;      /* relative width of the bounds on moments, as acct_renyi_grid_init got it */
+	double goal;      /* relative width of the bounds on moments, as given to acct_renyi_grid_init */
 };
 
-/* Evaluate the curve of l at the grid's losses.  l: a list that has some loss and no infinite one.  goal:
- * relative width of the bounds on moments to reach, as far as the bounds of the curve's points and the limit
- * on work allow.  Call acct_renyi_grid_fini whatever the result. */
+/* Evaluate the curve of l at the grid's losses.  l must have some loss and no infinite one.  goal: relative
+ * width of the bounds on moments to reach, as far as the bounds of the curve's points and the limit on work
+ * allow.  Call acct_renyi_grid_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_renyi_grid_init(
 	struct acct_renyi_grid *g, const struct acct_list *l, double goal);
 void acct_renyi_grid_fini(struct acct_renyi_grid *g);
@@ -56,6 +56,6 @@ void acct_renyi_grid_fini(struct acct_renyi_grid *g);
 /* Bounds on the log moment of order alpha, the larger of both directions. */
 ACCT_CHECK enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct acct_bound *log_s);
 
-/* log H, from above, of a curve without defect at a loss below 690 where it may be below the range of a
- * double; swap as acct_curve_at. */
+/* An upper bound on log H of a curve without defect, at a loss below 690 where H may be below the range of
+ * a double; swap as in acct_curve_at. */
 double acct_renyi_log_tail(const struct acct_list *l, double eps, bool swap);

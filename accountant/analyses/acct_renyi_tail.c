@@ -1,8 +1,9 @@
-/* acct_renyi_tail.c (acct_renyi_parts.h) - how fast a curve falls where it is too small for a double.
+/* acct_renyi_tail.c (acct_renyi_parts.h) - bounds how fast a curve falls where it is too small for a
+ * double.
  *
- * H(y) = sum omega_j x_j P(x_j + S' > 0), S' over the other messages (doc/accounting.md, 4.2), so by Chernoff
- * H <= sum_{x_j > 0} omega_j x_j e^{theta x_j} prod B_i^{count_i} C^{dummies} for every theta > 0: convex in
- * theta but for a factor that hardly matters. */
+ * H(y) = sum omega_j x_j P(x_j + S' > 0), where S' is the sum over the other messages (doc/accounting.md,
+ * 4.2).  So by Chernoff H <= sum_{x_j > 0} omega_j x_j e^{theta x_j} prod B_i^{count_i} C^{dummies} for
+ * every theta > 0.  This is convex in theta except for a factor that hardly matters. */
 #include <float.h>
 
 #include "acct_renyi_parts.h"
@@ -43,7 +44,7 @@ static double at(const struct tail *t, double theta)
 	return log_h + err;
 }
 
-/* log H of the cells at eps, from above. */
+/* An upper bound on log H of the cells at eps. */
 static double of_cells(const struct acct_list *l, double eps, bool swap)
 {
 	double a = exp(-eps) / (1 + exp(-eps)), b = 1 / (1 + exp(-eps)), gain = expm1(eps), best = log(a);
@@ -58,7 +59,7 @@ static double of_cells(const struct acct_list *l, double eps, bool swap)
 	if (!(t.largest > 0))
 		return -INFINITY;
 	double high = MOST_EXPONENT / t.largest, low = high * 1e-9;
-	for (int i = 0; i < 48; i++) { /* thirds, of the logarithm */
+	for (int i = 0; i < 48; i++) { /* search by thirds, of the logarithm of theta */
 		double step = cbrt(high / low), one = low * step, two = one * step, p = at(&t, one),
 		       q = at(&t, two);
 

@@ -1,5 +1,5 @@
-/* cmd.h - what the verbs of tombola-accountant share: the question that options ask, faults, and printing
- * of numbers for people and for programs.  Only the command does I/O; every number comes from the
+/* cmd.h - what the verbs of tombola-accountant share: the question that options ask, error messages, and
+ * printing of numbers for people and for programs.  Only the command does I/O; every number comes from the
  * libraries. */
 #pragma once
 
@@ -13,23 +13,25 @@
 #define CMD_MOST_METHODS 16u
 #define CMD_SPEC_ROOM    4096u
 
-/* The names in --format of the values of cmd_format after CMD_UNSAID (not given), in this order. */
+/* The names in --format of the values of cmd_format after CMD_UNSAID (which stands for "not given"), in
+ * this order. */
 #define CMD_FORMATS "table|csv|json|trade-off"
 enum cmd_format { CMD_UNSAID, CMD_TABLE, CMD_CSV, CMD_OBJECT, CMD_TRADE_OFF };
 
 struct cmd_question {
-	double epsilon, delta;                              /* NAN when not given */
-	const char *const *text;                            /* texts of --round, as given */
-	size_t rounds;                                      /* number of texts, up to CMD_MOST_ROUNDS */
-	const struct acct_method *method[CMD_MOST_METHODS]; /* at least one: pld unless others are given */
+	double epsilon, delta;   /* NAN: not given */
+	const char *const *text; /* texts of --round, as given */
+	size_t rounds;           /* number of texts, up to CMD_MOST_ROUNDS */
+	/* at least one method: pld unless others are given */
+	const struct acct_method *method[CMD_MOST_METHODS];
 	size_t methods;
 	bool published;
 	enum cmd_format format;                /* CMD_OBJECT with --json */
-	const char *output, *over, *file;      /* NULL when not given */
-	const char *weight, *error;            /* a/b/.. as given; NULL when not given */
-	double delta_min, delta_max, from, to; /* NAN when not given */
-	unsigned points;                       /* 0 when not given */
-	unsigned group;                        /* records that neighbours differ in; 0 when not given */
+	const char *output, *over, *file;      /* NULL: not given */
+	const char *weight, *error;            /* a/b/.. as given; NULL: not given */
+	double delta_min, delta_max, from, to; /* NAN: not given */
+	unsigned points;                       /* 0: not given */
+	unsigned group; /* number of records in which neighbours differ; 0: not given */
 };
 
 extern const struct cm_cli_verb cmd_verbs[];
@@ -38,8 +40,8 @@ extern const struct cm_cli_verb cmd_verbs[];
 extern char cmd_methods[];
 void cmd_list_methods(void);
 
-/* Read the verb's options, and call `answer` to print the answer.  needs: options that must be given, ended
- * by NULL.  Each fault is printed where it is found. */
+/* Read the verb's options, and call `answer` to print the answer.  needs lists options that must be given,
+ * and ends with NULL.  Each error is printed where it is found. */
 typedef enum cm_rc cmd_answer_fn(const struct cmd_question *q);
 enum cm_rc cmd_ask(
 	const struct cm_cli *cli, const char *const *needs, cmd_answer_fn *answer, struct cm_err *err);
@@ -47,7 +49,7 @@ enum cm_rc cmd_ask(
 /* Print "tombola-accountant: " and the text to stderr; returns code. */
 __attribute__((format(printf, 2, 3))) enum cm_rc cmd_fail(enum cm_rc code, const char *format, ...);
 
-/* Rounds that are described by a file (tombola-accountant(1)):
+/* Rounds that a file describes (tombola-accountant(1)):
  *   import:FILE[,count=][,sampling=][,defect=]     a privacy curve
  *   matrix:FILE,n=[,count=][,sampling=][,defect=]  a randomizer, by its probabilities
  *   personal:FILE,k=[,count=][,defect=]            response of participants with guarantees of their own
@@ -58,20 +60,20 @@ bool cmd_is_import(const char *text);
 ACCT_CHECK enum acct_rc cmd_import(
 	const char *text, struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char *why, size_t room);
 
-/* Opens a file of such a round for reading; NULL with errno. */
+/* Open a file of such a round for reading; NULL with errno. */
 FILE *cmd_import_open(const char *path);
-/* Prints why a text is no round.  Returns CM_ENOINPUT if its file could not be opened, else CM_EDATA. */
+/* Print why a text is no round.  Returns CM_ENOINPUT if its file could not be opened, else CM_EDATA. */
 enum cm_rc cmd_not_a_round(const char *text, const char *why);
 
-/* Read a round into its parts; with `published` their cells are those of the published reduction.
+/* Read a round into its parts; with `published` the parts have the cells of the published reduction.
  * ACCT_EDOMAIN: why gets at most room bytes. */
 ACCT_CHECK enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],
 	size_t *parts, char *why, size_t room);
-/* Read the parts of n texts into *out, which the caller frees.  A fault is printed and names the round;
- * *out is NULL then. */
+/* Read the parts of n texts into *out, which the caller frees.  On an error it prints a message that names
+ * the round, and *out is NULL. */
 enum cm_rc cmd_rounds(
 	const char *const *text, size_t n, bool published, struct acct_spec **out, size_t *parts);
-/* The number of rounds, each slot and each repetition counted. */
+/* The number of rounds, counting each slot and each repetition. */
 uint64_t cmd_repetitions(const struct acct_spec *part, size_t parts);
 
 /* Compute a method's answer, with its worth for this question: for the published reduction it is a paper
@@ -83,12 +85,12 @@ enum acct_rc cmd_epsilons(const struct acct_method *m, bool published, const str
 	size_t n, const double *delta, size_t deltas, struct acct_method_answer *out, const char **why);
 enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double epsilon, struct acct_method_answer *out, const char **why);
-/* Prints a line with `why`, or with the meaning of rc, and returns the code of a failed question. */
+/* Print a line with `why`, or with the meaning of rc, and return the code of a failed question. */
 enum cm_rc cmd_refused(const struct acct_method *m, enum acct_rc rc, const char *why);
 
 double cmd_now(void); /* seconds on a monotonic clock */
 
-/* Opens a file to write the answer to; NULL: standard output.  A fault is printed. */
+/* Open a file to write the answer to; NULL: standard output.  Prints a message if that fails. */
 enum cm_rc cmd_create(const char *path, FILE **to);
 /* Close the file.  Standard output stays open, and cm_cli_main() checks it at the end. */
 enum cm_rc cmd_close(const char *path, FILE *to);
@@ -101,8 +103,8 @@ const char *cmd_down(double x, char out[CMD_NUMBER_ROOM]);
 /* Six significant digits, rounded to nearest, for a number that is not a bound. */
 const char *cmd_near(double x, char out[CMD_NUMBER_ROOM]);
 
-/* Writes one JSON object to a stream: members in the order of calls, with commas; a number that is not finite
- * becomes null. */
+/* Writes one JSON object to a stream: members in the order of calls, with commas.  A number that is not
+ * finite becomes null. */
 struct cmd_json {
 	FILE *to;
 	bool comma;
@@ -112,7 +114,7 @@ void cmd_json_number(struct cmd_json *j, const char *key, double x);
 void cmd_json_count(struct cmd_json *j, const char *key, uint64_t n);
 void cmd_json_text(struct cmd_json *j, const char *key, const char *text); /* NULL: null */
 void cmd_json_bool(struct cmd_json *j, const char *key, bool b);
-/* Writes {, }, [ or ], as a member (key) or as an element (NULL). */
+/* Write {, }, [ or ]: as a member if key is given, as an element if key is NULL. */
 void cmd_json_open(struct cmd_json *j, const char *key, char bracket);
 void cmd_json_close(struct cmd_json *j, char bracket);
 /* Write the members epsilon_lower and epsilon_upper, or the same of delta. */
@@ -121,9 +123,9 @@ void cmd_json_bound(struct cmd_json *j, const char *quantity, struct acct_bound 
 void cmd_json_method(
 	struct cmd_json *j, const struct acct_method *m, bool published, const struct acct_method_answer *a);
 
-/* Prints "epsilon at most X (at least Y)", and no words of a guarantee when the answer is none. */
+/* Print "epsilon at most X (at least Y)", or words without a claim if the answer is no guarantee. */
 void cmd_say_bound(const char *quantity, const struct acct_method_answer *a);
-/* Prints the second line: whether the answer is a guarantee. */
+/* Print the second line: whether the answer is a guarantee. */
 void cmd_say_worth(const struct acct_method *m, bool published, const struct acct_method_answer *a);
 
 cmd_answer_fn cmd_run_epsilon;

@@ -151,7 +151,7 @@ static void print(const struct cmd_question *q, const char *quantity, const stru
 	cmd_say_worth(q->method[0], q->published, a);
 }
 
-/* For a group of records, by pld alone. */
+/* Answer for a group of records, which only pld can. */
 static enum acct_rc of_group(const struct cmd_question *q, const char *quantity, const struct acct_spec *spec,
 	size_t parts, struct acct_method_answer *a, const char **why)
 {

@@ -13,8 +13,8 @@
 		(a)->wrong++;                                                \
 	} while (0)
 
-/* The number of honest participants as the ledger's parties compute it, at the minimum batch; at least 1, the
- * victim. */
+/* The number of honest participants as the ledger's parties compute it, from the minimum batch; at least 1,
+ * the victim. */
 static uint64_t honest(const struct cmd_record *r)
 {
 	double product = floor(r->honest_fraction * (double)r->min_reports);
@@ -23,8 +23,8 @@ static uint64_t honest(const struct cmd_record *r)
 	return n > r->colluders && n - r->colluders > 1 ? n - r->colluders : 1;
 }
 
-/* The fewest messages in a batch that no colluder sent: one of each participant; or, of a tag, those that the
- * shuffler leaves, whoever sent none. */
+/* The fewest messages in a batch that no colluder sent: one from each participant, or for a tag as many as
+ * the shuffler leaves, whoever sent none. */
 static uint64_t batch(const struct cmd_record *r, uint64_t n)
 {
 	uint64_t evened = r->tag_messages > r->colluders ? r->tag_messages - r->colluders : 0;
@@ -32,7 +32,8 @@ static uint64_t batch(const struct cmd_record *r, uint64_t n)
 	return n > evened ? n : evened;
 }
 
-/* When the participants' last dummy is sent by chance, the last level of the round must be these dummies. */
+/* If the participants' last dummy is sent by chance, check that the last level of the round is these
+ * dummies. */
 static void check_chance(
 	struct cmd_audit *a, const struct cmd_record *r, const struct acct_round *p, uint64_t n)
 {
@@ -49,7 +50,7 @@ static void check_chance(
 			l->share * blanket, r->dummy_chance);
 }
 
-/* Reports a round whose charge assumes more dummies or more honest participants than its descriptor
+/* Report a round whose charge assumes more dummies or more honest participants than its descriptor
  * requires. */
 static void cover(struct cmd_audit *a, const struct cmd_record *r)
 {
@@ -96,7 +97,7 @@ static bool same_loss(const struct cmd_record *x, const struct cmd_record *y)
 	return i == x->parts && i == y->parts;
 }
 
-/* A row of the same plan with the same loss, whose answers can be copied; NULL for none. */
+/* Find a row of the same plan with the same loss, whose answers can be copied; NULL: there is none. */
 static const struct cmd_audit_row *like(const struct cmd_audit *a, size_t plan, const struct cmd_record *r)
 {
 	for (size_t i = 0; i < a->rows; i++)
@@ -105,7 +106,7 @@ static const struct cmd_audit_row *like(const struct cmd_audit *a, size_t plan, 
 	return NULL;
 }
 
-/* The loss of the round alone. */
+/* Compute the loss of the round alone. */
 static enum acct_rc alone(
 	const struct cmd_audit *a, size_t plan, const struct cmd_record *r, struct acct_bound *out)
 {
@@ -117,7 +118,7 @@ static enum acct_rc alone(
 	return ACCT_OK;
 }
 
-/* A filter's price of the round: the sum over its parts. */
+/* Compute a filter's price of the round: the sum over its parts. */
 static enum acct_rc price_of(
 	const struct cmd_audit *a, size_t plan, const struct cmd_record *r, struct acct_price *out)
 {
@@ -135,7 +136,7 @@ static enum acct_rc price_of(
 	return rc;
 }
 
-/* The share of the filter's budget that is held. */
+/* The share of the filter's budget that the held rounds take. */
 static struct acct_price prices(const struct cmd_audit *a, size_t plan)
 {
 	struct acct_price sum = { 0, 0 };
@@ -164,7 +165,7 @@ static enum acct_rc price_row(struct cmd_audit *a, struct cmd_audit_row *row)
 	return rc ? rc : acct_state_epsilon(p->state, NULL, &row->total);
 }
 
-/* Adds to round[n], joining equal rounds; returns how many there are then. */
+/* Add to the array of n rounds, joining equal ones; returns how many it then has. */
 static size_t join(struct acct_round *round, size_t n, const struct acct_round *more)
 {
 	size_t k = 0;
@@ -178,7 +179,7 @@ static size_t join(struct acct_round *round, size_t n, const struct acct_round *
 	return n;
 }
 
-/* Composes the rounds that hold budget, with the same question as the analyzer's. */
+/* Compose the rounds that hold budget, by the same question as the analyzer asks. */
 static enum acct_rc ask_together(const struct cmd_audit *a, struct acct_bound *out)
 {
 	struct acct_round *round;
@@ -225,11 +226,11 @@ static enum cm_rc total(struct cmd_audit *a)
 	if (rc)
 		return cmd_fail(rc == ACCT_ENOMEM ? CM_EINTERNAL : CM_EDATA,
 			"the total cannot be computed: %s", acct_strerror(rc));
-	a->over = a->over || !(a->spent.upper <= a->opened.limit); /* NaN counts as over */
+	a->over = a->over || !(a->spent.upper <= a->opened.limit); /* a NaN counts as over the limit */
 	return CM_OK;
 }
 
-/* A recorded price may be less than the price computed here by this much, relative. */
+/* A recorded price may be less than the price computed here by at most this relative amount. */
 #define SHARE_SLACK 1e-2
 
 static struct cmd_audit_row *find(struct cmd_audit *a, const char *id)
@@ -288,8 +289,8 @@ static void judge_adaptive(struct cmd_audit *a, const struct cmd_record *r, cons
 		"%s of the filter's budget would be held, more than there is", cmd_up(row->share, share));
 }
 
-/* The array `items` of *room items with room for one more beside `used`.  NULL: no memory, and it is as it
- * was. */
+/* Return the array `items`, which has *room items, with room for one more than `used`.  NULL: no memory,
+ * and the array is as it was. */
 static void *grown(void *items, size_t size, size_t used, size_t *room)
 {
 	size_t more = *room > 0 ? 2 * *room : 16;
@@ -300,7 +301,7 @@ static void *grown(void *items, size_t size, size_t used, size_t *room)
 	return new;
 }
 
-/* Appends a row, with a copy of the record's parts. */
+/* Append a row, with a copy of the record's parts. */
 static enum cm_rc add(struct cmd_audit *a, const struct cmd_record *r, struct cmd_audit_row *new)
 {
 	struct cmd_audit_row *rows = grown(a->row, sizeof *rows, a->rows, &a->room);
@@ -327,7 +328,7 @@ static enum cm_rc add(struct cmd_audit *a, const struct cmd_record *r, struct cm
 	return CM_OK;
 }
 
-/* Index of the plan that the record names; a->plans for none. */
+/* The index of the plan that the record names; a->plans if there is none. */
 static size_t plan_of(const struct cmd_audit *a, const struct cmd_record *r)
 {
 	size_t i = 0;
@@ -346,7 +347,7 @@ static enum cm_rc on_entry(struct cmd_audit *a, const struct cmd_record *r)
 	return add(a, r, &new);
 }
 
-/* A try of an entry: the pair is the entry's, and the tries before it were void. */
+/* Check a try of an entry: its plan and number are the entry's, and the tries before it were void. */
 static enum cm_rc on_try(struct cmd_audit *a, const struct cmd_record *r, size_t plan)
 {
 	struct cmd_audit_row *row = NULL;
@@ -404,7 +405,7 @@ static enum cm_rc on_charged(struct cmd_audit *a, const struct cmd_record *r, st
 	return CM_OK;
 }
 
-/* Handles the records after a reservation, which have one valid order. */
+/* Handle the records after a reservation, which have one valid order. */
 static enum cm_rc on_later(struct cmd_audit *a, const struct cmd_record *r)
 {
 	struct cmd_audit_row *row = find(a, r->id);
@@ -419,9 +420,9 @@ static enum cm_rc on_later(struct cmd_audit *a, const struct cmd_record *r)
 	if (r->kind == CMD_CHARGED)
 		return on_charged(a, r, row);
 	row->tries += r->kind == CMD_VOID && r->manifest;
-	/* Ledgers before those of slices returned every void round. */
+	/* In ledgers older than slices every void round returned its reservation. */
 	row->returned = r->kind == CMD_VOID && (r->unasked || !r->slices);
-	/* A void round returns its reservation; an entry of a plan is spent. */
+	/* A void round returns its reservation, but an entry of a plan is spent. */
 	if (r->kind == CMD_VOID && !r->slices && !a->plan[row->plan].filter.kind) {
 		enum acct_rc rc = ACCT_OK;
 

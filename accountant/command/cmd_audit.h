@@ -5,10 +5,10 @@
 #include "acct_state.h"
 #include "cmd_ledger.h"
 
-/* A plan of the ledger.  Before schema /3 there was one, the ledger's own. */
+/* A plan of the ledger.  A ledger before schema /3 has one plan. */
 struct cmd_audit_plan {
 	struct cmd_record planned;
-	struct acct_filter filter; /* kind 0 in mode plan */
+	struct acct_filter filter; /* kind is 0 in mode plan */
 	struct acct_state *state;  /* mode plan: composition of all rounds that hold budget; owned */
 };
 
@@ -16,9 +16,9 @@ struct cmd_audit_plan {
 struct cmd_audit_row {
 	struct cmd_record reserved; /* the RESERVED record; its part points to the next member */
 	size_t plan;
-	uint64_t tries;             /* of an entry: number of tries that ended in a manifest */
+	uint64_t tries;             /* for an entry: number of tries that ended in a manifest */
 	struct acct_round *part;    /* owned */
-	enum cmd_record_kind stage; /* kind of its last record; CMD_ENTRY: not announced yet */
+	enum cmd_record_kind stage; /* kind of its last record; CMD_ENTRY: it was not announced yet */
 	bool returned;              /* adaptive modes: the round is void and does not count */
 	struct acct_bound alone;    /* loss of the round alone, computed here */
 	struct acct_bound total;    /* mode plan: loss of every round that held budget at that time */
@@ -36,12 +36,12 @@ struct cmd_audit {
 	size_t rows, room;
 	uint64_t records, refused;
 	char head[CMD_LEDGER_HASH + 1];
-	struct acct_bound spent; /* loss of all that is held at the end; where plans take slices, the sum of
-				    the slices */
-	double spent_delta;      /* delta of the slices */
+	/* loss of everything that is held at the end; where plans take slices, the sum of the slices */
+	struct acct_bound spent;
+	double spent_delta; /* delta of all slices together */
 	double share; /* for a ledger of one adaptive plan: share of the filter's budget held at the end */
 	bool over;    /* some reservation exceeded the limit */
-	size_t wrong; /* number of records that state less than the loss, or contradict others */
+	size_t wrong; /* number of records that state less than the loss, or contradict other records */
 };
 
 /* The number of rounds that hold budget at the end. */

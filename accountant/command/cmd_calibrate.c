@@ -5,11 +5,12 @@
 
 #include "cmd_search.h"
 
-/* Real values are searched among numbers of six digits from 1e-9: index = decade * 900000 + mantissa. */
+/* Real values are searched among the numbers of six digits from 1e-9 upwards: index = decade * 900000 +
+ * mantissa. */
 #define DECADE    UINT64_C(900000)
 #define MANTISSA  UINT64_C(100000)
 #define LEAST_EXP (-9)
-#define MOST_REAL (11 * DECADE + 600000) /* 7.00000e2 */
+#define MOST_REAL (11 * DECADE + 600000) /* index of 7.00000e2 */
 #define ONE       (9 * DECADE)
 #define MILLION   (15 * DECADE)
 
@@ -35,8 +36,10 @@ static const struct key {
 } keys[] = {
 	{ "eps0", { 0, MOST_REAL, 9 * DECADE, DECADE / 3, true }, real_text },
 	{ "p", { 9 * DECADE + 1, MOST_REAL, 9 * DECADE + 100000, DECADE / 3, true }, real_text },
-	{ "sigma", { 8 * DECADE + 25000, MILLION, ONE, DECADE / 3, false }, real_text },  /* from 0.125 */
-	{ "scale", { 6 * DECADE + 100000, MILLION, ONE, DECADE / 3, false }, real_text }, /* from 0.002 */
+	/* from 0.125 upwards */
+	{ "sigma", { 8 * DECADE + 25000, MILLION, ONE, DECADE / 3, false }, real_text },
+	/* from 0.002 upwards */
+	{ "scale", { 6 * DECADE + 100000, MILLION, ONE, DECADE / 3, false }, real_text },
 	{ "count", { 1, ACCT_MAX_COUNT, 1, 1, true }, whole_text },
 	{ "n", { 1, ACCT_MAX_REPORTS, 1000, 1000, false }, whole_text },
 	{ "dummies", { 0, ACCT_MAX_REPORTS, 1000, 1000, false }, whole_text },
@@ -48,11 +51,11 @@ struct open_round {
 	const struct key *key;
 	char (*text)[CMD_SPEC_ROOM]; /* text of each round with the value filled in */
 	struct acct_method_answer best;
-	char value[CMD_NUMBER_ROOM]; /* the value for which `answer` holds */
+	char value[CMD_NUMBER_ROOM]; /* the value that `answer` belongs to */
 	uint64_t rounds;
 	enum acct_rc rc; /* result of the last question, and the reason */
 	const char *why;
-	char bad[256]; /* why the round's text is invalid; empty when it is valid */
+	char bad[256]; /* why the round's text is invalid; empty if it is valid */
 	size_t bad_round;
 };
 
@@ -63,7 +66,7 @@ static enum cmd_fit not_a_round(struct open_round *o, size_t i, const char *why)
 	return CMD_NOT_A_ROUND;
 }
 
-/* Parses all rounds with the value filled in. */
+/* Parse all rounds with the value filled in. */
 static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_spec *spec, size_t *parts)
 {
 	char text[CMD_NUMBER_ROOM], key[32], filled[CMD_SPEC_ROOM], why[256] = "";
@@ -107,7 +110,7 @@ static enum cmd_fit fits(void *user, uint64_t value)
 	return f;
 }
 
-/* Finds the one open key, in all rounds. */
+/* Find the one open key among all rounds. */
 static enum cm_rc open_key(const struct cmd_question *q, const struct key **out)
 {
 	char first[32] = "", key[32], second[32], filled[CMD_SPEC_ROOM];
@@ -169,8 +172,8 @@ static enum cm_rc refused(const struct open_round *o)
 	return cmd_refused(o->q->method[0], o->rc, o->why);
 }
 
-/* The key's range, searched from where the normal limit puts the edge.  The limit answers at once, and serves
- * as a starting point only. */
+/* The key's range, and as its start the value where the normal limit puts the edge.  The limit answers at
+ * once, and is only a starting point. */
 static struct cmd_range near_the_edge(const struct cmd_question *q, const struct key *key)
 {
 	struct open_round guess = { .q = q, .key = key, .method = acct_method_find("clt") };

@@ -12,13 +12,13 @@ struct entry {
 	double seconds;
 };
 
-/* The number in the table: the method's upper end, or its value; the lower end for a lower bound. */
+/* The number in the table: the method's upper end or value, or the lower end if it gives a lower bound. */
 static double value(const struct acct_method_answer *a)
 {
 	return a->worth == ACCT_LOWER ? a->bound.lower : a->bound.upper;
 }
 
-/* Ratio to pld's; NAN where pld's is 0 or infinite. */
+/* The ratio of x to pld's number; NAN if that is 0 or infinite. */
 static double ratio(double x, double reference)
 {
 	return reference > 0 && isfinite(reference) ? x / reference : (double)NAN;
@@ -80,7 +80,7 @@ static void print_row(const struct entry *e, double reference)
 		acct_worth_text(e->answer.worth));
 }
 
-/* Prints a note once for all methods that have it. */
+/* Print a note once for all methods that have it. */
 static void print_note(const struct entry *e, size_t n, size_t i)
 {
 	const char *note = e[i].rc ? NULL : e[i].answer.note;

@@ -12,12 +12,12 @@
 
 struct point {
 	double x;
-	struct acct_bound y; /* lower 0 or upper INFINITY: that end is not known */
+	struct acct_bound y; /* lower 0 or upper INFINITY: this end is not known */
 };
 
 struct series {
 	const struct acct_method *method;
-	enum acct_worth worth; /* the worst worth among its points */
+	enum acct_worth worth; /* the worst worth among the points of the series */
 	const char *note;
 	struct point *point;
 	size_t points;
@@ -26,12 +26,12 @@ struct series {
 struct curve {
 	const struct cmd_question *q;
 	const char *x_name;
-	struct series series[CMD_MOST_METHODS]; /* q->methods of them */
+	struct series series[CMD_MOST_METHODS]; /* the first q->methods are used */
 	double *x;
 	size_t points;
 };
 
-/* x as it will be printed, so that the computed value belongs to the printed number. */
+/* The x that the output will show, so that the value is computed for the printed number. */
 static double shown(double x, int digits)
 {
 	char text[CMD_NUMBER_ROOM];
@@ -40,7 +40,8 @@ static double shown(double x, int digits)
 	return strtod(text, NULL);
 }
 
-/* points from a to b, evenly or in equal ratios; whole numbers rounded, repeats dropped. */
+/* Fill the points from a to b, evenly or in equal ratios; whole numbers are rounded, and repetitions
+ * dropped. */
 static enum cm_rc spread(struct curve *c, double a, double b, bool whole)
 {
 	size_t n = c->q->points ? c->q->points : POINTS;
@@ -143,7 +144,7 @@ static enum cm_rc ask(
 	return CM_OK;
 }
 
-/* A curve over delta: one question, so that the rounds are composed once. */
+/* Make a curve over delta by one question, so that the rounds are composed once. */
 static enum cm_rc ask_all(struct curve *c, struct series *s, const struct acct_spec *round, size_t parts)
 {
 	struct acct_method_answer *a = calloc(c->points, sizeof *a);

@@ -1,4 +1,4 @@
-/* cmd_describe.c - the verb describe: what the accountant knows of a round before any question. */
+/* cmd_describe.c - the verb describe: prints what the accountant knows of a round without any question. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static double kept(const struct acct_spec *s)
 	return s->k >= 2 && isfinite(s->eps0) ? 1 / (1 + (s->k - 1) * exp(-s->eps0)) : NAN;
 }
 
-/* The chance that another participant's report is blanket; of dummies the law is the cells' alone. */
+/* The chance that another participant's report is blanket. */
 static double blanket(const struct acct_spec *s)
 {
 	double sum = 0;
@@ -62,7 +62,7 @@ static void print_central(const struct acct_spec *s)
 		printf("  a record takes part with chance %.6g\n", s->round.rate);
 }
 
-/* Both ends of a range are inputs too, so of numbers this is the error of a mean. */
+/* Both ends of a range are inputs too, so for numbers this is the error of a mean. */
 static void print_error(const struct acct_spec *s)
 {
 	double error = acct_share_error(s, 1);

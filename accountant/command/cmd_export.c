@@ -1,4 +1,5 @@
-/* cmd_export.c - the composed privacy loss for other tools: a distribution, deltas, or a trade-off curve. */
+/* cmd_export.c - exports the composed privacy loss for other tools: as a distribution, as deltas, or as a
+ * trade-off curve. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,9 @@ static double down(double x)
 	return fmax(0, x * (1 - 1e-12) - 1e-15);
 }
 
-/* The corners of the trade-off curve of the upper ends: the lines fnr = 1 - delta - e^eps fpr and their
- * mirror images, met pairwise, rounded downwards.  The hull of the corners lies below the curve. */
+/* Print the corners of the trade-off curve of the upper ends.  They are the points where the lines fnr = 1
+ * - delta - e^eps fpr and their mirror images meet pairwise, rounded downwards.  The hull of the corners
+ * lies below the curve. */
 static void print_trade_off(FILE *to, const double *epsilon, const struct acct_bound *delta, size_t n)
 {
 	fputs("# dominating\n# neighbours: replace one record\nfpr,fnr\n", to);
@@ -89,7 +91,7 @@ static enum acct_rc compute(const struct cmd_question *q, enum cmd_format format
 		rc = acct_epsilon(r, n, tail, &far);
 		range = rc ? 0 : fmin(600, fmax(1e-9, far.upper));
 	}
-	a->points++; /* 0 too */
+	a->points++; /* the point at 0, too */
 	a->epsilon = calloc(a->points, sizeof *a->epsilon);
 	a->delta = calloc(a->points, sizeof *a->delta);
 	if (!a->epsilon || !a->delta)

@@ -30,11 +30,11 @@
 enum kind { CURVE, MATRIX, PERSONAL, KINDS };
 static const char *const prefix[KINDS] = { "import:", "matrix:", "personal:" };
 
-/* What was read in this run: a round borrows its curve for as long as the program runs. */
+/* Everything read in this run: a round borrows its curve for as long as the program runs. */
 static struct {
 	char path[PATH_ROOM];
 	struct acct_profile *profile;
-	struct acct_matrix matrix; /* p NULL: a curve */
+	struct acct_matrix matrix; /* p is NULL: this is a curve */
 } file[MOST_FILES];
 static size_t files;
 static bool absent; /* the round read last has a file that cannot be opened */
@@ -81,7 +81,8 @@ static struct acct_profile *made(const struct input *in, enum acct_rc rc, struct
 	return rc ? fault(in, "%s", acct_strerror(rc)) : p;
 }
 
-/* The masses of one direction; the caller frees pmf->p.  False: a member is missing or wrong. */
+/* Read the masses of one direction; the caller frees pmf->p.  Returns false if a member is missing or
+ * wrong. */
 static bool pmf_of(const json_t *object, struct acct_pmf *pmf)
 {
 	const json_t *lower = json_object_get(object, "lower_loss"),
@@ -114,7 +115,7 @@ static struct acct_profile *of_pmf(
 	return made(in, rc, p);
 }
 
-/* The curve for replaced records; p is owned, and may be NULL after a fault.  relation: of the file. */
+/* The curve for replaced records.  p is owned, and may be NULL after an error.  relation is the file's. */
 static struct acct_profile *related(const struct input *in, struct acct_profile *p, const char *relation)
 {
 	struct acct_profile *replaced = NULL;
@@ -131,7 +132,8 @@ static bool is_relation(const char *text)
 	return text && (strcmp(text, REPLACED) == 0 || strcmp(text, REMOVED) == 0);
 }
 
-/* {"discretization", "pessimistic_estimate", "neighbours", "pmf_remove", "pmf_add" (null: the same)}. */
+/* Read a JSON object with the members discretization, pessimistic_estimate, neighbours, pmf_remove, pmf_add
+ * (null: the same as pmf_remove). */
 static struct acct_profile *from_json(const struct input *in)
 {
 	json_error_t error;
@@ -144,7 +146,7 @@ static struct acct_profile *from_json(const struct input *in)
 	bool two = add && !json_is_null(add);
 
 	if (cm_oom_happened())
-		p = fault(in, "out of memory"); /* jansson may have dropped a byte */
+		p = fault(in, "out of memory"); /* jansson drops bytes when memory runs out */
 	else if (!whole)
 		p = fault(in, "line %d: %s", error.line, error.text);
 	else if (!(step > 0 && step <= MOST_STEP))
@@ -165,7 +167,7 @@ static struct acct_profile *from_json(const struct input *in)
 	return p;
 }
 
-/* The CR before a line's end goes; another one ends no line, so that none is passed over. */
+/* Cut off the CR before a line's end.  Any other CR does not end a line, so no line is skipped. */
 static void cut_end(char *line)
 {
 	size_t length = strlen(line);
@@ -195,7 +197,7 @@ static bool grow(struct table *t)
 	return true;
 }
 
-/* One line of numbers.  False: it is none. */
+/* Read one line of numbers.  Returns false if it is not one. */
 static bool row_of(struct table *t, char *line)
 {
 	if (t->rows == t->room && !grow(t))
@@ -276,7 +278,8 @@ static struct acct_profile *from_csv(const struct input *in)
 	return p;
 }
 
-/* The whole file, with a NUL behind it; the caller frees in->bytes.  False: why says what is wrong. */
+/* Read the whole file, and put a NUL behind it; the caller frees in->bytes.  On false, why says what is
+ * wrong. */
 static bool read_all(const char *path, struct input *in)
 {
 	FILE *from = cmd_import_open(path);
@@ -303,9 +306,9 @@ static bool read_all(const char *path, struct input *in)
 	return good;
 }
 
-/* Reads the curve of a file: JSON with dp_accounting's members, or CSV under a header epsilon,delta or
- * epsilon,delta_lower,delta_upper or fpr,fnr or alpha,rdp.  Its maker must say that it dominates.  NULL: why
- * says what is wrong, without the name of the file.  Free it with acct_profile_free. */
+/* Read the curve of a file: JSON with dp_accounting's members, or CSV under a header epsilon,delta or
+ * epsilon,delta_lower,delta_upper or fpr,fnr or alpha,rdp.  Its author must make sure that it dominates.
+ * On NULL, why says what is wrong, without the name of the file.  Free the curve with acct_profile_free. */
 static struct acct_profile *import_read(const char *path, char *why, size_t room)
 {
 	struct input in = { .why = why, .room = room };
@@ -318,7 +321,8 @@ static struct acct_profile *import_read(const char *path, char *why, size_t room
 	return p;
 }
 
-/* Appends a line's numbers to p, which has room for `most`.  Returns how many; 0: they are no numbers. */
+/* Append a line's numbers to p, which has room for `most`.  Returns how many; 0: the line has something
+ * else. */
 static size_t line_of(char *line, double *p, size_t most)
 {
 	size_t n = 0;
@@ -361,8 +365,8 @@ static bool matrix_of(const struct input *in, struct acct_matrix *m, double *p)
 	return true;
 }
 
-/* Reads a matrix of probabilities: a line of numbers separated by commas for each input; # begins a comment.
- * The caller frees (double *)m->p.  False: why says what is wrong. */
+/* Read a matrix of probabilities: a line of numbers separated by commas for each input; # begins a comment.
+ * The caller frees (double *)m->p.  On false, why says what is wrong. */
 static bool matrix_read(const char *path, struct acct_matrix *m, char *why, size_t room)
 {
 	struct input in = { .why = why, .room = room };
@@ -402,7 +406,7 @@ bool cmd_is_import(const char *text)
 	return kind_of(text) < KINDS;
 }
 
-/* The place of a file, read if it is new; MOST_FILES: why says what is wrong. */
+/* The index of a file, which is read if it is new; MOST_FILES: why says what is wrong. */
 static size_t load(enum kind kind, const char *path, char *why, size_t room)
 {
 	char fault[200] = "";
@@ -427,7 +431,7 @@ static size_t load(enum kind kind, const char *path, char *why, size_t room)
 	return files++;
 }
 
-/* The curve of a matrix is kept as if it had been read. */
+/* Keep the curve that was made of a matrix as if it had been read. */
 static bool keep(struct acct_profile *owned, char *why, size_t room)
 {
 	if (!owned)

@@ -13,23 +13,23 @@
 #include "cm_oom.h"
 #include "cm_text.h"
 
-/* A part of a record is at most ACCT_MAX_CELLS times three numbers, twice: some 16 KB. */
+/* A part of a record has at most ACCT_MAX_CELLS times three numbers, twice: some 16 KB. */
 #define LINE_ROOM (1u << 20)
 
 struct cmd_ledger {
 	const char *path;
 	FILE *file;
 	size_t line;
-	bool starved; /* no memory for the record that was read last */
+	bool starved; /* memory ran out for the record that was read last */
 	char text[LINE_ROOM];
 	struct acct_round part[CMD_LEDGER_PARTS]; /* the parts of the record that was read last */
 };
 
-/* The object being read.  The first fault is printed and remembered. */
+/* The object that is being read.  The first error is printed and remembered. */
 struct source {
 	struct cmd_ledger *ledger;
 	const json_t *object;
-	bool first; /* of schema tombola.ledger/1 */
+	bool first; /* the ledger has schema tombola.ledger/1 */
 	bool bad;
 };
 
@@ -72,7 +72,7 @@ static double get_real(struct source *s, const char *key)
 	return json_number_value(v);
 }
 
-/* A number in [least, most]. */
+/* Read a number in [least, most]. */
 static double get_real_within(struct source *s, const char *key, double least, double most)
 {
 	double x = get_real(s, key);
@@ -112,7 +112,7 @@ static void get_hex(struct source *s, const char *key, char *out, size_t digits)
 		memcpy(out, t, digits + 1);
 }
 
-/* An unknown key could stand for a loss, so it is a fault. */
+/* Refuse unknown keys: one could stand for a loss. */
 static void only(struct source *s, const char *const *known, const char *where)
 {
 	const char *key;
@@ -150,7 +150,7 @@ static void cells(struct source *part, struct acct_round *r)
 	part->bad = s.bad;
 }
 
-/* The participants of levels are among the others. */
+/* Read the levels, whose participants are among the others. */
 static void levels(struct source *part, struct acct_round *r)
 {
 	static const char *const known[] = { "share", "count", NULL };
@@ -192,7 +192,7 @@ static void shape(struct source *part, double out[3])
 	}
 }
 
-/* Does the library refuse what was read?  Lack of memory is no fault of the file. */
+/* Does the library refuse the round?  Lack of memory is not an error of the file. */
 static bool refuses(struct source *s, enum acct_rc rc)
 {
 	s->ledger->starved = s->ledger->starved || rc == ACCT_ENOMEM;
@@ -200,7 +200,7 @@ static bool refuses(struct source *s, enum acct_rc rc)
 	return rc != ACCT_OK;
 }
 
-/* What is known of the messages. */
+/* Read what is known of the messages. */
 static void messages(struct source *part, struct acct_round *r)
 {
 	double triple = 0, three[3] = { 0, 0, 0 };
@@ -217,7 +217,7 @@ static void messages(struct source *part, struct acct_round *r)
 		SOURCE_FAULT(part, "account: %s", why);
 }
 
-/* A fault unless the round's text means the same as its numbers. */
+/* Refuse a round whose text does not mean the same as its numbers. */
 static void compare_spec(struct source *s, const struct acct_round *r)
 {
 	const json_t *v = member(s, "spec");
@@ -296,7 +296,7 @@ static void account(struct source *record, struct cmd_record *r)
 	record->bad = s.bad;
 }
 
-/* Adds counts from a file without overflow. */
+/* Add counts from a file without overflow. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -307,7 +307,7 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-/* A chance stored as an integer divided by 2^64, lowest byte first; 0 where the member is absent.  Rounded
+/* Read a chance stored as an integer divided by 2^64, lowest byte first; an absent member means 0.  Rounded
  * up. */
 static double chance(struct source *s)
 {
@@ -325,7 +325,7 @@ static double chance(struct source *s)
 	return ldexp(sum * (1 + 1e-12), -64);
 }
 
-/* Blanket messages, as the descriptor has them. */
+/* Read the numbers of dummies, which the round's descriptor states. */
 static void dummies(struct source *record, struct cmd_record *r)
 {
 	const json_t *slots = json_object_get(record->object, "slots");
@@ -357,7 +357,8 @@ static void dummies(struct source *record, struct cmd_record *r)
 
 enum cm_rc cmd_ledger_open(const char *path, struct cmd_ledger **out)
 {
-	struct cmd_ledger *l = malloc(sizeof *l); /* not zeroed: it holds a line of up to a megabyte */
+	/* not zeroed, since it has room for a line of a megabyte */
+	struct cmd_ledger *l = malloc(sizeof *l);
 	bool standard = strcmp(path, "-") == 0;
 	struct stat st;
 
@@ -391,7 +392,7 @@ void cmd_ledger_close(struct cmd_ledger *l)
 	free(l);
 }
 
-/* *more: there was a line, whose length is *len; else the end. */
+/* Read a line.  *more: there was one, and *len is its length; false: the end of the file. */
 static enum cm_rc next_line(struct cmd_ledger *l, size_t *len, bool *more)
 {
 	size_t n = 0;
@@ -460,7 +461,8 @@ static bool zero(const char *hex)
 	return strspn(hex, "0") == strlen(hex);
 }
 
-/* As the analyzer begins the reason of a round that the shuffler refused to announce (an_state.h). */
+/* The analyzer begins the reason of a round that the shuffler refused to announce with these words
+ * (an_state.h). */
 static bool is_refusal(const char *reason)
 {
 	static const char refused[] = "refused by the shuffler";
@@ -537,7 +539,8 @@ enum cm_rc cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r, bool *mor
 	*r = (struct cmd_record){ .line = l->line, .share = NAN };
 	(void)cm_oom_happened();
 	o = json_loadb(l->text, len, JSON_REJECT_DUPLICATES, &e);
-	if (cm_oom_happened()) { /* jansson may have dropped a byte, of a loss too */
+	/* jansson drops bytes when memory runs out, and they may have been part of a loss */
+	if (cm_oom_happened()) {
 		json_decref(o);
 		return cmd_fail(CM_EINTERNAL, "out of memory");
 	}

@@ -1,4 +1,4 @@
-/* cmd_optimise.c - the verb optimise: a budget allocated over rounds. */
+/* cmd_optimise.c - the verb optimise: divides a budget among rounds. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static enum acct_rc read_parts(
 	return cmd_parts(text, false, part, parts, why, room);
 }
 
-/* a/b/.. into the weights of the rounds with a `?`, in their order; 1 each without a text. */
+/* Read a/b/.. as the weights of the rounds with a `?`, in their order; without a text each weight is 1. */
 static enum cm_rc weigh(struct asked *a, const char *option, const char *text)
 {
 	const char *at = text;
@@ -44,7 +44,7 @@ static enum cm_rc weigh(struct asked *a, const char *option, const char *text)
 			   : CM_OK;
 }
 
-/* An error of 1 is all participants, or the whole range of a mean. */
+/* Warn of an error of 1 and more: it is all participants, or the whole range of a mean. */
 static void warn_of_noise(const struct asked *a)
 {
 	for (size_t i = 0; i < a->q->rounds; i++)

@@ -121,7 +121,7 @@ static const struct {
 	{ "error", offsetof(struct cmd_question, error) },
 };
 
-/* Options with a reader of their own. */
+/* Options that a function reads. */
 static const struct {
 	const char *name;
 	enum cm_rc (*read)(struct cmd_question *q, const char *value);

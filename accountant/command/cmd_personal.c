@@ -1,10 +1,12 @@
-/* cmd_personal.c - rounds `personal:FILE,k=,...`: response of participants who each have a guarantee of their
- * own, a number a line, as one round whose bound holds for every one of them.
+/* cmd_personal.c - rounds `personal:FILE,k=,...`: the response of participants who each have a guarantee of
+ * their own, one number a line, as one round whose bound holds for every one of them.
  *
- * Three steps, each of which can only raise the bound.  The victim has the largest guarantee: a smaller one's
- * response is that one's mixed with a uniform symbol, and divergences are convex.  The participant who is
- * left out of the others is one with the smallest.  And where there are more than CLASSES guarantees, those
- * whose shares of blanket, k/(e^eps + k - 1), are close count as the largest among them: less blanket. */
+ * Three steps, each of which can only raise the bound:
+ * - The victim has the largest guarantee.  The response at a smaller one is that response mixed with a
+ *   uniform symbol, and divergences are convex.
+ * - The participant who is left out of the others is one with the smallest guarantee.
+ * - If there are more than CLASSES guarantees, those with close shares of blanket, k/(e^eps + k - 1), count
+ *   as the largest among them, which has less blanket. */
 #include "cmd_personal.h"
 
 #include <errno.h>
@@ -17,7 +19,7 @@
 #include "cmd.h"
 
 #define CLASSES   60u
-#define MOST      100000000u /* participants: 0.8 GB */
+#define MOST      100000000u /* most participants: 0.8 GB */
 #define MOST_LINE 256
 
 struct people {
@@ -25,7 +27,7 @@ struct people {
 	size_t size, room;
 };
 
-/* Participants of one guarantee. */
+/* Participants with the same guarantee. */
 struct people_of {
 	double epsilon;
 	size_t count;
@@ -36,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static bool fault(char *why, size_t room, 
 	va_list ap;
 
 	va_start(ap, format);
-	/* The analyzer loses va_start out of sight. */
+	/* The analyzer loses track of va_start. */
 	(void)vsnprintf(why, room, format, ap); // NOLINT(clang-analyzer-valist.Uninitialized)
 	va_end(ap);
 	for (char *c = why; *c; c++)
@@ -60,8 +62,8 @@ static bool put(struct people *p, double epsilon)
 	return true;
 }
 
-/* A line without its end.  *whole: it has no NUL, and fits or is a comment, of which the rest is left out.
- * False: there is none. */
+/* Read a line without its end.  *whole: it has no NUL, and it fits, or it is a comment whose rest is left
+ * out.  Returns false at the end of the file. */
 static bool next_line(FILE *from, char line[MOST_LINE], bool *whole)
 {
 	size_t length = 0;
@@ -83,7 +85,7 @@ static bool next_line(FILE *from, char line[MOST_LINE], bool *whole)
 	return c != EOF || length > 0;
 }
 
-/* A line without what surrounds its number; NULL: there is none. */
+/* The number in a line without what surrounds it; NULL: the line has none. */
 static char *number_of(char *line)
 {
 	size_t length = strlen(line);
@@ -94,7 +96,7 @@ static char *number_of(char *line)
 	return *line == '\0' || *line == '#' ? NULL : line;
 }
 
-/* What is wrong with a whole line; NULL: nothing. */
+/* Take the number of a whole line.  Returns what is wrong with it, or NULL. */
 static const char *take(struct people *p, char *line)
 {
 	char *number = number_of(line), *end;
@@ -110,7 +112,7 @@ static const char *take(struct people *p, char *line)
 	return put(p, epsilon) ? NULL : "is one participant too many, or there is no memory";
 }
 
-/* Nobody is passed over, who could be the one with the largest guarantee. */
+/* Read all lines.  Any unreadable line is an error: it may hold the largest guarantee. */
 static bool read_lines(FILE *from, const char *path, struct people *p, char *why, size_t room)
 {
 	char line[MOST_LINE];
@@ -140,7 +142,7 @@ static double share(double epsilon, double k)
 	return k * exp(-epsilon) / (1 + (k - 1) * exp(-epsilon));
 }
 
-/* Of sorted guarantees, the first of which is left out: at most CLASSES + 1. */
+/* Join sorted guarantees, the first of which is left out, into at most CLASSES + 1 classes. */
 static size_t classes_of(const struct people *p, double k, struct people_of *out)
 {
 	double low = share(p->epsilon[p->size - 1], k), high = share(p->epsilon[0], k);
@@ -157,18 +159,19 @@ static size_t classes_of(const struct people *p, double k, struct people_of *out
 		if (n == 0 || at != place)
 			out[n++] = (struct people_of){ 0, 0 };
 		place = at;
-		out[n - 1].epsilon = p->epsilon[i]; /* the largest so far: they are sorted */
+		out[n - 1].epsilon = p->epsilon[i]; /* the largest so far, since they are sorted */
 		out[n - 1].count++;
 	}
 	return n;
 }
 
-/* The round of these classes; rest: the other keys, NULL for none. */
+/* Make the round of these classes; rest has the other keys, or is NULL. */
 static enum acct_rc as_text(
 	const struct people_of *c, size_t n, const struct people *p, const char *rest, char *text)
 {
 	double largest = p->epsilon[p->size - 1];
-	size_t others = n > 0 && c[n - 1].epsilon >= largest ? n - 1 : n; /* the rest of n has the victim's */
+	/* all others have the victim's guarantee */
+	size_t others = n > 0 && c[n - 1].epsilon >= largest ? n - 1 : n;
 	int at = snprintf(text, ACCT_SPEC_MAX, "grr:%s%seps0=%.17g,n=%zu", rest ? rest : "", rest ? "," : "",
 		largest, p->size);
 
@@ -181,7 +184,7 @@ static enum acct_rc as_text(
 	return at >= 0 && at < (int)ACCT_SPEC_MAX ? ACCT_OK : ACCT_EDOMAIN;
 }
 
-/* k= among the keys; 0: there is none. */
+/* The value of k= among the keys; 0: there is none. */
 static double symbols_of(const char *rest)
 {
 	for (const char *at = rest; at; at = strchr(at, ',')) {

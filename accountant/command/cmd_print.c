@@ -49,8 +49,8 @@ const char *cmd_near(double x, char out[CMD_NUMBER_ROOM])
 	return out;
 }
 
-/* The nearest number of six digits on the right side of x: moves by half a unit in the last digit until it
- * is; sign 1 upwards, -1 downwards. */
+/* Print the nearest number of six digits on the safe side of x: moves by half a unit in the last digit
+ * until it is there; sign 1 is upwards, -1 downwards. */
 static const char *outwards(double x, double sign, char out[CMD_NUMBER_ROOM])
 {
 	double unit = x > 0 && isfinite(x) ? pow(10, floor(log10(x)) - (DIGITS - 1)) : 0;

@@ -8,8 +8,8 @@ struct repeated {
 	const struct acct_method *method;
 	const struct acct_spec *once;
 	size_t parts;                    /* number of parts in both arrays */
-	struct acct_spec *times;         /* room for the rounds, repeated */
-	struct acct_method_answer first; /* the answer for the list once */
+	struct acct_spec *times;         /* room for the repeated rounds */
+	struct acct_method_answer first; /* the answer for the list taken once */
 	struct acct_method_answer best;  /* the answer for the last number that fitted */
 	enum acct_rc rc;
 	const char *why;
@@ -22,7 +22,7 @@ static enum cmd_fit fits(void *user, uint64_t times)
 
 	for (size_t i = 0; i < r->parts; i++) {
 		r->times[i] = r->once[i];
-		r->times[i].round.count *= times; /* does not exceed ACCT_MAX_COUNT: see most_times */
+		r->times[i].round.count *= times; /* stays at most ACCT_MAX_COUNT: see most_times */
 	}
 	r->rc = cmd_epsilon(r->method, r->q->published, r->times, r->parts, r->q->delta, &a, &r->why);
 	if (r->rc)
@@ -106,7 +106,7 @@ enum cm_rc cmd_run_rounds(const struct cmd_question *q)
 	struct cmd_range range = {
 		.least = 1, .most = most_times(once, r.parts), .start = 1, .stride = 1, .largest = true
 	};
-	/* The normal limit answers at once, and serves as a starting point only. */
+	/* The normal limit answers at once, and is only a starting point. */
 	r.method = acct_method_find("clt");
 	if (q->method[0]->cells && cmd_search(&range, fits, &r, &fit) == CMD_EDGE) {
 		range.start = fit;

@@ -4,7 +4,8 @@
 
 #include "cmd.h"
 
-/* Whole numbers least..most.  Values fit up to some number (largest), or from some number on (smallest). */
+/* Whole numbers least..most.  Either all values up to some number fit (largest), or all from some number on
+ * (smallest). */
 struct cmd_range {
 	uint64_t least, most, start;
 	uint64_t stride; /* first step away from start; each step is twice the one before */
@@ -14,19 +15,20 @@ enum cmd_fit { CMD_FITS, CMD_TOO_MUCH, CMD_NOT_A_ROUND, CMD_FAULT };
 typedef enum cmd_fit cmd_fit_fn(void *user, uint64_t value);
 
 enum cmd_edge {
-	CMD_EDGE,       /* *best fits, and its neighbour beyond does not (or is no valid round) */
+	CMD_EDGE,       /* *best fits, and the next value does not (or is no valid round) */
 	CMD_EDGE_LIMIT, /* everything up to the end of the range fits */
 	CMD_EDGE_NONE,  /* nothing fits */
 	CMD_EDGE_FAULT, /* a question failed, or start is no valid round */
 };
-/* Gallops from start, then bisects.  *best fits even where fitting is not monotone. */
+/* Step ever further from start, then bisect.  *best fits even if fitting is not monotone. */
 enum cmd_edge cmd_search(const struct cmd_range *range, cmd_fit_fn *fit, void *user, uint64_t *best);
 
-/* The round's text with key=value in place of its value of key, or appended. false: no room. */
+/* Set key=value in a round's text, in place of its value or at the end.  Returns false if there is no
+ * room. */
 bool cmd_spec_set(const char *text, const char *key, const char *value, char *out, size_t room);
 /* Does the text give this key? */
 bool cmd_spec_has(const char *text, const char *key);
 /* The key whose value is `?`, or NULL; written to `key`, of room bytes. */
 const char *cmd_spec_open(const char *text, char *key, size_t room);
-/* Are the values of this key whole numbers in every round that may have it? */
+/* Are the values of this key whole numbers in every round that takes it? */
 bool cmd_spec_whole(const char *const *text, size_t n, const char *key);

@@ -1,4 +1,4 @@
-/* main.c - tombola-accountant: one question, one answer. */
+/* main.c - the program tombola-accountant: one question, one answer. */
 #include <jansson.h>
 #include <stdlib.h>
 

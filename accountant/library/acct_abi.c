@@ -1,4 +1,4 @@
-/* acct_abi.c - an account behind a handle. */
+/* acct_abi.c - implements an account behind a handle, for bindings. */
 #include "acct_abi.h"
 
 #include <locale.h>
@@ -14,14 +14,14 @@
 #include "acct_method.h"
 #include "acct_state.h"
 
-/* A text that was added, and the position of its parts. */
+/* A text that was added, and the position of its parts in the account. */
 struct entry {
 	char *text;
 	size_t first, parts;
 };
 
 struct acct_abi {
-	struct acct_spec *spec; /* round.count: number of repetitions so far */
+	struct acct_spec *spec; /* round.count is the number of repetitions so far */
 	size_t size, room;
 	struct entry *text;
 	size_t texts, text_room;
@@ -74,7 +74,7 @@ static uint64_t most_of(const struct acct_abi *a, const struct entry *e)
 	return most;
 }
 
-/* Makes room for one more text and its parts.  The size cannot overflow: what is in memory is far below
+/* Make room for one more text and its parts.  The size cannot overflow: everything in memory is far below
  * SIZE_MAX. */
 static bool grow(struct acct_abi *a, size_t parts)
 {
@@ -193,7 +193,7 @@ struct result {
 	int *worth; /* may be NULL */
 };
 
-/* One question to one analysis: epsilon at a delta, or delta at an epsilon. */
+/* Put one question to one analysis: epsilon at a delta, or delta at an epsilon. */
 static enum acct_rc ask(const struct acct_abi *a, const struct acct_method *method, bool epsilon, double at,
 	struct result result, struct acct_abi_why why)
 {
@@ -295,7 +295,7 @@ const char *acct_abi_method_summary(size_t i)
 	return method ? method->summary : NULL;
 }
 
-/* Adds all parts of a round, or none. */
+/* Add all parts of a round, or none. */
 static enum acct_rc add_parts(struct acct_state *s, const struct acct_abi_round *round)
 {
 	enum acct_rc rc = ACCT_OK;
@@ -304,7 +304,7 @@ static enum acct_rc add_parts(struct acct_state *s, const struct acct_abi_round 
 	while (!rc && done < round->parts)
 		if (!(rc = acct_state_add(s, &round->part[done].round)))
 			done++;
-	/* Removing parts that were just added cannot fail. */
+	/* removing parts that were just added cannot fail */
 	while (rc && done > 0)
 		if (acct_state_remove(s, &round->part[--done].round))
 			return ACCT_EDOMAIN;
@@ -347,7 +347,7 @@ enum acct_rc acct_abi_state_epsilon(struct acct_state *s, const char *candidate,
 	return ACCT_OK;
 }
 
-/* The account's rounds as the core takes them, to be freed; NULL: out of memory. */
+/* The account's rounds in the form that the core takes, to be freed; NULL: out of memory. */
 static struct acct_round *rounds_of(const struct acct_abi *a, size_t *n)
 {
 	struct acct_round *r = calloc(a->size > 0 ? a->size : 1, sizeof *r);

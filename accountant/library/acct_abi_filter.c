@@ -59,8 +59,8 @@ static enum acct_rc weigh(const struct acct_abi_filter *f, const char *text, uin
 	free(round);
 	if (rc) {
 		acct_abi_say(why, rc, acct_strerror(rc));
-		return rc; /* return rc itself, so that static analysis of the callers sees that it is a
-			      fault */
+		/* return rc itself, so that static analysis of the callers sees that it is an error */
+		return rc;
 	}
 	*sum = all;
 	return ACCT_OK;

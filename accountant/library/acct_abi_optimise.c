@@ -1,4 +1,4 @@
-/* acct_abi_optimise.c (acct_abi.h) - a budget allocated over rounds, for bindings. */
+/* acct_abi_optimise.c (acct_abi.h) - divides a budget among rounds, for bindings. */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* acct_abi_own.c - curves and matrices that texts name by a number. */
+/* acct_abi_own.c - keeps the curves and matrices that texts name by a number. */
 #include "acct_abi_own.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 static const char curve_name[] = "curve:", matrix_name[] = "matrix:";
 
-/* A curve, or a matrix (p not NULL). */
+/* A curve; or a matrix, if p is not NULL. */
 struct kept {
 	struct acct_profile *profile;
 	struct acct_matrix matrix;
@@ -131,7 +131,7 @@ enum acct_rc acct_abi_keep_matrix(
 	return acct_abi_say(out, rc, rc ? acct_strerror(rc) : "");
 }
 
-/* What was kept under the number that begins the text; *rest is what comes after the comma. */
+/* Find what was kept under the number that begins the text; *rest is what comes after the comma. */
 static bool find(const char *text, bool matrix, struct kept *out, const char **rest)
 {
 	char *end;

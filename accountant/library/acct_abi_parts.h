@@ -7,7 +7,7 @@
 #include "acct_abi.h"
 #include "acct_spec.h"
 
-/* Receives the sentence for the caller; text may be NULL with room 0. */
+/* A buffer for the caller's sentence; text may be NULL with room 0. */
 struct acct_abi_why {
 	char *text;
 	size_t room;
@@ -26,11 +26,11 @@ struct acct_abi_round {
 	size_t parts;
 };
 
-/* The round `times` times, at most `most` repetitions of any part.  *out is freed with free(); NULL on
- * failure. */
+/* Read the text of a round and repeat it `times` times, at most `most` repetitions of any part.  *out is
+ * freed with free(); NULL on failure. */
 ACCT_CHECK enum acct_rc acct_abi_round(const char *text, uint64_t times, uint64_t most,
 	struct acct_abi_round **out, struct acct_abi_why why);
 
-/* acct_abi_own.c: does the text name what was kept?  And the round that it is. */
+/* acct_abi_own.c: does the text name a kept curve or matrix?  And the round of it. */
 bool acct_abi_is_own(const char *text);
 ACCT_CHECK enum acct_rc acct_abi_own(const char *text, struct acct_abi_round *out, struct acct_abi_why why);

@@ -1,7 +1,10 @@
-/* acct_blanket.c - with L_i = (R0 - e^eps R1)/omega at iid blanket samples, a = e^eps - 1 = -E L,
- *     delta(eps) <= 1/(gamma n) E_{m ~ Bin(n, gamma)} E(L_1 + ... + L_m)+ = 1/(gamma n) E_m int_0^inf
- *     P(sum L >= s) ds,
- * and the tail is bounded by Hoeffding (L has a range of length b) or Bennett (L <= top, E L^2 <= square). */
+/* acct_blanket.c - bounds one shuffled round by Hoeffding's and Bennett's inequalities.
+ *
+ * With L_i = (R0 - e^eps R1)/omega at iid blanket samples, and a = e^eps - 1 = -E L,
+ *     delta(eps) <= 1/(gamma n) E_{m ~ Bin(n, gamma)} E(L_1 + ... + L_m)+
+ *                = 1/(gamma n) E_m int_0^inf P(sum L >= s) ds,
+ * and the tail is bounded by Hoeffding (L has a range of length b) or Bennett (L <= top, E L^2 <=
+ * square). */
 #include "acct_blanket.h"
 
 #include <float.h>
@@ -12,15 +15,16 @@
 
 #define MOST_EPS0 50.0
 #define MOST_K    1e9
-#define MOST_SUM  1000000000u /* reports of BENNETT_FIRST, which sums over counts */
-/* A bound is a product of a dozen rounded factors and an exponential of at most 700, to 4 ulp of it. */
+#define MOST_SUM  1000000000u /* most reports for BENNETT_FIRST, which sums over counts */
+/* Relative error of a bound: a product of a dozen rounded factors and an exponential of at most 700, to 4
+ * ulps each. */
 #define ROUNDING 1e-11
 
 struct moments {
 	double gamma, top, range, square;
 };
 
-/* Differences are taken so that they lose nothing when eps and eps0 are small. */
+/* Differences are computed so that they lose no digits when eps and eps0 are small. */
 static struct moments moments(const struct acct_blanket *b, double eps)
 {
 	double e = exp(eps), e0 = b->eps0, a = expm1(eps);
@@ -61,13 +65,13 @@ static double hoeffding(const struct moments *m, double a, double n)
 	return b2 / (4 * a * m->gamma * n) * exp(log_transform(m->gamma, 2 * a * a / b2, n));
 }
 
-/* (1+u) log(1+u) - u, from below: the series ends before a positive term */
+/* (1+u) log(1+u) - u, from below: the series ends before a positive term. */
 static double phi(double u)
 {
 	return u < 1e-3 ? u * u / 2 * (1 - u / 3 + u * u / 6 - u * u * u / 10) : (1 + u) * log1p(u) - u;
 }
 
-/* E_m[1/m; m >= 1] e^{-m t}, from above: the tilted counts are Bin(n, g), g = gamma e^-t/(1-gamma+gamma
+/* E_m[1/m; m >= 1] e^{-m t}, from above.  The tilted counts are Bin(n, g), g = gamma e^-t/(1-gamma+gamma
  * e^-t). */
 static double mean_inverse(double gamma, double t, double n)
 {
@@ -85,7 +89,7 @@ static double bennett(const struct moments *m, double a, double n, bool first)
 {
 	double u = a * m->top / m->square, t = m->square / (m->top * m->top) * phi(u);
 	double head = m->top / log1p(u) / (m->gamma * n);
-	/* The sum starts at m = 1: with nobody in the blanket nothing is lost. */
+	/* The sum starts at m = 1, since nothing is lost if nobody is in the blanket. */
 	double none = n * log1p(-m->gamma), all = log_transform(m->gamma, t, n);
 
 	if (first)
@@ -109,7 +113,7 @@ enum acct_rc acct_blanket_delta(
 	double a = expm1(epsilon), n = (double)b->n;
 
 	*delta = 0;
-	if (epsilon >= b->eps0) /* shuffling is post-processing */
+	if (epsilon >= b->eps0) /* shuffling is post-processing, so delta is 0 */
 		return ACCT_OK;
 	*delta = 1;
 	if (!(a > 0))
@@ -117,8 +121,8 @@ enum acct_rc acct_blanket_delta(
 	struct moments m = moments(b, epsilon);
 	double d = bound == ACCT_BLANKET_HOEFFDING ? hoeffding(&m, a, n)
 						   : bennett(&m, a, n, bound == ACCT_BLANKET_BENNETT_FIRST);
-	if (d < 1)                                              /* not NaN */
-		*delta = fmin(1, d * (1 + ROUNDING) + DBL_MIN); /* what underflow may hide */
+	if (d < 1)                                              /* d is not a NaN */
+		*delta = fmin(1, d * (1 + ROUNDING) + DBL_MIN); /* DBL_MIN covers underflow */
 	return ACCT_OK;
 }
 
@@ -129,7 +133,7 @@ enum acct_rc acct_blanket_epsilon(
 
 	if (!(is_fine(b) && delta > 0 && delta < 1))
 		return ACCT_EDOMAIN;
-	/* What is returned has been evaluated: the bound need not be monotone for it to hold. */
+	/* The bound has been evaluated at the returned epsilon, so it holds even if it is not monotone. */
 	for (int i = 0; i < 200 && high - low > 1e-9 * high; i++) {
 		double middle = low > 0 ? sqrt(low * high) : high / 2;
 		enum acct_rc rc = acct_blanket_delta(bound, b, middle, &d);

@@ -1,4 +1,4 @@
-/* acct_flame.c - vectors sent one coordinate per message: the proved bounds. */
+/* acct_flame.c - proved bounds for vectors that are sent one coordinate per message. */
 #include "acct_flame.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 #include "acct_fault.h"
 #include "acct_flame_slot.h"
 
-#define GRANTED        2e-3 /* of epsilon, for fewer stretches, and more if they would still be too many */
+/* part of epsilon that may be given up to have fewer stretches; more if they would still be too many */
+#define GRANTED        2e-3
 #define MOST_STRETCHES 12
 
 enum acct_rc acct_flame_simple_round(const struct acct_flame_slot *slot, uint64_t length, uint64_t users,
@@ -25,8 +26,9 @@ enum acct_rc acct_flame_simple_round(const struct acct_flame_slot *slot, uint64_
 	return acct_flame_full(slot, r, why);
 }
 
-/* Half of `failure` for indices chosen too often, half for messages outside the blanket: other users have one
- * under an index with chance sent/length * outside, regardless of their data. */
+/* Half of `failure` is for indices that are chosen too often, half for messages outside the blanket:
+ * another user has such a message under an index with chance sent/length * outside, regardless of the
+ * user's data. */
 enum acct_rc acct_flame_double_round(
 	const struct acct_flame_sparse *s, double failure, struct acct_round *r, const char **why)
 {
@@ -65,12 +67,12 @@ enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double
 	return acct_epsilon(&r, 1, (delta - failure) * (1 - 4 * ACCT_FLAME_ULP), epsilon);
 }
 
-/* SS-Topk with some indices common to both records: each common index costs a full round, each other one two
- * half rounds. */
+/* SS-Topk where the two records have some indices in common: each common index costs a full round, each
+ * other index two half rounds. */
 struct topk {
-	struct acct_round half, full; /* counts unset */
+	struct acct_round half, full; /* the two kinds of round; their counts are not set */
 	double k;
-	double halves; /* pairs of half rounds that have about the variance of a full one */
+	double halves; /* number of pairs of half rounds that have about the variance of a full round */
 	double granted;
 };
 
@@ -83,8 +85,9 @@ static double variance(const struct acct_round *r)
 	return sum;
 }
 
-/* The stretch of numbers of common indices that ends at `most` is as long as should fit under k common ones
- * and what is granted: most + (k - least)/halves <= k (1 + 2 granted), variances adding up. */
+/* Choose the stretch of numbers of common indices that ends at `most`.  It is as long as should fit under k
+ * common indices and what is granted: most + (k - least)/halves <= k (1 + 2 granted), since variances add
+ * up. */
 static double stretch(const struct topk *t, double most)
 {
 	double least = ceil(t->k - t->halves * (t->k - most + 2 * t->granted * t->k));
@@ -101,8 +104,8 @@ static int stretches(const struct topk *t)
 	return n;
 }
 
-/* All numbers of common indices below k: a stretch is dominated by its most full and its most half rounds.
- * However stretches are chosen, the largest epsilon over them holds. */
+/* Cover all numbers of common indices below k.  A stretch is dominated by its most full rounds and its most
+ * half rounds.  However stretches are chosen, the largest epsilon over them holds. */
 static enum acct_rc fewer_common(
 	const struct acct_flame_sparse *s, double delta, struct acct_bound *epsilon, const char **why)
 {

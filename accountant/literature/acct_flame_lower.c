@@ -1,8 +1,8 @@
-/* acct_flame_lower.c (acct_flame.h) - lower bounds: one data set, one test, exact chances.
+/* acct_flame_lower.c (acct_flame.h) - lower bounds by one data set and one test, with exact chances.
  *
- * Other users' messages and dummies lie below 1/2 with chance one half, the victim's with chance `below` or
- * its complement.  A test that says yes with chance P under one input and Q under the other shows that
- * epsilon is at least log((P - delta)/Q). */
+ * Other users' messages and dummies lie below 1/2 with chance one half, the victim's with chance `below`
+ * under one input and with its complement under the other.  A test that says yes with chance P under one
+ * input and Q under the other shows that epsilon is at least log((P - delta)/Q). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,11 +11,11 @@
 #include "acct_fault.h"
 #include "acct_flame_slot.h"
 
-#define DEVIATIONS 13.0 /* of the coins: beyond it less than 1e-36 is left */
-#define COARSE     32   /* thresholds a deviation in the first search */
-#define FINE       16   /* thresholds between two of those, in the second */
+#define DEVIATIONS 13.0 /* deviations of the coins that are counted; less than 1e-36 lies beyond */
+#define COARSE     32   /* thresholds per deviation in the first search */
+#define FINE       16   /* thresholds between two of these, in the second search */
 #define LEAST_LOG \
-	(-92.0) /* log of the chances of the victim's number that are left out: 1e-40, added to the error */
+	(-92.0) /* log of the part of the victim's number that is left out: 1e-40, added to the error */
 #define MOST_COINS     (1u << 24)
 #define MOST_OVERFLOW  1e-9
 #define LEAST_OVERFLOW 1e-60 /* the search for a smaller bound ends here */
@@ -24,16 +24,16 @@
 /* Upper tails of Bin(coins, 1/2), and the law of the victim's number. */
 struct test {
 	double coins;
-	double first;  /* tail[i]: at least first + i */
-	double *tail;  /* from below */
-	double error;  /* of each tail, relative, apart from what lies beyond the last */
-	double beyond; /* chance of more than the last */
+	double first;  /* tail[i] is the chance of at least first + i */
+	double *tail;  /* lower bounds */
+	double error;  /* relative error of each tail, without what lies beyond the last */
+	double beyond; /* chance of a number beyond the last */
 	size_t size;
-	double *victim; /* chance of from + j below 1/2, at input 0 */
+	double *victim; /* chance that from + j of the victim's messages are below 1/2, under input 0 */
 	double from, sent;
 	size_t numbers;
-	double victim_error; /* of each, relative */
-	double missed;       /* chance of the others */
+	double victim_error; /* relative error of each */
+	double missed;       /* chance of all other numbers */
 	double overflow;     /* chance that the messages are not as counted */
 };
 
@@ -48,7 +48,7 @@ static enum acct_rc coins_init(struct test *t)
 	double middle = floor(t->coins / 2), width = floor(DEVIATIONS * sqrt(t->coins) / 2 + 8);
 	double last = fmin(t->coins, middle + width), at;
 
-	t->first = fmax(0, middle - fmin(t->sent, width)); /* fewer have a chance below 1e-36 */
+	t->first = fmax(0, middle - fmin(t->sent, width)); /* a smaller number has a chance below 1e-36 */
 	if (last - t->first > MOST_COINS)
 		return ACCT_ELIMIT;
 	t->size = (size_t)(last - t->first) + 1;
@@ -62,7 +62,7 @@ static enum acct_rc coins_init(struct test *t)
 		t->tail[i] = at *= (t->coins - k + 1) / k;
 	}
 	double fall = acct_binomial_ratio(t->coins, 0.5, last);
-	t->beyond = last < t->coins ? at * fall / (1 - fall) * 2 : 0; /* twice: for rounding */
+	t->beyond = last < t->coins ? at * fall / (1 - fall) * 2 : 0; /* doubled, to cover rounding */
 	for (size_t i = t->size - 1; i > 0; i--)
 		t->tail[i - 1] += t->tail[i];
 	t->error = 2 * acct_binomial_error(t->coins, 0.5, t->first) + 8 * ACCT_FLAME_ULP * (double)t->size;
@@ -101,7 +101,7 @@ static double tail_at(const struct test *t, double k)
 	return t->tail[(size_t)(k - t->first)];
 }
 
-/* The epsilon that saying yes at `threshold` and more shows; -INFINITY from where P is not above delta. */
+/* The epsilon that is shown by saying yes at `threshold` and more; -INFINITY if P is not above delta. */
 static double shown(const struct test *t, double threshold, double delta)
 {
 	double p = 0, q = 0, error = t->error + t->victim_error + ACCT_FLAME_ULP * (double)(t->numbers + 4);
@@ -133,7 +133,7 @@ static double best_test(const struct test *t, double delta)
 	return best;
 }
 
-/* `messages` in all, of which the victim's. */
+/* Make the test that counts `messages` messages, some of which are the victim's. */
 static enum acct_rc counting(const struct acct_flame_sparse *s, double messages, double overflow,
 	double delta, double *epsilon, const char **why)
 {
@@ -153,8 +153,8 @@ static enum acct_rc counting(const struct acct_flame_sparse *s, double messages,
 	return rc;
 }
 
-/* A bound on the chance that an index is chosen too often; then the messages need not be as the test
- * counts. */
+/* Bound the chance that an index is chosen too often, so that the messages are not as the test counts
+ * them. */
 static enum acct_rc check_fits(const struct acct_flame_sparse *s, double *overflow, const char **why)
 {
 	if (!acct_flame_fits(s, MOST_OVERFLOW))
@@ -189,8 +189,8 @@ enum acct_rc acct_flame_topk_lower(
 	return counting(s, (double)s->padded * (double)s->sent, 0, delta, epsilon, why);
 }
 
-/* Yes when some message has at least so many coordinates below 1/2: P is at least the victim's own chance, Q
- * at most the sum of all messages' chances. */
+/* The test says yes if some message has at least so many coordinates below 1/2.  P is at least the chance
+ * of the victim's message, Q at most the sum of all messages' chances. */
 enum acct_rc acct_flame_linked_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
 {
@@ -202,7 +202,7 @@ enum acct_rc acct_flame_linked_lower(
 		return rc;
 	double k = (double)s->sent, below = acct_flame_below(&s->slot), best = 0;
 	double rows = ceil((double)s->padded * (double)s->length / k);
-	double error = 0, own = 0, coins = 0, other = 0; /* tails, extended downwards */
+	double error = 0, own = 0, coins = 0, other = 0; /* tails, extended downwards step by step */
 	for (double t = k; t >= 0 && other < 1; t--) {
 		own += exp(acct_binomial_log(k, below, t));
 		coins += exp(acct_binomial_log(k, 0.5, t));

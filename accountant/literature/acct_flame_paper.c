@@ -5,9 +5,10 @@
 #include "acct_fault.h"
 #include "acct_flame_slot.h"
 
-#define MOST_BLANKET_EPSILON 50.0  /* of acct_blanket.h */
-#define ROUNDING             1e-12 /* of a dozen operations, upwards */
-#define NEAR                 1e-12 /* a quotient of counts this near a whole number is one */
+#define MOST_BLANKET_EPSILON 50.0  /* largest epsilon of acct_blanket.h */
+#define ROUNDING             1e-12 /* relative error of a dozen operations, rounded up */
+/* a quotient of counts this near to a whole number is taken for that number */
+#define NEAR 1e-12
 
 enum acct_rc acct_flame_lemma1(double epsilon0, uint64_t bins, uint64_t n, double delta, double *epsilon,
 	bool *valid, const char **why)
@@ -27,7 +28,7 @@ enum acct_rc acct_flame_lemma1(double epsilon0, uint64_t bins, uint64_t n, doubl
 	return ACCT_OK;
 }
 
-/* Of one coordinate among n messages. */
+/* The epsilon of one coordinate among n messages. */
 static enum acct_rc amplified(const struct acct_flame_slot *slot, uint64_t n, double delta,
 	enum acct_flame_amplifier by, double *epsilon, const char **why)
 {
@@ -158,7 +159,7 @@ enum acct_rc acct_flame_nu_of(
 	if (length == 0 || length > ACCT_MAX_REPORTS || sent == 0 || sent > length ||
 		dummies > ACCT_MAX_REPORTS)
 		return acct_fault(why, "a user must send from 1 to all of up to 1e12 coordinates");
-	/* The chance that a dummy falls on a given index; 0 * log 0 is for none of them. */
+	/* The chance that a dummy falls on a given index; the case without dummies avoids 0 * log 0. */
 	double hit = dummies > 0 ? -expm1((double)dummies * log1p(-1 / d)) : 0;
 	*nu = fmin(1 / beta, 1 / (beta + (1 - beta) * hit)) * (1 + ROUNDING);
 	if (most)

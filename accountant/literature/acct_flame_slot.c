@@ -1,4 +1,5 @@
-/* acct_flame_slot.c - one coordinate of a vector: Laplace noise, or levels by randomized response. */
+/* acct_flame_slot.c - makes the cells of one coordinate of a vector: Laplace noise, or levels by randomized
+ * response. */
 #include "acct_flame_slot.h"
 
 #include <math.h>
@@ -9,12 +10,12 @@
 #include "acct_laplace.h"
 
 #define MOST_EPSILON   300.0
-#define COARSE         ((size_t)8) /* stretches */
-#define MOST_SYMMETRIC 0.75        /* epsilon */
+#define COARSE         ((size_t)8) /* stretches of a leg */
+#define MOST_SYMMETRIC 0.75        /* largest epsilon for the symmetric list */
 #define MOST_BINS      1000000000u
-#define MOST_LENGTH    1000000000000u /* coordinates, and messages of one index */
+#define MOST_LENGTH    1000000000000u /* most coordinates, and most messages of one index */
 
-/* Negated comparisons refuse NaN as well. */
+/* Comparisons are negated, so that NaN is refused as well. */
 enum acct_rc acct_flame_check_slot(const struct acct_flame_slot *slot, const char **why)
 {
 	if (!(slot->epsilon > 0 && slot->epsilon <= MOST_EPSILON))
@@ -62,9 +63,9 @@ enum acct_rc acct_flame_full(const struct acct_flame_slot *slot, struct acct_rou
 	return ACCT_OK;
 }
 
-/* Laplace(1/2) contains e^{-epsilon/4} Laplace(1/4), about which inputs 0 and 1/2 are symmetric: that is the
- * randomizer at half the epsilon, others being blanket e^{-epsilon/2} times as often.  Symmetric lists are
- * fast; what is left out of the blanket matters only where epsilon is large. */
+/* Laplace(1/2) contains e^{-epsilon/4} Laplace(1/4), about which inputs 0 and 1/2 are symmetric.  That is
+ * the randomizer at half the epsilon, where others are blanket e^{-epsilon/2} times as often.  Symmetric
+ * lists are fast; the part of the blanket that is left out matters only where epsilon is large. */
 static enum acct_rc laplace_half(double epsilon, struct acct_round *r, const char **why)
 {
 	double blanket = exp(-epsilon / 2);

@@ -1,4 +1,5 @@
-/* acct_girgis.c - the closed forms.  Sums are of logarithms: terms leave the range of a double. */
+/* acct_girgis.c - computes the closed forms of Girgis et al.  Sums are sums of logarithms, since terms
+ * leave the range of a double. */
 #include "acct_girgis.h"
 
 #include <float.h>
@@ -20,7 +21,8 @@ static double log_choose(double n, double k)
 	return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
 }
 
-/* log of C(l, i) i Gamma(i/2), from above: logarithms of gamma are good to a few ulp of theirs. */
+/* An upper bound on the log of C(l, i) i Gamma(i/2): logarithms of gamma have a relative error of a few
+ * ulps. */
 static double log_coefficient(double l, double i)
 {
 	int sign;
@@ -28,7 +30,8 @@ static double log_coefficient(double l, double i)
 	return log_choose(l, i) + log(i) + lgamma_r(i / 2, &sign) + 32 * DBL_EPSILON * (l * log(l) + 1);
 }
 
-/* Clones in half of the expected messages, the victim among them: floor((n-1)/(2 e^eps0)) + 1, from below. */
+/* The number of clones in half of the expected messages, with the victim: floor((n-1)/(2 e^eps0)) + 1, from
+ * below. */
 static double clones(const struct acct_girgis *g)
 {
 	return floor(((double)g->n - 1) * exp(-g->eps0) / 2 * (1 - 4 * DBL_EPSILON)) + 1;
@@ -88,7 +91,7 @@ static double erlingsson(const struct acct_girgis *g, double l)
 	return 2 * l * exp(4 * g->eps0) * step * step / (double)g->n * (1 + 1024 * DBL_EPSILON);
 }
 
-/* Divergences of order 2.. of the rounds before sampling. */
+/* Divergences of orders from 2 on, of the rounds before sampling. */
 struct below {
 	double *rdp;
 	unsigned known;
@@ -109,7 +112,8 @@ static enum acct_rc extend(struct below *b, const struct acct_girgis *g, unsigne
 }
 
 /* Poisson: (1-f)^{l-1}(1+(l-1) f) + C(l,2) f^2 (1-f)^{l-2} e^{eps(2)} + 3 sum C(l,j)(1-f)^{l-j} f^j
- * e^{(j-1) eps(j)}; less its own first terms, which sum to 1 with sum C(l,j) (1-f)^{l-j} f^j, j >= 2. */
+ * e^{(j-1) eps(j)}. From it its own first terms are subtracted, which sum to 1 with sum C(l,j) (1-f)^{l-j}
+ * f^j, j >= 2. */
 static double poisson(const struct below *b, double f, double l)
 {
 	double s = -INFINITY;
@@ -118,7 +122,7 @@ static double poisson(const struct below *b, double f, double l)
 		double grown = (j - 1) * b->rdp[(size_t)j], chance = log_choose(l, j) + j * log(f);
 		double term = grown > 40 ? grown : log(expm1(grown));
 
-		if (j < l) /* else (1-f)^0 */
+		if (j < l) /* otherwise the factor is (1-f)^0 */
 			chance += (l - j) * log1p(-f);
 		if (j > 2) /* 3 e^x - 1 */
 			term = log(3) + grown + log1p(-exp(-grown) / 3);
@@ -225,7 +229,7 @@ static enum acct_rc of_rounds(void *user, double alpha, double *rdp)
 	struct composed *c = user;
 	enum acct_rc rc = at_order(c->kind, c->g, (unsigned)alpha, &c->below, rdp);
 
-	/* Orders outside a theorem's condition are of no use, and no fault. */
+	/* Orders that do not meet a theorem's condition are skipped; they are no error. */
 	if (rc == ACCT_EDOMAIN && c->kind == ACCT_GIRGIS_UB2) {
 		*rdp = INFINITY;
 		rc = ACCT_OK;
@@ -245,7 +249,7 @@ enum acct_rc acct_girgis_epsilon(enum acct_girgis_kind kind, const struct acct_g
 		return ACCT_EDOMAIN;
 	rc = acct_renyi_minimise(of_rounds, &c, true, most_order(kind), way, delta, &out, &best);
 	free(c.below.rdp);
-	if (!rc && !(out < INFINITY)) /* no order within UB2's condition */
+	if (!rc && !(out < INFINITY)) /* no order meets the condition of UB2 */
 		rc = ACCT_EDOMAIN;
 	if (rc)
 		return rc;

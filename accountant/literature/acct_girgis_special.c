@@ -1,4 +1,4 @@
-/* acct_girgis_special.c (acct_girgis_parts.h) - moments of special pairs by sums over counts. */
+/* acct_girgis_special.c (acct_girgis_parts.h) - computes moments of special pairs by sums over counts. */
 #include <float.h>
 #include <math.h>
 
@@ -6,16 +6,16 @@
 #include "acct_girgis_parts.h"
 #include "acct_renyi_parts.h"
 
-#define PRECISE 1e-10 /* relative width of a sum; a bound of the terms left out is added */
+#define PRECISE 1e-10 /* relative width of a sum; a bound on the terms left out is added */
 #define GROUP   1e-3  /* relative width of groups of rows */
 
 struct special {
 	double gain;   /* e^eps0 - e^-eps0 */
-	double chance; /* of a one: 1/(e^eps0 + 1) */
+	double chance; /* chance of a one: 1/(e^eps0 + 1) */
 	double n, l;
 };
 
-/* r - 1 = gain (k/n - chance), exactly of mean 0 */
+/* r - 1 = gain (k/n - chance), whose mean is exactly 0 */
 static double excess(const struct special *s, double k)
 {
 	return s->gain * ((k - s->n * s->chance) / s->n);
@@ -34,7 +34,7 @@ struct acct_bound acct_girgis_moment(double eps0, double n, double l)
 	struct special s = { 2 * sinh(eps0), exp(-eps0) / (1 + exp(-eps0)), n, l };
 	double mode = fmin(n, floor((n + 1) * s.chance)), sum = -INFINITY, rest = -INFINITY, err = 0;
 
-	/* Upwards: chance times (1+z)^l has a falling ratio, and is above the summand. */
+	/* Upwards: chance times (1+z)^l is above the summand, and its ratio falls. */
 	for (double k = mode; k <= n; k++) {
 		double chance = acct_binomial_log(n, s.chance, k), now = chance + log_summand(&s, k);
 
@@ -63,12 +63,13 @@ struct acct_bound acct_girgis_moment(double eps0, double n, double l)
 			break;
 		}
 	}
-	/* Summands: (1+z)^l to l ulp of the argument, z to sqrt(n) ulp of it where it matters. */
+	/* Error of the summands: (1+z)^l to l ulps of the argument, z to sqrt(n) ulps of itself where it
+	 * matters. */
 	err += 1e-11 + 8 * DBL_EPSILON * (l * (1 + eps0) + sqrt(n)) + 4 * DBL_EPSILON * fabs(sum);
 	return (struct acct_bound){ sum - err, acct_log_add(sum, rest) + err };
 }
 
-/* The moment falls as messages are added: a group of rows counts with its first. */
+/* The moment falls as messages are added, so a group of rows counts with its first. */
 double acct_girgis_special(double eps0, double n, double l)
 {
 	double others = n - 1, clone = exp(-eps0), one = acct_girgis_moment(eps0, 1, l).upper;
@@ -80,7 +81,7 @@ double acct_girgis_special(double eps0, double n, double l)
 	double need = middle.lower + log(PRECISE),
 	       first = others - acct_binomial_last(others, 1 - clone, need - one),
 	       last = acct_binomial_last(others, clone, need - middle.upper);
-	sum = need; /* the rows below, and the same for those above */
+	sum = need; /* a bound on the rows below, and the same for those above */
 	for (double k = first; k <= last;) {
 		double end = fmin(last, k + floor(GROUP * (1 + k))), log_mass = -INFINITY;
 

@@ -1,4 +1,5 @@
-/* acct_gspa.c - personalised participants as rounds: shares, and their joining into levels. */
+/* acct_gspa.c - describes personalised participants as rounds: computes their shares, and joins these into
+ * levels. */
 #include "acct_gspa.h"
 
 #include <math.h>
@@ -10,7 +11,6 @@
 
 #define ULP 0x1p-53
 
-/* The others of a round, sorted by share, with what joining needs. */
 static int by_share(const void *a, const void *b)
 {
 	double x = ((const struct acct_gspa_share *)a)->p, y = ((const struct acct_gspa_share *)b)->p;
@@ -34,15 +34,16 @@ size_t acct_gspa_join(struct acct_gspa_share *s, size_t n)
 	return kept;
 }
 
-/* How much room the step to the next share takes: cutting at equal sums of these makes the variances of log p
- * within groups, weighted by count and p, about as small as they can be. */
+/* The weight of the step to the next share.  Cutting at equal sums of these weights makes the variances of
+ * log p within groups, weighted by count and p, about as small as they can be. */
 static double stretch(const struct acct_gspa_share *s)
 {
 	return cbrt((double)s->count * s->p + (double)s[1].count * s[1].p) *
 	       pow(log(s[1].p / s[0].p), 2.0 / 3);
 }
 
-/* The geometric mean of n shares, rounded down: the logarithms are taken relative to the first. */
+/* Join n shares into one: their geometric mean, rounded down.  The logarithms are taken relative to the
+ * first. */
 static struct acct_level group(const struct acct_gspa_share *s, size_t n)
 {
 	struct acct_level g = { .count = 0 };
@@ -68,7 +69,7 @@ void acct_gspa_levels(const struct acct_gspa_share *s, size_t n, struct acct_rou
 	r->levels = 0;
 	for (size_t i = 0; i + 1 < n && n > ACCT_MAX_LEVELS; i++) {
 		sum += stretch(&s[i]);
-		/* past the next of ACCT_MAX_LEVELS - 1 marks, equally spaced */
+		/* the sum has passed the next of ACCT_MAX_LEVELS - 1 equally spaced marks */
 		if (sum * ACCT_MAX_LEVELS < all * (double)(r->levels + 1) || r->levels == ACCT_MAX_LEVELS - 1)
 			continue;
 		r->level[r->levels++] = group(&s[from], i + 1 - from);
@@ -88,7 +89,7 @@ void acct_gspa_cells(double epsilon, double k, struct acct_round *r)
 	r->cell[1] = (struct acct_cell){ 1 / k, k / z, p * (k / z) };
 	r->cell[2] = (struct acct_cell){ (k - 2) / k, k / z, k / z };
 	r->cells = k > 2 ? 3 : 2;
-	acct_cells_fill(r->cell, r->cells); /* k times 1/k */
+	acct_cells_fill(r->cell, r->cells); /* k cells of 1/k each */
 }
 
 enum acct_rc acct_gspa_round(const struct acct_gspa_class *cls, size_t n, double k, size_t victim,

@@ -1,12 +1,12 @@
 /* acct_gspa.h - bounds the loss of a shuffled round whose participants choose their own local guarantees
  * (epsilon, delta).
  *
- * The functions are pure and keep no argument.  Epsilons are in nats.  On ACCT_EDOMAIN *why (may be NULL)
- * points to a static sentence.  Neighbouring data sets differ in one participant's record.  This participant
- * is the victim; its own epsilon and delta are public.
+ * The functions have no state and keep no argument.  Epsilons are in nats.  On ACCT_EDOMAIN *why (may be
+ * NULL) points to a static sentence.  Neighbouring data sets differ in one participant's record.  This
+ * participant is the victim; its own epsilon and delta are public.
  *
  * What the guarantees hold for.  Participant i holds one of k symbols.  With chance delta_i it sends the
- * symbol in the clear, and marked as such.  Else it sends k-ary randomized response: its own symbol is
+ * symbol in the clear, and marked as such.  Otherwise it sends k-ary randomized response: its own symbol is
  * e^eps_i times as likely as each other one.  For k = 2 that is the canonical randomizer of an (eps_i,
  * delta_i) guarantee (Kairouz, Oh, Viswanath 2015).  The guarantees do NOT hold for other randomizers:
  * participants who add Laplace noise at eps 0.01 do not hide a victim who adds it at eps 5; see
@@ -113,9 +113,9 @@ ACCT_CHECK enum acct_rc acct_gspa_mu(
 ACCT_CHECK enum acct_rc acct_gspa_liu(
 	const struct acct_gspa_class *cls, size_t n, double delta, double *epsilon, const char **why);
 
-/* The Gaussian curve: delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2), to about 1e-12 relative.
- * Balle, Wang 2018, Theorem 8.
- * mu (0, inf), epsilon [0, inf), delta (0, 1).  ACCT_EPRECISION below 1e-200. */
+/* The Gaussian curve: delta(eps) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2), with a relative error
+ * of about 1e-12.  Balle, Wang 2018, Theorem 8.  mu (0, inf), epsilon [0, inf), delta (0, 1).
+ * ACCT_EPRECISION for a delta below 1e-200. */
 ACCT_CHECK enum acct_rc acct_gspa_gaussian_delta(double mu, double epsilon, double *delta, const char **why);
 ACCT_CHECK enum acct_rc acct_gspa_gaussian_epsilon(
 	double mu, double delta, double *epsilon, const char **why);

@@ -1,7 +1,7 @@
-/* acct_gspa_count.c (acct_gspa_sum.h) - the Poisson-binomial law of the number of blanket messages, by
- * convolution.
+/* acct_gspa_count.c (acct_gspa_sum.h) - computes the Poisson-binomial law of the number of blanket messages
+ * by convolution.
  *
- * Every term is positive: relative errors add up, nothing cancels. */
+ * Every term is positive, so relative errors add up, and nothing cancels. */
 #include "acct_gspa_sum.h"
 
 #include <assert.h>
@@ -10,12 +10,13 @@
 #include <string.h>
 
 #define ULP 0x1p-53
-/* Masses below are cut off.  A million cuts leave 1e-90 of mass, which is added to every upper bound. */
+/* Masses below this are cut off.  A million cuts leave out at most a mass of 1e-90, which is added to every
+ * upper bound. */
 #define NOTHING    1e-100
-#define MOST_WORK  1.5e9 /* multiplications */
+#define MOST_WORK  1.5e9 /* most multiplications */
 #define MOST_TERMS 1e6   /* most terms; one delta takes some hundredths of a second */
-#define MOST_SIZE  8e6   /* of one binomial law */
-#define SHARE_ULPS 8     /* what p and q may be off by */
+#define MOST_SIZE  8e6   /* most terms of one binomial law */
+#define SHARE_ULPS 8     /* relative error of p and q, in ulps */
 
 /* out[i+j] += a[i] b[j]. */
 static void convolve(const double *a, size_t n, const double *b, size_t m, double *out)
@@ -25,7 +26,7 @@ static void convolve(const double *a, size_t n, const double *b, size_t m, doubl
 			out[i + j] += a[i] * b[j];
 }
 
-/* Cut off the ends that hold next to nothing. */
+/* Cut off the ends whose masses are below NOTHING. */
 static void trim(struct acct_gspa_count *c)
 {
 	size_t from = 0, to = c->size;
@@ -39,8 +40,9 @@ static void trim(struct acct_gspa_count *c)
 	c->first += from;
 }
 
-/* From the most likely number outwards, in proportion; then scaled to sum to one.  What is left out on either
- * side is below NOTHING: the ratios fall, so the terms do so geometrically. */
+/* Compute the terms from the most likely number outwards, by their ratios, and then scale them to sum to
+ * one.  The terms left out on either side start below NOTHING and fall at least geometrically, since the
+ * ratios fall. */
 static enum acct_rc binomial(const struct acct_gspa_share *s, struct acct_gspa_count *b)
 {
 	double n = (double)s->count, odds = s->p / s->q, mode = floor((n + 1) * s->p), sum = 0;
@@ -75,7 +77,7 @@ static enum acct_rc binomial(const struct acct_gspa_share *s, struct acct_gspa_c
 		b->mass[i] /= sum;
 	b->missed = NOTHING;
 	trim(b);
-	/* a step is off by 5 operations and the odds, the sum by an addition a term */
+	/* a step is off by 5 operations and the odds, the sum by one addition for each term */
 	b->error = (5 + 2 * SHARE_ULPS + 1) * ULP * (double)(b->size + 1);
 	return ACCT_OK;
 }
@@ -86,11 +88,11 @@ static enum acct_rc add(struct acct_gspa_count *c, const struct acct_gspa_count 
 	size_t size = c->size + b->size - 1;
 
 	c->work += (double)c->size * (double)b->size;
-	/* summing takes some deviations of terms for every number of messages */
+	/* for every number of messages, summing takes terms over some deviations */
 	double terms = (double)size * sqrt((double)c->first + (double)b->first + (double)size);
 	if (c->work > MOST_WORK || terms > MOST_TERMS)
 		return ACCT_ELIMIT;
-	assert(size > 0); /* laws have at least one number */
+	assert(size > 0); /* a law has at least one number */
 	double *out = calloc(size, sizeof *out);
 	if (!out)
 		return ACCT_ENOMEM;

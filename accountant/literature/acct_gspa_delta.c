@@ -1,5 +1,5 @@
-/* acct_gspa_delta.c (acct_gspa.h) - personalised participants of two symbols: delta and epsilon of one round,
- * and the bound for randomizers of any kind. */
+/* acct_gspa_delta.c (acct_gspa.h) - computes delta and epsilon of one round of personalised participants of
+ * two symbols, and the bound for randomizers of any kind. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,13 +23,13 @@ static enum acct_rc check_delta(double delta, const char **why)
 	return ACCT_OK;
 }
 
-/* What is asked of a pair: epsilon at delta, or delta at epsilon. */
+/* A question about a pair: epsilon at delta, or delta at epsilon. */
 struct question {
 	int of_epsilon;
 	double given;
 };
 
-/* The victim's own guarantee, from above: delta_v + (1 - delta_v)(a1 - E a0)+. */
+/* An upper bound by the victim's own guarantee: delta_v + (1 - delta_v)(a1 - E a0)+. */
 static double local(double epsilon_v, double delta_v, double epsilon)
 {
 	double rest = acct_larger(0, -expm1(epsilon - epsilon_v) / (1 + exp(-epsilon_v)));
@@ -38,7 +38,7 @@ static double local(double epsilon_v, double delta_v, double epsilon)
 		(delta_v + (1 - delta_v) * rest) * (1 + 16 * ULP) + (rest > 0 ? 4 * ULP : 0), 1);
 }
 
-/* The same, by basic composition. */
+/* The same after `count` rounds, by basic composition. */
 static double local_composed(const struct acct_gspa_class *v, double count, double epsilon)
 {
 	if (count <= 1)
@@ -48,7 +48,8 @@ static double local_composed(const struct acct_gspa_class *v, double count, doub
 	return -expm1(count * log1p(-v->delta)) * (1 + 16 * ULP);
 }
 
-/* By the sum; where that is too long, by the levels of r, whose cells are the victim's. */
+/* Answer by the sum over numbers of messages; if that is too long, by the levels of r, whose cells are the
+ * victim's. */
 static enum acct_rc answer(struct acct_gspa_share *share, size_t n, const struct acct_gspa_victim *v,
 	struct question ask, struct acct_round *r, struct acct_bound *out)
 {
@@ -137,7 +138,8 @@ enum acct_rc acct_gspa_shift_delta(const struct acct_gspa_class *cls, size_t n, 
 	return rc ? rc : shift(cls, n, (struct question){ 0, epsilon }, delta, why);
 }
 
-/* Shares e^{-eps_i} (1 - delta_v), and the chance that some participant had to be repaired. */
+/* Compute the shares e^{-eps_i} (1 - delta_v), and the chance that the law of some participant had to be
+ * changed (acct_gspa.h, acct_gspa_general_delta). */
 static double repaired(const struct acct_gspa_class *victim, const struct acct_gspa_class *cls, size_t n,
 	struct acct_gspa_share *share)
 {

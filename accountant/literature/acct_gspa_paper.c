@@ -1,17 +1,18 @@
-/* acct_gspa_paper.c (acct_gspa.h) - mu, and the curve of Gaussian differential privacy.  No guarantees in
- * here. */
+/* acct_gspa_paper.c (acct_gspa.h) - the paper's mu, and the curve of Gaussian differential privacy.
+ * Nothing here is a guarantee. */
 #include <math.h>
 
 #include "acct_fault.h"
 #include "acct_gspa_users.h"
 
 #define LEAST_DELTA   1e-200
-#define MOST_ECHOES   10000u /* classes, each compared with each */
+#define MOST_ECHOES   10000u /* most classes, since each is compared with each other */
 #define MOST_EPSILON  1e300
 #define SQRT_HALF     0.70710678118654752440
 #define INV_SQRT_2PI  0.39894228040143267794
 #define FRACTION_FROM 3.0
-#define FRACTION_LONG 200 /* terms: more than double precision needs from FRACTION_FROM on */
+/* terms of the continued fraction: more than double precision needs from FRACTION_FROM on */
+#define FRACTION_LONG 200
 
 enum acct_rc acct_gspa_mu(
 	const struct acct_gspa_class *cls, size_t n, uint64_t count, double *mu, const char **why)

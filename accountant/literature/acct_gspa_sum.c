@@ -1,8 +1,8 @@
-/* acct_gspa_sum.c - delta of the binary pair given the law of the number of blanket messages.
+/* acct_gspa_sum.c - computes delta of the binary pair, given the law of the number of blanket messages.
  *
  * With m blanket messages, the victim's among them, a of which are of the first kind, both laws have
  * densities linear in a against Bin(m, 1/2): P - E Q = (2/m) b(m, a) g(a), g(a) = a (a1 - E a0) - (m - a)(E
- * a1 - a0), and delta is the sum of its positive part. */
+ * a1 - a0).  delta is the sum of its positive part. */
 #include "acct_gspa_sum.h"
 
 #include <math.h>
@@ -10,19 +10,19 @@
 #include "acct_ends.h"
 
 #define ULP       0x1p-53
-#define FAR       600.0 /* e^{-600}: a Chernoff bound beyond it is charged instead of a sum */
+#define FAR       600.0 /* beyond e^{-600} a Chernoff bound is charged instead of a sum */
 #define IDLE      1e-22 /* numbers of messages with a smaller share of the sum are bounded instead of summed */
-#define LEFT      1e-18  /* share of a sum: upper bound on its last terms */
-#define UNDERFLOW 1e-250 /* more than sums of masses below the doubles come to */
-/* g(a) is four products of numbers known to 3 ulps each; so is every bound on its terms. */
+#define LEFT      1e-18  /* share of a sum that its last terms may be left out at */
+#define UNDERFLOW 1e-250 /* more than all masses below the range of a double can sum to */
+/* g(a) is four products of numbers known to 3 ulps each; the same holds for every bound on its terms. */
 #define G_ULPS 16
 
 #define MOST_EPSILON 700.0
 
-/* b(m, k), moved from one (m, k) to the next. */
+/* b(m, k), the mass of Bin(m, 1/2) at k, moved from one (m, k) to the next. */
 struct coins {
 	double m, k, b;
-	double steps; /* roundings since it was fresh, 4 ulps each */
+	double steps; /* number of roundings, 4 ulps each, since it was computed afresh */
 	int known;
 };
 
@@ -36,7 +36,7 @@ static double chernoff(double m, double k)
 	return m * (x * log(2 * x) + (x < 1 ? (1 - x) * log(2 - 2 * x) : 0));
 }
 
-/* The masses relative to the middle one, summed; then the k-th of them. */
+/* Sum the masses relative to the middle one, and then compute the k-th. */
 static void coins_fresh(struct coins *c, double m, double k)
 {
 	double middle = floor(m / 2), at = 1, sum = 1, value = 1;
@@ -55,11 +55,12 @@ static void coins_fresh(struct coins *c, double m, double k)
 		sum += at;
 	}
 	c->b = value / sum;
-	c->steps += 64 + sqrt(m) * 12; /* the sum: one addition a term, of which 1e-30 leaves so many */
+	/* rounding of the sum: one addition for each term, of which so many are above 1e-30 */
+	c->steps += 64 + sqrt(m) * 12;
 }
 
-/* At k below the middle (never by more than one) the middle serves: it is an upper bound at a term that g
- * makes nothing. */
+/* For k below the middle (never by more than one) use the middle, which is an upper bound: there g makes
+ * the term zero. */
 static void coins_to(struct coins *c, double m, double k)
 {
 	k = fmax(k, floor(m / 2));
@@ -73,7 +74,8 @@ static void coins_to(struct coins *c, double m, double k)
 		c->b *= (c->m - c->k) / (c->k + 1);
 }
 
-/* Sums of one m: the value, what its rounding errors are relative to, and what was not summed. */
+/* Sums for one m: the value, what its rounding errors are relative to, and a bound on what was not
+ * summed. */
 struct part {
 	double value, size, left, terms;
 };
@@ -94,7 +96,7 @@ static struct part part_at(struct coins *c, const struct acct_gspa_victim *v, do
 		double g = a * x - (m - a) * y, fall = (m - a) / (a + 1);
 		double size = a * (v->a1 + e * v->a0) + (m - a) * (e * v->a1 + v->a0);
 
-		if (!(g <= -G_ULPS * ULP * size)) { /* otherwise it is certainly negative */
+		if (!(g <= -G_ULPS * ULP * size)) { /* if not, it is certainly negative */
 			p.value += b * acct_larger(0, g) * 2 / m;
 			p.size += b * size * 2 / m;
 		}
@@ -125,7 +127,7 @@ struct acct_bound acct_gspa_count_delta(
 
 	if (epsilon >= v->most)
 		return (struct acct_bound){ v->defect, v->defect };
-	if (!(v->a1 > v->a0)) /* equal to rounding */
+	if (!(v->a1 > v->a0)) /* both are equal but for rounding */
 		return (struct acct_bound){ v->defect, fmin(1, v->defect + G_ULPS * ULP) };
 	size_t top = likeliest(c);
 	double idle = c->mass[top] * part_at(&coins, v, (double)(c->first + top) + 1, e).value * IDLE;
@@ -150,14 +152,14 @@ struct acct_bound acct_gspa_count_delta(
 		acct_upper_end((v->defect + (1 - v->defect) * upper) * (1 + 4 * ULP), 1) };
 }
 
-/* The end of delta at an epsilon that is searched for. */
+/* A search for the epsilon at which one end of delta has a given value. */
 struct search {
 	const struct acct_gspa_count *c;
 	const struct acct_gspa_victim *v;
 	double delta;
 	int up;
-	double low, high;         /* above delta at low, not above at high */
-	double log_low, log_high; /* log(delta there / delta) */
+	double low, high;         /* the end is above delta at low, and not above it at high */
+	double log_low, log_high; /* log of the end divided by delta, at low and at high */
 };
 
 static double end_of_delta(const struct search *s, double epsilon)
@@ -182,7 +184,7 @@ static void probe(struct search *s, double epsilon)
 	}
 }
 
-/* log delta is nearly straight in epsilon: probes on both sides of where it should cross, and the middle. */
+/* log delta is nearly straight in epsilon: try both sides of where it should cross, and the middle. */
 static double search(struct search *s)
 {
 	double at = end_of_delta(s, 0);

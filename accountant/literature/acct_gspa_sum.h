@@ -4,13 +4,14 @@
 
 #include "acct_gspa.h"
 
-/* Participants who are blanket with chance p; q = 1 - p.  Both to a few ulps. */
+/* Participants who are blanket with chance p; q = 1 - p.  Both are known to a few ulps. */
 struct acct_gspa_share {
 	double p, q;
 	uint64_t count;
 };
 
-/* The victim: its symbol sent with chance a1, the other with a0, unless given away with chance defect. */
+/* The victim: with chance `defect` its symbol is given away; otherwise it sends its symbol with chance a1,
+ * the other with a0. */
 struct acct_gspa_victim {
 	double a1, a0;
 	double most; /* no finite loss exceeds this; INFINITY where a0 = 0 */
@@ -27,15 +28,16 @@ struct acct_gspa_count {
 	double work;
 };
 
-/* ACCT_ELIMIT where it would take more than some seconds.  Call acct_gspa_count_fini whatever the result. */
+/* Compute the law.  ACCT_ELIMIT if that would take more than some seconds.  Call acct_gspa_count_fini
+ * whatever the result. */
 ACCT_CHECK enum acct_rc acct_gspa_count_init(
 	struct acct_gspa_count *c, const struct acct_gspa_share *share, size_t n);
 void acct_gspa_count_fini(struct acct_gspa_count *c);
 
-/* The pair's delta at epsilon [0, 700]. */
+/* Compute the pair's delta at epsilon [0, 700]. */
 struct acct_bound acct_gspa_count_delta(
 	const struct acct_gspa_count *c, const struct acct_gspa_victim *v, double epsilon);
 
-/* The pair's epsilon at delta (0, 1). */
+/* Compute the pair's epsilon at delta (0, 1). */
 struct acct_bound acct_gspa_count_epsilon(
 	const struct acct_gspa_count *c, const struct acct_gspa_victim *v, double delta);

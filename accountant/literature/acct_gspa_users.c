@@ -1,4 +1,4 @@
-/* acct_gspa_users.c - classes of participants: their ranges, their shares, and who is the victim. */
+/* acct_gspa_users.c - checks classes of participants, computes their shares, and chooses the victim. */
 #include "acct_gspa_users.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define MOST_SYMBOLS 1e12
 
-/* Negated comparisons refuse NaN as well. */
+/* Comparisons are negated, so that NaN is refused as well. */
 enum acct_rc acct_gspa_check(const struct acct_gspa_class *cls, size_t n, uint64_t least, const char **why)
 {
 	uint64_t users = 0;
@@ -32,7 +32,7 @@ enum acct_rc acct_gspa_check(const struct acct_gspa_class *cls, size_t n, uint64
 	return ACCT_OK;
 }
 
-/* k (1 - delta)/(e^epsilon + k - 1) and its complement, without cancellation. */
+/* k (1 - delta)/(e^epsilon + k - 1) and its complement, computed without cancellation. */
 static struct acct_gspa_share share_of(const struct acct_gspa_class *c, double k)
 {
 	double more = expm1(c->epsilon);
@@ -41,7 +41,8 @@ static struct acct_gspa_share share_of(const struct acct_gspa_class *c, double k
 		(more + k * c->delta) / (more + k), c->count };
 }
 
-/* The victim who dominates all: the largest epsilon, the largest delta, the largest share taken away. */
+/* Find the victim who dominates all: it has the largest epsilon and the largest delta, and its removal
+ * takes the largest share away. */
 static size_t worst(struct acct_gspa_users *u, const struct acct_gspa_class *cls, size_t n)
 {
 	size_t most = 0;

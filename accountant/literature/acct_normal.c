@@ -1,4 +1,4 @@
-/* acct_normal.c - the normal limit of the privacy loss. */
+/* acct_normal.c - computes the normal limit of the privacy loss. */
 #include "acct_normal.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 #include "acct_fault.h"
 #include "acct_gspa.h"
 
-/* The variance of the one-round loss: with M blanket messages on average, chance W of being blanket,
- * P and Q are linear in the cells' counts and the loss varies as (W/M) sum omega (u-v)^2. */
+/* The variance of the one-round loss.  With M blanket messages on average, and chance W of being blanket, P
+ * and Q are linear in the cells' counts, and the loss varies as (W/M) sum omega (u-v)^2. */
 static double variance(const struct acct_round *r)
 {
 	double w = 0, spread = 0, messages;
@@ -26,7 +26,7 @@ static double variance(const struct acct_round *r)
 	return w / messages * spread;
 }
 
-/* mu of the composition, and the chance that no input is disclosed by a defect. */
+/* Compute mu of the composition, and the chance that no defect discloses an input. */
 static enum acct_rc limit_of(
 	const struct acct_round *rounds, size_t n, double *mu, double *whole, const char **why)
 {

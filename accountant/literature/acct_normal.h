@@ -1,7 +1,7 @@
-/* acct_normal.h - the normal limit of the privacy loss (Dong, Roth, Su 2022): of many rounds among many
- * reports it is that of one Gaussian mechanism.  APPROXIMATE: no error bound is known.
+/* acct_normal.h - the normal limit of the privacy loss (Dong, Roth, Su 2022): many rounds among many
+ * reports lose about as much as one Gaussian mechanism.  APPROXIMATE: no error bound is known.
  *
- * rounds borrowed, n of them, within the ranges of acct.h.  ACCT_EDOMAIN: participants are sampled, or a
+ * The n rounds are borrowed, and within the ranges of acct.h.  ACCT_EDOMAIN: participants are sampled, or a
  * central event is not normal noise; *why points to a static sentence.  On error the answer is untouched.
  * Not installed. */
 #pragma once
@@ -11,6 +11,6 @@
 /* delta at epsilon [0, inf). */
 ACCT_CHECK enum acct_rc acct_normal_delta(
 	const struct acct_round *rounds, size_t n, double epsilon, double *delta, const char **why);
-/* epsilon at delta (0, 1); INFINITY where defects alone have a larger chance. */
+/* Compute epsilon at delta (0, 1); INFINITY where defects alone have a larger chance. */
 ACCT_CHECK enum acct_rc acct_normal_epsilon(
 	const struct acct_round *rounds, size_t n, double delta, double *epsilon, const char **why);
