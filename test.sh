@@ -54,7 +54,7 @@ build() {
 units() {
 	preset=$1
 	shift
-	ctest --test-dir "build/$preset" --output-on-failure --progress -j "$((3 * $(nproc)))" --timeout 900 "$@" || {
+	ctest --test-dir "build/$preset" --output-on-failure --progress -j "$((3 * $(nproc)))" --timeout 1800 "$@" || {
 		# ctest's log has each test from "Testing:" to "time elapsed:".
 		awk '/^[0-9]+\/[0-9]+ Testing: / { text = ""; passed = 0 }
 			/^Test (Passed|Skipped)\./ { passed = 1 }
@@ -62,7 +62,7 @@ units() {
 			/^"[^"]*" time elapsed: / && !passed { printf "%s", text }' \
 			"build/$preset/Testing/Temporary/LastTest.log" >"build/first$side"
 		echo '    once more, alone'
-		ctest --test-dir "build/$preset" --output-on-failure --rerun-failed --timeout 900
+		ctest --test-dir "build/$preset" --output-on-failure --rerun-failed --timeout 1800
 		twice "unit tests ($preset)"
 	}
 }

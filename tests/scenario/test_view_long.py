@@ -125,8 +125,8 @@ def page_over_time(worlds, changed, mutant=""):
         while not done:
             assert client.alive(), client.log()
             with contextlib.suppress(urllib.error.URLError, ConnectionError):
-                at, text = monotonic(), page(worlds.cluster, "client")
-                said.append((at, text))
+                text = page(worlds.cluster, "client")
+                said.append((monotonic(), text))
                 done = 'tombola_client_rounds_total{outcome="done"} 1' in text
             sleep(0.005)
     finally:
