@@ -11,6 +11,7 @@
 #include "cl_check.h"
 #include "cl_db.h"
 #include "cl_device.h"
+#include "cl_dry_plan.h"
 #include "cl_dry_run.h"
 #include "cl_options.h"
 #include "cl_proofs.h"
@@ -34,7 +35,16 @@
 
 /* Indices of the options of `send`, after the shared ones. */
 enum { SEND_ROUNDS = CL_INPUT_OPTIONS, SEND_WAIT, SEND_SHOW };
-enum { ENCODE_STRICT = CL_INPUT_OPTIONS, ENCODE_DRY_RUN, ENCODE_DESCRIPTOR, ENCODE_SAVE, ENCODE_WAIT };
+enum {
+	ENCODE_STRICT = CL_INPUT_OPTIONS,
+	ENCODE_DRY_RUN,
+	ENCODE_PLAN,
+	ENCODE_OTHERS,
+	ENCODE_EACH,
+	ENCODE_DESCRIPTOR,
+	ENCODE_SAVE,
+	ENCODE_WAIT
+};
 enum { RUN_ROUNDS };
 
 /* ---- send ---- */
@@ -223,6 +233,35 @@ static enum cm_rc verb_proofs(const struct cm_cli *cli, int *exit_code, struct c
 
 /* ---- encode ---- */
 
+/* Every round of a plan file, without a shuffler. */
+static enum cm_rc encode_plan(const struct cm_cli *cli, struct cl_setup *setup, struct cm_err *err)
+{
+	const char *path = cli->argc > 1 ? cli->argv[1] : setup->conf.input,
+		   *others = cli->option[ENCODE_OTHERS];
+	struct cl_input input;
+	struct cl_dry_plan what = { .setup = setup,
+		.input = &input,
+		.plan = cli->option[ENCODE_PLAN],
+		.each = cli->option[ENCODE_EACH] != NULL,
+		.json = cli->json };
+	enum cm_rc rc;
+
+	if (cli->option[ENCODE_DESCRIPTOR] || cli->option[ENCODE_SAVE] || cli->option[ENCODE_WAIT])
+		return cm_fail(err, CM_EUSAGE,
+			"--plan asks no shuffler for a round: leave out --descriptor, --save and --wait");
+	if (!path)
+		return cm_fail(
+			err, CM_EUSAGE, "name the file of readings: %s has no input.path", cli->config);
+	rc = cl_options_input(cli, setup, path, &input, err);
+	if (rc == CM_OK && strcmp(path, "-") == 0)
+		rc = cm_fail(err, CM_EUSAGE, "stdin can be read for one round only: --plan needs a file");
+	if (rc == CM_OK && others)
+		rc = cm_cli_u64(others, "--others", 0, PR_ROUND_REPORTS_MAX, &what.others, err);
+	input.strict = cli->option[ENCODE_STRICT] != NULL;
+	return rc == CM_OK ? cl_dry_plan(&what, stdout, err) : rc;
+}
+
+/* The round that the shuffler has open, or a saved one. */
 static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *setup, struct cm_err *err)
 {
 	const char *path = cli->option[ENCODE_DESCRIPTOR], *save = cli->option[ENCODE_SAVE];
@@ -261,9 +300,14 @@ static enum cm_rc verb_encode(const struct cm_cli *cli, int *exit_code, struct c
 	(void)exit_code;
 	if (!cli->option[ENCODE_DRY_RUN])
 		return cm_fail(err, CM_EUSAGE, "encode only shows: say --dry-run (send takes part)");
+	if (!cli->option[ENCODE_PLAN] && cli->argc < 2)
+		return cm_fail(err, CM_EUSAGE, "encode needs the file of readings");
+	if (!cli->option[ENCODE_PLAN] && (cli->option[ENCODE_OTHERS] || cli->option[ENCODE_EACH]))
+		return cm_fail(err, CM_EUSAGE, "--others and --each are of --plan");
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (rc == CM_OK)
-		rc = encode_readings(cli, &setup, err);
+		rc = cli->option[ENCODE_PLAN] ? encode_plan(cli, &setup, err)
+					      : encode_readings(cli, &setup, err);
 	cl_setup_fini(&setup);
 	return rc;
 }
@@ -400,10 +444,15 @@ static const struct cm_cli_verb verbs[] = {
 			"write the manifest of round N to --out instead, for `tombola evidence verify`"),
 		CM_OPTION("out", "FILE", "with --save: the file"),
 		CM_OPTION("wait", "TIME", "for the answers (60s)")),
-	CM_VERB_WITH("encode", "--dry-run FILE|-", 1, 1, verb_encode,
-		"show what would leave this machine, and send nothing", CL_OPTIONS_OF_INPUT,
-		CM_FLAG("strict", "end at the first row that cannot be used"),
+	CM_VERB_WITH("encode", "--dry-run [FILE|-]", 0, 1, verb_encode,
+		"show what would leave this machine, or judge the readings for a plan; send nothing",
+		CL_OPTIONS_OF_INPUT, CM_FLAG("strict", "end at the first row that cannot be used"),
 		CM_FLAG("dry-run", "required: nothing is sent or charged"),
+		CM_OPTION("plan", "PLAN",
+			"judge the readings for every round of this plan file, without a shuffler; FILE is "
+			"the configured input when absent"),
+		CM_OPTION("others", "N", "with --plan: devices that take part through other clients (0)"),
+		CM_FLAG("each", "with --plan: a line for each device of each round"),
 		CM_OPTION("descriptor", "FILE", "a saved round instead of the shuffler's open one"),
 		CM_OPTION("save", "FILE", "keep the round's descriptor and signature there"),
 		CM_OPTION("wait", "TIME", "for a round to open (60s)")),

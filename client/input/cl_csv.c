@@ -203,7 +203,8 @@ static enum cm_rc no_column(struct csv_state *s, const char *name)
 
 	if (s->json)
 		return cm_fail(&s->err, CM_EDATA,
-			"%s:%llu: no header with a column '%s': this is JSON and no CSV",
+			"%s:%llu: no header with a column '%s': this is JSON and no CSV (format = \"ndjson\", or "
+			"a name that ends in .json)",
 			s->parser->conf->name, (unsigned long long)s->parser->line, name);
 
 	return cm_fail(&s->err, CM_EDATA, "%s:%llu: no column '%s' among the %zu of the header%s",

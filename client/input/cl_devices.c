@@ -41,6 +41,11 @@ const uint8_t *cl_devices_at(const struct cl_devices *d, size_t i)
 	return d->device[i].pseudonym;
 }
 
+uint32_t cl_devices_line(const struct cl_devices *d, size_t i)
+{
+	return d->device[i].line;
+}
+
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';

@@ -25,3 +25,5 @@ CM_CHECK enum cm_rc cl_devices_read(FILE *f, const char *path, const struct cr_k
 size_t cl_devices_n(const struct cl_devices *d);
 /* Pseudonym of device i < n, PR_PSEUDONYM_LEN bytes; borrowed. */
 const uint8_t *cl_devices_at(const struct cl_devices *d, size_t i);
+/* The line of the list on which device i < n stands. */
+uint32_t cl_devices_line(const struct cl_devices *d, size_t i);

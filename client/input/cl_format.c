@@ -28,7 +28,9 @@ enum cm_rc cl_parser_share(struct cl_parser *p, const uint8_t *name, size_t len,
 
 enum cm_rc cl_parser_row(struct cl_parser *p, const char *device, const char *why, struct cm_err *err)
 {
-	struct cl_row row = { .device = device, .text = p->text, .line = p->line, .why = why };
+	struct cl_row row = {
+		.device = device, .text = p->text, .line = p->line, .why = why, .absent = why && p->absent
+	};
 	char number[24];
 
 	if (!p->conf->device_field) {

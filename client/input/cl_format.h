@@ -12,6 +12,7 @@ struct cl_parser {
 			    * without a name */
 	const char **text; /* one text per field, all NULL before each line; the parser sets those it can
 			    * read */
+	bool absent;       /* the fields without a text are not in the row, or null */
 	void *state;
 	struct cl_share *share; /* NULL: rows are not counted by device */
 	char too_long[64];      /* the `why` of a line that was cut */

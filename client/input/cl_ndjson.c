@@ -206,6 +206,12 @@ static enum cm_rc take_member(
 	return rc == CM_EINTERNAL ? cm_fail(err, rc, "out of memory") : CM_OK;
 }
 
+/* A JSON null says that there is no value. */
+static bool is_absent(const struct wanted *w)
+{
+	return w->seen == MISSING || *w->part.value == 'n';
+}
+
 static enum cm_rc object_row(struct cl_parser *p, const char *device, struct cm_err *err)
 {
 	const struct ndjson_state *s = p->state;
@@ -223,6 +229,7 @@ static enum cm_rc object_row(struct cl_parser *p, const char *device, struct cm_
 			return rc;
 		if (first[0] == '\0')
 			memcpy(first, why, sizeof first);
+		p->absent = (i == 0 || p->absent) && (p->text[i] || is_absent(&s->field[i]));
 	}
 	return cl_parser_row(p, device, first[0] != '\0' ? first : NULL, err);
 }

@@ -122,6 +122,7 @@ static enum cm_rc take_record(
 
 	r->parser.line = line;
 	r->parser.left_out = NULL;
+	r->parser.absent = false;
 	for (size_t i = 0; i < r->conf.fields; i++)
 		r->parser.text[i] = NULL;
 	rc = r->format->take(&r->parser, bytes, n, r->cut, err);

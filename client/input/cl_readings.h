@@ -52,6 +52,7 @@ struct cl_row {
 	size_t numbers;
 	bool by_number;  /* the device is the one at place `line` of the list of devices */
 	const char *why; /* what is wrong with the row, without any of its bytes; NULL: nothing */
+	bool absent;     /* it is that wanted fields are not there, or null */
 };
 
 /* Which arrays a JSON field may be. */

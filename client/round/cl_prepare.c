@@ -101,6 +101,12 @@ static bool pseudonym_of(
 	return true;
 }
 
+static void show(const struct gathering *g, const struct cl_seen *s)
+{
+	if (g->in->seen)
+		g->in->seen(g->in->seer, s);
+}
+
 static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
 {
 	struct gathering *g = user;
@@ -114,6 +120,8 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	g->rows->bad += row->why != NULL;
 	if (row->why)
 		rc = bad_row(g, row->line, row->why, err);
+	if (rc == CM_OK && !row->device)
+		show(g, &(struct cl_seen){ .row = row, .missing = g->fields });
 	if (rc != CM_OK || !row->device)
 		return rc;
 	if (!pseudonym_of(g, row, pseudonym)) {
@@ -128,6 +136,8 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	cr_rng_point("take", g->sequence, row->line);
 	missing = take(g, row, &value, &clamped);
 	g->rows->clamped += clamped != 0;
+	show(g, &(struct cl_seen){
+			row, pseudonym, missing, clamped != 0, missing < g->fields ? &value : NULL });
 	if (missing > 0 && !row->why) {
 		g->rows->out_of_domain++;
 		rc = bad_value(g, row, err);

@@ -10,6 +10,15 @@
 #include "cl_values.h"
 #include "cr_secret.h"
 
+/* A row of the input and what became of it: for verbs that send nothing, and show readings to their owner. */
+struct cl_seen {
+	const struct cl_row *row;
+	const uint8_t *pseudonym;     /* NULL: it cannot be told which device this is */
+	uint32_t missing;             /* how many of the round's fields have no valid reading */
+	bool clamped;                 /* a number was outside its range */
+	const struct qy_value *value; /* NULL: no field has a valid reading */
+};
+
 /* The source of readings. */
 struct cl_input {
 	const char *path; /* "-": stdin */
@@ -32,6 +41,8 @@ struct cl_input {
 	/* With a list: what is not read by then (cm_clock_mono_ns) is left out, and devices of which nothing
 	 * was read have no reading.  0: everything is read. */
 	int64_t until_ns;
+	void (*seen)(void *seer, const struct cl_seen *s); /* called for each row; NULL: nobody looks */
+	void *seer;
 	bool strict; /* fail at a bad row; only for verbs that send nothing, because a failure reveals
 		      * something about the row */
 };

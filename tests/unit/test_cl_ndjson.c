@@ -174,8 +174,11 @@ static void what_is_no_json_is_refused_by_name(void **state)
 	NDJSON("d", "[{\"d\":\"a\",\"v\":1},\n", CM_EDATA, "a=1@1;",
 		"f:2: no array of JSON objects: its array does not end");
 	CSV("d", "{\"d\":\"a\",\"v\":1}\n", CM_EDATA, "",
-		"f:1: no header with a column 'v': this is JSON and no CSV");
-	CSV("d", "[\n", CM_EDATA, "", "f:1: no header with a column 'v': this is JSON and no CSV");
+		"f:1: no header with a column 'v': this is JSON and no CSV (format = \"ndjson\", or "
+		"a name that ends in .json)");
+	CSV("d", "[\n", CM_EDATA, "",
+		"f:1: no header with a column 'v': this is JSON and no CSV (format = \"ndjson\", or "
+		"a name that ends in .json)");
 }
 
 /* One device's bytes and rows are bounded, and no row of another device is lost. */
