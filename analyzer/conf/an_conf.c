@@ -11,7 +11,7 @@ static const struct cf_row tls_rows[] = {
 	CF_REQUIRED("cert", CF_PATH, AT(tls_cert), "this analyzer's certificate, role analyzer"),
 	CF_REQUIRED("key", CF_PATH, AT(tls_key), "its private key, mode 0600"),
 	CF_REQUIRED("services_ca", CF_PATH, AT(tls_ca), "the CA that vouches for shufflers"),
-	CF_OPTIONAL("services_crl", CF_PATH, AT(tls_crl), "its revocation list; read again on SIGHUP"),
+	CF_OPTIONAL("services_crl", CF_PATH, AT(tls_crl), "its revocation list; taken up when it changes"),
 	CF_END,
 };
 

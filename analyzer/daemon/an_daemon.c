@@ -353,7 +353,23 @@ static void on_stop(void *user)
 
 static void on_reload(void *user)
 {
-	an_link_reload(((struct an_daemon *)user)->link);
+	an_link_reload(((struct an_daemon *)user)->link, true);
+}
+
+static void on_certificates(void *user)
+{
+	an_link_reload(((struct an_daemon *)user)->link, false);
+}
+
+static enum cm_rc watch(struct an_daemon *d, struct cm_err *err)
+{
+	const struct an_conf *conf = d->context.conf;
+	const struct cr_files files = an_conf_files(conf);
+	const char *path[CR_FILES + 1];
+
+	memcpy(path, files.path, sizeof files.path);
+	path[CR_FILES] = conf->tls_key;
+	return nt_loop_watch(d->signals, path, CR_FILES + 1, on_certificates, err);
 }
 
 static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
@@ -385,6 +401,8 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 		rc = an_work_new(&(struct an_work_conf){ c, d->link, d, on_round_done, stop }, &d->work, err);
 	if (rc == CM_OK)
 		rc = nt_loop_new(&c->loop, &signals, d, &d->signals, err);
+	if (rc == CM_OK && !c->run->check)
+		rc = watch(d, err);
 	if (rc == CM_OK && serves)
 		rc = an_web_new(&web, &d->web, err);
 	return rc;

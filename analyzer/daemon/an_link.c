@@ -6,6 +6,7 @@
 
 #include "cm_clock.h"
 #include "cm_log.h"
+#include "nt_loop.h"
 
 #define REFUSALS_MAX 5u /* a shuffler killed during a handshake looks like one that refuses */
 
@@ -229,22 +230,24 @@ void an_link_send(struct an_link *l, const Tombola__V1__Frame *frame)
 		(void)uv_timer_start(&l->answer, on_no_answer, (uint64_t)patience, 0);
 }
 
-void an_link_reload(struct an_link *l)
+void an_link_reload(struct an_link *l, bool asked)
 {
 	struct nt_tls_ctx *fresh = NULL;
 	struct cm_err err = { 0 };
 
 	if (tls_new(l, &fresh, &err) != CM_OK) {
-		cm_log(CM_LOG_ERROR, "certificates not reloaded", CM_S("reason", err.msg));
+		cm_log(asked ? CM_LOG_ERROR : CM_LOG_WARN, asked ? "certificates not reloaded" : NT_LOOP_KEPT,
+			CM_S("reason", err.msg));
 		lk_metrics_reloaded(an_metrics_shared(l->context->metrics), false);
 		return;
 	}
 	nt_tls_ctx_free(l->tls);
 	l->tls = fresh;
 	lk_metrics_reloaded(an_metrics_shared(l->context->metrics), true);
-	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
-	/* Close the link, so that the shuffler is verified with the new certificates. */
-	if (l->link) {
+	cm_log_plain(CM_LOG_INFO, asked ? "certificates reloaded" : NT_LOOP_TAKEN);
+	/* Close the link, so that the shuffler is verified with the new certificates.  One that is up stays
+	 * where the files were only replaced, unless the new ones do not accept the shuffler. */
+	if (l->link && (asked || !l->ready || lk_recheck(l->link, fresh, &err) != CM_OK)) {
 		(void)cm_fail(&err, CM_EUNAVAIL, "certificates were reloaded");
 		l->backoff_ms = l->context->conf->reconnect_min_ms;
 		an_link_drop(l, &err);

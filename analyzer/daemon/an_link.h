@@ -26,8 +26,9 @@ void an_link_drop(struct an_link *l, const struct cm_err *why);
 void an_link_rest(struct an_link *l);
 /* Send a frame and expect an answer.  Without a link it is dropped: the dialogue restarts with the next. */
 void an_link_send(struct an_link *l, const Tombola__V1__Frame *frame);
-/* Load the new certificates into a fresh TLS context and open a fresh link. */
-void an_link_reload(struct an_link *l);
+/* Load the new certificates into a fresh TLS context and open a fresh link.  Unless somebody asked for it, as
+ * by SIGHUP, a link whose shuffler they accept stays. */
+void an_link_reload(struct an_link *l, bool asked);
 
 bool an_link_ready(const struct an_link *l);
 /* Unix time of the shuffler's last frame; 0: none since the start. */

@@ -18,7 +18,7 @@ static const struct cf_row tls_rows[] = {
 	CF_REQUIRED("cert", CF_PATH, AT(cert), "this client's certificate"),
 	CF_REQUIRED("key", CF_PATH, AT(key), "and its private key"),
 	CF_REQUIRED("services_ca", CF_PATH, AT(services_ca), "the CA that may vouch for the shuffler"),
-	CF_OPTIONAL("services_crl", CF_PATH, AT(crl), "its revocation list; read again on SIGHUP"),
+	CF_OPTIONAL("services_crl", CF_PATH, AT(crl), "its revocation list; taken up when it changes"),
 	CF_END,
 };
 
@@ -33,7 +33,7 @@ static const struct cf_row input_rows[] = {
 		"field that names the device of a reading; every row its own device when absent"),
 	CF_OPTIONAL("devices", CF_PATH, AT(devices),
 		"file of the devices that take part, a name a line, with a reading or without; read at the "
-		"start and on SIGHUP; without it the devices that the readings' rows name"),
+		"start and when it changes; without it the devices that the readings' rows name"),
 	CF_END,
 };
 

@@ -27,7 +27,7 @@ const struct cf_row cl_mqtt_rows[] = {
 		"of a JSON object"),
 	CF_OPTIONAL("devices", CF_PATH, AT(devices),
 		"file of the devices that take part, a name a line, whether they publish or not; required "
-		"for MQTT; read at the start and on SIGHUP"),
+		"for MQTT; read at the start and when it changes"),
 	CF_DEFAULT("payload", CF_STRING, AT(payload), "json",
 		"json: an object with the query's field; text: the value alone"),
 	CF_OPTIONAL("field", CF_STRING, AT(field),

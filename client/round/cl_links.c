@@ -309,13 +309,15 @@ void cl_links_drop(struct cl_links *l, unsigned i, uint32_t wait_ms, const struc
 	lk_close(l->one[i].link, why);
 }
 
-void cl_links_reload(struct cl_links *l, struct nt_tls_ctx *tls)
+void cl_links_reload(struct cl_links *l, struct nt_tls_ctx *tls, bool keep)
 {
 	struct cm_err why;
 
 	l->conf.tls = tls;
-	(void)cm_fail(&why, CM_EUNAVAIL, "certificates were reloaded");
 	for (unsigned i = 0; i < l->conf.n; i++) {
+		if (keep && l->one[i].up && lk_recheck(l->one[i].link, tls, &why) == CM_OK)
+			continue;
+		(void)cm_fail(&why, CM_EUNAVAIL, "certificates were reloaded");
 		l->one[i].stays = l->one[i].link != NULL;
 		cl_links_drop(l, i, 0, &why);
 	}

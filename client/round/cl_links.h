@@ -38,9 +38,9 @@ struct cl_links_conf {
 CM_CHECK enum cm_rc cl_links_new(const struct cl_links_conf *conf, struct cl_links **out, struct cm_err *err);
 /* End every connection.  on_closed is called later, and then the links are freed. */
 void cl_links_close(struct cl_links *l);
-/* Dial every connection again with the new tls, so that peers are verified with the new certificates.  The
- * caller frees the old tls. */
-void cl_links_reload(struct cl_links *l, struct nt_tls_ctx *tls);
+/* Dial with the new tls from now on; the caller frees the old one.  Every connection is dialled again, so
+ * that its peer is verified with the new certificates; with `keep` only one whose peer is not accepted. */
+void cl_links_reload(struct cl_links *l, struct nt_tls_ctx *tls, bool keep);
 /* Keep connections 0..n-1 (at most conf.n); the others end. */
 void cl_links_want(struct cl_links *l, unsigned n);
 bool cl_links_up(const struct cl_links *l, unsigned i);

@@ -22,7 +22,7 @@ struct cl_run {
 	struct cl_gather *gather; /* NULL: the readings are in a file */
 	struct cl_rounds *rounds;
 	struct cl_inclusion *inclusion;
-	struct cl_devices *devices_next; /* read on SIGHUP, not in force yet; NULL: none */
+	struct cl_devices *devices_next; /* a list that was read again, not in force yet; NULL: none */
 	double spent;                    /* epsilon of the slices of all pinned plans */
 	bool stopped;                    /* by a signal */
 	bool ending;                     /* the loop ends, with `result` */
@@ -68,7 +68,7 @@ static void finish(void *user, const struct cm_err *why)
 
 /* ---- the devices ---- */
 
-/* Put the list of devices that SIGHUP read into force.  A fault is logged, and the old list stays. */
+/* Put the list of devices that was read again into force.  A fault is logged, and the old list stays. */
 static void adopt_devices(void *user)
 {
 	struct cl_run *run = user;
@@ -85,6 +85,23 @@ static void adopt_devices(void *user)
 		return;
 	}
 	cl_devices_free(old);
+}
+
+/* Use this list from the next round on, or now if no round is being prepared. */
+static void take_devices(struct cl_run *run, struct cl_devices *devices)
+{
+	cl_devices_free(run->devices_next);
+	run->devices_next = devices;
+	if (cl_rounds_phase(run->rounds) != CL_PREPARING)
+		adopt_devices(run);
+}
+
+static void take_tls(struct cl_run *run, struct nt_tls_ctx *fresh, bool keep)
+{
+	cl_links_reload(run->links, fresh, keep);
+	nt_tls_ctx_free(run->tls);
+	run->tls = fresh;
+	cl_metrics_reloaded(run->context.metrics, true);
 }
 
 static void on_reload(void *user)
@@ -108,17 +125,69 @@ static void on_reload(void *user)
 		return;
 	}
 	listed = cl_devices_n(devices);
-	cl_devices_free(run->devices_next);
-	run->devices_next = devices;
-	if (cl_rounds_phase(run->rounds) != CL_PREPARING)
-		adopt_devices(run);
-	cl_links_reload(run->links, fresh);
-	nt_tls_ctx_free(run->tls);
-	run->tls = fresh;
-	cl_metrics_reloaded(c->metrics, true);
+	take_devices(run, devices);
+	take_tls(run, fresh, false);
 	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
 	if (listed > 0)
 		cm_log(CM_LOG_INFO, "list of devices reloaded", CM_I("devices", listed));
+}
+
+/* ---- files that were replaced ---- */
+
+/* Connections stay, but not under another key: by it the shuffler knows whose reports these are. */
+static void on_certificates(void *user)
+{
+	struct cl_run *run = user;
+	struct cl_context *c = &run->context;
+	struct nt_tls_ctx *fresh = NULL;
+	uint8_t before[PR_HASH_LEN];
+	struct cm_err err;
+
+	if (run->ending)
+		return;
+	memcpy(before, run->plans.key_hash, sizeof before);
+	if (cl_setup_tls(c->setup, &fresh, &err) != CM_OK || cl_plans_reload(&run->plans, &err) != CM_OK) {
+		nt_tls_ctx_free(fresh);
+		cl_metrics_reloaded(c->metrics, false);
+		cl_say(c, CM_LOG_WARN, NT_LOOP_KEPT, &err);
+		return;
+	}
+	take_tls(run, fresh, memcmp(before, run->plans.key_hash, sizeof before) == 0);
+	cm_log_plain(CM_LOG_INFO, NT_LOOP_TAKEN);
+}
+
+static void on_devices(void *user)
+{
+	struct cl_run *run = user;
+	struct cl_context *c = &run->context;
+	struct cl_devices *devices = NULL;
+	struct cm_err err;
+
+	if (run->ending)
+		return;
+	if (cl_setup_devices(c->setup, &c->secret, &devices, &err) != CM_OK) {
+		cl_say(c, CM_LOG_WARN, NT_LOOP_KEPT, &err);
+		return;
+	}
+	cm_log(CM_LOG_INFO, "the changed list of devices is taken up",
+		CM_I("devices", cl_devices_n(devices)));
+	take_devices(run, devices);
+}
+
+/* A verb that ends by itself uses the files that it began with. */
+static enum cm_rc watch(struct cl_run *run, struct cm_err *err)
+{
+	const struct cl_setup *setup = run->context.setup;
+	const struct cr_files files = cl_setup_files(setup);
+	const char *path[CR_FILES + 1];
+	enum cm_rc rc;
+
+	if (run->context.run->stop_on_fault)
+		return CM_OK;
+	memcpy(path, files.path, sizeof files.path);
+	path[CR_FILES] = setup->conf.key;
+	rc = nt_loop_watch(run->signals, path, CR_FILES + 1, on_certificates, err);
+	return rc == CM_OK ? nt_loop_watch(run->signals, &setup->devices, 1, on_devices, err) : rc;
 }
 
 static void on_stop(void *user)
@@ -289,6 +358,8 @@ static enum cm_rc start_serving(struct cl_run *run, struct cm_err *err)
 		.n_routes = sizeof routes / sizeof routes[0] };
 	enum cm_rc rc = nt_loop_new(&run->context.loop, &signals, run, &run->signals, err);
 
+	if (rc == CM_OK)
+		rc = watch(run, err);
 	if (rc == CM_OK && watched(&run->context))
 		rc = nt_http_new(&run->context.loop, &http, &run->http, err);
 	return rc;

@@ -365,6 +365,11 @@ const char *lk_address(const struct lk_link *l)
 	return nt_conn_address(l->conn);
 }
 
+enum cm_rc lk_recheck(const struct lk_link *l, const struct nt_tls_ctx *ctx, struct cm_err *err)
+{
+	return nt_conn_recheck(l->conn, ctx, err);
+}
+
 const char *lk_group(const struct lk_link *l)
 {
 	return nt_conn_group(l->conn);

@@ -75,6 +75,8 @@ CM_CHECK enum cm_rc lk_dial(uv_loop_t *loop, const char *address, struct nt_tls_
 void lk_set_user(struct lk_link *l, void *user);
 const struct cr_identity *lk_peer(const struct lk_link *l);
 const char *lk_address(const struct lk_link *l);
+/* nt_conn_recheck: would these certificates accept the peer, too? */
+CM_CHECK enum cm_rc lk_recheck(const struct lk_link *l, const struct nt_tls_ctx *ctx, struct cm_err *err);
 /* nt_tls_group */
 const char *lk_group(const struct lk_link *l);
 /* A frame that cannot be queued closes the link, which then says why: CM_EINTERNAL out of memory, CM_EUNAVAIL

@@ -47,6 +47,9 @@ void nt_conn_set_user(struct nt_conn *c, void *user);
 const struct cr_identity *nt_conn_peer(const struct nt_conn *c);
 /* nt_tls_group */
 const char *nt_conn_group(const struct nt_conn *c);
+/* nt_tls_recheck; CM_EPERM, too, before the connection is open. */
+CM_CHECK enum cm_rc nt_conn_recheck(
+	const struct nt_conn *c, const struct nt_tls_ctx *ctx, struct cm_err *err);
 /* "[::1]:40312", for logs about connections. */
 const char *nt_conn_address(const struct nt_conn *c);
 /* Queue plaintext; the bytes are copied.  All bytes queued in one iteration of the loop go out as one write.

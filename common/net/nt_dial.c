@@ -237,3 +237,9 @@ out:
 		nt_conn_discard(c);
 	return rc;
 }
+
+enum cm_rc nt_conn_recheck(const struct nt_conn *c, const struct nt_tls_ctx *ctx, struct cm_err *err)
+{
+	return c->step == NT_CONN_OPEN ? nt_tls_recheck(c->tls, ctx, err)
+				       : cm_fail(err, CM_EPERM, "the connection is not open");
+}

@@ -7,25 +7,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cm_text.h"
 #include "nt_service.h"
+#include "nt_watch.h"
 
-#define STATUS_MS  1000
-#define STATUS_MAX 200
+#define STATUS_MS       1000
+#define STATUS_MAX      200
+#define WATCHES         2
+#define WATCH_SETTLE_MS 500
+#define WATCH_POLL_MS   15000
 
 enum { TERM, INT, HUP, N_SIGNALS };
 
 struct nt_loop {
 	uv_signal_t signal[N_SIGNALS];
 	uv_timer_t watchdog, status;
+	struct nt_watch *watch[WATCHES];
+	size_t watches;
 	int open_handles;
 	struct nt_loop_handler handler;
 	void *user;
 	bool stopping, told_stopping;
 	char told[STATUS_MAX]; /* the last status that was sent */
 };
+
+/* The time of nt_loop_deaf, before the daemon reads its files; of the clock that file systems use. */
+static struct timespec begun;
 
 static void on_closed(uv_handle_t *h)
 {
@@ -108,6 +118,8 @@ void nt_loop_deaf(void)
 {
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
+	if (begun.tv_sec == 0)
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &begun);
 }
 
 enum cm_rc nt_loop_new(uv_loop_t *loop, const struct nt_loop_handler *h, void *user, struct nt_loop **out,
@@ -151,11 +163,36 @@ void nt_loop_ready(struct nt_loop *l)
 	uv_unref((uv_handle_t *)&l->status);
 }
 
+enum cm_rc nt_loop_watch(
+	struct nt_loop *l, const char *const *path, size_t n, void (*fn)(void *user), struct cm_err *err)
+{
+	const struct nt_watch_conf conf = { .path = path,
+		.n = n,
+		.settle_ms = WATCH_SETTLE_MS,
+		.poll_ms = WATCH_POLL_MS,
+		.since = begun,
+		.on_change = fn,
+		.user = l->user };
+	enum cm_rc rc = l->watches == WATCHES
+				? cm_fail(err, CM_EINTERNAL, "a loop has at most %d watches", WATCHES)
+				: nt_watch_new(l->signal[TERM].loop, &conf, &l->watch[l->watches], err);
+
+	l->watches += rc == CM_OK;
+	return rc;
+}
+
+static void end_watches(struct nt_loop *l)
+{
+	while (l->watches > 0)
+		nt_watch_close(l->watch[--l->watches]);
+}
+
 void nt_loop_stopping(struct nt_loop *l)
 {
 	if (l->told_stopping)
 		return;
 	l->told_stopping = true;
+	end_watches(l);
 	(void)uv_timer_stop(&l->status);
 	nt_service_notify("STOPPING=1\nSTATUS=stopping");
 }
@@ -166,6 +203,7 @@ void nt_loop_free(struct nt_loop *l)
 
 	if (!l)
 		return;
+	end_watches(l);
 	started = l->open_handles - 2;
 	for (int i = 0; i < started; i++)
 		uv_close((uv_handle_t *)&l->signal[i], on_closed);

@@ -23,6 +23,14 @@ CM_CHECK enum cm_rc nt_loop_new(uv_loop_t *loop, const struct nt_loop_handler *h
 /* The daemon serves: send READY=1, and from now on the status whenever it changes.  A timer of the loop sends
  * WATCHDOG=1, so the service manager notices a loop that hangs. */
 void nt_loop_ready(struct nt_loop *l);
+/* What a daemon logs when it could not read files that have changed, and when it could. */
+#define NT_LOOP_KEPT  "a changed file is not taken up; the old ones stay"
+#define NT_LOOP_TAKEN "changed certificates are taken up"
+/* Call fn with nt_loop_new's `user` whenever one of these files has changed (nt_watch.h), also if it changed
+ * after nt_loop_deaf was called and before this.  NULL among the paths is skipped.  Once nt_loop_stopping was
+ * called, fn is not.  CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc nt_loop_watch(
+	struct nt_loop *l, const char *const *path, size_t n, void (*fn)(void *user), struct cm_err *err);
 /* Stop for a reason other than a signal: send STOPPING=1, once. */
 void nt_loop_stopping(struct nt_loop *l);
 /* Removes the handlers so that the loop can end. */

@@ -65,24 +65,45 @@ static void on_stop(void *user)
 	sh_front_stop(n->front, on_stopped, n);
 }
 
-static void on_reload(void *user)
+static void reload(struct intake *n, bool asked)
 {
-	struct intake *n = user;
 	struct nt_tls_ctx *tls, *up;
 	struct cm_err err;
 
 	bool fresh = sh_intake_tls(&n->conf, &tls, &up, &err) == CM_OK;
 	lk_metrics_reloaded(sh_front_shared(n->front), fresh);
 	if (!fresh) {
-		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
+		cm_log(asked ? CM_LOG_ERROR : CM_LOG_WARN,
+			asked ? "certificates not reloaded; the old ones stay" : NT_LOOP_KEPT,
+			CM_S("reason", err.msg));
 		return;
 	}
-	sh_front_reload(n->front, tls, up);
+	sh_front_reload(n->front, tls, up, !asked);
 	nt_tls_ctx_free(n->tls);
 	nt_tls_ctx_free(n->up);
 	n->tls = tls;
 	n->up = up;
-	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+	cm_log_plain(CM_LOG_INFO, asked ? "certificates reloaded" : NT_LOOP_TAKEN);
+}
+
+static void on_reload(void *user)
+{
+	reload(user, true);
+}
+
+static void on_certificates(void *user)
+{
+	reload(user, false);
+}
+
+static enum cm_rc watch(struct intake *n, struct cm_err *err)
+{
+	const struct cr_files files = sh_tls_files(&n->conf.tls);
+	const char *path[CR_FILES + 1];
+
+	memcpy(path, files.path, sizeof files.path);
+	path[CR_FILES] = n->conf.tls.key;
+	return nt_loop_watch(n->signals, path, CR_FILES + 1, on_certificates, err);
 }
 
 static struct sh_front_conf front_conf(const struct intake *n)
@@ -127,6 +148,8 @@ static enum cm_rc serve(struct intake *n, struct cm_err *err)
 	enum cm_rc rc = nt_service_socket(&conf.gate.passed, err);
 	if (rc == CM_OK)
 		rc = nt_loop_new(&n->loop, &signals, n, &n->signals, err);
+	if (rc == CM_OK)
+		rc = watch(n, err);
 	if (rc == CM_OK && *n->conf.http)
 		rc = nt_http_new(&n->loop, &http, &n->http, err);
 	if (rc == CM_OK)

@@ -192,22 +192,43 @@ static void on_stop(void *user)
 	sh_serve_stop(d->serve, on_stopped, d);
 }
 
-static void on_reload(void *user)
+static void reload(struct daemon *d, bool asked)
 {
-	struct daemon *d = user;
 	struct nt_tls_ctx *tls;
 	struct cm_err err;
 
 	bool fresh = sh_check_tls(&d->conf, &tls, &err) == CM_OK;
 	lk_metrics_reloaded(sh_metrics_shared(d->metrics), fresh);
 	if (!fresh) {
-		cm_log(CM_LOG_ERROR, "certificates not reloaded; the old ones stay", CM_S("reason", err.msg));
+		cm_log(asked ? CM_LOG_ERROR : CM_LOG_WARN,
+			asked ? "certificates not reloaded; the old ones stay" : NT_LOOP_KEPT,
+			CM_S("reason", err.msg));
 	} else {
 		sh_serve_reload(d->serve, tls);
 		nt_tls_ctx_free(d->tls);
 		d->tls = tls;
-		cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+		cm_log_plain(CM_LOG_INFO, asked ? "certificates reloaded" : NT_LOOP_TAKEN);
 	}
+}
+
+static void on_reload(void *user)
+{
+	reload(user, true);
+}
+
+static void on_certificates(void *user)
+{
+	reload(user, false);
+}
+
+static enum cm_rc watch(struct daemon *d, struct cm_err *err)
+{
+	const struct cr_files files = sh_tls_files(&d->conf.tls);
+	const char *path[CR_FILES + 1];
+
+	memcpy(path, files.path, sizeof files.path);
+	path[CR_FILES] = d->conf.tls.key;
+	return nt_loop_watch(d->signals, path, CR_FILES + 1, on_certificates, err);
 }
 
 static void say_status(void *user, char *text, size_t room)
@@ -252,6 +273,8 @@ static enum cm_rc serve(struct daemon *d, struct cm_err *err)
 	enum cm_rc rc = nt_service_socket(&conf.gate.passed, err);
 	if (rc == CM_OK)
 		rc = nt_loop_new(&d->loop, &signals, d, &d->signals, err);
+	if (rc == CM_OK)
+		rc = watch(d, err);
 	if (rc == CM_OK && *d->conf.http)
 		rc = nt_http_new(&d->loop, &http, &d->http, err);
 	if (rc == CM_OK)

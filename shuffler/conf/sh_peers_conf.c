@@ -14,9 +14,9 @@ const struct cf_row sh_tls_rows[] = {
 		"CA that vouches for the analyzer and the shuffler"),
 	CF_REQUIRED("clients_ca", CF_PATH, TLS(clients_ca), "CA that enrols clients; not the analyzer's"),
 	CF_OPTIONAL("services_crl", CF_PATH, TLS(services_crl),
-		"revocation list of services_ca; read again on SIGHUP"),
+		"revocation list of services_ca; taken up when it changes"),
 	CF_OPTIONAL("clients_crl", CF_PATH, TLS(clients_crl),
-		"revocation list of clients_ca; read again on SIGHUP"),
+		"revocation list of clients_ca; taken up when it changes"),
 	CF_END,
 };
 

@@ -281,12 +281,14 @@ int sh_front_port(const struct sh_front *f)
 	return sh_gate_port(&f->gate);
 }
 
-void sh_front_reload(struct sh_front *f, struct nt_tls_ctx *tls, struct nt_tls_ctx *up)
+void sh_front_reload(struct sh_front *f, struct nt_tls_ctx *tls, struct nt_tls_ctx *up, bool keep)
 {
 	struct cm_err why;
 
 	f->conf.up = up;
 	sh_gate_reload(&f->gate, tls);
+	if (keep && f->head_ready && lk_recheck(f->head, up, &why) == CM_OK)
+		return;
 	(void)cm_fail(&why, CM_EUNAVAIL, "certificates were reloaded");
 	if (f->head)
 		lk_close(f->head, &why);

@@ -30,8 +30,9 @@ struct sh_front;
 CM_CHECK enum cm_rc sh_front_new(
 	uv_loop_t *loop, const struct sh_front_conf *conf, struct sh_front **out, struct cm_err *err);
 int sh_front_port(const struct sh_front *f);
-/* Use these for new connections; the link to the head is dialled again.  The caller frees the old ones. */
-void sh_front_reload(struct sh_front *f, struct nt_tls_ctx *tls, struct nt_tls_ctx *up);
+/* Use these for new connections; the link to the head is dialled again, with `keep` only unless `up` accepts
+ * the head.  The caller frees the old ones. */
+void sh_front_reload(struct sh_front *f, struct nt_tls_ctx *tls, struct nt_tls_ctx *up, bool keep);
 /* Finish the commit in progress, close every link, then call on_stopped once. */
 void sh_front_stop(struct sh_front *f, void (*on_stopped)(void *user), void *user);
 void sh_front_free(struct sh_front *f);

@@ -479,14 +479,14 @@ def test_reloads_are_counted_and_bring_the_new_certificates_end(deployment):
             os.unlink(os.path.join(folder, f"{party}.{kind}"))
         daemon.process.send_signal(signal.SIGHUP)
         c.wait_for("the reload to fail", lambda p=party: values(deployment, p)[
-            ("tombola_certificate_reloads_total", "failed")] == 1)
+            ("tombola_certificate_reloads_total", "failed")] >= 1)
         assert values(deployment, party)["tombola_certificate_expiry_timestamp_seconds"] == before
         run = subprocess.run([c.program("tombola"), "pki", "issue", deployment.pki, party, "--role", party, "--days",
                               "30", "--out", folder], capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
         daemon.process.send_signal(signal.SIGHUP)
         c.wait_for("the reload", lambda p=party: values(deployment, p)[
-            ("tombola_certificate_reloads_total", "ok")] == 1)
+            ("tombola_certificate_reloads_total", "ok")] >= 1)
         assert values(deployment, party)["tombola_certificate_expiry_timestamp_seconds"] < before - 50 * 86400
 
 
