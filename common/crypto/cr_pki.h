@@ -75,12 +75,13 @@ CM_CHECK enum cm_rc cr_pki_issue(const char *dir, const char *out_dir, const cha
 	const char *hosts, uint32_t devices, int days, struct cm_err *err);
 /* Issue the certificate of cert_path once more, for the same key and by the same CA of DIR, into the new file
  * out_path (durable, whole or not at all): subject, role, devices, hosts and usage are the old one's bytes,
- * serial and dates are new.  No private key but the CA's is needed.  The old one may have expired; it is left
- * as it is, and stays valid beside the new one until one of the two is revoked.
- * CM_EPERM unless the CA of its role signed it and its list does not have it; CM_EUSAGE for a CA's own or for
- * bad days; CM_ECREATE when out_path exists. */
-CM_CHECK enum cm_rc cr_pki_renew(
-	const char *dir, const char *cert_path, const char *out_path, int days, struct cm_err *err);
+ * serial and dates are new.  devices: 0, or the number of a client's devices from now on.  No private key but
+ * the CA's is needed.  The old one may have expired; it is left as it is, and stays valid beside the new one
+ * until one of the two is revoked. CM_EPERM unless the CA of its role signed it, its list does not have it,
+ * and its key is one that cr_pki_signer_sign would certify; CM_EUSAGE for a CA's own, for bad days, or for
+ * devices of another role; CM_ECREATE when out_path exists. */
+CM_CHECK enum cm_rc cr_pki_renew(const char *dir, const char *cert_path, const char *out_path,
+	uint32_t devices, int days, struct cm_err *err);
 /* Make NAME.key and a request for its certificate, NAME.csr, in out_dir (made if missing), where the party
  * is: the key never leaves it.  For a shuffler or an analyzer also SHUFFLER-sign.key and .pub, in lower case,
  * unless they are there.  CM_EUSAGE for a bad name or role, CM_ECREATE when a file exists. */

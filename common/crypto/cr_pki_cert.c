@@ -241,14 +241,44 @@ enum cm_rc cr_pki_pair_make(const struct cr_pki_subject *s, const struct cr_pki_
 	return rc;
 }
 
+/* Takes out every URI of devices, and puts in the one that says so many. */
+static int replace_devices(GENERAL_NAMES *names, uint32_t devices)
+{
+	static const char prefix[] = "tombola:devices:";
+	char uri[64];
+
+	for (int i = sk_GENERAL_NAME_num(names); i-- > 0;) {
+		const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
+		const ASN1_STRING *text = name->type == GEN_URI ? name->d.uniformResourceIdentifier : NULL;
+
+		if (text && (size_t)ASN1_STRING_length(text) >= sizeof prefix - 1 &&
+			memcmp(ASN1_STRING_get0_data(text), prefix, sizeof prefix - 1) == 0)
+			GENERAL_NAME_free(sk_GENERAL_NAME_delete(names, i));
+	}
+	(void)snprintf(uri, sizeof uri, "%s%u", prefix, (unsigned)devices);
+	return devices == 1 || cr_pki_push_text(names, GEN_URI, uri);
+}
+
+static int set_devices(X509 *cert, uint32_t devices)
+{
+	int critical = 0;
+	GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, &critical, NULL);
+	int ok = names && replace_devices(names, devices) &&
+		 X509_add1_ext_i2d(cert, NID_subject_alt_name, names, critical, X509V3_ADD_REPLACE) == 1;
+
+	GENERAL_NAMES_free(names);
+	return ok;
+}
+
 enum cm_rc cr_pki_cert_renew(
-	X509 *old, int days, const struct cr_pki_pair *ca, X509 **out, struct cm_err *err)
+	X509 *old, uint32_t devices, int days, const struct cr_pki_pair *ca, X509 **out, struct cm_err *err)
 {
 	X509 *cert = X509_dup(old);
 	struct cr_rng rng;
 	enum cm_rc rc = cr_rng_system(&rng, err);
 
 	if (rc == CM_OK && (!cert || !set_serial(cert, &rng) || !set_times(cert, days) ||
+				   (devices != 0 && !set_devices(cert, devices)) ||
 				   X509_sign(cert, ca->key, EVP_sha256()) == 0))
 		rc = no_memory(err);
 	if (rc == CM_OK)
@@ -256,6 +286,32 @@ enum cm_rc cr_pki_cert_renew(
 	else
 		X509_free(cert);
 	return rc;
+}
+
+/* Named curve and uncompressed point, RFC 5480.  We compare bytes and not the curve's name: the same key in
+ * another encoding has another hash, and would be a second identity. */
+enum cm_rc cr_pki_key_check(X509_PUBKEY *written, EVP_PKEY *key, struct cm_err *err)
+{
+	static const uint8_t p256[] = { 0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d,
+		0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+		0x04 };
+	uint8_t *der = NULL;
+	char group[32] = "";
+	int len = !key ? 0 : i2d_X509_PUBKEY(written, &der);
+	bool good = len == (int)sizeof p256 + 64 && memcmp(der, p256, sizeof p256) == 0;
+
+	OPENSSL_free(der);
+	ERR_clear_error();
+	if (good)
+		return CM_OK;
+	if (!key)
+		return cm_fail(err, CM_EPERM, "its public key cannot be read; P-256 is what is certified");
+	if (EVP_PKEY_get_group_name(key, group, sizeof group, NULL) == 1 && strcmp(group, "prime256v1") == 0)
+		return cm_fail(err, CM_EPERM,
+			"its P-256 key is not written as a named curve and a whole point: make it again");
+	ERR_clear_error();
+	return cm_fail(err, CM_EPERM, "a key of type %s%s%s and %d bits; P-256 is what is certified",
+		EVP_PKEY_get0_type_name(key), group[0] != '\0' ? " " : "", group, EVP_PKEY_get_bits(key));
 }
 
 bool cr_pki_cert_is_of(X509 *cert, X509 *ca)

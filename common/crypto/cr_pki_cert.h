@@ -47,9 +47,12 @@ struct cr_private_many;
 CM_CHECK enum cm_rc cr_pki_cert_add(
 	struct cr_private_many *m, X509 *cert, const char *path, struct cm_err *err);
 /* The certificate `old` again, signed by ca, with another serial and other dates; name, key and extensions
- * are the same bytes. */
+ * are the same bytes, but for the number of devices unless that is 0. */
 CM_CHECK enum cm_rc cr_pki_cert_renew(
-	X509 *old, int days, const struct cr_pki_pair *ca, X509 **out, struct cm_err *err);
+	X509 *old, uint32_t devices, int days, const struct cr_pki_pair *ca, X509 **out, struct cm_err *err);
+/* CM_EPERM unless a key, as it stands in a request or a certificate, is one that this program certifies: of
+ * P-256, written as it writes them.  key NULL: it cannot be read. */
+CM_CHECK enum cm_rc cr_pki_key_check(X509_PUBKEY *written, EVP_PKEY *key, struct cm_err *err);
 /* Does cert name this CA as its issuer, and did the CA's key sign it? */
 bool cr_pki_cert_is_of(X509 *cert, X509 *ca);
 

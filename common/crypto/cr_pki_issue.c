@@ -188,8 +188,21 @@ enum cm_rc cr_pki_issue(const char *dir, const char *out_dir, const char *name, 
 	return issue(dir, out_dir, &s, err);
 }
 
-enum cm_rc cr_pki_renew(
-	const char *dir, const char *cert_path, const char *out_path, int days, struct cm_err *err)
+/* What may be renewed at all, whoever issued it. */
+static enum cm_rc check_old(X509 *old, uint32_t devices, struct cr_identity *id, struct cm_err *err)
+{
+	if (X509_check_ca(old) != 0)
+		return cm_fail(err, CM_EUSAGE, "this is a CA's certificate, not a party's");
+	if (cr_identity_from_cert(old, id, err) != CM_OK)
+		return err->code;
+	if (devices != 0 && id->role != CR_ROLE_CLIENT)
+		return cm_fail(err, CM_EUSAGE, "a certificate of role %s: only a client speaks for devices",
+			cr_role_name(id->role));
+	return cr_pki_key_check(X509_get_X509_PUBKEY(old), X509_get0_pubkey(old), err);
+}
+
+enum cm_rc cr_pki_renew(const char *dir, const char *cert_path, const char *out_path, uint32_t devices,
+	int days, struct cm_err *err)
 {
 	struct cr_pki_pair ca = { 0 };
 	X509 *old = NULL, *renewed = NULL;
@@ -199,8 +212,7 @@ enum cm_rc cr_pki_renew(
 
 	if (rc != CM_OK)
 		return rc;
-	rc = X509_check_ca(old) != 0 ? cm_fail(err, CM_EUSAGE, "this is a CA's certificate, not a party's")
-				     : cr_identity_from_cert(old, &id, err);
+	rc = check_old(old, devices, &id, err);
 	if (rc == CM_OK)
 		rc = cr_pki_ca_load(dir, id.role, days, &ca, &ca_dir, err);
 	if (rc == CM_OK && !cr_pki_cert_is_of(old, ca.cert))
@@ -208,7 +220,7 @@ enum cm_rc cr_pki_renew(
 	if (rc == CM_OK)
 		rc = cr_pki_list_check(ca_dir, &ca, old, err);
 	if (rc == CM_OK)
-		rc = cr_pki_cert_renew(old, days, &ca, &renewed, err);
+		rc = cr_pki_cert_renew(old, devices, days, &ca, &renewed, err);
 	if (rc == CM_OK)
 		rc = cr_pki_issued_keep(ca_dir, renewed, err);
 	if (rc == CM_OK && (rc = cr_pki_cert_store(renewed, out_path, err)) != CM_OK)

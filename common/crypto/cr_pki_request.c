@@ -125,33 +125,6 @@ enum cm_rc cr_pki_request(const char *out_dir, const char *name, enum cr_role ro
 	return rc;
 }
 
-/* Check that the key is P-256, encoded as this program does (RFC 5480: a named curve and an uncompressed
- * point).  We compare bytes and not the curve's name: the same key in another encoding has another hash, and
- * would be a second identity. */
-static enum cm_rc check_key(X509_REQ *request, EVP_PKEY *key, struct cm_err *err)
-{
-	static const uint8_t p256[] = { 0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d,
-		0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-		0x04 };
-	uint8_t *der = NULL;
-	char group[32] = "";
-	int len = !key ? 0 : i2d_X509_PUBKEY(X509_REQ_get_X509_PUBKEY(request), &der);
-	bool good = len == (int)sizeof p256 + 64 && memcmp(der, p256, sizeof p256) == 0;
-
-	OPENSSL_free(der);
-	ERR_clear_error();
-	if (good)
-		return CM_OK;
-	if (!key)
-		return cm_fail(err, CM_EPERM, "its public key cannot be read; P-256 is what is certified");
-	if (EVP_PKEY_get_group_name(key, group, sizeof group, NULL) == 1 && strcmp(group, "prime256v1") == 0)
-		return cm_fail(err, CM_EPERM,
-			"its P-256 key is not written as a named curve and a whole point: make it again");
-	ERR_clear_error();
-	return cm_fail(err, CM_EPERM, "a key of type %s%s%s and %d bits; P-256 is what is certified",
-		EVP_PKEY_get0_type_name(key), group[0] != '\0' ? " " : "", group, EVP_PKEY_get_bits(key));
-}
-
 /* The first block of a file that is no symbolic link: requests are put there by others. */
 static enum cm_rc read_pem(const char *path, X509_REQ **out, struct cm_err *err)
 {
@@ -198,7 +171,7 @@ static enum cm_rc accept_key(
 	X509_REQ *request, const struct cr_pki_subject *given, EVP_PKEY **out, struct cm_err *err)
 {
 	EVP_PKEY *key = X509_REQ_get0_pubkey(request);
-	enum cm_rc rc = check_key(request, key, err);
+	enum cm_rc rc = cr_pki_key_check(X509_REQ_get_X509_PUBKEY(request), key, err);
 
 	/* Without it, anybody who has seen a key could have it certified under a name of their choice. */
 	if (rc == CM_OK && CM_CHECKED("pki.request") && X509_REQ_verify(request, key) != 1)

@@ -69,11 +69,13 @@ static const struct cm_cli_verb verbs[] = {
 		[TOOL_SIGN_DEVICES] = CM_OPTION("devices", "N", "devices each client speaks for (default 1)"),
 		[TOOL_SIGN_DAYS] = CM_OPTION("days", "D", "life of the certificates (default 90)"),
 		[TOOL_SIGN_OUT] = CM_OPTION("out", "DIR", "where to write (default: beside each request)")),
-	CM_VERB_WITH("pki renew", "DIR CERT", 2, 2, tool_pki_renew,
-		"issue a party's certificate again, for the same key",
+	CM_VERB_WITH("pki renew", "DIR CERT..", 2, TOOL_SIGN_MAX, tool_pki_renew,
+		"issue parties' certificates again, for the same keys; a folder: all of its *.crt",
+		[TOOL_RENEW_DEVICES] =
+			CM_OPTION("devices", "N", "devices of a client from now on (default: as they were)"),
 		[TOOL_RENEW_DAYS] = CM_OPTION("days", "D", "life of the certificate (default 90)"),
-		[TOOL_RENEW_OUT] = CM_OPTION(
-			"out", "FILE", "new file to write (default: beside CERT, its name with -renewed)")),
+		[TOOL_RENEW_OUT] = CM_OPTION("out", "FILE",
+			"new file to write, or folder for several (default: beside CERT, its name with -renewed)")),
 	CM_VERB("pki show", "FILE", 1, 1, tool_pki_show, "print the contents of a certificate"),
 	CM_VERB_WITH("pki needs-renewal", "FILE", 1, 1, tool_pki_needs_renewal,
 		"check whether a certificate must be renewed; exit 0 yes, 1 not yet, 2 no such file",

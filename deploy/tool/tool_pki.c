@@ -14,6 +14,7 @@
 #include "cm_lock.h"
 
 #define DEFAULT_WITHIN "30d"
+#define CERT_ENDING    ".crt"
 #define WITHIN_MAX_MS  (CR_PKI_DAYS_CA * INT64_C(86400000))
 
 /* These three read an option, NULL where it is absent: then there is 1 device, CR_PKI_DAYS count, and a role
@@ -112,12 +113,68 @@ enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_er
 	return rc;
 }
 
+/* ---- the files of a folder ---- */
+
+/* Those whose names have this ending, in the order of their names; the others are left alone. */
+struct listing {
+	const char *folder, *ending;
+	char **path;
+	size_t n, room;
+};
+
+static enum cm_rc on_entry(void *user, const char *name, struct cm_err *err)
+{
+	struct listing *l = user;
+	size_t n = strlen(name), ending = strlen(l->ending);
+
+	if (n <= ending || strcmp(name + n - ending, l->ending) != 0)
+		return CM_OK;
+	if (l->n == l->room) {
+		size_t room = 2 * l->room + 16;
+		char **more = realloc(l->path, room * sizeof *more);
+
+		if (!more)
+			return cm_fail(err, CM_EINTERNAL, "out of memory");
+		l->path = more;
+		l->room = room;
+	}
+	l->path[l->n] = cm_file_join(l->folder, name);
+	if (!l->path[l->n])
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	l->n++;
+	return CM_OK;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* CM_ENOINPUT where there is none. */
+static enum cm_rc list(struct listing *l, struct cm_err *err)
+{
+	enum cm_rc rc = cm_file_each(l->folder, on_entry, l, err);
+
+	if (rc == CM_OK && l->n == 0)
+		rc = cm_fail(err, CM_ENOINPUT, "%s: no *%s in it", l->folder, l->ending);
+	if (rc == CM_OK)
+		qsort(l->path, l->n, sizeof *l->path, by_text);
+	return rc;
+}
+
+static void listing_fini(struct listing *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->path[i]);
+	free(l->path);
+}
+
 /* Makes "client-renewed.crt" from "client.crt"; malloc'd, NULL out of memory. */
 static char *renewed_name(const char *cert)
 {
-	static const char end[] = ".crt";
+	static const char end[] = CERT_ENDING;
 	size_t n = strlen(cert), stem = n;
-	char *out = malloc(n + sizeof "-renewed.crt");
+	char *out = malloc(n + sizeof "-renewed" CERT_ENDING);
 
 	if (n >= sizeof end && strcmp(cert + n - (sizeof end - 1), end) == 0)
 		stem = n - (sizeof end - 1);
@@ -126,22 +183,109 @@ static char *renewed_name(const char *cert)
 	return out;
 }
 
+/* ---- renewal ---- */
+
+/* A run of renewals. */
+struct renewal {
+	const char *dir, *out; /* out: NULL: beside each; a file, or with `many` a folder */
+	uint32_t devices;      /* 0: as they are */
+	int days;
+	bool many; /* a folder, or several certificates */
+	size_t renewed, refused;
+	enum cm_rc first; /* of the refusals */
+};
+
+static char *renewed_path(const struct renewal *r, const char *cert)
+{
+	const char *slash = strrchr(cert, '/');
+
+	return !r->out    ? renewed_name(cert)
+	       : !r->many ? strdup(r->out)
+			  : cm_file_join(r->out, !slash ? cert : slash + 1);
+}
+
+/* Renews one certificate; a refusal is said and counted. */
+static void renew_one(struct renewal *r, const char *cert)
+{
+	char *out = renewed_path(r, cert), devices[32] = "";
+	struct cm_err err;
+	enum cm_rc rc = !out ? cm_fail(&err, CM_EINTERNAL, "out of memory")
+			     : cr_pki_renew(r->dir, cert, out, r->devices, r->days, &err);
+
+	if (rc == CM_OK) {
+		r->renewed++;
+		if (r->devices != 0)
+			(void)snprintf(devices, sizeof devices, ", %u devices", (unsigned)r->devices);
+		printf("%s: for %d days and the same key%s; put it in the place of %s, and a daemon takes it up\n",
+			out, r->days, devices, cert);
+	} else {
+		(void)fprintf(stderr, "tombola: %s\n", err.msg);
+		if (r->refused++ == 0)
+			r->first = rc;
+	}
+	free(out);
+}
+
+/* Whether a file of a folder is to be renewed: not one that was renewed just now, nor the certificate of a CA
+ * beside a party's own.  What cannot be read is, so that its fault is said. */
+static bool is_partys(const char *path)
+{
+	static const char renewed[] = "-renewed" CERT_ENDING;
+	size_t n = strlen(path);
+	struct cr_pki_info info;
+	struct cm_err err;
+
+	return (n < sizeof renewed || strcmp(path + n - (sizeof renewed - 1), renewed) != 0) &&
+	       (cr_pki_show(path, &info, &err) != CM_OK || !info.is_ca);
+}
+
+static enum cm_rc renew_folder(struct renewal *r, const char *folder, struct cm_err *err)
+{
+	struct listing l = { .folder = folder, .ending = CERT_ENDING };
+	enum cm_rc rc = list(&l, err);
+
+	for (size_t i = 0; rc == CM_OK && i < l.n; i++)
+		if (is_partys(l.path[i]))
+			renew_one(r, l.path[i]);
+	listing_fini(&l);
+	return rc;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static enum cm_rc parse_renewal(const struct cm_cli *cli, struct renewal *r, struct cm_err *err)
+{
+	const char *devices = cli->option[TOOL_RENEW_DEVICES];
+
+	*r = (struct renewal){ .dir = cli->argv[1],
+		.out = cli->option[TOOL_RENEW_OUT],
+		.many = cli->argc > 3 || is_folder(cli->argv[2]) };
+	if (devices && read_devices(devices, &r->devices, err) != CM_OK)
+		return err->code;
+	if (read_days(cli->option[TOOL_RENEW_DAYS], &r->days, err) != CM_OK)
+		return err->code;
+	return r->many && r->out ? cm_file_mkdir(r->out, err) : CM_OK;
+}
+
 enum cm_rc tool_pki_renew(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	const char *dir = cli->argv[1], *cert = cli->argv[2], *out = cli->option[TOOL_RENEW_OUT];
-	char *beside = NULL;
-	int days = 0;
-	enum cm_rc rc = read_days(cli->option[TOOL_RENEW_DAYS], &days, err);
+	struct renewal r;
+	enum cm_rc rc = parse_renewal(cli, &r, err);
 
-	(void)exit_code;
-	if (rc == CM_OK && !out && !(out = beside = renewed_name(cert)))
-		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
-	if (rc == CM_OK)
-		rc = cr_pki_renew(dir, cert, out, days, err);
-	if (rc == CM_OK)
-		printf("%s: for %d days and the same key; it goes in the place of %s, then SIGHUP\n", out,
-			days, cert);
-	free(beside);
+	for (int i = 2; rc == CM_OK && i < cli->argc; i++)
+		if (is_folder(cli->argv[i]))
+			rc = renew_folder(&r, cli->argv[i], err);
+		else
+			renew_one(&r, cli->argv[i]);
+	if (rc == CM_OK && r.renewed + r.refused > 1)
+		printf("%zu renewed, %zu refused\n", r.renewed, r.refused);
+	if (rc == CM_OK && r.refused > 0)
+		*exit_code = cm_exit_code(r.first);
 	return rc;
 }
 
@@ -239,8 +383,8 @@ enum cm_rc tool_pki_revoke(const struct cm_cli *cli, int *exit_code, struct cm_e
 		(void)snprintf(
 			with, sizeof with, ", with %zu other%s of its key", others, others > 1 ? "s" : "");
 	if (rc == CM_OK)
-		printf("%s: revoked%s; bring the new list to the parties that are not below %s, then SIGHUP "
-		       "them\n",
+		printf("%s: revoked%s; bring the new list to the parties that are not below %s: a daemon takes "
+		       "it up\n",
 			cli->argv[2], with, cli->argv[1]);
 	return rc;
 }
@@ -273,9 +417,6 @@ struct run {
 	const char *dir, *out; /* out: NULL: beside each request */
 	enum cr_role role;
 	int days;
-	const char *folder; /* whose requests are listed */
-	char **path;        /* of its requests */
-	size_t n, room;
 	size_t signed_n, refused;
 	FILE *said;       /* what was signed, to be printed when it is handed out */
 	enum cm_rc first; /* of the refusals */
@@ -324,51 +465,15 @@ static void sign_one(struct run *r, const char *path)
 	free(beside);
 }
 
-static enum cm_rc on_entry(void *user, const char *name, struct cm_err *err)
-{
-	struct run *r = user;
-	size_t n = strlen(name), ending = sizeof ENDING - 1;
-
-	if (n <= ending || strcmp(name + n - ending, ENDING) != 0)
-		return CM_OK;
-	if (r->n == r->room) {
-		size_t room = 2 * r->room + 16;
-		char **more = realloc(r->path, room * sizeof *more);
-
-		if (!more)
-			return cm_fail(err, CM_EINTERNAL, "out of memory");
-		r->path = more;
-		r->room = room;
-	}
-	r->path[r->n] = cm_file_join(r->folder, name);
-	if (!r->path[r->n])
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	r->n++;
-	return CM_OK;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The requests of a folder, in the order of their names. */
 static enum cm_rc sign_folder(struct run *r, const char *folder, struct cm_err *err)
 {
-	enum cm_rc rc;
+	struct listing l = { .folder = folder, .ending = ENDING };
+	enum cm_rc rc = list(&l, err);
 
-	r->folder = folder;
-	r->n = 0;
-	rc = cm_file_each(folder, on_entry, r, err);
-	if (rc == CM_OK && r->n == 0)
-		rc = cm_fail(err, CM_ENOINPUT, "%s: no *" ENDING " in it", folder);
-	if (rc == CM_OK)
-		qsort(r->path, r->n, sizeof *r->path, by_text);
-	for (size_t i = 0; i < r->n; i++) {
-		if (rc == CM_OK)
-			sign_one(r, r->path[i]);
-		free(r->path[i]);
-	}
+	for (size_t i = 0; rc == CM_OK && i < l.n; i++)
+		sign_one(r, l.path[i]);
+	listing_fini(&l);
 	return rc;
 }
 
@@ -453,6 +558,5 @@ enum cm_rc tool_pki_sign(const struct cm_cli *cli, int *exit_code, struct cm_err
 		*exit_code = cm_exit_code(r.first);
 	cr_pki_signer_free(r.signer);
 	free(lines);
-	free(r.path);
 	return rc;
 }

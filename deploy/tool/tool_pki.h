@@ -23,7 +23,7 @@ enum tool_pki_sign_option {
 };
 /* Requests and folders on one command line; a folder holds any number. */
 #define TOOL_SIGN_MAX 4096
-enum tool_pki_renew_option { TOOL_RENEW_DAYS, TOOL_RENEW_OUT };
+enum tool_pki_renew_option { TOOL_RENEW_DEVICES, TOOL_RENEW_DAYS, TOOL_RENEW_OUT };
 enum tool_pki_renewal_option { TOOL_RENEWAL_WITHIN };
 
 enum cm_rc tool_pki_init(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

@@ -45,10 +45,10 @@ def test_all_three_enrol_by_request_and_run_a_round(cluster):
     assert cluster.json("analyzer", "estimate", "colour")["participants"] == N
 
     # A certificate that came by request is taken back as any other is.
-    revoked = tombola("pki", "revoke", cluster.path("pki"), cluster.path("inbox", "client.crt"))
-    assert revoked.returncode == 0, revoked
     client.stop()
     assert "refused our certificate" not in client.log()
+    revoked = tombola("pki", "revoke", cluster.path("pki"), cluster.path("inbox", "client.crt"))
+    assert revoked.returncode == 0, revoked
     hup(shuffler)
     client = cluster.start("client", "run")
     wait_for("the refusal", lambda: "refused our certificate: revoked" in client.log())
@@ -82,3 +82,37 @@ def test_a_folder_of_many_is_signed_in_one_go(cluster):
     assert [n[:-4] for n in sorted(os.listdir(given)) if n.startswith("gw-")] == names
     shown = json.loads(tombola("pki", "show", "--json", os.path.join(given, "gw-07.crt")).stdout)
     assert (shown["name"], shown["role"], shown["devices"]) == ("gw-07", "client", 9)
+
+
+def shown(path):
+    run = tombola("pki", "show", path, "--json")
+    assert run.returncode == 0, run
+    return json.loads(run.stdout)
+
+
+def test_a_folder_of_clients_is_renewed_for_more_devices(cluster):
+    """The same keys and names, another number of devices; what cannot be renewed is said, a line each, and stops nothing."""
+    pki, folder, out = cluster.pki, cluster.path("fleet"), cluster.path("renewed")
+    for i in range(3):
+        made = tombola("pki", "issue", pki, f"gw-{i}", "--role", "client", "--devices", "500", "--out", folder)
+        assert made.returncode == 0, made
+    before = {i: shown(os.path.join(folder, f"gw-{i}.crt")) for i in range(3)}
+    revoked = tombola("pki", "revoke", pki, os.path.join(folder, "gw-1.crt"))
+    assert revoked.returncode == 0, revoked
+    with open(os.path.join(folder, "notes.crt"), "w") as f:
+        f.write("no certificate\n")
+    run = tombola("pki", "renew", pki, folder, "--devices", "600", "--days", "30", "--out", out)
+    assert run.returncode == EXIT["permission"], run
+    assert "2 renewed, 2 refused" in run.stdout and "600 devices" in run.stdout, run.stdout
+    said = run.stderr.splitlines()
+    assert len(said) == 2 and "gw-1.crt" in said[0] and "revoked" in said[0] and "notes.crt" in said[1], said
+    assert sorted(os.listdir(out)) == ["gw-0.crt", "gw-2.crt"]  # services-ca.crt, beside them, is a CA's
+    for i in (0, 2):
+        after = shown(os.path.join(out, f"gw-{i}.crt"))
+        assert (before[i]["devices"], after["devices"]) == (500, 600)
+        assert all(after[key] == before[i][key] for key in ("key_sha256", "name", "role", "hosts")), after
+    # Again: nothing is written over.
+    run = tombola("pki", "renew", pki, folder, "--devices", "700", "--out", out)
+    assert "0 renewed, 4 refused" in run.stdout and shown(os.path.join(out, "gw-0.crt"))["devices"] == 600, run
+    run = tombola("pki", "renew", pki, os.path.join(pki, "shuffler", "shuffler.crt"), "--devices", "2")
+    assert run.returncode == EXIT["usage"] and "only a client" in run.stderr, run

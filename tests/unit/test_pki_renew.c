@@ -22,7 +22,7 @@
 
 static enum cm_rc renew(const char *cert, const char *out, struct cm_err *err)
 {
-	return cr_pki_renew(at("d"), at(cert), at(out), (int)CR_PKI_DAYS, err);
+	return cr_pki_renew(at("d"), at(cert), at(out), 0, (int)CR_PKI_DAYS, err);
 }
 
 /* Refused with this code, and nothing was written. */
@@ -132,7 +132,7 @@ static void its_serial_and_its_dates_are_new(void **state)
 	(void)state;
 	/* An expired certificate can be renewed as well: that is what renewing is for. */
 	assert_int_equal(cr_pki_issue(at("d"), at("x"), "old", CR_ROLE_CLIENT, NULL, 7, -30, &err), CM_OK);
-	assert_int_equal(cr_pki_renew(at("d"), at("x/old.crt"), at("x/new.crt"), 12, &err), CM_OK);
+	assert_int_equal(cr_pki_renew(at("d"), at("x/old.crt"), at("x/new.crt"), 0, 12, &err), CM_OK);
 	old = load("x/old.crt");
 	renewed = load("x/new.crt");
 	n = ASN1_INTEGER_to_BN(X509_get0_serialNumber(renewed), NULL);
@@ -147,7 +147,7 @@ static void its_serial_and_its_dates_are_new(void **state)
 	assert_int_equal(
 		verify("d/ca-clients/ca.crt", "x/new.crt", X509_PURPOSE_SSL_CLIENT, NULL), X509_V_OK);
 	/* A renewed certificate can be renewed. */
-	assert_int_equal(cr_pki_renew(at("d"), at("x/new.crt"), at("x/newer.crt"), 24, &err), CM_OK);
+	assert_int_equal(cr_pki_renew(at("d"), at("x/new.crt"), at("x/newer.crt"), 0, 24, &err), CM_OK);
 	BN_free(n);
 	X509_free(old);
 	X509_free(renewed);
@@ -286,8 +286,43 @@ static void bad_input_is_said_by_its_code(void **state)
 	refused(CM_EDATA, "d/client/client.key", "client.key");
 	for (size_t i = 0; i < sizeof days / sizeof days[0]; i++)
 		assert_int_equal(
-			cr_pki_renew(at("d"), at("d/client/client.crt"), at("refused.crt"), days[i], &err),
+			cr_pki_renew(at("d"), at("d/client/client.crt"), at("refused.crt"), 0, days[i], &err),
 			CM_EUSAGE);
+	assert_int_equal(access(at("refused.crt"), F_OK), -1);
+}
+
+static uint32_t devices_of(const char *cert)
+{
+	struct cr_pki_info info;
+	struct cm_err err;
+
+	assert_int_equal(cr_pki_show(at(cert), &info, &err), CM_OK);
+	assert_int_equal(info.identity.role, CR_ROLE_CLIENT);
+	return info.identity.devices;
+}
+
+/* The number of devices alone changes: the key, and with it the party, is the same. */
+static void a_fleet_grows_and_shrinks_to_one(void **state)
+{
+	static const uint32_t now[] = { 600, 1, 7, 0 }, shown[] = { 600, 1, 7, 7 };
+	struct cr_pki_info first, last;
+	struct cm_err err;
+	char from[32] = "d/client/client.crt", to[32];
+
+	(void)state;
+	assert_int_equal(cr_pki_show(at(from), &first, &err), CM_OK);
+	for (size_t i = 0; i < sizeof now / sizeof now[0]; i++) {
+		(void)snprintf(to, sizeof to, "fleet-%zu.crt", i);
+		assert_int_equal(cr_pki_renew(at("d"), at(from), at(to), now[i], 9, &err), CM_OK);
+		assert_int_equal(devices_of(to), shown[i]);
+		memcpy(from, to, sizeof from);
+	}
+	assert_int_equal(cr_pki_show(at(to), &last, &err), CM_OK);
+	assert_memory_equal(first.identity.key_hash, last.identity.key_hash, sizeof first.identity.key_hash);
+	assert_string_equal(first.identity.name, last.identity.name);
+	assert_int_equal(cr_pki_renew(at("d"), at("d/shuffler/shuffler.crt"), at("refused.crt"), 2, 9, &err),
+		CM_EUSAGE);
+	assert_non_null(strstr(err.msg, "only a client"));
 	assert_int_equal(access(at("refused.crt"), F_OK), -1);
 }
 
@@ -304,6 +339,7 @@ int main(void)
 		cmocka_unit_test(the_wrong_ca_s_signature_is_none),
 		cmocka_unit_test(without_one_role_there_is_no_party),
 		cmocka_unit_test(bad_input_is_said_by_its_code),
+		cmocka_unit_test(a_fleet_grows_and_shrinks_to_one),
 	};
 
 	return cmocka_run_group_tests(tests, pki_deployment_make, pki_deployment_drop);

@@ -155,7 +155,7 @@ static void a_key_is_certified_where_it_is_not(void **state)
 				 "d/shuffler/clients-ca.crl"),
 		X509_V_OK);
 	/* The CA treats it like any other: it can be renewed, and is revoked with what was renewed. */
-	assert_int_equal(cr_pki_renew(at("d"), at("c/gw-one.crt"), at("c/again.crt"), 60, &err), CM_OK);
+	assert_int_equal(cr_pki_renew(at("d"), at("c/gw-one.crt"), at("c/again.crt"), 0, 60, &err), CM_OK);
 	assert_int_equal(cr_pki_revoke(at("d"), at("c/again.crt"), &others, &err), CM_OK);
 	assert_int_equal(others, 1);
 	assert_int_equal(verify("d/shuffler/clients-ca.crt", "c/gw-one.crt", X509_PURPOSE_SSL_CLIENT,
