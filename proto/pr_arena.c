@@ -1,4 +1,4 @@
-/* pr_arena.c - the memory of one decoded message: one block of a known size, wiped as a whole. */
+/* pr_arena.c - allocates a decoded message from one block of a known size, which is wiped as a whole. */
 #include "pr_arena.h"
 
 #include <stdint.h>

@@ -8,7 +8,7 @@
 
 #define T(name) &tombola__v1__##name##__descriptor
 
-/* A value of exactly n bytes, which may be absent; or must be there. */
+/* A field whose value has exactly n bytes and may be absent; and one whose value must be present. */
 #define FIXED(type, field, n)                 \
 	{                                     \
 		T(type), field, n, n, 1, 0, 0 \
@@ -139,7 +139,7 @@ static const struct pr_limit limits[] = {
 const struct pr_limit *pr_limit_of(
 	const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field)
 {
-	/* Most fields are numbers and texts, of which the table has none. */
+	/* Most fields are numbers and texts, for which the table has no rows. */
 	if (field->type != PROTOBUF_C_TYPE_BYTES && field->label != PROTOBUF_C_LABEL_REPEATED)
 		return NULL;
 	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)

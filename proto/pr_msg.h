@@ -1,10 +1,10 @@
 /* pr_msg.h - bounded decoding and encoding of protobuf messages.  No I/O.
  *
- * Before protobuf-c sees a byte, a scan without allocation checks nesting, field count, every repeated field
- * and every length against pr_limits.h.  Then the message is unpacked into one block, of the size that the
- * scan found to be enough.  The faults listed in pr_scan.h are refused, so a decoded message holds no field
- * twice, its text is UTF-8 without NUL, and a round_id, hash, key or signature is either empty or of its
- * exact length; doc/wire.md says which are never empty. */
+ * Before protobuf-c sees a byte, a scan without allocation checks nesting, field count, every repeated
+ * field and every length against pr_limits.h.  Then the message is unpacked into one block, whose size the
+ * scan found to be enough.  The faults listed in pr_scan.h are refused.  So a decoded message holds no
+ * field twice, its text is UTF-8 without NUL, and a round_id, hash, key or signature is either empty or of
+ * its exact length; doc/wire.md says which are never empty. */
 #pragma once
 
 #include "cm_buf.h"
@@ -21,8 +21,8 @@ struct pr_frame {
 CM_CHECK enum cm_rc pr_decode(const uint8_t *body, size_t len, struct pr_frame *out, struct cm_err *err);
 void pr_free(struct pr_frame *f);
 
-/* A document (Descriptor, Manifest, Charge, Record), decoded the same way by its protobuf-c descriptor; of
- * `max` bytes at most. */
+/* A document (Descriptor, Manifest, Charge, Record) of at most `max` bytes, decoded the same way by its
+ * protobuf-c descriptor. */
 struct pr_doc {
 	ProtobufCMessage *msg;
 	void *arena;
@@ -31,11 +31,11 @@ CM_CHECK enum cm_rc pr_doc_decode(const ProtobufCMessageDescriptor *type, const 
 	size_t max, struct pr_doc *out, struct cm_err *err);
 void pr_doc_free(struct pr_doc *d);
 
-/* Append the length prefix and the frame to out.  CM_EINTERNAL if it exceeds PR_FRAME_MAX (a fault of this
- * program) or memory. */
+/* Append the length prefix and the frame to out.  CM_EINTERNAL if the frame exceeds PR_FRAME_MAX (a bug of
+ * this program), or memory runs out. */
 CM_CHECK enum cm_rc pr_encode(const Tombola__V1__Frame *frame, struct cm_buf *out, struct cm_err *err);
 /* Append a document's bytes to out. */
 CM_CHECK enum cm_rc pr_doc_encode(const ProtobufCMessage *msg, struct cm_buf *out, struct cm_err *err);
 
-/* Name of a frame's kind, for errors: "submit"; "unknown" when it has none. */
+/* The name of a frame's kind, for errors, such as "submit"; "unknown" when it has none. */
 const char *pr_kind_name(const Tombola__V1__Frame *frame);

@@ -8,10 +8,10 @@
 
 #include "cm_text.h"
 
-#define TYPE_FIELDS_MAX 64u /* fields of one message type: bits of `seen` */
-/* protobuf-c 1.4 allocates per field: two slots of its scan (each at most 48 bytes), one element of an array
- * or of the unknown fields (at most 32) and, beyond the value, its prefix, terminator and the arena's
- * rounding. */
+#define TYPE_FIELDS_MAX 64u /* fields of one message type: the number of bits of `seen` */
+/* Memory that protobuf-c 1.4 allocates for a field: two slots of its scan (each at most 48 bytes), one
+ * element of an array or of the unknown fields (at most 32) and, besides the value, its prefix, terminator
+ * and the arena's rounding. */
 #define FIELD_MEMORY (2u * 48u + 32u + 64u)
 
 struct cursor {
@@ -30,7 +30,7 @@ struct item {
 static enum cm_rc scan_message(const ProtobufCMessageDescriptor *type, struct cursor c, unsigned depth,
 	struct pr_scan *out, struct cm_err *err);
 
-/* Reads at most max bytes; the last of ten bytes may have one bit only. */
+/* Read at most max bytes; the last of ten bytes may have only one bit. */
 static bool read_varint(struct cursor *c, unsigned max, uint64_t *v)
 {
 	*v = 0;
@@ -90,7 +90,7 @@ static enum cm_rc read_item(
 	return CM_OK;
 }
 
-/* UTF-8 without NUL, which would end a C string. */
+/* Is this UTF-8 without NUL?  A NUL would end a C string. */
 static bool is_text(const uint8_t *s, size_t n)
 {
 	while (n > 0) {
@@ -158,7 +158,7 @@ static enum cm_rc check_length(const ProtobufCMessageDescriptor *type, const Pro
 	return CM_OK;
 }
 
-/* Checks a known field's value; scans a message in it the same way. */
+/* Check a known field's value; scan a message in it the same way. */
 static enum cm_rc check_value(const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *f,
 	const struct pr_limit *limit, const struct item *it, unsigned depth, struct pr_scan *out,
 	struct cm_err *err)
@@ -196,7 +196,8 @@ static const ProtobufCFieldDescriptor *find(
 
 /* The fields of one message seen so far. */
 struct tally {
-	uint64_t seen, full; /* bit per field: given, and given with a value that is not empty */
+	/* a bit for each field: present, and present with a value that is not empty */
+	uint64_t seen, full;
 	unsigned count[TYPE_FIELDS_MAX];
 };
 

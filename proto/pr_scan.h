@@ -31,7 +31,7 @@ struct pr_limit {
 	unsigned count;        /* repeated: at most this many */
 	int required;          /* the field must be present and not empty */
 };
-/* NULL if the field has no limits of its own: it is text of up to PR_TEXT_MAX bytes, a number or a
- * message. */
+/* The limits of one field; NULL if it has none of its own: it is text of up to PR_TEXT_MAX bytes, a number
+ * or a message. */
 const struct pr_limit *pr_limit_of(
 	const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field);

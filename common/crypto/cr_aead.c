@@ -24,7 +24,7 @@ static void fetch(void)
 	aes256gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
 }
 
-/* A context with the key set, or NULL. */
+/* A context with the key set; NULL if that failed. */
 static EVP_CIPHER_CTX *keyed(const struct cr_key *key, int seal)
 {
 	EVP_CIPHER_CTX *ctx;
@@ -38,7 +38,7 @@ static EVP_CIPHER_CTX *keyed(const struct cr_key *key, int seal)
 	return NULL;
 }
 
-/* Begin the box of this nonce, and take in the associated data and the box's bytes. */
+/* Begin the box of this nonce, and process the associated data and the box's bytes. */
 static int run(EVP_CIPHER_CTX *ctx, const uint8_t *nonce, const void *aad, size_t aad_len, const uint8_t *in,
 	size_t len, uint8_t *out)
 {
@@ -51,7 +51,7 @@ static int run(EVP_CIPHER_CTX *ctx, const uint8_t *nonce, const void *aad, size_
 	return len == 0 || EVP_CipherUpdate(ctx, out, &n, in, (int)len) == 1;
 }
 
-/* out begins with the nonce. */
+/* Seal a box under the nonce that `out` begins with. */
 static enum cm_rc seal(EVP_CIPHER_CTX *ctx, const void *aad, size_t aad_len, const uint8_t *data, size_t len,
 	uint8_t *out, struct cm_err *err)
 {
@@ -139,7 +139,7 @@ void cr_nonces_draw(struct cr_nonces *n, const struct cr_rng *rng)
 	rng->fill(rng->ctx, n->next, sizeof n->next);
 }
 
-/* The next number of 96 bits, little endian. */
+/* Set the next nonce: a number of 96 bits, little endian, plus one. */
 static void step(uint8_t next[CR_NONCE_LEN])
 {
 	for (size_t i = 0; i < CR_NONCE_LEN && ++next[i] == 0; i++)

@@ -28,8 +28,8 @@ typedef uint64_t vector __attribute__((vector_size(64), may_alias));
 
 #define TARGET
 #define HERE        true
-#define FACTOR_BITS MASK52 /* so that other bits that are too many are seen */
-static uint64_t beyond;    /* bits above the 52 that the instruction reads, in operands so far */
+#define FACTOR_BITS MASK52 /* cut a factor to 52 bits here, so that only wrong bits are noticed */
+static uint64_t beyond;    /* bits above the 52 that the instruction reads, in all operands so far */
 __extension__ typedef unsigned __int128 whole;
 
 static inline whole times_52(uint64_t a, uint64_t b)
@@ -55,7 +55,7 @@ static inline void choose(vector *out, const vector *mask, const vector *x, cons
 	*out = (*mask & *x) | (~*mask & *y);
 }
 
-/* Without an address that depends on an index. */
+/* Choose the entry without an address that depends on an index. */
 static inline void select_entry(vector *out, const vector *index, const vector row[2])
 {
 	*out = (vector){ 0 };
@@ -68,7 +68,7 @@ static inline void select_entry(vector *out, const vector *index, const vector r
 #include <immintrin.h>
 
 #define TARGET      __attribute__((target("avx512f,avx512ifma")))
-/* The compiler's library asks the processor and, by XGETBV, which registers the system saves. */
+/* The compiler's library asks the processor and, by XGETBV, which registers the operating system saves. */
 #define HERE        (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma"))
 #define FACTOR_BITS UINT64_MAX
 
@@ -90,7 +90,7 @@ TARGET static inline __attribute__((always_inline)) void choose(
 	*out = (vector)_mm512_ternarylogic_epi64((__m512i)*mask, (__m512i)*x, (__m512i)*y, 0xca);
 }
 
-/* In every lane that lane of the row's two vectors whose number is in the index's low four bits. */
+/* Set every lane to that lane of the row's two vectors whose number is in the index's low four bits. */
 TARGET static inline __attribute__((always_inline)) void select_entry(
 	vector *out, const vector *index, const vector row[2])
 {
@@ -111,8 +111,8 @@ INLINE void set_all(vector *v, uint64_t x)
 	*v = (vector){ x, x, x, x, x, x, x, x };
 }
 
-/* Limbs below 2^58 to the tight form, or a factor: bits from 2^255 on are worth 19 each.  Limb 4 gets a carry
- * below 2^7 after it was cut to 47 bits.  out may be where r is. */
+/* Bring limbs below 2^58 to the tight form, or to a factor: bits from 2^255 on are worth 19 each.  Limb 4
+ * gets a carry below 2^7 after it was cut to 47 bits.  out may be where r is. */
 INLINE void tighten_to(vector r[LIMBS], struct element *out, uint64_t bits)
 {
 	const vector over = r[4] >> 47;
@@ -133,10 +133,10 @@ INLINE void tighten(vector r[LIMBS], struct element *out)
 	tighten_to(r, out, MASK52);
 }
 
-/* The ten columns of a product of tight elements to a loose element: 2^260 is 608.  A column is a sum of at
- * most nine halves, so below 2^56 also after the two that are added here; those from 2^260 on are carried,
- * since they are multiplied once more.  The product is below (2^255 + 2^217)^2 < 2^510 + 2^474, so the last
- * column is then below 2^42 + 2^6, and 608 times it has no high half. */
+/* Reduce the ten columns of a product of tight elements to a loose element: 2^260 is 608.  A column is a
+ * sum of at most nine halves, so it is below 2^56 also after the two that are added here.  Columns from
+ * 2^260 on are carried first, since they are multiplied once more.  The product is below (2^255 + 2^217)^2
+ * < 2^510 + 2^474, so the last column is then below 2^42 + 2^6, and 608 times it has no high half. */
 INLINE void reduce(vector c[10], struct element *out)
 {
 	vector factor;
@@ -184,7 +184,7 @@ INLINE void square(struct element *out, const struct element *x)
 	reduce(c, out);
 }
 
-/* A product, which may be where the result is, to the tight form and to a factor. */
+/* Bring a product, which may be where the result is, to the tight form and to a factor. */
 INLINE void settle(struct element *x)
 {
 	tighten(x->limb, x);
@@ -210,15 +210,15 @@ NOINLINE void square_times(struct element *out, const struct element *x, int n)
 	*out = r;
 }
 
-/* A sum that is only added to and subtracted from once more. */
+/* Add for a sum that is added to, or subtracted from, at most once more. */
 INLINE void add_loose(struct element *out, const struct element *x, const struct element *y)
 {
 	for (int i = 0; i < LIMBS; i++)
 		out->limb[i] = x->limb[i] + y->limb[i];
 }
 
-/* x - y + 2^10 (2^255 - 19), the latter in limbs that are above those of any loose y.  x may be a sum of two
- * loose elements. */
+/* x - y + 2^10 (2^255 - 19).  The last term is written in limbs that are above those of any loose y, so no
+ * limb becomes negative.  x may be a sum of two loose elements. */
 INLINE void difference_of(vector r[LIMBS], const struct element *x, const struct element *y)
 {
 	const uint64_t above = (uint64_t)1 << 57;
@@ -259,7 +259,7 @@ INLINE void subtract_factor(struct element *out, const struct element *x, const 
 	tighten_to(r, out, FACTOR_BITS);
 }
 
-/* x + 121665 y; what 121665 y has from 2^260 on is below 2^13. */
+/* x + 121665 y.  The part of 121665 y from 2^260 on is below 2^13. */
 INLINE void add_scaled(struct element *out, const struct element *x, const struct element *y)
 {
 	vector factor, fold, past = { 0 }, r[LIMBS];
@@ -277,7 +277,7 @@ INLINE void add_scaled(struct element *out, const struct element *x, const struc
 	tighten_to(r, out, FACTOR_BITS);
 }
 
-/* x in the lanes where mask is all ones, y where it is zero. */
+/* Set each lane to x where mask is all ones, and to y where it is zero. */
 INLINE void choose_element(
 	struct element *out, const vector *mask, const struct element *x, const struct element *y)
 {
@@ -306,7 +306,7 @@ INLINE void store(vector w[4], const struct element *x)
 
 	for (int i = 0; i < LIMBS; i++)
 		r[i] = x->limb[i];
-	/* A value is too large by at most one modulus, and then if adding 19 carries into bit 255. */
+	/* A value is too large by at most one modulus, and exactly if adding 19 carries into bit 255. */
 	over = (r[0] + 19) >> 52;
 	for (int i = 1; i < 4; i++)
 		over = (r[i] + over) >> 52;
@@ -325,7 +325,7 @@ INLINE void store(vector w[4], const struct element *x)
 
 /* ---- a table of numbers, of which each lane takes one ---- */
 
-/* Digits of 6 bits choose from 32 multiples. */
+/* A digit of 6 bits chooses from 32 multiples. */
 #define BITS 6
 #define MOST 32
 
@@ -333,14 +333,14 @@ struct column {
 	vector limb[LIMBS][MOST / LANES];
 };
 
-/* The first lane of x, which is tight. */
+/* Put the first lane of x, which is tight, into a row. */
 INLINE void put(struct column *c, size_t row, const struct element *x)
 {
 	for (size_t i = 0; i < LIMBS; i++)
 		c->limb[i][row / LANES][row % LANES] = x->limb[i][0];
 }
 
-/* In each lane the number in row digit - 1; the digit 0 has of_zero, 0 or 1. */
+/* Set each lane to the number in row digit - 1; for the digit 0 to of_zero, which is 0 or 1. */
 INLINE void pick(struct element *out, const struct column *c, const vector *digit, uint64_t of_zero)
 {
 	const vector none = (vector)(*digit == 0), index = *digit - 1, upper = -(index >> 4 & 1);
@@ -356,8 +356,8 @@ INLINE void pick(struct element *out, const struct column *c, const vector *digi
 	out->limb[0] |= none & of_zero;
 }
 
-/* The numbers that the digit picks from a and from b, whose 0 has 1; exchanged in the lanes where `exchange`
- * is all ones. */
+/* Set the two numbers that the digit chooses from a and from b; the digit 0 chooses 1.  They are exchanged
+ * in the lanes where `exchange` is all ones. */
 INLINE void pick_two(struct element *first, struct element *second, const struct column *a,
 	const struct column *b, const vector *digit, const vector *exchange)
 {

@@ -1,17 +1,18 @@
 /* cr_field_four.h - four elements of the field of 2^255 - 19 at a time, in vectors of AVX2.
- * cr_field_text.h says which operations a field has; what is called *product* there is tight here, a sum or
- * difference of products of at most 4 fold is a *factor*.
+ * cr_field_text.h says which operations a field has; what is called *product* there is tight here, and a
+ * sum or difference of products of at most 4 fold is a *factor*.
  *
- * An element is ten limbs of 26 and 25 bits in turn, each a vector of four lanes; its value is the sum of
- * limb[i] * 2^ceil(25.5 i).  The instruction multiplies the low 32 bits of two lanes.  Forms of an element,
- * by what their limbs are below, of odd ones half of it:
+ * An element has ten limbs of 26 and 25 bits in turn, each a vector of four lanes; its value is the sum of
+ * limb[i] * 2^ceil(25.5 i).  The instruction multiplies the low 32 bits of two lanes.  The forms of an
+ * element bound its limbs: those with an even number are below the number given here, those with an odd
+ * number below half of it.
  *
- *	tight	2^26 + 2^18
- *	k fold	k (2^26 + 2^18)
+ * 	tight	2^26 + 2^18
+ * 	k fold	k (2^26 + 2^18)
  *
- * A product takes one factor of 4 fold and one of 3 fold, or less, and is tight.  A sum's folds add; a
- * difference takes a tight subtrahend and has two folds more than what it was taken from.  With these rules
- * 19 times a limb has 32 bits, and a column of a product 63. */
+ * A product takes one factor of at most 4 fold and one of at most 3 fold, and is tight.  The folds of a sum
+ * add up; a difference takes a tight subtrahend, and has two folds more than the element that it is taken
+ * from.  With these rules 19 times a limb has 32 bits, and a column of a product 63. */
 #pragma once
 
 #include <stdint.h>
@@ -33,7 +34,7 @@ struct element {
 
 #define TARGET
 #define HERE true
-static uint64_t beyond; /* bits above the 32 that the instruction reads, in operands so far */
+static uint64_t beyond; /* bits above the 32 that the instruction reads, in all operands so far */
 
 static inline void add_product(vector *sum, const vector *a, const vector *b)
 {
@@ -66,7 +67,7 @@ INLINE void carry(vector *from, vector *to, int bits)
 	*from &= ((uint64_t)1 << bits) - 1;
 }
 
-/* Columns below 2^63 to a tight element: what is from 2^255 on is worth 19 each. */
+/* Reduce columns below 2^63 to a tight element: bits from 2^255 on are worth 19 each. */
 INLINE void reduce(vector c[LIMBS], struct element *out)
 {
 	vector over;
@@ -99,7 +100,7 @@ INLINE void times_19(vector out[LIMBS], const vector in[LIMBS])
 	}
 }
 
-/* Limb i of x times all of y: where both limbs have 25 bits, twice. */
+/* Add limb i of x times all of y; twice, where both limbs have 25 bits. */
 INLINE void add_row(vector c[LIMBS], const vector *x, int i, const vector y[LIMBS], const vector y19[LIMBS])
 {
 	const vector twice = *x << (i % 2);
@@ -108,7 +109,7 @@ INLINE void add_row(vector c[LIMBS], const vector *x, int i, const vector y[LIMB
 		add_product(&c[(i + j) % LIMBS], j % 2 ? &twice : x, i + j < LIMBS ? &y[j] : &y19[j]);
 }
 
-/* Not inlined, as square_times() is not: their text is long. */
+/* Like square_times() it is not inlined, since the code is long. */
 NOINLINE void multiply(struct element *out, const struct element *x, const struct element *y)
 {
 	vector c[LIMBS] = { { 0 } }, y19[LIMBS];
@@ -127,7 +128,7 @@ NOINLINE void multiply(struct element *out, const struct element *x, const struc
 	reduce(c, out);
 }
 
-/* Limb i times itself and those above it, which are met twice in a square. */
+/* Add limb i times itself and times the limbs above it, which occur twice in a square. */
 INLINE void add_half_row(vector c[LIMBS], int i, const vector x[LIMBS], const vector x19[LIMBS])
 {
 	const vector one = x[i], two = one + one, four = two + two;
@@ -139,7 +140,7 @@ INLINE void add_half_row(vector c[LIMBS], int i, const vector x[LIMBS], const ve
 	}
 }
 
-/* x has 3 fold or less. */
+/* Square x, which is at most 3 fold. */
 INLINE void square_once(struct element *out, const struct element *x)
 {
 	vector c[LIMBS] = { { 0 } }, x19[LIMBS];
@@ -172,7 +173,7 @@ INLINE void square(struct element *out, const struct element *x)
 	square_times(out, x, 1);
 }
 
-/* Products are tight, and factors. */
+/* Nothing to do: products are already tight, and factors. */
 INLINE void settle(struct element *x)
 {
 	(void)x;
@@ -223,7 +224,7 @@ INLINE void subtract(struct element *out, const struct element *x, const struct 
 	reduce(out->limb, out);
 }
 
-/* x + 121665 y, of a y of 3 fold. */
+/* x + 121665 y, where y is at most 3 fold. */
 INLINE void add_scaled(struct element *out, const struct element *x, const struct element *y)
 {
 	const vector factor = { 121665, 121665, 121665, 121665 };
@@ -241,7 +242,7 @@ INLINE void choose(vector *out, const vector *mask, const vector *x, const vecto
 	*out = *y ^ ((*x ^ *y) & *mask);
 }
 
-/* x in the lanes where mask is all ones, y where it is zero. */
+/* Set each lane to x where mask is all ones, and to y where it is zero. */
 INLINE void choose_element(
 	struct element *out, const vector *mask, const struct element *x, const struct element *y)
 {
@@ -255,7 +256,7 @@ INLINE void set_number(struct element *out, uint64_t x)
 	out->limb[0] = (vector){ x, x, x, x };
 }
 
-/* Reads bits 0 to 254. */
+/* Load bits 0 to 254. */
 INLINE void load(struct element *out, const vector w[4])
 {
 	out->limb[0] = w[0] & MASK26;
@@ -270,12 +271,12 @@ INLINE void load(struct element *out, const vector w[4])
 	out->limb[9] = w[3] >> 38 & MASK25;
 }
 
-/* The canonical form of a tight element: less than 2^255 - 19. */
+/* Store the canonical form of a tight element: less than 2^255 - 19. */
 INLINE void store(vector w[4], const struct element *x)
 {
 	vector r[LIMBS], over = { 19, 19, 19, 19 };
 
-	/* A value is too large by at most one modulus, and then if adding 19 carries into bit 255. */
+	/* A value is too large by at most one modulus, and exactly if adding 19 carries into bit 255. */
 	for (int i = 0; i < LIMBS; i++) {
 		r[i] = x->limb[i];
 		over = (r[i] + over) >> (i % 2 ? 25 : 26);
@@ -292,11 +293,11 @@ INLINE void store(vector w[4], const struct element *x)
 
 /* ---- a table of numbers, of which each lane takes one ---- */
 
-/* Digits of 4 bits choose from 8 multiples, all of which are read. */
+/* A digit of 4 bits chooses from 8 multiples, all of which are read. */
 #define BITS 4
 #define MOST 8
 
-/* Two limbs of a number are in the halves of each word. */
+/* Each word holds two limbs of a number, one in each half. */
 #define PACKED (LIMBS / 2)
 struct column {
 	uint64_t word[MOST][PACKED];
@@ -305,7 +306,7 @@ struct packed {
 	vector word[PACKED];
 };
 
-/* The first lane of x, which is tight. */
+/* Put the first lane of x, which is tight, into a row. */
 INLINE void put(struct column *c, size_t row, const struct element *x)
 {
 	for (size_t i = 0; i < PACKED; i++)
@@ -333,7 +334,7 @@ INLINE void unpack(struct element *out, const struct packed *p)
 	}
 }
 
-/* In each lane the number in row digit - 1; the digit 0 has of_zero, 0 or 1. */
+/* Set each lane to the number in row digit - 1; for the digit 0 to of_zero, which is 0 or 1. */
 INLINE void pick(struct element *out, const struct column *c, const vector *digit, uint64_t of_zero)
 {
 	struct packed p;
@@ -342,8 +343,8 @@ INLINE void pick(struct element *out, const struct column *c, const vector *digi
 	unpack(out, &p);
 }
 
-/* The numbers that the digit picks from a and from b, whose 0 has 1; exchanged in the lanes where `exchange`
- * is all ones. */
+/* Set the two numbers that the digit chooses from a and from b; the digit 0 chooses 1.  They are exchanged
+ * in the lanes where `exchange` is all ones. */
 INLINE void pick_two(struct element *first, struct element *second, const struct column *a,
 	const struct column *b, const vector *digit, const vector *exchange)
 {

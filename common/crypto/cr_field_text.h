@@ -1,22 +1,22 @@
-/* cr_field_text.h - inverses, quotients and square roots in the field of 2^255 - 19, in several lanes: the
- *text of cr_field_eight.h and cr_field_four.h, after which a file includes it once.
+/* cr_field_text.h - inverses, quotients and square roots in the field of 2^255 - 19, in several lanes.
+ * This text is shared by cr_field_eight.h and cr_field_four.h; a file includes it once, after one of these.
  *
- * Those have vectors of LANES numbers, struct element and, on all lanes at once:
+ * Those headers define vectors of LANES numbers, struct element and, on all lanes at once:
  *
- *	set_number, load, store	a small number; four vectors of 64 bits; its canonical form, below 2^255 - 19
- *	multiply, square	the product of tight elements or factors
- *	square_tight		the same, tight; square_times() so often
- *	settle, as_factor	a product becomes tight, or a factor
- *	add, subtract		tight, of tight elements or products
- *	add_factor,		a factor, of the same
- *	 subtract_factor
- *	add_loose		the same, only to be added to or subtracted from once more
- *	choose_element		one of two in each lane, by a mask of all ones or zeros
+ * 	set_number, load, store	a small number; four vectors of 64 bits; its canonical form, below 2^255 - 19
+ * 	multiply, square	the product of tight elements or factors
+ * 	square_tight		the square, brought to the tight form; square_times() repeats it
+ * 	settle, as_factor	make a product tight, or a factor
+ * 	add, subtract		tight results, of tight elements or products
+ * 	add_factor,		factors, of the same
+ * 	 subtract_factor
+ * 	add_loose		the same, for a result that is added to or subtracted from only once more
+ * 	choose_element		one of two in each lane, by a mask of all ones or zeros
  *
- * A tight element is good for everything.  Nothing looks at a value: there is no branch, no index and no
- * instruction whose time depends on one. */
+ * A tight element may be used everywhere.  No operation depends on a value: there is no branch, no index
+ * and no instruction whose time depends on one. */
 
-/* The same number in every lane, of 256 bits, least word first. */
+/* Set every lane to the same number of 256 bits, least word first. */
 NOINLINE void set_words(struct element *out, const uint64_t word[4])
 {
 	vector all[4] = { 0 };
@@ -32,37 +32,37 @@ NOINLINE void times(struct element *out, const struct element *x, const struct e
 	settle(out);
 }
 
-/* The powers on the way to an inverse or a root; comments name the exponent, a_b is 2^a - 2^b. */
+/* The powers on the way to an inverse or a root.  In comments a_b stands for the exponent 2^a - 2^b. */
 struct powers {
 	struct element z11, z5_0, z10_0, z50_0, z100_0, t;
 };
 
-/* t becomes z^(2^250 - 1), and z11 z^11; z is tight. */
+/* Set t to z^(2^250 - 1), and z11 to z^11; z is tight. */
 NOINLINE void power_250_0(struct powers *p, const struct element *z)
 {
 	square_times(&p->t, z, 1);
 	square_times(&p->z5_0, &p->t, 2);
-	times(&p->z5_0, &p->z5_0, z); /* 9 */
+	times(&p->z5_0, &p->z5_0, z); /* exponent 9 */
 	times(&p->z11, &p->z5_0, &p->t);
 	square_times(&p->t, &p->z11, 1);
-	times(&p->z5_0, &p->t, &p->z5_0); /* 31 */
+	times(&p->z5_0, &p->t, &p->z5_0); /* exponent 31 */
 	square_times(&p->t, &p->z5_0, 5);
 	times(&p->z10_0, &p->t, &p->z5_0);
 	square_times(&p->t, &p->z10_0, 10);
-	times(&p->t, &p->t, &p->z10_0); /* 20_0 */
+	times(&p->t, &p->t, &p->z10_0); /* exponent 20_0 */
 	square_times(&p->z50_0, &p->t, 20);
-	times(&p->t, &p->z50_0, &p->t); /* 40_0 */
+	times(&p->t, &p->z50_0, &p->t); /* exponent 40_0 */
 	square_times(&p->t, &p->t, 10);
 	times(&p->z50_0, &p->t, &p->z10_0);
 	square_times(&p->t, &p->z50_0, 50);
 	times(&p->z100_0, &p->t, &p->z50_0);
 	square_times(&p->t, &p->z100_0, 100);
-	times(&p->t, &p->t, &p->z100_0); /* 200_0 */
+	times(&p->t, &p->t, &p->z100_0); /* exponent 200_0 */
 	square_times(&p->t, &p->t, 50);
 	times(&p->t, &p->t, &p->z50_0);
 }
 
-/* Compares tight elements whose values are public and the same in all lanes. */
+/* Compare tight elements whose values are public and the same in all lanes. */
 TARGET static bool are_equal(const struct element *x, const struct element *y)
 {
 	vector a[4], b[4];
@@ -75,7 +75,8 @@ TARGET static bool are_equal(const struct element *x, const struct element *y)
 	return equal;
 }
 
-/* x = sqrt(a / b) by a b^3 (a b^7)^((p - 5) / 8), of such elements.  false: there is none. */
+/* x = sqrt(a / b), computed as a b^3 (a b^7)^((p - 5) / 8), for elements that are public and the same in
+ * all lanes.  Returns false if there is no root. */
 TARGET static bool root(struct element *x, const struct element *a, const struct element *b)
 {
 	static const uint64_t sqrt_of_minus_1[4] = { 0xc4ee1b274a0ea0b0, 0x2f431806ad2fe478,
@@ -104,8 +105,8 @@ TARGET static bool root(struct element *x, const struct element *a, const struct
 	return are_equal(&t, &minus);
 }
 
-/* Make z one in the lanes where it is zero modulo 2^255 - 19, and x zero there: such a z would make the
- * common inverse zero. */
+/* Where z is zero modulo 2^255 - 19, set z to one and x to zero: such a z would make the common inverse
+ * zero. */
 NOINLINE void avoid_zero(struct element *x, struct element *z)
 {
 	vector c[4], mask;
@@ -122,8 +123,8 @@ NOINLINE void avoid_zero(struct element *x, struct element *z)
 
 #define DIVIDE_MOST 32u
 
-/* x[i] becomes x[i] / z[i], tight, and 0 where z[i] is 0; 1 to DIVIDE_MOST of them, tight, by one inversion:
- * 1 / z = z^(2^255 - 21).  before[i] is the product of z[0] to z[i - 1]. */
+/* Set x[i] to x[i] / z[i], tight, and to 0 where z[i] is 0, for 1 to DIVIDE_MOST tight elements, by one
+ * inversion: 1 / z = z^(2^255 - 21).  before[i] is the product of z[0] to z[i - 1]. */
 NOINLINE void divide(struct element *x, struct element *z, size_t n)
 {
 	struct element before[DIVIDE_MOST], all;

@@ -36,7 +36,7 @@ static int64_t seconds(const ASN1_TIME *t, int64_t without)
 	return t && ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : without;
 }
 
-/* Its blocks of the file's kind; NULL at the end.  The caller frees. */
+/* Read the file's blocks; NULL at the end.  The caller frees them. */
 static STACK_OF(X509_INFO) * read_all(const char *path, struct cm_err *err)
 {
 	uint8_t *pem = malloc(CR_PKI_FILE_MAX);
@@ -85,7 +85,7 @@ static bool dates_of(const X509_INFO *block, enum cr_file which, struct cr_dates
 	return true;
 }
 
-/* Whether another block of the file, of the same CA's, ends later. */
+/* Does another block of the file, of the same CA, end later? */
 static bool outlived(
 	STACK_OF(X509_INFO) * all, int at, enum cr_file which, const struct cr_dates *d, X509_NAME *name)
 {
@@ -160,7 +160,7 @@ enum cm_rc cr_file_check(const struct cr_files *files, enum cr_file which, int64
 		       : CM_OK;
 }
 
-/* Whether a certificate of the file `ca` vouches for the chain, whatever the time. */
+/* Does a certificate of the file `ca` sign the chain?  Dates are not looked at. */
 static bool vouches(STACK_OF(X509_INFO) * ca, STACK_OF(X509_INFO) * chain)
 {
 	X509_STORE *store = X509_STORE_new();
@@ -190,7 +190,7 @@ static bool vouches(STACK_OF(X509_INFO) * ca, STACK_OF(X509_INFO) * chain)
 	return good;
 }
 
-/* Whether the certificate is by the CA of its role. */
+/* Check that the certificate was issued by the CA of its role. */
 static enum cm_rc match(const struct cr_files *files, struct cm_err *err)
 {
 	const char *own = files->path[CR_OWN], *services = files->path[CR_SERVICES_CA];

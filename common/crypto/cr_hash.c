@@ -1,9 +1,10 @@
 /* cr_hash.c - SHA-256, HMAC and HKDF on libcrypto's SHA256_* functions.
  *
  * They do what EVP_Digest does, with the same instructions, on memory of the caller: a hash allocates
- * nothing, takes no lock and cannot fail.  EVP in OpenSSL 3.0 costs more around a hash of one block than the
- * hash. */
-#define OPENSSL_SUPPRESS_DEPRECATED /* of SHA256_*; their memory is part of libcrypto's stable interface */
+ * nothing, takes no lock and cannot fail.  In OpenSSL 3.0 the overhead of EVP costs more than a hash of one
+ * block. */
+/* SHA256_* is deprecated, but its struct is part of libcrypto's stable interface */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "cr_hash.h"
 
 #include <assert.h>
@@ -41,7 +42,7 @@ static void add_spans(SHA256_CTX *ctx, const struct cr_span *spans, size_t n)
 		add(ctx, spans[i].data, spans[i].len);
 }
 
-/* The state that is left reveals the result, which may be a key. */
+/* Finish, and wipe the state: it would reveal the result, which may be a key. */
 static void end(SHA256_CTX *ctx, uint8_t out[CR_HASH_LEN])
 {
 	(void)SHA256_Final(out, ctx);
@@ -66,7 +67,7 @@ void cr_sha256_spans(const struct cr_span *spans, size_t n, uint8_t out[CR_HASH_
 	end(&ctx, out);
 }
 
-/* The state after the key's block, each byte of it XORed with `with`. */
+/* Compute the state after the key's block, each byte of which is XORed with `with`. */
 static void absorb(const uint8_t key[BLOCK_LEN], uint8_t with, uint32_t state[8])
 {
 	uint8_t block[BLOCK_LEN];
@@ -99,7 +100,7 @@ void cr_hmac_key_fini(struct cr_hmac_key *k)
 	explicit_bzero(k, sizeof *k);
 }
 
-/* Go on after one block that led to this state. */
+/* Continue after one block that led to this state. */
 static void begin_after(SHA256_CTX *ctx, const uint32_t state[8])
 {
 	begin(ctx);

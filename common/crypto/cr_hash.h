@@ -12,27 +12,27 @@ struct cr_span {
 	size_t len;
 };
 
-/* Nothing of these can fail, and no state of a hash stays in memory. */
+/* None of these functions can fail, and no state of a hash stays in memory. */
 void cr_sha256(const void *data, size_t len, uint8_t out[CR_HASH_LEN]);
-/* The hash of the concatenation of n spans. */
+/* Hash the concatenation of n spans. */
 void cr_sha256_spans(const struct cr_span *spans, size_t n, uint8_t out[CR_HASH_LEN]);
 void cr_hmac(
 	const uint8_t *key, size_t key_len, const struct cr_span *spans, size_t n, uint8_t out[CR_HASH_LEN]);
-/* The same for many messages under one key: what HMAC makes of the key alone, a third to a half of the work
- * of a short message.  As secret as the key. */
+/* Prepares a key for many messages: the part of HMAC that depends only on the key, which is a third to a
+ * half of the work for a short message.  It is as secret as the key. */
 struct cr_hmac_key {
 	uint32_t inner[8], outer[8]; /* SHA-256's states after the block of the key */
 };
 void cr_hmac_key_init(struct cr_hmac_key *k, const uint8_t *key, size_t key_len);
-/* Wipes it. */
+/* Wipe the prepared key. */
 void cr_hmac_key_fini(struct cr_hmac_key *k);
 void cr_hmac_with(
 	const struct cr_hmac_key *k, const struct cr_span *spans, size_t n, uint8_t out[CR_HASH_LEN]);
-/* out_len <= 255*32. */
+/* Derive out_len bytes, at most 255*32. */
 void cr_hkdf(const uint8_t *key, size_t key_len, const void *salt, size_t salt_len, const void *info,
 	size_t info_len, uint8_t *out, size_t out_len);
 
-/* Incremental SHA-256.  Out of memory ends the process. */
+/* Incremental SHA-256.  If memory runs out, the process ends. */
 struct cr_hasher;
 struct cr_hasher *cr_hasher_new(void);
 void cr_hasher_add(struct cr_hasher *h, const void *data, size_t len);

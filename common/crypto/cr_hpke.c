@@ -26,7 +26,7 @@ struct suite {
 	enum cr_hpke_suite id;
 	const char *cipher;
 	size_t key_len;
-	uint8_t name[10]; /* suite_id: "HPKE", KEM 0x0020, KDF 0x0001, the AEAD */
+	uint8_t name[10]; /* suite_id: "HPKE", KEM 0x0020, KDF 0x0001, and the AEAD's number */
 };
 
 static const struct suite suites[] = {
@@ -34,7 +34,7 @@ static const struct suite suites[] = {
 	{ CR_HPKE_CHACHA20POLY1305, "ChaCha20-Poly1305", 32, { 'H', 'P', 'K', 'E', 0, 0x20, 0, 1, 0, 3 } },
 };
 
-/* suite_id of the KEM's own derivations (section 4.1). */
+/* The suite_id of the KEM's own derivations (section 4.1). */
 static const uint8_t kem_name[5] = { 'K', 'E', 'M', 0, 0x20 };
 
 /* The part of a round's key schedule that does not depend on the message. */
@@ -42,8 +42,8 @@ struct schedule {
 	const struct suite *suite;
 	uint8_t recipient[CR_HPKE_PUBLIC_LEN];
 	uint8_t context[CONTEXT_LEN]; /* mode || psk_id_hash || info_hash */
-	struct cr_hmac_key no_salt;   /* LabeledExtract's key without a salt */
-	EVP_CIPHER_CTX *aead;         /* cipher and direction set; rekeyed per message */
+	struct cr_hmac_key no_salt;   /* the key of LabeledExtract when there is no salt */
+	EVP_CIPHER_CTX *aead;         /* cipher and direction are set; the key is set anew for each message */
 };
 
 struct cr_hpke_sealer {
@@ -56,7 +56,7 @@ struct cr_hpke_opener {
 	struct cr_x25519 *secret;
 };
 
-/* Bytes collected for one HMAC: faster than many short updates. */
+/* Bytes collected for one HMAC, which is faster than many short updates. */
 struct labeled {
 	uint8_t bytes[MAX_LABELED];
 	size_t len;
@@ -65,7 +65,7 @@ struct labeled {
 static void append(struct labeled *l, const void *bytes, size_t n)
 {
 	if (n > sizeof l->bytes - l->len)
-		abort(); /* only the labels and lengths of this file come here */
+		abort(); /* cannot happen: only the labels and lengths of this file are used here */
 	if (n > 0)
 		memcpy(l->bytes + l->len, bytes, n);
 	l->len += n;
@@ -90,7 +90,7 @@ static void extract(const struct cr_hmac_key *salt, const uint8_t *name, size_t 
 	cr_hmac_with(salt, spans, 2, out);
 }
 
-/* LabeledExpand (section 4) of at most one hash block. */
+/* LabeledExpand (section 4) to at most one hash block. */
 static void expand(const struct cr_hmac_key *prk, const uint8_t *name, size_t name_len, const char *label,
 	const uint8_t *info, size_t info_len, uint8_t *out, size_t out_len)
 {
@@ -128,7 +128,7 @@ static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const
 	if (!s->suite)
 		return cm_fail(err, CM_EDATA, "unknown HPKE suite %d", (int)id);
 	memcpy(s->recipient, recipient, sizeof s->recipient);
-	s->context[0] = 0; /* mode_base */
+	s->context[0] = 0; /* the number of mode_base */
 	cr_hmac_key_init(&s->no_salt, NULL, 0);
 	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "psk_id_hash", NULL, 0, s->context + 1);
 	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "info_hash", info, info_len,
@@ -141,7 +141,7 @@ static void schedule_fini(struct schedule *s)
 	EVP_CIPHER_CTX_free(s->aead);
 }
 
-/* ExtractAndExpand and KeySchedule: key the AEAD for message 0 of the encapsulation enc with this DH
+/* ExtractAndExpand and KeySchedule: set the AEAD's key for message 0 of the encapsulation enc with this DH
  * product. */
 static int schedule_key(struct schedule *s, const uint8_t dh[CR_X25519_LEN], const uint8_t enc[ENC_LEN])
 {
@@ -199,8 +199,7 @@ enum cm_rc cr_hpke_keygen(const struct cr_rng *rng, struct cr_key *secret,
 	return CM_OK;
 }
 
-/* Every scalar takes a point of low order to zero (scalars are multiples of 8), so one trial product
- * decides. */
+/* Every scalar is a multiple of 8 and takes a point of low order to zero, so one trial product decides. */
 enum cm_rc cr_hpke_check_recipient(const uint8_t public_key[CR_HPKE_PUBLIC_LEN], struct cm_err *err)
 {
 	static const uint8_t any[CR_X25519_LEN] = { 1 };
@@ -266,7 +265,11 @@ void cr_hpke_sealer_free(struct cr_hpke_sealer *s)
 	free(s);
 }
 
-/* out gets enc || ciphertext || tag, of the encapsulation enc with this DH product. */
+/* Seal: out gets enc
+ *
+ *  ciphertext
+ *
+ *  tag, for the encapsulation enc with this DH product. */
 static enum cm_rc encrypt(struct schedule *s, const uint8_t enc[ENC_LEN], const uint8_t dh[CR_X25519_LEN],
 	const void *aad, size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err)
 {
@@ -348,7 +351,7 @@ void cr_hpke_opener_free(struct cr_hpke_opener *o)
 	free(o);
 }
 
-/* CM_EDATA, with plain wiped, when it was not sealed to this key, info and aad. */
+/* Open: CM_EDATA, with plain wiped, when the message was not sealed to this key, info and aad. */
 static enum cm_rc decrypt(struct schedule *s, const uint8_t dh[CR_X25519_LEN], const void *aad,
 	size_t aad_len, const uint8_t *sealed, size_t plain_len, uint8_t *plain, struct cm_err *err)
 {
@@ -390,7 +393,7 @@ enum cm_rc cr_hpke_open(struct cr_hpke_opener *o, const void *aad, size_t aad_le
 	return rc;
 }
 
-/* At most CR_HPKE_MANY messages. */
+/* Open at most CR_HPKE_MANY messages. */
 static enum cm_rc open_some(struct cr_hpke_opener *o, const void *aad, size_t aad_len,
 	const uint8_t *const *sealed, size_t n, size_t plain_len, uint8_t *plain, bool *good,
 	struct cm_err *err)

@@ -1,9 +1,9 @@
 /* cr_libcrypto.h - ends the process when libcrypto or libssl runs out of memory.
  *
- * The libraries do not report it: they call a key "unsupported" or a certificate's CA "unknown", and remember
- * an algorithm or public key that they could not load as missing until the process ends.  A peer or a file
- * would then be blamed, and a daemon would run on that accepts no peer.  A process that is restarted loses
- * nothing. */
+ * The libraries do not report that memory ran out.  They call a key "unsupported" or a certificate's CA
+ * "unknown", and treat an algorithm or public key that they could not load as missing until the process
+ * ends.  A peer or a file would then be blamed, and a daemon would keep running that accepts no peer.  A
+ * process that is restarted loses nothing. */
 #pragma once
 
 /* From now on a failed allocation of these libraries ends the process.  Call it first in main(): it has no

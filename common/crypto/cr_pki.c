@@ -1,4 +1,4 @@
-/* cr_pki.c - reads a certificate: its file, its holder's identity, and what it says for people. */
+/* cr_pki.c - reads a certificate: its file, its holder's identity, and facts about it for people. */
 #include "cr_pki.h"
 
 #include <arpa/inet.h>
@@ -52,7 +52,7 @@ enum cr_role cr_role_parse(const char *name)
 	return parse_role(name, strlen(name));
 }
 
-/* A decimal 1..CR_PKI_MAX_DEVICES without leading zeros; 0 for other text. */
+/* Read a decimal 1..CR_PKI_MAX_DEVICES without leading zeros; 0 for any other text. */
 static uint32_t parse_devices(const char *text, size_t len)
 {
 	uint32_t n = 0;
@@ -67,14 +67,14 @@ static uint32_t parse_devices(const char *text, size_t len)
 	return n <= CR_PKI_MAX_DEVICES ? n : 0;
 }
 
-/* The claims of the URIs read so far. */
+/* The facts in the URIs read so far. */
 struct claims {
 	unsigned roles, counts; /* number of URIs of each kind */
 	enum cr_role role;
 	uint32_t devices;
 };
 
-/* Reads one URI, which need not end in NUL and may contain NULs. */
+/* Read one URI, which need not end in NUL and may contain NULs. */
 static void read_uri(const char *uri, size_t len, struct claims *c)
 {
 	const size_t role_at = sizeof ROLE_URI - 1, devices_at = sizeof DEVICES_URI - 1;
@@ -88,7 +88,8 @@ static void read_uri(const char *uri, size_t len, struct claims *c)
 	}
 }
 
-/* False when the extension is there more than once or cannot be parsed. */
+/* Read the alternative names.  Returns false when the extension occurs more than once or cannot be
+ * parsed. */
 static bool read_names(const STACK_OF(X509_EXTENSION) * extensions, struct claims *c)
 {
 	int critical;
@@ -107,7 +108,7 @@ static bool read_names(const STACK_OF(X509_EXTENSION) * extensions, struct claim
 	return true;
 }
 
-/* Copies what fits; bytes that could disturb a log become '?'.  NULL is the empty text. */
+/* Copy what fits, and replace bytes that could disturb a log by '?'.  NULL counts as the empty text. */
 static void copy_printable(const ASN1_STRING *text, char *out, size_t size)
 {
 	size_t n = !text ? 0 : (size_t)ASN1_STRING_length(text);
@@ -245,7 +246,7 @@ static void add_host(char *list, size_t size, const char *host)
 	(void)snprintf(list + used, size - used, "%s%s", used > 0 ? "," : "", host);
 }
 
-/* The text of a DNS name or an address; false for other names. */
+/* Write the text of a DNS name or an address; false for other names. */
 static bool host_text(const GENERAL_NAME *name, char *out, size_t size)
 {
 	if (name->type == GEN_DNS) {
@@ -274,7 +275,7 @@ static void read_hosts(X509 *cert, char *out, size_t size)
 	GENERAL_NAMES_free(names);
 }
 
-/* Unix seconds; false for an invalid time. */
+/* Read a time as Unix seconds; false for an invalid time. */
 static bool read_time(const ASN1_TIME *t, int64_t *out)
 {
 	struct tm tm;

@@ -27,12 +27,12 @@ enum cr_role {
 #define CR_PKI_MAX_DEVICES 10000000u
 
 const char *cr_role_name(enum cr_role role);
-/* Whether clients dial it: its certificate has hosts. */
+/* Do clients dial this role?  If so, its certificate has hosts. */
 bool cr_role_listens(enum cr_role role);
 /* CR_ROLE_NONE for an unknown name. */
 enum cr_role cr_role_parse(const char *name);
 
-/* The facts about its holder in a verified peer certificate. */
+/* The facts about the holder in a verified peer certificate. */
 struct cr_identity {
 	enum cr_role role;
 	uint32_t devices;     /* number of devices it may speak for; 1 unless the certificate gives one */
@@ -46,31 +46,32 @@ CM_CHECK enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, s
 
 /* A deployment's directory (0700, like all below it; keys 0600, everything fsynced):
  *
- *	ca-clients/   ca.crt ca.key ca.crl issued/ (signs role client only)
- *	ca-services/  ca.crt ca.key ca.crl issued/ analyzer-sign.pub shuffler-sign.pub
- *	client/       client.crt client.key services-ca.crt analyzer-sign.pub shuffler-sign.pub
- *	shuffler/     shuffler.crt shuffler.key shuffler-sign.key services-ca.crt clients-ca.crt
- *	              analyzer-sign.pub
- *	analyzer/     analyzer.crt analyzer.key analyzer-sign.key services-ca.crt shuffler-sign.pub
+ * 	ca-clients/   ca.crt ca.key ca.crl issued/ (signs role client only)
+ * 	ca-services/  ca.crt ca.key ca.crl issued/ analyzer-sign.pub shuffler-sign.pub
+ * 	client/       client.crt client.key services-ca.crt analyzer-sign.pub shuffler-sign.pub
+ * 	shuffler/     shuffler.crt shuffler.key shuffler-sign.key services-ca.crt clients-ca.crt
+ * 	              analyzer-sign.pub
+ * 	analyzer/     analyzer.crt analyzer.key analyzer-sign.key services-ca.crt shuffler-sign.pub
  *
  * Beside every copy of a CA certificate is its revocation list: services-ca.crl, clients-ca.crl.
- * issued/SERIAL.crt is a copy of each certificate the CA issued: what is revoked with another of its key.
- * A party's directory holds what that party needs and nothing else; the CAs' stay where certificates are
- * issued.  CAs: pathlen 0, keyCertSign and cRLSign.  Parties: digitalSignature; extended key usage
- * clientAuth for client and analyzer (both dial), serverAuth for the shuffler, both for an intake.  Serials
- *are 128 random bits, signatures SHA-256.
+ * issued/SERIAL.crt is a copy of each certificate that the CA issued, so that revoking one certificate can
+ * also revoke the others for the same key.  A party's directory holds what that party needs and nothing
+ * else; the directories of the CAs stay where certificates are issued.  CAs have pathlen 0, keyCertSign and
+ * cRLSign.  Parties have digitalSignature, and the extended key usage clientAuth for client and analyzer
+ * (both dial), serverAuth for the shuffler, and both for an intake.  Serials are 128 random bits,
+ * signatures use SHA-256.
  *
- * X.509 cannot say "this CA may only vouch for role client" (name constraints do not reach these URIs):
+ * X.509 cannot say "this CA may only certify role client" (name constraints do not reach these URIs):
  * whoever verifies a peer must check that its chain ends in the CA of its role. */
 
 /* Make the directory and the two signing key pairs.  `hosts`: comma-separated DNS names or addresses of the
- * shuffler, NULL or "" for localhost,127.0.0.1,::1.  devices: of the client, 1..CR_PKI_MAX_DEVICES.
+ * shuffler, NULL or "" for localhost,127.0.0.1,::1.  devices: those of the client, 1..CR_PKI_MAX_DEVICES.
  * CM_ECREATE if DIR holds any of it, CM_EUSAGE for a bad host or count. */
 CM_CHECK enum cm_rc cr_pki_init(const char *dir, const char *hosts, uint32_t devices, struct cm_err *err);
-/* Issue NAME.crt and NAME.key in out_dir (made if missing) for a role under DIR's proper CA.  NAME: 1..64 of
- * A-Z a-z 0-9 . _ -, beginning with a letter or digit.  hosts as above, for a shuffler or an intake only.
- * devices: not 1 for a client only.  not_after = now + days; days may be negative for an already expired
- * certificate in tests.  CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
+/* Issue NAME.crt and NAME.key in out_dir (made if missing) for a role under DIR's proper CA.  NAME: 1..64
+ * of A-Z a-z 0-9 . _ -, beginning with a letter or digit.  hosts as above, for a shuffler or an intake
+ * only.  Only a client may have devices other than 1.  not_after = now + days; days may be negative for an
+ * already expired certificate in tests.  CM_EUSAGE for a bad argument, CM_ECREATE when a file exists. */
 CM_CHECK enum cm_rc cr_pki_issue(const char *dir, const char *out_dir, const char *name, enum cr_role role,
 	const char *hosts, uint32_t devices, int days, struct cm_err *err);
 /* Issue the certificate of cert_path once more, for the same key and by the same CA of DIR, into the new file
@@ -88,36 +89,36 @@ CM_CHECK enum cm_rc cr_pki_renew(const char *dir, const char *cert_path, const c
 CM_CHECK enum cm_rc cr_pki_request(
 	const char *out_dir, const char *name, enum cr_role role, struct cm_err *err);
 
-/* Certifies keys by their requests.  Whoever signs says what the certificates say: role, hosts, devices and
- * days are as for cr_pki_issue, the same for all requests of one signer.  Reads the CA's key and all records
- * of DIR once (30 us each).  One at a time in a DIR: two would not see each other's keys. */
+/* Certifies keys by their requests.  The signer decides what the certificates say: role, hosts, devices and
+ * days are as for cr_pki_issue, the same for all requests of one signer.  Reads the CA's key and all
+ * records of DIR once (30 us each).  Use one at a time in a DIR: two would not see each other's keys. */
 struct cr_pki_signer;
 CM_CHECK enum cm_rc cr_pki_signer_new(const char *dir, enum cr_role role, const char *hosts, uint32_t devices,
 	int days, struct cr_pki_signer **out, struct cm_err *err);
 /* Make a certificate for the key of a request, for the file out_dir/NAME.crt.  CM_EPERM when the request is
- * not by its own key, its key is not P-256 or has a certificate of DIR already, revoked ones included, or it
- * asks for another role or number of devices; CM_EDATA when it is none; CM_ECREATE when NAME.crt exists.  A
- * refusal leaves the signer as it was. */
+ * not signed by its own key, its key is not P-256 or has a certificate of DIR already (a revoked one, too),
+ * or it asks for another role or number of devices; CM_EDATA when the file is no request; CM_ECREATE when
+ * NAME.crt exists.  A refusal leaves the signer as it was. */
 CM_CHECK enum cm_rc cr_pki_signer_sign(struct cr_pki_signer *s, const char *request_path, const char *name,
 	const char *out_dir, struct cm_err *err);
-/* Record the certificates that it has made since the last call, as cr_pki_issue does, and write their files:
- * all of them or none, durable before it returns. */
+/* Record the certificates made since the last call, as cr_pki_issue does, and write their files: all of
+ * them or none, durable before it returns. */
 CM_CHECK enum cm_rc cr_pki_signer_hand_out(struct cr_pki_signer *s, struct cm_err *err);
 void cr_pki_signer_free(struct cr_pki_signer *s);
 
-/* Copy to out_dir the public files of the table above that a party of this role needs (CA certificates, their
- * revocation lists if any, signature keys), those that are not there yet. */
+/* Copy to out_dir the public files of the table above that a party of this role needs (CA certificates,
+ * their revocation lists if any, signature keys), except those that exist there already. */
 CM_CHECK enum cm_rc cr_pki_outfit(
 	const char *dir, const char *out_dir, enum cr_role role, struct cm_err *err);
 
-/* Revoke a certificate that one of DIR's CAs issued, and all others for the same key that DIR remembers,
- * *others of which were not revoked yet: their serials join DIR/ca-clients/ca.crl or DIR/ca-services/ca.crl,
- * and the list is copied, as clients-ca.crl or services-ca.crl, beside every clients-ca.crt or
- * services-ca.crt in the directories below DIR.  The verifier must be told to read that file (PEM,
- * X509_V_FLAG_CRL_CHECK) and to reload.  The list ends with the CA: a list that lapses would shut everybody
- * out.  Files are replaced atomically; one revocation at a time.  Revoking twice is fine.  CM_EPERM when
- * neither CA issued it, CM_EUSAGE for a CA's own.  CM_EDATA, CM_EIO for a file of issued/ that cannot be
- * read: the certificate and what could be read are revoked then. */
+/* Revoke a certificate that one of DIR's CAs issued, and all others for the same key that DIR has recorded;
+ * *others is how many of these were not revoked yet.  Their serials are added to DIR/ca-clients/ca.crl or
+ * DIR/ca-services/ca.crl, and the list is copied, as clients-ca.crl or services-ca.crl, beside every
+ * clients-ca.crt or services-ca.crt in the directories below DIR.  The verifier must be told to read that
+ * file (PEM, X509_V_FLAG_CRL_CHECK) and to reload.  The list ends when the CA does, since an expired list
+ * would shut everybody out.  Files are replaced atomically; revoke one at a time.  Revoking twice is fine.
+ * CM_EPERM when neither CA issued it, CM_EUSAGE for a CA's own.  CM_EDATA, CM_EIO for a file of issued/
+ * that cannot be read: even then the certificate and those that could be read are revoked. */
 CM_CHECK enum cm_rc cr_pki_revoke(const char *dir, const char *cert_path, size_t *others, struct cm_err *err);
 
 struct cr_pki_info {
@@ -127,6 +128,6 @@ struct cr_pki_info {
 	char hosts[1024]; /* DNS names and addresses, with commas; ends in ",..." if there are more */
 	int64_t not_before, not_after; /* unix seconds */
 };
-/* Read a PEM certificate's first block.  identity.role is CR_ROLE_NONE where it names no valid role (a CA).
- * CM_ENOINPUT without the file, CM_EDATA when it is no certificate. */
+/* Read a PEM certificate's first block.  identity.role is CR_ROLE_NONE if the certificate names no valid
+ * role (as a CA's does not).  CM_ENOINPUT without the file, CM_EDATA when it is no certificate. */
 CM_CHECK enum cm_rc cr_pki_show(const char *cert_path, struct cr_pki_info *out, struct cm_err *err);

@@ -23,7 +23,8 @@
 #define MAX_HOST    253u
 #define SERIAL_LEN  16u
 #define DAY         86400
-/* So that peers whose clocks are a little behind accept a fresh certificate. */
+/* Certificates begin this many seconds ago, so that peers whose clocks are a little behind accept a fresh
+ * one. */
 #define BACKDATE 300
 
 void cr_pki_pair_fini(struct cr_pki_pair *p)
@@ -194,7 +195,7 @@ static int set_times(X509 *cert, int days)
 	       ASN1_TIME_set(X509_getm_notAfter(cert), after);
 }
 
-/* Sets everything but the extensions and the signature. */
+/* Set everything but the extensions and the signature. */
 static int set_basics(
 	X509 *cert, const struct cr_pki_subject *s, X509 *issuer, EVP_PKEY *key, const struct cr_rng *rng)
 {

@@ -17,9 +17,9 @@
 
 static const struct {
 	enum cr_role role;
-	const char *dir; /* directory, and name of the certificate; NULL: init makes none */
+	const char *dir; /* the directory, and the name of the certificate in it; NULL: init makes none */
 	const char *ca;
-	const char *sign; /* signing key, made by init */
+	const char *sign; /* name of the signing key that init makes */
 } parties[] = {
 	{ CR_ROLE_CLIENT, "client", "ca-clients", NULL },
 	{ CR_ROLE_SHUFFLER, "shuffler", "ca-services", "shuffler-sign" },
@@ -28,7 +28,7 @@ static const struct {
 };
 #define PARTIES (sizeof parties / sizeof parties[0])
 
-/* Public files that a party needs: the source, and the name in its directory. */
+/* The public files that a party needs: where they come from, and their names in its directory. */
 static const struct {
 	enum cr_role role;
 	const char *from_dir, *from, *to;
@@ -72,7 +72,7 @@ static bool exists(const char *path)
 	return lstat(path, &st) == 0 || errno != ENOENT;
 }
 
-/* "DIR/SUB" made if missing; malloc'd, NULL with err set. */
+/* Make "DIR/SUB" if it is missing.  Returns the path, malloc'd, or NULL with err set. */
 static char *make_dir(const char *dir, const char *sub, struct cm_err *err)
 {
 	char *path = cm_file_join(dir, sub);
@@ -88,7 +88,7 @@ static char *make_dir(const char *dir, const char *sub, struct cm_err *err)
 	return path;
 }
 
-/* Copies one row of the outfit. */
+/* Copy one row of the outfit. */
 static enum cm_rc copy_in(const char *dir, size_t row, const char *out_dir, struct cm_err *err)
 {
 	char *from_dir = cm_file_join(dir, outfits[row].from_dir);
@@ -133,7 +133,7 @@ enum cm_rc cr_pki_subject_check(const struct cr_pki_subject *s, struct cm_err *e
 	return CM_OK;
 }
 
-/* A certificate that outlives its CA would stop working before its own date. */
+/* Refuse a certificate that would outlive its CA: it would stop working before its own date. */
 static enum cm_rc check_life(int days, const struct cr_pki_pair *ca, struct cm_err *err)
 {
 	time_t end = time(NULL) + (time_t)days * 86400;
@@ -245,7 +245,7 @@ static enum cm_rc make_ca(const char *dir, const char *sub, const char *name, st
 	rc = cr_pki_pair_make(&s, NULL, &ca, err);
 	if (rc == CM_OK)
 		rc = cr_pki_pair_store(&ca, path, "ca", err);
-	/* From the first day there is a list that verifiers can name, so a revocation needs no new
+	/* From the first day there is a list for verifiers to name, so a later revocation needs no new
 	 * setting. */
 	if (rc == CM_OK)
 		rc = cr_pki_list_start(path, err);
@@ -254,7 +254,7 @@ static enum cm_rc make_ca(const char *dir, const char *sub, const char *name, st
 	return rc;
 }
 
-/* The private half stays with the party, the public half goes where outfits are made. */
+/* The private half stays in the party's directory, the public half goes where outfits are made from. */
 static enum cm_rc make_sign_key(const char *dir, const char *party_dir, const char *name, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, "ca-services");
@@ -291,7 +291,7 @@ static enum cm_rc make_party(
 	return rc;
 }
 
-/* Nothing may be overwritten: a second init would orphan every certificate of the first. */
+/* Overwrite nothing: a second init would make every certificate of the first useless. */
 static enum cm_rc check_fresh(const char *dir, struct cm_err *err)
 {
 	static const char *const subs[] = { "ca-clients", "ca-services", "client", "shuffler", "analyzer" };

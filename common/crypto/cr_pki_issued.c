@@ -1,4 +1,5 @@
-/* cr_pki_issued.c - what a CA has issued: the record of it, and the list of what is revoked (cr_pki.h). */
+/* cr_pki_issued.c - records the certificates that a CA has issued, and keeps its list of revoked ones
+ * (cr_pki.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,9 +19,9 @@
 
 #define FOLDER     "issued"
 #define SUFFIX     ".crt"
-#define SERIAL_MAX 20 /* bytes, RFC 5280 section 4.1.2.2 */
+#define SERIAL_MAX 20 /* most bytes of a serial, RFC 5280 section 4.1.2.2 */
 
-/* FOLDER/SERIAL.crt; malloc'd, NULL with err set. */
+/* The path FOLDER/SERIAL.crt; malloc'd, NULL with err set. */
 static char *path_of(const char *folder, X509 *cert, struct cm_err *err)
 {
 	const ASN1_INTEGER *serial = X509_get0_serialNumber(cert);
@@ -46,7 +47,7 @@ enum cm_rc cr_pki_issued_begin(const char *ca_dir, struct cm_err *err)
 	return rc;
 }
 
-/* The record of this certificate; malloc'd, NULL with err set. */
+/* The path of this certificate's record; malloc'd, NULL with err set. */
 static char *record_of(const char *ca_dir, X509 *cert, struct cm_err *err)
 {
 	char *folder = cm_file_join(ca_dir, FOLDER), *path = NULL;
@@ -89,13 +90,13 @@ void cr_pki_issued_forget(const char *ca_dir, X509 *cert)
 	free(path);
 }
 
-/* A walk through the copies. */
+/* A walk through the records. */
 struct walk {
 	const char *folder;
 	X509 *ca;
 	cr_pki_issued_fn *fn;
 	void *user;
-	struct cm_err fault; /* the first fault; the walk goes on */
+	struct cm_err fault; /* the first error; the walk goes on after it */
 };
 
 static enum cm_rc look_at(const struct walk *w, const char *path, struct cm_err *err)
@@ -143,7 +144,7 @@ enum cm_rc cr_pki_issued_each(
 	return err->code;
 }
 
-/* A search for others of cert's key. */
+/* A search for other certificates of cert's key. */
 struct search {
 	X509 *cert;
 	STACK_OF(X509) * same;
@@ -165,9 +166,10 @@ static enum cm_rc on_kept(void *user, const char *path, X509 *kept, struct cm_er
 	return cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-/* The other certificates of cert's key that the CA has recorded, malloc'd.  On a fault *out holds those that
- * could be read; NULL without memory for any.  Free with sk_X509_pop_free(*out, X509_free).  Reads the whole
- * folder, some 30 us a certificate.  CM_EDATA for a file that this CA did not issue. */
+/* Find the other certificates of cert's key that the CA has recorded, malloc'd.  On an error *out holds
+ * those that could be read, or is NULL if there is no memory for any.  Free with sk_X509_pop_free(*out,
+ * X509_free).  Reads the whole folder, some 30 us for each certificate.  CM_EDATA for a file that this CA
+ * did not issue. */
 static enum cm_rc same_key(
 	const char *ca_dir, X509 *ca, X509 *cert, STACK_OF(X509) * *out, struct cm_err *err)
 {
@@ -195,7 +197,7 @@ static enum cm_rc no_memory(struct cm_err *err)
 	return cm_fail(err, CM_EINTERNAL, "libcrypto cannot make a revocation list (out of memory?)");
 }
 
-/* The list at path, checked to be the CA's; NULL in *out when there is none yet. */
+/* Load the list at path and check that it is the CA's; *out is NULL when there is no list yet. */
 static enum cm_rc load_list(
 	const char *path, const struct cr_pki_pair *ca, X509_CRL **out, struct cm_err *err)
 {
@@ -246,7 +248,7 @@ static X509_CRL *new_list(X509 *ca)
 	return NULL;
 }
 
-/* Sets the number to one more than before; verifiers use it to tell the newer of two lists. */
+/* Add one to the list's number, by which verifiers tell the newer of two lists. */
 static int raise_number(X509_CRL *list)
 {
 	ASN1_INTEGER *old = X509_CRL_get_ext_d2i(list, NID_crl_number, NULL, NULL),
@@ -280,7 +282,8 @@ static bool has_serial(X509_CRL *list, X509 *cert)
 	return X509_CRL_get0_by_serial(list, &entry, X509_get_serialNumber(cert)) == 1;
 }
 
-/* Adds cert, if any, and others of its key to the list and signs it again; *added counts the others. */
+/* Add cert (unless it is NULL) and others of its key to the list and sign it again; *added counts the
+ * others. */
 static int extend_list(
 	X509_CRL *list, X509 *cert, STACK_OF(X509) * others, size_t *added, const struct cr_pki_pair *ca)
 {
@@ -323,7 +326,7 @@ struct refresh {
 	size_t authority;
 };
 
-/* Copies the list beside the party's copy of the CA certificate, if it has one. */
+/* Copy the list beside the party's copy of the CA certificate, if it has one. */
 static enum cm_rc refresh_one(void *user, const char *name, struct cm_err *err)
 {
 	const struct refresh *r = user;
@@ -379,7 +382,8 @@ enum cm_rc cr_pki_list_check(const char *ca_dir, const struct cr_pki_pair *ca, X
 	return rc;
 }
 
-/* Did this CA issue cert?  Only the CA's certificate is needed; the two CAs need not be in one place. */
+/* Did this CA issue cert?  Only the CA's certificate is needed, since the two CAs need not be in one
+ * place. */
 static enum cm_rc issued_by(const char *dir, size_t authority, X509 *cert, bool *issued, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, authorities[authority].dir);
@@ -414,7 +418,7 @@ static enum cm_rc revoke_under(
 		rc = load_list(path, &ca, &list, err);
 	if (rc == CM_OK && !list)
 		list = new_list(ca.cert);
-	/* A file that cannot be read is a fault, but the certificates that can be read must still be
+	/* A file that cannot be read is an error, but the certificates that can be read must still be
 	 * revoked. */
 	if (rc == CM_OK)
 		unread.code = same_key(ca_dir, ca.cert, cert, &same, &unread);

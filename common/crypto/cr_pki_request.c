@@ -1,5 +1,6 @@
-/* cr_pki_request.c - makes certificate requests, reads those of others, and certifies keys (cr_pki.h). */
-#define _GNU_SOURCE /* tdestroy */
+/* cr_pki_request.c - makes certificate requests, reads the requests of others, and certifies their keys
+ * (cr_pki.h). */
+#define _GNU_SOURCE /* declares tdestroy */
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static enum cm_rc no_memory(struct cm_err *err)
 	return cm_fail(err, CM_EINTERNAL, "libcrypto cannot make a certificate request (out of memory?)");
 }
 
-/* The role, which whoever signs compares with the one that it means to give. */
+/* Write the role into a request; the signer compares it with the role that it means to give. */
 static int ask_for(X509_REQ *request, const char *uri)
 {
 	STACK_OF(X509_EXTENSION) *asked = NULL;
@@ -72,7 +73,7 @@ static enum cm_rc store(X509_REQ *request, const char *path, struct cm_err *err)
 	return rc;
 }
 
-/* Key and request; the key goes when the request cannot be written. */
+/* Make key and request; the key is destroyed when the request cannot be written. */
 static enum cm_rc make(const char *out_dir, const char *name, enum cr_role role, struct cm_err *err)
 {
 	char *key_path = cr_private_path(out_dir, name, ".key");
@@ -95,7 +96,7 @@ static enum cm_rc make(const char *out_dir, const char *name, enum cr_role role,
 	return rc;
 }
 
-/* The key with which this role signs what it says, unless it is there: ROLE-sign.key and .pub. */
+/* Make the key with which this role signs messages, ROLE-sign.key and .pub, unless it exists. */
 static enum cm_rc make_sign_key(const char *out_dir, enum cr_role role, struct cm_err *err)
 {
 	const char *name = role == CR_ROLE_SHUFFLER ? "shuffler-sign" : "analyzer-sign";
@@ -150,7 +151,7 @@ static enum cm_rc read_pem(const char *path, X509_REQ **out, struct cm_err *err)
 	return rc;
 }
 
-/* Compares what the request asks for with what is given. */
+/* Compare what the request asks for with what is given. */
 static enum cm_rc check_claims(X509_REQ *request, const struct cr_pki_subject *given, struct cm_err *err)
 {
 	enum cr_role role;
@@ -173,7 +174,8 @@ static enum cm_rc accept_key(
 	EVP_PKEY *key = X509_REQ_get0_pubkey(request);
 	enum cm_rc rc = cr_pki_key_check(X509_REQ_get_X509_PUBKEY(request), key, err);
 
-	/* Without it, anybody who has seen a key could have it certified under a name of their choice. */
+	/* Without this check anybody who has seen a key could have it certified under a name of their
+	 * choice. */
 	if (rc == CM_OK && CM_CHECKED("pki.request") && X509_REQ_verify(request, key) != 1)
 		rc = cm_fail(err, CM_EPERM, "its signature is not by its own key");
 	if (rc == CM_OK)
@@ -186,10 +188,10 @@ static enum cm_rc accept_key(
 	return rc;
 }
 
-/* The key of a certificate request (PEM, PKCS #10): of the form that this program certifies, and which has
- * signed the request.  The request decides nothing: where it says a role or a number of devices, they are
- * those of `given`.  CM_EPERM with what is wrong; CM_EDATA, CM_ENOINPUT.  Messages begin with the path.  Free
- * with EVP_PKEY_free. */
+/* Load the key of a certificate request (PEM, PKCS #10).  The key must have the form that this program
+ * certifies, and must have signed the request.  The request decides nothing: if it names a role or a number
+ * of devices, they must be those of `given`.  CM_EPERM with what is wrong; CM_EDATA, CM_ENOINPUT.  Messages
+ * begin with the path.  Free with EVP_PKEY_free. */
 static enum cm_rc request_load(
 	const char *path, const struct cr_pki_subject *given, EVP_PKEY **out, struct cm_err *err)
 {
@@ -204,18 +206,18 @@ static enum cm_rc request_load(
 
 /* ---- certifying ---- */
 
-/* A key that has a certificate, and the file of that. */
+/* A key that has a certificate, and the path of that certificate. */
 struct known {
 	uint8_t key[CR_HASH_LEN];
 	char path[];
 };
 
 struct cr_pki_signer {
-	struct cr_pki_subject given; /* its name is each request's own */
+	struct cr_pki_subject given; /* the name is replaced by each request's own */
 	char *hosts, *ca_dir;
 	struct cr_pki_pair ca;
-	void *known;                             /* tree of struct known */
-	struct cr_private_many *records, *files; /* not handed out yet */
+	void *known;                             /* a tree of struct known */
+	struct cr_private_many *records, *files; /* files that are not handed out yet */
 };
 
 static int by_key(const void *a, const void *b)
@@ -223,7 +225,7 @@ static int by_key(const void *a, const void *b)
 	return memcmp(((const struct known *)a)->key, ((const struct known *)b)->key, CR_HASH_LEN);
 }
 
-/* SHA-256 of the key as certificates hold it. */
+/* The SHA-256 of the key as certificates contain it. */
 static enum cm_rc hash_of(EVP_PKEY *key, uint8_t out[CR_HASH_LEN], struct cm_err *err)
 {
 	uint8_t *der = NULL;
@@ -249,7 +251,7 @@ static enum cm_rc remember(struct cr_pki_signer *s, EVP_PKEY *key, const char *p
 	}
 	node = tsearch(new, &s->known, by_key);
 	if (!node || *node != new)
-		free(new); /* the same key again, as a renewed certificate has it */
+		free(new); /* the same key again, as after a renewal */
 	return !node ? cm_fail(err, CM_EINTERNAL, "out of memory") : CM_OK;
 }
 
@@ -261,7 +263,7 @@ static enum cm_rc on_kept(void *user, const char *path, X509 *kept, struct cm_er
 		    : remember(user, key, path, err);
 }
 
-/* The keys of one CA's certificates; a CA that is not on this host has none here. */
+/* Learn the keys of one CA's certificates.  A CA that is not on this host has no certificates here. */
 static enum cm_rc learn(struct cr_pki_signer *s, const char *dir, enum cr_role role, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(dir, cr_pki_ca_of(role));
@@ -322,7 +324,7 @@ void cr_pki_signer_free(struct cr_pki_signer *s)
 	free(s);
 }
 
-/* One key in two certificates would be one participant under two names. */
+/* Refuse a key that has a certificate: it would be one participant under two names. */
 static enum cm_rc check_new(const struct cr_pki_signer *s, EVP_PKEY *key, struct cm_err *err)
 {
 	struct known asked;
@@ -338,7 +340,7 @@ static enum cm_rc check_new(const struct cr_pki_signer *s, EVP_PKEY *key, struct
 
 enum cm_rc cr_pki_signer_hand_out(struct cr_pki_signer *s, struct cm_err *err)
 {
-	/* Records first: a certificate that is not recorded is not revoked with its key. */
+	/* Write records first: revoking a key does not reach a certificate that is not recorded. */
 	enum cm_rc rc = cr_private_many_commit(s->records, err);
 
 	if (rc == CM_OK && (rc = cr_private_many_commit(s->files, err)) != CM_OK)
@@ -350,7 +352,7 @@ enum cm_rc cr_pki_signer_hand_out(struct cr_pki_signer *s, struct cm_err *err)
 	return rc == CM_OK && (!s->records || !s->files) ? cm_fail(err, CM_EINTERNAL, "out of memory") : rc;
 }
 
-/* The certificate of this key, to the file `path`. */
+/* Make the certificate of this key, for the file `path`. */
 static enum cm_rc certify(struct cr_pki_signer *s, const struct cr_pki_subject *given, EVP_PKEY *key,
 	const char *path, struct cm_err *err)
 {
@@ -366,7 +368,8 @@ static enum cm_rc certify(struct cr_pki_signer *s, const struct cr_pki_subject *
 		rc = cr_pki_cert_make(given, key, &s->ca, &cert, err);
 	if (rc == CM_OK)
 		rc = remember(s, key, path, err);
-	/* In this order: where the second fails a record is too many, and no certificate without one. */
+	/* Add the record first: if adding the certificate then fails, there is a record too many, and never
+	 * a certificate without a record. */
 	if (rc == CM_OK)
 		rc = cr_pki_issued_add(s->records, s->ca_dir, cert, err);
 	if (rc == CM_OK)

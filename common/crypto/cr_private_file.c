@@ -1,5 +1,5 @@
 /* cr_private_file.c - creates, reads and destroys files that other users must not read. */
-#define _GNU_SOURCE /* mkostemp */
+#define _GNU_SOURCE /* declares mkostemp */
 #include "cr_private_file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "cm_file.h"
 #include "cm_owned.h"
 
-/* fchmod, so that the umask does not decide who may read. */
+/* Write all bytes.  fchmod sets the mode, so that the umask does not decide who may read. */
 static bool put_whole(int fd, const void *bytes, size_t n, unsigned mode)
 {
 	return cm_file_put(fd, bytes, n) && fchmod(fd, (mode_t)mode) == 0 && fsync(fd) == 0;
@@ -51,7 +51,7 @@ enum cm_rc cr_private_create(const char *path, const void *bytes, size_t n, unsi
 	return rc;
 }
 
-/* Bytes read, or -1; one more than max when there is more. */
+/* Read up to max + 1 bytes.  Returns how many, or -1. */
 static ssize_t read_up_to(int fd, uint8_t *out, size_t max)
 {
 	size_t n = 0;
@@ -70,8 +70,9 @@ static ssize_t read_up_to(int fd, uint8_t *out, size_t max)
 	}
 }
 
-/* The mode bits that a secret file must not have. systemd lets a service read its credentials through an
- * access list, whose mask shows as the group's right to read; that folder is closed to others. */
+/* The mode bits that a secret file must not have.  systemd lets a service read its credentials through an
+ * access list, whose mask shows as the group's right to read; the folder of credentials is closed to
+ * others. */
 static mode_t forbidden(const char *path)
 {
 	const char *given = getenv("CREDENTIALS_DIRECTORY");
@@ -148,7 +149,7 @@ enum cm_rc cr_private_destroy(const char *path, struct cm_err *err)
 	if (failed)
 		(void)cm_fail(err, CM_EIO, "%s: cannot overwrite: %s", path, strerror(errno));
 	(void)close(fd);
-	/* Also when the overwrite failed: an unlinked key is better than a linked one. */
+	/* Unlink even if the overwrite failed: an unlinked key is better than one that still has a name. */
 	if (unlink(path) != 0 && errno != ENOENT && !failed) {
 		failed = 1;
 		(void)cm_fail(err, CM_EIO, "%s: cannot remove: %s", path, strerror(errno));

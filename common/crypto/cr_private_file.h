@@ -11,17 +11,19 @@
  * CM_ECREATE if the file exists or cannot be written. */
 CM_CHECK enum cm_rc cr_private_create(
 	const char *path, const void *bytes, size_t n, unsigned mode, struct cm_err *err);
-/* Who may change or read a file that is to be read. */
+/* Who may change or read a file that is going to be read. */
 enum cr_kind {
-	CR_ANYBODYS, /* somebody else made it, and it is judged by what is in it */
+	CR_ANYBODYS, /* made by somebody else, and judged by its contents alone */
 	CR_SECRET,   /* as CR_OURS, and its group and others may not read it */
-	CR_OURS,     /* it decides about privacy: cm_owned_check */
+	CR_OURS,     /* the file decides about privacy, so cm_owned_check must accept it */
 };
-/* At most max bytes of a file into out, their number into *n.  CM_ENOINPUT if there is none, CM_EDATA if it
- * is longer or no regular file, CM_EIO.  CM_EPERM when somebody else may do what `kind` forbids. */
+/* Read a file of at most max bytes into out, and set *n to their number.  CM_ENOINPUT if there is no such
+ * file, CM_EDATA if it is longer or no regular file, CM_EIO.  CM_EPERM when somebody else may do what
+ * `kind` forbids. */
 CM_CHECK enum cm_rc cr_private_read(
 	const char *path, enum cr_kind kind, uint8_t *out, size_t max, size_t *n, struct cm_err *err);
-/* Overwrite, fsync, unlink; does not sync the directory.  CM_OK if there is none. */
+/* Overwrite, fsync, and unlink the file; does not sync the directory.  CM_OK if there is no such file. */
 CM_CHECK enum cm_rc cr_private_destroy(const char *path, struct cm_err *err);
-/* "dir/name" + suffix, malloc'd; NULL out of memory.  Without a suffix: cm_file_join. */
+/* The path "dir/name" + suffix, malloc'd; NULL out of memory.  For paths without a suffix use
+ * cm_file_join. */
 char *cr_private_path(const char *dir, const char *name, const char *suffix);

@@ -1,5 +1,5 @@
-/* cr_private_many.c - creates many files at the price of one. */
-#define _GNU_SOURCE /* mkostemp, syncfs */
+/* cr_private_many.c - creates many files and waits for the disk only once. */
+#define _GNU_SOURCE /* declares mkostemp and syncfs */
 #include "cr_private_many.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ enum cm_rc cr_private_many_add(struct cr_private_many *m, const char *path, cons
 		return no_memory(err);
 	}
 	fd = mkostemp(e.temp, O_CLOEXEC);
-	/* fchmod, so that the umask does not decide who may read. */
+	/* fchmod sets the mode, so that the umask does not decide who may read. */
 	if (fd >= 0)
 		good = cm_file_put(fd, bytes, n) && fchmod(fd, (mode_t)mode) == 0;
 	if (fd >= 0 && close(fd) != 0)
@@ -80,7 +80,7 @@ enum cm_rc cr_private_many_add(struct cr_private_many *m, const char *path, cons
 	return err->code;
 }
 
-/* Calls `sync` for each folder; entries of one follow each other. */
+/* Call `sync` once for each folder; entries of one folder follow each other. */
 static enum cm_rc each_folder(const struct cr_private_many *m,
 	enum cm_rc (*sync)(const char *folder, struct cm_err *err), struct cm_err *err)
 {
@@ -91,7 +91,7 @@ static enum cm_rc each_folder(const struct cr_private_many *m,
 	return CM_OK;
 }
 
-/* The contents of all files of the folder's file system. */
+/* Wait until the contents of all files on the folder's file system are durable. */
 static enum cm_rc sync_contents(const char *folder, struct cm_err *err)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -104,7 +104,8 @@ static enum cm_rc sync_contents(const char *folder, struct cm_err *err)
 	return good ? CM_OK : err->code;
 }
 
-/* Under its own name; the contents are durable already, so no name ever stands for half a file. */
+/* Give each file its own name.  The contents are already durable, so no name ever stands for half a
+ * file. */
 static enum cm_rc link_all(struct cr_private_many *m, struct cm_err *err)
 {
 	for (size_t i = 0; i < m->n; i++) {

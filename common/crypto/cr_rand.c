@@ -25,8 +25,8 @@
 #define KEY_LEN      32u
 #define BUFFER_LEN   8192u
 #define RESEED_BYTES (1u << 14)
-#define POINT_BYTES  (1u << 20) /* the same after a cr_rng_point */
-#define DRAW_LEN     8u         /* of cr_rng_u64 */
+#define POINT_BYTES  (1u << 20) /* length of the buffer after a cr_rng_point */
+#define DRAW_LEN     8u         /* length of a draw of cr_rng_u64 */
 #define KEY_BYTES    12u /* a draw of this length is a key, a nonce or an id, not one of many numbers */
 
 __extension__ typedef unsigned __int128 u128;
@@ -41,11 +41,11 @@ struct stream {
 /* The generator of one thread. */
 struct generator {
 	struct stream stream;
-	uint64_t forks;       /* value of fork_count at the last seeding */
+	uint64_t forks;       /* value of fork_count when it was last seeded */
 	size_t since_seed;    /* bytes of keystream produced since then */
 	uint8_t key[KEY_LEN]; /* key of the next block; stream.ctx holds it too, and no earlier key */
 #ifdef TOMBOLA_MUTANTS
-	bool seeded; /* after a cr_rng_point: no entropy of the kernel is mixed in */
+	bool seeded; /* seeded by a cr_rng_point: no entropy of the kernel is mixed in */
 #endif
 };
 #ifdef TOMBOLA_MUTANTS
@@ -61,12 +61,12 @@ struct cr_rng_seeded {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static EVP_CIPHER *aes256ctr;
-/* Number of forks that led to this process.  Changed only in a child with one thread, before it runs anything
- * else. */
+/* The number of forks that led to this process.  It changes only in a child with one thread, before the
+ * child runs anything else. */
 static uint64_t fork_count;
 static _Thread_local struct generator *mine;
 
-/* Going on without randomness would publish values, so the process ends. */
+/* End the process: going on without randomness would publish values. */
 static _Noreturn void die(const char *why)
 {
 	char line[128];
@@ -88,8 +88,7 @@ static void generator_free(void *p)
 		mine = NULL;
 }
 
-/* The child must not continue the parent's stream: its copy of the pending output is destroyed, not only
- * skipped. */
+/* The child must not continue the parent's stream, so destroy its copy of the pending output. */
 static void after_fork(void)
 {
 	fork_count++;
@@ -127,7 +126,7 @@ static void stream_rekey(struct stream *s, const uint8_t key[KEY_LEN])
 		die("libcrypto refused a key");
 }
 
-/* Produces the next BUFFER_LEN bytes of keystream. */
+/* Produce the next BUFFER_LEN bytes of keystream. */
 static void stream_refill(struct stream *s)
 {
 	int len;
@@ -139,7 +138,7 @@ static void stream_refill(struct stream *s)
 	s->at = 0;
 }
 
-/* Copies out up to n pending bytes and destroys them here. */
+/* Copy out up to n pending bytes, and destroy them here. */
 static size_t stream_take(struct stream *s, uint8_t *out, size_t n)
 {
 	size_t left = sizeof s->buf - s->at, take = n < left ? n : left;
@@ -150,17 +149,18 @@ static size_t stream_take(struct stream *s, uint8_t *out, size_t n)
 	return take;
 }
 
-/* The same for one draw, if so much is pending. */
+/* The same for one draw, if that many bytes are pending. */
 static inline bool stream_draw(struct stream *s, uint8_t *out, size_t n)
 {
 	if (n != DRAW_LEN || sizeof s->buf - s->at < DRAW_LEN)
 		return false;
 	memcpy(out, s->buf + s->at, DRAW_LEN);
 	memset(s->buf + s->at, 0, DRAW_LEN);
-	__asm__ volatile(""
-			 :
-			 : "r"(s->buf)
-			 : "memory"); /* not removed, as explicit_bzero, whose call takes longer */
+	__asm__ volatile(
+		""
+		:
+		: "r"(s->buf)
+		: "memory"); /* like explicit_bzero this is not optimised away, but it avoids the call */
 	s->at += DRAW_LEN;
 	return true;
 }
@@ -180,7 +180,7 @@ static bool kernel_bytes(uint8_t *out, size_t n)
 	return true;
 }
 
-/* New key from the kernel's entropy and the old key, so that neither alone gives it away. */
+/* Set a new key from the kernel's entropy and the old key, so that neither alone reveals it. */
 static bool generator_seed(struct generator *g)
 {
 	uint8_t fresh[KEY_LEN] = { 0 };
@@ -209,7 +209,7 @@ static struct generator *generator_new(void)
 	return NULL;
 }
 
-/* Fast key erasure: the first bytes of each block are the key of the next, so past output cannot be
+/* Fast key erasure: the first bytes of each block become the key of the next, so past output cannot be
  * recomputed from memory. */
 static void generator_refill(struct generator *g)
 {
@@ -221,11 +221,11 @@ static void generator_refill(struct generator *g)
 	g->since_seed += BUFFER_LEN;
 }
 
-/* Mixes fresh entropy into the generator's output: a copy of this process's memory, in a virtual machine that
- * was cloned or restored, holds a generator with the same output. */
+/* Mix fresh entropy into the generator's output.  A virtual machine may have been cloned or restored, and
+ * then a copy of this process holds a generator with the same output. */
 static void add_kernel_bytes(uint8_t *out, size_t n)
 {
-	uint8_t fresh[256]; /* as much as the kernel gives without a signal between */
+	uint8_t fresh[256]; /* at most this much comes from the kernel without interruption by a signal */
 
 	while (n > 0) {
 		size_t part = n < sizeof fresh ? n : sizeof fresh;
@@ -240,7 +240,7 @@ static void add_kernel_bytes(uint8_t *out, size_t n)
 	explicit_bzero(fresh, sizeof fresh);
 }
 
-/* `mine`, of this process. */
+/* Prepare `mine`, the generator of this thread, for this process. */
 static void generator_here(void)
 {
 	if (!mine && !(mine = generator_new()))
@@ -362,7 +362,7 @@ uint64_t cr_rng_u64(const struct cr_rng *rng)
 
 void cr_rng_u64s(const struct cr_rng *rng, uint64_t *out, size_t n)
 {
-	/* They are many numbers and no key: nothing of the kernel is mixed in, as in single draws. */
+	/* These are many numbers and no key, so as in single draws no entropy of the kernel is mixed in. */
 	if (rng->fill == system_fill) {
 		generator_here();
 		generator_take(mine, (uint8_t *)out, n * sizeof *out);
@@ -378,7 +378,8 @@ uint64_t cr_rng_below(const struct cr_rng *rng, uint64_t bound)
 	assert(bound > 0);
 	wide = (u128)cr_rng_u64(rng) * bound;
 	if ((uint64_t)wide < bound) {
-		/* 2^64 mod bound: low halves below it belong to results that would occur once too often. */
+		/* 2^64 mod bound: low halves below it belong to results that would otherwise occur once too
+		 * often. */
 		uint64_t surplus = (0 - bound) % bound;
 
 		while ((uint64_t)wide < surplus)

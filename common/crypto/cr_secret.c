@@ -18,13 +18,13 @@ void cr_key_fini(struct cr_key *k)
 	explicit_bzero(k, sizeof *k);
 }
 
-/* OPENSSL_cleanse writes eight bytes at a time, which takes longer. */
+/* OPENSSL_cleanse is not used: it writes eight bytes at a time, which takes longer. */
 void cr_wipe(void *p, size_t n)
 {
 	explicit_bzero(p, n);
 }
 
-/* X25519 in lanes and lib25519 use less, as test_x25519_secret sees. */
+/* X25519 in lanes and lib25519 use less stack than this, which test_x25519_secret checks. */
 __attribute__((noinline)) void cr_wipe_stack(void)
 {
 	uint8_t stack[64512];
@@ -57,7 +57,7 @@ bool cr_equal(const void *a, const void *b, size_t n)
 	return CRYPTO_memcmp(a, b, n) == 0;
 }
 
-/* "DIR/NAME.key"; a name that leads out of DIR is a fault of this program. */
+/* The path "DIR/NAME.key"; a name that leads out of DIR is a bug of this program. */
 static char *key_path(const char *dir, const char *name, struct cm_err *err)
 {
 	char *path;
@@ -72,7 +72,7 @@ static char *key_path(const char *dir, const char *name, struct cm_err *err)
 	return path;
 }
 
-/* A process that can write to the directory could replace our key by a known one. */
+/* Check that only we can write to the directory: others could replace our key by one they know. */
 static enum cm_rc own_dir(const char *dir, struct cm_err *err)
 {
 	struct stat st;
@@ -135,7 +135,7 @@ enum cm_rc cr_keyfile_erase(const char *dir, const char *name, struct cm_err *er
 	if (!path)
 		return err->code;
 	rc = cr_private_destroy(path, err);
-	/* Also when the file is gone: a crash may have come between the unlink and this sync. */
+	/* Sync even if the file does not exist: a crash may have come between the unlink and this sync. */
 	if (rc == CM_OK && stat(dir, &st) == 0)
 		rc = cm_file_sync_dir(dir, err);
 	free(path);

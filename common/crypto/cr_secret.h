@@ -19,25 +19,25 @@ void cr_key_fini(struct cr_key *k);
 void cr_wipe(void *p, size_t n);
 /* Wipe the 64 KiB of stack below the caller's own frame, where functions that have returned left theirs. */
 void cr_wipe_stack(void);
-/* free and realloc that wipe the memory they release, for libraries that handle private values. p: from
- * malloc; NULL is allowed. realloc: NULL out of memory, and p is then unchanged. */
+/* Versions of free and realloc that wipe the memory they release, for libraries that handle private values.
+ * p comes from malloc or is NULL.  realloc returns NULL out of memory, and p is then unchanged. */
 void cr_wiping_free(void *p);
 void *cr_wiping_realloc(void *p, size_t n);
-/* Are the n bytes equal?  Time depends on n only. */
+/* Are the n bytes equal?  The time depends only on n. */
 bool cr_equal(const void *a, const void *b, size_t n);
 
-/* A directory of small key files, one per round, kept outside any database: destroying the file is the
- * erasure of everything encrypted under it.  Files are 0600, the directory 0700. */
+/* A directory of small key files, one for each round, kept outside any database: destroying the file erases
+ * everything encrypted under it.  Files are 0600, the directory 0700. */
 /* Create DIR/NAME.key with a fresh key, durable (file and directory fsynced) before it returns; DIR is made
  * if it is missing.  CM_ECREATE if the file exists or cannot be written, CM_EPERM if others may write in
  * DIR. */
 struct cr_rng;
 CM_CHECK enum cm_rc cr_keyfile_create(
 	const char *dir, const char *name, const struct cr_rng *rng, struct cr_key *out, struct cm_err *err);
-/* Read the key.  CM_ENOINPUT if the file does not exist (erased), CM_EDATA for a wrong size, CM_EPERM if
- * others may read it. */
+/* Read the key.  CM_ENOINPUT if the file does not exist (it was erased), CM_EDATA for a wrong size,
+ * CM_EPERM if others may read it. */
 CM_CHECK enum cm_rc cr_keyfile_load(
 	const char *dir, const char *name, struct cr_key *out, struct cm_err *err);
-/* Overwrite, fsync, unlink, fsync the directory.  CM_OK if there is none.  On copy-on-write or wear-levelled
- * media the overwrite may leave an old copy (doc/threat-model.md). */
+/* Overwrite and fsync the file, unlink it, and fsync the directory.  CM_OK if there is no such file.  On
+ * copy-on-write or wear-levelled media the overwrite may leave an old copy (doc/threat-model.md). */
 CM_CHECK enum cm_rc cr_keyfile_erase(const char *dir, const char *name, struct cm_err *err);

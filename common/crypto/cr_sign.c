@@ -135,7 +135,8 @@ enum cm_rc cr_sign_keygen(const char *private_path, const char *public_path, str
 		rc = cm_fail(err, CM_EINTERNAL, "libcrypto cannot make an Ed25519 key (out of memory?)");
 		goto out;
 	}
-	/* The public file first: a private key whose public half is lost would be the worse leftover. */
+	/* Write the public file first: a private key without its public half would be the worse
+	 * leftover. */
 	rc = create_from_bio(public_path, public_pem, 0644, err);
 	if (rc == CM_OK) {
 		rc = create_from_bio(private_path, private_pem, 0600, err);
@@ -152,7 +153,11 @@ out:
 	return rc;
 }
 
-/* purpose || 0x00 || bytes.  Ed25519 hashes the message twice, so all of it must be in memory. */
+/* Build purpose
+ *
+ *  0x00
+ *
+ *  bytes.  Ed25519 hashes the message twice, so all of it must be in memory. */
 static enum cm_rc frame(
 	struct cm_buf *b, const char *purpose, const void *bytes, size_t len, struct cm_err *err)
 {
@@ -203,7 +208,7 @@ enum cm_rc cr_verify(const struct cr_verifier *v, const char *purpose, const voi
 	rc = frame(&message, purpose, bytes, len, err);
 	if (rc == CM_OK && (!ctx || EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, v->key) != 1))
 		rc = cm_fail(err, CM_EINTERNAL, "libcrypto cannot verify (out of memory?)");
-	/* libcrypto does not report that memory ran out; errno from malloc does. */
+	/* libcrypto does not report that memory ran out; malloc's errno does. */
 	errno = 0;
 	if (rc == CM_OK && EVP_DigestVerify(ctx, signature, CR_SIGN_LEN, message.data, message.len) != 1 &&
 		CM_CHECKED("sign.verify"))

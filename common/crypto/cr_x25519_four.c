@@ -9,7 +9,7 @@
 #include "cm_buf.h"
 #include "cr_field_four.h"
 #include "cr_secret.h"
-/* The texts, on that field. */
+/* Compile the shared texts on that field. */
 #include "cr_field_text.h"
 #include "cr_x25519_text.h"
 

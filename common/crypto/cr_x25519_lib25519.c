@@ -1,4 +1,5 @@
-/* cr_x25519_lib25519.c - loads lib25519, checks it against libcrypto, and wipes what it leaves. */
+/* cr_x25519_lib25519.c - loads lib25519, checks it against libcrypto, and wipes what it leaves in
+ * memory. */
 #include "cr_x25519_lib25519.h"
 
 #include <dlfcn.h>
@@ -10,8 +11,8 @@
 
 #define SONAME "lib25519.so.1"
 
-/* The functions as the header of lib25519 declares them; their names say the curve, so a later version keeps
- * them. */
+/* The functions as lib25519's header declares them.  Their names contain the curve, so later versions will
+ * keep them. */
 static struct {
 	void (*points)(unsigned char *, const unsigned char *, const unsigned char *, long long);
 	void (*base)(unsigned char *, const unsigned char *);
@@ -21,7 +22,8 @@ static struct {
 static bool here;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* ISO C has no conversion of dlsym()'s pointer to one of a function; POSIX has their bytes alike. */
+/* ISO C has no conversion from dlsym()'s pointer to one of a function; POSIX says that their bytes are
+ * alike. */
 static bool find(void *library, const char *name, void *function, size_t len)
 {
 	void *at = dlsym(library, name);
@@ -46,7 +48,7 @@ static void clamp(uint8_t scalar[CR_X25519_LEN])
 	scalar[31] = (uint8_t)((scalar[31] & 0x7f) | 0x40);
 }
 
-/* point NULL: the base point. */
+/* Multiply; if point is NULL, by the base point. */
 static __attribute__((noinline)) void multiply(
 	const uint8_t *scalar, const uint8_t *point, size_t n, uint8_t *product)
 {
@@ -83,7 +85,8 @@ void cr_x25519_lib25519_base(const uint8_t *scalar, size_t n, uint8_t *product)
 
 /* ---- the check of a library that was just loaded ---- */
 
-/* The base point, two others, some not canonical (2^255 - 19 and more, or bit 255), and all of low order. */
+/* The base point, two others, some that are not canonical (2^255 - 19 and more, or with bit 255), and all
+ * points of low order. */
 static const uint8_t check_points[][CR_X25519_LEN] = {
 	{ 9 },
 	{ 0xe6, 0xdb, 0x68, 0x67, 0x58, 0x30, 0x30, 0xdb, 0x35, 0x94, 0xc1, 0xa4, 0x24, 0xb1, 0x5f, 0x7c,
@@ -130,9 +133,9 @@ struct check {
 	uint8_t public_key[CR_LIB25519_MANY][CR_X25519_LEN], product[CR_LIB25519_MANY][CR_X25519_LEN];
 };
 
-/* As many products as a call has at most, each of another scalar and another point, by libcrypto; the
- * first scalar is given.  A public key is the next scalar, and EDGES further on a point: they look random,
- * and are the same at each start. */
+/* Compute by libcrypto as many products as a call has at most, each of another scalar and another point.
+ * The first scalar is given.  A public key serves as the next scalar, and EDGES further on as a point: they
+ * look random, and are the same at each start. */
 static bool set_check(struct check *c)
 {
 	for (size_t i = 0; i < CR_LIB25519_MANY; i++) {
@@ -152,12 +155,12 @@ static bool set_check(struct check *c)
 	return true;
 }
 
-/* In a full call, and in one that is no multiple of the vectors' length. */
+/* Check a full call, and one whose length is not a multiple of the vectors'. */
 static bool is_right(void)
 {
 	static const size_t calls[2] = { CR_LIB25519_MANY, EDGES };
 	uint8_t got[CR_LIB25519_MANY][CR_X25519_LEN];
-	struct check c = { .scalar = { { [0] = 0xa5, [31] = 0xa5 } } }; /* not clamped */
+	struct check c = { .scalar = { { [0] = 0xa5, [31] = 0xa5 } } }; /* a scalar that is not clamped */
 	bool right = set_check(&c);
 
 	for (size_t i = 0; right && i < 2; i++) {

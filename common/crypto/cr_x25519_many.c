@@ -1,4 +1,4 @@
-/* cr_x25519_many.c - chooses how X25519 products are made, and makes many of them. */
+/* cr_x25519_many.c - chooses how X25519 products are computed, and computes many of them. */
 #include "cr_x25519_many.h"
 
 #include <pthread.h>
@@ -10,10 +10,11 @@
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
 
-#define AT_ONCE    ((size_t)CR_LANES_MOST)
-#define TABLE_FROM 256u /* products, of which the table of a point is sooner than the products without it */
+#define AT_ONCE ((size_t)CR_LANES_MOST)
+/* from this number of products on, making the point's table and using it is faster than doing without */
+#define TABLE_FROM 256u
 
-/* A product to make; all three are the caller's. */
+/* A product to compute; all three pointers are the caller's. */
 struct product {
 	const uint8_t *scalar, *point;
 	uint8_t *out;
@@ -26,7 +27,7 @@ static bool yes(void)
 	return true;
 }
 
-/* The first word of number i; its others are `lanes` apart. */
+/* The index of the first word of number i; its other words are `lanes` apart. */
 static size_t place(size_t lanes, size_t i)
 {
 	return i / lanes * lanes * 4 + i % lanes;
@@ -38,7 +39,7 @@ static void put(struct cr_numbers *n, size_t lanes, size_t i, const uint8_t numb
 		n->word[place(lanes, i) + k * lanes] = cm_get_le64(number + 8 * k);
 }
 
-/* A scalar, clamped (RFC 7748 section 5). */
+/* Store a scalar, clamped (RFC 7748 section 5). */
 static void put_scalar(struct cr_numbers *n, size_t lanes, size_t i, const uint8_t number[CR_X25519_LEN])
 {
 	put(n, lanes, i, number);
@@ -53,7 +54,7 @@ static void take(const struct cr_numbers *n, size_t lanes, size_t i, uint8_t num
 		cm_put_le64(number + 8 * k, n->word[place(lanes, i) + k * lanes]);
 }
 
-/* 1..AT_ONCE products.  Lanes that are left compute the last one again. */
+/* Compute 1..AT_ONCE products.  Lanes that remain compute the last product again. */
 static void make_in_lanes(const struct cr_lanes *in, const struct product *p, size_t n)
 {
 	const size_t lanes = in->lanes, all = (n + lanes - 1) / lanes * lanes;
@@ -70,7 +71,8 @@ static void make_in_lanes(const struct cr_lanes *in, const struct product *p, si
 	explicit_bzero(&out, sizeof out);
 }
 
-/* 1..CR_LIB25519_MANY by the library.  Products of the base point are another function of it. */
+/* Compute 1..CR_LIB25519_MANY products by the library, which has a separate function for products of the
+ * base point. */
 static void make_some_by_library(const struct product *p, size_t n)
 {
 	uint8_t scalar[CR_LIB25519_MANY][CR_X25519_LEN], point[CR_LIB25519_MANY][CR_X25519_LEN],
@@ -102,19 +104,21 @@ static void make_by_library(const struct product *p, size_t n)
 		make_some_by_library(p + at, n - at < CR_LIB25519_MANY ? n - at : CR_LIB25519_MANY);
 }
 
-/* In order of speed. */
+/* The ways, fastest first. */
 static const struct way {
 	const char *name, *line;
-	const struct cr_lanes *lanes; /* ours, which also have tables; taken unasked where they are here */
-	bool (*here)(void), (*first)(void);              /* or: it can be forced; it is taken unasked */
-	void (*make)(const struct product *p, size_t n); /* 1..AT_ONCE products */
-	size_t least;                                    /* fewer products are quicker alone */
+	/* our lanes, which also have tables; used by default where the processor has them */
+	const struct cr_lanes *lanes;
+	/* for other ways: whether it can be forced, and whether it is used by default */
+	bool (*here)(void), (*first)(void);
+	void (*make)(const struct product *p, size_t n); /* compute 1..AT_ONCE products */
+	size_t least;                                    /* with fewer products, one at a time is faster */
 } ways[] = {
 	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", &cr_lanes_eight, NULL, NULL, NULL, 2 },
 	{ "avx2", "X25519: four at a time (AVX2)", &cr_lanes_four, NULL, NULL, NULL, 3 },
 	{ "lib25519", "X25519: four at a time (lib25519)", NULL, cr_x25519_lib25519_here,
 		cr_x25519_lib25519_quick, make_by_library, 1 },
-	/* libcrypto, alone */
+	/* libcrypto, one product at a time */
 	{ "openssl", "X25519: one at a time (OpenSSL)", NULL, yes, yes, NULL, SIZE_MAX },
 };
 #define WAYS (sizeof ways / sizeof ways[0])
@@ -131,7 +135,7 @@ static const struct way *chosen;
 static enum cm_rc chosen_rc = CM_OK;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* NULL: the first that is taken unasked. */
+/* Find a way by its name; for NULL the first that is used by default. */
 static const struct way *find(const char *name)
 {
 	for (size_t i = 0; i < WAYS; i++) {
@@ -187,7 +191,7 @@ bool cr_x25519_use(const char *name)
 	return found != NULL;
 }
 
-/* Whether a product is not zero, without looking where it is not. */
+/* Is a product not zero?  The time does not depend on where it is not. */
 static bool is_good(const uint8_t out[CR_X25519_LEN])
 {
 	static const uint8_t zero[CR_X25519_LEN];
@@ -195,7 +199,7 @@ static bool is_good(const uint8_t out[CR_X25519_LEN])
 	return !cr_equal(out, zero, sizeof zero);
 }
 
-/* The product of one point, alone. */
+/* Compute one product of one point. */
 static enum cm_rc one_point(
 	struct cr_x25519 *k, const uint8_t *point, uint8_t out[CR_X25519_LEN], bool *good, struct cm_err *err)
 {
@@ -245,7 +249,7 @@ static enum cm_rc one_scalar(const struct cr_key *secret, const uint8_t point[CR
 /* ---- many scalars and one point ---- */
 
 static pthread_once_t base_once = PTHREAD_ONCE_INIT;
-static struct cr_multiples *base_table[WAYS]; /* kept to the end of the process */
+static struct cr_multiples *base_table[WAYS]; /* kept until the process ends */
 
 static void make_base_tables(void)
 {
@@ -285,7 +289,8 @@ void cr_x25519_point_expect(struct cr_x25519_point *p, size_t n)
 	p->table = base_table[w - ways] ? w->lanes->multiples(p->bytes) : NULL;
 }
 
-/* Both products of at most AT_ONCE scalars, from the tables.  Lanes that are left have the last scalar. */
+/* Compute both products of at most AT_ONCE scalars from the tables.  Lanes that remain use the last
+ * scalar. */
 static void make_by_tables(const struct way *w, const struct cr_key *secret, size_t n,
 	const struct cr_x25519_point *point, uint8_t (*public_key)[CR_X25519_LEN],
 	uint8_t (*out)[CR_X25519_LEN])
@@ -305,7 +310,7 @@ static void make_by_tables(const struct way *w, const struct cr_key *secret, siz
 	explicit_bzero(&product, sizeof product);
 }
 
-/* The same as any products. */
+/* Compute the same without tables. */
 static void make_both(const struct way *w, const struct cr_key *secret, size_t n, const uint8_t *point,
 	uint8_t (*public_key)[CR_X25519_LEN], uint8_t (*out)[CR_X25519_LEN])
 {

@@ -1,5 +1,5 @@
-/* cr_x25519_text.h - X25519 (RFC 7748 section 5) in several lanes: the text of cr_x25519_eight.c and
- * cr_x25519_four.c, on the field of cr_field_text.h. */
+/* cr_x25519_text.h - X25519 (RFC 7748 section 5) in several lanes.  This text is shared by
+ * cr_x25519_eight.c and cr_x25519_four.c, and uses the field of cr_field_text.h. */
 
 #define GROUPS (CR_LANES_MOST / LANES)
 _Static_assert(GROUPS <= DIVIDE_MOST && MOST <= DIVIDE_MOST, "one inversion for all");
@@ -11,22 +11,24 @@ INLINE const vector *group_of(const struct cr_numbers *n, size_t i)
 
 /* ---- products of any points ---- */
 
-/* Everything of a call that depends on a scalar, in one place to be wiped.  Names are RFC 7748's. */
+/* Everything in a call that depends on a scalar, in one place so that it can be wiped.  Names are those of
+ * RFC 7748. */
 struct climbing {
 	struct element x1, x2, z2, x3, z3, a, b, c, d, aa, bb, e, t;
 	struct element x[GROUPS], z[GROUPS];
 };
 
-/* One step of RFC 7748's loop.  (x3 : z3) becomes the sum of both points, whose difference is x1: which of
- * them is which has no effect on it.  (x2 : z2) becomes twice itself, or with `swap` twice (x3 : z3). */
+/* One step of RFC 7748's loop.  (x3 : z3) becomes the sum of both points, whose difference is x1; the sum
+ * does not depend on the order of the two.  (x2 : z2) becomes twice itself, or with `swap` twice (x3 :
+ * z3). */
 INLINE void step(struct climbing *w, const vector *swap)
 {
 	add_factor(&w->a, &w->x2, &w->z2);
 	subtract_factor(&w->b, &w->x2, &w->z2);
 	add_factor(&w->c, &w->x3, &w->z3);
 	subtract_factor(&w->d, &w->x3, &w->z3);
-	multiply(&w->x3, &w->d, &w->a); /* DA */
-	multiply(&w->z3, &w->c, &w->b); /* CB */
+	multiply(&w->x3, &w->d, &w->a); /* the RFC's DA */
+	multiply(&w->z3, &w->c, &w->b); /* the RFC's CB */
 	choose_element(&w->a, swap, &w->c, &w->a);
 	choose_element(&w->b, swap, &w->d, &w->b);
 	add_factor(&w->c, &w->x3, &w->z3);
@@ -43,7 +45,7 @@ INLINE void step(struct climbing *w, const vector *swap)
 	multiply(&w->z2, &w->e, &w->t);
 }
 
-/* (x2 : z2) = scalar * x1, tight. */
+/* Compute (x2 : z2) = scalar * x1, tight. */
 NOINLINE void climb(struct climbing *w, const vector scalar[4])
 {
 	vector before = { 0 };
@@ -58,7 +60,7 @@ NOINLINE void climb(struct climbing *w, const vector scalar[4])
 		before = now;
 		step(w, &swap);
 	}
-	/* The last bit of a clamped scalar is 0, so that nothing is left exchanged. */
+	/* The last bit of a clamped scalar is 0, so nothing is left exchanged. */
 	settle(&w->x2);
 	settle(&w->z2);
 }
@@ -99,7 +101,7 @@ static void multiply_points(
 
 #define DIGITS ((255 + BITS - 1) / BITS)
 
-/* The multiples of one digit, affine, as they are added: y + x, y - x and 2 d x y. */
+/* The multiples of one digit, in affine form as they are added: y + x, y - x and 2 d x y. */
 struct row {
 	struct column plus, minus, product;
 };
@@ -108,7 +110,7 @@ struct cr_multiples {
 	struct row row[DIGITS];
 };
 
-/* x = X / Z, y = Y / Z, x y = T / Z. */
+/* A point with x = X / Z, y = Y / Z, x y = T / Z. */
 struct point {
 	struct element x, y, z, t;
 };
@@ -116,8 +118,8 @@ struct point {
 static const uint64_t curve_d[4] = { 0x75eb4dca135978a3, 0x00700a4d4141d8ab, 0x8cc740797779e898,
 	0x52036cee2b6ffe73 };
 
-/* The Edwards point of u: y = (u - 1) / (u + 1), x^2 = -4 u / (d (u - 1)^2 + (u + 1)^2).  false: u is on the
- * curve's twist. */
+/* Find the Edwards point of u: y = (u - 1) / (u + 1), x^2 = -4 u / (d (u - 1)^2 + (u + 1)^2).  Returns
+ * false if u is on the curve's twist. */
 TARGET static bool find_point(const uint8_t u[CR_POINT_LEN], struct point *out)
 {
 	struct element n, one, zero, d, a, b, x;
@@ -147,7 +149,7 @@ TARGET static bool find_point(const uint8_t u[CR_POINT_LEN], struct point *out)
 	return true;
 }
 
-/* p + q, of tight points; out may be one of them. */
+/* out = p + q, for tight points; out may be one of them. */
 NOINLINE void add_points(struct point *out, const struct point *p, const struct point *q)
 {
 	struct element a, b, c, d, e, f;
@@ -174,7 +176,7 @@ NOINLINE void add_points(struct point *out, const struct point *p, const struct 
 	times(&out->z, &f, &d);
 }
 
-/* Multiples 1 to MOST of p, which becomes 2 MOST p. */
+/* Compute the multiples 1 to MOST of p, which becomes 2 MOST p. */
 TARGET static void make_row(struct row *row, struct point *p)
 {
 	struct element x[MOST], y[MOST], z[MOST], inverse[MOST], d, t;
@@ -221,15 +223,16 @@ static struct cr_multiples *multiples_of(const uint8_t point[CR_POINT_LEN])
 
 /* ---- products of a point that has a table ---- */
 
-/* Everything of a call that depends on a scalar, in one place to be wiped. */
+/* Everything in a call that depends on a scalar, in one place so that it can be wiped. */
 struct adding {
-	struct point sum; /* products */
+	struct point sum; /* coordinates that are products */
 	struct element plus, minus, product, a, b, c, d, e, f, g, h;
 	vector digit[DIGITS], negative[DIGITS];
 	struct element u[GROUPS], w[GROUPS];
 };
 
-/* Digits of clamped scalars, whose last one is at most 8: magnitudes, and all ones for those below 0. */
+/* Find the digits of clamped scalars, the last of which is at most 8: the magnitudes, and all ones for
+ * digits below 0. */
 INLINE void find_digits(struct adding *w, const vector word[4])
 {
 	vector more = { 0 };
@@ -241,14 +244,14 @@ INLINE void find_digits(struct adding *w, const vector word[4])
 		if (from > 64 - BITS && at < 3)
 			digit |= word[at + 1] << (64 - from);
 		digit = (digit & (2 * MOST - 1)) + more;
-		/* All ones for a digit that becomes negative, with 1 more in the next place. */
+		/* All ones for a digit that becomes negative, which adds 1 to the next digit. */
 		w->negative[i] = -((digit + (MOST - 1)) >> BITS);
 		more = w->negative[i] & 1;
 		w->digit[i] = ((digit - (more << BITS)) ^ w->negative[i]) + more;
 	}
 }
 
-/* Picks the entry of digit i.  For -(x, y) = (-x, y), y + x and y - x change places. */
+/* Choose the entry of digit i.  As -(x, y) = (-x, y), a negative digit exchanges y + x and y - x. */
 NOINLINE void choose_entry(struct adding *w, const struct row *row, int i)
 {
 	const vector *negative = &w->negative[i];
@@ -261,7 +264,7 @@ NOINLINE void choose_entry(struct adding *w, const struct row *row, int i)
 	choose_element(&w->product, negative, &opposite, &product);
 }
 
-/* The sum is the entry (x, y) alone: Z = 4, X = 4 x, Y = 4 y, T = 4 x y. */
+/* Set the sum to the entry (x, y) alone: Z = 4, X = 4 x, Y = 4 y, T = 4 x y. */
 NOINLINE void begin_with_entry(struct adding *w)
 {
 	subtract(&w->a, &w->plus, &w->minus);
@@ -272,7 +275,7 @@ NOINLINE void begin_with_entry(struct adding *w)
 	set_number(&w->sum.z, 4);
 }
 
-/* The entry is added to the sum. */
+/* Add the entry to the sum. */
 NOINLINE void add_entry(struct adding *w)
 {
 	struct point *s = &w->sum;
