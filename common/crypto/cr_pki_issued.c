@@ -1,5 +1,5 @@
-/* cr_pki_issued.c - records the certificates that a CA has issued, and keeps its list of revoked ones
- * (cr_pki.h). */
+/* cr_pki_issued.c (cr_pki.h) - records the certificates that a CA has issued, and keeps its list of revoked
+ * ones. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

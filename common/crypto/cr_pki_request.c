@@ -1,5 +1,5 @@
-/* cr_pki_request.c - makes certificate requests, reads the requests of others, and certifies their keys
- * (cr_pki.h). */
+/* cr_pki_request.c (cr_pki.h) - makes certificate requests, reads the requests of others, and certifies
+ * their keys. */
 #define _GNU_SOURCE /* declares tdestroy */
 #include <search.h>
 #include <stdio.h>

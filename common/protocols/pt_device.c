@@ -1,4 +1,4 @@
-/* pt_device.c - the table of the rows' device halves. */
+/* pt_device.c - finds the device halves of rows by name and by number. */
 #include "pt_device.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * A protocol is a row with two halves.  This half has all that a device needs: the row's parameters, their
  * bytes, the check whether they are possible, and the messages.  It also has what the shuffler needs to
  * make messages of its own.  It links without estimators and without the accountant.  The other half is
- * pt_protocol.h.  Rows are pure: they get their random numbers from the caller.  Sources:
+ * pt_protocol.h.  Rows have no state: they get their random numbers from the caller.  Sources:
  * doc/protocols/README.md. */
 #pragma once
 
@@ -14,11 +14,11 @@
 
 #define PT_RECORD_MAX   4096u
 #define PT_EPSILON0_MAX 16.0
-/* Least epsilon0 of a randomizer, in nats.  An estimate is divided by P - Q (es_histogram.h).  Below this
- * epsilon0 rounding would change P - Q by more than a millionth, and make it 0 in the end.  The least
- * epsilon0 of a plan is a hundred times as large. */
+/* Least epsilon0 of a randomizer, in nats.  An estimate is divided by P - Q (es_histogram.h), and for a
+ * smaller epsilon0 rounding would change P - Q by more than a millionth, and in the end make it 0.  The
+ * least epsilon0 of a plan is a hundred times as large. */
 #define PT_EPSILON0_MIN 1e-6
-/* The text that describes a NULL message to its sender. */
+/* The words that describe a NULL message to its sender. */
 #define PT_NOTHING "nothing"
 
 /* A row.  The randomizer that a function gets has this row. */
@@ -28,15 +28,16 @@ struct pt_device {
 	unsigned kinds;      /* the kinds of query that it answers (enum qy_kind), or-ed */
 	/* The kinds, or-ed, in which a device without a reading may hold a symbol of its own
 	 * (QY_NONE_SYMBOL).  There are then qy_query_symbols(q) more bins, cells and tallies, also for
-	 * dummies and the expected error.  encode() takes the symbol without a branch.  The estimate ends
+	 * dummies and the expected error.  encode() handles the symbol without a branch.  The estimate ends
 	 * with an item that has `none`, the count of the symbol.  Queries of other kinds need QY_NONE_EVEN
-	 * or QY_NONE_VALUE, which reach the row as ordinary values. */
+	 * or QY_NONE_VALUE, by which such devices hold an ordinary value. */
 	unsigned none_symbol;
 	const struct pt_layout *parameters; /* names and bytes of the row's parameters */
 
 	/* Check that a peer's parameters are possible for this query.  CM_EPROTO: they are not. */
 	enum cm_rc (*check)(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
-	uint32_t (*messages)(const struct pt_randomizer *p); /* per client, the same for every client */
+	/* number of messages that a client sends, the same for every client */
+	uint32_t (*messages)(const struct pt_randomizer *p);
 	uint32_t (*record_len)(
 		const struct pt_randomizer *p);            /* bytes of each message, at most PT_RECORD_MAX */
 	double (*epsilon0)(const struct pt_randomizer *p); /* local guarantee, rounded up */
@@ -62,8 +63,8 @@ struct pt_device {
 	 * tags. */
 	void (*route)(const struct pt_randomizer *p, const struct qy_value *value, const uint8_t *records,
 		uint16_t *tags);
-	/* Tags depend on values.  So nothing may show how many messages have a tag, nor may the time that
-	 * it takes to fill up tags with dummies. */
+	/* Tags depend on values.  So nothing may show how many messages have a tag, and the time that
+	 * filling up tags with dummies takes must not show it either. */
 	bool routes_by_value;
 	bool classes_apart; /* each class is a batch of its own, whose members hide only each other */
 	bool rare_dummy;    /* a client may add one dummy more by chance (dummy_chance) */

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* Distance of a threshold from the ideal one, towards more noise, in units of 2^-64.  expl, a sum and a
- * quotient err by less than 2^4 units.  The rest keeps pt_log_up of the threshold's ratio at or below the
- * requested epsilon0. */
+ * quotient are together off by less than 2^4 units.  The rest keeps pt_log_up of the threshold's ratio at
+ * or below the requested epsilon0. */
 #define PT_THRESHOLD_MARGIN 64.0L
 
 /* 2^64 - t, exact, for t above 0. */

@@ -1,4 +1,4 @@
-/* pt_loss.c - what a round costs, whichever way its row says it. */
+/* pt_loss.c - computes a round's loss by the row's cells() or loss(). */
 #include "pt_loss.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* pt_parameters.c - names and bytes of a row's own parameters. */
+/* pt_parameters.c - writes, reads and names a row's own parameters. */
 #include "pt_parameters.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void store(const struct pt_field *f, char *base, uint64_t value)
 		memcpy(base + f->at, &value, sizeof value);
 }
 
-/* Items of the list, never more than there is room for. */
+/* The number of items in the list, limited to the room for them. */
 static uint32_t items(const struct pt_layout *l, const struct pt_randomizer *p)
 {
 	uint32_t n = 0;
@@ -107,7 +107,7 @@ static size_t bytes_of(const struct pt_field *f, size_t n)
 	return sum;
 }
 
-/* Returns where the next one begins; NULL: a flag that is neither 0 nor 1. */
+/* Read an item.  Returns where the next one begins; NULL: a flag is neither 0 nor 1. */
 static const uint8_t *take(const struct pt_field *f, size_t n, const uint8_t *at, char *base)
 {
 	for (size_t i = 0; i < n; i++) {

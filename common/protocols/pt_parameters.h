@@ -29,12 +29,12 @@ struct pt_field {
 struct pt_layout {
 	const struct pt_field *field;
 	size_t fields;
-	/* The list; NULL: none. */
+	/* Fields of an item of the list; NULL: there is no list. */
 	const struct pt_field *item;
 	size_t item_fields;
-	size_t count, first, size; /* offset of the number of items (a uint32_t), offset of the first item,
-				      bytes of an item */
-	uint32_t most;             /* most items */
+	/* offset of the number of items (a uint32_t), offset of the first item, bytes of an item */
+	size_t count, first, size;
+	uint32_t most; /* most items */
 };
 
 #define PT_PARAMETERS_MAX 600u /* most bytes of a row's parameters */
@@ -46,7 +46,8 @@ size_t pt_parameters_write(const struct pt_randomizer *p, uint8_t out[PT_PARAMET
 CM_CHECK enum cm_rc pt_parameters_read(
 	const uint8_t *bytes, size_t len, struct pt_randomizer *p, struct cm_err *err);
 
-/* Receives one parameter.  item: number of its item in the list, from 0; PT_FIELD_ALONE: it is in none. */
+/* Receives one parameter.  item is the number of its item in the list, from 0; PT_FIELD_ALONE: it is not in
+ * a list. */
 #define PT_FIELD_ALONE UINT32_MAX
 typedef void pt_field_fn(
 	void *user, const char *name, enum pt_field_type type, uint32_t item, uint64_t value);

@@ -1,4 +1,4 @@
-/* pt_protocol.c - the table of protocols, and what is asked of a row of it. */
+/* pt_protocol.c - the table of protocols, and the functions that call a row. */
 #include "pt_protocol.h"
 
 #include <assert.h>
@@ -59,7 +59,8 @@ double pt_expected_error(const struct qy_query *q, const struct pt_randomizer *p
 	return row->expected_error(row, q, p, participants);
 }
 
-/* Does the row have the symbol for this question, or, for NULL, one of those that "auto" chooses from? */
+/* Does the row have the symbol for this question?  If row is NULL: does one of the rows that "auto" chooses
+ * from? */
 static bool has_symbol(const struct pt_protocol *row, const struct qy_query *q)
 {
 	if (row)
@@ -74,6 +75,6 @@ void pt_none_default(const struct pt_protocol *row, struct qy_query *q)
 {
 	q->none = has_symbol(row, q) ? QY_NONE_SYMBOL : q->low < q->high ? QY_NONE_VALUE : QY_NONE_EVEN;
 	q->none_category = 0;
-	/* Halves first: the sum of two finite numbers may not be finite. */
+	/* Take halves first: the sum of two finite numbers may not be finite. */
 	q->none_value = q->none == QY_NONE_VALUE ? q->low / 2 + q->high / 2 : 0;
 }

@@ -2,8 +2,8 @@
  * need.
  *
  * A row derives exact parameters from a plan's request, gives the accountant the blanket cells of a round,
- * and makes counts from messages and an estimate from counts.  The other half, pt_device.h, makes messages
- * from a value.  No other code depends on which protocol a round has.  Rows are pure.  Sources:
+ * counts messages, and computes an estimate from the counts.  The other half, pt_device.h, makes messages
+ * from a value.  No other code depends on which protocol a round has.  Rows have no state.  Sources:
  * doc/protocols/README.md. */
 #pragma once
 
@@ -18,10 +18,10 @@ enum pt_automatic {
 	PT_AUTO_DUMMIES = 2,
 	PT_AUTO_LEVELS = 4,
 	PT_AUTO_SIZES = 8,
-	PT_AUTO_SLOTS = 16, /* and with them the sizes of words */
+	PT_AUTO_SLOTS = 16, /* and also the sizes of words */
 };
 
-/* The keys of a plan file that a row takes beside epsilon0, dummies, blanket and shuffler_dummies. */
+/* The keys of a plan file that a row takes, besides epsilon0, dummies, blanket and shuffler_dummies. */
 enum pt_key {
 	PT_KEY_LEVELS = 1,
 	PT_KEY_SIZE = 2,
@@ -68,8 +68,8 @@ struct pt_protocol {
 	double (*expected_error)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, uint64_t participants);
 	/* Write a clause that says what the answer estimates, if that is not what was asked; else "".
-	 * NULL: every answer of this row estimates what was asked, except that numbers are cut to the
-	 * query's range, and for the bias that `bias` of an item states. */
+	 * NULL: every answer of this row estimates what was asked, up to two things: numbers are cut to the
+	 * query's range, and an item's `bias` states a bias. */
 	void (*estimand)(const struct qy_query *q, const struct pt_randomizer *p, char *out, size_t size);
 	/* Write one or two sentences that a reader of the answer must know, such as the loss that the row's
 	 * paper claims beside the loss that holds, or which participants were counted; "" if there is
@@ -77,17 +77,17 @@ struct pt_protocol {
 	void (*statement)(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 		double delta, char *out, size_t size);
 
-	/* Parts that differ within a family of rows, for the functions that the family shares.  support:
-	 * how a message supports an item, without the number of dummies (pt_single_analysis.h,
-	 * pt_multi_analysis.h).  number: the law of the symbol that is sent for a number
-	 * (pt_number_analysis.h). */
+	/* Functions that differ from row to row within a family, called by the functions that the family
+	 * shares.  support: how a message supports an item, without the number of dummies
+	 * (pt_single_analysis.h, pt_multi_analysis.h).  number: the law of the symbol that is sent for a
+	 * number (pt_number_analysis.h). */
 	struct es_support (*support)(const struct pt_randomizer *p);
 	const struct pt_number_law *number;
 };
 
 /* Set how devices without a reading take part if the plan does not say it: by the symbol of none if the row
- * has it, else with the middle of the range, or with a uniform value if there is no range.  row NULL: as
- * fits every row that "auto" may choose. */
+ * has it, else with the middle of the range, or with a uniform value if there is no range.  row NULL: in a
+ * way that fits every row that "auto" may choose. */
 void pt_none_default(const struct pt_protocol *row, struct qy_query *q);
 
 /* The row with this name; NULL: there is none. */

@@ -1,11 +1,13 @@
-/* pt_randomizer.c - whether two randomizers are one, and how much of the guarantee rests on the shuffler. */
+/* pt_randomizer.c - compares two randomizers, and says how much of the guarantee depends on the
+ * shuffler. */
 #include "pt_randomizer.h"
 
 #include <string.h>
 
 #include "pt_device.h"
 
-/* Is every parameter of one the other's, too, or 0 where the other has none of that name? */
+/* Compares parameter by parameter: each must have the same value in the other randomizer, or be 0 where the
+ * other has no parameter of that name. */
 struct comparison {
 	const struct pt_randomizer *with;
 	bool equal;
@@ -71,7 +73,7 @@ bool pt_needs_shuffler(const struct pt_randomizer *p)
 {
 	struct pt_randomizer without = *p;
 
-	/* Evened counts that nobody's value has a part in are as good as the uneven ones. */
+	/* If no tag depends on a value, evened counts say as little as uneven ones. */
 	if (!p->row->routes_by_value)
 		without.shuffler.tag_messages = 0;
 	return pt_rests_on_shuffler(&without);
@@ -81,7 +83,7 @@ uint64_t pt_shuffler_most(const struct pt_randomizer *p)
 {
 	const struct pt_shuffler *s = &p->shuffler;
 
-	/* Clients may leave every tag but one empty. */
+	/* At worst, clients leave every tag but one empty. */
 	return s->dummies + s->tags * s->tag_messages + (uint64_t)pt_noise_bins(p) * 2 * s->noise_mean;
 }
 

@@ -21,7 +21,7 @@ struct pt_device;
  * Parameters of randomized response among dummies (pt_mixbins.h). */
 struct pt_mixbins {
 	uint32_t bins;         /* k: alphabet of one message, 2..PR_CATEGORIES_MAX */
-	uint32_t dummies;      /* blanket messages that each client adds */
+	uint32_t dummies;      /* number of blanket messages that each client adds */
 	uint64_t dummy_chance; /* chance that one more message of each client is a dummy; otherwise that
 				  message is NULL, and counts for no bin.  0: there is no such message */
 	bool keep_always;      /* messages always state the sender's bin: no local guarantee, and keep is 0 */
@@ -30,7 +30,7 @@ struct pt_mixbins {
 
 /* One item of a padded set (pt_privset.h).  Of `mixbins` only bins and keep are used. */
 struct pt_privset {
-	struct pt_mixbins mixbins; /* bins: the items, and `size` of padding */
+	struct pt_mixbins mixbins; /* bins: the items, plus `size` symbols of padding */
 	uint32_t size;             /* items that each padded set has */
 };
 
@@ -39,8 +39,8 @@ struct pt_privset {
 struct pt_slot {
 	uint32_t count;  /* number of slots with these parameters, 1 or more */
 	uint32_t groups; /* number G of groups, 1 or more; a client draws one and answers for it alone */
-	struct pt_mixbins
-		each; /* how a group's bin is randomized; dummies are uniform on the G k bins of all groups */
+	struct pt_mixbins each; /* how a group's bin is randomized; dummies are uniform on the G k bins of all
+				   groups together */
 };
 struct pt_slots {
 	uint32_t kinds; /* length of slot[], 1..PT_SLOTS_MAX */
@@ -49,7 +49,7 @@ struct pt_slots {
 /* Words of a rotated vector. */
 struct pt_rotated {
 	struct pt_slots slots;
-	uint64_t scale; /* pt_rotated.c */
+	uint64_t scale; /* defined in pt_rotated.c */
 };
 /* The coordinates with the largest values (pt_ss_topk.c). */
 struct pt_topk {
@@ -61,7 +61,7 @@ struct pt_topk {
 /* One wide message and no dummies (pt_single.h).  These are all parameters of "hadamard"; the next two
  * structs begin with them. */
 struct pt_single {
-	uint32_t bins; /* of the histogram */
+	uint32_t bins; /* number of bins of the histogram */
 	uint64_t keep;
 };
 /* Parameters of "subset", whose message is a set of `size` categories, and of "olh", whose message is one
@@ -111,17 +111,17 @@ struct pt_vrr {
 
 /* ---- The randomizer ---- */
 
-/* What the shuffler does to a round.  It reads this without knowing the row. */
+/* What the shuffler does to a round.  The shuffler reads this without knowing the row. */
 struct pt_shuffler {
 	uint64_t dummies; /* blanket messages that it adds to the round; only rows with dummy() */
 	/* Rows with route(): number of tags, at most PT_TAGS_MAX; 0: messages have no tags. */
 	uint32_t tags;
-	/* Messages that it releases of each tag.  Of more it drops uniformly drawn ones; fewer it fills up
-	 * with dummies of that tag.  0: it releases what came.  For all tags together at most
-	 * PT_SHUFFLER_DUMMIES_MAX. */
+	/* Number of messages that it releases of each tag.  If there are more it drops some, drawn
+	 * uniformly; if there are fewer it adds dummies of that tag.  0: it releases all that came.  For
+	 * all tags together at most PT_SHUFFLER_DUMMIES_MAX. */
 	uint64_t tag_messages;
-	/* Where tags are classes, and all messages of a device have the class that it chose: the
-	 * participants that each class must have, or the round is void.  All 0: tags are no classes. */
+	/* If tags are classes, and all messages of a device have the tag of the class that it chose: number
+	 * of participants that each class must have, or the round is void.  All 0: tags are not classes. */
 	uint32_t tag_least[PT_SLOTS_MAX];
 	/* Rows with noise_bins(): law of the number of dummies that it adds to each bin (pt_noise.h); 0: no
 	 * noise. */
@@ -132,8 +132,9 @@ struct pt_shuffler {
 struct pt_randomizer {
 	const struct pt_device *row;
 	struct pt_shuffler shuffler;
-	union { /* the member of the row's family; a member may be read as another that begins with the same
-		   fields */
+	/* the member of the row's family; a member may be read as another one that begins with the same
+	 * fields */
+	union {
 		struct pt_mixbins mixbins;
 		struct pt_privset privset;
 		struct pt_slots slots;

@@ -1,4 +1,5 @@
-/* pt_request.c - dummies of a client as one number, as plans ask for them. */
+/* pt_request.c - converts between a client's dummies as one number and as whole dummies with a chance of
+ * one more. */
 #include "pt_request.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ void pt_request_dummies(struct pt_request *r, double dummies)
 	double whole = floor(dummies);
 
 	r->dummies = (uint32_t)whole;
-	/* Exact but for what is below 2^-64; at most 2^64 - 2^11. */
+	/* Rounded up to a multiple of 2^-64; at most 2^64 - 2^11. */
 	r->dummy_chance = (uint64_t)ceil(ldexp(dummies - whole, 64));
 }
 

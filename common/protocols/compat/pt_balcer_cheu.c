@@ -1,5 +1,5 @@
-/* pt_balcer_cheu.c - coins: the true value among coins that say each category now and then; no local
- * guarantee. */
+/* pt_balcer_cheu.c - coins: the true value is hidden among coins, each of which states a category by
+ * chance; no local guarantee. */
 #include "pt_balcer_cheu.h"
 
 #include "pr_limits.h"
@@ -9,9 +9,9 @@
 #include "pt_record.h"
 #include "pt_rows.h"
 
-/* Balcer and Cheu, "Separating local and shuffled differential privacy via histograms", ITC 2020.  A coin of
- * a category is a message that says the category with chance t = 1/size, else nothing: the value `bins`, so
- * that every client sends as many messages. */
+/* Balcer and Cheu, "Separating local and shuffled differential privacy via histograms", ITC 2020.  A coin
+ * of a category is a message that states the category with chance t = 1/size, and else states nothing: it
+ * has the value `bins`, so that every client sends equally many messages. */
 
 static uint32_t coins(const struct pt_randomizer *p)
 {
@@ -40,8 +40,9 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return rc == CM_OK ? pt_coins_bounds(p, CM_EPROTO, err) : rc;
 }
 
-/* Constant time in the value, in its message's place and in what the coins show, by masks.  The order of the
- * coins, which says nothing of them, is drawn first (Knuth 3.4.2 P); the value's message is put between. */
+/* The time is constant in the value, in the place of its message and in what the coins show: all pass
+ * through masks.  The order of the coins does not depend on them, and is drawn first (Knuth 3.4.2 P); then
+ * the value's message is put between. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

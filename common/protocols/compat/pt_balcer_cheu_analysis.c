@@ -1,5 +1,5 @@
-/* pt_balcer_cheu_analysis.c - two counts told in pairs of coins bound the loss, which has no local
- * guarantee. */
+/* pt_balcer_cheu_analysis.c - bounds the loss, which has no local guarantee, by revealing the two counts
+ * that change as pairs of coins. */
 #include "pt_balcer_cheu.h"
 
 #include <math.h>
@@ -28,11 +28,11 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return rc;
 }
 
-/* Two values change two counts, each Binomial(N, t) and the holders.  Give the adversary more: the coins of
- * the two categories in pairs, one of each, all pairs shuffled with the victim's, which is (1, 0) or (0, 1);
- * the counts are their sums.  So the pairs are the messages of one round, and the cells are those of the
- * pairs (1, 0), (0, 1), and of (0, 0) and (1, 1), which the victim never has.  Their masses round down,
- * ratios up. */
+/* Two values change two counts, each Binomial(N, t) plus the number of holders.  Give the adversary more:
+ * the coins of the two categories in pairs, one of each, and all pairs shuffled with the victim's pair, (1,
+ * 0) or (0, 1).  The counts are the sums of these.  So the pairs are the messages of one round.  Its cells
+ * are the pairs (1, 0) and (0, 1), and the pairs (0, 0) and (1, 1), which the victim never has.  Masses are
+ * rounded down, ratios up. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

@@ -1,5 +1,5 @@
-/* pt_cheu.c - fake users: one bit per category, each flipped alike, among the reports of users that hold
- * nothing. */
+/* pt_cheu.c - fake users: a report has one bit for each category, each flipped with one chance, and is
+ * hidden among the reports of users that hold nothing. */
 #include "pt_bits.h"
 #include "pt_exact.h"
 #include "pt_mixbins.h"
@@ -8,9 +8,9 @@
 #include "pt_unary.h"
 
 /* Cheu and Zhilyaev, "Differentially private histograms in the shuffle model from fake users", S&P 2022.  A
- * dummy is a fake user: no bit set, all flipped. */
+ * dummy is a fake user's report: no bit set, then all flipped with that chance. */
 
-/* One report, as the rows have it that send nothing else. */
+/* The randomizer of one report, as rows without dummies have it. */
 static struct pt_randomizer flips_of(const struct pt_randomizer *p)
 {
 	return (struct pt_randomizer){ .row = p->row,
@@ -32,8 +32,8 @@ static double epsilon0(const struct pt_randomizer *p)
 	return pt_unary_epsilon0(&flips);
 }
 
-/* Constant time in the value, in its report's place and in what was drawn: they pass through masks only, and
- * every bit of every message takes one draw and one write at a public place. */
+/* The time is constant in the value, in the place of its report and in what was drawn: these pass only
+ * through masks, and every bit of every message takes one draw and one write at a public place. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

@@ -1,5 +1,5 @@
-/* pt_cheu_analysis.c - reports of users that hold nothing are blanket for certain, and hide the flipped
- * bits of the others. */
+/* pt_cheu_analysis.c - computes the loss: reports of users that hold nothing are certain to be blanket, and
+ * hide the flipped bits of the others. */
 #include <math.h>
 
 #include "pt_exact.h"
@@ -38,10 +38,11 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return CM_OK;
 }
 
-/* With Z(y) the law of a fake user's report and g = (1 - f) / f, a real one has the law g Z(y) or Z(y) / g,
- * as its bit is set in y or not.  Z / g is below all of them, so it is blanket of the others; and fakes have
- * the law Z, so they are blanket for certain in the same proportions.  The report of all ones, where no input
- * is as low as Z / g, is not counted for more: the proportions would differ. */
+/* Let Z(y) be the law of a fake user's report, and g = (1 - f) / f.  A real report has the law g Z(y) if
+ * its bit is set in y, else Z(y) / g.  Z / g is below all of these, so it is the blanket of the others.
+ * Fakes have the law Z, so they are certain to be blanket in the same proportions.  For the report of all
+ * ones no input's law is as low as Z / g, but its larger blanket is not counted: the proportions would
+ * differ. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

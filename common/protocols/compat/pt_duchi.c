@@ -3,9 +3,9 @@
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 
-/* Duchi, Jordan, Wainwright, "Minimax optimal procedures for locally private estimation", JASA 113, 2018, in
- * one dimension: rounding a number x of [-1, 1] to a sign of mean x and keeping the sign with chance
- * e / (e + 1) is their mechanism. */
+/* Duchi, Jordan, Wainwright, "Minimax optimal procedures for locally private estimation", JASA 113, 2018,
+ * in one dimension: their mechanism rounds a number x of [-1, 1] to a sign of mean x, and keeps the sign
+ * with chance e / (e + 1). */
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {

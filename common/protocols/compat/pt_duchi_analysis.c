@@ -1,4 +1,5 @@
-/* pt_duchi_analysis.c - one bit is levels of two bins, so loss and answer are those of levels. */
+/* pt_duchi_analysis.c - takes one bit as a round of levels with two bins, so loss and answer are those of
+ * levels. */
 #include <math.h>
 
 #include "pt_levels_analysis.h"

@@ -1,4 +1,5 @@
-/* pt_hadamard.c - Hadamard response: a column where the value's row of a Hadamard matrix is more often +1. */
+/* pt_hadamard.c - Hadamard response: sends a column, more often one in which the value's row of a Hadamard
+ * matrix is +1. */
 #include "pt_hadamard.h"
 
 #include "pr_limits.h"
@@ -11,7 +12,6 @@
  * communication", AISTATS 2019.  H(r, y) = (-1)^(bits set in r & y), rows and columns 0..K-1; category x has
  * row x + 1, since row 0 is +1 everywhere. */
 
-/* K: the least power of two above the number of categories. */
 uint32_t pt_hadamard_order(const struct pt_randomizer *p)
 {
 	uint32_t k = 4;
@@ -47,7 +47,7 @@ static double epsilon0(const struct pt_randomizer *p)
 	return pt_log_up(pt_hadamard_ratio(p));
 }
 
-/* 1 if an odd number of the lowest 16 bits are set. */
+/* Is the number of ones among the lowest 16 bits odd?  1 or 0. */
 static uint64_t parity(uint64_t v)
 {
 	v ^= v >> 8;
@@ -57,8 +57,9 @@ static uint64_t parity(uint64_t v)
 	return v & 1;
 }
 
-/* A uniform column; where its sign is not the one drawn, the lowest bit of the row is flipped, which maps the
- * columns of one sign onto those of the other.  Constant time: masks and shifts by public amounts. */
+/* Draw a uniform column.  If its sign is not the one drawn, flip the bit of the column at the lowest one of
+ * the row, which maps the columns of one sign onto those of the other.  Constant time: masks, and shifts by
+ * public amounts. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

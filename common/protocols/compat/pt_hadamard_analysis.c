@@ -1,5 +1,5 @@
-/* pt_hadamard_analysis.c - a column supports half of the categories; they are counted by a Walsh-Hadamard
- * transform. */
+/* pt_hadamard_analysis.c - counts the categories that columns support, half of all categories each, by a
+ * Walsh-Hadamard transform. */
 #include "pt_hadamard.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "pt_single.h"
 #include "pt_single_analysis.h"
 
-/* P <= e / (e + 1), e = e^epsilon0. */
+/* Derive keep so that P <= e / (e + 1), e = e^epsilon0. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
@@ -31,9 +31,9 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return rc;
 }
 
-/* A row is +1 in half of the columns, each of those having chance 2P/K and the others 2(1-P)/K; two rows take
- * each pair of signs in a quarter.  Some category has -1 in every column but 0, where all have +1: K/2 <= d,
- * so every bit of a column is the row of a category. */
+/* A row is +1 in half of the columns, each of which has chance 2P/K, and the others 2(1-P)/K; two rows have
+ * each pair of signs in a quarter of the columns.  Some category has -1 in every column but column 0, where
+ * all have +1: K/2 <= d, so every bit of a column is the row of a category. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -58,7 +58,7 @@ static enum cm_rc tally(
 	return rc;
 }
 
-/* v = H v, k a power of two: the fast Walsh-Hadamard transform. */
+/* Compute v = H v by the fast Walsh-Hadamard transform; k is a power of two. */
 static void transform(int64_t *v, uint32_t k)
 {
 	for (uint32_t h = 1; h < k; h *= 2) {
@@ -73,8 +73,8 @@ static void transform(int64_t *v, uint32_t k)
 	}
 }
 
-/* Category x is supported by the columns where its row is +1: by others with chance 1/2, since two rows agree
- * in half of the columns of either sign. */
+/* Category x is supported by the columns in which its row is +1; a report of another category supports it
+ * with chance 1/2, since two rows agree in half of the columns of either sign. */
 static struct es_support support(const struct pt_randomizer *p)
 {
 	return (struct es_support){ .keep = pt_probability(p->single.keep),

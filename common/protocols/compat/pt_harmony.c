@@ -1,10 +1,10 @@
-/* pt_harmony.c - Harmony: the mean of a vector from the sign of one coordinate each. */
+/* pt_harmony.c - Harmony: the mean of a vector, to which each device sends the sign of one coordinate. */
 #include "pt_rows.h"
 #include "pt_slots.h"
 #include "pt_words.h"
 
 /* Nguyen, Xiao, Yang, Hui, Shin, Shin, "Collecting and analyzing data from smart device users with local
- * differential privacy", 2016: words of one coordinate in one slot, without dummies. */
+ * differential privacy", 2016.  It is the row words with one coordinate in one slot, without dummies. */
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {

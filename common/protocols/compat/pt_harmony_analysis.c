@@ -1,4 +1,4 @@
-/* pt_harmony_analysis.c - one sign in one slot is a word of size one, so loss and answer are those of
+/* pt_harmony_analysis.c - takes one sign in one slot as a word of size one, so loss and answer are those of
  * words. */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* pt_laplace.c - discrete Laplace noise on the level, clamped to the levels. */
+/* pt_laplace.c - adds discrete Laplace noise to the level, and clamps the sum to the levels. */
 #include <float.h>
 #include <math.h>
 
@@ -9,21 +9,24 @@
 #include "pt_rows.h"
 
 /* The two-sided geometric mechanism of Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing
- * privacy mechanisms", STOC 2009: level x becomes x + z with chance (1-a)/(1+a) a^|z|, then what is below 0
- * becomes 0 and what is above b becomes b.  a = 1 - keep / 2^64, exactly.
+ * privacy mechanisms", STOC 2009: level x becomes x + z with chance (1-a)/(1+a) a^
+ * z
+ * ; then a number below 0 becomes 0, and one above b becomes b.  a = 1 - keep / 2^64, exactly.
  *
- * Clamping loses nothing: how far beyond an end x + z fell is geometric whatever x is. */
+ * Clamping does not change the guarantee: how far beyond an end x + z falls is geometric, whatever x is. */
 
-/* -b ln a. */
+/* The guarantee, -b ln a. */
 static double epsilon0(const struct pt_randomizer *p)
 {
 	return pt_round_up((p->number.bins - 1) * -log1pl(-pt_number_keep(p)) * (1 + 4 * LDBL_EPSILON));
 }
 
-/* |z| is the number of draws that go on before the first that does not; b of them are enough, for what is
- * beyond b is clamped.  Noise 0 of either sign would count twice: one sign is drawn again.  What was thrown
- * away says nothing of what is sent, and nothing here but the last sum depends on the level: the running time
- * tells nothing. */
+/*
+ * z
+ *  is the number of draws that succeed before the first that fails.  b draws are enough, since anything
+ *  beyond b is clamped.  Noise 0 with either sign would count twice, so one of its signs is drawn again.
+ *  Rejected draws say nothing about the message, and only the last sum depends on the level, so the running
+ *  time reveals nothing. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {
@@ -41,7 +44,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 		}
 		minus = cr_rng_below(rng, 2);
 	} while ((minus & pt_equal_mask(size, 0)) != 0);
-	/* b up, so that nothing is below zero. */
+	/* Add b, so that nothing is below zero. */
 	y = level + b + pt_choose(UINT64_C(0) - minus, UINT64_C(0) - size, size);
 	y = pt_choose(pt_below_mask(y, b), b, y);
 	y = pt_choose(pt_below_mask(2 * b, y), 2 * b, y);

@@ -1,4 +1,4 @@
-/* pt_number.c - what the rows that send one symbol of a bounded number have in common. */
+/* pt_number.c - checks the parameters of the rows that send one symbol of a bounded number. */
 #include "pt_number.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ long double pt_number_drop(const struct pt_randomizer *p)
 	return ldexpl((long double)pt_complement(p->number.keep), -64);
 }
 
-/* What derive and a peer's parameters share: `code` for either. */
+/* Check the range of parameters that come from a plan or from a peer; `code` is the error for either. */
 enum cm_rc pt_number_range(
 	const struct pt_randomizer *p, uint32_t levels_max, bool sized, enum cm_rc code, struct cm_err *err)
 {

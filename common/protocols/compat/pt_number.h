@@ -1,7 +1,7 @@
-/* pt_number.h - what the rows that send one symbol of a bounded number, and no dummies, have in common.
+/* pt_number.h - the rows that send one symbol of a bounded number, and no dummies.
  *
- * bins is the number of levels, 0..b; keep and, where a row has one, size are all that defines the law, so
- * that every party has the same one to the last bit. */
+ * bins is the number of levels, 0..b.  keep and, in rows that have one, size define the law completely, so
+ * every party has the same law to the last bit. */
 #pragma once
 
 #include "pt_single.h"
@@ -14,14 +14,15 @@
 
 extern const struct pt_layout pt_number_layout;
 
-/* As pt_device.check: at most so many levels, and a size of 1..b or, for rows without one, 0. */
+/* Check a peer's parameters as pt_device.check does: at most this number of levels, and a size of 1..b or,
+ * in rows without one, 0. */
 CM_CHECK enum cm_rc pt_number_check(const struct qy_query *q, const struct pt_randomizer *p,
 	uint32_t levels_max, bool sized, struct cm_err *err);
-/* The part of it that a plan's parameters share: `code` for either. */
+/* The part of this check that holds for a plan's parameters, too.  If it fails, returns `code`. */
 CM_CHECK enum cm_rc pt_number_range(
 	const struct pt_randomizer *p, uint32_t levels_max, bool sized, enum cm_rc code, struct cm_err *err);
 uint32_t pt_number_record_len(const struct pt_randomizer *p);
 
-/* 2^-64 of keep and of its complement, exact. */
+/* keep and its complement as chances, exactly. */
 long double pt_number_keep(const struct pt_randomizer *p);
 long double pt_number_drop(const struct pt_randomizer *p);

@@ -1,4 +1,4 @@
-/* pt_number_analysis.c - what rows of one symbol share: the choice of the number of levels, and the mean
+/* pt_number_analysis.c - chooses the number of levels for rows that send one symbol, and computes the mean
  * from symbols. */
 #include "pt_number_analysis.h"
 

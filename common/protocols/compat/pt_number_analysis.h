@@ -1,35 +1,36 @@
-/* pt_number_analysis.h - what rounds of pt_number.h cost, and what their counts say. */
+/* pt_number_analysis.h - computes the loss and the answer of rounds of pt_number.h. */
 #pragma once
 
 #include "es_mean.h"
 #include "pt_number.h"
 #include "pt_protocol.h"
 
-/* The columns that such rows have in common; they have a law, `number`. */
+/* Initialisers for the columns that such rows have in common.  The row also has a law, `number`. */
 #define PT_NUMBER_ANALYSIS \
 	.derive = pt_number_derive, .estimate = pt_number_estimate, .expected_error = pt_number_expected_error
 
 struct pt_number_law {
-	uint32_t levels_max; /* bins; 2 or more */
-	bool sized;          /* has a size, 1..b */
-	/* As in a es_rule, of the randomizer. */
+	uint32_t levels_max; /* most bins; 2 or more */
+	bool sized;          /* the row has a size, 1..b */
+	/* The law of a level, of the randomizer `of`, as in an es_rule. */
 	void (*law)(const void *of, uint32_t level, double *chance);
 	void (*scores)(const void *of, double *first, double *second);
-	/* Keep, and the size if it is 0 and the row has one, from bins: towards noise. */
+	/* Set keep from bins, rounded towards more noise, and also the size if it is 0 and the row has
+	 * one. */
 	void (*set)(struct pt_randomizer *p, double epsilon0);
 };
 
-/* Without levels in the plan: those of 2..PT_NUMBER_LEVELS whose worst variance, rounding included, is
- * least. */
+/* If the plan gives no number of levels, choose among 2..PT_NUMBER_LEVELS the one whose worst variance,
+ * with rounding to levels, is least. */
 #define PT_NUMBER_LEVELS 64u
 CM_CHECK enum cm_rc pt_number_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
-/* A record counts as its symbol, one of so many. */
+/* Count a record at its symbol, of which there are `bins` or more. */
 CM_CHECK enum cm_rc pt_number_tally(
 	uint32_t symbols, const uint8_t *record, uint64_t *counts, struct cm_err *err);
 CM_CHECK enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-/* INFINITY out of memory. */
+/* Returns INFINITY if memory runs out. */
 double pt_number_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

@@ -1,4 +1,5 @@
-/* pt_olh.c - local hashing: a hash of the sender's own and the randomized cell of the value under it. */
+/* pt_olh.c - local hashing: sends a hash of the device's own, and the randomized cell of the value under
+ * it. */
 #include "pt_olh.h"
 
 #include "pr_limits.h"
@@ -10,7 +11,6 @@
 /* Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation", USENIX Security
  * 2017. */
 
-/* P over the chance of one other cell. */
 long double pt_olh_ratio(const struct pt_randomizer *p)
 {
 	return (long double)p->olh.keep * (long double)(p->olh.size - 1) /
@@ -32,7 +32,8 @@ static double epsilon0(const struct pt_randomizer *p)
 	return pt_log_up(pt_olh_ratio(p));
 }
 
-/* Constant time in the value and in what was drawn: multiplication, masks, public places. */
+/* The time is constant in the value and in what was drawn: it uses multiplication, masks and public
+ * places. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {
@@ -43,7 +44,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 
 	(void)q;
 	(void)room;
-	/* Skip the own cell: 0..l-2 onto the l-1 others. */
+	/* Skip the value's own cell: map 0..l-2 onto the l-1 others. */
 	other += 1 & ~pt_below_mask(other, cell);
 	pt_hash_put(records, &h, pt_choose(keep, cell, other));
 }

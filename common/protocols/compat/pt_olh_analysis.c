@@ -1,5 +1,5 @@
-/* pt_olh_analysis.c - a hash supports every category in its cell; collisions between two categories count
- * as noise. */
+/* pt_olh_analysis.c - counts, for each hash, every category in its cell; collisions between two categories
+ * count as noise. */
 #include "pt_olh.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 #include "pt_single.h"
 #include "pt_single_analysis.h"
 
-/* A category that the sender does not hold is supported with chance 1/l: the two cells are equal with chance
- * kappa = 1/l, then P, else (1 - P) / (l - 1).  What kappa is above 1/l is below 2^-107. */
+/* A category that the device does not hold is supported with chance 1/l: the two cells are equal with
+ * chance kappa = 1/l, and then it is P, else (1 - P) / (l - 1).  kappa exceeds 1/l by less than 2^-107. */
 static struct es_support support(const struct pt_randomizer *p)
 {
 	return (struct es_support){ .keep = pt_probability(p->olh.keep),
@@ -22,7 +22,7 @@ static struct es_support support(const struct pt_randomizer *p)
 		.other = 1.0 / p->olh.size };
 }
 
-/* P <= e / (e + l - 1), e = e^epsilon0. */
+/* The largest keep with P <= e / (e + l - 1), e = e^epsilon0. */
 static uint64_t keep(uint32_t bins, uint32_t cells, double epsilon0)
 {
 	long double e = expl((long double)epsilon0);
@@ -31,7 +31,7 @@ static uint64_t keep(uint32_t bins, uint32_t cells, double epsilon0)
 	return (uint64_t)floorl(ldexpl(e / (e + (cells - 1)), 64) - PT_THRESHOLD_MARGIN);
 }
 
-/* The best real l. */
+/* The best number of cells as a real number. */
 static double best(uint32_t bins, double epsilon0)
 {
 	(void)bins;
@@ -46,9 +46,10 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_sized_derive(row, q, r, &sizing, out, err);
 }
 
-/* The hash is uniform whatever the value.  Given it every cell has at least omega = (1 - P) / (l - 1), and
- * exactly that unless all categories fall into it, which two do with chance kappa.  kappa as 1/l errs towards
- * more loss, and its excess is far below the rounding down of each mass. */
+/* The hash is uniform whatever the value is.  Given the hash every cell has at least omega = (1 - P) / (l -
+ * 1), and exactly that unless all categories fall into the cell; two categories do with chance kappa.
+ * Taking kappa as 1/l overestimates the loss; its true excess is far below the rounding down of each
+ * mass. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

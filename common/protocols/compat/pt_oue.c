@@ -1,4 +1,4 @@
-/* pt_oue.c - optimized unary encoding: the value's bit is a fair coin, every other one is rarely set. */
+/* pt_oue.c - optimized unary encoding: the value's bit is a fair coin, every other bit is rarely set. */
 #include "pt_rows.h"
 #include "pt_single.h"
 #include "pt_unary.h"

@@ -1,5 +1,5 @@
-/* pt_oue_analysis.c - derives the chance of the bits that are not the value's; the rest is that of unary
- * rows. */
+/* pt_oue_analysis.c - derives the chance of the bits that are not the value's; everything else is as in the
+ * other unary rows. */
 #include <math.h>
 
 #include "pt_exact.h"
@@ -9,7 +9,7 @@
 #include "pt_unary.h"
 #include "pt_unary_analysis.h"
 
-/* Q >= 1 / (e^epsilon0 + 1). */
+/* Derive the chance Q >= 1 / (e^epsilon0 + 1). */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {

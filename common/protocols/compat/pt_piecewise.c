@@ -1,4 +1,4 @@
-/* pt_piecewise.c - the square wave: likely symbols in a window that begins at the level. */
+/* pt_piecewise.c - the square wave: symbols in a window that begins at the level are likelier. */
 #include "pt_piecewise.h"
 
 #include <math.h>
@@ -10,12 +10,11 @@
 #include "pt_rows.h"
 
 /* Li, Wang, Lopuhaa-Zwakenberg, Skoric, Li, "Estimating numerical distributions under local differential
- * privacy", SIGMOD 2020, on levels: level x of 0..b goes to a symbol of the window x..x+w-1 with chance keep,
- * else to one of the b others of 0..b+w-1, uniform either way. */
+ * privacy", SIGMOD 2020, on levels: level x of 0..b is sent as a symbol of the window x..x+w-1 with chance
+ * keep, else as one of the b other symbols of 0..b+w-1, uniformly in either case. */
 
 __extension__ typedef unsigned __int128 u128;
 
-/* Of a symbol inside the window to one outside. */
 long double pt_piecewise_ratio(const struct pt_randomizer *p)
 {
 	return pt_number_keep(p) * (p->number.bins - 1) / (pt_number_drop(p) * p->number.size);
@@ -38,7 +37,7 @@ static double epsilon0(const struct pt_randomizer *p)
 	return pt_piecewise_excess(p) > 0 ? pt_log_up(pt_piecewise_ratio(p)) : 0;
 }
 
-/* Constant time in the level and in what was drawn: masks only, the same three draws. */
+/* The time is constant in the level and in what was drawn: masks only, and always the same three draws. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {
@@ -48,7 +47,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 
 	(void)q;
 	(void)room;
-	/* Skip the window: 0..b-1 onto the others. */
+	/* Skip the window: map 0..b-1 onto the other symbols. */
 	out += p->number.size & ~pt_below_mask(out, level);
 	pt_record_put(records, pt_choose(keep, level + in, out));
 }

@@ -1,11 +1,11 @@
-/* pt_piecewise.h - the square wave: likely symbols in a window that begins at the level. */
+/* pt_piecewise.h - the square wave: symbols in a window that begins at the level are likelier. */
 #pragma once
 
 #include "pt_number.h"
 
-/* Of a symbol inside the window to one outside. */
+/* The chance of a symbol inside the window divided by that of one outside. */
 long double pt_piecewise_ratio(const struct pt_randomizer *p);
-/* Of a symbol inside, how much likelier than one outside, times b w: keep b - (1 - keep) w, computed exactly
- * and then rounded; 0 if no likelier. */
+/* By how much a symbol inside is likelier than one outside, times b w: keep b - (1 - keep) w, computed
+ * exactly and then rounded; 0 if it is no likelier. */
 double pt_piecewise_excess(const struct pt_randomizer *p);
 uint32_t pt_piecewise_symbols(const struct pt_randomizer *p);

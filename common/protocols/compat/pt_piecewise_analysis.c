@@ -1,5 +1,5 @@
-/* pt_piecewise_analysis.c - the width of the window, the scores of its symbols, and the blanket outside
- * all windows. */
+/* pt_piecewise_analysis.c - derives the width of the window, and computes the scores of symbols and the
+ * blanket outside all windows. */
 #include "pt_piecewise.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "pt_rows.h"
 #include "pt_single_analysis.h"
 
-/* w next to b e^(-epsilon0/2) has the largest information as b grows. */
+/* Set w to the whole number next to b e^(-epsilon0/2), which has the largest information as b grows. */
 static void set(struct pt_randomizer *p, double epsilon0)
 {
 	double b = p->number.bins - 1;
@@ -42,8 +42,8 @@ static void law(const void *of, uint32_t level, double *chance)
 		chance[y] = y >= level && y < level + p->number.size ? inside(p) : outside(p);
 }
 
-/* With n = b + w symbols, E y = outside n (n-1)/2 + (inside - outside) (w l + w (w-1)/2), and likewise the
- * mean of y^2 from sums of squares. */
+/* With n = b + w symbols, E y = outside n (n-1)/2 + (inside - outside) (w l + w (w-1)/2), and the mean of
+ * y^2 follows in the same way from sums of squares. */
 static void scores(const void *of, double *first, double *second)
 {
 	const struct pt_randomizer *p = of;
@@ -62,8 +62,8 @@ static const struct pt_number_law number = {
 	.levels_max = PR_CATEGORIES_MAX, .sized = true, .law = law, .scores = scores, .set = set
 };
 
-/* w <= b: some window leaves each symbol out, so omega is that of a symbol outside; the windows of 0 and b
- * are disjoint, the worst pair. */
+/* If w <= b, some window leaves each symbol out, so omega is the chance of a symbol outside.  The windows
+ * of 0 and b are disjoint, so these are the worst pair. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -72,7 +72,8 @@ static enum cm_rc cells(
 		.one = drop * w / b, .neither = drop * (b - w) / b, .ratio = pt_piecewise_ratio(p)
 	};
 
-	if (2 * w > b) { /* else a third window of what those of 0 and b leave hides nothing of either */
+	/* otherwise a third window can lie in the symbols that those of 0 and b leave, and hides neither */
+	if (2 * w > b) {
 		blanket.family = ACCT_WINDOWS;
 		blanket.shape[0] = (double)b;
 		blanket.shape[1] = (double)w;

@@ -1,4 +1,4 @@
-/* pt_rappor.c - basic RAPPOR, symmetric unary encoding: every bit flipped with one chance. */
+/* pt_rappor.c - basic RAPPOR, symmetric unary encoding: every bit is flipped with one chance. */
 #include "pt_rows.h"
 #include "pt_single.h"
 #include "pt_unary.h"

@@ -1,4 +1,5 @@
-/* pt_rappor_analysis.c - derives one flip for all bits; the rest is that of unary rows. */
+/* pt_rappor_analysis.c - derives one flip chance for all bits; everything else is as in the other unary
+ * rows. */
 #include "pt_protocol.h"
 #include "pt_rows.h"
 #include "pt_single_analysis.h"

@@ -1,4 +1,4 @@
-/* pt_single.c - what the rows that send one wide message and no dummies have in common. */
+/* pt_single.c - checks the parameters of the rows that send one wide message and no dummies. */
 #include "pt_single.h"
 
 #include "pt_category.h"

@@ -1,5 +1,5 @@
-/* pt_single_analysis.c - what rows of one wide message share: a size of least noise, cells by how a
- * message stands to two inputs, and a histogram. */
+/* pt_single_analysis.c - for rows of one wide message: chooses the size of least noise, computes cells from
+ * how a message stands to two inputs, and estimates a histogram. */
 #include "pt_single_analysis.h"
 
 #include <math.h>

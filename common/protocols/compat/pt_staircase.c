@@ -1,4 +1,4 @@
-/* pt_staircase.c - discrete staircase noise on the level, folded to a few symbols. */
+/* pt_staircase.c - adds discrete staircase noise to the level, and folds the sum to a few symbols. */
 #include <float.h>
 #include <math.h>
 
@@ -8,21 +8,23 @@
 #include "pt_record.h"
 #include "pt_rows.h"
 
-/* Geng, Kairouz, Oh, Viswanath, "The staircase mechanism in differential privacy", IEEE JSTSP 9(7), 2015, on
- * integers: level x becomes Y = x + z, where a noise of |z| = k b + t, 0 <= t < b, has a chance in proportion
- * to drop^k for t below the step r and drop^(k+1) from there on; drop = 1 - keep / 2^64, exactly.  Y below -b
- * is moved up by multiples of b into -b..-1, and likewise above 2b down into b+1..2b; symbol y is Y + b.
+/* Geng, Kairouz, Oh, Viswanath, "The staircase mechanism in differential privacy", IEEE JSTSP 9(7), 2015,
+ * on integers: level x becomes Y = x + z, where a noise of
+ * z
+ *  = k b + t, 0 <= t < b, has a chance proportional to drop^k for t below the step r, and to drop^(k+1)
+ *  from there on; drop = 1 - keep / 2^64, exactly.  Y below -b is moved up by multiples of b into -b..-1,
+ *  and Y above 2b down into b+1..2b; the symbol is Y + b.
  *
- * Folding loses nothing: how many multiples of b is geometric whatever x is. */
+ * Folding does not change the guarantee: the number of multiples of b is geometric, whatever x is. */
 
 static double epsilon0(const struct pt_randomizer *p)
 {
 	return pt_round_up(-log1pl(-pt_number_keep(p)) * (1 + 4 * LDBL_EPSILON));
 }
 
-/* One noise.  t is uniform, and taken from r on with chance drop only; noise 0 of either sign would count
- * twice, so one is drawn again.  Two multiples of b end beyond the levels from everywhere, so that more of
- * them fold to the same symbol.  0: to be drawn again. */
+/* Draw one noise.  t is uniform, and from r on is accepted only with chance drop.  Noise 0 with either sign
+ * would count twice, so one of its signs is rejected.  Two multiples of b lead beyond the levels from
+ * everywhere, so more of them fold to the same symbol.  Returns 0 if the noise must be drawn again. */
 static uint64_t draw(const struct pt_randomizer *p, const struct cr_rng *rng, uint64_t *size, uint64_t *minus)
 {
 	uint64_t b = p->number.bins - 1, drop = pt_complement(p->number.keep), t = cr_rng_below(rng, b);
@@ -34,8 +36,8 @@ static uint64_t draw(const struct pt_randomizer *p, const struct cr_rng *rng, ui
 	return (lower | (pt_below_mask(t, p->number.size) & 1)) & ~(*minus & pt_equal_mask(*size, 0));
 }
 
-/* What was thrown away says nothing of what is sent, and nothing but the sum and its folding, by masks,
- * depends on the level: the running time tells nothing. */
+/* Rejected draws say nothing about the message, and only the sum and its folding, by masks, depend on the
+ * level, so the running time reveals nothing. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {
@@ -45,7 +47,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 	(void)room;
 	while (draw(p, rng, &size, &minus) == 0)
 		;
-	/* 3b up, so that nothing is below zero. */
+	/* Add 3b, so that nothing is below zero. */
 	y = level + 3 * b + pt_choose(UINT64_C(0) - minus, UINT64_C(0) - size, size);
 	for (int twice = 0; twice < 2; twice++) {
 		y += b & pt_below_mask(y, 2 * b);

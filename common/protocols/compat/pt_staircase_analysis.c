@@ -1,5 +1,5 @@
-/* pt_staircase_analysis.c - the folded staircase law, the width of its steps, and the scores of its
- * symbols. */
+/* pt_staircase_analysis.c - computes the folded staircase law, the width of its steps, and the scores of
+ * its symbols. */
 #include <math.h>
 
 #include "pt_exact.h"
@@ -14,7 +14,8 @@ static uint32_t symbols(const struct pt_randomizer *p)
 	return 3 * (p->number.bins - 1) + 1;
 }
 
-/* drop >= e^-epsilon0.  The r of least total overlap, b / (1 + e^(epsilon0/2)). */
+/* Set keep with drop >= e^-epsilon0, and r to the number with the least total overlap, b / (1 +
+ * e^(epsilon0/2)). */
 static void set(struct pt_randomizer *p, double epsilon0)
 {
 	if (p->number.size == 0)
@@ -24,7 +25,9 @@ static void set(struct pt_randomizer *p, double epsilon0)
 		(uint64_t)fmaxl(floorl(ldexpl(-expm1l(-(long double)epsilon0), 64) - PT_THRESHOLD_MARGIN), 0);
 }
 
-/* All noises' weights, those of |z| < r being 1, times keep. */
+/* The sum of all noises' weights, where those of
+ * z
+ *  < r are 1, times keep. */
 static long double whole(const struct pt_randomizer *p)
 {
 	long double b = p->number.bins - 1, r = p->number.size;
@@ -32,7 +35,7 @@ static long double whole(const struct pt_randomizer *p)
 	return 2 * r - 1 + (2 * (b - r) + 1) * pt_number_drop(p);
 }
 
-/* Beyond the levels the multiples of b add up to 1 / keep. */
+/* Beyond the levels the multiples of b add up to a factor of 1 / keep. */
 static void law(const void *of, uint32_t level, double *chance)
 {
 	const struct pt_randomizer *p = of;
@@ -49,7 +52,7 @@ static void law(const void *of, uint32_t level, double *chance)
 	}
 }
 
-/* Variance of the noise: over t and k, the k of every t geometric. */
+/* The variance of the noise: the sum over t and k, where k is geometric for every t. */
 static double noise(const struct pt_randomizer *p)
 {
 	double b = p->number.bins - 1, drop = (double)pt_number_drop(p), stop = (double)pt_number_keep(p),
@@ -64,7 +67,7 @@ static double noise(const struct pt_randomizer *p)
 	return sum / (double)whole(p);
 }
 
-/* The means of Y and Y^2 - v given the symbol. */
+/* The scores are the means of Y and Y^2 - v given the symbol. */
 static void scores(const void *of, double *first, double *second)
 {
 	const struct pt_randomizer *p = of;
@@ -83,9 +86,9 @@ static const struct pt_number_law number = {
 	.levels_max = PT_STAIRCASE_LEVELS_MAX, .sized = true, .law = law, .scores = scores, .set = set
 };
 
-/* Between levels at most b apart every law is 1 or 1/drop times the lesser of those of 0 and b, which have
- * least in common (accountant: acct_named_staircase).  Level 0 is likelier up to 0, and at `wins` symbols
- * between 0 and b; elsewhere between them both are high or both low. */
+/* Between levels at most b apart every law is 1 or 1/drop times the lesser of the laws of 0 and b, which
+ * have least in common (accountant: acct_named_staircase).  Level 0 is likelier up to 0, and at `wins`
+ * symbols between 0 and b; at the other symbols between them both are high or both low. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

@@ -1,4 +1,5 @@
-/* pt_subset.c - subset selection: k of the d categories, the value's more often than by chance. */
+/* pt_subset.c - subset selection: sends k of the d categories, among them the value more often than by
+ * chance. */
 #include "pt_subset.h"
 
 #include "pt_bits.h"
@@ -9,7 +10,6 @@
 /* Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy",
  * IEEE Trans. Inf. Theory 64(8), 2018. */
 
-/* Chance of one subset with the value in it over that of one without. */
 long double pt_subset_ratio(const struct pt_randomizer *p)
 {
 	return (long double)p->subset.keep * (long double)(p->subset.bins - p->subset.size) /
@@ -36,9 +36,10 @@ static double epsilon0(const struct pt_randomizer *p)
 	return pt_log_up(pt_subset_ratio(p));
 }
 
-/* The value is in with chance P.  The others are numbered without it, 0..d-2, and a uniform subset of them is
- * drawn in order (Knuth, 3.4.2 S): with `need` wanted of the n that are left, the next one is in with chance
- * need / n.  So every bound and every place is public, and the value passes through masks only. */
+/* The value is in the subset with chance P.  The other categories are numbered without it, 0..d-2, and a
+ * uniform subset of them is drawn in order (Knuth, 3.4.2 S): if `need` more are wanted of the n that are
+ * left, the next one is in with chance need / n.  So every bound and every place is public, and the value
+ * passes only through masks. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {
@@ -53,8 +54,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 		if (left > 0)
 			here = 1 & pt_below_mask(cr_rng_below(rng, left), need);
 		need -= here;
-		/* Among the items other than the value, item i has number i if it is below the value, i - 1
-		 * if above. */
+		/* Without the value, item i has number i if it is below the value, i - 1 if above. */
 		pt_bits_put(records, i,
 			pt_choose(pt_equal_mask(i, value->x), own,
 				pt_choose(pt_below_mask(i, value->x), here, before)));

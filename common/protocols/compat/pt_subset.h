@@ -1,7 +1,8 @@
-/* pt_subset.h - subset selection: k of the d categories, the value's more often than by chance. */
+/* pt_subset.h - subset selection: a message is k of the d categories, among them the value more often than
+ * by chance. */
 #pragma once
 
 #include "pt_device.h"
 
-/* Chance of one subset with the value in it over that of one without. */
+/* The chance of one subset that has the value divided by that of one that does not. */
 long double pt_subset_ratio(const struct pt_randomizer *p);

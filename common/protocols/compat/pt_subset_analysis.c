@@ -1,4 +1,5 @@
-/* pt_subset_analysis.c - the size of subset of least noise, its loss by counting subsets, and a histogram. */
+/* pt_subset_analysis.c - chooses the subset size with least noise, computes the loss by counting subsets,
+ * and estimates a histogram. */
 #include "pt_subset.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static struct es_support support(const struct pt_randomizer *p)
 		.other = (double)((p->subset.size - keep) / (p->subset.bins - 1)) };
 }
 
-/* P <= k e / (k e + d - k), e = e^epsilon0. */
+/* The largest keep with P <= k e / (k e + d - k), e = e^epsilon0. */
 static uint64_t keep(uint32_t d, uint32_t k, double epsilon0)
 {
 	long double with = k * expl((long double)epsilon0);
@@ -28,7 +29,7 @@ static uint64_t keep(uint32_t d, uint32_t k, double epsilon0)
 	return (uint64_t)floorl(ldexpl(with / (with + (d - k)), 64) - PT_THRESHOLD_MARGIN);
 }
 
-/* The best real k. */
+/* The best k as a real number. */
 static double best(uint32_t d, double epsilon0)
 {
 	return d / (exp(epsilon0) + 1);
@@ -42,7 +43,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_sized_derive(row, q, r, &sizing, out, err);
 }
 
-/* Every subset leaves some input out, so omega = (1 - P) / C(d-1, k) everywhere; masses by counting
+/* Every subset leaves some input out, so omega = (1 - P) / C(d-1, k) everywhere; masses follow by counting
  * subsets. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)

@@ -1,11 +1,9 @@
-/* pt_unary.c - one bit per category, each drawn for itself. */
+/* pt_unary.c - unary encoding: draws one bit per category, each independently. */
 #include "pt_unary.h"
 
 #include "pt_bits.h"
 #include "pt_exact.h"
 
-/* P (1 - Q) / (Q (1 - P)): what one input gives a report with its own bit alone, over what another gives
- * it. */
 long double pt_unary_ratio(const struct pt_randomizer *p)
 {
 	return (long double)p->unary.keep * (long double)pt_complement(p->unary.other) /
@@ -36,8 +34,8 @@ double pt_unary_epsilon0(const struct pt_randomizer *p)
 	return pt_log_up(pt_unary_ratio(p));
 }
 
-/* Constant time in the value and in what was drawn: it passes through masks only, and every bit takes one
- * draw and one write at a public place. */
+/* The time is constant in the value and in what was drawn: the value passes only through masks, and every
+ * bit takes one draw and one write at a public place. */
 void pt_unary_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

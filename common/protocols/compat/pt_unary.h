@@ -1,6 +1,7 @@
-/* pt_unary.h - one bit per category, each drawn for itself: what the rows rappor and oue share.
+/* pt_unary.h - unary encoding, one independent bit per category: what the rows rappor and oue share.
  *
- * The bit of the value is 1 with chance P = keep / 2^64, every other one with chance Q = other / 2^64 < P. */
+ * The bit of the value is 1 with chance P = keep / 2^64, every other bit with chance Q = other / 2^64 <
+ * P. */
 #pragma once
 
 #include "pt_single.h"
@@ -13,12 +14,12 @@
 
 extern const struct pt_layout pt_unary_layout;
 
-/* P (1 - Q) / (Q (1 - P)): what one input gives a report with its own bit alone, over what another gives
- * it. */
+/* P (1 - Q) / (Q (1 - P)): the chance of a report with only the input's own bit, divided by its chance
+ * under another input. */
 long double pt_unary_ratio(const struct pt_randomizer *p);
-/* Is its logarithm within PT_EPSILON0_MIN..MAX?  `code` otherwise. */
+/* Check that the logarithm of this ratio is within PT_EPSILON0_MIN..MAX.  If not, returns `code`. */
 CM_CHECK enum cm_rc pt_unary_bounds(const struct pt_randomizer *p, enum cm_rc code, struct cm_err *err);
-/* Are all bits flipped with one chance, and in bounds?  CM_EPROTO otherwise. */
+/* Check that all bits are flipped with one chance, within bounds.  CM_EPROTO if not. */
 CM_CHECK enum cm_rc pt_unary_flips_check(const struct pt_randomizer *p, struct cm_err *err);
 
 uint32_t pt_unary_record_len(const struct pt_randomizer *p);

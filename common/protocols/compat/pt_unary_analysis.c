@@ -1,4 +1,5 @@
-/* pt_unary_analysis.c - the blanket of independent bits, which the report of all ones is left out of. */
+/* pt_unary_analysis.c - computes the blanket of independent bits, which leaves out the report of all
+ * ones. */
 #include "pt_unary_analysis.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include "pt_bits.h"
 #include "pt_exact.h"
 
-/* P = 1 - Q <= h / (h + 1), h = e^(epsilon0 / 2): two inputs differ in two bits. */
+/* Derive P = 1 - Q <= h / (h + 1), h = e^(epsilon0 / 2), since two inputs differ in two bits. */
 enum cm_rc pt_unary_flips(struct pt_randomizer *p, double epsilon0, struct cm_err *err)
 {
 	long double h = expl((long double)epsilon0 / 2);
@@ -16,9 +17,9 @@ enum cm_rc pt_unary_flips(struct pt_randomizer *p, double epsilon0, struct cm_er
 	return pt_unary_bounds(p, CM_ECONFIG, err);
 }
 
-/* With m bits set, input x gives a report Q^m (1-Q)^(d-m) times P/Q if bit x is set and (1-P)/(1-Q) if not.
- * The second is the smaller one, so it is the infimum for every report but that of all ones, where no input
- * has it. */
+/* Under input x a report with m bits set has the chance Q^m (1-Q)^(d-m), times P/Q if bit x is set and
+ * (1-P)/(1-Q) if not. The second factor is smaller, so it gives the least chance over all inputs, except
+ * for the report of all ones, where no input has it. */
 enum cm_rc pt_unary_cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -33,7 +34,8 @@ enum cm_rc pt_unary_cells(
 	b.all = p->unary.bins > 3
 			? other * other * other * flip / silent * (1 - powl(other, p->unary.bins - 3))
 			: 0;
-	b.sets = p->unary.bins > 2; /* of two inputs there is no third, which sets would have others hold */
+	/* with two inputs there is no third, which sets would let others hold */
+	b.sets = p->unary.bins > 2;
 	return pt_single_cells(p, participants, &b, out, err);
 }
 

@@ -1,4 +1,4 @@
-/* pt_unary_analysis.h - what rounds of pt_unary.h cost, and what their counts say. */
+/* pt_unary_analysis.h - computes the loss and the answer of rounds of pt_unary.h. */
 #pragma once
 
 #include "pt_single_analysis.h"
@@ -7,7 +7,8 @@
 #define PT_UNARY_ANALYSIS \
 	.cells = pt_unary_cells, .tally = pt_unary_tally, .support = pt_unary_support, PT_SINGLE_ANALYSIS
 
-/* All bits flipped with one chance: keep and other for epsilon0 (0, 16], CM_ECONFIG if it says nothing. */
+/* Derive keep and other for epsilon0 (0, 16] where all bits are flipped with one chance.  CM_ECONFIG if
+ * epsilon0 is so small that a report says nothing. */
 CM_CHECK enum cm_rc pt_unary_flips(struct pt_randomizer *p, double epsilon0, struct cm_err *err);
 CM_CHECK enum cm_rc pt_unary_cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err);

@@ -1,4 +1,5 @@
-/* pt_vrr.c - vector randomized response: the signs of some coordinates in one message, each flipped alike. */
+/* pt_vrr.c - vector randomized response: sends the signs of some coordinates in one message, each flipped
+ * with one chance. */
 #include "pt_vrr.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 #define SIGNS_MASK UINT64_C(0xffff)
 
-/* One sign is a round of binary response without dummies; what the row adds is the size. */
+/* One sign is a round of binary response without dummies. */
 static struct pt_mixbins one_sign(const struct pt_randomizer *p)
 {
 	return (struct pt_mixbins){ .bins = 2, .keep = p->vrr.keep };
@@ -28,12 +29,12 @@ enum cm_rc pt_vrr_shape(const struct qy_query *q, uint32_t size, enum cm_rc code
 	return CM_OK;
 }
 
-/* Of a report: all its signs. */
+/* The guarantee of a report, with all its signs. */
 static double epsilon0(const struct pt_randomizer *p)
 {
 	const struct pt_mixbins one = one_sign(p);
 
-	/* Exact before it is rounded: 5 bits times 53. */
+	/* Exact before it is rounded: a product of 5 bits and 53. */
 	return pt_round_up(p->vrr.size * (long double)pt_mixbins_guarantee(&one));
 }
 
@@ -60,7 +61,6 @@ static uint32_t messages(const struct pt_randomizer *p)
 	return 1;
 }
 
-/* Coordinate t of the subset that begins at `start`. */
 uint32_t pt_vrr_coordinate(const struct pt_randomizer *p, uint32_t start, uint32_t t)
 {
 	uint32_t d = p->vrr.dimension;
@@ -68,7 +68,8 @@ uint32_t pt_vrr_coordinate(const struct pt_randomizer *p, uint32_t start, uint32
 	return (uint32_t)((start + (uint64_t)t * d / p->vrr.size) % d);
 }
 
-/* Every coordinate is read for every place; start, and where it leads, pass through masks. */
+/* Every coordinate is read for every place; start, and the coordinates that follow from it, pass only
+ * through masks. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {
@@ -86,7 +87,6 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 	pt_record_put(records, made);
 }
 
-/* *value: start and signs. */
 enum cm_rc pt_vrr_read(
 	const struct pt_randomizer *p, const uint8_t *record, uint64_t *value, struct cm_err *err)
 {

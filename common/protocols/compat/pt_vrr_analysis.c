@@ -1,5 +1,5 @@
-/* pt_vrr_analysis.c - the loss of several signs in one message, and the mean of each coordinate from their
- * sums. */
+/* pt_vrr_analysis.c - computes the loss of several signs in one message, and the mean of each coordinate
+ * from sums of signs. */
 #include "pt_vrr.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static enum cm_rc make(const struct pt_protocol *row, const struct qy_query *q, 
 	if (!(r->epsilon0 > 0 && r->epsilon0 <= PT_EPSILON0_MAX))
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 must be above 0 and at most %g",
 			row->device->name, PT_EPSILON0_MAX);
-	/* Downwards, so that all signs together are within what was asked for. */
+	/* Round down, so that all signs together stay within what was asked for. */
 	one.epsilon0 = size == 1 ? r->epsilon0 : nextafter(r->epsilon0 / size, 0);
 	if (r->shuffler_dummies != 0)
 		return cm_fail(err, CM_ECONFIG, "%s: the shuffler adds no dummies", row->device->name);
@@ -43,7 +43,7 @@ static enum cm_rc make(const struct pt_protocol *row, const struct qy_query *q, 
 	return CM_OK;
 }
 
-/* As a participant would have it who reports `keep`: chances in their own precision. */
+/* keep as a participant's device uses it: a chance in its own precision. */
 static long double keep_of(const struct pt_randomizer *p)
 {
 	return ldexpl((long double)p->vrr.keep, -64);
@@ -54,8 +54,9 @@ static long double flip_of(const struct pt_randomizer *p)
 	return ldexpl((long double)pt_complement(p->vrr.keep), -64);
 }
 
-/* omega = flip^s on every subset and signs, whatever the chance of the subset; with all signs different in
- * the victim's two inputs, k of them as in the second: doc/accounting.md, "The lists". */
+/* omega = flip^s for every subset and all signs, whatever the chance of the subset.  In the worst case all
+ * signs differ in the victim's two inputs, and k of them are as in the second: doc/accounting.md, "The
+ * lists". */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
@@ -74,14 +75,14 @@ static enum cm_rc loss(
 		omega = omega * (p->vrr.size - k) / (k + 1);
 	}
 	round->cells = p->vrr.size + 1;
-	if (p->vrr.size == 1) /* the coordinate is told, if there is more than one */
+	if (p->vrr.size == 1) /* the message shows the coordinate, if there is more than one */
 		round->messages = p->vrr.dimension == 1 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	else if (ratio > 1 + 1e-6L)
 		acct_family_set(round, ACCT_WORDS, NULL);
 	return CM_OK;
 }
 
-/* Ones of each coordinate, then reports of each start. */
+/* Counts: the ones of each coordinate, then the reports of each start. */
 static uint32_t tallies(const struct pt_randomizer *p)
 {
 	return 2 * p->vrr.dimension;
@@ -107,7 +108,7 @@ static struct pt_signs signs_of(const struct pt_randomizer *p)
 		.slope = (double)(keep_of(p) - flip_of(p)) };
 }
 
-/* sum[dimension]: ones less zeroes. */
+/* Compute sum[dimension]: ones minus zeroes of each coordinate. */
 static enum cm_rc sums_of(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
 	int64_t *sum, struct cm_err *err)
 {
@@ -154,7 +155,8 @@ static double expected_error(const struct pt_protocol *row, const struct qy_quer
 	return es_vector_expected_error(q, &s, participants);
 }
 
-/* Without a size, that of least error; a larger one may have too little left for each sign. */
+/* Without a size in the plan, choose the one with the least error: with a larger one each sign may have too
+ * little of epsilon0. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {

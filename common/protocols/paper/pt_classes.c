@@ -1,4 +1,4 @@
-/* pt_classes.c - what the rows share whose participants choose their own guarantee. */
+/* pt_classes.c - checks and encodes for the rows whose participants choose their own guarantee. */
 #include "pt_classes.h"
 
 #include "pt_category.h"
@@ -64,7 +64,7 @@ uint64_t pt_classes_word(const struct qy_query *q, const struct pt_randomizer *p
 	return q->kind == QY_MEAN ? pt_levels_round(value->x, p->slots.slot[0].each.bins - 1, rng) : value->x;
 }
 
-/* The class is what the shuffler sees: no secret of this draw. */
+/* Branches may depend on the class, which the shuffler sees: it is no secret. */
 uint64_t pt_classes_tell(
 	const struct pt_randomizer *p, const struct qy_value *value, uint64_t word, const struct cr_rng *rng)
 {

@@ -1,4 +1,4 @@
-/* pt_classes_analysis.c - reads a plan's list of classes, each with its guarantee and its least
+/* pt_classes_analysis.c - reads a plan's list of classes, each with its guarantee and its least number of
  * participants. */
 #include "pt_classes_analysis.h"
 

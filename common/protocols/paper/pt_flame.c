@@ -1,4 +1,4 @@
-/* pt_flame.c - coordinates of a vector as levels, one in a message. */
+/* pt_flame.c - rounds coordinates of a vector to levels, and checks the rows after FLAME. */
 #include "pt_flame.h"
 
 #include "cm_buf.h"
@@ -7,7 +7,7 @@
 
 uint64_t pt_flame_level(uint32_t x, uint32_t b, const struct cr_rng *rng)
 {
-	/* 2^31 to 2^32 of the range. */
+	/* 2^31 is the range here and 2^32 there */
 	return pt_levels_round((uint64_t)x << 1, b, rng);
 }
 

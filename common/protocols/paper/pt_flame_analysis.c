@@ -1,5 +1,5 @@
-/* pt_flame_analysis.c - the counts of coordinates that the shuffler evened, the variance of their scores, the
- * expected error, and what FLAME claims of its rounds. */
+/* pt_flame_analysis.c - estimates coordinates from the counts that the shuffler evened: the variance of
+ * their scores, the expected error, and what FLAME claims of its rounds. */
 #include "pt_flame_analysis.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ uint32_t pt_flame_levels(const struct pt_request *r)
 	return pt_levels_choose(r->epsilon0, 0, r->min_reports);
 }
 
-/* E min(X, most) and its variance, X normal. */
+/* The mean of min(X, most) and its variance, for a normal X. */
 static struct pt_kept cut_normal(double mean, double sd, double most)
 {
 	double z = (most - mean) / sd, below = erfc(-z / sqrt(2)) / 2;
@@ -48,13 +48,14 @@ struct pt_kept pt_flame_kept(double n, double rate, double most)
 	return (struct pt_kept){ first, fmax(second - first * first, 0) };
 }
 
-/* Of the messages about one coordinate, with the score y / b - 1/2 of level y. */
+/* Sums over the messages about one coordinate, where level y has the score y / b - 1/2. */
 struct sums {
-	double first, second; /* of the score, and of its square */
+	double first, second; /* sums of the score and of its square */
 };
 
-/* False if there are more messages than the shuffler leaves in all, of which *left are left.  A message may
- * be about another coordinate than its tag says: whoever sends such must not undo the round. */
+/* Add up the messages.  Returns false if there are more than the shuffler leaves in all; *left is how many
+ * may still come.  A message may be about another coordinate than its tag says: a device that sends such
+ * messages must not be able to void the round. */
 static bool add_up(const struct pt_randomizer *p, const uint64_t *counts, uint64_t *left, struct sums *t)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
@@ -82,8 +83,8 @@ struct work {
 static void fill(const struct work *w, const struct sums *t, struct qy_item *item)
 {
 	double range = w->q->high - w->q->low, middle = w->q->low + range / 2;
-	/* Devices that all hold an end of the range have scores of this mean.  When by chance all of them
-	 * show that end, the score's spread is theirs and not zero. */
+	/* If devices all hold an end of the range, their scores have this mean.  Should all of them show
+	 * that end by chance, the spread of the score is computed from the mean, and is not zero. */
 	double end = w->slope / 2, mean = t->first / w->kept.mean, most = fmin(fmax(mean, -end), end);
 	double zero = fmin(fmax(0, w->q->low), w->q->high);
 	double own = (w->kept.mean - w->kept.variance) * most * most, sd;
@@ -132,7 +133,7 @@ enum cm_rc pt_flame_estimate(const struct qy_query *q, const struct pt_randomize
 	return rc;
 }
 
-/* Variance of the score of a uniform level. */
+/* The variance of the score of a uniform level. */
 static double uniform_variance(const struct pt_slot *s)
 {
 	double b = s->each.bins - 1;
@@ -147,9 +148,9 @@ double pt_flame_unsent(const struct qy_query *q, const struct pt_randomizer *p, 
 	return (q->high - q->low) * sqrt(dummies * uniform_variance(&p->slots.slot[0])) / (n * slope);
 }
 
-/* The score of a participant's message has the square Q B + slope (x - 1/2)^2 at the place x of its value,
- * and the square of its mean, slope^2 (x - 1/2)^2, may be no noise.  Rounding to levels adds 1/(4 b^2) at
- * most. */
+/* The score of a participant's message has the mean square Q B + slope (x - 1/2)^2, where x is the place of
+ * its value in the range.  The square of its mean, slope^2 (x - 1/2)^2, may be no noise.  Rounding to
+ * levels adds at most 1/(4 b^2). */
 double pt_flame_expected(
 	const struct qy_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages)
 {
@@ -200,7 +201,7 @@ void pt_ss_simple_statement(const struct qy_query *q, const struct pt_randomizer
 			epsilon, delta);
 }
 
-/* Their value for sending `sent` coordinates, or "none" where the theorem has none. */
+/* Write the paper's value for sending `sent` coordinates, or "none" where the theorem gives none. */
 static void theorem4(const struct acct_flame_sparse *s, double delta, char *out, size_t size)
 {
 	double epsilon;

@@ -1,33 +1,36 @@
-/* pt_flame_analysis.h - what the counts of a round after FLAME say, and what the paper claims: pt_flame.h. */
+/* pt_flame_analysis.h - computes the answer of a round after FLAME from its counts, and the paper's claims:
+ * pt_flame.h. */
 #pragma once
 
 #include "es_vector.h"
 #include "pt_flame.h"
 #include "pt_slots_analysis.h"
 
-/* The columns of such a row. */
+/* Initialisers for the columns of such a row. */
 #define PT_FLAME_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally
 
-/* Levels by the request, or those that make a mean most accurate at its epsilon0. */
+/* The levels of the request, or else those that make a mean most accurate at its epsilon0. */
 uint32_t pt_flame_levels(const struct pt_request *r);
 
-/* Participants' messages about one coordinate that are kept. */
+/* The participants' messages about one coordinate that the shuffler keeps: their expected number, and its
+ * variance. */
 struct pt_kept {
 	double mean, variance;
 };
-/* Each of n participants sends one with chance `rate`, and no more than `most` of them are kept (0: all). */
+/* The same where each of n participants sends one with chance `rate`, and at most `most` of them are kept
+ * (0: all). */
 struct pt_kept pt_flame_kept(double n, double rate, double most);
 
-/* One item per coordinate, in the order of the symbols, from its kept messages among dummies that are uniform
- * on the levels.  Normal intervals.  The variance is the sum of squared scores, less (E K - Var K) times the
- * square of the mean score, K the messages kept. */
+/* Estimate one item per coordinate, in the order of the symbols, from its kept messages among dummies that
+ * are uniform on the levels.  Intervals are normal.  The variance is the sum of squared scores, less (E K -
+ * Var K) times the square of the mean score, where K is the number of messages kept. */
 CM_CHECK enum cm_rc pt_flame_estimate(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, const struct pt_kept *kept, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-/* Of a coordinate at the worst value, with so many messages about it in all. */
+/* The expected error of a coordinate at the worst value, with so many messages about it in all. */
 double pt_flame_expected(
 	const struct qy_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages);
-/* Of one that none of n participants sends, among so many dummies. */
+/* The expected error of a coordinate that none of n participants sends, among so many dummies. */
 double pt_flame_unsent(const struct qy_query *q, const struct pt_randomizer *p, double n, double dummies);
 
 /* The rows' statements: what FLAME claims, marked where it is no guarantee. */

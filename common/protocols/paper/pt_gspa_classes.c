@@ -1,4 +1,5 @@
-/* pt_gspa_classes.c - personalised response, each class a batch of its own: no bias, whoever chooses what. */
+/* pt_gspa_classes.c - personalised response where each class is a batch of its own, so that the choice of a
+ * class causes no bias. */
 #include "pt_classes.h"
 #include "pt_record.h"
 #include "pt_rows.h"

@@ -1,4 +1,5 @@
-/* pt_gspa_classes_analysis.c - each class hides among its own members, and the classes' estimates add up. */
+/* pt_gspa_classes_analysis.c - computes the loss of classes that each hide among their own members, and
+ * adds up the classes' estimates. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -20,9 +21,9 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_classes_request(row, q, r, out, err);
 }
 
-/* The classes are apart, so a participant hides among those of its own class.  A response with a smaller
- * epsilon0 is one with a larger one, and then noise; and it hides others no less.  So the weakest guarantee
- * among as few as the smallest class has dominates every class. */
+/* The classes are separate, so a participant hides among the members of its own class.  The response with a
+ * smaller epsilon0 is the response with a larger one followed by more noise, and it hides others no less.
+ * So the weakest guarantee among as few participants as the smallest class has dominates every class. */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
@@ -36,7 +37,7 @@ static enum cm_rc loss(
 	return pt_mixbins_cells(&one, least, &out->part[0], err);
 }
 
-/* The reports of each class, which its counts sum to. */
+/* Find the number of reports of each class, which is the sum of its counts. */
 static enum cm_rc class_sizes(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
 	uint64_t *n, struct cm_err *err)
 {
@@ -62,7 +63,7 @@ static struct es_support support_of(const struct pt_slot *s)
 	return pt_slot_support(s, 0, 1);
 }
 
-/* The classes' estimates and variances add up, each at its own estimate. */
+/* Add up the classes' estimates and their variances, each variance at its own estimate. */
 static void fill_count(const struct pt_randomizer *p, const uint64_t *counts, const uint64_t *n, double z,
 	double joint_z, struct qy_item *item)
 {
@@ -119,7 +120,7 @@ static enum cm_rc estimate_counts(const struct qy_query *q, const struct pt_rand
 	return CM_OK;
 }
 
-/* The mean of the classes' means by their sizes; halves of intervals add up in squares. */
+/* The mean of the classes' means, weighted by their sizes; halves of intervals add up in squares. */
 static enum cm_rc estimate_mean(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, const uint64_t *n, struct es_estimate *e,
 	struct cm_err *err)
@@ -177,7 +178,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
-/* Classes at their least sizes, the rest of the participants in the most private one. */
+/* Assume the classes at their least sizes, and the rest of the participants in the most private class. */
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {

@@ -1,8 +1,9 @@
-/* pt_gspa_pooled.c - personalised response as in GSPA: values shuffled together, classes apart from them.
+/* pt_gspa_pooled.c - personalised response as in GSPA: values of all classes are shuffled together, and
+ * classes are sent separately.
  *
- * Chen, Cao, Ge, "A generalized shuffle framework for privacy amplification", 2024, with what is wrong in it
- * put right (doc/protocols/paper.md, "Classes"): the exact law of how many hide a participant in place of its
- * Gaussian limit, and a bound on the bias where the choice of a class goes with the value. */
+ * Chen, Cao, Ge, "A generalized shuffle framework for privacy amplification", 2024, with its errors
+ * corrected (doc/protocols/paper.md, "Classes"): it uses the exact law of how many hide a participant in
+ * place of its Gaussian limit, and bounds the bias where the choice of a class depends on the value. */
 #include "pt_classes.h"
 #include "pt_record.h"
 #include "pt_rows.h"
@@ -22,8 +23,8 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 	uint64_t said[PT_POOLED_MESSAGES] = { pt_classes_tell(p, value, word, rng), value->level };
 
 	(void)room;
-	/* Which of the two comes first is as good as chance; the shuffler knows the class, not which message
-	 * is. */
+	/* The order of the two messages reveals nothing: the shuffler knows the class, but not which
+	 * message states it. */
 	for (uint32_t m = 0; m < PT_POOLED_MESSAGES; m++) {
 		uint64_t slot = (m ^ first) & 1;
 

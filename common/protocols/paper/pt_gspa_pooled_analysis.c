@@ -1,5 +1,5 @@
-/* pt_gspa_pooled_analysis.c - the loss of the weakest class among all others, and an answer that weighs
- * the classes' mix. */
+/* pt_gspa_pooled_analysis.c - computes the loss of the weakest class among all others, and an answer that
+ * accounts for the mix of classes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +25,14 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_classes_request(row, q, r, out, err);
 }
 
-/* Words, then classes. */
+/* Counts: the words, then the classes. */
 static uint32_t tallies(const struct pt_randomizer *p)
 {
 	return p->slots.slot[0].each.bins + p->slots.kinds;
 }
 
-/* The least of every class, everybody else in the weakest, which hides others least. */
+/* Fill in the least number of participants of every class, and count everybody else in the weakest class,
+ * which hides others least. */
 static void fill_classes(const struct pt_randomizer *p, uint64_t participants, struct acct_gspa_class *cls)
 {
 	uint64_t all = 0;
@@ -45,7 +46,8 @@ static void fill_classes(const struct pt_randomizer *p, uint64_t participants, s
 		cls[p->slots.kinds - 1].count += participants - all;
 }
 
-/* Who else there is for sure; the number of classes of them.  A class of one may be the victim's alone. */
+/* Fill in who else certainly takes part, and return the number of such classes.  A class of one may be the
+ * victim's alone. */
 static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, struct acct_gspa_class *cls)
 {
 	uint64_t all = 0;
@@ -59,7 +61,7 @@ static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, 
 			cls[n].count += participants - all;
 		n += cls[n].count > 0;
 	}
-	/* The victim is one who would hide others best. */
+	/* The victim is taken from those who would hide others best. */
 	cls[0].count--;
 	if (cls[0].count > 0)
 		return n;
@@ -68,7 +70,7 @@ static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, 
 	return n - 1;
 }
 
-/* With the victim in the weakest class: the largest loss among the same others. */
+/* Compute the loss for a victim of the weakest class: it is the largest loss among the same others. */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
@@ -107,14 +109,14 @@ static enum cm_rc tally(
 	return rc;
 }
 
-/* What the classes say of a report: Q on every word, and P - Q more on its own. */
+/* What the classes say about a report: every word has chance Q, and the sender's own word P - Q more. */
 struct mix {
 	double n;
 	double other, slope;   /* averages over the participants */
 	double other_variance; /* sum of Q (1 - Q) */
-	double keep_variance;  /* most of P (1 - P) and Q (1 - Q) in any class */
-	double off;            /* most that a class's slope is off the average, relative to it */
-	double beyond; /* participants times how far the slopes of those above the average are above */
+	double keep_variance;  /* largest P (1 - P) and largest Q (1 - Q) in any class */
+	double off;            /* largest distance of a class's slope from the average, relative to it */
+	double beyond;         /* participants times the distance from the average of the slopes above it */
 };
 
 static enum cm_rc mix_of(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
@@ -152,8 +154,8 @@ static enum cm_rc mix_of(const struct pt_randomizer *p, const uint64_t *counts, 
 	return CM_OK;
 }
 
-/* An estimate whose mean is within c (1 - off) to c (1 + off), and with at most `beyond` on either side: the
- * c that it does not exclude. */
+/* An estimate has a mean between c (1 - off) and c (1 + off), and at most `beyond` away on either side.
+ * Set the range of c that the estimate does not exclude. */
 static void hold(const struct mix *m, double value, double half, double *lower, double *upper)
 {
 	double low = value - half, high = value + half;
@@ -200,8 +202,8 @@ static enum cm_rc estimate_counts(const struct qy_query *q, const struct pt_rand
 	return rc;
 }
 
-/* A report has the mean Q B1 + (P - Q) l; what the slopes are off the average sums to zero, so that the bias
- * is at most b times what is beyond it on one side. */
+/* A report has the mean Q B1 + (P - Q) l.  The distances of the slopes from the average sum to zero, so the
+ * bias is at most b times the distance beyond it on one side. */
 static enum cm_rc estimate_mean(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, const struct mix *m, struct es_estimate *e, struct cm_err *err)
 {
@@ -252,7 +254,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
-/* GSPA's own value for the classes at their least sizes, everybody else in the weakest. */
+/* Write GSPA's own value for the classes at their least sizes, with everybody else in the weakest. */
 static void statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size)
 {
@@ -270,7 +272,7 @@ static void statement(const struct qy_query *q, const struct pt_randomizer *p, u
 			epsilon, delta);
 }
 
-/* Variance of a report of level l, rounding to it included, at most: as in pt_digits.c. */
+/* The largest variance of a report of level l, with rounding to levels: as in pt_digits.c. */
 static double report_variance(const struct pt_slot *s, double l)
 {
 	double k = s->each.bins, q = pt_mixbins_other(&s->each), slope = pt_mixbins_keep(&s->each) - q;
@@ -279,7 +281,8 @@ static double report_variance(const struct pt_slot *s, double l)
 	return q * b2 + slope * l * l - mean * mean + slope * slope / 4;
 }
 
-/* Classes at their least sizes, the rest of the participants in the most private one; without bias. */
+/* Assume the classes at their least sizes, the rest of the participants in the most private class, and no
+ * bias. */
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {

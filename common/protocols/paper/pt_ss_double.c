@@ -1,5 +1,5 @@
-/* pt_ss_double.c - SS-Double: one coordinate of each of k public groups, and counts that the shuffler
- * evens. */
+/* pt_ss_double.c - SS-Double: sends one coordinate of each of k public groups; the shuffler makes the
+ * numbers of messages equal. */
 #include "pt_flame.h"
 #include "pt_record.h"
 #include "pt_rows.h"
@@ -38,7 +38,7 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return rc == CM_OK ? pt_slots_count_check(p, CM_EPROTO, err) : rc;
 }
 
-/* Coordinate g of group i is number i * (d / k) + g. */
+/* Coordinate g of group i has the number i * (d / k) + g. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {

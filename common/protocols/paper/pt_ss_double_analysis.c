@@ -1,5 +1,5 @@
-/* pt_ss_double_analysis.c - how many messages of each coordinate the shuffler leaves, and the means from
- * them. */
+/* pt_ss_double_analysis.c - chooses how many messages of each coordinate the shuffler leaves, and estimates
+ * means from them. */
 #include <math.h>
 
 #include "pt_flame.h"
@@ -9,8 +9,8 @@
 #include "pt_slots.h"
 #include "pt_slots_analysis.h"
 
-/* Room above the mean, in standard deviations: an index of a round of a million overflows once in a
- * million. */
+/* Room above the mean, in standard deviations: an index of a round of a million participants overflows once
+ * in a million rounds. */
 #define ROOM 6.0
 
 static uint64_t padded_for(const struct pt_request *r, uint32_t groups)

@@ -1,4 +1,4 @@
-/* pt_ss_simple.c - SS-Simple: every coordinate of a vector, each in a message and a batch of its own. */
+/* pt_ss_simple.c - SS-Simple: sends every coordinate of a vector, each in its own message and batch. */
 #include "pt_flame.h"
 #include "pt_rows.h"
 #include "pt_slots.h"

@@ -1,4 +1,4 @@
-/* pt_ss_simple_analysis.c - one loss and one mean of levels for each coordinate. */
+/* pt_ss_simple_analysis.c - computes one loss and one mean of levels for each coordinate. */
 #include <math.h>
 
 #include "es_law.h"
@@ -34,7 +34,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return rc;
 }
 
-/* One coordinate is a mean from levels. */
+/* Estimate one coordinate, as a mean from levels. */
 static enum cm_rc one_mean(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
 	uint64_t reports, struct qy_item *item, struct cm_err *err)
 {
@@ -46,7 +46,7 @@ static enum cm_rc one_mean(const struct qy_query *q, const struct pt_randomizer 
 	struct es_estimate e = { 0 };
 	enum cm_rc rc;
 
-	/* One device may have sent all its messages here. */
+	/* One device may have sent all of its messages here, so this is the limit. */
 	rc = pt_levels_mean(&mean, &one, counts, reports, 0, &e, err);
 	if (rc != CM_OK)
 		return rc;

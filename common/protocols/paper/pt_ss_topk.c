@@ -1,8 +1,9 @@
-/* pt_ss_topk.c - SS-Topk: the k coordinates that are furthest from the middle, evened by the shuffler.
+/* pt_ss_topk.c - SS-Topk: sends the k coordinates that are furthest from the middle; the shuffler makes the
+ * numbers of messages equal.
  *
- * Which coordinates a device sends depends on its values, and the shuffler sees them: what protects them from
- * it is the device's own dummies, and is no differential privacy (doc/protocols/paper.md, "FLAME").  A client
- * takes part only if its policy says so. */
+ * Which coordinates a device sends depends on its values, and the shuffler sees it.  Only the device's own
+ * dummies obscure this, and that is not differential privacy (doc/protocols/paper.md, "FLAME").  A client
+ * takes part only if its policy allows it. */
 #include <math.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@
 #include "pt_signs.h"
 #include "pt_slots.h"
 
-/* Check the query and the numbers of messages.  sent: coordinates that a device sends for their value, the
- * key `size`; dummies: messages of uniformly drawn coordinates that it adds. */
+/* Check the query and the numbers of messages.  sent: number of coordinates that a device sends for their
+ * value, the key `size`; dummies: number of messages about uniformly drawn coordinates that it adds. */
 enum cm_rc pt_ss_topk_shape(
 	const struct qy_query *q, uint32_t sent, uint32_t dummies, enum cm_rc code, struct cm_err *err)
 {
@@ -56,15 +57,17 @@ static uint32_t messages(const struct pt_randomizer *p)
 	return p->topk.size + p->slots.slot[0].each.dummies;
 }
 
-/* Shuffler and analyzer together read the choice of coordinates, which nothing hides. */
+/* There is no guarantee: shuffler and analyzer together see which coordinates are sent, and nothing hides
+ * that. */
 static double epsilon0(const struct pt_randomizer *p)
 {
 	(void)p;
 	return INFINITY;
 }
 
-/* A uniformly random order of the coordinates.  Those in the middle are taken by it: a device without a
- * reading holds the middle everywhere, and whoever sees tags must not know it by them. */
+/* Draw a uniformly random order of the coordinates, which decides among coordinates in the middle.  A
+ * device without a reading holds the middle everywhere, and the tags must not show which devices these
+ * are. */
 static void draw_order(uint32_t dimension, const struct cr_rng *rng, uint16_t *rank)
 {
 	for (uint32_t c = 0; c < dimension; c++) {
@@ -76,8 +79,8 @@ static void draw_order(uint32_t dimension, const struct cr_rng *rng, uint16_t *r
 	}
 }
 
-/* The k largest distances from the middle, of equal ones above zero the first: k times all coordinates are
- * looked at, and what was taken is not below the last key. */
+/* Find the next of the k largest distances from the middle; of equal ones above zero the first.  This looks
+ * at all coordinates k times, and skips those that were taken, whose keys are not below the last one. */
 static uint32_t next_coordinate(
 	const struct qy_query *q, const struct qy_value *value, const uint16_t *rank, uint64_t *last)
 {
@@ -97,7 +100,7 @@ static uint32_t next_coordinate(
 	return (uint32_t)(PT_TAGS_MAX - (best & 0xffff));
 }
 
-/* The messages' keys, and after them the order of the coordinates. */
+/* The room holds the messages' keys, and after them the order of the coordinates. */
 static size_t room_of(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	return messages(p) * sizeof(uint64_t) + q->dimension * sizeof(uint16_t);

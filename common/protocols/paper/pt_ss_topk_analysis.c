@@ -1,5 +1,5 @@
-/* pt_ss_topk_analysis.c - the loss of up to 2k coordinates that change, and means in which what nobody
- * sent is the middle. */
+/* pt_ss_topk_analysis.c - computes the loss of up to 2k coordinates that change, and means in which an
+ * unsent coordinate counts as the middle. */
 #include <math.h>
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	made.row = row->device;
 	made.slots.slot[0] =
 		(struct pt_slot){ .count = 1, .groups = q->dimension, .each.bins = pt_flame_levels(r) };
-	/* Nobody is dropped even where all send the same coordinate. */
+	/* Choose the number so that nothing is dropped even if all devices send the same coordinate. */
 	made.shuffler.tag_messages = r->padded != 0 ? r->padded : r->min_reports > 0 ? r->min_reports : 1;
 	rc = pt_slots_request(row, r, &made.slots.slot[0], err);
 	if (rc == CM_OK)
@@ -41,13 +41,13 @@ static struct pt_randomizer one_message(const struct pt_randomizer *p)
 {
 	const struct pt_mixbins *each = &p->slots.slot[0].each;
 
-	/* The dummies are of any coordinate. */
+	/* The client's dummies are about any coordinate, so this counts none of them. */
 	return (struct pt_randomizer){ .row = p->row, .mixbins = { .bins = each->bins, .keep = each->keep } };
 }
 
-/* Up to 2k coordinates change; about each the victim's message is one of tag_messages, of which every other
- * hides it as another participant's would at least.  If the shuffler does not fill up, the analyzer sees how
- * many sent a coordinate, and that is a function of their values. */
+/* Up to 2k coordinates change.  About each the victim's message is one of tag_messages, and every other
+ * hides it at least as well as another participant's.  If the shuffler does not fill up the tags, the
+ * analyzer sees how many devices sent a coordinate, which is a function of their values. */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
@@ -62,13 +62,13 @@ static enum cm_rc loss(
 		return pt_mixbins_cells(&one, 1, &out->part[0], err);
 	}
 	rc = pt_mixbins_cells(&one, p->shuffler.tag_messages, &out->part[0], err);
-	out->part[0].messages =
-		ACCT_ANY_MESSAGES; /* what the shuffler leaves need not be bits of participants */
+	out->part[0].messages = ACCT_ANY_MESSAGES; /* the messages that the shuffler leaves need not be bits
+						      of participants */
 	out->part[0].count = UINT64_C(2) * p->topk.size;
 	return rc;
 }
 
-/* What nobody sent counts as the middle. */
+/* A value that a device did not send counts as the middle. */
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
@@ -79,7 +79,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_flame_estimate(q, p, counts, &all, reports, out, err);
 }
 
-/* Of a coordinate that all send or, if that is worse, none. */
+/* The error of a coordinate that all devices send or, if that is larger, of one that none sends. */
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {

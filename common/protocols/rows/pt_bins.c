@@ -1,4 +1,5 @@
-/* pt_bins.c - balls into bins: the true value among uniform dummies, no local guarantee. */
+/* pt_bins.c - balls into bins: the true value is hidden among uniform dummies, without a local
+ * guarantee. */
 #include "pt_category.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"

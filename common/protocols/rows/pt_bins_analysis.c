@@ -1,5 +1,5 @@
-/* pt_bins_analysis.c - refuses a plan that asks for a local guarantee, since dummies alone hide the value;
- * the rest is mixbins'. */
+/* pt_bins_analysis.c - refuses a plan that asks for a local guarantee, since only dummies hide the value;
+ * everything else is as in mixbins. */
 #include <math.h>
 
 #include "pt_category_analysis.h"
@@ -14,7 +14,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 
 	if (rc != CM_OK)
 		return rc;
-	/* Who asks for a local guarantee must not be given none. */
+	/* A plan that asks for a local guarantee must not silently get none. */
 	if (!isinf(r->epsilon0))
 		return cm_fail(err, CM_ECONFIG,
 			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"mixbins\" has one",

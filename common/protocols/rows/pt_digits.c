@@ -1,4 +1,4 @@
-/* pt_digits.c - the mean of a bounded number from its digits, a slot of MIXBINS for each. */
+/* pt_digits.c - the mean of a bounded number from its digits, each in a slot of MIXBINS. */
 #include "pt_digits.h"
 
 #include "pt_exact.h"
@@ -6,19 +6,16 @@
 #include "pt_rows.h"
 #include "pt_slots.h"
 
-/* w with 2^w = v, or 0. */
 uint32_t pt_digits_bits(uint32_t v)
 {
 	return v >= 2 && (v & (v - 1)) == 0 ? (uint32_t)__builtin_ctz(v) : 0;
 }
 
-/* A slot has a bin for each digit, and the last for the symbol of none, if there is one. */
 uint32_t pt_digits_base(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	return p->slots.slot[0].each.bins - qy_query_symbols(q);
 }
 
-/* Levels 0..b, b + 1 = base^slots, which check() holds to PR_CATEGORIES_MAX. */
 uint32_t pt_digits_top(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	return (1u << (pt_digits_bits(pt_digits_base(q, p)) * p->slots.kinds)) - 1;
@@ -51,7 +48,8 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return CM_OK;
 }
 
-/* value->x is the level here: it is rounded once for all digits.  The symbol is itself in each of them. */
+/* value->x is the level here, since it is rounded once for all digits.  The symbol of none is itself in
+ * every digit. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {

@@ -1,5 +1,5 @@
-/* pt_digits_analysis.c - shares dummies among the digits by their place, and adds the digits up to a mean
- * or sum. */
+/* pt_digits_analysis.c - divides dummies among the digits by their place value, and adds the digits up to a
+ * mean or sum. */
 #include "pt_digits.h"
 
 #include <float.h>
@@ -16,16 +16,16 @@
 
 #define LEVELS_DEFAULT 256u
 #define BASE_DEFAULT   2u
-#define BINS_MAX       65u /* two digits of base 64, and the symbol */
+#define BINS_MAX       65u /* two digits of base 64, and the symbol of none */
 
-/* What digit i counts, the first being the most significant. */
+/* The place value of digit i, the first being the most significant. */
 static double place(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i)
 {
 	return ldexp(1, (int)(pt_digits_bits(pt_digits_base(q, p)) * (p->slots.kinds - 1 - i)));
 }
 
-/* A digit's noise weighs the square of its place and costs one over its dummies: the sum of both is least
- * where dummies grow with the inverse of the place. */
+/* The noise of a digit counts with the square of its place value, and is inversely proportional to its
+ * dummies.  The total is least if dummies are proportional to the place value. */
 static enum cm_rc make_slots(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, uint32_t base, uint32_t digits, struct pt_randomizer *p,
 	struct cm_err *err)
@@ -66,8 +66,9 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return rc;
 }
 
-/* A report y of digit l scores (y - Q B1) / (P - Q), of mean l; B1, B2 are the sums of y and y^2 over all
- * digits.  Its variance: E y = Q B1 + (P - Q) l and E y^2 = Q B2 + (P - Q) l^2. */
+/* A report y of digit l has the score (y - Q B1) / (P - Q), whose mean is l; B1 and B2 are the sums of y
+ * and y^2 over all digits.  The variance follows from E y = Q B1 + (P - Q) l and E y^2 = Q B2 + (P - Q)
+ * l^2. */
 static double score_variance(const struct pt_slot *s, double l)
 {
 	double k = s->each.bins, q = pt_mixbins_other(&s->each), more = pt_mixbins_keep(&s->each) - q;
@@ -103,8 +104,9 @@ static double digit_sum(const struct pt_slot *s, const uint64_t *counts, double 
 
 /* ---- Of those who have a reading ---- */
 
-/* Each slot counts the holders; how well follows from what is public.  A slot's part in their number is
- * inverse to its variance there, half of the participants being holders. */
+/* Each slot counts the devices that have a reading; its variance follows from public numbers.  A slot's
+ * weight in the combined number is inverse to its variance there, assuming that half of the participants
+ * have a reading. */
 static double holders_variance(const struct pt_slot *s, double *weight, double n)
 {
 	const struct es_counted c = { .bins = s->each.bins,
@@ -119,7 +121,7 @@ static double holders_variance(const struct pt_slot *s, double *weight, double n
 	       c.dummies * es_score_dummy_variance(&c, weight);
 }
 
-/* What one slot adds to the sum of levels and to the number of holders, of which it has the part `part`. */
+/* Add what one slot says to the sum of levels and, with the weight `part`, to the number of holders. */
 static enum cm_rc add_digit(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i,
 	const uint64_t *counts, double n, double part, double *score, struct es_sums *sums,
 	struct cm_err *err)
@@ -177,7 +179,8 @@ static enum cm_rc estimate_holders(const struct qy_query *q, const struct pt_ran
 	return rc;
 }
 
-/* Where everybody has a reading: as without a symbol, but for the bin that it takes. */
+/* Assume that everybody has a reading: this is as without a symbol of none, except for the bin that it
+ * takes. */
 static double digit_variance(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i, double n)
 {
 	const struct pt_slot *s = &p->slots.slot[i];
@@ -189,7 +192,7 @@ static double digit_variance(const struct qy_query *q, const struct pt_randomize
 	double score[BINS_MAX], worst = 0, dummy = 0;
 	uint32_t base = pt_digits_base(q, p);
 
-	/* A mean is a ratio: what counts of a digit is how far it is from the mean. */
+	/* A mean is a ratio, so a digit counts with its distance from the mean. */
 	for (uint32_t l = 0; l < base; l++) {
 		for (uint32_t y = 0; y < s->each.bins; y++)
 			score[y] = y < base ? (double)y - l : 0;
@@ -204,7 +207,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	struct cm_err *err)
 {
 	double n = (double)reports, top = pt_digits_top(q, p), sum = 0,
-	       variance = n / 4; /* rounding, at most */
+	       variance = n / 4; /* largest variance of rounding to levels */
 	double z = es_normal_upper(0.025), unit, scale;
 	struct qy_item *item;
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);

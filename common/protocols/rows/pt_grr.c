@@ -1,4 +1,4 @@
-/* pt_grr.c - k-ary randomized response: one message, no dummies. */
+/* pt_grr.c - k-ary randomized response: sends one message and no dummies. */
 #include "pt_category.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"

@@ -1,5 +1,5 @@
-/* pt_grr_analysis.c - mixbins without dummies: epsilon0 alone decides, and loss and answer are those of
- * mixbins. */
+/* pt_grr_analysis.c - mixbins without dummies: epsilon0 decides everything, and loss and answer are those
+ * of mixbins. */
 #include <math.h>
 
 #include "pt_category_analysis.h"

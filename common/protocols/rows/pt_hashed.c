@@ -1,4 +1,5 @@
-/* pt_hashed.c - hashed bins: a hash and the value's cell under it, among dummies; no local guarantee. */
+/* pt_hashed.c - hashed bins: sends a hash and the value's cell under it, among dummies, without a local
+ * guarantee. */
 #include "pt_exact.h"
 #include "pt_hash.h"
 #include "pt_mixbins.h"

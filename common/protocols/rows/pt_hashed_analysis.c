@@ -1,5 +1,5 @@
-/* pt_hashed_analysis.c - the loss of hashed cells among dummies, and counts in which categories that share
- * a cell are noise. */
+/* pt_hashed_analysis.c - computes the loss of hashed cells among dummies, and counts in which categories
+ * that share a cell are noise. */
 #include <math.h>
 
 #include "pt_hash_analysis.h"
@@ -16,18 +16,18 @@ static struct es_support support(const struct pt_randomizer *p)
 	return (struct es_support){ .keep = 1, .other = 1.0 / p->multi.size, .blanket = 1.0 / p->multi.size };
 }
 
-/* More cells mean less noise and less blanket for each. */
+/* With more cells there is less noise, but less blanket for each cell. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
 	return pt_multi_derive_true(row, "olh", q, r, out, err);
 }
 
-/* Dummies are uniform on hashes and cells.  The victim's message is l times as likely as one of them where
- * the cell is its value's, and impossible elsewhere; its two values share a cell with chance kappa.  kappa as
- * 1/l, below which it cannot be, errs towards more loss: the rest of it would move omega from (l, 0) and (0,
- * l) to (l, l) and (0, 0), and l (1 - e), 0 are less spread than l, -l e, of the same mean, for every e >=
- * 1. */
+/* Dummies are uniform on hashes and cells.  Where the cell is its value's, the victim's message is l times
+ * as likely as a dummy; elsewhere it is impossible.  Its two values share a cell with chance kappa.  Taking
+ * kappa as 1/l, which it is never below, overestimates the loss.  The rest of kappa would move mass of
+ * omega from (l, 0) and (0, l) to (l, l) and (0, 0), and for every e >= 1 the values l (1 - e) and 0 are
+ * less spread than l and -l e, which have the same mean. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -38,7 +38,7 @@ static enum cm_rc cells(
 	if (rc != CM_OK)
 		return rc;
 	*out = (struct acct_round){ .dummies = dummies, .count = 1, .cells = 4 };
-	/* l^2 is exact, so that one rounding is all, and then down: the sum stays below 1. */
+	/* l^2 is exact, so there is only one rounding, followed by one step down: the sum stays below 1. */
 	out->cell[0] = (struct acct_cell){ nextafter((l - 1) / (l * l), 0), l, 0 };
 	out->cell[1] = (struct acct_cell){ nextafter((l - 1) / (l * l), 0), 0, l };
 	out->cell[2] = (struct acct_cell){ nextafter(1 / (l * l), 0), l, l };

@@ -1,5 +1,5 @@
-/* pt_hierarchy.c - how many numbers lie in an interval: each device answers for one level of the tree,
- * which it draws. */
+/* pt_hierarchy.c - how many numbers lie in an interval: each device draws one level of the tree and answers
+ * for it. */
 #include "pt_ranges.h"
 #include "pt_rows.h"
 #include "pt_sampled.h"

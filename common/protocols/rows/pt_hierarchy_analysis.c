@@ -1,5 +1,5 @@
-/* pt_hierarchy_analysis.c - the loss of one level among those that devices draw; counts and answers are
- * those of ranges. */
+/* pt_hierarchy_analysis.c - computes the loss where each device answers for one level that it draws; counts
+ * and answers are those of ranges. */
 #include "pt_protocol.h"
 #include "pt_ranges_analysis.h"
 #include "pt_rows.h"

@@ -1,11 +1,11 @@
-/* pt_levels.c - level bins: the mean of a bounded number from one rounded level each. */
+/* pt_levels.c - level bins: the mean of a bounded number, which each device rounds to one level. */
 #include "pt_levels.h"
 
 #include "pt_exact.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 
-/* Bins of numbers: the symbol of none is the last, if there is one. */
+/* The number of levels: all bins except the last one, if that is the symbol of none. */
 static uint32_t levels_of(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	return p->mixbins.bins - qy_query_symbols(q);
@@ -21,7 +21,7 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return pt_mixbins_check(p, err);
 }
 
-/* Constant time: one draw and a comparison by subtraction, whatever the value. */
+/* Constant time: one draw, and a comparison by subtraction, whatever the value is. */
 uint64_t pt_levels_round(uint64_t x, uint32_t b, const struct cr_rng *rng)
 {
 	uint64_t t = x * b, part = t & UINT32_MAX, draw = cr_rng_u64(rng) >> 32;
@@ -35,7 +35,7 @@ void pt_levels_encode(const struct qy_query *q, const struct pt_randomizer *p, c
 	uint64_t levels = levels_of(q, p), level = pt_levels_round(value->x, (uint32_t)levels - 1, rng);
 
 	(void)room;
-	/* Only a query with the symbol has a value that is it. */
+	/* Only in a query with the symbol of none can the value be that symbol. */
 	pt_mixbins_encode(
 		&p->mixbins, pt_choose(pt_equal_mask(value->x, QY_NUMBER_NONE), levels, level), rng, records);
 }

@@ -1,5 +1,5 @@
-/* pt_levels_analysis.c - chooses levels by rounding against noise, and answers with a mean, a sum or
- * quantiles. */
+/* pt_levels_analysis.c - chooses the number of levels by rounding error against noise, and answers with a
+ * mean, a sum or quantiles. */
 #include "pt_levels_analysis.h"
 
 #include <math.h>
@@ -13,13 +13,13 @@
 #include "pt_mixbins_analysis.h"
 #include "pt_rows.h"
 
-#define LEVELS_MIN 4  /* without a local guarantee: what is cheap enough never to do without */
-#define LEVELS_MAX 64 /* beyond it rounding no longer shows */
-/* Dummies per bin that (1, 1e-8) takes (doc/protocols/README.md): the weight of noise against rounding when
- * only the dummies hide a value. */
+#define LEVELS_MIN 4  /* without a local guarantee: so few levels are always cheap enough */
+#define LEVELS_MAX 64 /* with more levels, rounding is no longer noticeable */
+/* Dummies per bin that (1, 1e-8) takes (doc/protocols/README.md).  Where only the dummies hide a value,
+ * this weighs noise against rounding. */
 #define DUMMIES_PER_BIN 62.0
 
-/* Worst case over x of the variance of one participant's share, per b^2 and with its dummies. */
+/* The largest variance, over x, of one participant's part with its dummies, divided by b^2. */
 static double worst_variance(double epsilon0, double dummies, double b)
 {
 	double blanket = (b + 1) / (exp(epsilon0) + b), real = 1 - blanket;
@@ -35,7 +35,7 @@ uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n)
 	double b = 1;
 
 	if (isinf(epsilon0)) {
-		/* Minimises n/(4 b^2) + V b/12. */
+		/* Minimise n/(4 b^2) + V b/12. */
 		b = floor(cbrt(6 * (double)n / DUMMIES_PER_BIN) + 0.5);
 		return (uint32_t)fmin(fmax(b, LEVELS_MIN), LEVELS_MAX) + 1;
 	}
@@ -46,7 +46,7 @@ uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n)
 	return (uint32_t)b + 1;
 }
 
-/* The round to expect, for errors that do not follow from counts. */
+/* The counts to expect, for errors that do not follow from counts. */
 static struct es_counted expected(const struct pt_randomizer *p, uint64_t participants)
 {
 	return pt_mixbins_counted(p, NULL, participants, pt_mixbins_dummies(p, participants));
@@ -68,7 +68,7 @@ static double quantile_error(const struct qy_query *q, const struct pt_randomize
 	return es_quantile_expected_error(q, &c);
 }
 
-/* The number of levels with the least error to expect. */
+/* Choose the number of levels with the least expected error. */
 static enum cm_rc derive_quantiles(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err)
 {
@@ -106,7 +106,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 		bins = pt_levels_choose(r->epsilon0,
 			pt_dummies_each(r->dummies, r->dummy_chance) + (double)added, r->min_reports);
 	}
-	/* Without a number of levels the request is refused, which a symbol must not hide. */
+	/* A request without a number of levels is refused, so do not add the symbol of none to it. */
 	return pt_mixbins_request(row, bins > 0 ? bins + qy_query_symbols(q) : 0, r, out, err);
 }
 
@@ -118,8 +118,8 @@ static void law(const void *of, uint32_t level, double *chance)
 		chance[y] = y == level ? pt_mixbins_keep(&p->mixbins) : pt_mixbins_other(&p->mixbins);
 }
 
-/* With B1, B2 the sums of l and l^2 over all levels, a report Y of level l has E Y = Q B1 + (P - Q) l and
- * E Y^2 = Q B2 + (P - Q) l^2. */
+/* With B1, B2 the sums of l and l^2 over all levels, a report Y of level l has E Y = Q B1 + (P - Q) l and E
+ * Y^2 = Q B2 + (P - Q) l^2. */
 static void scores(const void *of, double *first, double *second)
 {
 	const struct pt_randomizer *p = of;
@@ -143,7 +143,7 @@ enum cm_rc pt_levels_mean(const struct qy_query *q, const struct pt_randomizer *
 	return es_mean_estimate(q, &rule, counts, reports, dummies, out, err);
 }
 
-/* What the batch says of those who have a reading, and how many have none. */
+/* Estimate the mean or sum of the devices that have a reading, and how many have none. */
 static enum cm_rc estimate_holders(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, uint64_t reports, double dummies, struct es_estimate *out, struct cm_err *err)
 {
@@ -176,8 +176,9 @@ static enum cm_rc estimate_holders(const struct qy_query *q, const struct pt_ran
 	return rc;
 }
 
-/* Where everybody has a reading, which the estimator does not know.  A mean is a ratio: at all numbers alike
- * its error is that of the levels' distance from it.  A sum counts what a holder has above zero. */
+/* Assume that everybody has a reading, which the estimator does not know.  A mean is a ratio, so its error
+ * depends on the distance of the levels from it, which is zero if all numbers are alike.  A sum counts what
+ * each holder has above zero. */
 static double expected_of_holders(
 	const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants)
 {

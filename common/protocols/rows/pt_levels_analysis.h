@@ -5,15 +5,15 @@
 #include "pt_levels.h"
 #include "pt_protocol.h"
 
-/* Bins that make the mean most accurate at this epsilon0 and number of participants. */
+/* The number of bins that makes the mean most accurate at this epsilon0 and number of participants. */
 uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n);
-/* Columns of the rows that send a level by MIXBINS. */
+/* Functions of the rows that send a level by MIXBINS. */
 CM_CHECK enum cm_rc pt_levels_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
 double pt_levels_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);
-/* A mean from the counts of levels, however many messages there are: es_mean.h. */
+/* Estimate a mean from the counts of levels, for any number of messages: es_mean.h. */
 CM_CHECK enum cm_rc pt_levels_mean(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, uint64_t reports, double dummies, struct es_estimate *out,
 	struct cm_err *err);

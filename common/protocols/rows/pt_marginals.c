@@ -1,5 +1,5 @@
-/* pt_marginals.c - counts of combinations of several fields' categories: a slot of MIXBINS for each
- * marginal. */
+/* pt_marginals.c - counts of combinations of several fields' categories: each marginal is a slot of
+ * MIXBINS. */
 #include "pt_marginals.h"
 
 #include "pr_limits.h"
@@ -11,13 +11,11 @@ bool pt_marginals_has(const struct qy_query *q, uint32_t marginal, uint32_t colu
 	return (q->marginal[marginal] >> column & 1) != 0;
 }
 
-/* What a column can be: its categories, and the symbol of none. */
 uint32_t pt_marginals_faces(const struct qy_query *q, uint32_t column)
 {
 	return q->column[column].categories + qy_query_symbols(q);
 }
 
-/* Combinations of marginal i, or something above PR_CATEGORIES_MAX. */
 uint32_t pt_marginals_combinations(const struct qy_query *q, uint32_t i)
 {
 	uint32_t k = 1;
@@ -76,7 +74,8 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return rc == CM_OK ? pt_marginals_fit(q, p, err) : rc;
 }
 
-/* The combination's index, the last column of the set running fastest.  The strides are public. */
+/* The index of the combination, in which the last column of the set runs fastest.  The strides are
+ * public. */
 uint64_t pt_marginals_word(const struct qy_query *q, const struct pt_randomizer *p,
 	const struct qy_value *value, uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {

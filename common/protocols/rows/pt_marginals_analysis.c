@@ -1,4 +1,4 @@
-/* pt_marginals_analysis.c - a loss for each marginal, and items that are named by the combination they
+/* pt_marginals_analysis.c - computes a loss for each marginal, and names items by the combination they
  * count. */
 #include "pt_marginals_analysis.h"
 
@@ -31,7 +31,8 @@ static size_t name_len(const struct qy_query *q, uint32_t c, uint32_t face)
 	return strlen(q->column[c].name) + strlen(face_name(q, c, face)) + 2;
 }
 
-/* "state=High,fan=on" for combination j of marginal i, appended at *at; whether a column of it is none. */
+/* Append the name of combination j of marginal i at *at, such as "state=High,fan=on".  Returns whether a
+ * column of it is the symbol of none. */
 static bool put_name(const struct qy_query *q, uint32_t i, uint32_t j, char **at)
 {
 	bool none = false;
@@ -53,10 +54,10 @@ static bool put_name(const struct qy_query *q, uint32_t i, uint32_t j, char **at
 	return none;
 }
 
-/* Bytes of all names: each face of a column stands in 1/faces of a marginal's names. */
+/* The number of bytes of all names: each value of a column occurs in 1/faces of a marginal's names. */
 static size_t names_len(const struct qy_query *q)
 {
-	size_t sum = 1; /* even of no name there is something to allocate */
+	size_t sum = 1; /* even without a name something is allocated */
 
 	for (uint32_t i = 0; i < q->marginals; i++) {
 		uint32_t k = pt_marginals_combinations(q, i);

@@ -1,12 +1,12 @@
-/* pt_marginals_analysis.h - the answer of pt_marginals.h, for whatever the slots' counts say. */
+/* pt_marginals_analysis.h - computes the answer of pt_marginals.h for any law of the slots' counts. */
 #pragma once
 
 #include "pt_marginals.h"
 #include "pt_slots_analysis.h"
 
-/* Every combination of every marginal: estimate() but for the law. */
+/* Estimate every combination of every marginal: estimate() for a given law. */
 CM_CHECK enum cm_rc pt_marginals_answer(const struct qy_query *q, const struct pt_randomizer *p,
 	pt_slot_law *law, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-/* expected_error() but for the law. */
+/* expected_error() for a given law. */
 double pt_marginals_error(const struct pt_randomizer *p, pt_slot_before *law, uint64_t participants);

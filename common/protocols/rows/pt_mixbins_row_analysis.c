@@ -1,5 +1,5 @@
-/* pt_mixbins_row_analysis.c - randomized response among dummies of clients or of the shuffler: all of it
- * is mixbins'. */
+/* pt_mixbins_row_analysis.c - randomized response among dummies of clients or of the shuffler; all
+ * functions are those of pt_mixbins_analysis.h. */
 #include "pt_category_analysis.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"

@@ -1,5 +1,5 @@
-/* pt_parallel.c - counts of combinations of several fields' categories: each device answers for one marginal,
- * which it draws. */
+/* pt_parallel.c - counts of combinations of several fields' categories: each device draws one marginal and
+ * answers for it. */
 #include "pt_marginals.h"
 #include "pt_rows.h"
 #include "pt_sampled.h"

@@ -1,5 +1,5 @@
-/* pt_parallel_analysis.c - the loss of one marginal among those that devices draw; counts and answers are
- * those of marginals. */
+/* pt_parallel_analysis.c - computes the loss where each device answers for one marginal that it draws;
+ * counts and answers are those of marginals. */
 #include "pt_marginals_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"

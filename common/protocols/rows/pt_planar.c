@@ -1,4 +1,4 @@
-/* pt_planar.c - places: a cell of a grid, with planar Laplace noise. */
+/* pt_planar.c - places: sends a cell of a grid, with planar Laplace noise. */
 #include "pt_planar.h"
 
 #include <math.h>
@@ -8,9 +8,10 @@
 #include "pt_rows.h"
 
 #define AT(member) offsetof(struct pt_randomizer, planar.member)
-#define UNIT       1024.0 /* parts of a cell that distances are rounded up to */
-#define BITS       18u    /* of a distance: around the torus at most 129 cells each way */
-#define CUT        12u    /* bits of a chance that its weight does not have: 1024 weights are below 2^63 */
+#define UNIT       1024.0 /* distances are rounded up to this part of a cell */
+#define BITS       18u    /* bits of a distance: around the torus it is at most 129 cells each way */
+/* low bits of a chance that its weight drops, so that 1024 weights sum to less than 2^63 */
+#define CUT 12u
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -36,8 +37,8 @@ static uint64_t times(uint64_t a, uint64_t b)
 	return (uint64_t)((u128)a * b >> 64);
 }
 
-/* A square root is rounded correctly everywhere (IEEE 754), and one that is no whole number of parts is
- * further from it than that: all machines have the same distance. */
+/* All machines compute the same distance: a square root is rounded correctly everywhere (IEEE 754), and one
+ * that is no whole number of parts is further from a whole number than the rounding. */
 static uint32_t parts(uint32_t i, uint32_t j)
 {
 	return (uint32_t)ceil(UNIT * sqrt((double)i * i + (double)j * j));
@@ -53,7 +54,7 @@ static uint64_t weight_of(const uint64_t power[BITS], uint32_t distance)
 	return chance >> CUT;
 }
 
-/* Offset (i, j) of the torus; both are public, or loop counters. */
+/* The weight of offset (i, j) of the torus.  Both are public, or loop counters. */
 static uint64_t weight_at(const struct pt_planar_law *law, uint32_t i, uint32_t j)
 {
 	uint32_t across = least(i, law->circle[0] - i), up = least(j, law->circle[1] - j);
@@ -78,7 +79,7 @@ void pt_planar_law_of(const struct pt_randomizer *p, struct pt_planar_law *law)
 			law->total += weight_at(law, i, j);
 }
 
-/* The nearest place of the grid, without a branch. */
+/* The cell of the grid nearest to this place, found without a branch. */
 static uint64_t nearest(const struct pt_planar_law *law, int axis, uint64_t z)
 {
 	uint64_t w = law->size[axis], half = w + (law->circle[axis] - w) / 2;
@@ -90,7 +91,7 @@ static uint64_t nearest(const struct pt_planar_law *law, int axis, uint64_t z)
 void pt_planar_row(const struct pt_planar_law *law, uint32_t cell, uint64_t chance[PT_PLANAR_CELLS_MAX])
 {
 	uint32_t w = law->size[0], x = cell % w, y = cell / w,
-		 column[PT_PLANAR_CELLS_MAX] = { 0 }; /* a circle is two of 128 at most */
+		 column[PT_PLANAR_CELLS_MAX] = { 0 }; /* a circle has at most twice 128 places */
 
 	for (uint32_t c = 0; c < w * law->size[1]; c++)
 		chance[c] = 0;
@@ -104,8 +105,8 @@ void pt_planar_row(const struct pt_planar_law *law, uint32_t cell, uint64_t chan
 	}
 }
 
-/* Of all places that say this cell: the grid, its torus and the noise are their own mirror images, so what a
- * place says for a cell its image says for the cell's. */
+/* The sum over all places that are reported as cell y.  The grid, its torus and the noise are their own
+ * mirror images, so what holds for a place and a cell also holds for the mirror images of both. */
 static uint64_t of_images(const struct pt_planar_law *law, const uint64_t *chance, uint32_t y, bool most)
 {
 	uint32_t w = law->size[0], cells = w * law->size[1], across = y / w * w + (w - 1 - y % w);
@@ -129,7 +130,7 @@ static double furthest(const struct pt_randomizer *p)
 	for (uint32_t y = 0; y < PT_PLANAR_CELLS_MAX; y++)
 		low[y] = UINT64_MAX;
 	for (uint32_t x = 0; x < cells; x++) {
-		/* Of a place and its images one. */
+		/* look at only one of a place and its mirror images */
 		if (2 * (x % w) >= w + w % 2 || 2 * (x / w) >= law.size[1] + law.size[1] % 2)
 			continue;
 		pt_planar_row(&law, x, row);
@@ -148,8 +149,9 @@ static double furthest(const struct pt_randomizer *p)
 	return pt_log_up(ratio);
 }
 
-/* The two places that differ most, from the exact chances; INFINITY where a cell is out of reach.  A plan
- * asks for it several times an entry, and entries that recur are alike: the last one is kept. */
+/* The guarantee of the two places that differ most, from the exact chances; INFINITY if a cell cannot be
+ * reached.  A plan asks for it several times for each entry, and entries often have the same parameters, so
+ * the last result is kept. */
 static double epsilon0(const struct pt_randomizer *p)
 {
 	static _Thread_local struct {
@@ -210,8 +212,8 @@ static uint32_t record_len(const struct pt_randomizer *p)
 	return PT_RECORD_LEN;
 }
 
-/* Constant time in the place and in the offset: the scan goes through the whole torus, in order of rows, and
- * counts the offsets and the rows that end at or below the draw. */
+/* The time is constant in the place and in the offset: the scan goes through the whole torus, row by row,
+ * and counts the offsets and the rows whose weights end at or below the draw. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

@@ -1,5 +1,5 @@
-/* pt_planar_analysis.c - the matrix of the noise and its inverse, the guarantee by distance, and counts of
- * cells. */
+/* pt_planar_analysis.c - computes the matrix of the noise and its inverse, the guarantee by distance, and
+ * counts of cells. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +14,17 @@
 #include "pt_record.h"
 #include "pt_rows.h"
 
-#define HALVES 64 /* of the interval that the decay is looked for in */
+#define HALVES 64 /* steps of the bisection for the decay */
 #define PARTS  1024.0
-#define SHOWN  3u /* distances of which the statement speaks beside any: 1, 2 and 4 cells */
+#define SHOWN  3u /* the statement speaks of this many distances, 1, 2 and 4 cells, besides any distance */
 
 /* ---- The matrix ---- */
 
-/* Of a chance in matrix_of: two integers and their quotient are rounded, 2^-53 of each at most whatever a
- * long double is, and the law of the device is exactly those integers. */
+/* Relative error of a chance in matrix_of: two integers and their quotient are each rounded by at most
+ * 2^-53, whatever precision a long double has, and the law of the device is exactly these integers. */
 #define ROOM 0x1p-51
 
-/* chance[x * cells + y], within a factor 1 +- ROOM; NULL out of memory. */
+/* Compute chance[x * cells + y], within a factor 1 +- ROOM; NULL out of memory. */
 static double *matrix_of(const struct pt_randomizer *p)
 {
 	uint32_t cells = pt_planar_cells(p);
@@ -60,7 +60,7 @@ static enum cm_rc inverse_of(const struct pt_randomizer *p, struct es_matrix *m,
 
 /* ---- The plan ---- */
 
-/* The fastest decay whose guarantee, which is that of the integers, is within what is asked for. */
+/* Set the fastest decay whose guarantee, computed from the integers, is within what is asked for. */
 static void set_decay(struct pt_randomizer *p, double epsilon0)
 {
 	double low = 0, high = 4 * epsilon0 / PARTS;
@@ -136,7 +136,7 @@ static enum cm_rc in_range(const struct pt_randomizer *p, uint64_t participants,
 				 p->row->name);
 }
 
-/* Of any two places: what the budget is charged. */
+/* The cells of any two places, which the budget is charged for. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -168,7 +168,7 @@ static double apart(uint32_t w, uint32_t a, uint32_t b)
 	return across * across + up * up;
 }
 
-/* What is known of two places that are at most `distance` cells apart: the largest ratio p of their chances
+/* What holds for two places that are at most `distance` cells apart: the largest ratio p of their chances
  * of one cell, and the largest total variation beta. */
 struct near {
 	double p, beta;
@@ -193,13 +193,14 @@ static struct near near_of(const double *chance, const struct pt_randomizer *p, 
 			found.beta = fmax(found.beta, sum);
 		}
 	found.p *= 1 + 1e-14;
-	/* Each chance is off by 2^-54 of itself at most, so their differences sum to 2^-53 and less. */
+	/* Each chance has a relative error of at most 2^-54, so the differences sum to an error of at most
+	 * 2^-53. */
 	found.beta = fmin(found.beta * (1 + 1e-12) + 0x1p-50, (found.p - 1) / (found.p + 1));
 	return found;
 }
 
-/* Definitions 4 and 5 of Wang et al. 2024, with q of any two places: an upper epsilon of the round.  It is
- * not what is charged: to the budget, all places are neighbours. */
+/* An upper bound on the round's epsilon by definitions 4 and 5 of Wang et al.  2024, with q that of any two
+ * places.  The budget is not charged this: for it, all places are neighbours. */
 static enum acct_rc near_epsilon(const struct near *of, const struct pt_randomizer *p, uint64_t participants,
 	double delta, double *epsilon)
 {
@@ -215,7 +216,7 @@ static enum acct_rc near_epsilon(const struct near *of, const struct pt_randomiz
 	return rc;
 }
 
-/* Three digits, upwards; 0 is 0. */
+/* Round up to three digits; 0 stays 0. */
 static double upwards(double x)
 {
 	double unit = x > 0 ? pow(10, floor(log10(x)) - 2) : 1;
@@ -223,7 +224,7 @@ static double upwards(double x)
 	return ceil(x / unit) * unit;
 }
 
-/* "1 cell 0.9 (0.31), 2 cells 1.8 (0.45), any 8 (0.53)"; false where the accountant has no answer. */
+/* Write "1 cell 0.9 (0.31), 2 cells 1.8 (0.45), any 8 (0.53)"; false if the accountant has no answer. */
 static bool near_text(
 	const struct pt_randomizer *p, uint64_t participants, double delta, char *out, size_t size)
 {
@@ -278,7 +279,7 @@ static enum cm_rc tally(
 	return rc;
 }
 
-/* Every participant sends one message: as many as came. */
+/* Every participant sends one message, so there are as many messages as participants. */
 static enum cm_rc totals(
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct cm_err *err)
 {

@@ -1,7 +1,7 @@
 /* pt_prefixes.c - candidates that a text may begin with: MIXBINS over them and one bin for everything else.
  *
- * The number of bins is fixed by the plan, before anybody knows which candidates an earlier round will leave:
- * there may be fewer than bins.  The last bin is everything else's. */
+ * The plan fixes the number of bins before anybody knows which candidates an earlier round will leave, so
+ * there may be fewer candidates than bins.  The last bin is for everything else. */
 #include "pt_exact.h"
 #include "pt_mixbins.h"
 #include "pt_rows.h"

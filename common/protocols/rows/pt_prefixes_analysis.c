@@ -1,5 +1,5 @@
-/* pt_prefixes_analysis.c - one bin more than candidates, which is joint with them in the estimate and left
- * out of the answer. */
+/* pt_prefixes_analysis.c - estimates all bins together, and leaves the bin for everything else out of the
+ * answer. */
 #include <stdlib.h>
 
 #include "es_histogram.h"
@@ -16,7 +16,8 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_mixbins_request(row, q->categories + 1, r, out, err);
 }
 
-/* Joint over all bins, the unused too: what a later round extends was chosen among the candidates. */
+/* Intervals hold jointly for all bins, unused ones too, since a later round extends candidates that are
+ * chosen among these. */
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
@@ -36,7 +37,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 		e.item[i].label = q->category[i];
 	s = pt_mixbins_support(p, dummies);
 	rc = es_support_items(&s, counts, e.n, reports, e.n, e.item, &e.noise_floor, err);
-	/* Nobody is in an unused bin, and the last one is no candidate. */
+	/* Nobody is in an unused bin, and the last bin is no candidate. */
 	e.n = q->categories;
 	if (rc == CM_OK)
 		*out = e;

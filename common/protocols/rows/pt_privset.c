@@ -1,4 +1,5 @@
-/* pt_privset.c - sets of items: response on one item of a set that is padded to the same size everywhere. */
+/* pt_privset.c - sets of items: each device pads its set to the same size, and sends one item of it by
+ * randomized response. */
 #include "pt_privset.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 #include "pt_rows.h"
 
 #define AT(member)    offsetof(struct pt_randomizer, privset.member)
-#define CHOICE_BITS   52 /* a choice times PR_CATEGORIES_MAX is below 2^64 */
-#define SYMBOLS_LEAST 3u /* two items and one of padding */
+#define CHOICE_BITS   52 /* with so many bits a choice times PR_CATEGORIES_MAX is below 2^64 */
+#define SYMBOLS_LEAST 3u /* two items and one symbol of padding */
 
 _Static_assert((UINT64_C(1) << (64 - CHOICE_BITS)) >= PR_CATEGORIES_MAX, "a choice times a count fits");
 
@@ -21,7 +22,7 @@ static const struct pt_field fields[] = {
 };
 static const struct pt_layout layout = { .field = fields, .fields = sizeof fields / sizeof *fields };
 
-/* R and s are two of the ratio's four roundings; where s is 1 the other two are none. */
+/* Computing R and adding s are two of the ratio's four roundings; if s is 1 the other two do not occur. */
 long double pt_privset_ratio(const struct pt_randomizer *p)
 {
 	return (pt_mixbins_ratio(&p->privset.mixbins) + (long double)(p->privset.size - 1)) /
@@ -54,11 +55,12 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return CM_OK;
 }
 
-/* Item number `slot` of the s that the device has: its own in order, then padding.
+/* Return item number `slot` of the s that the device has: its own items in order, then padding.
  *
- * Of `held` items `needed` are taken, one after the other with the chance that makes all choices alike
- * (Knuth, algorithm S); each draw is off by 2^-40 at most, which bears on which of too many items count, and
- * not on the guarantee: the number that is taken is exact, and `slot` is drawn apart. */
+ * Of `held` items `needed` are taken, one after the other, each with the chance that makes all choices
+ * equally likely (Knuth, algorithm S).  Each draw is off by at most 2^-40.  This affects which of too many
+ * items count, but not the guarantee: the number of items taken is exact, and `slot` is drawn
+ * separately. */
 static uint64_t item_of(const struct pt_randomizer *p, const struct qy_value *value, uint32_t items,
 	uint64_t slot, const struct cr_rng *rng)
 {
@@ -78,7 +80,7 @@ static uint64_t item_of(const struct pt_randomizer *p, const struct qy_value *va
 	return item;
 }
 
-/* Constant time in the set, in what is taken of it and in what is sent. */
+/* The time is constant in the set, in which items of it are taken and in what is sent. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

@@ -1,17 +1,19 @@
-/* pt_privset.h - sets of items: response on one item of a set that is padded to the same size everywhere.
+/* pt_privset.h - sets of items: each device pads its set to the same size, and sends one item of it by
+ * randomized response.
  *
- * The alphabet is the D items, the symbol of none among them, and s of padding: d = D + s.  A device pads its
- * set to s items: of a set with more, s that it draws evenly; of one with fewer, all and as much padding as
- * is missing.  It draws one of the s, each with chance 1/s, and tells it by response on the d: it with chance
- * keep / 2^64, each other with Q = (1 - keep / 2^64) / (d - 1).  The set of a device without a reading is the
- * symbol alone, so nothing but the s items, which all devices have, bears on what is sent.
+ * The alphabet is the D items, among them the symbol of none, and s symbols of padding: d = D + s.  A
+ * device brings its set to s items: of a larger set it draws s evenly, and to a smaller one it adds
+ * padding.  It draws one of the s, each with chance 1/s, and sends it by response on the d symbols: that
+ * symbol with chance keep / 2^64, each other one with Q = (1 - keep / 2^64) / (d - 1).  The set of a device
+ * without a reading consists of the symbol of none alone.  So the message depends only on the s items, of
+ * which every device has equally many.
  *
- * Guarantee.  Whichever s a device drew, each of them is sent with chance P = keep / 2^64 / s + (1 - 1/s) Q,
- * each other symbol with Q: E = P / Q.  This is PrivSet (Wang et al., INFOCOM 2018) with subsets of one item,
- * the accountant's privset with k=1. */
+ * Guarantee.  Whichever s items a device has, each of them is sent with chance P = keep / 2^64 / s + (1 -
+ * 1/s) Q, and each other symbol with Q: E = P / Q.  This is PrivSet (Wang et al., INFOCOM 2018) with
+ * subsets of one item, the accountant's privset with k=1. */
 #pragma once
 
 #include "pt_device.h"
 
-/* E, of a relative error below 2^(2 - LDBL_MANT_DIG). */
+/* E, with a relative error below 2^(2 - LDBL_MANT_DIG). */
 long double pt_privset_ratio(const struct pt_randomizer *p);

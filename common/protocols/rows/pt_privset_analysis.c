@@ -1,5 +1,5 @@
-/* pt_privset_analysis.c - the loss of two padded sets without a common item, and counts of how many hold
- * each item. */
+/* pt_privset_analysis.c - computes the loss of two padded sets without a common item, and counts how many
+ * devices hold each item. */
 #include <math.h>
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ static enum cm_rc possible(const struct pt_protocol *row, const struct qy_query 
 
 	if (q->kind != QY_SETS)
 		return cm_fail(err, CM_ECONFIG, "%s: answers sets only", name);
-	/* The symbol of none is an item, and no set has it beside others. */
+	/* The symbol of none is an item, and it is never in a set together with others. */
 	if (r->size < 1 || r->size > q->categories)
 		return cm_fail(err, CM_ECONFIG,
 			"%s: needs size, the most items of a set that count together: 1 to %u", name,
@@ -61,11 +61,11 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return CM_OK;
 }
 
-/* The blanket is Q of each symbol.  Two sets of s without a common item have s symbols of ratios (E, 1), s of
- * (1, E) and d - 2s of (1, 1).  Sets with an item in common have (E, E) and (1, 1) there in place of one each
- * of the first two: a mean-preserving contraction of u - e^epsilon v, so their delta is not larger
- * (pt_slots.h).  Every device has exactly s of the d symbols, and s of all padding are one choice: two sets
- * without a common item there always are. */
+/* The blanket is Q for each symbol.  Two sets of s without a common item have s symbols of ratios (E, 1), s
+ * of (1, E) and d - 2s of (1, 1).  Sets with a common item have (E, E) and (1, 1) in place of one (E, 1)
+ * and one (1, E).  This is a mean-preserving contraction of u - e^epsilon v, so their delta is not larger
+ * (pt_slots.h).  Every device has exactly s of the d symbols, and the set of padding alone is possible, so
+ * two sets without a common item always exist. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -81,13 +81,13 @@ static enum cm_rc cells(
 	out->cell[1] = (struct acct_cell){ .omega = own, .u = 1, .v = u };
 	if (rest > 0)
 		out->cell[out->cells++] = (struct acct_cell){ .omega = nextafter(rest, 0), .u = 1, .v = 1 };
-	/* Where a third set may be apart from both, it hides neither. */
+	/* A third set that shares nothing with either hides neither. */
 	if (u > 1 + 1e-6 && p->privset.size <= 6 && 3 * s > p->privset.mixbins.bins)
 		acct_family_set(out, ACCT_DRAWS, (double[3]){ p->privset.mixbins.bins, 1, s });
 	return CM_OK;
 }
 
-/* A message as support of its item, which c of the devices drew among their s. */
+/* How a message supports its item, which c of the devices drew among their s. */
 static struct es_support support(const struct pt_randomizer *p)
 {
 	double keep = pt_mixbins_keep(&p->privset.mixbins), other = pt_mixbins_other(&p->privset.mixbins);
@@ -97,7 +97,7 @@ static struct es_support support(const struct pt_randomizer *p)
 	return (struct es_support){ .keep = own, .flip = 1 - own, .other = other };
 }
 
-/* The parts of n devices do not add up to n, so that an item is put into [0, n] alone. */
+/* The n devices' items do not add up to n, so each item is limited to [0, n] by itself. */
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)

@@ -1,5 +1,5 @@
-/* pt_ranges.c - how many numbers lie in an interval: a tree of intervals, a slot of MIXBINS for each
- * level. */
+/* pt_ranges.c - how many numbers lie in an interval: a tree of intervals, where each level is a slot of
+ * MIXBINS. */
 #include "pt_ranges.h"
 
 #include "pr_limits.h"
@@ -7,7 +7,7 @@
 #include "pt_rows.h"
 #include "pt_slots.h"
 
-/* Levels of the tree below its root; 0 if the leaves are no power of the fanout. */
+/* The number of levels of the tree below its root; 0 if the leaves are no power of the fanout. */
 static uint32_t depth(const struct qy_query *q)
 {
 	uint32_t nodes = 1, levels = 0;
@@ -31,7 +31,6 @@ enum cm_rc pt_ranges_query(
 	return CM_OK;
 }
 
-/* The slots, coarsest level first, but for what a request says. */
 void pt_ranges_slots(const struct qy_query *q, struct pt_randomizer *p)
 {
 	uint32_t nodes = 1;
@@ -68,14 +67,13 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return rc == CM_OK ? pt_ranges_fit(q, p, err) : rc;
 }
 
-/* A slot has a bin for each node of its level, and the last for the symbol of none, if there is one. */
 uint32_t pt_ranges_nodes(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i)
 {
 	return p->slots.slot[i].each.bins - qy_query_symbols(q);
 }
 
-/* The node of level i above the number; the grids are nested, so no division of a secret is needed.  The
- * upper end of the range belongs to the last node. */
+/* The node of level i that contains the number.  The grids are nested, so no secret is divided.  The upper
+ * end of the range belongs to the last node. */
 uint64_t pt_ranges_word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {

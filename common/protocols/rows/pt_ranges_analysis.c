@@ -1,5 +1,5 @@
-/* pt_ranges_analysis.c - every level of the tree is counted apart; the answer is made consistent, parents
- * sum their children. */
+/* pt_ranges_analysis.c - estimates every level of the tree separately, and makes the answer consistent:
+ * parents are the sums of their children. */
 #include "pt_ranges_analysis.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
 
-#define LABEL_LEN 64u /* "[-1.234567891e-300, -1.234567891e-300)" */
+#define LABEL_LEN 64u /* length of "[-1.234567891e-300, -1.234567891e-300)" */
 
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
@@ -37,7 +37,7 @@ static enum cm_rc make_items(
 {
 	size_t at = 0;
 
-	/* The symbol is one item, whatever the number of slots that have it. */
+	/* The symbol of none is one item, however many slots have it. */
 	e->n = qy_query_symbols(q);
 	for (uint32_t i = 0; i < p->slots.kinds; i++)
 		e->n += pt_ranges_nodes(q, p, i);
@@ -55,13 +55,13 @@ static enum cm_rc make_items(
 	return CM_OK;
 }
 
-/* How many have no reading, as all slots together say: a sum of estimates weighted by what is public of their
- * variances, and of the weights. */
+/* How many devices have no reading, from all slots together: a sum of the slots' estimates, with weights
+ * from what is public about their variances, and the sum of the weights. */
 struct holding {
 	double none, weight;
 };
 
-/* What one slot says of them.  The first one, whose noise is least, makes the item. */
+/* Add one slot's estimate of it.  The first slot, which has the least noise, makes the item. */
 static enum cm_rc add_none(const struct es_support *s, uint64_t count, struct es_estimate *e, bool first,
 	struct holding *all, struct cm_err *err)
 {
@@ -80,8 +80,8 @@ static enum cm_rc add_none(const struct es_support *s, uint64_t count, struct es
 	return CM_OK;
 }
 
-/* Fill each node's raw estimate, and its consistent one: children sum to their parent, and the first level
- * to the number of devices that have a reading. */
+/* Fill in each node's raw estimate, and its consistent one: children sum to their parent, and the first
+ * level sums to the number of devices that have a reading. */
 static enum cm_rc fill_items(const struct qy_query *q, const struct pt_randomizer *p, pt_slot_law *law,
 	const uint64_t *counts, struct es_estimate *e, struct cm_err *err)
 {
@@ -139,7 +139,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_ranges_answer(q, p, pt_slots_support, counts, reports, out, err);
 }
 
-/* Of a node's count, over the levels alike. */
+/* The error of a node's count, averaged over the levels. */
 double pt_ranges_error(
 	const struct qy_query *q, const struct pt_randomizer *p, pt_slot_before *law, uint64_t participants)
 {

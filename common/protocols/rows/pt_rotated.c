@@ -13,24 +13,26 @@
 #include "pt_words.h"
 
 /* A vector of length at most L, range = [-L, L], gets one coordinate more, which makes its length L, and
- * zeroes up to a power of two, d2.  Public signs and a Walsh-Hadamard transform over sqrt(d2), twice, turn
- * it: each coordinate of the result is then as one of a random direction, near to normal with variance L^2 /
- * d2, whatever the vector is.  There are R such rotations, by signs of their own.  What is beyond c is cut,
- * and coordinates of [-c, c] are words as in pt_words.h; a message is about one rotation, drawn with its
- * group, so R does not enter the privacy, as groups do not (doc/protocols/vectors.md).
+ * zeroes up to a power of two, d2.  It is then rotated by two passes, each of public signs and a
+ * Walsh-Hadamard transform divided by sqrt(d2).  Each coordinate of the result is like one of a random
+ * direction, nearly normal with variance L^2 / d2, whatever the vector is.  There are R such rotations,
+ * with different signs.  Coordinates beyond c are cut, and coordinates of [-c, c] are words as in
+ * pt_words.h.  A message is about one rotation, which is drawn together with its group, so R does not
+ * affect privacy, just as groups do not (doc/protocols/vectors.md).
  *
- * Integers: x is at - 2^30, of 2^30 = L.  After the first transform numbers are halved floor(m / 2) times,
- * rounded down, where d2 = 2^m, so z of the second is a coordinate times 2^ceil(m / 2).  Its sign is +1 with
- * chance (z + most) scale / 2^63, most = 2^62 / scale: the parameter scale is 2^32 L / (c 2^ceil(m / 2)). */
+ * Integers: x is at - 2^30, in units where 2^30 is L.  After the first transform numbers are halved floor(m
+ * / 2) times, rounded down, where d2 = 2^m, so z of the second is a coordinate times 2^ceil(m / 2).  Its
+ * sign is +1 with chance (z + most) scale / 2^63, most = 2^62 / scale: the parameter scale is 2^32 L / (c
+ * 2^ceil(m / 2)). */
 
 #define HALF       (INT64_C(1) << 30)
 #define SCALE_MIN  (UINT64_C(1) << 20)
 #define SCALE_MAX  (UINT64_C(1) << 34)
 #define PADDED_MAX PR_DIMENSION_MAX
-#define COARSE     8 /* bits that lengths are not measured by */
+#define COARSE     8 /* low bits that are dropped when a length is measured */
 
-/* What is turned, and by which signs; it lies at the begin of the room.  The first three are wiped after each
- * value, the signs are public. */
+/* The vector that is rotated, and its signs; it is at the beginning of the room.  The first three members
+ * are wiped after each value; the signs are public. */
 struct work {
 	int64_t *lengthened, *turned;
 	uint8_t *row;
@@ -57,7 +59,7 @@ struct qy_query pt_rotated_wide(const struct qy_query *q, const struct pt_random
 	return w;
 }
 
-/* Groups of one rotation. */
+/* The number of groups of one rotation. */
 static uint32_t groups_each(const struct qy_query *q, const struct pt_randomizer *p)
 {
 	uint32_t of_group = p->slots.slot[0].count * pt_words_width(p);
@@ -92,7 +94,7 @@ enum cm_rc pt_rotated_query(const struct qy_query *q, enum cm_rc code, struct cm
 	return CM_OK;
 }
 
-/* Slots of words come first: R is found from them. */
+/* First check the slots of words, from which R is found. */
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
@@ -112,7 +114,7 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 		return cm_fail(err, CM_EPROTO,
 			"%s: %u groups are not those of 1 to %u rotations of %u coordinates", p->row->name,
 			(unsigned)s->groups, PT_ROTATIONS_MAX, (unsigned)w.dimension);
-	/* As many counts as pt_words_tallies says; none of a plan's rounds has more. */
+	/* There are as many counts as pt_words_tallies says; no round of a plan has more than the limit. */
 	if ((uint64_t)s->count * s->groups * (pt_words_width(p) + 1) > PR_TALLIES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: %u rotations need more than %u counts", p->row->name,
 			(unsigned)rotations, PR_TALLIES_MAX);
@@ -121,7 +123,7 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 	return CM_OK;
 }
 
-/* The floor of the square root of x below 2^62, bit by bit. */
+/* The floor of the square root of x, which is below 2^62, bit by bit. */
 static uint64_t root(uint64_t x)
 {
 	uint64_t r = 0;
@@ -134,13 +136,16 @@ static uint64_t root(uint64_t x)
 	return r;
 }
 
-/* v / 2^n, rounded down; v within PT_TURN_FAR of 0. */
+/* v / 2^n, rounded down;
+ * v
+ *  is at most PT_TURN_FAR. */
 static int64_t halved(int64_t v, unsigned n)
 {
 	return (int64_t)((uint64_t)(v + PT_TURN_FAR) >> n) - (PT_TURN_FAR >> n);
 }
 
-/* The value's vector, made as long as may be. */
+/* Make the value's vector of length L, by one coordinate more; a longer vector is replaced as too_long
+ * says. */
 static void lengthen(const struct qy_query *q, const uint32_t *at, int64_t *v, uint32_t d)
 {
 	int64_t left = (HALF >> COARSE) * (HALF >> COARSE);
@@ -157,7 +162,7 @@ static void lengthen(const struct qy_query *q, const uint32_t *at, int64_t *v, u
 	v[q->dimension] = (int64_t)(root((uint64_t)left & ~too_long) << COARSE);
 }
 
-/* A transformed coordinate, as a chance of +1 times 2^31. */
+/* A transformed coordinate, as the chance of +1 times 2^31. */
 static uint32_t chance(const struct pt_randomizer *p, int64_t z)
 {
 	int64_t most = (int64_t)((UINT64_C(1) << 62) / p->rotated.scale);
@@ -201,9 +206,9 @@ static void turn(struct work *w, uint32_t rotation, uint32_t d)
 	turner->half(w->lengthened, w->row, w->turned, d);
 }
 
-/* The word that slot number i sends for this group.  The group is drawn at random, and decides the rotation;
- * memory is not addressed by either.  With several rotations every slot turns the vector anew, even if
- * another slot had the same rotation: else the time taken would tell that two slots drew the same. */
+/* The word that slot number i sends for this group.  The group is drawn at random and decides the rotation;
+ * no address depends on either.  With several rotations every slot rotates the vector anew, even if another
+ * slot had the same rotation: otherwise the time would reveal that two slots drew the same. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
@@ -218,7 +223,7 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 		turn(w, group / each, d);
 	for (uint32_t b = 0; b < width; b++) {
 		uint32_t k = pt_words_coordinate(p, i, group % each, b);
-		/* What is there only to fill the last group is 0: a fair coin. */
+		/* A coordinate that only fills up the last group is 0: a fair coin. */
 		uint64_t z = (uint64_t)turner->coordinate(w->turned, k, d) & pt_below_mask(k, d);
 
 		made |= pt_signs_draw(chance(p, (int64_t)z), rng) << b;
@@ -237,11 +242,11 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 	if (w->signs.rotations == 1)
 		turn(w, 0, d);
 	pt_slots_encode(q, p, value, word, rng, records, room);
-	/* Both vectors and the row lie side by side. */
+	/* Both vectors and the row are next to each other. */
 	cr_wipe(w->lengthened, 2 * vector_size(d) + (size_t)PT_TURN_ROW(d));
 }
 
-/* Of the transformed vector, whose coordinates have no names. */
+/* Describe a record.  It is about the transformed vector, whose coordinates have no names. */
 static void describe(const struct qy_query *q, const struct pt_randomizer *p, const uint8_t *record,
 	char *out, size_t size)
 {

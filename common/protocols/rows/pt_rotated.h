@@ -12,14 +12,14 @@
 
 #define PT_ROTATIONS_MAX 256u
 
-/* The coordinates of a rotated vector, d2: the least power of two above the dimension. */
+/* The number of coordinates of a rotated vector, d2: the least power of two above the dimension. */
 uint32_t pt_rotated_padded(uint32_t dimension);
-/* What a round asks of rotated vectors: the coordinates of each of R rotations, filled up to whole groups.
- * Coordinate k of rotation r is number r * (dimension / R) + k. */
+/* The query that a round asks of rotated vectors: the coordinates of each of R rotations, filled up to
+ * whole groups.  Coordinate k of rotation r is number r * (dimension / R) + k. */
 struct qy_query pt_rotated_wide(const struct qy_query *q, const struct pt_randomizer *p);
-/* R, from the groups of the parameters; 0 if they are not those of whole rotations. */
+/* The number of rotations R, from the groups of the parameters; 0 if these are not whole rotations. */
 uint32_t pt_rotated_rotations(const struct qy_query *q, const struct pt_randomizer *p);
-/* Does the row answer the question?  `code` otherwise. */
+/* Check that the row answers the question.  If not, returns `code`. */
 CM_CHECK enum cm_rc pt_rotated_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err);
-/* c sqrt(d2) / L, where what is beyond c is cut, of a scale. */
+/* c sqrt(d2) / L for a scale, where c is the value beyond which coordinates are cut. */
 double pt_rotated_cut(const struct qy_query *q, uint64_t scale);

@@ -1,4 +1,5 @@
-/* pt_rotated_analysis.c - how many rotations and where to cut, and the mean turned back from all of them. */
+/* pt_rotated_analysis.c - chooses how many rotations there are and where to cut, and rotates the mean back
+ * from all of them. */
 #include "pt_rotated.h"
 
 #include <math.h>
@@ -14,15 +15,16 @@
 #include "pt_turn.h"
 #include "pt_words_analysis.h"
 
-/* Below so many coordinates those of a random direction are not normal enough: nothing is cut. */
+/* With fewer coordinates those of a random direction are not normal enough, so nothing is cut. */
 #define NARROW    64u
 #define CUT_LEAST 0.5
 #define CUT_STEP  0.0625
-/* An error that many more rotations would lessen by less is good enough. */
+/* An error is good enough if many more rotations would not lower it by this factor. */
 #define GOOD 1.02
 
-/* Of a coordinate Z, normal of variance 1 and cut at a: E[cut(Z) Z], by which a vector comes back shorter,
- * and what is left of E[cut(Z)^2] without it, which is the same for all devices that hold the same vector. */
+/* Facts about a coordinate Z, normal of variance 1 and cut at a.  The first is E[cut(Z) Z], the factor by
+ * which a vector comes back shorter; the second is the rest of E[cut(Z)^2], which is the same for all
+ * devices that hold the same vector. */
 struct cutting {
 	double slope, rest;
 };
@@ -36,7 +38,8 @@ static struct cutting cutting_of(double a)
 	return c;
 }
 
-/* What a cut at `a` does in a space of d coordinates: no vector of length 1 has one beyond sqrt(d). */
+/* The effect of a cut at `a` in a space of d coordinates: no vector of length 1 has a coordinate beyond
+ * sqrt(d). */
 static struct cutting cutting_in(double a, uint32_t d)
 {
 	const struct cutting none = { .slope = 1 };
@@ -44,7 +47,8 @@ static struct cutting cutting_in(double a, uint32_t d)
 	return a * a >= d ? none : cutting_of(a);
 }
 
-/* Variance of a coordinate, of L = 1: signs of [-c, c], and what cutting adds, averaged over R rotations. */
+/* The variance of a coordinate for L = 1: that of signs of [-c, c], and what cutting adds, averaged over R
+ * rotations. */
 static double variance_of(
 	const struct qy_query *q, const struct pt_signs *s, double a, uint32_t rotations, double n)
 {
@@ -60,7 +64,7 @@ static double cut(const struct qy_query *q, const struct pt_randomizer *p)
 	return pt_rotated_cut(q, p->rotated.scale);
 }
 
-/* The cut of least error. */
+/* Find the cut with the least error. */
 static double best_cut(const struct qy_query *q, const struct pt_signs *s, uint32_t rotations, double n)
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
@@ -74,7 +78,7 @@ static double best_cut(const struct qy_query *q, const struct pt_signs *s, uint3
 	return best;
 }
 
-/* May a round have so many counts? */
+/* May a round have the counts of so many rotations? */
 static bool may_rotate(const struct pt_randomizer *one, uint32_t rotations)
 {
 	uint64_t groups = (uint64_t)one->slots.slot[0].groups * rotations;
@@ -83,7 +87,7 @@ static bool may_rotate(const struct pt_randomizer *one, uint32_t rotations)
 	       (uint64_t)pt_words_tallies(one) * rotations <= PR_TALLIES_MAX;
 }
 
-/* The words of R rotations, with their best cut; their variance. */
+/* Make the words of R rotations, with their best cut; returns their variance. */
 static double rotate(const struct qy_query *q, const struct pt_randomizer *one, uint32_t rotations, double n,
 	struct pt_randomizer *out)
 {
@@ -98,7 +102,7 @@ static double rotate(const struct qy_query *q, const struct pt_randomizer *one, 
 	return variance_of(q, &s, a, rotations, n);
 }
 
-/* As few rotations as are good enough: each costs counts, and none costs privacy. */
+/* Take as few rotations as are good enough: each costs counts, and none costs privacy. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
@@ -123,7 +127,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return CM_OK;
 }
 
-/* What one pass of pt_rotated.c does, the other way round. */
+/* Undo one pass of pt_rotated.c. */
 static void unpass(double *v, uint32_t d, uint32_t rotation, uint32_t pass)
 {
 	double length = sqrt(d);
@@ -140,8 +144,8 @@ static void unpass(double *v, uint32_t d, uint32_t rotation, uint32_t pass)
 		v[j] = (pt_turn_sign(rotation, pass, j) != 0 ? -v[j] : v[j]) / length;
 }
 
-/* Lengths of errors are kept: the mean over the coordinates of their variances is that of the rotated
- * ones'. */
+/* A rotation keeps the length of errors, so the mean variance of the coordinates is that of the rotated
+ * ones. */
 static double error_of(const struct pt_protocol *row, const struct qy_query *q, const struct pt_randomizer *p,
 	uint64_t participants)
 {
@@ -172,7 +176,7 @@ static void fill(const struct qy_query *q, double sd, const double *v, struct es
 	e->noise_floor = joint_z * sd;
 }
 
-/* The mean over the rotations of what each says: mean[d]. */
+/* Compute mean[d], the mean over all rotations of what each says. */
 static enum cm_rc turn_back(const struct qy_query *q, const struct pt_randomizer *p, const int64_t *sum,
 	double unit, double *mean, struct cm_err *err)
 {

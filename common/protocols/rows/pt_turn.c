@@ -1,4 +1,4 @@
-/* pt_turn.c - turns a vector, eight or four numbers at a time. */
+/* pt_turn.c - rotates a vector, eight or four numbers at a time. */
 #include "pt_turn.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ _Static_assert(PR_DIMENSION_MAX / 4 <= 1u << 16, "coordinate() adds the bits of 
 
 #define BIT(i)   (UINT64_C(1) << (i))
 #define PLACE(i) UINT64_C(i)
-#define EACH     8u /* vectors that coordinate() adds at a time, and pick() reads */
-/* All ones for every second number, every second two. */
+#define EACH     8u /* number of vectors that coordinate() adds, and pick() reads, at a time */
+/* All ones for every second number, and for every second pair. */
 #define IN_ONE(i) (0 - (UINT64_C(i) & 1))
 #define IN_TWO(i) (0 - (UINT64_C(i) >> 1 & 1))
 

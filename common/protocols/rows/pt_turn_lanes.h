@@ -1,7 +1,7 @@
-/* pt_turn_lanes.h - the text of a turner in vectors of LANES numbers, 4 or 8; pt_turn.c includes it once for
- * each.  OF(name) is a name with that number. */
+/* pt_turn_lanes.h - the text of a turner in vectors of LANES numbers, 4 or 8; pt_turn.c includes it once
+ * for each.  OF(name) is the name with that number. */
 
-/* Numbers modulo 2^64, and as halving needs them. */
+/* Numbers modulo 2^64; and signed ones, which halving needs. */
 typedef uint64_t OF(lanes) __attribute__((vector_size(8 * LANES), may_alias));
 typedef int64_t OF(signs) __attribute__((vector_size(8 * LANES), may_alias));
 
@@ -12,19 +12,20 @@ typedef int64_t OF(signs) __attribute__((vector_size(8 * LANES), may_alias));
 		f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7) \
 	}
 
-/* Instructions with masks, of which compilers make three of each.  v or -v, by the bits of a byte. */
+/* Set v to v or -v, by the bits of a byte.  Written with mask instructions, since compilers need three
+ * instructions for each. */
 INLINE void OF(signed_by)(OF(lanes) * v, const uint8_t *pass, uint32_t j)
 {
 	*v = (OF(lanes))_mm512_mask_sub_epi64((__m512i)*v, pass[j / 8], _mm512_setzero_si512(), (__m512i)*v);
 }
 
-/* a + b, and a - b where the mask has a bit. */
+/* a + b; and a - b where the mask has a bit. */
 INLINE OF(lanes) OF(plus_or_minus)(__m512i a, OF(lanes) b, __mmask8 minus)
 {
 	return (OF(lanes))_mm512_mask_sub_epi64(_mm512_add_epi64(a, (__m512i)b), minus, a, (__m512i)b);
 }
 
-/* The steps of a transform between numbers 1, 2 and 4 apart: a + b and a - b. */
+/* The steps of a transform between numbers that are 1, 2 and 4 apart: a + b and a - b. */
 INLINE void OF(near_steps)(OF(lanes) * v, uint32_t d)
 {
 	*v = OF(plus_or_minus)(_mm512_permutex_epi64((__m512i)*v, 0xb1), *v, 0xaa);
@@ -58,7 +59,7 @@ INLINE void OF(near_steps)(OF(lanes) * v, uint32_t d)
 }
 #endif
 
-/* The row of a table of so many, each of a multiple of EACH vectors: all are read. */
+/* Copy row `number` of a table of `rows` rows, each a multiple of EACH vectors: all rows are read. */
 INLINE void OF(pick)(const uint8_t *table, uint32_t rows, uint32_t len, uint32_t number, uint8_t *row)
 {
 	for (uint32_t at = 0; at < len; at += EACH * 8 * LANES) {
@@ -90,7 +91,7 @@ INLINE void OF(pick)(const uint8_t *table, uint32_t rows, uint32_t len, uint32_t
 	}
 }
 
-/* The others, of n vectors: two steps together, which halves what is read and written. */
+/* The other steps, on n vectors: two steps at once, which halves reads and writes. */
 INLINE void OF(far_steps)(OF(lanes) * v, uint32_t n)
 {
 	uint32_t h = 1;
@@ -131,7 +132,7 @@ INLINE void OF(half)(const int64_t *v, const uint8_t *row, int64_t *out, uint32_
 	}
 	OF(far_steps)(to, n);
 	for (uint32_t i = 0; i < n; i++) {
-		/* Rounded down, of negative ones too. */
+		/* rounds down, for negative numbers too */
 		OF(lanes) x = (OF(lanes))((OF(signs))to[i] >> halve);
 
 		OF(signed_by)(&x, row + PT_TURN_PASS(d), i * LANES);
@@ -139,8 +140,8 @@ INLINE void OF(half)(const int64_t *v, const uint8_t *row, int64_t *out, uint32_
 	}
 }
 
-/* The sum of b[0] and of b[1] or its negative; then of twice as many.  turn[i]: all ones where vectors 2^i
- * apart have other signs. */
+/* The sum of b[0] and of b[1] or its negative; then the same of twice as many.  turn[i] is all ones where
+ * vectors 2^i apart have different signs. */
 INLINE void OF(two)(const OF(lanes) * b, const uint64_t *turn, OF(lanes) * out)
 {
 	*out = b[0] + ((b[1] ^ turn[0]) - turn[0]);
@@ -164,7 +165,7 @@ INLINE void OF(eight)(const OF(lanes) * b, const uint64_t *turn, OF(lanes) * out
 	*out += (more ^ turn[2]) - turn[2];
 }
 
-/* The same of 1, 2 or 4. */
+/* The same for 1, 2 or 4 vectors. */
 INLINE void OF(few)(const OF(lanes) * b, uint32_t n, const uint64_t *turn, OF(lanes) * out)
 {
 	if (n == 1)
@@ -175,8 +176,8 @@ INLINE void OF(few)(const OF(lanes) * b, uint32_t n, const uint64_t *turn, OF(la
 		OF(four)(b, turn, out);
 }
 
-/* The sum of the numbers, those with the sign - where j and k have an odd number of ones together: eight
- * vectors by the bits of k, then all of these by whether they turn. */
+/* Sum the numbers, with the sign - where j and k have an odd number of ones in common: first eight vectors
+ * by the bits of k, then all of these by whether they change sign. */
 INLINE int64_t OF(coordinate)(const int64_t *v, uint32_t k, uint32_t d)
 {
 	uint32_t n = d < LANES ? 1 : d / LANES, rest = k / LANES;

@@ -1,4 +1,5 @@
-/* pt_words.c - words: the coordinates of a vector as signs, some of them in one message of each slot. */
+/* pt_words.c - words: sends the coordinates of a vector as signs, several of them in one message of each
+ * slot. */
 #include "pt_words.h"
 
 #include <stdio.h>
@@ -10,8 +11,8 @@
 
 _Static_assert(1u << PT_WORDS_WIDTH_MAX == PR_CATEGORIES_MAX, "a word is a bin");
 
-/* Coordinate c is bit r % width of group r / width of slot c % slots, r = c / slots: neighbours are in
- * different slots, where nothing that is drawn for the one touches the other. */
+/* Coordinate c is bit r % width of group r / width of slot c % slots, r = c / slots.  Neighbouring
+ * coordinates are in different slots, so what is drawn for one does not affect the other. */
 uint32_t pt_words_width(const struct pt_randomizer *p)
 {
 	return (uint32_t)__builtin_ctz(p->slots.slot[0].each.bins);
@@ -27,7 +28,7 @@ uint32_t pt_words_ceil_div(uint32_t a, uint32_t b)
 	return (a + b - 1) / b;
 }
 
-/* Every slot has a coordinate, and no word has more bits than there are coordinates for it. */
+/* Every slot must have a coordinate, and no word more bits than its slot has coordinates. */
 enum cm_rc pt_words_shape(const struct pt_device *row, const struct qy_query *q, uint32_t slots,
 	uint32_t width, enum cm_rc code, struct cm_err *err)
 {
@@ -70,7 +71,7 @@ enum cm_rc pt_words_check(const struct qy_query *q, const struct pt_randomizer *
 	return rc;
 }
 
-/* Every coordinate of the slot is read, and those of the group are taken by masks. */
+/* Every coordinate of the slot is read, and masks select those of the group. */
 static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	uint32_t i, uint32_t group, const struct cr_rng *rng, void *room)
 {
@@ -84,7 +85,7 @@ static uint64_t word(const struct qy_query *q, const struct pt_randomizer *p, co
 		for (uint32_t b = 0; b < width; b++) {
 			uint32_t c = pt_words_coordinate(p, i, g, b);
 
-			/* What is there only to fill the last group is a fair coin. */
+			/* A bit that only fills up the last group is a fair coin. */
 			own[b] |= mask & (c < q->dimension ? value->at[c] : UINT32_C(1) << 30);
 		}
 	}

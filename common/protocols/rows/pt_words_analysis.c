@@ -1,5 +1,5 @@
-/* pt_words_analysis.c - how many slots and coordinates in a word give the least error, and means from
- * words. */
+/* pt_words_analysis.c - chooses the number of slots and of coordinates in a word with the least error, and
+ * estimates means from words. */
 #include "pt_words_analysis.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "pt_rows.h"
 
 #define SLOTS_DEFAULT 8u
-/* As in pt_levels_analysis.c: dummies per bin that (1, 1e-8) takes in a round of one slot; of s slots each, s
- * times as many. */
+/* As in pt_levels_analysis.c: dummies per bin that (1, 1e-8) takes in a round of one slot.  With s slots
+ * each takes s times as many. */
 #define DUMMIES_PER_BIN 62.0
 
 static uint32_t padded(const struct pt_randomizer *p)
@@ -94,7 +94,8 @@ enum cm_rc pt_words_sums(const struct qy_query *q, const struct pt_randomizer *p
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	const uint64_t *cells = counts + padded(p);
-	/* Whoever sends all of its messages to one slot must not undo the round. */
+	/* A device that sends all of its messages to one slot must not void the round, so this is the
+	 * limit. */
 	uint64_t left = reports * pt_slots_messages(p);
 
 	for (uint32_t i = 0; i < s->count; i++) {
@@ -149,7 +150,8 @@ double pt_words_expected(const struct pt_protocol *row, const struct qy_query *q
 	return es_vector_expected_error(q, &s, participants);
 }
 
-/* Without a local guarantee, the widest words whose bins have dummies enough; else those of least error. */
+/* Without a local guarantee choose the widest words whose bins have enough dummies; with one, those with
+ * the least error. */
 static enum cm_rc choose(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	uint32_t slots, struct pt_randomizer *out, struct cm_err *err)
 {

@@ -1,25 +1,27 @@
-/* pt_words_analysis.h - what the counts of a round of words say: pt_words.h. */
+/* pt_words_analysis.h - computes the answer of a round of words from its counts: pt_words.h. */
 #pragma once
 
 #include "es_vector.h"
 #include "pt_slots_analysis.h"
 #include "pt_words.h"
 
-/* The columns of a row whose rounds are of words. */
+/* Initialisers for the columns of a row whose rounds consist of words. */
 #define PT_WORDS_ANALYSIS                                                                    \
 	.tallies = pt_words_tallies, .tally = pt_words_tally, .estimate = pt_words_estimate, \
 	.expected_error = pt_words_expected, PT_SLOTS_ANALYSIS
 
-/* `slots` equal slots of words of `width` coordinates, keep and dummies from the request.  CM_ECONFIG. */
+/* Make `slots` equal slots of words of `width` coordinates, with keep and dummies from the request.
+ * CM_ECONFIG. */
 CM_CHECK enum cm_rc pt_words_make(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, uint32_t slots, uint32_t width, struct pt_randomizer *out,
 	struct cm_err *err);
-/* The same with what the request leaves to the row: 8 slots, or one a coordinate; the words of least
- * error. */
+/* The same, choosing what the request leaves open: 8 slots, or one for each coordinate if there are fewer;
+ * the words with the least error. */
 CM_CHECK enum cm_rc pt_words_choose(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, struct pt_randomizer *out, struct cm_err *err);
 
-/* Ones of each of the padded coordinates, then the messages of each group of each slot. */
+/* Number of counts: the ones of each of the padded coordinates, then the messages of each group of each
+ * slot. */
 uint32_t pt_words_tallies(const struct pt_randomizer *p);
 CM_CHECK enum cm_rc pt_words_tally(
 	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
@@ -29,9 +31,10 @@ CM_CHECK enum cm_rc pt_words_estimate(const struct pt_protocol *row, const struc
 double pt_words_expected(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);
 
-/* As expected; and as counted: of the slot that has most dummies. */
+/* The chances and dummies of a sign: as expected before the round; and as counted, taking the slot that has
+ * most dummies. */
 struct pt_signs pt_words_signs(const struct pt_randomizer *p, uint64_t participants);
 struct pt_signs pt_words_signs_among(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports);
-/* sum[q->dimension]: ones less zeroes.  CM_EDATA for counts that no such round can have. */
+/* Compute sum[q->dimension]: ones minus zeroes.  CM_EDATA for counts that no such round can have. */
 CM_CHECK enum cm_rc pt_words_sums(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, uint64_t reports, int64_t *sum, struct cm_err *err);

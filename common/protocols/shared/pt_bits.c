@@ -1,4 +1,4 @@
-/* pt_bits.c - a record that is a set of items. */
+/* pt_bits.c - reads and writes records that are a set of items. */
 #include "pt_bits.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* pt_category.c - what the rows share whose value is a category, or a cell of a grid. */
+/* pt_category.c - checks and encodes for the rows whose value is a category, or a cell of a grid. */
 #include "pt_category.h"
 
 #include "pr_limits.h"

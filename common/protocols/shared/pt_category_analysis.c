@@ -1,5 +1,5 @@
-/* pt_category_analysis.c - a histogram, or counts of cells, from mixbins, and what a statement says of
- * places. */
+/* pt_category_analysis.c - estimates a histogram, or counts of cells, from mixbins, and writes the
+ * statement about places. */
 #include "pt_category_analysis.h"
 
 #include <math.h>

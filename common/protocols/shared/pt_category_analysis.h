@@ -1,10 +1,10 @@
-/* pt_category_analysis.h - counts of categories: what the rows of pt_category.h share. */
+/* pt_category_analysis.h - counts of categories: what the analyses of the rows of pt_category.h share. */
 #pragma once
 
 #include "pt_category.h"
 #include "pt_mixbins_analysis.h"
 
-/* The columns that every such row of pt_mixbins.h has in common. */
+/* Initialisers for the columns that every such row of pt_mixbins.h has in common. */
 #define PT_CATEGORY_ANALYSIS                                                            \
 	.estimate = pt_category_estimate, .expected_error = pt_category_expected_error, \
 	.statement = pt_category_statement, PT_MIXBINS_ANALYSIS
@@ -12,7 +12,7 @@
 CM_CHECK enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-/* Of places: that those nearby are told apart like any two. */
+/* For places: write that nearby places are told apart as easily as any two. */
 void pt_category_statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size);
 double pt_category_expected_error(const struct pt_protocol *row, const struct qy_query *q,

@@ -1,4 +1,4 @@
-/* pt_hash.c - a family of hashes of categories to a few cells. */
+/* pt_hash.c - a family of hashes from categories to a few cells. */
 #include "pt_hash.h"
 
 #include "cm_buf.h"
@@ -6,7 +6,7 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* v below 2 * PT_HASH_POINTS. */
+/* Reduce v, which is below 2 * PT_HASH_POINTS. */
 static uint64_t reduce_once(uint64_t v)
 {
 	return v - pt_choose(pt_below_mask(v, PT_HASH_POINTS), 0, PT_HASH_POINTS);
@@ -14,7 +14,7 @@ static uint64_t reduce_once(uint64_t v)
 
 uint64_t pt_hash_point(const struct pt_hash *h, uint64_t x)
 {
-	/* Below 2^93 + 2^61; 2^61 = 1 modulo the prime. */
+	/* v is below 2^93 + 2^61; 2^61 is 1 modulo the prime. */
 	u128 v = (u128)h->a * x + h->b;
 
 	return reduce_once((uint64_t)(v & PT_HASH_POINTS) + (uint64_t)(v >> 61));

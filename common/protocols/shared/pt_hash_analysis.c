@@ -1,4 +1,4 @@
-/* pt_hash_analysis.c - counts of the categories that hashes support. */
+/* pt_hash_analysis.c - counts the categories that hashes support. */
 #include "pt_hash_analysis.h"
 
 #include "cm_buf.h"

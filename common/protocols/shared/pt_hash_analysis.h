@@ -1,11 +1,11 @@
-/* pt_hash_analysis.h - counts of the categories that hashes support: pt_hash.h. */
+/* pt_hash_analysis.h - counts the categories that hashes support: pt_hash.h. */
 #pragma once
 
 #include "pt_hash.h"
 
-/* counts[i] += 1 for every category i < bins that the hash takes to the cell, one of `cells`.  rare: a record
- * may also be NULL, all ones after its head, and counted nowhere; and all others are counted in counts[bins].
- * One addition and one multiplication for each category.  CM_EDATA for another head, no hash of the family or
- * no cell. */
+/* Add 1 to counts[i] for every category i < bins that the hash takes to the record's cell, one of `cells`.
+ * rare: a record may also be NULL, which is all ones after its head and is not counted; all other records
+ * are also counted in counts[bins].  Takes one addition and one multiplication for each category.  CM_EDATA
+ * for another head, a hash outside the family or a cell out of range. */
 CM_CHECK enum cm_rc pt_hash_count(uint32_t bins, uint32_t cells, bool rare, const uint8_t *record,
 	uint64_t *counts, struct cm_err *err);

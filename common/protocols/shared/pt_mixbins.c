@@ -1,4 +1,4 @@
-/* pt_mixbins.c - the randomizer most rows share: its exact probabilities and its messages. */
+/* pt_mixbins.c - the randomizer that most rows share: its exact probabilities and its messages. */
 #include "pt_mixbins.h"
 
 #include <math.h>
@@ -106,9 +106,10 @@ double pt_mixbins_epsilon0(const struct pt_randomizer *p)
 	return pt_mixbins_guarantee(&p->mixbins);
 }
 
-/* Constant time in the value and in what was drawn: the bin, the kept bit and the real message's place pass
- * through masks only.  Branches and addresses depend on the public parameters and on the loop counter; the
- * number of draws depends on nothing but the generator's own output (rejection inside cr_rng_below). */
+/* The time is constant in the value and in what was drawn: the bin, the kept bit and the place of the real
+ * message pass only through masks.  Branches and addresses depend on the public parameters and on the loop
+ * counter; the number of draws depends only on the generator's own output (rejection inside
+ * cr_rng_below). */
 uint64_t pt_mixbins_draw(const struct pt_mixbins *m, uint64_t bin, const struct cr_rng *rng)
 {
 	uint64_t keep, other;
@@ -117,12 +118,12 @@ uint64_t pt_mixbins_draw(const struct pt_mixbins *m, uint64_t bin, const struct 
 		return bin;
 	keep = UINT64_C(0) - cr_rng_bernoulli(rng, m->keep);
 	other = cr_rng_below(rng, m->bins - UINT64_C(1));
-	/* Skip the own bin: 0..k-2 onto the k-1 others. */
+	/* Skip the value's own bin: map 0..k-2 onto the k-1 others. */
 	other += 1 & ~pt_below_mask(other, bin);
 	return pt_choose(keep, bin, other);
 }
 
-/* Drawn whether it comes or not, so that nothing but the record's bits depends on that. */
+/* Drawn whether it is needed or not, so that only the record's bits depend on it. */
 struct pt_rare pt_rare_draw(
 	uint64_t dummy_chance, uint64_t messages, uint64_t place, const struct cr_rng *rng)
 {
@@ -141,8 +142,8 @@ uint64_t pt_rare_mask(const struct pt_rare *r, uint64_t i)
 	return pt_equal_mask(i, r->at) & r->missing;
 }
 
-/* Dummies are independent and identical, so uniform places of the real message and of the one that may be
- * NULL are the uniform order. */
+/* Dummies are independent and identically distributed, so uniform places for the real message and for the
+ * one that may be NULL give a uniform order. */
 void pt_mixbins_hide(const struct pt_mixbins *m, uint64_t real, uint64_t symbols, uint16_t slot,
 	const struct cr_rng *rng, uint8_t *records)
 {

@@ -1,5 +1,5 @@
-/* pt_mixbins_analysis.c - what a round of randomized response among dummies costs, and what its counts
- * say. */
+/* pt_mixbins_analysis.c - computes the loss of a round of randomized response among dummies, and the answer
+ * from its counts. */
 #include "pt_mixbins_analysis.h"
 
 #include <float.h>
@@ -85,18 +85,18 @@ enum cm_rc pt_mixbins_cells(
 	}
 	*out = (struct acct_round){ .dummies = dummies, .count = 1 };
 	if (p->mixbins.keep_always) {
-		/* Only dummies hide the victim, uniform: omega = 1/k everywhere. */
+		/* Only uniform dummies hide the victim: omega = 1/k everywhere. */
 		omega = 1 / k;
 		u = k;
 		rest = 0;
 	} else {
-		/* omega = inf over inputs of the output law: Q everywhere.  Downwards, and the ratio
-		 * upwards. */
+		/* omega is the least chance over all inputs: Q everywhere.  It is rounded down, and the
+		 * ratio up. */
 		omega = nextafter(pt_mixbins_other(&p->mixbins), 0);
 		u = nextafter((double)pt_mixbins_ratio(&p->mixbins), INFINITY);
 		rest = 1;
 		out->others = participants - 1;
-		/* Every message is a bit, kept with the same chance, or a fair coin of a dummy. */
+		/* Every message is a bit that is kept with one chance, or a dummy, which is a fair coin. */
 		if (p->mixbins.bins == 2)
 			out->messages = ACCT_BITS;
 	}
@@ -106,7 +106,7 @@ enum cm_rc pt_mixbins_cells(
 	if (p->mixbins.bins > 2) {
 		double others = (k - 2) * omega;
 
-		/* 1/k + 1/k + (k-2)/k may round above 1. */
+		/* 1/k + 1/k + (k-2)/k may round to more than 1. */
 		if (2 * omega + others > 1)
 			others = nextafter(1 - 2 * omega, 0);
 		out->cell[2] = (struct acct_cell){ .omega = others, .u = rest, .v = rest };
@@ -116,7 +116,7 @@ enum cm_rc pt_mixbins_cells(
 	return CM_OK;
 }
 
-/* The chance, the sum and the quotient err by less than five half ulps. */
+/* The chance, the sum and the quotient are together off by less than five half ulps. */
 void pt_mixbins_rare(uint64_t dummy_chance, uint64_t participants, struct acct_round *out)
 {
 	double blanket = 0;

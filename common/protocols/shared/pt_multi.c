@@ -1,4 +1,4 @@
-/* pt_multi.c - what the rows that send one wide message among wide dummies have in common. */
+/* pt_multi.c - checks the parameters of the rows that send one wide message among wide dummies. */
 #include "pt_multi.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
-/* pt_multi.h - what the rows that send one wide message among wide dummies have in common.
+/* pt_multi.h - the rows that send one wide message among wide dummies.
  *
- * A client sends its message and `dummies` blanket ones, the shuffler may add more.  A message supports an
- * item with chance P if its sender holds it, Q < P if not, and with a chance of its own if it is a dummy. */
+ * A client sends its message and `dummies` blanket messages, and the shuffler may add more.  A message
+ * supports an item with chance P if its sender holds the item, Q < P if not, and with a third chance if it
+ * is a dummy. */
 #pragma once
 
 #include "pt_mixbins.h"
@@ -10,10 +11,10 @@
 
 extern const struct pt_layout pt_multi_layout;
 
-/* CM_EPROTO unless a histogram's, one bin per category, with dummies. */
+/* CM_EPROTO unless the query is a histogram, there is one bin per category, and there are dummies. */
 CM_CHECK enum cm_rc pt_multi_check(
 	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
-/* The same for rows without a local guarantee, which send the true value: `size` faces of a dummy. */
+/* The same for rows without a local guarantee, which send the true value: a dummy has `size` faces. */
 CM_CHECK enum cm_rc pt_multi_check_true(
 	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 CM_CHECK enum cm_rc pt_multi_size(

@@ -1,5 +1,5 @@
-/* pt_multi_analysis.c - what rows of one wide message among wide dummies share: a plan's dummies, their
- * support, and a histogram. */
+/* pt_multi_analysis.c - for rows of one wide message among wide dummies: reads a plan's dummies, and
+ * estimates a histogram from supports. */
 #include "pt_multi_analysis.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "pr_limits.h"
 #include "pt_mixbins_analysis.h"
 
-/* For epsilon 1 at delta 1e-8, as for balls into as many bins. */
+/* Dummies for each face, for epsilon 1 at delta 1e-8, as for balls into as many bins. */
 #define DUMMIES_A_FACE 62
 
 enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct qy_query *q,
@@ -34,7 +34,8 @@ enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct qy_query 
 	return CM_OK;
 }
 
-/* Of a round of `participants`: dummies of the clients and of the shuffler over 62 a face. */
+/* The number of faces for a round of `participants`: dummies of the clients and of the shuffler, divided by
+ * 62. */
 static uint32_t faces(const struct pt_randomizer *p, uint64_t participants)
 {
 	double n = pt_mixbins_dummies(p, participants) / DUMMIES_A_FACE;
@@ -50,7 +51,7 @@ enum cm_rc pt_multi_derive_true(const struct pt_protocol *row, const char *inste
 
 	if (rc != CM_OK)
 		return rc;
-	/* Who asks for a local guarantee must not be given none. */
+	/* A plan that asks for a local guarantee must not silently get none. */
 	if (!(isinf(r->epsilon0) && r->epsilon0 > 0))
 		return cm_fail(err, CM_ECONFIG,
 			"%s: has no local guarantee, epsilon0 must be \"inf\"; \"%s\" has one",

@@ -1,9 +1,8 @@
-/* pt_noise.c - blanket messages whose number is discrete Laplace noise. */
+/* pt_noise.c - draws the number of blanket messages as discrete Laplace noise. */
 #include "pt_noise.h"
 
 #include <math.h>
 
-/* a^mean. */
 long double pt_noise_end(uint64_t threshold, uint32_t mean)
 {
 	return powl(ldexpl((long double)threshold, -64), mean);
@@ -27,7 +26,7 @@ enum cm_rc pt_noise_check(const struct pt_randomizer *p, struct cm_err *err)
 	return CM_OK;
 }
 
-/* How often in a row a chance of a comes true. */
+/* The number of successes in a row, each with chance a. */
 static uint64_t run(const struct pt_shuffler *s, const struct cr_rng *rng)
 {
 	uint64_t n = 0;
@@ -37,8 +36,9 @@ static uint64_t run(const struct pt_shuffler *s, const struct cr_rng *rng)
 	return n;
 }
 
-/* The difference of two runs is l with a chance proportional to a^|l|; drawn again when it is beyond the
- * ends. */
+/* The difference of two such numbers is l with a chance proportional to a^
+ * l
+ * ; draw again if it is beyond the ends. */
 uint32_t pt_noise_draw(const struct pt_shuffler *s, const struct cr_rng *rng)
 {
 	uint64_t n;

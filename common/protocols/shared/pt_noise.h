@@ -1,40 +1,47 @@
-/* pt_noise.h - blanket messages whose number is discrete Laplace noise: for each bin the shuffler adds
- * mean + L dummies of that bin, L on -mean..mean with chance proportional to a^|L|, a = decay / 2^64.
+/* pt_noise.h - blanket messages whose number is discrete Laplace noise: for each bin the shuffler adds mean
+ * + L dummies of that bin, where L is in -mean..mean with a chance proportional to a^
+ * L
+ * , a = decay / 2^64.
  *
- * Only the shuffler is trusted, and nothing depends on the number of participants.  One bin, with the victim
- * in it or not, is binary randomized response of epsilon ln(1/a) but for the chance `defect`, exactly; a
- * victim is in one of two bins, so a round is two of these.
+ * Only the shuffler is trusted, and nothing depends on the number of participants.  One bin, with the
+ * victim in it or not, is exactly binary randomized response of epsilon ln(1/a), except with the chance
+ * `defect`.  A victim is in one of two bins, so a round is two of these.
  *
- * Draw.  L is how often a chance of a came true in a row, minus the same again, which has P(l) = (1-a)/(1+a)
- * a^|l| (Inusah and Kozubowski 2006); a draw beyond the ends is repeated.  So P(L = l) = a^|l| / Z, Z = 1 + 2
- * a (1 - a^E) / (1 - a), E the mean.
+ * Draw.  L is the number of successes in a row, each with chance a, minus the same drawn again, which has
+ * P(l) = (1-a)/(1+a) a^
+ * l
+ *  (Inusah and Kozubowski 2006); a draw beyond the ends is repeated.  So P(L = l) = a^
+ * l
+ *  / Z, Z = 1 + 2 a (1 - a^E) / (1 - a), where E is the mean.
  *
  * Loss.  The analyzer sees the counts c_w + E + L_w; all else it sees is a function of these and n, or
  * independent of them.  A participant who changes from bin x to y moves two counts by one.  For one bin
  * compare u = E + L + 1 (law P) with u = E + L (law Q):
- * - 1 <= u <= E: P(u) / Q(u) = a.  E < u <= 2E: P(u) / Q(u) = 1/a.  u = 0 has Q only, u = 2E + 1 has P only.
- * - P of the second part is (a^0 + .. + a^(E-1)) / Z, of the first a times as much.  Q has them the other way
- *   round.  Both have the chance t = a^E / Z outside of the other.
+ * - 1 <= u <= E: P(u) / Q(u) = a.  E < u <= 2E: P(u) / Q(u) = 1/a.  u = 0 occurs only under Q, u = 2E + 1
+ *   only under P.
+ * - The chance of the second range under P is (a^0 + .. + a^(E-1)) / Z, that of the first a times as much.
+ *   Under Q they are exchanged.  The chance of the remaining value is t = a^E / Z under either.
  * So with chance 1 - t it is exactly binary randomized response with keep probability 1 / (1 + a), and with
- * chance t everything is told.  The other bin is the same with P and Q exchanged, and independent.  Epsilon
- * alone is 2 ln(1/a) from delta 2t on.
+ * chance t everything is disclosed.  The other bin is the same with P and Q exchanged, and independent.
+ * From delta 2t on, epsilon is 2 ln(1/a).
  *
- * Ends.  E is the least with 2t <= delta / (64 rounds), delta the plan's, and a^E <= PT_NOISE_END_MAX:
- * several rounds whose ends each took delta could not be composed. */
+ * Ends.  E is the least with 2t <= delta / (64 rounds), where delta is the plan's, and a^E <=
+ * PT_NOISE_END_MAX.  If the ends of each round took the whole delta, several rounds could not be
+ * composed. */
 #pragma once
 
 #include "pt_device.h"
 
-/* Greatest mean: the law of a bin's dummies is a window of 2^18. */
+/* Largest mean: the law of a bin's dummies is then a window of 2^18. */
 #define PT_NOISE_MEAN_MAX 100000u
-/* Greatest a^mean, the chance of an end over that of the middle: the defect is less, and a draw takes no more
- * than a seventh of the mean in generated numbers. */
+/* Largest a^mean, the chance of an end divided by that of the middle.  The defect is then smaller, and a
+ * draw takes at most a seventh of the mean in generated numbers. */
 #define PT_NOISE_END_MAX 0.001
 
 /* a^mean. */
 long double pt_noise_end(uint64_t decay, uint32_t mean);
-/* Is the noise of p possible, and is there nothing beside it that it does not go with?  Of rows with
+/* Check that the noise of p is possible, and that p has nothing that does not go with noise.  For rows with
  * pt_mixbins.  CM_EPROTO. */
 CM_CHECK enum cm_rc pt_noise_check(const struct pt_randomizer *p, struct cm_err *err);
-/* How many dummies of one bin, 0..2 mean: drawn from exactly that law. */
+/* Draw the number of dummies of one bin, 0..2 mean, from exactly that law. */
 uint32_t pt_noise_draw(const struct pt_shuffler *s, const struct cr_rng *rng);

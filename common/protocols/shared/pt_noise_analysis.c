@@ -1,12 +1,12 @@
-/* pt_noise_analysis.c - noise for an epsilon: its decay, its mean by the delta of the ends that are cut
- * off, and its cells. */
+/* pt_noise_analysis.c - derives the noise for an epsilon: its decay, its mean from the delta of the ends
+ * that are cut off, and its cells. */
 #include "pt_noise_analysis.h"
 
 #include <math.h>
 
 #include "pt_exact.h"
 
-/* Powers, sums and quotients of long doubles err by far less. */
+/* Powers, sums and quotients of long doubles have a far smaller error. */
 #define SLACK 1e-12L
 
 static long double decay(const struct pt_randomizer *p)
@@ -35,7 +35,7 @@ enum cm_rc pt_noise_request(const struct pt_protocol *row, const struct pt_reque
 		return cm_fail(err, CM_ECONFIG, "%s: noise of the shuffler stands alone, without dummies",
 			row->device->name);
 	out->shuffler.noise_decay = (uint64_t)ceill(ldexpl(a, 64) + PT_THRESHOLD_MARGIN);
-	/* From just below the number that a^mean (1 - a) / (1 + a) says. */
+	/* Start just below the number that a^mean (1 - a) / (1 + a) gives. */
 	long double most = (long double)r->noise_delta / 2,
 		    first = logl(most * (1 + a) / (1 - a)) / logl(a) - 2;
 	out->shuffler.noise_mean = first > 1 ? (uint32_t)fminl(first, PT_NOISE_MEAN_MAX) : 1;
@@ -57,7 +57,7 @@ double pt_noise_defect(const struct pt_randomizer *p)
 	return defect_of(p->shuffler.noise_decay, p->shuffler.noise_mean);
 }
 
-/* Kept with chance 1 / (1 + a), omega downwards and the ratio upwards. */
+/* The value is kept with chance 1 / (1 + a); omega is rounded down and the ratio up. */
 void pt_noise_cells(const struct pt_randomizer *p, struct acct_round *out)
 {
 	long double a = decay(p);

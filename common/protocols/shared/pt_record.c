@@ -1,4 +1,4 @@
-/* pt_record.c - the plaintext of one message. */
+/* pt_record.c - writes, reads and permutes the plaintext of messages. */
 #include "pt_record.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include "pr_limits.h"
 #include "pt_exact.h"
 
-/* Version 1, kind 0, slot 0 and zeroes, as one integer; the slot is its second 16 bits. */
+/* Version 1, kind 0, slot 0 and zeroes, as one integer; the slot is in its second 16 bits. */
 #define HEAD       UINT64_C(1)
 #define SLOT_SHIFT 16
 #define SLOT_MASK  (UINT64_C(0xffff) << SLOT_SHIFT)
@@ -77,7 +77,7 @@ enum cm_rc pt_record_get(
 	return rc;
 }
 
-/* Change the places of a and b where mask is all ones. */
+/* Exchange a and b if mask is all ones. */
 static void swap_words(uint64_t mask, uint64_t *a, uint64_t *b)
 {
 	uint64_t change = mask & (*a ^ *b);
@@ -97,7 +97,7 @@ static void swap_records(uint64_t mask, uint8_t *a, uint8_t *b)
 	}
 }
 
-/* Sorted by random keys, every pair compared at its turn. */
+/* Sort by random keys, comparing every pair in a fixed order. */
 void pt_record_permute(uint8_t *records, size_t n, const struct cr_rng *rng, uint64_t *key)
 {
 	assert(n <= PR_MESSAGES_MAX);

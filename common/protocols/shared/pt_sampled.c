@@ -1,4 +1,4 @@
-/* pt_sampled.c - several questions to one value, of which each client answers one that it draws. */
+/* pt_sampled.c - asks several questions about one value, of which each client draws one and answers it. */
 #include "pt_sampled.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ double pt_sampled_epsilon0(const struct pt_randomizer *p)
 	return most;
 }
 
-/* Every slot is answered, and a mask takes the one that was drawn. */
+/* Every slot is answered, and a mask selects the answer of the slot that was drawn. */
 void pt_sampled_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	pt_word *word, const struct cr_rng *rng, uint8_t *record, void *room)
 {

@@ -1,5 +1,5 @@
-/* pt_sampled_analysis.c - a mixture of the parts' cells: a victim answers one question, and others may
- * answer another. */
+/* pt_sampled_analysis.c - computes the loss as a mixture of the questions' cells: a victim answers one
+ * question, and others may answer another. */
 #include "pt_sampled_analysis.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ enum cm_rc pt_sampled_cells(
 		if (rc != CM_OK)
 			return rc;
 		made.others = alone.others;
-		/* A product and 1/s are each off by half an ulp: downwards. */
+		/* A product and 1/s are each off by half an ulp, so round down. */
 		for (size_t j = 0; j < alone.cells; j++) {
 			struct acct_cell c = alone.cell[j];
 

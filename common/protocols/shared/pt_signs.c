@@ -1,11 +1,11 @@
-/* pt_signs.c - the coordinates of a vector as signs that a device draws. */
+/* pt_signs.c - draws the coordinates of a vector as signs. */
 #include "pt_signs.h"
 
 #include <stdio.h>
 
 #include "pt_exact.h"
 
-#define LABEL 11 /* digits of a number of 32 bits, and a zero */
+#define LABEL 11 /* bytes of a number of 32 bits in decimal, with its NUL */
 
 uint64_t pt_signs_draw(uint32_t x, const struct cr_rng *rng)
 {

@@ -1,4 +1,4 @@
-/* pt_slots.c - MIXBINS in several batches of one round. */
+/* pt_slots.c - MIXBINS in several batches of one round: checks and encodes. */
 #include "pt_slots.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 _Static_assert(PR_MESSAGES_MAX <= UINT16_MAX, "a slot's number has 16 bits in a record");
 
-/* Of all slots; above PR_MESSAGES_MAX if there are too many. */
+/* The number of messages of all slots; above PR_MESSAGES_MAX if there are too many. */
 static uint64_t messages_of(const struct pt_randomizer *p)
 {
 	uint64_t sum = 0;
@@ -93,7 +93,7 @@ uint32_t pt_slots_record_len(const struct pt_randomizer *p)
 	return PT_RECORD_LEN;
 }
 
-/* a b and a + b, rounded up: what rounding took is known exactly (fma; Knuth's sum). */
+/* a b and a + b, rounded up: the rounding error is computed exactly (fma; Knuth's sum). */
 static long double product_up(long double a, long double b)
 {
 	long double p = a * b;
@@ -122,7 +122,7 @@ double pt_slots_epsilon0(const struct pt_randomizer *p)
 	return pt_round_up(sum);
 }
 
-/* The group, too, passes through masks: word() sees to it. */
+/* The group, too, passes only through masks, which word() is responsible for. */
 void pt_slots_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	pt_word *word, const struct cr_rng *rng, uint8_t *records, void *room)
 {

@@ -1,4 +1,5 @@
-/* pt_slots_analysis.c - a loss and totals for each kind of slot, and where each slot's counts begin. */
+/* pt_slots_analysis.c - computes a loss and totals for each kind of slot, and finds where each slot's
+ * counts begin. */
 #include "pt_slots_analysis.h"
 
 #include "pr_limits.h"
@@ -62,7 +63,8 @@ enum cm_rc pt_slots_loss(
 
 		if (rc != CM_OK)
 			return rc;
-		/* A group, or a tag by which the shuffler evens, is told beside the bit: doc/imitation.md. */
+		/* A message shows its group, or the tag by which the shuffler evens, besides the bit:
+		 * doc/imitation.md. */
 		if (p->shuffler.tags > 0 || p->slots.slot[i].groups > 1)
 			out->part[i].messages = labelled(&out->part[i]);
 		out->part[i].count = p->slots.slot[i].count;
@@ -84,7 +86,7 @@ uint32_t pt_slots_symbols(const struct pt_randomizer *p)
 	return sum;
 }
 
-/* Where slot i's symbols begin. */
+/* The index of slot i's first symbol. */
 static uint32_t first_symbol(const struct pt_randomizer *p, uint32_t i)
 {
 	uint32_t at = 0;
