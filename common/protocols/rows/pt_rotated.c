@@ -144,8 +144,7 @@ static int64_t halved(int64_t v, unsigned n)
 	return (int64_t)((uint64_t)(v + PT_TURN_FAR) >> n) - (PT_TURN_FAR >> n);
 }
 
-/* Make the value's vector of length L, by one coordinate more; a longer vector is replaced as too_long
- * says. */
+/* Make the value's vector of length L, by one coordinate more, which is 0 if the vector is longer. */
 static void lengthen(const struct qy_query *q, const uint32_t *at, int64_t *v, uint32_t d)
 {
 	int64_t left = (HALF >> COARSE) * (HALF >> COARSE);
