@@ -152,6 +152,8 @@ static void note_readings(const struct cl_setup *s)
 		.device_field = c->device_field,
 		.field = fields,
 		.fields = 1,
+		.map = &c->map,
+		.csv = c->csv,
 		.on_row = stop,
 	};
 	const char *then =

@@ -207,7 +207,9 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 			.may_be_absent = true,
 			.labels = setup.conf.labels,
 			.format = setup.format,
-			.device_field = setup.conf.device_field };
+			.device_field = setup.conf.device_field,
+			.map = &setup.conf.map,
+			.csv = setup.conf.csv };
 		conf.progress = isatty(STDERR_FILENO);
 		rc = cl_begin_programs(&setup, &conf.programs, err);
 	}

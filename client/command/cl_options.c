@@ -27,7 +27,7 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 {
 	const char *format = cli->option[CL_OPTION_FORMAT];
 
-	*in = (struct cl_input){ .path = path };
+	*in = (struct cl_input){ .path = path, .map = &setup->conf.map, .csv = setup->conf.csv };
 	in->device_field = cli->option[CL_OPTION_DEVICE_FIELD] ? cli->option[CL_OPTION_DEVICE_FIELD]
 							       : setup->conf.device_field;
 	setup->policy.device_field = in->device_field;

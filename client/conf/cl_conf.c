@@ -34,6 +34,14 @@ static const struct cf_row input_rows[] = {
 	CF_OPTIONAL("devices", CF_PATH, AT(devices),
 		"file of the devices that take part, a name a line, with a reading or without; read at the "
 		"start and when it changes; without it the devices that the readings' rows name"),
+	CL_MAP_ROW(AT(map)),
+	CF_DEFAULT("delimiter", CF_CHAR, AT(csv.delimiter), ",",
+		"of CSV: what separates columns: \",\", \";\", \"|\" or \"\\t\" (a tab)"),
+	CF_DEFAULT("decimal_comma", CF_BOOL, AT(csv.decimal_comma), "false",
+		"of CSV: true: numbers have a decimal comma; one with a point is no reading then; needs "
+		"another delimiter"),
+	CF_OPTIONAL("comment", CF_STRING, AT(csv.comment),
+		"of CSV: lines that begin with this text are skipped, such as \"#\"; none are when absent"),
 	CF_END,
 };
 
@@ -95,6 +103,33 @@ static void check_format(struct cl_setup *s, const struct cf_file *file, FILE *f
 			cf_fault_at(file, "input.path", &why, faults, first);
 		}
 	}
+}
+
+/* Keys of other formats than the input's have no effect, and who wrote them thinks that they have. */
+static void check_form(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	static const char *const keys[] = { "delimiter", "decimal_comma", "comment" };
+	const struct cl_conf *c = &s->conf;
+	const char *key;
+	struct cm_err why;
+	char dotted[40];
+
+	for (size_t i = 0; c->input && s->format != CL_FORMAT_CSV && i < sizeof keys / sizeof keys[0]; i++) {
+		(void)snprintf(dotted, sizeof dotted, "input.%s", keys[i]);
+		(void)cm_fail(&why, CM_ECONFIG, "%s is of CSV, and the input has another format", dotted);
+		if (cf_line(file, dotted) > 0)
+			cf_fault_at(file, dotted, &why, faults, first);
+	}
+	if (cl_csv_form_check(&c->csv, &key, &why) != CM_OK) {
+		(void)snprintf(dotted, sizeof dotted, "input.%s", key);
+		cf_fault_at(file, dotted, &why, faults, first);
+	}
+	if (c->map.list.n > 0 && s->format == CL_FORMAT_NPY) {
+		(void)cm_fail(&why, CM_ECONFIG, "input.map is of CSV and JSON: an array has no fields");
+		cf_fault_at(file, "input.map", &why, faults, first);
+	}
+	cl_map_check(&c->map, s->format == CL_FORMAT_CSV ? CL_MAP_CSV : CL_MAP_JSON, c->device_field, file,
+		"input.map", faults, first);
 }
 
 enum cm_rc cl_setup_devices(
@@ -242,6 +277,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	/* These judge several keys together, so each of them must have been read. */
 	if (rc == CM_OK) {
 		check_format(out, file, faults, &first);
+		check_form(out, file, faults, &first);
 		check_mqtt(out, file, faults, &first);
 		out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
 		check_devices(out, file, faults, &first);

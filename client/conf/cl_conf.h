@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cl_devices.h"
+#include "cl_map.h"
 #include "cl_mqtt_conf.h"
 #include "cl_policy.h"
 #include "cl_program_conf.h"
@@ -19,6 +20,8 @@ struct cl_conf {
 	char *cert, *key, *services_ca, *crl;
 	char *analyzer_key, *shuffler_key, *policy;
 	char *input, *labels, *format, *device_field, *devices;
+	struct cl_map map; /* of the input */
+	struct cl_csv_form csv;
 	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused without topics */
 	int64_t connections, frame_devices, prepare_ms, spread_ms, fetch_ms, proofs, proof_within_ms;
 	struct cl_program_conf programs; /* programs that the client may run; unused without any */

@@ -3,11 +3,12 @@
 #include "cl_format.h"
 
 #include <csv.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm_buf.h"
+#include "cl_map.h"
 #include "cm_fault.h"
 #include "cr_secret.h"
 
@@ -15,27 +16,30 @@
 #define NOBODYS   UINT32_MAX
 #define PART      (UINT32_C(1) << 31) /* of wanted_by: the column is one number of the field's array */
 /* libcsv enlarges its field buffer in steps of this many bytes, copying it each time. */
-#define CSV_STEP 65536u
-#define IN_FIELD 2 /* libcsv's state inside a field */
+#define CSV_STEP    65536u
+#define COMMENT_MAX 16u
+#define IN_FIELD    2 /* libcsv's state inside a field */
 
 struct csv_state {
 	struct csv_parser csv;
 	struct cl_parser *parser;
+	struct cl_csv_form form;
+	const char **name; /* of the column of each field, and then of the device */
+	uint32_t *same;    /* by field: the first field with the same column, often itself */
 	/* Texts of the current line, NUL-terminated: one per wanted field, and the device. */
 	struct cm_buf *value, device;
 	bool have_device;
-	uint32_t *wanted_by; /* by column: index of the field that wants it, or NOBODYS */
+	uint32_t *wanted_by; /* by column: index of the first field that wants it, or NOBODYS */
 	bool *found;         /* by field: the header has it */
 	uint32_t *parts;     /* by field: how many columns "x0", "x1", ... of it the header has */
 	size_t device_column, columns;
 	size_t column;   /* number of fields of the line so far */
 	const char *bad; /* what is wrong with the current line */
 	bool have_header;
-	bool blank;               /* the last line was empty: a row of one column, if another line follows */
-	bool json;                /* the header begins as JSON does */
-	const char *separated_by; /* what to say of a separator found inside the header's first name; or
-				   * NULL */
-	enum cm_rc rc;            /* fault of a callback */
+	bool blank;    /* the last line was empty: a row of one column, if another line follows */
+	bool json;     /* the header begins as JSON does */
+	char other;    /* a delimiter of other files, found inside the header's first name; 0: none */
+	enum cm_rc rc; /* fault of a callback */
 	struct cm_err err;
 };
 
@@ -46,10 +50,11 @@ static int is_term(unsigned char c)
 	return 0;
 }
 
-static bool new_csv(struct csv_parser *csv)
+static bool new_csv(struct csv_parser *csv, char delimiter)
 {
 	if (csv_init(csv, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) != 0)
 		return false;
+	csv_set_delim(csv, (unsigned char)delimiter);
 	csv_set_blk_size(csv, CSV_STEP);
 	csv_set_realloc_func(csv, cr_wiping_realloc);
 	csv_set_free_func(csv, cr_wiping_free);
@@ -66,23 +71,41 @@ static void csv_close(struct cl_parser *p)
 		cm_buf_fini(&s->value[i]);
 	cm_buf_fini(&s->device);
 	free(s->value);
+	free(s->name);
+	free(s->same);
 	free(s->wanted_by);
 	free(s->found);
 	free(s->parts);
 	free(s);
 }
 
+static void name_columns(struct csv_state *s, const struct cl_reader_conf *conf)
+{
+	for (uint32_t i = 0; i < conf->fields; i++) {
+		s->name[i] = cl_map_column(conf->map, conf->field[i]);
+		while (strcmp(s->name[s->same[i]], s->name[i]) != 0)
+			s->same[i]++;
+	}
+	if (conf->device_field)
+		s->name[conf->fields] = cl_map_column(conf->map, conf->device_field);
+}
+
 static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 {
 	size_t fields = p->conf->fields;
 	struct csv_state *s = calloc(1, sizeof *s);
+	char delimiter = p->conf->csv.delimiter != '\0' ? p->conf->csv.delimiter : ',';
 
-	if (!s || !new_csv(&s->csv)) {
+	if (!s || !new_csv(&s->csv, delimiter)) {
 		free(s);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	s->parser = p;
+	s->form = p->conf->csv;
+	s->form.delimiter = delimiter;
 	s->device_column = NO_COLUMN;
+	s->name = calloc(fields + 1, sizeof *s->name);
+	s->same = calloc(fields, sizeof *s->same);
 	s->value = calloc(fields, sizeof *s->value);
 	s->found = calloc(fields, sizeof *s->found);
 	s->parts = calloc(fields, sizeof *s->parts);
@@ -94,16 +117,18 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 	cm_buf_init(&s->device, CL_RECORD_MAX + 1);
 	s->device.secret = 1;
 	p->state = s;
-	if (s->value && s->found && s->parts && s->wanted_by)
-		return CM_OK;
-	csv_close(p);
-	return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (!s->value || !s->found || !s->parts || !s->wanted_by || !s->name || !s->same) {
+		csv_close(p);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	name_columns(s, p->conf);
+	return CM_OK;
 }
 
 /* Whether this column is the next number of an array: the field's name, followed by its number. */
 static bool is_next_part(const struct csv_state *s, uint32_t field, const char *text)
 {
-	const char *name = s->parser->conf->field[field];
+	const char *name = s->name[field];
 	size_t n = strlen(name);
 	char number[16];
 
@@ -119,22 +144,22 @@ static void header_field(struct csv_state *s, const char *text)
 
 	s->wanted_by[s->column] = NOBODYS;
 	if (s->column == 0)
-		s->separated_by = strchr(text, ';')    ? "; commas separate columns, not semicolons"
-				  : strchr(text, '\t') ? "; commas separate columns, not tabs"
-						       : NULL;
+		s->other = text[strcspn(text, ",;\t|")];
 	for (uint32_t i = 0; i < conf->fields; i++) {
+		if (s->same[i] != i)
+			continue;
 		if (is_next_part(s, i, text)) {
 			s->parts[i]++;
 			s->wanted_by[s->column] = i | PART;
 		}
-		if (strcmp(text, conf->field[i]) != 0)
+		if (strcmp(text, s->name[i]) != 0)
 			continue;
 		if (s->found[i])
 			s->bad = "the header names a column twice";
 		s->found[i] = true;
 		s->wanted_by[s->column] = i;
 	}
-	if (conf->device_field && strcmp(text, conf->device_field) == 0) {
+	if (conf->device_field && strcmp(text, s->name[conf->fields]) == 0) {
 		if (s->device_column != NO_COLUMN)
 			s->bad = "the header names a column twice";
 		s->device_column = s->column;
@@ -196,17 +221,27 @@ static void on_field(void *field, size_t n, void *user)
 	s->column++;
 }
 
+static const char *delimiter_name(char delimiter)
+{
+	return delimiter == ','   ? "commas"
+	       : delimiter == ';' ? "semicolons"
+	       : delimiter == '|' ? "bars"
+				  : "tabs";
+}
+
 /* The message must not quote the header's names: in a file without a header they are a device's reading. */
 static enum cm_rc no_column(struct csv_state *s, const char *name)
 {
-	const char *hint = s->column == 1 && s->separated_by ? s->separated_by : "";
+	char hint[100] = "";
 
 	if (s->json)
 		return cm_fail(&s->err, CM_EDATA,
 			"%s:%llu: no header with a column '%s': this is JSON and no CSV (format = \"ndjson\", or "
 			"a name that ends in .json)",
 			s->parser->conf->name, (unsigned long long)s->parser->line, name);
-
+	if (s->column == 1 && s->other != '\0')
+		(void)snprintf(hint, sizeof hint, "; %s separate columns, not %s (input.delimiter)",
+			delimiter_name(s->form.delimiter), delimiter_name(s->other));
 	return cm_fail(&s->err, CM_EDATA, "%s:%llu: no column '%s' among the %zu of the header%s",
 		s->parser->conf->name, (unsigned long long)s->parser->line, name, s->column, hint);
 }
@@ -219,28 +254,55 @@ static enum cm_rc end_header(struct csv_state *s)
 	if (s->bad && !s->json)
 		return cm_fail(&s->err, CM_EDATA, "%s:%llu: %s", conf->name, line, s->bad);
 	for (size_t i = 0; i < conf->fields; i++)
-		if (!s->found[i] && s->parts[i] == 0)
-			return no_column(s, conf->field[i]);
+		if (s->same[i] == i && !s->found[i] && s->parts[i] == 0)
+			return no_column(s, s->name[i]);
 	if (conf->device_field && s->device_column == NO_COLUMN)
-		return no_column(s, conf->device_field);
+		return no_column(s, s->name[conf->fields]);
 	s->columns = s->column;
 	s->have_header = true;
 	return CM_OK;
+}
+
+/* Set the row's texts.  bad: what is wrong with the first that is none. */
+static enum cm_rc row_texts(struct csv_state *s, char *bad, size_t room)
+{
+	struct cl_parser *p = s->parser;
+	enum cm_rc rc = CM_OK;
+
+	p->absent = true;
+	/* A column that two fields want has two texts, before either of them becomes a reading. */
+	for (size_t i = 0; i < p->conf->fields; i++)
+		if (s->same[i] != i)
+			keep(s, &s->value[i], (const char *)s->value[s->same[i]].data,
+				s->value[s->same[i]].len - 1);
+	for (size_t i = 0; s->rc == CM_OK && rc == CM_OK && i < p->conf->fields; i++) {
+		char why[160] = "";
+
+		rc = cl_parser_text(p, i, &s->value[i], why, sizeof why, &s->err);
+		if (*bad == '\0')
+			(void)snprintf(bad, room, "%s", why);
+	}
+	return s->rc != CM_OK ? s->rc : rc;
 }
 
 static enum cm_rc end_row(struct csv_state *s)
 {
 	struct cl_parser *p = s->parser;
 	const char *bad = s->bad;
-	char why[64];
+	char why[160] = "";
+	enum cm_rc rc = CM_OK;
 
 	if (!bad && s->column != s->columns) {
 		(void)snprintf(why, sizeof why, "%zu columns, the header has %zu", s->column, s->columns);
 		bad = why;
 	}
 	p->rows++;
-	for (size_t i = 0; !bad && i < p->conf->fields; i++)
-		p->text[i] = (const char *)s->value[i].data;
+	if (!bad)
+		rc = row_texts(s, why, sizeof why);
+	if (rc != CM_OK)
+		return rc;
+	if (why[0] != '\0')
+		bad = why;
 	/* Columns before the fault were parsed, so the row keeps its device if that is among them. */
 	return cl_parser_row(p, s->have_device ? (const char *)s->device.data : NULL, bad, &s->err);
 }
@@ -255,7 +317,7 @@ static enum cm_rc end_line(struct csv_state *s, bool cut, struct cm_err *err)
 		return CM_OK;
 	s->bad = bad ? bad : stray ? "a stray quote" : "a quote that is not closed in its line";
 	csv_free(&s->csv);
-	return new_csv(&s->csv) ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	return new_csv(&s->csv, s->form.delimiter) ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
 static void begin_row(struct csv_state *s)
@@ -295,7 +357,7 @@ static bool device_in(
 	for (*name = line; line < end; line++) {
 		if (*line == '"')
 			quoted = !quoted;
-		if (*line != ',' || quoted)
+		if (*line != (uint8_t)s->form.delimiter || quoted)
 			continue;
 		if (column == s->device_column)
 			break;
@@ -329,6 +391,13 @@ static enum cm_rc parse_line(struct csv_state *s, const uint8_t *line, size_t n,
 	return s->rc;
 }
 
+static bool is_comment(const struct csv_state *s, const uint8_t *line, size_t n)
+{
+	size_t len = s->form.comment ? strlen(s->form.comment) : 0;
+
+	return len > 0 && n >= len && memcmp(line, s->form.comment, len) == 0;
+}
+
 static enum cm_rc csv_take(struct cl_parser *p, const uint8_t *line, size_t n, bool cut, struct cm_err *err)
 {
 	struct csv_state *s = p->state;
@@ -338,6 +407,8 @@ static enum cm_rc csv_take(struct cl_parser *p, const uint8_t *line, size_t n, b
 
 	if (s->blank)
 		rc = blank_row(s);
+	if (rc == CM_OK && is_comment(s, line, n))
+		return CM_OK;
 	if (rc == CM_OK && s->have_header && p->share && n > 0 && device_in(s, line, n, &name, &len)) {
 		rc = cl_parser_share(p, name, len, n, err);
 		if (rc == CM_ELATER)
@@ -362,3 +433,29 @@ static enum cm_rc csv_end(struct cl_parser *p, struct cm_err *err)
 }
 
 const struct cl_format_row cl_csv = { csv_open, csv_take, csv_end, csv_close };
+
+enum cm_rc cl_csv_form_check(const struct cl_csv_form *form, const char **which, struct cm_err *err)
+{
+	const char *comment = form->comment;
+
+	*which = "delimiter";
+	if (form->delimiter == '\0' || !strchr(",;|\t", form->delimiter))
+		return cm_fail(
+			err, CM_ECONFIG, "delimiter is none of \",\", \";\", \"|\" and \"\\t\" (a tab)");
+	*which = "decimal_comma";
+	if (form->decimal_comma && form->delimiter == ',')
+		return cm_fail(err, CM_ECONFIG,
+			"decimal_comma needs another delimiter than the comma: say delimiter = \";\"");
+	*which = "comment";
+	if (!comment)
+		return CM_OK;
+	if (!ispunct((unsigned char)*comment) || strchr("\"+-.,", *comment) || strlen(comment) > COMMENT_MAX)
+		return cm_fail(err, CM_ECONFIG,
+			"comment is 1 to %u bytes and begins with a character that begins no reading, such as "
+			"\"#\"",
+			COMMENT_MAX);
+	if (strchr(comment, form->delimiter))
+		return cm_fail(
+			err, CM_ECONFIG, "comment contains the delimiter, so a row could begin with it");
+	return CM_OK;
+}

@@ -4,6 +4,7 @@
 
 #include "cl_readings.h"
 #include "cl_share.h"
+#include "cm_buf.h"
 
 struct cl_parser {
 	const struct cl_reader_conf *conf;
@@ -12,7 +13,8 @@ struct cl_parser {
 			    * without a name */
 	const char **text; /* one text per field, all NULL before each line; the parser sets those it can
 			    * read */
-	bool absent;       /* the fields without a text are not in the row, or null */
+	bool absent;       /* the fields without a text are not in the row, null, or invalid by the map */
+	const struct cl_map_entry **entry; /* by field: its entry in the map; NULL: none */
 	void *state;
 	struct cl_share *share; /* NULL: rows are not counted by device */
 	char too_long[64];      /* the `why` of a line that was cut */
@@ -36,6 +38,11 @@ extern const struct cl_format_row cl_csv, cl_ndjson;
  * the device is the row number p->rows; otherwise it is `device`, which is NULL if it could not be read. */
 CM_CHECK enum cm_rc cl_parser_row(
 	struct cl_parser *p, const char *device, const char *why, struct cm_err *err);
+/* Set p->text[i] from a field's text as the input has it, which ends with NUL and may be overwritten: by the
+ * field's entry in the map.  bad: what is wrong with it, if it is no reading; p->text[i]
+ * stays NULL then, and p->absent is cleared unless the map says that the value is none. */
+CM_CHECK enum cm_rc cl_parser_text(
+	struct cl_parser *p, size_t i, struct cm_buf *text, char *bad, size_t room, struct cm_err *err);
 /* Ask whether the device with this name may have one more row, of n bytes, before the row's readings are
  * parsed.  CM_ELATER: it may not; on_row was told, and p->left_out is set. */
 CM_CHECK enum cm_rc cl_parser_share(

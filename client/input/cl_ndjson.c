@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cl_json.h"
+#include "cl_map.h"
 #include "cl_texts.h"
 #include "cm_fault.h"
 #include "cr_secret.h"
@@ -22,11 +22,13 @@ struct wanted {
 
 struct ndjson_state {
 	struct wanted *field;
-	struct cl_texts *names; /* of them */
-	struct cm_buf key;
+	struct cl_paths *paths; /* of the fields, and then of the device */
+	struct cm_buf name;
 	/* The device's name, with room for one byte more than allowed, to detect names that are too long. */
 	char device[CL_DEVICE_MAX + 2];
-	enum seen named;
+	enum seen seen; /* of the device's field, in the current object */
+	bool named;     /* `device` is the current object's */
+	size_t bytes;   /* of the current object */
 };
 
 static void ndjson_close(struct cl_parser *p)
@@ -35,11 +37,28 @@ static void ndjson_close(struct cl_parser *p)
 
 	for (size_t i = 0; s->field && i < p->conf->fields; i++)
 		cm_buf_fini(&s->field[i].text);
-	cm_buf_fini(&s->key);
-	cl_texts_free(s->names);
+	cm_buf_fini(&s->name);
+	cl_paths_free(s->paths);
 	cr_wipe(s->device, sizeof s->device);
 	free(s->field);
 	free(s);
+}
+
+static enum cm_rc open_paths(const struct cl_reader_conf *conf, struct cl_paths **out, struct cm_err *err)
+{
+	struct cl_path *path = calloc(conf->fields + 1, sizeof *path);
+	size_t n = 0;
+	enum cm_rc rc;
+
+	if (!path)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (; n < conf->fields; n++)
+		path[n] = cl_map_path(conf->map, conf->field[n]);
+	if (conf->device_field)
+		path[n++] = cl_map_path(conf->map, conf->device_field);
+	rc = cl_paths_new(path, n, out, err);
+	free(path);
+	return rc;
 }
 
 static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
@@ -51,15 +70,14 @@ static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
 	if (!s)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	p->state = s;
-	cm_buf_init(&s->key, CL_RECORD_MAX);
-	s->key.secret = 1;
+	cm_buf_init(&s->name, CL_RECORD_MAX);
+	s->name.secret = 1;
 	s->field = calloc(fields, sizeof *s->field);
 	for (size_t i = 0; s->field && i < fields; i++) {
 		cm_buf_init(&s->field[i].text, CL_RECORD_MAX + 1);
 		s->field[i].text.secret = 1;
 	}
-	rc = s->field ? cl_texts_new(p->conf->field, fields, &s->names, err)
-		      : cm_fail(err, CM_EINTERNAL, "out of memory");
+	rc = s->field ? open_paths(p->conf, &s->paths, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc != CM_OK)
 		ndjson_close(p);
 	return rc;
@@ -146,8 +164,10 @@ static enum cm_rc field_text(struct cl_parser *p, size_t i, char *bad, size_t ro
 	if (rc == CM_EINTERNAL)
 		return cm_fail(err, rc, "out of memory");
 	if (rc == CM_OK)
-		p->text[i] = (const char *)w->text.data;
-	else if (*w->part.value == '"')
+		return cl_parser_text(p, i, &w->text, bad, room, err);
+	/* A JSON null says that there is no value. */
+	p->absent = p->absent && *w->part.value == 'n';
+	if (*w->part.value == '"')
 		(void)snprintf(bad, room, "field '%.100s' is no valid string", conf->field[i]);
 	else
 		(void)snprintf(bad, room, "field '%.100s' is no string, number%s", conf->field[i],
@@ -165,63 +185,51 @@ static enum cm_rc name_device(struct ndjson_state *s, const struct cl_json_part 
 	enum cm_rc rc;
 	size_t n;
 
-	s->key.len = 0;
-	rc = cl_json_name(part->value, part->end, &s->key);
+	s->name.len = 0;
+	rc = cl_json_name(part->value, part->end, &s->name);
 	if (rc != CM_OK)
 		return rc;
-	n = s->key.len < sizeof s->device ? s->key.len : sizeof s->device - 1;
+	n = s->name.len < sizeof s->device ? s->name.len : sizeof s->device - 1;
 	if (n > 0)
-		memcpy(s->device, s->key.data, n);
+		memcpy(s->device, s->name.data, n);
 	s->device[n] = '\0';
 	return CM_OK;
 }
 
-/* One member: *named is set once the device is known.  CM_ELATER: it may have no further row. */
-static enum cm_rc take_member(
-	struct cl_parser *p, const struct cl_json_part *part, size_t n, bool *named, struct cm_err *err)
+/* A wanted value, or the device's name.  CM_ELATER: the device may have no further row. */
+static enum cm_rc on_found(void *user, size_t i, const struct cl_json_part *part, struct cm_err *err)
 {
+	struct cl_parser *p = user;
 	struct ndjson_state *s = p->state;
-	const char *device = p->conf->device_field;
-	const uint8_t *key;
-	size_t len, at;
-	enum cm_rc rc = cl_json_key(part, &s->key, &key, &len);
+	enum cm_rc rc = CM_OK;
 
-	if (rc != CM_OK)
-		return cm_fail(err, rc, "out of memory");
-	at = cl_texts_find(s->names, key, len);
-	if (at < p->conf->fields) {
-		s->field[at].part = *part;
-		s->field[at].seen += s->field[at].seen < TWICE;
-	}
-	if (!device || len != strlen(device) || memcmp(key, device, len) != 0)
+	if (i < p->conf->fields) {
+		s->field[i].part = *part;
+		s->field[i].seen += s->field[i].seen < TWICE;
 		return CM_OK;
-	if (s->named == MISSING) {
-		rc = cl_parser_share(p, part->value, (size_t)(part->end - part->value), n, err);
+	}
+	if (s->seen == MISSING) {
+		rc = cl_parser_share(p, part->value, (size_t)(part->end - part->value), s->bytes, err);
 		if (rc != CM_OK)
 			return rc;
 		rc = name_device(s, part);
-		*named = rc == CM_OK;
+		s->named = rc == CM_OK;
 	}
-	s->named += s->named < TWICE;
+	s->seen += s->seen < TWICE;
 	return rc == CM_EINTERNAL ? cm_fail(err, rc, "out of memory") : CM_OK;
-}
-
-/* A JSON null says that there is no value. */
-static bool is_absent(const struct wanted *w)
-{
-	return w->seen == MISSING || *w->part.value == 'n';
 }
 
 static enum cm_rc object_row(struct cl_parser *p, const char *device, struct cm_err *err)
 {
 	const struct ndjson_state *s = p->state;
 	char why[160] = "", first[160] = "";
-	bool twice = s->named == TWICE;
+	bool twice = s->seen == TWICE;
 
 	for (size_t i = 0; i < p->conf->fields; i++)
 		twice = twice || s->field[i].seen == TWICE;
 	if (twice)
 		return cl_parser_row(p, device, "a wanted key given twice", err);
+	p->absent = true;
 	for (size_t i = 0; i < p->conf->fields; i++) {
 		enum cm_rc rc = field_text(p, i, why, sizeof why, err);
 
@@ -229,7 +237,6 @@ static enum cm_rc object_row(struct cl_parser *p, const char *device, struct cm_
 			return rc;
 		if (first[0] == '\0')
 			memcpy(first, why, sizeof first);
-		p->absent = (i == 0 || p->absent) && (p->text[i] || is_absent(&s->field[i]));
 	}
 	return cl_parser_row(p, device, first[0] != '\0' ? first : NULL, err);
 }
@@ -238,34 +245,35 @@ static enum cm_rc ndjson_take(
 	struct cl_parser *p, const uint8_t *line, size_t n, bool cut, struct cm_err *err)
 {
 	struct ndjson_state *s = p->state;
-	struct cl_json_part part;
 	struct cl_json object;
-	bool named = false, is_object = cl_json_open(&object, line, line + n, '{');
-	enum cm_rc rc = is_object ? CM_OK : CM_EDATA;
+	bool is_object = cl_json_open(&object, line, line + n, '{');
+	const uint8_t *bad = line;
+	enum cm_rc rc = CM_EDATA;
 	char why[64];
 
 	if (!cut && object.at == object.end)
 		return CM_OK;
 	p->rows++;
-	s->named = MISSING;
+	s->seen = MISSING;
+	s->named = false;
+	s->bytes = n;
 	for (size_t i = 0; i < p->conf->fields; i++)
 		s->field[i].seen = MISSING;
-	while (rc == CM_OK && (rc = cl_json_next(&object, &part)) == CM_OK) {
-		rc = take_member(p, &part, n, &named, err);
-		if (rc != CM_OK)
-			return rc == CM_ELATER ? CM_OK : rc;
-	}
-	if (!CM_CHECKED("client.ndjson_line") && rc != CM_ENOINPUT)
-		named = false;
+	if (is_object)
+		rc = cl_paths_find(s->paths, line, line + n, on_found, p, &bad, err);
+	if (rc != CM_OK && rc != CM_EDATA)
+		return rc == CM_ELATER ? CM_OK : rc;
+	if (!CM_CHECKED("client.ndjson_line") && rc != CM_OK)
+		s->named = false;
 	if (cut)
-		return cl_parser_row(p, named ? s->device : NULL, p->too_long, err);
+		return cl_parser_row(p, s->named ? s->device : NULL, p->too_long, err);
 	if (!is_object)
 		return cl_parser_row(p, NULL, "not a JSON object", err);
-	if (rc == CM_ENOINPUT)
-		return object_row(p, named ? s->device : NULL, err);
+	if (rc == CM_OK)
+		return object_row(p, s->named ? s->device : NULL, err);
 	/* The position is enough, and reveals nothing. */
-	(void)snprintf(why, sizeof why, "not valid JSON at column %zu", (size_t)(object.at - line) + 1);
-	return cl_parser_row(p, named ? s->device : NULL, why, err);
+	(void)snprintf(why, sizeof why, "not valid JSON at column %zu", (size_t)(bad - line) + 1);
+	return cl_parser_row(p, s->named ? s->device : NULL, why, err);
 }
 
 static enum cm_rc ndjson_end(struct cl_parser *p, struct cm_err *err)

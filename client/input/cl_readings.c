@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cl_map.h"
 #include "cl_objects.h"
 #include "cm_buf.h"
 #include "cm_clock.h"
@@ -82,7 +83,10 @@ enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **o
 	r->line.secret = 1;
 	(void)snprintf(r->parser.too_long, sizeof r->parser.too_long, "a line longer than %zu bytes", bytes);
 	r->parser.text = calloc(conf->fields, sizeof *r->parser.text);
-	rc = r->parser.text ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	r->parser.entry = calloc(conf->fields, sizeof *r->parser.entry);
+	rc = r->parser.text && r->parser.entry ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	for (size_t i = 0; rc == CM_OK && i < conf->fields; i++)
+		r->parser.entry[i] = cl_map_find(conf->map, conf->field[i]);
 	if (rc == CM_OK && conf->bytes > 0 && conf->device_field)
 		rc = cl_share_new(conf->bytes, &r->parser.share, err);
 	if (rc == CM_OK)
@@ -90,6 +94,7 @@ enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **o
 	if (rc != CM_OK) {
 		cl_share_free(r->parser.share);
 		free(r->parser.text);
+		free(r->parser.entry);
 		free(r);
 		return rc;
 	}
@@ -104,6 +109,7 @@ void cl_reader_free(struct cl_reader *r)
 	r->format->close(&r->parser);
 	cl_share_free(r->parser.share);
 	free(r->parser.text);
+	free(r->parser.entry);
 	cm_buf_fini(&r->line);
 	free(r);
 }

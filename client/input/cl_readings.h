@@ -6,7 +6,8 @@
  * header line, and a quoted field ends at its line's end at the latest.  NDJSON has one object a line.  A
  * file that begins with `[`, or with a line that is `{` alone, has objects that end where their brackets do
  * (cl_objects.h).  Of an object only the wanted members are decoded (cl_json.h).  A row that cannot be parsed
- * has no texts, but its device if that is readable.
+ * has no texts, but its device if that is readable.  With a map (cl_map.h) a field has the value that stands
+ * at its path, or in the column of that name, and its text is the reading that the map makes of it.
  *
  * Errors are limited to faults that depend on no reading: those of the input's form, which its first bytes or
  * its header show, and of reading it.  Of one device at most CL_SHARE_ROWS rows and conf->bytes bytes are
@@ -52,7 +53,7 @@ struct cl_row {
 	size_t numbers;
 	bool by_number;  /* the device is the one at place `line` of the list of devices */
 	const char *why; /* what is wrong with the row, without any of its bytes; NULL: nothing */
-	bool absent;     /* it is that wanted fields are not there, or null */
+	bool absent;     /* it is that wanted fields are not there, null, or invalid by the map */
 };
 
 /* Which arrays a JSON field may be. */
@@ -63,6 +64,20 @@ enum cl_arrays {
 			    * none of them may have */
 };
 
+/* How a CSV file is written. */
+struct cl_csv_form {
+	char delimiter; /* between columns: ',', ';', '|' or a tab; 0: ',' */
+	/* A number's comma is its decimal point.  Of a query of numbers a text with a point is no reading
+	 * then, since it cannot be told whether that groups thousands, and commas separate no numbers of an
+	 * array.  Of other queries a text is read so if it is a number with one comma, and is not a category
+	 * as it stands.  Only with another delimiter than ','. */
+	bool decimal_comma;
+	char *comment; /* a line that begins with this is skipped, before the header, too; NULL: none is */
+};
+/* CM_ECONFIG: what two keys say together, or one, cannot be meant; *which: the key. */
+CM_CHECK enum cm_rc cl_csv_form_check(const struct cl_csv_form *form, const char **which, struct cm_err *err);
+
+struct cl_map;
 struct cl_texts;
 struct cl_reader_conf {
 	enum cl_format format;    /* not CL_FORMAT_GUESS */
@@ -72,10 +87,14 @@ struct cl_reader_conf {
 	const char *const *field; /* distinct names; the array and its texts are borrowed, too */
 	size_t fields;            /* number of fields, 1 or more */
 	enum cl_arrays arrays;
+	const struct cl_map *map; /* where fields stand, and how a value is a reading; NULL: under their own
+				   * names, as they are; borrowed */
+	struct cl_csv_form csv;
 	/* Called for each row.  Any result but CM_OK ends the reading with that code. */
 	enum cm_rc (*on_row)(void *user, const struct cl_row *row, struct cm_err *err);
 	void *user;
 	bool numbers;   /* on_row takes an array as numbers */
+	size_t texts;   /* the last so many fields are texts or categories, and no numbers */
 	bool each_line; /* every line is an object of NDJSON: the form is not guessed from the first bytes */
 	/* Most bytes of one record and, if there is a device field, of all records of one device.  0: one
 	 * record has at most CL_RECORD_MAX, and a device any number of them. */

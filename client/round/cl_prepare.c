@@ -190,6 +190,14 @@ static enum cm_rc know(struct gathering *g, struct cm_err *err)
 	return rc;
 }
 
+/* How many of the fields, the last ones, are texts or categories. */
+static size_t texts_of(const struct gathering *g)
+{
+	if (qy_computes(g->computing))
+		return g->maker && co_maker_parameters(g->maker)->label ? 1 : 0;
+	return g->q->kind & (QY_HISTOGRAM | QY_MARGINALS | QY_PREFIXES | QY_SETS) ? g->fields : 0;
+}
+
 static enum cm_rc read_input(struct gathering *g, const struct cl_reader_conf *conf, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
@@ -220,7 +228,10 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 		.arrays = computes || (q->kind == QY_VECTOR && q->columns == 0) ? CL_ARRAYS_NUMBERS
 			  : q->kind == QY_SETS                                  ? CL_ARRAYS_SETS
 										: CL_ARRAYS_NONE,
+		.map = g->in->map,
+		.csv = g->in->csv,
 		.numbers = computes,
+		.texts = texts_of(g),
 		.on_row = on_row,
 		.user = g,
 		.bytes = bytes_of(g),

@@ -30,6 +30,8 @@ struct cl_input {
 	enum cl_format format;
 	const char *labels;       /* of a .npy: the array of its labels; NULL: none */
 	const char *device_field; /* NULL: every row is a device of its own */
+	const struct cl_map *map; /* of a file of CSV or JSON; NULL: none; borrowed */
+	struct cl_csv_form csv;
 	/* The participating devices; NULL: those that the file's rows name. */
 	const struct cl_devices *devices;
 	/* What the round's map reads, if it is there.  Borrowed until the round is sealed. */

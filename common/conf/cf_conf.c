@@ -226,6 +226,7 @@ static const char *placeholder(const struct cf_row *row)
 	case CF_TABLE:
 		return "( [ \"...\" ] )";
 	case CF_DOUBLES:
+	case CF_WORDS:
 		return "[ 0.5 ]";
 	case CF_RANGE:
 		return "[ 0.0, 1.0 ]";
@@ -240,7 +241,8 @@ static const char *placeholder(const struct cf_row *row)
 
 static bool is_list(enum cf_type type)
 {
-	return type == CF_STRINGS || type == CF_TABLE || type == CF_DOUBLES || type == CF_LIST;
+	return type == CF_STRINGS || type == CF_TABLE || type == CF_DOUBLES || type == CF_WORDS ||
+	       type == CF_LIST || type == CF_NAMED;
 }
 
 static void print_range(const struct cf_row *row, FILE *out)
@@ -253,21 +255,21 @@ static void print_range(const struct cf_row *row, FILE *out)
 
 static void print_nested(const struct cf_row *row, FILE *out, int depth, const char *off)
 {
-	bool list = row->type == CF_LIST;
+	bool list = row->type == CF_LIST, named = row->type == CF_NAMED;
 
 	/* A list that may be absent is printed as a comment. */
-	if (list && !row->required)
+	if ((list || named) && !row->required)
 		off = "#";
 	indent(out, depth, off);
 	(void)fprintf(out, "%s = %s\n", row->key, list ? "(" : "{");
-	if (list) {
+	if (list || named) {
 		indent(out, depth + 1, off);
-		(void)fprintf(out, "{\n");
+		(void)fprintf(out, "%s{\n", named ? "NAME = " : "");
 	}
-	print_rows(row->sub, out, depth + (list ? 2 : 1), off);
-	if (list) {
+	print_rows(row->sub, out, depth + (list || named ? 2 : 1), off);
+	if (list || named) {
 		indent(out, depth + 1, off);
-		(void)fprintf(out, "}\n");
+		(void)fprintf(out, "}%s\n", named ? ";" : "");
 	}
 	indent(out, depth, off);
 	(void)fprintf(out, "%s;\n", list ? ")" : "}");
@@ -278,7 +280,7 @@ static void print_rows(const struct cf_row *rows, FILE *out, int depth, const ch
 	for (const struct cf_row *row = rows; row->key; row++) {
 		const char *value = row->fallback ? row->fallback : placeholder(row);
 		bool text = row->type == CF_STRING || row->type == CF_WORD || row->type == CF_PATH ||
-			    row->type == CF_DURATION;
+			    row->type == CF_CHAR || row->type == CF_DURATION;
 		const char *quote = text && value[0] != '"' ? "\"" : "";
 
 		if (row->type == CF_GONE)
@@ -287,7 +289,7 @@ static void print_rows(const struct cf_row *rows, FILE *out, int depth, const ch
 		(void)fprintf(out, "# %s", row->help ? row->help : row->key);
 		print_range(row, out);
 		(void)fprintf(out, "%s\n", row->required ? "; required" : "");
-		if (row->type == CF_GROUP || row->type == CF_LIST) {
+		if (row->type == CF_GROUP || row->type == CF_LIST || row->type == CF_NAMED) {
 			print_nested(row, out, depth, off);
 			continue;
 		}

@@ -24,8 +24,12 @@ enum cf_type {
 	CF_DOUBLES,  /* struct cf_doubles: a list of finite numbers */
 	CF_GROUP,    /* { ... }: rows in `sub`, the same struct */
 	CF_LIST,     /* ( {...}, {...} ): one struct of `size` bytes each, rows in `sub`; struct cf_list */
+	CF_NAMED,    /* { NAME = {...}; NAME = {...} }: as LIST; each struct begins with a char *, which is
+		      * its NAME, malloc'd */
 	CF_EXTENDED, /* as DOUBLE, or the string "inf" for INFINITY, which may exceed max */
 	CF_WORD,     /* struct cf_word: a string, or a finite number */
+	CF_WORDS,    /* struct cf_words: a list of strings and finite numbers */
+	CF_CHAR,     /* char: a string of one ASCII character, which may be a tab */
 	CF_RANGE,    /* double[2] from [lo, hi]: two finite numbers, lo < hi, both within min..max when min
 			     < max */
 	CF_LATER,    /* bool: the group is there; its keys depend on one of them: cf_group_read reads it */
@@ -36,6 +40,10 @@ enum cf_type {
 struct cf_word {
 	char *text; /* malloc'd; NULL: a number */
 	double number;
+};
+struct cf_words {
+	struct cf_word *item;
+	size_t n;
 };
 struct cf_strings {
 	char **item;
@@ -65,7 +73,7 @@ struct cf_row {
 	const char *fallback;
 	const char *help; /* one line, shown in the sample */
 	const struct cf_row *sub;
-	size_t size; /* LIST: bytes per item */
+	size_t size; /* LIST, NAMED: bytes per item */
 };
 
 /* A table is written by position, and ends with CF_END:
@@ -108,10 +116,13 @@ struct cf_row {
 #define CF_TABLE(min_, max_)          CF_BOUNDED(CF_TABLE, min_, max_)
 #define CF_DOUBLES(min_, max_)        CF_BOUNDED(CF_DOUBLES, min_, max_)
 #define CF_EXTENDED(min_, max_)       CF_BOUNDED(CF_EXTENDED, min_, max_)
+#define CF_WORDS(min_, max_)          CF_BOUNDED(CF_WORDS, min_, max_)
 #define CF_RANGE(min_, max_)          CF_BOUNDED(CF_RANGE, min_, max_)
 #define CF_GROUP(rows_)               CF_GROUP, .sub = (rows_)
 #define CF_LIST(min_, max_, rows_, item_) \
 	CF_BOUNDED(CF_LIST, min_, max_), .sub = (rows_), .size = sizeof(item_)
+#define CF_NAMED(min_, max_, rows_, item_) \
+	CF_BOUNDED(CF_NAMED, min_, max_), .sub = (rows_), .size = sizeof(item_)
 
 /* A path "credential:NAME" is the file NAME in $CREDENTIALS_DIRECTORY, where a service manager puts files
  * that only this process may read (systemd's LoadCredential=).  Without the variable the path is taken as

@@ -53,9 +53,10 @@ static void read_list(struct cf_walk *w, const config_setting_t *s, const struct
 	struct cf_list *list = field;
 	int n = config_setting_length(s);
 	char range[CF_RANGE_TEXT], key[CF_QUOTED_MAX];
+	bool named = row->type == CF_NAMED;
 
-	if (config_setting_is_list(s) == CONFIG_FALSE) {
-		FAULT(w, s, "list of groups expected for %s", cf_quoted(dotted, key));
+	if ((named ? config_setting_is_group(s) : config_setting_is_list(s)) == CONFIG_FALSE) {
+		FAULT(w, s, "%s of groups expected for %s", named ? "group" : "list", cf_quoted(dotted, key));
 		return;
 	}
 	if (row->max > 0 && ((double)n < row->min || (double)n > row->max)) {
@@ -72,16 +73,22 @@ static void read_list(struct cf_walk *w, const config_setting_t *s, const struct
 	list->n = (size_t)n;
 	for (int i = 0; i < n; i++) {
 		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
-		char inner[CF_DOTTED_MAX];
+		char inner[CF_DOTTED_MAX], *at = (char *)list->item + (size_t)i * row->size;
 
 		/* People count from 1, as plans and tables do; cf_line takes libconfig's path, from 0. */
-		(void)snprintf(inner, sizeof inner, "%.120s.[%d]", dotted, i + 1);
+		if (named)
+			join_key(inner, dotted, config_setting_name(item));
+		else
+			(void)snprintf(inner, sizeof inner, "%.120s.[%d]", dotted, i + 1);
 		list->line[i] = (int)cf_line_of(item);
+		if (named && !(*(char **)(void *)at = strdup(config_setting_name(item)))) {
+			w->no_memory = true;
+			return;
+		}
 		if (config_setting_is_group(item) == CONFIG_FALSE)
 			FAULT(w, item, "group expected for '%s'", inner);
 		else
-			cf_rows_read(w, item, row->sub, (char *)list->item + (size_t)i * row->size, inner,
-				is_default);
+			cf_rows_read(w, item, row->sub, at, inner, is_default);
 	}
 }
 
@@ -100,7 +107,7 @@ static void read_row(struct cf_walk *w, const config_setting_t *s, const struct 
 			cf_rows_read(w, s, row->sub, field, dotted, is_default);
 		return;
 	}
-	if (row->type == CF_LIST) {
+	if (row->type == CF_LIST || row->type == CF_NAMED) {
 		read_list(w, s, row, field, dotted, is_default);
 		return;
 	}
@@ -134,7 +141,8 @@ bool cf_text_read(config_t *into, const char *text, struct cf_walk *w)
 /* A default is written as in the file; the quotes of a string may be left out. */
 static void read_fallback(struct cf_walk *w, const struct cf_row *row, char *target, const char *dotted)
 {
-	bool text = row->type == CF_STRING || row->type == CF_PATH || row->type == CF_DURATION;
+	bool text = row->type == CF_STRING || row->type == CF_PATH || row->type == CF_CHAR ||
+		    row->type == CF_DURATION;
 	const char *quote = text && row->fallback[0] != '"' ? "\"" : "";
 	char line[512];
 	config_t one;
@@ -231,9 +239,15 @@ void cf_free(const struct cf_row *rows, void *target)
 			cf_free(row->sub, field);
 			break;
 		case CF_LIST:
+		case CF_NAMED:
 			list = (struct cf_list *)(void *)field;
-			for (size_t i = 0; i < list->n; i++)
-				cf_free(row->sub, (char *)list->item + i * row->size);
+			for (size_t i = 0; i < list->n; i++) {
+				char *item = (char *)list->item + i * row->size;
+
+				if (row->type == CF_NAMED)
+					free(*(char **)(void *)item);
+				cf_free(row->sub, item);
+			}
 			free(list->item);
 			free(list->line);
 			*list = (struct cf_list){ 0 };

@@ -178,6 +178,36 @@ static const char *read_word(const config_setting_t *s, struct cf_word *out)
 	return read_double(s, &out->number) ? NULL : "string or finite number expected for";
 }
 
+static const char *read_words(const config_setting_t *s, struct cf_words *out)
+{
+	static const char expected[] = "list of strings and finite numbers expected for";
+	int n;
+
+	if (!is_sequence(s))
+		return expected;
+	n = config_setting_length(s);
+	out->item = calloc((size_t)n + 1, sizeof *out->item);
+	if (!out->item)
+		return "";
+	for (int i = 0; i < n; i++) {
+		const char *fault = read_word(config_setting_get_elem(s, (unsigned)i), &out->item[out->n++]);
+
+		if (fault)
+			return *fault == '\0' || fault == not_printable ? fault : expected;
+	}
+	return NULL;
+}
+
+static const char *read_char(const config_setting_t *s, char *out)
+{
+	const char *text = config_setting_get_string(s);
+
+	if (config_setting_type(s) != CONFIG_TYPE_STRING || !text || strlen(text) != 1 || *text < 0)
+		return "one ASCII character expected for";
+	*out = *text;
+	return NULL;
+}
+
 static const char *read_number(
 	const config_setting_t *s, const struct cf_row *row, bool is_default, double *out)
 {
@@ -224,8 +254,13 @@ const char *cf_value_read(
 		return read_number(s, row, is_default, field);
 	case CF_WORD:
 		return read_word(s, field);
+	case CF_CHAR:
+		return read_char(s, field);
 	case CF_RANGE:
 		return read_range(s, row, is_default, field);
+	case CF_WORDS:
+		fault = read_words(s, field);
+		break;
 	case CF_STRINGS:
 		fault = read_strings(s, field);
 		break;
@@ -242,6 +277,7 @@ const char *cf_value_read(
 		break;
 	case CF_GROUP:
 	case CF_LIST:
+	case CF_NAMED:
 	case CF_LATER:
 	case CF_GONE:
 		return "no value possible for";
@@ -296,6 +332,7 @@ void cf_value_free(const struct cf_row *row, void *field)
 	struct cf_table *table = field;
 	struct cf_doubles *doubles = field;
 	struct cf_word *word = field;
+	struct cf_words *words = field;
 
 	if (row->type == CF_STRING || row->type == CF_PATH) {
 		free(*(char **)field);
@@ -310,6 +347,11 @@ void cf_value_free(const struct cf_row *row, void *field)
 	} else if (row->type == CF_WORD) {
 		free(word->text);
 		*word = (struct cf_word){ 0 };
+	} else if (row->type == CF_WORDS) {
+		for (size_t i = 0; i < words->n; i++)
+			free(words->item[i].text);
+		free(words->item);
+		*words = (struct cf_words){ 0 };
 	} else if (row->type == CF_DOUBLES) {
 		free(doubles->item);
 		*doubles = (struct cf_doubles){ 0 };

@@ -83,9 +83,9 @@ static void csv_names_the_missing_column_and_those_there_are(void **state)
 	CSV("d", "d,w,x\na,1,2\n", CM_EDATA, "", "f:1: no column 'v' among the 3 of the header");
 	CSV("d", "e,v\na,1\n", CM_EDATA, "", "f:1: no column 'd' among the 2 of the header");
 	CSV("d", "d;v\na;1\n", CM_EDATA, "",
-		"f:1: no column 'v' among the 1 of the header; commas separate columns, not semicolons");
+		"f:1: no column 'v' among the 1 of the header; commas separate columns, not semicolons (input.delimiter)");
 	CSV("d", "d\tv\na\t1\n", CM_EDATA, "",
-		"f:1: no column 'v' among the 1 of the header; commas separate columns, not tabs");
+		"f:1: no column 'v' among the 1 of the header; commas separate columns, not tabs (input.delimiter)");
 	CSV("d", "d;v,w\na;1,2\n", CM_EDATA, "", "f:1: no column 'v' among the 2 of the header");
 	CSV("d", "d,v,v\na,1,2\n", CM_EDATA, "", "f:1: the header names a column twice");
 }

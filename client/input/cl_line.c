@@ -1,0 +1,125 @@
+/* cl_line.c - multiplies and adds the digits of decimals. */
+#include "cl_line.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_json.h"
+#include "cr_secret.h"
+
+#define DIGITS 17   /* of a decimal: enough for every double */
+#define ZERO   700  /* place of the digit of 10^0: a product of two doubles has none below 10^-682 */
+#define PLACES 1400 /* and none above 10^618 */
+
+/* digit[0] * 10^exponent + digit[1] * 10^(exponent - 1) + ... */
+struct decimal {
+	int8_t digit[DIGITS]; /* all of them negative in a negative number */
+	int n, exponent;
+};
+
+/* The shortest text of a finite double that reads back as it, in the form d.ddde+dd. */
+static void shortest(double x, char text[32])
+{
+	for (int digits = 15; digits <= DIGITS; digits++) {
+		(void)snprintf(text, 32, "%.*e", digits - 1, x);
+		if (!(strtod(text, NULL) < x) && !(strtod(text, NULL) > x))
+			return;
+	}
+}
+
+static struct decimal decimal_of(double x)
+{
+	struct decimal d = { .n = 0 };
+	char text[32];
+
+	shortest(x, text);
+	for (const char *at = text; *at != 'e'; at++)
+		if (*at >= '0' && *at <= '9')
+			d.digit[d.n++] = (int8_t)(*text == '-' ? '0' - *at : *at - '0');
+	d.exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+	while (d.n > 1 && d.digit[d.n - 1] == 0)
+		d.n--;
+	cr_wipe(text, sizeof text);
+	return d;
+}
+
+/* The digits of a sum, each at the place of its power of ten, before and after carrying. */
+struct sum {
+	int32_t at[PLACES];
+	int low, high; /* places in use */
+};
+
+static void use(struct sum *s, int low, int high)
+{
+	while (s->low > low)
+		s->at[--s->low] = 0;
+	while (s->high < high)
+		s->at[++s->high] = 0;
+}
+
+static void add_product(struct sum *s, const struct decimal *a, const struct decimal *b)
+{
+	int top = ZERO + a->exponent + b->exponent;
+
+	use(s, top - a->n - b->n + 2, top);
+	for (int i = 0; i < a->n; i++)
+		for (int j = 0; j < b->n; j++)
+			s->at[top - i - j] += a->digit[i] * b->digit[j];
+}
+
+/* Bring every digit but the highest into 0..9. */
+static void carry(struct sum *s)
+{
+	for (int i = s->low; i < s->high; i++) {
+		int32_t up = s->at[i] >= 0 ? s->at[i] / 10 : -((9 - s->at[i]) / 10);
+
+		s->at[i] -= up * 10;
+		s->at[i + 1] += up;
+	}
+}
+
+/* The sum as a double, rounded once. */
+static double value_of(struct sum *s)
+{
+	char text[PLACES + 16], *to = text;
+	double x;
+
+	use(s, s->low, s->high + 4);
+	carry(s);
+	if (s->at[s->high] < 0) {
+		*to++ = '-';
+		for (int i = s->low; i <= s->high; i++)
+			s->at[i] = -s->at[i];
+		carry(s);
+	}
+	for (int i = s->high; i >= s->low; i--)
+		*to++ = (char)('0' + s->at[i]);
+	(void)snprintf(to, 16, "e%d", s->low - ZERO);
+	x = strtod(text, NULL);
+	cr_wipe(text, sizeof text);
+	return x;
+}
+
+bool cl_line_text(double value, double scale, double offset, char out[CL_LINE_TEXT])
+{
+	static const struct decimal one = { .digit = { 1 }, .n = 1 };
+	const struct decimal v = decimal_of(value), k = decimal_of(scale), c = decimal_of(offset);
+	struct sum s = { .low = ZERO + 1, .high = ZERO };
+	char text[32];
+	double x;
+
+	add_product(&s, &v, &k);
+	add_product(&s, &c, &one);
+	x = value_of(&s);
+	cr_wipe(&s, sizeof s);
+	if (!isfinite(x))
+		return false;
+	shortest(x, text);
+	if (!cl_json_shortest(text, out))
+		(void)snprintf(out, CL_LINE_TEXT, "%s", text);
+	cr_wipe(text, sizeof text);
+	return true;
+}

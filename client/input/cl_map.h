@@ -1,0 +1,75 @@
+/* cl_map.h - the key `map` of the configuration: where the payload holds the fields that queries ask for, and
+ * how its values become readings.
+ *
+ *	map = {
+ *		temperature = { path = "AM2301.Temperature"; scale = 1.8; offset = 32.0; invalid = [ -127.0 ];
+ *}; battery = { path = "battery\\.level"; unit = "%"; };
+ *	};
+ *
+ * A query of "temperature" is then asked of what stands at AM2301.Temperature (cl_paths.h; in CSV a path is
+ * the name of a column).  Without `path` a field has its own name, as every field that is not in the map.
+ *
+ * A value is judged in this order.  A value that `invalid` lists is missing: a number is compared as a
+ * number, a text as it is written, and neither is ever clamped.  With `unit` the value is a number, or a
+ * number that this unit follows, with or without spaces between them; the unit is removed.  With `scale` or
+ * `offset` the value is a number, and the reading is value * scale + offset: computed exactly with the
+ * decimals of all three as they are written (beyond 15 digits: with the shortest decimal of the nearest
+ * double), then rounded once to the nearest double, of two equally near ones to the even one.  With arrays
+ * each number is treated so, and an array with a number that is missing is missing.  Without scale, offset
+ * and unit a value's text stays as it is. */
+#pragma once
+
+#include "cf_conf.h"
+#include "cl_paths.h"
+
+#define CL_MAP_MAX         256u /* fields of a map */
+#define CL_MAP_INVALID_MAX 64u
+#define CL_MAP_UNIT_MAX    32u /* bytes */
+
+struct cl_map_entry {
+	char *key;   /* as in the file; the field's name, unless `field` is */
+	char *field; /* a name that libconfig cannot write as a key; NULL: `key` */
+	char *path;  /* NULL: the field's name */
+	double scale, offset;
+	char *unit; /* NULL: none */
+	struct cf_words invalid;
+};
+
+struct cl_map {
+	struct cf_list list; /* of struct cl_map_entry */
+};
+
+extern const struct cf_row cl_map_rows[];
+/* The row of a `map`, for a struct cl_map at this offset. */
+#define CL_MAP_ROW(at_)                                                                                 \
+	CF_OPTIONAL("map", CF_NAMED(1, CL_MAP_MAX, cl_map_rows, struct cl_map_entry), (at_),            \
+		"where the payload holds a field that queries ask for, by the field's name, and how a " \
+		"value there becomes a reading")
+
+/* What a path leads through. */
+enum cl_map_of {
+	CL_MAP_JSON,
+	CL_MAP_CSV,   /* a path is the name of a column */
+	CL_MAP_VALUE, /* a payload that is the value alone: there are no paths */
+};
+/* Check what depends on several keys.  dotted: the map's key in the file, "input.map" or
+ * "mqtt.sources.[0].map" (from 0).  device_field: the field that names the device, which may be in the map,
+ * with a path alone; another field may not have its path; NULL: none.  Every fault is printed to `faults` as
+ * path:line: text; the first is put into *first unless that holds one. */
+void cl_map_check(const struct cl_map *map, enum cl_map_of of, const char *device_field,
+	const struct cf_file *file, const char *dotted, FILE *faults, struct cm_err *first);
+
+/* The entry of a field; NULL: it is not in the map.  map NULL: no map. */
+const struct cl_map_entry *cl_map_find(const struct cl_map *map, const char *field);
+/* Where the payload holds a field, in JSON; its texts are borrowed from map or field. */
+struct cl_path cl_map_path(const struct cl_map *map, const char *field);
+/* The name of a field's column in CSV; borrowed likewise. */
+const char *cl_map_column(const struct cl_map *map, const char *field);
+
+/* Whether only a number can be a reading. */
+bool cl_map_needs_number(const struct cl_map_entry *e);
+/* Judge a value's text, which ends with NUL, and replace it by its reading's.  array: it may be numbers with
+ * white space, a comma or a semicolon between two.  CM_OK: it is a reading as far as the entry says.
+ * CM_ENOINPUT: missing, by `invalid`.  CM_EDATA: it is no number, and scale, offset or unit need one, or the
+ * reading would exceed every double.  CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc cl_map_text(const struct cl_map_entry *e, bool array, struct cm_buf *text);
