@@ -105,20 +105,22 @@ static void check_format(struct cl_setup *s, const struct cf_file *file, FILE *f
 	}
 }
 
-/* Keys of other formats than the input's have no effect, and who wrote them thinks that they have. */
+/* How the input is written.  A key of another format than the input's has no effect, and who wrote it thinks
+ * that it has. */
 static void check_form(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
-	static const char *const keys[] = { "delimiter", "decimal_comma", "comment" };
 	const struct cl_conf *c = &s->conf;
-	const char *key;
+	const char *key = c->csv.decimal_comma      ? "decimal_comma"
+			  : c->csv.comment          ? "comment"
+			  : c->csv.delimiter != ',' ? "delimiter"
+						    : NULL;
 	struct cm_err why;
 	char dotted[40];
 
-	for (size_t i = 0; c->input && s->format != CL_FORMAT_CSV && i < sizeof keys / sizeof keys[0]; i++) {
-		(void)snprintf(dotted, sizeof dotted, "input.%s", keys[i]);
+	if (key && c->input && s->format != CL_FORMAT_CSV) {
+		(void)snprintf(dotted, sizeof dotted, "input.%s", key);
 		(void)cm_fail(&why, CM_ECONFIG, "%s is of CSV, and the input has another format", dotted);
-		if (cf_line(file, dotted) > 0)
-			cf_fault_at(file, dotted, &why, faults, first);
+		cf_fault_at(file, dotted, &why, faults, first);
 	}
 	if (cl_csv_form_check(&c->csv, &key, &why) != CM_OK) {
 		(void)snprintf(dotted, sizeof dotted, "input.%s", key);

@@ -162,8 +162,9 @@ struct cl_path cl_map_path(const struct cl_map *map, const char *field)
 {
 	const struct cl_map_entry *e = cl_map_find(map, field);
 
-	return e && e->path ? (struct cl_path){ .text = e->path }
-			    : (struct cl_path){ .text = field, .name = true };
+	if (e && e->path)
+		return (struct cl_path){ .text = e->path };
+	return (struct cl_path){ .text = field, .name = true };
 }
 
 const char *cl_map_column(const struct cl_map *map, const char *field)

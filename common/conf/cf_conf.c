@@ -262,6 +262,10 @@ static void print_nested(const struct cf_row *row, FILE *out, int depth, const c
 		off = "#";
 	indent(out, depth, off);
 	(void)fprintf(out, "%s = %s\n", row->key, list ? "(" : "{");
+	if (named) {
+		indent(out, depth + 1, off);
+		(void)fprintf(out, "# each by its name\n");
+	}
 	if (list || named) {
 		indent(out, depth + 1, off);
 		(void)fprintf(out, "%s{\n", named ? "NAME = " : "");

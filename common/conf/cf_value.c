@@ -224,6 +224,15 @@ static const char *read_number(
 	return is_default || in_range(row, *out) ? NULL : out_of_range;
 }
 
+static const char *read_integer(
+	const config_setting_t *s, const struct cf_row *row, bool is_default, int64_t *out)
+{
+	if (!is_whole(s))
+		return "integer expected for";
+	*out = config_setting_get_int64(s);
+	return is_default || in_range(row, (double)*out) ? NULL : out_of_range;
+}
+
 const char *cf_value_read(
 	const config_setting_t *s, const struct cf_row *row, const char *dir, bool is_default, void *field)
 {
@@ -235,10 +244,7 @@ const char *cf_value_read(
 	case CF_PATH:
 		return read_path(s, dir, field);
 	case CF_INT:
-		if (!is_whole(s))
-			return "integer expected for";
-		*(int64_t *)field = config_setting_get_int64(s);
-		return is_default || in_range(row, (double)*(int64_t *)field) ? NULL : out_of_range;
+		return read_integer(s, row, is_default, field);
 	case CF_DURATION:
 		fault = read_duration(s, field);
 		if (fault)

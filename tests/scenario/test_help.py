@@ -121,11 +121,11 @@ VALUES = {"epsilon": "1.0", "max_epsilon0": "5.0", "max_epsilon": "1.0", "delta"
           "ca": '"PKI/services-ca.crt"', "devices": '"devices.txt"', "command": '[ "/bin/cat" ]',
           "database": '"host=/nowhere dbname=tombola"', "data_databases": '[ "host=/nowhere dbname=more" ]',
           "intake_role": '"intakes"', "labels": '"labels.npy"', "maps": '[ "moments" ]',
-          "accept_without": '[ "machine" ]'}
+          "accept_without": '[ "machine" ]', "comment": '"#"'}
 # The same key in another file.
 OWN = {("client-policy.conf", "plan"): '"sha256:%064d"' % 0}
 # Keys that exclude each other: what is changed so that the others are accepted, None for left out.
-EITHER = {"client.conf": ({"topics": None, "labels": None}, {"topics": None, "format": '"npy"'},
+EITHER = {"client.conf": ({"topics": None, "labels": None}, {"topics": None, "format": '"npy"', "comment": None},
                           {"path": None, "payload": '"text"', "labels": None}),
           "shuffler.conf": ({"database": None, "data_databases": None, "intake_role": None}, {"store": '"postgresql"', "intake_role": None},
                             {"store": '"postgresql"', "intakes": "true"})}
@@ -133,7 +133,7 @@ EITHER = {"client.conf": ({"topics": None, "labels": None}, {"topics": None, "fo
 SAMPLES = {"client.conf": ("client", ()), "client-policy.conf": ("client", ("policy",)),
            "shuffler.conf": ("shuffler", ()), "shuffler-policy.conf": ("shuffler", ("policy",)),
            "analyzer.conf": ("analyzer", ())}
-SETTING = re.compile(r"^(\t*)(?:# )?([a-z_0-9]+) = (.*?);?$")
+SETTING = re.compile(r"^(\t*)(?:# )?([A-Za-z_0-9]+) = (.*?);?$")
 
 
 def sample(name):
