@@ -39,8 +39,9 @@ static const struct cm_cli_verb verbs[] = {
 			"address that the client dials, for a proxy in front of the shuffler"),
 		[TOOL_DEMO_TIMEOUT] =
 			CM_OPTION("timeout", "TIME", "stop after this time, like 90s (default 10m)"),
-		[TOOL_DEMO_SEED] =
-			CM_OPTION("seed", "N", "seed of the random numbers, for test builds only")),
+		[TOOL_DEMO_SEED] = CM_OPTION("seed", "N", "seed of the random numbers, for test builds only"),
+		[TOOL_DEMO_RECURRENCES] = CM_OPTION("recurrences", "N",
+			"ask the first N recurrences of a round, one after the other (default: those that are due)")),
 	CM_VERB_WITH("evidence verify", "FILE [FILE]", 1, 2, tool_evidence_verify,
 		"check what a client keeps against its shuffler, without a network; exit 0: it proves "
 		"misconduct, 65: it proves nothing, 77: that key did not sign it",

@@ -95,7 +95,9 @@ static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct 
 	uint64_t n = 0;
 
 	d->json = cli->json;
-	d->own_plan = !cli->option[TOOL_DEMO_PLAN];
+	d->plan_path = cli->option[TOOL_DEMO_PLAN];
+	d->own_plan = !d->plan_path;
+	d->clients = 1;
 	d->device_field = cli->option[TOOL_DEMO_DEVICE_FIELD];
 	d->client_dials = cli->option[TOOL_DEMO_CLIENT_DIALS];
 	d->seed = cli->option[TOOL_DEMO_SEED];
@@ -108,6 +110,10 @@ static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct 
 			err, CM_EUSAGE, "--devices generates readings, --readings gives them: not both");
 	if (devices && cm_cli_u64(devices, "--devices", 1, DEMO_DEVICES_MAX, &d->devices, err) != CM_OK)
 		return err->code;
+	if (cli->option[TOOL_DEMO_RECURRENCES] &&
+		cm_cli_u64(cli->option[TOOL_DEMO_RECURRENCES], "--recurrences", 1, PL_ROUNDS_MAX,
+			&d->recurrences, err) != CM_OK)
+		return err->code;
 	n = 0;
 	if (port && cm_cli_u64(port, "--port", 1, 65535, &n, err) != CM_OK)
 		return err->code;
@@ -115,6 +121,7 @@ static enum cm_rc read_options(const struct cm_cli *cli, struct demo *d, struct 
 	if (timeout && (!cm_clock_duration(timeout, &ms) || ms < 1 || ms > TIMEOUT_MAX))
 		return cm_fail(err, CM_EUSAGE, "--timeout: '%.40s' is not a time like 90s or 10m, at most 7d",
 			timeout);
+	d->timeout_ms = ms;
 	d->deadline_ms = cm_clock_mono_ms() + ms;
 	return CM_OK;
 }
@@ -275,14 +282,19 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 	char path[DEMO_PATH] = "";
 	struct cm_err unsaid = { 0 };
 	FILE *log = NULL;
-	enum cm_rc rc = tool_demo_start(d, DEMO_SHUFFLER, err);
+	enum cm_rc late = tool_demo_windows(d, err), rc = CM_OK;
 
+	/* What was found is said before the demo ends for it. */
+	if (late != CM_OK)
+		return tool_demo_started(d, &unsaid) == CM_OK ? late
+							      : cm_fail(err, unsaid.code, "%s", unsaid.msg);
+	rc = tool_demo_start(d, DEMO_SHUFFLER, err);
 	if (rc == CM_OK)
 		rc = tool_demo_ready(d, err);
 	if (rc == CM_OK)
 		rc = tool_demo_started(d, err);
-	if (rc == CM_OK)
-		rc = tool_demo_start(d, DEMO_CLIENT, err);
+	for (unsigned k = 0; rc == CM_OK && k < d->clients; k++)
+		rc = tool_demo_start(d, (enum tool_demo_party)(DEMO_CLIENT + k), err);
 	if (rc == CM_OK)
 		rc = tool_demo_start(d, DEMO_ANALYZER, err);
 	if (rc == CM_OK)
@@ -317,7 +329,7 @@ static int verdict(const struct demo *d)
 		return cm_exit_code(CM_ELATER);
 	if (d->own_plan)
 		return d->refused == 1 && d->settled + 1 == d->plan.rounds ? 0 : cm_exit_code(CM_EOTHER);
-	return d->refused > 0 ? cm_exit_code(CM_EBUDGET) : 0;
+	return d->refused > 0 ? cm_exit_code(CM_EBUDGET) : d->wrong[0] != '\0' ? cm_exit_code(CM_EDATA) : 0;
 }
 
 static enum cm_rc set_up(
@@ -334,6 +346,15 @@ static enum cm_rc set_up(
 		rc = hold_ports(d, err);
 	if (rc == CM_OK)
 		rc = tool_demo_deploy(d, err);
+	/* The first client has no list of devices yet, so that it finds all of them. */
+	if (rc == CM_OK && !d->own_plan)
+		rc = tool_demo_judge(d, err);
+	if (rc == CM_OK)
+		rc = tool_demo_classes(d, err);
+	if (rc == CM_OK && d->clients > 1)
+		rc = tool_demo_divide(d, err);
+	for (unsigned k = 0; rc == CM_OK && d->clients > 1 && k < d->clients; k++)
+		rc = tool_demo_client(d, k, err);
 	return rc;
 }
 
@@ -369,6 +390,7 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 		(void)fprintf(stderr, "tombola: logs and databases are in %s\n", d.dir);
 	else if (d.scratch || (d.made && !set)) /* what did not begin leaves nothing */
 		(void)nftw(d.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	json_decref(d.judged);
 	pl_plan_fini(&d.plan);
 	return rc;
 }

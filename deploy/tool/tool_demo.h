@@ -14,8 +14,9 @@ enum tool_demo_option {
 	TOOL_DEMO_CLIENT_DIALS,
 	TOOL_DEMO_TIMEOUT,
 	TOOL_DEMO_SEED,
+	TOOL_DEMO_RECURRENCES,
 };
 
-/* Exit code 3 when a round of a given plan was refused, 75 when one was void, else that of a daemon that
- * failed. */
+/* Exit code 3 when a round of a given plan was refused, 75 when one was void or cannot end in time, 65
+ * when something is wrong with the readings, else that of a daemon that failed. */
 enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

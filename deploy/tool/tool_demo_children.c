@@ -18,7 +18,7 @@
 #define STOP_MS  10000
 #define TICK_NS  20000000
 #define LOG_TAIL 32768
-#define ARGS_MAX 12
+#define ARGS_MAX 20
 
 static void tick(void)
 {
@@ -48,7 +48,8 @@ static enum cm_rc spawn(const struct demo *d, enum tool_demo_party party, const 
 	size_t n = 5;
 	enum cm_rc rc;
 
-	(void)snprintf(name, sizeof name, "tombola-%s", tool_demo_party_name[party]);
+	(void)snprintf(name, sizeof name, "tombola-%s",
+		tool_demo_party_name[party < DEMO_CLIENT ? party : DEMO_CLIENT]);
 	(void)snprintf(file, sizeof file, "%s.conf", tool_demo_party_name[party]);
 	rc = tool_demo_path(d, file, conf, err);
 	while (*word && n + 1 < ARGS_MAX)
@@ -96,15 +97,14 @@ enum cm_rc tool_demo_start(struct demo *d, enum tool_demo_party party, struct cm
 	return spawn(d, party, once, log, ends[1], &d->pid[party], err);
 }
 
-/* The last line of a party's log that is not empty, for a message. */
-static void last_words(const struct demo *d, const char *party, char *out, size_t size)
+void tool_demo_last_words(const struct demo *d, const char *name, char *out, size_t size)
 {
 	char file[32], path[DEMO_PATH], text[LOG_TAIL + 1], words[] = "it said nothing", *line;
 	struct cm_err unused;
 	size_t n = 0;
 	FILE *f = NULL;
 
-	(void)snprintf(file, sizeof file, "%s.log", party);
+	(void)snprintf(file, sizeof file, "%s.log", name);
 	if (tool_demo_path(d, file, path, &unused) == CM_OK)
 		f = fopen(path, "r");
 	if (f) {
@@ -132,7 +132,7 @@ static enum cm_rc ended_as(const struct demo *d, enum tool_demo_party party, int
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return cm_fail(err, CM_ENOINPUT, "there is no tombola-%s %s%s", tool_demo_party_name[party],
 			*d->bin != '\0' ? "in " : "on PATH", d->bin);
-	last_words(d, tool_demo_party_name[party], words, sizeof words);
+	tool_demo_last_words(d, tool_demo_party_name[party], words, sizeof words);
 	return cm_fail(err, rc, "the %s ended: %s", tool_demo_party_name[party], words);
 }
 
@@ -158,8 +158,8 @@ enum cm_rc tool_demo_alive(struct demo *d, struct cm_err *err)
 {
 	enum cm_rc rc = collect(d, DEMO_SHUFFLER, WNOHANG, false, err);
 
-	if (rc == CM_OK)
-		rc = collect(d, DEMO_CLIENT, WNOHANG, false, err);
+	for (unsigned k = 0; rc == CM_OK && k < d->clients; k++)
+		rc = collect(d, (enum tool_demo_party)(DEMO_CLIENT + k), WNOHANG, false, err);
 	if (rc == CM_OK && cm_clock_mono_ms() > d->deadline_ms)
 		rc = cm_fail(err, CM_ELATER, "the plan did not end within --timeout");
 	return rc;
@@ -171,7 +171,7 @@ enum cm_rc tool_demo_ended(struct demo *d, struct cm_err *err)
 }
 
 enum cm_rc tool_demo_ask(struct demo *d, enum tool_demo_party party, const char *const *verb,
-	struct cm_buf *out, struct cm_err *err)
+	struct cm_buf *out, int *exit_code, struct cm_err *err)
 {
 	int log = open_log(d, "demo", err), ends[2], status = 0;
 	uint8_t chunk[4096];
@@ -194,7 +194,9 @@ enum cm_rc tool_demo_ask(struct demo *d, enum tool_demo_party party, const char 
 	if (pid > 0)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
-	if (rc == CM_OK && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+	if (exit_code)
+		*exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : cm_exit_code(CM_EINTERNAL);
+	else if (rc == CM_OK && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
 		rc = cm_fail(err, CM_EUNAVAIL, "tombola-%s %s fails", tool_demo_party_name[party], verb[0]);
 	return rc;
 }
@@ -208,7 +210,7 @@ enum cm_rc tool_demo_ready(struct demo *d, struct cm_err *err)
 
 	while (rc == CM_OK && asked != CM_OK) {
 		cm_buf_init(&out, 65536);
-		asked = tool_demo_ask(d, DEMO_SHUFFLER, verb, &out, &not_yet);
+		asked = tool_demo_ask(d, DEMO_SHUFFLER, verb, &out, NULL, &not_yet);
 		cm_buf_fini(&out);
 		rc = tool_demo_alive(d, err);
 		if (asked != CM_OK)

@@ -31,7 +31,8 @@ static bool is_of_round(const char *msg)
  * help against EX_TEMPFAIL and nothing else, since nobody writes to the demo's readings. */
 static void note_given_up(struct demo *d, const char *msg, const char *reason, json_int_t code)
 {
-	bool refused = strcmp(msg, "round refused") == 0;
+	/* Of several classes one may refuse what the others answer. */
+	bool refused = d->clients == 1 && strcmp(msg, "round refused") == 0;
 
 	if ((!refused && strcmp(msg, "round passed over") != 0) || d->given_up.code != CM_OK)
 		return;
@@ -58,7 +59,7 @@ static enum cm_rc hear(struct demo *d, enum tool_demo_party party, char *line, b
 		(!rounds_only || is_of_round(msg)) && strncmp(last, reason, 255) != 0) {
 		(void)snprintf(last, 256, "%s", reason);
 		rc = complaint(d, party, msg, reason, err);
-		if (party == DEMO_CLIENT)
+		if (party >= DEMO_CLIENT)
 			note_given_up(d, msg, reason, json_integer_value(json_object_get(o, "code")));
 	}
 	json_decref(o);
@@ -95,7 +96,10 @@ static enum cm_rc hear_all(struct demo *d, enum tool_demo_party party, bool roun
 
 enum cm_rc tool_demo_complaints(struct demo *d, bool rounds_only, struct cm_err *err)
 {
-	enum cm_rc rc = d->pid[DEMO_CLIENT] != 0 ? hear_all(d, DEMO_CLIENT, rounds_only, err) : CM_OK;
+	enum cm_rc rc = CM_OK;
 
+	for (unsigned k = 0; rc == CM_OK && k < d->clients; k++)
+		if (d->pid[DEMO_CLIENT + k] != 0)
+			rc = hear_all(d, (enum tool_demo_party)(DEMO_CLIENT + k), rounds_only, err);
 	return rc == CM_OK ? hear_all(d, DEMO_SHUFFLER, rounds_only, err) : rc;
 }

@@ -24,21 +24,52 @@ enum cm_rc tool_demo_emit(const char *event, json_t *fields, struct cm_err *err)
 	return good && fflush(stdout) == 0 ? CM_OK : cm_fail(err, CM_EIO, "cannot write an event");
 }
 
+/* What the client says of the readings, before anything is asked. */
+static void print_findings(const struct demo *d)
+{
+	json_t *list = tool_demo_findings(d), *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+	{
+		const char *advice = json_string_value(json_object_get(one, "advice"));
+		const json_int_t round = json_integer_value(json_object_get(one, "round"));
+
+		(void)printf("%s: ", json_is_true(json_object_get(one, "wrong")) ? "wrong" : "note");
+		if (round > 0)
+			(void)printf("round %lld (%s): ", (long long)round,
+				json_string_value(json_object_get(one, "query")));
+		(void)printf("%s\n", json_string_value(json_object_get(one, "text")));
+		if (advice && *advice != '\0')
+			(void)printf("  what to do: %s\n", advice);
+	}
+	json_decref(list);
+}
+
 enum cm_rc tool_demo_started(const struct demo *d, struct cm_err *err)
 {
+	json_t *o;
+
 	if (!d->json) {
+		if (d->own_plan)
+			(void)printf(
+				"%llu made-up machines answer two questions, each answer behind noise, and are "
+				"not asked the third, which would exceed the budget\n",
+				(unsigned long long)d->devices);
 		(void)printf("plan %s: budget epsilon %.4g at delta %.3g, %zu round%s; everything is in %s\n",
 			d->plan.name, d->plan.epsilon, d->plan.delta, d->plan.rounds,
 			d->plan.rounds == 1 ? "" : "s", d->dir);
+		print_findings(d);
 		(void)fflush(stdout);
 		return CM_OK;
 	}
-	return tool_demo_emit("started",
-		json_pack("{s:s, s:s, s:I, s:f, s:f, s:s, s:i, s:i, s:b}", "plan", d->plan.name, "population",
-			d->plan.population, "rounds", (json_int_t)d->plan.rounds, "epsilon_limit",
-			d->plan.epsilon, "delta", d->plan.delta, "dir", d->dir, "shuffler_port", (int)d->port,
-			"dashboard_port", (int)d->http[DEMO_ANALYZER], "seeded", d->seed != NULL),
-		err);
+	o = json_pack("{s:s, s:s, s:I, s:f, s:f, s:s, s:i, s:i, s:b}", "plan", d->plan.name, "population",
+		d->plan.population, "rounds", (json_int_t)d->plan.rounds, "epsilon_limit", d->plan.epsilon,
+		"delta", d->plan.delta, "dir", d->dir, "shuffler_port", (int)d->port, "dashboard_port",
+		(int)d->http[DEMO_ANALYZER], "seeded", d->seed != NULL);
+	if (o)
+		(void)json_object_set_new(o, "findings", tool_demo_findings(d));
+	return tool_demo_emit("started", o, err);
 }
 
 /* Asks the analyzer about a round; the caller owns the JSON reference. */
@@ -52,7 +83,7 @@ static enum cm_rc look_up(struct demo *d, json_int_t round, json_t **out, struct
 
 	(void)snprintf(number, sizeof number, "%lld", (long long)round);
 	cm_buf_init(&text, ANSWER_MAX);
-	rc = tool_demo_ask(d, DEMO_ANALYZER, verb, &text, err);
+	rc = tool_demo_ask(d, DEMO_ANALYZER, verb, &text, NULL, err);
 	*out = rc == CM_OK ? json_loadb((const char *)text.data, text.len, 0, &why) : NULL;
 	if (rc == CM_OK && !*out)
 		rc = cm_fail(err, CM_EPROTO, "round show: %s", why.text);
@@ -70,7 +101,7 @@ static enum cm_rc print_result(struct demo *d, json_int_t round, struct cm_err *
 
 	(void)snprintf(number, sizeof number, "%lld", (long long)round);
 	cm_buf_init(&text, ANSWER_MAX);
-	rc = tool_demo_ask(d, DEMO_ANALYZER, verb, &text, err);
+	rc = tool_demo_ask(d, DEMO_ANALYZER, verb, &text, NULL, err);
 	if (rc == CM_OK && fwrite(text.data, 1, text.len, stdout) != text.len)
 		rc = cm_fail(err, CM_EIO, "cannot write a result");
 	cm_buf_fini(&text);
@@ -243,10 +274,14 @@ enum cm_rc tool_demo_finished(const struct demo *d, int exit_code, const char *w
 				some_take_a_payload(d) ? "; rounds that take a payload are not asked" : "");
 		if (d->refused > 0 && !d->own_plan)
 			(void)printf("`tombola plan cost` of this plan says what would fit\n");
+		if (!why && d->wrong[0] != '\0')
+			(void)printf("the answers are not to be trusted: %s\n", d->wrong);
 		return CM_OK;
 	}
 	o = json_pack("{s:i, s:i, s:i, s:i}", "exit", exit_code, "settled", (int)d->settled, "refused",
 		(int)d->refused, "void", (int)d->voided);
+	if (!why && d->wrong[0] != '\0')
+		why = d->wrong;
 	if (o && why)
 		(void)json_object_set_new(o, "error", json_string(why));
 	return tool_demo_emit("ended", o, err);

@@ -7,7 +7,9 @@
 #include "pl_load.h"
 #include "tool_demo_private.h"
 
-const char *const tool_demo_party_name[DEMO_PARTIES] = { "shuffler", "client", "analyzer" };
+const char *const tool_demo_party_name[DEMO_PARTIES] = { "shuffler", "analyzer", "client", "client-2",
+	"client-3", "client-4", "client-5", "client-6", "client-7", "client-8", "client-9", "client-10",
+	"client-11", "client-12", "client-13", "client-14", "client-15", "client-16" };
 
 /* Two rounds that fit and one that does not. */
 static const char own_plan[] =
@@ -59,24 +61,38 @@ static enum cm_rc write_conf(const struct demo *d, const char *name, struct cm_e
 	return put(d, name, text, (size_t)n, err);
 }
 
+/* The plan as it is asked, into `asked` and d->plan. */
+static enum cm_rc take_plan(
+	struct demo *d, const char *name, struct cm_buf *given, struct cm_buf *asked, struct cm_err *err)
+{
+	enum cm_rc rc = pl_plan_parse(given->data, given->len, name, stderr, &d->plan, err);
+
+	if (rc != CM_OK || d->recurrences == 0)
+		return rc == CM_OK && cm_buf_put(asked, given->data, given->len) != CM_OK
+			       ? cm_fail(err, CM_EINTERNAL, "out of memory")
+			       : rc;
+	pl_plan_fini(&d->plan);
+	rc = tool_demo_recur((const char *)given->data, given->len, d->recurrences, asked, err);
+	return rc == CM_OK ? pl_plan_parse(asked->data, asked->len, name, stderr, &d->plan, err) : rc;
+}
+
 enum cm_rc tool_demo_plan(struct demo *d, const char *path, struct cm_err *err)
 {
-	struct cm_buf bytes;
+	struct cm_buf given, asked;
 	enum cm_rc rc = CM_OK;
 
-	cm_buf_init(&bytes, PL_FILE_MAX);
+	cm_buf_init(&given, PL_FILE_MAX);
+	cm_buf_init(&asked, 2 * PL_FILE_MAX);
 	if (path)
-		rc = cm_file_read(path, PL_FILE_MAX, &bytes, err);
-	else
-		rc = cm_buf_put(&bytes, own_plan, sizeof own_plan - 1) == CM_OK
-			     ? CM_OK
-			     : cm_fail(err, CM_EINTERNAL, "out of memory");
+		rc = cm_file_read(path, PL_FILE_MAX, &given, err);
+	else if (cm_buf_put(&given, own_plan, sizeof own_plan - 1) != CM_OK)
+		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
-		rc = pl_plan_parse(
-			bytes.data, bytes.len, path ? path : "the built-in plan", stderr, &d->plan, err);
+		rc = take_plan(d, path ? path : "the built-in plan", &given, &asked, err);
 	if (rc == CM_OK)
-		rc = put(d, "plan.conf", bytes.data, bytes.len, err);
-	cm_buf_fini(&bytes);
+		rc = put(d, "plan.conf", asked.data, asked.len, err);
+	cm_buf_fini(&given);
+	cm_buf_fini(&asked);
 	return rc;
 }
 
@@ -117,58 +133,110 @@ static uint64_t least_batch(const struct pl_round *r)
 	return least;
 }
 
-static enum cm_rc write_policies(const struct demo *d, const char *population, struct cm_err *err)
+/* The fewest that a policy must accept, and the largest target. */
+static uint64_t smallest_batch(const struct demo *d, uint64_t *target)
 {
-	uint64_t batch = UINT64_MAX, target = 1;
-	enum cm_rc rc;
+	uint64_t batch = UINT64_MAX;
 
+	*target = 1;
 	for (size_t i = 0; i < d->plan.rounds; i++) {
 		const struct pl_round *r = &d->plan.round[i];
 
 		batch = least_batch(r) < batch ? least_batch(r) : batch;
-		target = r->target > target ? r->target : target;
+		*target = r->target > *target ? r->target : *target;
 	}
-	rc = write_conf(d, "shuffler-policy.conf", err,
+	return batch;
+}
+
+static enum cm_rc write_shuffler_policy(const struct demo *d, const char *population, struct cm_err *err)
+{
+	uint64_t target, batch = smallest_batch(d, &target);
+
+	return write_conf(d, "shuffler-policy.conf", err,
 		"population = \"%s\";\nmax_epsilon = %.17g;\ndelta = %.17g;\nmin_batch = %llu;\n"
 		"max_epsilon0 = \"inf\";\nmax_target = %llu;\nmax_window = \"366d\";\naccept_adaptive = "
 		"true;\nhonest_fraction = %.17g;\ncolluders = %llu;\nmax_share = 1.0;\n",
 		population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch,
 		(unsigned long long)target, d->plan.honest_fraction, (unsigned long long)d->plan.colluders);
-	if (rc == CM_OK)
-		rc = write_conf(d, "client-policy.conf", err,
-			"population = \"%s\";\nmax_epsilon = %.17g;\ndelta = %.17g;\nmin_batch = %llu;\n"
-			"max_epsilon0 = \"inf\";\naccept_shuffler_dummies = true;\naccept_adaptive = true;\n"
-			"honest_fraction = %.17g;\ncolluders = %llu;\n",
-			population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch,
-			d->plan.honest_fraction, (unsigned long long)d->plan.colluders);
-	return rc;
 }
 
-static enum cm_rc write_client(const struct demo *d, const char *population, struct cm_err *err)
+/* Client k answers in the class of its rank from the top: the first accepts any local guarantee. */
+static enum cm_rc write_client_policy(
+	const struct demo *d, unsigned k, const char *file, const char *population, struct cm_err *err)
 {
-	char dials[300], readings[2 * DEMO_PATH], field[600] = "";
+	uint64_t target, batch = smallest_batch(d, &target);
+	char most[40] = "\"inf\"";
 
-	quoted(d->readings, readings, sizeof readings);
+	if (k > 0)
+		(void)snprintf(most, sizeof most, "%.17g", d->class_epsilon0[d->clients - 1 - k]);
+	return write_conf(d, file, err,
+		"population = \"%s\";\nmax_epsilon = %.17g;\ndelta = %.17g;\nmin_batch = %llu;\n"
+		"max_epsilon0 = %s;\naccept_shuffler_dummies = true;\naccept_adaptive = true;\n"
+		"honest_fraction = %.17g;\ncolluders = %llu;\n",
+		population, d->plan.epsilon, d->plan.delta, (unsigned long long)batch, most,
+		d->plan.honest_fraction, (unsigned long long)d->plan.colluders);
+}
+
+/* The members of `input` behind its path. */
+static void input_text(const struct demo *d, const char *party, char out[700])
+{
+	char name[512];
+	size_t n = 0;
+
+	*out = '\0';
 	if (d->device_field) {
-		char name[512];
-
 		quoted(d->device_field, name, sizeof name);
-		(void)snprintf(field, sizeof field, " device_field = \"%s\";", name);
+		n = (size_t)snprintf(out, 700, " device_field = \"%s\";", name);
 	}
+	if (d->clients > 1)
+		(void)snprintf(out + n, 700 - n, " devices = \"%s-devices.txt\";", party);
+}
+
+enum cm_rc tool_demo_client(const struct demo *d, unsigned k, struct cm_err *err)
+{
+	const char *party = tool_demo_party_name[DEMO_CLIENT + k];
+	char dials[300], readings[2 * DEMO_PATH], input[700], population[2 * PR_TEXT_MAX + 4], http[32] = "";
+	char path[DEMO_PATH], pki[DEMO_PATH], name[64];
+	enum cm_rc rc;
+
+	quoted(d->plan.population, population, sizeof population);
+	quoted(d->readings, readings, sizeof readings);
+	input_text(d, party, input);
 	if (d->client_dials)
 		quoted(d->client_dials, dials, sizeof dials);
 	else
 		(void)snprintf(dials, sizeof dials, "127.0.0.1:%u", d->port);
-	return write_conf(d, "client.conf", err,
-		"shuffler = \"%s\";\nstate_dir = \"client\";\nhttp = \"127.0.0.1:%u\";\npopulation = "
-		"\"%s\";\n"
-		"policy = \"client-policy.conf\";\nanalyzer_key = \"pki/client/analyzer-sign.pub\";\n"
-		"shuffler_key = \"pki/client/shuffler-sign.pub\";\ninput = { path = \"%s\";%s };\n"
+	if (k == 0)
+		(void)snprintf(http, sizeof http, "127.0.0.1:%u", d->http[DEMO_CLIENT]);
+	(void)snprintf(name, sizeof name, "pki/%s", party);
+	rc = tool_demo_path(d, name, path, err);
+	if (rc == CM_OK)
+		rc = tool_demo_path(d, "pki", pki, err);
+	if (rc == CM_OK && k > 0)
+		rc = cr_pki_issue(
+			pki, path, party, CR_ROLE_CLIENT, NULL, (uint32_t)d->devices, CR_PKI_DAYS, err);
+	if (rc == CM_OK && k > 0)
+		rc = cr_pki_outfit(pki, path, CR_ROLE_CLIENT, err);
+	if (rc == CM_OK)
+		rc = tool_demo_path(d, party, path, err);
+	if (rc == CM_OK && k > 0)
+		rc = cm_file_mkdir(path, err);
+	(void)snprintf(name, sizeof name, "%s-policy.conf", party);
+	if (rc == CM_OK)
+		rc = write_client_policy(d, k, name, population, err);
+	(void)snprintf(name, sizeof name, "%s.conf", party);
+	if (rc != CM_OK)
+		return rc;
+	return write_conf(d, name, err,
+		"shuffler = \"%s\";\nstate_dir = \"%s\";\nhttp = \"%s\";\npopulation = \"%s\";\n"
+		"policy = \"%s-policy.conf\";\nanalyzer_key = \"pki/%s/analyzer-sign.pub\";\n"
+		"shuffler_key = \"pki/%s/shuffler-sign.pub\";\ninput = { path = \"%s\";%s };\n"
 		"prepare = \"100ms\";\n"
-		"tls = {\n  cert = \"pki/client/client.crt\";\n  key = \"pki/client/client.key\";\n"
-		"  services_ca = \"pki/client/services-ca.crt\";\n"
-		"  services_crl = \"pki/client/services-ca.crl\";\n};\n",
-		dials, d->http[DEMO_CLIENT], population, readings, field);
+		"tls = {\n  cert = \"pki/%s/%s.crt\";\n  key = \"pki/%s/%s.key\";\n"
+		"  services_ca = \"pki/%s/services-ca.crt\";\n"
+		"  services_crl = \"pki/%s/services-ca.crl\";\n};\n",
+		dials, party, http, population, party, party, party, readings, input, party, party, party,
+		party, party, party);
 }
 
 static enum cm_rc write_services(const struct demo *d, struct cm_err *err)
@@ -205,14 +273,14 @@ enum cm_rc tool_demo_deploy(const struct demo *d, struct cm_err *err)
 	quoted(d->plan.population, population, sizeof population);
 	if (rc == CM_OK)
 		rc = cr_pki_init(path, "localhost,127.0.0.1", (uint32_t)d->devices, err);
-	for (int p = 0; rc == CM_OK && p < DEMO_PARTIES; p++) {
+	for (int p = 0; rc == CM_OK && p <= DEMO_CLIENT; p++) {
 		rc = tool_demo_path(d, tool_demo_party_name[p], path, err);
 		if (rc == CM_OK)
 			rc = cm_file_mkdir(path, err);
 	}
 	if (rc == CM_OK)
-		rc = write_policies(d, population, err);
+		rc = write_shuffler_policy(d, population, err);
 	if (rc == CM_OK)
-		rc = write_client(d, population, err);
+		rc = tool_demo_client(d, 0, err);
 	return rc == CM_OK ? write_services(d, err) : rc;
 }

@@ -11,8 +11,12 @@
 #define DEMO_PATH        4096
 #define DEMO_DEVICES_MAX 1000000u /* most devices whose readings are generated */
 
-enum tool_demo_party { DEMO_SHUFFLER, DEMO_CLIENT, DEMO_ANALYZER, DEMO_PARTIES };
-enum { DEMO_PORTS = 4 }; /* the shuffler's for clients and analyzer, and a page of each party */
+/* Clients are DEMO_CLIENT and the parties after it.  There is one, or one a class where a round has classes;
+ * the first is of the class that hides least. */
+#define DEMO_CLIENTS 16
+enum tool_demo_party { DEMO_SHUFFLER, DEMO_ANALYZER, DEMO_CLIENT, DEMO_PARTIES = DEMO_CLIENT + DEMO_CLIENTS };
+enum { DEMO_PAGES = DEMO_CLIENT + 1 }; /* parties with a page; further clients have none */
+enum { DEMO_PORTS = 1 + DEMO_PAGES };  /* the shuffler's for clients and analyzer, and the pages' */
 extern const char *const tool_demo_party_name[DEMO_PARTIES];
 
 struct demo {
@@ -22,9 +26,16 @@ struct demo {
 	bool scratch;        /* the demo made the folder and removes it at the end */
 	bool json, own_plan;
 	const char *readings, *device_field, *client_dials, *seed;
+	const char *plan_path; /* as given; NULL: the built-in one */
+	uint64_t recurrences;  /* ask so many of each round, one after the other; 0: those that are due */
 	struct pl_plan plan;
-	uint64_t devices;
-	uint16_t port, http[DEMO_PARTIES];
+	uint64_t devices;                    /* at most so many take part */
+	unsigned clients;                    /* how many there are, 1 or more */
+	double class_epsilon0[DEMO_CLIENTS]; /* their local guarantees, rising; of one client none */
+	json_t *judged;                      /* what the client says of the readings; NULL: nothing */
+	char wrong[512];                     /* what is wrong with them first; "": nothing */
+	int64_t timeout_ms;
+	uint16_t port, http[DEMO_PAGES];
 	int held[DEMO_PORTS];    /* a bound socket for each port, -1 before */
 	pid_t pid[DEMO_PARTIES]; /* 0: not running */
 	int said;                /* pipe from the analyzer's log; -1 before and after it runs */
@@ -46,8 +57,33 @@ CM_CHECK enum cm_rc tool_demo_path(
 CM_CHECK enum cm_rc tool_demo_plan(struct demo *d, const char *path, struct cm_err *err);
 /* Devices that the largest round takes; for a round without a target, those it needs. */
 uint64_t tool_demo_wanted(const struct pl_plan *p);
-/* Write certificates, configurations, policies and folders of the three parties. */
+/* Write certificates, configurations, policies and folders of shuffler, analyzer and the first client. */
 CM_CHECK enum cm_rc tool_demo_deploy(const struct demo *d, struct cm_err *err);
+/* Write what client k has, from 0.  The first one's certificate is there already. */
+CM_CHECK enum cm_rc tool_demo_client(const struct demo *d, unsigned k, struct cm_err *err);
+
+/* ---- tool_demo_recur.c ---- */
+
+/* Append a plan's text to out, changed: a round that recurs is asked `most` times at most, one after the
+ * other, whenever it would be due.  Each key stays on its line.  Rounds and their costs are otherwise the
+ * same. */
+CM_CHECK enum cm_rc tool_demo_recur(
+	const char *text, size_t n, uint64_t most, struct cm_buf *out, struct cm_err *err);
+
+/* ---- tool_demo_judge.c ---- */
+
+/* Let the client judge the readings for the plan, into d->judged and d->wrong. */
+CM_CHECK enum cm_rc tool_demo_judge(struct demo *d, struct cm_err *err);
+/* What was found, as the event `started` has it: round, query, wrong, text and advice of each. */
+json_t *tool_demo_findings(const struct demo *d);
+/* CM_ELATER: a round waits for the end of its window, and that comes after --timeout. */
+CM_CHECK enum cm_rc tool_demo_windows(const struct demo *d, struct cm_err *err);
+/* Count the classes of the plan's rounds: d->clients and d->class_epsilon0.  CM_EUSAGE: they are too many, or
+ * the devices have no names by which they can be divided. */
+CM_CHECK enum cm_rc tool_demo_classes(struct demo *d, struct cm_err *err);
+/* Divide the devices that the client found among the clients, each with a list of its own, so that each class
+ * has the devices that the round wants of it. */
+CM_CHECK enum cm_rc tool_demo_divide(const struct demo *d, struct cm_err *err);
 
 /* ---- tool_demo_readings.c ---- */
 
@@ -63,9 +99,12 @@ CM_CHECK enum cm_rc tool_demo_start(struct demo *d, enum tool_demo_party party, 
 CM_CHECK enum cm_rc tool_demo_alive(struct demo *d, struct cm_err *err);
 /* Wait until the shuffler's `check` reports that the daemon runs; CM_EUNAVAIL with its last output. */
 CM_CHECK enum cm_rc tool_demo_ready(struct demo *d, struct cm_err *err);
-/* Run PARTY's VERB... (NULL last) to its end and collect its output, at most out->max bytes. */
+/* Run PARTY's VERB... (NULL last) to its end and collect its output, at most out->max bytes.  exit_code: what
+ * it ended with; NULL: it must end with 0, else CM_EUNAVAIL. */
 CM_CHECK enum cm_rc tool_demo_ask(struct demo *d, enum tool_demo_party party, const char *const *verb,
-	struct cm_buf *out, struct cm_err *err);
+	struct cm_buf *out, int *exit_code, struct cm_err *err);
+/* The last line of DIR/NAME.log that is not empty, for a message. */
+void tool_demo_last_words(const struct demo *d, const char *name, char *out, size_t size);
 /* The analyzer has closed its log: wait for its end.  Not CM_OK: how it failed. */
 CM_CHECK enum cm_rc tool_demo_ended(struct demo *d, struct cm_err *err);
 /* End all daemons that run. */

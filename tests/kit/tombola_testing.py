@@ -57,6 +57,7 @@ class Outcome:
     events       every event, a dict each, in their order
     results      query name -> list of results of its rounds (what `tombola-analyzer estimate QUERY --json` prints)
     complaints   events of what client or shuffler complained of
+    findings     what the client said of the readings before anything was asked: dicts with round, query, wrong, text, advice
     faults       what the proxy did, None without it
     """
 
@@ -66,6 +67,7 @@ class Outcome:
         for e in self.of("result"):
             self.results.setdefault(e["query"], []).append(e["result"])
         self.complaints = self.of("complaint")
+        self.findings = [f for e in self.of("started") for f in e["findings"]]
 
     def of(self, name):
         """The events of this name."""
@@ -105,9 +107,10 @@ class Outcome:
         return max((e["epsilon_total"] for e in self.of("charged")), default=0.0)
 
     def words(self):
+        found = [f"round {f['round']} ({f['query']}): {f['text']}; {f['advice']}" for f in self.findings if f["wrong"]]
         reasons = [f"{e['event']} round {e.get('round', '-')}: {e.get('reason') or e.get('error')}" for e in self.events
                    if e.get("reason") or e.get("error")]
-        return "\n".join([*reasons, self.said.strip()])
+        return "\n".join([*found, *reasons, self.said.strip()])
 
 
 class Tombola:
@@ -142,7 +145,7 @@ class Tombola:
         return self._file("readings.csv", lambda f: csv.writer(f, lineterminator="\n").writerows(rows))
 
     def run(self, plan, readings=None, *, device_field=None, devices=None, seed="same", faults=None, timeout=120, expect=0,
-            keep=None):
+            keep=None, recurrences=None):
         """Run a plan through client, shuffler and analyzer on 127.0.0.1, and wait for its end.
 
         plan          text of a plan, or the path of one
@@ -152,15 +155,16 @@ class Tombola:
         seed          a number; "same": 1 in a test build, none in an ordinary one, which takes none; None: none
         faults        options of tombola-faults, as ["--reset", "after:4000", "--times", "2"]: it stands before the shuffler
         timeout       seconds for all of it
-        expect        exit code that it must end with, else Failed is raised; None: any
+        expect        exit code that it must end with, else Failed is raised; None: any.  65: something is wrong with the readings
         keep          a new folder for keys, logs, databases; None: they are removed
+        recurrences   ask so many of a round that recurs, one after the other; None: those that are due now
         """
         self.runs += 1
         args = [self.program("tombola"), "demo", "--json", "--plan", self._plan(plan), "--timeout", f"{timeout}s"]
         if seed == "same":
             seed = 1 if self.seeded else None
         given = {"--readings": None if readings is None else self._readings(readings), "--device-field": device_field,
-                 "--devices": devices, "--seed": seed, "--dir": keep}
+                 "--devices": devices, "--seed": seed, "--dir": keep, "--recurrences": recurrences}
         args += [str(a) for pair in given.items() if pair[1] is not None for a in pair]
         if faults is None:
             outcome = self._demo(args, timeout)
