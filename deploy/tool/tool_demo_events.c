@@ -27,11 +27,10 @@ enum cm_rc tool_demo_emit(const char *event, json_t *fields, struct cm_err *err)
 /* What the client says of the readings, before anything is asked. */
 static void print_findings(const struct demo *d)
 {
-	json_t *list = tool_demo_findings(d), *one;
-	size_t i;
+	json_t *list = tool_demo_findings(d);
 
-	json_array_foreach(list, i, one)
-	{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
 		const char *advice = json_string_value(json_object_get(one, "advice"));
 		const json_int_t round = json_integer_value(json_object_get(one, "round"));
 

@@ -35,18 +35,20 @@ static json_t *unread(const struct demo *d)
 
 json_t *tool_demo_findings(const struct demo *d)
 {
-	json_t *list = json_array(), *round, *one;
-	size_t i, j;
+	const json_t *rounds = json_object_get(d->judged, "rounds");
+	json_t *list = json_array();
 
-	json_array_foreach(json_object_get(d->judged, "rounds"), i, round)
-		json_array_foreach(json_object_get(round, "findings"), j, one)
-	{
-		json_t *o = json_pack("{s:O, s:O}", "round", json_object_get(round, "round"), "query",
-			json_object_get(round, "query"));
+	for (size_t i = 0; i < json_array_size(rounds); i++) {
+		const json_t *round = json_array_get(rounds, i), *found = json_object_get(round, "findings");
 
-		if (o)
-			(void)json_object_update(o, one);
-		(void)json_array_append_new(list, o);
+		for (size_t j = 0; j < json_array_size(found); j++) {
+			json_t *o = json_pack("{s:O, s:O}", "round", json_object_get(round, "round"), "query",
+				json_object_get(round, "query"));
+
+			if (o)
+				(void)json_object_update(o, json_array_get(found, j));
+			(void)json_array_append_new(list, o);
+		}
 	}
 	return list;
 }
@@ -54,12 +56,15 @@ json_t *tool_demo_findings(const struct demo *d)
 /* Keep the first sentence about something wrong. */
 static void keep_wrong(struct demo *d)
 {
-	json_t *list = tool_demo_findings(d), *one;
-	size_t i;
+	json_t *list = tool_demo_findings(d);
 
-	json_array_foreach(
-		list, i, one) if (d->wrong[0] == '\0' && json_is_true(json_object_get(one, "wrong")))(void)
-		snprintf(d->wrong, sizeof d->wrong, "%s", json_string_value(json_object_get(one, "text")));
+	for (size_t i = 0; d->wrong[0] == '\0' && i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
+
+		if (json_is_true(json_object_get(one, "wrong")))
+			(void)snprintf(d->wrong, sizeof d->wrong, "%s",
+				json_string_value(json_object_get(one, "text")));
+	}
 	json_decref(list);
 }
 
@@ -90,11 +95,11 @@ enum cm_rc tool_demo_judge(struct demo *d, struct cm_err *err)
 /* The first round whose devices are listed. */
 static const json_t *judged_round(const struct demo *d)
 {
-	json_t *round;
-	size_t i;
+	const json_t *rounds = json_object_get(d->judged, "rounds");
 
-	json_array_foreach(json_object_get(d->judged, "rounds"), i,
-		round) if (json_object_get(round, "devices")) return round;
+	for (size_t i = 0; i < json_array_size(rounds); i++)
+		if (json_object_get(json_array_get(rounds, i), "devices"))
+			return json_array_get(rounds, i);
 	return NULL;
 }
 
