@@ -7,8 +7,8 @@
  * element bound its limbs: those with an even number are below the number given here, those with an odd
  * number below half of it.
  *
- * 	tight	2^26 + 2^18
- * 	k fold	k (2^26 + 2^18)
+ *	tight	2^26 + 2^18
+ *	k fold	k (2^26 + 2^18)
  *
  * A product takes one factor of at most 4 fold and one of at most 3 fold, and is tight.  The folds of a sum
  * add up; a difference takes a tight subtrahend, and has two folds more than the element that it is taken

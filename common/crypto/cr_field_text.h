@@ -3,15 +3,15 @@
  *
  * Those headers define vectors of LANES numbers, struct element and, on all lanes at once:
  *
- * 	set_number, load, store	a small number; four vectors of 64 bits; its canonical form, below 2^255 - 19
- * 	multiply, square	the product of tight elements or factors
- * 	square_tight		the square, brought to the tight form; square_times() repeats it
- * 	settle, as_factor	make a product tight, or a factor
- * 	add, subtract		tight results, of tight elements or products
- * 	add_factor,		factors, of the same
- * 	 subtract_factor
- * 	add_loose		the same, for a result that is added to or subtracted from only once more
- * 	choose_element		one of two in each lane, by a mask of all ones or zeros
+ *	set_number, load, store	a small number; four vectors of 64 bits; its canonical form, below 2^255 - 19
+ *	multiply, square	the product of tight elements or factors
+ *	square_tight		the square, brought to the tight form; square_times() repeats it
+ *	settle, as_factor	make a product tight, or a factor
+ *	add, subtract		tight results, of tight elements or products
+ *	add_factor,		factors, of the same
+ *	 subtract_factor
+ *	add_loose		the same, for a result that is added to or subtracted from only once more
+ *	choose_element		one of two in each lane, by a mask of all ones or zeros
  *
  * A tight element may be used everywhere.  No operation depends on a value: there is no branch, no index
  * and no instruction whose time depends on one. */

@@ -46,12 +46,12 @@ CM_CHECK enum cm_rc cr_identity_from_cert(X509 *cert, struct cr_identity *out, s
 
 /* A deployment's directory (0700, like all below it; keys 0600, everything fsynced):
  *
- * 	ca-clients/   ca.crt ca.key ca.crl issued/ (signs role client only)
- * 	ca-services/  ca.crt ca.key ca.crl issued/ analyzer-sign.pub shuffler-sign.pub
- * 	client/       client.crt client.key services-ca.crt analyzer-sign.pub shuffler-sign.pub
- * 	shuffler/     shuffler.crt shuffler.key shuffler-sign.key services-ca.crt clients-ca.crt
- * 	              analyzer-sign.pub
- * 	analyzer/     analyzer.crt analyzer.key analyzer-sign.key services-ca.crt shuffler-sign.pub
+ *	ca-clients/   ca.crt ca.key ca.crl issued/ (signs role client only)
+ *	ca-services/  ca.crt ca.key ca.crl issued/ analyzer-sign.pub shuffler-sign.pub
+ *	client/       client.crt client.key services-ca.crt analyzer-sign.pub shuffler-sign.pub
+ *	shuffler/     shuffler.crt shuffler.key shuffler-sign.key services-ca.crt clients-ca.crt
+ *	              analyzer-sign.pub
+ *	analyzer/     analyzer.crt analyzer.key analyzer-sign.key services-ca.crt shuffler-sign.pub
  *
  * Beside every copy of a CA certificate is its revocation list: services-ca.crl, clients-ca.crl.
  * issued/SERIAL.crt is a copy of each certificate that the CA issued, so that revoking one certificate can
