@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW_FIRST 8u /* items */
+#define GROW_FIRST 8u /* number of items in an array's first block */
 
 void cm_buf_init(struct cm_buf *b, size_t max)
 {
@@ -34,7 +34,7 @@ uint8_t *cm_buf_room(struct cm_buf *b, size_t n)
 		cap = cap > b->max / 2 ? b->max : cap * 2;
 	if (cap > b->max)
 		cap = b->max > 0 ? b->max : 1;
-	/* Not realloc: the old block may hold secrets. */
+	/* Not realloc: it would leave the old block unwiped, which may hold secrets. */
 	data = malloc(cap);
 	if (!data)
 		return NULL;
@@ -106,7 +106,8 @@ void cm_put_le64(uint8_t p[8], uint64_t v)
 	cm_put_le32(p + 4, (uint32_t)(v >> 32));
 }
 
-/* Written out, since compilers then make one load or store of each; draws spend much of their time here. */
+/* Written out, since compilers then make one load or store of it; random draws spend much of their time
+ * here. */
 void cm_put_le32(uint8_t p[4], uint32_t v)
 {
 	p[0] = (uint8_t)v;

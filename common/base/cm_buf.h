@@ -13,18 +13,20 @@ struct cm_buf {
 	int secret;
 };
 
-/* An empty buffer that never holds more than max bytes; allocates nothing yet. */
+/* Make an empty buffer that never holds more than max bytes; allocates nothing yet. */
 void cm_buf_init(struct cm_buf *b, size_t max);
-/* Wipe when secret, free, and leave an empty buffer with the same maximum.  A zeroed struct is fine. */
+/* Wipe it if it is secret, free it, and leave an empty buffer with the same maximum.  Accepts a zeroed
+ * struct. */
 void cm_buf_fini(struct cm_buf *b);
-/* Make room for n more bytes and return where they go (data + len), or NULL over max or out of memory. */
+/* Make room for n more bytes and return where they go (data + len); NULL if that exceeds max or memory runs
+ * out. */
 uint8_t *cm_buf_room(struct cm_buf *b, size_t n);
 /* Append n bytes.  CM_EDATA over the maximum, CM_EINTERNAL out of memory; the buffer is unchanged then. */
 CM_CHECK enum cm_rc cm_buf_put(struct cm_buf *b, const void *bytes, size_t n);
 /* Drop the first n bytes (n <= len). */
 void cm_buf_drop(struct cm_buf *b, size_t n);
 
-/* a + b or a * b into *out; false when it would wrap. */
+/* Compute a + b, or a * b, into *out; false when it would wrap. */
 CM_CHECK int cm_size_add(size_t a, size_t b, size_t *out);
 CM_CHECK int cm_size_mul(size_t a, size_t b, size_t *out);
 
@@ -33,13 +35,14 @@ CM_CHECK int cm_size_mul(size_t a, size_t b, size_t *out);
  * unchanged.  Not for secrets: the old memory is not wiped. */
 void *cm_grow(void *array, size_t n, size_t *cap, size_t size);
 
-/* Little- and big-endian integers at p. */
+/* Write and read little- and big-endian integers at p. */
 void cm_put_le64(uint8_t p[8], uint64_t v);
 void cm_put_le32(uint8_t p[4], uint32_t v);
 void cm_put_le16(uint8_t p[2], uint16_t v);
 void cm_put_be32(uint8_t p[4], uint32_t v);
 
-/* Here, and written out, so that each is one load: draws and readings spend much of their time on them. */
+/* Defined here and written out, so that each is one load: random draws and the reading of messages spend
+ * much of their time here. */
 static inline uint16_t cm_get_le16(const uint8_t p[2])
 {
 	return (uint16_t)(p[0] | p[1] << 8);
@@ -60,6 +63,7 @@ static inline uint32_t cm_get_be32(const uint8_t p[4])
 	return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
 }
 
-/* Lower-case hex of n bytes into out[2n+1]; and back: CM_EDATA unless exactly 2n hex digits. */
+/* Write lower-case hex of n bytes into out[2n+1]; and read it back: CM_EDATA unless there are exactly 2n
+ * hex digits. */
 void cm_hex(const uint8_t *bytes, size_t n, char *out);
 CM_CHECK enum cm_rc cm_unhex(const char *hex, uint8_t *out, size_t n);

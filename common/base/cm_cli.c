@@ -1,4 +1,4 @@
-/* cm_cli.c - the command line every program shares. */
+/* cm_cli.c - parses the command line that every program shares, and runs the verb. */
 #include "cm_cli.h"
 
 #include <argp.h>
@@ -19,7 +19,7 @@ enum { KEY_LOG_FORMAT = 0x100, KEY_COLOR, KEY_JSON, KEY_USAGE, KEY_VERB };
 struct reading {
 	const struct cm_cli_program *program;
 	const struct cm_cli_verb *verb; /* NULL until it is known */
-	const char *group;              /* first word of several verbs, for which help is asked; else NULL */
+	const char *group;              /* first word of several verbs, whose help is asked for; else NULL */
 	struct cm_cli *cli;
 	int level, max_argc;
 	const char *color;
@@ -94,7 +94,7 @@ static bool is_global(int key)
 }
 
 static const struct argp_option global_options[] = {
-	/* The first LOGGING are not of a silent program. */
+	/* The first LOGGING options do not exist in a silent program. */
 	{ .name = "config", .key = 'c', .arg = "FILE" },
 	{ .name = "verbose", .key = 'v' },
 	{ .name = "quiet", .key = 'q' },
@@ -107,7 +107,8 @@ static const struct argp_option global_options[] = {
 	{ 0 },
 };
 #define LOGGING 5
-#define GLOBALS (sizeof global_options / sizeof *global_options - 1) /* without the row that ends them */
+/* the row that ends the table is not counted */
+#define GLOBALS (sizeof global_options / sizeof *global_options - 1)
 
 static size_t first_global(const struct cm_cli_program *program)
 {
@@ -180,7 +181,7 @@ static void unknown_verb(
 		argp_error(state, "unknown verb '%s'", group ? both : word);
 }
 
-/* First pass: options before the verb, then the verb; the second pass reads the rest. */
+/* First pass: read options before the verb, and the verb; the second pass reads the rest. */
 static error_t on_first(int key, char *arg, struct argp_state *state)
 {
 	struct reading *r = state->input;
@@ -232,7 +233,7 @@ static bool has_option(const struct cm_cli_verb *verb, const char *name)
 	return false;
 }
 
-/* Which verbs have the option; false for none. */
+/* Say which verbs have the option; false if none has it. */
 static bool say_whose(const struct reading *r, const char *program, const char *option)
 {
 	const char *between = "is an option of";
@@ -251,7 +252,7 @@ static bool say_whose(const struct reading *r, const char *program, const char *
 	return any;
 }
 
-/* After the line of an option that the verb has not: whose it is, or which one may have been meant. */
+/* Add to the error about an unknown option which verb has it, or which one may have been meant. */
 static void suggest_option(const struct reading *r, const struct argp_state *state)
 {
 	struct cm_suggest nearest = { 0 };
@@ -270,7 +271,7 @@ static void suggest_option(const struct reading *r, const struct argp_state *sta
 		(void)fprintf(stderr, "%s: did you mean '--%s'?\n", state->name, nearest.word);
 }
 
-/* Second pass: the verb's own options and arguments, and global options again. */
+/* Second pass: read the verb's own options and arguments, and global options again. */
 static error_t on_verb(int key, char *arg, struct argp_state *state)
 {
 	struct reading *r = state->input;
@@ -326,7 +327,7 @@ static bool read_first(struct reading *r, int argc, char **argv)
 	return parse(r, &argp, argc, argv, PARSE_FLAGS | ARGP_IN_ORDER);
 }
 
-/* Room for the values of repeatable options; an option that is not given has none. */
+/* Make room for the values of repeatable options; an option that is not given has none. */
 static bool room_to_repeat(struct reading *r, int argc)
 {
 	static const char *const none[] = { NULL };
@@ -386,7 +387,7 @@ static bool bad_variable(const struct reading *r, const char *name, const char *
 	return false;
 }
 
-/* Reads the environment; options, read later, replace it. */
+/* Read the environment; options, which are read later, take precedence. */
 static bool read_environment(struct reading *r)
 {
 	const char *config = getenv("TOMBOLA_CONFIG"), *level = getenv("TOMBOLA_LOG_LEVEL");
@@ -501,7 +502,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 	}
 	if (!name0 || !read_environment(&r) || !read_machine(program, &machine))
 		goto out;
-	/* Errors begin with the program's name, however it was called. */
+	/* Error messages begin with the program's name, however it was called. */
 	argv[0] = (char *)(uintptr_t)program->name;
 	if (!read_first(&r, argc, argv))
 		goto out;

@@ -5,7 +5,7 @@
 
 #include "cm_cli.h"
 
-/* The options of every verb. */
+/* Print the options of every verb. */
 static void print_globals(const struct cm_cli_program *p, FILE *out)
 {
 	(void)fprintf(out, "%s%s--json --help --usage --version", p->role ? "--config " : "",
@@ -82,7 +82,7 @@ static bool has_words(const char *shown)
 	return *shown != '\0';
 }
 
-/* Prints the values of the option before the cursor. */
+/* Print the values of the option before the cursor. */
 static void print_values(const struct cm_cli_verb *v, FILE *out)
 {
 	for (int i = 0; i < 16 && v->option[i].name; i++) {
@@ -104,7 +104,7 @@ static void print_values(const struct cm_cli_verb *v, FILE *out)
 	}
 }
 
-/* Second words of the verbs that begin with `first`. */
+/* Print the second words of the verbs that begin with `first`. */
 static void print_seconds(const struct cm_cli_program *p, const char *first, size_t len, FILE *out)
 {
 	for (const struct cm_cli_verb *v = p->verb; v->name; v++)
@@ -132,7 +132,7 @@ static void print_verb(const struct cm_cli_program *p, const struct cm_cli_verb 
 	(void)fputs("\t\tesac ;;\n", out);
 }
 
-/* The first words of all verbs, each once, and a case for the first words that are no verb themselves. */
+/* Print the first words of all verbs, each once, and a case for first words that are no verb themselves. */
 static void print_firsts(const struct cm_cli_program *p, bool groups, FILE *out)
 {
 	for (const struct cm_cli_verb *v = p->verb; v->name; v++) {
@@ -155,7 +155,7 @@ static void print_firsts(const struct cm_cli_program *p, bool groups, FILE *out)
 	}
 }
 
-/* Prints a pattern of the options that take the next word as their value. */
+/* Print a pattern of the options that take the next word as their value. */
 static void print_valued(const struct cm_cli_program *p, char *out, size_t room)
 {
 	size_t at = (size_t)snprintf(out, room, "--log-format | --color");

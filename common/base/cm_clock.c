@@ -74,7 +74,7 @@ bool cm_clock_instant(const char *text, int64_t *wall_ms)
 	if (tm.tm_year < 100 || tm.tm_year > 299)
 		return false;
 	*wall_ms = (int64_t)timegm(&tm) * 1000;
-	/* A date like the 30th of February comes back as another day. */
+	/* A date such as the 30th of February comes back as another day. */
 	cm_clock_text(*wall_ms, again);
 	return strcmp(again, whole) == 0;
 }

@@ -8,7 +8,7 @@
 
 struct member {
 	struct cm_crew *crew;
-	unsigned number; /* 1 and up: the caller of cm_crew_run is 0 */
+	unsigned number; /* from 1 up; the caller of cm_crew_run is 0 */
 	pthread_t thread;
 };
 
@@ -16,10 +16,10 @@ struct cm_crew {
 	struct member *member;
 	unsigned started;
 	pthread_mutex_t lock;
-	pthread_cond_t work, done; /* work has come, or the end; no member is at work */
+	pthread_cond_t work, done; /* signals: there is work, or the crew ends; and no member is working */
 	bool ends;
-	unsigned long works; /* number of works so far */
-	unsigned busy;       /* members that are not done with the present one */
+	unsigned long works; /* number of pieces of work so far */
+	unsigned busy;       /* members that have not finished the present work */
 	cm_crew_fn *fn;
 	void *ctx;
 	size_t pieces;
@@ -76,7 +76,7 @@ enum cm_rc cm_crew_new(unsigned threads, struct cm_crew **out, struct cm_err *er
 		free(c);
 		return cm_fail(err, CM_EINTERNAL, "no crew of %u threads", threads);
 	}
-	/* With these attributes glibc's cannot fail. */
+	/* with these attributes glibc's function cannot fail */
 	(void)pthread_mutex_init(&c->lock, NULL);
 	(void)pthread_cond_init(&c->work, NULL);
 	(void)pthread_cond_init(&c->done, NULL);
@@ -117,7 +117,7 @@ enum cm_rc cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t piec
 	c->pieces = pieces;
 	atomic_store(&c->next, 0);
 	atomic_store(&c->failed, false);
-	/* One piece needs no other thread. */
+	/* one piece needs no other thread */
 	if (pieces > 1) {
 		c->busy = c->started;
 		c->works++;

@@ -32,6 +32,6 @@ bool cm_checked(const char *name)
 	return true;
 }
 #else
-/* ISO C wants a declaration in every translation unit. */
+/* ISO C requires a declaration in every translation unit. */
 extern int cm_fault_unused;
 #endif

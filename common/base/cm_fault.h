@@ -8,7 +8,7 @@
 #ifdef TOMBOLA_MUTANTS
 #include <stdbool.h>
 bool cm_checked(const char *name);
-/* Log at warn which checks this process runs without, if it does. */
+/* If checks are switched off in this process, log them at warn. */
 void cm_fault_warn(void);
 #define CM_CHECKED(name) cm_checked(name)
 #else

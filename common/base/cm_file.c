@@ -1,5 +1,5 @@
 /* cm_file.c - reads and writes whole files, durably. */
-#define _GNU_SOURCE /* mkostemp */
+#define _GNU_SOURCE /* declares mkostemp */
 #include "cm_file.h"
 
 #include <dirent.h>
@@ -244,8 +244,8 @@ enum cm_rc cm_file_mkdir(const char *path, struct cm_err *err)
 		if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
 			return cm_fail(err, CM_ECREATE, "%s: exists and is not a folder", path);
 	}
-	/* Also when it existed: its creator may have been killed before this sync.  But the parent folder of
-	 * one that the operator made may be unreadable for this process. */
+	/* Sync even if it existed: its creator may have been killed before doing so.  If the operator made
+	 * the folder, its parent may be unreadable for this process, which is no error. */
 	rc = cm_file_sync_parent(path, err);
 	return made ? rc : CM_OK;
 }

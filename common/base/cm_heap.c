@@ -1,4 +1,4 @@
-/* cm_heap.c - keeps the memory of a daemon from growing round by round. */
+/* cm_heap.c - sets malloc's limits so that a daemon's memory does not grow round by round. */
 #include "cm_heap.h"
 
 #include <malloc.h>
@@ -7,7 +7,8 @@
 
 void cm_heap_begin(void)
 {
-	/* Naming a limit also ends glibc's raising of it.  One that was refused would cost memory only. */
+	/* Setting a limit also keeps glibc from raising it.  If glibc refused it, that would only cost
+	 * memory. */
 	(void)mallopt(M_MMAP_THRESHOLD, LARGE);
 	(void)mallopt(M_TRIM_THRESHOLD, LARGE);
 }

@@ -1,4 +1,4 @@
-/* cm_inherited.c - puts standard streams, blocked signals and SIGCHLD in order. */
+/* cm_inherited.c - repairs the standard streams, blocked signals and SIGCHLD that a program inherits. */
 #include "cm_inherited.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@ void cm_inherited_mend(void)
 {
 	sigset_t none;
 
-	/* Each is opened the wrong way round, so that using it stays an error. */
+	/* Each is opened in the wrong direction, so that using it stays an error. */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
 			open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)

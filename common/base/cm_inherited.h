@@ -1,12 +1,12 @@
-/* cm_inherited.h - what a program has from whoever started it, put in order.  libc only. */
+/* cm_inherited.h - repairs what a program inherits from the process that started it.  libc only. */
 #pragma once
 
 /* Call it first.
  *
- * Standard streams that are closed get their numbers taken, so that no file of the state gets one: what is
- * meant for the log would be written into it.  Reading and writing them fails as before.  Ends the process
- * where there is no /dev/null.
+ * It opens something under the number of each closed standard stream, so that no file of the state gets
+ * that number: output meant for the log would be written into it.  Reading and writing these streams fails
+ * as before.  Ends the process if there is no /dev/null.
  *
- * No signal is blocked: an orderly stop is possible.  The end of a child is told: where it is ignored, nobody
- * can wait for one, and system calls are not confined. */
+ * It unblocks all signals, so that an orderly stop is possible.  It stops ignoring SIGCHLD: otherwise
+ * nobody could wait for a child, and system calls would not be confined. */
 void cm_inherited_mend(void);

@@ -1,5 +1,5 @@
-/* cm_lock.c - takes a state folder for one process of one party. */
-#define _GNU_SOURCE /* program_invocation_short_name */
+/* cm_lock.c - locks a state folder for one process of one party. */
+#define _GNU_SOURCE /* declares program_invocation_short_name */
 #include "cm_lock.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "cm_file.h"
 #include "cm_owned.h"
 
-#define PARTY_MAX 24u /* the name of a party */
+#define PARTY_MAX 24u /* most bytes of a party's name */
 
-/* "name (process 12)" as the holder wrote it. */
+/* Read "name (process 12)", as the holder wrote it. */
 static void read_holder(int fd, char out[96])
 {
 	ssize_t got = pread(fd, out, 95, 0);
@@ -32,7 +32,7 @@ static void read_holder(int fd, char out[96])
 		(void)snprintf(out, 96, "process");
 }
 
-/* The second line of a lock: the party that had the folder last.  "": nobody, or it is not known. */
+/* Read the second line of a lock: the party that used the folder last.  "": none, or it is not known. */
 static void read_party(int fd, char out[PARTY_MAX])
 {
 	char text[96] = "";
@@ -42,7 +42,7 @@ static void read_party(int fd, char out[PARTY_MAX])
 	out[strcspn(out, "\n")] = '\0';
 }
 
-/* Both would take the other's keys and marker for their own. */
+/* Refuse a folder of another party: each of the two would take the other's keys and marker for its own. */
 static enum cm_rc check_party(int fd, const char *dir, const char *party, struct cm_err *err)
 {
 	char last[PARTY_MAX];
@@ -68,8 +68,8 @@ enum cm_rc cm_lock_check(const char *dir, const char *party, struct cm_err *err)
 	return rc;
 }
 
-/* The file, and its folder: if somebody removed the file, the next process would lock another one.  Not every
- * file system locks folders.  The descriptors stay open. */
+/* Lock the file and its folder: if somebody removed the file, the next process would lock a new one.  Not
+ * every file system can lock folders.  The descriptors stay open. */
 static bool lock_both(int fd, const char *dir)
 {
 	int folder;
@@ -114,12 +114,12 @@ enum cm_rc cm_lock_take(const char *dir, const char *party, struct cm_err *err)
 	rc = check_party(fd, dir, party, err);
 	if (rc != CM_OK)
 		goto out;
-	/* The name only serves the error message of the next process; the lock holds without it.  fd stays
+	/* The name is only for the error message of the next process; the lock works without it.  fd stays
 	 * open. */
 	n = snprintf(holder, sizeof holder, "%.40s (process %ld)\n%s%s", program_invocation_short_name,
 		(long)getpid(), party ? party : "", party ? "\n" : "");
 	if (n > 0 && (ftruncate(fd, 0) != 0 || pwrite(fd, holder, (size_t)n, 0) != n))
-		(void)!ftruncate(fd, 0); /* no name is better than half of one */
+		(void)!ftruncate(fd, 0); /* an empty name is better than half a name */
 out:
 	free(path);
 	return rc;

@@ -1,4 +1,4 @@
-/* cm_log.c - one line per event on stderr. */
+/* cm_log.c - writes one line per event on stderr. */
 #include "cm_log.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 #define BODY_MAX   2048u /* most bytes of a line without its time; longer lines are cut */
 #define STRING_MAX 200u
 #define RECENT     16u
-#define QUIET_MS   1000   /* time in which repetitions of a line are only counted... */
-#define QUIET_MAX  600000 /* ...and the longest such time, for a line that repeats on and on */
-#define STUCK_MS   1000   /* how long a line waits for a reader of the log that has stopped reading */
+#define QUIET_MS   1000   /* time in which repetitions of a line are only counted */
+#define QUIET_MAX  600000 /* longest such time, for a line that goes on repeating */
+#define STUCK_MS   1000   /* how long a line waits if the reader of the log has stopped reading */
 
 static const char *const level_name[] = { "error", "warn", "info", "debug" };
-/* sd-daemon(3) priorities, from which the journal takes the level. */
+/* sd-daemon(3) priorities, from which the journal learns the level. */
 static const char *const level_journal[] = { "<3>", "<4>", "<6>", "<7>" };
 
 /* A recent line; identical ones are only counted until quiet_ms have passed. */
@@ -39,11 +39,11 @@ static struct {
 	const char *role;
 	enum cm_level max;
 	bool json, journal;
-	uint64_t lost; /* lines since one could be written */
+	uint64_t lost; /* lines lost since one could last be written */
 	struct recent recent[RECENT];
 } log_state = { .lock = PTHREAD_MUTEX_INITIALIZER, .role = "tombola", .max = CM_LOG_INFO };
 
-/* A bounded string under construction. */
+/* A string under construction, of limited length. */
 struct text {
 	char *at;
 	size_t len, max;
@@ -63,7 +63,7 @@ static void add(struct text *t, const char *s)
 		add_char(t, *s++);
 }
 
-/* Escapes as JSON does, in the text format too, so that one line stays one line and cannot control a
+/* Escape as JSON does, in the text format too, so that one line stays one line and cannot control a
  * terminal.  Bytes that are not UTF-8, and characters that are not safe to print, are escaped byte by
  * byte. */
 static void add_escaped(struct text *t, const char *s)
@@ -119,7 +119,7 @@ static void add_value(struct text *t, const struct cm_field *f, bool json)
 	add(t, number);
 }
 
-/* Formats everything but the time, and keeps room for the closing brace. */
+/* Format everything but the time, and keep room for the closing brace. */
 static void make_body(char body[BODY_MAX], enum cm_level level, const char *msg, const struct cm_field *f,
 	size_t n, bool json)
 {
@@ -155,8 +155,8 @@ static void make_body(char body[BODY_MAX], enum cm_level level, const char *msg,
 	}
 }
 
-/* Can a line be written without waiting?  The reader of a pipe may stop.  What does not fit into the pipe is
- * then lost: no peer waits because of the log. */
+/* Can a line be written without waiting?  The reader of a pipe may have stopped.  What does not fit into
+ * the pipe is then lost, so that no peer waits because of the log. */
 static bool has_room(void)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -194,8 +194,8 @@ static void write_line(enum cm_level level, const char *body, uint64_t again)
 		n = snprintf(line, sizeof line, "%s%s %s %s%s%s\n",
 			log_state.journal ? level_journal[level] : "", when, log_state.role, body, repeated,
 			lost);
-	/* One write, so that lines of several processes do not mix.  A failure cannot be reported
-	 * anywhere. */
+	/* Write it at once, so that lines of several processes do not mix.  There is nowhere to report a
+	 * failure. */
 	if (n > 0 && write(STDERR_FILENO, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1) < 0)
 		return;
 }
@@ -213,7 +213,7 @@ static void forget(struct recent *r)
 	r->body[0] = '\0';
 }
 
-/* A warning or error is over when it has not come for QUIET_MAX; any other line, QUIET_MS after it was
+/* A warning or error is over when it did not occur for QUIET_MAX, any other line QUIET_MS after it was
  * logged. */
 static bool is_over(const struct recent *r, int64_t now_ms)
 {
@@ -228,8 +228,8 @@ static void say_on(struct recent *r, int64_t now_ms)
 	r->quiet_ms = r->quiet_ms > QUIET_MAX / 2 ? QUIET_MAX : r->quiet_ms * 2;
 }
 
-/* True if the line must not be written, because an identical one was logged recently: it is then counted, or
- * logged with the count. */
+/* Returns true if the line must not be written, because an identical one was logged recently: then it has
+ * been counted, or logged with the count. */
 static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 {
 	struct recent *oldest = &log_state.recent[0], *same = NULL;
@@ -262,7 +262,7 @@ static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 	return false;
 }
 
-/* systemd sets JOURNAL_STREAM to device:inode of the stream that it reads; a child may have another
+/* systemd sets JOURNAL_STREAM to device:inode of the stream that it reads; a child may have a different
  * stderr. */
 static bool stderr_is_journal(void)
 {

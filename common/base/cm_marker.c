@@ -13,18 +13,18 @@
 
 #define NOTE     "in-service"
 #define NOTE_MAX ((size_t)1 << 20)
-#define STAMP    20u /* "2026-11-21T02:30:17Z" */
+#define STAMP    20u /* length of a time such as "2026-11-21T02:30:17Z" */
 
 static const char lost[] = " lost, its loss accepted\n";
 
-/* Appends the file's contents to b; CM_OK with *there false when there is no file. */
+/* Append the file's contents to b; if there is no file, returns CM_OK with *there false. */
 static enum cm_rc load(const char *path, bool *there, struct cm_buf *b, struct cm_err *err)
 {
 	enum cm_rc rc = cm_file_read(path, NOTE_MAX, b, err);
 	struct stat st;
 
 	*there = rc == CM_OK;
-	/* Any other kind of file with that name counts as existing, too. */
+	/* Anything else with that name, such as a folder, counts as existing, too. */
 	return rc == CM_ENOINPUT && stat(path, &st) != 0 && errno == ENOENT ? CM_OK : rc;
 }
 
@@ -47,7 +47,7 @@ static void parse(const struct cm_buf *b, struct cm_marker *out)
 	}
 }
 
-/* Adds a line; without `again`, only when the file does not exist. */
+/* Add a line; if `again` is false, only when the file does not exist. */
 static enum cm_rc add(const char *dir, const char *what, bool again, struct cm_err *err)
 {
 	char *path = cm_file_join(dir, NOTE), line[64], when[32];

@@ -14,12 +14,12 @@
 struct cm_marker {
 	bool there;
 	unsigned losses; /* how many losses operators have accepted */
-	char last[32];   /* time of the last accepted loss, "" for none */
+	char last[32];   /* time of the last accepted loss; "": there was none */
 };
 /* CM_EPERM, CM_EIO and others when the file cannot be read. */
 CM_CHECK enum cm_rc cm_marker_read(const char *dir, struct cm_marker *out, struct cm_err *err);
-/* Record that the state is in service from now on; durable when the call returns.  A file that exists already
- * is left as it is. */
+/* Record that the state is in service from now on; durable when the call returns.  Leaves an existing file
+ * as it is. */
 CM_CHECK enum cm_rc cm_marker_make(const char *dir, struct cm_err *err);
 /* Append an accepted loss, durably. */
 CM_CHECK enum cm_rc cm_marker_add_loss(const char *dir, struct cm_err *err);

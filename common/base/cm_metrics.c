@@ -14,7 +14,7 @@
 struct cm_metrics {
 	const struct cm_metric_row *row;
 	size_t n;
-	size_t *first; /* index of each row's first series among the values; for an info, among the texts */
+	size_t *first; /* index of each row's first series among the values; for an info among the texts */
 	double *cell;
 	char (*text)[TEXT_MAX];
 };
@@ -37,7 +37,7 @@ static size_t count_bounds(const struct cm_metric_row *r)
 	return n;
 }
 
-/* A histogram: one for each bucket, then the sum. */
+/* A histogram has one value for each bucket, and then the sum. */
 static size_t count_cells(const struct cm_metric_row *r)
 {
 	return r->kind == CM_METRIC_HISTOGRAM ? count_bounds(r) + 1 : count_values(r);
@@ -145,7 +145,7 @@ static enum cm_rc put(struct cm_buf *out, const char *fmt, ...)
 	return cm_buf_put(out, line, (size_t)n);
 }
 
-/* Whole numbers in full, others in the fewest digits that bring the double back. */
+/* Print whole numbers in full, others in the fewest digits that read back to the same double. */
 static const char *number(double v, char text[32])
 {
 	if (isinf(v))

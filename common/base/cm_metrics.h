@@ -10,39 +10,39 @@
 #include "cm_buf.h"
 
 enum cm_metric_kind {
-	CM_METRIC_COUNTER,   /* only rises, from 0 at the start */
-	CM_METRIC_GAUGE,     /* any value; NAN, the value at the start, means not known and is not printed */
+	CM_METRIC_COUNTER, /* only rises, from 0 at the start */
+	CM_METRIC_GAUGE,   /* any value; NAN, the value at the start, means "not known" and is not printed */
 	CM_METRIC_HISTOGRAM, /* cumulative buckets, sum and count */
-	CM_METRIC_INFO,      /* the constant 1, with texts as labels */
+	CM_METRIC_INFO,      /* the constant 1, with texts as the values of its labels */
 };
 
-/* All strings are static. */
+/* One metric; all strings are static. */
 struct cm_metric_row {
-	const char *name; /* tombola_..., base units, counters end in _total, infos in _info */
+	const char *name; /* tombola_..., in base units; counters end in _total, infos in _info */
 	enum cm_metric_kind kind;
 	const char *help;  /* one line */
-	const char *label; /* NULL: one series */
+	const char *label; /* name of the label; NULL: there is one series */
 	/* values of the label, or for an info the names of its labels; ends with NULL */
 	const char *const *values;
-	const double *bounds; /* of a histogram: rising upper bounds, the last one INFINITY */
+	const double *bounds; /* for a histogram: rising upper bounds, the last one INFINITY */
 };
 
 #define CM_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define CM_METRICS_MAX  ((size_t)256 * 1024) /* bytes of a printed registry, for cm_buf_init */
 
 struct cm_metrics;
-/* rows is borrowed.  NULL out of memory. */
+/* Make a registry of rows, which are borrowed.  NULL out of memory. */
 struct cm_metrics *cm_metrics_new(const struct cm_metric_row *rows, size_t n);
 void cm_metrics_free(struct cm_metrics *m); /* NULL is fine */
 
 /* row: index into the table; series: index into its values, 0 without a label. */
 void cm_metrics_add(struct cm_metrics *m, size_t row, size_t series, double more);
-/* Sets the value; also for a counter whose value is counted elsewhere. */
+/* Set the value; also for a counter whose value is counted elsewhere. */
 void cm_metrics_set(struct cm_metrics *m, size_t row, size_t series, double value);
 /* Set the series of one label value to 1 and all others of the row to 0. */
 void cm_metrics_choose(struct cm_metrics *m, size_t row, size_t series);
 void cm_metrics_observe(struct cm_metrics *m, size_t row, double value);
-/* The text of one label of an info; cut at 127 bytes. */
+/* Set the text of one label of an info; cut at 127 bytes. */
 void cm_metrics_info(struct cm_metrics *m, size_t row, size_t label, const char *text);
 double cm_metrics_get(const struct cm_metrics *m, size_t row, size_t series);
 

@@ -1,4 +1,4 @@
-/* cm_oom.c - malloc that remembers its failures. */
+/* cm_oom.c - malloc that records its failures. */
 #include "cm_oom.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* cm_owned.c - judges who can change a file: its owner, its mode, and those of each step that leads to it. */
-#define _GNU_SOURCE /* O_PATH, fgetpwent_r */
+/* cm_owned.c - judges who can change a file: by its owner and mode, and by those of each step of the path
+ * that leads to it. */
+#define _GNU_SOURCE /* declares O_PATH and fgetpwent_r */
 #include "cm_owned.h"
 
 #include <errno.h>
@@ -20,17 +21,17 @@
 #include "cm_file.h"
 #include "cm_log.h"
 
-#define LINKS_MAX 40u /* symbolic links on one way, as the kernel's own limit */
+#define LINKS_MAX 40u /* most symbolic links in one path, the kernel's own limit */
 
 static bool is_trusted(uid_t user)
 {
 	return user == geteuid() || user == 0;
 }
 
-#define LINE 16384u /* the longest entry of /etc/passwd and /etc/group that is understood */
+#define LINE 16384u /* the longest line of /etc/passwd and /etc/group that is understood */
 
-/* Whether /etc/passwd has users of whom `is` is true (with `group` or `name`), and all of them are trusted.
- * From the file: a library of the name service would open sockets, which a confined daemon may not. */
+/* Does /etc/passwd have users that match (`group` or `name`), and are all of them trusted?  Reads the file
+ * itself: a library of the name service would open sockets, which a confined daemon may not. */
 static bool users_trusted(gid_t group, const char *name)
 {
 	FILE *f = fopen("/etc/passwd", "re");
@@ -51,7 +52,7 @@ static bool users_trusted(gid_t group, const char *name)
 	return good && some && end == ENOENT;
 }
 
-/* Whether all users of a group are trusted: those whose first group it is, and its members. */
+/* Are all users of a group trusted: its members, and those whose first group it is? */
 static bool group_trusted(gid_t group)
 {
 	FILE *f = fopen("/etc/group", "re");
@@ -72,7 +73,7 @@ static bool group_trusted(gid_t group)
 	return good && found && end == ENOENT;
 }
 
-/* With an access list the bits of the group are those of all whom it names. */
+/* With an access list, the mode bits of the group stand for all whom the list names. */
 static bool has_list(int fd)
 {
 	char name[32];
@@ -89,7 +90,7 @@ static bool others_write(int fd, const struct stat *st)
 	return (st->st_mode & S_IWGRP) != 0 && (!group_trusted(st->st_gid) || has_list(fd));
 }
 
-/* Whether who started this process says that nobody else can write to it. */
+/* Did the process that started this one say that nobody else can write to it? */
 static bool is_vouched(int fd)
 {
 	const char *said = getenv("TOMBOLA_TRUST_MOUNTS");
@@ -104,7 +105,7 @@ static const char *kind_of(const struct stat *st)
 	return S_ISDIR(st->st_mode) ? "folder" : S_ISLNK(st->st_mode) ? "link" : "file";
 }
 
-/* Judge what is open as fd and called `name`; `way` says what it leads to, or is "". */
+/* Judge the file that is open as fd and called `name`; `way` says what it leads to, or is "". */
 static enum cm_rc judge(int fd, const struct stat *st, const char *name, const char *way, struct cm_err *err)
 {
 	bool sticky = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0;
@@ -124,16 +125,17 @@ static enum cm_rc judge(int fd, const struct stat *st, const char *name, const c
 		way);
 }
 
-/* A way from the root folder to a file, a step at a time. */
+/* A path from the root folder to a file, followed step by step. */
 struct way {
 	const char *wanted;
-	int at;                  /* the folder that was reached, O_PATH */
+	int at;                  /* the folder that was reached, open with O_PATH */
 	char name[PATH_MAX];     /* its name */
-	char rest[2 * PATH_MAX]; /* what is still to go */
+	char rest[2 * PATH_MAX]; /* steps that are still to follow */
 	unsigned links;
 };
 
-/* Judge a step.  What was named itself is called as it was named; all else says what it leads to. */
+/* Judge a step.  The file that was asked for is called by its given name; of others the message says what
+ * they lead to. */
 static enum cm_rc judge_step(const struct way *w, int fd, const struct stat *st, struct cm_err *err)
 {
 	bool last = w->rest[strspn(w->rest, "/")] == '\0';
@@ -153,7 +155,7 @@ static enum cm_rc lost(const struct way *w, struct cm_err *err)
 		"%s: cannot be followed to see who may write to it: %s", w->wanted, strerror(e));
 }
 
-/* From the root on. */
+/* Start at the root folder. */
 static enum cm_rc restart(struct way *w, struct cm_err *err)
 {
 	struct stat st;
@@ -167,7 +169,7 @@ static enum cm_rc restart(struct way *w, struct cm_err *err)
 	return judge_step(w, w->at, &st, err);
 }
 
-/* Put the target of a link, which is open as fd, before what is still to go. */
+/* Put the target of a link, which is open as fd, before the steps still to follow. */
 static enum cm_rc follow(struct way *w, int fd, struct cm_err *err)
 {
 	char target[PATH_MAX], rest[2 * PATH_MAX];
@@ -188,7 +190,7 @@ static enum cm_rc follow(struct way *w, int fd, struct cm_err *err)
 	return target[0] == '/' ? restart(w, err) : CM_OK;
 }
 
-/* The name of the next step, taken off what is still to go; false at the end. */
+/* Take the name of the next step; false at the end. */
 static bool next(struct way *w, char step[NAME_MAX + 1])
 {
 	size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
@@ -200,7 +202,8 @@ static bool next(struct way *w, char step[NAME_MAX + 1])
 	return true;
 }
 
-/* One step: what `step` is in the folder that was reached.  A file that is not the last ends the way. */
+/* Go one step: to `step` in the folder that was reached.  A file that is not the last step ends the
+ * path. */
 static enum cm_rc go(struct way *w, const char *step, struct cm_err *err)
 {
 	int fd = openat(w->at, step, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -228,7 +231,7 @@ static enum cm_rc go(struct way *w, const char *step, struct cm_err *err)
 	return rc;
 }
 
-/* Judge every step to path; what it leads to is open in *fd then, O_PATH. */
+/* Judge every step to path; *fd is then what it leads to, opened with O_PATH. */
 static enum cm_rc walk(const char *path, int *fd, struct cm_err *err)
 {
 	struct way w = { .wanted = path, .at = -1 };
@@ -286,7 +289,7 @@ enum cm_rc cm_owned_path(const char *path, struct cm_err *err)
 	return rc;
 }
 
-/* A state folder is made 0700, so even a group of our own has no business there. */
+/* We make a state folder 0700, so even a group of our own must not have access. */
 static enum cm_rc judge_state(const char *dir, const struct stat *st, struct cm_err *err)
 {
 	if (CM_CHECKED("file.folder_mode") && (st->st_mode & 022) != 0)
@@ -299,8 +302,8 @@ static enum cm_rc judge_state(const char *dir, const struct stat *st, struct cm_
 	return cm_owned_path(dir, err);
 }
 
-/* Judge what is in a state folder, and all below it.  What a folder of root has in it root has put there; the
- * target of a link is judged with its way. */
+/* Judge an entry of a state folder, and everything below it.  What is in a folder of root was put there by
+ * root.  The target of a link is judged with the path to it. */
 static enum cm_rc judge_entry(void *user, const char *name, struct cm_err *err)
 {
 	char *path = cm_file_join(user, name);
@@ -308,7 +311,7 @@ static enum cm_rc judge_entry(void *user, const char *name, struct cm_err *err)
 	enum cm_rc rc = path ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	struct stat st;
 
-	/* A temporary file may be gone by now. */
+	/* A temporary file may have been removed by now. */
 	bool there = fd >= 0 && fstat(fd, &st) == 0;
 	if (there)
 		rc = judge(fd, &st, path, "", err);
@@ -317,7 +320,7 @@ static enum cm_rc judge_entry(void *user, const char *name, struct cm_err *err)
 	if (rc == CM_OK && there && S_ISLNK(st.st_mode))
 		rc = cm_owned_path(path, err);
 	if (rc == CM_ENOINPUT)
-		rc = CM_OK; /* it leads nowhere */
+		rc = CM_OK; /* a link that leads nowhere */
 	if (rc == CM_OK && there && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
 		rc = cm_file_each(path, judge_entry, path, err);
 	free(path);

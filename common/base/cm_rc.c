@@ -1,4 +1,4 @@
-/* cm_rc.c - result codes and the caller's error message. */
+/* cm_rc.c - writes the caller's error message, and maps result codes to exit codes. */
 #include "cm_rc.h"
 
 #include <stdarg.h>
@@ -16,7 +16,8 @@ enum cm_rc(cm_fail)(struct cm_err *err, enum cm_rc code, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	/* One line that every terminal and log shows as it is: names in it may come from a file or a peer. */
+	/* Make one line that every terminal and log shows as it is: names in it may come from a file or a
+	 * peer. */
 	cm_text_copy(err->msg, sizeof err->msg, text);
 	return code;
 }

@@ -12,14 +12,14 @@
  * what an operator does about it. */
 enum cm_rc {
 	CM_OK = 0,
-	CM_EMORE,     /* not a fault: the input ends inside an item; feed more */
+	CM_EMORE,     /* not a fault: the input ends inside an item, feed more */
 	CM_EOTHER,    /* exit 1 */
-	CM_EBUDGET,   /* exit 3: the privacy budget refuses */
+	CM_EBUDGET,   /* exit 3: the privacy budget does not allow it */
 	CM_EUSAGE,    /* exit 64: command line */
-	CM_EDATA,     /* exit 65: a row, reading or record is not what it must be */
-	CM_ENOINPUT,  /* exit 66: no such input */
+	CM_EDATA,     /* exit 65: a row, reading or record has invalid contents */
+	CM_ENOINPUT,  /* exit 66: the input does not exist */
 	CM_EUNAVAIL,  /* exit 69: a peer cannot be reached */
-	CM_EINTERNAL, /* exit 70: a fault of this program, or out of memory */
+	CM_EINTERNAL, /* exit 70: a bug of this program, or out of memory */
 	CM_ECREATE,   /* exit 73: cannot create a file */
 	CM_EIO,       /* exit 74: reading or writing failed; after this nothing more is acknowledged */
 	CM_ELATER,    /* exit 75: try later (too few reports, busy) */
@@ -34,10 +34,10 @@ enum cm_rc {
 struct cm_err {
 	enum cm_rc code;
 	char msg[320];
-	bool said; /* the message has been printed already: no caller prints it again */
+	bool said; /* the message has been printed: no caller prints it again */
 };
 
-/* Set *err and return code, so that a detector can `return cm_fail(...)`. */
+/* Set *err and return code, so that the function that finds a fault can `return cm_fail(...)`. */
 enum cm_rc cm_fail(struct cm_err *err, enum cm_rc code, const char *fmt, ...) CM_PRINTF(3, 4);
 /* clang's analyzer does not see that cm_fail returns its second argument, and would treat failures as
  * successes. */
@@ -48,5 +48,5 @@ enum cm_rc cm_fail(struct cm_err *err, enum cm_rc code, const char *fmt, ...) CM
 /* Put "fmt: " before the message; returns err->code. */
 enum cm_rc cm_context(struct cm_err *err, const char *fmt, ...) CM_PRINTF(2, 3);
 
-/* Exit code (sysexits and 3) of a result. */
+/* The exit code (sysexits and 3) of a result. */
 int cm_exit_code(enum cm_rc rc);

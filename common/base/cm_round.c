@@ -1,4 +1,4 @@
-/* cm_round.c - rounds by the text of a number, since 1e4 * 0.07 is above 700. */
+/* cm_round.c - rounds by the decimal text of a number, since 1e4 * 0.07 is above 700 in doubles. */
 #include "cm_round.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* cm_steady.c - a clock that nobody can set. */
+/* cm_steady.c - implements a clock that nobody can set. */
 #include "cm_steady.h"
 
 #include "cm_clock.h"

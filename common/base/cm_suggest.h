@@ -7,8 +7,8 @@
  * Compares the first 63 bytes of each. */
 size_t cm_suggest_distance(const char *a, const char *b);
 
-/* The nearest word so far.  Start from zeroes, offer every known word, then read `word`: NULL while no word
- * is closer than a third of the length.  Words are borrowed. */
+/* The nearest word so far.  Start from zeroes, offer every known word, then read `word`: it stays NULL
+ * while no word is closer than a third of the length.  Words are borrowed. */
 struct cm_suggest {
 	const char *word;
 	size_t distance;

@@ -13,10 +13,10 @@
 struct cm_table {
 	size_t columns, rows, room;
 	char *align;
-	char **cell; /* rows * columns, the head first */
+	char **cell; /* rows * columns cells, those of the head first */
 };
 
-/* Columns a UTF-8 text takes, one per code point. */
+/* The columns that a UTF-8 text takes on a terminal, one for each code point. */
 static size_t width_of(const char *s)
 {
 	size_t n = 0;
@@ -26,7 +26,7 @@ static size_t width_of(const char *s)
 	return n;
 }
 
-/* A copy in which no character can control a terminal or break the line. */
+/* Copy a text without characters that could control a terminal or break the line. */
 static char *clean_copy(const char *s)
 {
 	char *copy = strdup(s ? s : "");
@@ -79,7 +79,7 @@ static const char *cell_at(const struct cm_table *t, size_t row, size_t column)
 	return s ? s : "";
 }
 
-/* Width of each column; NULL out of memory. */
+/* Compute the width of each column; NULL out of memory. */
 static size_t *column_widths(const struct cm_table *t)
 {
 	size_t *width = calloc(t->columns + 1, sizeof *width);
@@ -125,7 +125,7 @@ void cm_table_print_rows(const struct cm_table *t, size_t from, size_t to, FILE 
 
 			pad(out, right ? space : 0);
 			(void)fputs(s, out);
-			/* No trailing spaces after the last cell that is not empty. */
+			/* Print no trailing spaces after the last cell that is not empty. */
 			if (!rest_is_empty(t, r, c + 1))
 				pad(out, (right ? 0 : space) + 2);
 		}
@@ -198,8 +198,8 @@ void cm_progress_at(struct cm_progress *p, uint64_t done, int64_t now_ms)
 
 void cm_progress_done(struct cm_progress *p, uint64_t done, int64_t now_ms)
 {
-	/* A total that was never shown before it was reached is not shown at all, except on a terminal that
-	 * has a bar. */
+	/* A total that is reached before anything was shown is not shown, except on a terminal that has a
+	 * bar. */
 	if (p->tty ? p->shown_ms != p->started_ms : now_ms - p->started_ms >= PLAIN_LINE_MS)
 		show(p, done, "\n");
 	p->shown_ms = now_ms;

@@ -8,14 +8,14 @@
 /* Columns: text is left-aligned, numbers right-aligned ('<' or '>' per column). */
 struct cm_table;
 struct cm_table *cm_table_new(const char *align, const char *const *head);
-/* One row of strlen(align) cells, copied. */
+/* Add a row of strlen(align) cells, which are copied. */
 void cm_table_row(struct cm_table *t, const char *const *cell);
 void cm_table_print(const struct cm_table *t, FILE *out);
-/* Rows [from, to); the head is printed before row 0.  For a table that is printed while it grows. */
+/* Print rows [from, to), and the head before row 0: for a table that is printed while it grows. */
 void cm_table_print_rows(const struct cm_table *t, size_t from, size_t to, FILE *out);
 void cm_table_free(struct cm_table *t);
 
-/* "58,000" into out. */
+/* Write a number such as "58,000" into out. */
 const char *cm_thousands(int64_t v, char out[32]);
 
 /* Progress on stderr: a bar redrawn in place on a terminal, else one plain line every 10 s. */

@@ -17,7 +17,7 @@ size_t cm_text_char(const uint8_t *s, size_t n)
 	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
 	if (len > n)
 		return 0;
-	/* The second byte decides: refuse overlong forms, surrogates and characters above U+10FFFF. */
+	/* The second byte decides: it refuses overlong forms, surrogates and characters above U+10FFFF. */
 	if (s[0] == 0xe0)
 		low = 0xa0;
 	else if (s[0] == 0xed)
@@ -39,13 +39,13 @@ bool cm_text_shows(const uint8_t *s, size_t len)
 	if (len == 1)
 		return s[0] >= 0x20 && s[0] != 0x7f;
 	if (len == 2)
-		return (s[0] != 0xc2 || s[1] >= 0xa0) && /* U+0080..U+009F */
-		       !(s[0] == 0xd8 && s[1] == 0x9c);  /* U+061C */
+		return (s[0] != 0xc2 || s[1] >= 0xa0) && /* excludes U+0080..U+009F */
+		       !(s[0] == 0xd8 && s[1] == 0x9c);  /* excludes U+061C */
 	if (len == 3 && s[0] == 0xe2 && s[1] == 0x80)
-		return (s[2] < 0xa8 || s[2] > 0xae) && /* U+2028..U+202E */
-		       s[2] != 0x8e && s[2] != 0x8f;   /* U+200E, U+200F */
+		return (s[2] < 0xa8 || s[2] > 0xae) && /* excludes U+2028..U+202E */
+		       s[2] != 0x8e && s[2] != 0x8f;   /* excludes U+200E, U+200F */
 	if (len == 3 && s[0] == 0xe2 && s[1] == 0x81)
-		return s[2] < 0xa6 || s[2] > 0xa9; /* U+2066..U+2069 */
+		return s[2] < 0xa6 || s[2] > 0xa9; /* excludes U+2066..U+2069 */
 	return true;
 }
 

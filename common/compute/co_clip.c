@@ -1,12 +1,14 @@
-/* co_clip.c - cuts vectors to a length, and turns coordinates into integers.  Both round towards 0. */
+/* co_clip.c - cuts vectors to a length, and turns coordinates into integers.  Both steps round towards
+ * 0. */
 #include "co_clip.h"
 
 #include <float.h>
 #include <math.h>
 
-#define PARTS 8 /* of a sum or maximum: one addition does not wait for the one before */
+/* partial results of a sum or maximum, so that one addition does not wait for the one before */
+#define PARTS 8
 
-/* Of numbers that are not NaN what fmax and fmin are, without a call. */
+/* For numbers that are not NaN the same as fmax and fmin, without a call. */
 static double larger(double a, double b)
 {
 	return a > b ? a : b;
@@ -17,15 +19,15 @@ static double smaller(double a, double b)
 	return a < b ? a : b;
 }
 
-/* x, or 0 where it is below 2^-400 of `whole`: that is less than the rounding of the length below, and no
- * integer of a coordinate.  It is 0 before it is divided, which keeps subnormal numbers out, whose arithmetic
- * takes longer. */
+/* x, or 0 if it is below 2^-400 of `whole`: that is less than the rounding of the length below, and too
+ * small to change the integer of a coordinate.  It becomes 0 before the division, which avoids subnormal
+ * numbers, whose arithmetic is slow. */
 static double felt(double x, double whole)
 {
 	return fabs(x) > whole * 0x1p-400 ? x : 0;
 }
 
-/* Of the absolute values. */
+/* The largest absolute value. */
 static double largest_of(const double *v, size_t n)
 {
 	double part[PARTS] = { 0 };
@@ -62,9 +64,9 @@ static double squares_of(const double *v, size_t n, double largest, double scale
 	return part[0];
 }
 
-/* sqrt of a sum of n squares, in any order, is off by less than (n + 8) DBL_EPSILON of itself; twice that
- * also covers the multiplication by the factor (Higham, Accuracy and Stability of Numerical Algorithms, 3.1
- * and 4.2). */
+/* The root of a sum of n squares, added in any order, has a relative error below (n + 8) DBL_EPSILON; twice
+ * that also covers the multiplication by the factor (Higham, Accuracy and Stability of Numerical
+ * Algorithms, 3.1 and 4.2). */
 void co_cut(double *v, size_t n, double most)
 {
 	double largest = largest_of(v, n), scale, length, factor;
@@ -72,8 +74,8 @@ void co_cut(double *v, size_t n, double most)
 
 	if (!(largest > 0))
 		return;
-	/* A power of two, by which a product is exact, and no square overflows or is lost: the largest
-	 * becomes nearly 1, or the least double 2^-74. */
+	/* Scale by a power of two, so that products are exact, and no square overflows or is lost: the
+	 * largest number becomes nearly 1, or the least double 2^-74. */
 	(void)frexp(largest, &exponent);
 	scale = ldexp(1, exponent > 1000 ? -1000 : exponent < -1000 ? 1000 : -exponent);
 	length = sqrt(squares_of(v, n, largest, scale)) * (1 + 2 * ((double)n + 8) * DBL_EPSILON);
@@ -84,7 +86,7 @@ void co_cut(double *v, size_t n, double most)
 
 void co_coordinates(const struct qy_query *q, const double *v, uint32_t *at)
 {
-	/* Two roundings could lift a number to the next integer. */
+	/* Two roundings could lift a number to the next integer, so make the unit a little smaller. */
 	double unit = 0x1p30 / q->high * (1 - 4 * DBL_EPSILON);
 
 	for (uint32_t i = 0; i < q->dimension; i++)

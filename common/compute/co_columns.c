@@ -1,10 +1,11 @@
-/* co_columns.c (co_map.h) - the leaf of a tree, and the bins of features. */
+/* co_columns.c (co_map.h) - maps to columns: the leaf of a tree, and the bins of features. */
 #include <math.h>
 
 #include "co_map.h"
 #include "co_want.h"
 
-/* Columns: `before` of the map's own, one of each feature with as many bins as the first, and the label's. */
+/* Check the query's columns: `before` of the map's own, one for each feature with as many bins as the
+ * first, and the label's. */
 static enum cm_rc fits(
 	const struct co_parameters *p, const struct qy_query *q, uint32_t before, struct cm_err *err)
 {
@@ -96,7 +97,8 @@ static enum cm_rc tree_fits(const struct co_parameters *p, const struct qy_query
 	return fits(p, q, 1, err);
 }
 
-/* A later node, or a leaf that the query has a category for: so a path ends, and ends there. */
+/* A child must be a later node, or a leaf that the query has a category for: so a path ends, and ends at a
+ * leaf. */
 static enum cm_rc check_child(
 	const struct co_maker *m, uint32_t node, uint32_t nodes, int32_t child, struct cm_err *err)
 {
@@ -124,7 +126,7 @@ static enum cm_rc tree_load(struct co_maker *m, struct cm_err *err)
 		rc = load_edges(m, 1, &m->array[EDGES], err);
 	if (rc == CM_OK)
 		rc = co_want_no_more(m, CO_ARRAYS_MAX, err);
-	/* Every reading looks at all of them. */
+	/* Every reading looks at all nodes, so limit their number. */
 	if (rc == CM_OK && nodes > CO_NODES_MAX)
 		rc = cm_fail(err, CM_EDATA, "payload: %lu nodes, more than %u", (unsigned long)nodes,
 			CO_NODES_MAX);
@@ -146,8 +148,8 @@ static void tree_apply(struct co_maker *m, const double *x, uint32_t label, uint
 {
 	int32_t node = 0;
 
-	/* Children come later, so one pass is a path.  It looks at every node: the time is the same for every
-	 * reading. */
+	/* Children come later, so one pass follows a path.  It looks at every node, so the time is the same
+	 * for every reading. */
 	for (uint32_t i = 0; i < m->array[FEATURE]->n; i++) {
 		bool left = x[py_int(m->array[FEATURE], i)] <= (double)py_float(m->array[THRESHOLD], i);
 		int32_t next = py_int(m->array[left ? LEFT : RIGHT], i);

@@ -1,4 +1,5 @@
-/* co_compute.c - checks computings and payloads, and computes values, one reading after the other. */
+/* co_compute.c - checks computings and payloads, and computes the values of readings, one after the
+ * other. */
 #include "co_compute.h"
 
 #include <float.h>
@@ -44,7 +45,7 @@ enum cm_rc co_check(const struct qy_computing *c, const struct qy_query *q, stru
 	return check(c, q, &p, err);
 }
 
-/* Read and check everything that m->computing, m->q and the bytes say, into m. */
+/* Read and check everything that m->computing, m->q and the bytes contain, and put it into m. */
 static enum cm_rc load(struct co_maker *m, const uint8_t *bytes, size_t n, struct cm_err *err)
 {
 	const struct co_map *map;
@@ -64,7 +65,7 @@ static enum cm_rc load(struct co_maker *m, const uint8_t *bytes, size_t n, struc
 	return rc == CM_OK ? m->row->load(m, err) : rc;
 }
 
-/* Numbers of f and g: the features and a 1, or what is between layers. */
+/* Room for f and g: the features and a 1, or the numbers between layers. */
 static size_t inner(const struct co_maker *m)
 {
 	return (size_t)m->p.features + 1 + m->p.classes + m->shape[0];
@@ -137,7 +138,7 @@ const struct co_parameters *co_maker_parameters(const struct co_maker *m)
 	return &m->p;
 }
 
-/* A label is one of the classes, or one of the last column's categories. */
+/* Is the label one of the classes, or one of the last column's categories? */
 static bool is_class(const struct co_maker *m, uint32_t label)
 {
 	const struct qy_query *q = m->q;
@@ -166,7 +167,7 @@ bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at)
 {
 	bool ok = true;
 
-	/* The same work for every answer. */
+	/* Do the same work for every answer. */
 	for (uint32_t i = 0; i < m->q->dimension; i++) {
 		bool finite = isfinite(answer[i]);
 
@@ -182,7 +183,8 @@ bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at)
 
 static const char space[] = " \t\r\n";
 
-/* The number that text begins with.  false: there is none, or none that a map is defined for. */
+/* Read the number that text begins with.  Returns false if there is none, or none that a map is defined
+ * for. */
 static bool number(const char *text, char **end, float *out)
 {
 	double x;
@@ -193,7 +195,7 @@ static bool number(const char *text, char **end, float *out)
 	return true;
 }
 
-/* Numbers with spaces between them, or one comma or semicolon: exactly n. */
+/* Read exactly n numbers, separated by spaces, or by one comma or semicolon. */
 static bool numbers(const char *text, uint32_t n, float *x)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -222,7 +224,7 @@ static bool is_text(const struct co_parameters *p, uint32_t class, const char *t
 	return strlen(text) == name[-1] && memcmp(text, name, name[-1]) == 0;
 }
 
-/* Without names a class is its number in decimal digits. */
+/* If classes have no names, a class is its number in decimal digits. */
 static bool numbered(const char *text, uint32_t classes, uint32_t *label)
 {
 	size_t n = strspn(text, "0123456789");

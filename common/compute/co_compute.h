@@ -52,33 +52,34 @@
 #include "co_parameters.h"
 #include "qy_value.h"
 
-/* Is the map one of ours, with possible parameters for that query?  CM_EDATA with a line. */
+/* Is the map known, and are its parameters possible for that query?  CM_EDATA with a line. */
 CM_CHECK enum cm_rc co_check(const struct qy_computing *c, const struct qy_query *q, struct cm_err *err);
-/* Are these bytes a payload of that map?  NULL, 0: there is none.  Whatever passes has a value for every
- * valid reading.  CM_EDATA with a line; CM_EINTERNAL: out of memory. */
+/* Are these bytes a payload of that map?  (NULL, 0) means that there is no payload.  Whatever passes has a
+ * value for every valid reading.  CM_EDATA with a line; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc co_payload_check(const struct qy_computing *c, const struct qy_query *q,
 	const uint8_t *bytes, size_t n, struct cm_err *err);
 
 /* ---- computing ---- */
 
-/* One thread's: query, computing and payload, which are borrowed, with room for one value. */
+/* Computes values on one thread.  Borrows the query, computing and payload, and has room for one value. */
 struct co_maker;
 /* Errors as of co_check and co_payload_check.  Memory: 8 bytes for each number of the value, 40 for each
  * feature. */
 CM_CHECK enum cm_rc co_maker_new(const struct qy_computing *c, const struct qy_query *q,
 	const uint8_t *payload, size_t payload_len, struct co_maker **out, struct cm_err *err);
-/* Wipes what the last reading left. */
+/* Also wipes what the last reading left. */
 void co_maker_free(struct co_maker *m);
 const struct co_parameters *co_maker_parameters(const struct co_maker *m);
 
-/* A label's text to its class.  false: it is none. */
+/* Convert a label's text to its class.  False: it is not a label. */
 CM_CHECK bool co_label(const struct co_maker *m, const char *text, uint32_t *label);
-/* A reading's texts, one for each of the computing's fields, to its features and its label: x has room for m.
- * A text may be NULL.  Without a label *label is 0.  false: the reading is not valid. */
+/* Convert a reading's texts, one for each of the computing's fields, to its features and its label; x has
+ * room for m features.  A text may be NULL.  Without a label *label is 0.  False: the reading is not
+ * valid. */
 CM_CHECK bool co_reading(struct co_maker *m, const char *const *text, float *x, uint32_t *label);
-/* The value of a reading: qy_value_width(q) numbers into `at`, as qy_value has them.  false: NONE, and `at`
- * is then as it was. */
+/* Compute the value of a reading: qy_value_width(q) numbers into `at`, in the form of qy_value.  False: the
+ * value is NONE, and `at` is not changed. */
 CM_CHECK bool co_value(struct co_maker *m, const float *x, uint32_t label, uint32_t *at);
-/* What a program answered for a valid reading, q->dimension numbers: cut, into `at`.  false: one of them is
- * not finite. */
+/* Cut a program's answer to a valid reading, q->dimension numbers, and write it into `at`.  False: a number
+ * is not finite. */
 CM_CHECK bool co_value_answer(struct co_maker *m, const float *answer, uint32_t *at);

@@ -1,4 +1,4 @@
-/* co_gradient.c (co_map.h) - gradients of the cross-entropy of one example: of a linear model, and of a
+/* co_gradient.c (co_map.h) - gradients of the cross-entropy of one example: for a linear model, and for a
  * network with one hidden layer of max(a, 0). */
 #include <math.h>
 
@@ -6,8 +6,9 @@
 #include "co_map.h"
 #include "co_want.h"
 
-#define SCALING 2u       /* where mean and scale are among the arrays */
-#define LEAST   (-230.0) /* e^LEAST is 0: products of it would be subnormal, which takes longer */
+#define SCALING 2u /* index of mean, and of scale after it, among the arrays */
+/* below this exponent e^x counts as 0: products with it would be subnormal, which is slow */
+#define LEAST (-230.0)
 
 static enum cm_rc linear_fits(const struct co_parameters *p, const struct qy_query *q, struct cm_err *err)
 {
@@ -35,7 +36,7 @@ static double row_times(const struct py_array *a, uint32_t k, const double *x, u
 	return sum + (double)py_float(a, at + n);
 }
 
-/* softmax(a (x, 1)) - e_y into e. */
+/* Compute softmax(a (x, 1)) - e_y into e. */
 static void errors(
 	const struct py_array *a, const double *x, uint32_t n, uint32_t classes, uint32_t y, double *e)
 {
@@ -53,7 +54,7 @@ static void errors(
 		e[k] = e[k] / sum - (k == y ? 1 : 0);
 }
 
-/* e (x) (x, 1) into v; where v ends. */
+/* Write e (x) (x, 1) into v; returns the end of it. */
 static double *outer(const double *e, uint32_t rows, const double *x, uint32_t n, double *v)
 {
 	for (uint32_t k = 0; k < rows; k++) {
@@ -85,7 +86,7 @@ const struct co_row co_linear_gradient = {
 	.apply = linear_apply,
 };
 
-/* Hidden units, of the query's dimension. */
+/* The number of hidden units, which follows from the query's dimension. */
 static uint32_t hidden_of(const struct co_parameters *p, const struct qy_query *q)
 {
 	uint64_t each = (uint64_t)p->features + 1 + p->classes, rest = p->classes;

@@ -11,7 +11,7 @@ static enum cm_rc program_fits(const struct co_parameters *p, const struct qy_qu
 	return CM_OK;
 }
 
-/* Its answers come from outside (co_value_answer). */
+/* Its answers come from a program (co_value_answer). */
 static const struct co_row co_program = {
 	.map = { .name = QY_MAP_PROGRAM,
 		.summary = "a program of the client's host",

@@ -1,4 +1,4 @@
-/* co_map.h - private to common/compute: what a map is made of, and the table of maps. */
+/* co_map.h - private to common/compute: the interface of a map, and the table of maps. */
 #pragma once
 
 #include "co_parameters.h"
@@ -12,22 +12,23 @@ struct co_maker {
 	struct co_parameters p;
 	const struct co_row *row;
 	struct py_payload payload;
-	const struct py_array *array[CO_ARRAYS_MAX]; /* of the map, in the order of its load() */
-	uint32_t shape[2];                           /* of the payload: what load() found */
+	const struct py_array *array[CO_ARRAYS_MAX]; /* the map's arrays, in the order of its load() */
+	uint32_t shape[2];                           /* sizes that load() found in the payload */
 	double *x;                                   /* the features */
 	double *z;                                   /* the features, scaled */
-	double *f, *g;                               /* room of a map: features + 1 + inner, each */
-	double *v;                                   /* a vector before it is cut */
+	double *f, *g; /* working memory of a map: features + 1 + inner numbers each */
+	double *v;     /* the vector before it is cut */
 };
 
-/* A map and how it works.  Functions get a maker whose p has been read; apply()'s payload has been loaded. */
+/* A map and how it works.  The functions get a maker whose p has been read; before apply() the payload has
+ * been loaded. */
 struct co_row {
 	struct co_map map;
 	/* Can the parameters answer the query?  CM_EDATA. */
 	enum cm_rc (*fits)(const struct co_parameters *p, const struct qy_query *q, struct cm_err *err);
 	/* Find the payload's arrays.  CM_EDATA.  NULL: the payload has none. */
 	enum cm_rc (*load)(struct co_maker *m, struct cm_err *err);
-	/* The value of a valid reading: into m->v, cut, or into `at`. */
+	/* Compute the value of a valid reading: cut, into m->v or into `at`. */
 	void (*apply)(struct co_maker *m, const double *x, uint32_t label, uint32_t *at);
 };
 

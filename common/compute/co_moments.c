@@ -26,7 +26,7 @@ static enum cm_rc moments_load(struct co_maker *m, struct cm_err *err)
 	return rc == CM_OK ? co_want_no_more(m, found, err) : rc;
 }
 
-/* f f^T's upper triangle into v; where v ends. */
+/* Write the upper triangle of f f^T into v; returns the end of it. */
 static double *products(const double *f, uint32_t n, double *v)
 {
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* co_parameters.c - the bytes of a map's parameters. */
+/* co_parameters.c - reads and writes the bytes of a map's parameters. */
 #include "co_parameters.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static enum cm_rc other_bytes(const struct qy_computing *c, struct cm_err *err)
 	return cm_fail(err, CM_EDATA, "%s: its parameters are other bytes than it has", c->map);
 }
 
-/* Bytes that one class's name may have: printable, or beyond ASCII. */
+/* Are these bytes allowed in a class's name: printable, or beyond ASCII? */
 static bool is_name(const uint8_t *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -85,7 +85,7 @@ static enum cm_rc check_fields(
 	return CM_OK;
 }
 
-/* Nothing that the map does not have. */
+/* Refuse parameters that the map does not have. */
 static enum cm_rc check_keys(const struct co_parameters *p, struct cm_err *err)
 {
 	const struct co_map *map = p->map;

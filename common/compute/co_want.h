@@ -3,18 +3,18 @@
 
 #include "co_map.h"
 
-/* The array `name`, of the type and dimensions.  CM_EDATA. */
+/* Take the array `name`, which must have this type and these dimensions.  CM_EDATA. */
 CM_CHECK enum cm_rc co_want(struct co_maker *m, const char *name, enum py_type type, uint32_t dims,
 	const uint32_t *dim, const struct py_array **out, struct cm_err *err);
-/* Matrices of floats. */
+/* Take a matrix of floats. */
 CM_CHECK enum cm_rc co_want_matrix(struct co_maker *m, const char *name, uint32_t rows, uint32_t columns,
 	const struct py_array **out, struct cm_err *err);
-/* Of the m features: `mean` and `scale`, into array[at] and array[at + 1]; NULL if the payload has none.
+/* Take `mean` and `scale` of the m features into array[at] and array[at + 1]; NULL if the payload has none.
  * *found counts them. */
 CM_CHECK enum cm_rc co_want_scaling(struct co_maker *m, uint32_t at, uint32_t *found, struct cm_err *err);
-/* z = (x - mean) scale, by those. */
+/* Scale features by these arrays: z = (x - mean) scale. */
 void co_scale(const struct co_maker *m, uint32_t at, const double *x, double *z);
-/* As many as the map has, not one more. */
+/* Check that the payload has exactly the arrays of the map.  CM_EDATA. */
 CM_CHECK enum cm_rc co_want_no_more(struct co_maker *m, uint32_t arrays, struct cm_err *err);
-/* The query's dimension is what the map makes. */
+/* Check that the query's dimension is that of the map's value.  CM_EDATA. */
 CM_CHECK enum cm_rc co_want_dimension(const struct qy_query *q, uint64_t d, struct cm_err *err);

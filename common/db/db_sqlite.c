@@ -22,7 +22,7 @@ static enum cm_rc fail_at(sqlite3 *db, const char *path, struct cm_err *err)
 		"%s: %s", path, sqlite3_errmsg(db));
 }
 
-/* NULL or "": in memory. */
+/* The file's name, or "database" if it is in memory. */
 static const char *name_of(sqlite3 *db)
 {
 	const char *path = db ? sqlite3_db_filename(db, "main") : NULL;
@@ -93,7 +93,7 @@ enum cm_rc db_open(const char *path, const struct db_conf *conf, sqlite3 **out, 
 	struct stat st;
 
 	*out = NULL;
-	/* SQLite would wait for a FIFO's other end. */
+	/* SQLite would wait for the other end of a FIFO. */
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return cm_fail(err, CM_EDATA, "%s: not a regular file", path);
 
@@ -186,7 +186,7 @@ void db_rollback(sqlite3 *db)
 
 void db_bind(sqlite3_stmt *stmt, int at, const void *bytes, size_t len)
 {
-	/* A failed bind (too long, no memory) leaves NULL, which the NOT NULL columns refuse. */
+	/* A bind that failed (too long, no memory) leaves NULL, which the NOT NULL columns refuse. */
 	if (len > 0)
 		(void)sqlite3_bind_blob64(stmt, at, bytes, len, SQLITE_STATIC);
 }

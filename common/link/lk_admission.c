@@ -7,7 +7,7 @@
 #include "cm_fault.h"
 #include "lk_link_private.h"
 
-#define CHAINS 256u /* a key's hash is uniform: its first byte chooses */
+#define CHAINS 256u /* the first byte of a key's hash chooses the chain, since it is uniform */
 
 /* The key of a certificate that has links. */
 struct lk_holder {
@@ -65,7 +65,7 @@ void lk_admission_leave(struct lk_admission *d, struct lk_link *l)
 	free(h);
 }
 
-/* The holder of most links, if it has more than `than`. */
+/* Find the holder of most links, if it has more than `than`. */
 static const struct lk_holder *largest(const struct lk_admission *d, uint32_t than)
 {
 	const struct lk_holder *out = NULL;
@@ -79,7 +79,7 @@ static const struct lk_holder *largest(const struct lk_admission *d, uint32_t th
 	return out;
 }
 
-/* Removes the newest link of this holder, or the oldest service where h is NULL, and returns it. */
+/* Remove the newest link of this holder, or the oldest service if h is NULL, and return it. */
 static struct lk_link *put_out(struct lk_admission *d, const struct lk_holder *h, struct lk_link *others)
 {
 	struct lk_link *found = NULL;
@@ -107,7 +107,7 @@ static enum cm_rc enter_client(struct lk_admission *d, struct lk_link *l, struct
 		*out = most ? put_out(d, most, others) : NULL;
 		if (!*out)
 			return cm_fail(err, CM_ELATER, "too many connections");
-		at = place_of(d, key_hash); /* looked up again, since put_out may have freed a holder */
+		at = place_of(d, key_hash); /* look it up again, since put_out may have freed a holder */
 	}
 	if (!*at) {
 		*at = calloc(1, sizeof **at);

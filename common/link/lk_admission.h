@@ -11,15 +11,15 @@
 #include "lk_link.h"
 
 struct lk_admission;
-/* most, of_one: 0 means no limit.  NULL out of memory. */
+/* Make an admission; most, of_one: 0 means no limit.  NULL out of memory. */
 struct lk_admission *lk_admission_new(uint32_t most, uint32_t of_one);
 /* Call it after every link has left. */
 void lk_admission_free(struct lk_admission *d);
 
-/* CM_OK if l, whose peer is verified, may be a link. others: the links of the same listener, newest first.
- * *out is NULL, or the link that the caller must close to make room (it has left already).  CM_ELATER: no,
- * with the reason. */
+/* CM_OK if l, whose peer is verified, may be a link.  others: the links of the same listener, newest first.
+ * *out is NULL, or the link that the caller must close to make room (it has left already).  CM_ELATER: it
+ * may not, with the reason. */
 CM_CHECK enum cm_rc lk_admission_enter(struct lk_admission *d, struct lk_link *l, struct lk_link *others,
 	struct lk_link **out, struct cm_err *err);
-/* l gives up its place; does nothing when it has none. */
+/* Give up l's place; does nothing when it has none. */
 void lk_admission_leave(struct lk_admission *d, struct lk_link *l);

@@ -92,7 +92,7 @@ enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm
 		l->handler.counts->frames_out++;
 		l->handler.counts->bytes_out += bytes.len;
 	}
-	/* The peer waits for what there is no memory for: it shall ask again, on another connection. */
+	/* There is no memory for what the peer waits for, so it must ask again, on another connection. */
 	if (rc == CM_EINTERNAL)
 		nt_conn_close(l->conn, err);
 	cm_buf_fini(&bytes);
@@ -121,8 +121,8 @@ void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *t
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ERROR;
 	frame.error = &error;
 	if (lk_send(l, &frame, &err) != CM_OK)
-		return; /* a link that cannot queue this Error is closing already, and on_close has the
-			 * reason */
+		return; /* a link that cannot queue this Error is closing already, and on_close gets the
+			   reason */
 }
 
 static void send_hello(struct lk_link *l)
@@ -195,13 +195,13 @@ static void on_frame(struct lk_link *l, const Tombola__V1__Frame *frame)
 	}
 }
 
-/* Hands over the whole frames at the start of the span; returns how many bytes they took. */
+/* Hand over the whole frames at the start of the span; returns how many bytes they took. */
 static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 {
 	size_t at = 0;
 
 	while (!l->paused && !nt_conn_closing(l->conn)) {
-		/* A view: pr_frame_next only reads. */
+		/* This buffer is only a view: pr_frame_next does not write. */
 		struct cm_buf view = {
 			.data = (uint8_t *)(uintptr_t)(data + at), .len = n - at, .max = n - at
 		};
@@ -223,7 +223,7 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 			}
 			on_frame(l, frame.frame);
 		} else if (rc == CM_EINTERNAL) {
-			lk_close(l, &err); /* a fault of ours: the peer dials again */
+			lk_close(l, &err); /* this is a fault of ours: the peer dials again */
 		} else {
 			reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
 		}
@@ -232,8 +232,8 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 	return at;
 }
 
-/* A frame that has begun must end: who sends a byte now and then would keep its memory for ever.  Time in
- * which we do not read does not count. */
+/* A frame that has begun must end: a peer that sends a byte now and then would keep its memory for ever.
+ * Time in which we do not read does not count. */
 static void watch_frame(struct lk_link *l, bool taken)
 {
 	int64_t now = cm_clock_mono_ms();
@@ -313,7 +313,7 @@ void lk_link_closed(struct nt_conn *c, void *user, const struct cm_err *why)
 	(void)c;
 	if (!l)
 		return;
-	/* The owner of an accepted link that was never ready does not know it. */
+	/* The owner does not know an accepted link that was never ready. */
 	if ((!l->accepted || l->ready) && l->handler.on_close)
 		l->handler.on_close(l, l->user, why);
 	if (!l->accepted && !l->ready && why->code != CM_OK)
@@ -397,7 +397,7 @@ void lk_resume(struct lk_link *l)
 		return;
 	l->paused = false;
 	l->since_ms = 0;
-	nt_conn_resume(l->conn); /* its on_data with no bytes hands over the kept frames */
+	nt_conn_resume(l->conn); /* its on_data with no bytes then hands over the kept frames */
 }
 
 void lk_expect_silence(struct lk_link *l, bool on)

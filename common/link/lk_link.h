@@ -14,8 +14,8 @@ struct lk_link;
 
 /* Why a connection did not become a link. */
 enum lk_refused {
-	LK_REFUSED_CERTIFICATE, /* certificate or role, the peer's or ours */
-	LK_REFUSED_PROTOCOL,    /* TLS, or a first frame that is not a valid Hello */
+	LK_REFUSED_CERTIFICATE, /* the certificate or the role of the peer, or ours, was refused */
+	LK_REFUSED_PROTOCOL,    /* a fault of TLS, or a first frame that is not a valid Hello */
 	LK_REFUSED_NETWORK,     /* no answer, connection cut off, or too slow */
 	LK_REFUSED_LIMIT,       /* too many connections */
 	LK_REFUSED_OTHER,
@@ -30,11 +30,11 @@ struct lk_counts {
 };
 
 struct lk_handler {
-	/* The peer's Hello has arrived: the link is usable, and a dialling party is connected. */
+	/* The peer's Hello has arrived: the link can be used, and a dialling party is connected. */
 	void (*on_ready)(struct lk_link *l, void *user);
 	/* One frame (never Hello), borrowed for the call. */
 	void (*on_frame)(struct lk_link *l, void *user, const Tombola__V1__Frame *frame);
-	/* No bytes are queued any more; may be NULL. */
+	/* All queued bytes have been sent; may be NULL. */
 	void (*on_drain)(struct lk_link *l, void *user);
 	/* The last call for a link, which is gone after it.  An accepted link that never became ready gets no
 	 * call: a line in the log reports it. */
@@ -48,7 +48,7 @@ struct lk_handler {
 struct lk_server;
 struct lk_server_conf {
 	const char *address;
-	int passed; /* as in nt_listener_conf */
+	int passed; /* see nt_listener_conf */
 	struct nt_tls_ctx *tls;
 	/* limits.max_connections is the listener's; it must leave room for max_clients, for the places kept
 	 * for services, and for handshakes. */
@@ -66,8 +66,8 @@ void lk_server_reload(struct lk_server *s, struct nt_tls_ctx *tls);
 /* Stop accepting; with `links`, also close the open links (each gets its on_close). s is freed at once. */
 void lk_server_close(struct lk_server *s, bool links);
 
-/* Dial "host:port", as nt_conn_dial.  The link keeps tls's certificates: after a reload its owner closes it
- * and dials again. */
+/* Dial "host:port", as nt_conn_dial does.  The link keeps tls's certificates: after a reload its owner
+ * closes it and dials again. */
 CM_CHECK enum cm_rc lk_dial(uv_loop_t *loop, const char *address, struct nt_tls_ctx *tls,
 	const struct nt_conn_limits *limits, const struct lk_handler *handler, void *user,
 	struct lk_link **out, struct cm_err *err);
@@ -77,10 +77,10 @@ const struct cr_identity *lk_peer(const struct lk_link *l);
 const char *lk_address(const struct lk_link *l);
 /* nt_conn_recheck: would these certificates accept the peer, too? */
 CM_CHECK enum cm_rc lk_recheck(const struct lk_link *l, const struct nt_tls_ctx *ctx, struct cm_err *err);
-/* nt_tls_group */
+/* See nt_tls_group. */
 const char *lk_group(const struct lk_link *l);
-/* A frame that cannot be queued closes the link, which then says why: CM_EINTERNAL out of memory, CM_EUNAVAIL
- * if the peer does not read.  CM_EIO: it is closed already. */
+/* Send a frame.  If it cannot be queued, the link closes and says why: CM_EINTERNAL out of memory,
+ * CM_EUNAVAIL if the peer does not read.  CM_EIO: it is closed already. */
 CM_CHECK enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm_err *err);
 /* Send Error{code, text, retry_after_ms, round_id (16 bytes or NULL)}; text is cut and cleaned by
  * cm_text_copy. */
@@ -88,7 +88,7 @@ void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *t
 	const uint8_t *round_id);
 /* Bytes queued to the peer. */
 size_t lk_pending(const struct lk_link *l);
-/* nt_conn_unread */
+/* See nt_conn_unread. */
 size_t lk_unread(const struct lk_link *l);
 /* Stop and resume handing over frames, and reading.  Frames read already are kept, and handed over in order
  * after lk_resume has returned. */
@@ -96,8 +96,8 @@ void lk_pause(struct lk_link *l);
 void lk_resume(struct lk_link *l);
 void lk_expect_silence(struct lk_link *l, bool on);
 void lk_close(struct lk_link *l, const struct cm_err *why);
-/* nt_conn_abort: nothing is flushed. */
+/* See nt_conn_abort: nothing is flushed. */
 void lk_abort(struct lk_link *l, const struct cm_err *why);
 
-/* Convert a peer's Error frame to our error; one table has each code's cm_rc. */
+/* Convert a peer's Error frame to our error; one table has the cm_rc of each code. */
 enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err);

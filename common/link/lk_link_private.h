@@ -10,11 +10,11 @@ struct lk_link {
 	struct lk_handler handler;
 	void *user;
 	bool ready, paused, accepted;
-	int64_t frame_ms;         /* longest time in which an accepted link's frame must come; 0: none */
-	int64_t since_ms;         /* monotonic time since when `in` has a part of a frame; 0: it has none */
+	int64_t frame_ms; /* longest time in which a frame of an accepted link must come; 0: no limit */
+	int64_t since_ms; /* monotonic time since when `in` has a part of a frame; 0: it has none */
 	struct lk_server *server; /* NULL: the link was dialled, or its server is gone */
-	/* The server's: the link is gone; `refused` says why it never became ready, or is NULL.  NULL: the
-	 * link was dialled. */
+	/* Tells the server that the link is gone; `refused` says why it never became ready, or is NULL.
+	 * NULL: the link was dialled. */
 	void (*forget)(struct lk_link *l, const struct cm_err *refused);
 	struct lk_link *prev, *next;
 	struct lk_holder *holder; /* lk_admission.c: the entry of a client's certificate */

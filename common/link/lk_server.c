@@ -5,11 +5,12 @@
 #include "cm_log.h"
 #include "lk_link_private.h"
 
-#define TOLD_MAX     10u /* refusals logged one by one in a window, so that strangers cannot fill the log */
+/* refusals that are logged one by one in a window, so that strangers cannot fill the log */
+#define TOLD_MAX     10u
 #define TOLD_WINDOW  1000u
 #define TOLD_LONGEST 600000u /* the longest window, for a flood that goes on */
-#define FRAME_IDLES  5       /* times the idle limit: the longest time of a frame */
-#define RETRY_MS     1000u   /* for a client for whom there was no place */
+#define FRAME_IDLES  5       /* the longest time of a frame, as a multiple of the idle limit */
+#define RETRY_MS     1000u   /* time after which a client may retry for whom there was no place */
 
 struct lk_server {
 	uv_loop_t *loop;
@@ -17,7 +18,7 @@ struct lk_server {
 	struct lk_server_conf conf;
 	struct lk_link *first;
 	struct lk_admission *admission;
-	uint64_t window_ms; /* when the window of `told` began, by the loop's clock */
+	uint64_t window_ms; /* when the present window began, by the loop's clock */
 	uint64_t window_len;
 	unsigned told;
 	uint64_t untold;
@@ -55,7 +56,7 @@ static void log_refused(struct lk_server *s, const char *address, const struct c
 		return;
 	}
 	s->told++;
-	/* Floods are logged without the address, so that the log folds them into one line. */
+	/* Floods are logged without the address, so that the log counts them as repetitions of one line. */
 	if (why->code == CM_ELATER)
 		cm_log(CM_LOG_WARN, "connection refused", CM_S("reason", why->msg));
 	else
@@ -113,7 +114,7 @@ static void on_open(struct nt_conn *c, void *user)
 	struct lk_link *l = lk_link_new(&s->conf.handler, s->conf.user);
 	struct cm_err err;
 
-	nt_conn_set_user(c, l); /* from now on `l` is the user of its callbacks, NULL included */
+	nt_conn_set_user(c, l); /* from now on its callbacks get `l`, which may be NULL */
 	if (!l) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
 		nt_conn_close(c, &err);

@@ -1,4 +1,4 @@
-/* mq_broker.c - loads the password and the certificates that a broker is reached with. */
+/* mq_broker.c - loads the password and the certificates that a connection to a broker needs. */
 #include "mq_broker.h"
 
 #include <arpa/inet.h>
@@ -63,7 +63,7 @@ static int verify(X509_STORE_CTX *chain, void *refused)
 	return good;
 }
 
-/* libmosquitto dials an address and would send that as server name; send the host's name instead. */
+/* libmosquitto dials an address and would send that as the server name; send the host's name instead. */
 static void name_server(const SSL *ssl, int where, int ret)
 {
 	char *host = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));

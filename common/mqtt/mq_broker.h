@@ -7,15 +7,15 @@
 
 #include "cm_rc.h"
 
-#define MQ_PASSWORD_MAX 1024u /* bytes */
+#define MQ_PASSWORD_MAX 1024u /* most bytes of a password */
 
 /* Strings are borrowed or the owner's; NULL: not set. */
 struct mq_broker {
 	char *host;
 	int64_t port, keepalive_ms;
 	char *protocol, *client_id;                       /* protocol: "5" or "3.1.1" */
-	char *username, *password_file, *ca, *cert, *key; /* without ca there is no TLS */
-	int64_t payload_max;                              /* of messages that we accept, bytes */
+	char *username, *password_file, *ca, *cert, *key; /* if there is no ca, TLS is not used */
+	int64_t payload_max;                              /* most bytes of a message that we accept */
 };
 
 /* Read the password without its line end; the caller wipes `out`.  CM_EPERM: other users may read the file.
@@ -27,7 +27,7 @@ CM_CHECK enum cm_rc mq_password(
  * SSL_CTX_free.  *refused (may be NULL; must outlive the context) receives the X509_V_ERR for which a
  * handshake refused the broker's certificate, X509_V_OK until then. */
 CM_CHECK enum cm_rc mq_tls(const struct mq_broker *conf, int *refused, SSL_CTX **out, struct cm_err *err);
-/* Whether this host is this machine: what is said to it needs no TLS. */
+/* Is this host this machine?  What is sent to it needs no TLS. */
 bool mq_is_loopback(const char *host);
-/* Whether password and certificates can be read now: the faults of the two above. */
+/* Can password and certificates be read now? Returns the faults of the two functions above. */
 CM_CHECK enum cm_rc mq_check(const struct mq_broker *conf, struct cm_err *err);

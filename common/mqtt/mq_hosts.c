@@ -12,7 +12,7 @@
 
 #include "mq_session.h"
 
-#define TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1) /* "fe80::1%eth0" */
+#define TEXT_MAX (INET6_ADDRSTRLEN + IF_NAMESIZE + 1) /* room for a text such as "fe80::1%eth0" */
 
 enum cm_rc mq_hosts_look_up(struct mq_hosts *h, const struct mq_broker *conf, struct cm_err *err)
 {
@@ -92,8 +92,8 @@ const char *mq_hosts_fault(const struct mq_hosts *h, int fd)
 		return NULL;
 	len = sizeof fault;
 	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &len);
-	/* The kernel reports a socket error once: here, or to libmosquitto if that sent its first bytes too
-	 * early. */
+	/* The kernel reports a socket error only once: here, or to libmosquitto if that sent its first
+	 * bytes too early. */
 	if (fault == 0 && h->fault != EINPROGRESS && h->fault != EAGAIN && h->fault != EPROTO)
 		fault = h->fault;
 	return fault != 0 ? strerror(fault) : "cannot connect";

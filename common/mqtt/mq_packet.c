@@ -5,7 +5,7 @@
 
 #include "cr_secret.h"
 
-/* The first byte of a packet: its type, and flags. */
+/* The first byte of a packet: its type and flags. */
 enum {
 	CONNECT = 0x10,
 	CONNACK = 0x20,
@@ -18,8 +18,8 @@ enum {
 	DISCONNECT = 0xe0
 };
 
-#define TEXT_MAX 65535u /* bytes of a text */
-/* Bytes of a packet beside its payload: topic and properties, with room to spare. */
+#define TEXT_MAX 65535u /* most bytes of a text */
+/* Bytes of a packet without its payload: topic and properties, with room to spare. */
 #define BESIDE_MAX (2u * TEXT_MAX + 1024u)
 
 /* ---- writing ---- */
@@ -86,10 +86,11 @@ enum cm_rc mq_put_connect(struct cm_buf *out, const struct mq_connect *c)
 
 	put_text(&body, "MQTT", &rc);
 	put_byte(&body, c->v5 ? 5 : 4, &rc);
-	put_byte(&body, (uint8_t)(0x02 | (user ? 0x80 : 0) | (word ? 0x40 : 0)), &rc); /* 2: clean start */
+	/* bit 2: clean start */
+	put_byte(&body, (uint8_t)(0x02 | (user ? 0x80 : 0) | (word ? 0x40 : 0)), &rc);
 	put_short(&body, c->keepalive_s, &rc);
 	if (c->v5) {
-		/* Receive Maximum.  mosquitto takes its own limit, 20, for one that is left out. */
+		/* The property Receive Maximum.  If it is left out, mosquitto takes its own limit, 20. */
 		put_byte(&body, 3, &rc);
 		put_byte(&body, 0x21, &rc);
 		put_short(&body, MQ_RECEIVE_MAX, &rc);
@@ -134,11 +135,11 @@ enum cm_rc mq_put_disconnect(struct cm_buf *out)
 
 /* ---- reading ---- */
 
-/* What is left of a packet. */
+/* The part of a packet that is still to be read. */
 struct rest {
 	uint8_t *at;
 	size_t n;
-	bool bad; /* it asked for more than there was */
+	bool bad; /* more was asked for than there was */
 };
 
 static uint8_t *take(struct rest *r, size_t n)
@@ -168,7 +169,7 @@ static uint16_t take_short(struct rest *r)
 	return (uint16_t)(at ? at[0] << 8 | at[1] : 0);
 }
 
-/* A length of up to four bytes, 7 bits each. */
+/* Read a length of up to four bytes, 7 bits each. */
 static uint32_t take_length(struct rest *r)
 {
 	uint32_t v = 0;
@@ -182,7 +183,7 @@ static uint32_t take_length(struct rest *r)
 	return v;
 }
 
-/* The properties of a packet, as a rest of their own. */
+/* Take the properties of a packet, as a rest of their own. */
 static struct rest take_properties(struct rest *r)
 {
 	uint32_t n = take_length(r);
@@ -191,7 +192,7 @@ static struct rest take_properties(struct rest *r)
 	return (struct rest){ at, at ? n : 0, at == NULL };
 }
 
-/* Server Keep Alive among the properties of a CONNACK; 0 if it is absent. */
+/* Find Server Keep Alive among the properties of a CONNACK; 0 if it is absent. */
 static uint16_t keepalive_of(struct rest p)
 {
 	while (p.n > 0 && !p.bad) {
@@ -205,11 +206,11 @@ static uint16_t keepalive_of(struct rest p)
 		case 0x2a:
 			(void)take(&p, 1);
 			break;
-		case 0x21: /* two: Receive Maximum, Topic Alias Maximum */
+		case 0x21: /* two bytes: Receive Maximum, Topic Alias Maximum */
 		case 0x22:
 			(void)take(&p, 2);
 			break;
-		case 0x11: /* four: Session Expiry, Maximum Packet Size */
+		case 0x11: /* four bytes: Session Expiry, Maximum Packet Size */
 		case 0x27:
 			(void)take(&p, 4);
 			break;
@@ -224,7 +225,8 @@ static uint16_t keepalive_of(struct rest p)
 	return 0;
 }
 
-/* The topic, ended by a NUL: it moves over the second byte of its length.  NULL: it is no topic. */
+/* Take the topic and end it with a NUL: it moves over the second byte of its length.  NULL: it is not a
+ * topic. */
 static const char *take_topic(struct rest *r)
 {
 	uint16_t n = take_short(r);
@@ -237,8 +239,8 @@ static const char *take_topic(struct rest *r)
 	return (const char *)at - 1;
 }
 
-/* Read a PUBLISH of which `whole` bytes follow its head, as many as are in r or more: then the payload is too
- * long, and its properties count as part of it. */
+/* Read a PUBLISH of which `whole` bytes follow its head.  r may have only some of them: then the payload is
+ * too long, and the properties count as part of it. */
 static bool read_publish(
 	const struct mq_reader *reader, uint8_t first, struct rest r, size_t whole, struct mq_got *got)
 {
@@ -253,7 +255,7 @@ static bool read_publish(
 		(void)take_properties(&r);
 	got->len = whole - (have - r.n);
 	got->payload = cut || got->len > reader->payload_max ? NULL : r.at;
-	/* We subscribe with QoS 1, so nothing comes with more. */
+	/* We subscribe with QoS 1, so nothing has a higher QoS. */
 	return got->topic && !r.bad && qos < 2 && (qos == 0) == (got->id == 0);
 }
 
@@ -300,7 +302,7 @@ void mq_reader_fini(struct mq_reader *r)
 	cm_buf_fini(&r->in);
 }
 
-/* Read the packet at the begin of `in`.  *used: how many bytes it takes; 0 if it has not ended. */
+/* Read the packet at the beginning of `in`.  *used is the number of its bytes; 0 if it is not complete. */
 static bool read_packet(struct mq_reader *r, uint8_t *in, size_t n, size_t *used, struct mq_got *got)
 {
 	struct rest head = { in, n < 5 ? n : 5, false };
@@ -314,7 +316,7 @@ static bool read_packet(struct mq_reader *r, uint8_t *in, size_t n, size_t *used
 	if (left > r->payload_max + BESIDE_MAX) {
 		if ((first & 0xf0) != PUBLISH)
 			return false;
-		/* Enough of it to have its topic, and what to acknowledge. */
+		/* Enough has come for its topic, and for the id to acknowledge. */
 		if (have < TEXT_MAX + 4)
 			return true;
 		r->skip = left - have;
@@ -329,7 +331,7 @@ static bool read_packet(struct mq_reader *r, uint8_t *in, size_t n, size_t *used
 		       : read_other(r, first, (struct rest){ in + at, left, false }, got);
 }
 
-/* Keep what follows the first `used` bytes, and wipe where they were. */
+/* Keep what follows the first `used` bytes, and wipe the place where they were. */
 static void drop(struct cm_buf *in, size_t used)
 {
 	size_t was = in->len;

@@ -1,4 +1,4 @@
-/* mq_session.c - sets protocol, limits, login and TLS of an MQTT connection. */
+/* mq_session.c - sets protocol, limits, login and TLS of a libmosquitto connection. */
 #include "mq_session.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 #define PACKET_EXTRA 2048u /* bytes of a packet in addition to its payload */
 
-/* Set the largest packet that we accept.  libmosquitto accepts it only in a call that connects, so this makes
- * a call that cannot succeed; the next one sends it. */
+/* Set the largest packet that we accept.  libmosquitto accepts this number only in a call that connects, so
+ * this makes a call that cannot succeed; the next one sends the number. */
 static int set_properties(struct mosquitto *m, const struct mq_broker *conf)
 {
 	mosquitto_property *p = NULL;
@@ -86,8 +86,8 @@ enum cm_rc mq_session_new(
 
 const char *mq_session_reason(int rc, int refused)
 {
-	/* For a refused certificate libmosquitto returns MOSQ_ERR_TLS, or in 2.0.21 MOSQ_ERR_ERRNO with
-	 * EPROTO. */
+	/* If the broker's certificate was refused, libmosquitto returns MOSQ_ERR_TLS, or in 2.0.21
+	 * MOSQ_ERR_ERRNO with EPROTO. */
 	if (refused != X509_V_OK)
 		return X509_verify_cert_error_string(refused);
 	if (rc == MOSQ_ERR_ERRNO)

@@ -6,8 +6,8 @@
 #include "mq_broker.h"
 
 /* Set protocol, limits, login and TLS; the caller sets the callbacks, which receive user.  Password and
- * certificates are read now.  *refused as for mq_tls.  Free with mosquitto_destroy. */
+ * certificates are read now. *refused as for mq_tls.  Free with mosquitto_destroy. */
 CM_CHECK enum cm_rc mq_session_new(
 	const struct mq_broker *conf, void *user, int *refused, struct mosquitto **out, struct cm_err *err);
-/* Text for a result of libmosquitto; refused as above, errno as libmosquitto left it. */
+/* The text for a result of libmosquitto; refused as above, errno as libmosquitto left it. */
 const char *mq_session_reason(int rc, int refused);

@@ -1,4 +1,4 @@
-/* mq_stream.c - receives into a list of chunks, and sends, over a socket or TLS on it. */
+/* mq_stream.c - sends, and receives into a list of chunks, over a socket or TLS on it. */
 #include "mq_stream.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "mq_packet.h"
 
 #define CHUNKS_MAX 1024u
-#define RECORD_MAX 16384u /* bytes that TLS has at once */
+#define RECORD_MAX 16384u /* most bytes that TLS returns at once */
 
 void mq_stream_init(struct mq_stream *s)
 {
@@ -47,13 +47,13 @@ enum cm_rc mq_stream_tls(struct mq_stream *s, const struct mq_broker *conf, stru
 	SSL_CTX_free(ctx);
 	if (!s->ssl || SSL_set_fd(s->ssl, s->fd) != 1)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	/* What is not written yet may move. */
+	/* The unwritten bytes may move between calls. */
 	(void)SSL_set_mode(s->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_set_connect_state(s->ssl);
 	return CM_OK;
 }
 
-/* What the result of a TLS call means: bytes moved, maybe none. */
+/* Interpret the result of a TLS call: how many bytes were moved, maybe none. */
 static enum cm_rc tls_result(struct mq_stream *s, int rc, size_t *n, struct cm_err *err)
 {
 	int fault = SSL_get_error(s->ssl, rc);
@@ -95,7 +95,7 @@ static enum cm_rc transmit(struct mq_stream *s, size_t *n, struct cm_err *err)
 	return tls_result(s, SSL_write(s->ssl, s->out.data, (int)s->out.len), n, err);
 }
 
-/* The chunk to receive into.  NULL: out of memory. */
+/* Find a chunk to receive into.  NULL: out of memory. */
 static struct mq_chunk *roomy(struct mq_stream *s)
 {
 	struct mq_chunk *c = s->first ? s->last : NULL;

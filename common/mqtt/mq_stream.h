@@ -1,5 +1,5 @@
-/* mq_stream.h - the bytes of one connection to a broker, with TLS or without: all that has come waits in
- * memory until its owner has read it, so that the broker never waits for us.  Never blocks. */
+/* mq_stream.h - the bytes of one connection to a broker, with TLS or without.  Everything that has come
+ * waits in memory until its owner has read it, so the broker never waits for us.  Never blocks. */
 #pragma once
 
 #include <openssl/types.h>
@@ -16,28 +16,28 @@ struct mq_chunk {
 };
 
 struct mq_stream {
-	int fd;                        /* -1: none */
+	int fd;                        /* the socket; -1: there is none */
 	SSL *ssl;                      /* NULL without TLS */
-	int refused;                   /* X509_V_ERR for which the broker's certificate was refused */
-	struct cm_buf out;             /* to be sent: the owner appends */
-	struct mq_chunk *first, *last; /* received: the owner reads the first, and drops it */
+	int refused;                   /* the X509_V_ERR for which the broker's certificate was refused */
+	struct cm_buf out;             /* bytes to send, to which the owner appends */
+	struct mq_chunk *first, *last; /* received chunks: the owner reads the first, and drops it */
 	unsigned chunks;
-	int64_t sent_ms, heard_ms; /* when bytes went and came last; monotonic */
+	int64_t sent_ms, heard_ms; /* when bytes last went and last came; monotonic */
 };
 
-/* Without a socket. */
+/* Begin without a socket. */
 void mq_stream_init(struct mq_stream *s);
-/* Close the socket, wipe and free what waits; ready for the next connection. */
+/* Close the socket, and wipe and free what waits; the stream is then ready for another connection. */
 void mq_stream_close(struct mq_stream *s);
-/* Prepare TLS on the socket, if the configuration asks for it.  As mq_tls. */
+/* Prepare TLS on the socket, if the configuration asks for it.  Errors as mq_tls. */
 CM_CHECK enum cm_rc mq_stream_tls(struct mq_stream *s, const struct mq_broker *conf, struct cm_err *err);
-/* Receive all that has come, while there is room: some 64 MiB may wait.  CM_EUNAVAIL with the reason when the
- * connection is over; what came before waits still.  CM_EINTERNAL: out of memory. */
+/* Receive everything that has come, while there is room: some 64 MiB may wait.  CM_EUNAVAIL with the reason
+ * when the connection is over; what came before still waits.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc mq_stream_receive(struct mq_stream *s, struct cm_err *err);
 bool mq_stream_has_room(const struct mq_stream *s);
-/* Wipe and free the first chunk, which is there. */
+/* Wipe and free the first chunk, which must exist. */
 void mq_stream_drop(struct mq_stream *s);
 /* Send as much of `out` as the socket takes now.  CM_EUNAVAIL. */
 CM_CHECK enum cm_rc mq_stream_flush(struct mq_stream *s, struct cm_err *err);
-/* Whether to call flush or receive when the socket can be written. */
+/* Must flush or receive be called when the socket can be written? */
 bool mq_stream_wants_write(const struct mq_stream *s);

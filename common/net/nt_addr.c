@@ -1,4 +1,4 @@
-/* nt_addr.c - "host:port" and "[v6]:port" as text. */
+/* nt_addr.c - splits "host:port" and "[v6]:port", and writes addresses as text. */
 #include "nt_addr.h"
 
 #include <arpa/inet.h>
@@ -72,7 +72,8 @@ void nt_addr_text(const struct sockaddr *sa, char out[NT_ADDR_TEXT_MAX])
 void nt_tried_add(struct nt_tried *t, const struct sockaddr *sa, const char *why)
 {
 	char address[NT_ADDR_TEXT_MAX], said[NT_ADDR_TEXT_MAX + 80];
-	size_t len = strlen(t->text), more = 24; /* room for the number of addresses that do not fit */
+	/* keep room for the number of addresses that do not fit */
+	size_t len = strlen(t->text), more = 24;
 	int n;
 
 	nt_addr_text(sa, address);

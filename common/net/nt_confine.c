@@ -18,29 +18,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAKE_S 5 /* limit in seconds for work that takes milliseconds */
+#define MAKE_S 5 /* seconds within which the filter must be made, which takes milliseconds */
 
 /* Calls that are denied whatever their arguments.  Names that an architecture lacks are skipped. */
 static const char *const never[] = {
-	/* other programs and processes */
+	/* starting and reading other programs and processes */
 	"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev",
 	"process_madvise", "pidfd_getfd", "kcmp", "personality", "uselib",
-	/* other users */
+	/* becoming other users */
 	"setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid",
 	"setgroups", "setuid32", "setgid32", "setreuid32", "setregid32", "setresuid32", "setresgid32",
 	"setfsuid32", "setfsgid32", "setgroups32", "capset",
-	/* mounts, roots, namespaces, and files without a path */
+	/* changing mounts, roots and namespaces, and opening files without a path */
 	"mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig",
 	"fsmount", "fspick", "mount_setattr", "setns", "unshare", "open_by_handle_at", "name_to_handle_at",
-	/* the kernel itself */
+	/* changing the kernel itself */
 	"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module",
 	"bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "nfsservctl", "syslog", "add_key",
 	"request_key", "keyctl", "io_uring_setup", "io_uring_enter", "io_uring_register",
-	/* the machine */
+	/* changing the machine */
 	"swapon", "swapoff", "reboot", "acct", "quotactl", "quotactl_fd", "sethostname", "setdomainname",
 	"vhangup", "iopl", "ioperm", "pciconfig_read", "pciconfig_write", "pciconfig_iobase", "modify_ldt",
 	"vm86", "vm86old",
-	/* its clock */
+	/* setting its clock */
 	"settimeofday", "stime", "clock_settime", "clock_settime64", "clock_adjtime", "clock_adjtime64",
 	"adjtimex"
 };
@@ -50,7 +50,7 @@ static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 struct filter {
 	scmp_filter_ctx ctx;
 	unsigned denied; /* number of rules on this architecture */
-	int failed;      /* the first error, negative */
+	int failed;      /* the first error, a negative number */
 };
 
 static void deny(struct filter *f, const char *name, uint32_t action, const struct scmp_arg_cmp *when)
@@ -78,9 +78,9 @@ static bool allowed_family(int family)
 	return false;
 }
 
-/* A rule can test an argument once, so the values between the allowed ones are denied one by one.  The kernel
- * reads the lower half of the register alone: a value with bits in the upper half is "greater", and denied
- * too. */
+/* A rule can test an argument only once, so the values between the allowed ones are denied one by one.  The
+ * kernel reads only the lower half of the register; a value with bits in the upper half is "greater", and
+ * so denied, too. */
 static void deny_sockets(struct filter *f)
 {
 	for (int family = 0; family < AF_NETLINK; family++)
@@ -109,13 +109,13 @@ static void deny_all(struct filter *f)
 		deny(f, never[i], SCMP_ACT_ERRNO(EPERM), NULL);
 	deny(f, "clone3", SCMP_ACT_ERRNO(ENOSYS), NULL);
 	deny_if(f, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-	/* TIOCSTI, which types into the operator's terminal.  The kernel reads the lower half alone. */
+	/* TIOCSTI types into the operator's terminal.  The kernel reads only the lower half. */
 	deny_if(f, "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCSTI));
 	deny_sockets(f);
 	deny_code(f);
 }
 
-/* Order the rules as a binary tree, not as a list. */
+/* Make the filter a binary tree of rules, not a list. */
 static void set_attributes(struct filter *f)
 {
 	if (f->failed == 0)
@@ -131,7 +131,7 @@ struct made {
 	struct sock_filter program[BPF_MAXINSNS];
 };
 
-/* Writes the number of rules and the kernel's program; exits with 0 or an errno. */
+/* Write the number of rules and the kernel's program, and exit with 0 or an errno. */
 static noreturn void make(int fd)
 {
 	struct filter f = { .ctx = seccomp_init(SCMP_ACT_ALLOW) };
@@ -199,7 +199,7 @@ static enum cm_rc made_by_another(struct made *out, size_t *len, struct cm_err *
 	return rc;
 }
 
-/* Installs it for all present threads. */
+/* Install the filter for all present threads. */
 static enum cm_rc install(struct made *made, size_t len, struct cm_err *err)
 {
 	size_t bytes = len > offsetof(struct made, program) ? len - offsetof(struct made, program) : 0;

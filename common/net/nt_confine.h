@@ -17,19 +17,18 @@
 #include "cm_log.h"
 #include "cm_rc.h"
 
-/* Confine this process for ever: its present and future threads.  Call it after the configuration is read;
- * before uv_loop_init (from version 1.45 on, libuv creates an io_uring with the loop where it may, and works
- * without one only where the creation is refused; one created earlier can no longer be used); and before any
- * peer is heard.
+/* Confine this process for ever, with its present and future threads.  Call it after the configuration was
+ * read; before any peer is heard; and before uv_loop_init, since from version 1.45 on libuv creates an
+ * io_uring with the loop where it may, and works without one only if the creation is refused.
  *
- * Logs one line, at `level`, that says so.  When the kernel refuses, logs a warning and goes on: no guarantee
- * of Tombola rests on the filter, and a daemon that did not start would lose the rounds that wait for it.
- * Builds with a sanitizer must trace themselves, so they are not confined; the line in the log then says
- * that. */
+ * Logs one line, at `level`, that says so.  When the kernel refuses, logs a warning and goes on: no
+ * guarantee of Tombola depends on the filter, and a daemon that did not start would lose the rounds that
+ * wait for it.  Builds with a sanitizer must trace themselves, so they are not confined; the line in the
+ * log then says that. */
 void nt_confine(enum cm_level level);
 
 /* The same in every build, and without a log line.  Starts a process for some milliseconds, in which
  * libseccomp makes the filter.  CM_EUNAVAIL: the kernel refuses, as it does when the process is confined
- * already (the process may then be confined in part: no_new_privs comes first).  CM_EINTERNAL: no memory, or
- * libseccomp does not know a call. */
+ * already (the process may then be confined in part: no_new_privs comes first).  CM_EINTERNAL: no memory,
+ * or libseccomp does not know a call. */
 CM_CHECK enum cm_rc nt_confine_now(unsigned *denied, struct cm_err *err);

@@ -9,12 +9,12 @@
 #include "cm_fault.h"
 #include "nt_conn_private.h"
 
-#define WIRE_MAX      ((size_t)1024 * 1024) /* ciphertext not yet written */
-#define WRITE_MAX     ((size_t)256 * 1024)  /* plaintext of one write: bounds the copy in ciphertext */
+#define WIRE_MAX      ((size_t)1024 * 1024) /* most bytes of ciphertext that are not yet written */
+#define WRITE_MAX     ((size_t)256 * 1024)  /* most bytes of plaintext in one write */
 #define PLAIN_MAX     ((size_t)128 * 1024)  /* a read of at most 64 KiB, and a record kept from before */
-#define LINGER_MS     1000u                 /* time for the peer to read our last bytes and close */
+#define LINGER_MS     1000u                 /* how long the peer may take to read our last bytes and close */
 #define KEEPALIVE_S   60u
-#define KEEP_CAPACITY 4096u /* an idle connection keeps no buffer larger than this */
+#define KEEP_CAPACITY 4096u /* an idle connection keeps no larger buffer than this */
 
 static const struct cm_err none = { .code = CM_OK };
 
@@ -144,7 +144,7 @@ void nt_conn_shut(struct nt_conn *c, const struct cm_err *why)
 {
 	if (c->step == NT_CONN_CLOSING)
 		return;
-	if (c->step < NT_CONN_FLUSHING) { /* otherwise the first reason is kept */
+	if (c->step < NT_CONN_FLUSHING) { /* later calls do not replace the first reason */
 		c->why = *why;
 		if (c->origin->shaken)
 			c->origin->shaken(c);
@@ -174,7 +174,7 @@ static void end(struct nt_conn *c, const struct cm_err *why)
 		c->origin->ending(c);
 	(void)uv_timer_stop(&c->idle);
 	nt_conn_watch(c, c->limits.handshake_ms);
-	/* Read on even when the owner had paused: the peer's bytes are dropped now, until its end comes. */
+	/* Read on even if the owner had paused: the peer's bytes are dropped now, until its end comes. */
 	if (c->paused)
 		(void)start_reading(c);
 	c->paused = false;
@@ -289,7 +289,7 @@ static void enter(struct nt_conn *c)
 		c->handler.on_open(c, c->user);
 }
 
-/* Ciphertext in, plaintext to the owner. */
+/* Decrypt what came, and give the plaintext to the owner. */
 static void receive(struct nt_conn *c)
 {
 	struct cm_err err = { .code = CM_OK };
@@ -306,13 +306,13 @@ static void receive(struct nt_conn *c)
 	if (c->step == NT_CONN_OPEN && plain.len > 0 && !nt_conn_closing(c) && c->handler.on_data)
 		c->handler.on_data(c, c->user, plain.data, plain.len);
 	cm_buf_fini(&plain);
-	/* err is CM_OK for the peer's close_notify.  An owner that ended it at the peer's last words has the
-	 * reason. */
+	/* err is CM_OK for the peer's close_notify.  If the owner has ended the connection at the peer's
+	 * last words, its own reason stands. */
 	if (rc != CM_OK || nt_tls_closed(c->tls))
 		end(c, nt_conn_closing(c) ? &c->why : &err);
 }
 
-/* Encrypt what fits one write. */
+/* Encrypt as much as fits one write. */
 static void encrypt(struct nt_conn *c)
 {
 	size_t n = c->out.len - c->out_at;
@@ -325,7 +325,7 @@ static void encrypt(struct nt_conn *c)
 		return;
 	}
 	c->out_at += n;
-	/* Dropping only when half is used keeps the copying linear. */
+	/* Dropping only when half of the buffer is used keeps the copying linear. */
 	if (c->out_at >= c->out.len / 2) {
 		cm_buf_drop(&c->out, c->out_at);
 		c->out_at = 0;
@@ -351,7 +351,7 @@ static void write_wire(struct nt_conn *c)
 	w->data = c->wire.data;
 	w->len = c->wire.len;
 	buf = uv_buf_init((char *)w->data, (unsigned)w->len);
-	cm_buf_init(&c->wire, WIRE_MAX); /* the write owns the bytes now */
+	cm_buf_init(&c->wire, WIRE_MAX); /* the write now owns the bytes */
 	c->inflight += w->len;
 	rc = uv_write(&w->req, (uv_stream_t *)&c->tcp, &buf, 1, on_written);
 	if (rc < 0) {
@@ -397,7 +397,7 @@ static void after_transmit(struct nt_conn *c)
 	}
 }
 
-/* The owner's close comes before all other events: its reason is the one to report. */
+/* The owner's close is handled before all other events, since its reason is the one to report. */
 static void owner_close(struct nt_conn *c)
 {
 	if (c->abort_wanted)
@@ -476,7 +476,7 @@ struct nt_conn *nt_conn_make(uv_loop_t *loop, const struct nt_conn_limits *limit
 	cm_buf_init(&c->wire, WIRE_MAX);
 	cm_buf_init(&c->out, c->limits.max_pending);
 	c->deadline.data = c->idle.data = c->later.data = c->tcp.data = c;
-	/* These three cannot fail, by libuv's documentation. */
+	/* these three cannot fail, by libuv's documentation */
 	(void)uv_timer_init(loop, &c->deadline);
 	(void)uv_timer_init(loop, &c->idle);
 	(void)uv_idle_init(loop, &c->later);

@@ -32,8 +32,9 @@ struct nt_conn_limits {
 	uint32_t idle_ms;      /* longest time without a byte from the peer; 0: no limit; default 120000 */
 	size_t max_pending;    /* bytes queued to a peer that does not read; the connection closes beyond;
 				  default 8 MiB */
-	uint32_t max_connections; /* listener: further ones are refused at accept; closing ones are not
-				     counted; default 1024 */
+	/* listener: most connections; further ones are refused at accept; closing ones are not counted;
+	 * default 1024 */
+	uint32_t max_connections;
 	/* Listener: most unauthenticated connections at a time; default 128.  Beyond it, a newcomer replaces
 	 * a connection that has had a second already, unless the address of that one (IPv6: /64) has fewer
 	 * than the newcomer's; or the latest connection of an address that has more than the newcomer's; else
@@ -45,19 +46,19 @@ void nt_conn_limits_default(struct nt_conn_limits *l);
 
 void nt_conn_set_user(struct nt_conn *c, void *user);
 const struct cr_identity *nt_conn_peer(const struct nt_conn *c);
-/* nt_tls_group */
+/* See nt_tls_group. */
 const char *nt_conn_group(const struct nt_conn *c);
-/* nt_tls_recheck; CM_EPERM, too, before the connection is open. */
+/* See nt_tls_recheck; CM_EPERM also before the connection is open. */
 CM_CHECK enum cm_rc nt_conn_recheck(
 	const struct nt_conn *c, const struct nt_tls_ctx *ctx, struct cm_err *err);
-/* "[::1]:40312", for logs about connections. */
+/* The peer's address such as "[::1]:40312", for logs about connections. */
 const char *nt_conn_address(const struct nt_conn *c);
 /* Queue plaintext; the bytes are copied.  All bytes queued in one iteration of the loop go out as one write.
  * CM_EIO after close; CM_EUNAVAIL beyond max_pending, and the connection closes. */
 CM_CHECK enum cm_rc nt_conn_send(struct nt_conn *c, const uint8_t *data, size_t n, struct cm_err *err);
 size_t nt_conn_pending(const struct nt_conn *c);
-/* The same, and the bytes that the kernel holds since the peer has not acknowledged them: falls whenever the
- * peer takes any. */
+/* The same, plus the bytes that the kernel holds because the peer has not acknowledged them: falls whenever
+ * the peer takes any. */
 size_t nt_conn_unread(const struct nt_conn *c);
 /* Back-pressure: stop and resume reading from the peer. */
 void nt_conn_pause(struct nt_conn *c);
@@ -72,16 +73,17 @@ void nt_conn_abort(struct nt_conn *c, const struct cm_err *why);
 bool nt_conn_closing(const struct nt_conn *c);
 /* While on, the idle limit does not apply (a peer waits in a long poll). */
 void nt_conn_expect_silence(struct nt_conn *c, bool on);
-/* To be called from on_open by an owner whose peer must speak first: the connection ends after handshake_ms
- * (CM_EUNAVAIL) unless this is switched off before. */
+/* Call it from on_open if the peer must speak first: the connection ends after handshake_ms (CM_EUNAVAIL)
+ * unless this is switched off before. */
 void nt_conn_expect_greeting(struct nt_conn *c, bool on);
 
-/* Listener on "host:port" or "[::]:port"; port 0 picks one (nt_listener_port). */
+/* A listener on "host:port" or "[::]:port"; port 0 picks a free one (nt_listener_port). */
 struct nt_listener;
 struct nt_listener_conf {
 	const char *address;
-	int passed; /* an open listening socket to use instead of the address (nt_service_socket); the
-		       listener owns it; 0: none */
+	/* an open listening socket to use instead of the address (nt_service_socket), which the listener
+	 * then owns; 0: there is none */
+	int passed;
 	struct nt_tls_ctx *tls; /* borrowed; replaced by nt_listener_reload */
 	struct nt_conn_limits limits;
 	struct nt_conn_handler handler;

@@ -1,5 +1,5 @@
 /* nt_conn_private.h - the inside of a connection: for nt_conn.c, and for nt_dial.c and nt_listener.c, which
- * make connections and hand in what they add (struct nt_origin). */
+ * make connections and pass in the functions that they add (struct nt_origin). */
 #pragma once
 
 #include "nt_addr.h"
@@ -10,18 +10,19 @@ enum nt_conn_step {
 	NT_CONN_DIALLING,  /* resolving and connecting */
 	NT_CONN_HANDSHAKE, /* until the peer's certificate is verified */
 	NT_CONN_OPEN,
-	NT_CONN_FLUSHING,  /* writing what is queued, then close_notify */
-	NT_CONN_LINGERING, /* our direction is shut; closing now, with bytes unread, would destroy what we
-			      sent last */
-	NT_CONN_CLOSING,   /* handles are closing; no callback but the last follows */
+	NT_CONN_FLUSHING, /* writing what is queued, and then close_notify */
+	/* our direction is shut; closing now, with bytes unread, would make the kernel discard what we sent
+	 * last */
+	NT_CONN_LINGERING,
+	NT_CONN_CLOSING, /* handles are closing; no callback but the last follows */
 };
 
 struct nt_conn {
 	uv_loop_t *loop;
 	/* Handles: each is counted in open_handles from its init to its close callback. */
 	uv_tcp_t tcp;
-	uv_timer_t deadline; /* deadline of the handshake, of the greeting, then of flushing, then of
-				lingering */
+	/* deadline of the handshake, then of the greeting, of flushing, and of lingering */
+	uv_timer_t deadline;
 	uv_timer_t idle;
 	uv_idle_t later; /* calls pump before the next poll, so that everything sent in one iteration goes out
 			    as one write */
@@ -32,14 +33,14 @@ struct nt_conn {
 	enum nt_conn_step step;
 	struct nt_tls *tls;
 	struct cm_buf wire; /* ciphertext to write */
-	struct cm_buf out;  /* plaintext to encrypt, from out_at on */
+	struct cm_buf out;  /* plaintext to encrypt, which begins at out_at */
 	size_t out_at, inflight;
 	uint64_t heard_ms; /* time of the last byte from the peer, by the loop's clock */
 
-	/* Events since the last pump: callbacks only set these. */
+	/* Events since the last pump, which the callbacks only record. */
 	const uint8_t *in;
 	size_t in_len;
-	int read_rc, write_rc; /* remain set */
+	int read_rc, write_rc; /* results; once set they remain */
 	bool deadline_hit, idle_hit, resumed, close_wanted, abort_wanted;
 
 	bool opened, paused, silent, ungreeted, notified, undrained, told;
@@ -49,32 +50,33 @@ struct nt_conn {
 	void *user;
 	char address[NT_ADDR_TEXT_MAX];
 
-	const struct nt_origin *origin; /* a dial or a listener, */
-	void *from;                     /* and what that keeps of this connection */
+	const struct nt_origin *origin; /* the functions of the dial or the listener */
+	void *from;                     /* their data about this connection */
 };
 
-/* What a dial or a listener adds to a connection.  A listener has no advance and no expired, a dial nothing
- * between those and release. */
+/* The functions that a dial or a listener adds to a connection.  A listener has no advance and no expired;
+ * a dial has none of those between them and release. */
 struct nt_origin {
 	void (*advance)(struct nt_conn *c); /* the pump runs while DIALLING */
-	void (*expired)(struct nt_conn *c); /* the deadline has passed while DIALLING */
+	void (*expired)(struct nt_conn *c); /* called when the deadline passes while DIALLING */
 	/* The handshake is done; CM_OK if the connection may still be admitted. */
 	enum cm_rc (*admit)(struct nt_conn *c, struct cm_err *err);
-	void (*shaken)(
-		struct nt_conn *c); /* the handshake ends, with success or not, or any connection does */
-	void (*ending)(struct nt_conn *c); /* it is closing from now on */
-	/* It ended before on_open.  NULL: its owner is told by on_close. */
+	void (*shaken)(struct nt_conn *c); /* called when the handshake ends, with success or not, and when
+					      any connection ends */
+	void (*ending)(struct nt_conn *c); /* called when it begins to close */
+	/* Called when it ended before on_open.  NULL: its owner is told by on_close. */
 	void (*refused)(struct nt_conn *c);
-	/* The last call: free `from`.  False: not yet, and nt_conn_settle_end() is called again. */
+	/* The last call: free `from`.  False: it cannot yet, and nt_conn_settle_end() will be called
+	 * again. */
 	bool (*release)(struct nt_conn *c);
 };
 
-/* A connection with its timers but without a socket; NULL out of memory. */
+/* Make a connection with its timers but without a socket; NULL out of memory. */
 struct nt_conn *nt_conn_make(uv_loop_t *loop, const struct nt_conn_limits *limits,
 	const struct nt_conn_handler *handler, void *user, const struct nt_origin *origin);
 /* Free a connection from nt_conn_make that is not used: no callback. */
 void nt_conn_discard(struct nt_conn *c);
-/* The socket is connected: start reading and the handshake, with its deadline. */
+/* The socket is connected: start reading, and the handshake with its deadline. */
 void nt_conn_begin(struct nt_conn *c);
 /* The one function that moves a connection. */
 void nt_conn_pump(struct nt_conn *c);
@@ -82,6 +84,6 @@ void nt_conn_pump(struct nt_conn *c);
 void nt_conn_watch(struct nt_conn *c, uint64_t ms);
 /* Close the handles now; c is freed in their close callbacks, which come later. */
 void nt_conn_shut(struct nt_conn *c, const struct cm_err *why);
-/* A handle has closed, or the resolver has answered: when it was the last, call the owner's on_close and free
- * c. */
+/* Call it when a handle has closed, and when the resolver has answered: if it was the last, calls the
+ * owner's on_close and frees c. */
 void nt_conn_settle_end(struct nt_conn *c);

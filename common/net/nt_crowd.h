@@ -1,11 +1,12 @@
-/* nt_crowd.h - counts handshakes under way by the network of the peer, so that one network does not take the
- * places of all.  No I/O. */
+/* nt_crowd.h - counts handshakes under way by the network of the peer, so that one network does not take
+ * all places.  No I/O. */
 #pragma once
 
 #include <stdint.h>
 
 #define NT_CONN_NET_LEN 8
-#define NT_CROWDS_MAX   256u /* networks whose handshakes are counted separately; of others none are */
+/* most networks whose handshakes are counted; those of further networks are not counted */
+#define NT_CROWDS_MAX 256u
 
 struct sockaddr_storage;
 
@@ -23,7 +24,7 @@ struct nt_crowds {
 void nt_crowd_net(const struct sockaddr_storage *peer, uint8_t net[NT_CONN_NET_LEN]);
 void nt_crowds_add(struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);
 void nt_crowds_leave(struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);
-/* The crowd of this network; NULL: it has none, or is not counted. */
+/* The crowd of this network; NULL: it has no handshake, or is not counted. */
 const struct nt_crowd *nt_crowds_of(const struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);
-/* The largest crowd that is larger than this network's with one more; NULL: none. */
+/* The largest crowd that is larger than this network's with one more handshake; NULL: there is none. */
 const struct nt_crowd *nt_crowds_larger(const struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);

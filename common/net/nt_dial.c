@@ -14,8 +14,8 @@ struct nt_dial {
 	struct nt_tried tried;
 	uint64_t until_ms; /* time by the loop's clock at which dialling and handshake must be over */
 	enum { RESOLVING, RESOLVED, TRYING, FAILED, CONNECTED } at;
-	bool resolving, retired; /* the resolver runs; a failed socket is closing */
-	int rc;                  /* result of the resolver, and of the last attempt */
+	bool resolving, retired; /* the resolver is running; a failed socket is closing */
+	int rc;                  /* the result of the resolver, and then of the last attempt */
 };
 
 static void failed(struct nt_dial *d, const char *why)
@@ -115,7 +115,7 @@ static void try_next(struct nt_conn *c, struct nt_dial *d)
 		failed(d, uv_strerror(d->rc));
 }
 
-/* A socket that failed to connect cannot be used again: close it, and go on from its close callback. */
+/* A socket that failed to connect cannot be used again: close it, and continue in its close callback. */
 static void retire(struct nt_conn *c, struct nt_dial *d)
 {
 	d->retired = true;
@@ -180,7 +180,7 @@ static bool release(struct nt_conn *c)
 
 	if (!d)
 		return true;
-	if (d->resolving) { /* its callback comes back here */
+	if (d->resolving) { /* the resolver's callback will come back here */
 		(void)uv_cancel((uv_req_t *)&d->resolve);
 		return false;
 	}

@@ -1,4 +1,5 @@
-/* nt_health.c - the `check` verb that all daemons share: its options, its findings, and its answer. */
+/* nt_health.c - the `check` verb that all daemons share: reads its options, collects findings, and prints
+ * the answer. */
 #include "nt_health.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@
 
 enum { WARN_SPENT, CRIT_SPENT, WARN_CERT, WARN_ROUND, CRIT_ROUND, FORMAT };
 
-/* Reads a number and its unit, one of `units` (which may be left out when it is the only one); *value is
+/* Read a number and its unit, one of `units` (which may be left out when it is the only one); *value is
  * multiplied by the unit's size. */
 static enum cm_rc read_limit(const struct cm_cli *cli, int option, const char *what, const char *units,
 	double *value, struct cm_err *err)
@@ -120,7 +121,7 @@ static enum nt_health_state budget_state(const struct nt_health *h, double share
 						 : NT_HEALTH_OK;
 }
 
-/* In percent, rounded up. */
+/* A share in percent, rounded up. */
 static double percent(double share)
 {
 	return cm_percent_up(share, 1);
@@ -153,7 +154,7 @@ void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms
 	else if ((double)info.not_before * 1000 > (double)now_ms)
 		nt_health_say(h, NT_HEALTH_CRITICAL, "certificate not valid yet (check the clock)");
 	else
-		/* Whole days that are certainly left. */
+		/* Say the whole days that certainly remain. */
 		nt_health_say(h, left < h->limits.warn_cert_s ? NT_HEALTH_WARNING : NT_HEALTH_OK,
 			"certificate %lld d left", (long long)(left / DAY_S));
 }
@@ -276,14 +277,15 @@ static void print_json(const struct nt_health *h, const char *text, FILE *out)
 	(void)fputs("}\n", out);
 }
 
-/* Prints a limit of performance data; nothing where there is none. */
+/* Print a limit of performance data; nothing if there is no limit. */
 static void print_limit(double v, const char *after, FILE *out)
 {
 	if (isfinite(v))
 		(void)fprintf(out, "%.15g%s", v, after);
 }
 
-/* 'label'=value unit;warn;crit;min, as the plugin guidelines require; a limit with ':' is a lower one. */
+/* Print 'label'=value unit;warn;crit;min, as the plugin guidelines require; a limit with ':' is a lower
+ * limit. */
 static void print_performance(const struct nt_health *h, FILE *out)
 {
 	const struct nt_health_limits *l = &h->limits;
@@ -319,7 +321,7 @@ static void print_nagios(const struct nt_health *h, const char *text, FILE *out)
 		(void)fputc(toupper((unsigned char)*c), out);
 	(void)fprintf(out, " %s - ", words[h->state]);
 	for (const char *c = text; *c != '\0'; c++)
-		(void)fputc(*c == '|' ? '/' : *c, out); /* a bar would begin the performance data */
+		(void)fputc(*c == '|' ? '/' : *c, out); /* in this format a bar begins the performance data */
 	print_performance(h, out);
 	(void)fputc('\n', out);
 }
@@ -327,7 +329,7 @@ static void print_nagios(const struct nt_health *h, const char *text, FILE *out)
 static void print_prometheus(const struct nt_health *h, FILE *out)
 {
 	enum { STATUS, SPENT, CERTIFICATE, ROUND, RECORDS, ROWS };
-	/* Before it: CR_ROLE_NONE. */
+	/* Indexed by role; the first is CR_ROLE_NONE. */
 	static const char *const roles[] = { "client", "shuffler", "analyzer", "intake", NULL };
 	static const struct cm_metric_row rows[ROWS] = {
 		[STATUS] = { "tombola_check_status", CM_METRIC_GAUGE,

@@ -7,14 +7,14 @@
 #include "cr_files.h"
 #include "cr_pki.h"
 
-/* Also the exit codes. */
+/* The states, which are also the exit codes. */
 enum nt_health_state { NT_HEALTH_OK, NT_HEALTH_WARNING, NT_HEALTH_CRITICAL, NT_HEALTH_UNKNOWN };
 enum nt_health_format { NT_HEALTH_TEXT, NT_HEALTH_JSON, NT_HEALTH_NAGIOS, NT_HEALTH_PROMETHEUS };
 
 struct nt_health_limits {
 	double warn_spent, crit_spent;     /* share of the budget; 1 is all of it */
 	double warn_cert_s;                /* seconds left */
-	double warn_round_s, crit_round_s; /* age of the last round; INFINITY: not checked */
+	double warn_round_s, crit_round_s; /* largest age of the last round; INFINITY: not checked */
 };
 
 struct nt_health {
@@ -25,13 +25,13 @@ struct nt_health {
 	enum nt_health_state state; /* the worst so far */
 	char text[800];
 	size_t at;
-	/* The findings as numbers; NAN: not found. */
+	/* The findings as numbers; NAN: not found out. */
 	double spent, cert_left_s, round_age_s, ledger_records;
 	double cert_ends; /* unix seconds */
 };
 
 /* The options of the verb, in this order from option 0; nt_health_begin starts from their defaults.  A
- * percentage may end in %, days in d; an age is a number and one of s, m, h, d. */
+ * percentage may end in %, a number of days in d; an age is a number and one of s, m, h, d. */
 #define NT_HEALTH_OPTIONS                                                                                   \
 	CM_OPTION("warn-spent", "PERCENT", "WARNING when so much of the budget is spent (default 80)"),     \
 		CM_OPTION("crit-spent", "PERCENT", "CRITICAL when so much is spent (default 100)"),         \
@@ -42,24 +42,25 @@ struct nt_health {
 		CM_OPTION("crit-round", "AGE", "CRITICAL when the last round is older (default: any age)"), \
 		CM_OPTION("format", "text|json|nagios|prometheus", "of the answer (default text)")
 
-/* Read the options.  CM_EUSAGE with a line naming the option. */
+/* Read the options.  CM_EUSAGE with a line that names the option. */
 CM_CHECK enum cm_rc nt_health_begin(
 	const struct cm_cli *cli, enum cr_role role, struct nt_health *h, struct cm_err *err);
 
 /* Add a finding; text that does not fit is cut. */
 void nt_health_say(struct nt_health *h, enum nt_health_state state, const char *fmt, ...) CM_PRINTF(3, 4);
-/* "budget 40.0% used, 100.0% pinned by plans", both rounded up; 1 is all of the budget.  A plan's slice is
- * spent whole when the plan is pinned.  The state follows from `used`, the part whose entries were answered,
- * since a deployment of one plan starts with all of its budget pinned. */
+/* Add "budget 40.0% used, 100.0% pinned by plans", both rounded up; 1 is all of the budget.  A plan's slice
+ * is spent whole when the plan is pinned.  The state follows from `used`, the part whose entries were
+ * answered, since a deployment of one plan starts with all of its budget pinned. */
 void nt_health_slices(struct nt_health *h, double used, double pinned);
-/* "certificate 89 d left".  Critical: the file is no certificate, has another role or is expired. */
+/* Add "certificate 89 d left".  Critical: the file is no certificate, has another role or is expired. */
 void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms);
-/* The CAs and revocation lists that peers are judged by.  Warning: "clients_crl 5 d left".  Critical: one is
- * expired.  Else nothing is said. */
+/* Judge the CAs and revocation lists that peers are verified by.  Warning: "clients_crl 5 d left".
+ * Critical: one is expired.  Otherwise nothing is added. */
 void nt_health_trust(struct nt_health *h, const struct cr_files *files, int64_t now_ms);
-/* "ledger intact (12 records)". */
+/* Add "ledger intact (12 records)". */
 void nt_health_ledger(struct nt_health *h, uint64_t records);
-/* "last round 3 h ago", of a deployment that expects more rounds; printed only when there is a limit. */
+/* Add "last round 3 h ago", for a deployment that expects more rounds; it is printed only when there is a
+ * limit. */
 void nt_health_round(struct nt_health *h, int64_t last_ms, int64_t now_ms);
 /* Ask the daemon at its HTTP address (NULL or "": do not ask).  Critical: no answer, or the certificate in
  * use is not the file's.  Warning: not ready. */

@@ -1,5 +1,5 @@
-/* nt_http.c - HTTP on the loop for monitoring: libmicrohttpd, its descriptors and limits, and the answer to a
- * request. */
+/* nt_http.c - HTTP on the loop for monitoring: runs libmicrohttpd, watches its descriptors and limits, and
+ * answers requests. */
 #include "nt_http.h"
 
 #include <arpa/inet.h>
@@ -29,11 +29,11 @@ struct nt_http {
 	uv_timer_t timer;
 	int open_handles;
 	bool loopback;
-	bool freed; /* a slot became free since the last run */
+	bool freed; /* a slot became free since libmicrohttpd last ran */
 	struct nt_http_conf conf;
 	struct nt_http_slot {
-		uint64_t since_ms; /* loop time of the connection's start */
-		int fd;            /* -1: free */
+		uint64_t since_ms; /* loop time at which the connection began */
+		int fd;            /* the connection's socket; -1: the slot is free */
 	} slot[NT_HTTP_SLOTS];
 };
 
@@ -60,7 +60,8 @@ static bool add_headers(struct MHD_Response *r, const struct nt_http_reply *out,
 {
 	bool ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, out->type ? out->type : TEXT) ==
 			  MHD_YES &&
-		  /* One request for each connection, so that the slot's time limit is the request's. */
+		  /* Allow one request for each connection, so that the slot's time limit is the
+		   * request's. */
 		  MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
 
 	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0] && ok; i++)
@@ -73,7 +74,7 @@ static bool add_headers(struct MHD_Response *r, const struct nt_http_reply *out,
 	return ok;
 }
 
-/* Takes ownership of the body. */
+/* Send a reply; takes ownership of the body. */
 static enum MHD_Result send_reply(struct MHD_Connection *conn, struct nt_http_reply *out)
 {
 	int status = out->status != 0 ? out->status : MHD_HTTP_OK;
@@ -106,15 +107,16 @@ static enum MHD_Result count_host(void *user, enum MHD_ValueKind kind, const cha
 	return MHD_YES;
 }
 
-/* ":8080" or nothing. */
+/* Is this ":8080", or nothing? */
 static bool is_port(const char *text)
 {
 	return *text == '\0' ||
 	       (*text == ':' && strlen(text) <= 6 && text[1 + strspn(text + 1, "0123456789")] == '\0');
 }
 
-/* A request through a DNS name of somebody else that points here comes from a page of theirs.  A proxy
- * between could read a second Host header, or one with more than a name, in another way. */
+/* A request through a DNS name of somebody else that points here comes from a page of theirs, so only our
+ * own names are accepted.  A proxy between could read a second Host header, or one with more than a name,
+ * differently from us. */
 static bool host_is_ours(const struct nt_http *h, struct MHD_Connection *conn)
 {
 	const char *host = MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
@@ -213,18 +215,18 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *conn, c
 	struct nt_http_reply out = { 0 };
 
 	(void)version, (void)upload;
-	if (*upload_size > 0) { /* a body is not used; read past it until the slot's time is over */
+	if (*upload_size > 0) { /* we do not use a body; read past it until the slot's time is over */
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	if (!*seen) { /* only the headers so far; libmicrohttpd calls again for the answer */
+	if (!*seen) { /* only the headers have come so far; libmicrohttpd calls again for the answer */
 		*seen = user;
 		return MHD_YES;
 	}
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		text(&out, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
 	else if (!host_is_ours(h, conn))
-		text(&out, 421, "ask by address or as localhost\n"); /* Misdirected Request */
+		text(&out, 421, "ask by address or as localhost\n"); /* status 421: Misdirected Request */
 	else
 		choose(h, url, &out);
 	return send_reply(conn, &out);
@@ -238,7 +240,7 @@ static void evict(const struct nt_http_slot *s)
 	(void)shutdown(s->fd, SHUT_RDWR);
 }
 
-/* A free slot for a new connection; when it is the last, the oldest connection is closed. */
+/* Find a free slot for a new connection; when it is the last one, close the oldest connection. */
 static struct nt_http_slot *take_slot(struct nt_http *h)
 {
 	struct nt_http_slot *oldest = NULL, *unused = NULL;
@@ -269,7 +271,8 @@ static void on_connection(
 		const union MHD_ConnectionInfo *info =
 			MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
 
-		s = take_slot(h); /* there is one: libmicrohttpd accepts no more connections than slots */
+		/* a slot is free: libmicrohttpd accepts no more connections than there are slots */
+		s = take_slot(h);
 		*context = s;
 		if (s && info)
 			*s = (struct nt_http_slot){ uv_now(h->poll.loop), info->connect_fd };
@@ -280,8 +283,8 @@ static void on_connection(
 	}
 }
 
-/* Close connections that have lasted too long; returns the milliseconds until the next one is due, 0 if none
- * is. */
+/* Close connections that have lasted too long; returns the milliseconds until the next one is due, 0 if
+ * there is none. */
 static uint64_t sweep(struct nt_http *h)
 {
 	uint64_t now = uv_now(h->poll.loop), most = h->conf.connection_ms, next = 0;
@@ -312,7 +315,7 @@ static void run(struct nt_http *h)
 	h->freed = false;
 	(void)MHD_run(h->daemon);
 	oldest = sweep(h);
-	/* After a full table libmicrohttpd accepts again only in the run after the one that closed a
+	/* When the table was full, libmicrohttpd accepts again only in the run after the one that closed a
 	 * connection. */
 	if (h->freed)
 		(void)uv_timer_start(&h->timer, on_timer, 0, 0);
@@ -345,7 +348,7 @@ static void on_closed(uv_handle_t *handle)
 
 /* ---- life ---- */
 
-/* Parses the address; a name is not looked up, so that "loopback" does not depend on a resolver. */
+/* Parse the address; a name is not looked up, so that "loopback" does not depend on a resolver. */
 static enum cm_rc parse(
 	const struct nt_http_conf *conf, struct sockaddr_storage *out, bool *loopback, struct cm_err *err)
 {
@@ -451,7 +454,7 @@ void nt_http_close(struct nt_http *h)
 {
 	if (!h)
 		return;
-	/* The loop releases the descriptor before libmicrohttpd closes it. */
+	/* The loop must release the descriptor before libmicrohttpd closes it. */
 	uv_close((uv_handle_t *)&h->poll, on_closed);
 	uv_close((uv_handle_t *)&h->timer, on_closed);
 	MHD_stop_daemon(h->daemon);

@@ -34,10 +34,10 @@ struct nt_http_reply {
 
 struct nt_http_route {
 	const char *path; /* exact, or ending in '*': every path that begins so */
-	/* Fill `out` for `path` (decoded, without the query).  When it returns anything but 0, the server
+	/* Fill `out` for `path` (decoded, without the query).  If it returns anything but 0, the server
 	 * answers 500 and frees `out`. */
 	int (*handle)(void *user, const char *path, struct nt_http_reply *out);
-	void *user; /* NULL: the conf's */
+	void *user; /* passed to handle(); NULL: the user of the conf */
 };
 
 struct nt_http;
@@ -45,7 +45,8 @@ struct nt_http_conf {
 	const char *address; /* "127.0.0.1:9464"; CM_ECONFIG for an address that is not loopback, unless
 				`anywhere` */
 	bool anywhere;
-	/* Why the daemon is not ready, or NULL when it is; text borrowed until the next call. */
+	/* Return why the daemon is not ready, or NULL when it is; the text is borrowed until the next
+	 * call. */
 	const char *(*not_ready)(void *user);
 	/* Body for GET /status as JSON, malloc'd, freed by the server; NULL: 404.  May be NULL. */
 	char *(*status_json)(void *user);

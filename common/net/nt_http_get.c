@@ -34,7 +34,7 @@ static bool await(int fd, short events, int64_t deadline)
 	}
 }
 
-/* A connected, non-blocking socket, or -1 with errno. */
+/* Return a connected, non-blocking socket, or -1 with errno. */
 static int dial(const struct addrinfo *ai, int64_t deadline)
 {
 	int fault = 0, fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -113,7 +113,8 @@ static enum cm_rc read_all(
 	}
 }
 
-/* "HTTP/1.x NNN ...", headers, an empty line, the body to the end of the connection. */
+/* Split an answer: "HTTP/1.x NNN ...", headers, an empty line, and the body to the end of the
+ * connection. */
 static enum cm_rc split(
 	const char *address, const struct cm_buf *b, int *status, char **body, struct cm_err *err)
 {
@@ -151,7 +152,7 @@ enum cm_rc nt_http_get(
 	*body = NULL;
 	if (nt_addr_split(address, &addr, err) != CM_OK)
 		return err->code;
-	/* 1.0 so that the end of the connection is the end of the body. */
+	/* version 1.0, so that the end of the connection is the end of the body */
 	n = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: %s\r\nConnection: close\r\n\r\n",
 		path, address);
 	if (n < 0 || (size_t)n >= sizeof request)

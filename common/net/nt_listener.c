@@ -1,4 +1,4 @@
-/* nt_listener.c - accepts connections, within limits, under the current certificates (nt_conn.h). */
+/* nt_listener.c - accepts connections, within limits and under the current certificates (nt_conn.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,27 +8,27 @@
 #include "nt_conn_private.h"
 #include "nt_crowd.h"
 
-#define BACKLOG                                                                                             \
-	4096 /* a client that does not fit the queue tries again after a second, so strangers must not fill \
-		it */
-#define GRACE_MS   1000u /* a good handshake takes milliseconds; an older one may be replaced */
+#define BACKLOG                                                                                     \
+	4096 /* length of the queue: a client that does not fit tries again only after a second, so \
+		strangers must not be able to fill it */
+#define GRACE_MS   1000u /* age from which a handshake may be replaced; a good one takes milliseconds */
 #define ENDING_MAX 256u  /* most connections that are closing at a time */
 #define TURN_MAX   64u   /* most connections accepted before established ones are served again */
 
 struct nt_listener {
 	uv_tcp_t tcp;
-	uv_idle_t turn; /* runs when the loop has turned: more connections may be accepted */
-	uv_tcp_t spare; /* for one connection that is refused for lack of memory */
+	uv_idle_t turn; /* runs when the loop has turned, and more connections may be accepted */
+	uv_tcp_t spare; /* spare handle, for one connection that is refused for lack of memory */
 	bool spare_open;
 	int open_handles;
 	struct nt_listener_conf conf;
-	struct accepted *first, *last; /* in the order of acceptance */
+	struct accepted *first, *last; /* connections in the order of acceptance */
 	struct accepted *oldest;       /* every connection before this one has finished its handshake */
 	uint32_t n, n_handshaking;
-	uint32_t n_ending;       /* how many of n are closing; they take no place from others */
-	struct nt_crowds crowds; /* of the handshakes under way */
+	uint32_t n_ending;       /* how many of n are closing; these take no place from others */
+	struct nt_crowds crowds; /* networks of the handshakes under way */
 	uint32_t accepted;       /* connections accepted in this turn of the loop */
-	bool waiting;            /* libuv holds a connection that is not accepted */
+	bool waiting;            /* libuv holds a connection that has not been accepted */
 	uint64_t generation;
 	bool closing;
 };
@@ -36,9 +36,9 @@ struct nt_listener {
 /* A connection in the listener's list. */
 struct accepted {
 	struct nt_conn *conn;
-	struct nt_listener *listener; /* NULL: it is gone */
+	struct nt_listener *listener; /* NULL: the listener is gone */
 	struct accepted *prev, *next;
-	uint64_t generation;          /* generation of the listener's ctx when this was accepted */
+	uint64_t generation;          /* generation of the listener's ctx when the connection was accepted */
 	uint8_t net[NT_CONN_NET_LEN]; /* network of the peer */
 	bool ending;                  /* counted in n_ending */
 };
@@ -107,7 +107,7 @@ static enum cm_rc admit(struct nt_conn *c, struct cm_err *err)
 {
 	const struct accepted *a = c->from;
 
-	/* Its handshake began under certificates that have been replaced since. */
+	/* The handshake began under certificates that have been replaced since. */
 	if (CM_CHECKED("net.admit") && a->listener && a->generation != a->listener->generation)
 		return nt_tls_recheck(c->tls, a->listener->conf.tls, err);
 	return CM_OK;
@@ -162,7 +162,7 @@ static void free_spare(uv_handle_t *h)
 	release_handle(l);
 }
 
-/* NULL when memory ran out and the spare handle is not closed yet. */
+/* Find a handle; NULL when memory ran out and the spare handle is not closed yet. */
 static uv_tcp_t *handle_to_close(struct nt_listener *l)
 {
 	uv_tcp_t *tcp = calloc(1, sizeof *tcp);
@@ -180,7 +180,7 @@ static void turn_away(struct nt_listener *l, const char *why)
 	uv_tcp_t *tcp = handle_to_close(l);
 	struct cm_err err;
 
-	if (!tcp) { /* again in the next turn of the loop */
+	if (!tcp) { /* try again in the next turn of the loop */
 		l->waiting = true;
 		return;
 	}
@@ -192,7 +192,7 @@ static void turn_away(struct nt_listener *l, const char *why)
 	uv_close((uv_handle_t *)tcp, tcp == &l->spare ? free_spare : free_handle);
 }
 
-/* Replace a handshake that is overdue, unless its address has fewer of them than the newcomer's; false when
+/* Replace a handshake that is overdue, unless its network has fewer of them than the newcomer's; false if
  * there is none. */
 static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 {
@@ -207,7 +207,7 @@ static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 		if (c->step != NT_CONN_HANDSHAKE)
 			continue;
 		if (uv_timer_get_due_in(&c->deadline) + GRACE_MS > c->limits.handshake_ms)
-			return false; /* the later ones are not overdue either */
+			return false; /* later ones are not overdue either */
 		theirs = nt_crowds_of(&l->crowds, a->net);
 		if (own && theirs && theirs->n < own->n)
 			continue;
@@ -219,8 +219,8 @@ static bool displace(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 	return false;
 }
 
-/* An address that has more handshakes under way than the newcomer's loses its latest; false when there is
- * none. */
+/* Replace the latest handshake of a network that has more of them under way than the newcomer's; false if
+ * there is none. */
 static bool displace_crowd(struct nt_listener *l, const uint8_t net[NT_CONN_NET_LEN])
 {
 	const struct nt_crowd *crowd = nt_crowds_larger(&l->crowds, net);
@@ -316,9 +316,9 @@ static void on_turn(uv_idle_t *turn)
 	take(l);
 }
 
-/* libuv before 1.45 goes on accepting as long as connections come: connections that come faster than they are
- * refused would keep established ones from being served.  A connection that is not accepted stops libuv until
- * it is. */
+/* libuv before 1.45 goes on accepting as long as connections come.  If they came faster than they are
+ * refused, established ones would not be served.  A connection that is not accepted stops libuv until it
+ * is. */
 static void on_connection(uv_stream_t *s, int status)
 {
 	struct nt_listener *l = s->data;
@@ -368,7 +368,7 @@ static int bind_listen(struct nt_listener *l, const struct addrinfo *found)
 	return rc;
 }
 
-/* Peers that dialled before this process started wait in the queue of the passed socket. */
+/* Listen on the passed socket, in whose queue peers wait that dialled before this process started. */
 static int take_over(struct nt_listener *l, int fd)
 {
 	int rc = uv_tcp_open(&l->tcp, fd);
@@ -378,7 +378,7 @@ static int take_over(struct nt_listener *l, int fd)
 	return rc != 0 ? rc : uv_listen((uv_stream_t *)&l->tcp, BACKLOG, on_connection);
 }
 
-/* Resolves the addresses to bind; none for a passed socket. */
+/* Resolve the addresses to bind; does nothing for a passed socket. */
 static enum cm_rc resolve(const struct nt_listener_conf *conf, struct addrinfo **found, struct cm_err *err)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
@@ -390,7 +390,7 @@ static enum cm_rc resolve(const struct nt_listener_conf *conf, struct addrinfo *
 		return CM_OK;
 	if (nt_addr_split(conf->address, &addr, err) != CM_OK)
 		return err->code;
-	/* Blocking, but only at start. */
+	/* this blocks, but only at the start */
 	rc = getaddrinfo(addr.host[0] != '\0' ? addr.host : NULL, addr.port, &hints, found);
 	return rc == 0 ? CM_OK
 		       : cm_fail(err, CM_ECONFIG, "cannot listen on %s: %s", conf->address, gai_strerror(rc));

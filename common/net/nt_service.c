@@ -14,9 +14,9 @@
 
 #include "cm_clock.h"
 
-#define FIRST_FD 3 /* SD_LISTEN_FDS_START */
+#define FIRST_FD 3 /* the SD_LISTEN_FDS_START of systemd */
 
-/* The address in $NOTIFY_SOCKET; 0: there is none that can be used. */
+/* Fill in the address in $NOTIFY_SOCKET; 0: there is none that can be used. */
 static socklen_t notify_address(struct sockaddr_un *sa)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -58,12 +58,12 @@ void nt_service_reloading(void)
 {
 	char text[80];
 
-	/* In microseconds: a time rounded to before the manager's own would not count. */
+	/* In microseconds: a time that rounding puts before the manager's own would not count. */
 	(void)snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, cm_clock_mono_ns() / 1000);
 	nt_service_notify(text);
 }
 
-/* A decimal number without any other character. */
+/* Read a decimal number without any other character. */
 static bool read_number(const char *text, uint64_t max, uint64_t *out)
 {
 	char *end;
@@ -75,7 +75,7 @@ static bool read_number(const char *text, uint64_t max, uint64_t *out)
 	return *end == '\0' && errno == 0 && *out <= max;
 }
 
-/* Does the variable hold our process id? */
+/* Is the variable's value our process id? */
 static bool for_us(const char *variable)
 {
 	uint64_t pid;

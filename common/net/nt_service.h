@@ -18,7 +18,7 @@ void nt_service_reloading(void);
  * does not watch this process. */
 uint64_t nt_service_watchdog_ms(void);
 
-/* The listening stream socket that was passed to this process ($LISTEN_FDS, $LISTEN_PID), 0 for none; it is
- * the caller's, and no child inherits it.  The variables are removed, so a second call finds none.
- * CM_ECONFIG: more than one, or something that is no listening TCP socket. */
+/* Take the listening stream socket that was passed to this process ($LISTEN_FDS, $LISTEN_PID), 0 if there
+ * is none.  The caller owns it, and no child inherits it.  The variables are removed, so a second call
+ * finds nothing.  CM_ECONFIG: there is more than one, or it is no listening TCP socket. */
 CM_CHECK enum cm_rc nt_service_socket(int *fd, struct cm_err *err);

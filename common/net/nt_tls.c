@@ -1,4 +1,4 @@
-/* nt_tls.c - one TLS session over memory: bytes in, bytes out. */
+/* nt_tls.c - one TLS session over memory: takes bytes in, gives bytes out. */
 #include "nt_tls.h"
 
 #include <arpa/inet.h>
@@ -15,8 +15,9 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
-#define RECORD_MAX      16384 /* plaintext bytes of one TLS record (RFC 8446, 5.1) */
-#define ALERT_CERT_LOW  42    /* bad_certificate .. access_denied speak of a certificate (RFC 8446, 6.2) */
+#define RECORD_MAX 16384 /* plaintext bytes of one TLS record (RFC 8446, 5.1) */
+/* the alerts from bad_certificate to access_denied are about a certificate (RFC 8446, 6.2) */
+#define ALERT_CERT_LOW  42
 #define ALERT_CERT_HIGH 49
 #define ALERT_NO_CERT   116
 
@@ -89,7 +90,8 @@ void nt_tls_free(struct nt_tls *t)
 
 /* ---- faults ---- */
 
-/* The peer says the same of a certificate and of its list (RFC 8446, 6.2, knows no other alert). */
+/* The peer sends the same alert for an expired certificate and for an expired list (RFC 8446, 6.2, has no
+ * other). */
 static const char *expired(const struct nt_tls *t, char text[160])
 {
 	const X509 *own = SSL_get_certificate(t->ssl);
@@ -142,7 +144,7 @@ static enum cm_rc alert_fault(const struct nt_tls *t, int alert, struct cm_err *
 	return cm_fail(err, CM_EPERM, "%s refused our certificate: %s (alert %d)", who, text, alert);
 }
 
-/* The session has ended: set the reason. */
+/* End the session, and set the reason. */
 static enum cm_rc fault(struct nt_tls *t, struct cm_err *err)
 {
 	unsigned long e = ERR_peek_error();
@@ -196,7 +198,7 @@ static enum cm_rc read_all(struct nt_tls *t, struct cm_buf *plain, struct cm_err
 
 		if (!at || room == 0) {
 			if (at && t->in_len == 0 && SSL_pending(t->ssl) == 0)
-				return CM_OK; /* full, and nothing is left to read */
+				return CM_OK; /* the buffer is full, and nothing is left to read */
 			t->dead = true;
 			(void)cm_fail(&t->why, CM_EDATA, "TLS: no room for the plaintext");
 			*err = t->why;
@@ -282,7 +284,8 @@ void nt_tls_shutdown(struct nt_tls *t, struct cm_buf *wire)
 		return;
 	t->wire = wire;
 	ERR_clear_error();
-	(void)SSL_shutdown(t->ssl); /* 0 or 1: said; -1: no room, and the peer sees a truncation */
+	/* 0 or 1: close_notify was written; -1: there was no room, and the peer sees a truncation */
+	(void)SSL_shutdown(t->ssl);
 	ERR_clear_error();
 	t->wire = NULL;
 }

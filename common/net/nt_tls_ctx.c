@@ -1,5 +1,5 @@
-/* nt_tls_ctx.c - what sessions share (nt_tls.h): certificates, keys and revocation lists, the TLS policy, and
- * the way in which libssl gets their bytes. */
+/* nt_tls_ctx.c (nt_tls.h) - the part that sessions share: certificates, keys and revocation lists, the TLS
+ * policy, and how libssl gets their bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +18,9 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#define PEER_CHAIN_MAX 16384 /* bytes of certificates accepted from a peer that is not verified yet */
-#define CHAIN_DEPTH    2     /* intermediates between a certificate and its CA */
+/* most bytes of certificates that are accepted from a peer that is not verified yet */
+#define PEER_CHAIN_MAX 16384
+#define CHAIN_DEPTH    2 /* most intermediates between a certificate and its CA */
 
 /* ---- BIO: the caller's spans instead of a socket or a copy ---- */
 
@@ -122,7 +123,7 @@ static enum cm_rc load_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, struct 
 	return load_key(ssl, conf->key_file, conf->cert_file, err);
 }
 
-/* Did the last PEM read stop at the end of the file rather than at a fault? */
+/* Did the last PEM read stop at the end of the file, and not at a fault? */
 static bool pem_ended(void)
 {
 	unsigned long e = ERR_peek_last_error();
@@ -243,9 +244,10 @@ static int on_client_hello(SSL *ssl, int *alert, void *user)
 	return SSL_CLIENT_HELLO_SUCCESS;
 }
 
-/* X25519; and, where OpenSSL has it (from 3.5 on), X25519 with ML-KEM-768 before it (4588 of IANA's groups),
- * so that somebody who records the connection today cannot read it with a quantum computer later.  A key
- * share of each ("*") in the first message: no HelloRetryRequest, whichever the peer has. */
+/* Offer X25519; and, if OpenSSL has it (from 3.5 on), X25519 with ML-KEM-768 before it (4588 of IANA's
+ * groups), so that somebody who records the connection today cannot read it with a quantum computer later.
+ * "*" puts a key share of each into the first message, so no HelloRetryRequest is needed, whichever of them
+ * the peer has. */
 static bool set_groups(SSL_CTX *ssl)
 {
 	return SSL_CTX_set1_groups_list(ssl, "*X25519MLKEM768:*X25519") == 1 ||

@@ -8,7 +8,7 @@
 #define NT_TLS_TRUSTS   3
 #define NT_TLS_HOST_MAX 256
 
-/* One accepted role and the only CAs which may vouch for it. */
+/* One accepted role and the only CAs which may certify it. */
 struct nt_tls_vouch {
 	enum cr_role role;
 	STACK_OF(X509) * anchors;
@@ -19,7 +19,7 @@ struct nt_tls_ctx {
 	SSL_CTX *ssl;
 	BIO_METHOD *bio;
 	bool server;
-	unsigned refs; /* references: the owner's and each session's; one thread */
+	unsigned refs; /* number of references, by the owner and by each session; used by one thread */
 	struct nt_tls_vouch vouch[NT_TLS_TRUSTS];
 	size_t n_vouch;
 };
@@ -27,7 +27,7 @@ struct nt_tls_ctx {
 struct nt_tls {
 	struct nt_tls_ctx *ctx;
 	SSL *ssl;
-	const uint8_t *in; /* during a call: ciphertext not yet taken */
+	const uint8_t *in; /* during a call: ciphertext that has not been taken */
 	size_t in_len;
 	struct cm_buf *wire; /* during a call: receives ciphertext */
 	bool wire_full, ready, closed, dead;
@@ -36,6 +36,7 @@ struct nt_tls {
 	char host[NT_TLS_HOST_MAX];
 };
 
-/* SSL_CTX_set_cert_verify_callback: chain, role and anchor, so that the peer gets an alert for all three. */
+/* For SSL_CTX_set_cert_verify_callback: verifies chain, role and anchor, so that the peer gets an alert for
+ * all three. */
 int nt_tls_on_verify(X509_STORE_CTX *sctx, void *ctx);
 void nt_tls_ctx_drop(struct nt_tls_ctx *ctx);

@@ -1,4 +1,5 @@
-/* nt_tls_verify.c - verifies a peer: chain, role, and that the CA may issue that role (nt_tls.h). */
+/* nt_tls_verify.c (nt_tls.h) - verifies a peer: its chain, its role, and that its CA may issue that
+ * role. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +11,10 @@
 
 #define NAME_MAX_LEN 64
 
-/* A CN as printable ASCII: a peer chose it, and it is printed in a log. */
+/* Copy a CN as printable ASCII: a peer chose it, and it is printed in a log. */
 static void common_name(const X509_NAME *name, char out[NAME_MAX_LEN + 1])
 {
-	X509_NAME *n = (X509_NAME *)(uintptr_t)name; /* OpenSSL 3.0 lacks the const */
+	X509_NAME *n = (X509_NAME *)(uintptr_t)name; /* this parameter is not const in OpenSSL 3.0 */
 	int len = !n ? -1 : X509_NAME_get_text_by_NID(n, NID_commonName, out, NAME_MAX_LEN + 1);
 
 	if (len < 0)
@@ -32,7 +33,7 @@ static void time_text(const ASN1_TIME *t, char out[32])
 		(void)snprintf(out, 32, "an unreadable time");
 }
 
-/* The reason why the chain was not accepted, in an operator's words. */
+/* Say why the chain was not accepted, in an operator's words. */
 static enum cm_rc chain_fault(X509_STORE_CTX *sctx, const char *host, struct cm_err *err)
 {
 	X509 *cert = X509_STORE_CTX_get_current_cert(sctx);
@@ -119,8 +120,8 @@ static enum cm_rc role_fault(const struct nt_tls_ctx *ctx, const struct cr_ident
 		cr_role_name(id->role), wanted);
 }
 
-/* The whole decision. sctx is initialised with the union of all CAs; on refusal its error is set to the one
- * whose TLS alert fits (RFC 8446, 6.2): unsupported_certificate for a role, unknown_ca for a CA. */
+/* Make the whole decision.  sctx is initialised with the union of all CAs; on refusal its error is set to
+ * the one whose TLS alert fits (RFC 8446, 6.2): unsupported_certificate for a role, unknown_ca for a CA. */
 static enum cm_rc judge(const struct nt_tls_ctx *ctx, X509_STORE_CTX *sctx, const char *host,
 	struct cr_identity *id, struct cm_err *err)
 {
@@ -132,7 +133,7 @@ static enum cm_rc judge(const struct nt_tls_ctx *ctx, X509_STORE_CTX *sctx, cons
 	char issuer[NAME_MAX_LEN + 1];
 
 	/* The claimed role decides which list to ask.  Below, the anchor must be that role's, so a false
-	 * claim that avoids the list is refused too. */
+	 * claim that avoids the list is refused, too. */
 	if (vouch && vouch->crl && CM_CHECKED("net.revoked"))
 		(void)X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(sctx), X509_V_FLAG_CRL_CHECK);
 	if (X509_verify_cert(sctx) != 1)
@@ -168,7 +169,7 @@ int nt_tls_on_verify(X509_STORE_CTX *sctx, void *user)
 	unsigned alpn_len;
 
 	if (!ctx->server) {
-		/* The server's choice is known before its certificate (RFC 8446, 2). */
+		/* The server's choice is known before its certificate comes (RFC 8446, 2). */
 		SSL_get0_alpn_selected(ssl, &alpn, &alpn_len);
 		if (CM_CHECKED("net.alpn") &&
 			(alpn_len != strlen(NT_TLS_ALPN) || memcmp(alpn, NT_TLS_ALPN, alpn_len) != 0)) {
