@@ -196,9 +196,9 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
 
 	(void)exit_code;
-	conf.mqtt = setup.conf.mqtt.topics.n > 0;
+	conf.mqtt = cl_mqtt_conf_sources(&setup.conf.mqtt).n > 0;
 	if (rc == CM_OK && !setup.conf.input && !conf.mqtt)
-		rc = cm_fail(err, CM_ECONFIG, "%s: `run` needs input.path or mqtt.topics", cli->config);
+		rc = cm_fail(err, CM_ECONFIG, "%s: `run` needs input.path or mqtt.sources", cli->config);
 	if (rc == CM_OK && cli->option[RUN_ROUNDS])
 		rc = cm_cli_u64(cli->option[RUN_ROUNDS], "--rounds", 1, 1000000, &conf.rounds, err);
 	if (rc == CM_OK) {

@@ -30,7 +30,8 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 	*in = (struct cl_input){ .path = path, .map = &setup->conf.map, .csv = setup->conf.csv };
 	in->device_field = cli->option[CL_OPTION_DEVICE_FIELD] ? cli->option[CL_OPTION_DEVICE_FIELD]
 							       : setup->conf.device_field;
-	setup->policy.device_field = in->device_field;
+	setup->policy.device_field[0] = in->device_field;
+	setup->policy.device_field[1] = NULL;
 	/* The configuration's list for MQTT does not apply: this input is a file. */
 	setup->devices =
 		cli->option[CL_OPTION_DEVICES] ? cli->option[CL_OPTION_DEVICES] : setup->conf.devices;

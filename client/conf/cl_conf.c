@@ -85,6 +85,11 @@ const struct cf_row cl_conf_rows[] = {
 	CF_END,
 };
 
+static bool by_mqtt(const struct cl_setup *s)
+{
+	return cl_mqtt_conf_sources(&s->conf.mqtt).n > 0;
+}
+
 static void check_format(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	struct cm_err why;
@@ -149,7 +154,7 @@ enum cm_rc cl_setup_devices(
 static void check_devices(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	static const struct cr_key any;
-	const char *key = s->conf.mqtt.topics.n > 0 ? "mqtt.devices" : "input.devices";
+	const char *key = by_mqtt(s) ? "mqtt.devices" : "input.devices";
 	struct cl_devices *devices = NULL;
 	struct cm_err why;
 
@@ -171,7 +176,7 @@ static void check_mqtt(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	struct cm_err why;
 
 	cl_mqtt_conf_check(&s->conf.mqtt, file, faults, first);
-	if (s->conf.mqtt.topics.n == 0 || !s->conf.input)
+	if (!by_mqtt(s) || !s->conf.input)
 		return;
 	(void)cm_fail(&why, CM_ECONFIG, "readings come from input.path or by mqtt, not both");
 	cf_fault_at(file, "mqtt", &why, faults, first);
@@ -265,6 +270,20 @@ static void check_policy(struct cl_setup *s, const char *path, FILE *faults, str
 	cf_file_free(file);
 }
 
+/* Tell the policy which fields name devices. */
+static void name_device_fields(struct cl_setup *s)
+{
+	const struct cl_mqtt_sources sources = cl_mqtt_conf_sources(&s->conf.mqtt);
+	size_t n = 0;
+
+	_Static_assert(CL_DEVICE_FIELDS_MAX >= CL_MQTT_SOURCES_MAX, "each source may have one");
+	if (sources.n == 0)
+		s->policy.device_field[n++] = s->conf.device_field;
+	for (size_t i = 0; i < sources.n; i++)
+		if (sources.item[i].form.device_field)
+			s->policy.device_field[n++] = sources.item[i].form.device_field;
+}
+
 enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err)
 {
 	struct cm_err first = { .code = CM_OK };
@@ -281,15 +300,14 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 		check_format(out, file, faults, &first);
 		check_form(out, file, faults, &first);
 		check_mqtt(out, file, faults, &first);
-		out->devices = out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.devices : out->conf.devices;
+		out->devices = by_mqtt(out) ? out->conf.mqtt.devices : out->conf.devices;
 		check_devices(out, file, faults, &first);
 		cl_program_conf_check(&out->conf.programs, file, faults, &first);
 	}
 	check_keys(out, file, faults, &first);
 	cf_file_free(file);
 	check_policy(out, path, faults, &first);
-	out->policy.device_field =
-		out->conf.mqtt.topics.n > 0 ? out->conf.mqtt.form.device_field : out->conf.device_field;
+	name_device_fields(out);
 	if (first.code == CM_OK)
 		return adopt_programs(out, err);
 	*err = first;

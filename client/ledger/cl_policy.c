@@ -116,6 +116,14 @@ static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descripto
 	return CM_OK;
 }
 
+static bool names_device(const struct cl_policy *p, const char *field)
+{
+	for (size_t i = 0; p->device_field[i]; i++)
+		if (strcmp(field, p->device_field[i]) == 0)
+			return true;
+	return false;
+}
+
 static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
 	if (rd_policy_entry(&p->shared, d, err) != CM_OK)
@@ -124,8 +132,7 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 		return cm_fail(
 			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
 	for (uint32_t i = 0; i < fields_read(d); i++)
-		if (CM_CHECKED("client.device_field") && p->device_field &&
-			strcmp(field_read(d, i), p->device_field) == 0)
+		if (CM_CHECKED("client.device_field") && names_device(p, field_read(d, i)))
 			return cm_fail(err, CM_EPERM,
 				"policy: field '%s' names the device, and no query may ask who a device is",
 				field_read(d, i));

@@ -8,6 +8,8 @@
 
 #include "rd_policy.h"
 
+#define CL_DEVICE_FIELDS_MAX 64u
+
 struct cl_policy {
 	struct rd_policy shared;
 	bool accept_shuffler_dummies;            /* rely on the dummies that the shuffler must add */
@@ -17,10 +19,10 @@ struct cl_policy {
 	char *plan;     /* "sha256:..." as in the file; NULL: any plan */
 	bool plan_only; /* accept only the plan whose hash is plan_hash */
 	uint8_t plan_hash[PR_HASH_LEN];
-	/* Name of the field that holds the device; no query may ask for it, since it identifies people.  Not
-	 * read from the file: set after loading, borrowed.  NULL: rows are numbered, or topics name the
-	 * device. */
-	const char *device_field;
+	/* Names of the fields that hold the device; no query may ask for them, since they identify people.
+	 * Not read from the file: set after loading, borrowed.  NULL behind the last; none: rows are
+	 * numbered, or topics name the device. */
+	const char *device_field[CL_DEVICE_FIELDS_MAX + 1];
 	/* The SHA-256 of programs that this client may run, `programs` of them.  Not read from the file
 	 * either: set after loading, borrowed. */
 	const uint8_t (*program)[PR_HASH_LEN];

@@ -11,6 +11,29 @@
 
 #define AT(field) offsetof(struct cl_mqtt_conf, field)
 
+#define IN(field) offsetof(struct cl_mqtt_source, field)
+
+/* The keys of a source beside its topics; at_: where its struct begins. */
+#define SOURCE_ROWS(at_)                                                                                  \
+	CF_DEFAULT("device", CF_STRING, (at_) + IN(device), "topic:2",                                    \
+		"what names the device: \"topic:N\", the Nth level of the topic from 1; several levels, " \
+		"joined by /: \"topic:2-3\", \"topic:2-\", \"topic:2,4\"; or \"field:NAME\" of a JSON "   \
+		"object"),                                                                                \
+		CF_DEFAULT("payload", CF_STRING, (at_) + IN(payload), "json",                             \
+			"json: an object with the query's field; text: the value alone"),                 \
+		CF_OPTIONAL("field", CF_STRING, (at_) + IN(field),                                        \
+			"of a value alone: \"topic:N\", the level that names the field, or the field's "  \
+			"name")
+
+static const struct cf_row source_rows[] = {
+	CF_REQUIRED("topics", CF_STRINGS(1, CL_MQTT_TOPICS_MAX), IN(topics), "topic filters to subscribe to"),
+	SOURCE_ROWS(0),
+	CF_OPTIONAL("group", CF_STRING, IN(group),
+		"stands before the names of this source's devices, as GROUP/NAME; sources of one group share "
+		"their devices; each source has one, or none has"),
+	CF_END,
+};
+
 static const struct cf_row tls_rows[] = {
 	CF_OPTIONAL("ca", CF_PATH, AT(broker.ca),
 		"the CA that may vouch for the broker; with it the connection is TLS"),
@@ -20,18 +43,16 @@ static const struct cf_row tls_rows[] = {
 };
 
 const struct cf_row cl_mqtt_rows[] = {
-	CF_OPTIONAL("topics", CF_STRINGS(1, CL_MQTT_TOPICS_MAX), AT(topics),
-		"topic filters to subscribe to; without them there is no MQTT"),
-	CF_DEFAULT("device", CF_STRING, AT(device), "topic:2",
-		"what names the device: \"topic:N\", the Nth level of the topic from 1, or \"field:NAME\" "
-		"of a JSON object"),
+	CF_OPTIONAL("sources", CF_LIST(1, CL_MQTT_SOURCES_MAX, source_rows, struct cl_mqtt_source),
+		AT(sources),
+		"what to subscribe to, and how to read it: the first source whose topics match reads a "
+		"message"),
+	CF_OPTIONAL("topics", CF_STRINGS(1, CL_MQTT_TOPICS_MAX), AT(only.topics),
+		"in place of sources, with the next three keys: the topic filters of the only one"),
+	SOURCE_ROWS(AT(only)),
 	CF_OPTIONAL("devices", CF_PATH, AT(devices),
 		"file of the devices that take part, a name a line, whether they publish or not; required "
 		"for MQTT; read at the start and when it changes"),
-	CF_DEFAULT("payload", CF_STRING, AT(payload), "json",
-		"json: an object with the query's field; text: the value alone"),
-	CF_OPTIONAL("field", CF_STRING, AT(field),
-		"of a value alone: \"topic:N\", the level that names the field, or the field's name"),
 	CF_DEFAULT("retained", CF_BOOL, AT(retained), "false",
 		"accept retained messages as readings, too: old values that count as received on arrival"),
 	CF_DEFAULT("max_age", CF_DURATION(1000, 6.048e8), AT(max_age_ms), "1h",
@@ -74,6 +95,32 @@ const struct cf_row cl_mqtt_rows[] = {
 	CF_END,
 };
 
+struct cl_mqtt_sources cl_mqtt_conf_sources(const struct cl_mqtt_conf *conf)
+{
+	if (conf->sources.n > 0)
+		return (struct cl_mqtt_sources){ conf->sources.item, conf->sources.n };
+	return (struct cl_mqtt_sources){ &conf->only, conf->only.topics.n > 0 ? 1 : 0 };
+}
+
+static bool matches(const struct cl_mqtt_source *source, const char *topic)
+{
+	for (size_t i = 0; i < source->topics.n; i++)
+		if (cl_mqtt_filter_matches(source->topics.item[i], topic))
+			return true;
+	return false;
+}
+
+const struct cl_mqtt_source *cl_mqtt_conf_source(const struct cl_mqtt_conf *conf, const char *topic)
+{
+	const struct cl_mqtt_sources sources = cl_mqtt_conf_sources(conf);
+	const struct cl_mqtt_source *at = sources.item, *end = at + sources.n;
+
+	for (; at < end; at++)
+		if (matches(at, topic))
+			return at;
+	return NULL;
+}
+
 /* ---- check-config ---- */
 
 struct checking {
@@ -84,10 +131,13 @@ struct checking {
 
 static void say(const struct checking *c, const char *key, const struct cm_err *why)
 {
-	char dotted[64];
+	char dotted[80];
 
 	(void)snprintf(dotted, sizeof dotted, "mqtt.%s", key);
-	cf_fault_at(c->file, cf_line(c->file, dotted) > 0 ? dotted : "mqtt", why, c->faults, c->first);
+	/* A key that is absent has the line of its source or group. */
+	for (char *dot; cf_line(c->file, dotted) == 0 && (dot = strrchr(dotted, '.')) != NULL;)
+		*dot = '\0';
+	cf_fault_at(c->file, dotted, why, c->faults, c->first);
 }
 
 static void say_text(const struct checking *c, const char *key, const char *text)
@@ -98,21 +148,71 @@ static void say_text(const struct checking *c, const char *key, const char *text
 	say(c, key, &why);
 }
 
-static void check_form(struct cl_mqtt_conf *conf, const struct checking *c)
+/* Read one source's keys, which stand in the file at `prefix`. */
+static void check_source(struct cl_mqtt_source *source, const char *prefix, const struct checking *c)
 {
+	const struct cl_mqtt_form_of of = { source->device, source->payload, source->field, source->group };
 	const char *key = "";
 	struct cm_err why;
-	char at[32];
+	char at[64];
 
-	if (cl_mqtt_form_parse(conf->device, conf->payload, conf->field, &conf->form, &key, &why) != CM_OK) {
-		say(c, key, &why);
+	if (cl_mqtt_form_parse(&of, &source->form, &key, &why) != CM_OK) {
+		(void)snprintf(at, sizeof at, "%s%s", prefix, key);
+		say(c, at, &why);
 		return;
 	}
-	for (size_t i = 0; i < conf->topics.n; i++)
-		if (cl_mqtt_filter_check(conf->topics.item[i], &conf->form, &why) != CM_OK) {
-			(void)snprintf(at, sizeof at, "topics.[%zu]", i);
+	for (size_t i = 0; i < source->topics.n; i++)
+		if (cl_mqtt_filter_check(source->topics.item[i], &source->form, &why) != CM_OK) {
+			(void)snprintf(at, sizeof at, "%stopics.[%zu]", prefix, i);
 			say(c, at, &why);
 		}
+}
+
+/* With groups the name of one source's device must not be that of another's by chance. */
+static void check_groups(const struct cl_mqtt_source *source, size_t n, const struct checking *c)
+{
+	char at[64];
+	size_t with = 0;
+
+	for (size_t i = 0; i < n; i++)
+		with += source[i].group != NULL;
+	for (size_t i = 0; i < n && with > 0 && with < n; i++)
+		if (!source[i].group) {
+			(void)snprintf(at, sizeof at, "sources.[%zu]", i);
+			say_text(c, at, "this source has no group, and others have: each needs one, or none");
+		}
+}
+
+static void check_sources(struct cl_mqtt_conf *conf, const struct checking *c)
+{
+	static const char *const keys[] = { "topics", "device", "payload", "field" };
+	struct cl_mqtt_source *source = conf->sources.item;
+	char prefix[40], dotted[64], why[192];
+	size_t topics = 0;
+
+	if (conf->sources.n == 0) {
+		check_source(&conf->only, "", c);
+		return;
+	}
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		(void)snprintf(dotted, sizeof dotted, "mqtt.%s", keys[i]);
+		(void)snprintf(why, sizeof why,
+			"%s stands beside mqtt.sources: write it into the source that it is of", dotted);
+		if (cf_line(c->file, dotted) > 0)
+			say_text(c, keys[i], why);
+	}
+	for (size_t i = 0; i < conf->sources.n; i++) {
+		(void)snprintf(prefix, sizeof prefix, "sources.[%zu].", i);
+		check_source(&source[i], prefix, c);
+		topics += source[i].topics.n;
+	}
+	if (topics > CL_MQTT_ALL_TOPICS_MAX) {
+		(void)snprintf(why, sizeof why,
+			"%zu topic filters in all sources, and at most %u are allowed", topics,
+			CL_MQTT_ALL_TOPICS_MAX);
+		say_text(c, "sources", why);
+	}
+	check_groups(source, conf->sources.n, c);
 }
 
 static void check_login(const struct cl_mqtt_conf *conf, const struct checking *c)
@@ -151,7 +251,7 @@ void cl_mqtt_conf_check(
 {
 	const struct checking c = { file, faults, first };
 
-	if (conf->topics.n == 0)
+	if (cl_mqtt_conf_sources(conf).n == 0)
 		return;
 	if (!conf->devices)
 		say_text(&c, "devices",
@@ -165,15 +265,19 @@ void cl_mqtt_conf_check(
 		say_text(&c, "qos",
 			"qos = 0: a broker drops messages of QoS 0 when one device publishes many, and with them "
 			"the readings of others");
-	check_form(conf, &c);
+	check_sources(conf, &c);
 	check_login(conf, &c);
 	check_tls(conf, &c);
 }
 
 void cl_mqtt_conf_notes(const struct cl_mqtt_conf *conf, FILE *out)
 {
-	if (conf->topics.n == 0)
+	if (cl_mqtt_conf_sources(conf).n == 0)
 		return;
+	if (conf->sources.n > 1 && !cl_mqtt_conf_sources(conf).item[0].group)
+		(void)fprintf(out,
+			"mqtt.sources: devices of different sources that have the same name are one device; "
+			"where they are not, give each source a group\n");
 	if (!conf->clean_session)
 		(void)fprintf(out,
 			"mqtt.clean_session = false has no effect: of what a broker queues while the "

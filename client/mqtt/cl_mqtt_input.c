@@ -62,30 +62,24 @@ static enum cl_mqtt_fate hold(struct cl_mqtt_input *in, const struct cl_mqtt_rea
 	return fate[cl_held_add(in->held, pseudonym, r->device, r->line.data, r->line.len, now_ms)];
 }
 
-/* A broker may send more than we subscribed to: what an earlier session asked for, or what its operator
- * subscribes us to. */
-static bool is_asked(const struct cl_mqtt_input *in, const char *topic)
-{
-	bool asked = false;
-
-	for (size_t i = 0; i < in->conf->topics.n; i++)
-		asked |= cl_mqtt_filter_matches(in->conf->topics.item[i], topic);
-	return asked;
-}
-
 static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
 {
+	const struct cl_mqtt_source *source = cl_mqtt_conf_source(in->conf, m->topic);
 	struct cl_mqtt_reading reading;
 	enum cl_mqtt_fate fate;
 
-	if (CM_CHECKED("client.mqtt.unasked") && !is_asked(in, m->topic))
+	/* A broker may send more than we subscribed to: what an earlier session asked for, or what its
+	 * operator subscribes us to. */
+	if (!source && !CM_CHECKED("client.mqtt.unasked"))
+		source = cl_mqtt_conf_sources(in->conf).item;
+	if (!source)
 		return CL_MQTT_UNASKED;
 	if (CM_CHECKED("client.mqtt.retained") && m->retained && !in->conf->retained)
 		return CL_MQTT_RETAINED;
 	if (m->len > (size_t)in->conf->broker.payload_max)
 		return CL_MQTT_TOO_LARGE;
 	cl_mqtt_reading_init(&reading);
-	fate = cl_mqtt_message_read(&in->conf->form, m, &reading);
+	fate = cl_mqtt_message_read(&source->form, m, &reading);
 	if (fate == CL_MQTT_KEPT)
 		fate = hold(in, &reading, now_ms);
 	cl_mqtt_reading_fini(&reading);

@@ -41,7 +41,7 @@ struct cl_mqtt_link {
 	int64_t answer_by, up_at; /* monotonic, as the next */
 	int64_t keepalive_ms;
 	uint64_t pings, pongs; /* of this connection */
-	size_t granted;        /* subscriptions that the broker has accepted */
+	size_t asked, granted; /* subscriptions, and those that the broker has accepted */
 	uint64_t connections;
 	bool over; /* the connection is to end, for this reason */
 	struct cm_err why;
@@ -175,6 +175,7 @@ static void greet(struct cl_mqtt_link *l)
 static void on_connack(struct cl_mqtt_link *l, const struct mq_got *got)
 {
 	const struct cl_mqtt_conf *conf = l->conf.conf;
+	const struct cl_mqtt_sources sources = cl_mqtt_conf_sources(conf);
 
 	if (got->reason != 0) {
 		give_up(l, is_v5(l) ? mosquitto_reason_string(got->reason)
@@ -184,9 +185,10 @@ static void on_connack(struct cl_mqtt_link *l, const struct mq_got *got)
 	if (got->keepalive_s > 0)
 		l->keepalive_ms = got->keepalive_s * INT64_C(1000);
 	/* A broker of MQTT 5 can be told not to send the retained messages that we would drop. */
-	for (size_t i = 0; i < conf->topics.n; i++)
-		added(l, mq_put_subscribe(&l->stream.out, is_v5(l), (uint16_t)(i + 1), conf->topics.item[i],
-				 !conf->retained));
+	for (size_t i = 0; i < sources.n; i++)
+		for (size_t k = 0; k < sources.item[i].topics.n; k++)
+			added(l, mq_put_subscribe(&l->stream.out, is_v5(l), (uint16_t)++l->asked,
+					 sources.item[i].topics.item[k], !conf->retained));
 }
 
 static void on_suback(struct cl_mqtt_link *l, const struct mq_got *got)
@@ -270,7 +272,7 @@ static void settle(struct cl_mqtt_link *l)
 		failed(l);
 		return;
 	}
-	if (l->step == GREETING && l->granted == l->conf.conf->topics.n) {
+	if (l->step == GREETING && l->asked > 0 && l->granted == l->asked) {
 		l->step = UP;
 		l->said_down = false;
 		l->up_at = cm_clock_mono_ms();
@@ -386,7 +388,7 @@ static void connect_address(struct cl_mqtt_link *l)
 	struct cm_err err;
 
 	l->over = false;
-	l->granted = 0;
+	l->asked = l->granted = 0;
 	l->pings = l->pongs = 0;
 	l->step = CONNECTING;
 	l->answer_by = cm_clock_mono_ms() + ANSWER_MS / (int64_t)l->hosts.n;

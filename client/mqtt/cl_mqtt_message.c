@@ -2,7 +2,6 @@
 #include "cl_mqtt_message.h"
 
 #include <jansson.h>
-#include <mosquitto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,104 +20,6 @@ const char *const cl_mqtt_fates[CL_MQTT_FATES + 1] = {
 	[CL_MQTT_MEMORY] = "memory",
 };
 
-/* ---- the form, and checking filters against it ---- */
-
-/* N of "topic:N"; 0 for any other text. */
-static unsigned level_of(const char *text)
-{
-	static const char prefix[] = "topic:";
-	unsigned n = 0;
-
-	if (strncmp(text, prefix, sizeof prefix - 1) != 0)
-		return 0;
-	text += sizeof prefix - 1;
-	for (; *text >= '0' && *text <= '9' && n <= CL_MQTT_LEVELS_MAX; text++)
-		n = n * 10 + (unsigned)(*text - '0');
-	return *text == '\0' && n <= CL_MQTT_LEVELS_MAX ? n : 0;
-}
-
-static bool is_field(const char *name)
-{
-	return *name != '\0' && strlen(name) <= CL_MQTT_FIELD_MAX;
-}
-
-static enum cm_rc parse_field(const char *field, struct cl_mqtt_form *out, struct cm_err *err)
-{
-	if (out->json && field)
-		return cm_fail(err, CM_ECONFIG, "field is for payload \"text\": a JSON object names its own");
-	if (out->json)
-		return CM_OK;
-	if (!field)
-		return cm_fail(
-			err, CM_ECONFIG, "payload \"text\" needs field: \"topic:N\", or the field's name");
-	if (strncmp(field, "topic:", 6) == 0) {
-		out->field_level = level_of(field);
-		return out->field_level > 0
-			       ? CM_OK
-			       : cm_fail(err, CM_ECONFIG,
-					 "field: '%.40s' names no topic level from topic:1 to topic:%u",
-					 field, CL_MQTT_LEVELS_MAX);
-	}
-	out->field = field;
-	return is_field(field) ? CM_OK
-			       : cm_fail(err, CM_ECONFIG, "field is a name of 1 to %u bytes, or \"topic:N\"",
-					 CL_MQTT_FIELD_MAX);
-}
-
-enum cm_rc cl_mqtt_form_parse(const char *device, const char *payload, const char *field,
-	struct cl_mqtt_form *out, const char **which, struct cm_err *err)
-{
-	*out = (struct cl_mqtt_form){ .json = strcmp(payload, "json") == 0 };
-	*which = "payload";
-	if (!out->json && strcmp(payload, "text") != 0)
-		return cm_fail(err, CM_ECONFIG, "payload is neither json nor text");
-	*which = "device";
-	out->device_level = level_of(device);
-	if (out->device_level == 0) {
-		if (strncmp(device, "field:", 6) != 0 || !is_field(device + 6))
-			return cm_fail(err, CM_ECONFIG,
-				"device is neither \"topic:N\" (from 1 to %u) nor \"field:NAME\"",
-				CL_MQTT_LEVELS_MAX);
-		if (!out->json)
-			return cm_fail(err, CM_ECONFIG,
-				"a payload \"text\" has no fields: device must be \"topic:N\"");
-		out->device_field = device + 6;
-	}
-	*which = "field";
-	return parse_field(field, out, err);
-}
-
-enum cm_rc cl_mqtt_filter_check(const char *filter, const struct cl_mqtt_form *form, struct cm_err *err)
-{
-	unsigned levels = 1,
-		 need = form->device_level > form->field_level ? form->device_level : form->field_level;
-	size_t len = strlen(filter);
-
-	if (len == 0 || len > 1000 || mosquitto_sub_topic_check(filter) != MOSQ_ERR_SUCCESS)
-		return cm_fail(err, CM_ECONFIG, "'%.100s' is no MQTT topic filter", filter);
-	if (*filter == '$')
-		return cm_fail(err, CM_ECONFIG,
-			"'%.100s': a filter that begins with $ is of the broker's own topics, or a shared "
-			"subscription, which deals one device's readings out to several clients, and each "
-			"would report it",
-			filter);
-	for (const char *p = filter; *p != '\0'; p++)
-		levels += *p == '/';
-	if (filter[len - 1] != '#' && levels < need)
-		return cm_fail(err, CM_ECONFIG, "'%.100s' has %u topic levels, and topic:%u is wanted",
-			filter, levels, need);
-	return CM_OK;
-}
-
-bool cl_mqtt_filter_matches(const char *filter, const char *topic)
-{
-	bool matches = false;
-
-	return mosquitto_topic_matches_sub(filter, topic, &matches) == MOSQ_ERR_SUCCESS && matches;
-}
-
-/* ---- messages ---- */
-
 void cl_mqtt_reading_init(struct cl_mqtt_reading *r)
 {
 	memset(r->device, 0, sizeof r->device);
@@ -130,36 +31,6 @@ void cl_mqtt_reading_fini(struct cl_mqtt_reading *r)
 {
 	cr_wipe(r->device, sizeof r->device);
 	cm_buf_fini(&r->line);
-}
-
-/* The nth level, from 1, and its length; NULL if there is none. */
-static const char *topic_level(const char *topic, unsigned n, size_t *len)
-{
-	while (--n > 0) {
-		topic = strchr(topic, '/');
-		if (!topic)
-			return NULL;
-		topic++;
-	}
-	*len = strcspn(topic, "/");
-	return topic;
-}
-
-static bool set_device(struct cl_mqtt_reading *out, const char *name, size_t len)
-{
-	if (len == 0 || len > CL_DEVICE_MAX)
-		return false;
-	memcpy(out->device, name, len);
-	out->device[len] = '\0';
-	return true;
-}
-
-static bool device_of_topic(const char *topic, unsigned level, struct cl_mqtt_reading *out)
-{
-	size_t len = 0;
-	const char *name = topic_level(topic, level, &len);
-
-	return name && set_device(out, name, len);
 }
 
 /* Refuse a key that occurred before; `seen` remembers the keys.  CM_EDATA: it did. */
@@ -217,7 +88,8 @@ static enum cm_rc member(const struct cl_mqtt_message *m, const char *name, stru
 	return rc == CM_ENOINPUT && found ? CM_OK : rc;
 }
 
-static enum cl_mqtt_fate device_of_member(const struct cl_json_part *part, struct cl_mqtt_reading *out)
+static enum cl_mqtt_fate device_of_member(
+	const struct cl_mqtt_form *form, const struct cl_json_part *part, struct cl_mqtt_reading *out)
 {
 	enum cl_mqtt_fate fate = CL_MQTT_NO_DEVICE;
 	struct cm_buf name;
@@ -228,7 +100,7 @@ static enum cl_mqtt_fate device_of_member(const struct cl_json_part *part, struc
 	rc = cl_json_name(part->value, part->end, &name);
 	if (rc == CM_EINTERNAL)
 		fate = CL_MQTT_MEMORY;
-	else if (rc == CM_OK && set_device(out, (const char *)name.data, name.len))
+	else if (rc == CM_OK && cl_mqtt_name_of_field(form, name.data, name.len, out->device))
 		fate = CL_MQTT_KEPT;
 	cm_buf_fini(&name);
 	return fate;
@@ -263,8 +135,8 @@ static enum cl_mqtt_fate read_json(
 		fate = CL_MQTT_MEMORY;
 	else if (rc == CM_EDATA)
 		fate = CL_MQTT_MALFORMED;
-	else if (form->device_level == 0)
-		fate = rc == CM_OK ? device_of_member(&part, out) : CL_MQTT_NO_DEVICE;
+	else if (form->device.n == 0)
+		fate = rc == CM_OK ? device_of_member(form, &part, out) : CL_MQTT_NO_DEVICE;
 	if (fate == CL_MQTT_KEPT && cm_buf_put(&out->line, m->payload, m->len) != CM_OK)
 		return CL_MQTT_MEMORY;
 	return fate == CL_MQTT_KEPT && !to_one_line(&out->line) ? CL_MQTT_MALFORMED : fate;
@@ -317,7 +189,8 @@ static enum cl_mqtt_fate read_text(
 {
 	const uint8_t *value = m->payload;
 	size_t len = m->len, field_len = form->field ? strlen(form->field) : 0;
-	const char *field = form->field ? form->field : topic_level(m->topic, form->field_level, &field_len);
+	const char *field =
+		form->field ? form->field : cl_mqtt_level(m->topic, form->field_level, &field_len);
 
 	if (!field || field_len == 0 || field_len > CL_MQTT_FIELD_MAX)
 		return CL_MQTT_MALFORMED;
@@ -353,10 +226,11 @@ enum cl_mqtt_fate cl_mqtt_message_read(
 
 	cl_mqtt_reading_fini(out);
 	if (bare.len == 0)
-		return CL_MQTT_MALFORMED;
-	if (form->device_level > 0 && !device_of_topic(m->topic, form->device_level, out))
-		return CL_MQTT_NO_DEVICE;
-	fate = form->json ? read_json(form, &bare, out) : read_text(form, &bare, out);
+		fate = CL_MQTT_MALFORMED;
+	else if (form->device.n > 0 && !cl_mqtt_name_of_topic(form, m->topic, out->device))
+		fate = CL_MQTT_NO_DEVICE;
+	else
+		fate = form->json ? read_json(form, &bare, out) : read_text(form, &bare, out);
 	if (fate != CL_MQTT_KEPT)
 		cl_mqtt_reading_fini(out);
 	return fate;

@@ -5,35 +5,10 @@
  * a file can. */
 #pragma once
 
-#include "cl_readings.h"
-#include "cm_buf.h"
+#include "cl_mqtt_form.h"
 
 /* Most bytes of a payload: after escaping, its line stays below CL_RECORD_MAX. */
 #define CL_MQTT_PAYLOAD_MAX 2000000u
-#define CL_MQTT_FIELD_MAX   200u /* bytes of a field's name */
-#define CL_MQTT_LEVELS_MAX  100u /* highest number of a topic level */
-
-/* Where a message holds device, field and value.  Strings are borrowed. */
-struct cl_mqtt_form {
-	bool json;                /* the payload is a JSON object; otherwise it is the value alone */
-	unsigned device_level;    /* topic level that names the device, from 1; 0: use device_field */
-	const char *device_field; /* field of the JSON object that names the device: a string or an integer */
-	unsigned field_level;     /* for a value alone: topic level that names its field; 0: use `field` */
-	const char *field;
-};
-/* Parse the configuration's texts: device "topic:N" or "field:NAME"; payload "json" or "text"; with text also
- * field "topic:N" or a name (NULL with json).  CM_ECONFIG: *which names the wrong key. */
-CM_CHECK enum cm_rc cl_mqtt_form_parse(const char *device, const char *payload, const char *field,
-	struct cl_mqtt_form *out, const char **which, struct cm_err *err);
-/* Check that this is a valid filter, and that every topic it matches (or may match, under a #) has the levels
- * that the form needs.  Filters that begin with $ are refused: shared subscriptions ($share, at some brokers
- * $queue) spread the readings of one device over several clients, and each client would report the device;
- * other such topics are the broker's own. */
-CM_CHECK enum cm_rc cl_mqtt_filter_check(
-	const char *filter, const struct cl_mqtt_form *form, struct cm_err *err);
-/* Whether this topic matches the filter, by the rules of MQTT: + is one level, # any number of them at the
- * end, and no wildcard at the begin matches a topic that begins with $. */
-bool cl_mqtt_filter_matches(const char *filter, const char *topic);
 
 /* What happens to a message.  cl_mqtt_fates has the names of those that are dropped. */
 enum cl_mqtt_fate {

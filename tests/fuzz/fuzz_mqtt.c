@@ -71,13 +71,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct cl_mqtt_form forms[] = {
-		{ .json = true, .device_level = 2 },
-		{ .json = true, .device_field = "d" },
-		{ .device_level = 1, .field_level = 2 },
-		{ .device_level = 3, .field = "v" },
+		{ .json = true, .device = { 1, { { 2, 2 } } } },
+		{ .json = true, .device_field = "d", .group = "g" },
+		{ .device = { 1, { { 1, 1 } } }, .field_level = 2 },
+		{ .device = { 2, { { 1, 1 }, { 3, 0 } } }, .field = "v" },
 	};
 	static char *filters[] = { "#" };
-	struct cl_mqtt_conf conf = { .topics = { filters, 1 },
+	struct cl_mqtt_conf conf = { .only.topics = { filters, 1 },
 		.retained = true,
 		.max_age_ms = 1000,
 		.broker.payload_max = CL_MQTT_PAYLOAD_MAX,
@@ -90,12 +90,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!end)
 		return 0;
-	conf.form = forms[data[0] % 4];
+	conf.only.form = forms[data[0] % 4];
 	m = (struct cl_mqtt_message){ (const char *)data + 1, end + 1, size - (size_t)(end + 1 - data),
 		false };
-	(void)cl_mqtt_filter_check(m.topic, &conf.form, &err);
+	(void)cl_mqtt_filter_check(m.topic, &conf.only.form, &err);
 	cl_mqtt_reading_init(&r);
-	if (cl_mqtt_message_read(&conf.form, &m, &r) == CL_MQTT_KEPT) {
+	if (cl_mqtt_message_read(&conf.only.form, &m, &r) == CL_MQTT_KEPT) {
 		check(&r);
 		/* No topic has wildcards; one that begins with $ is not asked for. */
 		if (cl_mqtt_filter_matches("#", m.topic))

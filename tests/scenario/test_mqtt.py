@@ -38,7 +38,7 @@ def use_mqtt(cluster, broker, spread="0s", names="abc", **keys):
     with open(cluster.path("client.conf")) as f:
         lines = [x for x in f.read().splitlines() if not x.startswith(("input", "mqtt", "spread", "show_readings"))]
     cluster.write("client.conf", "\n".join(lines) + f'\nspread = "{spread}";\nshow_readings = true;\nmqtt = {{ '
-                  + " ".join(f"{k} = {v};" for k, v in said.items()) + " };\n")
+                  + " ".join(f"{k} = {v};" for k, v in said.items() if v is not None) + " };\n")
 
 
 def log_says(cluster, text):
@@ -118,6 +118,33 @@ def test_a_round_of_published_readings_and_its_estimates(cluster):
         assert within(item, colours.count(item["label"]), step=1.3), (item, colours)
     client.stop()
     assert "dev1" not in client.log() and "home/" not in client.log()
+
+
+SOURCES = ('( {{ topics = [ "zigbee/#" ]; device = "topic:2-"; {0} }}, '
+           '{{ topics = [ "shelly/+/colour" ]; payload = "text"; field = "topic:3"; {1} }} )')
+SEVERAL = (("zigbee/kitchen/left", '{"colour":"c1"}'), ("zigbee/kitchen/right", '{"colour":"c2"}'),
+           ("zigbee/hall", '{"colour":"c3"}'), ("shelly/hall", "c0"), ("shelly/hall/colour", "c0"))
+
+
+def test_sources_of_several_kinds_answer_one_question(world):
+    """Names of several levels are devices of their own; what two sources call alike is one device, or two with groups."""
+    broker = Broker(world.cluster)
+    alike = ["kitchen/left", "kitchen/right", "hall"]
+    apart = ["zigbee/kitchen/left", "zigbee/kitchen/right", "zigbee/hall", "shelly/hall"]
+    for times, (names, groups) in enumerate(((alike, ("", "")), (apart, ('group = "zigbee";', 'group = "shelly";'))), 1):
+        use_mqtt(world.cluster, broker, names=names, topics=None, sources=SOURCES.format(*groups))
+        client = world.client(ready=False)
+        wait_for("the client to subscribe", lambda: os.path.exists(world.cluster.path("client.log"))
+                 and log_says(world.cluster, '"subscribed"') == times)
+        broker.publish(*SEVERAL)
+        world.kept(4)
+        got = sorted(world.taken(world.offer(), len(names)).values())
+        world.over(times)
+        assert got in ([["c0", "c1", "c2"], ["c1", "c2", "c3"]] if names is alike else [["c0", "c1", "c2", "c3"]])
+        assert fate(world.cluster, "kept") == 4
+        run = world.cluster.run("client", "check-config")
+        assert ("have the same name are one device" in run.stdout) == (names is alike), run.stdout
+        client.stop()
 
 
 @pytest.mark.parametrize("keys,mutant,reports", [

@@ -21,7 +21,9 @@ static inline struct cl_mqtt_form form(const char *device, const char *payload, 
 	struct cl_mqtt_form out;
 	const char *which;
 
-	assert_int_equal(cl_mqtt_form_parse(device, payload, field, &out, &which, &err), CM_OK);
+	assert_int_equal(cl_mqtt_form_parse(&(struct cl_mqtt_form_of){ device, payload, field, NULL }, &out,
+				 &which, &err),
+		CM_OK);
 	return out;
 }
 

@@ -26,12 +26,12 @@ static int begin(void **state)
 	struct cl_devices *d;
 
 	(void)state;
-	conf = (struct cl_mqtt_conf){ .topics = { filters, 2 },
+	conf = (struct cl_mqtt_conf){ .only = { .topics = { filters, 2 },
+					      .form = form("topic:1", "json", NULL) },
 		.max_age_ms = MAX_AGE,
 		.broker.payload_max = 20,
 		.readings = 5,
-		.device_kib = 1,
-		.form = form("topic:1", "json", NULL) };
+		.device_kib = 1 };
 	input = cl_mqtt_input_new(&conf, &secret, "test");
 	assert_non_null(input);
 	d = devices("a\nb\nd0\nd1\nd2\nd3\nd4\nd5\nd6\nd7\nd8\nd9\n", &secret);

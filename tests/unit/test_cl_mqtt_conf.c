@@ -67,8 +67,9 @@ static void topics_and_a_list_are_enough(void **state)
 {
 	(void)state;
 	assert_string_equal(fault(""), "");
-	assert_true(conf.form.json);
-	assert_int_equal(conf.form.device_level, 2);
+	assert_true(conf.only.form.json);
+	assert_int_equal(conf.only.form.device.n, 1);
+	assert_int_equal(conf.only.form.device.part[0].from, 2);
 	assert_false(conf.retained);
 	assert_true(conf.clean_session);
 	assert_string_equal(conf.broker.host, "127.0.0.1");
@@ -109,6 +110,85 @@ static void what_a_broker_drops_for_another_devices_sake_is_refused(void **state
 	assert_non_null(strstr(fault("qos = 0;"), "f:3: qos = 0: a broker drops messages of QoS 0"));
 	cf_free(rows, &conf);
 	assert_string_equal(fault("qos = 1; clean_session = false;"), "");
+	cf_free(rows, &conf);
+}
+
+/* The first fault of a group with these sources. */
+static const char *fault_of(const char *keys, const char *sources)
+{
+	static struct cm_err first;
+	char text[1024];
+
+	first = (struct cm_err){ .code = CM_OK };
+	(void)snprintf(text, sizeof text, "mqtt = {\ndevices = \"list\"; %s\nsources = (\n%s\n);\n};\n", keys,
+		sources);
+	conf = (struct cl_mqtt_conf){ 0 };
+	assert_int_equal(cf_parse(text, "f", rows, &conf, &file, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, file, NULL, &first);
+	cf_file_free(file);
+	return first.code == CM_OK ? "" : first.msg;
+}
+
+static void the_first_source_that_matches_reads_a_message(void **state)
+{
+	struct cl_mqtt_sources sources;
+
+	(void)state;
+	assert_string_equal(fault_of("", "{ topics = [ \"a/+\", \"b/+\" ]; },\n"
+					 "{ topics = [ \"+/+\" ]; payload = \"text\"; field = \"t\"; }"),
+		"");
+	sources = cl_mqtt_conf_sources(&conf);
+	assert_int_equal(sources.n, 2);
+	assert_true(sources.item[0].form.json && !sources.item[1].form.json);
+	assert_ptr_equal(cl_mqtt_conf_source(&conf, "b/x"), &sources.item[0]);
+	assert_ptr_equal(cl_mqtt_conf_source(&conf, "c/x"), &sources.item[1]);
+	assert_null(cl_mqtt_conf_source(&conf, "c"));
+	cf_free(rows, &conf);
+}
+
+static void a_source_is_blamed_by_its_line(void **state)
+{
+	static const struct {
+		const char *keys, *sources, *said;
+	} bad[] = {
+		{ "", "{ topics = [ \"a/+\" ]; },\n{ topics = [ \"b\" ]; }", "f:5: 'b' has 1 topic levels" },
+		{ "", "{ topics = [ \"a/+\" ]; },\n{ topics = [ \"b/+\" ]; payload = \"xml\"; }",
+			"f:5: payload is neither" },
+		{ "", "{ topics = [ \"a/+\" ]; },\n{ topics = [ \"b/+\" ]; payload = \"text\"; }",
+			"f:5: payload \"text\" needs field" },
+		{ "", "{ topics = [ \"a/+\" ]; group = \"a\"; },\n{ topics = [ \"b/+\" ]; }",
+			"f:5: this source has no group" },
+		{ "", "{ topics = [ \"a/+\" ]; group = \"a/b\"; }", "f:4: group is a name" },
+		{ "topics = [ \"a/+\" ];", "{ topics = [ \"a/+\" ]; }", "f:2: mqtt.topics stands beside" },
+		{ "payload = \"json\";", "{ topics = [ \"a/+\" ]; }", "f:2: mqtt.payload stands beside" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		const char *said = fault_of(bad[i].keys, bad[i].sources);
+
+		if (strncmp(said, bad[i].said, strlen(bad[i].said)) != 0)
+			fail_msg("%s", said);
+		cf_free(rows, &conf);
+	}
+}
+
+static void more_topics_than_wait_for_a_broker_are_refused(void **state)
+{
+	char source[512] = "{ topics = [ ", text[16384] = "mqtt = { devices = \"list\"; sources = ( ";
+	struct cm_err first = { .code = CM_OK };
+
+	(void)state;
+	for (int i = 0; i < 57; i++)
+		(void)strcat(source, i == 0 ? "\"a/+\"" : ",\"a/+\"");
+	for (int i = 0; i < 9; i++)
+		(void)strcat(strcat(strcat(text, i == 0 ? "" : ", "), source), " ]; }");
+	(void)strcat(text, " ); };");
+	conf = (struct cl_mqtt_conf){ 0 };
+	assert_int_equal(cf_parse(text, "f", rows, &conf, &file, NULL, &err), CM_OK);
+	cl_mqtt_conf_check(&conf, file, NULL, &first);
+	cf_file_free(file);
+	assert_non_null(strstr(first.msg, "513 topic filters in all sources, and at most 512"));
 	cf_free(rows, &conf);
 }
 
@@ -198,6 +278,9 @@ int main(void)
 		cmocka_unit_test(topics_and_a_list_are_enough),
 		cmocka_unit_test(who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do),
 		cmocka_unit_test(what_a_broker_drops_for_another_devices_sake_is_refused),
+		cmocka_unit_test(the_first_source_that_matches_reads_a_message),
+		cmocka_unit_test(a_source_is_blamed_by_its_line),
+		cmocka_unit_test(more_topics_than_wait_for_a_broker_are_refused),
 		cmocka_unit_test(without_topics_nothing_else_matters),
 		cmocka_unit_test(plaintext_stays_on_loopback_unless_it_is_meant),
 		cmocka_unit_test(a_password_is_a_line_in_a_file_of_ours_alone),

@@ -100,6 +100,51 @@ static void the_device_is_a_level_of_the_topic(void **state)
 	EXPECT(&f, topic, "{}", "no_device", "", "");
 }
 
+/* Names that no other topic of the same source has. */
+static void or_several_levels_with_what_parts_them(void **state)
+{
+	const struct cl_mqtt_form two = form("topic:2-3", "json", NULL),
+				  rest = form("topic:2-", "json", NULL),
+				  apart = form("topic:2,4-5", "json", NULL),
+				  last = form("topic:1,3-", "json", NULL);
+	char topic[300];
+
+	(void)state;
+	EXPECT(&two, "z/kitchen/lamp", "{}", "kept", "kitchen/lamp", "{}");
+	EXPECT(&two, "z/kitchen/lamp/set", "{}", "kept", "kitchen/lamp", "{}");
+	EXPECT(&two, "z/kitchen", "{}", "no_device", "", "");
+	EXPECT(&two, "z//lamp", "{}", "no_device", "", "");
+	EXPECT(&two, "z/kitchen/", "{}", "no_device", "", "");
+	EXPECT(&rest, "z/kitchen", "{}", "kept", "kitchen", "{}");
+	EXPECT(&rest, "z/kitchen/lamp/left", "{}", "kept", "kitchen/lamp/left", "{}");
+	EXPECT(&rest, "z", "{}", "no_device", "", "");
+	EXPECT(&rest, "z/kitchen//left", "{}", "no_device", "", "");
+	EXPECT(&apart, "v3/app/devices/eui/up", "{}", "kept", "app/eui/up", "{}");
+	EXPECT(&apart, "v3/app/devices/eui", "{}", "no_device", "", "");
+	EXPECT(&last, "a/b/c/d", "{}", "kept", "a/c/d", "{}");
+	/* 200 bytes with the '/', and one more. */
+	(void)snprintf(topic, sizeof topic, "z/a/%0198d", 7);
+	EXPECT(&two, topic, "{}", "kept", topic + 2, "{}");
+	(void)snprintf(topic, sizeof topic, "z/a/%0199d", 7);
+	EXPECT(&two, topic, "{}", "no_device", "", "");
+}
+
+static void a_group_stands_before_the_name(void **state)
+{
+	const struct cl_mqtt_form_of of = { "topic:1", "json", NULL, "zigbee" },
+				     by = { "field:id", "json", NULL, "shelly" };
+	struct cl_mqtt_form level, field;
+	const char *which;
+
+	(void)state;
+	assert_int_equal(cl_mqtt_form_parse(&of, &level, &which, &err), CM_OK);
+	assert_int_equal(cl_mqtt_form_parse(&by, &field, &which, &err), CM_OK);
+	EXPECT(&level, "kitchen", "{}", "kept", "zigbee/kitchen", "{}");
+	EXPECT(&level, "", "{}", "no_device", "", "");
+	EXPECT(&field, "t", "{\"id\":\"kitchen\"}", "kept", "shelly/kitchen", "{\"id\":\"kitchen\"}");
+	EXPECT(&field, "t", "{\"id\":\"\"}", "no_device", "", "");
+}
+
 static void or_a_field_of_the_object(void **state)
 {
 	const struct cl_mqtt_form f = form("field:id", "json", NULL);
@@ -163,14 +208,31 @@ static void forms_that_make_no_sense_are_refused_by_their_key(void **state)
 		{ "field:id", "text", "t", "device" }, { "topic:1", "xml", NULL, "payload" },
 		{ "topic:1", "json", "t", "field" }, { "topic:1", "text", NULL, "field" },
 		{ "topic:1", "text", "", "field" }, { "topic:1", "text", "topic:x", "field" },
-		{ "topic:4294967297", "json", NULL, "device" } };
+		{ "topic:4294967297", "json", NULL, "device" }, { "topic:3-2", "json", NULL, "device" },
+		{ "topic:2-0", "json", NULL, "device" }, { "topic:2-,3", "json", NULL, "device" },
+		{ "topic:3,2", "json", NULL, "device" }, { "topic:2,2", "json", NULL, "device" },
+		{ "topic:2,", "json", NULL, "device" }, { "topic:-2", "json", NULL, "device" },
+		{ "topic:2-101", "json", NULL, "device" },
+		{ "topic:1,2,3,4,5,6,7,8,9", "json", NULL, "device" } };
+	char long_name[CL_DEVICE_MAX + 1];
 	struct cl_mqtt_form f;
 	const char *which;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+	(void)snprintf(long_name, sizeof long_name, "%0*d", (int)CL_DEVICE_MAX, 7);
+	for (size_t i = 0; i < 3; i++) {
+		const char *const group[] = { "", "a/b", long_name };
+
 		assert_int_equal(
-			cl_mqtt_form_parse(bad[i].device, bad[i].payload, bad[i].field, &f, &which, &err),
+			cl_mqtt_form_parse(&(struct cl_mqtt_form_of){ "topic:1", "json", NULL, group[i] }, &f,
+				&which, &err),
+			CM_ECONFIG);
+		assert_string_equal(which, "group");
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(cl_mqtt_form_parse(&(struct cl_mqtt_form_of){ bad[i].device, bad[i].payload,
+							    bad[i].field, NULL },
+					 &f, &which, &err),
 			CM_ECONFIG);
 		assert_string_equal(which, bad[i].key);
 	}
@@ -179,6 +241,7 @@ static void forms_that_make_no_sense_are_refused_by_their_key(void **state)
 static void filters_need_the_levels_that_are_asked_for_and_may_not_be_shared(void **state)
 {
 	const struct cl_mqtt_form f = form("topic:2", "text", "topic:3");
+	const struct cl_mqtt_form open = form("topic:1,3-", "json", NULL);
 	static const char *const good[] = { "a/+/+", "a/#", "#", "+/+/+/x", "a/b/c" };
 	static const char *const bad[] = { "a/+", "+", "", "a/#/b", "a+/b/c", "$share/g/a/b/c",
 		"$queue/a/b/c", "$SYS/broker/#" };
@@ -188,6 +251,8 @@ static void filters_need_the_levels_that_are_asked_for_and_may_not_be_shared(voi
 		assert_int_equal(cl_mqtt_filter_check(good[i], &f, &err), CM_OK);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		assert_int_equal(cl_mqtt_filter_check(bad[i], &f, &err), CM_ECONFIG);
+	assert_int_equal(cl_mqtt_filter_check("a/+/+", &open, &err), CM_OK);
+	assert_int_equal(cl_mqtt_filter_check("a/+", &open, &err), CM_ECONFIG);
 }
 
 /* The examples of MQTT 5, sections 4.7.1 and 4.7.2. */
@@ -220,6 +285,8 @@ int main(void)
 		cmocka_unit_test(a_topic_matches_a_filter_as_mqtt_says),
 		cmocka_unit_test(what_is_no_json_object_is_malformed),
 		cmocka_unit_test(the_device_is_a_level_of_the_topic),
+		cmocka_unit_test(or_several_levels_with_what_parts_them),
+		cmocka_unit_test(a_group_stands_before_the_name),
 		cmocka_unit_test(or_a_field_of_the_object),
 		cmocka_unit_test(a_value_alone_becomes_an_object_of_one_field),
 		cmocka_unit_test(the_longest_payload_fits_into_a_line_however_it_is_escaped),

@@ -76,7 +76,7 @@ static void no_query_asks_who_a_device_is(void **state)
 	enum cm_rc rc;
 
 	(void)state;
-	world.policy.device_field = "device";
+	world.policy.device_field[0] = "device";
 	assert_int_equal(check(0), CM_OK);
 	offer.d.query.column = xy;
 	offer.d.query.columns = 2;
@@ -85,9 +85,9 @@ static void no_query_asks_who_a_device_is(void **state)
 	assert_int_equal(rc, CM_EPERM);
 	assert_string_equal(
 		err.msg, "policy: field 'device' names the device, and no query may ask who a device is");
-	world.policy.device_field = offer.d.query.field;
+	world.policy.device_field[0] = offer.d.query.field;
 	assert_int_equal(check(0), CM_EPERM);
-	world.policy.device_field = NULL;
+	world.policy.device_field[0] = NULL;
 	assert_int_equal(check(0), CM_OK);
 }
 
@@ -333,9 +333,9 @@ static void a_map_reads_only_allowed_fields_and_small_payloads(void **state)
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: field 'y' is not among the allowed fields");
 	world.policy.fields.n = 0;
-	world.policy.device_field = "x";
+	world.policy.device_field[0] = "x";
 	assert_int_equal(check(0), CM_EPERM);
-	world.policy.device_field = NULL;
+	world.policy.device_field[0] = NULL;
 	offer.d.payload_max = (1 << 20) + 1;
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg, "policy: payloads of up to 1048577 bytes, max_payload is 1048576");

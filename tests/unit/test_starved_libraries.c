@@ -163,7 +163,8 @@ static void readings_and_messages(void **state)
 	/* Written it is longer than a buffer's first size: jansson goes on when a key has no room. */
 	static char long_field[CL_MQTT_FIELD_MAX + 1];
 	static const struct cl_mqtt_form forms[] = { { .json = true, .device_field = "d" },
-		{ .device_level = 1, .field_level = 2 }, { .device_level = 1, .field = long_field } };
+		{ .device = { 1, { { 1, 1 } } }, .field_level = 2 },
+		{ .device = { 1, { { 1, 1 } } }, .field = long_field } };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++)
