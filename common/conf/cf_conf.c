@@ -1,4 +1,4 @@
-/* cf_conf.c - opens configuration files, has their rows read, names where faults are, and prints samples. */
+/* cf_conf.c - opens configuration files, reads their rows, says where faults are, and prints samples. */
 #include "cf_conf.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void cf_file_free(struct cf_file *file)
 	free(file);
 }
 
-/* libconfig says what is wrong and the line on which it noticed; the key that began last is near. */
+/* libconfig gives the fault and the line on which it noticed it; the key that began last is near. */
 static void parser_fault(struct cf_walk *w, const char *text, const config_t *keys)
 {
 	const char *file = config_error_file(keys), *path = cf_included_path(w, file);
@@ -59,7 +59,7 @@ static void parser_fault(struct cf_walk *w, const char *text, const config_t *ke
 static enum cm_rc parse(const char *text, struct cf_walk *w, bool includes, const struct cf_row *rows,
 	void *target, config_t *keys)
 {
-	/* Some editors write a byte order mark, which libconfig takes for a name. */
+	/* Some editors write a byte order mark, which libconfig takes for part of a name. */
 	if (strncmp(text, CF_BOM, sizeof CF_BOM - 1) == 0)
 		text += sizeof CF_BOM - 1;
 	if (!cf_scan(text, w->name, includes ? w->dir : NULL, &w->faults))
@@ -77,7 +77,7 @@ static enum cm_rc parse(const char *text, struct cf_walk *w, bool includes, cons
 	return w->faults.n == 0 ? CM_OK : CM_ECONFIG;
 }
 
-/* The file goes to who asks for it, whatever was found in it: where its keys stand is needed for further
+/* The caller gets the file whatever was found in it: the places of its keys are needed for further
  * faults. */
 static void hand_over(struct cf_file *file, struct cf_file **out)
 {
@@ -298,7 +298,7 @@ static void print_rows(const struct cf_row *rows, FILE *out, int depth, const ch
 			continue;
 		}
 		indent(out, depth, off);
-		/* The operator must write keys without a default; in the sample they are comments. */
+		/* Keys without a default are comments in the sample, since the operator must write them. */
 		(void)fprintf(out, "%s%s = %s%s%s;\n", row->fallback || *off != '\0' ? "" : "# ", row->key,
 			quote, value, quote);
 	}

@@ -75,7 +75,8 @@ static void read_list(struct cf_walk *w, const config_setting_t *s, const struct
 		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
 		char inner[CF_DOTTED_MAX], *at = (char *)list->item + (size_t)i * row->size;
 
-		/* People count from 1, as plans and tables do; cf_line takes libconfig's path, from 0. */
+		/* Messages count from 1, as plans and tables do; cf_line takes libconfig's path, which
+		 * counts from 0. */
 		if (named)
 			join_key(inner, dotted, config_setting_name(item));
 		else
@@ -92,7 +93,7 @@ static void read_list(struct cf_walk *w, const config_setting_t *s, const struct
 	}
 }
 
-/* Reads one key that is in the file. */
+/* Read one key that is in the file. */
 static void read_row(struct cf_walk *w, const config_setting_t *s, const struct cf_row *row, char *target,
 	const char *dotted, bool is_default)
 {
@@ -138,7 +139,7 @@ bool cf_text_read(config_t *into, const char *text, struct cf_walk *w)
 	return good && errno != ENOMEM;
 }
 
-/* A default is written as in the file; the quotes of a string may be left out. */
+/* Read a default, which is written as in the file; the quotes of a string may be left out. */
 static void read_fallback(struct cf_walk *w, const struct cf_row *row, char *target, const char *dotted)
 {
 	bool text = row->type == CF_STRING || row->type == CF_PATH || row->type == CF_CHAR ||
@@ -164,7 +165,7 @@ static void read_absent(struct cf_walk *w, const config_setting_t *group, const 
 		unsigned line = config_setting_is_root(group) ? 0 : cf_line_of(group);
 		const char *colon = row->help ? ": " : "", *help = row->help ? row->help : "";
 
-		/* The message ends with what to write there. */
+		/* The message ends with the text to write there. */
 		if (*prefix != '\0')
 			cf_fault(&w->faults, file_of(w, group), line, "missing required key '%s' in '%s'%s%s",
 				row->key, prefix, colon, help);

@@ -10,19 +10,19 @@
 #include "cm_file.h"
 #include "cm_owned.h"
 
-/* What stands inside of one group, list or array, or outside of all. */
+/* The contents of one group, list or array, or of the file outside of all. */
 struct level {
-	const char *key; /* the last one, not terminated; NULL: none yet */
+	const char *key; /* the last key, not terminated; NULL: there was none yet */
 	int key_len;
-	unsigned item; /* number of the item of a list; 0: no list */
+	unsigned item; /* number of the item in a list; 0: this is no list */
 };
 
 struct scan {
 	const char *at, *name, *dir;
-	unsigned line, last_line; /* last_line: where the scan ends */
+	unsigned line, last_line; /* last_line is where the scan ends */
 	unsigned nesting, depth, *includes;
 	struct level level[CF_NESTING_MAX + 2];
-	char *dotted; /* receives each key that begins; NULL: none does */
+	char *dotted; /* receives each key that begins; NULL: not wanted */
 	size_t dotted_size;
 	struct cf_faults *faults;
 	bool good;
@@ -81,7 +81,8 @@ static void skip_string(struct scan *s)
 
 	s->at++;
 	while (*s->at != '\0' && *s->at != '"') {
-		/* An escaped NUL would end the string before the end that a reader of the file sees. */
+		/* An escaped NUL would end the string before the place where a reader of the file sees its
+		 * end. */
 		if (strncmp(s->at, "\\x00", 4) == 0)
 			FAULT(s, "\\x00 in a string");
 		if (*s->at == '\\' && s->at[1] != '\0')
@@ -94,7 +95,7 @@ static void skip_string(struct scan *s)
 		not_closed(s, line, "string");
 }
 
-/* libconfig's integers: 32 bits, or 64 with the suffix L; hexadecimal with 0x. */
+/* Check an integer of libconfig's: 32 bits, or 64 with the suffix L; hexadecimal with 0x. */
 static void scan_number(struct scan *s)
 {
 	const char *start = s->at, *digits;
@@ -167,7 +168,7 @@ static void scan_include(struct scan *s)
 		FAULT(s, "%.200s: not a text file", path);
 		goto out;
 	}
-	/* libconfig opens the file itself, so the mark cannot be taken off. */
+	/* libconfig opens the file itself, so the byte order mark cannot be removed. */
 	if (strncmp((const char *)text.data, CF_BOM, sizeof CF_BOM - 1) == 0) {
 		FAULT(s, "%.200s: begins with a byte order mark: save it without one", path);
 		goto out;

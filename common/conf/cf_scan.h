@@ -9,12 +9,12 @@
 
 #include "cm_rc.h"
 
-#define CF_FILE_MAX    (1u << 20) /* bytes of one file */
-#define CF_INCLUDES    64u        /* included files in all */
-#define CF_DEPTH_MAX   8u         /* includes within includes */
-#define CF_NESTING_MAX 16u        /* groups and lists within each other */
+#define CF_FILE_MAX    (1u << 20) /* most bytes of one file */
+#define CF_INCLUDES    64u        /* most included files in all */
+#define CF_DEPTH_MAX   8u         /* most levels of includes within includes */
+#define CF_NESTING_MAX 16u        /* most levels of groups and lists within each other */
 #define CF_BOM         "\xEF\xBB\xBF"
-#define CF_FAULTS_MAX  100u /* lines of faults that are printed */
+#define CF_FAULTS_MAX  100u /* most lines of faults that are printed */
 
 /* Receives faults: one line for each to out (may be NULL), the first one also to err. */
 struct cf_faults {

@@ -11,7 +11,7 @@
 
 static const char out_of_range[] = "value out of range for";
 
-/* min == max == 0: no range. */
+/* min == max == 0 means that there is no range. */
 static bool in_range(const struct cf_row *row, double v)
 {
 	return (row->min == 0 && row->max == 0) || (v >= row->min && v <= row->max);
@@ -33,11 +33,11 @@ static bool read_double(const config_setting_t *s, double *out)
 	return isfinite(*out);
 }
 
-/* What is named here is shown on terminals, in logs and on pages, and peers refuse what cannot be shown. */
+/* These texts are shown on terminals, in logs and on pages, and peers refuse text that cannot be shown. */
 static const char not_printable[] =
 	"text that can be shown expected (UTF-8, no control or bidirectional characters) for";
 
-/* dir: of a path, which may have any bytes. */
+/* Read a string; with `dir` a path, which may have any bytes. */
 static const char *read_string(const config_setting_t *s, const char *dir, char **field)
 {
 	const char *text = config_setting_get_string(s);
@@ -52,7 +52,8 @@ static const char *read_string(const config_setting_t *s, const char *dir, char 
 
 #define CREDENTIAL "credential:"
 
-/* A file; "credential:NAME" is one that the service manager passes (systemd's LoadCredential=). */
+/* Read the path of a file; "credential:NAME" is one that the service manager passes (systemd's
+ * LoadCredential=). */
 static const char *read_path(const config_setting_t *s, const char *dir, char **field)
 {
 	const char *text = config_setting_get_string(s), *given = getenv("CREDENTIALS_DIRECTORY"), *name;
@@ -63,7 +64,7 @@ static const char *read_path(const config_setting_t *s, const char *dir, char **
 	name = text + strlen(CREDENTIAL);
 	if (*name == '\0' || *name == '.' || strchr(name, '/'))
 		return "credential:NAME expected for";
-	/* Outside the service it stays a file name, which fails when the file is opened: not every verb opens
+	/* Outside the service it stays a file name.  Opening that file fails, but not every verb opens
 	 * it. */
 	*field = given && *given == '/' ? cm_file_join(given, name) : strdup(text);
 	return *field ? NULL : "";
@@ -131,7 +132,7 @@ static const char *read_table(const config_setting_t *s, struct cf_table *out)
 	if (!out->item)
 		return "";
 	for (int i = 0; i < n; i++) {
-		/* Counted before it is filled, so that what was read before a fault is freed. */
+		/* Count it before it is filled, so that what was read before a fault is freed. */
 		struct cf_strings *one = &out->item[out->n++];
 		const char *fault = read_strings(config_setting_get_elem(s, (unsigned)i), one);
 
@@ -288,13 +289,13 @@ const char *cf_value_read(
 	case CF_GONE:
 		return "no value possible for";
 	}
-	/* Only settings of list types reach this line. */
+	/* only settings of list types reach this line */
 	if (!fault && !is_default && row->max > 0 && !in_range(row, config_setting_length(s)))
 		return "number of items out of range for";
 	return fault;
 }
 
-/* A duration in the largest unit that is whole, as the file would say it. */
+/* Write a duration in the largest unit that gives a whole number, as the file would. */
 static void bound_text(const struct cf_row *row, double v, char *out, size_t size)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* es_estimate.c - the memory of an answer, and an item that nothing is known of. */
+/* es_estimate.c - manages the memory of an answer, and makes an item undefined. */
 #include "es_estimate.h"
 
 #include <math.h>

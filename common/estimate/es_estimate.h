@@ -10,7 +10,7 @@
 /* One answer with its interval.  Counts for a histogram, the quantity itself for a mean. */
 struct qy_item {
 	const char *label; /* borrowed from the query, or from the estimate's names */
-	double value;      /* raw unbiased estimate; NAN: undefined, the interval is all that is known */
+	double value;      /* raw unbiased estimate; NAN: it is undefined, and only the interval is known */
 	double variance;
 	double lower, upper;             /* 95 % for this item alone */
 	double joint_lower, joint_upper; /* 95 % for all items together */
@@ -23,9 +23,11 @@ struct qy_item {
 struct es_estimate {
 	struct qy_item *item; /* n items */
 	size_t n;
-	double noise_floor; /* smallest count that is significantly above 0, all items together at 95 % */
-	uint64_t reports;   /* participants */
-	char *names; /* owned memory of the labels that are not the query's; NULL: all are the query's */
+	/* smallest count that is significantly above 0, for all items together at 95 % */
+	double noise_floor;
+	uint64_t reports; /* number of participants */
+	/* owned memory of labels that are not the query's; NULL: all labels are the query's */
+	char *names;
 };
 void es_estimate_fini(struct es_estimate *e);
 /* Make an item undefined: only its range is known.  Leaves label, none, bias and below_noise as they are. */

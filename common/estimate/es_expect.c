@@ -1,4 +1,4 @@
-/* es_expect.c - the error to expect of an answer, before anybody was asked. */
+/* es_expect.c - computes the error to expect of an answer, before anybody was asked. */
 #include "es_expect.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ double es_mean_scale(const struct qy_query *q, double n)
 	return q->kind == QY_SUM ? n : 1;
 }
 
-/* Root of the variance of the mean or sum, from the sum of the variances of all scores. */
+/* The root of the variance of the mean or sum, from the sum of the variances of all scores. */
 static double mean_error(const struct qy_query *q, double n, double b, double sum)
 {
 	return es_mean_scale(q, n) * (q->high - q->low) * sqrt(fmax(sum, 0)) / (n * b);

@@ -1,4 +1,4 @@
-/* es_expect.h - computes the error to expect of an answer before anybody was asked.  Pure.
+/* es_expect.h - computes the error to expect of an answer before anybody was asked.  No I/O, no state.
  *
  * Each error is the root mean square error of a row's unbiased estimator, from its exact variance. */
 #pragma once

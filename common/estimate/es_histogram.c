@@ -1,4 +1,4 @@
-/* es_histogram.c - support counts to counts of participants, with intervals. */
+/* es_histogram.c - estimates counts of participants from counts of supporting messages, with intervals. */
 #include "es_histogram.h"
 
 #include <math.h>
@@ -11,8 +11,9 @@
 #include "pr_limits.h"
 #include "qy_value.h"
 
-#define NOISE_EXACT    100.0 /* expected noise messages for an item below which the normal law is not used */
-#define VARIANCE_EXACT 1e4   /* of the kept messages, above which their law is normal enough */
+/* below this expected number of noise messages for an item the normal law is not used */
+#define NOISE_EXACT    100.0
+#define VARIANCE_EXACT 1e4 /* above this variance of the kept messages, their law is normal enough */
 #define MEMO           4096u
 
 struct limits {
@@ -25,11 +26,13 @@ struct work {
 	const struct es_support *s;
 	uint64_t n;
 	double expected;           /* noise messages for an item that nobody holds */
-	double alpha, joint_alpha; /* of one tail */
+	double alpha, joint_alpha; /* error of one tail */
 	double z, joint_z;
 	bool exact, no_memory;
-	struct es_law blanket, nobody; /* dummies for one item; messages for an item of nobody */
-	struct limits *memo;           /* by message count: items of equal counts have equal limits */
+	/* laws of the dummies that support one item, and of all messages that support an item nobody
+	 * holds */
+	struct es_law blanket, nobody;
+	struct limits *memo; /* limits by message count: items with equal counts have equal limits */
 };
 
 void es_histogram_name(const struct qy_query *q, uint32_t i, struct qy_item *item)
@@ -60,7 +63,7 @@ enum cm_rc es_histogram_items(const struct qy_query *q, struct es_estimate *e, s
 	return CM_OK;
 }
 
-/* The number of participants that sent a message; at least 1, since we divide by it. */
+/* The number of participants that sent a message; at least 1, since it is a divisor. */
 static double senders(const struct es_support *s, double n)
 {
 	return s->sampled ? fmax((double)s->asked, 1) : n;
@@ -79,7 +82,7 @@ static double chance_of(const struct es_support *s, double n, double c)
 }
 
 /* The variance of the number of messages that support an item, where only some participants were asked:
- * that of as many independent messages, less a term since nobody is asked twice. */
+ * that of as many independent messages, less a term because nobody is asked twice. */
 static double asked_variance(const struct es_support *s, double n, double c)
 {
 	double asked = senders(s, n), p = chance_of(s, n, c), more = s->keep - s->other;
@@ -99,7 +102,8 @@ double es_support_variance(const struct es_support *s, double n, double c)
 	return (c * s->keep * s->flip + (n - c) * s->other * (1 - s->other) + noise) / (slope * slope);
 }
 
-/* Every holder supports its item and nobody else does: only the dummies are random. */
+/* Is it certain that every holder supports its item and nobody else does, so that only the dummies are
+ * random? */
 static bool is_certain(const struct es_support *s)
 {
 	return s->flip == 0 && s->other == 0;
@@ -110,7 +114,7 @@ static double estimate_of(const struct work *w, double messages)
 	return (messages - w->expected) / slope_of(w->s, (double)w->n);
 }
 
-/* tail() where some are asked only. */
+/* The same as tail(), where only some participants are asked. */
 static double asked_tail(struct work *w, uint64_t c, int64_t m, bool least)
 {
 	struct es_law law = { 0 };
@@ -136,7 +140,7 @@ static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 		!es_law_sum(&noise, &others, &w->blanket)) {
 		w->no_memory = true;
 	} else {
-		/* Cumulate one, sum over the other. */
+		/* Use the distribution function of one law, and sum over the other. */
 		for (size_t i = 1; i < kept.len; i++)
 			kept.p[i] += kept.p[i - 1];
 		for (size_t i = 0; i < noise.len; i++) {
@@ -152,14 +156,15 @@ static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 	return sum;
 }
 
-/* The least c with P(messages >= m | c) > a.  Below zero there are no laws: the law of nobody, shifted. */
+/* The least c with P(messages >= m
+ *  c) > a.  Below zero there are no laws, so the law for c = 0 is shifted. */
 static double lower_limit(struct work *w, int64_t m, double a)
 {
 	uint64_t low = 0, high = w->n;
 
 	if (es_law_at_least(&w->nobody, m) > a)
 		return ((double)m - (double)es_law_upper(&w->nobody, a)) / slope_of(w->s, (double)w->n);
-	/* Rejected at low; the law grows with c. */
+	/* c is rejected at low; the law grows with c. */
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
 
@@ -189,7 +194,7 @@ static double upper_limit(struct work *w, int64_t m, double a)
 	return (double)low;
 }
 
-/* Of what c holders add to the messages. */
+/* The variance of the messages that c holders add. */
 static double kept_variance(const struct work *w, double c)
 {
 	return w->s->sampled ? asked_variance(w->s, (double)w->n, c) : c * w->s->keep * w->s->flip;
@@ -244,7 +249,7 @@ static bool work_init(struct work *w, const struct es_support *s, uint64_t n, si
 	if (!is_certain(s) && w->expected >= NOISE_EXACT)
 		return true;
 	w->exact = es_law_binomial(&w->blanket, (uint64_t)s->dummies, s->blanket);
-	/* Too wide a window: the normal law serves. */
+	/* If the window is too wide for exact laws, the normal law is good enough. */
 	if (!w->exact)
 		return w->blanket.len == 0;
 	good = es_law_binomial(&others, sent, s->other) && es_law_sum(&w->nobody, &w->blanket, &others);
@@ -286,7 +291,7 @@ static double noise_floor(const struct work *w)
 			: w->joint_z * sqrt(es_support_variance(w->s, (double)w->n, 0));
 }
 
-/* Nobody was asked. */
+/* Fill the items where nobody was asked. */
 static void fill_unknown(struct qy_item *item, size_t n, uint64_t reports, double *floor)
 {
 	*floor = (double)reports;

@@ -5,10 +5,10 @@
 #include "es_estimate.h"
 #include "es_noise_law.h"
 
-/* The chances with which a message supports an item.  That of a holder does with chance P, that of another
- * participant with chance Q < P, and a dummy with chance `blanket`, all independently.  If c of n
- * participants hold the item and there are N dummies, M = Bin(c, P) + Bin(n - c, Q) + Bin(N, blanket)
- * messages support it, and c is estimated by (M - N blanket - n Q) / (P - Q). */
+/* The chances with which a message supports an item: a holder's with chance P, another participant's with
+ * chance Q < P, and a dummy with chance `blanket`, all independently.  If c of n participants hold the item
+ * and there are N dummies, M = Bin(c, P) + Bin(n - c, Q) + Bin(N, blanket) messages support it, and c is
+ * estimated by (M - N blanket - n Q) / (P - Q). */
 struct es_support {
 	double keep, flip; /* P, and 1 - P in its own precision */
 	double other;      /* Q */

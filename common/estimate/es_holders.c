@@ -1,4 +1,5 @@
-/* es_holders.c - answers about those who have a reading, where a symbol counts those who have none. */
+/* es_holders.c - estimates for the devices that have a reading, where a symbol counts those that have
+ * none. */
 #include "es_holders.h"
 
 #include <math.h>
@@ -29,11 +30,11 @@ void es_held_fini(struct es_held *h)
 	*h = (struct es_held){ 0 };
 }
 
-/* A report y counts (s_y - Q S) / (P - Q) with S the sum of s: under the law of bin x its mean is s_x.  With
- * g the same of another score, E f g = Q sum f_y g_y + (P - Q) f_x g_x. */
+/* A report y adds (s_y - Q S) / (P - Q), with S the sum of s: under the law of bin x its mean is s_x.  With
+ * g the same for another score, E f g = Q sum f_y g_y + (P - Q) f_x g_x. */
 struct linear {
-	double shift_f, shift_g;       /* Q S */
-	double sum_f, sum_g, products; /* over all bins, of f, g and f g */
+	double shift_f, shift_g;       /* Q S of each of the two scores */
+	double sum_f, sum_g, products; /* sums over all bins, of f, g and f g */
 };
 
 static double scored(const struct es_counted *c, double s, double shift)
@@ -90,7 +91,7 @@ void es_sums_add(const struct es_counted *c, const struct es_held *h, const doub
 		out->score += h->count[x] * score[x];
 		out->weight += h->count[x] * weight[x];
 	}
-	/* Rounding may take a variance of nothing below zero. */
+	/* Rounding may make a variance that should be zero negative. */
 	out->of_score += fmax(covariance(c, h, score, score), 0);
 	out->of_weight += fmax(covariance(c, h, weight, weight), 0);
 	out->together += covariance(c, h, score, weight);
@@ -110,14 +111,15 @@ double es_score_dummy_variance(const struct es_counted *c, const double *score)
 	return dummy_covariance(c, &l);
 }
 
-/* The ratios r with (score - r weight)^2 <= z^2 Var(score - r weight), a quadratic in r.  Its leading
- * coefficient is positive just if the weight is significantly off zero; a negative weight is nobody's. */
+/* The ratios r with (score - r weight)^2 <= z^2 Var(score - r weight), which is a quadratic inequality in
+ * r.  Its leading coefficient is positive if and only if the weight is significantly different from zero; a
+ * negative weight belongs to no number of holders. */
 struct ratio {
-	bool defined; /* else all of it is unknown */
+	bool defined; /* false: the ratio can be anything */
 	double value, lower, upper;
 };
 
-/* score / weight, and Fieller's interval for a quantile z of the normal law. */
+/* Compute score / weight, and Fieller's interval for a quantile z of the normal law. */
 static struct ratio fieller(const struct es_sums *s, double z)
 {
 	double a = s->weight * s->weight - z * z * s->of_weight;
@@ -142,7 +144,7 @@ enum cm_rc es_none_item(const struct es_support *s, uint64_t count, uint64_t rep
 	item->label = QY_NONE_LABEL;
 	item->none = true;
 	rc = es_support_items(s, &count, 1, reports, joint, item, floor, err);
-	/* One count is not consistent with others here, but between nobody and everybody. */
+	/* No other counts must be consistent with this one, only the limits: nobody and everybody. */
 	item->projected = fmin(fmax(item->value, 0), (double)reports);
 	return rc;
 }
@@ -167,7 +169,7 @@ void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b
 	struct ratio r;
 
 	item->label = q->name;
-	/* Rounding to a level moves a holder's by a variance of at most 1/4. */
+	/* Rounding to a level adds a variance of at most 1/4 for each holder. */
 	all.of_score += fmax(s->weight, 0) / 4;
 	if (q->kind == QY_SUM) {
 		fill_sum(q, &all, b, item);

@@ -1,10 +1,10 @@
-/* es_holders.h - estimates means and quantiles of the devices that have a reading (the holders), in rounds in
- * which the others send the symbol of none.  Pure.
+/* es_holders.h - estimates means and quantiles of the devices that have a reading (the holders), in rounds
+ * in which the others send the symbol of none.  No I/O, no state.
  *
  * A mean or a quantile of the holders is a ratio of two sums that are estimated together.  Its interval is
- * Fieller's (1954): all ratios r for which the estimate of numerator - r denominator is not significantly off
- * zero.  Where the data do not exclude that there are no holders, the ratio is undefined: only its range is
- * known. */
+ * Fieller's (1954): all ratios r for which the estimate of numerator - r denominator does not differ
+ * significantly from zero.  If the data do not exclude that there are no holders, the ratio is undefined:
+ * only its range is known. */
 #pragma once
 
 #include "es_histogram.h"
@@ -13,15 +13,16 @@
 struct es_counted {
 	const uint64_t *counts; /* messages of each bin */
 	uint32_t bins;          /* the last bin is that of the symbol of none */
-	double keep, other;     /* chances that a message is its sender's bin, and any one other bin */
-	double n;               /* participants */
-	double dummies;         /* number of uniform messages beside the participants' */
+	/* chance that a message is its sender's bin, and chance that it is any one other bin */
+	double keep, other;
+	double n;       /* number of participants */
+	double dummies; /* number of uniform messages besides the participants' */
 };
 
 /* Two estimates of how many participants hold each bin.  `count` is unbiased.  `plausible` has no number
  * below 0 and sums to n; variances are computed as if it were true. */
 struct es_held {
-	double *count, *plausible; /* bins each, owned */
+	double *count, *plausible; /* owned arrays of bins numbers */
 };
 /* Estimate them.  False: out of memory.  Free with es_held_fini in either case. */
 bool es_held(const struct es_counted *c, struct es_held *out);
@@ -36,9 +37,10 @@ struct es_sums {
 /* Add one batch's estimates for score[bins] and weight[bins] to *out.  O(bins). */
 void es_sums_add(const struct es_counted *c, const struct es_held *h, const double *score,
 	const double *weight, struct es_sums *out);
-/* Variance of the estimated score of one participant who holds bin x, beside one who holds another. */
+/* The variance of the estimated score of one participant who holds bin x, compared with one who holds
+ * another. */
 double es_score_variance(const struct es_counted *c, const double *score, uint32_t x);
-/* Variance that one dummy adds to the estimate. */
+/* The variance that one dummy adds to the estimate. */
 double es_score_dummy_variance(const struct es_counted *c, const double *score);
 
 /* Set the item that counts devices that hold the symbol of none: its value, its intervals and below_noise.

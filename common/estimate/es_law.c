@@ -1,11 +1,13 @@
-/* es_law.c - laws of counts on a window of integers, and quantiles. */
+/* es_law.c - computes laws of counts on a window of integers, and their quantiles. */
 #include "es_law.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define LEN_MAX  ((size_t)1 << 18)
-#define NEGLIGED 1e-20 /* of the mode: the sum of all such terms stays below 1e-18 for any window allowed */
+#define LEN_MAX ((size_t)1 << 18)
+/* smallest term relative to that of the mode: the sum of all smaller terms stays below 1e-18 for any window
+ * allowed */
+#define NEGLIGED 1e-20
 
 /* p(x + 1) / p(x) of Binomial(n, p). */
 static double step_up(double n, double odds, double x)
@@ -33,7 +35,7 @@ bool es_law_binomial(struct es_law *out, uint64_t n, double p)
 		return true;
 	}
 	mode = fmin(floor(((double)n + 1) * p), (double)n);
-	/* Relative to the mode, so that no factorial of a huge n is needed. */
+	/* Compute the terms relative to the mode, so that no factorial of a huge n is needed. */
 	for (term = 1; mode - (double)below > 0 && term > NEGLIGED && below < LEN_MAX; below++)
 		term /= step_up((double)n, odds, mode - (double)below - 1);
 	for (term = 1; mode + (double)above < (double)n && term > NEGLIGED && above < LEN_MAX; above++)
@@ -73,7 +75,7 @@ double es_law_at_least(const struct es_law *law, int64_t x)
 {
 	double sum = 0;
 
-	/* From the far end: small terms first. */
+	/* Start at the far end: small terms first. */
 	for (size_t i = law->len; i > 0 && law->first + (int64_t)i - 1 >= x; i--)
 		sum += law->p[i - 1];
 	return sum;
@@ -112,7 +114,8 @@ double es_normal_upper(double a)
 {
 	double low = 0, high = 40;
 
-	/* erfc is monotone and accurate in relative terms; 200 halvings leave neighbouring doubles. */
+	/* erfc is monotone, with a small relative error; after 200 halvings low and high are neighbouring
+	 * doubles. */
 	for (int i = 0; i < 200; i++) {
 		double z = (low + high) / 2;
 

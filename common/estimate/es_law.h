@@ -1,4 +1,4 @@
-/* es_law.h - probability laws of counts on a window of integers, and their quantiles.  Pure. */
+/* es_law.h - probability laws of counts on a window of integers, and their quantiles.  No I/O, no state. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,14 +13,14 @@ struct es_law {
 };
 
 /* Compute Binomial(n, p), p [0, 1].  Returns false with out->len 0 if the window would exceed 2^18 (a
- * standard deviation above about 14,000: use the normal law).  Returns false with the window's out->len if it
- * is out of memory. */
+ * standard deviation above about 14,000: use the normal law).  Returns false with the window's out->len if
+ * memory runs out. */
 bool es_law_binomial(struct es_law *out, uint64_t n, double p);
 /* Compute the law of the sum of two independent counts; O(a->len * b->len). */
 bool es_law_sum(struct es_law *out, const struct es_law *a, const struct es_law *b);
 void es_law_fini(struct es_law *law);
 
-/* P(X >= x), P(X <= x). */
+/* P(X >= x), and P(X <= x). */
 double es_law_at_least(const struct es_law *law, int64_t x);
 double es_law_at_most(const struct es_law *law, int64_t x);
 /* The least q with P(X > q) <= a, and the greatest q with P(X < q) <= a. */

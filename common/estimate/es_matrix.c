@@ -1,4 +1,4 @@
-/* es_matrix.c - symbols to counts of values, by the inverse of the matrix of chances. */
+/* es_matrix.c - estimates counts of values from symbols, by the inverse of the matrix of chances. */
 #include "es_matrix.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "es_mean.h"
 #include "es_project.h"
 
-#define OFF 1e-6 /* cell of matrix times inverse */
+#define OFF 1e-6 /* largest error of a cell of matrix times inverse */
 
-/* Rows a and b of both halves. */
+/* Exchange rows a and b of both matrices. */
 static void exchange(double *left, double *right, uint32_t k, uint32_t a, uint32_t b)
 {
 	for (uint32_t c = 0; c < k; c++) {
@@ -24,7 +24,8 @@ static void exchange(double *left, double *right, uint32_t k, uint32_t a, uint32
 	}
 }
 
-/* Gauss and Jordan, by the largest pivot of each column: `left` becomes the unit, `right` its inverse. */
+/* Gauss and Jordan's method, with the largest pivot of each column: `left` becomes the unit matrix, `right`
+ * its inverse. */
 static bool invert(double *left, double *right, uint32_t k)
 {
 	for (uint32_t c = 0; c < k; c++) {
@@ -54,7 +55,7 @@ static bool invert(double *left, double *right, uint32_t k)
 	return true;
 }
 
-/* Fills in the variances on the way: `sum` has room for k numbers. */
+/* Check the inverse, and compute the variances on the way; `sum` has room for k numbers. */
 static bool is_inverse(struct es_matrix *m, const double *chance, double *sum)
 {
 	uint32_t k = m->k;
@@ -113,7 +114,7 @@ void es_matrix_fini(struct es_matrix *m)
 	*m = (struct es_matrix){ 0 };
 }
 
-/* Sums over what was sent of powers of item j's score. */
+/* Sums of powers of item j's score over all symbols sent. */
 struct moments {
 	double first, second, third, fourth;
 };
@@ -133,8 +134,8 @@ static struct moments moments_of(const struct es_matrix *m, uint32_t j, const ui
 	return s;
 }
 
-/* Of the sum of j's scores if these were the counts, which the projection makes of the estimates: smoother
- * than what few messages show of rare symbols. */
+/* The variance of the sum of j's scores if the counts were those that the projection makes of the
+ * estimates: these are smoother than what few messages show of rare symbols. */
 static double modelled(const struct es_matrix *m, uint32_t j, const double *projected)
 {
 	double sum = 0;
@@ -192,7 +193,7 @@ double es_matrix_expected_error(const struct es_matrix *m, uint64_t participants
 		for (uint32_t j = 0; j < m->k; j++)
 			all += m->variance[(size_t)x * m->k + j];
 	}
-	/* Means over the items: of evenly spread values, and where a tenth holds the item. */
+	/* Means over the items: when values are evenly spread, and when a tenth holds the item. */
 	double even = n * all / (k * k), heavy = n * (0.1 * own / k + 0.9 * (all - own) / (k * (k - 1)));
 
 	return sqrt((even + heavy) / 2);

@@ -1,4 +1,4 @@
-/* es_mean.c - symbols to the mean of a bounded number, with its interval. */
+/* es_mean.c - estimates the mean of a bounded number from symbols, with its interval. */
 #include "es_mean.h"
 
 #include <math.h>
@@ -7,8 +7,9 @@
 #include "es_expect.h"
 #include "es_law.h"
 
-#define FREEDOM_MIN 4.0 /* below it the expansion of Student's quantile says little */
-#define SHIFT_MAX   1.0 /* largest shift by the skewness, in standard errors; its expansion is poor beyond */
+#define FREEDOM_MIN 4.0 /* with fewer degrees of freedom the expansion of Student's quantile is useless */
+/* largest shift by the skewness, in standard errors; beyond it the expansion is poor */
+#define SHIFT_MAX 1.0
 
 bool es_mean_moments(const struct es_rule *rule, double *moment)
 {
@@ -29,7 +30,7 @@ bool es_mean_moments(const struct es_rule *rule, double *moment)
 	return true;
 }
 
-/* What the law alone says of the variance of one score, rounding to a level included. */
+/* The range of the variance of one score that follows from the law alone, with rounding to a level. */
 struct bounds {
 	double least, most;
 };
@@ -46,9 +47,9 @@ static struct bounds bounds_of(const double *moment, uint32_t levels)
 	return v;
 }
 
-/* A sum over all messages of a score, and over the dummies as expected. */
+/* The sum of a score over all messages, and over the dummies as expected. */
 struct total {
-	double all, squares; /* of the score, of its square */
+	double all, squares; /* sum of the score, and of its square */
 	double dummy;        /* mean of a dummy's score */
 };
 
@@ -73,7 +74,7 @@ static double spread(const struct work *w, uint32_t y)
 	return (w->first[y] - w->level) * (w->first[y] - w->level);
 }
 
-/* Its mean is (l - level)^2. */
+/* The squared distance from the level; its mean is (l - level)^2. */
 static double apart(const struct work *w, uint32_t y)
 {
 	return w->second[y] - 2 * w->level * w->first[y] + w->level * w->level;
@@ -103,21 +104,22 @@ static double error(const struct work *w, const struct total *t)
 	return sqrt(fmax(t->squares - t->all * t->all / fmax(w->messages, 1), 0));
 }
 
-/* Of the sum of levels; *freedom: 2 over the squared relative error of what is estimated in it. */
+/* The variance of the sum of levels; *freedom is 2 divided by the squared relative error of its estimated
+ * part. */
 static double variance(const struct work *w, struct bounds one, double *freedom)
 {
 	struct total all = sum(w, spread), own = sum(w, apart);
 	double noise, values, blanket = 0, got, doubt;
 
-	/* The mean has been fitted. */
+	/* one degree of freedom is lost, since the mean has been fitted */
 	noise = of_reports(w, &all) * (w->n > 1 ? w->n / (w->n - 1) : 1);
-	/* The values' spread: rounding is at most 1/4 each, and of two noisy bounds the larger would be too
-	 * large, hence less one standard error. */
+	/* The spread of the values: rounding is at most 1/4 each.  The larger of two noisy bounds would be
+	 * too large, so one standard error is subtracted. */
 	values = fmax(of_reports(w, &own) - w->n / 4 - error(w, &own), 0);
 	for (uint32_t y = 0; w->dummies > 0 && y < w->symbols; y++)
 		blanket += pow(w->first[y] - sum(w, plain).dummy, 2) / w->symbols;
 	got = fmin(fmax(noise - values, w->n * one.least), w->n * one.most) + w->dummies * blanket;
-	/* Widened for what chance may have taken from it, which is nothing where it is at its least. */
+	/* Widen it by what chance may have taken from it, which is nothing if it is at its least. */
 	doubt = fmin(error(w, &all), fmax(noise - values - w->n * one.least, 0));
 	*freedom = 2 * pow(got / doubt, 2);
 	return got;
@@ -131,7 +133,8 @@ static double student(double z, double freedom)
 	return isfinite(v) ? z + (c + z) / (4 * v) + (5 * c * z * z + 16 * c + 3 * z) / (96 * v * v) : z;
 }
 
-/* Third central moment of the first score of one report at the mean level: what most of them are like. */
+/* The third central moment of the first score of one report at the mean level, which stands for most
+ * reports. */
 static double third_moment(const struct es_rule *rule, const struct work *w, double *chance)
 {
 	double at = fmin(fmax(w->level, 0), rule->levels - 1), third = 0;
@@ -145,7 +148,7 @@ static double third_moment(const struct es_rule *rule, const struct work *w, dou
 	return third;
 }
 
-/* Hall 1992, section 3.5: quantiles of the studentised mean, to the first order in the skewness. */
+/* Hall 1992, section 3.5: quantiles of the studentised mean, to first order in the skewness. */
 void es_studentised(double value, double variance, double third, double freedom, double tail, double *lower,
 	double *upper)
 {

@@ -10,7 +10,7 @@
 struct es_rule {
 	uint32_t levels;  /* 2 or more */
 	uint32_t symbols; /* at most PR_TALLIES_MAX */
-	const void *of;   /* the parameters, which law and scores get as their first argument; borrowed */
+	const void *of;   /* the parameters, which are the first argument of law and scores; borrowed */
 	/* Fill chance[symbols]: the chance of each symbol at this level. */
 	void (*law)(const void *of, uint32_t level, double *chance);
 	/* Fill first[symbols] and second[symbols]: the two scores of each symbol. */
@@ -20,10 +20,10 @@ struct es_rule {
 /* Fill moment[levels]: the second moment of the first score at each level.  False: out of memory. */
 bool es_mean_moments(const struct es_rule *rule, double *moment);
 
-/* Compute an interval for what an unbiased sum of independent scores estimates.  Each end misses it with
- * chance `tail`, to the first order in the skewness.  value: the sum; variance: its estimated variance;
- * third: sum of the scores' third central moments; freedom: degrees of freedom of the variance, which are 2
- * over its squared relative error. */
+/* Compute an interval for the quantity that an unbiased sum of independent scores estimates.  Each end
+ * misses it with chance `tail`, to first order in the skewness.  value: the sum; variance: its estimated
+ * variance; third: the sum of the scores' third central moments; freedom: degrees of freedom of the
+ * variance, which are 2 over its squared relative error. */
 void es_studentised(double value, double variance, double third, double freedom, double tail, double *lower,
 	double *upper);
 

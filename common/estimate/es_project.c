@@ -1,4 +1,4 @@
-/* es_project.c - the nearest consistent answer. */
+/* es_project.c - finds the consistent answer that is nearest. */
 #include "es_project.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ bool es_project_simplex(double *v, size_t n, double total)
 		return false;
 	memcpy(sorted, v, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, descending);
-	/* The largest j entries stay positive: the last j for which the j-th does. */
+	/* The largest j entries stay positive, where j is the last for which the j-th entry does. */
 	for (size_t j = 0; j < n; j++) {
 		sum += sorted[j];
 		if (sorted[j] - (sum - total) / (double)(j + 1) > 0)

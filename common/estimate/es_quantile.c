@@ -1,4 +1,4 @@
-/* es_quantile.c - level counts to quantiles of a bounded number, with intervals. */
+/* es_quantile.c - estimates quantiles of a bounded number from counts of levels, with intervals. */
 #include "es_quantile.h"
 
 #include <math.h>
@@ -9,7 +9,8 @@
 
 #define LABEL_LEN 24u
 
-/* The probabilities that a query asks for, rising, those it has or 0.25, 0.5 and 0.75: as many as *n. */
+/* The probabilities that a query asks for, rising: its own, or 0.25, 0.5 and 0.75; sets *n to their
+ * number. */
 static const double *asked_of(const struct qy_query *q, uint32_t *n)
 {
 	static const double usual[] = { 0.25, 0.5, 0.75 };
@@ -18,13 +19,13 @@ static const double *asked_of(const struct qy_query *q, uint32_t *n)
 	return q->probabilities > 0 ? q->probability : usual;
 }
 
-/* Of one level's distribution function: its estimate, standard error, and the monotone estimate. */
+/* One level's distribution function: its estimate, the standard error, and the monotone estimate. */
 struct step {
 	double share, error, monotone;
 };
 
-/* Levels 0..level as one item: who holds one of them supports it with chance P + level Q, everybody else with
- * (level + 1) Q. */
+/* Take levels 0..level as one item: a device that holds one of them supports it with chance P + level Q,
+ * any other with (level + 1) Q. */
 static struct es_support support_of(const struct es_counted *c, uint32_t level)
 {
 	double other = c->other, above = c->bins - 1 - level;
@@ -60,13 +61,13 @@ double es_quantile_expected_error(const struct qy_query *q, const struct es_coun
 	return (q->high - q->low) * sqrt(sum / asked + 1 / (12 * b * b));
 }
 
-/* Pool adjacent violators: the nearest sequence that does not fall, within [0, 1].  size: room for as
- * many. */
+/* Pool adjacent violators: compute the nearest sequence within [0, 1] that never falls.  size has room for
+ * as many numbers. */
 static void make_monotone(struct step *f, uint32_t n, uint32_t *size)
 {
 	uint32_t runs = 0;
 
-	/* f[0..runs-1].monotone: means of the runs so far. */
+	/* f[0..runs-1].monotone has the means of the runs so far */
 	for (uint32_t i = 0; i < n; i++) {
 		f[runs].monotone = f[i].share;
 		size[runs++] = 1;
@@ -78,7 +79,7 @@ static void make_monotone(struct step *f, uint32_t n, uint32_t *size)
 			size[runs - 2] = one + other;
 		}
 	}
-	/* Spread from behind: a run ends at or after its number. */
+	/* Spread them from the end: a run ends at or after its number. */
 	for (uint32_t end = n; runs > 0; runs--) {
 		double mean = fmin(fmax(f[runs - 1].monotone, 0), 1);
 
@@ -88,7 +89,7 @@ static void make_monotone(struct step *f, uint32_t n, uint32_t *size)
 }
 
 /* The q-quantile, in levels.  The distribution function of the levels at j lies between that of the values
- * at j and that just below j + 1.  So it is taken as the one of the values at j + 1/2. */
+ * at j and that just below j + 1, so it is taken as that of the values at j + 1/2. */
 static double read_at(const struct step *f, uint32_t b, double q)
 {
 	double x = 0, share = 0;
@@ -104,8 +105,8 @@ static double read_at(const struct step *f, uint32_t b, double q)
 	return b;
 }
 
-/* The quantile is above j if F(j) < q: of levels 0..b-1, as many as are rejected one after the other.  Wrong
- * only if the first level at or above the quantile is, which is a single test. */
+/* The quantile is above j if F(j) < q: reject levels 0..b-1 one after the other as long as possible.  This
+ * is wrong only if the first level at or above the quantile is rejected, which is a single test. */
 static double lower_end(const struct step *f, uint32_t b, double q, double z)
 {
 	uint32_t j = 0;
@@ -115,7 +116,7 @@ static double lower_end(const struct step *f, uint32_t b, double q, double z)
 	return j > 0 ? j - 1 : 0;
 }
 
-/* And at most j + 1 if F(j) >= q, by the same reasoning from above. */
+/* The quantile is at most j + 1 if F(j) >= q, by the same reasoning from above. */
 static double upper_end(const struct step *f, uint32_t b, double q, double z)
 {
 	uint32_t j = b;
@@ -125,7 +126,7 @@ static double upper_end(const struct step *f, uint32_t b, double q, double z)
 	return j < b ? j + 1 : b;
 }
 
-/* Labels and memory of the quantiles that are asked for, and of `more` items behind them. */
+/* Make labels and memory for the quantiles that are asked for, and for `more` items behind them. */
 static enum cm_rc make_items(
 	const struct qy_query *q, uint32_t more, struct es_estimate *e, struct cm_err *err)
 {
@@ -149,7 +150,8 @@ static enum cm_rc make_items(
 	return CM_OK;
 }
 
-/* One quantile.  f: what it is read from; tests: what its ends are tested with; of 0..b-1. */
+/* Fill in one quantile.  f: the levels 0..b-1 that it is read from; tests: those that its ends are tested
+ * with. */
 static void fill(const struct qy_query *q, const struct step *f, const struct step *tests, uint32_t b,
 	double at, double joint, struct qy_item *item)
 {
@@ -167,18 +169,19 @@ static void fill(const struct qy_query *q, const struct step *f, const struct st
 
 /* ---- Of those who have a reading ---- */
 
-/* Work of one estimate; f, tests: of levels 0..b-1. */
+/* Working memory of one estimate; f, tests: for levels 0..b-1. */
 struct holders {
 	struct es_counted c;
 	struct es_held held;
-	struct es_sums all; /* weight: how many have a reading */
+	struct es_sums all; /* the weight says how many have a reading */
 	struct step *f, *tests;
 	double *score, *nothing;
 	uint32_t b;
 };
 
-/* A share `at` of the holders is at or below level j just if (at or below j) - at (holders) is not negative:
- * a sum, whose sign is tested without dividing by how many holders there may be. */
+/* A share `at` of the holders is at or below level j if and only if (number at or below j) - at (number of
+ * holders) is not negative.  This is a sum, whose sign is tested without dividing by the number of
+ * holders. */
 static void test_levels(struct holders *h, double at)
 {
 	for (uint32_t j = 0; j < h->b; j++) {

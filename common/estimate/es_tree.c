@@ -1,9 +1,9 @@
-/* es_tree.c - weighted least squares on a tree in two passes. */
+/* es_tree.c - computes weighted least squares on a tree in two passes. */
 #include "es_tree.h"
 
 #include <stddef.h>
 
-/* Upwards: what a node's own estimate and the sum of its children together say of it. */
+/* Upwards: combine a node's own estimate with the sum of its children. */
 static void gather(double *node, size_t nodes, const double *child, uint32_t fanout, double variance,
 	double child_variance, double *together)
 {
@@ -20,7 +20,8 @@ static void gather(double *node, size_t nodes, const double *child, uint32_t fan
 	*together = variance * of_children / (variance + of_children);
 }
 
-/* Downwards: what the children miss of their parent, shared equally as their variances are equal. */
+/* Downwards: divide what the children lack of their parent equally among them, since their variances are
+ * equal. */
 static void settle(const double *node, size_t nodes, double *child, uint32_t fanout)
 {
 	for (size_t i = 0; i < nodes; i++) {
@@ -42,7 +43,7 @@ void es_tree_consistent(double *value, uint32_t fanout, uint32_t levels, const d
 		at += nodes;
 		nodes *= fanout;
 	}
-	/* `at` is where the finest level begins. */
+	/* `at` is where the finest level begins */
 	known = variance[levels - 1];
 	for (uint32_t i = levels - 1; i > 0; i--) {
 		nodes /= fanout;

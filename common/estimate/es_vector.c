@@ -1,4 +1,4 @@
-/* es_vector.c - signs of coordinates to the mean of a vector, with intervals. */
+/* es_vector.c - estimates the mean of a vector from signs of its coordinates, with intervals. */
 #include "es_vector.h"
 
 #include <math.h>
@@ -8,14 +8,15 @@
 #include "es_law.h"
 #include "pr_limits.h"
 
-#define EXACT     2000.0 /* messages expected about a coordinate below which the normal law is not used */
-#define FAR       20.0   /* standard deviations above the greatest mean, where no law is summed any more */
-#define MEMO      2048   /* sums of signs from -MEMO to MEMO */
+/* from this expected number of messages about a coordinate on, the normal law is used */
+#define EXACT     2000.0
+#define FAR       20.0 /* standard deviations above the greatest mean beyond which no law is summed */
+#define MEMO      2048 /* limits are kept for sums of signs from -MEMO to MEMO */
 #define BISECTION 30
-#define LABEL     11 /* digits of a number of 32 bits, and a zero */
+#define LABEL     11 /* bytes of a number of 32 bits in decimal, with its NUL */
 
 struct limits {
-	double lower, upper, joint_lower, joint_upper; /* of h */
+	double lower, upper, joint_lower, joint_upper; /* limits of h */
 	bool known;
 };
 
@@ -23,13 +24,14 @@ struct limits {
 struct work {
 	const struct pt_signs *s;
 	double n, messages;
-	double mixed;              /* slope of a message that may be a dummy */
-	double unit;               /* h of one sign */
-	double alpha, joint_alpha; /* of one tail */
+	double mixed;              /* slope of a message when it may be a dummy */
+	double unit;               /* the h of one sign */
+	double alpha, joint_alpha; /* error of one tail */
 	double z, joint_z;
 	bool exact;
-	struct es_law about; /* messages about a coordinate, when exact */
-	struct limits *memo; /* by the sum of signs: coordinates of equal sums have equal limits */
+	struct es_law about; /* law of the number of messages about a coordinate, when exact */
+	/* limits by the sum of signs: coordinates with equal sums have equal limits */
+	struct limits *memo;
 };
 
 double es_signs_variance(const struct pt_signs *s, double n, double h)
@@ -39,9 +41,10 @@ double es_signs_variance(const struct pt_signs *s, double n, double h)
 	return (all * s->groups / (s->slope * s->slope) - n * h * h) / (n * n);
 }
 
-/* P(S >= m) when all hold h and every message may be a dummy alike: the same mean as of n participants and N
- * dummies, and more spread.  Given c messages about the coordinate (m + c) / 2 of them, rounded up, must show
- * +1; `at` is the chance of just as many and `least` of no fewer, from c to c + 1. */
+/* P(S >= m) when all participants hold h and every message may equally well be a dummy: this has the same
+ * mean as n participants and N dummies, and a larger spread.  Given c messages about the coordinate, (m +
+ * c) / 2 of them, rounded up, must show +1.  `at` is the chance of exactly as many and `least` of at least
+ * as many; both are updated from c to c + 1. */
 static double tail(const struct work *w, double h, int64_t m)
 {
 	double plus = (1 + w->mixed * h) / 2, minus = (1 - w->mixed * h) / 2, sum = 0, least, at;
@@ -66,7 +69,8 @@ static double tail(const struct work *w, double h, int64_t m)
 	return sum;
 }
 
-/* The least h with P(S >= m | h) > a.  Outside [-1, 1] there are no laws: that of the end, shifted. */
+/* The least h with P(S >= m
+ *  h) > a.  Outside [-1, 1] there are no laws, so that of the end is shifted. */
 static double lower_limit(const struct work *w, int64_t m, double a)
 {
 	double low = -1, high = 1;
@@ -186,7 +190,7 @@ static void fill(struct work *w, const struct qy_query *q, const int64_t *sum, s
 		double value = (double)sum[i] * w->unit, square = value * value - most;
 		struct qy_item *item = &e->item[i];
 
-		/* The square of the mean, from an estimate that varies: its own variance is taken off. */
+		/* The estimate varies, so its own variance is subtracted from its square. */
 		*item = (struct qy_item){ .label = item->label,
 			.value = middle + half * value,
 			.variance =

@@ -9,9 +9,9 @@
 #include "es_estimate.h"
 
 struct pt_signs {
-	double groups;    /* G, 1 or more */
+	double groups;    /* the number of groups G, 1 or more */
 	double slope;     /* (0, 1] */
-	uint64_t dummies; /* N, of all participants */
+	uint64_t dummies; /* the number N of dummies of all participants */
 };
 
 /* Variance of the estimate of a mean h, in units of (half the range)^2:

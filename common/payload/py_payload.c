@@ -9,7 +9,7 @@
 #define MAGIC     "TOMBPAY1"
 #define MAGIC_LEN 8u
 
-/* What is left to read of the head. */
+/* The part of the head that is still to be read. */
 struct cursor {
 	const uint8_t *start, *at, *end;
 };
@@ -57,7 +57,7 @@ static enum cm_rc read_name(struct cursor *c, struct py_payload *p, struct py_ar
 	return CM_OK;
 }
 
-/* Type and dimensions. */
+/* Read the type and the dimensions. */
 static enum cm_rc read_shape(struct cursor *c, struct py_array *a, struct cm_err *err)
 {
 	const uint8_t *head = take(c, 2), *dim;

@@ -1,4 +1,4 @@
-/* pl_auto.c - the rounds of a plan that leave their protocol to us. */
+/* pl_auto.c - chooses protocol and parameters for the rounds of a plan that say protocol "auto". */
 #include "pl_auto.h"
 
 #include <math.h>
@@ -9,20 +9,21 @@
 #include "pl_mu.h"
 #include "pl_why.h"
 
-/* Shares are thousandths of the budget, the whole of it being a little less: a total equal to the limit is
- * refused. */
+/* Shares are thousandths of the budget, the whole of which is taken as a little less, since a total equal
+ * to the limit is refused. */
 #define SHARES     1000
 #define WHOLE      (1 - 1e-6)
 #define TRIALS_MAX 8
-#define NEARLY_ALL 0.99 /* of the budget: a greater share would not be worth the search */
+#define NEARLY_ALL 0.99 /* part of the budget: a larger share would not be worth the search */
 
 struct work {
 	struct pl_plan *plan;
-	struct rd_account *account;      /* the rounds that do not share */
-	struct pl_choice *choice, *kept; /* by round; kept: of the greatest share that fits */
-	double *cost;                    /* by round: what it was chosen for, 0 before */
-	struct pt_loss *loss;            /* of the round at hand */
-	double base, limit;              /* mu of the account, and of the budget */
+	struct rd_account *account; /* account of the rounds that do not share */
+	/* for each round; kept: the choices for the largest share that fits */
+	struct pl_choice *choice, *kept;
+	double *cost;         /* for each round: the cost it was chosen for; 0: not yet */
+	struct pt_loss *loss; /* loss of the round being considered */
+	double base, limit;   /* mu of the account, and mu of the budget */
 	size_t sharing;
 	const struct pl_round **at;
 };
@@ -38,7 +39,8 @@ static bool same_question(const struct pl_round *a, const struct pl_round *b)
 
 	if (a->item == b->item)
 		return true;
-	/* Of one number and its usual answers: others are rare and are searched again. */
+	/* Compare only queries about one number with the usual answers; other kinds are rare, and are
+	 * searched again. */
 	return x->kind == y->kind && qy_value_width(x) == 0 && x->probabilities + y->probabilities == 0 &&
 	       x->leaves == y->leaves && x->fanout == y->fanout && x->bits == y->bits && x->none == y->none &&
 	       x->none_value >= y->none_value && x->none_value <= y->none_value &&
@@ -63,7 +65,7 @@ struct pl_need pl_need_of(const struct pl_plan *p, const struct pl_round *r, dou
 		.noise_delta = pl_noise_delta(p) };
 }
 
-/* Choose for round i at this cost, or take the choice of an equal one. */
+/* Choose for round i at this cost, or copy the choice made for an equal round. */
 static enum cm_rc choose(struct work *w, size_t i, double cost, struct cm_err *err)
 {
 	const struct pl_plan *p = w->plan;
@@ -103,7 +105,7 @@ static enum cm_rc add(struct work *w, size_t i, struct cm_err *err)
 	return rc == CM_OK ? rd_account_add(w->account, id, w->loss, err) : rc;
 }
 
-/* All that do not share, as far as they fit in their order. */
+/* Add all rounds that do not share, as far as they fit in their order. */
 static enum cm_rc add_the_others(struct work *w, struct cm_err *err)
 {
 	struct pl_plan *p = w->plan;
@@ -125,7 +127,7 @@ static enum cm_rc add_the_others(struct work *w, struct cm_err *err)
 	return rc;
 }
 
-/* What all cost together when each that shares may cost this much alone. */
+/* Compute what all rounds cost together when each that shares may cost this much alone. */
 static enum cm_rc try_share(struct work *w, double cost, struct rd_verdict *v, struct cm_err *err)
 {
 	struct pl_plan *p = w->plan;
@@ -138,7 +140,7 @@ static enum cm_rc try_share(struct work *w, double cost, struct rd_verdict *v, s
 	for (size_t i = 0; rc == CM_OK && i < p->rounds; i++) {
 		if (!shares(&p->round[i]))
 			continue;
-		/* The last one is judged. */
+		/* the last round is judged, not added */
 		if (++added < w->sharing) {
 			rc = add(w, i, err);
 			continue;
@@ -163,8 +165,8 @@ static double cost_of(const struct pl_plan *p, int share)
 	return share == SHARES ? p->epsilon * WHOLE : p->epsilon * share / SHARES;
 }
 
-/* Rounds compose about as Gaussian mechanisms do: squares of mu add up.  The share at which those of `cost`,
- * which together with the others came to mu `got`, would come to the limit. */
+/* Rounds compose about as Gaussian mechanisms do: squares of mu add up.  Estimate the share at which rounds
+ * would just reach the limit, from rounds of `cost`, which together with the others have mu `got`. */
 static int next_share(const struct work *w, double cost, double got, int low, int high)
 {
 	const struct pl_plan *p = w->plan;
@@ -202,7 +204,7 @@ static enum cm_rc find_share(struct work *w, struct cm_err *err)
 	w->base = spent > 0 ? pl_mu(spent, p->delta) : 0;
 	w->limit = pl_mu(p->epsilon, p->delta);
 	if (w->sharing > 1 || spent > 0) {
-		/* As if each were Gaussian. */
+		/* Start as if each round were a Gaussian mechanism. */
 		double one = pl_mu(p->epsilon / SHARES, p->delta);
 
 		share = next_share(w, p->epsilon / SHARES,
@@ -222,7 +224,7 @@ static enum cm_rc find_share(struct work *w, struct cm_err *err)
 		}
 		share = next_share(w, cost_of(p, share),
 			isfinite(v.total) ? pl_mu(v.total, p->delta) : 2 * w->limit, low, high);
-		/* The last trials see to it that there is an answer. */
+		/* The last trials make sure that there is an answer. */
 		if (low == 0 && i >= TRIALS_MAX / 2)
 			share = i == TRIALS_MAX - 2 ? 1 : high / 2;
 		if (share < 1)

@@ -1,4 +1,4 @@
-/* pl_choose.c - protocol "auto": the row and the parameters of least expected error. */
+/* pl_choose.c - protocol "auto": finds the row and the parameters with the least expected error. */
 #include "pl_choose.h"
 
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 #include "pl_mu.h"
 #include "pr_limits.h"
 
-/* Numbers of levels that are tried for a mean, and how many of them exactly. */
+/* Numbers of levels that are tried for a mean, and how many of these exactly. */
 static const uint32_t level_bins[] = { 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65 };
-/* The same of the cells of a hash. */
+/* The same for the number of cells of a hash. */
 static const uint32_t hash_cells[] = { 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
-/* The same of slots, each with each size of a word. */
+/* The same for the number of slots, each with every size of a word. */
 static const uint32_t slot_counts[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256 };
 static const uint32_t word_sizes[] = { 1, 2, 3, 4, 6 };
 #define WORD_SIZES     (sizeof word_sizes / sizeof *word_sizes)
@@ -25,24 +25,25 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 		       sizeof slot_counts / sizeof *slot_counts * WORD_SIZES <= VARIANTS_MAX,
 	"room for all variants");
 
-/* Two machines whose libm differ in a last digit choose alike unless an answer falls in here. */
+/* Two machines whose libm differ in a last digit make the same choice unless an answer falls within this
+ * margin. */
 #define EPSILON_MARGIN 1e-9
 #define ERROR_MARGIN   1e-6
-/* Bytes are not spent on less than this part of the error. */
+/* More bytes are not used for a gain of less than this part of the error. */
 #define ERROR_WORTH 0.03
-/* A round whose guess is this far above what it may cost is not asked about: the guess errs low, by a tenth,
- * but for very few reports, and such answers are the accountant's dearest. */
+/* If the guessed epsilon exceeds the allowed one by this factor, the accountant is not asked: the guess is
+ * too low, by a tenth, except for very few reports, whose answers are the accountant's most expensive. */
 #define GUESS_EXCESS 1.4
 #define NOISE_TRIES  20
 
 #define OFFERS_MAX     512   /* rows, client or shuffler, variants, numbers of dummies: 16 * 2 * 3 * 5 */
-#define LEAST_EPSILON0 0.001 /* index 0 */
+#define LEAST_EPSILON0 0.001 /* epsilon0 at index 0 */
 
 struct search {
 	const struct pl_need *need;
 	struct pl_choice *out;
-	uint32_t steps;  /* indices below this one stand for values of epsilon0 of three digits */
-	uint32_t top;    /* the last index: the greatest epsilon0 that is allowed */
+	uint32_t steps;  /* smaller indices stand for values of epsilon0 of three digits */
+	uint32_t top;    /* the last index, which stands for the largest epsilon0 that is allowed */
 	double mu;       /* most that the round may cost, as mu of a Gaussian mechanism */
 	double ratio;    /* true mu divided by the guessed one at the last comparison */
 	enum acct_rc rc; /* ACCT_ENOMEM ends the search */
@@ -67,8 +68,8 @@ uint64_t pl_bytes(const struct pt_protocol *row, const struct pt_randomizer *p)
 							    (p->shuffler.tags > 0 ? PR_TAG_LEN : 0));
 }
 
-/* Values of epsilon0 by index: three significant digits from 0.001 up, below the greatest; the greatest; and
- * "inf" where it may be. */
+/* Values of epsilon0 by index: three significant digits from 0.001 up, below the largest; then the largest;
+ * and then "inf" where that is allowed. */
 #define DIGITS 900
 static double epsilon0_step(uint32_t i)
 {
@@ -99,7 +100,8 @@ static void search_init(struct search *s, const struct pl_need *need, struct pl_
 	s->mu = pl_mu(need->epsilon, need->delta);
 }
 
-/* Parts of a dummy by index: three significant digits from 0.0001 up beside none, hundredths beside some. */
+/* Parts of a dummy by index: three significant digits from 0.0001 up if there is no whole dummy, hundredths
+ * besides whole ones. */
 #define RARE_STEPS (4 * DIGITS)
 static double rare_step(const struct option *o, uint32_t i)
 {
@@ -108,8 +110,8 @@ static double rare_step(const struct option *o, uint32_t i)
 	return o->whole > 0 ? o->whole + (i + 1) / 100.0 : (100 + i % DIGITS) / unit[i / DIGITS];
 }
 
-/* The option between the whole numbers of dummies below `end` and at it; false if its row has none.  It takes
- * as many messages as `end` does. */
+/* Make the option between the whole numbers of dummies below `end` and at it; false if its row has none.
+ * It takes as many messages as `end` does. */
 static bool refine(const struct option *o, uint32_t end, struct option *out)
 {
 	*out = *o;
@@ -121,8 +123,8 @@ static bool refine(const struct option *o, uint32_t end, struct option *out)
 	return true;
 }
 
-/* The candidate with so many dummies at index i.  False if the row does not take them, or its guarantee is
- * too weak. */
+/* Make the candidate with so many dummies at index i.  False if the row does not allow them, or its
+ * guarantee is too weak. */
 static bool make(
 	const struct search *s, const struct option *o, uint32_t dummies, uint32_t i, struct pl_candidate *c)
 {
@@ -145,8 +147,9 @@ static bool make(
 	return o->row->device->epsilon0(&c->randomizer) <= n->epsilon0;
 }
 
-/* The blanket as Gaussian noise: cell j holds a mean, and variance, of omega_j (others + the levels' shares +
- * dummies / sum omega) messages, and the victim shifts it by omega_j (u_j - v_j).  Squares of mu add up. */
+/* Take the blanket as Gaussian noise: cell j has a mean, and variance, of omega_j (others + the levels'
+ * shares + dummies / sum omega) messages, and the victim shifts it by omega_j (u_j - v_j).  Squares of mu
+ * add up. */
 static double guessed_square(const struct acct_round *r)
 {
 	double whole = 0, shift = 0, levels = 0;
@@ -175,7 +178,7 @@ static double guessed_mu(const struct search *s, const struct pl_candidate *c)
 	return sqrt(sum);
 }
 
-/* Epsilon of the round alone; INFINITY where the accountant has no answer. */
+/* Epsilon of the round alone; INFINITY if the accountant has no answer. */
 static double exact_epsilon(struct search *s, const struct pl_candidate *c)
 {
 	struct pt_loss loss;
@@ -191,14 +194,14 @@ static double exact_epsilon(struct search *s, const struct pl_candidate *c)
 	return rc == ACCT_OK && b.upper >= 0 ? b.upper : (double)INFINITY;
 }
 
-/* The local guarantee alone is enough, or the guess says so. */
+/* Is the local guarantee alone enough, or does the guess say that it fits? */
 static bool seems_to_fit(const struct search *s, const struct pl_candidate *c, double excess)
 {
 	return c->randomizer.row->epsilon0(&c->randomizer) < s->need->epsilon ||
 	       guessed_mu(s, c) <= s->mu * excess;
 }
 
-/* Does it fit?  The comparison of the guess with the truth serves the next guess. */
+/* Does it fit?  The comparison of the guess with the true value improves the next guess. */
 static bool fits(struct search *s, struct pl_candidate *c)
 {
 	double guessed = guessed_mu(s, c);
@@ -214,8 +217,8 @@ static bool fits(struct search *s, struct pl_candidate *c)
 	return c->epsilon <= s->need->epsilon * (1 - EPSILON_MARGIN);
 }
 
-/* Rows may have one randomizer under two names.  The runner-up is another row, or another number of levels or
- * slots, or other words. */
+/* Is b another candidate, fit to be the runner-up?  Rows may have one randomizer under two names, so it
+ * must be another row, or another number of levels or slots, or other words. */
 static bool rivals(const struct pl_candidate *a, const struct pl_candidate *b)
 {
 	return !pt_randomizer_alike(&a->randomizer, &b->randomizer) &&
@@ -235,8 +238,8 @@ static void add_offer(struct search *s, struct pl_candidate *c)
 		s->offer[s->offers++] = *c;
 }
 
-/* Of all offers, choose the one of fewest bytes among those whose error is the least or nearly so; and the
- * runner-up. */
+/* Among the offers whose error is the least or nearly so, choose the one with the fewest bytes; and find
+ * the runner-up. */
 static void pick(const struct search *s)
 {
 	struct pl_choice *out = s->out;
@@ -262,7 +265,8 @@ static void pick(const struct search *s)
 	}
 }
 
-/* Noise for an epsilon costs that epsilon, but for the accountant's rounding: a few thousandths at most. */
+/* Noise made for an epsilon costs that epsilon, up to the accountant's rounding: a few thousandths at
+ * most. */
 static void offer_noise(struct search *s, const struct pt_protocol *row)
 {
 	const struct pl_need *n = s->need;
@@ -288,8 +292,8 @@ static void offer_noise(struct search *s, const struct pt_protocol *row)
 	}
 }
 
-/* The greatest index that seems to fit.  Below a row's range is seen as fitting, above it not; nor what gives
- * away too much in all slots together, which has bytes already. */
+/* The largest index that seems to fit.  An index below a row's range counts as fitting, one above it does
+ * not; nor does one that discloses too much in all slots together, whose bytes are counted already. */
 static uint32_t guess_index(const struct search *s, const struct option *o, uint32_t dummies)
 {
 	uint32_t low = 0, high = s->top + 1;
@@ -308,7 +312,7 @@ static uint32_t guess_index(const struct search *s, const struct option *o, uint
 	return low;
 }
 
-/* Offer the greatest epsilon0 that fits. */
+/* Offer the largest epsilon0 that fits. */
 static void tune(struct search *s, const struct option *o, uint32_t dummies)
 {
 	struct pl_candidate c, found = { 0 };
@@ -324,7 +328,8 @@ static void tune(struct search *s, const struct option *o, uint32_t dummies)
 		} else {
 			high = i;
 		}
-		/* The guess again, better informed; then away from where it was wrong, ever faster. */
+		/* Guess again with what is known now; then move away from where the guess was wrong, ever
+		 * faster. */
 		next = possible ? (int64_t)guess_index(s, o, dummies) : i - stride;
 		if (next <= low || next >= high) {
 			next = good ? low + stride : high - stride;
@@ -338,7 +343,7 @@ static void tune(struct search *s, const struct option *o, uint32_t dummies)
 		add_offer(s, &found);
 }
 
-/* The fewest dummies with which the greatest epsilon0 fits; dummies_max + 1 if there are none. */
+/* The fewest dummies with which the largest epsilon0 fits; dummies_max + 1 if there are none. */
 static uint32_t fewest(struct search *s, const struct option *o, bool exact, struct pl_candidate *found)
 {
 	int64_t low = -1, high = (int64_t)o->dummies_max + 1,
@@ -366,8 +371,8 @@ static uint32_t fewest(struct search *s, const struct option *o, bool exact, str
 	return (uint32_t)high;
 }
 
-/* The number of dummies, below `end`, of least guessed error: sets o->dummies and o->guess (INFINITY:
- * none). */
+/* The number of dummies, below `end`, with the least guessed error: sets o->dummies and o->guess (INFINITY:
+ * there is none). */
 static void guess_dummies(const struct search *s, struct option *o, uint32_t end)
 {
 	o->guess = INFINITY;
@@ -385,8 +390,8 @@ static void guess_dummies(const struct search *s, struct option *o, uint32_t end
 	}
 }
 
-/* Offer what the option has: most epsilon0 with few dummies, the last of them by chance where that is enough,
- * and less with what dummies are worth. */
+/* Offer what the option can give: the largest epsilon0 with few dummies, the last of them by chance where
+ * that is enough; and a smaller epsilon0 with as many dummies as are worth it. */
 static void consider(struct search *s, struct option *o)
 {
 	struct pl_candidate at_top = { 0 };
@@ -398,11 +403,11 @@ static void consider(struct search *s, struct option *o)
 		end = fewest(s, o, true, &at_top);
 		if (end <= o->dummies_max)
 			add_offer(s, &at_top);
-		/* Less noise of as many messages. */
+		/* less noise with as many messages */
 		if (refine(o, end, &fine) && fewest(s, &fine, true, &at_top) <= fine.dummies_max)
 			add_offer(s, &at_top);
 	}
-	/* The shuffler's dummies cost no device a byte: what they are worth is taken. */
+	/* The shuffler's dummies cost a device no bytes, so as many are taken as lower the error. */
 	for (int i = 0; i < 3 && !o->shuffler && s->rc == ACCT_OK; i++) {
 		guess_dummies(s, o, end);
 		if (isinf(o->guess) || o->dummies == last)
@@ -412,8 +417,8 @@ static void consider(struct search *s, struct option *o)
 	}
 }
 
-/* Dummies within the bytes; false if even one message is too long, or the row cannot be asked so.  Records
- * have one length whatever the dummies. */
+/* Limit the dummies by the bytes; false if even one message is too long, or the row does not allow it.  All
+ * records have one length, whatever the dummies are. */
 static bool within_bytes(const struct search *s, struct option *o)
 {
 	struct pl_candidate c;
@@ -422,11 +427,11 @@ static bool within_bytes(const struct search *s, struct option *o)
 
 	if (o->shuffler && (m == 0 || !o->row->device->dummy))
 		return false;
-	/* Rows without a local guarantee know only the last index, all others the one before, too; of many
-	 * slots each has less than what all may have. */
+	/* Rows without a local guarantee allow only the last index, all others also the one before; with
+	 * many slots each has less than all together may have. */
 	if (!make(s, o, m, s->steps, &c) && !make(s, o, m, s->top, &c) && !make(s, o, m, 0, &c))
 		return false;
-	each = c.bytes / (m + 1); /* of several slots, a message to each */
+	each = c.bytes / (m + 1); /* with several slots, one message for each */
 	most = s->need->max_bytes / each;
 	if (most == 0)
 		return false;
@@ -438,7 +443,7 @@ static bool within_bytes(const struct search *s, struct option *o)
 	return true;
 }
 
-/* The error, as guessed. */
+/* Compute the guessed error. */
 static void guess(struct search *s, struct option *o)
 {
 	struct pl_candidate c = { 0 };
@@ -483,7 +488,7 @@ static void consider_row(struct search *s, const struct pt_protocol *row, bool s
 			guess(s, &o);
 		option[n++] = o;
 	}
-	/* The best by guess first, few of them. */
+	/* Try the best by guess first, and only a few of them. */
 	for (size_t i = 0; i < n && i < VARIANTS_EXACT && s->rc == ACCT_OK; i++) {
 		size_t best = i;
 		struct option o;
@@ -497,7 +502,7 @@ static void consider_row(struct search *s, const struct pt_protocol *row, bool s
 	}
 }
 
-/* Does the row answer, and have devices without a reading take part as is asked? */
+/* Can the row answer, and can devices without a reading take part as the plan asks? */
 static bool answers(const struct pt_protocol *row, const struct pl_need *need)
 {
 	struct cm_err ignored = { 0 };
@@ -506,7 +511,7 @@ static bool answers(const struct pt_protocol *row, const struct pl_need *need)
 	       pt_none_check(row->device, need->query, CM_ECONFIG, &ignored) == CM_OK;
 }
 
-/* Would twice the slots be better, and more than the bytes allow?  By guess. */
+/* Would twice the slots have a lower error, and more bytes than allowed?  By guess. */
 static bool slots_bind(struct search *s)
 {
 	const struct pl_candidate *best = &s->out->best;
@@ -520,7 +525,7 @@ static bool slots_bind(struct search *s)
 	return o.guess < best->error * 0.95;
 }
 
-/* Would more dummies than the bytes allow be better, by guess? */
+/* Would more dummies than the bytes allow lower the error?  By guess. */
 static bool bytes_bind(struct search *s)
 {
 	const struct pl_candidate *best = &s->out->best;
@@ -585,7 +590,7 @@ static void consider_blankets(struct search *s, const struct pt_protocol *row)
 		offer_noise(s, row);
 }
 
-/* Of several slots each has three digits of its share. */
+/* With several slots each has three digits of its share. */
 static bool local_binds(const struct pl_need *need, const struct pl_candidate *best)
 {
 	double all = best->randomizer.row->epsilon0(&best->randomizer);

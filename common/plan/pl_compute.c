@@ -1,5 +1,5 @@
-/* pl_compute.c - what a device computes before it answers, in a round of a plan file: the map, its
- * parameters, the fields that it reads, and the payload. */
+/* pl_compute.c - reads what a device of a round computes before it answers: the map, its parameters, the
+ * fields that it reads, and the payload. */
 #include "pl_compute.h"
 
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static void take_program(
 	p->seconds = raw->seconds;
 }
 
-/* Are they "0", "1", ..., which cost no bytes? */
+/* Are the class names "0", "1", ..., which take no bytes? */
 static bool are_numbers(const struct cf_strings *classes)
 {
 	char number[24];

@@ -1,4 +1,4 @@
-/* pl_compute.h - private to common/plan: what a device of a round computes before it answers. */
+/* pl_compute.h - private to common/plan: reads what a device of a round computes before it answers. */
 #pragma once
 
 #include "pl_fault.h"

@@ -1,9 +1,9 @@
-/* pl_cost.c - judges every round of a plan as if the ones that fit before it were filled. */
+/* pl_cost.c - judges every round of a plan, assuming that the fitting rounds before it took place. */
 #include "pl_cost.h"
 
 #include "pl_make.h"
 
-/* *least: how many dummies would make a refused round fit, 0 if none would or its protocol has none. */
+/* Find how many dummies would make a refused round fit; 0 if no number would or its protocol has none. */
 static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round *r, const struct rd_batch *b,
 	uint32_t *least, struct cm_err *err)
 {
@@ -13,7 +13,7 @@ static enum cm_rc find_dummies(const struct rd_account *a, const struct pl_round
 	enum cm_rc rc = CM_OK;
 
 	while (rc == CM_OK && high - low > 1) {
-		/* From below: answers far above what is needed are of no use. */
+		/* Search from below: answers far above what is needed are of no use. */
 		uint32_t mid =
 			high == PR_BLANKET_MAX && 2 * low + 1 < high ? 2 * low + 1 : low + (high - low) / 2;
 		struct pt_request request = r->request;

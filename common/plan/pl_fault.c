@@ -1,4 +1,4 @@
-/* pl_fault.c - says what is wrong with a plan file, and on which line. */
+/* pl_fault.c - reports what is wrong with a plan file, and on which line. */
 #include "pl_fault.h"
 
 #include <stdarg.h>

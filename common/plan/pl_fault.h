@@ -23,7 +23,8 @@ void pl_fault(struct pl_checker *c, int line, const char *fmt, ...) CM_PRINTF(3,
 /* Report a fault of a round on the line of this key of it. */
 void pl_refuse(struct pl_checker *c, const struct pl_round *r, const char *key, const char *fmt, ...)
 	CM_PRINTF(4, 5);
-/* Report a fault that a callee found; out of memory stays CM_EINTERNAL, for it is no fault of the plan. */
+/* Report a fault that a callee found; out of memory stays CM_EINTERNAL, since it is no fault of the
+ * plan. */
 void pl_fault_of(struct pl_checker *c, int line, const struct cm_err *e);
 /* Line on which a key of this round is written; the line of the round if the key is absent. */
 int pl_round_line(const struct pl_checker *c, const struct pl_round *r, const char *key);

@@ -8,7 +8,7 @@
 #include "cm_file.h"
 #include "pl_why.h"
 
-/* To be raised when the search (pl_choose.h) may choose otherwise for the same plan and the same rows. */
+/* Raise this when the search (pl_choose.h) may choose differently for the same plan and the same rows. */
 #define SEARCH_VERSION 1u
 #define FILE_MAX       (1u << 20)
 
@@ -24,7 +24,8 @@ static void add_number(struct cr_hasher *h, uint32_t n)
 	cr_hasher_add(h, bytes, sizeof bytes);
 }
 
-/* The plan's bytes, in which its budget and its honest part are; the table of rows; this version. */
+/* The digest covers the plan's bytes, which include its budget and its honest fraction; the table of rows;
+ * and this version. */
 static void digest(const struct pl_plan *p, uint8_t out[PR_HASH_LEN])
 {
 	struct cr_hasher *h = cr_hasher_new();
@@ -103,7 +104,7 @@ static void real(struct cursor *c, double *v)
 	c->failed = c->failed || isnan(*v);
 }
 
-/* What "auto" chooses of a request; classes and padding are for rows that a plan names. */
+/* The parts of a request that "auto" chooses; classes and padding are for rows that a plan names. */
 static void item_fields(struct cursor *c, struct item *i)
 {
 	number32(c, &i->item);
@@ -156,7 +157,8 @@ static enum cm_rc put(const struct pl_plan *p, struct cm_buf *out, struct cm_err
 
 /* ---- Reading ---- */
 
-/* Round r with the choice of its item; false unless "auto" might have chosen it for this question. */
+/* Make round r with the choice of its item; false unless "auto" might have made this choice for the round's
+ * question. */
 static bool take(const struct pl_round *r, const struct item *item, struct pl_round *out)
 {
 	const struct pt_protocol *row = pt_find(item->row);
@@ -180,7 +182,8 @@ static bool take(const struct pl_round *r, const struct item *item, struct pl_ro
 	return out->epsilon0 <= r->request.epsilon0 && pl_bytes(row, &out->randomizer) <= r->max_bytes;
 }
 
-/* Every round of `to`, a copy of the plan's; false: of no use, and `to` is to be forgotten. */
+/* Make every round of `to`, a copy of the plan's rounds; false: the file is of no use, and `to` must be
+ * dropped. */
 static bool take_all(const struct pl_plan *p, struct cursor *c, struct pl_round *to)
 {
 	struct item item = { .item = 0 };

@@ -1,4 +1,4 @@
-/* pl_keys.h - private to common/plan: the keys of a plan file as read. */
+/* pl_keys.h - private to common/plan: the keys of a plan file as they are read. */
 #pragma once
 
 #include "cf_conf.h"

@@ -25,7 +25,8 @@ static void check_names(struct pl_checker *c, const struct pl_plan *p)
 			}
 }
 
-/* Can the accountant answer for this round at all?  Said here, not in the middle of a plan. */
+/* Check that the accountant can answer for each round at all, so that it does not fail in the middle of a
+ * plan. */
 static void check_losses(struct pl_checker *c, const struct pl_plan *p)
 {
 	struct pt_loss loss;
@@ -36,7 +37,7 @@ static void check_losses(struct pl_checker *c, const struct pl_plan *p)
 			pl_fault_of(c, p->round[i].line, &e);
 }
 
-/* Recurrences make a plan long quickly. */
+/* Check the size of the plan, since recurrences make it long quickly. */
 static void check_size(struct pl_checker *c, const struct pl_plan *p)
 {
 	struct cm_err e = { 0 };
@@ -135,7 +136,7 @@ static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struc
 	return c->found == 0 ? CM_OK : c->first->code;
 }
 
-/* A plan whose numbers are still to be found is nobody's plan. */
+/* Refuse a plan whose numbers are still to be found: nobody can use it. */
 static enum cm_rc refuse_wishes(struct pl_checker *c, const char *text, size_t n)
 {
 	struct pl_wishes wishes;
@@ -157,7 +158,7 @@ static enum cm_rc refuse_wishes(struct pl_checker *c, const char *text, size_t n
 	return c->found == 0 ? CM_OK : c->first->code;
 }
 
-/* A 1 in the place of each wish: lines stay where they are. */
+/* Put a 1 in the place of each wish, so that lines stay where they are. */
 static void fill_with_ones(char *text, const struct pl_wishes *w)
 {
 	for (size_t i = 0; i < w->n; i++) {
@@ -175,7 +176,7 @@ static enum cm_rc parse(
 
 	c->first = err;
 	memset(out, 0, sizeof *out);
-	/* A NUL would end the text early, and the digest would cover what nobody reads. */
+	/* A NUL would end the text early, and the digest would cover bytes that nobody reads. */
 	if (memchr(bytes, 0, n))
 		return cm_fail(err, CM_ECONFIG, "%s: holds a NUL byte", c->name);
 	text = malloc(n + 1);

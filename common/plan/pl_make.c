@@ -1,5 +1,5 @@
-/* pl_make.c - which rounds of a plan file fit together: decided in this one place, and written into the plan
- * that is signed. */
+/* pl_make.c - decides which rounds of a plan file fit together, and writes them into the plan that is
+ * signed. */
 #include "pl_make.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum cm_rc pl_plan_accept(const struct pl_plan *p, const atomic_bool *stop, pl_j
 		}
 		if (!repeats)
 			rc = pl_round_loss(p, &p->round[i], &loss, err);
-		/* What did not fit, and would be asked again beside the same rounds, does not fit. */
+		/* A round that did not fit does not fit when it is asked again beside the same rounds. */
 		if (rc == CM_OK && !(repeats && !v.fits))
 			rc = rd_account_judge(a, &loss, &v, err);
 		if (rc == CM_OK)
@@ -49,8 +49,8 @@ struct making {
 	struct rd_plan *out;
 };
 
-/* Candidates that follow from an answer are not known yet, but for their number: the first that there can be
- * stand for them. */
+/* Candidates that follow from an earlier answer are not known yet, only their number: the first possible
+ * ones stand for them. */
 static enum cm_rc stand_in(const struct qy_query *planned, struct qy_query *q, struct cm_err *err)
 {
 	uint32_t digits = planned->bits / 4;
@@ -105,7 +105,7 @@ static enum cm_rc judged(
 	return stand_in(&r->query, &e->query, err);
 }
 
-/* The queries are the plan file's, but for those made here. */
+/* The queries belong to the plan file, except for those made here. */
 static void making_fini(struct making *m)
 {
 	for (size_t i = 0; m->out->entry && i < m->out->entries; i++) {
@@ -118,7 +118,7 @@ static void making_fini(struct making *m)
 	free(m->out->refused);
 }
 
-/* All but the rounds. */
+/* Set everything but the rounds. */
 static enum cm_rc making_init(
 	struct making *m, uint64_t number, const uint8_t previous[PR_HASH_LEN], struct cm_err *err)
 {

@@ -1,4 +1,4 @@
-/* pl_mu.c - the Gaussian mechanism as a yardstick. */
+/* pl_mu.c - converts between an (epsilon, delta) and the mu of a Gaussian mechanism. */
 #include "pl_mu.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* pl_optimise.c - finds the numbers of a plan's rounds that say what is wanted in place of them. */
+/* pl_optimise.c - finds numbers for the rounds of a plan that wish for an error or a weight. */
 #include "pl_optimise.h"
 
 #include <math.h>
@@ -12,20 +12,21 @@
 #include "pl_make.h"
 
 #define LEAST_EPSILON0 1e-3
-#define LEAST_DUMMIES  1e-4 /* of a row whose dummies may be a fraction */
-#define LEAST_SHARE    1e-3 /* of the budget, of a round that says `epsilon` */
+#define LEAST_DUMMIES  1e-4 /* least dummies for a row that allows a fraction of a dummy */
+#define LEAST_SHARE    1e-3 /* least part of the budget for a round that says `epsilon` */
 #define WHOLE          (1 - 1e-6)
-#define AUTO_NODES     16 /* each is a search */
+#define AUTO_NODES     16 /* few, since each is a search */
 
 _Static_assert(ACCT_ALLOCATE_PARTS == PT_PARTS_MAX, "a round's parts");
 _Static_assert(ACCT_ALLOCATE_ROUNDS >= PL_ROUNDS_MAX, "a plan's rounds");
 
 struct open {
 	const struct pl_wish *wish;
-	struct pl_round *round;   /* of the plan that is searched; its randomizer is that of `value` */
-	size_t count;             /* recurrences, at least 1 */
-	double scale;             /* of the error */
-	char value[32], kept[32]; /* kept: of the last values that fit */
+	/* the round in the plan that is searched; its randomizer is that of `value` */
+	struct pl_round *round;
+	size_t count;             /* number of recurrences, at least 1 */
+	double scale;             /* unit of the error */
+	char value[32], kept[32]; /* kept: the value when all values last fitted */
 	bool tried, exists;       /* `value` was tried, and there is such a round */
 	double error;
 };
@@ -34,7 +35,7 @@ struct work {
 	struct pl_plan *plan;
 	struct open *open;
 	size_t n;
-	struct rd_account *account; /* the rounds without a wish */
+	struct rd_account *account; /* account of the rounds without a wish */
 	struct cm_err *err;
 };
 
@@ -84,7 +85,7 @@ static enum cm_rc derive(const struct open *o, double value, struct cm_err *err)
 	return pt_derive(o->round->protocol, &o->round->query, &request, &o->round->randomizer, err);
 }
 
-/* The round as it is with this value; where the row has no such, `exists` is false. */
+/* Make the round with this value; if the row has no such round, `exists` is false. */
 static enum cm_rc set_value(const struct work *w, struct open *o, double loose)
 {
 	char text[sizeof o->value];
@@ -136,7 +137,7 @@ static void round_id(const struct pl_round *r, size_t recurrence, uint8_t id[PR_
 	cm_put_le32(id, r->number + (uint32_t)recurrence);
 }
 
-/* Add the open rounds, all but the very last, which is judged. */
+/* Add the open rounds except the very last, which is judged. */
 static enum cm_rc judge_all(const struct work *w, bool *does)
 {
 	enum cm_rc rc = CM_OK;
@@ -185,7 +186,7 @@ static enum acct_rc fits(void *user, const double *loose, bool *does)
 	return rc == CM_OK ? ACCT_OK : ACCT_EDOMAIN;
 }
 
-/* The rounds without a wish are charged first: what they cost is known. */
+/* Charge the rounds without a wish first, since their cost is known. */
 static enum cm_rc add_the_others(
 	const struct work *w, const struct pl_wishes *wishes, struct pl_checker *c, struct cm_err *err)
 {
@@ -247,7 +248,8 @@ static struct acct_loose loose_of(const struct work *w, const struct open *o)
 		break;
 	case PL_OPEN_DUMMIES:
 		l.least = 1.0 / (PR_BLANKET_MAX - 1);
-		l.most = o->round->protocol->device->rare_dummy ? 1 / LEAST_DUMMIES : 2; /* 2: none */
+		/* 2 stands for no dummies */
+		l.most = o->round->protocol->device->rare_dummy ? 1 / LEAST_DUMMIES : 2;
 		break;
 	case PL_OPEN_SHUFFLER_DUMMIES:
 		l.least = 1.0 / PT_SHUFFLER_DUMMIES_MAX;
@@ -285,7 +287,7 @@ static void check_wishes(struct pl_checker *c, const struct pl_wishes *w)
 			"shuffler_dummies or epsilon");
 }
 
-/* A row that takes no dummies at all would be given 0 of them, whatever is wanted. */
+/* A row that allows no dummies at all would be given 0 of them, whatever is wished for. */
 static void check_dummies(struct pl_checker *c, const struct open *o)
 {
 	struct cm_err why = { 0 };
@@ -362,7 +364,7 @@ static enum cm_rc accepted(
 		out->plan.round[i].number, out->plan.round[i].label);
 }
 
-/* Fills the text, and reads and judges it as every party will. */
+/* Fill in the text, and read and judge it as every party will. */
 static enum cm_rc write_text(const struct work *w, const struct pl_wishes *wishes, const uint8_t *bytes,
 	size_t n, const char *name, struct pl_optimised *out, struct cm_err *err)
 {

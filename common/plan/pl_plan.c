@@ -1,4 +1,5 @@
-/* pl_plan.c - a plan that has been read: what its rounds cost, when they open, and who may take part. */
+/* pl_plan.c - answers questions about a plan that has been read: what its rounds cost, when they open, and
+ * who may take part. */
 #include "pl_plan.h"
 
 #include <assert.h>
@@ -7,8 +8,8 @@
 
 #include "cm_clock.h"
 
-/* Part of the plan's delta that noise's ends may take, all rounds together: a few dummies a bin more than
- * needed, and nothing that the rounds' epsilon would feel. */
+/* The part of the plan's delta that the ends of noise may take, for all rounds together.  It costs a few
+ * dummies more in each bin, and hardly changes the rounds' epsilon. */
 #define NOISE_SHARE 64
 
 void pl_plan_fini(struct pl_plan *p)
@@ -37,7 +38,7 @@ enum cm_rc pl_round_loss(
 {
 	const struct rd_batch b = pl_round_batch(p, r);
 
-	assert(r->protocol != NULL); /* else the plan has a fault and is nobody's */
+	assert(r->protocol != NULL); /* otherwise the plan has a fault, and nobody may use it */
 	return rd_loss_of(&r->randomizer, &b, out, err);
 }
 

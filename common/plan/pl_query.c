@@ -10,7 +10,7 @@
 
 #define FANOUT_MAX 16u /* largest default fanout */
 
-/* Which keys belong to which types. */
+/* Which keys are allowed for which types. */
 static const struct {
 	const char *key;
 	unsigned kinds;
@@ -34,7 +34,7 @@ static const struct {
 	{ "none", ~(unsigned)QY_PREFIXES },
 };
 
-/* A text of 1 to room - 1 bytes; `key` is the round's. */
+/* Copy a text of 1 to room - 1 bytes; `key` is the round's. */
 static void take_text(struct pl_checker *c, const struct pl_round *r, const char *key, const char *text,
 	char *out, size_t room)
 {
@@ -192,7 +192,7 @@ static void take_ranges(struct pl_checker *c, const struct pl_raw_round *raw, st
 		q->fanout = q->leaves;
 }
 
-/* Counts the candidates that the first n of so many digits give. */
+/* Count the candidates that the first n of so many digits give. */
 static void count_candidates(struct pl_checker *c, struct qy_query *q, uint64_t n)
 {
 	uint32_t digits = q->bits / 4;
@@ -355,7 +355,7 @@ static void take_substitute(struct pl_checker *c, const char *text, struct pl_ro
 	q->none = QY_NONE_VALUE;
 }
 
-/* Reads only what the file says; the default is pt_none_default's. */
+/* Read only what the file says; pt_none_default sets the default. */
 static void take_none(struct pl_checker *c, const struct cf_word *raw, struct pl_round *r)
 {
 	struct qy_query *q = &r->query;
@@ -386,7 +386,7 @@ void pl_query_take(struct pl_checker *c, const struct pl_plan *plan, const struc
 			  (q->kind == QY_VECTOR && pl_round_says(c, r, "fields"));
 
 	check_keys(c, r);
-	/* The fields that are read are those of `compute`: this one names the output. */
+	/* The fields that are read are those of `compute`; this one names the output. */
 	if (!of_columns && raw->compute && !pl_round_says(c, r, "field"))
 		memcpy(q->field, q->name, sizeof q->field);
 	else if (!of_columns && needs(c, r, "field", "a field of the readings"))

@@ -1,8 +1,8 @@
 /* pl_recur.c - rounds that recur or repeat: one round in the plan file stands for several in the plan.
  *
- * Each recurrence is a round of its own, so that the signed plan has an entry for it and every party pins,
+ * Each recurrence is a round of its own, so the signed plan has an entry for it, and every party pins,
  * tries and answers it like any other.  Only the analyzer decides when it opens: an entry fixes the
- * parameters that decide the privacy loss, and order and time of entries are free (doc/accounting.md,
+ * parameters that decide the privacy loss, and the order and time of entries are free (doc/accounting.md,
  * "Plans"). */
 #include "pl_recur.h"
 

@@ -8,7 +8,7 @@
 #include "pl_query.h"
 #include "pl_recur.h"
 
-/* Where a plan names none. */
+/* The row for a kind of query, if a plan names none. */
 static const struct pt_protocol *row_for(enum qy_kind kind)
 {
 	const struct pt_protocol *row;
@@ -22,7 +22,7 @@ static const struct pt_protocol *row_for(enum qy_kind kind)
 	return NULL;
 }
 
-/* Noise in place of a number of dummies. */
+/* Read noise, which replaces a number of dummies. */
 static void take_noise(
 	struct pl_checker *c, const struct pl_plan *plan, const struct pl_raw_round *raw, struct pl_round *r)
 {
@@ -42,7 +42,7 @@ static void take_noise(
 	r->request.noise_delta = pl_noise_delta(plan);
 }
 
-/* Trusting the shuffler is said in words, not by a number alone. */
+/* A plan must say in words that it trusts the shuffler, not by a number alone. */
 static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
 	bool shuffler = strcmp(raw->blanket, "shuffler") == 0;
@@ -59,13 +59,13 @@ static void take_blanket(struct pl_checker *c, const struct pl_raw_round *raw, c
 			r->protocol->device->name);
 }
 
-/* The choice is made when all rounds are known. */
+/* The choice itself is made when all rounds are known. */
 static void take_auto(struct pl_checker *c, const struct pl_raw_round *raw, struct pl_round *r)
 {
 	static const char *const chosen[] = { "size", "levels", "dummies", "slots", "classes", "padded",
 		"shuffler_dummies", "shuffler_noise" };
-	/* Who counts sets says how many items of one count: what that leaves out is no error that a search
-	 * could weigh. */
+	/* For sets the plan must say how many items of one count: a search could not weigh the error of
+	 * leaving out the others. */
 	bool sets = r->query.kind == QY_SETS;
 
 	for (size_t i = sets ? 1 : 0; i < sizeof chosen / sizeof *chosen; i++)
@@ -98,7 +98,7 @@ static void take_classes(const struct pl_raw_round *raw, struct pt_request *r)
 	}
 }
 
-/* Participants that all classes together must have. */
+/* The number of participants that all classes together must have. */
 static uint64_t least_of_all(const struct pt_randomizer *p)
 {
 	uint64_t sum = 0;
@@ -108,7 +108,7 @@ static uint64_t least_of_all(const struct pt_randomizer *p)
 	return sum;
 }
 
-/* A key that the protocol does not have is a fault. */
+/* Refuse a key that the protocol does not have. */
 static void check_taken(struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
 	const struct pt_randomizer *p = &r->randomizer;
@@ -138,7 +138,7 @@ static bool is_auto(const struct pl_raw_round *raw)
 	return raw->protocol && strcmp(raw->protocol, "auto") == 0;
 }
 
-/* The query depends on the row in one thing only: the default of `none`. */
+/* The query depends on the row in only one thing: the default of `none`. */
 static const struct pt_protocol *named_row(const struct pl_raw_round *raw, const struct pl_round *r)
 {
 	if (is_auto(raw))
@@ -157,7 +157,7 @@ static void no_protocol(struct pl_checker *c, const struct pl_raw_round *raw, co
 		nearest.word ? "'?)" : "");
 }
 
-/* Keys of protocol "auto" alone; 'epsilon' is also that of the shuffler's noise. */
+/* Refuse keys that only protocol "auto" has; 'epsilon' is also the key of the shuffler's noise. */
 static void refuse_automatic_keys(
 	struct pl_checker *c, const struct pl_raw_round *raw, const struct pl_round *r)
 {
@@ -223,7 +223,8 @@ static void take_protocol(
 	if (!r->protocol)
 		return;
 	take_request(c, plan, raw, r);
-	/* A randomizer is made of numbers that are right and known: not beside a fault, nor for a wish. */
+	/* A randomizer needs numbers that are valid and known: none is made after a fault, nor for a
+	 * wish. */
 	if (c->found > 0 || pl_wish_of(c->open, r->item))
 		return;
 	if (pt_derive(r->protocol, &r->query, &r->request, &r->randomizer, &e) != CM_OK) {
@@ -250,7 +251,7 @@ static void type_fault(struct pl_checker *c, const struct pl_raw_round *raw, con
 		cm_suggest_offer(&nearest, raw->type, qy_kind_name(qy_kind_at(i)));
 	pl_refuse(c, r, "type", "'type' must be %s%s%s%s", types, nearest.word ? " (did you mean \"" : "",
 		nearest.word ? nearest.word : "", nearest.word ? "\"?)" : "");
-	/* What else can be said of a round whose question is not known. */
+	/* Report other faults of a round whose question is not known. */
 	if (raw->protocol && !is_auto(raw) && !pt_find(raw->protocol))
 		no_protocol(c, raw, r);
 }

@@ -1,4 +1,4 @@
-/* pl_why.c - the choice of protocol "auto" in words. */
+/* pl_why.c - explains the choice of protocol "auto" in words. */
 #include "pl_why.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* pl_wish.c - finds the rounds of a plan's text that say what is wanted in place of a number. */
+/* pl_wish.c - finds the wishes in a plan's text. */
 #include "pl_wish.h"
 
 #include <ctype.h>
@@ -15,15 +15,15 @@ static const char *const names[] = {
 	[PL_OPEN_EPSILON] = "epsilon",
 };
 
-/* Where in libconfig's grammar the scan is. */
+/* The position of the scan in libconfig's grammar. */
 struct scan {
 	const char *text;
 	size_t n, at;
 	int line;
-	unsigned depth;          /* of brackets */
-	bool in_rounds;          /* in the list of this name */
-	int64_t item;            /* of it, -1 before the first */
-	size_t name, name_bytes; /* the last name */
+	unsigned depth;          /* depth of brackets */
+	bool in_rounds;          /* the position is in the list of this name */
+	int64_t item;            /* item of this list, -1 before the first */
+	size_t name, name_bytes; /* the last name: where it is, and its length */
 	struct pl_wishes *out;
 	size_t cap;
 };
@@ -63,7 +63,7 @@ static void skip_comment(struct scan *s)
 	s->at = s->n - s->at > 2 ? s->at + 2 : s->n;
 }
 
-/* Which of the two words the text begins with or, misspelt, means; NULL: neither. */
+/* Find which of the two words the text begins with or, misspelt, means; NULL: neither. */
 static const char *first_word(const char *at, size_t n)
 {
 	struct cm_suggest near = { 0 };
@@ -80,8 +80,8 @@ static const char *first_word(const char *at, size_t n)
 	return near.word;
 }
 
-/* "error 400" or "weight 2", without the quotes; a string that begins with a word like these is one without a
- * number. */
+/* Read "error 400" or "weight 2", without the quotes; a string that begins with a word like these is a wish
+ * without a number. */
 static bool read_wish(const char *at, size_t n, struct pl_wish *out)
 {
 	const char *word = first_word(at, n);
@@ -114,7 +114,7 @@ static bool keep(struct scan *s, struct pl_wish wish)
 	return true;
 }
 
-/* At the quote.  False: out of memory. */
+/* Take the string at the quote.  False: out of memory. */
 static bool take_string(struct scan *s)
 {
 	struct pl_wish wish = { .line = s->line, .begin = s->at++ };

@@ -1,4 +1,4 @@
-/* qy_computing.c - what a device computes of its reading before it answers a query. */
+/* qy_computing.c - compares what devices compute. */
 #include "qy_computing.h"
 
 #include <string.h>

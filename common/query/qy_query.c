@@ -1,4 +1,4 @@
-/* qy_query.c - what is asked: names, fields, memory, and whether it is well-formed. */
+/* qy_query.c - checks, compares and describes queries, and manages their memory. */
 #include "qy_query.h"
 
 #include <math.h>
@@ -169,7 +169,7 @@ void qy_query_none_text(const struct qy_query *q, char *out, size_t size)
 
 /* ---- whether two ask the same ---- */
 
-/* Neither is a NaN. */
+/* Are they equal?  Neither is a NaN. */
 static bool same_number(double a, double b)
 {
 	return a >= b && a <= b;
@@ -229,7 +229,7 @@ bool qy_query_equal(const struct qy_query *a, const struct qy_query *b)
 
 /* ---- whether one is well-formed ---- */
 
-/* Parts that a query has by its kind. */
+/* The parts that a query has or lacks depending on its kind. */
 enum part {
 	CATEGORIES = 1,
 	RANGE = 2,
@@ -291,7 +291,7 @@ static enum cm_rc check_nothing_else(const struct qy_query *q, unsigned parts, s
 	return CM_OK;
 }
 
-/* Letters that no table, file or log line can misread. */
+/* Has it only letters that no table, file or log line can misread? */
 static bool is_plain_text(const char *s, size_t max)
 {
 	size_t n = strnlen(s, max + 1);
@@ -310,7 +310,7 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Texts that differ; `what` and `of` name them. */
+/* Check that the texts differ; `what` and `of` name them in the message. */
 static enum cm_rc check_distinct(
 	const struct qy_query *q, const char *what, char *const *text, uint32_t n, struct cm_err *err)
 {
@@ -333,7 +333,7 @@ static enum cm_rc check_distinct(
 static enum cm_rc check_categories(
 	const struct qy_query *q, char *const *category, uint32_t n, struct cm_err *err)
 {
-	/* The symbol of none counts as one category more. */
+	/* The symbol of none counts as one more category. */
 	uint32_t most = PR_CATEGORIES_MAX - qy_query_symbols(q);
 
 	if (n < 2 || n > most)
@@ -357,7 +357,7 @@ static enum cm_rc check_candidates(const struct qy_query *q, struct cm_err *err)
 	if (q->bits == 0 || q->bits % 4 != 0 || q->bits > QY_PREFIX_BITS_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u bits, must be a multiple of 4 up to %u",
 			q->name, (unsigned)q->bits, QY_PREFIX_BITS_MAX);
-	/* One more bin is for all other texts. */
+	/* One bin more is for all other texts. */
 	if (q->categories < 1 || q->categories >= PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_ECONFIG, "query '%s': %u candidates, must be 1 to %u", q->name,
 			(unsigned)q->categories, PR_CATEGORIES_MAX - 1);
@@ -444,7 +444,7 @@ static enum cm_rc check_marginals(const struct qy_query *q, struct cm_err *err)
 
 static enum cm_rc check_leaves(const struct qy_query *q, struct cm_err *err)
 {
-	/* A symbol of none is a bin beside the leaves. */
+	/* A symbol of none is one more bin besides the leaves. */
 	uint32_t most = PR_CATEGORIES_MAX - qy_query_symbols(q);
 	uint64_t cells = q->fanout;
 
@@ -527,7 +527,7 @@ static enum cm_rc check_names(const struct qy_query *q, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Of a histogram a category, of sets an item, of numbers one in the range. */
+/* Check the substitute: for a histogram a category, for sets an item, for numbers one in the range. */
 static enum cm_rc check_substitute(const struct qy_query *q, struct cm_err *err)
 {
 	bool given = q->none == QY_NONE_VALUE, of_category = q->kind == QY_HISTOGRAM || q->kind == QY_SETS;
@@ -575,7 +575,7 @@ static enum cm_rc check_values(const struct qy_query *q, struct cm_err *err)
 				      : check_categories(q, q->category, q->categories, err);
 }
 
-/* In the order in which they are checked: a marginal is a set of columns. */
+/* In the order in which they are checked, since a marginal is a set of columns. */
 static const struct {
 	unsigned part;
 	enum cm_rc (*check)(const struct qy_query *q, struct cm_err *err);

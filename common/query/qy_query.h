@@ -1,5 +1,5 @@
-/* qy_query.h - what is asked: a histogram over categories, the mean, sum or quantiles of a bounded number,
- * the mean of a vector, ranges, marginals, prefixes, sets, places. */
+/* qy_query.h - what a round asks: a histogram over categories, the mean, sum or quantiles of a bounded
+ * number, the mean of a vector, ranges, marginals, prefixes, sets, places. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "cm_rc.h"
 
 enum qy_kind {
-	QY_HISTOGRAM = 1, /* each its own bit */
+	QY_HISTOGRAM = 1, /* each kind is a bit of its own */
 	QY_MEAN = 2,
 	QY_QUANTILES = 4,
 	QY_SUM = 8,
@@ -17,34 +17,34 @@ enum qy_kind {
 	QY_RANGES = 32,    /* how many numbers lie in an interval, for intervals of the leaves' grid */
 	QY_MARGINALS = 64, /* counts of combinations of several fields' categories */
 	QY_PREFIXES = 128, /* counts of the candidates that a text may begin with */
-	QY_SETS = 256,     /* of each item, how many devices hold it in their set */
+	QY_SETS = 256,     /* for each item, how many devices hold it in their set */
 	QY_PLACES = 512,   /* how many devices are in each cell of a grid over two numbers */
 };
 
-/* How a device takes part that has no valid reading: none at all, of another type, or outside the domain.  It
- * sends what every device sends, so that nobody learns who has a reading. */
+/* How a device takes part that has no valid reading: it has none at all, or one of another type, or one
+ * outside the domain.  It sends what every device sends, so nobody learns who has a reading. */
 enum qy_none {
 	/* It holds a value drawn uniformly from the domain. */
 	QY_NONE_EVEN = 0,
 	/* It holds a symbol of its own, one more than the domain has: the rows' bins, cells, dummies and
-	 * estimates have it.  Marginals: one more category of each column.  Prefixes: the bin of all texts
-	 * that begin with no candidate.  Only rows with none_symbol (pt_device.h). */
+	 * estimates include it.  Marginals: one more category of each column.  Prefixes: the bin of all
+	 * texts that begin with no candidate.  Only rows with none_symbol (pt_device.h). */
 	QY_NONE_SYMBOL = 1,
 	/* It holds a value that the query states. */
 	QY_NONE_VALUE = 2,
 };
-/* The label of what counts devices without a reading; a category may have the same text, so the item says it
- * (qy_item.none). */
+/* The label of the item that counts devices without a reading; a category may have the same text, so the
+ * item has a mark of its own, too (qy_item.none). */
 #define QY_NONE_LABEL "(no reading)"
 
-/* Between two items of a set that is one text. */
+/* Separates the items of a set that is one text. */
 #define QY_SET_SEPARATOR ';'
 
-#define QY_MARGINAL_COLUMNS_MAX 32u  /* bits of a set */
-#define QY_PREFIX_BITS_MAX      512u /* 64 bytes of a text */
-#define QY_PLACE_AXES           2u   /* of a grid: its columns, and its rows */
+#define QY_MARGINAL_COLUMNS_MAX 32u  /* most columns, as bits of a set */
+#define QY_PREFIX_BITS_MAX      512u /* a text of 64 bytes */
+#define QY_PLACE_AXES           2u   /* axes of a grid: its columns, and its rows */
 
-/* One of the fields of a reading that has several. */
+/* One field of a query about several fields of a reading. */
 struct qy_column {
 	char name[65];
 	char **category; /* marginals: the domain in order, distinct; owned */
@@ -56,74 +56,78 @@ struct qy_column {
 struct qy_query {
 	enum qy_kind kind;
 	char name[65];  /* [a-z0-9._-], for tables and files */
-	char field[65]; /* of a reading; may differ from the name; "" when there are columns */
+	char field[65]; /* field of a reading, which may differ from the name; "" when there are columns */
 	/* Histogram: the domain in order, distinct.  Prefixes: candidates.  Sets: the items, none with a
 	 * QY_SET_SEPARATOR.  Owned. */
 	char **category;
 	uint32_t categories;
 	double low, high; /* numbers and coordinates: low < high, finite */
-	/* Vector: its coordinates, 2..PR_DIMENSION_MAX.  `field` holds them all, as an array, unless there
-	 * are columns, then one for each. */
+	/* Vector: the number of coordinates, 2..PR_DIMENSION_MAX.  `field` holds them all, as an array,
+	 * unless there are columns, which hold one each. */
 	uint32_t dimension;
 	struct qy_column *column; /* vector: 0 or dimension; marginals: 2..QY_MARGINAL_COLUMNS_MAX; places:
 				     QY_PLACE_AXES; owned */
 	uint32_t columns;
-	/* Marginals: sets of columns, bit i for column i, distinct, none empty; each column is in one, and a
-	 * set has at most PR_CATEGORIES_MAX combinations; owned. */
+	/* Marginals: sets of columns, bit i for column i; distinct, and none empty.  Each column is in some
+	 * set, and a set has at most PR_CATEGORIES_MAX combinations; owned. */
 	uint32_t *marginal;
 	uint32_t marginals;  /* 1..PR_SLOTS_MAX */
-	double *probability; /* quantiles: in (0, 1), rising; none: 0.25, 0.5, 0.75; owned */
+	double *probability; /* quantiles: in (0, 1), rising; no number: 0.25, 0.5, 0.75; owned */
 	uint32_t probabilities;
-	/* Ranges: cells of the finest grid, and of them in one of the next coarser; leaves is a power of
-	 * fanout, at most PR_CATEGORIES_MAX. */
+	/* Ranges: number of cells of the finest grid, and number of these in one cell of the next coarser
+	 * grid; leaves is a power of fanout, at most PR_CATEGORIES_MAX. */
 	uint32_t leaves, fanout;
-	/* Prefixes: of a candidate, a multiple of 4 up to QY_PREFIX_BITS_MAX.  Candidates are the query's
-	 * categories, bits / 4 lower-case hexadecimal digits each; there is at least one. */
+	/* Prefixes: bits of a candidate, a multiple of 4 up to QY_PREFIX_BITS_MAX.  Candidates are the
+	 * query's categories, each bits / 4 lower-case hexadecimal digits; there is at least one. */
 	uint32_t bits;
-	/* Vectors have no symbol; marginals no substitute; prefixes have the symbol; places are even. */
+	/* Vectors cannot have the symbol, nor marginals a substitute; prefixes always have the symbol, and
+	 * places QY_NONE_EVEN. */
 	enum qy_none none;
-	double none_value; /* QY_NONE_VALUE of a number, and of each coordinate: in [low, high]; else 0 */
-	uint32_t none_category; /* QY_NONE_VALUE of a histogram, or of sets: below categories; else 0 */
+	/* QY_NONE_VALUE for a number, and for each coordinate: in [low, high]; otherwise 0 */
+	double none_value;
+	/* QY_NONE_VALUE for a histogram or for sets: an index below categories; otherwise 0 */
+	uint32_t none_category;
 };
 
-/* 1 if devices without a reading hold a symbol of their own, which rows count apart: a histogram has
- * categories + 1 bins then, a column of marginals categories + 1, a number one bin more than levels, the
- * last. 0 else, and of prefixes, where the bin of all other texts is theirs. */
+/* 1 if devices without a reading hold a symbol of their own, which rows count separately: then a histogram
+ * has categories + 1 bins, a column of marginals categories + 1, and a number one bin more than levels, the
+ * last.  Otherwise 0; also 0 for prefixes, where these devices use the bin of all other texts. */
 uint32_t qy_query_symbols(const struct qy_query *q);
-/* Bins of a histogram, or items of sets: its categories and the symbol, if there is one, last; of places its
- * cells. */
+/* The bins of a histogram, or the items of sets: the categories and, last, the symbol, if there is one.
+ * For places the cells. */
 uint32_t qy_query_bins(const struct qy_query *q);
-/* Cells of the grid of places, at most PR_CATEGORIES_MAX. */
+/* The number of cells of the grid of places, at most PR_CATEGORIES_MAX. */
 uint32_t qy_query_cells(const struct qy_query *q);
-/* How many numbers `at` has: 0 for a query of one number. */
+/* How many numbers qy_value.at has: 0 for a query about one number. */
 uint32_t qy_value_width(const struct qy_query *q);
 
-/* Fields of a reading that a value is made of: the columns, or 1. */
+/* The number of fields of a reading that a value is made of: the columns, or 1. */
 uint32_t qy_query_fields(const struct qy_query *q);
-/* Name of field i; borrowed from q. */
+/* The name of field i, borrowed from q. */
 const char *qy_query_field(const struct qy_query *q, uint32_t i);
-/* All of them for people: "a", "a, b" or "a, b, ..." as far as they fit. */
+/* The names of all fields for people: "a", "a, b" or "a, b, ..." as far as they fit. */
 void qy_query_fields_text(const struct qy_query *q, char *out, size_t size);
 
-/* "histogram", "mean", "quantiles", "sum", "vector", "ranges", "marginals", "prefixes", "sets", "places": in
- * plans and results. */
+/* The name of a kind in plans and results: "histogram", "mean", "quantiles", "sum", "vector", "ranges",
+ * "marginals", "prefixes", "sets", "places". */
 const char *qy_kind_name(enum qy_kind kind);
-/* 0 if there is none. */
+/* The kind of this name; 0 if there is none. */
 enum qy_kind qy_kind_named(const char *name);
 /* Kind i in that order, 0 past the last. */
 enum qy_kind qy_kind_at(size_t i);
 
 /* Does it ask for the mean, or for the sum, of a number? */
 bool qy_is_mean(const struct qy_query *q);
-/* Well-formed, with nothing that its kind does not have?  CM_ECONFIG naming what is not. */
+/* Check that it is well-formed, and has no part that its kind does not have.  CM_ECONFIG names the part at
+ * fault. */
 CM_CHECK enum cm_rc qy_query_check(const struct qy_query *q, struct cm_err *err);
 void qy_query_fini(struct qy_query *q);
 /* Do both ask the same, in the same words? */
 bool qy_query_equal(const struct qy_query *a, const struct qy_query *b);
 
-/* How they take part, as a plan says it: "symbol", "even", "37", "category:High". */
+/* How such devices take part, as a plan says it: "symbol", "even", "37", "category:High". */
 #define QY_NONE_CATEGORY "category:"
 void qy_query_none_word(const struct qy_query *q, char *out, size_t size);
-/* What devices without a reading do to the answer, for people: "devices without a reading are counted
+/* Write what devices without a reading do to the answer, for people: "devices without a reading are counted
  * apart".  A result states it. */
 void qy_query_none_text(const struct qy_query *q, char *out, size_t size);

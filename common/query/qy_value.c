@@ -1,6 +1,6 @@
-/* qy_value.c - a reading's texts to the value that a row encodes.
+/* qy_value.c - converts a reading's texts to the value that a row encodes.
  *
- * A reading is nobody's business: no message repeats it. */
+ * A reading is private: no message repeats it. */
 #include "qy_value.h"
 
 #include <math.h>
@@ -12,8 +12,10 @@
 #include "cr_secret.h"
 #include "pr_limits.h"
 
-#define DRAWS 64u /* numbers that are drawn at a time, two coordinates each */
-#define FEW   64u /* items that are looked for in all categories; of more these are sorted first */
+#define DRAWS 64u /* random numbers that are drawn at a time, each for two coordinates */
+/* up to this number of items each is searched in all categories; with more, the categories are sorted
+ * first */
+#define FEW 64u
 
 int qy_number_read(const char *text, char **end, double *out)
 {
@@ -27,7 +29,7 @@ int qy_number_read(const char *text, char **end, double *out)
 	return isfinite(*out);
 }
 
-/* The number that text begins with, as a part of the range, in [0, 1]; *end: what follows it. */
+/* Read the number that text begins with, as a part of the range, in [0, 1]; *end is what follows it. */
 static int read_part(const struct qy_query *q, const char *text, char **end, double *part, int *clamped)
 {
 	double x;
@@ -48,8 +50,8 @@ static enum cm_rc no_number(const char *field, struct cm_err *err)
 
 static uint64_t number(const struct qy_query *q, double part)
 {
-	/* An interval has its lower end, and few ends are multiples of 2^-32: none may go to the one
-	 * below. */
+	/* An interval contains its lower end, and few ends are multiples of 2^-32: rounding up keeps any
+	 * number out of the interval below. */
 	return (uint64_t)(q->kind == QY_RANGES ? ceil(part * 0x1p32) : round(part * 0x1p32));
 }
 
@@ -70,7 +72,8 @@ static uint32_t coordinate(double part)
 	return (uint32_t)lround(part * 0x1p31);
 }
 
-/* Past what is between two numbers: spaces, one comma or semicolon at most.  NULL if there is nothing. */
+/* Skip what separates two numbers: spaces, and at most one comma or semicolon.  NULL if there is no
+ * separator. */
 static const char *skip_separator(const char *text)
 {
 	static const char space[] = " \t\r\n";
@@ -126,7 +129,7 @@ static enum cm_rc read_vector(
 	return CM_OK;
 }
 
-/* Its index; n if it is none of them. */
+/* The index of a text among n categories; n if it is none of them. */
 static uint32_t find(char *const *category, uint32_t n, const char *text)
 {
 	uint32_t i = 0;
@@ -190,7 +193,7 @@ static void sort_items(const struct qy_query *q, uint16_t order[PR_CATEGORIES_MA
 	qsort(order, q->categories, sizeof *order, compare_items);
 }
 
-/* As strcmp, with the first `len` bytes of text. */
+/* Compare as strcmp does, with the first `len` bytes of text. */
 static int compare_part(const char *category, const char *text, size_t len)
 {
 	int found = strncmp(category, text, len);
@@ -198,7 +201,7 @@ static int compare_part(const char *category, const char *text, size_t len)
 	return found != 0 ? found : category[len] != '\0';
 }
 
-/* The category that is this item; q->categories if none is.  order NULL: they are not sorted. */
+/* Find the category that is this item; q->categories if there is none.  order NULL: they are not sorted. */
 static uint32_t find_item(const struct qy_query *q, const uint16_t *order, const char *text, size_t len)
 {
 	uint32_t low = 0, high = q->categories;
@@ -220,7 +223,7 @@ static uint32_t find_item(const struct qy_query *q, const uint16_t *order, const
 	return q->categories;
 }
 
-/* Whether there was white space at its ends, which is gone then. */
+/* Remove white space at both ends; returns whether there was any. */
 static bool trim(const char **text, size_t *len)
 {
 	size_t before = strspn(*text, " \t"), all = *len;
@@ -248,7 +251,7 @@ void qy_set_read(const struct qy_query *q, const char *text, uint32_t *at)
 		if (item == FEW)
 			sort_items(q, order);
 		i = find_item(q, item < FEW ? NULL : order, text, len);
-		/* "a; b" is written, too. */
+		/* Accept "a; b", too. */
 		if (i == q->categories && trim(&bare, &bare_len))
 			i = find_item(q, item < FEW ? NULL : order, bare, bare_len);
 		if (i < q->categories)
@@ -286,7 +289,8 @@ void qy_place_text(const struct qy_query *q, uint64_t cell, char *out, size_t si
 	}
 }
 
-/* Which part of the axis; by the ends that are shown, so that a cell has its lower end. */
+/* Find the part of the axis that a number is in, by the ends that are shown, so that a cell contains its
+ * lower end. */
 static int read_axis(const struct qy_column *c, const char *text, uint64_t *out, int *clamped)
 {
 	char *stop;
@@ -372,13 +376,15 @@ static uint32_t category_without(const struct qy_query *q, uint32_t categories, 
 	return q->none == QY_NONE_SYMBOL ? categories : (uint32_t)cr_rng_below(rng, categories);
 }
 
-/* 0 to 2^31 of 32 even bits.  The two ends have half the chance of the others, so the mean is the middle. */
+/* A number of 0 to 2^31 from 32 even bits.  The two ends have half the chance of the others, so the mean is
+ * the middle. */
 static uint32_t coordinate_drawn(uint32_t bits)
 {
 	return (bits >> 1) + (bits & 1);
 }
 
-/* Vectors have no symbol.  A draw is enough for two coordinates. */
+/* Draw a vector for a device without a reading, since vectors have no symbol.  One draw is enough for two
+ * coordinates. */
 static void vector_without(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at)
 {
 	uint64_t draw[DRAWS] = { 0 };
@@ -397,7 +403,7 @@ static void vector_without(const struct qy_query *q, const struct cr_rng *rng, u
 	cr_wipe(draw, sizeof draw);
 }
 
-/* One item: the symbol, the substitute, or one that is drawn. */
+/* Set one item: the symbol, the substitute, or one that is drawn. */
 static void set_without(const struct qy_query *q, const struct cr_rng *rng, uint32_t *at)
 {
 	memset(at, 0, qy_value_width(q) * sizeof *at);
@@ -434,7 +440,8 @@ void qy_value_none(const struct qy_query *q, const struct cr_rng *rng, uint32_t 
 	}
 }
 
-/* Field i alone of a query with columns: its value in *at, which keeps what it had if there is none. */
+/* Take only field i of a query with columns: its value goes to *at, which is not changed if there is
+ * none. */
 static int take_field(const struct qy_query *q, uint32_t i, const char *text, uint32_t *at, int *clamped)
 {
 	const struct qy_column *c = &q->column[i];
@@ -470,7 +477,7 @@ uint32_t qy_value_take(const struct qy_query *q, const char *const *text, const 
 	return missing;
 }
 
-/* Item i of a list as far as it fits; false when it does not. */
+/* Append item i of a list if it fits; false when it does not. */
 static int append(char *out, size_t size, size_t *used, uint32_t i, const char *text)
 {
 	size_t n = strlen(text) + (i > 0 ? 2 : 0);

@@ -9,15 +9,15 @@
 #include "acct_decimal.h"
 #include "acct_state.h"
 
-/* A total this close below the limit is refused too, so that parties whose libm differ in a last digit
+/* A total this close below the limit is refused, too, so that parties whose libm differ in a last digit
  * agree. */
 #define MARGIN 1e-12
 
-/* The kept answer depends, within its tolerance, on the questions before it.  This close to the limit the
- * rounds alone decide, so that all parties come to one verdict. */
+/* A kept answer depends, within its tolerance, on the questions before it.  If it is this close to the
+ * limit, the answer is computed anew from the rounds alone, so that all parties come to one verdict. */
 #define NEAR (2 * ACCT_STATE_WIDTH)
 
-/* A double may differ from its decimal by 2^-53 of itself. */
+/* A double has a relative difference of at most 2^-53 from its decimal. */
 #define ROUNDING 0x1p-50
 
 /* Rounds with the same loss are kept once. */
@@ -115,8 +115,8 @@ static bool same_loss(const struct group *g, const struct pt_loss *loss)
 	return i == loss->parts && i == g->parts;
 }
 
-/* Index of the group of this loss; a->groups if there is none.  Losses that differ only in the order of cells
- * or parts are separate groups. */
+/* The index of the group with this loss; a->groups if there is none.  Losses that differ only in the order
+ * of cells or parts are separate groups. */
 static size_t group_of(const struct rd_account *a, const struct pt_loss *loss)
 {
 	size_t i = 0;
@@ -126,7 +126,7 @@ static size_t group_of(const struct rd_account *a, const struct pt_loss *loss)
 	return i;
 }
 
-/* Index of this round's entry; a->entries if there is none. */
+/* The index of this round's entry; a->entries if there is none. */
 static size_t entry_of(const struct rd_account *a, const uint8_t id[PR_ROUND_ID_LEN])
 {
 	size_t i = 0;
@@ -155,7 +155,7 @@ static enum acct_rc state_add(struct acct_state *s, const struct acct_round *par
 
 	while (added < n && (rc = acct_state_add(s, &part[added])) == ACCT_OK)
 		added++;
-	/* Removing parts that were just added cannot fail. */
+	/* removing parts that were just added cannot fail */
 	if (rc != ACCT_OK && state_remove(s, part, added) != ACCT_OK)
 		return ACCT_EDOMAIN;
 	return rc;
@@ -174,7 +174,7 @@ static enum cm_rc check_loss(const struct pt_loss *loss, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Makes room for one more group and entry, and allocates *part for a new group. */
+/* Make room for one more group and entry, and allocate *part for a new group. */
 static enum cm_rc make_room(
 	struct rd_account *a, const struct pt_loss *loss, struct acct_round **part, struct cm_err *err)
 {
@@ -256,11 +256,11 @@ size_t rd_account_rounds(const struct rd_account *a)
 
 /* ---- whether one more round fits ---- */
 
-/* The sum of the local guarantees of everything in the account and the candidate (NULL: none) as decimals, so
- * that ten rounds of 0.1 are 1, the same for all parties; INFINITY where one has none.  A randomizer's
- * chances are derived from the double, so its true guarantee may exceed the decimal by a rounding.  A round
- * that is (e + h, 0)-indistinguishable is (e, h)-indistinguishable, so delta pays for that where it is not
- * less. */
+/* The sum, as decimals, of the local guarantees of everything in the account and the candidate (NULL: there
+ * is none).  So ten rounds of 0.1 are exactly 1, for all parties.  INFINITY if a round has no guarantee.  A
+ * randomizer's chances are derived from the double, so its true guarantee may exceed the decimal by a
+ * rounding error h.  A round that is (e + h, 0)-indistinguishable is (e, h)-indistinguishable, so delta
+ * pays for that unless it is smaller. */
 static double pure_with(const struct rd_account *a, const struct pt_loss *candidate)
 {
 	double sum = candidate ? candidate->pure : 0;
@@ -275,7 +275,7 @@ static double pure_with(const struct rd_account *a, const struct pt_loss *candid
 	return sum * ROUNDING <= a->delta ? sum : (double)INFINITY;
 }
 
-/* NaN cannot pass for an epsilon. */
+/* A NaN must not pass for an epsilon. */
 static enum cm_rc take(enum acct_rc rc, const struct acct_bound *b, double *epsilon, struct cm_err *err)
 {
 	if (rc != ACCT_OK)
@@ -286,7 +286,7 @@ static enum cm_rc take(enum acct_rc rc, const struct acct_bound *b, double *epsi
 	return CM_OK;
 }
 
-/* Everything in the account and the candidate, as a function of nothing else. */
+/* Compose everything in the account and the candidate, as a function of these alone. */
 static enum cm_rc compose_settled(
 	const struct rd_account *a, const struct pt_loss *candidate, double *epsilon, struct cm_err *err)
 {
@@ -316,7 +316,7 @@ static enum cm_rc compose_with(
 
 /* ---- the same of an adaptive account ---- */
 
-/* Parts are rounds to a filter: what they cost adds up. */
+/* A filter treats parts as rounds: what they cost adds up. */
 static enum cm_rc price_of(const struct rd_account *a, const struct acct_round *part, size_t n,
 	struct acct_price *out, struct cm_err *err)
 {
@@ -376,7 +376,7 @@ static enum cm_rc sum_of_prices(const struct rd_account *a, struct acct_price *s
 	return rc;
 }
 
-/* The price of a candidate, which may be of a kind that is known. */
+/* The price of a candidate, which is known if an equal round was priced before. */
 static enum cm_rc candidate_price(const struct rd_account *a, const struct pt_loss *candidate,
 	struct acct_price *out, struct cm_err *err)
 {
@@ -388,7 +388,7 @@ static enum cm_rc candidate_price(const struct rd_account *a, const struct pt_lo
 	return CM_OK;
 }
 
-/* What a filter says of everything in the account and the candidate (NULL: none). */
+/* What a filter says about everything in the account and the candidate (NULL: there is none). */
 static enum cm_rc judge_filter(
 	const struct rd_account *a, const struct pt_loss *candidate, struct rd_verdict *v, struct cm_err *err)
 {
@@ -441,7 +441,8 @@ enum cm_rc rd_account_spent(const struct rd_account *a, double *epsilon, struct 
 	return CM_OK;
 }
 
-/* *total: the loss of everything and the candidate as composed; lowered to the sum of the guarantees. */
+/* *total is the composed loss of everything and the candidate; it is lowered to the sum of the
+ * guarantees. */
 static bool within(const struct rd_account *a, const struct pt_loss *candidate, double *total)
 {
 	double sum = pure_with(a, candidate);
@@ -485,7 +486,7 @@ enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt_loss *ca
 	return CM_OK;
 }
 
-/* The numbers of three significant digits from 0.00100 up to 99.9, in order. */
+/* The number of values of three significant digits from 0.00100 up to 99.9, in order. */
 #define STEPS 4500
 static double step(int i)
 {
@@ -494,7 +495,7 @@ static double step(int i)
 	return (100 + i % 900) / unit[i / 900];
 }
 
-/* *fits: would the query fit at this epsilon0?  A value for which the protocol has no parameters does not
+/* *fits: would the query fit with this epsilon0?  A value for which the protocol has no parameters does not
  * fit. */
 static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_protocol *protocol,
 	const struct qy_query *q, const struct pt_request *request, double epsilon0, const struct rd_batch *b,
@@ -523,7 +524,7 @@ static enum cm_rc try_epsilon0(const struct rd_account *a, const struct pt_proto
 		return rc;
 	}
 	rc = take(acct_epsilon(loss.part, loss.parts, a->delta, &alone), &alone, &total, err);
-	/* What is too much alone need not be composed. */
+	/* If it is too much alone, it need not be composed. */
 	if (rc == CM_OK && a->entries > 0 && alone.lower < a->limit)
 		rc = compose_with(a, &loss, &total, err);
 	if (rc == CM_OK)
@@ -535,9 +536,10 @@ enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct 
 	const struct qy_query *q, const struct pt_request *r, const struct rd_batch *b,
 	const atomic_bool *stop, double *epsilon0, struct cm_err *err)
 {
-	int low = -1, high = STEPS; /* low fits (or none does), high does not (or is past the end) */
+	int low = -1, high = STEPS; /* low fits (or is -1), high does not fit (or is past the end) */
 
-	/* Most often asked about a request that does not fit; what is above it is dear to compute. */
+	/* This is nearly always asked about a request that does not fit; larger values are expensive to
+	 * compute. */
 	if (isfinite(r->epsilon0)) {
 		bool fits;
 		enum cm_rc rc = try_epsilon0(a, protocol, q, r, r->epsilon0, b, &fits, err);

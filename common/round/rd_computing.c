@@ -1,4 +1,4 @@
-/* rd_computing.c - what a device computes of its reading, from the wire and to it. */
+/* rd_computing.c - decodes and encodes what a device computes from its reading. */
 #include "rd_computing.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ enum cm_rc rd_computing_read(
 	if ((strcmp(out->map, QY_MAP_PROGRAM) == 0) != (m->program_hash.len > 0))
 		return cm_fail(err, CM_EPROTO,
 			"computing.program_hash: belongs to map \"%s\", and to no other", QY_MAP_PROGRAM);
-	/* The scan has held each to its maximum. */
+	/* The scan has checked the maximum of each. */
 	if (m->program_hash.len > 0)
 		memcpy(out->program, m->program_hash.data, m->program_hash.len);
 	if (m->parameters.len > 0)

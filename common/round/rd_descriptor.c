@@ -1,5 +1,5 @@
-/* rd_descriptor.c - the signed description of a round: bytes to checked fields and back, and what follows
- * from them: sealing context, honest participants, messages, loss. */
+/* rd_descriptor.c - the signed description of a round: decodes it to checked fields, encodes it, and
+ * computes what follows from them: sealing context, honest participants, messages, loss. */
 #include "rd_descriptor.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
-/* The scan has held every bytes field to its length, or to none. */
+/* Copy bytes: the scan has checked that they are present with their length, or absent. */
 static enum cm_rc copy_bytes(
 	const ProtobufCBinaryData *from, const char *field, uint8_t *out, size_t n, struct cm_err *err)
 {
@@ -55,7 +55,8 @@ static enum cm_rc read_identity(const Tombola__V1__Descriptor *m, struct rd_desc
 	return CM_OK;
 }
 
-/* The lengths follow from the protocol; they stand in the descriptor so that a shuffler need not know it. */
+/* The protocol determines these lengths; the descriptor states them so that a shuffler need not know the
+ * protocol. */
 static enum cm_rc read_shape(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
 	uint32_t messages = d->randomizer.row->messages(&d->randomizer);
@@ -152,7 +153,7 @@ static enum cm_rc read_privacy(
 	return CM_OK;
 }
 
-/* Which try of which entry; only mode plan has entries. */
+/* Read the entry and its try; only mode plan has entries. */
 static enum cm_rc read_entry(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
 	bool planned = rd_mode_filter(d->mode) == 0;
@@ -342,7 +343,7 @@ enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *ou
 	rd_query_wire_fini(&query);
 	if (rc != CM_OK)
 		return rc;
-	/* Never sign what nobody would accept. */
+	/* Never sign bytes that nobody would accept. */
 	rc = rd_descriptor_decode(out->data + start, out->len - start, &back, err);
 	rd_descriptor_fini(&back);
 	if (rc != CM_OK) {
@@ -353,7 +354,7 @@ enum cm_rc rd_descriptor_encode(const struct rd_descriptor *d, struct cm_buf *ou
 	return CM_OK;
 }
 
-static const char info_label[16] = "tombola/1 report"; /* no NUL: the separator follows */
+static const char info_label[16] = "tombola/1 report"; /* without its NUL: the separator follows */
 
 size_t rd_sealed_len(const struct rd_descriptor *d)
 {
@@ -408,7 +409,8 @@ uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants)
 					     (uint64_t)pt_noise_bins(&d->randomizer) * s->noise_mean;
 }
 
-/* Of the largest batch; where nobody but the victim is honest for sure, everybody else may be none. */
+/* The most others in the largest batch.  If only the victim is certainly honest, there may be no others at
+ * all. */
 static double most_others(const struct rd_batch *b)
 {
 	if (b->honest >= b->least)

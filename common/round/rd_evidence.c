@@ -1,4 +1,4 @@
-/* rd_evidence.c - evidence against a shuffler: made and checked. */
+/* rd_evidence.c - makes and checks evidence against a shuffler. */
 #include "rd_evidence.h"
 
 #include <stdlib.h>
@@ -99,7 +99,7 @@ enum cm_rc rd_evidence_two(
 
 /* ---- Checking ---- */
 
-/* A fault of what is read, not of a peer. */
+/* Make it a fault of the data that is read, not of a peer. */
 static enum cm_rc as_data(struct cm_err *err)
 {
 	if (err->code == CM_EPROTO)
@@ -107,7 +107,8 @@ static enum cm_rc as_data(struct cm_err *err)
 	return err->code;
 }
 
-/* Signed by this key, and of which round?  The scan has seen that the fields are there. */
+/* Check that this key signed the manifest, and find its round.  The scan has checked that the fields are
+ * there. */
 static enum cm_rc check_signed(const Tombola__V1__SignedManifest *s, const struct cr_verifier *shuffler,
 	uint8_t round_id[PR_ROUND_ID_LEN], uint8_t hash[PR_HASH_LEN], struct cm_err *err)
 {
@@ -208,7 +209,7 @@ static enum cm_rc read_accepted(const Tombola__V1__Evidence *w, const struct rd_
 	return rc;
 }
 
-/* The scan has seen that there are at most PR_PROOF_HASHES openings. */
+/* The scan has checked that there are at most PR_PROOF_HASHES openings. */
 static enum cm_rc check_void(const Tombola__V1__Evidence *w, const struct rd_descriptor *d,
 	const struct cr_verifier *shuffler, struct rd_evidence *out, struct cm_err *err)
 {
@@ -252,7 +253,8 @@ static enum cm_rc check_messages(const Tombola__V1__Evidence *w, const struct cr
 	if ((!w->opening && w->n_accepted == 0) || w->descriptor.len == 0)
 		return cm_fail(err, CM_EDATA,
 			"the evidence holds neither two manifests nor a message with its descriptor");
-	/* The descriptor is the manifest's, which names its hash; who made it does not matter here. */
+	/* The manifest contains the hash of this descriptor; it does not matter here who made the
+	 * descriptor. */
 	if (rd_descriptor_decode(w->descriptor.data, w->descriptor.len, &d, err) != CM_OK)
 		return as_data(err);
 	enum cm_rc rc = w->n_accepted > 0 ? check_void(w, &d, shuffler, out, err)

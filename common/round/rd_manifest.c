@@ -1,5 +1,5 @@
-/* rd_manifest.c - the signed manifest of a batch, and the signed charge, after which a shuffler releases the
- * batch. */
+/* rd_manifest.c - checks the signed manifest of a batch, and the signed charge, after which a shuffler
+ * releases the batch. */
 #include "rd_manifest.h"
 
 #include <stdlib.h>
@@ -48,7 +48,8 @@ out:
 	return rc;
 }
 
-/* Dummies as prescribed: of noise any number that there can be, and of filling up the total alone is told. */
+/* Check that there are as many dummies as prescribed.  With noise any number is accepted that the noise can
+ * have; of dummies that fill up tags, only the total is stated. */
 static enum cm_rc check_messages(
 	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
 {
@@ -72,7 +73,8 @@ static enum cm_rc check_messages(
 	return CM_OK;
 }
 
-/* Counts that a shuffler could bend: each is told twice and must agree with the signed descriptor. */
+/* Check counts that a shuffler could falsify: each is stated twice, and must agree with the signed
+ * descriptor. */
 static enum cm_rc check_counts(
 	const Tombola__V1__Manifest *w, const struct rd_descriptor *d, uint64_t sum, struct cm_err *err)
 {
@@ -108,13 +110,13 @@ static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descr
 	if (w->version != RD_VERSION)
 		return cm_fail(err, CM_EPROTO, "version: %lu, this program knows %u",
 			(unsigned long)w->version, RD_VERSION);
-	/* The scan has seen that the ids and hashes are there. */
+	/* The scan has checked that the ids and hashes are there. */
 	if (memcmp(w->round_id.data, d->round_id, PR_ROUND_ID_LEN) != 0)
 		return cm_fail(err, CM_EPROTO, "round_id: of another round");
 	if (memcmp(w->descriptor_hash.data, d->hash, PR_HASH_LEN) != 0)
 		return cm_fail(err, CM_EPROTO, "descriptor_hash: of another descriptor");
 	for (size_t i = 0; i < w->n_buckets; i++)
-		sum += w->buckets[i]->messages; /* at most 4096 of 2^32 */
+		sum += w->buckets[i]->messages; /* at most 4096 numbers of 32 bits */
 	rc = check_counts(w, d, sum, err);
 	if (CM_CHECKED("round.manifest.counts") && rc != CM_OK)
 		return rc;
@@ -200,7 +202,7 @@ static enum cm_rc read_charge(const Tombola__V1__Charge *w, struct rd_charge *c,
 	if (w->version != RD_VERSION)
 		return cm_fail(err, CM_EPROTO, "version: %lu, this program knows %u",
 			(unsigned long)w->version, RD_VERSION);
-	if (w->ledger_seq < 3) /* a CHARGE follows at least OPEN and RESERVE */
+	if (w->ledger_seq < 3) /* a CHARGE comes after at least OPEN and RESERVE */
 		return cm_fail(err, CM_EPROTO, "ledger_seq: %llu is too small for a charge",
 			(unsigned long long)w->ledger_seq);
 	memcpy(c->round_id, w->round_id.data, sizeof c->round_id);

@@ -1,5 +1,5 @@
-/* rd_plan.c - the signed plan: its bytes, what a party takes of it, what a descriptor may differ in from its
- * entry, and slices. */
+/* rd_plan.c - the signed plan: encodes and decodes it, decides which entries a party takes, compares
+ * descriptors with entries, and adds up slices. */
 #include "rd_plan.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static enum cm_rc read_numbers(const Tombola__V1__Plan *m, struct rd_plan *p, st
 	return CM_OK;
 }
 
-/* An epsilon that the analyzer states: shown to people, used for nothing. */
+/* Check an epsilon that the analyzer states: it is shown to people, and used for nothing. */
 static enum cm_rc check_stated(double v, bool bounded, const char *field, struct cm_err *err)
 {
 	if (!(v >= 0.0) || (isinf(v) && bounded))
@@ -97,7 +97,7 @@ static enum cm_rc read_entry(const Tombola__V1__Entry *m, struct rd_entry *e, st
 		rc = check_stated(m->epsilon_round, true, "epsilon_round", err);
 	if (rc == CM_OK)
 		rc = check_stated(m->epsilon_total, true, "epsilon_total", err);
-	/* What was read is freed with the plan, whatever became of the rest. */
+	/* The query belongs to the plan and is freed with it, even if the rest cannot be read. */
 	e->query = d.query;
 	e->randomizer = d.randomizer;
 	e->payload_max = m->payload_max;
@@ -207,7 +207,7 @@ void rd_plan_fini(struct rd_plan *p)
 
 /* ---- To the wire ---- */
 
-/* What protobuf-c's structures point to while the plan is packed. */
+/* What protobuf-c's structures point to while the plan is encoded. */
 struct entry_wire {
 	Tombola__V1__Entry m;
 	struct rd_query_wire query;
@@ -320,7 +320,7 @@ enum cm_rc rd_plan_encode(const struct rd_plan *p, struct cm_buf *out, struct cm
 	plan_wire_fini(&w, p->entries);
 	if (rc != CM_OK)
 		return rc;
-	/* Never sign what nobody would accept. */
+	/* Never sign bytes that nobody would accept. */
 	rc = rd_plan_decode(out->data + start, out->len - start, &back, err);
 	rd_plan_fini(&back);
 	if (rc != CM_OK) {
@@ -418,8 +418,8 @@ size_t rd_pin_count(const struct rd_pin *pin)
 	return n;
 }
 
-/* One pass over the entries, in order: what does not fit beside those taken is passed over.  Where all fit
- * together, each fits beside those before it, so all are taken. */
+/* One pass over the entries, in order: an entry that does not fit beside those taken is passed over.  If
+ * all fit together, each fits beside those before it, so all are taken. */
 struct pass {
 	const struct rd_plan *p;
 	rd_entry_loss_fn *loss;
@@ -493,7 +493,7 @@ bool rd_slices_fit(const struct rd_slices *taken, const struct rd_plan *p, doubl
 	return all.epsilon <= epsilon && all.delta <= delta;
 }
 
-/* a / b to 15 digits, which a quotient of decimals of few digits has. */
+/* a / b to 15 digits, which is exact if the quotient is a decimal of few digits. */
 static double ratio(double a, double b)
 {
 	char text[32];
@@ -522,7 +522,7 @@ size_t rd_head_bytes(
 {
 	size_t n = strlen(population);
 
-	memcpy(out, population, n + 1); /* its NUL is the 0 that separates */
+	memcpy(out, population, n + 1); /* its NUL is the 0 byte that separates */
 	put_be64(out + n + 1, seq);
 	memcpy(out + n + 9, head, PR_HASH_LEN);
 	return n + 9 + PR_HASH_LEN;

@@ -1,4 +1,4 @@
-/* rd_policy.c - judges entries and rounds by what every party's policy limits. */
+/* rd_policy.c - judges entries and rounds by the limits that the policies of all parties have. */
 #include "rd_policy.h"
 
 #include <inttypes.h>
@@ -70,12 +70,12 @@ enum cm_rc rd_policy_round(const struct rd_descriptor *d, struct cm_err *err)
 	double epsilon0 = d->randomizer.row->epsilon0(&d->randomizer);
 	struct cm_err why;
 
-	/* A difference from rounding is accepted. */
+	/* a difference that rounding explains is accepted */
 	if (CM_CHECKED("policy.statement") && !(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
 		return cm_fail(err, CM_EPERM,
 			"policy: the round states epsilon0 %.4g, its randomizer has %.4g",
 			d->privacy.epsilon0, epsilon0);
-	/* The round's key never changes, so it is refused for good. */
+	/* The round's key never changes, so the round is refused for good. */
 	if (CM_CHECKED("policy.key") && cr_hpke_check_recipient(d->hpke_key, &why) != CM_OK)
 		return cm_fail(
 			err, CM_EPERM, "policy: hpke_key: %.100s, nothing can be sealed to it", why.msg);

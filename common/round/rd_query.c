@@ -180,7 +180,7 @@ void rd_query_wire_fini(struct rd_query_wire *w)
 	*w = (struct rd_query_wire){ .column = NULL };
 }
 
-/* Room for everything but the query and what is computed: names, hashes, numbers, and slots with six numbers
+/* Room for everything but the query and the computing: names, hashes, numbers, and slots with six numbers
  * each. */
 #define REST_BYTES  4096u
 #define REST_FIELDS 256u

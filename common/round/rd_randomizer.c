@@ -1,4 +1,4 @@
-/* rd_randomizer.c - the exact randomizer of a descriptor, from the wire and to it. */
+/* rd_randomizer.c - decodes and encodes the exact randomizer of a descriptor. */
 #include "rd_randomizer.h"
 
 #include "cm_fault.h"
@@ -58,7 +58,7 @@ enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, struct rd_descri
 	rc = pt_parameters_read(m->parameters.data, m->parameters.len, p, err);
 	if (rc != CM_OK)
 		return cm_context(err, "randomizer.parameters");
-	/* A row without the symbol would make of it a message that no reading makes. */
+	/* A row without the symbol would make a message of it that no reading makes. */
 	rc = pt_none_check(p->row, &d->query, CM_EPROTO, err);
 	if (CM_CHECKED("round.descriptor.none") && rc != CM_OK)
 		return cm_context(err, "randomizer");

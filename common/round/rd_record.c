@@ -25,7 +25,7 @@ const char *rd_record_kind_name(enum rd_record_kind kind)
 	return kind >= RD_OPEN && kind <= RD_PLAN ? kind_names[kind] : "unknown";
 }
 
-/* 32 zero bytes are no hash. */
+/* Is there a hash?  32 zero bytes stand for none. */
 static bool has_hash(const ProtobufCBinaryData *hash)
 {
 	static const uint8_t zero[PR_HASH_LEN];
@@ -33,7 +33,7 @@ static bool has_hash(const ProtobufCBinaryData *hash)
 	return hash->len == PR_HASH_LEN && memcmp(hash->data, zero, PR_HASH_LEN) != 0;
 }
 
-/* Which kinds may have a field, a bit each; and whether a record on the wire has it. */
+/* The kinds that may have a field, a bit for each; and whether a record on the wire has it. */
 #define K(kind) (1u << (kind))
 #define ROUNDS  (K(RD_RESERVE) | K(RD_CHARGE) | K(RD_SETTLE) | K(RD_VOID) | K(RD_REFUSE))
 
@@ -87,7 +87,7 @@ static enum cm_rc check_presence(const Tombola__V1__Record *w, struct cm_err *er
 
 static enum cm_rc check_numbers(const Tombola__V1__Record *w, struct cm_err *err)
 {
-	/* A refused round's loss may be infinite. */
+	/* the loss of a refused round may be infinite */
 	int bounded = w->kind != TOMBOLA__V1__RECORD_KIND__RECORD_REFUSE;
 
 	if (w->seq == 0 || (w->seq == 1) != (w->kind == TOMBOLA__V1__RECORD_KIND__RECORD_OPEN))
@@ -121,7 +121,7 @@ static enum cm_rc check(const Tombola__V1__Record *w, struct cm_err *err)
 	return rc;
 }
 
-/* A zero hash stands for none, in a kind of record that may lack it. */
+/* A zero hash means that there is none, in a kind of record that may lack it. */
 static ProtobufCBinaryData hash_of(const uint8_t hash[PR_HASH_LEN])
 {
 	static const uint8_t zero[PR_HASH_LEN];

@@ -1,14 +1,14 @@
-/* rd_sort.c - merges sorted runs of items, in memory or spilled. */
+/* rd_sort.c - merges sorted runs of items, which are in memory or spilled. */
 #include "rd_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT 64u /* bytes of an item that is moved cheaply */
+#define SHORT 64u /* most bytes of an item that is cheap to move */
 
 /* A sorted run, and the position up to which it has been read. */
 struct run {
-	uint8_t *at;         /* all its items, or one page of them; NULL: not loaded yet */
+	uint8_t *at;         /* all items of the run, or one page of them; NULL: not loaded yet */
 	size_t next, loaded; /* indices within `at` */
 	uint64_t page;       /* number of the page to read next */
 	size_t left;         /* number of items that are not loaded yet */
@@ -17,7 +17,7 @@ struct run {
 struct rd_sort {
 	const struct rd_spill *spill;
 	size_t len;               /* bytes of an item */
-	size_t page_len, run_len; /* items of a page, of a block */
+	size_t page_len, run_len; /* items of a page, and of a block */
 	uint8_t *block;           /* the block that collects items */
 	size_t gathered;
 	struct run *run;
@@ -62,7 +62,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 #define BINS_MAX 65536u
-#define BIN_FEW  24u /* items that are put into order one by one */
+#define BIN_FEW  24u /* up to this number, items are put into order one by one */
 
 static void sort_few(uint8_t *items, size_t n, size_t len)
 {
@@ -92,7 +92,7 @@ static void sort_bin(uint8_t *items, size_t n, size_t len)
 /* Bins of equal ranges of the items' first four bytes, in order. */
 struct bins {
 	uint32_t least;
-	uint64_t scale; /* bins for each, times 2^32 */
+	uint64_t scale; /* bins for each possible value, times 2^32 */
 	size_t bins, *end;
 };
 
@@ -117,14 +117,14 @@ static bool bins_init(struct bins *b, const uint8_t *items, size_t n, size_t len
 	return b->end;
 }
 
-/* Hashes and keys spread over bins of few items.  Items that do not are sorted by qsort, bin by bin. */
+/* Hashes and keys spread over bins of few items.  If other items do not, qsort sorts them, bin by bin. */
 static void sort_in_bins(struct bins *b, uint8_t *items, size_t n, size_t len, uint8_t *sorted)
 {
 	size_t first = 0, size;
 
 	for (size_t i = 0; i < n; i++)
 		b->end[bin_of(b, items + i * len)]++;
-	/* Where the bins begin, and once they are filled, where they end. */
+	/* First where each bin begins; once the bins are filled, where it ends. */
 	for (size_t i = 0, at = 0; i < b->bins; i++, at += size) {
 		size = b->end[i];
 		b->end[i] = at;
@@ -161,7 +161,7 @@ static enum cm_rc no_memory(struct cm_err *err)
 	return cm_fail(err, CM_EINTERNAL, "out of memory for sorting a round's messages");
 }
 
-/* Writes the pages of a full block to the spill. */
+/* Write the pages of a full block to the spill. */
 static enum cm_rc put_pages(struct rd_sort *s, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
@@ -172,7 +172,7 @@ static enum cm_rc put_pages(struct rd_sort *s, struct cm_err *err)
 	return rc;
 }
 
-/* Makes the block a run; with `last` the run stays in memory. */
+/* Make the block a run; with `last` the run stays in memory. */
 static enum cm_rc end_run(struct rd_sort *s, bool last, struct cm_err *err)
 {
 	struct run *grown = cm_grow(s->run, s->runs, &s->room, sizeof *s->run);
@@ -271,7 +271,7 @@ enum cm_rc rd_sort_next(struct rd_sort *s, const uint8_t **item, struct cm_err *
 {
 	enum cm_rc rc = CM_OK;
 
-	/* The run of the last item moves on only now, since the caller had borrowed that item. */
+	/* Move past the last item only now, since the caller had borrowed it. */
 	if (s->started && s->heaped > 0) {
 		struct run *r = &s->run[s->heap[0]];
 		if (++r->next == r->loaded)

@@ -1,4 +1,4 @@
-/* rd_tags.c - the tags of a round's messages in its descriptor: what stands there, and what it must be. */
+/* rd_tags.c - decodes, encodes and checks the part of a descriptor about the tags of a round's messages. */
 #include "rd_tags.h"
 
 #include <string.h>
@@ -59,5 +59,5 @@ void rd_tags_fill(const struct pt_shuffler *s, Tombola__V1__ShufflerPart *r)
 	if (s->tags == 0 || s->tags > PT_SLOTS_MAX || s->tag_least[0] == 0)
 		return;
 	r->n_tag_least = s->tags;
-	r->tag_least = (uint32_t *)(uintptr_t)s->tag_least; /* only read */
+	r->tag_least = (uint32_t *)(uintptr_t)s->tag_least; /* encoding only reads it */
 }

@@ -1,4 +1,4 @@
-/* rd_text.c - checks text from peers: names, and text for display. */
+/* rd_text.c - checks names and text for display that come from peers. */
 #include "rd_text.h"
 
 #include <string.h>

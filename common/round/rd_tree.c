@@ -24,7 +24,7 @@ void rd_tree_init(struct rd_tree *t)
 	*t = (struct rd_tree){ .n = 0 };
 }
 
-/* A full subtree of 2^level leaves, of which a multiple is there already. */
+/* Add a full subtree of 2^level leaves; the number of leaves so far is a multiple of that. */
 static void add_subtree(struct rd_tree *t, unsigned level, const uint8_t node[PR_HASH_LEN])
 {
 	uint64_t leaves = UINT64_C(1) << level;
@@ -76,7 +76,7 @@ void rd_range_add(struct rd_range *r, const uint8_t leaf[PR_HASH_LEN])
 	memcpy(r->node[last], leaf, PR_HASH_LEN);
 	r->level[last] = 0;
 	r->end++;
-	/* The last two subtrees of one size are one where the end is a multiple of both together. */
+	/* The last two subtrees of one size form one if the end is a multiple of their sum. */
 	for (; last > 0 && r->level[last] == r->level[last - 1] && !(r->end >> r->level[last] & 1); last--) {
 		rd_tree_node(r->node[last - 1], r->node[last], r->node[last - 1]);
 		r->level[last - 1]++;
@@ -174,7 +174,7 @@ static bool is_zero(const uint8_t *bytes, size_t len)
 	return any == 0;
 }
 
-/* Is `hash`, with its path and zeros after it, leaf `index`? */
+/* Is `hash` leaf `index`?  Its path follows it, and then zeros. */
 static bool stands(const uint8_t *hash, uint64_t index, uint64_t n, const uint8_t root[PR_HASH_LEN])
 {
 	unsigned len = rd_tree_path_len(index, n);
