@@ -25,8 +25,7 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 		       sizeof slot_counts / sizeof *slot_counts * WORD_SIZES <= VARIANTS_MAX,
 	"room for all variants");
 
-/* Two machines whose libm differ in a last digit make the same choice unless an answer falls within this
- * margin. */
+/* Machines whose libm differ in a last digit choose alike unless an answer falls within this margin. */
 #define EPSILON_MARGIN 1e-9
 #define ERROR_MARGIN   1e-6
 /* More bytes are not used for a gain of less than this part of the error. */
@@ -238,8 +237,7 @@ static void add_offer(struct search *s, struct pl_candidate *c)
 		s->offer[s->offers++] = *c;
 }
 
-/* Among the offers whose error is the least or nearly so, choose the one with the fewest bytes; and find
- * the runner-up. */
+/* Among the offers with nearly the least error choose that of fewest bytes; and find the runner-up. */
 static void pick(const struct search *s)
 {
 	struct pl_choice *out = s->out;
@@ -265,8 +263,7 @@ static void pick(const struct search *s)
 	}
 }
 
-/* Noise made for an epsilon costs that epsilon, up to the accountant's rounding: a few thousandths at
- * most. */
+/* Noise made for an epsilon costs that epsilon, up to a few thousandths of rounding. */
 static void offer_noise(struct search *s, const struct pt_protocol *row)
 {
 	const struct pl_need *n = s->need;
@@ -328,8 +325,7 @@ static void tune(struct search *s, const struct option *o, uint32_t dummies)
 		} else {
 			high = i;
 		}
-		/* Guess again with what is known now; then move away from where the guess was wrong, ever
-		 * faster. */
+		/* Guess again with what is known; then move away from the wrong guess, ever faster. */
 		next = possible ? (int64_t)guess_index(s, o, dummies) : i - stride;
 		if (next <= low || next >= high) {
 			next = good ? low + stride : high - stride;
