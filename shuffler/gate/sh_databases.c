@@ -1,9 +1,9 @@
-/* sh_databases.c - whether the connections to each database are there. */
+/* sh_databases.c - watches the connections to each database. */
 #include "sh_databases.h"
 
 #include <math.h>
 
-/* Numbers of databases; each that was ever added has one of its own. */
+/* Numbers of databases; each that was ever added has a number of its own. */
 #define NUMBERS 64u
 const char *const sh_databases_numbers[] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11",
 	"12", "13", "14", "15", "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28",

@@ -1,4 +1,5 @@
-/* sh_gate.c - peers of a shuffler or an intake: links, quotas, answers that wait, work on worker threads. */
+/* sh_gate.c - the peers of a shuffler or an intake: their links and quotas, answers that wait, and work on
+ * worker threads. */
 #include "sh_gate.h"
 
 #include <assert.h>
@@ -8,7 +9,8 @@
 #include "cm_clock.h"
 #include "cm_log.h"
 
-#define HELD_MAX      64u /* answers to one client that wait for a commit: repeats take no other room */
+/* most answers to one client that wait for a commit: repetitions take no other memory */
+#define HELD_MAX      64u
 #define AWAY_RETRY_MS 1000u
 
 _Noreturn void sh_gate_fatal(const struct cm_err *err)
@@ -20,7 +22,7 @@ _Noreturn void sh_gate_fatal(const struct cm_err *err)
 
 /* ---- The pump ---- */
 
-/* A session that has ended took its locks with it: another process may have the state now. */
+/* A session that has ended has lost its locks: another process may have the state now. */
 static void watch_databases(struct sh_gate *g, int64_t mono_ms)
 {
 	struct cm_err err = { 0 };
@@ -40,7 +42,7 @@ static void on_timer(uv_timer_t *timer)
 	sh_gate_pump(timer->data);
 }
 
-/* wait: what the server needs; peers that are paused for their quota may need less. */
+/* wait: when the server wants to be called; peers that are paused for their quota may need it earlier. */
 static void set_timer(struct sh_gate *g, int64_t wait, int64_t mono_ms)
 {
 	for (const struct sh_peer *p = g->peers; p; p = p->next) {
@@ -48,7 +50,7 @@ static void set_timer(struct sh_gate *g, int64_t wait, int64_t mono_ms)
 		if (over >= 0 && (wait < 0 || over < wait))
 			wait = over;
 	}
-	/* uv_timer_start fails only for a closing handle or no callback. */
+	/* uv_timer_start fails only for a closing handle or without a callback */
 	if (wait < 0)
 		(void)uv_timer_stop(&g->timer);
 	else
@@ -58,7 +60,7 @@ static void set_timer(struct sh_gate *g, int64_t wait, int64_t mono_ms)
 
 void sh_gate_pump(struct sh_gate *g)
 {
-	/* Sending may close a link, whose callback pumps: the outer pump sees it. */
+	/* Sending may close a link, whose callback pumps: the outer pump notices. */
 	if (g->pumping || g->stopped)
 		return;
 	g->pumping = true;
@@ -175,7 +177,7 @@ bool sh_gate_join(struct sh_peer *p)
 	if (p->who.role != CR_ROLE_CLIENT)
 		return true;
 	p->holder = sh_quota_join(p->gate->quota, p->who.key_hash, now);
-	/* A connection costs a handshake. */
+	/* a connection costs a handshake, so it is charged */
 	if (p->holder)
 		sh_quota_take(p->gate->quota, p->holder, SH_QUOTA_BARREN, now);
 	return p->holder;
@@ -205,7 +207,7 @@ bool sh_gate_left(struct lk_link *l, struct sh_peer *p, const struct cm_err *why
 {
 	bool served = p != &p->gate->unknown;
 
-	/* A peer that was served may be cut off too: its certificate was taken back, or its CA. */
+	/* A peer that was served may be cut off, too, if its certificate or its CA was taken back. */
 	cm_log(why->code == CM_OK || (served && why->code != CM_EPERM) ? CM_LOG_DEBUG : CM_LOG_WARN,
 		served ? "peer disconnected" : "connection refused", CM_S("peer", lk_address(l)),
 		CM_S("reason", why->code == CM_OK ? "orderly end" : why->msg));
@@ -269,7 +271,7 @@ void sh_gate_send(struct sh_peer *p, const Tombola__V1__Frame *frame)
 {
 	struct cm_err err = { 0 };
 
-	/* A link that cannot take it is closing and says so itself. */
+	/* a link that cannot queue it is closing, and reports that itself */
 	if (p->link && lk_send(p->link, frame, &err) != CM_OK)
 		cm_log(CM_LOG_DEBUG, "not sent", CM_S("reason", err.msg));
 }
@@ -332,7 +334,7 @@ static void send_answer(const struct sh_answer *a)
 
 void sh_answer_send(struct sh_answer *a)
 {
-	assert(a->bytes == 0); /* what is new waits for its commit */
+	assert(a->bytes == 0); /* a new report waits for its commit */
 	send_answer(a);
 	free(a);
 }
@@ -357,12 +359,12 @@ void sh_gate_fly(struct sh_gate *g)
 	answers_init(&g->gathering);
 }
 
-/* Send these answers, or with `why` tell their clients to come again. */
+/* Send these answers; or with `why` tell their clients to come again. */
 static void end_answers(struct sh_answers *list, const char *why)
 {
 	struct sh_answer *next;
 
-	/* Sending may close a link, whose callback pumps: another commit may fly then. */
+	/* Sending may close a link, whose callback pumps, and then another commit may begin. */
 	struct sh_answer *first = list->first;
 	answers_init(list);
 	for (struct sh_answer *a = first; a; a = next) {
@@ -407,9 +409,9 @@ static void work_done(uv_work_t *request, int status)
 	struct sh_work *w = request->data;
 	struct sh_gate *g = w->gate;
 
-	(void)status; /* never cancelled */
+	(void)status; /* work is never cancelled */
 	w->under_way = false;
-	/* Nothing new begins before it is all told, whichever link closes meanwhile. */
+	/* Nothing new begins before all of it is reported, whichever link closes meanwhile. */
 	g->pumping = true;
 	w->done(w->of);
 	g->pumping = false;

@@ -21,7 +21,7 @@ struct sh_quota_conf {
 	size_t waiting_bytes;
 };
 
-/* The account of a certificate (by its key's hash) that is connected, or was within the last
+/* The account of a certificate (by its key's hash) that is connected, or was connected within the last
  * SH_QUOTA_BURST_S. */
 struct sh_holder;
 struct sh_quota;
@@ -38,10 +38,10 @@ void sh_quota_leave(struct sh_quota *q, struct sh_holder *h, int64_t now_ms);
 
 /* Take this many frames from the bucket. */
 void sh_quota_take(struct sh_quota *q, struct sh_holder *h, uint32_t frames, int64_t now_ms);
-/* Whether so many refused requests of one connection in a row must end it. */
+/* Must so many refused requests in a row end their connection? */
 bool sh_quota_is_junk(unsigned refused_in_a_row);
 /* Add and remove bytes that wait to become durable. */
 void sh_quota_hold(struct sh_holder *h, size_t bytes);
 void sh_quota_free_bytes(struct sh_holder *h, size_t bytes);
-/* Milliseconds until the certificate may continue: 0 now, -1 when some of its bytes are durable. */
+/* Milliseconds until the certificate may continue: 0: now; -1: when some of its bytes are durable. */
 int64_t sh_quota_wait_ms(struct sh_quota *q, struct sh_holder *h, int64_t now_ms);

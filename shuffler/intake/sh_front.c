@@ -1,11 +1,11 @@
-/* sh_front.c - an intake on the network: its lifetime, its links, and what is to be done next. */
+/* sh_front.c - an intake on the network: its lifetime, its links, and what is due next. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sh_front_private.h"
 
 #define PING_MS    2000
-#define LOST_MS    10000 /* a head that says nothing for so long is taken for lost */
+#define LOST_MS    10000 /* a head that sends nothing for this long counts as lost */
 #define FIRST_MS   200u
 #define LONGEST_MS 5000u
 

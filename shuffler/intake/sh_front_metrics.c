@@ -1,4 +1,4 @@
-/* sh_front_metrics.c - an intake's metrics and status; declared in sh_front.h. */
+/* sh_front_metrics.c (sh_front.h) - an intake's metrics and status. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ char *sh_front_status(const struct sh_front *f)
 {
 	char *text = malloc(STATUS_MAX);
 
-	/* Numbers and words of ours alone: nothing has to be escaped. */
+	/* All numbers and words are ours, so nothing has to be escaped. */
 	int n = !text ? -1
 		      : snprintf(text, STATUS_MAX,
 				"{\"schema\":\"tombola.intake/1\",\"stopping\":%s,\"head\":%s,\"clients\":%zu,\"round\":%" PRIu64

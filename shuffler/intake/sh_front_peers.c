@@ -1,4 +1,4 @@
-/* sh_front_peers.c - what an intake says to its head; declared in sh_front_private.h.
+/* sh_front_peers.c (sh_front_private.h) - sends an intake's frames to its head.
  *
  * For each client there is a link on its behalf; claims go over our own link. */
 #include "sh_front_private.h"
@@ -55,7 +55,7 @@ static void up_ready(struct lk_link *l, void *user)
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ON_BEHALF;
 	frame.on_behalf = &of;
 	if (lk_send(l, &frame, &err) != CM_OK)
-		return; /* it is closing and says so itself */
+		return; /* it is closing, and reports that itself */
 	p->up_ready = true;
 	sh_front_flow(p);
 }
@@ -105,7 +105,7 @@ enum cm_rc sh_front_dial_for(struct peer *p, struct cm_err *err)
 	struct nt_conn_limits limits;
 
 	nt_conn_limits_default(&limits);
-	limits.idle_ms = 0; /* the head ends what is idle */
+	limits.idle_ms = 0; /* the head ends idle links, so we need no limit */
 	enum cm_rc rc = lk_dial(f->gate.loop, f->conf.head, f->conf.up, &limits, &handler, p, &p->up, err);
 	if (rc != CM_OK)
 		p->up = NULL;
@@ -119,7 +119,7 @@ void sh_front_relay(struct peer *p, const Tombola__V1__Frame *frame)
 
 	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_GET_ROUND)
 		lk_expect_silence(p->base.link, true);
-	/* A link that cannot take it is closing, and says so itself. */
+	/* a link that cannot queue it is closing, and reports that itself */
 	if (p->up && lk_send(p->up, frame, &err) != CM_OK)
 		cm_log(CM_LOG_DEBUG, "not passed on", CM_S("reason", err.msg));
 }

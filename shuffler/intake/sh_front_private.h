@@ -1,7 +1,7 @@
 /* sh_front_private.h - the state of an intake, shared by the files sh_front*.c.
  *
- * From the top: sh_front.c (lifetime, links of clients and to the head), sh_front_share.c (what is taken and
- * stored), sh_front_peers.c (what is said for a client), sh_front_metrics.c. */
+ * From the top: sh_front.c (lifetime, links of clients and to the head), sh_front_share.c (takes and stores
+ * reports), sh_front_peers.c (sends frames for a client), sh_front_metrics.c. */
 #pragma once
 
 #include "cm_clock.h"
@@ -13,22 +13,22 @@
 struct peer {
 	struct sh_peer base;
 	struct sh_front *front;
-	struct lk_link *up; /* NULL once closed */
+	struct lk_link *up; /* NULL once it is closed */
 	bool up_ready;
 	bool relayed;  /* a Submit went to the head, which may not have answered it */
-	uint64_t mine; /* epoch in which its certificate's reports go through here */
+	uint64_t mine; /* epoch in which its certificate's reports go through this intake */
 };
 
 enum share_at {
 	SHARE_NONE,
 	SHARE_LOADING, /* the tags are being read */
-	SHARE_OPEN,    /* reports are taken */
+	SHARE_OPEN,    /* reports are being taken */
 };
 
-/* On a worker thread: the tags are read, or a batch is stored. */
+/* Work on a worker thread: the tags are read, or a batch is stored. */
 struct task {
 	struct sh_share *share;
-	bool loads; /* else it stores `batch` */
+	bool loads; /* true: it loads tags; false: it stores `batch` */
 	struct sh_batch batch;
 	size_t submissions;
 	enum cm_rc rc;
@@ -43,16 +43,17 @@ struct sh_front {
 	/* The head. */
 	struct lk_link *head;
 	bool head_ready;
-	int64_t dial_at_ms, heard_ms, said_ms; /* monotonic */
+	int64_t dial_at_ms, heard_ms, said_ms; /* monotonic times */
 	uint32_t backoff_ms;
-	/* The share, and one that replaces it when the task has ended. */
+	/* The share, and one that will replace it when the task has ended. */
 	struct sh_share *share, *next;
 	enum share_at at;
-	bool replaced;     /* `next` takes the place of `share`, also if it is NULL */
-	int64_t ask_at_ms; /* when to ask the head for the share again; 0: not */
-	/* A batch: asked for at the head, then stored, then noted there; then its answers are sent. */
-	bool asked;  /* the head has to answer */
-	bool noting; /* it has to answer that it has noted what is stored */
+	bool replaced;     /* `next` takes the place of `share`, even if it is NULL */
+	int64_t ask_at_ms; /* when to ask the head for the share again; 0: no need */
+	/* A batch is first asked for at the head, then stored, then noted at the head; then its answers are
+	 * sent. */
+	bool asked;  /* the head has not answered yet */
+	bool noting; /* the head has not answered yet that it has noted what is stored */
 	struct sh_batch batch;
 	size_t batch_devices;
 	struct sh_work tasking;
@@ -69,13 +70,13 @@ static inline struct peer *next_peer(const struct peer *p)
 	return (struct peer *)p->base.next;
 }
 
-/* sh_front_peers.c: what is said to the head, on a client's behalf or on our own link. */
+/* sh_front_peers.c: sends frames to the head, on a client's behalf or over our own link. */
 void sh_front_say(struct sh_front *f, const Tombola__V1__Frame *frame);
-/* A certificate's reports shall go through here, or its last connection has closed. */
+/* Say that a certificate's reports go through this intake, or that its last connection has closed. */
 void sh_front_claim(struct peer *p, bool leaves);
 CM_CHECK enum cm_rc sh_front_dial_for(struct peer *p, struct cm_err *err);
 void sh_front_relay(struct peer *p, const Tombola__V1__Frame *frame);
-/* sh_gate_flow; a client also waits for its link to the head. */
+/* The same as sh_gate_flow; a client also waits for its link to the head. */
 void sh_front_flow(struct peer *p);
 
 /* sh_front_share.c: shares of rounds, Submits, batches, receipts. */
@@ -84,14 +85,14 @@ CM_CHECK enum cm_rc sh_front_take_share(
 void sh_front_take_claimed(struct sh_front *f, const Tombola__V1__IntakeClaimed *c);
 void sh_front_signed(struct sh_front *f, const Tombola__V1__IntakeSigned *s);
 void sh_front_on_submit(struct peer *p, const Tombola__V1__Frame *frame);
-/* End the share; ask for it again if the head is there. */
+/* End the share, and ask for it again if the head is connected. */
 void sh_front_end_share(struct sh_front *f, const char *why, bool again);
-/* Act on `replaced`, unless a task is under way. */
+/* If `replaced` is set, replace the share, unless a task is under way. */
 void sh_front_replace(struct sh_front *f);
-/* Ask the head for the next batch, if it is time; milliseconds until it is, -1: no need. */
+/* Ask the head for the next batch, if it is time.  Returns the milliseconds until it is, -1: no need. */
 void sh_front_batch(struct sh_front *f, int64_t now_ms);
 int64_t sh_front_batch_wait_ms(const struct sh_front *f, int64_t now_ms);
-/* Refuse all that wait. */
+/* Refuse all clients that wait. */
 void sh_front_give_up(struct sh_front *f, const char *why);
 
 /* sh_front_metrics.c */
@@ -99,5 +100,5 @@ enum sh_front_event { SH_FRONT_ACCEPTED, SH_FRONT_COMMITS, SH_FRONT_EPOCHS, SH_F
 CM_CHECK enum cm_rc sh_front_metrics_new(struct sh_front *f, struct cm_err *err);
 void sh_front_metrics_free(struct sh_front *f);
 void sh_front_counted(struct sh_front *f, enum sh_front_event what, uint64_t n);
-/* The i-th connection to a database, as struct sh_store's `database`; of: a sh_front. */
+/* The i-th connection to a database, as `database` of struct sh_store; of is a sh_front. */
 bool sh_front_database(void *of, size_t i, uint32_t *number, bool *up);

@@ -1,7 +1,7 @@
-/* sh_front_share.c - what an intake takes; declared in sh_front_private.h.
+/* sh_front_share.c (sh_front_private.h) - takes reports for an intake.
  *
- * The head gives a share of a round.  Submits are gathered, signed by the head, stored, noted there, and
- * answered. */
+ * The head gives a share of a round.  Submits are gathered, signed by the head, stored, noted at the head,
+ * and answered. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ void sh_front_give_up(struct sh_front *f, const char *why)
  *
  * What ends a share may begin to read the next one, and a task that failed ends its share. */
 
-/* On the worker thread. */
+/* Runs on the worker thread. */
 static void task_run(void *of)
 {
 	struct task *t = &((struct sh_front *)of)->task;
@@ -61,7 +61,7 @@ static void stored(struct sh_front *f, const struct task *t)
 	sh_intake_committed(&f->share->intake);
 	sh_front_counted(f, SH_FRONT_COMMITS, 1);
 	sh_front_counted(f, SH_FRONT_ACCEPTED, t->submissions);
-	/* Receipts are sent when the head would notice that the database has lost what they are for. */
+	/* Receipts are sent after the head has noted this: then it notices if the database loses them. */
 	f->asked = f->noting = true;
 	say.epoch = f->share->epoch;
 	say.devices = t->submissions;
@@ -124,15 +124,15 @@ void sh_front_replace(struct sh_front *f)
 	f->next = NULL;
 	f->replaced = false;
 	f->at = f->share ? SHARE_LOADING : SHARE_NONE;
-	/* Epochs are numbered in each round: what was claimed in one says nothing of the next one's. */
+	/* Each round numbers its own epochs: a claim in one round says nothing about another. */
 	for (struct peer *p = first_peer(f); p; p = next_peer(p))
 		p->mine = 0;
 	if (f->share)
 		start(f, true);
 }
 
-/* It takes reports in this epoch, or will.  Beginning anew would drop what has gathered, for which the head
- * has promised places until the next epoch. */
+/* Does it take reports in this epoch, or will it?  Beginning anew would drop what has gathered, for which
+ * the head has promised places until the next epoch. */
 static bool has_share(const struct sh_front *f, uint64_t epoch)
 {
 	const struct sh_share *mine = f->replaced ? f->next : f->share;
@@ -163,7 +163,7 @@ enum cm_rc sh_front_take_share(struct sh_front *f, const Tombola__V1__IntakeShar
 	}
 	if (rc != CM_OK)
 		return rc;
-	f->backoff_ms = 0; /* it takes us for an intake */
+	f->backoff_ms = 0; /* the head accepts us as an intake */
 	sh_share_free(f->next);
 	f->next = next;
 	f->replaced = true;
@@ -229,8 +229,8 @@ static void take(struct peer *p, const Tombola__V1__Submit *submit)
 	sh_answer_hold(a, &p->front->gate.gathering);
 }
 
-/* Answers to Submits come in their order, so a client whose Submits would be answered at two places comes
- * again. */
+/* Answers to Submits must come in their order.  So a client whose Submits would be answered at two places
+ * must come again. */
 void sh_front_on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__Submit *submit = frame->submit;
@@ -272,7 +272,7 @@ int64_t sh_front_batch_wait_ms(const struct sh_front *f, int64_t now_ms)
 
 static void ask(struct sh_front *f)
 {
-	static uint8_t receipts[PR_RECEIPTS_MAX * PR_RECEIPT_LEN]; /* the loop's thread alone */
+	static uint8_t receipts[PR_RECEIPTS_MAX * PR_RECEIPT_LEN]; /* used only on the loop's thread */
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeBatch batch = TOMBOLA__V1__INTAKE_BATCH__INIT;
 	uint8_t *at = receipts;
@@ -312,7 +312,7 @@ void sh_front_signed(struct sh_front *f, const Tombola__V1__IntakeSigned *s)
 	const uint8_t *signature = s->signatures.data;
 
 	if (!f->asked || f->at != SHARE_OPEN || s->epoch != f->share->epoch)
-		return; /* of an epoch that is over, or to a ping */
+		return; /* it answers an epoch that is over, or a ping */
 	f->asked = false;
 	if (f->noting) {
 		f->noting = false;

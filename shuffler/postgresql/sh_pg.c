@@ -1,5 +1,5 @@
-/* sh_pg.c - runs statements on a PostgreSQL connection, with one mapping of their faults, and asks what the
- * server keeps. */
+/* sh_pg.c - runs statements on a PostgreSQL connection, with one mapping of their faults, and asks which
+ * guarantees the server keeps. */
 #include "sh_pg.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static enum cm_rc code_of(const char *state)
 {
 	if (class_is(state, "42501"))
 		return CM_EPERM;
-	/* Our statements are constant, so a fault of their names means that the tables are damaged. */
+	/* Our statements are constant, so an unknown name in one means that the tables are damaged. */
 	return class_is(state, "XX00") || class_is(state, "42") ? CM_EDATA : CM_EIO;
 }
 
@@ -37,7 +37,7 @@ enum cm_rc sh_pg_named(const struct sh_pg *pg, struct cm_err *err)
 	return pg->name ? cm_context(err, "\"%.100s\"", pg->name) : err->code;
 }
 
-/* The fault of a result (NULL: of the connection). */
+/* Report the fault of a result (NULL: of the connection). */
 static enum cm_rc fault(struct sh_pg *pg, const PGresult *result, struct cm_err *err)
 {
 	const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
@@ -60,7 +60,7 @@ bool sh_pg_failed_with(const struct sh_pg *pg, const char *state)
 	return strcmp(pg->state, state) == 0;
 }
 
-/* CM_OK unless an earlier fault ended the use of this connection. */
+/* CM_OK unless an earlier fault made this connection unusable. */
 static enum cm_rc usable(const struct sh_pg *pg, struct cm_err *err)
 {
 	if (!pg->dead)
@@ -71,7 +71,7 @@ static enum cm_rc usable(const struct sh_pg *pg, struct cm_err *err)
 
 /* ---- Waiting ---- */
 
-/* Wait until the socket can be read, or written when `writing`. */
+/* Wait until the socket can be read; with `writing`, or written. */
 static enum cm_rc wait_socket(struct sh_pg *pg, bool writing, int64_t until_ms, struct cm_err *err)
 {
 	struct pollfd fd = { .fd = PQsocket(pg->conn),
@@ -91,7 +91,7 @@ static enum cm_rc wait_socket(struct sh_pg *pg, bool writing, int64_t until_ms, 
 	return sh_pg_named(pg, err);
 }
 
-/* Send what is queued. */
+/* Send everything that is queued. */
 static enum cm_rc flush(struct sh_pg *pg, struct cm_err *err)
 {
 	int64_t until = cm_clock_mono_ms() + SH_PG_WAIT_MS;
@@ -101,14 +101,14 @@ static enum cm_rc flush(struct sh_pg *pg, struct cm_err *err)
 		enum cm_rc rc = wait_socket(pg, true, until, err);
 		if (rc != CM_OK)
 			return rc;
-		/* The server may wait until what it says is read. */
+		/* The server may wait until its output is read. */
 		if (PQconsumeInput(pg->conn) == 0)
 			return fault(pg, NULL, err);
 	}
 	return left == 0 ? CM_OK : fault(pg, NULL, err);
 }
 
-/* Wait for the next result, NULL in *out after the last. */
+/* Wait for the next result; *out is NULL after the last. */
 static enum cm_rc next(struct sh_pg *pg, int wait_ms, PGresult **out, struct cm_err *err)
 {
 	int64_t until = cm_clock_mono_ms() + wait_ms;
@@ -125,7 +125,7 @@ static enum cm_rc next(struct sh_pg *pg, int wait_ms, PGresult **out, struct cm_
 	return CM_OK;
 }
 
-/* Drop the results that are left of a statement; a fault in rc stays. */
+/* Drop the remaining results of a statement; a fault in rc stays. */
 static enum cm_rc drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_err *err)
 {
 	PGresult *result = NULL;
@@ -151,7 +151,8 @@ static enum cm_rc drain(struct sh_pg *pg, int wait_ms, enum cm_rc rc, struct cm_
 			mine = &beside;
 		}
 	}
-	/* The server warns where it cannot keep a promise: of a commit that it stopped waiting for. */
+	/* The server warns if it cannot keep a promise, for example that it stopped waiting for a commit's
+	 * standbys. */
 	if (rc == CM_OK && pg->warned) {
 		pg->dead = true;
 		rc = cm_fail(err, CM_EIO, "database: the server warns: %s", pg->warning);
@@ -279,7 +280,7 @@ enum cm_rc sh_pg_run(struct sh_pg *pg, const char *sql, struct cm_err *err)
 	return run(pg, sql, SH_PG_WAIT_MS, err);
 }
 
-/* Whether the server lets the next statements take longer than SH_PG_STATEMENT_MS. */
+/* Set whether the next statements may take longer than SH_PG_STATEMENT_MS. */
 static enum cm_rc set_long(struct sh_pg *pg, bool is_long, struct cm_err *err)
 {
 	if (pg->is_long == is_long)
@@ -323,11 +324,11 @@ enum cm_rc sh_pg_query(struct sh_pg *pg, const char *sql, const struct sh_pg_val
 
 struct server {
 	bool fsync, pages, commits;
-	int demanded; /* synchronous standbys that a commit waits for */
+	int demanded; /* number of synchronous standbys for which a commit waits */
 	bool standby;
 	int64_t replicas;
 };
-/* Its first columns, and those that only a start needs. */
+/* The first columns, and those that only a start needs. */
 #define SETTINGS                                                                                              \
 	"SELECT (current_setting('fsync') = 'on')::int4, (current_setting('full_page_writes') = 'on')::int4," \
 	" (current_setting('synchronous_commit') = 'on')::int4, current_setting('synchronous_standby_names')"
@@ -335,7 +336,8 @@ struct server {
 	", pg_is_in_recovery()::int4, (SELECT count(*) FROM pg_stat_replication" \
 	"  WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum'))"
 
-/* How many a commit waits for: [FIRST | ANY] N (...), or a plain list, of which it is one; "" is none. */
+/* The number of standbys that a commit waits for: [FIRST
+ *  ANY] N (...), or a plain list, which means one; "" means none. */
 static int demanded_of(const char *names, size_t len)
 {
 	char text[64];
@@ -374,7 +376,7 @@ static enum cm_rc take_at_start(void *user, const struct sh_pg_row *row, struct 
 	return take_server(user, row, err);
 }
 
-/* What may change while it runs. */
+/* Judge the settings that may change while the server runs. */
 static enum cm_rc judge_settings(const struct server *s, uint32_t standbys, struct cm_err *err)
 {
 	if (!s->fsync || !s->pages || !s->commits)
@@ -446,7 +448,7 @@ enum cm_rc sh_pg_stream(struct sh_pg *pg, const char *sql, const struct sh_pg_va
 	sh_pg_row_fn *fn, void *user, struct cm_err *err)
 {
 	PGresult *result;
-	/* The server counts the time that its rows need to arrive, and fn to take them. */
+	/* The server counts the time until its rows arrive, and the time that fn takes for them. */
 	enum cm_rc rc = set_long(pg, true, err);
 
 	if (rc == CM_OK)
@@ -499,7 +501,7 @@ enum cm_rc sh_pg_end(struct sh_pg *pg, enum cm_rc rc, struct cm_err *err)
 		rc = run(pg, "COMMIT", pg->is_long ? SH_PG_LONG_MS : SH_PG_WAIT_MS, err);
 		if (rc == CM_OK)
 			rc = sh_pg_keeps(pg, err);
-		/* It may be there or not, and nothing may be built on either. */
+		/* The commit may be there or not, so nothing may depend on it. */
 		if (rc != CM_OK)
 			pg->dead = true;
 		return rc == CM_OK ? rc : (err->code = CM_EIO);
@@ -525,7 +527,8 @@ static enum cm_rc put(struct sh_pg *pg, const void *bytes, size_t len, struct cm
 
 enum cm_rc sh_pg_copy_begin(struct sh_pg *pg, const char *sql, struct cm_err *err)
 {
-	static const char head[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0"; /* and the NUL that ends the literal */
+	/* with the NUL that ends the literal */
+	static const char head[] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";
 	PGresult *result = NULL;
 	enum cm_rc rc = usable(pg, err);
 

@@ -1,4 +1,5 @@
-/* sh_pg_data.c - stores the messages and tags of a round in tables of a partition, dropped as a whole. */
+/* sh_pg_data.c - stores the messages and tags of a round in tables of a partition, which are dropped as a
+ * whole. */
 #include "sh_pg_data.h"
 
 #include <inttypes.h>
@@ -16,18 +17,18 @@
 
 struct sh_pg_data {
 	struct sh_pg *pg;
-	char name[NAME_MAX_LEN]; /* of the tables, after "block_" or "tags_" */
+	char name[NAME_MAX_LEN]; /* name of the tables, after "block_" or "tags_" */
 	uint64_t runs;
 	bool readonly, indexed;
 	bool of_several; /* other servers have partitions of this round, too */
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint32_t partition;
-	int64_t epoch; /* for whose commits it was joined; 0: not joined */
+	int64_t epoch; /* the epoch for whose commits it was joined; 0: it was not joined */
 };
 
-/* Commits of intakes hold up the next epoch, so the server ends those of a process that stands still. */
+/* A commit of an intake delays the next epoch, so the server ends those of a process that has stopped. */
 #define JOINED "SET idle_in_transaction_session_timeout = 8000"
-/* Then their sessions are ended.  The server itself never ends a COPY whose rows do not come. */
+/* After this time sessions are ended.  The server itself never ends a COPY whose rows do not come. */
 #define COMMITS_WAIT_MS "12000"
 
 static void make_name(const uint8_t *round_id, uint32_t partition, char name[NAME_MAX_LEN])
@@ -40,7 +41,7 @@ static void make_name(const uint8_t *round_id, uint32_t partition, char name[NAM
 
 /* ---- Opening ---- */
 
-/* Bodies are ciphertext, which nothing compresses.  Vacuum would only read what is soon dropped. */
+/* Bodies are ciphertext, which cannot be compressed.  Vacuum would only read data that are soon dropped. */
 static enum cm_rc make_tables(
 	struct sh_pg_data *d, const uint8_t *round_id, uint32_t partition, struct cm_err *err)
 {
@@ -72,14 +73,15 @@ static enum cm_rc take_runs(void *user, const struct sh_pg_row *row, struct cm_e
 	int64_t runs = sh_pg_row_int(row, 0), commits = sh_pg_row_int(row, 1);
 
 	(void)err;
-	/* Each commit made one run at most.  An intake's role may have added a row with a false number: the
-	 * next run gets one that no other has, and the round's key does not open that row (sh_vault.h). */
+	/* Each commit made at most one run.  An intake's role may have added a row with a false number: the
+	 * next run then gets a number that no other has, and the round's key does not open that row
+	 * (sh_vault.h). */
 	runs = runs > commits ? commits : runs;
 	d->runs = runs > 0 ? (uint64_t)runs : 0;
 	return CM_OK;
 }
 
-/* The tables are there as they were made: both, their columns, and what says how many runs there are. */
+/* Check that the tables are as they were made: both of them, their columns, and the number of runs. */
 static enum cm_rc check_tables(struct sh_pg_data *d, struct cm_err *err)
 {
 	static const char columns[] =
@@ -117,7 +119,7 @@ static enum cm_rc find(struct sh_pg_data *d, const uint8_t *round_id, uint32_t p
 		       : rc;
 }
 
-/* What an intake was granted was taken back while it began an epoch: it is over. */
+/* If the intake's rights were taken back while it began, its epoch is over. */
 static enum cm_rc over_if_denied(const struct sh_pg_data *d, enum cm_rc rc, struct cm_err *err)
 {
 	return rc != CM_OK && d->pg && sh_pg_failed_with(d->pg, "42501")
@@ -149,14 +151,14 @@ enum cm_rc sh_pg_data_open(const struct sh_pg_conf *conf, const uint8_t round_id
 		rc = check_tables(d, err);
 	if (how == SH_PG_JOIN)
 		rc = over_if_denied(d, rc, err);
-	/* What the session of a killed process committed last, and we act on, may not be replicated yet. */
+	/* The last commit of a killed process, which we rely on, may not be replicated yet. */
 	if (rc == CM_OK && how == SH_PG_WRITE)
 		rc = sh_pg_settle(d->pg, err);
 	if (rc != CM_OK)
 		sh_pg_data_close(d);
 	else
 		*out = d;
-	/* A running store has no server to wait for. */
+	/* A store that is running does not wait for a server. */
 	return rc == CM_EUNAVAIL && how != SH_PG_READ ? (err->code = CM_EIO) : rc;
 }
 
@@ -185,8 +187,9 @@ void sh_pg_data_join(struct sh_pg_data *d, uint64_t epoch)
 	d->epoch = (int64_t)epoch;
 }
 
-/* The lock of a round's epoch until the transaction ends.  Statements of a transaction see what was committed
- * before each of them began (read committed), so the next one sees what the lock has waited for. */
+/* Take the lock of a round's epoch until the transaction ends.  Statements of a transaction see what was
+ * committed before each of them began (read committed), so the next one sees everything that the lock has
+ * waited for. */
 static enum cm_rc lock_epoch(struct sh_pg_data *d, const char *kind, struct cm_err *err)
 {
 	char sql[SQL_MAX];
@@ -235,7 +238,7 @@ static enum cm_rc end_commits(struct sh_pg_data *d, struct cm_err *err)
 	return sh_pg_number(d->pg, sql, NULL, 0, &n, err);
 }
 
-/* Begin a transaction that has the lock alone. */
+/* Begin a transaction that has the lock exclusively. */
 static enum cm_rc begin_alone(struct sh_pg_data *d, const char *wait, struct cm_err *err)
 {
 	enum cm_rc rc = sh_pg_begin(d->pg, err);
@@ -264,7 +267,7 @@ enum cm_rc sh_pg_data_epoch(
 
 	*out = (struct sh_epoch){ .number = 0 };
 	enum cm_rc rc = begin_alone(d, "SET LOCAL lock_timeout = " COMMITS_WAIT_MS, err);
-	if (rc != CM_OK && sh_pg_failed_with(d->pg, "55P03")) { /* lock_not_available */
+	if (rc != CM_OK && sh_pg_failed_with(d->pg, "55P03")) { /* SQLSTATE lock_not_available */
 		(void)!sh_pg_end(d->pg, rc, err);
 		rc = end_commits(d, err);
 		if (rc == CM_OK)
@@ -273,7 +276,7 @@ enum cm_rc sh_pg_data_epoch(
 	if (rc == CM_OK)
 		rc = sh_pg_query(d->pg, d->partition == 0 ? next : given, row, d->partition == 0 ? 3 : 4,
 			take_epoch, out, &changed, err);
-	/* Whatever an intake has said: no sum is too large. */
+	/* No sum is too large, whatever an intake has written. */
 	(void)snprintf(sql, sizeof sql,
 		"SELECT coalesce(sum(least(greatest(devices, 0), 4294967295)), 0)::int8 FROM tombola.tags_%s",
 		d->name);
@@ -311,8 +314,8 @@ static enum cm_rc put_blocks(
 	return sh_pg_copy_end(d->pg, rc == CM_EMORE ? CM_OK : rc, err);
 }
 
-/* What other servers have of the bucket is dead from this commit on, and says so here: no transaction spans
- * two of them. */
+/* From this commit on, the parts of the bucket on other servers do not count any more, which is noted here:
+ * no transaction spans two servers. */
 static enum cm_rc empty_bucket(struct sh_pg_data *d, uint32_t bucket, struct cm_err *err)
 {
 	const struct sh_pg_value numbers[] = { sh_pg_int(bucket), sh_pg_int(SH_PG_ALONE(bucket)) };
@@ -372,8 +375,8 @@ static enum cm_rc take_block(void *user, const struct sh_pg_row *row, struct cm_
 	return b->fn(b->user, &block, err);
 }
 
-/* When a bucket is read first: one sort for all buckets.  An intake's role may have added a block that has
- * another one's number: the round's key does not open it. */
+/* Make the index when a bucket is first read: one sort for all buckets.  An intake's role may have added a
+ * block that has another one's number: the round's key does not open it. */
 static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 {
 	char sql[SQL_MAX];
@@ -390,7 +393,7 @@ static enum cm_rc make_index(struct sh_pg_data *d, struct cm_err *err)
 enum cm_rc sh_pg_data_buckets(
 	void *data, uint32_t first, uint32_t n, sh_block_fn *fn, void *user, struct cm_err *err)
 {
-	static const char *const which[] = { "id >= 0", "id < 0" }; /* runs last */
+	static const char *const which[] = { "id >= 0", "id < 0" }; /* runs come last */
 	struct sh_pg_data *d = data;
 	const struct sh_pg_value numbers[] = { sh_pg_int(first), sh_pg_int((int64_t)first + n) };
 	struct blocks b = { fn, user };
@@ -554,7 +557,7 @@ static enum cm_rc drop_partition(void *user, const struct sh_pg_row *row, struct
 	return sh_pg_run_long(x->pg, sql, err);
 }
 
-/* The server unlinks the files as it commits, one after the other. */
+/* The server unlinks the files one after the other as it commits. */
 static enum cm_rc drop(struct sh_pg *pg, const uint8_t *round_id, struct cm_err *err)
 {
 	const struct sh_pg_value id = sh_pg_bytes(round_id, PR_ROUND_ID_LEN);

@@ -8,8 +8,8 @@
 #include "cm_file.h"
 #include "cm_owned.h"
 
-/* What every connection has: a server, or a network, that is gone is noticed, and one that became a standby
- * is not written to.  GSS encryption would stand in the place of TLS. */
+/* Settings of every connection: a server, or a network, that is gone is noticed, and a server that became a
+ * standby is not written to.  GSS encryption would replace TLS. */
 static const struct {
 	const char *key, *value;
 } demanded[] = {
@@ -44,7 +44,7 @@ static bool is_local(const char *host, size_t len)
 			return true;
 	if (len < 5 || strncmp(host, "127.", 4) != 0)
 		return false;
-	/* No name: "127.example.org" is one. */
+	/* Is this an address?  "127.example.org" is a name. */
 	return strspn(host, "0123456789.") >= len;
 }
 
@@ -53,7 +53,7 @@ bool sh_pg_host_is_local(const char *host)
 	return is_local(host, strlen(host));
 }
 
-/* Every host of the list, which commas separate. */
+/* Are all hosts of the list local?  Commas separate them. */
 static bool all_local(const char *hosts)
 {
 	for (const char *at = hosts;; at++) {
@@ -67,7 +67,7 @@ static bool all_local(const char *hosts)
 	}
 }
 
-/* A service or the environment may add hostaddr, to which libpq connects whatever host says. */
+/* A service file or the environment may add hostaddr, to which libpq connects whatever `host` says. */
 static bool elsewhere(const PQconninfoOption *option)
 {
 	return said(option, "service") || getenv("PGSERVICE") || getenv("PGHOSTADDR");
@@ -95,7 +95,7 @@ static enum cm_rc judge(const PQconninfoOption *option, bool *verify, struct cm_
 
 static enum cm_rc judge_file(const char *path, struct cm_err *err)
 {
-	/* libpq says what is missing that it needs, and "system" is no file. */
+	/* libpq reports a missing file that it needs, and "system" is not a file. */
 	enum cm_rc rc = path && *path == '/' ? cm_owned_path(path, err) : CM_OK;
 
 	if (rc == CM_OK || rc == CM_ENOINPUT)
@@ -103,8 +103,8 @@ static enum cm_rc judge_file(const char *path, struct cm_err *err)
 	return cm_context(err, "database");
 }
 
-/* The files that decide who the server is, and what it is told: those that the string names, or the
- * environment, or libpq's defaults. */
+/* Judge the files that decide which server is the right one, and what it is sent: those named by the
+ * string, by the environment, or by libpq's defaults. */
 static enum cm_rc judge_files(const PQconninfoOption *option, struct cm_err *err)
 {
 	static const char *const named[] = { "passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl",

@@ -1,4 +1,4 @@
-/* sh_pg_params.h - what the connection string of the configuration may say. */
+/* sh_pg_params.h - judges the connection string of the configuration. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +12,13 @@ struct sh_pg_params {
 	const char *key[SH_PG_PARAMS_MAX], *value[SH_PG_PARAMS_MAX];
 };
 
-/* A Unix socket's folder, or a name or an address of this host. */
+/* Is it a Unix socket's folder, or a name or an address of this host? */
 bool sh_pg_host_is_local(const char *host);
 
 /* Judge the string, and add what Tombola demands.  Values are borrowed from `database` and the program.
- * CM_ECONFIG: it cannot be read; it has a password, which belongs to a passfile, a service file or the
- * environment; or its sslmode is weaker than verify-full for a host that is neither a Unix socket nor a
- * loopback address, or that a service or the environment may send elsewhere (hostaddr).  Without an sslmode
- * such a host gets verify-full, whatever the environment says.  CM_EPERM: a file that libpq would read
- * belongs to another user, or others may write to it (cm_owned_path). */
+ * CM_ECONFIG: it cannot be read; or it has a password, which belongs in a passfile, a service file or the
+ * environment; or its sslmode is weaker than verify-full, and the host is neither a Unix socket nor a
+ * loopback address, or a service file or the environment may change the host (hostaddr).  Without an
+ * sslmode such a host gets verify-full, whatever the environment says.  CM_EPERM: a file that libpq would
+ * read belongs to another user, or others may write to it (cm_owned_path). */
 CM_CHECK enum cm_rc sh_pg_params(const char *database, struct sh_pg_params *out, struct cm_err *err);

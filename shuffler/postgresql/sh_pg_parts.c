@@ -1,4 +1,5 @@
-/* sh_pg_parts.c - stores the messages and tags of a round on the servers of a list, a partition on each. */
+/* sh_pg_parts.c - stores the messages and tags of a round on the servers of a list, one partition on
+ * each. */
 #include "sh_pg_parts.h"
 
 #include <inttypes.h>
@@ -14,17 +15,17 @@ struct part {
 };
 
 struct sh_pg_parts {
-	struct part at[1 + SH_PG_FURTHER_MAX]; /* by their numbers */
-	size_t n, own;                         /* own: where in `at` reports go to */
+	struct part at[1 + SH_PG_FURTHER_MAX]; /* sorted by their numbers */
+	size_t n, own; /* own: the index in `at` of the partition that reports go to */
 };
 
 /* ---- Opening ---- */
 
-/* What partition 0 says of the others. */
+/* What partition 0 says about the others. */
 struct known {
 	const struct sh_pg_servers *servers;
 	bool has[1 + SH_PG_FURTHER_MAX]; /* by their places in the list */
-	uint32_t lacking;                /* one that is not in the list; 0: none */
+	uint32_t lacking;                /* number of one that is not in the list; 0: there is none */
 	char name[100];                  /* its name */
 };
 
@@ -58,8 +59,8 @@ static enum cm_rc open_part(struct sh_pg_parts *p, const struct sh_pg_server *se
 	return CM_OK;
 }
 
-/* Partitions that the round has, and with `extend` those on servers that are new: first their tables, then
- * the note of them. */
+/* Open the partitions that the round has, and with `extend` make those on servers that are new: first their
+ * tables, then the note about them. */
 static enum cm_rc open_others(struct sh_pg_parts *p, const struct known *k, const uint8_t *round_id,
 	enum sh_pg_opening how, uint64_t epoch, bool extend, struct cm_err *err)
 {
@@ -98,7 +99,7 @@ static enum cm_rc lacks(const struct known *k, enum sh_pg_opening how, struct cm
 				 k->name);
 }
 
-/* Finds this intake's own partition, and checks that all are in the epoch that the head has begun. */
+/* Find this intake's own partition, and check that all are in the epoch that the head has begun. */
 static enum cm_rc check_joined(
 	struct sh_pg_parts *p, const struct sh_pg_servers *s, bool *is_mine, struct cm_err *err)
 {
@@ -166,8 +167,9 @@ void sh_pg_parts_close(struct sh_pg_parts *p)
 
 /* ---- Epochs and commits ---- */
 
-/* One after the other: an epoch that a fault cut short has begun for nobody, and the next one has a higher
- * number in all.  Partition 0 is the first to close, so what is closed anywhere is closed there. */
+/* Go through the partitions one after the other.  If a fault interrupts this, the epoch has begun for
+ * nobody, and the next one has a higher number in all. Partition 0 is the first to close, so if any
+ * partition is closed, it is. */
 enum cm_rc sh_pg_parts_epoch(struct sh_pg_parts *p, bool close, struct sh_epoch *out, struct cm_err *err)
 {
 	enum cm_rc rc = sh_pg_data_epoch(p->at[0].data, close, 0, out, err);
@@ -219,8 +221,8 @@ struct reading {
 	sh_block_fn *fn;
 	void *user;
 	uint32_t first;
-	bool *alone; /* buckets that are in partition 0 alone */
-	bool above;  /* a partition above 0 is read */
+	bool *alone; /* buckets that are only in partition 0 */
+	bool above;  /* a partition above 0 is being read */
 	struct key *key;
 	size_t n, cap;
 };

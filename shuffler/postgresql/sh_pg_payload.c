@@ -6,7 +6,7 @@
 enum cm_rc sh_pg_payload_add(struct sh_pg *pg, const uint8_t hash[PR_HASH_LEN], uint64_t offset,
 	const void *bytes, size_t len, struct cm_err *err)
 {
-	/* Need not be durable yet.  Pieces above the offset are what an interrupted transfer left. */
+	/* This need not be durable yet.  An interrupted transfer may have left pieces above the offset. */
 	static const char add[] = "WITH later AS (SELECT set_config('synchronous_commit', 'off', true)),"
 				  " gone AS (DELETE FROM tombola.payload WHERE hash=$1 AND at > $2)"
 				  " INSERT INTO tombola.payload SELECT $1, $2, $3 FROM later"
@@ -21,7 +21,7 @@ enum cm_rc sh_pg_payload_finish(struct sh_pg *pg, const uint8_t hash[PR_HASH_LEN
 {
 	const struct sh_pg_value value = sh_pg_bytes(hash, PR_HASH_LEN);
 
-	/* Its commit is durable only after the earlier ones are. */
+	/* This commit is durable only after the earlier ones are. */
 	return sh_pg_query(pg, "INSERT INTO tombola.payload_whole VALUES($1) ON CONFLICT DO NOTHING", &value,
 		1, NULL, NULL, NULL, err);
 }

@@ -1,4 +1,4 @@
-/* sh_pg_rights.c - the rights of intakes: what their role has, and what the head grants it. */
+/* sh_pg_rights.c - the rights of intakes: checks what their role has, and grants what it needs. */
 #include "sh_pg_rights.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include "sh_pg_private.h"
 
 #define SQL_MAX  1024u
-#define ROLE_MAX 256u /* a name has 63 bytes at the most, unless the server was built otherwise */
+#define ROLE_MAX 256u /* a name has at most 63 bytes, unless the server was built otherwise */
 
-/* $1: the intakes' role.  It and its members, as each intake may be one; neither this shuffler, which ends
- * their sessions, nor another's that owns a database of its own. */
+/* $1 is the intakes' role.  This selects it and its members, as each intake may be one; but neither this
+ * shuffler, which ends their sessions, nor another's role that owns a database of its own. */
 #define INTAKES                                                                                            \
 	"(SELECT r.oid, r.rolname FROM pg_roles r JOIN pg_roles g ON g.rolname = convert_from($1, 'UTF8')" \
 	" WHERE pg_has_role(r.oid, g.oid, 'USAGE') AND NOT r.rolsuper AND r.rolname <> current_user"       \
@@ -18,8 +18,9 @@
 
 /* ---- What a role may do beyond what an intake needs: a row each ---- */
 
-/* $1: its name.  What a role is a member of counts, also where it would have to SET ROLE first.  Roles for
- * monitoring show sessions and settings alone; with them an intake sees the standbys that are demanded. */
+/* $1 is the name of the role.  Rights of roles that it is a member of count, even if it would have to SET
+ * ROLE first.  Roles for monitoring show only sessions and settings; with them an intake sees the standbys
+ * that are demanded. */
 static const char excess[] =
 	"WITH me AS (SELECT * FROM pg_roles WHERE rolname = convert_from($1, 'UTF8')),"
 	" m AS (SELECT p.oid, p.rolname FROM me, pg_roles p WHERE NOT me.rolsuper"
@@ -70,7 +71,7 @@ static enum cm_rc take_found(void *user, const struct sh_pg_row *row, struct cm_
 	return CM_OK;
 }
 
-/* code: of a role that has more. */
+/* code: the result for a role that has more rights. */
 static enum cm_rc judge(struct sh_pg *pg, const char *role, enum cm_rc code, struct cm_err *err)
 {
 	const struct sh_pg_value name = sh_pg_bytes(role, strlen(role));
@@ -148,7 +149,7 @@ static enum cm_rc take_member(void *user, const struct sh_pg_row *row, struct cm
 	return CM_OK;
 }
 
-/* Each login role in the intakes' role, in the order of their names. */
+/* Judge each login role in the intakes' role, in the order of their names. */
 static enum cm_rc judge_members(struct sh_pg *pg, struct cm_err *err)
 {
 	static const char next[] =
@@ -224,7 +225,7 @@ static enum cm_rc run(struct sh_pg *pg, const char *sql, const char *name, struc
 }
 
 struct names {
-	char list[SQL_MAX / 2]; /* quoted, with commas */
+	char list[SQL_MAX / 2]; /* quoted names, separated by commas */
 	bool cut;
 };
 
@@ -241,7 +242,7 @@ static enum cm_rc take_names(void *user, const struct sh_pg_row *row, struct cm_
 
 enum cm_rc sh_pg_rights_take_back(struct sh_pg *pg, struct cm_err *err)
 {
-	/* Nobody but an intakes' role is ever granted this one column. */
+	/* Only an intakes' role is ever granted this one column. */
 	static const char former[] =
 		"SELECT coalesce(string_agg(DISTINCT quote_ident(r.rolname), ', '), '')"
 		" FROM pg_attribute a, aclexplode(a.attacl) x, pg_roles r"
@@ -290,8 +291,8 @@ enum cm_rc sh_pg_rights_round(struct sh_pg *pg, const char *name, bool close, st
 		name, err);
 }
 
-/* Sessions of intakes that have or want a lock on a table of the round.  A statement that is prepared gets
- * one, whatever the rights, and keeps it as long as its transaction. */
+/* End the sessions of intakes that have or want a lock on a table of the round.  A prepared statement gets
+ * one, whatever the rights are, and keeps it as long as its transaction lasts. */
 static enum cm_rc end_sessions(struct sh_pg *pg, const char *name, struct cm_err *err)
 {
 	static const char end[] =
@@ -312,11 +313,11 @@ bool sh_pg_rights_make_way(struct sh_pg *pg, const char *name)
 {
 	struct cm_err beside = { 0 };
 
-	return pg->intake_role && sh_pg_failed_with(pg, "55P03") && /* lock_not_available */
+	return pg->intake_role && sh_pg_failed_with(pg, "55P03") && /* SQLSTATE lock_not_available */
 	       end_sessions(pg, name, &beside) == CM_OK;
 }
 
-/* Waits for what is being added, and for no reader. */
+/* This waits for rows that are being added, but for no reader. */
 static enum cm_rc lock_tables(struct sh_pg *pg, const char *name, struct cm_err *err)
 {
 	enum cm_rc rc = sh_pg_begin(pg, err);

@@ -42,12 +42,13 @@ static const char *const steps[] = {
 	" SELECT count(*) FROM r $$;"
 	"REVOKE ALL ON FUNCTION tombola.standing_add(bytea, int8, bytea) FROM PUBLIC;",
 	/* The place of this server in the list of servers (sh_pg_servers.h).  Its own row has here = 1.
-	 * The server that has the state is number 0, and also has a row for each other server, with used =
-	 * 1 if that is in the list.  Ids are random; a standby has the id of its server. */
+	 * The server that has the state is number 0.  It also has a row for each other server, with used =
+	 * 1 if that server is in the list.  Ids are random; a standby has the id of its server. */
 	"CREATE TABLE tombola.place(here int8 NOT NULL, number int8 NOT NULL, id bytea NOT NULL,"
 	" used int8 NOT NULL DEFAULT 0, name bytea, PRIMARY KEY(here, number));"
 	"INSERT INTO tombola.place(here, number, id) VALUES(1, 0, uuid_send(gen_random_uuid()));",
-	/* The head stores the standings of its intakes, whose role wrote what it liked of any client. */
+	/* The head stores the standings of its intakes: their role could have written anything about any
+	 * client. */
 	"DROP FUNCTION tombola.standing_add(bytea, int8, bytea);",
 };
 #define VERSION ((int64_t)(sizeof steps / sizeof steps[0]))
@@ -88,7 +89,7 @@ enum cm_rc sh_pg_schema_migrate(struct sh_pg *pg, int64_t version, struct cm_err
 	if (rc == CM_OK && version == 0)
 		rc = sh_pg_number(
 			pg, "SELECT (to_regnamespace('tombola') IS NOT NULL)::int4", NULL, 0, &there, err);
-	/* Making the schema needs a right on the database that its owner may have kept. */
+	/* Making the schema needs a right on the database that its owner may not have given. */
 	if (rc == CM_OK && version == 0 && !there)
 		rc = sh_pg_run(pg, "CREATE SCHEMA tombola", err);
 	for (int64_t i = version; rc == CM_OK && i < VERSION; i++)

@@ -1,5 +1,5 @@
 /* sh_pg_server.c - opens a session: what it sets, and its locks; declared in sh_pg.h. */
-#define _GNU_SOURCE /* POLLRDHUP */
+#define _GNU_SOURCE /* declares POLLRDHUP */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "sh_pg_private.h"
 
 #define LEAST_VERSION 130000
-#define AGAIN_MS      10000 /* for the reason of a refusal; as connect_timeout */
+#define AGAIN_MS      10000 /* time to find the reason of a refusal; the same as connect_timeout */
 
-/* Names are written with their schema, and nothing of the role or the database may change what statements
- * mean.  The server ends the session, and with it its locks, when this host is gone. */
+/* Names are written with their schema, and no setting of the role or the database may change what
+ * statements mean.  If this host is gone, the server ends the session, and with it its locks. */
 static const char settings[] = "SET client_min_messages = warning;"
 			       "SET search_path = '';"
 			       "SET synchronous_commit = on;"
@@ -30,7 +30,7 @@ static const char settings[] = "SET client_min_messages = warning;"
 			       "SET jit = off;";
 static const char settings_14[] = "SET idle_session_timeout = 0;"
 				  "SET client_connection_check_interval = 5000;";
-/* It would end a long reading, and the making of an index, whatever statement_timeout says. */
+/* This setting would end a long reading, and the making of an index, whatever statement_timeout says. */
 static const char settings_17[] = "SET transaction_timeout = 0;";
 
 static void on_notice(void *user, const PGresult *result)
@@ -47,13 +47,13 @@ static void on_notice(void *user, const PGresult *result)
 
 /* ---- Connecting ---- */
 
-/* Faults of a connection that an operator must mend; after any other we try again.  `final` has words of
- * libpq, which are English here whatever language the server has.  `final_state` has the beginnings of the
- * server's SQLSTATE: the login failed, the database does not exist, or a right is missing. */
+/* Faults of a connection that an operator must mend; after any other fault we try again.  `final` has words
+ * of libpq, which are English here whatever language the server has.  `final_state` has the beginnings of
+ * the server's SQLSTATE: the login failed, the database does not exist, or a right is missing. */
 static const char *const final[] = { "no password supplied", "certificate", "does not support SSL" };
 static const char *const final_state[] = { "28", "3D000", "42501" };
 
-/* Does this error name one of these SQLSTATEs?  A verbose error has "SEVERITY:  SQLSTATE: ", with the
+/* Does this error have one of these SQLSTATEs?  A verbose error begins with "SEVERITY:  SQLSTATE: ", the
  * severity in the server's language. */
 static bool has_final_state(const char *text)
 {
@@ -77,8 +77,8 @@ static bool wait_connecting(PGconn *conn, PostgresPollingStatusType at, int64_t 
 	return fd.fd >= 0 && left > 0 && poll(&fd, 1, (int)left) != 0;
 }
 
-/* libpq tells the SQLSTATE of a refused connection in a verbose text alone, and PQconnectdbParams has no way
- * to ask for one: connect once more.  Whatever else comes of that, the reason is one that may pass. */
+/* libpq gives the SQLSTATE of a refused connection only in a verbose text, and PQconnectdbParams cannot ask
+ * for one, so connect once more.  Any other result of that means that the reason may pass. */
 static bool refused_for_good(const struct sh_pg_params *params)
 {
 	int64_t until = cm_clock_mono_ms() + AGAIN_MS;
@@ -99,13 +99,13 @@ static bool refused_for_good(const struct sh_pg_params *params)
 static enum cm_rc refused(const PGconn *conn, const struct sh_pg_params *params, struct cm_err *err)
 {
 	const char *text = PQerrorMessage(conn);
-	/* Of several hosts, one that is a standby or away may be the one to wait for. */
+	/* Among several hosts, one that is a standby or cannot be reached may be the one to wait for. */
 	bool waits = strstr(text, "read-only") != NULL, good = false;
 
 	for (size_t i = 0; i < sizeof final / sizeof final[0]; i++)
 		good |= strstr(text, final[i]) != NULL;
 	good = !waits && (good || refused_for_good(params));
-	/* Of several hosts, a line each: the first says as much as the last, and fits. */
+	/* With several hosts there is a line for each: the first says as much as the last, and fits. */
 	return cm_fail(err, good ? CM_EPERM : CM_EUNAVAIL, "database: %.*s", (int)strcspn(text, "\n"), text);
 }
 
@@ -158,7 +158,7 @@ enum cm_rc sh_pg_open(const struct sh_pg_conf *conf, struct sh_pg **out, struct 
 		pg->intake_role = conf->intake_role;
 		(void)PQsetNoticeReceiver(pg->conn, on_notice, pg);
 		rc = set_up(pg, conf, err);
-		/* A connection that is lost while it is set up is like one that was not made. */
+		/* A connection that is lost while it is set up counts as one that was not made. */
 		if (rc == CM_EIO)
 			rc = err->code = CM_EUNAVAIL;
 	}
@@ -202,7 +202,7 @@ enum cm_rc sh_pg_hold(struct sh_pg *pg, const char *role, const uint8_t *round_i
 	enum cm_rc rc = sh_pg_query(pg,
 		shared ? "SELECT pg_advisory_lock_shared($1)::text" : "SELECT pg_advisory_lock($1)::text",
 		&key, 1, NULL, NULL, NULL, err);
-	if (rc != CM_OK && sh_pg_failed_with(pg, "55P03")) { /* lock_not_available */
+	if (rc != CM_OK && sh_pg_failed_with(pg, "55P03")) { /* SQLSTATE lock_not_available */
 		(void)cm_fail(err, CM_ELATER, "another shuffler has this database (%s)", role);
 		return sh_pg_named(pg, err);
 	}

@@ -1,4 +1,5 @@
-/* sh_pg_servers.c - the list of servers: which there are, and whether they are those of the state. */
+/* sh_pg_servers.c - the list of servers: checks which servers exist, and whether they belong to the
+ * state. */
 #include "sh_pg_servers.h"
 
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #include "sh_pg_rights.h"
 #include "sh_pg_schema.h"
 
-#define AGAIN_S     2 /* between two attempts to reach a server at start */
-#define NAMED_SINCE 3 /* the first version of the schema that has the table place */
+#define AGAIN_S     2 /* seconds between two attempts to reach a server at start */
+#define NAMED_SINCE 3 /* first version of the schema that has the table place */
 
 enum cm_rc sh_pg_servers_wait(const struct sh_pg_conf *conf, struct sh_pg **out, struct cm_err *err)
 {
@@ -88,7 +89,7 @@ static struct sh_pg_server *next_of(
 	return x;
 }
 
-/* A database that has tables already is one of ours, and not in the list yet. */
+/* Check a database that has tables already and is not in the list yet: is it one of ours? */
 static enum cm_rc check_known(
 	const struct sh_pg_servers *s, const struct sh_pg_server *x, struct sh_pg *state, struct cm_err *err)
 {
@@ -199,7 +200,7 @@ static enum cm_rc say_left_out(void *user, const struct sh_pg_row *row, struct c
 	return CM_OK;
 }
 
-/* What the list is, for the intakes, and for the next start. */
+/* Note the list in the state, for the intakes and for the next start. */
 static enum cm_rc note(struct sh_pg_servers *s, struct sh_pg *state, struct cm_err *err)
 {
 	enum cm_rc rc = sh_pg_query(state,
@@ -294,7 +295,7 @@ static enum cm_rc open_joined(struct sh_pg_server *x, const struct sh_pg_looking
 		looking ? sh_pg_open(&x->conf, &x->pg, err) : sh_pg_servers_wait(&x->conf, &x->pg, err);
 	if (rc == CM_EUNAVAIL)
 		rc = err->code = CM_ELATER;
-	/* What an intake may have depends on the version. */
+	/* The rights that an intake may have depend on the version. */
 	if (rc == CM_OK)
 		rc = check_schema(x->pg, err);
 	if (rc == CM_OK)
@@ -303,7 +304,7 @@ static enum cm_rc open_joined(struct sh_pg_server *x, const struct sh_pg_looking
 	return rc == CM_OK ? ask_place(x->pg, x, &version, err) : rc;
 }
 
-/* Add it to the list, unless it is there under another name. */
+/* Add it to the list, unless it is in it under another name. */
 static enum cm_rc add_joined(struct sh_pg_servers *s, const struct sh_pg_server *x, struct cm_err *err)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -344,7 +345,7 @@ static enum cm_rc take_used(void *user, const struct sh_pg_row *row, struct cm_e
 		(int)(name.len < 150 ? name.len : 150), (const char *)name.data);
 }
 
-/* The state's first; then whether the list is the head's. */
+/* Check the state's server first, and then whether the list is the head's. */
 static enum cm_rc check_joined(struct sh_pg_servers *s, struct cm_err *err)
 {
 	struct used used = { s, s->own == 0 };
@@ -386,7 +387,7 @@ enum cm_rc sh_pg_servers_join(struct sh_pg_servers *s, const struct sh_pg_conf *
 	}
 	if (rc == CM_OK)
 		rc = check_joined(s, err);
-	/* What follows needs but the state's session, for as long. */
+	/* From here on only the state's session is needed. */
 	for (size_t i = 0; i < s->n; i++) {
 		if (rc == CM_OK && i == 0)
 			*state = s->at[i].pg;

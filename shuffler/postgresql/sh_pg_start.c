@@ -9,7 +9,7 @@
 #include "sh_pg_state.h"
 #include "sh_postgresql.h"
 
-/* What was acknowledged is then on one disk alone, of a host that is not ours. */
+/* Acknowledged reports are then on one disk only, of a host that is not ours. */
 static void warn_alone(const struct sh_pg_store *s)
 {
 	bool remote = sh_pg_is_remote(s->state);
@@ -34,7 +34,7 @@ static enum cm_rc say_lost(struct cm_err *err)
 		"with `tombola-shuffler accept-loss`");
 }
 
-/* loss: the accepted loss of an earlier state; NULL: none.  marker: of state_dir. */
+/* loss: the accepted loss of an earlier state; NULL: there is none.  marker: that of state_dir. */
 static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const struct cm_marker *marker,
 	const struct sh_loss *loss, struct cm_err *err)
 {
@@ -71,7 +71,7 @@ static enum cm_rc prepare(struct sh_pg_store *s, const char *state_dir, const st
 		rc = sh_pg_servers_wait(&s->conf, &s->standing, err);
 	if (rc == CM_OK)
 		rc = sh_pg_hold(s->standing, "standing", NULL, 0, false, err);
-	/* After both locks: nothing that is read now can still be on its way. */
+	/* Settle after taking both locks: then nothing that is read now is still being replicated. */
 	return rc == CM_OK ? sh_pg_settle(s->state, err) : rc;
 }
 
@@ -87,8 +87,8 @@ enum cm_rc sh_pg_start_writing(
 		rc = sh_pg_rights_of_intakes(s->state, err);
 	if (rc == CM_OK)
 		rc = prepare(s, state_dir, &marker, loss, err);
-	/* A new state after a loss knows nothing of other servers yet, which is not to keep it from being
-	 * made. */
+	/* A new state after a loss knows nothing about other servers yet, and must be possible without
+	 * them. */
 	if (rc == CM_OK && !loss)
 		rc = sh_pg_servers_begin(&s->servers, &s->conf, s->state, err);
 	if (rc == CM_OK)
@@ -103,7 +103,7 @@ enum cm_rc sh_pg_start_writing(
 	return rc == CM_OK ? cm_marker_make(state_dir, err) : rc;
 }
 
-/* Nothing is created, and what is there must be whole. */
+/* Create nothing; existing data must be complete. */
 enum cm_rc sh_pg_start_reading(struct sh_pg_store *s, const char *state_dir, struct cm_err *err)
 {
 	struct cm_marker marker;

@@ -135,11 +135,11 @@ enum cm_rc sh_pg_head_each(struct sh_pg *pg, sh_head_fn *fn, void *user, struct 
 
 /* ---- Standings ---- */
 
-/* The column `descriptor` has its hash, and then the client's MAC; what a version before MACs wrote has the
- * hash alone. */
+/* The column `descriptor` has the descriptor's hash, and then the client's MAC; a version before MACs wrote
+ * only the hash. */
 #define STOOD_LEN (PR_HASH_LEN + PR_MAC_LEN)
 
-/* One statement for all: names, what the column has, sums.  An intake may name a certificate twice. */
+/* One statement for all: names, the column's values, and sums.  An intake may name a certificate twice. */
 static enum cm_rc put_all(
 	struct sh_pg *pg, const struct sh_standing *standing, size_t n, uint8_t *bytes, struct cm_err *err)
 {

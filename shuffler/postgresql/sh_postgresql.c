@@ -217,7 +217,7 @@ static bool database(void *ctx, size_t i, uint32_t *number, bool *up)
 	return true;
 }
 
-/* An intake's session with the state; those with its round's data are the data's. */
+/* An intake's session with the state; the sessions with its round's data belong to the data. */
 static bool database_joined(void *ctx, size_t i, uint32_t *number, bool *up)
 {
 	*number = 0;
@@ -307,7 +307,7 @@ static enum cm_rc open_as(const char *state_dir, const struct sh_pg_conf *conf, 
 		.standing_get = standing_get,
 		.data_open = data_open,
 		.data_close = data_close,
-		.data_epoch = readonly ? NULL : data_epoch, /* who only looks ends no epoch */
+		.data_epoch = readonly ? NULL : data_epoch, /* a store that only reads ends no epoch */
 		.data_join = data_join,
 		.data_runs = data_runs,
 		.data_commit = data_commit,

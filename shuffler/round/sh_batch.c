@@ -45,7 +45,7 @@ static void put(struct cm_buf *b, const void *bytes, size_t n)
 {
 	enum cm_rc rc = cm_buf_put(b, bytes, n);
 
-	assert(rc == CM_OK); /* room was reserved */
+	assert(rc == CM_OK); /* its room was reserved */
 	(void)rc;
 }
 
@@ -83,7 +83,7 @@ size_t sh_batch_bytes(const struct sh_batch *b)
 
 static int by_tag(const void *a, const void *b)
 {
-	return memcmp(a, b, SH_TAG_LEN); /* sh_count begins with the tag */
+	return memcmp(a, b, SH_TAG_LEN); /* an sh_count begins with its tag */
 }
 
 /* Merge counts of one certificate in the sorted array; returns the number left. */
@@ -106,7 +106,7 @@ enum cm_rc sh_batch_tag_row(
 	size_t tags = sh_batch_submissions(b), counts = b->counts.len / sizeof(struct sh_count);
 	struct sh_count *count = (struct sh_count *)(void *)b->counts.data;
 
-	/* Hides the order of arrival, as sorting would, at a tenth of its cost. */
+	/* This hides the order of arrival as well as sorting would, at a tenth of the cost. */
 	if (tags > 0)
 		sh_permute(b->tags.data, tags, sizeof(struct sh_tag), rng);
 	if (counts > 0) {

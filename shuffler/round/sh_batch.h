@@ -9,16 +9,16 @@
 #include "pr_limits.h"
 #include "sh_tags.h"
 
-/* What a certificate's first report of the round makes: its standing (sh_store.h). */
+/* A certificate whose first report of the round makes a standing for it (sh_store.h). */
 struct sh_stand {
 	uint8_t key_hash[CR_HASH_LEN];
-	uint8_t mac[PR_MAC_LEN]; /* as in the Submit; zeros: none */
+	uint8_t mac[PR_MAC_LEN]; /* as in the Submit; zeros: there was no MAC */
 };
 
 struct sh_batch {
 	size_t message_len;
-	struct cm_buf sealed; /* messages of message_len bytes, each after its routing tag if the round has
-			       * tags */
+	/* messages of message_len bytes each; if the round has tags, each follows its routing tag */
+	struct cm_buf sealed;
 	struct cm_buf tags;   /* struct sh_tag, one per report */
 	struct cm_buf counts; /* struct sh_count: devices to add to a certificate; a certificate may appear
 			       * several times */
@@ -26,7 +26,7 @@ struct sh_batch {
 			       * this batch */
 };
 
-/* message_len: rd_message_len.  max: most bytes of each of the four buffers. */
+/* Make an empty batch.  message_len: rd_message_len.  max: most bytes of each of the four buffers. */
 void sh_batch_init(struct sh_batch *b, size_t message_len, size_t max);
 /* Wipe and free. */
 void sh_batch_fini(struct sh_batch *b);
@@ -34,7 +34,7 @@ void sh_batch_fini(struct sh_batch *b);
  * maximum, or out of memory. */
 CM_CHECK enum cm_rc sh_batch_reserve(
 	struct sh_batch *b, size_t submissions, size_t messages_each, struct cm_err *err);
-/* Add one report; sealed: its messages, len bytes. */
+/* Add one report; sealed has its messages, len bytes. */
 void sh_batch_add(struct sh_batch *b, const struct sh_tag *tag, const uint8_t *sealed, size_t len);
 void sh_batch_count(struct sh_batch *b, const struct sh_count *count);
 void sh_batch_stand(struct sh_batch *b, const struct sh_stand *stand);
@@ -42,8 +42,8 @@ size_t sh_batch_messages(const struct sh_batch *b);
 size_t sh_batch_submissions(const struct sh_batch *b);
 size_t sh_batch_bytes(const struct sh_batch *b);
 
-/* Append one plain text to `out`, to be encrypted: u32 number of tags, u32 number of counts, the tags in
- * uniformly random order, the counts merged and sorted (tag, u32). */
+/* Append the plain text of a tag row to `out`, to be encrypted: u32 number of tags, u32 number of counts,
+ * the tags in uniformly random order, the counts merged and sorted (tag, u32). */
 CM_CHECK enum cm_rc sh_batch_tag_row(
 	struct sh_batch *b, const struct cr_rng *rng, struct cm_buf *out, struct cm_err *err);
 /* Parse that text and add its tags and counts to a round's.  CM_EDATA: it is malformed, has a tag twice, or

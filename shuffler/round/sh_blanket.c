@@ -1,4 +1,4 @@
-/* sh_blanket.c - the messages a shuffler adds to a round whose descriptor prescribes some. */
+/* sh_blanket.c - makes the messages that a shuffler adds to a round whose descriptor prescribes some. */
 #include "sh_blanket.h"
 
 #include <stdlib.h>
@@ -40,13 +40,13 @@ uint32_t sh_blanket_next(const struct sh_round *r)
 /* Messages that are sealed together. */
 struct some {
 	uint8_t *records, *sealed;
-	struct cr_key secret[CR_HPKE_MANY]; /* ephemeral */
+	struct cr_key secret[CR_HPKE_MANY]; /* ephemeral secrets */
 	uint16_t tag[CR_HPKE_MANY];
 	bool take[CR_HPKE_MANY];
 };
 
-/* Messages `made` to made + n - 1 of a round, at the end of batch, which has room for them; but those that
- * are not needed. */
+/* Seal messages `made` to made + n - 1 of a round, and append them to batch, which has room for them.
+ * Leaves out those that are not needed. */
 static enum cm_rc seal_some(struct sh_round *r, const struct cr_rng *rng, struct cr_hpke_sealer *sealer,
 	struct some *s, uint64_t made, uint32_t n, struct sh_batch *batch, struct cm_err *err)
 {

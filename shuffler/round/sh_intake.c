@@ -1,4 +1,5 @@
-/* sh_intake.c - submissions of one round: each device at most once, receipts only for what is durable. */
+/* sh_intake.c - takes the submissions of one round: each device at most once, and receipts only for what is
+ * durable. */
 #include "sh_intake.h"
 
 #include <assert.h>
@@ -10,7 +11,7 @@
 #include "rd_receipt.h"
 
 #define BUSY_RETRY_MS 250u
-#define AHEAD         16u /* tags computed ahead of the judging */
+#define AHEAD         16u /* so many tags are computed before they are judged */
 
 enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault, const struct rd_descriptor *d,
 	struct sh_limits limits, struct cm_err *err)
@@ -108,8 +109,8 @@ static void add_digest(const struct sh_intake *in, const struct one *o, struct s
 	sh_vault_digest(in->vault, o->pseudonym, o->sealed, o->len, tag->digest);
 }
 
-/* Adds the submission to the gathering batch when it is new and may come in.  `room`: may the certificate
- * have another device in the round?  The sealed bytes are hashed only where the outcome depends on them. */
+/* Add the submission to the gathering batch if it is new and allowed.  `room`: may the certificate have
+ * another device in the round?  The sealed bytes are hashed only if the outcome depends on them. */
 static Tombola__V1__Outcome judge(struct sh_intake *in, const struct one *o, bool late, bool room)
 {
 	struct sh_tag tag = { .digest = { 0 } };
@@ -136,14 +137,14 @@ static Tombola__V1__Outcome judge(struct sh_intake *in, const struct one *o, boo
 	return TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED;
 }
 
-/* Devices that the certificate may have in the round. */
+/* The number of devices that the certificate may have in the round. */
 static uint64_t most_devices(const struct sh_intake *in, const struct cr_identity *peer)
 {
 	return peer->devices < in->limits.most_of_one ? peer->devices : in->limits.most_of_one;
 }
 
-/* had: devices that the certificate has in the round already.  Tags are computed a few ahead of the judging,
- * so that the table's memory is there when it is asked. */
+/* had is the number of devices that the certificate already has in the round.  Tags are computed a few
+ * ahead of the judging, so that the table's memory has been fetched when it is read. */
 static void judge_all(struct sh_intake *in, const struct sh_submit *s, size_t n, bool late, uint64_t had,
 	uint8_t outcomes[PR_SUBMISSIONS_MAX])
 {
@@ -214,8 +215,8 @@ enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int
 
 enum sh_wait sh_intake_waits(const struct sh_intake *in)
 {
-	/* A repeat of something accepted may rest on either commit; waiting for the later one is always
-	 * right, and keeps the answers to one peer in order. */
+	/* A repetition of an accepted report may depend on either commit.  Waiting for the later one is
+	 * always right, and keeps the answers to one peer in order. */
 	if (sh_batch_submissions(&in->gathering) > 0)
 		return SH_WAIT_GATHERING;
 	return in->flying_bytes > 0 ? SH_WAIT_FLYING : SH_WAIT_NOT;
@@ -265,7 +266,7 @@ enum cm_rc sh_intake_stand(const struct sh_store *store, uint64_t sequence,
 		memcpy(all[i].mac, stand[i].mac, PR_MAC_LEN);
 		sh_standing_name(stand[i].key_hash, all[i].name);
 	}
-	/* Not in the order in which they came. */
+	/* Sort them, to hide the order in which they came. */
 	qsort(all, n, sizeof *all, by_name);
 	enum cm_rc rc = store->standings_put(store->ctx, all, n, err);
 	free(all);

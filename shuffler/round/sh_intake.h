@@ -20,7 +20,7 @@ struct sh_limits {
 };
 
 struct sh_intake {
-	const struct sh_vault *vault; /* borrowed: it has the tag key */
+	const struct sh_vault *vault; /* borrowed: its tag key is used */
 	uint32_t messages_each;
 	size_t message_len;    /* rd_message_len */
 	uint32_t message_tags; /* number of tags; 0: messages have none */
@@ -46,14 +46,15 @@ struct sh_submit {
 	size_t sealed_len;
 	const uint8_t *salts; /* salts that blind the receipts */
 	size_t salts_len;
-	const uint8_t *mac; /* of the client's standing, PR_MAC_LEN bytes; NULL: none, of an older client */
+	/* MAC of the client's standing, PR_MAC_LEN bytes; NULL: there is none, as from an older client */
+	const uint8_t *mac;
 };
 
 /* Initialise the caller's struct; vault is borrowed. */
 CM_CHECK enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault,
 	const struct rd_descriptor *d, struct sh_limits limits, struct cm_err *err);
-/* Load the durable reports, after a restart or of other intakes, in place of those that it had.  Nothing may
- * be gathered or flying. */
+/* Load the durable reports, after a restart or those stored by other intakes, in place of those that it
+ * had.  Nothing may be gathered or flying. */
 CM_CHECK enum cm_rc sh_intake_load(struct sh_intake *in, struct sh_vault *vault, struct cm_err *err);
 void sh_intake_fini(struct sh_intake *in);
 
@@ -67,7 +68,7 @@ CM_CHECK enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submi
 
 /* The commit for which an answer must wait. */
 enum sh_wait {
-	SH_WAIT_NOT,       /* none: everything accepted is durable */
+	SH_WAIT_NOT,       /* none: everything that was accepted is durable */
 	SH_WAIT_FLYING,    /* the commit in progress */
 	SH_WAIT_GATHERING, /* the commit after that */
 };
@@ -90,6 +91,6 @@ CM_CHECK enum cm_rc sh_intake_stand(const struct sh_store *store, uint64_t seque
  * standing without its report, never a report without its standing. */
 CM_CHECK enum cm_rc sh_intake_store(struct sh_vault *vault, const struct rd_descriptor *d,
 	struct sh_batch *batch, const struct cr_rng *rng, struct cm_err *err);
-/* The root that the receipt of this Submit signs, for its n outcomes. */
+/* Compute the root that the receipt of this Submit signs, for its n outcomes. */
 void sh_intake_root(const struct rd_descriptor *d, const struct sh_submit *s, const uint8_t *outcomes,
 	size_t n, uint8_t root[PR_HASH_LEN]);

@@ -82,7 +82,7 @@ static enum cm_rc get_at(int fd, uint8_t *bytes, size_t len, off_t at, struct cm
 enum cm_rc sh_page_write(const struct sh_leaves_file *f, uint64_t page, const void *bytes, struct cm_err *err)
 {
 	uint8_t aad[AAD_LEN], box[SH_BOX_LEN];
-	struct cr_rng rng; /* this thread's */
+	struct cr_rng rng; /* the random generator of this thread */
 
 	make_aad(f, page, aad);
 	enum cm_rc rc = cr_rng_system(&rng, err);
@@ -112,7 +112,7 @@ enum cm_rc sh_header_write(const struct sh_leaves_file *f, struct cm_err *err)
 	return put_at(f->fd, header, sizeof header, 0, err);
 }
 
-/* CM_EDATA: no valid header. */
+/* CM_EDATA: the header is not valid. */
 static enum cm_rc read_header(struct sh_leaves_file *f, struct cm_err *err)
 {
 	uint8_t header[HEADER_LEN];
@@ -151,7 +151,8 @@ void sh_leaves_key_name(const uint8_t round_id[PR_ROUND_ID_LEN], char out[SH_LEA
 
 struct sh_leaves {
 	struct sh_leaves_file file;
-	uint64_t loaded[SH_LEVELS_MAX]; /* 1 + number of the page of each level that is in memory; 0: none */
+	/* 1 + the number of the page of each level that is in memory; 0: there is none */
+	uint64_t loaded[SH_LEVELS_MAX];
 	uint8_t page[SH_LEVELS_MAX][RD_SORT_PAGE][PR_HASH_LEN];
 };
 
@@ -222,8 +223,8 @@ static enum cm_rc find(
 {
 	uint64_t low = 0, high = (l->file.n + RD_SORT_PAGE - 1) >> SH_PAGE_BITS;
 
-	/* Invariant: page `low` begins below the hash or is the first; page `high` does not, or is past the
-	 * last. */
+	/* Invariant: page `low` begins below the hash or is the first; page `high` does not begin below it,
+	 * or is past the last. */
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
 		enum cm_rc rc = load(l, 0, middle, err);

@@ -14,8 +14,9 @@
 
 /* Where leaves are stored; borrowed. */
 struct sh_leaves_place {
-	const char *dir;   /* directory of the files and their keys; NULL: none, and leaves that exceed memory
-			    * are an error */
+	/* directory of the files and their keys; NULL: there is none, and leaves that exceed memory are an
+	 * error */
+	const char *dir;
 	int64_t window_ms; /* how long after the seal proofs are given; 0: leaves are not kept */
 };
 
@@ -32,7 +33,8 @@ CM_CHECK enum cm_rc sh_leaves_add(
 /* After all n: compute the tree's root with this crew, and make the file durable if one is kept. */
 CM_CHECK enum cm_rc sh_leaves_end(
 	struct sh_leaves_maker *m, struct cm_crew *crew, uint8_t root[PR_HASH_LEN], struct cm_err *err);
-/* Accepts NULL.  The file of an unfinished tree is erased by the next attempt, or when its window is over. */
+/* Free the maker; accepts NULL.  The file of an unfinished tree is erased by the next attempt, or when its
+ * window is over. */
 void sh_leaves_maker_free(struct sh_leaves_maker *m);
 
 /* ---- Proving ---- */

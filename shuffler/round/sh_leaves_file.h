@@ -6,7 +6,7 @@
 #include "rd_sort.h"
 #include "sh_leaves.h"
 
-#define SH_LEVELS_MAX 6u /* 128^6 leaves are more than a round can have */
+#define SH_LEVELS_MAX 6u /* more levels than a round can have: 128^6 leaves */
 #define SH_PAGE_BITS  7u
 #define SH_BOX_LEN    (RD_SORT_PAGE_BYTES + CR_BOX_OVERHEAD)
 
@@ -17,9 +17,9 @@ struct sh_leaves_file {
 	uint64_t n;
 	int64_t sealed_ms;
 	unsigned levels;
-	uint64_t count[SH_LEVELS_MAX]; /* hashes on each level: the leaves, then the nodes seven levels up,
-					* ... */
-	uint64_t base[SH_LEVELS_MAX];  /* first page of each level */
+	/* number of hashes on each level: the leaves, then the nodes seven levels up, ... */
+	uint64_t count[SH_LEVELS_MAX];
+	uint64_t base[SH_LEVELS_MAX]; /* first page of each level */
 };
 
 /* Set the levels of a tree of n leaves. */
@@ -32,7 +32,7 @@ CM_CHECK enum cm_rc sh_page_read(
 /* Write the header: magic, n, sealed_ms. */
 CM_CHECK enum cm_rc sh_header_write(const struct sh_leaves_file *f, struct cm_err *err);
 
-/* Path "DIR/ID.suffix", malloc'd; and the name of the key file. */
+/* The path "DIR/ID.suffix", malloc'd; and the name of the key file. */
 char *sh_leaves_path(const struct sh_leaves_place *place, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const char *suffix, struct cm_err *err);
 #define SH_LEAVES_NAME_LEN (2 * PR_ROUND_ID_LEN + 8u)

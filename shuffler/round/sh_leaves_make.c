@@ -1,7 +1,7 @@
-/* sh_leaves_make.c - makes the leaves of a round; declared in sh_leaves.h.
+/* sh_leaves_make.c (sh_leaves.h) - makes the leaves of a round.
  *
- * It sorts the hashes, builds the Merkle tree, and writes both to the leaves file: pages of leaves on all
- * cores. */
+ * It sorts the hashes, builds the Merkle tree, and writes both to the leaves file.  Pages of leaves are
+ * made on all cores. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,21 +11,21 @@
 #include "cm_file.h"
 #include "sh_leaves_file.h"
 
-#define CHUNK_PAGES 64u /* of leaves, that are made together */
+#define CHUNK_PAGES 64u /* pages of leaves that are made together */
 
 /* The page of a level above the leaves that is being filled. */
 struct level {
 	uint8_t page[RD_SORT_PAGE][PR_HASH_LEN];
 	size_t filled;
-	uint64_t pages; /* pages written */
+	uint64_t pages; /* number of pages written */
 };
 
-/* The pages of leaves at hand: they do not depend on each other. */
+/* Pages of leaves that are being made.  They do not depend on each other. */
 struct chunk {
 	uint8_t page[CHUNK_PAGES][RD_SORT_PAGE][PR_HASH_LEN];
-	uint8_t node[CHUNK_PAGES][PR_HASH_LEN]; /* over each */
-	size_t filled;                          /* hashes */
-	uint64_t pages;                         /* before this chunk */
+	uint8_t node[CHUNK_PAGES][PR_HASH_LEN]; /* the root over each page */
+	size_t filled;                          /* number of hashes */
+	uint64_t pages;                         /* number of pages before this chunk */
 };
 
 struct sh_leaves_maker {
@@ -35,8 +35,8 @@ struct sh_leaves_maker {
 	struct cr_rng rng;
 	struct rd_spill spill;
 	struct rd_sort *sort;
-	struct rd_tree tree;       /* where no leaves are kept */
-	uint8_t root[PR_HASH_LEN]; /* where they are: of the top level's page */
+	struct rd_tree tree;       /* the tree, if no leaves are kept */
+	uint8_t root[PR_HASH_LEN]; /* root of the top level's page, if leaves are kept */
 	uint64_t added;
 	struct chunk leaves;
 	struct level above[SH_LEVELS_MAX - 1]; /* level i + 1 of the file */
@@ -46,7 +46,7 @@ static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, size_t 
 {
 	const struct sh_leaves_maker *m = ctx;
 
-	(void)len; /* that of a page of hashes */
+	(void)len; /* it is the length of a page of hashes */
 	return sh_page_write(&m->runs, page, bytes, err);
 }
 
@@ -63,7 +63,7 @@ static enum cm_rc create(const struct sh_leaves_place *place, const uint8_t roun
 
 	if (!path)
 		return err->code;
-	(void)unlink(path); /* left by a process that was killed here */
+	(void)unlink(path); /* a process may have been killed here and left it */
 	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	enum cm_rc rc = *fd >= 0 ? CM_OK : cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
 	if (rc == CM_OK && nameless && unlink(path) != 0)
@@ -72,7 +72,7 @@ static enum cm_rc create(const struct sh_leaves_place *place, const uint8_t roun
 	return rc;
 }
 
-/* A round that fits one run in memory spills nothing. */
+/* Open the file for runs; a round that fits one run in memory spills nothing. */
 static enum cm_rc open_runs(struct sh_leaves_maker *m, struct cm_err *err)
 {
 	if (!m->place->dir || m->file.n <= RD_SORT_RUN)
@@ -153,9 +153,9 @@ enum cm_rc sh_leaves_add(
 
 static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err *err);
 
-/* Pass the root over a page of level `at` to the level above.  Where no leaves are kept, all that is above
- * them is one tree: pages are subtrees of one size, the last one apart, so the root over their roots is that
- * over the leaves. */
+/* Pass the root over a page of level `at` to the level above.  If no leaves are kept, everything above them
+ * is one tree: pages are subtrees of one size, except for the last, so the root over their roots is the
+ * root over the leaves. */
 static enum cm_rc pass_up(
 	struct sh_leaves_maker *m, unsigned at, const uint8_t node[PR_HASH_LEN], struct cm_err *err)
 {
@@ -172,7 +172,8 @@ static enum cm_rc pass_up(
 	return next->filled == RD_SORT_PAGE ? end_page(m, at + 1, err) : CM_OK;
 }
 
-/* Write the page of level `at`, which is above the leaves; the top level has the tree's root. */
+/* End the page of level `at`, which is above the leaves, and write it; the top level gives the tree's
+ * root. */
 static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err *err)
 {
 	struct level *l = &m->above[at - 1];
@@ -193,7 +194,7 @@ static enum cm_rc end_page(struct sh_leaves_maker *m, unsigned at, struct cm_err
 	return rc == CM_OK ? pass_up(m, at, node, err) : rc;
 }
 
-/* A page of leaves: its root, and the page written. */
+/* Make a page of leaves: compute its root, and write the page. */
 static enum cm_rc leaf_page(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
 	struct sh_leaves_maker *m = ctx;

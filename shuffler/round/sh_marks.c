@@ -1,4 +1,5 @@
-/* sh_marks.c - marks of rounds beside their keys: ID.sealed, which is empty, and ID.stored, a number. */
+/* sh_marks.c - keeps the marks of rounds beside their keys: ID.sealed, which is empty, and ID.stored, which
+ * has a number. */
 #include "sh_marks.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@
 #define SEALED ".sealed"
 #define STORED ".stored"
 #define HEX    ((size_t)2 * PR_ROUND_ID_LEN)
-/* The number and its complement, in one sector of the disk: a write of it is there or not. */
+/* Bytes of the number and its complement.  They are in one sector of the disk, so a write of them is
+ * complete or did not happen. */
 #define NUMBER_LEN 16u
 
 static char *mark_of(
@@ -92,12 +94,13 @@ enum cm_rc sh_mark_begin(
 	return rc;
 }
 
-/* What an opened mark has, which nobody else writes. */
+/* An open mark; nobody else writes its file. */
 struct sh_mark {
-	pthread_mutex_t lock; /* of `number`, and of the file; held over the fdatasync: a higher number that
-			       * is found here is durable */
+	/* for `number` and the file; it is held during the fdatasync, so a higher number that is found here
+	 * is durable */
+	pthread_mutex_t lock;
 	uint64_t number;
-	unsigned holds; /* of the core's thread */
+	unsigned holds; /* used only by the core's thread */
 	int fd;
 	char path[];
 };
@@ -116,7 +119,7 @@ enum cm_rc sh_mark_open(const char *key_dir, const uint8_t round_id[PR_ROUND_ID_
 	}
 	memcpy(m->path, path, strlen(path) + 1);
 	free(path);
-	(void)pthread_mutex_init(&m->lock, NULL); /* without attributes it cannot fail */
+	(void)pthread_mutex_init(&m->lock, NULL); /* without attributes this cannot fail */
 	m->holds = 1;
 	m->fd = open(m->path, O_RDWR | O_CLOEXEC);
 	if (m->fd < 0)

@@ -37,7 +37,8 @@ CM_CHECK enum cm_rc sh_mark_open(const char *key_dir, const uint8_t round_id[PR_
 /* Raise the number to at least this one, durably, with one fdatasync.  CM_ENOINPUT: the file was deleted, as
  * it is when the round is over.  Any thread, also beside another. */
 CM_CHECK enum cm_rc sh_mark_raise(struct sh_mark *m, uint64_t devices, struct cm_err *err);
-/* Keep it beyond its round's end, until one more sh_mark_free; both on one thread.  Returns m. */
+/* Keep the mark beyond its round's end, until one more sh_mark_free; call both on one thread.  Returns
+ * m. */
 struct sh_mark *sh_mark_hold(struct sh_mark *m);
 /* Accepts NULL. */
 void sh_mark_free(struct sh_mark *m);

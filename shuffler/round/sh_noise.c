@@ -1,4 +1,4 @@
-/* sh_noise.c - how many dummies of each bin a shuffler adds to a round with noise. */
+/* sh_noise.c - draws how many dummies of each bin a shuffler adds to a round with noise. */
 #include "sh_noise.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* sh_permute.c - uniformly random order: Fisher-Yates over records of one length, and the number of
+/* sh_permute.c - puts records in uniformly random order by Fisher-Yates, and computes the number of
  * buckets. */
 #include "sh_permute.h"
 
@@ -9,9 +9,9 @@
 
 #define BUCKET_BYTES UINT64_C(524288)
 
-#define STEP 16u /* bytes that are swapped at a time, in registers */
+#define STEP 16u /* bytes that are exchanged at a time, in registers */
 
-/* Swap two records, which may be one. */
+/* Exchange two records, which may be the same. */
 static void swap(uint8_t *a, uint8_t *b, size_t len)
 {
 	uint8_t hold[STEP], other[STEP];

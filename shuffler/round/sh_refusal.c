@@ -17,6 +17,6 @@ enum cm_rc sh_refuse(
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	cm_text_copy(no->text, sizeof no->text, text); /* a peer takes no frame whose text is no UTF-8 */
+	cm_text_copy(no->text, sizeof no->text, text); /* a peer refuses a frame whose text is not UTF-8 */
 	return CM_EPROTO;
 }

@@ -10,7 +10,7 @@
 #include "sh_marks.h"
 #include "sh_permute.h"
 
-#define SEALING_THREADS 8u /* more would wait for the one that merges */
+#define SEALING_THREADS 8u /* with more threads, some would wait for the one that merges */
 
 uint32_t sh_round_buckets(const struct rd_descriptor *d)
 {
@@ -151,8 +151,8 @@ static enum cm_rc load_count(
 	return CM_OK;
 }
 
-/* Count the finished steps towards the seal.  The last one may be durable although this process never saw its
- * end. */
+/* Count the finished steps towards the seal.  The last one may be durable although this process did not see
+ * it end. */
 static enum cm_rc load_steps(struct sh_round *r, struct cm_err *err)
 {
 	const struct pt_randomizer *p = &r->d.randomizer;
@@ -170,8 +170,8 @@ static enum cm_rc load_steps(struct sh_round *r, struct cm_err *err)
 	return rc;
 }
 
-/* Intakes of an earlier process may still commit.  Where we take the reports now, none of theirs may follow
- * the tags that we load: a device could be stored twice. */
+/* Intakes of an earlier process may still commit.  If this process takes the reports now, none of theirs
+ * may follow the tags that we load: a device could be stored twice. */
 static enum cm_rc end_epochs(struct sh_round *r, struct cm_err *err)
 {
 	const struct sh_store *store = r->env->store;
@@ -181,7 +181,7 @@ static enum cm_rc end_epochs(struct sh_round *r, struct cm_err *err)
 						     : CM_OK;
 }
 
-/* Refuse what the store has of a round if more devices than it knows have had a receipt. */
+/* Refuse the round's stored data if more devices have had a receipt than the store knows. */
 static enum cm_rc check_mark(struct sh_round *r, struct cm_err *err)
 {
 	uint64_t had = r->intake.participants, marked;
@@ -239,7 +239,7 @@ enum cm_rc sh_round_restore(
 		sh_round_free(r);
 		return rc;
 	}
-	/* A further message would invalidate the counts. */
+	/* One more message would make the counts wrong. */
 	r->intake.closed =
 		r->state != SH_COLLECTING || r->dummies > 0 || r->route.capped > 0 || r->damage.code != CM_OK;
 	*out = r;
@@ -267,7 +267,7 @@ bool sh_round_due(const struct sh_round *r, int64_t now_ms)
 	       (r->cancelled || r->intake.closed || sh_intake_full(&r->intake) || now_ms >= r->d.deadline_ms);
 }
 
-/* Messages that are stored when the round can be sealed. */
+/* The number of messages that are stored when the round can be sealed. */
 static uint64_t messages(const struct sh_round *r)
 {
 	return r->d.randomizer.shuffler.tag_messages > 0
@@ -413,7 +413,7 @@ static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, s
 {
 	bool is_void = !buckets;
 	struct rd_manifest m = {
-		/* In a round that the analyzer cancelled, no report counts. */
+		/* In a round that the analyzer cancelled no report counts. */
 		.participants = r->cancelled ? 0 : r->intake.participants,
 		.messages = is_void ? 0 : messages(r),
 		/* With tags, the number of dummies would reveal how many messages each tag lacked, so the
@@ -447,7 +447,7 @@ enum cm_rc sh_round_seal(struct sh_round *r, struct rd_bucket *buckets, struct c
 	r->intake.closed = true;
 	if (r->cancelled || !sh_route_enough(r)) {
 		free(buckets);
-		/* A round cancelled during sealing has leaves already. */
+		/* A round that was cancelled during sealing already has leaves. */
 		rc = sh_leaves_erase(&r->env->leaves, r->d.round_id, err);
 		if (rc == CM_OK)
 			rc = make_manifest(r, NULL, err);
@@ -550,7 +550,8 @@ enum cm_rc sh_round_over(struct sh_round *r, enum sh_state final, struct cm_err 
 	sh_route_fini(&r->route);
 	sh_noise_forget(r);
 	sh_spread_fini(&r->spread);
-	r->intake.participants = participants; /* the manifest states it; it outlives the tags */
+	/* the manifest states this number, which outlives the tags */
+	r->intake.participants = participants;
 	rc = sh_vault_destroy_key(r->env->key_dir, r->d.round_id, err);
 	if (rc == CM_OK)
 		r->state = final;

@@ -70,9 +70,9 @@ CM_CHECK enum cm_rc sh_round_new(const struct sh_env *env, struct rd_descriptor 
  * round whose rows intakes may have damaged is restored with `damage`. */
 CM_CHECK enum cm_rc sh_round_restore(
 	const struct sh_env *env, const struct sh_row *row, struct sh_round **out, struct cm_err *err);
-/* Whether rc is that of a row that intakes could add.  Their role must not decide whether the shuffler runs,
- * so such a row ends its round.  Data that are missing, or older than what was acknowledged, may come back:
- * they wait for a person. */
+/* Is rc the fault of a row that intakes could add?  An intake must not be able to stop the shuffler, so
+ * such a row ends only its round.  Data that are missing, or older than what was acknowledged, may come
+ * back: they wait for a person. */
 bool sh_round_is_damaged(const struct sh_round *r, enum cm_rc rc);
 /* Say in *err that this round cannot go on without an operator, and what they can do. */
 void sh_round_cannot_go_on(uint64_t sequence, struct cm_err *err);
@@ -111,9 +111,9 @@ CM_CHECK enum cm_rc sh_round_sign(const struct sh_env *env, const uint8_t round_
 /* Make RELEASING durable, after the charge was verified. */
 CM_CHECK enum cm_rc sh_round_release(
 	struct sh_round *r, const uint8_t *charge, size_t len, struct cm_err *err);
-/* Whole messages of a bucket from message number `offset`, at most max bytes; *out is borrowed until the next
- * call on r.  CM_EMORE: the bucket is not in memory; ask again when sh_round_wanted has named it and it was
- * read.  CM_EPROTO with *no: not released yet, or no such bucket or offset. */
+/* Give whole messages of a bucket from message number `offset`, at most max bytes; *out is borrowed until
+ * the next call on r.  CM_EMORE: the bucket is not in memory; ask again when sh_round_wanted has named it
+ * and it was read.  CM_EPROTO with *no: it is not released yet, or there is no such bucket or offset. */
 CM_CHECK enum cm_rc sh_round_pull(struct sh_round *r, uint32_t bucket, uint64_t offset, size_t max,
 	struct cr_span *out, struct sh_refusal *no);
 /* The segment to fill now (sh_segments.h), or NULL. */
@@ -126,7 +126,7 @@ CM_CHECK enum cm_rc sh_round_read(struct sh_round *r, struct sh_segment *s, stru
  * durable, so that a restart completes the rest, and then destroy the key.  From then on only this process
  * can still read the messages. */
 CM_CHECK enum cm_rc sh_round_over(struct sh_round *r, enum sh_state final, struct cm_err *err);
-/* Second, when no thread reads the round any more: wipe what of it is in memory. */
+/* Second, when no thread reads the round any more: wipe its data in memory. */
 void sh_round_forget(struct sh_round *r);
 /* Third, on any thread: delete the stored messages. */
 CM_CHECK enum cm_rc sh_round_erase(struct sh_round *r, struct cm_err *err);

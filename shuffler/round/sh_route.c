@@ -1,4 +1,5 @@
-/* sh_route.c - what a shuffler does by the tags of a round's messages before it adds its own and seals. */
+/* sh_route.c - prepares a round by the tags of its messages, before the shuffler adds its own messages and
+ * seals. */
 #include "sh_route.h"
 
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static enum cm_rc count_bucket(struct sh_round *r, uint32_t bucket, struct cm_bu
 	return CM_OK;
 }
 
-/* What follows from the counts. */
+/* Set what follows from the counts. */
 static enum cm_rc judge(struct sh_round *r, struct cm_err *err)
 {
 	const struct pt_randomizer *p = &r->d.randomizer;
@@ -101,7 +102,8 @@ static enum cm_rc count(struct sh_round *r, struct cm_buf *stored, struct cm_err
 
 /* ---- Capping ---- */
 
-/* Does this message stay?  Of those of its tag that are to come, as many stay as there is room for. */
+/* Does this message stay?  Of the messages of its tag that are still to come, as many stay as there is room
+ * for. */
 static bool stays(struct sh_route *t, uint32_t tag, uint64_t most, const struct cr_rng *rng)
 {
 	uint64_t room = most - (t->count[tag] - t->ahead[tag]);
@@ -112,7 +114,7 @@ static bool stays(struct sh_route *t, uint32_t tag, uint64_t most, const struct 
 	return stay;
 }
 
-/* The messages of the next bucket that stay, into batch, which is empty. */
+/* Put the messages of the next bucket that stay into batch, which is empty. */
 static enum cm_rc choose(struct sh_round *r, const struct cr_rng *rng, struct cm_buf *stored,
 	struct sh_batch *batch, struct cm_err *err)
 {

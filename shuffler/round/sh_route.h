@@ -19,7 +19,7 @@ struct sh_round;
 
 struct sh_route {
 	uint64_t *count;  /* stored messages of each tag; NULL: not counted yet */
-	uint64_t *ahead;  /* those of `count` in buckets that are not capped yet */
+	uint64_t *ahead;  /* how many of `count` are in buckets that are not capped yet */
 	uint32_t tags;    /* length of both arrays */
 	uint32_t full;    /* while filling up: tags before this one have their full number */
 	uint32_t capped;  /* number of capped buckets; durable */
@@ -29,9 +29,9 @@ struct sh_route {
 
 /* Wipe and free; accepts a zeroed struct. */
 void sh_route_fini(struct sh_route *t);
-/* Whether participants reach min_reports and no class is known to have too few. */
+/* Do participants reach min_reports, and is no class known to have too few? */
 bool sh_route_enough(const struct sh_round *r);
-/* Whether a step is left before the shuffler adds its dummies and seals.  Drawing noise is a step. */
+/* Is there a step left before the shuffler adds its dummies and seals?  Drawing noise is a step. */
 bool sh_route_next(const struct sh_round *r);
 /* Take the next step: draw noise, count, or cap buckets until one loses messages.  Any thread, while no other
  * thread uses the round.  CM_EDATA: the stored messages differ from the accepted ones. */

@@ -1,4 +1,4 @@
-/* sh_segments.c - buckets of a released round in memory, some read before they are asked for. */
+/* sh_segments.c - keeps buckets of a released round in memory, and reads some before they are asked for. */
 #include "sh_segments.h"
 
 #include <assert.h>
@@ -32,7 +32,8 @@ static bool is_near(const struct sh_segments *a, uint32_t bucket)
 	return bucket >= a->pulled && bucket - a->pulled < SH_SEGMENTS;
 }
 
-/* One that holds none of the buckets near the one that is pulled: there are as many of these as segments. */
+/* Find a segment that holds none of the buckets near the one that is pulled.  There is always one, since
+ * there are as many segments as such buckets. */
 static struct sh_segment *segment_to_fill(struct sh_segments *a)
 {
 	struct sh_segment *s = a->segment;
@@ -43,7 +44,7 @@ static struct sh_segment *segment_to_fill(struct sh_segments *a)
 	return s;
 }
 
-/* What was pulled, or is not near any more, is wiped and given back before another bucket comes. */
+/* Wipe and give back buckets that were pulled, or are no longer near, before another bucket is read. */
 static void drop_far(struct sh_segments *a)
 {
 	for (size_t i = 0; i < SH_SEGMENTS; i++) {

@@ -1,8 +1,8 @@
-/* sh_segments.h - buckets of a released round in memory, in their order of release and without tags: the one
- * that is pulled, and those that follow, which are read meanwhile.  No I/O.
+/* sh_segments.h - buckets of a released round in memory, in their order of release and without tags: the
+ * one that is pulled, and the following ones, which are read meanwhile.  No I/O.
  *
- * Which bucket is read, and when, follows from what was asked and from the buckets' lengths, which the
- * manifest states, and from nothing else. */
+ * Which bucket is read, and when, depends only on what was asked for and on the buckets' lengths, which the
+ * manifest states. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +28,7 @@ void sh_segments_fini(struct sh_segments *a);
 void sh_segments_pull(struct sh_segments *a, uint32_t bucket);
 /* The segment that has this bucket, or NULL. */
 struct sh_segment *sh_segments_find(struct sh_segments *a, uint32_t bucket);
-/* The segment to fill now, in a round with this many buckets: that of the bucket that was asked for, then
- * that of the next bucket, then of more until the segments ahead have ahead_bytes.  NULL: none. */
+/* The segment to fill now, in a round with this many buckets: first that of the bucket that was asked for,
+ * then that of the next bucket, then further ones until the segments ahead have ahead_bytes.  NULL:
+ * none. */
 struct sh_segment *sh_segments_wanted(struct sh_segments *a, uint32_t buckets, size_t ahead_bytes);

@@ -1,4 +1,4 @@
-/* sh_share.c - an intake's half of a round: the reports that it takes in one epoch. */
+/* sh_share.c - an intake's part of a round: the reports that it takes in one epoch. */
 #include "sh_share.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum cm_rc sh_share_new(const struct sh_store *store, const struct sh_loan *loan
 		sh_share_free(s);
 		return rc;
 	}
-	/* The head's clock says when the round begins and ends; ours may be wrong. */
+	/* The head's clock decides when the round begins and ends, since ours may be wrong. */
 	s->intake.opens_ms = INT64_MIN;
 	s->intake.deadline_ms = INT64_MAX;
 	*out = s;
@@ -49,7 +49,7 @@ void sh_share_room(struct sh_share *s, uint64_t room)
 	uint64_t promised = s->intake.participants - sh_batch_submissions(&s->intake.gathering);
 
 	s->room = room;
-	/* Never beyond what the tables have room for, whatever the head says. */
+	/* The limit is the tables' room, whatever the head says. */
 	s->intake.target = room < s->d.target - promised ? promised + room : s->d.target;
 }
 

@@ -1,9 +1,10 @@
-/* sh_spread.c - the head's half of a round whose reports intakes take: epochs, claims, places. */
+/* sh_spread.c - the head's part of a round whose reports intakes take: epochs, claims, places. */
 #include "sh_spread.h"
 
 #include "cm_fault.h"
 
-/* A claim in the n of a sh_count: the intake's number, doubled, and one if the certificate has left it. */
+/* A claim in the n of an sh_count: the intake's number, doubled, plus one if the certificate has left
+ * it. */
 #define CLAIM(intake) ((intake) << 1)
 #define LEFT          1u
 
@@ -50,7 +51,7 @@ enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64_t epoch,
 	*out = SH_CLAIM_MINE;
 	if (CM_CHECKED("shuffler.claims") && claim->n != 0 && (claim->n & ~LEFT) != CLAIM(intake)) {
 		*out = SH_CLAIM_OTHER;
-		/* A clock that was set back does not keep the certificate waiting. */
+		/* A clock that was set back must not keep the certificate waiting. */
 		if ((claim->n & LEFT) && (now_ms < s->began_ms || now_ms - s->began_ms >= pause_ms(s)))
 			s->wanted = s->moves = true;
 		return CM_OK;
@@ -61,7 +62,7 @@ enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64_t epoch,
 
 void sh_spread_leave(struct sh_spread *s, uint32_t intake, uint64_t epoch, const uint8_t tag[SH_TAG_LEN])
 {
-	/* What nobody claimed is not left, and takes no memory. */
+	/* A certificate that nobody claimed cannot leave, and takes no memory. */
 	struct sh_count *claim = is_now(s, epoch) ? sh_counts_find(&s->claims, tag) : NULL;
 
 	if (claim && claim->n == CLAIM(intake))

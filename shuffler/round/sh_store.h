@@ -48,12 +48,12 @@ struct sh_block {
 	uint64_t id; /* SH_RUN_ID; or 63 random bits, which reveal neither time nor order */
 	const uint8_t *body;
 	size_t len;
-	uint32_t devices; /* if it is a tag row: number of devices that it adds */
+	uint32_t devices; /* for a tag row: number of devices that it adds */
 };
 
 /* An epoch of a round whose reports intakes accept: see sh_spread.h. */
 struct sh_epoch {
-	uint64_t number;  /* larger than that of every earlier epoch of any round */
+	uint64_t number;  /* its number, larger than that of every earlier epoch of any round */
 	uint64_t devices; /* number of devices stored when it began: the sum over the tag rows */
 	bool closed;      /* the data were closed already, so no epoch began */
 };
@@ -86,7 +86,7 @@ struct sh_head_row {
 struct sh_loss {
 	uint64_t closed_to; /* plans up to this ledger record may have been pinned by the lost state; 0:
 			     * none */
-	bool waits;         /* wait until enough clients have stated how long the ledger was */
+	bool waits;         /* announcing waits until enough clients have stated how long the ledger was */
 };
 
 /* The payload of a round (public bytes), or the first part of one that is still arriving. */
@@ -112,7 +112,7 @@ struct sh_store {
 
 	/* Rounds.  row_put replaces the row with that id. */
 	enum cm_rc (*row_put)(void *ctx, const struct sh_row *row, struct cm_err *err);
-	/* CM_ENOINPUT: no such row. */
+	/* Read one row.  CM_ENOINPUT: there is no such row. */
 	enum cm_rc (*row_get)(void *ctx, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn, void *user,
 		struct cm_err *err);
 	/* Visit rows by ascending sequence.  A fault of fn ends the visit and is returned. */
@@ -122,7 +122,7 @@ struct sh_store {
 	enum cm_rc (*records_put)(
 		void *ctx, uint64_t first, const struct cr_span *records, size_t n, struct cm_err *err);
 	enum cm_rc (*record_each)(void *ctx, sh_record_fn *fn, void *user, struct cm_err *err);
-	/* Read one record.  CM_ENOINPUT: no such record. */
+	/* Read one record.  CM_ENOINPUT: there is no such record. */
 	enum cm_rc (*record_get)(void *ctx, uint64_t seq, sh_record_fn *fn, void *user, struct cm_err *err);
 
 	/* Store a pin once; it never changes (CM_EIO if it exists).  Visit all pins in order of their
@@ -140,7 +140,7 @@ struct sh_store {
 	 * than the stored one changes nothing.  NULL at an intake, whose head stores them. */
 	enum cm_rc (*standings_put)(
 		void *ctx, const struct sh_standing *standing, size_t n, struct cm_err *err);
-	/* Read one; sequence 0: none is stored. */
+	/* Read one standing; sequence 0: none is stored. */
 	enum cm_rc (*standing_get)(
 		void *ctx, const uint8_t name[PR_HASH_LEN], struct sh_standing *out, struct cm_err *err);
 
@@ -154,7 +154,7 @@ struct sh_store {
 	/* Store the blocks and the tag row of one commit: all or none. */
 	enum cm_rc (*data_commit)(void *data, sh_block_source *next, void *user, const struct sh_block *tags,
 		struct cm_err *err);
-	/* Store them and delete the earlier contents of `bucket`, in one transaction. */
+	/* Store these blocks and delete the earlier contents of `bucket`, in one transaction. */
 	enum cm_rc (*data_replace)(void *data, uint32_t bucket, sh_block_source *next, void *user,
 		const struct sh_block *tags, struct cm_err *err);
 	/* The next two are NULL unless several processes may use the store, and when it was opened for
@@ -197,10 +197,10 @@ struct sh_store {
 		const void *bytes, size_t len, struct cm_err *err);
 	/* End a payload: it is whole and durable from now on. */
 	enum cm_rc (*payload_finish)(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);
-	/* Read len bytes from offset.  CM_ENOINPUT: they are not there. */
+	/* Read len bytes from offset.  CM_ENOINPUT: they are not stored. */
 	enum cm_rc (*payload_read)(void *ctx, const uint8_t hash[PR_HASH_LEN], uint64_t offset, void *out,
 		size_t len, struct cm_err *err);
-	/* Delete it, whole or not.  CM_OK if there is none. */
+	/* Delete it, whole or not. CM_OK if there is no such payload. */
 	enum cm_rc (*payload_drop)(void *ctx, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);
 	/* Visit all in any order; fn may delete the one that it is shown. */
 	enum cm_rc (*payload_each)(void *ctx, sh_payload_fn *fn, void *user, struct cm_err *err);

@@ -1,4 +1,5 @@
-/* sh_tags.c - hash tables of a round's participants: tag -> digest, and devices per certificate. */
+/* sh_tags.c - hash tables of a round's participants: a digest for each tag, and the number of devices of
+ * each certificate. */
 #include "sh_tags.h"
 
 #include <assert.h>
@@ -49,7 +50,7 @@ void sh_tags_fini(struct sh_tags *t)
 	*t = (struct sh_tags){ 0 };
 }
 
-/* The slot that holds this tag, or the empty one where it belongs. */
+/* Find the slot that holds this tag, or the empty one where it belongs. */
 static struct sh_tag *tag_slot(const struct sh_tags *t, const uint8_t tag[SH_TAG_LEN])
 {
 	uint64_t i = home(tag, t->slots);

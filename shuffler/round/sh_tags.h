@@ -17,8 +17,8 @@ struct sh_tag {
 	uint8_t digest[SH_TAG_LEN]; /* sh_vault_digest of the submission */
 };
 
-/* Is it all zero?  That marks an empty place of the table: no HMAC is all zero in practice, and sh_tags_add
- * takes none that is. */
+/* Is it all zero?  Zeros mark an empty place of the table: in practice no HMAC is all zero, and sh_tags_add
+ * refuses such a tag. */
 bool sh_tag_is_none(const uint8_t tag[SH_TAG_LEN]);
 
 enum sh_seen {
@@ -37,7 +37,8 @@ struct sh_tags {
 CM_CHECK enum cm_rc sh_tags_init(struct sh_tags *t, uint64_t most, struct cm_err *err);
 /* Wipe and free; accepts a zeroed struct. */
 void sh_tags_fini(struct sh_tags *t);
-/* Fetch the memory that a sh_tags_find of this tag will read soon; waiting for it would cost most of that. */
+/* Fetch the memory that a sh_tags_find of this tag will read soon; most of its time would be spent waiting
+ * for that. */
 void sh_tags_expect(const struct sh_tags *t, const uint8_t tag[SH_TAG_LEN]);
 enum sh_seen sh_tags_find(const struct sh_tags *t, const struct sh_tag *tag);
 /* Add a tag for which sh_tags_find returned SH_SEEN_NEVER; the caller keeps n <= most. */

@@ -9,12 +9,13 @@
 #include "sh_marks.h"
 #include "sh_permute.h"
 
-#define NAME_LEN     (2 * PR_ROUND_ID_LEN + 1)
-#define ID_BITS      63
-#define TAG_ROW      0xffffffffu /* replaces the bucket number in the associated data of a tag row */
+#define NAME_LEN (2 * PR_ROUND_ID_LEN + 1)
+#define ID_BITS  63
+/* takes the place of the bucket number in the associated data of a tag row */
+#define TAG_ROW      0xffffffffu
 #define AAD_LEN      (PR_ROUND_ID_LEN + 12u)
-#define WINDOW_BYTES (8u << 20) /* read at once, unless one bucket has more */
-#define BLOCK_LONG   4096u      /* mean length of blocks that are read bucket by bucket */
+#define WINDOW_BYTES (8u << 20) /* most bytes that are read at once, unless one bucket has more */
+#define BLOCK_LONG   4096u      /* blocks of at least this mean length are read bucket by bucket */
 
 static void make_aad(const struct sh_vault *v, uint32_t bucket, uint64_t id, uint8_t aad[AAD_LEN])
 {
@@ -29,7 +30,7 @@ static void derive(const struct cr_key *key, const uint8_t *round_id, const char
 		sizeof out->bytes);
 }
 
-/* Forget what was read ahead: all of it, or unless it is NULL, of this bucket alone. */
+/* Forget what was read ahead: all of it, or if `bucket` is not NULL, only that bucket. */
 static void window_stale(struct sh_window *w, const uint32_t *bucket)
 {
 	if (!bucket || (*bucket >= w->next && *bucket < w->end))
@@ -247,14 +248,15 @@ void sh_vault_capped(const struct sh_vault *v, uint8_t out[SH_TAG_LEN])
 struct cutter {
 	struct sh_vault *v;
 	const struct sh_batch *batch;
-	const uint32_t *only; /* the bucket that receives every message; NULL: a bucket is drawn for each */
+	/* the only bucket that receives messages; NULL: a bucket is drawn for each */
+	const uint32_t *only;
 	const struct cr_rng *rng;
-	struct cr_nonces nonces; /* of a run */
-	bool is_run;             /* the commit is a run, of this number */
+	struct cr_nonces nonces; /* nonces of a run */
+	bool is_run;             /* the commit is a run with this number */
 	uint64_t run;
 	uint32_t *index; /* message numbers, grouped by bucket */
 	size_t *end;     /* end of each bucket's group in index */
-	uint32_t next;   /* next bucket to cut */
+	uint32_t next;   /* next bucket to make a block for */
 	struct cm_buf plain, box;
 };
 
@@ -296,8 +298,8 @@ static uint64_t random_id(const struct cr_rng *rng)
 	return cr_rng_u64(rng) >> (64 - ID_BITS);
 }
 
-/* Encrypt plain into c->box as the body of a new block.  Its nonce is drawn when nothing of the block is left
- * to draw, and those of a run when nothing of the run is: see cr_nonces. */
+/* Encrypt plain into c->box as the body of a new block.  A block's nonce is drawn when all other draws for
+ * the block are done, and a run's nonces when all draws for the run are done: see cr_nonces. */
 static enum cm_rc seal_block(
 	struct cutter *c, uint32_t bucket, uint64_t id, struct sh_block *out, struct cm_err *err)
 {
@@ -349,7 +351,7 @@ static void cutter_fini(struct cutter *c)
 	cm_buf_fini(&c->box);
 }
 
-/* only: the bucket whose contents the batch replaces; NULL: none. */
+/* only: the bucket whose contents the batch replaces; NULL: there is none. */
 static enum cm_rc commit(struct sh_vault *v, const uint32_t *only, struct sh_batch *batch,
 	const struct cr_rng *rng, struct cm_err *err)
 {
@@ -400,14 +402,14 @@ enum cm_rc sh_vault_replace(struct sh_vault *v, uint32_t bucket, struct sh_batch
  * until they are asked for.  Where pieces are long that gains nothing, and one bucket at a time stays in the
  * processor's cache. */
 
-/* The data were read, and this row of them is not ours. */
+/* Report that data were read of which this row is not ours. */
 static enum cm_rc foreign(struct sh_vault *v, const char *what, struct cm_err *err)
 {
 	v->foreign = true;
 	return cm_fail(err, CM_EDATA, "a stored block %s", what);
 }
 
-/* Decrypt a block onto the end of out. */
+/* Decrypt a block and append it to out. */
 static enum cm_rc open_block(
 	struct sh_vault *v, uint32_t bucket, const struct sh_block *b, struct cm_buf *out, struct cm_err *err)
 {
@@ -454,7 +456,7 @@ static enum cm_rc make_room(struct sh_window *w, uint32_t n, struct cm_err *err)
 	return CM_OK;
 }
 
-/* How many to read next, after n buckets of so many bytes in all. */
+/* How many buckets to read next, after n buckets of so many bytes in all. */
 static uint32_t next_wanted(const struct sh_window *w, uint32_t n, size_t bytes)
 {
 	if (bytes <= WINDOW_BYTES / 2 && bytes / BLOCK_LONG < w->blocks)
@@ -462,7 +464,7 @@ static uint32_t next_wanted(const struct sh_window *w, uint32_t n, size_t bytes)
 	return bytes > WINDOW_BYTES && n > 1 ? n / 2 : n;
 }
 
-/* Read from this bucket on: as many as wanted, and one when it is not the one that follows. */
+/* Read from this bucket on: as many buckets as wanted; only one if it does not follow the one before. */
 static enum cm_rc fill(struct sh_vault *v, uint32_t bucket, struct cm_err *err)
 {
 	struct sh_window *w = &v->window;
@@ -485,7 +487,8 @@ static enum cm_rc fill(struct sh_vault *v, uint32_t bucket, struct cm_err *err)
 	return rc;
 }
 
-/* Append, and take out of the window; an empty `out` gets the bytes as they lie. */
+/* Append a bucket's messages to `out`, and take them out of the window; an empty `out` takes over the
+ * bytes. */
 static enum cm_rc take(struct sh_window *w, uint32_t bucket, struct cm_buf *out, struct cm_err *err)
 {
 	struct cm_buf *from = &w->bucket[bucket - w->first], hold = *from;

@@ -29,8 +29,9 @@ struct sh_vault {
 	uint32_t buckets;
 	size_t message_len; /* as stored: rd_message_len */
 	struct sh_window window;
-	bool foreign; /* a row was read that was not stored with the round's keys, or does not fit: it is
-		       * damaged, or somebody added it who may write to the store */
+	/* a row was read that was not stored with the round's keys, or does not fit: either it is damaged,
+	 * or somebody who may write to the store added it */
+	bool foreign;
 	bool joined; /* the vault of an intake, for one epoch: it numbers no runs, since others commit, too */
 };
 
@@ -61,8 +62,8 @@ void sh_vault_close(struct sh_vault *v);
 CM_CHECK enum cm_rc sh_vault_destroy(const struct sh_store *store, const char *key_dir,
 	const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 /* The same for an open vault, in three steps.  First destroy the key file: from then on only this vault can
- * read what is stored.  Then forget: wipe the keys in memory, and what was read.  Then erase the data,
- * which is slow, on the thread that uses the vault; this closes the vault, also after a fault. */
+ * read what is stored.  Then forget: wipe the keys in memory, and everything that was read.  Then erase the
+ * data, which is slow, on the thread that uses the vault; this closes the vault, even after a fault. */
 CM_CHECK enum cm_rc sh_vault_destroy_key(
 	const char *key_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 void sh_vault_forget(struct sh_vault *v);

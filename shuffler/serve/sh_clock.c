@@ -1,12 +1,12 @@
-/* sh_clock.c - the time for the core, which a wall clock that is set does not move while a round is open. */
+/* sh_clock.c - the time for the core: while a round is open, setting the wall clock does not change it. */
 #include "sh_clock.h"
 
 #include "cm_clock.h"
 #include "cm_log.h"
 
-#define LOOK_MS 1000 /* how often the clock is looked at while an end waits */
+#define LOOK_MS 1000 /* how often the clock is read while an end waits */
 
-/* Whether the end of this round waits: see sh_clock.h. */
+/* Does the end of this round wait?  See sh_clock.h. */
 static bool is_late_start(struct sh_clock *c, const struct sh_round *r)
 {
 	int64_t over_ms = r && !c->late.decided ? cm_clock_wall_ms() - r->d.deadline_ms : -1;

@@ -12,8 +12,8 @@
 #include "sh_late.h"
 
 struct sh_clock {
-	struct cm_steady steady; /* of the open round */
-	bool held;               /* a round is open, by `steady` */
+	struct cm_steady steady; /* clock of the open round */
+	bool held;               /* a round is open, and `steady` gives the time */
 	struct sh_late late;
 };
 

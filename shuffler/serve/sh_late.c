@@ -1,4 +1,4 @@
-/* sh_late.c - whether the end of a round waits that was over before this start. */
+/* sh_late.c - decides whether the end of a round must wait that was due before this start. */
 #include "sh_late.h"
 
 #include "cm_fault.h"

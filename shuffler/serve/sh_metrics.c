@@ -37,7 +37,7 @@ static const char *const events[] = { "opened", "sealed", "void", "lost", "relea
 static const char *const states[] = { "collecting", "sealed", "releasing", NULL };
 enum { ACCEPTED, DUPLICATE, CONFLICT, CLOSED, OVER_LIMIT, OUTCOMES };
 static const char *const outcomes[] = { "accepted", "duplicate", "conflict", "closed", "over_limit", NULL };
-/* By Tombola__V1__ErrorCode. */
+/* indexed by Tombola__V1__ErrorCode */
 static const char *const reasons[] = { "other", "not_found", "round_closed", "conflict", "policy", "budget",
 	"batch_too_small", "bad_message", "bad_role", "busy", "version", "storage", "ledger", "signature",
 	"unknown_kind", "clock", NULL };
@@ -103,7 +103,7 @@ struct sh_metrics {
 	struct cm_metrics *table;
 	char *state_file;
 	const struct sh_store *store;
-	uint64_t pending[OUTCOMES]; /* reports to be counted with the next commit */
+	uint64_t pending[OUTCOMES]; /* reports that are counted with the next commit */
 };
 
 struct sh_metrics *sh_metrics_new(
@@ -155,7 +155,8 @@ void sh_metrics_event(struct sh_metrics *m, enum sh_event what, uint64_t n)
 
 void sh_metrics_outcomes(struct sh_metrics *m, const struct sh_receipt *receipt, uint64_t fresh)
 {
-	static const int of[] = { -1, DUPLICATE, CONFLICT, CLOSED, OVER_LIMIT }; /* by Tombola__V1__Outcome */
+	/* indexed by Tombola__V1__Outcome */
+	static const int of[] = { -1, DUPLICATE, CONFLICT, CLOSED, OVER_LIMIT };
 
 	for (size_t i = 0; i < receipt->n; i++)
 		if (receipt->outcomes[i] < sizeof of / sizeof of[0] && of[receipt->outcomes[i]] >= 0)

@@ -17,8 +17,8 @@ enum sh_event {
 };
 
 struct sh_metrics;
-/* cert: as lk_metrics_new; ledger: the file of state_dir by which lk_metrics_ledger goes.  Both are copied.
- * store: open whenever sh_metrics_reply is called; borrowed.  NULL: out of memory. */
+/* cert: as in lk_metrics_new; ledger: the file of state_dir that lk_metrics_ledger looks at.  Both are
+ * copied.  store must be open whenever sh_metrics_reply is called; borrowed.  NULL: out of memory. */
 struct sh_metrics *sh_metrics_new(const struct cr_files *files, const char *state_dir, const char *ledger,
 	const struct sh_store *store);
 void sh_metrics_free(struct sh_metrics *m); /* accepts NULL */
@@ -42,9 +42,9 @@ struct sh_metrics_now {
 	const struct sh_core *core;
 	uint64_t not_durable; /* reports of the collecting round that are not durable yet */
 	size_t waiting_bytes;
-	size_t clients, analyzers, intakes; /* connections */
-	uint64_t quota_pauses, quota_junks; /* since the start: times that a quota paused a connection, or
-					     * junk ended one */
+	size_t clients, analyzers, intakes; /* number of connections */
+	/* since the start: how often a quota paused a connection, and how often junk ended one */
+	uint64_t quota_pauses, quota_junks;
 	bool paused, ready;
 };
 /* Write the metrics; called from nt_http_route.handle. */

@@ -1,15 +1,15 @@
-/* sh_serve.c - the shuffler on the network: its lifetime, and what is to be done next. */
+/* sh_serve.c - the shuffler on the network: its lifetime, and what is due next. */
 #include <sys/resource.h>
 
 #include "sh_serve_private.h"
 
-#define FILES_BESIDE 512u /* connections that end, HTTP, the store */
+#define FILES_BESIDE 512u /* files for other purposes: connections that end, HTTP, the store */
 #define KEEPS_MS     5000
 
 /* ---- What is to be done ---- */
 
-/* What a database promises can be changed while it runs.  Each commit asks (sh_pg_keeps); this is for a round
- * in which none comes. */
+/* Settings of a database can be changed while it runs.  Each commit asks (sh_pg_keeps); this is for a round
+ * without commits. */
 static void watch_store(struct sh_serve *s, int64_t mono_ms)
 {
 	struct cm_err err = { 0 };
@@ -21,7 +21,7 @@ static void watch_store(struct sh_serve *s, int64_t mono_ms)
 		sh_gate_fatal(&err);
 }
 
-/* Milliseconds until a round, a peer or the clock wants us. */
+/* Milliseconds until something is due for a round, a peer or the clock. */
 static int64_t wait_of(struct sh_serve *s, int64_t now_ms, int64_t mono_ms)
 {
 	int64_t wait = s->tasking.under_way ? -1 : sh_core_wait_ms(s->conf.core, now_ms);
@@ -41,7 +41,7 @@ static int64_t wait_of(struct sh_serve *s, int64_t now_ms, int64_t mono_ms)
 	return s->conf.store->database && wait < 0 ? SH_GATE_TICK_MS : wait;
 }
 
-/* Stop reading from clients while too much waits to be durable; true when that changed. */
+/* Stop reading from clients while too many bytes wait to be durable; true if that changed. */
 static bool set_pressure(struct sh_serve *s)
 {
 	const struct sh_round *r = sh_core_collecting(s->conf.core);
@@ -123,7 +123,7 @@ static void on_drain(struct lk_link *l, void *user)
 
 	if (&p->base == &p->base.gate->unknown)
 		return;
-	/* Analyzer only: clients are paused and resumed by sh_gate_flow. */
+	/* Only for the analyzer: sh_gate_flow pauses and resumes clients. */
 	if (p->base.paused && p->poll == POLL_NONE && p->base.who.role != CR_ROLE_CLIENT) {
 		p->base.paused = false;
 		lk_resume(l);
@@ -185,7 +185,7 @@ enum cm_rc sh_serve_new(
 		free(s);
 		return rc;
 	}
-	sh_gate_pump(&s->gate); /* a round may be due since before the restart */
+	sh_gate_pump(&s->gate); /* a round may have been due since before the restart */
 	sh_serve_say_stated(
 		conf->core, sh_core_hearing(conf->core).waits ? SH_STATED_COUNTED : SH_STATED_NOTHING);
 	*out = s;

@@ -1,11 +1,11 @@
-/* sh_serve_answers.c - how a request is answered, or refused; declared in sh_serve_private.h. */
+/* sh_serve_answers.c (sh_serve_private.h) - answers requests, or refuses them. */
 #include <string.h>
 
 #include "sh_serve_private.h"
 
-#define LOUD_REFUSALS 10u /* of one link */
+#define LOUD_REFUSALS 10u /* refusals of one link that are logged as warnings */
 
-/* Send at once if nothing has to be waited for; else queue. */
+/* Send the answer at once if nothing has to be waited for; otherwise queue it. */
 static void hold_or_send(struct sh_answer *a, enum sh_wait wait)
 {
 	struct sh_gate *g = a->peer->gate;
@@ -15,7 +15,7 @@ static void hold_or_send(struct sh_answer *a, enum sh_wait wait)
 		sh_answer_send(a);
 		return;
 	}
-	/* Behind what this peer waits for already, which may be in the later list. */
+	/* It must follow what this peer waits for already, which may be in the later list. */
 	const struct sh_round *r = sh_core_collecting(s->conf.core);
 	if (wait == SH_WAIT_NOT)
 		wait = r ? sh_intake_waits(&r->intake) : SH_WAIT_FLYING;
@@ -42,7 +42,7 @@ void sh_serve_refuse(
 	struct peer *p, const Tombola__V1__Frame *frame, const struct sh_refusal *no, const uint8_t *round_id)
 {
 	sh_metrics_refused(p->serve->conf.metrics, no->code);
-	sh_gate_charge(&p->base, SH_QUOTA_BARREN - 1); /* beside the frame itself */
+	sh_gate_charge(&p->base, SH_QUOTA_BARREN - 1); /* in addition to the frame itself */
 	bool loud = no->code != TOMBOLA__V1__ERROR_CODE__ERROR_BUSY && sh_serve_is_loud(p);
 
 	cm_log(loud ? CM_LOG_WARN : CM_LOG_DEBUG, "refused", CM_S("request", pr_kind_name(frame)),
@@ -79,7 +79,7 @@ void sh_serve_manifest(struct peer *p)
 	sh_gate_send(&p->base, &frame);
 }
 
-/* Answers are larger than questions: one that does not read them is told to wait. */
+/* Answers are larger than questions: a peer that does not read them is told to wait. */
 enum cm_rc sh_serve_check_reads(const struct peer *p, size_t queued, uint32_t retry_ms, struct sh_refusal *no)
 {
 	if (lk_pending(p->base.link) <= queued)

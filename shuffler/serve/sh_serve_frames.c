@@ -1,20 +1,20 @@
-/* sh_serve_frames.c - the table of frames, and those of a round; declared in sh_serve_private.h.
+/* sh_serve_frames.c (sh_serve_private.h) - the table of frames, and the handlers of those about a round.
  *
- * A round is offered, submitted to, announced, awaited, released, pulled and settled.  When a segment is sent
- * depends on what the analyzer asks and on how long buckets are, which the manifest states: every message of
- * a round has one length, and is read, decrypted and moved the same way. */
+ * A round is offered, submitted to, announced, awaited, released, pulled and settled.  When a segment is
+ * sent depends only on what the analyzer asks for and on the buckets' lengths, which the manifest states:
+ * every message of a round has one length, and is read, decrypted and moved in the same way. */
 #include <string.h>
 
 #include "sh_serve_private.h"
 
 #define POLL_RETRY_MS 1000u
-/* Messages in one Segment: a frame with room for its other fields. */
+/* Most bytes of messages in one Segment: a frame, with room for its other fields. */
 #define SEGMENT_MAX  (PR_FRAME_MAX - 4096u)
 #define PULL_PENDING (4u << 20) /* bytes queued to the analyzer before further frames wait */
 
 /* ---- Long polls ---- */
 
-/* The peer waits for an answer, until this monotonic time; its silence is expected until the end. */
+/* The peer waits for an answer until this monotonic time; until then it is expected to be silent. */
 static void expect_poll(struct peer *p, enum poll_kind kind, int64_t until_ms)
 {
 	p->poll = kind;
@@ -116,7 +116,7 @@ static void begin_wait(struct peer *p, enum poll_kind kind)
 	pause_link(p);
 }
 
-/* The answer is queued. */
+/* Call it when the answer is queued. */
 static void end_wait(struct peer *p)
 {
 	bool full = p->base.link && lk_pending(p->base.link) > PULL_PENDING;
@@ -131,7 +131,7 @@ static void end_wait(struct peer *p)
 	}
 }
 
-/* The shuffler is going down, and the job that this waits for is not begun. */
+/* The shuffler is stopping, and the job that this waits for has not begun. */
 static enum cm_rc too_late(struct sh_refusal *no)
 {
 	return sh_refuse(
@@ -216,7 +216,7 @@ static void on_settle(struct peer *p, const Tombola__V1__Frame *frame)
 	struct cm_err err = { 0 };
 
 	enum cm_rc rc = sh_serve_check_waits(p, &no);
-	if (rc == CM_OK) /* erasures are done although the shuffler goes down */
+	if (rc == CM_OK) /* erasures are done even while the shuffler stops */
 		rc = try_settle(p, &id, false, &no, &err);
 	wait_or_refuse(p, frame, rc, &no, &err, round_id, POLL_SETTLED);
 }
@@ -266,7 +266,8 @@ static void begin_poll(struct peer *p, enum poll_kind kind, uint32_t wait_ms)
 
 /* ---- Clients ---- */
 
-/* The client has logged by how much.  It waits for its clock, and the round for it. */
+/* Log that a client passed over the round because of its clock.  The client has logged by how much.  It
+ * waits for its clock, and the round waits for it. */
 static void say_passed_over(struct peer *p, uint64_t round)
 {
 	const struct sh_round *r = sh_core_collecting(p->serve->conf.core);
@@ -328,7 +329,7 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 	uint64_t fresh = r ? r->intake.participants - before : 0;
 	p->base.junk = 0;
 	if (fresh == 0)
-		sh_gate_charge(&p->base, SH_QUOTA_BARREN - 1); /* beside the frame itself */
+		sh_gate_charge(&p->base, SH_QUOTA_BARREN - 1); /* in addition to the frame itself */
 	sh_metrics_outcomes(p->serve->conf.metrics, &receipt, fresh);
 	sh_serve_receipt(p, &receipt, fresh > 0 ? submit->sealed.len + submit->pseudonyms.len : 0);
 }

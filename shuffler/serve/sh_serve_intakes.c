@@ -1,16 +1,17 @@
-/* sh_serve_intakes.c - intakes at their head; declared in sh_serve_private.h.
+/* sh_serve_intakes.c (sh_serve_private.h) - serves intakes at their head.
  *
- * Here is what each intake takes, what is signed for it, and links on behalf of clients.  On a worker thread
- * the standings of a batch are stored and its receipts signed, and what an intake has stored is noted: a
- * batch has up to PR_RECEIPTS_MAX, which take as long as no other link should wait, and so may a disk. */
+ * It handles what each intake takes, what is signed for it, and links on behalf of clients.  Worker threads
+ * store the standings of a batch and sign its receipts, and note what an intake has stored.  A batch has up
+ * to PR_RECEIPTS_MAX receipts; no other link should wait as long as these take, nor for a disk. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sh_core_spread.h"
 #include "sh_serve_private.h"
 
-#define LOST_MS     10000 /* an intake that says nothing for so long is taken for lost */
-#define WAITING_MAX 4u    /* batches of one intake: one, and those of epochs that have ended meanwhile */
+#define LOST_MS 10000 /* an intake that sends nothing for this long counts as lost */
+/* most batches of one intake: the present one, and those of epochs that have ended meanwhile */
+#define WAITING_MAX 4u
 
 static void fatal_unless_ok(enum cm_rc rc, const struct cm_err *err)
 {
@@ -36,7 +37,7 @@ static void send_one(struct peer *p, Tombola__V1__IntakeShare *share)
 	sh_gate_send(&p->base, &frame);
 }
 
-/* What the intake is to take now: a share of the open round, or nothing. */
+/* Tell the intake what to take now: a share of the open round, or nothing. */
 static void send_share(struct peer *p)
 {
 	Tombola__V1__IntakeShare share = TOMBOLA__V1__INTAKE_SHARE__INIT;
@@ -78,10 +79,11 @@ struct signing {
 	struct sh_work work;
 	struct sh_serve *serve;
 	struct signing *next;
-	uint32_t intake;        /* its number: the peer may go while its batch is signed */
+	uint32_t intake;        /* number of the intake, since the peer may go while its batch is signed */
 	struct sh_signing what; /* its receipts and standings are in `bytes` */
 	struct sh_promise promise;
-	struct sh_mark *mark; /* in which `stored` devices are to be noted; NULL: receipts are signed */
+	/* the mark in which `stored` devices must be noted; NULL: receipts are signed */
+	struct sh_mark *mark;
 	uint64_t stored;
 	enum cm_rc rc;
 	struct cm_err err;
@@ -104,7 +106,7 @@ static void answer(
 	sh_gate_send(&p->base, &out);
 }
 
-/* On the worker thread. */
+/* Runs on the worker thread. */
 static void sign_run(void *of)
 {
 	struct signing *g = of;
@@ -231,7 +233,7 @@ static void note(struct peer *p, uint64_t epoch, uint64_t devices)
 
 /* ---- Frames ---- */
 
-/* A link is of one kind, by its first frame. */
+/* A link's first frame decides which kind it is. */
 static bool is_new(struct peer *p)
 {
 	struct cm_err why;
@@ -260,7 +262,7 @@ void sh_serve_on_behalf(struct peer *p, const Tombola__V1__Frame *frame)
 	lk_close(p->base.link, &why);
 }
 
-/* Only an intake's own link may claim, and have signed. */
+/* Only an intake's own link may claim, or ask for signatures. */
 static bool has_joined(struct peer *p)
 {
 	struct cm_err why;
@@ -278,7 +280,7 @@ void sh_serve_on_join(struct peer *p, const Tombola__V1__Frame *frame)
 	struct sh_serve *s = p->serve;
 
 	(void)frame;
-	/* Said again: its share failed, and it wants it once more. */
+	/* The intake says it again: its share failed, and it wants it once more. */
 	if (p->intake > 0) {
 		send_share(p);
 		return;
@@ -306,8 +308,8 @@ void sh_serve_intake_gone(struct peer *p)
 	sh_core_intakes(s->conf.core, count(s));
 }
 
-/* We cannot know whether the certificate came to this intake: a client's TLS ends there, and whose a link on
- * behalf is the intake says, too (doc/intakes.md, "What each sees"). */
+/* We cannot know whether the certificate came to this intake: a client's TLS ends at the intake, which also
+ * says for which client a link is (doc/intakes.md, "What each sees"). */
 void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__IntakeClaim *claim = frame->intake_claim;

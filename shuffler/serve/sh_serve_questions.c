@@ -1,18 +1,19 @@
-/* sh_serve_questions.c - what is asked beside rounds; declared in sh_serve_private.h.
+/* sh_serve_questions.c (sh_serve_private.h) - answers questions that are not about the open round.
  *
- * Clients ask for plans, manifests of rounds that are over, standings, payloads and proofs, the analyzer for
- * the ledger and the policy.  Nothing is counted or logged of which messages a proof is asked for, or what it
- * says. */
+ * Clients ask for plans, manifests of rounds that are over, standings, payloads and proofs; the analyzer
+ * for the ledger and the policy.  For which messages a proof is asked, or what it says, is neither counted
+ * nor logged. */
 #include <string.h>
 
 #include "sh_serve_private.h"
 
-/* An answer is much larger than its question: it counts as so many frames. */
-#define PER_FRAME      16384u
-#define PART_RETRY_MS  100u
-#define UNREAD_MS      5000 /* a peer that reads nothing of a part for this long loses its room to others */
-#define SHARES         8u   /* one certificate has at most this part of the room */
-#define PROOF_PAUSE_MS 100  /* between two questions of a connection: each takes some milliseconds */
+/* An answer is much larger than its question: every so many bytes count as a frame. */
+#define PER_FRAME     16384u
+#define PART_RETRY_MS 100u
+#define UNREAD_MS     5000 /* if a peer reads nothing of a part for this long, others get its room */
+#define SHARES        8u   /* one certificate has at most this fraction of the room: 1/8 */
+/* pause between two questions of a connection, each of which takes some milliseconds */
+#define PROOF_PAUSE_MS 100
 
 void sh_serve_on_get_plan(struct peer *p, const Tombola__V1__Frame *frame)
 {
@@ -69,9 +70,10 @@ void sh_serve_say_stated(const struct sh_core *core, enum sh_stated what)
 			CM_I("closed_to", h.closed_to));
 }
 
-/* Whose statement it is.  Of a client behind an intake we have the intake's word alone, also for the number
- * of its devices, which decide after a loss: it is a statement of the intake, which speaks for no device.  So
- * one that is held by an attacker can show records that the analyzer has signed, and end no waiting. */
+/* Find out whose statement it is.  If a client is behind an intake, we have only the intake's word for it,
+ * and for the number of its devices, which decides after a loss.  So it counts as a statement of the
+ * intake, which speaks for no device.  An attacker who holds an intake can show records that the analyzer
+ * has signed, and cannot end the waiting. */
 static struct cr_identity who_states(const struct peer *p)
 {
 	struct cr_identity who = p->base.who;
@@ -91,7 +93,8 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Standing standing = TOMBOLA__V1__STANDING__INIT;
 	struct sh_standing_signed got;
-	struct sh_refusal no = { .code = TOMBOLA__V1__ERROR_CODE__ERROR_UNSPECIFIED }; /* there is none */
+	/* there is no refusal yet */
+	struct sh_refusal no = { .code = TOMBOLA__V1__ERROR_CODE__ERROR_UNSPECIFIED };
 	struct cm_err err = { 0 };
 
 	const struct cr_identity who = who_states(p);
@@ -171,7 +174,7 @@ void sh_serve_on_extend(struct peer *p, const Tombola__V1__Frame *frame)
 
 /* ---- The policy ---- */
 
-/* So that the analyzer signs no plan that would be refused here. */
+/* The analyzer asks, so that it signs no plan that would be refused here. */
 void sh_serve_on_get_policy(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const struct sh_core *core = p->serve->conf.core;
@@ -230,8 +233,8 @@ void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame)
 	sh_gate_send(&p->base, &out);
 }
 
-/* Bytes that wait in memory for a peer which has asked for parts.  A peer that has taken any since the last
- * look reads, however slowly. */
+/* The bytes that wait in memory for a peer which has asked for parts.  A peer that has taken some since the
+ * last look is reading, however slowly. */
 static size_t waiting(struct peer *p, int64_t now)
 {
 	size_t unread;
@@ -245,7 +248,7 @@ static size_t waiting(struct peer *p, int64_t now)
 	return lk_pending(p->base.link);
 }
 
-/* At once, without flushing: their room is wanted. */
+/* Close such links at once, without flushing: their room is needed. */
 static void drop_unread(struct sh_serve *s, int64_t now)
 {
 	struct cm_err why;
@@ -257,9 +260,10 @@ static void drop_unread(struct sh_serve *s, int64_t now)
 			lk_abort(p->base.link, &why);
 }
 
-/* Parts that are sent and not read stay in memory.  One peer has one at most, the peers of one certificate
- * have a share of conf.parts_bytes (one part at least), and all together have all of it: beyond that a
- * request is to be tried again (CM_EPROTO), and peers that do not read at all are dropped. */
+/* Parts that are sent and not read stay in memory.  One peer has at most one.  The peers of one certificate
+ * have a fraction of conf.parts_bytes, but at least one part; all peers together have all of it.  Beyond
+ * that a request is refused and must be tried again (CM_EPROTO), and peers that do not read at all are
+ * dropped. */
 static enum cm_rc check_room(const struct peer *p, struct sh_refusal *no)
 {
 	struct sh_serve *s = p->serve;
@@ -309,7 +313,7 @@ void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame)
 
 /* ---- Proofs ---- */
 
-/* Proofs take more work than other answers. */
+/* Refuse proofs that come too fast, since they take more work than other answers. */
 static enum cm_rc check_pause(struct peer *p, struct sh_refusal *no)
 {
 	int64_t now = cm_clock_mono_ms();

@@ -1,4 +1,4 @@
-/* sh_serve_status.c - how the shuffler is, declared in sh_serve.h: for /status, /metrics and the service
+/* sh_serve_status.c (sh_serve.h) - reports the shuffler's state: for /status, /metrics and the service
  * manager. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const char *state_name(const struct sh_round *r)
 	return name[r->state];
 }
 
-/* The newest plans, oldest first: what was taken of each, and how far it is. */
+/* The newest plans are shown, oldest first: what was taken of each, and how far it is. */
 #define PLANS_SHOWN 16u
 
 static json_t *plan_json(const struct sh_plan *plan)
@@ -47,7 +47,7 @@ static json_t *plans(const struct sh_core *core)
 	return array;
 }
 
-/* What clients have stated of the ledger. */
+/* What clients have stated about the ledger. */
 static json_t *hearing(const struct sh_core *core)
 {
 	const struct sh_hearing h = sh_core_hearing(core);
@@ -84,7 +84,7 @@ char *sh_serve_status(struct sh_serve *s)
 		taken.delta, "delta_limit", sh_core_delta(core), "plans", plans(core), "rounds", rounds);
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	json_decref(root);
-	if (cm_oom_happened()) { /* jansson may have left something out */
+	if (cm_oom_happened()) { /* jansson leaves something out when memory runs out */
 		free(text);
 		return NULL;
 	}
@@ -110,7 +110,7 @@ int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out)
 	return sh_metrics_reply(s->conf.metrics, &now, out);
 }
 
-/* How far plans are used, in words.  Rounded up: never less than there is. */
+/* Write how far plans are used up.  Rounded up, so that it is never too little. */
 static void spent_text(const struct sh_serve *s, char *text, size_t room)
 {
 	struct sh_usage usage = sh_core_usage(s->conf.core);

@@ -1,4 +1,4 @@
-/* sh_serve_work.c - slow work of the core; declared in sh_serve_private.h.
+/* sh_serve_work.c (sh_serve_private.h) - runs slow work of the core.
  *
  * One task, one job and one composition at a time, beside each other on worker threads. */
 #include "sh_serve_private.h"
@@ -17,7 +17,7 @@ static void task_run(void *of)
 	sh_core_task_run(&s->task, NULL);
 }
 
-/* Metrics, log, and the answers that waited. */
+/* Update metrics, log, and send the answers that waited. */
 static void task_tell(struct sh_serve *s, const struct sh_task_done *done, bool slow, double seconds)
 {
 	struct sh_metrics *m = s->conf.metrics;

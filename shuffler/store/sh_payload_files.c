@@ -42,7 +42,7 @@ enum cm_rc sh_payload_file_add(const char *dir, const uint8_t hash[PR_HASH_LEN],
 	if (!path)
 		return err->code;
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* A file that is longer than is known holds what an interrupted write left. */
+	/* If the file is longer than it should be, an interrupted write left the rest. */
 	if (fd < 0 || ftruncate(fd, (off_t)offset) != 0 || lseek(fd, 0, SEEK_END) != (off_t)offset ||
 		!cm_file_put(fd, bytes, len))
 		rc = fault(path, err);

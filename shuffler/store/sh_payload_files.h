@@ -3,7 +3,8 @@
 
 #include "sh_store.h"
 
-/* `dir` is their folder: a whole payload is the file HASH, one that is being put HASH.part. */
+/* `dir` is the folder of payloads: a complete payload is the file HASH, one that is still arriving
+ * HASH.part. */
 enum cm_rc sh_payload_file_add(const char *dir, const uint8_t hash[PR_HASH_LEN], uint64_t offset,
 	const void *bytes, size_t len, struct cm_err *err);
 enum cm_rc sh_payload_file_finish(const char *dir, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);

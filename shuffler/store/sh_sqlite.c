@@ -24,7 +24,7 @@ static const char schema[] = SH_SQLITE_ROWS_SCHEMA SH_SQLITE_LEDGER_SCHEMA;
 static const char check[] = "PRAGMA integrity_check(1)";
 
 struct files {
-	char *rounds, *payloads; /* folders of their files */
+	char *rounds, *payloads; /* folders of the files */
 	bool readonly;
 	sqlite3 *db;
 	struct sh_sqlite_rows rows;
@@ -118,7 +118,7 @@ static enum cm_rc standing_get(
 	return sh_sqlite_standing_get(&((struct files *)ctx)->ledger, name, out, err);
 }
 
-/* What SQLite says of its own files. */
+/* Refuse, in the words that SQLite has for files that cannot be written. */
 static enum cm_rc refuse_to_write(struct cm_err *err)
 {
 	return cm_fail(err, CM_EIO, "attempt to write a state that was opened for reading");
@@ -198,13 +198,13 @@ static enum cm_rc say_lost(const char *path, struct cm_err *err)
 		path);
 }
 
-/* in_service: a shuffler ran here before, so a database without a version has replaced the lost one. */
+/* in_service: a shuffler ran here before, so a database without a version has replaced a lost one. */
 static enum cm_rc check_version(sqlite3 *db, bool in_service, int64_t *version, struct cm_err *err)
 {
 	int64_t tables;
 	enum cm_rc rc = db_int(db, "PRAGMA user_version", version, err);
 
-	/* The tables identify the file; its version number is covered by no checksum. */
+	/* The tables identify the file, since no checksum covers its version number. */
 	if (rc == CM_OK)
 		rc = db_int(db, "SELECT count(*) FROM sqlite_master WHERE name IN ('round', 'pin')", &tables,
 			err);
@@ -258,7 +258,7 @@ static enum cm_rc is_missing(const char *path, bool *missing, struct cm_err *err
 	return CM_OK;
 }
 
-/* loss: the accepted loss of an earlier state; NULL: none. */
+/* loss: the accepted loss of an earlier state; NULL: there is none. */
 static enum cm_rc open_files(struct files *f, const char *path, const char *state_dir,
 	const struct sh_loss *loss, struct cm_err *err)
 {
@@ -294,7 +294,7 @@ static enum cm_rc open_files(struct files *f, const char *path, const char *stat
 	return rc == CM_OK ? cm_marker_make(state_dir, err) : rc;
 }
 
-/* Nothing is created, and what is there must be whole. */
+/* Create nothing; existing files must be complete. */
 static enum cm_rc open_readonly(struct files *f, const char *path, const char *state_dir, struct cm_err *err)
 {
 	struct cm_marker marker;

@@ -5,12 +5,12 @@
 #include "sh_store.h"
 
 /* Open or create the files under the existing state_dir; fills *out, whose close() frees everything.  Close
- * open round data before.  CM_EDATA: a shuffler has been in service here (cm_marker.h) and state.db is
- * missing or empty. */
+ * the data of open rounds before that.  CM_EDATA: a shuffler has been in service here (cm_marker.h) and
+ * state.db is missing or empty. */
 CM_CHECK enum cm_rc sh_sqlite_open(const char *state_dir, struct sh_store *out, struct cm_err *err);
-/* The same files for reading alone, as they are: nothing is created, repaired or erased, and every function
- * that would change something is CM_EIO.  CM_ENOINPUT: there is no state.db, and no shuffler has been in
- * service here.  CM_ELATER: a running shuffler has it for itself. */
+/* The same files only for reading, as they are: nothing is created, repaired or erased, and every function
+ * that would change something returns CM_EIO.  CM_ENOINPUT: there is no state.db, and no shuffler has been
+ * in service here.  CM_ELATER: a running shuffler has locked it. */
 CM_CHECK enum cm_rc sh_sqlite_open_readonly(const char *state_dir, struct sh_store *out, struct cm_err *err);
 /* Create a new state.db that records the accepted loss.  The caller holds state_dir's lock.  CM_EOTHER:
  * nothing was lost. */

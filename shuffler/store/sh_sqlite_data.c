@@ -1,5 +1,5 @@
-/* sh_sqlite_data.c - stores the messages and tags of rounds in SQLite files, one per round, deleted as a
- * whole. */
+/* sh_sqlite_data.c - stores the messages and tags of rounds in SQLite files: one file for each round,
+ * deleted as a whole. */
 #include "sh_sqlite_data.h"
 
 #include <errno.h>
@@ -12,8 +12,9 @@
 #include "cm_file.h"
 #include "sh_sqlite_file.h"
 
-/* Blocks of runs are in `run`, by id without SH_RUN_BLOCK: always at its end, so that a commit writes whole
- * pages and no other.  Blocks of other commits are in `block`, ordered by bucket. */
+/* Blocks of runs are in the table `run`, ordered by id without SH_RUN_BLOCK.  New blocks are always at its
+ * end, so that a commit writes only whole pages.  Blocks of other commits are in `block`, ordered by
+ * bucket. */
 static const char schema[] = "CREATE TABLE IF NOT EXISTS block(bucket INTEGER NOT NULL, id INTEGER NOT NULL,"
 			     " body BLOB NOT NULL, PRIMARY KEY(bucket, id)) WITHOUT ROWID;"
 			     "CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY, body BLOB NOT NULL);"
@@ -66,11 +67,12 @@ static enum cm_rc open_file(const char *path, enum opening how, sqlite3 **db, st
 		return sh_sqlite_file_readonly(path, check, db, err);
 	enum cm_rc rc =
 		sh_sqlite_file(path, how == OPEN_CREATE ? NULL : check, schema, how == OPEN_CREATE, db, err);
-	/* A round that an earlier version began has no table of runs. */
+	/* The file of a round that an earlier version began has no table of runs. */
 	return rc == CM_OK && how == OPEN_WRITE ? db_run(*db, schema, err) : rc;
 }
 
-/* Each commit left a row of tags, so a number above theirs is a damaged one; reading would not end. */
+/* Each commit left a row of tags, so a number of runs above theirs is damaged; with it reading would not
+ * end. */
 static enum cm_rc count_runs(struct round_data *d, struct cm_err *err)
 {
 	int64_t most = 0, end = 0;
@@ -87,7 +89,8 @@ static enum cm_rc count_runs(struct round_data *d, struct cm_err *err)
 	return CM_OK;
 }
 
-/* The statements about runs; a file that an earlier version made, opened for reading, has none. */
+/* Prepare the statements about runs.  A file that an earlier version made, opened for reading, has no
+ * runs. */
 static enum cm_rc prepare_runs(struct round_data *d, struct cm_err *err)
 {
 	int64_t there = 0;
@@ -148,7 +151,7 @@ enum cm_rc sh_sqlite_data_open_readonly(
 	return open_data(rounds, round_id, OPEN_READ, data, err);
 }
 
-/* Where a bucket's block of a run is. */
+/* The row of a bucket's block of a run. */
 static sqlite3_int64 row_of(uint64_t run, uint32_t bucket)
 {
 	return (sqlite3_int64)(SH_RUN_ID(run, bucket) & ~SH_RUN_BLOCK);
@@ -172,7 +175,7 @@ static enum cm_rc put_block(struct round_data *d, const struct sh_block *b, stru
 	return db_done(s, err);
 }
 
-/* *runs: how many there are afterwards. */
+/* *runs becomes the number of runs afterwards. */
 static enum cm_rc put_all(struct round_data *d, sh_block_source *next, void *user,
 	const struct sh_block *tags, uint64_t *runs, struct cm_err *err)
 {
@@ -204,7 +207,7 @@ static enum cm_rc empty_bucket(struct round_data *d, uint32_t bucket, struct cm_
 	return rc;
 }
 
-/* bucket: the bucket to empty first; NULL: none. */
+/* bucket: the bucket to empty first; NULL: there is none. */
 static enum cm_rc commit(struct round_data *d, const uint32_t *bucket, sh_block_source *next, void *user,
 	const struct sh_block *tags, struct cm_err *err)
 {

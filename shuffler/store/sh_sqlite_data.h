@@ -4,10 +4,10 @@
 
 #include "sh_store.h"
 
-/* Round files are in folder `rounds`; ctx of the functions below is that path. */
+/* The files of rounds are in folder `rounds`; ctx of the functions below is that path. */
 enum cm_rc sh_sqlite_data_open(const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], bool create,
 	void **data, struct cm_err *err);
-/* For reading alone, as sh_sqlite_open_readonly says. */
+/* The same only for reading, as sh_sqlite_open_readonly says. */
 enum cm_rc sh_sqlite_data_open_readonly(
 	const char *rounds, const uint8_t round_id[PR_ROUND_ID_LEN], void **data, struct cm_err *err);
 void sh_sqlite_data_close(void *data);

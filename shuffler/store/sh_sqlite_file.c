@@ -1,4 +1,4 @@
-/* sh_sqlite_file.c - how the shuffler opens its SQLite files. */
+/* sh_sqlite_file.c - opens the shuffler's SQLite files. */
 #include "sh_sqlite_file.h"
 
 #include "cm_file.h"

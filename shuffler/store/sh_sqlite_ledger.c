@@ -269,8 +269,8 @@ enum cm_rc sh_sqlite_head_each(struct sh_sqlite_ledger *p, sh_head_fn *fn, void 
 
 /* ---- Standings ---- */
 
-/* The column `descriptor` has its hash, and then the client's MAC; what a version before MACs wrote has the
- * hash alone. */
+/* The column `descriptor` has the descriptor's hash, and then the client's MAC; a version before MACs wrote
+ * only the hash. */
 enum cm_rc sh_sqlite_standings_put(
 	struct sh_sqlite_ledger *p, const struct sh_standing *standing, size_t n, struct cm_err *err)
 {
