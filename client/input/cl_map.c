@@ -87,7 +87,7 @@ static void say_text(
 {
 	struct cm_err why;
 
-	(void)cm_fail(&why, CM_ECONFIG, "%s of '%.60s' in map: %s", key, name_of(e), text);
+	(void)cm_fail(&why, CM_ECONFIG, "%s of '%.60s' in map: %s", key, e->key, text);
 	say(c, e, key, &why);
 }
 

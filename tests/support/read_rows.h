@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cl_json.h"
+#include "cl_map.h"
 #include "cl_readings.h"
 #include "cl_texts.h"
 
@@ -29,6 +30,9 @@ static size_t fields = 1; /* of them */
 static enum cl_arrays arrays;
 static size_t share;                 /* bytes of a device; 0: any */
 static const struct cl_texts *known; /* of a single field */
+static const struct cl_map *map;
+static struct cl_csv_form csv_form;
+static size_t text_fields; /* the last of the fields that are texts */
 
 static void say(struct said *s, const char *what)
 {
@@ -68,6 +72,9 @@ static enum cm_rc read_cut(enum cl_format format, const char *device, const void
 		.field = wanted,
 		.fields = fields,
 		.arrays = arrays,
+		.map = map,
+		.csv = csv_form,
+		.texts = text_fields,
 		.on_row = on_row,
 		.user = s,
 		.bytes = share,
