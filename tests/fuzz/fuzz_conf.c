@@ -29,7 +29,9 @@ struct conf {
 	bool flag;
 	struct cf_strings words;
 	struct cf_word word;
-	struct cf_list items;
+	struct cf_words either;
+	char letter;
+	struct cf_list items, named;
 };
 
 static const struct cf_row item_rows[] = {
@@ -39,6 +41,14 @@ static const struct cf_row item_rows[] = {
 	CF_OPTIONAL("values", CF_STRINGS(2, 5), offsetof(struct item, values), NULL),
 	CF_OPTIONAL("sets", CF_TABLE, offsetof(struct item, sets), NULL),
 	CF_OPTIONAL("at", CF_DOUBLES(1, 5), offsetof(struct item, at), NULL),
+	CF_END,
+};
+struct named {
+	char *key;
+	double number;
+};
+static const struct cf_row named_rows[] = {
+	CF_DEFAULT("number", CF_DOUBLE(0, 9), offsetof(struct named, number), "1.0", NULL),
 	CF_END,
 };
 static const struct cf_row group_rows[] = {
@@ -53,9 +63,12 @@ static const struct cf_row rows[] = {
 	CF_OPTIONAL("whole", CF_INT(-5, 1e10), offsetof(struct conf, whole), NULL),
 	CF_DEFAULT("wait", CF_DURATION, offsetof(struct conf, wait), "15m", NULL),
 	CF_OPTIONAL("word", CF_WORD, offsetof(struct conf, word), NULL),
+	CF_OPTIONAL("either", CF_WORDS(1, 4), offsetof(struct conf, either), NULL),
+	CF_DEFAULT("letter", CF_CHAR, offsetof(struct conf, letter), ",", NULL),
 	CF_OPTIONAL("words", CF_STRINGS, offsetof(struct conf, words), NULL),
 	CF_OPTIONAL("group", CF_GROUP(group_rows), 0, NULL),
 	CF_OPTIONAL("items", CF_LIST(0, 8, item_rows, struct item), offsetof(struct conf, items), NULL),
+	CF_OPTIONAL("named", CF_NAMED(1, 8, named_rows, struct named), offsetof(struct conf, named), NULL),
 	CF_END,
 };
 
@@ -73,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	rc = cf_parse(text, "/etc/fuzz.conf", rows, &c, &file, NULL, &err);
 	/* Accepted: within what the table allows.  Refused: a line that says why. */
-	if (rc == CM_OK && (c.whole < -5 || c.whole > 10000000000 || c.items.n > 8 || !c.text))
+	if (rc == CM_OK && (c.whole < -5 || c.whole > 10000000000 || c.items.n > 8 || c.named.n > 8 ||
+				   !c.text || c.letter <= 0))
 		abort();
 	if (rc != CM_OK && (rc != CM_ECONFIG || strncmp(err.msg, "/etc/fuzz.conf:", 15) != 0))
 		abort();

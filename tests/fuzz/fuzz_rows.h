@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_map.h"
 #include "cl_readings.h"
 #include "cl_texts.h"
 
@@ -39,12 +40,27 @@ static inline enum cm_rc fuzz_row(void *user, const struct cl_row *row, struct c
 	return CM_OK;
 }
 
+/* A map, in some inputs, by their size. */
+static inline const struct cl_map *fuzz_map(enum cl_format format, size_t shape)
+{
+	static char v[] = "v", w[] = "w", path[] = "v.a[1]", unit[] = "C", none[] = "n/a";
+	static struct cf_word invalid[] = { { NULL, 1 }, { none, 0 } };
+	static struct cl_map_entry json[] = { { v, NULL, path, 0.1, 32, unit, { invalid, 2 } },
+		{ w, NULL, v, 1, 0, NULL, { invalid, 2 } } };
+	static struct cl_map_entry csv[] = { { v, NULL, w, 0.1, 32, unit, { invalid, 2 } } };
+	static const struct cl_map maps[] = { { { json, NULL, 2 } }, { { csv, NULL, 1 } } };
+
+	return shape / 3 % 2 == 0 ? NULL : &maps[format == CL_FORMAT_CSV];
+}
+
 static inline enum cm_rc fuzz_read(enum cl_format format, const uint8_t *data, size_t size, size_t piece,
 	size_t shape, struct fuzz_said *said)
 {
 	/* A second field, and arrays, in every other input. */
 	static const char *const field[FUZZ_FIELDS] = { "v", "w" };
 	static const char *const word[] = { "1", "2.5" };
+	static char comment[] = "#";
+	const bool other = shape / 6 % 2 != 0;
 	struct cl_texts *texts = NULL;
 	struct cm_err err;
 	enum cm_rc rc = cl_texts_new(word, sizeof word / sizeof *word, &texts, &err);
@@ -55,6 +71,8 @@ static inline enum cm_rc fuzz_read(enum cl_format format, const uint8_t *data, s
 		.field = field,
 		.fields = 1 + shape % 2,
 		.arrays = (enum cl_arrays)(shape % 3),
+		.map = fuzz_map(format, shape),
+		.csv = { other ? ';' : ',', other, other ? comment : NULL },
 		.on_row = fuzz_row,
 		.user = said,
 		.known = known };
@@ -117,7 +135,9 @@ static inline enum cm_rc fuzz_with(enum cl_format format, const char *head, cons
 static inline int fuzz_rows(enum cl_format format, const uint8_t *data, size_t size)
 {
 	/* The first line tells the form. */
-	const char *head = format == CL_FORMAT_CSV ? "d,v,w\n" : "{\"d\":\"h\"}\n";
+	const char *head = format != CL_FORMAT_CSV ? "{\"d\":\"h\"}\n"
+			   : size / 6 % 2 == 0     ? "d,v,w\n"
+						   : "d;v;w\n";
 	struct fuzz_said whole = { 0 }, cut = { 0 };
 	size_t piece = size > 0 ? 1u + data[0] % 31u : 1, which = size > 1 ? data[1] % 4u : 0;
 

@@ -17,6 +17,8 @@ struct round {
 	struct cf_table sets;
 	struct cf_doubles at;
 	struct cf_word word;
+	struct cf_words either;
+	char letter;
 };
 
 struct conf {
@@ -36,6 +38,8 @@ static const struct cf_row round_rows[] = {
 	CF_OPTIONAL("sets", CF_TABLE(1, 3), offsetof(struct round, sets), NULL),
 	CF_OPTIONAL("at", CF_DOUBLES(1, 3), offsetof(struct round, at), NULL),
 	CF_OPTIONAL("word", CF_WORD, offsetof(struct round, word), NULL),
+	CF_OPTIONAL("either", CF_WORDS(1, 3), offsetof(struct round, either), NULL),
+	CF_DEFAULT("letter", CF_CHAR, offsetof(struct round, letter), ";", NULL),
 	CF_END,
 };
 

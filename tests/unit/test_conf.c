@@ -319,6 +319,35 @@ static void a_word_is_a_string_or_a_finite_number(void **state)
 	}
 }
 
+static void a_character_may_be_a_tab(void **state)
+{
+	static const char text[] =
+		"min_batch = 1\nrounds = ({ query = \"a\" }, { query = \"b\"; letter = \"\\t\"; "
+		"either = ( 1, \"x\", -2.5 ) })";
+	struct conf c = { 0 };
+	struct cm_err err = { 0 };
+	const struct round *r;
+
+	(void)state;
+	assert_int_equal(cf_parse(text, "b.cfg", rows, &c, NULL, NULL, &err), CM_OK);
+	r = c.rounds.item;
+	assert_int_equal(r[0].letter, ';');
+	assert_int_equal(r[1].letter, '\t');
+	assert_int_equal(r[1].either.n, 3);
+	assert_null(r[1].either.item[0].text);
+	assert_string_equal(r[1].either.item[1].text, "x");
+	assert_true(r[1].either.item[2].number == -2.5);
+	cf_free(rows, &c);
+	REFUSED("min_batch = 1\nrounds = ({ query = \"a\"\nletter = \"\" })",
+		"b.cfg:3: one ASCII character expected for 'letter' in 'rounds.[1]'");
+	REFUSED("min_batch = 1\nrounds = ({ query = \"a\"\nletter = \"ab\" })",
+		"b.cfg:3: one ASCII character expected for 'letter' in 'rounds.[1]'");
+	REFUSED("min_batch = 1\nrounds = ({ query = \"a\"\nletter = \"\xc3\" })",
+		"b.cfg:3: one ASCII character expected for 'letter' in 'rounds.[1]'");
+	REFUSED("min_batch = 1\nrounds = ({ query = \"a\"\neither = [ 1e999 ] })",
+		"b.cfg:3: list of strings and finite numbers expected for 'either' in 'rounds.[1]'");
+}
+
 static void a_duration_without_its_unit_is_refused(void **state)
 {
 	static const char *const bad[] = { "90", "\"90\"", "\"s\"", "\"-1s\"", "\" 1s\"", "\"1 s\"",
@@ -421,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_text_that_cannot_be_shown_is_refused),
 		cmocka_unit_test(a_list_that_is_none_is_refused),
 		cmocka_unit_test(a_word_is_a_string_or_a_finite_number),
+		cmocka_unit_test(a_character_may_be_a_tab),
 		cmocka_unit_test(a_duration_without_its_unit_is_refused),
 		cmocka_unit_test(a_missing_required_key_is_named_with_its_group),
 		cmocka_unit_test(what_the_parser_refuses_is_named_by_the_key_that_began_last),
