@@ -111,8 +111,8 @@ static void advise_unit(struct cl_finding *item, const struct cl_found *f)
 		if (low < q->low || high > q->high)
 			continue;
 		(void)snprintf(item->advice, sizeof item->advice,
-			"read as %s they are %.4g to %.4g %s, which the range holds: convert them (scale %.10g, "
-			"offset %.10g), or give the plan a range in their unit",
+			"read as %s they are %.4g to %.4g %s, which the range holds: convert them in input.map "
+			"(scale = %.10g, offset = %.10g), or give the plan a range in their unit",
 			units[i].name, low, high, units[i].to, units[i].scale, units[i].offset);
 		return;
 	}

@@ -14,9 +14,10 @@ static const struct {
 } says[CL_FLAWS] = {
 	[CL_FLAW_NONE] = { "is valid", "" },
 	[CL_FLAW_ABSENT] = { "has no reading", "" },
-	[CL_FLAW_COMMA] = { "has a decimal comma", "write the number with a point, as 21.5" },
+	[CL_FLAW_COMMA] = { "has a decimal comma",
+		"write the number with a point, as 21.5; or say input.decimal_comma of a CSV file" },
 	[CL_FLAW_UNIT] = { "has more behind the number, perhaps its unit",
-		"write the number alone: its unit is the plan's" },
+		"write the number alone, or name its unit in input.map" },
 	[CL_FLAW_NUMBER] = { "is no number",
 		"write a number, or leave the field empty where there is no reading" },
 	[CL_FLAW_SPELLING] = { "is one of the plan's values but for its spelling",
@@ -179,9 +180,10 @@ const char *cl_flaw_advice(enum cl_flaw f)
 const char *cl_flaw_row_advice(const char *why)
 {
 	if (strstr(why, "the header has"))
-		return "quote values that have a comma in them, and write decimals with a point";
+		return "quote values that have a comma in them, and write decimals with a point; or say input.delimiter "
+		       "and input.decimal_comma";
 	if (strncmp(why, "no field", 8) == 0)
-		return "name the field as in the plan";
+		return "name the field as in the plan, or say in input.map where it stands";
 	if (strstr(why, "device"))
 		return "every row names its device in the device field";
 	return says[CL_FLAW_ROW].advice;

@@ -30,8 +30,6 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 	*in = (struct cl_input){ .path = path, .map = &setup->conf.map, .csv = setup->conf.csv };
 	in->device_field = cli->option[CL_OPTION_DEVICE_FIELD] ? cli->option[CL_OPTION_DEVICE_FIELD]
 							       : setup->conf.device_field;
-	setup->policy.device_field[0] = in->device_field;
-	setup->policy.device_field[1] = NULL;
 	/* The configuration's list for MQTT does not apply: this input is a file. */
 	setup->devices =
 		cli->option[CL_OPTION_DEVICES] ? cli->option[CL_OPTION_DEVICES] : setup->conf.devices;
@@ -47,6 +45,7 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 	if (in->format == CL_FORMAT_GUESS)
 		return cm_fail(
 			err, CM_EUSAGE, "%s tells no format: say --format csv or --format ndjson", path);
+	cl_setup_device_field(setup, in->device_field, in->format);
 	if (in->format == CL_FORMAT_NPY)
 		in->labels = setup->conf.labels;
 	else if (setup->devices && !in->device_field)

@@ -270,6 +270,17 @@ static void check_policy(struct cl_setup *s, const char *path, FILE *faults, str
 	cf_file_free(file);
 }
 
+void cl_setup_device_field(struct cl_setup *s, const char *device_field, enum cl_format format)
+{
+	enum cl_map_of of = format == CL_FORMAT_CSV ? CL_MAP_CSV : CL_MAP_JSON;
+	size_t n = 0;
+
+	s->policy.device_field[n++] = device_field;
+	if (device_field && cl_map_other_name(&s->conf.map, of, device_field, s->device_name))
+		s->policy.device_field[n++] = s->device_name;
+	s->policy.device_field[n] = NULL;
+}
+
 /* Tell the policy which fields name devices. */
 static void name_device_fields(struct cl_setup *s)
 {
@@ -278,7 +289,7 @@ static void name_device_fields(struct cl_setup *s)
 
 	_Static_assert(CL_DEVICE_FIELDS_MAX >= CL_MQTT_SOURCES_MAX, "each source may have one");
 	if (sources.n == 0)
-		s->policy.device_field[n++] = s->conf.device_field;
+		cl_setup_device_field(s, s->conf.device_field, s->format);
 	for (size_t i = 0; i < sources.n; i++)
 		if (sources.item[i].form.device_field)
 			s->policy.device_field[n++] = sources.item[i].form.device_field;

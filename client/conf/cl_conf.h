@@ -38,6 +38,7 @@ struct cl_setup {
 	struct cr_verifier *analyzer, *shuffler;
 	uint8_t (*program_hash)[PR_HASH_LEN]; /* hashes of conf.programs, for the policy */
 	enum cl_format format;                /* of conf.input */
+	char device_name[CL_PATH_MAX + 1]; /* of the field that names devices, in the file; for the policy */
 	const char *devices; /* path of the list of devices, from conf or a verb; borrowed; NULL: the input's
 			      * own devices take part */
 };
@@ -45,6 +46,8 @@ struct cl_setup {
  * file:line: text, and the first is also put into err.  Call cl_setup_fini on success and on failure. */
 CM_CHECK enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err);
 void cl_setup_fini(struct cl_setup *s);
+/* Tell the policy that this field of a file names devices, and how else a query may ask for it. */
+void cl_setup_device_field(struct cl_setup *s, const char *device_field, enum cl_format format);
 /* Whether logs and metrics may say how many readings were usable and how many devices had none.  True only if
  * the configuration asks for it; otherwise logs and metrics do not depend on readings. */
 bool cl_setup_shows(const struct cl_setup *s);

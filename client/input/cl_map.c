@@ -174,6 +174,19 @@ const char *cl_map_column(const struct cl_map *map, const char *field)
 	return e ? place_of(e) : field;
 }
 
+bool cl_map_other_name(
+	const struct cl_map *map, enum cl_map_of of, const char *device_field, char name[CL_PATH_MAX + 1])
+{
+	const struct cl_map_entry *e = cl_map_find(map, device_field);
+
+	if (!e || !e->path)
+		return false;
+	if (of == CL_MAP_JSON)
+		return cl_path_is_key(e->path, name);
+	(void)snprintf(name, CL_PATH_MAX + 1, "%s", e->path);
+	return true;
+}
+
 /* ---- values ---- */
 
 static bool is_invalid_text(const struct cl_map_entry *e, const char *text)

@@ -66,6 +66,11 @@ struct cl_path cl_map_path(const struct cl_map *map, const char *field);
 /* The name of a field's column in CSV; borrowed likewise. */
 const char *cl_map_column(const struct cl_map *map, const char *field);
 
+/* The name under which a field that is not in the map would read the device's name too, since the device's
+ * field has its path there.  false: there is none but device_field itself. */
+CM_CHECK bool cl_map_other_name(
+	const struct cl_map *map, enum cl_map_of of, const char *device_field, char name[CL_PATH_MAX + 1]);
+
 /* Whether only a number can be a reading. */
 bool cl_map_needs_number(const struct cl_map_entry *e);
 /* Judge a value's text, which ends with NUL, and replace it by its reading's.  array: it may be numbers with

@@ -93,6 +93,11 @@ enum cm_rc cl_path_check(const char *text, struct cm_err *err)
 		       : cm_fail(err, CM_ECONFIG, "a path of more than %u keys", CL_PATH_LEVELS);
 }
 
+bool cl_path_is_key(const char *text, char key[CL_PATH_MAX + 1])
+{
+	return strlen(text) <= CL_PATH_MAX && take_key(&text, true, key) && *text == '\0';
+}
+
 /* ---- the tree ---- */
 
 static size_t find_or_add(struct cl_paths *p, size_t parent, const char *key)

@@ -21,6 +21,8 @@ struct cl_path {
 
 /* CM_ECONFIG: the text is no path. */
 CM_CHECK enum cm_rc cl_path_check(const char *text, struct cm_err *err);
+/* Whether the path is one key of the outermost object; `key` is then that key. */
+CM_CHECK bool cl_path_is_key(const char *text, char key[CL_PATH_MAX + 1]);
 
 struct cl_paths;
 /* One or more paths that pass cl_path_check, or names.  They are copied, and may be equal.  CM_EINTERNAL: out

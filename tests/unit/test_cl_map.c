@@ -312,6 +312,34 @@ static void who_a_device_is_no_other_field_may_say(void **state)
 	refused("map = { id = { invalid = [ 1 ]; }; };", CL_MAP_CSV, "id", "the field names the device");
 }
 
+static void other_name(const char *path, enum cl_map_of of, const char *want)
+{
+	char text[128], name[CL_PATH_MAX + 1] = "";
+	struct conf c;
+
+	(void)snprintf(text, sizeof text, "map = { id = { path = \"%s\"; }; };", path);
+	c = read_map(text, of, "id");
+	assert_string_equal(faults, "");
+	assert_int_equal(cl_map_other_name(&c.map, of, "id", name), want != NULL);
+	assert_string_equal(name, want ? want : "");
+	assert_false(cl_map_other_name(&c.map, of, "dev", name));
+	cf_free(rows, &c);
+}
+
+static void a_device_has_another_name_where_its_path_is_one_key(void **state)
+{
+	(void)state;
+	other_name("dev", CL_MAP_JSON, "dev");
+	other_name("dev\\\\.id", CL_MAP_JSON, "dev.id");
+	other_name("dev.id", CL_MAP_CSV, "dev.id");
+	/* No field that the map lacks leads into an object. */
+	char name[CL_PATH_MAX + 1];
+	struct conf c = read_map("map = { id = { path = \"dev.id\"; }; };", CL_MAP_JSON, "id");
+
+	assert_false(cl_map_other_name(&c.map, CL_MAP_JSON, "id", name));
+	cf_free(rows, &c);
+}
+
 /* ---- values ---- */
 
 static void value(const char *entry, bool array, const char *from, enum cm_rc rc, const char *to)
@@ -430,6 +458,7 @@ int main(void)
 		cmocka_unit_test(a_map_is_read),
 		cmocka_unit_test(a_map_that_cannot_be_meant_is_refused_in_one_line),
 		cmocka_unit_test(who_a_device_is_no_other_field_may_say),
+		cmocka_unit_test(a_device_has_another_name_where_its_path_is_one_key),
 		cmocka_unit_test(values_are_scaled_where_they_are_numbers),
 		cmocka_unit_test(what_is_invalid_is_missing),
 		cmocka_unit_test(a_unit_is_removed_if_it_is_the_one_that_is_said),
