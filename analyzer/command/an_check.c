@@ -72,22 +72,30 @@ struct findings {
 	struct cm_err *first;
 };
 
-static void say(void *user, const struct cm_err *why)
+static void say_key(void *user, const char *key, const struct cm_err *why)
 {
 	const struct findings *f = user;
+	struct cm_err said = *why;
 
-	cf_fault_at(f->file, "tls", why, f->faults, f->first);
+	(void)cm_context(&said, "%s", key);
+	cf_fault_at(f->file, key, &said, f->faults, f->first);
+}
+
+static void say_file(void *user, enum cr_file which, const struct cm_err *why)
+{
+	say_key(user, cr_file_keys[which], why);
 }
 
 /* Check that the pinned key is not our own. */
-static void check_pin(const struct findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
+static void check_pin(struct findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
 {
 	struct cm_err why;
 
 	if (!own || !pin || !cr_signer_is(own, pin))
 		return;
-	(void)cm_fail(&why, CM_ECONFIG, "this is the analyzer's own key, not the shuffler's");
-	cf_fault_at(f->file, "shuffler_key", &why, f->faults, f->first);
+	(void)cm_fail(&why, CM_ECONFIG,
+		"this is the analyzer's own key, not the shuffler's: bring shuffler-sign.pub");
+	say_key(f, "shuffler_key", &why);
 }
 
 void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE *faults, struct cm_err *err)
@@ -99,23 +107,23 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 	struct findings found = { file, faults, err };
 	struct cr_verifier *shuffler = NULL;
 	struct cr_signer *signer = NULL;
-	struct nt_tls_ctx *ctx = NULL;
 	struct nt_addr address;
 	struct cm_err why;
 
 	if (conf->shuffler && nt_addr_split(conf->shuffler, &address, &why) != CM_OK)
-		cf_fault_at(file, "shuffler", &why, faults, err);
+		say_key(&found, "shuffler", &why);
 	if (conf->http && *conf->http != '\0' &&
 		nt_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
-		cf_fault_at(file, "http", &why, faults, err);
+		say_key(&found, "http", &why);
 	if (conf->signing_key && cr_signer_load(conf->signing_key, &signer, &why) != CM_OK)
-		cf_fault_at(file, "signing_key", &why, faults, err);
+		say_key(&found, "signing_key", &why);
 	if (conf->shuffler_key && cr_verifier_load(conf->shuffler_key, &shuffler, &why) != CM_OK)
-		cf_fault_at(file, "shuffler_key", &why, faults, err);
-	if (conf->tls_cert && conf->tls_key && conf->tls_ca && nt_tls_ctx_new(&tls, &ctx, &why) != CM_OK)
-		cf_fault_at(file, "tls", &why, faults, err);
+		say_key(&found, "shuffler_key", &why);
+	if (conf->shuffler_key && cr_pin_check(conf->shuffler_key, CR_ROLE_SHUFFLER, &why) != CM_OK)
+		say_key(&found, "shuffler_key", &why);
+	nt_tls_faults(&tls, say_key, &found);
 	check_pin(&found, signer, shuffler);
-	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, &found);
+	cr_files_check(&files, CR_ROLE_ANALYZER, cm_clock_wall_ms() / 1000, say_file, &found);
 	if (conf->reconnect_min_ms > conf->reconnect_max_ms) {
 		(void)cm_fail(&why, CM_ECONFIG, "reconnect_min is above reconnect_max");
 		cf_fault_at(file, "reconnect_min", &why, faults, err);
@@ -130,7 +138,6 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 		if (rc == CM_EPERM || rc == CM_ENOINPUT)
 			cf_fault_at(file, "on_settled.command", &why, faults, err);
 	}
-	nt_tls_ctx_free(ctx);
 	cr_verifier_free(shuffler);
 	cr_signer_free(signer);
 }

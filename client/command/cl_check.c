@@ -141,6 +141,17 @@ static enum cm_rc stop(void *user, const struct cl_row *row, struct cm_err *err)
 	return cm_fail(err, CM_ELATER, "the first row is enough");
 }
 
+/* One line that is no fault, with the place of its key; `then` ends it. */
+static void note(
+	const struct cl_setup *s, const char *key, const struct cm_err *what, const char *then, FILE *out)
+{
+	struct cm_err said = *what, placed = { .code = CM_OK };
+
+	(void)cm_context(&said, "%s", key);
+	cf_fault_at(s->file, key, &said, NULL, &placed);
+	(void)fprintf(out, "%s%s\n", placed.msg, then);
+}
+
 /* For a person alone: whether a unit starts may not depend on a file that its producer writes. */
 static void note_readings(const struct cl_setup *s)
 {
@@ -156,25 +167,52 @@ static void note_readings(const struct cl_setup *s)
 		.csv = c->csv,
 		.on_row = stop,
 	};
-	const char *then =
-		c->devices ? "the listed devices take part as if without readings" : "no device takes part";
+	const char *then = c->devices ? ", the listed devices take part as if without readings"
+				      : ", no device takes part";
 	struct cm_err why;
 
-	if (access(c->input, R_OK) != 0)
-		(void)printf("%s: %s; until it is there, %s\n", c->input, strerror(errno), then);
-	else if (c->device_field && s->format != CL_FORMAT_NPY &&
-		 cl_readings_file(c->input, &conf, &why) == CM_EDATA)
-		(void)printf("%s; as long as it is so, %s\n", why.msg, then);
+	if (access(c->input, R_OK) != 0) {
+		(void)cm_fail(&why, CM_ENOINPUT, "%s: %s; until it is there", c->input, strerror(errno));
+		note(s, "input.path", &why, then, stdout);
+	} else if (c->device_field && s->format != CL_FORMAT_NPY && s->format != CL_FORMAT_GUESS &&
+		   cl_readings_file(c->input, &conf, &why) == CM_EDATA) {
+		note(s, "input.device_field", &why, "", stdout);
+		(void)printf("correct one of the two; as long as it is so%s\n", then);
+	}
+}
+
+/* No fault, or a gateway whose list has grown could not be started again. */
+static void note_too_many(const struct cl_setup *s, FILE *out)
+{
+	static const struct cr_key any;
+	struct cl_devices *devices = NULL;
+	struct cr_pki_info info;
+	struct cm_err what;
+
+	if (s->devices && s->conf.population && s->conf.cert &&
+		cr_pki_show(s->conf.cert, &info, &what) == CM_OK && info.identity.role == CR_ROLE_CLIENT &&
+		cl_setup_devices(s, &any, &devices, &what) == CM_OK &&
+		cl_devices_n(devices) > info.identity.devices) {
+		(void)cm_fail(&what, CM_EDATA, "%s lists %zu devices, and %s speaks for %u", s->devices,
+			cl_devices_n(devices), s->conf.cert, (unsigned)info.identity.devices);
+		note(s, s->devices == s->conf.mqtt.devices ? "mqtt.devices" : "input.devices", &what,
+			", and the shuffler takes no more of them: `tombola pki renew --devices`", out);
+	}
+	cl_devices_free(devices);
 }
 
 void cl_check_input(const struct cl_setup *s, FILE *faults, struct cm_err *first)
 {
 	const struct cl_conf *c = &s->conf;
+	struct cm_err of_files = { .code = CM_OK };
 
 	if (c->input)
-		check_file(c->input, faults, first);
+		check_file(c->input, faults, &of_files);
 	if (c->labels)
-		check_file(c->labels, faults, first);
-	if (c->input && first->code == CM_OK && isatty(STDOUT_FILENO))
+		check_file(c->labels, faults, &of_files);
+	if (c->input && of_files.code == CM_OK && isatty(STDOUT_FILENO))
 		note_readings(s);
+	if (first->code == CM_OK)
+		*first = of_files;
+	note_too_many(s, faults);
 }

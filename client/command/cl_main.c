@@ -386,16 +386,10 @@ static void check_state(const struct cl_conf *c, struct cm_err *first)
 		cf_finding(&why, stderr, first);
 }
 
-static void say(void *user, const struct cm_err *why)
-{
-	cf_finding(why, stderr, user);
-}
-
 /* Check both files and the state.  Every finding is printed, and the first decides the exit code. */
 static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct cl_setup setup;
-	struct cr_files files;
 	enum cm_rc rc;
 
 	(void)exit_code;
@@ -403,8 +397,7 @@ static enum cm_rc verb_check_config(const struct cm_cli *cli, int *exit_code, st
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (setup.conf.state_dir)
 		check_state(&setup.conf, err);
-	files = cl_setup_files(&setup);
-	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, err);
+	cl_setup_check_files(&setup, stderr, err);
 	cl_check_input(&setup, stderr, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK)

@@ -7,6 +7,7 @@
 
 #include "cf_http.h"
 #include "cl_limits.h"
+#include "cm_clock.h"
 #include "cm_fault.h"
 #include "nt_addr.h"
 #include "nt_http.h"
@@ -166,7 +167,7 @@ static void check_devices(struct cl_setup *s, const struct cf_file *file, FILE *
 		(void)cm_fail(&why, CM_ECONFIG, "input.devices needs input.device_field: rows are numbered");
 		cf_fault_at(file, key, &why, faults, first);
 	}
-	if (cl_setup_devices(s, &any, &devices, &why) != CM_OK)
+	if (s->conf.population && cl_setup_devices(s, &any, &devices, &why) != CM_OK)
 		cf_fault_at(file, key, &why, faults, first);
 	cl_devices_free(devices);
 }
@@ -197,24 +198,55 @@ static enum cm_rc adopt_programs(struct cl_setup *s, struct cm_err *err)
 	return CM_OK;
 }
 
+/* Where findings about the files of TLS are reported. */
+struct findings {
+	const struct cf_file *file;
+	FILE *faults;
+	struct cm_err *first;
+};
+
+static void say_key(void *user, const char *key, const struct cm_err *why)
+{
+	const struct findings *f = user;
+	struct cm_err said = *why;
+
+	(void)cm_context(&said, "%s", key);
+	cf_fault_at(f->file, key, &said, f->faults, f->first);
+}
+
+/* Whoever answers at any address of conf.shuffler must have a certificate of these roles. */
+static struct nt_tls_conf tls_conf(const struct cl_setup *s)
+{
+	return (struct nt_tls_conf){
+		.cert_file = s->conf.cert,
+		.key_file = s->conf.key,
+		.trust = { { CR_ROLE_SHUFFLER, s->conf.services_ca, s->conf.crl },
+			{ CR_ROLE_INTAKE, s->conf.services_ca, s->conf.crl } },
+	};
+}
+
 /* Keys and certificates, as far as the file names them. */
 static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	const struct cl_conf *c = &s->conf;
-	struct nt_tls_ctx *tls = NULL;
+	const struct nt_tls_conf tls = tls_conf(s);
+	struct findings found = { file, faults, first };
 	struct cm_err why;
 
 	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &s->analyzer, &why) != CM_OK)
-		cf_fault_at(file, "analyzer_key", &why, faults, first);
+		say_key(&found, "analyzer_key", &why);
 	if (c->shuffler_key && cr_verifier_load(c->shuffler_key, &s->shuffler, &why) != CM_OK)
-		cf_fault_at(file, "shuffler_key", &why, faults, first);
+		say_key(&found, "shuffler_key", &why);
 	if (s->analyzer && s->shuffler && cr_verifier_is(s->shuffler, s->analyzer)) {
-		(void)cm_fail(&why, CM_ECONFIG, "this is the key of analyzer_key, too: each has its own");
-		cf_fault_at(file, "shuffler_key", &why, faults, first);
+		(void)cm_fail(&why, CM_ECONFIG,
+			"this is the key of analyzer_key, too: each has its own, shuffler-sign.pub");
+		say_key(&found, "shuffler_key", &why);
 	}
-	if (c->cert && c->key && c->services_ca && cl_setup_tls(s, &tls, &why) != CM_OK)
-		cf_fault_at(file, "tls", &why, faults, first);
-	nt_tls_ctx_free(tls);
+	if (c->analyzer_key && cr_pin_check(c->analyzer_key, CR_ROLE_ANALYZER, &why) != CM_OK)
+		say_key(&found, "analyzer_key", &why);
+	if (c->shuffler_key && cr_pin_check(c->shuffler_key, CR_ROLE_SHUFFLER, &why) != CM_OK)
+		say_key(&found, "shuffler_key", &why);
+	nt_tls_faults(&tls, say_key, &found);
 }
 
 /* Check each address of the shuffler.  An address that is listed twice would be no alternative. */
@@ -263,8 +295,8 @@ static void check_policy(struct cl_setup *s, const char *path, FILE *faults, str
 	if (cl_policy_load(c->policy, &s->policy, &file, faults, &why) != CM_OK) {
 		cf_finding(&why, faults, first);
 	} else if (c->population && strcmp(s->policy.shared.population, c->population) != 0) {
-		(void)cm_fail(
-			&why, CM_ECONFIG, "population is not '%.100s', as in %.100s", c->population, path);
+		(void)cm_fail(&why, CM_ECONFIG, "population is not '%.80s', as in %.100s, but '%.80s'",
+			c->population, path, s->policy.shared.population);
 		cf_fault_at(file, "population", &why, faults, first);
 	}
 	cf_file_free(file);
@@ -298,25 +330,25 @@ static void name_device_fields(struct cl_setup *s)
 enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err)
 {
 	struct cm_err first = { .code = CM_OK };
-	struct cf_file *file;
+	const struct cf_file *file;
 	enum cm_rc rc;
 
 	*out = (struct cl_setup){ 0 };
-	rc = cf_load(path, cl_conf_rows, &out->conf, &file, faults, err);
+	rc = cf_load(path, cl_conf_rows, &out->conf, &out->file, faults, err);
+	file = out->file;
 	if (rc != CM_OK)
 		first = *err;
 	check_names(&out->conf, file, faults, &first);
+	check_format(out, file, faults, &first);
 	/* These judge several keys together, so each of them must have been read. */
 	if (rc == CM_OK) {
-		check_format(out, file, faults, &first);
 		check_form(out, file, faults, &first);
 		check_mqtt(out, file, faults, &first);
-		out->devices = by_mqtt(out) ? out->conf.mqtt.devices : out->conf.devices;
-		check_devices(out, file, faults, &first);
 		cl_program_conf_check(&out->conf.programs, file, faults, &first);
 	}
+	out->devices = by_mqtt(out) ? out->conf.mqtt.devices : out->conf.devices;
+	check_devices(out, file, faults, &first);
 	check_keys(out, file, faults, &first);
-	cf_file_free(file);
 	check_policy(out, path, faults, &first);
 	name_device_fields(out);
 	if (first.code == CM_OK)
@@ -337,6 +369,7 @@ void cl_setup_fini(struct cl_setup *s)
 	cr_verifier_free(s->shuffler);
 	cl_policy_free(&s->policy);
 	free(s->program_hash);
+	cf_file_free(s->file);
 	cf_free(cl_conf_rows, &s->conf);
 }
 
@@ -349,13 +382,20 @@ struct cr_files cl_setup_files(const struct cl_setup *s)
 
 enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err)
 {
-	/* Whoever answers at any address of conf.shuffler must have a certificate of this role. */
-	const struct nt_tls_conf conf = {
-		.cert_file = s->conf.cert,
-		.key_file = s->conf.key,
-		.trust = { { CR_ROLE_SHUFFLER, s->conf.services_ca, s->conf.crl },
-			{ CR_ROLE_INTAKE, s->conf.services_ca, s->conf.crl } },
-	};
+	const struct nt_tls_conf conf = tls_conf(s);
 
 	return nt_tls_ctx_new(&conf, out, err);
+}
+
+static void say_file(void *user, enum cr_file which, const struct cm_err *why)
+{
+	say_key(user, cr_file_keys[which], why);
+}
+
+void cl_setup_check_files(const struct cl_setup *s, FILE *faults, struct cm_err *first)
+{
+	const struct cr_files files = cl_setup_files(s);
+	struct findings found = { s->file, faults, first };
+
+	cr_files_check(&files, CR_ROLE_CLIENT, cm_clock_wall_ms() / 1000, say_file, &found);
 }

@@ -34,6 +34,7 @@ extern const struct cf_row cl_conf_rows[];
 /* A configuration together with the loaded keys and policy. */
 struct cl_setup {
 	struct cl_conf conf;
+	struct cf_file *file; /* where the keys of conf stand; NULL: out of memory */
 	struct cl_policy policy;
 	struct cr_verifier *analyzer, *shuffler;
 	uint8_t (*program_hash)[PR_HASH_LEN]; /* hashes of conf.programs, for the policy */
@@ -57,5 +58,8 @@ CM_CHECK enum cm_rc cl_setup_devices(
 	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err);
 /* The files that expire (certificates and revocation lists); their paths are borrowed. */
 struct cr_files cl_setup_files(const struct cl_setup *s);
+/* Say every fault of these files: of certificate and role, of dates, of CAs that were exchanged.  A running
+ * client goes on with them, where nt_tls_ctx_new takes them. */
+void cl_setup_check_files(const struct cl_setup *s, FILE *faults, struct cm_err *first);
 /* Create a TLS context from the certificate files as they are now. */
 CM_CHECK enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err);

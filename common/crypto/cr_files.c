@@ -18,6 +18,8 @@
 
 const char *const cr_file_names[CR_FILES + 1] = { "certificate", "services_ca", "services_crl", "clients_ca",
 	"clients_crl", NULL };
+const char *const cr_file_keys[CR_FILES] = { "tls.cert", "tls.services_ca", "tls.services_crl",
+	"tls.clients_ca", "tls.clients_crl" };
 
 static bool is_list(enum cr_file which)
 {
@@ -190,39 +192,96 @@ static bool vouches(STACK_OF(X509_INFO) * ca, STACK_OF(X509_INFO) * chain)
 	return good;
 }
 
-/* Check that the certificate was issued by the CA of its role. */
-static enum cm_rc match(const struct cr_files *files, struct cm_err *err)
+/* Whether the CAs of a file made the certificate of another; false when one cannot be read. */
+static bool made(const char *ca_path, const char *path)
 {
-	const char *own = files->path[CR_OWN], *services = files->path[CR_SERVICES_CA];
-	STACK_OF(X509_INFO) *ca = NULL, *chain = NULL;
-	enum cm_rc rc = CM_OK;
-	struct cr_pki_info info;
 	struct cm_err unread;
-	bool client;
+	STACK_OF(X509_INFO) *ca = ca_path ? read_all(ca_path, &unread) : NULL,
+			    *chain = read_all(path, &unread);
+	bool good = ca && chain && vouches(ca, chain);
 
-	if (!own || !services || cr_pki_show(own, &info, &unread) != CM_OK)
-		return CM_OK;
-	client = info.identity.role == CR_ROLE_CLIENT;
-	ca = read_all(services, &unread);
-	chain = read_all(own, &unread);
-	if (ca && chain && info.identity.role != CR_ROLE_NONE && vouches(ca, chain) == client)
-		rc = cm_fail(err, CM_EPERM,
-			client ? "%s: this CA made our certificate %s, so it is the clients' CA, not the services'"
-			       : "%s: this CA did not make our certificate %s: is it the clients' CA in the place of "
-				 "the services'?",
-			services, own);
 	free_all(ca);
 	free_all(chain);
-	return rc;
+	return good;
 }
 
-void cr_files_check(const struct cr_files *files, int64_t now_s, cr_files_say_fn *say, void *user)
+/* A service's certificate is by the CA of the services alone. */
+static void match_service(const struct cr_files *files, cr_files_say_fn *say, void *user)
+{
+	const char *own = files->path[CR_OWN], *services = files->path[CR_SERVICES_CA],
+		   *clients = files->path[CR_CLIENTS_CA];
+	struct cr_dates dates;
+	struct cm_err why;
+	bool by_clients = made(clients, own);
+
+	if (cr_file_dates(files, CR_SERVICES_CA, &dates, &why) != CM_OK)
+		return; /* others say that it cannot be read */
+	if (!made(services, own)) {
+		(void)cm_fail(&why, CM_EPERM,
+			by_clients
+				? "%s: this CA did not make our certificate (tls.cert), and that of clients_ca "
+				  "did: exchange the two"
+				: "%s: this CA did not make our certificate (tls.cert): is it the clients' CA in "
+				  "the place of the services'?",
+			services);
+		say(user, CR_SERVICES_CA, &why);
+	} else if (by_clients) {
+		(void)cm_fail(&why, CM_EPERM,
+			"%s: this CA made our certificate (tls.cert), so it is the services' CA, not the "
+			"clients': bring clients-ca.crt",
+			clients);
+		say(user, CR_CLIENTS_CA, &why);
+	}
+}
+
+/* Whether the certificate is of the party's role, and by the CA of its own. */
+static void match(const struct cr_files *files, enum cr_role role, cr_files_say_fn *say, void *user)
+{
+	const char *own = files->path[CR_OWN], *services = files->path[CR_SERVICES_CA];
+	struct cr_pki_info info;
+	struct cm_err why;
+
+	if (!own || cr_pki_show(own, &info, &why) != CM_OK)
+		return;
+	if (role != CR_ROLE_NONE && info.identity.role != role) {
+		(void)cm_fail(&why, CM_EPERM,
+			"%s: a certificate of role %s; must be %s: `tombola pki issue --role %s` makes one",
+			own, info.is_ca ? "CA" : cr_role_name(info.identity.role), cr_role_name(role),
+			cr_role_name(role));
+		say(user, CR_OWN, &why);
+	}
+	if (!services || info.identity.role == CR_ROLE_NONE)
+		return;
+	if (info.identity.role != CR_ROLE_CLIENT) {
+		match_service(files, say, user);
+	} else if (made(services, own)) {
+		(void)cm_fail(&why, CM_EPERM,
+			"%s: this CA made our certificate (tls.cert), so it is the clients' CA, not the services': "
+			"bring services-ca.crt",
+			services);
+		say(user, CR_SERVICES_CA, &why);
+	}
+}
+
+void cr_files_check(
+	const struct cr_files *files, enum cr_role role, int64_t now_s, cr_files_say_fn *say, void *user)
 {
 	struct cm_err why;
 
 	for (unsigned i = 0; i < CR_FILES; i++)
 		if (cr_file_check(files, (enum cr_file)i, now_s, &why) != CM_OK)
-			say(user, &why);
-	if (match(files, &why) != CM_OK)
-		say(user, &why);
+			say(user, (enum cr_file)i, &why);
+	match(files, role, say, user);
+}
+
+enum cm_rc cr_pin_check(const char *path, enum cr_role role, struct cm_err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *other = role == CR_ROLE_ANALYZER ? "shuffler" : "analyzer";
+	size_t n = strlen(other);
+
+	if (strncmp(name, other, n) != 0 || strcmp(name + n, "-sign.pub") != 0)
+		return CM_OK;
+	return cm_fail(err, CM_ECONFIG, "%s: by its name this is the key of the %s; %s-sign.pub belongs here",
+		path, other, cr_role_name(role));
 }

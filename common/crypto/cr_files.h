@@ -25,6 +25,8 @@ struct cr_files {
 
 /* "certificate", "services_ca", "services_crl", "clients_ca", "clients_crl". */
 extern const char *const cr_file_names[CR_FILES + 1]; /* ends with NULL */
+/* The keys that name them in a configuration: "tls.cert", "tls.services_ca"... */
+extern const char *const cr_file_keys[CR_FILES];
 
 /* Unix seconds from which and until which a file is valid; INT64_MAX: for ever.  All certificates of a
  * chain must be valid; one of several CAs is enough, and of each CA's lists the newest. */
@@ -43,7 +45,12 @@ CM_CHECK enum cm_rc cr_dates_check(const char *path, enum cr_file which, const s
  * cannot be read, since other checks report that. */
 CM_CHECK enum cm_rc cr_file_check(
 	const struct cr_files *files, enum cr_file which, int64_t now_s, struct cm_err *err);
-/* Report each fault that cr_file_check finds.  Reports CM_EPERM when the CAs were exchanged: a service's
- * certificate must be issued by services_ca, a client's must not. */
-typedef void cr_files_say_fn(void *user, const struct cm_err *why);
-void cr_files_check(const struct cr_files *files, int64_t now_s, cr_files_say_fn *say, void *user);
+/* CM_ECONFIG when a public key that is pinned as this role's has the file name that `tombola pki` gives to
+ * another's: analyzer-sign.pub, shuffler-sign.pub. */
+CM_CHECK enum cm_rc cr_pin_check(const char *path, enum cr_role role, struct cm_err *err);
+/* Say each fault that cr_file_check finds; and CM_EPERM when the certificate is of another role than `role`
+ * (CR_ROLE_NONE: any), or the CAs were exchanged: a service's certificate is by services_ca, a client's is
+ * not, and no service's is by clients_ca. */
+typedef void cr_files_say_fn(void *user, enum cr_file which, const struct cm_err *why);
+void cr_files_check(
+	const struct cr_files *files, enum cr_role role, int64_t now_s, cr_files_say_fn *say, void *user);

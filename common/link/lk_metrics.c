@@ -100,9 +100,10 @@ struct lk_metrics {
 	bool usage; /* export processor time and memory */
 };
 
-static void say(void *user, const struct cm_err *why)
+static void say(void *user, enum cr_file which, const struct cm_err *why)
 {
 	(void)user;
+	(void)which;
 	cm_log(CM_LOG_WARN, "a file of TLS does not hold", CM_S("reason", why->msg));
 }
 
@@ -124,7 +125,7 @@ static void read_files(struct lk_metrics *m)
 			first = m->dates[i].ends;
 	}
 	cm_metrics_set(m->table, TRUST, 0, first == INT64_MAX ? (double)NAN : (double)first);
-	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, NULL);
+	cr_files_check(&files, CR_ROLE_NONE, cm_clock_wall_ms() / 1000, say, NULL);
 }
 
 static bool copy_paths(struct lk_metrics *m, const struct cr_files *files)

@@ -32,6 +32,11 @@ struct nt_tls_conf {
 struct nt_tls_ctx;
 CM_CHECK enum cm_rc nt_tls_ctx_new(
 	const struct nt_tls_conf *conf, struct nt_tls_ctx **out, struct cm_err *err);
+/* Call say for every fault of these files, where nt_tls_ctx_new returns the first, with the key that names
+ * the file in a configuration: "tls.cert", "tls.key", "tls.services_ca", "tls.services_crl", and likewise for
+ * clients.  A path of NULL is passed over. */
+typedef void nt_tls_say_fn(void *user, const char *key, const struct cm_err *why);
+void nt_tls_faults(const struct nt_tls_conf *conf, nt_tls_say_fn *say, void *user);
 void nt_tls_ctx_free(struct nt_tls_ctx *ctx); /* NULL is fine; live sessions keep what they need */
 
 struct nt_tls;

@@ -103,13 +103,14 @@ static enum cm_rc load_key(SSL_CTX *ssl, const char *path, const char *cert_path
 	if (rc == CM_EDATA)
 		err->code = rc = CM_EPERM;
 	if (rc == CM_OK && (SSL_CTX_use_PrivateKey(ssl, key) != 1 || SSL_CTX_check_private_key(ssl) != 1))
-		rc = cm_fail(
-			err, CM_EPERM, "%s: this key does not belong to certificate %s", path, cert_path);
+		rc = cm_fail(err, CM_EPERM,
+			"%s: this key does not belong to certificate %s: install both of one pair", path,
+			cert_path);
 	EVP_PKEY_free(key);
 	return rc;
 }
 
-static enum cm_rc load_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, struct cm_err *err)
+static enum cm_rc load_cert(SSL_CTX *ssl, const struct nt_tls_conf *conf, struct cm_err *err)
 {
 	FILE *f = open_pem(conf->cert_file, "the certificate", err);
 
@@ -120,7 +121,14 @@ static enum cm_rc load_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, struct 
 	if (SSL_CTX_use_certificate_chain_file(ssl, conf->cert_file) != 1)
 		return cm_fail(err, CM_EPERM, "%s: not a PEM certificate (%s)", conf->cert_file,
 			ERR_reason_error_string(ERR_peek_last_error()));
-	return load_key(ssl, conf->key_file, conf->cert_file, err);
+	return CM_OK;
+}
+
+static enum cm_rc load_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, struct cm_err *err)
+{
+	enum cm_rc rc = load_cert(ssl, conf, err);
+
+	return rc == CM_OK ? load_key(ssl, conf->key_file, conf->cert_file, err) : rc;
 }
 
 /* Did the last PEM read stop at the end of the file, and not at a fault? */
@@ -310,6 +318,61 @@ out:
 	else
 		nt_tls_ctx_drop(ctx);
 	return rc;
+}
+
+/* ---- every fault ---- */
+
+/* Certificate and key.  Without a certificate the key is read alone. */
+static void say_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, nt_tls_say_fn *say, void *user)
+{
+	bool whole = false;
+	EVP_PKEY *key = NULL;
+	struct cm_err why;
+	enum cm_rc rc = CM_OK;
+
+	if (conf->cert_file && !(whole = load_cert(ssl, conf, &why) == CM_OK))
+		say(user, "tls.cert", &why);
+	if (conf->key_file)
+		rc = whole ? load_key(ssl, conf->key_file, conf->cert_file, &why)
+			   : cr_pem_private_key(conf->key_file, CR_SECRET, &key, &why);
+	if (rc != CM_OK)
+		say(user, "tls.key", &why);
+	EVP_PKEY_free(key);
+}
+
+/* The CAs and lists of one role; the services may have several, of the same files. */
+static void say_trust(X509_STORE *store, const struct nt_tls_trust *t, nt_tls_say_fn *say, void *user)
+{
+	bool clients = t->role == CR_ROLE_CLIENT;
+	struct nt_tls_vouch v = { .anchors = NULL };
+	struct cm_err why;
+
+	if (t->ca_file && load_anchors(store, t->ca_file, &v, &why) != CM_OK)
+		say(user, clients ? "tls.clients_ca" : "tls.services_ca", &why);
+	if (t->crl_file && load_crls(store, t->crl_file, &why) != CM_OK)
+		say(user, clients ? "tls.clients_crl" : "tls.services_crl", &why);
+	sk_X509_pop_free(v.anchors, X509_free);
+}
+
+void nt_tls_faults(const struct nt_tls_conf *conf, nt_tls_say_fn *say, void *user)
+{
+	SSL_CTX *ssl = SSL_CTX_new(conf->server ? TLS_server_method() : TLS_client_method());
+	bool services = false;
+	struct cm_err why;
+
+	if (!ssl) {
+		(void)cm_fail(&why, CM_EINTERNAL, "TLS: out of memory");
+		say(user, "tls", &why);
+		return;
+	}
+	say_own(ssl, conf, say, user);
+	for (size_t i = 0; i < NT_TLS_TRUSTS && conf->trust[i].role != CR_ROLE_NONE; i++) {
+		if (conf->trust[i].role == CR_ROLE_CLIENT || !services)
+			say_trust(SSL_CTX_get_cert_store(ssl), &conf->trust[i], say, user);
+		services = services || conf->trust[i].role != CR_ROLE_CLIENT;
+	}
+	ERR_clear_error();
+	SSL_CTX_free(ssl);
 }
 
 void nt_tls_ctx_drop(struct nt_tls_ctx *ctx)

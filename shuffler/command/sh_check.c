@@ -14,9 +14,9 @@
 #include "sh_core.h"
 #include "sh_stores.h"
 
-enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct cm_err *err)
+static struct nt_tls_conf tls_conf(const struct sh_conf *c)
 {
-	const struct nt_tls_conf conf = {
+	return (struct nt_tls_conf){
 		.server = true,
 		.cert_file = c->tls.cert,
 		.key_file = c->tls.key,
@@ -25,6 +25,11 @@ enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct
 			{ c->intakes ? CR_ROLE_INTAKE : CR_ROLE_NONE, c->tls.services_ca,
 				c->tls.services_crl } },
 	};
+}
+
+enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct cm_err *err)
+{
+	const struct nt_tls_conf conf = tls_conf(c);
 
 	return nt_tls_ctx_new(&conf, out, err);
 }
@@ -34,33 +39,53 @@ static void say(void *user, const struct cm_err *why)
 	cf_finding(why, stderr, user);
 }
 
+struct findings {
+	const struct sh_conf *conf;
+	struct cm_err *first;
+};
+
+static void say_key(void *user, const char *key, const struct cm_err *why)
+{
+	const struct findings *f = user;
+	struct cm_err said = *why;
+
+	(void)cm_context(&said, "%s", key);
+	cf_fault_at(f->conf->file, key, &said, stderr, f->first);
+}
+
+static void say_file(void *user, enum cr_file which, const struct cm_err *why)
+{
+	say_key(user, cr_file_keys[which], why);
+}
+
 /* Addresses, keys, certificates: whatever of them the file names. */
 static void check_named(const struct sh_conf *c, struct cm_err *first)
 {
 	const struct cr_files files = sh_tls_files(&c->tls);
+	const struct nt_tls_conf tls = tls_conf(c);
+	struct findings found = { c, first };
 	struct cr_signer *signer = NULL;
 	struct cr_verifier *analyzer = NULL;
-	struct nt_tls_ctx *tls = NULL;
 	struct nt_addr address;
 	struct cm_err why;
 
 	if (c->listen && nt_addr_split(c->listen, &address, &why) != CM_OK)
-		cf_fault_at(c->file, "listen", &why, stderr, first);
+		say_key(&found, "listen", &why);
 	if (c->http && *c->http != '\0' && nt_http_check_address(c->http, c->http_anywhere, &why) != CM_OK)
-		cf_fault_at(c->file, "http", &why, stderr, first);
+		say_key(&found, "http", &why);
 	if (c->signing_key && cr_signer_load(c->signing_key, &signer, &why) != CM_OK)
-		cf_fault_at(c->file, "signing_key", &why, stderr, first);
+		say_key(&found, "signing_key", &why);
 	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &analyzer, &why) != CM_OK)
-		cf_fault_at(c->file, "analyzer_key", &why, stderr, first);
-	if (c->tls.cert && c->tls.key && c->tls.services_ca && c->tls.clients_ca &&
-		sh_check_tls(c, &tls, &why) != CM_OK)
-		cf_fault_at(c->file, "tls", &why, stderr, first);
+		say_key(&found, "analyzer_key", &why);
 	if (signer && analyzer && cr_signer_is(signer, analyzer)) {
-		(void)cm_fail(&why, CM_ECONFIG, "this is the shuffler's own key, not the analyzer's");
-		cf_fault_at(c->file, "analyzer_key", &why, stderr, first);
+		(void)cm_fail(&why, CM_ECONFIG,
+			"this is the shuffler's own key, not the analyzer's: bring analyzer-sign.pub");
+		say_key(&found, "analyzer_key", &why);
 	}
-	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, first);
-	nt_tls_ctx_free(tls);
+	if (c->analyzer_key && cr_pin_check(c->analyzer_key, CR_ROLE_ANALYZER, &why) != CM_OK)
+		say_key(&found, "analyzer_key", &why);
+	nt_tls_faults(&tls, say_key, &found);
+	cr_files_check(&files, CR_ROLE_SHUFFLER, cm_clock_wall_ms() / 1000, say_file, &found);
 	cr_verifier_free(analyzer);
 	cr_signer_free(signer);
 }

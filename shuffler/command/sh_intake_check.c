@@ -9,16 +9,20 @@
 #include "sh_postgresql.h"
 #include "sh_stores.h"
 
+static struct nt_tls_conf conf_of(const struct sh_intake_conf *c, bool server)
+{
+	return (struct nt_tls_conf){ .server = server,
+		.cert_file = c->tls.cert,
+		.key_file = c->tls.key,
+		.trust = { { server ? CR_ROLE_CLIENT : CR_ROLE_SHUFFLER,
+			server ? c->tls.clients_ca : c->tls.services_ca,
+			server ? c->tls.clients_crl : c->tls.services_crl } } };
+}
+
 enum cm_rc sh_intake_tls(
 	const struct sh_intake_conf *c, struct nt_tls_ctx **tls, struct nt_tls_ctx **up, struct cm_err *err)
 {
-	const struct nt_tls_conf down = { .server = true,
-		.cert_file = c->tls.cert,
-		.key_file = c->tls.key,
-		.trust = { { CR_ROLE_CLIENT, c->tls.clients_ca, c->tls.clients_crl } } };
-	const struct nt_tls_conf dial = { .cert_file = c->tls.cert,
-		.key_file = c->tls.key,
-		.trust = { { CR_ROLE_SHUFFLER, c->tls.services_ca, c->tls.services_crl } } };
+	const struct nt_tls_conf down = conf_of(c, true), dial = conf_of(c, false);
 
 	enum cm_rc rc = nt_tls_ctx_new(&down, tls, err);
 	if (rc != CM_OK)
@@ -45,27 +49,35 @@ static void say(void *user, const struct cm_err *why)
 	cf_finding(why, stderr, user);
 }
 
+struct findings {
+	const struct sh_intake_conf *conf;
+	struct cm_err *first;
+};
+
+static void say_key(void *user, const char *key, const struct cm_err *why)
+{
+	const struct findings *f = user;
+	struct cm_err said = *why;
+
+	(void)cm_context(&said, "%s", key);
+	cf_fault_at(f->conf->file, key, &said, stderr, f->first);
+}
+
+static void say_file(void *user, enum cr_file which, const struct cm_err *why)
+{
+	say_key(user, cr_file_keys[which], why);
+}
+
 /* A certificate of another role would be refused by the head, and by every client. */
 static void check_certificate(const struct sh_intake_conf *c, struct cm_err *first)
 {
 	const struct cr_files files = sh_tls_files(&c->tls);
-	struct nt_tls_ctx *tls = NULL, *up = NULL;
-	struct cr_pki_info info;
-	struct cm_err why;
+	struct nt_tls_conf tls = conf_of(c, true);
+	struct findings found = { c, first };
 
-	if (c->tls.cert && c->tls.key && c->tls.services_ca && c->tls.clients_ca) {
-		if (sh_intake_tls(c, &tls, &up, &why) != CM_OK)
-			cf_fault_at(c->file, "tls", &why, stderr, first);
-		nt_tls_ctx_free(tls);
-		nt_tls_ctx_free(up);
-	}
-	cr_files_check(&files, cm_clock_wall_ms() / 1000, say, first);
-	if (!c->tls.cert || cr_pki_show(c->tls.cert, &info, &why) != CM_OK ||
-		info.identity.role == CR_ROLE_INTAKE)
-		return;
-	(void)cm_fail(&why, CM_ECONFIG, "%s: a certificate of role %s; must be intake", c->tls.cert,
-		cr_role_name(info.identity.role));
-	cf_fault_at(c->file, "tls.cert", &why, stderr, first);
+	tls.trust[1] = conf_of(c, false).trust[0];
+	nt_tls_faults(&tls, say_key, &found);
+	cr_files_check(&files, CR_ROLE_INTAKE, cm_clock_wall_ms() / 1000, say_file, &found);
 }
 
 struct sh_pg_conf sh_intake_databases(const struct sh_intake_conf *c)
