@@ -17,7 +17,7 @@ enum cm_rc cl_budget_of(
 	struct rd_plan plan;
 	enum cm_rc rc = cl_try_entries(db, pin->plan_hash, answered, err);
 
-	/* A closed plan has no entries to answer, so it is fully used. */
+	/* A closed plan has no entries to answer, so it counts as fully used. */
 	*share = taken > 0 ? (double)*answered / (double)taken : 1;
 	if (rc != CM_OK || !pin->adaptive)
 		return rc;
@@ -81,7 +81,7 @@ enum cm_rc cl_budget_read(
 	return CM_OK;
 }
 
-/* Each charge is a report of some device. */
+/* Add the loss of one charge, which is a report of some device. */
 static void add_report(void *user, const struct rd_descriptor *d)
 {
 	char name[PR_TEXT_MAX + 32];

@@ -7,11 +7,13 @@
 #include "rd_together.h"
 
 struct cl_budget {
-	struct rd_slices slices; /* the slices of all pinned plans, spent whole */
+	struct rd_slices slices; /* the slices of all pinned plans; each counts in full */
 	size_t plans;
-	double pinned; /* the slices' share of the budget, of epsilon or delta the larger; 1: all of it */
-	/* Share of the budget whose entries were answered or whose filters are used up.  It says when no
-	 * entry is left to answer; it is no measure of privacy loss. */
+	/* the share of the budget that the slices take, of epsilon or delta, whichever is larger; 1: all of
+	 * it */
+	double pinned;
+	/* Share of the budget whose entries were answered or whose filters are used up.  It shows when
+	 * no entry is left to answer, and does not measure privacy loss. */
 	double used;
 };
 CM_CHECK enum cm_rc cl_budget_read(

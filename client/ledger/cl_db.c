@@ -50,12 +50,12 @@ static enum cm_rc make_private(const char *path, struct cm_err *err)
 	return CM_OK;
 }
 
-/* How to open the database. */
+/* What is known when the database is opened. */
 struct opening {
-	const char *path, *population; /* population NULL: any */
+	const char *path, *population; /* a population of NULL allows any */
 	bool create, readonly;
 	bool used;       /* gateway.key exists, which is created after the database */
-	bool anew;       /* result: the database had no tables */
+	bool anew;       /* result: the database was created without tables */
 	uint64_t closed; /* 0, or the number up to which plans are closed because an operator accepted a lost
 			  * ledger */
 	int64_t now_ms;  /* time of that acceptance */

@@ -9,7 +9,7 @@ struct rd_account;
 
 /* Cached account of an adaptive plan, complete up to the ledger's entry `upto`.  For cl_ledger.c only. */
 struct cl_kept {
-	struct rd_account *account; /* owned; NULL: nothing is cached */
+	struct rd_account *account; /* owned; NULL if nothing is cached */
 	uint8_t plan_hash[32];
 	int64_t upto;
 };
@@ -20,8 +20,10 @@ struct cl_db {
 	sqlite3_stmt *put, *answer, *next; /* prepared statements of cl_store.c */
 	struct cl_reported reported;       /* devices of the active round; for cl_store.c only */
 	struct cl_kept kept;
-	uint64_t evidence; /* files of evidence: those found in the folder at the opening, and those written
-			      since */
+	/* number of files of evidence: those found in the folder when the database was opened, and those
+	 * written
+	 * since */
+	uint64_t evidence;
 };
 
 /* Open the database of this population, or create it with mode 0600.  CM_ECONFIG: it belongs to another

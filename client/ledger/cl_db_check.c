@@ -32,7 +32,8 @@ enum cm_rc cl_db_check(struct cl_db *db, struct cm_err *err)
 	static const uint8_t no_plan[PR_HASH_LEN] = { 0 };
 	struct rd_slices slices;
 	struct cl_try last;
-	/* SQLite's own check first: a page may be damaged that holds an index which nothing below reads. */
+	/* Run SQLite's own check first, because a damaged page may hold an index that nothing below
+	 * reads. */
 	enum cm_rc rc = db_check(db->sql, "PRAGMA quick_check(1)", err);
 
 	if (rc == CM_OK)
@@ -42,8 +43,8 @@ enum cm_rc cl_db_check(struct cl_db *db, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = check_table(db, "plan", err);
 	if (rc == CM_OK)
-		rc = cl_pin_slices(db, &slices, err); /* reads every pin, and so checks its checksum */
+		rc = cl_pin_slices(db, &slices, err); /* this reads every pin, and so checks its checksum */
 	if (rc == CM_OK)
-		rc = cl_try_last(db, no_plan, 0, &last, err); /* the same of every charge */
+		rc = cl_try_last(db, no_plan, 0, &last, err); /* this does the same for every charge */
 	return rc;
 }

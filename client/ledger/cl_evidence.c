@@ -11,7 +11,7 @@
 #include "cm_file.h"
 #include "pr_msg.h"
 
-#define EVIDENCE "evidence-" /* how the names of the files begin */
+#define EVIDENCE "evidence-" /* names of these files begin with this */
 
 enum cm_rc cl_evidence_write(struct cl_db *db, const char *state_dir, uint64_t sequence, const char *what,
 	const struct cm_buf *bytes, char path[CL_EVIDENCE_MAX], struct cm_err *err)
@@ -96,7 +96,8 @@ enum cm_rc cl_evidence_manifests(struct cl_db *db, const char *state_dir, uint64
 
 /* ---- A VOID manifest ---- */
 
-/* How many devices of this client were accepted in a round that is over: cl_store_erase notes it first. */
+/* Count the devices of this client that were accepted in a round that is over.  cl_store_erase stores that
+ * number beforehand. */
 static enum cm_rc accepted_in(
 	struct cl_db *db, const struct rd_descriptor *d, uint64_t *accepted, struct cm_err *err)
 {
@@ -114,7 +115,7 @@ static enum cm_rc accepted_in(
 	return rc;
 }
 
-/* Load the openings of messages of the round that are still watched, up to PR_PROOF_HASHES. */
+/* Load the openings of the round's messages that are still watched, up to PR_PROOF_HASHES. */
 static enum cm_rc watched_of(struct cl_db *db, const struct rd_descriptor *d, struct rd_opening *opening,
 	size_t *n, struct cm_err *err)
 {
@@ -136,7 +137,8 @@ static enum cm_rc watched_of(struct cl_db *db, const struct rd_descriptor *d, st
 	return rc;
 }
 
-/* Evidence with the descriptor's bytes and the openings; without openings the manifest alone. */
+/* Write evidence with the descriptor's bytes and the openings.  Without openings it is the manifest
+ * alone. */
 static enum cm_rc void_evidence(struct cl_db *db, const struct rd_descriptor *d, const struct rd_signed *told,
 	struct cm_buf *out, struct cm_err *err)
 {

@@ -24,7 +24,8 @@ static enum cm_rc check_against_last(sqlite3_stmt *last, const struct rd_descrip
 		return cm_fail(err, CM_EPERM,
 			"round %" PRIu64 " does not follow the descriptor seen for round %" PRIu64,
 			d->sequence, sequence);
-	/* Round `sequence` reserved a record after ledger_seq, so the ledger of a later round must be
+	/* When round `sequence` was reserved, a record was added after ledger_seq.  So the ledger of a
+	 * later round must be
 	 * longer. */
 	if (d->ledger_seq <= ledger_seq)
 		return cm_fail(err, CM_EPERM,

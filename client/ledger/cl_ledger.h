@@ -52,7 +52,7 @@ CM_CHECK enum cm_rc cl_ledger_account(
  * Borrowed; valid until the next call with this db. */
 CM_CHECK enum cm_rc cl_ledger_kept(
 	struct cl_db *db, const struct rd_plan *plan, struct rd_account **out, struct cm_err *err);
-/* Whether any round was charged, and whether the round with this sequence number was. */
+/* *charged: whether any round was charged, or the one with this sequence number. */
 CM_CHECK enum cm_rc cl_ledger_any(struct cl_db *db, bool *charged, struct cm_err *err);
 CM_CHECK enum cm_rc cl_ledger_charged(struct cl_db *db, uint64_t sequence, bool *charged, struct cm_err *err);
 /* Number of rounds charged at or after since_ms. */

@@ -1,4 +1,4 @@
-/* cl_pin.c - what this client takes of a plan. */
+/* cl_pin.c - decides which entries of a plan this client takes. */
 #include "cl_pin.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 struct choice {
 	const struct cl_policy *policy;
 	size_t wanted;
-	struct cm_err why; /* the first entry that the policy does not want */
+	struct cm_err why; /* why the policy refused the first entry that it refused */
 };
 
 static enum cm_rc entry_loss(
@@ -44,7 +44,7 @@ static enum cm_rc check_limits(const struct cl_policy *policy, const struct rd_p
 	return CM_OK;
 }
 
-/* A plan of which no entry would be answered is not worth its slice. */
+/* Refuse a plan of which no entry would be answered: it is not worth its slice. */
 static enum cm_rc check_choice(
 	const struct rd_plan *plan, const struct rd_pin *pin, const struct choice *c, struct cm_err *err)
 {

@@ -8,11 +8,11 @@
 
 struct cl_pin {
 	uint8_t plan_hash[PR_HASH_LEN];
-	uint64_t number;       /* of the plan */
-	double epsilon, delta; /* its slice */
+	uint64_t number;       /* the plan's number */
+	double epsilon, delta; /* the plan's slice */
 	bool adaptive;
 	struct rd_pin pin;
-	/* Assumptions of the composition: of policy and plan the more cautious. */
+	/* What the composition assumed: the more cautious of the policy's and the plan's assumptions. */
 	double honest_fraction;
 	int64_t colluders;
 	bool trusted; /* the composition relied on the shuffler's dummies */

@@ -1,5 +1,5 @@
-/* cl_pins.c - stores plans and pins, what this client takes of them, in its database, and checks the plans'
- * chain. */
+/* cl_pins.c - stores plans and pins in the client's database, and checks the chain of
+ * plans. */
 #include "cl_pins.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 	"plan_hash, number, entries, taken, epsilon, slice_epsilon, slice_delta, honest_fraction," \
 	" colluders, trusted, adaptive, seal"
 
-/* Checksum over every field, doubles to the bit. */
+/* Checksum over every field, with all bits of the doubles. */
 static void seal_of(const struct cl_pin *p, uint8_t out[PR_HASH_LEN])
 {
 	char text[320];
@@ -151,8 +151,9 @@ enum cm_rc cl_pin_slices(struct cl_db *db, struct rd_slices *out, struct cm_err 
 	return cl_pin_each(db, add_slice, out, err);
 }
 
-/* The first stored plan that conflicts with this one, among plans without contradiction: its number is `at`
- * and its `column` differs from `hash`. */
+/* *found: whether a stored plan without a contradiction has the number `at` but another value than `hash`
+ * in this
+ * column. */
 static enum cm_rc other_than(struct cl_db *db, uint64_t at, const char *column,
 	const uint8_t hash[PR_HASH_LEN], bool *found, struct cm_err *err)
 {

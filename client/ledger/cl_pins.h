@@ -13,10 +13,11 @@ struct cl_db;
 /* ---- Plans ---- */
 
 /* A plan that the shuffler sent, and the hash that was requested.  cl_plan_learn stores it, durable on
- * return.  CM_EPROTO: the hash differs, the analyzer did not sign it, or it is of another population; it is
+ * return.  CM_EPROTO: the hash differs, the analyzer did not sign it, or it belongs to another population;
+ * it is
  * not stored then.  A plan that contradicts earlier ones is stored as evidence. */
 struct cl_offered_plan {
-	const uint8_t *bytes, *signature; /* signature: CR_SIGN_LEN bytes */
+	const uint8_t *bytes, *signature; /* CR_SIGN_LEN bytes of signature */
 	size_t len;
 	uint8_t hash[PR_HASH_LEN]; /* the hash that was requested */
 };
@@ -29,13 +30,13 @@ CM_CHECK enum cm_rc cl_plan_find(
 
 /* ---- Pins ---- */
 
-/* CM_ENOINPUT: not pinned. */
+/* Load the pin of a plan.  CM_ENOINPUT: the plan is not pinned. */
 CM_CHECK enum cm_rc cl_pin_find(
 	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], struct cl_pin *out, struct cm_err *err);
-/* Count a pin's slice from now on; durable when it returns. */
+/* Store a pin, whose slice counts from now on; durable on return. */
 CM_CHECK enum cm_rc cl_pin_put(
 	struct cl_db *db, const struct cl_pin *pin, int64_t now_ms, struct cm_err *err);
-/* The sum of all slices. */
+/* Add up the slices of all pins. */
 CM_CHECK enum cm_rc cl_pin_slices(struct cl_db *db, struct rd_slices *out, struct cm_err *err);
 
 typedef enum cm_rc cl_pin_each_fn(void *user, const struct cl_pin *pin, struct cm_err *err);

@@ -1,4 +1,4 @@
-/* cl_policy.c - the client's own limits on a round. */
+/* cl_policy.c - checks rounds against the client's own limits. */
 #include "cl_policy.h"
 
 #include <inttypes.h>
@@ -72,8 +72,9 @@ void cl_policy_free(struct cl_policy *p)
 	cf_free(cl_policy_rows, p);
 }
 
-/* The fields of a reading that a round reads: of one that computes, the map's, and the query's are the
- * output's. */
+/* The fields of a reading that a round reads.  In a round that computes, these are the fields of the map,
+ * because the query's fields are those
+ * of the output. */
 static uint32_t fields_read(const struct rd_descriptor *d)
 {
 	return qy_computes(&d->computing) ? d->computing.fields : qy_query_fields(&d->query);
@@ -93,7 +94,7 @@ static bool agreed(const struct cl_policy *p, const struct qy_computing *c)
 	return false;
 }
 
-/* What is computed must be known and allowed here, and must answer the query. */
+/* Check that the map is known and allowed here, and that its output answers the query. */
 static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
 	const char *map = d->computing.map;

@@ -1,6 +1,6 @@
 /* cl_policy.h - the limits that this client accepts, whatever a descriptor asks.
  *
- * Pure apart from loading.  The client judges with the more cautious assumptions: the smaller of the policy's
+ * No I/O except loading.  The client judges with the more cautious assumptions: the smaller of the policy's
  * and the descriptor's honest fraction, the larger of their numbers of colluders. */
 #pragma once
 
@@ -12,19 +12,21 @@
 
 struct cl_policy {
 	struct rd_policy shared;
-	bool accept_shuffler_dummies;            /* rely on the dummies that the shuffler must add */
+	bool accept_shuffler_dummies;            /* count on the dummies that the shuffler must add */
 	struct cf_strings queries, fields, maps; /* allowed names; an empty list allows any */
-	int64_t max_rounds;                      /* most rounds within window_ms; 0: no limit */
+	int64_t max_rounds;                      /* largest number of rounds within window_ms; 0: no limit */
 	int64_t window_ms;
-	char *plan;     /* "sha256:..." as in the file; NULL: any plan */
+	char *plan;     /* the text "sha256:..." of the file; NULL: any plan */
 	bool plan_only; /* accept only the plan whose hash is plan_hash */
 	uint8_t plan_hash[PR_HASH_LEN];
-	/* Names of the fields that hold the device; no query may ask for them, since they identify people.
-	 * Not read from the file: set after loading, borrowed.  NULL behind the last; none: rows are
+	/* Names of the fields that name the device; no query may ask for them, since they identify people.
+	 * Not read from the file, but set after loading; borrowed.  The list ends with NULL.  It is empty
+	 * if rows are
 	 * numbered, or topics name the device. */
 	const char *device_field[CL_DEVICE_FIELDS_MAX + 1];
-	/* The SHA-256 of programs that this client may run, `programs` of them.  Not read from the file
-	 * either: set after loading, borrowed. */
+	/* Hashes (SHA-256) of the programs that this client may run; there are `programs` of them.  Not
+	 * read from the file
+	 * either, but set after loading; borrowed. */
 	const uint8_t (*program)[PR_HASH_LEN];
 	size_t programs;
 };
@@ -50,7 +52,7 @@ CM_CHECK enum cm_rc cl_policy_entry(
  * cl_policy_entry checks, and the parts that only a round has: its statement, its try, the window. */
 CM_CHECK enum cm_rc cl_policy_check(
 	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err);
-/* Honest participants that this client assumes in d; at least 1. */
+/* Number of honest participants that this client assumes in d; at least 1. */
 uint64_t cl_policy_honest(const struct cl_policy *p, const struct rd_descriptor *d);
 /* Whether this client relies on dummies that the shuffler must add to d; false if d has none. */
 bool cl_policy_rests_on_shuffler(const struct cl_policy *p, const struct rd_descriptor *d);

@@ -275,7 +275,7 @@ enum cm_rc cl_proof_manifest(struct cl_db *db, const char *state_dir, struct cl_
 	if (rc != CM_OK)
 		return rc;
 	rc = cl_evidence_manifests(db, state_dir, p->sequence, p->d.round_id, &other, out->evidence, err);
-	if (rc == CM_EPROTO) /* the finding is in out->evidence */
+	if (rc == CM_EPROTO) /* out->evidence has the finding */
 		rc = CM_OK;
 	if (rc != CM_OK || p->manifest.len > 0) {
 		rd_manifest_fini(&m);

@@ -13,7 +13,8 @@
 #include "cr_rand.h"
 #include "rd_evidence.h"
 
-/* How long after a round's deadline a client requests proofs: the longest window that a shuffler can have. */
+/* A client requests proofs for this long after a round's deadline; it is the longest window that a shuffler
+ * can have. */
 #define CL_PROOF_LIFE_MS INT64_C(604800000)
 
 /* ---- Watching ---- */
@@ -22,10 +23,12 @@
 struct cl_watch {
 	uint64_t most, seen;
 };
-/* Place of the next item of the stream in the sample, 0..most-1, where it replaces the previous one; -1: not
+/* Choose the place of the stream's next item in the sample: 0..most-1, where it replaces the previous item;
+ * -1: it is not
  * sampled. */
 int64_t cl_watch_place(struct cl_watch *w, const struct cr_rng *rng);
 /* Store an opening at a place, within the transaction of the outcomes (cl_store_answer).  messages: number
+ * of messages
  * per device. */
 CM_CHECK enum cm_rc cl_proof_keep(struct cl_db *db, uint64_t sequence, int64_t place,
 	const struct rd_opening *opening, uint32_t messages, struct cm_err *err);
@@ -42,10 +45,11 @@ struct cl_proof {
 	int64_t until_ms;
 	struct cm_buf descriptor; /* owned */
 	struct rd_descriptor d;
-	struct rd_signed manifest; /* the first manifest received; len 0: none yet; bytes owned by `stored` */
+	/* the first manifest received; len 0 if none was; `stored` owns the bytes */
+	struct rd_signed manifest;
 	struct cm_buf stored;
 	struct rd_manifest m; /* parsed from `manifest` */
-	size_t n;             /* how many of `hashes` are watched messages; they come first */
+	size_t n;             /* number of watched messages among `hashes`; they come first */
 	int64_t place[PR_PROOF_HASHES];
 	struct rd_opening opening[PR_PROOF_HASHES];
 	uint8_t hashes[PR_PROOF_HASHES][PR_HASH_LEN]; /* the hashes to send, padded with random ones */
@@ -59,11 +63,11 @@ void cl_proof_fini(struct cl_proof *p);
 /* The result of one answer. */
 struct cl_proof_result {
 	uint64_t included, missing, unanswered;
-	bool is_void;                   /* the round is void, so it has no proofs */
-	bool denied;                    /* void with fewer participants than this client has receipts for */
-	bool given_up;                  /* void because it was given up */
-	bool done;                      /* nothing is left to request for this round */
-	char evidence[CL_EVIDENCE_MAX]; /* path of the last file of evidence written; "": none */
+	bool is_void;  /* the round is void, so it has no proofs */
+	bool denied;   /* the round is void with fewer participants than this client has receipts for */
+	bool given_up; /* the round is void because it was given up */
+	bool done;     /* nothing is left to request for this round */
+	char evidence[CL_EVIDENCE_MAX]; /* path of the last file of evidence written; "" if none was */
 };
 /* Process the round's signed manifest.  CM_EPROTO, CM_EPERM: it is of another round or not signed; nothing
  * changes.  A second manifest that differs from the first is evidence. */
@@ -82,7 +86,8 @@ CM_CHECK enum cm_rc cl_proof_give_up(
 /* ---- Showing ---- */
 
 struct cl_proof_counts {
-	uint64_t rounds, waiting, included, missing, unanswered, void_rounds; /* waiting counts messages */
+	/* `waiting` counts messages */
+	uint64_t rounds, waiting, included, missing, unanswered, void_rounds;
 };
 CM_CHECK enum cm_rc cl_proof_counts(struct cl_db *db, struct cl_proof_counts *out, struct cm_err *err);
 /* Export the stored signed manifest of a round as a file of evidence, to compare it with another client's.

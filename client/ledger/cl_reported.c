@@ -1,4 +1,4 @@
-/* cl_reported.c - a set of pseudonyms by their first bytes. */
+/* cl_reported.c - keeps a set of pseudonyms by their first bytes. */
 #include "cl_reported.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static uint64_t *find(uint64_t *slot, size_t slots, uint64_t name)
 	return &slot[at];
 }
 
-/* At least a quarter of the slots is free. */
+/* Grow the table so that at least a quarter of its slots is free. */
 static enum cm_rc grow(struct cl_reported *reported, struct cm_err *err)
 {
 	size_t slots = reported->slots == 0 ? SLOTS_FIRST : 2 * reported->slots;

@@ -5,7 +5,7 @@
 
 #include "cl_standing.h"
 
-#define APPLICATION 0x746f6d63 /* "tomc" */
+#define APPLICATION 0x746f6d63 /* "tomc" in ASCII */
 
 /* Triggers that refuse to change or delete rows, for tables that are kept for the population's life. */
 #define APPEND_ONLY(table)                                        \
@@ -14,7 +14,7 @@
 	"CREATE TRIGGER " table "_delete BEFORE DELETE ON " table \
 	" BEGIN SELECT RAISE(ABORT, 'append-only'); END;"
 
-/* `seal`: a checksum of the fields that say to which try of which entry a charge belongs. */
+/* `seal` is a checksum of the fields that say to which try of which entry a charge belongs. */
 #define LEDGER                                                                                     \
 	"CREATE TABLE ledger(entry INTEGER PRIMARY KEY,"                                           \
 	" kind TEXT NOT NULL CHECK(kind IN ('seen', 'refused', 'charged', 'over')),"               \
@@ -38,7 +38,8 @@
 	" bytes BLOB NOT NULL, signature BLOB NOT NULL, fault TEXT, time_ms INTEGER NOT NULL) "     \
 	"STRICT;" APPEND_ONLY("descriptor") APPEND_ONLY("manifest") APPEND_ONLY("plan")
 
-/* `seal`: a checksum of the rest of the row.  A loss without accepted_plans is a report that the shuffler
+/* `seal` is a checksum of the other columns of the row.  A loss without accepted_plans is a report that the
+ * shuffler
  * knows and this ledger lacks; accepted_plans is the number up to which an operator closed all plans. */
 #define PINS                                                                                      \
 	"CREATE TABLE pin(plan_hash BLOB PRIMARY KEY, number INTEGER NOT NULL,"                   \
@@ -60,8 +61,9 @@
 	" missing INTEGER NOT NULL DEFAULT 0, unanswered INTEGER NOT NULL DEFAULT 0,"                     \
 	" is_void INTEGER NOT NULL DEFAULT 0) STRICT;"
 
-/* The sealed reports of the active round, some devices in a row, in the order of sending: those numbered
- * `first` and up, one byte of outcomes (enum cl_outcome), 32 of pseudonym and 32 of salt each. */
+/* The sealed reports of the active round, in the order of sending.  Each row holds several devices,
+ * numbered from
+ * `first`: for each device one byte of outcome (enum cl_outcome), 32 of pseudonym and 32 of salt. */
 #define REPORTS                                                                   \
 	"CREATE TABLE reports(first INTEGER PRIMARY KEY, outcomes BLOB NOT NULL," \
 	" pseudonyms BLOB NOT NULL, salts BLOB NOT NULL, sealed BLOB NOT NULL) STRICT;"
@@ -94,7 +96,7 @@ enum cm_rc cl_schema_create(
 	return rc == CM_OK ? db_run(db->sql, stamp, err) : rc;
 }
 
-/* `submission` had a row for each device; slot, pseudonym, salt, sealed, outcome. */
+/* In version 3 the table `submission` had a row for each device: slot, pseudonym, salt, sealed, outcome. */
 static const char from_3[] =
 	"BEGIN IMMEDIATE;" REPORTS
 	"INSERT INTO reports SELECT slot, CASE outcome WHEN 1 THEN x'01' WHEN 2 THEN x'02' WHEN 3 THEN x'03'"

@@ -1,4 +1,4 @@
-/* cl_standing.c - stores losses of this ledger, as the shuffler proves them and as an operator accepts
+/* cl_standing.c - stores losses of this ledger, both as the shuffler proves them and as an operator accepts
  * them. */
 #include "cl_standing.h"
 
@@ -25,7 +25,7 @@ static enum cm_rc ask_about(
 	return rc;
 }
 
-/* plans NULL: no operator has decided about this loss. */
+/* plans: NULL if no operator has decided about this loss. */
 static enum cm_rc insert(struct cl_db *db, const struct cl_standing *s, const uint64_t *plans, int64_t now_ms,
 	struct cm_err *err)
 {
@@ -46,7 +46,7 @@ static enum cm_rc insert(struct cl_db *db, const struct cl_standing *s, const ui
 	return rc;
 }
 
-/* Whether the ledger has a charge for it, or records it as a loss already. */
+/* *yes: whether the ledger has a charge for this standing, or has recorded it as a loss already. */
 static enum cm_rc known(struct cl_db *db, const struct cl_standing *s, bool *yes, struct cm_err *err)
 {
 	enum cm_rc rc = ask_about(db,
@@ -71,12 +71,13 @@ void cl_standing_mac(const struct cr_key *secret, const char *population, uint64
 	};
 
 	_Static_assert(PR_MAC_LEN == CR_HASH_LEN, "it is one HMAC");
-	/* Do not compare the certificate: a report under another of this client's proves as much. */
+	/* Do not compare the certificate: a report under another certificate of this client proves as
+	 * much. */
 	rd_standing_bytes(descriptor_hash, sequence, descriptor_hash, said);
 	cr_hmac(secret->bytes, sizeof secret->bytes, parts, sizeof parts / sizeof parts[0], out);
 }
 
-/* Fail unless the shuffler signed it for this client's certificate. */
+/* Fail unless the shuffler signed the standing for this client's certificate. */
 static enum cm_rc verify(const struct cl_stander *who, const struct cl_standing *s, struct cm_err *err)
 {
 	uint8_t said[RD_STANDING_LEN];
@@ -89,7 +90,7 @@ static enum cm_rc verify(const struct cl_stander *who, const struct cl_standing 
 				       : CM_OK;
 }
 
-/* Fail unless this client made it. */
+/* Fail unless this client made the standing's MAC. */
 static enum cm_rc authenticate(const struct cl_stander *who, const struct cl_standing *s, struct cm_err *err)
 {
 	uint8_t mac[PR_MAC_LEN];
@@ -150,7 +151,8 @@ enum cm_rc cl_loss_conflict(
 enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	/* A standing that is a loss names a round without a charge, a conflict one with a charge. */
+	/* A standing that is a loss names a round without a charge.  One that is a conflict names a round
+	 * with a charge. */
 	enum cm_rc rc = db_prepare(db->sql,
 		"SELECT sequence, accepted_plans, time_ms, EXISTS(SELECT 1 FROM ledger WHERE kind = 'charged'"
 		" AND ledger.sequence = loss.sequence AND ledger.descriptor_hash = loss.descriptor_hash)"

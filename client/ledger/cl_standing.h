@@ -24,25 +24,29 @@
 struct cl_db;
 
 struct cl_standing {
-	uint64_t sequence;                    /* the last round with an accepted report; 0: none */
-	uint8_t descriptor_hash[PR_HASH_LEN]; /* zero for none */
-	uint8_t mac[PR_MAC_LEN];              /* zeros: none */
+	uint64_t sequence;                    /* the last round with an accepted report; 0 if there is none */
+	uint8_t descriptor_hash[PR_HASH_LEN]; /* zeros if there is none */
+	uint8_t mac[PR_MAC_LEN];              /* zeros if there is none */
 	uint8_t signature[CR_SIGN_LEN];
 };
-/* HMAC-SHA-256(secret, "tombola standing" 0x00 population 0x00 sequence (u64 big-endian) descriptor hash):
- * says that a client with this secret sent a report of that round.  Sent with each Submit of the round. */
+/* Compute HMAC-SHA-256(secret, "tombola standing" 0x00 population 0x00 sequence (u64 big-endian) descriptor
+ * hash).
+ * It states that a client with this secret sent a report in that round, and is sent with each Submit of the
+ * round. */
 void cl_standing_mac(const struct cr_key *secret, const char *population, uint64_t sequence,
 	const uint8_t descriptor_hash[PR_HASH_LEN], uint8_t out[PR_MAC_LEN]);
 
-/* Whose standing it should be; borrowed. */
+/* The client that a standing must belong to; borrowed. */
 struct cl_stander {
 	const struct cr_verifier *shuffler;
-	const struct cr_key *secret; /* gateway.key */
+	const struct cr_key *secret; /* the key in gateway.key */
 	const char *population;
-	const uint8_t *key_hash; /* of this client's certificate */
+	const uint8_t *key_hash; /* hash of the key of this client's certificate */
 };
-/* Process the shuffler's statement; durable on return.  CM_EPROTO: not signed by the shuffler, or for another
- * key.  CM_EPERM: the ledger does not know the round, and the MAC is not this client's; nothing is recorded.
+/* Process the shuffler's statement; durable on return.  CM_EPROTO: the shuffler did not sign it, or it is
+ * for another
+ * key.  CM_EPERM: the ledger does not know the round, and the MAC is not this client's; nothing is
+ * recorded.
  * *news: the statement reveals a loss that was not recorded before. */
 CM_CHECK enum cm_rc cl_standing_take(struct cl_db *db, const struct cl_stander *who,
 	const struct cl_standing *s, int64_t now_ms, bool *news, struct cm_err *err);
@@ -54,17 +58,18 @@ CM_CHECK enum cm_rc cl_loss_conflict(
 struct cl_loss {
 	bool lost;             /* a loss is recorded and no operator decided about it; no round is answered */
 	bool conflict;         /* all such losses are conflicts */
-	uint64_t sequence;     /* the round whose charge is missing, or with the conflict; 0: not known */
+	uint64_t sequence;     /* the round whose charge is missing, or which has the conflict; 0: unknown */
 	bool accepted;         /* an operator accepted at least one loss */
-	uint64_t closed_plans; /* plans up to this number are closed; 0: none */
+	uint64_t closed_plans; /* plans up to this number are closed; 0: none are */
 	int64_t accepted_ms;   /* time of the last acceptance */
 };
 CM_CHECK enum cm_rc cl_loss_read(struct cl_db *db, struct cl_loss *out, struct cm_err *err);
-/* Describe an undecided loss, and what goes on, without a newline. */
+/* Describe an undecided loss, and what continues meanwhile, without a newline. */
 void cl_loss_words(const struct cl_loss *loss, char *out, size_t size);
 /* Record that an operator accepts the loss: close all plans up to this number and every stored plan.  Durable
  * on return. */
 CM_CHECK enum cm_rc cl_loss_accept(struct cl_db *db, uint64_t plans, int64_t now_ms, struct cm_err *err);
-/* Record an operator's word that no copy of this state ever answered: nothing is closed.  Only where cl_loss
- * says `conflict`.  Durable on return. */
+/* Record that, as an operator states, no copy of this state ever answered; no plan is closed.  Allowed only
+ * if cl_loss
+ * sets `conflict`.  Durable on return. */
 CM_CHECK enum cm_rc cl_loss_deny(struct cl_db *db, int64_t now_ms, struct cm_err *err);

@@ -81,7 +81,8 @@ static enum cm_rc damaged(struct cm_err *err)
 	return cm_fail(err, CM_EDATA, "client.db: a stored report is damaged");
 }
 
-/* The number of devices whose pseudonyms a column holds.  CM_EDATA: it is not a whole number. */
+/* Count the devices whose pseudonyms a column holds.  CM_EDATA: it is empty, or its length is no multiple
+ * of PR_PSEUDONYM_LEN. */
 static enum cm_rc names_in(sqlite3_stmt *st, int column, size_t *n, struct cm_err *err)
 {
 	size_t len = (size_t)sqlite3_column_bytes(st, column);
@@ -92,7 +93,7 @@ static enum cm_rc names_in(sqlite3_stmt *st, int column, size_t *n, struct cm_er
 
 /* ---- Storing ---- */
 
-/* Read the names of the devices that are stored already. */
+/* Read the pseudonyms of the devices that are stored already. */
 static enum cm_rc load_reported(struct cl_db *db, struct cm_err *err)
 {
 	struct cl_reported *reported = &db->reported;
@@ -115,7 +116,7 @@ static enum cm_rc load_reported(struct cl_db *db, struct cm_err *err)
 	return rc;
 }
 
-/* Whether this device is in the store.  Reads all pseudonyms. */
+/* *is: whether this device is in the store.  Reads all pseudonyms. */
 static enum cm_rc is_stored(
 	struct cl_db *db, const uint8_t pseudonym[PR_PSEUDONYM_LEN], bool *is, struct cm_err *err)
 {
@@ -212,7 +213,7 @@ enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const stru
 		rc = db_run(db->sql, "COMMIT", err);
 	if (rc != CM_OK) {
 		db_rollback(db->sql);
-		cl_reported_fini(&db->reported); /* it has names that are not stored */
+		cl_reported_fini(&db->reported); /* it has pseudonyms that were not stored */
 	}
 	return rc;
 }
@@ -251,7 +252,7 @@ struct loading {
 	uint8_t *pseudonyms, *salts, *sealed;
 };
 
-/* Take the devices of a row that are to be sent, as long as there is room. */
+/* Take those devices of a row that are still to be sent, as far as there is room. */
 static enum cm_rc take_row(sqlite3_stmt *st, struct loading *l, struct cm_err *err)
 {
 	int64_t first = sqlite3_column_int64(st, 0);
@@ -282,7 +283,7 @@ enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t dev
 	struct loading l = { after, max, device_len, 0, slot, pseudonyms, salts, sealed };
 	enum cm_rc rc = CM_OK;
 
-	/* From the row that has the next device. */
+	/* Begin at the row that has the next device. */
 	if (!db->next)
 		rc = db_prepare(db->sql,
 			"SELECT first, outcomes, pseudonyms, salts, sealed FROM reports WHERE first >= "
@@ -299,7 +300,7 @@ enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t dev
 	return rc;
 }
 
-/* Write the outcomes of the first devices of n, which one row has; *done: how many. */
+/* Write the outcomes of the first of n devices, those that one row holds; *done: how many these are. */
 static enum cm_rc answer_row(struct cl_db *db, const int64_t *slot, const uint8_t *outcome, size_t n,
 	size_t *done, struct cm_err *err)
 {

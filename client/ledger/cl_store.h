@@ -13,20 +13,22 @@ struct cl_active {
 	struct cm_buf descriptor; /* owned */
 	uint8_t signature[PR_SIGNATURE_LEN];
 	uint64_t sequence;
-	bool whole; /* every device of the input has its sealed report; the readings are not needed any
-		     * more */
+	/* every device of the input has its sealed report, so the readings are not needed any
+	 * more */
+	bool whole;
 };
 void cl_active_fini(struct cl_active *a);
-/* CM_ENOINPUT: no round is active. */
+/* Load the active round.  CM_ENOINPUT: no round is active. */
 CM_CHECK enum cm_rc cl_store_active(struct cl_db *db, struct cl_active *out, struct cm_err *err);
-/* Of the active round: its sequence number, 0 for none; is it whole? */
+/* Read the sequence number of the active round, 0 if there is none, and whether it is complete. */
 CM_CHECK enum cm_rc cl_store_sequence(struct cl_db *db, uint64_t *sequence, struct cm_err *err);
 CM_CHECK enum cm_rc cl_store_is_whole(struct cl_db *db, bool *whole, struct cm_err *err);
 
 /* The documents and the charge with which a round becomes active. */
 struct cl_opening {
 	const struct rd_descriptor *d;
-	const uint8_t *descriptor, *signature; /* as received; signature of PR_SIGNATURE_LEN */
+	/* the descriptor as received; its signature has PR_SIGNATURE_LEN bytes */
+	const uint8_t *descriptor, *signature;
 	size_t descriptor_len;
 	struct cl_charge charge;
 };
@@ -58,12 +60,12 @@ enum cl_outcome { CL_UNANSWERED, CL_ACCEPTED, CL_CONFLICT, CL_CLOSED, CL_OVER_LI
 const char *cl_outcome_words(enum cl_outcome outcome);
 
 struct cl_counts {
-	uint64_t by[CL_OUTCOMES]; /* devices, by enum cl_outcome */
+	uint64_t by[CL_OUTCOMES]; /* number of devices by enum cl_outcome */
 	uint64_t total;
 };
 CM_CHECK enum cm_rc cl_store_counts(struct cl_db *db, struct cl_counts *out, struct cm_err *err);
 
-/* End the active round: the ledger records the counts, the sealed bytes and salts are overwritten and
+/* End the active round: the ledger records the counts, and the sealed bytes and salts are overwritten and
  * deleted.  Watched messages (cl_proof.h) may be requested from now on. */
 CM_CHECK enum cm_rc cl_store_erase(
 	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err);

@@ -12,7 +12,7 @@
 
 struct charge_row {
 	uint64_t sequence, entry, attempt;
-	const uint8_t *descriptor_hash, *round_id, *plan_hash; /* point into the statement's row */
+	const uint8_t *descriptor_hash, *round_id, *plan_hash; /* these point into the statement's row */
 };
 
 static enum cm_rc read_charge(sqlite3_stmt *st, struct charge_row *r, struct cm_err *err)

@@ -11,7 +11,7 @@
 struct cl_db;
 
 struct cl_try {
-	uint32_t attempt; /* 0: this client took part in no try of the entry */
+	uint32_t attempt; /* number of the try; 0: this client took part in no try of the entry */
 	uint8_t round_id[PR_ROUND_ID_LEN], descriptor_hash[PR_HASH_LEN];
 };
 /* Find the last charged try of the entry.  Reads every charge; CM_EDATA: one is damaged. */
@@ -21,10 +21,13 @@ CM_CHECK enum cm_rc cl_try_last(struct cl_db *db, const uint8_t plan_hash[PR_HAS
 CM_CHECK enum cm_rc cl_try_entries(
 	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], size_t *out, struct cm_err *err);
 
-/* Store the manifest of a round whose descriptor is stored, for the population's life.  CM_EPERM: not signed
- * by the shuffler.  CM_EPROTO: malformed, of another round, different from a stored manifest of the round, or
- * VOID against this client's receipts; the last two are written to a file of evidence in `state_dir`
- * (cl_evidence.h).  CM_ENOINPUT: no such descriptor. */
+/* Store the manifest of a round whose descriptor is stored, for the population's life.  CM_EPERM: the
+ * shuffler did
+ * not sign it.  CM_EPROTO: it is malformed, belongs to another round, differs from a stored manifest of the
+ * round, or
+ * is VOID although this client's receipts contradict that; the last two are written to a file of evidence
+ * in `state_dir`
+ * (cl_evidence.h).  CM_ENOINPUT: the descriptor is not stored. */
 CM_CHECK enum cm_rc cl_manifest_learn(struct cl_db *db, const char *state_dir,
 	const struct cr_verifier *shuffler, const uint8_t round_id[PR_ROUND_ID_LEN], const uint8_t *bytes,
 	size_t len, const uint8_t signature[CR_SIGN_LEN], int64_t now_ms, struct cm_err *err);

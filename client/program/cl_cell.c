@@ -1,5 +1,5 @@
-/* cl_cell.c - namespaces, user, files and limits of programs. */
-#define _GNU_SOURCE /* clone, pipe2 */
+/* cl_cell.c - sets up the namespaces, user, file access and limits of programs. */
+#define _GNU_SOURCE /* declares clone and pipe2 */
 #include "cl_cell.h"
 
 #include <errno.h>
@@ -28,9 +28,9 @@
 #define CONTROL     4 /* descriptor of the socket to the spawner, in that process until then */
 #define DESCRIPTORS 64
 #define INNER_USER  65534 /* id of the user in a namespace of users */
-#define POLITE      5     /* how much nicer a program is than its client, which has to wake up in time */
+#define POLITE      5     /* A program is this much nicer than its client, which must wake up in time. */
 
-/* By the number of the bit. */
+/* Names of the CL_CELL_ bits; the index is the number of the bit. */
 static const char *const lack_names[] = { "namespaces", "user", "landlock", "one-program", "access-times",
 	"root", "process", "machine" };
 #define LACKS (sizeof lack_names / sizeof lack_names[0])
@@ -129,7 +129,7 @@ static bool become(uid_t uid, gid_t gid)
 	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0;
 }
 
-/* As of linux/landlock.h, whose older versions lack the last two. */
+/* The structure of linux/landlock.h.  Older versions of that header lack the last two members. */
 struct ruleset {
 	uint64_t files, ports, scoped;
 };
@@ -195,7 +195,8 @@ static bool restrict_files(const struct cl_cell *c, size_t n)
 	return ok;
 }
 
-/* Can this kernel ask the spawner before a program is run?  Tried by a process that ends. */
+/* Find out whether this kernel can ask the spawner before a program is run.  A child process tries it and
+ * ends. */
 static bool can_wait(const struct cl_calls *calls)
 {
 	pid_t pid = fork();
@@ -208,7 +209,8 @@ static bool can_wait(const struct cl_calls *calls)
 	return pid > 0 && status == 0;
 }
 
-/* Open /dev/null, also as this process's input, output and log: it cannot find its client's any more. */
+/* Open /dev/null, and make it this process's input, output and log as well, so that the process no longer
+ * reaches those of its client. */
 static int open_nowhere(void)
 {
 	int low = open("/dev/null", O_RDWR | O_CLOEXEC), fd = fcntl(low, F_DUPFD_CLOEXEC, CONTROL + 1);
@@ -323,8 +325,8 @@ static int receive_listener(int from)
 	return fd;
 }
 
-/* A domain of its own, below the spawner's: it can open nothing in /proc of the spawner or of its
- * neighbours. */
+/* Enter a Landlock domain of this process's own, below the spawner's.  It can then open nothing in /proc
+ * that belongs to the spawner or to its neighbours. */
 static bool apart(void)
 {
 	struct ruleset none = { .files = LANDLOCK_ACCESS_FS_MAKE_SYM };
@@ -336,7 +338,7 @@ static bool apart(void)
 	return ok;
 }
 
-/* In the child: the descriptors are those of the spawner. */
+/* Runs in the child, whose descriptors are those of the spawner. */
 static noreturn void become_program(
 	const struct cl_cell *c, size_t which, int in, int out, int control, unsigned seconds)
 {
@@ -350,8 +352,8 @@ static noreturn void become_program(
 	if (script && has_root(c->lacks)) {
 		(void)snprintf(own, sizeof own, CL_SCRIPT_AT, which);
 	} else if (script) {
-		/* Its interpreter reads the script at /dev/fd/3.  The file offset belongs to this process
-		 * alone, not to whoever opens the script next. */
+		/* The interpreter reads the script at /dev/fd/3.  The file offset belongs to this process
+		 * alone, not to the process that opens the script next. */
 		(void)snprintf(own, sizeof own, "/proc/self/fd/%d", program);
 		program = open(own, O_RDONLY | O_CLOEXEC);
 		own[0] = '\0';

@@ -1,5 +1,5 @@
-/* cl_cell_calls.c - filters of system calls for programs and their spawner. */
-#define _GNU_SOURCE /* memfd_create */
+/* cl_cell_calls.c - builds the filters of system calls for programs and their spawner. */
+#define _GNU_SOURCE /* declares memfd_create */
 #include "cl_cell_calls.h"
 
 #include <errno.h>
@@ -18,28 +18,28 @@
 #include <unistd.h>
 
 static const char *const of_programs[] = {
-	/* descriptors */
+	/* work with open descriptors */
 	"read", "readv", "pread64", "preadv", "write", "writev", "close", "close_range", "lseek", "_llseek",
 	"dup", "dup2", "dup3", "poll", "ppoll", "ppoll_time64", "select", "_newselect", "pselect6",
 	"pselect6_time64",
-	/* files, of which Landlock says which */
+	/* open and examine files; Landlock says which */
 	"open", "openat", "openat2", "access", "faccessat", "faccessat2", "stat", "stat64", "lstat",
 	"lstat64", "fstat", "fstat64", "newfstatat", "fstatat64", "statx", "readlink", "readlinkat",
 	"getdents", "getdents64", "getcwd",
-	/* memory */
+	/* manage memory */
 	"brk", "mmap", "mmap2", "munmap", "mremap", "mprotect",
-	/* itself */
+	/* ask about the process itself, or end it */
 	"exit", "exit_group", "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid",
 	"getuid32", "geteuid32", "getgid32", "getegid32", "uname", "arch_prctl", "set_tid_address",
 	"set_robust_list", "rseq", "sched_yield", "getrlimit", "ugetrlimit", "rt_sigaction", "rt_sigprocmask",
 	"rt_sigreturn", "rt_sigpending", "sigaltstack", "sigreturn", "restart_syscall",
-	/* time and random bytes */
+	/* read clocks, wait, get random bytes */
 	"time", "gettimeofday", "nanosleep", "getrandom",
-	/* the last thing before its program: hands the listener to the spawner; there are no sockets later */
+	/* hands the listener to the spawner, just before the program begins; no sockets exist later */
 	"sendmsg"
 };
 
-/* What the spawner needs besides: to start programs, to feed them and to end them. */
+/* The spawner also needs these: to start programs, to feed them and to end them. */
 static const char *const of_spawner[] = { "futex", "futex_time64", "sched_getaffinity", "fork", "vfork",
 	"wait4", "waitid", "kill", "pipe2", "socketpair", "recvmsg", "recvfrom", "sendto", "seccomp", "ioctl",
 	"prctl", "prlimit64", "setrlimit", "execveat", "tgkill", "getpriority", "setpriority",
@@ -47,10 +47,11 @@ static const char *const of_spawner[] = { "futex", "futex_time64", "sched_getaff
 	"clock_gettime", "clock_gettime64", "clock_getres", "clock_getres_time64", "clock_nanosleep",
 	"clock_nanosleep_time64" };
 
-/* A clock's number may be made of a process's, and shows how long that one has computed. */
+/* Clock numbers that are allowed.  A number can also be made from a process's number, and such a clock
+ * shows how long that process has computed. */
 static const struct {
 	const char *name;
-	int first, last; /* clocks: the host's, and what this process itself has used */
+	int first, last; /* the host's clocks, and those of this process itself */
 } of_clocks[] = { { "clock_gettime", CLOCK_REALTIME, CLOCK_BOOTTIME },
 	{ "clock_gettime64", CLOCK_REALTIME, CLOCK_BOOTTIME },
 	{ "clock_getres", CLOCK_REALTIME, CLOCK_BOOTTIME },
@@ -58,15 +59,16 @@ static const struct {
 	{ "clock_nanosleep", CLOCK_REALTIME, CLOCK_MONOTONIC },
 	{ "clock_nanosleep_time64", CLOCK_REALTIME, CLOCK_MONOTONIC } };
 
-/* What malloc says of its own pages.  Others are about pages of files, which processes share, and about pages
- * that the kernel shares where two are alike. */
+/* The advice that malloc gives about its own pages.  Other advice is about pages of files, which processes
+ * share, and about equal pages,
+ * which the kernel merges. */
 static const int of_memory[] = { MADV_NORMAL, MADV_DONTNEED, MADV_FREE };
 
 static int allow(scmp_filter_ctx ctx, uint32_t action, const char *name, const struct scmp_arg_cmp *when)
 {
 	int nr = seccomp_syscall_resolve_name(name);
 
-	/* Negative: this architecture has no such call. */
+	/* A negative number means that this architecture has no such call. */
 	return nr < 0 ? 0 : seccomp_rule_add_array(ctx, action, nr, when ? 1 : 0, when);
 }
 
@@ -75,8 +77,9 @@ static int allow_if(scmp_filter_ctx ctx, const char *name, struct scmp_arg_cmp w
 	return allow(ctx, SCMP_ACT_ALLOW, name, &when);
 }
 
-/* Calls by which two processes could talk: to wait at a library's page and to count who is woken there, or to
- * ask whether a process is still there. */
+/* Allow calls on this process alone.  Otherwise two processes could talk: one waits at a page of a library
+ * and the other counts how many it wakes there, or one
+ * asks whether the other still exists. */
 static int allow_alone(scmp_filter_ctx ctx)
 {
 	const scmp_datum_t private = FUTEX_PRIVATE_FLAG;
@@ -93,7 +96,7 @@ static int allow_alone(scmp_filter_ctx ctx)
 		       : rc;
 }
 
-/* Calls of which one argument decides. */
+/* Allow calls that are harmless for some values of one argument. */
 static int allow_some(scmp_filter_ctx ctx)
 {
 	int rc = 0;
@@ -125,7 +128,7 @@ static int allow_program(scmp_filter_ctx ctx, bool waits)
 		rc = allow_alone(ctx);
 	if (rc == 0)
 		rc = allow_if(ctx, "ioctl", SCMP_A1(SCMP_CMP_EQ, FIOCLEX, 0));
-	/* Answer "not a terminal", which libraries tell from "no such call". */
+	/* Answer "not a terminal", which libraries distinguish from "no such call". */
 	if (rc == 0)
 		rc = allow(ctx, SCMP_ACT_ERRNO(ENOTTY), "ioctl", &asks_terminal);
 	return rc == 0 ? allow(ctx, waits ? SCMP_ACT_NOTIFY : SCMP_ACT_ALLOW, "execveat", NULL) : rc;
@@ -196,7 +199,7 @@ bool cl_calls_confine(const struct cl_calls *c, bool waits, int *listener)
 bool cl_calls_confine_spawner(const struct cl_calls *c)
 {
 #ifdef TOMBOLA_SANITIZED
-	(void)c; /* such a build traces itself */
+	(void)c; /* a build with a sanitizer traces itself */
 	return true;
 #else
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &c->spawner) == 0;
@@ -205,7 +208,7 @@ bool cl_calls_confine_spawner(const struct cl_calls *c)
 
 bool cl_calls_allow_one(int listener)
 {
-	/* A newer kernel's structures may be longer than those of this header. */
+	/* The structures of a newer kernel may be longer than those of this header. */
 	union {
 		struct seccomp_notif notif;
 		uint8_t room[512];
@@ -221,7 +224,7 @@ bool cl_calls_allow_one(int listener)
 	answer.resp.id = asked.notif.id;
 	answer.resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	ok = ok && ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) == 0;
-	/* From now on its execveat is "not implemented", as execve always was. */
+	/* From now on execveat fails with "not implemented", as execve always did. */
 	(void)close(listener);
 	return ok;
 }

@@ -1,5 +1,5 @@
-/* cl_cell_root.c - the root that programs see. */
-#define _GNU_SOURCE /* MNT_DETACH, mount_setattr */
+/* cl_cell_root.c - builds the root folder that programs see. */
+#define _GNU_SOURCE /* declares MNT_DETACH and mount_setattr */
 #include "cl_cell_root.h"
 
 #include <fcntl.h>
@@ -10,13 +10,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PLACE     "/tmp" /* where it is put together: every host has this folder */
+#define PLACE     "/tmp" /* the root is built here, because every host has this folder */
 #define PLACE_MAX (sizeof PLACE + CL_SCRIPT_MAX)
 
 const char *const cl_cell_readable[] = { "/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64",
 	"/usr/local/lib", "/etc/ld.so.cache", NULL };
 
-/* Libraries may be links to links in there, which may be followed and not read. */
+/* Libraries may be links to links in these folders.  The links may be followed, but the folders not
+ * read. */
 static const char *const followed[] = { "/etc/alternatives", "/dev/null", NULL };
 
 void cl_cell_interpreter(int program, char out[CL_SCRIPT_MAX])
@@ -34,7 +35,7 @@ void cl_cell_interpreter(int program, char out[CL_SCRIPT_MAX])
 	memmove(out, from, strlen(from) + 1);
 }
 
-/* Put the host's file or folder at the same path below PLACE.  true if the host has none. */
+/* Mount the host's file or folder at the same path below PLACE.  Returns true also if the host has none. */
 static bool show(const char *path)
 {
 	char at[PLACE_MAX];
@@ -60,7 +61,7 @@ static bool show(const char *path)
 	return mount(path, at, NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
-/* The script's bytes: its interpreter finds them by a name, and this root has no names of descriptors. */
+/* Copy the script: its interpreter opens it by a path, and this root has no paths for descriptors. */
 static bool put_script(int program, size_t which)
 {
 	char at[sizeof PLACE + sizeof CL_SCRIPT_AT + 24], bytes[4096];
@@ -90,8 +91,9 @@ static bool show_all(const int *program, size_t n)
 		ok = show(followed[i]);
 	for (size_t i = 0; ok && i < n; i++) {
 		cl_cell_interpreter(program[i], interpreter);
-		/* An interpreter below PLACE is hidden by now.  Fail here: without it every device would be
-		 * NONE. */
+		/* An interpreter below PLACE is hidden by now. Fail here, because without it no device
+		 * would have an
+		 * answer. */
 		ok = interpreter[0] == '\0' ||
 		     (access(interpreter, F_OK) == 0 && show(interpreter) && put_script(program[i], i));
 	}
@@ -116,7 +118,7 @@ bool cl_cell_root(const int *program, size_t n)
 	 * uses memory. */
 	if (mount("tmpfs", PLACE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0)
 		return false;
-	mask = umask(022); /* who runs programs is not who makes this */
+	mask = umask(022); /* the user who runs programs is not the one who creates this */
 	ok = show_all(program, n) && enter();
 	(void)umask(mask);
 	if (!ok)

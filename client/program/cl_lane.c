@@ -1,4 +1,4 @@
-/* cl_lane.c - what a program is given, and what it answered. */
+/* cl_lane.c - collects what a program is sent and what it answered. */
 #include "cl_lane.h"
 
 #include <stdlib.h>
@@ -87,7 +87,7 @@ void cl_lane_read(struct cl_lane *l, const uint8_t *bytes, size_t n)
 	size_t room = answer_len(l->job) - l->got;
 
 	l->ended = l->ended || n == 0;
-	/* It answers what it was asked, and nothing before it knows the whole question. */
+	/* A program that writes before it has the whole question does not answer that question. */
 	if (n > room || (n > 0 && l->row_sent < l->row_len))
 		l->broken = true;
 	if (l->broken || n == 0)

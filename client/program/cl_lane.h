@@ -1,11 +1,13 @@
-/* cl_lane.h - one program that computes values of devices: the bytes that it is to be given, and whether what
- * it wrote is an answer.  No I/O.
+/* cl_lane.h - one program that computes values of devices: the bytes to send to it, and whether its
+ * output is an answer.  No I/O.
  *
- * Standard input of a program, integers little-endian, each frame a u32 length and so many bytes:
- *   1. four u32: 1 (the version), m features, K classes (0: no label), d numbers of an answer
- *   2. the payload, which may be empty
- *   3. for each device m float32 and a u32, its class (0 without a label)
- * After the last device its input ends.  Standard output: for each device d float32, little-endian, and
+ * The program reads standard input.  Integers are little-endian, and each frame is a u32 length and that
+ * many bytes:
+ *   1.  four u32: 1 (the version), m features, K classes (0: no label), d numbers of an answer
+ *   2.  the payload, which may be empty
+ *   3.  for each device m float32 and a u32, its class (0 without a label)
+ * After the last device its input ends.  On standard output the program writes d float32, little-endian,
+ * for each device, and
  * nothing else. */
 #pragma once
 
@@ -14,7 +16,7 @@
 
 #include "cm_rc.h"
 
-#define CL_LANE_HEAD 20u /* bytes of the first frame */
+#define CL_LANE_HEAD 20u /* length of the first frame, in bytes */
 
 /* What all devices of a round have in common. */
 struct cl_lane_job {
@@ -26,31 +28,32 @@ struct cl_lane_job {
 struct cl_lane {
 	const struct cl_lane_job *job; /* borrowed */
 	uint8_t head[CL_LANE_HEAD + 4];
-	uint8_t *row;    /* the device's frame */
-	uint8_t *answer; /* 4 d bytes */
+	uint8_t *row;    /* the frame of the device at hand */
+	uint8_t *answer; /* room for 4 d bytes */
 	size_t row_len, row_sent;
 	size_t head_sent, payload_sent;
-	size_t got;  /* bytes of the answer */
-	bool broken; /* it wrote too much, or what it did cannot be relied on any more */
-	bool ended;  /* it closed its output */
+	size_t got;  /* number of bytes of the answer so far */
+	bool broken; /* the program wrote too much, or its output cannot be relied on any more */
+	bool ended;  /* the program closed its output */
 };
 
-/* Room for rows and answers of this job.  CM_EINTERNAL: out of memory.  Call cl_lane_fini on success and on
+/* Allocate rows and answers for this job.  CM_EINTERNAL: out of memory.  Call cl_lane_fini on success and
+ * on
  * failure. */
 CM_CHECK enum cm_rc cl_lane_init(struct cl_lane *l, const struct cl_lane_job *job, struct cm_err *err);
-/* Wipes what devices left.  A zeroed struct is fine. */
+/* Wipe and free what devices left.  Accepts a zeroed struct. */
 void cl_lane_fini(struct cl_lane *l);
 
-/* A new process has this lane: it knows nothing yet. */
+/* A new process has this lane and has been sent nothing yet. */
 void cl_lane_begin(struct cl_lane *l);
-/* The next device, 4 (m + 1) bytes.  The answer before it is forgotten. */
+/* Set the next device, a row of 4 (m + 1) bytes.  The previous answer is forgotten. */
 void cl_lane_give(struct cl_lane *l, const uint8_t *row);
-/* What is to be written next; 0: nothing. */
+/* The bytes to write next to the program.  Returns how many; 0 if there are none. */
 size_t cl_lane_next(const struct cl_lane *l, const uint8_t **bytes);
 void cl_lane_wrote(struct cl_lane *l, size_t n);
-/* It wrote n bytes; 0: it closed its output. */
+/* Take n bytes that the program wrote.  n 0: it closed its output. */
 void cl_lane_read(struct cl_lane *l, const uint8_t *bytes, size_t n);
-/* The device's answer, 4 d bytes, when its time is over; NULL: there is none. */
+/* The device's answer, 4 d bytes, when its time is over; NULL if it has none. */
 const uint8_t *cl_lane_answer(const struct cl_lane *l);
-/* Can the same process be given another device? */
+/* Whether the same process can be sent another device. */
 bool cl_lane_goes_on(const struct cl_lane *l);

@@ -1,4 +1,4 @@
-/* cl_program_conf.c - the programs that a client may run. */
+/* cl_program_conf.c - checks the programs that a client is configured to run. */
 #include "cl_program_conf.h"
 
 #include <pwd.h>

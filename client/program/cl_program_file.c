@@ -1,5 +1,5 @@
-/* cl_program_file.c - a program's bytes, sealed and hashed. */
-#define _GNU_SOURCE /* memfd_create */
+/* cl_program_file.c - reads a program into sealed memory and hashes it. */
+#define _GNU_SOURCE /* declares memfd_create */
 #include "cl_program_file.h"
 
 #include <errno.h>
@@ -17,19 +17,20 @@
 #include "cr_hash.h"
 
 #ifndef MFD_EXEC
-#define MFD_EXEC 0x10U /* Linux 6.3 */
+#define MFD_EXEC 0x10U /* in the kernel since Linux 6.3; older headers lack it */
 #endif
 
 static int memory_file(void)
 {
 	int fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
 
-	/* Older kernels know no such flag, and need none. */
+	/* Older kernels do not know the flag, and do not need it. */
 	return fd < 0 && errno == EINVAL ? memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
 }
 
-/* All processes of a program see the one file: the time at which one of them read it last would reach the
- * next, by fstat().  From Linux 6.1 on. */
+/* Keep no time of the last access, since all processes of a program share the file, and fstat() would tell
+ * one when another
+ * had read it.  Linux can do so since 6.1. */
 static bool keep_no_times(int fd)
 {
 	int flags = 0;
@@ -58,7 +59,7 @@ static enum cm_rc seal(
 	return CM_OK;
 }
 
-/* Hash what was sealed, not what was read. */
+/* Hash the sealed bytes, not those that were read from the file. */
 static enum cm_rc check(const char *path, int fd, size_t len, const uint8_t *hash, struct cm_err *err)
 {
 	void *bytes = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
@@ -89,7 +90,7 @@ static bool can_run(const struct cm_buf *b)
 	return at < b->len && b->data[at] == '/';
 }
 
-/* With a script whose interpreter is missing every device would be NONE, round after round. */
+/* Without its interpreter a script would answer for no device, round after round. */
 static enum cm_rc check_interpreter(const char *path, int fd, struct cm_err *err)
 {
 	char interpreter[CL_SCRIPT_MAX];

@@ -1,5 +1,6 @@
-/* cl_programs.c - the client's side of its spawner of programs. */
-#define _GNU_SOURCE /* close_range, dup3, ppoll, sched_getaffinity */
+/* cl_programs.c - the client's side of its spawner of programs: sends it devices and takes their
+ * answers. */
+#define _GNU_SOURCE /* declares close_range, dup3, ppoll and sched_getaffinity */
 #include "cl_programs.h"
 
 #include <errno.h>
@@ -22,28 +23,30 @@
 #include "cm_fault.h"
 
 #define PART       65536u
-#define READY_NS   30000000000 /* time for the spawner to confine itself */
-#define STOP_NS    100000000   /* between looks at `stop` */
-#define STALLED_NS 30000000000 /* a spawner that takes no bytes for so long counts as ended */
+#define READY_NS   30000000000 /* the spawner must have confined itself within this time */
+#define STOP_NS    100000000   /* time between two looks at `stop` */
+#define STALLED_NS 30000000000 /* a spawner that takes no bytes for this long counts as ended */
 
 struct cl_programs {
 	int socket;       /* -1: the spawner has ended */
-	atomic_bool lost; /* it has, for other threads than that of cl_programs_run */
+	atomic_bool lost; /* the spawner has ended; other threads than that of cl_programs_run read it */
 	pid_t pid;
 	uint32_t lacks, job;
 	struct cm_buf in, out;
-	size_t sent; /* of out; less than half of it, so that dropping it costs no more than sending it */
+	/* number of bytes of `out` that are sent; always less than half, so that dropping them costs no
+	 * more than sending them */
+	size_t sent;
 };
 
-/* One round under way. */
+/* The round that is being computed. */
 struct asked {
 	struct cl_programs *p;
 	const struct cl_program_round *round;
-	size_t first, n; /* devices of the slot under way */
-	bool *answered;  /* of them */
+	size_t first, n; /* devices of the present slot */
+	bool *answered;  /* whether each of these devices was answered */
 	uint8_t *row;
 	float *numbers;
-	size_t devices; /* answered in all */
+	size_t devices; /* number of devices answered in all slots */
 };
 
 /* ---- the spawner ---- */
@@ -74,18 +77,21 @@ static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t
 	return rc == CM_OK || rc == CM_EUNAVAIL || rc == CM_EINTERNAL ? rc : (err->code = CM_ECONFIG);
 }
 
-/* In the child: arrange the descriptors as the spawner expects them, 3 for the socket and the programs from 4
+/* Runs in the child: arrange the descriptors as the spawner expects them, 3 for the socket and the programs
+ * from 4
  * on. */
 static void become_spawner(const struct cl_program_conf *conf, int socket, const int *fd, uint32_t lacks)
 {
 	struct cl_spawner_args args = { (unsigned)conf->allow.n, (unsigned)conf->at_once,
 		conf->memory_mib << 20, conf->uid, conf->gid, lacks };
 	int copy[CL_PROGRAMS_MAX + 2], n = (int)conf->allow.n;
-	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC); /* the new root has no /proc */
+	/* open it now, since the new root has no /proc */
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	if (!(lacks & CL_CELL_NAMESPACES) && !cl_cell_root(fd, conf->allow.n))
 		args.lacks |= CL_CELL_ROOT;
-	/* Copy them to numbers above those wanted first, so that none is overwritten before it was copied. */
+	/* First copy them to numbers above those wanted, so that none is overwritten before it was
+	 * copied. */
 	for (int i = 0; i <= n + 1; i++) {
 		copy[i] = fcntl(i == 0   ? socket
 				: i <= n ? fd[i - 1]
@@ -134,8 +140,9 @@ static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *con
 	return rc;
 }
 
-/* Read and write what is possible until then.  Returns early once there is something in `in`, or once nothing
- * is left in `out`, for a caller that waits for that. */
+/* Read and write what is possible until this time.  Returns early once `in` holds something, or once
+ * nothing
+ * is left in `out`, for callers that wait for that. */
 static bool exchange(struct cl_programs *p, int64_t until_ns)
 {
 	int64_t left = until_ns - cm_clock_mono_ns();
@@ -226,7 +233,7 @@ void cl_programs_stop(struct cl_programs *p)
 	if (!p)
 		return;
 	lose(p);
-	/* As the first process of its namespace the spawner ignores every other signal. */
+	/* The spawner is the first process of its namespace, so it ignores every signal except SIGKILL. */
 	if (p->pid > 0) {
 		(void)kill(p->pid, SIGKILL);
 		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
@@ -247,7 +254,7 @@ bool cl_programs_lost(struct cl_programs *p)
 	if (!p)
 		return false;
 	if (p->pid > 0 && waitpid(p->pid, NULL, WNOHANG) == p->pid) {
-		p->pid = -1; /* the number may be given to another process from now on */
+		p->pid = -1; /* the kernel may give this number to another process from now on */
 		atomic_store(&p->lost, true);
 	}
 	return atomic_load(&p->lost);
@@ -277,7 +284,7 @@ static void take(struct asked *a, const struct cl_spawn_frame *f)
 {
 	size_t d = a->round->job.dimension, at = (size_t)f->serial - a->first;
 
-	/* An answer of an earlier slot or round is too late. */
+	/* This answers a device of an earlier slot or round, so it is too late. */
 	if (f->kind != CL_SPAWN_ANSWER || f->job != a->p->job || f->serial < a->first || at >= a->n ||
 		a->answered[at])
 		return;
@@ -290,8 +297,8 @@ static void take(struct asked *a, const struct cl_spawn_frame *f)
 	tell(a, f->serial, f->len == 4 * d ? a->numbers : NULL);
 }
 
-/* Exchange frames until then or, with only_send, until nothing is left to be sent.  Answers that arrive are
- * taken. */
+/* Exchange frames until this time or, with only_send, until everything is sent.  Takes the answers that
+ * arrive. */
 static void talk(struct asked *a, int64_t until_ns, bool only_send)
 {
 	struct cl_programs *p = a->p;
@@ -348,7 +355,7 @@ static void give(struct asked *a, size_t i)
 	put(a->p, &f);
 }
 
-/* Number of processors that this process, and its programs, may run on. */
+/* Number of processors on which this process and its programs may run. */
 static unsigned processors(void)
 {
 	cpu_set_t set;
@@ -383,7 +390,7 @@ static void begin(struct asked *a, const struct cl_program_conf *conf, int progr
 		lose(a->p);
 }
 
-/* Say that the other devices of the slot have no answer. */
+/* Report that the other devices of the slot have no answer. */
 static void close_slot(struct asked *a)
 {
 	for (size_t i = 0; i < a->n; i++)

@@ -1,8 +1,8 @@
-/* cl_slots.c - when the devices of a round are computed. */
+/* cl_slots.c - computes when the devices of a round are computed. */
 #include "cl_slots.h"
 
 #define YEAR_NS (366LL * 86400 * 1000000000)
-#define SPARE   16 /* one spare slot for so many groups, for when this machine is late */
+#define SPARE   16 /* one slot is spare for this many groups, in case this machine is late */
 
 static int64_t feeding(const struct cl_slots_of *of)
 {

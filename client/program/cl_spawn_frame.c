@@ -1,7 +1,7 @@
-/* cl_spawn_frame.c - frames between the client and its spawner of programs. */
+/* cl_spawn_frame.c - encodes and decodes the frames between the client and its spawner of programs. */
 #include "cl_spawn_frame.h"
 
-/* Bytes of a kind before those that vary in number. */
+/* Number of bytes of a frame of this kind without its payload, row or answer. */
 static size_t fixed_of(enum cl_spawn_kind kind)
 {
 	switch (kind) {

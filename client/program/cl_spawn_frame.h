@@ -1,6 +1,8 @@
-/* cl_spawn_frame.h - what the client and its spawner of programs tell each other, over a stream.  No I/O.
+/* cl_spawn_frame.h - the frames that the client and its spawner of programs exchange over a stream.  No
+ * I/O.
  *
- * A frame, integers little-endian: u32 length of what follows; u8 kind; then what stands above the kind. */
+ * A frame, with integers little-endian: u32 length of the rest; u8 kind; then the fields that the comment
+ * above the kind lists. */
 #pragma once
 
 #include "cm_buf.h"
@@ -15,28 +17,30 @@ enum cl_spawn_kind {
 	CL_SPAWN_END,
 	/* u32 what this host lacks (cl_cell.h) */
 	CL_SPAWN_READY,
-	/* u32 job, serial; 4 d bytes, or none: no answer */
+	/* u32 job, serial; 4 d bytes, or none if there is no answer */
 	CL_SPAWN_ANSWER,
 };
 
-#define CL_SPAWN_MAX (17u << 20) /* bytes of a frame */
+#define CL_SPAWN_MAX (17u << 20) /* most bytes of a frame */
 
 struct cl_spawn_frame {
 	enum cl_spawn_kind kind;
-	uint32_t job;     /* READY: what this host lacks */
-	uint32_t serial;  /* ROW, ANSWER: the device's number in the job */
-	uint32_t lane;    /* ROW */
-	uint32_t program; /* BEGIN, as the rest */
+	uint32_t job;     /* in READY: what this host lacks */
+	uint32_t serial;  /* in ROW and ANSWER: the device's number in the job */
+	uint32_t lane;    /* in ROW */
+	uint32_t program; /* in BEGIN, like the members below */
 	uint32_t features, classes, dimension;
-	uint64_t budget_ns, processor_ns; /* of a device */
-	uint8_t keep;         /* so many lanes, each with one process for all its devices; 0: one for each */
+	uint64_t budget_ns, processor_ns; /* time for one device */
+	/* number of lanes, each with one process for all its devices; 0: each device has a process */
+	uint8_t keep;
 	const uint8_t *bytes; /* payload, row or answer; borrowed */
 	size_t len;
 };
 
-/* Append a frame.  CM_EDATA: too long; CM_EINTERNAL: out of memory. */
+/* Append a frame.  CM_EDATA: it is too long; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_spawn_put(struct cm_buf *out, const struct cl_spawn_frame *f);
-/* The frame that begins at in[at], and the bytes that it takes; f->bytes points into `in`.  CM_EMORE: it is
- * not whole yet.  CM_EDATA: that is no frame, and nothing after it can be read. */
+/* Decode the frame that begins at in[at], and return its length; f->bytes points into `in`.  CM_EMORE: the
+ * frame is
+ * incomplete.  CM_EDATA: it is no frame, and nothing after it can be read. */
 CM_CHECK enum cm_rc cl_spawn_take(
 	const struct cm_buf *in, size_t at, struct cl_spawn_frame *f, size_t *taken, struct cm_err *err);

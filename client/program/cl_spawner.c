@@ -1,5 +1,5 @@
-/* cl_spawner.c - starts programs, feeds them devices, and answers when a device's time is over. */
-#define _GNU_SOURCE /* ppoll */
+/* cl_spawner.c - starts programs, sends them devices, and answers when a device's time is over. */
+#define _GNU_SOURCE /* declares ppoll */
 #include "cl_spawner.h"
 
 #include <errno.h>
@@ -24,18 +24,18 @@
 
 #define NAME    "tombola-client: programs"
 #define NUMBERS 6
-#define LOOK_NS 5000000 /* between looks at how long programs have computed */
+#define LOOK_NS 5000000 /* time between two looks at how long programs have computed */
 #define PART    32768u  /* bytes read at a time */
 
 struct process {
 	struct cl_lane lane;
-	struct cl_cell_run run; /* pid -1: none */
+	struct cl_cell_run run; /* its pid is -1 if there is no process */
 	bool busy;              /* a device waits for its answer */
-	bool ended;             /* the process has, with `status` */
+	bool ended;             /* the process has ended, with `status` */
 	int status;
 	uint32_t serial;
 	int64_t until_ns;
-	int64_t used_ns; /* of a processor, before this device */
+	int64_t used_ns; /* processor time that the process had used before this device */
 };
 
 struct spawner {
@@ -43,9 +43,10 @@ struct spawner {
 	unsigned programs, at_once;
 	struct cm_buf in, out, payload;
 	struct cl_lane_job job;
-	uint32_t number, program; /* of the job; number 0: none */
+	uint32_t number, program; /* number and program of the job; number 0: there is none */
 	int64_t budget_ns, processor_ns;
-	unsigned keep; /* so many lanes have one process for all their devices; 0: one for each device */
+	/* number of lanes, each with one process for all its devices; 0: each device has a process */
+	unsigned keep;
 	struct process process[CL_AT_ONCE_MAX];
 };
 
@@ -82,7 +83,7 @@ static void reap(struct spawner *s)
 			}
 }
 
-/* What a running process has used of a processor since it was started. */
+/* The processor time that a running process has used since it was started. */
 static int64_t used_by(const struct process *p)
 {
 	struct timespec t;
@@ -94,7 +95,7 @@ static int64_t used_by(const struct process *p)
 		       : 0;
 }
 
-/* End a program that used up its processor time: it has no answer, even if others left time unused. */
+/* End a program that used up its processor time.  It has no answer, even if others left time unused. */
 static void hold(const struct spawner *s, struct process *p)
 {
 	if (!p->busy || p->lane.broken || p->ended || used_by(p) - p->used_ns <= s->processor_ns)
@@ -103,7 +104,7 @@ static void hold(const struct spawner *s, struct process *p)
 	(void)kill(p->run.pid, SIGKILL);
 }
 
-/* It is killed, and reaped when it has ended: nobody waits for it. */
+/* Kill a process.  It is reaped after it has ended, and nobody waits for that. */
 static void end_process(struct process *p)
 {
 	close_one(&p->run.in);
@@ -128,7 +129,7 @@ static void start_process(struct spawner *s, struct process *p)
 		p->lane.broken = true;
 }
 
-/* It may ask to begin. */
+/* Let the process begin if it asks to. */
 static void let(struct process *p)
 {
 	struct pollfd asks = { p->run.asks, POLLIN, 0 };
@@ -181,7 +182,7 @@ static void hear(struct process *p)
 	explicit_bzero(bytes, sizeof bytes);
 }
 
-/* The device's time is over. */
+/* Answer for a device whose time is over. */
 static bool answer(struct spawner *s, struct process *p)
 {
 	struct cl_spawn_frame f = { .kind = CL_SPAWN_ANSWER, .job = s->number, .serial = p->serial };
@@ -207,7 +208,7 @@ static void give(struct spawner *s, const struct cl_spawn_frame *f)
 	p->serial = f->serial;
 	p->busy = true;
 	p->until_ns = cm_clock_mono_ns() + s->budget_ns;
-	/* What a kept process wrote since its last answer is no answer to this one. */
+	/* What a kept process wrote since its last answer does not answer this device. */
 	hear(p);
 	if (p->run.pid > 0 && (p->lane.broken || p->lane.ended || p->ended))
 		end_process(p);
@@ -249,7 +250,7 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 		if (cl_lane_init(&s->process[i].lane, &s->job, &unused) != CM_OK)
 			return false;
 	s->number = f->job;
-	/* A process that is kept is fed the payload before its first device. */
+	/* A process that is kept is sent the payload before its first device. */
 	for (unsigned i = 0; i < s->keep; i++) {
 		start_process(s, &s->process[i]);
 		feed(s, &s->process[i]);
@@ -257,7 +258,7 @@ static bool begin_job(struct spawner *s, const struct cl_spawn_frame *f)
 	return true;
 }
 
-/* false: the client breaks the protocol, and this process ends. */
+/* Act on a frame.  Returns false if the client breaks the protocol; this process then ends. */
 static bool take(struct spawner *s, const struct cl_spawn_frame *f)
 {
 	if (f->job == 0)
@@ -272,7 +273,7 @@ static bool take(struct spawner *s, const struct cl_spawn_frame *f)
 	}
 	if (f->kind != CL_SPAWN_ROW || f->lane >= s->at_once || f->len != 4 * ((size_t)s->job.features + 1))
 		return false;
-	/* Slots overlap only when this machine is late: the device before has had its time. */
+	/* Slots overlap only when this machine is late.  The previous device has had its time. */
 	if (s->process[f->lane].busy && !answer(s, &s->process[f->lane]))
 		return false;
 	give(s, f);
@@ -316,7 +317,7 @@ static bool tell_client(struct spawner *s)
 
 /* ---- the loop ---- */
 
-/* What to wait for, and how long; false: for ever. */
+/* Fill in what to wait for, and how long.  Returns false to wait for ever. */
 static bool prepare(const struct spawner *s, struct pollfd *p, nfds_t *n, struct timespec *wait)
 {
 	int64_t until = INT64_MAX, left;
