@@ -48,11 +48,20 @@ if deploy/demo/fetch-data.sh shuttle build/shuttle.csv; then
 	cp build/shuttle.csv "$run/readings.csv"
 	cp deploy/demo/shuttle-plan.conf "$run/plan.conf"
 	step 'data: Shuttle telemetry, 58,000 rows (sha256 ok)'
+	devices='58,000 devices' holds='a row of real telemetry'
 else
 	cp deploy/demo/weather.csv "$run/readings.csv"
 	cp deploy/demo/weather-plan.conf "$run/plan.conf"
 	step 'data: offline, so the bundled weather readings, 1,461 rows'
+	devices='1,461 devices' holds="a day's weather"
 fi
+cat <<END
+
+What will happen: $devices, each with $holds, are asked six questions.  Nobody sees what a device holds: it
+answers behind noise, and a shuffler mixes the answers before the analyzer opens them.  Each question costs a part of a privacy
+budget of 1; the sixth would exceed it, and is refused.
+
+END
 
 port=${TOMBOLA_DEMO_PORT:-7443}
 step "certificates: two CAs; client, shuffler and analyzer (90 days)"
@@ -88,32 +97,28 @@ until "$bin/tombola-shuffler" --config "$run/shuffler.conf" check >/dev/null 2>&
 	[ $tries -lt 100 ] || fail 'the shuffler is not ready after 10 s'
 	sleep 0.1
 done
-"$bin/tombola-client" --config "$run/client.conf" encode --dry-run --limit 3 --save "$run/round.bin" \
-	"$run/readings.csv" >"$run/dry-run.txt" 2>"$run/dry-run.log" &
-look=$!
 "$bin/tombola-client" --config "$run/client.conf" run 2>"$run/client.log" &
-pids="$pids $look $!"
+pids="$pids $!"
 
 echo
 "$bin/tombola-analyzer" --config "$run/analyzer.conf" run --once 2>"$run/analyzer.log" ||
 	fail "the analyzer ended early: $(tail -n 1 "$run/analyzer.log")"
 
 echo
-"$bin/tombola-analyzer" --config "$run/analyzer.conf" budget explain && fail 'no round was refused' ||
-	[ $? -eq 3 ] || fail 'budget explain failed'
-echo
-wait "$look" || fail "encode --dry-run: $(tail -n 1 "$run/dry-run.log")"
-step 'what leaves a device in round 1: the first three, drawn again, since what was sent is shown to nobody'
-cat "$run/dry-run.txt"
+step 'what leaves a device: twenty of them, drawn again, since what was sent is shown to nobody'
+/usr/bin/python3 deploy/demo/explain.py twenty "$run" "$bin"
 echo
 step 'the estimates beside the truth'
 /usr/bin/python3 deploy/demo/compare.py "$run" "$bin/tombola-analyzer"
 echo
-step 'what it costs to count devices without a reading apart, beside letting them draw a value'
-/usr/bin/python3 deploy/demo/none.py "$run/plan.conf" "$bin/tombola"
+step 'what epsilon means: odds'
+/usr/bin/python3 deploy/demo/explain.py odds "$run" "$bin"
 echo
 "$bin/tombola-analyzer" --config "$run/analyzer.conf" ledger verify
-step 'done: every round but the last was accepted, and the last was refused as planned'
+echo
+step 'the refusal: what nobody was asked'
+"$bin/tombola-analyzer" --config "$run/analyzer.conf" budget explain && fail 'no round was refused' ||
+	[ $? -eq 3 ] || fail 'budget explain failed'
 
 [ $keep = yes ] || exit 0
 "$bin/tombola-analyzer" --config "$run/analyzer.conf" run 2>>"$run/analyzer.log" &

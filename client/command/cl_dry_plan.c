@@ -7,9 +7,11 @@
 
 #include <jansson.h>
 
+#include "cl_dry_run.h"
 #include "cl_findings.h"
 #include "cm_table.h"
 #include "cm_text.h"
+#include "cr_hpke.h"
 #include "cr_secret.h"
 #include "pl_load.h"
 
@@ -24,6 +26,7 @@ struct judging {
 	const char *input; /* as sentences name it */
 	struct cm_table *table;
 	json_t *rounds;        /* --json: what is printed at the end */
+	json_t *shown;         /* of the current round: what the first devices hold and would send */
 	struct cm_buf written; /* text: what follows the table */
 	size_t asked, wrong;   /* questions, and those of which something is wrong */
 };
@@ -193,7 +196,67 @@ static void add_json(struct judging *g, const struct pl_round *r, const struct c
 		(void)json_object_set_new(o, "target", json_integer((json_int_t)r->target));
 	if (g->what->each)
 		(void)json_object_set_new(o, "device", devices_json(g, f));
+	if (g->what->show > 0)
+		(void)json_object_set_new(o, "shown", json_deep_copy(g->shown));
 	(void)json_array_append_new(g->rounds, o);
+}
+
+/* ---- what would be sent ---- */
+
+/* The entry of a device of the batch, which is in random order; NULL: it has none. */
+static const struct cl_entry *entry_of(const struct cl_batch *batch, const struct cl_found_device *device)
+{
+	size_t n;
+	const struct cl_entry *entry = cl_batch_entries(batch, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(entry[i].pseudonym, device->pseudonym, PR_PSEUDONYM_LEN) == 0)
+			return &entry[i];
+	return NULL;
+}
+
+/* Of the first devices, what they hold and what they would send, into g->shown. */
+static enum cm_rc show(
+	struct judging *g, const struct cl_found *f, const struct cl_batch *batch, struct cm_err *err)
+{
+	struct rd_descriptor d = *f->d;
+	struct cr_key secret;
+	enum cm_rc rc = CM_OK;
+
+	d.suite = CR_HPKE_AES128GCM;
+	if (g->what->show > 0)
+		rc = cr_hpke_keygen(&g->rng, &secret, d.hpke_key, err);
+	for (size_t i = 0; rc == CM_OK && i < f->devices && i < g->what->show; i++) {
+		const struct cl_entry *entry = entry_of(batch, &f->device[i]);
+		char place[320], name[128], why[256], value[CL_DRY_VALUE], sent[CL_DRY_SENT];
+
+		if (!entry)
+			continue;
+		device_words(g, f, &f->device[i], place, name, why);
+		rc = cl_dry_run_device(&d, entry, &g->rng, value, sent, err);
+		if (rc == CM_OK)
+			(void)json_array_append_new(
+				g->shown, json_pack("{s:s, s:s, s:s, s:s}", "device", name, "place", place,
+						  "holds", value, "sends", sent));
+	}
+	cr_key_fini(&secret);
+	return rc;
+}
+
+static enum cm_rc print_shown(struct judging *g, const struct pl_round *r, const char *numbers)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < json_array_size(g->shown); i++) {
+		const json_t *one = json_array_get(g->shown, i);
+
+		rc = write_line(g, "%s: round %s (%s): %s: holds %s, would send %s\n",
+			json_string_value(json_object_get(one, "place")), numbers, r->query.name,
+			json_string_value(json_object_get(one, "device")),
+			json_string_value(json_object_get(one, "holds")),
+			json_string_value(json_object_get(one, "sends")));
+	}
+	return rc;
 }
 
 /* ---- judging ---- */
@@ -210,6 +273,8 @@ static enum cm_rc read_round(struct judging *g, struct cl_found *f, struct cm_er
 	input.seer = f;
 	rc = cl_prepare_batch(
 		&input, f->d, &g->what->setup->policy, &g->secret, &g->rng, NULL, &batch, &rows, err);
+	if (rc == CM_OK)
+		rc = show(g, f, batch, err);
 	cl_batch_free(batch);
 	return rc == CM_OK && f->failed ? cm_fail(err, CM_EINTERNAL, "out of memory") : rc;
 }
@@ -251,6 +316,7 @@ static enum cm_rc judge(struct judging *g, size_t i, struct cl_findings *found, 
 	describe(&g->plan, r, &d);
 	if (cl_policy_entry(&g->what->setup->policy, &d, &no) != CM_OK)
 		of.refused = no.msg;
+	(void)json_array_clear(g->shown);
 	rc = cl_found_init(&f, &d, g->devices, err);
 	if (rc == CM_OK)
 		rc = read_round(g, &f, err);
@@ -262,7 +328,8 @@ static enum cm_rc judge(struct judging *g, size_t i, struct cl_findings *found, 
 			add_json(g, r, &f, found);
 		else
 			add_row(g, r, numbers, &f);
-		if (!g->rounds && print_round(g, r, numbers, &f, found) != CM_OK)
+		if (!g->rounds && (print_round(g, r, numbers, &f, found) != CM_OK ||
+					  print_shown(g, r, numbers) != CM_OK))
 			rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	cl_found_fini(&f);
@@ -295,6 +362,7 @@ static enum cm_rc begin(struct judging *g, struct cm_err *err)
 	cm_buf_init(&g->written, 256u << 20);
 	g->written.secret = 1;
 	g->rounds = g->what->json ? json_array() : NULL;
+	g->shown = json_array();
 	g->table = g->what->json ? NULL : cm_table_new("><>>>>>>", head);
 	if (rc == CM_OK)
 		rc = cr_rng_system(&g->rng, err);
@@ -328,6 +396,7 @@ enum cm_rc cl_dry_plan(const struct cl_dry_plan *what, FILE *out, struct cm_err 
 	free(found);
 	cm_buf_fini(&g.written);
 	json_decref(g.rounds);
+	json_decref(g.shown);
 	cm_table_free(g.table);
 	cl_devices_free(g.devices);
 	cr_key_fini(&g.secret);

@@ -13,6 +13,7 @@ struct cl_dry_plan {
 	const struct cl_input *input;
 	const char *plan; /* path of the plan file; borrowed, like all of it */
 	uint64_t others;  /* devices that take part through other clients */
+	uint64_t show;    /* of so many devices print what they hold and what they would send */
 	bool each;        /* print a line for each device of each round */
 	bool json;
 };

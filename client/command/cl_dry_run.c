@@ -151,12 +151,12 @@ static json_t *device_json(
 		(json_int_t)d->messages_per_client, "sealed_bytes", (json_int_t)rd_message_len(d));
 }
 
-static void device_row(struct cm_table *table, const struct rd_descriptor *d, const char *value,
-	const uint8_t *records, const uint8_t *sealed)
+static void sent_text(
+	const struct rd_descriptor *d, const uint8_t *records, const uint8_t *sealed, char sent[CL_DRY_SENT])
 {
-	char sent[512] = "", bytes[64];
 	size_t used = 0;
 
+	*sent = '\0';
 	for (uint32_t m = 0; m < d->messages_per_client && m < SHOWN_MESSAGES; m++) {
 		char text[64], tag[32] = "";
 
@@ -164,12 +164,20 @@ static void device_row(struct cm_table *table, const struct rd_descriptor *d, co
 		if (d->randomizer.shuffler.tags > 0)
 			(void)snprintf(tag, sizeof tag, " (tag %" PRIu32 ")", tag_of(d, sealed, m));
 		used += (size_t)snprintf(
-			sent + used, sizeof sent - used, "%s%s%s", m > 0 ? " | " : "", text, tag);
-		if (used >= sizeof sent)
+			sent + used, CL_DRY_SENT - used, "%s%s%s", m > 0 ? " | " : "", text, tag);
+		if (used >= CL_DRY_SENT)
 			break;
 	}
-	if (d->messages_per_client > SHOWN_MESSAGES && used + 4 < sizeof sent)
-		(void)snprintf(sent + used, sizeof sent - used, " ...");
+	if (d->messages_per_client > SHOWN_MESSAGES && used + 4 < CL_DRY_SENT)
+		(void)snprintf(sent + used, CL_DRY_SENT - used, " ...");
+}
+
+static void device_row(struct cm_table *table, const struct rd_descriptor *d, const char *value,
+	const uint8_t *records, const uint8_t *sealed)
+{
+	char sent[CL_DRY_SENT], bytes[64];
+
+	sent_text(d, records, sealed, sent);
 	(void)snprintf(bytes, sizeof bytes, "%" PRIu32 " x %zu", d->messages_per_client, rd_message_len(d));
 	cm_table_row(table, (const char *const[]){ value, sent, bytes });
 }
@@ -198,6 +206,33 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_pay
 			(void)json_array_append_new(list, device_json(d, value, records, sealed));
 		else
 			device_row(table, d, value, records, sealed);
+	}
+	cl_values_free(values);
+	if (records)
+		cr_wipe(records, records_len);
+	free(records);
+	free(sealed);
+	return rc;
+}
+
+enum cm_rc cl_dry_run_device(const struct rd_descriptor *d, const struct cl_entry *entry,
+	const struct cr_rng *rng, char value[CL_DRY_VALUE], char sent[CL_DRY_SENT], struct cm_err *err)
+{
+	const struct cl_payload_bytes nothing = { NULL, 0 };
+	size_t records_len = (size_t)d->messages_per_client * d->record_len;
+	uint8_t *records = malloc(records_len), *sealed = malloc(cl_device_len(d));
+	struct cl_values *values = NULL;
+	enum cm_rc rc = records && sealed ? cl_values_new(d, &nothing, &values, err)
+					  : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK) {
+		struct qy_value held = cl_values_of(values, &entry->value, rng);
+
+		rc = cl_encode_shown(d, &held, rng, records, sealed, err);
+		if (rc == CM_OK) {
+			qy_value_text(&d->query, &held, value, CL_DRY_VALUE);
+			sent_text(d, records, sealed, sent);
+		}
 	}
 	cl_values_free(values);
 	if (records)

@@ -41,6 +41,7 @@ enum {
 	ENCODE_PLAN,
 	ENCODE_OTHERS,
 	ENCODE_EACH,
+	ENCODE_SHOW,
 	ENCODE_DESCRIPTOR,
 	ENCODE_SAVE,
 	ENCODE_WAIT
@@ -259,6 +260,8 @@ static enum cm_rc encode_plan(const struct cm_cli *cli, struct cl_setup *setup, 
 		rc = cm_fail(err, CM_EUSAGE, "stdin can be read for one round only: --plan needs a file");
 	if (rc == CM_OK && others)
 		rc = cm_cli_u64(others, "--others", 0, PR_ROUND_REPORTS_MAX, &what.others, err);
+	if (rc == CM_OK && cli->option[ENCODE_SHOW])
+		rc = cm_cli_u64(cli->option[ENCODE_SHOW], "--show", 1, CL_BATCH_MAX, &what.show, err);
 	input.strict = cli->option[ENCODE_STRICT] != NULL;
 	return rc == CM_OK ? cl_dry_plan(&what, stdout, err) : rc;
 }
@@ -304,8 +307,9 @@ static enum cm_rc verb_encode(const struct cm_cli *cli, int *exit_code, struct c
 		return cm_fail(err, CM_EUSAGE, "encode only shows: say --dry-run (send takes part)");
 	if (!cli->option[ENCODE_PLAN] && cli->argc < 2)
 		return cm_fail(err, CM_EUSAGE, "encode needs the file of readings");
-	if (!cli->option[ENCODE_PLAN] && (cli->option[ENCODE_OTHERS] || cli->option[ENCODE_EACH]))
-		return cm_fail(err, CM_EUSAGE, "--others and --each are of --plan");
+	if (!cli->option[ENCODE_PLAN] &&
+		(cli->option[ENCODE_OTHERS] || cli->option[ENCODE_EACH] || cli->option[ENCODE_SHOW]))
+		return cm_fail(err, CM_EUSAGE, "--others, --each and --show are of --plan");
 	rc = cl_setup_load(cli->config, &setup, stderr, err);
 	if (rc == CM_OK)
 		rc = cli->option[ENCODE_PLAN] ? encode_plan(cli, &setup, err)
@@ -448,6 +452,8 @@ static const struct cm_cli_verb verbs[] = {
 			"the configured input when absent"),
 		CM_OPTION("others", "N", "with --plan: devices that take part through other clients (0)"),
 		CM_FLAG("each", "with --plan: a line for each device of each round"),
+		CM_OPTION(
+			"show", "N", "with --plan: what the first N devices hold, and what they would send"),
 		CM_OPTION("descriptor", "FILE", "a saved round instead of the shuffler's open one"),
 		CM_OPTION("save", "FILE", "keep the round's descriptor and signature there"),
 		CM_OPTION("wait", "TIME", "for a round to open (60s)")),

@@ -16,12 +16,34 @@ def read(path):
         return f.read()
 
 
-def examples(text):
-    """(command, what it prints) of every fenced block, in order."""
-    for _, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S):
-        for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
+class Block:
+    """What stands between two fences: its line, its language ("": commands), its text, and the comment before it, if that says who
+    runs it or why nobody does: "run by FILE", "not run: REASON"."""
+
+    def __init__(self, line, language, text, mark):
+        self.line, self.language, self.text, self.mark = line, language, text, mark
+
+    def examples(self):
+        """(command, what it prints), in order; what commands without "$ " print is not shown: None."""
+        if not re.search(r"^\$ ", self.text, re.M):
+            yield self.text, None
+        for example in re.split(r"^\$ ", self.text, flags=re.M)[1:]:
             command, _, printed = example.replace("\\\n", " ").partition("\n")
             yield command, printed
+
+
+def blocks(text):
+    """Every fenced block, in order."""
+    fence = r"(?:^ *<!-- ((?:not run: |run by )[^>]*) -->\n)?^( *)```(\w*)\n(.*?)^ *```$"
+    for m in re.finditer(fence, text, re.M | re.S):
+        indented = re.sub(f"^{m[2]}", "", m[4], flags=re.M)
+        yield Block(text.count("\n", 0, m.end(2)) + 1, m[3], indented, m[1])
+
+
+def examples(text):
+    """(command, what it prints) of every command after "$ ", in order."""
+    for block in blocks(text):
+        yield from (e for e in block.examples() if e[1] is not None)
 
 
 def differs(shown, printed, same=str.__eq__):

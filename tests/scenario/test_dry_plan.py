@@ -1,5 +1,6 @@
 """`encode --dry-run --plan`: readings are judged against every round of a plan before anything is deployed.  No daemon runs."""
 import json
+import re
 import subprocess
 
 import pytest
@@ -166,3 +167,17 @@ rounds = (
     assert run.returncode == 65 and "in 3 rows the field 'basket' has none of the plan's items" in run.stdout, run
     assert "in 5 rows the field 'c' is one of the plan's values but for its spelling" in run.stdout
     assert [r[2:6] for r in table(run)] == 2 * [["250", "250", "0", "0"]]
+
+
+def test_what_devices_would_send_is_shown_beside_what_they_hold(owner):
+    (owner / "good.csv").write_text(rows(s=lambda i: "on" if i % 3 else "off"))
+    run = judge(owner, "good.csv", None, "--show", "200", "--json")
+    first, other = json.loads(run.stdout)["rounds"]
+    assert run.returncode == 0 and len(first["shown"]) == len(other["shown"]) == 200
+    shown = other["shown"]
+    assert all(e["device"] == f"d{i}" and e["place"] == f"good.csv:{i + 2}" and e["holds"] == ("on" if i % 3 else "off")
+               for i, e in enumerate(shown))
+    # epsilon0 2 of three symbols keeps 7.39 of 9.39: outside these bounds once in 10^9.
+    assert 115 < sum(e["sends"] == e["holds"] for e in shown) < 191 and {e["sends"] for e in shown} == {"on", "off", "(no reading)"}
+    people = judge(owner, "good.csv", None, "--show", "1")
+    assert re.search(r"^good.csv:2: round 2-4 \(s\): d0: holds off, would send (on|off|\(no reading\))$", people.stdout, re.M), people.stdout
