@@ -1,4 +1,5 @@
-/* sh_check.c - verifies the shuffler's configuration, what it names, and the state that a start finds. */
+/* sh_check.c - verifies the shuffler's configuration, the files that it names, and the state that a start
+ * would find. */
 #include "sh_check.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 	say_key(user, cr_file_keys[which], why);
 }
 
-/* Addresses, keys, certificates: whatever of them the file names. */
+/* Check addresses, keys and certificates, as far as the file names them. */
 static void check_named(const struct sh_conf *c, struct cm_err *first)
 {
 	const struct cr_files files = sh_tls_files(&c->tls);
@@ -90,8 +91,9 @@ static void check_named(const struct sh_conf *c, struct cm_err *first)
 	cr_signer_free(signer);
 }
 
-/* The stored rounds with their keys and messages, the pins and the witnessed ledger.  A store that is not
- * made yet has nothing to find. */
+/* Check the stored rounds with their keys and messages, the pins and the witnessed ledger.  A store that
+ * does not
+ * exist yet has no faults. */
 static void check_store(const struct sh_conf *c, const struct sh_store_kind *kind,
 	const struct sh_policy *policy, struct cm_err *first)
 {
@@ -120,7 +122,7 @@ static void check_store(const struct sh_conf *c, const struct sh_store_kind *kin
 	free(keys);
 }
 
-/* Both files and what the first one names.  *judged: the policy is whole. */
+/* Check both files and what the first one names.  *judged: the policy has no fault. */
 static enum cm_rc check_files(const char *path, struct sh_conf *conf, const struct sh_store_kind **kind,
 	struct sh_policy *policy, bool *judged, struct cm_err *first)
 {
@@ -132,7 +134,7 @@ static enum cm_rc check_files(const char *path, struct sh_conf *conf, const stru
 	if (rc != CM_OK)
 		cf_finding(&why, stderr, first);
 	check_named(conf, first);
-	/* A configuration that is not there is an input that is not there. */
+	/* A missing configuration keeps the result CM_ENOINPUT. */
 	if (rc != CM_ENOINPUT)
 		rc = cf_blamed(first);
 	*judged = conf->policy && sh_policy_load(conf->policy, policy, stderr, &why) == CM_OK;
@@ -155,7 +157,8 @@ enum cm_rc sh_check_config(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (conf.state_dir && (cm_owned_state(conf.state_dir, &why) != CM_OK ||
 				      cm_lock_check(conf.state_dir, SH_PARTY, &why) != CM_OK))
 		cf_finding(&why, stderr, err);
-	/* A file with a fault elsewhere has a state all the same, which this program can look at when it is
+	/* Even if the file has a fault elsewhere, its state can be checked.  This program can do that if
+	 * the store is
 	 * SQLite's. */
 	if (!kind && conf.store && strcmp(conf.store, sh_store_sqlite.name) == 0)
 		kind = &sh_store_sqlite;

@@ -1,4 +1,5 @@
-/* sh_intake_check.c - the verb `check-config intake`: what an intake's configuration names, and what its
+/* sh_intake_check.c - the verb `check-config intake`: checks what an intake's configuration names, and what
+ * its
  * start would find. */
 #include "sh_intake_check.h"
 
@@ -68,7 +69,7 @@ static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 	say_key(user, cr_file_keys[which], why);
 }
 
-/* A certificate of another role would be refused by the head, and by every client. */
+/* The head, and every client, would refuse a certificate of another role. */
 static void check_certificate(const struct sh_intake_conf *c, struct cm_err *first)
 {
 	const struct cr_files files = sh_tls_files(&c->tls);
@@ -136,7 +137,7 @@ enum cm_rc sh_intake_check(const struct cm_cli *cli, int *exit_code, struct cm_e
 		cf_fault_at(conf.file, "http", &why, stderr, err);
 	check_certificate(&conf, err);
 	check_database(&conf, err);
-	/* A configuration that is not there is an input that is not there. */
+	/* A missing configuration keeps the result CM_ENOINPUT. */
 	if (rc != CM_ENOINPUT)
 		rc = cf_blamed(err);
 	if (rc == CM_OK)

@@ -49,7 +49,7 @@ struct daemon {
 
 /* ---- Configuration ---- */
 
-/* Load both files; every fault of both is printed. */
+/* Load both files, and print every fault of both. */
 static enum cm_rc load(struct daemon *d, const char *path, struct cm_err *err)
 {
 	struct cm_err second;
@@ -142,7 +142,8 @@ static enum cm_rc open_core(struct daemon *d, struct cm_err *err)
 		rc = sh_core_new(&conf, &d->core, err);
 	if (rc == CM_OK)
 		rc = say_losses(d->conf.state_dir, err);
-	/* A database that is lost ends the shuffler; the marker is what would tell the next start of it. */
+	/* If a PostgreSQL database is lost, the shuffler ends.  The file in-service then tells the next
+	 * start that there was one. */
 	const char *ledger = d->conf.database ? "in-service" : "state.db";
 	const struct cr_files files = sh_tls_files(&d->conf.tls);
 	d->metrics = sh_metrics_new(&files, d->conf.state_dir, ledger, &d->store);

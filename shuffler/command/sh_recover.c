@@ -109,7 +109,7 @@ struct found {
 	uint64_t sequence;
 	bool there;
 	struct sh_row row;
-	struct cm_buf bytes; /* descriptor, signature, manifest, its signature, charge */
+	struct cm_buf bytes; /* descriptor and its signature, manifest and its signature, charge */
 };
 
 static enum cm_rc keep(struct cm_buf *bytes, struct cr_span *span)
@@ -140,7 +140,7 @@ static enum cm_rc take_row(void *user, const struct sh_row *row, struct cm_err *
 	return CM_OK;
 }
 
-/* CM_EDATA: a stored block is damaged, or the messages are not as many as the tags say. */
+/* Read the blocks.  CM_EDATA: one is damaged, or they hold another number of messages than the tags say. */
 static enum cm_rc read_blocks(struct sh_round *r, struct cm_err *err)
 {
 	uint64_t wanted = r->intake.participants * r->d.messages_per_client + r->dummies, n = 0;
@@ -186,7 +186,7 @@ static enum cm_rc check_lost(const struct recovery *m, const struct sh_row *row,
 	return rc;
 }
 
-/* Devices that have a receipt hold it against a manifest of nobody: no other is signed for them. */
+/* Refuse --newest if devices have a receipt: a VOID manifest would deny their reports. */
 static enum cm_rc check_newest(const struct recovery *m, const struct sh_row *row, struct cm_err *err)
 {
 	uint64_t devices = 0;

@@ -3,9 +3,11 @@
 
 #include "cm_cli.h"
 
-/* Options: the name of what is lost; the number of witnessed records to close; give up the population. */
+/* Options: the name of what is lost; the number of witnessed records to close; whether the population is
+ * given up. */
 enum { SH_RECOVER_CONFIRM, SH_RECOVER_LEDGER, SH_RECOVER_SPENT };
-/* Of `round give-up`: this state is the newest there was. */
+/* The option of `round give-up` by which the operator states that this state is the newest that ever
+ * existed. */
 enum { SH_GIVE_UP_NEWEST = SH_RECOVER_CONFIRM + 1 };
 #define SH_RECOVER_OPTIONS(what, why) [SH_RECOVER_CONFIRM] = CM_OPTION("confirm", what, why)
 

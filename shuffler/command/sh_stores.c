@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From the folder of this program. */
+/* The path of the other program, relative to this program's folder. */
 #define OTHER "../libexec/tombola/tombola-shuffler-postgresql"
 
 static char **arguments;

@@ -1,7 +1,8 @@
-/* sh_stores.h - the stores that a configuration may name, and the program that has them.
+/* sh_stores.h - the stores that a configuration may name, and the program that contains them.
  *
- * tombola-shuffler has store "sqlite" alone and needs no libpq.  Where the configuration says "postgresql" it
- * becomes tombola-shuffler-postgresql, the same program with both. */
+ * tombola-shuffler contains only the store "sqlite" and needs no libpq.  If the configuration says
+ * "postgresql", it
+ * executes tombola-shuffler-postgresql, which is the same program with both stores. */
 #pragma once
 
 #include "cm_cli.h"
@@ -10,29 +11,34 @@
 
 struct sh_store_kind {
 	const char *name;
-	/* The functions of sh_sqlite.h, or of sh_postgresql.h. */
+	/* The open function of sh_sqlite.h or of sh_postgresql.h. */
 	enum cm_rc (*open)(const struct sh_conf *conf, struct sh_store *out, struct cm_err *err);
 	enum cm_rc (*open_readonly)(const struct sh_conf *conf, struct sh_store *out, struct cm_err *err);
 	enum cm_rc (*anew)(const struct sh_conf *conf, const struct sh_loss *loss, struct cm_err *err);
-	/* A fault of the keys that only this store reads, and of which; NULL: none. */
+	/* Checks the keys that only this store reads.  *key names the faulty one.  NULL: the store has no
+	 * such keys. */
 	enum cm_rc (*check)(const struct sh_conf *conf, const char **key, struct cm_err *err);
 };
 
 extern const struct sh_store_kind sh_store_sqlite;
-/* Of this program; ends with NULL. */
+/* The stores that this program contains; ends with NULL. */
 extern const struct sh_store_kind *const sh_stores[];
 
-/* The verb `intake`: of the program that has store "postgresql"; the other one becomes it. */
+/* The verb `intake`.  Only the program with the store "postgresql" can run it; the other program executes
+ * that one. */
 enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
-/* `check-config intake`: prints every finding, a line each; likewise. */
+/* The verb `check-config intake`, for which the same holds.  It prints every finding on a line of its
+ * own. */
 enum cm_rc sh_intake_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 
-/* The program's arguments, for another one in its place.  Call it first in main. */
+/* Remember the program's arguments, to execute another program with them.  Call it first in main. */
 void sh_stores_begin(char **argv);
-/* Become the program that has every store.  CM_ECONFIG: it is not installed. */
+/* Execute the program that contains every store.  CM_ECONFIG: it is not installed. */
 CM_CHECK enum cm_rc sh_stores_become(struct cm_err *err);
-/* The store that the configuration names.  When this program does not have it, the one that has it takes the
- * process's place, with the same arguments: call it before anything is locked, printed or confined.
- * CM_ECONFIG: it is not installed, or a fault of the store's keys, printed to stderr with its line. */
+/* Find the store that the configuration names.  If this program does not contain it, execute the one that
+ * does, with the same
+ * arguments.  So call it before anything is locked, printed or confined.
+ * CM_ECONFIG: that program is not installed, or the store's keys have a fault, which is printed to stderr
+ * with its line. */
 CM_CHECK enum cm_rc sh_stores_of(
 	const struct sh_conf *conf, const struct sh_store_kind **out, struct cm_err *err);

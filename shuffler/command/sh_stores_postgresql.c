@@ -1,8 +1,8 @@
-/* sh_stores_postgresql.c - the stores of tombola-shuffler-postgresql. */
+/* sh_stores_postgresql.c - lists the stores of tombola-shuffler-postgresql. */
 #include "sh_postgresql.h"
 #include "sh_stores.h"
 
-/* The strings are the configuration's, which outlives the store. */
+/* The strings belong to the configuration, which outlives the store. */
 static struct sh_pg_conf conf_of(const struct sh_conf *conf)
 {
 	return (struct sh_pg_conf){ .database = conf->database,

@@ -1,4 +1,4 @@
-/* sh_stores_sqlite.c - the store in SQLite, which every program has. */
+/* sh_stores_sqlite.c - describes the store in SQLite, which every program contains. */
 #include "sh_sqlite.h"
 #include "sh_stores.h"
 

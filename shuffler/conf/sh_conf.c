@@ -6,7 +6,7 @@
 
 #include "cf_http.h"
 
-#define ROLE_MAX 63u /* PostgreSQL's longest name */
+#define ROLE_MAX 63u /* the longest name that PostgreSQL allows */
 #define FIELD(f) offsetof(struct sh_conf, f)
 
 const struct cf_row sh_conf_rows[] = {
@@ -42,7 +42,7 @@ const struct cf_row sh_conf_rows[] = {
 	CF_END,
 };
 
-/* Keys that depend on each other; the first rule that is broken is the fault. */
+/* Check keys that depend on each other.  Reports the first broken rule. */
 static enum cm_rc check_store(const struct sh_conf *c, FILE *faults, struct cm_err *err)
 {
 	static const char only_postgresql[] = "only for store = \"postgresql\"";

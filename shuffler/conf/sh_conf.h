@@ -3,7 +3,7 @@
 
 #include "sh_peers_conf.h"
 
-#define SH_PARTY "shuffler" /* whose state_dir it is */
+#define SH_PARTY "shuffler" /* the role to which the state_dir belongs */
 
 struct sh_conf {
 	char *listen, *state_dir, *policy, *http;
@@ -20,7 +20,8 @@ struct sh_conf {
 
 extern const struct cf_row sh_conf_rows[];
 
-/* Load the file; faults as cf_load, and of the keys of the store.  Call sh_conf_free on success and on
+/* Load the file.  Faults are reported as by cf_load, also those of the store's keys.  Call sh_conf_free on
+ * success and on
  * failure. */
 CM_CHECK enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err);
 void sh_conf_free(struct sh_conf *conf);

@@ -15,7 +15,7 @@ struct sh_intake_conf {
 
 extern const struct cf_row sh_intake_conf_rows[];
 
-/* As sh_conf_load and sh_conf_free. */
+/* These work like sh_conf_load and sh_conf_free. */
 CM_CHECK enum cm_rc sh_intake_conf_load(
 	const char *path, struct sh_intake_conf *out, FILE *faults, struct cm_err *err);
 void sh_intake_conf_free(struct sh_intake_conf *conf);

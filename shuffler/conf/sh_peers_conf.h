@@ -12,6 +12,6 @@ struct sh_limits_conf {
 		idle_ms;
 };
 
-/* The files with a date; paths borrowed. */
+/* The files that have an expiry date; paths are borrowed. */
 struct cr_files sh_tls_files(const struct sh_tls_conf *tls);
 extern const struct cf_row sh_tls_rows[], sh_limit_rows[];

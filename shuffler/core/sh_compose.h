@@ -11,17 +11,18 @@
 struct sh_compose {
 	struct sh_plan *plan;
 	const struct sh_policy *policy; /* borrowed */
-	/* For a pin.  decided: the result if no composition is needed, otherwise SH_PIN_WAITS. */
+	/* For a pin: `decided` is the result if no composition is needed, otherwise SH_PIN_WAITS. */
 	enum sh_pin_state decided;
 	struct rd_plan whole;
 	struct rd_pin pin;
-	/* For the judgement of a round (descriptors): the candidate, and counted rounds that the account
+	/* For the judgement of a round: `descriptors` are the candidate, and counted rounds that the
+	 * account
 	 * lacks. */
 	bool judges;
 	struct cm_buf candidate, *missing;
 	size_t lacks;
 	struct rd_verdict verdict;
-	enum cm_rc rc; /* CM_ELATER: it was stopped */
+	enum cm_rc rc; /* CM_ELATER if it was stopped */
 	struct cm_err err;
 };
 

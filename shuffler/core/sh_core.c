@@ -1,4 +1,5 @@
-/* sh_core.c - the shuffler: what each peer may make of its rounds, and which object answers. */
+/* sh_core.c - the shuffler's core: decides what each peer may do with its rounds, and passes the request to
+ * the object that answers it. */
 #include <string.h>
 
 #include "cm_fault.h"
@@ -56,7 +57,7 @@ const struct sh_round *sh_core_offer(const struct sh_core *c, uint64_t after, in
 {
 	const struct sh_round *r = sh_live_collecting(&c->live);
 
-	/* Where intakes take the reports, clients may come once the first of them can. */
+	/* If intakes take the reports, clients may come as soon as the first intake can. */
 	return r && !r->intake.closed && (!r->env->intakes || r->spread.epoch != 0) &&
 			       r->d.sequence > after && now_ms >= r->d.opens_ms && !sh_round_due(r, now_ms)
 		       ? r
@@ -177,7 +178,8 @@ enum cm_rc sh_core_over(struct sh_core *c, struct sh_round *r, struct cm_err *er
 	return r->d.payload_size > 0 ? sh_payloads_drop(&c->payloads, r->d.payload_hash, err) : CM_OK;
 }
 
-/* Does the ledger say that nobody will ask for this round?  A round that is released waits for Settle. */
+/* Whether the ledger says that nobody will ask for this round any more.  A round that is being released
+ * waits for Settle. */
 static bool is_over(const struct sh_core *c, const struct sh_round *r)
 {
 	enum sh_fate fate = sh_witness_fate(c->witness, r->d.round_id);
@@ -231,7 +233,8 @@ enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *put, uint
 	return sh_payloads_put(&c->payloads, put, held, no, err);
 }
 
-/* Is it newer than every one that was served here?  The ledger's reservations follow each other already. */
+/* Check that it is newer than every round that was served here.  The ledger has already checked that
+ * reservations follow each other. */
 static enum cm_rc check_sequence(
 	const struct sh_core *c, const struct rd_descriptor *d, struct sh_refusal *no)
 {
@@ -260,7 +263,7 @@ static enum cm_rc verify(const struct sh_core *c, struct cr_span bytes, struct c
 		0, "%.190s", err->msg);
 }
 
-/* Every check on a descriptor that is not known yet.  lost: it ends at once (end_lost). */
+/* Make every check on a descriptor that is not known yet.  lost: the round will end at once (end_lost). */
 static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct cr_span bytes, bool lost,
 	int64_t now_ms, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
 {
@@ -268,7 +271,8 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct
 
 	if (rc == CM_OK)
 		rc = check_sequence(c, d, no);
-	/* Said now: a round that cannot be sealed would stop us at its end. */
+	/* Check it now, because a round that cannot be sealed would stop the shuffler at the round's
+	 * end. */
 	if (rc == CM_OK && (rc = sh_blanket_possible(d, err)) != CM_OK && rc != CM_EINTERNAL)
 		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, 0, "%.190s", err->msg);
 	if (rc == CM_OK && !lost)
@@ -288,7 +292,7 @@ static enum cm_rc judge(struct sh_core *c, const struct rd_descriptor *d, struct
 	return rc;
 }
 
-/* The round counts from now on, as a try of its entry and as the newest that was served. */
+/* Count the round, from now on, as a try of its entry and as the newest round that was served. */
 static enum cm_rc count(struct sh_core *c, const struct rd_descriptor *d, const struct rd_verdict *verdict,
 	struct cm_err *err)
 {
@@ -300,7 +304,7 @@ static enum cm_rc count(struct sh_core *c, const struct rd_descriptor *d, const 
 	return sh_plans_began(c->plans, d, err);
 }
 
-/* A round that was judged begins; *d is taken over. */
+/* Begin a round that passed judgement; *d is taken over. */
 static enum cm_rc begin(struct sh_core *c, struct rd_descriptor *d, const struct sh_announce *a,
 	const struct cr_rng *rng, const struct rd_verdict *verdict, struct cm_err *err)
 {
@@ -330,14 +334,16 @@ static enum cm_rc end_lost(struct sh_core *c, const struct rd_descriptor *d, con
 		rc = count(c, d, verdict, err);
 	if (rc == CM_OK)
 		sh_plans_ended(c->plans, d, NULL);
-	/* A store that went back alone left the round's key here. */
+	/* If only the store went back, the round's key is still here. */
 	if (rc == CM_OK)
 		rc = sh_vault_destroy(store, c->conf.env.key_dir, d->round_id, err);
 	return rc == CM_OK && d->payload_size > 0 ? sh_payloads_drop(&c->payloads, d->payload_hash, err) : rc;
 }
 
-/* Did this shuffler accept the round, which is not in the store, before it lost its state?  It did if the
- * analyzer says so (`again`), if the round's mark is still beside its key, or if a client has stated a later
+/* *again: whether this shuffler accepted the round, which is not in the store, before it lost its state.
+ * It did if the
+ * analyzer states so (`again`), if the round's mark is still beside its key, or if a client has stated a
+ * later
  * ledger. */
 static enum cm_rc was_here(
 	const struct sh_core *c, const struct rd_descriptor *d, bool again, bool *out, struct cm_err *err)
@@ -401,11 +407,11 @@ enum cm_rc sh_core_manifest(struct sh_core *c, const uint8_t *round_id, size_t r
 	return rc;
 }
 
-/* A round that cannot be released (again) by this charge: the answer. */
+/* Answer a charge by which a round cannot be released, or not a second time. */
 static enum cm_rc release_past(const struct sh_past *past, struct sh_refusal *no)
 {
 	if (past->same_charge)
-		return CM_OK; /* said again */
+		return CM_OK; /* the analyzer repeats its request */
 	switch (past->state) {
 	case SH_RELEASING:
 	case SH_ERASED:
@@ -489,7 +495,7 @@ enum cm_rc sh_core_settle(struct sh_core *c, const uint8_t *round_id, size_t rou
 	struct sh_round *r = sh_live_find(&c->live, round_id);
 	if (!r && sh_live_erases(&c->live, round_id))
 		return CM_EMORE;
-	if (!r) { /* erased or void: nothing is left to settle */
+	if (!r) { /* erased or void, so nothing is left to settle */
 		enum cm_rc rc = sh_core_look_up(c, round_id, &past, err);
 		return rc == CM_ENOINPUT ? not_found(no) : rc;
 	}

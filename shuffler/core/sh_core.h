@@ -57,11 +57,11 @@ CM_CHECK enum cm_rc sh_core_prove(struct sh_core *c, const uint8_t *round_id, si
 /* Erase the leaves of rounds whose window for proofs is over; call whenever the clock has moved. */
 CM_CHECK enum cm_rc sh_core_expire(struct sh_core *c, int64_t now_ms, struct cm_err *err);
 
-/* As sh_payloads_get, for the open round.  CM_EPROTO with *no also if the round is over. */
+/* Like sh_payloads_get, for the open round.  CM_EPROTO with *no also if the round is over. */
 CM_CHECK enum cm_rc sh_core_get_payload(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
 	const struct sh_part *part, uint8_t *out, size_t *out_len, struct sh_refusal *no, struct cm_err *err);
 
-/* As sh_judge_plan. */
+/* Like sh_judge_plan. */
 CM_CHECK enum cm_rc sh_core_plan(struct sh_core *c, const uint8_t *hash, size_t hash_len,
 	struct sh_plan_signed *out, struct sh_refusal *no, struct cm_err *err);
 /* The signed standing of a certificate.  It covers every report whose receipt may have been sent. */
@@ -72,13 +72,13 @@ struct sh_standing_signed {
 CM_CHECK enum cm_rc sh_core_standing(const struct sh_core *c, const uint8_t key_hash[PR_HASH_LEN],
 	struct sh_standing_signed *out, struct cm_err *err);
 
-/* As sh_heads_state. */
+/* Like sh_heads_state. */
 CM_CHECK enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who,
 	struct cr_span descriptor, struct cr_span signature, enum sh_stated *what, struct cm_err *err);
 
 /* ---- The analyzer ---- */
 
-/* As sh_heads_check_loss and sh_heads_lacking. */
+/* Like sh_heads_check_loss and sh_heads_lacking. */
 CM_CHECK enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no);
 const struct sh_head_row *sh_core_lacks(const struct sh_core *c);
 
@@ -87,7 +87,7 @@ CM_CHECK enum cm_rc sh_core_population(
 struct rd_chain sh_core_witness(const struct sh_core *c);
 CM_CHECK enum cm_rc sh_core_extend(
 	struct sh_core *c, const struct sh_extend *e, struct sh_refusal *no, struct cm_err *err);
-/* As sh_payloads_put. */
+/* Like sh_payloads_put. */
 CM_CHECK enum cm_rc sh_core_put_payload(struct sh_core *c, const struct sh_put *put, uint64_t *held,
 	struct sh_refusal *no, struct cm_err *err);
 /* The request Announce (borrowed), and its result.
@@ -136,7 +136,7 @@ CM_CHECK enum cm_rc sh_core_manifest(struct sh_core *c, const uint8_t *round_id,
 	struct sh_signed *out, struct sh_refusal *no, struct cm_err *err);
 CM_CHECK enum cm_rc sh_core_release(struct sh_core *c, struct cr_span charge, struct cr_span signature,
 	uint8_t round_id[PR_ROUND_ID_LEN], struct sh_refusal *no, struct cm_err *err);
-/* As sh_round_pull.  CM_EMORE: ask again when a job has ended. */
+/* Like sh_round_pull.  CM_EMORE: ask again when a job has ended. */
 CM_CHECK enum cm_rc sh_core_pull(struct sh_core *c, const uint8_t *round_id, size_t round_id_len,
 	uint32_t bucket, uint64_t offset, size_t max, struct cr_span *out, struct sh_refusal *no);
 /* Destroy the round's key and messages, since the analyzer has its result.  CM_EMORE: the key is destroyed,
@@ -186,20 +186,21 @@ struct sh_task {
 	struct cm_err err;
 };
 
-/* What a task did. */
+/* The result of a task. */
 struct sh_task_done {
 	enum sh_task_kind kind;
-	size_t submissions, messages; /* that a commit made durable: answers that waited for it may be sent */
-	uint32_t dummies;             /* that a slice added */
-	/* The round that was sealed.  damage: why it was lost instead; CM_OK: it was not.  query: its
-	 * query's name, borrowed until the next job begins. */
+	/* numbers that a commit made durable; answers that waited for them may be sent */
+	size_t submissions, messages;
+	uint32_t dummies; /* number of dummies that a slice added */
+	/* The round that was sealed.  damage: why it was lost instead; CM_OK if it was not. query: the
+	 * name of its query, borrowed until the next job begins. */
 	uint64_t sequence, participants;
 	bool is_void;
 	struct cm_err damage;
 	const char *query;
 };
 
-/* The task that begin would begin. */
+/* The task that sh_core_task_begin would begin. */
 enum sh_task_kind sh_core_task_next(const struct sh_core *c, enum sh_pace pace, int64_t now_ms);
 /* On the event loop: choose the next task, move what it needs into *t, and close the intake if no
  * submission may follow.  Returns t->kind.  Unless that is SH_TASK_NONE, call sh_core_task_end before the
@@ -217,7 +218,7 @@ int64_t sh_core_wait_ms(const struct sh_core *c, int64_t now_ms);
 
 /* ---- Jobs, beside the tasks: for rounds that are released or over, one at a time ---- */
 
-/* As sh_job_begin and sh_job_end; sh_job_run between them. */
+/* Like sh_job_begin and sh_job_end; call sh_job_run between them. */
 enum sh_job_kind sh_core_job_begin(struct sh_core *c, bool erasures, struct sh_job *j);
 CM_CHECK enum cm_rc sh_core_job_end(struct sh_core *c, struct sh_job *j, struct cm_err *err);
 
@@ -227,15 +228,16 @@ CM_CHECK enum cm_rc sh_core_keeps(const struct sh_core *c, struct cm_err *err);
 
 /* ---- Composing, beside the tasks ---- */
 
-/* As sh_judge_begin and sh_judge_end, with sh_compose_run between them on a worker thread of its own. */
+/* Like sh_judge_begin and sh_judge_end; call sh_compose_run between them on a worker thread of its own. */
 CM_CHECK enum cm_rc sh_core_compose(struct sh_core *c, struct sh_compose **out, struct cm_err *err);
 CM_CHECK enum cm_rc sh_core_composed(struct sh_core *c, struct sh_compose *w, struct cm_err *err);
 
 /* ---- For status ---- */
-const struct sh_round *sh_core_round(const struct sh_core *c, size_t i); /* live ones; NULL past the last */
+/* only live rounds; NULL past the last */
+const struct sh_round *sh_core_round(const struct sh_core *c, size_t i);
 /* Number of live rounds in this state. */
 size_t sh_core_count(const struct sh_core *c, enum sh_state state);
-/* Sequence number of the live round with this id; 0: none. */
+/* Sequence number of the live round with this id; 0 if there is none. */
 uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LEN]);
 /* The slices that pinned plans took from the policy's max_epsilon and delta; each is spent whole at the
  * pin. */
@@ -248,5 +250,5 @@ double sh_core_delta(const struct sh_core *c);
 const struct sh_plan *sh_core_plan_at(const struct sh_core *c, size_t i);
 /* What clients have stated about the ledger. */
 struct sh_hearing sh_core_hearing(const struct sh_core *c);
-/* Sequence number of the newest round announced here, live or not; 0: none. */
+/* Sequence number of the newest round announced here, live or not; 0 if there is none. */
 uint64_t sh_core_newest(const struct sh_core *c);

@@ -14,12 +14,14 @@ struct sh_core {
 	struct sh_live live;
 	struct sh_payloads payloads;
 	struct sh_proofs proofs;
-	size_t intakes;                  /* connected now, where intakes take the reports */
-	const struct sh_task *under_way; /* between its begin and its end; NULL: none */
-	uint64_t last_sequence;          /* of the newest descriptor served */
+	size_t intakes; /* number of intakes that are connected now; they take the reports */
+	/* the task between its begin and its end; NULL if there is none */
+	const struct sh_task *under_way;
+	uint64_t last_sequence; /* sequence number of the newest descriptor served */
 };
 
-/* sh_core.c.  A live round is over (sh_round_over): it is no longer found, its payload is dropped, and a job
+/* In sh_core.c.  Retire a live round that is over (sh_round_over): it is no longer found, its payload is
+ * dropped, and a job
  * deletes its messages. */
 CM_CHECK enum cm_rc sh_core_over(struct sh_core *c, struct sh_round *r, struct cm_err *err);
 /* Erase rounds that the ledger has voided, or has settled without their release.  A collecting round is
@@ -29,7 +31,7 @@ CM_CHECK enum cm_rc sh_core_cancel_over(struct sh_core *c, struct cm_err *err);
 /* A copy of a stored row, for rounds that are no longer live. */
 struct sh_past {
 	enum sh_state state;
-	struct sh_signed *manifest; /* may be NULL: not wanted */
+	struct sh_signed *manifest; /* NULL if the caller does not want it */
 	struct cr_span compare;     /* compared with the descriptor or the charge */
 	bool same_descriptor, same_charge;
 };

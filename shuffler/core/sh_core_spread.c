@@ -1,4 +1,4 @@
-/* sh_core_spread.c - the core's answers to intakes, where they take the reports of a round. */
+/* sh_core_spread.c - answers the intakes that take the reports of a round. */
 #include "sh_core_spread.h"
 
 #include <string.h>
@@ -72,7 +72,8 @@ void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uin
 	sh_spread_leave(&r->spread, intake, epoch, tag);
 }
 
-/* An intake has no say about a client that another one has. */
+/* Whether this intake has claimed the clients of all standings.  It cannot speak for a client that another
+ * intake has. */
 static bool claimed(const struct sh_round *r, uint32_t intake, const struct sh_signing *s)
 {
 	uint8_t tag[SH_TAG_LEN];
@@ -120,7 +121,7 @@ bool sh_core_stored(struct sh_core *c, uint64_t epoch, uint64_t devices, struct 
 {
 	struct sh_round *r = of_epoch(c, epoch);
 
-	/* What an intake says moves the end of a round, so it is held to what was promised. */
+	/* An intake's statement moves the end of a round, so it must stay within what was promised. */
 	if (!r || devices > r->spread.promised - r->intake.participants)
 		return false;
 	r->intake.participants += devices;

@@ -15,7 +15,7 @@ void sh_core_intakes(struct sh_core *c, size_t intakes);
 CM_CHECK enum cm_rc sh_core_lend(
 	struct sh_core *c, struct sh_loan *out, struct sh_vault_keys *keys, struct cm_err *err);
 
-/* As sh_spread_claim and sh_spread_leave, for the certificate with this key. */
+/* Like sh_spread_claim and sh_spread_leave, for the certificate with this key. */
 CM_CHECK enum cm_rc sh_core_claim(struct sh_core *c, uint32_t intake, uint64_t epoch,
 	const uint8_t key_hash[PR_HASH_LEN], int64_t now_ms, enum sh_claim *out, struct cm_err *err);
 void sh_core_leave(struct sh_core *c, uint32_t intake, uint64_t epoch, const uint8_t key_hash[PR_HASH_LEN]);

@@ -1,6 +1,6 @@
-/* sh_core_start.c - the core as the store left it; declared in sh_core.h.
+/* sh_core_start.c (sh_core.h) - creates the core from what the store holds.
  *
- * The witnessed ledger, plans, pins and rounds are read, and unfinished erasures are completed. */
+ * Reads the witnessed ledger, plans, pins and rounds, and completes unfinished erasures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static enum cm_rc start_pin(void *user, const struct sh_pin_row *pin, struct cm_
 	return sh_plans_pinned(c->plans, plan, (enum sh_pin_state)pin->state, pin->epsilon, pin->taken, err);
 }
 
-/* The round as its plan has it: a try that is under way, or how it ended. */
+/* Record in its plan the stored round: a try that is under way, or how it ended. */
 static enum cm_rc start_try(struct sh_core *c, const struct sh_row *row, struct cm_err *err)
 {
 	struct rd_descriptor d;
@@ -86,7 +86,8 @@ static enum cm_rc collect_place(void *user, const uint8_t round_id[PR_ROUND_ID_L
 	return CM_OK;
 }
 
-/* A round with reports and without a row is one that the state has forgotten.  Its mark stays, so that it is
+/* Destroy the key and data of a round.  If it has reports and no row, the state has forgotten it; its mark
+ * then stays, so that it is
  * not begun anew (sh_core.h, Announce). */
 static enum cm_rc destroy(const struct sh_core *c, const uint8_t *round_id, struct cm_err *err)
 {
@@ -117,7 +118,7 @@ static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
 	return rc;
 }
 
-/* The core of this configuration, with what the store has of ledger, plans and pins. */
+/* Create the core of this configuration, with the ledger, plans and pins of the store. */
 static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)
 {
 	const struct sh_policy *p = conf->policy;
@@ -153,8 +154,9 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 	return rc;
 }
 
-/* A crash may have come between a row and the mark of its seal, or between a commit and the mark of its
- * devices, which have a receipt when they come again.  A round that an earlier version began has no mark. */
+/* Bring a round's mark up to date.  A crash may have come between a row and the mark of its seal, or
+ * between a commit and the mark of its
+ * devices, which get a receipt when they come again.  A round that an earlier version began has no mark. */
 static enum cm_rc mark(struct sh_round *r, struct cm_err *err)
 {
 	const char *key_dir = r->env->key_dir;

@@ -1,6 +1,6 @@
-/* sh_core_task.c - commits and sealing, declared in sh_core.h.
+/* sh_core_task.c (sh_core.h) - commits and seals rounds.
  *
- * Here is decided what is to be done, the slow work is run, and what follows from it applied. */
+ * Decides what is to be done, runs the slow work, and applies the result. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* ---- When ---- */
 
-/* When the batch that gathers is committed at the latest; at once if the clock was set back meanwhile. */
+/* The latest time at which the gathering batch is committed; now if the clock was set back meanwhile. */
 static int64_t commit_at(const struct sh_core *c, const struct sh_intake *in, int64_t now_ms)
 {
 	return now_ms < in->gathering_since_ms ? now_ms : in->gathering_since_ms + c->conf.commit_wait_ms;
@@ -26,7 +26,7 @@ static bool commit_wanted(
 	       now_ms >= commit_at(c, in, now_ms);
 }
 
-/* Of a round whose reports intakes take. */
+/* The next task of a round whose reports intakes take. */
 static enum sh_task_kind spread_next(
 	const struct sh_core *c, const struct sh_round *r, enum sh_pace pace, int64_t now_ms)
 {
@@ -100,14 +100,14 @@ static enum cm_rc end_commit(
 {
 	(void)c;
 	(void)err;
-	assert(t->round->intake.flying_bytes > 0); /* nobody else ended this commit */
+	assert(t->round->intake.flying_bytes > 0); /* nothing else ended this commit */
 	done->submissions = t->submissions;
 	done->messages = sh_batch_messages(&t->batch);
 	sh_intake_committed(&t->round->intake);
 	return CM_OK;
 }
 
-/* What was wanted until now is wanted no more; what is wanted from now on needs another epoch. */
+/* This epoch satisfies every request made until now; a later request needs another epoch. */
 static void begin_epoch(struct sh_task *t, int64_t now_ms)
 {
 	t->began_ms = now_ms;
@@ -140,7 +140,7 @@ static enum cm_rc end_epoch(
 	(void)c;
 	(void)done;
 	(void)err;
-	/* An earlier process closed the data: the round's end goes on. */
+	/* An earlier process closed the data, so continue with the round's end. */
 	if (t->epoch.closed) {
 		r->intake.closed = true;
 		return CM_OK;
@@ -248,7 +248,7 @@ static enum cm_rc run_seal(struct sh_task *t, const struct cr_rng *rng, struct c
 	return sh_round_roots(t->round, &t->buckets, err);
 }
 
-/* sh_round_seal of the collecting round, and what follows from it; r may be over then. */
+/* Seal the collecting round (sh_round_seal), and apply what follows; r may be over afterwards. */
 static enum cm_rc seal(struct sh_core *c, struct sh_round *r, struct rd_bucket *buckets, struct cm_err *err)
 {
 	enum cm_rc rc = sh_round_seal(r, buckets, err);
@@ -283,7 +283,8 @@ static enum cm_rc end_seal(
 	struct rd_bucket *buckets = t->buckets;
 	uint8_t round_id[PR_ROUND_ID_LEN];
 
-	/* It may have been called off meanwhile, but nothing makes a round enough that was not. */
+	/* The round may have been called off meanwhile, but a round that had too few participants still has
+	 * too few. */
 	assert(!buckets == !t->slow);
 	done->sequence = r->d.sequence;
 	done->participants = r->intake.participants;
@@ -301,7 +302,7 @@ static enum cm_rc end_seal(
 /* ---- Begin, run, end ---- */
 
 static const struct {
-	bool closes; /* no submission may follow its begin */
+	bool closes; /* no submission may follow the task's begin */
 	void (*begin)(struct sh_task *t, int64_t now_ms);
 	enum cm_rc (*run)(struct sh_task *t, const struct cr_rng *rng, struct cm_err *err);
 	enum cm_rc (*end)(
@@ -315,7 +316,8 @@ static const struct {
 	[SH_TASK_SEAL] = { true, begin_seal, run_seal, end_seal },
 };
 
-/* Of a round whose intake a task closed: all that was accepted is durable, and nothing comes. */
+/* Whether everything accepted is durable and nothing else comes, as it must be once a task has closed the
+ * round's intake. */
 static bool is_quiet(const struct sh_intake *in)
 {
 	return in->closed && in->flying_bytes == 0 && sh_batch_submissions(&in->gathering) == 0;
@@ -367,7 +369,7 @@ enum cm_rc sh_core_task_end(
 	struct sh_round *r = t->round;
 
 	assert(c->under_way == t && r == sh_live_collecting(&c->live));
-	/* The loop served on while it ran: it may have called the round off, and no more. */
+	/* The loop continued meanwhile: it may have called the round off, but nothing else. */
 	assert(!tasks[t->kind].closes || (is_quiet(&r->intake) && r->intake.participants == t->participants));
 	*done = (struct sh_task_done){ .kind = t->kind };
 	c->under_way = NULL;

@@ -7,7 +7,7 @@
 
 static int by_id(const void *a, const void *b)
 {
-	return memcmp(a, b, PR_ROUND_ID_LEN); /* a row begins with its id */
+	return memcmp(a, b, PR_ROUND_ID_LEN); /* the id is the first member of a row */
 }
 
 struct sh_fate_row *sh_fates_find(const struct sh_fates *f, const uint8_t round_id[PR_ROUND_ID_LEN])
@@ -37,7 +37,7 @@ struct sh_fate_row *sh_fates_at(struct sh_fates *f, const uint8_t round_id[PR_RO
 void sh_fates_fini(struct sh_fates *f)
 {
 	while (f->root) {
-		/* A node begins with the pointer to its key (POSIX). */
+		/* The first member of a node is the pointer to its key (POSIX). */
 		struct sh_fate_row *row = *(struct sh_fate_row **)f->root;
 
 		(void)tdelete(row, &f->root, by_id);

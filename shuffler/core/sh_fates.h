@@ -11,10 +11,10 @@
 
 struct sh_fate_row {
 	uint8_t round_id[PR_ROUND_ID_LEN];
-	int fate; /* enum sh_fate */
+	int fate; /* a value of enum sh_fate */
 };
 struct sh_fates {
-	void *root; /* <search.h> */
+	void *root; /* a tree of <search.h> */
 };
 
 /* Find a round's row, or NULL. */

@@ -1,4 +1,5 @@
-/* sh_heads.c - what clients state of the ledger: after a loss, and against a ledger that went back. */
+/* sh_heads.c - judges what clients state about the ledger: after a loss, and against a ledger that went
+ * back. */
 #include "sh_heads.h"
 
 #include <stdlib.h>
@@ -57,8 +58,9 @@ void sh_heads_fini(struct sh_heads *h)
 
 /* ---- Which of them the witnessed ledger lacks ---- */
 
-/* One that contradicts the ledger counts before those that are longer than it, of which the longest
- * counts. */
+/* Keep the head if it says more than the one kept so far: one that contradicts the ledger comes first, then
+ * the
+ * longest. */
 static void consider(struct sh_heads *h, const struct sh_head_row *head)
 {
 	enum sh_head_place place = sh_witness_place(h->witness, head);
@@ -81,7 +83,8 @@ void sh_heads_judge(struct sh_heads *h)
 
 /* ---- After a loss ---- */
 
-/* Certificates of more devices than collude: one of them at least is honest, and stated the newest that it
+/* Whether the certificates have more devices than collude.  At least one of them is then honest, and has
+ * stated the newest record that it
  * has seen. */
 static bool enough(const struct sh_heads *h)
 {
@@ -90,7 +93,8 @@ static bool enough(const struct sh_heads *h)
 	return h->n > 0 && (!CM_CHECKED("shuffler.loss.devices") || h->devices > colluders);
 }
 
-/* What the lost state can have pinned is closed; the ledger has to lead to the longest head. */
+/* Close every plan that the lost state can have pinned, and require that the ledger leads to the longest
+ * head. */
 static enum cm_rc decide(struct sh_heads *h, struct cm_err *err)
 {
 	const struct sh_store *store = h->store;
@@ -128,7 +132,7 @@ enum cm_rc sh_heads_load(struct sh_heads *h, struct cm_err *err)
 
 /* ---- Stating ---- */
 
-/* CM_OK: *head and *sequence are what the descriptor says.  CM_EPROTO: nothing that would bind anybody. */
+/* Read head and sequence number from a descriptor.  CM_EPROTO: it holds no statement that binds anybody. */
 static enum cm_rc read_head(const struct sh_heads *h, struct cr_span descriptor, struct sh_head_row *head,
 	uint64_t *sequence, struct cm_err *err)
 {
@@ -159,7 +163,7 @@ static enum cm_rc verify(
 	return rc == CM_OK || rc == CM_EINTERNAL ? rc : CM_EPROTO;
 }
 
-/* Whether a kept head is that of a record after this one. */
+/* Whether the longest kept head comes after this record. */
 static bool reaches(const struct sh_heads *h, uint64_t after)
 {
 	const struct sh_head_row *longest = longest_of(h);
@@ -167,10 +171,10 @@ static bool reaches(const struct sh_heads *h, uint64_t after)
 	return longest && longest->seq > after;
 }
 
-/* Whether nothing new follows from a head.  So it is with every client of a state that has only grown: the
+/* Whether nothing new follows from a head.  That holds for every client if the state has only grown: the
  * ledger has the record, and the round was served here.  A descriptor newer than all that were served here
- * was served by a state that is lost, and of these the longest says all (sh_heads_reach).  On a fork
- * nothing is announced, and what shows it stays. */
+ * was served by a state that is lost, and the longest of these suffices (sh_heads_reach).  On a fork
+ * nothing is announced, and the head that shows the fork is kept. */
 static bool is_known(
 	const struct sh_heads *h, const struct sh_head_row *head, uint64_t sequence, uint64_t newest)
 {
@@ -178,7 +182,8 @@ static bool is_known(
 	       (sequence <= newest || reaches(h, head->seq - 1) || h->lacks == SH_HEAD_FORK);
 }
 
-/* Which of a certificate's heads stays: one that contradicts the ledger, else the longer one. */
+/* Whether a certificate's known head is kept instead of the new one.  A head that contradicts the ledger is
+ * kept before others, then the longer one. */
 static bool is_kept(const struct sh_heads *h, const struct sh_head_row *known, const struct sh_head_row *head)
 {
 	bool forks = sh_witness_place(h->witness, head) == SH_HEAD_FORK,
@@ -187,7 +192,7 @@ static bool is_kept(const struct sh_heads *h, const struct sh_head_row *known, c
 	return forks == forked ? known->seq >= head->seq : forked;
 }
 
-/* Durable before it counts. */
+/* Store the head durably before it counts. */
 static enum cm_rc keep(
 	struct sh_heads *h, const struct sh_head_row *head, enum sh_stated *what, struct cm_err *err)
 {

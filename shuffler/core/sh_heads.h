@@ -15,19 +15,19 @@
 #include "sh_witness.h"
 
 struct sh_heads {
-	/* Borrowed; set by the owner. */
+	/* Borrowed; the owner sets it. */
 	const struct sh_store *store;
 	const struct sh_policy *policy;
 	const struct cr_verifier *analyzer;
 	struct sh_witness *witness;
 	struct sh_plans *plans;
-	bool intakes;        /* intakes take the reports */
-	struct sh_loss loss; /* as stored */
+	bool intakes;        /* whether intakes take the reports */
+	struct sh_loss loss; /* copy of the stored loss */
 	struct sh_head_row *row;
 	size_t n, cap;
-	uint64_t devices;           /* sum over all rows */
-	enum sh_head_place lacks;   /* whether the witnessed ledger lacks a stated head */
-	struct sh_head_row lacking; /* and which one */
+	uint64_t devices;           /* sum of devices over all rows */
+	enum sh_head_place lacks;   /* whether the witnessed ledger lacks a stated head, or contradicts it */
+	struct sh_head_row lacking; /* the head that it lacks */
 };
 
 /* Load the stored heads, once the ledger is read; judge them again when the ledger has grown. */

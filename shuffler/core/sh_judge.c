@@ -1,4 +1,5 @@
-/* sh_judge.c - plans: read from the store, composed beside the loop; rounds judged by them. */
+/* sh_judge.c - reads plans from the store, has them composed on a worker thread, and judges rounds by
+ * them. */
 #include "sh_judge.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "cm_fault.h"
 
 #define JUDGE_RETRY_MS 100u
-#define PIN_ATTEMPTS   3u /* a composition may fail for want of memory */
+#define PIN_ATTEMPTS   3u /* a composition may fail because memory is short */
 
 void sh_judge_init(struct sh_judge *g, const struct sh_store *store, const struct sh_policy *policy,
 	struct sh_plans *plans)
@@ -43,7 +44,7 @@ static enum cm_rc take_plan(void *user, const uint8_t *bytes, size_t len, struct
 	return rc;
 }
 
-/* g->read is of this plan.  It was judged when it came: a fault is the store's. */
+/* Read this plan to g->read.  It was checked when it arrived, so a fault is the store's. */
 static enum cm_rc read_plan(struct sh_judge *g, const struct sh_plan *plan, struct cm_err *err)
 {
 	const struct sh_store *store = g->store;
@@ -93,7 +94,8 @@ static enum cm_rc add_missing(void *user, const struct sh_row *row, struct cm_er
 	return sh_compose_missing(user, row->descriptor, err);
 }
 
-/* After a start: an adaptive plan whose rounds are not in its account yet, so that its share can be said. */
+/* After a start: find an adaptive plan whose rounds are not in its account yet, so that its used share
+ * becomes known. */
 static struct sh_plan *recount(struct sh_judge *g)
 {
 	struct sh_plan *plan = NULL;
@@ -107,7 +109,7 @@ static struct sh_plan *recount(struct sh_judge *g)
 	return NULL;
 }
 
-/* Of the round that asks for it, or of none. */
+/* Begin to judge the round that asks for it or, without a candidate, only bring the account up to date. */
 static enum cm_rc begin_judgement(
 	struct sh_judge *g, struct sh_plan *plan, bool candidate, struct sh_compose **out, struct cm_err *err)
 {
@@ -160,7 +162,7 @@ static enum cm_rc pinned(struct sh_judge *g, struct sh_compose *w, struct cm_err
 		sh_belief_put(&belief, taken + bits);
 		row.taken = (struct cr_span){ taken, bits + SH_BELIEF_LEN };
 	} else if (w->decided == SH_PIN_TAKEN) {
-		row.epsilon = w->plan->epsilon; /* a filter's whole budget */
+		row.epsilon = w->plan->epsilon; /* the whole budget of a filter */
 	}
 	if (row.state == SH_PIN_FAILED && ++w->plan->failures < PIN_ATTEMPTS)
 		return CM_OK;
@@ -171,7 +173,7 @@ static enum cm_rc pinned(struct sh_judge *g, struct sh_compose *w, struct cm_err
 			   : rc;
 }
 
-/* After a fault the account is made anew. */
+/* Note the result.  After a fault the account is composed anew. */
 static void note_judged(struct sh_judge *g, const struct sh_compose *w)
 {
 	struct sh_plan *plan = w->plan;
@@ -195,7 +197,7 @@ static void note_judged(struct sh_judge *g, const struct sh_compose *w)
 enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err)
 {
 	g->composing = false;
-	if (w->rc == CM_ELATER) /* stopped: the next start composes it anew */
+	if (w->rc == CM_ELATER) /* it was stopped; the next start composes the plan anew */
 		return CM_OK;
 	if (!w->judges)
 		return pinned(g, w, err);
@@ -227,7 +229,8 @@ static enum cm_rc ask_for_judgement(struct sh_judge *g, struct sh_plan *plan, co
 	return wait_for_worker(no, "the round");
 }
 
-/* Nothing has been announced since it was judged: then another judgement would be in its place. */
+/* Judge a round of an adaptive plan.  Nothing has been announced since the stored judgement was made, or
+ * another one would have replaced it. */
 static enum cm_rc judge_adaptive(struct sh_judge *g, struct sh_plan *plan, const struct rd_descriptor *d,
 	struct cr_span bytes, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err)
 {

@@ -1,7 +1,9 @@
-/* sh_judge.h - judges rounds against their plans: what a round may cost is composed beside the loop, and its
+/* sh_judge.h - judges rounds against their plans.  What a round may cost is composed beside the event loop,
+ * and its
  * plan is read from the store.
  *
- * What is to be composed is a plan's pin, or the judgement of a round of an adaptive plan (sh_compose.h); one
+ * A composition is for a plan's pin, or for the judgement of a round of an adaptive plan (sh_compose.h).
+ * One runs
  * at a time, on any thread.  A round that waits for it is refused as BUSY and announced again. */
 #pragma once
 
@@ -27,7 +29,7 @@ struct sh_judged {
 };
 
 struct sh_judge {
-	/* Borrowed; set by sh_judge_init. */
+	/* Borrowed; sh_judge_init sets it. */
 	const struct sh_store *store;
 	const struct sh_policy *policy;
 	struct sh_plans *plans;
@@ -41,7 +43,7 @@ void sh_judge_init(struct sh_judge *g, const struct sh_store *store, const struc
 	struct sh_plans *plans);
 void sh_judge_fini(struct sh_judge *g); /* accepts a zeroed struct */
 
-/* The signed plan of this hash; borrowed until the next call. */
+/* The signed plan with this hash; borrowed until the next call. */
 struct sh_plan_signed {
 	struct cr_span bytes;
 	const uint8_t *signature;
@@ -54,7 +56,8 @@ CM_CHECK enum cm_rc sh_judge_plan(struct sh_judge *g, const uint8_t *hash, size_
 CM_CHECK enum cm_rc sh_judge_round(struct sh_judge *g, const struct rd_descriptor *d, struct cr_span bytes,
 	bool lost, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err);
 
-/* What is to be composed now, or *out NULL; one at a time.  Then sh_compose_run, sh_judge_end,
+/* Begin the next composition; *out is NULL if nothing is to be composed.  Then call sh_compose_run,
+ * sh_judge_end and
  * sh_compose_free. */
 CM_CHECK enum cm_rc sh_judge_begin(struct sh_judge *g, struct sh_compose **out, struct cm_err *err);
 CM_CHECK enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err);

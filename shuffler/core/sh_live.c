@@ -1,4 +1,5 @@
-/* sh_live.c - the rounds that are under way, and slow work for those that are released or over. */
+/* sh_live.c - keeps the rounds that are under way, and does slow work for those that are released or
+ * over. */
 #include "sh_live.h"
 
 #include <assert.h>
@@ -63,7 +64,7 @@ static bool begin_read(struct sh_live *l, struct sh_job *j)
 	return false;
 }
 
-/* Nothing reads the round any more: a reading would be the job under way. */
+/* Nothing reads the round any more, since a reading would be the job under way. */
 static bool begin_erase(struct sh_live *l, struct sh_job *j)
 {
 	if (l->overs == 0)

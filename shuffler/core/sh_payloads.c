@@ -41,8 +41,9 @@ enum cm_rc sh_payloads_drop(struct sh_payloads *s, const uint8_t hash[PR_HASH_LE
 	return p && !is_needed(s, hash) ? drop(s, p, err) : CM_OK;
 }
 
-/* One that is not whole may be continued; a whole one that no round has may be of a round that is over.  A
- * store may show one twice. */
+/* Load one stored payload.  An incomplete one may be continued.  A complete one that no live round has may
+ * be of a round that is over.  A
+ * store may list a payload twice. */
 static enum cm_rc load(void *user, const struct sh_payload *p, struct cm_err *err)
 {
 	struct sh_payloads *s = user;
@@ -100,14 +101,14 @@ static enum cm_rc check_put(const struct sh_payloads *s, const struct sh_put *pu
 	return CM_OK;
 }
 
-/* The payload of this hash, as far as it is held; all others that no round has are erased. */
+/* Find the payload with this hash, as far as it is held, and erase all others that no round has. */
 static enum cm_rc begin(
 	struct sh_payloads *s, const struct sh_put *put, struct sh_payload **out, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 
 	*out = find(s, put->hash.data);
-	/* What was begun with another size is not this payload's. */
+	/* More bytes are held than this payload has, so they were sent with another size. */
 	if (*out && !(*out)->whole && (*out)->bytes > put->size) {
 		rc = drop(s, *out, err);
 		*out = NULL;
@@ -208,7 +209,7 @@ enum cm_rc sh_payloads_get(const struct sh_payloads *s, const struct rd_descript
 								 : part->length;
 	enum cm_rc rc =
 		s->store->payload_read(s->store->ctx, d->payload_hash, part->offset, out, *out_len, err);
-	/* Its clients take part as if they had no reading: the round goes on. */
+	/* Its clients take part as if they had no reading, so the round continues. */
 	return rc != CM_ENOINPUT ? rc
 				 : sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0,
 					   "the round's payload is lost here");

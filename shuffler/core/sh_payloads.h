@@ -1,30 +1,31 @@
-/* sh_payloads.h - payloads of rounds: put by the analyzer before the round, given to clients while it is
+/* sh_payloads.h - payloads of rounds: the analyzer sends them before the round, and clients get them while
+ * it is
  * open.
  *
- * They are public bytes, so they are stored as they are.  There is one for each live round at most, and one
- * that no round has yet. */
+ * They are public bytes, so they are not encrypted.  At most one is held for each live round, and one
+ * for a round that is not announced yet. */
 #pragma once
 
 #include "sh_live.h"
 
-/* Kept at a time: one of each live round, and the one that is put for the next. */
+/* At most this many are held: one for each live round, and the one for the next round. */
 #define SH_PAYLOADS_MAX (SH_ROUNDS_MAX + 2u)
 
 struct sh_payloads {
-	/* Borrowed; set by the owner. */
+	/* Borrowed; the owner sets it. */
 	const struct sh_store *store;
 	const struct sh_live *live;
-	uint64_t max_bytes;                         /* the policy's */
-	struct sh_payload payload[SH_PAYLOADS_MAX]; /* as stored */
+	uint64_t max_bytes;                         /* the limit of the policy */
+	struct sh_payload payload[SH_PAYLOADS_MAX]; /* copies of the stored ones, perhaps incomplete */
 	size_t n;
 };
 
-/* Find the stored payloads, once the live rounds are known: those of rounds that are over are erased. */
+/* Load the stored payloads, once the live rounds are known.  Those of rounds that are over are erased. */
 CM_CHECK enum cm_rc sh_payloads_load(struct sh_payloads *s, struct cm_err *err);
 /* Erase this payload unless a live round has it. */
 CM_CHECK enum cm_rc sh_payloads_drop(
 	struct sh_payloads *s, const uint8_t hash[PR_HASH_LEN], struct cm_err *err);
-/* Refuse a descriptor whose payload is not held whole. */
+/* Refuse a descriptor whose payload is not held completely. */
 CM_CHECK enum cm_rc sh_payloads_check(
 	const struct sh_payloads *s, const struct rd_descriptor *d, struct sh_refusal *no);
 

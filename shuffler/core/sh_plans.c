@@ -1,4 +1,5 @@
-/* sh_plans.c - the plans of the ledger, this shuffler's pin of each, and the tries of their entries. */
+/* sh_plans.c - keeps the plans of the ledger, this shuffler's pin of each, and the tries of their
+ * entries. */
 #include "sh_plans.h"
 
 #include <assert.h>
@@ -12,7 +13,8 @@
 struct sh_plans {
 	const struct sh_policy *policy;
 	uint64_t closed_to;
-	struct sh_plan **plan; /* by number; each allocated separately, so that pointers stay valid */
+	/* ordered by number; each is allocated separately, so that pointers stay valid */
+	struct sh_plan **plan;
 	size_t plans, cap;
 	void *by_hash;  /* the same plans in a balanced tree of <search.h> */
 	size_t waiting; /* no plan before this one waits */
@@ -49,7 +51,7 @@ static void plan_free(struct sh_plan *plan)
 
 static int by_hash(const void *a, const void *b)
 {
-	return memcmp(a, b, PR_HASH_LEN); /* a plan begins with its hash */
+	return memcmp(a, b, PR_HASH_LEN); /* the hash is the first member of a plan */
 }
 
 void sh_plans_free(struct sh_plans *p)
@@ -299,7 +301,7 @@ static enum cm_rc entry_judge(const struct sh_policy *policy, const struct sh_pl
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: try %lu of entry %lu, max_tries is %lld", (unsigned long)d->attempt,
 			(unsigned long)d->entry, (long long)policy->shared.max_tries);
-	/* The lost state knew how the tries before ended.  This one spends the entry whatever they were. */
+	/* Only the lost state knew how earlier tries ended.  This try spends the entry in any case. */
 	if (lost && (!t || t->attempt < d->attempt))
 		return CM_OK;
 	if (CM_CHECKED("shuffler.plan.once") && t && !t->is_void)
@@ -405,8 +407,9 @@ static size_t index_of(const struct rd_plan *whole, uint32_t entry)
 	return i;
 }
 
-/* The entries were composed among those believed honest then; among fewer they may not fit the slice.  What a
- * lost state had taken ends all the same. */
+/* Check that the honest participants assumed at the pin are still believed in.  The entries were composed
+ * with that number; with fewer they may not fit the slice.  A
+ * round that a lost state had accepted ends in any case. */
 static enum cm_rc check_belief(const struct sh_plans *p, const struct sh_plan *plan,
 	const struct rd_plan *whole, bool lost, struct sh_refusal *no)
 {
@@ -485,7 +488,7 @@ static double part_of(const struct sh_plans *p, double epsilon, double delta)
 		&(struct rd_slices){ epsilon, delta }, policy->shared.max_epsilon, policy->shared.delta);
 }
 
-/* How far a plan is used up, 0..1. */
+/* The share of a plan that is used up, 0..1. */
 static double used_of(const struct sh_plan *plan)
 {
 	size_t answered = 0;

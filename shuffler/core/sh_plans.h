@@ -52,16 +52,18 @@ struct sh_belief sh_plans_belief(const struct sh_policy *policy, const struct rd
 void sh_belief_put(const struct sh_belief *b, uint8_t out[SH_BELIEF_LEN]);
 
 struct sh_plan {
-	uint8_t hash[PR_HASH_LEN]; /* the plan's hash; must be first, as key of the tree */
-	uint64_t record, number;   /* number of its PLAN record in the ledger; number among the population's
-				    * plans */
+	/* the plan's hash; it must be the first member, because it is the tree's key */
+	uint8_t hash[PR_HASH_LEN];
+	/* number of its PLAN record in the ledger, and its number among the population's
+	 * plans */
+	uint64_t record, number;
 	char name[65], mode[RD_MODE_LEN];
 	double epsilon, delta; /* the slice */
 	size_t entries;
 	enum sh_pin_state state;
 	unsigned failures;  /* failed compositions so far */
-	struct rd_pin *pin; /* for state SH_PIN_TAKEN in mode plan; owned */
-	/* As it was when the plan was pinned; 0 and UINT64_MAX for pins that older versions stored without
+	struct rd_pin *pin; /* set if the state is SH_PIN_TAKEN and the mode is plan; owned */
+	/* The belief when the plan was pinned; 0 and UINT64_MAX for pins that older versions stored without
 	 * it. */
 	struct sh_belief belief;
 	struct sh_try *tried;
@@ -85,7 +87,7 @@ void sh_plans_free(struct sh_plans *p);
 
 /* The last plan of the chain of plans. */
 struct sh_plan_tail {
-	uint64_t number; /* 0: no plan yet */
+	uint64_t number; /* 0 if there is no plan yet */
 	uint8_t hash[PR_HASH_LEN];
 };
 struct sh_plan_tail sh_plans_tail(const struct sh_plans *p);
@@ -110,7 +112,7 @@ enum sh_pin_state sh_plans_decide(const struct sh_plans *p, const struct sh_plan
  * the bits of rd_pin, and the belief. */
 CM_CHECK enum cm_rc sh_plans_pinned(struct sh_plans *p, struct sh_plan *plan, enum sh_pin_state state,
 	double epsilon, struct cr_span taken, struct cm_err *err);
-/* The slices of all pinned plans. */
+/* Add up the slices of all pinned plans. */
 struct rd_slices sh_plans_taken(const struct sh_plans *p);
 
 /* Check whether plan, pin, belief and tries allow this round to be announced.  whole: the decoded plan.

@@ -1,8 +1,8 @@
-/* sh_policy.h - the limits that the shuffler's operator sets, whatever the analyzer signs.  No I/O but
+/* sh_policy.h - the limits that the shuffler's operator sets, whatever the analyzer signs.  No I/O except
  * loading.
  *
- * The policy is a separate file, so that another person can own and review it than the one who configures the
- * daemon. */
+ * The policy is a separate file, so that it can have another owner and reviewer than the daemon's
+ * configuration. */
 #pragma once
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 struct sh_policy {
 	struct rd_policy shared;
-	int64_t max_target;           /* most participants of one round; bounds memory */
+	int64_t max_target;           /* most participants of one round; limits memory */
 	int64_t max_shuffler_dummies; /* most dummies that the shuffler adds to one round */
 	int64_t max_window_ms;        /* longest time from now to a round's deadline */
 	double max_share; /* largest share of a round's target that devices of one certificate may take */

@@ -1,4 +1,4 @@
-/* sh_proofs.c - proofs of what is in a sealed round, for clients that ask. */
+/* sh_proofs.c - proves to clients what is in a sealed round. */
 #include "sh_proofs.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ enum cm_rc sh_proofs_prove(const struct sh_proofs *p, const uint8_t round_id[PR_
 	if (rc == CM_OK)
 		rc = prove_all(l, hashes, out, err);
 	sh_leaves_close(l);
-	/* Damaged leaves cost their proofs and nothing else: what was acknowledged does not rest on them. */
+	/* Damaged leaves prevent only their proofs: accepted reports do not depend on them. */
 	if (rc == CM_EDATA || rc == CM_EIO || rc == CM_EPERM)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE, 0,
 			"the proofs of this round cannot be read");

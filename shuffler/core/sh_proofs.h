@@ -1,6 +1,6 @@
-/* sh_proofs.h - proofs of what is in a sealed round, for clients that ask, as long as its leaves are kept.
+/* sh_proofs.h - proves to clients what is in a sealed round, as long as the round's leaves are kept.
  *
- * The leaves are files (sh_leaves.h); this knows which there are, and until when. */
+ * The leaves are files (sh_leaves.h).  This file knows which leaves exist, and until when. */
 #pragma once
 
 #include "sh_live.h"
@@ -10,18 +10,19 @@ struct sh_proof {
 	int64_t until_ms;
 };
 struct sh_proofs {
-	const struct sh_leaves_place *place; /* borrowed; set by the owner */
+	const struct sh_leaves_place *place; /* borrowed; the owner sets it */
 	struct sh_proof *row;
 	size_t n, room;
 };
 
-/* Find the stored leaves at the start; those of a round that is collecting are made anew. */
+/* Find the stored leaves at the start.  Leaves of a round that is still collecting will be written anew. */
 CM_CHECK enum cm_rc sh_proofs_load(struct sh_proofs *p, const struct sh_live *live, struct cm_err *err);
 void sh_proofs_fini(struct sh_proofs *p);
-/* A round was sealed. */
+/* Keep the leaves of a round that was sealed. */
 CM_CHECK enum cm_rc sh_proofs_keep(
 	struct sh_proofs *p, const uint8_t round_id[PR_ROUND_ID_LEN], int64_t sealed_ms, struct cm_err *err);
-/* When the oldest leaves must be erased; INT64_MAX: none are kept.  Then erase them. */
+/* sh_proofs_until: the time at which the oldest leaves must be erased; INT64_MAX if none are kept.
+ * sh_proofs_expire erases them. */
 int64_t sh_proofs_until(const struct sh_proofs *p);
 CM_CHECK enum cm_rc sh_proofs_expire(struct sh_proofs *p, int64_t now_ms, struct cm_err *err);
 /* Write a proof entry (rd_tree.h) for each of PR_PROOF_HASHES hashes to *out.  CM_EPROTO with *no: the leaves

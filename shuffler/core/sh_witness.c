@@ -1,4 +1,5 @@
-/* sh_witness.c - the analyzer's ledger as this shuffler has seen it: its head, and the fate of its rounds. */
+/* sh_witness.c - keeps the analyzer's ledger as this shuffler has seen it: its head, and the fate of its
+ * rounds. */
 #include "sh_witness.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ struct seen {
 
 /* The newest reservation, which the next one must follow. */
 struct last {
-	uint64_t sequence; /* 0: no reservation yet */
+	uint64_t sequence; /* 0 if there is no reservation yet */
 	uint8_t hash[PR_HASH_LEN];
 };
 
@@ -27,7 +28,7 @@ struct sh_witness {
 	struct sh_plans *plans;
 	struct rd_chain chain;
 	struct last last;
-	struct sh_head_row demand; /* sh_witness_demand; seq 0: none */
+	struct sh_head_row demand; /* the head of sh_witness_demand; seq 0 if there is none */
 	struct seen *seen;         /* seen[i] is record i + 1 */
 	size_t seen_cap;
 	struct sh_fates fates;

@@ -14,7 +14,7 @@
 #include "sh_store.h"
 
 enum sh_fate {
-	SH_FATE_NONE, /* no reservation seen */
+	SH_FATE_NONE, /* no reservation of this round was seen */
 	SH_FATE_RESERVED,
 	SH_FATE_CHARGED,
 	SH_FATE_SETTLED,
@@ -33,7 +33,7 @@ struct rd_chain sh_witness_head(const struct sh_witness *w);
 
 /* One ExtendLedger, borrowed. */
 struct sh_extend {
-	uint64_t first; /* number of the first record */
+	uint64_t first; /* number of the first of the records */
 	const struct cr_span *records;
 	size_t n;
 	struct cr_span signature;
