@@ -12,8 +12,8 @@ struct cl_budget {
 	/* the share of the budget that the slices take, of epsilon or delta, whichever is larger; 1: all of
 	 * it */
 	double pinned;
-	/* Share of the budget whose entries were answered or whose filters are used up.  It shows when
-	 * no entry is left to answer, and does not measure privacy loss. */
+	/* Share of the budget whose entries were answered or whose filters are used up.  It shows when no
+	 * entry is left to answer, and does not measure privacy loss. */
 	double used;
 };
 CM_CHECK enum cm_rc cl_budget_read(

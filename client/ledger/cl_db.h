@@ -21,8 +21,7 @@ struct cl_db {
 	struct cl_reported reported;       /* devices of the active round; for cl_store.c only */
 	struct cl_kept kept;
 	/* number of files of evidence: those found in the folder when the database was opened, and those
-	 * written
-	 * since */
+	 * written since */
 	uint64_t evidence;
 };
 

@@ -9,16 +9,15 @@
 
 /* Compare a verified manifest with the stored ones of its round, whatever they were requested for.  CM_OK:
  * none differs.  CM_EPROTO: one differs; both are then in STATE_DIR/evidence-SEQUENCE-manifests, and `path`
- * (cut to fit) and err
- * name that file.  `path` is "" otherwise. */
+ * (cut to fit) and err name that file.  `path` is "" otherwise. */
 CM_CHECK enum cm_rc cl_evidence_manifests(struct cl_db *db, const char *state_dir, uint64_t sequence,
 	const uint8_t round_id[PR_ROUND_ID_LEN], const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
 	struct cm_err *err);
 /* Compare a verified VOID manifest of the round with the receipts that this client got.  CM_OK: they do not
  * contradict it; a manifest of a round that was given up contradicts none.  CM_EPROTO: it states fewer
- * participants than devices of
- * this client were accepted.  It is then in STATE_DIR/evidence-SEQUENCE-void (path and err as above), with
- * openings of watched messages.  The file convicts the shuffler if these come from enough devices. */
+ * participants than devices of this client were accepted.  It is then in STATE_DIR/evidence-SEQUENCE-void
+ * (path and err as above), with openings of watched messages.  The file convicts the shuffler if these come
+ * from enough devices. */
 CM_CHECK enum cm_rc cl_evidence_void(struct cl_db *db, const char *state_dir, const struct rd_descriptor *d,
 	const struct rd_manifest *m, const struct rd_signed *told, char path[CL_EVIDENCE_MAX],
 	struct cm_err *err);

@@ -25,8 +25,7 @@ static enum cm_rc check_against_last(sqlite3_stmt *last, const struct rd_descrip
 			"round %" PRIu64 " does not follow the descriptor seen for round %" PRIu64,
 			d->sequence, sequence);
 	/* When round `sequence` was reserved, a record was added after ledger_seq.  So the ledger of a
-	 * later round must be
-	 * longer. */
+	 * later round must be longer. */
 	if (d->ledger_seq <= ledger_seq)
 		return cm_fail(err, CM_EPERM,
 			"the analyzer's ledger went back: %" PRIu64 " records at round %" PRIu64 ", %" PRIu64

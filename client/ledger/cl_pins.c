@@ -1,5 +1,4 @@
-/* cl_pins.c - stores plans and pins in the client's database, and checks the chain of
- * plans. */
+/* cl_pins.c - stores plans and pins in the client's database, and checks the chain of plans. */
 #include "cl_pins.h"
 
 #include <inttypes.h>
@@ -152,8 +151,7 @@ enum cm_rc cl_pin_slices(struct cl_db *db, struct rd_slices *out, struct cm_err 
 }
 
 /* *found: whether a stored plan without a contradiction has the number `at` but another value than `hash`
- * in this
- * column. */
+ * in this column. */
 static enum cm_rc other_than(struct cl_db *db, uint64_t at, const char *column,
 	const uint8_t hash[PR_HASH_LEN], bool *found, struct cm_err *err)
 {

@@ -14,8 +14,7 @@ struct cl_db;
 
 /* A plan that the shuffler sent, and the hash that was requested.  cl_plan_learn stores it, durable on
  * return.  CM_EPROTO: the hash differs, the analyzer did not sign it, or it belongs to another population;
- * it is
- * not stored then.  A plan that contradicts earlier ones is stored as evidence. */
+ * it is not stored then.  A plan that contradicts earlier ones is stored as evidence. */
 struct cl_offered_plan {
 	const uint8_t *bytes, *signature; /* CR_SIGN_LEN bytes of signature */
 	size_t len;

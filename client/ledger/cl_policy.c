@@ -73,8 +73,7 @@ void cl_policy_free(struct cl_policy *p)
 }
 
 /* The fields of a reading that a round reads.  In a round that computes, these are the fields of the map,
- * because the query's fields are those
- * of the output. */
+ * because the query's fields are those of the output. */
 static uint32_t fields_read(const struct rd_descriptor *d)
 {
 	return qy_computes(&d->computing) ? d->computing.fields : qy_query_fields(&d->query);

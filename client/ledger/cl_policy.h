@@ -21,12 +21,10 @@ struct cl_policy {
 	uint8_t plan_hash[PR_HASH_LEN];
 	/* Names of the fields that name the device; no query may ask for them, since they identify people.
 	 * Not read from the file, but set after loading; borrowed.  The list ends with NULL.  It is empty
-	 * if rows are
-	 * numbered, or topics name the device. */
+	 * if rows are numbered, or topics name the device. */
 	const char *device_field[CL_DEVICE_FIELDS_MAX + 1];
 	/* Hashes (SHA-256) of the programs that this client may run; there are `programs` of them.  Not
-	 * read from the file
-	 * either, but set after loading; borrowed. */
+	 * read from the file either, but set after loading; borrowed. */
 	const uint8_t (*program)[PR_HASH_LEN];
 	size_t programs;
 };

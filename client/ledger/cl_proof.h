@@ -24,12 +24,10 @@ struct cl_watch {
 	uint64_t most, seen;
 };
 /* Choose the place of the stream's next item in the sample: 0..most-1, where it replaces the previous item;
- * -1: it is not
- * sampled. */
+ * -1: it is not sampled. */
 int64_t cl_watch_place(struct cl_watch *w, const struct cr_rng *rng);
 /* Store an opening at a place, within the transaction of the outcomes (cl_store_answer).  messages: number
- * of messages
- * per device. */
+ * of messages per device. */
 CM_CHECK enum cm_rc cl_proof_keep(struct cl_db *db, uint64_t sequence, int64_t place,
 	const struct rd_opening *opening, uint32_t messages, struct cm_err *err);
 /* Record that the active round is over, so that its watched messages, if any, will be requested.  The caller

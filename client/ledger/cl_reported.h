@@ -2,8 +2,7 @@
  * randomize a device's value twice.  Part of cl_store.c.
  *
  * Pseudonyms are uniform, so eight bytes of each suffice to know that a device is new.  These bytes may
- * agree by
- * chance (in 1e-6 of rounds of ten million devices); then the stored pseudonyms decide. */
+ * agree by chance (in 1e-6 of rounds of ten million devices); then the stored pseudonyms decide. */
 #pragma once
 
 #include <stdbool.h>

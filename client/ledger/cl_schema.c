@@ -39,8 +39,8 @@
 	"STRICT;" APPEND_ONLY("descriptor") APPEND_ONLY("manifest") APPEND_ONLY("plan")
 
 /* `seal` is a checksum of the other columns of the row.  A loss without accepted_plans is a report that the
- * shuffler
- * knows and this ledger lacks; accepted_plans is the number up to which an operator closed all plans. */
+ * shuffler knows and this ledger lacks; accepted_plans is the number up to which an operator closed all
+ * plans. */
 #define PINS                                                                                      \
 	"CREATE TABLE pin(plan_hash BLOB PRIMARY KEY, number INTEGER NOT NULL,"                   \
 	" entries INTEGER NOT NULL, taken BLOB NOT NULL, epsilon REAL NOT NULL,"                  \
@@ -62,8 +62,8 @@
 	" is_void INTEGER NOT NULL DEFAULT 0) STRICT;"
 
 /* The sealed reports of the active round, in the order of sending.  Each row holds several devices,
- * numbered from
- * `first`: for each device one byte of outcome (enum cl_outcome), 32 of pseudonym and 32 of salt. */
+ * numbered from `first`: for each device one byte of outcome (enum cl_outcome), 32 of pseudonym and 32 of
+ * salt. */
 #define REPORTS                                                                   \
 	"CREATE TABLE reports(first INTEGER PRIMARY KEY, outcomes BLOB NOT NULL," \
 	" pseudonyms BLOB NOT NULL, salts BLOB NOT NULL, sealed BLOB NOT NULL) STRICT;"

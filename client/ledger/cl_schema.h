@@ -4,8 +4,7 @@
 #include "cl_db.h"
 
 /* Version of the tables.  Versions 1 and 2 had no plans and charged each round by itself.  Version 3 had a
- * row for
- * each sealed report of the active round. */
+ * row for each sealed report of the active round. */
 #define CL_SCHEMA 4
 
 /* Create the tables.  closed: 0, or the number up to which plans are closed because an operator accepted the

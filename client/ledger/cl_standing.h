@@ -30,9 +30,8 @@ struct cl_standing {
 	uint8_t signature[CR_SIGN_LEN];
 };
 /* Compute HMAC-SHA-256(secret, "tombola standing" 0x00 population 0x00 sequence (u64 big-endian) descriptor
- * hash).
- * It states that a client with this secret sent a report in that round, and is sent with each Submit of the
- * round. */
+ * hash).  It states that a client with this secret sent a report in that round, and is sent with each
+ * Submit of the round. */
 void cl_standing_mac(const struct cr_key *secret, const char *population, uint64_t sequence,
 	const uint8_t descriptor_hash[PR_HASH_LEN], uint8_t out[PR_MAC_LEN]);
 
@@ -44,10 +43,8 @@ struct cl_stander {
 	const uint8_t *key_hash; /* hash of the key of this client's certificate */
 };
 /* Process the shuffler's statement; durable on return.  CM_EPROTO: the shuffler did not sign it, or it is
- * for another
- * key.  CM_EPERM: the ledger does not know the round, and the MAC is not this client's; nothing is
- * recorded.
- * *news: the statement reveals a loss that was not recorded before. */
+ * for another key.  CM_EPERM: the ledger does not know the round, and the MAC is not this client's; nothing
+ * is recorded.  *news: the statement reveals a loss that was not recorded before. */
 CM_CHECK enum cm_rc cl_standing_take(struct cl_db *db, const struct cl_stander *who,
 	const struct cl_standing *s, int64_t now_ms, bool *news, struct cm_err *err);
 
@@ -70,6 +67,5 @@ void cl_loss_words(const struct cl_loss *loss, char *out, size_t size);
  * on return. */
 CM_CHECK enum cm_rc cl_loss_accept(struct cl_db *db, uint64_t plans, int64_t now_ms, struct cm_err *err);
 /* Record that, as an operator states, no copy of this state ever answered; no plan is closed.  Allowed only
- * if cl_loss
- * sets `conflict`.  Durable on return. */
+ * if cl_loss sets `conflict`.  Durable on return. */
 CM_CHECK enum cm_rc cl_loss_deny(struct cl_db *db, int64_t now_ms, struct cm_err *err);

@@ -13,8 +13,7 @@ struct cl_active {
 	struct cm_buf descriptor; /* owned */
 	uint8_t signature[PR_SIGNATURE_LEN];
 	uint64_t sequence;
-	/* every device of the input has its sealed report, so the readings are not needed any
-	 * more */
+	/* every device of the input has its sealed report, so the readings are not needed any more */
 	bool whole;
 };
 void cl_active_fini(struct cl_active *a);

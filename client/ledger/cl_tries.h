@@ -22,12 +22,10 @@ CM_CHECK enum cm_rc cl_try_entries(
 	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], size_t *out, struct cm_err *err);
 
 /* Store the manifest of a round whose descriptor is stored, for the population's life.  CM_EPERM: the
- * shuffler did
- * not sign it.  CM_EPROTO: it is malformed, belongs to another round, differs from a stored manifest of the
- * round, or
- * is VOID although this client's receipts contradict that; the last two are written to a file of evidence
- * in `state_dir`
- * (cl_evidence.h).  CM_ENOINPUT: the descriptor is not stored. */
+ * shuffler did not sign it.  CM_EPROTO: it is malformed, belongs to another round, differs from a stored
+ * manifest of the round, or is VOID although this client's receipts contradict that; the last two are
+ * written to a file of evidence in `state_dir` (cl_evidence.h).  CM_ENOINPUT: the descriptor is not
+ * stored. */
 CM_CHECK enum cm_rc cl_manifest_learn(struct cl_db *db, const char *state_dir,
 	const struct cr_verifier *shuffler, const uint8_t round_id[PR_ROUND_ID_LEN], const uint8_t *bytes,
 	size_t len, const uint8_t signature[CR_SIGN_LEN], int64_t now_ms, struct cm_err *err);

@@ -13,9 +13,8 @@
  *      program.
  *
  * Steps 1 and 2 may fail in part, because the kernel or the service manager does not allow them.  They
- * report what is lacking,
- * and the client decides whether to accept that (programs.accept_without).  Step 3 never leaves anything
- * out. */
+ * report what is lacking, and the client decides whether to accept that (programs.accept_without).  Step 3
+ * never leaves anything out. */
 #pragma once
 
 #include <stdint.h>
@@ -24,9 +23,8 @@
 #include "cm_rc.h"
 
 /* What keeps the program of one device from reading another device's data, as bits.  A host may lack some
- * of them.  client.conf accepts
- * the lack of each by its name (programs.accept_without); doc/computing.md says what a program can do
- * without it. */
+ * of them.  client.conf accepts the lack of each by its name (programs.accept_without); doc/computing.md
+ * says what a program can do without it. */
 #define CL_CELL_NAMESPACES 1u /* the program has its own network, mounts and processes */
 #define CL_CELL_USER       2u /* it runs as another user than the client, or in a namespace of users */
 /* Landlock restricts its files; without it, it reads all that the user may read */
@@ -46,8 +44,8 @@ void cl_cell_text(uint32_t lacks, char out[CL_CELL_TEXT]);
 uint32_t cl_cell_lack(const char *name);
 
 /* Start a process that continues here, in new namespaces if the kernel provides them.  Call it only while
- * there
- * is one thread.  Returns 0 in the child, with *lacks; in the parent the child's pid, or -1 with errno. */
+ * there is one thread.  Returns 0 in the child, with *lacks; in the parent the child's pid, or -1 with
+ * errno. */
 pid_t cl_cell_clone(uint32_t *lacks);
 
 struct cl_cell {
@@ -58,12 +56,9 @@ struct cl_cell {
 	struct cl_calls *calls;
 };
 /* Runs in the spawner, whose programs have the descriptors program[0..n), borrowed.  uid, gid: the user
- * that it becomes, if
- * it is root.  lacks: the result of cl_cell_clone, with CL_CELL_TIMES where the programs' files keep times,
- * and CL_CELL_ROOT
- * where cl_cell_root failed.  memory: most bytes of one program.  CM_EUNAVAIL: the kernel refuses what must
- * not be left
- * out. */
+ * that it becomes, if it is root.  lacks: the result of cl_cell_clone, with CL_CELL_TIMES where the
+ * programs' files keep times, and CL_CELL_ROOT where cl_cell_root failed.  memory: most bytes of one
+ * program.  CM_EUNAVAIL: the kernel refuses what must not be left out. */
 CM_CHECK enum cm_rc cl_cell_enter(struct cl_cell *c, const int *program, size_t n, uid_t uid, gid_t gid,
 	uint32_t lacks, int64_t memory, struct cm_err *err);
 

@@ -60,8 +60,7 @@ static const struct {
 	{ "clock_nanosleep_time64", CLOCK_REALTIME, CLOCK_MONOTONIC } };
 
 /* The advice that malloc gives about its own pages.  Other advice is about pages of files, which processes
- * share, and about equal pages,
- * which the kernel merges. */
+ * share, and about equal pages, which the kernel merges. */
 static const int of_memory[] = { MADV_NORMAL, MADV_DONTNEED, MADV_FREE };
 
 static int allow(scmp_filter_ctx ctx, uint32_t action, const char *name, const struct scmp_arg_cmp *when)
@@ -78,8 +77,7 @@ static int allow_if(scmp_filter_ctx ctx, const char *name, struct scmp_arg_cmp w
 }
 
 /* Allow calls on this process alone.  Otherwise two processes could talk: one waits at a page of a library
- * and the other counts how many it wakes there, or one
- * asks whether the other still exists. */
+ * and the other counts how many it wakes there, or one asks whether the other still exists. */
 static int allow_alone(scmp_filter_ctx ctx)
 {
 	const scmp_datum_t private = FUTEX_PRIVATE_FLAG;

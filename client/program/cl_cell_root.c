@@ -92,8 +92,7 @@ static bool show_all(const int *program, size_t n)
 	for (size_t i = 0; ok && i < n; i++) {
 		cl_cell_interpreter(program[i], interpreter);
 		/* An interpreter below PLACE is hidden by now. Fail here, because without it no device
-		 * would have an
-		 * answer. */
+		 * would have an answer. */
 		ok = interpreter[0] == '\0' ||
 		     (access(interpreter, F_OK) == 0 && show(interpreter) && put_script(program[i], i));
 	}

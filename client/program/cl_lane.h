@@ -1,14 +1,13 @@
-/* cl_lane.h - one program that computes values of devices: the bytes to send to it, and whether its
- * output is an answer.  No I/O.
+/* cl_lane.h - one program that computes values of devices: the bytes to send to it, and whether its output
+ * is an answer.  No I/O.
  *
  * The program reads standard input.  Integers are little-endian, and each frame is a u32 length and that
  * many bytes:
  *   1.  four u32: 1 (the version), m features, K classes (0: no label), d numbers of an answer
  *   2.  the payload, which may be empty
- *   3.  for each device m float32 and a u32, its class (0 without a label)
- * After the last device its input ends.  On standard output the program writes d float32, little-endian,
- * for each device, and
- * nothing else. */
+ *   3.  for each device m float32 and a u32, its class (0 without a label) After the last device its input
+ *   ends.  On standard output the program writes d float32, little-endian, for each device, and nothing
+ *   else. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,8 +37,7 @@ struct cl_lane {
 };
 
 /* Allocate rows and answers for this job.  CM_EINTERNAL: out of memory.  Call cl_lane_fini on success and
- * on
- * failure. */
+ * on failure. */
 CM_CHECK enum cm_rc cl_lane_init(struct cl_lane *l, const struct cl_lane_job *job, struct cm_err *err);
 /* Wipe and free what devices left.  Accepts a zeroed struct. */
 void cl_lane_fini(struct cl_lane *l);

@@ -1,6 +1,5 @@
 /* cl_program_conf.h - the group `programs` of the client's configuration: which programs this device's
- * owner
- * agreed to run, and how. */
+ * owner agreed to run, and how. */
 #pragma once
 
 #include <sys/types.h>

@@ -29,8 +29,7 @@ static int memory_file(void)
 }
 
 /* Keep no time of the last access, since all processes of a program share the file, and fstat() would tell
- * one when another
- * had read it.  Linux can do so since 6.1. */
+ * one when another had read it.  Linux can do so since 6.1. */
 static bool keep_no_times(int fd)
 {
 	int flags = 0;

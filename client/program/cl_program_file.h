@@ -1,6 +1,5 @@
 /* cl_program_file.h - makes sure that what runs is what was hashed.  A program is read once, into memory
- * that nobody can
- * change any more; it is hashed there, and run from there. */
+ * that nobody can change any more; it is hashed there, and run from there. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,10 +12,8 @@
 
 /* Read the file into a sealed memory file, *fd (close-on-exec), whose SHA-256 is checked against `hash`.
  * CM_ENOINPUT, CM_EPERM: it cannot be read.  CM_EDATA: it has another hash, or cannot be run; it must be an
- * ELF
- * file, or a script whose first line names an existing interpreter by an absolute path.
- * CM_EUNAVAIL: the kernel has no sealed memory.  *timeless: the kernel keeps no time of an access to it, as
- * Linux can
+ * ELF file, or a script whose first line names an existing interpreter by an absolute path.  CM_EUNAVAIL:
+ * the kernel has no sealed memory.  *timeless: the kernel keeps no time of an access to it, as Linux can
  * since 6.1.  The messages name the file. */
 CM_CHECK enum cm_rc cl_program_file_open(
 	const char *path, const uint8_t hash[CL_PROGRAM_HASH], int *fd, bool *timeless, struct cm_err *err);

@@ -78,8 +78,7 @@ static enum cm_rc open_all(const struct cl_program_conf *conf, int *fd, uint32_t
 }
 
 /* Runs in the child: arrange the descriptors as the spawner expects them, 3 for the socket and the programs
- * from 4
- * on. */
+ * from 4 on. */
 static void become_spawner(const struct cl_program_conf *conf, int socket, const int *fd, uint32_t lacks)
 {
 	struct cl_spawner_args args = { (unsigned)conf->allow.n, (unsigned)conf->at_once,
@@ -141,8 +140,7 @@ static enum cm_rc spawn(struct cl_programs *p, const struct cl_program_conf *con
 }
 
 /* Read and write what is possible until this time.  Returns early once `in` holds something, or once
- * nothing
- * is left in `out`, for callers that wait for that. */
+ * nothing is left in `out`, for callers that wait for that. */
 static bool exchange(struct cl_programs *p, int64_t until_ns)
 {
 	int64_t left = until_ns - cm_clock_mono_ns();

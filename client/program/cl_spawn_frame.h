@@ -40,7 +40,6 @@ struct cl_spawn_frame {
 /* Append a frame.  CM_EDATA: it is too long; CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_spawn_put(struct cm_buf *out, const struct cl_spawn_frame *f);
 /* Decode the frame that begins at in[at], and return its length; f->bytes points into `in`.  CM_EMORE: the
- * frame is
- * incomplete.  CM_EDATA: it is no frame, and nothing after it can be read. */
+ * frame is incomplete.  CM_EDATA: it is no frame, and nothing after it can be read. */
 CM_CHECK enum cm_rc cl_spawn_take(
 	const struct cm_buf *in, size_t at, struct cl_spawn_frame *f, size_t *taken, struct cm_err *err);

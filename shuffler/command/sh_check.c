@@ -92,8 +92,7 @@ static void check_named(const struct sh_conf *c, struct cm_err *first)
 }
 
 /* Check the stored rounds with their keys and messages, the pins and the witnessed ledger.  A store that
- * does not
- * exist yet has no faults. */
+ * does not exist yet has no faults. */
 static void check_store(const struct sh_conf *c, const struct sh_store_kind *kind,
 	const struct sh_policy *policy, struct cm_err *first)
 {
@@ -158,8 +157,7 @@ enum cm_rc sh_check_config(const struct cm_cli *cli, int *exit_code, struct cm_e
 				      cm_lock_check(conf.state_dir, SH_PARTY, &why) != CM_OK))
 		cf_finding(&why, stderr, err);
 	/* Even if the file has a fault elsewhere, its state can be checked.  This program can do that if
-	 * the store is
-	 * SQLite's. */
+	 * the store is SQLite's. */
 	if (!kind && conf.store && strcmp(conf.store, sh_store_sqlite.name) == 0)
 		kind = &sh_store_sqlite;
 	if (conf.state_dir && kind)

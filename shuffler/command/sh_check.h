@@ -11,6 +11,5 @@
 CM_CHECK enum cm_rc sh_check_tls(const struct sh_conf *c, struct nt_tls_ctx **out, struct cm_err *err);
 
 /* Run the verb.  Prints every finding, each on a line that names its place.  Returns the result of the
- * first finding, with
- * which a start would end.  Changes nothing. */
+ * first finding, with which a start would end.  Changes nothing. */
 CM_CHECK enum cm_rc sh_check_config(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

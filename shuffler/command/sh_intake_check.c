@@ -1,6 +1,5 @@
 /* sh_intake_check.c - the verb `check-config intake`: checks what an intake's configuration names, and what
- * its
- * start would find. */
+ * its start would find. */
 #include "sh_intake_check.h"
 
 #include "cm_clock.h"

@@ -13,7 +13,6 @@ struct sh_pg_conf sh_intake_databases(const struct sh_intake_conf *c);
 CM_CHECK enum cm_rc sh_intake_check_databases(const struct sh_intake_conf *c, struct cm_err *first);
 
 /* Create an intake's TLS contexts: *tls for clients, *up for the head.  Free both with nt_tls_ctx_free.
- * Errors as
- * nt_tls_ctx_new. */
+ * Errors as nt_tls_ctx_new. */
 CM_CHECK enum cm_rc sh_intake_tls(
 	const struct sh_intake_conf *c, struct nt_tls_ctx **tls, struct nt_tls_ctx **up, struct cm_err *err);

@@ -1,8 +1,7 @@
 /* sh_stores.h - the stores that a configuration may name, and the program that contains them.
  *
  * tombola-shuffler contains only the store "sqlite" and needs no libpq.  If the configuration says
- * "postgresql", it
- * executes tombola-shuffler-postgresql, which is the same program with both stores. */
+ * "postgresql", it executes tombola-shuffler-postgresql, which is the same program with both stores. */
 #pragma once
 
 #include "cm_cli.h"
@@ -36,9 +35,8 @@ void sh_stores_begin(char **argv);
 /* Execute the program that contains every store.  CM_ECONFIG: it is not installed. */
 CM_CHECK enum cm_rc sh_stores_become(struct cm_err *err);
 /* Find the store that the configuration names.  If this program does not contain it, execute the one that
- * does, with the same
- * arguments.  So call it before anything is locked, printed or confined.
- * CM_ECONFIG: that program is not installed, or the store's keys have a fault, which is printed to stderr
- * with its line. */
+ * does, with the same arguments.  So call it before anything is locked, printed or confined.  CM_ECONFIG:
+ * that program is not installed, or the store's keys have a fault, which is printed to stderr with its
+ * line. */
 CM_CHECK enum cm_rc sh_stores_of(
 	const struct sh_conf *conf, const struct sh_store_kind **out, struct cm_err *err);

@@ -21,7 +21,6 @@ struct sh_conf {
 extern const struct cf_row sh_conf_rows[];
 
 /* Load the file.  Faults are reported as by cf_load, also those of the store's keys.  Call sh_conf_free on
- * success and on
- * failure. */
+ * success and on failure. */
 CM_CHECK enum cm_rc sh_conf_load(const char *path, struct sh_conf *out, FILE *faults, struct cm_err *err);
 void sh_conf_free(struct sh_conf *conf);

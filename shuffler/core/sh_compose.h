@@ -16,8 +16,7 @@ struct sh_compose {
 	struct rd_plan whole;
 	struct rd_pin pin;
 	/* For the judgement of a round: `descriptors` are the candidate, and counted rounds that the
-	 * account
-	 * lacks. */
+	 * account lacks. */
 	bool judges;
 	struct cm_buf candidate, *missing;
 	size_t lacks;

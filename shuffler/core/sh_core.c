@@ -341,10 +341,8 @@ static enum cm_rc end_lost(struct sh_core *c, const struct rd_descriptor *d, con
 }
 
 /* *again: whether this shuffler accepted the round, which is not in the store, before it lost its state.
- * It did if the
- * analyzer states so (`again`), if the round's mark is still beside its key, or if a client has stated a
- * later
- * ledger. */
+ * It did if the analyzer states so (`again`), if the round's mark is still beside its key, or if a client
+ * has stated a later ledger. */
 static enum cm_rc was_here(
 	const struct sh_core *c, const struct rd_descriptor *d, bool again, bool *out, struct cm_err *err)
 {

@@ -192,8 +192,8 @@ struct sh_task_done {
 	/* numbers that a commit made durable; answers that waited for them may be sent */
 	size_t submissions, messages;
 	uint32_t dummies; /* number of dummies that a slice added */
-	/* The round that was sealed.  damage: why it was lost instead; CM_OK if it was not. query: the
-	 * name of its query, borrowed until the next job begins. */
+	/* The round that was sealed.  damage: why it was lost instead; CM_OK if it was not. query: the name
+	 * of its query, borrowed until the next job begins. */
 	uint64_t sequence, participants;
 	bool is_void;
 	struct cm_err damage;

@@ -21,8 +21,7 @@ struct sh_core {
 };
 
 /* In sh_core.c.  Retire a live round that is over (sh_round_over): it is no longer found, its payload is
- * dropped, and a job
- * deletes its messages. */
+ * dropped, and a job deletes its messages. */
 CM_CHECK enum cm_rc sh_core_over(struct sh_core *c, struct sh_round *r, struct cm_err *err);
 /* Erase rounds that the ledger has voided, or has settled without their release.  A collecting round is
  * erased after its last commit. */

@@ -87,8 +87,7 @@ static enum cm_rc collect_place(void *user, const uint8_t round_id[PR_ROUND_ID_L
 }
 
 /* Destroy the key and data of a round.  If it has reports and no row, the state has forgotten it; its mark
- * then stays, so that it is
- * not begun anew (sh_core.h, Announce). */
+ * then stays, so that it is not begun anew (sh_core.h, Announce). */
 static enum cm_rc destroy(const struct sh_core *c, const uint8_t *round_id, struct cm_err *err)
 {
 	const char *key_dir = c->conf.env.key_dir;
@@ -155,8 +154,8 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 }
 
 /* Bring a round's mark up to date.  A crash may have come between a row and the mark of its seal, or
- * between a commit and the mark of its
- * devices, which get a receipt when they come again.  A round that an earlier version began has no mark. */
+ * between a commit and the mark of its devices, which get a receipt when they come again.  A round that an
+ * earlier version began has no mark. */
 static enum cm_rc mark(struct sh_round *r, struct cm_err *err)
 {
 	const char *key_dir = r->env->key_dir;

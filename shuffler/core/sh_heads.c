@@ -59,8 +59,7 @@ void sh_heads_fini(struct sh_heads *h)
 /* ---- Which of them the witnessed ledger lacks ---- */
 
 /* Keep the head if it says more than the one kept so far: one that contradicts the ledger comes first, then
- * the
- * longest. */
+ * the longest. */
 static void consider(struct sh_heads *h, const struct sh_head_row *head)
 {
 	enum sh_head_place place = sh_witness_place(h->witness, head);
@@ -84,8 +83,7 @@ void sh_heads_judge(struct sh_heads *h)
 /* ---- After a loss ---- */
 
 /* Whether the certificates have more devices than collude.  At least one of them is then honest, and has
- * stated the newest record that it
- * has seen. */
+ * stated the newest record that it has seen. */
 static bool enough(const struct sh_heads *h)
 {
 	uint64_t colluders = (uint64_t)h->policy->shared.colluders;

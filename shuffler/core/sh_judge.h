@@ -1,10 +1,8 @@
 /* sh_judge.h - judges rounds against their plans.  What a round may cost is composed beside the event loop,
- * and its
- * plan is read from the store.
+ * and its plan is read from the store.
  *
  * A composition is for a plan's pin, or for the judgement of a round of an adaptive plan (sh_compose.h).
- * One runs
- * at a time, on any thread.  A round that waits for it is refused as BUSY and announced again. */
+ * One runs at a time, on any thread.  A round that waits for it is refused as BUSY and announced again. */
 #pragma once
 
 #include "sh_compose.h"
@@ -57,7 +55,6 @@ CM_CHECK enum cm_rc sh_judge_round(struct sh_judge *g, const struct rd_descripto
 	bool lost, struct rd_verdict *verdict, struct sh_refusal *no, struct cm_err *err);
 
 /* Begin the next composition; *out is NULL if nothing is to be composed.  Then call sh_compose_run,
- * sh_judge_end and
- * sh_compose_free. */
+ * sh_judge_end and sh_compose_free. */
 CM_CHECK enum cm_rc sh_judge_begin(struct sh_judge *g, struct sh_compose **out, struct cm_err *err);
 CM_CHECK enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err);

@@ -1,8 +1,7 @@
 /* sh_live.h - the rounds that are under way here, and the jobs for those that are released or over.
  *
  * A job is slow work for one round, on any thread: it reads a bucket, or deletes the messages of a round
- * that is
- * over.  One job runs at a time.  No I/O except the store's. */
+ * that is over.  One job runs at a time.  No I/O except the store's. */
 #pragma once
 
 #include "sh_round.h"
@@ -45,12 +44,10 @@ void sh_live_over(struct sh_live *l, struct sh_round *r);
 bool sh_live_erases(const struct sh_live *l, const uint8_t *round_id);
 
 /* On the event loop: choose the next job; returns j->kind.  Unless it is SH_JOB_NONE, call run and end
- * before
- * the next begin.  erasures: begin only erasures. */
+ * before the next begin.  erasures: begin only erasures. */
 enum sh_job_kind sh_job_begin(struct sh_live *l, bool erasures, struct sh_job *j);
 /* On any thread: do the slow work.  It uses the job, the store, and the round's vault and this segment of
- * the round,
- * which the loop leaves alone until the end. */
+ * the round, which the loop leaves alone until the end. */
 void sh_job_run(struct sh_job *j);
 /* On the event loop: apply the result.  A bucket that was read can be pulled; an erased round is
  * settled. */

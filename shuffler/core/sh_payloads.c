@@ -42,8 +42,7 @@ enum cm_rc sh_payloads_drop(struct sh_payloads *s, const uint8_t hash[PR_HASH_LE
 }
 
 /* Load one stored payload.  An incomplete one may be continued.  A complete one that no live round has may
- * be of a round that is over.  A
- * store may list a payload twice. */
+ * be of a round that is over.  A store may list a payload twice. */
 static enum cm_rc load(void *user, const struct sh_payload *p, struct cm_err *err)
 {
 	struct sh_payloads *s = user;

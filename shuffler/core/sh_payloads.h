@@ -1,9 +1,8 @@
 /* sh_payloads.h - payloads of rounds: the analyzer sends them before the round, and clients get them while
- * it is
- * open.
+ * it is open.
  *
- * They are public bytes, so they are not encrypted.  At most one is held for each live round, and one
- * for a round that is not announced yet. */
+ * They are public bytes, so they are not encrypted.  At most one is held for each live round, and one for a
+ * round that is not announced yet. */
 #pragma once
 
 #include "sh_live.h"

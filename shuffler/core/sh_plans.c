@@ -408,8 +408,8 @@ static size_t index_of(const struct rd_plan *whole, uint32_t entry)
 }
 
 /* Check that the honest participants assumed at the pin are still believed in.  The entries were composed
- * with that number; with fewer they may not fit the slice.  A
- * round that a lost state had accepted ends in any case. */
+ * with that number; with fewer they may not fit the slice.  A round that a lost state had accepted ends in
+ * any case. */
 static enum cm_rc check_belief(const struct sh_plans *p, const struct sh_plan *plan,
 	const struct rd_plan *whole, bool lost, struct sh_refusal *no)
 {

@@ -54,8 +54,7 @@ void sh_belief_put(const struct sh_belief *b, uint8_t out[SH_BELIEF_LEN]);
 struct sh_plan {
 	/* the plan's hash; it must be the first member, because it is the tree's key */
 	uint8_t hash[PR_HASH_LEN];
-	/* number of its PLAN record in the ledger, and its number among the population's
-	 * plans */
+	/* number of its PLAN record in the ledger, and its number among the population's plans */
 	uint64_t record, number;
 	char name[65], mode[RD_MODE_LEN];
 	double epsilon, delta; /* the slice */
