@@ -16,9 +16,11 @@ enum cm_rc cl_plans_reload(struct cl_plans *p, struct cm_err *err)
 	struct cr_pki_info info;
 	enum cm_rc rc = cr_pki_show(p->setup->conf.cert, &info, err);
 
-	if (rc == CM_OK)
-		memcpy(p->key_hash, info.identity.key_hash, PR_HASH_LEN);
-	return rc;
+	if (rc != CM_OK)
+		return rc;
+	memcpy(p->key_hash, info.identity.key_hash, PR_HASH_LEN);
+	p->devices = info.identity.devices;
+	return CM_OK;
 }
 
 enum cm_rc cl_plans_init(struct cl_plans *p, const struct cl_setup *setup, struct cl_db *db,

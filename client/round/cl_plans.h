@@ -15,6 +15,7 @@ struct cl_plans {
 	const struct cl_setup *setup;
 	struct cl_db *db;              /* NULL: a plan is only fetched, into `fetched` */
 	uint8_t key_hash[PR_HASH_LEN]; /* of this client's certificate */
+	uint32_t devices;              /* that the certificate speaks for */
 	const struct cr_key *secret;   /* gateway.key, borrowed; NULL without db */
 	bool standing;                 /* the standing arrived on this connection */
 	char foreign[320];             /* why the last standing is not this client's; "": it is */

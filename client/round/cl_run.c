@@ -134,13 +134,15 @@ static void on_reload(void *user)
 
 /* ---- files that were replaced ---- */
 
-/* Connections stay, but not under another key: by it the shuffler knows whose reports these are. */
+/* Connections stay, unless the shuffler is to learn from the new certificate: another key, by which it knows
+ * whose reports these are, or another number of devices. */
 static void on_certificates(void *user)
 {
 	struct cl_run *run = user;
 	struct cl_context *c = &run->context;
 	struct nt_tls_ctx *fresh = NULL;
 	uint8_t before[PR_HASH_LEN];
+	uint32_t devices = run->plans.devices;
 	struct cm_err err;
 
 	if (run->ending)
@@ -152,7 +154,8 @@ static void on_certificates(void *user)
 		cl_say(c, CM_LOG_WARN, NT_LOOP_KEPT, &err);
 		return;
 	}
-	take_tls(run, fresh, memcmp(before, run->plans.key_hash, sizeof before) == 0);
+	take_tls(run, fresh,
+		devices == run->plans.devices && memcmp(before, run->plans.key_hash, sizeof before) == 0);
 	cm_log_plain(CM_LOG_INFO, NT_LOOP_TAKEN);
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static char dir[] = "/tmp/tombola-verbs-XXXXXX";
-static char output[8192]; /* output of the last command, both streams */
+static char output[32768]; /* output of the last command, both streams */
 
 static int run(const char *arguments)
 {
