@@ -182,6 +182,8 @@ const char *cl_flaw_row_advice(const char *why)
 	if (strstr(why, "the header has"))
 		return "quote values that have a comma in them, and write decimals with a point; or say input.delimiter "
 		       "and input.decimal_comma";
+	if (strstr(why, "decimal commas"))
+		return "write decimals with a comma, or leave out input.decimal_comma";
 	if (strncmp(why, "no field", 8) == 0)
 		return "name the field as in the plan, or say in input.map where it stands";
 	if (strstr(why, "device"))

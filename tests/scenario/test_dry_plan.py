@@ -181,3 +181,18 @@ def test_what_devices_would_send_is_shown_beside_what_they_hold(owner):
     assert 115 < sum(e["sends"] == e["holds"] for e in shown) < 191 and {e["sends"] for e in shown} == {"on", "off", "(no reading)"}
     people = judge(owner, "good.csv", None, "--show", "1")
     assert re.search(r"^good.csv:2: round 2-4 \(s\): d0: holds off, would send (on|off|\(no reading\))$", people.stdout, re.M), people.stdout
+
+
+def test_readings_are_judged_as_the_configuration_reads_them(owner):
+    """By its map: Fahrenheit converted, and what stands for no reading; by its form of CSV: decimal commas."""
+    (owner / "hot.csv").write_text(rows(t=lambda i: "-127" if i < 5 else "68"))
+    conf = (owner / "client.conf").read_text()
+    line = "scale = 0.5555555556; offset = -17.77777778; invalid = [ -127.0 ];"
+    (owner / "client.conf").write_text(f'{conf}input = {{ path = "hot.csv"; map = {{ t = {{ path = "t"; {line} }}; }}; }};\n')
+    run = judge(owner, None, None)
+    assert run.returncode == 0 and table(run)[0][2:6] == ["250", "245", "0", "5"], run
+    (owner / "client.conf").write_text(f'{conf}input = {{ path = "semi.csv"; delimiter = ";"; decimal_comma = true; }};\n')
+    run = judge(owner, "semi.csv", rows(t="20;5").replace(",", ";").replace("20;5", "20,5"))
+    assert run.returncode == 0 and table(run)[0][2:6] == ["250", "250", "0", "0"], run
+    run = judge(owner, "point.csv", rows(t="20.5").replace(",", ";"))
+    assert run.returncode == 65 and "what to do: write decimals with a comma, or leave out input.decimal_comma" in run.stdout, run
