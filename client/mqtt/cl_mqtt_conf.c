@@ -11,6 +11,11 @@
 
 #define AT(field) offsetof(struct cl_mqtt_conf, field)
 
+#define MAX_AGE_MS      INT64_C(3600000)
+#define MAX_AGE_HELD_MS (7 * INT64_C(86400000))
+#define DEVICE_KIB      64
+#define DEVICE_KIB_HELD 2
+
 #define IN(field) offsetof(struct cl_mqtt_source, field)
 
 /* The keys of a source beside its topics; at_: where its struct begins. */
@@ -55,8 +60,14 @@ const struct cf_row cl_mqtt_rows[] = {
 		"for MQTT; read at the start and when it changes"),
 	CF_DEFAULT("retained", CF_BOOL, AT(retained), "false",
 		"accept retained messages as readings, too: old values that count as received on arrival"),
-	CF_DEFAULT("max_age", CF_DURATION(1000, 6.048e8), AT(max_age_ms), "1h",
-		"greatest age of a reading that counts in a round"),
+	CF_OPTIONAL("max_age", CF_DURATION(1000, 3.1536e10), AT(max_age_ms),
+		"greatest age of a reading that counts in a round; 1h when absent, 7d with hold"),
+	CF_DEFAULT("hold", CF_BOOL, AT(hold), "false",
+		"true: the last value of each field of a device counts in every round until max_age, over "
+		"restarts too: for devices that report on change"),
+	CF_DEFAULT("save", CF_DURATION(1000, 8.64e7), AT(save_ms), "1m",
+		"with hold: how often all last values are written, sealed, to state_dir, whether anything "
+		"came or not; and at the end"),
 	CF_DEFAULT("gather", CF_DURATION(0, 8.64e7), AT(gather_ms), "5s",
 		"how long after a round opens its readings are drawn; at most half of the round's time"),
 	CF_REMOVED("wait",
@@ -87,9 +98,9 @@ const struct cf_row cl_mqtt_rows[] = {
 		"bytes of a payload"),
 	CF_DEFAULT("readings", CF_INT(1, 1000), AT(readings), "16",
 		"most readings held of one device: the newest"),
-	CF_DEFAULT("device_kib", CF_INT(1, 65536), AT(device_kib), "64",
+	CF_OPTIONAL("device_kib", CF_INT(1, 65536), AT(device_kib),
 		"for the readings of one device, whose oldest go first; all together take at most this "
-		"times the listed devices"),
+		"times the listed devices; 64 when absent, 2 with hold, which writes as much to disk"),
 	CF_REMOVED("memory_mib",
 		"memory is each device's own, so that none takes another's: see mqtt.device_kib"),
 	CF_END,
@@ -253,6 +264,10 @@ void cl_mqtt_conf_check(
 
 	if (cl_mqtt_conf_sources(conf).n == 0)
 		return;
+	if (conf->max_age_ms == 0)
+		conf->max_age_ms = conf->hold ? MAX_AGE_HELD_MS : MAX_AGE_MS;
+	if (conf->device_kib == 0)
+		conf->device_kib = conf->hold ? DEVICE_KIB_HELD : DEVICE_KIB;
 	if (!conf->devices)
 		say_text(&c, "devices",
 			"mqtt needs devices = \"FILE\", the names of the devices that take part, one a line: "

@@ -22,7 +22,9 @@ struct cl_mqtt_conf {
 	struct cl_mqtt_source only; /* the keys of a source in the group itself, where there is but one */
 	struct cf_list sources;
 	bool retained;
-	int64_t max_age_ms, gather_ms;
+	int64_t max_age_ms, gather_ms; /* max_age, and device_kib below, by cl_mqtt_conf_check where absent */
+	bool hold;
+	int64_t save_ms;
 	char *devices;
 	struct mq_broker broker;
 	int64_t qos;

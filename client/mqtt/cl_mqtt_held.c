@@ -7,17 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cl_readings.h"
 #include "cm_fault.h"
 #include "cr_secret.h"
 
-#define FREE_SLOT   UINT32_MAX
+#define FREE_SLOT UINT32_MAX
+/* As stored, a device has its pseudonym, the length of its name and room for the longest, and the number of
+ * its readings; a reading has its time, its length and that of its field's name. */
+#define NAME_AT     PR_PSEUDONYM_LEN
+#define NUMBER_AT   (NAME_AT + 2 + CL_DEVICE_MAX)
+#define STORED_AT   (NUMBER_AT + 2)
+#define STORED      16u
 #define QUERIES_MAX 64u
 #define NAME_MAX_   65u /* bytes of a query's name with its NUL */
 
 /* Never changed after creation, so a view can be read while readings are added. */
 struct reading {
 	uint32_t users; /* references: from the ring and from views */
-	uint32_t device_len, len;
+	uint32_t device_len, len, key;
 	uint64_t number; /* from 1, in order of arrival */
 	int64_t at_ms;
 	uint8_t bytes[]; /* device, NUL, line */
@@ -72,6 +79,13 @@ static size_t reading_size(const struct reading *r)
 	return sizeof *r + r->device_len + 1 + r->len;
 }
 
+/* Bytes of a reading among those that one device may have.  Those of a field do not depend on this machine:
+ * they are what is stored of it. */
+static size_t cost(const struct cl_held *h, const struct reading *r)
+{
+	return h->limits.hold ? STORED + r->len : reading_size(r);
+}
+
 static void drop(struct cl_held *h, struct reading *r)
 {
 	size_t size = reading_size(r);
@@ -93,7 +107,7 @@ static void drop_oldest(struct cl_held *h, struct device *d)
 {
 	struct reading *r = *place(h, d, 0);
 
-	d->bytes -= reading_size(r);
+	d->bytes -= cost(h, r);
 	drop(h, r);
 	d->first = (uint32_t)((d->first + 1) % h->limits.readings);
 	d->n--;
@@ -169,29 +183,64 @@ enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, str
 	return CM_OK;
 }
 
-static struct reading *make_reading(
-	struct cl_held *h, const char *device, const uint8_t *line, size_t len, int64_t now_ms)
+bool cl_held_lists(const struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN])
 {
-	size_t device_len = strlen(device);
-	struct reading *r = malloc(sizeof *r + device_len + 1 + len);
+	return h->n > 0 && *find(h, pseudonym) != FREE_SLOT;
+}
+
+static struct reading *make_reading(struct cl_held *h, const struct cl_held_item *item, int64_t now_ms)
+{
+	size_t device_len = strlen(item->device);
+	struct reading *r = malloc(sizeof *r + device_len + 1 + item->len);
 
 	if (!r)
 		return NULL;
-	*r = (struct reading){ .users = 1, .device_len = (uint32_t)device_len, .len = (uint32_t)len };
-	memcpy(r->bytes, device, device_len + 1);
-	if (len > 0)
-		memcpy(r->bytes + device_len + 1, line, len);
+	*r = (struct reading){ .users = 1,
+		.device_len = (uint32_t)device_len,
+		.len = (uint32_t)item->len,
+		.key = (uint32_t)item->key };
+	memcpy(r->bytes, item->device, device_len + 1);
+	if (item->len > 0)
+		memcpy(r->bytes + device_len + 1, item->line, item->len);
 	r->at_ms = now_ms;
 	h->counts.readings++;
 	h->counts.bytes += reading_size(r);
 	return r;
 }
 
+static const uint8_t *line_of(const struct reading *r)
+{
+	return r->bytes + r->device_len + 1;
+}
+
+/* Drop the earlier value of a field; the others keep their order. */
+static void drop_field(struct cl_held *h, struct device *d, const struct cl_held_item *item)
+{
+	uint32_t i = 0;
+
+	while (i < d->n) {
+		const struct reading *r = *place(h, d, i);
+
+		if (r->key == item->key && memcmp(line_of(r), item->line, r->key) == 0)
+			break;
+		i++;
+	}
+	if (i == d->n)
+		return;
+	for (struct reading *moved = *place(h, d, i); i > 0; i--) {
+		*place(h, d, i) = *place(h, d, i - 1);
+		*place(h, d, i - 1) = moved;
+	}
+	drop_oldest(h, d);
+	h->counts.replaced++;
+}
+
 enum cl_held_said cl_held_add(struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
-	const char *device, const uint8_t *line, size_t len, int64_t now_ms)
+	const struct cl_held_item *item, int64_t now_ms)
 {
 	uint32_t at = h->n > 0 ? *find(h, pseudonym) : FREE_SLOT;
-	size_t more = sizeof(struct reading) + strlen(device) + 1 + len;
+	size_t more = h->limits.hold ? STORED + item->len
+				     : sizeof(struct reading) + strlen(item->device) + 1 + item->len;
 	bool bounded = CM_CHECKED("client.mqtt.quota");
 	struct device *d;
 	struct reading *r;
@@ -203,9 +252,11 @@ enum cl_held_said cl_held_add(struct cl_held *h, const uint8_t pseudonym[PR_PSEU
 		return CL_HELD_MEMORY;
 	if (!d->ring)
 		d->ring = calloc((size_t)h->limits.readings, sizeof(struct reading *));
-	r = d->ring ? make_reading(h, device, line, len, now_ms) : NULL;
+	r = d->ring ? make_reading(h, item, now_ms) : NULL;
 	if (!r)
 		return CL_HELD_MEMORY;
+	if (item->key > 0)
+		drop_field(h, d, item);
 	while (d->n == h->limits.readings || (bounded && d->bytes > h->limits.device_bytes - more)) {
 		drop_oldest(h, d);
 		h->counts.replaced++;
@@ -304,7 +355,7 @@ struct cl_held_view *cl_held_take(
 		for (uint32_t k = 0; k < h->device[i].n; k++) {
 			struct reading *r = *place(h, &h->device[i], k);
 
-			if (r->number < from || too_old(h, r->at_ms, now_ms))
+			if ((r->number < from && !h->limits.hold) || too_old(h, r->at_ms, now_ms))
 				continue;
 			r->users++;
 			v->reading[v->n++] = r;
@@ -322,7 +373,7 @@ struct cl_held_item cl_held_view_at(const struct cl_held_view *v, size_t i)
 {
 	const struct reading *r = v->reading[i];
 
-	return (struct cl_held_item){ (const char *)r->bytes, r->bytes + r->device_len + 1, r->len };
+	return (struct cl_held_item){ (const char *)r->bytes, line_of(r), r->len, r->key };
 }
 
 void cl_held_release(struct cl_held *h, struct cl_held_view *v)
@@ -340,4 +391,82 @@ void cl_held_counts(const struct cl_held *h, struct cl_held_counts *out)
 	out->devices = 0;
 	for (uint32_t i = 0; i < h->n; i++)
 		out->devices += h->device[i].n > 0;
+}
+
+/* ---- over restarts ---- */
+
+size_t cl_held_devices(const struct cl_held *h)
+{
+	return h->n;
+}
+
+size_t cl_held_slot(const struct cl_held *h)
+{
+	return STORED_AT + (size_t)h->limits.device_bytes;
+}
+
+void cl_held_store(const struct cl_held *h, size_t i, int64_t now_ms, int64_t wall_ms, uint8_t *slot)
+{
+	const struct device *d = &h->device[i];
+	uint8_t *at = slot + STORED_AT;
+
+	memset(slot, 0, cl_held_slot(h));
+	memcpy(slot, d->pseudonym, PR_PSEUDONYM_LEN);
+	cm_put_le16(slot + NUMBER_AT, (uint16_t)d->n);
+	for (uint32_t k = 0; k < d->n; k++) {
+		const struct reading *r = *place(h, d, k);
+
+		cm_put_le16(slot + NAME_AT, (uint16_t)r->device_len);
+		memcpy(slot + NAME_AT + 2, r->bytes, r->device_len);
+		cm_put_le64(at, (uint64_t)(wall_ms - (now_ms - r->at_ms)));
+		cm_put_le32(at + 8, r->len);
+		cm_put_le32(at + 12, r->key);
+		memcpy(at + STORED, line_of(r), r->len);
+		at += STORED + r->len;
+	}
+}
+
+/* Read one reading and move *at behind it.  false: there is none. */
+static bool stored_at(const uint8_t **at, const uint8_t *end, int64_t *wall_ms, struct cl_held_item *out)
+{
+	size_t left = (size_t)(end - *at);
+
+	if (left < STORED)
+		return false;
+	*wall_ms = (int64_t)cm_get_le64(*at);
+	out->len = cm_get_le32(*at + 8);
+	out->key = cm_get_le32(*at + 12);
+	out->line = *at + STORED;
+	if (out->len > left - STORED || out->key == 0 || out->key > out->len)
+		return false;
+	*at = out->line + out->len;
+	return true;
+}
+
+enum cm_rc cl_held_restore(struct cl_held *h, const uint8_t *slot, size_t len, int64_t now_ms,
+	int64_t wall_ms, struct cm_err *err)
+{
+	char device[CL_DEVICE_MAX + 1] = "";
+	struct cl_held_item item = { .device = device };
+	const uint8_t *at = slot + STORED_AT, *end = slot + len;
+	enum cl_held_said said = CL_HELD_OK;
+	uint16_t name = 0, n = 0;
+	int64_t then = 0;
+
+	if (len >= STORED_AT) {
+		name = cm_get_le16(slot + NAME_AT);
+		n = cm_get_le16(slot + NUMBER_AT);
+	}
+	if (len < STORED_AT || name > CL_DEVICE_MAX)
+		return cm_fail(err, CM_EDATA, "no readings of a device");
+	memcpy(device, slot + NAME_AT + 2, name);
+	for (uint16_t i = 0; i < n && said != CL_HELD_UNLISTED; i++) {
+		if (!stored_at(&at, end, &then, &item))
+			return cm_fail(err, CM_EDATA, "a reading without an end");
+		then = then < 0 ? 0 : then > wall_ms ? wall_ms : then;
+		if (!too_old(h, then, wall_ms))
+			said = cl_held_add(h, slot, &item, now_ms - (wall_ms - then));
+	}
+	cr_wipe(device, sizeof device);
+	return CM_OK;
 }

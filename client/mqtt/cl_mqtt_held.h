@@ -1,6 +1,9 @@
 /* cl_mqtt_held.h - holds the recent readings of listed devices in memory, within a limit per device, and
  * selects those that a round uses.  No I/O, no clock.
  *
+ * With `hold` it holds the last value of each field of a device, and a round uses all that arrived at most
+ * max_age before it.  The rest of this comment is about readings without it.
+ *
  * A round of query Q uses those readings of each device that
  * - are among its newest `readings`, as many as fit its memory,
  * - arrived at most max_age before the round took its readings, and
@@ -8,7 +11,7 @@
  * All tries of one entry count as one round here: every try but the last is void.  Each recurrence of a query
  * is a round of its own.  So a reading counts in at most one answer to a query, and a reading that arrives
  * after a round took its readings counts in the next one.  Messages of other devices, and their number,
- * change nothing.  No reading survives the process.
+ * change nothing.
  *
  * Readings are private: each is overwritten when it is replaced, when it is too old, and when all are
  * freed. */
@@ -19,10 +22,11 @@
 
 struct cl_held_limits {
 	uint64_t readings; /* most readings of one device */
-	/* Most bytes of one device's readings.  All devices together use at most their number times this, and
-	 * twice as much while a view exists. */
+	/* Most bytes of one device's readings; with `hold`, of the same as cl_held_store writes them.  All
+	 * devices together use at most their number times this, and twice as much while a view exists. */
 	uint64_t device_bytes;
 	int64_t max_age_ms; /* milliseconds for which a reading is held */
+	bool hold;          /* a reading is the value of one field, and replaces that field's earlier one */
 };
 
 struct cl_held;
@@ -35,12 +39,19 @@ void cl_held_free(struct cl_held *h);
 CM_CHECK enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, struct cm_err *err);
 
 enum cl_held_said { CL_HELD_OK, CL_HELD_UNLISTED, CL_HELD_MEMORY };
-/* Add one reading of the device with this pseudonym, received at now_ms of a clock that nobody sets and that
- * goes on while the host sleeps.  The device's oldest readings are dropped when it exceeds either limit.
- * UNLISTED: no such device; MEMORY: the reading alone exceeds the device's limit, or out of memory.  Nothing
- * changes in these two cases. */
+struct cl_held_item {
+	const char *device;
+	const uint8_t *line;
+	size_t len;
+	size_t key; /* with `hold`: the line begins with so many bytes that name the field; 0 without it */
+};
+/* Add one reading (copied) of the device with this pseudonym, received at now_ms of a clock that nobody sets
+ * and that goes on while the host sleeps.  The device's oldest readings are dropped when it exceeds either
+ * limit. UNLISTED: no such device; MEMORY: the reading alone exceeds the device's limit, or out of memory.
+ * Nothing changes in these two cases. */
 CM_CHECK enum cl_held_said cl_held_add(struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
-	const char *device, const uint8_t *line, size_t len, int64_t now_ms);
+	const struct cl_held_item *item, int64_t now_ms);
+bool cl_held_lists(const struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN]);
 /* Drop readings that are too old.  Linear in the devices. */
 void cl_held_expire(struct cl_held *h, int64_t now_ms);
 
@@ -59,16 +70,24 @@ struct cl_held_round {
 struct cl_held_view *cl_held_take(
 	struct cl_held *h, const char *query, const struct cl_held_round *round, int64_t now_ms);
 size_t cl_held_view_n(const struct cl_held_view *v);
-struct cl_held_item {
-	const char *device;
-	const uint8_t *line;
-	size_t len;
-};
 /* The i-th reading, i < n.  Readings of one device are adjacent; otherwise the order carries no
  * information. */
 struct cl_held_item cl_held_view_at(const struct cl_held_view *v, size_t i);
 /* Accepts NULL. */
 void cl_held_release(struct cl_held *h, struct cl_held_view *v);
+
+/* ---- with `hold`: over restarts ---- */
+
+/* Number of listed devices. */
+size_t cl_held_devices(const struct cl_held *h);
+/* Bytes of what cl_held_store writes: the same for every device, whatever it reported. */
+size_t cl_held_slot(const struct cl_held *h);
+/* Write the readings of device i, with their ages as times of the wall clock. */
+void cl_held_store(const struct cl_held *h, size_t i, int64_t now_ms, int64_t wall_ms, uint8_t *slot);
+/* Add readings that were written, unless their device is not listed or they are too old.  A time that is
+ * still to come counts as now.  CM_EDATA: these are no such bytes. */
+CM_CHECK enum cm_rc cl_held_restore(struct cl_held *h, const uint8_t *slot, size_t len, int64_t now_ms,
+	int64_t wall_ms, struct cm_err *err);
 
 struct cl_held_counts {
 	uint64_t devices, readings, bytes; /* current: devices with a reading, their readings, and the bytes

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "cl_device.h"
+#include "cl_mqtt_fields.h"
 #include "cm_fault.h"
+
+#define FIELDS_MAX 64u /* of one device, with `hold` */
 
 struct cl_mqtt_input {
 	const struct cl_mqtt_conf *conf;
@@ -19,9 +22,10 @@ struct cl_mqtt_input {
 struct cl_mqtt_input *cl_mqtt_input_new(
 	const struct cl_mqtt_conf *conf, const struct cr_key *secret, const char *population)
 {
-	const struct cl_held_limits limits = { .readings = (uint64_t)conf->readings,
+	const struct cl_held_limits limits = { .readings = conf->hold ? FIELDS_MAX : (uint64_t)conf->readings,
 		.device_bytes = (uint64_t)conf->device_kib << 10,
-		.max_age_ms = conf->max_age_ms };
+		.max_age_ms = conf->max_age_ms,
+		.hold = conf->hold };
 	struct cl_mqtt_input *in = calloc(1, sizeof *in);
 
 	if (!in)
@@ -51,15 +55,44 @@ enum cm_rc cl_mqtt_input_list(struct cl_mqtt_input *in, const struct cl_devices 
 	return cl_held_list(in->held, devices, err);
 }
 
-static enum cl_mqtt_fate hold(struct cl_mqtt_input *in, const struct cl_mqtt_reading *r, int64_t now_ms)
+/* Where the fields of a message go. */
+struct taking {
+	struct cl_mqtt_input *in;
+	const char *device;
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+	int64_t now_ms;
+	enum cl_mqtt_fate fate;
+};
+
+static enum cl_mqtt_fate add(struct taking *t, const uint8_t *line, size_t len, size_t key)
 {
 	static const enum cl_mqtt_fate fate[] = { [CL_HELD_OK] = CL_MQTT_KEPT,
 		[CL_HELD_UNLISTED] = CL_MQTT_UNLISTED,
 		[CL_HELD_MEMORY] = CL_MQTT_MEMORY };
-	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+	const struct cl_held_item item = { t->device, line, len, key };
 
-	cl_device_pseudonym(in->secret, in->population, r->device, pseudonym);
-	return fate[cl_held_add(in->held, pseudonym, r->device, r->line.data, r->line.len, now_ms)];
+	return fate[cl_held_add(t->in->held, t->pseudonym, &item, t->now_ms)];
+}
+
+static void on_field(void *user, const uint8_t *line, size_t len, size_t key)
+{
+	struct taking *t = user;
+	enum cl_mqtt_fate fate = add(t, line, len, key);
+
+	if (fate != CL_MQTT_KEPT)
+		t->fate = fate;
+}
+
+static enum cl_mqtt_fate hold(struct cl_mqtt_input *in, const struct cl_mqtt_reading *r, int64_t now_ms)
+{
+	struct taking t = { .in = in, .device = r->device, .now_ms = now_ms, .fate = CL_MQTT_KEPT };
+
+	cl_device_pseudonym(in->secret, in->population, r->device, t.pseudonym);
+	if (!in->conf->hold)
+		return add(&t, r->line.data, r->line.len, 0);
+	if (!cl_held_lists(in->held, t.pseudonym))
+		return CL_MQTT_UNLISTED;
+	return cl_mqtt_fields_split(&r->line, on_field, &t) == CM_OK ? t.fate : CL_MQTT_MEMORY;
 }
 
 static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
@@ -114,6 +147,11 @@ void cl_mqtt_input_drawn(struct cl_mqtt_input *in)
 	in->view = NULL;
 }
 
+struct cl_held *cl_mqtt_input_held(struct cl_mqtt_input *in)
+{
+	return in->held;
+}
+
 /* ---- feeding a round ---- */
 
 struct feeding {
@@ -130,6 +168,34 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	/* The reader's line number would reveal the order of arrival. */
 	whose.line = 0;
 	return f->to->on_row(f->to->user, &whose, err);
+}
+
+static enum cm_rc feed_text(struct cl_reader *reader, const char *text, struct cm_err *err)
+{
+	return cl_reader_feed(reader, (const uint8_t *)text, strlen(text), err);
+}
+
+/* Feed one line: a reading, or all fields of a device.  *i is moved behind it. */
+static enum cm_rc feed_one(struct cl_reader *reader, const struct cl_held_view *view, size_t n, size_t *i,
+	struct feeding *feeding, struct cm_err *err)
+{
+	struct cl_held_item item = cl_held_view_at(view, *i);
+	bool fields = item.key > 0, more;
+	enum cm_rc rc = fields ? feed_text(reader, "{", err) : CM_OK;
+
+	feeding->device = item.device;
+	do {
+		if (rc == CM_OK)
+			rc = cl_reader_feed(reader, item.line, item.len, err);
+		more = fields && ++*i < n;
+		if (more)
+			item = cl_held_view_at(view, *i);
+		more = more && strcmp(item.device, feeding->device) == 0;
+		if (rc == CM_OK && more)
+			rc = feed_text(reader, ",", err);
+	} while (rc == CM_OK && more);
+	*i += !fields;
+	return rc == CM_OK ? feed_text(reader, fields ? "}\n" : "\n", err) : rc;
 }
 
 enum cm_rc cl_mqtt_input_feed(void *user, const struct cl_reader_conf *conf, struct cm_err *err)
@@ -149,14 +215,8 @@ enum cm_rc cl_mqtt_input_feed(void *user, const struct cl_reader_conf *conf, str
 	lines.on_row = on_row;
 	lines.user = &feeding;
 	rc = cl_reader_new(&lines, &reader, err);
-	for (size_t i = 0; rc == CM_OK && i < n && !cl_readings_over(conf); i++) {
-		const struct cl_held_item item = cl_held_view_at(in->view, i);
-
-		feeding.device = item.device;
-		rc = cl_reader_feed(reader, item.line, item.len, err);
-		if (rc == CM_OK)
-			rc = cl_reader_feed(reader, (const uint8_t *)"\n", 1, err);
-	}
+	for (size_t i = 0; rc == CM_OK && i < n && !cl_readings_over(conf);)
+		rc = feed_one(reader, in->view, n, &i, &feeding, err);
 	if (rc == CM_OK)
 		rc = cl_reader_end(reader, err);
 	cl_reader_free(reader);

@@ -32,6 +32,8 @@ CM_CHECK enum cm_rc cl_mqtt_input_draw(struct cl_mqtt_input *in, const char *que
 /* The `feed` of a cl_input; user is the cl_mqtt_input. */
 CM_CHECK enum cm_rc cl_mqtt_input_feed(void *user, const struct cl_reader_conf *conf, struct cm_err *err);
 void cl_mqtt_input_drawn(struct cl_mqtt_input *in);
+/* The held readings, to keep them over restarts (cl_mqtt_saved.h); borrowed. */
+struct cl_held *cl_mqtt_input_held(struct cl_mqtt_input *in);
 
 struct cl_mqtt_counts {
 	uint64_t fate[CL_MQTT_FATES]; /* messages since the start, by enum cl_mqtt_fate */

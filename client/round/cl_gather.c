@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cl_mqtt_link.h"
+#include "cl_mqtt_saved.h"
 #include "cm_clock.h"
 #include "cm_steady.h"
 
@@ -22,6 +23,12 @@ struct cl_gather {
 	bool waiting;           /* for the moment draw_at */
 	struct cm_steady clock; /* while it waits */
 	int64_t draw_at;        /* by that clock */
+	/* With `hold`: */
+	bool loaded;                 /* the file of the last run was read */
+	int64_t save_at;             /* by cm_clock_boot_ms */
+	uv_work_t saving;            /* a thread of the pool writes `image` */
+	struct cl_mqtt_image *image; /* NULL: none does */
+	struct cm_err saved;         /* how that ended */
 };
 
 static void on_message(void *user, const struct cl_mqtt_message *m)
@@ -92,6 +99,74 @@ void cl_gather_drawn(struct cl_gather *g)
 	cl_mqtt_input_drawn(g->input);
 }
 
+/* ---- over restarts ---- */
+
+static void write_image(struct cl_gather *g)
+{
+	const struct cl_conf *conf = &g->context->setup->conf;
+	struct cr_rng rng;
+	enum cm_rc rc = cr_rng_system(&rng, &g->saved);
+
+	if (rc == CM_OK)
+		rc = cl_mqtt_image_write(g->image, conf->state_dir, conf->population, &rng, &g->saved);
+	g->saved.code = rc;
+}
+
+static void on_save(uv_work_t *w)
+{
+	write_image(w->data);
+}
+
+static void on_saved(uv_work_t *w, int status)
+{
+	struct cl_gather *g = w->data;
+
+	(void)status;
+	cl_mqtt_image_free(g->image);
+	g->image = NULL;
+	if (g->saved.code != CM_OK)
+		cl_say(g->context, CM_LOG_WARN, "last values are not saved", &g->saved);
+}
+
+static void take_image(struct cl_gather *g)
+{
+	g->image = cl_mqtt_image_new(cl_mqtt_input_held(g->input), cm_clock_boot_ms(), cm_clock_wall_ms());
+	if (!g->image)
+		cm_log_plain(CM_LOG_WARN, "last values are not saved: out of memory");
+}
+
+/* Write all that is held, whatever has come since the last time. */
+static void save(struct cl_gather *g, int64_t now)
+{
+	g->save_at = now + g->context->setup->conf.mqtt.save_ms;
+	if (g->image)
+		return;
+	take_image(g);
+	g->saving.data = g;
+	if (g->image && uv_queue_work(&g->context->loop, &g->saving, on_save, on_saved) != 0)
+		on_saved(&g->saving, 0);
+}
+
+static enum cm_rc load(struct cl_gather *g, struct cm_err *err)
+{
+	const struct cl_conf *conf = &g->context->setup->conf;
+	int64_t now = cm_clock_boot_ms();
+	enum cm_rc rc = CM_OK;
+
+	if (!conf->mqtt.hold)
+		return CM_OK;
+	rc = cl_mqtt_saved_load(conf->state_dir, conf->population, cl_mqtt_input_held(g->input), now,
+		cm_clock_wall_ms(), err);
+	if (rc == CM_EINTERNAL)
+		return rc;
+	/* They are readings: devices report them again, or are without one. */
+	if (rc != CM_OK)
+		cl_say(g->context, CM_LOG_WARN, "last values of before are lost", err);
+	g->loaded = true;
+	g->save_at = now + conf->mqtt.save_ms;
+	return CM_OK;
+}
+
 static void on_tick(uv_timer_t *t)
 {
 	struct cl_gather *g = t->data;
@@ -101,6 +176,8 @@ static void on_tick(uv_timer_t *t)
 		g->expire_at = now + EXPIRE_MS;
 		cl_mqtt_input_expire(g->input, now);
 	}
+	if (g->loaded && now >= g->save_at)
+		save(g, now);
 	if (g->waiting)
 		look(g);
 }
@@ -130,7 +207,7 @@ enum cm_rc cl_gather_new(struct cl_context *context, void (*on_due)(void *user),
 	g->input = cl_mqtt_input_new(&conf->mqtt, &context->secret, conf->population);
 	if (!g->input)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	if (cl_gather_list(g, err) != CM_OK)
+	if (cl_gather_list(g, err) != CM_OK || load(g, err) != CM_OK)
 		return err->code;
 	(void)uv_timer_init(&context->loop, &g->tick);
 	g->tick.data = g;
@@ -156,6 +233,13 @@ void cl_gather_close(struct cl_gather *g)
 
 void cl_gather_free(struct cl_gather *g)
 {
+	if (g && g->loaded) {
+		take_image(g);
+		if (g->image)
+			write_image(g);
+		if (g->image)
+			on_saved(&(uv_work_t){ .data = g }, 0);
+	}
 	if (g)
 		cl_mqtt_input_free(g->input);
 	free(g);

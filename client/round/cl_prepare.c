@@ -312,7 +312,9 @@ void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d,
 		.devices = cl_devices_n(in->devices),
 		.numbers = cl_values_width(d),
 		.judging_ms = judging_ms,
-		.rows = cl_mqtt_conf_sources(&conf->mqtt).n > 0 ? (uint64_t)conf->mqtt.readings : 0 });
+		.rows = cl_mqtt_conf_sources(&conf->mqtt).n > 0 && !conf->mqtt.hold
+				? (uint64_t)conf->mqtt.readings
+				: 0 });
 	int64_t zero = cm_clock_mono_ns() - cm_clock_wall_ms() * 1000000,
 		last = zero + times.last_ms * 1000000;
 

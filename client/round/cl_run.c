@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cl_inclusion.h"
+#include "cl_mqtt_saved.h"
 #include "cl_rounds.h"
 #include "nt_confine.h"
 #include "nt_http.h"
@@ -388,6 +389,9 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 
 	if (rc == CM_OK)
 		rc = start_serving(run, err);
+	/* What a configuration of before has held is no longer wanted. */
+	if (rc == CM_OK && !c->setup->conf.mqtt.hold)
+		rc = cl_mqtt_saved_erase(c->setup->conf.state_dir, err);
 	if (rc == CM_OK && c->run->mqtt)
 		rc = cl_gather_new(c, on_due, run, &run->gather, err);
 	if (rc == CM_OK)

@@ -21,23 +21,35 @@ static struct cl_mqtt_conf conf;
 static struct cr_key secret = { { 7 } };
 static struct cl_mqtt_input *input;
 
-static int begin(void **state)
+static int begin_with(bool hold)
 {
 	struct cl_devices *d;
 
-	(void)state;
 	conf = (struct cl_mqtt_conf){ .only = { .topics = { filters, 2 },
 					      .form = form("topic:1", "json", NULL) },
 		.max_age_ms = MAX_AGE,
 		.broker.payload_max = 20,
 		.readings = 5,
-		.device_kib = 1 };
+		.device_kib = 1,
+		.hold = hold };
 	input = cl_mqtt_input_new(&conf, &secret, "test");
 	assert_non_null(input);
 	d = devices("a\nb\nd0\nd1\nd2\nd3\nd4\nd5\nd6\nd7\nd8\nd9\n", &secret);
 	assert_int_equal(cl_mqtt_input_list(input, d, &err), CM_OK);
 	cl_devices_free(d);
 	return 0;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return begin_with(false);
+}
+
+static int begin_to_hold(void **state)
+{
+	(void)state;
+	return begin_with(true);
 }
 
 static int end(void **state)
@@ -100,6 +112,26 @@ static void a_round_is_fed_every_reading_that_counts_with_its_device(void **stat
 	assert_int_equal(counts.fate[CL_MQTT_KEPT], 3);
 }
 
+static void with_hold_all_fields_of_a_device_are_one_reading_in_every_round(void **state)
+{
+	(void)state;
+	assert_int_equal(come("a", "{\"v\":1}", false), CL_MQTT_KEPT);
+	assert_int_equal(come("a", "{\"w\":1}", false), CL_MQTT_KEPT);
+	assert_int_equal(come("a", "{\"v\":{\"v\":[]}}", false), CL_MQTT_KEPT);
+	assert_int_equal(come("b", "{\"w\":[{}]}", false), CL_MQTT_KEPT);
+	assert_int_equal(come("d1", "{}", false), CL_MQTT_KEPT);
+	assert_int_equal(come("d10", "{}", false), CL_MQTT_UNLISTED);
+	assert_string_equal(feed("q", 1), "a b: no ");
+	assert_string_equal(feed("q", 2), "a b: no ");
+	/* Another way to write the field's name: with two of one name there would be no reading. */
+	assert_int_equal(come("a", "{\"\\u0076\":2}", false), CL_MQTT_KEPT);
+	assert_string_equal(feed("q", 3), "a b: no ");
+	assert_int_equal(come("a", "{\"v\":null}", false), CL_MQTT_KEPT);
+	assert_string_equal(feed("q", 4), "a: no b: no ");
+	cl_mqtt_input_expire(input, MAX_AGE + 1);
+	assert_string_equal(feed("q", 5), "");
+}
+
 static void messages_are_counted_by_what_became_of_them(void **state)
 {
 	struct cl_mqtt_counts counts;
@@ -128,6 +160,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_round_is_fed_every_reading_that_counts_with_its_device, begin, end),
+		cmocka_unit_test_setup_teardown(
+			with_hold_all_fields_of_a_device_are_one_reading_in_every_round, begin_to_hold, end),
 		cmocka_unit_test_setup_teardown(messages_are_counted_by_what_became_of_them, begin, end),
 	};
 

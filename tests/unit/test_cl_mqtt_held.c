@@ -5,12 +5,16 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cl_device.h"
 #include "cl_mqtt_input.h"
+#include "cl_mqtt_saved.h"
 #include "mqtt_held.h"
 
 static struct cl_held *held;
@@ -28,7 +32,7 @@ static void list(const char *names)
 /* Hold readings of the devices a, b and c, with so many bytes for each. */
 static void hold_at_most(uint64_t readings, uint64_t bytes)
 {
-	const struct cl_held_limits limits = { readings, bytes, MAX_AGE };
+	const struct cl_held_limits limits = { readings, bytes, MAX_AGE, false };
 
 	held = cl_held_new(&limits);
 	assert_non_null(held);
@@ -48,7 +52,8 @@ static enum cl_held_said add(const char *device, const char *line, int64_t now)
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
 
 	cl_device_pseudonym(&any, "test", device, pseudonym);
-	return cl_held_add(held, pseudonym, device, (const uint8_t *)line, strlen(line), now);
+	return cl_held_add(held, pseudonym,
+		&(struct cl_held_item){ device, (const uint8_t *)line, strlen(line), 0 }, now);
 }
 
 /* "device=line " of all that count, in order of device. */
@@ -252,7 +257,7 @@ static void many_devices_come_and_go(void **state)
 {
 	struct cl_held_counts counts;
 	char name[16];
-	const struct cl_held_limits limits = { 2, 1 << 20, MAX_AGE };
+	const struct cl_held_limits limits = { 2, 1 << 20, MAX_AGE, false };
 	char *names = calloc(6000, 8);
 	size_t used = 0;
 
@@ -280,6 +285,144 @@ static void many_devices_come_and_go(void **state)
 
 /* ---- all of it ---- */
 
+/* ---- hold ---- */
+
+static void hold_last(uint64_t fields, uint64_t bytes)
+{
+	const struct cl_held_limits limits = { fields, bytes, MAX_AGE, true };
+
+	held = cl_held_new(&limits);
+	assert_non_null(held);
+	list("a\nb\nc\n");
+}
+
+/* A field, of a name of one letter. */
+static enum cl_held_said put(const char *device, const char *field, int64_t now)
+{
+	uint8_t pseudonym[PR_PSEUDONYM_LEN];
+
+	cl_device_pseudonym(&any, "test", device, pseudonym);
+	return cl_held_add(held, pseudonym,
+		&(struct cl_held_item){ device, (const uint8_t *)field, strlen(field), 1 }, now);
+}
+
+static void the_last_value_of_each_field_stands_in_every_round(void **state)
+{
+	(void)state;
+	hold_last(4, 1000);
+	assert_int_equal(put("a", "t:1", 0), CL_HELD_OK);
+	assert_int_equal(put("a", "d:0", 0), CL_HELD_OK);
+	assert_int_equal(put("b", "t:5", 1), CL_HELD_OK);
+	assert_string_equal(take("q", 1, 1), "a=t:1 a=d:0 b=t:5 ");
+	assert_string_equal(take("q", 2, 1), "a=t:1 a=d:0 b=t:5 ");
+	assert_int_equal(put("a", "t:2", 2), CL_HELD_OK);
+	assert_string_equal(take("q", 3, 2), "a=d:0 a=t:2 b=t:5 ");
+	/* Each has an age of its own. */
+	assert_string_equal(take("q", 4, MAX_AGE + 1), "a=t:2 b=t:5 ");
+	cl_held_expire(held, MAX_AGE + 1);
+	assert_string_equal(take("q", 5, 1), "a=t:2 b=t:5 ");
+	/* More fields than one device may have: the oldest goes, of this device alone. */
+	for (const char *f = "v\0w\0x\0y\0"; *f != '\0'; f += 2)
+		assert_int_equal(put("a", f, 3), CL_HELD_OK);
+	assert_string_equal(take("q", 6, 3), "a=v a=w a=x a=y b=t:5 ");
+}
+
+/* What is stored of the devices, and restored into a table with another list. */
+static void what_is_stored_is_restored_with_its_ages_and_shows_nothing_by_its_length(void **state)
+{
+	uint8_t slot[3][1024];
+	char name[CL_DEVICE_MAX + 2];
+	size_t size;
+
+	(void)state;
+	hold_last(4, 64);
+	size = cl_held_slot(held);
+	assert_in_range(size, 64 + PR_PSEUDONYM_LEN, sizeof slot[0]);
+	assert_int_equal(cl_held_devices(held), 3);
+	assert_int_equal(put("a", "t:1", 100), CL_HELD_OK);
+	assert_int_equal(put("a", "d:0", 600), CL_HELD_OK);
+	assert_int_equal(put("b", "t:5", 100), CL_HELD_OK);
+	/* All that fits in memory fits there. */
+	for (const char *f = "v2345\0w2345\0x2345\0y2345\0"; *f != '\0'; f += 6)
+		assert_int_equal(put("c", f, 700), CL_HELD_OK);
+	for (size_t i = 0; i < 3; i++)
+		cl_held_store(held, i, 700, 1000000, slot[i]);
+	cl_held_free(held);
+	hold_last(4, 64);
+	list("a\nc\n");
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(cl_held_restore(held, slot[i], size, 5000, 1000000 + 500, &err), CM_OK);
+	/* t:1 was 600 old, and 500 have passed. */
+	assert_string_equal(take("q", 1, 5000), "a=d:0 c=w2345 c=x2345 c=y2345 ");
+	assert_string_equal(take("q", 1, 5000 + MAX_AGE - 600), "a=d:0 c=w2345 c=x2345 c=y2345 ");
+	assert_string_equal(take("q", 1, 5000 + MAX_AGE - 599), "c=w2345 c=x2345 c=y2345 ");
+	/* A clock that was set back makes nothing younger than now. */
+	assert_int_equal(cl_held_restore(held, slot[0], size, 9000, 0, &err), CM_OK);
+	assert_string_equal(take("q", 1, 9000 + MAX_AGE), "a=t:1 a=d:0 ");
+	assert_string_equal(take("q", 1, 9001 + MAX_AGE), "");
+	/* The longest name. */
+	(void)snprintf(name, sizeof name, "%0*d", (int)CL_DEVICE_MAX, 7);
+	list(name);
+	assert_int_equal(put(name, "t:1", 0), CL_HELD_OK);
+	cl_held_store(held, 0, 0, 0, slot[0]);
+	list("a\n");
+	list(name);
+	assert_int_equal(cl_held_restore(held, slot[0], size, 0, 0, &err), CM_OK);
+	assert_int_equal(cl_held_restore(held, slot[0], 20, 0, 0, &err), CM_EDATA);
+	slot[0][size - 66] = 5; /* readings, of which there is one */
+	assert_int_equal(cl_held_restore(held, slot[0], size, 0, 0, &err), CM_EDATA);
+}
+
+static void a_file_of_last_values_has_one_length_and_opens_under_its_own_key_alone(void **state)
+{
+	char dir[] = "/tmp/test-saved-XXXXXX", path[64], key[64];
+	struct cl_mqtt_image *image;
+	struct cr_rng rng;
+	struct stat st;
+	off_t length = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof path, "%s/held", dir);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	hold_last(4, 64);
+	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 0, 0, &err), CM_OK);
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			assert_int_equal(put("b", "t:5", 100), CL_HELD_OK);
+		image = cl_mqtt_image_new(held, 100, 100);
+		assert_non_null(image);
+		assert_int_equal(cl_mqtt_image_write(image, dir, "p", &rng, &err), CM_OK);
+		cl_mqtt_image_free(image);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		assert_true(i == 0 || st.st_size == length);
+		length = st.st_size;
+		/* One key, each time the other. */
+		for (int k = 0; k < 2; k++) {
+			(void)snprintf(key, sizeof key, "%s/held-%d.key", dir, k);
+			assert_int_equal(access(key, F_OK) == 0, k == i % 2);
+		}
+	}
+	cl_held_free(held);
+	hold_last(4, 64);
+	assert_int_equal(cl_mqtt_saved_load(dir, "other", held, 200, 200, &err), CM_EDATA);
+	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &err), CM_OK);
+	assert_string_equal(take("q", 1, 200), "b=t:5 ");
+	/* A crash between a new key and its file left a second key. */
+	(void)snprintf(key, sizeof key, "%s/held-1.key", dir);
+	assert_int_equal(close(open(key, O_CREAT | O_WRONLY, 0600)), 0);
+	assert_int_equal(truncate(path, length - 1), 0);
+	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &err), CM_EDATA);
+	image = cl_mqtt_image_new(held, 200, 200);
+	assert_int_equal(cl_mqtt_image_write(image, dir, "p", &rng, &err), CM_OK);
+	cl_mqtt_image_free(image);
+	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &err), CM_OK);
+	assert_int_equal(cl_mqtt_saved_erase(dir, &err), CM_OK);
+	assert_int_equal(cl_mqtt_saved_erase(dir, &err), CM_OK);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +439,11 @@ int main(void)
 		cmocka_unit_test_teardown(
 			more_queries_than_are_remembered_lose_readings_but_never_count_them_twice, let_go),
 		cmocka_unit_test_teardown(many_devices_come_and_go, let_go),
+		cmocka_unit_test_teardown(the_last_value_of_each_field_stands_in_every_round, let_go),
+		cmocka_unit_test_teardown(
+			what_is_stored_is_restored_with_its_ages_and_shows_nothing_by_its_length, let_go),
+		cmocka_unit_test_teardown(
+			a_file_of_last_values_has_one_length_and_opens_under_its_own_key_alone, let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

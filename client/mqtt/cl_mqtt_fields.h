@@ -1,0 +1,11 @@
+/* cl_mqtt_fields.h - splits the line of a reading into its fields.  No I/O. */
+#pragma once
+
+#include "cm_buf.h"
+
+/* Called with the bytes `"name":value` of a field, of which the first `key` are `"name"`.  Two names that are
+ * equal have equal bytes, however JSON may write them. */
+typedef void cl_mqtt_field_fn(void *user, const uint8_t *field, size_t len, size_t key);
+/* Call it for each member of this JSON object, in order, but for those that are objects: no query reads one.
+ * CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc cl_mqtt_fields_split(const struct cm_buf *line, cl_mqtt_field_fn *on_field, void *user);
