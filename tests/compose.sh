@@ -11,5 +11,7 @@ trap 'rm -rf "$work"' EXIT
 /usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$src/docker-compose.yml"
 COMPOSE_PROFILES=demo,mqtt,metrics,learn,postgresql docker-compose -f "$src/docker-compose.yml" config >"$work/config.yml"
 /usr/bin/python3 "$src/tests/compose.py" "$src" "$build" <"$work/config.yml"
+# The files of a deployment: one a host, and for Kubernetes.
+/usr/bin/python3 "$src/tests/deployments.py" "$src"
 # The examples that build and use it on somebody else's machines.
 /usr/bin/python3 "$src/tests/ci.py" "$src"

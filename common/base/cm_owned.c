@@ -90,8 +90,7 @@ static bool others_write(int fd, const struct stat *st)
 	return (st->st_mode & S_IWGRP) != 0 && (!group_trusted(st->st_gid) || has_list(fd));
 }
 
-/* Did the process that started this one say that nobody else can write to it? */
-static bool is_vouched(int fd)
+bool cm_owned_vouched(int fd)
 {
 	const char *said = getenv("TOMBOLA_TRUST_MOUNTS");
 	struct statvfs mount;
@@ -111,7 +110,7 @@ static enum cm_rc judge(int fd, const struct stat *st, const char *name, const c
 	bool sticky = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0;
 	unsigned long us = geteuid();
 
-	if (is_vouched(fd))
+	if (cm_owned_vouched(fd))
 		return CM_OK;
 	if (CM_CHECKED("file.owner") && !is_trusted(st->st_uid))
 		return cm_fail(err, CM_EPERM,

@@ -18,6 +18,8 @@
 
 #include "cm_buf.h"
 
+/* Whether whoever started this process says so of the file that is open as fd. */
+bool cm_owned_vouched(int fd);
 /* Judge the file that is open as fd, which path led to, and every folder above it.  CM_EPERM with what is
  * wrong and what to do; CM_ELATER: path now leads elsewhere; CM_EINTERNAL; CM_EIO. */
 CM_CHECK enum cm_rc cm_owned_check(const char *path, int fd, struct cm_err *err);

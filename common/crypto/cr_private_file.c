@@ -72,13 +72,15 @@ static ssize_t read_up_to(int fd, uint8_t *out, size_t max)
 
 /* The mode bits that a secret file must not have.  systemd lets a service read its credentials through an
  * access list, whose mask shows as the group's right to read; the folder of credentials is closed to
- * others. */
-static mode_t forbidden(const char *path)
+ * others.  Kubernetes gives a secret to root and to the group of the one user of a container. */
+static mode_t forbidden(const char *path, int fd, const struct stat *st)
 {
 	const char *given = getenv("CREDENTIALS_DIRECTORY");
 	size_t n = given ? strlen(given) : 0;
+	bool credential = n > 1 && strncmp(path, given, n) == 0 && path[n] == '/';
+	bool mounted = st->st_uid == 0 && st->st_gid == getegid() && cm_owned_vouched(fd);
 
-	return n > 1 && strncmp(path, given, n) == 0 && path[n] == '/' ? 037 : 077;
+	return credential || mounted ? 037 : 077;
 }
 
 enum cm_rc cr_private_read(
@@ -100,7 +102,7 @@ enum cm_rc cr_private_read(
 		rc = cm_fail(err, CM_EIO, "%s: cannot stat: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
 		rc = cm_fail(err, CM_EDATA, "%s: not a regular file", path);
-	else if (kind == CR_SECRET && (st.st_mode & forbidden(path)) != 0)
+	else if (kind == CR_SECRET && (st.st_mode & forbidden(path, fd, &st)) != 0)
 		rc = cm_fail(err, CM_EPERM, "%s: a secret that others may use (mode %04o): chmod 600 it",
 			path, (unsigned)(st.st_mode & 07777));
 	else if (kind != CR_ANYBODYS)

@@ -19,6 +19,7 @@
 #include "cm_file.h"
 #include "cm_lock.h"
 #include "cm_owned.h"
+#include "cr_private_file.h"
 
 #define ANOTHER 4712u
 
@@ -341,6 +342,41 @@ static void a_read_only_mount_counts_where_somebody_says_so(void **state)
 	}
 }
 
+/* A secret as Kubernetes mounts it: root's, with the right to read for the group of the container's user. */
+static void a_mounted_secret_may_be_its_own_groups(void **state)
+{
+	static const struct {
+		mode_t mode;
+		bool read_only, said, own_group, good;
+	} row[] = {
+		{ 0440, true, true, true, true },
+		{ 0440, false, true, true, false },
+		{ 0440, true, false, true, false },
+		{ 0440, true, true, false, false },
+		{ 0444, true, true, true, false },
+		{ 0460, true, true, true, false },
+		{ 0400, false, false, true, true },
+	};
+	uint8_t out[16];
+	struct cm_err err;
+	size_t n;
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		assert_int_equal(chown(in_dir("a/b/f"), 0, row[i].own_group ? getegid() : getegid() + 1), 0);
+		assert_int_equal(chmod(in_dir("a/b/f"), row[i].mode), 0);
+		read_only = row[i].read_only;
+		if (row[i].said)
+			assert_int_equal(setenv("TOMBOLA_TRUST_MOUNTS", "read-only", 1), 0);
+		else
+			assert_int_equal(unsetenv("TOMBOLA_TRUST_MOUNTS"), 0);
+		assert_int_equal(cr_private_read(in_dir("a/b/f"), CR_SECRET, out, sizeof out, &n, &err),
+			row[i].good ? CM_OK : CM_EPERM);
+	}
+}
+
 static void a_state_folder_is_judged_with_what_is_above_and_in_it(void **state)
 {
 	struct cm_err err = { 0 };
@@ -392,6 +428,7 @@ int main(void)
 		TEST(a_group_of_our_own_may_write),
 		TEST(an_access_list_gives_the_groups_bits_to_others),
 		TEST(a_read_only_mount_counts_where_somebody_says_so),
+		TEST(a_mounted_secret_may_be_its_own_groups),
 		TEST(a_state_folder_is_judged_with_what_is_above_and_in_it),
 	};
 
