@@ -3,7 +3,7 @@
 
 #define PR_FRAME_MAX       (1u << 20) /* bytes of one frame, without its 4-byte length */
 #define PR_VERSION_MAJOR   1u
-#define PR_VERSION_MINOR   0u
+#define PR_VERSION_MINOR   1u
 #define PR_HASH_LEN        32u
 #define PR_SIGNATURE_LEN   64u
 #define PR_ROUND_ID_LEN    16u
@@ -44,7 +44,11 @@
 #define PR_PAYLOAD_PART      (256u << 10) /* bytes of the payload in one frame */
 #define PR_PROBABILITIES_MAX 99u          /* quantiles of one round */
 #define PR_PROTOCOLS_MAX     64u          /* protocols that a policy names */
-#define PR_CRITICAL_MAX      16u          /* critical extensions of a descriptor */
+#define PR_TAKEN_MAX         ((PR_ENTRIES_MAX + 7u) / 8u) /* bytes with a bit for each entry of a plan */
+#define PR_PLACE_MAX         64u                          /* bytes of a place in a policy's file */
+#define PR_FAULTS_MAX        4u                           /* reasons of one party in a rehearsal */
+#define PR_REHEARSED_MAX     512u                         /* certificates that a rehearsal names */
+#define PR_CRITICAL_MAX      16u                          /* critical extensions of a descriptor */
 #define PR_HPKE_KEY_LEN      32u
 #define PR_BUCKETS_MAX       4096u
 #define PR_WAIT_MAX_MS       30000u     /* longest long poll, in milliseconds */

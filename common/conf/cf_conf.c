@@ -1,6 +1,7 @@
 /* cf_conf.c - opens configuration files, reads their rows, says where faults are, and prints samples. */
 #include "cf_conf.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +168,41 @@ enum cm_rc cf_group_read(const struct cf_file *file, const char *dotted, const s
 int cf_line(const struct cf_file *file, const char *dotted)
 {
 	return (int)cf_line_of(config_lookup(&file->keys, dotted));
+}
+
+static bool is_part(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Does the key stand in the text, as a word? */
+static bool stands(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *at = text; (at = strstr(at, key)); at += n)
+		if ((at == text || !is_part(at[-1])) && !is_part(at[n]))
+			return true;
+	return false;
+}
+
+void cf_place(const struct cf_file *file, const struct cf_row *rows, const char *text, char *out, size_t size)
+{
+	const char *key = NULL, *name;
+	int line;
+
+	out[0] = '\0';
+	for (const struct cf_row *row = rows; file && row->key; row++)
+		if (stands(text, row->key) && (!key || strlen(row->key) > strlen(key)))
+			key = row->key;
+	if (!key)
+		return;
+	name = strrchr(file->name, '/') ? strrchr(file->name, '/') + 1 : file->name;
+	line = cf_line(file, key);
+	if (line > 0)
+		(void)snprintf(out, size, "%s:%d", name, line);
+	else
+		(void)snprintf(out, size, "%s", name);
 }
 
 void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm_err *why, FILE *faults,

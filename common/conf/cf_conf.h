@@ -146,6 +146,11 @@ void cf_free(const struct cf_row *rows, void *target);
 void cf_sample(const struct cf_row *rows, FILE *out);
 /* Line of a dotted key ("rounds.[2].epsilon0") in the file, 0 if absent. */
 int cf_line(const struct cf_file *file, const char *dotted);
+/* The place of a sentence that names keys of this table: "policy.conf:7", the file without its folder and the
+ * line of the longest key that stands in the text as a word; without a line if that key has its default; ""
+ * if no key stands there, or file is NULL. */
+void cf_place(
+	const struct cf_file *file, const struct cf_row *rows, const char *text, char *out, size_t size);
 /* Report a fault found after loading: print "path:line: why", with the key's line, to `faults` (may be NULL);
  * copy it to `first` unless that holds one already (its code is CM_OK before).  Without a file (there was no
  * memory for it) the place is left out. */

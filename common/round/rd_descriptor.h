@@ -128,3 +128,4 @@ uint64_t rd_messages(const struct rd_descriptor *d, uint64_t participants);
 #define RD_PURPOSE_PLAN       "tombola plan"
 #define RD_PURPOSE_LEDGER     "tombola ledger"
 #define RD_PURPOSE_STANDING   "tombola standing"
+#define RD_PURPOSE_REHEARSAL  "tombola rehearsal"
