@@ -299,7 +299,7 @@ static void check_policy(struct cl_setup *s, const char *path, FILE *faults, str
 			c->population, path, s->policy.shared.population);
 		cf_fault_at(file, "population", &why, faults, first);
 	}
-	cf_file_free(file);
+	s->policy.shared.file = file; /* a rehearsal names its lines */
 }
 
 void cl_setup_device_field(struct cl_setup *s, const char *device_field, enum cl_format format)

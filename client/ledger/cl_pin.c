@@ -2,6 +2,7 @@
 #include "cl_pin.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cm_fault.h"
@@ -10,6 +11,7 @@ struct choice {
 	const struct cl_policy *policy;
 	size_t wanted;
 	struct cm_err why; /* why the policy refused the first entry that it refused */
+	struct rd_faults *faults; /* NULL: nobody asks */
 };
 
 static enum cm_rc entry_loss(
@@ -20,8 +22,10 @@ static enum cm_rc entry_loss(
 
 	if (rc != CM_OK && c->why.code == CM_OK)
 		c->why = *err;
-	if (rc != CM_OK)
+	if (rc != CM_OK) {
+		rd_faults_add(c->faults, d->entry, err->msg);
 		return rc;
+	}
 	c->wanted++;
 	return cl_policy_loss(c->policy, d, out, err);
 }
@@ -38,7 +42,7 @@ static enum cm_rc check_limits(const struct cl_policy *policy, const struct rd_p
 		return cm_fail(err, CM_EBUDGET,
 			"budget: plan '%s' (%" PRIu64
 			") takes a slice of epsilon %.4g at delta %.3g, and %.4g at "
-			"%.3g of %.4g at %.3g is pinned",
+			"%.3g of %.4g at %.3g is pinned (max_epsilon)",
 			plan->name, plan->number, plan->epsilon, plan->delta, pinned->epsilon, pinned->delta,
 			policy->shared.max_epsilon, policy->shared.delta);
 	return CM_OK;
@@ -74,10 +78,37 @@ struct cl_pin cl_pin_closed(const struct rd_plan *plan)
 	return pin;
 }
 
+/* Say which entries the policy wants and the slice does not hold. */
+static void explain_slice(const struct cl_policy *policy, const struct rd_plan *plan,
+	const struct cl_pin *pin, struct rd_faults *faults)
+{
+	struct rd_descriptor d;
+	struct cm_err why;
+	char text[PR_TEXT_MAX + 1];
+
+	(void)snprintf(text, sizeof text,
+		"budget: by this client's count (honest_fraction %g, colluders %" PRId64
+		", accept_shuffler_dummies %s) it does not fit the slice of epsilon %.4g at delta %.3g",
+		pin->honest_fraction, pin->colluders, pin->trusted ? "true" : "false", plan->epsilon,
+		plan->delta);
+	for (size_t i = 0; faults && i < plan->entries; i++) {
+		rd_plan_descriptor(plan, i, &d);
+		if (!rd_pin_has(&pin->pin, i) && cl_policy_entry(policy, &d, &why) == CM_OK)
+			rd_faults_add(faults, plan->entry[i].number, text);
+	}
+}
+
 enum cm_rc cl_pin_choose(const struct cl_policy *policy, const struct rd_plan *plan,
 	const struct rd_slices *pinned, const atomic_bool *stop, struct cl_pin *out, struct cm_err *err)
 {
-	struct choice c = { .policy = policy };
+	return cl_pin_explain(policy, plan, pinned, stop, out, NULL, err);
+}
+
+enum cm_rc cl_pin_explain(const struct cl_policy *policy, const struct rd_plan *plan,
+	const struct rd_slices *pinned, const atomic_bool *stop, struct cl_pin *out, struct rd_faults *faults,
+	struct cm_err *err)
+{
+	struct choice c = { .policy = policy, .faults = faults };
 	enum cm_rc rc = check_limits(policy, plan, pinned, err);
 
 	*out = cl_pin_closed(plan);
@@ -93,6 +124,8 @@ enum cm_rc cl_pin_choose(const struct cl_policy *policy, const struct rd_plan *p
 			plan->name, plan->number, plan->mode);
 	if (rc == CM_OK)
 		rc = rd_plan_pin(plan, entry_loss, &c, stop, &out->pin, err);
+	if (rc == CM_OK && !out->adaptive)
+		explain_slice(policy, plan, out, faults);
 	return rc == CM_OK ? check_choice(plan, &out->pin, &c, err) : rc;
 }
 

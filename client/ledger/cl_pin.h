@@ -23,6 +23,11 @@ struct cl_pin {
  * no entry fits the slice.  Composes each entry once; *stop as in rd_plan_pin. */
 CM_CHECK enum cm_rc cl_pin_choose(const struct cl_policy *policy, const struct rd_plan *plan,
 	const struct rd_slices *pinned, const atomic_bool *stop, struct cl_pin *out, struct cm_err *err);
+/* The same for a rehearsal, which nothing is pinned after: also say why entries are not taken.  After
+ * CM_ELATER *out has the entries that were taken until then. */
+CM_CHECK enum cm_rc cl_pin_explain(const struct cl_policy *policy, const struct rd_plan *plan,
+	const struct rd_slices *pinned, const atomic_bool *stop, struct cl_pin *out, struct rd_faults *faults,
+	struct cm_err *err);
 /* Make a pin that answers no entry of the plan, because it is no longer known which entries were answered. */
 struct cl_pin cl_pin_closed(const struct rd_plan *plan);
 /* Check that a pin is still within the policy.  CM_EPERM: the policy now trusts less; CM_EBUDGET: it now

@@ -33,6 +33,9 @@ const struct cf_row cl_policy_rows[] = {
 		"the only plan it answers, \"sha256:...\" as tombola-analyzer plan digest prints it; "
 		"absent: any that fits"),
 	CF_OPTIONAL("maps", CF_STRINGS, AT(maps), "maps it computes of readings; empty: any that it knows"),
+	CF_DEFAULT("rehearse", CF_BOOL, AT(rehearse), "true",
+		"answer the analyzer's question what would become of a plan (tombola-analyzer plan rehearse), "
+		"from this file, the pins and the number of listed devices; false: say that it does not"),
 	CF_END,
 };
 
@@ -69,7 +72,16 @@ enum cm_rc cl_policy_load(
 
 void cl_policy_free(struct cl_policy *p)
 {
+	cf_file_free(p->shared.file);
+	p->shared.file = NULL;
 	cf_free(cl_policy_rows, p);
+}
+
+void cl_policy_places(const struct cl_policy *p, struct rd_faults *faults)
+{
+	for (size_t i = 0; i < faults->n; i++)
+		cf_place(p->shared.file, cl_policy_rows, faults->fault[i].text, faults->fault[i].place,
+			sizeof faults->fault[i].place);
 }
 
 /* The fields of a reading that a round reads.  In a round that computes, these are the fields of the map,

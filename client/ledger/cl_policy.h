@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "rd_policy.h"
+#include "rd_rehearsal.h"
 
 #define CL_DEVICE_FIELDS_MAX 64u
 
@@ -16,6 +17,7 @@ struct cl_policy {
 	struct cf_strings queries, fields, maps; /* allowed names; an empty list allows any */
 	int64_t max_rounds;                      /* largest number of rounds within window_ms; 0: no limit */
 	int64_t window_ms;
+	bool rehearse;  /* answer rehearsals of plans (cl_rehearse.h) */
 	char *plan;     /* the text "sha256:..." of the file; NULL: any plan */
 	bool plan_only; /* accept only the plan whose hash is plan_hash */
 	uint8_t plan_hash[PR_HASH_LEN];
@@ -31,10 +33,13 @@ struct cl_policy {
 
 extern const struct cf_row cl_policy_rows[];
 /* Load a policy.  Every fault is printed to `faults` as file:line: text.  *file is as of cf_load, also when a
- * fault was found after loading.  Call cl_policy_free and cf_file_free on success and on failure. */
+ * fault was found after loading; it may become out->shared.file.  Call cl_policy_free on success and on
+ * failure, and cf_file_free unless the policy owns the file. */
 CM_CHECK enum cm_rc cl_policy_load(
 	const char *path, struct cl_policy *out, struct cf_file **file, FILE *faults, struct cm_err *err);
 void cl_policy_free(struct cl_policy *p);
+/* Say where in the policy's file the keys stand that these reasons name. */
+void cl_policy_places(const struct cl_policy *p, struct rd_faults *faults);
 
 /* Choose the class of these devices in a round with classes: the largest local epsilon up to max_epsilon0.
  * Returns false if every class exceeds max_epsilon0; *level is then the strongest class.  Rounds without

@@ -14,8 +14,9 @@ struct cl_asker {
 	bool asking;             /* a round is wanted */
 	bool asked;              /* a request waits for its answer: */
 	enum cl_ask ask;
-	bool waited;  /* the wait limit passed while a round was being taken part in */
-	bool ever_up; /* there was a connection */
+	bool rehearses; /* the request may be answered with a rehearsal */
+	bool waited;    /* the wait limit passed while a round was being taken part in */
+	bool ever_up;   /* there was a connection */
 };
 
 enum cm_rc cl_asker_new(const struct cl_asker_conf *conf, struct cl_asker **out, struct cm_err *err)
@@ -109,6 +110,7 @@ static void ask(struct cl_asker *a)
 		return;
 	}
 	a->asked = true;
+	a->rehearses = a->ask == CL_ASK_ROUND && get.rehearses;
 	if (cl_links_send(a->conf.links, 0, &frame, &err) != CM_OK)
 		cl_links_drop(a->conf.links, 0, 0, &err);
 }
@@ -206,6 +208,11 @@ void cl_asker_frame(struct cl_asker *a, unsigned i, const Tombola__V1__Frame *fr
 	} else if (answer && frame->kind_case == TOMBOLA__V1__FRAME__KIND_ROUND) {
 		a->asked = false;
 		a->conf.on_round(a->conf.user, frame->round);
+	} else if (answer && a->rehearses && frame->kind_case == TOMBOLA__V1__FRAME__KIND_REHEARSE) {
+		/* Asked again after a pause, so that a shuffler which has nothing else to say keeps nobody
+		 * busy. */
+		cl_asker_begin(a, CL_ASK_AGAIN_MS);
+		a->conf.on_rehearse(a->conf.user, frame->rehearse);
 	} else if (answer && frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR) {
 		a->asked = false;
 		take_no_round(a, frame->error);

@@ -11,9 +11,11 @@ struct cl_asker_conf {
 	struct cl_links *links;           /* asks on connection 0 */
 	struct cl_plans *plans;           /* says what else must be asked first */
 	void *user;
-	/* Fill after, wait_ms and passed_over of the request that is sent now. */
+	/* Fill after, wait_ms, passed_over and rehearses of the request that is sent now. */
 	void (*request)(void *user, Tombola__V1__GetRound *get);
 	void (*on_round)(void *user, const Tombola__V1__Round *round);
+	/* A rehearsal came in place of a round; only where the request had `rehearses`. */
+	void (*on_rehearse)(void *user, const Tombola__V1__Rehearse *question);
 	/* The shuffler offers no round.  True: the owner goes on by itself.  False: ask again, or report the
 	 * fault. */
 	bool (*on_none)(void *user, const Tombola__V1__Error *e);

@@ -193,6 +193,35 @@ static enum cm_rc make_pin(
 	return rc == CM_OK ? job->store.put_pin(job->store.ctx, out, job->now_ms, err) : rc;
 }
 
+/* Is it the plan that the policy names, if it names one? */
+static enum cm_rc check_named(
+	const struct cl_policy *policy, const uint8_t plan_hash[PR_HASH_LEN], struct cm_err *err)
+{
+	if (CM_CHECKED("client.policy.plan") && policy->plan_only &&
+		memcmp(plan_hash, policy->plan_hash, PR_HASH_LEN) != 0)
+		return cm_fail(err, CM_EPERM, "policy: the round is of another plan than `plan` names");
+	return CM_OK;
+}
+
+static enum cm_rc check_closed(const struct cl_loss *loss, const struct rd_plan *plan, struct cm_err *err)
+{
+	if (plan->number <= loss->closed_plans)
+		return cm_fail(err, CM_EPERM,
+			"plan '%s' (%" PRIu64 ") is closed: a loss of this client's ledger was accepted",
+			plan->name, plan->number);
+	return CM_OK;
+}
+
+static enum cm_rc check_lost(const struct cl_loss *loss, struct cm_err *err)
+{
+	char words[256];
+
+	if (!loss->lost)
+		return CM_OK;
+	cl_loss_words(loss, words, sizeof words);
+	return cm_fail(err, CM_EBUDGET, "budget: %s", words);
+}
+
 static enum cm_rc judge_plan(const struct cl_judge_job *job, const struct cl_loss *loss,
 	struct cl_judgement *j, struct cm_err *err)
 {
@@ -201,16 +230,14 @@ static enum cm_rc judge_plan(const struct cl_judge_job *job, const struct cl_los
 	struct cl_pin pin;
 	enum cm_rc rc;
 
-	if (CM_CHECKED("client.policy.plan") && job->policy->plan_only &&
-		memcmp(j->d.plan_hash, job->policy->plan_hash, PR_HASH_LEN) != 0)
-		return cm_fail(err, CM_EPERM, "policy: the round is of another plan than `plan` names");
+	rc = check_named(job->policy, j->d.plan_hash, err);
+	if (rc != CM_OK)
+		return rc;
 	rc = known_plan(job, j->d.plan_hash, &plan, j, err);
 	if (rc == CM_OK && CM_CHECKED("client.plan.covers") && rd_plan_covers(&plan, &j->d, err) != CM_OK)
 		rc = err->code = CM_EPERM;
-	if (rc == CM_OK && plan.number <= loss->closed_plans)
-		rc = cm_fail(err, CM_EPERM,
-			"plan '%s' (%" PRIu64 ") is closed: a loss of this client's ledger was accepted",
-			plan.name, plan.number);
+	if (rc == CM_OK)
+		rc = check_closed(loss, &plan, err);
 	if (rc == CM_OK)
 		rc = job->store.recent(job->store.ctx, job->now_ms - job->policy->window_ms, &recent, err);
 	if (rc == CM_OK)
@@ -228,6 +255,44 @@ static enum cm_rc judge_plan(const struct cl_judge_job *job, const struct cl_los
 	return rc;
 }
 
+/* ---- A draft: the same checks, and nothing is stored ---- */
+
+enum cm_rc cl_draft_read(const struct cl_judge_store *store, const struct rd_plan *plan, struct cl_draft *out,
+	struct cm_err *err)
+{
+	*out = (struct cl_draft){ .plan = plan };
+
+	enum cm_rc rc = store->loss(store->ctx, &out->loss, err);
+	if (rc == CM_OK)
+		rc = store->slices(store->ctx, &out->pinned, err);
+	if (rc == CM_OK)
+		rc = store->pin(store->ctx, plan->hash, &out->pin, err);
+	out->is_pinned = rc == CM_OK;
+	return rc == CM_ENOINPUT ? CM_OK : rc;
+}
+
+enum cm_rc cl_draft_judge(const struct cl_policy *policy, struct cl_draft *draft, const atomic_bool *stop,
+	struct rd_faults *faults)
+{
+	struct cm_err err = { .code = CM_OK };
+	enum cm_rc rc = check_lost(&draft->loss, &err);
+
+	if (rc == CM_OK)
+		rc = check_named(policy, draft->plan->hash, &err);
+	if (rc == CM_OK)
+		rc = check_closed(&draft->loss, draft->plan, &err);
+	if (rc == CM_OK && draft->is_pinned)
+		rc = cl_pin_check(policy, &draft->pin, &draft->pinned, &err);
+	else if (rc == CM_OK)
+		rc = cl_pin_explain(policy, draft->plan, &draft->pinned, stop, &draft->pin, faults, &err);
+	if (rc == CM_OK || rc == CM_ELATER)
+		return rc;
+	if (faults->n == 0)
+		rd_faults_add(faults, 0, err.msg);
+	draft->pin.pin = (struct rd_pin){ .entries = draft->plan->entries };
+	return CM_EPERM;
+}
+
 /* ---- The descriptor ---- */
 
 static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judgement *j, struct cm_err *err)
@@ -235,7 +300,6 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 	struct cl_loss loss = { .lost = false };
 	uint64_t active = 0;
 	bool charged = false;
-	char words[256];
 	enum cm_rc rc;
 
 	if (strcmp(j->d.population, job->policy->shared.population) != 0)
@@ -244,10 +308,8 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 	rc = job->store.see(job->store.ctx, &j->d, job->now_ms, err);
 	if (rc == CM_OK)
 		rc = job->store.loss(job->store.ctx, &loss, err);
-	if (rc == CM_OK && loss.lost) {
-		cl_loss_words(&loss, words, sizeof words);
-		return cm_fail(err, CM_EBUDGET, "budget: %s", words);
-	}
+	if (rc == CM_OK)
+		rc = check_lost(&loss, err);
 	if (rc == CM_OK)
 		rc = job->store.active(job->store.ctx, &active, err);
 	if (rc != CM_OK)

@@ -98,6 +98,24 @@ CM_CHECK enum cm_rc cl_judge(const struct cl_judge_job *job, struct cl_judgement
 CM_CHECK enum cm_rc cl_judge_alone(
 	const struct cl_policy *policy, double delta, struct cl_judgement *j, struct cm_err *err);
 
+/* What is stored that decides about the plan of a draft (rd_rehearsal.h), and what this client would take of
+ * it. */
+struct cl_draft {
+	const struct rd_plan *plan; /* borrowed */
+	struct rd_slices pinned;
+	struct cl_loss loss;
+	bool is_pinned;    /* this very plan is pinned already */
+	struct cl_pin pin; /* once it is judged */
+};
+/* Read it; nothing is written. */
+CM_CHECK enum cm_rc cl_draft_read(const struct cl_judge_store *store, const struct rd_plan *plan,
+	struct cl_draft *out, struct cm_err *err);
+/* Judge the draft as cl_judge judges the plan of a round, on any thread: the database is not used.  CM_OK:
+ * draft->pin has the entries that would be pinned.  CM_EPERM: none.  CM_ELATER: stopped; it has those that
+ * were found until then.  faults: why entries would not be pinned. */
+CM_CHECK enum cm_rc cl_draft_judge(const struct cl_policy *policy, struct cl_draft *draft,
+	const atomic_bool *stop, struct rd_faults *faults);
+
 /* Round an upper bound up to 4 digits after the point, for printing. */
 double cl_shown_bound(double v);
 /* Describe the guarantee in one or two sentences without a newline. */

@@ -387,6 +387,8 @@ static void request(void *user, Tombola__V1__GetRound *get)
 	get->wait_ms = r->active.sequence > 0 || r->confirming ? 0
 		       : get->passed_over > 0                  ? CL_PAUSE_MS
 							       : PR_WAIT_MAX_MS;
+	/* Only while it waits for any round: a rehearsal must not come between the steps of one. */
+	get->rehearses = get->wait_ms == PR_WAIT_MAX_MS;
 }
 
 /* Discard the judged round that was to be confirmed. */
@@ -395,6 +397,13 @@ static void forget_judged(struct cl_rounds *r)
 	if (r->confirming)
 		cl_preparation_forget(&r->prep);
 	r->confirming = false;
+}
+
+static void on_rehearse(void *user, const Tombola__V1__Rehearse *question)
+{
+	struct cl_rounds *r = user;
+
+	r->conf.on_rehearse(r->conf.user, question);
 }
 
 static bool on_none(void *user, const Tombola__V1__Error *e)
@@ -494,6 +503,7 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 		.user = r,
 		.request = request,
 		.on_round = on_round,
+		.on_rehearse = on_rehearse,
 		.on_none = on_none,
 		.on_answer = judge,
 		.on_fault = fault,

@@ -15,6 +15,8 @@ struct cl_rounds_conf {
 	void *user;
 	/* A round is about to be judged: the devices may change now. */
 	void (*on_begin)(void *user);
+	/* The analyzer asks what would become of a plan; no preparation uses the database. */
+	void (*on_rehearse)(void *user, const Tombola__V1__Rehearse *question);
 	/* A round is over or was refused. */
 	void (*on_summary)(void *user, const struct cl_summary *s);
 	/* A round is over, and another one begins. */

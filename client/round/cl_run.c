@@ -8,6 +8,7 @@
 
 #include "cl_inclusion.h"
 #include "cl_mqtt_saved.h"
+#include "cl_rehearse.h"
 #include "cl_rounds.h"
 #include "nt_confine.h"
 #include "nt_http.h"
@@ -23,6 +24,7 @@ struct cl_run {
 	struct cl_gather *gather; /* NULL: the readings are in a file */
 	struct cl_rounds *rounds;
 	struct cl_inclusion *inclusion;
+	struct cl_rehearse *rehearse;
 	struct cl_devices *devices_next; /* a list that was read again, not in force yet; NULL: none */
 	double spent;                    /* epsilon of the slices of all pinned plans */
 	bool stopped;                    /* by a signal */
@@ -61,6 +63,7 @@ static void finish(void *user, const struct cm_err *why)
 	run->http = NULL;
 	cl_gather_close(run->gather);
 	cl_inclusion_close(run->inclusion);
+	cl_rehearse_close(run->rehearse);
 	if (run->rounds)
 		cl_rounds_close(run->rounds);
 	else
@@ -70,9 +73,8 @@ static void finish(void *user, const struct cm_err *why)
 /* ---- the devices ---- */
 
 /* Put the list of devices that was read again into force.  A fault is logged, and the old list stays. */
-static void adopt_devices(void *user)
+static void adopt_devices(struct cl_run *run)
 {
-	struct cl_run *run = user;
 	struct cl_devices *old = run->context.devices;
 	struct cm_err err;
 
@@ -103,6 +105,15 @@ static void take_tls(struct cl_run *run, struct nt_tls_ctx *fresh, bool keep)
 	nt_tls_ctx_free(run->tls);
 	run->tls = fresh;
 	cl_metrics_reloaded(run->context.metrics, true);
+}
+
+/* A round is about to be judged. */
+static void on_begin(void *user)
+{
+	struct cl_run *run = user;
+
+	cl_rehearse_cut(run->rehearse);
+	adopt_devices(run);
 }
 
 static void on_reload(void *user)
@@ -322,8 +333,10 @@ static void on_down(void *user, unsigned i, bool was_up, const struct cm_err *wh
 
 	if (run->ending)
 		return;
-	if (i == 0)
+	if (i == 0) {
 		cl_inclusion_down(run->inclusion);
+		cl_rehearse_down(run->rehearse);
+	}
 	cl_rounds_down(run->rounds, i, was_up, why);
 }
 
@@ -335,6 +348,11 @@ static void on_due(void *user)
 static void on_next(void *user)
 {
 	cl_inclusion_begin(((struct cl_run *)user)->inclusion);
+}
+
+static void on_rehearse(void *user, const Tombola__V1__Rehearse *question)
+{
+	cl_rehearse_asked(((struct cl_run *)user)->rehearse, question);
 }
 
 static bool busy(void *user)
@@ -392,6 +410,8 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 	/* What a configuration of before has held is no longer wanted. */
 	if (rc == CM_OK && !c->setup->conf.mqtt.hold)
 		rc = cl_mqtt_saved_erase(c->setup->conf.state_dir, err);
+	if (rc == CM_OK)
+		rc = cl_rehearse_new(c, run->links, &run->rehearse, err);
 	if (rc == CM_OK && c->run->mqtt)
 		rc = cl_gather_new(c, on_due, run, &run->gather, err);
 	if (rc == CM_OK)
@@ -401,7 +421,8 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 					   .gather = run->gather,
 					   .after = after,
 					   .user = run,
-					   .on_begin = adopt_devices,
+					   .on_begin = on_begin,
+					   .on_rehearse = on_rehearse,
 					   .on_summary = on_summary,
 					   .on_next = on_next,
 					   .on_end = finish,
@@ -462,6 +483,7 @@ static void run_fini(struct cl_run *run)
 	cl_rounds_free(run->rounds);
 	cl_gather_free(run->gather);
 	cl_inclusion_free(run->inclusion);
+	cl_rehearse_free(run->rehearse);
 	cl_devices_free(run->devices_next);
 	cl_plans_fini(&run->plans);
 	cl_context_close(&run->context);
