@@ -50,6 +50,22 @@ enum cm_rc sh_compose_pin(const struct sh_policy *policy, struct sh_plan *plan, 
 	return CM_OK;
 }
 
+enum cm_rc sh_compose_draft(
+	const struct sh_policy *policy, struct cr_span bytes, struct sh_compose **out, struct cm_err *err)
+{
+	struct sh_compose *w = NULL;
+
+	enum cm_rc rc = sh_compose_pin(policy, NULL, bytes, &w, err);
+	if (rc != CM_OK)
+		return rc;
+	w->drafts = true;
+	w->draft = sh_plan_of(&w->whole);
+	w->plan = &w->draft;
+	w->decided = SH_PIN_WAITS;
+	*out = w;
+	return CM_OK;
+}
+
 enum cm_rc sh_compose_judge(const struct sh_policy *policy, struct sh_plan *plan, struct cr_span descriptor,
 	struct sh_compose **out, struct cm_err *err)
 {
@@ -94,13 +110,35 @@ static enum cm_rc own_loss(
 static enum cm_rc entry_loss(
 	void *user, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
 {
-	const struct sh_compose *w = user;
+	struct sh_compose *w = user;
 	struct sh_refusal no;
 
-	if (sh_policy_judge_entry(w->policy, d, &no) != CM_OK)
+	if (sh_policy_judge_entry(w->policy, d, &no) != CM_OK) {
+		rd_faults_add(w->drafts ? &w->faults : NULL, d->entry, no.text);
 		return cm_fail(err, CM_EPERM, "%.150s", no.text);
+	}
 	enum cm_rc rc = own_loss(w->policy, d, out, err);
 	return rc == CM_OK || rc == CM_EINTERNAL ? rc : (err->code = CM_EPERM);
+}
+
+/* Say which entries the policy allows and the slice does not hold. */
+static void explain_slice(struct sh_compose *w)
+{
+	const struct sh_belief belief = sh_plans_belief(w->policy, &w->whole);
+	struct sh_refusal no;
+	struct rd_descriptor d;
+	struct cm_err text;
+
+	(void)cm_fail(&text, CM_EBUDGET,
+		"budget: by the shuffler's count (honest_fraction %g, colluders %llu) it does not fit the slice "
+		"of epsilon %.4g at delta %.3g",
+		belief.honest_fraction, (unsigned long long)belief.colluders, w->whole.epsilon,
+		w->whole.delta);
+	for (size_t i = 0; i < w->whole.entries; i++) {
+		rd_plan_descriptor(&w->whole, i, &d);
+		if (!rd_pin_has(&w->pin, i) && sh_policy_judge_entry(w->policy, &d, &no) == CM_OK)
+			rd_faults_add(&w->faults, w->whole.entry[i].number, text.msg);
+	}
 }
 
 /* ---- A judgement ---- */
@@ -152,4 +190,6 @@ void sh_compose_run(struct sh_compose *w, const atomic_bool *stop)
 		w->rc = judge(w, stop, &w->err);
 	else if (w->decided == SH_PIN_WAITS)
 		w->rc = rd_plan_pin(&w->whole, entry_loss, w, stop, &w->pin, &w->err);
+	if (w->drafts && w->rc == CM_OK)
+		explain_slice(w);
 }

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "rd_rehearsal.h"
 #include "sh_plans.h"
 
 struct sh_compose {
@@ -15,6 +16,10 @@ struct sh_compose {
 	enum sh_pin_state decided;
 	struct rd_plan whole;
 	struct rd_pin pin;
+	/* For a draft: its plan is not in the ledger, and nobody pins it (sh_rehearse.h). */
+	bool drafts;
+	struct sh_plan draft;
+	struct rd_faults faults;
 	/* For the judgement of a round: `descriptors` are the candidate, and counted rounds that the
 	 * account lacks. */
 	bool judges;
@@ -28,6 +33,9 @@ struct sh_compose {
 /* Prepare the pin of this plan, from its bytes. */
 CM_CHECK enum cm_rc sh_compose_pin(const struct sh_policy *policy, struct sh_plan *plan, struct cr_span bytes,
 	struct sh_compose **out, struct cm_err *err);
+/* Prepare the pin that would be made of a draft, from its bytes. */
+CM_CHECK enum cm_rc sh_compose_draft(
+	const struct sh_policy *policy, struct cr_span bytes, struct sh_compose **out, struct cm_err *err);
 /* Prepare the judgement of this descriptor; an empty descriptor only brings the account up to date.  The
  * caller then adds missing rounds. */
 CM_CHECK enum cm_rc sh_compose_judge(const struct sh_policy *policy, struct sh_plan *plan,

@@ -538,6 +538,16 @@ enum cm_rc sh_core_composed(struct sh_core *c, struct sh_compose *w, struct cm_e
 	return sh_judge_end(&c->judge, w, err);
 }
 
+bool sh_core_compose_waits(const struct sh_core *c)
+{
+	return sh_judge_wants(&c->judge);
+}
+
+struct sh_rehearse *sh_core_rehearse(struct sh_core *c)
+{
+	return &c->rehearse;
+}
+
 /* ---- For status ---- */
 
 const struct sh_round *sh_core_round(const struct sh_core *c, size_t i)

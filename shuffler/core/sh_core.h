@@ -232,6 +232,11 @@ CM_CHECK enum cm_rc sh_core_keeps(const struct sh_core *c, struct cm_err *err);
 CM_CHECK enum cm_rc sh_core_compose(struct sh_core *c, struct sh_compose **out, struct cm_err *err);
 CM_CHECK enum cm_rc sh_core_composed(struct sh_core *c, struct sh_compose *w, struct cm_err *err);
 
+/* As sh_judge_wants. */
+bool sh_core_compose_waits(const struct sh_core *c);
+/* What would become of a plan. */
+struct sh_rehearse *sh_core_rehearse(struct sh_core *c);
+
 /* ---- For status ---- */
 /* only live rounds; NULL past the last */
 const struct sh_round *sh_core_round(const struct sh_core *c, size_t i);

@@ -11,6 +11,7 @@ struct sh_core {
 	struct sh_witness *witness;
 	struct sh_heads heads;
 	struct sh_judge judge;
+	struct sh_rehearse rehearse;
 	struct sh_live live;
 	struct sh_payloads payloads;
 	struct sh_proofs proofs;

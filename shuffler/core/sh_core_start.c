@@ -141,7 +141,8 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 		rc = sh_plans_new(p, c->heads.loss.closed_to, &c->plans, err);
 	if (rc == CM_OK)
 		rc = sh_witness_new(p->shared.population, c->plans, &c->witness, err);
-	sh_judge_init(&c->judge, store, p, c->plans);
+	sh_judge_init(&c->judge, store, p, c->plans, &c->rehearse);
+	sh_rehearse_init(&c->rehearse, p, c->plans, conf->analyzer);
 	c->heads.plans = c->plans;
 	c->heads.witness = c->witness;
 	if (rc == CM_OK)
@@ -237,6 +238,7 @@ void sh_core_free(struct sh_core *c)
 	sh_live_fini(&c->live);
 	sh_witness_free(c->witness);
 	sh_judge_fini(&c->judge);
+	sh_rehearse_fini(&c->rehearse);
 	sh_plans_free(c->plans);
 	sh_heads_fini(&c->heads);
 	sh_proofs_fini(&c->proofs);

@@ -10,9 +10,9 @@
 #define PIN_ATTEMPTS   3u /* a composition may fail because memory is short */
 
 void sh_judge_init(struct sh_judge *g, const struct sh_store *store, const struct sh_policy *policy,
-	struct sh_plans *plans)
+	struct sh_plans *plans, struct sh_rehearse *rehearse)
 {
-	*g = (struct sh_judge){ .store = store, .policy = policy, .plans = plans };
+	*g = (struct sh_judge){ .store = store, .policy = policy, .plans = plans, .rehearse = rehearse };
 	cm_buf_init(&g->read.bytes, PR_PLAN_MAX);
 	cm_buf_init(&g->judged.descriptor, PR_DESCRIPTOR_MAX);
 }
@@ -140,8 +140,15 @@ enum cm_rc sh_judge_begin(struct sh_judge *g, struct sh_compose **out, struct cm
 		rc = begin_judgement(g, g->judged.plan, true, out, err);
 	else if (!g->composing && (plan = recount(g)))
 		rc = begin_judgement(g, plan, false, out, err);
+	else if (!g->composing && g->rehearse)
+		rc = sh_rehearse_compose(g->rehearse, out, err);
 	g->composing |= *out != NULL;
 	return rc;
+}
+
+bool sh_judge_wants(const struct sh_judge *g)
+{
+	return sh_plans_waiting(g->plans) || g->judged.at == SH_JUDGE_WANTED;
 }
 
 static enum cm_rc pinned(struct sh_judge *g, struct sh_compose *w, struct cm_err *err)
@@ -197,6 +204,10 @@ static void note_judged(struct sh_judge *g, const struct sh_compose *w)
 enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err)
 {
 	g->composing = false;
+	if (w->drafts) {
+		sh_rehearse_composed(g->rehearse, w);
+		return CM_OK;
+	}
 	if (w->rc == CM_ELATER) /* it was stopped; the next start composes the plan anew */
 		return CM_OK;
 	if (!w->judges)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sh_compose.h"
+#include "sh_rehearse.h"
 #include "sh_store.h"
 
 /* Cache of the plan read last. */
@@ -31,6 +32,7 @@ struct sh_judge {
 	const struct sh_store *store;
 	const struct sh_policy *policy;
 	struct sh_plans *plans;
+	struct sh_rehearse *rehearse; /* composed when nothing else waits; NULL: none */
 	struct sh_plan_read read;
 	struct sh_judged judged;
 	bool composing;
@@ -38,7 +40,7 @@ struct sh_judge {
 };
 
 void sh_judge_init(struct sh_judge *g, const struct sh_store *store, const struct sh_policy *policy,
-	struct sh_plans *plans);
+	struct sh_plans *plans, struct sh_rehearse *rehearse);
 void sh_judge_fini(struct sh_judge *g); /* accepts a zeroed struct */
 
 /* The signed plan with this hash; borrowed until the next call. */
@@ -57,4 +59,6 @@ CM_CHECK enum cm_rc sh_judge_round(struct sh_judge *g, const struct rd_descripto
 /* Begin the next composition; *out is NULL if nothing is to be composed.  Then call sh_compose_run,
  * sh_judge_end and sh_compose_free. */
 CM_CHECK enum cm_rc sh_judge_begin(struct sh_judge *g, struct sh_compose **out, struct cm_err *err);
+/* Whether a plan or a round waits to be composed: a draft must not keep it waiting. */
+bool sh_judge_wants(const struct sh_judge *g);
 CM_CHECK enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err);

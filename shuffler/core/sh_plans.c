@@ -112,6 +112,19 @@ enum cm_rc sh_plans_check(const struct sh_plans *p, struct sh_plan_tail *tail, c
 	return rc;
 }
 
+struct sh_plan sh_plan_of(const struct rd_plan *whole)
+{
+	struct sh_plan plan = { .number = whole->number,
+		.epsilon = whole->epsilon,
+		.delta = whole->delta,
+		.entries = whole->entries };
+
+	memcpy(plan.hash, whole->hash, PR_HASH_LEN);
+	memcpy(plan.name, whole->name, sizeof plan.name);
+	memcpy(plan.mode, whole->mode, sizeof plan.mode);
+	return plan;
+}
+
 enum cm_rc sh_plans_add(struct sh_plans *p, const struct rd_record *r, struct cm_err *err)
 {
 	struct sh_plan *plan = calloc(1, sizeof *plan);
@@ -128,14 +141,8 @@ enum cm_rc sh_plans_add(struct sh_plans *p, const struct rd_record *r, struct cm
 		free(plan);
 		return rc;
 	}
-	*plan = (struct sh_plan){ .record = r->seq,
-		.number = whole.number,
-		.epsilon = whole.epsilon,
-		.delta = whole.delta,
-		.entries = whole.entries };
-	memcpy(plan->hash, whole.hash, PR_HASH_LEN);
-	memcpy(plan->name, whole.name, sizeof plan->name);
-	memcpy(plan->mode, whole.mode, sizeof plan->mode);
+	*plan = sh_plan_of(&whole);
+	plan->record = r->seq;
 	if (!tsearch(plan, &p->by_hash, by_hash)) {
 		rd_plan_fini(&whole);
 		free(plan);
@@ -361,7 +368,7 @@ static void entry_ended(
 
 /* ---- Announcing ---- */
 
-static enum cm_rc refuse_plan(const struct sh_plans *p, const struct sh_plan *plan, struct sh_refusal *no)
+enum cm_rc sh_plans_refused(const struct sh_plans *p, const struct sh_plan *plan, struct sh_refusal *no)
 {
 	const unsigned long long number = plan->number;
 
@@ -378,8 +385,8 @@ static enum cm_rc refuse_plan(const struct sh_plans *p, const struct sh_plan *pl
 			p->policy->shared.delta);
 	case SH_PIN_COST:
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
-			"policy: plan %llu has %zu entries, more than max_plan_entries", number,
-			plan->entries);
+			"policy: plan %llu has %zu entries, max_plan_entries is %lld", number, plan->entries,
+			(long long)p->policy->shared.max_plan_entries);
 	case SH_PIN_POLICY:
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: nothing of plan %llu was taken when it came: its mode or its entries are "
@@ -429,7 +436,7 @@ enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, 
 	const struct rd_descriptor *d, bool lost, struct sh_refusal *no)
 {
 	struct cm_err why;
-	enum cm_rc rc = refuse_plan(p, plan, no);
+	enum cm_rc rc = sh_plans_refused(p, plan, no);
 
 	if (rc != CM_OK)
 		return rc;

@@ -105,6 +105,9 @@ struct sh_plan *sh_plans_at(const struct sh_plans *p, size_t i);
 struct sh_plan *sh_plans_waiting(struct sh_plans *p);
 bool sh_plan_is_adaptive(const struct sh_plan *plan);
 
+/* A plan as it is before it is in the ledger: without a record. */
+struct sh_plan sh_plan_of(const struct rd_plan *whole);
+
 /* Decide about a plan as far as possible without composing; SH_PIN_WAITS: it must be composed. */
 enum sh_pin_state sh_plans_decide(const struct sh_plans *p, const struct sh_plan *plan);
 /* Apply a decision that is durable or comes from the store; for SH_PIN_TAKEN this spends the slice.  taken:
@@ -114,6 +117,10 @@ CM_CHECK enum cm_rc sh_plans_pinned(struct sh_plans *p, struct sh_plan *plan, en
 /* Add up the slices of all pinned plans. */
 struct rd_slices sh_plans_taken(const struct sh_plans *p);
 
+/* Check whether the plan as a whole was taken.  CM_EMORE: it waits for its composition.  CM_EPROTO with *no:
+ * it was not. */
+CM_CHECK enum cm_rc sh_plans_refused(
+	const struct sh_plans *p, const struct sh_plan *plan, struct sh_refusal *no);
 /* Check whether plan, pin, belief and tries allow this round to be announced.  whole: the decoded plan.
  * lost: the shuffler accepted the round before it lost its state; the round will end at once, so the tries
  * before it do not matter.  CM_EMORE: the plan waits for its composition.  CM_EPROTO with *no: they do

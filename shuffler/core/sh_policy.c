@@ -42,14 +42,22 @@ enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults,
 		cf_fault_at(file, "population", &why, faults, err);
 	}
 	rd_policy_check(&out->shared, file, faults, err);
-	cf_file_free(file);
+	out->shared.file = file;
 	return err->code;
 }
 
 void sh_policy_fini(struct sh_policy *p)
 {
+	cf_file_free(p->shared.file);
 	cf_free(sh_policy_rows, p);
 	*p = (struct sh_policy){ 0 };
+}
+
+void sh_policy_places(const struct sh_policy *p, struct rd_faults *faults)
+{
+	for (size_t i = 0; i < faults->n; i++)
+		cf_place(p->shared.file, sh_policy_rows, faults->fault[i].text, faults->fault[i].place,
+			sizeof faults->fault[i].place);
 }
 
 static enum cm_rc judge_window(

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "rd_policy.h"
+#include "rd_rehearsal.h"
 #include "sh_refusal.h"
 
 struct sh_policy {
@@ -24,6 +25,8 @@ extern const struct cf_row sh_policy_rows[];
 /* Load and check the file; faults as cf_load.  Call sh_policy_fini on success and on failure. */
 CM_CHECK enum cm_rc sh_policy_load(const char *path, struct sh_policy *out, FILE *faults, struct cm_err *err);
 void sh_policy_fini(struct sh_policy *p);
+/* Say where in the policy's file the keys stand that these reasons name. */
+void sh_policy_places(const struct sh_policy *p, struct rd_faults *faults);
 
 /* Check what an entry fixes (rd_plan_descriptor): population, mode, protocol, randomizer, batches, honest
  * fraction.  CM_EPROTO with *no filled. */

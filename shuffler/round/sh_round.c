@@ -19,13 +19,18 @@ uint32_t sh_round_buckets(const struct rd_descriptor *d)
 	return sh_bucket_count(released > accepted ? released : accepted, rd_message_len(d));
 }
 
-uint64_t sh_round_most_of_one(const struct sh_round *r)
+uint64_t sh_most_of_one(double max_share, uint64_t target)
 {
-	uint64_t most = rd_share_of(r->env->max_share, r->d.target);
+	uint64_t most = rd_share_of(max_share, target);
 
 	if (!CM_CHECKED("shuffler.share"))
-		return r->d.target;
+		return target;
 	return most > 1 ? most : 1;
+}
+
+uint64_t sh_round_most_of_one(const struct sh_round *r)
+{
+	return sh_most_of_one(r->env->max_share, r->d.target);
 }
 
 static struct sh_limits intake_limits(const struct sh_round *r)

@@ -81,7 +81,9 @@ void sh_round_free(struct sh_round *r);
 
 /* Number of buckets of a round. */
 uint32_t sh_round_buckets(const struct rd_descriptor *d);
-/* Most devices of one certificate in the round: floor(max_share * target), at least 1. */
+/* Most devices of one certificate in a round of this target: floor(max_share * target), at least 1. */
+uint64_t sh_most_of_one(double max_share, uint64_t target);
+/* The same of this round. */
 uint64_t sh_round_most_of_one(const struct sh_round *r);
 
 /* As sh_intake_store; then add these devices to the round's mark (sh_marks.h). */

@@ -1,7 +1,7 @@
 /* sh_serve.c - the shuffler on the network: its lifetime, and what is due next. */
 #include <sys/resource.h>
 
-#include "sh_serve_private.h"
+#include "sh_serve_rehearse.h"
 
 #define FILES_BESIDE 512u /* files for other purposes: connections that end, HTTP, the store */
 #define KEEPS_MS     5000
@@ -123,6 +123,10 @@ static void on_drain(struct lk_link *l, void *user)
 
 	if (&p->base == &p->base.gate->unknown)
 		return;
+	if (p->drafting) {
+		sh_serve_draft_read(p);
+		sh_gate_pump(p->base.gate);
+	}
 	/* Only for the analyzer: sh_gate_flow pauses and resumes clients. */
 	if (p->base.paused && p->poll == POLL_NONE && p->base.who.role != CR_ROLE_CLIENT) {
 		p->base.paused = false;
@@ -137,6 +141,7 @@ static void on_close(struct lk_link *l, void *user, const struct cm_err *why)
 
 	if (!sh_gate_left(l, &p->base, why))
 		return;
+	sh_serve_rehearsal_gone(p);
 	p->poll = POLL_NONE;
 	sh_serve_intake_gone(p);
 	sh_gate_drop(&p->base);

@@ -5,7 +5,7 @@
  * every message of a round has one length, and is read, decrypted and moved in the same way. */
 #include <string.h>
 
-#include "sh_serve_private.h"
+#include "sh_serve_rehearse.h"
 
 #define POLL_RETRY_MS 1000u
 /* Most bytes of messages in one Segment: a frame, with room for its other fields. */
@@ -34,6 +34,10 @@ static void poll_round(struct peer *p, int64_t now_ms, bool late)
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Round round = TOMBOLA__V1__ROUND__INIT;
 
+	if (!r && !late && p->poll_rehearses && sh_serve_offer_draft(p)) {
+		end_poll(p);
+		return;
+	}
 	if (!r) {
 		if (!late)
 			return;
@@ -252,6 +256,8 @@ void sh_serve_poll(struct peer *p, int64_t now_ms, int64_t mono_ms)
 		poll_round(p, now_ms, late);
 	else if (p->poll == POLL_MANIFEST)
 		poll_manifest(p, late);
+	else if (p->poll == POLL_REHEARSAL)
+		sh_serve_poll_rehearsal(p, late);
 	else
 		poll_released(p, late);
 }
@@ -293,6 +299,7 @@ static void on_get_round(struct peer *p, const Tombola__V1__Frame *frame)
 		return;
 	say_passed_over(p, get->passed_over);
 	p->poll_after = get->after;
+	p->poll_rehearses = get->rehearses;
 	begin_poll(p, POLL_ROUND, get->wait_ms);
 }
 
@@ -410,12 +417,14 @@ static const struct {
 	{ TOMBOLA__V1__FRAME__KIND_GET_PROOF, CR_ROLE_CLIENT, sh_serve_on_get_proof },
 	{ TOMBOLA__V1__FRAME__KIND_GET_PAYLOAD, CR_ROLE_CLIENT, sh_serve_on_get_payload },
 	{ TOMBOLA__V1__FRAME__KIND_GET_STANDING, CR_ROLE_CLIENT, sh_serve_on_get_standing },
+	{ TOMBOLA__V1__FRAME__KIND_REHEARSAL_ANSWER, CR_ROLE_CLIENT, sh_serve_on_rehearsal_answer },
 	{ TOMBOLA__V1__FRAME__KIND_ON_BEHALF, CR_ROLE_INTAKE, sh_serve_on_behalf },
 	{ TOMBOLA__V1__FRAME__KIND_INTAKE_JOIN, CR_ROLE_INTAKE, sh_serve_on_join },
 	{ TOMBOLA__V1__FRAME__KIND_INTAKE_CLAIM, CR_ROLE_INTAKE, sh_serve_on_claim },
 	{ TOMBOLA__V1__FRAME__KIND_INTAKE_BATCH, CR_ROLE_INTAKE, sh_serve_on_batch },
 	{ TOMBOLA__V1__FRAME__KIND_INTAKE_STORED, CR_ROLE_INTAKE, sh_serve_on_stored },
 	{ TOMBOLA__V1__FRAME__KIND_GET_POLICY, CR_ROLE_ANALYZER, sh_serve_on_get_policy },
+	{ TOMBOLA__V1__FRAME__KIND_REHEARSE, CR_ROLE_ANALYZER, sh_serve_on_rehearse },
 	{ TOMBOLA__V1__FRAME__KIND_GET_WITNESS, CR_ROLE_ANALYZER, sh_serve_on_get_witness },
 	{ TOMBOLA__V1__FRAME__KIND_EXTEND_LEDGER, CR_ROLE_ANALYZER, sh_serve_on_extend },
 	{ TOMBOLA__V1__FRAME__KIND_PUT_PAYLOAD, CR_ROLE_ANALYZER, sh_serve_on_put_payload },

@@ -11,7 +11,7 @@
 
 /* What a peer waits for.  The analyzer waits for buckets and erasures without a time limit; nothing is read
  * from it meanwhile. */
-enum poll_kind { POLL_NONE, POLL_ROUND, POLL_MANIFEST, POLL_SEGMENT, POLL_SETTLED };
+enum poll_kind { POLL_NONE, POLL_ROUND, POLL_MANIFEST, POLL_SEGMENT, POLL_SETTLED, POLL_REHEARSAL };
 
 struct peer {
 	struct sh_peer base;
@@ -23,6 +23,7 @@ struct peer {
 	int64_t heard_ms;  /* when something last came from it; monotonic */
 	enum poll_kind poll;
 	uint64_t poll_after, passed_over; /* passed_over: the round that the client said it passed over */
+	bool poll_rehearses;              /* the request may be answered with a rehearsal */
 	uint8_t poll_round[PR_ROUND_ID_LEN];
 	uint32_t poll_bucket;
 	uint64_t poll_offset;
@@ -30,7 +31,9 @@ struct peer {
 	int64_t proof_from_ms; /* no proof is sent before this time; monotonic */
 	/* when a part was last sent, or the peer was last seen to read; monotonic; 0: never */
 	int64_t part_ms;
-	size_t unread; /* bytes that it had not taken when that was last looked at */
+	size_t unread;      /* bytes that it had not taken when that was last looked at */
+	uint64_t rehearsal; /* number of the last rehearsal in which its certificate was asked; 0: none */
+	bool drafting;      /* a draft is on its way to it */
 };
 
 struct sh_serve {
@@ -47,6 +50,7 @@ struct sh_serve {
 	atomic_bool compose_stop;
 	struct signing *signing; /* batches of intakes, in their order; the first one is being signed */
 	uint32_t last_intake;    /* the last number that was given */
+	size_t drafting;         /* drafts on their way to clients */
 	int64_t started_ms;
 	int64_t asked_ms; /* when the store was last asked whether it keeps its data; monotonic */
 	struct sh_clock clock;

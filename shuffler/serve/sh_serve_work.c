@@ -154,7 +154,7 @@ static void compose_done(void *of)
 
 	if (sh_core_composed(s->conf.core, s->compose, &err) != CM_OK)
 		sh_gate_fatal(&err);
-	if (!s->compose->judges && s->compose->rc != CM_ELATER)
+	if (!s->compose->judges && !s->compose->drafts && s->compose->rc != CM_ELATER)
 		log_pin(s->compose, seconds_since(s->compose_began_ns));
 	sh_compose_free(s->compose);
 	s->compose = NULL;
@@ -164,8 +164,15 @@ void sh_serve_compose(struct sh_serve *s)
 {
 	struct cm_err err = { 0 };
 
-	if (s->composing.under_way || s->gate.stopping)
+	if (s->composing.under_way || s->gate.stopping) {
+		/* Nothing waits for a draft: it ends between two of its entries. */
+		if (s->compose && s->compose->drafts &&
+			(sh_core_compose_waits(s->conf.core) ||
+				sh_rehearse_outlived(sh_core_rehearse(s->conf.core))))
+			atomic_store(&s->compose_stop, true);
 		return;
+	}
+	atomic_store(&s->compose_stop, false);
 	if (sh_core_compose(s->conf.core, &s->compose, &err) != CM_OK)
 		sh_gate_fatal(&err);
 	s->compose_began_ns = uv_hrtime();
