@@ -22,7 +22,9 @@
 #include "nt_loop.h"
 #include "pl_load.h"
 
-enum { OPT_ONCE = 0, OPT_PAYLOAD = 0 };
+enum { OPT_ONCE = 0, OPT_PAYLOAD = 0, OPT_WAIT = 0 };
+
+#define REHEARSE_S 10L /* clients are waited for so long, unless --wait says otherwise */
 
 static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -54,6 +56,32 @@ static enum cm_rc plan_check(const struct cm_cli *cli, int *exit_code, struct cm
 		rc = an_daemon_run(&conf, err);
 	if (rc == CM_OK)
 		(void)printf("%s fits the policy of the shuffler at %s\n", d.conf.plan, d.conf.shuffler);
+	an_command_close(&d);
+	return rc;
+}
+
+static enum cm_rc plan_rehearse(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
+{
+	const char *wait = cli->option[OPT_WAIT];
+	long seconds = REHEARSE_S;
+	struct an_command d;
+
+	(void)exit_code;
+	if (wait) {
+		char *end;
+
+		seconds = strtol(wait, &end, 10);
+		if (*wait == '\0' || *end != '\0' || seconds < 1 || seconds > PR_WAIT_MAX_MS / 1000)
+			return cm_fail(err, CM_EUSAGE, "--wait is a number of seconds, 1 to %u",
+				PR_WAIT_MAX_MS / 1000);
+	}
+
+	enum cm_rc rc = an_command_open(cli, &d, false, err);
+	const struct an_daemon_conf conf = {
+		.conf = &d.conf, .check = true, .wait_ms = (uint32_t)seconds * 1000, .json = cli->json
+	};
+	if (rc == CM_OK)
+		rc = an_daemon_run(&conf, err);
 	an_command_close(&d);
 	return rc;
 }
@@ -305,6 +333,11 @@ static const struct cm_cli_verb verbs[] = {
 		"show the signed plan, or what would be signed: its slice, entries and refused rounds"),
 	CM_VERB("plan check", "", 0, 0, plan_check,
 		"ask the shuffler whether the plan fits its policy, before it is signed; exit 78 if not"),
+	CM_VERB_WITH("plan rehearse", "", 0, 0, plan_rehearse,
+		"ask the shuffler and the clients that are connected what would become of the plan, before it "
+		"is signed; exit 78 if anything would go wrong",
+		[OPT_WAIT] =
+			CM_OPTION("wait", "SECONDS", "wait so long for clients, 1 to 30; 10 by default")),
 	CM_VERB("plan digest", "", 0, 0, an_verb_plan_digest,
 		"print the digest of the signed plan, which a client's policy may name"),
 	CM_VERB("ledger verify", "", 0, 0, an_verb_ledger_verify, "verify every record of the ledger"),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_asks.h"
 #include "an_copy.h"
 #include "an_judge.h"
 #include "an_pin.h"
@@ -26,6 +27,7 @@ struct an_daemon {
 	struct an_link *link;
 	struct an_copy *copy;
 	struct an_policy *policy;
+	struct an_asks *asks;
 	struct an_pin *pin;
 	struct an_turns turns;
 	struct an_judge *judge;
@@ -58,6 +60,7 @@ static void stop(void *user, const struct cm_err *why)
 	an_work_close(d->work);
 	an_sleep_close(d->sleep);
 	an_policy_close(d->policy);
+	an_asks_close(d->asks);
 	an_web_close(d->web);
 	if (d->signals)
 		nt_loop_free(d->signals);
@@ -227,6 +230,10 @@ static void on_fits(void *user)
 {
 	struct an_daemon *d = user;
 
+	if (d->context.run->wait_ms > 0) {
+		an_asks_begin(d->asks, &d->context.files.state.current->signed_plan);
+		return;
+	}
 	if (d->context.run->check) {
 		stop(d, &(struct cm_err){ .code = CM_OK });
 		return;
@@ -235,12 +242,27 @@ static void on_fits(void *user)
 	an_pin_sign(d->pin);
 }
 
+/* The rehearsal is printed: end with what is wrong, if anything is. */
+static void on_answer(void *user, size_t faults)
+{
+	struct an_daemon *d = user;
+	struct cm_err err = { 0 };
+
+	faults += an_policy_faults(d->policy);
+	if (faults > 0)
+		(void)cm_fail(&err, CM_ECONFIG,
+			"%zu thing%s would go wrong; nothing is signed, nothing is spent", faults,
+			faults == 1 ? "" : "s");
+	stop(d, &err);
+}
+
 static void on_link_ready(void *user)
 {
 	struct an_daemon *d = user;
 
 	an_copy_connected(d->copy);
 	an_policy_connected(d->policy);
+	an_asks_connected(d->asks);
 	an_work_connected(d->work);
 }
 
@@ -248,7 +270,8 @@ static void on_link_frame(void *user, const Tombola__V1__Frame *frame)
 {
 	struct an_daemon *d = user;
 
-	if (!d->stopping && !an_copy_frame(d->copy, frame) && !an_policy_frame(d->policy, frame))
+	if (!d->stopping && !an_copy_frame(d->copy, frame) && !an_policy_frame(d->policy, frame) &&
+		!an_asks_frame(d->asks, frame))
 		an_work_frame(d->work, frame);
 }
 
@@ -390,6 +413,8 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = an_policy_new(&(struct an_policy_conf){ c, d->link, d, on_fits, stop }, &d->policy, err);
 	if (rc == CM_OK)
+		rc = an_asks_new(&(struct an_asks_conf){ c, d->link, d, on_answer, stop }, &d->asks, err);
+	if (rc == CM_OK)
 		rc = an_pin_new(&pin, &d->pin, err);
 	if (rc == CM_OK)
 		rc = an_turns_init(&d->turns, c, err);
@@ -465,6 +490,7 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 	an_turns_fini(&d->turns);
 	an_pin_free(d->pin);
 	an_policy_free(d->policy);
+	an_asks_free(d->asks);
 	an_copy_free(d->copy);
 	an_link_free(d->link);
 	an_context_close(&d->context);

@@ -12,7 +12,9 @@ struct an_daemon_conf {
 	bool once;                 /* end when no round of the plan is left to run */
 	uint32_t only;             /* run only this round of the plan; 0: all rounds */
 	struct an_payload payload; /* with `only`: the payload of that round, if it has one */
-	bool check;  /* ask the shuffler whether the plan fits its policy, and end; nothing is written */
+	bool check; /* ask the shuffler whether the plan fits its policy, and end; nothing is written */
+	/* With `check`: then ask what clients would do, waiting so long for them (an_asks.h); 0: do not. */
+	uint32_t wait_ms;
 	bool json;   /* print no text for people */
 	FILE *table; /* with `once`: prints the table of rounds here as they end; may be NULL */
 };
@@ -21,6 +23,7 @@ struct an_daemon_conf {
  * the ledger records.  With `only`: CM_EBUDGET or CM_ELATER if that round was refused or void; the
  * explanation is already on stderr; CM_EUSAGE or CM_EDATA, and nothing is spent, if its payload is missing or
  * cannot be its.  With `check`: CM_ECONFIG if the plan does not fit the shuffler's policy;
- * each fault is on stdout.  With `once` and `only`: CM_ECONFIG if the plan was to be signed and does not fit;
- * each fault is in the log, and nothing is written. */
+ * each fault is on stdout.  With `wait_ms`: the rehearsal, too, and CM_ECONFIG if anything would go wrong;
+ * CM_EUNAVAIL, CM_EPROTO: there was none.  With `once` and `only`: CM_ECONFIG if the plan was to be signed
+ * and does not fit; each fault is in the log, and nothing is written. */
 CM_CHECK enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err);

@@ -224,6 +224,8 @@ void an_link_send(struct an_link *l, const Tombola__V1__Frame *frame)
 		return; /* the dialogue restarts with the next link */
 	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_AWAIT_MANIFEST)
 		patience += frame->await_manifest->wait_ms;
+	if (frame->kind_case == TOMBOLA__V1__FRAME__KIND_REHEARSE)
+		patience += frame->rehearse->wait_ms;
 	if (lk_send(l->link, frame, &err) != CM_OK)
 		an_link_drop(l, &err);
 	else

@@ -17,6 +17,7 @@ struct an_policy {
 	uv_timer_t again;
 	const struct rd_plan *made; /* the plan that is asked about; NULL: none */
 	bool pinned;
+	size_t faults;   /* found in the plan */
 	char fault[320]; /* the first fault, while the plan waits; "" */
 };
 
@@ -64,6 +65,12 @@ void an_policy_connected(struct an_policy *p)
 	an_link_send(p->conf.link, &frame);
 }
 
+/* Where `check` prints: JSON has the output to itself. */
+static FILE *out_of(const struct an_policy *p)
+{
+	return p->context->run->json ? stderr : stdout;
+}
+
 static void say(void *user, const struct pl_round *r, const char *text)
 {
 	struct an_policy *p = user;
@@ -78,9 +85,9 @@ static void say(void *user, const struct pl_round *r, const char *text)
 	else if (p->fault[0] == '\0')
 		(void)snprintf(p->fault, sizeof p->fault, "%s", text);
 	if (p->context->run->check && r)
-		(void)printf("%s: round %u (%s): %s\n", at, r->number, r->label, text);
+		(void)fprintf(out_of(p), "%s: round %u (%s): %s\n", at, r->number, r->label, text);
 	else if (p->context->run->check)
-		(void)printf("%s: %s\n", at, text);
+		(void)fprintf(out_of(p), "%s: %s\n", at, text);
 	else if (r)
 		cm_log(CM_LOG_WARN, "a round does not fit the shuffler's policy", CM_S("at", at),
 			CM_I("round", r->number), CM_S("query", r->label), CM_S("reason", text));
@@ -123,7 +130,7 @@ static void warn_of_honesty(const struct an_policy *p, const Tombola__V1__Policy
 	if (says->honest_fraction >= plan->honest_fraction && says->colluders <= plan->colluders)
 		return;
 	if (p->context->run->check)
-		(void)printf(
+		(void)fprintf(out_of(p),
 			"%s: note: the shuffler's policy counts with honest_fraction = %g and colluders = "
 			"%llu, the plan with %g and %llu; so rounds cost more there, and the last ones may "
 			"not fit its slice\n",
@@ -139,7 +146,8 @@ static void warn_of_honesty(const struct an_policy *p, const Tombola__V1__Policy
 static void on_policy(struct an_policy *p, const Tombola__V1__Policy *says)
 {
 	warn_of_honesty(p, says);
-	if (an_fit_plan(&p->context->files.plan, p->made, p->pinned, says, say, p) > 0)
+	p->faults = an_fit_plan(&p->context->files.plan, p->made, p->pinned, says, say, p);
+	if (p->faults > 0 && p->context->run->wait_ms == 0)
 		wait_for_policy(p);
 	else
 		go_on(p);
@@ -201,6 +209,11 @@ void an_policy_begin(struct an_policy *p, const struct rd_plan *made, bool pinne
 bool an_policy_asks(const struct an_policy *p)
 {
 	return p->made;
+}
+
+size_t an_policy_faults(const struct an_policy *p)
+{
+	return p->faults;
 }
 
 const char *an_policy_fault(const struct an_policy *p)

@@ -9,7 +9,7 @@ struct an_policy_conf {
 	const struct an_context *context; /* borrowed, as the link is */
 	struct an_link *link;
 	void *user;
-	/* The plan fits, or the shuffler is too old to tell. */
+	/* The plan fits, or the shuffler is too old to tell, or a rehearsal says what else would go wrong. */
 	void (*on_fits)(void *user);
 	/* The run ends: the plan does not fit and nobody waits until it does, or the shuffler refuses for
 	 * good. */
@@ -30,3 +30,5 @@ bool an_policy_frame(struct an_policy *p, const Tombola__V1__Frame *frame);
 /* Whether the question is open; and the first fault that it found in the plan, "": none. */
 bool an_policy_asks(const struct an_policy *p);
 const char *an_policy_fault(const struct an_policy *p);
+/* Number of faults that were found; a rehearsal goes on with them. */
+size_t an_policy_faults(const struct an_policy *p);

@@ -39,7 +39,7 @@ pb = _load_proto()
 FRAME_MAX = 1 << 20
 PURPOSE = {"descriptor": "tombola descriptor", "manifest": "tombola manifest", "charge": "tombola charge",
            "receipt": "tombola receipt", "plan": "tombola plan", "ledger": "tombola ledger",
-           "standing": "tombola standing"}
+           "standing": "tombola standing", "rehearsal": "tombola rehearsal"}
 
 
 def sha256(*parts):
