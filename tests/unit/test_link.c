@@ -217,7 +217,7 @@ static void another_major_version_is_answered_and_closed(void **state)
 	dial_raw(&w);
 	raw_hello(&w, 2);
 	RUN_UNTIL(&w, w.raw_closes == 1);
-	assert_true(raw_was_told(&w, "the peer speaks version 2.0, we speak 1.0"));
+	assert_true(raw_was_told(&w, "the peer speaks version 2.0, we speak 1.1"));
 	assert_int_equal(w.s.readies, 0);
 	assert_int_equal(w.s.closes, 0); /* the owner never knew it */
 	world_fini(&w);
