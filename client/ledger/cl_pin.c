@@ -10,7 +10,7 @@
 struct choice {
 	const struct cl_policy *policy;
 	size_t wanted;
-	struct cm_err why; /* why the policy refused the first entry that it refused */
+	struct cm_err why;        /* why the policy refused the first entry that it refused */
 	struct rd_faults *faults; /* NULL: nobody asks */
 };
 

@@ -23,7 +23,7 @@ struct rd_policy {
 	int64_t max_tries;           /* most tries of one entry of a plan */
 	int64_t max_payload;         /* largest payload of a round, in bytes; 0: no round that has one */
 	int64_t max_plan_entries;    /* plans with more entries are refused before composing them */
-	struct cf_file *file; /* where its keys stand; owned by the party's policy; NULL: in no file */
+	struct cf_file *file;        /* where its keys stand; owned by the party's policy; NULL: in no file */
 };
 
 /* The rows of these keys in a party's table; at_(field): the offset of rd_policy.field.  max_epsilon0 is the
