@@ -7,9 +7,8 @@
 #include "pr_msg.h"
 #include "rd_plan.h"
 
-#define RD_REHEARSAL_AGE_MS                                                            \
-	INT64_C(86400000) /* most time between a question and who reads it, either way \
-			   */
+/* Most time between a question and who reads it, either way. */
+#define RD_REHEARSAL_AGE_MS INT64_C(86400000)
 
 /* Sign the draft and the time of the question, "tombola rehearsal".  CM_EINTERNAL. */
 CM_CHECK enum cm_rc rd_rehearsal_sign(const struct cr_signer *signer, struct cr_span draft, int64_t asked_ms,
