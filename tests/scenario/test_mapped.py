@@ -1,8 +1,10 @@
 """A map through the three real daemons: nested JSON, and CSV with semicolons, decimal commas and comments, counted as what they say."""
 import json
+import re
 
 import pytest
 
+import documents
 from chance import within
 from cluster import EXIT
 from parties import Shuffler
@@ -88,6 +90,26 @@ def test_devices_count_as_what_their_payload_says(cluster, form):
     first = 1 + sum(n for _, n, _ in SAID[:3])
     assert f"{name}:{first if form == 'ndjson' else first + 2 + 4}: field 'temperature' has a value that its map calls invalid" \
         in client.log(), client.log()
+
+
+def test_the_page_reads_what_it_shows(cluster):
+    """doc/readings.md: two of four devices have a reading, 70.7 and 68, in JSON and in CSV."""
+    text = {name: [b.text for b in documents.blocks(documents.read("doc/readings.md")) if b.language == name]
+            for name in ("json", "text", "conf")}
+    cluster.write("devices.txt", "d1\nd2\nd3\nd4\n")
+    cluster.plan([{"query": "temperature", "type": "mean", "protocol": "levels", "field": "temperature", "epsilon0": 1.0,
+                   "range": [68.0, 70.7], "min_reports": 1, "target": 4, "window": "1h"}])
+    for (rows,), conf, name in zip((text["json"], text["text"]), text["conf"], ("readings.ndjson", "readings.csv"), strict=True):
+        cluster.configure()
+        cluster.write(name, rows)
+        with open(cluster.path("client.conf")) as f:
+            whole = f.read()
+        cluster.write("client.conf", re.sub(r"^input = .*\n", lambda _: conf, whole, flags=re.M))
+        run = cluster.run("client", "encode", "--dry-run", "--plan", cluster.path("plan.conf"), cluster.path(name), "--each", "--json",
+                          "--device-field", "id", "--devices", cluster.path("devices.txt"))
+        one, = json.loads(run.stdout)["rounds"]
+        assert [one[k] for k in ("devices", "taken", "clamped", "none")] == [4, 2, 0, 2], one
+        assert {d["device"]: d["state"] for d in one["device"] if d["state"] == "NONE"} == {"d3": "NONE", "d4": "NONE"}, one
 
 
 @pytest.mark.parametrize("field", ["device", "dev.id"])
