@@ -17,7 +17,8 @@ static enum cm_rc keys_dir(const char *state_dir, char **out, struct cm_err *err
 	return *out ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-/* A generator that returns the key file's bytes, so that HPKE derives the key pair from the file alone. */
+/* A random generator that returns the bytes of the key file, so that HPKE derives the key pair from the
+ * file alone. */
 static void fill_from_key(void *ctx, void *out, size_t n)
 {
 	const struct cr_key *k = ctx;

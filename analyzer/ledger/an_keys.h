@@ -12,14 +12,14 @@ CM_CHECK enum cm_rc an_key_create(const char *state_dir, const uint8_t round_id[
  * destroyed.  The caller wipes `out`. */
 CM_CHECK enum cm_rc an_key_load(
 	const char *state_dir, const struct rd_descriptor *d, struct cr_key *out, struct cm_err *err);
-/* Check, before a round is charged, that its key exists: without the key the round has no estimate.
- * number: the round's, for err.  CM_ENOINPUT, CM_EDATA: no; err says what to do. */
+/* Check, before a round is charged, that its key exists, since without it the round has no estimate.
+ * number: the round's number, for err.  CM_ENOINPUT, CM_EDATA: it cannot be read; err says what to do. */
 CM_CHECK enum cm_rc an_key_check(
 	const char *state_dir, const struct rd_descriptor *d, uint32_t number, struct cm_err *err);
 CM_CHECK enum cm_rc an_key_erase(
 	const char *state_dir, const uint8_t round_id[PR_ROUND_ID_LEN], struct cm_err *err);
 bool an_key_exists(const char *state_dir, const uint8_t round_id[PR_ROUND_ID_LEN]);
-/* Destroy every key whose round `known` does not know.  A crash between key and reservation leaves such a
- * key. */
+/* Destroy every key for which `known` does not know a round.  A crash after the key was created and before
+ * the round was reserved leaves such a key. */
 CM_CHECK enum cm_rc an_keys_sweep(const char *state_dir,
 	bool (*known)(void *user, const uint8_t round_id[PR_ROUND_ID_LEN]), void *user, struct cm_err *err);

@@ -19,9 +19,9 @@ struct entry {
 
 struct an_ledger {
 	char *path;
-	int fd; /* -1: read only */
+	int fd; /* -1 if read only */
 	bool broken;
-	struct cm_buf file; /* the whole file as on disk */
+	struct cm_buf file; /* the content of the whole file */
 	struct rd_chain chain;
 	struct entry *entry;
 	size_t entries, room;
@@ -160,7 +160,7 @@ enum cm_rc an_ledger_exists(const char *path, bool *out, struct cm_err *err)
 {
 	struct stat st;
 
-	/* Not access, which looks with the rights of the real user and without capabilities. */
+	/* Do not use access(), which checks with the rights of the real user and without capabilities. */
 	*out = stat(path, &st) == 0;
 	return *out || errno == ENOENT ? CM_OK : cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
 }

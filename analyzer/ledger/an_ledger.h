@@ -17,7 +17,7 @@
 
 #define AN_LEDGER_MAGIC      "tombola ledger 2\n"
 #define AN_LEDGER_MAGIC_LEN  17u
-#define AN_LEDGER_RECORD     0x4c42544fu /* "OTBL" */
+#define AN_LEDGER_RECORD     0x4c42544fu /* "OTBL" in ASCII */
 #define AN_LEDGER_HEADER_LEN 24u
 #define AN_LEDGER_FILE_MAX   ((size_t)1 << 30)
 
@@ -30,7 +30,7 @@ struct an_ledger;
 CM_CHECK enum cm_rc an_ledger_open(
 	const char *path, bool write, struct an_ledger **out, size_t *torn, struct cm_err *err);
 void an_ledger_free(struct an_ledger *l);
-/* Whether the file exists. */
+/* *out: whether the file exists. */
 CM_CHECK enum cm_rc an_ledger_exists(const char *path, bool *out, struct cm_err *err);
 
 /* Append a record; sets r->seq.  The record is on disk when this returns CM_OK.  After any CM_EIO the ledger
@@ -40,8 +40,8 @@ CM_CHECK enum cm_rc an_ledger_append(struct an_ledger *l, struct rd_record *r, s
 
 /* Number of the last record and the head after it; valid until the next append. */
 const struct rd_chain *an_ledger_chain(const struct an_ledger *l);
-/* Record seq (1..chain.seq): its bytes, its offset in the file, and the head after it.  Borrowed until the
- * next append. */
+/* Find record seq (1..chain.seq): its bytes, its offset in the file, and the head after it.  Borrowed until
+ * the next append. */
 struct an_entry {
 	const uint8_t *bytes;
 	size_t len;

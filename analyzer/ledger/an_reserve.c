@@ -1,4 +1,4 @@
-/* an_reserve.c - builds descriptors and the records that decide over a round. */
+/* an_reserve.c - builds descriptors and the records that decide about a round. */
 #include "an_reserve.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ void an_open_record(
 	(void)snprintf(out->unit, sizeof out->unit, "%s", p->unit);
 }
 
-/* The query's lists are lent: d is for encoding only. */
+/* d borrows the query's lists, so it is for encoding only. */
 static void describe(const struct an_state *s, const struct an_reservation *v, struct rd_descriptor *d)
 {
 	const struct pl_plan *p = s->plan;

@@ -1,4 +1,4 @@
-/* an_reserve.h - makes the records OPEN, RESERVE and REFUSE.  No I/O. */
+/* an_reserve.h - builds the records OPEN, RESERVE and REFUSE.  No I/O. */
 #pragma once
 
 #include "an_state.h"
@@ -13,7 +13,7 @@ struct an_reservation {
 					     * answer */
 	const struct rd_verdict *verdict;
 	const struct rd_chain *chain; /* the ledger before this reservation */
-	uint64_t payload_size;        /* 0: no payload */
+	uint64_t payload_size;        /* 0 if there is no payload */
 	uint8_t payload_hash[PR_HASH_LEN];
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint8_t hpke_key[CR_HPKE_PUBLIC_LEN];

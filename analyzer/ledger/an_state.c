@@ -98,7 +98,7 @@ static enum cm_rc add_other(struct an_state *s, const struct an_plan *p, const s
 	return CM_OK;
 }
 
-/* Rounds of one query are recurrences, in the order of their numbers; those that did not fit are the last. */
+/* Rounds of one query are recurrences, in the order of their numbers; those that did not fit come last. */
 static void name_entry(const struct rd_plan *p, const struct rd_entry *e, struct pl_round *out)
 {
 	uint32_t before = 0, all = 0;
@@ -197,7 +197,7 @@ static enum cm_rc join_entries(struct an_state *s, const struct an_plan *p, stru
 	return CM_OK;
 }
 
-/* What a table says of a round that did not fit: what was left for it beside the entries before it. */
+/* Note for the tables why a round did not fit: what the entries before it left for it. */
 static void say_refused(struct an_state *s, const struct an_plan *p)
 {
 	for (size_t i = 0; i < s->plan->rounds; i++) {
@@ -212,8 +212,8 @@ static void say_refused(struct an_state *s, const struct an_plan *p)
 	}
 }
 
-/* Is this ledger's plan that of the plan file?  An adaptive plan may get more rounds, so only its name is
- * compared. */
+/* *out: whether this plan of the ledger is the plan of the plan file.  An adaptive plan may get more
+ * rounds, so only its name is compared. */
 static enum cm_rc is_current(const struct an_state *s, const struct rd_plan *p, bool *out, struct cm_err *err)
 {
 	const struct pl_plan *f = s->plan;
@@ -339,7 +339,7 @@ static struct an_plan *plan_of(const struct an_state *s, const struct rd_record 
 	return NULL;
 }
 
-/* The round of another plan than the plan file's. */
+/* Find a round of another plan than the plan file's. */
 static struct an_round_state *other_round(const struct an_state *s, const struct an_plan *p, uint32_t number)
 {
 	for (size_t i = 0; i < s->others; i++)
@@ -348,8 +348,9 @@ static struct an_round_state *other_round(const struct an_state *s, const struct
 	return NULL;
 }
 
-/* The round that a RESERVE or REFUSE names, which must not be decided yet.  *out is NULL for one of an
- * adaptive plan that is not the plan file's: nothing is known of it before its descriptor is. */
+/* Find the round that a RESERVE or REFUSE names, which must not be decided yet.  *out is NULL for a round
+ * of an adaptive plan that is not the plan file's, since nothing is known about it without its
+ * descriptor. */
 static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, const struct rd_record *r,
 	struct an_round_state **out, struct cm_err *err)
 {
@@ -370,7 +371,8 @@ static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, c
 	return CM_OK;
 }
 
-/* Is this the round that was described?  Candidates that follow from an earlier answer are not the plan's. */
+/* Whether this round was described.  Candidates that follow from an earlier answer are not compared, since
+ * the plan does not hold them. */
 static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 {
 	struct qy_query planned = p->query, described = d->query;
@@ -382,7 +384,7 @@ static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 	       p->min_reports == d->min_reports && p->target == d->target;
 }
 
-/* Mode plan: the entry's descriptor, and its next try. */
+/* In mode plan, check that a descriptor is the entry's, and its next try. */
 static enum cm_rc check_try(const struct an_plan *p, const struct an_round_state *round,
 	const struct rd_record *r, const struct rd_descriptor *d, struct cm_err *err)
 {
@@ -422,7 +424,7 @@ static enum cm_rc hold(struct an_plan *p, const struct rd_descriptor *d, struct 
 	return rc == CM_OK && p->account ? rd_account_add(p->account, d->round_id, &loss, err) : rc;
 }
 
-/* The round starts over with this try. */
+/* Begin a new try of the round. */
 static enum cm_rc begin_try(struct an_round_state *round, const struct rd_record *r,
 	const struct rd_descriptor *d, struct cm_err *err)
 {

@@ -23,9 +23,10 @@ const char *an_stage_name(enum an_stage s);
 /* A plan pinned in the ledger. */
 struct an_plan {
 	struct rd_plan signed_plan;
-	struct rd_account *account; /* adaptive: account of the rounds that hold budget; NULL in mode plan */
-	bool current;               /* it is the plan of the plan file */
-	int64_t pinned_ms;          /* time of the PLAN record; 0: the plan is not in the ledger */
+	/* in adaptive modes the account of the rounds that hold budget; NULL in mode plan */
+	struct rd_account *account;
+	bool current;      /* it is the plan of the plan file */
+	int64_t pinned_ms; /* time of the PLAN record; 0: the plan is not in the ledger */
 };
 
 struct an_round_state {
@@ -35,22 +36,22 @@ struct an_round_state {
 	const struct rd_entry *entry; /* the round's entry in that plan, borrowed; NULL: refused, or an
 				       * adaptive mode */
 	enum an_stage stage;
-	uint32_t tries;                     /* tries that ended with a manifest */
-	bool lost;                          /* a try more, the last, ended without one */
+	uint32_t tries;                     /* number of tries that ended with a manifest */
+	bool lost;                          /* one further try, the last, ended without a manifest */
 	uint8_t void_manifest[PR_HASH_LEN]; /* manifest of the last try, if that was void */
-	struct rd_descriptor descriptor;    /* of the last try; filled from AN_RESERVED on */
-	struct cm_buf descriptor_bytes;     /* the signed bytes of it */
-	uint64_t decided_seq;               /* number of the last RESERVE record, or of the REFUSE record; 0:
-					     * none */
-	uint64_t charge_seq;                /* number of the CHARGE record */
-	uint8_t charge_head[PR_HASH_LEN];   /* the ledger's head after the CHARGE record */
+	struct rd_descriptor descriptor;    /* descriptor of the last try; filled from AN_RESERVED on */
+	struct cm_buf descriptor_bytes;     /* the signed bytes of that descriptor */
+	/* number of the last RESERVE record, or of the REFUSE record; 0 if there is none */
+	uint64_t decided_seq;
+	uint64_t charge_seq;              /* number of the CHARGE record */
+	uint8_t charge_head[PR_HASH_LEN]; /* the ledger's head after the CHARGE record */
 	int64_t reserved_ms, charged_ms;
-	int64_t ended_ms; /* when the last try was settled or void; 0: it was not yet */
+	int64_t ended_ms; /* time at which the last try was settled or void; 0: not yet */
 	uint8_t manifest_hash[PR_HASH_LEN];
-	uint64_t participants;            /* of the last try that ended */
-	double epsilon_round;             /* of this round; REFUSED: what it needs */
-	double epsilon_total;             /* together with the rounds before it; REFUSED: what the total would
-					   * have been */
+	uint64_t participants; /* number of participants of the last try that ended */
+	double epsilon_round;  /* loss of this round; for REFUSED what it would need */
+	/* loss together with the rounds before it; for REFUSED what the total would have been */
+	double epsilon_total;
 	uint8_t result_hash[PR_HASH_LEN]; /* for SETTLED */
 	char reason[PR_TEXT_MAX + 1];     /* for VOID, WAITING, REFUSED, and for SETTLED if the round was
 					   * given up */
@@ -73,7 +74,7 @@ struct an_state {
 	const struct an_plan *current; /* the plan file's plan; NULL until it is pinned */
 	struct an_other **other;       /* owned */
 	size_t others, others_room;
-	uint64_t sequence;             /* of the last descriptor; 0: none */
+	uint64_t sequence;             /* sequence number of the last descriptor; 0 if there is none */
 	uint8_t previous[PR_HASH_LEN]; /* hash of that descriptor */
 };
 
@@ -92,11 +93,11 @@ CM_CHECK enum cm_rc an_state_pin(struct an_state *s, const uint8_t *bytes, size_
 /* Number of the next plan; `previous`: hash of the last one, zero if there is none. */
 uint64_t an_state_next_plan(const struct an_state *s, uint8_t previous[PR_HASH_LEN]);
 
-/* The round of any plan whose last try has this id; NULL: none. */
+/* Find the round of any plan whose last try has this id.  NULL if there is none. */
 struct an_round_state *an_state_find(const struct an_state *s, const uint8_t round_id[PR_ROUND_ID_LEN]);
-/* The round with this query: in the plan file, otherwise in the last plan that has one; NULL: none.
- * "temperature#7" names the seventh recurrence; "temperature" the one with the newest result, or else the
- * first. */
+/* Find the round with this query: in the plan file, otherwise in the last plan that has one; NULL if there
+ * is none.  "temperature#7" names the seventh recurrence; "temperature" the one with the newest result or,
+ * if none has one, the first. */
 struct an_round_state *an_state_query(const struct an_state *s, const char *query);
 /* All rounds of all plans, i < an_state_rounds: first those of the plan file. */
 size_t an_state_rounds(const struct an_state *s);
@@ -105,17 +106,17 @@ struct an_round_state *an_state_at(const struct an_state *s, size_t i);
 bool an_state_adaptive(const struct an_state *s);
 /* Whether the round is charged or may become so: reserved, charged or settled. */
 bool an_round_counts(const struct an_round_state *r);
-/* How the reason of a round that was left out begins. */
+/* The reason of a round that was left out begins with this text. */
 #define AN_NOTHING_TO_EXTEND "nothing to extend"
-/* How the reason begins if the shuffler refused to announce a descriptor. */
+/* The reason begins with this text if the shuffler refused to announce a descriptor. */
 #define AN_NOT_TAKEN "refused by the shuffler"
-/* The same, if it was by its clock. */
+/* The reason begins with this text if the shuffler refused because of its clock. */
 #define AN_REFUSED_CLOCK AN_NOT_TAKEN " (clock)"
 /* Whether the shuffler refused the round's last descriptor, so that no client was asked to answer it. */
 bool an_round_not_taken(const struct an_round_state *r);
-/* Whether it did so by its clock, which may agree with ours by now. */
+/* Whether it did so because of its clock, which may agree with ours by now. */
 bool an_round_refused_by_clock(const struct an_round_state *r);
-/* How many tries devices may have reported to. */
+/* Number of tries to which devices may have reported. */
 uint64_t an_round_reports(const struct an_round_state *r);
 /* Whether the round was charged and then given up by an operator: its charge stays and it has no result. */
 bool an_round_lost(const struct an_round_state *r);
@@ -131,14 +132,14 @@ bool an_round_blocked_again(const struct an_state *s, const struct an_round_stat
 bool an_round_open(const struct an_round_state *r);
 /* Whether the round is over, or can never run. */
 bool an_round_ended(const struct an_round_state *r);
-/* Whether the round holds budget.  Every entry of a pinned plan does, whatever its stage; of an adaptive plan
- * every round that was not refused, a void one, too. */
+/* Whether the round holds budget.  Every entry of a pinned plan does, at every stage.  In an adaptive plan
+ * every round does that was not refused, also a void one. */
 bool an_round_holds(const struct an_round_state *r);
 /* The privacy loss of a round. */
 CM_CHECK enum cm_rc an_round_loss(
 	const struct an_state *s, const struct an_round_state *r, struct pt_loss *out, struct cm_err *err);
 /* Number of rounds of the plan file at this stage. */
 size_t an_state_count(const struct an_state *s, enum an_stage stage);
-/* Number of rounds that the budget refused; *last (last may be NULL): the last of them in the plan, NULL:
- * none. */
+/* Number of rounds that the budget refused.  *last (last may be NULL) is the last of them in the plan, NULL
+ * if there is none. */
 size_t an_state_blocked(const struct an_state *s, const struct an_round_state **last);

@@ -1,4 +1,4 @@
-/* an_state_ask.c - answers what is asked of a state, as an_state.h declares it. */
+/* an_state_ask.c (an_state.h) - answers questions about a state. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ struct an_round_state *an_state_find(const struct an_state *s, const uint8_t rou
 	return NULL;
 }
 
-/* The round asked for: a query, and the number of its recurrence; 0: the newest. */
+/* The round that is asked for: a query, and the number of its recurrence; 0: the newest. */
 struct asked {
 	const char *query;
 	size_t len;
@@ -77,7 +77,7 @@ struct an_round_state *an_state_query(const struct an_state *s, const char *quer
 	for (size_t i = 0; i < s->plan->rounds; i++)
 		if (is_asked(&s->round[i], &a) && is_newer(&s->round[i], found))
 			found = &s->round[i];
-	/* A round of a plan file that is not pinned yet is of no plan. */
+	/* A round of a plan file that is not pinned yet belongs to no plan. */
 	for (size_t i = s->others; (!found || (found->of && !found->of->current)) && i-- > 0;) {
 		struct an_round_state *r = &s->other[i]->state;
 

@@ -1,4 +1,4 @@
-/* an_dashboard.c - makes the documents of the dashboard from the files. */
+/* an_dashboard.c - makes the dashboard's documents from the analyzer's files. */
 #include "an_dashboard.h"
 
 #include <stdlib.h>
@@ -8,16 +8,16 @@
 #include "an_show.h"
 #include "cm_clock.h"
 
-/* What a settled round's result counted. */
+/* The counts of a settled round's result. */
 struct remembered {
 	bool counted;
 	uint8_t result_hash[PR_HASH_LEN];
 	struct an_pipeline counts;
-	char *brief; /* NULL: the result is not long */
+	char *brief; /* NULL if the result is not long */
 };
 
 struct an_dashboard_memo {
-	struct remembered *round; /* rounds of them */
+	struct remembered *round; /* number of rounds */
 	size_t rounds;
 };
 
@@ -35,7 +35,7 @@ void an_dashboard_memo_free(struct an_dashboard_memo *m)
 	free(m);
 }
 
-/* An adaptive plan may have grown. */
+/* Enlarge the cache if an adaptive plan has grown. */
 static enum cm_rc memo_grow(struct an_dashboard_memo *m, size_t rounds, struct cm_err *err)
 {
 	struct remembered *more;
@@ -77,7 +77,7 @@ static int by_value(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Choose the largest items or, if the items are numbers in an order, the first. */
+/* Choose the largest items or, if the items are numbers in order, the first ones. */
 static json_t *few(const json_t *result, const json_t *items)
 {
 	const char *type = json_string_value(json_object_get(result, "type"));
@@ -101,7 +101,7 @@ static json_t *few(const json_t *result, const json_t *items)
 	return out;
 }
 
-/* NULL for a result that is not long, or out of memory. */
+/* Abridge a result.  Returns NULL if it is not long, or memory is short. */
 static char *brief(const json_t *result)
 {
 	const json_t *items = json_object_get(result, "items"), *none = json_object_get(result, "no_reading");
@@ -123,7 +123,8 @@ static char *brief(const json_t *result)
 	return text;
 }
 
-/* A result that is missing or altered adds nothing; whoever asks for it is told what is wrong with it. */
+/* Add a result's counts.  A result that is missing or altered adds nothing; a request for it is told what
+ * is wrong. */
 static void remember_counts(struct remembered *known, const char *state_dir, const struct an_round_state *r)
 {
 	struct cm_err err = { 0 };
@@ -224,7 +225,7 @@ void an_dashboard_fini(struct an_dashboard *v)
 
 /* ---- one round ---- */
 
-/* The explanation as a document, and as the words of `budget explain`. */
+/* Put the explanation as a document, and as the text that `budget explain` prints. */
 static json_t *explanation(const struct an_state *s, const struct an_explanation *e)
 {
 	json_t *doc = NULL;

@@ -36,7 +36,7 @@ struct an_dashboard {
 
 /* Cache from one view to the next: the counts of rounds that have ended.  One thread at a time. */
 struct an_dashboard_memo;
-struct an_dashboard_memo *an_dashboard_memo_new(void); /* NULL: out of memory */
+struct an_dashboard_memo *an_dashboard_memo_new(void); /* Returns NULL if memory is short */
 void an_dashboard_memo_free(struct an_dashboard_memo *m);
 
 /* Make a view.  Costs one reading of the ledger, one composition, and one reading of each settled round's

@@ -1,4 +1,4 @@
-/* an_export.c - the ledger as JSON lines, for auditors. */
+/* an_export.c - prints the ledger as JSON lines, for auditors. */
 #include "an_export.h"
 
 #include <math.h>
@@ -98,7 +98,7 @@ static int set_real(json_t *o, const char *key, double v)
 	return json_object_set_new(o, key, an_json_real(v));
 }
 
-/* Not every reader of JSON keeps numbers of 64 bits. */
+/* Put the bytes little-endian as hex, because not every reader of JSON keeps numbers of 64 bits. */
 static int set_le64(json_t *o, const char *key, uint64_t v)
 {
 	uint8_t bytes[8];
@@ -174,7 +174,7 @@ static int set_shuffler(json_t *o, const struct pt_randomizer *p)
 	return bad;
 }
 
-/* Put a randomizer's parameters.  The first five stand in every line, whether or not the row has them. */
+/* Put a randomizer's parameters.  Every line has the first five, whether or not the row uses them. */
 static int set_randomizer(json_t *o, const struct pt_randomizer *p)
 {
 	struct parameters to = { .o = o, .slots = json_array() };
@@ -192,7 +192,7 @@ static int set_randomizer(json_t *o, const struct pt_randomizer *p)
 	return to.bad | set_shuffler(o, p);
 }
 
-/* Put what a randomizer costs among so many participants, and the numbers from which that follows. */
+/* Put what a randomizer costs with this number of participants, and the numbers from which that follows. */
 static int set_cost(json_t *o, const struct rd_descriptor *d)
 {
 	struct pt_loss loss;
@@ -206,7 +206,8 @@ static int set_cost(json_t *o, const struct rd_descriptor *d)
 	       json_object_set_new(o, "account", account_json(&loss));
 }
 
-/* The state has forgotten a void try; its RESERVE record alone still describes it. */
+/* Put the round of a record.  The state has forgotten void tries, so only the RESERVE record describes
+ * them. */
 static int set_round(json_t *o, const struct an_ledger_files *b, const struct rd_record *r)
 {
 	const struct an_round_state *s = an_state_find(&b->state, r->round_id);
@@ -302,7 +303,7 @@ static json_t *begin_line(const struct rd_record *r, const struct an_entry *e, c
 		"time_ms", (json_int_t)r->time_ms, "kind", kind, "head", an_json_hex(e->head, PR_HASH_LEN));
 }
 
-/* Print the entries of a plan after it, a line each. */
+/* Print the entries of a plan after it, one line each. */
 static enum cm_rc export_entries(
 	const struct rd_record *r, const struct an_entry *e, FILE *out, struct cm_err *err)
 {

@@ -1,4 +1,4 @@
-/* an_export.h - the ledger as JSON lines, for auditors. */
+/* an_export.h - prints the ledger as JSON lines, for auditors. */
 #pragma once
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* an_history.c - all answers to one query, as a table, CSV or JSON. */
+/* an_history.c - prints all answers to one query, as a table, CSV or JSON. */
 #include "an_history.h"
 
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 struct point {
 	const struct an_round_state *r;
-	int64_t time_ms; /* when it opened or, if it was missed, was to open */
+	int64_t time_ms; /* time at which it opened or, if it was missed, should have opened */
 };
 
-/* A past round: answered, or a gap. */
+/* Whether the round is past: answered, or a gap. */
 static bool is_past(const struct an_round_state *r, const struct an_history *h, struct point *out)
 {
 	bool missed = an_round_missed(r, h->now_ms);
@@ -40,7 +40,7 @@ static int by_time(const void *a, const void *b)
 	return (x->r->decided_seq > y->r->decided_seq) - (x->r->decided_seq < y->r->decided_seq);
 }
 
-/* *out is the caller's. */
+/* Collect the past rounds.  The caller frees *out. */
 static enum cm_rc collect(const struct an_state *s, const struct an_history *h, struct point **out, size_t *n,
 	struct cm_err *err)
 {
@@ -65,7 +65,7 @@ static enum cm_rc collect(const struct an_state *s, const struct an_history *h, 
 	return CM_OK;
 }
 
-/* NULL for a gap. */
+/* Load a round's result; *out is NULL for a gap. */
 static enum cm_rc load(
 	const struct an_ledger_files *b, const struct point *p, json_t **out, struct cm_err *err)
 {

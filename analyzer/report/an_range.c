@@ -9,7 +9,7 @@
 #include "cm_table.h"
 #include "es_law.h"
 
-#define NEAR 1e-6 /* part of a leaf by which a number that was typed with few digits may be off */
+#define NEAR 1e-6 /* a number that was typed with few digits may differ by this part of a leaf */
 
 /* The items of a result: the levels of a tree one after the other, its leaves last. */
 struct tree {
@@ -41,14 +41,15 @@ static size_t leaves(const struct tree *t)
 	return nodes(t, t->levels - 1);
 }
 
-/* Where leaf i begins; i may be the number of leaves, which gives the end of the last. */
+/* The lower end of leaf i.  For i equal to the number of leaves it is the upper end of the last. */
 static double bound(const struct tree *t, size_t i)
 {
 	return i < leaves(t) ? num(node(t, t->levels - 1, i), "low")
 			     : num(node(t, t->levels - 1, i - 1), "high");
 }
 
-/* A level begins where the range does, and has so many nodes that leaves are divided evenly among them. */
+/* Find where each level begins.  A level begins at the lower end of the range, and its number of nodes
+ * divides the number of leaves. */
 static enum cm_rc find_levels(const json_t *result, struct tree *t, struct cm_err *err)
 {
 	size_t i;
@@ -100,7 +101,8 @@ static bool is_at(const struct tree *t, size_t i, double x)
 	return fabs(x - bound(t, i)) <= NEAR * width;
 }
 
-/* From the left take the widest node that begins here and does not go too far: that gives the fewest. */
+/* From the left, always take the widest node that begins here and does not reach too far.  This takes the
+ * fewest nodes. */
 static void add_up(const struct tree *t, size_t from, size_t to, struct an_range *out)
 {
 	*out = (struct an_range){ .low = bound(t, from), .high = bound(t, to) };

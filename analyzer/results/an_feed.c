@@ -12,7 +12,7 @@
 #include "cm_file.h"
 
 #define CURSOR_MAX 256u
-#define LOOK_MS    250 /* how often the size of the ledger is looked at */
+#define LOOK_MS    250 /* time between two looks at the ledger's size */
 
 static enum cm_rc parse(struct an_feed *f, const struct cm_buf *b, struct cm_err *err)
 {
@@ -93,7 +93,8 @@ static enum cm_rc check_cursor(const struct an_feed *f, struct cm_err *err)
 	bool same;
 	enum cm_rc rc;
 
-	/* A power cut may take the last record before it is durable; the daemon then writes it again. */
+	/* A power cut may have taken the last record before it was durable; the daemon then writes it
+	 * again. */
 	if (f->at.seq > last)
 		return cm_fail(err, CM_ELATER,
 			"the ledger has %" PRIu64 " records, and results up to record %" PRIu64
@@ -126,7 +127,7 @@ static enum cm_rc open_files(struct an_feed *f, struct cm_err *err)
 	f->open = true;
 	if (rc == CM_OK)
 		rc = check_cursor(f, err);
-	/* Note the size before reading: then a record that is appended meanwhile shows as another size. */
+	/* Note the size before reading, so that a record appended meanwhile shows as another size. */
 	f->read = true;
 	f->file.device = st.st_dev;
 	f->file.inode = st.st_ino;
@@ -164,7 +165,8 @@ enum cm_rc an_feed_next(struct an_feed *f, struct an_event *out, struct cm_err *
 		}
 	}
 	close_files(f);
-	/* After a fault look again, whether the ledger has changed or not: more bytes mend a short one. */
+	/* After a fault look again, whether or not the ledger has changed, since a short read may succeed
+	 * later. */
 	if (rc != CM_OK && rc != CM_EMORE && rc != CM_ELATER)
 		f->read = false;
 	return rc == CM_OK ? CM_EMORE : rc;

@@ -15,14 +15,14 @@
 #include "an_ledger_files.h"
 
 struct an_cursor {
-	uint64_t seq;                      /* of the SETTLE record; 0: none was handed on */
-	uint8_t round_id[PR_ROUND_ID_LEN]; /* of its round; not known if !exact */
+	uint64_t seq;                      /* number of the SETTLE record; 0: no round was handed on */
+	uint8_t round_id[PR_ROUND_ID_LEN]; /* id of its round; unknown if !exact */
 	bool exact;
 };
 
 struct an_feed {
 	const struct an_conf *conf; /* borrowed */
-	const char *path;           /* of the cursor's file, borrowed; NULL: none is kept */
+	const char *path;           /* path of the cursor's file, borrowed; NULL: no file is kept */
 	struct an_cursor at;
 	uint64_t seen; /* records up to this one have been looked at */
 	bool open;     /* `files` is a reading of the ledger */
@@ -39,14 +39,15 @@ CM_CHECK enum cm_rc an_feed_begin(
 	struct an_feed *f, const struct an_conf *conf, const char *path, uint64_t after, struct cm_err *err);
 void an_feed_end(struct an_feed *f);
 
-/* The next settled round; valid until the next call on the feed; free its result with json_decref.  CM_EMORE:
- * none yet.  CM_ELATER: the ledger ends before the cursor.  CM_EDATA: the cursor is of another ledger, or a
- * result differs from the one in the ledger.  Otherwise the faults of an_ledger_files_open. */
+/* Find the next settled round; valid until the next call on the feed; free its result with json_decref.
+ * CM_EMORE: there is none yet.  CM_ELATER: the ledger ends before the cursor.  CM_EDATA: the cursor belongs
+ * to another ledger, or a result differs from the one in the ledger.  Otherwise the faults of
+ * an_ledger_files_open. */
 CM_CHECK enum cm_rc an_feed_next(struct an_feed *f, struct an_event *out, struct cm_err *err);
-/* The round has been handed on: move past it, and keep that durably if there is a file. */
+/* Move past a round that has been handed on, and store that durably if there is a file. */
 CM_CHECK enum cm_rc an_feed_done(struct an_feed *f, const struct an_event *e, struct cm_err *err);
-/* Wait until the ledger has changed, or `ms` have passed, or nobody reads from the descriptor `out` any more
- * (-1: do not look), which returns false. */
+/* Wait until the ledger has changed, or `ms` milliseconds have passed.  Returns false if nobody reads from
+ * the descriptor `out` any more; -1: do not check. */
 bool an_feed_wait(const struct an_feed *f, int out, unsigned ms);
-/* Wait `ms`. */
+/* Wait `ms` milliseconds. */
 void an_feed_pause(unsigned ms);

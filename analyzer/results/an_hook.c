@@ -1,5 +1,5 @@
 /* an_hook.c - runs a program with a text on its standard input. */
-#define _GNU_SOURCE /* memfd_create, pipe2 */
+#define _GNU_SOURCE /* declares memfd_create and pipe2 */
 #include "an_hook.h"
 
 #include <errno.h>
@@ -21,12 +21,12 @@
 #include "cm_log.h"
 #include "cm_owned.h"
 
-#define LOOK_MS    20     /* how often it is looked whether the program has ended */
-#define END_MS     10000  /* how long its descendants may take to die */
-#define OUTPUT_MAX 65536u /* bytes of its output that reach our log */
+#define LOOK_MS    20     /* time between two looks at whether the program has ended */
+#define END_MS     10000  /* time in which its descendants must die */
+#define OUTPUT_MAX 65536u /* most bytes of its output that reach our log */
 #define NOT_RUN    127    /* exit code of a child that could not become the program */
 
-/* A file in memory: a program that does not read all of it blocks nobody. */
+/* Make the input a file in memory, so that a program that does not read all of it blocks nobody. */
 static enum cm_rc make_input(const char *text, size_t len, int *fd, struct cm_err *err)
 {
 	*fd = memfd_create("settled", MFD_CLOEXEC);
@@ -51,7 +51,7 @@ static void become(char **argv, int input, int output, pid_t parent)
 	_exit(NOT_RUN);
 }
 
-/* The program's output: the first `left` bytes of it go to our stderr. */
+/* The program's output, of which the first `left` bytes go to our stderr. */
 struct output {
 	int fd;
 	size_t left;
@@ -99,8 +99,9 @@ static enum cm_rc kill_children(void *some, const char *thread, struct cm_err *e
 	return CM_OK;
 }
 
-/* End all that descends from the program, whatever session or group it is in: this process is their reaper
- * (PR_SET_CHILD_SUBREAPER), so that whose parent dies becomes our child.  False if some outlive END_MS. */
+/* End every descendant of the program, whatever session or group it is in.  This process is their reaper
+ * (PR_SET_CHILD_SUBREAPER), so a descendant whose parent dies becomes our child.  Returns false if some
+ * outlive END_MS. */
 static bool end_all(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -119,7 +120,7 @@ static bool end_all(void)
 	return waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
 }
 
-/* Wait for the program; its status is in *status.  false: it had to be killed. */
+/* Wait for the program; its status is in *status.  Returns false if it had to be killed. */
 static bool await(pid_t pid, int64_t timeout_ms, struct output *o, int *status)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
@@ -134,8 +135,8 @@ static bool await(pid_t pid, int64_t timeout_ms, struct output *o, int *status)
 	return ended == pid;
 }
 
-/* Run the program, then end it and all that it started.  *status is how it ended; CM_EOTHER: it had to be
- * killed or could not be run. */
+/* Run the program, then end it and all that it started.  *status says how it ended.  CM_EOTHER: it had to
+ * be killed or could not be run. */
 static enum cm_rc run(char **argv, int input, int64_t timeout_ms, int *status, struct cm_err *err)
 {
 	struct output o = { .left = OUTPUT_MAX };
@@ -147,7 +148,7 @@ static enum cm_rc run(char **argv, int input, int64_t timeout_ms, int *status, s
 	cm_clock_duration_text(timeout_ms, took);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0)
 		return cm_fail(err, CM_EOTHER, "%s: %s", argv[0], strerror(errno));
-	/* Its end of the pipe blocks, as programs expect. */
+	/* The program's end of the pipe blocks, as programs expect. */
 	(void)fcntl(pipes[1], F_SETFL, 0);
 	pid = fork();
 	if (pid == 0)

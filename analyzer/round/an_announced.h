@@ -1,7 +1,7 @@
-/* an_announced.h - remembers which round the shuffler accepted last, so that a shuffler which lost that round
- * is told so.
+/* an_announced.h - remembers which round the shuffler accepted last, so that a shuffler that lost that
+ * round is told so.
  *
- * A shuffler restored from an older copy than the open round would collect that round again, without the
+ * A shuffler restored from a copy older than the open round would collect that round again, without the
  * reports that it acknowledged before.  STATE_DIR/announced names the round from its announcement on. */
 #pragma once
 

@@ -20,8 +20,8 @@ static int by_value(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* The candidates significantly above the noise, sorted; *n of them.  NULL: out of memory, or the items are
- * not the candidates'. */
+/* Find the candidates significantly above the noise, sorted; *n of them.  NULL: out of memory, or the items
+ * do not match the candidates. */
 static struct found *find(const struct qy_query *before, const json_t *items, size_t *n)
 {
 	struct found *f = calloc(before->categories, sizeof *f);

@@ -49,7 +49,7 @@ static enum cm_rc convict(const char *state_dir, const uint8_t round_id[PR_ROUND
 	return rc;
 }
 
-/* Whether the stored manifest is the same; bytes: those of its file. */
+/* Compare a manifest with the stored one.  bytes: the content of the stored file. */
 static enum cm_rc compare(const char *state_dir, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const struct cm_buf *bytes, const struct rd_signed *told, const struct cr_verifier *shuffler,
 	struct cm_err *err)

@@ -1,8 +1,8 @@
 /* an_kept.h - stores the signed manifests of all tries, one file each, for the population's life.  They
- * convict a shuffler that signs two different manifests for one round, whoever received the other.
+ * convict a shuffler that signs two different manifests for one round, whoever received the other one.
  *
- * STATE_DIR/manifests/ROUNDID is a piece of evidence (rd_evidence.h) with one manifest.  It proves nothing by
- * itself; together with the file of a client that received another manifest it does. */
+ * STATE_DIR/manifests/ROUNDID is a piece of evidence (rd_evidence.h) with one manifest.  It proves nothing
+ * by itself; together with the file of a client that received another manifest it does. */
 #pragma once
 
 #include "rd_evidence.h"

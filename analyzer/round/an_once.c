@@ -1,4 +1,4 @@
-/* an_once.c - a filter of bits, and two sorted lists that decide what the filter cannot. */
+/* an_once.c - keeps a filter of bits, and two sorted lists that decide what the filter cannot. */
 #include "an_once.h"
 
 #include <stdlib.h>
@@ -6,25 +6,30 @@
 
 #include "cm_fault.h"
 
-#define LINE_WORDS  8u  /* a line of the filter is 512 bits, one line of a processor's cache */
-#define LINE_KEYS   32u /* messages for which a line has room: 16 bits each */
-#define PROBES_MAX  6u  /* of 9 bits of the key each, which has eight bytes for them */
+#define LINE_WORDS  8u  /* a line of the filter is 512 bits, one cache line of a processor */
+#define LINE_KEYS   32u /* a line has room for this many messages, with 16 bits each */
+#define PROBES_MAX  6u  /* each probe uses 9 bits of the key, and eight bytes of the key are used */
 #define BUCKET_LEN  4u
-#define LISTS_SHARE 8u /* each list gets one in so many bytes of the memory */
+#define LISTS_SHARE 8u /* each list gets one eighth of the memory */
 
 struct an_once {
 	struct an_once_conf conf;
 	uint64_t *bits;
 	uint64_t lines;
-	unsigned probes;         /* bits of a key */
-	uint32_t bucket;         /* buckets that came */
-	struct rd_sort *counted; /* keys */
-	struct rd_sort *aside;   /* key || number of the bucket, big endian || rest of the message */
-	uint8_t *item;           /* one of the second list */
+	unsigned probes;         /* number of bits that are set for a key */
+	uint32_t bucket;         /* number of buckets that arrived */
+	struct rd_sort *counted; /* the first list: keys of messages that counted */
+	/* the second list: key
+	 *
+	 *  number of the bucket, big endian
+	 *
+	 *  rest of the message */
+	struct rd_sort *aside;
+	uint8_t *item; /* room for one item of the second list */
 	uint64_t set_aside, duplicates;
-	const uint8_t
-		*least; /* the least key that counted and is not below the last one looked up; NULL: none */
-	uint8_t last[AN_ONCE_KEY]; /* the key of the last message set aside that was looked at */
+	const uint8_t *least; /* the smallest key of the first list that is not below the last key looked up;
+				 NULL if there is none */
+	uint8_t last[AN_ONCE_KEY]; /* the key of the last item of the second list that was examined */
 	bool looked;
 };
 
@@ -143,8 +148,8 @@ enum cm_rc an_once_done(struct an_once *o, struct cm_err *err)
 	return rc == CM_OK ? rd_sort_done(o->aside, err) : rc;
 }
 
-/* Find whether a message with this key counted already: when it came, or as the message that was looked at
- * before.  Must be called with rising keys. */
+/* Find whether a message with this key counted already, either when it arrived, or as the item examined
+ * before.  Call it with rising keys. */
 static enum cm_rc look(struct an_once *o, const uint8_t key[AN_ONCE_KEY], bool *again, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;

@@ -10,23 +10,25 @@
 #include "rd_manifest.h"
 #include "rd_sort.h"
 
-#define CHUNK  128u  /* messages a thread takes at a time, and opens together */
-#define HASHED 512u  /* messages a thread hashes at a time */
-#define ASIDE  1024u /* messages set aside that are opened at a time */
+#define CHUNK  128u  /* number of messages that a thread takes at a time, and opens together */
+#define HASHED 512u  /* number of messages that a thread hashes at a time */
+#define ASIDE  1024u /* number of messages set aside that are opened at a time */
 
 struct worker {
 	struct cr_hpke_opener *opener;
 	struct an_tally tally;
-	uint8_t *plain; /* CHUNK records */
+	uint8_t *plain; /* room for CHUNK records */
 };
 
-/* What the bucket at hand, or the messages set aside, have of a share. */
+/* The part of one share in the present bucket, or in the messages set aside. */
 struct part {
 	struct an_share *share;
-	size_t first, n;        /* of the bucket: where its messages stand in `message`, and how many */
-	size_t hash, hashes;    /* likewise its hashes in `sorted` */
-	size_t now;             /* how many of them count now */
-	uint8_t *aside;         /* room for some of those set aside */
+	/* its messages in the bucket: index of the first in `message`, and their number */
+	size_t first, n;
+	/* its hashes in the bucket: index of the first in `sorted`, and their number */
+	size_t hash, hashes;
+	size_t now;             /* number of its messages that count now */
+	uint8_t *aside;         /* room for some of its messages that were set aside */
 	struct rd_range leaves; /* its part of the tree */
 	uint64_t begin;
 };
@@ -36,22 +38,22 @@ struct an_open {
 	uint8_t aad[RD_AAD_LEN];
 	size_t sealed_len;
 	struct cm_crew *crew;
-	struct worker *worker; /* one for each thread */
+	struct worker *worker; /* one per thread */
 	unsigned threads, workers;
-	struct part *part; /* one for each share */
+	struct part *part; /* one per share */
 	unsigned shares, parts;
 	struct an_tally total;
 	uint64_t hashed, expected;
-	uint8_t root[PR_HASH_LEN]; /* once hashed == expected */
+	uint8_t root[PR_HASH_LEN]; /* known once hashed == expected */
 
-	/* Of the bucket at hand. */
+	/* For the present bucket. */
 	const uint8_t *sealed;
 	size_t n, room;
 	uint8_t (*hash)[PR_HASH_LEN], (*sorted)[PR_HASH_LEN];
-	uint8_t *hash_of, *message_of; /* into which share each falls */
-	const uint8_t **message;       /* by share; then those to be opened */
+	uint8_t *hash_of, *message_of; /* the share to which each hash and each message belongs */
+	const uint8_t **message;       /* the messages ordered by share; afterwards those to be opened */
 	size_t messages, message_room;
-	size_t each; /* messages set aside that a share gives at a time */
+	size_t each; /* number of set-aside messages that a share gives at a time */
 };
 
 static enum cm_rc worker_init(struct worker *w, struct an_open *o, const struct cr_key *secret,
@@ -157,7 +159,8 @@ static enum cm_rc hash_some(void *ctx, unsigned thread, size_t piece, struct cm_
 	return CM_OK;
 }
 
-/* The hashes of a share, in order: those of all shares stand in order then. */
+/* Sort the hashes of a share.  As the shares divide the hashes by their beginnings, all hashes are then in
+ * order. */
 static enum cm_rc sort_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
 	struct an_open *o = ctx;
@@ -173,7 +176,7 @@ static enum cm_rc sort_some(void *ctx, unsigned thread, size_t piece, struct cm_
 	return CM_OK;
 }
 
-/* Gives a share its messages or, the second half of the pieces, its hashes. */
+/* Give a share its messages or, in the second half of the pieces, its hashes. */
 static enum cm_rc share_some(void *ctx, unsigned thread, size_t piece, struct cm_err *err)
 {
 	struct an_open *o = ctx;
@@ -279,7 +282,7 @@ static enum cm_rc bucket_room(struct an_open *o, size_t n, struct cm_err *err)
 	return message_room(o, n, err);
 }
 
-/* Where each share's messages and hashes will stand. */
+/* Compute where each share's messages and hashes will be. */
 static void count_parts(struct an_open *o)
 {
 	size_t first = 0, hash = 0;
@@ -298,7 +301,7 @@ static void count_parts(struct an_open *o)
 	}
 }
 
-/* Opens and counts what o->message points at. */
+/* Open and count the messages to which o->message points. */
 static enum cm_rc open_all(struct an_open *o, struct cm_err *err)
 {
 	return cm_crew_run(o->crew, open_some, o, pieces(o->messages, CHUNK), err);
@@ -322,7 +325,7 @@ static enum cm_rc make_root(struct an_open *o, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Opens those of the messages set aside that count. */
+/* Open those messages that were set aside and count. */
 static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 {
 	enum cm_rc rc = message_room(o, o->each * o->parts, err);
@@ -340,7 +343,8 @@ static enum cm_rc open_aside(struct an_open *o, struct cm_err *err)
 	return rc;
 }
 
-/* The counts of all threads: once, since there may be many, and all threads but one wait. */
+/* Add up the counts of all threads.  Done only once, since there may be many counts, and all threads except
+ * one wait. */
 static void add_tallies(struct an_open *o)
 {
 	for (unsigned i = 0; i < o->workers; i++)
@@ -367,7 +371,7 @@ const uint8_t *an_open_root(const struct an_open *o)
 	return o->hashed == o->expected ? o->root : NULL;
 }
 
-/* The hashes of the bucket at hand, in order, and how the shares divide it. */
+/* Sort the hashes of the present bucket, and find how the shares divide them. */
 static enum cm_rc hash_all(struct an_open *o, const uint8_t *sealed, size_t n, struct cm_err *err)
 {
 	o->sealed = sealed;

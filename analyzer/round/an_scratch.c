@@ -1,5 +1,5 @@
-/* an_scratch.c - encrypted pages in nameless files. */
-#define _GNU_SOURCE /* mkostemp */
+/* an_scratch.c - stores encrypted pages in files without names. */
+#define _GNU_SOURCE /* declares mkostemp */
 #include "an_scratch.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 
 struct file {
 	const struct an_scratch *in;
-	pthread_mutex_t lock; /* while it is made */
+	pthread_mutex_t lock; /* held while the file is created */
 	struct cr_key key;
-	int fd; /* -1: nothing was put yet */
+	int fd; /* -1 if nothing was put yet */
 };
 
 struct an_scratch {
@@ -53,7 +53,7 @@ static enum cm_rc create(struct file *f, struct cm_err *err)
 	return rc;
 }
 
-/* The file with its key, once, whichever thread puts the first page. */
+/* Create the file and its key once, whichever thread puts the first page. */
 static enum cm_rc make(struct file *f, const struct cr_rng *rng, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
@@ -67,7 +67,7 @@ static enum cm_rc make(struct file *f, const struct cr_rng *rng, struct cm_err *
 	return rc;
 }
 
-/* What putting and reading a page share: its box, or the fault. */
+/* Prepare to put or read a page: fill in what both need, or fail. */
 static enum cm_rc begin(const struct file *f, uint64_t page, size_t box_len, uint8_t aad[8], uint8_t **box,
 	struct cm_err *err)
 {
@@ -89,7 +89,7 @@ static enum cm_rc put(void *ctx, uint64_t page, const void *bytes, size_t len, s
 	enum cm_rc rc = begin(f, page, left, aad, &box, err);
 	const uint8_t *from = box;
 
-	/* The generator is the calling thread's. */
+	/* The generator belongs to the calling thread. */
 	if (rc == CM_OK)
 		rc = cr_rng_system(&rng, err);
 	if (rc == CM_OK)

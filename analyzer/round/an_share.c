@@ -1,12 +1,12 @@
-/* an_share.c - a share's sorted hashes, and its part of the duplicates. */
+/* an_share.c - sorts a share's hashes, and decides about its part of the duplicates. */
 #include "an_share.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TREE_SHARE 8u /* one in so many bytes of the memory sorts the hashes */
+#define TREE_SHARE 8u /* one eighth of the memory is for sorting the hashes */
 
-/* A share's pages of a spill: one page in `shares`. */
+/* The pages of a spill that belong to one share: every page whose number modulo `shares` is the share's. */
 struct slice {
 	const struct rd_spill *of;
 	unsigned share, shares;
@@ -124,7 +124,7 @@ enum cm_rc an_share_leaves(struct an_share *s, uint64_t begin, struct rd_range *
 		rd_tree_leaf(hash, PR_HASH_LEN, leaf);
 		rd_range_add(leaves, leaf);
 	}
-	/* Give its memory back for what follows. */
+	/* Free its memory for what follows. */
 	rd_sort_free(s->sort);
 	s->sort = NULL;
 	return rc == CM_EMORE ? CM_OK : rc;
