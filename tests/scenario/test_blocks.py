@@ -20,7 +20,7 @@ PAGES = ["README.md", "deploy/README.md", "CONTRIBUTING.md",
 NOT_RUN = 33
 # What is no command, and who reads it.
 LANGUAGES = {"text": None, "json": None, "conf": None, "pycon": "tests/python/test_researchers.py"}
-WHOLE = {"doc/story.md": "tests/scenario/test_story.py"}
+WHOLE = {"doc/story.md": "tests/scenario/test_story.py", "doc/fleets.md": "tests/scenario/test_fleets.py"}
 # Pages whose commands are run here.
 HERE = ["README.md", "doc/accountant.md", "doc/accounting.md", "doc/analyses.md", "doc/binary.md", "doc/imitation.md",
         "doc/protocols/shared.md", "doc/testing-kit.md"]
