@@ -36,6 +36,7 @@ static const struct cf_row source_rows[] = {
 	CF_OPTIONAL("group", CF_STRING, IN(group),
 		"stands before the names of this source's devices, as GROUP/NAME; sources of one group share "
 		"their devices; each source has one, or none has"),
+	CL_MAP_ROW(IN(map)),
 	CF_END,
 };
 
@@ -179,6 +180,20 @@ static void check_source(struct cl_mqtt_source *source, const char *prefix, cons
 		}
 }
 
+static void check_map(const struct cl_mqtt_source *source, const char *prefix, const struct checking *c)
+{
+	const struct cl_mqtt_form *form = &source->form;
+	char dotted[64];
+
+	(void)snprintf(dotted, sizeof dotted, "mqtt.%smap", prefix);
+	cl_map_check(&source->map, form->json ? CL_MAP_JSON : CL_MAP_VALUE, form->device_field, c->file,
+		dotted, c->faults, c->first);
+	if (form->device_field && cl_map_find(&source->map, form->device_field))
+		say_text(c, dotted + 5,
+			"the field that names the device is a member of the payload itself, and not in the "
+			"map");
+}
+
 /* With groups the name of one source's device must not be that of another's by chance. */
 static void check_groups(const struct cl_mqtt_source *source, size_t n, const struct checking *c)
 {
@@ -215,6 +230,7 @@ static void check_sources(struct cl_mqtt_conf *conf, const struct checking *c)
 	for (size_t i = 0; i < conf->sources.n; i++) {
 		(void)snprintf(prefix, sizeof prefix, "sources.[%zu].", i);
 		check_source(&source[i], prefix, c);
+		check_map(&source[i], prefix, c);
 		topics += source[i].topics.n;
 	}
 	if (topics > CL_MQTT_ALL_TOPICS_MAX) {

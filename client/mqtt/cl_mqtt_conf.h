@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cf_conf.h"
+#include "cl_map.h"
 #include "cl_mqtt_message.h"
 #include "mq_broker.h"
 
@@ -14,6 +15,7 @@
 struct cl_mqtt_source {
 	struct cf_strings topics;
 	char *device, *payload, *field, *group;
+	struct cl_map map;
 	struct cl_mqtt_form form; /* parsed from these by cl_mqtt_conf_check */
 };
 

@@ -7,8 +7,7 @@
 #include "cl_json.h"
 #include "cl_readings.h"
 
-/* Append a name in quotes, escaped as little as JSON allows. */
-static enum cm_rc put_name(const void *name, size_t len, struct cm_buf *out)
+enum cm_rc cl_mqtt_fields_name(const void *name, size_t len, struct cm_buf *out)
 {
 	enum cm_rc rc = cm_buf_put(out, "\"", 1);
 
@@ -45,7 +44,7 @@ enum cm_rc cl_mqtt_fields_split(const struct cm_buf *line, cl_mqtt_field_fn *on_
 		field.len = 0;
 		rc = cl_json_key(&part, &room, &name, &n);
 		if (rc == CM_OK)
-			rc = put_name(name, n, &field);
+			rc = cl_mqtt_fields_name(name, n, &field);
 		key = field.len;
 		if (rc == CM_OK)
 			rc = cm_buf_put(&field, ":", 1);

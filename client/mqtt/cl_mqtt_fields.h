@@ -9,3 +9,6 @@ typedef void cl_mqtt_field_fn(void *user, const uint8_t *field, size_t len, size
 /* Call it for each member of this JSON object, in order, but for those that are objects: no query reads one.
  * CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_mqtt_fields_split(const struct cm_buf *line, cl_mqtt_field_fn *on_field, void *user);
+/* Append a name as it stands there: with quotes, and escaped as little as JSON allows.  CM_EINTERNAL,
+ * CM_EDATA: there is no room. */
+CM_CHECK enum cm_rc cl_mqtt_fields_name(const void *name, size_t len, struct cm_buf *out);

@@ -6,6 +6,7 @@
 
 #include "cl_device.h"
 #include "cl_mqtt_fields.h"
+#include "cl_mqtt_mapped.h"
 #include "cm_fault.h"
 
 #define FIELDS_MAX 64u /* of one device, with `hold` */
@@ -15,9 +16,23 @@ struct cl_mqtt_input {
 	const struct cr_key *secret;
 	const char *population;
 	struct cl_held *held;
-	struct cl_held_view *view; /* the view of the current draw */
+	struct cl_held_view *view;      /* the view of the current draw */
+	struct cl_mqtt_mapped **mapped; /* the map of each source; NULL: it has none */
 	uint64_t fate[CL_MQTT_FATES];
 };
+
+static bool open_maps(struct cl_mqtt_input *in)
+{
+	const struct cl_mqtt_sources sources = cl_mqtt_conf_sources(in->conf);
+	struct cm_err err;
+
+	in->mapped = calloc(sources.n + 1, sizeof *in->mapped);
+	for (size_t i = 0; in->mapped && i < sources.n; i++)
+		if (sources.item[i].map.list.n > 0 &&
+			cl_mqtt_mapped_new(&sources.item[i].map, &in->mapped[i], &err) != CM_OK)
+			return false;
+	return in->mapped != NULL;
+}
 
 struct cl_mqtt_input *cl_mqtt_input_new(
 	const struct cl_mqtt_conf *conf, const struct cr_key *secret, const char *population)
@@ -34,8 +49,8 @@ struct cl_mqtt_input *cl_mqtt_input_new(
 	in->secret = secret;
 	in->population = population;
 	in->held = cl_held_new(&limits);
-	if (!in->held) {
-		free(in);
+	if (!in->held || !open_maps(in)) {
+		cl_mqtt_input_free(in);
 		return NULL;
 	}
 	return in;
@@ -46,6 +61,9 @@ void cl_mqtt_input_free(struct cl_mqtt_input *in)
 	if (!in)
 		return;
 	cl_mqtt_input_drawn(in);
+	for (size_t i = 0; in->mapped && i < cl_mqtt_conf_sources(in->conf).n; i++)
+		cl_mqtt_mapped_free(in->mapped[i]);
+	free(in->mapped);
 	cl_held_free(in->held);
 	free(in);
 }
@@ -98,6 +116,7 @@ static enum cl_mqtt_fate hold(struct cl_mqtt_input *in, const struct cl_mqtt_rea
 static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
 {
 	const struct cl_mqtt_source *source = cl_mqtt_conf_source(in->conf, m->topic);
+	struct cl_mqtt_mapped *mapped;
 	struct cl_mqtt_reading reading;
 	enum cl_mqtt_fate fate;
 
@@ -113,6 +132,9 @@ static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_me
 		return CL_MQTT_TOO_LARGE;
 	cl_mqtt_reading_init(&reading);
 	fate = cl_mqtt_message_read(&source->form, m, &reading);
+	mapped = in->mapped[source - cl_mqtt_conf_sources(in->conf).item];
+	if (fate == CL_MQTT_KEPT && mapped && cl_mqtt_mapped_line(mapped, &reading.line) != CM_OK)
+		fate = CL_MQTT_MEMORY;
 	if (fate == CL_MQTT_KEPT)
 		fate = hold(in, &reading, now_ms);
 	cl_mqtt_reading_fini(&reading);

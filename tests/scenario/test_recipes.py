@@ -202,6 +202,32 @@ def test_their_readings_are_answered_from(cluster, name, field, topic, payload, 
     assert sum(abs(a - b) for a, b in zip([*counted, round(nobody["value"])], truth, strict=True)) <= 4
 
 
+def test_one_client_reads_what_nine_programs_publish(cluster):
+    """Each device has a temperature of its own, so each count says that this payload was read as what it is."""
+    text = recipe("mqtt-client.conf")
+    said = dict(re.findall(r"^\s*#> (\S+) (.+)$", text, re.M))
+    devices = dict(re.findall(r"^\s*#= (\S+) (\S+)$", text, re.M))
+    assert len(said) == len(devices) == len(set(devices.values())) == 9
+    cluster.configure(min_batch=9, devices=9)
+    broker = Broker(cluster)
+    sources = re.search(r"sources = (\(.*\));\n\tdevices", text, re.S)[1]
+    use_mqtt(cluster, broker, names=list(devices), gather='"500ms"', topics=None, sources=sources)
+    cluster.plan([{"query": "warm", "type": "histogram", "protocol": "grr", "field": "temperature", "epsilon0": 16.0,
+                   "min_reports": 9, "target": 9, "values": sorted(devices.values()), "window": "1h"}], epsilon=50.0)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    cluster.start("client", "run")
+    subscribed(cluster)
+    # An error of a sensor is no reading beside the one that it has.
+    broker.publish(*said.items(), ("shellies/shellyht-F3A1B2/sensor/temperature", "999.0"))
+    # A broker may send what two filters match, Home Assistant's and ESPHome's, twice.
+    wait_for("the readings", lambda: fate(cluster, "kept") >= 10)
+    run = cluster.run("analyzer", "run", "--once")
+    assert run.returncode == 0, run.stderr
+    result = cluster.json("analyzer", "estimate", "warm")
+    assert [round(i["value"]) for i in result["items"]] == [1] * 9 and round(result["no_reading"][0]["value"]) == 0
+
+
 def test_the_telegraf_recipes_name_what_there_is():
     """Telegraf is not in Debian: its files are read, and what they run and send is what is tested here."""
     taken, = re.findall(r"command = \[(.*?)\]", recipe("telegraf-results.conf"))

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cl_mqtt_conf.h"
+#include "cl_mqtt_mapped.h"
 #include "cm_file.h"
 
 static struct cl_mqtt_conf conf;
@@ -146,6 +147,45 @@ static void the_first_source_that_matches_reads_a_message(void **state)
 	cf_free(rows, &conf);
 }
 
+/* What becomes of a payload by the map of the first source. */
+static void expect_mapped(const char *keys, const char *payload, const char *line)
+{
+	char source[300];
+	struct cl_mqtt_mapped *mapped;
+	struct cm_buf b;
+
+	(void)snprintf(source, sizeof source, "{ topics = [ \"a/+\" ]; map = { t = { %s }; }; }", keys);
+	assert_string_equal(fault_of("", source), "");
+	assert_int_equal(cl_mqtt_mapped_new(&cl_mqtt_conf_sources(&conf).item[0].map, &mapped, &err), CM_OK);
+	cm_buf_init(&b, 1000);
+	assert_int_equal(cm_buf_put(&b, payload, strlen(payload)), CM_OK);
+	assert_int_equal(cl_mqtt_mapped_line(mapped, &b), CM_OK);
+	assert_int_equal(cm_buf_put(&b, "", 1), CM_OK);
+	assert_string_equal((char *)b.data, line);
+	cm_buf_fini(&b);
+	cl_mqtt_mapped_free(mapped);
+	cf_free(rows, &conf);
+}
+
+static void a_map_makes_readings_of_what_stands_at_its_paths(void **state)
+{
+	static const char at[] = "path = \"a.b\";", bad[] = "path = \"a.b\"; invalid = [ -127.0 ];",
+			  scale[] = "path = \"a.b\"; scale = 2.0; offset = 1.0;";
+
+	(void)state;
+	expect_mapped(at, "{\"a\":{\"b\":1.50},\"h\":\"x\",\"t\":9}", "{\"t\":1.50,\"h\":\"x\"}");
+	expect_mapped(at, "{\"a\":{\"c\":1.50},\"h\":[{}]}", "{\"h\":[{}]}");
+	expect_mapped(at, "{\"a\":{\"b\":1,\"b\":2}}", "{}");
+	expect_mapped(at, "{\"a\":{\"b\":{}}}", "{}");
+	expect_mapped(bad, "{\"a\":{\"b\":-127}}", "{}");
+	expect_mapped(bad, "{\"a\":{\"b\":-126},\"z\":1}", "{\"t\":-126,\"z\":1}");
+	expect_mapped(bad, "{\"a\":{\"b\":\"off\"}}", "{\"t\":\"off\"}");
+	expect_mapped(scale, "{\"a\":{\"b\":\"10\"}}", "{\"t\":21}");
+	expect_mapped(scale, "{\"a\":{\"b\":[1,2.5]}}", "{\"t\":[3,6]}");
+	expect_mapped(scale, "{\"a\":{\"b\":\"off\"}}", "{\"t\":null}");
+	expect_mapped(scale, "{\"a\":{\"b\":null}}", "{\"t\":null}");
+}
+
 static void a_source_is_blamed_by_its_line(void **state)
 {
 	static const struct {
@@ -160,6 +200,10 @@ static void a_source_is_blamed_by_its_line(void **state)
 			"f:5: this source has no group" },
 		{ "", "{ topics = [ \"a/+\" ]; group = \"a/b\"; }", "f:4: group is a name" },
 		{ "topics = [ \"a/+\" ];", "{ topics = [ \"a/+\" ]; }", "f:2: mqtt.topics stands beside" },
+		{ "", "{ topics = [ \"a/+\" ]; payload = \"text\"; field = \"t\";\nmap = { t = { path = \"a\"; }; }; }",
+			"f:5: " },
+		{ "", "{ topics = [ \"a/+\" ]; device = \"field:id\";\nmap = { id = { path = \"x.id\"; }; }; }",
+			"f:5: the field that names the device" },
 		{ "payload = \"json\";", "{ topics = [ \"a/+\" ]; }", "f:2: mqtt.payload stands beside" },
 	};
 
@@ -279,6 +323,7 @@ int main(void)
 		cmocka_unit_test(who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do),
 		cmocka_unit_test(what_a_broker_drops_for_another_devices_sake_is_refused),
 		cmocka_unit_test(the_first_source_that_matches_reads_a_message),
+		cmocka_unit_test(a_map_makes_readings_of_what_stands_at_its_paths),
 		cmocka_unit_test(a_source_is_blamed_by_its_line),
 		cmocka_unit_test(more_topics_than_wait_for_a_broker_are_refused),
 		cmocka_unit_test(without_topics_nothing_else_matters),

@@ -1,0 +1,224 @@
+/* cl_mqtt_mapped.c - writes the object that a map makes of another. */
+#include "cl_mqtt_mapped.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cl_mqtt_fields.h"
+#include "cl_paths.h"
+#include "cl_readings.h"
+
+struct cl_mqtt_mapped {
+	const struct cl_map *map;
+	struct cl_paths *paths;
+	struct cl_json_part *part; /* what stands at each entry's path */
+	unsigned *seen;
+};
+
+static const struct cl_map_entry *entry(const struct cl_map *map, size_t i)
+{
+	return (const struct cl_map_entry *)map->list.item + i;
+}
+
+static const char *name_of(const struct cl_map_entry *e)
+{
+	return e->field ? e->field : e->key;
+}
+
+enum cm_rc cl_mqtt_mapped_new(const struct cl_map *map, struct cl_mqtt_mapped **out, struct cm_err *err)
+{
+	size_t n = map->list.n;
+	struct cl_mqtt_mapped *m = calloc(1, sizeof *m);
+	struct cl_path *path = calloc(n, sizeof *path);
+	enum cm_rc rc = m && path ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK) {
+		m->map = map;
+		m->part = calloc(n, sizeof *m->part);
+		m->seen = calloc(n, sizeof *m->seen);
+		rc = m->part && m->seen ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	for (size_t i = 0; rc == CM_OK && i < n; i++)
+		path[i] = cl_map_path(map, name_of(entry(map, i)));
+	if (rc == CM_OK)
+		rc = cl_paths_new(path, n, &m->paths, err);
+	free(path);
+	if (rc != CM_OK) {
+		cl_mqtt_mapped_free(m);
+		return rc;
+	}
+	*out = m;
+	return CM_OK;
+}
+
+void cl_mqtt_mapped_free(struct cl_mqtt_mapped *m)
+{
+	if (!m)
+		return;
+	cl_paths_free(m->paths);
+	free(m->part);
+	free(m->seen);
+	free(m);
+}
+
+static enum cm_rc put(struct cm_buf *out, const void *bytes, size_t n)
+{
+	return cm_buf_put(out, bytes, n) == CM_OK ? CM_OK : CM_EINTERNAL;
+}
+
+/* ---- one value ---- */
+
+/* The text of a scalar, or an array's numbers with a space between two, ended by NUL.  CM_EDATA: neither. */
+static enum cm_rc text_of(const struct cl_json_part *v, struct cm_buf *text)
+{
+	struct cl_json_part item;
+	struct cl_json items;
+	enum cm_rc rc;
+
+	if (*v->value != '[') {
+		rc = cl_json_text(v->value, v->end, text);
+		if (rc == CM_OK && text->len > 0 && memchr(text->data, '\0', text->len))
+			rc = CM_EDATA;
+		return rc == CM_OK ? put(text, "", 1) : rc;
+	}
+	if (!cl_json_open(&items, v->value, v->end, '['))
+		return CM_EDATA;
+	while ((rc = cl_json_next(&items, &item)) == CM_OK) {
+		if (!cl_json_is_number(item.value, item.end))
+			return CM_EDATA;
+		if (text->len > 0)
+			rc = put(text, " ", 1);
+		if (rc == CM_OK)
+			rc = put(text, item.value, (size_t)(item.end - item.value));
+		if (rc != CM_OK)
+			return rc;
+	}
+	return rc == CM_ENOINPUT ? put(text, "", 1) : rc;
+}
+
+/* A reading's text as JSON: a number, or numbers, or a string. */
+static enum cm_rc put_text(const char *text, bool array, struct cm_buf *out)
+{
+	size_t n = strlen(text);
+	enum cm_rc rc = array ? put(out, "[", 1) : CM_OK;
+
+	if (!array && !cl_json_is_number((const uint8_t *)text, (const uint8_t *)text + n))
+		return cl_mqtt_fields_name(text, n, out);
+	for (size_t i = 0; rc == CM_OK && i < n; i++)
+		rc = put(out, array && text[i] == ' ' ? "," : text + i, 1);
+	return rc == CM_OK && array ? put(out, "]", 1) : rc;
+}
+
+/* Append a value as a reading.  CM_ENOINPUT: it is missing. */
+static enum cm_rc put_value(const struct cl_map_entry *e, const struct cl_json_part *v, struct cm_buf *out)
+{
+	bool number = cl_map_needs_number(e), array = *v->value == '[';
+	struct cm_buf text;
+	enum cm_rc rc;
+
+	if (*v->value == '{')
+		return CM_ENOINPUT;
+	if (!number && e->invalid.n == 0)
+		return put(out, v->value, (size_t)(v->end - v->value));
+	cm_buf_init(&text, 2 * (size_t)CL_RECORD_MAX);
+	text.secret = 1;
+	rc = text_of(v, &text);
+	if (rc == CM_OK)
+		rc = cl_map_text(e, array, &text);
+	if (rc == CM_EDATA && number)
+		rc = put(out, "null", 4);
+	else if ((rc == CM_OK || rc == CM_EDATA) && !number)
+		rc = put(out, v->value, (size_t)(v->end - v->value));
+	else if (rc == CM_OK)
+		rc = put_text((const char *)text.data, array, out);
+	cm_buf_fini(&text);
+	return rc;
+}
+
+/* ---- the object ---- */
+
+static enum cm_rc on_found(void *user, size_t i, const struct cl_json_part *part, struct cm_err *err)
+{
+	struct cl_mqtt_mapped *m = user;
+
+	(void)err;
+	m->part[i] = *part;
+	m->seen[i]++;
+	return CM_OK;
+}
+
+/* Append a member, with a comma before all but the first. */
+static enum cm_rc put_mapped(const struct cl_map_entry *e, const struct cl_json_part *v, struct cm_buf *out)
+{
+	size_t before = out->len;
+	enum cm_rc rc = out->len > 1 ? put(out, ",", 1) : CM_OK;
+
+	if (rc == CM_OK)
+		rc = cl_mqtt_fields_name(name_of(e), strlen(name_of(e)), out);
+	if (rc == CM_OK)
+		rc = put(out, ":", 1);
+	if (rc == CM_OK)
+		rc = put_value(e, v, out);
+	if (rc != CM_ENOINPUT)
+		return rc;
+	out->len = before;
+	return CM_OK;
+}
+
+struct others {
+	const struct cl_map *map;
+	struct cm_buf *out, name;
+	enum cm_rc rc;
+};
+
+/* A member of the payload itself, unless the map has a field of this name. */
+static void on_field(void *user, const uint8_t *field, size_t len, size_t key)
+{
+	struct others *o = user;
+
+	for (size_t i = 0; o->rc == CM_OK && i < o->map->list.n; i++) {
+		const char *name = name_of(entry(o->map, i));
+
+		o->name.len = 0;
+		o->rc = cl_mqtt_fields_name(name, strlen(name), &o->name);
+		if (o->rc == CM_OK && o->name.len == key && memcmp(o->name.data, field, key) == 0)
+			return;
+	}
+	if (o->rc == CM_OK && o->out->len > 1)
+		o->rc = put(o->out, ",", 1);
+	if (o->rc == CM_OK)
+		o->rc = put(o->out, field, len);
+}
+
+enum cm_rc cl_mqtt_mapped_line(struct cl_mqtt_mapped *m, struct cm_buf *line)
+{
+	struct others others = { .map = m->map, .rc = CM_OK };
+	struct cm_buf out;
+	const uint8_t *bad;
+	struct cm_err err;
+	enum cm_rc rc;
+
+	cm_buf_init(&out, line->max);
+	cm_buf_init(&others.name, 8 * CL_PATH_MAX + 2);
+	out.secret = 1;
+	others.out = &out;
+	memset(m->seen, 0, m->map->list.n * sizeof *m->seen);
+	rc = cl_paths_find(m->paths, line->data, line->data + line->len, on_found, m, &bad, &err);
+	if (rc != CM_EINTERNAL)
+		rc = put(&out, "{", 1);
+	for (size_t i = 0; rc == CM_OK && i < m->map->list.n; i++)
+		if (m->seen[i] == 1)
+			rc = put_mapped(entry(m->map, i), &m->part[i], &out);
+	if (rc == CM_OK)
+		rc = cl_mqtt_fields_split(line, on_field, &others);
+	if (rc == CM_OK)
+		rc = others.rc == CM_OK ? put(&out, "}", 1) : CM_EINTERNAL;
+	if (rc == CM_OK) {
+		cm_buf_fini(line);
+		*line = out;
+	} else {
+		cm_buf_fini(&out);
+	}
+	cm_buf_fini(&others.name);
+	return rc == CM_OK ? CM_OK : CM_EINTERNAL;
+}
