@@ -17,7 +17,7 @@ import wire
 PAGES = ["README.md", "deploy/README.md", "CONTRIBUTING.md",
          *sorted(os.path.relpath(p, wire.ROOT) for p in glob.glob(os.path.join(wire.ROOT, "doc", "**", "*.md"), recursive=True))]
 # Blocks that nobody runs: they build, change a host, or read what the reader alone has.
-NOT_RUN = 33
+NOT_RUN = 34
 # What is no command, and who reads it.
 LANGUAGES = {"text": None, "json": None, "conf": None, "pycon": "tests/python/test_researchers.py"}
 WHOLE = {"doc/story.md": "tests/scenario/test_story.py", "doc/fleets.md": "tests/scenario/test_fleets.py"}
