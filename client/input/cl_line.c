@@ -20,12 +20,34 @@ struct decimal {
 	int n, exponent;
 };
 
+/* Most numbers: whole / 10^places with at most 15 digits and 6 places, as few as possible.  Both are exact
+ * doubles, so that their quotient is the double that this decimal is read as. */
+static bool few_places(double x, int64_t *whole, int *places)
+{
+	static const double power[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+
+	for (*places = 0; *places < (int)(sizeof power / sizeof power[0]); ++*places) {
+		double scaled = x * power[*places], back;
+
+		if (!(fabs(scaled) < 999999999999999.0))
+			return false;
+		*whole = llrint(scaled);
+		back = (double)*whole / power[*places];
+		if (!(back < x) && !(back > x))
+			return true;
+	}
+	return false;
+}
+
 /* The shortest text of a finite double that reads back as it, in the form d.ddde+dd. */
 static void shortest(double x, char text[32])
 {
 	for (int digits = 15; digits <= DIGITS; digits++) {
+		double back;
+
 		(void)snprintf(text, 32, "%.*e", digits - 1, x);
-		if (!(strtod(text, NULL) < x) && !(strtod(text, NULL) > x))
+		back = strtod(text, NULL);
+		if (!(back < x) && !(back > x))
 			return;
 	}
 }
@@ -34,12 +56,18 @@ static struct decimal decimal_of(double x)
 {
 	struct decimal d = { .n = 0 };
 	char text[32];
+	int64_t whole;
+	int places = 0;
+	bool few = few_places(x, &whole, &places);
 
-	shortest(x, text);
-	for (const char *at = text; *at != 'e'; at++)
+	if (few)
+		(void)snprintf(text, sizeof text, "%lld", (long long)whole);
+	else
+		shortest(x, text);
+	for (const char *at = text; *at != 'e' && *at != '\0'; at++)
 		if (*at >= '0' && *at <= '9')
 			d.digit[d.n++] = (int8_t)(*text == '-' ? '0' - *at : *at - '0');
-	d.exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+	d.exponent = few ? d.n - 1 - places : (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 	while (d.n > 1 && d.digit[d.n - 1] == 0)
 		d.n--;
 	cr_wipe(text, sizeof text);
@@ -103,12 +131,25 @@ static double value_of(struct sum *s)
 	return x;
 }
 
+static void put_places(int64_t whole, int places, char out[CL_LINE_TEXT])
+{
+	int n = snprintf(out, CL_LINE_TEXT, "%s%0*lld", whole < 0 ? "-" : "", places + 1,
+		(long long)(whole < 0 ? -whole : whole));
+
+	if (places == 0)
+		return;
+	memmove(out + n - places + 1, out + n - places, (size_t)places + 1);
+	out[n - places] = '.';
+}
+
 bool cl_line_text(double value, double scale, double offset, char out[CL_LINE_TEXT])
 {
 	static const struct decimal one = { .digit = { 1 }, .n = 1 };
 	const struct decimal v = decimal_of(value), k = decimal_of(scale), c = decimal_of(offset);
 	struct sum s = { .low = ZERO + 1, .high = ZERO };
 	char text[32];
+	int64_t whole;
+	int places;
 	double x;
 
 	add_product(&s, &v, &k);
@@ -117,6 +158,10 @@ bool cl_line_text(double value, double scale, double offset, char out[CL_LINE_TE
 	cr_wipe(&s, sizeof s);
 	if (!isfinite(x))
 		return false;
+	if (few_places(x, &whole, &places)) {
+		put_places(whole, places, out);
+		return true;
+	}
 	shortest(x, text);
 	if (!cl_json_shortest(text, out))
 		(void)snprintf(out, CL_LINE_TEXT, "%s", text);
