@@ -7,6 +7,8 @@
 - Tests and folders that documents name are there.
 - Files and functions of the code that documents name are there, and a function that stands before a file in brackets is in it:
   `sh_core_open` (`sh_core.c`).  So are files that comments name.
+- A block of commands in the README and the guides is run by tests/scenario/test_blocks.py, which names the page, or a comment
+  before it says who runs it, `<!-- run by FILE -->`, or why nobody does, `<!-- not run: REASON -->`; these are counted.
 - Pictures are what their text says (doc/pictures/draw.py).
 """
 import os
@@ -21,6 +23,12 @@ CODE = (".c", ".h", ".py", ".sh", ".proto", ".txt", ".cmake", ".conf", ".yml", "
 # Prefixes of names in the code (CONTRIBUTING.md, "Habits"); pt_x stands for any row.
 OURS = r"(?!pt_x\b)(?:cm|cf|cr|db|nt|mq|lk|pr|qy|py|co|es|pt|rd|pl|acct|cmd|cl|sh|an)_\w*[a-z0-9]"
 STANDS_FOR_ANY = r"pt_x\w*\.c"
+
+# Blocks that nobody runs: they build, change a host, or read what the reader alone has.
+NOT_RUN = 34
+BLOCKS = "tests/scenario/test_blocks.py"
+# Languages of blocks that are no commands, and of those that doctest runs.
+NO_COMMANDS = ("text", "json", "conf", "pycon")
 
 faults = []
 
@@ -116,6 +124,18 @@ def check_names(path, text, names):
             fault(path, m.start(), text, f"{m[0]}: no such test")
 
 
+def check_blocks(path, text, run):
+    """Returns how many blocks nobody runs; `run` is the text of the test that runs whole pages."""
+    not_run = 0
+    for m in re.finditer(r"(?:^ *<!-- (not run|run by) ?:? ?([^>]*?) -->\n)?^ *```(\w*)\n.*?^ *```$", text, re.M | re.S):
+        if m[1] == "run by" and (not os.path.exists(os.path.join(SOURCE, m[2])) or os.path.basename(path) not in read(m[2])):
+            fault(path, m.start(), text, f"{m[2]} does not run this page")
+        elif not m[1] and m[3] not in NO_COMMANDS and f'"{path}"' not in run:
+            fault(path, m.start(), text, f"a block that {BLOCKS} does not run, and that does not say who does or why nobody")
+        not_run += m[1] == "not run"
+    return not_run
+
+
 class Code:
     """Names of the code: of its files, and in them."""
 
@@ -179,6 +199,10 @@ def main():
         elif path.endswith(CODE) and os.path.basename(path) not in ("docs.py", "test_docs.py"):
             check_citations(path, read(path), documents)
     check_rows(documents)
+    if BLOCKS in every:
+        not_run = sum(check_blocks(p, documents[p], read(BLOCKS)) for p in documents if re.match(r"doc/|(deploy/)?README.md|CONTRIB", p))
+        if not_run != NOT_RUN:
+            faults.append(f"tests/docs.py: {not_run} blocks are not run, and {NOT_RUN} were known: run them, or correct NOT_RUN")
     for line in faults:
         print(line, file=sys.stderr)
     run = subprocess.run([sys.executable, os.path.join(SOURCE, "doc/pictures/draw.py"), "--check"])
