@@ -29,7 +29,10 @@
 /* bytes that an intake asks the head to sign for a receipt */
 #define PR_RECEIPT_LEN  (PR_HASH_LEN + 8u)
 #define PR_RECEIPTS_MAX 8192u /* receipts in one frame */
-#define PR_MAC_LEN      32u   /* bytes of the MAC of a standing, which its client makes */
+#define PR_LEFT_OUT_MAX 63u   /* reasons for which devices of a round are not taken */
+/* bytes of the devices of a certificate that an intake did not take */
+#define PR_LEFT_OUT_LEN (PR_HASH_LEN + 12u)
+#define PR_MAC_LEN      32u /* bytes of the MAC of a standing, which its client makes */
 /* bytes of a certificate's standing, as an intake reports it */
 #define PR_STANDING_LEN      (PR_HASH_LEN + PR_MAC_LEN)
 #define PR_CATEGORIES_MAX    4096u

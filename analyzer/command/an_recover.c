@@ -45,7 +45,7 @@ static enum cm_rc settle(struct an_command *d, const struct an_round_state *r, s
 	enum cm_rc rc;
 
 	cm_buf_init(&bytes, AN_RESULT_MAX);
-	rc = an_result_make(&d->files.state, r, 0, NULL, lost, &bytes, err);
+	rc = an_result_make(&d->files.state, r, NULL, NULL, lost, &bytes, err);
 	if (rc == CM_OK)
 		rc = an_result_write(d->conf.state_dir, r, &bytes, err);
 	if (rc == CM_OK) {

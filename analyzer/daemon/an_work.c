@@ -332,7 +332,7 @@ static enum cm_rc publish(struct an_work *w, struct cm_err *err)
 		cm_log(CM_LOG_WARN, "messages that do not open or decode were not counted",
 			CM_I("round", w->round->plan->number), CM_I("bad", t->bad));
 	cm_buf_init(&bytes, AN_RESULT_MAX);
-	rc = an_result_make(&w->context->files.state, w->round, m->messages, t, spoiled, &bytes, err);
+	rc = an_result_make(&w->context->files.state, w->round, m, t, spoiled, &bytes, err);
 	if (rc == CM_OK)
 		rc = an_result_write(w->context->conf->state_dir, w->round, &bytes, err);
 	if (rc == CM_OK) {
@@ -343,6 +343,19 @@ static enum cm_rc publish(struct an_work *w, struct cm_err *err)
 	}
 	cm_buf_fini(&bytes);
 	return rc;
+}
+
+static void say_left_out(const struct an_work *w)
+{
+	const struct rd_manifest *m = an_round_manifest(w->dialogue);
+	char text[200] = "";
+
+	if (m)
+		rd_left_out_text(&m->left_out, text, sizeof text);
+	if (text[0] != '\0')
+		cm_log(CM_LOG_WARN, "devices were not taken", CM_I("round", w->round->plan->number),
+			CM_S("query", w->round->plan->label), CM_I("participants", m->participants),
+			CM_S("reason", text));
 }
 
 static enum cm_rc append(struct an_work *w, struct rd_record *r, struct cm_err *err)
@@ -367,6 +380,8 @@ static enum cm_rc append(struct an_work *w, struct rd_record *r, struct cm_err *
 	else
 		cm_log(CM_LOG_INFO, "ledger", CM_S("record", rd_record_kind_name(r->kind)),
 			CM_I("seq", r->seq), CM_I("round", w->round->plan->number));
+	if (r->kind == RD_CHARGE)
+		say_left_out(w);
 	if (r->kind == RD_VOID)
 		cm_log(CM_LOG_WARN, "round is void", CM_I("round", w->round->plan->number),
 			CM_S("reason", r->reason), CM_I("try", w->round->descriptor.attempt));

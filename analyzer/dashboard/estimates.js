@@ -22,6 +22,7 @@ function itemsOf(result) {
 		lower: number(joint ? i.joint_lower : i.lower),
 		upper: number(joint ? i.joint_upper : i.upper),
 		quiet: i.below_noise === true,
+		end: i.at_end,
 	}))};
 }
 
@@ -78,8 +79,9 @@ function itemRow(item, axis, counts, floor) {
 	const head = element("th", "", element("span", "name", ...breakable(item.label)));
 	const decimals = counts ? 0 : decimalsOf((item.upper - item.lower) / 2);
 	const text = (v) => counts && Number.isFinite(v) ? count(v) : fixed(v, decimals);
+	const ended = item.end === undefined ? "" : " *";
 	const cells = item.quiet && counts ? [element("td", "quiet", "below the noise floor")]
-		: [element("td", "num", text(item.value)), element("td", "num range", `${text(item.lower)} to ${text(item.upper)}`)];
+		: [element("td", "num", text(item.value)), element("td", "num range", `${text(item.lower)} to ${text(item.upper)}${ended}`)];
 	head.scope = "row";
 	head.title = item.label;
 	if (cells.length === 1)
@@ -142,6 +144,21 @@ function table(result) {
 	return parts;
 }
 
+// "600 took part; 2,400 were over max_share of the shuffler's policy."
+function leftOut(result) {
+	const list = result.left_out ?? [];
+	return list.length === 0 ? []
+		: [`${count(result.participants)} took part; ${list.map((l) => `${count(l.devices)} ${l.text}`).join("; ")}.`];
+}
+
+// What the asterisks mean.
+function ends(result) {
+	const touched = [...new Set((result.items ?? []).map((i) => i.at_end).filter((v) => v !== undefined))];
+	return touched.length === 0 ? []
+		: [`* At the end of its range, ${touched.sort((a, b) => a - b).join(" or ")}: readings beyond it count ` +
+			`${result.type === "ranges" ? "there" : "as if they were that"}. Look at unit, scale and range.`];
+}
+
 // The count of devices without a reading, shown apart from the items; or how they affect the answer.
 function without(result) {
 	const counted = (result.no_reading ?? []).filter((i) => i.below_noise !== true);
@@ -157,7 +174,7 @@ function without(result) {
 }
 
 function notes(result) {
-	const lines = [];
+	const lines = [...leftOut(result), ...ends(result)];
 	if (result.fault)
 		lines.push(`No estimate: ${result.fault}`);
 	if (result.warning)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_end.h"
 #include "cm_file.h"
 #include "cm_oom.h"
 #include "cm_text.h"
@@ -115,12 +116,13 @@ static int set_text(json_t *item, const struct qy_query *q)
 }
 
 /* The items of the answer or, if `none` is set, the counts of devices without a reading. */
-static json_t *items_json(const struct qy_query *q, const struct es_estimate *e, bool none)
+static json_t *items_json(const struct qy_query *q, const struct es_estimate *e, uint64_t reports, bool none)
 {
 	json_t *items = json_array();
 
 	for (size_t i = 0, at = 0; items && i < e->n; i++) {
 		const struct qy_item *it = &e->item[i];
+		double end = an_at_end(q, e, i, reports);
 		json_t *o;
 
 		if (it->none != none)
@@ -134,6 +136,7 @@ static json_t *items_json(const struct qy_query *q, const struct es_estimate *e,
 
 		if (o && ((it->bias > 0 &&
 				  json_object_set_new(o, "bias_bound", an_json_real(it->bias)) != 0) ||
+				 (!isnan(end) && json_object_set_new(o, "at_end", json_real(end)) != 0) ||
 				 (!none && set_text(o, q) != 0) ||
 				 (q->kind == QY_PLACES && set_place(o, q, i) != 0) ||
 				 (q->kind == QY_RANGES && !none && set_bounds(o, q, at++) != 0))) {
@@ -162,7 +165,7 @@ static int set_estimand(json_t *doc, const struct rd_descriptor *d, const struct
 	/* Both functions take over the value that they are given, also when they fail. */
 	return json_object_set_new(doc, "estimand",
 		       json_sprintf("%s%s%s", other, other[0] != '\0' ? "; " : "", none)) != 0 ||
-	       json_object_set_new(doc, "no_reading", items_json(&d->query, e, true)) != 0;
+	       json_object_set_new(doc, "no_reading", items_json(&d->query, e, 0, true)) != 0;
 }
 
 static json_t *counts_json(const struct an_tally *t)
@@ -229,23 +232,42 @@ static int set_statement(json_t *doc, const struct rd_descriptor *d)
 	return text[0] != '\0' ? json_object_set_new(doc, "statement", json_string(text)) : 0;
 }
 
-static json_t *result_json(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
-	const struct an_tally *t, const struct es_estimate *e, uint64_t reports, const char *fault)
+/* The devices that were not taken, by reason. */
+static json_t *left_out_json(const struct rd_left_out *l)
+{
+	json_t *list = json_array();
+
+	for (unsigned why = 1; l && list && why < RD_LEFT_OUT; why++)
+		if (l->devices[why] > 0 &&
+			json_array_append_new(list,
+				json_pack("{s:s, s:s, s:I, s:s}", "why", rd_left_out_name(why), "by",
+					rd_left_out_declined(why) ? "client" : "shuffler", "devices",
+					(json_int_t)l->devices[why], "text", rd_left_out_words(why))) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static json_t *result_json(const struct an_state *s, const struct an_round_state *r,
+	const struct rd_manifest *m, const struct an_tally *t, const struct es_estimate *e, uint64_t reports,
+	const char *fault)
 {
 	uint64_t honest =
 		rd_honest(r->descriptor.min_reports, r->descriptor.honest_fraction, r->descriptor.colluders);
 	const struct pt_shuffler *p = &r->descriptor.randomizer.shuffler;
-	uint64_t sent = r->participants * r->descriptor.messages_per_client;
+	uint64_t sent = r->participants * r->descriptor.messages_per_client, messages = m ? m->messages : 0;
 	uint64_t added = messages > sent ? messages - sent : 0; /* 0 for a lost batch */
 	json_t *doc = header_json(s, r);
 	json_t *more = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "participants",
 		(json_int_t)r->participants, "messages", (json_int_t)messages, "opened",
 		(json_int_t)t->counted, "duplicates", (json_int_t)t->duplicates, "bad", (json_int_t)t->bad,
 		"reports", (json_int_t)reports, "noise_floor", an_json_real(e->noise_floor), "items",
-		items_json(&r->descriptor.query, e, false), "counts", counts_json(t));
+		items_json(&r->descriptor.query, e, reports, false), "counts", counts_json(t));
 	int bad = !doc || !more || set_recurrence(doc, r) != 0 ||
-		  set_fields(doc, &r->descriptor.query) != 0 || set_estimand(doc, &r->descriptor, e) != 0 ||
-		  json_object_update(doc, more) != 0;
+		  set_fields(doc, &r->descriptor.query) != 0 ||
+		  json_object_set_new(doc, "left_out", left_out_json(m ? &m->left_out : NULL)) != 0 ||
+		  set_estimand(doc, &r->descriptor, e) != 0 || json_object_update(doc, more) != 0;
 
 	json_decref(more);
 	if (!bad && fault)
@@ -271,8 +293,9 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 	return doc;
 }
 
-enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r, uint64_t messages,
-	const struct an_tally *t, const char *spoiled, struct cm_buf *out, struct cm_err *err)
+enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r,
+	const struct rd_manifest *m, const struct an_tally *t, const char *spoiled, struct cm_buf *out,
+	struct cm_err *err)
 {
 	static const struct an_tally nothing;
 	const struct rd_descriptor *d = &r->descriptor;
@@ -286,7 +309,8 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 
 	if (spoiled)
 		t = &nothing;
-	reports = spoiled ? 0 : an_tally_reports(t, messages, r->participants, d->messages_per_client);
+	reports = spoiled ? 0
+			  : an_tally_reports(t, m ? m->messages : 0, r->participants, d->messages_per_client);
 	/* A charged round has to end, even if nobody can estimate from its batch. */
 	if (!fault && reports == 0)
 		fault = "no valid report";
@@ -301,7 +325,7 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 		fault = why.msg;
 	}
 	(void)cm_oom_happened();
-	doc = result_json(s, r, messages, t, &e, reports, fault);
+	doc = result_json(s, r, m, t, &e, reports, fault);
 	text = an_json_text(doc, JSON_INDENT(1));
 	rc = text && cm_buf_put(out, text, strlen(text)) == CM_OK && cm_buf_put(out, "\n", 1) == CM_OK
 		     ? CM_OK

@@ -161,6 +161,8 @@ static void print_item(const struct view *v, const json_t *it, const char *const
 		(void)snprintf(interval, sizeof interval, "%s to %s", half, other);
 	else
 		(void)snprintf(interval, sizeof interval, "+-%s", half);
+	if (json_object_get(it, "at_end"))
+		(void)snprintf(interval + strlen(interval), sizeof interval - strlen(interval), " *");
 	if (lead)
 		cm_table_row(t, (const char *const[]){ lead[0], lead[1], label, value, interval });
 	else
@@ -210,6 +212,51 @@ static void print_bias(const json_t *result, FILE *out)
 			most);
 }
 
+/* "600 took part; 2,400 were over max_share of the shuffler's policy". */
+static void print_left_out(const json_t *result, FILE *out)
+{
+	const json_t *list = json_object_get(result, "left_out");
+	char number[40];
+	size_t i;
+	json_t *it;
+
+	if (json_array_size(list) == 0)
+		return;
+	format(number, num(result, "participants"), -1);
+	(void)fprintf(out, "  %s took part", number);
+	json_array_foreach(list, i, it)
+	{
+		format(number, num(it, "devices"), -1);
+		(void)fprintf(out, "; %s %s", number, str(it, "text"));
+	}
+	(void)fputc('\n', out);
+}
+
+/* Where estimates are marked with an asterisk. */
+static void print_ends(const json_t *result, FILE *out)
+{
+	double low = INFINITY, high = -INFINITY, end;
+	bool leaf = is_type(result, "ranges");
+	size_t i;
+	json_t *it;
+
+	json_array_foreach(json_object_get(result, "items"), i, it)
+	{
+		end = num(it, "at_end");
+		low = fmin(low, end);
+		high = fmax(high, end);
+	}
+	if (low > high)
+		return;
+	(void)fprintf(out, "  * at the end of its range, ");
+	if (low < high)
+		(void)fprintf(out, "%.10g or %.10g", low, high);
+	else
+		(void)fprintf(out, "%.10g", high);
+	(void)fprintf(out, ": readings beyond it count %s; look at unit, scale and range\n",
+		leaf ? "there" : "as if they were that");
+}
+
 static void print_notes(const json_t *result, FILE *out)
 {
 	char valid[40], took_part[40];
@@ -219,6 +266,8 @@ static void print_notes(const json_t *result, FILE *out)
 		format(took_part, num(result, "participants"), -1);
 		(void)fprintf(out, "  the sum of the %s valid reports; %s took part\n", valid, took_part);
 	}
+	print_left_out(result, out);
+	print_ends(result, out);
 	print_none(result, out);
 	if (num(result, "duplicates") > 0 || num(result, "bad") > 0)
 		(void)fprintf(out, "  not counted: %.0f duplicate and %.0f unreadable messages\n",

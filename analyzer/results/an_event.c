@@ -41,6 +41,8 @@ static const struct column {
 	{ "delta", FIELD },
 	{ "participants", FIELD },
 	{ "reports", FIELD },
+	{ "left_out", FIELD },
+	{ "left_out_why", FIELD },
 	{ "no_reading", TAG },
 	{ "label", TAG },
 	{ "text", FIELD },
@@ -55,6 +57,7 @@ static const struct column {
 	{ "projected", FIELD },
 	{ "bias_bound", FIELD },
 	{ "below_noise", FIELD },
+	{ "at_end", FIELD },
 	/* an_result_place_name */
 	{ "x", FIELD },
 	{ "y", FIELD },
@@ -62,7 +65,7 @@ static const struct column {
 	{ "height", FIELD },
 };
 #define COLUMNS     (sizeof columns / sizeof *columns)
-#define ITEM_COLUMN 24u /* index of "label", the first column of an item */
+#define ITEM_COLUMN 26u /* index of "label", the first column of an item */
 #define PLACE       (COLUMNS - AN_RESULT_PLACE)
 
 static const char *const copied[] = { "population", "query", "type", "protocol", "unit", "epsilon0",
@@ -100,6 +103,30 @@ static bool is_text(const char *name)
 	return false;
 }
 
+/* How many devices were not taken, and why: "2400 were over max_share of ...; ...".  Both are null for a
+ * result of before they were counted. */
+static int set_left_out(json_t *o, const json_t *list)
+{
+	json_t *it, *why = NULL;
+	json_int_t sum = 0;
+	size_t i;
+	int bad = 0;
+
+	json_array_foreach(list, i, it)
+	{
+		json_int_t n = json_integer_value(json_object_get(it, "devices"));
+		json_t *more = json_sprintf("%s%s%lld %s", why ? json_string_value(why) : "", why ? "; " : "",
+			(long long)n, json_string_value(json_object_get(it, "text")));
+
+		sum += n;
+		json_decref(why);
+		why = more;
+		bad |= !more;
+	}
+	bad |= json_object_set_new(o, "left_out", list ? json_integer(sum) : json_null());
+	return bad | json_object_set_new(o, "left_out_why", why ? why : json_null());
+}
+
 /* The columns of the round; in the order of the table. */
 static json_t *head(const struct an_event *e, const char *schema)
 {
@@ -122,6 +149,7 @@ static json_t *head(const struct an_event *e, const char *schema)
 	for (size_t i = 0; o && i < sizeof copied / sizeof *copied; i++)
 		bad |= json_object_set_new(
 			o, copied[i], plain(json_object_get(e->result, copied[i]), is_text(copied[i])));
+	bad = bad || !o || set_left_out(o, json_object_get(e->result, "left_out")) != 0;
 	if (bad == 0)
 		return o;
 	json_decref(o);

@@ -253,12 +253,16 @@ const char *an_refusal(const struct an_round *r)
 
 void an_void_record(struct an_round *r, const struct rd_manifest *m)
 {
+	char left[120]; /* with what stands before it less than the reason of a record has room for */
+	size_t used;
+
 	new_record(r, RD_VOID);
 	r->record.epsilon_round = r->record.epsilon_total = 0;
 	if (!m)
 		return;
 	memcpy(r->record.manifest_hash, m->hash, PR_HASH_LEN);
 	r->record.participants = m->participants;
+	rd_left_out_text(&m->left_out, left, sizeof left);
 	if (m->lacking > 0)
 		(void)snprintf(r->record.reason, sizeof r->record.reason,
 			"of %llu who took part fewer than %u are of class %u",
@@ -268,6 +272,9 @@ void an_void_record(struct an_round *r, const struct rd_manifest *m)
 		(void)snprintf(r->record.reason, sizeof r->record.reason,
 			"%llu took part, %llu are the minimum", (unsigned long long)m->participants,
 			(unsigned long long)r->conf.round->descriptor.min_reports);
+	used = strlen(r->record.reason);
+	if (left[0] != '\0')
+		(void)snprintf(r->record.reason + used, sizeof r->record.reason - used, "; %s", left);
 }
 
 void an_settle_record(struct an_round *r, const uint8_t result_hash[PR_HASH_LEN])

@@ -13,7 +13,9 @@
 #include "cl_budget.h"
 #include "cl_db.h"
 #include "cl_evidence.h"
+#include "cl_fate.h"
 #include "cl_ledger.h"
+#include "cl_left_out.h"
 #include "cl_metrics.h"
 #include "cl_standing.h"
 #include "cl_times.h"
@@ -21,6 +23,35 @@
 #include "nt_http.h"
 
 #define ASK_MS 2000
+
+/* What became of the newest round, until there is another. */
+static void check_round(const struct cl_setup *setup, struct cl_db *db, struct nt_health *h)
+{
+	struct cl_newest last;
+	struct cl_counts counts;
+	struct cm_err err;
+	char words[360];
+
+	if (cl_ledger_fate(db, cm_clock_wall_ms(), &last, &err) != CM_OK) {
+		nt_health_say(h, NT_HEALTH_CRITICAL, "%s", err.msg);
+		return;
+	}
+	if (last.fate == CL_FATE_REFUSED)
+		nt_health_say(h, NT_HEALTH_WARNING, "round %" PRIu64 " (%s) was refused here: %s",
+			last.sequence, last.query, last.note);
+	else if (last.fate == CL_FATE_MISSED)
+		nt_health_say(h, NT_HEALTH_WARNING,
+			"round %" PRIu64 " (%s) went by without this client: its log says why", last.sequence,
+			last.query);
+	if (last.fate != CL_FATE_OVER)
+		return;
+	cl_counts_read(last.note, &counts);
+	if (!cl_left_out_any(&counts))
+		return;
+	cl_left_out_words(setup, last.target, &counts, words, sizeof words);
+	nt_health_say(h, NT_HEALTH_WARNING, "round %" PRIu64 " (%s), %" PRIu64 " devices: %s", last.sequence,
+		last.query, counts.total, words);
+}
 
 static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 {
@@ -61,6 +92,8 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 			evidence, setup->conf.state_dir);
 	if (over_ms > 0)
 		nt_health_round(h, over_ms, cm_clock_wall_ms());
+	if (rc == CM_OK)
+		check_round(setup, db, h);
 	cl_db_close(db);
 }
 

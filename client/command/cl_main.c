@@ -13,6 +13,7 @@
 #include "cl_device.h"
 #include "cl_dry_plan.h"
 #include "cl_dry_run.h"
+#include "cl_left_out.h"
 #include "cl_options.h"
 #include "cl_proofs.h"
 #include "cl_recover.h"
@@ -152,13 +153,14 @@ static void on_round_logged(void *user, const struct cl_summary *s)
 		CM_I("unlisted", show ? s->rows.unlisted : 0),
 		CM_I("without_reading", show ? s->rows.none : 0),
 		CM_I("duplicates", show ? s->rows.duplicates : 0) };
-	char plan[160];
-	struct cm_field field[12 + sizeof seldom / sizeof seldom[0]];
+	bool left_out = cl_left_out_any(&s->counts);
+	char plan[160], why[360];
+	struct cm_field field[13 + sizeof seldom / sizeof seldom[0]];
 	size_t n = 0;
 
 	if (s->refused != CM_OK) {
 		cm_log(CM_LOG_WARN, "round refused", CM_I("round", s->sequence), CM_S("query", s->query),
-			CM_S("reason", s->reason));
+			CM_S("key", s->key ? s->key : ""), CM_S("reason", s->reason));
 		return;
 	}
 	field[n++] = CM_I("round", s->sequence);
@@ -169,6 +171,10 @@ static void on_round_logged(void *user, const struct cl_summary *s)
 	for (size_t i = 0; i < sizeof seldom / sizeof seldom[0]; i++)
 		if (seldom[i].v.i != 0)
 			field[n++] = seldom[i];
+	if (left_out) {
+		cl_left_out_words(setup, s->target, &s->counts, why, sizeof why);
+		field[n++] = CM_S("reason", why);
+	}
 	if (show && s->rows.first_bad[0] != '\0')
 		field[n++] = CM_S("first_left_out", s->rows.first_bad);
 	if (s->plan.number > 0) {
@@ -182,8 +188,8 @@ static void on_round_logged(void *user, const struct cl_summary *s)
 	if (s->shuffler_dummies > 0)
 		field[n++] = CM_I("shuffler_dummies", s->shuffler_dummies);
 	/* A round that was charged, but in which no device was counted, must not end with success. */
-	cm_log_fields(s->counts.total > 0 && s->counts.by[CL_ACCEPTED] == 0 ? CM_LOG_WARN : CM_LOG_INFO,
-		"round done", field, n);
+	left_out = left_out || (s->counts.total > 0 && s->counts.by[CL_ACCEPTED] == 0);
+	cm_log_fields(left_out ? CM_LOG_WARN : CM_LOG_INFO, "round done", field, n);
 }
 
 static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)

@@ -34,12 +34,12 @@ static enum cm_rc check_limits(const struct cl_policy *policy, const struct rd_p
 	const struct rd_slices *pinned, struct cm_err *err)
 {
 	if (plan->entries > (size_t)policy->shared.max_plan_entries)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "max_plan_entries",
 			"policy: plan '%s' (%" PRIu64 ") has %zu entries, max_plan_entries is %" PRId64,
 			plan->name, plan->number, plan->entries, policy->shared.max_plan_entries);
 	if (CM_CHECKED("client.budget") &&
 		!rd_slices_fit(pinned, plan, policy->shared.max_epsilon, policy->shared.delta))
-		return cm_fail(err, CM_EBUDGET,
+		return cm_fail_key(err, CM_EBUDGET, "max_epsilon",
 			"budget: plan '%s' (%" PRIu64
 			") takes a slice of epsilon %.4g at delta %.3g, and %.4g at "
 			"%.3g of %.4g at %.3g is pinned (max_epsilon)",
@@ -55,7 +55,7 @@ static enum cm_rc check_choice(
 	if (rd_plan_is_adaptive(plan) || rd_pin_count(pin) > 0)
 		return CM_OK;
 	if (c->wanted > 0)
-		return cm_fail(err, CM_EBUDGET,
+		return cm_fail_key(err, CM_EBUDGET, "max_epsilon",
 			"budget: no entry of plan '%s' (%" PRIu64
 			") fits its slice of epsilon %.4g at delta %.3g by this client's own count",
 			plan->name, plan->number, plan->epsilon, plan->delta);
@@ -119,7 +119,7 @@ enum cm_rc cl_pin_explain(const struct cl_policy *policy, const struct rd_plan *
 									     : (int64_t)plan->colluders;
 	out->trusted = policy->accept_shuffler_dummies;
 	if (rc == CM_OK && out->adaptive && CM_CHECKED("policy.adaptive") && !policy->shared.accept_adaptive)
-		rc = cm_fail(err, CM_EPERM,
+		rc = cm_fail_key(err, CM_EPERM, "accept_adaptive",
 			"policy: plan '%s' (%" PRIu64 ") is of mode %s, and accept_adaptive is false",
 			plan->name, plan->number, plan->mode);
 	if (rc == CM_OK)
@@ -137,13 +137,13 @@ enum cm_rc cl_pin_check(const struct cl_policy *policy, const struct cl_pin *pin
 	if (CM_CHECKED("client.plan.trust") && (policy->shared.honest_fraction < pin->honest_fraction ||
 						       policy->shared.colluders > pin->colluders ||
 						       (pin->trusted && !policy->accept_shuffler_dummies)))
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "honest_fraction",
 			"policy: honest_fraction, colluders or accept_shuffler_dummies trust others less "
 			"than when plan %" PRIu64 " was pinned: what it took may not fit its slice",
 			pin->number);
 	if (CM_CHECKED("client.budget") &&
 		!rd_slices_fit(pinned, &none, policy->shared.max_epsilon, policy->shared.delta))
-		return cm_fail(err, CM_EBUDGET,
+		return cm_fail_key(err, CM_EBUDGET, "max_epsilon",
 			"budget: plans of epsilon %.4g at delta %.3g are pinned, the policy allows %.4g at "
 			"%.3g",
 			pinned->epsilon, pinned->delta, policy->shared.max_epsilon, policy->shared.delta);

@@ -118,11 +118,12 @@ static enum cm_rc check_map(const struct cl_policy *p, const struct rd_descripto
 		char hex[2 * PR_HASH_LEN + 1];
 
 		cm_hex(d->computing.program, PR_HASH_LEN, hex);
-		return cm_fail(
-			err, CM_EPERM, "policy: program sha256:%s is not among this client's programs", hex);
+		return cm_fail_key(err, CM_EPERM, "programs",
+			"policy: program sha256:%s is not among this client's programs", hex);
 	}
 	if (!rd_policy_lists(&p->maps, map))
-		return cm_fail(err, CM_EPERM, "policy: map '%s' is not among the allowed maps", map);
+		return cm_fail_key(
+			err, CM_EPERM, "maps", "policy: map '%s' is not among the allowed maps", map);
 	if (co_check(&d->computing, &d->query, &why) != CM_OK)
 		return cm_fail(err, CM_EPERM, "policy: %s", why.msg);
 	return CM_OK;
@@ -141,17 +142,17 @@ static enum cm_rc check_what(const struct cl_policy *p, const struct rd_descript
 	if (rd_policy_entry(&p->shared, d, err) != CM_OK)
 		return err->code;
 	if (!rd_policy_lists(&p->queries, d->query.name))
-		return cm_fail(
-			err, CM_EPERM, "policy: query '%s' is not among the allowed queries", d->query.name);
+		return cm_fail_key(err, CM_EPERM, "queries",
+			"policy: query '%s' is not among the allowed queries", d->query.name);
 	for (uint32_t i = 0; i < fields_read(d); i++)
 		if (CM_CHECKED("client.device_field") && names_device(p, field_read(d, i)))
-			return cm_fail(err, CM_EPERM,
+			return cm_fail_key(err, CM_EPERM, "fields",
 				"policy: field '%s' names the device, and no query may ask who a device is",
 				field_read(d, i));
 	for (uint32_t i = 0; i < fields_read(d); i++)
 		if (CM_CHECKED("client.policy.fields") && !rd_policy_lists(&p->fields, field_read(d, i)))
-			return cm_fail(err, CM_EPERM, "policy: field '%s' is not among the allowed fields",
-				field_read(d, i));
+			return cm_fail_key(err, CM_EPERM, "fields",
+				"policy: field '%s' is not among the allowed fields", field_read(d, i));
 	return check_map(p, d, err);
 }
 
@@ -167,7 +168,7 @@ static enum cm_rc check_blanket(const struct cl_policy *p, const struct rd_descr
 	without.shuffler.noise_decay = 0;
 	without.shuffler.noise_mean = 0;
 	if (d->randomizer.row->check(&d->query, &without, &why) != CM_OK)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "accept_shuffler_dummies",
 			"policy: the round's guarantee rests on the shuffler adding %s%" PRIu64
 			" messages, and accept_shuffler_dummies is false: without them there is none",
 			d->randomizer.shuffler.dummies > 0 ? "" : "up to ", pt_shuffler_most(&d->randomizer));
@@ -242,11 +243,11 @@ enum cm_rc cl_policy_check(
 	if (rc != CM_OK)
 		return rc;
 	if (CM_CHECKED("client.policy.tries") && d->attempt > p->shared.max_tries)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "max_tries",
 			"policy: this is try %lu of the plan's entry %lu, max_tries is %" PRId64,
 			(unsigned long)d->attempt, (unsigned long)d->entry, p->shared.max_tries);
 	if (p->max_rounds > 0 && recent >= (uint64_t)p->max_rounds)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "max_rounds",
 			"policy: %" PRIu64 " rounds within the last %" PRId64 " s, max_rounds is %" PRId64,
 			recent, p->window_ms / 1000, p->max_rounds);
 	return CM_OK;

@@ -390,6 +390,28 @@ enum cm_rc cl_store_counts(struct cl_db *db, struct cl_counts *out, struct cm_er
 	return rc;
 }
 
+void cl_counts_read(const char *note, struct cl_counts *out)
+{
+	*out = (struct cl_counts){ 0 };
+	for (const char *at = note; at; at = strstr(at, ", ")) {
+		char *words;
+		uint64_t n;
+
+		at += at > note ? 2 : 0;
+		n = strtoull(at, &words, 10);
+		for (enum cl_outcome i = 0; i < CL_OUTCOMES; i++) {
+			size_t len = strlen(cl_outcome_words(i));
+
+			if (words == at || *words != ' ' ||
+				strncmp(words + 1, cl_outcome_words(i), len) != 0 ||
+				(words[1 + len] != ',' && words[1 + len] != '\0'))
+				continue;
+			out->by[i] += n;
+			out->total += n;
+		}
+	}
+}
+
 enum cm_rc cl_store_erase(struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
 {
 	struct cl_counts counts;

@@ -62,6 +62,9 @@ struct cl_counts {
 	uint64_t by[CL_OUTCOMES]; /* number of devices by enum cl_outcome */
 	uint64_t total;
 };
+/* Read the counts from the note of a round that is over (cl_ledger_over).  A part that is not of its form is
+ * not counted. */
+void cl_counts_read(const char *note, struct cl_counts *out);
 CM_CHECK enum cm_rc cl_store_counts(struct cl_db *db, struct cl_counts *out, struct cm_err *err);
 
 /* End the active round: the ledger records the counts, and the sealed bytes and salts are overwritten and

@@ -8,6 +8,7 @@
 
 #include "cm_fault.h"
 #include "cm_round.h"
+#include "rd_left_out.h"
 
 double cl_shown_bound(double v)
 {
@@ -46,7 +47,7 @@ static enum cm_rc judge_filter(const struct cl_judge_job *job, const struct rd_p
 		return rc;
 	j->charge.epsilon_round = j->verdict.epsilon_round;
 	if (CM_CHECKED("client.budget") && !j->verdict.fits)
-		return cm_fail(err, CM_EBUDGET,
+		return cm_fail_key(err, CM_EBUDGET, "max_epsilon",
 			"budget: the round needs %.4g %% of the filter's budget and %.4g %% is spent",
 			100 * j->verdict.share, 100 * j->verdict.share_spent);
 	return CM_OK;
@@ -102,7 +103,7 @@ static enum cm_rc judge_entry(const struct cl_judge_job *job, const struct rd_pl
 	enum cm_rc rc;
 
 	if (CM_CHECKED("client.plan.entry") && (!e || !rd_pin_has(&pin->pin, (size_t)(e - plan->entry))))
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "pin",
 			"entry %lu is not among the %zu of %zu that this client pinned of plan '%s' (%" PRIu64
 			")",
 			(unsigned long)j->d.entry, rd_pin_count(&pin->pin), plan->entries, plan->name,
@@ -199,14 +200,15 @@ static enum cm_rc check_named(
 {
 	if (CM_CHECKED("client.policy.plan") && policy->plan_only &&
 		memcmp(plan_hash, policy->plan_hash, PR_HASH_LEN) != 0)
-		return cm_fail(err, CM_EPERM, "policy: the round is of another plan than `plan` names");
+		return cm_fail_key(
+			err, CM_EPERM, "plan", "policy: the round is of another plan than `plan` names");
 	return CM_OK;
 }
 
 static enum cm_rc check_closed(const struct cl_loss *loss, const struct rd_plan *plan, struct cm_err *err)
 {
 	if (plan->number <= loss->closed_plans)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "accept-loss",
 			"plan '%s' (%" PRIu64 ") is closed: a loss of this client's ledger was accepted",
 			plan->name, plan->number);
 	return CM_OK;
@@ -219,7 +221,7 @@ static enum cm_rc check_lost(const struct cl_loss *loss, struct cm_err *err)
 	if (!loss->lost)
 		return CM_OK;
 	cl_loss_words(loss, words, sizeof words);
-	return cm_fail(err, CM_EBUDGET, "budget: %s", words);
+	return cm_fail_key(err, CM_EBUDGET, "accept-loss", "budget: %s", words);
 }
 
 static enum cm_rc judge_plan(const struct cl_judge_job *job, const struct cl_loss *loss,
@@ -295,7 +297,8 @@ enum cm_rc cl_draft_judge(const struct cl_policy *policy, struct cl_draft *draft
 
 /* ---- The descriptor ---- */
 
-static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judgement *j, struct cm_err *err)
+static enum cm_rc judge_verified(
+	const struct cl_judge_job *job, struct cl_judgement *j, bool *answered, struct cm_err *err)
 {
 	struct cl_loss loss = { .lost = false };
 	uint64_t active = 0;
@@ -322,6 +325,7 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 	if (rc != CM_OK)
 		return rc;
 	/* The sealed bytes are erased; taking part again would randomize the same values a second time. */
+	*answered = charged;
 	if (charged)
 		return cm_fail(err, CM_EPERM, "round %" PRIu64 " is over for this client", j->d.sequence);
 	j->clock = rd_in_time(j->d.opens_ms, j->d.deadline_ms, job->now_ms, err) != CM_OK;
@@ -333,6 +337,7 @@ static enum cm_rc judge_verified(const struct cl_judge_job *job, struct cl_judge
 enum cm_rc cl_judge(const struct cl_judge_job *job, struct cl_judgement *out, struct cm_err *err)
 {
 	struct cm_err recording;
+	bool answered = false;
 	enum cm_rc rc;
 
 	*out = (struct cl_judgement){ 0 };
@@ -349,7 +354,11 @@ enum cm_rc cl_judge(const struct cl_judge_job *job, struct cl_judgement *out, st
 	rc = job->store.keep(
 		job->store.ctx, &out->d, job->descriptor, job->descriptor_len, job->signature, err);
 	if (rc == CM_OK)
-		rc = judge_verified(job, out, err);
+		rc = judge_verified(job, out, &answered, err);
+	if (!answered && (rc == CM_EPERM || rc == CM_EBUDGET))
+		out->declined = rd_left_out_of(err->key);
+	else if (out->clock)
+		out->declined = rd_left_out_of("clock");
 	/* A refusal that cannot be recorded is still a refusal. */
 	if ((rc == CM_EPERM || rc == CM_EBUDGET) &&
 		job->store.refuse(job->store.ctx, &out->d, job->now_ms, err->msg, &recording) != CM_OK)

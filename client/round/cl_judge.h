@@ -70,6 +70,9 @@ struct cl_judgement {
 	bool verified;
 	bool resumed; /* this client is charged for the round already: continue with the stored reports */
 	bool clock;   /* refused by our clock, though not by the shuffler's */
+	/* Why this client declines the round (rd_left_out.h); 0: it does not, or it has answered it.  Known
+	 * before any reading is looked at. */
+	unsigned declined;
 	struct cl_need need;
 	struct cl_plan_view plan;
 	struct cl_charge charge;   /* epsilon_round: the loss of this round; epsilon_total: of all slices */

@@ -25,6 +25,13 @@ struct cl_rounds {
 	struct cl_await await;   /* of a round with a payload */
 	uint64_t count;          /* rounds done in this run */
 	struct cl_done done;
+	/* The round that was declined last, to be stated with the next requests; sequence 0: none.  Only what
+	 * cl_judge says, which knows no reading: whether readings can be read is told to nobody. */
+	struct {
+		uint64_t sequence;
+		unsigned why;
+		size_t listed;
+	} declined;
 };
 
 /* on_closed, once nothing works any more. */
@@ -155,6 +162,9 @@ static void refuse(struct cl_rounds *r, const struct cm_err *why)
 		return;
 	}
 	cl_done_refused(&r->done, j);
+	r->declined.sequence = j->declined > 0 ? j->d.sequence : 0;
+	r->declined.why = j->declined;
+	r->declined.listed = cl_devices_n(r->context->devices);
 	if (final)
 		summarize(r, NULL, why);
 	else
@@ -384,6 +394,9 @@ static void request(void *user, Tombola__V1__GetRound *get)
 		     : r->confirming        ? r->prep.prepared.j.d.sequence - 1
 					    : cl_done_with(&r->done);
 	get->passed_over = cl_done_passed_over(&r->done);
+	get->declined = r->declined.sequence;
+	get->declined_why = get->declined > 0 ? r->declined.why : 0;
+	get->listed = get->declined > 0 ? r->declined.listed : 0;
 	get->wait_ms = r->active.sequence > 0 || r->confirming ? 0
 		       : get->passed_over > 0                  ? CL_PAUSE_MS
 							       : PR_WAIT_MAX_MS;
@@ -441,6 +454,7 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 		return;
 	}
 	forget_judged(r);
+	r->declined.sequence = 0;
 	if (!cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len))
 		cl_await_stop(&r->await);
 	if (cl_preparation_offer(&r->prep, round, &err) != CM_OK) {

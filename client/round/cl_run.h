@@ -13,8 +13,10 @@ struct cl_summary {
 	bool resumed;
 	enum cm_rc refused; /* CM_OK, or why this client did not take part */
 	char reason[320];
+	const char *key; /* setting that refused, as in cm_err; NULL: none did */
 	struct cl_rows rows;
 	struct cl_counts counts;
+	uint64_t target;                               /* of the round */
 	uint32_t messages;                             /* sealed messages per device */
 	size_t sealed_len;                             /* bytes of each sealed message */
 	double epsilon0, epsilon_round, epsilon_total; /* computed by this client; total: all slices */

@@ -20,6 +20,7 @@ void cl_summary_make(const struct cl_context *c, const struct cl_prepared *prepa
 	s.attempt = d->attempt;
 	if (cl_plan_view_read(&store, d->plan_hash, &s.plan, &unused) != CM_OK)
 		s.plan = (struct cl_plan_view){ .number = 0 };
+	s.target = d->target;
 	s.messages = d->messages_per_client;
 	s.sealed_len = rd_sealed_len(d);
 	s.epsilon0 = cl_policy_epsilon0(policy, d);
@@ -29,6 +30,7 @@ void cl_summary_make(const struct cl_context *c, const struct cl_prepared *prepa
 		s.counts = *counts;
 	if (refused) {
 		s.refused = refused->code;
+		s.key = refused->key;
 		(void)snprintf(s.reason, sizeof s.reason, "%s", refused->msg);
 		s.epsilon_round = j->charge.epsilon_round;
 		s.epsilon_total = j->charge.epsilon_total;

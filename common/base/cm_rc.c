@@ -6,19 +6,36 @@
 
 #include "cm_text.h"
 
-enum cm_rc(cm_fail)(struct cm_err *err, enum cm_rc code, const char *fmt, ...)
+static void set(struct cm_err *err, enum cm_rc code, const char *key, const char *fmt, va_list ap)
 {
 	char text[sizeof err->msg];
-	va_list ap;
 
 	err->code = code;
 	err->said = false;
-	va_start(ap, fmt);
+	err->key = key;
 	(void)vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
 	/* Make one line that every terminal and log shows as it is: names in it may come from a file or a
 	 * peer. */
 	cm_text_copy(err->msg, sizeof err->msg, text);
+}
+
+enum cm_rc(cm_fail)(struct cm_err *err, enum cm_rc code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set(err, code, NULL, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+enum cm_rc(cm_fail_key)(struct cm_err *err, enum cm_rc code, const char *key, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set(err, code, key, fmt, ap);
+	va_end(ap);
 	return code;
 }
 

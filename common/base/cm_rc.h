@@ -35,6 +35,9 @@ struct cm_err {
 	enum cm_rc code;
 	char msg[320];
 	bool said; /* the message has been printed: no caller prints it again */
+	/* Name of the setting that refuses, as its file has it ("min_batch"); a literal.  NULL: none does.
+	 * Set by cm_fail and cm_fail_key. */
+	const char *key;
 };
 
 /* Set *err and return code, so that the function that finds a fault can `return cm_fail(...)`. */
@@ -43,6 +46,13 @@ enum cm_rc cm_fail(struct cm_err *err, enum cm_rc code, const char *fmt, ...) CM
  * successes. */
 #ifdef __clang_analyzer__
 #define cm_fail(err, code, ...) ((void)(cm_fail)((err), (code), __VA_ARGS__), (code))
+#endif
+
+/* The same for a refusal by a setting. */
+enum cm_rc cm_fail_key(struct cm_err *err, enum cm_rc code, const char *key, const char *fmt, ...)
+	CM_PRINTF(4, 5);
+#ifdef __clang_analyzer__
+#define cm_fail_key(err, code, key, ...) ((void)(cm_fail_key)((err), (code), (key), __VA_ARGS__), (code))
 #endif
 
 /* Put "fmt: " before the message; returns err->code. */

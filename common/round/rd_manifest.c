@@ -10,12 +10,33 @@
 #include "rd_sort.h"
 #include "rd_wire.h"
 
+/* Returns how many reasons there are. */
+static size_t put_left_out(const struct rd_manifest *m, Tombola__V1__LeftOut left[RD_LEFT_OUT],
+	Tombola__V1__LeftOut *each[RD_LEFT_OUT])
+{
+	size_t n = 0;
+
+	for (unsigned why = 1; !m->given_up && why < RD_LEFT_OUT; why++) {
+		uint64_t devices = m->left_out.devices[why];
+
+		if (devices == 0)
+			continue;
+		tombola__v1__left_out__init(&left[n]);
+		left[n].why = why;
+		left[n].devices = devices < RD_LEFT_OUT_DEVICES_MAX ? devices : RD_LEFT_OUT_DEVICES_MAX;
+		each[n] = &left[n];
+		n++;
+	}
+	return n;
+}
+
 enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err)
 {
 	Tombola__V1__Manifest w = TOMBOLA__V1__MANIFEST__INIT;
 	size_t n = m->is_void ? 0 : m->buckets;
 	Tombola__V1__Bucket *bucket = calloc(n + 1, sizeof *bucket);
 	Tombola__V1__Bucket **each = calloc(n + 1, sizeof(void *));
+	Tombola__V1__LeftOut left[RD_LEFT_OUT], *of_left[RD_LEFT_OUT];
 	enum cm_rc rc;
 
 	if (!bucket || !each) {
@@ -41,6 +62,8 @@ enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, s
 		w.tree = rd_wire_bytes(m->tree, sizeof m->tree);
 	w.n_buckets = n;
 	w.buckets = each;
+	w.left_out = of_left;
+	w.n_left_out = put_left_out(m, left, of_left);
 	rc = pr_doc_encode(&w.base, out, err);
 out:
 	free(each);
@@ -101,6 +124,28 @@ static enum cm_rc check_counts(
 	return check_messages(w, d, sum, err);
 }
 
+/* A shuffler may state any numbers here, and nothing follows from them; their form is fixed. */
+static enum cm_rc read_left_out(const Tombola__V1__Manifest *w, struct rd_left_out *out, struct cm_err *err)
+{
+	uint32_t last = 0;
+
+	if (w->given_up && w->n_left_out > 0)
+		return cm_fail(err, CM_EPROTO, "left_out: a round that was given up counts nobody");
+	for (size_t i = 0; i < w->n_left_out; i++) {
+		const Tombola__V1__LeftOut *l = w->left_out[i];
+
+		if (l->why <= last || l->why >= RD_LEFT_OUT)
+			return cm_fail(
+				err, CM_EPROTO, "left_out: reasons are 1..%u, rising", RD_LEFT_OUT - 1);
+		if (l->devices == 0 || l->devices > RD_LEFT_OUT_DEVICES_MAX)
+			return cm_fail(err, CM_EPROTO, "left_out: %llu devices, not in 1..%llu",
+				(unsigned long long)l->devices, (unsigned long long)RD_LEFT_OUT_DEVICES_MAX);
+		last = l->why;
+		out->devices[l->why] = l->devices;
+	}
+	return CM_OK;
+}
+
 static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descriptor *d,
 	struct rd_manifest *m, struct cm_err *err)
 {
@@ -119,6 +164,9 @@ static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descr
 		sum += w->buckets[i]->messages; /* at most 4096 numbers of 32 bits */
 	rc = check_counts(w, d, sum, err);
 	if (CM_CHECKED("round.manifest.counts") && rc != CM_OK)
+		return rc;
+	rc = read_left_out(w, &m->left_out, err);
+	if (rc != CM_OK)
 		return rc;
 	m->bucket = calloc(w->n_buckets + 1, sizeof *m->bucket);
 	if (!m->bucket)

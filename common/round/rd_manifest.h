@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rd_descriptor.h"
+#include "rd_left_out.h"
 
 struct rd_bucket {
 	uint32_t messages;
@@ -19,9 +20,10 @@ struct rd_manifest {
 			     round void; 0: no class lacks any */
 	struct rd_bucket *bucket; /* owned */
 	uint32_t buckets;
-	uint8_t tree[PR_HASH_LEN]; /* root over all messages' sorted hashes (rd_tree.h); not set for a void
-				      round */
-	uint8_t hash[PR_HASH_LEN]; /* SHA-256 of the bytes that were decoded */
+	uint8_t tree[PR_HASH_LEN];   /* root over all messages' sorted hashes (rd_tree.h); not set for a void
+					round */
+	struct rd_left_out left_out; /* none if the round was given up, or the shuffler is an older one */
+	uint8_t hash[PR_HASH_LEN];   /* SHA-256 of the bytes that were decoded */
 };
 CM_CHECK enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err);
 /* Check the signature, and that the manifest fits this descriptor:
@@ -30,7 +32,8 @@ CM_CHECK enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_bu
  * - the buckets' messages sum to messages;
  * - participants is within min_reports..target.
  * A void manifest has no messages, dummies and buckets.  Its participants are fewer than min_reports, or a
- * class lacks some; they are 0 if the round was given up. */
+ * class lacks some; they are 0 if the round was given up, and then nobody is left out.
+ * What is left out is in its form, whatever its numbers. */
 CM_CHECK enum cm_rc rd_manifest_verify(const uint8_t *bytes, size_t len, const uint8_t signature[CR_SIGN_LEN],
 	const struct cr_verifier *shuffler, const struct rd_descriptor *d, struct rd_manifest *out,
 	struct cm_err *err);

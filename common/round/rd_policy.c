@@ -33,32 +33,32 @@ enum cm_rc rd_policy_entry(const struct rd_policy *p, const struct rd_descriptor
 		return cm_fail(err, CM_EPERM, "policy: the round is for population '%.60s', not '%.60s'",
 			d->population, p->population);
 	if (CM_CHECKED("policy.adaptive") && !p->accept_adaptive && rd_mode_filter(d->mode) != 0)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "accept_adaptive",
 			"policy: rounds of mode %s may follow from earlier answers, and accept_adaptive is "
 			"false",
 			d->mode);
 	if (CM_CHECKED("policy.payload") && d->payload_max > (uint64_t)p->max_payload)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "max_payload",
 			"policy: payloads of up to %" PRIu64 " bytes, max_payload is %" PRId64,
 			d->payload_max, p->max_payload);
 	if (!rd_policy_lists(&p->protocols, d->randomizer.row->name))
-		return cm_fail(err, CM_EPERM, "policy: protocol '%s' is not among the allowed protocols",
-			d->randomizer.row->name);
+		return cm_fail_key(err, CM_EPERM, "protocols",
+			"policy: protocol '%s' is not among the allowed protocols", d->randomizer.row->name);
 	return CM_OK;
 }
 
 enum cm_rc rd_policy_epsilon0(const struct rd_policy *p, double epsilon0, struct cm_err *err)
 {
 	if (CM_CHECKED("policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
-		return cm_fail(err, CM_EPERM, "policy: epsilon0 %.4g is above max_epsilon0 %.4g", epsilon0,
-			p->max_epsilon0);
+		return cm_fail_key(err, CM_EPERM, "max_epsilon0",
+			"policy: epsilon0 %.4g is above max_epsilon0 %.4g", epsilon0, p->max_epsilon0);
 	return CM_OK;
 }
 
 enum cm_rc rd_policy_batch(const struct rd_policy *p, uint64_t batch, const char *whose, struct cm_err *err)
 {
 	if (CM_CHECKED("policy.min_batch") && batch < (uint64_t)p->min_batch)
-		return cm_fail(err, CM_EPERM,
+		return cm_fail_key(err, CM_EPERM, "min_batch",
 			"policy: the round guarantees a batch of %" PRIu64
 			"%s (min_reports of the plan), min_batch is %" PRId64,
 			batch, whose, p->min_batch);

@@ -4,6 +4,7 @@
 
 #include "cm_fault.h"
 #include "sh_blanket.h"
+#include "sh_core_left_out.h"
 #include "sh_core_private.h"
 #include "sh_marks.h"
 
@@ -88,6 +89,7 @@ enum cm_rc sh_core_submit(struct sh_core *c, const uint8_t *round_id, size_t rou
 	rc = sh_intake_submit(&r->intake, s, now_ms, out->outcomes, &out->n, no, err);
 	if (rc != CM_OK)
 		return rc;
+	sh_core_count_left_out(r, s->peer, out);
 	memcpy(out->round_id, round_id, PR_ROUND_ID_LEN);
 	out->wait = sh_intake_waits(&r->intake);
 	return sh_round_receipt(r, s, out->outcomes, out->n, out->signature, err);

@@ -198,6 +198,7 @@ struct sh_task_done {
 	bool is_void;
 	struct cm_err damage;
 	const char *query;
+	struct sh_round *round; /* that round, borrowed until the next job begins */
 };
 
 /* The task that sh_core_task_begin would begin. */

@@ -95,12 +95,31 @@ bool sh_core_promise(struct sh_core *c, uint32_t intake, const struct sh_signing
 		       sh_spread_promise(&r->spread, s->epoch, r->d.target, s->devices);
 
 	*out = (struct sh_promise){ .room = r ? room_of(r) : 0 };
+	for (size_t i = 0; granted && i < s->stands; i++) {
+		uint8_t tag[SH_TAG_LEN];
+
+		sh_vault_certificate(&r->vault, s->stand[i].key_hash, tag);
+		sh_left_out_takes_part(&r->left_out, tag);
+	}
 	if (granted) {
 		memcpy(out->round_id, r->d.round_id, PR_ROUND_ID_LEN);
 		memcpy(out->descriptor_hash, r->d.hash, PR_HASH_LEN);
 		out->sequence = r->d.sequence;
 	}
 	return granted;
+}
+
+void sh_core_left_out(struct sh_core *c, uint32_t intake, uint64_t epoch, const struct cr_identity *who,
+	uint64_t over_limit, uint64_t closed)
+{
+	struct sh_round *r = of_epoch(c, epoch);
+	uint8_t tag[SH_TAG_LEN];
+
+	if (!r)
+		return;
+	sh_vault_certificate(&r->vault, who->key_hash, tag);
+	if (sh_spread_has(&r->spread, intake, tag))
+		sh_round_left_out(r, who, over_limit, closed);
 }
 
 enum cm_rc sh_core_sign(const struct sh_core *c, const struct sh_promise *p, const struct sh_signing *s,

@@ -43,6 +43,9 @@ struct sh_promise {
  * claimed by this intake in this epoch. */
 CM_CHECK bool sh_core_promise(
 	struct sh_core *c, uint32_t intake, const struct sh_signing *s, struct sh_promise *out);
+/* Of a promised batch: an intake did not take so many devices of this certificate, which it has claimed. */
+void sh_core_left_out(struct sh_core *c, uint32_t intake, uint64_t epoch, const struct cr_identity *who,
+	uint64_t over_limit, uint64_t closed);
 /* Store the standings of a promised batch durably, and then sign its n receipts.  One thread at a time,
  * which may be another than that of all other calls. */
 CM_CHECK enum cm_rc sh_core_sign(const struct sh_core *c, const struct sh_promise *p,

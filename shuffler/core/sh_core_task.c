@@ -292,6 +292,7 @@ static enum cm_rc end_seal(
 	t->buckets = NULL; /* taken over */
 	done->damage = r->damage;
 	done->query = r->d.query.name;
+	done->round = r;
 	if (r->damage.code != CM_OK)
 		return lose(c, r, err);
 	enum cm_rc rc = seal(c, r, buckets, err);

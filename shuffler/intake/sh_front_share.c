@@ -8,7 +8,8 @@
 
 #include "sh_front_private.h"
 
-#define AGAIN_MS 200
+#define AGAIN_MS     200
+#define LEFT_OUT_MAX 2048 /* certificates of whose devices one batch says that they are left out */
 
 void sh_front_give_up(struct sh_front *f, const char *why)
 {
@@ -270,9 +271,37 @@ int64_t sh_front_batch_wait_ms(const struct sh_front *f, int64_t now_ms)
 	return at - now_ms;
 }
 
+/* Add to *at what this answer does not take; those of one client that follow each other share an entry. */
+static void put_left_out(const struct sh_answer *a, uint8_t *first, uint8_t **at)
+{
+	const struct cr_identity *who = &a->peer->who;
+	uint8_t *last = *at > first ? *at - PR_LEFT_OUT_LEN : NULL;
+	uint32_t over = 0, closed = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		over += a->outcomes[i] == TOMBOLA__V1__OUTCOME__OUTCOME_OVER_LIMIT;
+		closed += a->outcomes[i] == TOMBOLA__V1__OUTCOME__OUTCOME_CLOSED;
+	}
+	if (over + closed == 0)
+		return;
+	if (!last || memcmp(last, who->key_hash, PR_HASH_LEN) != 0) {
+		if (*at - first == LEFT_OUT_MAX * PR_LEFT_OUT_LEN)
+			return;
+		last = *at;
+		*at += PR_LEFT_OUT_LEN;
+		memset(last, 0, PR_LEFT_OUT_LEN);
+		memcpy(last, who->key_hash, PR_HASH_LEN);
+		cm_put_le32(last + PR_HASH_LEN, who->devices);
+	}
+	cm_put_le32(last + PR_HASH_LEN + 4, cm_get_le32(last + PR_HASH_LEN + 4) + over);
+	cm_put_le32(last + PR_HASH_LEN + 8, cm_get_le32(last + PR_HASH_LEN + 8) + closed);
+}
+
 static void ask(struct sh_front *f)
 {
-	static uint8_t receipts[PR_RECEIPTS_MAX * PR_RECEIPT_LEN]; /* used only on the loop's thread */
+	/* The loop's thread alone. */
+	static uint8_t receipts[PR_RECEIPTS_MAX * PR_RECEIPT_LEN], left_out[LEFT_OUT_MAX * PR_LEFT_OUT_LEN];
+	uint8_t *left = left_out;
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeBatch batch = TOMBOLA__V1__INTAKE_BATCH__INIT;
 	uint8_t *at = receipts;
@@ -283,7 +312,9 @@ static void ask(struct sh_front *f)
 		memcpy(at, a->root, PR_HASH_LEN);
 		cm_put_le64(at + PR_HASH_LEN, a->n);
 		at += PR_RECEIPT_LEN;
+		put_left_out(a, left_out, &left);
 	}
+	batch.left_out = (ProtobufCBinaryData){ (size_t)(left - left_out), left_out };
 	batch.epoch = f->share->epoch;
 	batch.devices = (uint32_t)f->batch_devices;
 	batch.receipts = (ProtobufCBinaryData){ (size_t)(at - receipts), receipts };

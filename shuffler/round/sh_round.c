@@ -86,6 +86,7 @@ void sh_round_free(struct sh_round *r)
 	cm_buf_fini(&r->manifest);
 	cm_buf_fini(&r->charge);
 	sh_segments_fini(&r->segments);
+	sh_left_out_fini(&r->left_out);
 	free(r);
 }
 
@@ -249,6 +250,23 @@ enum cm_rc sh_round_restore(
 		r->state != SH_COLLECTING || r->dummies > 0 || r->route.capped > 0 || r->damage.code != CM_OK;
 	*out = r;
 	return CM_OK;
+}
+
+void sh_round_left_out(
+	struct sh_round *r, const struct cr_identity *who, uint64_t over_limit, uint64_t closed)
+{
+	uint8_t tag[SH_TAG_LEN];
+	const struct sh_leaver leaver = { tag, who->name, who->devices };
+
+	sh_vault_certificate(&r->vault, who->key_hash, tag);
+	sh_left_out_sent(&r->left_out, &leaver,
+		who->devices > sh_round_most_of_one(r) ? TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_MAX_SHARE
+						       : TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_CERTIFICATE,
+		over_limit);
+	sh_left_out_sent(&r->left_out, &leaver,
+		sh_intake_full(&r->intake) ? TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_FULL
+					   : TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_LATE,
+		closed);
 }
 
 /* ---- Commits ---- */
@@ -429,6 +447,7 @@ static enum cm_rc make_manifest(struct sh_round *r, struct rd_bucket *buckets, s
 		.lacking = is_void && !r->cancelled && r->intake.participants >= r->d.min_reports
 				   ? r->route.lacking
 				   : 0,
+		.left_out = r->left_out.sum,
 		.bucket = buckets,
 		.buckets = is_void ? 0 : r->vault.buckets,
 	};

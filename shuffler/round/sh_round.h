@@ -9,6 +9,7 @@
 #include "rd_manifest.h"
 #include "sh_intake.h"
 #include "sh_leaves.h"
+#include "sh_left_out.h"
 #include "sh_marks.h"
 #include "sh_noise.h"
 #include "sh_route.h"
@@ -58,6 +59,8 @@ struct sh_round {
 	int64_t seal_ms;           /* when sealing began; proofs are given for a fixed time from then */
 	uint8_t tree[PR_HASH_LEN]; /* root over all messages, computed by sh_round_roots */
 	struct sh_segments segments; /* what was read of it when it is released */
+	struct sh_left_out
+		left_out; /* devices that are not taken; its manifest has those until it is sealed */
 };
 
 /* Create a round from a verified and judged descriptor; key, vault and row are durable on return.  Takes
@@ -85,6 +88,10 @@ uint32_t sh_round_buckets(const struct rd_descriptor *d);
 uint64_t sh_most_of_one(double max_share, uint64_t target);
 /* The same of this round. */
 uint64_t sh_round_most_of_one(const struct sh_round *r);
+
+/* Count the devices of this certificate that were sent and not taken: over its limit, or closed. */
+void sh_round_left_out(
+	struct sh_round *r, const struct cr_identity *who, uint64_t over_limit, uint64_t closed);
 
 /* As sh_intake_store; then add these devices to the round's mark (sh_marks.h). */
 CM_CHECK enum cm_rc sh_round_commit(

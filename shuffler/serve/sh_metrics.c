@@ -19,6 +19,7 @@ enum {
 	REPORTS,
 	MESSAGES,
 	DUMMIES,
+	LEFT_OUT,
 	REFUSED,
 	QUOTAS,
 	COMMIT_SECONDS,
@@ -71,6 +72,9 @@ static const struct cm_metric_row rows[ROWS] = {
 		"Sealed messages of accepted reports made durable.", NULL, NULL, NULL },
 	[DUMMIES] = { "tombola_shuffler_dummies_total", CM_METRIC_COUNTER,
 		"Messages that the shuffler made of its own, to be added to rounds.", NULL, NULL, NULL },
+	[LEFT_OUT] = { "tombola_shuffler_left_out_total", CM_METRIC_COUNTER,
+		"Devices that a round did not take, by reason, once it is sealed or over.", "reason",
+		rd_left_out_names, NULL },
 	[REFUSED] = { "tombola_shuffler_requests_refused_total", CM_METRIC_COUNTER,
 		"Requests answered with an error.", "reason", reasons, NULL },
 	[QUOTAS] = { "tombola_shuffler_quota_total", CM_METRIC_COUNTER,
@@ -171,6 +175,11 @@ static void count_pending(struct sh_metrics *m)
 		cm_metrics_add(m->table, REPORTS, i, (double)m->pending[i]);
 		m->pending[i] = 0;
 	}
+}
+
+void sh_metrics_left_out(struct sh_metrics *m, unsigned why, uint64_t devices)
+{
+	cm_metrics_add(m->table, LEFT_OUT, rd_left_out_place(why), (double)devices);
 }
 
 void sh_metrics_refused(struct sh_metrics *m, Tombola__V1__ErrorCode code)

@@ -27,6 +27,8 @@ struct lk_metrics *sh_metrics_shared(struct sh_metrics *m);
 void sh_metrics_event(struct sh_metrics *m, enum sh_event what, uint64_t rounds);
 /* Count the outcomes of one Submit, of which `fresh` are new reports. */
 void sh_metrics_outcomes(struct sh_metrics *m, const struct sh_receipt *receipt, uint64_t fresh);
+/* Count devices of a round that is sealed or over and did not take them; why: as in rd_left_out.h. */
+void sh_metrics_left_out(struct sh_metrics *m, unsigned why, uint64_t devices);
 void sh_metrics_refused(struct sh_metrics *m, Tombola__V1__ErrorCode code);
 /* Count a batch that was made durable. */
 void sh_metrics_committed(struct sh_metrics *m, size_t submissions, size_t messages, double seconds);

@@ -5,6 +5,7 @@
  * every message of a round has one length, and is read, decrypted and moved in the same way. */
 #include <string.h>
 
+#include "sh_core_left_out.h"
 #include "sh_serve_rehearse.h"
 
 #define POLL_RETRY_MS 1000u
@@ -298,6 +299,7 @@ static void on_get_round(struct peer *p, const Tombola__V1__Frame *frame)
 	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
 		return;
 	say_passed_over(p, get->passed_over);
+	sh_core_decline(p->serve->conf.core, &p->base.who, get->declined, get->declined_why, get->listed);
 	p->poll_after = get->after;
 	p->poll_rehearses = get->rehearses;
 	begin_poll(p, POLL_ROUND, get->wait_ms);

@@ -194,12 +194,38 @@ static bool is_impatient(struct peer *p)
 	return true;
 }
 
-static void sign(struct peer *p, const struct sh_signing *what)
+/* The certificate's name for the log, if the client is connected through an intake now. */
+static const char *name_of(const struct sh_serve *s, const uint8_t key_hash[PR_HASH_LEN])
+{
+	for (const struct peer *p = first_peer(s); p; p = next_peer(p))
+		if (p->named && memcmp(p->base.who.key_hash, key_hash, PR_HASH_LEN) == 0)
+			return p->base.who.name;
+	return "";
+}
+
+static void count_left_out(struct peer *p, uint64_t epoch, const ProtobufCBinaryData *left_out)
+{
+	for (size_t at = 0; at < left_out->len; at += PR_LEFT_OUT_LEN) {
+		const uint8_t *one = left_out->data + at;
+		struct cr_identity who = { .devices = cm_get_le32(one + PR_HASH_LEN) };
+
+		if (who.devices > CR_PKI_MAX_DEVICES)
+			continue;
+		memcpy(who.key_hash, one, PR_HASH_LEN);
+		cm_text_copy(who.name, sizeof who.name, name_of(p->serve, one));
+		sh_core_left_out(p->serve->conf.core, p->intake, epoch, &who,
+			cm_get_le32(one + PR_HASH_LEN + 4), cm_get_le32(one + PR_HASH_LEN + 8));
+	}
+}
+
+static void sign(struct peer *p, const struct sh_signing *what, const ProtobufCBinaryData *left_out)
 {
 	struct sh_serve *s = p->serve;
 	struct sh_promise promise;
 
 	bool granted = sh_core_promise(s->conf.core, p->intake, what, &promise);
+	if (granted)
+		count_left_out(p, what->epoch, left_out);
 	if (!granted || what->n == 0) {
 		answer(p, what->epoch, promise.room, granted, NULL, 0);
 		return;
@@ -349,7 +375,7 @@ void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame)
 	_Static_assert(sizeof(struct sh_stand) == PR_STANDING_LEN, "a standing is read in place");
 
 	if (has_joined(p))
-		sign(p, &signing);
+		sign(p, &signing, &batch->left_out);
 }
 
 void sh_serve_on_stored(struct peer *p, const Tombola__V1__Frame *frame)

@@ -1,11 +1,52 @@
 /* sh_serve_work.c (sh_serve_private.h) - runs slow work of the core.
  *
  * One task, one job and one composition at a time, beside each other on worker threads. */
+#include <stdio.h>
+
 #include "sh_serve_private.h"
 
 static double seconds_since(uint64_t began_ns)
 {
 	return (double)(uv_hrtime() - began_ns) / 1e9;
+}
+
+/* ---- What a round did not take ---- */
+
+/* The setting that left them out, with its values. */
+static void cause(const struct sh_round *r, unsigned why, char *out, size_t size)
+{
+	unsigned long long most = sh_round_most_of_one(r), target = r->d.target;
+
+	if (why == TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_MAX_SHARE)
+		(void)snprintf(out, size, "max_share is %g: one certificate may have %llu of the target %llu",
+			r->env->max_share, most, target);
+	else if (why == TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_FULL)
+		(void)snprintf(out, size, "the plan's target is %llu", target);
+	else
+		(void)snprintf(out, size, "%s", rd_left_out_words(why));
+}
+
+/* Log and count what was left out since this was said last: a line for each reason. */
+static void say_left_out(struct sh_serve *s, struct sh_round *r)
+{
+	struct rd_left_out news;
+	char says[120];
+
+	sh_left_out_news(&r->left_out, &news);
+	for (unsigned why = 1; why < RD_LEFT_OUT; why++) {
+		const struct sh_left_most *most = &r->left_out.most[why];
+
+		if (news.devices[why] == 0)
+			continue;
+		sh_metrics_left_out(s->conf.metrics, why, news.devices[why]);
+		cause(r, why, says, sizeof says);
+		/* A target below the number of devices may be meant. */
+		cm_log(why == TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_FULL ? CM_LOG_INFO : CM_LOG_WARN,
+			"devices of a round were not taken", CM_I("round", r->d.sequence),
+			CM_S("query", r->d.query.name), CM_S("key", rd_left_out_name(why)),
+			CM_I("devices", news.devices[why]), CM_S("most_of", most->name),
+			CM_I("of_it", most->devices), CM_S("reason", says));
+	}
 }
 
 /* ---- Tasks ---- */
@@ -47,6 +88,7 @@ static void task_tell(struct sh_serve *s, const struct sh_task_done *done, bool 
 		sh_metrics_event(m, done->is_void ? SH_EVENT_VOID : SH_EVENT_SEALED, 1);
 		cm_log(CM_LOG_INFO, done->is_void ? "round void: its messages are destroyed" : "round sealed",
 			CM_I("round", done->sequence), CM_I("participants", done->participants));
+		say_left_out(s, done->round);
 		break;
 	case SH_TASK_EPOCH:
 	case SH_TASK_CLOSE:
@@ -99,12 +141,15 @@ static void job_run(void *of)
 static void job_done(void *of)
 {
 	struct sh_serve *s = of;
-	const struct sh_round *r = s->job.round;
+	struct sh_round *r = s->job.round;
 	bool erased = s->job.kind == SH_JOB_ERASE && r->state == SH_ERASED;
 	bool read = s->job.kind == SH_JOB_READ;
 	uint64_t number = r->d.sequence;
 	struct cm_err err = { 0 };
 
+	/* Those that came after it was sealed. */
+	if (s->job.kind == SH_JOB_ERASE)
+		say_left_out(s, r);
 	if (sh_core_job_end(s->conf.core, &s->job, &err) != CM_OK)
 		sh_gate_fatal(&err);
 	if (read && r->damage.code != CM_OK)

@@ -198,7 +198,7 @@ static enum cm_rc do_publish(struct driver *d, struct cm_err *err)
 	cm_buf_init(&bytes, AN_RESULT_MAX);
 	assert_false(d->opening);
 	assert_int_equal(
-		an_result_make(&d->w->files.state, d->state, an_round_manifest(d->r)->messages,
+		an_result_make(&d->w->files.state, d->state, an_round_manifest(d->r),
 			d->open ? an_open_tally(d->open) : NULL, an_round_spoiled(d->r), &bytes, err),
 		CM_OK);
 	assert_int_equal(an_result_write(d->w->dir, d->state, &bytes, err), CM_OK);

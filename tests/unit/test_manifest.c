@@ -94,6 +94,48 @@ static void an_honest_manifest_is_read_back(void **state)
 	cm_buf_fini(&b);
 }
 
+static void whom_it_left_out_is_read_back_in_its_form_alone(void **state)
+{
+	struct rd_descriptor d = round_of_three();
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket), back;
+	uint8_t signature[CR_SIGN_LEN];
+	struct cm_buf b;
+
+	(void)state;
+	m.left_out.devices[1] = 2400;
+	m.left_out.devices[RD_LEFT_OUT - 1] = UINT64_MAX; /* a reason that this version does not know */
+	cm_buf_init(&b, 1u << 20);
+	assert_int_equal(rd_manifest_encode(&m, &b, &err), CM_OK);
+	assert_int_equal(
+		cr_sign(shuffler.signer, RD_PURPOSE_MANIFEST, b.data, b.len, signature, &err), CM_OK);
+	assert_int_equal(
+		rd_manifest_verify(b.data, b.len, signature, shuffler.verifier, &d, &back, &err), CM_OK);
+	assert_int_equal(back.left_out.devices[1], 2400);
+	assert_int_equal(back.left_out.devices[RD_LEFT_OUT - 1], RD_LEFT_OUT_DEVICES_MAX);
+	rd_manifest_fini(&back);
+	/* The same reason again, one of number 0 or 64, no devices, or too many. */
+	static const struct {
+		uint8_t bytes[16];
+		size_t len;
+	} bad[] = {
+		{ { 0x62, 0x04, 0x08, 0x01, 0x10, 0x05 }, 6 },
+		{ { 0x62, 0x02, 0x10, 0x05 }, 4 },
+		{ { 0x62, 0x04, 0x08, 0x40, 0x10, 0x05 }, 6 },
+		{ { 0x62, 0x02, 0x08, 0x3f }, 4 },
+		{ { 0x62, 0x09, 0x08, 0x3f, 0x10, 0x81, 0xa0, 0x94, 0xa5, 0x8d, 0x1d }, 11 },
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		m.left_out = (struct rd_left_out){ .devices = { [1] = i == 0 } };
+		b.len = 0;
+		assert_int_equal(rd_manifest_encode(&m, &b, &err), CM_OK);
+		assert_int_equal(cm_buf_put(&b, bad[i].bytes, bad[i].len), CM_OK);
+		assert_int_equal(verify_bytes(&b, RD_PURPOSE_MANIFEST, shuffler.signer), CM_EPROTO);
+		assert_non_null(strstr(err.msg, "left_out"));
+	}
+	cm_buf_fini(&b);
+}
+
 static void counts_that_disagree_are_refused(void **state)
 {
 	static const struct {
@@ -429,6 +471,7 @@ static int free_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whom_it_left_out_is_read_back_in_its_form_alone),
 		cmocka_unit_test(an_honest_manifest_is_read_back),
 		cmocka_unit_test(counts_that_disagree_are_refused),
 		cmocka_unit_test(the_shufflers_messages_are_those_the_descriptor_prescribes),
