@@ -2,8 +2,8 @@
  * how its values become readings.
  *
  *	map = {
- *		temperature = { path = "AM2301.Temperature"; scale = 1.8; offset = 32.0; invalid = [ -127.0 ];
- *}; battery = { path = "battery\\.level"; unit = "%"; };
+ *		temperature = { path = "AM2301.Temperature"; scale = 1.8; offset = 32.0; };
+ *		battery = { path = "battery\\.level"; unit = "%"; invalid = [ 255 ]; };
  *	};
  *
  * A query of "temperature" is then asked of what stands at AM2301.Temperature (cl_paths.h; in CSV a path is
