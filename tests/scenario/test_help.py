@@ -121,7 +121,7 @@ VALUES = {"epsilon": "1.0", "max_epsilon0": "5.0", "max_epsilon": "1.0", "delta"
           "ca": '"PKI/services-ca.crt"', "devices": '"devices.txt"', "command": '[ "/bin/cat" ]',
           "database": '"host=/nowhere dbname=tombola"', "data_databases": '[ "host=/nowhere dbname=more" ]',
           "intake_role": '"intakes"', "labels": '"labels.npy"', "maps": '[ "moments" ]',
-          "accept_without": '[ "machine" ]', "max_age": '"1h"', "comment": '"#"'}
+          "accept_without": '[ "machine" ]', "device_kib": "64", "max_age": '"1h"', "comment": '"#"'}
 # The same key in another file.
 OWN = {("client-policy.conf", "plan"): '"sha256:%064d"' % 0}
 # Keys that exclude each other: what is changed so that the others are accepted, None for left out.
