@@ -32,25 +32,38 @@ static void check_age(struct nt_health *h, const struct an_state *s)
 		nt_health_round(h, last_ms, now_ms);
 }
 
-/* The part of the population's budget that plans took; of epsilon or delta the larger. */
-static double pinned(const struct an_state *s)
+/* Warn while the plan file's plan waits for its signature. */
+static void check_signed(struct nt_health *h, const struct an_conf *conf, const struct an_ledger_files *b)
 {
-	return s->opened ? rd_slices_share(&s->slices, s->epsilon, s->delta) : 0;
+	struct cm_err err = { 0 };
+
+	if (b->state.current || an_conf_signs_at_start(conf))
+		return;
+	if (an_ledger_files_slice(b, &err) != CM_OK)
+		nt_health_say(h, NT_HEALTH_WARNING, "%s", err.msg);
+	else
+		nt_health_say(h, NT_HEALTH_WARNING, "plan %s is not signed (plan sign)", b->plan.name);
 }
 
 static void check_books(struct nt_health *h, const struct an_conf *conf)
 {
 	struct an_ledger_files b;
 	struct cm_err err = { 0 };
-	double share = 0;
+	struct an_figure figure;
+	struct rd_slices all;
+	enum cm_rc rc = an_ledger_files_open(conf, false, &b, &err);
 
-	if (an_ledger_files_open(conf, false, &b, &err) != CM_OK ||
-		an_budget_share(&b.state, &share, &err) != CM_OK) {
+	if (rc == CM_OK) {
+		all = an_ledger_files_budget(&b);
+		rc = an_budget_figure(&b.state, &all, &figure, &err);
+	}
+	if (rc != CM_OK) {
 		nt_health_say(h, NT_HEALTH_CRITICAL, "%s", err.msg);
 	} else {
-		nt_health_slices(h, share, pinned(&b.state));
+		nt_health_slices(h, figure.ratio, rd_slices_share(&b.state.slices, all.epsilon, all.delta));
 		nt_health_ledger(h, an_ledger_chain(b.ledger)->seq);
 		check_age(h, &b.state);
+		check_signed(h, conf, &b);
 	}
 	an_ledger_files_close(&b);
 }
@@ -115,6 +128,8 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 	if (conf->http && *conf->http != '\0' &&
 		nt_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
 		say_key(&found, "http", &why);
+	if (conf->sign && an_conf_sign_check(conf, &why) != CM_OK)
+		say_key(&found, "sign", &why);
 	if (conf->signing_key && cr_signer_load(conf->signing_key, &signer, &why) != CM_OK)
 		say_key(&found, "signing_key", &why);
 	if (conf->shuffler_key && cr_verifier_load(conf->shuffler_key, &shuffler, &why) != CM_OK)

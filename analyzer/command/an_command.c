@@ -6,10 +6,18 @@
 
 enum cm_rc an_command_open(const struct cm_cli *cli, struct an_command *d, bool files, struct cm_err *err)
 {
+	struct cf_file *file = NULL;
+	struct cm_err why = { 0 };
 	enum cm_rc rc;
 
 	memset(d, 0, sizeof *d);
-	rc = cf_load(cli->config, an_conf_rows, &d->conf, NULL, stderr, err);
+	rc = cf_load(cli->config, an_conf_rows, &d->conf, &file, stderr, err);
+	if (rc == CM_OK && an_conf_sign_check(&d->conf, &why) != CM_OK) {
+		err->code = CM_OK;
+		cf_fault_at(file, "sign", &why, stderr, err);
+		rc = err->code;
+	}
+	cf_file_free(file);
 	return rc == CM_OK && files ? an_ledger_files_open(&d->conf, false, &d->files, err) : rc;
 }
 

@@ -11,6 +11,7 @@
 #include "an_result_show.h"
 #include "an_results.h"
 #include "an_show.h"
+#include "an_sign.h"
 #include "an_verbs.h"
 #include "cm_clock.h"
 #include "cm_file.h"
@@ -48,10 +49,15 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 static enum cm_rc plan_check(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct an_command d;
-	enum cm_rc rc = an_command_open(cli, &d, false, err);
+	enum cm_rc rc = an_command_open(cli, &d, true, err);
 	const struct an_daemon_conf conf = { .conf = &d.conf, .check = true };
+	bool pinned = rc == CM_OK && d.files.state.current;
 
 	(void)exit_code;
+	if (rc == CM_OK)
+		rc = an_ledger_files_preview(&d.files, NULL, err);
+	if (rc == CM_OK && !pinned)
+		an_sign_warn(&d.files, stdout);
 	if (rc == CM_OK)
 		rc = an_daemon_run(&conf, err);
 	if (rc == CM_OK)
@@ -338,6 +344,10 @@ static const struct cm_cli_verb verbs[] = {
 		"is signed; exit 78 if anything would go wrong",
 		[OPT_WAIT] =
 			CM_OPTION("wait", "SECONDS", "wait so long for clients, 1 to 30; 10 by default")),
+	CM_VERB_WITH("plan sign", "", 0, 0, an_sign,
+		"show what the plan takes of the population's budget, ask, and sign it; exit 78 if the shuffler "
+		"would refuse it",
+		[AN_SIGN_YES] = CM_FLAG("yes", "sign without asking for the population's name")),
 	CM_VERB("plan digest", "", 0, 0, an_verb_plan_digest,
 		"print the digest of the signed plan, which a client's policy may name"),
 	CM_VERB("ledger verify", "", 0, 0, an_verb_ledger_verify, "verify every record of the ledger"),

@@ -2,6 +2,7 @@
 #include "an_conf.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "cf_http.h"
 
@@ -40,6 +41,9 @@ const struct cf_row an_conf_rows[] = {
 		"the plan file; a changed one is another plan, with a slice of its own"),
 	CF_OPTIONAL("budget", CF_GROUP(budget_rows), 0,
 		"the population's, by default the first plan's slice; fixed when the ledger is opened"),
+	CF_DEFAULT("sign", CF_STRING, AT(sign), "asked",
+		"\"asked\": a plan waits for `tombola-analyzer plan sign`, which shows what it takes and asks; "
+		"\"at-start\": what fits is signed by `run`, and its slice is spent without a question"),
 	CF_REQUIRED("signing_key", CF_PATH, AT(signing_key),
 		"Ed25519 private key for descriptors and charges, mode 0600"),
 	CF_REQUIRED("shuffler_key", CF_PATH, AT(shuffler_key), "the shuffler's public signing key"),
@@ -70,4 +74,17 @@ struct cr_files an_conf_files(const struct an_conf *conf)
 	return (struct cr_files){ .path = { [CR_OWN] = conf->tls_cert,
 					  [CR_SERVICES_CA] = conf->tls_ca,
 					  [CR_SERVICES_CRL] = conf->tls_crl } };
+}
+
+enum cm_rc an_conf_sign_check(const struct an_conf *conf, struct cm_err *err)
+{
+	if (strcmp(conf->sign, "asked") == 0 || an_conf_signs_at_start(conf))
+		return CM_OK;
+	return cm_fail(
+		err, CM_ECONFIG, "'sign' must be \"asked\" or \"at-start\", not \"%.40s\"", conf->sign);
+}
+
+bool an_conf_signs_at_start(const struct an_conf *conf)
+{
+	return conf->sign && strcmp(conf->sign, "at-start") == 0;
 }

@@ -9,6 +9,7 @@ struct an_conf {
 	char *tls_cert, *tls_key, *tls_ca, *tls_crl;
 	char *http; /* address of the HTTP server; "": none */
 	bool http_anywhere;
+	char *sign;            /* "asked" or "at-start" */
 	double epsilon, delta; /* budget of the population; 0: the first plan's slice */
 	int64_t threads, opening_mib;
 	struct {
@@ -21,3 +22,6 @@ struct an_conf {
 extern const struct cf_row an_conf_rows[];
 /* The files that expire (certificates and revocation lists); their paths are borrowed. */
 struct cr_files an_conf_files(const struct an_conf *conf);
+/* Whether `run` signs a plan by itself.  CM_ECONFIG: the key says neither. */
+bool an_conf_signs_at_start(const struct an_conf *conf);
+CM_CHECK enum cm_rc an_conf_sign_check(const struct an_conf *conf, struct cm_err *err);

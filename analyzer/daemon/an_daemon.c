@@ -286,6 +286,8 @@ static const char *not_ready(void *user)
 	const char *expired = lk_metrics_expired(an_metrics_shared(d->context.metrics));
 	if (expired)
 		return expired;
+	if (*an_pin_missing(d->pin) != '\0')
+		return "the plan is not signed: `tombola-analyzer plan sign`";
 	if (!d->idle && !an_link_ready(d->link))
 		return "no connection to the shuffler";
 	return *an_policy_fault(d->policy) != '\0'
@@ -323,7 +325,8 @@ static void status(void *user, struct an_status *out)
 {
 	const struct an_daemon *d = user;
 	const struct an_round_state *r = an_work_round(d->work);
-	const char *fault = an_policy_fault(d->policy);
+	const char *missing = an_pin_missing(d->pin);
+	const char *fault = *missing != '\0' ? missing : an_policy_fault(d->policy);
 
 	out->doing = doing(d);
 	out->round = out->doing == AN_IDLE ? NULL : r ? r : an_judge_round(d->judge);

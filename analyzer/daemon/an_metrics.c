@@ -141,9 +141,12 @@ static void take_rounds(struct an_metrics *m)
 static void take_budget(struct an_metrics *m)
 {
 	const struct an_state *s = &m->files->state;
-	struct lk_metrics_budget b = { .limit = s->opened ? s->epsilon : s->plan->epsilon,
-		.delta = s->opened ? s->delta : s->plan->delta,
-		.spent = s->slices.epsilon };
+	const struct rd_slices all = an_ledger_files_budget(m->files);
+	struct lk_metrics_budget b = { .limit = all.epsilon,
+		.delta = all.delta,
+		.spent = s->slices.epsilon,
+		.free = fmax(1 - rd_slices_share(&s->slices, all.epsilon, all.delta), 0) };
+	struct an_figure figure;
 	size_t held = s->plans;
 	struct cm_err unused;
 
@@ -153,8 +156,7 @@ static void take_budget(struct an_metrics *m)
 		return;
 	m->composed = true;
 	m->held = held;
-	if (an_budget_share(s, &b.share, &unused) != CM_OK)
-		b.share = (double)NAN;
+	b.share = an_budget_figure(s, &all, &figure, &unused) == CM_OK ? figure.ratio : (double)NAN;
 	lk_metrics_budget(m->shared, &b);
 }
 

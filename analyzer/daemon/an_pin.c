@@ -1,22 +1,34 @@
-/* an_pin.c - makes the plan of the plan file on a worker thread, and pins it. */
+/* an_pin.c - takes the plan that a person signed, or makes that of the plan file on a worker thread, and pins
+ * it. */
 #include "an_pin.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "an_budget.h"
 #include "an_show.h"
+#include "an_signed.h"
 #include "cm_clock.h"
+#include "cm_fault.h"
 #include "cm_log.h"
 #include "pl_make.h"
 
 /* How many refused rounds are explained; the ledger has the reason of each. */
 #define EXPLAINED 8u
+/* How often an unsigned plan is looked for. */
+#define LOOK_MS 500u
+
+static const char how[] = "`tombola-analyzer plan sign` shows what it takes, and asks";
 
 struct an_pin {
 	struct an_pin_conf conf;
 	struct an_context *context;
 	bool closed;
-	atomic_bool stop; /* ends the work */
+	uv_timer_t look;
+	int64_t since_ms;       /* monotonic time at which waiting for a signed plan began */
+	char missing[320 + 80]; /* why there is none; "": it is not waited for */
+	atomic_bool stop;       /* ends the work */
 	uv_work_t work;
 	bool works;
 	uint64_t work_ns; /* how long making the plan took */
@@ -41,7 +53,7 @@ enum cm_rc an_pin_new(const struct an_pin_conf *conf, struct an_pin **out, struc
 	p->context = conf->context;
 	p->work.data = p;
 	cm_buf_init(&p->bytes, PR_PLAN_MAX);
-	return CM_OK;
+	return an_timer_init(p->context, &p->look, p, err);
 }
 
 void an_pin_close(struct an_pin *p)
@@ -49,6 +61,7 @@ void an_pin_close(struct an_pin *p)
 	if (!p)
 		return;
 	p->closed = true;
+	an_timer_close(&p->look);
 	atomic_store(&p->stop, true);
 }
 
@@ -63,7 +76,12 @@ void an_pin_free(struct an_pin *p)
 
 bool an_pin_works(const struct an_pin *p)
 {
-	return p->works;
+	return p->works || p->missing[0] != '\0';
+}
+
+const char *an_pin_missing(const struct an_pin *p)
+{
+	return p->missing;
 }
 
 /* Runs on a worker thread, because it composes once per round and the loop must answer health requests. */
@@ -106,8 +124,10 @@ static enum cm_rc pin(struct an_pin *p, struct cm_err *err)
 	enum cm_rc rc = an_ledger_files_pin(
 		&p->context->files, &p->bytes, p->context->signer, cm_clock_wall_ms(), err);
 
-	if (rc == CM_OK)
+	if (rc == CM_OK) {
+		an_signed_remove(p->context->files.state_dir);
 		say_pinned(p);
+	}
 	return rc;
 }
 
@@ -201,6 +221,67 @@ static void made(uv_work_t *w, int status)
 		p->conf.on_made(p->conf.user, &p->made);
 }
 
+/* ---- a plan that a person signs ---- */
+
+/* Say it once, and again if the reason is another one. */
+static void say_missing(struct an_pin *p, const struct cm_err *why)
+{
+	char text[sizeof p->missing];
+
+	if (why->code == CM_ENOINPUT)
+		(void)snprintf(text, sizeof text, "%s", how);
+	else
+		(void)snprintf(text, sizeof text, "%s; %s", why->msg, how);
+	if (strcmp(text, p->missing) != 0)
+		cm_log(CM_LOG_WARN, "the plan is not signed, and nothing of the budget is spent",
+			CM_S("plan", p->context->files.plan.name), CM_S("next", text));
+	memcpy(p->missing, text, sizeof text);
+}
+
+static void on_look(uv_timer_t *t);
+
+/* Look again, unless a person waits for the end of this run and has waited for long. */
+static void wait_for_signature(struct an_pin *p, const struct cm_err *why)
+{
+	int64_t now = cm_clock_mono_ms();
+	struct cm_err err = { 0 };
+
+	if (p->missing[0] == '\0')
+		p->since_ms = now;
+	say_missing(p, why);
+	if (an_context_attended(p->context) && now - p->since_ms >= p->context->conf->give_up_ms) {
+		(void)cm_fail(&err, CM_ELATER, "plan %s is not signed, nothing is spent: %s",
+			p->context->files.plan.name, p->missing);
+		fail(p, &err);
+		return;
+	}
+	(void)uv_timer_start(&p->look, on_look, LOOK_MS, 0);
+}
+
+static void take_signed(struct an_pin *p)
+{
+	struct cm_err err = { 0 };
+	enum cm_rc rc;
+
+	rd_plan_fini(&p->made);
+	rc = an_signed_read(&p->context->files, p->context->signer, &p->bytes, &err);
+	if (rc == CM_OK)
+		rc = rd_plan_decode(p->bytes.data, p->bytes.len, &p->made, &err);
+	if (rc == CM_EINTERNAL) {
+		fail(p, &err);
+	} else if (rc != CM_OK) {
+		wait_for_signature(p, &err);
+	} else {
+		p->missing[0] = '\0';
+		p->conf.on_made(p->conf.user, &p->made);
+	}
+}
+
+static void on_look(uv_timer_t *t)
+{
+	take_signed(t->data);
+}
+
 void an_pin_begin(struct an_pin *p)
 {
 	struct cm_err err = { 0 };
@@ -208,6 +289,10 @@ void an_pin_begin(struct an_pin *p)
 	/* Report this before judging rounds: no round of this plan can run. */
 	if (an_ledger_files_slice(&p->context->files, &err) != CM_OK) {
 		fail(p, &err);
+		return;
+	}
+	if (CM_CHECKED("analyzer.signed") && !an_conf_signs_at_start(p->context->conf)) {
+		take_signed(p);
 		return;
 	}
 	p->number = an_state_next_plan(&p->context->files.state, p->previous);

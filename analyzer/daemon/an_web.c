@@ -90,11 +90,16 @@ static char *status_json(void *user)
 		.ledger = { .chain = an_ledger_chain(w->context->files.ledger),
 			.fault = an_dashboard_thread_fault(w->viewer) },
 		.view = an_dashboard_thread_view(w->viewer) };
+	const struct rd_slices all = an_ledger_files_budget(&w->context->files);
+	struct an_figure figure;
+	struct cm_err unused;
 	json_t *doc;
 	char *text;
 
 	want(w);
 	read_certificate(w);
+	if (an_budget_figure(s.state, &all, &figure, &unused) == CM_OK)
+		s.figure = &figure;
 	w->conf.status(w->conf.user, &s);
 	s.certificate.known = w->not_after != 0;
 	s.certificate.not_after = w->not_after;

@@ -2,6 +2,8 @@
 #include "an_budget.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cm_fault.h"
@@ -302,6 +304,60 @@ enum cm_rc an_budget_share(const struct an_state *s, double *share, struct cm_er
 		return rd_account_share(s->current->account, share, err);
 	*share = an_budget_answered(s) / s->plan->epsilon;
 	return CM_OK;
+}
+
+/* limit - taken of decimals, without what binary adds to it. */
+static double left_of(double limit, double taken)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof text, "%.15g", limit - taken);
+	return limit > taken ? strtod(text, NULL) : 0;
+}
+
+/* What the rounds of one plan use of its slice. */
+static enum cm_rc used_of(
+	const struct an_state *s, const struct an_plan *plan, double *epsilon, struct cm_err *err)
+{
+	double share = 0;
+
+	*epsilon = 0;
+	if (plan->account) {
+		enum cm_rc rc = rd_account_share(plan->account, &share, err);
+
+		*epsilon = fmin(share, 1) * plan->signed_plan.epsilon;
+		return rc;
+	}
+	for (size_t i = 0; i < an_state_rounds(s); i++) {
+		const struct an_round_state *r = an_state_at(s, i);
+
+		if (r->of == plan && r->decided_seq != 0 && r->entry)
+			*epsilon = fmax(*epsilon, r->entry->epsilon_total);
+	}
+	return CM_OK;
+}
+
+enum cm_rc an_budget_figure(
+	const struct an_state *s, const struct rd_slices *all, struct an_figure *out, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	*out = (struct an_figure){ .limit = all->epsilon,
+		.delta = all->delta,
+		.pinned = s->slices.epsilon,
+		.pinned_delta = s->slices.delta,
+		.free = left_of(all->epsilon, s->slices.epsilon),
+		.free_delta = left_of(all->delta, s->slices.delta) };
+	for (size_t i = 0; rc == CM_OK && i < s->plans; i++) {
+		double used;
+
+		rc = used_of(s, s->pinned[i], &used, err);
+		out->used += used;
+	}
+	out->used = fmin(out->used, out->pinned);
+	out->ratio = out->used / out->limit;
+	out->full = !(out->free > 0 && out->free_delta > 0);
+	return rc;
 }
 
 void an_budget_together(const struct an_state *s, struct rd_together *out)

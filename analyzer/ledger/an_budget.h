@@ -38,6 +38,22 @@ bool an_budget_spends(
 /* "needs ... and ... is left", for a round that does not fit. */
 void an_budget_words(const struct rd_verdict *v, char *out, size_t size);
 
+/* The population's budget and where it went, the same figure wherever it is shown.  Rounded by nobody. */
+struct an_figure {
+	double limit, delta; /* epsilon and delta for the population's life */
+	double pinned,
+		pinned_delta; /* the slices of all plans: spent whole, for ever; what is lost is this */
+	/* Epsilon of the rounds of the pinned slices that were announced or answered; of a filter, its part
+	 * of the slice.  It says how much of what is spent was used, and is no bound on what is lost. */
+	double used;
+	double free, free_delta; /* for other plans */
+	double ratio;            /* used / limit, 1 is all */
+	bool full;               /* nothing of epsilon or of delta is free: no further plan fits */
+};
+/* all: the population's budget (an_ledger_files_budget). */
+CM_CHECK enum cm_rc an_budget_figure(
+	const struct an_state *s, const struct rd_slices *all, struct an_figure *out, struct cm_err *err);
+
 /* Upper bound on epsilon of the plan file's entries up to the last that was announced or answered; for an
  * adaptive plan, its whole slice once it has a round.  The population's total is an_state.slices. */
 double an_budget_answered(const struct an_state *s);

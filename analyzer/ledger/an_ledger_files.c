@@ -198,8 +198,7 @@ static enum cm_rc reserve(struct an_ledger_files *b, struct an_reservation *v,
 	return rc;
 }
 
-/* The population's budget: from the ledger, or for a new ledger the one it will record. */
-static struct rd_slices budget(const struct an_ledger_files *b)
+struct rd_slices an_ledger_files_budget(const struct an_ledger_files *b)
 {
 	struct rd_slices all = { b->state.epsilon, b->state.delta };
 
@@ -213,7 +212,7 @@ static struct rd_slices budget(const struct an_ledger_files *b)
 enum cm_rc an_ledger_files_slice(const struct an_ledger_files *b, struct cm_err *err)
 {
 	const struct rd_plan slice = { .epsilon = b->plan.epsilon, .delta = b->plan.delta };
-	struct rd_slices all = budget(b);
+	struct rd_slices all = an_ledger_files_budget(b);
 
 	return rd_slices_fit(&b->state.slices, &slice, all.epsilon, all.delta)
 		       ? CM_OK
@@ -223,7 +222,7 @@ enum cm_rc an_ledger_files_slice(const struct an_ledger_files *b, struct cm_err 
 enum cm_rc an_ledger_files_pin(struct an_ledger_files *b, const struct cm_buf *plan,
 	const struct cr_signer *signer, int64_t now_ms, struct cm_err *err)
 {
-	struct rd_slices all = budget(b);
+	struct rd_slices all = an_ledger_files_budget(b);
 	struct rd_record open, pin = { .kind = RD_PLAN };
 	enum cm_rc rc = an_ledger_files_slice(b, err);
 
@@ -237,26 +236,36 @@ enum cm_rc an_ledger_files_pin(struct an_ledger_files *b, const struct cm_buf *p
 	return rc == CM_OK ? an_ledger_files_append(b, &pin, now_ms, err) : rc;
 }
 
-enum cm_rc an_ledger_files_preview(struct an_ledger_files *b, const atomic_bool *stop, struct cm_err *err)
+enum cm_rc an_ledger_files_draft(
+	const struct an_ledger_files *b, const atomic_bool *stop, struct cm_buf *plan, struct cm_err *err)
 {
 	uint8_t previous[PR_HASH_LEN];
-	struct rd_slices all = budget(b);
-	uint64_t number;
+	uint64_t number = an_state_next_plan(&b->state, previous);
+	enum cm_rc rc = an_ledger_files_slice(b, err);
+
+	return rc == CM_OK ? pl_plan_make(&b->plan, number, previous, stop, plan, err) : rc;
+}
+
+enum cm_rc an_ledger_files_show(struct an_ledger_files *b, const struct cm_buf *plan, struct cm_err *err)
+{
+	struct rd_slices all = an_ledger_files_budget(b);
+
+	b->state.epsilon = all.epsilon;
+	b->state.delta = all.delta;
+	return an_state_pin(&b->state, plan->data, plan->len, err);
+}
+
+enum cm_rc an_ledger_files_preview(struct an_ledger_files *b, const atomic_bool *stop, struct cm_err *err)
+{
 	struct cm_buf plan;
 	enum cm_rc rc;
 
 	if (b->state.current)
 		return CM_OK;
 	cm_buf_init(&plan, PR_PLAN_MAX);
-	number = an_state_next_plan(&b->state, previous);
-	rc = an_ledger_files_slice(b, err);
+	rc = an_ledger_files_draft(b, stop, &plan, err);
 	if (rc == CM_OK)
-		rc = pl_plan_make(&b->plan, number, previous, stop, &plan, err);
-	if (rc == CM_OK) {
-		b->state.epsilon = all.epsilon;
-		b->state.delta = all.delta;
-		rc = an_state_pin(&b->state, plan.data, plan.len, err);
-	}
+		rc = an_ledger_files_show(b, &plan, err);
 	cm_buf_fini(&plan);
 	return rc;
 }

@@ -34,6 +34,8 @@ void an_ledger_files_close(struct an_ledger_files *b);
 CM_CHECK enum cm_rc an_ledger_files_append(
 	struct an_ledger_files *b, struct rd_record *r, int64_t now_ms, struct cm_err *err);
 
+/* The population's budget: from the ledger, or for a new ledger the one it will record. */
+struct rd_slices an_ledger_files_budget(const struct an_ledger_files *b);
 /* Check that the plan file's slice fits beside those of earlier plans.  CM_EBUDGET with the reason. */
 CM_CHECK enum cm_rc an_ledger_files_slice(const struct an_ledger_files *b, struct cm_err *err);
 /* Pin the plan file: sign these bytes (from pl_plan_make) and store them in a PLAN record, durable on return.
@@ -41,6 +43,13 @@ CM_CHECK enum cm_rc an_ledger_files_slice(const struct an_ledger_files *b, struc
  * not fit, and nothing is written. */
 CM_CHECK enum cm_rc an_ledger_files_pin(struct an_ledger_files *b, const struct cm_buf *plan,
 	const struct cr_signer *signer, int64_t now_ms, struct cm_err *err);
+/* Append the bytes of the plan file's plan as it would be pinned next.  Composes each round; another thread
+ * may set *stop, as in pl_plan_make.  CM_EBUDGET as above. */
+CM_CHECK enum cm_rc an_ledger_files_draft(
+	const struct an_ledger_files *b, const atomic_bool *stop, struct cm_buf *plan, struct cm_err *err);
+/* For files opened without write: take these bytes into the state as pinning would. */
+CM_CHECK enum cm_rc an_ledger_files_show(
+	struct an_ledger_files *b, const struct cm_buf *plan, struct cm_err *err);
 /* For files opened without write: decide the plan file's rounds in memory as pinning would.  Does nothing if
  * the plan is pinned.  CM_EBUDGET as above. */
 CM_CHECK enum cm_rc an_ledger_files_preview(

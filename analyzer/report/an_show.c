@@ -108,9 +108,10 @@ static void print_rows(
 	if (!t)
 		return;
 	if (from == 0)
-		(void)fprintf(out, "plan %s  budget epsilon %.3f at delta %g, %sunit %s, %zu round%s\n\n",
-			p->name, p->epsilon, p->delta, rd_mode_filter(p->mode) != 0 ? "adaptive, " : "",
-			p->unit, p->rounds, p->rounds == 1 ? "" : "s");
+		(void)fprintf(out, "plan %s  budget epsilon %.*f at delta %g, %sunit %s, %zu round%s\n\n",
+			p->name, p->exact ? 4 : 3, p->epsilon, p->delta,
+			rd_mode_filter(p->mode) != 0 ? "adaptive, " : "", p->unit, p->rounds,
+			p->rounds == 1 ? "" : "s");
 	for (size_t i = 0; i < p->rounds; i++)
 		round_row(t, &b->state.round[i], p->epsilon, rd_mode_filter(p->mode) != 0, now_ms, &total);
 	cm_table_print_rows(t, from, to, out);
@@ -387,40 +388,43 @@ static double accepted(const struct an_state *s)
 	return p && p->entries > 0 ? p->entry[p->entries - 1].epsilon_total : 0;
 }
 
-static void print_slices(const struct an_state *s, FILE *out)
+/* Limit, pinned, used and free; and the slices. */
+static void print_figure(const struct an_state *s, const struct an_figure *f, FILE *out)
 {
-	double epsilon = fmax(s->epsilon - s->slices.epsilon, 0);
-	double delta = fmax(s->delta - s->slices.delta, 0);
-
+	(void)fprintf(out, "budget  epsilon %.4f at delta %g, for life\n", f->limit, f->delta);
+	(void)fprintf(out, "pinned  epsilon %.4f at delta %g by %zu plan%s\n", an_round_up(f->pinned),
+		f->pinned_delta, s->plans, s->plans == 1 ? "" : "s");
 	for (size_t i = 0; i < s->plans; i++) {
 		const struct rd_plan *p = &s->pinned[i]->signed_plan;
 
-		(void)fprintf(out, "%s epsilon %g at delta %g by plan %llu (%s)%s\n",
-			i == 0 ? "slices " : "       ", p->epsilon, p->delta, (unsigned long long)p->number,
-			p->name, s->pinned[i]->current ? ", this one" : "");
+		(void)fprintf(out, "        epsilon %g at delta %g by plan %llu (%s)%s\n", p->epsilon,
+			p->delta, (unsigned long long)p->number, p->name,
+			s->pinned[i]->current ? ", this one" : "");
 	}
+	(void)fprintf(out, "used    epsilon %.4f, %.2f %% of the budget\n", an_round_up(f->used),
+		an_percent_up(f->ratio));
 	(void)fprintf(out,
 		"free    epsilon %.4f at delta %g for other plans%s: slices are spent whole, whatever was answered\n",
-		an_round_down(epsilon), delta, epsilon > 0 && delta > 0 ? "" : ", so none fits");
+		an_round_down(f->free), f->free_delta, f->full ? ", so none fits" : "");
 }
 
 enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm_err *err)
 {
 	const struct pl_plan *p = &b->plan;
 	const struct an_state *s = &b->state;
+	const struct rd_slices all = an_ledger_files_budget(b);
 	struct rd_together together;
+	struct an_figure figure;
 	double share = 0;
 	char words[400];
 
-	if (an_budget_share(s, &share, err) != CM_OK)
+	if (an_budget_share(s, &share, err) != CM_OK || an_budget_figure(s, &all, &figure, err) != CM_OK)
 		return err->code;
 	(void)fprintf(out, "population %s, unit %s\n", p->population, p->unit);
 	if (s->opened)
-		(void)fprintf(out, "budget  epsilon %.4f at delta %g, for life\n", s->epsilon, s->delta);
+		print_figure(s, &figure, out);
 	else
 		(void)fputs("budget  no plan has been pinned, nothing is spent\n", out);
-	if (s->opened)
-		print_slices(s, out);
 	(void)fprintf(out, "plan %s, slice of epsilon %.4f at delta %g\n", p->name, p->epsilon, p->delta);
 	if (an_state_adaptive(s))
 		(void)fprintf(out,
@@ -484,26 +488,36 @@ static json_t *together_json(const struct an_state *s)
 		an_json_real(t.epsilon0));
 }
 
+json_t *an_figure_json(const struct an_figure *f)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "limit", an_json_real(f->limit), "delta",
+		an_json_real(f->delta), "pinned", an_json_real(f->pinned), "pinned_delta",
+		an_json_real(f->pinned_delta), "used", an_json_real(f->used), "free", an_json_real(f->free),
+		"free_delta", an_json_real(f->free_delta), "ratio", an_json_real(f->ratio));
+}
+
 enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct cm_err *err)
 {
 	const struct pl_plan *p = &b->plan;
 	const struct an_state *s = &b->state;
 	const struct rd_chain *chain = an_ledger_chain(b->ledger);
-	double limit = s->opened ? s->epsilon : p->epsilon, delta = s->opened ? s->delta : p->delta;
-	double spent = s->slices.epsilon, share = 0;
+	const struct rd_slices all = an_ledger_files_budget(b);
+	struct an_figure f;
+	double share = 0;
 
-	if (an_budget_share(s, &share, err) != CM_OK)
+	if (an_budget_share(s, &share, err) != CM_OK || an_budget_figure(s, &all, &f, err) != CM_OK)
 		return err->code;
 	*out = json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
+		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
 		"schema", "tombola.budget/2", "plan", p->name, "population", p->population, "unit", p->unit,
-		"mode", p->mode, "epsilon_limit", an_json_real(limit), "delta", an_json_real(delta),
-		"epsilon_spent", an_json_real(spent), "epsilon_left",
-		an_json_real(limit > spent ? limit - spent : 0), "slice_epsilon", an_json_real(p->epsilon),
-		"slice_delta", an_json_real(p->delta), "entries_epsilon", an_json_real(accepted(s)),
-		"answered_epsilon", an_json_real(an_budget_answered(s)), "share_spent", an_json_real(share),
-		"plans", plans_json(s), "rounds", counts_json(s), "ledger_seq", (json_int_t)chain->seq,
-		"ledger_head", an_json_hex(chain->head, PR_HASH_LEN), "together", together_json(s));
+		"mode", p->mode, "epsilon_limit", an_json_real(f.limit), "delta", an_json_real(f.delta),
+		"epsilon_spent", an_json_real(f.pinned), "epsilon_left", an_json_real(f.free),
+		"slice_epsilon", an_json_real(p->epsilon), "slice_delta", an_json_real(p->delta),
+		"entries_epsilon", an_json_real(accepted(s)), "answered_epsilon",
+		an_json_real(an_budget_answered(s)), "share_spent", an_json_real(share), "plans",
+		plans_json(s), "rounds", counts_json(s), "ledger_seq", (json_int_t)chain->seq, "ledger_head",
+		an_json_hex(chain->head, PR_HASH_LEN), "together", together_json(s), "population_budget",
+		an_figure_json(&f));
 	return *out ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 

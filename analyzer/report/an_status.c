@@ -6,6 +6,7 @@
 
 #include "an_result.h"
 #include "an_schedule.h"
+#include "an_show.h"
 #include "cm_clock.h"
 #include "cm_table.h"
 #include "cm_text.h"
@@ -203,7 +204,7 @@ json_t *an_status_json(const struct an_status *s)
 	const struct pl_plan *p = s->state->plan;
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:{s:b, s:o, s:o}, s:{s:I, s:o, s:I, "
-			 "s:o}, s:i, s:o, s:o, s:o}",
+			 "s:o}, s:i, s:o, s:o, s:o, s:o}",
 		"schema", "tombola.status/1", "version", TOMBOLA_VERSION, "plan", p->name, "population",
 		p->population, "unit", p->unit, "mode", p->mode, "now_ms", time_json(s->now_ms), "started_ms",
 		time_json(s->started_ms), "state", state_json(s), "shuffler", "connected",
@@ -212,5 +213,6 @@ json_t *an_status_json(const struct an_status *s)
 		an_json_hex(s->ledger.chain->head, PR_HASH_LEN), "shown_seq", (json_int_t)s->view->chain.seq,
 		"fault", fault_json(s->ledger.fault), "refusals_explained", (int)s->explained, "round",
 		round_json(s), "pipeline", s->view->rounds ? pipeline_json(&s->view->pipeline) : json_null(),
-		"certificate", certificate_json(s));
+		"certificate", certificate_json(s), "population_budget",
+		s->figure ? an_figure_json(s->figure) : json_null());
 }

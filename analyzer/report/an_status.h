@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "an_budget.h"
 #include "an_dashboard.h"
 #include "an_state.h"
 
@@ -29,6 +30,7 @@ struct an_status {
 	const char
 		*not_signed; /* why the plan is not signed yet; NULL or "": it is, or nothing is in its way */
 	int64_t now_ms, started_ms;
+	const struct an_figure *figure; /* NULL: the accountant has no answer */
 	struct {
 		bool connected;
 		int64_t seen_ms;  /* time of its last frame; 0: none since the start */

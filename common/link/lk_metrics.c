@@ -29,6 +29,7 @@ enum {
 	DELTA,
 	SPENT,
 	SHARE,
+	FREE,
 	RECORDS,
 	LEDGER_OK,
 	CPU, /* CPU and MEMORY, the last rows, vary with the data */
@@ -79,6 +80,10 @@ static const struct cm_metric_row rows[ROWS] = {
 		"Epsilon that this party's account holds, an upper bound.", NULL, NULL, NULL },
 	[SHARE] = { "tombola_budget_spent_ratio", CM_METRIC_GAUGE,
 		"Part of the budget that is used, 1 is all of it.", NULL, NULL, NULL },
+	[FREE] = { "tombola_budget_free_ratio", CM_METRIC_GAUGE,
+		"Part of the budget that no plan has pinned, of epsilon or delta the smaller; at 0 no further "
+		"plan fits.",
+		NULL, NULL, NULL },
 	[RECORDS] = { "tombola_ledger_records", CM_METRIC_GAUGE, "Records of this party's ledger.", NULL,
 		NULL, NULL },
 	[LEDGER_OK] = { "tombola_ledger_ok", CM_METRIC_GAUGE,
@@ -194,6 +199,7 @@ void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b)
 	cm_metrics_set(m->table, DELTA, 0, b->delta);
 	cm_metrics_set(m->table, SPENT, 0, b->spent);
 	cm_metrics_set(m->table, SHARE, 0, b->share);
+	cm_metrics_set(m->table, FREE, 0, b->free);
 }
 
 void lk_metrics_ledger(struct lk_metrics *m, uint64_t records, const char *path)

@@ -29,6 +29,7 @@ struct lk_metrics_budget {
 	double limit, delta; /* epsilon at delta */
 	double spent;        /* epsilon, upper bound; NAN: not known */
 	double share;        /* share of the budget that is used, 1 is all; NAN: not known */
+	double free; /* share that no plan has pinned, of epsilon or delta the smaller; NAN: not known */
 };
 void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b);
 /* records: entries of the ledger; path: the file that holds the ledger, which this call inspects.  The ledger

@@ -136,9 +136,10 @@ static const struct cf_row round_rows[] = {
 };
 
 static const struct cf_row budget_rows[] = {
-	CF_REQUIRED("epsilon", CF_DOUBLE(1e-6, 100), PLAN(epsilon),
-		"slice of the population's budget that this plan takes: limit on its rounds together"),
-	CF_REQUIRED("delta", CF_DOUBLE(1e-15, 0.01), PLAN(delta), "of the total"),
+	CF_OPTIONAL("epsilon", CF_DOUBLE(1e-6, PL_EPSILON_MAX), PLAN(epsilon),
+		"slice of the population's budget that this plan takes: limit on its rounds together; by "
+		"default exactly what they use, so that nothing is lost"),
+	CF_DEFAULT("delta", CF_DOUBLE(1e-15, 0.01), PLAN(delta), "1e-6", "of the total"),
 	CF_DEFAULT("unit", CF_STRING, PLAN(unit), "device",
 		"whose data the guarantee protects: \"device\", there is no other"),
 	CF_END,
@@ -148,7 +149,7 @@ const struct cf_row pl_plan_keys[] = {
 	CF_REQUIRED("name", CF_STRING, PLAN(name), "of the plan, for tables"),
 	CF_REQUIRED(
 		"population", CF_STRING, PLAN(population), "whose devices are asked; the ledger is theirs"),
-	CF_REQUIRED("budget", CF_GROUP(budget_rows), 0, NULL),
+	CF_OPTIONAL("budget", CF_GROUP(budget_rows), 0, NULL),
 	CF_DEFAULT("mode", CF_STRING, PLAN(mode), "plan",
 		"\"plan\": all rounds are fixed now; \"adaptive\": later ones may follow from results"),
 	CF_OPTIONAL("filter", CF_STRING, PLAN(filter),

@@ -13,6 +13,7 @@
 #include "pl_make.h"
 #include "pl_recur.h"
 #include "pl_round.h"
+#include "pl_slice.h"
 
 static void check_names(struct pl_checker *c, const struct pl_plan *p)
 {
@@ -59,6 +60,28 @@ static void choose_protocols(struct pl_checker *c, struct pl_plan *p)
 	p->searched = true;
 	if (pl_auto(p, &at, &e) != CM_OK)
 		pl_fault_of(c, pl_round_line(c, at, "protocol"), &e);
+}
+
+/* Rounds that share a budget need one; what each may cost is judged below the most that there can be. */
+static void choose_without_budget(struct pl_checker *c, struct pl_plan *p)
+{
+	for (size_t i = 0; i < p->rounds; i++)
+		if (p->round[i].automatic && p->round[i].cost == 0)
+			pl_refuse(c, &p->round[i], "protocol",
+				"auto: without 'budget.epsilon' there is nothing to share: give the budget, "
+				"or this round's 'epsilon'");
+	p->epsilon = PL_EPSILON_MAX;
+	if (c->found == 0)
+		choose_protocols(c, p);
+}
+
+/* The slice of a plan that gives none. */
+static void find_slice(struct pl_checker *c, struct pl_plan *p)
+{
+	struct cm_err e = { 0 };
+
+	if (pl_slice_find(p, &p->epsilon, &e) != CM_OK)
+		pl_fault_of(c, cf_line(c->file, "rounds"), &e);
 }
 
 static void take_mode(struct pl_checker *c, const struct pl_raw_plan *raw, struct pl_plan *out)
@@ -120,6 +143,13 @@ static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struc
 		pl_fault(c, cf_line(c->file, "budget.unit"), "'budget.unit' must be \"device\"");
 	take_mode(c, raw, out);
 	out->epsilon = raw->epsilon;
+	out->exact = !(raw->epsilon > 0);
+	if (out->exact && rd_mode_filter(out->mode) != 0)
+		pl_fault(c, cf_line(c->file, "mode"),
+			"mode \"adaptive\" needs 'budget.epsilon': its rounds are not all known");
+	if (out->exact && c->open)
+		pl_fault(c, cf_line(c->file, "rounds"),
+			"numbers are found for a budget: give 'budget.epsilon'");
 	out->delta = raw->delta;
 	out->honest_fraction = raw->honest_fraction;
 	out->colluders = (uint64_t)raw->colluders;
@@ -128,9 +158,11 @@ static enum cm_rc take_plan(struct pl_checker *c, struct pl_raw_plan *raw, struc
 		return c->first->code;
 	check_names(c, out);
 	if (c->found == 0 && !c->open)
-		choose_protocols(c, out);
+		(out->exact ? choose_without_budget : choose_protocols)(c, out);
 	if (c->found == 0 && !c->open)
 		check_losses(c, out);
+	if (c->found == 0 && !c->open && out->exact)
+		find_slice(c, out);
 	if (c->found == 0 && !c->open)
 		check_size(c, out);
 	return c->found == 0 ? CM_OK : c->first->code;

@@ -21,6 +21,7 @@
 #define PL_WINDOW_MAX_S 2592000.0  /* 30 days */
 #define PL_EVERY_MAX_S  31622400.0 /* 366 days */
 #define PL_LABEL_LEN    80u
+#define PL_EPSILON_MAX  100.0 /* of a slice */
 
 /* One round as planned.  Lives as long as its plan. */
 struct pl_round {
@@ -61,7 +62,8 @@ struct pl_round {
 
 struct pl_plan {
 	char name[65], population[PR_TEXT_MAX + 1], unit[33];
-	double epsilon, delta; /* the slice */
+	double epsilon, delta; /* the slice; epsilon 0: of a plan with wishes whose file gives none */
+	bool exact;            /* the file gives no epsilon: the slice is what the rounds use (pl_slice.h) */
 	uint32_t tries;        /* most tries of each round */
 	char mode[RD_MODE_LEN];
 	double honest_fraction;

@@ -11,6 +11,7 @@
 #include "pl_cost.h"
 #include "pl_load.h"
 #include "pl_plan.h"
+#include "pl_slice.h"
 #include "tool_plan.h"
 
 double tool_spent(double epsilon)
@@ -219,8 +220,9 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 		free(fits);
 		return;
 	}
-	printf("plan %s  budget epsilon %.3f at delta %g, unit %s, %zu round%s\n", p->name, p->epsilon,
-		p->delta, p->unit, p->rounds, p->rounds == 1 ? "" : "s");
+	printf("plan %s  budget epsilon %.*f%s at delta %g, unit %s, %zu round%s\n", p->name,
+		p->exact ? 4 : 3, p->epsilon, p->exact ? ", exactly what its rounds use," : "", p->delta,
+		p->unit, p->rounds, p->rounds == 1 ? "" : "s");
 	if (filter != 0)
 		printf("mode adaptive, filter %s: totals are shares of its budget\n",
 			acct_filter_name(filter));
@@ -247,7 +249,9 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 		p->rounds == 1 ? " fits" : "s fit", cm_thousands((int64_t)bytes_of_all(p, cost), bytes));
 	if (!last.adaptive)
 		printf(", epsilon %.4f of %.4f", tool_spent(last.total), p->epsilon);
-	puts("\ncosts and totals are upper bounds, at the guaranteed minimum of honest reports");
+	putchar('\n');
+	pl_slice_warn(p, last.total, stdout);
+	puts("costs and totals are upper bounds, at the guaranteed minimum of honest reports");
 	puts("error: root mean square; of a number in its unit, of a vector over its coordinates, of counts over an\n"
 	     "average category and one that a tenth of the devices hold");
 	if (run < p->rounds)

@@ -255,7 +255,7 @@ static enum cm_rc write_services(const struct demo *d, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = write_conf(d, "analyzer.conf", err,
 			"shuffler = \"127.0.0.1:%u\";\nstate_dir = \"analyzer\";\nhttp = \"127.0.0.1:%u\";\n"
-			"plan = \"plan.conf\";\nsigning_key = \"pki/analyzer/analyzer-sign.key\";\n"
+			"plan = \"plan.conf\";\nsign = \"at-start\";\nsigning_key = \"pki/analyzer/analyzer-sign.key\";\n"
 			"shuffler_key = \"pki/analyzer/shuffler-sign.pub\";\n"
 			"tls = {\n  cert = \"pki/analyzer/analyzer.crt\";\n"
 			"  key = \"pki/analyzer/analyzer.key\";\n"

@@ -14,36 +14,47 @@
 #include "pl_make.h"
 #include "pl_optimise.h"
 #include "pl_plan.h"
+#include "pl_slice.h"
 #include "pt_device.h"
+
+struct fitting {
+	bool *fits;
+	double used; /* epsilon of those that fit */
+};
 
 static enum cm_rc note_fit(
 	void *user, size_t i, const struct rd_account *before, const struct rd_verdict *v, struct cm_err *err)
 {
-	bool *fits = user;
+	struct fitting *f = user;
 
 	(void)before;
 	(void)err;
-	fits[i] = v->fits;
+	f->fits[i] = v->fits;
+	if (v->fits)
+		f->used = v->total;
 	return CM_OK;
 }
 
-/* Prints what the file does not show: how many of the recurring rounds fit, and whether any is refused. */
+/* Prints what the file does not show: how many of the recurring rounds fit, whether any is refused, and what
+ * of the slice would be lost. */
 static enum cm_rc say_fit(const struct pl_plan *p, struct cm_err *err)
 {
-	bool *fits = calloc(p->rounds, sizeof *fits);
+	struct fitting f = { .fits = calloc(p->rounds, sizeof *f.fits) };
 	size_t refused = 0;
-	enum cm_rc rc = fits ? pl_plan_accept(p, NULL, note_fit, fits, err)
-			     : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = f.fits ? pl_plan_accept(p, NULL, note_fit, &f, err)
+			       : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK) {
-		pl_plan_print_recurring(p, fits, stdout);
+		pl_plan_print_recurring(p, f.fits, stdout);
 		for (size_t i = 0; i < p->rounds; i++)
-			refused += !fits[i];
+			refused += !f.fits[i];
 	}
 	if (refused > 0)
 		printf("%zu of %zu round%s not fit its budget: `tombola plan cost` says which\n", refused,
 			p->rounds, p->rounds == 1 ? " does" : "s do");
-	free(fits);
+	if (rc == CM_OK)
+		pl_slice_warn(p, f.used, stdout);
+	free(f.fits);
 	return rc;
 }
 

@@ -241,10 +241,12 @@ static void take_rounds(struct sh_metrics *m, const struct sh_metrics_now *now)
 
 static void take_budget(struct sh_metrics *m, const struct sh_core *core)
 {
+	const struct sh_usage usage = sh_core_usage(core);
 	const struct lk_metrics_budget budget = { .limit = sh_core_limit(core),
 		.delta = sh_core_delta(core),
 		.spent = sh_core_taken(core).epsilon,
-		.share = sh_core_usage(core).used };
+		.share = usage.used,
+		.free = usage.pinned < 1 ? 1 - usage.pinned : 0 };
 
 	lk_metrics_budget(m->shared, &budget);
 	lk_metrics_ledger(m->shared, sh_core_witness(core).seq, m->state_file);

@@ -196,6 +196,7 @@ max_share = 1.0;
             "analyzer": f"""shuffler = "127.0.0.1:{self.port}";
 state_dir = "analyzer";
 plan = "plan.conf";
+sign = "at-start";
 signing_key = "pki/analyzer/analyzer-sign.key";
 shuffler_key = "pki/analyzer/shuffler-sign.pub";
 http = "127.0.0.1:{self.http['analyzer']}";

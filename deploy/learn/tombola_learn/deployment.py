@@ -46,6 +46,7 @@ max_target = {devices};
     "analyzer": """shuffler = "127.0.0.1:{port}";
 state_dir = "analyzer";
 plan = "plan.conf";
+sign = "at-start"; # the budget that a run may take is an argument of the run
 signing_key = "pki/analyzer/analyzer-sign.key";
 shuffler_key = "pki/analyzer/shuffler-sign.pub";
 """ + TLS.format("analyzer", ""),
