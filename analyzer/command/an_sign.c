@@ -161,8 +161,10 @@ static enum cm_rc confirmed(const struct cm_cli *cli, const char *population, st
 static enum cm_rc ask_shuffler(const struct an_conf *conf, struct cm_err *err)
 {
 	const struct an_daemon_conf check = { .conf = conf, .check = true };
-	enum cm_rc rc = an_daemon_run(&check, err);
+	enum cm_rc rc;
 
+	(void)fflush(stdout); /* before what the run logs */
+	rc = an_daemon_run(&check, err);
 	if (rc == CM_OK)
 		(void)printf("the plan fits the policy of the shuffler at %s\n", conf->shuffler);
 	return rc;
