@@ -193,8 +193,7 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
     at_the_ca(guide.line("tombola pki sign", "requests/"))
     for path in ("gateway-2/gateway-2.crt", "signed/gateway-3.crt", "signed/gateway-4.crt"):
         assert os.path.exists(os.path.join(away, path)), os.listdir(os.path.join(away, "signed"))
-    says(d["analyzer"], "plan.conf:", "min_reports is 450, and the shuffler's policy has min_batch = 50000",
-         "nothing of the budget is spent")
+    says(d["analyzer"], "the plan is not signed, and nothing of the budget is spent")
     plan_check = analyzer.try_("sudo -u tombola-analyzer tombola-analyzer plan check")
     assert plan_check.returncode == c.EXIT["config"] and plan_check.stdout.count("min_batch = 50000") == 2, plan_check
     assert spent(site)[:2] == ([0, 0], [0, 0])
@@ -204,6 +203,10 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
     d["shuffler"].stop()
     shuffler.edit("shuffler-policy.conf", min_batch=400)
     d["shuffler"] = shuffler.start(run["shuffler"])
+    c.wait_for("the shuffler", lambda: analyzer.try_("sudo -u tombola-analyzer tombola-analyzer plan check").returncode == 0)
+    signed = guide.line("tombola-analyzer plan sign")
+    assert analyzer.try_(signed + " < /dev/null").returncode == c.EXIT["usage"]
+    analyzer.run(signed + " --yes")
     says(d["shuffler"], "round open")
     says(d["client"], "the round guarantees a batch of 450", "min_batch is 10000")
     assert spent(site)[0][1] == 0
@@ -211,7 +214,7 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
     client.edit("client-policy.conf", min_batch=400)
     d["client"] = client.start(run["client"])
 
-    # Step 5: both rounds were answered by everybody, once, and all three say the same of the budget.
+    # Step 6: both rounds were answered by everybody, once, and all three say the same of the budget.
     says(d["analyzer"], "the plan is through")
     listed = analyzer.run(guide.line("round list"))
     assert [line.split()[1:4] for line in listed.splitlines() if line.strip()[:1] in "12" and line.strip()] == [
