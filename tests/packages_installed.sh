@@ -104,6 +104,12 @@ shuffler=$!
 as client tombola-client run >"$work/client.log" 2>&1 &
 client=$!
 running="$shuffler $client"
+# The shuffler may not listen yet.
+for _ in $(seq 30); do
+	(as analyzer tombola-analyzer plan sign --yes) >"$work/sign.log" 2>&1 && break
+	sleep 1
+done
+grep -q '^signed: ' "$work/sign.log" || fail "plan sign: $(tail -n 3 "$work/sign.log")"
 (as analyzer timeout 60 tombola-analyzer run --once) >"$work/analyzer.log" 2>&1 ||
 	fail "the analyzer: $(tail -n 3 "$work/analyzer.log") $(tail -n 2 "$work/shuffler.log") $(tail -n 2 "$work/client.log")"
 kill $shuffler $client
