@@ -26,9 +26,7 @@ struct gauss {
 };
 
 /* Phi(-z) = erfc(z/sqrt 2)/2.  z is off by at most 2 ulps of size = eps/mu + mu/2, hence Phi(-z) by a
- * relative (
- * z
- *  + 1) of that, and erfc itself by a few ulps. */
+ * relative (|z| + 1) of that, and erfc itself by a few ulps. */
 static struct gauss gauss_at(double eps, double mu)
 {
 	double size = eps / mu + mu / 2, p = 0.5 * erfc((eps / mu - mu / 2) / sqrt(2)),

@@ -15,11 +15,9 @@
  * it.  mu is found by bisection.
  *
  * Rounding.  Phi(-z) = erfc(z/sqrt 2)/2 with z off by 2 ulps of s = eps/mu + mu/2, hence Phi by a relative
- * (
- * z
- * +1) 2 ulp s and a few ulps of erfc: 32 + 8 (s+1)^2 ulps are charged to each of the two terms before they
- * are subtracted.  Gaps between losses lose ulp b/(b-a), and eight times that is charged.  The blur of the
- * cells (acct_plan_blur) moves every node up, with H(-shift) <= H(0) + shift/2 at the first. */
+ * (|z|+1) 2 ulp s and a few ulps of erfc: 32 + 8 (s+1)^2 ulps are charged to each of the two terms before
+ * they are subtracted.  Gaps between losses lose ulp b/(b-a), and eight times that is charged.  The blur of
+ * the cells (acct_plan_blur) moves every node up, with H(-shift) <= H(0) + shift/2 at the first. */
 #pragma once
 
 #include "acct.h"

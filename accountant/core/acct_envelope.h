@@ -3,19 +3,18 @@
  *
  * No I/O, no state.  Sets cell[] and cells only; *why as in acct.h (may be NULL).
  *
- * Proof.  Let omega_y = min_x p(y
- * x), W its sum, and for two inputs x and x' let s_y = p(y
- * x)/omega_y - 1, and t_y the same for x'.  A round's delta at epsilon is the mean of a convex function of
- * the sum of independent losses u - e v, e = e^epsilon, so delta does not fall when the law of one loss
- * becomes larger in convex order.  For convex f, s, t >= 0 and m = 1 - e we have f(m + s - e t) <= f(m + s)
- * + f(m - e t) - f(m), since the increments of f rise.  So the list that has the cells (1 + s_y, 1) and (1,
- * 1 + t_y) apart, and (1, 1) for the rest of W, is at least as bad, provided that the first two take no
- * more than W.  Each of these two halves depends on one input alone, by C_x(s) = sum_y (p(y
- * x) - (1 + s) omega_y)^+. A larger C with the same C(0) = 1 - W belongs to a law that is larger in convex
- * order.  G = max_x C_x is convex and falls.  The line through G at knots 0 < s_1 < .. < s_k, where G(s_k)
- * = 0, is above G, and is convex and falls too; its law has an atom at each knot, whose mass is the change
- * of slope there.  s_1 is so large that the first slope is at least -W/2, so the two halves fit in W.  The
- * list is symmetric, and the bound holds for every epsilon, and so for compositions too.
+ * Proof.  Let omega_y = min_x p(y|x), W its sum, and for two inputs x and x' let s_y = p(y|x)/omega_y - 1,
+ * and t_y the same for x'.  A round's delta at epsilon is the mean of a convex function of the sum of
+ * independent losses u - e v, e = e^epsilon, so delta does not fall when the law of one loss becomes larger
+ * in convex order.  For convex f, s, t >= 0 and m = 1 - e we have f(m + s - e t) <= f(m + s) + f(m - e t) -
+ * f(m), since the increments of f rise.  So the list that has the cells (1 + s_y, 1) and (1, 1 + t_y)
+ * apart, and (1, 1) for the rest of W, is at least as bad, provided that the first two take no more than W.
+ * Each of these two halves depends on one input alone, by C_x(s) = sum_y (p(y|x) - (1 + s) omega_y)^+. A
+ * larger C with the same C(0) = 1 - W belongs to a law that is larger in convex order.  G = max_x C_x is
+ * convex and falls.  The line through G at knots 0 < s_1 < .. < s_k, where G(s_k) = 0, is above G, and is
+ * convex and falls too; its law has an atom at each knot, whose mass is the change of slope there.  s_1 is
+ * so large that the first slope is at least -W/2, so the two halves fit in W.  The list is symmetric, and
+ * the bound holds for every epsilon, and so for compositions too.
  *
  * Rounding.  Let every true chance be within a factor 1 +- room of p, and let d = room + 2^-46 + 2^-52
  * outputs.  The list stands for any omega that has the mass of its cells, is nowhere above the true omega,

@@ -7,20 +7,19 @@
  * (s, 1) and (1, s), 1 <= s <= e^epsilon0, so that cells at points of the legs bound the continuous law
  * exactly from one side.
  *
- * Legs.  s = e^{epsilon0
- * 1-2y
- * } has density (g/4) s^{-3/2} on [1, p] and mass e^{-epsilon0}/2 at p, with g = e^{-epsilon0/2} and p =
- * e^{epsilon0}. With t = sqrt(s) a stretch t1..t2 has mass (g/2)(t2-t1)/(t1 t2) and mean t1 t2.
+ * Legs.  s = e^{epsilon0 |1-2y|} has density (g/4) s^{-3/2} on [1, p] and mass e^{-epsilon0}/2 at p, with g
+ * = e^{-epsilon0/2} and p = e^{epsilon0}.  With t = sqrt(s) a stretch t1..t2 has mass (g/2)(t2-t1)/(t1 t2)
+ * and mean t1 t2.
  *
  * PROVED: inputs 0 and 1 are the worst pair.  u_a = R_a/omega falls in y for a <= 1/2 and rises for a >=
  * 1/2.
  * 1.  a <= 1/2 <= b: x = u_a - E u_b falls in y.  u_0 - u_a changes sign once, from + to -, and so does
- *    E(u_b - u_1).  If two falling functions of the same y have equal means and their difference changes
- *    sign once, from + to -, then the second is below the first in convex order (cut criterion).  So
- *    (a, b) <= (0, b) <= (0, 1).
- * 2.  a, b <= 1/2: u_b and u_(1-b) have the same law, since omega is symmetric about 1/2.  u_a and
- *    -E u_(1-b) both fall, and of all sums with given marginal laws the comonotone sum is largest in convex
- *    order.  So (a, b) <= (a, 1-b), which is case 1.  Reflection gives the other cases.  QED */
+ * E(u_b - u_1).  If two falling functions of the same y have equal means and their difference changes sign
+ * once, from + to -, then the second is below the first in convex order (cut criterion).  So (a, b) <= (0,
+ * b) <= (0, 1).
+ * 2.  a, b <= 1/2: u_b and u_(1-b) have the same law, since omega is symmetric about 1/2.  u_a and -E
+ * u_(1-b) both fall, and of all sums with given marginal laws the comonotone sum is largest in convex
+ * order.  So (a, b) <= (a, 1-b), which is case 1.  Reflection gives the other cases.  QED */
 #pragma once
 
 #include "acct.h"

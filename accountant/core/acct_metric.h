@@ -11,23 +11,15 @@
  * the total variation dominates.  It is monotone in each of the three: a bound at d holds for all pairs
  * nearer than d.  Total variation at distance d:
  * - any noise: (p-1)/(p+1), the largest at this ratio;
- * - Laplace noise on a line, of density e^-
- * y-x
- * /2: 1 - e^{-d/2};
- * - planar Laplace noise, of density e^-
- * y-x
- * /(2 pi), Andres et al.  2013: the points that are nearer to x
- *   than to x' are a half-plane, so it is the chance that
- * Y_1
- *  < d/2, (2/pi) int_0^{d/2} t K_1(t) dt.  With
- *   K_1's integral and c = cosh u it is (2/pi) int_0^inf (1 - (1 + c d/2) e^{-c d/2})/c du.
+ * - Laplace noise on a line, of density e^-|y-x|/2: 1 - e^{-d/2};
+ * - planar Laplace noise, of density e^-|y-x|/(2 pi), Andres et al.  2013: the points that are nearer to x
+ *   than to x' are a half-plane, so it is the chance that |Y_1| < d/2, (2/pi) int_0^{d/2} t K_1(t) dt.
+ *   With K_1's integral and c = cosh u it is (2/pi) int_0^inf (1 - (1 + c d/2) e^{-c d/2})/c du.
  *
  * The last integral is computed by the trapezoid rule with step 1/8.  The integrand is analytic and bounded
- * for
- * Im u
- *  <= 1.2, with an integral of its modulus below 16, so the error is below 32/(e^{2 pi 1.2 8} - 1) < 1e-24.
- *  Everything beyond c = 1e17/min(1, d) is added, and rounding is covered by 1e-12 of the sum.
- *  Post-processing keeps all of this: rounding to levels, clamping to the domain. */
+ * for |Im u| <= 1.2, with an integral of its modulus below 16, so the error is below 32/(e^{2 pi 1.2 8} -
+ * 1) < 1e-24.  Everything beyond c = 1e17/min(1, d) is added, and rounding is covered by 1e-12 of the sum.
+ * Post-processing keeps all of this: rounding to levels, clamping to the domain. */
 #pragma once
 
 #include "acct.h"

@@ -21,11 +21,10 @@ enum acct_families {
 	 * bits are independent.  Each bit has with chance g/(1+g) the value that label and input decide.
 	 * The s + 1 cells are (C(s,k) (1+g)^-s: g^(s-k), g^k).  The round has no dummies and no levels. */
 	ACCT_WORDS,
-	/* Level x of 0..b sends level y with chance w a^
-	 * x-y
-	 * , where w is 1/(1+a) at y = 0 and y = b, else (1-a)/(1+a).  More noise may be added to y.  The
-	 * cells are those of inputs 0 and b (doc/accounting.md, `laplace-levels`).  The round has no
-	 * dummies and no levels of struct acct_level. */
+	/* Level x of 0..b sends level y with chance w a^|x-y|, where w is 1/(1+a) at y = 0 and y = b, else
+	 * (1-a)/(1+a).  More noise may be added to y.  The cells are those of inputs 0 and b
+	 * (doc/accounting.md, `laplace-levels`).  The round has no dummies and no levels of struct
+	 * acct_level. */
 	ACCT_LADDER,
 	/* In the next four families each law is at every value either the smallest law or p times it, but
 	 * some pairs of inputs have more in common than others.  The cells are those of two inputs that

@@ -30,10 +30,9 @@ static void hold_any(double distance, double most, struct acct_spec *s)
 
 /* The chance that noise of scale 1 exceeds x >= 0 in one direction.  For planar noise it is one coordinate,
  * as in acct_metric.h: (1/pi) int_0^inf (1 + c x) e^(-c x) / c du, c = cosh u.  With steps of 1/8 the
- * trapezoid rule has a relative error below 1e-12 up to x = 40: for
- * Im u
- *  <= 0.92 the modulus is below e^(0.4 x) and a small multiple of the real integrand, and the error is
- *  2/(e^(2 pi 0.92 8) - 1) of the integral of the modulus. */
+ * trapezoid rule has a relative error below 1e-12 up to x = 40: for |Im u| <= 0.92 the modulus is below
+ * e^(0.4 x) and a small multiple of the real integrand, and the error is 2/(e^(2 pi 0.92 8) - 1) of the
+ * integral of the modulus. */
 static double beyond_on_a_line(double x)
 {
 	return exp(-x) / 2;

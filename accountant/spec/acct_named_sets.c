@@ -225,11 +225,10 @@ enum acct_rc acct_named_laplace(const struct acct_arg *arg, struct acct_spec *s,
 	return rc;
 }
 
-/* Noise z has the chance drop^i c, drop = 1/E, where i is 0 for
- * z
- *  < r and grows by one with every b from there.  Laws are 1 or E times the smaller of the laws of levels 0
- *  and b, so these two have least in common.  Level 0 is E times likelier up to 0 and at `wins` reports 0 <
- *  y < min(r, b-r+1).  At the other reports between 0 and b the two are equal, both 1 or both drop. */
+/* Noise z has the chance drop^i c, drop = 1/E, where i is 0 for |z| < r and grows by one with every b from
+ * there.  Laws are 1 or E times the smaller of the laws of levels 0 and b, so these two have least in
+ * common.  Level 0 is E times likelier up to 0 and at `wins` reports 0 < y < min(r, b-r+1).  At the other
+ * reports between 0 and b the two are equal, both 1 or both drop. */
 enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double b = arg[0].x[0], eps0 = arg[1].x[0], drop = exp(-eps0), fall = -expm1(-eps0);

@@ -2,11 +2,9 @@
  * (glibc argp).
  *
  * `prog [GLOBAL] VERB [OPTIONS] [ARGS]`.  Global options, accepted before or after the verb: -c/--config
- * FILE (TOMBOLA_CONFIG), -v/-q (TOMBOLA_LOG_LEVEL), --log-format text
- * json
- * auto (TOMBOLA_LOG_FORMAT), --color auto
- * always
- * never (TOMBOLA_COLOR; NO_COLOR counts when it is not empty), --json, -h/--help, -V/--version. */
+ * FILE (TOMBOLA_CONFIG), -v/-q (TOMBOLA_LOG_LEVEL), --log-format text|json|auto (TOMBOLA_LOG_FORMAT),
+ * --color auto|always|never (TOMBOLA_COLOR; NO_COLOR counts when it is not empty), --json, -h/--help,
+ * -V/--version. */
 #pragma once
 
 #include <stdbool.h>
@@ -98,8 +96,8 @@ struct cm_cli_program {
 /* Parse, run the verb, print "name: message" for an error on stderr, return the exit code. */
 int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv);
 
-/* The verb `completion bash
- * zsh`, for the table of every program: prints a script that completes its verbs, options and files. */
+/* The verb `completion bash|zsh`, for the table of every program: prints a script that completes its verbs,
+ * options and files. */
 enum cm_rc cm_cli_completion(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 #define CM_CLI_COMPLETION                                          \
 	CM_VERB("completion", "bash|zsh", 1, 1, cm_cli_completion, \

@@ -1,11 +1,10 @@
 /* es_matrix.h - estimates how many participants hold each value, from the symbols that they sent, by the
  * inverse of the matrix of chances.  No I/O, no state.
  *
- * Each of n participants sends one of k symbols, with chance p(y
- * x) if it holds value x.  With S the inverse of the matrix p, row y column j, the score S(y, j) has mean 1
- * for a holder of j and 0 for others, so the sum of the scores of all symbols sent is an unbiased estimate
- * of the number of holders of j.  The score of a holder of x has the variance v(x, j) = sum_y p(y
- * x) S(y, j)^2 - [x = j]. */
+ * Each of n participants sends one of k symbols, with chance p(y|x) if it holds value x.  With S the
+ * inverse of the matrix p, row y column j, the score S(y, j) has mean 1 for a holder of j and 0 for others,
+ * so the sum of the scores of all symbols sent is an unbiased estimate of the number of holders of j.  The
+ * score of a holder of x has the variance v(x, j) = sum_y p(y|x) S(y, j)^2 - [x = j]. */
 #pragma once
 
 #include "es_estimate.h"

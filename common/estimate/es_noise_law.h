@@ -1,7 +1,5 @@
 /* es_noise_law.h - the law of discrete Laplace noise on a window.  The noise is mean + L, where L is in
- * -mean..mean and has a chance proportional to a^
- * L
- * , a = decay / 2^64.  No I/O, no state. */
+ * -mean..mean and has a chance proportional to a^|L|, a = decay / 2^64.  No I/O, no state. */
 #pragma once
 
 #include "es_law.h"

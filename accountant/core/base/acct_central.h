@@ -6,26 +6,17 @@
  * moving one record to its opposite attains it.
  *
  * Proof.  Let it be known who else takes part.  Up to a common shift the answers are then N(0) without the
- * record, and N(a) or N(b) with it,
- * a
- * ,
- * b
- *  <= h.  For e' = e^eps' >= 1 let e = 1 + (e'-1)/q and b' = e'/e.  The hockey-stick divergence of the two
- *  mixtures at e' is q times that of N(a) against (1-b') N(0) + b' N(b) at e (advanced joint convexity;
- *  Balle, Barthe, Gaboardi 2018).  Under N(a) it is E f(X + Y), where f is convex, X is (1-b') times the
- *  density ratio of N(0), and Y is b' times the density ratio of N(b).  X and Y are log-normal with means
- *  1-b' and b', and their log-deviations are
- * a
- *  <= h and
- * a-b
- *  <= 2h.
+ * record, and N(a) or N(b) with it, |a|, |b| <= h.  For e' = e^eps' >= 1 let e = 1 + (e'-1)/q and b' =
+ * e'/e.  The hockey-stick divergence of the two mixtures at e' is q times that of N(a) against (1-b') N(0)
+ * + b' N(b) at e (advanced joint convexity; Balle, Barthe, Gaboardi 2018).  Under N(a) it is E f(X + Y),
+ * where f is convex, X is (1-b') times the density ratio of N(0), and Y is b' times the density ratio of
+ * N(b).  X and Y are log-normal with means 1-b' and b', and their log-deviations are |a| <= h and |a-b| <=
+ * 2h.
  * 1.  f((1-b') e^s + b' e^t) is supermodular in (s, t).  So for given deviations it is largest where the
- * two
- *    are comonotone, since normal vectors of equal marginal laws and larger covariance are larger in
- *    supermodular order.
+ * two are comonotone, since normal vectors of equal marginal laws and larger covariance are larger in
+ * supermodular order.
  * 2.  A log-normal variable of mean 1 rises in convex order with its deviation, and sums of comonotone
- *    variables keep that order.  So the deviations h and 2h are worst, and a = h, b = -h attains them.
- * QED */
+ * variables keep that order.  So the deviations h and 2h are worst, and a = h, b = -h attains them.  QED */
 #pragma once
 
 #include "acct_list.h"

@@ -5,14 +5,8 @@
  * double:
  *
  *   function   arguments                       error
- *   exp
- * x
- *  <= 700                      2
- *   turn
- * x
- *  <= 1e15                     2, absolute; beyond 1e6 2 + 3
- * x
- * ; below 0.7 the sine
+ *   exp        |x| <= 700                      2
+ *   turn       |x| <= 1e15                     2, absolute; beyond 1e6 2 + 3 |x|; below 0.7 the sine
  *                                              also has a relative error of 2
  *   log1p      [-1 + 1e-12, 1e100]             2
  *   atan2      neither both 0 nor above 1e300  4

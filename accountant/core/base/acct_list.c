@@ -63,10 +63,8 @@ static double infinite_mass(const struct acct_list *l, bool swap)
 	return fmin(1, victim * exp(fmin(0, lost)));
 }
 
-/*
- * log(u/v)
- * , rounded up.  Computed from the quotient, since the difference of two large logarithms would lose
- * digits. */
+/* |log(u/v)|, rounded up.  Computed from the quotient, since the difference of two large logarithms would
+ * lose digits. */
 static double log_ratio(double u, double v)
 {
 	double r = u / v;

@@ -5,10 +5,8 @@
  * H is convex and decreasing, H(1) = 0 and H(y) <= (1-y)/2. */
 #pragma once
 
-/* Bounds lo <= H(y) <= hi.  Moreover there is an s with
- * s - slope
- *  <= slope_err such that the line lo - s (y' - y) lies below H for every y'.  This line is what one test
- *  between P and Q achieves. */
+/* Bounds lo <= H(y) <= hi.  Moreover there is an s with |s - slope| <= slope_err such that the line lo - s
+ * (y' - y) lies below H for every y'.  This line is what one test between P and Q achieves. */
 struct acct_point {
 	double lo, hi;
 	double slope, slope_err;

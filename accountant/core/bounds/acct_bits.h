@@ -10,19 +10,15 @@
  * the integral of P1-P2 over the tilt, and P1-P2 falls; and V1 <= V2.  Hence for u <= 0
  *
  *     S(m+u, theta) <= S(m, theta) + u S_1(m, theta) + (u^2/2) R_2,
- * S(m+u, theta)
- *  <= R_0,
+ *     |S(m+u, theta)| <= R_0,
  *
  * where S_1 is the sum with a factor lambda in each term, and R_k the sum of moduli with a factor
- * lambda
- * ^k.  Theta runs over a grid; between two points of it a function exceeds its values at both by at most
- * h^2/8 of its second derivative.  Steps:
+ * |lambda|^k.  Theta runs over a grid; between two points of it a function exceeds its values at both by at
+ * most h^2/8 of its second derivative.  Steps:
  * 1.  `low` is the largest h found at m = n-1, at m = 0, near the largest m where the phase is about the
- * best
- * one, and at m = n-2, n-3, ..
+ * best one, and at m = n-2, n-3, ..
  * 2.  Go down from there until the bound of S at the next m is at most low (1 + tolerance/2), where
- * tolerance
- * is 1e-4 or more.  Up to 129 bits every m is tried.
+ * tolerance is 1e-4 or more.  Up to 129 bits every m is tried.
  * 3.  Blocks: from m go down as far as, by the parabola above, no part of the range of theta exceeds
  * max(low, sup S + tolerance/2 low).  Repeat until m < 1 or R_0 <= low.
  *

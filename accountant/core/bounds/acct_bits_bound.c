@@ -4,9 +4,8 @@
  * Bounds over theta.  The range [-P1, 1-P2] in which a maximum may lie is cut into cells of length h.  At a
  * cell's ends the function f (S or S_1) and its derivative are known.  The cubic with these values and
  * derivatives is off by at most h^4/384 of f's fourth derivative, which is at most the sum of moduli times
- * s+it
- * ^4.  A cubic lies between its Bernstein coefficients f(0), f(0) + h f'(0)/3, f(h) - h f'(h)/3, f(h).
- * Near a maximum these exceed it by h^2/24 of the true second derivative, which is about f over the
+ * |s+it|^4.  A cubic lies between its Bernstein coefficients f(0), f(0) + h f'(0)/3, f(h) - h f'(h)/3,
+ * f(h).  Near a maximum these exceed it by h^2/24 of the true second derivative, which is about f over the
  * variance of the tilted law; that and the fourth derivative choose h.  Any h is sound. */
 #include <math.h>
 #include <string.h>
@@ -21,19 +20,8 @@ void acct_bits_search_at(struct acct_bits_search *s, double m)
 	s->spent += ACCT_BITS_NODE * (double)s->f->nodes;
 }
 
-/* Moduli at a node:
- * g phi
- *  times 1,
- * s+it
- *  and
- * s+it
- * ^4; the same times
- * lambda
- * ; and
- * g phi
- *  times
- * lambda
- * ^2. */
+/* Moduli at a node: |g phi| times 1, |s+it| and |s+it|^4; the same times |lambda|; and |g phi| times
+ * |lambda|^2. */
 struct moduli {
 	double plain, first, fourth, rise, rise_first, rise_fourth, bend;
 };

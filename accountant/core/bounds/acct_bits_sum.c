@@ -25,9 +25,8 @@ static double bregman(double r)
 	return sum;
 }
 
-/* -KL(tilted
- *
- *  plain) of a bit whose chances are `one` and `zero`, and whose mean the tilt moves by `more`. */
+/* log E w^bit - log(w) m for a bit whose chances are `one` and `zero`, where m = one + more is its mean
+ * under the tilt.  It equals -KL(tilted || plain), the Kullback-Leibler divergence of the two laws. */
 static double lost(double one, double zero, double more)
 {
 	return -(one * bregman(more / one) + zero * bregman(fmax(-1, -more / zero)));
@@ -86,10 +85,8 @@ struct nodes {
 	acct_lanes t, weight, half, rest, g[2], a[3][2];
 };
 
-/* Set log
- * 1 + one (e^it - 1)
- *  and the turn, for one kind of bit.  A fair coin's modulus is 0 at pi; e^-60 stands for it, which is less
- *  than what is left out. */
+/* Set log |1 + one (e^it - 1)| and the turn, for one kind of bit.  A fair coin's modulus is 0 at pi; e^-60
+ * stands for it, which is less than what is left out. */
 ACCT_INLINED void set_bit(const struct acct_bit *b, struct nodes *n, const acct_lanes *x, acct_lanes out[2])
 {
 	acct_lanes gain = -4 * b->variance * n->half * n->half;
@@ -280,9 +277,7 @@ static double mean_error(const struct acct_bits_sum *f)
 	return 8 * ULP * (f->others + f->coins + 1);
 }
 
-/* A bound on
- * r
- *  for every theta from this one up. */
+/* A bound on |r| for every theta from this one up. */
 static double tails_of(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
 {
 	return exp(t->exponent - f->s * theta) * exp(-f->left_out) * (2 + exp(-FOLDED));

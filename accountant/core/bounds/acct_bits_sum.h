@@ -7,27 +7,21 @@
  *
  * Best tests.  Let c = (E-1)/(P-EQ), w = 1+c, s = log w, D = P-Q.  f is log-concave, so tests "more than j
  * ones" are best.  Tilted by w, the three kinds of bit (P, Q, fair) have chances P1, P2, P3 of a one.  mu_m
- * is the mean of the tilted law, and L(m) = log E w^Z - s mu_m, which is a sum of -KL(tilted
- *
- * plain).  P1 = P(EP-Q)/(ED), P2 = Q(EP-Q)/D, and the variances satisfy V2 = E^2 V1.
+ * is the mean of the tilted law, and L(m) = log E w^Z - s mu_m, which is a sum of -KL(tilted||plain).  P1 =
+ * P(EP-Q)/(ED), P2 = Q(EP-Q)/D, and the variances satisfy V2 = E^2 V1.
  * 1.  h_m(j+1) - h_m(j) is a positive multiple of f~(j+1) - f~(j), where f~ is the tilted law.  So the best
- *    j is the mode of f~, and
- * j - mu_m
- *  < 1 (Darroch 1964).
+ * j is the mode of f~, and |j - mu_m| < 1 (Darroch 1964).
  * 2.  h_(m+1)(j) - h_m(j) is a positive multiple of f'_m(j-1) - f'_m(j), where f' is the tilted law with
- *    one bit of chance Q less.  The ratio of the two falls with m, so for a given j, h rises and then
- *    falls.
- *    At a maximum over (m, j) with 1 <= m <= n-2 a mode of f'_m is at least j, and one of f'_(m-1) at most
- *    j-1: theta = j - mu_m lies in [-P1, 1-P2].
+ * one bit of chance Q less.  The ratio of the two falls with m, so for a given j, h rises and then falls.
+ * At a maximum over (m, j) with 1 <= m <= n-2 a mode of f'_m is at least j, and one of f'_(m-1) at most
+ * j-1: theta = j - mu_m lies in [-P1, 1-P2].
  *
  * Finite sum.  With t_k = 2 pi k/N, a_i(t) = log(1 + P_i(e^it - 1)) - i t P_i, g = w(e^it - 1)/(w e^it -
  * 1),
  *     h_m(j) = S(m, theta) + c/(w^N - 1) + r,
  *     S(m, theta) = Re (1/N) sum_k g exp(L(m) + m a_1 + (n-1-m) a_2 + C a_3 - (s+it) theta).
  * The sum over k folds h(j + rN) w^(rN) on h(j).  Left of the support h = -c, which gives a geometric
- * series.  Nodes with 2 ((n-1) V1 + C V3) sin^2(t/2) > q are left out;
- * g
- *  <= 2.
+ * series.  Nodes with 2 ((n-1) V1 + C V3) sin^2(t/2) > q are left out; |g| <= 2.
  *
  * Folded tails.  Besides the series they are at most, summed over r >= 1,
  *     e^(L - s theta) (P~(Z - mu >= rN + theta) + P~(Z - mu <= theta - rN)) + c w^(-rN) P(Z <= j - rN),
@@ -37,10 +31,8 @@
  * is chosen in one of two ways.  Either it is so long that by Bernstein's inequality both chances of P~ and
  * e^(-s x) P(Z <= EZ - x) are below e^(-B-2) for r = 1, and thus less than a third of e^-B in all; or it is
  * longer than the support, and then they are 0.  With B = q + 4 + s the three terms are less than e^(L - s
- * theta) e^-(q+4), so
- * r
- *  <= e^(L - s theta) (2e^-q + e^-(q+4)).  q is 26 plus the log of the tilted variance, at most 40: h is at
- *  least of the order of e^L over that variance.
+ * theta) e^-(q+4), so |r| <= e^(L - s theta) (2e^-q + e^-(q+4)).  q is 26 plus the log of the tilted
+ * variance, at most 40: h is at least of the order of e^L over that variance.
  *
  * Rounding.  The error is ACCT_BITS_ERROR of the sum of moduli; phases and KL are computed by forms without
  * cancellation. */
@@ -139,9 +131,7 @@ struct acct_bits_bound {
 	size_t cells;
 	double sup;   /* the largest of most[] */
 	double theta; /* about the theta where it is */
-	/* bound on
-	 * S
-	 *  for every theta */
+	/* bound on |S| for every theta */
 	double size;
 	double most[ACCT_BITS_STEPS]; /* bound on S at u = 0 */
 	double rise[ACCT_BITS_STEPS]; /* least derivative with respect to u */

@@ -10,24 +10,16 @@
  *
  * 1.  The sum of moduli is convex in the numbers, so it is largest where all places are of one kind.
  * 2.  On a simplex with values f_j at its corners let part_j be the shares of the corners, a_j the
- * exponents of a node there, and a their mean.  By Taylor about a, f <= sum part_j (f_j +
- * a_j - a
- * ^2/2 times the largest modulus), and sum part_j
- * a_j - a
- * ^2 <= sum part_j
- * a_j - a_r
- * ^2 for any r.  So f is at most the largest f_j + B_j/2, where B_j is the sum over nodes of the largest
- * modulus times
- * a_j - a_r
- * ^2: a kind whose loss is less by B_j/2 does not matter.  Between two corners, f is at most the larger
- * value plus B/8.
+ * exponents of a node there, and a their mean.  By Taylor about a, f <= sum part_j (f_j + |a_j - a|^2/2
+ * times the largest modulus), and sum part_j |a_j - a|^2 <= sum part_j |a_j - a_r|^2 for any r.  So f is at
+ * most the largest f_j + B_j/2, where B_j is the sum over nodes of the largest modulus times |a_j - a_r|^2:
+ * a kind whose loss is less by B_j/2 does not matter.  Between two corners, f is at most the larger value
+ * plus B/8.
  *
  * The two kinds that lose most may lose the same.  So the edge between them is cut into equal parts, and
- * the simplex with it; r is the first end of a part.  Let A_j be the sum of n^2
- * a_j - a_worst
- * ^2, and C_j the sum of the inner product of this difference and the edge.  Then
- * a_j - a_r
- * ^2 is A_j - 2 part C_j + part^2 A_second. */
+ * the simplex with it; r is the first end of a part.  Let A_j be the sum of n^2 |a_j - a_worst|^2, and C_j
+ * the sum of the inner product of this difference and the edge.  Then |a_j - a_r|^2 is A_j - 2 part C_j +
+ * part^2 A_second. */
 #include "acct_places.h"
 
 #include <float.h>

@@ -1,15 +1,10 @@
 /* acct_places_sum.h - the sums over nodes of acct_places.c, whose first comment has the bounds.
  *
  * Nodes below e^-ACCT_PLACES_NEGLECTED of the top are charged, not added, and most of them are never
- * computed.  Let m be the transform of a place divided by its value at c.  Then log
- * m
- * ^2 <=
- * m
- * ^2 - 1, and D(t) = sum over places of 1 -
- * m(t)
- * ^2 = 2 sum of E sin^2(t d/2), where d is the difference of two tilted X.  This is the square of a norm,
- * so sqrt D changes by at most sqrt(sum of the variances) per unit of t.  From a node where D is large, all
- * nodes are negligible as far as D must still be large enough. */
+ * computed.  Let m be the transform of a place divided by its value at c.  Then log |m|^2 <= |m|^2 - 1, and
+ * D(t) = sum over places of 1 - |m(t)|^2 = 2 sum of E sin^2(t d/2), where d is the difference of two tilted
+ * X.  This is the square of a norm, so sqrt D changes by at most sqrt(sum of the variances) per unit of t.
+ * From a node where D is large, all nodes are negligible as far as D must still be large enough. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,11 +28,7 @@ struct acct_tilted {
 	acct_lanes apart, along;         /* sums A_j and C_j of acct_places.c */
 	/* log of the modulus and argument, at four nodes, where all places are of this kind */
 	acct_lanes power, angle;
-	/* At four nodes: log of the transform, 1 -
-	 * m
-	 * ^2, and a number that is at least 1/
-	 * m
-	 * . */
+	/* At four nodes: log of the transform, 1 - |m|^2, and a number that is at least 1/|m|. */
 	acct_lanes re, im, lost, lift;
 };
 

@@ -158,15 +158,7 @@ static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, s
 		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, and makes every bound the trivial one */
 		norm += s->g[i] * s->g[i];
 	}
-	/* (F+D)^K - F^K is at most K
-	 * D
-	 *  e^{K
-	 * D
-	 * } for
-	 * F
-	 *  <= 1, and
-	 * D
-	 *  <= eta sqrt(N). */
+	/* (F+D)^K - F^K is at most K |D| e^{K |D|} for |F| <= 1, and |D| <= eta sqrt(N). */
 	double growth = 1.01 * exp(counts * eta * sqrt((double)s->size));
 	s->noise = growth * (eta * (spread + sqrt(norm)) + 4 * counts * ULP * sqrt(norm));
 out:

@@ -9,58 +9,19 @@
  * needs nothing more; from the lower bound e^{psi - lambda epsilon} times it is subtracted.  The upper
  * bound also adds the P-mass beyond the window.
  *
- * Rounding of the transform.
- *
- * error
- *
- * _2 <= eta (sum count_i
- *
- * f_i
- *
- * _2 +
- *
- * g
- *
- * _2) + 4 counts ulp
- *
- * g
- *
- * _2, times 1.01 e^{counts eta sqrt(N)}; eta is acct_fft_error.  For fl(F_i) = F_i + D_i,
- *
- * D_i
- *
- *  <= eta sqrt(N)
- *
- * f_i
- *
- * . The f_i are laws, so
- * F_i
- *  <= 1 and
- * F_i^K - (F_i+D_i)^K
- *  <= K
- * D_i
- *  e^{K
- * D_i
- * }. K-1 squarings and products cost (K-1) sqrt(5) ulp of
- * F_i
- * ^K (Brent, Percival, Zimmermann 2007); 4 are charged.  Transforming back adds eta
- *
- * g
- *
- *  and divides by sqrt(N).  By Cauchy-Schwarz the sum is off by e^{psi}
- *
- * error
- *
- * _2 sqrt(sum_{l > epsilon} e^{-2 lambda l}).  A negative g is set to 0, which does not increase the error.
+ * Rounding of the transform.  ||error||_2 <= eta (sum count_i ||f_i||_2 + ||g||_2) + 4 counts ulp ||g||_2,
+ * times 1.01 e^{counts eta sqrt(N)}; eta is acct_fft_error.  For fl(F_i) = F_i + D_i, ||D_i|| <= eta
+ * sqrt(N) ||f_i||. The f_i are laws, so |F_i| <= 1 and |F_i^K - (F_i+D_i)^K| <= K |D_i| e^{K |D_i|}. K-1
+ * squarings and products cost (K-1) sqrt(5) ulp of |F_i|^K (Brent, Percival, Zimmermann 2007); 4 are
+ * charged.  Transforming back adds eta ||g|| and divides by sqrt(N).  By Cauchy-Schwarz the sum is off by
+ * e^{psi} ||error||_2 sqrt(sum_{l > epsilon} e^{-2 lambda l}).  A negative g is set to 0, which does not
+ * increase the error.
  *
  * Other rounding.  delta is off by a factor 1 +- (1e-10 + counts (1e-11 + (64 + 4 lambda l_max) ulp) + 4
- * ulp
- * exponents
- * ).  With l' the first loss above epsilon, A = sum g e^{-lambda (l-l')} and B = sum g
+ * ulp |exponents|).  With l' the first loss above epsilon, A = sum g e^{-lambda (l-l')} and B = sum g
  * e^{-(lambda+1)(l-l')} are summed from the top, A := g + e^{-lambda h} A, so no exponent is above 0.
- * e^{epsilon-l'} B is subtracted from A, and (4 N (1 + (lambda+1) h) + 16
- * largest exponent
- *  + 64) ulp of A are charged.  Underflow is charged with 1e-290.
+ * e^{epsilon-l'} B is subtracted from A, and (4 N (1 + (lambda+1) h) + 16 |largest exponent| + 64) ulp of A
+ * are charged.  Underflow is charged with 1e-290.
  *
  * The laws: 1e-11 a round.  Atoms are differences of slopes, but an error of a slope only moves mass
  * between neighbouring corners.  So a curve has a relative error of at most 16384 * 3 ulp, and likewise the

@@ -41,15 +41,12 @@ void acct_plan_fini(struct acct_plan *p);
 
 /* Rounding of the cells and of exp(epsilon) is equivalent to moving epsilon by at most this.
  *
- * Rounded u, v and E make x' = u(1+a) - E v(1+b),
- * a
- * ,
- * b
- *  <= r.  (.)+ is monotone, so H(eps+2r)(1-r) <= H' <= H(eps-2r)(1+r).  So every answer is widened in
- *  epsilon by 1e-14 + (256 + 16 min(700, largest loss)) 2^-53 for each round.  That covers merged cells (32
- *  ulp), powers u = g^i, and a node's own loss.  Sampling is charged 32 ulp instead of 16, at the largest
- *  inner loss; its sums and products, and those of a defect, cost 2^-49 of H and of the slope
- *  (acct_curve.c).  Below epsilon = 0 delta rises by at most the distance. */
+ * Rounded u, v and E make x' = u(1+a) - E v(1+b), |a|, |b| <= r.  (.)+ is monotone, so H(eps+2r)(1-r) <= H'
+ * <= H(eps-2r)(1+r).  So every answer is widened in epsilon by 1e-14 + (256 + 16 min(700, largest loss))
+ * 2^-53 for each round.  That covers merged cells (32 ulp), powers u = g^i, and a node's own loss.
+ * Sampling is charged 32 ulp instead of 16, at the largest inner loss; its sums and products, and those of
+ * a defect, cost 2^-49 of H and of the slope (acct_curve.c).  Below epsilon = 0 delta rises by at most the
+ * distance. */
 double acct_plan_blur(const struct acct_plan *p);
 
 bool acct_plan_has_infinite(const struct acct_plan *p);

@@ -22,34 +22,18 @@
  * Rounding.  Let a = cx, b = tx, and an ulp 2^-53.  e^{zx}-1 is computed as expm1(a) cos b - 2 sin^2(b/2) +
  * i e^a sin b, with cos b = 1 - 2 sin^2(b/2) and sin b = 2 sin(b/2) cos(b/2).  Arguments are off by an ulp
  * each, functions by two (sines by 3/2 of their argument more where that is large: acct_lane.h), products
- * and sums by one.  So 2 sin^2(b/2) is off by 5 ulp
- * b
- * , and the whole by at most 17 ulp (
- * a
- * +
- * b
- * ) max(1, e^a); products with omega and sums make that less than 32 + cells.  omega is known to 128 ulp, a
- * share other than 1 to 32.  With size = sum omega
- * zx
- *  max(1, e^a) and w = B_c - 1, the powers and the Gaussian are off by
- *     err = sum_c count_c ((160+cells) share_c size/
- * B_c
- *  + 4 (
- * w
- * +
- * w
- * ^2)/
- * B_c
- * ^2) + the same for C
+ * and sums by one.  So 2 sin^2(b/2) is off by 5 ulp |b|, and the whole by at most 17 ulp (|a|+|b|) max(1,
+ * e^a); products with omega and sums make that less than 32 + cells.  omega is known to 128 ulp, a share
+ * other than 1 to 32.  With size = sum omega |zx| max(1, e^a) and w = B_c - 1, the powers and the Gaussian
+ * are off by
+ *     err = sum_c count_c ((160+cells) share_c size/|B_c| + 4 (|w|+|w|^2)/|B_c|^2) + the same for C
  *           + (9 + levels) (the moduli of all terms of the exponent) + 64   ulp.
- * For a share other than 1 the 160 is 192.  Of the 9, 4 are for the angle and 3/2 for the sines.
- * B_c
- *  is replaced by a lower bound.  Every term counts by its modulus, since terms cancel.  e^err - 1 <= 2 err
- *  below 1/2; above, the point has no bound.  The factor has an error of its own: (8
- * zx
- *  + 32 + cells + 160) ulp of the moduli of its terms.  Where 1 + w would cancel, the sum is rest + share_c
- *  sum omega e^{zx}. N added nodes cost N ulp of their moduli; the correction y/(e^{cT}-1) is known to
- *  1e-13 + 16 ulp cT. */
+ * For a share other than 1 the 160 is 192.  Of the 9, 4 are for the angle and 3/2 for the sines.  |B_c| is
+ * replaced by a lower bound.  Every term counts by its modulus, since terms cancel.  e^err - 1 <= 2 err
+ * below 1/2; above, the point has no bound.  The factor has an error of its own: (8 |zx| + 32 + cells +
+ * 160) ulp of the moduli of its terms.  Where 1 + w would cancel, the sum is rest + share_c sum omega
+ * e^{zx}. N added nodes cost N ulp of their moduli; the correction y/(e^{cT}-1) is known to 1e-13 + 16 ulp
+ * cT. */
 #pragma once
 
 #include "acct_list.h"

@@ -42,9 +42,7 @@ ACCT_INLINED void below_modulus(const struct acct_lane_pair *z, acct_lanes *out)
 	acct_lane_max(&a, &b, out);
 }
 
-/* log(1 + w), and a lower bound on
- * 1 + w
- * . */
+/* log(1 + w), and a lower bound on |1 + w|. */
 ACCT_INLINED void log_of(const struct acct_lane_pair *w, struct acct_lane_pair *out, acct_lanes *size)
 {
 	acct_lanes gain = 2 * w->re + w->re * w->re + w->im * w->im;

@@ -32,8 +32,8 @@ struct acct_path {
 	double per_message, more_rest, more_scale;
 };
 
-/* Bound the error of share * s, s = sum(omega (e^{zx} - 1)), in ulps of
- * share * sum(omega |zx| max(1, e^{cx})). */
+/* Bound the error of share * s, s = sum(omega (e^{zx} - 1)), in ulps of share * sum(omega |zx| max(1,
+ * e^{cx})). */
 static inline double acct_path_off(const struct acct_path *w, double share)
 {
 	return 32 + (double)w->cells + ACCT_OMEGA_ERROR / ACCT_ULP +
@@ -54,9 +54,7 @@ void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, 
 ACCT_CHECK bool acct_path_saddle(struct acct_path *w);
 
 /* An upper bound on the log of sum(weight e^{theta x}) prod B_c^count_c C^dummies e^{tau^2 theta^2/2}, for
- * three weights: omega
- * x
- * , omega(u+v)/2, and 1 in place of the sum. */
+ * three weights: omega |x|, omega(u+v)/2, and 1 in place of the sum. */
 void acct_path_chernoff(const struct acct_path *w, double theta, double log_bound[3]);
 
 /* Choose a period T so long that aliases are negligible against `scale`; err bounds them, in value and in
@@ -84,9 +82,7 @@ struct acct_sums {
 };
 
 /* Sums of moduli that bound the error at every node.  They do not depend on the node's t, except for
- * sum(omega
- * zx
- *  max(1, e^{cx})), which is at most size + t turning. */
+ * sum(omega |zx| max(1, e^{cx})), which is at most size + t turning. */
 struct acct_line {
 	const struct acct_path *path; /* borrowed */
 	double longest;               /* the largest |x_j| */

@@ -1,40 +1,26 @@
 /* acct_screen.c (acct_path.h) - finds the nodes of the inversion that are negligible, without logarithms
  * and exponentials.
  *
- * Test of a node.  Let D(t) = sum_c count_c (1-
- * B_c/B_c(c)
- * ^2) + dummies (1-
- * C/C(c)
- * ^2), and q the path's left_out.  A node with D(t) + tau^2 t^2 > 2 (q + 1) is below e^-(q+1) of the top,
- * since log a <= a-1.  It is charged at e^-q, which also covers rounded omegas.
+ * Test of a node.  Let D(t) = sum_c count_c (1-|B_c/B_c(c)|^2) + dummies (1-|C/C(c)|^2), and q the path's
+ * left_out.  A node with D(t) + tau^2 t^2 > 2 (q + 1) is below e^-(q+1) of the top, since log a <= a-1.  It
+ * is charged at e^-q, which also covers rounded omegas.
  *
- * Near 0: for
- * t
- *  <= pi/(max x - min x), 1-cos a >= 2(a/pi)^2 gives
- * B_c/B_c(c)
- * ^2 <= 1 - 4 t^2 var_c/pi^2, with the variance summed about its mean.  So a whole stretch is skipped
- * without a look, from pi/2 times the t at which a normal law's transform is negligible.  Before that, 1 -
- * cos a >= (a^2/2) (sin h/h)^2 for
- * a
- *  <= 2h, so most of that is skipped, too.
+ * Near 0: for |t| <= pi/(max x - min x), 1-cos a >= 2(a/pi)^2 gives |B_c/B_c(c)|^2 <= 1 - 4 t^2 var_c/pi^2,
+ * with the variance summed about its mean.  So a whole stretch is skipped without a look, from pi/2 times
+ * the t at which a normal law's transform is negligible.  Before that, 1 - cos a >= (a^2/2) (sin h/h)^2 for
+ * |a| <= 2h, so most of that is skipped, too.
  *
  * Still nearer: D(t) <= t^2 sum n_i Var_i, as 1 - cos a <= a^2/2.  So no node with (sum n_i Var_i + tau^2)
  * t^2 <= 2 (q + 1) is found negligible, and none is tested.
  *
  * Elsewhere: with n_i messages of group i, and d_i the difference of two messages of the tilted law, D(t) =
  * sum n_i E(1 - cos t d_i) = 2 sum n_i E sin^2(t d_i/2), which is twice the square of a norm of t -> sin(t
- * d/2).  Since
- * sin a - sin b
- *  <=
- * a - b
- *  and E d^2 = 2 Var, sqrt(D) changes by at most sqrt(sum n_i Var_i) per unit of t.  From a node with D(t)
- *  > need = 2 (q + 1) - tau^2 t^2, every node less than (sqrt(D) - sqrt(need)) / sqrt(sum n_i Var_i)
- *  further on is negligible, too, as need only falls.  D is taken at its lower end: for each message it is
- *  off by 1e-13 + 12 ulp
- * t x
- * , since t is rounded, t x is, and beyond 1e6 its sine is off by 3 ulp
- * t x
- *  more, and a square doubles that.  The quotient is multiplied by 1 - 1e-9. */
+ * d/2).  Since |sin a - sin b| <= |a - b| and E d^2 = 2 Var, sqrt(D) changes by at most sqrt(sum n_i Var_i)
+ * per unit of t.  From a node with D(t) > need = 2 (q + 1) - tau^2 t^2, every node less than (sqrt(D) -
+ * sqrt(need)) / sqrt(sum n_i Var_i) further on is negligible, too, as need only falls.  D is taken at its
+ * lower end: for each message it is off by 1e-13 + 12 ulp |t x|, since t is rounded, t x is, and beyond 1e6
+ * its sine is off by 3 ulp |t x| more, and a square doubles that.  The quotient is multiplied by 1 -
+ * 1e-9. */
 
 #include <math.h>
 #include <string.h>

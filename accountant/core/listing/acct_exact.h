@@ -16,12 +16,9 @@
  *
  * Sorted outcomes are summed from both ends in extended precision: H = a P(loss > eps) - b Q(loss > eps).
  * Sums are charged (4 DBL_EPSILON + size LDBL_EPSILON)(aP + bQ).  An outcome that rounding put on the wrong
- * side of eps has
- * loss - eps
- *  <= e = 16 DBL_EPSILON (1+eps) and
- * ap - bq
- *  <= 2e ap.  So 2e (aP + bQ) is added to the upper bound.  The lower bound needs no such term, since
- *  {computed loss > eps} is a test, too. */
+ * side of eps has |loss - eps| <= e = 16 DBL_EPSILON (1+eps) and |ap - bq| <= 2e ap.  So 2e (aP + bQ) is
+ * added to the upper bound.  The lower bound needs no such term, since {computed loss > eps} is a test,
+ * too. */
 #pragma once
 
 #include "acct_list.h"

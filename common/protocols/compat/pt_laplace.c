@@ -9,9 +9,8 @@
 #include "pt_rows.h"
 
 /* The two-sided geometric mechanism of Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing
- * privacy mechanisms", STOC 2009: level x becomes x + z with chance (1-a)/(1+a) a^
- * z
- * ; then a number below 0 becomes 0, and one above b becomes b.  a = 1 - keep / 2^64, exactly.
+ * privacy mechanisms", STOC 2009: level x becomes x + z with chance (1-a)/(1+a) a^|z|; then a number below
+ * 0 becomes 0, and one above b becomes b.  a = 1 - keep / 2^64, exactly.
  *
  * Clamping does not change the guarantee: how far beyond an end x + z falls is geometric, whatever x is. */
 

@@ -9,11 +9,10 @@
 #include "pt_rows.h"
 
 /* Geng, Kairouz, Oh, Viswanath, "The staircase mechanism in differential privacy", IEEE JSTSP 9(7), 2015,
- * on integers: level x becomes Y = x + z, where a noise of
- * z
- *  = k b + t, 0 <= t < b, has a chance proportional to drop^k for t below the step r, and to drop^(k+1)
- *  from there on; drop = 1 - keep / 2^64, exactly.  Y below -b is moved up by multiples of b into -b..-1,
- *  and Y above 2b down into b+1..2b; the symbol is Y + b.
+ * on integers: level x becomes Y = x + z, where a noise of |z| = k b + t, 0 <= t < b, has a chance
+ * proportional to drop^k for t below the step r, and to drop^(k+1) from there on; drop = 1 - keep / 2^64,
+ * exactly.  Y below -b is moved up by multiples of b into -b..-1, and Y above 2b down into b+1..2b; the
+ * symbol is Y + b.
  *
  * Folding does not change the guarantee: the number of multiples of b is geometric, whatever x is. */
 

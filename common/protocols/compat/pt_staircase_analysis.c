@@ -25,9 +25,7 @@ static void set(struct pt_randomizer *p, double epsilon0)
 		(uint64_t)fmaxl(floorl(ldexpl(-expm1l(-(long double)epsilon0), 64) - PT_THRESHOLD_MARGIN), 0);
 }
 
-/* The sum of all noises' weights, where those of
- * z
- *  < r are 1, times keep. */
+/* The sum of all noises' weights, where those of |z| < r are 1, times keep. */
 static long double whole(const struct pt_randomizer *p)
 {
 	long double b = p->number.bins - 1, r = p->number.size;

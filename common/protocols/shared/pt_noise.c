@@ -36,9 +36,8 @@ static uint64_t run(const struct pt_shuffler *s, const struct cr_rng *rng)
 	return n;
 }
 
-/* The difference of two such numbers is l with a chance proportional to a^
- * l
- * ; draw again if it is beyond the ends. */
+/* The difference of two such numbers is l with a chance proportional to a^|l|; draw again if it is beyond
+ * the ends. */
 uint32_t pt_noise_draw(const struct pt_shuffler *s, const struct cr_rng *rng)
 {
 	uint64_t n;

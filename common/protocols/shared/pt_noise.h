@@ -1,18 +1,13 @@
 /* pt_noise.h - blanket messages whose number is discrete Laplace noise: for each bin the shuffler adds mean
- * + L dummies of that bin, where L is in -mean..mean with a chance proportional to a^
- * L
- * , a = decay / 2^64.
+ * + L dummies of that bin, where L is in -mean..mean with a chance proportional to a^|L|, a = decay / 2^64.
  *
  * Only the shuffler is trusted, and nothing depends on the number of participants.  One bin, with the
  * victim in it or not, is exactly binary randomized response of epsilon ln(1/a), except with the chance
  * `defect`.  A victim is in one of two bins, so a round is two of these.
  *
  * Draw.  L is the number of successes in a row, each with chance a, minus the same drawn again, which has
- * P(l) = (1-a)/(1+a) a^
- * l
- *  (Inusah and Kozubowski 2006); a draw beyond the ends is repeated.  So P(L = l) = a^
- * l
- *  / Z, Z = 1 + 2 a (1 - a^E) / (1 - a), where E is the mean.
+ * P(l) = (1-a)/(1+a) a^|l| (Inusah and Kozubowski 2006); a draw beyond the ends is repeated.  So P(L = l) =
+ * a^|l| / Z, Z = 1 + 2 a (1 - a^E) / (1 - a), where E is the mean.
  *
  * Loss.  The analyzer sees the counts c_w + E + L_w; all else it sees is a function of these and n, or
  * independent of them.  A participant who changes from bin x to y moves two counts by one.  For one bin
@@ -20,10 +15,10 @@
  * - 1 <= u <= E: P(u) / Q(u) = a.  E < u <= 2E: P(u) / Q(u) = 1/a.  u = 0 occurs only under Q, u = 2E + 1
  *   only under P.
  * - The chance of the second range under P is (a^0 + .. + a^(E-1)) / Z, that of the first a times as much.
- *   Under Q they are exchanged.  The chance of the remaining value is t = a^E / Z under either.
- * So with chance 1 - t it is exactly binary randomized response with keep probability 1 / (1 + a), and with
- * chance t everything is disclosed.  The other bin is the same with P and Q exchanged, and independent.
- * From delta 2t on, epsilon is 2 ln(1/a).
+ *   Under Q they are exchanged.  The chance of the remaining value is t = a^E / Z under either.  So with
+ *   chance 1 - t it is exactly binary randomized response with keep probability 1 / (1 + a), and with
+ *   chance t everything is disclosed.  The other bin is the same with P and Q exchanged, and independent.
+ *   From delta 2t on, epsilon is 2 ln(1/a).
  *
  * Ends.  E is the least with 2t <= delta / (64 rounds), where delta is the plan's, and a^E <=
  * PT_NOISE_END_MAX.  If the ends of each round took the whole delta, several rounds could not be
