@@ -8,16 +8,21 @@
 #include "acct_composition.h"
 #include "acct_invert.h"
 
-/* step of a law divided by its deviation: the law's moments are then known to a thousandth */
-#define COARSE   0.1
-#define TAIL     1e-10 /* the part of delta that each round may give up */
-#define STEPS    64
-#define ENOUGH   1e-5 /* bisection ends at this width of the logarithm */
+/* grid step of a round's law, divided by the standard deviation of its loss: fine enough to know log
+ * moments to a thousandth */
+#define COARSE 0.1
+#define TAIL   1e-10 /* each round's law may leave out this part of delta, its far tail */
+#define STEPS  64
+/* the bisection of look() ends when its two ends, which are logarithms, are this close */
+#define ENOUGH   1e-5
 #define FARTHEST 200.0
-#define NEVER    1e3 /* log of the squared error at a node at which no round exists */
+/* stands for "no such round" in struct curve.error, which has logarithms of squared errors: an error that
+ * is never chosen */
+#define NEVER 1e3
 
-/* A round whose value is still to be found.  At each node: the logarithm of the value, the logarithm of the
- * round's squared error, and the logarithm of the share of the budget that it takes. */
+/* A round whose value is still to be found, as a table.  Node k stands for a value; the values rise from
+ * `least` to `most` by equal factors.  error[k] is the logarithm of the round's squared error there,
+ * loss[k] the logarithm of the share of the budget that the round takes. */
 struct curve {
 	double least, most;  /* the round's value at the first and at the last node */
 	size_t first, nodes; /* the round exists at the nodes `first`..`nodes` - 1 */
@@ -29,7 +34,8 @@ struct search {
 	struct curve *curve;
 	double *value;
 	struct acct_round *part;
-	/* tilt of a normal loss that spends the whole budget, and its log moment there */
+	/* The budget is a log moment of the composed loss, log E e^(tilt loss): log moments of rounds add
+	 * up.  tilt: its order; budget: what a normal loss has that spends the whole (epsilon, delta). */
 	double tilt, budget;
 	bool found;
 };
@@ -46,14 +52,15 @@ static double value_at(const struct search *s, size_t i, double node)
 	return c->least * exp(log(c->most / c->least) * node / (double)(s->a->round[i].nodes - 1));
 }
 
-/* Set s->tilt: the exponent lambda by which a normal loss that spends the whole budget is tilted when its
- * delta is summed. */
+/* Set s->tilt and s->budget.  The tilt is the exponent lambda by which the law of a normal loss that spends
+ * the whole budget is tilted when its delta is summed (acct_compose.h). */
 static void set_tilt(struct search *s)
 {
 	double epsilon = s->a->epsilon, delta = s->a->delta;
 	double low = 1e-9, high = 1e9;
 
-	/* bisect for mu, where the loss is that of N(mu, 1) against N(0, 1) */
+	/* find mu by bisection such that the loss of N(mu, 1) against N(0, 1) has exactly this epsilon and
+	 * delta */
 	for (int i = 0; i < 200; i++) {
 		double mu = sqrt(low * high), a = epsilon / mu - mu / 2, b = epsilon / mu + mu / 2;
 
@@ -66,8 +73,8 @@ static void set_tilt(struct search *s)
 	s->budget = s->tilt * (s->tilt + 1) / 2 * low * low;
 }
 
-/* What a round adds to the log moment at lambda.  This is what it takes of the budget: log moments add up,
- * and epsilon is about the sum of them and a number that no round changes, divided by lambda. */
+/* Compute what a round takes of the budget: the log moment of its loss at order lambda.  Log moments add
+ * up, and the composed epsilon is about (their sum + a number that no round changes) / lambda. */
 static enum acct_rc log_moment(const struct acct_round *r, double lambda, double tail, double *out)
 {
 	struct acct_rung rung = { .step = 0 };
@@ -93,7 +100,7 @@ static enum acct_rc log_moment(const struct acct_round *r, double lambda, double
 	return rc;
 }
 
-/* Does the round fit alone?  At a node without a round it does. */
+/* Does the round fit the budget alone?  *does is also true at a node at which there is no round. */
 static enum acct_rc fits_alone(struct search *s, size_t i, double node, bool *does)
 {
 	struct acct_bound b = { 0, 0 };
@@ -164,8 +171,8 @@ static double price_at(const struct curve *c, double weight, double price, doubl
 	return weight * exp(between(c, c->error, node)) + price * exp(between(c, c->loss, node));
 }
 
-/* Find the node with the least weight * error^2 + price * loss: first the best of the table, then between
- * its neighbours. */
+/* Find the node with the least weight * error^2 + price * loss, where `price` says how much error a unit of
+ * loss is worth.  Search the table first, then between the neighbours of the best node. */
 static double cheapest(const struct curve *c, double weight, double price)
 {
 	double best = INFINITY, node = (double)c->first, low, high;
@@ -209,7 +216,8 @@ static double accurate(const struct curve *c, double log_square)
 	return high;
 }
 
-/* The node of round i at one point `t` of the search: the larger `t` is, the less is lost. */
+/* The node of round i at one point `t` of the search, which all rounds share: the larger `t` is, the less
+ * is lost. */
 static double node_at(const struct search *s, size_t i, double t)
 {
 	double weight = s->a->round[i].weight;
@@ -229,7 +237,7 @@ static enum acct_rc fits(struct search *s, double t, bool *does)
 	return rc;
 }
 
-/* Estimate from the tables alone at which point the budget is spent. */
+/* Estimate the point t at which the budget is spent, from the tables alone. */
 static double first_guess(const struct search *s)
 {
 	double low = -FARTHEST, high = FARTHEST;

@@ -1,5 +1,5 @@
-/* acct_allocate.h - searches one value for each round such that all rounds fit a budget with the least
- * error.
+/* acct_allocate.h - searches one value for each loose round such that all rounds fit a budget with the
+ * least error.
  *
  * A loose round has a value to be found, such as its epsilon0: the larger it is, the larger is the loss and
  * the smaller the error.  The search minimises the sum over the loose rounds of weight times the square of
@@ -7,8 +7,9 @@
  * values.
  *
  * The caller's `fits` decides what fits, so no guarantee rests on the search.  The values found are the
- * best to about a thousandth of the error, where the error is smooth in the value: the search assumes that
- * the log moments of the losses at one order decide about epsilon, which is nearly true.
+ * best to about a thousandth of the error, where the error is smooth in the value.  The search assumes that
+ * epsilon grows with one log moment of the losses, log E e^(lambda loss) at one order lambda, which is
+ * nearly true.
  *
  * It is deterministic.  Cost: the laws of `nodes` values of each loose round, and about 30 calls of
  * `fits`. */
@@ -28,22 +29,24 @@ extern "C" {
 
 struct acct_loose {
 	double least, most; /* range of the value, 0 < least <= most; most 0: the round is not loose */
-	double weight;      /* above 0: weight of the squared error; with targets, the target of the error */
-	size_t nodes;       /* number of values to tabulate, 2..ACCT_ALLOCATE_NODES; fewer are faster */
+	/* Above 0.  Without targets: the weight of the round's squared error.  With targets: the target of
+	 * its error. */
+	double weight;
+	size_t nodes; /* number of values to tabulate, 2..ACCT_ALLOCATE_NODES; fewer are faster */
 };
 
 struct acct_allocation {
 	const struct acct_loose *round;
 	size_t n; /* 1..ACCT_ALLOCATE_ROUNDS */
 	bool targets;
-	double epsilon, delta; /* > 0; (0, 1) */
+	double epsilon, delta; /* the budget: epsilon above 0, delta in (0, 1) */
 	void *user;
 	/* Set the parts that round i is composed of at this value, and its error.  0 parts: there is no
 	 * such round. */
 	enum acct_rc (*offer)(void *user, size_t i, double value, struct acct_round part[ACCT_ALLOCATE_PARTS],
 		size_t *parts, double *error);
-	/* Decide whether all rounds fit together with these n values.  The last values that fitted are the
-	 * answer. */
+	/* Decide whether all rounds fit together with these n values.  The last values for which *does was
+	 * true are the answer, so the caller keeps them. */
 	enum acct_rc (*fits)(void *user, const double *value, bool *does);
 };
 

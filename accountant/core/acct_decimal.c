@@ -9,8 +9,9 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-#define DIGITS 17 /* digits of a decimal: enough to identify every double */
-/* if two numbers are more powers of ten apart, the smaller is less than the last digit of the larger */
+#define DIGITS 17 /* a decimal with 17 digits identifies every double */
+/* If two numbers are more than 20 powers of ten apart, the smaller is less than one unit of the larger
+ * one's last digit, and the sum is taken to be the next double. */
 #define REACH 20
 
 /* The number digits * 10^power, exactly. */
@@ -19,8 +20,9 @@ struct decimal {
 	int power;
 };
 
-/* The least precision of "%e" that reads back to x, except for zeros at the end: a number written with 15
- * digits reads back as written, unless it is subnormal. */
+/* The least precision of "%e" with which x is written so that reading it gives x again; at least 14, so 15
+ * digits, unless x is subnormal.  A number that a person wrote with at most 15 digits is then written as it
+ * was, but for zeros at its end. */
 static int precision_of(double x)
 {
 	for (int precision = fabs(x) < DBL_MIN ? 0 : DIGITS - 3; precision < DIGITS - 1; precision++) {
@@ -47,7 +49,7 @@ static wide power_of_ten(int n)
 	return power;
 }
 
-/* The decimal of a finite x >= 0, with DIGITS digits, of which the last are 0 if it has fewer. */
+/* The decimal of a finite x >= 0.  It always has DIGITS digits; if x needs fewer, the last ones are 0. */
 static struct decimal decimal_of(double x)
 {
 	struct decimal d = { 0, 0 };
@@ -102,7 +104,7 @@ double acct_decimal_add(double a, double b)
 	int apart;
 
 	if (!isfinite(a) || !isfinite(b) || !(less > 0))
-		return a + b; /* adding 0 is exact */
+		return a + b; /* whichever of a and b is 0, the sum is exact */
 	sum = decimal_of(more);
 	small = decimal_of(less);
 	apart = sum.power - small.power;

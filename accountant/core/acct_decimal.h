@@ -5,10 +5,11 @@
  * and products of the doubles are not those of the decimals: 0.1 + 0.2 > 0.3.  The functions here recover
  * the decimals and compute with them.  They have no state, allocate nothing, and take a microsecond or two.
  *
- * The decimal of a double x >= 0 is the nearest with 15 significant digits; with 16 or 17 if fewer do not
- * read back to x; if x is subnormal, with as few digits as read back to x.  It is what was written if that
- * had at most 15 digits.  Decimals are in the same order as their doubles, and different doubles have
- * different decimals.  So to compare two numbers, compare the doubles. */
+ * The decimal of a double x >= 0 is the nearest decimal with 15 significant digits, if reading it gives x
+ * again; otherwise the nearest with 16 digits, or with 17.  If x is subnormal, it has as few digits as read
+ * back to x.  It is what the person wrote if that had at most 15 digits.  Decimals are in the same order as
+ * their doubles, and different doubles have different decimals.  So to compare two numbers, compare the
+ * doubles. */
 #pragma once
 
 #include <stdint.h>

@@ -7,19 +7,20 @@
 
 #include "acct_fault.h"
 
-#define KNOTS  ((ACCT_MAX_CELLS - 1) / 2)
-#define PART   (1 - 1e-8) /* the first slope may take this part of half the blanket */
-#define HALVES 60         /* steps of the bisection for the first knot */
-/* the first knot is at least this part of the last, so that the slope from 0 to it is off by at most
- * `slack` / s */
+#define KNOTS ((ACCT_MAX_CELLS - 1) / 2)
+/* the line's first slope takes at most this part of half the blanket, which leaves room for rounding */
+#define PART   (1 - 1e-8)
+#define HALVES 60 /* steps of the bisection for the first knot */
+/* The first knot is at least this part of the last.  Then the line's first slope, which is a quotient by s,
+ * is off by at most `slack` / s. */
 #define LEAST 1e-5
 
 struct matrix {
 	const double *p;
 	size_t inputs, outputs;
 	double *omega;
-	double blanket, most; /* W of acct_envelope.h; the largest s of any output */
-	double slack;         /* d of acct_envelope.h */
+	double blanket, most; /* blanket: W of acct_envelope.h; most: the largest s that any output has */
+	double slack;         /* d of acct_envelope.h: what each chance may be off by */
 };
 
 static enum acct_rc read_matrix(struct matrix *m, double room, const char **why)
@@ -42,7 +43,7 @@ static enum acct_rc read_matrix(struct matrix *m, double room, const char **why)
 	return m->blanket < 1 - 2 * m->slack ? ACCT_OK : acct_fault(why, "all inputs have the same law");
 }
 
-/* G(s), rounded up; s > 0. */
+/* G(s) of acct_envelope.h, rounded up; s > 0. */
 static double above(const struct matrix *m, double s)
 {
 	double most = 0, up = 1 + m->slack;
@@ -59,7 +60,8 @@ static double above(const struct matrix *m, double s)
 	return most * up;
 }
 
-/* Find the least knot from which the two halves fit in the blanket, with room for rounding. */
+/* Find the least first knot for which both halves of the list fit in the blanket, with room for
+ * rounding. */
 static double first_knot(const struct matrix *m)
 {
 	double half = m->blanket / 2 * PART, low = 0, high = fmax(m->most, (1 - m->blanket) / half);
@@ -93,7 +95,7 @@ static size_t make_convex(double *s, double *g, size_t knots)
 	return n;
 }
 
-/* Give every knot an atom, whose weight is the change of slope there. */
+/* Make the cells: two for every knot, whose weight is the change of the line's slope at the knot. */
 static void set_cells(const struct matrix *m, double *s, size_t knots, struct acct_round *r)
 {
 	double g[KNOTS + 1] = { 1 - m->blanket }, used = 0;
@@ -123,7 +125,7 @@ static void set_cells(const struct matrix *m, double *s, size_t knots, struct ac
 		r->cell[r->cells++] = (struct acct_cell){ m->blanket - used, 1, 1 };
 }
 
-/* Choose the knots s[1..knots]. */
+/* Choose the knots s[1..knots], which grow by equal factors from the first to the last. */
 static void set_knots(const struct matrix *m, double *s, size_t *knots)
 {
 	double first = first_knot(m), last = fmax(first, m->most);

@@ -30,10 +30,11 @@
 extern "C" {
 #endif
 
-/* p[x * outputs + y] is a chance above 0; inputs and outputs are 2..65536.  Every row is a law, and each of
- * its true chances is within a factor 1 +- room of the one given, where room, in [0, 0.01], covers the
- * rounding of the caller's arithmetic.  PROVED for every two inputs.  ACCT_EDOMAIN: a chance is 0, or the
- * rows do not differ by more than `room`.  Cost: O(inputs * outputs). */
+/* p[x * outputs + y] is the chance, above 0, that input x gives output y; inputs and outputs are 2..65536.
+ * Every row is a law, and each of its true chances is within a factor 1 +- room of the one given, where
+ * room, in [0, 0.01], covers the rounding of the caller's arithmetic.  PROVED for every two inputs.
+ * ACCT_EDOMAIN: a chance is 0, or the rows do not differ by more than `room`.  Cost: O(inputs *
+ * outputs). */
 ACCT_CHECK enum acct_rc acct_cells_envelope(
 	const double *p, size_t inputs, size_t outputs, double room, struct acct_round *r, const char **why);
 

@@ -1,8 +1,9 @@
 /* acct_laplace.c - cuts the two legs of the Laplace randomizer into cells.
  *
- * With t = sqrt(s) the blanket puts the mass (g/2)(1/t1 - 1/t2), g = e^{-epsilon0/2}, on the stretch t1..t2
- * of a leg, and e^{-epsilon0}/2 on the leg's end; the mean of s over a stretch is t1 t2.  Of all ways to
- * cut a leg, stretches of equal length in t add the least variance. */
+ * acct_laplace.h defines the legs; s is the likelihood ratio along a leg.  With t = sqrt(s) the blanket
+ * puts the mass (g/2)(1/t1 - 1/t2), g = e^{-epsilon0/2}, on the stretch t1..t2 of a leg, and
+ * e^{-epsilon0}/2 on the leg's end; the mean of s over a stretch is t1 t2.  Of all ways to cut a leg,
+ * stretches of equal length in t add the least variance. */
 #include "acct_laplace.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 /* up to here e^{-epsilon0} and the square of e^{epsilon0/2} stay far inside the range of a double */
 #define MOST_EPSILON 300.0
 
-/* Numbers of stretches of one leg. */
+/* The largest numbers of stretches that one leg can be cut into with ACCT_MAX_CELLS cells. */
 #define ABOVE_STRETCHES ((ACCT_MAX_CELLS - 1) / 2) /* for two legs, which share the corner's cell */
 #define HALF_STRETCHES  (ACCT_MAX_CELLS - 1)       /* for one leg */
 #define BELOW_STRETCHES (ACCT_MAX_CELLS / 2 - 1)   /* for two legs whose ends are cells, too */
@@ -21,8 +22,8 @@
 /* A leg that is cut into stretches. */
 struct leg {
 	double blanket;   /* e^{-epsilon0/2} */
-	double end, tail; /* likelihood ratio at the leg's end, and the blanket's mass there */
-	double step;      /* length of a stretch in t */
+	double end, tail; /* end: likelihood ratio at the leg's end; tail: the blanket's mass there */
+	double step;      /* length of a stretch in t = sqrt(s) */
 	size_t stretches;
 };
 
@@ -48,7 +49,8 @@ static double ratio(const struct leg *l, size_t i)
 	return i == l->stretches ? l->end : node(l, i) * node(l, i);
 }
 
-/* The mass that the stretches on both sides of node i send to it, so that the mean of s is kept. */
+/* The mass of node i.  Every stretch moves its mass to the nodes at its two ends, divided so that the mean
+ * of s is kept. */
 static double mass_at(const struct leg *l, size_t i)
 {
 	double t = node(l, i), mass = 0;
@@ -112,7 +114,8 @@ enum acct_rc acct_laplace_half(double epsilon0, size_t stretches, struct acct_ro
 		return acct_fault(why, "stretches must be from 1 to 63");
 	r->cells = 0;
 	for (size_t i = 0; i <= stretches; i++) {
-		double other = i == 0 ? l.blanket / 2 : 0; /* where the other leg begins, s is 1 */
+		/* where the other leg begins, s is 1: both legs share this corner */
+		double other = i == 0 ? l.blanket / 2 : 0;
 
 		r->cell[r->cells++] =
 			(struct acct_cell){ mass_at(&l, i) + other, ratio(&l, i), exp(epsilon0 / 2) };

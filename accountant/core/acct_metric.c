@@ -9,9 +9,13 @@
 #define LEAST 1e-6
 #define MOST  300.0
 #define STEP  0.125
-#define FAR   1e17 /* times the unit of the integrand: everything beyond is below 1e-17 of the sum */
+/* plane() sums up to the u at which cosh u is FAR / min(1, distance): everything beyond is below 1e-17 of
+ * the sum */
+#define FAR 1e17
 
-/* 1 - (1 + x) e^-x = sum (k-1)/k! (-1)^k x^k, x >= 0. */
+/* 1 - (1 + x) e^-x for x >= 0: the numerator of the integrand for planar noise in acct_metric.h, at x = c
+ * d/2.  Near 0 it is computed by its series, sum over k of (k-1)/k!  (-1)^k x^k, since the difference would
+ * lose digits. */
 static double beyond(double x)
 {
 	double sum = 0, power = x;
@@ -31,8 +35,8 @@ static double plane(double distance)
 
 	for (double u = STEP; u <= end; u += STEP)
 		sum += beyond(half * cosh(u)) / cosh(u);
-	/* Beyond the end 1/c falls by 11 per cent in each step of 1/8, so the rest of the sum is below 1.1
-	 * / cosh(end). */
+	/* Beyond the end 1/cosh u falls by 11 per cent in each step of 1/8, so the rest of the sum is below
+	 * 1.1 / cosh(end). */
 	return 2 / acos(-1) * (STEP * sum * (1 + 1e-12) + 2 / cosh(end));
 }
 
@@ -65,7 +69,8 @@ enum acct_rc acct_metric_cells(
 		return acct_fault(why, "most must be from the distance to 300");
 	double p = exp(distance) * (1 + 4 * DBL_EPSILON), q = exp(most) * (1 + 8 * DBL_EPSILON);
 
-	/* For nearby inputs (p-1)/(p+1) of a rounded p is less certain than beta, so lower beta to it. */
+	/* Where the inputs are near each other, the rounding of p moves (p-1)/(p+1) by more than that of
+	 * beta, and acct_cells_pair takes no beta above it: lower beta to it. */
 	return acct_cells_pair(
 		p, fmin(beta, (p - 1) / (p + 1)), fmax(q, 1 + beta), fmax(q, 1 + beta), r, why);
 }

@@ -5,21 +5,26 @@
 
 #include "acct_ends.h"
 
-/* work for a point that only leads to the next, and the most steps with such points */
-#define ROUGH        1e5
-#define ROUGH_STEPS  12
-#define NARROW_STEPS 16 /* most steps of a bisection, and the width at which it ends */
+/* work allowed for a point that only leads the search to the next one, and the most steps with such
+ * points */
+#define ROUGH       1e5
+#define ROUGH_STEPS 12
+/* most steps of a bisection in narrow(), and the relative width at which it ends */
+#define NARROW_STEPS 16
 #define END_WIDTH    1e-5
-#define NARROW       2e-4 /* relative width of an answer that narrow() leaves alone */
-#define CHORDS       20   /* most points that are tried closer to eps */
-/* least delta from which a chord is drawn: rounding of the omegas, a few ulps, is far below it */
+#define NARROW       2e-4 /* an answer of this relative width is good enough: narrow() leaves it alone */
+/* acct_single_near_largest tries at most this number of points, each closer to eps */
+#define CHORDS 20
+/* least delta from which a chord is drawn: the omegas are off by a few ulps, which is far below it */
 #define LEAST_CHORD 1e-10
 #define CHORD_WIDTH 5e-3 /* an interval of at most this relative width needs no chord */
-/* largest factor between the ends of a point; a point closer to eps would be worse */
+/* if the ends of a point's interval differ by a larger factor, points even closer to eps are no better */
 #define WIDE_CHORD 1.02
-#define WIDE_POINT 2.0 /* with a larger factor between its ends, the middle of a point says nothing */
+/* if the ends of a point's interval differ by a larger factor, its middle says nothing about delta */
+#define WIDE_POINT 2.0
 
-/* One point in both directions.  *test becomes the point whose lower end is the larger. */
+/* Compute one point in both directions: bounds on delta, the larger of the two.  *better becomes the
+ * direction whose lower end is the larger. */
 static void both_ways(
 	const struct acct_plan *p, double eps, struct acct_bound *delta, struct acct_point *better)
 {
@@ -37,7 +42,8 @@ static void both_ways(
 	*better = b.lo > a.lo ? b : a;
 }
 
-/* d delta / d eps = -e^eps Q(test), where nu(test) = (P+Q)/2 and P - e^eps Q = delta. */
+/* The derivative of delta by eps, negated: e^eps Q(A), where A is the point's test.  The test has P(A) -
+ * e^eps Q(A) = delta and (P(A) + Q(A))/2 = slope. */
 static double slope_of(double eps, const struct acct_bound *delta, const struct acct_point *test)
 {
 	return exp(eps) * fmax(0, 2 * test->slope - delta->lower) / (1 + exp(eps));
@@ -51,19 +57,20 @@ void acct_single_delta(const struct acct_plan *p, double eps, struct acct_bound 
 	*slope = slope_of(eps, delta, &test);
 }
 
-/* delta is convex in e^eps, and beyond the largest loss it equals the mass of infinite loss.  So at eps it
- * is at most the chord from the curve's end there to the point `before`, where delta is at most `upper`.
- * Rounded up. */
+/* An upper bound on delta at eps from one point before it, where delta is at most `upper`.  delta is convex
+ * in E = e^eps, and from the largest loss on it equals the mass of infinite loss.  So at eps it is at most
+ * the chord from that point to the curve's end there.  Rounded up. */
 static double on_chord(const struct acct_plan *p, double before, double upper, double eps, double largest)
 {
-	/* (E_largest - E) / (E_largest - E_before) */
+	/* (E_largest - E) / (E_largest - E_before), the share of the chord that is left at eps; E =
+	 * e^eps */
 	double part = expm1(eps - largest) / expm1(before - largest) * (1 + 1e-12);
 
 	return (p->certain + fmin(1, part) * fmax(0, upper - p->certain)) * (1 + 1e-12);
 }
 
-/* A bound on delta at eps from the point at `at`, which is before eps.  *wide: whether that point is
- * wide. */
+/* An upper bound on delta at eps from the point at `at`, which is before eps.  *wide: whether that point is
+ * too wide for a closer one to be better. */
 static double from_before(const struct acct_plan *p, double at, double eps, double shift, bool *wide)
 {
 	double largest = p->largest * (1 + 1e-12) + shift, slope;
@@ -76,7 +83,8 @@ static double from_before(const struct acct_plan *p, double at, double eps, doub
 	return fmin(before.upper * (1 + 1e-10), on_chord(p, at, before.upper * (1 + 1e-10), eps, largest));
 }
 
-/* By convexity a point gives the better bound the closer it is to eps, unless it is wide. */
+/* Since delta is convex, a point gives a better bound the closer it is to eps, unless its interval is
+ * wide. */
 double acct_single_near_largest(
 	const struct acct_plan *p, double eps, double shift, const struct acct_bound *known)
 {
@@ -102,22 +110,24 @@ double acct_single_near_largest(
 	return upper;
 }
 
-/* An answer that is being tightened.  `beyond` is what other points imply for epsilon. */
+/* An answer that is being tightened.  eps: the interval of epsilon found so far; beyond: an interval that
+ * follows from points elsewhere. */
 struct answer {
 	struct acct_bound eps, beyond;
 };
 
-/* delta is at most the chord from this point to the curve's end at the largest loss (on_chord), and at
- * least what this point's test achieves: P(A) - e^eps Q(A) at every eps, where
+/* Tighten *beyond by one point.  At every eps, delta is at most the chord from this point to the curve's
+ * end at the largest loss (on_chord), and at least what this point's test A achieves: P(A) - e^eps Q(A),
+ * where
  *     Q(A) = s (1-y) - lo,   P(A) = s (1+y) + lo
- * follow from the line lo - s (y' - y) below H. */
+ * follow from the line lo - s (y' - y) below H (acct_point.h). */
 static void look_beyond(const struct acct_plan *p, double delta, double at, const struct acct_bound *d,
 	const struct acct_point *test, struct acct_bound *beyond)
 {
 	double largest = p->largest * (1 + 1e-12), share = exp(-at) / (1 + exp(-at)),
-	       s = test->slope +
-		   (d->lower > delta ? 1 : -1) *
-			   test->slope_err, /* the sign says whether epsilon is beyond or before this point */
+	       s = test->slope + (d->lower > delta ? 1 : -1) *
+					 test->slope_err, /* use the end of the slope's interval that is sound
+							     on epsilon's side of this point */
 		lo = test->lo * (1 - 1e-12), q = 2 * s * share * (1 + 1e-14) - lo,
 	       rest = (2 * s * (1 - share) + lo) * (1 - 1e-14) - delta;
 
@@ -172,8 +182,8 @@ static void narrow(struct acct_plan *p, double delta, struct answer *a)
 	}
 }
 
-/* A guess of delta.  The lower end of a wide point comes from a test, which is nearly always the best
- * one. */
+/* A guess of delta from its interval.  Where the interval is wide take the lower end: it comes from a test,
+ * which is nearly always the best one. */
 static double guess(const struct acct_bound *d)
 {
 	return d->lower > 0 && d->upper > WIDE_POINT * d->lower ? d->lower : (d->lower + d->upper) / 2;
@@ -203,14 +213,15 @@ static void search(struct acct_plan *p, double delta, struct answer *a)
 		else
 			high = fmin(high, at);
 		double next = fmax(0, at + log(middle / delta) / rate);
-		/* Near the root, step to either side of it by a distance that the width of delta
-		 * determines. */
+		/* Near the root, the next two points are on either side of it, at a distance that the width
+		 * of delta determines: so both ends of the answer are found. */
 		double margin = 1.02 * (log(d.upper / d.lower) / rate + 1e-9 * at);
 		bool near = fabs(next - at) <= fmax(1e-4 * at, margin) && margin * rate < 0.3;
 		if (rough && (near || i >= ROUGH_STEPS || fabs(next - at) <= 1e-2 * at)) {
 			rough = false;
 			p->work.per_point = precise;
-			low = eps->lower; /* forget where rough points took the middle to be */
+			/* rough points may have misled the bracket: start it anew from what is proved */
+			low = eps->lower;
 			high = fmin(eps->upper, fmin(p->part[0].curve.list.largest, ACCT_MOST_EPSILON));
 			at = next > low && next < high ? next : at;
 			continue;

@@ -40,8 +40,8 @@ static double epsilon_tail(const struct acct_plan *p, double delta)
 	return 1e-6 * fmax(delta - p->infinite, 1e-6 * delta);
 }
 
-/* Narrow one epsilon of many different rounds, if it is not narrow already.  On an error the interval
- * stays. */
+/* Narrow the interval of one epsilon of many different rounds by acct_many.c, if it is not narrow already.
+ * On an error the interval stays. */
 static void compose_many(const struct acct_plan *p, struct acct_target *target)
 {
 	struct acct_bound out = { 0, INFINITY };
@@ -67,7 +67,9 @@ static enum acct_rc epsilons_of(
 	for (size_t i = 0; i < n && !rc; i++) {
 		target[i].done = p->infinite > target[i].aim.delta || p->parts == 0 || acct_plan_is_single(p);
 		wide[i] = false;
-		p->work.spent = spent; /* the limit is that of one question */
+		/* the limit on the work is that of one question, so each target starts from the same spent
+		 * work */
+		p->work.spent = spent;
 		p->work.per_point = per_point;
 		if (target[i].done) {
 			target[i].out = epsilon_alone(p, target[i].aim.delta);
@@ -176,7 +178,8 @@ static enum acct_rc ask_all(
 	bool *wide = calloc(targets, sizeof *wide);
 	enum acct_rc rc = wide ? epsilons(rounds, n, target, targets, true, wide) : ACCT_ENOMEM;
 
-	/* The common grid may be too large where the grid of one question is not. */
+	/* The grid that serves all deltas at once may need too many points where a grid for one delta does
+	 * not. */
 	if (rc == ACCT_ELIMIT || rc == ACCT_EPRECISION) {
 		rc = ACCT_OK;
 		for (size_t i = 0; i < targets; i++) {
@@ -247,8 +250,8 @@ static bool is_wide(const struct acct_target *target, size_t targets, double *le
 	return wide;
 }
 
-/* A part of delta is cut off each round's tail, but delta is not known yet: lower that part until it is
- * small enough, on coarse grids. */
+/* The composition cuts a part of delta off each round's tail, but delta is what is asked for: lower that
+ * part, on coarse grids, until it is small against the delta found. */
 static enum acct_rc deltas_composed(struct acct_plan *p, struct acct_target *target, size_t targets)
 {
 	double tail = 1e-12, least;

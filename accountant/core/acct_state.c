@@ -8,7 +8,7 @@
 #include "acct_composition.h"
 #include "acct_solve.h"
 
-#define LEAST_DELTA 1e-200 /* as in acct_epsilon */
+#define LEAST_DELTA 1e-200 /* the least delta of acct_epsilon, too */
 
 struct acct_state {
 	double delta;
@@ -37,7 +37,8 @@ void acct_state_free(struct acct_state *s)
 	free(s);
 }
 
-/* A copy in which unused room is zero, so that copies of equal rounds are equal byte for byte. */
+/* Copy a round such that bytes that it does not use are zero: copies of equal rounds are then equal byte
+ * for byte, and can be sorted by their bytes. */
 static void normalise(struct acct_round *out, const struct acct_round *r)
 {
 	memset(out, 0, sizeof *out);
@@ -66,8 +67,8 @@ static struct acct_entry *find(struct acct_composed *c, const struct acct_list *
 	return NULL;
 }
 
-/* An entry without rounds in the state or in the question, which may be overwritten; NULL: there is
- * none. */
+/* Find an entry that neither the state nor the question uses, so that it may be overwritten.  Returns NULL
+ * if there is none. */
 static struct acct_entry *spare(struct acct_composed *c)
 {
 	for (size_t i = 0; c->entry && i < c->entries; i++)
@@ -76,7 +77,7 @@ static struct acct_entry *spare(struct acct_composed *c)
 	return NULL;
 }
 
-/* Find the entry of a round, or create it.  Its count does not change. */
+/* Find the entry of a round, or create one that counts no rounds. */
 static enum acct_rc entry_of(struct acct_state *s, const struct acct_round *round, struct acct_entry **out)
 {
 	struct acct_composed *c = &s->composed;
@@ -148,9 +149,10 @@ void acct_state_rebuild(struct acct_state *s)
 
 /* Facts about the rounds of a question that hold for every grid. */
 struct facts {
-	struct acct_plan blur; /* only `rounds` and `exponents` are set */
-	double certain;        /* lower bound on the mass of infinite loss */
-	double largest;        /* no composed loss exceeds this; INFINITY where a loss may be infinite */
+	/* only the members `rounds` and `exponents` are set: acct_plan_blur needs no others */
+	struct acct_plan blur;
+	double certain; /* a proved lower bound on the composed mass of infinite loss */
+	double largest; /* no composed loss exceeds this; INFINITY where a loss may be infinite */
 	bool lossy, blurred;
 	size_t different;
 };
@@ -240,7 +242,7 @@ static enum acct_rc answer(struct acct_state *s, struct acct_bound *out)
 	out->upper = fmin(out->upper, f.largest * (1 + 1e-12) + blur);
 	if (rc == ACCT_ENOMEM || (!rc && acct_composed_is_narrow(&s->composed, out)))
 		return rc;
-	/* A wide answer is valid, so return it where no better one was found. */
+	/* A wide answer is valid: return it if no better one was found. */
 	scratch = from_scratch(s, f.different, out);
 	return rc ? scratch : ACCT_OK;
 }

@@ -18,8 +18,9 @@ extern "C" {
 #endif
 
 #define ACCT_STATE_ENTRIES 4096u /* most different rounds of a state */
-#define ACCT_STATE_WIDTH \
-	1e-3 /* relative width of an answer, unless acct_epsilon's is wider or the round's own bounds are */
+#define ACCT_STATE_WIDTH                                                                                   \
+	1e-3 /* Relative width of an answer.  An answer may be wider where acct_epsilon's is, or where the \
+		bounds on a round's own curve are further apart. */
 
 struct acct_state;
 
@@ -36,11 +37,11 @@ ACCT_CHECK enum acct_rc acct_state_add(struct acct_state *s, const struct acct_r
  * the state holds fewer of them. */
 ACCT_CHECK enum acct_rc acct_state_remove(struct acct_state *s, const struct acct_round *round);
 
-/* Compute epsilon at the state's delta of all rounds added, composed with the candidate (NULL: none).  The
- * state's rounds do not change.  The interval contains the true value; decide on `upper`, which is rounded
- * up.  It is 0 without any round.  On error *eps is untouched, and the caller must refuse the round.  Cost:
- * the laws of one round if the candidate is new, and a transform for each law, of the upper and of the
- * lower bound. */
+/* Compute epsilon at the state's delta of all rounds added, composed with the candidate (NULL: none), a
+ * round that may be added next.  The state's rounds do not change.  The interval contains the true value;
+ * decide on `upper`, which is rounded up.  It is 0 without any round.  On error *eps is untouched, and the
+ * caller must refuse the round.  Cost: the laws of one round if the candidate is new, and a transform for
+ * each law, of the upper and of the lower bound. */
 ACCT_CHECK enum acct_rc acct_state_epsilon(
 	struct acct_state *s, const struct acct_round *candidate, struct acct_bound *eps);
 /* The same with n candidates together, each with its count; counts of equal candidates are added.  Cost:
@@ -48,8 +49,8 @@ ACCT_CHECK enum acct_rc acct_state_epsilon(
 ACCT_CHECK enum acct_rc acct_state_epsilon_with(
 	struct acct_state *s, const struct acct_round *candidates, size_t n, struct acct_bound *eps);
 
-/* Free the cached products, which depend on the order of calls.  The next answers depend on the rounds and
- * delta alone. */
+/* Free the cached products of transforms, whose rounding depends on the order of earlier calls.  The next
+ * answers depend on the rounds and delta alone. */
 void acct_state_rebuild(struct acct_state *s);
 
 /* Rounds added and not removed, counts included. */

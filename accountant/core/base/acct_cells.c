@@ -71,7 +71,8 @@ enum acct_rc acct_cells_generic(double epsilon0, struct acct_round *r, const cha
 {
 	if (!(epsilon0 > 0 && epsilon0 < 700))
 		return acct_fault(why, "eps0 must be above 0 and below 700");
-	/* Not by acct_cells_pair: for a small epsilon0 its beta would lose digits. */
+	/* acct_cells_pair is not used here: for a small epsilon0 the difference p - 1 would lose digits of
+	 * beta. */
 	double p = acct_ratio(epsilon0), omega = 1 / (p + 1);
 
 	r->cells = 2;

@@ -57,8 +57,9 @@ enum acct_rc acct_central_check(const struct acct_round *r, const char **why)
 	}
 }
 
-/* Half the distance of the two laws, in deviations.  In a sampled sum a record shifts the law by 1, and its
- * replacement shifts it by at most 1 in the opposite direction. */
+/* Half the distance between the centres of the two laws, divided by the noise's standard deviation.  In a
+ * sampled sum a record shifts the law by 1, and its replacement shifts it by at most 1 in the opposite
+ * direction. */
 static double half_distance(const struct acct_list *l)
 {
 	return l->rate < 1 ? 1 / l->scale : 0.5 / l->scale;
@@ -88,7 +89,8 @@ void acct_central_list(struct acct_list *l, const struct acct_round *r)
 			       memcmp(p->delta[0], p->delta[1], p->points * sizeof *p->delta[0]) == 0;
 	}
 	acct_list_losses(l, largest, infinite);
-	if (r->event == ACCT_GAUSSIAN) { /* losses within 38 deviations, beyond which chances underflow */
+	/* only losses within 38 deviations count: beyond them chances underflow */
+	if (r->event == ACCT_GAUSSIAN) {
 		double h = half_distance(l);
 
 		l->exponent = fmin(l->exponent, 2 * (2 * h * h + 76 * h));
@@ -101,8 +103,9 @@ static double beyond(double z)
 	return 0.5 * erfc(z / sqrt(2));
 }
 
-/* P = (1-q) N(0) + q N(h), Q = (1-q) N(0) + q N(-h), in deviations.  P/Q rises with x, and is e^eps where 2
- * h x = eps + 2 asinh((1-q)/q e^(h^2/2) sinh(eps/2)).  The threshold x is known up to `slip`.  Every
+/* Normal noise, in units of its deviation: P = (1-q) N(0) + q N(h), Q = (1-q) N(0) + q N(-h), where q is
+ * the chance that the record takes part and h half the distance.  P/Q rises with x, and is e^eps where 2 h
+ * x = eps + 2 asinh((1-q)/q e^(h^2/2) sinh(eps/2)).  The threshold x is known up to `slip`.  Every
  * threshold is a test, which gives a lower bound; for the upper bound each mass is taken at the worse
  * end. */
 static void gaussian(const struct acct_list *l, double eps, struct acct_point *at)
@@ -136,13 +139,14 @@ static void laplace(const struct acct_list *l, double eps, struct acct_point *at
 	at->slope_err = (16 * ULP + 2 * off) * at->slope;
 }
 
-/* H of a corner, and a mean of two values with weights from acct_gap, have a smaller relative error. */
+/* bounds the relative error of H at a corner of a profile, and of a mean of two such values with weights
+ * from gap() */
 #define OFF (64 * ULP)
 
-/* The curve of a profile is straight in y = tanh(eps/2) between the corners of the convex hull of its
- * points, to which (1, 0) belongs. */
+/* The curve H of a profile is straight in y = tanh(eps/2) between its corners: those of the lower convex
+ * hull of its points and of the point (1, 0), where every curve ends. */
 
-/* The corners of one direction: the value of H at each `loss`, the first at loss 0. */
+/* The corners of one direction: the loss of each, rising from 0, and the value of H there. */
 struct chain {
 	double *loss, *value;
 	size_t size;
@@ -150,7 +154,9 @@ struct chain {
 
 struct acct_hull {
 	struct chain way[2];
-	bool both; /* way[1] is used; if false, way[0] serves both directions */
+	/* true: way[1] has the corners with the two inputs exchanged; false: way[0] serves both
+	 * directions */
+	bool both;
 	bool exact;
 };
 
@@ -169,19 +175,19 @@ bool acct_profile_equal(const struct acct_profile *a, const struct acct_profile 
 	       same_numbers(a->delta[1], b->delta[1], a->points);
 }
 
-/* 1 - y at a loss, where y = tanh(loss/2). */
+/* 1 - y at a loss, where y = tanh(loss/2), without cancellation. */
 static double to_one(double loss)
 {
 	return 2 * exp(-loss) / (1 + exp(-loss));
 }
 
-/* y_b - y_a, a <= b. */
+/* y_b - y_a for losses a <= b, without cancellation. */
 static double gap(double a, double b)
 {
 	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));
 }
 
-/* The slope, per unit of y, at which the chord from corner i falls to a point. */
+/* The slope, per unit of y, at which a line falls from corner i to the point (loss, value). */
 static double fall(const struct chain *c, size_t i, double loss, double value)
 {
 	return (c->value[i] - value) / gap(c->loss[i], loss);

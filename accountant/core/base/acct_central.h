@@ -33,7 +33,7 @@ ACCT_CHECK enum acct_rc acct_central_check(const struct acct_round *r, const cha
 void acct_central_list(struct acct_list *l, const struct acct_round *r);
 
 /* Compute one point of the curve without defect and sampling, as acct_curve_at does; returns the work done.
- * hull is that of acct_central_init. */
+ * hull is that of acct_central_init, NULL for normal and Laplace noise.  swap exchanges the two inputs. */
 double acct_central_at(const struct acct_list *l, const struct acct_hull *hull, double eps, bool swap,
 	struct acct_point *at);
 

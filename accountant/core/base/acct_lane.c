@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The same for `some` of the four numbers. */
+/* acct_lane_polar for `some` numbers, at most four. */
 ACCT_INLINED void polar_some(
 	size_t some, const double *log, const double *phase, double *re, double *im, double *size)
 {

@@ -28,8 +28,8 @@ typedef uint64_t acct_lane_bits __attribute__((vector_size(8 * ACCT_LANES)));
 #define ACCT_LANE_TURN 1e15
 #define ACCT_INLINED   static inline __attribute__((always_inline))
 
-/* Functions on lanes are compiled for two kinds of processor, and the program asks which one it runs on.
- * Both compute the same. */
+/* Functions on lanes are compiled twice, with and without AVX2, and the program asks which of the two its
+ * processor can run.  Both compute the same. */
 #ifdef __x86_64__
 #define ACCT_AVX2 __attribute__((target("avx2")))
 static inline int acct_lane_has_avx2(void)
@@ -48,7 +48,7 @@ static inline int acct_lane_has_avx2(void)
 #define ACCT_LANE_WHOLE 0x1.8p52
 #define ACCT_LANE_MINUS 0x8000000000000000u
 
-/* Set each lane of the result to that of `a` where mask is all ones, and to that of `b` where it is 0.
+/* Set each lane of *out to that of `a` where mask is all ones, and to that of `b` where it is 0.
  * Parameters are pointers because a processor without such vectors passes vectors in another way. */
 ACCT_INLINED void acct_lane_pick(
 	const acct_lane_bits *mask, const acct_lanes *a, const acct_lanes *b, acct_lanes *out)
@@ -85,7 +85,8 @@ ACCT_INLINED void acct_lane_exp(const acct_lanes *x, acct_lanes *out)
 ACCT_INLINED void acct_lane_turn(const acct_lanes *x, acct_lanes *sine, acct_lanes *cosine)
 {
 	acct_lanes shifted = *x * 6.36619772367581382433e-01 + ACCT_LANE_WHOLE, k = shifted - ACCT_LANE_WHOLE;
-	/* pi/2 in three parts, the first two of which have 33 bits. */
+	/* Subtract k pi/2.  pi/2 is given in three parts, of which the first two have 33 bits, so that k
+	 * times them is exact where k has at most 20 bits. */
 	acct_lanes r = ((*x - k * 1.57079632673412561417e+00) - k * 6.07710050630396597660e-11) -
 		       k * 2.02226624879595063154e-21;
 	acct_lanes z = r * r, s, c, a, b;
@@ -105,12 +106,13 @@ ACCT_INLINED void acct_lane_turn(const acct_lanes *x, acct_lanes *sine, acct_lan
 
 ACCT_INLINED void acct_lane_log1p(const acct_lanes *x, acct_lanes *out)
 {
-	/* the bits of sqrt(1/2) and of 1 */
+	/* the bits of the doubles sqrt(1/2) and 1 */
 	const uint64_t root = 0x3fe6a09e667f3bcdu, one = 0x3ff0000000000000u;
 	acct_lanes u = 1 + *x, k, f, s, z, half, r, lost;
 	acct_lane_bits b = (acct_lane_bits)u + (one - root), near;
 
-	/* u = 2^k m, m in [sqrt(1/2), sqrt(2)), f = m - 1; lost is the rounding error of u */
+	/* Write u = 2^k m with m in [sqrt(1/2), sqrt(2)), and f = m - 1: then log u = k log 2 + log(1 + f).
+	 * lost is the rounding error of u. */
 	k = (acct_lanes)((b >> 52) | 0x4330000000000000u) - (0x1p52 + 1023);
 	near = (acct_lane_bits)(k < 0.5) & (acct_lane_bits)(k > -0.5);
 	f = (acct_lanes)((b & 0x000fffffffffffffu) + root) - 1;
@@ -139,7 +141,8 @@ ACCT_INLINED void acct_lane_atan2(const acct_lanes *y, const acct_lanes *x, acct
 	left = (acct_lane_bits)(*x < 0);
 	acct_lane_pick(&steep, &b, &a, &low);
 	acct_lane_pick(&steep, &a, &b, &high);
-	middle = (acct_lane_bits)(low > 0.41421356237309503 * high); /* above tan(pi/8) compute from pi/4 */
+	/* a slope above tan(pi/8) is measured from the angle pi/4, where the series is short */
+	middle = (acct_lane_bits)(low > 0.41421356237309503 * high);
 	a = low - high;
 	b = low + high;
 	acct_lane_pick(&middle, &a, &low, &a);
@@ -171,7 +174,7 @@ ACCT_INLINED int acct_lane_within(const acct_lanes *x, double from, double to)
 	return (in[0] & in[1] & in[2] & in[3]) != 0;
 }
 
-/* acct_lane_turn for numbers of any size. */
+/* acct_lane_turn for numbers of any size: where one is beyond its range, the C library computes it. */
 ACCT_INLINED void acct_lane_turn_any(const acct_lanes *x, acct_lanes *sine, acct_lanes *cosine)
 {
 	acct_lane_turn(x, sine, cosine);
@@ -186,7 +189,7 @@ struct acct_lane_pair {
 	acct_lanes re, im;
 };
 
-/* scale e^z, and the modulus of it. */
+/* *out = scale e^z, and *size the modulus of it. */
 ACCT_INLINED void acct_lane_exp_pair(
 	const struct acct_lane_pair *z, const acct_lanes *scale, struct acct_lane_pair *out, acct_lanes *size)
 {
@@ -201,7 +204,5 @@ ACCT_INLINED void acct_lane_exp_pair(
 	out->im = *size * s;
 }
 
-/* e^(log + i phase) of n numbers, and its modulus, with a relative error of 6 + 3
- * phase
- *  ulps. */
+/* e^(log + i phase) of n numbers, and its modulus, with a relative error of 6 + 3 |phase| ulps. */
 void acct_lane_polar(size_t n, const double *log, const double *phase, double *re, double *im, double *size);

@@ -9,11 +9,16 @@
 #include "acct_central.h"
 #include "acct_family.h"
 
-#define FEWEST        500.0 /* with no more participants, thinning costs more than it gains */
-#define LEAST_BLANKET 150.0 /* the same limit for n W, the expected number of blanket messages */
-#define LEAST_SPREAD  64.0  /* the same limit for n P Q in a round of labelled bits */
+/* a bound by thin participants (acct_thin.h) is tried only with more participants: with fewer it costs more
+ * than it gains */
+#define FEWEST 500.0
+/* the same limit for n W, the expected number of blanket messages, where W is the sum of omega */
+#define LEAST_BLANKET 150.0
+/* the same limit in a round of labelled bits for n P Q, the variance of the number of ones */
+#define LEAST_SPREAD 64.0
 
-/* Numbers that differ this little move epsilon by less than acct_solve.c widens every answer. */
+/* Numbers that differ by so little move epsilon by less than the widening of every answer
+ * (acct_plan_blur). */
 static bool same(double a, double b)
 {
 	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b));
@@ -33,8 +38,9 @@ static bool is_symmetric(const struct acct_list *l)
 	return true;
 }
 
-/* Q vanishes if and only if every blanket message lies in a cell with v = 0.  That chance is raised to a
- * huge power, so it is computed from its complement where the complement is smaller, and so is accurate. */
+/* The mass of infinite loss: of outcomes that the second input cannot give.  They are those in which every
+ * blanket message lies in a cell with v = 0.  That chance is raised to a huge power, so it is computed from
+ * its complement where the complement is smaller. */
 static double infinite_mass(const struct acct_list *l, bool swap)
 {
 	double seen = 0, cover = 0, victim = 0, lost = 0;
@@ -74,8 +80,9 @@ static double log_ratio(double u, double v)
 	return fabs(log(u) - log(v));
 }
 
-/* The loss is log(sum N u / sum N v).  It is at most the log of the largest u, which all messages may have,
- * over the smallest positive v, which one message may have. */
+/* The loss is log(sum N u / sum N v) for counts N of the cells.  If some cell has u = 0 or v = 0, it is at
+ * most the log of the largest u, which all messages may have, over the smallest positive v, which only one
+ * message may have. */
 static double largest_loss(const struct acct_list *l)
 {
 	double top = 0, small = INFINITY, ratio = 0;
@@ -99,7 +106,7 @@ static double largest_loss(const struct acct_list *l)
 	return ratio * (1 + 1e-12);
 }
 
-/* Insert a group in order, and join groups of equal share. */
+/* Insert a group in falling order of share, or add its count to the group of equal share. */
 static void add_group(struct acct_list *l, double share, double rest, double count)
 {
 	size_t i = 0;
@@ -117,8 +124,8 @@ static void add_group(struct acct_list *l, double share, double rest, double cou
 	l->groups++;
 }
 
-/* Add a group whose messages are not blanket with chance `rest`.  Where rounding leaves open whether they
- * are always blanket, count the chance that one is not in l->missing. */
+/* Add a group, whose messages are not blanket with chance `rest`.  Where rounding leaves open whether that
+ * chance is 0, add it to l->missing instead. */
 static void add_given(struct acct_list *l, double share, double rest, double count)
 {
 	if (rest > 0 && rest <= ACCT_CELLS_DOUBTFUL)
@@ -126,7 +133,8 @@ static void add_given(struct acct_list *l, double share, double rest, double cou
 	add_group(l, share, fmax(rest, 0), count);
 }
 
-/* Set the blanket and each group's chance of it; a sum above one is scaled down to one. */
+/* Set l->blanket, the sum of omega, and for each group the chance that its messages are blanket; a sum
+ * above one is scaled down to one. */
 static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 {
 	struct acct_twofold all = acct_cells_sum(l->cell, l->cells);
@@ -141,7 +149,8 @@ static void settle_blanket(struct acct_list *l, const struct acct_round *r)
 		rest = 0;
 		all = (struct acct_twofold){ 1, 0 };
 	}
-	l->blanket = all.sum < 0.5 ? all.sum : 1 - rest; /* use each form where it is accurate */
+	/* use the sum or its complement, whichever is accurate */
+	l->blanket = all.sum < 0.5 ? all.sum : 1 - rest;
 	add_given(l, 1, rest, (double)r->others);
 	for (size_t i = 0; i < r->levels; i++) {
 		double share = r->level[i].share * scale, left = acct_cells_rest(share, &all);
@@ -176,7 +185,8 @@ static bool are_bits(const struct acct_round *r)
 	return r->family ? r->family->bits && r->family->bits(r) : r->messages != ACCT_ANY_MESSAGES;
 }
 
-/* Set the ratio E of a bit, rounded up, from whichever of its cells' numbers is largest. */
+/* Set the ratio E = (1-omega)/omega of a bit, rounded up, from whichever of its cells' numbers is largest:
+ * rounded cells may disagree. */
 static void settle_bits(struct acct_list *l, const struct acct_round *r)
 {
 	struct acct_bit_facts *b = &l->bits;
@@ -197,7 +207,7 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	for (size_t i = 0; i < r->levels; i++) {
 		double share = r->level[i].share * (b->sent_are_coins ? l->blanket : 1);
 
-		/* the product with `missing` may be rounded up to 1 */
+		/* with a part of the blanket missing, this product may have been rounded up to 1 */
 		if (b->sent_are_coins && l->missing > 0) {
 			share = fmin(share, 1 - DBL_EPSILON);
 			l->missing += (double)r->level[i].count * 2 * DBL_EPSILON;
@@ -209,7 +219,8 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 		else if (r->level[i].count > 0)
 			b->sent[b->levels++] = (struct acct_level){ share, r->level[i].count };
 	}
-	/* A victim without other messages has the cells' pair, which has few outcomes. */
+	/* If the victim's message is the only one, the cells' pair is exact, and has only a few
+	 * outcomes. */
 	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
 	b->labels = r->messages == ACCT_LABELLED_BITS;
 	if (b->labels && !labels_help(1 + b->others + b->coins, b->epsilon0))

@@ -11,27 +11,32 @@
 
 /* Participants whose messages are blanket with the same chance, share * blanket. */
 struct acct_group {
-	double share, count; /* count is exact, since it is below 2^53 */
-	double rest;         /* 1 - share * blanket, to an ulp or two even where it is small */
+	/* share: the chance that a message is blanket, divided by the list's `blanket`; count: number of
+	 * participants, exact since it is below 2^53 */
+	double share, count;
+	double rest; /* 1 - share * blanket, to an ulp or two even where it is small */
 };
 
 /* Facts about rounds whose messages are bits (doc/binary.md). */
 struct acct_bit_facts {
 	bool known; /* the round's messages are bits, and acct_bits.c can treat its epsilon0 */
+	/* the bit's epsilon0; the other participants, and the fair coins, whose messages always count */
 	double epsilon0, others, coins;
-	/* share is the chance that a message counts, and is not empty */
+	/* messages that count only by chance, and are empty otherwise: share is the chance that one
+	 * counts */
 	struct acct_level sent[ACCT_MAX_LEVELS];
 	size_t levels;
 	bool sent_are_coins; /* messages of `sent` are fair coins; false: they are participants' reports */
 	bool labels;         /* a public label goes with every bit */
 };
 
-#define ACCT_NO_LARGEST 1e300 /* stands for "no largest loss": losses of normal noise have no bound */
+/* the largest loss of normal noise, which has no bound: no finite loss is larger */
+#define ACCT_NO_LARGEST 1e300
 
 /* A checked round.  The means of u and v are 1 up to rounding.  Equal cells are merged, and so are levels
- * of equal share.  Cells keep the caller's order; groups are sorted.  1 minus the sum of omega, or minus a
- * share of it, is computed from the given doubles with twice their digits.  If it is at most 2^-51, it may
- * be rounding: upper ends then count it, and lower ends do not (`missing`). */
+ * of equal share.  Cells keep the caller's order; groups are sorted.  The blanket that is missing, 1 minus
+ * the sum of omega or minus a share of it, is computed with twice the digits of a double.  If it is at most
+ * 2^-51, it may be only rounding: upper ends then count it, and lower ends do not (`missing`). */
 struct acct_list {
 	enum acct_event event; /* for other events than ACCT_SHUFFLED there are neither cells nor messages */
 	double scale, rate;
@@ -42,20 +47,24 @@ struct acct_list {
 	struct acct_group group[ACCT_MOST_GROUPS]; /* the others, largest share first; counts above 0 */
 	size_t groups;
 	double others, dummies; /* `others` is the sum over all groups */
-	double shape[3];        /* as in struct acct_round */
+	double shape[3];        /* parameters of the family, as in struct acct_round */
 	double mean;            /* expected number of blanket messages of the others */
-	/* chance that some message is not blanket, counting only remainders that may be rounding */
+	/* the chance that some message is not blanket, from those remainders alone that may be rounding */
 	double missing;
-	double defect;      /* see struct acct_round */
-	double sampling;    /* see struct acct_round; 1 when everybody takes part */
+	double defect; /* chance that the victim's input is disclosed, as in struct acct_round */
+	/* fraction of the population that takes part, as in struct acct_round; 1 if all do */
+	double sampling;
 	double infinite[2]; /* mass of infinite loss, forwards and with u and v exchanged */
 	double largest;     /* no finite loss exceeds this; ACCT_NO_LARGEST where they have no bound */
-	double exponent;    /* loss from which acct_plan_blur computes how far rounding moves epsilon */
+	/* the largest loss, cut off where e^loss leaves the range of a double: acct_plan_blur computes from
+	 * it how far rounding moves epsilon */
+	double exponent;
 	struct acct_bit_facts bits;
 	bool symmetric; /* exchanging u and v gives the same list, so that both directions have one curve */
-	/* the family, whose bound may be smaller than the cells'; NULL: none */
+	/* the family of the reports, whose bound may be smaller than that of the cells; NULL: there is
+	 * none */
 	const struct acct_family *family;
-	bool lossless; /* u = v in every cell, to the bit */
+	bool lossless; /* u = v in every cell, to the last bit: the round loses nothing */
 };
 
 /* Check the round and fill the list.  Returns the errors of acct_round_check, for the same rounds. */
@@ -70,8 +79,8 @@ static inline double acct_list_certain(const struct acct_list *l, int way)
 	return l->event == ACCT_PROFILE && !l->profile->exact ? l->sampling * l->defect : l->infinite[way];
 }
 
-/* Set infinite, largest and exponent.  `largest` and `infinite` are those before the defect and sampling,
- * which are set already.  Sampling with share g changes E = e^loss to E' = 1 + g (E - 1). */
+/* Set infinite, largest and exponent.  The arguments are those before defect and sampling, which the list
+ * has already.  Sampling with share g changes E = e^loss to E' = 1 + g (E - 1). */
 static inline void acct_list_losses(struct acct_list *l, double largest, const double infinite[2])
 {
 	double g = l->sampling;
@@ -85,8 +94,8 @@ static inline void acct_list_losses(struct acct_list *l, double largest, const d
 	l->largest = largest * (1 + 1e-12) + (g < 1 ? 1e-15 : 0);
 }
 
-/* May upper and lower ends stay apart on every grid, since no data set is known to have the loss that is
- * charged? */
+/* May upper and lower ends stay apart on every grid?  They may where no data set is known that loses what
+ * is charged. */
 static inline bool acct_list_is_loose(const struct acct_list *l)
 {
 	return l->family || (l->bits.known && l->bits.labels);

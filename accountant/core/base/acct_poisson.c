@@ -3,8 +3,9 @@
 
 #define LEAST 1e-9
 
-/* Silence is a report that has the same law for everybody: its cell has u = v = 1 and is all blanket.  So
- * the theorem holds for the list with this cell and every other omega multiplied by the rate. */
+/* Somebody who does not take part is silent.  Silence is a report that has the same law for everybody: a
+ * cell with u = v = 1, which is all blanket.  So the blanket-cell theorem holds for the list with this
+ * cell, and every other omega multiplied by the rate. */
 enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **why)
 {
 	if (!(rate >= LEAST && rate < 1))

@@ -7,7 +7,7 @@
 #include "acct_family.h"
 #include "acct_fault.h"
 
-/* Check shares, and the number of all reports. */
+/* Check the levels' shares, and that there are not too many reports in all. */
 static enum acct_rc check_reports(const struct acct_round *r, double blanket, const char **why)
 {
 	uint64_t left = ACCT_MAX_REPORTS;
@@ -108,7 +108,8 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 	for (size_t j = 0; j < r->cells; j++) {
 		const struct acct_cell *c = &r->cell[j];
 
-		/* A subnormal product would have a relative error of up to a half. */
+		/* Smaller omegas are refused, since a subnormal product omega * u would have a relative
+		 * error of up to a half. */
 		if (!(c->omega >= DBL_MIN && c->omega <= 1))
 			return acct_fault(why, "omega of every cell must be in [2.3e-308, 1]");
 		if (!(c->u >= 0 && c->u < INFINITY && c->v >= 0 && c->v < INFINITY))

@@ -32,16 +32,18 @@ enum acct_rc {
 #define ACCT_MAX_COUNT   1000000u       /* most repetitions of one round */
 #define ACCT_MAX_REPORTS 1000000000000u /* most others + dummies of one round */
 
-/* One blanket cell: messages with the same likelihood ratios.  omega: the chance that another participant's
- * report is one of them and does not depend on that participant's input; all cells sum to 1 or less.  u =
- * R0/omega and v = R1/omega, where R0 and R1 are the chances that the victim's report is one of them under
- * its two inputs. */
+/* One blanket cell: a set of messages that all have the same likelihood ratios. */
 struct acct_cell {
-	double omega; /* [DBL_MIN, 1]; all cells sum to at most 1 */
-	double u, v;  /* [0, inf); over all cells omega*u sums to 1, and so does omega*v */
+	/* the chance, in [DBL_MIN, 1], that another participant's report is one of the cell's messages and
+	 * does not depend on that participant's input; all cells sum to at most 1 */
+	double omega;
+	/* u = R0/omega and v = R1/omega, in [0, inf), where R0 and R1 are the chances that the victim's
+	 * report is one of the cell's messages under its two inputs; over all cells omega*u sums to 1, and
+	 * so does omega*v */
+	double u, v;
 };
 
-/* `count` messages whose chance to be blanket is not that of the cells but share * sum(omega).  Such a
+/* `count` messages whose chance to be blanket is share * sum(omega) instead of sum(omega).  A blanket
  * message falls in cell j in proportion to omega_j.  A level describes one of these:
  * - participants with a guarantee of their own: whatever the input, the law of the report is nowhere below
  *   share * sum(omega_j Q_j), where Q_j is the law of the messages of cell j;
@@ -71,17 +73,18 @@ enum acct_messages {
 	ACCT_LABELLED_BITS,
 };
 
-/* An upper bound on a mechanism's privacy curve, given at some epsilons.  It stands for an imported
- * privacy-loss distribution, trade-off curve or Renyi curve, where nothing else is known of the mechanism.
- * Between the epsilons it is the largest convex curve (doc/accounting.md, "Central events").  Beyond the
- * last epsilon it is constant, as if the loss were infinite with that chance. */
+/* An upper bound on a mechanism's privacy curve, given at some epsilons: what is known of an imported
+ * privacy-loss distribution, trade-off curve or Renyi curve.  Between the epsilons it is the largest convex
+ * curve (doc/accounting.md, "Central events").  Beyond the last epsilon it is constant, as if the loss were
+ * infinite with that chance. */
 struct acct_profile {
 	size_t points;          /* 1..ACCT_MAX_POINTS */
 	const double *epsilon;  /* increasing, from 0 or more to at most 690 */
 	const double *delta[2]; /* delta at each epsilon, in [0, 1], not increasing; delta[1] with the two
 				   inputs exchanged, NULL if that is the same */
-	bool exact; /* the curve is exactly that of a pair of laws, so lower ends include its loss; false:
-		       the mechanism may lose less, and lower ends take its loss as 0 */
+	/* True: the curve is exactly that of some pair of laws, so lower ends of answers include its loss.
+	 * False: the mechanism may lose less, and lower ends take its loss as 0. */
+	bool exact;
 };
 
 /* The kinds of round: shuffled reports, or an answer that a trusted party computes from all records. */
@@ -147,7 +150,9 @@ struct acct_round {
 };
 
 struct acct_bound {
-	double lower, upper; /* lower <= truth <= upper; upper may be INFINITY, lower may be 0 */
+	/* An interval that contains the true value: lower <= truth <= upper.  upper may be INFINITY, lower
+	 * may be 0. */
+	double lower, upper;
 };
 
 /* Check that the round is within the ranges above.  ACCT_EDOMAIN: it is not, and *why points to a static

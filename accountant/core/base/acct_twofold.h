@@ -1,5 +1,5 @@
-/* acct_twofold.h - a sum in two doubles (Neumaier's): sum + low is as accurate as a sum computed with twice
- * the digits and then rounded.  Start it with { first, 0 }. */
+/* acct_twofold.h - a sum in two doubles, by Neumaier's method: sum + low is as accurate as a sum computed
+ * with twice the digits and then rounded.  Start it with { first, 0 }. */
 #pragma once
 
 struct acct_twofold {

@@ -9,18 +9,22 @@
 #include "acct_ends.h"
 #include "acct_exact.h"
 
-#define TOLERANCE  1e-4 /* relative width of delta at a point */
-#define WIDEST     1e-2 /* relative width of delta that a caller may allow instead */
-#define MOST_LIST  4096 /* most numbers m that are tried one by one */
+#define TOLERANCE 1e-4 /* relative width of delta at a point */
+#define WIDEST    1e-2 /* the widest relative width of delta that a caller may allow instead */
+/* at most so many of the numbers m, of others that hold 1, are tried one by one; blocks cover the rest */
+#define MOST_LIST  4096
 #define BLOCKS     64
 #define FEW        128 /* up to this number of bits every m is tried */
 #define MOST_PARTS 16
 #define MOST_TERMS 100000.0
-#define MOST_WORK  4e6 /* most work of one search; see TOLERANCE */
-#define TAIL       1e-60
-#define FAR        280.0 /* 2 log(1/TAIL), rounded up */
+/* most work of one search, in the unit of struct acct_work; a search that reaches it is wider than
+ * TOLERANCE */
+#define MOST_WORK 4e6
+#define TAIL      1e-60
+/* 2 log(1/TAIL), rounded up, of which Bernstein's bound is computed in one_part() */
+#define FAR 280.0
 
-/* Try the test h_m at j; the terms are those of m. */
+/* Try the test h_m(j) of acct_bits_sum.h, where m is that of the terms already computed. */
 static void look(struct acct_bits_search *s, double j)
 {
 	struct acct_bits_value v;
@@ -37,8 +41,9 @@ static void look(struct acct_bits_search *s, double j)
 	s->high = fmax(s->high, v.h + v.err);
 }
 
-/* Try every j that may be best at m.  The best j is the mode of the tilted law, which is within one of its
- * mean (Darroch 1964).  The mean of 1e12 bits is known to 1e-3. */
+/* Try every j that may be best at m.  The best j is the mode of the tilted law, and the mode of a sum of
+ * bits is within one of its mean (Darroch 1964).  The computed mean of 1e12 bits is off by less than
+ * 1e-2. */
 static void list(struct acct_bits_search *s, double m)
 {
 	double from;
@@ -50,16 +55,18 @@ static void list(struct acct_bits_search *s, double m)
 			look(s, from + step);
 }
 
-/* The terms of one (m, j); products turn them into the terms of the next. */
+/* The terms of the finite sum at one (m, j).  Multiplying them by fixed factors gives the terms at the next
+ * m or j, which takes less work than computing them. */
 struct walk {
-	bool ready; /* down, cosine and sine have been set */
+	bool ready; /* the factors below have been set */
 	double m, j, theta;
-	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES]; /* the terms multiplied by e^(-it theta) */
+	/* the terms at m, multiplied by e^(-it theta), theta = j - mean */
+	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES];
 	/* the factors that lead from m to m - 1 at the same j */
 	double down_re[ACCT_BITS_NODES], down_im[ACCT_BITS_NODES];
 	/* cosine and sine of t, the factors that lead from j to j - 1 */
 	double cosine[ACCT_BITS_NODES], sine[ACCT_BITS_NODES];
-	double err; /* error of a sum */
+	double err; /* bound on the error of a sum, relative to its scale e^(L - s theta) */
 };
 
 static void turn_to(struct walk *w, size_t nodes, const double *c, const double *d)
@@ -90,7 +97,7 @@ static void walk_init(struct walk *w, const struct acct_bits_search *s)
 	}
 }
 
-/* Start at m and the whole number closest to its mean. */
+/* Start at m and the whole number j that is closest to the tilted law's mean. */
 static void walk_from(struct walk *w, struct acct_bits_search *s, double m)
 {
 	struct acct_bits_value at;
@@ -105,7 +112,7 @@ static void walk_from(struct walk *w, struct acct_bits_search *s, double m)
 		w->re[k] = s->terms.re[k] * c + s->terms.im[k] * d;
 		w->im[k] = s->terms.im[k] * c - s->terms.re[k] * d;
 	}
-	/* at smaller m the transforms are smaller, too */
+	/* the error at this m also bounds that at smaller m, where the transforms are smaller */
 	at = acct_bits_value(s->f, &s->terms, w->theta);
 	w->err = at.err / exp(s->terms.exponent - s->f->s * w->theta);
 	s->spent += 2 * ACCT_BITS_TURN * (double)s->f->nodes;
@@ -122,7 +129,7 @@ static void take(struct acct_bits_search *s, double m, double j, double h, doubl
 	s->high = acct_larger(s->high, h + err);
 }
 
-/* Try the two whole numbers beside the mean at w->m, and go on to m - 1. */
+/* Try the two whole numbers beside the tilted law's mean at w->m, and go on to m - 1. */
 static void walk_on(struct walk *w, struct acct_bits_search *s)
 {
 	const struct acct_bits_sum *f = s->f;
@@ -161,24 +168,25 @@ static void list_all(struct acct_bits_search *s, struct walk *w, double from, do
 	}
 }
 
-/* Near the largest number of others the phases repeat slowly: try the last place where theta is about this
- * phase. */
+/* Where there are very many others, theta changes slowly from m to m - 1.  So try the largest m at which
+ * theta is about this phase. */
 static void look_at_phase(struct acct_bits_search *s, double theta)
 {
 	double m = s->f->others, step = s->f->bit[0].one - s->f->bit[1].one, mean, far;
 	bool slow = step < 0.5;
 
-	/* change of the mean for each m, up to whole numbers */
+	/* from m to m - 1 the mean falls by this, or rises by it up to a whole number */
 	step = slow ? step : s->f->bit[0].zero + s->f->bit[1].one;
 	mean = m * s->f->bit[0].one + s->f->coins * s->f->bit[2].one;
-	/* at m - i the mean is lower by i step, or higher by that */
+	/* so many steps of that size lead from the mean at m to one with the phase theta */
 	far = mean + theta - floor(mean + theta);
 	far = slow || !(far > 0) ? far : 1 - far;
 	if (step > 0 && far / step < m - 1)
 		list(s, m - floor(far / step + 0.5));
 }
 
-/* Raise s->high to a bound for every m from 1 to `m`, going down block by block.  b has the bounds at m. */
+/* Raise s->high to a bound that holds for every m from 1 to `m`.  Go down in blocks, each as long as the
+ * bounds in b allow; b has the bounds at m. */
 static void cover(struct acct_bits_search *s, double m, struct acct_bits_bound *b)
 {
 	for (int i = 0;; i++) {
@@ -227,7 +235,8 @@ static void search(struct acct_bits_search *s, struct walk *w, struct acct_bits_
 	}
 }
 
-/* Set the line of the best test: nu of the test is (f + 2 G)/2, where f = h + c G. */
+/* Set the line of acct_point.h for the best test.  Its slope is the mean of the test's chances under both
+ * inputs, (f + 2 G)/2, where f = h + c G. */
 static void best_line(struct acct_bits_search *s, struct acct_point *at)
 {
 	struct acct_bits_value above, h;
@@ -249,8 +258,8 @@ struct all {
 	struct acct_bits_bound b;
 };
 
-/* The relative width of delta that moves epsilon by `width`.  Where the law is nearly normal, log delta
- * falls by about 1 + s^2 times the variance while log epsilon rises by one. */
+/* The relative width of delta that moves epsilon by the relative `width`.  For a nearly normal law, log
+ * delta falls by about 1 + s^2 times the variance while log epsilon rises by one. */
 static double tolerance(const struct acct_bits_sum *f, double width)
 {
 	double variance = f->others * f->bit[1].variance + f->coins * f->bit[2].variance;
@@ -285,11 +294,12 @@ double acct_bits_within(double others, double coins, double eps0, double eps, do
 		w->s.tolerance = tolerance(&w->f, width);
 		search(&w->s, &w->w, &w->b);
 	} else if (acct_bits_sum_init(&w->f, others, coins, eps0, eps, true)) {
-		list(&w->s, others); /* find only the lower end */
+		/* with too many terms for the whole search, find only the lower end: that of m = others */
+		list(&w->s, others);
 		w->s.high = INFINITY;
 	}
 	w->s.spent += 3 * ACCT_BITS_NODE * (double)w->f.nodes;
-	/* delta/(1+E) = (P - E Q) h / (1 + E) */
+	/* h of the best test gives H = delta/(1+E) = (P - E Q) h / (1 + E) */
 	scale = w->f.scale * share;
 	at->lo = scale * w->s.low * (1 - 1e-13);
 	at->hi = w->s.high > 0 ? fmin(at->hi, scale * w->s.high * (1 + 1e-13)) : at->hi;
@@ -300,9 +310,10 @@ double acct_bits_within(double others, double coins, double eps0, double eps, do
 	return most;
 }
 
-/* Messages that count only by chance. */
+/* Below: rounds in which messages count only by chance. */
 
-/* A number of messages, between `least` and `most`, that occurs with `chance`. */
+/* A range of numbers of messages, least..most, and the chance that the number lies in it.  The loss is
+ * computed for the ends of the range only. */
 struct part {
 	double chance, least, most;
 };
@@ -313,8 +324,9 @@ struct acct_bits_mix {
 	double missed;
 };
 
-/* Where there are too many terms, use Bernstein's bound on both sides of the mean: the parts between would
- * differ by less than the tolerance. */
+/* Make one part of all numbers, for where the law has too many terms to list.  Its ends are so far from the
+ * mean that by Bernstein's inequality for a sum of independent bits the chance of being outside is at most
+ * 4 TAIL, which is charged.  The loss at the two ends differs by less than the tolerance. */
 static void one_part(struct acct_bits_mix *x, const struct acct_bit_facts *b)
 {
 	double mean = 0, variance = 0, all = 0, far;
@@ -332,8 +344,8 @@ static void one_part(struct acct_bits_mix *x, const struct acct_bit_facts *b)
 	x->missed = 4 * TAIL;
 }
 
-/* Where the parts end, in deviations from the mean.  A part that is w deviations wide makes epsilon wider
- * by a relative w sd/(2n). */
+/* Where the parts end, in standard deviations from the mean.  In a part that is w deviations wide the loss
+ * is uncertain by a relative w sd/(2n), where sd is the deviation and n the mean number of messages. */
 static const double ends[MOST_PARTS - 1] = { -9, -6.5, -5, -3.8, -2.9, -2.2, -1.6, -1.1, -0.6, -0.2, 0.2, 0.7,
 	1.3, 2.2, 4 };
 
@@ -358,8 +370,8 @@ static void divide(struct acct_bits_mix *x, const struct acct_count *c, double m
 	x->parts = n + 1;
 }
 
-/* Compute the law as acct_exact_count.c does, as the number of blanket messages of a list with these
- * groups. */
+/* Compute the law of the number of messages that count.  It is that of the number of blanket messages of a
+ * list with these groups, which acct_exact_count.c computes. */
 static enum acct_rc count(const struct acct_bit_facts *b, struct acct_bits_mix *x)
 {
 	struct acct_list *l = calloc(1, sizeof *l);
@@ -408,7 +420,8 @@ void acct_bits_mix_free(struct acct_bits_mix *x)
 	free(x);
 }
 
-/* The loss falls with the number of messages, so the loss of a part is between those of its two ends. */
+/* Bound the loss for all numbers of messages in a part.  It falls with the number, so it is largest at the
+ * least number and smallest at the largest. */
 static double part_at(const struct acct_bit_facts *b, const struct part *p, double eps, double most,
 	double width, struct acct_point *at)
 {

@@ -20,8 +20,9 @@ void acct_bits_search_at(struct acct_bits_search *s, double m)
 	s->spent += ACCT_BITS_NODE * (double)s->f->nodes;
 }
 
-/* Moduli at a node: |g phi| times 1, |s+it| and |s+it|^4; the same times |lambda|; and |g phi| times
- * |lambda|^2. */
+/* Sums over the nodes of moduli, where |g phi| is the modulus of a node's term: |g phi| times 1, |s+it| and
+ * |s+it|^4 (plain, first, fourth); the same times |lambda| (rise, rise_first, rise_fourth); and |g phi|
+ * |lambda|^2 (bend). */
 struct moduli {
 	double plain, first, fourth, rise, rise_first, rise_fourth, bend;
 };
@@ -45,12 +46,14 @@ static struct moduli add_up(const struct acct_bits_search *s)
 	return b;
 }
 
-/* Nodes that turn side by side, since each turn has to wait for the one before. */
+/* Four nodes that turn to the next theta side by side, since each turn has to wait for the one before.  re,
+ * im: the terms; c, d: cosine and sine of the turn; up, across: the parts of lambda; t: the nodes. */
 struct lanes {
 	acct_lanes re, im, c, d, up, across, t;
 };
 
-/* The phases e^(i t_k theta) for one k after the other, where t_k = k t_1. */
+/* The phases e^(i t_k theta) for one k after the other, where t_k = k t_1.  c, d: cosine and sine for the
+ * current k; c1, d1: those for k = 1, by which the next is reached. */
 struct phase {
 	double c, d, c1, d1;
 };
@@ -70,7 +73,7 @@ static void phase_next(struct phase *p)
 	p->c = c;
 }
 
-/* Set the nodes from k on; those past the last are zero. */
+/* Set four nodes from number k on; those past the last node are zero. */
 static void lanes_init(
 	struct lanes *w, const struct acct_bits_search *s, size_t k, struct phase *first, struct phase *step)
 {
@@ -91,7 +94,7 @@ static void lanes_init(
 	}
 }
 
-/* S and S_1 at one theta, and their derivatives with respect to theta. */
+/* S (s) and S_1 (rise) at one theta, and their derivatives with respect to theta (ds, drise). */
 struct values {
 	double s, ds, rise, drise;
 };
@@ -101,7 +104,8 @@ static double sum_of(const acct_lanes *a)
 	return ((*a)[0] + (*a)[1]) + ((*a)[2] + (*a)[3]);
 }
 
-/* Compute the values at `steps` + 1 thetas, without the scale e^(L - s theta) and its derivative. */
+/* Compute the values at `steps` + 1 thetas, `h` apart.  They still lack the factor e^(L - s theta), by
+ * which settle() multiplies. */
 static void scan(struct acct_bits_search *s, double from, double h, size_t steps, struct values *at)
 {
 	struct phase first = phase_of(s, from), step = phase_of(s, h);
@@ -126,7 +130,8 @@ static void scan(struct acct_bits_search *s, double from, double h, size_t steps
 	s->spent += (double)s->f->nodes * (ACCT_BITS_TURN + 6 * (double)steps);
 }
 
-/* Multiply by the scale, and make the derivatives those of the product, times h/3. */
+/* Multiply by the factor e^(L - s theta), `scale`, and make the derivatives those of the product, times h/3
+ * as the Bernstein coefficients need them. */
 static void settle(struct values *v, double scale, double s, double h)
 {
 	v->ds = scale * (v->ds - s * v->s) * h / 3;
@@ -193,7 +198,7 @@ double acct_bits_reach(const struct acct_bits_bound *b, double target)
 		double rise = b->rise[i], bend = b->bend[i], slack = target - b->most[i];
 		double far = (rise + sqrt(rise * rise + 2 * bend * slack)) / bend;
 
-		if (!(far >= 0)) /* a NaN has proved nothing */
+		if (!(far >= 0)) /* comparing this way also refuses a NaN, which proves nothing */
 			return 0;
 		least = fmin(least, far);
 	}

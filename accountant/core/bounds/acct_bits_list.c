@@ -7,19 +7,21 @@
 #include "acct_bounds.h"
 
 #define MOST_BITS 256.0
-/* Relative error of a test's chances: sums and products of at most some thousand positive numbers, in long
- * double. */
+/* bound on the relative error of a test's chances: sums and products of at most some thousand positive
+ * numbers in long double are off by less */
 #define TEST_ERROR 1e-14
 
-/* P(A) and Q(A) of a test A. */
+/* A test A, a set of outcomes: its chance p under the victim's first input and q under the second. */
 struct test {
 	long double p, q;
 };
 
 struct work {
 	size_t others, coins;
-	long double one, zero; /* chances that a bit of input 1, and a bit of input 0, is a one */
-	long double *ones;     /* row m has the chances of 0..m ones among m such bits */
+	long double one, zero; /* chances that a bit is 1 if its input is 1, and if its input is 0 */
+	long double *ones;     /* row m has the chances that 0..m of m bits with input 1 are 1 */
+	/* laws of the number of ones: of all others and coins, of the others alone, and of the coins
+	 * alone */
 	long double *law, *part, *coin;
 	struct test *test;
 	size_t tests;
@@ -67,8 +69,8 @@ static void work_fini(struct work *w)
 	free(w->test);
 }
 
-/* Set the law where m of the others hold 1: zeroes of those that hold 0 count like ones of those that hold
- * 1. */
+/* Set w->law for m others with input 1.  The others with input 0 are zero as often as those with input 1
+ * are one. */
 static void set_law(struct work *w, size_t m)
 {
 	size_t rest = w->others - m;
@@ -83,7 +85,7 @@ static void set_law(struct work *w, size_t m)
 			w->law[i + k] += w->part[i] * w->coin[k];
 }
 
-/* Add the tests "more than j ones" for every j.  Where Q(A) is above P(A) a test is of no use. */
+/* Add the tests "more than j ones" for every j. */
 static void add_tests(struct work *w)
 {
 	long double above = 0;
@@ -103,8 +105,8 @@ static int by_chance(const void *a, const void *b)
 	return x->q != y->q ? (x->q > y->q) - (x->q < y->q) : (x->p < y->p) - (x->p > y->p); // NOLINT
 }
 
-/* Keep the corners of the concave hull of the points (q, p), from (0, 0) on, as far as it is steeper than
- * 1. */
+/* Keep the corners of the concave hull of the points (q, p) of the tests, from (0, 0) on, as long as it is
+ * steeper than 1: at no eps >= 0 does p - e^eps q rise beyond that corner. */
 static void hull(struct work *w)
 {
 	struct test *at = w->test;

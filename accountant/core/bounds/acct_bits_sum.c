@@ -7,11 +7,12 @@
 #include "acct_lane.h"
 
 #define ULP       0x1p-53
-#define FEW_LEFT  26.0 /* left_out is this plus the log of the variance, but */
-#define MOST_LEFT 40.0 /* at most this */
-#define FOLDED    4.0  /* B = left_out + FOLDED + s: acct_bits_sum.h */
+#define FEW_LEFT  26.0 /* left_out is FEW_LEFT plus the log of the tilted variance, */
+#define MOST_LEFT 40.0 /* but at most MOST_LEFT: acct_bits_sum.h, "Folded tails" */
+#define FOLDED    4.0  /* the 4 in B = q + 4 + s of acct_bits_sum.h, where q is left_out */
 
-/* (1+r) log(1+r) - r for r >= -1, with a relative error of a few ulps. */
+/* (1+r) log(1+r) - r for r >= -1, with a relative error of a few ulps: the term of a divergence at a chance
+ * that grows by the part r. */
 static double bregman(double r)
 {
 	double sum = 0, power = r;
@@ -39,13 +40,15 @@ static double log_cosh(double x)
 	return x < 1 ? log1p(2 * half * half) : x + log1p(exp(-2 * x)) - log(2);
 }
 
-/* arg(1 + one (e^it - 1)) - one t.  It is odd in one - 1/2, and of order t^3.  x = tan(t/2), half = t/2. */
+/* arg(1 + one (e^it - 1)) - one t: the angle of a bit's transform at t, less that of its mean.  x =
+ * tan(t/2), half = t/2.  It is odd in one - 1/2, and of order t^3, so a difference of the two would lose
+ * digits. */
 static double turn(const struct acct_bit *b, double x, double half)
 {
 	double sign = b->one >= b->zero ? 1 : -1, small = fmin(b->one, b->zero), beta = 1 - 2 * small,
 	       sum = 0;
 
-	if (x >= 0 && x < 0.1) { /* atan(beta x) - beta atan(x), by its series */
+	if (x >= 0 && x < 0.1) { /* for a small x: atan(beta x) - beta atan(x), by its series */
 		double beta2 = beta * beta, rest = 4 * b->variance, power = x * x * x, weight = rest,
 		       even = beta2;
 
@@ -58,8 +61,8 @@ static double turn(const struct acct_bit *b, double x, double half)
 		}
 		return sign * beta * sum;
 	}
-	/* atan(beta x) = atan(x) - atan(2 small x / (1 + beta x^2)) */
-	if (!(x >= 0 && x < 1e15)) /* pi/2, rounded */
+	/* else use atan(beta x) = atan(x) - atan(2 small x / (1 + beta x^2)) */
+	if (!(x >= 0 && x < 1e15)) /* here t/2 is pi/2, rounded */
 		return sign * (small < 0.5 ? 2 * small * half : 0);
 	return sign * (2 * small * half - atan(2 * small * x / (1 + beta * x * x)));
 }
@@ -80,13 +83,13 @@ ACCT_INLINED void turn_lanes(const struct acct_bit *b, const acct_lanes *x, acct
 	*out = sign * beta * sum;
 }
 
-/* What is needed at four nodes. */
+/* What set_lanes() computes at four nodes, as in struct acct_node; weight: that of the node in the sum. */
 struct nodes {
 	acct_lanes t, weight, half, rest, g[2], a[3][2];
 };
 
-/* Set log |1 + one (e^it - 1)| and the turn, for one kind of bit.  A fair coin's modulus is 0 at pi; e^-60
- * stands for it, which is less than what is left out. */
+/* Set log |1 + one (e^it - 1)| and the turn, for one kind of bit.  A fair coin's modulus is 0 at t = pi;
+ * e^-60 stands for it, which is less than what is left out. */
 ACCT_INLINED void set_bit(const struct acct_bit *b, struct nodes *n, const acct_lanes *x, acct_lanes out[2])
 {
 	acct_lanes gain = -4 * b->variance * n->half * n->half;
@@ -109,9 +112,9 @@ ACCT_INLINED void set_lanes(const struct acct_bits_sum *f, struct nodes *n)
 
 	acct_lane_turn(&x, &n->half, &n->rest);
 	x = n->half / n->rest;
-	re = -2 * n->half * n->half; /* the parts of e^it - 1 */
+	re = -2 * n->half * n->half; /* real and imaginary part of e^it - 1 */
 	im = 2 * n->half * n->rest;
-	bre = f->c + f->w * re; /* the parts of w e^it - 1 */
+	bre = f->c + f->w * re; /* real and imaginary part of w e^it - 1 */
 	bim = f->w * im;
 	scale = n->weight * f->w / (bre * bre + bim * bim);
 	n->g[0] = scale * (re * bre + im * bim);
@@ -184,8 +187,10 @@ static void set_bits(struct acct_bits_sum *f, double eps0, double eps)
 		f->bit[k].variance = f->bit[k].one * f->bit[k].zero;
 }
 
-/* A distance x with s x + (x^2/2) / (variance + x/3) >= tails + 2, where the second term is Bernstein's
- * exponent of a sum of bits.  Both terms grow with x. */
+/* Find a distance x with s x + (x^2/2) / (variance + x/3) >= tails + 2.  By Bernstein's inequality a sum of
+ * independent bits with this variance is further than x from its mean with a chance of at most exp(-second
+ * term); the first term stands for the factor e^(-s x) that the tail has besides.  Both terms grow with
+ * x. */
 static double far_enough(double tails, double variance, double s)
 {
 	double b = tails + 2, low = 0, high = b / 3 + sqrt(b * b / 9 + 2 * b * variance);
@@ -224,7 +229,7 @@ bool acct_bits_sum_init(
 	least = others * fmin(f->bit[0].variance, f->bit[1].variance) + coins * f->bit[2].variance;
 	f->nodes = 0;
 	last = floor(f->period / 2);
-	/* sin(t/2) grows with t up to pi */
+	/* beyond the last node sin^2(t/2) is larger, since sin(t/2) grows up to t = pi */
 	if (2 * least > f->left_out)
 		last = fmin(
 			last, floor(asin(sqrt(f->left_out / (2 * least))) * f->period / pi * (1 + 1e-12)));
@@ -271,13 +276,13 @@ void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bit
 	}
 }
 
-/* The largest error of the computed mean. */
+/* A bound on the rounding error of the tilted law's mean. */
 static double mean_error(const struct acct_bits_sum *f)
 {
 	return 8 * ULP * (f->others + f->coins + 1);
 }
 
-/* A bound on |r| for every theta from this one up. */
+/* A bound on |r|, the folded tails of acct_bits_sum.h, for every theta from this one up. */
 static double tails_of(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta)
 {
 	return exp(t->exponent - f->s * theta) * exp(-f->left_out) * (2 + exp(-FOLDED));
@@ -319,8 +324,8 @@ struct acct_bits_value acct_bits_above(
 			    far = mean_error(f);
 	double length = f->period * f->s, off = 0, c = 1, d = 0, c1 = 1, d1 = 0;
 
-	/* Add the node at 0, and subtract what the period folds on j from the left; where w is close to 1
-	 * the two nearly cancel. */
+	/* Add the node at t = 0, and subtract c/(w^N - 1), what the period folds on j from the left.  Where
+	 * w is close to 1 the two nearly cancel. */
 	if (length < 1e-3) {
 		first = (f->c > 0 ? expm1(power) / f->c : -theta) / f->period + 0.5 - 0.5 / f->period +
 			(f->s / f->period - length) / 12;
@@ -335,7 +340,8 @@ struct acct_bits_value acct_bits_above(
 	}
 	for (size_t k = 0; k < f->nodes; k++) {
 		const struct acct_node *n = &f->node[k];
-		/* g = w (e^it - 1) / (w e^it - 1): divide by w (e^it - 1) = 2i w sin(t/2) e^(it/2) */
+		/* a term has the factor g = w (e^it - 1) / (w e^it - 1); divide it by w (e^it - 1) = 2i w
+		 * sin(t/2) e^(it/2) */
 		double scale = 1 / (2 * f->w * n->half), turn_re = -n->half * scale,
 		       turn_im = -n->rest * scale, re, im, next = c * c1 - d * d1;
 

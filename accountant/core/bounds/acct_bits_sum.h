@@ -49,60 +49,61 @@
  * theta turn by products, 4 ulp each: after 2048 of them the error is below 1e-12. */
 #define ACCT_BITS_ERROR 1e-10
 
-/* A bit of one of the three kinds, under the tilt. */
+/* One of the three kinds of bit, with its chances under the tilt. */
 struct acct_bit {
-	double one, zero; /* its chances */
+	double one, zero; /* its chances of a one and of a zero */
 	double variance;
-	double lost; /* log E w^bit - log(w) one: at most 0 */
+	double lost; /* log E w^bit - log(w) one, at most 0: what the bit adds to the exponent L */
 };
 
 struct acct_node {
 	double t;
-	double half, rest; /* sine and cosine of t/2 */
-	double g[2];       /* the node's weight times w(e^it - 1)/(w e^it - 1) */
+	double half, rest; /* half: sin(t/2); rest: cos(t/2) */
+	double g[2];       /* real and imaginary part of the node's weight times w(e^it - 1)/(w e^it - 1) */
 	double size;       /* |g| */
-	double a[3][2];    /* log of E e^it(bit - one) for the three kinds of bit: P, Q, coin */
-	double lambda[2];  /* derivative of the exponent with respect to m */
-	/*
-	 * s + it
-	 *  and its square */
+	/* real and imaginary part of log E e^it(bit - one) for the three kinds of bit: P, Q, coin */
+	double a[3][2];
+	/* derivative of the term's exponent with respect to m, real and imaginary part */
+	double lambda[2];
+	/* |s + it| and its square */
 	double length, length2;
 	double lambda_size; /* |lambda| */
 };
 
 struct acct_bits_sum {
 	double others, coins;
-	double s, c, w, scale; /* s = log w; scale = P - E Q */
+	double s, c, w, scale; /* s = log w; c, w: as in the first comment; scale = P - E Q */
 	struct acct_bit bit[3];
-	double left_out;       /* q */
-	double period, folded; /* number of points of the whole sum; c/(w^period - 1) */
+	double left_out;       /* q of the first comment: nodes below e^-q of the sum are left out */
+	double period, folded; /* period: N, the number of points of the whole sum; folded: c/(w^N - 1) */
 	size_t nodes;
 	struct acct_node node[ACCT_BITS_NODES];
 };
 
-/* The terms at one m. */
+/* The terms of the sum at one m. */
 struct acct_bits_terms {
-	double m, mean, exponent; /* mean of the tilted law, and the exponent L(m) */
+	double m, mean, exponent; /* m; mean of the tilted law, mu_m; the exponent L(m) */
+	/* each node's term without the factor e^(-(s+it) theta), and its modulus */
 	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES], size[ACCT_BITS_NODES];
 };
 
-/* eps is in [0, eps0).  only_ones: for m = others alone, which takes fewer terms.  Returns false if there
- * are more than ACCT_BITS_NODES terms. */
+/* Choose the nodes.  eps is in [0, eps0).  only_ones: the sum serves m = others alone, which takes fewer
+ * terms.  Returns false if there are more than ACCT_BITS_NODES terms. */
 ACCT_CHECK bool acct_bits_sum_init(
 	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones);
 void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bits_terms *t);
 
-/* The most by which h exceeds S and its rounding, for every theta from this one up.  S counts every
- * `period`-th j. */
+/* The most by which h exceeds S and its rounding, for every theta from this one up: the sum S cannot tell j
+ * from j + N, N = period, and so adds them up. */
 double acct_bits_rest(const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
 
-/* h_m(j), where theta = j - mean, and its error. */
+/* h: the value h_m(j), where theta = j - mean; err: a bound on its error. */
 struct acct_bits_value {
 	double h, err;
 };
 struct acct_bits_value acct_bits_value(
 	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
-/* G(j) and its error. */
+/* The same for G(j). */
 struct acct_bits_value acct_bits_above(
 	const struct acct_bits_sum *f, const struct acct_bits_terms *t, double theta);
 
@@ -115,31 +116,32 @@ struct acct_bits_value acct_bits_above(
 struct acct_bits_search {
 	const struct acct_bits_sum *f;
 	struct acct_bits_terms terms;
-	double tolerance; /* relative width of delta */
-	/* bounds on the largest h so far: low was found, high is not exceeded for the m that are done */
+	double tolerance; /* relative width of delta that is narrow enough */
+	/* low: the largest h found so far, less its error; high: a bound on h for all m that are done */
 	double low, high;
-	double best_m, best_j; /* where low was found */
+	double best_m, best_j; /* the m and j at which low was found */
 	double spent, most;
 };
 
 /* Set the terms for m. */
 void acct_bits_search_at(struct acct_bits_search *s, double m);
 
-/* Bounds on S(m + u, theta) from one m, for all u <= 0 and for theta in each of `cells` parts of its
- * range. */
+/* Bounds on S(m + u, theta) made at one m: they hold for all u <= 0, and for theta in each of `cells` equal
+ * parts of its range.  S there is at most most[] - |u| rise[] + u^2 bend[] / 2. */
 struct acct_bits_bound {
 	size_t cells;
 	double sup;   /* the largest of most[] */
-	double theta; /* about the theta where it is */
+	double theta; /* the middle of the part that has it */
 	/* bound on |S| for every theta */
 	double size;
-	double most[ACCT_BITS_STEPS]; /* bound on S at u = 0 */
-	double rise[ACCT_BITS_STEPS]; /* least derivative with respect to u */
-	double bend[ACCT_BITS_STEPS]; /* largest second derivative with respect to u */
+	double most[ACCT_BITS_STEPS]; /* bound on S in this part at u = 0 */
+	double rise[ACCT_BITS_STEPS]; /* least derivative with respect to u in this part */
+	double bend[ACCT_BITS_STEPS]; /* largest second derivative with respect to u in this part */
 };
 
-/* Compute the bounds at m.  A cell's bound may be too large by about `allowed`. */
+/* Compute the bounds at m.  A part's bound may exceed S by about `allowed`: a larger one takes fewer
+ * parts. */
 void acct_bits_bound_at(struct acct_bits_search *s, double m, double allowed, struct acct_bits_bound *b);
 
-/* How far below m, at least, no part exceeds `target`. */
+/* How far below m no part exceeds `target`, at least. */
 double acct_bits_reach(const struct acct_bits_bound *b, double target);

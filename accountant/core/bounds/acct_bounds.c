@@ -11,8 +11,8 @@
 #define UNDERFLOW 1e-300
 
 struct acct_bounds {
-	struct acct_bits_mix *mix; /* for a round of bits */
-	struct acct_known *known;  /* for a round of a family */
+	struct acct_bits_mix *mix; /* for a round of bits: how many messages count */
+	struct acct_known *known;  /* for a round of a family: what the family and its data sets need */
 };
 
 enum acct_rc acct_bounds_new(const struct acct_list *l, struct acct_bounds **out)
@@ -42,8 +42,8 @@ void acct_bounds_free(struct acct_bounds *b)
 	free(b);
 }
 
-/* Bound a point of a round of bits.  If the certificate is wide, try the cells' upper end, too.  With
- * labels the lower end is that of inputs that labels do not hide. */
+/* Bound a point of a round of bits.  If the certificate (acct_bits.h) leaves it wide, try the cells' upper
+ * end, too.  With labels the lower end is that of inputs that labels do not hide. */
 static double bits_at(const struct acct_list *l, const struct acct_bits_mix *mix, double eps, bool swap,
 	double most, double width, struct acct_point *at)
 {

@@ -20,10 +20,12 @@ void acct_bounds_free(struct acct_bounds *b); /* NULL is fine */
 double acct_bounds_at(const struct acct_list *l, const struct acct_bounds *b, double eps, bool swap,
 	double most, double width, struct acct_point *at);
 
-/* Compute only the loss of the known data sets.  It is near the curve, and is used to choose grids. */
+/* Compute only the loss of data sets that are known to lose much.  It is near the curve, and is used to
+ * choose grids. */
 double acct_bounds_held_at(const struct acct_list *l, const struct acct_bounds *b, double eps, double most,
 	double width, struct acct_point *at);
 
-/* acct_bits_list.c: if these bits are few, list the outcomes of their pair, sorted, so that a point takes
- * one search.  For a curve that is asked at many points.  Cost: up to 30 milliseconds. */
+/* acct_bits_list.c: if these bits are few, list the outcomes of the pair that dominates the round, sorted,
+ * so that a point takes one search: for a curve that is asked at many points.  Cost: up to 30
+ * milliseconds. */
 ACCT_CHECK enum acct_rc acct_bits_list(const struct acct_bit_facts *b, bool symmetric, struct acct_exact *e);

@@ -1,8 +1,10 @@
 /* acct_known.c - bounds rounds all of whose laws are known: doc/imitation.md.
  *
- * Each of the others is "thin" with chance eta = L/n.  A thin participant's report is drawn from the
- * blanket, any other from (R - eta blanket/W)/(1 - eta).  The victim pretends to be a thin participant.
- * Given that R > 0 others are thin, its report may be at any of the places of the other n-R. */
+ * Each of the n participants but the victim is imagined to be "thin" with chance eta = L/n, where L is
+ * chosen.  A thin participant's report is drawn from the blanket, any other from (R - eta blanket/W)/(1 -
+ * eta), where R is the law of its report and W the blanket's mass; together this is R.  The victim imitates
+ * a thin participant.  Given that B > 0 others are thin, its report may be at any of the places of the
+ * other n-B. */
 #include "acct_known.h"
 
 #include <math.h>
@@ -23,7 +25,7 @@ struct question {
 	double n, eps, most, work;
 };
 
-/* Bound delta of n participants by the blanket that thinning leaves. */
+/* Bound delta of n participants by the cells, of which thinning leaves the part `left`. */
 static double by_cells(struct question *q, double n, double left)
 {
 	const struct acct_list *l = q->list;
@@ -52,8 +54,8 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	return true;
 }
 
-/* Set *hi to an upper bound on H, at most the trivial bound.  guess helps to choose L.  Returns the work
- * done. */
+/* Set *hi to an upper bound on H, at most the trivial bound (1-y)/2.  guess helps to choose L, the expected
+ * number of thin participants.  Returns the work done. */
 static double above(const struct acct_list *l, const struct acct_known *k, struct acct_guess guess,
 	double eps, double most, double *hi)
 {

@@ -2,25 +2,26 @@
  * labels.
  *
  * A report is a label, drawn by one law whatever the value is, and a bit whose chance of a one, given the
- * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md.
+ * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md, where B is the number
+ * of thin participants and delta' what is charged if there is none.
  *
  * Choices, here and in acct_known.h: eta = L/n.  L is so large that P(B = 0) delta' adds about as little as
- * one more of L would (acct_thin.c).  B is replaced by `few` = eL, since more are thin with a chance of at
- * most e^-L (Chernoff).  Where the number exceeds one that has a chance of e^-250, everything is taken to
- * be disclosed. */
+ * one more of L would (acct_thin.c).  B is replaced by `few` = eL (e the base of logarithms), since more
+ * are thin with a chance of at most e^-L (Chernoff).  Where B exceeds a number that has a chance of e^-250,
+ * everything is taken to be disclosed. */
 #pragma once
 
 #include "acct_thin.h"
 
-/* Compute an upper bound on H = delta/(1 + e^eps), eps [0, 700]; *hi is at most the trivial bound.  guess
- * helps to choose L.  Returns the work done, in the unit of struct acct_work; beyond `most` the bound is
- * trivial.  Cost: 20 microseconds and more. */
+/* Compute an upper bound on H = delta/(1 + e^eps), eps [0, 700]; *hi is at most the trivial bound (1-y)/2.
+ * guess helps to choose L, the expected number of thin participants.  Returns the work done, in the unit of
+ * struct acct_work; beyond `most` the bound is trivial.  Cost: 20 microseconds and more. */
 double acct_labels_at(
 	const struct acct_bit_facts *b, struct acct_guess guess, double eps, double most, double *hi);
 
-/* Compute the largest delta, over p, of a batch of bits.  It is known of each bit whether its chance of a
- * one is P (p of the `places`), Q (the rest of them) or 1/2 (`fair`).  One of all these bits is the
- * victim's instead, each with the same chance, and has chance P or Q.  The numbers are whole, places at
- * least 1, eps in [0, eps0).  The result is never below the true value, and INFINITY where it cannot be
- * computed.  Adds to *work. */
+/* Compute the largest delta of a batch of bits for any p.  Each bit's chance of a one is known: P for p of
+ * the `places`, Q for the rest of them, 1/2 for the `fair` ones.  One of all these bits is the victim's
+ * instead, each with the same chance, and has chance P or Q.  The numbers are whole, places at least 1, eps
+ * in [0, eps0).  The result is never below the true value, and INFINITY where it cannot be computed.  Adds
+ * to *work. */
 double acct_labels_largest(double places, double fair, double eps0, double eps, double most, double *work);

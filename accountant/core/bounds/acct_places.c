@@ -30,12 +30,13 @@
 #include "acct_places_sum.h"
 
 #define NODES 16384
-/* deviation of S divided by that of U; smoothing raises epsilon by about 1/(2 SMOOTH^2) */
+/* The standard deviation of S divided by that of U.  Smoothing raises epsilon by about the part 1/(2
+ * SMOOTH^2). */
 #define SMOOTH 40.0
-#define WITHIN 1.02 /* the saddle is found within this factor */
-#define SPREAD 4u   /* this number of kinds keep their own atoms because they lose most */
+#define WITHIN 1.02 /* the saddle, the best c, is found within this factor */
+#define SPREAD 4u   /* the first so many kinds that turn out to lose most keep their own atoms */
 
-/* Set the first two derivatives of log E e^cV where all places are of this kind. */
+/* Set the first two derivatives by c of log E e^cV, where all free places are of this kind. */
 static void slopes(const struct acct_places_sum *s, const struct acct_tilted *k, double c, double slope[2])
 {
 	const struct acct_tilted *fixed = &s->kind[s->kinds];
@@ -62,8 +63,8 @@ static void tilt_at(struct acct_places_sum *s, struct acct_tilted *k, double c)
 		acct_places_tilt(s, &s->kind[s->kinds]);
 }
 
-/* Set s->c to about the place where log E e^cV - 2 log c is least.  Any c is sound.  c times the range of V
- * stays below 300. */
+/* Set s->c to about the place where log E e^cV - 2 log c is least: the bound is smallest there, and any
+ * other c is sound.  c times the range of V stays below 300, so that e^cV does not overflow. */
 static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 {
 	double low = 0, high = 300 / s->range, c = 0, slope[2];
@@ -73,7 +74,8 @@ static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 		slopes(s, k, c, slope);
 		if (i > 0)
 			*(c * slope[0] < 2 ? &low : &high) = c;
-		/* If V were normal, this would be the root of c' (K' + (c' - c) K'') = 2. */
+		/* The next c' is what would be the root of c K'(c) = 2 if V were normal: c' (K' + (c' - c)
+		 * K'') = 2, with K = log E e^cV and its derivatives at c. */
 		double b = slope[0] - slope[1] * c, root = sqrt(b * b + 8 * slope[1]),
 		       next = b > 0 ? 4 / (b + root) : (root - b) / (2 * slope[1]);
 		if (!(next > low && next < high))
@@ -86,7 +88,7 @@ static void choose_c(struct acct_places_sum *s, struct acct_tilted *k)
 	tilt_at(s, k, c);
 }
 
-/* The kind that loses most at s->c.  Tilts all kinds by c. */
+/* Tilt all kinds by s->c, and return the kind with the largest E e^cX, which loses most. */
 static struct acct_tilted *worst_of(struct acct_places_sum *s)
 {
 	struct acct_tilted *worst = &s->kind[0];
@@ -99,7 +101,8 @@ static struct acct_tilted *worst_of(struct acct_places_sum *s)
 	return worst;
 }
 
-/* Choose c for the kind that loses most, and find which that is.  Any choice is sound for all kinds. */
+/* Choose c for the kind that loses most at it, and find which kind that is.  Any choice is sound for all
+ * kinds. */
 static void choose_worst(struct acct_places_sum *s)
 {
 	struct acct_tilted *worst = &s->kind[0], *before;
@@ -128,7 +131,8 @@ static void choose(struct acct_places_sum *s)
 	s->center = worst->mean;
 	slopes(s, worst, s->c, slope);
 	deviation = sqrt(slope[1] + 2 / (s->c * s->c));
-	/* E V+ is about e^power / (c^2 deviation), and the first copy below adds at most T e^-cT. */
+	/* E V+ is about e^power / (c^2 deviation).  The copy of g at distance T, the period, adds at most T
+	 * e^-cT, which this T makes negligible. */
 	s->period = fmax(9 * deviation, (16 - fmin(0, power) + log(1 + s->c * deviation)) / s->c);
 }
 
@@ -137,7 +141,8 @@ static double all_of(const acct_lanes *a)
 	return ((*a)[0] + (*a)[1]) + ((*a)[2] + (*a)[3]);
 }
 
-/* The largest value on the simplex, cut into parts along the edge: bound 2. */
+/* Compute the largest value on the simplex by bound 2 of the first comment, one part of the edge after the
+ * other. */
 static double along_edge(const struct acct_places_sum *s)
 {
 	double square = s->n * s->n * (1 + 1e-9), whole = square * all_of(&s->kind[s->second].apart),
@@ -177,9 +182,11 @@ static double largest_of(struct acct_places_sum *s, double most, double *work)
 		return INFINITY;
 	for (size_t i = 0; i < s->kinds; i++) {
 		moduli = acct_larger(moduli, all_of(&s->kind[i].moduli));
-		error = acct_larger(error, all_of(&s->kind[i].error)); /* the error is convex, too */
+		/* bound 1 holds for the error, too: it is convex in the numbers of places */
+		error = acct_larger(error, all_of(&s->kind[i].error));
 	}
-	/* Add the nodes left out: those up to `last`, and beyond it sum 2/t^2 <= 2/(step^2 last). */
+	/* Charge the nodes left out: each up to `last`, and beyond it their sum of 2/t^2, which is at most
+	 * 2/(step^2 last). */
 	rest = 2 * exp(-ACCT_PLACES_NEGLECTED) *
 	       ((double)last / (s->c * s->c) + 1 / (step * step * fmax(1, (double)last)));
 	return (fmin(along_edge(s), moduli) + error + rest) * exp(s->top) / (s->period * (s->n + s->fixed)) +

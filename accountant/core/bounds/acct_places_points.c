@@ -21,8 +21,9 @@
 
 #define AS_THEY_ARE  24u /* up to this number of points all kinds keep their own atoms */
 #define WITH_MIDDLES 80u /* with this number of points the points are near enough to each other */
-#define FIRST        4u  /* mixtures of the first so many kept kinds are tried */
-#define ULP          0x1p-53
+/* a kind is compared with mixtures of two kinds out of the first so many that were kept */
+#define FIRST 4u
+#define ULP   0x1p-53
 
 static bool has_point(const struct acct_places_sum *s, double x, size_t *at)
 {
@@ -51,7 +52,8 @@ static void add_point(struct acct_places_sum *s, double x)
 	s->points++;
 }
 
-/* Make the kind's atoms points, if there are then at most `most` points. */
+/* Make all atoms of a kind points, unless there would then be more than `most` points.  Returns whether it
+ * did. */
 static bool add_atoms(struct acct_places_sum *s, const struct acct_place *k, size_t most)
 {
 	size_t more = 0, at;
@@ -65,8 +67,8 @@ static bool add_atoms(struct acct_places_sum *s, const struct acct_place *k, siz
 	return true;
 }
 
-/* Add points between the existing ones, for kinds that are to be spread because they lose less than the
- * first two, but only a little less. */
+/* Add a point in the middle of every gap, unless there would be too many: kinds that lose almost as much as
+ * the first two are then spread less. */
 static void add_middles(struct acct_places_sum *s)
 {
 	double *middle = s->gain;
@@ -131,7 +133,7 @@ void acct_places_tilt(const struct acct_places_sum *s, struct acct_tilted *k)
 	k->variance = square;
 }
 
-/* Set E (X - x_i)+ at the points, and add so much as X may be larger by. */
+/* At each point x_i set excess[i] = E (X - x_i)+ of a kind, and more[i], the same for X + far. */
 static void set_excess(const struct acct_places_sum *s, const struct acct_tilted *k, double far,
 	double *excess, double *more)
 {
@@ -146,8 +148,8 @@ static void set_excess(const struct acct_places_sum *s, const struct acct_tilted
 	}
 }
 
-/* Is this excess nowhere above that of a mixture of a and b?  Finds a mixture by quotients, and then tries
- * it. */
+/* Is this excess at every point at most that of some mixture of a and b?  The share of a must lie between
+ * quotients of the three; then the middle of that range is tried. */
 static bool is_below(size_t points, const double *excess, const double *a, const double *b)
 {
 	double low = 0, high = 1;
@@ -184,16 +186,16 @@ static void sort_kinds(struct acct_tilted *kind, size_t kinds)
 	}
 }
 
-/* Keep the kinds that are not below another kind or a mixture of two: of the first two given, or of kinds
- * that are kept.  Their excesses are in w. */
+/* Keep only the kinds that may lose most: drop a kind if it is below another, or below a mixture of two: of
+ * the first two given, or of two kinds that are kept.  Their excesses are in w. */
 static void leave_out(struct acct_places_sum *s, const struct acct_places *of)
 {
 	const double *first[2] = { NULL, NULL };
 	double far = 2 * (2 * (double)s->points + 8) * ULP * s->range, *excess = s->gain;
 	size_t all = s->kinds;
 
-	/* Charge `far` and its rounding; twice, since one of the two given first may be left out in
-	 * turn. */
+	/* A kind is replaced by one that may be less by `far`: charge that and its rounding; twice, since
+	 * the kind that replaces it may be one of the first two given, and be dropped in turn. */
 	s->off = 4.2 * far;
 	for (size_t i = 0; i < all; i++) {
 		set_excess(s, &s->kind[i], far, excess, s->kind[i].w);
@@ -219,7 +221,7 @@ static void leave_out(struct acct_places_sum *s, const struct acct_places *of)
 	s->kind[s->kinds] = s->kind[all];
 }
 
-/* Put all kinds on the existing points. */
+/* Express all kinds by their chances at the existing points. */
 static void set_kinds(struct acct_places_sum *s, const struct acct_places *of)
 {
 	double *room = (double *)&s->kind[of->kinds + 1];
@@ -241,7 +243,8 @@ static void set_kinds(struct acct_places_sum *s, const struct acct_places *of)
 	leave_out(s, of);
 }
 
-/* Set the points of both ends, of the atoms of fixed places, and of the first two kinds. */
+/* Make points of the least and the largest X, of the atoms of fixed places, and of the atoms of the first
+ * two kinds. */
 static void set_first_points(struct acct_places_sum *s, const struct acct_places *of)
 {
 	double low = 0, high = 0;
@@ -276,8 +279,8 @@ static void set_points(struct acct_places_sum *s, const struct acct_places *of)
 	add_middles(s);
 }
 
-/* Room for the points of set_first_points() with points between them, or for AS_THEY_ARE points, and for
- * SPREAD more kinds. */
+/* The largest number of points that may be needed: those of set_first_points() with one more in every gap,
+ * or AS_THEY_ARE points, and the atoms of SPREAD more kinds. */
 static size_t most_points(const struct acct_places *of)
 {
 	size_t all = 2, first = 2, largest = 0, most;

@@ -1,14 +1,18 @@
-/* acct_places_sum.c - adds up the sums over nodes of acct_places.c. */
+/* acct_places_sum.c - adds up the sums over nodes of acct_places.c.
+ *
+ * At a node t the transform E e^(zX) of each kind is taken at z = c + it, where c is the tilt s->c that
+ * acct_places.c chose. */
 #include "acct_places_sum.h"
 
 #include <math.h>
 
-/* least log of a modulus; less than what is charged for a node that is left out */
-#define LEAST_LOG  (-60.0)
-#define LEAST_SIZE 1e-20 /* keeps 1/|m| finite */
+/* least log of a modulus that is computed; what is below counts less than a node that is left out */
+#define LEAST_LOG (-60.0)
+/* added to |m|, the modulus of a transform divided by the transform at c, so that 1/|m| stays finite */
+#define LEAST_SIZE 1e-20
 #define ULP        0x1p-53
 
-/* Turn the points about the center to four nodes. */
+/* Set cosine and sine of t (x - center) for all points x, at four nodes t. */
 ACCT_INLINED void turn_points(struct acct_places_sum *s, const acct_lanes *t)
 {
 	for (size_t i = 0; i < s->points; i++) {
@@ -18,7 +22,7 @@ ACCT_INLINED void turn_points(struct acct_places_sum *s, const acct_lanes *t)
 	}
 }
 
-/* The transform of a kind at four nodes, about the center, divided by the transform at c. */
+/* Set the transform of a kind at four nodes, about the center, divided by the transform at c. */
 ACCT_INLINED void turn_kind(const struct acct_places_sum *s, struct acct_tilted *k, const acct_lanes *t)
 {
 	acct_lanes a = { 0 }, b = { 0 };
@@ -45,8 +49,8 @@ ACCT_INLINED void turn_kind(const struct acct_places_sum *s, struct acct_tilted 
 	k->im = *t * s->center + turn;
 }
 
-/* Add to a sum of exponentials, for one choice of the numbers of kinds: power is the log of the common
- * modulus, angle its argument. */
+/* Add one node's term for one choice of how many places have which kind.  The term is weight e^(power + i
+ * angle): power is the log of the modulus of all places' transforms, angle its argument. */
 ACCT_INLINED void add_value(const acct_lanes *power, const acct_lanes *angle, const acct_lanes *weight,
 	acct_lanes *size, acct_lanes *value)
 {
@@ -59,8 +63,9 @@ ACCT_INLINED void add_value(const acct_lanes *power, const acct_lanes *angle, co
 	*value += *size * cosine;
 }
 
-/* Add one node to the sums of the kinds.  `high` is the largest power; the factor of the errors is the same
- * for all kinds, so that the errors are convex in the numbers. */
+/* Add one node's terms for every kind, as if all free places were of it, and for the parts of the edge.
+ * Set *high to the largest power.  The errors have one factor for all kinds, so that they are convex in the
+ * numbers of places. */
 ACCT_INLINED void add_kinds(struct acct_places_sum *s, const acct_lanes *t, const acct_lanes *weight,
 	const acct_lanes *turn, acct_lanes *high)
 {
@@ -103,7 +108,8 @@ ACCT_INLINED void add_kinds(struct acct_places_sum *s, const acct_lanes *t, cons
 	}
 }
 
-/* Add to the parts of the second derivatives: the largest modulus and squares of distances. */
+/* Add one node to A_j and C_j of acct_places.c: the largest modulus, times squares and inner products of
+ * the distances between the kinds' exponents. */
 ACCT_INLINED void add_bend(struct acct_places_sum *s, const acct_lanes *weight, const acct_lanes *high)
 {
 	acct_lanes zero = { 0 }, least = zero - ACCT_LANE_EXP, size, re, im, to[2];
@@ -124,7 +130,8 @@ ACCT_INLINED void add_bend(struct acct_places_sum *s, const acct_lanes *weight, 
 	}
 }
 
-/* Add four nodes from t on. */
+/* Add four nodes: those at t, each with its weight in `some`.  negligible[] says which of them were small
+ * enough to be left out. */
 ACCT_INLINED void add_nodes(
 	struct acct_places_sum *s, const acct_lanes *t, const acct_lanes *some, bool negligible[ACCT_LANES])
 {
@@ -167,7 +174,8 @@ ACCT_AVX2 static void add_avx2(
 	add_nodes(s, t, some, negligible);
 }
 
-/* The distance from the last of four negligible nodes up to which all nodes are negligible. */
+/* The distance, behind the last of four negligible nodes at t, within which all nodes are negligible,
+ * too. */
 static double reach(const struct acct_places_sum *s, double t)
 {
 	double need = sqrt(fmax(0, 2 * ACCT_PLACES_NEGLECTED + 1 - s->tau * s->tau * t * t)),

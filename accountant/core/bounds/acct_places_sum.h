@@ -14,36 +14,50 @@
 #include "acct_round.h"
 
 #define ACCT_PLACES_NEGLECTED 46.0
-#define ACCT_PLACES_EDGE      8 /* parts into which the edge is cut */
-#define ACCT_PLACES_POINTS    320u
+/* the edge between the two kinds that lose most is cut into so many parts */
+#define ACCT_PLACES_EDGE   8
+#define ACCT_PLACES_POINTS 320u
 
-/* A kind, tilted by c, on the points that all kinds share. */
+/* A kind of place, tilted by c, on the points that all kinds share. */
 struct acct_tilted {
-	size_t from, to; /* its chances are 0 outside these points */
-	double *p, *w;   /* its chances, and the tilted ones */
+	size_t from, to; /* its chances are 0 outside the points from..to-1 */
+	double *p, *w;   /* its chances at the points, and those of the tilted law */
 	const struct acct_place *of;
-	/* log E e^cX; mean and variance of the tilted law; plain: variance at c = 0 */
+	/* log_m: log E e^cX; mean and variance of the tilted law; plain: variance of the law itself, at c =
+	 * 0 */
 	double log_m, mean, variance, plain;
-	acct_lanes value, moduli, error; /* sums over the nodes so far, where all places are of this kind */
-	acct_lanes apart, along;         /* sums A_j and C_j of acct_places.c */
-	/* log of the modulus and argument, at four nodes, where all places are of this kind */
+	/* sums over the nodes so far, where all free places are of this kind: of the terms, of their
+	 * moduli, and of their errors */
+	acct_lanes value, moduli, error;
+	acct_lanes apart, along; /* sums A_j and C_j of acct_places.c */
+	/* at four nodes: the log of the modulus of all places' transforms and its argument, where all free
+	 * places are of this kind */
 	acct_lanes power, angle;
-	/* At four nodes: log of the transform, 1 - |m|^2, and a number that is at least 1/|m|. */
+	/* At four nodes: log of the transform (re, im), 1 - |m|^2 (lost), and a number that is at least
+	 * 1/|m| (lift), where m is the transform divided by its value at c. */
 	acct_lanes re, im, lost, lift;
 };
 
 struct acct_places_sum {
 	size_t kinds, points;
-	struct acct_tilted *kind; /* the last one is the kind of fixed places */
+	/* one for each kind, and at [kinds] that of fixed places, if there are any */
+	struct acct_tilted *kind;
+	/* n, fixed: numbers of free and of fixed places; tau: deviation of U; c, period: c and T of
+	 * acct_places.c; range: largest minus least X; top: log of the worst kind's transform at c */
 	double n, fixed, tau, c, period, range, top;
-	double center;                     /* the points are turned about this center */
-	double off;                        /* every place may be larger than computed by this much */
-	size_t worst, second;              /* the kinds at both ends of the edge */
-	acct_lanes edge[ACCT_PLACES_EDGE]; /* values between the ends of the edge; the first is not used */
+	/* the points are turned about this center, the worst kind's mean, where phases are smallest */
+	double center;
+	double off;           /* X of every place may exceed what is computed with by this much */
+	size_t worst, second; /* the kind that loses most, and the next: the ends of the edge */
+	/* sums of terms at the ends of the edge's parts; [0] is not used */
+	acct_lanes edge[ACCT_PLACES_EDGE];
 	size_t most_points;
-	bool own[ACCT_PLACES_KINDS]; /* which of the given kinds have their own atoms among the points */
-	double x[ACCT_PLACES_POINTS], gain[ACCT_PLACES_POINTS]; /* points, increasing; e^cx - 1 of each */
-	acct_lanes cosine[ACCT_PLACES_POINTS], sine[ACCT_PLACES_POINTS]; /* of each point, at four nodes */
+	/* whether this one of the given kinds has its own atoms among the points */
+	bool own[ACCT_PLACES_KINDS];
+	/* the points, increasing, and e^cx - 1 of each */
+	double x[ACCT_PLACES_POINTS], gain[ACCT_PLACES_POINTS];
+	/* of t (x - center) for each point x, at four nodes t */
+	acct_lanes cosine[ACCT_PLACES_POINTS], sine[ACCT_PLACES_POINTS];
 };
 
 /* Add the nodes 0, step, .. last * step.  Returns false if that takes more work than `most`.  Adds to
@@ -63,7 +77,7 @@ struct acct_places_sum *acct_places_points_new(const struct acct_places *of);
 /* Give this kind its own atoms among the points.  Returns false if there is no room. */
 bool acct_places_points_keep(struct acct_places_sum *s, const struct acct_places *of, size_t kind);
 
-/* Set log E e^cX and what follows from it, for this kind.  acct_places_gains(s, c) must have been
- * called. */
+/* Tilt this kind by c: set log E e^cX, the tilted chances, and their mean and variance.
+ * acct_places_gains(s, c) must have been called before. */
 void acct_places_tilt(const struct acct_places_sum *s, struct acct_tilted *k);
 void acct_places_gains(struct acct_places_sum *s, double c);

@@ -7,11 +7,11 @@
 #include "acct_ends.h"
 #include "acct_invert.h"
 
-#define COARSE  1e-2  /* relative width of a bound that is about a thousandth of the whole */
+#define COARSE  1e-2  /* relative width allowed to a bound that is only about a thousandth of the whole */
 #define CERTAIN 250.0 /* a chance of e^-CERTAIN is negligible */
 
-/* The least whole r with P(Poisson(mean) >= r) <= e^-exponent (Chernoff).  The number of thin participants,
- * whose mean this is, reaches r with no larger chance. */
+/* The least whole r with P(N >= r) <= e^-exponent, by Chernoff's bound for a Poisson number N with this
+ * mean.  The number of thin participants has this mean, and reaches r with no larger chance. */
 static double beyond(double mean, double exponent)
 {
 	double r = ceil(mean) + 1;
@@ -21,7 +21,8 @@ static double beyond(double mean, double exponent)
 	return r;
 }
 
-/* The bound on delta with this L.  *left is the part of it that grows with L. */
+/* The bound on delta with this L, which is `mean`.  *left is the part of it that falls when L grows: the
+ * chance that none or too many are thin, times what is charged then. */
 static double thinned(double n, double mean, acct_thin_fn *bounds, void *ctx, double *left)
 {
 	struct acct_thin t = { mean, mean / n, beyond(mean, mean), beyond(mean, CERTAIN) };
@@ -46,8 +47,8 @@ struct acct_guess acct_thin_guess(
 double acct_thin_least(
 	double n, struct acct_guess guess, acct_thin_fn *bounds, void *ctx, double most, const double *work)
 {
-	/* Raising L by one takes one more of the blanket messages for thinning; `left` then is e^-margin of
-	 * the rest. */
+	/* A larger L uses more of the blanket, so `good` grows with it, while `left` falls.  Aim at a
+	 * `left` that is e^-margin of the rest. */
 	double margin = fmax(3, log(n / 1.5) - log(guess.grow)), few = exp(-margin), best = 1,
 	       mean = fmin(200, log(2 * guess.ratio) + margin);
 
@@ -74,5 +75,5 @@ double acct_thin_cells(struct acct_round *r, double n, double eps, double most, 
 	if (l && !acct_list_init(l, r, NULL))
 		*work += acct_invert_within(l, eps, false, most, COARSE, &at);
 	free(l);
-	return acct_upper_end(at.hi / share, 1); /* width of delta */
+	return acct_upper_end(at.hi / share, 1); /* the bound on H as one on delta */
 }

@@ -11,10 +11,13 @@
 
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
-/* size in deviations; all but 1e-14 of a normal law is within 8 deviations of its mean */
+/* points of the window, in standard deviations of the tilted law: all but 1e-14 of a normal law is within 8
+ * deviations of its mean */
 #define WINDOW    16.0
-#define UNDERFLOW 1e-290   /* bound on the sum of all products that underflow */
-#define NO_EXP    (-746.0) /* e^x rounds to 0 below -745.14, where the C library takes ten times as long */
+#define UNDERFLOW 1e-290 /* bound on the sum of all products that underflow */
+/* e^x is 0 for x below -745.14, and there the C library takes ten times as long to find it: such terms are
+ * skipped */
+#define NO_EXP (-746.0)
 
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3])
 {
@@ -39,7 +42,9 @@ void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, d
 	}
 }
 
-/* Positive as long as lambda is too small for the aim. */
+/* Positive as long as lambda is smaller than the best tilt for the aim.  For an epsilon, that tilt moves
+ * the law's mean to it.  For a delta, it makes the estimate of delta from a normal law around the tilted
+ * mean equal to it. */
 static double too_small(const double psi[3], double lambda, struct acct_aim aim)
 {
 	if (isnan(aim.delta))
@@ -71,8 +76,8 @@ double acct_parts_tilt(
 	return low;
 }
 
-/* Bound the mass outside by Chernoff: the log of the mass of the law tilted by lambda beyond `edge` (above
- * it with sign 1, below it with -1), and of the P-mass there. */
+/* Bound by Chernoff what lies beyond `edge`: above it with sign 1, below it with sign -1.  log_mass[0]: log
+ * of the mass of the law tilted by lambda; log_mass[1]: log of the P-mass, that of the law itself. */
 static void beyond(const struct acct_part *part, size_t parts, double h, double lambda, const double psi[3],
 	double edge, int sign, double log_mass[2])
 {
@@ -89,7 +94,8 @@ static void beyond(const struct acct_part *part, size_t parts, double h, double 
 	}
 }
 
-/* Choose the window: its size, its first loss and the mass outside. */
+/* Choose the window of grid points that is computed: its size and first loss.  Set what is wrapped into it
+ * from outside, and the P-mass above it. */
 static enum acct_rc choose_window(
 	struct acct_sum *s, const struct acct_part *part, size_t parts, const double psi[3])
 {
@@ -158,7 +164,8 @@ static enum acct_rc convolve(struct acct_sum *s, const struct acct_part *part, s
 		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, and makes every bound the trivial one */
 		norm += s->g[i] * s->g[i];
 	}
-	/* (F+D)^K - F^K is at most K |D| e^{K |D|} for |F| <= 1, and |D| <= eta sqrt(N). */
+	/* with F a law's true transform, D its error and K the count: (F+D)^K - F^K is at most K |D| e^{K
+	 * |D|} for |F| <= 1, and |D| <= eta sqrt(N) */
 	double growth = 1.01 * exp(counts * eta * sqrt((double)s->size));
 	s->noise = growth * (eta * (spread + sqrt(norm)) + 4 * counts * ULP * sqrt(norm));
 out:
@@ -171,8 +178,8 @@ static double loss_at(const struct acct_sum *s, size_t i)
 	return s->h * (double)(s->first + (long)i);
 }
 
-/* Every sum is relative to the loss at which it begins, so no exponent is above 0: epsilon may be far
- * beyond the range of exp(), and losses may be thousands apart. */
+/* Set above[] and above1[].  Each sum is relative to the loss at which it begins, so no exponent is above
+ * 0: epsilon may be far beyond the range of exp(), and losses may be thousands apart. */
 static void sum_from_top(struct acct_sum *s)
 {
 	double a = 0, b = 0, fade = exp(-s->lambda * s->h), fade1 = exp(-(s->lambda + 1) * s->h);
@@ -192,7 +199,8 @@ enum acct_rc acct_sum_settle(struct acct_sum *s, double psi, double counts, doub
 	s->psi = psi;
 	s->relative = 1e-10 + counts * (1e-11 + (64 + 4 * s->lambda * longest) * ULP) +
 		      4 * (fabs(psi) + (s->lambda + 1) * far) * ULP;
-	/* A loss is added up to `size` times, each time after a multiplication by a power of e. */
+	/* A loss is added up to `size` times, each time after a multiplication by a power of e, which is
+	 * off by some ulps. */
 	s->adding = (4 * size * (1 + (s->lambda + 1) * s->h) + 16 * (s->lambda + 1) * far + 64) * ULP;
 	s->above = calloc(s->size, sizeof *s->above);
 	s->above1 = calloc(s->size, sizeof *s->above1);
@@ -218,7 +226,8 @@ enum acct_rc acct_sum_init(
 		longest = fmax(longest, h * (double)part[i].law->at[part[i].law->size - 1]);
 	}
 	s->infinite = -expm1(finite);
-	aim.delta = fmax(aim.delta - s->infinite, 1e-3 * aim.delta); /* a NAN stays */
+	/* a NAN, where the aim is an epsilon, stays one */
+	aim.delta = fmax(aim.delta - s->infinite, 1e-3 * aim.delta);
 	s->lambda = acct_parts_tilt(part, parts, h, aim, 1.001);
 	acct_parts_cumulant(part, parts, h, s->lambda, psi);
 	if (!isfinite(psi[0]))
@@ -227,8 +236,8 @@ enum acct_rc acct_sum_init(
 	rc = choose_window(s, part, parts, psi);
 	if (rc)
 		return rc;
-	/* The work: about 60 sums of exponentials over the atoms; transforms, powers and 8 exponentials for
-	 * each point. */
+	/* Estimate the work: about 60 sums of exponentials over the atoms; and for each point its
+	 * transforms, powers and 8 exponentials. */
 	s->work = 600 * atoms +
 		  (double)s->size * (2.5 * (double)(parts + 1) * log2((double)s->size) + 5 * powers + 80);
 	s->g = calloc(s->size, sizeof *s->g);
@@ -246,9 +255,9 @@ void acct_sum_fini(struct acct_sum *s)
 	memset(s, 0, sizeof *s);
 }
 
-/* The part of delta that is summed, and the noise on it.  i is the first index above eps: at most a step
- * away, or the first index of all. Far to the left of the tilt both may be INFINITY, and their difference
- * NaN. */
+/* The part of delta(eps) that comes from the window, and a bound on its error.  i is the first index whose
+ * loss is above eps, which is at most a step away, or the first index of all. Far to the left of the tilted
+ * law's centre both may be INFINITY, and their difference NaN. */
 static void summed(const struct acct_sum *s, size_t i, double eps, double *sum, double *noise)
 {
 	double x = loss_at(s, i), decay = -expm1(-2 * s->lambda * s->h), scale = exp(s->psi - s->lambda * x);
@@ -292,8 +301,9 @@ double acct_sum_delta_below(const struct acct_sum *s, double eps)
 	return acct_lower_end(s->infinite + acct_lower_end(sum - noise)) * (1 - s->relative);
 }
 
-/* Both searches start from the top: to the left of the tilted law's centre the error terms grow without
- * bound. */
+/* Find the epsilon at which the bound crosses delta: between *below, where it is larger, and *above.
+ * Returns 1 if it is larger everywhere.  The search starts from the top: to the left of the tilted law's
+ * centre the error terms grow without bound. */
 static double crossing(const struct acct_sum *s, double delta,
 	double (*bound)(const struct acct_sum *, double), size_t *from, double *below, double *above)
 {

@@ -36,27 +36,29 @@ struct acct_part {
 	double count;
 };
 
-/* What the composition should be most accurate for: a delta or an epsilon.  The other one is NAN. */
+/* What the composition should be most accurate for, delta or epsilon; the other one is NAN. */
 struct acct_aim {
 	double delta, epsilon;
 };
 
 struct acct_sum {
+	/* h: the grid's step; lambda: the exponent of the tilt */
 	double h, lambda;
-	long first; /* loss of g[0] divided by h */
+	long first; /* the loss of g[0] is first * h */
 	size_t size;
-	double *g; /* tilted masses, not negative */
+	double *g; /* mass of each grid point under the tilted law, not negative */
 	double *above,
-		/* sums over j >= i of g[j] e^{-lambda l} and of g[j] e^{-(lambda+1) l}, l counted from the
-		 * loss of i */
+		/* sums over j >= i of g[j] e^{-lambda l}, and of g[j] e^{-(lambda+1) l}, where l is the
+		 * loss of j less that of i */
 		*above1;
-	double psi; /* log moment of the composed law at lambda */
+	double psi; /* psi(lambda): log of E e^{lambda L} of the composed loss L, where it is finite */
+	/* mass of infinite loss */
 	double infinite;
-	double noise;    /* l2 norm of the rounding error of the transform */
-	double wrapped;  /* tilted mass outside the window */
-	double beyond;   /* P-mass above the window */
-	double relative; /* relative error of all other roundings */
-	double adding;   /* relative error of the sums in above[] and above1[] */
+	double noise;    /* bound on the 2-norm of the rounding error of the transform */
+	double wrapped;  /* bound on the tilted mass outside the window, which is wrapped into it */
+	double beyond;   /* bound on the P-mass above the window */
+	double relative; /* bound on the relative error of all other roundings */
+	double adding;   /* bound on the relative error of the sums in above[] and above1[] */
 	double work;     /* work done, in the unit of struct acct_work */
 };
 
@@ -67,10 +69,11 @@ void acct_sum_fini(struct acct_sum *s);
 
 /* The steps of acct_sum_init, for a caller that keeps products of transforms (acct_frame.h). */
 
-/* psi(lambda) = sum of count * log E[e^{lambda L}; L finite], and its first two derivatives. */
+/* psi(lambda) = sum of count * log E[e^{lambda L}; L finite] over the parts, and its first two
+ * derivatives. */
 void acct_parts_cumulant(const struct acct_part *part, size_t parts, double h, double lambda, double psi[3]);
-/* Find the tilt up to a factor `within`: about where the integrand of delta has its peak.  Every value is
- * sound. */
+/* Find the tilt lambda up to a factor `within`: about where the integrand of delta has its peak.  Any tilt
+ * is sound; a good one leaves the least error. */
 double acct_parts_tilt(
 	const struct acct_part *part, size_t parts, double h, struct acct_aim aim, double within);
 /* Set all fields except noise, wrapped, beyond and infinite, from h, lambda, first, size and g.  psi is its
@@ -83,7 +86,7 @@ double acct_sum_delta_below(const struct acct_sum *s, double eps);
 
 /* An epsilon at which delta is certainly at most (above) or certainly more than (below) the given one;
  * above may be INFINITY, below may be 0.  The crossing is searched from the top: left of the peak of the
- * tilted law the errors grow without bound, and a bound that fails there fails safely.
+ * tilted law the errors grow without bound, and there the bounds become the trivial ones.
  *
  * from may be NULL.  Where several deltas are asked of one sum in ascending order, it points to a number
  * that is SIZE_MAX for the first and that each call updates: the search then continues where the last one

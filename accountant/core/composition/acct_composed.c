@@ -10,16 +10,22 @@
 #include "acct_family.h"
 #include "acct_invert.h"
 
-/* grid step divided by the deviation of the loss; the interval's width is about its square / 4 */
+/* grid step, divided by the standard deviation of the composed loss; the relative width of an interval is
+ * about the square of it, over 4 */
 #define COARSEST 0.04
 #define LEVELS   5
-#define WIDTH    9e-4  /* relative width of an answer */
-#define OF_DELTA 1e-2  /* relative width of delta, unless WIDTH of epsilon allows a larger one */
-#define MANY     64    /* from this number of different rounds on, grid and points may be wider */
-#define COARSER  0.045 /* replaces COARSEST for MANY rounds */
-#define WIDER    2e-4  /* relative width of delta at a point, for MANY rounds */
-#define ROUGH    0.125 /* a round with a larger share of the variance shows its lattice in the answer */
-/* factor by which the window is longer, for rounds to come: gives room for more than twice the variance */
+#define WIDTH    9e-4 /* an answer of this relative width is narrow */
+/* a delta is narrow at this relative width, or at the width that corresponds to WIDTH of epsilon if that is
+ * larger */
+#define OF_DELTA 1e-2
+/* from this number of different rounds on, COARSER and WIDER apply, so that the work stays limited */
+#define MANY    64
+#define COARSER 0.045 /* replaces COARSEST for MANY rounds */
+#define WIDER   2e-4  /* relative width of delta at a point of a round's curve, for MANY rounds */
+/* the lattice of losses of a round with more than this share of the variance shows in the answer */
+#define ROUGH 0.125
+/* The window is so many times longer than the present rounds need, which gives room for more than twice
+ * their variance. */
 #define GROWTH 1.5
 
 static void drop_entry(struct acct_entry *e)
@@ -193,7 +199,7 @@ static size_t different(const struct acct_composed *c)
 	return sum;
 }
 
-/* The grid step as acct_rounds.c computes it, rounded down to a power of two. */
+/* The grid step of acct_rounds.c, rounded down to a rung (acct_rung.h). */
 static double grid_step(const struct acct_composed *c)
 {
 	double res = resolution(c), allowed = res * res / 6 * variance(c), low = 0, high = 0;
@@ -217,8 +223,8 @@ static double grid_step(const struct acct_composed *c)
 	return acct_rung_floor(high);
 }
 
-/* Does the frame fit?  Its window has room for twice the variance that it was made for, and its grid is
- * fine enough for half of it. */
+/* Does the frame fit the rounds?  Its window has room for twice the variance that it was made for, and its
+ * grid is fine enough for half of that variance. */
 static bool frame_fits(const struct acct_composed *c)
 {
 	double at = variance(c);
@@ -226,8 +232,9 @@ static bool frame_fits(const struct acct_composed *c)
 	return at <= 2 * c->made && at >= c->made / 2;
 }
 
-/* Do the bounds of the rounds decide how wide an answer is?  They do not where most of the loss is one
- * round's that has close bounds and takes few values: there a finer grid helps. */
+/* Are answers as wide as they are because rounds' own bounds are apart, so that no grid helps?  Not if most
+ * of the loss is one round's whose bounds are close and whose loss takes few values: there a finer grid
+ * helps. */
 static bool bounds_decide(const struct acct_composed *c)
 {
 	double most = 0;
@@ -248,12 +255,14 @@ static bool bounds_decide(const struct acct_composed *c)
 
 bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b)
 {
-	/* a grid made for these rounds is fine enough, since a finer one closes no gap */
+	/* no finer grid closes the gap between the rounds' bounds, so the grid is fine enough if it was
+	 * made for these rounds */
 	if (bounds_decide(c))
 		return frame_fits(c);
 	double width = WIDTH;
 
-	/* When epsilon rises by one, log delta falls by about epsilon/variance. */
+	/* the relative width of delta that corresponds to WIDTH of epsilon: when epsilon rises by one, log
+	 * delta falls by about epsilon/variance */
 	if (c->inverse)
 		width = fmax(OF_DELTA, WIDTH * c->epsilon * c->epsilon / variance(c));
 	return b->upper - b->lower <= fmin(width, 0.1) * b->upper;
@@ -356,7 +365,8 @@ static enum acct_rc build(struct acct_composed *c)
 	return rc;
 }
 
-/* If memory runs out, the products are of no further use, and the caller drops the frame. */
+/* Multiply a product by the entry's law until it holds the law `upto` times.  If memory runs out the
+ * product is broken, and the caller drops the frame. */
 static enum acct_rc multiply(
 	struct acct_composed *c, enum acct_product which, struct acct_entry *e, uint64_t upto)
 {
@@ -371,7 +381,7 @@ static enum acct_rc multiply(
 	return rc;
 }
 
-/* Update the products to the rounds of the state. */
+/* Update the products `base` and `all` to the rounds of the state. */
 static enum acct_rc keep_up(struct acct_composed *c)
 {
 	bool restart[ACCT_PRODUCTS] = { false, true };
@@ -409,7 +419,8 @@ static enum acct_rc keep_up(struct acct_composed *c)
 	return rc;
 }
 
-/* The laws that the question adds to the products.  The caller owns *out; NULL: there are none. */
+/* The laws, on one side, of the rounds that the question adds to those of the products.  The caller frees
+ * *out; NULL: there are none. */
 static enum acct_rc asked_about(
 	const struct acct_composed *c, enum acct_side side, struct acct_part **out, size_t *n)
 {
@@ -435,7 +446,9 @@ static enum acct_rc asked_about(
 static void read_delta(const struct acct_composed *c, enum acct_side side, double blur,
 	const struct acct_sum *sum, struct acct_bound *out)
 {
-	if (side == ACCT_ABOVE) /* below epsilon 0, delta rises by at most the distance */
+	/* where epsilon - blur is below 0 take delta(0), and add how far below: delta rises by at most
+	 * that */
+	if (side == ACCT_ABOVE)
 		out->upper = fmin(out->upper,
 			acct_sum_delta_above(sum, fmax(0, c->epsilon - blur)) + fmax(0, blur - c->epsilon));
 	else
@@ -480,7 +493,7 @@ static enum acct_rc read_all(struct acct_composed *c, double blur, struct acct_b
 	return rc;
 }
 
-/* Can the resolution of every law be doubled? */
+/* May the resolution of every law be doubled, within the work and number of levels allowed? */
 static bool can_refine(const struct acct_composed *c)
 {
 	double work = 0;
@@ -514,7 +527,7 @@ enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct 
 			break;
 		if (fresh && (rc || !can_refine(c))) {
 			c->hopeless = variance(c);
-			c->level = 0; /* a finer grid did not help */
+			c->level = 0; /* a finer grid did not help: begin with the coarsest again */
 			acct_composed_unframe(c);
 			break;
 		}

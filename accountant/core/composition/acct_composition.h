@@ -17,10 +17,10 @@
  * ACCT_MOST_WORK is spent. */
 #define ACCT_REFINEMENTS 8
 
-/* One question: the interval of epsilon at aim.delta, or of delta at aim.epsilon. */
+/* One question: epsilon at aim.delta, or delta at aim.epsilon. */
 struct acct_target {
 	struct acct_aim aim;
-	struct acct_bound out; /* a valid interval, which is tightened */
+	struct acct_bound out; /* an interval that contains the answer; it is tightened */
 	bool done;             /* set by acct_rounds_refine: the interval is final */
 };
 
@@ -34,8 +34,8 @@ ACCT_CHECK enum acct_rc acct_rounds_refine(
 
 /* acct_composed.c: keeps different rounds with counts, and the products of their transforms.
  *
- * Each side has two products: `base` of all rounds but the last few that were added, and `all` of every
- * round.  So taking a recent round back costs a few transforms, and not one for each round.
+ * Each side (enum acct_side) has two products: `base` of all rounds but the last few that were added, and
+ * `all` of every round.  So taking a recent round back costs a few transforms, and not one for each round.
  *
  * Grid.  The grid's step h is the largest rung (acct_rung.h) for which rounding losses to the grid adds at
  * most res^2/6 of the total variance, res = 0.04.  A round's laws are made at nodes h apart, or a power of
@@ -45,13 +45,9 @@ ACCT_CHECK enum acct_rc acct_rounds_refine(
  *
  * Errors are those of acct_compose.h, with sums over all rounds in the product.  Every unit of count was
  * multiplied into the product once, whenever and in whatever groups (a group of k by squaring costs at most
- * k roundings), and a copy continues the count.  So
- *
- * error
- *
- *  is bounded as for a product that is made in one go.  The masses outside the window are bounded by
- *  Chernoff with seven fixed exponents on each side; the sums of their logs are computed anew for every
- *  question, so they do not drift.
+ * k roundings), and a copy continues the count.  So ||error|| is bounded as for a product that is made in
+ * one go.  The masses outside the window are bounded by Chernoff with seven fixed exponents on each side;
+ * the sums of their logs are computed anew for every question, so they do not drift.
  *
  * From 64 different rounds on, res is 0.045 and points of the curves may be 2e-4 wide, which moves epsilon
  * by as much: together about 7e-4.
@@ -75,13 +71,15 @@ enum acct_product {
 
 struct acct_entry {
 	struct acct_round round; /* the round; its count is not used */
-	struct acct_rung rung;   /* laws of the round; .list is set from the start */
-	bool measured;           /* the other members of rung, except the laws, are set */
-	/* count: rounds in the composition; recent: how many of these were added recently */
+	struct acct_rung rung;   /* the round's laws on the current grid; the caller sets .list */
+	bool measured;           /* the members of rung are set, except the laws: acct_entry_measure */
+	/* count: how often the state has the round; recent: how many of these were added recently, so that
+	 * `base` lacks them */
 	uint64_t count, recent;
-	uint64_t asked; /* further rounds in the question that is being answered, else 0 */
+	uint64_t asked; /* how often the question adds the round to the state, else 0 */
+	/* how often each product holds the round */
 	uint64_t in[ACCT_PRODUCTS];
-	bool factored; /* laws and factors belong to the current frame */
+	bool factored; /* the laws are those of the current frame, and factor[] is what it needs of them */
 	struct acct_factor factor[ACCT_SIDES];
 };
 
@@ -92,25 +90,29 @@ struct acct_addition {
 
 struct acct_composed {
 	double delta;
-	/* The question is delta at this epsilon, and `delta` is a guess that only chooses the frame; if
-	 * false, the question is epsilon at delta. */
+	/* True: the question is delta at `epsilon`, and `delta` is a guess that only chooses the frame.
+	 * False: the question is epsilon at `delta`. */
 	bool inverse;
 	double epsilon;
-	double least_delta; /* the smallest delta that the laws must serve; 0: `delta` itself */
+	double least_delta; /* the smallest delta for which the laws must be accurate; 0: `delta` itself */
 	struct acct_entry *entry;
 	size_t entries, capacity;
-	struct acct_addition recent[ACCT_RECENT]; /* oldest first */
+	struct acct_addition recent[ACCT_RECENT]; /* the last additions, oldest first */
 	size_t recents;
 	struct acct_frame frame;
-	double made;  /* variance that the frame was made for */
-	double lean;  /* upper estimate of the tilt of the frame */
-	bool many;    /* there are so many different rounds that laws may be coarser */
-	double width; /* relative width of points of the laws: struct acct_work */
-	/* number of directions in the frame: every side below this; 0: there is no frame */
+	double made; /* variance of the composed loss for which the frame was made */
+	/* an estimate of the frame's tilt, from above: nodes of the laws are thinned beyond where it
+	 * matters */
+	double lean;
+	/* there are so many different rounds that grid and laws are coarser: MANY in acct_composed.c */
+	bool many;
+	double width; /* relative width of the points from which laws are made, as in struct acct_work */
+	/* the frame has products for every side below this; 0: there is no frame */
 	enum acct_side sides;
 	struct acct_spectrum product[ACCT_PRODUCTS][ACCT_SIDES];
-	int level;       /* resolutions are 2^-level of the coarsest */
-	double hopeless; /* variance at which the answer was wide on every grid; 0: none so far */
+	int level; /* grid and laws are 2^level times as fine as at first */
+	/* variance of the rounds for which the answer was wide on every grid; 0: none so far */
+	double hopeless;
 };
 
 /* Rounds of this entry in the question: those in the composition and those asked for. */
@@ -125,10 +127,10 @@ struct acct_entry *acct_composed_append(struct acct_composed *c);
 /* Reset an entry whose count is 0 to a new one. */
 void acct_composed_forget(struct acct_composed *c, struct acct_entry *e);
 void acct_composed_add(struct acct_composed *c, struct acct_entry *e, uint64_t count);
-void acct_composed_remove(
-	struct acct_composed *c, struct acct_entry *e, uint64_t count); /* at most e->count */
-/* Keep the rounds, in an order that depends only on the rounds, and their laws, which depend only on their
- * step. */
+void acct_composed_remove(struct acct_composed *c, struct acct_entry *e,
+	uint64_t count); /* Remove rounds: `count` is at most e->count. */
+/* Sort the rounds in an order that depends on nothing else, forget what depends on the order of calls, and
+ * keep the laws, which depend only on their grid step. */
 void acct_composed_reset(struct acct_composed *c);
 /* Free the frame and everything computed on it; keep rounds and laws. */
 void acct_composed_unframe(struct acct_composed *c);
@@ -136,26 +138,29 @@ void acct_composed_fini(struct acct_composed *c);
 
 ACCT_CHECK enum acct_rc acct_entry_measure(struct acct_entry *e, double tail);
 
-/* Is the interval within the stated tolerance, or as narrow as another grid would make it? */
+/* Is the interval as narrow as promised, or as narrow as another grid would make it? */
 bool acct_composed_is_narrow(const struct acct_composed *c, const struct acct_bound *b);
 
-/* Was the answer wide at about the same variance on every grid? */
+/* Was the answer wide on every grid when the variance was within a factor of two of what it is now? */
 bool acct_composed_is_hopeless(const struct acct_composed *c);
 
 /* Tighten *out, which holds a valid interval of the answer, until it is narrow or no further grid helps.
- * The caller has measured every entry of the question, and at least one of them has a loss. */
+ * blur: how far rounding may move epsilon (acct_plan_blur).  The caller has measured every entry of the
+ * question, and at least one of them has a loss. */
 ACCT_CHECK enum acct_rc acct_composed_epsilon(struct acct_composed *c, double blur, struct acct_bound *out);
 
 /* acct_many.c: answers one question about many different rounds by such products.
  *
- * The work of one question is limited.  Where there are hundreds of different rounds, the common grids give
- * each of them few points, and bits a narrow answer only in the limit.  A growing list gives every round a
- * fixed amount of work. */
+ * The work of one question is limited.  With hundreds of different rounds, the common grids of
+ * acct_rounds.c leave few points for each of them, and rounds of bits a narrow answer only if they have
+ * very many bits.  Here, as in a growing list, every round gets a fixed amount of work. */
 #define ACCT_MANY 256u /* from this number of different rounds on, a question is composed as a state is */
-/* The same limit where the bounds of some round are far apart: work is then better spent on few nodes. */
+/* The same limit if the bounds of some round are far apart: then no grid is narrow, and work is better
+ * spent on few nodes. */
 #define ACCT_MANY_LOOSE 5u
 
-/* Mass given up for each round, as a part of delta: with a million rounds, a ten thousandth of delta. */
+/* The mass of each round that is given up, as a part of delta: with a million rounds, a ten thousandth of
+ * delta in all. */
 #define ACCT_STATE_TAIL 1e-10
 
 /* Tighten *out, a valid interval of epsilon at delta for the rounds of the plan, which is not empty.

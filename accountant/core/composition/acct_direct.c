@@ -12,11 +12,13 @@
 #include "acct_lane.h"
 #include "acct_law.h"
 
-#define ULP        0x1p-53
-#define MOST_TURNS 32 /* frequencies after which sines and cosines are computed anew */
+#define ULP 0x1p-53
+/* sines and cosines are computed anew after so many frequencies, since turning them adds up rounding
+ * errors */
+#define MOST_TURNS 32
 
-/* ACCT_LANES pairs of atoms at -at and at: cosine and sine of the current angle and of the step; sum and
- * difference of the masses. */
+/* ACCT_LANES pairs of atoms, at -at and at.  re, im: cosine and sine of the current angle; step_re,
+ * step_im: of the step to the next frequency; sum and difference of the two masses. */
 struct pairs {
 	acct_lanes re, im, step_re, step_im, sum, difference;
 };
@@ -119,7 +121,7 @@ bool acct_direct_multiply(double (*product)[2], size_t n, size_t size, const str
 	size_t half = law->size / 2, groups = (half + ACCT_LANES - 1) / ACCT_LANES;
 	double error = (170 + (double)law->size) * ULP * sqrt(2 * (double)n / (double)size);
 
-	/* A pair takes about 1 ns for each frequency, a transform 2 ns for each point. */
+	/* estimates: a pair takes 1 ns for each frequency, a transform 2 ns for each point */
 	if (error > most || (double)n * (double)half > 2 * (double)size || !is_even(law))
 		return false;
 	bool wide = acct_lane_has_avx2();

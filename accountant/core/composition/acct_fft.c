@@ -46,8 +46,8 @@ void acct_fft_fini(struct acct_fft *f)
 	memset(f, 0, sizeof *f);
 }
 
-/* Square and multiply: a power costs one rounding error for each factor, and needs no branch of the
- * logarithm. */
+/* Multiply by a power of each number in freq, by squaring: that costs one rounding error for each factor,
+ * and unlike exp(power log z) needs no choice of a branch of the logarithm. */
 static void multiply_powers(struct acct_fft *f, double (*product)[2], double power)
 {
 	for (size_t i = 0; i < f->size / 2 + 1; i++) {
@@ -62,7 +62,8 @@ static void multiply_powers(struct acct_fft *f, double (*product)[2], double pow
 			double t = a * a - b * b;
 			b = 2 * a * b;
 			a = t;
-			if (a * a + b * b < 1e-300) { /* every further factor is at most one */
+			/* |z|^2 is so small that the power is 0, as all further factors are at most one */
+			if (a * a + b * b < 1e-300) {
 				if (k > 1)
 					x = y = 0;
 				break;

@@ -8,19 +8,21 @@
 
 #define ULP         (DBL_EPSILON / 2)
 #define MOST_POINTS 8388608.0
-#define TILT_WITHIN 1.1  /* the tilt is found up to this factor; the error terms hardly change within it */
-#define WINDOW      16.0 /* initial size in deviations of the tilted law */
-#define WRAPPED     1e-12
-#define NEGLIGIBLE  1e-18 /* a frequency of a product with a smaller modulus is taken as 0 */
-/* The error of a log moment.  It is a sum of at most 32769 terms.  Each is off by 64 (2 a + 3) ulp after
- * six squarings, where a <= 11.1 as e^{64 a} is finite, and by the errors of the tilt, as in
+/* The tilt is found up to this factor, within which the error terms hardly change. */
+#define TILT_WITHIN 1.1
+/* points of the window that are tried first, in standard deviations of the tilted law */
+#define WINDOW  16.0
+#define WRAPPED 1e-12
+/* a product's frequencies with a smaller modulus are taken as 0, which drop_negligible() charges */
+#define NEGLIGIBLE 1e-18
+/* MOMENT bounds the error of a log moment.  It is a sum of at most 32769 terms.  Each is off by 64 (2 a +
+ * 3) ulp after six squarings, where a <= 11.1 as e^{64 a} is finite, and by the errors of the tilt, as in
  * acct_compose.h. */
-/*
- * log
- *  of an atom's weight, on either side: lighter atoms, below e^-700 in all, are then negligible */
+/* The largest |log| of the weight that tilting gives an atom, on either side: atoms whose weights
+ * underflow, below e^-700 in all, are then negligible. */
 #define FARTHEST 250.0
 #define MOMENT   1e-11
-#define DIRECT   5.0 /* a law may have so many errors of a transform */
+#define DIRECT   5.0 /* the error of acct_direct_multiply may be so many times that of a transform */
 
 enum acct_rc acct_frame_init(
 	struct acct_frame *f, const struct acct_part *part, size_t parts, double h, struct acct_aim aim)
@@ -56,12 +58,13 @@ static double tilted(const struct acct_frame *f, const struct acct_law *l, size_
 	return l->p[j] * exp(f->lambda * (f->h * (double)l->at[j] - top));
 }
 
-/* The tilted mass of an atom at x, with e^{mu x} and e^{-mu x}. */
+/* An atom at loss x: its tilted mass, and e^{mu x} and e^{-mu x} for the current mu. */
 struct moment {
 	double g, up, down;
 };
 
-/* Compute the log moments at lambda +- mu, for each mu, which is twice the one before. */
+/* Compute the log moments at lambda - mu and lambda + mu for each of the frame's mu.  Each is twice the one
+ * before, so squaring gives its exponentials. */
 static void moments(
 	const struct acct_frame *f, struct moment *at, size_t size, double longest, struct acct_factor *out)
 {
@@ -81,7 +84,7 @@ static void moments(
 	}
 }
 
-/* Compute those again whose atoms leave the range of a double. */
+/* Compute those log moments again, one by one, for which the exponentials left the range of a double. */
 static void moments_again(const struct acct_frame *f, const struct acct_part *part, struct acct_factor *out)
 {
 	for (int i = 0; i < ACCT_FRAME_SIDES; i++)
@@ -144,7 +147,8 @@ static size_t slot(long at, size_t size)
 	return (size_t)(r < 0 ? r + (long)size : r);
 }
 
-/* Place a window of s->size points, and bound the mass outside by Chernoff. */
+/* Place a window of s->size points around the composed law's tilted mean, and bound the masses outside by
+ * Chernoff. */
 static void place(const struct acct_frame *f, const struct acct_factor *all, struct acct_sum *s)
 {
 	double below = INFINITY, above = INFINITY, mass = INFINITY, low, high, off = MOMENT * all->counts;
@@ -215,7 +219,8 @@ static void tilt(const struct acct_frame *f, const struct acct_law *l, double *g
 	*norm = sqrt(square);
 }
 
-/* Set what is negligible to 0: further factors are at most 1, so it stays negligible. */
+/* Set frequencies to 0 from the highest on, as long as they are negligible.  Further factors have at most
+ * the modulus 1, so they stay so. */
 static void drop_negligible(struct acct_spectrum *product)
 {
 	while (product->active > 1) {
@@ -278,7 +283,7 @@ enum acct_rc acct_frame_sum(struct acct_frame *f, const struct acct_spectrum *pr
 		s->g[i] = g < 0 ? 0 : g; /* a NaN stays, as in acct_compose.c */
 		norm += s->g[i] * s->g[i];
 	}
-	/* As in acct_compose.c: every factor was multiplied in once, no matter when, or whether
+	/* The noise as in acct_compose.c: every factor was multiplied in once, no matter when, or whether
 	 * acct_direct.c did it. */
 	double growth = 1.01 * exp(all->counts * DIRECT * eta * sqrt((double)s->size));
 	s->noise = growth * (eta * (DIRECT * all->spread + sqrt(norm)) + 4 * all->counts * ULP * sqrt(norm) +

@@ -12,8 +12,11 @@
 #define ACCT_FRAME_SIDES 7
 
 struct acct_frame {
+	/* h: the grid's step; lambda: the exponent of the tilt */
 	double h, lambda;
-	double mu[ACCT_FRAME_SIDES]; /* Chernoff exponents, tried in both directions */
+	/* distances from lambda at which log moments are kept: Chernoff's bounds on the masses outside the
+	 * window use them, on both sides */
+	double mu[ACCT_FRAME_SIDES];
 	struct acct_fft fft;
 };
 
@@ -24,12 +27,15 @@ struct acct_spectrum {
 
 /* Facts about one law that the frame needs, or the sums of these over the laws of a product. */
 struct acct_factor {
-	double psi[3];                    /* log E[e^{lambda L}; L finite], two derivatives */
-	double side[2][ACCT_FRAME_SIDES]; /* log moments at lambda - mu and lambda + mu */
-	double spread;                    /* l2 norm of the tilted law */
-	double finite;                    /* log of the finite mass */
-	double reach;                     /* largest finite loss / h */
-	double longest;                   /* largest finite loss of one law */
+	/* log E[e^{lambda L}; L finite] of the loss L, and its first two derivatives by lambda */
+	double psi[3];
+	/* log moments at lambda - mu[i] (side[0]) and lambda + mu[i] (side[1]) */
+	double side[2][ACCT_FRAME_SIDES];
+	double spread;  /* 2-norm of the tilted law, whose sum is 1 */
+	double finite;  /* log of the mass of finite loss */
+	double reach;   /* largest finite loss, in steps of the grid; in a sum, the sum */
+	double longest; /* largest finite loss of one law; in a sum, the largest */
+	/* 1; in a sum, the number of laws */
 	double counts;
 };
 
@@ -43,7 +49,7 @@ void acct_frame_fini(struct acct_frame *f);
  * product.  ACCT_ELIMIT above 2^23. */
 ACCT_CHECK enum acct_rc acct_frame_room(struct acct_frame *f, const struct acct_factor *all, double growth);
 size_t acct_frame_points(const struct acct_frame *f); /* The number of complex numbers in a product. */
-/* Set a product to that of no law. */
+/* Set a product to that of no law: 1 at every frequency. */
 void acct_frame_one(const struct acct_frame *f, struct acct_spectrum *product);
 void acct_frame_copy(const struct acct_frame *f, struct acct_spectrum *to, const struct acct_spectrum *from);
 
@@ -56,7 +62,8 @@ void acct_factor_add(struct acct_factor *sum, const struct acct_factor *one, dou
 ACCT_CHECK enum acct_rc acct_frame_multiply(
 	struct acct_frame *f, struct acct_spectrum *product, const struct acct_law *law, double count);
 
-/* Read a product with n further laws multiplied in; all: the summed factors of product and laws.  Cost: one
- * transform, and one for each law.  Call acct_sum_fini whatever the result. */
+/* Read the composed law from a product, with n further laws multiplied in.  all: the summed factors of the
+ * product's laws and the further ones.  Cost: one transform, and one for each law.  Call acct_sum_fini
+ * whatever the result. */
 ACCT_CHECK enum acct_rc acct_frame_sum(struct acct_frame *f, const struct acct_spectrum *product,
 	const struct acct_part *extra, size_t n, const struct acct_factor *all, struct acct_sum *s);

@@ -5,10 +5,11 @@
 #include <math.h>
 
 #define TRIES 4
-#define NEAR  30.0   /* factor by which the guess of a delta may be off, since the tilt then changes little */
-#define LEAST 1e-150 /* guesses below this are left to the common grids */
+/* a guess of delta may be off by this factor: the tilt, for which it is made, then changes little */
+#define NEAR  30.0
+#define LEAST 1e-150 /* smaller deltas are left to the common grids of acct_rounds.c */
 
-/* Take over the rounds of the plan; of each a mass of `tail` is given up. */
+/* Append the rounds of the plan.  Of each round's law a mass of `tail` may be given up. */
 static enum acct_rc fill(const struct acct_plan *p, struct acct_composed *c, double tail)
 {
 	enum acct_rc rc = ACCT_OK;
@@ -53,7 +54,7 @@ enum acct_rc acct_many_epsilon(const struct acct_plan *p, double delta, struct a
 	return ask(p, &c, out, narrow);
 }
 
-/* The delta of a normal loss of this variance. */
+/* Delta at epsilon of a normal loss with this variance. */
 static double normal_delta(double variance, double epsilon)
 {
 	double s = sqrt(variance), a = epsilon / s - s / 2, b = epsilon / s + s / 2;
@@ -70,7 +71,7 @@ static double guess_of(const struct acct_plan *p, double epsilon)
 	return fmin(0.5, normal_delta(variance, epsilon));
 }
 
-/* The next guess, from an interval. */
+/* The next guess of delta, from its interval: the geometric mean of the ends, if both are above 0. */
 static double guess_from(const struct acct_bound *b)
 {
 	return fmin(0.5, b->lower > 0 ? sqrt(b->lower * b->upper) : b->upper);

@@ -8,25 +8,31 @@
 
 #include "acct_invert.h"
 
-/* grid step divided by the deviation of the loss; the interval's width is about its square / 4 */
-#define COARSEST      0.04
-#define WIDEST        1e7  /* the coarsest step that is tried where a finer grid has too many points */
-#define EPSILON_WIDTH 4e-4 /* relative width at which refinement stops */
+/* grid step, divided by the standard deviation of the composed loss; the relative width of an interval is
+ * about the square of it, over 4 */
+#define COARSEST 0.04
+/* where a grid has too many points, coarser ones are tried up to this step, relative to the deviation */
+#define WIDEST        1e7
+#define EPSILON_WIDTH 4e-4 /* relative widths at which refinement stops, of epsilon and of delta */
 #define DELTA_WIDTH   4e-3
-#define NO_END        1e3      /* wider than the distance of any two ends */
-#define NODES         256.0    /* guessed number of nodes of a grid */
-#define MARGIN        1.5      /* work allowed for a point, divided by the work of the point that was tried */
-#define LISTING       150.0    /* work for each outcome that is listed and sorted */
-#define MOST_LISTED   524288.0 /* most outcomes of all rounds: 13 MB, or 21 */
-#define BELOW                                                                                               \
-	1e-8 /* distance below a loss within which a node meets it: more than the uncertainty of the slopes \
-		of listed rounds */
+/* stands for the width of an interval without a lower end: larger than any other */
+#define NO_END 1e3
+#define NODES  256.0 /* number of nodes that a grid is guessed to have */
+/* a point of a grid is allowed so many times the work of the one point that was tried */
+#define MARGIN  1.5
+#define LISTING 150.0 /* work of listing and sorting one outcome */
+/* most outcomes of all rounds together; they take 13 MB, or 21 if rounds are not symmetric */
+#define MOST_LISTED 524288.0
+#define BELOW                                                                                             \
+	1e-8 /* a node meets a loss if it is below it by less than this, which is more than the slopes of \
+		listed rounds are uncertain by */
 #define CHEAP                                                                                                \
-	3e8 /* below this work every refinement is tried, since intervals on coarse lattices narrow in leaps \
-	     * \ */
+	3e8 /* with less work than this every refinement is tried, since intervals on coarse lattices narrow \
+	       in leaps */
 
-/* Where few messages hide a round, its loss is nearly always its largest loss.  So move the grid until it
- * has a point at the largest loss of the most important round, where rounding then costs nothing. */
+/* Where few messages hide a round, its loss is nearly always its largest loss.  So change the step a
+ * little, until a grid point is at the largest loss of the round with most of the variance: rounding then
+ * costs nothing there. */
 static double meet_lattice(const struct acct_plan *p, double h)
 {
 	double most = 0, largest = 0;
@@ -43,8 +49,9 @@ static double meet_lattice(const struct acct_plan *p, double h)
 	return largest > 1e3 * BELOW && largest > h ? largest / ceil(largest / h) : h;
 }
 
-/* Choose a grid step for all rounds.  Rounding a loss of deviation s to the grid adds at most about h^2/6
- * to its variance, and at most about 0.8 s h. */
+/* Choose a grid step for all rounds: the largest for which rounding adds at most res^2/6 of the variance.
+ * Rounding a loss of deviation s to the grid adds at most about h^2/6 to its variance, and at most about
+ * 0.8 s h. */
 static double grid_step(const struct acct_plan *p, double res)
 {
 	double variance = 0, low = 0, high = 0;
@@ -132,8 +139,8 @@ static void read_above(const struct acct_plan *p, const struct acct_sum *sum, st
 
 	if (isnan(aim.delta)) {
 		bound = acct_sum_delta_above(sum, fmax(0, aim.epsilon - shift)) +
-			fmax(0, shift - aim.epsilon); /* below epsilon 0, delta rises by at most the
-						       * distance */
+			fmax(0, shift - aim.epsilon); /* where epsilon - shift is below 0 take delta(0), and
+							 add how far below: delta rises by at most that */
 	} else {
 		bound = acct_sum_epsilon_above(sum, aim.delta, from) * (1 + 1e-12) + shift;
 		if (acct_sum_delta_above(sum, 0) + shift <= aim.delta)
@@ -157,8 +164,8 @@ static double width_of(const struct acct_bound *b)
 	return (b->upper - b->lower) / b->upper;
 }
 
-/* Compose the laws for target i.  Read the sum, whose bounds hold everywhere, for every target that is not
- * done. */
+/* Compose the laws with the tilt that suits target i.  The bounds read from the sum hold everywhere, so
+ * read them for every target that is not done. */
 static enum acct_rc compose_one(struct acct_plan *p, double h, const struct laws *above,
 	const struct laws below[2], struct acct_target *target, size_t targets, size_t i)
 {
@@ -183,7 +190,7 @@ static enum acct_rc compose_one(struct acct_plan *p, double h, const struct laws
 	return rc;
 }
 
-/* An upper estimate of the largest tilt that a target asks for: that of a normal law of the same
+/* Estimate from above the largest tilt that a target asks for: that of a normal law of the same
  * variance. */
 static double leaning(const struct acct_plan *p, const struct acct_target *target, size_t targets)
 {
@@ -221,7 +228,8 @@ static enum acct_rc compose(
 		for (size_t j = 0; j < targets && !rc; j++)
 			target[j].done = target[j].done || width_of(&target[j].out) <= goal;
 		if (!rc && !(width_of(&target[i].out) > goal))
-			target[i].done = true; /* an infinite end stays infinite */
+			target[i].done =
+				true; /* if the upper end is infinite, another grid does not change it */
 	}
 	laws_fini(&above);
 	laws_fini(&below[0]);
@@ -229,7 +237,7 @@ static enum acct_rc compose(
 	return rc;
 }
 
-/* Number of points of a part's curve to evaluate at resolution res. */
+/* Number of points of a part's curve that a grid at resolution res needs. */
 static double points(const struct acct_plan *p, const struct acct_rounds *part, double res)
 {
 	double nodes = fmin(part->range / (res * part->deviation), p->most_nodes);
@@ -237,7 +245,7 @@ static double points(const struct acct_plan *p, const struct acct_rounds *part, 
 	return nodes * (part->curve.list.symmetric ? 1 : 2);
 }
 
-/* An upper estimate of the work of one point in both directions. */
+/* Estimate from above the work of one point of a part's curve, in both directions. */
 static double point_work(const struct acct_rounds *part)
 {
 	const struct acct_curve *c = &part->curve;
@@ -248,8 +256,8 @@ static double point_work(const struct acct_rounds *part)
 	return part->probe > 0 ? fmin(least, MARGIN * part->probe) : least;
 }
 
-/* Divide `most` work among the parts: first choose the nodes of each, since a point has a least cost, then
- * the work for each node. */
+/* Divide `most` work among the parts: first choose the number of nodes, since a point has a least cost, and
+ * then the work for each point. */
 static void share_work(struct acct_plan *p, double res, double most)
 {
 	double least = 0, sum = 0;
@@ -294,8 +302,8 @@ static enum acct_rc list_outcomes(struct acct_plan *p, double missed)
 	return rc;
 }
 
-/* The largest log of upper over lower end of a target that is not done; 0: all are done.  Where the ends
- * are close this is their relative distance, and it also falls where they are decades apart. */
+/* The width of the widest target that is not done: log of upper over lower end; 0: all are done.  It is the
+ * relative distance of ends that are close, and it also falls while they are decades apart. */
 static double widest(const struct acct_target *target, size_t targets)
 {
 	double width = 0;
@@ -336,8 +344,8 @@ enum acct_rc acct_rounds_refine(
 			break;
 		share_work(p, res, (i == 0 ? 0.8 : 0.5) * fmax(0, ACCT_MOST_WORK - spent));
 		rc = compose(p, res, goal, target, targets);
-		/* Besides an infinite loss the finite losses may be only rounding, which makes the step too
-		 * small: try larger ones. */
+		/* If the only loss is infinite, the finite losses may be only rounding.  They make the step
+		 * too small, and the grid too large: try larger steps. */
 		while (rc == ACCT_ELIMIT && i == 0 && coarsest < WIDEST &&
 			p->work.spent < ACCT_MOST_WORK / 2) {
 			coarsest *= 32;
@@ -348,7 +356,8 @@ enum acct_rc acct_rounds_refine(
 		last = p->work.spent - spent;
 		width = widest(target, targets);
 		stalled += width > 0.8 * before;
-		/* Where the rounds' own bounds are apart, and one grid did not help, no finer grid will. */
+		/* Where the rounds' own bounds are apart, and one finer grid did not help, no other
+		 * will. */
 		if (!(width > goal) || (p->loose && stalled > 0) ||
 			(stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
 			break;

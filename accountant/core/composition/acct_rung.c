@@ -6,14 +6,18 @@
 
 #include "acct_invert.h"
 
-/* A round's curve gets as much work as acct_epsilon gives to a whole question, since it is computed once:
- * half a second and more where few participants make the curve rough, otherwise 10 ms. */
-#define LAW_WORK    2e9
-#define POINT_WORK  2e6
-#define MEASURE     1e-3 /* relative width of points that only measure a round */
+/* Most work of one round's curve, as much as acct_epsilon gives to a whole question, since it is computed
+ * once: half a second and more where few participants make the curve rough, otherwise 10 ms. */
+#define LAW_WORK   2e9
+#define POINT_WORK 2e6
+/* relative width of the points from which acct_rung_init finds a round's deviation and range, before any
+ * law is made */
+#define MEASURE     1e-3
 #define MOST_NODES  4096.0
 #define LEAST_NODES 128.0
-#define LEAST_SHIFT 0.25 /* least shift of the tilted law's mean, in its standard deviations */
+/* the tilt for which nodes are placed moves the mean by at least this, in standard deviations of the
+ * loss */
+#define LEAST_SHIFT 0.25
 
 double acct_rung_floor(double x)
 {
@@ -23,7 +27,7 @@ double acct_rung_floor(double x)
 	return ldexp(floor(8 * part), exponent - 3);
 }
 
-/* The largest h 2^j that is at most x; h if x is less than h. */
+/* The largest number h 2^j, j >= 0, that is at most x; h if x is less than h. */
 static double step_of(double h, double x)
 {
 	int exponent;
@@ -32,7 +36,7 @@ static double step_of(double h, double x)
 	return x > h ? ldexp(h, exponent - 1) : h;
 }
 
-/* The work of a point at its widest bounds, in both directions. */
+/* The work of a point where it is cut off early, with its widest bounds, in both directions. */
 static double least_work(const struct acct_curve *c)
 {
 	return (c->list.symmetric ? 1 : 2) *
@@ -105,7 +109,7 @@ static enum acct_rc make_laws(struct acct_rung *r, double step, double even, dou
 enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, double lean, double width)
 {
 	double step = step_of(h, resolution * r->deviation), ratio;
-	/* Round to a rung, so that the laws stay valid while rounds are added. */
+	/* The tilt is rounded to a rung, so that the laws stay valid while rounds are added. */
 	double shift = fmax(LEAST_SHIFT, 2 * acct_rung_floor(lean * r->deviation)),
 	       even = acct_law_even(r->deviation, r->range, r->tail, shift / r->deviation);
 	enum acct_rc rc;
@@ -121,8 +125,8 @@ enum acct_rc acct_rung_fit(struct acct_rung *r, double h, double resolution, dou
 			return rc;
 		}
 	}
-	ratio = r->unit /
-		h; /* a power of two, as both divide step; at[] stays whole, since step is a multiple of h */
+	ratio = r->unit / h; /* step is a multiple of unit and of h by powers of two; so is their quotient,
+				and at[] stays whole */
 	for (int side = 0; side < ACCT_SIDES && fabs(ratio - 1) > 0; side++)
 		for (size_t j = 0; j < r->law[side].size; j++)
 			r->law[side].at[j] = lround((double)r->law[side].at[j] * ratio);

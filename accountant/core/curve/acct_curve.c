@@ -13,7 +13,8 @@
 #include "acct_invert.h"
 
 #define UNDERFLOW 1e-300
-#define ROUNDING  0x1p-49 /* relative rounding error of the operations for a defect or for sampling */
+/* bounds the relative rounding error of the few operations that apply a defect or sampling */
+#define ROUNDING 0x1p-49
 
 enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
@@ -40,8 +41,8 @@ enum acct_rc acct_curve_relist(struct acct_curve *c, double missed, size_t most)
 	return acct_exact_relist(&c->exact, &c->list, missed, most);
 }
 
-/* Lower the bound for the chance that a message is missing: without it, delta would be lower by at most
- * that chance, and H by missing (1-y)/2. */
+/* Lower the lower end by what may be wrong because a message may be missing: with the chance `missing`
+ * delta may be lower by 1, so H by at most missing (1-y)/2, where (1-y)/2 is `share`. */
 static void without_missing(double missing, double share, struct acct_point *at)
 {
 	at->lo -= missing * share * (1 + ROUNDING);
@@ -71,13 +72,14 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		work = acct_invert_within(&c->list, eps, swap, allowed, width, at);
 	if (c->work)
 		c->work->spent += work;
-	if (eps > 0) { /* keep a margin for underflow; at 0 nothing is scaled down */
+	/* products may have underflowed: keep a margin; at eps = 0 nothing is scaled down */
+	if (eps > 0) {
 		at->lo -= UNDERFLOW;
 		at->hi += UNDERFLOW;
 	}
 	if (c->list.missing > 0)
 		without_missing(c->list.missing, most, at);
-	/* Bounds that contradict each other are discarded, whatever the reason. */
+	/* If rounding made the bounds contradict each other, discard both. */
 	bool sound = at->lo <= at->hi && at->hi >= 0;
 	if (!sound || !(at->lo > 0 && at->slope_err < INFINITY)) {
 		at->lo = 0;
@@ -90,7 +92,8 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 		at->lo = at->hi;
 }
 
-/* Add an infinite loss with chance d, in either direction: H = d (1-y)/2 + (1-d) H_cells. */
+/* Apply the defect: with chance d the loss is infinite in both directions, so H = d (1-y)/2 + (1-d)
+ * H_cells. */
 static void give_away(double d, double eps, struct acct_point *at)
 {
 	double most = exp(-eps) / (1 + exp(-eps));
@@ -101,16 +104,17 @@ static void give_away(double d, double eps, struct acct_point *at)
 	at->slope_err = (1 - d) * at->slope_err + ROUNDING * at->slope;
 }
 
-/* log(1 + (e^eps - 1)/g), with a relative error of a few ulps. */
+/* log(1 + (e^eps - 1)/g), with a relative error of a few ulps: the epsilon without sampling that sampling
+ * with rate g turns into eps. */
 static double before_sampling(double g, double eps)
 {
 	return eps < 30 ? log1p(expm1(eps) / g) : eps - log(g) + log1p(-(1 - g) * exp(-eps));
 }
 
-/* Apply sampling: H = a H_all(y/a), a = g + (1-g) y.  A line lo - s (y' - y0) below H_all becomes a line
- * below H, which has the value a lo at y = a y0 and the slope k s - (1-g) lo, k = 1 - (1-g) y0.  An atom at
- * y0 moves to g y0/k and keeps the part k of its mass; the rest gathers at 0.  `before` is the epsilon at
- * y0 = y/a. */
+/* Apply sampling with rate g: H(y) = a H_all(y/a), a = g + (1-g) y, where H_all is the curve without
+ * sampling.  A line lo - s (y' - y0) below H_all becomes a line below H, which has the value a lo at y = a
+ * y0 and the slope k s - (1-g) lo, k = 1 - (1-g) y0.  An atom at y0 moves to g y0/k and keeps the part k of
+ * its mass; the rest gathers at 0.  `before` is the epsilon at y0 = y/a. */
 static void sample(double g, double eps, double before, struct acct_point *at)
 {
 	double a = g + (1 - g) * tanh(eps / 2), k = g + (1 - g) * 2 * exp(-before) / (1 + exp(-before));
@@ -161,6 +165,6 @@ double acct_curve_deviation(const struct acct_curve *c)
 {
 	double whole = acct_curve_about(c, 0), infinite = fmin(c->list.infinite[0], c->list.infinite[1]) / 2;
 
-	/* If the loss were normal, H(0) would be deviation / (2 sqrt(2 pi)). */
+	/* for a normal loss H(0) is deviation / (2 sqrt(2 pi)) */
 	return 2 * sqrt(2 * acos(-1)) * fmax(whole - infinite, 1e-8 * whole);
 }

@@ -1,4 +1,6 @@
-/* acct_curve.h - bounds the privacy curve of one round at single points.  The bounds include all errors. */
+/* acct_curve.h - bounds the privacy curve of one round at single points.  The bounds include all errors.
+ *
+ * The curve is H of acct_point.h, or delta(eps) = (1 + e^eps) H. */
 #pragma once
 
 #include "acct_exact.h"
@@ -10,10 +12,11 @@ struct acct_hull;
 
 struct acct_curve {
 	struct acct_list list;
-	struct acct_work *work;  /* limit on the work; NULL: no limit */
-	struct acct_exact exact; /* empty unless the round is small enough to be enumerated */
-	struct acct_hull *hull;  /* for a profile; otherwise NULL */
-	/* for a round about which more than its cells is known; otherwise NULL */
+	struct acct_work *work; /* limit on the work; NULL: no limit */
+	/* the listed outcomes, if the round is so small that they are few; else empty */
+	struct acct_exact exact;
+	struct acct_hull *hull; /* for a profile, the corners of its curve; otherwise NULL */
+	/* for a round of which more than its cells is known, what bounds it by that; otherwise NULL */
 	struct acct_bounds *bounds;
 };
 

@@ -10,13 +10,17 @@
 
 #define MOST_NODES 16384.0
 #define FARTHEST   600.0 /* largest loss of a node; exp() of it is still a double */
-#define CENTRE     0.25  /* deviations from the tilted law's mean at which nodes begin to be thinned */
-/* largest factor between two distances of neighbouring nodes, once distances are large */
+/* a node's distance from the tilted law's mean, in standard deviations, from which on nodes may be
+ * thinned */
+#define CENTRE 0.25
+/* the distance between nodes grows by at most this factor from one to the next, once it is large */
 #define FASTEST 1.25
-#define LUMPY   0.3  /* with a larger deviation, losses are too few and too large to be normal */
-#define HEAVY   1.25 /* a tail may reach this many times as far as a normal law's */
+/* with a larger standard deviation losses are so few and large that their law is not nearly normal */
+#define LUMPY 0.3
+/* a tail counts as nearly normal if it reaches at most this many times as far as a normal one */
+#define HEAVY 1.25
 
-/* Distances in y = tanh(loss/2) between nodes, computed without cancellation. */
+/* Distances in y = tanh(loss/2) between nodes, computed without cancellation: y_k belongs to node k. */
 
 /* The loss of node k, in units of h. */
 static long place_of(const struct acct_nodes *n, size_t k)
@@ -34,7 +38,7 @@ static double gap_between(const struct acct_nodes *n, size_t a, size_t b)
 {
 	double la = loss_of(n, a), lb = loss_of(n, b);
 
-	/* tanh x - tanh y = sinh(x - y) / (cosh x cosh y), scaled to avoid overflow */
+	/* by tanh x - tanh z = sinh(x - z) / (cosh x cosh z), scaled so that it does not overflow */
 	return 2 * exp(-la) * -expm1(la - lb) / ((1 + exp(-la)) * (1 + exp(-lb)));
 }
 
@@ -53,8 +57,8 @@ static bool within(const struct acct_curve *c, double loss, double tail)
 	return acct_curve_about(c, loss) * (1 + exp(loss)) - infinite <= tail;
 }
 
-/* Every answer is sound, since losses beyond it count as infinite.  If the loss were normal, 0.9 times the
- * first guess would be enough. */
+/* Find the range by search.  Any answer is sound, since losses beyond it count as infinite.  For a normal
+ * loss 0.9 times the first guess would be enough. */
 double acct_law_range(const struct acct_curve *c, double tail)
 {
 	double most = fmin(c->list.largest, FARTHEST), near = 0,
@@ -84,13 +88,14 @@ double acct_law_range(const struct acct_curve *c, double tail)
 
 double acct_law_even(double deviation, double range, double tail, double lean)
 {
-	/* The tilt moves the mean of a normal law by lean deviation^2. */
+	/* a tilt by lean moves the mean of a normal law by lean deviation^2 */
 	bool normal = deviation <= LUMPY && range <= HEAVY * sqrt(-2 * log(tail)) * deviation;
 
 	return normal ? (CENTRE + lean * deviation) * deviation : INFINITY;
 }
 
-/* The distance from a node at this loss to the next, in strides.  `by` is the distance before. */
+/* The distance from a node at this loss to the next, in strides.  by: the distance before this node; even:
+ * where thinning begins. */
 static double spacing(double loss, double by, double even, double deviation)
 {
 	double far = (loss - even) / deviation;
@@ -98,7 +103,7 @@ static double spacing(double loss, double by, double even, double deviation)
 	return far > 0 ? fmin(floor(exp(fmin(far * far / 6, 40))), fmax(by + 1, FASTEST * by)) : 1;
 }
 
-/* Set n->last, and also n->at if nodes are thinned. */
+/* Set n->last, the number of the last node, and n->at if nodes are thinned. */
 static enum acct_rc place(struct acct_nodes *n, double range, double even, double deviation)
 {
 	double step = n->h * (double)n->stride, last = ceil(range / step * (1 + 1e-12)), at = 0, by = 1;
@@ -168,8 +173,8 @@ void acct_law_fini(struct acct_law *law)
 	memset(law, 0, sizeof *law);
 }
 
-/* Make the law with nu-mass mass[0][k] at +loss_k and mass[1][k] at -loss_k (k >= 1), `infinite` at y = 1
- * and the rest at 0. */
+/* Make the law of the loss from its masses under nu = (P+Q)/2: mass[0][k] at +loss_k and mass[1][k] at
+ * -loss_k (k >= 1), `infinite` at y = 1 and the rest at 0. */
 static enum acct_rc law_of(struct acct_law *law, const struct acct_nodes *n, double *mass[2], double infinite)
 {
 	size_t last = n->last, i = 0;
@@ -207,9 +212,8 @@ static enum acct_rc check(const struct acct_law *law)
 	return sound ? ACCT_OK : ACCT_EPRECISION;
 }
 
-/* The lower convex hull of points at or above a convex function is itself, along its chords, at or above
- * it; its corners are the atoms.  y = 1 with value 0 is always a corner, and its atom is the infinite
- * loss. */
+/* The convex hull of points at or above a convex curve is, along its chords, at or above it; its corners
+ * are the atoms.  y = 1 with value 0 is always a corner, and its atom is the infinite loss. */
 enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 {
 	size_t last = n->last, top = 0;
@@ -224,7 +228,8 @@ enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 		double y = tanh(loss_of(n, k) / 2);
 
 		value[k] = acct_larger(n->way[0][k].hi, n->way[1][k].hi);
-		if (k > 0) /* the mirrored curve must not fall faster than -1/2 at 0 */
+		/* a slope below -1/2 at 0 would give the mirrored curve a concave corner there */
+		if (k > 0)
 			value[k] = acct_larger(value[k], value[0] - y / 2);
 	}
 	/* slope[i] is the fall from corner[i] to the next corner, and from the last one to y = 1. */
@@ -244,7 +249,7 @@ enum acct_rc acct_law_above(struct acct_law *law, const struct acct_nodes *n)
 	for (size_t i = 0; i + 1 < top; i++)
 		mass[corner[i]] = slope[i + 1] - slope[i];
 	rc = law_of(law, n, (double *[2]){ mass, mass }, 0);
-	if (!rc) { /* infinite loss: its P-mass is 2 nu(1); the mirrored atom at y = -1 has no P-mass */
+	if (!rc) { /* P is twice nu at infinite loss, and 0 at the mirrored atom y = -1 */
 		law->infinite = 2 * slope[0];
 		law->p[last] = law->p[last] > 2 * slope[0] ? law->p[last] - 2 * slope[0] : 0;
 		rc = check(law);
@@ -257,18 +262,18 @@ out:
 	return rc;
 }
 
-/* A line below the curve.  It has `value` at y of node `at` (last+1 stands for y = 1), and falls by
- * `slope`. */
+/* A line below the curve: it has `value` at the y of node `at` (last+1 stands for y = 1), and falls by
+ * `slope` per unit of y. */
 struct line {
 	size_t at;
 	double value, slope;
 };
 
-/* The atoms of the upper envelope of lines, sorted into cells [y_k, y_k+1): the mass, and the offset of the
- * mean from y_k. */
+/* The atoms of the largest of some lines, gathered into cells [y_k, y_k+1): the mass in each cell, and how
+ * far its mean is from y_k. */
 struct half {
 	double *mass, *offset; /* arrays of last+1 numbers */
-	double infinite;       /* mass at y = 1 */
+	double infinite;       /* mass at y = 1, the infinite loss */
 };
 
 static double gap(const struct acct_nodes *n, size_t a, size_t b)
@@ -276,14 +281,14 @@ static double gap(const struct acct_nodes *n, size_t a, size_t b)
 	return b > n->last ? to_one(n, a) : gap_between(n, a, b);
 }
 
-/* Where line b crosses line a, as an offset from y of a->at. */
+/* Where line b crosses line a, as a distance from the y of node a->at. */
 static double crossing(const struct acct_nodes *n, const struct line *a, const struct line *b)
 {
 	return (a->value - b->value - b->slope * gap(n, a->at, b->at)) / (a->slope - b->slope);
 }
 
-/* Find the lines that make up the maximum on [0, 1], steepest first; the last is that of the mass of
- * infinite loss. */
+/* Find the lines that make up the maximum on [0, 1], steepest first, and where each crosses the next.  The
+ * last is that of the mass of infinite loss. */
 static size_t envelope(const struct acct_nodes *n, int way, struct line *line, double *cross)
 {
 	size_t top = 0;
@@ -295,9 +300,9 @@ static size_t envelope(const struct acct_nodes *n, int way, struct line *line, d
 			const struct acct_point *p = &n->way[way][k];
 			double y = tanh(loss_of(n, k) / 2), rest = to_one(n, k);
 
-			/* Make the test's line steeper, and lower it so that it is below the curve on [0,
-			 * y_k]; or make it flatter, and lower it so that it is below the curve on [y_k,
-			 * 1]. */
+			/* The slope is uncertain.  Make the line steeper, and lower it so that it is below
+			 * the curve on [0, y_k]; or make it flatter, and lower it so that it is below the
+			 * curve on [y_k, 1]: whichever lowers it less. */
 			b.slope = p->slope + (y < rest ? 1 : -1) * p->slope_err;
 			b.value = p->lo - 2 * p->slope_err * fmin(y, rest);
 			if (!(b.value > 0 && b.slope > 0))
@@ -400,7 +405,7 @@ static void contract(struct half *f, const struct acct_nodes *n)
 		f->mass[k] += moved;
 		f->offset[k] = 0;
 	}
-	f->mass[0] = 0; /* y = 0, where both halves meet */
+	f->mass[0] = 0; /* what is left at y = 0 is not stored: both halves meet there */
 }
 
 static double mean(const struct half *f, const struct acct_nodes *n)
@@ -439,7 +444,8 @@ enum acct_rc acct_law_below(struct acct_law *law, const struct acct_nodes *n, in
 	}
 	contract(&up, n);
 	contract(&down, n);
-	/* Y must have mean 0: move mass of the heavier half to 0, which lowers the curve. */
+	/* A law's Y must have mean 0: move mass of the half with the larger mean to 0, which lowers the
+	 * curve. */
 	double a = mean(&up, n), b = mean(&down, n);
 	if (a > b)
 		scale(&up, n, b / a);

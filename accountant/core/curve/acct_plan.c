@@ -104,7 +104,7 @@ bool acct_plan_has_infinite(const struct acct_plan *p)
 	return false;
 }
 
-/* Is the infinite loss exactly the defect?  Then its chance is known to the bit. */
+/* Is the mass of infinite loss the defect alone?  Then it is known exactly. */
 static bool is_defect(const struct acct_list *l)
 {
 	if (l->event != ACCT_SHUFFLED || l->sampling < 1)
@@ -115,8 +115,8 @@ static bool is_defect(const struct acct_list *l)
 	return true;
 }
 
-/* Find the one such round beside others whose losses are all finite: the product's infinite loss is then
- * its defect.  NULL: the rounds are not so. */
+/* Find the one round with an infinite loss, if that is its defect alone and it occurs once: the composed
+ * mass of infinite loss is then this defect.  Returns NULL otherwise. */
 static const struct acct_list *only_defect(const struct acct_plan *p)
 {
 	const struct acct_list *only = NULL;

@@ -7,31 +7,34 @@
 #include "acct_curve.h"
 
 #define ACCT_MOST_WORK 2e9 /* work allowed for one question, in the unit of struct acct_work */
-/* Work allowed at a point that only guides the choice of grids, for one of n rounds. */
+/* Work allowed at a point that only guides the choice of grids, in a question of n rounds. */
 #define ACCT_PROBE(n) (ACCT_MOST_WORK / (64 * fmax(16, (double)(n))))
 
 /* Equal rounds, listed once. */
 struct acct_rounds {
 	struct acct_curve curve;
+	/* how often the round occurs; standard deviation of its finite losses, estimated; loss at which
+	 * nodes end */
 	double count, deviation, range;
-	double probe; /* work of one point in both directions; 0: not known */
+	double probe; /* work that one point took, in both directions; 0: none was tried */
 };
 
 /* The distinct rounds of a question, checked. */
 struct acct_plan {
 	struct acct_rounds *part;
 	size_t parts;
-	double rounds;    /* number of rounds, counts included */
-	double infinite;  /* proved lower bound on the mass of infinite loss */
-	double certain;   /* proved upper bound on that mass, in whichever directions the rounds are taken */
-	double largest;   /* no finite composed loss exceeds this */
-	double exponents; /* the same bound, for losses that leave the range of a double */
+	double rounds;   /* number of rounds, counts included */
+	double infinite; /* proved lower bound on the composed mass of infinite loss */
+	double certain;  /* proved upper bound on that mass, whichever direction each round is taken in */
+	double largest;  /* no finite composed loss is larger than this */
+	/* the sum of the rounds' `exponent` (struct acct_list), from which acct_plan_blur is computed */
+	double exponents;
 	bool symmetric;
-	bool loose;   /* acct_list_is_loose is true of some round */
-	bool blurred; /* a dropped round was lossless only up to rounding */
+	bool loose;   /* some round's bounds may stay apart on every grid: acct_list_is_loose */
+	bool blurred; /* a round was dropped whose loss may be more than 0 by rounding */
 	struct acct_work work;
-	double most_nodes; /* nodes allowed in one part's grid */
-	double tail;       /* mass of each round's law that is cut off */
+	double most_nodes; /* most nodes of one part's grid */
+	double tail;       /* mass of each round's law that may be given up */
 };
 
 /* Prepare the rounds.  ACCT_ELIMIT above 1024 rounds.  Call acct_plan_fini whatever the result; until then
@@ -50,6 +53,6 @@ void acct_plan_fini(struct acct_plan *p);
 double acct_plan_blur(const struct acct_plan *p);
 
 bool acct_plan_has_infinite(const struct acct_plan *p);
-/* Is delta at most this where epsilon is beyond `largest`? */
+/* Is the mass of infinite loss at most delta, so that no epsilon beyond `largest` is needed? */
 bool acct_plan_ends_at(const struct acct_plan *p, double delta);
-bool acct_plan_is_single(const struct acct_plan *p); /* the plan holds one round, with count 1 */
+bool acct_plan_is_single(const struct acct_plan *p); /* Is the plan one round that occurs once? */

@@ -1,12 +1,13 @@
 /* acct_invert.c - computes one point of a round's privacy curve by inverting the transform of the blanket
  * variable.
  *
- * With M blanket messages, x_j = (u_j - E v_j)/(1+E), S the sum of x over them, and U normal with variance
- * tau^2:
+ * M is the number of blanket messages; x_j = (u_j - E v_j)/(1+E) belongs to a message of cell j; S is the
+ * sum of x over the M messages, and U a normal number with variance tau^2, which smooths the law of S.
+ * Then
  *     value  = E[x_1 ; S+U > 0]      a test between P and Q, so at most H,
  *     excess = E[tau^2 f(0) / M]     f the density of S+U; value + excess >= H by Jensen.
- * Both are integrals of   factor(z) prod B_i(z)^count_i C(z)^dummies exp(tau^2 z^2/2)   along z = c +
- * it. */
+ * Both are integrals of factor(z) prod B_i(z)^count_i C(z)^dummies exp(tau^2 z^2/2) along z = c + it
+ * (acct_invert.h). */
 #include "acct_invert.h"
 
 #include <math.h>
@@ -14,20 +15,23 @@
 
 #include "acct_path.h"
 
-#define GAUSS_END   7.5 /* the sum ends at this tau * t at the latest: there exp(-(tau t)^2/2) < 1e-12 */
-#define LEAST_OUT   12.0
-#define LEFT_OUT    35.0 /* largest value of left_out */
+#define GAUSS_END 7.5 /* the sum ends at this tau * t at the latest: there exp(-(tau t)^2/2) < 1e-12 */
+#define LEAST_OUT 12.0
+/* largest exponent q of the nodes that may be left out: those below e^-q of the top (left_out in struct
+ * acct_path) */
+#define LEFT_OUT    35.0
 #define MOST_STEPS  131072.0
 #define LEAST_NODES 64.0
 
-/* The work, in nanoseconds roughly, of a computed node and of a screened node. */
+/* The work, in nanoseconds roughly, of a node whose terms are added, and of a node that is only
+ * screened. */
 #define NODE_WORK(l) (60 + 40 * (double)(l)->cells + 30 * (double)(l)->groups)
 #define STEP_WORK(l) (5 + 3 * (double)(l)->cells)
 
 struct sums {
 	struct acct_sums of;
 	double work;
-	double steps; /* number of steps after which the sum was given up */
+	double steps; /* number of the node at which the sum was given up */
 };
 
 static void add_node(struct acct_line *f, double t, double step, struct sums *sum)
@@ -36,9 +40,9 @@ static void add_node(struct acct_line *f, double t, double step, struct sums *su
 	sum->work += NODE_WORK(f->path->list);
 }
 
-/* Add what the sums lack: the skipped nodes, as sums of dt/t and of dt over pi; everything beyond t, where
- * only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of exp(-(tau t)^2/2)); and the rounding of
- * the sums. */
+/* Add what the sums lack: skipped nodes, given by their sums of dt/(pi t) and of dt/pi; everything beyond
+ * t, where only the Gaussian decays (integrals of exp(-(tau t)^2/2)/t and of exp(-(tau t)^2/2)); and the
+ * rounding of the sums. */
 static void add_missing(const struct acct_path *w, const struct acct_screen *f, const double bound[3],
 	double skipped_t, double skipped_1, double t, struct acct_sums *sum)
 {
@@ -54,13 +58,14 @@ static void add_missing(const struct acct_path *w, const struct acct_screen *f, 
 		adding * sum->excess_size;
 }
 
-/* tau * t at which the sum ends. */
+/* The sum ends where tau * t is this: what the Gaussian leaves there is negligible. */
 static double last_node(const struct acct_path *w)
 {
 	return fmin(GAUSS_END, sqrt(2 * w->left_out));
 }
 
-/* The nodes of a sum, and the sums of dt/t and of dt, over pi, of those that were skipped. */
+/* The nodes of a sum.  skipped_t and skipped_1 are the sums of dt/(pi t) and of dt/pi over the nodes that
+ * were skipped. */
 struct nodes {
 	struct acct_screen screen;
 	struct acct_line line;
@@ -69,7 +74,8 @@ struct nodes {
 	double skipped_t, skipped_1;
 };
 
-/* Skip some nodes, the first of which is at most k. */
+/* Count `some` nodes as skipped.  The first of them is number k or a later one, so 1/t is at most that of
+ * k. */
 static void skip(struct nodes *n, size_t k, double some)
 {
 	n->skipped_t += some / ((double)k * acos(-1));
@@ -146,8 +152,9 @@ static bool integrate(const struct acct_path *w, double most, struct sums *sum)
 static void enclose(const struct acct_path *w, const struct acct_sums *sum, const double alias[2],
 	double spread, struct acct_point *at)
 {
-	/* The left aliases hold the whole mass, -y for the value and 1 for the slope, less a Chernoff
-	 * tail. */
+	/* The trapezoid rule also counts the aliases to the left, a geometric series of the whole mass,
+	 * which is -y for the value and 1 for the slope: subtract it.  What each lacks of the whole mass is
+	 * a Chernoff tail. */
 	double correction = 1 / expm1(w->c * w->period),
 	       err = (1e-13 + 16 * ACCT_ULP * w->c * w->period) * correction;
 
@@ -159,8 +166,9 @@ static void enclose(const struct acct_path *w, const struct acct_sums *sum, cons
 	at->hi += 1e-13 * fabs(at->hi);
 }
 
-/* Choose left_out.  Leaving out nodes may cost about a hundredth of `more`, by which the goal exceeds the
- * least, of value and slope, whose sizes these are.  Skipped nodes add up to about 30 times the largest. */
+/* Choose left_out, below which share of the top nodes are left out.  They may cost value and slope, whose
+ * sizes are given, about a hundredth of `more`, by which the goal exceeds the least width.  Skipped nodes
+ * add up to about 30 times the largest of them. */
 static void leave_out(struct acct_path *w, double more, double value, double slope)
 {
 	double bound[3], least;
@@ -174,8 +182,8 @@ static void leave_out(struct acct_path *w, double more, double value, double slo
 		w->left_out = fmax(least, LEAST_OUT);
 }
 
-/* Choose the period, with tau so wide that the sum ends within `steps`.  Tau is a part of the aliases'
- * bounds. */
+/* Choose the period of the trapezoid rule, and with it tau, so wide that the sum ends within `steps`: tau
+ * is a part of the aliases' bounds, so each depends on the other. */
 static void aim(struct acct_path *w, double steps, double scale, double alias[2])
 {
 	for (int i = 0; i < 3; i++) {
@@ -209,12 +217,13 @@ double acct_invert_within(
 	if (!acct_path_saddle(&w))
 		return 0;
 
-	/* Where S is nearly normal, value is about scale; a relative error e of delta moves epsilon by a
-	 * relative e/turn. */
+	/* scale: about the value, if S is nearly normal.  turn: a relative error e of delta moves epsilon
+	 * by a relative e/turn. */
 	double turn = fmax(1, w.c * w.c * w.width * w.width), messages = l->mean + l->blanket + l->dummies;
 	double scale = exp(w.top) / (w.c * w.c * sqrt(2 * acos(-1)) * w.width) * l->blanket / messages;
 	double goal = width * turn, nodes = fmax(LEAST_NODES, most / NODE_WORK(w.list) / 4);
-	/* With levels the excess is too large by this factor: see settle_more. */
+	/* if there are levels, the bound of 1/M (settle_more in acct_path.c) makes the excess too large by
+	 * this factor */
 	double excess = fmax(1, w.per_message * messages / l->blanket);
 	w.tau = fmin(0.3, sqrt(goal / turn / excess)) * w.width;
 	leave_out(&w, goal - ACCT_INVERT_WIDTH * turn, scale,
@@ -225,7 +234,9 @@ double acct_invert_within(
 		work += sum.work;
 		if (!done && i > 0)
 			break;
-		if (!done) { /* first with no more steps than it took before, then with few nodes */
+		/* smooth more: first so much that the sum ends after no more nodes than it took, and then
+		 * after few */
+		if (!done) {
 			aim(&w, fmax(nodes, 0.8 * sum.steps), scale, alias);
 			bool again = integrate(&w, most - work, &sum);
 			work += sum.work;
@@ -238,8 +249,8 @@ double acct_invert_within(
 		double spread = w.tau * w.tau * w.per_message * (sum.of.excess + sum.of.excess_err);
 
 		enclose(&w, &sum.of, alias, spread, at);
-		/* A narrower normal law helps only while it is what makes the interval wide, and while the
-		 * sum ends. */
+		/* Less smoothing helps only as long as smoothing is what makes the interval wide, and as
+		 * long as the sum ends. */
 		double gap = (at->hi - at->lo) / at->hi, next = w.tau * fmax(0.05, 0.7 * goal / gap);
 		if (!done || !(gap > 3 * goal) || spread < 0.5 * gap * at->hi ||
 			last_node(&w) / next * w.period > 6 * MOST_STEPS)

@@ -46,10 +46,10 @@
  * about most + acct_invert_least.  A point that reaches the limit has wide bounds. */
 double acct_invert_at(const struct acct_list *l, double eps, bool swap, double most, struct acct_point *at);
 
-/* The same with a width of its own, which may be larger: a wider normal law needs fewer nodes, and nodes
- * that are small against the width are skipped. */
+/* The same with a relative width of delta of its own, which may be larger: more smoothing then needs fewer
+ * nodes, and nodes that are small against the width are skipped. */
 double acct_invert_within(
 	const struct acct_list *l, double eps, bool swap, double most, double width, struct acct_point *at);
 
-/* The work of a point at its widest bounds. */
+/* The work of a point that is cut off as early as possible, and so has its widest bounds. */
 double acct_invert_least(const struct acct_list *l);

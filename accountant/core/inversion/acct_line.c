@@ -42,7 +42,7 @@ ACCT_INLINED void below_modulus(const struct acct_lane_pair *z, acct_lanes *out)
 	acct_lane_max(&a, &b, out);
 }
 
-/* log(1 + w), and a lower bound on |1 + w|. */
+/* *out = log(1 + w), and *size a lower bound on |1 + w|. */
 ACCT_INLINED void log_of(const struct acct_lane_pair *w, struct acct_lane_pair *out, acct_lanes *size)
 {
 	acct_lanes gain = 2 * w->re + w->re * w->re + w->im * w->im;
@@ -58,8 +58,8 @@ ACCT_INLINED void log_of(const struct acct_lane_pair *w, struct acct_lane_pair *
 	out->re *= 0.5;
 }
 
-/* The log of the common power at the nodes, and its error in ulps; terms that are not exact count by their
- * moduli. */
+/* The log of a node's common power: of the factors prod B_c^count_c C^dummies e^{tau^2 z^2/2}; and a bound
+ * on its error in ulps, to which every term that is not exact adds by its modulus. */
 struct power {
 	struct acct_lane_pair log;
 	acct_lanes err;
@@ -75,7 +75,7 @@ ACCT_INLINED void power_add(struct power *p, const struct acct_lane_pair *log, d
 	p->err += terms * mod;
 }
 
-/* Multiply by (1 + share s)^count, where s has an error of off[] ulps. */
+/* Multiply the power by (1 + share s)^count, where s has an error of off[] ulps. */
 ACCT_INLINED void power_raise(struct power *p, const struct acct_lane_pair *s, double share, double count,
 	const acct_lanes *off, double terms)
 {
@@ -111,7 +111,8 @@ ACCT_INLINED void power_of(
 	}
 }
 
-/* Sums over the cells at each node. */
+/* Sums over the cells at each node: of omega (e^{zx} - 1) (s), omega x e^{zx} (value), omega (u+v)/2 e^{zx}
+ * (mass), and omega e^{zx} (whole). */
 struct cells {
 	struct acct_lane_pair s, value, mass, whole;
 };
@@ -127,7 +128,7 @@ ACCT_INLINED void over_cells(const struct acct_line *f, struct cells *sum)
 		acct_lanes half = f->t * (x / 2), s, c, fall, cosine, re, im;
 
 		acct_lane_turn_any(&half, &s, &c);
-		fall = 2 * s * s; /* 1 - cos tx */
+		fall = 2 * s * s; /* 1 - cos tx, as 2 sin^2(tx/2) */
 		cosine = 1 - fall;
 		re = omega * (w->grown[j] * cosine);
 		im = omega * (w->grown[j] * (2 * s * c));
@@ -142,7 +143,7 @@ ACCT_INLINED void over_cells(const struct acct_line *f, struct cells *sum)
 	}
 }
 
-/* Sums at each node. */
+/* What each node adds to struct acct_sums. */
 struct parts {
 	acct_lanes value, slope, excess, value_err, slope_err, excess_err, value_size, slope_size,
 		excess_size;
@@ -163,7 +164,8 @@ ACCT_INLINED void add(const struct acct_line *f, struct parts *out)
 	acct_lane_exp_pair(&p.log, &f->weight, &e, &g);
 	z = (struct acct_lane_pair){ zero + c, t };
 	below_modulus(&z, &least);
-	/* own: error of the factors, which may cancel; err: error of the common power. */
+	/* own: relative error of the factor beside the common power, whose terms may cancel; err: relative
+	 * error of the common power. */
 	own = (8 * (c + t) * f->longest + 32 + (double)w->cells) * ACCT_ULP + ACCT_OMEGA_ERROR +
 	      ACCT_SHARE_ERROR;
 	err = p.err * ACCT_ULP;
@@ -171,7 +173,8 @@ ACCT_INLINED void add(const struct acct_line *f, struct parts *out)
 		err[i] = err[i] < 0.5 ? 2 * err[i] : INFINITY;
 	own *= 1 + err;
 	ez = (struct acct_lane_pair){ (e.re * c + e.im * t) * inv, (e.im * c - e.re * t) * inv };
-	/* Add one more message (per_message) by a sum of its own: 1 + s may cancel. */
+	/* The excess has one more message (per_message).  Its factor has a sum of its own, since 1 + s may
+	 * cancel. */
 	more = (struct acct_lane_pair){ w->more_rest + w->more_scale * sum.whole.re,
 		w->more_scale * sum.whole.im };
 	above_modulus(&more, &out->excess_size);

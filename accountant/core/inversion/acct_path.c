@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Choose the bound of 1/M that is smallest on average: M is at least 1 + the blanket messages of one group,
- * and at least 1 + dummies. */
+/* Choose how to bound 1/M, for M blanket messages, by what is smallest on average: M is at least 1 + the
+ * blanket messages of one group, and at least 1 + dummies. */
 static void settle_more(struct acct_path *w, const struct acct_list *l)
 {
 	double least = 1 + l->dummies;
@@ -45,8 +45,8 @@ void acct_path_init(struct acct_path *w, const struct acct_list *l, double eps, 
 	settle_more(w, l);
 }
 
-/* Compute K(c) = log of prod B_i^count_i C^(dummies+1), K'(c) and K''(c); grown and gained are then those
- * of c.  INFINITY when out of range. */
+/* Compute K(c), the log of prod B_i^count_i C^(dummies+1), and its derivatives K'(c) and K''(c).  Sets
+ * grown and gained to those of c.  All are INFINITY when one is out of range. */
 static void cumulant(struct acct_path *w, double c, double k[3])
 {
 	double s = 0, s1 = 0, s2 = 0, blanket = w->list->blanket, d = w->list->dummies + 1;
@@ -77,12 +77,13 @@ static void cumulant(struct acct_path *w, double c, double k[3])
 		k[0] = k[1] = k[2] = INFINITY;
 }
 
-#define WITHIN 1.03 /* the saddle is found within this factor */
-/* first step from the guess; each step is the square of the one before, up to FARTHEST */
+#define WITHIN 1.03 /* the saddle, the c that is searched, is found within this factor */
+/* The search leaves its first guess by the factor FIRST; each step is the square of the one before, up to
+ * FARTHEST. */
 #define FIRST    1.05
 #define FARTHEST 16.0
 
-/* If S were normal, this would be the saddle: the root of c (k1 + c k2) = 2. */
+/* The root of c (K' + c K'') = 2, with the derivatives at 0: the saddle if S were normal. */
 static double normal_saddle(const double k[3])
 {
 	double c = k[2] > 0 ? (sqrt(k[1] * k[1] + 8 * k[2]) - k[1]) / (2 * k[2]) : 1;
@@ -90,7 +91,8 @@ static double normal_saddle(const double k[3])
 	return c > 0 && c < INFINITY ? c : 1;
 }
 
-/* Choose the c > 0 that minimises K(c) - 2 log c, where the integrand turns least.  Any c > 0 is sound. */
+/* Choose the c > 0 that minimises K(c) - 2 log c: there the integrand turns least, so its terms cancel
+ * least.  Any c > 0 is sound. */
 bool acct_path_saddle(struct acct_path *w)
 {
 	double k[3], low = 0, high, c, step = FIRST;
@@ -139,7 +141,7 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 		value += w->omega[j] * fabs(w->x[j]) * e;
 		mass += w->omega[j] * w->both[j] * e;
 	}
-	/* s has an error of `off`, which makes the errors of both logarithms larger. */
+	/* `off` bounds the error of s: both logarithms are taken of s + a multiple of it */
 	double off = size * ACCT_ULP;
 	double k = w->tau * w->tau * theta * theta / 2;
 	for (size_t i = 0; i < w->list->groups; i++) {
@@ -159,14 +161,16 @@ void acct_path_chernoff(const struct acct_path *w, double theta, double log_boun
 
 #define TRIES 13
 
-/* Chernoff's bounds on either side, for exponents at distances mu from c.  A small distance bounds the long
- * tail of a skewed S, a large one the middle.  They are computed when they are asked for. */
+/* Chernoff's bounds on the mass to the right (0) and to the left (1), for exponents c + mu and c - mu,
+ * computed when they are asked for.  A small mu bounds the long tail of a skewed S, a large one the
+ * middle. */
 struct tails {
 	bool known[2][TRIES];
 	double mu[2][TRIES], log_bound[2][TRIES][3];
 };
 
-/* log2 of mu in units of 1/width, first those that are best where S is nearly normal. */
+/* log2 of the numbers mu to try, in units of 1/width; those come first that are best where S is nearly
+ * normal */
 static const int tries[TRIES] = { 3, 2, 4, 1, 0, 5, -2, -4, 6, -6, -8, -10, -12 };
 
 static void tail_at(struct tails *f, const struct acct_path *w, int side, int i)
@@ -178,8 +182,8 @@ static void tail_at(struct tails *f, const struct acct_path *w, int side, int i)
 	acct_path_chernoff(w, side ? w->c - mu : w->c + mu, f->log_bound[side][i]);
 }
 
-/* Bound what the measure's aliases, a period apart on both sides, add to value and slope in the trapezoid
- * rule.  Stops where each side's bound is at most half of the goal. */
+/* Bound what the aliases, the copies of the measure a period apart that the trapezoid rule adds, do to
+ * value and slope.  Stops on each side at the first bound that is within half of the goal. */
 static void aliases(struct tails *f, const struct acct_path *w, const double goal[2], double err[2])
 {
 	err[0] = err[1] = 0;
@@ -201,7 +205,8 @@ static void aliases(struct tails *f, const struct acct_path *w, const double goa
 
 void acct_path_period(struct acct_path *w, double scale, double err[2])
 {
-	/* The slope is about c times the value. */
+	/* the goal of each, in logarithms: that of the slope is c times that of the value, as the slope
+	 * is */
 	double half = log(0.5e-11 * scale), goal[2] = { half, half + log(w->c) };
 	struct tails tails;
 

@@ -27,8 +27,8 @@
 
 #include "acct_path.h"
 
-/* The variance of x under the tilted law of one message, which is 0 with chance `rest`, and else has the
- * weights times scale. */
+/* The variance of x under the tilted law of one message: x is 0 with chance `rest`, else that of cell j
+ * with chance weight[j] * scale.  m1 is the sum of weight[j] x_j. */
 static double variance(
 	const struct acct_screen *f, const struct acct_path *w, double rest, double scale, double m1)
 {
@@ -39,7 +39,7 @@ static double variance(
 	return sum;
 }
 
-/* e^(i k angle), k = 0, 1, 2, 3. */
+/* Set cosine and sine of 0, 1, 2 and 3 times the angle. */
 static void rotations(double angle, acct_lanes *cosine, acct_lanes *sine)
 {
 	double c = cos(angle), s = sin(angle), c2 = c * c - s * s, s2 = 2 * s * c;
@@ -69,8 +69,8 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 	}
 	f->total = total;
 	f->scale_c = 1 / total;
-	/* 1 - cos a >= 2 (a/pi)^2 for |a| <= pi, so |B/B(c)|^2 <= 1 - 4 (t/pi)^2 var while t (hi-lo) <=
-	 * pi. */
+	/* 1 - cos a >= 2 (a/pi)^2 for |a| <= pi, so |B/B(c)|^2 <= 1 - 4 (t/pi)^2 var while t (hi-lo) <= pi:
+	 * `decay` is the sum of these variances. */
 	double decay = w->list->dummies * variance(f, w, 0, f->scale_c, m1);
 	f->count = w->list->others;
 	f->plain = f->once = f->both = 0;
@@ -91,7 +91,8 @@ void acct_screen_init(struct acct_screen *f, const struct acct_path *w, double s
 	f->per_root = (1 - 1e-9) / sqrt(decay);
 	double normal = decay > 0 ? sqrt(2 * (w->left_out + 1) / decay) * (1 + 1e-9) : INFINITY,
 	       half = acos(-1) / 4 * normal * (hi - lo);
-	/* Up to pi/2 normal, 1 - cos a >= (a^2/2) (sin(half)/half)^2, and beyond that as above. */
+	/* `normal` is the t at which a normal law of this variance becomes negligible.  Up to pi/2 times it
+	 * use 1 - cos a >= (a^2/2) (sin(half)/half)^2, and otherwise the bound above. */
 	f->quiet_from = half > 0 && half < acos(-1) / 2 ? normal * (half / sin(half)) * (1 + 1e-9)
 							: acos(-1) / 2 * normal;
 	f->loud_to = sqrt(2 * (w->left_out + 1) / (decay + w->tau * w->tau)) * (1 - 1e-9);

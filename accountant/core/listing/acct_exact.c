@@ -8,11 +8,13 @@
 #include <string.h>
 
 #define MOST_OUTCOMES 20000.0
-#define MOST_MESSAGES 4096.0 /* most messages for a list that serves a few points */
+/* most messages of a list that is made for a few points, without being asked for */
+#define MOST_MESSAGES 4096.0
 #define MOST_RELISTED 16384.0
-#define MOST_COUNTING 4e6 /* most additions that counting the outcomes may take */
-/* Relative error of a mass.  Masses are exponentials of sums: of m log-factorials and logarithms, each
- * known to some ulps, 3e-14 m at m = 16384; and of powers of m omegas, each known to 128 ulp. */
+#define MOST_COUNTING 4e6 /* most additions that counting the outcomes, before they are listed, may take */
+/* Bound on the relative error of a mass, for up to 4096 messages.  Masses are exponentials of sums: of m
+ * log-factorials and logarithms, each known to some ulps, 3e-14 m at m = 16384; and of powers of m omegas,
+ * each known to 128 ulp. */
 #define MASS_ERROR 6e-14
 #define TAIL       1e-60
 
@@ -20,8 +22,8 @@ struct outcome {
 	double loss, p, q;
 };
 
-/* p[i], q[i]: mass of the i largest losses; down: mass of the i least losses, NULL if the list is
- * symmetric. */
+/* Outcomes sorted by loss.  p[i], q[i]: mass of the i outcomes with the largest losses, under the two
+ * inputs; down_p, down_q: of those with the least losses, NULL if the list is symmetric. */
 struct acct_order {
 	size_t size;
 	double *loss; /* sorted, decreasing */
@@ -86,7 +88,8 @@ enum acct_rc acct_exact_order(struct acct_exact *e, bool symmetric)
 
 	if (!at || !o)
 		goto out;
-	for (size_t i = 0; i < e->outcomes; i++) /* an outcome that cannot happen is not listed */
+	/* an outcome that cannot happen under either input is left out */
+	for (size_t i = 0; i < e->outcomes; i++)
 		if (e->p[i] > 0 || e->q[i] > 0)
 			at[o->size++] = (struct outcome){ loss_of(e->p[i], e->q[i]), e->p[i], e->q[i] };
 	qsort(at, o->size, sizeof *at, by_loss);
@@ -109,7 +112,7 @@ out:
 	return rc;
 }
 
-/* How many losses are above eps, or if swapped below -eps. */
+/* How many losses are above eps; if swapped, how many are below -eps. */
 static size_t above(const struct acct_order *o, double eps, bool swap)
 {
 	size_t low = 0, high = o->size;
@@ -125,8 +128,9 @@ static size_t above(const struct acct_order *o, double eps, bool swap)
 	return low;
 }
 
-/* The test {loss > eps} gives a lower bound even if rounding moved outcomes over its edge.  An outcome on
- * the wrong side has a loss within `edge` of eps. */
+/* Compute a point from sorted outcomes.  The test {loss > eps} gives a lower bound even if rounding moved
+ * outcomes over its edge.  For the upper bound, an outcome on the wrong side has a loss within `edge` of
+ * eps. */
 static void search(const struct acct_exact *e, double eps, bool swap, struct acct_point *at)
 {
 	const struct acct_order *o = e->order;
@@ -169,19 +173,22 @@ void acct_exact_at(const struct acct_exact *e, double eps, bool swap, struct acc
 		}
 	}
 	at->lo = sum * (1 - e->mass_error);
-	at->hi = sum * (1 + e->mass_error) + a * e->missed; /* (aP - bQ)+ <= a P */
+	/* an outcome left out adds at most (aP - bQ)+ <= a P */
+	at->hi = sum * (1 + e->mass_error) + a * e->missed;
 	at->slope = mass / 2;
 	at->slope_err = at->slope * e->mass_error;
 }
 
-/* The outcomes of m messages that are worth listing: a range of counts for every cell. */
+/* The outcomes of m messages that are worth listing: those in which the count of every cell j is between
+ * lo[j] and hi[j]. */
 struct box {
 	size_t lo[ACCT_MAX_CELLS], hi[ACCT_MAX_CELLS];
 	size_t lo_after[ACCT_MAX_CELLS],
-		hi_after[ACCT_MAX_CELLS]; /* sums of the limits over the cells after j */
+		hi_after[ACCT_MAX_CELLS]; /* sums of lo and of hi over the cells after j */
 };
 
-/* Chernoff's exponent of k of m messages with chance w; 1 - w is passed separately. */
+/* Chernoff's exponent: k or more (k > m w), or k or fewer, of m messages fall in a cell of chance w with a
+ * chance of at most e^-exponent.  not_w is 1 - w, without cancellation. */
 static double exponent(double k, double m, double w, double not_w)
 {
 	double hit = k > 0 ? k * log(k / (m * w)) : 0,
@@ -190,7 +197,8 @@ static double exponent(double k, double m, double w, double not_w)
 	return hit + miss;
 }
 
-/* The least k >= m w such that k or more messages are negligibly rare; m + 1 are impossible. */
+/* The least k >= m w such that k or more messages in a cell have a chance of at most e^-least; m + 1
+ * messages are impossible. */
 static size_t upper_end(double m, double w, double not_w, double least)
 {
 	double low = ceil(m * w), high = m + 1;
@@ -206,7 +214,7 @@ static size_t upper_end(double m, double w, double not_w, double least)
 	return (size_t)high;
 }
 
-/* The largest k <= m w such that fewer than k messages are negligibly rare. */
+/* The largest k <= m w such that fewer than k messages in a cell have a chance of at most e^-least. */
 static size_t lower_end(double m, double w, double not_w, double least)
 {
 	double low = 0, high = floor(m * w);
@@ -285,8 +293,8 @@ static double compositions(double m, size_t cells)
 	return n;
 }
 
-/* e^more x, computed so that x may be below the range of a double: such a chance may have a likelihood
- * ratio of 1e300. */
+/* e^more x, computed so that it is right even if e^more is below the range of a double: an outcome with a
+ * tiny chance may have a likelihood ratio of 1e300. */
 static double mass(double more, double x)
 {
 	return more > -600 || x <= 0 ? exp(more) * x : exp(more + log(x));
@@ -322,7 +330,8 @@ static bool place(struct walk *w, size_t j, size_t left, double log_mass, double
 	return true;
 }
 
-/* The number of outcomes listed, when the others contribute each number of blanket messages in c. */
+/* Count the outcomes of a list that leaves none out: those for each number of blanket messages in c, added
+ * up. */
 static double outcomes_of(const struct acct_list *l, const struct acct_count *c)
 {
 	double total = 0;
@@ -332,7 +341,7 @@ static double outcomes_of(const struct acct_list *l, const struct acct_count *c)
 	return total;
 }
 
-/* The deviation of the number of blanket messages. */
+/* The standard deviation of the number of blanket messages among the others. */
 static double deviation(const struct acct_list *l)
 {
 	double variance = 0;
@@ -342,7 +351,8 @@ static double deviation(const struct acct_list *l)
 	return sqrt(variance);
 }
 
-/* Can the outcomes be few?  Within ten deviations of the mean there may be too many already. */
+/* May the outcomes be few enough?  Within ten deviations of the mean number of messages there may be too
+ * many already. */
 static bool may_be_few(const struct acct_list *l)
 {
 	double reach, mean = floor(l->mean);
@@ -386,7 +396,8 @@ static void walk_fini(struct walk *w)
 	free(w->log_fact);
 }
 
-/* The mass that may be left out is divided equally among all M, so rare ones get a small box. */
+/* Make the box for the i-th number of messages.  What may be left out is divided equally among all numbers
+ * M of messages, so a rare M gets a small box. */
 static void box_of(
 	struct box *b, const struct acct_list *l, const struct acct_count *count, size_t i, double log_cut)
 {
@@ -445,8 +456,8 @@ enum acct_rc acct_exact_list(struct acct_exact *e, const struct acct_list *l)
 	return rc;
 }
 
-/* Is listing worth trying?  Assumes `terms` boxes like the box of m messages, except for its longest
- * side. */
+/* Is listing worth trying?  Guesses the number of outcomes as that of `terms` boxes like the box of m
+ * messages; the longest side does not count, since the last count follows from the others. */
 static bool fits_boxes(const struct acct_list *l, double m, double terms, double log_cut, double most)
 {
 	double volume = terms, longest = 1;
@@ -498,7 +509,8 @@ enum acct_rc acct_exact_relist(struct acct_exact *e, const struct acct_list *l, 
 	double middle = floor(l->mean + l->dummies);
 	struct acct_count count;
 
-	/* Guess first, since the law of M takes work too; it has more terms than four deviations. */
+	/* Guess first, since computing the law of M takes work too; that law has more terms than four
+	 * deviations. */
 	if (!may_be_listed(l, MOST_RELISTED) ||
 		!fits_boxes(l, middle, 1 + 4 * deviation(l), log_cut, (double)most)) {
 		if (e->missed > missed)

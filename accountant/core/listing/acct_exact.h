@@ -24,16 +24,19 @@
 #include "acct_list.h"
 #include "acct_point.h"
 
-/* The outcomes of a round; all zero: no outcomes are listed.  Once they are sorted, `order` replaces p and
- * q. */
+/* The outcomes of a small round.  All members are zero if none are listed.  Once the outcomes are sorted,
+ * `order` replaces p and q. */
 struct acct_exact {
-	double *p, *q; /* masses of each outcome under the two inputs */
+	double *p, *q; /* masses of each outcome under the victim's two inputs */
 	size_t outcomes;
 	struct acct_order *order;
-	double missed;     /* mass of the outcomes left out, under either input */
-	double test_error; /* rounding error that summing adds to P(A) and Q(A) of any set A of outcomes,
-			      relative to P(A) + Q(A); the outcomes' own errors are mass_error */
-	double mass_error; /* relative error of a listed mass, the same under both inputs */
+	double missed; /* mass of the outcomes left out, under either input */
+	/* bound on the rounding error that summing adds to P(A) and Q(A) of any set A of outcomes, relative
+	 * to P(A) + Q(A); outcomes themselves have mass_error */
+	double test_error;
+	/* bound on the relative error of a listed mass; an outcome's masses under both inputs are off by
+	 * the same factor */
+	double mass_error;
 };
 
 /* List the outcomes of a round that has few; else *e stays zero. */
@@ -54,7 +57,7 @@ ACCT_CHECK enum acct_rc acct_exact_order(struct acct_exact *e, bool symmetric);
 void acct_exact_at(const struct acct_exact *e, double eps, bool swap, struct acct_point *at);
 double acct_exact_work(const struct acct_exact *e);
 
-/* The law of the number of blanket messages among the others, term by term. */
+/* How many messages of the others are blanket: the law of that number, term by term. */
 
 /* chance[i] is the chance of first + i blanket messages, with a relative error of 1e-10. */
 struct acct_count {
@@ -64,8 +67,8 @@ struct acct_count {
 	double missed; /* upper bound on the chance of all numbers left out */
 };
 
-/* Compute at most `most` terms; those left out have a chance of about 4 * tail for each group.  Call
- * acct_count_fini whatever the result. */
+/* Compute the law with at most `most` terms.  The terms left out have a chance of about 4 * tail for each
+ * group.  Call acct_count_fini whatever the result. */
 ACCT_CHECK enum acct_rc acct_count_init(
 	struct acct_count *c, const struct acct_list *l, double tail, double most);
 void acct_count_fini(struct acct_count *c);

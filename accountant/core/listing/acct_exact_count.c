@@ -8,8 +8,8 @@
 
 #define UNDERFLOWN 1e-290 /* bound on the sum of all products that underflow */
 
-/* Logarithms for the number b of blanket messages in a group: of the chance of none, and of the ratio of
- * the chances of b + 1 and b. */
+/* Logarithms of chances for the number b of blanket messages in a group, each of which is blanket with
+ * `chance`: of b = 0, and of the ratio of b + 1 to b. */
 static double log_none(const struct acct_group *g, double chance)
 {
 	return g->count * (chance < 0.5 ? log1p(-chance) : log(g->rest));
@@ -20,8 +20,9 @@ static double log_ratio(const struct acct_group *g, double chance, double b)
 	return log((g->count - b) / (b + 1) * chance / g->rest);
 }
 
-/* Compute the terms of one group that matter: chances grow up to the mode, and beyond it they at least
- * halve from where the list ends.  If there are more than `most` terms, size is 0. */
+/* Compute the terms of one group that matter.  Chances grow up to the mode; the list ends beyond it, where
+ * each is at most half of the one before, so what is left out is less than the last.  If there are more
+ * than `most` terms, size is 0. */
 static enum acct_rc one_group(
 	struct acct_count *c, const struct acct_group *g, double blanket, double tail, double most)
 {
@@ -59,7 +60,7 @@ static enum acct_rc one_group(
 	return ACCT_OK;
 }
 
-/* Drop terms at either end that together are below tail. */
+/* Drop terms at both ends, on each side as long as their sum is at most tail. */
 static void trim(struct acct_count *c, double tail)
 {
 	size_t from = 0;
