@@ -1,4 +1,4 @@
-/* cl_conf.c - the keys of the client's configuration, and loading the files that it names. */
+/* cl_conf.c - lists the keys of the client's configuration, and loads the files that it names. */
 #include "cl_conf.h"
 
 #include <stddef.h>
@@ -111,8 +111,8 @@ static void check_format(struct cl_setup *s, const struct cf_file *file, FILE *f
 	}
 }
 
-/* How the input is written.  A key of another format than the input's has no effect, and who wrote it thinks
- * that it has. */
+/* Check the keys that say how the input is written.  A key of another format than the input's is a fault,
+ * because it has no effect and its author thinks that it has. */
 static void check_form(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	const struct cl_conf *c = &s->conf;
@@ -143,7 +143,7 @@ static void check_form(struct cl_setup *s, const struct cf_file *file, FILE *fau
 enum cm_rc cl_setup_devices(
 	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err)
 {
-	/* A list that an option names is read once, so it may be a pipe. */
+	/* A list that an option names may be a pipe, because it is read once. */
 	bool again = s->devices && (s->devices == s->conf.devices || s->devices == s->conf.mqtt.devices);
 	enum cm_rc rc = again ? cl_readings_lasting(s->devices, err) : CM_OK;
 
@@ -183,7 +183,7 @@ static void check_mqtt(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	cf_fault_at(file, "mqtt", &why, faults, first);
 }
 
-/* A round can ask for these programs and no others. */
+/* Hash the configured programs: a round can ask for these and no others. */
 static enum cm_rc adopt_programs(struct cl_setup *s, struct cm_err *err)
 {
 	const struct cl_program_allowed *allow = s->conf.programs.allow.item;
@@ -198,7 +198,7 @@ static enum cm_rc adopt_programs(struct cl_setup *s, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Where findings about the files of TLS are reported. */
+/* Where findings about the TLS files are reported. */
 struct findings {
 	const struct cf_file *file;
 	FILE *faults;
@@ -214,7 +214,7 @@ static void say_key(void *user, const char *key, const struct cm_err *why)
 	cf_fault_at(f->file, key, &said, f->faults, f->first);
 }
 
-/* Whoever answers at any address of conf.shuffler must have a certificate of these roles. */
+/* Any host that answers at an address of conf.shuffler must have a certificate with these roles. */
 static struct nt_tls_conf tls_conf(const struct cl_setup *s)
 {
 	return (struct nt_tls_conf){
@@ -225,7 +225,7 @@ static struct nt_tls_conf tls_conf(const struct cl_setup *s)
 	};
 }
 
-/* Keys and certificates, as far as the file names them. */
+/* Check keys and certificates, as far as the file names them. */
 static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
 	const struct cl_conf *c = &s->conf;
@@ -249,7 +249,8 @@ static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	nt_tls_faults(&tls, say_key, &found);
 }
 
-/* Check each address of the shuffler.  An address that is listed twice would be no alternative. */
+/* Check each address of the shuffler.  An address that is listed twice is a fault, because it adds no
+ * alternative. */
 static void check_shuffler(
 	const struct cf_strings *shuffler, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
@@ -268,7 +269,7 @@ static void check_shuffler(
 	}
 }
 
-/* Addresses and the population's name. */
+/* Check the addresses and the population's name. */
 static void check_names(
 	const struct cl_conf *c, const struct cf_file *file, FILE *faults, struct cm_err *first)
 {
@@ -299,7 +300,7 @@ static void check_policy(struct cl_setup *s, const char *path, FILE *faults, str
 			c->population, path, s->policy.shared.population);
 		cf_fault_at(file, "population", &why, faults, first);
 	}
-	s->policy.shared.file = file; /* a rehearsal names its lines */
+	s->policy.shared.file = file; /* a rehearsal names the lines of this file */
 }
 
 void cl_setup_device_field(struct cl_setup *s, const char *device_field, enum cl_format format)
@@ -340,7 +341,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 		first = *err;
 	check_names(&out->conf, file, faults, &first);
 	check_format(out, file, faults, &first);
-	/* These judge several keys together, so each of them must have been read. */
+	/* These checks look at several keys together, so each of them must have been read. */
 	if (rc == CM_OK) {
 		check_form(out, file, faults, &first);
 		check_mqtt(out, file, faults, &first);

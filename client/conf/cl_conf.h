@@ -1,4 +1,4 @@
-/* cl_conf.h - the client's configuration and the files that it names: keys, certificates, policy. */
+/* cl_conf.h - loads the client's configuration and the files that it names: keys, certificates, policy. */
 #pragma once
 
 #include <stdio.h>
@@ -12,19 +12,19 @@
 #include "cr_files.h"
 #include "nt_tls.h"
 
-#define CL_PARTY "client" /* whose state_dir it is */
+#define CL_PARTY "client" /* the party that owns a state_dir of the client */
 
 struct cl_conf {
-	struct cf_strings shuffler; /* 1 to CL_ADDRESSES_MAX addresses, all of one shuffler */
+	struct cf_strings shuffler; /* 1 to CL_ADDRESSES_MAX addresses, all of the same shuffler */
 	char *state_dir, *population;
 	char *cert, *key, *services_ca, *crl;
 	char *analyzer_key, *shuffler_key, *policy;
 	char *input, *labels, *format, *device_field, *devices;
-	struct cl_map map; /* of the input */
+	struct cl_map map; /* the map of the input */
 	struct cl_csv_form csv;
-	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused without topics */
+	struct cl_mqtt_conf mqtt; /* readings by MQTT; unused if it has no topics */
 	int64_t connections, frame_devices, prepare_ms, spread_ms, fetch_ms, proofs, proof_within_ms;
-	struct cl_program_conf programs; /* programs that the client may run; unused without any */
+	struct cl_program_conf programs; /* programs that the client may run; unused if it names none */
 	bool show_readings;
 	char *http;
 	bool http_anywhere;
@@ -34,20 +34,23 @@ extern const struct cf_row cl_conf_rows[];
 /* A configuration together with the loaded keys and policy. */
 struct cl_setup {
 	struct cl_conf conf;
-	struct cf_file *file; /* where the keys of conf stand; NULL: out of memory */
+	struct cf_file *file; /* tells on which lines the keys of conf are; NULL if out of memory */
 	struct cl_policy policy;
 	struct cr_verifier *analyzer, *shuffler;
 	uint8_t (*program_hash)[PR_HASH_LEN]; /* hashes of conf.programs, for the policy */
-	enum cl_format format;                /* of conf.input */
-	char device_name[CL_PATH_MAX + 1]; /* of the field that names devices, in the file; for the policy */
-	const char *devices; /* path of the list of devices, from conf or a verb; borrowed; NULL: the input's
-			      * own devices take part */
+	enum cl_format format;                /* the format of conf.input */
+	/* the name that the file gives to the field that names devices; for the policy */
+	char device_name[CL_PATH_MAX + 1];
+	/* path of the list of devices, from conf or from an option; borrowed.  NULL: the devices that the
+	 * input names take part */
+	const char *devices;
 };
 /* Load the configuration and everything it names.  Every fault of both files is printed to `faults` as
  * file:line: text, and the first is also put into err.  Call cl_setup_fini on success and on failure. */
 CM_CHECK enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err);
 void cl_setup_fini(struct cl_setup *s);
-/* Tell the policy that this field of a file names devices, and how else a query may ask for it. */
+/* Tell the policy that this field of a file names devices, and under which other names a query may ask for
+ * it. */
 void cl_setup_device_field(struct cl_setup *s, const char *device_field, enum cl_format format);
 /* Whether logs and metrics may say how many readings were usable and how many devices had none.  True only if
  * the configuration asks for it; otherwise logs and metrics do not depend on readings. */
@@ -58,8 +61,8 @@ CM_CHECK enum cm_rc cl_setup_devices(
 	const struct cl_setup *s, const struct cr_key *secret, struct cl_devices **out, struct cm_err *err);
 /* The files that expire (certificates and revocation lists); their paths are borrowed. */
 struct cr_files cl_setup_files(const struct cl_setup *s);
-/* Say every fault of these files: of certificate and role, of dates, of CAs that were exchanged.  A running
- * client goes on with them, where nt_tls_ctx_new takes them. */
+/* Report every fault of these files: wrong certificate or role, dates that have passed, CAs that were
+ * exchanged.  A running client keeps using files with such faults if nt_tls_ctx_new accepts them. */
 void cl_setup_check_files(const struct cl_setup *s, FILE *faults, struct cm_err *first);
 /* Create a TLS context from the certificate files as they are now. */
 CM_CHECK enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struct cm_err *err);

@@ -1,6 +1,6 @@
-/* cl_limits.h - maxima of the client's configuration that size arrays in other files. */
+/* cl_limits.h - limits of the client's configuration by which other files size their arrays. */
 #pragma once
 
-#define CL_CONNECTIONS_MAX 8u    /* connections to the shuffler */
-#define CL_ADDRESSES_MAX   8u    /* addresses of the shuffler */
-#define CL_PROOFS_MAX      4096u /* watched messages of a round */
+#define CL_CONNECTIONS_MAX 8u    /* most connections to the shuffler */
+#define CL_ADDRESSES_MAX   8u    /* most addresses of the shuffler */
+#define CL_PROOFS_MAX      4096u /* most watched messages of a round */

@@ -15,18 +15,19 @@
 
 struct cl_batch {
 	struct cl_entry *entry;
-	uint32_t *readings; /* number of readings of entry i; TAKEN: its report is stored already */
+	uint32_t *readings; /* number of readings of entry i; TAKEN if its report is stored already */
 	uint32_t n, cap, taken;
 	uint32_t *slot; /* hash table (open addressing) over pseudonyms, which are uniform; size a power of
 			 * two */
 	uint32_t slots;
 	uint64_t limit, sequence;
 	struct cl_batch_counts counts;
-	/* Numbers of multi-number values, in blocks that never move, because entries point into them. */
+	/* The numbers of values that have several, in blocks that never move, because entries point into
+	 * them. */
 	uint32_t **block;
-	size_t blocks, room;             /* blocks in use, and allocated length of the list */
-	uint32_t width, per_block, used; /* numbers per value; values per block; values used in the last
-					  * block */
+	size_t blocks, room; /* number of blocks, and allocated length of the list of blocks */
+	/* numbers per value; values per block; values that the last block holds */
+	uint32_t width, per_block, used;
 	bool complete;
 };
 
@@ -126,7 +127,8 @@ static enum cm_rc grow(struct cl_batch *b, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Index of this device, added if new; NULL in *out beyond the limit. */
+/* Find the count of this device's readings, adding the device if it is new.  *readings is NULL beyond the
+ * limit. */
 static enum cm_rc find_or_add(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
 	uint32_t **readings, struct cm_err *err)
 {
@@ -194,8 +196,8 @@ enum cm_rc cl_batch_list(struct cl_batch *b, const uint8_t pseudonym[PR_PSEUDONY
 static enum cm_rc set_value(
 	struct cl_batch *b, struct cl_entry *entry, const struct qy_value *value, struct cm_err *err)
 {
-	uint32_t *at = (uint32_t *)(uintptr_t)entry->value.at; /* memory of this batch, so writing is
-								* allowed */
+	/* the numbers are memory of this batch, so they may be written */
+	uint32_t *at = (uint32_t *)(uintptr_t)entry->value.at;
 	enum cm_rc rc = b->width > 0 && !at ? new_numbers(b, &at, err) : CM_OK;
 
 	if (rc != CM_OK)
@@ -234,7 +236,7 @@ enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
 	/* The counter has reached its maximum; the error in the probabilities is negligible. */
 	if (*readings == TAKEN - 1)
 		return CM_OK;
-	/* Names the draw by device, so that a test can fix each device's random numbers separately. */
+	/* Name the draw by device, so that a test can fix each device's random numbers separately. */
 	cr_rng_point("reading", b->sequence, (uint64_t)at << 32 | *readings);
 	/* Reservoir sampling: the k-th reading replaces the held one with probability 1/k, so each of k is
 	 * held with probability 1/k. */
@@ -303,7 +305,7 @@ enum cm_rc cl_batch_complete(
 uint32_t *cl_batch_numbers(struct cl_batch *b, size_t i)
 {
 	assert(b->complete && i < b->n);
-	return (uint32_t *)(uintptr_t)b->entry[i].value.at; /* memory of this batch */
+	return (uint32_t *)(uintptr_t)b->entry[i].value.at; /* the numbers are memory of this batch */
 }
 
 void cl_batch_drop(struct cl_batch *b, size_t i)

@@ -14,36 +14,38 @@
 
 #define NO_COLUMN SIZE_MAX
 #define NOBODYS   UINT32_MAX
-#define PART      (UINT32_C(1) << 31) /* of wanted_by: the column is one number of the field's array */
+/* bit of `wanted_by`: the column is one number of the field's array */
+#define PART (UINT32_C(1) << 31)
 /* libcsv enlarges its field buffer in steps of this many bytes, copying it each time. */
 #define CSV_STEP    65536u
 #define COMMENT_MAX 16u
-#define IN_FIELD    2 /* libcsv's state inside a field */
+#define IN_FIELD    2 /* the number by which libcsv's state says that it is inside a field */
 
 struct csv_state {
 	struct csv_parser csv;
 	struct cl_parser *parser;
 	struct cl_csv_form form;
-	const char **name; /* of the column of each field, and then of the device */
-	uint32_t *same;    /* by field: the first field with the same column, often itself */
-	/* Texts of the current line, NUL-terminated: one per wanted field, and the device. */
+	/* the columns that hold the fields, and after them the one that holds the device */
+	const char **name;
+	uint32_t *same; /* for each field: the first field with the same column, often itself */
+	/* Texts of the current line, ended by NUL: one for each wanted field, and the device. */
 	struct cm_buf *value, device;
 	bool have_device;
-	uint32_t *wanted_by; /* by column: index of the first field that wants it, or NOBODYS */
-	bool *found;         /* by field: the header has it */
-	uint32_t *parts;     /* by field: how many columns "x0", "x1", ... of it the header has */
+	uint32_t *wanted_by; /* for each column: index of the first field that wants it, or NOBODYS */
+	bool *found;         /* for each field: the header has its column */
+	uint32_t *parts;     /* for each field: how many of its columns "x0", "x1", ... the header has */
 	size_t device_column, columns;
-	size_t column;   /* number of fields of the line so far */
+	size_t column;   /* number of fields of the line that were read */
 	const char *bad; /* what is wrong with the current line */
 	bool have_header;
-	bool blank;    /* the last line was empty: a row of one column, if another line follows */
-	bool json;     /* the header begins as JSON does */
-	char other;    /* a delimiter of other files, found inside the header's first name; 0: none */
-	enum cm_rc rc; /* fault of a callback */
+	bool blank;    /* the last line was empty; it is a row of one column if another line follows */
+	bool json;     /* the header begins like JSON */
+	char other;    /* another delimiter, which was found inside the header's first name; 0 if none was */
+	enum cm_rc rc; /* the fault that a callback returned */
 	struct cm_err err;
 };
 
-/* Only cl_reader's line ends end a record; libcsv must not end one at a carriage return. */
+/* Lines end only where cl_reader ends them; libcsv must not end a record at a carriage return. */
 static int is_term(unsigned char c)
 {
 	(void)c;
@@ -229,7 +231,8 @@ static const char *delimiter_name(char delimiter)
 				  : "tabs";
 }
 
-/* The message must not quote the header's names: in a file without a header they are a device's reading. */
+/* Report that a column is missing.  The message must not quote the header's names: in a file without a
+ * header they are a device's reading. */
 static enum cm_rc no_column(struct csv_state *s, const char *name)
 {
 	char hint[100] = "";
@@ -263,14 +266,15 @@ static enum cm_rc end_header(struct csv_state *s)
 	return CM_OK;
 }
 
-/* Set the row's texts.  bad: what is wrong with the first that is none. */
+/* Set the row's texts.  bad: what is wrong with the first field that has no valid text. */
 static enum cm_rc row_texts(struct csv_state *s, char *bad, size_t room)
 {
 	struct cl_parser *p = s->parser;
 	enum cm_rc rc = CM_OK;
 
 	p->absent = true;
-	/* A column that two fields want has two texts, before either of them becomes a reading. */
+	/* If two fields want a column, give each its own copy of the text, before either of them is turned
+	 * into a reading. */
 	for (size_t i = 0; i < p->conf->fields; i++)
 		if (s->same[i] != i)
 			keep(s, &s->value[i], (const char *)s->value[s->same[i]].data,
@@ -307,7 +311,7 @@ static enum cm_rc end_row(struct csv_state *s)
 	return cl_parser_row(p, s->have_device ? (const char *)s->device.data : NULL, bad, &s->err);
 }
 
-/* Ensure that libcsv considers the line ended. */
+/* Make sure that libcsv considers the line ended. */
 static enum cm_rc end_line(struct csv_state *s, bool cut, struct cm_err *err)
 {
 	const char *bad = s->bad ? s->bad : cut ? s->parser->too_long : NULL;
@@ -345,8 +349,8 @@ static enum cm_rc blank_row(struct csv_state *s)
 	return s->rc;
 }
 
-/* The bytes of the device's column, quotes and all: a file writes a name in one way.  false: the line ends
- * before it. */
+/* Find the bytes of the device's column, including quotes: a file writes each name in one way.  false: the
+ * line ends before that column. */
 static bool device_in(
 	const struct csv_state *s, const uint8_t *line, size_t n, const uint8_t **name, size_t *len)
 {

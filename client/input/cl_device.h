@@ -9,8 +9,8 @@
 #include "pr_limits.h"
 
 /* Read the gateway's secret from DIR/gateway.key (mode 0600), creating the file at first use.  Losing the
- * file would give every device a new pseudonym, so operators back it up with the ledger.  charged: the ledger
- * holds charges, so a missing file is an error (CM_EDATA) and no new one is created. */
+ * file would give every device a new pseudonym, so operators back it up with the ledger.  charged: whether
+ * the ledger holds charges; then a missing file is an error (CM_EDATA), and no new one is created. */
 CM_CHECK enum cm_rc cl_device_secret(const char *state_dir, bool charged, const struct cr_rng *rng,
 	struct cr_key *out, struct cm_err *err);
 

@@ -16,7 +16,7 @@
 
 struct listed {
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
-	uint32_t line; /* line that names the device */
+	uint32_t line; /* the line that names the device */
 };
 
 struct cl_devices {

@@ -1,4 +1,4 @@
-/* cl_format.c - what the parsers of CSV and NDJSON deliver their rows with. */
+/* cl_format.c - delivers the rows that the parsers of CSV and NDJSON read. */
 #include "cl_format.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ enum cm_rc cl_parser_row(struct cl_parser *p, const char *device, const char *wh
 	return p->conf->on_row(p->conf->user, &row, err);
 }
 
-/* Whether the text is one number, with a comma as its point; then it gets a point. */
+/* Whether the text is one number with a decimal comma; if it is, the comma becomes a point. */
 static bool is_comma_number(char *text)
 {
 	char *comma = strchr(text, ','), *end = text;
@@ -68,7 +68,7 @@ static bool is_comma_number(char *text)
 	return is;
 }
 
-/* Replace the commas of numbers by points.  false: it is to be a number and has a point. */
+/* Replace decimal commas by points.  false: the field needs a number, and the text has a point. */
 static bool take_commas(const struct cl_parser *p, size_t i, char *text)
 {
 	const struct cl_texts *known = p->conf->known ? p->conf->known[i] : NULL;

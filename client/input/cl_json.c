@@ -21,7 +21,7 @@ static const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
 	return at;
 }
 
-/* The end of the string at `at`, after its closing quote; NULL if it is not closed. */
+/* Find the end of the string at `at`, after its closing quote; NULL if it is not closed. */
 static const uint8_t *string_end(const uint8_t *at, const uint8_t *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -30,7 +30,7 @@ static const uint8_t *string_end(const uint8_t *at, const uint8_t *end)
 	return at < end ? at + 1 : NULL;
 }
 
-/* The end of the value at `at`: before the comma or bracket that follows it at the same depth.  NULL if the
+/* Find the end of the value at `at`: the comma or bracket that follows it at the same depth.  NULL if the
  * text ends first. */
 static const uint8_t *value_end(const uint8_t *at, const uint8_t *end)
 {
@@ -62,7 +62,7 @@ bool cl_json_open(struct cl_json *j, const uint8_t *text, const uint8_t *end, ui
 	return true;
 }
 
-/* The key at j->at and its colon. */
+/* Take the key at j->at and its colon. */
 static bool take_key(struct cl_json *j, struct cl_json_part *out)
 {
 	if (j->at == j->end || *j->at != '"')
@@ -142,7 +142,7 @@ bool cl_json_is_number(const uint8_t *at, const uint8_t *end)
 	return at == end;
 }
 
-/* Whether a string, with its quotes, is ASCII without escapes or controls: most are. */
+/* Whether a string, with its quotes, is ASCII without escapes or controls, as most strings are. */
 static bool is_plain(const uint8_t *value, const uint8_t *end)
 {
 	for (value++; value + 1 < end; value++)
@@ -167,7 +167,8 @@ static enum cm_rc string_text(const uint8_t *value, const uint8_t *end, struct c
 		return put_text(out, value + 1, (size_t)(end - value) - 2);
 	(void)cm_oom_happened();
 	string = json_loadb((const char *)value, (size_t)(end - value), JSON_DECODE_ANY, NULL);
-	/* Out of memory, jansson may report a valid string as invalid, or drop a byte and continue. */
+	/* When memory runs out, jansson may report a valid string as invalid, or drop a byte and
+	 * continue. */
 	if (cm_oom_happened())
 		rc = CM_EINTERNAL;
 	else if (json_is_string(string))
@@ -217,7 +218,7 @@ enum cm_rc cl_json_key(const struct cl_json_part *part, struct cm_buf *room, con
 	return rc == CM_EINTERNAL ? rc : CM_OK;
 }
 
-/* Write digits, the first of which stands for 10^exponent, without an exponent. */
+/* Write the digits without an exponent; the first of them counts 10^exponent. */
 static bool put_plain(const char *digits, size_t n, int exponent, bool negative, char out[CL_JSON_SHORTEST])
 {
 	size_t used = 0;
@@ -249,7 +250,7 @@ bool cl_json_shortest(const char *number, char out[CL_JSON_SHORTEST])
 		return false;
 	if (x == 0)
 		return put_plain("0", 1, 0, false, out);
-	/* 17 digits restore every double. */
+	/* 17 digits are enough to restore every double. */
 	for (int more = 14; more <= 16; more++) {
 		(void)snprintf(text, sizeof text, "%.*e", more, fabs(x));
 		if (strtod(text, NULL) == fabs(x))

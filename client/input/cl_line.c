@@ -1,4 +1,4 @@
-/* cl_line.c - multiplies and adds the digits of decimals. */
+/* cl_line.c - multiplies and adds decimals digit by digit. */
 #include "cl_line.h"
 
 #include <math.h>
@@ -10,18 +10,19 @@
 #include "cl_json.h"
 #include "cr_secret.h"
 
-#define DIGITS 17   /* of a decimal: enough for every double */
-#define ZERO   700  /* place of the digit of 10^0: a product of two doubles has none below 10^-682 */
-#define PLACES 1400 /* and none above 10^618 */
+#define DIGITS 17 /* most digits of a decimal: enough for every double */
+/* index of the digit of 10^0 in a sum; a product of two doubles has no digit below 10^-682 */
+#define ZERO   700
+#define PLACES 1400 /* number of digits of a sum; a product of two doubles has no digit above 10^618 */
 
-/* digit[0] * 10^exponent + digit[1] * 10^(exponent - 1) + ... */
+/* The number digit[0] * 10^exponent + digit[1] * 10^(exponent - 1) + ... */
 struct decimal {
-	int8_t digit[DIGITS]; /* all of them negative in a negative number */
+	int8_t digit[DIGITS]; /* in a negative number all digits are negative */
 	int n, exponent;
 };
 
-/* Most numbers: whole / 10^places with at most 15 digits and 6 places, as few as possible.  Both are exact
- * doubles, so that their quotient is the double that this decimal is read as. */
+/* Write x as whole / 10^places with at most 15 digits and as few of up to 6 places as possible, which most
+ * numbers allow.  Both parts are exact doubles, so their quotient is the double nearest to this decimal. */
 static bool few_places(double x, int64_t *whole, int *places)
 {
 	static const double power[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
@@ -39,7 +40,7 @@ static bool few_places(double x, int64_t *whole, int *places)
 	return false;
 }
 
-/* The shortest text of a finite double that reads back as it, in the form d.ddde+dd. */
+/* Write the shortest text of a finite double that reads back as the same double, in the form d.ddde+dd. */
 static void shortest(double x, char text[32])
 {
 	for (int digits = 15; digits <= DIGITS; digits++) {
@@ -74,10 +75,10 @@ static struct decimal decimal_of(double x)
 	return d;
 }
 
-/* The digits of a sum, each at the place of its power of ten, before and after carrying. */
+/* The digits of a sum, each at the index of its power of ten, before and after carrying. */
 struct sum {
 	int32_t at[PLACES];
-	int low, high; /* places in use */
+	int low, high; /* only the digits at[low] to at[high] are set */
 };
 
 static void use(struct sum *s, int low, int high)
@@ -98,7 +99,7 @@ static void add_product(struct sum *s, const struct decimal *a, const struct dec
 			s->at[top - i - j] += a->digit[i] * b->digit[j];
 }
 
-/* Bring every digit but the highest into 0..9. */
+/* Carry, so that every digit except the highest is in 0..9. */
 static void carry(struct sum *s)
 {
 	for (int i = s->low; i < s->high; i++) {
@@ -109,7 +110,7 @@ static void carry(struct sum *s)
 	}
 }
 
-/* The sum as a double, rounded once. */
+/* The sum as a double; it is rounded only here. */
 static double value_of(struct sum *s)
 {
 	char text[PLACES + 16], *to = text;

@@ -1,4 +1,4 @@
-/* cl_map.c - the table of a map, and judging values by it. */
+/* cl_map.c - reads the table of a map, and judges values by it. */
 #include "cl_map.h"
 
 #include <stddef.h>
@@ -105,7 +105,8 @@ static void check_path(const struct checking *c, const struct cl_map_entry *e, e
 		say_text(c, e, "path", why.msg);
 }
 
-/* Who a device is, no query may ask; and a name is no number. */
+/* Refuse a field that reads the device's name, because no query may ask for that, and an entry of the
+ * device that treats its name as a number. */
 static void check_device(
 	const struct checking *c, const struct cl_map_entry *e, const char *device, const char *device_place)
 {
@@ -206,7 +207,7 @@ static bool is_invalid_number(const struct cl_map_entry *e, double x)
 	return false;
 }
 
-/* Past the unit that may stand behind a number; the number's end where none does. */
+/* Skip the unit that may follow a number; returns the number's end if no unit does. */
 static const char *past_unit(const struct cl_map_entry *e, const char *end)
 {
 	size_t unit = e->unit ? strlen(e->unit) : 0;
@@ -215,8 +216,8 @@ static const char *past_unit(const struct cl_map_entry *e, const char *end)
 	return unit > 0 && strncmp(at, e->unit, unit) == 0 ? at + unit : end;
 }
 
-/* Past what stands between two numbers of an array, as qy_value_read has it; the text itself: nothing
- * does. */
+/* Skip what separates two numbers of an array, by the rules of qy_value_read; returns the text itself if
+ * there is no separator. */
 static const char *skip_separator(const char *text)
 {
 	text += strspn(text, space);
@@ -224,7 +225,7 @@ static const char *skip_separator(const char *text)
 	return text + strspn(text, space);
 }
 
-/* Append the number's reading. */
+/* Append the reading that the number becomes. */
 static enum cm_rc put_number(
 	const struct cl_map_entry *e, double x, const char *as, size_t n, struct cm_buf *out)
 {
@@ -242,7 +243,8 @@ static enum cm_rc put_number(
 	return rc;
 }
 
-/* Read all numbers of a text, and write their readings to out.  CM_EDATA: it is something else. */
+/* Read all numbers of a text, and write their readings to out.  CM_EDATA: the text is not made of
+ * numbers. */
 static enum cm_rc read_numbers(const struct cl_map_entry *e, bool array, const char *text, struct cm_buf *out)
 {
 	bool missing = false;
@@ -257,7 +259,8 @@ static enum cm_rc read_numbers(const struct cl_map_entry *e, bool array, const c
 			return CM_EDATA;
 		missing = missing || is_invalid_number(e, x);
 		text = past_unit(e, end);
-		/* What is missing is not computed: of -1e308 there may be no reading. */
+		/* A missing value is not computed: the reading of -1e308, for example, may exceed every
+		 * double. */
 		rc = missing ? CM_OK : put_number(e, x, begin, (size_t)(end - begin), out);
 		if (rc != CM_OK)
 			return rc;
@@ -288,7 +291,7 @@ enum cm_rc cl_map_text(const struct cl_map_entry *e, bool array, struct cm_buf *
 	cm_buf_init(&out, text->max);
 	out.secret = 1;
 	rc = read_numbers(e, array, (const char *)text->data, &out);
-	/* A text that is no number stays one. */
+	/* A text that is not a number stays a text, if the entry does not need a number. */
 	if (rc == CM_EDATA && !numeric)
 		rc = CM_OK;
 	else if (rc == CM_OK && numeric) {

@@ -13,22 +13,22 @@
 
 enum seen { MISSING, ONCE, TWICE };
 
-/* A wanted field. */
+/* A field that the reader was asked for. */
 struct wanted {
-	enum seen seen; /* in the current object */
+	enum seen seen; /* how often the current object has it */
 	struct cl_json_part part;
-	struct cm_buf text; /* NUL-terminated */
+	struct cm_buf text; /* ended by NUL */
 };
 
 struct ndjson_state {
 	struct wanted *field;
-	struct cl_paths *paths; /* of the fields, and then of the device */
+	struct cl_paths *paths; /* the paths of the fields, and after them the path of the device */
 	struct cm_buf name;
 	/* The device's name, with room for one byte more than allowed, to detect names that are too long. */
 	char device[CL_DEVICE_MAX + 2];
-	enum seen seen; /* of the device's field, in the current object */
-	bool named;     /* `device` is the current object's */
-	size_t bytes;   /* of the current object */
+	enum seen seen; /* how often the current object has the device's field */
+	bool named;     /* `device` was set by the current object */
+	size_t bytes;   /* bytes of the current object */
 };
 
 static void ndjson_close(struct cl_parser *p)
@@ -85,7 +85,8 @@ static enum cm_rc ndjson_open(struct cl_parser *p, struct cm_err *err)
 
 /* ---- values ---- */
 
-/* Append a scalar's text.  A number whose text the query does not know is written in its shortest form. */
+/* Append a scalar's text.  A number whose text is not one that the query knows is written in its shortest
+ * form. */
 static enum cm_rc scalar_text(
 	const struct cl_texts *known, const uint8_t *value, const uint8_t *end, struct cm_buf *out)
 {
@@ -140,7 +141,7 @@ static enum cm_rc array_text(
 	return rc == CM_ENOINPUT ? CM_OK : rc;
 }
 
-/* Set p->text[i]; bad: what is wrong with the field. */
+/* Set p->text[i], or bad to what is wrong with the field. */
 static enum cm_rc field_text(struct cl_parser *p, size_t i, char *bad, size_t room, struct cm_err *err)
 {
 	const struct cl_reader_conf *conf = p->conf;
@@ -179,7 +180,7 @@ static enum cm_rc field_text(struct cl_parser *p, size_t i, char *bad, size_t ro
 
 /* ---- objects ---- */
 
-/* The device's name, cut to the room. */
+/* Copy the device's name, cut if it is longer than the room. */
 static enum cm_rc name_device(struct ndjson_state *s, const struct cl_json_part *part)
 {
 	enum cm_rc rc;
@@ -196,7 +197,7 @@ static enum cm_rc name_device(struct ndjson_state *s, const struct cl_json_part 
 	return CM_OK;
 }
 
-/* A wanted value, or the device's name.  CM_ELATER: the device may have no further row. */
+/* Store a wanted value or the device's name.  CM_ELATER: the device may have no further row. */
 static enum cm_rc on_found(void *user, size_t i, const struct cl_json_part *part, struct cm_err *err)
 {
 	struct cl_parser *p = user;
@@ -271,7 +272,7 @@ static enum cm_rc ndjson_take(
 		return cl_parser_row(p, NULL, "not a JSON object", err);
 	if (rc == CM_OK)
 		return object_row(p, s->named ? s->device : NULL, err);
-	/* The position is enough, and reveals nothing. */
+	/* The position says enough, and reveals nothing. */
 	(void)snprintf(why, sizeof why, "not valid JSON at column %zu", (size_t)(bad - line) + 1);
 	return cl_parser_row(p, s->named ? s->device : NULL, why, err);
 }

@@ -1,4 +1,4 @@
-/* cl_npy.c - readings as NumPy arrays. */
+/* cl_npy.c - reads NumPy arrays as readings. */
 #include "cl_npy.h"
 
 #include <errno.h>
@@ -18,18 +18,18 @@
 #define MAGIC      "\x93NUMPY"
 #define MAGIC_LEN  6u
 #define HEADER_MAX 32768u
-#define NUMBER_MAX 24u    /* bytes of a number as text, and a space */
-#define HELD_BYTES 65536u /* bytes of rows that are read at a time */
+#define NUMBER_MAX 24u    /* bytes of a number's text and a space */
+#define HELD_BYTES 65536u /* how many bytes of rows are read at a time */
 
 struct cl_npy {
 	int fd;
-	char kind; /* 'f', 'i', 'u' */
+	char kind; /* the kind of number: 'f', 'i' or 'u' */
 	unsigned size;
 	uint64_t rows;
 	size_t width;
-	off_t from;           /* of the first number */
-	uint8_t *held;        /* room for `most` rows; `rows_held` of them, from row `first` on, were read */
-	const uint8_t *bytes; /* bytes of the current row, within `held` */
+	off_t from;    /* position of the first number in the file */
+	uint8_t *held; /* room for `most` rows; the rows from `first` on were read, `rows_held` of them */
+	const uint8_t *bytes; /* the current row, within `held` */
 	uint64_t most, first, rows_held;
 	float *row;
 	char label[NUMBER_MAX];
@@ -42,7 +42,7 @@ static enum cm_rc bad(const char *path, const char *why, struct cm_err *err)
 	return cm_fail(err, CM_EDATA, "%s: %s", len > 200 ? path + len - 200 : path, why);
 }
 
-/* Read exactly n bytes at `at`.  false: there are fewer, or they cannot be read. */
+/* Read exactly n bytes at `at`.  false: the file has fewer, or they cannot be read. */
 static bool read_at(int fd, void *out, size_t n, off_t at)
 {
 	uint8_t *to = out;
@@ -61,7 +61,7 @@ static bool read_at(int fd, void *out, size_t n, off_t at)
 	return true;
 }
 
-/* The text after 'key': in the header's dictionary. */
+/* The text after 'key': in the header, which is a Python dictionary. */
 static const char *value_of(const char *header, const char *key)
 {
 	const char *at = strstr(header, key);
@@ -194,7 +194,7 @@ void cl_npy_close(struct cl_npy *f)
 	free(f);
 }
 
-/* Read the rows that follow along with this one; if they cannot be read, read this one alone. */
+/* Read this row together with the rows after it; if they cannot be read, read this row alone. */
 static bool read_row(struct cl_npy *f, uint64_t i)
 {
 	size_t n = f->width * f->size;
@@ -253,14 +253,14 @@ const char *cl_npy_label(struct cl_npy *f, uint64_t i)
 	if (f->kind == 'f') {
 		double x = real(f, 0);
 
-		if (!(x >= 0 && x < 0x1p53) || x != floor(x)) /* integers alone */
+		if (!(x >= 0 && x < 0x1p53) || x != floor(x)) /* only integers are labels */
 			return NULL;
 		bits = (uint64_t)x;
 	} else {
 		for (unsigned k = f->size; k-- > 0;)
 			bits = bits << 8 | f->bytes[k];
 		if (f->kind == 'i' && f->bytes[f->size - 1] >= 0x80)
-			return NULL; /* classes are never negative */
+			return NULL; /* a label is a class, which is never negative */
 	}
 	(void)snprintf(f->label, sizeof f->label, "%" PRIu64, bits);
 	return f->label;
@@ -268,7 +268,7 @@ const char *cl_npy_label(struct cl_npy *f, uint64_t i)
 
 /* ---- rows ---- */
 
-/* The numbers as the text of a field, in `out`: nine digits restore a float32 exactly. */
+/* Write the numbers to `out` as a field's text: nine digits restore a float32 exactly. */
 static enum cm_rc numbers_text(const float *x, size_t n, struct cm_buf *out)
 {
 	char number[NUMBER_MAX];

@@ -1,4 +1,4 @@
-/* cl_objects.c - follows strings and brackets. */
+/* cl_objects.c - finds the ends of JSON objects by their strings and brackets. */
 #include "cl_objects.h"
 
 static bool is_space(uint8_t c)
@@ -11,7 +11,7 @@ static bool within(const struct cl_objects *o)
 	return o->depth > 0 || o->string || o->bare;
 }
 
-/* Take a byte between objects that does not begin one.  false: such a byte may not stand there. */
+/* Take a byte between two objects.  false: such a byte is not allowed there. */
 static bool between(struct cl_objects *o, uint8_t c)
 {
 	if (is_space(c) || (c == ',' && o->begun && !o->closed))
@@ -27,7 +27,7 @@ static bool between(struct cl_objects *o, uint8_t c)
 	return false;
 }
 
-/* Take one more byte of an object, or of whatever stands in its place.  true: it is the last. */
+/* Take one more byte of an object, or of something else in its place.  true: this byte is its last. */
 static bool one_more(struct cl_objects *o, uint8_t c)
 {
 	if (o->string) {
@@ -53,8 +53,8 @@ size_t cl_objects_take(struct cl_objects *o, const uint8_t *bytes, size_t n, con
 		o->ends += bytes[at] == '\n';
 		if (between(o, bytes[at]))
 			continue;
-		/* The first value tells what the file is.  Anything but an object in the place of a later one
-		 * is a bad row. */
+		/* The first value shows what the file holds.  If a later value is not an object, it is a
+		 * bad row. */
 		if (o->closed || (!o->begun && bytes[at] != '{'))
 			*said = CL_OBJECTS_FORM;
 		break;

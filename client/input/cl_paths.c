@@ -1,4 +1,4 @@
-/* cl_paths.c - a tree of keys, which is walked beside the text. */
+/* cl_paths.c - keeps paths as a tree of keys, and walks it along with the text. */
 #include "cl_paths.h"
 
 #include <stdio.h>
@@ -10,27 +10,27 @@
 
 #define NOTHING SIZE_MAX
 
-/* A key, and the keys that may follow it. */
+/* A key, and the keys that may follow it in a path. */
 struct node {
 	char *key;
 	size_t parent;
-	size_t first; /* path that ends here; NOTHING: none does */
+	size_t first; /* the first path that ends here; NOTHING if none does */
 	struct cl_texts *keys;
-	const char **text; /* the keys that follow, and their nodes */
+	const char **text; /* the keys that follow, and the numbers of their nodes */
 	size_t *child, children;
-	size_t items; /* of an array only so many can matter */
+	size_t items; /* an array's items are read up to this number only */
 };
 
 struct cl_paths {
-	struct node *node; /* node 0: the outermost object */
+	struct node *node; /* node 0 stands for the outermost object */
 	size_t nodes, n;
-	size_t *next; /* by path: the next one that ends at the same node */
+	size_t *next; /* for each path: the next path that ends at the same node */
 	struct cm_buf room;
 };
 
 /* ---- paths ---- */
 
-/* The number of an array's item; NOTHING: the key is none. */
+/* The number of an array's item; NOTHING if the key is not a number. */
 static size_t item_of(const char *key)
 {
 	size_t digits = strspn(key, "0123456789");
@@ -40,7 +40,7 @@ static size_t item_of(const char *key)
 		       : NOTHING;
 }
 
-/* "[12]" at *at; `key` gets its number. */
+/* Take "[12]" at *at; `key` becomes its number. */
 static bool take_item(const char **at, char *key)
 {
 	size_t digits = strspn(*at + 1, "0123456789");
@@ -53,8 +53,8 @@ static bool take_item(const char **at, char *key)
 	return true;
 }
 
-/* Take one key of a path.  false: it is empty, or followed by what cannot follow.  *at is the path's end
- * after its last. */
+/* Take one key of a path and move *at behind it.  false: the key is empty, or a character follows that may
+ * not follow.  After the last key *at is at the path's end. */
 static bool take_key(const char **at, bool first, char key[CL_PATH_MAX + 1])
 {
 	size_t n = 0;
@@ -200,11 +200,11 @@ void cl_paths_free(struct cl_paths *p)
 
 /* ---- the search ---- */
 
-/* An object or array that is being read, and the node of the keys that lead to it. */
+/* An object or array that is being read, and the node of the path that leads to it. */
 struct level {
 	struct cl_json json;
 	const struct node *node;
-	size_t item; /* of an array, the next */
+	size_t item; /* in an array, the number of the next item */
 };
 
 static bool open_level(struct level *l, const struct node *node, const uint8_t *text, const uint8_t *end)
@@ -214,7 +214,7 @@ static bool open_level(struct level *l, const struct node *node, const uint8_t *
 	       (node->items > 0 && cl_json_open(&l->json, text, end, '['));
 }
 
-/* *out: the node of this part; NULL: no path leads through it. */
+/* Set *out to the node of this part; NULL if no path leads through it. */
 static enum cm_rc node_of(
 	struct cl_paths *p, struct level *l, const struct cl_json_part *part, const struct node **out)
 {

@@ -17,7 +17,7 @@
 #include "cm_clock.h"
 #include "cm_fault.h"
 
-/* What the input's first bytes show. */
+/* The form of the input, as its first bytes show it. */
 enum form { UNKNOWN, LINES, OBJECTS };
 
 struct cl_reader {
@@ -25,7 +25,7 @@ struct cl_reader {
 	const struct cl_format_row *format;
 	struct cl_parser parser;
 	struct cm_buf line;
-	bool cut; /* the line is too long, and `line` holds its first bytes */
+	bool cut; /* the line is too long, and `line` holds its beginning */
 	enum form form;
 	struct cl_objects objects;
 	bool dead;
@@ -181,7 +181,7 @@ static enum cm_rc feed_objects(struct cl_reader *r, const uint8_t *bytes, size_t
 
 /* ---- lines ---- */
 
-/* Parse a line with its line end.  Only the last may have none. */
+/* Parse a line with its line end.  Only the last line of the input may lack one. */
 static enum cm_rc take_line(struct cl_reader *r, const uint8_t *line, size_t n, struct cm_err *err)
 {
 	static const uint8_t bom[3] = { 0xef, 0xbb, 0xbf };
@@ -208,9 +208,9 @@ static enum cm_rc feed_line(struct cl_reader *r, const uint8_t *bytes, size_t n,
 	return rc == CM_OK && bytes[n - 1] == '\n' ? take_line(r, r->line.data, r->line.len, err) : rc;
 }
 
-/* Skip further rows of a device whose row was just left out; there may be a million of them.  Rows that begin
- * like that row, up to and with the byte behind the name, are the same device's and need no parser.  Returns
- * how many bytes were skipped. */
+/* Skip further rows of a device whose row was just left out; there may be a million of them.  Rows that
+ * begin like that row, up to and including the byte after the name, belong to the same device and need no
+ * parser.  Returns how many bytes were skipped. */
 static enum cm_rc skip_alike(struct cl_reader *r, const uint8_t *line, const uint8_t *bytes, size_t n,
 	size_t *skipped, struct cm_err *err)
 {
@@ -230,7 +230,7 @@ static enum cm_rc skip_alike(struct cl_reader *r, const uint8_t *line, const uin
 
 /* ---- the form ---- */
 
-/* Skip what may stand before the first object.  Returns how many bytes that are. */
+/* Skip the bytes that may precede the first object.  Returns how many there are. */
 static size_t skip_blank(struct cl_reader *r, const uint8_t *bytes, size_t n)
 {
 	static const uint8_t blank[] = { ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf };
@@ -241,8 +241,8 @@ static size_t skip_blank(struct cl_reader *r, const uint8_t *bytes, size_t n)
 	return at;
 }
 
-/* Find out from the first bytes what JSON the input has: `[` begins an array of objects, `{` alone on its
- * line an object of several lines, and `{` with more behind it the first line of NDJSON. */
+/* Find out from the first bytes which form of JSON the input has: `[` begins an array of objects, `{` alone
+ * on its line an object of several lines, and `{` with more behind it the first line of NDJSON. */
 static enum cm_rc tell_form(
 	struct cl_reader *r, const uint8_t *bytes, size_t n, size_t *used, struct cm_err *err)
 {
@@ -262,7 +262,7 @@ static enum cm_rc tell_form(
 			"%s:%" PRIu64 ": no JSON: neither an object nor an array of objects begins here; "
 			"what is the file's format?",
 			r->conf.name, r->parser.line + 1);
-	/* The brace, and the white space behind it. */
+	/* Keep the brace and the white space after it. */
 	if (r->line.len > 0 && !memchr(white, *bytes, sizeof white)) {
 		r->form = LINES;
 		return CM_OK;

@@ -1,4 +1,4 @@
-/* cl_share.c - a hash table (open addressing) of the rows and bytes of each device. */
+/* cl_share.c - counts the rows and bytes of each device in a hash table (open addressing). */
 #include "cl_share.h"
 
 #include <stdint.h>
@@ -9,13 +9,14 @@
 #include "cr_rand.h"
 
 struct taken {
-	uint64_t name; /* its hash; 0: free */
+	uint64_t name; /* hash of the name; 0 if the slot is free */
 	uint32_t rows, bytes;
 };
 
 struct cl_share {
 	struct taken *at;
-	size_t n, slots, bytes; /* slots: a power of two */
+	/* slots: the length of the table, a power of two; bytes: the limit for one device */
+	size_t n, slots, bytes;
 	uint64_t key;
 	bool counts;
 };

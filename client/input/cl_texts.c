@@ -1,4 +1,4 @@
-/* cl_texts.c - a hash table (open addressing) of texts. */
+/* cl_texts.c - finds texts in a hash table (open addressing). */
 #include "cl_texts.h"
 
 #include <stdint.h>
@@ -7,11 +7,11 @@
 
 struct cl_texts {
 	const char *const *text;
-	size_t n, slots; /* a power of two */
-	uint32_t slot[]; /* number of a text, from 1; 0: free */
+	size_t n, slots; /* slots: the length of the table, a power of two */
+	uint32_t slot[]; /* number of a text, from 1; 0 if the slot is free */
 };
 
-/* FNV-1a.  The texts are public. */
+/* The hash FNV-1a; it needs no key because the texts are public. */
 static uint64_t hash(const uint8_t *bytes, size_t n)
 {
 	uint64_t h = 0xcbf29ce484222325;

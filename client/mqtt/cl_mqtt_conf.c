@@ -1,4 +1,4 @@
-/* cl_mqtt_conf.c - the keys of group `mqtt`, and checking them. */
+/* cl_mqtt_conf.c - lists and checks the keys of group `mqtt`. */
 #include "cl_mqtt_conf.h"
 
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 #define IN(field) offsetof(struct cl_mqtt_source, field)
 
-/* The keys of a source beside its topics; at_: where its struct begins. */
+/* The keys of a source besides its topics; at_ is the offset at which its struct begins. */
 #define SOURCE_ROWS(at_)                                                                                  \
 	CF_DEFAULT("device", CF_STRING, (at_) + IN(device), "topic:2",                                    \
 		"what names the device: \"topic:N\", the Nth level of the topic from 1; several levels, " \
@@ -146,7 +146,7 @@ static void say(const struct checking *c, const char *key, const struct cm_err *
 	char dotted[80];
 
 	(void)snprintf(dotted, sizeof dotted, "mqtt.%s", key);
-	/* A key that is absent has the line of its source or group. */
+	/* An absent key is reported at the line of its source or group. */
 	for (char *dot; cf_line(c->file, dotted) == 0 && (dot = strrchr(dotted, '.')) != NULL;)
 		*dot = '\0';
 	cf_fault_at(c->file, dotted, why, c->faults, c->first);
@@ -160,7 +160,7 @@ static void say_text(const struct checking *c, const char *key, const char *text
 	say(c, key, &why);
 }
 
-/* Read one source's keys, which stand in the file at `prefix`. */
+/* Check one source, whose keys the file has at `prefix`. */
 static void check_source(struct cl_mqtt_source *source, const char *prefix, const struct checking *c)
 {
 	const struct cl_mqtt_form_of of = { source->device, source->payload, source->field, source->group };
@@ -194,7 +194,8 @@ static void check_map(const struct cl_mqtt_source *source, const char *prefix, c
 			"map");
 }
 
-/* With groups the name of one source's device must not be that of another's by chance. */
+/* Refuse sources of which only some have a group: a device of a source without one could by chance have the
+ * name of another source's device. */
 static void check_groups(const struct cl_mqtt_source *source, size_t n, const struct checking *c)
 {
 	char at[64];

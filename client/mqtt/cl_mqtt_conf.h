@@ -1,4 +1,4 @@
-/* cl_mqtt_conf.h - the group `mqtt` of the client's configuration. */
+/* cl_mqtt_conf.h - reads the group `mqtt` of the client's configuration. */
 #pragma once
 
 #include "cf_conf.h"
@@ -6,25 +6,27 @@
 #include "cl_mqtt_message.h"
 #include "mq_broker.h"
 
-#define CL_MQTT_TOPICS_MAX  64u /* of one source */
+#define CL_MQTT_TOPICS_MAX  64u /* filters of one source */
 #define CL_MQTT_SOURCES_MAX 64u
-/* Of all sources: their subscriptions are sent at once, and fit into what waits for a broker (MQ_OUT_MAX). */
+/* Filters of all sources together: their subscriptions are sent at once, and have to fit into the bytes
+ * that may wait for a broker (MQ_OUT_MAX). */
 #define CL_MQTT_ALL_TOPICS_MAX 512u
 
-/* Messages that are read alike. */
+/* Topics whose messages are read in the same way. */
 struct cl_mqtt_source {
 	struct cf_strings topics;
 	char *device, *payload, *field, *group;
 	struct cl_map map;
-	struct cl_mqtt_form form; /* parsed from these by cl_mqtt_conf_check */
+	struct cl_mqtt_form form; /* parsed by cl_mqtt_conf_check from the texts above */
 };
 
-/* The keys as in the file. */
+/* The keys of the group as the file has them. */
 struct cl_mqtt_conf {
-	struct cl_mqtt_source only; /* the keys of a source in the group itself, where there is but one */
+	struct cl_mqtt_source only; /* the keys of the only source, if the group itself has them */
 	struct cf_list sources;
 	bool retained;
-	int64_t max_age_ms, gather_ms; /* max_age, and device_kib below, by cl_mqtt_conf_check where absent */
+	/* if the file lacks max_age or device_kib, cl_mqtt_conf_check sets them */
+	int64_t max_age_ms, gather_ms;
 	bool hold;
 	int64_t save_ms;
 	char *devices;
@@ -34,20 +36,22 @@ struct cl_mqtt_conf {
 	bool plaintext_to_remote;
 	int64_t readings, device_kib;
 };
-/* Rows of the group, for a struct cl_mqtt_conf. */
+/* The rows that read the group into a struct cl_mqtt_conf. */
 extern const struct cf_row cl_mqtt_rows[];
 
-/* The sources, in the order of the file.  Without any the client does not use MQTT. */
+/* The sources, in the order of the file.  If there are none the client does not use MQTT. */
 struct cl_mqtt_sources {
 	const struct cl_mqtt_source *item;
 	size_t n;
 };
 struct cl_mqtt_sources cl_mqtt_conf_sources(const struct cl_mqtt_conf *conf);
-/* The first source one of whose filters matches the topic: it reads the message.  NULL: none does. */
+/* The source that reads messages of this topic: the first one with a matching filter.  NULL if no filter
+ * matches. */
 const struct cl_mqtt_source *cl_mqtt_conf_source(const struct cl_mqtt_conf *conf, const char *topic);
 
-/* Check what depends on several keys or on files: that the password and the certificates can be read.  Every
- * fault is printed to `faults` as path:line: text; the first is put into *first unless that holds one. */
+/* Check what depends on several keys or on files: for example that the password and the certificates can be
+ * read.  Every fault is printed to `faults` as path:line: text; the first is put into *first unless that
+ * holds one. */
 void cl_mqtt_conf_check(
 	struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first);
 /* Print a line for each setting that has no effect, or that lets one device's messages displace those of

@@ -1,4 +1,4 @@
-/* cl_mqtt_fields.c - the members of a JSON object, each by itself. */
+/* cl_mqtt_fields.c - splits a JSON object into its members. */
 #include "cl_mqtt_fields.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* cl_mqtt_form.c - reads where messages hold device and field, and names devices by it. */
+/* cl_mqtt_form.c - finds device and field of a message, by the form that the configuration gives to a
+ * source. */
 #include "cl_mqtt_form.h"
 
 #include <mosquitto.h>
@@ -9,7 +10,7 @@ static const char by_topic[] = "topic:", by_field[] = "field:";
 
 /* ---- the configuration's texts ---- */
 
-/* The text behind a prefix; NULL if it does not begin with that. */
+/* The text after this prefix; NULL if the text does not begin with it. */
 static const char *behind(const char *text, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -17,7 +18,7 @@ static const char *behind(const char *text, const char *prefix)
 	return strncmp(text, prefix, n) == 0 ? text + n : NULL;
 }
 
-/* A level's number; 0 if there is none up to CL_MQTT_LEVELS_MAX.  *at is moved behind it. */
+/* Read a level's number; 0 if there is no number up to CL_MQTT_LEVELS_MAX.  *at is moved behind it. */
 static unsigned number(const char **at)
 {
 	unsigned n = 0;
@@ -27,7 +28,7 @@ static unsigned number(const char **at)
 	return n <= CL_MQTT_LEVELS_MAX ? n : 0;
 }
 
-/* "2", "2-3", "2-", and some of these in ascending order with commas between. */
+/* Parse levels: "2", "2-3", "2-", or several of these in ascending order, separated by commas. */
 static bool parse_levels(const char *at, struct cl_mqtt_levels *out)
 {
 	unsigned last = 0;

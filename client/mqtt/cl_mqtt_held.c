@@ -1,5 +1,5 @@
-/* cl_mqtt_held.c - implements the held readings as a table of the listed devices, each with a ring of its
- * newest readings. */
+/* cl_mqtt_held.c - keeps the held readings in a table of the listed devices, each with a ring of its newest
+ * readings. */
 #include "cl_mqtt_held.h"
 
 #include <assert.h>
@@ -12,8 +12,9 @@
 #include "cr_secret.h"
 
 #define FREE_SLOT UINT32_MAX
-/* As stored, a device has its pseudonym, the length of its name and room for the longest, and the number of
- * its readings; a reading has its time, its length and that of its field's name. */
+/* What cl_held_store writes.  A device has its pseudonym, the length of its name and room for the longest
+ * name, and the number of its readings.  A reading has its time, its length and the length of its field's
+ * name. */
 #define NAME_AT     PR_PSEUDONYM_LEN
 #define NUMBER_AT   (NAME_AT + 2 + CL_DEVICE_MAX)
 #define STORED_AT   (NUMBER_AT + 2)
@@ -27,12 +28,13 @@ struct reading {
 	uint32_t device_len, len, key;
 	uint64_t number; /* from 1, in order of arrival */
 	int64_t at_ms;
-	uint8_t bytes[]; /* device, NUL, line */
+	uint8_t bytes[]; /* the device's name, NUL, and the line */
 };
 
 struct device {
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
-	struct reading **ring; /* limits.readings places; NULL before the device's first reading */
+	/* room for limits.readings pointers; NULL before the device's first reading */
+	struct reading **ring;
 	uint32_t first, n;
 	size_t bytes; /* bytes of the readings in the ring */
 };
@@ -53,7 +55,7 @@ struct cl_held {
 	uint32_t slots;
 	struct mark mark[QUERIES_MAX];
 	size_t marks;
-	uint64_t floor; /* first reading number available to queries without a mark */
+	uint64_t floor; /* first reading number that may be used for queries without a mark */
 	uint64_t last;  /* number of the newest reading */
 	struct cl_held_counts counts;
 };
@@ -79,8 +81,8 @@ static size_t reading_size(const struct reading *r)
 	return sizeof *r + r->device_len + 1 + r->len;
 }
 
-/* Bytes of a reading among those that one device may have.  Those of a field do not depend on this machine:
- * they are what is stored of it. */
+/* How many of the bytes that one device may have this reading takes.  A field takes the bytes that it has
+ * in the file, so the result is the same on every machine. */
 static size_t cost(const struct cl_held *h, const struct reading *r)
 {
 	return h->limits.hold ? STORED + r->len : reading_size(r);
@@ -165,7 +167,7 @@ enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, str
 		memcpy(fresh[i].pseudonym, cl_devices_at(devices, i), PR_PSEUDONYM_LEN);
 		if (known && *known != FREE_SLOT) {
 			fresh[i] = old[*known];
-			old[*known].ring = NULL; /* the ring now belongs to the new table */
+			old[*known].ring = NULL; /* the new table now owns the ring */
 			old[*known].n = 0;
 		}
 	}
@@ -213,7 +215,7 @@ static const uint8_t *line_of(const struct reading *r)
 	return r->bytes + r->device_len + 1;
 }
 
-/* Drop the earlier value of a field; the others keep their order. */
+/* Drop the earlier value of this field; the others keep their order. */
 static void drop_field(struct cl_held *h, struct device *d, const struct cl_held_item *item)
 {
 	uint32_t i = 0;
@@ -426,7 +428,7 @@ void cl_held_store(const struct cl_held *h, size_t i, int64_t now_ms, int64_t wa
 	}
 }
 
-/* Read one reading and move *at behind it.  false: there is none. */
+/* Read one stored reading and move *at behind it.  false: there is no further one. */
 static bool stored_at(const uint8_t **at, const uint8_t *end, int64_t *wall_ms, struct cl_held_item *out)
 {
 	size_t left = (size_t)(end - *at);

@@ -22,8 +22,9 @@
 
 struct cl_held_limits {
 	uint64_t readings; /* most readings of one device */
-	/* Most bytes of one device's readings; with `hold`, of the same as cl_held_store writes them.  All
-	 * devices together use at most their number times this, and twice as much while a view exists. */
+	/* Most bytes of one device's readings, in memory or, with `hold`, as cl_held_store writes them.
+	 * All devices together use at most their number times this, and twice as much while a view
+	 * exists. */
 	uint64_t device_bytes;
 	int64_t max_age_ms; /* milliseconds for which a reading is held */
 	bool hold;          /* a reading is the value of one field, and replaces that field's earlier one */
@@ -32,10 +33,10 @@ struct cl_held_limits {
 struct cl_held;
 /* Create it without devices.  NULL: out of memory. */
 struct cl_held *cl_held_new(const struct cl_held_limits *limits);
-/* Free it, after every view was released. */
+/* Free it after every view was released. */
 void cl_held_free(struct cl_held *h);
 /* Replace the list of devices (copied): readings of devices that are no longer listed are wiped, the others
- * stay.  CM_EINTERNAL: out of memory; nothing changed. */
+ * stay.  CM_EINTERNAL: out of memory, and nothing has changed. */
 CM_CHECK enum cm_rc cl_held_list(struct cl_held *h, const struct cl_devices *devices, struct cm_err *err);
 
 enum cl_held_said { CL_HELD_OK, CL_HELD_UNLISTED, CL_HELD_MEMORY };
@@ -43,23 +44,24 @@ struct cl_held_item {
 	const char *device;
 	const uint8_t *line;
 	size_t len;
-	size_t key; /* with `hold`: the line begins with so many bytes that name the field; 0 without it */
+	/* with `hold`: how many bytes at the beginning of the line name the field; 0 without it */
+	size_t key;
 };
-/* Add one reading (copied) of the device with this pseudonym, received at now_ms of a clock that nobody sets
- * and that goes on while the host sleeps.  The device's oldest readings are dropped when it exceeds either
- * limit. UNLISTED: no such device; MEMORY: the reading alone exceeds the device's limit, or out of memory.
- * Nothing changes in these two cases. */
+/* Add one reading (copied) of the device with this pseudonym, received at now_ms of a clock that nobody
+ * sets and that goes on while the host sleeps.  The device's oldest readings are dropped when it exceeds
+ * either limit.  UNLISTED: the device is not listed; MEMORY: the reading alone exceeds the device's limit,
+ * or out of memory.  Nothing changes in these two cases. */
 CM_CHECK enum cl_held_said cl_held_add(struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
 	const struct cl_held_item *item, int64_t now_ms);
 bool cl_held_lists(const struct cl_held *h, const uint8_t pseudonym[PR_PSEUDONYM_LEN]);
-/* Drop readings that are too old.  Linear in the devices. */
+/* Drop readings that are too old.  The time is linear in the number of devices. */
 void cl_held_expire(struct cl_held *h, int64_t now_ms);
 
 /* The readings that a round uses.  They stay in memory until cl_held_release, called on the thread that adds
  * readings.  Any thread may read a view. */
 struct cl_held_view;
-/* Identifies a round of a query: by plan and entry (every try alike), or in modes without entries by entry 0
- * and the sequence number. */
+/* Identifies a round of a query: by plan and entry, so that every try of an entry is the same round, or in
+ * modes without entries by entry 0 and the sequence number. */
 struct cl_held_round {
 	uint8_t plan[PR_HASH_LEN];
 	uint32_t entry;
@@ -80,19 +82,20 @@ void cl_held_release(struct cl_held *h, struct cl_held_view *v);
 
 /* Number of listed devices. */
 size_t cl_held_devices(const struct cl_held *h);
-/* Bytes of what cl_held_store writes: the same for every device, whatever it reported. */
+/* How many bytes cl_held_store writes: as many for every device, whatever it reported. */
 size_t cl_held_slot(const struct cl_held *h);
 /* Write the readings of device i, with their ages as times of the wall clock. */
 void cl_held_store(const struct cl_held *h, size_t i, int64_t now_ms, int64_t wall_ms, uint8_t *slot);
-/* Add readings that were written, unless their device is not listed or they are too old.  A time that is
- * still to come counts as now.  CM_EDATA: these are no such bytes. */
+/* Add readings that cl_held_store wrote, unless their device is not listed or they are too old.  A time in
+ * the future counts as now. CM_EDATA: cl_held_store cannot have written these bytes. */
 CM_CHECK enum cm_rc cl_held_restore(struct cl_held *h, const uint8_t *slot, size_t len, int64_t now_ms,
 	int64_t wall_ms, struct cm_err *err);
 
 struct cl_held_counts {
-	uint64_t devices, readings, bytes; /* current: devices with a reading, their readings, and the bytes
-					    * of those */
-	uint64_t replaced, expired;        /* since the start: readings replaced by newer ones of their
-					    * device, or dropped for age */
+	/* now: devices with a reading, their readings, and the bytes of these readings */
+	uint64_t devices, readings, bytes;
+	/* since the start: readings that newer ones of their device replaced, and readings that were
+	 * dropped for their age */
+	uint64_t replaced, expired;
 };
 void cl_held_counts(const struct cl_held *h, struct cl_held_counts *out);

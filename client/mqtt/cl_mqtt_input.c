@@ -9,15 +9,15 @@
 #include "cl_mqtt_mapped.h"
 #include "cm_fault.h"
 
-#define FIELDS_MAX 64u /* of one device, with `hold` */
+#define FIELDS_MAX 64u /* most fields of one device, with `hold` */
 
 struct cl_mqtt_input {
 	const struct cl_mqtt_conf *conf;
 	const struct cr_key *secret;
 	const char *population;
 	struct cl_held *held;
-	struct cl_held_view *view;      /* the view of the current draw */
-	struct cl_mqtt_mapped **mapped; /* the map of each source; NULL: it has none */
+	struct cl_held_view *view;      /* the readings of the current draw */
+	struct cl_mqtt_mapped **mapped; /* the map of each source; NULL for a source without one */
 	uint64_t fate[CL_MQTT_FATES];
 };
 
@@ -73,7 +73,7 @@ enum cm_rc cl_mqtt_input_list(struct cl_mqtt_input *in, const struct cl_devices 
 	return cl_held_list(in->held, devices, err);
 }
 
-/* Where the fields of a message go. */
+/* What is needed to hold the fields of a message. */
 struct taking {
 	struct cl_mqtt_input *in;
 	const char *device;
@@ -120,8 +120,8 @@ static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_me
 	struct cl_mqtt_reading reading;
 	enum cl_mqtt_fate fate;
 
-	/* A broker may send more than we subscribed to: what an earlier session asked for, or what its
-	 * operator subscribes us to. */
+	/* A broker may send more than we subscribed to: messages for subscriptions of an earlier session,
+	 * or for those that its operator makes for us. */
 	if (!source && !CM_CHECKED("client.mqtt.unasked"))
 		source = cl_mqtt_conf_sources(in->conf).item;
 	if (!source)
@@ -178,7 +178,7 @@ struct cl_held *cl_mqtt_input_held(struct cl_mqtt_input *in)
 
 struct feeding {
 	const struct cl_reader_conf *to;
-	const char *device; /* device of the current reading */
+	const char *device; /* the device of the current reading */
 };
 
 static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *err)
@@ -197,7 +197,7 @@ static enum cm_rc feed_text(struct cl_reader *reader, const char *text, struct c
 	return cl_reader_feed(reader, (const uint8_t *)text, strlen(text), err);
 }
 
-/* Feed one line: a reading, or all fields of a device.  *i is moved behind it. */
+/* Feed one line, which is a reading or all fields of a device, and move *i behind it. */
 static enum cm_rc feed_one(struct cl_reader *reader, const struct cl_held_view *view, size_t n, size_t *i,
 	struct feeding *feeding, struct cm_err *err)
 {
@@ -231,7 +231,8 @@ enum cm_rc cl_mqtt_input_feed(void *user, const struct cl_reader_conf *conf, str
 
 	lines.format = CL_FORMAT_NDJSON;
 	lines.device_field = NULL;
-	/* What a device may have is bounded where its readings are held. */
+	/* What a device may have is limited where its readings are held, so there is no second limit
+	 * here. */
 	lines.bytes = 0;
 	lines.each_line = true;
 	lines.on_row = on_row;

@@ -1,4 +1,5 @@
-/* cl_mqtt_link.c - a connection to the broker at a time on the loop, and a timer between connections. */
+/* cl_mqtt_link.c - runs one connection to the broker at a time on the loop, and a timer between
+ * connections. */
 #include "cl_mqtt_link.h"
 
 #include <mosquitto.h>
@@ -14,7 +15,8 @@
 #include "mq_stream.h"
 
 #define TICK_MS 1000u
-/* Time to connect, for all addresses together; and from there to the last subscription. */
+/* Time limit for connecting, over all addresses together, and again from there to the last accepted
+ * subscription. */
 #define ANSWER_MS 15000
 /* A connection that lasted this long resets the pause. */
 #define STEADY_MS      10000
@@ -29,21 +31,22 @@ struct cl_mqtt_link {
 	uv_work_t work;
 	struct mq_hosts hosts;
 	bool working;        /* a thread of the pool looks up hosts */
-	struct cm_err found; /* result of looking up */
+	struct cm_err found; /* the result of looking up */
 	struct mq_stream stream;
 	struct mq_reader reader;
 	uv_poll_t *poll;
 	uv_timer_t tick, retry;
-	uv_idle_t judge; /* runs while there are chunks */
-	unsigned open;   /* open handles */
+	uv_idle_t judge; /* runs while received chunks wait to be judged */
+	unsigned open;   /* number of open handles */
 	uint32_t retry_ms;
 	bool said_down;
-	int64_t answer_by, up_at; /* monotonic, as the next */
+	int64_t answer_by, up_at; /* in the time of the monotonic clock */
 	int64_t keepalive_ms;
-	uint64_t pings, pongs; /* of this connection */
-	size_t asked, granted; /* subscriptions, and those that the broker has accepted */
+	uint64_t pings, pongs; /* pings and answers on this connection */
+	/* subscriptions that were asked for, and those that the broker has accepted */
+	size_t asked, granted;
 	uint64_t connections;
-	bool over; /* the connection is to end, for this reason */
+	bool over; /* the connection has to end, for the reason `why` */
 	struct cm_err why;
 };
 
@@ -143,7 +146,7 @@ static void failed(struct cl_mqtt_link *l)
 	lost(l, &why);
 }
 
-/* The result of adding a packet to `out`. */
+/* Note the result of adding a packet to `out`. */
 static void added(struct cl_mqtt_link *l, enum cm_rc rc)
 {
 	if (rc != CM_OK)
@@ -259,7 +262,7 @@ static void watch(struct cl_mqtt_link *l)
 		(mq_stream_has_room(&l->stream) ? UV_READABLE : 0) | (write ? UV_WRITABLE : 0), on_poll);
 }
 
-/* Call after whatever may have changed the connection. */
+/* Call after anything that may have changed the connection. */
 static void settle(struct cl_mqtt_link *l)
 {
 	struct cm_err err;
@@ -281,7 +284,7 @@ static void settle(struct cl_mqtt_link *l)
 	}
 }
 
-/* Judge the oldest of what was received. */
+/* Judge the oldest chunk that was received. */
 static void judge_first(struct cl_mqtt_link *l)
 {
 	const struct mq_chunk *c = l->stream.first;
@@ -294,7 +297,7 @@ static void judge_first(struct cl_mqtt_link *l)
 		(void)uv_idle_stop(&l->judge);
 }
 
-/* Receive all that has come. */
+/* Receive everything that has arrived. */
 static void receive(struct cl_mqtt_link *l)
 {
 	struct cm_err err;
@@ -303,7 +306,7 @@ static void receive(struct cl_mqtt_link *l)
 		give_up(l, err.msg);
 }
 
-/* What came before the broker closed the connection counts, too. */
+/* Messages that came before the broker closed the connection count, too. */
 static void judge_all(struct cl_mqtt_link *l)
 {
 	bool over = l->over;

@@ -1,4 +1,4 @@
-/* cl_mqtt_mapped.c - writes the object that a map makes of another. */
+/* cl_mqtt_mapped.c - applies the map of a source to a JSON object. */
 #include "cl_mqtt_mapped.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 struct cl_mqtt_mapped {
 	const struct cl_map *map;
 	struct cl_paths *paths;
-	struct cl_json_part *part; /* what stands at each entry's path */
+	struct cl_json_part *part; /* for each entry of the map: the value at its path */
 	unsigned *seen;
 };
 
@@ -68,7 +68,8 @@ static enum cm_rc put(struct cm_buf *out, const void *bytes, size_t n)
 
 /* ---- one value ---- */
 
-/* The text of a scalar, or an array's numbers with a space between two, ended by NUL.  CM_EDATA: neither. */
+/* Write the text of a scalar, or the numbers of an array with spaces between them, ended by NUL.  CM_EDATA:
+ * the value is neither. */
 static enum cm_rc text_of(const struct cl_json_part *v, struct cm_buf *text)
 {
 	struct cl_json_part item;
@@ -96,7 +97,7 @@ static enum cm_rc text_of(const struct cl_json_part *v, struct cm_buf *text)
 	return rc == CM_ENOINPUT ? put(text, "", 1) : rc;
 }
 
-/* A reading's text as JSON: a number, or numbers, or a string. */
+/* Append a reading's text as JSON: a number, several numbers, or a string. */
 static enum cm_rc put_text(const char *text, bool array, struct cm_buf *out)
 {
 	size_t n = strlen(text);
@@ -109,7 +110,7 @@ static enum cm_rc put_text(const char *text, bool array, struct cm_buf *out)
 	return rc == CM_OK && array ? put(out, "]", 1) : rc;
 }
 
-/* Append a value as a reading.  CM_ENOINPUT: it is missing. */
+/* Append the reading that a value becomes.  CM_ENOINPUT: it is missing. */
 static enum cm_rc put_value(const struct cl_map_entry *e, const struct cl_json_part *v, struct cm_buf *out)
 {
 	bool number = cl_map_needs_number(e), array = *v->value == '[';
@@ -147,7 +148,7 @@ static enum cm_rc on_found(void *user, size_t i, const struct cl_json_part *part
 	return CM_OK;
 }
 
-/* Append a member, with a comma before all but the first. */
+/* Append a member, preceded by a comma unless it is the first. */
 static enum cm_rc put_mapped(const struct cl_map_entry *e, const struct cl_json_part *v, struct cm_buf *out)
 {
 	size_t before = out->len;
@@ -171,7 +172,7 @@ struct others {
 	enum cm_rc rc;
 };
 
-/* A member of the payload itself, unless the map has a field of this name. */
+/* Append a member of the payload unchanged, unless the map has a field of this name. */
 static void on_field(void *user, const uint8_t *field, size_t len, size_t key)
 {
 	struct others *o = user;

@@ -1,4 +1,4 @@
-/* cl_mqtt_message.c - converts topic and payload into device and NDJSON line. */
+/* cl_mqtt_message.c - converts topic and payload into a device and a line of NDJSON. */
 #include "cl_mqtt_message.h"
 
 #include <jansson.h>
@@ -33,7 +33,7 @@ void cl_mqtt_reading_fini(struct cl_mqtt_reading *r)
 	cm_buf_fini(&r->line);
 }
 
-/* Refuse a key that occurred before; `seen` remembers the keys.  CM_EDATA: it did. */
+/* Refuse a key that occurred before; `seen` holds the earlier keys.  CM_EDATA: it did. */
 static enum cm_rc once(json_t *seen, const uint8_t *key, size_t n, struct cm_buf *room)
 {
 	if (key != room->data) {
@@ -50,8 +50,8 @@ static enum cm_rc once(json_t *seen, const uint8_t *key, size_t n, struct cm_buf
 }
 
 /* Find a member by name.  Members that nobody asks for may hold anything, but a key that occurs twice, or
- * bytes that are not UTF-8, show that the message is broken.  CM_OK: *out is the member.  CM_ENOINPUT: there
- * is none. */
+ * bytes that are not UTF-8, show that the message is broken.  CM_OK: *out is the member.  CM_ENOINPUT:
+ * there is no such member. */
 static enum cm_rc member(const struct cl_mqtt_message *m, const char *name, struct cl_json_part *out)
 {
 	json_t *seen = json_object(), *utf8;
@@ -106,7 +106,7 @@ static enum cl_mqtt_fate device_of_member(
 	return fate;
 }
 
-/* Replace line ends by spaces.  false: one is inside a string, where JSON has none. */
+/* Replace line ends by spaces.  false: a string contains one, which JSON does not allow. */
 static bool to_one_line(struct cm_buf *line)
 {
 	bool string = false, escaped = false;
@@ -149,7 +149,7 @@ static bool is_space(uint8_t c)
 
 struct dumped {
 	struct cm_buf *to;
-	bool failed; /* jansson continues after failing to store a key */
+	bool failed; /* a key could not be stored, after which jansson continues */
 };
 
 static int put_dumped(const char *bytes, size_t n, void *user)
@@ -206,7 +206,7 @@ static enum cl_mqtt_fate read_text(
 	return put_object(out, field, field_len, value, len);
 }
 
-/* Some programs begin every text with a byte order mark. */
+/* Skip the byte order mark with which some programs begin every text. */
 static struct cl_mqtt_message without_mark(const struct cl_mqtt_message *m)
 {
 	struct cl_mqtt_message bare = *m;

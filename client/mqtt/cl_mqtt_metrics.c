@@ -1,4 +1,4 @@
-/* cl_mqtt_metrics.c - the metrics of the MQTT input, filled in for each request. */
+/* cl_mqtt_metrics.c - fills in the metrics of the MQTT input for each request. */
 #include "cl_mqtt_metrics.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "cm_metrics.h"
 
-/* Rows from MESSAGES on are shown only if the configuration allows it. */
+/* The rows from MESSAGES on are shown only if the configuration allows it. */
 enum { CONNECTED, CONNECTIONS, MESSAGES, FORGOTTEN, DEVICES, READINGS, BYTES, ROWS };
 
 static const char *const forgotten[] = { "replaced", "expired", NULL };

@@ -1,5 +1,5 @@
-/* cl_mqtt_metrics.h - Prometheus metrics of the readings by MQTT: counts only, never a topic, device or
- * value. */
+/* cl_mqtt_metrics.h - writes Prometheus metrics of the readings by MQTT: counts only, never a topic, device
+ * or value. */
 #pragma once
 
 #include "cl_mqtt_input.h"
@@ -8,7 +8,7 @@
 struct cl_mqtt_now {
 	struct cl_mqtt_counts counts;
 	bool up;              /* the broker has accepted every subscription */
-	uint64_t connections; /* successful connections so far */
+	uint64_t connections; /* number of successful connections so far */
 };
 /* Append the metrics to a reply.  readings: include those that reveal what was published.  Returns non-zero
  * if out of memory; the reply is unchanged then. */

@@ -1,4 +1,4 @@
-/* cl_mqtt_saved.c - seals the held readings into a file, and opens it. */
+/* cl_mqtt_saved.c - seals the held readings into a file, and opens the file again. */
 #include "cl_mqtt_saved.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include "cm_file.h"
 #include "cr_aead.h"
 
-/* The file begins with a magic number, the number of its key, and the devices and bytes of each. */
+/* The file begins with a magic number, the number of its key, the number of devices, and the bytes of
+ * each. */
 #define MAGIC_LEN 8u
 #define KEY_AT    MAGIC_LEN
 #define N_AT      (KEY_AT + 1)
@@ -55,7 +56,8 @@ void cl_mqtt_image_free(struct cl_mqtt_image *image)
 	free(image);
 }
 
-/* What a box is bound to: the file's begin, the population, and its place. */
+/* Write the data that authenticates a box beside its contents: the beginning of the file, the place of the
+ * box, and the population. */
 static enum cm_rc aad_of(const uint8_t *begin, const char *population, size_t i, struct cm_buf *out)
 {
 	uint8_t place[4];
@@ -94,7 +96,7 @@ static enum cm_rc seal(const struct cl_mqtt_image *image, const struct cr_key *k
 	return rc == CM_EINTERNAL ? cm_fail(err, rc, "out of memory") : rc;
 }
 
-/* The number of the key of the file that is there; 1 without one. */
+/* The number of the key that the present file uses; 1 if there is no file. */
 static unsigned current_key(const char *path)
 {
 	uint8_t begin[BEGIN_LEN] = { 0 };
@@ -119,7 +121,7 @@ static enum cm_rc write_file(const struct cl_mqtt_image *image, const char *path
 	cm_put_le32(begin + SLOT_AT, (uint32_t)image->slot);
 	cm_buf_init(&file, BEGIN_LEN + image->n * (image->slot + CR_BOX_OVERHEAD));
 	rc = cm_buf_put(&file, begin, sizeof begin);
-	/* All of the room at once. */
+	/* Allocate all of the room at once. */
 	if (rc == CM_OK && !cm_buf_room(&file, file.max - file.len))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK)
@@ -140,7 +142,7 @@ enum cm_rc cl_mqtt_image_write(const struct cl_mqtt_image *image, const char *di
 
 	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	/* A crash may have left the key of a file that was not made. */
+	/* A crash may have left a key whose file was never written. */
 	rc = cr_keyfile_erase(dir, key_names[next], err);
 	if (rc == CM_OK)
 		rc = cr_keyfile_create(dir, key_names[next], rng, &key, err);

@@ -1,4 +1,4 @@
-/* cl_answers.c - what programs compute of a round's readings. */
+/* cl_answers.c - has programs compute the answers for a round's readings. */
 #include "cl_answers.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "cl_upload.h"
 #include "cm_clock.h"
 
-#define PART 2 /* of the time that a round is still open, programs take one part at most */
+#define PART 2 /* programs take at most one part in PART of the time that a round is still open */
 
 struct taking {
 	struct cl_prepared *p;
@@ -36,7 +36,7 @@ static void answer(void *user, size_t i, const float *numbers)
 	cl_batch_drop(t->batch, i);
 }
 
-/* Without answers, at once. */
+/* Give every device the value NONE at once, because no program answers. */
 static enum cm_rc drop_all(struct taking *t, size_t devices, enum cm_rc rc)
 {
 	for (size_t i = 0; i < devices; i++)
@@ -92,7 +92,7 @@ enum cm_rc cl_answers_take(const struct cl_answers *a, struct cl_prepared *p, st
 	if (co_parameters_read(&d->computing, &parameters, err) != CM_OK)
 		return drop_all(&t, devices, err->code);
 	if (p->payload.len != d->payload_size)
-		/* Who has not the payload is NONE already. */
+		/* A device without the payload has the value NONE already. */
 		p->payload = (struct cl_payload_bytes){ NULL, 0 };
 	return devices > 0 ? ask(a, &t, &parameters, devices, err) : CM_OK;
 }

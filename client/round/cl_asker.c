@@ -10,13 +10,14 @@
 struct cl_asker {
 	struct cl_asker_conf conf;
 	const struct cl_context *context;
-	uv_timer_t again, limit; /* until the next request; until the wait has lasted too long */
-	bool asking;             /* a round is wanted */
-	bool asked;              /* a request waits for its answer: */
+	/* `again` runs until the next request; `limit` ends the wait for a round */
+	uv_timer_t again, limit;
+	bool asking; /* a round is wanted */
+	bool asked;  /* a request waits for its answer: */
 	enum cl_ask ask;
 	bool rehearses; /* the request may be answered with a rehearsal */
-	bool waited;    /* the wait limit passed while a round was being taken part in */
-	bool ever_up;   /* there was a connection */
+	bool waited;    /* the limit for waiting passed while this client was taking part in a round */
+	bool ever_up;   /* a connection was up at some time */
 };
 
 enum cm_rc cl_asker_new(const struct cl_asker_conf *conf, struct cl_asker **out, struct cm_err *err)
@@ -154,7 +155,7 @@ static void take_no_round(struct cl_asker *a, const Tombola__V1__Error *e)
 	case TOMBOLA__V1__ERROR_CODE__ERROR_BUSY:
 	case TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE:
 	case TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED:
-		/* retry_after is the peer's choice; a long poll is repeated soon in any case. */
+		/* The peer chooses retry_after; a long poll is repeated soon in any case. */
 		cl_asker_begin(a, e->retry_after_ms < CL_PAUSE_MS && e->retry_after_ms > 0 ? e->retry_after_ms
 											   : CL_ASK_AGAIN_MS);
 		break;
@@ -209,8 +210,8 @@ void cl_asker_frame(struct cl_asker *a, unsigned i, const Tombola__V1__Frame *fr
 		a->asked = false;
 		a->conf.on_round(a->conf.user, frame->round);
 	} else if (answer && a->rehearses && frame->kind_case == TOMBOLA__V1__FRAME__KIND_REHEARSE) {
-		/* Asked again after a pause, so that a shuffler which has nothing else to say keeps nobody
-		 * busy. */
+		/* Ask again only after a pause, so that a shuffler which has nothing else to say keeps no
+		 * client busy. */
 		cl_asker_begin(a, CL_ASK_AGAIN_MS);
 		a->conf.on_rehearse(a->conf.user, frame->rehearse);
 	} else if (answer && frame->kind_case == TOMBOLA__V1__FRAME__KIND_ERROR) {

@@ -1,9 +1,9 @@
-/* cl_await.c - the time in which a round's payload is fetched. */
+/* cl_await.c - limits the time in which a round's payload is fetched. */
 #include "cl_await.h"
 
 #include "cm_clock.h"
 
-#define PART 3 /* of the time that a round is still open, the fetch takes one part at most */
+#define PART 3 /* the fetch takes at most one part in PART of the time that a round is still open */
 
 static const char late[] = "it did not come in time";
 

@@ -1,34 +1,34 @@
-/* cl_await.h - the time in which a round's payload is fetched, before the round is prepared.
+/* cl_await.h - waits for the payload of a round, before the round is prepared.
  *
- * It is the same whatever comes of the fetch, and is waited for whole: when a client prepares and sends does
- * not show whether and when the payload came. */
+ * The wait has the same length whether the payload comes or not, and its end is always waited for.  So the
+ * time at which a client prepares and sends does not show whether and when the payload came. */
 #pragma once
 
 #include "cl_context.h"
 #include "cl_plans.h"
 
 struct cl_await {
-	const struct cl_context *context; /* borrowed, as plans are */
+	const struct cl_context *context; /* borrowed, like plans */
 	struct cl_plans *plans;
 	uv_timer_t timer;
-	uint64_t round;   /* whose payload is fetched, or was; 0: none */
-	int64_t until_ms; /* wall clock: when that ends */
+	uint64_t round;   /* the round for which the wait began; 0 if there is none */
+	int64_t until_ms; /* wall time at which the wait ends */
 	void (*on_over)(void *user);
 	void *user;
 };
 void cl_await_init(struct cl_await *a, const struct cl_context *context, struct cl_plans *plans,
 	void (*on_over)(void *user), void *user);
-/* No callback follows.  Once, after init. */
+/* Call once after init; no callback follows. */
 void cl_await_close(struct cl_await *a);
 
-/* Begin to fetch the payload of this round; or go on, if that was begun.  When its time is over, what has not
- * come is given up.  CM_EIO, CM_EINTERNAL. */
+/* Begin to fetch the payload of this round, or continue if that was begun already.  A payload that is not
+ * complete when the wait ends is given up.  CM_EIO, CM_EINTERNAL. */
 CM_CHECK enum cm_rc cl_await_begin(struct cl_await *a, const struct rd_descriptor *d, struct cm_err *err);
-/* Is there anything to do but wait for the end of that time? */
+/* Whether the fetch is decided and only the end of the wait is still to come. */
 bool cl_await_waits(const struct cl_await *a);
-/* When a round is prepared that has a payload, by the wall clock; 0: it has none. */
+/* Wall time at which the round whose payload was fetched is prepared; 0 if there was no such round. */
 int64_t cl_await_until(const struct cl_await *a);
-/* Another round comes. */
+/* End the wait because another round comes. */
 void cl_await_stop(struct cl_await *a);
-/* The round is over: its payload is erased. */
+/* Erase the payload, because its round is over. */
 void cl_await_forget(struct cl_await *a);

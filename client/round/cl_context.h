@@ -18,9 +18,9 @@
 
 struct cl_context {
 	const struct cl_run_conf *run; /* borrowed */
-	const struct cl_setup *setup;  /* of run */
-	struct cl_metrics *metrics;    /* NULL: metrics are not served */
-	struct cl_db *db;              /* NULL when only fetching; used by one thread at a time */
+	const struct cl_setup *setup;  /* the setup that run points to */
+	struct cl_metrics *metrics;    /* NULL if metrics are not served */
+	struct cl_db *db;              /* NULL if the client only fetches; one thread uses it at a time */
 	struct cr_key secret;
 	/* The participating devices; NULL: the file of readings names them.  Replaced only while no
 	 * preparation is running. */
@@ -28,8 +28,8 @@ struct cl_context {
 	uv_loop_t loop; /* initialised and closed by the owner */
 };
 
-/* Open the state directory: lock, database, device secret, devices.  *after: the last round that is over. run
- * and setup are set.  Call cl_context_close on success and on failure. */
+/* Open the state directory: lock, database, device secret, devices.  *after is set to the last round that
+ * is over.  The caller has set run and setup.  Call cl_context_close on success and on failure. */
 CM_CHECK enum cm_rc cl_context_open(struct cl_context *c, uint64_t *after, struct cm_err *err);
 void cl_context_close(struct cl_context *c);
 

@@ -1,4 +1,4 @@
-/* cl_done.c - which rounds are over for this client. */
+/* cl_done.c - remembers which rounds are over for this client. */
 #include "cl_done.h"
 
 #include "cm_clock.h"

@@ -1,4 +1,4 @@
-/* cl_encode.c - values to sealed messages. */
+/* cl_encode.c - turns values into sealed messages. */
 #include "cl_encode.h"
 
 #include <stdlib.h>
@@ -26,10 +26,10 @@ enum cm_rc cl_encode_sealer(
 
 /* Some devices of a round, sealed together. */
 struct batch {
-	size_t devices;        /* room */
-	uint8_t *records;      /* of all their messages, in order */
-	struct cr_key *secret; /* ephemeral, one a message */
-	void *room;            /* for the row's encode() */
+	size_t devices;        /* how many devices fit */
+	uint8_t *records;      /* the records of all their messages, in order */
+	struct cr_key *secret; /* ephemeral keys, one for each message */
+	void *room;            /* working memory for the row's encode() */
 };
 
 static void batch_fini(const struct rd_descriptor *d, struct batch *b)
@@ -45,7 +45,8 @@ static void batch_fini(const struct rd_descriptor *d, struct batch *b)
 	free(b->room);
 }
 
-/* Allocate the working memory of pt_device.encode, which all values of the batch use one after the other. */
+/* Allocate the working memory of pt_device.encode, which all values of the batch use one after the
+ * other. */
 static void *room_for(const struct rd_descriptor *d)
 {
 	const struct pt_device *row = d->randomizer.row;
@@ -57,7 +58,8 @@ static void *room_for(const struct rd_descriptor *d)
 	return room;
 }
 
-/* Room for as many of n devices as have at most CR_HPKE_MANY messages, or for one. */
+/* Allocate a batch for at most n devices: for as many as have at most CR_HPKE_MANY messages together, and
+ * for at least one. */
 static enum cm_rc batch_init(const struct rd_descriptor *d, size_t n, struct batch *b, struct cm_err *err)
 {
 	size_t enough = d->messages_per_client < CR_HPKE_MANY ? CR_HPKE_MANY / d->messages_per_client : 1;
@@ -95,7 +97,7 @@ static enum cm_rc seal(const struct rd_descriptor *d, struct cr_hpke_sealer *sea
 		b->records, d->record_len, sealed + (len - rd_sealed_len(d)), len, err);
 }
 
-/* The batch's next devices, `some` of them. */
+/* Randomize the next devices of the batch; `some` says how many. */
 static void randomize_all(const struct rd_descriptor *d, struct cl_values *values,
 	const struct cl_entry *entry, size_t some, const struct cr_rng *rng, const struct batch *b,
 	uint8_t *sealed)
@@ -106,7 +108,7 @@ static void randomize_all(const struct rd_descriptor *d, struct cl_values *value
 		size_t first = i * d->messages_per_client;
 		struct qy_value value;
 
-		/* Random numbers that a test fixes are this device's and no other's. */
+		/* Random numbers that a test fixes belong to this device only. */
 		cr_rng_point("device", d->sequence, entry[i].place);
 		value = cl_values_of(values, &entry[i].value, rng);
 		randomize(d, &value, rng, b->records + first * d->record_len, b->secret + first,

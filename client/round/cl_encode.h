@@ -7,22 +7,22 @@
 /* Sealed bytes of one device: messages_per_client messages of rd_message_len each. */
 size_t cl_device_len(const struct rd_descriptor *d);
 
-/* Encode n devices into sealed (n times cl_device_len bytes).  Costs about one X25519 key generation and one
- * agreement per message, of several devices together.  The randomized records are wiped.  CM_EDATA: the
- * round's key is unusable; CM_EINTERNAL. */
+/* Encode n devices into sealed (n times cl_device_len bytes).  Each message costs about one X25519 key
+ * generation and one agreement; the messages of several devices are computed together.  The randomized
+ * records are wiped.  CM_EDATA: the round's key is unusable; CM_EINTERNAL. */
 CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
 /* What the entries of a round have in common; all borrowed. */
 struct cl_encoding {
 	const struct rd_descriptor *d;
 	const struct cl_payload_bytes *payload;
-	const struct cr_hpke_sealer
-		*sealer; /* of cl_encode_sealer(), for all threads; NULL: each call has one */
+	const struct cr_hpke_sealer *sealer; /* made by cl_encode_sealer() and used by all threads; NULL: each
+						call makes its own */
 };
-/* The same, of entries whose values are computed with the payload (cl_values.h). */
+/* Like cl_encode, for entries whose values are computed with the payload (cl_values.h). */
 CM_CHECK enum cm_rc cl_encode_computed(const struct cl_encoding *encoding, const struct cl_entry *entry,
 	size_t n, const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err);
-/* A sealer of the round's messages, of so many devices.  CM_EDATA: the round's key is unusable. */
+/* Make a sealer for the round's messages of this many devices.  CM_EDATA: the round's key is unusable. */
 CM_CHECK enum cm_rc cl_encode_sealer(
 	const struct rd_descriptor *d, size_t devices, struct cr_hpke_sealer **out, struct cm_err *err);
 /* Encode one value and also return its records (messages_per_client times record_len bytes), to show what

@@ -1,5 +1,5 @@
-/* cl_fetch.c (cl_run.h) - fetches the first round that the shuffler offers, and its plan: no database, no
- * round taken part in. */
+/* cl_fetch.c (cl_run.h) - fetches the first round that the shuffler offers, and its plan.  It opens no
+ * database and takes part in no round. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +78,7 @@ static void on_fault(void *user, const char *msg, const struct cm_err *why)
 	finish(user, why);
 }
 
-/* Keep the round, and ask for its plan.  A round that cannot be read is judged without. */
+/* Keep the round, and ask for its plan.  A round that cannot be read is returned without its plan. */
 static void on_round(void *user, const Tombola__V1__Round *round)
 {
 	struct fetch *f = user;

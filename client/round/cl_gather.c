@@ -1,4 +1,4 @@
-/* cl_gather.c - readings by MQTT for a running client. */
+/* cl_gather.c - collects readings by MQTT for a running client. */
 #include "cl_gather.h"
 
 #include <stdlib.h>
@@ -19,16 +19,16 @@ struct cl_gather {
 	struct cl_mqtt_input *input;
 	struct cl_mqtt_link *link;
 	uv_timer_t tick;
-	int64_t expire_at;      /* by cm_clock_boot_ms, as every age of a reading */
-	bool waiting;           /* for the moment draw_at */
-	struct cm_steady clock; /* while it waits */
-	int64_t draw_at;        /* by that clock */
-	/* With `hold`: */
+	int64_t expire_at;      /* in the time of cm_clock_boot_ms, like the age of every reading */
+	bool waiting;           /* a round waits for the moment draw_at */
+	struct cm_steady clock; /* runs while a round waits */
+	int64_t draw_at;        /* in the time of `clock` */
+	/* The fields below are used only with `hold`: */
 	bool loaded;                 /* the file of the last run was read */
-	int64_t save_at;             /* by cm_clock_boot_ms */
+	int64_t save_at;             /* in the time of cm_clock_boot_ms */
 	uv_work_t saving;            /* a thread of the pool writes `image` */
-	struct cl_mqtt_image *image; /* NULL: none does */
-	struct cm_err saved;         /* how that ended */
+	struct cl_mqtt_image *image; /* NULL if no thread writes */
+	struct cm_err saved;         /* how the last write ended */
 };
 
 static void on_message(void *user, const struct cl_mqtt_message *m)
@@ -82,7 +82,7 @@ enum cm_rc cl_gather_draw(struct cl_gather *g, const struct rd_descriptor *d, st
 {
 	struct cl_held_round round = { .entry = d->entry, .sequence = d->entry == 0 ? d->sequence : 0 };
 
-	/* However much waits to be judged: what has come by now counts. */
+	/* Every message that has come by now counts, even if many wait to be judged. */
 	cl_mqtt_link_settle(g->link);
 	memcpy(round.plan, d->plan_hash, PR_HASH_LEN);
 	*from = g->draw_at;
@@ -135,7 +135,7 @@ static void take_image(struct cl_gather *g)
 		cm_log_plain(CM_LOG_WARN, "last values are not saved: out of memory");
 }
 
-/* Write all that is held, whatever has come since the last time. */
+/* Write all that is held, even if little has changed since the last time. */
 static void save(struct cl_gather *g, int64_t now)
 {
 	g->save_at = now + g->context->setup->conf.mqtt.save_ms;
@@ -159,7 +159,8 @@ static enum cm_rc load(struct cl_gather *g, struct cm_err *err)
 		cm_clock_wall_ms(), err);
 	if (rc == CM_EINTERNAL)
 		return rc;
-	/* They are readings: devices report them again, or are without one. */
+	/* A client that lost its held readings goes on: devices report again, and until then they have no
+	 * reading. */
 	if (rc != CM_OK)
 		cl_say(g->context, CM_LOG_WARN, "last values of before are lost", err);
 	g->loaded = true;

@@ -57,7 +57,7 @@ static void fail(struct cl_inclusion *q, const struct cm_err *why)
 		cl_say(q->context, CM_LOG_ERROR, "proofs of inclusion are not requested any more", why);
 }
 
-/* What a file of evidence shows. */
+/* Say what an evidence file shows. */
 static const char *wrong(const struct cl_proof_result *r)
 {
 	if (r->missing > 0)
@@ -91,7 +91,7 @@ static void report(struct cl_inclusion *q, const struct cl_proof_result *r)
 			CM_I("included", r->included));
 }
 
-/* This round is finished for this pass. */
+/* Go on to the next round; this one is finished for this pass. */
 static void next_round(struct cl_inclusion *q)
 {
 	q->after = q->p.sequence;
@@ -235,9 +235,9 @@ static bool is_ours(const struct cl_inclusion *q, const ProtobufCBinaryData *id)
 	return id->len == PR_ROUND_ID_LEN && memcmp(id->data, q->p.d.round_id, PR_ROUND_ID_LEN) == 0;
 }
 
-/* Is a received manifest the answer to our request?  The preparation of rounds requests manifests of earlier
- * tries on the same connection.  While it waits for one, only a manifest of our round is an answer to us.
- * Otherwise every manifest is, and its verification finds out if it is of another round. */
+/* Whether a received manifest is the answer to our request.  The preparation of rounds requests manifests
+ * of earlier tries on the same connection.  While it waits for one, only a manifest of our round is an
+ * answer to us.  Otherwise every manifest is, and its verification finds out if it is of another round. */
 static bool is_our_manifest(const struct cl_inclusion *q, const Tombola__V1__SignedManifest *s)
 {
 	if (q->proving)

@@ -7,13 +7,14 @@
 struct cl_inclusion;
 struct cl_inclusion_conf {
 	const struct cl_context *context; /* borrowed, like links */
-	struct cl_links *links;           /* asks on connection 0 */
+	struct cl_links *links;           /* requests go over connection 0 */
 	void *user;
 	/* Whether another thread uses the database, so that nothing can be read or stored now. */
 	bool (*busy)(void *user);
-	/* Whether a manifest is awaited that was not asked for here. */
+	/* Whether the preparation of a round awaits a manifest. */
 	bool (*awaits_manifest)(void *user);
-	/* The run ends: its database fails, or proofs were all that it was for. */
+	/* Called when the run ends, because its database fails or because it was started only for
+	 * proofs. */
 	void (*on_end)(void *user, const struct cm_err *why);
 };
 CM_CHECK enum cm_rc cl_inclusion_new(

@@ -1,4 +1,4 @@
-/* cl_judge.c - whether this client takes part in a round. */
+/* cl_judge.c - decides whether this client takes part in a round. */
 #include "cl_judge.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ enum cm_rc cl_judge_alone(
 	return rc;
 }
 
-/* A filter judges each round of an adaptive plan. */
+/* Ask the filter of an adaptive plan whether it has room for this round. */
 static enum cm_rc judge_filter(const struct cl_judge_job *job, const struct rd_plan *plan,
 	struct cl_judgement *j, struct cm_err *err)
 {
@@ -53,8 +53,9 @@ static enum cm_rc judge_filter(const struct cl_judge_job *job, const struct rd_p
 	return CM_OK;
 }
 
-/* May this client take part in d, a try of an entry that it pinned?  CM_EMORE: it needs the manifest of the
- * round *missing.  CM_EPERM: the try is no later one, or the one before is not known to be void. */
+/* Whether this client may take part in d, which is a try of an entry that it pinned.  CM_EMORE: this needs
+ * the manifest of the round *missing.  CM_EPERM: the try is not a later one, or the one before it is not
+ * known to be void. */
 static enum cm_rc judge_try(const struct cl_judge_job *job, const struct rd_descriptor *d,
 	uint8_t missing[PR_ROUND_ID_LEN], struct cm_err *err)
 {
@@ -95,7 +96,7 @@ static enum cm_rc judge_try(const struct cl_judge_job *job, const struct rd_desc
 	return CM_OK;
 }
 
-/* Is the round an entry that this client pinned, and the entry's next try? */
+/* Whether the round is an entry that this client pinned, and the next try of that entry. */
 static enum cm_rc judge_entry(const struct cl_judge_job *job, const struct rd_plan *plan,
 	const struct cl_pin *pin, struct cl_judgement *j, struct cm_err *err)
 {
@@ -135,7 +136,7 @@ static enum cm_rc judge_pinned(const struct cl_judge_job *job, const struct rd_p
 
 /* ---- Its plan ---- */
 
-/* The plan of a hash; CM_EMORE with what is needed when it is not known. */
+/* Find the plan with this hash; CM_EMORE and the needed document if it is not known. */
 static enum cm_rc known_plan(const struct cl_judge_job *job, const uint8_t hash[PR_HASH_LEN],
 	struct rd_plan *plan, struct cl_judgement *j, struct cm_err *err)
 {
@@ -150,8 +151,8 @@ static enum cm_rc known_plan(const struct cl_judge_job *job, const uint8_t hash[
 	return CM_EMORE;
 }
 
-/* After an accepted loss: the slices of the plans before this one that are closed count as spent, were they
- * forgotten or not. */
+/* After an accepted loss of the ledger, the slices of the plans that were closed before this one count as
+ * spent, whether they were forgotten or not. */
 static enum cm_rc close_before(const struct cl_judge_job *job, const struct cl_loss *loss,
 	const struct rd_plan *plan, struct cl_judgement *j, struct cm_err *err)
 {
@@ -194,7 +195,7 @@ static enum cm_rc make_pin(
 	return rc == CM_OK ? job->store.put_pin(job->store.ctx, out, job->now_ms, err) : rc;
 }
 
-/* Is it the plan that the policy names, if it names one? */
+/* Refuse a plan other than the one that the policy names, if it names one. */
 static enum cm_rc check_named(
 	const struct cl_policy *policy, const uint8_t plan_hash[PR_HASH_LEN], struct cm_err *err)
 {

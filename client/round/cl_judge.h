@@ -1,9 +1,10 @@
-/* cl_judge.h - decides whether this client takes part in the round of a received descriptor.  No network, and
- * of what is stored only what struct cl_judge_store says.
+/* cl_judge.h - decides whether this client takes part in the round of a received descriptor.  It uses no
+ * network, and reads and writes stored data only through struct cl_judge_store.
  *
  * The checks in order: signature of the pinned analyzer, form, population, earlier descriptors, losses of
- * this ledger, deadline, the signed plan, policy, the pin, the entry and its tries.  Each refusal has its own
- * one-line reason.  A round costs nothing beyond its plan's slice, which is spent when the plan is pinned. */
+ * this ledger, deadline, the signed plan, policy, the pin, the entry and its tries.  Each refusal has its
+ * own one-line reason.  A round costs nothing beyond its plan's slice, which is spent when the plan is
+ * pinned. */
 #pragma once
 
 #include "cl_ledger.h"
@@ -11,8 +12,9 @@
 #include "cl_standing.h"
 #include "cl_tries.h"
 
-/* What is known of earlier rounds, and what the judgement of this one adds: each durable when it returns.
- * cl_judge_db.c has the one of client.db; the comments name the function that says what is to be done. */
+/* The functions that read what is known of earlier rounds and store what this judgement adds.  What they
+ * store is durable when they return.  cl_judge_db.c implements them on client.db; each comment names the
+ * functions that document them. */
 struct cl_judge_store {
 	void *ctx;
 	/* cl_ledger_keep, _see, _refuse, _charged, _recent, _kept */
@@ -44,8 +46,8 @@ struct cl_judge_store {
 /* db is borrowed. */
 struct cl_judge_store cl_judge_db(struct cl_db *db);
 
-/* A document that must be fetched from the shuffler before the round can be judged; its payload, once it is
- * judged (cl_prepare.h). */
+/* The kinds of documents that must be fetched from the shuffler: plan and manifest before the round can be
+ * judged, the payload after that (cl_prepare.h). */
 enum cl_need_kind { CL_NEED_NOTHING, CL_NEED_PLAN, CL_NEED_MANIFEST, CL_NEED_PAYLOAD };
 struct cl_need {
 	enum cl_need_kind kind;
@@ -53,7 +55,7 @@ struct cl_need {
 	uint8_t round_id[PR_ROUND_ID_LEN];
 };
 
-/* The plan of a round as this client pinned it; number 0: not pinned. */
+/* The plan of a round as this client pinned it; its number is 0 if it is not pinned. */
 struct cl_plan_view {
 	char name[65];
 	uint64_t number;
@@ -69,25 +71,26 @@ struct cl_judgement {
 	struct rd_descriptor d; /* free with rd_descriptor_fini when verified is set */
 	bool verified;
 	bool resumed; /* this client is charged for the round already: continue with the stored reports */
-	bool clock;   /* refused by our clock, though not by the shuffler's */
-	/* Why this client declines the round (rd_left_out.h); 0: it does not, or it has answered it.  Known
-	 * before any reading is looked at. */
+	bool clock;   /* the round is refused because of our clock, though the shuffler's clock may differ */
+	/* The reason why this client declines the round (rd_left_out.h); 0 if it does not decline, or has
+	 * answered the round already.  It is known before any reading is read. */
 	unsigned declined;
 	struct cl_need need;
 	struct cl_plan_view plan;
-	struct cl_charge charge;   /* epsilon_round: the loss of this round; epsilon_total: of all slices */
-	struct rd_verdict verdict; /* of this round; in adaptive modes, of the plan's filter */
+	struct cl_charge charge; /* epsilon_round: the loss of this round; epsilon_total: of all slices */
+	/* the verdict on this round alone; in adaptive modes, the verdict of the plan's filter on it */
+	struct rd_verdict verdict;
 };
 
 struct cl_judge_job {
 	struct cl_judge_store store;
 	const struct cl_policy *policy;
 	const struct cr_verifier *analyzer;
-	const uint8_t *descriptor, *signature; /* as received */
+	const uint8_t *descriptor, *signature; /* as the shuffler sent them */
 	size_t descriptor_len, signature_len;
 	int64_t now_ms;
-	/* Why the document that the previous judgement needed cannot be had; the round is judged without it.
-	 * NULL: nothing is absent. */
+	/* The reason why the document that the previous judgement needed cannot be had; the round is judged
+	 * without it.  NULL if no document is absent. */
 	const char *absent;
 	const atomic_bool *stop; /* set to true to end a composition with CM_ELATER; may be NULL */
 };
@@ -101,21 +104,21 @@ CM_CHECK enum cm_rc cl_judge(const struct cl_judge_job *job, struct cl_judgement
 CM_CHECK enum cm_rc cl_judge_alone(
 	const struct cl_policy *policy, double delta, struct cl_judgement *j, struct cm_err *err);
 
-/* What is stored that decides about the plan of a draft (rd_rehearsal.h), and what this client would take of
- * it. */
+/* What is stored about the plan of a draft (rd_rehearsal.h), and what this client would pin of it. */
 struct cl_draft {
 	const struct rd_plan *plan; /* borrowed */
 	struct rd_slices pinned;
 	struct cl_loss loss;
 	bool is_pinned;    /* this very plan is pinned already */
-	struct cl_pin pin; /* once it is judged */
+	struct cl_pin pin; /* set when the draft is judged */
 };
-/* Read it; nothing is written. */
+/* Read what is stored about the plan; nothing is written. */
 CM_CHECK enum cm_rc cl_draft_read(const struct cl_judge_store *store, const struct rd_plan *plan,
 	struct cl_draft *out, struct cm_err *err);
-/* Judge the draft as cl_judge judges the plan of a round, on any thread: the database is not used.  CM_OK:
- * draft->pin has the entries that would be pinned.  CM_EPERM: none.  CM_ELATER: stopped; it has those that
- * were found until then.  faults: why entries would not be pinned. */
+/* Judge the draft as cl_judge judges the plan of a round.  Any thread may call it, because it does not use
+ * the database.  CM_OK: draft->pin has the entries that would be pinned.  CM_EPERM: no entry would be
+ * pinned.  CM_ELATER: the judgement was stopped; draft->pin has the entries that were found until then.
+ * faults: why entries would not be pinned. */
 CM_CHECK enum cm_rc cl_draft_judge(const struct cl_policy *policy, struct cl_draft *draft,
 	const atomic_bool *stop, struct rd_faults *faults);
 

@@ -1,4 +1,4 @@
-/* cl_judge_db.c (cl_judge.h) - what a judgement reads and adds, in client.db. */
+/* cl_judge_db.c (cl_judge.h) - reads and stores in client.db what a judgement needs and adds. */
 #include "cl_judge.h"
 #include "cl_pins.h"
 #include "cl_store.h"

@@ -7,14 +7,15 @@
 
 #define BACKOFF_FIRST_MS 200u
 #define BACKOFF_LAST_MS  10000u
-/* Pauses after "busy": for the first connection, and for a further one, which the client can do without. */
+/* Pauses after "busy": CROWDED_MS for the first connection, CROWDED_MORE_MS for a further one, which the
+ * client can do without. */
 #define CROWDED_MS      5000u
 #define CROWDED_MORE_MS 60000u
 
 struct one {
 	struct cl_links *owner;
 	unsigned i;
-	unsigned at;                  /* place in the order of the address that it dials */
+	unsigned at;                  /* index into `order` of the address that it dials */
 	bool stays;                   /* the connection is closed on purpose: the address did not fail */
 	struct lk_link *link;         /* NULL while waiting to dial */
 	bool up, was_up;              /* usable now; was usable at some time since it was dialled */
@@ -26,8 +27,9 @@ struct cl_links {
 	struct cl_links_conf conf;
 	struct one one[CL_CONNECTIONS_MAX];
 	unsigned order[CL_ADDRESSES_MAX];
-	struct cm_err fault[CL_ADDRESSES_MAX]; /* the last of each address in the order; CM_OK: none */
-	unsigned open;                         /* timers and links that are not closed yet */
+	/* the last fault of each address in the order; CM_OK if it has had none */
+	struct cm_err fault[CL_ADDRESSES_MAX];
+	unsigned open; /* timers and links that are not closed yet */
 	unsigned wanted;
 	bool closing;
 };
@@ -77,7 +79,7 @@ static void dial_later(struct one *o)
 	(void)uv_timer_start(&o->timer, on_timer, wait, 0);
 }
 
-/* A connection to the address ended.  The fault shall say which address it was. */
+/* Record the fault with which a connection to an address ended; the text names the address. */
 static void note_fault(struct one *o, const struct cm_err *why)
 {
 	struct cl_links *l = o->owner;
@@ -114,7 +116,8 @@ static void on_frame(struct lk_link *link, void *user, const Tombola__V1__Frame 
 	struct one *o = user;
 
 	(void)link;
-	/* Who answers is there; who takes a connection and cuts it is not dialled at once for ever. */
+	/* Only a peer that answers resets the pause.  Otherwise a peer that accepts connections and cuts
+	 * them would be dialled without a pause for ever. */
 	o->backoff_ms = 0;
 	if (o->up && !o->owner->closing)
 		o->owner->conf.on_frame(o->owner->conf.user, o->i, frame);
@@ -132,8 +135,8 @@ static void on_close(struct lk_link *link, void *user, const struct cm_err *why)
 	said = l->fault[o->at];
 	o->link = NULL;
 	o->up = o->was_up = false;
-	/* The shuffler has no room: this client's certificate has its share of connections, or all are in
-	 * use. */
+	/* The shuffler has no room: this client's certificate has used up its share of connections, or all
+	 * connections are in use. */
 	if (!was_up && why->code == CM_ELATER)
 		o->wait_ms = o->i == 0 ? CROWDED_MS : CROWDED_MORE_MS;
 	move_on(o, why);
@@ -302,7 +305,8 @@ void cl_links_drop(struct cl_links *l, unsigned i, uint32_t wait_ms, const struc
 {
 	if (i >= l->conf.n || !l->one[i].link)
 		return;
-	/* How long to wait may be the peer's word, and another address would not keep this client waiting. */
+	/* The peer may have chosen this pause, so it is limited; dialling another address instead would not
+	 * help. */
 	l->one[i].wait_ms = wait_ms < BACKOFF_LAST_MS ? wait_ms : BACKOFF_LAST_MS;
 	/* Ignore further frames of this connection, although it closes later. */
 	l->one[i].up = false;

@@ -16,7 +16,7 @@
 struct cl_links;
 struct cl_links_conf {
 	uv_loop_t *loop;
-	char *const *address; /* of the shuffler, 1..CL_ADDRESSES_MAX; borrowed, like user */
+	char *const *address; /* addresses of the shuffler, 1..CL_ADDRESSES_MAX; borrowed, like user */
 	size_t addresses;
 	struct nt_tls_ctx *tls; /* borrowed until cl_links_reload replaces it */
 	/* Most connections, 1..CL_CONNECTIONS_MAX.  Only one is kept until cl_links_want asks for more.  If
@@ -44,18 +44,18 @@ void cl_links_reload(struct cl_links *l, struct nt_tls_ctx *tls, bool keep);
 /* Keep connections 0..n-1 (at most conf.n); the others end. */
 void cl_links_want(struct cl_links *l, unsigned n);
 bool cl_links_up(const struct cl_links *l, unsigned i);
-/* nt_tls_group of a connection that is up. */
+/* The name of the key exchange group (nt_tls_group) of a connection that is up. */
 const char *cl_links_group(const struct cl_links *l, unsigned i);
 unsigned cl_links_count_up(const struct cl_links *l);
 /* The address that connection i dials, or dialled last. */
 const char *cl_links_address(const struct cl_links *l, unsigned i);
-/* Has every address failed since a connection to it was last up, each for a reason that will stay: a
- * certificate or role, or a broken protocol? */
+/* Whether every address has failed since a connection to it was last up, each for a reason that will stay:
+ * a certificate or role, or a broken protocol. */
 bool cl_links_refused(const struct cl_links *l);
 /* The last fault of each address in one text, "a:1: no answer; b:1: connection refused"; returns CM_EUNAVAIL.
  * Addresses that were not dialled yet have "no answer". */
 enum cm_rc cl_links_faults(const struct cl_links *l, struct cm_err *err);
-/* A random order of n items: each of the n! orders is as likely as any other. */
+/* Fill `order` with a random order of n items: each of the n! orders is as likely as any other. */
 void cl_links_order(const struct cr_rng *rng, unsigned n, unsigned *order);
 CM_CHECK enum cm_rc cl_links_send(
 	struct cl_links *l, unsigned i, const Tombola__V1__Frame *frame, struct cm_err *err);

@@ -1,4 +1,4 @@
-/* cl_metrics.c - the table of the client's metrics, and the code that sets their values. */
+/* cl_metrics.c - lists the client's metrics, and sets their values. */
 #include "cl_metrics.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ enum { DONE, WAS_REFUSED, PASSED_OVER, INTERRUPTED };
 static const char *const outcomes[] = { "done", "refused", "passed_over", "interrupted", NULL };
 enum { BUDGET, POLICY, INVALID };
 static const char *const refusals[] = { "budget", "policy", "invalid", NULL };
-/* By enum cl_outcome. */
+/* Names of the members of enum cl_outcome, in its order. */
 static const char *const reports[] = { "unanswered", "accepted", "conflict", "closed", "over_limit", NULL };
 enum { STANDING, CONFLICT };
 static const char *const stops[] = { "standing", "conflict", NULL };

@@ -11,12 +11,12 @@
 enum cl_phase { CL_ASKING, CL_PREPARING, CL_UPLOADING, CL_ENDING };
 
 struct cl_metrics;
-/* setup is borrowed.  NULL out of memory. */
+/* setup is borrowed.  NULL if out of memory. */
 struct cl_metrics *cl_metrics_new(const struct cl_setup *setup);
 void cl_metrics_free(struct cl_metrics *m);
 struct lk_counts *cl_metrics_counts(struct cl_metrics *m);
 void cl_metrics_reloaded(struct cl_metrics *m, bool ok);
-/* As lk_metrics_expired. */
+/* Like lk_metrics_expired. */
 const char *cl_metrics_expired(struct cl_metrics *m);
 
 /* Count a round that is over or was refused (s->refused). */
@@ -28,16 +28,18 @@ void cl_metrics_passed_over(struct cl_metrics *m);
 void cl_metrics_interrupted(struct cl_metrics *m);
 /* Record how long storing sealed reports durably took. */
 void cl_metrics_stored(struct cl_metrics *m, double seconds);
-/* Record how long after a round came all was sealed, once sending begins. */
+/* Record how many seconds after its arrival all reports of a round were sealed.  Call it when sending
+ * begins. */
 #define CL_SEALED_METRIC "tombola_client_sealed_seconds"
 void cl_metrics_sealed(struct cl_metrics *m, double after);
-/* Read budget and ledger from the database: at the start, and whenever the ledger may have grown.  Only while
- * no other thread uses db. */
+/* Read budget and ledger from the database: at the start, and whenever the ledger may have grown.  Call it
+ * only while no other thread uses db. */
 void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db);
 
-/* The client's state at the moment of the request.  after: sequence number of the last round that is over. */
+/* The client's state at the moment of the request.  `after` is the sequence number of the last round that
+ * is over. */
 struct cl_metrics_now {
-	enum cl_phase phase; /* as cl_rounds_shown */
+	enum cl_phase phase; /* as cl_rounds_shown returns it */
 	uint64_t after;
 	size_t links;
 	bool ready;

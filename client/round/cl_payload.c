@@ -82,7 +82,7 @@ static void try_to_keep(const struct cl_payload *p)
 			CM_S("reason", why.msg));
 }
 
-/* What is kept and is not whole is fetched again. */
+/* Read the kept payload; one that is not complete is fetched again. */
 static enum cm_rc read_kept(struct cl_payload *p, struct cm_err *err)
 {
 	char name[NAME_LEN + 1], *path;
@@ -104,7 +104,7 @@ static enum cm_rc read_kept(struct cl_payload *p, struct cm_err *err)
 
 struct sweep {
 	const struct cl_payload *p;
-	char keep[NAME_LEN + 1]; /* "": nothing */
+	char keep[NAME_LEN + 1]; /* name of the file that is kept; empty if none is */
 };
 
 static enum cm_rc sweep_one(void *user, const char *file, struct cm_err *err)
@@ -125,7 +125,7 @@ static enum cm_rc sweep_one(void *user, const char *file, struct cm_err *err)
 	return err->code;
 }
 
-/* Erase all that is kept but that of `p`, or that too. */
+/* Erase every kept payload except that of `p`; with `its`, also that one. */
 static enum cm_rc sweep(const struct cl_payload *p, bool its, struct cm_err *err)
 {
 	struct sweep s = { .p = p };

@@ -171,7 +171,7 @@ static enum cm_rc take_manifest(
 		m->manifest.data, m->manifest.len, m->signature.data, now_ms, err);
 }
 
-/* The needed document cannot be had: the round is judged without it. */
+/* Judge the round without the needed document, because that cannot be had. */
 static void judge_without(struct cl_plans *p, const char *why)
 {
 	(void)snprintf(p->absent, sizeof p->absent, "%s", why);
@@ -211,8 +211,8 @@ enum cm_rc cl_plans_answer(struct cl_plans *p, enum cl_ask ask, const Tombola__V
 		rc = cl_payload_take(&p->payload, frame->payload, err);
 	else
 		return cm_fail(err, CM_EPROTO, "%s instead of an answer", pr_kind_name(frame));
-	/* A shuffler that sends another document, or one with a wrong signature, does not have the requested
-	 * one. */
+	/* A shuffler that sends another document, or one with a wrong signature, does not have the
+	 * requested one. */
 	if (rc == CM_EPROTO || rc == CM_EPERM) {
 		cl_payload_give_up(&p->payload, err->msg);
 		judge_without(p, err->msg);

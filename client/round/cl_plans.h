@@ -1,6 +1,6 @@
 /* cl_plans.h - requests the documents that a running client needs from its shuffler besides rounds: the
- * standing on every connection, the plan that a descriptor names, the manifest of an earlier try, its
- * payload.  Fills frames and processes answers; uses the database and no network. */
+ * standing on every connection, the plan that a descriptor names, the manifest of an earlier try, and the
+ * payload of the round.  It fills frames and processes answers; it uses the database and no network. */
 #pragma once
 
 #include "cl_conf.h"
@@ -13,23 +13,23 @@ enum cl_ask { CL_ASK_ROUND, CL_ASK_STANDING, CL_ASK_PLAN, CL_ASK_MANIFEST, CL_AS
 
 struct cl_plans {
 	const struct cl_setup *setup;
-	struct cl_db *db;              /* NULL: a plan is only fetched, into `fetched` */
-	uint8_t key_hash[PR_HASH_LEN]; /* of this client's certificate */
-	uint32_t devices;              /* that the certificate speaks for */
-	const struct cr_key *secret;   /* gateway.key, borrowed; NULL without db */
+	struct cl_db *db;              /* NULL if a plan is only fetched, into `fetched` */
+	uint8_t key_hash[PR_HASH_LEN]; /* hash of the key of this client's certificate */
+	uint32_t devices;              /* number of devices that the certificate speaks for */
+	const struct cr_key *secret;   /* the secret in gateway.key, borrowed; NULL without db */
 	bool standing;                 /* the standing arrived on this connection */
-	char foreign[320];             /* why the last standing is not this client's; "": it is */
+	char foreign[320];             /* why the last standing is not this client's; empty if it is */
 	struct cm_buf newest;          /* the newest descriptor in db; its signature follows */
 	uint8_t newest_signature[CR_SIGN_LEN];
 	struct cl_need need;       /* the document that the current round needs */
-	char absent[320];          /* why the needed document cannot be had; "": nothing is absent */
-	struct cl_payload payload; /* of the current round, until that is over */
-	struct cm_buf fetched;     /* the plan, if there is no database */
+	char absent[320];          /* why the needed document cannot be had; empty if no document is absent */
+	struct cl_payload payload; /* the payload of the current round, until that is over */
+	struct cm_buf fetched;     /* the fetched plan, if there is no database */
 	uint8_t fetched_signature[CR_SIGN_LEN];
-	atomic_bool stop; /* set to end a composition on another thread */
+	atomic_bool stop; /* set to true to end a composition on another thread */
 };
-/* Initialise; reads the certificate's key.  db and secret are borrowed, both or none.  CM_ENOINPUT,
- * CM_EDATA. */
+/* Initialise, and read the certificate's key.  db and secret are borrowed; give both or neither.
+ * CM_ENOINPUT, CM_EDATA. */
 CM_CHECK enum cm_rc cl_plans_init(struct cl_plans *p, const struct cl_setup *setup, struct cl_db *db,
 	const struct cr_key *secret, struct cm_err *err);
 /* Read the certificate's key again after a reload, since it may have changed. */
@@ -37,7 +37,8 @@ CM_CHECK enum cm_rc cl_plans_reload(struct cl_plans *p, struct cm_err *err);
 void cl_plans_fini(struct cl_plans *p);
 /* The connection ended: discard the standing that it delivered. */
 void cl_plans_down(struct cl_plans *p);
-/* Forget what the current round needed, before it is judged anew or replaced by another round. */
+/* Forget which documents the current round needed, before it is judged anew or replaced by another
+ * round. */
 void cl_plans_begin(struct cl_plans *p);
 
 /* The next request to send. */

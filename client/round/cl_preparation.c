@@ -1,4 +1,4 @@
-/* cl_preparation.c - a round's preparation on the thread pool. */
+/* cl_preparation.c - prepares a round on the thread pool. */
 #include "cl_preparation.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "cl_answers.h"
 #include "cm_clock.h"
 
-#define LOOK_NS 50000000 /* between looks at `stop` */
+#define LOOK_NS 50000000 /* pause between two checks of `stop` */
 
 void cl_preparation_init(struct cl_preparation *p, const struct cl_context *context, struct cl_plans *plans)
 {
@@ -88,7 +88,7 @@ void cl_preparation_look(const struct cl_preparation *p, uint64_t active)
 
 /* ---- on the thread pool ---- */
 
-/* The round's payload, if it is here: borrowed until the round is over. */
+/* The round's payload if it has arrived; borrowed until the round is over. */
 static struct cl_payload_bytes payload_of(const struct cl_preparation *p)
 {
 	const struct cl_payload *from = &p->plans->payload;
@@ -97,7 +97,7 @@ static struct cl_payload_bytes payload_of(const struct cl_preparation *p)
 					      : (struct cl_payload_bytes){ NULL, 0 };
 }
 
-/* Somebody must take part, unless this client already does. */
+/* Fail if no device takes part and this client does not take part in the round already. */
 static void check_batch(struct cl_preparation *p)
 {
 	size_t n = 0;
@@ -108,8 +108,8 @@ static void check_batch(struct cl_preparation *p)
 		(void)cm_fail(&p->err, CM_EDATA, "%s: no row names a device", p->input.path);
 }
 
-/* Programs compute what a round asks of them.  A spawner that has ended is no fault of the round: everybody
- * is NONE. */
+/* Have programs compute the values that the round asks for.  A spawner that has ended is not a fault of the
+ * round: every device becomes NONE. */
 static void compute(struct cl_preparation *p)
 {
 	const struct cl_answers a = { .programs = p->context->run->programs,
@@ -125,7 +125,8 @@ static void compute(struct cl_preparation *p)
 			"programs compute nothing: devices take part as without readings", &why);
 }
 
-/* Reading ends at a moment that was fixed before it began: what follows must not show how long it took. */
+/* Wait until the moment that was fixed for the end of reading before it began: the next steps must not show
+ * how long reading took. */
 static void rest(struct cl_preparation *p)
 {
 	int64_t left;

@@ -1,5 +1,5 @@
-/* cl_preparation.h - a round's preparation on the thread pool: the offered descriptor is judged, and the
- * readings are read (cl_prepare.h). */
+/* cl_preparation.h - prepares a round on the thread pool: judges the offered descriptor, and reads the
+ * readings (cl_prepare.h). */
 #pragma once
 
 #include "cl_context.h"
@@ -8,15 +8,16 @@
 struct cl_preparation {
 	const struct cl_context *context; /* borrowed, like plans */
 	struct cl_plans *plans;
-	struct cm_buf descriptor; /* of the current round, as received */
+	struct cm_buf descriptor; /* descriptor of the current round, as received */
 	uint8_t signature[PR_SIGNATURE_LEN];
-	struct cl_prepared prepared; /* the result, with err */
+	struct cl_prepared prepared; /* the result, together with err */
 	struct cm_err err;
 	int64_t from;          /* wall time just before the readings are read */
-	struct cl_input input; /* of the current work */
-	bool by_mqtt;          /* input is not used */
+	struct cl_input input; /* where the current work reads from */
+	bool by_mqtt;          /* the readings come by MQTT later, so `input` is not used */
 	uv_work_t work;
-	bool works; /* the thread pool has work: nobody else touches prepared, err and the database */
+	/* the thread pool is working: no other thread may use prepared, err and the database */
+	bool works;
 	void (*done)(void *user);
 	void *user;
 };
@@ -31,16 +32,17 @@ bool cl_preparation_is(const struct cl_preparation *p, const uint8_t *descriptor
 /* Keep the active round as judged and resumed: only its stored reports are sent. */
 CM_CHECK enum cm_rc cl_preparation_resume(
 	struct cl_preparation *p, const struct cl_active *active, struct cm_err *err);
-/* A descriptor while the round with the sequence number `active` is under way: another one of the same number
- * is recorded as refused. */
+/* Compare an offered descriptor with the round under way, whose sequence number is `active`: a different
+ * one with the same number is recorded as refused. */
 void cl_preparation_look(const struct cl_preparation *p, uint64_t active);
-/* Forget the judgement; and the descriptor, too. */
+/* Forget the judgement; cl_preparation_drop also forgets the descriptor. */
 void cl_preparation_forget(struct cl_preparation *p);
 void cl_preparation_drop(struct cl_preparation *p);
 
-/* Start work on the thread pool; done(user) follows when it returns.  judge: the whole preparation, with the
- * readings of *input; NULL: without readings, they are drawn afterwards.  from_ms: when that begins, by the
- * wall clock; 0: now.  draw: the judged round's readings, from p->input, at p->from. */
+/* Start work on the thread pool; done(user) is called when it has ended.  cl_preparation_judge prepares the
+ * whole round, with the readings of *input; if that is NULL it only judges, and the readings are drawn
+ * afterwards.  from_ms is the wall time at which the preparation began; 0 means now.  cl_preparation_draw
+ * reads the readings of the judged round from p->input, at p->from. */
 CM_CHECK enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input *input,
 	int64_t from_ms, void (*done)(void *user), void *user, struct cm_err *err);
 CM_CHECK enum cm_rc cl_preparation_draw(

@@ -24,10 +24,12 @@ struct gathering {
 	struct cl_rows *rows;
 	uint32_t *at; /* numbers of the current value */
 	const struct qy_computing *computing;
-	const char *field[PR_COLUMNS_MAX]; /* of a reading, that are read */
-	uint32_t fields, width;            /* how many; numbers of a value */
-	struct co_maker *maker; /* of a round that computes: reads a reading; NULL: nothing can be computed */
-	struct cl_texts *known[PR_COLUMNS_MAX]; /* by field: its categories; NULL: any text */
+	const char *field[PR_COLUMNS_MAX]; /* the fields of a reading that are read */
+	uint32_t fields, width;            /* how many fields; numbers of a value */
+	/* reads a reading in a round that computes; NULL if nothing can be computed */
+	struct co_maker *maker;
+	/* by field: the categories that it may have; NULL if it may have any text */
+	struct cl_texts *known[PR_COLUMNS_MAX];
 };
 
 /* Name of the input for messages: the end of a long path, so that line and reason still fit. */
@@ -57,7 +59,8 @@ static enum cm_rc bad_row(struct gathering *g, uint64_t line, const char *why, s
 	return CM_OK;
 }
 
-/* Describe what is wrong with a row in which every field has a text, or that nothing can be computed of. */
+/* Describe what is wrong with a row in which every field has a text, or from which nothing can be
+ * computed. */
 static enum cm_rc bad_value(struct gathering *g, const struct cl_row *row, struct cm_err *err)
 {
 	struct qy_value unused;
@@ -72,7 +75,8 @@ static enum cm_rc bad_value(struct gathering *g, const struct cl_row *row, struc
 	return bad_row(g, row->line, why.msg, err);
 }
 
-/* The row's value, or what it is computed of later.  How many of `fields` had no valid reading. */
+/* Set the row's value, or the numbers from which it is computed later.  Returns how many of `fields` had no
+ * valid reading. */
 static uint32_t take(struct gathering *g, const struct cl_row *row, struct qy_value *value, int *clamped)
 {
 	if (!qy_computes(g->computing))
@@ -87,7 +91,7 @@ static uint32_t take(struct gathering *g, const struct cl_row *row, struct qy_va
 	return g->fields;
 }
 
-/* A row of an array is the device at its place in the list, if there is one.  false: beyond it. */
+/* A row of an array belongs to the device at the same place in the list.  false: the list is shorter. */
 static bool pseudonym_of(
 	const struct gathering *g, const struct cl_row *row, uint8_t pseudonym[PR_PSEUDONYM_LEN])
 {
@@ -150,8 +154,8 @@ static enum cm_rc on_row(void *user, const struct cl_row *row, struct cm_err *er
 	return rc;
 }
 
-/* Nobody has a reading of a file that cannot be opened or is not of its form.  Want of memory and faults of
- * the disk stay faults. */
+/* Give every device no reading, because the file cannot be opened or does not have its form.  Lack of
+ * memory and disk faults remain faults. */
 static enum cm_rc without_file(struct gathering *g, const struct cm_err *why)
 {
 	if (!CM_CHECKED("client.absent") || (why->code != CM_ENOINPUT && why->code != CM_EDATA))
@@ -162,7 +166,7 @@ static enum cm_rc without_file(struct gathering *g, const struct cm_err *why)
 	return CM_OK;
 }
 
-/* Bytes that one device may have in a file: by what is asked, and by no reading. */
+/* How many bytes a file may hold for each device.  This follows from what is asked, not from a reading. */
 static size_t bytes_of(const struct gathering *g)
 {
 	const struct qy_query *q = g->q;
@@ -190,7 +194,7 @@ static enum cm_rc know(struct gathering *g, struct cm_err *err)
 	return rc;
 }
 
-/* How many of the fields, the last ones, are texts or categories. */
+/* How many of the fields are texts or categories; these are the last ones. */
 static size_t texts_of(const struct gathering *g)
 {
 	if (qy_computes(g->computing))
@@ -319,7 +323,7 @@ void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d,
 		last = zero + times.last_ms * 1000000;
 
 	*read_ns = zero + times.end_ms * 1000000;
-	/* Of a machine that was started a moment ago it may be before the clock began. */
+	/* On a machine that was started a moment ago this may be earlier than the start of the clock. */
 	in->until_ns = !CM_CHECKED("client.until") ? 0 : last > 0 ? last : 1;
 }
 

@@ -1,4 +1,4 @@
-/* cl_rehearse.c - answers rehearsals from policy, pins and the length of the list of devices. */
+/* cl_rehearse.c - answers rehearsals from the policy, the pins and the length of the list of devices. */
 #include "cl_rehearse.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "rd_rehearsal.h"
 #include "rd_wire.h"
 
-#define COMPOSE_MS 5000u /* a composition is ended then, between two entries */
-#define REST_TIMES 4     /* after a composition none begins for so many times as long as it took */
+#define COMPOSE_MS 5000u /* a composition is stopped after this time, between two entries */
+#define REST_TIMES 4     /* after a composition the next one waits this many times as long as that took */
 
 struct cl_rehearse {
 	const struct cl_context *context;
@@ -22,8 +22,8 @@ struct cl_rehearse {
 	bool wanted; /* the connection that asked is still there, and no round began meanwhile */
 	bool cut;    /* a round began */
 	atomic_bool stop;
-	int64_t began_ms, rests_until_ms; /* monotonic */
-	/* The question that is composed, and its answer. */
+	int64_t began_ms, rests_until_ms; /* both in the time of the monotonic clock */
+	/* The question that is being composed, and its answer. */
 	struct rd_plan plan;
 	struct cl_draft draft;
 	size_t devices;
@@ -105,7 +105,8 @@ static void decline(struct cl_rehearse *r, const Tombola__V1__Rehearse *question
 	send_answer(r, hash, &answer);
 }
 
-/* What the draft's entries would get: an adaptive plan has none, and is taken as a whole. */
+/* The entries of the draft that this client would pin.  An adaptive plan has no entries; it is shown as one
+ * entry. */
 static struct rd_pin taken(const struct cl_rehearse *r)
 {
 	struct rd_pin pin = r->draft.pin.pin;
@@ -174,7 +175,7 @@ static void on_limit(uv_timer_t *t)
 	atomic_store(&((struct cl_rehearse *)t->data)->stop, true);
 }
 
-/* Another rehearsal is being composed, or was a moment ago. */
+/* Answer "later", because another rehearsal is being composed or was composed a moment ago. */
 static void answer_later(struct cl_rehearse *r, const struct rd_plan *plan)
 {
 	Tombola__V1__RehearsalAnswer answer = TOMBOLA__V1__REHEARSAL_ANSWER__INIT;

@@ -1,4 +1,4 @@
-/* cl_round.c - drives one round: encode, persist, upload, erase. */
+/* cl_round.c - carries out one round: encodes, persists, uploads, erases. */
 #include "cl_round.h"
 
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 
 #define WINDOW    4u /* unanswered frames per connection */
 #define TICK_MS   100u
-#define GRACE_MS  5000 /* after the deadline, for outcomes on their way */
-#define RESUME_MS 3000 /* at least, for a round resumed after its deadline */
-#define CLOSED_MS 2000 /* after "round closed", for receipts on other connections */
+#define GRACE_MS  5000 /* how long after the deadline outcomes are awaited that are on their way */
+#define RESUME_MS 3000 /* least time for a round that is resumed after its deadline */
+#define CLOSED_MS 2000 /* how long after "round closed" receipts are awaited on other connections */
 #define RETRY_MS  1000u
 
 struct cl_round {
@@ -29,7 +29,7 @@ struct cl_round {
 	struct cr_rng rng;
 	struct cl_sealer sealer;
 	size_t device_len;
-	/* One frame as read back from the store. */
+	/* Buffers for one frame that is read back from the store. */
 	size_t frame_devices;
 	int64_t *slot;
 	uint8_t *pseudonyms, *salts, *sealed;
@@ -37,13 +37,16 @@ struct cl_round {
 	int64_t cursor;
 	bool all_given, marked_whole, ending;
 	bool planned;                    /* all is sealed, and the times of sending are fixed */
-	uint64_t total, given, answered; /* devices */
-	struct cm_steady clock;          /* by which all times of the round go */
+	uint64_t total, given, answered; /* numbers of devices */
+	struct cm_steady clock;          /* all times of the round are in the time of this clock */
 	bool conflict;                   /* a receipt of this run said CONFLICT, which is recorded */
 	bool late;                       /* it was offered, or resumed, after its deadline by our clock */
-	double *stored;                  /* seconds of each time, not told yet */
+	/* how many seconds each durable write took; on_stored gets them when sending begins */
+	double *stored;
 	size_t stored_n, stored_room;
-	int64_t sealed_ms; /* after prepare_from, not told yet; 0: nothing to tell */
+	/* milliseconds from prepare_from until all was sealed, while on_sealed has not been called;
+	 * otherwise 0 */
+	int64_t sealed_ms;
 	int64_t begin_at, send_at, spread_end, over_at, closed_at;
 	unsigned bad_receipts;
 	struct cm_progress progress;
@@ -121,7 +124,8 @@ static enum cm_rc store(struct cl_round *r, const struct cl_sealed *s, struct cm
 	if (!more)
 		return rc == CM_OK ? cm_fail(err, CM_EINTERNAL, "out of memory") : rc;
 	r->stored = more;
-	/* Told when sending begins: until then the metrics do not show when all was sealed. */
+	/* The time is reported when sending begins: until then the metrics do not show when all was
+	 * sealed. */
 	if (rc == CM_OK)
 		r->stored[r->stored_n++] = (double)(uv_hrtime() - began) / 1e9;
 	return rc;
@@ -144,8 +148,8 @@ static void seal(struct cl_round *r)
 {
 	struct cm_err err;
 
-	/* Devices whose messages can no longer be sent are not randomized.  Of a late round the shuffler says
-	 * when it is closed. */
+	/* Devices whose messages can no longer be sent are not randomized.  For a late round the shuffler
+	 * decides when it is closed. */
 	if (r->closed_at > 0 || (!r->late && cm_steady_ms(&r->clock) >= r->d->deadline_ms))
 		cl_sealer_cut(&r->sealer);
 	if (cl_sealer_go_on(&r->sealer, &err) != CM_OK)
@@ -154,7 +158,7 @@ static void seal(struct cl_round *r)
 
 /* ---- upload ---- */
 
-/* Stored bytes into frames, a few ahead of the connections. */
+/* Read stored reports back into frames, a few more than the connections take at once. */
 static enum cm_rc feed(struct cl_round *r, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
@@ -193,7 +197,7 @@ static void schedule_next(struct cl_round *r, int64_t now)
 static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
 {
 	int64_t now = cm_steady_ms(&r->clock), opens = r->d->opens_ms;
-	/* Later than now only if the clock was set back since. */
+	/* prepare_from is later than now only if the clock was set back since then. */
 	int64_t from = r->conf.prepare_from < now ? r->conf.prepare_from : now;
 	/* A round resumed after a restart sends at once. */
 	int64_t start = !r->conf.prepared->batch
@@ -214,7 +218,7 @@ static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
 	r->spread_end = spread < last - start ? start + spread : last;
 	cr_rng_point("times", r->d->sequence, 0);
 	schedule_next(r, start);
-	/* The timer beats from that moment on, not from when the last device was sealed. */
+	/* The timer starts at that moment, not when the last device was sealed. */
 	(void)uv_timer_start(&r->tick, on_tick, (uint64_t)(start > now ? start - now : 0), TICK_MS);
 	return CM_OK;
 }
@@ -292,7 +296,8 @@ static void on_tick(uv_timer_t *t)
 	if (r->closed_at > 0 && now >= r->closed_at) {
 		end(r, NULL);
 	} else if (r->closed_at == 0 && now >= r->over_at) {
-		/* Our clock may be wrong, or the shuffler away: it alone says that the round is closed. */
+		/* Our clock may be wrong, or the shuffler away: only the shuffler can say that the round is
+		 * closed. */
 		(void)cm_fail(&err, CM_ELATER,
 			"the deadline has passed by our clock, and the shuffler has not said so");
 		end(r, &err);
@@ -301,7 +306,8 @@ static void on_tick(uv_timer_t *t)
 	}
 }
 
-/* Some of the devices that were accepted, one message of each: kept with their outcomes. */
+/* Record some of the accepted devices, with one message of each, so that their inclusion can be verified
+ * later. */
 static enum cm_rc watch(struct cl_round *r, const struct cl_answer *answer, struct cm_err *err)
 {
 	struct rd_opening opening;
@@ -321,8 +327,8 @@ static enum cm_rc watch(struct cl_round *r, const struct cl_answer *answer, stru
 	return rc;
 }
 
-/* The shuffler holds other bytes of a device: this client sends no more of the round, and answers no other
- * (cl_standing.h). */
+/* Record that the shuffler holds other bytes of a device: this client then sends no more of this round, and
+ * takes part in no other until an operator decides (cl_standing.h). */
 static enum cm_rc note_conflicts(struct cl_round *r, const struct cl_answer *answer, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
@@ -495,7 +501,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 		round_free(r);
 		return rc;
 	}
-	/* A round that evens out tags drops messages as prescribed: there is nothing to be watched. */
+	/* A round that evens out tags drops messages as prescribed, so no message of it can be watched. */
 	r->watch.most = r->d->randomizer.shuffler.tag_messages > 0 ? 0 : (uint64_t)conf->setup->conf.proofs;
 	r->watch.seen = counts.by[CL_ACCEPTED];
 	r->answered = counts.total - counts.by[CL_UNANSWERED];

@@ -17,16 +17,17 @@ struct cl_rounds {
 	struct cl_context *context;
 	struct cl_asker *asker;
 	struct cl_preparation prep;
-	struct cl_round *round;  /* being uploaded; NULL: none */
-	enum cl_phase phase;     /* CL_ENDING: closed */
+	struct cl_round *round;  /* the round that is being uploaded; NULL if there is none */
+	enum cl_phase phase;     /* CL_ENDING after cl_rounds_close */
 	bool closed_told;        /* on_closed was called */
-	struct cl_active active; /* the stored active round; sequence 0: none */
+	struct cl_active active; /* the stored active round; its sequence is 0 if there is none */
 	bool confirming;         /* asked whether the round judged in prep is still open */
-	struct cl_await await;   /* of a round with a payload */
+	struct cl_await await;   /* used for rounds with a payload */
 	uint64_t count;          /* rounds done in this run */
 	struct cl_done done;
-	/* The round that was declined last, to be stated with the next requests; sequence 0: none.  Only what
-	 * cl_judge says, which knows no reading: whether readings can be read is told to nobody. */
+	/* The round that was declined last; the next requests name it.  sequence is 0 if there is none.
+	 * The reason comes from cl_judge alone, which reads no reading: no peer learns whether readings can
+	 * be read. */
 	struct {
 		uint64_t sequence;
 		unsigned why;
@@ -34,7 +35,7 @@ struct cl_rounds {
 	} declined;
 };
 
-/* on_closed, once nothing works any more. */
+/* Call on_closed once, when no work and no round is under way. */
 static void tell_closed(struct cl_rounds *r)
 {
 	if (r->phase != CL_ENDING || r->prep.works || r->round || r->closed_told)
@@ -57,7 +58,7 @@ static void ask(struct cl_rounds *r, uint32_t later_ms)
 	cl_asker_begin(r->asker, later_ms);
 }
 
-/* No round is wanted in this phase. */
+/* Enter a phase in which no round is requested. */
 static void enter(struct cl_rounds *r, enum cl_phase phase)
 {
 	r->phase = phase;
@@ -85,7 +86,7 @@ static void summarize(struct cl_rounds *r, const struct cl_counts *counts, const
 	r->conf.on_summary(r->conf.user, &s);
 }
 
-/* Keep what is stored, and try again. */
+/* Keep what is stored, and try the round again. */
 static void interrupted(struct cl_rounds *r, const struct cm_err *why)
 {
 	struct cm_err unused;
@@ -149,7 +150,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	ask(r, 0);
 }
 
-/* The round judged in prep is not taken part in. */
+/* Report that this client takes no part in the round judged in prep. */
 static void refuse(struct cl_rounds *r, const struct cm_err *why)
 {
 	const struct cl_judgement *j = &r->prep.prepared.j;
@@ -321,11 +322,11 @@ static void fetched(void *user)
 	bool awaited = false;
 	struct cm_err why;
 
-	/* Being judged, it comes back to fetch(). */
+	/* A round that is being judged calls fetch() again when it needs its payload. */
 	if (r->phase == CL_ENDING || r->prep.works || r->round)
 		return;
 	(void)cm_fail(&why, CM_ELATER, "the payload did not come in time");
-	/* An answer that is on its way would pass for one to another request. */
+	/* An answer that is still on its way would be taken for the answer to another request. */
 	for (int ask = CL_ASK_ROUND; ask <= CL_ASK_PAYLOAD; ask++)
 		awaited = awaited || cl_asker_awaits(r->asker, (enum cl_ask)ask);
 	if (awaited)
@@ -376,7 +377,7 @@ static void judge(void *user)
 	struct cm_err err;
 
 	enter(r, CL_PREPARING);
-	/* The payload came, or cannot be had; the moment of that must not show. */
+	/* The payload came, or cannot be had; the moment at which that became known must not show. */
 	if (cl_await_waits(&r->await))
 		return;
 	if (cl_preparation_judge(&r->prep, input, cl_await_until(&r->await), on_prepared, r, &err) != CM_OK)
@@ -400,11 +401,12 @@ static void request(void *user, Tombola__V1__GetRound *get)
 	get->wait_ms = r->active.sequence > 0 || r->confirming ? 0
 		       : get->passed_over > 0                  ? CL_PAUSE_MS
 							       : PR_WAIT_MAX_MS;
-	/* Only while it waits for any round: a rehearsal must not come between the steps of one. */
+	/* Offer rehearsals only while waiting for any round: a rehearsal must not come between the steps of
+	 * one. */
 	get->rehearses = get->wait_ms == PR_WAIT_MAX_MS;
 }
 
-/* Discard the judged round that was to be confirmed. */
+/* Forget the judged round that was waiting for confirmation. */
 static void forget_judged(struct cl_rounds *r)
 {
 	if (r->confirming)

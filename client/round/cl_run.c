@@ -1,4 +1,5 @@
-/* cl_run.c - the loop behind `run`, `send` and `encode`: what every part uses, signals, and the end. */
+/* cl_run.c - runs the loop behind `run`, `send` and `encode`: sets up what every part uses, handles
+ * signals, and ends the run. */
 #include "cl_run.h"
 
 #include <inttypes.h>
@@ -21,14 +22,15 @@ struct cl_run {
 	struct nt_tls_ctx *tls;
 	struct cl_links *links;
 	struct cl_plans plans;    /* requests for standing, plan and manifest */
-	struct cl_gather *gather; /* NULL: the readings are in a file */
+	struct cl_gather *gather; /* NULL if the readings are in a file */
 	struct cl_rounds *rounds;
 	struct cl_inclusion *inclusion;
 	struct cl_rehearse *rehearse;
-	struct cl_devices *devices_next; /* a list that was read again, not in force yet; NULL: none */
-	double spent;                    /* epsilon of the slices of all pinned plans */
-	bool stopped;                    /* by a signal */
-	bool ending;                     /* the loop ends, with `result` */
+	/* a list that was read again and is not in force yet; NULL if there is none */
+	struct cl_devices *devices_next;
+	double spent; /* epsilon of the slices of all pinned plans */
+	bool stopped; /* a signal ended the run */
+	bool ending;  /* the loop is ending, with `result` */
 	struct cm_err result;
 };
 
@@ -39,7 +41,7 @@ static void on_links_closed(void *user)
 	((struct cl_run *)user)->links = NULL;
 }
 
-/* No work and no round is under way any more: close what they used, so that the loop ends. */
+/* Close what work and rounds used, now that none is under way, so that the loop ends. */
 static void on_rounds_closed(void *user)
 {
 	struct cl_run *run = user;
@@ -107,7 +109,7 @@ static void take_tls(struct cl_run *run, struct nt_tls_ctx *fresh, bool keep)
 	cl_metrics_reloaded(run->context.metrics, true);
 }
 
-/* A round is about to be judged. */
+/* Prepare for the judgement of a round. */
 static void on_begin(void *user)
 {
 	struct cl_run *run = user;
@@ -146,8 +148,8 @@ static void on_reload(void *user)
 
 /* ---- files that were replaced ---- */
 
-/* Connections stay, unless the shuffler is to learn from the new certificate: another key, by which it knows
- * whose reports these are, or another number of devices. */
+/* Replace the certificates.  Connections stay, unless the new certificate tells the shuffler something new:
+ * another key, by which it recognises this client's reports, or another number of devices. */
 static void on_certificates(void *user)
 {
 	struct cl_run *run = user;
@@ -189,7 +191,8 @@ static void on_devices(void *user)
 	take_devices(run, devices);
 }
 
-/* A verb that ends by itself uses the files that it began with. */
+/* Watch the certificate files, except in a verb that ends by itself: that uses the files with which it
+ * began. */
 static enum cm_rc watch(struct cl_run *run, struct cm_err *err)
 {
 	const struct cl_setup *setup = run->context.setup;
@@ -236,8 +239,9 @@ static void on_summary(void *user, const struct cl_summary *s)
 		conf->on_round(conf->user, s);
 }
 
-/* Says nothing of programs: a program may have ended their spawner because of a reading, and who starts
- * clients anew that are not ready would make their connections depend on it. */
+/* Programs are left out on purpose: a program may have ended their spawner because of a reading.  If that
+ * made a client "not ready", a supervisor that restarts such clients would make their connections depend on
+ * a reading. */
 static const char *not_ready(void *user)
 {
 	const struct cl_run *run = user;
@@ -295,7 +299,7 @@ static int metrics(void *user, const char *path, struct nt_http_reply *out)
 		       : failed;
 }
 
-/* For `check`. */
+/* Reports on the programs, for `check`. */
 static int programs(void *user, const char *path, struct nt_http_reply *out)
 {
 	const struct cl_run *run = user;
@@ -407,7 +411,7 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 
 	if (rc == CM_OK)
 		rc = start_serving(run, err);
-	/* What a configuration of before has held is no longer wanted. */
+	/* Erase what a run with `hold` has stored, because the configuration no longer wants it. */
 	if (rc == CM_OK && !c->setup->conf.mqtt.hold)
 		rc = cl_mqtt_saved_erase(c->setup->conf.state_dir, err);
 	if (rc == CM_OK)
@@ -438,8 +442,8 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 			&run->inclusion, err);
 	if (rc != CM_OK)
 		return rc;
-	/* Report readiness now: if the shuffler is away the client waits for it, and the service manager must
-	 * not restart it. */
+	/* Report readiness now: if the shuffler is away the client waits for it, and the service manager
+	 * must not restart it. */
 	nt_loop_ready(run->signals);
 	return CM_OK;
 }

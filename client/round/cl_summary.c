@@ -1,4 +1,4 @@
-/* cl_summary.c - the result of one round for this client. */
+/* cl_summary.c - fills in the result of one round for this client. */
 #include "cl_summary.h"
 
 #include <stdio.h>

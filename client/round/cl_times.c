@@ -1,12 +1,12 @@
-/* cl_times.c - until when a round's readings are read. */
+/* cl_times.c - computes until when a round's readings are read. */
 #include "cl_times.h"
 
 #include <stdbool.h>
 
-#define DEVICE_US 10.0 /* ten times what a usual row takes */
+#define DEVICE_US 10.0 /* microseconds for each device: ten times what a usual row takes */
 #define NUMBER_US 0.3
-#define ROWS      5 /* of a device that fit into that time on a busy machine */
-#define PART      4 /* of the time that the round is open, this takes one part at most */
+#define ROWS      5 /* rows of one device that can be read in that time on a busy machine */
+#define PART      4 /* reading takes at most one part in PART of the time that the round is open */
 
 struct cl_times cl_times_make(const struct cl_times_of *of)
 {

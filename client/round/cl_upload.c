@@ -1,4 +1,4 @@
-/* cl_upload.c - holds frames of stored reports: waiting, on a connection, or answered. */
+/* cl_upload.c - keeps frames of stored reports: waiting, on a connection, or answered. */
 #include "cl_upload.h"
 
 #include <math.h>
@@ -16,19 +16,19 @@ struct frame {
 	size_t n;
 	int64_t *slot;
 	uint8_t *pseudonyms, *salts, *sealed;
-	struct rd_receipt_device *device; /* what a receipt covers for each device; computed when the first
-					   * receipt arrives */
+	/* the part of each device that a receipt signs; computed when the first receipt arrives */
+	struct rd_receipt_device *device;
 };
 
 struct cl_upload {
 	struct cl_upload_conf conf;
 	size_t device_len;           /* sealed bytes of one device */
-	struct frame *first, **last; /* unanswered, in the order given */
+	struct frame *first, **last; /* unanswered frames, in the order in which they were given */
 	size_t frames, waiting;
 	size_t on[CL_CONNECTIONS_MAX];
-	struct frame *answered;                                      /* the frame of the last cl_answer */
-	uint8_t outcome[PR_SUBMISSIONS_MAX], signature[CR_SIGN_LEN]; /* from its receipt */
-	/* Of a frame's devices, then of a device's messages. */
+	struct frame *answered; /* the frame that the last cl_answer is about */
+	uint8_t outcome[PR_SUBMISSIONS_MAX], signature[CR_SIGN_LEN]; /* from the receipt of `answered` */
+	/* Hashes of the devices of a frame, then of the messages of a device. */
 	uint8_t leaf[PR_SUBMISSIONS_MAX > PR_MESSAGES_MAX ? PR_SUBMISSIONS_MAX : PR_MESSAGES_MAX]
 		    [PR_HASH_LEN];
 };
@@ -191,7 +191,7 @@ static enum cm_rc check_form(const struct cl_upload *u, const Tombola__V1__Recei
 	return CM_OK;
 }
 
-/* Find the link to the frame that a receipt answers.  CM_EPROTO, CM_EPERM: none. */
+/* Find the pointer to the frame that a receipt answers.  CM_EPROTO or CM_EPERM: there is no such frame. */
 static enum cm_rc find_answered(struct cl_upload *u, unsigned connection, const Tombola__V1__Receipt *receipt,
 	struct frame ***out, struct cm_err *err)
 {
@@ -286,6 +286,6 @@ int64_t cl_spread_next(int64_t now_ms, int64_t end_ms, uint64_t k, const struct 
 
 	if (end_ms <= now_ms || k == 0)
 		return now_ms;
-	/* P(min of k > t) = (1 - t)^k. */
+	/* The smallest of k uniform draws exceeds t with probability (1 - t)^k; solve that for t. */
 	return now_ms + (int64_t)((double)(end_ms - now_ms) * -expm1(log(u) / (double)k));
 }

@@ -14,12 +14,12 @@
 struct cl_upload;
 struct cl_upload_conf {
 	uint8_t round_id[PR_ROUND_ID_LEN];
-	uint8_t mac[PR_MAC_LEN];            /* cl_standing_mac of the round */
-	struct rd_receipt_shape shape;      /* of one device's sealed bytes */
-	uint32_t window;                    /* unanswered frames per connection, 1.. */
-	const struct cr_verifier *shuffler; /* pinned; borrowed */
+	uint8_t mac[PR_MAC_LEN];            /* the MAC that cl_standing_mac makes for the round */
+	struct rd_receipt_shape shape;      /* shape of one device's sealed bytes */
+	uint32_t window;                    /* most unanswered frames per connection, 1.. */
+	const struct cr_verifier *shuffler; /* the pinned key; borrowed */
 };
-/* NULL out of memory. */
+/* NULL if out of memory. */
 struct cl_upload *cl_upload_new(const struct cl_upload_conf *conf);
 void cl_upload_free(struct cl_upload *u);
 
@@ -30,13 +30,13 @@ size_t cl_upload_frame_devices(size_t device_len, size_t wanted);
 /* Add one frame of n stored devices; copied.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc cl_upload_give(struct cl_upload *u, const int64_t *slot, const uint8_t *pseudonyms,
 	const uint8_t *salts, const uint8_t *sealed, size_t n, struct cm_err *err);
-/* Frames added that are on no connection now. */
+/* Number of given frames that are on no connection now. */
 size_t cl_upload_waiting(const struct cl_upload *u);
-/* Frames added that are not answered. */
+/* Number of given frames that are not answered. */
 size_t cl_upload_unanswered(const struct cl_upload *u);
 
-/* The next frame for this connection (0..CL_CONNECTIONS_MAX-1), oldest first.  *out points into u until the
- * frame is answered.  CM_EMORE: its window is full, or no frame is waiting. */
+/* Get the next frame for this connection (0..CL_CONNECTIONS_MAX-1), oldest first.  *out points into u until
+ * the frame is answered.  CM_EMORE: its window is full, or no frame is waiting. */
 CM_CHECK enum cm_rc cl_upload_next(struct cl_upload *u, unsigned connection, Tombola__V1__Submit *out);
 
 /* The result of a receipt: outcome[i] for slot[i].  Valid until the next call with u. */
@@ -50,8 +50,8 @@ struct cl_answer {
  * connection. */
 CM_CHECK enum cm_rc cl_upload_receipt(struct cl_upload *u, unsigned connection,
 	const Tombola__V1__Receipt *receipt, struct cl_answer *out, struct cm_err *err);
-/* The opening of one message of one device in the frame answered last; valid until the next call with u.
- * device < n of that answer, message < shape.messages. */
+/* Get the opening of one message of one device in the frame answered last; valid until the next call with
+ * u.  device < n of that answer, message < shape.messages. */
 void cl_upload_opening(struct cl_upload *u, size_t device, uint32_t message, struct rd_opening *out);
 /* The connection ended: its unanswered frames wait for another connection. */
 void cl_upload_lost(struct cl_upload *u, unsigned connection);
@@ -59,10 +59,10 @@ void cl_upload_lost(struct cl_upload *u, unsigned connection);
 /* Whether sending may begin: every one of `devices` was given to a job and every job has ended.  Otherwise
  * the time at which one device's message leaves could depend on another device's reading. */
 bool cl_send_may_begin(unsigned jobs, size_t given_to_jobs, size_t devices);
-/* When sending begins if all is sealed at now_ms: the first of from + step, from + 2 step, ... that has not
- * passed.  So the moment does not reveal how long sealing took, except in steps.  A step is at least a
- * millisecond and at most a tenth of the time up to `deadline`. */
+/* The moment at which sending begins if all is sealed at now_ms: the first of from + step, from + 2 step,
+ * ... that has not passed.  So the moment does not reveal how long sealing took, except in steps.  A step
+ * is at least a millisecond and at most a tenth of the time up to `deadline`. */
 int64_t cl_send_start(int64_t from_ms, int64_t deadline_ms, int64_t step_ms, int64_t now_ms);
-/* Next moment of sending, when k moments (k >= 1, including this one) are to be spread uniformly over [now,
+/* The next moment of sending, when k moments (k >= 1, including this one) are spread uniformly over [now,
  * end]: the smallest of k uniform draws. */
 int64_t cl_spread_next(int64_t now_ms, int64_t end_ms, uint64_t k, const struct cr_rng *rng);

@@ -1,4 +1,4 @@
-/* cl_values.c - the value that each device of a round encodes. */
+/* cl_values.c - makes the value that each device of a round encodes. */
 #include "cl_values.h"
 
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 
 struct cl_values {
 	const struct rd_descriptor *d;
-	struct co_maker *maker; /* NULL: nothing is computed, or everyone is NONE */
+	struct co_maker *maker; /* NULL if nothing is computed, or if every device is NONE */
 	bool computes, program;
 	uint32_t features, width;
-	float *x;            /* the features, or the program's answer */
-	uint32_t *at, *none; /* the value; that of a device without a reading */
+	float *x;            /* the features; with a program, its answer */
+	uint32_t *at, *none; /* the current value; the value of a device without a reading */
 };
 
 uint32_t cl_values_width(const struct rd_descriptor *d)
@@ -45,7 +45,7 @@ bool cl_values_read(struct co_maker *m, const char *const *text, uint32_t *at)
 {
 	uint32_t features = co_maker_parameters(m)->features;
 
-	/* Bits of a float are as many as of a number of the batch. */
+	/* The batch keeps a float's bits in one of its numbers, so both have the same size. */
 	_Static_assert(sizeof(float) == sizeof *at, "one for one");
 	return co_reading(m, text, (float *)(void *)at, &at[features]);
 }
@@ -113,7 +113,8 @@ void cl_values_free(struct cl_values *v)
 	free(v);
 }
 
-/* Without a reading the map is computed of zeroes, and the result is not used: time shows no NONE. */
+/* For a device without a reading the map is computed from zeroes and the result is discarded, so that the
+ * time does not show who is NONE. */
 static bool computed(struct cl_values *v, const uint32_t *reading)
 {
 	uint32_t label = 0;
