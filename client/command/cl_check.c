@@ -1,4 +1,4 @@
-/* cl_check.c - the findings of `check` for a client. */
+/* cl_check.c - makes the findings of `check` for a client. */
 #include "cl_check.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 #define ASK_MS 2000
 
-/* What became of the newest round, until there is another. */
+/* Report what became of the newest round, until there is another. */
 static void check_round(const struct cl_setup *setup, struct cl_db *db, struct nt_health *h)
 {
 	struct cl_newest last;
@@ -97,7 +97,8 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 	cl_db_close(db);
 }
 
-/* No part of readiness: cl_run.c.  A daemon that does not answer is nt_health_daemon's finding. */
+/* Report programs whose spawner has ended; readiness leaves them out (not_ready in cl_run.c).  A daemon
+ * that does not answer is reported by nt_health_daemon. */
 static void check_programs(const struct cl_setup *setup, struct nt_health *h)
 {
 	struct cm_err err;
@@ -115,8 +116,8 @@ static void check_programs(const struct cl_setup *setup, struct nt_health *h)
 }
 
 /* Warn when sealing is late.  Readings are read until a fixed moment, and sealing comes after it and needs
- * many times the processor time: a host that seals late may not have read all readings.  Nobody is shown how
- * long reading took. */
+ * many times the processor time: a host that seals late may not have read all readings.  How long reading
+ * took is not shown to anybody. */
 static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 {
 	static const char name[] = CL_SEALED_METRIC;
@@ -127,7 +128,7 @@ static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 	char *body = NULL;
 	int status = 0;
 
-	/* With a shorter `prepare` a round gives reading more time than that. */
+	/* With a shorter `prepare` a round gives reading more time than `prepare` says. */
 	if (!setup->conf.http || *setup->conf.http == '\0' || setup->conf.prepare_ms < CL_TIMES_PREPARE_MS ||
 		nt_http_get(setup->conf.http, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
 		return;
@@ -174,7 +175,7 @@ static enum cm_rc stop(void *user, const struct cl_row *row, struct cm_err *err)
 	return cm_fail(err, CM_ELATER, "the first row is enough");
 }
 
-/* One line that is no fault, with the place of its key; `then` ends it. */
+/* Print one line that is not a fault, with the place of its key; `then` ends the line. */
 static void note(
 	const struct cl_setup *s, const char *key, const struct cm_err *what, const char *then, FILE *out)
 {
@@ -185,7 +186,8 @@ static void note(
 	(void)fprintf(out, "%s%s\n", placed.msg, then);
 }
 
-/* For a person alone: whether a unit starts may not depend on a file that its producer writes. */
+/* Print notes on the files of readings, for a person at a terminal only: whether a service starts must not
+ * depend on a file that another program writes. */
 static void note_readings(const struct cl_setup *s)
 {
 	const struct cl_conf *c = &s->conf;
@@ -214,7 +216,8 @@ static void note_readings(const struct cl_setup *s)
 	}
 }
 
-/* No fault, or a gateway whose list has grown could not be started again. */
+/* Note a list that is too long.  This is not a fault; otherwise a gateway whose list has grown could not be
+ * started again. */
 static void note_too_many(const struct cl_setup *s, FILE *out)
 {
 	static const struct cr_key any;

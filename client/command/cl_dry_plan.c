@@ -23,15 +23,15 @@ struct judging {
 	struct cl_devices *devices;
 	struct cr_key secret;
 	struct cr_rng rng;
-	const char *input; /* as sentences name it */
+	const char *input; /* the input's name in sentences */
 	struct cm_table *table;
-	json_t *rounds;        /* --json: what is printed at the end */
-	json_t *shown;         /* of the current round: what the first devices hold and would send */
-	struct cm_buf written; /* text: what follows the table */
-	size_t asked, wrong;   /* questions, and those of which something is wrong */
+	json_t *rounds;        /* with --json: what is printed at the end */
+	json_t *shown;         /* what the first devices hold and would send in the current round */
+	struct cm_buf written; /* without --json: the text that follows the table */
+	size_t asked, wrong;   /* number of questions, and of those with a fault */
 };
 
-/* The parts of a descriptor that policy and readings are judged by; borrows the round's lists. */
+/* Fill in the parts of a descriptor by which policy and readings are judged; borrows the round's lists. */
 static void describe(const struct pl_plan *p, const struct pl_round *r, struct rd_descriptor *d)
 {
 	*d = (struct rd_descriptor){ .sequence = r->number,
@@ -50,7 +50,7 @@ static void describe(const struct pl_plan *p, const struct pl_round *r, struct r
 	memcpy(d->unit, p->unit, sizeof d->unit);
 }
 
-/* "3", or "3-367" if the rounds from r on repeat it. */
+/* Write the round's number, "3", or "3-367" if the rounds after it repeat it. */
 static void numbers_of(const struct pl_plan *p, size_t i, char *out, size_t size)
 {
 	size_t last = i;
@@ -68,7 +68,7 @@ static const char *state_of(const struct cl_found_device *device)
 	return !device->taken ? "NONE" : device->clamped ? "clamped" : "taken";
 }
 
-/* Where the device stands, and why it is NONE or one of its fields is. */
+/* Say which row the device has, and why it or one of its fields is NONE. */
 static void device_words(const struct judging *g, const struct cl_found *f,
 	const struct cl_found_device *device, char place[320], char name[128], char why[256])
 {
@@ -203,7 +203,7 @@ static void add_json(struct judging *g, const struct pl_round *r, const struct c
 
 /* ---- what would be sent ---- */
 
-/* The entry of a device of the batch, which is in random order; NULL: it has none. */
+/* The entry of a device in the batch, which is in random order; NULL if it has none. */
 static const struct cl_entry *entry_of(const struct cl_batch *batch, const struct cl_found_device *device)
 {
 	size_t n;
@@ -215,7 +215,7 @@ static const struct cl_entry *entry_of(const struct cl_batch *batch, const struc
 	return NULL;
 }
 
-/* Of the first devices, what they hold and what they would send, into g->shown. */
+/* Put what the first devices hold and what they would send into g->shown. */
 static enum cm_rc show(
 	struct judging *g, const struct cl_found *f, const struct cl_batch *batch, struct cm_err *err)
 {
@@ -279,7 +279,8 @@ static enum cm_rc read_round(struct judging *g, struct cl_found *f, struct cm_er
 	return rc == CM_OK && f->failed ? cm_fail(err, CM_EINTERNAL, "out of memory") : rc;
 }
 
-/* What a round computes with a payload of the analyzer cannot be judged before there is one. */
+/* Say that a round which computes with a payload of the analyzer cannot be judged before the payload
+ * exists. */
 static enum cm_rc say_payload(
 	struct judging *g, const struct pl_round *r, const char *numbers, struct cm_err *err)
 {
@@ -367,7 +368,7 @@ static enum cm_rc begin(struct judging *g, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = cr_rng_system(&g->rng, err);
 	if (rc == CM_OK) {
-		/* Pseudonyms are not shown, so any secret keeps the devices apart. */
+		/* Pseudonyms are not shown, so any secret serves to tell devices apart. */
 		g->rng.fill(g->rng.ctx, g->secret.bytes, sizeof g->secret.bytes);
 		rc = cl_setup_devices(g->what->setup, &g->secret, &g->devices, err);
 	}

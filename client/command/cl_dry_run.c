@@ -18,7 +18,7 @@
 #define SHOWN_DEVICES  10u
 #define SHOWN_MESSAGES 8u
 
-/* The plan that came with the round, if any did. */
+/* Store the plan that came with the round, if one did. */
 static enum cm_rc learn_plan(
 	const struct cl_dry_run *what, struct cl_db *db, const struct rd_descriptor *d, struct cm_err *err)
 {
@@ -34,8 +34,8 @@ static enum cm_rc learn_plan(
 		db, &offered, what->setup->conf.population, what->setup->analyzer, d->opens_ms, err);
 }
 
-/* What this client would do, judged by a copy of its ledger, as if the round had just opened.  Nothing that
- * it has is written. */
+/* Find out what this client would do, judged by a copy of its ledger, as if the round had just opened.
+ * None of the client's files is written. */
 static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_descriptor *d,
 	struct cl_judgement *j, struct cm_err *no, struct cm_err *err)
 {
@@ -75,7 +75,7 @@ static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_d
 	return rc;
 }
 
-/* What counts[n] adds up to: the categories it supports, or bins where counts are not categories. */
+/* List what a record counts for: categories, or bins if the counts are not those of categories. */
 static void counts_text(
 	const struct rd_descriptor *d, const uint64_t *counts, uint32_t n, char *out, size_t size)
 {
@@ -98,12 +98,12 @@ static void counts_text(
 			used += (size_t)snprintf(out + used, size - used, "%sbin %" PRIu32 " of %" PRIu32,
 				used > 0 ? ", " : "", i, n);
 	}
-	/* Show a list whole or not at all. */
+	/* Show a list only if it fits as a whole. */
 	if (used >= size && supported > 1)
 		(void)snprintf(out, size, "several of %" PRIu32, n);
 }
 
-/* One record as the analyzer will read it. */
+/* Describe one record as the analyzer will read it. */
 static void record_text(const struct rd_descriptor *d, const uint8_t *record, char *out, size_t size)
 {
 	uint32_t n = pt_tallies(&d->randomizer);
@@ -123,7 +123,7 @@ static void record_text(const struct rd_descriptor *d, const uint8_t *record, ch
 	free(counts);
 }
 
-/* What the shuffler reads of message m, where the round has tags. */
+/* The tag that the shuffler reads from message m, in a round with tags. */
 static uint32_t tag_of(const struct rd_descriptor *d, const uint8_t *sealed, uint32_t m)
 {
 	return cm_get_le16(sealed + m * rd_message_len(d));
@@ -182,7 +182,7 @@ static void device_row(struct cm_table *table, const struct rd_descriptor *d, co
 	cm_table_row(table, (const char *const[]){ value, sent, bytes });
 }
 
-/* Adds what is shown to `list` or, if that is NULL, to `table`; `who` stands before each value. */
+/* Add each device to `list` or, if that is NULL, to `table`; `who` precedes each value. */
 static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_payload_bytes *payload,
 	const struct cl_entry *entry, size_t n, const char *who, const struct cr_rng *rng, json_t *list,
 	struct cm_table *table, struct cm_err *err)
@@ -242,7 +242,7 @@ enum cm_rc cl_dry_run_device(const struct rd_descriptor *d, const struct cl_entr
 	return rc;
 }
 
-/* Show what a device without a valid reading would send; with none = "even" it differs each time. */
+/* Show what a device without a valid reading would send; with none = "even" that differs each time. */
 static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr_rng *rng, json_t *list,
 	struct cm_table *table, struct cm_err *err)
 {
@@ -260,7 +260,7 @@ static enum cm_rc without_reading(const struct rd_descriptor *d, const struct cr
 	return rc;
 }
 
-/* Programs compute what the round asks of them; without programs every device is shown as one without a
+/* Have programs compute the values of the round; without programs every device is shown as one without a
  * reading. */
 static void compute(const struct cl_dry_run *what, const struct cl_judgement *j, struct cl_batch *batch,
 	struct cl_rows *rows)
@@ -295,7 +295,7 @@ static void print_head(const struct rd_descriptor *d, const char *words, const c
 			cm_thousands((int64_t)d->payload_size, n));
 }
 
-/* The document of --json.  Takes the references to both lists over. */
+/* Print the document of --json.  Takes over the references to both lists. */
 static void print_json(const struct cl_judgement *j, const char *would, const char *words, json_t *devices,
 	json_t *none, FILE *out)
 {
@@ -334,7 +334,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	input.limit = input.limit == 0 ? SHOWN_DEVICES : input.limit;
 	cl_judge_words(j, &what->setup->policy, words, sizeof words);
 	if (rc == CM_OK) {
-		/* Pseudonyms are not shown, so any secret keeps the devices apart. */
+		/* Pseudonyms are not shown, so any secret serves to tell devices apart. */
 		rng.fill(rng.ctx, secret.bytes, sizeof secret.bytes);
 		rc = cl_setup_devices(what->setup, &secret, &devices, err);
 	}
@@ -350,7 +350,7 @@ static enum cm_rc show(const struct cl_dry_run *what, struct cl_judgement *j, co
 	}
 	if (rc == CM_OK)
 		rc = without_reading(&j->d, &rng, none, table, err);
-	/* The rest of the file is left out on purpose. */
+	/* Rows beyond the limit are left out on purpose, so they are not reported. */
 	rows.unlisted = 0;
 	if (rc == CM_OK && what->json) {
 		print_json(j, would, words, json_incref(list), json_incref(none), out);

@@ -1,8 +1,9 @@
-/* cl_findings.c - judges what is in a round's readings.
+/* cl_findings.c - judges the readings of a round.
  *
- * A reading that is there and cannot be taken is wrong, be it one.  A device without a reading is no fault:
- * it takes part as NONE.  Numbers outside the range are what the range is for, as long as they are few: of
- * more than one in CLAMPED_ONE_IN the answer is that of the range's ends. */
+ * A reading that exists and cannot be used is a fault, even if it is only one.  A device without a reading
+ * is no fault: it takes part as NONE.  A few numbers outside the range are no fault, since the range is
+ * meant to clamp them.  But if more than one number in CLAMPED_ONE_IN is clamped, the answer mostly shows
+ * the ends of the range. */
 #include "cl_findings.h"
 
 #include <inttypes.h>
@@ -29,7 +30,7 @@ static void add(struct cl_findings *out, bool wrong, const char *fmt, ...)
 	va_end(args);
 }
 
-/* The finding that was added last, which may be given an advice. */
+/* The finding that was added last, so that an advice can be added to it. */
 static struct cl_finding *last(struct cl_findings *out)
 {
 	return &out->item[out->n - 1];
@@ -45,7 +46,7 @@ void cl_findings_devices(const struct cl_found *f, uint64_t *taken, uint64_t *cl
 	}
 }
 
-/* "readings.csv:17 (d15)" */
+/* Write a place, such as "readings.csv:17 (d15)". */
 static void place(const struct cl_findings_of *of, uint64_t line, const char *device, char *out, size_t size)
 {
 	(void)snprintf(out, size, "%s:%" PRIu64 "%s%s%s", of->input, line, *device != '\0' ? " (" : "",
@@ -87,7 +88,8 @@ static void judge_flaw(const struct cl_found *f, const struct cl_findings_of *of
 			"nothing, if so many devices have none: they take part as NONE");
 }
 
-/* Another unit whose numbers would lie in the range. */
+/* Units in which readings may be, with the scale and offset that convert them to the unit that the range is
+ * for. */
 static const struct {
 	const char *name, *to;
 	double scale, offset;

@@ -1,4 +1,4 @@
-/* cl_flaw.c - tells the usual faults of readings from each other. */
+/* cl_flaw.c - distinguishes the usual faults of readings. */
 #include "cl_flaw.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const struct {
 	[CL_FLAW_ROW] = { "is in a row of the wrong form", "mend the row's form" },
 };
 
-/* Texts by which programs say that they have no reading. */
+/* Whether the text is one by which programs say that they have no reading. */
 static bool says_none(const char *text, size_t n)
 {
 	static const char *const word[] = { "null", "none", "nan", "n/a", "na", "-", "unavailable",
@@ -45,7 +45,7 @@ static bool says_none(const char *text, size_t n)
 	return n == 0;
 }
 
-/* Without white space at its ends: where it begins, and its length. */
+/* Strip white space at the text's ends: returns where the rest begins, and sets its length. */
 static const char *bare(const char *text, size_t *n)
 {
 	static const char space[] = " \t\r\n";
@@ -57,7 +57,7 @@ static const char *bare(const char *text, size_t *n)
 	return text;
 }
 
-/* Whether the text is a number to its end; *rest: whether a number is what it begins with. */
+/* Whether the whole text is a number.  *rest: whether it at least begins with one. */
 static bool is_number(const char *text, size_t n, bool *rest)
 {
 	char copy[TEXT_MAX + 1], *end;

@@ -12,7 +12,7 @@
 
 #define DEVICES_AT_FIRST 1024u
 
-/* Pseudonyms are outputs of a keyed hash, so any of their bits spread evenly. */
+/* A pseudonym comes from a keyed hash, so all its bits are spread evenly. */
 static size_t place_of(const struct cl_found *f, const uint8_t pseudonym[PR_PSEUDONYM_LEN])
 {
 	size_t at;
@@ -45,7 +45,7 @@ static bool grow(struct cl_found *f)
 	return true;
 }
 
-/* The device with this pseudonym.  NULL: there is none and add is false, or out of memory. */
+/* Find the device with this pseudonym.  NULL if there is none and add is false, or if out of memory. */
 static struct cl_found_device *find(struct cl_found *f, const uint8_t pseudonym[PR_PSEUDONYM_LEN], bool add)
 {
 	size_t at;
@@ -114,7 +114,7 @@ static uint32_t count(struct cl_found *f, enum cl_flaw flaw, uint32_t field, con
 	return (uint32_t)i;
 }
 
-/* Count every flaw of the row; 0: it has none, else the index of the first plus 1. */
+/* Count every flaw of the row.  Returns the index of the first one plus 1, or 0 if it has none. */
 static uint32_t flaws_of(struct cl_found *f, const struct cl_seen *s)
 {
 	const struct cl_row *row = s->row;
@@ -143,7 +143,7 @@ static uint32_t flaws_of(struct cl_found *f, const struct cl_seen *s)
 	return first;
 }
 
-/* The least and the largest number, where the round asks for one. */
+/* Update the least and the largest number, in a round that asks for one number. */
 static void measure(struct cl_found *f, const struct cl_seen *s)
 {
 	const struct qy_query *q = &f->d->query;

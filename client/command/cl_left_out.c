@@ -11,7 +11,7 @@ bool cl_left_out_any(const struct cl_counts *counts)
 	return counts->by[CL_OVER_LIMIT] + counts->by[CL_CLOSED] + counts->by[CL_UNANSWERED] > 0;
 }
 
-/* A receipt does not say which of two limits it was. */
+/* A receipt does not say which of two limits was exceeded. */
 static int over_limit(
 	const struct cl_setup *setup, uint64_t target, const struct cl_counts *counts, char *out, size_t size)
 {

@@ -6,6 +6,7 @@
 
 /* Whether a device of this round was over a limit, closed, or never answered. */
 bool cl_left_out_any(const struct cl_counts *counts);
-/* Words with the setting and both values; target: the round's.  Reads the client's certificate. */
+/* Write a sentence with the setting and both values; target is the round's.  Reads the client's
+ * certificate. */
 void cl_left_out_words(const struct cl_setup *setup, uint64_t target, const struct cl_counts *counts,
 	char *out, size_t size);

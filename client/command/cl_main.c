@@ -1,4 +1,4 @@
-/* cl_main.c - the command tombola-client: verbs, options, exit codes. */
+/* cl_main.c - runs the command tombola-client: verbs, options, exit codes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -221,7 +221,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 		rc = cl_begin_programs(&setup, &conf.programs, err);
 	}
 	if (rc == CM_OK)
-		nt_loop_deaf(); /* after the process of the programs was started */
+		nt_loop_deaf(); /* call it only after the process of the programs was started */
 	if (rc == CM_OK)
 		rc = cl_run(&conf, &stopped, err);
 	cl_programs_stop(conf.programs);
@@ -242,7 +242,7 @@ static enum cm_rc verb_proofs(const struct cm_cli *cli, int *exit_code, struct c
 
 /* ---- encode ---- */
 
-/* Every round of a plan file, without a shuffler. */
+/* Judge the readings for every round of a plan file, without a shuffler. */
 static enum cm_rc encode_plan(const struct cm_cli *cli, struct cl_setup *setup, struct cm_err *err)
 {
 	const char *path = cli->argc > 1 ? cli->argv[1] : setup->conf.input,
@@ -272,7 +272,7 @@ static enum cm_rc encode_plan(const struct cm_cli *cli, struct cl_setup *setup, 
 	return rc == CM_OK ? cl_dry_plan(&what, stdout, err) : rc;
 }
 
-/* The round that the shuffler has open, or a saved one. */
+/* Encode the readings for the round that the shuffler has open, or for a saved one. */
 static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *setup, struct cm_err *err)
 {
 	const char *path = cli->option[ENCODE_DESCRIPTOR], *save = cli->option[ENCODE_SAVE];
@@ -354,7 +354,8 @@ static enum cm_rc verb_check(const struct cm_cli *cli, int *exit_code, struct cm
 	return CM_OK;
 }
 
-/* Check what a start would find in the client's database, without writing.  population NULL: unknown. */
+/* Check what a start would find in the client's database, without writing.  population is NULL if it is not
+ * known. */
 static enum cm_rc check_database(const char *dir, const char *population, struct cm_err *err)
 {
 	struct cl_db *db = NULL;

@@ -1,4 +1,5 @@
-/* cl_options.c - the options of `send` and `encode` that say what the input is, and how long to wait. */
+/* cl_options.c - reads the options of `send` and `encode` that say what the input is, and how long to
+ * wait. */
 #include "cl_options.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 	*in = (struct cl_input){ .path = path, .map = &setup->conf.map, .csv = setup->conf.csv };
 	in->device_field = cli->option[CL_OPTION_DEVICE_FIELD] ? cli->option[CL_OPTION_DEVICE_FIELD]
 							       : setup->conf.device_field;
-	/* The configuration's list for MQTT does not apply: this input is a file. */
+	/* The configuration's list for MQTT does not apply, because this input is a file. */
 	setup->devices =
 		cli->option[CL_OPTION_DEVICES] ? cli->option[CL_OPTION_DEVICES] : setup->conf.devices;
 	if (format) {

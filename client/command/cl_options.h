@@ -1,5 +1,5 @@
-/* cl_options.h - the options that `send` and `encode` share: which readings to read and which devices take
- * part. */
+/* cl_options.h - reads the options that `send` and `encode` share: which readings to read and which devices
+ * take part. */
 #pragma once
 
 #include "cl_prepare.h"
@@ -22,5 +22,6 @@ enum { CL_OPTION_FORMAT, CL_OPTION_DEVICE_FIELD, CL_OPTION_DEVICES, CL_OPTION_LI
  * CM_ENOINPUT. */
 CM_CHECK enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, const char *path,
 	struct cl_input *in, struct cm_err *err);
-/* Parse --wait as cm_clock_duration does: above zero, at most 7 days.  NULL means one minute.  CM_EUSAGE. */
+/* Parse --wait as cm_clock_duration does: more than zero, at most 7 days.  NULL means one minute.
+ * CM_EUSAGE. */
 CM_CHECK enum cm_rc cl_options_wait(const char *text, int64_t *ms, struct cm_err *err);

@@ -1,4 +1,4 @@
-/* cl_proofs.c - the verb `proofs`: requests the due proofs and prints the results. */
+/* cl_proofs.c - carries out the verb `proofs`: requests the due proofs and prints the results. */
 #include "cl_proofs.h"
 
 #include "cl_run.h"

@@ -1,4 +1,4 @@
-/* cl_proofs.h - the verb `proofs`: asks the shuffler at once for the proofs that the daemon requests at
+/* cl_proofs.h - carries out the verb `proofs`: requests at once the proofs that the daemon would request at
  * random moments, and prints the results. */
 #pragma once
 

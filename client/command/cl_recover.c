@@ -14,7 +14,7 @@
 
 enum { PLANS, NO_COPY, CONFIRM };
 
-/* *plans: 0 with --no-copy. */
+/* Sets *plans to 0 with --no-copy. */
 static enum cm_rc read_options(
 	const struct cm_cli *cli, const struct cl_setup *setup, uint64_t *plans, struct cm_err *err)
 {
@@ -46,7 +46,7 @@ static enum cm_rc decide(
 		rc = cl_ledger_any(db, &charged, err);
 	if (rc != CM_OK)
 		return rc;
-	/* A state without a charge may have been made in place of one that is lost with its secret. */
+	/* A state without a charge may have been made in place of a lost one, whose secret is lost, too. */
 	if (!loss.lost && !anew && !charged && !loss.accepted && plans > 0)
 		return cl_loss_accept(db, plans, cm_clock_wall_ms(), err);
 	if (!loss.lost && !anew)

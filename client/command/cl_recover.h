@@ -1,5 +1,5 @@
-/* cl_recover.h - the verb `accept-loss`: an operator resumes work after this client's ledger was restored
- * from a copy, cloned or lost. */
+/* cl_recover.h - carries out the verb `accept-loss`: an operator resumes work after this client's ledger
+ * was restored from a copy, cloned or lost. */
 #pragma once
 
 #include "cm_cli.h"
@@ -9,6 +9,6 @@
 		CM_FLAG("no-copy", "instead: no copy of this state ever answered; nothing is closed"), \
 		CM_OPTION("confirm", "POPULATION", "required: its name, as the configuration says it")
 
-/* `accept-loss`: close every plan up to a number and record that in the ledger.  Creates the ledger if it is
- * missing.  After conflicts alone --no-copy closes nothing. */
+/* `accept-loss`: close every plan up to a number and record that in the ledger.  Creates the ledger if it
+ * is missing.  If conflicts are all that happened, --no-copy closes no plan. */
 CM_CHECK enum cm_rc cl_recover_accept_loss(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

@@ -8,7 +8,7 @@
 #include "cm_file.h"
 #include "pr_msg.h"
 
-#define MORE 128u /* bytes of a document in addition to its contents */
+#define MORE 128u /* bytes that a document may have in addition to its contents */
 
 static char *plan_path(const char *path)
 {

@@ -299,7 +299,7 @@ static enum cm_rc print_loss(struct cl_db *db, FILE *out, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Print the counts of proofs as a line of `status`; nothing if no message was ever watched. */
+/* Print the counts of proofs as a line of `status`, or nothing if no message was ever watched. */
 static enum cm_rc print_proofs(struct cl_db *db, FILE *out, struct cm_err *err)
 {
 	struct cl_proof_counts c;

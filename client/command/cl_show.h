@@ -10,11 +10,12 @@
 /* Print "round 3 (state, grr): 58000 devices: 58000 accepted; ...".  readings: also print how many readings
  * were used, which reveals something about them. */
 void cl_show_summary(const struct cl_summary *s, bool readings, FILE *out);
-/* One object of "rounds" in schema tombola.send/2, with "rows" if `readings` is set.  NULL: out of memory. */
+/* Make one object of "rounds" in schema tombola.send/2, with "rows" if `readings` is set.  NULL: out of
+ * memory. */
 json_t *cl_summary_json(const struct cl_summary *s, bool readings);
-/* The double with all its digits; the string "inf" for infinity, which JSON lacks. */
+/* A JSON number with all digits of the double, or the string "inf" for infinity, which JSON lacks. */
 json_t *cl_json_number(double v);
-/* Print how many rows were left out, one line for each reason; nothing if none were. */
+/* Print how many rows were left out, one line for each reason; print nothing if none were. */
 void cl_show_rows(const struct cl_rows *rows, FILE *out);
 
 /* `proofs`: print how many watched messages the manifests include, lack, or leave unproved because the

@@ -1,4 +1,4 @@
-/* main.c - the command `tombola`: a table of verbs that belong to no one party. */
+/* main.c - runs the command `tombola`, whose verbs belong to no single party. */
 #include <stdio.h>
 
 #include <openssl/crypto.h>

@@ -1,4 +1,5 @@
-/* tool_cost.c - `tombola plan cost`: what each round sends, answers and would spend. */
+/* tool_cost.c (tool_plan.h) - carries out `tombola plan cost`: prints what each round sends, answers and
+ * would spend. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ double tool_spent(double epsilon)
 	return cm_round_up(epsilon, 4);
 }
 
-/* What is left is rounded down. */
+/* Round what is left down. */
 static double down(double v)
 {
 	return v > 0 ? cm_round_down(v, 4) : 0;
@@ -34,7 +35,8 @@ static void add_slots(void *user, const char *name, enum pt_field_type type, uin
 		*slots += (unsigned)value;
 }
 
-/* "epsilon0 5.50, 17 levels": what a plan that names the protocol would say. */
+/* Write the parameters as a plan that names the protocol would give them, such as "epsilon0 5.50, 17
+ * levels". */
 static void parameters(const struct pl_round *r, char *out, size_t room)
 {
 	size_t n = (size_t)snprintf(out, room, "epsilon0 %.2f", r->epsilon0);
@@ -68,7 +70,7 @@ static void parameters(const struct pl_round *r, char *out, size_t room)
 			(unsigned long long)r->randomizer.shuffler.tag_messages);
 }
 
-/* The honest participants that the round's loss is computed with. */
+/* The number of honest participants with which the round's loss is computed. */
 static uint64_t honest_of(const struct pl_plan *p, const struct pl_round *r)
 {
 	return rd_honest(r->min_reports, p->honest_fraction, p->colluders);
@@ -147,7 +149,7 @@ static struct rd_verdict last_verdict(const struct pl_plan *p, const struct pl_c
 	return last;
 }
 
-/* Whose good behaviour the guarantee needs, where that is not the same for all rounds. */
+/* Print who must behave well for the guarantee to hold, unless that is the same for all rounds. */
 static void print_trust(const struct pl_plan *p)
 {
 	bool some = false;
@@ -165,7 +167,7 @@ static void print_trust(const struct pl_plan *p)
 
 #define ESTIMAND 300
 
-/* Whether the round answers something else than is asked: what. */
+/* Whether the protocol of the round estimates something else than the plan asks; `estimand` says what. */
 static bool is_other(const struct pl_round *r, char estimand[ESTIMAND])
 {
 	*estimand = '\0';
@@ -174,8 +176,8 @@ static bool is_other(const struct pl_round *r, char estimand[ESTIMAND])
 	return *estimand != '\0';
 }
 
-/* What a reader of the answers must know: what some protocols estimate in place of what is asked, and what
- * the papers of some claim beside what is charged. */
+/* Print what a reader of the answers must know: what some protocols estimate in place of what is asked, and
+ * what the papers of some claim beside what is charged. */
 static void print_statements(const struct pl_plan *p)
 {
 	for (size_t i = 0; i < p->rounds; i++) {
@@ -194,7 +196,7 @@ static void print_statements(const struct pl_plan *p)
 	}
 }
 
-/* Of a round that recurs one row: the last that fits, or the first if none does. */
+/* A recurring round has one row: the last recurrence that fits, or the first if none fits. */
 static bool is_shown(const struct pl_plan *p, const struct pl_cost *cost, size_t i)
 {
 	if (p->round[i].recurrences < 2)
@@ -268,7 +270,7 @@ static json_t *real(double v)
 	return isfinite(v) ? json_real(v) : json_string("inf");
 }
 
-/* A whole number as one. */
+/* Write a whole number without a fraction. */
 static json_t *dummies_json(uint32_t dummies, uint64_t chance)
 {
 	return chance > 0 ? json_real(pt_dummies_each(dummies, chance)) : json_integer(dummies);
@@ -276,7 +278,7 @@ static json_t *dummies_json(uint32_t dummies, uint64_t chance)
 
 struct slots {
 	json_t *list;
-	uint32_t dummies; /* of the last slot */
+	uint32_t dummies; /* dummies of the last slot */
 };
 
 static void set_slot(void *user, const char *name, enum pt_field_type type, uint32_t item, uint64_t value)
@@ -297,7 +299,7 @@ static void set_slot(void *user, const char *name, enum pt_field_type type, uint
 		(void)json_object_set_new(slot, name, json_integer((json_int_t)value));
 }
 
-/* [] of a round of one batch. */
+/* The slots of a round; the list is empty if the round has one batch only. */
 static json_t *slots_json(const struct pt_randomizer *p)
 {
 	struct slots to = { .list = json_array() };

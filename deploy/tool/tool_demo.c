@@ -1,5 +1,6 @@
-/* tool_demo.c - the verb `demo`: a scratch folder, the daemons in it, a plan through them, and the events. */
-#define _GNU_SOURCE /* nftw */
+/* tool_demo.c - carries out the verb `demo`: makes a scratch folder, runs the daemons in it, has them
+ * answer a plan, and prints the events. */
+#define _GNU_SOURCE /* declares nftw */
 #include "tool_demo.h"
 
 #include <arpa/inet.h>
@@ -36,7 +37,7 @@ static void on_signal(int number)
 /* ---- seeds ---- */
 
 #ifdef TOMBOLA_MUTANTS
-/* The daemons inherit the variable. */
+/* Set the environment variable with the seed, which the daemons inherit. */
 static enum cm_rc pass_seed(const char *seed, struct cm_err *err)
 {
 	uint64_t n;
@@ -47,7 +48,8 @@ static enum cm_rc pass_seed(const char *seed, struct cm_err *err)
 							 : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-/* In a seeded run every daemon that draws logs that it took the seed; one that did not is another build. */
+/* In a seeded run every daemon that draws logs that it took the seed; a daemon that did not log it is
+ * another build. */
 static enum cm_rc seeds_taken(const struct demo *d, struct cm_err *err)
 {
 	static const char *const logs[] = { "client.log", "shuffler.log" };
@@ -149,7 +151,7 @@ static enum cm_rc make_dir(struct demo *d, const char *wanted, struct cm_err *er
 	return CM_OK;
 }
 
-/* The daemons are beside this program, or on PATH. */
+/* Find the daemons beside this program, or on PATH. */
 static void find_programs(struct demo *d)
 {
 	ssize_t n = readlink("/proc/self/exe", d->bin, sizeof d->bin - 1);
@@ -168,9 +170,9 @@ static void find_programs(struct demo *d)
 	d->bin[0] = '\0';
 }
 
-/* Free ports, all different; `d->port` 0 for any.  The sockets stay bound while the demo runs and never
- * listen, so that no other program is given these ports before the daemons listen on them, which SO_REUSEADDR
- * permits them (socket(7)). */
+/* Find free ports, all different; if `d->port` is 0, any will do.  The sockets stay bound while the demo
+ * runs and never listen, so that no other program gets these ports before the daemons listen on them, which
+ * SO_REUSEADDR allows (socket(7)). */
 static enum cm_rc hold_ports(struct demo *d, struct cm_err *err)
 {
 	uint16_t *const port[] = { &d->port, &d->http[0], &d->http[1], &d->http[2] };
@@ -194,7 +196,7 @@ static enum cm_rc hold_ports(struct demo *d, struct cm_err *err)
 	return rc;
 }
 
-/* Number of lines of a file: at most so many devices have readings in it. */
+/* Count the lines of a file: no more devices than that have readings in it. */
 static enum cm_rc count_lines(const char *path, uint64_t *out, struct cm_err *err)
 {
 	FILE *f = fopen(path, "r");
@@ -270,7 +272,7 @@ static enum cm_rc listen_on(struct demo *d, FILE *log, struct cm_err *err)
 			len -= (size_t)(end + 1 - line);
 			memmove(line, end + 1, len);
 		}
-		if (len == LINE_MAX_ - 1) /* our log lines are shorter */
+		if (len == LINE_MAX_ - 1) /* every log line of ours is shorter */
 			len = 0;
 	}
 	free(line);
@@ -284,7 +286,7 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 	FILE *log = NULL;
 	enum cm_rc late = tool_demo_windows(d, err), rc = CM_OK;
 
-	/* What was found is said before the demo ends for it. */
+	/* Report what the logs say before the demo ends. */
 	if (late != CM_OK)
 		return tool_demo_started(d, &unsaid) == CM_OK ? late
 							      : cm_fail(err, unsaid.code, "%s", unsaid.msg);
@@ -303,14 +305,14 @@ static enum cm_rc run_plan(struct demo *d, struct cm_err *err)
 		rc = cm_fail(err, CM_ECREATE, "%s: %s", path, strerror(errno));
 	if (rc == CM_OK)
 		rc = listen_on(d, log, err);
-	if (rc == CM_ELATER &&
-		tool_demo_complaints(d, false, &unsaid) != CM_OK) /* it took too long: here is why */
+	if (rc == CM_ELATER && tool_demo_complaints(d, false, &unsaid) !=
+				       CM_OK) /* the time is over, so report why it took so long */
 		cm_log_plain(CM_LOG_WARN, unsaid.msg);
 	if (rc == CM_OK)
 		rc = tool_demo_ended(d, err);
 	if (log)
 		(void)fclose(log);
-	/* Where no round settled nothing may have been drawn, and there is no estimate to vary. */
+	/* If no round was settled nothing may have been drawn, and no estimate could vary. */
 	return rc == CM_OK && d->seed && d->settled > 0 ? seeds_taken(d, err) : rc;
 }
 
@@ -322,7 +324,7 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 	return remove(path);
 }
 
-/* The exit code for the plan's outcome; of the built-in plan the last round is meant to be refused. */
+/* The exit code for the plan's outcome; the built-in plan's last round is meant to be refused. */
 static int verdict(const struct demo *d)
 {
 	if (d->voided > 0)
@@ -346,7 +348,7 @@ static enum cm_rc set_up(
 		rc = hold_ports(d, err);
 	if (rc == CM_OK)
 		rc = tool_demo_deploy(d, err);
-	/* The first client has no list of devices yet, so that it finds all of them. */
+	/* The first client has no list of devices yet, so that it finds all devices. */
 	if (rc == CM_OK && !d->own_plan)
 		rc = tool_demo_judge(d, err);
 	if (rc == CM_OK)
@@ -371,8 +373,8 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 		return rc;
 	(void)sigaction(SIGINT, &quit, NULL);
 	(void)sigaction(SIGTERM, &quit, NULL);
-	(void)signal(
-		SIGPIPE, SIG_IGN); /* when the reader is gone a write fails, and then everything is stopped */
+	(void)signal(SIGPIPE,
+		SIG_IGN); /* when the reader has gone a write fails, and then everything is stopped */
 	rc = set_up(cli, &d, readings, err);
 	set = rc == CM_OK;
 	if (set)
@@ -388,7 +390,7 @@ enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *er
 	/* Keep the files of a run that failed. */
 	if (d.scratch && set && rc != CM_OK)
 		(void)fprintf(stderr, "tombola: logs and databases are in %s\n", d.dir);
-	else if (d.scratch || (d.made && !set)) /* what did not begin leaves nothing */
+	else if (d.scratch || (d.made && !set)) /* a demo that did not begin leaves no files */
 		(void)nftw(d.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	json_decref(d.judged);
 	pl_plan_fini(&d.plan);

@@ -1,4 +1,4 @@
-/* tool_demo.h - the verb `demo`: runs a whole deployment on loopback, as a demonstration and to test
+/* tool_demo.h - runs the verb `demo`: a whole deployment on loopback, as a demonstration and to test
  * pipelines. */
 #pragma once
 
@@ -17,6 +17,6 @@ enum tool_demo_option {
 	TOOL_DEMO_RECURRENCES,
 };
 
-/* Exit code 3 when a round of a given plan was refused, 75 when one was void or cannot end in time, 65
- * when something is wrong with the readings, else that of a daemon that failed. */
+/* Exit code 3 if a round of a given plan was refused, 75 if one was void or cannot end in time, 65 if
+ * something is wrong with the readings, otherwise the exit code of a daemon that failed. */
 enum cm_rc tool_demo(const struct cm_cli *cli, int *exit_code, struct cm_err *err);

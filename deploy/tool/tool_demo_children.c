@@ -1,5 +1,6 @@
-/* tool_demo_children.c - the three daemons as child processes: starts, asks, watches and ends them. */
-#define _GNU_SOURCE /* pipe2 */
+/* tool_demo_children.c (tool_demo_private.h) - runs the three daemons as child processes: starts, asks,
+ * watches and ends them. */
+#define _GNU_SOURCE /* declares pipe2 */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ static void tick(void)
 	(void)nanosleep(&(struct timespec){ .tv_nsec = TICK_NS }, NULL);
 }
 
-/* In the child: execs the program, or exits with 127.  The child ends when its parent does. */
+/* Runs in the child: executes the program, or exits with 127.  The child ends when its parent does. */
 static _Noreturn void become(const struct demo *d, const char *name, char *const *argv, int out, int said)
 {
 	char path[DEMO_PATH + 64];
@@ -38,7 +39,7 @@ static _Noreturn void become(const struct demo *d, const char *name, char *const
 	_exit(127);
 }
 
-/* PARTY --config DIR/PARTY.conf WORD...; out and said become its outputs and are closed here. */
+/* Runs PARTY --config DIR/PARTY.conf WORD...; its outputs are out and said, which are closed here. */
 static enum cm_rc spawn(const struct demo *d, enum tool_demo_party party, const char *const *word, int out,
 	int said, pid_t *pid, struct cm_err *err)
 {
@@ -120,7 +121,7 @@ void tool_demo_last_words(const struct demo *d, const char *name, char *out, siz
 	(void)snprintf(out, size, "%.*s", (int)size - 1, line);
 }
 
-/* A child's end as a failure; `status` is wait's. */
+/* Turns a child's end into a failure; `status` is what wait gave. */
 static enum cm_rc ended_as(const struct demo *d, enum tool_demo_party party, int status, struct cm_err *err)
 {
 	char words[200];

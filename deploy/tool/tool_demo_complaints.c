@@ -1,4 +1,5 @@
-/* tool_demo_complaints.c - reports why a round failed, from the logs of the daemons that took no part. */
+/* tool_demo_complaints.c (tool_demo_private.h) - reports why a round failed, from the logs of the daemons
+ * that took no part. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,17 +22,19 @@ static enum cm_rc complaint(const struct demo *d, enum tool_demo_party party, co
 		       : cm_fail(err, CM_EIO, "cannot write an event");
 }
 
-/* Whether a log line is about a round.  Such a line is reported at once; a lost connection may come back. */
+/* Whether a log line is about a round.  Such a line is reported at once; other lines may be about a
+ * connection that comes back. */
 static bool is_of_round(const char *msg)
 {
 	return strncmp(msg, "round ", 6) == 0;
 }
 
-/* A refusal is for good.  The code of a round that was passed over is the exit code of its cause: waiting may
- * help against EX_TEMPFAIL and nothing else, since nobody writes to the demo's readings. */
+/* Keep the reason why the client takes no part.  A refusal is final.  If a round was passed over, the code
+ * is the exit code of its cause: waiting may help after EX_TEMPFAIL only, because nobody writes to the
+ * demo's readings. */
 static void note_given_up(struct demo *d, const char *msg, const char *reason, json_int_t code)
 {
-	/* Of several classes one may refuse what the others answer. */
+	/* A client of one class may refuse what the clients of other classes answer. */
 	bool refused = d->clients == 1 && strcmp(msg, "round refused") == 0;
 
 	if ((!refused && strcmp(msg, "round passed over") != 0) || d->given_up.code != CM_OK)
@@ -66,7 +69,8 @@ static enum cm_rc hear(struct demo *d, enum tool_demo_party party, char *line, b
 	return rc;
 }
 
-/* Each reading of the log has its own place in it; the later one leaves out what the earlier one has said. */
+/* Reads the log from where the last reading of the same kind ended; lines that the other kind has reported
+ * are left out. */
 static enum cm_rc hear_all(struct demo *d, enum tool_demo_party party, bool rounds_only, struct cm_err *err)
 {
 	size_t *heard = rounds_only ? &d->heard_of_rounds[party] : &d->heard[party];
@@ -78,7 +82,7 @@ static enum cm_rc hear_all(struct demo *d, enum tool_demo_party party, bool roun
 	(void)snprintf(name, sizeof name, "%s.log", tool_demo_party_name[party]);
 	rc = tool_demo_path(d, name, path, err);
 	if (rc != CM_OK || (stat(path, &st) == 0 && (size_t)st.st_size <= *heard))
-		return rc; /* nothing new */
+		return rc; /* nothing new was logged */
 	cm_buf_init(&text, LOG_MAX);
 	if (rc == CM_OK)
 		rc = cm_file_read(path, LOG_MAX, &text, err);

@@ -1,4 +1,5 @@
-/* tool_demo_events.c - prints events as one line each, from the analyzer's log and its ledger. */
+/* tool_demo_events.c (tool_demo_private.h) - prints events as one line each, from the analyzer's log and
+ * its ledger. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ enum cm_rc tool_demo_emit(const char *event, json_t *fields, struct cm_err *err)
 	return good && fflush(stdout) == 0 ? CM_OK : cm_fail(err, CM_EIO, "cannot write an event");
 }
 
-/* What the client says of the readings, before anything is asked. */
+/* Print what the client says of the readings, before any round is asked. */
 static void print_findings(const struct demo *d)
 {
 	json_t *list = tool_demo_findings(d);
@@ -90,7 +91,7 @@ static enum cm_rc look_up(struct demo *d, json_int_t round, json_t **out, struct
 	return rc;
 }
 
-/* The result as people read it, indented. */
+/* Print the result for people, indented. */
 static enum cm_rc print_result(struct demo *d, json_int_t round, struct cm_err *err)
 {
 	char number[24];
@@ -113,14 +114,14 @@ static double real(const json_t *o, const char *key)
 	return json_number_value(json_object_get(o, key));
 }
 
-/* The members of an event about its round; r is the result of look_up. */
+/* The members of an event about its round; r is what look_up returned. */
 static json_t *fields_of(const char *event, const json_t *r)
 {
 	static const char *const keys[] = { "epsilon0", "epsilon_round", "epsilon_total", "min_reports",
 		"reports", "reason", "result" };
 	static const struct {
 		const char *event;
-		unsigned keys; /* bits of the above */
+		unsigned keys; /* bit k is set if the event has keys[k] */
 	} says[] = { { "opened", 1 | 2 | 4 | 8 }, { "sealed", 16 }, { "charged", 2 | 4 | 16 },
 		{ "settled", 16 }, { "result", 16 | 64 }, { "refused", 1 | 2 | 4 | 32 },
 		{ "void", 8 | 16 | 32 }, { "left out", 32 } };
@@ -162,13 +163,15 @@ static enum cm_rc say(struct demo *d, const char *event, const json_t *r, struct
 		(void)printf(": it needs epsilon %.4f, and the total would be %.4f of %.4g",
 			tool_spent(real(r, "epsilon_round")), tool_spent(real(r, "epsilon_total")),
 			d->plan.epsilon);
-	else if (strcmp(event, "opened") != 0 && reason && *reason != '\0') /* that of the try before */
+	/* the reason is that of the try before */
+	else if (strcmp(event, "opened") != 0 && reason && *reason != '\0')
 		(void)printf(": %s", reason);
 	return putchar('\n') != EOF && fflush(stdout) == 0 ? CM_OK
 							   : cm_fail(err, CM_EIO, "cannot write an event");
 }
 
-/* Prints one or two events of one log line, the second NULL for none; count is increased by one. */
+/* Prints one or two events for one log line; second is NULL if there is only one.  count is increased by
+ * one. */
 static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, const char *second,
 	unsigned *count, struct cm_err *err)
 {
@@ -184,7 +187,7 @@ static enum cm_rc tell(struct demo *d, json_int_t round, const char *first, cons
 	return rc;
 }
 
-/* What became of a try stands in the log alone once the next one is under way.  Also reports why daemons took
+/* Once the next try is under way, only the log says what became of this one.  Also reports why daemons took
  * no part. */
 static enum cm_rc void_round(struct demo *d, json_int_t round, json_t *reason, struct cm_err *err)
 {
@@ -211,7 +214,7 @@ static enum cm_rc refused_round(struct demo *d, json_int_t round, struct cm_err 
 	return rc;
 }
 
-/* Does the plan have recurrences that were not due? */
+/* Whether the plan has recurrences that were not due. */
 static bool some_open_later(const struct demo *d)
 {
 	bool recurs = false;

@@ -1,4 +1,5 @@
-/* tool_demo_files.c - the files of a deployment on loopback: plan, certificates, configurations. */
+/* tool_demo_files.c (tool_demo_private.h) - writes the files of a deployment on loopback: plan,
+ * certificates, configurations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ const char *const tool_demo_party_name[DEMO_PARTIES] = { "shuffler", "analyzer",
 	"client-3", "client-4", "client-5", "client-6", "client-7", "client-8", "client-9", "client-10",
 	"client-11", "client-12", "client-13", "client-14", "client-15", "client-16" };
 
-/* Two rounds that fit and one that does not. */
+/* The built-in plan: two rounds fit its budget and the third does not. */
 static const char own_plan[] =
 	"# The plan of `tombola demo`; its parameters are fixed before the first answer.\n"
 	"name = \"demo\";\n"
@@ -61,7 +62,7 @@ static enum cm_rc write_conf(const struct demo *d, const char *name, struct cm_e
 	return put(d, name, text, (size_t)n, err);
 }
 
-/* The plan as it is asked, into `asked` and d->plan. */
+/* Write the plan into `asked` as it is asked, and read it into d->plan. */
 static enum cm_rc take_plan(
 	struct demo *d, const char *name, struct cm_buf *given, struct cm_buf *asked, struct cm_err *err)
 {
@@ -96,7 +97,7 @@ enum cm_rc tool_demo_plan(struct demo *d, const char *path, struct cm_err *err)
 	return rc;
 }
 
-/* A string of libconfig; the plan's names hold no control characters. */
+/* Quote a text for libconfig; the plan's names have no control characters. */
 static void quoted(const char *text, char *out, size_t size)
 {
 	size_t n = 0;
@@ -122,7 +123,8 @@ uint64_t tool_demo_wanted(const struct pl_plan *p)
 	return most;
 }
 
-/* The smallest batch that a round guarantees to a device: of its own class where classes are apart. */
+/* The smallest batch that a round guarantees to a device; if classes are apart, this is the least of any
+ * class. */
 static uint64_t least_batch(const struct pl_round *r)
 {
 	uint64_t least = r->min_reports;
@@ -133,7 +135,7 @@ static uint64_t least_batch(const struct pl_round *r)
 	return least;
 }
 
-/* The fewest that a policy must accept, and the largest target. */
+/* The smallest batch of all rounds, which a policy must accept; *target is the largest target. */
 static uint64_t smallest_batch(const struct demo *d, uint64_t *target)
 {
 	uint64_t batch = UINT64_MAX;
@@ -160,7 +162,8 @@ static enum cm_rc write_shuffler_policy(const struct demo *d, const char *popula
 		(unsigned long long)target, d->plan.honest_fraction, (unsigned long long)d->plan.colluders);
 }
 
-/* Client k answers in the class of its rank from the top: the first accepts any local guarantee. */
+/* Client k answers in the class that is number k from the top: the first client accepts any local
+ * guarantee. */
 static enum cm_rc write_client_policy(
 	const struct demo *d, unsigned k, const char *file, const char *population, struct cm_err *err)
 {
@@ -177,7 +180,7 @@ static enum cm_rc write_client_policy(
 		d->plan.honest_fraction, (unsigned long long)d->plan.colluders);
 }
 
-/* The members of `input` behind its path. */
+/* Write the members of `input` that follow its path. */
 static void input_text(const struct demo *d, const char *party, char out[700])
 {
 	char name[512];

@@ -1,5 +1,5 @@
-/* tool_demo_judge.c (tool_demo_private.h) - what is known of the readings and of the plan before a daemon
- * starts: the client's judgement, windows that cannot end in time, and classes. */
+/* tool_demo_judge.c (tool_demo_private.h) - finds out what can be known of the readings and of the plan
+ * before a daemon starts: the client's judgement, windows that cannot end in time, and classes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* ---- readings ---- */
 
-/* The client could not read the file as what it is said to be: its last line says why. */
+/* Report that the client could not read the file in its format; the client's last line says why. */
 static json_t *unread(const struct demo *d)
 {
 	char words[400];
@@ -53,7 +53,7 @@ json_t *tool_demo_findings(const struct demo *d)
 	return list;
 }
 
-/* Keep the first sentence about something wrong. */
+/* Keep the first sentence about a fault. */
 static void keep_wrong(struct demo *d)
 {
 	json_t *list = tool_demo_findings(d);
@@ -92,7 +92,7 @@ enum cm_rc tool_demo_judge(struct demo *d, struct cm_err *err)
 	return rc;
 }
 
-/* The first round whose devices are listed. */
+/* The first judged round for which the client counted devices. */
 static const json_t *judged_round(const struct demo *d)
 {
 	const json_t *rounds = json_object_get(d->judged, "rounds");
@@ -121,7 +121,7 @@ enum cm_rc tool_demo_windows(const struct demo *d, struct cm_err *err)
 		const struct pl_round *r = &d->plan.round[i];
 		const bool due = r->every_ms == 0 || (r->recurrence == 1 && r->start_ms <= now_ms);
 
-		/* A round that the budget refuses, or that is not due, is not waited for. */
+		/* The demo does not wait for a round that the budget refuses, or that is not due. */
 		if (!cost[i].run || !due || r->payload_max > 0 || devices >= r->target)
 			continue;
 		waits_ms += r->window_ms * (devices < r->min_reports ? (int64_t)d->plan.tries : 1);
@@ -144,7 +144,8 @@ enum cm_rc tool_demo_windows(const struct demo *d, struct cm_err *err)
 
 /* ---- classes ---- */
 
-/* Insert a class's local guarantee in rising order, if it is not there.  false: no room. */
+/* Insert a class's local guarantee in rising order, unless it is there already.  false: there is no
+ * room. */
 static bool insert(struct demo *d, unsigned *n, double epsilon0)
 {
 	unsigned at = 0;
@@ -182,8 +183,8 @@ enum cm_rc tool_demo_classes(struct demo *d, struct cm_err *err)
 	return CM_OK;
 }
 
-/* How many devices each client shall have: what the first round with classes wants at least, and an equal
- * part of the rest. */
+/* Compute how many devices each client gets: at least as many as the first round with classes wants of its
+ * class, and an equal part of the others. */
 static void shares(const struct demo *d, size_t devices, double share[DEMO_CLIENTS])
 {
 	double least = 0;
@@ -193,7 +194,7 @@ static void shares(const struct demo *d, size_t devices, double share[DEMO_CLIEN
 	for (size_t i = 0; i < d->plan.rounds && least <= 0; i++) {
 		const struct pt_randomizer *p = &d->plan.round[i].randomizer;
 
-		/* The first client is of the last class. */
+		/* The first client belongs to the last class. */
 		for (uint32_t c = 0; pt_has_classes(p) && c < p->shuffler.tags && c < d->clients; c++) {
 			share[d->clients - 1 - c] = (double)p->shuffler.tag_least[c];
 			least += (double)p->shuffler.tag_least[c];
@@ -203,7 +204,7 @@ static void shares(const struct demo *d, size_t devices, double share[DEMO_CLIEN
 		share[k] += ((double)devices - least) / d->clients;
 }
 
-/* The client that is furthest behind its share after `done` of all devices. */
+/* The client that is furthest below its share after `done` of all devices. */
 static unsigned next_client(const double *share, const size_t *has, unsigned clients, double done)
 {
 	unsigned best = 0;

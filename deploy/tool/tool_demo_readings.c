@@ -1,9 +1,10 @@
-/* tool_demo_readings.c - generates readings for a plan that comes without, the same ones every time. */
+/* tool_demo_readings.c (tool_demo_private.h) - generates readings for a plan that comes without readings,
+ * the same ones every time. */
 #include <stdio.h>
 
 #include "tool_demo_private.h"
 
-/* Device i's place in [0, 1): evenly spread, another order for each field. */
+/* A number in [0, 1) for device i: evenly spread over the devices, in another order for each field. */
 static double place(uint64_t i, uint32_t field)
 {
 	double x = (double)(i + 1) * (0.61803398874989485 + 0.1 * field);
@@ -11,7 +12,7 @@ static double place(uint64_t i, uint32_t field)
 	return x - (double)(uint64_t)x;
 }
 
-/* Category j of k with a weight of k - j. */
+/* Choose one of k categories; category j has the weight k - j. */
 static uint32_t category(uint32_t k, double at)
 {
 	double left = at * (double)k * ((double)k + 1) / 2;
@@ -24,13 +25,13 @@ static uint32_t category(uint32_t k, double at)
 	return j;
 }
 
-/* In the lower part of the range, so that a mean is not its middle. */
+/* Make a number in the lower part of the range, so that the mean is not the middle of the range. */
 static json_t *number(const struct qy_query *q, double at)
 {
 	return json_real(q->low + (q->high - q->low) * (0.2 + at / 2));
 }
 
-/* Two thirds in the lower half of the axis. */
+/* Make a number of a column; two thirds of them are in the lower half of its range. */
 static json_t *part(const struct qy_column *c, double at)
 {
 	return json_real(c->low + (c->high - c->low) * (at < 2.0 / 3 ? at * 0.75 : 1.5 * at - 0.5));
@@ -48,7 +49,7 @@ static json_t *array(const struct qy_query *q, uint64_t device)
 	return all;
 }
 
-/* One device of j + 2 holds item j. */
+/* Make a set: item j is in the set of one device in j + 2. */
 static json_t *set(const struct qy_query *q, uint64_t device)
 {
 	json_t *all = json_array();
@@ -88,7 +89,7 @@ static json_t *value(const struct qy_query *q, uint32_t field, uint64_t device)
 	return NULL;
 }
 
-/* All fields of all rounds; the first round that asks for a field decides its values. */
+/* Make a reading with all fields of all rounds; the first round that asks for a field decides its value. */
 static json_t *reading(const struct pl_plan *p, uint64_t device)
 {
 	char name[32];

@@ -6,7 +6,7 @@
 
 #include "tool_demo_private.h"
 
-/* Past a string, a comment or one byte. */
+/* Skip a string, a comment or one byte. */
 static const char *skip(const char *at, const char *end)
 {
 	const char *stop;
@@ -33,8 +33,8 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Change the setting whose name is from `key` to `at`.  Returns what is done with; *number: what it is now,
- * 0: it is gone. */
+/* Change the setting whose name is from `key` to `at`.  Returns where the rest of the text begins, or key
+ * if it is no setting to change.  *number: the setting's new value; 0 if the setting is removed. */
 static const char *setting(const char *key, const char *at, const char *end, uint64_t most, uint64_t *number)
 {
 	const size_t len = (size_t)(at - key);
@@ -54,7 +54,7 @@ static const char *setting(const char *key, const char *at, const char *end, uin
 	return times && stop < end && (*stop == ';' || *stop == ',') ? stop + 1 : stop;
 }
 
-/* The line ends between both, so that what follows stays on its line. */
+/* Append the line ends between both places, so that what follows stays on its line. */
 static enum cm_rc keep_lines(struct cm_buf *out, const char *from, const char *to)
 {
 	enum cm_rc rc = CM_OK;
@@ -65,7 +65,8 @@ static enum cm_rc keep_lines(struct cm_buf *out, const char *from, const char *t
 	return rc;
 }
 
-/* The word from `key` to `at` in a round.  *next: what is done with. */
+/* Append the word from `key` to `at` in a round, changed if it is a setting to change.  *next: where the
+ * rest of the text begins. */
 static enum cm_rc take_word(const char *key, const char *at, const char *end, uint64_t most,
 	struct cm_buf *out, const char **next)
 {

@@ -1,5 +1,5 @@
-/* tool_evidence.c - checks evidence that clients keep against a shuffler, for a third person and without a
- * network. */
+/* tool_evidence.c - checks evidence against a shuffler that clients keep.  It can be run by somebody who
+ * takes no part, and needs no network. */
 #include "tool_evidence.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static enum cm_rc check_files(
 	struct rd_evidence first = { .fact = RD_FACT_NONE }, second = { .fact = RD_FACT_NONE };
 	enum cm_rc rc = check(cli->argv[1], shuffler, &first, err);
 
-	/* Two files together may prove what neither proves alone; an altered one proves nothing. */
+	/* Two files together may prove what neither proves alone; an altered file proves nothing. */
 	if (cli->argc < 3 || (rc != CM_OK && rc != CM_EDATA))
 		return rc;
 	enum cm_rc other = check(cli->argv[2], shuffler, &second, err);

@@ -1,4 +1,5 @@
-/* tool_pki.c - the pki verbs: issue, renew, show and revoke certificates, and enrol by request. */
+/* tool_pki.c - carries out the pki verbs: issues, renews, shows and revokes certificates, and signs
+ * requests. */
 #include "tool_pki.h"
 
 #include <stdio.h>
@@ -17,8 +18,8 @@
 #define CERT_ENDING    ".crt"
 #define WITHIN_MAX_MS  (CR_PKI_DAYS_CA * INT64_C(86400000))
 
-/* These three read an option, NULL where it is absent: then there is 1 device, CR_PKI_DAYS count, and a role
- * is missing. */
+/* These three functions read an option that may be NULL: then there is 1 device, or CR_PKI_DAYS days; a
+ * missing role is a fault. */
 static enum cm_rc read_devices(const char *text, uint32_t *out, struct cm_err *err)
 {
 	uint64_t n = 1;
@@ -115,7 +116,7 @@ enum cm_rc tool_pki_issue(const struct cm_cli *cli, int *exit_code, struct cm_er
 
 /* ---- the files of a folder ---- */
 
-/* Those whose names have this ending, in the order of their names; the others are left alone. */
+/* The files of a folder whose names have this ending, in the order of their names. */
 struct listing {
 	const char *folder, *ending;
 	char **path;
@@ -150,7 +151,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* CM_ENOINPUT where there is none. */
+/* CM_ENOINPUT: there is no such file. */
 static enum cm_rc list(struct listing *l, struct cm_err *err)
 {
 	enum cm_rc rc = cm_file_each(l->folder, on_entry, l, err);
@@ -185,14 +186,15 @@ static char *renewed_name(const char *cert)
 
 /* ---- renewal ---- */
 
-/* A run of renewals. */
+/* A renewal of one or more certificates. */
 struct renewal {
-	const char *dir, *out; /* out: NULL: beside each; a file, or with `many` a folder */
-	uint32_t devices;      /* 0: as they are */
+	/* out: where to write, a file or with `many` a folder; NULL: beside each certificate */
+	const char *dir, *out;
+	uint32_t devices; /* 0: the number that each certificate has */
 	int days;
-	bool many; /* a folder, or several certificates */
+	bool many; /* a folder, or several certificates, were named */
 	size_t renewed, refused;
-	enum cm_rc first; /* of the refusals */
+	enum cm_rc first; /* exit code of the first refusal */
 };
 
 static char *renewed_path(const struct renewal *r, const char *cert)
@@ -204,7 +206,7 @@ static char *renewed_path(const struct renewal *r, const char *cert)
 			  : cm_file_join(r->out, !slash ? cert : slash + 1);
 }
 
-/* Renews one certificate; a refusal is said and counted. */
+/* Renews one certificate; a refusal is reported and counted. */
 static void renew_one(struct renewal *r, const char *cert)
 {
 	char *out = renewed_path(r, cert), devices[32] = "";
@@ -226,8 +228,9 @@ static void renew_one(struct renewal *r, const char *cert)
 	free(out);
 }
 
-/* Whether a file of a folder is to be renewed: not one that was renewed just now, nor the certificate of a CA
- * beside a party's own.  What cannot be read is, so that its fault is said. */
+/* Whether a file of a folder is to be renewed: a file that was renewed just now is not, nor is the
+ * certificate of a CA beside a party's own.  A file that cannot be read is, so that its fault is
+ * reported. */
 static bool is_partys(const char *path)
 {
 	static const char renewed[] = "-renewed" CERT_ENDING;
@@ -411,19 +414,20 @@ enum cm_rc tool_pki_request(const struct cm_cli *cli, int *exit_code, struct cm_
 	return rc;
 }
 
-/* A run of signing. */
+/* Signing one or more requests. */
 struct run {
 	struct cr_pki_signer *signer;
-	const char *dir, *out; /* out: NULL: beside each request */
+	const char *dir, *out; /* out: where to write; NULL: beside each request */
 	enum cr_role role;
 	int days;
 	size_t signed_n, refused;
-	FILE *said;       /* what was signed, to be printed when it is handed out */
-	enum cm_rc first; /* of the refusals */
+	/* lines about what was signed, which are printed when the certificates are handed out */
+	FILE *said;
+	enum cm_rc first; /* exit code of the first refusal */
 };
 
-/* gw-1 of some/folder/gw-1.csr, malloc'd; NULL out of memory.  The name is the operator's: a file's name is
- * what it was saved under, and the request's own words are not asked. */
+/* Makes gw-1 from some/folder/gw-1.csr; malloc'd, NULL out of memory.  The operator decides the name by the
+ * file's name; the name that the request contains is ignored. */
 static char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = !slash ? path : slash + 1;
@@ -445,7 +449,7 @@ static enum cm_rc sign_to(
 	return rc;
 }
 
-/* Signs one request; a refusal is said and counted. */
+/* Signs one request; a refusal is reported and counted. */
 static void sign_one(struct run *r, const char *path)
 {
 	char *name = name_of(path), *beside = !r->out ? cm_file_folder(path) : NULL;
@@ -465,7 +469,7 @@ static void sign_one(struct run *r, const char *path)
 	free(beside);
 }
 
-/* The requests of a folder, in the order of their names. */
+/* Signs the requests of a folder, in the order of their names. */
 static enum cm_rc sign_folder(struct run *r, const char *folder, struct cm_err *err)
 {
 	struct listing l = { .folder = folder, .ending = ENDING };
@@ -477,7 +481,7 @@ static enum cm_rc sign_folder(struct run *r, const char *folder, struct cm_err *
 	return rc;
 }
 
-/* Two that sign at once would not see each other's keys. */
+/* Two runs that sign at the same time would not see each other's keys. */
 static enum cm_rc lock(const struct run *r, struct cm_err *err)
 {
 	char *ca_dir = cm_file_join(r->dir, r->role == CR_ROLE_CLIENT ? "ca-clients" : "ca-services");
@@ -511,7 +515,7 @@ static enum cm_rc open_run(const struct cm_cli *cli, struct run *r, struct cm_er
 	return rc;
 }
 
-/* Each argument of the command line: a request, or a folder of them. */
+/* Signs each argument of the command line: a request, or a folder of requests. */
 static enum cm_rc sign_all(const struct cm_cli *cli, struct run *r, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
@@ -525,7 +529,8 @@ static enum cm_rc sign_all(const struct cm_cli *cli, struct run *r, struct cm_er
 	return rc;
 }
 
-/* The certificates, what their parties need beside them, and what is said of it. */
+/* Writes the certificates and the files that their parties need beside them, and prints the lines about
+ * them. */
 static enum cm_rc hand_out(struct run *r, const char *lines, struct cm_err *err)
 {
 	enum cm_rc rc = cr_pki_signer_hand_out(r->signer, err);

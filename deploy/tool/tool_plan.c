@@ -1,4 +1,5 @@
-/* tool_plan.c - the plan verbs but cost: faults, digest, protocols, and the numbers for what is wanted. */
+/* tool_plan.c - carries out the plan verbs except cost: prints faults, digest and protocols, and chooses
+ * numbers for a plan. */
 #include "tool_plan.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@
 
 struct fitting {
 	bool *fits;
-	double used; /* epsilon of those that fit */
+	double used; /* epsilon of the rounds that fit */
 };
 
 static enum cm_rc note_fit(
@@ -92,7 +93,7 @@ enum cm_rc tool_plan_digest(const struct cm_cli *cli, int *exit_code, struct cm_
 
 /* ---- plan optimise: numbers for what its rounds say is wanted ---- */
 
-/* On standard error: the plan itself is what is printed. */
+/* Print what was granted on standard error, because standard output has the plan itself. */
 static void print_granted(const struct pl_optimised *o)
 {
 	static const char *const head[] = { "round", "query", "wanted", "found", "error" };
@@ -127,7 +128,7 @@ static void print_granted(const struct pl_optimised *o)
 	(void)fputc('\n', stderr);
 }
 
-/* A budget that is too small is met with answers that are noise. */
+/* Warn of a budget so small that the answers would be mostly noise. */
 static void warn_of_noise(const struct pl_optimised *o)
 {
 	for (size_t i = 0; i < o->n; i++)
@@ -200,7 +201,7 @@ enum cm_rc tool_plan_optimise(const struct cm_cli *cli, int *exit_code, struct c
 
 #define ANSWERS_LEN 128u
 
-/* "mean, sum": every kind is a bit. */
+/* Names the kinds of answers of a protocol, such as "mean, sum"; each kind is a bit. */
 static const char *answers(const struct pt_device *row, char out[ANSWERS_LEN])
 {
 	size_t used = 0;

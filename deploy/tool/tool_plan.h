@@ -1,4 +1,5 @@
-/* tool_plan.h - the plan verbs of `tombola`: show what a plan means before anything is deployed. */
+/* tool_plan.h - declares the plan verbs of `tombola`, which show what a plan means before anything is
+ * deployed. */
 #pragma once
 
 #include "cm_cli.h"
@@ -9,5 +10,5 @@ enum cm_rc tool_plan_cost(const struct cm_cli *cli, int *exit_code, struct cm_er
 enum cm_rc tool_plan_optimise(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 enum cm_rc tool_plan_protocols(const struct cm_cli *cli, int *exit_code, struct cm_err *err);
 
-/* For people: an epsilon that is spent, rounded up to four decimals. */
+/* A spent epsilon for people: rounded up to four decimals. */
 double tool_spent(double epsilon);
