@@ -345,9 +345,12 @@ static const struct cm_cli_verb verbs[] = {
 		[OPT_WAIT] =
 			CM_OPTION("wait", "SECONDS", "wait so long for clients, 1 to 30; 10 by default")),
 	CM_VERB_WITH("plan sign", "", 0, 0, an_sign,
-		"show what the plan takes of the population's budget, ask, and sign it; exit 78 if the shuffler "
-		"would refuse it",
-		[AN_SIGN_YES] = CM_FLAG("yes", "sign without asking for the population's name")),
+		"show what the plan takes of the population's budget, rehearse it, ask, and sign it; exit 78 if the "
+		"shuffler would refuse it",
+		[AN_SIGN_YES] = CM_FLAG("yes",
+			"sign without asking for the population's name, unless the rehearsal finds "
+			"a fault"),
+		[AN_SIGN_ANYWAY] = CM_FLAG("anyway", "with --yes: sign whatever the rehearsal finds")),
 	CM_VERB("plan digest", "", 0, 0, an_verb_plan_digest,
 		"print the digest of the signed plan, which a client's policy may name"),
 	CM_VERB("ledger verify", "", 0, 0, an_verb_ledger_verify, "verify every record of the ledger"),

@@ -14,6 +14,8 @@
 #include "cr_sign.h"
 #include "pl_slice.h"
 
+#define REHEARSE_MS 10000u
+
 /* ---- what is shown ---- */
 
 /* What the accepted rounds use of the slice; of an adaptive plan all, since its rounds may follow. */
@@ -157,17 +159,30 @@ static enum cm_rc confirmed(const struct cm_cli *cli, const char *population, st
 				 population);
 }
 
-/* What the shuffler says of the draft: every fault is on stdout.  A rehearsal's table is shown here, too. */
-static enum cm_rc ask_shuffler(const struct an_conf *conf, struct cm_err *err)
+/* What would become of the draft; every fault is on stdout.  The shuffler must have said that it fits.  A
+ * client that is away or refuses may be what somebody expects: there a person decides, and a program says
+ * --anyway. */
+static enum cm_rc rehearse(const struct cm_cli *cli, const struct an_conf *conf, struct cm_err *err)
 {
-	const struct an_daemon_conf check = { .conf = conf, .check = true };
+	bool fits = false;
+	const struct an_daemon_conf asks = {
+		.conf = conf, .check = true, .wait_ms = REHEARSE_MS, .fits = &fits
+	};
+	struct cm_err why;
 	enum cm_rc rc;
 
 	(void)fflush(stdout); /* before what the run logs */
-	rc = an_daemon_run(&check, err);
+	rc = an_daemon_run(&asks, &why);
 	if (rc == CM_OK)
-		(void)printf("the plan fits the policy of the shuffler at %s\n", conf->shuffler);
-	return rc;
+		return CM_OK;
+	if (!fits || (rc != CM_ECONFIG && rc != CM_EUNAVAIL && rc != CM_EPROTO)) {
+		*err = why;
+		return rc;
+	}
+	if (cli->option[AN_SIGN_YES] && !cli->option[AN_SIGN_ANYWAY])
+		return cm_fail(err, rc, "not signed: %s (--anyway signs all the same)", why.msg);
+	(void)printf("warning: %s\n", why.msg);
+	return CM_OK;
 }
 
 static enum cm_rc sign_draft(const struct cm_cli *cli, struct an_command *d, const struct cr_signer *signer,
@@ -187,7 +202,7 @@ static enum cm_rc sign_draft(const struct cm_cli *cli, struct an_command *d, con
 		rc = cm_fail(err, CM_EUSAGE,
 			"not signed, nothing is spent: without a terminal to ask on, --yes signs the plan");
 	if (rc == CM_OK)
-		rc = ask_shuffler(&d->conf, err);
+		rc = rehearse(cli, &d->conf, err);
 	if (rc == CM_OK)
 		rc = confirmed(cli, p->population, err);
 	if (rc == CM_OK)

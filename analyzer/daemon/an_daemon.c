@@ -230,6 +230,8 @@ static void on_fits(void *user)
 {
 	struct an_daemon *d = user;
 
+	if (d->context.run->fits)
+		*d->context.run->fits = an_policy_faults(d->policy) == 0;
 	if (d->context.run->wait_ms > 0) {
 		an_asks_begin(d->asks, &d->context.files.state.current->signed_plan);
 		return;
@@ -372,7 +374,9 @@ static void on_stop(void *user)
 	struct cm_err err = { 0 };
 
 	cm_log_plain(CM_LOG_INFO, "stopping");
-	if (an_context_attended(&d->context) && !d->idle)
+	if (d->context.run->check)
+		(void)cm_fail(&err, CM_ELATER, "stopped before the shuffler has answered");
+	else if (an_context_attended(&d->context) && !d->idle)
 		(void)cm_fail(&err, CM_ELATER, "stopped before the plan was through; run again to go on");
 	stop(d, &err);
 }

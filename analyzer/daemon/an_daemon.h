@@ -15,6 +15,7 @@ struct an_daemon_conf {
 	bool check; /* ask the shuffler whether the plan fits its policy, and end; nothing is written */
 	/* With `check`: then ask what clients would do, waiting so long for them (an_asks.h); 0: do not. */
 	uint32_t wait_ms;
+	bool *fits;  /* with `check`, may be NULL: set if the shuffler says that the plan fits its policy */
 	bool json;   /* print no text for people */
 	FILE *table; /* with `once`: prints the table of rounds here as they end; may be NULL */
 };
@@ -22,8 +23,8 @@ struct an_daemon_conf {
 /* Run until the plan is finished (once, only) or SIGTERM.  CM_OK also if rounds were refused or void, which
  * the ledger records.  With `only`: CM_EBUDGET or CM_ELATER if that round was refused or void; the
  * explanation is already on stderr; CM_EUSAGE or CM_EDATA, and nothing is spent, if its payload is missing or
- * cannot be its.  With `check`: CM_ECONFIG if the plan does not fit the shuffler's policy;
- * each fault is on stdout.  With `wait_ms`: the rehearsal, too, and CM_ECONFIG if anything would go wrong;
- * CM_EUNAVAIL, CM_EPROTO: there was none.  With `once` and `only`: CM_ECONFIG if the plan was to be signed
- * and does not fit; each fault is in the log, and nothing is written. */
+ * cannot be its.  With `check`: CM_ECONFIG if the plan does not fit the shuffler's policy, and each fault is
+ * on stdout; CM_ELATER if a signal came first.  With `wait_ms`: the rehearsal, too, and CM_ECONFIG if
+ * anything would go wrong; CM_EUNAVAIL, CM_EPROTO: there was none.  With `once` and `only`: CM_ECONFIG if the
+ * plan was to be signed and does not fit; each fault is in the log, and nothing is written. */
 CM_CHECK enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err);

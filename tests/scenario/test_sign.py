@@ -4,7 +4,9 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -124,7 +126,7 @@ def test_a_plan_is_signed_before_the_start_and_another_file_is_another_plan(clus
     asked(cluster, give_up="1s")
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    first = cluster.run("analyzer", "plan", "sign", "--yes")
+    first = cluster.run("analyzer", "plan", "sign", "--yes", "--anyway")
     assert first.returncode == 0, first.stderr
     assert records(cluster) == []
     cluster.start("client", "run")
@@ -134,7 +136,7 @@ def test_a_plan_is_signed_before_the_start_and_another_file_is_another_plan(clus
     assert run.returncode == EXIT["later"] and "of another plan file" in run.stderr
     assert records(cluster) == []
     for _ in range(2):  # the second replaces the first
-        again = cluster.run("analyzer", "plan", "sign", "--yes")
+        again = cluster.run("analyzer", "plan", "sign", "--yes", "--anyway")
         assert again.returncode == 0, again.stderr
     digest, = re.findall("sha256:([0-9a-f]+)", again.stdout)
     run = cluster.run("analyzer", "run", "--once")
@@ -146,7 +148,7 @@ def test_what_somebody_else_signed_is_not_pinned(cluster):
     asked(cluster, give_up="1s")
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    assert cluster.run("analyzer", "plan", "sign", "--yes").returncode == 0
+    assert cluster.run("analyzer", "plan", "sign", "--yes", "--anyway").returncode == 0
     path = cluster.path("analyzer", "plan.signed")
     text = bytearray(open(path, "rb").read())
     text[0] ^= 1
@@ -181,7 +183,7 @@ def test_a_slice_that_is_too_large_is_shown_and_one_by_default_loses_nothing(clu
     asked(cluster, budget=False, rounds=2)
     cluster.start("shuffler", "run")
     cluster.wait_listening()
-    run = cluster.run("analyzer", "plan", "sign", "--yes")
+    run = cluster.run("analyzer", "plan", "sign", "--yes", "--anyway")
     assert run.returncode == 0, run.stderr
     assert "warning: the slice" not in run.stdout and "2 of 2 rounds" in run.stdout
     assert "lost    epsilon 0.0000" in run.stdout
@@ -191,3 +193,40 @@ def test_a_slice_that_is_too_large_is_shown_and_one_by_default_loses_nothing(clu
     figure = cluster.json("analyzer", "budget")["population_budget"]
     assert figure["pinned"] == float(used)
     assert 0 <= figure["pinned"] - figure["used"] <= 1e-4
+
+
+def test_what_a_rehearsal_finds_is_shown_before_the_question(cluster):
+    asked(cluster, give_up="1s")
+    policy = cluster.path("client-policy.conf")
+    text = open(policy).read()
+    cluster.write("client-policy.conf", re.sub("(?m)^min_batch = .*$", "min_batch = 10000;", text))
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    signed = cluster.path("analyzer", "plan.signed")
+    run = cluster.run("analyzer", "plan", "sign", "--yes")  # nobody is connected
+    assert run.returncode == EXIT["config"] and "not signed: " in run.stderr and not os.path.exists(signed), run
+
+    client = cluster.start("client", "run")
+    wait_for("the client to connect", lambda: '"connected"' in client.log())
+    run = cluster.run("analyzer", "plan", "sign", "--yes")
+    assert run.returncode == EXIT["config"] and "--anyway" in run.stderr and not os.path.exists(signed), run
+    assert "client-policy.conf:" in run.stdout and "min_batch is 10000" in run.stdout, run.stdout
+    text, code = on_terminal(cluster, "test")
+    assert code == 0 and text.index("min_batch is 10000") < text.index("things would go wrong") < text.index("Type the population's"), text
+    os.remove(signed)
+    assert cluster.run("analyzer", "plan", "sign", "--yes", "--anyway").returncode == 0
+    assert os.path.exists(signed)
+
+
+def test_a_signal_while_the_shuffler_is_asked_signs_nothing(cluster):
+    """A shuffler that does not answer: whoever gives up has not said yes."""
+    asked(cluster)
+    with socket.create_server(("127.0.0.1", cluster.port)):
+        run = subprocess.Popen([program("tombola-analyzer"), "--config", cluster.path("analyzer.conf"), "plan", "sign", "--yes"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert run.stdout.readline()
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode != 0 and "fits the policy" not in out, (out, err)
+    assert not os.path.exists(cluster.path("analyzer", "plan.signed"))

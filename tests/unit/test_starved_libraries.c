@@ -188,7 +188,9 @@ static enum cm_rc result(const void *what, uint64_t *answer, struct cm_err *err)
 	if (rc == CM_OK) {
 		t.counted = r->participants;
 		t.count[0] = r->participants;
-		rc = an_result_make(&w->files.state, r, r->participants, &t, NULL, &out, err);
+		rc = an_result_make(&w->files.state, r,
+			&(struct rd_manifest){ .participants = r->participants, .messages = r->participants },
+			&t, NULL, &out, err);
 	}
 	if (rc == CM_OK)
 		starve_fold(out.data, out.len, answer);
