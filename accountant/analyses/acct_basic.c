@@ -17,7 +17,8 @@ static bool is_guarantee(const struct acct_guarantee *g)
 	       floor(g->count) >= g->count;
 }
 
-/* Round up a sum of n terms that are not negative: an ulp for each addition, and a few for each term. */
+/* Round up a sum of n terms that are not negative: it may be off by an ulp for each addition, and each term
+ * by a few. */
 static double up(double sum, size_t n)
 {
 	return sum * (1 + ((double)n + 16) * DBL_EPSILON);
@@ -84,7 +85,8 @@ enum acct_rc acct_basic_epsilon(
 		struct acct_bound bound;
 
 		one.count = 1;
-		/* Take slightly less, so that rounding does not make the parts exceed the whole. */
+		/* Give each round slightly less than its part, so that rounding does not make the parts
+		 * exceed the whole. */
 		rc = acct_epsilon(&one, 1, share / total * (1 - 1e-12), &bound);
 		if (!rc)
 			g[i] = (struct acct_guarantee){ bound.upper, 0, (double)rounds[i].count };
@@ -102,8 +104,8 @@ enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char 
 {
 	if (!(epsilon0 > 0 && epsilon0 < 350))
 		return acct_fault(why, "eps0 must be above 0 and below 350");
-	/* R_i >= e^-eps0 (Q0 + Q1)/2, where R0 = (p Q0 + Q1)/(p+1), and R1 is the same with Q0 and Q1
-	 * exchanged. */
+	/* the cells of clones: R_i >= e^-eps0 (Q0 + Q1)/2, where R0 = (p Q0 + Q1)/(p+1), and R1 is the same
+	 * with Q0 and Q1 exchanged; p = e^eps0 */
 	double low = exp(-epsilon0), large = 2 * acct_ratio(epsilon0) / (1 + low), small = 2 / (1 + low);
 
 	r->cells = 2;
@@ -112,7 +114,7 @@ enum acct_rc acct_basic_clone(double epsilon0, struct acct_round *r, const char 
 	return ACCT_OK;
 }
 
-/* Rounds up the result of a dozen operations. */
+/* A factor that rounds the result of a dozen operations up. */
 #define ROUNDING (1 + 64 * DBL_EPSILON)
 
 enum acct_rc acct_basic_clones_closed(double epsilon0, uint64_t n, double delta, double *eps)

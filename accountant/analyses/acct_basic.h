@@ -20,12 +20,13 @@ struct acct_guarantee {
 ACCT_CHECK enum acct_rc acct_basic_sum(
 	const struct acct_guarantee *g, size_t n, double *epsilon, double *delta);
 
-/* Advanced composition at slack (0, 1): with s = slack and Q = sum e^2,
- *   epsilon = min(sum e, sum e tanh(e/2) + sqrt(2 Q log(min(1/s, exp(1) + sqrt(Q)/s)))),
- *   delta = s + sum delta_i.
- * Proved for guarantees that are fixed in advance; mechanisms may be adaptive.  Kairouz, Oh, Viswanath 2015,
- * Theorems 3.4 and 3.5 (Dwork, Rothblum, Vadhan 2010 have 1/s alone in the minimum, and e^e - 1 in place of
- * tanh(e/2)). */
+/* Advanced composition at slack (0, 1), the delta that is given up for a smaller epsilon: with s = slack
+ * and Q = sum e^2, where each e is an epsilon,
+ *   epsilon = min(sum e, sum e tanh(e/2) + sqrt(2 Q log(min(1/s, exp(1) + sqrt(Q)/s)))), delta = s + sum
+ *   delta_i.
+ * Proved for guarantees that are fixed in advance; mechanisms may be adaptive.  Kairouz, Oh, Viswanath
+ * 2015, Theorems 3.4 and 3.5 (Dwork, Rothblum, Vadhan 2010 have 1/s alone in the minimum, and e^e - 1 in
+ * place of tanh(e/2)). */
 ACCT_CHECK enum acct_rc acct_basic_advanced(
 	const struct acct_guarantee *g, size_t n, double slack, double *epsilon, double *delta);
 
@@ -62,12 +63,13 @@ ACCT_CHECK enum acct_rc acct_basic_closed(
  * where the condition is not met. */
 ACCT_CHECK enum acct_rc acct_basic_clones_closed(double epsilon0, uint64_t n, double delta, double *eps);
 
-/* The first bound: epsilon = 12 eps0 sqrt(log(1/delta)/n), for 0 < eps0 < 1/2, n >= 1000 and 0 < delta <
- * 1/100; ACCT_EDOMAIN elsewhere.  Proved: Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019,
- * Theorem 7.  If all participants use one randomizer, it also follows from the closed form of the clones:
- * there tanh(eps0/2) <= eps0/2, e^{eps0/2} < 1.285 and log(4/delta) < 1.302 log(1/delta), so the clones'
- * epsilon is below eps0 (5.87 sqrt(log(1/delta)/n) + 6.6/n) < 6 eps0 sqrt(log(1/delta)/n).  Where the
- * clones' condition fails, log(1/delta)/n > 1/31 and the value is above 2 eps0. */
+/* The first bound that was published: epsilon = 12 eps0 sqrt(log(1/delta)/n), for 0 < eps0 < 1/2, n >= 1000
+ * and 0 < delta < 1/100; ACCT_EDOMAIN elsewhere.  Proved: Erlingsson, Feldman, Mironov, Raghunathan,
+ * Talwar, Thakurta 2019, Theorem 7.  If all participants use one randomizer, it also follows from the
+ * closed form of the clones: there tanh(eps0/2) <= eps0/2, e^{eps0/2} < 1.285 and log(4/delta) < 1.302
+ * log(1/delta), so the clones' epsilon is below eps0 (5.87 sqrt(log(1/delta)/n) + 6.6/n) < 6 eps0
+ * sqrt(log(1/delta)/n).  Where the clones' condition fails, log(1/delta)/n > 1/31 and the value is above 2
+ * eps0. */
 ACCT_CHECK enum acct_rc acct_basic_erlingsson(double epsilon0, uint64_t n, double delta, double *eps);
 
 /* The second closed form of the authors of acct_basic_closed, with Omega = 2r(n-1) - sqrt(min(6r, 1/2)

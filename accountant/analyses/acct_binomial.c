@@ -1,5 +1,5 @@
-/* acct_binomial.c - binomial chances by the saddle-point form, whose parts are all small where the chance
- * is not. */
+/* acct_binomial.c - computes binomial chances in Loader's saddle-point form: a sum of terms each of which
+ * is small where the chance is not, so that no digits are lost. */
 #include "acct_binomial.h"
 
 #include <float.h>
@@ -7,8 +7,8 @@
 
 #define PI 3.14159265358979323846
 
-/* log n! - log(sqrt(2 pi n) (n/e)^n).  Stirling's series alternates, so its error is below the first term
- * left out, 691/(360360 n^11), which is 1e-16 from n = 16 on. */
+/* The error of Stirling's formula, log n! - log(sqrt(2 pi n) (n/e)^n).  Its series alternates, so it is off
+ * by less than the first term left out, 691/(360360 n^11), which is 1e-16 from n = 16 on. */
 static double stirling(double n)
 {
 	static const double series[] = { 1 / 12.0, -1 / 360.0, 1 / 1260.0, -1 / 1680.0, 1 / 1188.0 };
@@ -24,7 +24,8 @@ static double stirling(double n)
 	return sum / n;
 }
 
-/* x log(x/m) + m - x >= 0, to a few ulps: near m by the series of atanh. */
+/* x log(x/m) + m - x >= 0, how much x tells against the mean m, to a few ulps: near m by the series of
+ * atanh. */
 static double deviance(double x, double m)
 {
 	double v = (x - m) / (x + m), term = 2 * x * v, sum = (x - m) * v;
@@ -50,9 +51,9 @@ double acct_binomial_log(double n, double p, double k)
 	       deviance(n - k, n * (1 - p)) - 0.5 * log(2 * PI * k * ((n - k) / n));
 }
 
-/* The means n p and n (1-p) have a relative error of two ulps, which changes deviance by the difference
- * from k.  A caller's p that is off by four ulps changes it in the same way, and in the other part by
- * 1/(1-p) as much. */
+/* The means n p and n (1-p) have a relative error of two ulps, which changes each deviance by the
+ * difference from k.  If the caller's p is off by four ulps, that changes the first in the same way, and
+ * the second by 1/(1-p) times as much. */
 double acct_binomial_error(double n, double p, double k)
 {
 	double off = fabs(k - n * p) / (1 - p);
@@ -69,7 +70,7 @@ double acct_binomial_last(double n, double p, double log_tail)
 {
 	double low = floor(fmin(n, (n + 1) * p)), high = n;
 
-	while (high - low > 1) { /* low is not far enough yet; high is far enough */
+	while (high - low > 1) { /* at `low` the tail is still too large, at `high` it is small enough */
 		double k = floor((low + high) / 2), r = acct_binomial_ratio(n, p, k);
 
 		if (r < 1 && acct_binomial_log(n, p, k) + acct_binomial_error(n, p, k) + log(r / (1 - r)) <=

@@ -7,8 +7,8 @@
 double acct_binomial_log(double n, double p, double k);
 double acct_binomial_error(double n, double p, double k);
 
-/* P[Bin = k+1] / P[Bin = k], which falls as k grows.  So beyond the mode the chances above k sum to at most
- * chance(k) r/(1-r), r = acct_binomial_ratio(n, p, k) < 1. */
+/* P[Bin = k+1] / P[Bin = k], a ratio r that falls as k grows.  So beyond the mode the chances above k sum
+ * to at most chance(k) r/(1-r), where r < 1. */
 double acct_binomial_ratio(double n, double p, double k);
 
 /* The least k whose upper tail, P[Bin > k], is certainly at most e^log_tail; at least the mode. */

@@ -15,7 +15,7 @@ void acct_pld_fini(struct acct_pld *p)
 	memset(p, 0, sizeof *p);
 }
 
-/* Write the law as an array of masses of neighbouring losses. */
+/* Write a law on a grid as an array of masses, one for each loss from the least to the largest. */
 static enum acct_rc spread(const struct acct_law *law, double step, struct acct_pld *out)
 {
 	double *p;
@@ -31,7 +31,7 @@ static enum acct_rc spread(const struct acct_law *law, double step, struct acct_
 	return ACCT_OK;
 }
 
-/* Make the law whose curve has the upper ends as its points. */
+/* Make the law whose curve goes through the upper ends of delta at the grid's losses. */
 static enum acct_rc make_law(const struct acct_bound *delta, size_t points, double step, struct acct_law *law)
 {
 	struct acct_nodes nodes = { .h = step, .stride = 1, .last = points };

@@ -10,9 +10,10 @@
 #include "acct_renyi.h"
 
 #define LEAST_DELTA 1e-15
-#define DEFECTS     0.5           /* part of delta for defects; the rest is for the Gaussian */
-#define ONE_DEFECT  1e-6          /* share of the defects that each round gets: room for a million rounds */
-#define UP          (1 + 0x1p-50) /* an upward rounding of a few operations */
+#define DEFECTS     0.5 /* part of delta that defects may take; the rest is for the Gaussian curve */
+/* a round's defect as a part of what all may take together: room for a million rounds */
+#define ONE_DEFECT 1e-6
+#define UP         (1 + 0x1p-50) /* a factor that rounds the result of a few operations up */
 
 static const struct {
 	enum acct_filter_kind kind;
@@ -35,7 +36,7 @@ enum acct_filter_kind acct_filter_named(const char *name)
 	return 0;
 }
 
-/* The largest B with delta_GDP(epsilon; B) <= delta, rounded down. */
+/* The largest mu with delta_GDP(epsilon; mu) <= delta, rounded down: B of acct_filter.h. */
 static double largest_mu(double epsilon, double delta)
 {
 	double low = 0, high = 1;
@@ -69,7 +70,8 @@ static double largest_divergence(enum acct_renyi_way way, double order, double e
 	return low;
 }
 
-/* The order at which the largest multiple of a Gaussian fits, whose divergence is order mu^2 / 2. */
+/* The order of the Renyi filter: that at which the largest mu fits the budget, for Gaussian mechanisms,
+ * whose divergence of an order is order mu^2 / 2. */
 static double best_order(double epsilon, double delta)
 {
 	double best = 2, most = 0;
@@ -109,7 +111,8 @@ enum acct_rc acct_filter_init(
 	return ACCT_OK;
 }
 
-/* Charge infinite losses to the defect, in addition to the share that every round gets. */
+/* The Gaussian filter's price of a round: an infinite loss is charged to the defect, in addition to the
+ * share that every round gets. */
 static enum acct_rc gaussian_price(
 	const struct acct_filter *f, const struct acct_round *round, struct acct_price *out)
 {
@@ -169,6 +172,6 @@ double acct_price_share(struct acct_price sum)
 
 bool acct_price_fits(struct acct_price sum)
 {
-	/* both are tested, since fmax would hide a NaN */
+	/* compare each, since fmax would hide a NaN */
 	return sum.loss < 1 - 1e-12 && sum.defect < 1 - 1e-12;
 }

@@ -33,13 +33,16 @@ enum acct_filter_kind {
 struct acct_filter {
 	enum acct_filter_kind kind;
 	double epsilon, delta;
-	double order;  /* Renyi: order of the divergences */
-	double most;   /* GDP: B^2; Renyi: largest sum of divergences */
-	double defect; /* GDP: defect of one round; `defects` is the largest sum of them */
+	double order; /* Renyi: order of the divergences */
+	/* what the shares of a price's `loss` are of: GDP: B^2; Renyi: the largest sum of divergences */
+	double most;
+	/* GDP: `defect` is that of one round, `defects` the largest sum of them; Renyi: both 0 */
+	double defect;
 	double defects;
 };
 
-/* Shares of the filter's budget, each [0, inf]; INFINITY: the round is never admitted. */
+/* The price of rounds in shares of the filter's budget, each [0, inf].  A price of INFINITY is never
+ * admitted. */
 struct acct_price {
 	double loss;   /* share of `most` */
 	double defect; /* share of `defects`; 0 if the filter has no defects */

@@ -10,29 +10,33 @@
 #include "acct_law.h"
 #include "acct_plan.h"
 
-#define ULP        (0x1p-53)
-#define RESOLUTION 0.01 /* chords lie above the curve as if its variance were a relative 1e-5 more */
+#define ULP (0x1p-53)
+/* distance of nodes in deviations of the loss: chords then lie above the curve as if its variance were a
+ * relative 1e-5 more */
+#define RESOLUTION 0.01
 #define MOST_NODES 4096.0
-/* as in struct acct_work; takes 0.2 s where few participants make the curve rough */
+/* work for all points, in the unit of struct acct_work; it takes 0.2 s where few participants make the
+ * curve rough */
 #define WORK         2e8
 #define MOST_MU      100.0
 #define MOST_EPSILON 700.0
 #define WITHIN       1e-7 /* relative width of mu at which the bisection ends */
 
-/* One point of the Gaussian curve: H(y) is in [value - error, value + error], and nu(Y > y) is slope, up to
- * a relative error. */
+/* One point of the Gaussian curve H_mu: H_mu(y) is in [value - error, value + error], and nu(Y > y) is
+ * slope up to the relative error `relative`. */
 struct gauss {
 	double value, error, slope, relative;
 };
 
-/* Phi(-z) = erfc(z/sqrt 2)/2.  z is off by at most 2 ulps of size = eps/mu + mu/2, hence Phi(-z) by a
- * relative (|z| + 1) of that, and erfc itself by a few ulps. */
+/* Phi(-z) = erfc(z/sqrt 2)/2 is the chance that a standard normal number exceeds z.  z is off by at most 2
+ * ulps of size = eps/mu + mu/2, hence Phi(-z) by a relative (|z| + 1) of that, and erfc itself by a few
+ * ulps. */
 static struct gauss gauss_at(double eps, double mu)
 {
 	double size = eps / mu + mu / 2, p = 0.5 * erfc((eps / mu - mu / 2) / sqrt(2)),
 	       q = 0.5 * erfc(size / sqrt(2)), e = exp(-eps),
 	       relative = (32 + 8 * (size + 1) * (size + 1)) * ULP;
-	/* H = (p - e^eps q) / (1 + e^eps) */
+	/* H = delta / (1 + e^eps) with delta = p - e^eps q */
 	double value = (p * e - q) / (1 + e), error = relative * (p * e + q) + 1e-300;
 
 	return (struct gauss){ value, error, (p + q) / 2, relative };
@@ -42,7 +46,7 @@ double acct_gdp_delta_above(double epsilon, double mu)
 {
 	if (mu <= 0)
 		return 0;
-	/* the error on H, multiplied by e^epsilon, is then too large for any conclusion */
+	/* beyond it the error on H, multiplied by 1 + e^epsilon, is too large for any conclusion */
 	if (!(epsilon <= MOST_EPSILON))
 		return 1;
 	struct gauss g = gauss_at(epsilon, mu);
@@ -63,8 +67,8 @@ static double gap(double a, double b)
 	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));
 }
 
-/* The round's curve from above: chords from value[k] at loss[k] to the next, the last to y = 1 with value
- * 0. */
+/* An upper bound on the round's curve: chords in y = tanh(loss/2) from value[k] at loss[k] to the next
+ * point, and from the last to y = 1 with value 0. */
 struct chords {
 	double *loss, *value;
 	size_t last;
@@ -108,8 +112,9 @@ static enum acct_rc pull_down(struct chords *c)
 	return ACCT_OK;
 }
 
-/* Move losses up by what rounding of the cells may amount to; H(-shift) <= shift/2 + H(0).  From the
- * largest finite loss on delta is the mass of infinite loss. */
+/* Make the chords from the points of the curve.  Losses are moved up by what rounding of the cells may
+ * amount to (acct_plan_blur), where H(-shift) <= shift/2 + H(0).  From the largest finite loss on delta is
+ * the mass of infinite loss. */
 static enum acct_rc chords_init(struct chords *c, const struct acct_nodes *n, const struct acct_list *l)
 {
 	const struct acct_plan one = { .rounds = 1, .exponents = l->exponent };
@@ -132,13 +137,15 @@ static enum acct_rc chords_init(struct chords *c, const struct acct_nodes *n, co
 	return pull_down(c);
 }
 
-/* R(y) = d (1-y)/2 + (1-d) H_mu(y) is convex, so it lies above its tangent in the middle of the cell.  That
- * tangent lies above the chord if it does at both ends. */
+/* Is the mu-GDP curve with defect d above chord k?  The curve R(y) = d (1-y)/2 + (1-d) H_mu(y) is convex,
+ * so it lies above its tangent in the middle of the cell.  That tangent lies above the chord if it does at
+ * both ends. */
 static bool cell_holds(const struct chords *c, size_t k, double mu, double d)
 {
 	double a = c->loss[k], b = c->loss[k + 1], middle = (a + b) / 2;
 	double down = gap(a, middle), up = gap(middle, b);
-	/* A loss is off by an ulp of itself, and the difference of two losses by as much. */
+	/* each loss is off by an ulp of itself, and so the difference of two losses by an ulp of the
+	 * larger */
 	double off = (32 + 8 * b / (b - a)) * ULP;
 	struct gauss g = gauss_at(middle, mu);
 	double at = (d * exp(-middle) / (1 + exp(-middle)) + (1 - d) * g.value) * (1 - 16 * ULP) - g.error;
@@ -155,7 +162,8 @@ static bool holds(const struct chords *c, double mu, double d)
 	return true;
 }
 
-/* Beyond the last node only the defect is used: a chord to (1, 0) must be below d (1-y)/2. */
+/* Is the curve above the last chord, which goes to (1, 0)?  There only the defect is used: the chord must
+ * be below d (1-y)/2. */
 static bool tail_holds(const struct chords *c, double d)
 {
 	double l = c->loss[c->last];

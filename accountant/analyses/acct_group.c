@@ -7,12 +7,14 @@
 #define ROUNDING    (1 + 64 * DBL_EPSILON)
 #define LEAST_DELTA 1e-200 /* least delta that acct_epsilon answers for */
 #define STEPS       60
-#define MARGIN      0.9999 /* factor by which the last delta asked for lies below the fixed point */
+/* each delta asked for is this much below the fixed point of the last answer, so that the search ends */
+#define MARGIN 0.9999
 
-/* 1 + e^e + .. + e^((g-1) e), rounded up; e is epsilon, g is group. */
+/* 1 + e^epsilon + .. + e^((group-1) epsilon), rounded up: what a delta of one record is multiplied by in a
+ * group. */
 static double powers(double epsilon, unsigned group)
 {
-	if (!(epsilon > 1e-12)) /* no term exceeds the last */
+	if (!(epsilon > 1e-12)) /* otherwise every term is 1, up to rounding */
 		return group * exp((group - 1) * epsilon) * ROUNDING;
 	return expm1(group * epsilon) / expm1(epsilon) * ROUNDING * (1 + group * epsilon * DBL_EPSILON);
 }
@@ -31,7 +33,7 @@ enum acct_rc acct_group_delta(
 			*delta = single;
 		return rc;
 	}
-	/* Divided and rounded down, so that `group` times it is at most epsilon. */
+	/* divided and rounded down, so that `group` times it is at most epsilon */
 	double each = epsilon / group * (1 - 2 * DBL_EPSILON);
 	rc = acct_delta(rounds, n, each, &one);
 	if (rc)
@@ -44,8 +46,9 @@ enum acct_rc acct_group_delta(
 	return ACCT_OK;
 }
 
-/* Start with d = delta and repeat d = delta / powers(epsilon(d)): d falls towards the largest fixed point.
- * An answer is accepted only if d times powers(its epsilon) is at most delta. */
+/* For a group, delta is d times powers(epsilon(d)) where one record has (epsilon(d), d): find the largest
+ * such d.  Start with d = delta and repeat d = delta / powers(epsilon(d)): d falls towards it.  An answer
+ * is accepted only if d times powers(its epsilon) is at most delta. */
 enum acct_rc acct_group_epsilon(
 	const struct acct_round *rounds, size_t n, unsigned group, double delta, struct acct_bound *eps)
 {

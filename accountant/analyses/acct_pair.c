@@ -1,9 +1,11 @@
-/* acct_pair.c - sums over the two counts of a round of cells (w: a, b), (w: b, a).
+/* acct_pair.c - sums over the two counts of a round of cells (w: a, b), (w: b, a): omega w, and the ratios
+ * u, v exchanged.
  *
  * Given M messages in the blanket, the base law of their first cell's count is Bin(M, 1/2), and the loss of
  * counts (a, b) is log((p a + b)/(a + p b)).  M - 1 - dummies is Bin(others, 2w).  Dropping a message is
  * post-processing, so moments fall with M (a mean of M iid variables is a reverse martingale).  So rows may
- * be taken in groups: from above at their first row, from below at their last. */
+ * be taken in groups: from above at their first row, from below at their last.  A row is the sum for one
+ * M. */
 #include "acct_pair.h"
 
 #include <float.h>
@@ -11,13 +13,15 @@
 #include "acct_binomial.h"
 #include "acct_renyi_parts.h"
 
-#define MOST_WORK   4e7   /* most terms of one sum, each of about 30 ns */
-#define MOST_OTHERS 1e7   /* most others, since rows are visited one by one */
-#define LEAST_SHARE 1e-10 /* part of a sum that may be left out, for which a bound is added */
+#define MOST_WORK   4e7 /* most terms of one sum, each of about 30 ns */
+#define MOST_OTHERS 1e7 /* most others, since rows are visited one by one */
+/* rows and terms that together are less than this part of a sum may be left out; a bound on them is
+ * added */
+#define LEAST_SHARE 1e-10
 
 bool acct_pair_is(const struct acct_round *r, const struct acct_list *l)
 {
-	/* A loss beyond 600 would leave the range in which rows are scaled. */
+	/* beyond a largest loss of 600 a row could not be scaled into the range of a double */
 	return l->cells == 2 && l->symmetric && l->cell[0].u > 0 && l->cell[0].v > 0 && l->largest < 600 &&
 	       fabs(l->cell[0].u - l->cell[0].v) > 1e-6 * l->cell[0].u &&
 	       l->others + l->dummies <= MOST_OTHERS && r->levels == 0 && !(r->defect > 0) &&
@@ -27,12 +31,14 @@ bool acct_pair_is(const struct acct_round *r, const struct acct_list *l)
 struct pair {
 	double ip;   /* the smaller likelihood ratio divided by the larger */
 	double gain; /* 1 - ip */
+	/* alpha - 1 */
 	double power;
-	double most; /* log of an upper bound on the summands: (alpha-1) times the largest loss */
-	double work; /* number of terms allowed */
+	double most; /* log of an upper bound on the summands of a row: (alpha-1) times the largest loss */
+	double work; /* number of terms that all rows together may have */
 };
 
-/* Relative error of a row: that of the chance it starts from, and three roundings a step. */
+/* Bound the relative error of a row: that of the chance it starts from, and three roundings for each step
+ * to the next term. */
 static double row_error(double m, double first, long steps)
 {
 	return acct_binomial_error(m, 0.5, first) + DBL_EPSILON * (64 + 4 * (double)steps);
@@ -43,7 +49,8 @@ static double row_error(double m, double first, long steps)
 static struct acct_bound moment_row(const struct pair *p, double m)
 {
 	double a = floor(m / 2) + 1, chance = 1, sum = 0, kappa = p->gain / (1 + p->ip), tail = 0;
-	/* Chances are in units of e^unit0, the sum in units of e^(base - unit). */
+	/* chances are kept in units of e^unit0, and the sum in units of e^(base - unit), so that both stay
+	 * in the range of a double */
 	double first = a, base = acct_binomial_log(m, 0.5, a) + log(2), unit = 0, unit0 = 0;
 	long i = 1;
 
@@ -86,14 +93,15 @@ static double group_size(const struct acct_list *l, double reach, const struct p
 	return fmax(1, ceil(fmin(rows, l->others + 1) * columns / p->work));
 }
 
-/* The mean over the number of others in the blanket, for 0 < w < 1. */
+/* The mean of moment_row() over the number of others in the blanket, Bin(others, 2w), for 0 < 2w < 1. */
 static struct acct_bound rows(const struct acct_list *l, const struct pair *p)
 {
 	double n = l->others, w = l->blanket, fixed = 1 + l->dummies;
 	struct acct_bound sum = { -INFINITY, -INFINITY }, one = moment_row(p, fixed),
 			  middle = moment_row(p, fixed + floor((n + 1) * w));
-	/* The rows below the sum count at most as if there were no other blanket message at all, those
-	 * above it at most like the middle row. */
+	/* Rows with fewer messages than those summed count at most as if there were no other blanket
+	 * message, rows with more at most like the middle row: sum so many that both together are below
+	 * this. */
 	double need = log(LEAST_SHARE / 8) + middle.lower,
 	       first = n - acct_binomial_last(n, 1 - w, need - one.upper),
 	       last = acct_binomial_last(n, w, need - middle.upper),
@@ -129,7 +137,7 @@ void acct_pair_moment(const struct acct_list *l, double alpha, double share, str
 		.power = alpha - 1,
 		.most = (alpha - 1) * -log(small / big),
 		.work = share * MOST_WORK };
-	/* The two ratios, their difference and w are known to a few ulps. */
+	/* The two ratios of the cells, their difference and w are known to a few ulps. */
 	double err = 1e-14 * (alpha + l->largest * alpha) + 64 * DBL_EPSILON / p.gain;
 
 	*log_s = l->blanket < 1 && l->others > 0 ? rows(l, &p) : moment_row(&p, 1 + l->dummies + l->others);

@@ -13,7 +13,7 @@
 #define SLACK        1e-6
 #define RENYI_POINTS 2000u
 
-/* The arrays behind a profile: epsilon, delta, and delta of the exchanged inputs. */
+/* A profile, and the arrays that it points to: the epsilons, and delta in each direction. */
 struct owned {
 	struct acct_profile profile; /* the first member, so that one pointer points to both */
 	double number[];
@@ -29,7 +29,8 @@ static double *delta_of(struct owned *o, int way, size_t room)
 	return o->number + (size_t)(1 + way) * room;
 }
 
-/* Make an owned profile with room for `room` points. */
+/* Make a profile with arrays for `room` points; both: also for delta with the two inputs exchanged; exact:
+ * as in struct acct_profile. */
 static struct owned *make(size_t room, bool both, bool exact)
 {
 	struct owned *o = calloc(1, sizeof *o + (both ? 3 : 2) * room * sizeof *o->number);
@@ -48,7 +49,8 @@ void acct_profile_free(struct acct_profile *p)
 	free(p);
 }
 
-/* Clip to [0, 1], and make the deltas fall: the least upper bound so far holds for all larger epsilons. */
+/* Turn computed upper bounds into a curve: clip them to [0, 1], and make them fall, since the least upper
+ * bound so far also holds for all larger epsilons. */
 static void settle(double *delta, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -72,17 +74,19 @@ static double infinite_of(const struct acct_pmf *m)
 	}
 	if (!(all.sum <= 1 + SLACK))
 		return NAN;
-	/* Each mass is rounded by at most half an ulp of itself, so their sum by half an ulp of 1. */
+	/* rounding of each mass by at most half an ulp of itself may make their sum differ from 1 by half
+	 * an ulp */
 	double missing = (1 - all.sum) - all.low, rounding = 4 * DBL_EPSILON;
 	return fmin(1, m->infinite + (missing > rounding ? missing + rounding : 0));
 }
 
-/* delta(k step) = sum over j > k of p_j (1 - e^((k-j) step)) for k = 0..n-1.  With A the mass above k,
- * delta_k = e^-step delta_(k+1) + (1 - e^-step) A: every term is positive. */
+/* Set delta(k step) = sum over j > k of p_j (1 - e^((k-j) step)) for k = 0..n-1, from the largest k down:
+ * with A the mass of losses above k, delta_k = e^-step delta_(k+1) + (1 - e^-step) A.  Every term is
+ * positive, so nothing cancels. */
 static void sum_losses(const struct acct_pmf *m, double step, double infinite, double *delta, size_t n)
 {
 	double above = 0, sum = 0, keep = exp(-step), gain = -expm1(-step);
-	/* The relative error that the powers and operations of all steps add up to. */
+	/* what the relative errors of all steps' powers and operations add up to */
 	double up = 1 + ((double)(m->lower > 0 ? m->lower : 0) + (double)m->size + 16) * 8 * DBL_EPSILON;
 
 	/* 1 - keep may exceed gain by an ulp of 1 */
@@ -132,7 +136,8 @@ enum acct_rc acct_profile_of_pmf(
 }
 
 struct corner {
-	double x, y; /* errors of the first and of the second kind */
+	/* A test, by its chances of an error of the first kind (x) and of the second kind (y). */
+	double x, y;
 };
 
 static int by_x(const void *a, const void *b)
@@ -157,7 +162,7 @@ static bool is_above(const struct corner *a, const struct corner *b, const struc
 	return (b->y - a->y) * (c->x - a->x) >= (c->y - a->y) * (b->x - a->x);
 }
 
-/* Drop all points but the corners of the lower hull; returns their number. */
+/* Keep only the corners of the lower hull of n points that are sorted by x; returns their number. */
 static size_t hull(struct corner *c, size_t n)
 {
 	size_t top = 0;
@@ -174,7 +179,7 @@ static size_t hull(struct corner *c, size_t n)
 }
 
 /* Collect the epsilons at which the curve has corners: the logarithms of the slopes of the hull, in both
- * directions, and 0. */
+ * directions, and 0.  *all becomes false if some corner is beyond the largest epsilon of a profile. */
 static size_t bends(const struct corner *c, size_t n, double *epsilon, bool *all)
 {
 	size_t size = 0, kept = 1;
@@ -195,7 +200,8 @@ static size_t bends(const struct corner *c, size_t n, double *epsilon, bool *all
 	return kept;
 }
 
-/* The best test among the corners: 1 - y - e^eps x, or with the inputs exchanged 1 - x - e^eps y. */
+/* Delta at epsilon in one direction: the most that a test among the corners achieves, 1 - y - e^eps x, or
+ * with the inputs exchanged 1 - x - e^eps y. */
 static double best(const struct corner *c, size_t n, double epsilon, int way)
 {
 	double e = exp(epsilon), most = 0;
@@ -233,7 +239,8 @@ enum acct_rc acct_profile_of_trade_off(
 	c[n] = (struct corner){ 0, 1 };
 	c[n + 1] = (struct corner){ 1, 0 };
 	size_t corners = hull(c, n + 2);
-	/* beyond the last of these epsilons only tests without errors of one kind are left */
+	/* whether all corners are among these epsilons: beyond the last only tests without errors of one
+	 * kind are left */
 	bool all = true;
 	o->profile.points = bends(c, corners, epsilon_of(o), &all);
 	for (int way = 0; way < 2; way++) {
@@ -253,9 +260,9 @@ out:
 	return rc;
 }
 
-/* Log delta at epsilon that follows from one divergence, rounded up: (alpha-1)(rdp-eps) - log alpha + alpha
- * log(1 - 1/alpha), Canonne, Kamath, Steinke 2020, with log(1 - 1/alpha) alpha = (alpha-1) log(1 - 1/alpha)
- * + log(1 - 1/alpha). */
+/* Log delta at epsilon that follows from one divergence rdp of order alpha, rounded up: (alpha-1)(rdp-eps)
+ * - log alpha + alpha log(1 - 1/alpha), Canonne, Kamath, Steinke 2020.  It is written with alpha log(1 -
+ * 1/alpha) = (alpha-1) log(1 - 1/alpha) + log(1 - 1/alpha). */
 static double log_delta(double alpha, double rdp, double epsilon)
 {
 	double rate = (alpha - 1) * (rdp - epsilon), shrink = (alpha - 1) * log1p(-1 / alpha) - log(alpha);
@@ -276,7 +283,8 @@ enum acct_rc acct_profile_of_renyi(
 
 		if (!(alpha[i] > 1 && alpha[i] <= ACCT_MOST_ORDER && rdp[i] >= 0 && rdp[i] < INFINITY))
 			return ACCT_EDOMAIN;
-		far = rdp[i] + 60 / (alpha[i] - 1); /* from here on delta is below e^-60 */
+		/* at larger epsilons this divergence gives a delta below e^-60 */
+		far = rdp[i] + 60 / (alpha[i] - 1);
 		last = i == 0 ? far : fmin(last, far);
 	}
 	o = make(RENYI_POINTS, false, false);
@@ -311,8 +319,8 @@ enum acct_rc acct_profile_of_points(
 	return ACCT_OK;
 }
 
-/* The data with record x and those with record x' are both one step from the data without them (R): P(S) <=
- * e^eps R(S) + d <= e^eps (e^eps Q(S) + d) + d. */
+/* With P and Q the laws of the data with record x and with record x', and R that of the data without
+ * either: both are one step from R, so P(S) <= e^eps R(S) + d <= e^eps (e^eps Q(S) + d) + d. */
 enum acct_rc acct_profile_replaced(const struct acct_profile *p, struct acct_profile **out)
 {
 	struct owned *o;

@@ -17,8 +17,10 @@ extern "C" {
 /* A privacy-loss distribution on the losses (lower + i) * step, as dp_accounting's DensePLDPmf has it. */
 struct acct_pmf {
 	long lower;
-	const double *p; /* masses under the first input; a mass missing to 1 is added to `infinite` */
-	size_t size;     /* 1..ACCT_MAX_POINTS */
+	/* masses of the losses under the first input; what is missing to a sum of 1 is added to
+	 * `infinite` */
+	const double *p;
+	size_t size; /* 1..ACCT_MAX_POINTS */
 	double infinite;
 };
 

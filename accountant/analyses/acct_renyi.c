@@ -10,8 +10,8 @@
 #include "acct_pair.h"
 #include "acct_renyi_parts.h"
 
-/* Relative widths of a moment: FINE if the moment is the answer, COARSE if an epsilon is searched with
- * it. */
+/* Relative widths of a moment that are good enough: FINE if the moment is the answer, COARSE if it only
+ * serves to find an epsilon. */
 #define FINE   1e-4
 #define COARSE 5e-4
 
@@ -21,7 +21,8 @@ double acct_power_excess(double alpha, double z)
 
 	if (fabs(alpha * x) > 0.5)
 		return expm1(alpha * x) - alpha * z;
-	/* e^{alpha x} - 1 - alpha (e^x - 1) = sum (alpha^k - alpha) x^k / k! */
+	/* for a small x: e^{alpha x} - 1 - alpha (e^x - 1) = sum over k >= 2 of (alpha^k - alpha) x^k /
+	 * k! */
 	for (int k = 2; k < 24; k++) {
 		term = k == 2 ? x * x / 2 : term * x / k;
 		sum += term * alpha * expm1((k - 1) * log(alpha));
@@ -29,7 +30,8 @@ double acct_power_excess(double alpha, double z)
 	return sum;
 }
 
-/* Can the loss be infinite?  Decided by the cells, since the mass may be below the range of a double. */
+/* Can the loss be infinite?  The cells decide, since the mass of infinite loss may be below the range of a
+ * double. */
 static bool has_infinite(const struct acct_round *r, const struct acct_list *l)
 {
 	if (l->infinite[0] > 0 || l->infinite[1] > 0)
@@ -40,17 +42,21 @@ static bool has_infinite(const struct acct_round *r, const struct acct_list *l)
 	return r->defect > 0;
 }
 
-/* What is needed to compute divergences of one repetition of a round. */
+/* What is needed to compute divergences of one repetition of a round.  infinite: all of them are; pair:
+ * acct_pair.h computes them; otherwise `grid` does. */
 struct source {
 	const struct acct_round *round;
 	struct acct_list list;
 	bool infinite, pair;
-	bool gaussian; /* its divergence is alpha / 2 times the squared distance */
-	double share;  /* part of the work that one sum of acct_pair.h may take */
+	/* normal noise without sampling: the divergence of order alpha is alpha / 2 times the squared
+	 * distance */
+	bool gaussian;
+	double share; /* part of the work that one sum of acct_pair.h may take */
 	struct acct_renyi_grid grid;
 };
 
-/* orders: how many will be asked for; 0 means that the grid is used in any case. */
+/* orders: how many divergences will be asked for; 0: their number is not known, and the grid is used in any
+ * case. */
 static enum acct_rc source_init(struct source *s, const struct acct_round *r, size_t orders)
 {
 	enum acct_rc rc = acct_list_init(&s->list, r, NULL);
@@ -60,7 +66,8 @@ static enum acct_rc source_init(struct source *s, const struct acct_round *r, si
 	if (rc)
 		return rc;
 	s->gaussian = r->event == ACCT_GAUSSIAN && !(r->rate < 1) && !(r->sampling > 0);
-	/* No divergence is computed of sampled normal noise, whose losses have no bound. */
+	/* for sampled normal noise no divergence is computed: its losses have no bound, which the grid
+	 * needs */
 	s->infinite = has_infinite(r, &s->list) || (r->event == ACCT_GAUSSIAN && !s->gaussian);
 	s->share = orders > 1 ? 0.25 / (double)orders : 1;
 	s->pair = orders > 0 && !s->infinite && acct_pair_is(r, &s->list);
@@ -99,7 +106,7 @@ static enum acct_rc source_at(struct source *s, double alpha, struct acct_bound 
 	if (rc)
 		return rc;
 	double count = (double)s->round->count / (alpha - 1);
-	/* If the moment is NaN, the bound by the largest loss stays. */
+	/* fmin leaves out a NaN, and the bound by the largest loss stays */
 	rdp->upper = fmin(acct_log_one(log_s.upper) * count, (double)s->round->count * most_loss(s)) *
 		     (1 + 16 * DBL_EPSILON);
 	rdp->lower = acct_lower_end(acct_log_one(log_s.lower) * count * (1 - 16 * DBL_EPSILON));
@@ -178,7 +185,7 @@ enum acct_rc acct_renyi_epsilon(
 	if (!rc)
 		rc = acct_renyi_minimise(
 			composed, &r, false, ACCT_MOST_ORDER, ACCT_RENYI_OPTIMAL, delta, &best, &at);
-	/* the loss is at most the sum of the largest losses, which is the divergence of order infinity */
+	/* the divergence of order infinity: the loss is at most the sum of the largest losses */
 	if (!rc) {
 		*eps = fmin(best, most * (1 + ((double)n + 16) * DBL_EPSILON));
 		if (order)

@@ -43,8 +43,8 @@ extern "C" {
 ACCT_CHECK enum acct_rc acct_renyi(
 	const struct acct_round *round, const double *alpha, size_t n, struct acct_bound *rdp);
 
-/* Ways to compute an epsilon at delta from a divergence rdp of order alpha.  All are proved, and each gives
- * a smaller epsilon than the one before. */
+/* Three ways to compute an epsilon at delta from a divergence rdp of order alpha.  All are proved, and each
+ * gives a smaller epsilon than the one before. */
 enum acct_renyi_way {
 	ACCT_RENYI_CLASSIC, /* rdp + log(1/delta)/(alpha-1).  Mironov 2017, Proposition 3 */
 	ACCT_RENYI_CKS,     /* Canonne, Kamath, Steinke 2020, Proposition 12; Balle et al. 2020, Theorem 21 */

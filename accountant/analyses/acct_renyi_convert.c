@@ -15,7 +15,7 @@
 
 #define GOLDEN 0.6180339887498949
 
-/* The log of 1 - A, rounded up; w = 1 - u. */
+/* The log of 1 - A (see above), rounded up; w = 1 - u. */
 static double log_excess(double alpha, double w)
 {
 	if (!(w < 1))
@@ -108,7 +108,7 @@ struct search {
 	double most, delta, eps, order;
 };
 
-/* Try the order 1 + e^x, rounded if orders must be integers. */
+/* Compute epsilon at the order 1 + e^x, rounded if orders must be integers. */
 static enum acct_rc probe(struct search *s, double x, double *value)
 {
 	double alpha = fmin(s->most, 1 + exp(x)), rdp, eps;
@@ -129,7 +129,7 @@ static enum acct_rc probe(struct search *s, double x, double *value)
 	return ACCT_OK;
 }
 
-/* Search a row of orders for the minimum, then by golden section. */
+/* Try a row of orders, and search around the best by golden section. */
 static enum acct_rc search(struct search *s)
 {
 	double last = log(s->most - 1), step = log(2), value, at = s->integers ? 0 : log(1 / 64.0), best = at,

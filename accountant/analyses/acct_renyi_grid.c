@@ -34,7 +34,8 @@ static void put(struct acct_renyi_grid *g, size_t at, double loss)
 	struct acct_renyi_node *n = &g->node[at];
 
 	n->loss = loss;
-	if (loss >= g->curve.list.largest) { /* there is no loss beyond, and the curve is continuous */
+	/* beyond the largest loss nothing is lost, and the curve is continuous there */
+	if (loss >= g->curve.list.largest) {
 		memset(n->way, 0, sizeof n->way);
 		n->log_hi[0] = n->log_hi[1] = -INFINITY;
 		return;
@@ -53,7 +54,7 @@ static void put(struct acct_renyi_grid *g, size_t at, double loss)
 	}
 }
 
-/* H decreases, so the upper end of a point holds for all points after it, and its lower end for all before
+/* H falls, so the upper end of a point holds for all points after it, and its lower end for all before
  * it. */
 static void make_monotone(struct acct_renyi_grid *g)
 {
@@ -94,8 +95,8 @@ void acct_renyi_grid_fini(struct acct_renyi_grid *g)
 	memset(g, 0, sizeof *g);
 }
 
-/* Weights of int_0^h e^{-rate s} x(s) ds for x linear in e^{turn s}, turn = 1 or -1: w[0] is the weight of
- * x(0), w[1] that of x(h).  Six Gauss points are exact to 2e-16 while the exponents stay below 1. */
+/* Set the weights with which int_0^h e^{-rate s} x(s) ds = w[0] x(0) + w[1] x(h) for an x linear in e^{turn
+ * s}, turn = 1 or -1.  Six Gauss points are exact to 2e-16 as long as exponents stay below 1. */
 static void weights(double rate, double turn, double h, double w[2])
 {
 	static const double node[3] = { 0.2386191860831969, 0.6612093864662645, 0.9324695142031521 },
@@ -120,7 +121,7 @@ static void weights(double rate, double turn, double h, double w[2])
 	w[0] = fmax(0, plain - w[1]);
 }
 
-/* log of int_{from}^{from+h} e^{slope l} d(l) dl, d linear in e^l from d0 to d1. */
+/* log of int_{from}^{from+h} e^{slope l} d(l) dl for a d that is linear in e^l, from d0 to d1. */
 static double piece(double slope, double from, double h, double d0, double d1)
 {
 	double w[2], sum;
@@ -135,10 +136,10 @@ static double piece(double slope, double from, double h, double d0, double d1)
 		weights(-slope, 1, h, w);
 		sum = w[0] * d0 + w[1] * d1;
 	}
-	return sum <= 0 ? -INFINITY : slope * from + log(sum); /* a NaN stays */
+	return sum <= 0 ? -INFINITY : slope * from + log(sum); /* a NaN passes this test, and stays */
 }
 
-/* y_b - y_a, as in acct_law.c. */
+/* y_b - y_a with y = tanh(loss/2), without cancellation. */
 static double gap(double a, double b)
 {
 	return 2 * exp(-a) * -expm1(a - b) / ((1 + exp(-a)) * (1 + exp(-b)));
@@ -156,7 +157,8 @@ static double piece_above(const struct acct_renyi_node *a, int way, double slope
 	return top + piece(slope, a->loss, b->loss - a->loss, exp(from - top), exp(to - top));
 }
 
-/* The larger of the lines of both ends; the right one is at worst flat, so never negative. */
+/* A lower bound on the integral over one cell: that of the larger of the two lines that the tests at its
+ * ends give.  The line of the right end is flat at worst, so it is never negative. */
 static double piece_below(const struct acct_renyi_node *a, int way, double slope)
 {
 	const struct acct_renyi_node *b = a + 1;
@@ -177,7 +179,7 @@ static double piece_below(const struct acct_renyi_node *a, int way, double slope
 }
 
 struct total {
-	double above, below; /* logarithms of the two bounds */
+	double above, below; /* logarithms of an upper and of a lower bound */
 };
 
 /* The integrals of one direction, from above and from below, over one cell, or over all if cell is NULL. */
@@ -199,7 +201,7 @@ static struct total whole(const struct acct_renyi_grid *g, int way, double alpha
 		t.above = acct_log_add(t.above, c.above);
 		t.below = acct_log_add(t.below, c.below);
 	}
-	/* Beyond the range of exp, delta stays below its value there. */
+	/* beyond the last node delta is at most what it is there */
 	double rest = g->curve.list.largest - g->last;
 	if (rest > 0)
 		for (int half = 0; half < 2; half++) {
@@ -212,7 +214,8 @@ static struct total whole(const struct acct_renyi_grid *g, int way, double alpha
 	return t;
 }
 
-/* Split the cells whose bounds matter and can be narrowed.  Returns false if there are none. */
+/* Split the cells of whose bounds the gap matters and can be narrowed by points closer together.  Returns
+ * false if there are none. */
 static bool refine(struct acct_renyi_grid *g, int way, double alpha, double log_share, enum acct_rc *rc)
 {
 	bool *split = calloc(g->nodes, sizeof *split);
@@ -261,9 +264,9 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 {
 	enum acct_rc rc = ACCT_OK;
 	double scale = log(alpha) + log(alpha - 1);
-	/* Rounding of the cells is equivalent to moving epsilon by at most this (acct_plan_blur). */
+	/* how far rounding of the cells may move epsilon (acct_plan_blur) */
 	double blur = 1e-14 + (128 + 8 * g->curve.list.exponent) * DBL_EPSILON;
-	/* An upper bound on delta(-blur): at most delta(0) + blur. */
+	/* delta at epsilon -blur is at most delta(0) + blur, here rounded up */
 	double flat = 1.1 * (acct_curve_upper(&g->curve, 0) * 2 + blur);
 
 	*log_s = (struct acct_bound){ -INFINITY, -INFINITY };
@@ -279,12 +282,14 @@ enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct 
 		}
 		if (rc)
 			return rc;
-		/* delta(l) <= delta(l - blur), and below l = blur at most delta(-blur). */
+		/* upper points are those of a curve moved by blur: delta(l) <= delta(l - blur), and below l
+		 * = blur it is at most delta(-blur) */
 		double moved = alpha * (blur + 4 * DBL_EPSILON) + WEIGHT_ERROR;
 		t.above = acct_log_add(t.above + moved, log(2 * blur * flat));
 		double lost = exp(log(2 * blur * flat) - t.below);
 		t.below = lost < 1 ? t.below + log1p(-lost) - moved : -INFINITY;
-		/* A lower bound of nothing is log 0; going on would compute inf - inf. */
+		/* if there is no lower bound its logarithm is -INFINITY: adding to it could give inf -
+		 * inf */
 		double above = t.above <= -INFINITY ? t.above : scale + t.above + 1e-13 * fabs(t.above);
 		log_s->upper = acct_larger(log_s->upper, above);
 		log_s->lower = fmax(log_s->lower, scale + t.below - 1e-13 * fabs(t.below));

@@ -29,21 +29,24 @@ static inline double acct_log_one(double a)
  * INFINITY above the range of a double. */
 double acct_power_excess(double alpha, double z);
 
-/* A curve known at losses that increase from 0.  It is refined where an order needs it. */
+/* One loss at which a curve is known, in both directions. */
 struct acct_renyi_node {
 	double loss;
 	struct acct_point way[2];
 	double log_hi[2]; /* log of way[].hi, or a smaller upper bound where hi is too small for a double */
 };
 
+/* A curve at losses that increase from 0.  Losses are added where an order needs them. */
 struct acct_renyi_grid {
 	struct acct_curve curve;
 	struct acct_work work;
 	struct acct_renyi_node *node;
 	size_t nodes, room;
 	double deviation; /* standard deviation of the losses */
-	double last;      /* the largest finite loss */
-	double goal;      /* relative width of the bounds on moments, as given to acct_renyi_grid_init */
+	/* the loss of the last node: no finite loss is larger, or it is the largest that exp() can take */
+	double last;
+	/* relative width that bounds on moments should have, as given to acct_renyi_grid_init */
+	double goal;
 };
 
 /* Evaluate the curve of l at the grid's losses.  l must have some loss and no infinite one.  goal: relative
@@ -53,9 +56,9 @@ ACCT_CHECK enum acct_rc acct_renyi_grid_init(
 	struct acct_renyi_grid *g, const struct acct_list *l, double goal);
 void acct_renyi_grid_fini(struct acct_renyi_grid *g);
 
-/* Bounds on the log moment of order alpha, the larger of both directions. */
+/* Bounds on the log of the moment S of order alpha, the larger of both directions. */
 ACCT_CHECK enum acct_rc acct_renyi_grid_at(struct acct_renyi_grid *g, double alpha, struct acct_bound *log_s);
 
-/* An upper bound on log H of a curve without defect, at a loss below 690 where H may be below the range of
- * a double; swap as in acct_curve_at. */
+/* An upper bound on log H of a curve without defect, for losses below 690 at which H may be below the range
+ * of a double; swap exchanges the inputs. */
 double acct_renyi_log_tail(const struct acct_list *l, double eps, bool swap);

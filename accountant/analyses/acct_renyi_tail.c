@@ -15,7 +15,7 @@ struct tail {
 	double x[ACCT_MAX_CELLS], largest;
 };
 
-/* The bound at theta, rounded up: omega is known to 128 ulp, x to a few. */
+/* The log of the bound at theta, rounded up: omega is known to 128 ulp, x to a few. */
 static double at(const struct tail *t, double theta)
 {
 	double sum = 0, size = 0, factor = 0, slip = (144 + (double)t->l->cells) * DBL_EPSILON, log_h, err;
@@ -44,7 +44,7 @@ static double at(const struct tail *t, double theta)
 	return log_h + err;
 }
 
-/* An upper bound on log H of the cells at eps. */
+/* An upper bound on log H at eps that follows from the cells: the least over theta. */
 static double of_cells(const struct acct_list *l, double eps, bool swap)
 {
 	double a = exp(-eps) / (1 + exp(-eps)), b = 1 / (1 + exp(-eps)), gain = expm1(eps), best = log(a);
@@ -59,11 +59,12 @@ static double of_cells(const struct acct_list *l, double eps, bool swap)
 	if (!(t.largest > 0))
 		return -INFINITY;
 	double high = MOST_EXPONENT / t.largest, low = high * 1e-9;
-	for (int i = 0; i < 48; i++) { /* search by thirds, of the logarithm of theta */
+	/* search for the theta with the least bound by thirds, on a logarithmic scale */
+	for (int i = 0; i < 48; i++) {
 		double step = cbrt(high / low), one = low * step, two = one * step, p = at(&t, one),
 		       q = at(&t, two);
 
-		best = fmin(best, fmin(p, q)); /* fmin ignores NaN */
+		best = fmin(best, fmin(p, q)); /* a NaN is left out by fmin */
 		if (p < q || isnan(q))
 			high = two;
 		else
@@ -76,11 +77,11 @@ double acct_renyi_log_tail(const struct acct_list *l, double eps, bool swap)
 {
 	double g = l->sampling, y = tanh(eps / 2);
 
-	if (l->event != ACCT_SHUFFLED) /* H <= (1-y)/2 */
+	if (l->event != ACCT_SHUFFLED) /* for other events use the bound that always holds, H <= (1-y)/2 */
 		return -eps - log1p(exp(-eps)) + 4 * DBL_EPSILON;
 	if (!(g < 1))
 		return of_cells(l, eps, swap);
-	/* H = a H_all at log(1 + (e^eps - 1)/g), a = g + (1-g) y */
+	/* with sampling, H = a H_all at the loss log(1 + (e^eps - 1)/g), a = g + (1-g) y: acct_curve.c */
 	double before = eps < 30 ? log1p(expm1(eps) / g) : eps - log(g);
 	return log(g + (1 - g) * y) + of_cells(l, before * (1 - 1e-14), swap) + 4 * DBL_EPSILON;
 }

@@ -13,8 +13,8 @@
 #define CMD_MOST_METHODS 16u
 #define CMD_SPEC_ROOM    4096u
 
-/* The names in --format of the values of cmd_format after CMD_UNSAID (which stands for "not given"), in
- * this order. */
+/* The names that --format takes, in the order of enum cmd_format after CMD_UNSAID, which stands for "not
+ * given". */
 #define CMD_FORMATS "table|csv|json|trade-off"
 enum cmd_format { CMD_UNSAID, CMD_TABLE, CMD_CSV, CMD_OBJECT, CMD_TRADE_OFF };
 
@@ -22,13 +22,15 @@ struct cmd_question {
 	double epsilon, delta;   /* NAN: not given */
 	const char *const *text; /* texts of --round, as given */
 	size_t rounds;           /* number of texts, up to CMD_MOST_ROUNDS */
-	/* at least one method: pld unless others are given */
+	/* The methods asked, at least one: pld if no other is given. */
 	const struct acct_method *method[CMD_MOST_METHODS];
 	size_t methods;
+	/* --bound published: answer for the reduction that papers publish */
 	bool published;
-	enum cmd_format format;                /* CMD_OBJECT with --json */
-	const char *output, *over, *file;      /* NULL: not given */
-	const char *weight, *error;            /* a/b/.. as given; NULL: not given */
+	enum cmd_format format;           /* CMD_OBJECT with --json */
+	const char *output, *over, *file; /* NULL: not given */
+	/* texts of --weight and --error: a number for each open round, a/b/.. */
+	const char *weight, *error;
 	double delta_min, delta_max, from, to; /* NAN: not given */
 	unsigned points;                       /* 0: not given */
 	unsigned group; /* number of records in which neighbours differ; 0: not given */
@@ -36,12 +38,12 @@ struct cmd_question {
 
 extern const struct cm_cli_verb cmd_verbs[];
 
-/* What --method accepts, "pld|lower|..", for the completions; empty until cmd_list_methods(). */
+/* What --method accepts, "pld|lower|..", for completions of the shell; empty before cmd_list_methods(). */
 extern char cmd_methods[];
 void cmd_list_methods(void);
 
-/* Read the verb's options, and call `answer` to print the answer.  needs lists options that must be given,
- * and ends with NULL.  Each error is printed where it is found. */
+/* Read the verb's options into a question, and call `answer`, which prints the answer.  needs: the options
+ * that must be given, ended by NULL.  Each error is printed where it is found. */
 typedef enum cm_rc cmd_answer_fn(const struct cmd_question *q);
 enum cm_rc cmd_ask(
 	const struct cm_cli *cli, const char *const *needs, cmd_answer_fn *answer, struct cm_err *err);
@@ -65,8 +67,8 @@ FILE *cmd_import_open(const char *path);
 /* Print why a text is no round.  Returns CM_ENOINPUT if its file could not be opened, else CM_EDATA. */
 enum cm_rc cmd_not_a_round(const char *text, const char *why);
 
-/* Read a round into its parts; with `published` the parts have the cells of the published reduction.
- * ACCT_EDOMAIN: why gets at most room bytes. */
+/* Read the text of a round into the parts that it is composed of.  published: the parts have the cells of
+ * the reduction that papers publish.  ACCT_EDOMAIN: why gets a sentence of at most room bytes. */
 ACCT_CHECK enum acct_rc cmd_parts(const char *text, bool published, struct acct_spec part[ACCT_SPEC_PARTS],
 	size_t *parts, char *why, size_t room);
 /* Read the parts of n texts into *out, which the caller frees.  On an error it prints a message that names
@@ -76,8 +78,8 @@ enum cm_rc cmd_rounds(
 /* The number of rounds, counting each slot and each repetition. */
 uint64_t cmd_repetitions(const struct acct_spec *part, size_t parts);
 
-/* Compute a method's answer, with its worth for this question: for the published reduction it is a paper
- * value. */
+/* Compute a method's answer for these rounds.  The answer also says what it is worth (enum acct_worth), for
+ * example a proved bound; for the published reduction it is only a paper value. */
 enum acct_rc cmd_epsilon(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double delta, struct acct_method_answer *out, const char **why);
 /* The same for each of deltas >= 1 values of delta. */
@@ -85,7 +87,8 @@ enum acct_rc cmd_epsilons(const struct acct_method *m, bool published, const str
 	size_t n, const double *delta, size_t deltas, struct acct_method_answer *out, const char **why);
 enum acct_rc cmd_delta(const struct acct_method *m, bool published, const struct acct_spec *round, size_t n,
 	double epsilon, struct acct_method_answer *out, const char **why);
-/* Print a line with `why`, or with the meaning of rc, and return the code of a failed question. */
+/* Print that the method refuses the question, with the reason `why` or, if that is NULL, with what rc
+ * means.  Returns the exit code of a failed question. */
 enum cm_rc cmd_refused(const struct acct_method *m, enum acct_rc rc, const char *why);
 
 double cmd_now(void); /* seconds on a monotonic clock */
@@ -119,7 +122,8 @@ void cmd_json_open(struct cmd_json *j, const char *key, char bracket);
 void cmd_json_close(struct cmd_json *j, char bracket);
 /* Write the members epsilon_lower and epsilon_upper, or the same of delta. */
 void cmd_json_bound(struct cmd_json *j, const char *quantity, struct acct_bound b);
-/* Write the members method, bound, worth and note. */
+/* Write the members that describe a method's answer: method, bound, worth (what the answer may be used for)
+ * and note. */
 void cmd_json_method(
 	struct cmd_json *j, const struct acct_method *m, bool published, const struct acct_method_answer *a);
 

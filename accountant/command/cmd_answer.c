@@ -151,7 +151,7 @@ static void print(const struct cmd_question *q, const char *quantity, const stru
 	cmd_say_worth(q->method[0], q->published, a);
 }
 
-/* Answer for a group of records, which only pld can. */
+/* Answer for a group of records in which neighbours differ; only the method pld can. */
 static enum acct_rc of_group(const struct cmd_question *q, const char *quantity, const struct acct_spec *spec,
 	size_t parts, struct acct_method_answer *a, const char **why)
 {

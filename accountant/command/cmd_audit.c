@@ -13,8 +13,8 @@
 		(a)->wrong++;                                                \
 	} while (0)
 
-/* The number of honest participants as the ledger's parties compute it, from the minimum batch; at least 1,
- * the victim. */
+/* The number of honest participants as shuffler and analyzer compute it from the round's minimum batch; at
+ * least 1, the victim. */
 static uint64_t honest(const struct cmd_record *r)
 {
 	double product = floor(r->honest_fraction * (double)r->min_reports);
@@ -23,8 +23,8 @@ static uint64_t honest(const struct cmd_record *r)
 	return n > r->colluders && n - r->colluders > 1 ? n - r->colluders : 1;
 }
 
-/* The fewest messages in a batch that no colluder sent: one from each participant, or for a tag as many as
- * the shuffler leaves, whoever sent none. */
+/* The fewest messages in a batch that no colluder sent: one from each of the n honest participants; or, if
+ * that is more, as many as the shuffler leaves of a tag, whoever sent none, less one for each colluder. */
 static uint64_t batch(const struct cmd_record *r, uint64_t n)
 {
 	uint64_t evened = r->tag_messages > r->colluders ? r->tag_messages - r->colluders : 0;
@@ -32,7 +32,7 @@ static uint64_t batch(const struct cmd_record *r, uint64_t n)
 	return n > evened ? n : evened;
 }
 
-/* If the participants' last dummy is sent by chance, check that the last level of the round is these
+/* If each participant sends one dummy more by chance, check that the round's last level describes these
  * dummies. */
 static void check_chance(
 	struct cmd_audit *a, const struct cmd_record *r, const struct acct_round *p, uint64_t n)
@@ -97,7 +97,8 @@ static bool same_loss(const struct cmd_record *x, const struct cmd_record *y)
 	return i == x->parts && i == y->parts;
 }
 
-/* Find a row of the same plan with the same loss, whose answers can be copied; NULL: there is none. */
+/* Find a row of the same plan whose rounds lose the same, so that its answers can be copied; NULL: there is
+ * none. */
 static const struct cmd_audit_row *like(const struct cmd_audit *a, size_t plan, const struct cmd_record *r)
 {
 	for (size_t i = 0; i < a->rows; i++)
@@ -118,7 +119,7 @@ static enum acct_rc alone(
 	return ACCT_OK;
 }
 
-/* Compute a filter's price of the round: the sum over its parts. */
+/* Compute the price of the round in shares of its plan's filter, summed over the round's parts. */
 static enum acct_rc price_of(
 	const struct cmd_audit *a, size_t plan, const struct cmd_record *r, struct acct_price *out)
 {
@@ -136,7 +137,7 @@ static enum acct_rc price_of(
 	return rc;
 }
 
-/* The share of the filter's budget that the held rounds take. */
+/* The shares of the filter's budget that all rounds of a plan take which were not returned. */
 static struct acct_price prices(const struct cmd_audit *a, size_t plan)
 {
 	struct acct_price sum = { 0, 0 };
@@ -165,7 +166,8 @@ static enum acct_rc price_row(struct cmd_audit *a, struct cmd_audit_row *row)
 	return rc ? rc : acct_state_epsilon(p->state, NULL, &row->total);
 }
 
-/* Add to the array of n rounds, joining equal ones; returns how many it then has. */
+/* Add a round to the array of n rounds, or its count to an equal one; returns how many the array then
+ * has. */
 static size_t join(struct acct_round *round, size_t n, const struct acct_round *more)
 {
 	size_t k = 0;
@@ -230,7 +232,7 @@ static enum cm_rc total(struct cmd_audit *a)
 	return CM_OK;
 }
 
-/* A recorded price may be less than the price computed here by at most this relative amount. */
+/* written so that a NaN counts as over the limit */
 #define SHARE_SLACK 1e-2
 
 static struct cmd_audit_row *find(struct cmd_audit *a, const char *id)
@@ -271,8 +273,9 @@ static void judge_plan(struct cmd_audit *a, const struct cmd_record *r, const st
 		cmd_down(row->total.lower, least), limit);
 }
 
-/* A filter guarantees its whole budget or nothing.  Prices are upper bounds, not intervals: a recorded price
- * may be a little less than the one computed here. */
+/* Compare the charges of a round under a filter with the prices computed here.  A filter guarantees its
+ * whole budget or nothing.  Prices are upper bounds, not intervals, so a recorded price may be a little
+ * less than the one computed here. */
 static void judge_adaptive(struct cmd_audit *a, const struct cmd_record *r, const struct cmd_audit_row *row)
 {
 	double own = acct_price_share(row->price);
@@ -328,7 +331,7 @@ static enum cm_rc add(struct cmd_audit *a, const struct cmd_record *r, struct cm
 	return CM_OK;
 }
 
-/* The index of the plan that the record names; a->plans if there is none. */
+/* The index of the plan that the record names; a->plans if no plan has that hash. */
 static size_t plan_of(const struct cmd_audit *a, const struct cmd_record *r)
 {
 	size_t i = 0;
@@ -347,7 +350,8 @@ static enum cm_rc on_entry(struct cmd_audit *a, const struct cmd_record *r)
 	return add(a, r, &new);
 }
 
-/* Check a try of an entry: its plan and number are the entry's, and the tries before it were void. */
+/* Check a try of a plan's entry: its plan and number must be the entry's, and the tries before it must be
+ * void. */
 static enum cm_rc on_try(struct cmd_audit *a, const struct cmd_record *r, size_t plan)
 {
 	struct cmd_audit_row *row = NULL;
@@ -405,7 +409,7 @@ static enum cm_rc on_charged(struct cmd_audit *a, const struct cmd_record *r, st
 	return CM_OK;
 }
 
-/* Handle the records after a reservation, which have one valid order. */
+/* Check a record about a round that was reserved: only one order of such records is valid. */
 static enum cm_rc on_later(struct cmd_audit *a, const struct cmd_record *r)
 {
 	struct cmd_audit_row *row = find(a, r->id);
@@ -459,7 +463,7 @@ static enum cm_rc on_planned(struct cmd_audit *a, const struct cmd_record *r)
 	return rc ? failed(a, r, rc) : CM_OK;
 }
 
-/* Slices are spent whole, and their losses add up. */
+/* A plan takes its slice when it is opened, whatever its rounds lose later; the losses of slices add up. */
 static enum cm_rc on_slice(struct cmd_audit *a, const struct cmd_record *r)
 {
 	double epsilon = acct_decimal_add(a->spent.upper, r->limit);

@@ -5,25 +5,27 @@
 #include "acct_state.h"
 #include "cmd_ledger.h"
 
-/* A plan of the ledger.  A ledger before schema /3 has one plan. */
+/* A plan of the ledger, or all rounds of a ledger older than schema /3, which has one plan. */
 struct cmd_audit_plan {
 	struct cmd_record planned;
-	struct acct_filter filter; /* kind is 0 in mode plan */
+	struct acct_filter filter; /* the filter of an adaptive mode; its kind is 0 in mode plan */
 	struct acct_state *state;  /* mode plan: composition of all rounds that hold budget; owned */
 };
 
-/* A round that the ledger reserved, or an entry of a plan. */
+/* A round of the ledger: one that was reserved, or an entry of a plan that may be tried. */
 struct cmd_audit_row {
 	struct cmd_record reserved; /* the RESERVED record; its part points to the next member */
 	size_t plan;
-	uint64_t tries;             /* for an entry: number of tries that ended in a manifest */
-	struct acct_round *part;    /* owned */
-	enum cmd_record_kind stage; /* kind of its last record; CMD_ENTRY: it was not announced yet */
-	bool returned;              /* adaptive modes: the round is void and does not count */
-	struct acct_bound alone;    /* loss of the round alone, computed here */
-	struct acct_bound total;    /* mode plan: loss of every round that held budget at that time */
-	struct acct_price price;    /* adaptive modes: share of the filter's budget */
-	double share;               /* share of the filter's budget that all rounds held at that time */
+	uint64_t tries;          /* for an entry: number of tries that ended in a manifest */
+	struct acct_round *part; /* owned */
+	/* kind of the round's last record; CMD_ENTRY: the round was not announced yet */
+	enum cmd_record_kind stage;
+	bool returned;           /* adaptive modes: the round is void, and returned what it had reserved */
+	struct acct_bound alone; /* loss of the round alone, computed here */
+	/* mode plan: loss of all rounds together that held budget when this one was reserved */
+	struct acct_bound total;
+	struct acct_price price; /* adaptive modes: the round's price in shares of the filter's budget */
+	double share; /* adaptive modes: share that all rounds together held when this one was reserved */
 };
 
 struct cmd_audit {
@@ -36,10 +38,11 @@ struct cmd_audit {
 	size_t rows, room;
 	uint64_t records, refused;
 	char head[CMD_LEDGER_HASH + 1];
-	/* loss of everything that is held at the end; where plans take slices, the sum of the slices */
+	/* loss of all rounds that hold budget at the end; where plans take slices, the sum of the slices */
 	struct acct_bound spent;
 	double spent_delta; /* delta of all slices together */
-	double share; /* for a ledger of one adaptive plan: share of the filter's budget held at the end */
+	/* where all belongs to one adaptive plan: share of the filter's budget that is held at the end */
+	double share;
 	bool over;    /* some reservation exceeded the limit */
 	size_t wrong; /* number of records that state less than the loss, or contradict other records */
 };

@@ -5,12 +5,12 @@
 
 #include "cmd_search.h"
 
-/* Real values are searched among the numbers of six digits from 1e-9 upwards: index = decade * 900000 +
- * mantissa. */
+/* A real value is searched by its index among the numbers of six digits from 1e-9 upwards, of which there
+ * are 900000 for each power of ten. */
 #define DECADE    UINT64_C(900000)
 #define MANTISSA  UINT64_C(100000)
 #define LEAST_EXP (-9)
-#define MOST_REAL (11 * DECADE + 600000) /* index of 7.00000e2 */
+#define MOST_REAL (11 * DECADE + 600000) /* the index of 7.00000e2, the largest value */
 #define ONE       (9 * DECADE)
 #define MILLION   (15 * DECADE)
 
@@ -51,11 +51,11 @@ struct open_round {
 	const struct key *key;
 	char (*text)[CMD_SPEC_ROOM]; /* text of each round with the value filled in */
 	struct acct_method_answer best;
-	char value[CMD_NUMBER_ROOM]; /* the value that `answer` belongs to */
+	char value[CMD_NUMBER_ROOM]; /* the value of the key with which `best` was answered */
 	uint64_t rounds;
-	enum acct_rc rc; /* result of the last question, and the reason */
+	enum acct_rc rc; /* result of the last question, and its reason */
 	const char *why;
-	char bad[256]; /* why the round's text is invalid; empty if it is valid */
+	char bad[256]; /* why the text of a round with the value is invalid; empty if all are valid */
 	size_t bad_round;
 };
 
@@ -66,7 +66,7 @@ static enum cmd_fit not_a_round(struct open_round *o, size_t i, const char *why)
 	return CMD_NOT_A_ROUND;
 }
 
-/* Parse all rounds with the value filled in. */
+/* Parse the texts of all rounds with the value filled in. */
 static enum cmd_fit fill_in(struct open_round *o, uint64_t value, struct acct_spec *spec, size_t *parts)
 {
 	char text[CMD_NUMBER_ROOM], key[32], filled[CMD_SPEC_ROOM], why[256] = "";
@@ -172,8 +172,8 @@ static enum cm_rc refused(const struct open_round *o)
 	return cmd_refused(o->q->method[0], o->rc, o->why);
 }
 
-/* The key's range, and as its start the value where the normal limit puts the edge.  The limit answers at
- * once, and is only a starting point. */
+/* The key's range, and as its start the value at which the normal limit (method clt) just fits the budget.
+ * The normal limit answers at once, and is only a starting point. */
 static struct cmd_range near_the_edge(const struct cmd_question *q, const struct key *key)
 {
 	struct open_round guess = { .q = q, .key = key, .method = acct_method_find("clt") };

@@ -18,7 +18,7 @@ static double value(const struct acct_method_answer *a)
 	return a->worth == ACCT_LOWER ? a->bound.lower : a->bound.upper;
 }
 
-/* The ratio of x to pld's number; NAN if that is 0 or infinite. */
+/* x divided by the number of the method pld; NAN if that is 0 or infinite. */
 static double ratio(double x, double reference)
 {
 	return reference > 0 && isfinite(reference) ? x / reference : (double)NAN;

@@ -12,12 +12,12 @@
 
 struct point {
 	double x;
-	struct acct_bound y; /* lower 0 or upper INFINITY: this end is not known */
+	struct acct_bound y; /* the answer at x; lower 0 or upper INFINITY: this end is not known */
 };
 
 struct series {
 	const struct acct_method *method;
-	enum acct_worth worth; /* the worst worth among the points of the series */
+	enum acct_worth worth; /* what the least trustworthy of the series' points is worth */
 	const char *note;
 	struct point *point;
 	size_t points;
@@ -31,7 +31,7 @@ struct curve {
 	size_t points;
 };
 
-/* The x that the output will show, so that the value is computed for the printed number. */
+/* x as the output will show it: the value is computed for the number that is printed. */
 static double shown(double x, int digits)
 {
 	char text[CMD_NUMBER_ROOM];
@@ -40,8 +40,8 @@ static double shown(double x, int digits)
 	return strtod(text, NULL);
 }
 
-/* Fill the points from a to b, evenly or in equal ratios; whole numbers are rounded, and repetitions
- * dropped. */
+/* Set the curve's points from a to b, at equal distances or in equal ratios; whole numbers are rounded, and
+ * repetitions dropped. */
 static enum cm_rc spread(struct curve *c, double a, double b, bool whole)
 {
 	size_t n = c->q->points ? c->q->points : POINTS;

@@ -5,13 +5,14 @@
 #include "acct_share.h"
 #include "cmd.h"
 
-/* The chance that a k-ary response is the participant's own symbol; NAN for other randomizers. */
+/* The chance that k-ary response sends the participant's own symbol; NAN for other randomizers. */
 static double kept(const struct acct_spec *s)
 {
 	return s->k >= 2 && isfinite(s->eps0) ? 1 / (1 + (s->k - 1) * exp(-s->eps0)) : NAN;
 }
 
-/* The chance that another participant's report is blanket. */
+/* The chance that another participant's report is blanket, so does not depend on that participant's
+ * input. */
 static double blanket(const struct acct_spec *s)
 {
 	double sum = 0;
@@ -62,7 +63,8 @@ static void print_central(const struct acct_spec *s)
 		printf("  a record takes part with chance %.6g\n", s->round.rate);
 }
 
-/* Both ends of a range are inputs too, so for numbers this is the error of a mean. */
+/* Print the error of the best estimate.  Both ends of a range are inputs, too, so for numbers this is the
+ * error of a mean. */
 static void print_error(const struct acct_spec *s)
 {
 	double error = acct_share_error(s, 1);

@@ -44,9 +44,9 @@ static double down(double x)
 	return fmax(0, x * (1 - 1e-12) - 1e-15);
 }
 
-/* Print the corners of the trade-off curve of the upper ends.  They are the points where the lines fnr = 1
- * - delta - e^eps fpr and their mirror images meet pairwise, rounded downwards.  The hull of the corners
- * lies below the curve. */
+/* Print the corners of the trade-off curve of the upper ends, which bounds errors of the first kind (fpr)
+ * and of the second (fnr) from below.  They are the points where the lines fnr = 1 - delta - e^eps fpr and
+ * their mirror images meet pairwise, rounded downwards.  The hull of the corners lies below the curve. */
 static void print_trade_off(FILE *to, const double *epsilon, const struct acct_bound *delta, size_t n)
 {
 	fputs("# dominating\n# neighbours: replace one record\nfpr,fnr\n", to);
@@ -91,7 +91,7 @@ static enum acct_rc compute(const struct cmd_question *q, enum cmd_format format
 		rc = acct_epsilon(r, n, tail, &far);
 		range = rc ? 0 : fmin(600, fmax(1e-9, far.upper));
 	}
-	a->points++; /* the point at 0, too */
+	a->points++; /* one more for the point at epsilon 0 */
 	a->epsilon = calloc(a->points, sizeof *a->epsilon);
 	a->delta = calloc(a->points, sizeof *a->delta);
 	if (!a->epsilon || !a->delta)

@@ -30,14 +30,14 @@
 enum kind { CURVE, MATRIX, PERSONAL, KINDS };
 static const char *const prefix[KINDS] = { "import:", "matrix:", "personal:" };
 
-/* Everything read in this run: a round borrows its curve for as long as the program runs. */
+/* Everything that was read in this run: rounds borrow curves for as long as the program runs. */
 static struct {
 	char path[PATH_ROOM];
 	struct acct_profile *profile;
-	struct acct_matrix matrix; /* p is NULL: this is a curve */
+	struct acct_matrix matrix; /* p is NULL: the file has a curve */
 } file[MOST_FILES];
 static size_t files;
-static bool absent; /* the round read last has a file that cannot be opened */
+static bool absent; /* the file of the round that was read last could not be opened */
 
 FILE *cmd_import_open(const char *path)
 {
@@ -115,7 +115,8 @@ static struct acct_profile *of_pmf(
 	return made(in, rc, p);
 }
 
-/* The curve for replaced records.  p is owned, and may be NULL after an error.  relation is the file's. */
+/* Turn the curve of a file into one for replaced records.  `relation` is what the file says that neighbours
+ * differ in.  p is owned, and NULL after an error. */
 static struct acct_profile *related(const struct input *in, struct acct_profile *p, const char *relation)
 {
 	struct acct_profile *replaced = NULL;
@@ -167,7 +168,7 @@ static struct acct_profile *from_json(const struct input *in)
 	return p;
 }
 
-/* Cut off the CR before a line's end.  Any other CR does not end a line, so no line is skipped. */
+/* Cut off the CR of a line's end.  A CR elsewhere ends no line, so that no line is skipped. */
 static void cut_end(char *line)
 {
 	size_t length = strlen(line);
@@ -406,7 +407,7 @@ bool cmd_is_import(const char *text)
 	return kind_of(text) < KINDS;
 }
 
-/* The index of a file, which is read if it is new; MOST_FILES: why says what is wrong. */
+/* The index in `loaded` of a file, which is read if it is new; MOST_FILES: why says what is wrong. */
 static size_t load(enum kind kind, const char *path, char *why, size_t room)
 {
 	char fault[200] = "";
@@ -431,7 +432,7 @@ static size_t load(enum kind kind, const char *path, char *why, size_t room)
 	return files++;
 }
 
-/* Keep the curve that was made of a matrix as if it had been read. */
+/* Keep the curve of a matrix, as long as a curve that was read from a file. */
 static bool keep(struct acct_profile *owned, char *why, size_t room)
 {
 	if (!owned)

@@ -13,14 +13,15 @@
 #include "cm_oom.h"
 #include "cm_text.h"
 
-/* A part of a record has at most ACCT_MAX_CELLS times three numbers, twice: some 16 KB. */
+/* longest line: a part of a record has at most ACCT_MAX_CELLS times three numbers for cells, and as many
+ * for levels, some 16 KB */
 #define LINE_ROOM (1u << 20)
 
 struct cmd_ledger {
 	const char *path;
 	FILE *file;
 	size_t line;
-	bool starved; /* memory ran out for the record that was read last */
+	bool starved; /* memory ran out while the last record was read */
 	char text[LINE_ROOM];
 	struct acct_round part[CMD_LEDGER_PARTS]; /* the parts of the record that was read last */
 };
@@ -29,7 +30,7 @@ struct cmd_ledger {
 struct source {
 	struct cmd_ledger *ledger;
 	const json_t *object;
-	bool first; /* the ledger has schema tombola.ledger/1 */
+	bool first; /* true: the ledger has schema tombola.ledger/1 */
 	bool bad;
 };
 
@@ -112,7 +113,7 @@ static void get_hex(struct source *s, const char *key, char *out, size_t digits)
 		memcpy(out, t, digits + 1);
 }
 
-/* Refuse unknown keys: one could stand for a loss. */
+/* Refuse members that are not known: one could stand for a loss. */
 static void only(struct source *s, const char *const *known, const char *where)
 {
 	const char *key;
@@ -150,7 +151,8 @@ static void cells(struct source *part, struct acct_round *r)
 	part->bad = s.bad;
 }
 
-/* Read the levels, whose participants are among the others. */
+/* Read the levels of a round.  The file counts their participants among its `others`, so they are
+ * subtracted from r->others. */
 static void levels(struct source *part, struct acct_round *r)
 {
 	static const char *const known[] = { "share", "count", NULL };
@@ -192,7 +194,8 @@ static void shape(struct source *part, double out[3])
 	}
 }
 
-/* Does the library refuse the round?  Lack of memory is not an error of the file. */
+/* Does the library refuse the round?  If memory ran out that is no error of the file, and is noted in
+ * `starved`. */
 static bool refuses(struct source *s, enum acct_rc rc)
 {
 	s->ledger->starved = s->ledger->starved || rc == ACCT_ENOMEM;
@@ -200,7 +203,7 @@ static bool refuses(struct source *s, enum acct_rc rc)
 	return rc != ACCT_OK;
 }
 
-/* Read what is known of the messages. */
+/* Read what is known of the round's messages: an enum acct_messages, or a family. */
 static void messages(struct source *part, struct acct_round *r)
 {
 	double triple = 0, three[3] = { 0, 0, 0 };
@@ -296,7 +299,7 @@ static void account(struct source *record, struct cmd_record *r)
 	record->bad = s.bad;
 }
 
-/* Add counts from a file without overflow. */
+/* Add two counts from a file; UINT64_MAX if the sum is larger. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -307,8 +310,8 @@ static uint64_t product(uint64_t a, uint64_t b)
 	return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-/* Read a chance stored as an integer divided by 2^64, lowest byte first; an absent member means 0.  Rounded
- * up. */
+/* Read a chance, which is stored as an integer divided by 2^64, in bytes from the lowest; an absent member
+ * means 0.  Rounded up. */
 static double chance(struct source *s)
 {
 	char hex[17] = "";
@@ -325,7 +328,7 @@ static double chance(struct source *s)
 	return ldexp(sum * (1 + 1e-12), -64);
 }
 
-/* Read the numbers of dummies, which the round's descriptor states. */
+/* Read the numbers of dummies, as the round's descriptor states them. */
 static void dummies(struct source *record, struct cmd_record *r)
 {
 	const json_t *slots = json_object_get(record->object, "slots");
@@ -357,7 +360,7 @@ static void dummies(struct source *record, struct cmd_record *r)
 
 enum cm_rc cmd_ledger_open(const char *path, struct cmd_ledger **out)
 {
-	/* not zeroed, since it has room for a line of a megabyte */
+	/* malloc does not zero it: it has room for a line of a megabyte, which would take time */
 	struct cmd_ledger *l = malloc(sizeof *l);
 	bool standard = strcmp(path, "-") == 0;
 	struct stat st;
@@ -461,8 +464,8 @@ static bool zero(const char *hex)
 	return strspn(hex, "0") == strlen(hex);
 }
 
-/* The analyzer begins the reason of a round that the shuffler refused to announce with these words
- * (an_state.h). */
+/* Did the shuffler refuse to announce the round?  The analyzer begins the reason of such a round with these
+ * words (an_state.h). */
 static bool is_refusal(const char *reason)
 {
 	static const char refused[] = "refused by the shuffler";
@@ -539,7 +542,7 @@ enum cm_rc cmd_ledger_next(struct cmd_ledger *l, struct cmd_record *r, bool *mor
 	*r = (struct cmd_record){ .line = l->line, .share = NAN };
 	(void)cm_oom_happened();
 	o = json_loadb(l->text, len, JSON_REJECT_DUPLICATES, &e);
-	/* jansson drops bytes when memory runs out, and they may have been part of a loss */
+	/* jansson leaves out bytes when memory runs out, and these may have been part of a loss */
 	if (cm_oom_happened()) {
 		json_decref(o);
 		return cmd_fail(CM_EINTERNAL, "out of memory");

@@ -29,38 +29,44 @@ struct cmd_record {
 	enum cmd_record_kind kind;
 	uint64_t seq;
 	char head[CMD_LEDGER_HASH + 1];
-	bool slices; /* the ledger is of schema /3, in which each plan takes a slice */
-	/* PLANNED, and OPENED before schema /3: "plan", or "adaptive." and the name of a filter */
+	bool slices; /* the ledger has schema /3: each plan takes a slice of the budget */
+	/* in PLANNED, and in OPENED before schema /3: "plan", or "adaptive." and the name of a filter */
 	char mode[CMD_LEDGER_NAME];
-	double limit, delta; /* OPENED: budget of the population; PLANNED: the plan's slice */
-	/* PLANNED, ENTRY, RESERVED, REFUSED: the plan's hash; "" before schema /3. */
+	/* in OPENED the budget of the population, in PLANNED the plan's slice of it: epsilon and delta */
+	double limit, delta;
+	/* in PLANNED, ENTRY, RESERVED and REFUSED: the hash of the plan; "" before schema /3 */
 	char plan[CMD_LEDGER_HASH + 1];
-	char name[CMD_LEDGER_NAME]; /* PLANNED: name of the plan */
-	uint64_t tries;             /* PLANNED: most tries of each entry */
-	uint64_t attempt;           /* RESERVED in mode plan of /3: number of the try */
-	bool manifest;              /* VOID: the round had a manifest */
-	bool unasked;               /* VOID: the shuffler refused to announce the round */
-	char population[CMD_LEDGER_NAME], unit[CMD_LEDGER_NAME]; /* OPENED */
-	char id[CMD_LEDGER_ID + 1];                              /* all kinds but OPENED, PLANNED and ENTRY */
-	uint64_t number;             /* RESERVED, REFUSED: number of the round in its plan */
-	uint64_t participants;       /* CHARGED, VOID */
-	char query[CMD_LEDGER_NAME]; /* RESERVED, CHARGED, REFUSED */
-	/* RESERVED, CHARGED, REFUSED: loss of the round and of all rounds; may be INFINITY */
+	char name[CMD_LEDGER_NAME]; /* in PLANNED: name of the plan */
+	uint64_t tries;             /* in PLANNED: how often each entry may be tried */
+	uint64_t attempt;           /* in RESERVED of mode plan in schema /3: number of the try */
+	bool manifest;              /* in VOID: the round had a manifest, so its messages were collected */
+	bool unasked;               /* in VOID: the shuffler refused to announce the round */
+	/* in OPENED: the population's name, and what one participant is */
+	char population[CMD_LEDGER_NAME], unit[CMD_LEDGER_NAME];
+	char id[CMD_LEDGER_ID + 1];  /* in all kinds but OPENED, PLANNED and ENTRY: the round's id */
+	uint64_t number;             /* in RESERVED and REFUSED: number of the round in its plan */
+	uint64_t participants;       /* in CHARGED and VOID: how many took part */
+	char query[CMD_LEDGER_NAME]; /* in RESERVED, CHARGED and REFUSED: name of the query */
+	/* in RESERVED, CHARGED and REFUSED: loss of the round, and of all rounds together; each may be
+	 * INFINITY */
 	double epsilon_round, epsilon_total;
-	uint64_t min_reports, colluders; /* RESERVED, CHARGED */
-	/* RESERVED, CHARGED.  dummies_each: number of dummies that one participant sends in the round;
-	 * dummies_batch: the largest number of these in one batch; dummies_added: most dummies that the
-	 * shuffler may add to the whole round. */
+	/* in RESERVED and CHARGED: fewest reports of a batch, and how many participants may collude */
+	uint64_t min_reports, colluders;
+	/* in RESERVED and CHARGED: dummies_each, number of dummies that one participant sends in the round;
+	 * dummies_batch, the largest number of these in one batch; dummies_added, most dummies that the
+	 * shuffler may add to the whole round */
 	uint64_t dummies_each, dummies_batch, dummies_added;
-	/* RESERVED, CHARGED: number of messages of each tag that the shuffler leaves; 0: it leaves all of
-	 * them */
+	/* in RESERVED and CHARGED: number of messages of each tag that the shuffler leaves; 0: it leaves
+	 * all of them */
 	uint64_t tag_messages;
-	/* RESERVED, CHARGED: chance that a participant sends one dummy more, the largest of all batches; 0:
-	 * nobody does */
+	/* in RESERVED and CHARGED: chance that a participant sends one dummy more, the largest of all
+	 * batches; 0: nobody does */
 	double dummy_chance;
-	double honest_fraction; /* RESERVED, CHARGED */
-	double share; /* RESERVED, CHARGED in adaptive modes: share of the filter's budget; else NAN */
-	/* RESERVED, CHARGED: the round's loss is that of these 1..CMD_LEDGER_PARTS parts composed.
+	/* in RESERVED and CHARGED: the part of participants who are taken to be honest */
+	double honest_fraction;
+	/* in RESERVED and CHARGED of adaptive modes: share of the filter's budget; else NAN */
+	double share;
+	/* in RESERVED and CHARGED: the parts, 1..CMD_LEDGER_PARTS, whose composed loss is the round's.
 	 * Borrowed from the reader until it reads the next record. */
 	const struct acct_round *part;
 	size_t parts;

@@ -19,7 +19,8 @@ static enum acct_rc read_parts(
 	return cmd_parts(text, false, part, parts, why, room);
 }
 
-/* Read a/b/.. as the weights of the rounds with a `?`, in their order; without a text each weight is 1. */
+/* Read a/b/.. as the weights of the rounds that have a `?`, in their order.  Without a text each weight is
+ * 1. */
 static enum cm_rc weigh(struct asked *a, const char *option, const char *text)
 {
 	const char *at = text;
@@ -44,7 +45,8 @@ static enum cm_rc weigh(struct asked *a, const char *option, const char *text)
 			   : CM_OK;
 }
 
-/* Warn of an error of 1 and more: it is all participants, or the whole range of a mean. */
+/* Warn of a round with an error of 1 or more: that is all participants, or the whole range of a mean, so
+ * its answer tells nothing. */
 static void warn_of_noise(const struct asked *a)
 {
 	for (size_t i = 0; i < a->q->rounds; i++)

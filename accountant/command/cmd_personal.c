@@ -19,7 +19,7 @@
 #include "cmd.h"
 
 #define CLASSES   60u
-#define MOST      100000000u /* most participants: 0.8 GB */
+#define MOST      100000000u /* most participants, whose guarantees take 0.8 GB */
 #define MOST_LINE 256
 
 struct people {
@@ -38,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static bool fault(char *why, size_t room, 
 	va_list ap;
 
 	va_start(ap, format);
-	/* The analyzer loses track of va_start. */
+	/* clang's analyzer does not see that va_start was called */
 	(void)vsnprintf(why, room, format, ap); // NOLINT(clang-analyzer-valist.Uninitialized)
 	va_end(ap);
 	for (char *c = why; *c; c++)
@@ -85,7 +85,7 @@ static bool next_line(FILE *from, char line[MOST_LINE], bool *whole)
 	return c != EOF || length > 0;
 }
 
-/* The number in a line without what surrounds it; NULL: the line has none. */
+/* Find the number in a line, without spaces and comments around it; NULL: the line has no number. */
 static char *number_of(char *line)
 {
 	size_t length = strlen(line);
@@ -96,7 +96,7 @@ static char *number_of(char *line)
 	return *line == '\0' || *line == '#' ? NULL : line;
 }
 
-/* Take the number of a whole line.  Returns what is wrong with it, or NULL. */
+/* Take the number of a line.  Returns what is wrong with it, or NULL. */
 static const char *take(struct people *p, char *line)
 {
 	char *number = number_of(line), *end;
@@ -142,7 +142,8 @@ static double share(double epsilon, double k)
 	return k * exp(-epsilon) / (1 + (k - 1) * exp(-epsilon));
 }
 
-/* Join sorted guarantees, the first of which is left out, into at most CLASSES + 1 classes. */
+/* Join the sorted guarantees into at most CLASSES + 1 classes.  The first, the smallest, is the participant
+ * who is left out. */
 static size_t classes_of(const struct people *p, double k, struct people_of *out)
 {
 	double low = share(p->epsilon[p->size - 1], k), high = share(p->epsilon[0], k);
@@ -159,18 +160,19 @@ static size_t classes_of(const struct people *p, double k, struct people_of *out
 		if (n == 0 || at != place)
 			out[n++] = (struct people_of){ 0, 0 };
 		place = at;
-		out[n - 1].epsilon = p->epsilon[i]; /* the largest so far, since they are sorted */
+		/* the largest of the class so far, since they are sorted */
+		out[n - 1].epsilon = p->epsilon[i];
 		out[n - 1].count++;
 	}
 	return n;
 }
 
-/* Make the round of these classes; rest has the other keys, or is NULL. */
+/* Make the round of these classes as a text, and read it.  rest: the round's other keys, or NULL. */
 static enum acct_rc as_text(
 	const struct people_of *c, size_t n, const struct people *p, const char *rest, char *text)
 {
 	double largest = p->epsilon[p->size - 1];
-	/* all others have the victim's guarantee */
+	/* a last class with the victim's guarantee needs no level of its own */
 	size_t others = n > 0 && c[n - 1].epsilon >= largest ? n - 1 : n;
 	int at = snprintf(text, ACCT_SPEC_MAX, "grr:%s%seps0=%.17g,n=%zu", rest ? rest : "", rest ? "," : "",
 		largest, p->size);

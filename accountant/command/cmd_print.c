@@ -49,8 +49,8 @@ const char *cmd_near(double x, char out[CMD_NUMBER_ROOM])
 	return out;
 }
 
-/* Print the nearest number of six digits on the safe side of x: moves by half a unit in the last digit
- * until it is there; sign 1 is upwards, -1 downwards. */
+/* Print the nearest number of six digits that is at least x (sign 1) or at most x (sign -1): the nearest of
+ * all, moved by half a unit in the last digit until it is. */
 static const char *outwards(double x, double sign, char out[CMD_NUMBER_ROOM])
 {
 	double unit = x > 0 && isfinite(x) ? pow(10, floor(log10(x)) - (DIGITS - 1)) : 0;

@@ -7,10 +7,11 @@ struct repeated {
 	const struct cmd_question *q;
 	const struct acct_method *method;
 	const struct acct_spec *once;
-	size_t parts;                    /* number of parts in both arrays */
-	struct acct_spec *times;         /* room for the repeated rounds */
-	struct acct_method_answer first; /* the answer for the list taken once */
-	struct acct_method_answer best;  /* the answer for the last number that fitted */
+	size_t parts; /* number of parts in both `once` and `times` */
+	/* the same parts, with their counts multiplied by the number of repetitions that is tried */
+	struct acct_spec *times;
+	struct acct_method_answer first; /* the answer for all rounds once */
+	struct acct_method_answer best;  /* the answer for the largest number of repetitions that fitted */
 	enum acct_rc rc;
 	const char *why;
 };
@@ -106,7 +107,8 @@ enum cm_rc cmd_run_rounds(const struct cmd_question *q)
 	struct cmd_range range = {
 		.least = 1, .most = most_times(once, r.parts), .start = 1, .stride = 1, .largest = true
 	};
-	/* The normal limit answers at once, and is only a starting point. */
+	/* the number of repetitions by the normal limit, which answers at once, is where the search
+	 * starts */
 	r.method = acct_method_find("clt");
 	if (q->method[0]->cells && cmd_search(&range, fits, &r, &fit) == CMD_EDGE) {
 		range.start = fit;

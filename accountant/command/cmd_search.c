@@ -5,7 +5,8 @@
 
 #include "acct_named.h"
 
-/* The value at a position; positions grow towards the edge: at position 0 a value fits most easily. */
+/* The value at a position of the range.  Positions are counted from the end at which a value fits most
+ * easily, towards where values no longer fit. */
 static uint64_t value_at(const struct cmd_range *r, uint64_t position)
 {
 	return r->largest ? r->least + position : r->most - position;

@@ -1,7 +1,7 @@
 /* cmd_verbs.c - the table of verbs: what each takes, needs and prints as its help (cmd.h). */
 #include "cmd.h"
 
-/* Options by name.  Their help is in each verb's own text. */
+/* Options that several verbs take.  Their help is in each verb's own text. */
 #define EPSILON CM_OPTION("epsilon", "E", NULL)
 #define DELTA   CM_OPTION("delta", "D", NULL)
 #define ROUND   CM_REPEATED("round", "SPEC", NULL)
@@ -38,7 +38,7 @@
 	"  --bound published the literature's two-count reduction: for comparison, NOT an upper bound\n"
 #define HELP_JSON "  --json            one JSON object\n" HELP_LAST
 
-/* The function that runs a verb. */
+/* Define the function that runs a verb. */
 #define ASKED(verb_, ...)                                                                           \
 	static enum cm_rc ask_##verb_(const struct cm_cli *cli, int *exit_code, struct cm_err *err) \
 	{                                                                                           \

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define MARGIN 1e-9
-/* Two atoms whose difference relative to their size is at most OFF may be the same number: acct_places.h
+/* Two atoms may be the same number if their difference is at most this part of their size: acct_places.h
  * allows values to be off by so much. */
 #define OFF 0x1p-50
 
@@ -21,15 +21,17 @@ struct spread {
 };
 
 struct acct_below {
-	double grown; /* E - 1, where E is exp(eps) */
+	double grown; /* E - 1, where E = e^eps */
 	size_t kinds;
 	struct spread kind[ACCT_KINDS];
 	/* E (X - t)+ of kind i with t at the atoms of kind j */
 	double of[ACCT_KINDS][ACCT_KINDS][ACCT_ATOMS];
-	/* E (X - t)+ of the kind that is being asked about, with t at the atoms of kind j */
+	/* the same for the kind that is being asked about: E (X - t)+ with t at the atoms of kind j */
 	double at[ACCT_KINDS][ACCT_ATOMS];
 	bool known[ACCT_KINDS];
-	size_t last[2]; /* the two kinds whose mixture was above the last kind that was asked about */
+	/* the two kinds whose mixture was above the last kind that was asked about: tried first for the
+	 * next */
+	size_t last[2];
 };
 
 static void set_spread(struct spread *s, const struct acct_kind *k, double grown)
@@ -51,7 +53,7 @@ static void set_spread(struct spread *s, const struct acct_kind *k, double grown
 	}
 }
 
-/* Compute E (X - t)+ of s with t at each atom of `at`. */
+/* Compute E (X - t)+ for the X of s, with t at each atom of `at`. */
 static void set_excess(const struct spread *s, const struct spread *at, double *restrict out)
 {
 	for (size_t j = 0; j < at->atoms; j++)
@@ -106,8 +108,8 @@ static void narrow(
 	}
 }
 
-/* Is the kind s below some mixture of kinds i and j?  A kind whose atoms lie beyond the mixture's fails at
- * the outermost of the mixture's atoms. */
+/* Is the kind s below some mixture of kinds i and j?  If its atoms lie beyond theirs it is not, which the
+ * comparison at the outermost of the mixture's atoms shows. */
 static bool covers(struct acct_below *b, const struct spread *s, size_t i, size_t j)
 {
 	double room = OFF * (fabs(s->low) + fabs(s->high)), share[2] = { 0, 1 };
@@ -145,7 +147,7 @@ static bool is_below(struct acct_below *b, const struct acct_kind *k, double *wo
 		b->known[i] = false;
 	if (is_below_two(b, &s, b->last[0], b->last[1], work))
 		return true;
-	/* The kinds at both ends of the list spread most, so their mixtures are tried first. */
+	/* the kinds at both ends of the list vary most, so try their mixtures first */
 	for (size_t i = 0; i < b->kinds; i++)
 		for (size_t j = b->kinds; j-- > i;)
 			if (is_below_two(b, &s, i, j, work))

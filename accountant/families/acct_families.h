@@ -28,12 +28,13 @@ enum acct_families {
 	ACCT_LADDER,
 	/* In the next four families each law is at every value either the smallest law or p times it, but
 	 * some pairs of inputs have more in common than others.  The cells are those of two inputs that
-	 * have the least in common (doc/accounting.md, the rows named here).  `shape` has the randomizer's
-	 * parameters.  More noise may be added to reports.  The round has no dummies and no levels. */
-	ACCT_WINDOWS, /* `piecewise`: b, w */
-	ACCT_STAIRS,  /* `staircase`: b, r */
-	ACCT_DRAWS,   /* `privset`: d, k, s, s at most 6 */
-	ACCT_SIGNS,   /* `duchi`: d even, at most 14 */
+	 * have the least in common.  Each is that of a randomizer by name (doc/accounting.md), and `shape`
+	 * has its parameters.  More noise may be added to reports.  The round has no dummies and no
+	 * levels. */
+	ACCT_WINDOWS, /* parameters of the round: `piecewise`, shape b, w */
+	ACCT_STAIRS,  /* `staircase`, shape b, r */
+	ACCT_DRAWS,   /* `privset`, shape d, k, s; s at most 6 */
+	ACCT_SIGNS,   /* `duchi`, shape d; d even, at most 14 */
 };
 
 /* The family of this number; NULL if there is none. */

@@ -28,8 +28,9 @@ struct acct_kinds {
 	struct acct_kind kind[ACCT_KINDS];
 };
 
-/* Thin a kind: a part eta of its reports is missing, so that the blanket loses `part` (doc/imitation.md).
- * acct_kinds_thinned() does the same for all kinds of k, into *thin. */
+/* Thin a kind: imagine that a part eta of its reports is drawn from the blanket and missing here, so that
+ * the blanket loses `part` (doc/imitation.md).  acct_kinds_thinned() does the same for all kinds of k, into
+ * *thin. */
 void acct_kinds_thin(struct acct_kind *k, double part, double eta);
 void acct_kinds_thinned(const struct acct_kinds *k, double part, double eta, struct acct_kinds *thin);
 

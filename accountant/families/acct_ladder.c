@@ -10,11 +10,12 @@
 
 struct ladder {
 	size_t b;
-	double a, power[2 * ACCT_MAX_CELLS]; /* power[i + b] is a^i, i from -b to b */
+	/* a: the ratio between neighbouring levels; power[i + b]: a^i, for i from -b to b */
+	double a, power[2 * ACCT_MAX_CELLS];
 };
 
-/* Compute each power from the logarithm of the largest u, which is a^-b, so that every power is right to an
- * ulp.  Powers of a rounded `a` would be off by b ulps. */
+/* Set a and its powers.  Each power is computed from the logarithm of the largest u, which is a^-b, and so
+ * is right to an ulp; powers of a rounded `a` would be off by b ulps. */
 static void set_ladder(const struct acct_list *l, struct ladder *r)
 {
 	double most = 1;
@@ -33,7 +34,8 @@ static size_t apart(size_t x, size_t y)
 	return x > y ? x - y : y - x;
 }
 
-/* The cell of level y: s and t are the victim's inputs, z is the input of the other participant. */
+/* The cell of level y in struct acct_cell's terms: s and t are the victim's inputs, z is the input of the
+ * other participant. */
 static struct acct_cell cell_of(const struct ladder *r, size_t s, size_t t, size_t z, size_t y)
 {
 	double weight = (y == 0 || y == r->b ? 1 : 1 - r->a) / (1 + r->a);
@@ -45,12 +47,15 @@ static struct acct_cell cell_of(const struct ladder *r, size_t s, size_t t, size
 
 struct maker {
 	struct ladder ladder;
-	double keep, grown, *room; /* grown is E - 1 */
+	/* keep: the chance that a thinned report is kept; grown: E - 1, where E = e^eps; room: numbers for
+	 * the kinds that are made */
+	double keep, grown, *room;
 	size_t kinds;
 	struct acct_place kind[ACCT_PLACES_KINDS];
 };
 
-/* Add the kind (s, t, z): with chance `keep` its value is X / keep, else 0 (acct_ladder.h, "Thinned"). */
+/* Add the kind (s, t, z), thinned: with chance `keep` its value is X / keep, else 0 (acct_ladder.h,
+ * "Thinned"). */
 static void put_kind(struct maker *m, size_t s, size_t t, size_t z)
 {
 	size_t b = m->ladder.b;
@@ -100,7 +105,7 @@ static double work_of(const struct acct_list *l, const void *kept)
 	return acct_places_least_work(kinds, kinds * (l->cells + 1));
 }
 
-/* The round in which everybody else holds the victim's first input, 0. */
+/* Set the cells of the data set in which everybody else holds the victim's first input, 0. */
 static enum acct_rc held(const struct acct_list *l, void **kept, struct acct_round *r)
 {
 	struct ladder of;
@@ -133,7 +138,7 @@ static bool are_ladder(const struct acct_round *r)
 	return most > 1 && r->shape[0] == 0 && r->shape[1] == 0 && r->shape[2] == 0;
 }
 
-/* Where there are only two levels, a report is a bit. */
+/* If there are only two levels, a report is a bit. */
 static bool are_bits(const struct acct_round *r)
 {
 	(void)r;

@@ -77,8 +77,8 @@ void acct_sets_kinds(const struct acct_list *r, struct acct_kinds *k)
 	}
 	with = fmax(0, both - r->shape[0]);
 	without = apart - with;
-	/* If a mass is negative by more than rounding, there is no third input.  A kind too many would only
-	 * raise the bound. */
+	/* A mass that is negative by more than rounding means that there is no third input.  A kind too
+	 * many would only raise the bound. */
 	if (!(without >= -1e-9 * apart && none - without >= -1e-9 * apart))
 		return;
 	without = fmax(0, without);

@@ -7,13 +7,16 @@
 #include "acct_below.h"
 #include "acct_cells.h"
 
-#define MOST   1000u
-#define PLACES 8u /* both ends, and the levels at up to three lengths from either end */
+#define MOST 1000u
+/* the places of a level: both ends, and the levels at up to three lengths from either end */
+#define PLACES 8u
 #define BREAKS 24u
 
 struct maker {
 	unsigned number;
-	double size, length, items, p; /* size and length: b and w, b and r, or d and k */
+	/* the family's parameters: size and length are b and w (windows), b and r (stairs), d and k
+	 * (draws); items: items of an input; p: ratio of the two levels of a law */
+	double size, length, items, p;
 	struct acct_triples *made;
 };
 
@@ -39,7 +42,7 @@ static void add(const struct maker *m, const struct acct_triple *one)
 	if (t->all < MOST)
 		t->triple[t->all++] = *one;
 	else
-		t->ends = MOST; /* there is no room: acct_triples_new() returns NULL */
+		t->ends = MOST; /* there is no room, for which acct_triples_new() returns NULL */
 }
 
 static void put(struct acct_triple *t, const bool likelier[3], double mass)
@@ -47,8 +50,8 @@ static void put(struct acct_triple *t, const bool likelier[3], double mass)
 	t->mass[(likelier[0] ? 1 : 0) + (likelier[1] ? 2 : 0) + (likelier[2] ? 4 : 0)] += mass;
 }
 
-/* The blanket's density at y, which is in [0, b+w).  Which of the three windows [x, x+w) contain y?  A
- * value that every window contains tells nothing, and counts as likelier under none. */
+/* The blanket's density at y, which is in [0, b+w).  Sets in likelier[] which of the three windows [x, x+w)
+ * contain y.  A value that every window contains tells nothing, and counts as likelier under none. */
 static double window_at(const struct maker *m, const double x[3], double y, bool likelier[3])
 {
 	double b = m->size, w = m->length;
@@ -59,8 +62,8 @@ static double window_at(const struct maker *m, const double x[3], double y, bool
 	return y < 0 || y >= b + w ? 0 : (all ? m->p : 1) / (w * m->p + b);
 }
 
-/* The number of steps that the density at y is below the density at level x.  Reports are treated as
- * intervals [y, y+1). */
+/* By how many steps the density at y is below the density at level x.  A report y is treated as the
+ * interval [y, y+1). */
 static double steps(const struct maker *m, double x, double y)
 {
 	double beyond = fmax(y - (x + m->length), x - m->length + 1 - y);
@@ -68,8 +71,8 @@ static double steps(const struct maker *m, double x, double y)
 	return beyond < 0 ? 0 : 1 + floor(beyond / m->size);
 }
 
-/* The blanket's density at y, and which inputs are likelier there.  What is more than one period of steps
- * outside the range is counted in the outermost period. */
+/* The blanket's density at y.  Sets in likelier[] under which inputs y is likelier.  What is more than one
+ * period of steps outside the range is counted in the outermost period. */
 static double stair_at(const struct maker *m, const double x[3], double y, bool likelier[3])
 {
 	double b = m->size, r = m->length, drop = 1 / m->p, fall = 1 - drop,
@@ -88,7 +91,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Collect every place where a law may change, sorted; returns their number. */
+/* Collect every place where a law may change its value, sorted; returns their number. */
 static size_t breaks(const struct maker *m, const double x[3], double at[BREAKS])
 {
 	double b = m->size, w = m->length, from[5] = { 0, b, x[0], x[1], x[2] };
@@ -109,8 +112,8 @@ static size_t breaks(const struct maker *m, const double x[3], double at[BREAKS]
 	return n;
 }
 
-/* The triple of three levels.  For stairs the outermost period on each side also stands for all that lies
- * beyond it: the sum runs from 1-r-b to 2b+r. */
+/* The triple of the three levels x.  For stairs the outermost period on each side also stands for all that
+ * lies beyond it, so the sum runs from 1-r-b to 2b+r. */
 static struct acct_triple of_levels(const struct maker *m, const double x[3])
 {
 	struct acct_triple one = { { 0 } };
@@ -161,14 +164,15 @@ static void levels(struct maker *m)
 	for (size_t z = 0; z < n; z++)
 		add_levels(m, 0, b, at[z]);
 	m->made->ends = n;
-	/* The mirror image of a triple exchanges the victim's two inputs, so one order is enough. */
+	/* a triple and its mirror image, which exchanges the victim's two inputs, are alike: one order is
+	 * enough */
 	for (size_t s = 0; s < n; s++)
 		for (size_t t = 0; t < n; t++)
 			for (size_t z = 0; z < n && at[s] <= at[t] && at[t] - at[s] < b; z++)
 				add_levels(m, at[s], at[t], at[z]);
 }
 
-/* The share of the k-subsets of d items that contain none of q given items. */
+/* The share of all subsets of k of the d items that contain none of q given items. */
 static double avoid(const struct maker *m, double q)
 {
 	long double share = 1;
@@ -185,12 +189,14 @@ static struct acct_triple of_draws(const struct maker *m, double shared, const d
 	struct acct_triple one = { { 0 } };
 	double s = m->items, hit = 1 - avoid(m, s), z = m->p * hit + 1 - hit, none[ACCT_CLASSES];
 
-	/* none[set]: the share of subsets that contain no item of the inputs in `set` */
+	/* none[set]: the share of subsets that contain no item of any of the inputs in `set`, whose bits
+	 * are inputs */
 	for (unsigned set = 0; set < ACCT_CLASSES; set++) {
 		double items = 0;
 
 		for (unsigned part = 1; part < ACCT_CLASSES;
-			/* the items that exactly the inputs in `part` hold */
+			/* add the items that exactly the inputs in `part` hold, if some of these inputs are
+			 * in `set` */
 			part++) {
 			double outside = s - only[0] - only[1] - both,
 			       count[ACCT_CLASSES] = { 0, s - shared - only[0], s - shared - only[1],
@@ -201,7 +207,7 @@ static struct acct_triple of_draws(const struct maker *m, double shared, const d
 		none[set] = avoid(m, items);
 	}
 	for (unsigned hits = 0; hits < ACCT_CLASSES; hits++) {
-		/* inclusion and exclusion over the inputs that are hit */
+		/* by inclusion and exclusion: the share of subsets that hit exactly these inputs */
 		double sum = 0;
 
 		for (unsigned more = hits;; more = (more - 1) & hits) {
@@ -209,7 +215,7 @@ static struct acct_triple of_draws(const struct maker *m, double shared, const d
 			if (more == 0)
 				break;
 		}
-		one.mass[hits] = sum > 4e-15 ? sum / z : 0; /* a smaller sum is only rounding */
+		one.mass[hits] = sum > 4e-15 ? sum / z : 0; /* a smaller sum is only rounding, and is 0 */
 	}
 	return one;
 }
@@ -322,7 +328,7 @@ static struct acct_triple first_of(unsigned number, const double shape[3], doubl
 
 	double shared = fmax(0, 2 * m.items - m.size);
 
-	if (number == ACCT_DRAWS) /* the other's input is the victim's first */
+	if (number == ACCT_DRAWS) /* the triple in which the other's input is the victim's first */
 		return of_draws(&m, shared, (double[2]){ m.items - shared, 0 }, shared);
 	if (number == ACCT_SIGNS)
 		return of_signs(&m, (double[4]){ 0, 0, m.size, 0 });
@@ -356,9 +362,9 @@ struct acct_triples *acct_triples_of(const struct acct_list *l)
 	return acct_triples_new(l->family->number, l->shape, p);
 }
 
-/* Add to the thinned kinds of the ends (the blanket loses `part`, and a part eta of the reports is missing)
- * all other kinds that may lose more at this eps.  Returns false if there are too many, or there is no
- * memory. */
+/* Add to *thin, which has the thinned kinds of the ends (the blanket loses `part`, and a part eta of the
+ * reports is missing), all other kinds that may lose more at this eps.  Returns false if there are too
+ * many, or there is no memory. */
 static bool between(const struct acct_triples *t, double part, double eta, double eps,
 	struct acct_kinds *thin, double *work)
 {
@@ -410,7 +416,8 @@ static bool are_triples(const struct acct_round *r)
 	return true;
 }
 
-/* Levels 0 and 1, or one item of two.  Else others may have a law that is neither of the victim's. */
+/* Is a report a bit?  It is with levels 0 and 1, or one item of two: otherwise others may have a law that
+ * is neither of the victim's. */
 static bool are_bits(const struct acct_round *r)
 {
 	return r->shape[0] <= (r->family->number == ACCT_DRAWS ? 2 : 1);

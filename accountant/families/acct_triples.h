@@ -7,9 +7,11 @@
 #include "acct_family.h"
 #include "acct_kinds.h"
 
-#define ACCT_CLASSES     8u
-#define ACCT_DRAWS_ITEMS 6.0  /* most items in an input of ACCT_DRAWS */
-#define ACCT_SIGNS_MOST  14.0 /* most signs in an input of ACCT_SIGNS */
+#define ACCT_CLASSES 8u
+/* most items in an input of ACCT_DRAWS: with more there are too many triples */
+#define ACCT_DRAWS_ITEMS 6.0
+/* most signs in an input of ACCT_SIGNS: with more there are too many triples */
+#define ACCT_SIGNS_MOST 14.0
 
 /* Three inputs: the victim's first and second, and the input of another participant.  mass[i] is the
  * blanket's mass of the messages that exactly the inputs in i make likelier; i is a sum of 1 (the victim's

@@ -17,16 +17,17 @@ struct words {
 	size_t s;
 	double power[2 * MOST + 1];        /* power[i + s] is g^i */
 	double choose[MOST + 1][MOST + 1]; /* choose[m][i] is the number of ways to choose i of m */
-	double chance[MOST + 1];           /* the chance of one word of which so many signs are flipped */
-	/* the same for thinned reports, and the factor by which u and v grow */
+	double chance[MOST + 1]; /* the chance of one word in which a given number of signs are flipped */
+	/* mass: the same for thinned reports; over: the factor by which thinning raises u and v */
 	double mass[MOST + 1], over[MOST + 1];
-	double grown; /* E - 1, where E is exp(eps) */
+	double grown; /* E - 1, where E = e^eps */
 	double *room;
 	size_t kinds;
 	struct acct_place kind[ACCT_PLACES_KINDS];
 };
 
-/* Set the chances of the words.  Each sign is kept with chance g/(1+g). */
+/* Set the chances of the words.  A sign is kept with chance g/(1+g); part and eta are as in
+ * acct_kinds_thin(). */
 static void set_words(const struct acct_list *l, double part, double eta, struct words *w)
 {
 	double most = 1;
@@ -52,8 +53,8 @@ static void set_words(const struct acct_list *l, double part, double eta, struct
 	}
 }
 
-/* Add the kind with these numbers of signs; i, j and k count the flipped signs of each of its three
- * groups. */
+/* Add the kind of the other's input that has these numbers of signs (acct_words.h).  i, j and k count the
+ * flipped signs in each of its three groups: like the first input's, like the second's, and unlike both. */
 static void put_kind(struct words *w, size_t first, size_t second)
 {
 	size_t against = w->s - first - second, atoms = 0;
@@ -118,7 +119,8 @@ static double work_of(const struct acct_list *l, const void *kept)
 	return acct_places_least_work((s + 1) * (s + 2) / 2 - 1, atoms_of(s));
 }
 
-/* The round in which everybody else holds the victim's first input, whose opposite is the second. */
+/* Set the cells of the data set in which everybody else holds the victim's first input, of which the second
+ * is the opposite. */
 static enum acct_rc held(const struct acct_list *l, void **kept, struct acct_round *r)
 {
 	struct words w;

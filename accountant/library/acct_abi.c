@@ -14,14 +14,15 @@
 #include "acct_method.h"
 #include "acct_state.h"
 
-/* A text that was added, and the position of its parts in the account. */
+/* A text that was added, and the index of its first part in the account. */
 struct entry {
 	char *text;
 	size_t first, parts;
 };
 
 struct acct_abi {
-	struct acct_spec *spec; /* round.count is the number of repetitions so far */
+	/* the parts of all texts; round.count is the number of repetitions so far */
+	struct acct_spec *spec;
 	size_t size, room;
 	struct entry *text;
 	size_t texts, text_room;
@@ -190,7 +191,7 @@ enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, 
 
 struct result {
 	double *lower, *upper;
-	int *worth; /* may be NULL */
+	int *worth; /* Ask one analysis one question: epsilon at a delta, or delta at an epsilon. */
 };
 
 /* Put one question to one analysis: epsilon at a delta, or delta at an epsilon. */
@@ -304,7 +305,7 @@ static enum acct_rc add_parts(struct acct_state *s, const struct acct_abi_round 
 	while (!rc && done < round->parts)
 		if (!(rc = acct_state_add(s, &round->part[done].round)))
 			done++;
-	/* removing parts that were just added cannot fail */
+	/* The account's rounds as the core takes them, to be freed; NULL: out of memory. */
 	while (rc && done > 0)
 		if (acct_state_remove(s, &round->part[--done].round))
 			return ACCT_EDOMAIN;

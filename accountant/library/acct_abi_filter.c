@@ -41,7 +41,7 @@ void acct_abi_filter_free(struct acct_abi_filter *f)
 	free(f);
 }
 
-/* The share of the budget that would be spent with the round. */
+/* Compute the share of the budget that would be spent if the round were admitted. */
 static enum acct_rc weigh(const struct acct_abi_filter *f, const char *text, uint64_t times,
 	struct acct_price *sum, struct acct_abi_why why)
 {

@@ -12,7 +12,7 @@
 
 static const char curve_name[] = "curve:", matrix_name[] = "matrix:";
 
-/* A curve; or a matrix, if p is not NULL. */
+/* A curve; or a matrix, if its p is not NULL. */
 struct kept {
 	struct acct_profile *profile;
 	struct acct_matrix matrix;
@@ -22,7 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kept *kept;
 static size_t size, capacity;
 
-/* Keep it; on an error the caller still owns it. */
+/* Keep it under a new number; on an error the caller still owns it. */
 static enum acct_rc keep(struct kept it, uint64_t *number)
 {
 	enum acct_rc rc = ACCT_OK;

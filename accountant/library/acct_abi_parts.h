@@ -7,7 +7,7 @@
 #include "acct_abi.h"
 #include "acct_spec.h"
 
-/* A buffer for the caller's sentence; text may be NULL with room 0. */
+/* A buffer for the sentence that the caller is to show; text may be NULL if room is 0. */
 struct acct_abi_why {
 	char *text;
 	size_t room;
@@ -31,6 +31,7 @@ struct acct_abi_round {
 ACCT_CHECK enum acct_rc acct_abi_round(const char *text, uint64_t times, uint64_t most,
 	struct acct_abi_round **out, struct acct_abi_why why);
 
-/* acct_abi_own.c: does the text name a kept curve or matrix?  And the round of it. */
+/* acct_abi_own.c: acct_abi_is_own: does the text name a kept curve or matrix?  acct_abi_own: make the round
+ * of it. */
 bool acct_abi_is_own(const char *text);
 ACCT_CHECK enum acct_rc acct_abi_own(const char *text, struct acct_abi_round *out, struct acct_abi_why why);

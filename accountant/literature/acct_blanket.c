@@ -24,7 +24,8 @@ struct moments {
 	double gamma, top, range, square;
 };
 
-/* Differences are computed so that they lose no digits when eps and eps0 are small. */
+/* gamma: chance of being blanket; top, range, square: bounds on L, on its range, and on E L^2.  Differences
+ * are computed so that they lose no digits when eps and eps0 are small. */
 static struct moments moments(const struct acct_blanket *b, double eps)
 {
 	double e = exp(eps), e0 = b->eps0, a = expm1(eps);
@@ -37,8 +38,9 @@ static struct moments moments(const struct acct_blanket *b, double eps)
 			gamma * (2 - gamma) * a * a + rest * rest * b->k * (e * e + 1) };
 	}
 	case ACCT_BLANKET_LAPLACE: {
-		/* x = E (R0/omega)^2, y = E R0 R1/omega^2: square = (e^2+1) x - 2 e y = a^2 x + 2 e (x-y),
-		 * and x - y = 2/3 e^-e0 (g-1)^2 (g+2), g = e^{e0/2} */
+		/* for Laplace noise, with e = e^eps, e0 = eps0 and g = e^{e0/2}: x = E (R0/omega)^2 and y =
+		 * E R0 R1/omega^2 give square = (e^2+1) x - 2 e y = a^2 x + 2 e (x-y), where x - y = 2/3
+		 * e^-e0 (g-1)^2 (g+2) */
 		double g = exp(e0 / 2), grown = expm1(e0 / 2);
 
 		return (struct moments){ 1 / g, -g * expm1(eps - e0), (e + 1) * 2 * sinh(e0 / 2),
@@ -51,13 +53,14 @@ static struct moments moments(const struct acct_blanket *b, double eps)
 	return (struct moments){ NAN, NAN, NAN, NAN };
 }
 
-/* log E_m e^{-m t} */
+/* log E_m e^{-m t}, for m ~ Bin(n, gamma) */
 static double log_transform(double gamma, double t, double n)
 {
 	return n * log1p(gamma * expm1(-t));
 }
 
-/* int exp(-2 m (a + s/m)^2 / b^2) ds <= b^2/(4a) e^{-2 m a^2/b^2} */
+/* Hoeffding's bound on delta, which uses int exp(-2 m (a + s/m)^2 / b^2) ds <= b^2/(4a) e^{-2 m a^2/b^2}, b
+ * the range. */
 static double hoeffding(const struct moments *m, double a, double n)
 {
 	double b2 = m->range * m->range;
@@ -65,14 +68,14 @@ static double hoeffding(const struct moments *m, double a, double n)
 	return b2 / (4 * a * m->gamma * n) * exp(log_transform(m->gamma, 2 * a * a / b2, n));
 }
 
-/* (1+u) log(1+u) - u, from below: the series ends before a positive term. */
+/* (1+u) log(1+u) - u of Bennett's inequality, from below: the series ends before a positive term. */
 static double phi(double u)
 {
 	return u < 1e-3 ? u * u / 2 * (1 - u / 3 + u * u / 6 - u * u * u / 10) : (1 + u) * log1p(u) - u;
 }
 
-/* E_m[1/m; m >= 1] e^{-m t}, from above.  The tilted counts are Bin(n, g), g = gamma e^-t/(1-gamma+gamma
- * e^-t). */
+/* E_m[1/m; m >= 1] e^{-m t}, from above.  Under the tilt by e^-t, m is Bin(n, g), g = gamma
+ * e^-t/(1-gamma+gamma e^-t). */
 static double mean_inverse(double gamma, double t, double n)
 {
 	double tilted = gamma * exp(-t) / (1 + gamma * expm1(-t)), sum = 0;
@@ -83,8 +86,8 @@ static double mean_inverse(double gamma, double t, double n)
 	return (sum + 2 * exp(-45)) * exp(log_transform(gamma, t, n));
 }
 
-/* P(sum L >= s) <= exp(-m square/top^2 phi(top (a + s/m)/square)); phi lies above its tangent, whose slope is
- * log(1+u). */
+/* Bennett's bound on delta: P(sum L >= s) <= exp(-m square/top^2 phi(top (a + s/m)/square)), where phi lies
+ * above its tangent, whose slope is log(1+u).  first: with the factor 1/(a m) of the first publication. */
 static double bennett(const struct moments *m, double a, double n, bool first)
 {
 	double u = a * m->top / m->square, t = m->square / (m->top * m->top) * phi(u);
@@ -113,7 +116,7 @@ enum acct_rc acct_blanket_delta(
 	double a = expm1(epsilon), n = (double)b->n;
 
 	*delta = 0;
-	if (epsilon >= b->eps0) /* shuffling is post-processing, so delta is 0 */
+	if (epsilon >= b->eps0) /* the local guarantee holds after shuffling too, so delta is 0 */
 		return ACCT_OK;
 	*delta = 1;
 	if (!(a > 0))
@@ -121,7 +124,7 @@ enum acct_rc acct_blanket_delta(
 	struct moments m = moments(b, epsilon);
 	double d = bound == ACCT_BLANKET_HOEFFDING ? hoeffding(&m, a, n)
 						   : bennett(&m, a, n, bound == ACCT_BLANKET_BENNETT_FIRST);
-	if (d < 1)                                              /* d is not a NaN */
+	if (d < 1)                                              /* written so that a NaN counts as 1 */
 		*delta = fmin(1, d * (1 + ROUNDING) + DBL_MIN); /* DBL_MIN covers underflow */
 	return ACCT_OK;
 }

@@ -67,12 +67,13 @@ enum acct_rc acct_flame_double_epsilon(const struct acct_flame_sparse *s, double
 	return acct_epsilon(&r, 1, (delta - failure) * (1 - 4 * ACCT_FLAME_ULP), epsilon);
 }
 
-/* SS-Topk where the two records have some indices in common: each common index costs a full round, each
- * other index two half rounds. */
+/* SS-Topk where the two records have some top indices in common: each common index costs a full round, one
+ * input against another, each other index two half rounds, an input against a dummy. */
 struct topk {
 	struct acct_round half, full; /* the two kinds of round; their counts are not set */
 	double k;
-	double halves; /* number of pairs of half rounds that have about the variance of a full round */
+	double halves; /* about so many pairs of half rounds have the variance of loss of one full round */
+	/* part of epsilon that a stretch may give up */
 	double granted;
 };
 
@@ -85,9 +86,10 @@ static double variance(const struct acct_round *r)
 	return sum;
 }
 
-/* Choose the stretch of numbers of common indices that ends at `most`.  It is as long as should fit under k
- * common indices and what is granted: most + (k - least)/halves <= k (1 + 2 granted), since variances add
- * up. */
+/* Choose the stretch of numbers a of common indices that ends at `most`; returns its least number.
+ * Together it is charged `most` full rounds and the half rounds of its least number.  It is as long as
+ * should fit under k common indices and what is granted: most + (k - least)/halves <= k (1 + 2 granted),
+ * since variances add up. */
 static double stretch(const struct topk *t, double most)
 {
 	double least = ceil(t->k - t->halves * (t->k - most + 2 * t->granted * t->k));

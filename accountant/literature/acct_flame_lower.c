@@ -11,30 +11,35 @@
 #include "acct_fault.h"
 #include "acct_flame_slot.h"
 
-#define DEVIATIONS 13.0 /* deviations of the coins that are counted; less than 1e-36 lies beyond */
-#define COARSE     32   /* thresholds per deviation in the first search */
-#define FINE       16   /* thresholds between two of these, in the second search */
-#define LEAST_LOG \
-	(-92.0) /* log of the part of the victim's number that is left out: 1e-40, added to the error */
+/* the coins' sum is counted within so many deviations of its mean; less than 1e-36 lies beyond */
+#define DEVIATIONS 13.0
+#define COARSE     32 /* thresholds per deviation in the first search for the best one */
+#define FINE       16 /* thresholds between two of these, in the second search */
+#define LEAST_LOG                                                                                            \
+	(-92.0) /* log of the part of the law of the victim's number that is left out: 1e-40, which is added \
+		   to the error */
 #define MOST_COINS     (1u << 24)
 #define MOST_OVERFLOW  1e-9
-#define LEAST_OVERFLOW 1e-60 /* the search for a smaller bound ends here */
+#define LEAST_OVERFLOW 1e-60 /* the search for a smaller bound on `overflow` ends here */
 #define FALL           1e-3
 
-/* Upper tails of Bin(coins, 1/2), and the law of the victim's number. */
+/* A test that counts messages below 1/2: upper tails of Bin(coins, 1/2), for those of others, and the law
+ * of the victim's number. */
 struct test {
 	double coins;
-	double first;  /* tail[i] is the chance of at least first + i */
-	double *tail;  /* lower bounds */
-	double error;  /* relative error of each tail, without what lies beyond the last */
+	double first;  /* the least number of messages for which there is a tail */
+	double *tail;  /* tail[i] is a lower bound on the chance of at least first + i messages */
+	double error;  /* bound on the relative error of each tail, without what lies beyond the last */
 	double beyond; /* chance of a number beyond the last */
 	size_t size;
-	double *victim; /* chance that from + j of the victim's messages are below 1/2, under input 0 */
+	/* chance that from + j of the victim's messages are below 1/2, under its first input */
+	double *victim;
 	double from, sent;
 	size_t numbers;
-	double victim_error; /* relative error of each */
-	double missed;       /* chance of all other numbers */
-	double overflow;     /* chance that the messages are not as counted */
+	double victim_error; /* bound on the relative error of each */
+	double missed;       /* chance of all numbers that are left out */
+	/* chance that an index was chosen too often, so that the messages are not as counted */
+	double overflow;
 };
 
 static void test_fini(struct test *t)
@@ -48,7 +53,8 @@ static enum acct_rc coins_init(struct test *t)
 	double middle = floor(t->coins / 2), width = floor(DEVIATIONS * sqrt(t->coins) / 2 + 8);
 	double last = fmin(t->coins, middle + width), at;
 
-	t->first = fmax(0, middle - fmin(t->sent, width)); /* a smaller number has a chance below 1e-36 */
+	/* fewer have a chance below 1e-36, so the first tail is 1 up to that */
+	t->first = fmax(0, middle - fmin(t->sent, width));
 	if (last - t->first > MOST_COINS)
 		return ACCT_ELIMIT;
 	t->size = (size_t)(last - t->first) + 1;
@@ -101,7 +107,8 @@ static double tail_at(const struct test *t, double k)
 	return t->tail[(size_t)(k - t->first)];
 }
 
-/* The epsilon that is shown by saying yes at `threshold` and more; -INFINITY if P is not above delta. */
+/* The epsilon that the data shows if the test says yes from `threshold` on: log((P - delta)/Q); -INFINITY
+ * if P is not above delta. */
 static double shown(const struct test *t, double threshold, double delta)
 {
 	double p = 0, q = 0, error = t->error + t->victim_error + ACCT_FLAME_ULP * (double)(t->numbers + 4);
@@ -189,8 +196,8 @@ enum acct_rc acct_flame_topk_lower(
 	return counting(s, (double)s->padded * (double)s->sent, 0, delta, epsilon, why);
 }
 
-/* The test says yes if some message has at least so many coordinates below 1/2.  P is at least the chance
- * of the victim's message, Q at most the sum of all messages' chances. */
+/* Here the test says yes if some message has at least so many coordinates below 1/2.  P is at least the
+ * chance that the victim's message has, Q at most the sum over all messages. */
 enum acct_rc acct_flame_linked_lower(
 	const struct acct_flame_sparse *s, double delta, double *epsilon, const char **why)
 {
@@ -202,7 +209,8 @@ enum acct_rc acct_flame_linked_lower(
 		return rc;
 	double k = (double)s->sent, below = acct_flame_below(&s->slot), best = 0;
 	double rows = ceil((double)s->padded * (double)s->length / k);
-	double error = 0, own = 0, coins = 0, other = 0; /* tails, extended downwards step by step */
+	/* tails from the largest number on, extended downwards step by step */
+	double error = 0, own = 0, coins = 0, other = 0;
 	for (double t = k; t >= 0 && other < 1; t--) {
 		own += exp(acct_binomial_log(k, below, t));
 		coins += exp(acct_binomial_log(k, 0.5, t));

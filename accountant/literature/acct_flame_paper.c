@@ -28,7 +28,7 @@ enum acct_rc acct_flame_lemma1(double epsilon0, uint64_t bins, uint64_t n, doubl
 	return ACCT_OK;
 }
 
-/* The epsilon of one coordinate among n messages. */
+/* The epsilon of one coordinate among n messages, by the amplifier. */
 static enum acct_rc amplified(const struct acct_flame_slot *slot, uint64_t n, double delta,
 	enum acct_flame_amplifier by, double *epsilon, const char **why)
 {
@@ -65,7 +65,7 @@ static enum acct_rc amplified(const struct acct_flame_slot *slot, uint64_t n, do
 	return acct_blanket_epsilon(bound[by], &b, delta, epsilon);
 }
 
-/* Basic or advanced composition of so many, whichever is less. */
+/* The epsilon of `many` coordinates by basic or advanced composition, whichever is less. */
 static double composed(double epsilon, double many, double delta)
 {
 	double advanced = epsilon * sqrt(-2 * many * log(delta)) + many * epsilon * expm1(epsilon);
@@ -159,7 +159,7 @@ enum acct_rc acct_flame_nu_of(
 	if (length == 0 || length > ACCT_MAX_REPORTS || sent == 0 || sent > length ||
 		dummies > ACCT_MAX_REPORTS)
 		return acct_fault(why, "a user must send from 1 to all of up to 1e12 coordinates");
-	/* The chance that a dummy falls on a given index; the case without dummies avoids 0 * log 0. */
+	/* The chance that a dummy falls on a given index; without dummies 0, which avoids 0 * log 0. */
 	double hit = dummies > 0 ? -expm1((double)dummies * log1p(-1 / d)) : 0;
 	*nu = fmin(1 / beta, 1 / (beta + (1 - beta) * hit)) * (1 + ROUNDING);
 	if (most)

@@ -10,8 +10,8 @@
 #include "acct_laplace.h"
 
 #define MOST_EPSILON   300.0
-#define COARSE         ((size_t)8) /* stretches of a leg */
-#define MOST_SYMMETRIC 0.75        /* largest epsilon for the symmetric list */
+#define COARSE         ((size_t)8) /* stretches of a leg (acct_laplace.h) in a coarse list of cells */
+#define MOST_SYMMETRIC 0.75        /* up to this epsilon the symmetric list below is used */
 #define MOST_BINS      1000000000u
 #define MOST_LENGTH    1000000000000u /* most coordinates, and most messages of one index */
 

@@ -9,9 +9,9 @@ ACCT_CHECK enum acct_rc acct_flame_check_slot(const struct acct_flame_slot *slot
 ACCT_CHECK enum acct_rc acct_flame_check_sparse(const struct acct_flame_sparse *s, const char **why);
 ACCT_CHECK enum acct_rc acct_flame_check_delta(double delta, const char **why);
 
-/* These functions set the cells of r and nothing else: for one input against another; the same in fewer
- * cells; and for one input against a dummy, in either direction, also in few cells.  All of them
- * dominate. */
+/* These functions set the cells of r and nothing else.  acct_flame_full: one input against another;
+ * acct_flame_full_coarse: the same in fewer cells; acct_flame_half: one input against a dummy, in either
+ * direction, also in few cells.  All of them dominate. */
 ACCT_CHECK enum acct_rc acct_flame_full(
 	const struct acct_flame_slot *slot, struct acct_round *r, const char **why);
 ACCT_CHECK enum acct_rc acct_flame_full_coarse(
@@ -27,5 +27,5 @@ double acct_flame_outside(const struct acct_flame_slot *slot);
 double acct_flame_below(const struct acct_flame_slot *slot);
 
 /* Is the chance at most `chance` that some index is chosen by `padded` or more of the other users of
- * SS-Double, who choose regardless of their data? */
+ * SS-Double?  They choose regardless of their data. */
 bool acct_flame_fits(const struct acct_flame_sparse *s, double chance);

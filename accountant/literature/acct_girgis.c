@@ -1,5 +1,7 @@
-/* acct_girgis.c - computes the closed forms of Girgis et al.  Sums are sums of logarithms, since terms
- * leave the range of a double. */
+/* acct_girgis.c - computes the closed forms of Girgis et al.  (acct_girgis.h).  Sums are sums of
+ * logarithms, since terms leave the range of a double.
+ *
+ * l is the order, f the sampled fraction, C(l, i) a binomial coefficient. */
 #include "acct_girgis.h"
 
 #include <float.h>
@@ -21,8 +23,8 @@ static double log_choose(double n, double k)
 	return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
 }
 
-/* An upper bound on the log of C(l, i) i Gamma(i/2): logarithms of gamma have a relative error of a few
- * ulps. */
+/* An upper bound on the log of C(l, i) i Gamma(i/2), the coefficient of UB1's sum: logarithms of gamma have
+ * a relative error of a few ulps. */
 static double log_coefficient(double l, double i)
 {
 	int sign;
@@ -30,14 +32,14 @@ static double log_coefficient(double l, double i)
 	return log_choose(l, i) + log(i) + lgamma_r(i / 2, &sign) + 32 * DBL_EPSILON * (l * log(l) + 1);
 }
 
-/* The number of clones in half of the expected messages, with the victim: floor((n-1)/(2 e^eps0)) + 1, from
- * below. */
+/* The number of reports, with the victim's, in half of the expected number of clones: floor((n-1)/(2
+ * e^eps0)) + 1, from below. */
 static double clones(const struct acct_girgis *g)
 {
 	return floor(((double)g->n - 1) * exp(-g->eps0) / 2 * (1 - 4 * DBL_EPSILON)) + 1;
 }
 
-/* From log S, whose terms were rounded up, to the divergence log(1+S)/(order-1), rounded up. */
+/* The divergence log(1+S)/(order-1) from log S, whose terms were rounded up.  Rounded up. */
 static double divergence(double log_s, double order)
 {
 	return acct_log_one(log_s + 1e-13 + 16 * DBL_EPSILON * fabs(log_s)) / (order - 1) *
@@ -47,13 +49,14 @@ static double divergence(double log_s, double order)
 static double ub1(const struct acct_girgis *g, double l, bool refined)
 {
 	double many = clones(g), half = sinh(g->eps0 / 2), full = sinh(g->eps0);
-	/* (e^eps0 - 1)^2/e^eps0 = 4 half^2, (e^{2 eps0} - 1)^2/e^{2 eps0} = 4 full^2 */
+	/* written with half = sinh(eps0/2) and full = sinh(eps0): (e^eps0 - 1)^2/e^eps0 = 4 half^2, (e^{2
+	 * eps0} - 1)^2/e^{2 eps0} = 4 full^2 */
 	double s = log(l * (l - 1) / 2 * 4 * half * half / many), x = log(2 * full * full / many);
 	double few = -((double)g->n - 1) * exp(-g->eps0) / 8, worst = g->eps0 * l;
 
 	for (double i = 3; i <= l; i++)
 		s = acct_log_add(s, log_coefficient(l, i) + i / 2 * x);
-	/* F(1) <= e^{eps0 l} */
+	/* the tail is charged F(1), the moment of one report, which is at most e^{eps0 l} */
 	if (refined)
 		worst = worst > 40 ? worst : log(expm1(worst));
 	return divergence(acct_log_add(s, few + worst), l);
@@ -65,7 +68,7 @@ static double subsampled(const struct acct_girgis *g, double l)
 	double s = log(4 * (l * (l - 1) / 2) * f * f * 4 * half * half / many),
 	       x = log(8 * full * full / many);
 	double few = -((double)g->n - 1) * exp(-g->eps0) / 8, z = f * full;
-	/* (1+z)^l - 1 - l z */
+	/* with z = e^eps0 - 1: (1+z)^l - 1 - l z */
 	double worst = l * log1p(z) > 40 ? l * log1p(z) : log(acct_power_excess(l, z));
 
 	for (double i = 3; i <= l; i++)
@@ -79,7 +82,7 @@ static enum acct_rc ub2(const struct acct_girgis *g, double l, double *rdp)
 
 	if (!(4 * log(l) + 5 * g->eps0 < log(n / 9)))
 		return ACCT_EDOMAIN;
-	/* (e^eps0 - 1)^2 = 4 half^2 e^eps0 */
+	/* (e^eps0 - 1)^2 = 4 half^2 e^eps0, half = sinh(eps0/2) */
 	*rdp = divergence(log(l * (l - 1) / 2 * 16 * half * half * exp(g->eps0) / n), l);
 	return ACCT_OK;
 }
@@ -91,7 +94,7 @@ static double erlingsson(const struct acct_girgis *g, double l)
 	return 2 * l * exp(4 * g->eps0) * step * step / (double)g->n * (1 + 1024 * DBL_EPSILON);
 }
 
-/* Divergences of orders from 2 on, of the rounds before sampling. */
+/* UB1's divergences of all orders from 2 on, for rounds before sampling. */
 struct below {
 	double *rdp;
 	unsigned known;
@@ -111,9 +114,9 @@ static enum acct_rc extend(struct below *b, const struct acct_girgis *g, unsigne
 	return ACCT_OK;
 }
 
-/* Poisson: (1-f)^{l-1}(1+(l-1) f) + C(l,2) f^2 (1-f)^{l-2} e^{eps(2)} + 3 sum C(l,j)(1-f)^{l-j} f^j
- * e^{(j-1) eps(j)}. From it its own first terms are subtracted, which sum to 1 with sum C(l,j) (1-f)^{l-j}
- * f^j, j >= 2. */
+/* The moment under Poisson sampling: (1-f)^{l-1}(1+(l-1) f) + C(l,2) f^2 (1-f)^{l-2} e^{eps(2)} + 3 sum
+ * C(l,j)(1-f)^{l-j} f^j e^{(j-1) eps(j)}, where eps(j) is the divergence of order j before sampling.  From
+ * it its own first terms are subtracted, which sum to 1 with sum C(l,j) (1-f)^{l-j} f^j, j >= 2. */
 static double poisson(const struct below *b, double f, double l)
 {
 	double s = -INFINITY;
@@ -122,17 +125,18 @@ static double poisson(const struct below *b, double f, double l)
 		double grown = (j - 1) * b->rdp[(size_t)j], chance = log_choose(l, j) + j * log(f);
 		double term = grown > 40 ? grown : log(expm1(grown));
 
-		if (j < l) /* otherwise the factor is (1-f)^0 */
+		if (j < l) /* for j = l the factor is (1-f)^0 = 1 */
 			chance += (l - j) * log1p(-f);
-		if (j > 2) /* 3 e^x - 1 */
+		if (j > 2) /* three times the term, less what is subtracted */
 			term = log(3) + grown + log1p(-exp(-grown) / 3);
 		s = acct_log_add(s, chance + term + 32 * DBL_EPSILON * (l * log(l) + grown + 1));
 	}
 	return divergence(s, l);
 }
 
-/* Without replacement: 1 + f^2 C(l,2) min(4 (e^{eps(2)} - 1), e^{eps(2)} least(2)) + sum f^j C(l,j)
- * e^{(j-1) eps(j)} least(j), least(j) = min(2, (e^{eps(inf)} - 1)^j), eps(inf) = eps0. */
+/* The moment without replacement: 1 + f^2 C(l,2) min(4 (e^{eps(2)} - 1), e^{eps(2)} least(2)) + sum f^j
+ * C(l,j) e^{(j-1) eps(j)} least(j), where eps(j) is the divergence of order j before sampling, least(j) =
+ * min(2, (e^{eps(inf)} - 1)^j) and eps(inf) = eps0. */
 static double without_replacement(const struct below *b, const struct acct_girgis *g, double l)
 {
 	double s = -INFINITY, f = g->sampled, far = g->eps0 > 1 ? 1 : log(expm1(g->eps0));
@@ -229,7 +233,7 @@ static enum acct_rc of_rounds(void *user, double alpha, double *rdp)
 	struct composed *c = user;
 	enum acct_rc rc = at_order(c->kind, c->g, (unsigned)alpha, &c->below, rdp);
 
-	/* Orders that do not meet a theorem's condition are skipped; they are no error. */
+	/* skip an order that does not meet UB2's condition: it is no error */
 	if (rc == ACCT_EDOMAIN && c->kind == ACCT_GIRGIS_UB2) {
 		*rdp = INFINITY;
 		rc = ACCT_OK;

@@ -6,8 +6,9 @@
 #include "acct_girgis_parts.h"
 #include "acct_renyi_parts.h"
 
-#define PRECISE 1e-10 /* relative width of a sum; a bound on the terms left out is added */
-#define GROUP   1e-3  /* relative width of groups of rows */
+#define PRECISE 1e-10 /* part of a sum that may be left out; a bound on it is added */
+/* rows, one for each number of reports, are grouped until their moments differ by this part */
+#define GROUP 1e-3
 
 struct special {
 	double gain;   /* e^eps0 - e^-eps0 */
@@ -21,7 +22,7 @@ static double excess(const struct special *s, double k)
 	return s->gain * ((k - s->n * s->chance) / s->n);
 }
 
-/* log((1+z)^l - 1 - l z) */
+/* log((1+z)^l - 1 - l z), where z = r - 1 at k ones */
 static double log_summand(const struct special *s, double k)
 {
 	double z = excess(s, k), grown = s->l * log1p(z);
@@ -34,7 +35,8 @@ struct acct_bound acct_girgis_moment(double eps0, double n, double l)
 	struct special s = { 2 * sinh(eps0), exp(-eps0) / (1 + exp(-eps0)), n, l };
 	double mode = fmin(n, floor((n + 1) * s.chance)), sum = -INFINITY, rest = -INFINITY, err = 0;
 
-	/* Upwards: chance times (1+z)^l is above the summand, and its ratio falls. */
+	/* Go up from the mode.  The summand is below (1+z)^l, whose product with the chance has falling
+	 * ratios: they bound what is left out. */
 	for (double k = mode; k <= n; k++) {
 		double chance = acct_binomial_log(n, s.chance, k), now = chance + log_summand(&s, k);
 
@@ -50,7 +52,7 @@ struct acct_bound acct_girgis_moment(double eps0, double n, double l)
 			break;
 		}
 	}
-	/* Downwards: the summand is at most C(l, 2) z^2, z^2 <= 1. */
+	/* Go down from the mode.  There z <= 0, and the summand is at most C(l, 2) z^2, z^2 <= 1. */
 	for (double k = mode - 1; k >= 0; k--) {
 		double chance = acct_binomial_log(n, s.chance, k), now = chance + log_summand(&s, k);
 		double ratio = k > 0 ? 1 / acct_binomial_ratio(n, s.chance, k - 1) : 0,
@@ -63,8 +65,8 @@ struct acct_bound acct_girgis_moment(double eps0, double n, double l)
 			break;
 		}
 	}
-	/* Error of the summands: (1+z)^l to l ulps of the argument, z to sqrt(n) ulps of itself where it
-	 * matters. */
+	/* Add what the summands may be off by: (1+z)^l is known to l ulps of the argument, and z to sqrt(n)
+	 * ulps of itself where it matters. */
 	err += 1e-11 + 8 * DBL_EPSILON * (l * (1 + eps0) + sqrt(n)) + 4 * DBL_EPSILON * fabs(sum);
 	return (struct acct_bound){ sum - err, acct_log_add(sum, rest) + err };
 }
@@ -81,7 +83,8 @@ double acct_girgis_special(double eps0, double n, double l)
 	double need = middle.lower + log(PRECISE),
 	       first = others - acct_binomial_last(others, 1 - clone, need - one),
 	       last = acct_binomial_last(others, clone, need - middle.upper);
-	sum = need; /* a bound on the rows below, and the same for those above */
+	/* the rows left out below the first are charged `need`, and so are those above the last */
+	sum = need;
 	for (double k = first; k <= last;) {
 		double end = fmin(last, k + floor(GROUP * (1 + k))), log_mass = -INFINITY;
 

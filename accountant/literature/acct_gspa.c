@@ -34,16 +34,16 @@ size_t acct_gspa_join(struct acct_gspa_share *s, size_t n)
 	return kept;
 }
 
-/* The weight of the step to the next share.  Cutting at equal sums of these weights makes the variances of
- * log p within groups, weighted by count and p, about as small as they can be. */
+/* The weight of the step from a share to the next.  Groups are cut at equal sums of these weights: the
+ * variance of log p within groups, weighted by count and p, is then about as small as it can be. */
 static double stretch(const struct acct_gspa_share *s)
 {
 	return cbrt((double)s->count * s->p + (double)s[1].count * s[1].p) *
 	       pow(log(s[1].p / s[0].p), 2.0 / 3);
 }
 
-/* Join n shares into one: their geometric mean, rounded down.  The logarithms are taken relative to the
- * first. */
+/* Join n shares into one level: their geometric mean, rounded down (acct_gspa.h has why).  Logarithms are
+ * taken relative to the first share. */
 static struct acct_level group(const struct acct_gspa_share *s, size_t n)
 {
 	struct acct_level g = { .count = 0 };

@@ -40,9 +40,9 @@ static void trim(struct acct_gspa_count *c)
 	c->first += from;
 }
 
-/* Compute the terms from the most likely number outwards, by their ratios, and then scale them to sum to
- * one.  The terms left out on either side start below NOTHING and fall at least geometrically, since the
- * ratios fall. */
+/* Compute the binomial law of one class: from the most likely number outwards by ratios of neighbouring
+ * terms, then scaled to sum to one.  The terms left out on either side start below NOTHING and fall at
+ * least geometrically, since the ratios fall. */
 static enum acct_rc binomial(const struct acct_gspa_share *s, struct acct_gspa_count *b)
 {
 	double n = (double)s->count, odds = s->p / s->q, mode = floor((n + 1) * s->p), sum = 0;
@@ -77,7 +77,8 @@ static enum acct_rc binomial(const struct acct_gspa_share *s, struct acct_gspa_c
 		b->mass[i] /= sum;
 	b->missed = NOTHING;
 	trim(b);
-	/* a step is off by 5 operations and the odds, the sum by one addition for each term */
+	/* each step has 5 operations and two chances of SHARE_ULPS, and the sum one addition for each
+	 * term */
 	b->error = (5 + 2 * SHARE_ULPS + 1) * ULP * (double)(b->size + 1);
 	return ACCT_OK;
 }
@@ -88,7 +89,8 @@ static enum acct_rc add(struct acct_gspa_count *c, const struct acct_gspa_count 
 	size_t size = c->size + b->size - 1;
 
 	c->work += (double)c->size * (double)b->size;
-	/* for every number of messages, summing takes terms over some deviations */
+	/* estimate the work: for every number of messages, the sum for delta takes terms over some
+	 * deviations */
 	double terms = (double)size * sqrt((double)c->first + (double)b->first + (double)size);
 	if (c->work > MOST_WORK || terms > MOST_TERMS)
 		return ACCT_ELIMIT;

@@ -29,7 +29,8 @@ struct question {
 	double given;
 };
 
-/* An upper bound by the victim's own guarantee: delta_v + (1 - delta_v)(a1 - E a0)+. */
+/* An upper bound on delta at epsilon by the victim's own guarantee: delta_v + (1 - delta_v)(a1 - E a0)+,
+ * where its message is the true symbol with chance a1, the other with a0. */
 static double local(double epsilon_v, double delta_v, double epsilon)
 {
 	double rest = acct_larger(0, -expm1(epsilon - epsilon_v) / (1 + exp(-epsilon_v)));
@@ -38,7 +39,7 @@ static double local(double epsilon_v, double delta_v, double epsilon)
 		(delta_v + (1 - delta_v) * rest) * (1 + 16 * ULP) + (rest > 0 ? 4 * ULP : 0), 1);
 }
 
-/* The same after `count` rounds, by basic composition. */
+/* An upper bound on delta after `count` rounds, by basic composition of the victim's own guarantee. */
 static double local_composed(const struct acct_gspa_class *v, double count, double epsilon)
 {
 	if (count <= 1)
@@ -48,8 +49,8 @@ static double local_composed(const struct acct_gspa_class *v, double count, doub
 	return -expm1(count * log1p(-v->delta)) * (1 + 16 * ULP);
 }
 
-/* Answer by the sum over numbers of messages; if that is too long, by the levels of r, whose cells are the
- * victim's. */
+/* Answer a question by the sum over numbers of messages; if that is too long, by the core, from the round r
+ * whose cells are the victim's and whose levels are the shares. */
 static enum acct_rc answer(struct acct_gspa_share *share, size_t n, const struct acct_gspa_victim *v,
 	struct question ask, struct acct_round *r, struct acct_bound *out)
 {
@@ -138,8 +139,8 @@ enum acct_rc acct_gspa_shift_delta(const struct acct_gspa_class *cls, size_t n, 
 	return rc ? rc : shift(cls, n, (struct question){ 0, epsilon }, delta, why);
 }
 
-/* Compute the shares e^{-eps_i} (1 - delta_v), and the chance that the law of some participant had to be
- * changed (acct_gspa.h, acct_gspa_general_delta). */
+/* Compute the shares of general randomizers, e^{-eps_i} (1 - delta_v).  Returns the chance that the law of
+ * some participant had to be changed for that (acct_gspa.h, acct_gspa_general_delta). */
 static double repaired(const struct acct_gspa_class *victim, const struct acct_gspa_class *cls, size_t n,
 	struct acct_gspa_share *share)
 {

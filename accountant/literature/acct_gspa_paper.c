@@ -11,7 +11,8 @@
 #define SQRT_HALF     0.70710678118654752440
 #define INV_SQRT_2PI  0.39894228040143267794
 #define FRACTION_FROM 3.0
-/* terms of the continued fraction: more than double precision needs from FRACTION_FROM on */
+/* terms of the continued fraction for the normal tail: from FRACTION_FROM on, more than double precision
+ * needs */
 #define FRACTION_LONG 200
 
 enum acct_rc acct_gspa_mu(
@@ -40,7 +41,8 @@ enum acct_rc acct_gspa_mu(
 	return ACCT_OK;
 }
 
-/* n p_ij: the chance that a participant of epsilon e sends what one of epsilon f would have sent. */
+/* n p_ij of "Echo of Neighbors" (acct_gspa_liu): the chance that a participant of epsilon e sends what one
+ * of epsilon f would have sent. */
 static double echo(double e, double f)
 {
 	return e / f * expm1(-f) / expm1(-e) * exp(-fmax(e, f));
@@ -73,7 +75,7 @@ enum acct_rc acct_gspa_liu(
 	return ACCT_OK;
 }
 
-/* Phi(-z) e^{z^2/2}. */
+/* The normal tail without its small factor: Phi(-z) e^{z^2/2}. */
 static double scaled_tail(double z)
 {
 	double f = 0;
@@ -85,7 +87,8 @@ static double scaled_tail(double z)
 	return INV_SQRT_2PI / (z + f);
 }
 
-/* e^epsilon Phi(-y) = e^{-x^2/2} scaled_tail(y), x = epsilon/mu - mu/2, y = x + mu. */
+/* The second term of the Gaussian curve, e^epsilon Phi(-y), as e^{-x^2/2} scaled_tail(y), where x =
+ * epsilon/mu - mu/2 and y = x + mu. */
 static double gaussian(double mu, double epsilon)
 {
 	double x = epsilon / mu - mu / 2, y = epsilon / mu + mu / 2;

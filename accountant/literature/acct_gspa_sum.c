@@ -9,24 +9,27 @@
 
 #include "acct_ends.h"
 
-#define ULP       0x1p-53
-#define FAR       600.0 /* beyond e^{-600} a Chernoff bound is charged instead of a sum */
-#define IDLE      1e-22 /* numbers of messages with a smaller share of the sum are bounded instead of summed */
-#define LEFT      1e-18  /* share of a sum that its last terms may be left out at */
-#define UNDERFLOW 1e-250 /* more than all masses below the range of a double can sum to */
-/* g(a) is four products of numbers known to 3 ulps each; the same holds for every bound on its terms. */
+#define ULP 0x1p-53
+#define FAR 600.0 /* where Chernoff's bound is below e^-FAR it is charged instead of a sum */
+/* a number of messages whose share of delta is smaller is bounded instead of summed */
+#define IDLE 1e-22
+/* the terms of a sum that together are at most this share of it are left out, and bounded */
+#define LEFT      1e-18
+#define UNDERFLOW 1e-250 /* charged for masses that underflow: more than all of them can sum to */
+/* relative error of g(a) in ulps of the sum of its terms: it is four products of numbers known to 3 ulps
+ * each */
 #define G_ULPS 16
 
 #define MOST_EPSILON 700.0
 
-/* b(m, k), the mass of Bin(m, 1/2) at k, moved from one (m, k) to the next. */
+/* The mass b = b(m, k) of Bin(m, 1/2) at k, moved by ratios from one (m, k) to the next. */
 struct coins {
 	double m, k, b;
-	double steps; /* number of roundings, 4 ulps each, since it was computed afresh */
+	double steps; /* number of roundings, of 4 ulps each, since the mass was computed afresh */
 	int known;
 };
 
-/* -log of a bound on P(Bin(m, 1/2) >= k). */
+/* Minus the log of Chernoff's bound on P(Bin(m, 1/2) >= k). */
 static double chernoff(double m, double k)
 {
 	double x = k / m;
@@ -36,7 +39,7 @@ static double chernoff(double m, double k)
 	return m * (x * log(2 * x) + (x < 1 ? (1 - x) * log(2 - 2 * x) : 0));
 }
 
-/* Sum the masses relative to the middle one, and then compute the k-th. */
+/* Compute the mass afresh: sum up the masses relative to the middle one, and then compute the k-th. */
 static void coins_fresh(struct coins *c, double m, double k)
 {
 	double middle = floor(m / 2), at = 1, sum = 1, value = 1;
@@ -55,12 +58,12 @@ static void coins_fresh(struct coins *c, double m, double k)
 		sum += at;
 	}
 	c->b = value / sum;
-	/* rounding of the sum: one addition for each term, of which so many are above 1e-30 */
+	/* the sum is rounded once for each of its terms, of which so many are above 1e-30 */
 	c->steps += 64 + sqrt(m) * 12;
 }
 
-/* For k below the middle (never by more than one) use the middle, which is an upper bound: there g makes
- * the term zero. */
+/* Move the mass to (m, k).  For k below the middle, never by more than one, take the middle one, which is
+ * larger: there g makes the term zero. */
 static void coins_to(struct coins *c, double m, double k)
 {
 	k = fmax(k, floor(m / 2));
@@ -74,8 +77,8 @@ static void coins_to(struct coins *c, double m, double k)
 		c->b *= (c->m - c->k) / (c->k + 1);
 }
 
-/* Sums for one m: the value, what its rounding errors are relative to, and a bound on what was not
- * summed. */
+/* The sum for one m: its value, the sum of sizes to which rounding errors are relative, and a bound on what
+ * was not summed. */
 struct part {
 	double value, size, left, terms;
 };
@@ -84,19 +87,22 @@ static struct part part_at(struct coins *c, const struct acct_gspa_victim *v, do
 {
 	struct part p = { 0 };
 	double x = v->a1 - e * v->a0, y = e * v->a1 - v->a0;
-	double k = fmin(m, floor(m * (y / ((v->a1 - v->a0) * (1 + e))))); /* the largest a whose term is 0 */
+	/* the largest a at which g, so the term, is not positive */
+	double k = fmin(m, floor(m * (y / ((v->a1 - v->a0) * (1 + e)))));
 
 	if (chernoff(m, k) > FAR) {
 		p.left = 2 * exp(-FAR);
 		return p;
 	}
 	coins_to(c, m, k);
-	double b = c->b, most = 2 * fmax(x, G_ULPS * ULP * (v->a1 + e * v->a0)); /* g <= a x */
+	/* g(a) <= a x, where x = a1 - E a0 is its slope against a */
+	double b = c->b, most = 2 * fmax(x, G_ULPS * ULP * (v->a1 + e * v->a0));
 	for (double a = c->k; a <= m; a++, p.terms++) {
 		double g = a * x - (m - a) * y, fall = (m - a) / (a + 1);
 		double size = a * (v->a1 + e * v->a0) + (m - a) * (e * v->a1 + v->a0);
 
-		if (!(g <= -G_ULPS * ULP * size)) { /* if not, it is certainly negative */
+		/* otherwise the term is certainly negative, and adds nothing */
+		if (!(g <= -G_ULPS * ULP * size)) {
 			p.value += b * acct_larger(0, g) * 2 / m;
 			p.size += b * size * 2 / m;
 		}
@@ -108,7 +114,7 @@ static struct part part_at(struct coins *c, const struct acct_gspa_victim *v, do
 	return p;
 }
 
-/* The number of others in the blanket that is most likely, as an index. */
+/* The index of the most likely number of blanket messages of others. */
 static size_t likeliest(const struct acct_gspa_count *c)
 {
 	size_t top = 0;
@@ -127,7 +133,7 @@ struct acct_bound acct_gspa_count_delta(
 
 	if (epsilon >= v->most)
 		return (struct acct_bound){ v->defect, v->defect };
-	if (!(v->a1 > v->a0)) /* both are equal but for rounding */
+	if (!(v->a1 > v->a0)) /* without a difference but rounding, the message tells nothing */
 		return (struct acct_bound){ v->defect, fmin(1, v->defect + G_ULPS * ULP) };
 	size_t top = likeliest(c);
 	double idle = c->mass[top] * part_at(&coins, v, (double)(c->first + top) + 1, e).value * IDLE;
@@ -152,14 +158,14 @@ struct acct_bound acct_gspa_count_delta(
 		acct_upper_end((v->defect + (1 - v->defect) * upper) * (1 + 4 * ULP), 1) };
 }
 
-/* A search for the epsilon at which one end of delta has a given value. */
+/* A search for the epsilon at which one end of delta, the upper or the lower, has a given value. */
 struct search {
 	const struct acct_gspa_count *c;
 	const struct acct_gspa_victim *v;
 	double delta;
 	int up;
-	double low, high;         /* the end is above delta at low, and not above it at high */
-	double log_low, log_high; /* log of the end divided by delta, at low and at high */
+	double low, high;         /* at low that end is above delta, at high it is not */
+	double log_low, log_high; /* log of that end divided by delta, at low and at high */
 };
 
 static double end_of_delta(const struct search *s, double epsilon)
@@ -184,7 +190,8 @@ static void probe(struct search *s, double epsilon)
 	}
 }
 
-/* log delta is nearly straight in epsilon: try both sides of where it should cross, and the middle. */
+/* Narrow low..high.  log delta is nearly straight in epsilon: try both sides of where the line crosses, and
+ * the middle. */
 static double search(struct search *s)
 {
 	double at = end_of_delta(s, 0);

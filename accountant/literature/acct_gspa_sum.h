@@ -10,21 +10,21 @@ struct acct_gspa_share {
 	uint64_t count;
 };
 
-/* The victim: with chance `defect` its symbol is given away; otherwise it sends its symbol with chance a1,
- * the other with a0. */
+/* The victim's message: with chance `defect` it gives the symbol away; otherwise it is its symbol with
+ * chance a1, and the other one with a0. */
 struct acct_gspa_victim {
 	double a1, a0;
-	double most; /* no finite loss exceeds this; INFINITY where a0 = 0 */
+	double most; /* no finite loss is larger than this; INFINITY if a0 = 0 */
 	double defect;
 };
 
-/* The law of the number of blanket messages of others. */
+/* The law of the number of blanket messages among the others. */
 struct acct_gspa_count {
 	double *mass; /* masses of first, first + 1, ... */
 	size_t size;
 	uint64_t first;
-	double missed; /* upper bound on the mass cut off */
-	double error;  /* relative error of every mass */
+	double missed; /* bound on the mass of all numbers that were cut off */
+	double error;  /* bound on the relative error of every mass */
 	double work;
 };
 

@@ -41,8 +41,8 @@ static struct acct_gspa_share share_of(const struct acct_gspa_class *c, double k
 		(more + k * c->delta) / (more + k), c->count };
 }
 
-/* Find the victim who dominates all: it has the largest epsilon and the largest delta, and its removal
- * takes the largest share away. */
+/* Find a victim that is at least as badly off as each participant: it has the largest epsilon and the
+ * largest delta of all, and the participant with the largest share is left out of the others. */
 static size_t worst(struct acct_gspa_users *u, const struct acct_gspa_class *cls, size_t n)
 {
 	size_t most = 0;

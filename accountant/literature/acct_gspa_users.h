@@ -5,7 +5,7 @@
 #include "acct_gspa_sum.h"
 
 struct acct_gspa_users {
-	struct acct_gspa_share *share; /* one for each class, without the victim */
+	struct acct_gspa_share *share; /* one for each class of the others */
 	double epsilon, delta;         /* the victim's guarantee */
 };
 
@@ -21,7 +21,7 @@ ACCT_CHECK enum acct_rc acct_gspa_check(
 /* The law of the victim's own message over two symbols. */
 struct acct_gspa_victim acct_gspa_victim(double epsilon, double delta);
 
-/* Set the canonical cells over k symbols, whose omegas sum to one. */
+/* Set the cells of k-ary response, the canonical randomizer over k symbols; their omegas sum to one. */
 void acct_gspa_cells(double epsilon, double k, struct acct_round *r);
 
 /* Sort n shares and join equal ones.  Returns how many are left: 0 when all counts are 0. */

@@ -6,8 +6,8 @@
 #include "acct_fault.h"
 #include "acct_gspa.h"
 
-/* The variance of the one-round loss.  With M blanket messages on average, and chance W of being blanket, P
- * and Q are linear in the cells' counts, and the loss varies as (W/M) sum omega (u-v)^2. */
+/* The variance of the loss of one round.  P and Q are linear in the cells' counts.  With M blanket messages
+ * on average and chance W of being blanket, the loss varies by (W/M) sum omega (u-v)^2. */
 static double variance(const struct acct_round *r)
 {
 	double w = 0, spread = 0, messages;
@@ -26,7 +26,8 @@ static double variance(const struct acct_round *r)
 	return w / messages * spread;
 }
 
-/* Compute mu of the composition, and the chance that no defect discloses an input. */
+/* Compute mu of the composition, that of the Gaussian mechanism with the same variance of loss, and the
+ * chance that no defect discloses an input. */
 static enum acct_rc limit_of(
 	const struct acct_round *rounds, size_t n, double *mu, double *whole, const char **why)
 {
@@ -60,7 +61,7 @@ enum acct_rc acct_normal_delta(
 		answer = 1;
 	else if (mu > 0)
 		rc = acct_gspa_gaussian_delta(mu, epsilon, &answer, why);
-	if (rc && rc != ACCT_EPRECISION) /* the loss is too small to matter */
+	if (rc && rc != ACCT_EPRECISION) /* ACCT_EPRECISION: the loss is too small to matter */
 		return rc;
 	*delta = 1 - whole + whole * answer;
 	return ACCT_OK;

@@ -32,9 +32,9 @@ enum acct_worth {
 const char *acct_worth_text(enum acct_worth worth);
 
 struct acct_method_answer {
-	/* encloses the loss if worth is ACCT_PROVED; otherwise the method's own value */
+	/* if worth is ACCT_PROVED, an interval that contains the loss; otherwise the method's own value */
 	struct acct_bound bound;
-	/* what the answer is worth for these rounds, which may be less than the row's worth */
+	/* what this answer is worth, which may be less than what the row says of its method */
 	enum acct_worth worth;
 	const char *note; /* one static sentence with the answer's assumptions; NULL: it has none */
 };
@@ -43,9 +43,11 @@ struct acct_method {
 	const char *name;    /* "pld", "rdp", "gdp", "girgis", ... */
 	const char *summary; /* one line, with its source */
 	enum acct_worth worth;
-	bool cells; /* it uses only the rounds' cells, so it can also answer for --bound published */
-	/* Answer for n rounds, which are borrowed for the call; why is not NULL.  NULL in place of a
-	 * function: the method cannot answer this question. */
+	/* the method uses only the rounds' cells, so it can also answer for the published reduction
+	 * (--bound published) */
+	bool cells;
+	/* Answer for n rounds, which are borrowed for the call; why is not NULL.  A function that is NULL
+	 * means that the method cannot answer this question. */
 	enum acct_rc (*epsilon)(const struct acct_spec *rounds, size_t n, double delta,
 		struct acct_method_answer *out, const char **why);
 	enum acct_rc (*delta)(const struct acct_spec *rounds, size_t n, double epsilon,

@@ -7,14 +7,15 @@
 #include "acct_gdp.h"
 #include "acct_method_rows.h"
 
-/* A sum of up to 2^20 squares, and its root, have a smaller relative error. */
+/* bounds the relative error of a sum of up to 2^20 squares and of its root */
 #define ROUNDING    1e-9
 #define LEAST       1e-9
 #define MOST        700.0
 #define LEAST_DELTA 1e-15
 #define SHARES      5
 
-/* Compute mu of all rounds together, rounded up, when their defects may add up to `defects`. */
+/* Compute mu of all rounds together, rounded up.  Each round is mu-GDP with a defect, and the defects may
+ * add up to `defects`. */
 static enum acct_rc mean_of(const struct acct_spec *s, size_t n, double defects, double *mu)
 {
 	double total = 0, sum = 0, one;
@@ -44,7 +45,7 @@ enum acct_rc acct_gdp_method_epsilon(
 		rc = mean_of(s, n, delta / 2, &mu);
 	if (rc)
 		return rc;
-	/* Search from below: far above the answer the rounding of the curve alone exceeds delta. */
+	/* search from below: far above the answer, the error of the computed curve alone exceeds delta */
 	double high = LEAST;
 	while (isfinite(high) && !(isfinite(mu) && acct_gdp_delta_above(high, mu) <= delta / 2)) {
 		low = high;
@@ -65,8 +66,8 @@ enum acct_rc acct_gdp_method_epsilon(
 	return ACCT_OK;
 }
 
-/* Any part of delta may be spent on defects.  Try several parts below the delta of the normal limit, which
- * is too large for bits, and take the best. */
+/* The defects may take any part of delta.  Try several parts, all below the delta of the normal limit,
+ * which is too large for bits, and take the best answer. */
 enum acct_rc acct_gdp_method_delta(
 	const struct acct_spec *s, size_t n, double epsilon, struct acct_method_answer *out, const char **why)
 {

@@ -9,10 +9,10 @@
 #include "acct_method_rows.h"
 #include "acct_triples.h"
 
-/* Is the pair of the cells itself the loss of some data sets?  It is for bits, where only dummies hide the
- * victim, and where the randomizer may be any that has these cells.  For bits the worst data differ from
- * one epsilon to another, so rounds do not compose; where the number of bits is random, the worst data also
- * differ from one number to another. */
+/* Is the pair of the cells itself what some data set loses?  `alone`: the question is about one round.  It
+ * is for bits, where only dummies hide the victim, and where the randomizer may be any that has these
+ * cells.  For bits the worst data differ from one epsilon to another, so rounds do not compose; where the
+ * number of bits is random, the worst data also differ from one number to another. */
 static bool attained(const struct acct_spec *s, bool alone)
 {
 	const struct acct_round *r = &s->round;
@@ -24,8 +24,9 @@ static bool attained(const struct acct_spec *s, bool alone)
 		       r->messages <= ACCT_LABELLED_BITS);
 }
 
-/* Everybody else holds the victim's first input.  The reports of the others are independent and of the law
- * R0 = omega u, and relative to that law the pair of the cells is exact. */
+/* Set the pair of the data set in which everybody else holds the victim's first input.  The reports of the
+ * others are independent and of the law R0 = omega u, and relative to that law the pair of the cells is
+ * exact. */
 static void hold_first(const struct acct_spec *s, struct acct_round *r)
 {
 	for (size_t j = 0; j < s->round.cells; j++) {
@@ -41,11 +42,11 @@ static void put(struct acct_round *r, double omega, double u, double v)
 		r->cell[r->cells++] = (struct acct_cell){ omega, u, v };
 }
 
-/* Everybody else holds a third input, and each law has two levels.  `apart` (a) is the blanket's mass that
- * is likelier under exactly one given input of any two, `both` (c) the mass that is likelier under both,
- * and s->triple (t) the mass that is likelier under all three.  With E0 the ratio of the levels the cells
- * are (E0 (c-t): 1, 1/E0), (E0 (c-t): 1/E0, 1), (a-c+t: E0, 1), (a-c+t: 1, E0), (E0 t: 1, 1), (c-t: E0,
- * E0), (E0 (a-c+t): 1/E0, 1/E0), and the rest (1, 1). */
+/* Set the pair of the data set in which everybody else holds a third input, and each law has two levels.
+ * `apart` (a) is the blanket's mass that is likelier under exactly one given input of any two, `both` (c)
+ * the mass that is likelier under both, and s->triple (t) the mass that is likelier under all three.  With
+ * E0 the ratio of the levels the cells are (E0 (c-t): 1, 1/E0), (E0 (c-t): 1/E0, 1), (a-c+t: E0, 1),
+ * (a-c+t: 1, E0), (E0 t: 1, 1), (c-t: E0, E0), (E0 (a-c+t): 1/E0, 1/E0), and the rest (1, 1). */
 static void hold_third(const struct acct_spec *s, struct acct_round *r)
 {
 	double p = 0, apart = 0, both = 0, none = 0, triple = s->triple;
@@ -64,7 +65,7 @@ static void hold_third(const struct acct_spec *s, struct acct_round *r)
 			*(c->u > 1 ? &both : &none) = c->omega;
 	}
 	double with = both - triple,
-	       without = apart - with; /* the part of `apart` that the third input does not share */
+	       without = apart - with; /* the part of `apart` in which the third input is not likelier */
 	put(r, p * with, 1, 1 / p);
 	put(r, p * with, 1 / p, 1);
 	put(r, without, p, 1);
@@ -87,7 +88,8 @@ enum world {
 	WORLDS,
 };
 
-/* Everybody's report has the law of a dummy, which is the blanket divided by its mass. */
+/* Set the pair of the data sets in which everybody's report has the law of a dummy: the blanket divided by
+ * its mass. */
 static enum acct_rc hold_uniform(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	uint64_t levels = 0;
@@ -101,8 +103,8 @@ static enum acct_rc hold_uniform(const struct acct_spec *s, struct acct_round *r
 		blanket += r->cell[j].omega;
 	for (size_t i = 0; i < s->round.levels; i++)
 		levels += s->round.level[i].count;
-	/* Levels are either participants with their own guarantee, or dummies that come by chance; the
-	 * number of those is no less than counted here. */
+	/* The levels are either participants with their own guarantee, or dummies that come by chance, of
+	 * which there are at least as many as counted here. */
 	for (size_t i = 0; i < s->round.levels && r->others + levels != s->participants - 1; i++) {
 		r->level[i].share = fmin(1, s->round.level[i].share * blanket * (1 + 1e-14));
 		r->level[i].count = s->round.level[i].count;
@@ -143,7 +145,8 @@ static enum acct_rc hold_one(const struct acct_spec *s, bool third, struct acct_
 	return ACCT_OK;
 }
 
-/* Everybody else holds what makes the victim's worst inputs lose most. */
+/* Set the pair of the data set in which everybody else holds what makes the victim's worst inputs lose
+ * most. */
 static enum acct_rc hold_most(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	struct acct_kinds *k;
@@ -184,16 +187,16 @@ static enum acct_rc hold(const struct acct_spec *s, enum world world, struct acc
 	return ACCT_OK;
 }
 
-/* Set how often these data sets answer. */
+/* Set how many rounds these data sets answer. */
 static void repeat(const struct acct_spec *s, struct acct_round *r)
 {
 	if (s->attained > 0)
 		r->count = s->attained;
 }
 
-/* A participant who is not drawn is replaced by one whose report has the law of the others' reports; where
- * all messages are truthful, and those of the others are known, it is replaced by one who holds the first
- * input. */
+/* Apply sampling to the data set: a participant who is not drawn is replaced by one whose report has the
+ * law of the others' reports.  truthful: messages are truthful and those of the others are known, so it is
+ * replaced by one who holds the first input. */
 static void sample(struct acct_round *r, bool truthful)
 {
 	double g = r->sampling;
@@ -207,8 +210,8 @@ static void sample(struct acct_round *r, bool truthful)
 	r->sampling = 0;
 }
 
-/* Set in *r the pair of some data sets, as one round or as two; returns through *r as many.  Where the
- * round has no data set for this world, take another world. */
+/* Set in *r the pair of some data sets of this world, as one round or as two; returns through *r as many.
+ * If the round has no data set for this world, take another world. */
 static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone, struct acct_round r[2],
 	size_t *rounds, const char **why)
 {
@@ -237,8 +240,8 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 	repeat(s, r);
 	r->messages = ACCT_ANY_MESSAGES;
 	r->family = NULL;
-	/* Count only the ends of a shuffler's noise; leaving out everything else that gives away an input
-	 * makes the bound smaller, which is safe for a lower bound. */
+	/* Count only the defect from the ends of a shuffler's noise.  Leaving out all else that gives away
+	 * an input makes the bound smaller, which is safe for a lower bound. */
 	r->defect = s->held.cells > 0 && !(s->eps0 < INFINITY) ? s->held.defect : 0;
 	sample(r, truthful);
 	if (s->opposite) {
@@ -249,19 +252,20 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 		}
 		*rounds = 2;
 	} else if (r->dummies == 0 && r->levels == 0) {
-		acct_cells_fill(r->cell, r->cells); /* make omega sum to 1 */
+		acct_cells_fill(r->cell, r->cells); /* raise an omega by ulps, so that their sum is 1 */
 	}
 	return ACCT_OK;
 }
 
-/* Widen a lower bound by the rounding of the chances.  The chance of a set of reports has n factors, each
- * off by a relative error r that is common to both inputs, and a likelihood ratio is off by 4 r.  So over
- * `count` rounds delta is off by a relative error of count n r, and epsilon by 4 count r.  Returns false if
- * that is too much. */
+/* Widen a lower bound by what rounding of the chances may have added.  The chance of a set of reports has n
+ * factors, each off by a relative error r that is common to both inputs, and a likelihood ratio is off by 4
+ * r.  So over `count` rounds delta is off by a relative error of count n r, and epsilon by 4 count r.
+ * Returns false if that is too much. */
 static bool rounded(
 	const struct acct_spec *s, const struct acct_round *r, double *of_delta, double *of_epsilon)
 {
-	double n = 3 + (double)r->others + (double)r->dummies; /* u - E v may be off by 2 r more */
+	/* n factors of chances; 3 more, as u - E v may be off by 2 r besides */
+	double n = 3 + (double)r->others + (double)r->dummies;
 
 	*of_delta += 1.01 * (double)r->count * n * s->rounding;
 	*of_epsilon += 4.04 * (double)r->count * s->rounding;

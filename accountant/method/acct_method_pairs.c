@@ -42,7 +42,8 @@ enum acct_rc acct_method_local(const struct acct_spec *s, bool sampling, const c
 	return ACCT_OK;
 }
 
-/* Keep eps0 and n of the round, and drop everything else, dummies and cells too. */
+/* Keep eps0 and n of the round, and drop everything else, also dummies and cells: what the bound by clones
+ * knows. */
 static enum acct_rc forget(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	*r = (struct acct_round){
@@ -65,10 +66,10 @@ static enum acct_rc strong_clone(const struct acct_spec *s, struct acct_round *r
 	return rc ? rc : acct_cells_generic(s->eps0, r, why);
 }
 
-/* The round that replaces a given one. */
+/* Make the round that is composed in place of a given one. */
 typedef enum acct_rc make_fn(const struct acct_spec *s, struct acct_round *r, const char **why);
 
-/* Compose what make() puts in place of each round; if make is NULL, compose the rounds themselves. */
+/* Compose the rounds that make() puts in place of the given ones; if make is NULL, compose those. */
 static enum acct_rc compose(const struct acct_spec *spec, size_t n, make_fn *make, bool epsilon, double at,
 	struct acct_bound *out, const char **why)
 {

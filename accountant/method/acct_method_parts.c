@@ -46,8 +46,8 @@ enum acct_rc acct_advanced_epsilon(
 /* Compute epsilon of one round at delta, by a bound for one round. */
 typedef enum acct_rc one_round_fn(const struct acct_spec *s, double delta, double *epsilon, const char **why);
 
-/* Judge each round at `share` of delta; slack is the rest of delta, for advanced composition (0: basic
- * composition). */
+/* Judge each round at the part `share` of delta, and compose.  slack: what is left of delta, for advanced
+ * composition (0: basic composition). */
 static enum acct_rc try_split(one_round_fn *one, const struct acct_spec *s, size_t n, double share,
 	double slack, double *epsilon, const char **why)
 {
@@ -66,7 +66,8 @@ static enum acct_rc try_split(one_round_fn *one, const struct acct_spec *s, size
 	return rc;
 }
 
-/* Both divisions of delta are fixed beforehand and valid, so the smaller answer is valid. */
+/* Try basic and advanced composition.  Both divisions of delta are fixed beforehand and valid, so the
+ * smaller answer is valid, too. */
 static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n, double delta,
 	struct acct_method_answer *out, const char **why)
 {
@@ -77,7 +78,8 @@ static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		total += (double)s[i].round.count;
-	/* Take slightly less, so that rounding does not make the parts exceed the whole. */
+	/* give each round slightly less than its part, so that rounding does not make the parts exceed the
+	 * whole */
 	rc = try_split(one, s, n, delta / total * (1 - 1e-12), 0, &sum, why);
 	if (!rc && total > 1)
 		rc = try_split(one, s, n, delta / 2 / total * (1 - 1e-12), delta / 2, &advanced, why);
@@ -88,7 +90,7 @@ static enum acct_rc split(one_round_fn *one, const struct acct_spec *s, size_t n
 	return ACCT_OK;
 }
 
-/* Set the round's parameters for the inequalities of acct_blanket.h. */
+/* Set what acct_blanket.h has to know of the round's randomizer. */
 static enum acct_rc blanket_of(const struct acct_spec *s, struct acct_blanket *b, const char **why)
 {
 	enum acct_rc rc = acct_method_local(s, false, why);
@@ -212,7 +214,8 @@ static enum acct_rc of_pair(
 
 	if (!rc && (!(s->p > 1 && s->p < INFINITY) || s->participants < 2))
 		return acct_fault(why, "it needs a pair (p, beta, q) with finite p, and two participants");
-	/* beta of a pair may be an ulp above its largest possible value, so lower it to that. */
+	/* beta of a pair may be an ulp above (p-1)/(p+1), the largest that closed forms take: lower it to
+	 * that */
 	double most = (s->p - 1) / (s->p + 1);
 
 	return rc ? rc

@@ -20,7 +20,7 @@ enum acct_rc acct_rdp_epsilon(
 }
 
 struct reports {
-	enum acct_girgis_kind kind; /* kind of rounds whose participants are not sampled */
+	enum acct_girgis_kind kind; /* the closed form for rounds without sampling */
 	const struct acct_spec *spec;
 	size_t n;
 };

@@ -20,14 +20,15 @@ struct key {
 
 static const struct key keys[] = {
 	{ "eps0", 1e-3, 20, false },
-	{ "sigma", 1e-6, 8, true }, /* sigma from 0.125 upwards, as the inverse is at most 8 */
+	/* sigma from 0.125 upwards: its inverse is searched, which is then at most 8 */
+	{ "sigma", 1e-6, 8, true },
 	{ "scale", 1e-6, 500, true },
 };
 
 struct search {
 	const struct acct_wish *wish;
 	struct acct_granted *out, *tried;
-	struct key *key; /* NULL: the wish has no open key */
+	struct key *key; /* the key that is open in the wish; NULL: none is */
 	struct acct_loose *loose;
 	struct acct_spec *part; /* has room for ACCT_SPEC_PARTS */
 	struct acct_round *round;
@@ -47,7 +48,7 @@ static enum acct_rc refuse(struct search *s, size_t at, const char *sentence)
 	return ACCT_EDOMAIN;
 }
 
-/* Find the `?` of an open key, behind "key="; NULL: the text has none. */
+/* Find the `?` behind the "key=" of an open key; NULL: the text has none. */
 static const char *open_at(const char *text, const struct key **key)
 {
 	for (const char *at = strchr(text, ':'); at; at = strchr(at, ',')) {
@@ -65,8 +66,8 @@ static const char *open_at(const char *text, const struct key **key)
 	return NULL;
 }
 
-/* Write the round's text with a value of six digits in place of `?`; *value becomes the value as
- * written. */
+/* Write the round's text with a value of six digits in place of `?`.  loose: the searched value; *value:
+ * the key's value as written. */
 static bool fill_in(const char *text, const struct key *key, double loose, struct acct_granted *out)
 {
 	const char *hole = open_at(text, &key);

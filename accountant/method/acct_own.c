@@ -13,7 +13,7 @@
 #define NONE         SIZE_MAX
 #define MOST_PAIRS   256u
 #define POINTS       400u
-#define TAIL         1e-13 /* the curve ends at a delta of this order */
+#define TAIL         1e-13 /* the curve has points up to where every delta is of this order */
 #define MOST_EPSILON 600.0
 
 static enum acct_rc say(char *why, size_t room, const char *sentence)
@@ -64,7 +64,8 @@ enum acct_rc acct_own_curve(
 	return ACCT_OK;
 }
 
-/* The cells of different pairs of inputs, each list sorted, with u and v in the order that sorts first. */
+/* Different cells of pairs of inputs.  Each list is sorted, with u and v in the order that sorts first, so
+ * that equal lists are alike. */
 struct pairs {
 	struct acct_round *list;
 	size_t size;
@@ -73,7 +74,7 @@ struct pairs {
 
 static bool close_to(double a, double b)
 {
-	/* the core treats such numbers as equal */
+	/* the core treats numbers that differ so little as equal, too */
 	return fabs(a - b) <= 16 * DBL_EPSILON * fmax(fabs(a), fabs(b));
 }
 
@@ -190,8 +191,8 @@ static enum acct_rc normalise_row(const struct acct_matrix *m, size_t x, double 
 	return ACCT_OK;
 }
 
-/* Write the rows divided by their sums, and the least chance of each output, into `row`, which has room for
- * (inputs + 1) * outputs numbers. */
+/* Write into `row` the rows divided by their sums, and behind them the least chance of each output.  It has
+ * room for (inputs + 1) * outputs numbers. */
 static enum acct_rc normalise(const struct acct_matrix *m, double *row, char *why, size_t room)
 {
 	double *omega = row + m->inputs * m->outputs;
@@ -230,8 +231,7 @@ static enum acct_rc all_pairs(
 	return rc;
 }
 
-/* Make the curve of the largest delta of any pair, with points up to where every delta is below the
- * tail. */
+/* Make the curve of the largest delta of any pair, with points up to where every delta is below TAIL. */
 static enum acct_rc largest(struct pairs *p, struct acct_profile **out)
 {
 	double epsilon[POINTS], most[POINTS] = { 0 }, range = 1e-9;
@@ -251,12 +251,14 @@ static enum acct_rc largest(struct pairs *p, struct acct_profile **out)
 		for (size_t k = 0; k < POINTS && !rc; k++)
 			most[k] = fmax(most[k], delta[k].upper);
 	}
-	for (size_t k = 1; k < POINTS; k++) /* a bound at a smaller epsilon also holds at this one */
+	/* delta falls with epsilon: a bound at a smaller epsilon also holds at this one */
+	for (size_t k = 1; k < POINTS; k++)
 		most[k] = fmin(most[k], most[k - 1]);
 	return rc ? rc : acct_profile_of_points(epsilon, (const double *const[2]){ most, NULL }, POINTS, out);
 }
 
-/* Sampling and defect apply to the curve of the largest delta as they apply to each pair's. */
+/* Set the round, with its sampling and defect: they apply to the curve of the largest delta as they apply
+ * to each pair's. */
 static enum acct_rc settle(struct pairs *p, struct acct_spec *s, struct acct_profile **owned)
 {
 	const struct acct_round given = s->round;

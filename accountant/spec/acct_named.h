@@ -45,8 +45,8 @@ struct acct_named {
 	const char *keys;    /* for help: "k=,eps0=[,dummies=0]", with the defaults */
 	const char *summary; /* for help: one line of at most 64 characters */
 	acct_named_fn *cells;
-	/* The text may leave out n=, since participants may give no blanket; where they do give one, the
-	 * function demands n. */
+	/* The text may leave out n=, for rounds in which participants need not give a blanket.  Where they
+	 * do, the function demands n. */
 	bool n_optional;
 	struct acct_param param[ACCT_NAMED_PARAMS];
 };
@@ -82,8 +82,8 @@ acct_named_fn acct_named_subset, acct_named_privset, acct_named_olh, acct_named_
 /* Add omega to the cell with this u and v, or make a new cell; does nothing when omega is 0.  ACCT_ELIMIT:
  * more than ACCT_MAX_CELLS cells. */
 ACCT_CHECK enum acct_rc acct_named_add(struct acct_round *r, double omega, double u, double v);
-/* Make the list of a randomizer whose laws are 1 or p times the blanket: a mass of the blanket of `apart`
- * is in cell (p, 1), the same in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
+/* Add the cells of a randomizer whose laws are 1 or p times the blanket: a mass of the blanket of `apart`
+ * in cell (p, 1), the same in (1, p), `both` in (p, p), `none` in (1, 1).  Empty cells are left out. */
 void acct_named_two_level(struct acct_round *r, double p, double apart, double both, double none);
 
 /* Below this eps0 all ratios round to 1, and the round does not claim to be one of sets or words. */

@@ -19,7 +19,7 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 	s->third = d > 2;
 	s->triple = d > 3 ? (flip * flip * flip - full) / g : 0;
 	acct_named_two_level(&s->round, g * g, keep * flip / g, both / g, keep * keep / g + full * g);
-	if (d > 2) /* with two inputs there is no third, which ACCT_SETS would let others hold */
+	if (d > 2) /* ACCT_SETS would let others hold a third input, which two inputs do not have */
 		acct_named_sets(s);
 	return ACCT_OK;
 }
@@ -30,7 +30,8 @@ enum acct_rc acct_named_rappor(const struct acct_arg *arg, struct acct_spec *s, 
 enum acct_rc acct_named_oue(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	double d = arg[0].x[0], e = exp(arg[1].x[0]), a = 1 / (1 + e);
-	double full = pow(a, d - 1), both = d > 2 ? a - full : 0; /* `both` is divided by a */
+	/* the mass in which both are likelier, divided by a */
+	double full = pow(a, d - 1), both = d > 2 ? a - full : 0;
 
 	(void)why;
 	s->eps0 = arg[1].x[0];
@@ -75,7 +76,7 @@ enum acct_rc acct_named_vrr(const struct acct_arg *arg, struct acct_spec *s, con
 	return ACCT_OK;
 }
 
-/* The chance that the sum of d fair signs is 0. */
+/* The chance that d fair signs sum to 0, for even d. */
 static double tie(double d)
 {
 	long double c = 1;
@@ -100,7 +101,7 @@ static void hold_opposite(double p, double none, double z, struct acct_spec *s)
 	s->held.cell[s->held.cells++] = (struct acct_cell){ (1 - none) / 2 / z, 1, p };
 	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 * p / z, 1 / p, 1 / p };
 	s->held.cell[s->held.cells++] = (struct acct_cell){ none / 2 / z, 1, 1 };
-	if (!(none < 0.5)) { /* There are only two signs. */
+	if (!(none < 0.5)) { /* otherwise there are only two signs, and no other data set is worse */
 		s->held.cells--;
 		s->held.cell[0] = (struct acct_cell){ none / 2 / z, 1, 1 };
 	}
@@ -141,8 +142,9 @@ enum acct_rc acct_named_harmony(const struct acct_arg *arg, struct acct_spec *s,
 	return rc;
 }
 
-/* The messages of one counter: the victim sends one if its bit is set, and everybody's coins send one each
- * with chance t.  Treat the absent message as a symbol, so that every coin is certain to be blanket. */
+/* Set the cells of the messages of one counter: the victim sends one if its bit is set, and everybody's
+ * coins send one each with chance t.  A message that is not sent is treated as a symbol, so that every coin
+ * is certain to be blanket. */
 static void coins(double t, struct acct_round *r)
 {
 	r->cell[0] = (struct acct_cell){ t, 1 / t, 0 };
@@ -191,7 +193,8 @@ enum acct_rc acct_named_balcer_cheu(const struct acct_arg *arg, struct acct_spec
 		paired_coins(arg[0].x[0], r);
 	}
 	s->eps0 = INFINITY;
-	s->exact = arg[2].size == 0; /* truthful messages can be subtracted from the counts */
+	/* without dummies, truthful messages of others can be subtracted from the counts */
+	s->exact = arg[2].size == 0;
 	return ACCT_OK;
 }
 

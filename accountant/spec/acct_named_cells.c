@@ -3,7 +3,7 @@
 
 #include "acct_named.h"
 
-/* Compare to the bit: the core merges cells that are nearer than it can tell apart. */
+/* Compare exactly: the core merges cells that are nearer than it can tell apart. */
 static bool is_at(const struct acct_cell *c, double u, double v)
 {
 	return c->u >= u && c->u <= u && c->v >= v && c->v <= v;

@@ -47,7 +47,8 @@ enum acct_rc acct_named_guarantee(const struct acct_arg *arg, struct acct_spec *
 		return acct_fault(why, "epsilon must be from 0 to below 700");
 	if (!(delta >= 0 && delta < 1))
 		return acct_fault(why, "delta must be from 0 to below 1");
-	/* Round the chance of either event up: acct_plan_ends_at() compares it to the bit. */
+	/* Either event may disclose the input: round the chance up, since acct_plan_ends_at() compares it
+	 * exactly. */
 	if (delta > 0 && s->round.defect > 0)
 		s->round.defect =
 			nextafter(nextafter(s->round.defect + delta - s->round.defect * delta, 1), 1);

@@ -71,11 +71,11 @@ static double in(beyond_fn *beyond, double x, double from, double to, double *wo
 	return chance;
 }
 
-#define BETWEEN 40 /* number of stretches between the victim's inputs */
+#define BETWEEN 40 /* number of stretches of the line between the victim's inputs */
 #define BEYOND  20 /* number of stretches from there to the others' input */
 
-/* Set the data set of inputs 0 and `distance`, with everybody else at `most`; a report is rounded to
- * stretches of the line. */
+/* Set the data set of a victim with inputs 0 and `distance`, where everybody else is at `most`.  A report
+ * is rounded to stretches of the line, which can only lower the loss. */
 static void hold_line(beyond_fn *beyond, double distance, double most, struct acct_spec *s)
 {
 	double at = -INFINITY, worst = 1;
@@ -106,7 +106,7 @@ enum acct_rc acct_named_laplace_noise(const struct acct_arg *arg, struct acct_sp
 	s->p = s->q = exp(s->eps0);
 	s->beta = -expm1(-s->eps0 / 2);
 	s->laplace = true;
-	s->no_inputs = true; /* the cells dominate the law, and are not the law itself */
+	s->no_inputs = true; /* the cells dominate the law of two inputs, and are not that law itself */
 	hold_line(beyond_on_a_line, s->eps0, s->eps0, s);
 	return acct_laplace_above(s->eps0, &s->round, why);
 }
@@ -117,7 +117,7 @@ static enum acct_rc metric(
 	double distance = arg[0].x[0], most = arg[1].x[0];
 	enum acct_rc rc;
 
-	/* A sampled participant may be replaced by any other record (acct_metric.h). */
+	/* with sampling, a participant may be replaced by any other record (acct_metric.h) */
 	if (s->round.sampling > 0 && distance < most)
 		return acct_fault(why, "sampling with distance below most: two records that may be drawn are "
 				       "up to most apart");

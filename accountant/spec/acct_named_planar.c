@@ -24,15 +24,15 @@
 #define UNIT    1024.0 /* distances are rounded up to this part of a cell */
 #define MOST    256    /* most cells of a grid */
 #define HALVES  200
-#define LEAST   1e-14 /* least relative error of a */
+#define LEAST   1e-14 /* `a` is searched until it is known to this relative error */
 #define WEIGHTS 387   /* largest (w + 1)(h + 1), for w h at most 256 and neither below 2 */
 
 struct grid {
 	unsigned size[2], circle[2];
 	size_t cells;
 	double *p;   /* p[x * cells + y] is the chance that cell x is reported as cell y */
-	double far;  /* a times the largest distance, for the p above */
-	double room; /* every chance is within a factor 1 +- room of its p; set by solve */
+	double far;  /* the largest a d of the torus, for the chances p */
+	double room; /* every true chance is within a factor 1 +- room of its p; set by solve() */
 };
 
 static unsigned place(const struct grid *g, int axis, unsigned z)
@@ -49,7 +49,8 @@ static unsigned around(const struct grid *g, int axis, unsigned a, unsigned b)
 	return d < g->circle[axis] - d ? d : g->circle[axis] - d;
 }
 
-/* Set weight[i + (w + 1) j] to e^(-a d), d being the distance of a place i and j away around the torus. */
+/* Set weight[i + (w + 1) j] to e^(-a d), where d is the distance, around the torus, of a place that is i
+ * and j away along the axes. */
 static void set_weights(struct grid *g, double a, double *weight)
 {
 	g->far = 0;
@@ -108,7 +109,7 @@ static double furthest(const struct grid *g)
 	return log(ratio);
 }
 
-/* Are the furthest inputs nearer (-1) or further (1) than eps0?  0: rounding hides it. */
+/* Compare the inputs that are furthest apart with eps0: -1 nearer, 1 further, 0 hidden by rounding. */
 static int side(struct grid *g, double a, double eps0)
 {
 	fill(g, a);
@@ -139,7 +140,8 @@ static enum acct_rc solve(struct grid *g, double eps0, const char **why)
 	return ACCT_OK;
 }
 
-/* Among cells that are at most `distance` apart, find the largest ratio and the largest total variation. */
+/* Find the largest ratio and the largest total variation of two input cells that are at most `distance`
+ * apart. */
 static void between(const struct grid *g, double distance, double *p, double *beta)
 {
 	*p = 1;
@@ -162,8 +164,8 @@ static void between(const struct grid *g, double distance, double *p, double *be
 		}
 }
 
-/* The sum of (R0 - R1)^2 / R over the reports of these three inputs: with many participants the loss grows
- * with it. */
+/* How much the reports of these three inputs tell: the sum of (R0 - R1)^2 / R, where R is the law of the
+ * others' input z.  With many participants the loss grows with it. */
 static double told(const struct grid *g, size_t x0, size_t x1, size_t z)
 {
 	const double *a = g->p + x0 * g->cells, *b = g->p + x1 * g->cells, *c = g->p + z * g->cells;
@@ -210,7 +212,8 @@ static int by_gain(const void *a, const void *b)
 	return (x->u - x->v > y->u - y->v) - (x->u - x->v < y->u - y->v);
 }
 
-/* Join neighbouring cells until they fit, first those that lose least by it. */
+/* Join neighbouring cells until there is room for them, first those that lose least by it.  Returns their
+ * number. */
 static size_t join(struct acct_cell *c, size_t n)
 {
 	while (n > ACCT_MAX_CELLS) {
@@ -238,8 +241,8 @@ static size_t join(struct acct_cell *c, size_t n)
 	return n;
 }
 
-/* Set a data set in which everybody else holds one input.  Anybody may join the cells of reports, so what
- * is still lost after joining is lost by the reports. */
+/* Set the data set in which everybody else holds one input.  Anybody may join cells of reports, so what is
+ * still lost after joining is lost by the reports. */
 static void hold_place(const struct grid *g, double near, struct acct_spec *s)
 {
 	struct acct_cell cell[MOST] = { 0 };
@@ -268,8 +271,8 @@ static enum acct_rc settle(
 	if (rc)
 		return rc;
 	between(g, near ? distance->x[0] : INFINITY, &s->p, &s->beta);
-	/* A ratio is off by 2 rooms.  beta, half a sum of differences, is off by 1 room in either
-	 * direction, and the sum of up to 256 numbers by less than a third of a room. */
+	/* A ratio is off by at most twice room.  beta, half a sum of differences, is off by room in either
+	 * direction, and the sum of up to 256 numbers by less than a third of room. */
 	s->p *= 1 + 3 * g->room;
 	s->beta = fmin(s->beta + 3 * g->room, (s->p - 1) / (s->p + 1));
 	s->q = fmax(exp(s->eps0) * (1 + 1e-14), 1 + s->beta);

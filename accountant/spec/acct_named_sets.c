@@ -64,8 +64,8 @@ enum acct_rc acct_named_privset(const struct acct_arg *arg, struct acct_spec *s,
 		both = 0;
 	double z = (double)(p * hit + miss);
 	s->eps0 = arg[3].x[0];
-	/* Three disjoint sets.  The share that all three hit is used only if its relative error is at most
-	 * 1e-14. */
+	/* the share of subsets that hit all of three disjoint sets; it is used only if its relative error
+	 * is at most 1e-14 */
 	long double three =
 		k > 2 ? 1 - 3 * miss + 3 * expl(log_avoid(d, k, 2 * items)) - expl(log_avoid(d, k, 3 * items))
 		      : 0;
@@ -140,19 +140,19 @@ enum acct_rc acct_named_piecewise(const struct acct_arg *arg, struct acct_spec *
 	return ACCT_OK;
 }
 
-/* e^(eps0 * part).  The product has long double precision, since its rounding error would be multiplied by
+/* e^(eps0 * part).  The exponent is computed in long double, since rounding it would be multiplied by
  * eps0. */
 static double power(double eps0, long double part)
 {
 	return (double)expl(eps0 * part);
 }
 
-#define SIDE 32 /* number of cells on either side of the middle */
+#define SIDE 32 /* number of cells on either side of the middle that stay as nodes */
 static_assert(2u * SIDE <= ACCT_MAX_CELLS, "a list has room for both sides");
 
-/* The blanket rises as a^-y.  Everything between a node and the next, `gap` away, is split between the two
- * nodes so that the mean of u is kept.  Returns the share that falls to the node: a(1 - a^(gap-1))/(1 +
- * a^gap), by geometric sums. */
+/* The share of the mass between a node and the next, `gap` away, that goes to the node when it is split
+ * such that the mean of u is kept.  The blanket rises as a^-y, so it is a(1 - a^(gap-1))/(1 + a^gap), by
+ * geometric sums. */
 static double split_share(double a, double step, double gap)
 {
 	return a * -expm1(-step * (gap - 1)) / (1 + exp(-step * gap));
@@ -237,7 +237,7 @@ enum acct_rc acct_named_staircase(const struct acct_arg *arg, struct acct_spec *
 	if (!(r <= b))
 		return acct_fault(why, "r must be at most b");
 	double wins = fmin(r - 1, b - r), high = fmax(0, 2 * r - 1 - b), low = fmax(0, b - 2 * r + 1);
-	/* chances of z >= 0 and of all z, in units of c/fall */
+	/* chances of z >= 0 and of all z together, in units of c */
 	double half = r + (b - r) * drop, all = 2 * r - 1 + (2 * (b - r) + 1) * drop;
 	s->eps0 = eps0;
 	acct_named_two_level(

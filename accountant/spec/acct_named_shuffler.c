@@ -5,8 +5,8 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-/* Set k-ary response among `others`.  This need not be the exact law of any data, so the facts for analyses
- * of k-ary response are not set. */
+/* Set the cells of k-ary response among `others`.  This need not be the exact law of any data, so what
+ * analyses of k-ary response need to know is not set. */
 static enum acct_rc among(
 	const struct acct_arg *k, double eps0, double others, struct acct_spec *s, const char **why)
 {
@@ -51,7 +51,7 @@ enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, co
 	s->attained = s->round.count * (uint64_t)arg[0].x[0];
 	s->round.count *= 2 * (uint64_t)arg[0].x[0];
 	rc = among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
-	/* the messages that the shuffler leaves need not be bits of participants */
+	/* what the shuffler leaves need not be bits of participants: dummies replace some */
 	s->round.messages = ACCT_ANY_MESSAGES;
 	if (!rc && participants > 0 && participants < s->participants)
 		hold_dummies(arg[1].x[0], s);
@@ -149,8 +149,9 @@ enum acct_rc acct_named_noise(const struct acct_arg *arg, struct acct_spec *s, c
 	s->eps0 = INFINITY;
 	s->unpublished = true;
 	acct_named_two_level(r, 1 / a, a / (1 + a), 0, 0);
-	/* Apart from the ends the loss is +-epsilon/2, so this is the pair itself.  Rounding in the power
-	 * of a may raise t, so lower the defect of this data set a little. */
+	/* Apart from the ends the loss is +-epsilon/2 exactly, so this pair is itself a data set's.  A
+	 * rounded power of a may have raised the chance t of an end, so lower the defect of this data set a
+	 * little. */
 	s->held = *r;
 	s->held.defect *= 1 - 1e-9;
 	return ACCT_OK;

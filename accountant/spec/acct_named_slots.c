@@ -111,7 +111,8 @@ enum acct_rc acct_named_coordinates(const struct acct_arg *arg, struct acct_spec
 
 	s->round.count *= (uint64_t)arg[0].x[0];
 	rc = slot(s, arg[0].x[0], arg[1].x[0], &arg[2], &dummies, &no_chance, why);
-	/* The message shows which coordinate of the group was drawn: doc/imitation.md. */
+	/* a message shows which coordinate of the group was drawn, so it is a bit with a label:
+	 * doc/imitation.md */
 	if (strcmp(s->name, "ss-double") == 0 && s->round.messages == ACCT_BITS)
 		s->round.messages = ACCT_LABELLED_BITS;
 	return rc;

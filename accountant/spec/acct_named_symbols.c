@@ -6,7 +6,7 @@
 #include "acct_fault.h"
 #include "acct_named.h"
 
-#define SUM_SLACK 1e-9 /* shares typed with ten digits may miss 1 by this much */
+#define SUM_SLACK 1e-9 /* the sum of shares that were typed with ten digits may miss 1 by this much */
 
 /* The pair is the exact loss of a randomizer of three inputs.  Others send symbol j with chance omega_j,
  * and otherwise one symbol more; the victim sends j with chance omega_j u_j or omega_j v_j.  The messages
@@ -23,7 +23,8 @@ enum acct_rc acct_named_pair(const struct acct_arg *arg, struct acct_spec *s, co
 
 static const char too_many[] = "others_n must sum to at most n - 1";
 
-/* Move `count` of the others to a level.  Returns false if there are not so many. */
+/* Move `count` of the round's others to a level of this share.  Returns false if there are not so many
+ * others. */
 static bool put_level(struct acct_round *r, double share, double count)
 {
 	if (!(count <= (double)r->others))
@@ -56,7 +57,7 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 		    arg[7].size > 0 ? arg[7].x[0] : 0, (double[3]){ arg[8].x[0], arg[8].x[1], arg[8].x[2] },
 		    why))
 		return ACCT_EDOMAIN;
-	/* For bits, sets and words the cells are those of two inputs, and everybody may hold these. */
+	/* with bits, sets and words the cells are those of two inputs, and everybody may hold these */
 	s->no_inputs = s->some = acct_family_number(&s->round) == ACCT_ANY_MESSAGES;
 	return ACCT_OK;
 }
@@ -81,8 +82,8 @@ static void response(double k, double eps0, struct acct_spec *s)
 	s->uniform = true;
 }
 
-/* Others have a guarantee eps of their own.  1/Z_eps of every symbol is blanket, which is Z/Z_eps times 1/Z
- * of the victim's class. */
+/* Set the levels of others who have a guarantee eps of their own.  1/Z_eps of every symbol is blanket,
+ * Z_eps = e^eps + k - 1, which is the share Z/Z_eps of the victim's 1/Z. */
 static enum acct_rc personalised(const struct acct_arg *eps, const struct acct_arg *count, double k,
 	double eps0, struct acct_spec *s, const char **why)
 {
@@ -122,8 +123,9 @@ enum acct_rc acct_named_grr(const struct acct_arg *arg, struct acct_spec *s, con
 	return personalised(&arg[2], &arg[3], arg[0].x[0], arg[1].x[0], s, why);
 }
 
-/* Each participant, the victim too, adds one more dummy with this chance, so a message is blanket with that
- * chance.  Rounded down by more than the error of the sum and the quotient. */
+/* Set the level of dummies by chance: each participant, the victim too, adds one more dummy with this
+ * chance, so that message is blanket with that chance.  Rounded down by more than the error of the sum and
+ * the quotient. */
 static enum acct_rc rare(const struct acct_arg *chance, struct acct_spec *s, const char **why)
 {
 	struct acct_round *r = &s->round;
@@ -137,7 +139,7 @@ static enum acct_rc rare(const struct acct_arg *chance, struct acct_spec *s, con
 		blanket += r->cell[j].omega;
 	r->level[r->levels++] = (struct acct_level){ .share = chance->x[0] / blanket * (1 - 8 * DBL_EPSILON),
 		.count = s->participants };
-	/* Facts that hold for k-ary response alone do not hold among dummies. */
+	/* what is known of k-ary response alone does not hold among dummies */
 	s->k = 0;
 	return ACCT_OK;
 }

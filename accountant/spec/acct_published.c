@@ -6,7 +6,7 @@
 #include "acct_fault.h"
 #include "acct_spec.h"
 
-/* The residual's cell takes all mass that the two special cells leave: rest/q2 = 1 - 2pa/q. */
+/* the residual's cell takes all mass that the two special cells leave: rest/q2 = 1 - 2pa/q (acct_spec.h) */
 enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	if (s->unpublished)
@@ -18,7 +18,7 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 	struct acct_round pair = s->round;
 	enum acct_rc rc;
 
-	/* facts about the round's data sets are not facts about the pair */
+	/* data sets of the round are not data sets of the pair, so forget what is known of them */
 	if (pair.messages > ACCT_BITS_OF_LEVELS)
 		pair.messages = ACCT_ANY_MESSAGES;
 	pair.family = NULL;
@@ -27,7 +27,7 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 
 	if (rc)
 		return rc;
-	if (q2 < s->q) /* every message beside the two counts is taken for the residual */
+	if (q2 < s->q) /* in the reduction every message beside the two counts is taken for the residual */
 		acct_cells_fill(pair.cell, pair.cells);
 	pair.others += pair.dummies; /* a dummy's law is also at least max(R0, R1)/q */
 	pair.dummies = 0;

@@ -16,8 +16,8 @@
 #include "acct_named.h"
 #include "acct_suggest.h"
 
-/* The longest text has every part of a round at its longest, and stays below ACCT_SPEC_MAX. */
-#define NUMBER 24u /* bytes of a positive double of 17 digits and of its separator */
+/* The longest text has every part of a round at its longest; it must stay below ACCT_SPEC_MAX. */
+#define NUMBER 24u /* bytes of a positive double with 17 digits, and of the separator before it */
 #define WHOLE  20u
 _Static_assert(
 	ACCT_MAX_CELLS * 3 * NUMBER + ACCT_MAX_LEVELS * (NUMBER + WHOLE) + 2 * NUMBER + 3 * WHOLE + 140 <
@@ -35,7 +35,7 @@ static const struct acct_param common[COMMON] = {
 	{ "defect", ACCT_REAL, 0, 0, true, false },
 };
 
-/* A text that is being read: the value of each parameter, NULL when absent. */
+/* A text that is being read: the value of each parameter, NULL if the text does not have it. */
 struct reading {
 	const char *name;
 	const char *value[ACCT_NAMED_PARAMS], *common[COMMON];
@@ -53,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct reading *t, const c
 	va_end(ap);
 }
 
-/* The macro is an expression, so that static analysis of the callers sees its value. */
+/* An expression, so that static analysis of the callers sees its value. */
 #define fail(...) (say(__VA_ARGS__), ACCT_EDOMAIN)
 
 static enum acct_rc in_range(struct reading *t, const struct acct_param *p, double x, const char *text)
@@ -194,8 +194,9 @@ static enum acct_rc read_common(struct reading *t, const struct acct_named *name
 	return ACCT_OK;
 }
 
-/* Compute the pair of the cells: its largest ratio, its distance, and how far it exceeds the blanket, which
- * is the least that others of any level send. */
+/* Compute the facts of struct acct_spec that follow from the cells: the largest ratio p of the pair, its
+ * distance beta, and q, how far it exceeds the blanket, which is the least that others of any level
+ * send. */
 static void add_facts(struct acct_spec *s)
 {
 	const struct acct_round *r = &s->round;
@@ -235,7 +236,7 @@ static void keep_apart(struct acct_spec *s)
 }
 
 /* The largest value of eps0=, which in every row is the local guarantee of each participant or the epsilon
- * of a central guarantee; 0: the row has none. */
+ * of a central guarantee; 0: the row has no such key. */
 static double pure_of(const struct acct_named *named, const struct acct_arg *arg)
 {
 	double most = 0;

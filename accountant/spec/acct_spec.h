@@ -132,13 +132,13 @@
 extern "C" {
 #endif
 
-#define ACCT_SPEC_MAX   8192u /* bytes of a text, its NUL included */
-#define ACCT_SPEC_PARTS 16u   /* different slots of a round; equal slots are one part with a count */
+#define ACCT_SPEC_MAX   8192u /* most bytes of a text, its NUL included */
+#define ACCT_SPEC_PARTS 16u   /* most different slots of a round; equal slots are one part with a count */
 
 /* A round that a text describes, or one part of it: its cells, and facts for analyses that do not use
  * cells. */
 struct acct_spec {
-	struct acct_round round; /* the round, as for --bound proved */
+	struct acct_round round; /* the round, with the cells of --bound proved */
 	const char *name;        /* the randomizer's name; static */
 	uint64_t participants;   /* the number of participants n; 0: the text has none */
 	/* Local guarantee of every participant, in nats; INFINITY: none.  For `pair` and `cells`, which do
@@ -154,8 +154,9 @@ struct acct_spec {
 	bool exact;     /* every data set has the loss of the cells' pair */
 	bool some;      /* some randomizer with these cells has a data set with this loss */
 	bool no_inputs; /* the cells are not those of two inputs of one randomizer */
-	bool third; /* each law has two levels, and some third input has as much in common with either of the
-		       victim's inputs as they have with each other */
+	/* each law has two levels, and some third input has as much in common with either of the victim's
+	 * inputs as these have with each other */
+	bool third;
 	bool uniform; /* if the others' inputs are drawn uniformly, their reports have the blanket's law, and
 			 dummies have it, too */
 	/* The victim's pair in one data set, in which the others' inputs are chosen.  The cells of `held`
@@ -164,11 +165,14 @@ struct acct_spec {
 	struct acct_round held;
 	uint64_t attained; /* repetitions of that data set; 0: the round's count */
 	double rounding;   /* relative error of each chance in `held`, besides the error of omega */
-	bool opposite;     /* `held` is one half of the round, and the other half has u and v exchanged */
-	bool laplace;      /* a number in [0, 1] and Laplace noise of scale 1/eps0 */
-	double triple;     /* the blanket's mass that is likelier under each of three inputs */
-	bool unpublished;  /* the cells are not those of one participant's randomizer, so the papers have no
-			      reduction of it */
+	/* the loss of `held` is one half of the round's; the other half has u and v exchanged */
+	bool opposite;
+	/* the round is laplace-noise: a number in [0, 1] and Laplace noise of scale 1/eps0 */
+	bool laplace;
+	double triple; /* the blanket's mass of messages that are likelier under each of three inputs */
+	/* the cells are not those of one participant's randomizer, so the reduction of papers
+	 * (acct_spec_published) does not exist */
+	bool unpublished;
 	/* The largest loss of one repetition, if the text states it as a decimal (acct_decimal.h): eps0=,
 	 * or a guarantee's epsilon= without delta; 0: the text does not state it. */
 	double pure;

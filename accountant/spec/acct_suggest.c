@@ -28,7 +28,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The number of letters to insert, delete or replace. */
+/* The least number of letters to insert, delete or replace that turns one word into the other. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[LOOK + 1], na = strnlen(a, LOOK), nb = strnlen(b, LOOK);
@@ -61,8 +61,8 @@ const char *acct_suggest(const char *typed, acct_word_fn *word, const void *list
 	for (size_t i = 0; (known = word(list, i)); i++) {
 		size_t far = distance(typed, known), length = strlen(known);
 
-		/* Two of three letters must agree.  For a word of one or two letters nothing can be
-		 * guessed. */
+		/* at least two of three letters must agree, so nothing is guessed for a word of one or two
+		 * letters */
 		if (length > 2 && far <= length / 3 && far < best) {
 			best = far;
 			nearest = known;
