@@ -572,6 +572,11 @@ enum cl_phase cl_rounds_shown(const struct cl_rounds *r)
 	return sends ? r->phase : CL_PREPARING;
 }
 
+bool cl_rounds_under_way(const struct cl_rounds *r)
+{
+	return r->round || r->active.sequence > 0;
+}
+
 uint64_t cl_rounds_after(const struct cl_rounds *r)
 {
 	return r->done.after;

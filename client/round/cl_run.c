@@ -11,6 +11,8 @@
 #include "cl_mqtt_saved.h"
 #include "cl_rehearse.h"
 #include "cl_rounds.h"
+#include "cm_fault.h"
+#include "cr_pki.h"
 #include "nt_confine.h"
 #include "nt_http.h"
 #include "nt_loop.h"
@@ -28,9 +30,10 @@ struct cl_run {
 	struct cl_rehearse *rehearse;
 	/* a list that was read again and is not in force yet; NULL if there is none */
 	struct cl_devices *devices_next;
-	double spent; /* epsilon of the slices of all pinned plans */
-	bool stopped; /* a signal ended the run */
-	bool ending;  /* the loop is ending, with `result` */
+	bool key_waits; /* the certificate's files have another key, which waits for the end of a round */
+	double spent;   /* epsilon of the slices of all pinned plans */
+	bool stopped;   /* a signal ended the run */
+	bool ending;    /* the loop is ending, with `result` */
 	struct cm_err result;
 };
 
@@ -101,6 +104,38 @@ static void take_devices(struct cl_run *run, struct cl_devices *devices)
 		adopt_devices(run);
 }
 
+/* Reports whose receipts did not come are sent again, and the shuffler knows them by the key. */
+static bool key_must_wait(const struct cl_run *run)
+{
+	struct cr_pki_info info;
+	struct cm_err unused;
+
+	return CM_CHECKED("client.key.waits") && cl_rounds_under_way(run->rounds) &&
+	       cr_pki_show(run->context.setup->conf.cert, &info, &unused) == CM_OK &&
+	       memcmp(info.identity.key_hash, run->plans.key_hash, PR_HASH_LEN) != 0;
+}
+
+/* Read the certificates again.  *out NULL: they have another key, and are read once more when the round is
+ * over. */
+static enum cm_rc read_tls(struct cl_run *run, struct nt_tls_ctx **out, struct cm_err *err)
+{
+	enum cm_rc rc = cl_setup_tls(run->context.setup, out, err);
+	bool said = run->key_waits;
+
+	if (rc != CM_OK)
+		return rc;
+	run->key_waits = key_must_wait(run);
+	if (!run->key_waits)
+		rc = cl_plans_reload(&run->plans, err);
+	if (run->key_waits || rc != CM_OK) {
+		nt_tls_ctx_free(*out);
+		*out = NULL;
+	}
+	if (run->key_waits && !said)
+		cm_log_plain(CM_LOG_INFO, "certificates of another key are taken up when the round is over");
+	return rc;
+}
+
 static void take_tls(struct cl_run *run, struct nt_tls_ctx *fresh, bool keep)
 {
 	cl_links_reload(run->links, fresh, keep);
@@ -130,18 +165,18 @@ static void on_reload(void *user)
 	if (run->ending)
 		return;
 	if (cl_setup_devices(c->setup, &c->secret, &devices, &err) != CM_OK ||
-		cl_setup_tls(c->setup, &fresh, &err) != CM_OK ||
-		cl_plans_reload(&run->plans, &err) != CM_OK) {
+		read_tls(run, &fresh, &err) != CM_OK) {
 		cl_devices_free(devices);
-		nt_tls_ctx_free(fresh);
 		cl_metrics_reloaded(c->metrics, false);
 		cl_say(c, CM_LOG_ERROR, "reload failed, the old files stay in force", &err);
 		return;
 	}
 	listed = cl_devices_n(devices);
 	take_devices(run, devices);
-	take_tls(run, fresh, false);
-	cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+	if (fresh) {
+		take_tls(run, fresh, false);
+		cm_log_plain(CM_LOG_INFO, "certificates reloaded");
+	}
 	if (listed > 0)
 		cm_log(CM_LOG_INFO, "list of devices reloaded", CM_I("devices", listed));
 }
@@ -162,12 +197,13 @@ static void on_certificates(void *user)
 	if (run->ending)
 		return;
 	memcpy(before, run->plans.key_hash, sizeof before);
-	if (cl_setup_tls(c->setup, &fresh, &err) != CM_OK || cl_plans_reload(&run->plans, &err) != CM_OK) {
-		nt_tls_ctx_free(fresh);
+	if (read_tls(run, &fresh, &err) != CM_OK) {
 		cl_metrics_reloaded(c->metrics, false);
 		cl_say(c, CM_LOG_WARN, NT_LOOP_KEPT, &err);
 		return;
 	}
+	if (!fresh)
+		return;
 	take_tls(run, fresh,
 		devices == run->plans.devices && memcmp(before, run->plans.key_hash, sizeof before) == 0);
 	cm_log_plain(CM_LOG_INFO, NT_LOOP_TAKEN);
@@ -351,7 +387,11 @@ static void on_due(void *user)
 
 static void on_next(void *user)
 {
-	cl_inclusion_begin(((struct cl_run *)user)->inclusion);
+	struct cl_run *run = user;
+
+	if (run->key_waits)
+		on_certificates(run);
+	cl_inclusion_begin(run->inclusion);
 }
 
 static void on_rehearse(void *user, const Tombola__V1__Rehearse *question)

@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import signal
 import ssl
 import subprocess
 
@@ -12,7 +13,7 @@ import faults
 import wire
 from cluster import EXIT, program, wait_for
 from parties import Analyzer, Device
-from relay import Relay
+from relay import Relay, end
 from test_tls import cut, prepare
 
 RENEW = "\n### Certificates\n", "\n### A TLS key that got out\n"
@@ -228,6 +229,60 @@ def test_a_client_is_renewed_in_the_middle_of_a_round(cluster):
         assert shuffler.alive() and client.alive()
     finally:
         relay.close()
+
+
+WAITS = "certificates of another key are taken up when the round is over"
+
+
+def another_key_in_a_round(cluster, play, asked=False, mutant=""):
+    """Reports are taken whose receipts are lost, and come again when the client's files have another key."""
+    play.prepare(cluster)
+    with open(cluster.path("client-policy.conf")) as f:
+        text = f.read()
+    cluster.write("client-policy.conf", text.replace("delta = 1e-06", "delta = 1e-4"))
+    with open(cluster.path("client.conf"), "a") as f:
+        f.write('connections = 1; frame_devices = 1; spread = "6s";\n')
+    install(cluster, [cluster.path("pki", "client", f"client.{end}") for end in ("crt", "key")], "client")
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    relay = Relay(cluster, "client")
+    try:
+        client = cluster.start("client", "run", mutant=mutant)
+        wait_for("the client", lambda: '"connected"' in client.log())
+        analyzer = cluster.start("analyzer", "run", "--once")
+        wait_for("sealed reports", lambda: cluster.json("client", "status")["stored"] > 0)
+        relay.hold_back()
+        wait_for("a receipt that is held back", lambda: relay.held > 0)
+        run = subprocess.run([program("tombola"), "pki", "issue", cluster.pki, "client", "--role", "client", "--devices",
+                              "1000", "--out", cluster.path("fresh")], capture_output=True, text=True)
+        assert run.returncode == 0, run
+        install(cluster, [cluster.path("fresh", f"client.{end}") for end in ("crt", "key")], "client")
+        if asked:
+            client.process.send_signal(signal.SIGHUP)
+        wait_for("the client to see them", lambda: WAITS in client.log() or client.log().count('"connected"') > 1)
+        for near in list(relay.near):
+            end(near)
+        assert analyzer.wait() == 0, analyzer.log()
+        wait_for("a connection by the new key", lambda: client.log().count('"connected"') == 3)
+    finally:
+        relay.close()
+    return client.log()
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["files", "sighup"])
+def test_another_key_waits_for_the_end_of_a_round(cluster, asked):
+    play = faults.Round()
+    log = another_key_in_a_round(cluster, play, asked)
+    play.check(cluster, cluster.json("client", "status"))
+    assert log.index(WAITS) < log.index('"accepted":6') < log.index("changed certificates are taken up"), log
+    assert log.count(WAITS) == 1 and '"conflicts"' not in log, log
+
+
+def test_without_the_wait_a_report_counts_twice(cluster):
+    """The charge is that of six participants, and four have hidden in the crowd."""
+    another_key_in_a_round(cluster, faults.Round(), mutant="client.key.waits")
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["participants"] == 6 > result["reports"] and result["duplicates"] > 0, result
 
 
 def test_a_key_that_got_out_is_replaced_and_taken_back(cluster):
