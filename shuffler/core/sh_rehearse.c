@@ -9,6 +9,8 @@
 #include "rd_wire.h"
 #include "sh_round.h"
 
+#define SLOTS (2 * (size_t)SH_REHEARSE_ASKED)
+
 void sh_rehearse_init(struct sh_rehearse *r, const struct sh_policy *policy, const struct sh_plans *plans,
 	const struct cr_verifier *analyzer)
 {
@@ -20,9 +22,11 @@ static void forget(struct sh_rehearse *r)
 {
 	rd_plan_fini(&r->whole);
 	free(r->asked);
+	free(r->slot);
 	free(r->kept);
 	free(r->would);
 	r->asked = NULL;
+	r->slot = NULL;
 	r->kept = NULL;
 	r->would = NULL;
 	r->asks = r->asked_cap = r->waiting = r->keeps = 0;
@@ -138,9 +142,10 @@ enum cm_rc sh_rehearse_begin(struct sh_rehearse *r, const Tombola__V1__Rehearse 
 	forget(r);
 	r->whole = whole;
 	r->draft.len = 0;
+	r->slot = calloc(SLOTS, sizeof *r->slot);
 	r->kept = calloc(PR_REHEARSED_MAX, sizeof *r->kept);
 	r->would = calloc(whole.entries + 1, sizeof *r->would);
-	if (!r->kept || !r->would ||
+	if (!r->slot || !r->kept || !r->would ||
 		cm_buf_put(&r->draft, question->draft.data, question->draft.len) != CM_OK)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	memcpy(r->signature, question->signature.data, sizeof r->signature);
@@ -167,23 +172,28 @@ bool sh_rehearse_is_done(const struct sh_rehearse *r)
 
 /* ---- Clients ---- */
 
-static struct sh_asked *find(const struct sh_rehearse *r, const uint8_t key_hash[PR_HASH_LEN])
+/* The slot of this certificate, or the free one where it belongs. */
+static uint32_t *slot_of(const struct sh_rehearse *r, const uint8_t key_hash[PR_HASH_LEN])
 {
-	for (size_t i = 0; i < r->asks; i++)
-		if (memcmp(r->asked[i].key_hash, key_hash, PR_HASH_LEN) == 0)
-			return &r->asked[i];
-	return NULL;
+	size_t at = cm_get_le32(key_hash) % SLOTS;
+
+	while (r->slot[at] != 0 && memcmp(r->asked[r->slot[at] - 1].key_hash, key_hash, PR_HASH_LEN) != 0)
+		at = (at + 1) % SLOTS;
+	return &r->slot[at];
 }
 
 enum cm_rc sh_rehearse_ask(struct sh_rehearse *r, const struct cr_identity *who, struct cm_err *err)
 {
-	if (find(r, who->key_hash) || r->asks == SH_REHEARSE_ASKED)
+	uint32_t *slot = slot_of(r, who->key_hash);
+
+	if (*slot != 0 || r->asks == SH_REHEARSE_ASKED)
 		return CM_ELATER;
 	void *room = cm_grow(r->asked, r->asks, &r->asked_cap, sizeof *r->asked);
 	if (!room)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	r->asked = room;
 	struct sh_asked *a = &r->asked[r->asks++];
+	*slot = (uint32_t)r->asks;
 	*a = (struct sh_asked){ .devices = who->devices, .said = SH_REHEARSED_SILENT };
 	memcpy(a->key_hash, who->key_hash, PR_HASH_LEN);
 	cm_text_copy(a->name, sizeof a->name, who->name);
@@ -214,17 +224,16 @@ static struct sh_kept *place_of(struct sh_rehearse *r, bool faulty)
 	if (r->keeps < PR_REHEARSED_MAX)
 		return &r->kept[r->keeps++];
 	for (size_t i = 0; faulty && i < r->keeps; i++)
-		if (r->kept[i].faults.n == 0) {
-			r->asked[r->kept[i].asked].is_kept = false;
+		if (r->kept[i].faults.n == 0)
 			return &r->kept[i];
-		}
 	return NULL;
 }
 
 bool sh_rehearse_answer(
 	struct sh_rehearse *r, const struct cr_identity *who, const Tombola__V1__RehearsalAnswer *answer)
 {
-	struct sh_asked *a = r->number != 0 ? find(r, who->key_hash) : NULL;
+	uint32_t at = r->number != 0 ? *slot_of(r, who->key_hash) : 0;
+	struct sh_asked *a = at > 0 ? &r->asked[at - 1] : NULL;
 	struct sh_kept k = { .unfinished = answer->unfinished };
 
 	if (!a || a->said != SH_REHEARSED_SILENT || answer->draft_hash.len != PR_HASH_LEN ||
@@ -240,10 +249,8 @@ bool sh_rehearse_answer(
 	rd_faults_read(answer->faults, answer->n_faults, &k.faults);
 	count(r, a, &k);
 	struct sh_kept *place = place_of(r, k.faults.n > 0);
-	if (place) {
+	if (place)
 		*place = k;
-		a->is_kept = true;
-	}
 	return true;
 }
 

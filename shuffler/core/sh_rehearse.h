@@ -19,7 +19,6 @@ struct sh_asked {
 	char name[65];
 	uint32_t devices;
 	enum sh_rehearsed said;
-	bool is_kept;
 };
 /* An answer that is told beside the sums. */
 struct sh_kept {
@@ -54,6 +53,7 @@ struct sh_rehearse {
 	struct rd_faults faults;
 	/* What clients would do. */
 	struct sh_asked *asked;
+	uint32_t *slot; /* hash table (open addressing) of them: a place in `asked`, from 1; 0: free */
 	size_t asks, asked_cap, waiting; /* waiting: asked, without an answer yet */
 	struct sh_kept *kept;            /* PR_REHEARSED_MAX */
 	size_t keeps;

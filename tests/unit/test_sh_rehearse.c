@@ -293,6 +293,29 @@ static void answers_with_faults_are_told_first_and_all_count(void **state)
 	an_rehearse_fini(&found);
 }
 
+/* Each is found at once, so that thousands of clients do not keep the shuffler busy. */
+static void as_many_are_asked_as_there_may_be_and_no_more(void **state)
+{
+	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = 1 };
+	Tombola__V1__RehearsalAnswer answer = TOMBOLA__V1__REHEARSAL_ANSWER__INIT;
+
+	(void)state;
+	policy.max_share = 1;
+	assert_int_equal(ask(0), CM_OK);
+	compose();
+	answer.draft_hash = (ProtobufCBinaryData){ PR_HASH_LEN, plan.hash };
+	answer.taken = (ProtobufCBinaryData){ 1, (uint8_t[]){ 3 } };
+	for (uint32_t i = 0; i <= SH_REHEARSE_ASKED; i++) {
+		cm_put_le32(who.key_hash + 4, i); /* two in one place of the table */
+		cm_put_le32(who.key_hash, i / 2 * 2654435761u);
+		assert_int_equal(sh_rehearse_ask(&r, &who, &err), i < SH_REHEARSE_ASKED ? CM_OK : CM_ELATER);
+		assert_int_equal(sh_rehearse_answer(&r, &who, &answer), i < SH_REHEARSE_ASKED);
+	}
+	assert_true(sh_rehearse_is_done(&r));
+	assert_int_equal(r.asks, SH_REHEARSE_ASKED);
+	assert_int_equal(r.would[0].at_most, SH_REHEARSE_ASKED);
+}
+
 static void an_answer_about_something_else_is_refused(void **state)
 {
 	Tombola__V1__Rehearsed m = TOMBOLA__V1__REHEARSED__INIT;
@@ -330,6 +353,7 @@ int main(void)
 		CASE(a_client_counts_for_what_certificate_and_share_leave_of_its_list),
 		CASE(with_nobody_or_too_few_something_is_wrong),
 		CASE(answers_with_faults_are_told_first_and_all_count),
+		CASE(as_many_are_asked_as_there_may_be_and_no_more),
 		CASE(an_answer_about_something_else_is_refused),
 	};
 
