@@ -7,12 +7,15 @@
 #include "cl_mqtt_fields.h"
 #include "cl_paths.h"
 #include "cl_readings.h"
+#include "cl_texts.h"
 
 struct cl_mqtt_mapped {
 	const struct cl_map *map;
 	struct cl_paths *paths;
 	struct cl_json_part *part; /* for each entry of the map: the value at its path */
 	unsigned *seen;
+	char **name; /* of each entry's field, as cl_mqtt_fields_name writes it */
+	struct cl_texts *names;
 };
 
 static const struct cl_map_entry *entry(const struct cl_map *map, size_t i)
@@ -23,6 +26,28 @@ static const struct cl_map_entry *entry(const struct cl_map *map, size_t i)
 static const char *name_of(const struct cl_map_entry *e)
 {
 	return e->field ? e->field : e->key;
+}
+
+static enum cm_rc write_names(struct cl_mqtt_mapped *m, struct cm_err *err)
+{
+	size_t n = m->map->list.n;
+
+	m->name = calloc(n, sizeof *m->name);
+	for (size_t i = 0; m->name && i < n; i++) {
+		const char *field = name_of(entry(m->map, i));
+		struct cm_buf text;
+
+		cm_buf_init(&text, 6 * strlen(field) + 3);
+		if (cl_mqtt_fields_name(field, strlen(field), &text) == CM_OK &&
+			cm_buf_put(&text, "", 1) == CM_OK)
+			m->name[i] = strdup((const char *)text.data);
+		cm_buf_fini(&text);
+		if (!m->name[i])
+			return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	if (!m->name)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	return cl_texts_new((const char *const *)m->name, n, &m->names, err);
 }
 
 enum cm_rc cl_mqtt_mapped_new(const struct cl_map *map, struct cl_mqtt_mapped **out, struct cm_err *err)
@@ -42,6 +67,8 @@ enum cm_rc cl_mqtt_mapped_new(const struct cl_map *map, struct cl_mqtt_mapped **
 		path[i] = cl_map_path(map, name_of(entry(map, i)));
 	if (rc == CM_OK)
 		rc = cl_paths_new(path, n, &m->paths, err);
+	if (rc == CM_OK)
+		rc = write_names(m, err);
 	free(path);
 	if (rc != CM_OK) {
 		cl_mqtt_mapped_free(m);
@@ -56,6 +83,10 @@ void cl_mqtt_mapped_free(struct cl_mqtt_mapped *m)
 	if (!m)
 		return;
 	cl_paths_free(m->paths);
+	cl_texts_free(m->names);
+	for (size_t i = 0; m->name && i < m->map->list.n; i++)
+		free(m->name[i]);
+	free(m->name);
 	free(m->part);
 	free(m->seen);
 	free(m);
@@ -149,17 +180,17 @@ static enum cm_rc on_found(void *user, size_t i, const struct cl_json_part *part
 }
 
 /* Append a member, preceded by a comma unless it is the first. */
-static enum cm_rc put_mapped(const struct cl_map_entry *e, const struct cl_json_part *v, struct cm_buf *out)
+static enum cm_rc put_mapped(const struct cl_mqtt_mapped *m, size_t i, struct cm_buf *out)
 {
 	size_t before = out->len;
 	enum cm_rc rc = out->len > 1 ? put(out, ",", 1) : CM_OK;
 
 	if (rc == CM_OK)
-		rc = cl_mqtt_fields_name(name_of(e), strlen(name_of(e)), out);
+		rc = put(out, m->name[i], strlen(m->name[i]));
 	if (rc == CM_OK)
 		rc = put(out, ":", 1);
 	if (rc == CM_OK)
-		rc = put_value(e, v, out);
+		rc = put_value(entry(m->map, i), &m->part[i], out);
 	if (rc != CM_ENOINPUT)
 		return rc;
 	out->len = before;
@@ -167,8 +198,8 @@ static enum cm_rc put_mapped(const struct cl_map_entry *e, const struct cl_json_
 }
 
 struct others {
-	const struct cl_map *map;
-	struct cm_buf *out, name;
+	const struct cl_texts *names; /* of the map's fields */
+	struct cm_buf *out;
 	enum cm_rc rc;
 };
 
@@ -177,15 +208,9 @@ static void on_field(void *user, const uint8_t *field, size_t len, size_t key)
 {
 	struct others *o = user;
 
-	for (size_t i = 0; o->rc == CM_OK && i < o->map->list.n; i++) {
-		const char *name = name_of(entry(o->map, i));
-
-		o->name.len = 0;
-		o->rc = cl_mqtt_fields_name(name, strlen(name), &o->name);
-		if (o->rc == CM_OK && o->name.len == key && memcmp(o->name.data, field, key) == 0)
-			return;
-	}
-	if (o->rc == CM_OK && o->out->len > 1)
+	if (o->rc != CM_OK || cl_texts_find(o->names, field, key) < cl_texts_n(o->names))
+		return;
+	if (o->out->len > 1)
 		o->rc = put(o->out, ",", 1);
 	if (o->rc == CM_OK)
 		o->rc = put(o->out, field, len);
@@ -193,23 +218,21 @@ static void on_field(void *user, const uint8_t *field, size_t len, size_t key)
 
 enum cm_rc cl_mqtt_mapped_line(struct cl_mqtt_mapped *m, struct cm_buf *line)
 {
-	struct others others = { .map = m->map, .rc = CM_OK };
 	struct cm_buf out;
+	struct others others = { .names = m->names, .out = &out, .rc = CM_OK };
 	const uint8_t *bad;
 	struct cm_err err;
 	enum cm_rc rc;
 
 	cm_buf_init(&out, line->max);
-	cm_buf_init(&others.name, 8 * CL_PATH_MAX + 2);
 	out.secret = 1;
-	others.out = &out;
 	memset(m->seen, 0, m->map->list.n * sizeof *m->seen);
 	rc = cl_paths_find(m->paths, line->data, line->data + line->len, on_found, m, &bad, &err);
 	if (rc != CM_EINTERNAL)
 		rc = put(&out, "{", 1);
 	for (size_t i = 0; rc == CM_OK && i < m->map->list.n; i++)
 		if (m->seen[i] == 1)
-			rc = put_mapped(entry(m->map, i), &m->part[i], &out);
+			rc = put_mapped(m, i, &out);
 	if (rc == CM_OK)
 		rc = cl_mqtt_fields_split(line, on_field, &others);
 	if (rc == CM_OK)
@@ -220,6 +243,5 @@ enum cm_rc cl_mqtt_mapped_line(struct cl_mqtt_mapped *m, struct cm_buf *line)
 	} else {
 		cm_buf_fini(&out);
 	}
-	cm_buf_fini(&others.name);
 	return rc == CM_OK ? CM_OK : CM_EINTERNAL;
 }

@@ -118,7 +118,7 @@ static void what_a_broker_drops_for_another_devices_sake_is_refused(void **state
 static const char *fault_of(const char *keys, const char *sources)
 {
 	static struct cm_err first;
-	char text[1024];
+	char text[5000];
 
 	first = (struct cm_err){ .code = CM_OK };
 	(void)snprintf(text, sizeof text, "mqtt = {\ndevices = \"list\"; %s\nsources = (\n%s\n);\n};\n", keys,
@@ -150,14 +150,14 @@ static void the_first_source_that_matches_reads_a_message(void **state)
 /* What becomes of a payload by the map of the first source. */
 static void expect_mapped(const char *keys, const char *payload, const char *line)
 {
-	char source[300];
+	char source[4000];
 	struct cl_mqtt_mapped *mapped;
 	struct cm_buf b;
 
 	(void)snprintf(source, sizeof source, "{ topics = [ \"a/+\" ]; map = { t = { %s }; }; }", keys);
 	assert_string_equal(fault_of("", source), "");
 	assert_int_equal(cl_mqtt_mapped_new(&cl_mqtt_conf_sources(&conf).item[0].map, &mapped, &err), CM_OK);
-	cm_buf_init(&b, 1000);
+	cm_buf_init(&b, 4000);
 	assert_int_equal(cm_buf_put(&b, payload, strlen(payload)), CM_OK);
 	assert_int_equal(cl_mqtt_mapped_line(mapped, &b), CM_OK);
 	assert_int_equal(cm_buf_put(&b, "", 1), CM_OK);
@@ -184,6 +184,20 @@ static void a_map_makes_readings_of_what_stands_at_its_paths(void **state)
 	expect_mapped(scale, "{\"a\":{\"b\":[1,2.5]}}", "{\"t\":[3,6]}");
 	expect_mapped(scale, "{\"a\":{\"b\":\"off\"}}", "{\"t\":null}");
 	expect_mapped(scale, "{\"a\":{\"b\":null}}", "{\"t\":null}");
+}
+
+/* However long it is: a payload has many other members, and each is compared with all fields at once. */
+static void a_member_is_known_by_the_name_of_a_field(void **state)
+{
+	static char keys[3600], payload[3600], name[3301];
+
+	(void)state;
+	memset(name, 'n', sizeof name - 1);
+	(void)snprintf(keys, sizeof keys, "field = \"%s\"; path = \"a.b\";", name);
+	(void)snprintf(payload, sizeof payload, "{\"h\":2,\"%s\":3}", name);
+	expect_mapped(keys, payload, "{\"h\":2}");
+	expect_mapped(
+		"field = \"\\\"x\"; path = \"a.b\";", "{\"\\u0022x\":1,\"a\":{\"b\":2}}", "{\"\\\"x\":2}");
 }
 
 static void a_source_is_blamed_by_its_line(void **state)
@@ -324,6 +338,7 @@ int main(void)
 		cmocka_unit_test(what_a_broker_drops_for_another_devices_sake_is_refused),
 		cmocka_unit_test(the_first_source_that_matches_reads_a_message),
 		cmocka_unit_test(a_map_makes_readings_of_what_stands_at_its_paths),
+		cmocka_unit_test(a_member_is_known_by_the_name_of_a_field),
 		cmocka_unit_test(a_source_is_blamed_by_its_line),
 		cmocka_unit_test(more_topics_than_wait_for_a_broker_are_refused),
 		cmocka_unit_test(without_topics_nothing_else_matters),
