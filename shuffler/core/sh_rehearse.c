@@ -274,15 +274,16 @@ static int by_hash(const void *a, const void *b)
 static enum cm_rc count_unasked(
 	const struct sh_rehearse *r, const uint8_t **connected, size_t n, uint32_t *out, struct cm_err *err)
 {
+	*out = 0;
+	if (n == 0) /* qsort wants an array even of nothing */
+		return CM_OK;
 	const uint8_t **asked = malloc((r->asks + 1) * sizeof *asked);
-
 	if (!asked)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; i < r->asks; i++)
 		asked[i] = r->asked[i].key_hash;
 	qsort(asked, r->asks, sizeof *asked, by_hash);
 	qsort(connected, n, sizeof *connected, by_hash);
-	*out = 0;
 	for (size_t i = 0; i < n; i++)
 		*out += (i == 0 || by_hash(&connected[i - 1], &connected[i]) != 0) &&
 			!bsearch(&connected[i], asked, r->asks, sizeof *asked, by_hash);
