@@ -1,4 +1,4 @@
-/* an_ask.c - asks the running analyzer how it is. */
+/* an_ask.c - asks the running analyzer for its state. */
 #include "an_ask.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define ASK_MS 2000
 
-/* Text of a member for people; `none` when it is absent or null. */
+/* The text of a member for people; `none` if the member is absent or null. */
 static void text_of(const json_t *o, const char *key, const char *none, char out[320])
 {
 	const char *text = json_string_value(json_object_get(o, key));

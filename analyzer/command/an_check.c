@@ -1,4 +1,4 @@
-/* an_check.c - judges the analyzer's state, and what its configuration names. */
+/* an_check.c - checks the analyzer's state, and the files that its configuration names. */
 #include "an_check.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void check_age(struct nt_health *h, const struct an_state *s)
 
 		if (r->charged_ms > last_ms)
 			last_ms = r->charged_ms;
-		/* A round that was missed does not run by itself. */
+		/* A missed round does not run by itself. */
 		more = more || (r->stage == AN_PLANNED && !an_round_missed(r, now_ms));
 	}
 	if (last_ms > 0 && more)
@@ -99,7 +99,7 @@ static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 	say_key(user, cr_file_keys[which], why);
 }
 
-/* Check that the pinned key is not our own. */
+/* Where findings about the TLS files are reported. */
 static void check_pin(struct findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
 {
 	struct cm_err why;
@@ -147,7 +147,7 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 		(void)cm_fail(&why, CM_ECONFIG, "a program is named by its absolute path");
 		cf_fault_at(file, "on_settled.command", &why, faults, err);
 	} else if (conf->on_settled.command.n > 0) {
-		/* Another user runs the program, who may read what we may not. */
+		/* Check that the pinned key is not our own. */
 		enum cm_rc rc = cm_owned_path(conf->on_settled.command.item[0], &why);
 
 		if (rc == CM_EPERM || rc == CM_ENOINPUT)
@@ -157,13 +157,13 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 	cr_signer_free(signer);
 }
 
-/* Open ledger and plan as a start does. */
+/* The program is run by another user, who may read files that we may not. */
 static enum cm_rc check_ledger(const struct an_conf *conf, size_t *torn, struct cm_err *err)
 {
 	struct an_ledger_files files;
 	enum cm_rc rc = an_ledger_files_open(conf, false, &files, err);
 
-	/* A plan that is pinned has its slice already. */
+	/* Open ledger and plan as a start does. */
 	if (rc == CM_OK && !files.state.current)
 		rc = an_ledger_files_slice(&files, err);
 	*torn = files.torn;
@@ -171,7 +171,7 @@ static enum cm_rc check_ledger(const struct an_conf *conf, size_t *torn, struct 
 	return rc;
 }
 
-/* The ledger alone. */
+/* A pinned plan has its slice already. */
 static enum cm_rc check_chain(const struct an_conf *conf, size_t *torn, struct cm_err *err)
 {
 	char *path = cm_file_join(conf->state_dir, "ledger");

@@ -1,4 +1,4 @@
-/* an_command.c - opens what a verb needs. */
+/* an_command.c - opens the files that a verb needs. */
 #include "an_command.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ void an_command_close(struct an_command *d)
 	cf_free(an_conf_rows, &d->conf);
 }
 
-/* "2:3" is round 3 of the population's second plan. */
+/* Find a round named like "2:3", which is round 3 of the population's second plan. */
 static enum cm_rc round_of_plan(const char *text, const char *colon, const struct an_state *s,
 	struct an_round_state **out, struct cm_err *err)
 {
@@ -47,9 +47,11 @@ static enum cm_rc round_of_plan(const char *text, const char *colon, const struc
 	return rc != CM_OK ? rc : cm_fail(err, CM_EUSAGE, "plan %.20s has no round %.20s", plan, colon + 1);
 }
 
-#define NAMED 5u /* up to so many candidates are all named; of more only the first and the last */
+/* up to this many candidates are all named; if there are more, only the first and the last are */
+#define NAMED 5u
 
-/* The one round of the plan file whose query has this name.  A query that recurs has several. */
+/* Find the one round of the plan file whose query has this name.  A query that recurs has several rounds,
+ * which is a fault. */
 static enum cm_rc round_of_query(
 	const char *name, const struct an_state *s, struct an_round_state **out, struct cm_err *err)
 {

@@ -1,4 +1,4 @@
-/* an_deliver.c - the loop of the verbs that deliver results. */
+/* an_deliver.c - runs the loop that the verbs which deliver results share. */
 #include "an_deliver.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* an_estimate.c - the verb that shows results. */
+/* an_estimate.c - carries out the verb that shows results. */
 #include <string.h>
 
 #include "an_command.h"
@@ -58,8 +58,8 @@ static enum cm_rc show_history(const struct cm_cli *cli, const struct an_command
 	return an_history_print(&d->files, &h, stdout, err);
 }
 
-/* Show one result.  One whose round has a fault has no estimate: JSON says so in its place, and the exit code
- * does. */
+/* Show one result.  If the round has a fault there is no estimate; then the JSON and the exit code say
+ * so. */
 static enum cm_rc show_result(const struct cm_cli *cli, const struct an_round_state *r, json_t *result,
 	int *exit_code, struct cm_err *err)
 {
@@ -102,7 +102,7 @@ static enum cm_rc show_last(
 	return rc;
 }
 
-/* Options that do not go together. */
+/* Refuse options that do not go together. */
 static enum cm_rc check_options(const struct cm_cli *cli, bool history, struct cm_err *err)
 {
 	const bool range = cli->option[AN_ESTIMATE_RANGE] != NULL, csv = cli->option[AN_ESTIMATE_CSV] != NULL;

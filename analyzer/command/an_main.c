@@ -1,4 +1,4 @@
-/* an_main.c - the command tombola-analyzer: its verbs. */
+/* an_main.c - runs the command tombola-analyzer, which is a table of verbs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@
 
 enum { OPT_ONCE = 0, OPT_PAYLOAD = 0, OPT_WAIT = 0 };
 
-#define REHEARSE_S 10L /* clients are waited for so long, unless --wait says otherwise */
+#define REHEARSE_S 10L /* seconds to wait for clients, unless --wait gives another time */
 
 static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -138,8 +138,8 @@ static enum cm_rc round_list(const struct cm_cli *cli, int *exit_code, struct cm
 	return rc;
 }
 
-/* Print how the round stands after the run; `before` is its stage before.  The daemon has explained a refusal
- * that it made itself; an older refusal is explained again. */
+/* Print the state of the round after the run; `before` is its stage before the run.  The daemon has
+ * explained a refusal that it made itself; an older refusal is explained again. */
 static enum cm_rc say_outcome(const struct cm_cli *cli, struct an_command *d, const struct an_round_state *r,
 	enum an_stage before, enum cm_rc rc, int *exit_code)
 {
@@ -285,7 +285,7 @@ static enum cm_rc config_sample(const struct cm_cli *cli, int *exit_code, struct
 	[AN_DELIVER_CURSOR] = CM_OPTION("cursor", "FILE", "required: keeps which round was the last"), \
 	[AN_DELIVER_ONCE] = CM_FLAG("once", "end when all settled rounds are delivered")
 
-/* A verb of two words stands before the one it begins with. */
+/* A verb of two words precedes the verb that is its first word alone. */
 static const struct cm_cli_verb verbs[] = {
 	CM_VERB_WITH("run", "", 0, 0, run, "run the plan's remaining rounds, then stay up until SIGTERM",
 		[OPT_ONCE] = CM_FLAG("once", "end when no round is due")),

@@ -1,4 +1,4 @@
-/* an_recover.c - the verb by which an operator goes on after a loss. */
+/* an_recover.c - carries out the verb by which an operator continues after a loss. */
 #include "an_recover.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static enum cm_rc confirmed(const struct cm_cli *cli, const struct an_round_stat
 	return cm_cli_confirmed(cli->option[AN_RECOVER_CONFIRM], r->plan->label, what, err);
 }
 
-/* A record of `kind` about the round. */
+/* Append a record of `kind` about the round. */
 static enum cm_rc append(
 	struct an_command *d, const struct an_round_state *r, struct rd_record *record, struct cm_err *err)
 {
@@ -37,7 +37,8 @@ static enum cm_rc append(
 	return rc;
 }
 
-/* The result says why there is none; its hash stands in the ledger as that of any other. */
+/* Settle the round with a result that says why it has no estimate; the ledger has the hash of this result
+ * as of any other. */
 static enum cm_rc settle(struct an_command *d, const struct an_round_state *r, struct cm_err *err)
 {
 	struct rd_record record = { .kind = RD_SETTLE };

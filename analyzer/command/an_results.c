@@ -1,4 +1,4 @@
-/* an_results.c - hands settled rounds on, one after the other, to standard output. */
+/* an_results.c - prints settled rounds on standard output, one after the other. */
 #include "an_results.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 #define FOLLOW_MS 1000u
 
-/* Flush what was printed.  A file must be durable before the cursor says so; bytes in a pipe are the reader's
- * to keep. */
+/* Flush what was printed.  A file must be durable before the cursor moves; for a pipe, its reader is
+ * responsible for the bytes. */
 static enum cm_rc flush(bool durable, struct cm_err *err)
 {
 	if (fflush(stdout) != 0 || ferror(stdout))
@@ -22,7 +22,7 @@ static enum cm_rc flush(bool durable, struct cm_err *err)
 	return CM_OK;
 }
 
-/* All that there is now. */
+/* Print all rounds that are settled by now. */
 static enum cm_rc print_new(struct an_feed *f, enum an_form form, struct cm_err *err)
 {
 	struct an_event e;
@@ -83,7 +83,8 @@ enum cm_rc an_results_export(const struct cm_cli *cli, int *exit_code, struct cm
 		rc = export_options(cli, &form, &after, err);
 	if (rc == CM_OK)
 		rc = an_feed_begin(&f, &d.conf, cli->option[AN_EXPORT_CURSOR], after, err);
-	/* With --follow into a pipe, a write must fail, and not end us, when the reader has gone. */
+	/* With --follow into a pipe, a write must fail when the reader has gone, instead of killing us by a
+	 * signal. */
 	if (rc == CM_OK && cli->option[AN_EXPORT_FOLLOW] && signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		rc = cm_fail(err, CM_EINTERNAL, "signal: %s", strerror(errno));
 	if (rc == CM_OK) {

@@ -1,4 +1,4 @@
-/* an_results.h - the verbs that hand results on to other programs. */
+/* an_results.h - declares the verbs that deliver results to other programs. */
 #pragma once
 
 #include "cm_cli.h"

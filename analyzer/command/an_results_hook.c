@@ -1,4 +1,4 @@
-/* an_results_hook.c - the verb that runs a program for each settled round. */
+/* an_results_hook.c (an_results.h) - carries out the verb that runs a program for each settled round. */
 #include <string.h>
 
 #include "an_command.h"
@@ -34,8 +34,8 @@ enum cm_rc an_results_hook(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (rc == CM_OK && *d.conf.on_settled.command.item[0] != '/')
 		rc = cm_fail(err, CM_ECONFIG,
 			"%s: on_settled.command: a program is named by its absolute path", cli->config);
-	/* The program is checked before each run, too; checking it here ends the verb if the configuration is
-	 * wrong already. */
+	/* The program is checked before each run, too; this check ends the verb at once if the
+	 * configuration is wrong. */
 	if (rc == CM_OK)
 		rc = cm_owned_path(*d.conf.on_settled.command.item, err);
 	if (rc == CM_OK)

@@ -1,4 +1,4 @@
-/* an_results_mqtt.c - the verb that publishes settled rounds by MQTT. */
+/* an_results_mqtt.c (an_results.h) - carries out the verb that publishes settled rounds by MQTT. */
 #include <string.h>
 
 #include "an_command.h"
@@ -50,7 +50,7 @@ static enum cm_rc check(const struct cm_cli *cli, const struct an_publish *p, st
 			"%s is not on loopback, so --ca FILE is needed: without TLS anyone on the way could "
 			"change the results (--plaintext-to-remote if that is meant)",
 			b->host);
-	/* Report faults of the files now, and not with every try. */
+	/* Report faults of the files now, rather than at every try. */
 	return mq_check(b, err);
 }
 

@@ -1,4 +1,4 @@
-/* an_sign.c - the verb by which a person signs a plan, after seeing what it takes. */
+/* an_sign.c - carries out the verb by which a person signs a plan, after seeing what it takes. */
 #include "an_sign.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@
 
 /* ---- what is shown ---- */
 
-/* What the accepted rounds use of the slice; of an adaptive plan all, since its rounds may follow. */
+/* How much of the slice the accepted rounds use.  An adaptive plan counts as using all of it, because
+ * rounds may follow. */
 static double used_of(const struct rd_plan *p)
 {
 	if (rd_plan_is_adaptive(p))
@@ -26,14 +27,14 @@ static double used_of(const struct rd_plan *p)
 	return p->entries > 0 ? p->entry[p->entries - 1].epsilon_total : 0;
 }
 
-/* The population's budget once the plan is pinned. */
+/* The population's budget after the plan is pinned. */
 static struct an_figure after(const struct an_ledger_files *b)
 {
 	const struct rd_slices all = an_ledger_files_budget(b);
 	struct an_figure f;
 	struct cm_err unused;
 
-	/* Only what is used may fail, and nobody shows it here. */
+	/* The only part that may fail is `used`, which is not shown here. */
 	(void)(an_budget_figure(&b->state, &all, &f, &unused) == CM_OK);
 	return f;
 }
@@ -79,7 +80,8 @@ static void print_budget(const struct an_ledger_files *b, const char *path, FILE
 		f.free_delta);
 }
 
-/* Number of this query's rounds, from round i on, that are entries; *total: with those before them. */
+/* Count this query's rounds from round i on that are entries; *total: epsilon of these and of the entries
+ * before them. */
 static size_t entries_of(const struct an_state *s, size_t i, double *total)
 {
 	size_t n = 0, item = s->plan->round[i].item;
@@ -93,7 +95,7 @@ static size_t entries_of(const struct an_state *s, size_t i, double *total)
 	return n;
 }
 
-/* When the first of these rounds opens. */
+/* Say when the first of these rounds opens. */
 static void opens(const struct pl_round *r, char out[80])
 {
 	char every[32], at[32] = "at once";
@@ -107,7 +109,7 @@ static void opens(const struct pl_round *r, char out[80])
 		(void)snprintf(out, 80, "%s", r->number == 1 ? at : "in its turn");
 }
 
-/* A row for each query: of one that recurs, how many of its rounds fit. */
+/* Print a row for each query; for a query that recurs it says how many of its rounds fit. */
 static void print_rounds(const struct an_state *s, FILE *out)
 {
 	struct cm_table *t = cm_table_new("><>>>>><", (const char *const[]){ "round", "query", "fit", "each",
@@ -159,8 +161,8 @@ static enum cm_rc confirmed(const struct cm_cli *cli, const char *population, st
 				 population);
 }
 
-/* What would become of the draft; every fault is on stdout.  The shuffler must have said that it fits.  A
- * client that is away or refuses may be what somebody expects: there a person decides, and a program says
+/* Rehearse the draft; every fault is printed on stdout.  The shuffler must have said that the draft fits.  A
+ * person may expect that a client is away or refuses, so the person decides about that, and a program passes
  * --anyway. */
 static enum cm_rc rehearse(const struct cm_cli *cli, const struct an_conf *conf, struct cm_err *err)
 {
@@ -171,7 +173,7 @@ static enum cm_rc rehearse(const struct cm_cli *cli, const struct an_conf *conf,
 	struct cm_err why;
 	enum cm_rc rc;
 
-	(void)fflush(stdout); /* before what the run logs */
+	(void)fflush(stdout); /* so that this precedes the lines that the run logs */
 	rc = an_daemon_run(&asks, &why);
 	if (rc == CM_OK)
 		return CM_OK;

@@ -1,4 +1,4 @@
-/* an_verbs.c - the verbs that read budget and ledger. */
+/* an_verbs.c - carries out the verbs that read budget and ledger. */
 #include "an_verbs.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ enum cm_rc an_verb_budget(const struct cm_cli *cli, int *exit_code, struct cm_er
 	return rc;
 }
 
-/* The round a person most likely means: the first that was refused, else the next one. */
+/* The round that a person most likely means: the first that was refused, otherwise the next one. */
 static struct an_round_state *interesting(const struct an_state *s)
 {
 	for (size_t i = 0; i < s->plan->rounds; i++)
@@ -122,7 +122,7 @@ enum cm_rc an_verb_ledger_export(const struct cm_cli *cli, int *exit_code, struc
 
 /* ---- the signed plan ---- */
 
-/* What devices compute for an entry, and from which payload. */
+/* Print what devices compute for an entry, and from which payload. */
 static void print_computing(const struct rd_entry *e)
 {
 	const struct qy_computing *c = &e->computing;
@@ -223,7 +223,7 @@ static enum cm_rc plan_json(const struct an_state *s, bool signed_yet, struct cm
 	return rc;
 }
 
-/* The signed plan, or the one that the next start would sign. */
+/* Open the signed plan, or the one that would be signed next. */
 static enum cm_rc open_plan(
 	const struct cm_cli *cli, struct an_command *d, bool *signed_yet, struct cm_err *err)
 {

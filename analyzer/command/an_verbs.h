@@ -1,4 +1,4 @@
-/* an_verbs.h - the verbs that read budget and ledger, as cm_cli_verb.run. */
+/* an_verbs.h - declares the verbs that read budget and ledger, as cm_cli_verb.run. */
 #pragma once
 
 #include "cm_cli.h"

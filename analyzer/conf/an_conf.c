@@ -1,4 +1,4 @@
-/* an_conf.c - the table of the analyzer's configuration keys. */
+/* an_conf.c - lists the keys of the analyzer's configuration. */
 #include "an_conf.h"
 
 #include <stddef.h>

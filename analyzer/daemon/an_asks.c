@@ -7,15 +7,16 @@
 #include "an_result.h"
 #include "cm_clock.h"
 
-#define AGAIN_MAX_MS 5000u /* a shuffler that is busy says when to ask again; at most after this */
+/* longest pause before a busy shuffler is asked again; it says itself how long to wait */
+#define AGAIN_MAX_MS 5000u
 #define AGAIN_TIMES  20u
 
 struct an_asks {
 	struct an_asks_conf conf;
 	const struct an_context *context;
 	uv_timer_t again;
-	const struct rd_plan *plan; /* that is asked about; NULL: none */
-	unsigned busy;              /* times that the shuffler was busy */
+	const struct rd_plan *plan; /* the plan that is asked about; NULL if there is none */
+	unsigned busy;              /* how often the shuffler was busy */
 	struct cm_buf draft;
 };
 

@@ -6,21 +6,21 @@
 
 struct an_asks;
 struct an_asks_conf {
-	const struct an_context *context; /* borrowed, as the link is */
+	const struct an_context *context; /* borrowed, like the link */
 	struct an_link *link;
 	void *user;
-	/* The answer is printed.  faults: things that would go wrong. */
+	/* Called when the answer was printed.  faults: number of things that would go wrong. */
 	void (*on_answer)(void *user, size_t faults);
-	/* There is none: the shuffler is too old, refuses, or rehearsed something else. */
+	/* Called if there is no answer: the shuffler is too old, refuses, or rehearsed something else. */
 	void (*on_end)(void *user, const struct cm_err *why);
 };
 CM_CHECK enum cm_rc an_asks_new(const struct an_asks_conf *conf, struct an_asks **out, struct cm_err *err);
 void an_asks_close(struct an_asks *a);
 void an_asks_free(struct an_asks *a);
 
-/* Ask.  plan: borrowed until on_answer or on_end. */
+/* Ask about a plan, which is borrowed until on_answer or on_end. */
 void an_asks_begin(struct an_asks *a, const struct rd_plan *plan);
-/* The link is up. */
+/* Call when the link is up. */
 void an_asks_connected(struct an_asks *a);
 /* Process a frame; true if it was an answer to this question. */
 bool an_asks_frame(struct an_asks *a, const Tombola__V1__Frame *frame);

@@ -1,4 +1,4 @@
-/* an_context.c - opens configuration, keys, plan and ledger of a run, and the timers of its parts. */
+/* an_context.c - opens the configuration, keys, plan and ledger of a run, and its parts' timers. */
 #include "an_context.h"
 
 #include "cm_log.h"

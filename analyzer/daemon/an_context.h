@@ -1,12 +1,12 @@
-/* an_context.h - what every part of the running analyzer uses: configuration, plan and ledger, keys, metrics,
- * and the event loop.
+/* an_context.h - holds what every part of the running analyzer uses: configuration, plan and ledger, keys,
+ * metrics, and the event loop.
  *
- * The parts are an_link.h, an_policy.h, an_pin.h, an_turns.h, an_judge.h, an_sleep.h, an_work.h and an_web.h.
- * Each has a state of its own, knows no other part but those in its conf, and tells its owner what happened
- * by the callbacks in its conf.  The owner is an_daemon.c.  A part that only reads the ledger takes a const
- * context.  Life of a part: new while the loop exists, close (its handles end, and nothing is called back
- * afterwards), free after the loop has ended.  new sets its output also after a fault, so that what is on the
- * loop can be closed. close and free accept NULL. */
+ * The parts are an_link.h, an_policy.h, an_pin.h, an_turns.h, an_judge.h, an_sleep.h, an_work.h and
+ * an_web.h.  Each has a state of its own, knows only the other parts that its conf names, and tells its
+ * owner what happened by the callbacks in its conf.  The owner is an_daemon.c.  A part that only reads the
+ * ledger takes a const context.  Life of a part: new while the loop exists, close (its handles end, and no
+ * callback is called afterwards), free after the loop has ended.  new sets its output also after a fault,
+ * so that handles on the loop can be closed.  close and free accept NULL. */
 #pragma once
 
 #include <uv.h>
@@ -17,8 +17,9 @@
 
 struct an_context {
 	const struct an_daemon_conf *run; /* borrowed */
-	const struct an_conf *conf;       /* of run */
-	struct an_ledger_files files; /* a worker thread may read them while the loop does not change them */
+	const struct an_conf *conf;       /* the configuration that run points to */
+	/* a worker thread may read them while the loop's thread does not change them */
+	struct an_ledger_files files;
 	struct cr_rng rng;
 	struct cr_signer *signer;
 	struct cr_verifier *shuffler;

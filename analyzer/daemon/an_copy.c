@@ -33,7 +33,8 @@ void an_copy_connected(struct an_copy *c)
 
 	if (!c->asks)
 		return;
-	get.population = (char *)c->conf.context->files.plan.population; /* protobuf-c knows no const */
+	/* protobuf-c's types are not const; nothing is written */
+	get.population = (char *)c->conf.context->files.plan.population;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_WITNESS;
 	frame.get_witness = &get;
 	an_link_send(c->conf.link, &frame);
@@ -58,13 +59,14 @@ static void on_witness(struct an_copy *c, const Tombola__V1__Witness *w)
 		c->conf.on_end(c->conf.user, &err);
 }
 
-/* As with a round, a refusal that may pass is asked again, and a final one ends the run. */
+/* As with a round, a refusal that may pass is followed by another request, and a final one ends the run. */
 static void on_error(struct an_copy *c, const Tombola__V1__Error *e)
 {
 	struct cm_err err = { 0 };
 
 	if (e->code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND) {
-		/* The shuffler serves another population: its policy says so when it is asked. */
+		/* The shuffler serves another population: the question about its policy will report
+		 * that. */
 		go_on(c);
 		return;
 	}

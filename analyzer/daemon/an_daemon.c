@@ -1,4 +1,4 @@
-/* an_daemon.c - the analyzer's run, composed of its parts: what follows when one tells what happened. */
+/* an_daemon.c - runs the analyzer's parts, and decides what follows when one of them reports. */
 #include "an_daemon.h"
 
 #include <stdio.h>
@@ -33,12 +33,13 @@ struct an_daemon {
 	struct an_judge *judge;
 	struct an_sleep *sleep;
 	struct an_work *work;
-	struct an_web *web;         /* NULL: nothing is served */
-	const struct rd_plan *made; /* plan to be signed once the ledger is known to be whole; NULL: none */
-	bool pinned;                /* with `check`: the plan's slice was taken before this run */
-	bool idle;                  /* no round is left to run, or the next one opens later */
-	size_t shown;               /* rounds of the plan printed to run->table so far */
-	bool stopping;              /* the run is ending, with `result` */
+	struct an_web *web; /* NULL if no HTTP is served */
+	/* plan to be pinned once the ledger is known to be complete; NULL if there is none */
+	const struct rd_plan *made;
+	bool pinned;   /* with `check`: the plan's slice was taken before this run */
+	bool idle;     /* no round is left to run, or the next one opens later */
+	size_t shown;  /* rounds of the plan printed to run->table so far */
+	bool stopping; /* the run is ending, with `result` */
 	struct cm_err result;
 };
 
@@ -190,8 +191,7 @@ static void on_round_done(void *user, const struct an_round_state *r, const stru
 
 /* ---- the plan and the shuffler ---- */
 
-/* Ask whether the plan that was made fits the shuffler's policy.  Do not ask if no round of it fits the
- * budget. */
+/* Ask whether the plan that was made fits the shuffler's policy, unless no round of it fits the budget. */
 static void ask_policy(struct an_daemon *d)
 {
 	const struct rd_plan *made = d->made;
@@ -244,7 +244,7 @@ static void on_fits(void *user)
 	an_pin_sign(d->pin);
 }
 
-/* The rehearsal is printed: end with what is wrong, if anything is. */
+/* The rehearsal was printed: end the run, with a fault if anything would go wrong. */
 static void on_answer(void *user, size_t faults)
 {
 	struct an_daemon *d = user;

@@ -16,12 +16,12 @@ struct an_dashboard_thread {
 	struct an_dashboard view;       /* the newest finished view */
 	struct an_dashboard fresh;      /* the view being made */
 	struct an_dashboard_memo *memo; /* used only by the thread that makes the view */
-	int64_t tried_ms, asked_ms;     /* when the last view was started; when a page was last requested */
+	int64_t tried_ms, asked_ms;     /* when the last view was begun; when a page was last requested */
 	uv_work_t work;
 	bool making;
-	enum cm_rc rc; /* of the work, with err */
+	enum cm_rc rc; /* the result of the work, together with err */
 	struct cm_err err;
-	char fault[320]; /* why the last view could not be made; "" */
+	char fault[320]; /* why the last view could not be made; empty if it was made */
 };
 
 static void have_made(struct an_dashboard_thread *v);

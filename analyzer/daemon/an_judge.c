@@ -17,7 +17,7 @@ struct an_judge {
 	uv_work_t work;
 	bool works;
 	uint64_t work_ns; /* how long the work took */
-	enum cm_rc rc;    /* of the work, with err */
+	enum cm_rc rc;    /* the result of the work, together with err */
 	struct cm_err err;
 	struct an_round_state *round;
 	struct rd_verdict verdict;

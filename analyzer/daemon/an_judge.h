@@ -8,8 +8,8 @@ struct an_judge;
 struct an_judge_conf {
 	struct an_context *context; /* borrowed */
 	void *user;
-	/* The decision is durable.  take: the round is reserved; otherwise it was refused and that was
-	 * logged. */
+	/* Called when the decision is durable.  take: the round is reserved; otherwise it was refused, and
+	 * that was logged. */
 	void (*on_judged)(void *user, struct an_round_state *r, bool take);
 	void (*on_fault)(void *user, const struct cm_err *why);
 };
@@ -20,5 +20,5 @@ void an_judge_free(struct an_judge *j);
 void an_judge_begin(struct an_judge *j, struct an_round_state *r);
 /* Whether a worker thread is judging. */
 bool an_judge_works(const struct an_judge *j);
-/* The round that is, or was last, judged; NULL: none yet. */
+/* The round that is being judged or was judged last; NULL if none was. */
 struct an_round_state *an_judge_round(const struct an_judge *j);

@@ -1,4 +1,4 @@
-/* an_link.c - the link to the shuffler: dials, waits for answers, dials again. */
+/* an_link.c - keeps the link to the shuffler: dials, waits for answers, dials again. */
 #include "an_link.h"
 
 #include <stdlib.h>
@@ -8,21 +8,22 @@
 #include "cm_log.h"
 #include "nt_loop.h"
 
-#define REFUSALS_MAX 5u /* a shuffler killed during a handshake looks like one that refuses */
+/* most failed handshakes in a row; a shuffler killed during a handshake looks like one that refuses */
+#define REFUSALS_MAX 5u
 
 struct an_link {
 	struct an_link_conf conf;
 	struct an_context *context;
 	struct nt_tls_ctx *tls;
-	struct lk_link *link;      /* dialling or up; NULL: none */
+	struct lk_link *link;      /* dialling or up; NULL if there is no link */
 	bool ready;                /* the shuffler's Hello has arrived */
-	bool resting, closed;      /* do not dial: until a link is wanted; for ever */
-	unsigned refusals;         /* dials in a row that failed in TLS */
+	bool resting, closed;      /* resting: do not dial until a link is wanted; closed: never dial again */
+	unsigned refusals;         /* how many dials in a row failed in TLS */
 	int64_t backoff_ms;        /* the next pause before dialling */
 	int64_t away_since_ms;     /* monotonic time since when the shuffler is away */
-	int64_t seen_ms;           /* unix time of the shuffler's last frame, 0: none yet */
-	char away[320];            /* why the shuffler cannot be reached; "": it can */
-	uv_timer_t redial, answer; /* answer: deadline of an expected answer */
+	int64_t seen_ms;           /* unix time of the shuffler's last frame; 0 if none has come */
+	char away[320];            /* why the shuffler cannot be reached; empty if it can be */
+	uv_timer_t redial, answer; /* `answer` runs until the deadline of an expected answer */
 };
 
 static enum cm_rc tls_new(const struct an_link *l, struct nt_tls_ctx **out, struct cm_err *err)
@@ -42,7 +43,7 @@ enum cm_rc an_link_new(const struct an_link_conf *conf, struct an_link **out, st
 
 	if (!l)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	*out = l; /* the owner closes and frees it, also after a fault */
+	*out = l; /* the owner closes and frees the link, also after a fault */
 	l->conf = *conf;
 	l->context = conf->context;
 	l->backoff_ms = l->context->conf->reconnect_min_ms;
@@ -124,7 +125,7 @@ static void on_ready(struct lk_link *peer, void *user)
 	l->conf.on_ready(l->conf.user);
 }
 
-/* Whether the frame advances the round, or promises to; earlier failures are then over. */
+/* Whether the frame advances the round or promises to, after which earlier failures no longer count. */
 static bool is_progress(const Tombola__V1__Frame *frame)
 {
 	return frame->kind_case != TOMBOLA__V1__FRAME__KIND_ERROR ||
@@ -152,7 +153,7 @@ static void on_close(struct lk_link *peer, void *user, const struct cm_err *why)
 	struct an_link *l = user;
 
 	if (l->link != peer)
-		return; /* we dropped this link, and nothing waits for it */
+		return; /* we dropped this link, and nothing is waiting for its end */
 	l->link = NULL;
 	l->ready = false;
 	answered(l);
@@ -191,7 +192,7 @@ void an_link_drop(struct an_link *l, const struct cm_err *why)
 
 	if (!peer)
 		return;
-	l->link = NULL; /* on_close of the old link then finds another one and does nothing */
+	l->link = NULL; /* on_close of the old link then finds that it is not l->link and does nothing */
 	l->ready = false;
 	answered(l);
 	lk_close(peer, why);
@@ -247,8 +248,8 @@ void an_link_reload(struct an_link *l, bool asked)
 	l->tls = fresh;
 	lk_metrics_reloaded(an_metrics_shared(l->context->metrics), true);
 	cm_log_plain(CM_LOG_INFO, asked ? "certificates reloaded" : NT_LOOP_TAKEN);
-	/* Close the link, so that the shuffler is verified with the new certificates.  One that is up stays
-	 * where the files were only replaced, unless the new ones do not accept the shuffler. */
+	/* Close the link, so that the shuffler is verified with the new certificates.  A link that is up
+	 * stays if the files were only replaced and the new ones still accept the shuffler. */
 	if (l->link && (asked || !l->ready || lk_recheck(l->link, fresh, &err) != CM_OK)) {
 		(void)cm_fail(&err, CM_EUNAVAIL, "certificates were reloaded");
 		l->backoff_ms = l->context->conf->reconnect_min_ms;

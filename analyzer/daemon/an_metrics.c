@@ -1,4 +1,4 @@
-/* an_metrics.c - the table of the analyzer's metrics, and the code that sets their values. */
+/* an_metrics.c - lists the analyzer's metrics, and sets their values. */
 #include "an_metrics.h"
 
 #include <math.h>
@@ -25,10 +25,10 @@ enum {
 	ROWS
 };
 
-/* By enum an_stage. */
+/* Names of the members of enum an_stage, in its order. */
 static const char *const stages[] = { "planned", "reserved", "charged", "settled", "refused", "void",
 	"waiting", NULL };
-/* By enum an_phase. */
+/* Names of the members of enum an_phase, in its order. */
 static const char *const phases[] = { "idle", "judging", "away", "talking", "waiting", "opening", NULL };
 static const char *const messages[] = { "counted", "bad", "duplicate", NULL };
 static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,

@@ -24,10 +24,11 @@ struct an_metrics *an_metrics_new(const struct an_conf *conf, const struct an_le
 void an_metrics_free(struct an_metrics *m); /* accepts NULL */
 struct lk_metrics *an_metrics_shared(struct an_metrics *m);
 
-/* Read budget and stages after the ledger files were opened or changed.  Not while a round is being
- * judged. */
+/* Read budget and stages after the ledger files were opened or changed.  Do not call it while a round is
+ * being judged. */
 void an_metrics_read_ledger(struct an_metrics *m);
-/* Record how long it took to store one record, to open one bucket, to judge one round. */
+/* Record how many seconds it took to store one record; the others: to open one bucket, to judge one
+ * round. */
 void an_metrics_appended(struct an_metrics *m, double seconds);
 void an_metrics_opened(struct an_metrics *m, double seconds);
 void an_metrics_judged(struct an_metrics *m, double seconds);
@@ -37,10 +38,10 @@ void an_metrics_published(struct an_metrics *m, const struct an_tally *t);
 /* The analyzer's state at the moment of the request. */
 struct an_metrics_now {
 	enum an_phase phase;
-	const struct an_round_state *round; /* the current round; NULL: none */
-	int64_t shuffler_seen_ms;           /* unix time of the shuffler's last frame; 0: none since the
-					     * start */
-	int64_t missed_ms;                  /* an_schedule_missed_ms */
+	const struct an_round_state *round; /* the current round; NULL if there is none */
+	/* unix time of the shuffler's last frame; 0 if none has come since the start */
+	int64_t shuffler_seen_ms;
+	int64_t missed_ms; /* the result of an_schedule_missed_ms */
 	bool connected, ready;
 };
 /* Write the metrics; called from nt_http_route.handle. */

@@ -1,5 +1,5 @@
-/* an_pin.c - takes the plan that a person signed, or makes that of the plan file on a worker thread, and pins
- * it. */
+/* an_pin.c - takes the plan that a person signed, or makes the plan of the plan file on a worker thread,
+ * and pins it. */
 #include "an_pin.h"
 
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #include "cm_log.h"
 #include "pl_make.h"
 
-/* How many refused rounds are explained; the ledger has the reason of each. */
+/* How many refused rounds are explained; the ledger has the reason of every one. */
 #define EXPLAINED 8u
-/* How often an unsigned plan is looked for. */
+/* Pause between two looks for the signed plan. */
 #define LOOK_MS 500u
 
 static const char how[] = "`tombola-analyzer plan sign` shows what it takes, and asks";
@@ -27,16 +27,16 @@ struct an_pin {
 	bool closed;
 	uv_timer_t look;
 	int64_t since_ms;       /* monotonic time at which waiting for a signed plan began */
-	char missing[320 + 80]; /* why there is none; "": it is not waited for */
-	atomic_bool stop;       /* ends the work */
+	char missing[320 + 80]; /* why there is no signed plan; empty if none is waited for */
+	atomic_bool stop;       /* set to true to end the work */
 	uv_work_t work;
 	bool works;
 	uint64_t work_ns; /* how long making the plan took */
-	enum cm_rc rc;    /* of the work, with err */
+	enum cm_rc rc;    /* the result of the work, together with err */
 	struct cm_err err;
 	uint64_t number;
 	uint8_t previous[PR_HASH_LEN];
-	struct cm_buf bytes; /* the plan, and the same decoded */
+	struct cm_buf bytes; /* the bytes of the plan */
 	struct rd_plan made;
 	struct an_explanation explanation[EXPLAINED];
 	size_t explanations;
@@ -84,7 +84,8 @@ const char *an_pin_missing(const struct an_pin *p)
 	return p->missing;
 }
 
-/* Runs on a worker thread, because it composes once per round and the loop must answer health requests. */
+/* Runs on a worker thread, because it composes once for each round and the loop must answer health
+ * requests. */
 static void make(uv_work_t *w)
 {
 	struct an_pin *p = w->data;
@@ -223,7 +224,7 @@ static void made(uv_work_t *w, int status)
 
 /* ---- a plan that a person signs ---- */
 
-/* Say it once, and again if the reason is another one. */
+/* Log the reason why the plan is not signed, once, and again when the reason changes. */
 static void say_missing(struct an_pin *p, const struct cm_err *why)
 {
 	char text[sizeof p->missing];
@@ -240,7 +241,7 @@ static void say_missing(struct an_pin *p, const struct cm_err *why)
 
 static void on_look(uv_timer_t *t);
 
-/* Look again, unless a person waits for the end of this run and has waited for long. */
+/* Look again after a pause, unless a person waits for the end of this run and has waited for give_up. */
 static void wait_for_signature(struct an_pin *p, const struct cm_err *why)
 {
 	int64_t now = cm_clock_mono_ms();
@@ -286,7 +287,7 @@ void an_pin_begin(struct an_pin *p)
 {
 	struct cm_err err = { 0 };
 
-	/* Report this before judging rounds: no round of this plan can run. */
+	/* Report this before any round is judged: no round of this plan can run. */
 	if (an_ledger_files_slice(&p->context->files, &err) != CM_OK) {
 		fail(p, &err);
 		return;

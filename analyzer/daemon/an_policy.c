@@ -9,16 +9,16 @@
 #include "an_fit.h"
 #include "cm_log.h"
 
-#define AGAIN_MS 30000u /* pause; a restarted shuffler is asked at once */
+#define AGAIN_MS 30000u /* pause between two questions; a shuffler that restarts is asked at once */
 
 struct an_policy {
 	struct an_policy_conf conf;
 	const struct an_context *context;
 	uv_timer_t again;
-	const struct rd_plan *made; /* the plan that is asked about; NULL: none */
+	const struct rd_plan *made; /* the plan that is asked about; NULL if there is none */
 	bool pinned;
-	size_t faults;   /* found in the plan */
-	char fault[320]; /* the first fault, while the plan waits; "" */
+	size_t faults;   /* number of faults that were found in the plan */
+	char fault[320]; /* the first fault, while the plan waits; otherwise empty */
 };
 
 enum cm_rc an_policy_new(const struct an_policy_conf *conf, struct an_policy **out, struct cm_err *err)
@@ -59,13 +59,14 @@ void an_policy_connected(struct an_policy *p)
 	if (!p->made || !an_link_ready(p->conf.link))
 		return;
 	(void)uv_timer_stop(&p->again);
-	get.population = (char *)p->context->files.plan.population; /* protobuf-c knows no const */
+	/* protobuf-c's types are not const; nothing is written */
+	get.population = (char *)p->context->files.plan.population;
 	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_POLICY;
 	frame.get_policy = &get;
 	an_link_send(p->conf.link, &frame);
 }
 
-/* Where `check` prints: JSON has the output to itself. */
+/* The stream on which `check` prints: with --json, standard output is for JSON only. */
 static FILE *out_of(const struct an_policy *p)
 {
 	return p->context->run->json ? stderr : stdout;
@@ -96,7 +97,7 @@ static void say(void *user, const struct pl_round *r, const char *text)
 			CM_S("reason", text));
 }
 
-/* Wait with the signature: tell whoever watches the run, or ask again if this is a daemon. */
+/* Wait before pinning: end a run that a person watches, and ask again later in a daemon. */
 static void wait_for_policy(struct an_policy *p)
 {
 	struct cm_err err = { 0 };
@@ -121,8 +122,8 @@ static void go_on(struct an_policy *p)
 	p->conf.on_fits(p->conf.user);
 }
 
-/* Warn if the shuffler assumes fewer honest participants than the plan does: then rounds cost the shuffler
- * more, and only its own composition shows which of them do not fit the slice. */
+/* Warn if the shuffler assumes fewer honest participants than the plan does: then rounds cost more in the
+ * shuffler's composition, and only that composition shows which of them do not fit the slice. */
 static void warn_of_honesty(const struct an_policy *p, const Tombola__V1__Policy *says)
 {
 	const struct pl_plan *plan = &p->context->files.plan;
@@ -158,7 +159,8 @@ static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 	struct cm_err err = { 0 };
 
 	switch (e->code) {
-	case TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND: /* an older one */
+	/* an older shuffler, which does not know the question */
+	case TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND:
 		if (p->context->run->check) {
 			(void)cm_fail(&err, CM_EUNAVAIL, "the shuffler is too old to say its policy");
 			p->conf.on_end(p->conf.user, &err);
@@ -171,7 +173,8 @@ static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 		wait_for_policy(p);
 		return;
 	default:
-		/* As with a round, a refusal that may pass is asked again, and a final one ends the run. */
+		/* As with a round, a refusal that may pass is followed by another request, and a final one
+		 * ends the run. */
 		(void)lk_error(e, &err);
 		if (err.code == CM_EUNAVAIL || err.code == CM_ELATER)
 			an_link_drop(p->conf.link, &err);

@@ -7,26 +7,27 @@
 #include "an_result.h"
 #include "cm_clock.h"
 
-#define INTEREST_MS 5000 /* after a request, go on explaining for this long */
-/* How many refused rounds are explained, the latest of the plan; the ledger has the reason of each. */
+#define INTEREST_MS 5000 /* after a request, continue to make explanations for this long */
+/* How many refused rounds are explained, the last ones of the plan; the ledger has the reason of every
+ * one. */
 #define EXPLAINED 8u
 
 struct refusal {
-	uint32_t number; /* number of the round; 0: this slot is free */
-	size_t voids;    /* rounds that were void when the explanation was made */
-	json_t *doc;     /* the explanation; NULL: it could not be made */
+	uint32_t number; /* number of the round; 0 if this slot is free */
+	size_t voids;    /* how many rounds were void when the explanation was made */
+	json_t *doc;     /* the explanation; NULL if it could not be made */
 };
 
 struct an_refusals {
 	struct an_context *context;
 	atomic_bool stop;
 	struct refusal refusal[EXPLAINED];
-	struct refusal *explaining; /* owned by the thread that explains; NULL: none */
+	struct refusal *explaining; /* used only by the thread that explains; NULL if it does not run */
 	uv_work_t work;
 	int64_t asked_ms; /* when a page was last requested */
 };
 
-/* Whether this round is among those to explain: the last ones of the plan that the budget refused. */
+/* Whether this round is one of those to explain: the last ones of the plan that the budget refused. */
 static bool is_explained(const struct an_state *s, const struct an_round_state *r)
 {
 	size_t after = 0;
@@ -36,7 +37,8 @@ static bool is_explained(const struct an_state *s, const struct an_round_state *
 	return an_round_blocked(r) && !an_round_blocked_again(s, r) && after < EXPLAINED;
 }
 
-/* Whether an explanation is still valid: it is until an earlier round becomes void and returns its budget. */
+/* Whether an explanation is still valid.  It is until an earlier round becomes void and returns its
+ * budget. */
 static bool holds(const struct refusal *e, const struct an_state *s, const struct an_round_state *r)
 {
 	return e->number == r->plan->number && e->voids == an_state_count(s, AN_VOID);
@@ -50,7 +52,7 @@ static struct refusal *explanation_of(struct an_refusals *x, const struct an_rou
 	return NULL;
 }
 
-/* Find a place for one more explanation: a free one, or one whose explanation is invalid or no longer
+/* Find a slot for one more explanation: a free one, or one whose explanation is invalid or no longer
  * shown. */
 static struct refusal *place(struct an_refusals *x)
 {
@@ -73,7 +75,7 @@ static void explain(uv_work_t *w)
 
 	if (an_dashboard_explain(
 		    x->context->conf, x->explaining->number, &x->stop, &x->explaining->doc, &err) != CM_OK)
-		x->explaining->doc = NULL; /* only the ledger's reason is shown */
+		x->explaining->doc = NULL; /* without it the page shows the ledger's reason only */
 }
 
 static void have_explained(struct an_refusals *x);

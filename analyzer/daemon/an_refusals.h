@@ -9,8 +9,8 @@ CM_CHECK enum cm_rc an_refusals_new(struct an_context *context, struct an_refusa
 void an_refusals_close(struct an_refusals *x);
 void an_refusals_free(struct an_refusals *x);
 
-/* A page was requested: start making an explanation if one is missing. */
+/* Call when a page was requested: starts making an explanation if one is missing. */
 void an_refusals_want(struct an_refusals *x);
-/* The explanations made so far, as "tombola.refusals/1", owned by the caller; NULL: out of memory. */
+/* The explanations made so far, as "tombola.refusals/1", owned by the caller; NULL if out of memory. */
 char *an_refusals_text(struct an_refusals *x);
 unsigned an_refusals_made(const struct an_refusals *x);

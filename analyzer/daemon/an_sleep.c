@@ -7,8 +7,8 @@
 #include "cm_clock.h"
 #include "cm_log.h"
 
-/* Timers use the monotonic clock and instants the wall clock, which may be corrected meanwhile.  Checking at
- * this interval notices a correction. */
+/* Timers use the monotonic clock; instants use the wall clock, which may be corrected meanwhile.  A look at
+ * the clock at this interval notices a correction. */
 #define LOOK_MS 2000
 
 struct an_sleep {
@@ -16,8 +16,9 @@ struct an_sleep {
 	void (*on_look)(void *user);
 	void *user;
 	uv_timer_t timer;
-	const struct an_round_state *next; /* the round waited for; NULL: the run does not wait */
-	bool *missed;                      /* per round of the plan file: its miss was logged; owned */
+	/* the round that is waited for; NULL if the run does not wait */
+	const struct an_round_state *next;
+	bool *missed; /* for each round of the plan file: whether its miss was logged; owned */
 };
 
 enum cm_rc an_sleep_new(const struct an_context *context, void (*on_look)(void *user), void *user,
@@ -88,7 +89,7 @@ void an_sleep_end(struct an_sleep *s)
 	(void)uv_timer_stop(&s->timer);
 }
 
-/* Log one line per recurring query, however many of its recurrences were missed. */
+/* Log one line for each recurring query, however many of its recurrences were missed. */
 void an_sleep_say_missed(struct an_sleep *s)
 {
 	const struct an_state *state = &s->context->files.state;

@@ -33,8 +33,8 @@ static bool unfinished(const struct an_turns *t, const struct an_round_state *r)
 	       an_key_exists(t->context->conf->state_dir, r->descriptor.round_id);
 }
 
-/* Whether the question is known: a round that extends another's answer waits until that round is answered or
- * can no longer be. */
+/* Whether the round's question is known: a round that extends another's answer waits until that round is
+ * answered or cannot be answered any more. */
 static bool has_its_question(const struct an_state *s, const struct an_round_state *r)
 {
 	uint32_t after = r->plan->after;
@@ -45,7 +45,7 @@ static bool has_its_question(const struct an_state *s, const struct an_round_sta
 static bool may_be_tried(const struct an_turns *t, const struct an_round_state *r)
 {
 	/* A round that an operator selects runs regardless of its schedule, but a new try of it needs its
-	 * payload.  Whoever continues a try that is under way need not give the payload again. */
+	 * payload.  To continue a try that is under way, the payload need not be given again. */
 	return an_round_open(r) && (!an_round_waits(r) || t->context->run->payload.bytes) &&
 	       !t->barred[r->plan->number - 1] && has_its_question(&t->context->files.state, r) &&
 	       (t->context->run->only == 0 ? an_round_due(r, cm_clock_wall_ms())
@@ -76,8 +76,8 @@ struct an_round_state *an_turns_next(struct an_turns *t, struct an_state *s)
 
 void an_turns_ended(struct an_turns *t, const struct an_round_state *r)
 {
-	/* Do not try it again unless the shuffler refused it by its clock: clocks may agree later, a policy
-	 * will not. */
+	/* Do not try the round again, unless the shuffler refused it because of its clock: clocks may agree
+	 * later, a policy will not. */
 	if (an_round_not_taken(r) && !an_round_refused_by_clock(r) && r->of->current)
 		t->barred[r->plan->number - 1] = true;
 }

@@ -25,8 +25,8 @@ struct an_web {
 	struct an_dashboard_thread *viewer;
 	struct an_refusals *refusals;
 	int64_t started_ms;
-	int64_t certificate_ms, not_after; /* when the certificate was last read; its end in unix seconds, 0:
-					    * no certificate */
+	/* when the certificate was last read; its end in unix seconds, 0 if there is no certificate */
+	int64_t certificate_ms, not_after;
 	char certificate_fault[320];
 };
 
@@ -73,7 +73,7 @@ static void read_certificate(struct an_web *w)
 	memcpy(w->certificate_fault, err.msg, sizeof w->certificate_fault);
 }
 
-/* A page was requested: have what it shows made anew if it is out of date. */
+/* A page was requested: if what it shows is out of date, have it made again. */
 static void want(struct an_web *w)
 {
 	an_dashboard_thread_want(w->viewer);
@@ -148,8 +148,8 @@ static int not_yet(struct nt_http_reply *out)
 	return say(out, HTTP_NOT_YET, "being read from the ledger; ask again in a second\n");
 }
 
-/* Answer with one of the view's documents.  A view behind the ledger is not shown, because it might report
- * less than was spent. */
+/* Answer with one of the view's documents.  A view that is older than the ledger is not shown, because it
+ * might report less loss than there is. */
 static int answer_view(void *user, const char *path, struct nt_http_reply *out)
 {
 	struct an_web *w = user;
@@ -188,7 +188,8 @@ static int answer_estimate(void *user, const char *path, struct nt_http_reply *o
 		return say(out, HTTP_ERROR, an_dashboard_thread_fault(w->viewer));
 	if (!an_dashboard_thread_is_current(w->viewer))
 		return not_yet(out);
-	/* A long result would take too long to read on the loop's thread. */
+	/* A long result is answered in its abridged form, because reading it would take too long on the
+	 * loop's thread. */
 	if (r->of && r->of->current && r->plan->number <= v->plan_rounds && v->brief[r->plan->number - 1])
 		return send_json(out, strdup(v->brief[r->plan->number - 1]));
 	cm_buf_init(&b, AN_RESULT_MAX);

@@ -18,23 +18,23 @@ struct an_work {
 	struct an_context *context;
 	struct an_link *link;
 	bool closed;
-	struct an_round *dialogue; /* NULL: no round is under way */
+	struct an_round *dialogue; /* NULL if no round is under way */
 	struct an_round_state *round;
-	struct cm_buf payload;  /* of the round, until it is announced */
-	bool announced_durable; /* the file `announced` names this round, durably */
+	struct cm_buf payload;  /* the round's payload, until the round is announced */
+	bool announced_durable; /* the file `announced` durably names this round */
 	bool keys_swept; /* keys that the ledger does not know were destroyed; done once the shuffler has
 			  * confirmed this ledger */
 	uv_timer_t pause;
 
 	/* For opening a bucket on a worker thread. */
-	struct an_open *open; /* NULL: nothing was opened yet */
+	struct an_open *open; /* NULL until a bucket was opened */
 	struct an_scratch *scratch;
 	uv_work_t job;
 	bool opening;
 	const uint8_t *sealed, *bucket_root;
 	size_t messages;
-	bool right;       /* it has that root */
-	uint64_t open_ns; /* how long it took */
+	bool right;       /* the messages have the root `bucket_root` */
+	uint64_t open_ns; /* how long opening took */
 	enum cm_rc open_rc;
 	struct cm_err open_err;
 };
@@ -106,7 +106,7 @@ static enum cm_rc keep_manifest(void *user, const struct rd_signed *manifest, st
 		w->context->shuffler, err);
 }
 
-/* A lost payload is no fault of ours yet: the shuffler may hold it. */
+/* A lost payload is not a fault of ours yet: the shuffler may have it. */
 static enum cm_rc load_payload(
 	struct an_work *w, const struct an_round_state *r, struct cr_span *out, struct cm_err *err)
 {
@@ -155,7 +155,7 @@ void an_work_begin(struct an_work *w, struct an_round_state *r)
 		an_work_connected(w);
 }
 
-/* Handle a fault of the dialogue: retry faults that a later try may overcome, end the run for others. */
+/* Handle a fault of the dialogue: retry if a later try may succeed, otherwise end the run. */
 static void fail(struct an_work *w, const struct cm_err *err)
 {
 	if (err->code == CM_EUNAVAIL || err->code == CM_ELATER)
@@ -177,7 +177,7 @@ void an_work_connected(struct an_work *w)
 		pump(w);
 }
 
-/* Check the shuffler's memory: if it sealed a round, it must have witnessed the reservation. */
+/* Check what the shuffler remembers: if it sealed a round, it must have witnessed the reservation. */
 static void check_memory(struct an_work *w, uint64_t seen)
 {
 	const struct an_state *s = &w->context->files.state;
@@ -212,7 +212,7 @@ static enum cm_rc sweep_keys(struct an_work *w, struct cm_err *err)
 			   : rc;
 }
 
-/* Store durably that the round was announced, before the next request: from now on devices may report. */
+/* Record durably that the round was announced, before the next request: from now on devices may report. */
 static enum cm_rc note_announced(struct an_work *w, struct cm_err *err)
 {
 	if (w->announced_durable || !an_round_announced(w->dialogue))
@@ -427,7 +427,7 @@ static enum cm_rc act(struct an_work *w, struct an_action *a, struct cm_err *err
 	case AN_ACT_PUBLISH:
 		return publish(w, err);
 	case AN_ACT_ERASE:
-		/* Destroy the key last: as long as it exists, a restart repeats all of this. */
+		/* Destroy the key last: while it exists, a restart repeats all of these steps. */
 		rc = an_payload_erase(
 			w->context->conf->state_dir, &w->context->files.state, &w->round->descriptor, err);
 		if (rc == CM_OK)

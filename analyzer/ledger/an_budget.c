@@ -306,7 +306,7 @@ enum cm_rc an_budget_share(const struct an_state *s, double *share, struct cm_er
 	return CM_OK;
 }
 
-/* limit - taken of decimals, without what binary adds to it. */
+/* limit - taken in decimals, without the rounding errors of binary numbers. */
 static double left_of(double limit, double taken)
 {
 	char text[32];
@@ -315,7 +315,7 @@ static double left_of(double limit, double taken)
 	return limit > taken ? strtod(text, NULL) : 0;
 }
 
-/* What the rounds of one plan use of its slice. */
+/* Compute how much of its slice the rounds of one plan use. */
 static enum cm_rc used_of(
 	const struct an_state *s, const struct an_plan *plan, double *epsilon, struct cm_err *err)
 {

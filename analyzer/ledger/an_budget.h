@@ -10,8 +10,8 @@
 struct an_explanation {
 	const struct an_round_state *round; /* borrowed from the state */
 	struct rd_verdict verdict;
-	double largest_epsilon0; /* largest epsilon0 that would fit instead; 0: none would, or the round fits
-				  * as it is */
+	/* largest epsilon0 that would fit instead; 0 if none would, or if the round fits as it is */
+	double largest_epsilon0;
 };
 
 /* Decide whether this round of the pinned plan file may run.  In mode plan the signed plan has decided, and
@@ -38,26 +38,31 @@ bool an_budget_spends(
 /* "needs ... and ... is left", for a round that does not fit. */
 void an_budget_words(const struct rd_verdict *v, char *out, size_t size);
 
-/* The population's budget and where it went, the same figure wherever it is shown.  Rounded by nobody. */
+/* The population's budget and what became of it; every place that shows the budget shows these numbers.
+ * They are not rounded. */
 struct an_figure {
-	double limit, delta; /* epsilon and delta for the population's life */
+	double limit, delta; /* the budget for the population's life */
 	double pinned,
-		pinned_delta; /* the slices of all plans: spent whole, for ever; what is lost is this */
-	/* Epsilon of the rounds of the pinned slices that were announced or answered; of a filter, its part
-	 * of the slice.  It says how much of what is spent was used, and is no bound on what is lost. */
+		/* sum of the slices of all plans.  A slice is spent as a whole and for ever, so this is the
+		 * privacy loss */
+		pinned_delta;
+	/* Epsilon of the rounds of the pinned plans that were announced or answered; for an adaptive plan,
+	 * the filter's share of the slice.  It says how much of the spent budget was used; it is not a
+	 * bound on the loss. */
 	double used;
-	double free, free_delta; /* for other plans */
-	double ratio;            /* used / limit, 1 is all */
-	bool full;               /* nothing of epsilon or of delta is free: no further plan fits */
+	double free, free_delta; /* what is left for further plans */
+	double ratio;            /* used / limit; 1 means that all is used */
+	bool full;               /* no epsilon or no delta is left, so no further plan fits */
 };
-/* all: the population's budget (an_ledger_files_budget). */
+/* Fill in *out.  all: the population's budget (an_ledger_files_budget). */
 CM_CHECK enum cm_rc an_budget_figure(
 	const struct an_state *s, const struct rd_slices *all, struct an_figure *out, struct cm_err *err);
 
 /* Upper bound on epsilon of the plan file's entries up to the last that was announced or answered; for an
  * adaptive plan, its whole slice once it has a round.  The population's total is an_state.slices. */
 double an_budget_answered(const struct an_state *s);
-/* The share of the plan file's slice that those rounds use; for an adaptive plan, of its filter. */
+/* The share of the plan file's slice that those rounds use; for an adaptive plan, the used share of its
+ * filter. */
 CM_CHECK enum cm_rc an_budget_share(const struct an_state *s, double *share, struct cm_err *err);
 /* Explain in one line why a plan's slice does not fit; returns CM_EBUDGET. */
 CM_CHECK enum cm_rc an_slice_refused(

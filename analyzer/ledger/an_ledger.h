@@ -23,14 +23,14 @@
 
 struct an_ledger;
 
-/* Read and verify everything.  With write: create a missing file, cut a torn last record, and sync the rest,
- * which may end in a record that a killed process did not sync; the caller holds the lock of the state
- * directory.  Without write nothing changes, and a missing file is an empty ledger.  *torn: bytes of the torn
- * last record, 0: none.  CM_EDATA for damage, with file, record and byte offset. */
+/* Read and verify everything.  With write: create a missing file, cut a torn last record, and sync the
+ * rest, which may end in a record that a killed process did not sync; the caller holds the lock of the
+ * state directory.  Without write nothing changes, and a missing file is an empty ledger.  *torn: bytes of
+ * the torn last record; 0 if there is none.  CM_EDATA: damage; err has the file, record and byte offset. */
 CM_CHECK enum cm_rc an_ledger_open(
 	const char *path, bool write, struct an_ledger **out, size_t *torn, struct cm_err *err);
 void an_ledger_free(struct an_ledger *l);
-/* *out: whether the file exists. */
+/* Find out whether the file exists. */
 CM_CHECK enum cm_rc an_ledger_exists(const char *path, bool *out, struct cm_err *err);
 
 /* Append a record; sets r->seq.  The record is on disk when this returns CM_OK.  After any CM_EIO the ledger

@@ -54,7 +54,7 @@ static enum cm_rc sweep(const char *state_dir, struct cm_err *err)
 	return rc;
 }
 
-/* Refuse to start: an empty ledger in place of a lost one would claim that nothing was spent. */
+/* Refuse to start, because an empty ledger in place of a lost one would claim that nothing was spent. */
 static enum cm_rc say_lost(const char *path, struct cm_err *err)
 {
 	return cm_fail(err, CM_EDATA,
@@ -110,7 +110,7 @@ enum cm_rc an_plan_load(const struct an_conf *conf, FILE *faults, struct pl_plan
 	return rc;
 }
 
-/* Kept, so that the next verb does not search again. */
+/* Keep what protocol "auto" chose, so that the next verb does not search again. */
 static enum cm_rc keep_choices(const struct an_conf *conf, const struct pl_plan *plan, struct cm_err *err)
 {
 	char *kept = cm_file_join(conf->state_dir, KEPT_FILE);

@@ -12,10 +12,10 @@ struct an_ledger_files {
 	struct an_ledger *ledger;
 	struct an_state state;
 	const char *state_dir; /* borrowed from the configuration */
-	double epsilon, delta; /* budget of the population, from the configuration; 0: the first plan's
-				* slice */
-	size_t torn;           /* bytes of a torn last record, which is cut when writing and ignored when
-				* reading */
+	/* budget of the population, from the configuration; 0 means the first plan's slice */
+	double epsilon, delta;
+	size_t torn; /* bytes of a torn last record, which is cut when writing and ignored when
+		      * reading */
 };
 
 /* Read the plan file; what protocol "auto" chose for it is taken from the state directory, if a run kept it
@@ -59,9 +59,9 @@ CM_CHECK enum cm_rc an_ledger_files_preview(
 struct an_decision {
 	const struct rd_verdict *verdict; /* from an_budget_decide */
 	bool take;
-	const char *refusal;          /* reason for refusing other than the budget; NULL: none */
-	const struct qy_query *query; /* the question, if it differs from the plan's; NULL: the plan's */
-	struct an_payload payload;    /* of a round that has one, checked */
+	const char *refusal;          /* reason for refusing other than the budget; NULL if there is none */
+	const struct qy_query *query; /* the question, if it differs from the plan's; otherwise NULL */
+	struct an_payload payload;    /* the checked payload, if the round has one */
 };
 /* Record the decision about a round of the pinned plan file.  To take it: freeze its payload, create its key,
  * then write RESERVE durably.  Otherwise write REFUSE. */

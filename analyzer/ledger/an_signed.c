@@ -44,7 +44,8 @@ enum cm_rc an_signed_write(
 	return rc;
 }
 
-/* Whether our key signed these bytes; its signatures are deterministic. */
+/* Check that our key signed these bytes.  Its signatures are deterministic, so they are made again and
+ * compared. */
 static enum cm_rc check_signature(
 	const struct cr_signer *signer, const struct cm_buf *file, struct cm_err *err)
 {
@@ -60,7 +61,7 @@ static enum cm_rc check_signature(
 	return rc;
 }
 
-/* Whether the plan is the next of this ledger and that of the plan file. */
+/* Check that the plan is the next one of this ledger and belongs to the plan file. */
 static enum cm_rc check_place(const struct an_ledger_files *b, const struct rd_plan *p, struct cm_err *err)
 {
 	uint8_t previous[PR_HASH_LEN];
@@ -108,7 +109,7 @@ void an_signed_remove(const char *state_dir)
 	struct cm_err unused;
 	char *path = path_of(state_dir, &unused);
 
-	/* A file that stays is one that no ledger takes again. */
+	/* If the file stays, no ledger takes it again, so a failure is ignored. */
 	if (path)
 		(void)unlink(path);
 	free(path);

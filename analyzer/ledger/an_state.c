@@ -371,8 +371,8 @@ static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, c
 	return CM_OK;
 }
 
-/* Whether this round was described.  Candidates that follow from an earlier answer are not compared, since
- * the plan does not hold them. */
+/* Whether this descriptor describes the round.  Candidates that follow from an earlier answer are not
+ * compared, since the plan does not hold them. */
 static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 {
 	struct qy_query planned = p->query, described = d->query;
@@ -508,9 +508,10 @@ static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, str
 
 /* ---- rounds move on ---- */
 
-/* A try that ended with a VOID manifest leaves the entry waiting for the next try.  So does a descriptor that
- * the shuffler refused to announce.  A try without a manifest may have been released, so no other try
- * follows.  In an adaptive plan only what was refused returns its charge (doc/accounting.md, 8). */
+/* A try that ended with a VOID manifest leaves the entry waiting for the next try.  So does a descriptor
+ * that the shuffler refused to announce.  A try without a manifest may have been released, so no other try
+ * follows.  In an adaptive plan a round returns its charge only if it was refused (doc/accounting.md,
+ * 8). */
 static void end_void(struct an_round_state *round, const struct rd_record *r)
 {
 	static const uint8_t none[PR_HASH_LEN];

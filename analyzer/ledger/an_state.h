@@ -1,9 +1,9 @@
-/* an_state.h - the plans in a ledger and the stage of each of their rounds, computed from its records.  No
- * I/O.
+/* an_state.h - computes from the ledger's records which plans it has, and the stage of each of their
+ * rounds.  No I/O.
  *
- * The ledger alone is authoritative: this state is computed from it at every start and updated with every
- * appended record.  At most one of its plans is that of the plan file.  The rounds of the others are kept so
- * that charged ones can be finished and shown. */
+ * Only the ledger is authoritative: this state is computed from it at every start and updated with every
+ * appended record.  At most one of its plans is that of the plan file.  The rounds of the others are kept
+ * so that charged ones can be finished and shown. */
 #pragma once
 
 #include "pl_plan.h"
@@ -26,15 +26,15 @@ struct an_plan {
 	/* in adaptive modes the account of the rounds that hold budget; NULL in mode plan */
 	struct rd_account *account;
 	bool current;      /* it is the plan of the plan file */
-	int64_t pinned_ms; /* time of the PLAN record; 0: the plan is not in the ledger */
+	int64_t pinned_ms; /* time of the PLAN record; 0 if the ledger does not have the plan */
 };
 
 struct an_round_state {
-	const struct pl_round *plan;  /* borrowed: from the plan file, or derived from what the ledger
-				       * holds */
-	const struct an_plan *of;     /* borrowed; NULL until the plan is pinned */
-	const struct rd_entry *entry; /* the round's entry in that plan, borrowed; NULL: refused, or an
-				       * adaptive mode */
+	const struct pl_round *plan; /* borrowed: from the plan file, or derived from what the ledger
+				      * holds */
+	const struct an_plan *of;    /* borrowed; NULL until the plan is pinned */
+	/* the round's entry in that plan, borrowed; NULL if it was refused, or in an adaptive mode */
+	const struct rd_entry *entry;
 	enum an_stage stage;
 	uint32_t tries;                     /* number of tries that ended with a manifest */
 	bool lost;                          /* one further try, the last, ended without a manifest */
@@ -46,15 +46,15 @@ struct an_round_state {
 	uint64_t charge_seq;              /* number of the CHARGE record */
 	uint8_t charge_head[PR_HASH_LEN]; /* the ledger's head after the CHARGE record */
 	int64_t reserved_ms, charged_ms;
-	int64_t ended_ms; /* time at which the last try was settled or void; 0: not yet */
+	int64_t ended_ms; /* time at which the last try was settled or void; 0 if it is under way */
 	uint8_t manifest_hash[PR_HASH_LEN];
 	uint64_t participants; /* number of participants of the last try that ended */
-	double epsilon_round;  /* loss of this round; for REFUSED what it would need */
-	/* loss together with the rounds before it; for REFUSED what the total would have been */
+	double epsilon_round;  /* loss of this round; if REFUSED, the loss that it would have had */
+	/* loss together with the rounds before it; if REFUSED, what the total would have been */
 	double epsilon_total;
-	uint8_t result_hash[PR_HASH_LEN]; /* for SETTLED */
-	char reason[PR_TEXT_MAX + 1];     /* for VOID, WAITING, REFUSED, and for SETTLED if the round was
-					   * given up */
+	uint8_t result_hash[PR_HASH_LEN]; /* if SETTLED, the hash of the result */
+	/* if VOID, WAITING or REFUSED, or SETTLED because the round was given up */
+	char reason[PR_TEXT_MAX + 1];
 };
 
 /* A round of a plan other than the plan file's. */
@@ -67,12 +67,12 @@ struct an_state {
 	const struct pl_plan *plan;   /* the plan file, borrowed */
 	struct an_round_state *round; /* plan->rounds elements */
 	bool opened;                  /* the ledger has an OPEN record */
-	double epsilon, delta;        /* budget of the population, once opened */
+	double epsilon, delta;        /* budget of the population, if `opened` */
 	struct rd_slices slices;      /* the slices that the plans took from that budget */
 	struct an_plan **pinned;      /* all plans in order; owned */
 	size_t plans, plans_room;
 	const struct an_plan *current; /* the plan file's plan; NULL until it is pinned */
-	struct an_other **other;       /* owned */
+	struct an_other **other;       /* rounds of other plans than the plan file's; owned */
 	size_t others, others_room;
 	uint64_t sequence;             /* sequence number of the last descriptor; 0 if there is none */
 	uint8_t previous[PR_HASH_LEN]; /* hash of that descriptor */
@@ -90,7 +90,7 @@ CM_CHECK enum cm_rc an_state_take(
 /* Apply the signed plan in these bytes, as a PLAN record does.  Also used for a plan that is not in the
  * ledger yet, to preview it. */
 CM_CHECK enum cm_rc an_state_pin(struct an_state *s, const uint8_t *bytes, size_t len, struct cm_err *err);
-/* Number of the next plan; `previous`: hash of the last one, zero if there is none. */
+/* Number of the next plan.  `previous`: hash of the last plan, all zeros if there is none. */
 uint64_t an_state_next_plan(const struct an_state *s, uint8_t previous[PR_HASH_LEN]);
 
 /* Find the round of any plan whose last try has this id.  NULL if there is none. */
@@ -122,7 +122,7 @@ uint64_t an_round_reports(const struct an_round_state *r);
 bool an_round_lost(const struct an_round_state *r);
 /* Whether the round was refused because it had nothing to ask, though it fitted the budget. */
 bool an_round_left_out(const struct an_round_state *r);
-/* Epsilon, in mode plan, of the signed entries before this round of the plan file; 0: there are none. */
+/* In mode plan, epsilon of the signed entries before this round of the plan file; 0 if there are none. */
 double an_state_spent_before(const struct an_state *s, const struct an_round_state *r);
 /* Whether the budget refused the round. */
 bool an_round_blocked(const struct an_round_state *r);

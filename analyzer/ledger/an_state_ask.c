@@ -41,7 +41,7 @@ struct an_round_state *an_state_find(const struct an_state *s, const uint8_t rou
 	return NULL;
 }
 
-/* The round that is asked for: a query, and the number of its recurrence; 0: the newest. */
+/* The round that is asked for: a query, and the number of its recurrence; 0 means the newest. */
 struct asked {
 	const char *query;
 	size_t len;

@@ -1,4 +1,4 @@
-/* an_publish.c - runs libmosquitto for as long as one round takes. */
+/* an_publish.c - publishes with libmosquitto, which runs for one round at a time. */
 #include "an_publish.h"
 
 #include <mosquitto.h>
@@ -12,17 +12,17 @@
 #include "mq_hosts.h"
 #include "mq_session.h"
 
-#define PATIENCE_MS 15000 /* without progress */
+#define PATIENCE_MS 15000 /* longest time without progress */
 #define TURN_MS     100
 
 struct session {
 	struct mosquitto *m;
-	size_t up; /* 1: the broker has let us in */
+	size_t up; /* 1 if the broker has accepted our login */
 	bool over;
-	int refused; /* X509_V_ERR */
-	bool no;     /* the broker said no */
+	int refused; /* the X509_V_ERR with which we refused the broker's certificate */
+	bool no;     /* the broker refused us or a message */
 	size_t acknowledged;
-	const char *why; /* why the connection is over; static, or libmosquitto's */
+	const char *why; /* why the connection is over; a static text, or one of libmosquitto's */
 };
 
 static void give_up(struct session *s, const char *why)
@@ -67,7 +67,7 @@ static void on_publish(struct mosquitto *m, void *user, int mid, int reason, con
 	}
 }
 
-/* Let libmosquitto work until *progress is `want`, or the connection is over. */
+/* Let libmosquitto work until *progress is `want`, or until the connection is over. */
 static void turn(struct session *s, const size_t *progress, size_t want)
 {
 	int64_t end = cm_clock_mono_ms() + PATIENCE_MS;
@@ -86,7 +86,7 @@ static void turn(struct session *s, const size_t *progress, size_t want)
 	}
 }
 
-/* Dial the current address, and wait until the broker has let us in. */
+/* Dial the current address, and wait until the broker has accepted our login. */
 static enum cm_rc connect_address(
 	const struct an_publish *p, struct mq_hosts *h, struct session *s, struct cm_err *err)
 {
@@ -136,7 +136,7 @@ static enum cm_rc say(struct session *s, const char *topic, const char *text, st
 		       : cm_fail(err, CM_EUNAVAIL, "%s: %s", topic, mq_session_reason(rc, s->refused));
 }
 
-/* Publish a sensor's description before the state that it describes. */
+/* Publish all messages; a sensor's description precedes the state that it describes. */
 static enum cm_rc say_all(const struct an_publish *p, struct session *s, const struct an_event *e,
 	const char *text, struct cm_err *err)
 {

@@ -11,9 +11,9 @@
 #define SHOWN_NAME_MAX 200u
 #define SLUG_MAX       (4 * PR_TEXT_MAX + 1u)
 
-/* What is safe in a topic, in an id and in a template.  Names have small letters, digits, ".", "_" and "-"
- * (rd_is_name); the capital letters that stand for "." tell "a.b" from "a_b".  joined: "_" follows it, which
- * its own "_" must not be taken for. */
+/* Write a name so that it is safe in a topic, in an id and in a template.  Names have small letters,
+ * digits, ".", "_" and "-" (rd_is_name); "DOT" in capitals stands for ".", so that "a.b" and "a_b" differ.
+ * joined: a "_" follows the name, so "LINE" stands for the name's own "_". */
 static void slug(const char *name, bool joined, char out[SLUG_MAX])
 {
 	size_t n = 0;
@@ -60,8 +60,9 @@ size_t an_sensors(const struct an_topics *t, const struct an_event *e)
 	return items(e) < t->sensors ? items(e) : t->sensors;
 }
 
-/* A sensor's name: the query alone if it has one number, the query and the candidate's place in the list of
- * prefixes, because the candidates change from round to round, else the query and the item's label. */
+/* Write a sensor's name: the query alone if it has one number; the query and the candidate's place in the
+ * list for prefixes, because the candidates change from round to round; otherwise the query and the item's
+ * label. */
 static void name_of(const struct an_event *e, size_t i, char out[SHOWN_NAME_MAX])
 {
 	const json_t *item = json_array_get(json_object_get(e->result, "items"), i);
@@ -75,7 +76,7 @@ static void name_of(const struct an_event *e, size_t i, char out[SHOWN_NAME_MAX]
 		(void)snprintf(whole, sizeof whole, "%s", query(e));
 	else
 		(void)snprintf(whole, sizeof whole, "%s: %s", query(e), label);
-	cm_text_copy(out, SHOWN_NAME_MAX, whole); /* cut at the end of a character */
+	cm_text_copy(out, SHOWN_NAME_MAX, whole); /* this cuts at the end of a character */
 }
 
 char *an_sensor(const struct an_topics *t, const struct an_event *e, size_t i, char topic[AN_TOPIC_MAX])
@@ -94,7 +95,8 @@ char *an_sensor(const struct an_topics *t, const struct an_event *e, size_t i, c
 	(void)snprintf(device, sizeof device, "tombola_%s", of);
 	(void)snprintf(
 		topic, AN_TOPIC_MAX, "%.100s/sensor/tombola_%s_%s/%zu/config", t->discovery, of, asked, i);
-	/* `items` in brackets: a dict has a method of that name.  A round without an estimate has none. */
+	/* `items` is in brackets, because a dict has a method of that name.  A round without an estimate
+	 * has no items. */
 	(void)snprintf(value, sizeof value,
 		"{{ value_json['items'][%zu].value if value_json['items'] | length > %zu else None }}", i, i);
 	(void)snprintf(attributes, sizeof attributes,

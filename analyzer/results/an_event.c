@@ -10,7 +10,7 @@
 #include "cm_clock.h"
 #include "cm_oom.h"
 
-/* What a column is in the line protocol.  A tag tells series apart, so a column whose value changes from
+/* Where the line protocol puts a column.  A tag distinguishes series, so a column whose value changes from
  * round to round must not be a tag. */
 enum place { TAG, FIELD, NOWHERE };
 
@@ -58,14 +58,14 @@ static const struct column {
 	{ "bias_bound", FIELD },
 	{ "below_noise", FIELD },
 	{ "at_end", FIELD },
-	/* an_result_place_name */
+	/* named by an_result_place_name */
 	{ "x", FIELD },
 	{ "y", FIELD },
 	{ "width", FIELD },
 	{ "height", FIELD },
 };
 #define COLUMNS     (sizeof columns / sizeof *columns)
-#define ITEM_COLUMN 26u /* index of "label", the first column of an item */
+#define ITEM_COLUMN 26u /* index of the column "label", the first column of an item */
 #define PLACE       (COLUMNS - AN_RESULT_PLACE)
 
 static const char *const copied[] = { "population", "query", "type", "protocol", "unit", "epsilon0",
@@ -103,8 +103,8 @@ static bool is_text(const char *name)
 	return false;
 }
 
-/* How many devices were not taken, and why: "2400 were over max_share of ...; ...".  Both are null for a
- * result of before they were counted. */
+/* Set how many devices were not taken, and why, such as "2400 were over max_share of ...; ...".  Both are
+ * null for a result that is older than these counts. */
 static int set_left_out(json_t *o, const json_t *list)
 {
 	json_t *it, *why = NULL;
@@ -127,7 +127,7 @@ static int set_left_out(json_t *o, const json_t *list)
 	return bad | json_object_set_new(o, "left_out_why", why ? why : json_null());
 }
 
-/* The columns of the round; in the order of the table. */
+/* Make the columns of the round, in the order of the table. */
 static json_t *head(const struct an_event *e, const char *schema)
 {
 	const struct an_round_state *r = e->r;
@@ -156,7 +156,7 @@ static json_t *head(const struct an_event *e, const char *schema)
 	return NULL;
 }
 
-/* Put the columns of an item into o; item NULL: the round has none, and all are null. */
+/* Put the columns of an item into o.  item is NULL if the round has none; then all of them are null. */
 static int set_item(json_t *o, json_t *item)
 {
 	int bad = 0;
@@ -209,7 +209,7 @@ json_t *an_event_json(const struct an_event *e)
 
 /* ---- one row in each form ---- */
 
-/* RFC 4180; a text is always in quotes, so that an empty cell is no text. */
+/* Write a cell as RFC 4180 says; a text is always in quotes, so that an empty cell means "no value". */
 static void csv_cell(const json_t *v, FILE *out)
 {
 	if (json_is_string(v))
@@ -274,7 +274,7 @@ static void influx_tag_of(const char *name, const json_t *v, FILE *out)
 {
 	bool text = json_is_string(v);
 
-	/* A tag without a value may not be written. */
+	/* The line protocol does not allow a tag without a value. */
 	if (!v || json_is_null(v) || (text && json_string_length(v) == 0))
 		return;
 	(void)fprintf(out, ",%s=", name);
@@ -339,7 +339,7 @@ enum cm_rc an_event_print(const struct an_event *e, enum an_form form, FILE *out
 			if (rc != CM_OK)
 				break;
 		}
-	/* A charged round has a line even without an estimate. */
+	/* A charged round has a line even if it has no estimate. */
 	if (rc == CM_OK && printed == 0)
 		rc = json_object_set_new(row, "no_reading", json_null()) == 0 && set_item(row, NULL) == 0
 			     ? print_row(row, form, out, err)

@@ -21,12 +21,12 @@
 #include "cm_log.h"
 #include "cm_owned.h"
 
-#define LOOK_MS    20     /* time between two looks at whether the program has ended */
-#define END_MS     10000  /* time in which its descendants must die */
+#define LOOK_MS    20     /* pause between two checks whether the program has ended */
+#define END_MS     10000  /* time limit for killing its descendants */
 #define OUTPUT_MAX 65536u /* most bytes of its output that reach our log */
-#define NOT_RUN    127    /* exit code of a child that could not become the program */
+#define NOT_RUN    127    /* exit code of a child that could not start the program */
 
-/* Make the input a file in memory, so that a program that does not read all of it blocks nobody. */
+/* Make the input a file in memory, so that a program that does not read all of it does not block us. */
 static enum cm_rc make_input(const char *text, size_t len, int *fd, struct cm_err *err)
 {
 	*fd = memfd_create("settled", MFD_CLOEXEC);
@@ -35,7 +35,7 @@ static enum cm_rc make_input(const char *text, size_t len, int *fd, struct cm_er
 	return cm_fail(err, CM_EINTERNAL, "cannot keep the input of the program: %s", strerror(errno));
 }
 
-/* In the child; never returns. */
+/* Runs in the child; never returns. */
 static void become(char **argv, int input, int output, pid_t parent)
 {
 	sigset_t none;
@@ -58,8 +58,8 @@ struct output {
 	bool cut;
 };
 
-/* Read what is there, or comes within LOOK_MS.  All of it is read, so that a program that writes too much is
- * not held up, and nothing waits for a reader of our stderr. */
+/* Read the output that has come, or comes within LOOK_MS.  All of it is read, so that a program that writes
+ * too much is not held up, and no reader of our stderr is waited for. */
 static void take_output(struct output *o, int wait_ms)
 {
 	struct pollfd in = { .fd = o->fd, .events = POLLIN },
@@ -69,7 +69,7 @@ static void take_output(struct output *o, int wait_ms)
 
 	if (poll(&in, 1, wait_ms) != 1)
 		return;
-	/* Read a bounded number of times: a program that writes without end must not keep us from looking at
+	/* Read a limited number of times: a program that writes without end must not keep us from checking
 	 * the clock. */
 	for (unsigned i = 0; i < 64 && (n = read(o->fd, part, sizeof part)) > 0; i++) {
 		size_t out = (size_t)n < o->left ? (size_t)n : o->left;
@@ -81,7 +81,7 @@ static void take_output(struct output *o, int wait_ms)
 	}
 }
 
-/* Kill the children of one of our threads; *some tells whether there were any. */
+/* Kill the children of one of our threads; sets *some if there were any. */
 static enum cm_rc kill_children(void *some, const char *thread, struct cm_err *err)
 {
 	char name[64], word[24];
@@ -99,9 +99,9 @@ static enum cm_rc kill_children(void *some, const char *thread, struct cm_err *e
 	return CM_OK;
 }
 
-/* End every descendant of the program, whatever session or group it is in.  This process is their reaper
- * (PR_SET_CHILD_SUBREAPER), so a descendant whose parent dies becomes our child.  Returns false if some
- * outlive END_MS. */
+/* End every descendant of the program, in whatever session or group it is.  This process is their reaper
+ * (PR_SET_CHILD_SUBREAPER), so a descendant whose parent dies becomes our child.  Returns false if some are
+ * still alive after END_MS. */
 static bool end_all(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
