@@ -78,7 +78,7 @@ void an_check(const struct an_conf *conf, struct nt_health *h)
 	nt_health_daemon(h, conf->http);
 }
 
-/* Where findings about the files of TLS are reported. */
+/* Where findings about the TLS files are reported. */
 struct findings {
 	const struct cf_file *file;
 	FILE *faults;
@@ -99,7 +99,7 @@ static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 	say_key(user, cr_file_keys[which], why);
 }
 
-/* Where findings about the TLS files are reported. */
+/* Check that the pinned key is not our own. */
 static void check_pin(struct findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
 {
 	struct cm_err why;
@@ -147,7 +147,7 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 		(void)cm_fail(&why, CM_ECONFIG, "a program is named by its absolute path");
 		cf_fault_at(file, "on_settled.command", &why, faults, err);
 	} else if (conf->on_settled.command.n > 0) {
-		/* Check that the pinned key is not our own. */
+		/* The program is run by another user, who may read files that we may not. */
 		enum cm_rc rc = cm_owned_path(conf->on_settled.command.item[0], &why);
 
 		if (rc == CM_EPERM || rc == CM_ENOINPUT)
@@ -157,13 +157,13 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 	cr_signer_free(signer);
 }
 
-/* The program is run by another user, who may read files that we may not. */
+/* Open ledger and plan as a start does. */
 static enum cm_rc check_ledger(const struct an_conf *conf, size_t *torn, struct cm_err *err)
 {
 	struct an_ledger_files files;
 	enum cm_rc rc = an_ledger_files_open(conf, false, &files, err);
 
-	/* Open ledger and plan as a start does. */
+	/* A pinned plan has its slice already. */
 	if (rc == CM_OK && !files.state.current)
 		rc = an_ledger_files_slice(&files, err);
 	*torn = files.torn;
@@ -171,7 +171,7 @@ static enum cm_rc check_ledger(const struct an_conf *conf, size_t *torn, struct 
 	return rc;
 }
 
-/* A pinned plan has its slice already. */
+/* Check the ledger alone. */
 static enum cm_rc check_chain(const struct an_conf *conf, size_t *torn, struct cm_err *err)
 {
 	char *path = cm_file_join(conf->state_dir, "ledger");
