@@ -11,9 +11,10 @@
 #include "pr_limits.h"
 #include "qy_value.h"
 
-/* below this expected number of noise messages for an item the normal law is not used */
-#define NOISE_EXACT    100.0
-#define VARIANCE_EXACT 1e4 /* above this variance of the kept messages, their law is normal enough */
+/* with fewer expected noise messages for an item, exact laws are used in place of the normal law */
+#define NOISE_EXACT 100.0
+/* with a larger variance of the number of messages that holders keep, the normal law is good enough */
+#define VARIANCE_EXACT 1e4
 #define MEMO           4096u
 
 struct limits {
@@ -21,12 +22,13 @@ struct limits {
 	bool known;
 };
 
-/* One estimation. */
+/* One estimation: what is the same for all its items. */
 struct work {
 	const struct es_support *s;
 	uint64_t n;
-	double expected;           /* noise messages for an item that nobody holds */
-	double alpha, joint_alpha; /* error of one tail */
+	double expected; /* expected number of messages that support an item which nobody holds */
+	/* chance that one end of an interval misses: of an item's own interval, and of the joint one */
+	double alpha, joint_alpha;
 	double z, joint_z;
 	bool exact, no_memory;
 	/* laws of the dummies that support one item, and of all messages that support an item nobody
@@ -81,8 +83,8 @@ static double chance_of(const struct es_support *s, double n, double c)
 	return s->other + (s->keep - s->other) * c / n;
 }
 
-/* The variance of the number of messages that support an item, where only some participants were asked:
- * that of as many independent messages, less a term because nobody is asked twice. */
+/* The variance of the number of messages that support an item with c holders, if only some participants
+ * were asked: that of as many independent messages, less a term because nobody is asked twice. */
 static double asked_variance(const struct es_support *s, double n, double c)
 {
 	double asked = senders(s, n), p = chance_of(s, n, c), more = s->keep - s->other;
@@ -140,7 +142,7 @@ static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 		!es_law_sum(&noise, &others, &w->blanket)) {
 		w->no_memory = true;
 	} else {
-		/* Use the distribution function of one law, and sum over the other. */
+		/* sum over the possible numbers of one law, with the distribution function of the other */
 		for (size_t i = 1; i < kept.len; i++)
 			kept.p[i] += kept.p[i - 1];
 		for (size_t i = 0; i < noise.len; i++) {
@@ -156,15 +158,15 @@ static double tail(struct work *w, uint64_t c, int64_t m, bool least)
 	return sum;
 }
 
-/* The least c with P(messages >= m
- *  c) > a.  Below zero there are no laws, so the law for c = 0 is shifted. */
+/* The least c with P(messages >= m | c) > a.  Below zero there are no laws, so the law for c = 0 is
+ * shifted. */
 static double lower_limit(struct work *w, int64_t m, double a)
 {
 	uint64_t low = 0, high = w->n;
 
 	if (es_law_at_least(&w->nobody, m) > a)
 		return ((double)m - (double)es_law_upper(&w->nobody, a)) / slope_of(w->s, (double)w->n);
-	/* c is rejected at low; the law grows with c. */
+	/* c = low is rejected; the law of the messages grows with c */
 	while (high - low > 1 && !w->no_memory) {
 		uint64_t c = low + (high - low) / 2;
 

@@ -10,7 +10,7 @@
  * and there are N dummies, M = Bin(c, P) + Bin(n - c, Q) + Bin(N, blanket) messages support it, and c is
  * estimated by (M - N blanket - n Q) / (P - Q). */
 struct es_support {
-	double keep, flip; /* P, and 1 - P in its own precision */
+	double keep, flip; /* P, and 1 - P with all its digits */
 	double other;      /* Q */
 	double dummies;    /* N, a whole number */
 	double blanket;

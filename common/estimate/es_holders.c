@@ -30,11 +30,12 @@ void es_held_fini(struct es_held *h)
 	*h = (struct es_held){ 0 };
 }
 
-/* A report y adds (s_y - Q S) / (P - Q), with S the sum of s: under the law of bin x its mean is s_x.  With
- * g the same for another score, E f g = Q sum f_y g_y + (P - Q) f_x g_x. */
+/* What the estimates of two sums need: a report y adds (s_y - Q S) / (P - Q) to the estimate for score s,
+ * with S the sum of s: under the law of bin x its mean is s_x.  With f and g two such scores shifted by Q
+ * S, E f g = Q sum f_y g_y + (P - Q) f_x g_x. */
 struct linear {
-	double shift_f, shift_g;       /* Q S of each of the two scores */
-	double sum_f, sum_g, products; /* sums over all bins, of f, g and f g */
+	double shift_f, shift_g;       /* Q S of the first and of the second score */
+	double sum_f, sum_g, products; /* sums over all bins: of f, of g, and of f g */
 };
 
 static double scored(const struct es_counted *c, double s, double shift)
@@ -91,7 +92,7 @@ void es_sums_add(const struct es_counted *c, const struct es_held *h, const doub
 		out->score += h->count[x] * score[x];
 		out->weight += h->count[x] * weight[x];
 	}
-	/* Rounding may make a variance that should be zero negative. */
+	/* a variance that should be zero may be negative by rounding */
 	out->of_score += fmax(covariance(c, h, score, score), 0);
 	out->of_weight += fmax(covariance(c, h, weight, weight), 0);
 	out->together += covariance(c, h, score, weight);
@@ -111,11 +112,11 @@ double es_score_dummy_variance(const struct es_counted *c, const double *score)
 	return dummy_covariance(c, &l);
 }
 
-/* The ratios r with (score - r weight)^2 <= z^2 Var(score - r weight), which is a quadratic inequality in
- * r.  Its leading coefficient is positive if and only if the weight is significantly different from zero; a
- * negative weight belongs to no number of holders. */
+/* The interval of a ratio: all r with (score - r weight)^2 <= z^2 Var(score - r weight), which is a
+ * quadratic inequality in r.  Its leading coefficient is positive if and only if the weight is
+ * significantly different from zero; a negative weight belongs to no number of holders. */
 struct ratio {
-	bool defined; /* false: the ratio can be anything */
+	bool defined; /* false: the data exclude no ratio */
 	double value, lower, upper;
 };
 
@@ -169,7 +170,7 @@ void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b
 	struct ratio r;
 
 	item->label = q->name;
-	/* Rounding to a level adds a variance of at most 1/4 for each holder. */
+	/* rounding to levels adds a variance of at most 1/4 for each holder */
 	all.of_score += fmax(s->weight, 0) / 4;
 	if (q->kind == QY_SUM) {
 		fill_sum(q, &all, b, item);

@@ -9,10 +9,10 @@
 
 #include "es_histogram.h"
 
-/* The counts of one batch of row `mixbins`. */
+/* The counts of one batch of row `mixbins`, and the law of its messages. */
 struct es_counted {
-	const uint64_t *counts; /* messages of each bin */
-	uint32_t bins;          /* the last bin is that of the symbol of none */
+	const uint64_t *counts; /* number of messages that state each bin */
+	uint32_t bins;          /* number of bins; the last one is the symbol of none */
 	/* chance that a message is its sender's bin, and chance that it is any one other bin */
 	double keep, other;
 	double n;       /* number of participants */
@@ -22,7 +22,7 @@ struct es_counted {
 /* Two estimates of how many participants hold each bin.  `count` is unbiased.  `plausible` has no number
  * below 0 and sums to n; variances are computed as if it were true. */
 struct es_held {
-	double *count, *plausible; /* owned arrays of bins numbers */
+	double *count, *plausible; /* owned arrays, one number for each bin */
 };
 /* Estimate them.  False: out of memory.  Free with es_held_fini in either case. */
 bool es_held(const struct es_counted *c, struct es_held *out);
@@ -32,7 +32,8 @@ void es_held_fini(struct es_held *h);
  * holds.  The variances are those of the estimates given what participants hold, at the plausible counts. */
 struct es_sums {
 	double score, weight;
-	double of_score, together, of_weight; /* variances and covariance */
+	/* variance of the score's sum, covariance, variance of the weight's sum */
+	double of_score, together, of_weight;
 };
 /* Add one batch's estimates for score[bins] and weight[bins] to *out.  O(bins). */
 void es_sums_add(const struct es_counted *c, const struct es_held *h, const double *score,

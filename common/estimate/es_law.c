@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #define LEN_MAX ((size_t)1 << 18)
-/* smallest term relative to that of the mode: the sum of all smaller terms stays below 1e-18 for any window
- * allowed */
+/* terms smaller than this part of the largest are left out: all of them together stay below 1e-18 for any
+ * window allowed */
 #define NEGLIGED 1e-20
 
-/* p(x + 1) / p(x) of Binomial(n, p). */
+/* The ratio p(x + 1) / p(x) of neighbouring chances of Binomial(n, p), where odds = p / (1 - p). */
 static double step_up(double n, double odds, double x)
 {
 	return (n - x) / (x + 1) * odds;
@@ -75,7 +75,7 @@ double es_law_at_least(const struct es_law *law, int64_t x)
 {
 	double sum = 0;
 
-	/* Start at the far end: small terms first. */
+	/* add from the far end, where terms are small, so that they are not lost to rounding */
 	for (size_t i = law->len; i > 0 && law->first + (int64_t)i - 1 >= x; i--)
 		sum += law->p[i - 1];
 	return sum;

@@ -20,14 +20,15 @@ bool es_law_binomial(struct es_law *out, uint64_t n, double p);
 bool es_law_sum(struct es_law *out, const struct es_law *a, const struct es_law *b);
 void es_law_fini(struct es_law *law);
 
-/* P(X >= x), and P(X <= x). */
+/* The chances P(X >= x), and P(X <= x). */
 double es_law_at_least(const struct es_law *law, int64_t x);
 double es_law_at_most(const struct es_law *law, int64_t x);
-/* The least q with P(X > q) <= a, and the greatest q with P(X < q) <= a. */
+/* Quantiles: the least q with P(X > q) <= a, and the greatest q with P(X < q) <= a. */
 int64_t es_law_upper(const struct es_law *law, double a);
 int64_t es_law_lower(const struct es_law *law, double a);
 
-/* The z with Phi(z) = 1 - a, to full double precision; a (1e-300, 0.5]. */
+/* The z that a standard normal number exceeds with chance a (1e-300, 0.5], to full double precision. */
 double es_normal_upper(double a);
-/* The error on each side of each of n intervals (n >= 1) that hold all together at 95 % (Sidak). */
+/* The chance with which each end of each of n intervals (n >= 1) may miss, so that all hold together at 95
+ * % (Sidak). */
 double es_joint_tail(size_t n);

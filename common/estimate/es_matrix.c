@@ -9,7 +9,8 @@
 #include "es_mean.h"
 #include "es_project.h"
 
-#define OFF 1e-6 /* largest error of a cell of matrix times inverse */
+/* an inverse is refused if a cell of its product with the matrix is off by more than this */
+#define OFF 1e-6
 
 /* Exchange rows a and b of both matrices. */
 static void exchange(double *left, double *right, uint32_t k, uint32_t a, uint32_t b)
@@ -114,7 +115,7 @@ void es_matrix_fini(struct es_matrix *m)
 	*m = (struct es_matrix){ 0 };
 }
 
-/* Sums of powers of item j's score over all symbols sent. */
+/* Sums of the second, third and further powers of item j's score over all symbols sent. */
 struct moments {
 	double first, second, third, fourth;
 };
@@ -134,8 +135,8 @@ static struct moments moments_of(const struct es_matrix *m, uint32_t j, const ui
 	return s;
 }
 
-/* The variance of the sum of j's scores if the counts were those that the projection makes of the
- * estimates: these are smoother than what few messages show of rare symbols. */
+/* The variance of the sum of j's scores, if the counts were those that follow from the projected estimates:
+ * few messages show too little of rare symbols. */
 static double modelled(const struct es_matrix *m, uint32_t j, const double *projected)
 {
 	double sum = 0;
@@ -193,7 +194,8 @@ double es_matrix_expected_error(const struct es_matrix *m, uint64_t participants
 		for (uint32_t j = 0; j < m->k; j++)
 			all += m->variance[(size_t)x * m->k + j];
 	}
-	/* Means over the items: when values are evenly spread, and when a tenth holds the item. */
+	/* averages over the items of two variances: when values are evenly spread, and when a tenth of the
+	 * participants hold the item */
 	double even = n * all / (k * k), heavy = n * (0.1 * own / k + 0.9 * (all - own) / (k * (k - 1)));
 
 	return sqrt((even + heavy) / 2);

@@ -7,8 +7,10 @@
 #include "es_expect.h"
 #include "es_law.h"
 
-#define FREEDOM_MIN 4.0 /* with fewer degrees of freedom the expansion of Student's quantile is useless */
-/* largest shift by the skewness, in standard errors; beyond it the expansion is poor */
+/* with fewer degrees of freedom the expansion of Student's quantile is not accurate */
+#define FREEDOM_MIN 4.0
+/* the skewness may shift an end by at most this, in standard errors: beyond it the expansion is not
+ * accurate */
 #define SHIFT_MAX 1.0
 
 bool es_mean_moments(const struct es_rule *rule, double *moment)
@@ -30,7 +32,8 @@ bool es_mean_moments(const struct es_rule *rule, double *moment)
 	return true;
 }
 
-/* The range of the variance of one score that follows from the law alone, with rounding to a level. */
+/* The least and the largest variance of one score, with rounding to a level, that any value can have under
+ * the law. */
 struct bounds {
 	double least, most;
 };
@@ -47,7 +50,7 @@ static struct bounds bounds_of(const double *moment, uint32_t levels)
 	return v;
 }
 
-/* The sum of a score over all messages, and over the dummies as expected. */
+/* The sum of a score over all messages, and what dummies are expected to add to it. */
 struct total {
 	double all, squares; /* sum of the score, and of its square */
 	double dummy;        /* mean of a dummy's score */
@@ -61,7 +64,7 @@ struct work {
 	double level; /* estimated mean level */
 };
 
-/* A score of symbol y. */
+/* A score: a number for each symbol y. */
 typedef double score(const struct work *w, uint32_t y);
 
 static double plain(const struct work *w, uint32_t y)
@@ -74,7 +77,8 @@ static double spread(const struct work *w, uint32_t y)
 	return (w->first[y] - w->level) * (w->first[y] - w->level);
 }
 
-/* The squared distance from the level; its mean is (l - level)^2. */
+/* The score whose mean is (l - level)^2 for a message of level l: an estimate of the squared distance from
+ * the mean level. */
 static double apart(const struct work *w, uint32_t y)
 {
 	return w->second[y] - 2 * w->level * w->first[y] + w->level * w->level;
@@ -104,8 +108,8 @@ static double error(const struct work *w, const struct total *t)
 	return sqrt(fmax(t->squares - t->all * t->all / fmax(w->messages, 1), 0));
 }
 
-/* The variance of the sum of levels; *freedom is 2 divided by the squared relative error of its estimated
- * part. */
+/* The variance of the sum of levels.  *freedom: its degrees of freedom, 2 divided by the squared relative
+ * error of its estimated part. */
 static double variance(const struct work *w, struct bounds one, double *freedom)
 {
 	struct total all = sum(w, spread), own = sum(w, apart);
@@ -113,19 +117,20 @@ static double variance(const struct work *w, struct bounds one, double *freedom)
 
 	/* one degree of freedom is lost, since the mean has been fitted */
 	noise = of_reports(w, &all) * (w->n > 1 ? w->n / (w->n - 1) : 1);
-	/* The spread of the values: rounding is at most 1/4 each.  The larger of two noisy bounds would be
-	 * too large, so one standard error is subtracted. */
+	/* the spread of the values themselves, of which rounding makes at most 1/4 each; one standard error
+	 * is subtracted, since the larger of two noisy bounds would be too large */
 	values = fmax(of_reports(w, &own) - w->n / 4 - error(w, &own), 0);
 	for (uint32_t y = 0; w->dummies > 0 && y < w->symbols; y++)
 		blanket += pow(w->first[y] - sum(w, plain).dummy, 2) / w->symbols;
 	got = fmin(fmax(noise - values, w->n * one.least), w->n * one.most) + w->dummies * blanket;
-	/* Widen it by what chance may have taken from it, which is nothing if it is at its least. */
+	/* chance may have lowered the variance by this; by nothing, if it is already the least that the law
+	 * allows */
 	doubt = fmin(error(w, &all), fmax(noise - values - w->n * one.least, 0));
 	*freedom = 2 * pow(got / doubt, 2);
 	return got;
 }
 
-/* Abramowitz and Stegun 26.7.5. */
+/* Student's quantile from the normal quantile z, by Abramowitz and Stegun 26.7.5. */
 static double student(double z, double freedom)
 {
 	double v = fmax(freedom, FREEDOM_MIN), c = z * z * z;

@@ -11,7 +11,7 @@ static long double decay_of(const struct es_noise *noise)
 
 long double es_noise_total(const struct es_noise *noise)
 {
-	/* 2^64 - decay is computed exactly */
+	/* 1 - a, without cancellation: 2^64 - decay is exact */
 	long double a = decay_of(noise), rest = ldexpl((long double)(UINT64_C(0) - noise->decay), -64);
 
 	return 1 + 2 * a * (1 - powl(a, noise->mean)) / rest;

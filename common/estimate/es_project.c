@@ -19,7 +19,8 @@ bool es_project_simplex(double *v, size_t n, double total)
 		return false;
 	memcpy(sorted, v, n * sizeof *sorted);
 	qsort(sorted, n, sizeof *sorted, descending);
-	/* The largest j entries stay positive, where j is the last for which the j-th entry does. */
+	/* the projection lowers all entries alike, and those that would become negative are 0: find the
+	 * last j such that the j largest entries stay positive */
 	for (size_t j = 0; j < n; j++) {
 		sum += sorted[j];
 		if (sorted[j] - (sum - total) / (double)(j + 1) > 0)

@@ -19,7 +19,8 @@ static const double *asked_of(const struct qy_query *q, uint32_t *n)
 	return q->probabilities > 0 ? q->probability : usual;
 }
 
-/* One level's distribution function: its estimate, the standard error, and the monotone estimate. */
+/* The distribution function at one level: its estimate, the standard error of that, and the estimate made
+ * monotone. */
 struct step {
 	double share, error, monotone;
 };
@@ -88,8 +89,8 @@ static void make_monotone(struct step *f, uint32_t n, uint32_t *size)
 	}
 }
 
-/* The q-quantile, in levels.  The distribution function of the levels at j lies between that of the values
- * at j and that just below j + 1, so it is taken as that of the values at j + 1/2. */
+/* The level at which the distribution function reaches q.  That of the levels at j lies between that of the
+ * values at j and that just below j + 1, so it is taken as that of the values at j + 1/2. */
 static double read_at(const struct step *f, uint32_t b, double q)
 {
 	double x = 0, share = 0;
@@ -195,7 +196,7 @@ static void test_levels(struct holders *h, double at)
 	}
 }
 
-/* Is it certain, at this quantile of the normal law, that somebody has a reading? */
+/* Is it certain, at the normal quantile z, that somebody has a reading? */
 static bool some_hold(const struct holders *h, double z)
 {
 	return h->all.weight > z * sqrt(h->all.of_weight);

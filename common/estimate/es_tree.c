@@ -43,7 +43,7 @@ void es_tree_consistent(double *value, uint32_t fanout, uint32_t levels, const d
 		at += nodes;
 		nodes *= fanout;
 	}
-	/* `at` is where the finest level begins */
+	/* `at` is the index at which the finest level begins */
 	known = variance[levels - 1];
 	for (uint32_t i = levels - 1; i > 0; i--) {
 		nodes /= fanout;

@@ -9,14 +9,18 @@
 #include "pr_limits.h"
 
 /* from this expected number of messages about a coordinate on, the normal law is used */
-#define EXACT     2000.0
-#define FAR       20.0 /* standard deviations above the greatest mean beyond which no law is summed */
-#define MEMO      2048 /* limits are kept for sums of signs from -MEMO to MEMO */
+#define EXACT 2000.0
+/* sums of signs further than so many standard deviations above the greatest possible mean get no exact
+ * law */
+#define FAR 20.0
+/* the limits of a sum of signs from -MEMO to MEMO are kept for the next coordinate with that sum */
+#define MEMO      2048
 #define BISECTION 30
 #define LABEL     11 /* bytes of a number of 32 bits in decimal, with its NUL */
 
 struct limits {
-	double lower, upper, joint_lower, joint_upper; /* limits of h */
+	/* the ends of the intervals of h that belong to one sum */
+	double lower, upper, joint_lower, joint_upper;
 	bool known;
 };
 
@@ -24,9 +28,13 @@ struct limits {
 struct work {
 	const struct pt_signs *s;
 	double n, messages;
-	double mixed;              /* slope of a message when it may be a dummy */
-	double unit;               /* the h of one sign */
-	double alpha, joint_alpha; /* error of one tail */
+	/* slope of a message when it is not known whether it is a dummy: the slope of pt_signs times the
+	 * part of messages that are not */
+	double mixed;
+	double unit; /* how much one sign adds to the estimate of h */
+	/* chance that one end of an interval misses: of a coordinate's own interval, and of the joint
+	 * one */
+	double alpha, joint_alpha;
 	double z, joint_z;
 	bool exact;
 	struct es_law about; /* law of the number of messages about a coordinate, when exact */
@@ -69,8 +77,7 @@ static double tail(const struct work *w, double h, int64_t m)
 	return sum;
 }
 
-/* The least h with P(S >= m
- *  h) > a.  Outside [-1, 1] there are no laws, so that of the end is shifted. */
+/* The least h with P(S >= m | h) > a.  Outside [-1, 1] there are no laws, so that of the end is shifted. */
 static double lower_limit(const struct work *w, int64_t m, double a)
 {
 	double low = -1, high = 1;
@@ -97,7 +104,8 @@ static double lower_limit(const struct work *w, int64_t m, double a)
 	return low;
 }
 
-/* The least h with value - h <= z sd(h); outside [-1, 1] sd is that of the end. */
+/* The least h with value - h <= z sd(h), where sd(h) is the standard deviation of the estimate at h;
+ * outside [-1, 1] it is that of the end. */
 static double lower_score(const struct work *w, double value, double z)
 {
 	double more = 1 + z * z / w->n, noise = z * z * es_signs_variance(w->s, w->n, 0);
@@ -190,7 +198,7 @@ static void fill(struct work *w, const struct qy_query *q, const int64_t *sum, s
 		double value = (double)sum[i] * w->unit, square = value * value - most;
 		struct qy_item *item = &e->item[i];
 
-		/* The estimate varies, so its own variance is subtracted from its square. */
+		/* `projected`: the estimate varies, so its own variance is subtracted from its square */
 		*item = (struct qy_item){ .label = item->label,
 			.value = middle + half * value,
 			.variance =

@@ -10,7 +10,7 @@
 
 struct pt_signs {
 	double groups;    /* the number of groups G, 1 or more */
-	double slope;     /* (0, 1] */
+	double slope;     /* how much the mean of a sign grows with h, (0, 1] */
 	uint64_t dummies; /* the number N of dummies of all participants */
 };
 

@@ -9,21 +9,26 @@
 #include "pl_mu.h"
 #include "pl_why.h"
 
-/* Shares are thousandths of the budget, the whole of which is taken as a little less, since a total equal
- * to the limit is refused. */
+/* Shares are counted in thousandths of the budget.  The whole budget is taken as a little less, since a
+ * total equal to the limit is refused. */
 #define SHARES     1000
 #define WHOLE      (1 - 1e-6)
 #define TRIALS_MAX 8
-#define NEARLY_ALL 0.99 /* part of the budget: a larger share would not be worth the search */
+/* a share that brings all rounds to this part of the budget is good enough: a larger one would not be worth
+ * the search */
+#define NEARLY_ALL 0.99
 
 struct work {
 	struct pl_plan *plan;
-	struct rd_account *account; /* account of the rounds that do not share */
+	/* the account of the rounds that state an epsilon of their own, so do not share */
+	struct rd_account *account;
 	/* for each round; kept: the choices for the largest share that fits */
 	struct pl_choice *choice, *kept;
-	double *cost;         /* for each round: the cost it was chosen for; 0: not yet */
+	double *cost; /* for each round: the epsilon that its choice was made for; 0: none was made yet */
 	struct pt_loss *loss; /* loss of the round being considered */
-	double base, limit;   /* mu of the account, and mu of the budget */
+	/* mu of what is in the account, and mu of the budget: of the Gaussian mechanism that loses as
+	 * much */
+	double base, limit;
 	size_t sharing;
 	const struct pl_round **at;
 };
@@ -165,8 +170,9 @@ static double cost_of(const struct pl_plan *p, int share)
 	return share == SHARES ? p->epsilon * WHOLE : p->epsilon * share / SHARES;
 }
 
-/* Rounds compose about as Gaussian mechanisms do: squares of mu add up.  Estimate the share at which rounds
- * would just reach the limit, from rounds of `cost`, which together with the others have mu `got`. */
+/* Estimate the share at which all rounds together would just reach the limit.  Rounds compose about as
+ * Gaussian mechanisms do, whose squares of mu add up.  cost: epsilon of the rounds that were tried; got: mu
+ * of them together with the others. */
 static int next_share(const struct work *w, double cost, double got, int low, int high)
 {
 	const struct pl_plan *p = w->plan;
@@ -204,7 +210,7 @@ static enum cm_rc find_share(struct work *w, struct cm_err *err)
 	w->base = spent > 0 ? pl_mu(spent, p->delta) : 0;
 	w->limit = pl_mu(p->epsilon, p->delta);
 	if (w->sharing > 1 || spent > 0) {
-		/* Start as if each round were a Gaussian mechanism. */
+		/* the first share to try, as if each round were a Gaussian mechanism */
 		double one = pl_mu(p->epsilon / SHARES, p->delta);
 
 		share = next_share(w, p->epsilon / SHARES,

@@ -10,7 +10,8 @@
 #include "pl_mu.h"
 #include "pr_limits.h"
 
-/* Numbers of levels that are tried for a mean, and how many of these exactly. */
+/* The numbers of levels that are tried for a mean, and to how many of them, the best by guess, the
+ * accountant is asked. */
 static const uint32_t level_bins[] = { 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65 };
 /* The same for the number of cells of a hash. */
 static const uint32_t hash_cells[] = { 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
@@ -25,10 +26,11 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 		       sizeof slot_counts / sizeof *slot_counts * WORD_SIZES <= VARIANTS_MAX,
 	"room for all variants");
 
-/* Machines whose libm differ in a last digit choose alike unless an answer falls within this margin. */
+/* an epsilon within this margin of the limit counts as equal: machines whose libm differ in a last digit
+ * then choose alike, unless an answer falls within it */
 #define EPSILON_MARGIN 1e-9
 #define ERROR_MARGIN   1e-6
-/* More bytes are not used for a gain of less than this part of the error. */
+/* more bytes are not worth a gain of less than this part of the error */
 #define ERROR_WORTH 0.03
 /* If the guessed epsilon exceeds the allowed one by this factor, the accountant is not asked: the guess is
  * too low, by a tenth, except for very few reports, whose answers are the accountant's most expensive. */
@@ -36,16 +38,18 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 #define NOISE_TRIES  20
 
 #define OFFERS_MAX     512   /* rows, client or shuffler, variants, numbers of dummies: 16 * 2 * 3 * 5 */
-#define LEAST_EPSILON0 0.001 /* epsilon0 at index 0 */
+#define LEAST_EPSILON0 0.001 /* the epsilon0 with index 0 */
 
 struct search {
 	const struct pl_need *need;
 	struct pl_choice *out;
-	uint32_t steps;  /* smaller indices stand for values of epsilon0 of three digits */
-	uint32_t top;    /* the last index, which stands for the largest epsilon0 that is allowed */
-	double mu;       /* most that the round may cost, as mu of a Gaussian mechanism */
-	double ratio;    /* true mu divided by the guessed one at the last comparison */
-	enum acct_rc rc; /* ACCT_ENOMEM ends the search */
+	uint32_t steps; /* indices below this stand for values of epsilon0 of three digits */
+	uint32_t top;   /* the last index: the largest epsilon0 that is allowed */
+	double mu; /* the most that the round may cost, as mu of a Gaussian mechanism that loses as much */
+	/* the true mu divided by the guessed one, when the two were last compared: corrects the next
+	 * guess */
+	double ratio;
+	enum acct_rc rc; /* ACCT_ENOMEM ends the search; other errors only exclude a candidate */
 	struct pl_candidate offer[OFFERS_MAX];
 	size_t offers;
 };
@@ -54,10 +58,12 @@ struct option {
 	const struct pt_protocol *row;
 	uint32_t levels, size, slots; /* as in struct pt_request */
 	bool shuffler;                /* the shuffler adds the dummies */
-	bool fine;                    /* dummies take steps from `whole` to the next whole number */
+	/* the last dummy is sent by chance: steps are parts of a dummy between `whole` and the next whole
+	 * number */
+	bool fine;
 	uint32_t whole;
 	uint32_t dummies_max; /* most dummies that the bytes allow */
-	double guess;         /* guessed error */
+	double guess;         /* the guessed error with this option */
 	uint32_t dummies;     /* number of dummies for which `guess` holds */
 };
 
@@ -99,8 +105,8 @@ static void search_init(struct search *s, const struct pl_need *need, struct pl_
 	s->mu = pl_mu(need->epsilon, need->delta);
 }
 
-/* Parts of a dummy by index: three significant digits from 0.0001 up if there is no whole dummy, hundredths
- * besides whole ones. */
+/* Parts of a dummy by index: three significant digits from 0.0001 up if there is no whole dummy; otherwise
+ * hundredths. */
 #define RARE_STEPS (4 * DIGITS)
 static double rare_step(const struct option *o, uint32_t i)
 {
@@ -146,9 +152,9 @@ static bool make(
 	return o->row->device->epsilon0(&c->randomizer) <= n->epsilon0;
 }
 
-/* Take the blanket as Gaussian noise: cell j has a mean, and variance, of omega_j (others + the levels'
- * shares + dummies / sum omega) messages, and the victim shifts it by omega_j (u_j - v_j).  Squares of mu
- * add up. */
+/* The square of the guessed mu of a round.  It takes the blanket as Gaussian noise: cell j has a mean, and
+ * variance, of omega_j (others + the levels' shares + dummies / sum omega) messages, and the victim shifts
+ * it by omega_j (u_j - v_j).  Squares of mu add up. */
 static double guessed_square(const struct acct_round *r)
 {
 	double whole = 0, shift = 0, levels = 0;
@@ -200,7 +206,7 @@ static bool seems_to_fit(const struct search *s, const struct pl_candidate *c, d
 	       guessed_mu(s, c) <= s->mu * excess;
 }
 
-/* Does it fit?  The comparison of the guess with the true value improves the next guess. */
+/* Does the candidate fit the budget, by the accountant?  Its answer corrects the next guess. */
 static bool fits(struct search *s, struct pl_candidate *c)
 {
 	double guessed = guessed_mu(s, c);
@@ -263,7 +269,8 @@ static void pick(const struct search *s)
 	}
 }
 
-/* Noise made for an epsilon costs that epsilon, up to a few thousandths of rounding. */
+/* Offer the row with noise drawn by the shuffler for exactly the epsilon allowed: it costs that, up to a
+ * few thousandths of rounding. */
 static void offer_noise(struct search *s, const struct pt_protocol *row)
 {
 	const struct pl_need *n = s->need;
@@ -339,12 +346,13 @@ static void tune(struct search *s, const struct option *o, uint32_t dummies)
 		add_offer(s, &found);
 }
 
-/* The fewest dummies with which the largest epsilon0 fits; dummies_max + 1 if there are none. */
+/* The fewest dummies with which the largest epsilon0 fits; dummies_max + 1 if no number does.  exact: ask
+ * the accountant, otherwise guess. */
 static uint32_t fewest(struct search *s, const struct option *o, bool exact, struct pl_candidate *found)
 {
 	int64_t low = -1, high = (int64_t)o->dummies_max + 1,
 		i = exact ? fewest(s, o, false, found) : high / 2;
-	int64_t stride = 1 + i / 64; /* the guess is good to a few percent */
+	int64_t stride = 1 + i / 64; /* first step away from the guess, which is good to a few percent */
 
 	if (exact && i >= high)
 		i = high - 1;
@@ -399,7 +407,7 @@ static void consider(struct search *s, struct option *o)
 		end = fewest(s, o, true, &at_top);
 		if (end <= o->dummies_max)
 			add_offer(s, &at_top);
-		/* less noise with as many messages */
+		/* the same number of messages with the last dummy by chance has less noise */
 		if (refine(o, end, &fine) && fewest(s, &fine, true, &at_top) <= fine.dummies_max)
 			add_offer(s, &at_top);
 	}
@@ -413,8 +421,8 @@ static void consider(struct search *s, struct option *o)
 	}
 }
 
-/* Limit the dummies by the bytes; false if even one message is too long, or the row does not allow it.  All
- * records have one length, whatever the dummies are. */
+/* Limit the dummies by the bytes that a device may send; false if even one message is too long, or the row
+ * does not allow it.  All records have one length, whatever the dummies are. */
 static bool within_bytes(const struct search *s, struct option *o)
 {
 	struct pl_candidate c;

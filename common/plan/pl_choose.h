@@ -12,21 +12,23 @@ struct pl_need {
 	const struct qy_query *query;
 	uint64_t reports;      /* participants, from whom the error is computed */
 	uint64_t honest;       /* participants that are certainly honest, from whom the loss is computed */
-	double epsilon, delta; /* most that the round alone may cost */
-	double epsilon0;       /* largest local guarantee, in nats; INFINITY: none is required */
-	uint64_t max_bytes;    /* most sealed bytes of one device */
-	bool shuffler;         /* the shuffler may be trusted to add dummies, or noise */
-	double noise_delta;    /* the delta that the shuffler's noise is drawn for: pl_noise_delta */
-	uint32_t size;         /* a query of type sets: items that a set is padded to; else 0 */
+	double epsilon, delta; /* the most that the round alone may cost, as an (epsilon, delta) */
+	/* the largest local guarantee that a report may have, in nats; INFINITY: none is required */
+	double epsilon0;
+	uint64_t max_bytes; /* most sealed bytes of one device */
+	bool shuffler;      /* the shuffler may be trusted to add dummies, or noise */
+	/* the delta at which the shuffler's noise must keep its epsilon (pl_noise_delta) */
+	double noise_delta;
+	uint32_t size; /* a query of type sets: items that a set is padded to; else 0 */
 };
 
 struct pl_candidate {
 	const struct pt_protocol *protocol;
-	struct pt_request request; /* the randomizer is derived from it */
+	struct pt_request request; /* what would be asked of the row; the randomizer is derived from it */
 	struct pt_randomizer randomizer;
-	double error;   /* the row's expected_error */
+	double error;   /* the expected error, as expected_error() of the row computes it */
 	double epsilon; /* upper bound on the loss of the round alone; at most pl_need.epsilon */
-	uint64_t bytes; /* pl_bytes */
+	uint64_t bytes; /* bytes that a device sends: pl_bytes */
 };
 
 /* What keeps the error of the choice from being lower. */
@@ -37,7 +39,8 @@ enum pl_limit {
 };
 
 struct pl_choice {
-	struct pl_candidate best, next; /* next.protocol is NULL if nothing else fits */
+	/* the choice, and the best of the others; next.protocol is NULL if nothing else fits */
+	struct pl_candidate best, next;
 	enum pl_limit limit;
 };
 

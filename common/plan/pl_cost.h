@@ -7,11 +7,11 @@
  * sends, and the expected error of the answer. */
 struct pl_cost {
 	struct rd_verdict verdict;
-	bool run;                /* the round fits, and the verdicts of later rounds include it */
+	bool run;                /* the round fits, so the verdicts on later rounds include it */
 	double largest_epsilon0; /* where it does not fit: the largest epsilon0 that would; 0: none would */
 	uint32_t least_dummies;  /* where it does not fit: the fewest dummies that would; 0: none would */
 	uint32_t messages;       /* messages of one device */
-	uint64_t bytes;          /* sealed bytes of those messages */
+	uint64_t bytes;          /* bytes of those messages, sealed */
 	double error;            /* expected root mean square error, in counts or in the units of a mean */
 };
 /* Fill cost[p->rounds], which the caller provides. */

@@ -46,7 +46,7 @@ static void digest(const struct pl_plan *p, uint8_t out[PR_HASH_LEN])
 /* ---- Fields, written and read by the same list ---- */
 
 struct item {
-	uint32_t item; /* pl_round.item */
+	uint32_t item; /* which item of the plan's rounds it is for (pl_round.item) */
 	char row[32];
 	struct pt_request request;
 	double cost;
@@ -54,8 +54,8 @@ struct item {
 };
 
 struct cursor {
-	struct cm_buf *to; /* when writing */
-	const uint8_t *at; /* when reading */
+	struct cm_buf *to; /* where the bytes go, when the file is written */
+	const uint8_t *at; /* where the bytes are, when it is read */
 	size_t left;
 	bool failed;
 };

@@ -23,15 +23,15 @@ struct pl_raw_round {
 	double epsilon0, epsilon, dummies;
 	int64_t padded, dimension, leaves, fanout, bits, keep;
 	struct cf_strings fields;
-	struct cf_list columns; /* struct pl_raw_column */
-	struct cf_list axes;    /* struct pl_raw_axis */
-	struct cf_list classes; /* struct pl_raw_class */
+	struct cf_list columns; /* items: struct pl_raw_column */
+	struct cf_list axes;    /* items: struct pl_raw_axis */
+	struct cf_list classes; /* items: struct pl_raw_class */
 	struct cf_table marginals;
 	struct cf_doubles probabilities;
 	int64_t min_reports, target, levels, shuffler_dummies, size, slots, window_ms, max_bytes;
 	int64_t every_ms, count, repeat, payload_max;
 	char *start, *payload;
-	bool compute; /* there is such a group */
+	bool compute; /* the file has a group `compute` for the round */
 	struct cf_strings values;
 	double range[2];
 	struct cf_word none;

@@ -8,7 +8,8 @@ static double tail(double z)
 	return erfc(z / sqrt(2)) / 2;
 }
 
-/* delta = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2). */
+/* The delta of a Gaussian mechanism at epsilon: Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu -
+ * mu/2), Phi the normal distribution. */
 static double gaussian_delta(double epsilon, double mu)
 {
 	double rest = tail(epsilon / mu + mu / 2);

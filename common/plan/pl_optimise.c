@@ -12,10 +12,12 @@
 #include "pl_make.h"
 
 #define LEAST_EPSILON0 1e-3
-#define LEAST_DUMMIES  1e-4 /* least dummies for a row that allows a fraction of a dummy */
-#define LEAST_SHARE    1e-3 /* least part of the budget for a round that says `epsilon` */
-#define WHOLE          (1 - 1e-6)
-#define AUTO_NODES     16 /* few, since each is a search */
+/* the search begins with so few dummies, for a row that allows a fraction of one */
+#define LEAST_DUMMIES 1e-4
+/* the search begins with this part of the budget, for a round that says `epsilon` */
+#define LEAST_SHARE 1e-3
+#define WHOLE       (1 - 1e-6)
+#define AUTO_NODES  16 /* nodes of the table of a round of "auto": few, since each is a search */
 
 _Static_assert(ACCT_ALLOCATE_PARTS == PT_PARTS_MAX, "a round's parts");
 _Static_assert(ACCT_ALLOCATE_ROUNDS >= PL_ROUNDS_MAX, "a plan's rounds");
@@ -24,10 +26,11 @@ struct open {
 	const struct pl_wish *wish;
 	/* the round in the plan that is searched; its randomizer is that of `value` */
 	struct pl_round *round;
-	size_t count;             /* number of recurrences, at least 1 */
-	double scale;             /* unit of the error */
-	char value[32], kept[32]; /* kept: the value when all values last fitted */
-	bool tried, exists;       /* `value` was tried, and there is such a round */
+	size_t count; /* number of rounds in the plan that are recurrences of it, at least 1 */
+	double scale; /* what the error is divided by: `scale` of pl_optimise.h */
+	/* the number of the wish as text: the one that is tried, and the one when all rounds last fitted */
+	char value[32], kept[32];
+	bool tried, exists; /* `value` was tried before, and whether the row has such a round */
 	double error;
 };
 
@@ -248,7 +251,7 @@ static struct acct_loose loose_of(const struct work *w, const struct open *o)
 		break;
 	case PL_OPEN_DUMMIES:
 		l.least = 1.0 / (PR_BLANKET_MAX - 1);
-		/* 2 stands for no dummies */
+		/* 2 stands for no dummies, as the searched value is the inverse of their number */
 		l.most = o->round->protocol->device->rare_dummy ? 1 / LEAST_DUMMIES : 2;
 		break;
 	case PL_OPEN_SHUFFLER_DUMMIES:

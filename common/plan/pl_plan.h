@@ -18,14 +18,14 @@
 #define PL_ROUNDS_MAX   1000u
 #define PL_FILE_MAX     (1u << 20)
 #define PL_WINDOW_MIN_S 1.0
-#define PL_WINDOW_MAX_S 2592000.0  /* 30 days */
-#define PL_EVERY_MAX_S  31622400.0 /* 366 days */
+#define PL_WINDOW_MAX_S 2592000.0  /* longest window of a round: 30 days */
+#define PL_EVERY_MAX_S  31622400.0 /* longest time between recurrences: 366 days */
 #define PL_LABEL_LEN    80u
-#define PL_EPSILON_MAX  100.0 /* of a slice */
+#define PL_EPSILON_MAX  100.0 /* largest epsilon of a slice */
 
 /* One round as planned.  Lives as long as its plan. */
 struct pl_round {
-	uint32_t number; /* from 1 */
+	uint32_t number; /* number of the round in the plan, from 1 */
 	uint32_t item;   /* its place in the file's list `rounds`, from 0; all recurrences of one have the
 			  * same */
 	int line;        /* its line in the plan file */
@@ -45,7 +45,7 @@ struct pl_round {
 	 * candidates, of which only the number is right. */
 	uint32_t after, keep;
 	const struct pt_protocol *protocol;
-	struct pt_request request;       /* as the file has it */
+	struct pt_request request;       /* what the round asks of its protocol, as the file has it */
 	struct pt_randomizer randomizer; /* the exact randomizer that is derived from the request */
 	double epsilon0; /* local guarantee of the randomizer, rounded up; INFINITY for none */
 	/* The file says protocol "auto": protocol, request and randomizer were chosen.  A descriptor does not
@@ -62,13 +62,15 @@ struct pl_round {
 
 struct pl_plan {
 	char name[65], population[PR_TEXT_MAX + 1], unit[33];
-	double epsilon, delta; /* the slice; epsilon 0: of a plan with wishes whose file gives none */
-	bool exact;            /* the file gives no epsilon: the slice is what the rounds use (pl_slice.h) */
-	uint32_t tries;        /* most tries of each round */
+	/* the plan's slice of the population's budget; epsilon is 0 in a plan with wishes whose file gives
+	 * none */
+	double epsilon, delta;
+	bool exact;     /* the file gives no epsilon: the slice is what the rounds use (pl_slice.h) */
+	uint32_t tries; /* most tries of each round */
 	char mode[RD_MODE_LEN];
 	double honest_fraction;
 	uint64_t colluders;
-	struct pl_round *round; /* round[rounds], owned */
+	struct pl_round *round; /* the rounds in the order of the file, owned */
 	size_t rounds;
 	uint8_t digest[PR_HASH_LEN];
 	bool searched; /* the choices of "auto" were searched for, which takes seconds; pl_plan_keep keeps

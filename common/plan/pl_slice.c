@@ -7,7 +7,7 @@
 #include "cm_round.h"
 
 #define PLACES      4
-#define SIGNIFICANT 3 /* digits after the first */
+#define SIGNIFICANT 3 /* digits of a slice behind the first significant one */
 #define WIDE        1.05
 
 /* As many places as show the number to a ten-thousandth, or to four digits if it is small. */

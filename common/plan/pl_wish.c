@@ -21,9 +21,9 @@ struct scan {
 	size_t n, at;
 	int line;
 	unsigned depth;          /* depth of brackets */
-	bool in_rounds;          /* the position is in the list of this name */
-	int64_t item;            /* item of this list, -1 before the first */
-	size_t name, name_bytes; /* the last name: where it is, and its length */
+	bool in_rounds;          /* the scan is within the list `rounds` */
+	int64_t item;            /* number of the item of that list, -1 before the first */
+	size_t name, name_bytes; /* the name that was read last: its place in the text, and its length */
 	struct pl_wishes *out;
 	size_t cap;
 };

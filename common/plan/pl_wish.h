@@ -13,16 +13,17 @@ enum pl_open { PL_OPEN_EPSILON0, PL_OPEN_DUMMIES, PL_OPEN_SHUFFLER_DUMMIES, PL_O
 
 struct pl_wish {
 	enum pl_open key;
-	uint32_t item; /* the round's place in the list `rounds`, from 0 */
+	uint32_t item; /* number of the round's item in the list `rounds`, from 0 */
 	int line;
-	bool error;          /* `number` is the error wished for; false: it is a weight */
-	double number;       /* above 0 and finite; 0: the string begins as a wish, but is malformed */
+	bool error; /* `number` is the error wished for; false: it is a weight */
+	/* the error or the weight, above 0 and finite; 0: the string begins as a wish, but is malformed */
+	double number;
 	const char *meant;   /* "error" or "weight" if that word is misspelt; else NULL */
 	size_t begin, bytes; /* where the string with its quotes begins in the text, and its length */
 };
 
 struct pl_wishes {
-	struct pl_wish *wish; /* in the order of the file, owned */
+	struct pl_wish *wish; /* the wishes in the order of the file, owned */
 	size_t n;
 };
 

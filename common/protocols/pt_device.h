@@ -21,7 +21,7 @@
 /* The words that describe a NULL message to its sender. */
 #define PT_NOTHING "nothing"
 
-/* A row.  The randomizer that a function gets has this row. */
+/* The device half of a row.  The randomizer that its functions get is always of this row. */
 struct pt_device {
 	const char *name;    /* as in descriptors, plan files and tombola-accountant, such as "grr" */
 	const char *summary; /* one line for --help */
@@ -32,7 +32,8 @@ struct pt_device {
 	 * with an item that has `none`, the count of the symbol.  Queries of other kinds need QY_NONE_EVEN
 	 * or QY_NONE_VALUE, by which such devices hold an ordinary value. */
 	unsigned none_symbol;
-	const struct pt_layout *parameters; /* names and bytes of the row's parameters */
+	/* names of the row's parameters, and how their bytes are laid out */
+	const struct pt_layout *parameters;
 
 	/* Check that a peer's parameters are possible for this query.  CM_EPROTO: they are not. */
 	enum cm_rc (*check)(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
@@ -66,8 +67,9 @@ struct pt_device {
 	/* Tags depend on values.  So nothing may show how many messages have a tag, and the time that
 	 * filling up tags with dummies takes must not show it either. */
 	bool routes_by_value;
-	bool classes_apart; /* each class is a batch of its own, whose members hide only each other */
-	bool rare_dummy;    /* a client may add one dummy more by chance (dummy_chance) */
+	bool classes_apart; /* each class is a batch of its own: its members hide only each other */
+	/* the row has the parameter dummy_chance: a client may add one dummy more by chance */
+	bool rare_dummy;
 	/* Make one dummy as the shuffler adds them: a blanket record of record_len() bytes, whose law
 	 * depends on nobody's value.  It has this tag (0 if there are no tags); in a round with noise it
 	 * has the bin `tag`.  NULL: the shuffler may not add messages, and its dummies, tag_messages and

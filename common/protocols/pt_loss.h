@@ -10,7 +10,7 @@
 
 struct pt_loss {
 	struct acct_round part[PT_PARTS_MAX];
-	size_t parts; /* 1..PT_PARTS_MAX */
+	size_t parts; /* number of parts, 1..PT_PARTS_MAX */
 	/* The local guarantee of the whole round in nats, which holds without any other participants; 0:
 	 * there is none, or it is not known (for messages with tags, and for a loss read from a ledger). */
 	double pure;

@@ -22,8 +22,8 @@ enum pt_field_type {
 
 struct pt_field {
 	const char *name; /* as in proto/tombola.proto and in exports */
-	uint16_t at;      /* offset within struct pt_randomizer, or within an item */
-	uint8_t type;     /* enum pt_field_type */
+	uint16_t at;      /* offset of the member, within struct pt_randomizer or within an item */
+	uint8_t type;     /* how it is stored: an enum pt_field_type */
 };
 
 struct pt_layout {
@@ -32,7 +32,8 @@ struct pt_layout {
 	/* Fields of an item of the list; NULL: there is no list. */
 	const struct pt_field *item;
 	size_t item_fields;
-	/* offset of the number of items (a uint32_t), offset of the first item, bytes of an item */
+	/* of the list: offset of the number of items (a uint32_t), offset of the first item, bytes of an
+	 * item */
 	size_t count, first, size;
 	uint32_t most; /* most items */
 };

@@ -14,11 +14,11 @@
 
 /* The parts of a request that "auto" varies when it considers a row (pl_choose.h). */
 enum pt_automatic {
-	PT_AUTO = 1, /* epsilon0 */
+	PT_AUTO = 1, /* "auto" varies epsilon0 */
 	PT_AUTO_DUMMIES = 2,
 	PT_AUTO_LEVELS = 4,
 	PT_AUTO_SIZES = 8,
-	PT_AUTO_SLOTS = 16, /* and also the sizes of words */
+	PT_AUTO_SLOTS = 16, /* and also the number of slots, with each size of a word */
 };
 
 /* The keys of a plan file that a row takes, besides epsilon0, dummies, blanket and shuffler_dummies. */
@@ -34,9 +34,10 @@ struct pt_number_law;
 
 /* A row.  Functions that take `row` get the row that they belong to. */
 struct pt_protocol {
-	const struct pt_device *device; /* the other half */
-	unsigned keys;                  /* enum pt_key, or-ed */
-	unsigned automatic;             /* enum pt_automatic, or-ed; 0: "auto" never chooses this row */
+	const struct pt_device *device; /* the row's other half */
+	unsigned keys;                  /* the keys that the row takes: values of enum pt_key, or-ed */
+	/* what "auto" varies: values of enum pt_automatic, or-ed; 0: "auto" never chooses this row */
+	unsigned automatic;
 	/* Kinds of query (enum qy_kind), or-ed, for which this row is the default of a plan that names no
 	 * protocol.  For other kinds the first row that answers them is the default. */
 	unsigned unnamed;

@@ -73,7 +73,7 @@ bool pt_needs_shuffler(const struct pt_randomizer *p)
 {
 	struct pt_randomizer without = *p;
 
-	/* If no tag depends on a value, evened counts say as little as uneven ones. */
+	/* if no tag depends on a value, counts that were not evened out say as little as evened ones */
 	if (!p->row->routes_by_value)
 		without.shuffler.tag_messages = 0;
 	return pt_rests_on_shuffler(&without);

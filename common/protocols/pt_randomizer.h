@@ -20,7 +20,7 @@ struct pt_device;
  *
  * Parameters of randomized response among dummies (pt_mixbins.h). */
 struct pt_mixbins {
-	uint32_t bins;         /* k: alphabet of one message, 2..PR_CATEGORIES_MAX */
+	uint32_t bins;         /* k, the number of symbols that a message may state, 2..PR_CATEGORIES_MAX */
 	uint32_t dummies;      /* number of blanket messages that each client adds */
 	uint64_t dummy_chance; /* chance that one more message of each client is a dummy; otherwise that
 				  message is NULL, and counts for no bin.  0: there is no such message */
@@ -30,32 +30,33 @@ struct pt_mixbins {
 
 /* One item of a padded set (pt_privset.h).  Of `mixbins` only bins and keep are used. */
 struct pt_privset {
-	struct pt_mixbins mixbins; /* bins: the items, plus `size` symbols of padding */
-	uint32_t size;             /* items that each padded set has */
+	struct pt_mixbins mixbins; /* its bins are the items, and behind them `size` symbols of padding */
+	uint32_t size;             /* number of items that each set has when it is padded */
 };
 
 /* The same in several slots of a round (pt_slots.h).  Each client sends one message and its dummies to each
  * slot, and the messages of a slot are a batch of their own.  In rows with classes each slot is a class. */
 struct pt_slot {
-	uint32_t count;  /* number of slots with these parameters, 1 or more */
-	uint32_t groups; /* number G of groups, 1 or more; a client draws one and answers for it alone */
+	uint32_t count; /* number of slots with these parameters, 1 or more */
+	/* number G of groups, 1 or more: a device draws one, and answers for that group alone */
+	uint32_t groups;
 	struct pt_mixbins each; /* how a group's bin is randomized; dummies are uniform on the G k bins of all
 				   groups together */
 };
 struct pt_slots {
-	uint32_t kinds; /* length of slot[], 1..PT_SLOTS_MAX */
+	uint32_t kinds; /* number of different slots in slot[], 1..PT_SLOTS_MAX */
 	struct pt_slot slot[PT_SLOTS_MAX];
 };
 /* Words of a rotated vector. */
 struct pt_rotated {
 	struct pt_slots slots;
-	uint64_t scale; /* defined in pt_rotated.c */
+	uint64_t scale; /* what a coordinate is multiplied by before its sign is drawn: pt_rotated.c */
 };
 /* The coordinates with the largest values (pt_ss_topk.c). */
 struct pt_topk {
-	struct pt_slots
-		slots; /* one slot, whose groups are the coordinates and whose dummies are the client's */
-	uint32_t size; /* number of coordinates that are sent because their values are large */
+	struct pt_slots slots; /* its only slot: the groups are the coordinates, and its dummies are those of
+				  the client */
+	uint32_t size;         /* number of coordinates that are sent because their values are large */
 };
 
 /* One wide message and no dummies (pt_single.h).  These are all parameters of "hadamard"; the next two
@@ -81,12 +82,12 @@ struct pt_unary {
 struct pt_multi {
 	uint32_t bins, dummies;
 	uint64_t dummy_chance;
-	uint32_t size; /* faces of a dummy */
+	uint32_t size; /* number of faces of a dummy, what it may state */
 };
 struct pt_cheu {
 	uint32_t bins, dummies;
 	uint64_t dummy_chance;
-	uint64_t keep, other; /* as in pt_unary */
+	uint64_t keep, other; /* as in struct pt_unary */
 };
 
 /* One symbol of a bounded number and no dummies (pt_number.h). */
@@ -105,7 +106,7 @@ struct pt_planar {
 /* Signs of some coordinates (pt_vrr.c). */
 struct pt_vrr {
 	uint32_t dimension;
-	uint32_t size; /* coordinates in a message */
+	uint32_t size; /* number of coordinates in a message */
 	uint64_t keep; /* chance that a sign is not flipped */
 };
 
@@ -113,7 +114,8 @@ struct pt_vrr {
 
 /* What the shuffler does to a round.  The shuffler reads this without knowing the row. */
 struct pt_shuffler {
-	uint64_t dummies; /* blanket messages that it adds to the round; only rows with dummy() */
+	/* blanket messages that the shuffler adds to the round; only in rows with dummy() */
+	uint64_t dummies;
 	/* Rows with route(): number of tags, at most PT_TAGS_MAX; 0: messages have no tags. */
 	uint32_t tags;
 	/* Number of messages that it releases of each tag.  If there are more it drops some, drawn

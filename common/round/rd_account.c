@@ -9,15 +9,15 @@
 #include "acct_decimal.h"
 #include "acct_state.h"
 
-/* A total this close below the limit is refused, too, so that parties whose libm differ in a last digit
- * agree. */
+/* a total this close below the limit is refused, too, so that parties whose libm differ in a last digit
+ * decide alike */
 #define MARGIN 1e-12
 
 /* A kept answer depends, within its tolerance, on the questions before it.  If it is this close to the
  * limit, the answer is computed anew from the rounds alone, so that all parties come to one verdict. */
 #define NEAR (2 * ACCT_STATE_WIDTH)
 
-/* A double has a relative difference of at most 2^-53 from its decimal. */
+/* covers the relative difference of a double from its decimal, which is at most 2^-53 */
 #define ROUNDING 0x1p-50
 
 /* Rounds with the same loss are kept once. */
@@ -33,7 +33,7 @@ struct entry {
 	uint8_t id[PR_ROUND_ID_LEN];
 	size_t group;
 };
-/* Values computed from the account, cached; not part of its state. */
+/* Values computed from the account, kept so that they need not be computed again. */
 struct memo {
 	bool known;
 	double spent;
@@ -41,8 +41,8 @@ struct memo {
 struct rd_account {
 	double limit, delta;
 	char mode[RD_MODE_LEN];
-	struct acct_state *state;  /* mode plan: every entry, composed; else NULL */
-	struct acct_filter filter; /* mode adaptive */
+	struct acct_state *state;  /* mode plan: the composition of every entry; NULL in adaptive modes */
+	struct acct_filter filter; /* adaptive modes: the filter that keeps the slice */
 	struct group *group;
 	size_t groups, group_cap;
 	struct entry *entry;
@@ -136,7 +136,7 @@ static size_t entry_of(const struct rd_account *a, const uint8_t id[PR_ROUND_ID_
 	return i;
 }
 
-/* Remove the same parts again. */
+/* Remove the first n of these parts from the state again. */
 static enum acct_rc state_remove(struct acct_state *s, const struct acct_round *part, size_t n)
 {
 	enum acct_rc rc = ACCT_OK;
@@ -155,13 +155,13 @@ static enum acct_rc state_add(struct acct_state *s, const struct acct_round *par
 
 	while (added < n && (rc = acct_state_add(s, &part[added])) == ACCT_OK)
 		added++;
-	/* removing parts that were just added cannot fail */
+	/* parts that were just added can be removed */
 	if (rc != ACCT_OK && state_remove(s, part, added) != ACCT_OK)
 		return ACCT_EDOMAIN;
 	return rc;
 }
 
-/* CM_OK if a round can have this loss; else CM_EINTERNAL. */
+/* Check that a round can have this loss.  CM_EINTERNAL: it cannot. */
 static enum cm_rc check_loss(const struct pt_loss *loss, struct cm_err *err)
 {
 	const char *why = "";
@@ -536,7 +536,8 @@ enum cm_rc rd_account_largest_epsilon0(const struct rd_account *a, const struct 
 	const struct qy_query *q, const struct pt_request *r, const struct rd_batch *b,
 	const atomic_bool *stop, double *epsilon0, struct cm_err *err)
 {
-	int low = -1, high = STEPS; /* low fits (or is -1), high does not fit (or is past the end) */
+	/* `low` fits, or is -1; `high` does not fit, or is past the last index */
+	int low = -1, high = STEPS;
 
 	/* This is nearly always asked about a request that does not fit; larger values are expensive to
 	 * compute. */

@@ -23,10 +23,10 @@ struct rd_account;
 
 struct rd_verdict {
 	bool fits;
-	/* Epsilons are upper bounds at delta. */
-	double epsilon_round; /* of the candidate alone, its parts composed */
-	double spent;         /* of everything before it; 0 if nothing is */
-	double total;         /* of everything with it */
+	/* A verdict on a candidate.  Epsilons are upper bounds at the account's delta. */
+	double epsilon_round; /* epsilon of the candidate alone, its parts composed */
+	double spent;         /* epsilon of everything before it; 0 if the account is empty */
+	double total;         /* epsilon of everything before it and the candidate */
 	double limit, delta;
 	double left; /* max(0, limit - spent); a round may cost more than `left` and fit, since only `total`
 		      * decides */
@@ -34,7 +34,8 @@ struct rd_verdict {
 	 * `limit` then, and total is INFINITY if the candidate does not fit.  Only the shares say how much of
 	 * the filter's budget is used.  In mode plan a share is an epsilon over the limit. */
 	bool adaptive;
-	double share, share_spent, share_total; /* of the candidate; of all before it; of all with it */
+	/* shares of the budget: of the candidate; of everything before it; of both together */
+	double share, share_spent, share_total;
 };
 
 /* Create an empty account in mode plan.  limit (0, inf), delta (0, 1).  NULL: out of memory. */
@@ -46,11 +47,11 @@ void rd_account_free(struct rd_account *a);
  * no round can have this loss, or out of memory. */
 CM_CHECK enum cm_rc rd_account_add(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const struct pt_loss *loss, struct cm_err *err);
-/* Release a reservation (a round that no client was asked to answer).  CM_OK if there is none.  CM_EINTERNAL:
- * it stays charged. */
+/* Release a reservation: the round that no client was asked to answer.  Also CM_OK if the account has no
+ * such round.  CM_EINTERNAL: it stays charged. */
 enum cm_rc rd_account_remove(struct rd_account *a, const uint8_t round_id[PR_ROUND_ID_LEN]);
-/* Would this round fit?  Never changes the account.  CM_EINTERNAL: the accountant could not answer,
- * refuse. */
+/* Would this round fit?  Never changes the account.  CM_EINTERNAL: the accountant could not answer, so
+ * refuse the round. */
 CM_CHECK enum cm_rc rd_account_judge(const struct rd_account *a, const struct pt_loss *candidate,
 	struct rd_verdict *out, struct cm_err *err);
 /* epsilon of everything in the account, upper; 0 when empty. */

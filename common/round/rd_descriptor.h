@@ -24,7 +24,8 @@ struct rd_descriptor {
 	char population[PR_TEXT_MAX + 1];
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint64_t sequence;
-	uint8_t previous[PR_HASH_LEN]; /* SHA-256 of the descriptor before; zero for the first */
+	/* SHA-256 of the population's descriptor before this one; zero for the first */
+	uint8_t previous[PR_HASH_LEN];
 	struct qy_query query;
 	struct pt_randomizer randomizer;
 	/* What a device computes before it answers, and the payload that this reads.  payload_size is above 0
@@ -32,7 +33,7 @@ struct rd_descriptor {
 	 * payload_hash are the round's own. */
 	struct qy_computing computing;
 	uint64_t payload_max, payload_size;
-	uint8_t payload_hash[PR_HASH_LEN]; /* zero if there is no payload */
+	uint8_t payload_hash[PR_HASH_LEN]; /* SHA-256 of the payload; zero if there is none */
 	uint32_t messages_per_client, record_len;
 	uint64_t min_reports, target;
 	double honest_fraction;
@@ -42,11 +43,12 @@ struct rd_descriptor {
 	uint8_t hpke_key[CR_HPKE_PUBLIC_LEN];
 	struct rd_privacy privacy;
 	char unit[33], mode[RD_MODE_LEN];
-	uint8_t plan_hash[PR_HASH_LEN]; /* of the signed plan (rd_plan.h) */
+	/* hash of the signed plan (rd_plan.h) to which the round belongs */
+	uint8_t plan_hash[PR_HASH_LEN];
 	/* Mode plan: number of the plan's entry, and number of its try, each from 1.  Adaptive modes: 0. */
 	uint32_t entry, attempt;
-	uint8_t void_manifest[PR_HASH_LEN]; /* hash of the VOID manifest of the try before; zero for the
-					     * first */
+	/* SHA-256 of the VOID manifest of the entry's try before; zero for the first try */
+	uint8_t void_manifest[PR_HASH_LEN];
 	uint64_t ledger_seq;
 	uint8_t ledger_head[PR_HASH_LEN];
 	uint8_t hash[PR_HASH_LEN]; /* SHA-256 of the bytes this was read from */
@@ -82,8 +84,8 @@ size_t rd_message_len(const struct rd_descriptor *d);
 /* HPKE info and aad of a round (doc/wire.md): both bind the descriptor's hash. */
 #define RD_INFO_LEN (16u + 1u + PR_HASH_LEN)
 #define RD_AAD_LEN  PR_HASH_LEN
-void rd_hpke_info(
-	const struct rd_descriptor *d, uint8_t info[RD_INFO_LEN]); /* "tombola/1 report" 0x00 hash */
+void rd_hpke_info(const struct rd_descriptor *d,
+	uint8_t info[RD_INFO_LEN]); /* fills in "tombola/1 report", a 0 byte, and the descriptor's hash */
 void rd_hpke_aad(const struct rd_descriptor *d, uint8_t aad[RD_AAD_LEN]);
 
 /* floor(share * n), at most n, where share counts as the decimal that was written (acct_decimal.h): a share

@@ -18,14 +18,14 @@
 #include "rd_receipt.h"
 
 struct rd_signed {
-	const uint8_t *bytes; /* borrowed */
+	const uint8_t *bytes; /* the document as signed; borrowed */
 	size_t len;
 	uint8_t signature[CR_SIGN_LEN];
 };
 
 /* The fact that evidence proves. */
 enum rd_fact {
-	RD_FACT_NONE,    /* no fact: it holds one manifest */
+	RD_FACT_NONE,    /* it proves nothing: it holds one manifest */
 	RD_FACT_MISSING, /* the manifest lacks an accepted message */
 	RD_FACT_TWO,     /* there are two manifests */
 	RD_FACT_VOID,    /* the VOID manifest counts fewer devices than were accepted */
@@ -33,13 +33,15 @@ enum rd_fact {
 struct rd_evidence {
 	enum rd_fact fact;
 	uint8_t round_id[PR_ROUND_ID_LEN];
-	uint8_t manifest[2][PR_HASH_LEN]; /* SHA-256 of the manifests; the second: RD_FACT_TWO only */
-	uint64_t sequence;                /* the round's, by its descriptor; not with RD_FACT_TWO */
-	uint64_t messages; /* number of the round's messages, by its manifest; not with RD_FACT_TWO */
-	/* RD_FACT_VOID only.  accepted: number of devices that the evidence shows as accepted; participants:
-	 * number that the manifest states. */
+	/* SHA-256 of the one or two manifests; the second only for RD_FACT_TWO */
+	uint8_t manifest[2][PR_HASH_LEN];
+	uint64_t sequence; /* sequence number of the round, by its descriptor; not for RD_FACT_TWO */
+	uint64_t messages; /* number of the round's messages, by its manifest; not for RD_FACT_TWO */
+	/* Only for RD_FACT_VOID.  accepted: number of devices that the evidence shows as accepted;
+	 * participants: number that the manifest states. */
 	uint64_t accepted, participants;
-	uint8_t message[PR_HASH_LEN]; /* SHA-256 of the sealed message; RD_FACT_MISSING only */
+	/* SHA-256 of the sealed message that is missing; only for RD_FACT_MISSING */
+	uint8_t message[PR_HASH_LEN];
 };
 
 /* Encode the evidence that the manifest lacks an accepted message.  opening: shows in a receipt that it was

@@ -15,7 +15,7 @@
 #define RD_LEFT_OUT_DEVICES_MAX UINT64_C(1000000000000)
 
 struct rd_left_out {
-	uint64_t devices[RD_LEFT_OUT]; /* by reason; 0 is no reason */
+	uint64_t devices[RD_LEFT_OUT]; /* devices[r]: number of devices left out for reason r, from 1 */
 };
 
 /* The reason of a client that declines, by the name of the setting that refused (cm_err.key).  NULL, and a

@@ -6,8 +6,8 @@
 #include "acct_spec.h"
 #include "cr_hash.h"
 
-#define CHECKED 8u  /* bytes of the hash that the text holds */
-#define DIGITS  16u /* hexadecimal digits of those bytes */
+#define CHECKED 8u  /* so many bytes of the hash are written behind the text */
+#define DIGITS  16u /* as many hexadecimal digits */
 
 _Static_assert(RD_LOSS_TEXT_MAX >= PT_PARTS_MAX * ACCT_SPEC_MAX + DIGITS, "every loss has a text");
 
@@ -33,7 +33,7 @@ enum cm_rc rd_loss_put(const struct pt_loss *loss, struct cm_buf *out, struct cm
 		if (acct_spec_text(&loss->part[i], text) != ACCT_OK)
 			return cm_fail(err, CM_EINTERNAL, "a part of the loss is not a valid round");
 		len = strlen(text);
-		text[len] = ';'; /* instead of the NUL */
+		text[len] = ';'; /* the hash overwrites the NUL: put the separator back */
 		rc = cm_buf_put(out, text, len + 1);
 	}
 	if (rc == CM_OK) {

@@ -14,16 +14,17 @@ struct rd_manifest {
 	uint8_t descriptor_hash[PR_HASH_LEN];
 	uint64_t participants, messages, dummies;
 	bool is_void;
-	bool given_up;    /* void because analyzer or operator ended the round; participants is 0 whatever
-			   * came */
+	/* the round is void because analyzer or operator ended it; participants is then 0, whatever came */
+	bool given_up;
 	uint32_t lacking; /* 1 + the first class with fewer participants than its tag_least, which makes the
 			     round void; 0: no class lacks any */
 	struct rd_bucket *bucket; /* owned */
 	uint32_t buckets;
-	uint8_t tree[PR_HASH_LEN];   /* root over all messages' sorted hashes (rd_tree.h); not set for a void
-					round */
-	struct rd_left_out left_out; /* none if the round was given up, or the shuffler is an older one */
-	uint8_t hash[PR_HASH_LEN];   /* SHA-256 of the bytes that were decoded */
+	uint8_t tree[PR_HASH_LEN]; /* root over all messages' sorted hashes (rd_tree.h); not set for a void
+				      round */
+	/* no devices, if the round was given up or the shuffler is an older one */
+	struct rd_left_out left_out;
+	uint8_t hash[PR_HASH_LEN]; /* SHA-256 of the manifest's bytes as they came */
 };
 CM_CHECK enum cm_rc rd_manifest_encode(const struct rd_manifest *m, struct cm_buf *out, struct cm_err *err);
 /* Check the signature, and that the manifest fits this descriptor:

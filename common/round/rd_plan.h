@@ -21,24 +21,24 @@ struct rd_entry {
 	struct qy_query query;
 	struct pt_randomizer randomizer;
 	struct qy_computing computing;
-	uint64_t payload_max; /* bytes; 0: its rounds have no payload */
+	uint64_t payload_max; /* most bytes of the payload of its rounds; 0: they have none */
 	uint64_t min_reports, target;
 	double epsilon0; /* local guarantee in nats; INFINITY: none */
 	/* Upper bounds at the plan's delta, as the analyzer states them. */
-	double epsilon_round; /* of this round alone */
-	double epsilon_total; /* of the entries up to this one */
+	double epsilon_round; /* loss of this round alone */
+	double epsilon_total; /* loss of this round together with the entries before it */
 };
 /* A round of the plan file that did not fit, and is no entry. */
 struct rd_refused {
 	uint32_t number;
 	char query[65];
-	double epsilon_round, epsilon_total; /* may be INFINITY */
+	double epsilon_round, epsilon_total; /* the same for the refused round; each may be INFINITY */
 };
 struct rd_plan {
 	char population[PR_TEXT_MAX + 1], name[65], mode[RD_MODE_LEN], unit[33];
 	uint64_t number;               /* its number among the population's plans, from 1 */
-	uint8_t previous[PR_HASH_LEN]; /* hash of the plan before; zero for the first */
-	double epsilon, delta;         /* the slice */
+	uint8_t previous[PR_HASH_LEN]; /* hash of the population's plan before; zero for the first */
+	double epsilon, delta;         /* the slice of the budget that the plan takes */
 	double honest_fraction;
 	uint64_t colluders;
 	uint32_t tries;                 /* most tries of each entry, 1..PR_TRIES_MAX */
@@ -84,8 +84,9 @@ CM_CHECK enum cm_rc rd_plan_covers(
 struct rd_pin {
 	uint8_t taken[(PR_ENTRIES_MAX + 7) / 8]; /* a bit for each entry, by its index */
 	size_t entries;                          /* number of the plan's entries */
-	double epsilon; /* upper bound on the loss of the entries taken, at the plan's delta; adaptive: the
-			   slice's */
+	/* upper bound on the loss of the entries taken, at the plan's delta; of an adaptive plan, the
+	 * epsilon of its slice */
+	double epsilon;
 };
 bool rd_pin_has(const struct rd_pin *pin, size_t i);
 size_t rd_pin_count(const struct rd_pin *pin);

@@ -70,7 +70,7 @@ enum cm_rc rd_policy_round(const struct rd_descriptor *d, struct cm_err *err)
 	double epsilon0 = d->randomizer.row->epsilon0(&d->randomizer);
 	struct cm_err why;
 
-	/* a difference that rounding explains is accepted */
+	/* accept a difference that rounding explains */
 	if (CM_CHECKED("policy.statement") && !(d->privacy.epsilon0 >= epsilon0 * (1 - 1e-9)))
 		return cm_fail(err, CM_EPERM,
 			"policy: the round states epsilon0 %.4g, its randomizer has %.4g",

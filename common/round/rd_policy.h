@@ -12,18 +12,21 @@ struct rd_policy {
 	/* Largest local guarantee of one round, in nats.  INFINITY: a round need not have one, since
 	 * shuffling may protect alone. */
 	double max_epsilon0;
-	double max_epsilon;     /* central guarantee over the slices of all pinned plans together */
-	double delta;           /* the delta at which max_epsilon holds */
-	int64_t min_batch;      /* smallest min_reports of a round */
-	double honest_fraction; /* share of honest participants, (0, 1]; the smaller of this and the round's
-				 * counts */
-	int64_t colluders;      /* participants that may collude; the larger of this and the round's counts */
-	bool accept_adaptive;   /* accept plans whose later rounds may depend on earlier answers */
-	struct cf_strings protocols; /* allowed names; an empty list allows any */
-	int64_t max_tries;           /* most tries of one entry of a plan */
-	int64_t max_payload;         /* largest payload of a round, in bytes; 0: no round that has one */
-	int64_t max_plan_entries;    /* plans with more entries are refused before composing them */
-	struct cf_file *file;        /* where its keys stand; owned by the party's policy; NULL: in no file */
+	double max_epsilon; /* largest central guarantee over the slices of all pinned plans together */
+	double delta;       /* delta at which max_epsilon must hold */
+	int64_t min_batch;  /* least min_reports that a round may have */
+	/* fraction of participants taken to be honest, (0, 1]; the smaller of this and the round's
+	 * counts */
+	double honest_fraction;
+	int64_t colluders;    /* participants who may collude; the larger of this and the round's counts */
+	bool accept_adaptive; /* accept plans whose later rounds may depend on earlier answers */
+	/* names of the protocols that rounds may have; an empty list allows all */
+	struct cf_strings protocols;
+	int64_t max_tries;        /* most tries of one entry of a plan */
+	int64_t max_payload;      /* largest payload of a round, in bytes; 0: no round that has one */
+	int64_t max_plan_entries; /* a plan with more entries is refused before it is composed */
+	/* the file that has these keys, owned by the party's policy; NULL: there is none */
+	struct cf_file *file;
 };
 
 /* The rows of these keys in a party's table; at_(field): the offset of rd_policy.field.  max_epsilon0 is the

@@ -13,7 +13,7 @@ _Static_assert(
 	(RD_FRAME_DEPTH_MAX + RD_DEVICE_DEPTH_MAX + 3) * PR_HASH_LEN + CR_SIGN_LEN + 64 <= PR_OPENING_MAX,
 	"paths, three hashes, a signature, and less than 64 bytes of numbers, tags and lengths");
 
-#define PSEUDONYM 0xffffffffu /* takes the place of a message's number where the pseudonym is blinded */
+#define PSEUDONYM 0xffffffffu /* stands for a message's number where the pseudonym is blinded */
 
 struct rd_receipt_shape rd_receipt_shape(const struct rd_descriptor *d)
 {
@@ -22,14 +22,8 @@ struct rd_receipt_shape rd_receipt_shape(const struct rd_descriptor *d)
 		.tag_len = rd_message_len(d) - rd_sealed_len(d) };
 }
 
-/* SHA-256(0x02
- *
- *  salt
- *
- *  u32 number
- *
- *  what).  All inputs with the same number have the same length, so a plain hash keyed by its prefix cannot
- *  be extended to another input. */
+/* SHA-256(0x02 || salt || u32 number || what).  All inputs with the same number have the same length, so a
+ * plain hash keyed by its prefix cannot be extended to another input. */
 static void blind(const uint8_t salt[RD_SALT_LEN], uint32_t number, const void *what, size_t len,
 	uint8_t out[PR_HASH_LEN])
 {
@@ -40,10 +34,8 @@ static void blind(const uint8_t salt[RD_SALT_LEN], uint32_t number, const void *
 	cr_sha256_spans((const struct cr_span[]){ { head, sizeof head }, { what, len } }, 2, out);
 }
 
-/* Compute blind
- *
- *  hash of one message, as its leaf contains them.  The tag affects only the blind, so an opening does not
- *  show it. */
+/* Compute blind || hash of one message, as its leaf contains them.  The tag affects only the blind, so an
+ * opening does not show it. */
 static void hide(const struct rd_receipt_shape *shape, const uint8_t salt[RD_SALT_LEN], const uint8_t *sealed,
 	uint32_t number, uint8_t out[2 * PR_HASH_LEN])
 {

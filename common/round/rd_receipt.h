@@ -19,15 +19,15 @@
 
 /* How a device's part of a Submit divides into messages. */
 struct rd_receipt_shape {
-	uint32_t messages;           /* of each device */
+	uint32_t messages;           /* number of messages of each device */
 	size_t message_len, tag_len; /* bytes of each message; the tag is the first tag_len of them */
 };
 struct rd_receipt_shape rd_receipt_shape(const struct rd_descriptor *d);
 
 /* The part of a receipt about one device, without the outcome. */
 struct rd_receipt_device {
-	uint8_t name[PR_HASH_LEN]; /* the pseudonym, blinded */
-	uint8_t root[PR_HASH_LEN]; /* root over its messages, each blinded */
+	uint8_t name[PR_HASH_LEN]; /* the device's pseudonym, blinded */
+	uint8_t root[PR_HASH_LEN]; /* root of the tree over the device's messages, each blinded */
 };
 /* sealed: the device's messages.  Cost: about five hashes a message. */
 void rd_receipt_device(const struct rd_receipt_shape *shape, const uint8_t pseudonym[PR_PSEUDONYM_LEN],
@@ -40,12 +40,13 @@ void rd_receipt_bytes(const uint8_t round_id[PR_ROUND_ID_LEN], const uint8_t roo
 /* One message in a receipt: everything that a third person needs to verify that the shuffler signed it as
  * accepted. */
 struct rd_opening {
-	uint64_t devices, device; /* number of devices in the Submit, and the index of this one */
+	/* number of devices in the Submit, and the index of this one among them */
+	uint64_t devices, device;
 	uint8_t name[PR_HASH_LEN];
 	/* The device's path: rd_tree_path_len(device, devices) hashes. */
 	uint8_t frame_path[RD_FRAME_DEPTH_MAX][PR_HASH_LEN];
 	uint8_t signature[CR_SIGN_LEN];
-	uint32_t message;           /* index among the device's messages */
+	uint32_t message;           /* index of the message among the device's messages */
 	uint8_t blind[PR_HASH_LEN]; /* the number with which the message is hashed */
 	uint8_t hash[PR_HASH_LEN];  /* SHA-256 of the sealed message */
 	/* The message's path: rd_tree_path_len(message, messages) hashes. */

@@ -33,7 +33,8 @@ static bool has_hash(const ProtobufCBinaryData *hash)
 	return hash->len == PR_HASH_LEN && memcmp(hash->data, zero, PR_HASH_LEN) != 0;
 }
 
-/* The kinds that may have a field, a bit for each; and whether a record on the wire has it. */
+/* K: the bit of a kind of record.  The table below says which kinds may have a field, and whether the
+ * record on the wire has it. */
 #define K(kind) (1u << (kind))
 #define ROUNDS  (K(RD_RESERVE) | K(RD_CHARGE) | K(RD_SETTLE) | K(RD_VOID) | K(RD_REFUSE))
 

@@ -11,7 +11,7 @@ enum rd_record_kind {
 	RD_SETTLE,
 	RD_VOID,
 	RD_REFUSE,
-	RD_PLAN, /* a plan is pinned, and its slice is spent */
+	RD_PLAN, /* a plan is pinned, and its whole slice is spent */
 };
 const char *rd_record_kind_name(enum rd_record_kind kind);
 
@@ -19,21 +19,23 @@ struct rd_record {
 	enum rd_record_kind kind;
 	uint64_t seq;
 	int64_t time_ms;
-	char population[PR_TEXT_MAX + 1], unit[33]; /* OPEN */
-	double epsilon_limit, delta;                /* OPEN: budget of the population, for life */
-	uint8_t plan_hash[PR_HASH_LEN];             /* RESERVE, REFUSE: hash of the plan */
-	uint8_t round_id[PR_ROUND_ID_LEN];          /* all but OPEN and PLAN */
-	struct cm_buf descriptor;                   /* RESERVE; owned */
-	struct cm_buf plan;                         /* PLAN: the signed bytes; owned */
-	uint8_t signature[CR_SIGN_LEN];             /* PLAN */
-	uint8_t manifest_hash[PR_HASH_LEN];         /* CHARGE; VOID, zero if the round has no manifest */
-	uint64_t participants;                      /* CHARGE, VOID */
+	/* in OPEN: the population's name, and what one participant is */
+	char population[PR_TEXT_MAX + 1], unit[33];
+	double epsilon_limit, delta;       /* in OPEN: the budget of the population, for life */
+	uint8_t plan_hash[PR_HASH_LEN];    /* in RESERVE and REFUSE: hash of the plan */
+	uint8_t round_id[PR_ROUND_ID_LEN]; /* in all records but OPEN and PLAN: the round's id */
+	struct cm_buf descriptor;          /* in RESERVE: the signed descriptor; owned */
+	struct cm_buf plan;                /* in PLAN: the signed bytes; owned */
+	uint8_t signature[CR_SIGN_LEN];    /* in PLAN: the analyzer's signature of the plan */
+	/* in CHARGE and VOID: SHA-256 of the manifest; zero in a VOID of a round without one */
+	uint8_t manifest_hash[PR_HASH_LEN];
+	uint64_t participants; /* in CHARGE and VOID: how many took part */
 	double epsilon_round, epsilon_total;
-	uint8_t result_hash[PR_HASH_LEN]; /* SETTLE */
-	char reason[PR_TEXT_MAX +
-		    1]; /* VOID, REFUSE, a SETTLE without result; encode cuts and cleans it for display */
-	uint32_t plan_round; /* RESERVE, REFUSE: number of the round in the plan file */
-	char query[65];      /* REFUSE */
+	uint8_t result_hash[PR_HASH_LEN]; /* in SETTLE: SHA-256 of the result */
+	char reason[PR_TEXT_MAX + 1]; /* in VOID, REFUSE and a SETTLE without a result: why, cut and cleaned
+					 for display by encode */
+	uint32_t plan_round;          /* in RESERVE and REFUSE: number of the round in the plan file */
+	char query[65];               /* in REFUSE: name of the query */
 };
 CM_CHECK enum cm_rc rd_record_encode(const struct rd_record *r, struct cm_buf *out, struct cm_err *err);
 /* CM_EDATA when the bytes are malformed, or a field is missing or belongs to another kind of record.

@@ -20,8 +20,8 @@ CM_CHECK enum cm_rc rd_rehearsal_verify(const Tombola__V1__Rehearse *q, const st
 
 /* Up to PR_FAULTS_MAX different reasons of one party, and how many entries each concerns. */
 struct rd_fault {
-	uint32_t entry;   /* number of the first; 0: the whole plan */
-	uint32_t entries; /* how many */
+	uint32_t entry;   /* number of the first entry concerned; 0: the whole plan */
+	uint32_t entries; /* number of entries concerned */
 	char place[PR_PLACE_MAX + 1], text[PR_TEXT_MAX + 1];
 };
 struct rd_faults {

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT 64u /* most bytes of an item that is cheap to move */
+#define SHORT 64u /* most bytes of an item that sort_in_bins() may move, since that is cheap */
 
 /* A sorted run, and the position up to which it has been read. */
 struct run {
 	uint8_t *at;         /* all items of the run, or one page of them; NULL: not loaded yet */
-	size_t next, loaded; /* indices within `at` */
+	size_t next, loaded; /* index of the next item within `at`, and number of items loaded there */
 	uint64_t page;       /* number of the page to read next */
 	size_t left;         /* number of items that are not loaded yet */
 };
@@ -17,8 +17,8 @@ struct run {
 struct rd_sort {
 	const struct rd_spill *spill;
 	size_t len;               /* bytes of an item */
-	size_t page_len, run_len; /* items of a page, and of a block */
-	uint8_t *block;           /* the block that collects items */
+	size_t page_len, run_len; /* number of items of a page, and of a block */
+	uint8_t *block;           /* the block in which items are collected */
 	size_t gathered;
 	struct run *run;
 	size_t runs, room;
@@ -62,7 +62,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 #define BINS_MAX 65536u
-#define BIN_FEW  24u /* up to this number, items are put into order one by one */
+#define BIN_FEW  24u /* so many items or fewer are put into order one by one */
 
 static void sort_few(uint8_t *items, size_t n, size_t len)
 {
@@ -92,7 +92,7 @@ static void sort_bin(uint8_t *items, size_t n, size_t len)
 /* Bins of equal ranges of the items' first four bytes, in order. */
 struct bins {
 	uint32_t least;
-	uint64_t scale; /* bins for each possible value, times 2^32 */
+	uint64_t scale; /* number of bins for each possible value of those bytes, times 2^32 */
 	size_t bins, *end;
 };
 

@@ -12,8 +12,9 @@
 #include "cm_rc.h"
 #include "pr_limits.h"
 
-#define RD_SORT_RUN        (1u << 20) /* hashes of a block, except in tests */
-#define RD_SORT_PAGE       128u       /* hashes that are written to and read from a spill at a time */
+#define RD_SORT_RUN (1u << 20) /* number of hashes in a block; tests use fewer */
+/* number of hashes that are written to a spill, and read back, at a time */
+#define RD_SORT_PAGE       128u
 #define RD_SORT_PAGE_BYTES ((size_t)RD_SORT_PAGE * PR_HASH_LEN)
 
 /* Storage for pages, by number: each is written once, by one sort in order, and read back.  All pages of one

@@ -5,9 +5,9 @@
 #include "rd_descriptor.h"
 
 struct rd_together {
-	double epsilon0;      /* sum over the reports with a finite epsilon0, rounded up */
+	double epsilon0;      /* sum of epsilon0 over the reports in which it is finite, rounded up */
 	uint64_t reports;     /* number of all reports */
-	uint64_t unbounded;   /* number of reports with epsilon0 = inf */
+	uint64_t unbounded;   /* number of reports whose epsilon0 is infinite */
 	char unprotected[96]; /* rounds of these reports, separated by ", "; ends with "..." if cut */
 };
 /* Add `tries` reports of a device to rounds like d, which is called `name`.  If the descriptor states a

@@ -20,8 +20,8 @@ void rd_tree_node(
 /* Computes a root from leaves that are added one by one, in 1.3 KiB whatever n is. */
 struct rd_tree {
 	uint64_t n;
-	uint8_t peak[RD_TREE_DEPTH_MAX]
-		    [PR_HASH_LEN]; /* peak[i] is a full tree of 2^i leaves if bit i of n is set */
+	uint8_t peak[RD_TREE_DEPTH_MAX][PR_HASH_LEN]; /* peak[i] is the root of a full tree of 2^i leaves, if
+							 bit i of n is set */
 };
 void rd_tree_init(struct rd_tree *t);
 /* leaf: from rd_tree_leaf.  At most 2^RD_TREE_DEPTH_MAX - 1 leaves. */

@@ -13,7 +13,8 @@
 #include "pt_single.h"
 #include "pt_single_analysis.h"
 
-/* Derive keep so that P <= e / (e + 1), e = e^epsilon0. */
+/* Derive keep, where P = keep / 2^64 is the chance of a column in which the value's row is +1, so that P <=
+ * e / (e + 1), e = e^epsilon0. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
@@ -32,8 +33,8 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 }
 
 /* A row is +1 in half of the columns, each of which has chance 2P/K, and the others 2(1-P)/K; two rows have
- * each pair of signs in a quarter of the columns.  Some category has -1 in every column but column 0, where
- * all have +1: K/2 <= d, so every bit of a column is the row of a category. */
+ * each pair of signs in a quarter of the columns.  The blanket is 2(1-P)/K for every column but column 0,
+ * where all rows are +1: K/2 <= d, so in every other column some category has -1. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

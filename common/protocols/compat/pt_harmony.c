@@ -4,7 +4,8 @@
 #include "pt_words.h"
 
 /* Nguyen, Xiao, Yang, Hui, Shin, Shin, "Collecting and analyzing data from smart device users with local
- * differential privacy", 2016.  It is the row words with one coordinate in one slot, without dummies. */
+ * differential privacy", 2016.  It is the row `words` (pt_words.h) with one coordinate in a message, one
+ * slot, and no dummies. */
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {

@@ -14,18 +14,16 @@
  *
  * Clamping does not change the guarantee: how far beyond an end x + z falls is geometric, whatever x is. */
 
-/* The guarantee, -b ln a. */
+/* The local guarantee in nats, -b ln a. */
 static double epsilon0(const struct pt_randomizer *p)
 {
 	return pt_round_up((p->number.bins - 1) * -log1pl(-pt_number_keep(p)) * (1 + 4 * LDBL_EPSILON));
 }
 
-/*
- * z
- *  is the number of draws that succeed before the first that fails.  b draws are enough, since anything
- *  beyond b is clamped.  Noise 0 with either sign would count twice, so one of its signs is drawn again.
- *  Rejected draws say nothing about the message, and only the last sum depends on the level, so the running
- *  time reveals nothing. */
+/* |z| is the number of draws that succeed before the first that fails.  b draws are enough, since anything
+ * beyond b is clamped.  Noise 0 with either sign would count twice, so one of its signs is drawn again.
+ * Rejected draws say nothing about the message, and only the last sum depends on the level, so the running
+ * time reveals nothing. */
 static void encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	const struct cr_rng *rng, uint8_t *records, void *room)
 {

@@ -14,7 +14,7 @@ static uint32_t symbols(const struct pt_randomizer *p)
 	return p->number.bins;
 }
 
-/* Set keep to the threshold of 1 - a, rounded down, so that a >= e^(-epsilon0/b). */
+/* Set keep so that 1 - a = keep / 2^64, rounded down: then a >= e^(-epsilon0/b). */
 static void set(struct pt_randomizer *p, double epsilon0)
 {
 	long double stop = -expm1l(-(long double)epsilon0 / (p->number.bins - 1));
@@ -39,8 +39,9 @@ static void law(const void *of, uint32_t level, double *chance)
 			(double)(factor(p, y) * powl(pt_number_drop(p), y < level ? level - y : y - level));
 }
 
-/* Without clamping, Y has mean l and variance v = 2a/(1-a)^2.  So the scores are the means of Y and Y^2 - v
- * given the clamped symbol: beyond an end, Y is K away from it, P(K = k) = (1-a) a^k. */
+/* The scores of the symbols, whose means under level l are l and l^2.  Without clamping the sent number Y
+ * has mean l and variance v = 2a/(1-a)^2.  So the scores are the means of Y and Y^2 - v given the clamped
+ * symbol: beyond an end, Y is K away from it, P(K = k) = (1-a) a^k. */
 static void scores(const void *of, double *first, double *second)
 {
 	const struct pt_randomizer *p = of;
@@ -63,7 +64,8 @@ static const struct pt_number_law number = {
 	.levels_max = PT_LAPLACE_LEVELS_MAX, .sized = false, .law = law, .scores = scores, .set = set
 };
 
-/* omega is the lesser of the laws of 0 and b, which are the worst pair (accountant: acct_named_laplace). */
+/* The blanket omega is the lesser of the laws of levels 0 and b, which are the worst pair (accountant:
+ * acct_named_laplace). */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

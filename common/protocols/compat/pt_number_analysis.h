@@ -5,14 +5,15 @@
 #include "pt_number.h"
 #include "pt_protocol.h"
 
-/* Initialisers for the columns that such rows have in common.  The row also has a law, `number`. */
+/* Initialisers for the members of struct pt_protocol that such rows have in common.  The row also has a
+ * law, `number`. */
 #define PT_NUMBER_ANALYSIS \
 	.derive = pt_number_derive, .estimate = pt_number_estimate, .expected_error = pt_number_expected_error
 
 struct pt_number_law {
-	uint32_t levels_max; /* most bins; 2 or more */
-	bool sized;          /* the row has a size, 1..b */
-	/* The law of a level, of the randomizer `of`, as in an es_rule. */
+	uint32_t levels_max; /* largest number of levels that the row allows; 2 or more */
+	bool sized;          /* the row has the parameter size, 1..b */
+	/* Fill in the chance of each symbol at this level.  of: the randomizer, as in struct es_rule. */
 	void (*law)(const void *of, uint32_t level, double *chance);
 	void (*scores)(const void *of, double *first, double *second);
 	/* Set keep from bins, rounded towards more noise, and also the size if it is 0 and the row has

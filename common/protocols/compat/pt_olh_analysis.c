@@ -13,8 +13,9 @@
 #include "pt_single.h"
 #include "pt_single_analysis.h"
 
-/* A category that the device does not hold is supported with chance 1/l: the two cells are equal with
- * chance kappa = 1/l, and then it is P, else (1 - P) / (l - 1).  kappa exceeds 1/l by less than 2^-107. */
+/* The chances with which a message supports a category, P = keep / 2^64.  A category that the device does
+ * not hold is supported with chance 1/l: its cell is the value's with chance kappa = 1/l, and then the
+ * message has it with chance P, else with (1 - P) / (l - 1).  kappa exceeds 1/l by less than 2^-107. */
 static struct es_support support(const struct pt_randomizer *p)
 {
 	return (struct es_support){ .keep = pt_probability(p->olh.keep),
@@ -22,7 +23,7 @@ static struct es_support support(const struct pt_randomizer *p)
 		.other = 1.0 / p->olh.size };
 }
 
-/* The largest keep with P <= e / (e + l - 1), e = e^epsilon0. */
+/* The largest keep with P = keep / 2^64 <= e / (e + l - 1), e = e^epsilon0, for l cells. */
 static uint64_t keep(uint32_t bins, uint32_t cells, double epsilon0)
 {
 	long double e = expl((long double)epsilon0);
@@ -31,7 +32,7 @@ static uint64_t keep(uint32_t bins, uint32_t cells, double epsilon0)
 	return (uint64_t)floorl(ldexpl(e / (e + (cells - 1)), 64) - PT_THRESHOLD_MARGIN);
 }
 
-/* The best number of cells as a real number. */
+/* The number of cells with the least noise, as a real number. */
 static double best(uint32_t bins, double epsilon0)
 {
 	(void)bins;

@@ -9,7 +9,7 @@
 #include "pt_unary.h"
 #include "pt_unary_analysis.h"
 
-/* Derive the chance Q >= 1 / (e^epsilon0 + 1). */
+/* Derive the chance Q >= 1 / (e^epsilon0 + 1) with which a bit is set that is not the value's. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {

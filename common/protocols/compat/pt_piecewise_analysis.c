@@ -11,7 +11,8 @@
 #include "pt_rows.h"
 #include "pt_single_analysis.h"
 
-/* Set w to the whole number next to b e^(-epsilon0/2), which has the largest information as b grows. */
+/* Set the window's width w to the whole number next to b e^(-epsilon0/2): as b grows, it tells most about
+ * the level. */
 static void set(struct pt_randomizer *p, double epsilon0)
 {
 	double b = p->number.bins - 1;
@@ -42,7 +43,8 @@ static void law(const void *of, uint32_t level, double *chance)
 		chance[y] = y >= level && y < level + p->number.size ? inside(p) : outside(p);
 }
 
-/* With n = b + w symbols, E y = outside n (n-1)/2 + (inside - outside) (w l + w (w-1)/2), and the mean of
+/* The scores follow from the moments of the symbol y.  With n = b + w symbols, E y = outside n (n-1)/2 +
+ * (inside - outside) (w l + w (w-1)/2), where inside and outside are the chances of one symbol; the mean of
  * y^2 follows in the same way from sums of squares. */
 static void scores(const void *of, double *first, double *second)
 {
@@ -62,8 +64,8 @@ static const struct pt_number_law number = {
 	.levels_max = PR_CATEGORIES_MAX, .sized = true, .law = law, .scores = scores, .set = set
 };
 
-/* If w <= b, some window leaves each symbol out, so omega is the chance of a symbol outside.  The windows
- * of 0 and b are disjoint, so these are the worst pair. */
+/* If w <= b, each symbol is outside of some window, so the blanket omega is the chance of a symbol outside.
+ * The windows of 0 and b are disjoint, so these are the worst pair. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

@@ -15,7 +15,7 @@ uint32_t pt_single_messages(const struct pt_randomizer *p); /* returns 1 */
  * chance. */
 CM_CHECK enum cm_rc pt_single_check(
 	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
-/* Check that epsilon0 is within PT_EPSILON0_MIN..MAX, for parameters of a plan or of a peer.  If not,
- * returns `code`. */
+/* Check that a local guarantee is within PT_EPSILON0_MIN..MAX, whether a plan or a peer states the
+ * parameters.  If not, returns `code`. */
 CM_CHECK enum cm_rc pt_single_guarantee(
 	const struct pt_randomizer *p, long double ratio, enum cm_rc code, struct cm_err *err);

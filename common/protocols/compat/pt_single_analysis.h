@@ -5,8 +5,8 @@
 #include "pt_protocol.h"
 #include "pt_single.h"
 
-/* Initialisers for the columns that such rows have in common.  The row also has support().  Its counts are
- * numbers of supporting messages. */
+/* Initialisers for the members of struct pt_protocol that such rows have in common.  The row also has
+ * support().  A round's counts are the numbers of messages that support each item. */
 #define PT_SINGLE_ANALYSIS \
 	.tallies = pt_single_items, .estimate = pt_single_estimate, .expected_error = pt_single_expected_error
 
@@ -21,9 +21,9 @@ CM_CHECK enum cm_rc pt_single_derive(const struct pt_protocol *row, const struct
 /* How the size of a pt_sized row is chosen, and what follows from the size. */
 struct pt_sizing {
 	uint32_t least, most;
-	/* The real size near which the noise is least; the noise has one minimum. */
+	/* The size, as a real number, at which the noise is least; it has no other minimum. */
 	double (*best)(uint32_t bins, double epsilon0);
-	/* The largest chance of the value that stays within epsilon0. */
+	/* The largest keep, the chance of the value times 2^64, that stays within epsilon0. */
 	uint64_t (*keep)(uint32_t bins, uint32_t size, double epsilon0);
 	/* The guarantee, as e^epsilon0. */
 	long double (*ratio)(const struct pt_randomizer *p);
@@ -34,19 +34,21 @@ CM_CHECK enum cm_rc pt_sized_derive(const struct pt_protocol *row, const struct 
 	const struct pt_request *r, const struct pt_sizing *sizing, struct pt_randomizer *out,
 	struct cm_err *err);
 
-/* Where omega is the least chance over all inputs, sort the outputs by the chances under the victim's two
- * inputs: ratio omega under one and omega under the other (`one`: the mass, once for each order), omega
- * under both (`neither`), ratio omega under both (`both`). */
+/* The blanket of a row, sorted by how likely an output is under the victim's two inputs.  The blanket omega
+ * is the least chance over all inputs. */
 struct pt_blanket {
-	/* each has a relative error of at most 2^-60; 0: there is no such cell */
+	/* masses of the blanket: of outputs that are `ratio` times as likely under one input and at omega
+	 * under the other (`one`, once for each order), at omega under both (`neither`), and `ratio` times
+	 * under both (`both`); each has a relative error of at most 2^-60; 0: there are no such outputs */
 	long double one, neither, both;
-	long double ratio; /* above 1 */
-	/* every two inputs have these masses, and every three have the mass `all` (ACCT_SETS) */
+	long double ratio; /* how much likelier than omega, above 1 */
+	/* every two inputs have these masses, and every three have the mass `all` (ACCT_SETS of
+	 * acct_families.h) */
 	bool sets;
-	long double all; /* mass of ratio omega under all three */
-	enum acct_families
-		family;  /* ACCT_WINDOWS or ACCT_STAIRS, which know what inputs have in common; 0: neither */
-	double shape[2]; /* shape of that family */
+	long double all; /* mass of the blanket of outputs that are likelier under all three inputs */
+	enum acct_families family; /* ACCT_WINDOWS or ACCT_STAIRS of acct_families.h, by which the accountant
+				      knows what inputs have in common; 0: neither */
+	double shape[2];           /* shape of that family */
 };
 /* Set the cells for `participants` honest clients; omega is rounded down, ratios up. */
 CM_CHECK enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t participants,

@@ -14,8 +14,8 @@ static uint32_t symbols(const struct pt_randomizer *p)
 	return 3 * (p->number.bins - 1) + 1;
 }
 
-/* Set keep with drop >= e^-epsilon0, and r to the number with the least total overlap, b / (1 +
- * e^(epsilon0/2)). */
+/* Set keep, with drop = 1 - keep / 2^64 >= e^-epsilon0, and the step r to the number with which the laws
+ * overlap least in all, b / (1 + e^(epsilon0/2)). */
 static void set(struct pt_randomizer *p, double epsilon0)
 {
 	if (p->number.size == 0)
@@ -33,7 +33,7 @@ static long double whole(const struct pt_randomizer *p)
 	return 2 * r - 1 + (2 * (b - r) + 1) * pt_number_drop(p);
 }
 
-/* Beyond the levels the multiples of b add up to a factor of 1 / keep. */
+/* beyond the levels, noises fold to the same symbol: their multiples of b add up to a factor of 1 / keep */
 static void law(const void *of, uint32_t level, double *chance)
 {
 	const struct pt_randomizer *p = of;
@@ -65,7 +65,8 @@ static double noise(const struct pt_randomizer *p)
 	return sum / (double)whole(p);
 }
 
-/* The scores are the means of Y and Y^2 - v given the symbol. */
+/* The scores are the means of Y and Y^2 - v given the symbol, where Y = level + noise and v is the noise's
+ * variance. */
 static void scores(const void *of, double *first, double *second)
 {
 	const struct pt_randomizer *p = of;

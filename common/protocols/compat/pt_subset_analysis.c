@@ -21,7 +21,8 @@ static struct es_support support(const struct pt_randomizer *p)
 		.other = (double)((p->subset.size - keep) / (p->subset.bins - 1)) };
 }
 
-/* The largest keep with P <= k e / (k e + d - k), e = e^epsilon0. */
+/* The largest keep with P = keep / 2^64 <= k e / (k e + d - k), e = e^epsilon0: P is the chance that a
+ * subset has the value. */
 static uint64_t keep(uint32_t d, uint32_t k, double epsilon0)
 {
 	long double with = k * expl((long double)epsilon0);
@@ -29,7 +30,7 @@ static uint64_t keep(uint32_t d, uint32_t k, double epsilon0)
 	return (uint64_t)floorl(ldexpl(with / (with + (d - k)), 64) - PT_THRESHOLD_MARGIN);
 }
 
-/* The best k as a real number. */
+/* The subset size k with the least noise, as a real number. */
 static double best(uint32_t d, double epsilon0)
 {
 	return d / (exp(epsilon0) + 1);
@@ -43,8 +44,8 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_sized_derive(row, q, r, &sizing, out, err);
 }
 
-/* Every subset leaves some input out, so omega = (1 - P) / C(d-1, k) everywhere; masses follow by counting
- * subsets. */
+/* Every subset leaves some input out, so the blanket is omega = (1 - P) / C(d-1, k) everywhere; masses
+ * follow by counting subsets. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {

@@ -7,7 +7,8 @@
 #include "pt_bits.h"
 #include "pt_exact.h"
 
-/* Derive P = 1 - Q <= h / (h + 1), h = e^(epsilon0 / 2), since two inputs differ in two bits. */
+/* Derive P = 1 - Q, the chance of the value's bit, with P <= h / (h + 1), h = e^(epsilon0 / 2): two inputs
+ * differ in two bits. */
 enum cm_rc pt_unary_flips(struct pt_randomizer *p, double epsilon0, struct cm_err *err)
 {
 	long double h = expl((long double)epsilon0 / 2);

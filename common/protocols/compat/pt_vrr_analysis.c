@@ -43,7 +43,7 @@ static enum cm_rc make(const struct pt_protocol *row, const struct qy_query *q, 
 	return CM_OK;
 }
 
-/* keep as a participant's device uses it: a chance in its own precision. */
+/* The chance that a sign is kept, in the precision with which the device draws it. */
 static long double keep_of(const struct pt_randomizer *p)
 {
 	return ldexpl((long double)p->vrr.keep, -64);
@@ -54,9 +54,9 @@ static long double flip_of(const struct pt_randomizer *p)
 	return ldexpl((long double)pt_complement(p->vrr.keep), -64);
 }
 
-/* omega = flip^s for every subset and all signs, whatever the chance of the subset.  In the worst case all
- * signs differ in the victim's two inputs, and k of them are as in the second: doc/accounting.md, "The
- * lists". */
+/* The blanket is omega = flip^s for every subset of s coordinates and all signs, whatever the chance of the
+ * subset.  In the worst case all signs differ in the victim's two inputs, and k of them are as in the
+ * second: doc/accounting.md, "The lists". */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
@@ -75,14 +75,14 @@ static enum cm_rc loss(
 		omega = omega * (p->vrr.size - k) / (k + 1);
 	}
 	round->cells = p->vrr.size + 1;
-	if (p->vrr.size == 1) /* the message shows the coordinate, if there is more than one */
+	if (p->vrr.size == 1) /* a message of several signs shows which coordinates they are about */
 		round->messages = p->vrr.dimension == 1 ? ACCT_BITS : ACCT_LABELLED_BITS;
 	else if (ratio > 1 + 1e-6L)
 		acct_family_set(round, ACCT_WORDS, NULL);
 	return CM_OK;
 }
 
-/* Counts: the ones of each coordinate, then the reports of each start. */
+/* The number of a round's counts: the ones of each coordinate, then the reports of each start. */
 static uint32_t tallies(const struct pt_randomizer *p)
 {
 	return 2 * p->vrr.dimension;

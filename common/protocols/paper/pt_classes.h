@@ -25,7 +25,7 @@ uint64_t pt_classes_word(const struct qy_query *q, const struct pt_randomizer *p
 uint64_t pt_classes_tell(
 	const struct pt_randomizer *p, const struct qy_value *value, uint64_t word, const struct cr_rng *rng);
 
-/* Returns `code`, CM_ECONFIG or CM_EPROTO, unless such rows answer the question. */
+/* Check that such rows answer the question.  If not, returns `code`: CM_ECONFIG or CM_EPROTO. */
 CM_CHECK enum cm_rc pt_classes_kind(
 	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err);
 /* Number of messages that a device of "gspa-pooled" sends: the value's in slot 0, the class in slot 1. */

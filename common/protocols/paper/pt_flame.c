@@ -7,7 +7,7 @@
 
 uint64_t pt_flame_level(uint32_t x, uint32_t b, const struct cr_rng *rng)
 {
-	/* 2^31 is the range here and 2^32 there */
+	/* x counts in 2^31 of the range, and pt_levels_round in 2^32 */
 	return pt_levels_round((uint64_t)x << 1, b, rng);
 }
 

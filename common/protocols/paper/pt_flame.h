@@ -7,7 +7,7 @@
 
 #include "pt_slots.h"
 
-/* Initialisers for the columns of such a device's row. */
+/* Initialisers for members of struct pt_device that such rows have in common. */
 #define PT_FLAME_DEVICE .kinds = QY_VECTOR, .epsilon0 = pt_slots_epsilon0
 
 /* Round a coordinate, X / 2^31 of its range, to one of the levels 0..b, whose mean is exactly X b / 2^31.

@@ -17,7 +17,8 @@ uint32_t pt_flame_levels(const struct pt_request *r)
 	return pt_levels_choose(r->epsilon0, 0, r->min_reports);
 }
 
-/* The mean of min(X, most) and its variance, for a normal X. */
+/* The mean and the variance of min(X, most) for a normal X, which stands for a number of messages of which
+ * at most `most` are kept. */
 static struct pt_kept cut_normal(double mean, double sd, double most)
 {
 	double z = (most - mean) / sd, below = erfc(-z / sqrt(2)) / 2;
@@ -50,7 +51,7 @@ struct pt_kept pt_flame_kept(double n, double rate, double most)
 
 /* Sums over the messages about one coordinate, where level y has the score y / b - 1/2. */
 struct sums {
-	double first, second; /* sums of the score and of its square */
+	double first, second; /* sum of the scores, and of their squares */
 };
 
 /* Add up the messages.  Returns false if there are more than the shuffler leaves in all; *left is how many
@@ -148,9 +149,10 @@ double pt_flame_unsent(const struct qy_query *q, const struct pt_randomizer *p, 
 	return (q->high - q->low) * sqrt(dummies * uniform_variance(&p->slots.slot[0])) / (n * slope);
 }
 
-/* The score of a participant's message has the mean square Q B + slope (x - 1/2)^2, where x is the place of
- * its value in the range.  The square of its mean, slope^2 (x - 1/2)^2, may be no noise.  Rounding to
- * levels adds at most 1/(4 b^2). */
+/* The error of a coordinate.  The score of a participant's message has the mean square Q B + slope (x -
+ * 1/2)^2, where x is the place of its value in the range, slope = P - Q, and B the sum of (y / b - 1/2)^2
+ * over the levels y.  The square of its mean, slope^2 (x - 1/2)^2, may be no noise.  Rounding to levels
+ * adds at most 1/(4 b^2). */
 double pt_flame_expected(
 	const struct qy_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages)
 {
@@ -201,7 +203,8 @@ void pt_ss_simple_statement(const struct qy_query *q, const struct pt_randomizer
 			epsilon, delta);
 }
 
-/* Write the paper's value for sending `sent` coordinates, or "none" where the theorem gives none. */
+/* Write the epsilon that the paper's Theorem 4 claims for sending `sent` coordinates, or "none" where the
+ * theorem gives none. */
 static void theorem4(const struct acct_flame_sparse *s, double delta, char *out, size_t size)
 {
 	double epsilon;

@@ -6,7 +6,7 @@
 #include "pt_flame.h"
 #include "pt_slots_analysis.h"
 
-/* Initialisers for the columns of such a row. */
+/* Initialisers for members of struct pt_protocol that such rows have in common. */
 #define PT_FLAME_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally
 
 /* The levels of the request, or else those that make a mean most accurate at its epsilon0. */
@@ -17,13 +17,13 @@ uint32_t pt_flame_levels(const struct pt_request *r);
 struct pt_kept {
 	double mean, variance;
 };
-/* The same where each of n participants sends one with chance `rate`, and at most `most` of them are kept
- * (0: all). */
+/* The same for n participants, each of whom sends a message about the coordinate with chance `rate`.  The
+ * shuffler keeps at most `most` of them (0: all). */
 struct pt_kept pt_flame_kept(double n, double rate, double most);
 
-/* Estimate one item per coordinate, in the order of the symbols, from its kept messages among dummies that
- * are uniform on the levels.  Intervals are normal.  The variance is the sum of squared scores, less (E K -
- * Var K) times the square of the mean score, where K is the number of messages kept. */
+/* Estimate one item for each coordinate, in the order of the symbols, from the K messages about it that the
+ * shuffler kept, among dummies that are uniform on the levels.  Intervals are normal.  The variance is the
+ * sum of squared scores, less (E K - Var K) times the square of the mean score. */
 CM_CHECK enum cm_rc pt_flame_estimate(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, const struct pt_kept *kept, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);

@@ -25,7 +25,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_classes_request(row, q, r, out, err);
 }
 
-/* Counts: the words, then the classes. */
+/* The number of a round's counts: those of the words, then those of the classes. */
 static uint32_t tallies(const struct pt_randomizer *p)
 {
 	return p->slots.slot[0].each.bins + p->slots.kinds;
@@ -46,8 +46,8 @@ static void fill_classes(const struct pt_randomizer *p, uint64_t participants, s
 		cls[p->slots.kinds - 1].count += participants - all;
 }
 
-/* Fill in who else certainly takes part, and return the number of such classes.  A class of one may be the
- * victim's alone. */
+/* Fill in the classes of those who certainly take part besides the victim, and return how many there are.
+ * A class of one may be the victim's alone. */
 static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, struct acct_gspa_class *cls)
 {
 	uint64_t all = 0;
@@ -61,7 +61,7 @@ static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, 
 			cls[n].count += participants - all;
 		n += cls[n].count > 0;
 	}
-	/* The victim is taken from those who would hide others best. */
+	/* the victim may be one of those who would hide others best, so one of these does not count */
 	cls[0].count--;
 	if (cls[0].count > 0)
 		return n;
@@ -109,14 +109,18 @@ static enum cm_rc tally(
 	return rc;
 }
 
-/* What the classes say about a report: every word has chance Q, and the sender's own word P - Q more. */
+/* How a report depends on its sender's word, in classes with different chances: every word is sent with
+ * chance Q, and the sender's own word with P - Q more.  slope stands for P - Q. */
 struct mix {
 	double n;
-	double other, slope;   /* averages over the participants */
-	double other_variance; /* sum of Q (1 - Q) */
+	double other, slope;   /* averages over the participants, of Q and of P - Q */
+	double other_variance; /* sum of Q (1 - Q) over the participants */
 	double keep_variance;  /* largest P (1 - P) and largest Q (1 - Q) in any class */
-	double off;            /* largest distance of a class's slope from the average, relative to it */
-	double beyond;         /* participants times the distance from the average of the slopes above it */
+	/* the largest distance of a class's slope from the average slope, divided by the average */
+	double off;
+	/* the sum, over the participants whose class has a slope above the average, of how far it is above:
+	 * a count may be biased by at most that many reports */
+	double beyond;
 };
 
 static enum cm_rc mix_of(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
@@ -154,8 +158,8 @@ static enum cm_rc mix_of(const struct pt_randomizer *p, const uint64_t *counts, 
 	return CM_OK;
 }
 
-/* An estimate has a mean between c (1 - off) and c (1 + off), and at most `beyond` away on either side.
- * Set the range of c that the estimate does not exclude. */
+/* Set the range of counts c that an estimate does not exclude.  For c holders the estimate has a mean
+ * between c (1 - off) and c (1 + off), and at most `beyond` away on either side. */
 static void hold(const struct mix *m, double value, double half, double *lower, double *upper)
 {
 	double low = value - half, high = value + half;
@@ -202,8 +206,9 @@ static enum cm_rc estimate_counts(const struct qy_query *q, const struct pt_rand
 	return rc;
 }
 
-/* A report has the mean Q B1 + (P - Q) l.  The distances of the slopes from the average sum to zero, so the
- * bias is at most b times the distance beyond it on one side. */
+/* Estimate a mean of levels.  A report of level l has the mean Q B1 + (P - Q) l, where B1 is the sum of all
+ * levels.  The distances of the slopes from the average sum to zero, so the bias is at most b times the sum
+ * of those on one side of it. */
 static enum cm_rc estimate_mean(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, const struct mix *m, struct es_estimate *e, struct cm_err *err)
 {
@@ -272,7 +277,8 @@ static void statement(const struct qy_query *q, const struct pt_randomizer *p, u
 			epsilon, delta);
 }
 
-/* The largest variance of a report of level l, with rounding to levels: as in pt_digits.c. */
+/* The largest variance of a report of level l, with rounding to levels; pt_digits_analysis.c has the
+ * formula. */
 static double report_variance(const struct pt_slot *s, double l)
 {
 	double k = s->each.bins, q = pt_mixbins_other(&s->each), slope = pt_mixbins_keep(&s->each) - q;

@@ -9,8 +9,8 @@
 #include "pt_slots.h"
 #include "pt_slots_analysis.h"
 
-/* Room above the mean, in standard deviations: an index of a round of a million participants overflows once
- * in a million rounds. */
+/* The shuffler leaves as many messages of an index as so many standard deviations above the mean: then an
+ * index of a round of a million participants overflows once in a million rounds. */
 #define ROOM 6.0
 
 static uint64_t padded_for(const struct pt_request *r, uint32_t groups)

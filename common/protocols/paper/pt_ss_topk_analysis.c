@@ -41,7 +41,8 @@ static struct pt_randomizer one_message(const struct pt_randomizer *p)
 {
 	const struct pt_mixbins *each = &p->slots.slot[0].each;
 
-	/* The client's dummies are about any coordinate, so this counts none of them. */
+	/* The client's dummies are about coordinates drawn uniformly.  They are not counted here, which can
+	 * only raise the loss. */
 	return (struct pt_randomizer){ .row = p->row, .mixbins = { .bins = each->bins, .keep = each->keep } };
 }
 

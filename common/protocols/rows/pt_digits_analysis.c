@@ -18,7 +18,7 @@
 #define BASE_DEFAULT   2u
 #define BINS_MAX       65u /* two digits of base 64, and the symbol of none */
 
-/* The place value of digit i, the first being the most significant. */
+/* The place value of digit i, base^(slots - 1 - i): the first digit is the most significant. */
 static double place(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i)
 {
 	return ldexp(1, (int)(pt_digits_bits(pt_digits_base(q, p)) * (p->slots.kinds - 1 - i)));
@@ -179,8 +179,8 @@ static enum cm_rc estimate_holders(const struct qy_query *q, const struct pt_ran
 	return rc;
 }
 
-/* Assume that everybody has a reading: this is as without a symbol of none, except for the bin that it
- * takes. */
+/* Expect the variance as if everybody had a reading: it is that without a symbol of none, except for the
+ * bin that the symbol takes. */
 static double digit_variance(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i, double n)
 {
 	const struct pt_slot *s = &p->slots.slot[i];
@@ -192,7 +192,7 @@ static double digit_variance(const struct qy_query *q, const struct pt_randomize
 	double score[BINS_MAX], worst = 0, dummy = 0;
 	uint32_t base = pt_digits_base(q, p);
 
-	/* A mean is a ratio, so a digit counts with its distance from the mean. */
+	/* a mean is a ratio, so a digit counts by its distance from the mean */
 	for (uint32_t l = 0; l < base; l++) {
 		for (uint32_t y = 0; y < s->each.bins; y++)
 			score[y] = y < base ? (double)y - l : 0;
@@ -207,7 +207,7 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	struct cm_err *err)
 {
 	double n = (double)reports, top = pt_digits_top(q, p), sum = 0,
-	       variance = n / 4; /* largest variance of rounding to levels */
+	       variance = n / 4; /* the largest variance that rounding to levels may have */
 	double z = es_normal_upper(0.025), unit, scale;
 	struct qy_item *item;
 	enum cm_rc rc = pt_slots_totals(p, counts, reports, err);

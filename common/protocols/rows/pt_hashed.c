@@ -32,7 +32,7 @@ static void encode(const struct qy_query *q, const struct pt_randomizer *p, cons
 		uint64_t real = pt_hash_cell(pt_hash_point(&h, value->x), p->multi.size);
 		uint64_t cell = pt_choose(pt_equal_mask(i, place), real, dummy);
 
-		/* PT_RECORD_NULL three times. */
+		/* for NULL, the hash's two numbers and the cell are all PT_RECORD_NULL */
 		h.a |= null;
 		h.b |= null;
 		pt_hash_put(records + i * PT_HASH_RECORD_LEN, &h, cell | null);

@@ -15,11 +15,12 @@
 
 #define LEVELS_MIN 4  /* without a local guarantee: so few levels are always cheap enough */
 #define LEVELS_MAX 64 /* with more levels, rounding is no longer noticeable */
-/* Dummies per bin that (1, 1e-8) takes (doc/protocols/README.md).  Where only the dummies hide a value,
- * this weighs noise against rounding. */
+/* Without a local guarantee, a round costs (1, 1e-8) at about this many dummies for each bin
+ * (doc/protocols/README.md).  It weighs noise, which more bins increase, against rounding. */
 #define DUMMIES_PER_BIN 62.0
 
-/* The largest variance, over x, of one participant's part with its dummies, divided by b^2. */
+/* The largest variance that one participant's report and dummies add to the sum of levels, over all values
+ * x, divided by b^2. */
 static double worst_variance(double epsilon0, double dummies, double b)
 {
 	double blanket = (b + 1) / (exp(epsilon0) + b), real = 1 - blanket;
@@ -35,7 +36,8 @@ uint32_t pt_levels_choose(double epsilon0, double dummies, uint64_t n)
 	double b = 1;
 
 	if (isinf(epsilon0)) {
-		/* Minimise n/(4 b^2) + V b/12. */
+		/* minimise the variance of rounding and of dummies, n/(4 b^2) + V b/12, where V is the
+		 * number of dummies per bin */
 		b = floor(cbrt(6 * (double)n / DUMMIES_PER_BIN) + 0.5);
 		return (uint32_t)fmin(fmax(b, LEVELS_MIN), LEVELS_MAX) + 1;
 	}
@@ -118,8 +120,8 @@ static void law(const void *of, uint32_t level, double *chance)
 		chance[y] = y == level ? pt_mixbins_keep(&p->mixbins) : pt_mixbins_other(&p->mixbins);
 }
 
-/* With B1, B2 the sums of l and l^2 over all levels, a report Y of level l has E Y = Q B1 + (P - Q) l and E
- * Y^2 = Q B2 + (P - Q) l^2. */
+/* The scores of a symbol y, whose means under level l are l and l^2.  With B1, B2 the sums of l and l^2
+ * over all levels, a report Y of level l has E Y = Q B1 + (P - Q) l and E Y^2 = Q B2 + (P - Q) l^2. */
 static void scores(const void *of, double *first, double *second)
 {
 	const struct pt_randomizer *p = of;

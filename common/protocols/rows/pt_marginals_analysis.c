@@ -57,7 +57,7 @@ static bool put_name(const struct qy_query *q, uint32_t i, uint32_t j, char **at
 /* The number of bytes of all names: each value of a column occurs in 1/faces of a marginal's names. */
 static size_t names_len(const struct qy_query *q)
 {
-	size_t sum = 1; /* even without a name something is allocated */
+	size_t sum = 1; /* at least one byte, so that something is allocated where no item has a name */
 
 	for (uint32_t i = 0; i < q->marginals; i++) {
 		uint32_t k = pt_marginals_combinations(q, i);

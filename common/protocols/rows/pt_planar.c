@@ -8,7 +8,7 @@
 #include "pt_rows.h"
 
 #define AT(member) offsetof(struct pt_randomizer, planar.member)
-#define UNIT       1024.0 /* distances are rounded up to this part of a cell */
+#define UNIT       1024.0 /* distances are measured in this part of a cell, and rounded up */
 #define BITS       18u    /* bits of a distance: around the torus it is at most 129 cells each way */
 /* low bits of a chance that its weight drops, so that 1024 weights sum to less than 2^63 */
 #define CUT 12u
@@ -37,8 +37,9 @@ static uint64_t times(uint64_t a, uint64_t b)
 	return (uint64_t)((u128)a * b >> 64);
 }
 
-/* All machines compute the same distance: a square root is rounded correctly everywhere (IEEE 754), and one
- * that is no whole number of parts is further from a whole number than the rounding. */
+/* The distance of offset (i, j), in parts of a cell, rounded up.  All machines compute the same: a square
+ * root is rounded correctly everywhere (IEEE 754), and one that is no whole number of parts is further from
+ * a whole number than the rounding. */
 static uint32_t parts(uint32_t i, uint32_t j)
 {
 	return (uint32_t)ceil(UNIT * sqrt((double)i * i + (double)j * j));
@@ -54,7 +55,7 @@ static uint64_t weight_of(const uint64_t power[BITS], uint32_t distance)
 	return chance >> CUT;
 }
 
-/* The weight of offset (i, j) of the torus.  Both are public, or loop counters. */
+/* The weight of offset (i, j) of the torus.  The offset is public, or a loop counter. */
 static uint64_t weight_at(const struct pt_planar_law *law, uint32_t i, uint32_t j)
 {
 	uint32_t across = least(i, law->circle[0] - i), up = least(j, law->circle[1] - j);
@@ -79,7 +80,8 @@ void pt_planar_law_of(const struct pt_randomizer *p, struct pt_planar_law *law)
 			law->total += weight_at(law, i, j);
 }
 
-/* The cell of the grid nearest to this place, found without a branch. */
+/* The column or row (axis 0 or 1) of the grid that is nearest to place z of the circle, found without a
+ * branch. */
 static uint64_t nearest(const struct pt_planar_law *law, int axis, uint64_t z)
 {
 	uint64_t w = law->size[axis], half = w + (law->circle[axis] - w) / 2;
@@ -105,8 +107,9 @@ void pt_planar_row(const struct pt_planar_law *law, uint32_t cell, uint64_t chan
 	}
 }
 
-/* The sum over all places that are reported as cell y.  The grid, its torus and the noise are their own
- * mirror images, so what holds for a place and a cell also holds for the mirror images of both. */
+/* Sum up the chances of all places that are reported as cell y.  The grid, its torus and the noise are
+ * their own mirror images, so what holds for a place and a cell also holds for the mirror images of
+ * both. */
 static uint64_t of_images(const struct pt_planar_law *law, const uint64_t *chance, uint32_t y, bool most)
 {
 	uint32_t w = law->size[0], cells = w * law->size[1], across = y / w * w + (w - 1 - y % w);

@@ -22,9 +22,9 @@
 
 /* The law of the noise. */
 struct pt_planar_law {
-	uint32_t size[2], circle[2];        /* w and h; the sizes of the torus */
+	uint32_t size[2], circle[2];        /* w and h; the number of places of the torus along each axis */
 	uint64_t weight[PT_PLANAR_WEIGHTS]; /* weight[i + (w + 1) j] is that of an offset of i and j */
-	uint64_t total;                     /* sum over the torus, below 2^63 */
+	uint64_t total;                     /* sum of the weights over the torus, below 2^63 */
 };
 /* Compute the law.  The sizes have been checked. */
 void pt_planar_law_of(const struct pt_randomizer *p, struct pt_planar_law *law);

@@ -20,8 +20,9 @@
 
 /* ---- The matrix ---- */
 
-/* Relative error of a chance in matrix_of: two integers and their quotient are each rounded by at most
- * 2^-53, whatever precision a long double has, and the law of the device is exactly these integers. */
+/* Bound on the relative error of a chance in matrix_of: two integers and their quotient are each rounded by
+ * at most 2^-53, whatever precision a long double has, and the law of the device is exactly these
+ * integers. */
 #define ROOM 0x1p-51
 
 /* Compute chance[x * cells + y], within a factor 1 +- ROOM; NULL out of memory. */
@@ -136,7 +137,7 @@ static enum cm_rc in_range(const struct pt_randomizer *p, uint64_t participants,
 				 p->row->name);
 }
 
-/* The cells of any two places, which the budget is charged for. */
+/* Set the cells of the two places that differ most: the budget is charged for any two places. */
 static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -199,8 +200,9 @@ static struct near near_of(const double *chance, const struct pt_randomizer *p, 
 	return found;
 }
 
-/* An upper bound on the round's epsilon by definitions 4 and 5 of Wang et al.  2024, with q that of any two
- * places.  The budget is not charged this: for it, all places are neighbours. */
+/* An upper bound on the round's epsilon for nearby places, by definitions 4 and 5 of Wang et al.  2024
+ * (acct_metric.h), with the ratio of any two places as q.  It is shown, and the budget is not charged this:
+ * for it, all places are neighbours. */
 static enum acct_rc near_epsilon(const struct near *of, const struct pt_randomizer *p, uint64_t participants,
 	double delta, double *epsilon)
 {

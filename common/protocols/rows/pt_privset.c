@@ -9,9 +9,10 @@
 #include "pt_mixbins.h"
 #include "pt_rows.h"
 
-#define AT(member)    offsetof(struct pt_randomizer, privset.member)
-#define CHOICE_BITS   52 /* with so many bits a choice times PR_CATEGORIES_MAX is below 2^64 */
-#define SYMBOLS_LEAST 3u /* two items and one symbol of padding */
+#define AT(member) offsetof(struct pt_randomizer, privset.member)
+/* A chance has so many bits: multiplied by PR_CATEGORIES_MAX it then stays below 2^64. */
+#define CHOICE_BITS   52
+#define SYMBOLS_LEAST 3u /* the fewest symbols: two items and one of padding */
 
 _Static_assert((UINT64_C(1) << (64 - CHOICE_BITS)) >= PR_CATEGORIES_MAX, "a choice times a count fits");
 
@@ -22,7 +23,8 @@ static const struct pt_field fields[] = {
 };
 static const struct pt_layout layout = { .field = fields, .fields = sizeof fields / sizeof *fields };
 
-/* Computing R and adding s are two of the ratio's four roundings; if s is 1 the other two do not occur. */
+/* E = P / Q.  Computing R and adding s are two of its four roundings; if s is 1 the other two do not
+ * occur. */
 long double pt_privset_ratio(const struct pt_randomizer *p)
 {
 	return (pt_mixbins_ratio(&p->privset.mixbins) + (long double)(p->privset.size - 1)) /

@@ -38,7 +38,8 @@ static enum cm_rc possible(const struct pt_protocol *row, const struct qy_query 
 	return CM_OK;
 }
 
-/* E = (R + s - 1) / s is asked for, so R = s (E - 1) + 1. */
+/* Derive keep.  E = (R + s - 1) / s is asked for, where R is the ratio of keep to another symbol's chance:
+ * R = s (E - 1) + 1. */
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
 {
@@ -81,13 +82,13 @@ static enum cm_rc cells(
 	out->cell[1] = (struct acct_cell){ .omega = own, .u = 1, .v = u };
 	if (rest > 0)
 		out->cell[out->cells++] = (struct acct_cell){ .omega = nextafter(rest, 0), .u = 1, .v = 1 };
-	/* A third set that shares nothing with either hides neither. */
+	/* disjoint sets exist, so a third set may share nothing with the victim's two, and hides neither */
 	if (u > 1 + 1e-6 && p->privset.size <= 6 && 3 * s > p->privset.mixbins.bins)
 		acct_family_set(out, ACCT_DRAWS, (double[3]){ p->privset.mixbins.bins, 1, s });
 	return CM_OK;
 }
 
-/* How a message supports its item, which c of the devices drew among their s. */
+/* How a message supports its item, where c of the devices have drawn the item among the s of their set. */
 static struct es_support support(const struct pt_randomizer *p)
 {
 	double keep = pt_mixbins_keep(&p->privset.mixbins), other = pt_mixbins_other(&p->privset.mixbins);

@@ -13,7 +13,7 @@
 #include "pt_rows.h"
 #include "pt_slots_analysis.h"
 
-#define LABEL_LEN 64u /* length of "[-1.234567891e-300, -1.234567891e-300)" */
+#define LABEL_LEN 64u /* bytes of the longest label, "[-1.234567891e-300, -1.234567891e-300)" */
 
 static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q, const struct pt_request *r,
 	struct pt_randomizer *out, struct cm_err *err)
@@ -61,7 +61,8 @@ struct holding {
 	double none, weight;
 };
 
-/* Add one slot's estimate of it.  The first slot, which has the least noise, makes the item. */
+/* Add one slot's estimate of the number of devices without a reading.  The first slot, which has the least
+ * noise, also makes the item. */
 static enum cm_rc add_none(const struct es_support *s, uint64_t count, struct es_estimate *e, bool first,
 	struct holding *all, struct cm_err *err)
 {

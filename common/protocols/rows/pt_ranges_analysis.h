@@ -9,6 +9,6 @@
 CM_CHECK enum cm_rc pt_ranges_answer(const struct qy_query *q, const struct pt_randomizer *p,
 	pt_slot_law *law, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
-/* expected_error() for a given law. */
+/* The expected error of a node's count, for a given law: see expected_error() of struct pt_protocol. */
 double pt_ranges_error(
 	const struct qy_query *q, const struct pt_randomizer *p, pt_slot_before *law, uint64_t participants);

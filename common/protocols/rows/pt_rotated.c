@@ -29,7 +29,9 @@
 #define SCALE_MIN  (UINT64_C(1) << 20)
 #define SCALE_MAX  (UINT64_C(1) << 34)
 #define PADDED_MAX PR_DIMENSION_MAX
-#define COARSE     8 /* low bits that are dropped when a length is measured */
+/* the length is measured without so many low bits of each number, so that squares add up without
+ * overflow */
+#define COARSE 8
 
 /* The vector that is rotated, and its signs; it is at the beginning of the room.  The first three members
  * are wiped after each value; the signs are public. */
@@ -94,7 +96,7 @@ enum cm_rc pt_rotated_query(const struct qy_query *q, enum cm_rc code, struct cm
 	return CM_OK;
 }
 
-/* First check the slots of words, from which R is found. */
+/* Check a peer's parameters: first the slots of words, from which the number R of rotations is found. */
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
@@ -136,9 +138,7 @@ static uint64_t root(uint64_t x)
 	return r;
 }
 
-/* v / 2^n, rounded down;
- * v
- *  is at most PT_TURN_FAR. */
+/* v / 2^n, rounded down; |v| is at most PT_TURN_FAR. */
 static int64_t halved(int64_t v, unsigned n)
 {
 	return (int64_t)((uint64_t)(v + PT_TURN_FAR) >> n) - (PT_TURN_FAR >> n);
@@ -161,7 +161,7 @@ static void lengthen(const struct qy_query *q, const uint32_t *at, int64_t *v, u
 	v[q->dimension] = (int64_t)(root((uint64_t)left & ~too_long) << COARSE);
 }
 
-/* A transformed coordinate, as the chance of +1 times 2^31. */
+/* The chance, times 2^31, that the sign of a transformed coordinate z is +1. */
 static uint32_t chance(const struct pt_randomizer *p, int64_t z)
 {
 	int64_t most = (int64_t)((UINT64_C(1) << 62) / p->rotated.scale);

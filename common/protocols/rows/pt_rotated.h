@@ -21,5 +21,6 @@ struct qy_query pt_rotated_wide(const struct qy_query *q, const struct pt_random
 uint32_t pt_rotated_rotations(const struct qy_query *q, const struct pt_randomizer *p);
 /* Check that the row answers the question.  If not, returns `code`. */
 CM_CHECK enum cm_rc pt_rotated_query(const struct qy_query *q, enum cm_rc code, struct cm_err *err);
-/* c sqrt(d2) / L for a scale, where c is the value beyond which coordinates are cut. */
+/* Where coordinates are cut for this scale: c sqrt(d2) / L, in standard deviations of a rotated
+ * coordinate. */
 double pt_rotated_cut(const struct qy_query *q, uint64_t scale);

@@ -15,16 +15,16 @@
 #include "pt_turn.h"
 #include "pt_words_analysis.h"
 
-/* With fewer coordinates those of a random direction are not normal enough, so nothing is cut. */
+/* below so many coordinates, those of a random direction are not nearly normal, and nothing is cut */
 #define NARROW    64u
 #define CUT_LEAST 0.5
 #define CUT_STEP  0.0625
-/* An error is good enough if many more rotations would not lower it by this factor. */
+/* more rotations are not worth it if they lower the error by less than this factor */
 #define GOOD 1.02
 
-/* Facts about a coordinate Z, normal of variance 1 and cut at a.  The first is E[cut(Z) Z], the factor by
- * which a vector comes back shorter; the second is the rest of E[cut(Z)^2], which is the same for all
- * devices that hold the same vector. */
+/* What cutting does to a coordinate Z, normal of variance 1, that is cut at a.  The first number is
+ * E[cut(Z) Z], the factor by which a vector comes back shorter; the second is the rest of E[cut(Z)^2],
+ * which is the same for all devices that hold the same vector. */
 struct cutting {
 	double slope, rest;
 };
@@ -38,7 +38,7 @@ static struct cutting cutting_of(double a)
 	return c;
 }
 
-/* The effect of a cut at `a` in a space of d coordinates: no vector of length 1 has a coordinate beyond
+/* What a cut at `a` does in a space of d coordinates, where no vector of length 1 has a coordinate beyond
  * sqrt(d). */
 static struct cutting cutting_in(double a, uint32_t d)
 {
@@ -78,7 +78,7 @@ static double best_cut(const struct qy_query *q, const struct pt_signs *s, uint3
 	return best;
 }
 
-/* May a round have the counts of so many rotations? */
+/* Are there not too many counts for so many rotations? */
 static bool may_rotate(const struct pt_randomizer *one, uint32_t rotations)
 {
 	uint64_t groups = (uint64_t)one->slots.slot[0].groups * rotations;
@@ -144,8 +144,8 @@ static void unpass(double *v, uint32_t d, uint32_t rotation, uint32_t pass)
 		v[j] = (pt_turn_sign(rotation, pass, j) != 0 ? -v[j] : v[j]) / length;
 }
 
-/* A rotation keeps the length of errors, so the mean variance of the coordinates is that of the rotated
- * ones. */
+/* The expected error.  Rotating back keeps the length of errors, so the mean variance of the coordinates is
+ * that of the rotated ones. */
 static double error_of(const struct pt_protocol *row, const struct qy_query *q, const struct pt_randomizer *p,
 	uint64_t participants)
 {

@@ -13,7 +13,7 @@ _Static_assert(PR_DIMENSION_MAX / 4 <= 1u << 16, "coordinate() adds the bits of 
 
 #define BIT(i)   (UINT64_C(1) << (i))
 #define PLACE(i) UINT64_C(i)
-#define EACH     8u /* number of vectors that coordinate() adds, and pick() reads, at a time */
+#define EACH     8u /* coordinate() adds, and pick() reads, so many vectors at a time */
 /* All ones for every second number, and for every second pair. */
 #define IN_ONE(i) (0 - (UINT64_C(i) & 1))
 #define IN_TWO(i) (0 - (UINT64_C(i) >> 1 & 1))

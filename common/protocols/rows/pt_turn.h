@@ -25,7 +25,9 @@ uint64_t pt_turn_sign(uint32_t rotation, uint32_t pass, uint32_t j);
 /* The rows of R rotations of d numbers, in R PT_TURN_ROW(d) bytes of the caller's memory, at a multiple of
  * 64. */
 struct pt_turn_signs {
-	uint32_t rotations, d; /* 0 before the first call */
+	/* number of rotations, and of numbers in a vector, for which the rows are filled; 0 before the
+	 * first call */
+	uint32_t rotations, d;
 	uint8_t *row;
 };
 

@@ -10,8 +10,8 @@
 #include "pt_rows.h"
 
 #define SLOTS_DEFAULT 8u
-/* As in pt_levels_analysis.c: dummies per bin that (1, 1e-8) takes in a round of one slot.  With s slots
- * each takes s times as many. */
+/* As in pt_levels_analysis.c: so many dummies for each bin give (1, 1e-8) in a round of one slot.  With s
+ * slots each needs s times as many. */
 #define DUMMIES_PER_BIN 62.0
 
 static uint32_t padded(const struct pt_randomizer *p)
@@ -94,8 +94,8 @@ enum cm_rc pt_words_sums(const struct qy_query *q, const struct pt_randomizer *p
 {
 	const struct pt_slot *s = &p->slots.slot[0];
 	const uint64_t *cells = counts + padded(p);
-	/* A device that sends all of its messages to one slot must not void the round, so this is the
-	 * limit. */
+	/* one slot may get all messages of all devices: a device that sends them so must not void the
+	 * round */
 	uint64_t left = reports * pt_slots_messages(p);
 
 	for (uint32_t i = 0; i < s->count; i++) {

@@ -3,12 +3,12 @@
 
 #include "pt_mixbins.h"
 
-/* Initialisers for the columns that every such row of pt_mixbins.h has in common. */
+/* Initialisers for the members of struct pt_device that every such row of pt_mixbins.h has in common. */
 #define PT_CATEGORY_DEVICE                                                                            \
 	.kinds = QY_HISTOGRAM | QY_PLACES, .none_symbol = QY_HISTOGRAM, .encode = pt_category_encode, \
 	PT_MIXBINS_DEVICE
 
-/* Returns `code` unless q is a histogram or asks for places. */
+/* Check that q is a histogram or asks for places.  If not, returns `code`. */
 CM_CHECK enum cm_rc pt_category_kind(
 	const struct pt_device *row, const struct qy_query *q, enum cm_rc code, struct cm_err *err);
 

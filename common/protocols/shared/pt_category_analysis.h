@@ -4,7 +4,7 @@
 #include "pt_category.h"
 #include "pt_mixbins_analysis.h"
 
-/* Initialisers for the columns that every such row of pt_mixbins.h has in common. */
+/* Initialisers for the members of struct pt_protocol that every such row of pt_mixbins.h has in common. */
 #define PT_CATEGORY_ANALYSIS                                                            \
 	.estimate = pt_category_estimate, .expected_error = pt_category_expected_error, \
 	.statement = pt_category_statement, PT_MIXBINS_ANALYSIS

@@ -12,7 +12,7 @@
 #include "pt_device.h"
 #include "pt_record.h"
 
-/* Initialisers for the columns that every device's row of this randomizer has in common. */
+/* Initialisers for the members of struct pt_device that every row of this randomizer has in common. */
 #define PT_MIXBINS_DEVICE \
 	.messages = pt_mixbins_messages, .record_len = pt_mixbins_record_len, .epsilon0 = pt_mixbins_epsilon0
 
@@ -26,16 +26,17 @@ CM_CHECK enum cm_rc pt_mixbins_law_check(
 /* The same check of p->mixbins and of the shuffler's part. */
 CM_CHECK enum cm_rc pt_mixbins_check(const struct pt_randomizer *p, struct cm_err *err);
 
-double pt_mixbins_keep(const struct pt_mixbins *m);  /* P */
-double pt_mixbins_other(const struct pt_mixbins *m); /* Q; 0 when keep_always */
+double pt_mixbins_keep(const struct pt_mixbins *m);  /* P as a double */
+double pt_mixbins_other(const struct pt_mixbins *m); /* Q as a double; 0 if keep_always */
 /* P / Q, with a relative error below 2^(2 - LDBL_MANT_DIG). */
 long double pt_mixbins_ratio(const struct pt_mixbins *m);
-/* ln(P / Q), rounded up. */
+/* The local guarantee ln(P / Q), rounded up. */
 double pt_mixbins_guarantee(const struct pt_mixbins *m);
 /* Is P above 1/k by enough?  If it is hardly above, a message says nothing about the value, and below 1/k
  * it says something false. */
 bool pt_mixbins_says_something(const struct pt_mixbins *m);
-uint32_t pt_mixbins_sent(const struct pt_mixbins *m); /* number of messages that a client sends */
+/* number of messages that a client sends: its own, the dummies, and one more with dummy_chance */
+uint32_t pt_mixbins_sent(const struct pt_mixbins *m);
 
 uint32_t pt_mixbins_messages(const struct pt_randomizer *p);
 uint32_t pt_mixbins_record_len(const struct pt_randomizer *p);

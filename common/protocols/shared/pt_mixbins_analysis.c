@@ -85,13 +85,14 @@ enum cm_rc pt_mixbins_cells(
 	}
 	*out = (struct acct_round){ .dummies = dummies, .count = 1 };
 	if (p->mixbins.keep_always) {
-		/* Only uniform dummies hide the victim: omega = 1/k everywhere. */
+		/* without a local guarantee only the uniform dummies hide the victim: the blanket is 1/k
+		 * everywhere */
 		omega = 1 / k;
 		u = k;
 		rest = 0;
 	} else {
-		/* omega is the least chance over all inputs: Q everywhere.  It is rounded down, and the
-		 * ratio up. */
+		/* the blanket is the least chance over all inputs, Q everywhere; it is rounded down, and
+		 * the ratio up */
 		omega = nextafter(pt_mixbins_other(&p->mixbins), 0);
 		u = nextafter((double)pt_mixbins_ratio(&p->mixbins), INFINITY);
 		rest = 1;
@@ -106,7 +107,7 @@ enum cm_rc pt_mixbins_cells(
 	if (p->mixbins.bins > 2) {
 		double others = (k - 2) * omega;
 
-		/* 1/k + 1/k + (k-2)/k may round to more than 1. */
+		/* the three masses 1/k, 1/k and (k-2)/k may round to more than 1 together */
 		if (2 * omega + others > 1)
 			others = nextafter(1 - 2 * omega, 0);
 		out->cell[2] = (struct acct_cell){ .omega = others, .u = rest, .v = rest };
@@ -116,7 +117,7 @@ enum cm_rc pt_mixbins_cells(
 	return CM_OK;
 }
 
-/* The chance, the sum and the quotient are together off by less than five half ulps. */
+/* The share is lowered by five half ulps: the chance, the sum and the quotient are together off by less. */
 void pt_mixbins_rare(uint64_t dummy_chance, uint64_t participants, struct acct_round *out)
 {
 	double blanket = 0;

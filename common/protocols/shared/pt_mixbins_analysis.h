@@ -5,7 +5,7 @@
 #include "pt_mixbins.h"
 #include "pt_protocol.h"
 
-/* Initialisers for the columns that every row of this randomizer has in common. */
+/* Initialisers for the members of struct pt_protocol that every row of this randomizer has in common. */
 #define PT_MIXBINS_ANALYSIS .tallies = pt_mixbins_bins, .cells = pt_mixbins_cells, .tally = pt_mixbins_tally
 
 /* Derive p->mixbins for epsilon0 (0, 16] or INFINITY.  P <= e^epsilon0 / (e^epsilon0 + k - 1) strictly, so

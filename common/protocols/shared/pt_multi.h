@@ -19,4 +19,5 @@ CM_CHECK enum cm_rc pt_multi_check_true(
 	const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err);
 CM_CHECK enum cm_rc pt_multi_size(
 	const struct pt_device *row, uint32_t size, enum cm_rc code, struct cm_err *err);
-double pt_multi_no_guarantee(const struct pt_randomizer *p); /* INFINITY */
+/* the local guarantee of a row that sends the true value: INFINITY */
+double pt_multi_no_guarantee(const struct pt_randomizer *p);

@@ -8,7 +8,8 @@
 #include "pr_limits.h"
 #include "pt_mixbins_analysis.h"
 
-/* Dummies for each face, for epsilon 1 at delta 1e-8, as for balls into as many bins. */
+/* Dummies for each face of a dummy, for epsilon 1 at delta 1e-8; as many as balls into bins need for each
+ * bin. */
 #define DUMMIES_A_FACE 62
 
 enum cm_rc pt_multi_derive(const struct pt_protocol *row, const struct qy_query *q,

@@ -6,7 +6,7 @@
 
 #include "pt_exact.h"
 
-/* Powers, sums and quotients of long doubles have a far smaller error. */
+/* bounds the relative error of powers, sums and quotients of long doubles */
 #define SLACK 1e-12L
 
 static long double decay(const struct pt_randomizer *p)
@@ -35,7 +35,8 @@ enum cm_rc pt_noise_request(const struct pt_protocol *row, const struct pt_reque
 		return cm_fail(err, CM_ECONFIG, "%s: noise of the shuffler stands alone, without dummies",
 			row->device->name);
 	out->shuffler.noise_decay = (uint64_t)ceill(ldexpl(a, 64) + PT_THRESHOLD_MARGIN);
-	/* Start just below the number that a^mean (1 - a) / (1 + a) gives. */
+	/* the mean is at least where a^mean (1 - a) / (1 + a) is the chance of both ends: search from just
+	 * below it */
 	long double most = (long double)r->noise_delta / 2,
 		    first = logl(most * (1 + a) / (1 - a)) / logl(a) - 2;
 	out->shuffler.noise_mean = first > 1 ? (uint32_t)fminl(first, PT_NOISE_MEAN_MAX) : 1;

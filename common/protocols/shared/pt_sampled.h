@@ -15,7 +15,8 @@
 CM_CHECK enum cm_rc pt_sampled_check(const struct pt_randomizer *p, struct cm_err *err);
 /* number of messages of one client, which is 1 */
 uint32_t pt_sampled_messages(const struct pt_randomizer *p);
-double pt_sampled_epsilon0(const struct pt_randomizer *p); /* rounded up */
+/* the local guarantee of the message, rounded up */
+double pt_sampled_epsilon0(const struct pt_randomizer *p);
 /* Make the one message.  The time is constant in the value, in the slot that was drawn and in the word. */
 void pt_sampled_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	pt_word *word, const struct cr_rng *rng, uint8_t *record, void *room);

@@ -93,7 +93,7 @@ uint32_t pt_slots_record_len(const struct pt_randomizer *p)
 	return PT_RECORD_LEN;
 }
 
-/* a b and a + b, rounded up: the rounding error is computed exactly (fma; Knuth's sum). */
+/* Bounds on a b and a + b from above: the rounding error is computed exactly (by fma; by Knuth's sum). */
 static long double product_up(long double a, long double b)
 {
 	long double p = a * b;

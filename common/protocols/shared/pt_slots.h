@@ -52,7 +52,7 @@ void pt_slots_encode(const struct qy_query *q, const struct pt_randomizer *p, co
 /* One record of the round, as it was read. */
 struct pt_cell {
 	uint32_t slot, group, word;
-	bool null; /* it is a NULL of the slot; only with dummy_chance */
+	bool null; /* the record is a NULL of the slot, which only occurs with dummy_chance */
 };
 /* CM_EDATA if the record is not one of this round's. */
 CM_CHECK enum cm_rc pt_slots_read(

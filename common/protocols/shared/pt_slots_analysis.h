@@ -57,7 +57,7 @@ CM_CHECK enum cm_rc pt_slots_estimate(const struct qy_query *q, const struct pt_
 struct es_support pt_slot_support(const struct pt_slot *s, uint64_t reports, uint32_t words);
 /* The same for one word, when counts[bins] came in the slot. */
 typedef struct es_support pt_slot_law(const struct pt_slot *s, const uint64_t *counts, uint64_t reports);
-/* The law where every participant answers every slot. */
+/* The law of a slot that every participant answers. */
 pt_slot_law pt_slots_support;
 /* What is expected of a slot before the round; the second where every participant answers every slot. */
 typedef struct es_support pt_slot_before(
