@@ -8,7 +8,7 @@
 
 #include "cm_text.h"
 
-#define TYPE_FIELDS_MAX 64u /* fields of one message type: the number of bits of `seen` */
+#define TYPE_FIELDS_MAX 64u /* most fields of a message type: each has a bit of `seen` */
 /* Memory that protobuf-c 1.4 allocates for a field: two slots of its scan (each at most 48 bytes), one
  * element of an array or of the unknown fields (at most 32) and, besides the value, its prefix, terminator
  * and the arena's rounding. */
@@ -22,8 +22,8 @@ struct cursor {
 struct item {
 	uint32_t number;
 	unsigned wire;
-	uint64_t varint;     /* value of wire type 0 */
-	const uint8_t *data; /* value of wire type 2 */
+	uint64_t varint;     /* the value, for wire type 0 */
+	const uint8_t *data; /* the value, for wire type 2 */
 	size_t len;
 };
 
@@ -146,7 +146,8 @@ static enum cm_rc check_length(const ProtobufCMessageDescriptor *type, const Pro
 	size_t max = limit ? limit->max : PR_TEXT_MAX;
 	bool single = f->label != PROTOBUF_C_LABEL_REPEATED;
 
-	assert(limit || f->type == PROTOBUF_C_TYPE_STRING); /* every field of another type has a row */
+	/* pr_limit.c has a row for each field of another type */
+	assert(limit || f->type == PROTOBUF_C_TYPE_STRING);
 	if (it->len > max)
 		return cm_fail(err, CM_EPROTO, "%s.%s: %zu bytes, at most %zu", type->short_name, f->name,
 			it->len, max);
@@ -196,7 +197,7 @@ static const ProtobufCFieldDescriptor *find(
 
 /* The fields of one message seen so far. */
 struct tally {
-	/* a bit for each field: present, and present with a value that is not empty */
+	/* a bit for each field: it occurred; it occurred with a value that is not empty */
 	uint64_t seen, full;
 	unsigned count[TYPE_FIELDS_MAX];
 };

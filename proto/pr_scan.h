@@ -27,8 +27,8 @@ CM_CHECK enum cm_rc pr_scan(const ProtobufCMessageDescriptor *type, const uint8_
 struct pr_limit {
 	const ProtobufCMessageDescriptor *type;
 	const char *field;
-	size_t min, max, unit; /* length of one value when it is not empty: min..max, a multiple of unit */
-	unsigned count;        /* repeated: at most this many */
+	size_t min, max, unit; /* bytes of one value that is not empty: min..max, and a multiple of unit */
+	unsigned count;        /* for a repeated field, how many values it may have */
 	int required;          /* the field must be present and not empty */
 };
 /* The limits of one field; NULL if it has none of its own: it is text of up to PR_TEXT_MAX bytes, a number

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW_FIRST 8u /* number of items in an array's first block */
+#define GROW_FIRST 8u /* an array's first block has room for so many items */
 
 void cm_buf_init(struct cm_buf *b, size_t max)
 {

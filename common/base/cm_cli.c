@@ -18,15 +18,16 @@ enum { KEY_LOG_FORMAT = 0x100, KEY_COLOR, KEY_JSON, KEY_USAGE, KEY_VERB };
 /* The state of parsing a command line. */
 struct reading {
 	const struct cm_cli_program *program;
-	const struct cm_cli_verb *verb; /* NULL until it is known */
+	const struct cm_cli_verb *verb; /* the verb that the command line names; NULL until it is known */
 	const char *group;              /* first word of several verbs, whose help is asked for; else NULL */
 	struct cm_cli *cli;
 	int level, max_argc;
 	const char *color;
-	const char *level_from; /* the environment variable that set the level, for its error */
-	int rest;               /* index in argv where the verb's words end */
+	/* the environment variable that set the log level, for the message about a bad value */
+	const char *level_from;
+	int rest; /* index in argv where the verb's words end */
 	bool help, usage, version, no_memory;
-	const char **repeated[16]; /* the values of repeatable options */
+	const char **repeated[16]; /* the values of options that may be repeated */
 	size_t repeats[16];
 };
 
@@ -107,7 +108,7 @@ static const struct argp_option global_options[] = {
 	{ 0 },
 };
 #define LOGGING 5
-/* the row that ends the table is not counted */
+/* how many global options there are: the row that ends the table does not count */
 #define GLOBALS (sizeof global_options / sizeof *global_options - 1)
 
 static size_t first_global(const struct cm_cli_program *program)

@@ -16,31 +16,33 @@ struct cm_cli_program;
 struct cm_cli {
 	const struct cm_cli_program *program; /* the program that is running */
 	const struct cm_cli_verb *verb;       /* the verb that is running */
-	const char *config;                   /* path from the option, or the program's default */
+	const char *config; /* path of the configuration: from the option, or the program's default */
 	enum cm_level level;
 	enum cm_log_format log_format;
 	bool json, color;
-	int argc;    /* number of arguments of the verb: argv[0] is the verb, options have been removed */
+	/* number of arguments of the verb, from which options have been removed; argv[0] is the verb */
+	int argc;
 	char **argv; /* positional arguments follow argv[0] */
 	/* value of the verb's option i; NULL: it is absent; "": it is a flag, and given */
 	const char *option[16];
-	const char *const *repeated[16]; /* all values of an option marked repeatable; NULL-terminated */
+	/* all values of an option marked repeatable, NULL after the last */
+	const char *const *repeated[16];
 };
 
 struct cm_cli_option {
-	const char *name;  /* such as "delta" for --delta */
-	const char *value; /* such as "D" in --help; NULL for a flag */
+	const char *name;  /* the option's name, such as "delta" for --delta */
+	const char *value; /* what --help calls its value, such as "D"; NULL for a flag */
 	const char *help;
 	bool repeatable;
-	char letter; /* such as 'o' for -o; 0: no letter; no letter of a global option */
+	char letter; /* its letter, such as 'o' for -o, which no global option has; 0: it has no letter */
 };
 
 struct cm_cli_verb {
-	const char *name; /* "run", or two words "round show" */
-	const char *args; /* "FILE", "[N]" or "" in --help */
+	const char *name; /* one word, such as "run", or two, such as "round show" */
+	const char *args; /* the arguments as --help shows them: "FILE", "[N]" or "" */
 	const char *help;
 	int min_args, max_args;
-	struct cm_cli_option option[16]; /* ends with name NULL */
+	struct cm_cli_option option[16]; /* the verb's options; the first with name NULL ends them */
 	/* all of --help, in place of the text made from the rows; NULL: made from the rows */
 	const char *manual;
 	/* Runs the verb.  The exit code is cm_exit_code() of the result, unless the verb returns CM_OK and
@@ -81,7 +83,7 @@ struct cm_cli_program {
 	/* role in log lines; also names the default configuration /etc/tombola/ROLE.conf.  NULL: the program
 	 * has no configuration and no --config. */
 	const char *role;
-	const struct cm_cli_verb *verb; /* ends with name NULL */
+	const struct cm_cli_verb *verb; /* the verbs; the first with name NULL ends them */
 	const char *manual;             /* all of --help, as for a verb; or NULL */
 	bool silent; /* logs and colours nothing: has no --config, -v, -q, --log-format and --color */
 	/* The verb whose JSON lists the existing queries, each as a member `query`: a shell runs it to

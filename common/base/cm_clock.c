@@ -54,7 +54,7 @@ void cm_clock_text(int64_t wall_ms, char out[32])
 
 bool cm_clock_instant(const char *text, int64_t *wall_ms)
 {
-	static const char form[] = "dddd-dd-ddTdd:dd:ddZ"; /* d: a digit */
+	static const char form[] = "dddd-dd-ddTdd:dd:ddZ"; /* the form of a time: d stands for a digit */
 	size_t n = strlen(text);
 	char whole[32], again[32];
 	struct tm tm = { 0 };
@@ -74,7 +74,7 @@ bool cm_clock_instant(const char *text, int64_t *wall_ms)
 	if (tm.tm_year < 100 || tm.tm_year > 299)
 		return false;
 	*wall_ms = (int64_t)timegm(&tm) * 1000;
-	/* A date such as the 30th of February comes back as another day. */
+	/* a date that does not exist, such as the 30th of February, comes back as another day */
 	cm_clock_text(*wall_ms, again);
 	return strcmp(again, whole) == 0;
 }

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-int64_t cm_clock_wall_ms(void); /* unix time */
-int64_t cm_clock_mono_ms(void); /* for timers and rates */
-int64_t cm_clock_mono_ns(void); /* the same clock, for slots of less than a millisecond */
+int64_t cm_clock_wall_ms(void); /* wall clock, unix time in milliseconds */
+int64_t cm_clock_mono_ms(void); /* monotonic clock, for timers and rates */
+int64_t cm_clock_mono_ns(void); /* the same clock in nanoseconds, for slots of less than a millisecond */
 /* The time since the machine was started, which nobody can set.  It goes on while the machine sleeps,
  * during which the monotonic clock stands still.  Use it for ages. */
 int64_t cm_clock_boot_ms(void);

@@ -8,7 +8,7 @@
 
 struct member {
 	struct cm_crew *crew;
-	unsigned number; /* from 1 up; the caller of cm_crew_run is 0 */
+	unsigned number; /* number of the member, from 1 up; the caller of cm_crew_run is number 0 */
 	pthread_t thread;
 };
 
@@ -16,16 +16,16 @@ struct cm_crew {
 	struct member *member;
 	unsigned started;
 	pthread_mutex_t lock;
-	pthread_cond_t work, done; /* signals: there is work, or the crew ends; and no member is working */
+	pthread_cond_t work, done; /* work: there is work, or the crew ends; done: no member is working */
 	bool ends;
-	unsigned long works; /* number of pieces of work so far */
-	unsigned busy;       /* members that have not finished the present work */
+	unsigned long works; /* how often the crew was given work */
+	unsigned busy;       /* how many members have not finished the present work */
 	cm_crew_fn *fn;
 	void *ctx;
 	size_t pieces;
 	atomic_size_t next;
 	atomic_bool failed;
-	struct cm_err err; /* of the piece that set `failed` */
+	struct cm_err err; /* the error of the piece that set `failed` */
 };
 
 unsigned cm_crew_cores(void)
@@ -76,7 +76,7 @@ enum cm_rc cm_crew_new(unsigned threads, struct cm_crew **out, struct cm_err *er
 		free(c);
 		return cm_fail(err, CM_EINTERNAL, "no crew of %u threads", threads);
 	}
-	/* with these attributes glibc's function cannot fail */
+	/* with these attributes glibc's functions cannot fail */
 	(void)pthread_mutex_init(&c->lock, NULL);
 	(void)pthread_cond_init(&c->work, NULL);
 	(void)pthread_cond_init(&c->done, NULL);
@@ -117,7 +117,7 @@ enum cm_rc cm_crew_run(struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t piec
 	c->pieces = pieces;
 	atomic_store(&c->next, 0);
 	atomic_store(&c->failed, false);
-	/* one piece needs no other thread */
+	/* for one piece no other thread is woken */
 	if (pieces > 1) {
 		c->busy = c->started;
 		c->works++;

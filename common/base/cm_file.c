@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define READ_STEP 65536u
-#define TEMP      ".tmp-" /* prefix of temporary files, followed by six characters */
+#define TEMP      ".tmp-" /* names of temporary files begin so; six characters follow */
 
 enum cm_rc cm_file_fail(struct cm_err *err, enum cm_rc code, const char *path, const char *what)
 {

@@ -15,11 +15,11 @@
 #include "cm_clock.h"
 #include "cm_text.h"
 
-#define BODY_MAX   2048u /* most bytes of a line without its time; longer lines are cut */
+#define BODY_MAX   2048u /* most bytes of a line besides its time; longer lines are cut */
 #define STRING_MAX 200u
 #define RECENT     16u
-#define QUIET_MS   1000   /* time in which repetitions of a line are only counted */
-#define QUIET_MAX  600000 /* longest such time, for a line that goes on repeating */
+#define QUIET_MS   1000   /* for this time after a line, repetitions of it are only counted */
+#define QUIET_MAX  600000 /* for a line that goes on repeating that time doubles up to this */
 #define STUCK_MS   1000   /* how long a line waits if the reader of the log has stopped reading */
 
 static const char *const level_name[] = { "error", "warn", "info", "debug" };
@@ -39,7 +39,7 @@ static struct {
 	const char *role;
 	enum cm_level max;
 	bool json, journal;
-	uint64_t lost; /* lines lost since one could last be written */
+	uint64_t lost; /* how many lines were lost since one could last be written */
 	struct recent recent[RECENT];
 } log_state = { .lock = PTHREAD_MUTEX_INITIALIZER, .role = "tombola", .max = CM_LOG_INFO };
 

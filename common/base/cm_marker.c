@@ -13,7 +13,7 @@
 
 #define NOTE     "in-service"
 #define NOTE_MAX ((size_t)1 << 20)
-#define STAMP    20u /* length of a time such as "2026-11-21T02:30:17Z" */
+#define STAMP    20u /* bytes of a time such as "2026-11-21T02:30:17Z", without NUL */
 
 static const char lost[] = " lost, its loss accepted\n";
 

@@ -13,8 +13,8 @@
 
 struct cm_marker {
 	bool there;
-	unsigned losses; /* how many losses operators have accepted */
-	char last[32];   /* time of the last accepted loss; "": there was none */
+	unsigned losses; /* how many losses of the state operators have accepted */
+	char last[32];   /* when the last one was accepted; "": none was */
 };
 /* CM_EPERM, CM_EIO and others when the file cannot be read. */
 CM_CHECK enum cm_rc cm_marker_read(const char *dir, struct cm_marker *out, struct cm_err *err);

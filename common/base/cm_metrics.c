@@ -14,7 +14,8 @@
 struct cm_metrics {
 	const struct cm_metric_row *row;
 	size_t n;
-	size_t *first; /* index of each row's first series among the values; for an info among the texts */
+	/* for each row the index of its first series among the values; for an info among the texts */
+	size_t *first;
 	double *cell;
 	char (*text)[TEXT_MAX];
 };

@@ -10,25 +10,29 @@
 #include "cm_buf.h"
 
 enum cm_metric_kind {
-	CM_METRIC_COUNTER, /* only rises, from 0 at the start */
-	CM_METRIC_GAUGE,   /* any value; NAN, the value at the start, means "not known" and is not printed */
-	CM_METRIC_HISTOGRAM, /* cumulative buckets, sum and count */
+	CM_METRIC_COUNTER, /* a number that only rises, from 0 at the start */
+	/* a number that may be anything; NAN, the value at the start, means "not known" and is not
+	 * printed */
+	CM_METRIC_GAUGE,
+	CM_METRIC_HISTOGRAM, /* counts of observations up to each bound, their number and their sum */
 	CM_METRIC_INFO,      /* the constant 1, with texts as the values of its labels */
 };
 
 /* One metric; all strings are static. */
 struct cm_metric_row {
-	const char *name; /* tombola_..., in base units; counters end in _total, infos in _info */
+	/* name of the metric: tombola_..., in base units; counters end in _total, infos in _info */
+	const char *name;
 	enum cm_metric_kind kind;
-	const char *help;  /* one line */
-	const char *label; /* name of the label; NULL: there is one series */
-	/* values of the label, or for an info the names of its labels; ends with NULL */
+	const char *help;  /* what it says, in one line */
+	const char *label; /* name of the label; NULL: the metric has one series and no label */
+	/* values of the label, or for an info the names of its labels; NULL after the last */
 	const char *const *values;
-	const double *bounds; /* for a histogram: rising upper bounds, the last one INFINITY */
+	/* for a histogram: upper bounds of the buckets, rising, the last one INFINITY */
+	const double *bounds;
 };
 
 #define CM_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
-#define CM_METRICS_MAX  ((size_t)256 * 1024) /* bytes of a printed registry, for cm_buf_init */
+#define CM_METRICS_MAX  ((size_t)256 * 1024) /* most bytes of a printed registry, for cm_buf_init */
 
 struct cm_metrics;
 /* Make a registry of rows, which are borrowed.  NULL out of memory. */

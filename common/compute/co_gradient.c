@@ -6,8 +6,8 @@
 #include "co_map.h"
 #include "co_want.h"
 
-#define SCALING 2u /* index of mean, and of scale after it, among the arrays */
-/* below this exponent e^x counts as 0: products with it would be subnormal, which is slow */
+#define SCALING 2u /* index of the array `mean` among the map's arrays; `scale` is the one after it */
+/* e^x counts as 0 below this x: products with it would be subnormal, which is slow */
 #define LEAST (-230.0)
 
 static enum cm_rc linear_fits(const struct co_parameters *p, const struct qy_query *q, struct cm_err *err)

@@ -13,11 +13,13 @@ struct co_maker {
 	const struct co_row *row;
 	struct py_payload payload;
 	const struct py_array *array[CO_ARRAYS_MAX]; /* the map's arrays, in the order of its load() */
-	uint32_t shape[2];                           /* sizes that load() found in the payload */
-	double *x;                                   /* the features */
-	double *z;                                   /* the features, scaled */
-	double *f, *g; /* working memory of a map: features + 1 + inner numbers each */
-	double *v;     /* the vector before it is cut */
+	uint32_t shape[2]; /* sizes that load() found in the payload, such as the number of nodes */
+	double *x;         /* the features of the reading */
+	double *z;         /* the features after scaling, z */
+	/* working memory of a map: each has as many numbers as features, one, and what lies between
+	 * layers */
+	double *f, *g;
+	double *v; /* the vector that the map computed, before it is cut */
 };
 
 /* A map and how it works.  The functions get a maker whose p has been read; before apply() the payload has

@@ -6,8 +6,8 @@
 
 #define CO_FEATURES_MAX 131072u
 #define CO_CLASSES_MAX  1000u
-#define CO_NODES_MAX    65536u /* most nodes of a tree, all of which every reading looks at */
-#define CO_BOUND_MIN    1e-9   /* least C and L */
+#define CO_NODES_MAX    65536u /* most nodes of a tree: every reading looks at all of them */
+#define CO_BOUND_MIN    1e-9   /* least length C to which vectors are cut, and least range L */
 #define CO_BOUND_MAX    1e9
 #define CO_SECONDS_MAX  3600.0
 
@@ -15,19 +15,19 @@
 enum co_payload {
 	CO_PAYLOAD_ALWAYS = 0,
 	CO_PAYLOAD_MAYBE,
-	CO_PAYLOAD_ANY, /* any bytes, or none */
+	CO_PAYLOAD_ANY, /* the payload may be any bytes, or none */
 };
 
 /* The keys of a plan's group `compute` beside `map`, `features` or `columns`. */
-#define CO_KEY_LABEL   1u /* may have a label */
-#define CO_KEY_LABELED 2u /* must have one */
+#define CO_KEY_LABEL   1u /* the plan may name a field for the label */
+#define CO_KEY_LABELED 2u /* the plan must name a field for the label */
 #define CO_KEY_PART    4u
-#define CO_KEY_PROGRAM 8u /* needs `program` and `seconds` */
+#define CO_KEY_PROGRAM 8u /* the plan must have `program` and `seconds` */
 
 struct co_map {
 	const char *name;
-	const char *summary; /* one line for --help */
-	enum qy_kind kind;   /* kind of the query that the map answers */
+	const char *summary; /* what the map computes, in one line for --help */
+	enum qy_kind kind;   /* the kind of query that the map answers */
 	unsigned keys;
 	enum co_payload payload;
 };
@@ -52,12 +52,12 @@ struct co_parameters {
 	bool array, label;
 	enum co_part part;
 	uint32_t features; /* the number of features, m */
-	double clip;       /* the length C that vectors are cut to; 0 for maps to columns */
-	double seconds;    /* for a program: the time of one device; else 0 */
+	double clip;       /* the length C to which vectors are cut; 0 for maps to columns */
+	double seconds;    /* for a program: the time that it may take for one device; otherwise 0 */
 	uint32_t classes;  /* the number of classes, K; 0 without a label, and for maps to columns */
 	bool named;
 	uint16_t name_at[CO_CLASSES_MAX]; /* where in the bytes a class's name begins, after its length */
-	const uint8_t *bytes;             /* bytes of the computing that was read; borrowed */
+	const uint8_t *bytes;             /* the computing's bytes from which this was read; borrowed */
 };
 /* Read the parameters of a computing, without its query.  CM_EDATA with a line. */
 CM_CHECK enum cm_rc co_parameters_read(

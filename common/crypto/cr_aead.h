@@ -7,13 +7,10 @@
 #include "cr_secret.h"
 
 #define CR_NONCE_LEN    12u
-#define CR_BOX_OVERHEAD 28u /* a nonce of 12 bytes and a tag of 16 */
+#define CR_BOX_OVERHEAD 28u /* what sealing adds to a message: a nonce of 12 bytes and a tag of 16 */
 
-/* Seal a box: out gets nonce
- *
- *  ciphertext
- *
- *  tag (len + CR_BOX_OVERHEAD bytes).  Nonces are random: at most 2^32 boxes for a key. */
+/* Seal a box: out gets nonce || ciphertext || tag (len + CR_BOX_OVERHEAD bytes).  Nonces are random: at
+ * most 2^32 boxes for a key. */
 CM_CHECK enum cm_rc cr_box_seal(const struct cr_key *key, const struct cr_rng *rng, const void *aad,
 	size_t aad_len, const uint8_t *data, size_t len, uint8_t *out, struct cm_err *err);
 /* Open a box: data gets len - CR_BOX_OVERHEAD bytes.  CM_EDATA when it is not a box of this key and aad;

@@ -27,9 +27,12 @@ typedef uint64_t vector __attribute__((vector_size(64), may_alias));
 #ifdef CR_LANES_EMULATED
 
 #define TARGET
-#define HERE        true
-#define FACTOR_BITS MASK52 /* cut a factor to 52 bits here, so that only wrong bits are noticed */
-static uint64_t beyond;    /* bits above the 52 that the instruction reads, in all operands so far */
+#define HERE true
+/* cut factors to 52 bits in this emulation, as the instruction would: then only bits that are wrong are
+ * noticed */
+#define FACTOR_BITS MASK52
+/* the bits above the 52 that the instruction reads, of all operands so far: must stay zero */
+static uint64_t beyond;
 __extension__ typedef unsigned __int128 whole;
 
 static inline whole times_52(uint64_t a, uint64_t b)
@@ -133,10 +136,11 @@ INLINE void tighten(vector r[LIMBS], struct element *out)
 	tighten_to(r, out, MASK52);
 }
 
-/* Reduce the ten columns of a product of tight elements to a loose element: 2^260 is 608.  A column is a
- * sum of at most nine halves, so it is below 2^56 also after the two that are added here.  Columns from
- * 2^260 on are carried first, since they are multiplied once more.  The product is below (2^255 + 2^217)^2
- * < 2^510 + 2^474, so the last column is then below 2^42 + 2^6, and 608 times it has no high half. */
+/* Reduce the ten columns of a product of tight elements to a loose element, by 2^260 = 608 modulo 2^255 -
+ * 19.  A column is a sum of at most nine halves of products, so it is below 2^56 also after the two that
+ * are added here.  Columns from 2^260 on are carried first, since they are multiplied once more.  The
+ * product is below (2^255 + 2^217)^2 < 2^510 + 2^474, so the last column is then below 2^42 + 2^6, and 608
+ * times it has no high half. */
 INLINE void reduce(vector c[10], struct element *out)
 {
 	vector factor;
@@ -325,7 +329,7 @@ INLINE void store(vector w[4], const struct element *x)
 
 /* ---- a table of numbers, of which each lane takes one ---- */
 
-/* A digit of 6 bits chooses from 32 multiples. */
+/* a digit of a scalar has 6 bits, and chooses from 32 multiples of the point */
 #define BITS 6
 #define MOST 32
 

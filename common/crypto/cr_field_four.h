@@ -34,7 +34,8 @@ struct element {
 
 #define TARGET
 #define HERE true
-static uint64_t beyond; /* bits above the 32 that the instruction reads, in all operands so far */
+/* the bits above the 32 that the instruction reads, of all operands so far: must stay zero */
+static uint64_t beyond;
 
 static inline void add_product(vector *sum, const vector *a, const vector *b)
 {
@@ -100,7 +101,8 @@ INLINE void times_19(vector out[LIMBS], const vector in[LIMBS])
 	}
 }
 
-/* Add limb i of x times all of y; twice, where both limbs have 25 bits. */
+/* Add limb i of x times all of y to the columns.  Products of two limbs of 25 bits count twice, since their
+ * places add up to one bit too few. */
 INLINE void add_row(vector c[LIMBS], const vector *x, int i, const vector y[LIMBS], const vector y19[LIMBS])
 {
 	const vector twice = *x << (i % 2);
@@ -293,7 +295,7 @@ INLINE void store(vector w[4], const struct element *x)
 
 /* ---- a table of numbers, of which each lane takes one ---- */
 
-/* A digit of 4 bits chooses from 8 multiples, all of which are read. */
+/* a digit of a scalar has 4 bits, and chooses from 8 multiples of the point, all of which are read */
 #define BITS 4
 #define MOST 8
 

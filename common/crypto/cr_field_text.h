@@ -42,22 +42,22 @@ NOINLINE void power_250_0(struct powers *p, const struct element *z)
 {
 	square_times(&p->t, z, 1);
 	square_times(&p->z5_0, &p->t, 2);
-	times(&p->z5_0, &p->z5_0, z); /* exponent 9 */
+	times(&p->z5_0, &p->z5_0, z); /* now z to the exponent 9 */
 	times(&p->z11, &p->z5_0, &p->t);
 	square_times(&p->t, &p->z11, 1);
-	times(&p->z5_0, &p->t, &p->z5_0); /* exponent 31 */
+	times(&p->z5_0, &p->t, &p->z5_0); /* now z to the exponent 31, which is 2^5 - 2^0 */
 	square_times(&p->t, &p->z5_0, 5);
 	times(&p->z10_0, &p->t, &p->z5_0);
 	square_times(&p->t, &p->z10_0, 10);
-	times(&p->t, &p->t, &p->z10_0); /* exponent 20_0 */
+	times(&p->t, &p->t, &p->z10_0); /* now z to the exponent 20_0 */
 	square_times(&p->z50_0, &p->t, 20);
-	times(&p->t, &p->z50_0, &p->t); /* exponent 40_0 */
+	times(&p->t, &p->z50_0, &p->t); /* now z to the exponent 40_0 */
 	square_times(&p->t, &p->t, 10);
 	times(&p->z50_0, &p->t, &p->z10_0);
 	square_times(&p->t, &p->z50_0, 50);
 	times(&p->z100_0, &p->t, &p->z50_0);
 	square_times(&p->t, &p->z100_0, 100);
-	times(&p->t, &p->t, &p->z100_0); /* exponent 200_0 */
+	times(&p->t, &p->t, &p->z100_0); /* now z to the exponent 200_0 */
 	square_times(&p->t, &p->t, 50);
 	times(&p->t, &p->t, &p->z50_0);
 }

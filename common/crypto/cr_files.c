@@ -63,7 +63,7 @@ static void free_all(STACK_OF(X509_INFO) * all)
 	sk_X509_INFO_pop_free(all, X509_INFO_free);
 }
 
-/* The dates of a block; false when it is of another kind. */
+/* The dates of a block of the file; false if the block is of another kind. */
 static bool dates_of(const X509_INFO *block, enum cr_file which, struct cr_dates *d, X509_NAME **name)
 {
 	if (is_list(which)) {
@@ -215,7 +215,7 @@ static void match_service(const struct cr_files *files, cr_files_say_fn *say, vo
 	bool by_clients = made(clients, own);
 
 	if (cr_file_dates(files, CR_SERVICES_CA, &dates, &why) != CM_OK)
-		return; /* others say that it cannot be read */
+		return; /* other checks say that it cannot be read */
 	if (!made(services, own)) {
 		(void)cm_fail(&why, CM_EPERM,
 			by_clients

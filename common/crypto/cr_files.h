@@ -23,8 +23,9 @@ struct cr_files {
 	const char *path[CR_FILES];
 };
 
-/* "certificate", "services_ca", "services_crl", "clients_ca", "clients_crl". */
-extern const char *const cr_file_names[CR_FILES + 1]; /* ends with NULL */
+/* words for the files, in the order of enum cr_file: "certificate", "services_ca", "services_crl",
+ * "clients_ca", "clients_crl" */
+extern const char *const cr_file_names[CR_FILES + 1]; /* NULL after the last */
 /* The keys that name them in a configuration: "tls.cert", "tls.services_ca"... */
 extern const char *const cr_file_keys[CR_FILES];
 

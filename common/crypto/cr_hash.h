@@ -21,7 +21,8 @@ void cr_hmac(
 /* Prepares a key for many messages: the part of HMAC that depends only on the key, which is a third to a
  * half of the work for a short message.  It is as secret as the key. */
 struct cr_hmac_key {
-	uint32_t inner[8], outer[8]; /* SHA-256's states after the block of the key */
+	/* SHA-256's states after the block of the key, XORed for the inner and for the outer hash */
+	uint32_t inner[8], outer[8];
 };
 void cr_hmac_key_init(struct cr_hmac_key *k, const uint8_t *key, size_t key_len);
 /* Wipe the prepared key. */

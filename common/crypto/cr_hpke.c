@@ -26,7 +26,7 @@ struct suite {
 	enum cr_hpke_suite id;
 	const char *cipher;
 	size_t key_len;
-	uint8_t name[10]; /* suite_id: "HPKE", KEM 0x0020, KDF 0x0001, and the AEAD's number */
+	uint8_t name[10]; /* suite_id of RFC 9180: "HPKE", KEM 0x0020, KDF 0x0001, and the AEAD's number */
 };
 
 static const struct suite suites[] = {
@@ -41,9 +41,10 @@ static const uint8_t kem_name[5] = { 'K', 'E', 'M', 0, 0x20 };
 struct schedule {
 	const struct suite *suite;
 	uint8_t recipient[CR_HPKE_PUBLIC_LEN];
-	uint8_t context[CONTEXT_LEN]; /* mode || psk_id_hash || info_hash */
-	struct cr_hmac_key no_salt;   /* the key of LabeledExtract when there is no salt */
-	EVP_CIPHER_CTX *aead;         /* cipher and direction are set; the key is set anew for each message */
+	/* the context that keys are derived for: mode || psk_id_hash || info_hash */
+	uint8_t context[CONTEXT_LEN];
+	struct cr_hmac_key no_salt; /* the key of LabeledExtract when there is no salt */
+	EVP_CIPHER_CTX *aead;       /* cipher and direction are set; the key is set anew for each message */
 };
 
 struct cr_hpke_sealer {
@@ -128,7 +129,7 @@ static enum cm_rc schedule_init(struct schedule *s, enum cr_hpke_suite id, const
 	if (!s->suite)
 		return cm_fail(err, CM_EDATA, "unknown HPKE suite %d", (int)id);
 	memcpy(s->recipient, recipient, sizeof s->recipient);
-	s->context[0] = 0; /* the number of mode_base */
+	s->context[0] = 0; /* mode_base has the number 0 */
 	cr_hmac_key_init(&s->no_salt, NULL, 0);
 	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "psk_id_hash", NULL, 0, s->context + 1);
 	extract(&s->no_salt, s->suite->name, sizeof s->suite->name, "info_hash", info, info_len,
@@ -265,11 +266,7 @@ void cr_hpke_sealer_free(struct cr_hpke_sealer *s)
 	free(s);
 }
 
-/* Seal: out gets enc
- *
- *  ciphertext
- *
- *  tag, for the encapsulation enc with this DH product. */
+/* Seal: out gets enc || ciphertext || tag, for the encapsulation enc with this DH product. */
 static enum cm_rc encrypt(struct schedule *s, const uint8_t enc[ENC_LEN], const uint8_t dh[CR_X25519_LEN],
 	const void *aad, size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err)
 {

@@ -11,7 +11,8 @@
 #include "cr_secret.h"
 
 #define CR_HPKE_PUBLIC_LEN 32u
-#define CR_HPKE_OVERHEAD   48u /* enc of 32 bytes and a tag of 16 */
+/* what sealing adds to a message: the encapsulation enc of 32 bytes, and a tag of 16 */
+#define CR_HPKE_OVERHEAD 48u
 
 enum cr_hpke_suite {
 	CR_HPKE_AES128GCM = 1,
@@ -39,11 +40,8 @@ void cr_hpke_sealer_expect(struct cr_hpke_sealer *s, size_t n);
 CM_CHECK enum cm_rc cr_hpke_sealer_like(
 	const struct cr_hpke_sealer *of, struct cr_hpke_sealer **out, struct cm_err *err);
 void cr_hpke_sealer_free(struct cr_hpke_sealer *s);
-/* Seal a message with a fresh ephemeral key: out gets enc
- *
- *  ciphertext
- *
- *  tag, len + CR_HPKE_OVERHEAD bytes. */
+/* Seal a message with a fresh ephemeral key: out gets enc || ciphertext || tag, len + CR_HPKE_OVERHEAD
+ * bytes. */
 CM_CHECK enum cm_rc cr_hpke_seal(struct cr_hpke_sealer *s, const struct cr_rng *rng, const void *aad,
 	size_t aad_len, const uint8_t *plain, size_t len, uint8_t *out, struct cm_err *err);
 /* The same with a given ephemeral secret (RFC 9180 appendix A vectors). */

@@ -69,7 +69,7 @@ static uint32_t parse_devices(const char *text, size_t len)
 
 /* The facts in the URIs read so far. */
 struct claims {
-	unsigned roles, counts; /* number of URIs of each kind */
+	unsigned roles, counts; /* how many URIs of each kind were read */
 	enum cr_role role;
 	uint32_t devices;
 };

@@ -125,8 +125,10 @@ struct cr_pki_info {
 	struct cr_identity identity;
 	bool is_ca;
 	char subject[256], issuer[256], sha256[65];
-	char hosts[1024]; /* DNS names and addresses, with commas; ends in ",..." if there are more */
-	int64_t not_before, not_after; /* unix seconds */
+	/* the certificate's DNS names and addresses, with commas between; ends in ",..." if there are
+	 * more */
+	char hosts[1024];
+	int64_t not_before, not_after; /* when it begins and when it ends, in unix seconds */
 };
 /* Read a PEM certificate's first block.  identity.role is CR_ROLE_NONE if the certificate names no valid
  * role (as a CA's does not).  CM_ENOINPUT without the file, CM_EDATA when it is no certificate. */

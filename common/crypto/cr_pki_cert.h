@@ -12,8 +12,10 @@
 /* The contents of a new certificate. */
 struct cr_pki_subject {
 	const char *name;
-	enum cr_role role; /* CR_ROLE_NONE: a CA */
-	const char *hosts; /* checked when it is read; NULL or "": the names of the local machine */
+	enum cr_role role; /* the role; CR_ROLE_NONE: the certificate is a CA's */
+	/* DNS names and addresses with commas, checked when they are read; NULL or "": the names of the
+	 * local machine */
+	const char *hosts;
 	uint32_t devices;
 	int days;
 };

@@ -17,9 +17,10 @@
 
 static const struct {
 	enum cr_role role;
-	const char *dir; /* the directory, and the name of the certificate in it; NULL: init makes none */
+	/* the party's directory, and the name of its certificate there; NULL: init makes none */
+	const char *dir;
 	const char *ca;
-	const char *sign; /* name of the signing key that init makes */
+	const char *sign; /* name of the signing key that init makes for the party */
 } parties[] = {
 	{ CR_ROLE_CLIENT, "client", "ca-clients", NULL },
 	{ CR_ROLE_SHUFFLER, "shuffler", "ca-services", "shuffler-sign" },

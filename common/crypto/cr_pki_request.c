@@ -216,8 +216,9 @@ struct cr_pki_signer {
 	struct cr_pki_subject given; /* the name is replaced by each request's own */
 	char *hosts, *ca_dir;
 	struct cr_pki_pair ca;
-	void *known;                             /* a tree of struct known */
-	struct cr_private_many *records, *files; /* files that are not handed out yet */
+	void *known; /* a tree of struct known */
+	/* certificates and their records that are not handed out yet */
+	struct cr_private_many *records, *files;
 };
 
 static int by_key(const void *a, const void *b)
@@ -251,7 +252,7 @@ static enum cm_rc remember(struct cr_pki_signer *s, EVP_PKEY *key, const char *p
 	}
 	node = tsearch(new, &s->known, by_key);
 	if (!node || *node != new)
-		free(new); /* the same key again, as after a renewal */
+		free(new); /* another certificate has the same key, as after a renewal */
 	return !node ? cm_fail(err, CM_EINTERNAL, "out of memory") : CM_OK;
 }
 

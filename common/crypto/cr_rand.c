@@ -25,8 +25,8 @@
 #define KEY_LEN      32u
 #define BUFFER_LEN   8192u
 #define RESEED_BYTES (1u << 14)
-#define POINT_BYTES  (1u << 20) /* length of the buffer after a cr_rng_point */
-#define DRAW_LEN     8u         /* length of a draw of cr_rng_u64 */
+#define POINT_BYTES  (1u << 20) /* number of bytes that a generator makes at once after a cr_rng_point */
+#define DRAW_LEN     8u         /* number of bytes that cr_rng_u64 draws */
 #define KEY_BYTES    12u /* a draw of this length is a key, a nonce or an id, not one of many numbers */
 
 __extension__ typedef unsigned __int128 u128;
@@ -41,9 +41,10 @@ struct stream {
 /* The generator of one thread. */
 struct generator {
 	struct stream stream;
-	uint64_t forks;       /* value of fork_count when it was last seeded */
-	size_t since_seed;    /* bytes of keystream produced since then */
-	uint8_t key[KEY_LEN]; /* key of the next block; stream.ctx holds it too, and no earlier key */
+	uint64_t forks;    /* value of fork_count when it was last seeded */
+	size_t since_seed; /* number of bytes made since the last seed */
+	/* key of the next block of output; stream.ctx has it too, and no earlier key */
+	uint8_t key[KEY_LEN];
 #ifdef TOMBOLA_MUTANTS
 	bool seeded; /* seeded by a cr_rng_point: no entropy of the kernel is mixed in */
 #endif
@@ -225,7 +226,8 @@ static void generator_refill(struct generator *g)
  * then a copy of this process holds a generator with the same output. */
 static void add_kernel_bytes(uint8_t *out, size_t n)
 {
-	uint8_t fresh[256]; /* at most this much comes from the kernel without interruption by a signal */
+	/* a signal does not interrupt the kernel's answer to a request of at most 256 bytes */
+	uint8_t fresh[256];
 
 	while (n > 0) {
 		size_t part = n < sizeof fresh ? n : sizeof fresh;

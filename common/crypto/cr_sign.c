@@ -153,11 +153,7 @@ out:
 	return rc;
 }
 
-/* Build purpose
- *
- *  0x00
- *
- *  bytes.  Ed25519 hashes the message twice, so all of it must be in memory. */
+/* Build purpose || 0x00 || bytes.  Ed25519 hashes the message twice, so all of it must be in memory. */
 static enum cm_rc frame(
 	struct cm_buf *b, const char *purpose, const void *bytes, size_t len, struct cm_err *err)
 {

@@ -24,12 +24,8 @@ void cr_verifier_free(struct cr_verifier *v);
 bool cr_signer_is(const struct cr_signer *s, const struct cr_verifier *v);
 bool cr_verifier_is(const struct cr_verifier *v, const struct cr_verifier *other);
 
-/* Sign purpose
- *
- *  0x00
- *
- *  bytes, so that a signature for one purpose is never valid for another (a manifest's never for a charge).
- *  Deterministic. */
+/* Sign purpose || 0x00 || bytes, so that a signature for one purpose is never valid for another (a
+ * manifest's never for a charge).  Deterministic. */
 CM_CHECK enum cm_rc cr_sign(const struct cr_signer *s, const char *purpose, const void *bytes, size_t len,
 	uint8_t signature[CR_SIGN_LEN], struct cm_err *err);
 /* CM_EPERM unless this key made the signature over this purpose and these bytes. */

@@ -10,8 +10,8 @@
 #include "cr_secret.h"
 
 struct cr_x25519 {
-	EVP_PKEY_CTX *derive; /* initialised with the private key */
-	EVP_PKEY *peer;       /* its public key is replaced for each product */
+	EVP_PKEY_CTX *derive; /* the context in which products are computed, with the private key */
+	EVP_PKEY *peer;       /* the other party's key, whose public half is replaced for each product */
 	uint8_t secret[CR_X25519_LEN], public_key[CR_X25519_LEN];
 };
 

@@ -27,7 +27,7 @@ static bool yes(void)
 	return true;
 }
 
-/* The index of the first word of number i; its other words are `lanes` apart. */
+/* The index of the first word of number i in struct cr_numbers; its other words are `lanes` apart. */
 static size_t place(size_t lanes, size_t i)
 {
 	return i / lanes * lanes * 4 + i % lanes;
@@ -104,15 +104,16 @@ static void make_by_library(const struct product *p, size_t n)
 		make_some_by_library(p + at, n - at < CR_LIB25519_MANY ? n - at : CR_LIB25519_MANY);
 }
 
-/* The ways, fastest first. */
+/* The ways to compute products, fastest first. */
 static const struct way {
 	const char *name, *line;
-	/* our lanes, which also have tables; used by default where the processor has them */
+	/* our own lanes, for which tables can be made; used by default where the processor has the
+	 * instructions; NULL: another way */
 	const struct cr_lanes *lanes;
 	/* for other ways: whether it can be forced, and whether it is used by default */
 	bool (*here)(void), (*first)(void);
-	void (*make)(const struct product *p, size_t n); /* compute 1..AT_ONCE products */
-	size_t least;                                    /* with fewer products, one at a time is faster */
+	void (*make)(const struct product *p, size_t n); /* computes 1..AT_ONCE products */
+	size_t least; /* with fewer products than this, one at a time is faster */
 } ways[] = {
 	{ "avx512", "X25519: eight at a time (AVX-512 IFMA)", &cr_lanes_eight, NULL, NULL, NULL, 2 },
 	{ "avx2", "X25519: four at a time (AVX2)", &cr_lanes_four, NULL, NULL, NULL, 3 },

@@ -27,8 +27,8 @@ INLINE void step(struct climbing *w, const vector *swap)
 	subtract_factor(&w->b, &w->x2, &w->z2);
 	add_factor(&w->c, &w->x3, &w->z3);
 	subtract_factor(&w->d, &w->x3, &w->z3);
-	multiply(&w->x3, &w->d, &w->a); /* the RFC's DA */
-	multiply(&w->z3, &w->c, &w->b); /* the RFC's CB */
+	multiply(&w->x3, &w->d, &w->a); /* DA of RFC 7748 */
+	multiply(&w->z3, &w->c, &w->b); /* CB of RFC 7748 */
 	choose_element(&w->a, swap, &w->c, &w->a);
 	choose_element(&w->b, swap, &w->d, &w->b);
 	add_factor(&w->c, &w->x3, &w->z3);
@@ -101,7 +101,7 @@ static void multiply_points(
 
 #define DIGITS ((255 + BITS - 1) / BITS)
 
-/* The multiples of one digit, in affine form as they are added: y + x, y - x and 2 d x y. */
+/* A multiple of the point, as it is added: y + x, y - x and 2 d x y, d the constant of the curve. */
 struct row {
 	struct column plus, minus, product;
 };
@@ -225,7 +225,7 @@ static struct cr_multiples *multiples_of(const uint8_t point[CR_POINT_LEN])
 
 /* Everything in a call that depends on a scalar, in one place so that it can be wiped. */
 struct adding {
-	struct point sum; /* coordinates that are products */
+	struct point sum; /* coordinates of the sum of entries so far, as products leave them */
 	struct element plus, minus, product, a, b, c, d, e, f, g, h;
 	vector digit[DIGITS], negative[DIGITS];
 	struct element u[GROUPS], w[GROUPS];

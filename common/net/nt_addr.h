@@ -9,8 +9,9 @@
 #define NT_ADDR_TEXT_MAX 80
 
 struct nt_addr {
-	char host[NT_ADDR_HOST_MAX]; /* without brackets; "" in ":7000", which means every address */
-	char port[6];                /* decimal, 0..65535 */
+	/* the host, without brackets; "" in ":7000", which means every address */
+	char host[NT_ADDR_HOST_MAX];
+	char port[6]; /* the port, decimal, 0..65535 */
 };
 
 /* Split an address.  CM_ECONFIG with a line that names the text when it is not HOST:PORT. */

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAKE_S 5 /* seconds within which the filter must be made, which takes milliseconds */
+#define MAKE_S 5 /* the process that makes the filter has this many seconds; it takes milliseconds */
 
 /* Calls that are denied whatever their arguments.  Names that an architecture lacks are skipped. */
 static const char *const never[] = {
@@ -49,8 +49,8 @@ static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
 
 struct filter {
 	scmp_filter_ctx ctx;
-	unsigned denied; /* number of rules on this architecture */
-	int failed;      /* the first error, a negative number */
+	unsigned denied; /* number of rules that were added on this architecture */
+	int failed;      /* the first error of libseccomp, a negative number */
 };
 
 static void deny(struct filter *f, const char *name, uint32_t action, const struct scmp_arg_cmp *when)

@@ -9,10 +9,12 @@
 #include "cm_fault.h"
 #include "nt_conn_private.h"
 
-#define WIRE_MAX      ((size_t)1024 * 1024) /* most bytes of ciphertext that are not yet written */
-#define WRITE_MAX     ((size_t)256 * 1024)  /* most bytes of plaintext in one write */
-#define PLAIN_MAX     ((size_t)128 * 1024)  /* a read of at most 64 KiB, and a record kept from before */
-#define LINGER_MS     1000u                 /* how long the peer may take to read our last bytes and close */
+#define WIRE_MAX  ((size_t)1024 * 1024) /* most bytes of ciphertext that are waiting to be written */
+#define WRITE_MAX ((size_t)256 * 1024)  /* most bytes of plaintext in one write */
+/* most bytes of plaintext of one read: a read of at most 64 KiB, and a record kept from before */
+#define PLAIN_MAX ((size_t)128 * 1024)
+/* after the orderly end, the peer has this time to read our last bytes and close */
+#define LINGER_MS     1000u
 #define KEEPALIVE_S   60u
 #define KEEP_CAPACITY 4096u /* an idle connection keeps no larger buffer than this */
 
@@ -476,7 +478,7 @@ struct nt_conn *nt_conn_make(uv_loop_t *loop, const struct nt_conn_limits *limit
 	cm_buf_init(&c->wire, WIRE_MAX);
 	cm_buf_init(&c->out, c->limits.max_pending);
 	c->deadline.data = c->idle.data = c->later.data = c->tcp.data = c;
-	/* these three cannot fail, by libuv's documentation */
+	/* these three cannot fail, as libuv documents */
 	(void)uv_timer_init(loop, &c->deadline);
 	(void)uv_timer_init(loop, &c->idle);
 	(void)uv_idle_init(loop, &c->later);

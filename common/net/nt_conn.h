@@ -28,12 +28,14 @@ struct nt_conn_handler {
 };
 
 struct nt_conn_limits {
-	uint32_t handshake_ms; /* TCP accept or dial to TLS ready, and the peer's greeting; default 10000 */
-	uint32_t idle_ms;      /* longest time without a byte from the peer; 0: no limit; default 120000 */
-	size_t max_pending;    /* bytes queued to a peer that does not read; the connection closes beyond;
-				  default 8 MiB */
-	/* listener: most connections; further ones are refused at accept; closing ones are not counted;
-	 * default 1024 */
+	/* longest time until TLS is ready after accept or dial, and until the peer's greeting; default
+	 * 10000 */
+	uint32_t handshake_ms;
+	uint32_t idle_ms; /* longest time without a byte from the peer; 0: no limit; default 120000 */
+	/* most bytes queued to a peer that does not read: beyond, the connection closes; default 8 MiB */
+	size_t max_pending;
+	/* of a listener: most connections, of which closing ones are not counted; further ones are refused
+	 * at accept; default 1024 */
 	uint32_t max_connections;
 	/* Listener: most unauthenticated connections at a time; default 128.  Beyond it, a newcomer replaces
 	 * a connection that has had a second already, unless the address of that one (IPv6: /64) has fewer
@@ -46,9 +48,10 @@ void nt_conn_limits_default(struct nt_conn_limits *l);
 
 void nt_conn_set_user(struct nt_conn *c, void *user);
 const struct cr_identity *nt_conn_peer(const struct nt_conn *c);
-/* See nt_tls_group. */
+/* The group of TLS's key exchange: nt_tls_group. */
 const char *nt_conn_group(const struct nt_conn *c);
-/* See nt_tls_recheck; CM_EPERM also before the connection is open. */
+/* Check the peer's certificate again, as nt_tls_recheck does; CM_EPERM also before the connection is
+ * open. */
 CM_CHECK enum cm_rc nt_conn_recheck(
 	const struct nt_conn *c, const struct nt_tls_ctx *ctx, struct cm_err *err);
 /* The peer's address such as "[::1]:40312", for logs about connections. */
@@ -84,7 +87,7 @@ struct nt_listener_conf {
 	/* an open listening socket to use instead of the address (nt_service_socket), which the listener
 	 * then owns; 0: there is none */
 	int passed;
-	struct nt_tls_ctx *tls; /* borrowed; replaced by nt_listener_reload */
+	struct nt_tls_ctx *tls; /* contexts for TLS; borrowed; nt_listener_reload replaces it */
 	struct nt_conn_limits limits;
 	struct nt_conn_handler handler;
 	void *user; /* the user of each new connection until on_open sets another */

@@ -7,14 +7,14 @@
 
 /* State of a connection.  Only pump() and the functions it calls change it, and only to a later one. */
 enum nt_conn_step {
-	NT_CONN_DIALLING,  /* resolving and connecting */
-	NT_CONN_HANDSHAKE, /* until the peer's certificate is verified */
+	NT_CONN_DIALLING,  /* the host is being resolved, or a socket connected */
+	NT_CONN_HANDSHAKE, /* the handshake goes on, until the peer's certificate is verified */
 	NT_CONN_OPEN,
-	NT_CONN_FLUSHING, /* writing what is queued, and then close_notify */
+	NT_CONN_FLUSHING, /* what is queued is being written, and then close_notify */
 	/* our direction is shut; closing now, with bytes unread, would make the kernel discard what we sent
 	 * last */
 	NT_CONN_LINGERING,
-	NT_CONN_CLOSING, /* handles are closing; no callback but the last follows */
+	NT_CONN_CLOSING, /* the handles are closing; only the last callback still comes */
 };
 
 struct nt_conn {
@@ -40,7 +40,7 @@ struct nt_conn {
 	/* Events since the last pump, which the callbacks only record. */
 	const uint8_t *in;
 	size_t in_len;
-	int read_rc, write_rc; /* results; once set they remain */
+	int read_rc, write_rc; /* the results of reading and writing; once set they remain */
 	bool deadline_hit, idle_hit, resumed, close_wanted, abort_wanted;
 
 	bool opened, paused, silent, ungreeted, notified, undrained, told;

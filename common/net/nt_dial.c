@@ -12,10 +12,10 @@ struct nt_dial {
 	uv_connect_t connect;
 	struct addrinfo *found, *trying, *next;
 	struct nt_tried tried;
-	uint64_t until_ms; /* time by the loop's clock at which dialling and handshake must be over */
+	uint64_t until_ms; /* time of the loop's clock by which dialling and handshake must be over */
 	enum { RESOLVING, RESOLVED, TRYING, FAILED, CONNECTED } at;
 	bool resolving, retired; /* the resolver is running; a failed socket is closing */
-	int rc;                  /* the result of the resolver, and then of the last attempt */
+	int rc;                  /* the resolver's result, and then that of the last attempt to connect */
 };
 
 static void failed(struct nt_dial *d, const char *why)
@@ -180,7 +180,7 @@ static bool release(struct nt_conn *c)
 
 	if (!d)
 		return true;
-	if (d->resolving) { /* the resolver's callback will come back here */
+	if (d->resolving) { /* the resolver's callback will call this function again */
 		(void)uv_cancel((uv_req_t *)&d->resolve);
 		return false;
 	}

@@ -12,9 +12,11 @@ enum nt_health_state { NT_HEALTH_OK, NT_HEALTH_WARNING, NT_HEALTH_CRITICAL, NT_H
 enum nt_health_format { NT_HEALTH_TEXT, NT_HEALTH_JSON, NT_HEALTH_NAGIOS, NT_HEALTH_PROMETHEUS };
 
 struct nt_health_limits {
-	double warn_spent, crit_spent;     /* share of the budget; 1 is all of it */
-	double warn_cert_s;                /* seconds left */
-	double warn_round_s, crit_round_s; /* largest age of the last round; INFINITY: not checked */
+	/* the part of the budget from which on the state is WARNING or CRITICAL; 1 is all of it */
+	double warn_spent, crit_spent;
+	double warn_cert_s; /* WARNING if fewer seconds are left until the certificate ends */
+	/* age of the last round from which on the state is WARNING or CRITICAL; INFINITY: not checked */
+	double warn_round_s, crit_round_s;
 };
 
 struct nt_health {
@@ -22,12 +24,12 @@ struct nt_health {
 	enum nt_health_format format;
 	bool color;
 	struct nt_health_limits limits;
-	enum nt_health_state state; /* the worst so far */
+	enum nt_health_state state; /* the worst state of the findings so far */
 	char text[800];
 	size_t at;
-	/* The findings as numbers; NAN: not found out. */
+	/* the findings as numbers, for machines; NAN: not found out */
 	double spent, cert_left_s, round_age_s, ledger_records;
-	double cert_ends; /* unix seconds */
+	double cert_ends; /* when the certificate ends, in unix seconds */
 };
 
 /* The options of the verb, in this order from option 0; nt_health_begin starts from their defaults.  A

@@ -29,10 +29,10 @@ struct nt_http {
 	uv_timer_t timer;
 	int open_handles;
 	bool loopback;
-	bool freed; /* a slot became free since libmicrohttpd last ran */
+	bool freed; /* a slot became free since libmicrohttpd was run last */
 	struct nt_http_conf conf;
 	struct nt_http_slot {
-		uint64_t since_ms; /* loop time at which the connection began */
+		uint64_t since_ms; /* time of the loop's clock at which the connection began */
 		int fd;            /* the connection's socket; -1: the slot is free */
 	} slot[NT_HTTP_SLOTS];
 };
@@ -438,7 +438,7 @@ enum cm_rc nt_http_new(
 		free(h);
 		return cm_fail(err, CM_EINTERNAL, "HTTP: %s", uv_strerror(rc));
 	}
-	(void)uv_timer_init(loop, &h->timer); /* cannot fail */
+	(void)uv_timer_init(loop, &h->timer); /* this cannot fail */
 	h->poll.data = h->timer.data = h;
 	h->open_handles = 2;
 	rc = uv_poll_start(&h->poll, UV_READABLE, on_poll);

@@ -22,9 +22,10 @@
 
 /* The reply, which a handler fills in; all zero before. */
 struct nt_http_reply {
-	int status;       /* 200..599; 0: 200 */
-	const char *type; /* Content-Type, must outlive the server; NULL: text/plain; charset=utf-8 */
-	char *body;       /* malloc'd, freed by the server; NULL: empty */
+	int status; /* the HTTP status, 200..599; 0 stands for 200 */
+	/* the Content-Type, which must outlive the server; NULL: text/plain; charset=utf-8 */
+	const char *type;
+	char *body; /* the body, malloc'd; the server frees it; NULL: it is empty */
 	size_t len;
 	/* Further headers, up to a NULL name; static text.  One of the names above replaces the default. */
 	struct nt_http_header {
@@ -33,7 +34,7 @@ struct nt_http_reply {
 };
 
 struct nt_http_route {
-	const char *path; /* exact, or ending in '*': every path that begins so */
+	const char *path; /* the path of the route; if it ends in '*', every path that begins so */
 	/* Fill `out` for `path` (decoded, without the query).  If it returns anything but 0, the server
 	 * answers 500 and frees `out`. */
 	int (*handle)(void *user, const char *path, struct nt_http_reply *out);
@@ -42,8 +43,9 @@ struct nt_http_route {
 
 struct nt_http;
 struct nt_http_conf {
-	const char *address; /* "127.0.0.1:9464"; CM_ECONFIG for an address that is not loopback, unless
-				`anywhere` */
+	/* where to listen, such as "127.0.0.1:9464"; CM_ECONFIG for an address that is not loopback, unless
+	 * `anywhere` */
+	const char *address;
 	bool anywhere;
 	/* Return why the daemon is not ready, or NULL when it is; the text is borrowed until the next
 	 * call. */
@@ -54,7 +56,7 @@ struct nt_http_conf {
 	/* The first route that matches answers; borrowed while the server lives. */
 	const struct nt_http_route *routes;
 	size_t n_routes;
-	uint32_t connection_ms; /* longest life of a connection; 0: 30000 */
+	uint32_t connection_ms; /* longest life of a connection in milliseconds; 0 stands for 30000 */
 };
 CM_CHECK enum cm_rc nt_http_new(
 	uv_loop_t *loop, const struct nt_http_conf *conf, struct nt_http **out, struct cm_err *err);

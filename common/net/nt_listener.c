@@ -11,9 +11,10 @@
 #define BACKLOG                                                                                     \
 	4096 /* length of the queue: a client that does not fit tries again only after a second, so \
 		strangers must not be able to fill it */
-#define GRACE_MS   1000u /* age from which a handshake may be replaced; a good one takes milliseconds */
-#define ENDING_MAX 256u  /* most connections that are closing at a time */
-#define TURN_MAX   64u   /* most connections accepted before established ones are served again */
+/* a handshake of this age may be replaced by a newcomer's; a good one takes milliseconds */
+#define GRACE_MS   1000u
+#define ENDING_MAX 256u /* so many connections may be closing at a time: with more, none is accepted */
+#define TURN_MAX   64u  /* most connections accepted before established ones are served again */
 
 struct nt_listener {
 	uv_tcp_t tcp;
@@ -25,8 +26,8 @@ struct nt_listener {
 	struct accepted *first, *last; /* connections in the order of acceptance */
 	struct accepted *oldest;       /* every connection before this one has finished its handshake */
 	uint32_t n, n_handshaking;
-	uint32_t n_ending;       /* how many of n are closing; these take no place from others */
-	struct nt_crowds crowds; /* networks of the handshakes under way */
+	uint32_t n_ending; /* how many of the n connections are closing: these take no place from others */
+	struct nt_crowds crowds; /* the networks of the peers whose handshakes are under way, counted */
 	uint32_t accepted;       /* connections accepted in this turn of the loop */
 	bool waiting;            /* libuv holds a connection that has not been accepted */
 	uint64_t generation;

@@ -9,16 +9,17 @@
 #include "cm_rc.h"
 
 enum qy_kind {
-	QY_HISTOGRAM = 1, /* each kind is a bit of its own */
+	QY_HISTOGRAM = 1, /* a histogram: how many devices hold each category */
 	QY_MEAN = 2,
 	QY_QUANTILES = 4,
 	QY_SUM = 8,
-	QY_VECTOR = 16,    /* mean of each coordinate */
-	QY_RANGES = 32,    /* how many numbers lie in an interval, for intervals of the leaves' grid */
-	QY_MARGINALS = 64, /* counts of combinations of several fields' categories */
-	QY_PREFIXES = 128, /* counts of the candidates that a text may begin with */
-	QY_SETS = 256,     /* for each item, how many devices hold it in their set */
-	QY_PLACES = 512,   /* how many devices are in each cell of a grid over two numbers */
+	QY_VECTOR = 16, /* a vector: the mean of each coordinate */
+	/* ranges: how many numbers lie in an interval, for all intervals of the leaves' grid */
+	QY_RANGES = 32,
+	QY_MARGINALS = 64, /* marginals: counts of combinations of several fields' categories */
+	QY_PREFIXES = 128, /* prefixes: counts of the candidates that a text may begin with */
+	QY_SETS = 256,     /* sets: for each item, how many devices hold it in their set */
+	QY_PLACES = 512,   /* places: how many devices are in each cell of a grid over two numbers */
 };
 
 /* How a device takes part that has no valid reading: it has none at all, or one of another type, or one
@@ -40,39 +41,44 @@ enum qy_none {
 /* Separates the items of a set that is one text. */
 #define QY_SET_SEPARATOR ';'
 
-#define QY_MARGINAL_COLUMNS_MAX 32u  /* most columns, as bits of a set */
-#define QY_PREFIX_BITS_MAX      512u /* a text of 64 bytes */
-#define QY_PLACE_AXES           2u   /* axes of a grid: its columns, and its rows */
+#define QY_MARGINAL_COLUMNS_MAX 32u  /* most columns of a query of marginals: each is a bit of a set */
+#define QY_PREFIX_BITS_MAX      512u /* most bits of a candidate, those of a text of 64 bytes */
+#define QY_PLACE_AXES           2u   /* a grid has two axes: its columns, and its rows */
 
 /* One field of a query about several fields of a reading. */
 struct qy_column {
 	char name[65];
-	char **category; /* marginals: the domain in order, distinct; owned */
+	char **category; /* for marginals: the categories in their order, distinct; owned */
 	uint32_t categories;
-	double low, high; /* places: low < high, finite */
-	uint32_t cells;   /* places: equal parts of [low, high], 2 or more */
+	double low, high; /* for places: the ends of the axis, low < high, finite */
+	uint32_t cells;   /* for places: into how many equal parts [low, high] is divided, 2 or more */
 };
 
 struct qy_query {
 	enum qy_kind kind;
-	char name[65];  /* [a-z0-9._-], for tables and files */
-	char field[65]; /* field of a reading, which may differ from the name; "" when there are columns */
+	char name[65]; /* name of the query, [a-z0-9._-], for tables and files */
+	/* the field of a reading that is asked for, which may differ from the name; "" when there are
+	 * columns */
+	char field[65];
 	/* Histogram: the domain in order, distinct.  Prefixes: candidates.  Sets: the items, none with a
 	 * QY_SET_SEPARATOR.  Owned. */
 	char **category;
 	uint32_t categories;
-	double low, high; /* numbers and coordinates: low < high, finite */
+	double low, high; /* for numbers and coordinates: the ends of the range, low < high, finite */
 	/* Vector: the number of coordinates, 2..PR_DIMENSION_MAX.  `field` holds them all, as an array,
 	 * unless there are columns, which hold one each. */
 	uint32_t dimension;
-	struct qy_column *column; /* vector: 0 or dimension; marginals: 2..QY_MARGINAL_COLUMNS_MAX; places:
-				     QY_PLACE_AXES; owned */
+	/* the columns, owned.  Vector: none, or one for each coordinate; marginals:
+	 * 2..QY_MARGINAL_COLUMNS_MAX; places: QY_PLACE_AXES */
+	struct qy_column *column;
 	uint32_t columns;
 	/* Marginals: sets of columns, bit i for column i; distinct, and none empty.  Each column is in some
 	 * set, and a set has at most PR_CATEGORIES_MAX combinations; owned. */
 	uint32_t *marginal;
-	uint32_t marginals;  /* 1..PR_SLOTS_MAX */
-	double *probability; /* quantiles: in (0, 1), rising; no number: 0.25, 0.5, 0.75; owned */
+	uint32_t marginals; /* number of marginals, 1..PR_SLOTS_MAX */
+	/* for quantiles: the probabilities, in (0, 1) and rising; if there are none, 0.25, 0.5 and 0.75;
+	 * owned */
+	double *probability;
 	uint32_t probabilities;
 	/* Ranges: number of cells of the finest grid, and number of these in one cell of the next coarser
 	 * grid; leaves is a power of fanout, at most PR_CATEGORIES_MAX. */

@@ -12,7 +12,7 @@
 #include "cr_secret.h"
 #include "pr_limits.h"
 
-#define DRAWS 64u /* random numbers that are drawn at a time, each for two coordinates */
+#define DRAWS 64u /* so many random numbers are drawn at a time, each for two coordinates */
 /* up to this number of items each is searched in all categories; with more, the categories are sorted
  * first */
 #define FEW 64u

@@ -5,9 +5,9 @@
 
 struct cr_rng;
 
-/* The qy_value.x of QY_NONE_SYMBOL for a query about a number. */
+/* the value x of a device without a reading, for a query about a number that has QY_NONE_SYMBOL */
 #define QY_NUMBER_NONE (UINT64_C(1) << 33)
-#define QY_PLACE_TEXT  96u /* room for the text of a cell */
+#define QY_PLACE_TEXT  96u /* bytes of the text of a cell */
 
 /* A value in the query's domain, or the symbol of a device without a reading. */
 struct qy_value {

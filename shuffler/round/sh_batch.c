@@ -45,7 +45,7 @@ static void put(struct cm_buf *b, const void *bytes, size_t n)
 {
 	enum cm_rc rc = cm_buf_put(b, bytes, n);
 
-	assert(rc == CM_OK); /* its room was reserved */
+	assert(rc == CM_OK); /* sh_batch_reserve() made room, so this cannot fail */
 	(void)rc;
 }
 
@@ -106,7 +106,7 @@ enum cm_rc sh_batch_tag_row(
 	size_t tags = sh_batch_submissions(b), counts = b->counts.len / sizeof(struct sh_count);
 	struct sh_count *count = (struct sh_count *)(void *)b->counts.data;
 
-	/* This hides the order of arrival as well as sorting would, at a tenth of the cost. */
+	/* a random order hides that of arrival as well as sorting would, at a tenth of the cost */
 	if (tags > 0)
 		sh_permute(b->tags.data, tags, sizeof(struct sh_tag), rng);
 	if (counts > 0) {

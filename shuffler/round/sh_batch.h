@@ -12,7 +12,7 @@
 /* A certificate whose first report of the round makes a standing for it (sh_store.h). */
 struct sh_stand {
 	uint8_t key_hash[CR_HASH_LEN];
-	uint8_t mac[PR_MAC_LEN]; /* as in the Submit; zeros: there was no MAC */
+	uint8_t mac[PR_MAC_LEN]; /* the MAC that the client's Submit has; zeros: it had none */
 };
 
 struct sh_batch {

@@ -40,7 +40,7 @@ uint32_t sh_blanket_next(const struct sh_round *r)
 /* Messages that are sealed together. */
 struct some {
 	uint8_t *records, *sealed;
-	struct cr_key secret[CR_HPKE_MANY]; /* ephemeral secrets */
+	struct cr_key secret[CR_HPKE_MANY]; /* ephemeral secrets, one for each message */
 	uint16_t tag[CR_HPKE_MANY];
 	bool take[CR_HPKE_MANY];
 };

@@ -11,7 +11,7 @@
 #include "rd_receipt.h"
 
 #define BUSY_RETRY_MS 250u
-#define AHEAD         16u /* so many tags are computed before they are judged */
+#define AHEAD         16u /* tags of so many submissions are computed before these are judged */
 
 enum cm_rc sh_intake_init(struct sh_intake *in, const struct sh_vault *vault, const struct rd_descriptor *d,
 	struct sh_limits limits, struct cm_err *err)

@@ -15,26 +15,26 @@
 #include "sh_vault.h"
 
 struct sh_limits {
-	size_t max_bytes;     /* most bytes that are not durable yet; at least PR_FRAME_MAX */
-	uint64_t most_of_one; /* most devices of one certificate in the round */
+	size_t max_bytes;     /* most bytes of reports that are not durable yet; at least PR_FRAME_MAX */
+	uint64_t most_of_one; /* most devices that one certificate may have in the round */
 };
 
 struct sh_intake {
-	const struct sh_vault *vault; /* borrowed: its tag key is used */
+	const struct sh_vault *vault; /* the round's vault, borrowed: its key makes the tags */
 	uint32_t messages_each;
-	size_t message_len;    /* rd_message_len */
-	uint32_t message_tags; /* number of tags; 0: messages have none */
-	bool classes;          /* all messages of a device have one tag */
+	size_t message_len;    /* bytes of one message as submitted: rd_message_len */
+	uint32_t message_tags; /* number of different tags that messages may have; 0: messages have none */
+	bool classes;          /* tags are classes: all messages of a device have one tag */
 	uint64_t target;
 	int64_t opens_ms, deadline_ms;
 	bool closed; /* the round is being sealed or is sealed: only repeated reports are still accepted */
 	struct sh_limits limits;
-	size_t flying_bytes; /* bytes of the batch being committed; 0: none */
+	size_t flying_bytes; /* bytes of the batch that is being committed; 0: none is */
 	uint64_t participants;
 	struct sh_tags tags;
 	struct sh_counts counts;
 	struct sh_batch gathering;
-	int64_t gathering_since_ms; /* arrival of its first submission */
+	int64_t gathering_since_ms; /* when the first submission of the gathering batch came */
 };
 
 /* One Submit, borrowed for the call. */
@@ -44,7 +44,7 @@ struct sh_submit {
 	size_t pseudonyms_len;
 	const uint8_t *sealed;
 	size_t sealed_len;
-	const uint8_t *salts; /* salts that blind the receipts */
+	const uint8_t *salts; /* salts by which the devices blind their receipts */
 	size_t salts_len;
 	/* MAC of the client's standing, PR_MAC_LEN bytes; NULL: there is none, as from an older client */
 	const uint8_t *mac;
@@ -68,13 +68,13 @@ CM_CHECK enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submi
 
 /* The commit for which an answer must wait. */
 enum sh_wait {
-	SH_WAIT_NOT,       /* none: everything that was accepted is durable */
-	SH_WAIT_FLYING,    /* the commit in progress */
-	SH_WAIT_GATHERING, /* the commit after that */
+	SH_WAIT_NOT,       /* for no commit: everything that the answer states is durable */
+	SH_WAIT_FLYING,    /* for the commit in progress */
+	SH_WAIT_GATHERING, /* for the commit after that */
 };
 enum sh_wait sh_intake_waits(const struct sh_intake *in);
 
-size_t sh_intake_bytes(const struct sh_intake *in); /* bytes that are not durable yet */
+size_t sh_intake_bytes(const struct sh_intake *in); /* How many bytes of reports are not durable yet. */
 bool sh_intake_full(const struct sh_intake *in);
 
 /* Move the gathered batch to *out, to be committed; one at a time.  The caller frees *out after

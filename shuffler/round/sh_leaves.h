@@ -14,10 +14,10 @@
 
 /* Where leaves are stored; borrowed. */
 struct sh_leaves_place {
-	/* directory of the files and their keys; NULL: there is none, and leaves that exceed memory are an
-	 * error */
+	/* directory of the files and their keys; NULL: there is none, and leaves that do not fit in memory
+	 * are an error */
 	const char *dir;
-	int64_t window_ms; /* how long after the seal proofs are given; 0: leaves are not kept */
+	int64_t window_ms; /* proofs are given for so long after the seal; 0: leaves are not kept */
 };
 
 /* ---- Building: any thread ---- */

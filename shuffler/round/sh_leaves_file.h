@@ -11,15 +11,16 @@
 #define SH_BOX_LEN    (RD_SORT_PAGE_BYTES + CR_BOX_OVERHEAD)
 
 struct sh_leaves_file {
-	int fd; /* -1: none */
+	int fd; /* the open file; -1: it is not open */
 	struct cr_key key;
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint64_t n;
 	int64_t sealed_ms;
 	unsigned levels;
-	/* number of hashes on each level: the leaves, then the nodes seven levels up, ... */
+	/* number of hashes on each level: level 0 has the leaves, level i the nodes 7 i levels above
+	 * them */
 	uint64_t count[SH_LEVELS_MAX];
-	uint64_t base[SH_LEVELS_MAX]; /* first page of each level */
+	uint64_t base[SH_LEVELS_MAX]; /* number of the first page of each level */
 };
 
 /* Set the levels of a tree of n leaves. */

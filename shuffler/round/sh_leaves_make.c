@@ -11,21 +11,21 @@
 #include "cm_file.h"
 #include "sh_leaves_file.h"
 
-#define CHUNK_PAGES 64u /* pages of leaves that are made together */
+#define CHUNK_PAGES 64u /* number of pages of leaves that are made together */
 
 /* The page of a level above the leaves that is being filled. */
 struct level {
 	uint8_t page[RD_SORT_PAGE][PR_HASH_LEN];
 	size_t filled;
-	uint64_t pages; /* number of pages written */
+	uint64_t pages; /* number of pages of the level that were written */
 };
 
-/* Pages of leaves that are being made.  They do not depend on each other. */
+/* Pages of leaves that are made together, in any order, since they do not depend on each other. */
 struct chunk {
 	uint8_t page[CHUNK_PAGES][RD_SORT_PAGE][PR_HASH_LEN];
-	uint8_t node[CHUNK_PAGES][PR_HASH_LEN]; /* the root over each page */
-	size_t filled;                          /* number of hashes */
-	uint64_t pages;                         /* number of pages before this chunk */
+	uint8_t node[CHUNK_PAGES][PR_HASH_LEN]; /* the root over the hashes of each page */
+	size_t filled;                          /* number of hashes in the chunk */
+	uint64_t pages;                         /* number of pages of leaves before this chunk */
 };
 
 struct sh_leaves_maker {
@@ -39,7 +39,8 @@ struct sh_leaves_maker {
 	uint8_t root[PR_HASH_LEN]; /* root of the top level's page, if leaves are kept */
 	uint64_t added;
 	struct chunk leaves;
-	struct level above[SH_LEVELS_MAX - 1]; /* level i + 1 of the file */
+	/* above[i] is the page being filled of level i + 1 of the file */
+	struct level above[SH_LEVELS_MAX - 1];
 };
 
 static enum cm_rc spill_put(void *ctx, uint64_t page, const void *bytes, size_t len, struct cm_err *err)
@@ -63,7 +64,7 @@ static enum cm_rc create(const struct sh_leaves_place *place, const uint8_t roun
 
 	if (!path)
 		return err->code;
-	(void)unlink(path); /* a process may have been killed here and left it */
+	(void)unlink(path); /* a process that was killed here may have left the file */
 	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	enum cm_rc rc = *fd >= 0 ? CM_OK : cm_fail(err, CM_EIO, "%s: %s", path, strerror(errno));
 	if (rc == CM_OK && nameless && unlink(path) != 0)

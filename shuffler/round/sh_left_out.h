@@ -9,13 +9,13 @@
 #include "rd_left_out.h"
 #include "sh_tags.h"
 
-#define SH_LEFT_OUT_CERTIFICATES 1048576u /* certificates that are counted in one round */
+#define SH_LEFT_OUT_CERTIFICATES 1048576u /* most certificates that are counted in one round */
 
 /* A client, by its certificate. */
 struct sh_leaver {
-	const uint8_t *tag; /* the certificate's (sh_vault_certificate) */
-	const char *name;   /* for the log */
-	uint32_t devices;   /* that it speaks for */
+	const uint8_t *tag; /* tag of the client's certificate (sh_vault_certificate) */
+	const char *name;   /* name of the certificate, for the log */
+	uint32_t devices;   /* number of devices that it speaks for */
 };
 /* The certificate with the most devices of a reason. */
 struct sh_left_most {
@@ -25,10 +25,12 @@ struct sh_left_most {
 
 /* All zero: nobody is left out. */
 struct sh_left_out {
-	struct rd_left_out sum, told; /* told: what sh_left_out_news has had */
+	/* sum: all so far; told: what sh_left_out_news has returned already */
+	struct rd_left_out sum, told;
 	struct sh_left_most most[RD_LEFT_OUT];
-	struct sh_counts sent;     /* by certificate: devices that were sent and not taken */
-	struct sh_counts declined; /* by certificate: reason and devices, 0 if it declines no more */
+	struct sh_counts sent; /* for each certificate: devices that were sent and not taken */
+	/* for each certificate that declined: the reason and its devices; 0 if it declines no more */
+	struct sh_counts declined;
 };
 
 void sh_left_out_fini(struct sh_left_out *l);

@@ -100,7 +100,7 @@ struct sh_mark {
 	 * is durable */
 	pthread_mutex_t lock;
 	uint64_t number;
-	unsigned holds; /* used only by the core's thread */
+	unsigned holds; /* used only by the thread of the core */
 	int fd;
 	char path[];
 };

@@ -9,7 +9,7 @@
 
 #define BUCKET_BYTES UINT64_C(524288)
 
-#define STEP 16u /* bytes that are exchanged at a time, in registers */
+#define STEP 16u /* two records exchange so many bytes at a time, in registers */
 
 /* Exchange two records, which may be the same. */
 static void swap(uint8_t *a, uint8_t *b, size_t len)

@@ -6,7 +6,7 @@
 
 struct sh_refusal {
 	Tombola__V1__ErrorCode code;
-	uint32_t retry_after_ms; /* 0: do not retry */
+	uint32_t retry_after_ms; /* after how many milliseconds the peer may try again; 0: it must not */
 	char text[PR_TEXT_MAX + 1];
 };
 

@@ -21,8 +21,9 @@ struct sh_env {
 	const struct sh_store *store;
 	const char *key_dir;
 	const struct cr_signer *signer; /* the shuffler's signing key, for manifests and receipts */
-	size_t max_bytes;               /* most bytes that are not durable yet */
-	double max_share;               /* max_share of the policy */
+	size_t max_bytes;               /* most bytes of reports that are not durable yet */
+	/* the policy's max_share: the part of a round's devices that one certificate may have */
+	double max_share;
 	/* Most bytes of a released round that are read before the analyzer asks for them, but at least one
 	 * bucket.  A reading of the store may bring many buckets at once (sh_vault.h), so it must begin
 	 * early. */
@@ -35,12 +36,12 @@ struct sh_round {
 	const struct sh_env *env;
 	enum sh_state state;
 	struct rd_descriptor d;
-	struct cm_buf descriptor; /* as received */
+	struct cm_buf descriptor; /* the signed descriptor, as it was received */
 	uint8_t signature[CR_SIGN_LEN];
-	struct cm_buf manifest; /* filled from SEALED on */
+	struct cm_buf manifest; /* the signed manifest; filled from SEALED on */
 	uint8_t manifest_signature[CR_SIGN_LEN];
-	struct cm_buf charge;  /* filled from RELEASING on */
-	struct sh_vault vault; /* open while the round's key exists */
+	struct cm_buf charge;  /* the signed charge; filled from RELEASING on */
+	struct sh_vault vault; /* where the messages are stored; open while the round's key exists */
 	struct sh_intake intake;
 	/* Number of devices whose reports are durable, if this process accepts reports itself.  Only the
 	 * thread that commits uses it. */
@@ -50,15 +51,17 @@ struct sh_round {
 	/* Says why the round's stored data cannot be read, if so.  A COLLECTING round is then lost; a
 	 * RELEASING one waits until an operator intervenes. */
 	struct cm_err damage;
-	struct sh_spread spread;   /* where intakes take the reports: `intake` is filled when it has closed */
-	uint64_t dummies;          /* dummies made so far: those stored, and those that were not needed */
-	struct sh_route route;     /* for rounds whose messages have tags */
-	uint64_t *noise;           /* for rounds with noise, once drawn: sh_noise.h */
-	bool cancelled;            /* the ledger ended the round: it becomes VOID, whatever the number of
-				    * participants */
-	int64_t seal_ms;           /* when sealing began; proofs are given for a fixed time from then */
-	uint8_t tree[PR_HASH_LEN]; /* root over all messages, computed by sh_round_roots */
-	struct sh_segments segments; /* what was read of it when it is released */
+	/* epochs and claims, where intakes take the reports: `intake` is filled when it has closed */
+	struct sh_spread spread;
+	uint64_t dummies; /* dummies made so far: those stored, and those that were not needed */
+	/* how messages are dropped by their tags, in rounds whose messages have tags */
+	struct sh_route route;
+	uint64_t *noise; /* how many dummies each bin gets, in rounds with noise, once drawn: sh_noise.h */
+	bool cancelled;  /* the ledger ended the round: it becomes VOID, whatever the number of
+			  * participants */
+	int64_t seal_ms; /* when sealing began; proofs are given for a fixed time from then */
+	uint8_t tree[PR_HASH_LEN];   /* root over the hashes of all messages, computed by sh_round_roots */
+	struct sh_segments segments; /* the buckets that were read of it while it is released */
 	struct sh_left_out
 		left_out; /* devices that are not taken; its manifest has those until it is sealed */
 };

@@ -18,13 +18,14 @@
 struct sh_round;
 
 struct sh_route {
-	uint64_t *count;  /* stored messages of each tag; NULL: not counted yet */
-	uint64_t *ahead;  /* how many of `count` are in buckets that are not capped yet */
-	uint32_t tags;    /* length of both arrays */
-	uint32_t full;    /* while filling up: tags before this one have their full number */
-	uint32_t capped;  /* number of capped buckets; durable */
-	uint32_t lacking; /* 1 + a class with too few participants, as in the manifest; 0: none */
-	bool over;        /* at least one tag has surplus messages */
+	uint64_t *count; /* number of stored messages of each tag; NULL: not counted yet */
+	uint64_t *ahead; /* how many of them are in buckets that are not capped yet */
+	uint32_t tags;   /* number of tags, the length of both arrays */
+	uint32_t full;   /* while filling up: tags before this one have their full number */
+	uint32_t capped; /* number of buckets in which surplus messages were dropped; durable */
+	/* 1 + a class with too few participants, as in the manifest; 0: no class has too few */
+	uint32_t lacking;
+	bool over; /* at least one tag has more messages than are to be released */
 };
 
 /* Wipe and free; accepts a zeroed struct. */

@@ -9,18 +9,18 @@
 
 /* What the head lends, borrowed for the call. */
 struct sh_loan {
-	struct cr_span descriptor; /* the descriptor, which the head has verified */
+	struct cr_span descriptor; /* the descriptor, which the head has verified; borrowed */
 	uint64_t epoch;
-	uint64_t room;        /* number of devices for which the round has places */
-	uint64_t most_of_one; /* most devices of one certificate */
+	uint64_t room;        /* number of devices for which the round still has places */
+	uint64_t most_of_one; /* most devices that one certificate may have in the round */
 	const struct sh_vault_keys *keys;
 };
 
 struct sh_share {
 	struct rd_descriptor d;
 	uint64_t epoch;
-	const struct sh_store *store; /* borrowed */
-	struct sh_vault_keys keys;    /* the keys, until they are loaded */
+	const struct sh_store *store; /* where the reports are stored; borrowed */
+	struct sh_vault_keys keys;    /* the keys that the head lends, until they are loaded */
 	struct sh_vault vault;
 	struct sh_intake intake;
 	uint64_t room;

@@ -18,13 +18,14 @@
 #define SH_SPREAD_LONGEST_MS 64000
 
 struct sh_spread {
-	bool wanted;       /* another epoch must begin */
-	bool closed;       /* the data are closed, and their tags have been loaded */
-	uint64_t epoch;    /* number of the epoch; 0: none has begun since this process started */
-	uint64_t promised; /* devices that are stored, or that an intake may still store in this epoch */
+	bool wanted;    /* another epoch must begin before more reports can be taken */
+	bool closed;    /* the data are closed, and their tags have been loaded */
+	uint64_t epoch; /* number of the present epoch; 0: none has begun since this process started */
+	/* number of devices that are stored, or that an intake may still store in this epoch */
+	uint64_t promised;
 	int64_t began_ms;
 	bool moves;       /* a certificate wants the next epoch, to change its intake */
-	int64_t pause_ms; /* 0 stands for SH_SPREAD_PAUSE_MS */
+	int64_t pause_ms; /* the least time in place of SH_SPREAD_PAUSE_MS, for tests; 0: that */
 	/* for the tag of each certificate: the number of its intake, and whether it has left */
 	struct sh_counts claims;
 };

@@ -29,7 +29,7 @@ struct sh_row {
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint64_t sequence;
 	enum sh_state state;
-	struct cr_span descriptor, signature; /* as received */
+	struct cr_span descriptor, signature; /* the signed descriptor and its signature, as received */
 	struct cr_span manifest, manifest_signature;
 	struct cr_span charge;
 };
@@ -38,17 +38,17 @@ struct sh_row {
  * most buckets.  Runs are numbered from 0, and stored one after the other.  So a store can write a run in
  * one piece, and still find the blocks of a bucket.  The number tells in which order runs came, but nothing
  * of the order within a run.  A commit of fewer devices has no number. */
-#define SH_RUN_LEAST           PR_BUCKETS_MAX /* devices */
+#define SH_RUN_LEAST           PR_BUCKETS_MAX /* so many devices */
 #define SH_RUN_BLOCK           (UINT64_C(1) << 63)
 #define SH_RUN_ID(run, bucket) (SH_RUN_BLOCK | (uint64_t)(run)*PR_BUCKETS_MAX | (bucket))
 
-/* The encrypted messages of one commit and bucket. */
+/* id of the block: SH_RUN_ID for a run; otherwise 63 random bits, which reveal neither time nor order */
 struct sh_block {
 	uint32_t bucket;
 	uint64_t id; /* SH_RUN_ID; or 63 random bits, which reveal neither time nor order */
 	const uint8_t *body;
 	size_t len;
-	uint32_t devices; /* for a tag row: number of devices that it adds */
+	uint32_t devices; /* in a tag row: the number of devices that it adds */
 };
 
 /* An epoch of a round whose reports intakes accept: see sh_spread.h. */
@@ -60,8 +60,8 @@ struct sh_epoch {
 
 /* The decision about a plan, made once: sh_plans.h.  Borrowed for the call in both directions. */
 struct sh_pin_row {
-	uint64_t record;      /* number of the PLAN record */
-	int state;            /* enum sh_pin_state */
+	uint64_t record;      /* number of the PLAN record in the ledger */
+	int state;            /* what was decided: an enum sh_pin_state */
 	double epsilon;       /* epsilon of the accepted entries */
 	struct cr_span taken; /* one bit per entry: accepted or not; then the belief (sh_plans.h) */
 };

@@ -14,7 +14,7 @@
 
 struct sh_tag {
 	uint8_t tag[SH_TAG_LEN];
-	uint8_t digest[SH_TAG_LEN]; /* sh_vault_digest of the submission */
+	uint8_t digest[SH_TAG_LEN]; /* sh_vault_digest of the device's submission */
 };
 
 /* Is it all zero?  Zeros mark an empty place of the table: in practice no HMAC is all zero, and sh_tags_add

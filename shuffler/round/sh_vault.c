@@ -11,11 +11,12 @@
 
 #define NAME_LEN (2 * PR_ROUND_ID_LEN + 1)
 #define ID_BITS  63
-/* takes the place of the bucket number in the associated data of a tag row */
-#define TAG_ROW      0xffffffffu
-#define AAD_LEN      (PR_ROUND_ID_LEN + 12u)
-#define WINDOW_BYTES (8u << 20) /* most bytes that are read at once, unless one bucket has more */
-#define BLOCK_LONG   4096u      /* blocks of at least this mean length are read bucket by bucket */
+/* stands for the bucket number in the associated data of a tag row, which belongs to no bucket */
+#define TAG_ROW 0xffffffffu
+#define AAD_LEN (PR_ROUND_ID_LEN + 12u)
+/* most bytes of buckets that are read at once, unless one bucket has more */
+#define WINDOW_BYTES (8u << 20)
+#define BLOCK_LONG   4096u /* if blocks have at least this mean length, buckets are read one by one */
 
 static void make_aad(const struct sh_vault *v, uint32_t bucket, uint64_t id, uint8_t aad[AAD_LEN])
 {
@@ -251,12 +252,12 @@ struct cutter {
 	/* the only bucket that receives messages; NULL: a bucket is drawn for each */
 	const uint32_t *only;
 	const struct cr_rng *rng;
-	struct cr_nonces nonces; /* nonces of a run */
-	bool is_run;             /* the commit is a run with this number */
+	struct cr_nonces nonces; /* the nonces of the blocks of a run */
+	bool is_run;             /* the commit is a run: it has a number */
 	uint64_t run;
 	uint32_t *index; /* message numbers, grouped by bucket */
-	size_t *end;     /* end of each bucket's group in index */
-	uint32_t next;   /* next bucket to make a block for */
+	size_t *end;     /* where each bucket's group ends in index */
+	uint32_t next;   /* the next bucket for which a block is made */
 	struct cm_buf plain, box;
 };
 

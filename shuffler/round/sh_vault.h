@@ -14,8 +14,8 @@
  * has up to 8 MiB, and at least one bucket. */
 struct sh_window {
 	uint32_t first, next, end;
-	uint32_t wanted; /* number of buckets that the next reading takes; 0: one */
-	size_t blocks;   /* number of blocks of the last reading */
+	uint32_t wanted; /* the next reading takes so many buckets; 0 stands for one */
+	size_t blocks;   /* number of blocks that the last reading brought */
 	struct cm_buf *bucket;
 	uint32_t room;
 };
@@ -24,10 +24,11 @@ struct sh_vault {
 	const struct sh_store *store;
 	void *data;
 	uint8_t round_id[PR_ROUND_ID_LEN];
-	struct cr_boxes *boxes; /* its key, `tag` and `order` are derived from the round key */
+	/* seals and opens blocks; this key, `tag` and `order` are derived from the round key */
+	struct cr_boxes *boxes;
 	struct cr_key tag, order;
 	uint32_t buckets;
-	size_t message_len; /* as stored: rd_message_len */
+	size_t message_len; /* bytes of a message as it is stored: rd_message_len */
 	struct sh_window window;
 	/* a row was read that was not stored with the round's keys, or does not fit: either it is damaged,
 	 * or somebody who may write to the store added it */

@@ -24,7 +24,7 @@ static const char schema[] = SH_SQLITE_ROWS_SCHEMA SH_SQLITE_LEDGER_SCHEMA;
 static const char check[] = "PRAGMA integrity_check(1)";
 
 struct files {
-	char *rounds, *payloads; /* folders of the files */
+	char *rounds, *payloads; /* paths of the folders in which the files are */
 	bool readonly;
 	sqlite3 *db;
 	struct sh_sqlite_rows rows;

@@ -20,7 +20,7 @@
 	"NULL);"
 
 struct sh_sqlite_ledger {
-	sqlite3 *db; /* borrowed; has the tables and row_sum */
+	sqlite3 *db; /* the open state.db, borrowed; it has the tables and row_sum */
 	sqlite3_stmt *put_record, *get_record, *all_records, *put_pin, *all_pins, *put_standing,
 		*get_standing, *put_head, *all_heads;
 };
