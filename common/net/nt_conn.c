@@ -11,9 +11,9 @@
 
 #define WIRE_MAX  ((size_t)1024 * 1024) /* most bytes of ciphertext that are waiting to be written */
 #define WRITE_MAX ((size_t)256 * 1024)  /* most bytes of plaintext in one write */
-/* most bytes of plaintext of one read: a read of at most 64 KiB, and a record kept from before */
+/* one read of 64 KiB, and a record kept from before */
 #define PLAIN_MAX ((size_t)128 * 1024)
-/* after the orderly end, the peer has this time to read our last bytes and close */
+/* time for the peer to read our last bytes and close */
 #define LINGER_MS     1000u
 #define KEEPALIVE_S   60u
 #define KEEP_CAPACITY 4096u /* an idle connection keeps no larger buffer than this */

@@ -10,8 +10,7 @@
 #include "pl_mu.h"
 #include "pr_limits.h"
 
-/* The numbers of levels that are tried for a mean, and to how many of them, the best by guess, the
- * accountant is asked. */
+/* The numbers of levels that are tried for a mean; and the accountant is asked about so many of them. */
 static const uint32_t level_bins[] = { 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65 };
 /* The same for the number of cells of a hash. */
 static const uint32_t hash_cells[] = { 16, 32, 64, 128, 256, 512, 1024, 2048, 4096 };
@@ -26,8 +25,7 @@ _Static_assert(sizeof level_bins / sizeof *level_bins <= VARIANTS_MAX &&
 		       sizeof slot_counts / sizeof *slot_counts * WORD_SIZES <= VARIANTS_MAX,
 	"room for all variants");
 
-/* an epsilon within this margin of the limit counts as equal: machines whose libm differ in a last digit
- * then choose alike, unless an answer falls within it */
+/* an epsilon this near to the limit counts as equal, so that machines whose libm differ choose alike */
 #define EPSILON_MARGIN 1e-9
 #define ERROR_MARGIN   1e-6
 /* more bytes are not worth a gain of less than this part of the error */
@@ -46,8 +44,7 @@ struct search {
 	uint32_t steps; /* indices below this stand for values of epsilon0 of three digits */
 	uint32_t top;   /* the last index: the largest epsilon0 that is allowed */
 	double mu; /* the most that the round may cost, as mu of a Gaussian mechanism that loses as much */
-	/* the true mu divided by the guessed one, when the two were last compared: corrects the next
-	 * guess */
+	/* true mu divided by the guessed one: corrects the next guess */
 	double ratio;
 	enum acct_rc rc; /* ACCT_ENOMEM ends the search; other errors only exclude a candidate */
 	struct pl_candidate offer[OFFERS_MAX];
@@ -58,8 +55,7 @@ struct option {
 	const struct pt_protocol *row;
 	uint32_t levels, size, slots; /* as in struct pt_request */
 	bool shuffler;                /* the shuffler adds the dummies */
-	/* the last dummy is sent by chance: steps are parts of a dummy between `whole` and the next whole
-	 * number */
+	/* the last dummy is sent by chance, so parts of one count */
 	bool fine;
 	uint32_t whole;
 	uint32_t dummies_max; /* most dummies that the bytes allow */
@@ -105,8 +101,7 @@ static void search_init(struct search *s, const struct pl_need *need, struct pl_
 	s->mu = pl_mu(need->epsilon, need->delta);
 }
 
-/* Parts of a dummy by index: three significant digits from 0.0001 up if there is no whole dummy; otherwise
- * hundredths. */
+/* Parts of a dummy by index: three digits from 0.0001 up if there is no whole dummy, else hundredths. */
 #define RARE_STEPS (4 * DIGITS)
 static double rare_step(const struct option *o, uint32_t i)
 {
@@ -269,8 +264,7 @@ static void pick(const struct search *s)
 	}
 }
 
-/* Offer the row with noise drawn by the shuffler for exactly the epsilon allowed: it costs that, up to a
- * few thousandths of rounding. */
+/* Offer noise drawn by the shuffler for the epsilon allowed: it costs that, up to a few thousandths. */
 static void offer_noise(struct search *s, const struct pt_protocol *row)
 {
 	const struct pl_need *n = s->need;
@@ -346,8 +340,7 @@ static void tune(struct search *s, const struct option *o, uint32_t dummies)
 		add_offer(s, &found);
 }
 
-/* The fewest dummies with which the largest epsilon0 fits; dummies_max + 1 if no number does.  exact: ask
- * the accountant, otherwise guess. */
+/* The fewest dummies with which the largest epsilon0 fits, by the accountant or (not exact) by guess. */
 static uint32_t fewest(struct search *s, const struct option *o, bool exact, struct pl_candidate *found)
 {
 	int64_t low = -1, high = (int64_t)o->dummies_max + 1,

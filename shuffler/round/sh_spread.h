@@ -24,8 +24,9 @@ struct sh_spread {
 	/* number of devices that are stored, or that an intake may still store in this epoch */
 	uint64_t promised;
 	int64_t began_ms;
-	bool moves;       /* a certificate wants the next epoch, to change its intake */
-	int64_t pause_ms; /* the least time in place of SH_SPREAD_PAUSE_MS, for tests; 0: that */
+	bool moves; /* a certificate wants the next epoch, to change its intake */
+	/* the least time now, which further such epochs double; 0 stands for SH_SPREAD_PAUSE_MS */
+	int64_t pause_ms;
 	/* for the tag of each certificate: the number of its intake, and whether it has left */
 	struct sh_counts claims;
 };
