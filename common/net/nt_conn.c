@@ -9,12 +9,10 @@
 #include "cm_fault.h"
 #include "nt_conn_private.h"
 
-#define WIRE_MAX  ((size_t)1024 * 1024) /* most bytes of ciphertext that are waiting to be written */
-#define WRITE_MAX ((size_t)256 * 1024)  /* most bytes of plaintext in one write */
-/* one read of 64 KiB, and a record kept from before */
-#define PLAIN_MAX ((size_t)128 * 1024)
-/* time for the peer to read our last bytes and close */
-#define LINGER_MS     1000u
+#define WIRE_MAX      ((size_t)1024 * 1024) /* most bytes of ciphertext that are waiting to be written */
+#define WRITE_MAX     ((size_t)256 * 1024)  /* most bytes of plaintext in one write */
+#define PLAIN_MAX     ((size_t)128 * 1024)  /* one read of 64 KiB, and a record kept from before */
+#define LINGER_MS     1000u                 /* time for the peer to read our last bytes and close */
 #define KEEPALIVE_S   60u
 #define KEEP_CAPACITY 4096u /* an idle connection keeps no larger buffer than this */
 

@@ -43,9 +43,8 @@ struct search {
 	struct pl_choice *out;
 	uint32_t steps; /* indices below this stand for values of epsilon0 of three digits */
 	uint32_t top;   /* the last index: the largest epsilon0 that is allowed */
-	double mu; /* the most that the round may cost, as mu of a Gaussian mechanism that loses as much */
-	/* true mu divided by the guessed one: corrects the next guess */
-	double ratio;
+	double mu;    /* the most that the round may cost, as mu of a Gaussian mechanism that loses as much */
+	double ratio; /* true mu divided by the guessed one: corrects the next guess */
 	enum acct_rc rc; /* ACCT_ENOMEM ends the search; other errors only exclude a candidate */
 	struct pl_candidate offer[OFFERS_MAX];
 	size_t offers;
@@ -55,8 +54,7 @@ struct option {
 	const struct pt_protocol *row;
 	uint32_t levels, size, slots; /* as in struct pt_request */
 	bool shuffler;                /* the shuffler adds the dummies */
-	/* the last dummy is sent by chance, so parts of one count */
-	bool fine;
+	bool fine;                    /* the last dummy is sent by chance, so parts of one count */
 	uint32_t whole;
 	uint32_t dummies_max; /* most dummies that the bytes allow */
 	double guess;         /* the guessed error with this option */
