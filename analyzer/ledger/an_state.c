@@ -1,4 +1,4 @@
-/* an_state.c - folds ledger records, and the plans in them, into the state of each round. */
+/* an_state.c - computes the state of each round from the ledger's records and the plans in them. */
 #include "an_state.h"
 
 #include <stdio.h>
@@ -384,7 +384,7 @@ static bool same_round(const struct pl_round *p, const struct rd_descriptor *d)
 	       p->min_reports == d->min_reports && p->target == d->target;
 }
 
-/* In mode plan, check that a descriptor is the entry's, and its next try. */
+/* In mode plan, check that a descriptor belongs to this entry and is its next try. */
 static enum cm_rc check_try(const struct an_plan *p, const struct an_round_state *round,
 	const struct rd_record *r, const struct rd_descriptor *d, struct cm_err *err)
 {
@@ -534,7 +534,7 @@ static void end_void(struct an_round_state *round, const struct rd_record *r)
 		round->stage = AN_WAITING;
 }
 
-/* CHARGE, SETTLE and VOID move a round on from the one stage that allows it. */
+/* Move a round from the one stage that allows it to the next, for CHARGE, SETTLE and VOID. */
 static enum cm_rc take_move(
 	struct an_state *s, const struct rd_record *r, const uint8_t head[PR_HASH_LEN], struct cm_err *err)
 {

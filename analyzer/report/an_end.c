@@ -1,4 +1,4 @@
-/* an_end.c - whether an estimate touches an end of its range. */
+/* an_end.c - finds estimates that touch an end of their range. */
 #include "an_end.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static double of_number(const struct qy_query *q, const struct qy_item *it, doub
 	return NAN;
 }
 
-/* The leaves are the last items of the answer; devices without a reading are counted behind them. */
+/* The leaves are the last items of the answer; the counts of devices without a reading follow them. */
 static double of_leaf(const struct qy_query *q, const struct es_estimate *e, size_t i)
 {
 	size_t items = 0;

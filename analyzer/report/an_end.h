@@ -1,11 +1,12 @@
-/* an_end.h - whether an estimate touches an end of the range that its plan gives. */
+/* an_end.h - finds estimates that touch an end of the range that their plan gives. */
 #pragma once
 
 #include "es_estimate.h"
 
-/* Readings beyond the range count as its end, so an estimate there may be of numbers in another unit or
- * scale.  Returns the end that item i of e touches, NAN if none:
- * - of a mean, a coordinate, a quantile, or a sum divided by `reports`: its 95 % interval has that end, and
- *   lies in that half of the range, so that it is no wide interval of noise;
- * - of a tree of ranges: the first or last leaf, when its interval lies above that of the leaf beside it. */
+/* Readings beyond the range count as its end, so an estimate at an end may mean that numbers have another
+ * unit or scale.  Returns the end that item i of e touches, or NAN if it touches none:
+ * - a mean, a coordinate, a quantile, or a sum divided by `reports` touches an end that its 95 % interval
+ *   has, if the whole interval lies in that half of the range; a wide interval of noise does not count;
+ * - the first or last leaf of a tree of ranges touches its end if its interval lies above that of the leaf
+ *   beside it. */
 double an_at_end(const struct qy_query *q, const struct es_estimate *e, size_t i, uint64_t reports);

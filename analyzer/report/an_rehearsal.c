@@ -23,7 +23,7 @@ static size_t count(const struct an_rehearsal *r, const struct an_party *p)
 	return n;
 }
 
-/* "3 of 4", or of an adaptive plan "yes". */
+/* Write how many entries a party would take, such as "3 of 4"; for an adaptive plan "yes" or "no". */
 static void say_taken(const struct an_rehearsal *r, const struct an_party *p, char out[64])
 {
 	if (rd_plan_is_adaptive(r->plan))
@@ -88,7 +88,7 @@ static bool alike(const struct an_rehearsal *r, size_t a, size_t b)
 	       v->at_most == w->at_most && v->listed == w->listed;
 }
 
-/* The first entry after i that is not like it. */
+/* The first entry after i that differs from it. */
 static size_t group_end(const struct an_rehearsal *r, size_t i)
 {
 	size_t end = i + 1;
@@ -135,7 +135,7 @@ static void print_entries(const struct an_rehearsal *r, FILE *out)
 	cm_table_free(t);
 }
 
-/* Why so few: what each limit leaves out, and who says nothing. */
+/* Print why an entry has too few devices: what each limit leaves out, and which clients gave no answer. */
 static void print_missed(
 	const struct an_rehearsal *r, const struct pl_plan *plan, const char *file, FILE *out)
 {

@@ -8,7 +8,7 @@
 #include "an_ledger_files.h"
 #include "an_rehearse.h"
 
-/* file: the plan's, whose lines are named, read as `plan`. */
+/* Print the rehearsal as tables.  `plan` was read from `file`, whose lines are named. */
 void an_rehearsal_print(
 	const struct an_rehearsal *r, const struct pl_plan *plan, const char *file, FILE *out);
 /* The JSON "tombola.rehearsal/1"; NULL: out of memory.  Free with json_decref. */

@@ -15,10 +15,10 @@
 /* Room for 131072 coordinates of 400 bytes, and PR_TALLIES_MAX counts. */
 #define AN_RESULT_MAX ((size_t)128 << 20)
 
-/* Append the result's bytes to out.  m: the round's manifest; NULL: it has none that can be had.  spoiled:
- * why the batch must not be used; the document then states that instead of an estimate, and t is not read.
- * NULL: the batch may be used.  CM_EINTERNAL: out of memory; no document is made, because a document is
- * final. */
+/* Append the result's bytes to out.  m: the round's manifest, or NULL if there is no manifest to be had.
+ * spoiled: why the batch must not be used; the document then states that instead of an estimate, and t is
+ * not read.  NULL: the batch may be used.  CM_EINTERNAL: out of memory; no document is made, because a
+ * document is final. */
 CM_CHECK enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r,
 	const struct rd_manifest *m, const struct an_tally *t, const char *spoiled, struct cm_buf *out,
 	struct cm_err *err);

@@ -23,7 +23,7 @@ static const char *str(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
-/* 0 without it. */
+/* The number that a document has under this key; 0 if it has none. */
 static uint32_t count(const json_t *o, const char *key)
 {
 	return (uint32_t)json_integer_value(json_object_get(o, key));
@@ -31,7 +31,7 @@ static uint32_t count(const json_t *o, const char *key)
 
 #define SHOWN_LEN 80u /* a candidate of prefixes has 64 bytes at most */
 
-/* An item's name for people: its text in quotes if it has one, else its label. */
+/* An item's name for people: its text in quotes if it has one, otherwise its label. */
 static const char *shown(const json_t *it, char out[SHOWN_LEN])
 {
 	const json_t *text = json_object_get(it, "text");
@@ -47,7 +47,8 @@ static bool is_type(const json_t *result, const char *type)
 	return strcmp(str(result, "type"), type) == 0;
 }
 
-/* Decimals of a mean: two digits of its interval are meaningful.  Negative: a count, in thousands. */
+/* How many decimals of a mean to print: as many as show two digits of half its interval.  format() takes -1
+ * in place of this number for a count. */
 static int decimals_of(double half)
 {
 	int digits = isfinite(half) && half > 0 ? 1 - (int)floor(log10(half)) : 4;
@@ -94,13 +95,13 @@ static void print_below(const json_t *result, bool all, FILE *out)
 	(void)fprintf(out, ": below the noise floor (%s)\n", floor_text);
 }
 
-/* The items of a result that are shown.  counts: they are numbers of devices; quantiles: they are numbers of
- * a range, with a lower and an upper end. */
+/* The items of a result that are shown.  counts: the items are numbers of devices; quantiles: they are
+ * numbers of a range, with a lower and an upper end. */
 struct view {
 	const json_t **item;
 	size_t shown, n; /* numbers of items: shown, and not below the noise floor */
 	bool counts, quantiles, joint;
-	const char *label; /* label to print for the only item; NULL: its own */
+	const char *label; /* label to print for the only item; NULL for the item's own */
 };
 
 static int by_value(const void *a, const void *b)
@@ -141,7 +142,7 @@ static bool is_undefined(const json_t *item)
 	return strcmp(str(item, "value"), "nan") == 0;
 }
 
-/* lead: two cells before it, NULL for none. */
+/* lead: two cells that precede the item, or NULL if there are none. */
 static void print_item(const struct view *v, const json_t *it, const char *const lead[2], struct cm_table *t)
 {
 	char name[SHOWN_LEN];
@@ -169,7 +170,7 @@ static void print_item(const struct view *v, const json_t *it, const char *const
 		cm_table_row(t, (const char *const[]){ label, value, interval });
 }
 
-/* Counts of devices without a reading, and what they do to the answer. */
+/* Print the counts of devices without a reading, and how these devices change the answer. */
 static void print_none(const json_t *result, FILE *out)
 {
 	const json_t *items = json_object_get(result, "no_reading");
@@ -193,7 +194,7 @@ static void print_none(const json_t *result, FILE *out)
 		(void)fprintf(out, "  %s\n", str(result, "estimand"));
 }
 
-/* Of all items the most. */
+/* Print the largest bias of all items. */
 static void print_bias(const json_t *result, FILE *out)
 {
 	double most = 0;
@@ -212,7 +213,8 @@ static void print_bias(const json_t *result, FILE *out)
 			most);
 }
 
-/* "600 took part; 2,400 were over max_share of the shuffler's policy". */
+/* Print why devices were left out, such as "600 took part; 2,400 were over max_share of the shuffler's
+ * policy". */
 static void print_left_out(const json_t *result, FILE *out)
 {
 	const json_t *list = json_object_get(result, "left_out");
@@ -232,7 +234,7 @@ static void print_left_out(const json_t *result, FILE *out)
 	(void)fputc('\n', out);
 }
 
-/* Where estimates are marked with an asterisk. */
+/* Print what the asterisk beside an estimate means. */
 static void print_ends(const json_t *result, FILE *out)
 {
 	double low = INFINITY, high = -INFINITY, end;
@@ -366,7 +368,7 @@ double an_result_place(const json_t *item, size_t i)
 	const json_t *low = json_object_get(item, ends[i % 2][0]),
 		     *high = json_object_get(item, ends[i % 2][1]);
 
-	/* An item of a tree of ranges has only the first two. */
+	/* An item of a tree of ranges has the first two numbers only. */
 	if (!json_object_get(item, ends[1][0]) || !json_is_number(low) || !json_is_number(high))
 		return NAN;
 	double size = json_number_value(high) - json_number_value(low);

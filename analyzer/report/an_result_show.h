@@ -11,14 +11,16 @@
 #define AN_RESULT_SHOWN 40u
 void an_result_print(const json_t *result, bool all, FILE *out);
 void an_result_csv(const json_t *result, FILE *out);
-/* To print several results in one table: add this result's rows, each with the two cells of `lead` before
- * item, estimate and interval; false if it has no estimate or is NULL.  In one CSV: the header line; then the
- * rows, each after `lead`; a NULL result gives one row without values. */
+/* These print several results in one table: an_result_rows adds this result's rows, each with the two cells
+ * of `lead` before item, estimate and interval; false if the result has no estimate or is NULL.  For one
+ * CSV, an_result_csv_head prints the header line, and an_result_csv_rows the rows, each after `lead`; a
+ * NULL result has one row without values. */
 bool an_result_rows(const json_t *result, const char *const lead[2], bool all, struct cm_table *t);
 void an_result_csv_head(FILE *out);
 void an_result_csv_rows(const json_t *result, const char *lead, FILE *out);
-/* The place of an item that is a cell of a grid: column i of "x", "y", "width" and "height", the middle of
- * the cell on the first and on the second field, and its size.  NAN: the item is not a cell. */
+/* The place of an item that is a cell of a grid.  The columns i = 0 to 3 are "x" and "y", the middle of the
+ * cell on the first and on the second field, and "width" and "height", its size.  NAN: the item is not a
+ * cell. */
 #define AN_RESULT_PLACE 4u
 extern const char *const an_result_place_name[AN_RESULT_PLACE];
 double an_result_place(const json_t *item, size_t i);

@@ -1,4 +1,4 @@
-/* an_show.c - rounds, budget, slices and explanations as text and JSON. */
+/* an_show.c - prints rounds, budget, slices and explanations as text and JSON. */
 #include "an_show.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static void round_row(struct cm_table *t, const struct an_round_state *r, double
 						     : an_stage_name(r->stage));
 	four(sum, an_round_up(*total));
 	four(left, an_round_down(limit - *total > 0 ? limit - *total : 0));
-	if (!r->of || adaptive) /* a filter's total is all or nothing: `budget` shows shares */
+	if (!r->of || adaptive) /* a filter has no total for each round; `budget` shows shares instead */
 		(void)snprintf(sum, sizeof sum, "-"), (void)snprintf(left, sizeof left, "-");
 	cm_table_row(t, (const char *const[]){ number, r->plan->label, eps0, reports, charged, sum, left,
 				instant(r->descriptor_bytes.len > 0 ? r->descriptor.opens_ms : 0, opened),
@@ -149,7 +149,7 @@ static void print_waiting(const struct an_state *s, FILE *out)
 			n == 1 ? " waits" : "s wait", s->round[i].plan->label);
 }
 
-/* Rounds of plans before, and after, the plan file's. */
+/* Print the rounds of the plans before and after the plan file's. */
 static void print_others(const struct an_state *s, FILE *out)
 {
 	for (size_t i = 0; i < s->others; i++) {
@@ -273,7 +273,7 @@ json_t *an_round_json(const struct an_round_state *r, int64_t now_ms)
 	return o;
 }
 
-/* A round of the plan, with its part of the filter's budget if it holds any of one. */
+/* Make the JSON of a round of the plan, with its part of the filter's budget if it holds any. */
 static json_t *round_json(const struct an_round_state *r, int64_t now_ms)
 {
 	json_t *o = an_round_json(r, now_ms);
@@ -353,7 +353,7 @@ void an_say(const struct an_ledger_files *b, const struct an_round_state *curren
 			an_round_up(an_budget_answered(&b->state)), p->epsilon);
 }
 
-/* Rounds that fitted the budget and had nothing left to ask. */
+/* Count the rounds that fitted the budget and had nothing left to ask. */
 static size_t count_left_out(const struct an_state *s)
 {
 	size_t n = 0;
@@ -363,7 +363,7 @@ static size_t count_left_out(const struct an_state *s)
 	return n;
 }
 
-/* Where the entries of the plan file stand. */
+/* Print the state of the entries of the plan file. */
 static void print_entries(const struct an_ledger_files *b, FILE *out)
 {
 	const struct an_state *s = &b->state;
@@ -380,7 +380,7 @@ static void print_entries(const struct an_ledger_files *b, FILE *out)
 	print_tries(s, out);
 }
 
-/* Composed of all that the signed plan accepted; 0 before it is signed. */
+/* The epsilon of all rounds that the signed plan accepted, composed; 0 before the plan is signed. */
 static double accepted(const struct an_state *s)
 {
 	const struct rd_plan *p = s->current ? &s->current->signed_plan : NULL;
@@ -388,7 +388,7 @@ static double accepted(const struct an_state *s)
 	return p && p->entries > 0 ? p->entry[p->entries - 1].epsilon_total : 0;
 }
 
-/* Limit, pinned, used and free; and the slices. */
+/* Print the limit, what is pinned, used and free, and the slices. */
 static void print_figure(const struct an_state *s, const struct an_figure *f, FILE *out)
 {
 	(void)fprintf(out, "budget  epsilon %.4f at delta %g, for life\n", f->limit, f->delta);

@@ -1,4 +1,4 @@
-/* an_status.c - the state of the analyzer in words and as JSON. */
+/* an_status.c - describes the state of the analyzer in words and as JSON. */
 #include "an_status.h"
 
 #include <stdio.h>
@@ -32,12 +32,12 @@ const char *an_status_code(const struct an_status *s)
 	return s->doing == AN_AWAITING && s->shuffler.connected ? "waiting" : "running";
 }
 
-/* "14:05:03 UTC", with the day before it unless it is today's. */
+/* Write a time such as "14:05:03 UTC", preceded by the day unless that is today. */
 static void moment(int64_t ms, int64_t now_ms, char out[48])
 {
 	char at[32], now[32];
 
-	cm_clock_text(ms, at); /* 2026-11-21T02:30:17Z */
+	cm_clock_text(ms, at); /* a text such as 2026-11-21T02:30:17Z */
 	cm_clock_text(now_ms, now);
 	if (strncmp(at, now, 10) == 0)
 		(void)snprintf(out, 48, "%.8s UTC", at + 11);

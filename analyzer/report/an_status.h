@@ -24,28 +24,31 @@ struct an_status {
 	const struct an_state *state;
 	const struct an_round_state *round; /* the current round; NULL only in AN_IDLE and before the first is
 					     * judged */
-	const struct an_round_state *next;  /* for AN_IDLE: the round it waits for; NULL: no round is left */
+	/* in AN_IDLE the round that it waits for; NULL if no round is left */
+	const struct an_round_state *next;
 	enum an_doing doing;
 	bool stopping;
-	const char
-		*not_signed; /* why the plan is not signed yet; NULL or "": it is, or nothing is in its way */
+	const char *not_signed; /* why the plan is not signed yet; NULL or empty if it is, or if nothing
+				   prevents it */
 	int64_t now_ms, started_ms;
-	const struct an_figure *figure; /* NULL: the accountant has no answer */
+	const struct an_figure *figure; /* NULL if the accountant has no answer */
 	struct {
 		bool connected;
-		int64_t seen_ms;  /* time of its last frame; 0: none since the start */
-		const char *away; /* why it cannot be reached; "" */
+		/* time of the shuffler's last frame; 0 if none has come since the start */
+		int64_t seen_ms;
+		const char *away; /* why the shuffler cannot be reached; empty if it can be */
 	} shuffler;
 	struct {
 		const struct rd_chain *chain;
-		const char *fault; /* the fault found when the ledger was read again; "" */
+		/* the fault found when the ledger was read again; empty if there was none */
+		const char *fault;
 	} ledger;
-	const struct an_dashboard *view; /* empty until the first view is made */
-	unsigned explained;              /* refusals explained so far */
+	const struct an_dashboard *view; /* without contents until the first view is made */
+	unsigned explained;              /* how many refusals are explained so far */
 	struct {
 		bool known;
-		int64_t not_after; /* unix seconds */
-		const char *fault; /* why the certificate cannot be read; "" */
+		int64_t not_after; /* end of the certificate in unix seconds */
+		const char *fault; /* why the certificate cannot be read; empty if it can be */
 	} certificate;
 };
 

@@ -27,9 +27,9 @@ struct part {
 	size_t first, n;
 	/* its hashes in the bucket: index of the first in `sorted`, and their number */
 	size_t hash, hashes;
-	size_t now;             /* number of its messages that count now */
-	uint8_t *aside;         /* room for some of its messages that were set aside */
-	struct rd_range leaves; /* its part of the tree */
+	size_t now;             /* number of the share's messages that count now */
+	uint8_t *aside;         /* room for some of the share's messages that were set aside */
+	struct rd_range leaves; /* the share's part of the tree */
 	uint64_t begin;
 };
 
@@ -46,7 +46,7 @@ struct an_open {
 	uint64_t hashed, expected;
 	uint8_t root[PR_HASH_LEN]; /* known once hashed == expected */
 
-	/* For the present bucket. */
+	/* The fields below are about the present bucket. */
 	const uint8_t *sealed;
 	size_t n, room;
 	uint8_t (*hash)[PR_HASH_LEN], (*sorted)[PR_HASH_LEN];

@@ -9,8 +9,8 @@
 
 /* What one party would do. */
 struct an_party {
-	char name[65];  /* of a client's certificate */
-	uint32_t state; /* as in RehearsedCertificate */
+	char name[65];  /* name in a client's certificate */
+	uint32_t state; /* as in the protocol's RehearsedCertificate */
 	uint64_t devices, listed;
 	bool unfinished;
 	struct rd_pin taken;
@@ -23,36 +23,38 @@ enum an_reach {
 	AN_MISSED,
 };
 struct an_would {
-	uint64_t listed, participants, at_most; /* as in RehearsedEntry */
-	/* Devices on the lists of the clients that are named, whether or not these would answer, that a round
-	 * would not take: by max_share; by the number in the certificate. */
+	uint64_t listed, participants, at_most; /* as in the protocol's RehearsedEntry */
+	/* How many devices on the lists of the named clients a round would not take because of max_share,
+	 * and how many because of the number in their certificate; whether these clients would answer does
+	 * not matter. */
 	uint64_t over_share, over_certificate;
-	bool taken; /* by the shuffler */
+	bool taken; /* the shuffler would take the entry */
 	enum an_reach reach;
 };
 struct an_rehearsal {
 	const struct rd_plan *plan; /* borrowed */
 	struct an_party shuffler;
 	double max_share;
-	uint32_t answered, declined, silent, unasked; /* certificates */
-	struct an_party *client;                      /* those that are named */
+	uint32_t answered, declined, silent, unasked; /* numbers of certificates */
+	struct an_party *client;                      /* the clients whose certificates are named */
 	size_t clients;
-	uint64_t listed;        /* devices on the lists of those */
-	struct an_would *entry; /* one for each of the plan */
+	uint64_t listed;        /* number of devices on the lists of these clients */
+	struct an_would *entry; /* one for each entry of the plan */
 };
 
-/* The question about this plan.  *draft gets the plan's bytes, and *out points to them and to signature. */
+/* Make the question about this plan.  *draft gets the plan's bytes, and *out points to them and to
+ * signature. */
 CM_CHECK enum cm_rc an_rehearse_ask(const struct rd_plan *plan, const struct cr_signer *signer,
 	int64_t now_ms, struct cm_buf *draft, uint8_t signature[CR_SIGN_LEN], Tombola__V1__Rehearse *out,
 	struct cm_err *err);
-/* Read and judge the answer.  CM_EPROTO: it is about another plan, or has not its entries.  Call
+/* Read and judge the answer.  CM_EPROTO: it is about another plan, or has other entries.  Call
  * an_rehearse_fini on success and on failure. */
 CM_CHECK enum cm_rc an_rehearse_read(const struct rd_plan *plan, const Tombola__V1__Rehearsed *answer,
 	struct an_rehearsal *out, struct cm_err *err);
 void an_rehearse_fini(struct an_rehearsal *r);
 
-/* Whether a party would answer the plan's entry i; of an adaptive plan the whole. */
+/* Whether a party would answer the plan's entry i, or an adaptive plan as a whole. */
 bool an_party_takes(const struct an_rehearsal *r, const struct an_party *p, size_t i);
 /* Number of things that would go wrong: entries that the shuffler does not take or that cannot reach
- * min_reports, certificates that refuse one, an answer from nobody. */
+ * min_reports, certificates that refuse an entry, and the absence of any answer. */
 size_t an_rehearse_faults(const struct an_rehearsal *r);

@@ -17,7 +17,7 @@
  * functions that document them. */
 struct cl_judge_store {
 	void *ctx;
-	/* cl_ledger_keep, _see, _refuse, _charged, _recent, _kept */
+	/* These are cl_ledger_keep, _see, _refuse, _charged, _recent and _kept. */
 	enum cm_rc (*keep)(void *ctx, const struct rd_descriptor *d, const uint8_t *bytes, size_t len,
 		const uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err);
 	enum cm_rc (*see)(void *ctx, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err);
@@ -27,17 +27,17 @@ struct cl_judge_store {
 	enum cm_rc (*recent)(void *ctx, int64_t since_ms, uint64_t *rounds, struct cm_err *err);
 	enum cm_rc (*account)(
 		void *ctx, const struct rd_plan *plan, struct rd_account **out, struct cm_err *err);
-	/* cl_store_sequence, cl_loss_read */
+	/* These are cl_store_sequence and cl_loss_read. */
 	enum cm_rc (*active)(void *ctx, uint64_t *sequence, struct cm_err *err);
 	enum cm_rc (*loss)(void *ctx, struct cl_loss *out, struct cm_err *err);
-	/* cl_plan_find, cl_pin_find, cl_pin_slices, cl_pin_put */
+	/* These are cl_plan_find, cl_pin_find, cl_pin_slices and cl_pin_put. */
 	enum cm_rc (*plan)(
 		void *ctx, const uint8_t hash[PR_HASH_LEN], struct rd_plan *out, struct cm_err *err);
 	enum cm_rc (*pin)(
 		void *ctx, const uint8_t plan_hash[PR_HASH_LEN], struct cl_pin *out, struct cm_err *err);
 	enum cm_rc (*slices)(void *ctx, struct rd_slices *out, struct cm_err *err);
 	enum cm_rc (*put_pin)(void *ctx, const struct cl_pin *pin, int64_t now_ms, struct cm_err *err);
-	/* cl_try_last, cl_try_was_void */
+	/* These are cl_try_last and cl_try_was_void. */
 	enum cm_rc (*last_try)(void *ctx, const uint8_t plan_hash[PR_HASH_LEN], uint32_t entry,
 		struct cl_try *out, struct cm_err *err);
 	enum cm_rc (*was_void)(void *ctx, const struct cl_try *t, bool *is_void, uint8_t hash[PR_HASH_LEN],

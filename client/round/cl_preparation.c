@@ -125,8 +125,8 @@ static void compute(struct cl_preparation *p)
 			"programs compute nothing: devices take part as without readings", &why);
 }
 
-/* Wait until the moment that was fixed for the end of reading before it began: the next steps must not show
- * how long reading took. */
+/* Wait until reading was to end.  That moment was fixed before reading began, so that the next steps do not
+ * show how long reading took. */
 static void rest(struct cl_preparation *p)
 {
 	int64_t left;

@@ -47,8 +47,8 @@ enum cl_phase cl_rounds_phase(const struct cl_rounds *r);
 /* The phase as metrics show it: a round whose reports are sealed counts as being prepared until sending
  * begins, because the moment of sending is fixed and that of sealing is not. */
 enum cl_phase cl_rounds_shown(const struct cl_rounds *r);
-/* Whether reports of a round are being sent, or are stored to be sent again: what a shuffler took under one
- * key of this client would count again under another. */
+/* Whether reports of a round are being sent, or are stored to be sent again.  They must be sent under the
+ * same key: the shuffler would count reports under another key of this client a second time. */
 bool cl_rounds_under_way(const struct cl_rounds *r);
 /* The sequence number of the last round that is over. */
 uint64_t cl_rounds_after(const struct cl_rounds *r);

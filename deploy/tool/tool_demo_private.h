@@ -15,7 +15,8 @@
  * one for each class; the first belongs to the class that hides least. */
 #define DEMO_CLIENTS 16
 enum tool_demo_party { DEMO_SHUFFLER, DEMO_ANALYZER, DEMO_CLIENT, DEMO_PARTIES = DEMO_CLIENT + DEMO_CLIENTS };
-enum { DEMO_PAGES = DEMO_CLIENT + 1 }; /* parties with a web page; only the first client has one */
+/* parties with a web page: the shuffler, the analyzer and the first client */
+enum { DEMO_PAGES = DEMO_CLIENT + 1 };
 /* the shuffler's port for clients and analyzer, and the ports of the pages */
 enum { DEMO_PORTS = 1 + DEMO_PAGES };
 extern const char *const tool_demo_party_name[DEMO_PARTIES];
