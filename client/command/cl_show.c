@@ -165,7 +165,8 @@ static enum cm_rc each_entry(struct cl_db *db, json_t *list, struct cm_table *ta
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(db->sql,
-		"SELECT sequence, query, kind, epsilon_round, epsilon_total, note, time_ms FROM ledger"
+		"SELECT sequence, query, kind, epsilon_round, epsilon_total,"
+		" CASE kind WHEN 'charged' THEN NULL ELSE note END, time_ms FROM ledger"
 		" WHERE kind <> 'seen' ORDER BY entry",
 		&st, err);
 

@@ -10,6 +10,9 @@
 #include "cm_fault.h"
 #include "rd_loss_text.h"
 
+#define KEY_BYTES 8u /* of the hash of a certificate's key, that a charge notes */
+#define KEY_NOTE  (4 + 2 * KEY_BYTES + 1)
+
 static enum cm_rc check_against_last(sqlite3_stmt *last, const struct rd_descriptor *d, struct cm_err *err)
 {
 	uint64_t sequence = (uint64_t)sqlite3_column_int64(last, 0);
@@ -211,9 +214,17 @@ void cl_ledger_seal(uint64_t sequence, const uint8_t descriptor_hash[PR_HASH_LEN
 	cr_sha256_spans(parts, sizeof parts / sizeof parts[0], out);
 }
 
+/* The note of a charge. */
+static void key_note(const uint8_t key_hash[PR_HASH_LEN], char out[KEY_NOTE])
+{
+	memcpy(out, "key ", 5);
+	cm_hex(key_hash, KEY_BYTES, out + 4);
+}
+
 enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, const struct cl_charge *charge,
 	int64_t now_ms, struct cm_err *err)
 {
+	char key[KEY_NOTE] = "";
 	uint8_t seal[PR_HASH_LEN];
 	sqlite3_stmt *st = NULL;
 	struct cm_buf text;
@@ -229,6 +240,9 @@ enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, con
 		bad = sqlite3_bind_text(st, 12, (const char *)text.data, (int)text.len, SQLITE_STATIC);
 		bad |= sqlite3_bind_double(st, 13, charge->epsilon_round);
 		bad |= sqlite3_bind_double(st, 14, charge->epsilon_total);
+		if (charge->key_hash)
+			key_note(charge->key_hash, key);
+		bad |= charge->key_hash ? sqlite3_bind_text(st, 15, key, -1, SQLITE_STATIC) : SQLITE_OK;
 		bad |= sqlite3_bind_blob(st, 16, seal, sizeof seal, SQLITE_STATIC);
 		rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
 	}
@@ -370,6 +384,24 @@ enum cm_rc cl_ledger_any(struct cl_db *db, bool *charged, struct cm_err *err)
 		db_int(db->sql, "SELECT EXISTS(SELECT 1 FROM ledger WHERE kind = 'charged')", &n, err);
 
 	*charged = n != 0;
+	return rc;
+}
+
+enum cm_rc cl_ledger_other_key(struct cl_db *db, uint64_t sequence, const uint8_t key_hash[PR_HASH_LEN],
+	bool *other, struct cm_err *err)
+{
+	sqlite3_stmt *st = NULL;
+	char key[KEY_NOTE];
+	enum cm_rc rc = db_prepare(
+		db->sql, "SELECT note FROM ledger WHERE kind = 'charged' AND sequence = ?", &st, err);
+
+	*other = false;
+	key_note(key_hash, key);
+	if (rc == CM_OK && sqlite3_bind_int64(st, 1, (int64_t)sequence) != SQLITE_OK)
+		rc = db_fail(db->sql, err);
+	if (rc == CM_OK && db_row(st, &rc, err) && sqlite3_column_type(st, 0) != SQLITE_NULL)
+		*other = strcmp((const char *)sqlite3_column_text(st, 0), key) != 0;
+	sqlite3_finalize(st);
 	return rc;
 }
 

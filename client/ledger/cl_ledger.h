@@ -14,6 +14,8 @@ struct cl_db;
 struct cl_charge {
 	struct pt_loss loss; /* the round's loss as this client computes it */
 	double epsilon_round, epsilon_total;
+	const uint8_t *
+		key_hash; /* of the certificate's key, by which the shuffler knows the reports; may be NULL */
 };
 
 /* Record the first sight of a descriptor; durable on return, before anything else is done with it.  CM_EPERM:
@@ -63,6 +65,10 @@ CM_CHECK enum cm_rc cl_ledger_last(struct cl_db *db, uint64_t *sequence, struct 
 /* The fields of this round's charge; all zero if it was not charged. */
 CM_CHECK enum cm_rc cl_ledger_charge_of(struct cl_db *db, uint64_t sequence, double *epsilon_round,
 	double *epsilon_total, struct cm_err *err);
+/* Whether this round was charged while the certificate had another key than this one.  A charge without a
+ * key_hash counts as one with this key. */
+CM_CHECK enum cm_rc cl_ledger_other_key(struct cl_db *db, uint64_t sequence,
+	const uint8_t key_hash[PR_HASH_LEN], bool *other, struct cm_err *err);
 /* How many entries the ledger has, and when the last round ended (0: no round has). */
 CM_CHECK enum cm_rc cl_ledger_extent(
 	struct cl_db *db, int64_t *records, int64_t *over_ms, struct cm_err *err);

@@ -19,13 +19,14 @@ struct cl_round_conf {
 	struct cl_db *db;
 	const struct cl_setup *setup;
 	const struct cr_key *secret;        /* the secret in gateway.key */
+	const uint8_t *key_hash;            /* of the certificate's key, PR_HASH_LEN bytes */
 	const struct cl_prepared *prepared; /* borrowed until on_over, like the other pointers */
 	const uint8_t *descriptor, *signature;
 	size_t descriptor_len;
 	int64_t prepare_from; /* wall time just before the readings are read; used with a batch only */
 	bool progress;
-	/* a loss of the ledger is undecided (cl_standing.h): nothing is sent, and stored reports are
-	 * erased */
+	/* a loss of the ledger is undecided (cl_standing.h), or what is stored was charged under another key:
+	 * nothing is sent, and stored reports are erased */
 	bool stopped;
 	unsigned bad_receipts; /* how many bad receipts in a row end the round, 1.. */
 	/* Called once for every time that sealed reports were stored durably, when sending begins or at the

@@ -1,6 +1,7 @@
 /* cl_rounds.c - takes part in one round after the other. */
 #include "cl_rounds.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cl_asker.h"
@@ -195,6 +196,27 @@ static void on_sealed(void *user, double seconds)
 	cl_metrics_sealed(((struct cl_rounds *)user)->context->metrics, seconds);
 }
 
+/* Whether an earlier run, under another key, may have sent stored reports: the shuffler would count them
+ * again, as another client's. */
+static bool is_anothers(struct cl_rounds *r, struct cm_err *why)
+{
+	uint64_t sequence = r->active.sequence;
+	bool other = false;
+	enum cm_rc rc =
+		sequence > 0 && CM_CHECKED("client.key.stored")
+			? cl_ledger_other_key(r->context->db, sequence, r->conf.plans->key_hash, &other, why)
+			: CM_OK;
+
+	if (rc != CM_OK || !other)
+		return false;
+	(void)cm_fail(why, CM_EPERM,
+		"round %" PRIu64 ": the certificate has another key than when its reports were sealed; those "
+		"without a receipt are not sent, for some could count twice",
+		sequence);
+	cl_say(r->context, CM_LOG_WARN, "what is stored is not sent", why);
+	return true;
+}
+
 /* Upload the prepared round. */
 static void start(struct cl_rounds *r)
 {
@@ -205,6 +227,7 @@ static void start(struct cl_rounds *r)
 		.db = r->context->db,
 		.setup = r->context->setup,
 		.secret = &r->context->secret,
+		.key_hash = r->conf.plans->key_hash,
 		.prepared = &r->prep.prepared,
 		.prepare_from =
 			r->prep.prepared.computed_ms > 0 ? r->prep.prepared.computed_ms : r->prep.from,
@@ -212,7 +235,7 @@ static void start(struct cl_rounds *r)
 		.descriptor_len = r->prep.descriptor.len,
 		.signature = r->prep.signature,
 		.progress = r->context->run->progress,
-		.stopped = is_stopped(r, &err),
+		.stopped = is_stopped(r, &err) || (err.code == CM_OK && is_anothers(r, &err)),
 		.bad_receipts = r->context->run->stop_on_fault ? 1 : 3,
 		.on_stored = on_stored,
 		.on_sealed = on_sealed,

@@ -59,8 +59,8 @@ def unit_pairs():
 
 
 # What a server of PostgreSQL answers, and what a client does in its loop: scenarios have these, and unit tests have not.
-OF_SCENARIOS = {"shuffler.epoch", "shuffler.keeps", "client.conflict", "client.key.waits", "client.rehearse",
-                "client.rehearse.cut", "client.shown"}
+OF_SCENARIOS = {"shuffler.epoch", "shuffler.keeps", "client.conflict", "client.key.stored", "client.key.waits",
+                "client.rehearse", "client.rehearse.cut", "client.shown"}
 
 
 def test_every_check_has_a_unit_test():

@@ -231,10 +231,11 @@ def test_a_client_is_renewed_in_the_middle_of_a_round(cluster):
         relay.close()
 
 
+ROUND = '"msg":"round done"'
 WAITS = "certificates of another key are taken up when the round is over"
 
 
-def another_key_in_a_round(cluster, play, asked=False, mutant=""):
+def another_key_in_a_round(cluster, play, asked=False, mutant="", restart=False):
     """Reports are taken whose receipts are lost, and come again when the client's files have another key."""
     play.prepare(cluster)
     with open(cluster.path("client-policy.conf")) as f:
@@ -253,10 +254,18 @@ def another_key_in_a_round(cluster, play, asked=False, mutant=""):
         wait_for("sealed reports", lambda: cluster.json("client", "status")["stored"] > 0)
         relay.hold_back()
         wait_for("a receipt that is held back", lambda: relay.held > 0)
+        if restart:
+            client.stop()
         run = subprocess.run([program("tombola"), "pki", "issue", cluster.pki, "client", "--role", "client", "--devices",
                               "1000", "--out", cluster.path("fresh")], capture_output=True, text=True)
         assert run.returncode == 0, run
         install(cluster, [cluster.path("fresh", f"client.{end}") for end in ("crt", "key")], "client")
+        if restart:
+            client = cluster.start("client", "run", mutant=mutant)
+            wait_for("the end of the round", lambda: ROUND in client.log())
+            if mutant:
+                assert analyzer.wait() == 0, analyzer.log()
+            return client.log()
         if asked:
             client.process.send_signal(signal.SIGHUP)
         wait_for("the client to see them", lambda: WAITS in client.log() or client.log().count('"connected"') > 1)
@@ -281,6 +290,19 @@ def test_another_key_waits_for_the_end_of_a_round(cluster, asked):
 def test_without_the_wait_a_report_counts_twice(cluster):
     """The charge is that of six participants, and four have hidden in the crowd."""
     another_key_in_a_round(cluster, faults.Round(), mutant="client.key.waits")
+    result = cluster.json("analyzer", "round", "show", "1")["result"]
+    assert result["participants"] == 6 > result["reports"] and result["duplicates"] > 0, result
+
+
+def test_what_was_sent_is_not_sent_under_another_key(cluster):
+    log = another_key_in_a_round(cluster, faults.Round(), restart=True)
+    assert "what is stored is not sent" in log and "another key than when its reports were sealed" in log, log
+    over, = [x for x in cluster.json("client", "status")["ledger"] if x["kind"] == "over"]
+    assert int(over["note"].split()[0]) < 6, over
+
+
+def test_without_the_key_of_a_charge_a_report_counts_twice(cluster):
+    another_key_in_a_round(cluster, faults.Round(), restart=True, mutant="client.key.stored")
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["participants"] == 6 > result["reports"] and result["duplicates"] > 0, result
 

@@ -247,10 +247,35 @@ static void a_database_of_an_earlier_version_is_refused_with_a_way_to_go_on(void
 	}
 }
 
+static void a_charge_knows_the_key_of_its_certificate(void **state)
+{
+	const uint8_t key[PR_HASH_LEN] = { 1, 2 }, fresh[PR_HASH_LEN] = { 1, 3 };
+	static struct cl_charge c;
+	bool other = true;
+
+	(void)state;
+	c = (struct cl_charge){ .epsilon_round = 0.5, .epsilon_total = 1 };
+	assert_int_equal(rd_loss(&offer.d, &c.loss, &err), CM_OK);
+	charge(&c.loss, 5);
+	assert_int_equal(cl_ledger_other_key(world.db, 5, key, &other, &err), CM_OK);
+	assert_false(other);
+	c.key_hash = key;
+	offer.d.sequence = 6;
+	offer.d.round_id[0] = 6;
+	assert_int_equal(cl_ledger_charge(world.db, &offer.d, &c, CL_WORLD_NOW, &err), CM_OK);
+	assert_int_equal(cl_ledger_other_key(world.db, 6, key, &other, &err), CM_OK);
+	assert_false(other);
+	assert_int_equal(cl_ledger_other_key(world.db, 6, fresh, &other, &err), CM_OK);
+	assert_true(other);
+	assert_int_equal(cl_ledger_other_key(world.db, 7, fresh, &other, &err), CM_OK);
+	assert_false(other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(a_charge_knows_the_key_of_its_certificate),
 		TEST(every_part_of_a_charge_is_kept),
 		TEST(a_round_of_several_batches_is_judged_and_charged_whole),
 		TEST(damage_anywhere_is_not_counted_as_less),
