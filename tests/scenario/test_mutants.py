@@ -58,8 +58,8 @@ def unit_pairs():
     return [(name, t) for name, tests in listed().items() for t in tests if "::" not in t]
 
 
-# What a server of PostgreSQL answers, and what a client does in its loop: scenarios have these, and unit tests have not.
-OF_SCENARIOS = {"shuffler.epoch", "shuffler.keeps", "client.conflict", "client.key.stored", "client.key.waits",
+# What a server of PostgreSQL answers, and what a daemon does in its loop: scenarios have these, and unit tests have not.
+OF_SCENARIOS = {"analyzer.signed", "shuffler.epoch", "shuffler.keeps", "client.conflict", "client.key.stored", "client.key.waits",
                 "client.rehearse", "client.rehearse.cut", "client.shown"}
 
 
