@@ -433,7 +433,8 @@ static enum cm_rc start(struct an_daemon *d, struct cm_err *err)
 		rc = an_work_new(&(struct an_work_conf){ c, d->link, d, on_round_done, stop }, &d->work, err);
 	if (rc == CM_OK)
 		rc = nt_loop_new(&c->loop, &signals, d, &d->signals, err);
-	if (rc == CM_OK && !c->run->check)
+	/* A command that ends by itself uses the files that it began with. */
+	if (rc == CM_OK && !c->run->check && !an_context_attended(c))
 		rc = watch(d, err);
 	if (rc == CM_OK && serves)
 		rc = an_web_new(&web, &d->web, err);

@@ -97,6 +97,7 @@ static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 
 static enum cm_rc load_key(SSL_CTX *ssl, const char *path, const char *cert_path, struct cm_err *err)
 {
+	const char *name = strrchr(cert_path, '/'); /* two whole paths may not fit a message */
 	EVP_PKEY *key = NULL;
 	enum cm_rc rc = cr_pem_private_key(path, CM_CHECKED("net.key_mode") ? CR_SECRET : CR_OURS, &key, err);
 
@@ -105,7 +106,7 @@ static enum cm_rc load_key(SSL_CTX *ssl, const char *path, const char *cert_path
 	if (rc == CM_OK && (SSL_CTX_use_PrivateKey(ssl, key) != 1 || SSL_CTX_check_private_key(ssl) != 1))
 		rc = cm_fail(err, CM_EPERM,
 			"%s: this key does not belong to certificate %s: install both of one pair", path,
-			cert_path);
+			name ? name + 1 : cert_path);
 	EVP_PKEY_free(key);
 	return rc;
 }

@@ -165,7 +165,7 @@ def test_a_configuration_that_names_no_program_is_refused(cluster):
     run = deliver(cluster, "--once")
     assert run.returncode == EXIT["config"] and "absolute path" in run.stderr
     run = cluster.run("analyzer", "check-config")
-    assert run.returncode == EXIT["config"] and "absolute path" in run.stderr and "analyzer.conf:9" in run.stderr
+    assert run.returncode == EXIT["config"] and "absolute path" in run.stderr and "analyzer.conf:10" in run.stderr
 
 
 @pytest.fixture

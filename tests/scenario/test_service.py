@@ -264,7 +264,7 @@ def test_a_key_that_the_manager_passes_signs_and_without_it_the_ledger_can_still
     run = cluster.run("analyzer", "check-config")
     assert run.returncode == c.EXIT["config"]
     line = 1 + [i for i, x in enumerate(text.splitlines()) if x.startswith("signing_key")][0]
-    assert f"analyzer.conf:{line}: credential:signing-key: only the service manager passes it" in run.stderr, run
+    assert f"analyzer.conf:{line}: signing_key: credential:signing-key: only the service manager passes it" in run.stderr, run
     run = cluster.run("analyzer", "budget")
     assert run.returncode == 0 and "spent" in run.stdout, run
 
