@@ -96,8 +96,10 @@ static enum cm_rc csv_open(struct cl_parser *p, struct cm_err *err)
 {
 	size_t fields = p->conf->fields;
 	struct csv_state *s = calloc(1, sizeof *s);
-	char delimiter = p->conf->csv.delimiter != '\0' ? p->conf->csv.delimiter : ',';
+	char delimiter = ',';
 
+	if (p->conf->csv.delimiter != '\0')
+		delimiter = p->conf->csv.delimiter;
 	if (!s || !new_csv(&s->csv, delimiter)) {
 		free(s);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");

@@ -83,7 +83,7 @@ enum cm_rc cl_reader_new(const struct cl_reader_conf *conf, struct cl_reader **o
 	r->line.secret = 1;
 	(void)snprintf(r->parser.too_long, sizeof r->parser.too_long, "a line longer than %zu bytes", bytes);
 	r->parser.text = calloc(conf->fields, sizeof *r->parser.text);
-	r->parser.entry = calloc(conf->fields, sizeof *r->parser.entry);
+	r->parser.entry = calloc(conf->fields, sizeof(void *));
 	rc = r->parser.text && r->parser.entry ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 	for (size_t i = 0; rc == CM_OK && i < conf->fields; i++)
 		r->parser.entry[i] = cl_map_find(conf->map, conf->field[i]);

@@ -26,7 +26,7 @@ static bool open_maps(struct cl_mqtt_input *in)
 	const struct cl_mqtt_sources sources = cl_mqtt_conf_sources(in->conf);
 	struct cm_err err;
 
-	in->mapped = calloc(sources.n + 1, sizeof *in->mapped);
+	in->mapped = calloc(sources.n + 1, sizeof(void *));
 	for (size_t i = 0; in->mapped && i < sources.n; i++)
 		if (sources.item[i].map.list.n > 0 &&
 			cl_mqtt_mapped_new(&sources.item[i].map, &in->mapped[i], &err) != CM_OK)

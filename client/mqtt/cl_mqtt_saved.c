@@ -19,7 +19,7 @@
 #define BEGIN_LEN (SLOT_AT + 4)
 #define SLOT_MAX  ((65536u << 10) + 4096u)
 
-static const char magic[MAGIC_LEN + 1] = "tomhold1";
+static const uint8_t magic[MAGIC_LEN] = { 't', 'o', 'm', 'h', 'o', 'l', 'd', '1' };
 static const char *const key_names[] = { "held-0", "held-1" };
 
 struct cl_mqtt_image {

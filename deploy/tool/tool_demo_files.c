@@ -83,7 +83,7 @@ enum cm_rc tool_demo_plan(struct demo *d, const char *path, struct cm_err *err)
 	enum cm_rc rc = CM_OK;
 
 	cm_buf_init(&given, PL_FILE_MAX);
-	cm_buf_init(&asked, 2 * PL_FILE_MAX);
+	cm_buf_init(&asked, (size_t)2 * PL_FILE_MAX);
 	if (path)
 		rc = cm_file_read(path, PL_FILE_MAX, &given, err);
 	else if (cm_buf_put(&given, own_plan, sizeof own_plan - 1) != CM_OK)

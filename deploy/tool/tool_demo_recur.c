@@ -33,6 +33,11 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static bool is_of(const char *set, char c)
+{
+	return c != '\0' && strchr(set, c);
+}
+
 /* Change the setting whose name is from `key` to `at`.  Returns where the rest of the text begins, or key
  * if it is no setting to change.  *number: the setting's new value; 0 if the setting is removed. */
 static const char *setting(const char *key, const char *at, const char *end, uint64_t most, uint64_t *number)
@@ -43,11 +48,11 @@ static const char *setting(const char *key, const char *at, const char *end, uin
 			   (len == 6 && memcmp(key, "repeat", 6) == 0);
 	const char *value = at, *stop;
 
-	while (value < end && memchr(" \t\r\n=:", *value, 6))
+	while (value < end && is_of(" \t\r\n=:", *value))
 		value++;
 	if ((!times && !count) || value == at || value == end)
 		return key;
-	for (stop = value; stop < end && !memchr(";,}\r\n", *stop, 5);)
+	for (stop = value; stop < end && !is_of(";,}\r\n", *stop);)
 		stop = skip(stop, end);
 	*number = count ? strtoull(value, NULL, 10) : 0;
 	*number = *number > most ? most : *number;
@@ -94,8 +99,8 @@ enum cm_rc tool_demo_recur(const char *text, size_t n, uint64_t most, struct cm_
 	while (rc == CM_OK && at < end) {
 		key = at;
 		if (!is_word(*at)) {
-			depth += memchr("({[", *at, 3) != NULL;
-			depth -= depth > 0 && memchr(")}]", *at, 3);
+			depth += is_of("({[", *at);
+			depth -= depth > 0 && is_of(")}]", *at);
 			at = skip(at, end);
 			rc = cm_buf_put(out, key, (size_t)(at - key));
 			continue;

@@ -285,7 +285,7 @@ static void put_left_out(const struct sh_answer *a, uint8_t *first, uint8_t **at
 	if (over + closed == 0)
 		return;
 	if (!last || memcmp(last, who->key_hash, PR_HASH_LEN) != 0) {
-		if (*at - first == LEFT_OUT_MAX * PR_LEFT_OUT_LEN)
+		if (*at - first == (ptrdiff_t)LEFT_OUT_MAX * PR_LEFT_OUT_LEN)
 			return;
 		last = *at;
 		*at += PR_LEFT_OUT_LEN;
