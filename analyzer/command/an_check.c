@@ -78,29 +78,13 @@ void an_check(const struct an_conf *conf, struct nt_health *h)
 	nt_health_daemon(h, conf->http);
 }
 
-/* Where findings about the TLS files are reported. */
-struct findings {
-	const struct cf_file *file;
-	FILE *faults;
-	struct cm_err *first;
-};
-
-static void say_key(void *user, const char *key, const struct cm_err *why)
-{
-	const struct findings *f = user;
-	struct cm_err said = *why;
-
-	(void)cm_context(&said, "%s", key);
-	cf_fault_at(f->file, key, &said, f->faults, f->first);
-}
-
 static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 {
-	say_key(user, cr_file_keys[which], why);
+	cf_finding_of(user, cr_file_keys[which], why);
 }
 
 /* Check that the pinned key is not our own. */
-static void check_pin(struct findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
+static void check_pin(struct cf_findings *f, const struct cr_signer *own, const struct cr_verifier *pin)
 {
 	struct cm_err why;
 
@@ -108,7 +92,7 @@ static void check_pin(struct findings *f, const struct cr_signer *own, const str
 		return;
 	(void)cm_fail(&why, CM_ECONFIG,
 		"this is the analyzer's own key, not the shuffler's: bring shuffler-sign.pub");
-	say_key(f, "shuffler_key", &why);
+	cf_finding_of(f, "shuffler_key", &why);
 }
 
 void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE *faults, struct cm_err *err)
@@ -117,26 +101,26 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 		.key_file = conf->tls_key,
 		.trust = { { CR_ROLE_SHUFFLER, conf->tls_ca, conf->tls_crl } } };
 	const struct cr_files files = an_conf_files(conf);
-	struct findings found = { file, faults, err };
+	struct cf_findings found = { file, faults, err };
 	struct cr_verifier *shuffler = NULL;
 	struct cr_signer *signer = NULL;
 	struct nt_addr address;
 	struct cm_err why;
 
 	if (conf->shuffler && nt_addr_split(conf->shuffler, &address, &why) != CM_OK)
-		say_key(&found, "shuffler", &why);
+		cf_finding_of(&found, "shuffler", &why);
 	if (conf->http && *conf->http != '\0' &&
 		nt_http_check_address(conf->http, conf->http_anywhere, &why) != CM_OK)
-		say_key(&found, "http", &why);
+		cf_finding_of(&found, "http", &why);
 	if (conf->sign && an_conf_sign_check(conf, &why) != CM_OK)
-		say_key(&found, "sign", &why);
+		cf_finding_of(&found, "sign", &why);
 	if (conf->signing_key && cr_signer_load(conf->signing_key, &signer, &why) != CM_OK)
-		say_key(&found, "signing_key", &why);
+		cf_finding_of(&found, "signing_key", &why);
 	if (conf->shuffler_key && cr_verifier_load(conf->shuffler_key, &shuffler, &why) != CM_OK)
-		say_key(&found, "shuffler_key", &why);
+		cf_finding_of(&found, "shuffler_key", &why);
 	if (conf->shuffler_key && cr_pin_check(conf->shuffler_key, CR_ROLE_SHUFFLER, &why) != CM_OK)
-		say_key(&found, "shuffler_key", &why);
-	nt_tls_faults(&tls, say_key, &found);
+		cf_finding_of(&found, "shuffler_key", &why);
+	nt_tls_faults(&tls, cf_finding_of, &found);
 	check_pin(&found, signer, shuffler);
 	cr_files_check(&files, CR_ROLE_ANALYZER, cm_clock_wall_ms() / 1000, say_file, &found);
 	if (conf->reconnect_min_ms > conf->reconnect_max_ms) {

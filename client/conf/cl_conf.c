@@ -198,22 +198,6 @@ static enum cm_rc adopt_programs(struct cl_setup *s, struct cm_err *err)
 	return CM_OK;
 }
 
-/* Where findings about the TLS files are reported. */
-struct findings {
-	const struct cf_file *file;
-	FILE *faults;
-	struct cm_err *first;
-};
-
-static void say_key(void *user, const char *key, const struct cm_err *why)
-{
-	const struct findings *f = user;
-	struct cm_err said = *why;
-
-	(void)cm_context(&said, "%s", key);
-	cf_fault_at(f->file, key, &said, f->faults, f->first);
-}
-
 /* Any host that answers at an address of conf.shuffler must have a certificate with these roles. */
 static struct nt_tls_conf tls_conf(const struct cl_setup *s)
 {
@@ -230,23 +214,23 @@ static void check_keys(struct cl_setup *s, const struct cf_file *file, FILE *fau
 {
 	const struct cl_conf *c = &s->conf;
 	const struct nt_tls_conf tls = tls_conf(s);
-	struct findings found = { file, faults, first };
+	struct cf_findings found = { file, faults, first };
 	struct cm_err why;
 
 	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &s->analyzer, &why) != CM_OK)
-		say_key(&found, "analyzer_key", &why);
+		cf_finding_of(&found, "analyzer_key", &why);
 	if (c->shuffler_key && cr_verifier_load(c->shuffler_key, &s->shuffler, &why) != CM_OK)
-		say_key(&found, "shuffler_key", &why);
+		cf_finding_of(&found, "shuffler_key", &why);
 	if (s->analyzer && s->shuffler && cr_verifier_is(s->shuffler, s->analyzer)) {
 		(void)cm_fail(&why, CM_ECONFIG,
 			"this is the key of analyzer_key, too: each has its own, shuffler-sign.pub");
-		say_key(&found, "shuffler_key", &why);
+		cf_finding_of(&found, "shuffler_key", &why);
 	}
 	if (c->analyzer_key && cr_pin_check(c->analyzer_key, CR_ROLE_ANALYZER, &why) != CM_OK)
-		say_key(&found, "analyzer_key", &why);
+		cf_finding_of(&found, "analyzer_key", &why);
 	if (c->shuffler_key && cr_pin_check(c->shuffler_key, CR_ROLE_SHUFFLER, &why) != CM_OK)
-		say_key(&found, "shuffler_key", &why);
-	nt_tls_faults(&tls, say_key, &found);
+		cf_finding_of(&found, "shuffler_key", &why);
+	nt_tls_faults(&tls, cf_finding_of, &found);
 }
 
 /* Check each address of the shuffler.  An address that is listed twice is a fault, because it adds no
@@ -390,13 +374,13 @@ enum cm_rc cl_setup_tls(const struct cl_setup *s, struct nt_tls_ctx **out, struc
 
 static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 {
-	say_key(user, cr_file_keys[which], why);
+	cf_finding_of(user, cr_file_keys[which], why);
 }
 
 void cl_setup_check_files(const struct cl_setup *s, FILE *faults, struct cm_err *first)
 {
 	const struct cr_files files = cl_setup_files(s);
-	struct findings found = { s->file, faults, first };
+	struct cf_findings found = { s->file, faults, first };
 
 	cr_files_check(&files, CR_ROLE_CLIENT, cm_clock_wall_ms() / 1000, say_file, &found);
 }

@@ -218,6 +218,15 @@ void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm
 	cf_finding(&said, faults, first);
 }
 
+void cf_finding_of(void *user, const char *dotted, const struct cm_err *why)
+{
+	const struct cf_findings *f = user;
+	struct cm_err said = *why;
+
+	(void)cm_context(&said, "%s", dotted);
+	cf_fault_at(f->file, dotted, &said, f->faults, f->first);
+}
+
 void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first)
 {
 	if (faults && !why->said)

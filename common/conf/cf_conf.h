@@ -156,6 +156,14 @@ void cf_place(
  * memory for it) the place is left out. */
 void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm_err *why, FILE *faults,
 	struct cm_err *first);
+/* Where faults that are found by key are reported, and a function that reports one there: its line and key
+ * are put before it.  `user` is a struct cf_findings. */
+struct cf_findings {
+	const struct cf_file *file;
+	FILE *faults;
+	struct cm_err *first;
+};
+void cf_finding_of(void *user, const char *dotted, const struct cm_err *why);
 /* Likewise for a fault whose message names its place itself. */
 void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first);
 void cf_file_free(struct cf_file *file);

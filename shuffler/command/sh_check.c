@@ -40,23 +40,9 @@ static void say(void *user, const struct cm_err *why)
 	cf_finding(why, stderr, user);
 }
 
-struct findings {
-	const struct sh_conf *conf;
-	struct cm_err *first;
-};
-
-static void say_key(void *user, const char *key, const struct cm_err *why)
-{
-	const struct findings *f = user;
-	struct cm_err said = *why;
-
-	(void)cm_context(&said, "%s", key);
-	cf_fault_at(f->conf->file, key, &said, stderr, f->first);
-}
-
 static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 {
-	say_key(user, cr_file_keys[which], why);
+	cf_finding_of(user, cr_file_keys[which], why);
 }
 
 /* Check addresses, keys and certificates, as far as the file names them. */
@@ -64,28 +50,28 @@ static void check_named(const struct sh_conf *c, struct cm_err *first)
 {
 	const struct cr_files files = sh_tls_files(&c->tls);
 	const struct nt_tls_conf tls = tls_conf(c);
-	struct findings found = { c, first };
+	struct cf_findings found = { c->file, stderr, first };
 	struct cr_signer *signer = NULL;
 	struct cr_verifier *analyzer = NULL;
 	struct nt_addr address;
 	struct cm_err why;
 
 	if (c->listen && nt_addr_split(c->listen, &address, &why) != CM_OK)
-		say_key(&found, "listen", &why);
+		cf_finding_of(&found, "listen", &why);
 	if (c->http && *c->http != '\0' && nt_http_check_address(c->http, c->http_anywhere, &why) != CM_OK)
-		say_key(&found, "http", &why);
+		cf_finding_of(&found, "http", &why);
 	if (c->signing_key && cr_signer_load(c->signing_key, &signer, &why) != CM_OK)
-		say_key(&found, "signing_key", &why);
+		cf_finding_of(&found, "signing_key", &why);
 	if (c->analyzer_key && cr_verifier_load(c->analyzer_key, &analyzer, &why) != CM_OK)
-		say_key(&found, "analyzer_key", &why);
+		cf_finding_of(&found, "analyzer_key", &why);
 	if (signer && analyzer && cr_signer_is(signer, analyzer)) {
 		(void)cm_fail(&why, CM_ECONFIG,
 			"this is the shuffler's own key, not the analyzer's: bring analyzer-sign.pub");
-		say_key(&found, "analyzer_key", &why);
+		cf_finding_of(&found, "analyzer_key", &why);
 	}
 	if (c->analyzer_key && cr_pin_check(c->analyzer_key, CR_ROLE_ANALYZER, &why) != CM_OK)
-		say_key(&found, "analyzer_key", &why);
-	nt_tls_faults(&tls, say_key, &found);
+		cf_finding_of(&found, "analyzer_key", &why);
+	nt_tls_faults(&tls, cf_finding_of, &found);
 	cr_files_check(&files, CR_ROLE_SHUFFLER, cm_clock_wall_ms() / 1000, say_file, &found);
 	cr_verifier_free(analyzer);
 	cr_signer_free(signer);

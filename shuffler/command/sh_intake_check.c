@@ -49,23 +49,9 @@ static void say(void *user, const struct cm_err *why)
 	cf_finding(why, stderr, user);
 }
 
-struct findings {
-	const struct sh_intake_conf *conf;
-	struct cm_err *first;
-};
-
-static void say_key(void *user, const char *key, const struct cm_err *why)
-{
-	const struct findings *f = user;
-	struct cm_err said = *why;
-
-	(void)cm_context(&said, "%s", key);
-	cf_fault_at(f->conf->file, key, &said, stderr, f->first);
-}
-
 static void say_file(void *user, enum cr_file which, const struct cm_err *why)
 {
-	say_key(user, cr_file_keys[which], why);
+	cf_finding_of(user, cr_file_keys[which], why);
 }
 
 /* The head, and every client, would refuse a certificate of another role. */
@@ -73,10 +59,10 @@ static void check_certificate(const struct sh_intake_conf *c, struct cm_err *fir
 {
 	const struct cr_files files = sh_tls_files(&c->tls);
 	struct nt_tls_conf tls = conf_of(c, true);
-	struct findings found = { c, first };
+	struct cf_findings found = { c->file, stderr, first };
 
 	tls.trust[1] = conf_of(c, false).trust[0];
-	nt_tls_faults(&tls, say_key, &found);
+	nt_tls_faults(&tls, cf_finding_of, &found);
 	cr_files_check(&files, CR_ROLE_INTAKE, cm_clock_wall_ms() / 1000, say_file, &found);
 }
 
