@@ -395,11 +395,8 @@ static enum cm_rc watch(struct an_daemon *d, struct cm_err *err)
 {
 	const struct an_conf *conf = d->context.conf;
 	const struct cr_files files = an_conf_files(conf);
-	const char *path[CR_FILES + 1];
 
-	memcpy(path, files.path, sizeof files.path);
-	path[CR_FILES] = conf->tls_key;
-	return nt_loop_watch(d->signals, path, CR_FILES + 1, on_certificates, err);
+	return nt_loop_watch_tls(d->signals, &files, conf->tls_key, on_certificates, err);
 }
 
 static enum cm_rc start(struct an_daemon *d, struct cm_err *err)

@@ -233,14 +233,11 @@ static enum cm_rc watch(struct cl_run *run, struct cm_err *err)
 {
 	const struct cl_setup *setup = run->context.setup;
 	const struct cr_files files = cl_setup_files(setup);
-	const char *path[CR_FILES + 1];
 	enum cm_rc rc;
 
 	if (run->context.run->stop_on_fault)
 		return CM_OK;
-	memcpy(path, files.path, sizeof files.path);
-	path[CR_FILES] = setup->conf.key;
-	rc = nt_loop_watch(run->signals, path, CR_FILES + 1, on_certificates, err);
+	rc = nt_loop_watch_tls(run->signals, &files, setup->conf.key, on_certificates, err);
 	return rc == CM_OK ? nt_loop_watch(run->signals, &setup->devices, 1, on_devices, err) : rc;
 }
 

@@ -181,6 +181,16 @@ enum cm_rc nt_loop_watch(
 	return rc;
 }
 
+enum cm_rc nt_loop_watch_tls(struct nt_loop *l, const struct cr_files *files, const char *key,
+	void (*fn)(void *user), struct cm_err *err)
+{
+	const char *path[CR_FILES + 1];
+
+	memcpy(path, files->path, sizeof files->path);
+	path[CR_FILES] = key;
+	return nt_loop_watch(l, path, CR_FILES + 1, fn, err);
+}
+
 static void end_watches(struct nt_loop *l)
 {
 	while (l->watches > 0)

@@ -4,6 +4,7 @@
 #include <uv.h>
 
 #include "cm_rc.h"
+#include "cr_files.h"
 
 struct nt_loop_handler {
 	void (*on_stop)(void *user);   /* SIGTERM or SIGINT, once; a second signal ends the process at once */
@@ -31,6 +32,9 @@ void nt_loop_ready(struct nt_loop *l);
  * called, fn is not.  CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc nt_loop_watch(
 	struct nt_loop *l, const char *const *path, size_t n, void (*fn)(void *user), struct cm_err *err);
+/* The same for a daemon's certificates and lists, and the key that belongs to them. */
+CM_CHECK enum cm_rc nt_loop_watch_tls(struct nt_loop *l, const struct cr_files *files, const char *key,
+	void (*fn)(void *user), struct cm_err *err);
 /* Stop for a reason other than a signal: send STOPPING=1, once. */
 void nt_loop_stopping(struct nt_loop *l);
 /* Removes the handlers so that the loop can end. */

@@ -99,11 +99,8 @@ static void on_certificates(void *user)
 static enum cm_rc watch(struct intake *n, struct cm_err *err)
 {
 	const struct cr_files files = sh_tls_files(&n->conf.tls);
-	const char *path[CR_FILES + 1];
 
-	memcpy(path, files.path, sizeof files.path);
-	path[CR_FILES] = n->conf.tls.key;
-	return nt_loop_watch(n->signals, path, CR_FILES + 1, on_certificates, err);
+	return nt_loop_watch_tls(n->signals, &files, n->conf.tls.key, on_certificates, err);
 }
 
 static struct sh_front_conf front_conf(const struct intake *n)

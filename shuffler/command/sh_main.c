@@ -225,11 +225,8 @@ static void on_certificates(void *user)
 static enum cm_rc watch(struct daemon *d, struct cm_err *err)
 {
 	const struct cr_files files = sh_tls_files(&d->conf.tls);
-	const char *path[CR_FILES + 1];
 
-	memcpy(path, files.path, sizeof files.path);
-	path[CR_FILES] = d->conf.tls.key;
-	return nt_loop_watch(d->signals, path, CR_FILES + 1, on_certificates, err);
+	return nt_loop_watch_tls(d->signals, &files, d->conf.tls.key, on_certificates, err);
 }
 
 static void say_status(void *user, char *text, size_t room)
