@@ -128,8 +128,10 @@ def test_quantiles_of_the_readings_are_in_their_intervals(cluster):
     table = cluster.run("analyzer", "estimate", "celsius").stdout
     for label, item in zip(labels, result["items"], strict=True):
         line, = [row for row in table.splitlines() if row.split()[:1] == [label]]
-        _, value, low, to, high = line.split()
+        # An interval that touches an end of the range is marked.
+        _, value, low, to, high, *mark = line.split()
         assert to == "to"
+        assert bool(mark) == ("at_end" in item)
         for shown, exact in ((value, item["value"]), (low, item["joint_lower"]), (high, item["joint_upper"])):
             assert float(shown) == pytest.approx(exact, abs=0.051)
     lines = cluster.run("analyzer", "estimate", "celsius", "--csv").stdout.splitlines()
