@@ -57,7 +57,7 @@ for archive in libqy_query.a libpt_device.a libes_estimate.a libpt_protocols.a; 
 done
 may_not_import librd_round.a "$io|$clock|$random"
 # A client judges a round, and decides what it takes of a plan, over an interface.
-may_not_import libcl_judge.a "$io|$clock|$random|db_|cl_db_|cl_ledger_|cl_store_"
+may_not_import libcl_judge.a "$io|$clock|$random|db_|cl_db_|cl_ledger_|cl_reports_"
 may_not_import libcl_policy.a 'uv_|SSL_|sqlite3_|MHD_|db_'
 may_not_import libcm_base.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"
 may_not_import libcf_conf.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"

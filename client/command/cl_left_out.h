@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cl_conf.h"
-#include "cl_store.h"
+#include "cl_reports.h"
 
 /* Whether a device of this round was over a limit, closed, or never answered. */
 bool cl_left_out_any(const struct cl_counts *counts);

@@ -363,7 +363,7 @@ enum cm_rc cl_show_status(const struct cl_setup *setup, bool json, FILE *out, st
 		return rc;
 	rc = cl_budget_read(db, &setup->policy, &usage, err);
 	if (rc == CM_OK)
-		rc = cl_store_counts(db, &counts, err);
+		rc = cl_reports_counts(db, &counts, err);
 	if (rc == CM_OK)
 		rc = (json ? print_json : print_text)(setup, db, &usage, &counts, out, err);
 	cl_db_close(db);

@@ -246,7 +246,7 @@ void cl_db_close(struct cl_db *db)
 	sqlite3_finalize(db->put);
 	sqlite3_finalize(db->answer);
 	sqlite3_finalize(db->next);
-	cl_reported_fini(&db->reported);
+	cl_pseudonym_set_fini(&db->reported);
 	if (db->open_tx)
 		(void)sqlite3_exec(db->sql, "COMMIT", NULL, NULL, NULL);
 	(void)sqlite3_close(db->sql);

@@ -2,7 +2,7 @@
  * the sealed reports of the active round.  WAL, synchronous=FULL, secure_delete.  One thread at a time. */
 #pragma once
 
-#include "cl_reported.h"
+#include "cl_pseudonym_set.h"
 #include "db_sqlite.h"
 
 struct rd_account;
@@ -17,8 +17,8 @@ struct cl_kept {
 struct cl_db {
 	sqlite3 *sql;
 	bool open_tx;                      /* a transaction holds outcomes that are not yet committed */
-	sqlite3_stmt *put, *answer, *next; /* prepared statements of cl_store.c */
-	struct cl_reported reported;       /* devices of the active round; for cl_store.c only */
+	sqlite3_stmt *put, *answer, *next; /* prepared statements of cl_reports.c */
+	struct cl_pseudonym_set reported;  /* devices of the active round; for cl_reports.c only */
 	struct cl_kept kept;
 	/* number of files of evidence: those found in the folder when the database was opened, and those
 	 * written since */

@@ -96,7 +96,7 @@ enum cm_rc cl_evidence_manifests(struct cl_db *db, const char *state_dir, uint64
 
 /* ---- A VOID manifest ---- */
 
-/* Count the devices of this client that were accepted in a round that is over.  cl_store_erase stores that
+/* Count the devices of this client that were accepted in a round that is over.  cl_reports_erase stores that
  * number beforehand. */
 static enum cm_rc accepted_in(
 	struct cl_db *db, const struct rd_descriptor *d, uint64_t *accepted, struct cm_err *err)

@@ -1,6 +1,6 @@
 /* cl_ledger.h - the client's append-only ledger: rounds that it saw, refused, and was charged for.
  *
- * cl_store_put writes a charge in the transaction that stores the first sealed bytes.  A charge is never
+ * cl_reports_put writes a charge in the transaction that stores the first sealed bytes.  A charge is never
  * removed.  In mode plan it records that the client took part in this try of the entry (cl_tries.h); in
  * adaptive modes it is one round of the plan's filter. */
 #pragma once

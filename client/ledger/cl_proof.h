@@ -26,7 +26,7 @@ struct cl_watch {
 /* Choose the place of the stream's next item in the sample: 0..most-1, where it replaces the previous item;
  * -1: it is not sampled. */
 int64_t cl_watch_place(struct cl_watch *w, const struct cr_rng *rng);
-/* Store an opening at a place, within the transaction of the outcomes (cl_store_answer).  messages: number
+/* Store an opening at a place, within the transaction of the outcomes (cl_reports_answer).  messages: number
  * of messages per device. */
 CM_CHECK enum cm_rc cl_proof_keep(struct cl_db *db, uint64_t sequence, int64_t place,
 	const struct rd_opening *opening, uint32_t messages, struct cm_err *err);

@@ -27,7 +27,7 @@ struct cl_judge_store {
 	enum cm_rc (*recent)(void *ctx, int64_t since_ms, uint64_t *rounds, struct cm_err *err);
 	enum cm_rc (*account)(
 		void *ctx, const struct rd_plan *plan, struct rd_account **out, struct cm_err *err);
-	/* These are cl_store_sequence and cl_loss_read. */
+	/* These are cl_reports_sequence and cl_loss_read. */
 	enum cm_rc (*active)(void *ctx, uint64_t *sequence, struct cm_err *err);
 	enum cm_rc (*loss)(void *ctx, struct cl_loss *out, struct cm_err *err);
 	/* These are cl_plan_find, cl_pin_find, cl_pin_slices and cl_pin_put. */

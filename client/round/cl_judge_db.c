@@ -1,7 +1,7 @@
 /* cl_judge_db.c (cl_judge.h) - reads and stores in client.db what a judgement needs and adds. */
 #include "cl_judge.h"
 #include "cl_pins.h"
-#include "cl_store.h"
+#include "cl_reports.h"
 
 static enum cm_rc keep(void *ctx, const struct rd_descriptor *d, const uint8_t *bytes, size_t len,
 	const uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err)
@@ -37,7 +37,7 @@ static enum cm_rc account(void *ctx, const struct rd_plan *plan, struct rd_accou
 
 static enum cm_rc active(void *ctx, uint64_t *sequence, struct cm_err *err)
 {
-	return cl_store_sequence(ctx, sequence, err);
+	return cl_reports_sequence(ctx, sequence, err);
 }
 
 static enum cm_rc loss(void *ctx, struct cl_loss *out, struct cm_err *err)

@@ -7,7 +7,7 @@
 
 #include "cl_device.h"
 #include "cl_npy.h"
-#include "cl_store.h"
+#include "cl_reports.h"
 #include "cl_texts.h"
 #include "cl_times.h"
 #include "cm_clock.h"
@@ -245,7 +245,7 @@ static enum cm_rc gather(struct gathering *g, struct cl_db *taken, struct cm_err
 	enum cm_rc rc = know(g, err);
 
 	if (rc == CM_OK && taken)
-		rc = cl_store_taken(taken, g->batch, err);
+		rc = cl_reports_taken(taken, g->batch, err);
 	for (size_t i = 0; rc == CM_OK && i < cl_devices_n(g->in->devices); i++)
 		rc = cl_batch_list(g->batch, cl_devices_at(g->in->devices, i), err);
 	if (rc != CM_OK)
@@ -349,7 +349,7 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	rc = cl_judge(&judge, &out->j, err);
 	const int64_t judging = cm_clock_mono_ms() - begun;
 	if (rc == CM_OK)
-		rc = cl_store_is_whole(job->db, &whole, err);
+		rc = cl_reports_is_whole(job->db, &whole, err);
 	if (rc != CM_OK || (out->j.resumed && whole))
 		return rc;
 	if (job->payload && out->j.d.payload_size > 0 && !cl_payload_settled(job->payload, &out->j.d)) {

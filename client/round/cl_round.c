@@ -84,9 +84,9 @@ static void on_tick_closed(uv_handle_t *h)
 	struct cl_counts counts = { 0 };
 	struct cm_err unused;
 
-	if (cl_store_counts(r->conf.db, &counts, &unused) != CM_OK)
+	if (cl_reports_counts(r->conf.db, &counts, &unused) != CM_OK)
 		counts = (struct cl_counts){ 0 };
-	if (r->why.code == CM_OK && cl_store_erase(r->conf.db, r->d, cm_clock_wall_ms(), &r->why) == CM_OK)
+	if (r->why.code == CM_OK && cl_reports_erase(r->conf.db, r->d, cm_clock_wall_ms(), &r->why) == CM_OK)
 		r->why.code = CM_OK;
 	tell_times(r);
 	if (r->conf.progress)
@@ -106,7 +106,7 @@ static void end(struct cl_round *r, const struct cm_err *why)
 	}
 	if (r->sealer.jobs > 0 || uv_is_closing((uv_handle_t *)&r->tick))
 		return;
-	if (cl_store_flush(r->conf.db, &err) != CM_OK && r->why.code == CM_OK)
+	if (cl_reports_flush(r->conf.db, &err) != CM_OK && r->why.code == CM_OK)
 		r->why = err;
 	uv_close((uv_handle_t *)&r->tick, on_tick_closed);
 }
@@ -116,7 +116,7 @@ static void end(struct cl_round *r, const struct cm_err *why)
 static enum cm_rc store(struct cl_round *r, const struct cl_sealed *s, struct cm_err *err)
 {
 	uint64_t began = uv_hrtime();
-	enum cm_rc rc = cl_store_put(r->conf.db, &r->opening, s->entry, s->n, s->salts, s->sealed,
+	enum cm_rc rc = cl_reports_put(r->conf.db, &r->opening, s->entry, s->n, s->salts, s->sealed,
 		r->device_len, cm_clock_wall_ms(), err);
 
 	double *more = cm_grow(r->stored, r->stored_n, &r->stored_room, sizeof *more);
@@ -167,7 +167,7 @@ static enum cm_rc feed(struct cl_round *r, struct cm_err *err)
 		cl_upload_waiting(r->upload) <= (size_t)r->conf.setup->conf.connections) {
 		size_t n = 0;
 
-		rc = cl_store_next(r->conf.db, r->cursor, r->frame_devices, r->device_len, r->slot,
+		rc = cl_reports_next(r->conf.db, r->cursor, r->frame_devices, r->device_len, r->slot,
 			r->pseudonyms, r->salts, r->sealed, &n, err);
 		if (rc != CM_OK)
 			break;
@@ -208,7 +208,7 @@ static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
 	/* The last tenth of the window is kept for retries. */
 	int64_t last = start + (r->d->deadline_ms - start) / 10 * 9;
 
-	if (!r->marked_whole && cl_store_whole(r->conf.db, err) != CM_OK)
+	if (!r->marked_whole && cl_reports_whole(r->conf.db, err) != CM_OK)
 		return err->code;
 	r->marked_whole = true;
 	start = start < r->over_at ? start : r->over_at;
@@ -287,7 +287,7 @@ static void on_tick(uv_timer_t *t)
 	if (r->ending)
 		return;
 	cm_steady_watch(&r->clock);
-	if (cl_store_flush(r->conf.db, &err) != CM_OK) {
+	if (cl_reports_flush(r->conf.db, &err) != CM_OK) {
 		end(r, &err);
 		return;
 	}
@@ -359,7 +359,7 @@ static void take_receipt(struct cl_round *r, unsigned i, const Tombola__V1__Rece
 	}
 	r->bad_receipts = 0;
 	r->answered += answer.n;
-	if (cl_store_answer(r->conf.db, answer.slot, answer.outcome, answer.n, &err) != CM_OK ||
+	if (cl_reports_answer(r->conf.db, answer.slot, answer.outcome, answer.n, &err) != CM_OK ||
 		note_conflicts(r, &answer, &err) != CM_OK || watch(r, &answer, &err) != CM_OK)
 		end(r, &err);
 }
@@ -497,7 +497,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 		     ? cm_fail(err, CM_EINTERNAL, "out of memory")
 		     : cr_rng_system(&r->rng, err);
 	if (rc == CM_OK)
-		rc = cl_store_counts(conf->db, &counts, err);
+		rc = cl_reports_counts(conf->db, &counts, err);
 	if (rc != CM_OK) {
 		round_free(r);
 		return rc;

@@ -10,7 +10,7 @@
 
 #include "cl_links.h"
 #include "cl_prepare.h"
-#include "cl_store.h"
+#include "cl_reports.h"
 
 struct cl_round;
 struct cl_round_conf {

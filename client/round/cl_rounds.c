@@ -95,7 +95,7 @@ static void interrupted(struct cl_rounds *r, const struct cm_err *why)
 	cl_metrics_interrupted(r->context->metrics);
 	cl_preparation_forget(&r->prep);
 	cl_active_fini(&r->active);
-	if (cl_store_active(r->context->db, &r->active, &unused) != CM_OK)
+	if (cl_reports_active(r->context->db, &r->active, &unused) != CM_OK)
 		r->active.sequence = 0;
 	fault(r, "round interrupted, what is stored is kept", why);
 }
@@ -548,7 +548,7 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 		.on_fault = fault,
 		.on_over = end_run };
 	cl_await_init(&r->await, r->context, conf->plans, fetched, r);
-	rc = cl_store_active(r->context->db, &r->active, err);
+	rc = cl_reports_active(r->context->db, &r->active, err);
 	if (rc != CM_OK && rc != CM_ENOINPUT)
 		return rc;
 	if (r->active.sequence == 0)

@@ -4,7 +4,7 @@
 #include "cl_links.h"
 #include "cl_prepare.h"
 #include "cl_programs.h"
-#include "cl_store.h"
+#include "cl_reports.h"
 
 /* The result of one round for this client. */
 struct cl_summary {

@@ -41,11 +41,11 @@ static inline void accept_all(size_t devices)
 	int64_t slot[MOST];
 	size_t n;
 
-	assert_int_equal(cl_store_next(world.db, -1, MOST, cl_device_len(&judged.d), slot, pseudonyms, salts,
-				 sealed, &n, &err),
+	assert_int_equal(cl_reports_next(world.db, -1, MOST, cl_device_len(&judged.d), slot, pseudonyms,
+				 salts, sealed, &n, &err),
 		CM_OK);
 	assert_int_equal(n, devices);
-	assert_int_equal(cl_store_answer(world.db, slot, outcome, n, &err), CM_OK);
+	assert_int_equal(cl_reports_answer(world.db, slot, outcome, n, &err), CM_OK);
 }
 
 /* Take part as the daemon does.  accepted: so many devices get a receipt; 0: one device, without one. */
@@ -65,12 +65,12 @@ static inline void take_part_with(const struct cl_offer *o, size_t accepted)
 	opening.charge = judged.charge;
 	assert_true(n * cl_device_len(&judged.d) <= sizeof sealed);
 	assert_int_equal(cl_encode(&judged.d, e, n, &world.rng, sealed, &err), CM_OK);
-	assert_int_equal(cl_store_put(world.db, &opening, e, n, salts, sealed, cl_device_len(&judged.d),
+	assert_int_equal(cl_reports_put(world.db, &opening, e, n, salts, sealed, cl_device_len(&judged.d),
 				 CL_WORLD_NOW, &err),
 		CM_OK);
 	if (accepted > 0)
 		accept_all(accepted);
-	assert_int_equal(cl_store_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
+	assert_int_equal(cl_reports_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
 	rd_descriptor_fini(&judged.d);
 }
 

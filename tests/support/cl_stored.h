@@ -1,4 +1,4 @@
-/* cl_stored.h - a round of three colours whose devices are encoded and stored, for tests of cl_store.h. */
+/* cl_stored.h - a round of three colours whose devices are encoded and stored, for tests of cl_reports.h. */
 #pragma once
 
 #include "cl_world.h"
@@ -66,7 +66,7 @@ static enum cm_rc put(unsigned first, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		e[i] = device(first + i);
 	assert_int_equal(cl_encode(&judged.d, e, n, &world.rng, sealed, &err), CM_OK);
-	rc = cl_store_put(world.db, &o, e, n, salts, sealed, device_len, CL_WORLD_NOW, &err);
+	rc = cl_reports_put(world.db, &o, e, n, salts, sealed, device_len, CL_WORLD_NOW, &err);
 	free(sealed);
 	return rc;
 }

@@ -169,7 +169,7 @@ static inline void watch(unsigned most)
 		e[i] = (struct cl_entry){ .value.x = 0 };
 		memcpy(e[i].pseudonym, names[i], PR_PSEUDONYM_LEN);
 	}
-	assert_int_equal(cl_store_put(world.db, &o, e, OWN, salts[0], sealed,
+	assert_int_equal(cl_reports_put(world.db, &o, e, OWN, salts[0], sealed,
 				 shape.messages * shape.message_len, CL_WORLD_NOW, &err),
 		CM_OK);
 	for (unsigned i = 0; i < most; i++) {
@@ -177,11 +177,11 @@ static inline void watch(unsigned most)
 		const uint8_t accepted = 1;
 
 		open_message(i, i % shape.messages, &opening);
-		assert_int_equal(cl_store_answer(world.db, &slot, &accepted, 1, &err), CM_OK);
+		assert_int_equal(cl_reports_answer(world.db, &slot, &accepted, 1, &err), CM_OK);
 		assert_int_equal(
 			cl_proof_keep(world.db, judged.d.sequence, i, &opening, shape.messages, &err), CM_OK);
 	}
-	assert_int_equal(cl_store_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
+	assert_int_equal(cl_reports_erase(world.db, &judged.d, CL_WORLD_NOW, &err), CM_OK);
 }
 
 static inline Tombola__V1__SignedManifest frame(struct held *h)

@@ -11,7 +11,7 @@
 
 #include "cl_judge.h"
 #include "cl_pins.h"
-#include "cl_store.h"
+#include "cl_reports.h"
 #include "round_keys.h"
 
 #define CL_WORLD_NOW     1700000000000 /* ms */

@@ -196,8 +196,8 @@ static void report(struct parties *p, const struct cl_judgement *j)
 	assert_true(len <= sizeof sealed);
 	assert_int_equal(cl_encode(&j->d, &e, 1, &p->world.rng, sealed, &err), CM_OK);
 	assert_int_equal(
-		cl_store_put(p->world.db, &opening, &e, 1, salt, sealed, len, CL_WORLD_NOW, &err), CM_OK);
-	assert_int_equal(cl_store_erase(p->world.db, &j->d, CL_WORLD_NOW, &err), CM_OK);
+		cl_reports_put(p->world.db, &opening, &e, 1, salt, sealed, len, CL_WORLD_NOW, &err), CM_OK);
+	assert_int_equal(cl_reports_erase(p->world.db, &j->d, CL_WORLD_NOW, &err), CM_OK);
 }
 
 bool parties_client(struct parties *p, size_t at, bool give, bool *asked)

@@ -247,7 +247,7 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 	o.charge = prepared.j.charge;
 	assert_int_equal(cl_encode(o.d, e, 1, &world.rng, sealed, &err), CM_OK);
 	assert_int_equal(
-		cl_store_put(world.db, &o, e, 1, salt, sealed, cl_device_len(o.d), CL_WORLD_NOW, &err),
+		cl_reports_put(world.db, &o, e, 1, salt, sealed, cl_device_len(o.d), CL_WORLD_NOW, &err),
 		CM_OK);
 	cl_prepared_fini(&prepared);
 	cl_world_restart(&world);
@@ -257,7 +257,7 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 	assert_true(prepared.j.resumed);
 	assert_int_equal(devices(), 2);
 	cl_prepared_fini(&prepared);
-	assert_int_equal(cl_store_whole(world.db, &err), CM_OK);
+	assert_int_equal(cl_reports_whole(world.db, &err), CM_OK);
 	assert_int_equal(prepare("not even read", true), CM_OK);
 	assert_null(prepared.batch);
 	cl_prepared_fini(&prepared);

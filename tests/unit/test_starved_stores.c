@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cl_encode.h"
-#include "cl_store.h"
+#include "cl_reports.h"
 #include "sh_sqlite.h"
 
 /* ---- the shuffler's store ---- */
@@ -180,16 +180,16 @@ static enum cm_rc send(const struct client *c, struct cl_db *db, uint64_t *answe
 	int64_t slot[DEVICES];
 	struct cl_counts counts;
 	size_t n = 0;
-	enum cm_rc rc = cl_store_next(db, 0, DEVICES, c->device_len, slot, names, salts, sealed, &n, err);
+	enum cm_rc rc = cl_reports_next(db, 0, DEVICES, c->device_len, slot, names, salts, sealed, &n, err);
 
 	if (rc == CM_OK)
 		starve_fold(sealed, n * c->device_len, answer);
 	if (rc == CM_OK)
-		rc = cl_store_answer(db, slot, outcomes, n, err);
+		rc = cl_reports_answer(db, slot, outcomes, n, err);
 	if (rc == CM_OK)
-		rc = cl_store_flush(db, err);
+		rc = cl_reports_flush(db, err);
 	if (rc == CM_OK)
-		rc = cl_store_counts(db, &counts, err);
+		rc = cl_reports_counts(db, &counts, err);
 	if (rc == CM_OK)
 		starve_fold(&counts, sizeof counts, answer);
 	return rc;
@@ -211,17 +211,17 @@ static enum cm_rc take_part(
 	for (unsigned i = 0; i < DEVICES; i++)
 		e[i] = device(i);
 	if (rc == CM_OK)
-		rc = cl_store_put(db, &o, e, DEVICES, salts, c->sealed, c->device_len, CL_WORLD_NOW, err);
+		rc = cl_reports_put(db, &o, e, DEVICES, salts, c->sealed, c->device_len, CL_WORLD_NOW, err);
 	*steps += rc == CM_OK;
 	if (rc == CM_OK)
-		rc = cl_store_active(db, &active, err);
+		rc = cl_reports_active(db, &active, err);
 	if (rc == CM_OK)
 		starve_fold(active.descriptor.data, active.descriptor.len, answer);
 	cl_active_fini(&active);
 	if (rc == CM_OK)
 		rc = send(c, db, answer, err);
 	if (rc == CM_OK)
-		rc = cl_store_erase(db, d, CL_WORLD_NOW, err);
+		rc = cl_reports_erase(db, d, CL_WORLD_NOW, err);
 	*steps += rc == CM_OK;
 	return rc;
 }

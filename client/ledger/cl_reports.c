@@ -1,5 +1,5 @@
-/* cl_store.c - stores the sealed reports of a round in the client's database, and erases them. */
-#include "cl_store.h"
+/* cl_reports.c - stores the sealed reports of a round in the client's database, and erases them. */
+#include "cl_reports.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@ void cl_active_fini(struct cl_active *a)
 	cm_buf_fini(&a->descriptor);
 }
 
-enum cm_rc cl_store_active(struct cl_db *db, struct cl_active *out, struct cm_err *err)
+enum cm_rc cl_reports_active(struct cl_db *db, struct cl_active *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc =
@@ -40,7 +40,7 @@ enum cm_rc cl_store_active(struct cl_db *db, struct cl_active *out, struct cm_er
 	return rc;
 }
 
-enum cm_rc cl_store_sequence(struct cl_db *db, uint64_t *sequence, struct cm_err *err)
+enum cm_rc cl_reports_sequence(struct cl_db *db, uint64_t *sequence, struct cm_err *err)
 {
 	int64_t n = 0;
 	enum cm_rc rc = db_int(db->sql, "SELECT sequence FROM active", &n, err);
@@ -49,7 +49,7 @@ enum cm_rc cl_store_sequence(struct cl_db *db, uint64_t *sequence, struct cm_err
 	return rc;
 }
 
-enum cm_rc cl_store_is_whole(struct cl_db *db, bool *whole, struct cm_err *err)
+enum cm_rc cl_reports_is_whole(struct cl_db *db, bool *whole, struct cm_err *err)
 {
 	int64_t n = 0;
 	enum cm_rc rc = db_int(db->sql, "SELECT whole FROM active", &n, err);
@@ -96,18 +96,18 @@ static enum cm_rc names_in(sqlite3_stmt *st, int column, size_t *n, struct cm_er
 /* Read the pseudonyms of the devices that are stored already. */
 static enum cm_rc load_reported(struct cl_db *db, struct cm_err *err)
 {
-	struct cl_reported *reported = &db->reported;
+	struct cl_pseudonym_set *reported = &db->reported;
 	sqlite3_stmt *st = NULL;
 	bool unused;
 	size_t n;
 	enum cm_rc rc = db_prepare(db->sql, "SELECT first, pseudonyms FROM reports ORDER BY first", &st, err);
 
-	cl_reported_fini(reported);
+	cl_pseudonym_set_fini(reported);
 	reported->next = 1;
 	while (db_row(st, &rc, err)) {
 		rc = names_in(st, 1, &n, err);
 		for (size_t i = 0; rc == CM_OK && i < n; i++)
-			rc = cl_reported_add(reported,
+			rc = cl_pseudonym_set_add(reported,
 				(const uint8_t *)sqlite3_column_blob(st, 1) + i * PR_PSEUDONYM_LEN, &unused,
 				err);
 		reported->next = sqlite3_column_int64(st, 0) + (int64_t)n;
@@ -144,7 +144,7 @@ static enum cm_rc check_once(struct cl_db *db, const struct cl_entry *entry, siz
 	for (size_t i = 0; rc == CM_OK && i < n; i++) {
 		bool twice = false;
 
-		rc = cl_reported_add(&db->reported, entry[i].pseudonym, &twice, err);
+		rc = cl_pseudonym_set_add(&db->reported, entry[i].pseudonym, &twice, err);
 		if (rc != CM_OK || !twice)
 			continue;
 		rc = is_stored(db, entry[i].pseudonym, &twice, err);
@@ -186,7 +186,7 @@ static enum cm_rc put_all(struct cl_db *db, const struct cl_opening *o, const st
 	struct cm_err *err)
 {
 	uint64_t sequence = 0;
-	enum cm_rc rc = cl_store_sequence(db, &sequence, err);
+	enum cm_rc rc = cl_reports_sequence(db, &sequence, err);
 
 	if (rc == CM_OK && sequence == 0)
 		rc = open_round(db, o, now_ms, err);
@@ -197,10 +197,11 @@ static enum cm_rc put_all(struct cl_db *db, const struct cl_opening *o, const st
 	return rc == CM_OK && n > 0 ? insert(db, entry, n, salts, sealed, device_len, err) : rc;
 }
 
-enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const struct cl_entry *entry, size_t n,
-	const uint8_t *salts, const uint8_t *sealed, size_t device_len, int64_t now_ms, struct cm_err *err)
+enum cm_rc cl_reports_put(struct cl_db *db, const struct cl_opening *o, const struct cl_entry *entry,
+	size_t n, const uint8_t *salts, const uint8_t *sealed, size_t device_len, int64_t now_ms,
+	struct cm_err *err)
 {
-	enum cm_rc rc = cl_store_flush(db, err);
+	enum cm_rc rc = cl_reports_flush(db, err);
 
 	if (rc == CM_OK && !db->put)
 		rc = db_prepare(db->sql, "INSERT INTO reports VALUES(?, ?, ?, ?, ?)", &db->put, err);
@@ -213,20 +214,20 @@ enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const stru
 		rc = db_run(db->sql, "COMMIT", err);
 	if (rc != CM_OK) {
 		db_rollback(db->sql);
-		cl_reported_fini(&db->reported); /* it has pseudonyms that were not stored */
+		cl_pseudonym_set_fini(&db->reported); /* it has pseudonyms that were not stored */
 	}
 	return rc;
 }
 
-enum cm_rc cl_store_whole(struct cl_db *db, struct cm_err *err)
+enum cm_rc cl_reports_whole(struct cl_db *db, struct cm_err *err)
 {
-	enum cm_rc rc = cl_store_flush(db, err);
+	enum cm_rc rc = cl_reports_flush(db, err);
 
-	cl_reported_fini(&db->reported);
+	cl_pseudonym_set_fini(&db->reported);
 	return rc == CM_OK ? db_run(db->sql, "UPDATE active SET whole = 1", err) : rc;
 }
 
-enum cm_rc cl_store_taken(struct cl_db *db, struct cl_batch *batch, struct cm_err *err)
+enum cm_rc cl_reports_taken(struct cl_db *db, struct cl_batch *batch, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	size_t n;
@@ -244,7 +245,7 @@ enum cm_rc cl_store_taken(struct cl_db *db, struct cl_batch *batch, struct cm_er
 
 /* ---- Sending ---- */
 
-/* Where cl_store_next puts what it reads. */
+/* Where cl_reports_next puts what it reads. */
 struct loading {
 	int64_t after;
 	size_t max, device_len, got;
@@ -277,7 +278,7 @@ static enum cm_rc take_row(sqlite3_stmt *st, struct loading *l, struct cm_err *e
 	return CM_OK;
 }
 
-enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t device_len, int64_t *slot,
+enum cm_rc cl_reports_next(struct cl_db *db, int64_t after, size_t max, size_t device_len, int64_t *slot,
 	uint8_t *pseudonyms, uint8_t *salts, uint8_t *sealed, size_t *n, struct cm_err *err)
 {
 	struct loading l = { after, max, device_len, 0, slot, pseudonyms, salts, sealed };
@@ -328,7 +329,7 @@ static enum cm_rc answer_row(struct cl_db *db, const int64_t *slot, const uint8_
 	return rc;
 }
 
-enum cm_rc cl_store_answer(
+enum cm_rc cl_reports_answer(
 	struct cl_db *db, const int64_t *slot, const uint8_t *outcome, size_t n, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
@@ -347,7 +348,7 @@ enum cm_rc cl_store_answer(
 	return rc;
 }
 
-enum cm_rc cl_store_flush(struct cl_db *db, struct cm_err *err)
+enum cm_rc cl_reports_flush(struct cl_db *db, struct cm_err *err)
 {
 	if (!db->open_tx)
 		return CM_OK;
@@ -372,7 +373,7 @@ const char *cl_outcome_words(enum cl_outcome outcome)
 	return words[outcome];
 }
 
-enum cm_rc cl_store_counts(struct cl_db *db, struct cl_counts *out, struct cm_err *err)
+enum cm_rc cl_reports_counts(struct cl_db *db, struct cl_counts *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(db->sql, "SELECT outcomes FROM reports", &st, err);
@@ -412,18 +413,19 @@ void cl_counts_read(const char *note, struct cl_counts *out)
 	}
 }
 
-enum cm_rc cl_store_erase(struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
+enum cm_rc cl_reports_erase(
+	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
 {
 	struct cl_counts counts;
 	char note[160];
 	size_t used;
-	enum cm_rc rc = cl_store_flush(db, err);
+	enum cm_rc rc = cl_reports_flush(db, err);
 
 	if (rc == CM_OK)
-		rc = cl_store_counts(db, &counts, err);
+		rc = cl_reports_counts(db, &counts, err);
 	if (rc == CM_OK)
 		rc = db_run(db->sql, "BEGIN IMMEDIATE", err);
-	cl_reported_fini(&db->reported);
+	cl_pseudonym_set_fini(&db->reported);
 	if (rc != CM_OK)
 		return rc;
 	used = (size_t)snprintf(note, sizeof note, "%" PRIu64 " accepted", counts.by[CL_ACCEPTED]);

@@ -1,4 +1,4 @@
-/* cl_store.h - stores the sealed reports of the active round until the round is over.
+/* cl_reports.h - stores the sealed reports of the active round until the round is over.
  *
  * A value is randomized once, stored, then sent.  Every retry, also after a crash, sends the stored bytes,
  * because a second randomization of the value would be a second release.  At most one round is active. */
@@ -18,10 +18,10 @@ struct cl_active {
 };
 void cl_active_fini(struct cl_active *a);
 /* Load the active round.  CM_ENOINPUT: no round is active. */
-CM_CHECK enum cm_rc cl_store_active(struct cl_db *db, struct cl_active *out, struct cm_err *err);
+CM_CHECK enum cm_rc cl_reports_active(struct cl_db *db, struct cl_active *out, struct cm_err *err);
 /* Read the sequence number of the active round, 0 if there is none, and whether it is complete. */
-CM_CHECK enum cm_rc cl_store_sequence(struct cl_db *db, uint64_t *sequence, struct cm_err *err);
-CM_CHECK enum cm_rc cl_store_is_whole(struct cl_db *db, bool *whole, struct cm_err *err);
+CM_CHECK enum cm_rc cl_reports_sequence(struct cl_db *db, uint64_t *sequence, struct cm_err *err);
+CM_CHECK enum cm_rc cl_reports_is_whole(struct cl_db *db, bool *whole, struct cm_err *err);
 
 /* The documents and the charge with which a round becomes active. */
 struct cl_opening {
@@ -35,23 +35,23 @@ struct cl_opening {
  * also makes the round active and writes its charge.  salts: 32 bytes per device, which blind its receipt;
  * sealed: n times device_len bytes.  CM_EINTERNAL if a device has a report already; nothing is stored
  * then. */
-CM_CHECK enum cm_rc cl_store_put(struct cl_db *db, const struct cl_opening *o, const struct cl_entry *entry,
+CM_CHECK enum cm_rc cl_reports_put(struct cl_db *db, const struct cl_opening *o, const struct cl_entry *entry,
 	size_t n, const uint8_t *salts, const uint8_t *sealed, size_t device_len, int64_t now_ms,
 	struct cm_err *err);
 /* Record that the active round is complete: no report will be added. */
-CM_CHECK enum cm_rc cl_store_whole(struct cl_db *db, struct cm_err *err);
+CM_CHECK enum cm_rc cl_reports_whole(struct cl_db *db, struct cm_err *err);
 /* Mark every stored device as taken in the batch (cl_batch_taken). */
-CM_CHECK enum cm_rc cl_store_taken(struct cl_db *db, struct cl_batch *batch, struct cm_err *err);
+CM_CHECK enum cm_rc cl_reports_taken(struct cl_db *db, struct cl_batch *batch, struct cm_err *err);
 
 /* Load up to max devices without an outcome whose slot is above `after`, in slot order: slot[i], pseudonym
  * and salt at 32 i, sealed at device_len i.  *n 0: none are left. */
-CM_CHECK enum cm_rc cl_store_next(struct cl_db *db, int64_t after, size_t max, size_t device_len,
+CM_CHECK enum cm_rc cl_reports_next(struct cl_db *db, int64_t after, size_t max, size_t device_len,
 	int64_t *slot, uint8_t *pseudonyms, uint8_t *salts, uint8_t *sealed, size_t *n, struct cm_err *err);
 /* Record the outcomes of n devices; durable at the next put, flush or erase.  After an earlier crash the
  * devices ask again, which is harmless. */
-CM_CHECK enum cm_rc cl_store_answer(
+CM_CHECK enum cm_rc cl_reports_answer(
 	struct cl_db *db, const int64_t *slot, const uint8_t *outcome, size_t n, struct cm_err *err);
-CM_CHECK enum cm_rc cl_store_flush(struct cl_db *db, struct cm_err *err);
+CM_CHECK enum cm_rc cl_reports_flush(struct cl_db *db, struct cm_err *err);
 
 /* The shuffler's answer for a device; values as in Tombola__V1__Outcome. */
 enum cl_outcome { CL_UNANSWERED, CL_ACCEPTED, CL_CONFLICT, CL_CLOSED, CL_OVER_LIMIT, CL_OUTCOMES };
@@ -65,9 +65,9 @@ struct cl_counts {
 /* Read the counts from the note of a round that is over (cl_ledger_over).  A part that is not of its form is
  * not counted. */
 void cl_counts_read(const char *note, struct cl_counts *out);
-CM_CHECK enum cm_rc cl_store_counts(struct cl_db *db, struct cl_counts *out, struct cm_err *err);
+CM_CHECK enum cm_rc cl_reports_counts(struct cl_db *db, struct cl_counts *out, struct cm_err *err);
 
 /* End the active round: the ledger records the counts, and the sealed bytes and salts are overwritten and
  * deleted.  Watched messages (cl_proof.h) may be requested from now on. */
-CM_CHECK enum cm_rc cl_store_erase(
+CM_CHECK enum cm_rc cl_reports_erase(
 	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err);
