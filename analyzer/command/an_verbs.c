@@ -6,7 +6,7 @@
 #include "an_command.h"
 #include "an_export.h"
 #include "an_result.h"
-#include "an_show.h"
+#include "an_tables.h"
 
 enum cm_rc an_verb_budget(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {

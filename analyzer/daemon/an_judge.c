@@ -6,7 +6,7 @@
 #include "an_budget.h"
 #include "an_extend.h"
 #include "an_result.h"
-#include "an_show.h"
+#include "an_tables.h"
 #include "cm_clock.h"
 #include "cm_log.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "an_budget.h"
-#include "an_show.h"
 #include "an_signed.h"
+#include "an_tables.h"
 #include "cm_clock.h"
 #include "cm_fault.h"
 #include "cm_log.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "an_result.h"
-#include "an_show.h"
+#include "an_tables.h"
 #include "cm_clock.h"
 
 /* The counts of a settled round's result. */

@@ -7,7 +7,7 @@
 
 #include "acct_spec.h"
 #include "an_budget.h"
-#include "an_show.h"
+#include "an_tables.h"
 
 #define PLAN(limit)                                                                                     \
 	"name = \"test\"\npopulation = \"testers\"\n"                                                   \

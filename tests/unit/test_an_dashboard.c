@@ -6,7 +6,7 @@
 
 #include "an_dashboard.h"
 #include "an_result.h"
-#include "an_show.h"
+#include "an_tables.h"
 
 static atomic_bool go_on;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "an_result.h"
-#include "an_show.h"
+#include "an_tables.h"
 
 /* A settled first round of 30 participants. */
 static void settle(struct world *w, struct fake *f)

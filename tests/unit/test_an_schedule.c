@@ -7,7 +7,7 @@
 
 #include "an_history.h"
 #include "an_schedule.h"
-#include "an_show.h"
+#include "an_tables.h"
 #include "cm_clock.h"
 
 #define HOUR 3600000

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "an_result.h"
-#include "an_show.h"
+#include "an_tables.h"
 #include "cl_mqtt_message.h"
 #include "cl_readings.h"
 #include "cr_aead.h"

@@ -1,4 +1,4 @@
-/* an_show.h - prints the ledger's contents as tables and JSON. */
+/* an_tables.h - prints the ledger's contents as tables and JSON. */
 #pragma once
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
-/* an_show.c - prints rounds, budget, slices and explanations as text and JSON. */
-#include "an_show.h"
+/* an_tables.c - prints rounds, budget, slices and explanations as text and JSON. */
+#include "an_tables.h"
 
 #include <math.h>
 #include <string.h>
