@@ -97,7 +97,7 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 	cl_db_close(db);
 }
 
-/* Report programs whose spawner has ended; readiness leaves them out (not_ready in cl_run.c).  A daemon
+/* Report programs whose spawner has ended; readiness leaves them out (not_ready in cl_loop.c).  A daemon
  * that does not answer is reported by nt_health_daemon. */
 static void check_programs(const struct cl_setup *setup, struct nt_health *h)
 {

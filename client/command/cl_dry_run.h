@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cl_run.h"
+#include "cl_loop.h"
 
 /* `encode --dry-run`: judges a round with a copy of the ledger, then prints the first `limit` devices of the
  * input with their value, its randomized records and their sealed lengths.  It sends nothing and charges

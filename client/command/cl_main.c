@@ -92,7 +92,7 @@ static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup
 		.rounds = cli->json ? json_array() : NULL,
 		.show = cl_setup_shows(setup) || cli->option[SEND_SHOW] != NULL };
 	struct cl_input input;
-	struct cl_run_conf conf = { .setup = setup,
+	struct cl_loop_conf conf = { .setup = setup,
 		.input = &input,
 		.rounds = 1,
 		.stop_on_fault = true,
@@ -114,7 +114,7 @@ static enum cm_rc send_readings(const struct cm_cli *cli, struct cl_setup *setup
 	if (rc == CM_OK)
 		rc = cl_begin_programs(setup, &conf.programs, err);
 	if (rc == CM_OK)
-		rc = cl_run(&conf, &stopped, err);
+		rc = cl_loop_run(&conf, &stopped, err);
 	cl_programs_stop(conf.programs);
 	if (rc == CM_OK && stopped)
 		rc = cm_fail(err, CM_ELATER, "stopped; what is stored is sent when it runs again");
@@ -196,7 +196,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 {
 	struct cl_setup setup;
 	struct cl_input input;
-	struct cl_run_conf conf = {
+	struct cl_loop_conf conf = {
 		.setup = &setup, .input = &input, .on_round = on_round_logged, .user = &setup
 	};
 	bool stopped = false;
@@ -223,7 +223,7 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 	if (rc == CM_OK)
 		nt_loop_deaf(); /* call it only after the process of the programs was started */
 	if (rc == CM_OK)
-		rc = cl_run(&conf, &stopped, err);
+		rc = cl_loop_run(&conf, &stopped, err);
 	cl_programs_stop(conf.programs);
 	cl_setup_fini(&setup);
 	return rc;
@@ -290,7 +290,7 @@ static enum cm_rc encode_readings(const struct cm_cli *cli, struct cl_setup *set
 	if (rc != CM_OK)
 		return rc;
 	cl_fetched_init(&round);
-	rc = path ? cl_saved_load(path, &round, err) : cl_run_fetch(setup, wait_ms, &round, err);
+	rc = path ? cl_saved_load(path, &round, err) : cl_loop_fetch(setup, wait_ms, &round, err);
 	if (rc == CM_OK && save)
 		rc = cl_saved_store(save, &round, err);
 	if (rc == CM_OK) {

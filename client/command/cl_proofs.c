@@ -1,20 +1,20 @@
 /* cl_proofs.c - carries out the verb `proofs`: requests the due proofs and prints the results. */
 #include "cl_proofs.h"
 
-#include "cl_run.h"
+#include "cl_loop.h"
 #include "cl_show.h"
 #include "cm_log.h"
 
 static enum cm_rc ask(
 	const struct cm_cli *cli, const struct cl_setup *setup, int64_t wait_ms, struct cm_err *err)
 {
-	const struct cl_run_conf conf = { .setup = setup,
+	const struct cl_loop_conf conf = { .setup = setup,
 		.wait_ms = wait_ms,
 		.stop_on_fault = true,
 		.proofs_only = true,
 		.quiet = cli->level < CM_LOG_INFO };
 	bool stopped = false;
-	enum cm_rc rc = cl_run(&conf, &stopped, err);
+	enum cm_rc rc = cl_loop_run(&conf, &stopped, err);
 
 	return rc == CM_OK && stopped ? cm_fail(err, CM_ELATER, "stopped; what is left is asked for later")
 				      : rc;

@@ -2,7 +2,7 @@
  * tombola.v1.SignedPlan in a second file whose name ends in ".plan". */
 #pragma once
 
-#include "cl_run.h"
+#include "cl_loop.h"
 
 /* Load both files into *out, which cl_fetched_init prepared.  The plan's file may be absent.  CM_ENOINPUT,
  * CM_EDATA. */

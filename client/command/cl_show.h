@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "cl_run.h"
+#include "cl_loop.h"
 
 /* Print "round 3 (state, grr): 58000 devices: 58000 accepted; ...".  readings: also print how many readings
  * were used, which reveals something about them. */

@@ -9,18 +9,18 @@
  * close and free accept NULL. */
 #pragma once
 
+#include "cl_loop.h"
 #include "cl_metrics.h"
-#include "cl_run.h"
 #include "cm_log.h"
 
 #define CL_PAUSE_MS     5000u /* pause after a fault before the next request */
 #define CL_ASK_AGAIN_MS 500u
 
 struct cl_context {
-	const struct cl_run_conf *run; /* borrowed */
-	const struct cl_setup *setup;  /* the setup that run points to */
-	struct cl_metrics *metrics;    /* NULL if metrics are not served */
-	struct cl_db *db;              /* NULL if the client only fetches; one thread uses it at a time */
+	const struct cl_loop_conf *run; /* borrowed */
+	const struct cl_setup *setup;   /* the setup that run points to */
+	struct cl_metrics *metrics;     /* NULL if metrics are not served */
+	struct cl_db *db;               /* NULL if the client only fetches; one thread uses it at a time */
 	struct cr_key secret;
 	/* The participating devices; NULL: the file of readings names them.  Replaced only while no
 	 * preparation is running. */

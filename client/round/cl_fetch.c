@@ -1,4 +1,4 @@
-/* cl_fetch.c (cl_run.h) - fetches the first round that the shuffler offers, and its plan.  It opens no
+/* cl_fetch.c (cl_loop.h) - fetches the first round that the shuffler offers, and its plan.  It opens no
  * database and takes part in no round. */
 #include <stdlib.h>
 #include <string.h>
@@ -199,10 +199,10 @@ static enum cm_rc take_plan(const struct fetch *f, struct cm_err *err)
 	return CM_OK;
 }
 
-enum cm_rc cl_run_fetch(
+enum cm_rc cl_loop_fetch(
 	const struct cl_setup *setup, int64_t wait_ms, struct cl_fetched *out, struct cm_err *err)
 {
-	const struct cl_run_conf conf = {
+	const struct cl_loop_conf conf = {
 		.setup = setup, .wait_ms = wait_ms, .stop_on_fault = true, .quiet = true
 	};
 	struct fetch *f = calloc(1, sizeof *f);

@@ -5,7 +5,7 @@
  * cl_metrics_reply accepts NULL and then does nothing. */
 #pragma once
 
-#include "cl_run.h"
+#include "cl_loop.h"
 #include "lk_metrics.h"
 
 enum cl_phase { CL_ASKING, CL_PREPARING, CL_UPLOADING, CL_ENDING };

@@ -1,4 +1,4 @@
-/* cl_run.h - takes part in rounds until told to stop: the loop behind `run`, `send` and `encode`. */
+/* cl_loop.h - takes part in rounds until told to stop: the loop behind `run`, `send` and `encode`. */
 #pragma once
 
 #include "cl_links.h"
@@ -34,7 +34,7 @@ struct cl_fetched {
 void cl_fetched_init(struct cl_fetched *f);
 void cl_fetched_fini(struct cl_fetched *f);
 
-struct cl_run_conf {
+struct cl_loop_conf {
 	const struct cl_setup *setup;
 	const struct cl_input *input;
 	struct cl_programs *programs; /* running, and borrowed; NULL if the client runs no programs */
@@ -44,7 +44,7 @@ struct cl_run_conf {
 	/* end at a refusal, unreadable input or a refused connection (verb `send`); otherwise these are
 	 * logged */
 	bool stop_on_fault;
-	bool proofs_only; /* request the due proofs, take part in no round, then end: see cl_run_proofs */
+	bool proofs_only; /* only request the due proofs, then end (verb `proofs`) */
 	bool progress;    /* print progress on stderr */
 	bool quiet;       /* log errors only */
 	void (*on_round)(void *user, const struct cl_summary *s);
@@ -54,9 +54,9 @@ struct cl_run_conf {
 /* Run the loop.  CM_OK: `rounds` rounds are done, or SIGTERM ended it (*stopped).  CM_ELATER: no round
  * opened within wait_ms.  CM_EUNAVAIL: the shuffler cannot be reached.  With stop_on_fault the first fault
  * ends the loop and is returned.  A fault of the client's own storage always ends it. */
-CM_CHECK enum cm_rc cl_run(const struct cl_run_conf *conf, bool *stopped, struct cm_err *err);
+CM_CHECK enum cm_rc cl_loop_run(const struct cl_loop_conf *conf, bool *stopped, struct cm_err *err);
 
 /* Fetch the first round that the shuffler offers, and its plan, without judging them.  The plan is empty if
  * the shuffler has none. */
-CM_CHECK enum cm_rc cl_run_fetch(
+CM_CHECK enum cm_rc cl_loop_fetch(
 	const struct cl_setup *setup, int64_t wait_ms, struct cl_fetched *out, struct cm_err *err);

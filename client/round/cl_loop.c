@@ -1,6 +1,6 @@
-/* cl_run.c - runs the loop behind `run`, `send` and `encode`: sets up what every part uses, handles
+/* cl_loop.c - runs the loop behind `run`, `send` and `encode`: sets up what every part uses, handles
  * signals, and ends the run. */
-#include "cl_run.h"
+#include "cl_loop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "nt_http.h"
 #include "nt_loop.h"
 
-struct cl_run {
+struct cl_loop {
 	struct cl_context context;
 	struct nt_loop *signals;
 	struct nt_http *http;
@@ -41,13 +41,13 @@ struct cl_run {
 
 static void on_links_closed(void *user)
 {
-	((struct cl_run *)user)->links = NULL;
+	((struct cl_loop *)user)->links = NULL;
 }
 
 /* Close what work and rounds used, now that none is under way, so that the loop ends. */
 static void on_rounds_closed(void *user)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 
 	if (run->links)
 		cl_links_close(run->links);
@@ -58,7 +58,7 @@ static void on_rounds_closed(void *user)
 /* Close everything on the loop, so that it ends with this result; later calls change nothing. */
 static void finish(void *user, const struct cm_err *why)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 
 	if (run->ending)
 		return;
@@ -78,7 +78,7 @@ static void finish(void *user, const struct cm_err *why)
 /* ---- the devices ---- */
 
 /* Put the list of devices that was read again into force.  A fault is logged, and the old list stays. */
-static void adopt_devices(struct cl_run *run)
+static void adopt_devices(struct cl_loop *run)
 {
 	struct cl_devices *old = run->context.devices;
 	struct cm_err err;
@@ -96,7 +96,7 @@ static void adopt_devices(struct cl_run *run)
 }
 
 /* Use this list from the next round on, or now if no round is being prepared. */
-static void take_devices(struct cl_run *run, struct cl_devices *devices)
+static void take_devices(struct cl_loop *run, struct cl_devices *devices)
 {
 	cl_devices_free(run->devices_next);
 	run->devices_next = devices;
@@ -105,7 +105,7 @@ static void take_devices(struct cl_run *run, struct cl_devices *devices)
 }
 
 /* Reports whose receipts did not come are sent again, and the shuffler knows them by the key. */
-static bool key_must_wait(const struct cl_run *run)
+static bool key_must_wait(const struct cl_loop *run)
 {
 	struct cr_pki_info info;
 	struct cm_err unused;
@@ -117,7 +117,7 @@ static bool key_must_wait(const struct cl_run *run)
 
 /* Read the certificates again.  *out NULL: they have another key, and are read once more when the round is
  * over. */
-static enum cm_rc read_tls(struct cl_run *run, struct nt_tls_ctx **out, struct cm_err *err)
+static enum cm_rc read_tls(struct cl_loop *run, struct nt_tls_ctx **out, struct cm_err *err)
 {
 	enum cm_rc rc = cl_setup_tls(run->context.setup, out, err);
 	bool said = run->key_waits;
@@ -136,7 +136,7 @@ static enum cm_rc read_tls(struct cl_run *run, struct nt_tls_ctx **out, struct c
 	return rc;
 }
 
-static void take_tls(struct cl_run *run, struct nt_tls_ctx *fresh, bool keep)
+static void take_tls(struct cl_loop *run, struct nt_tls_ctx *fresh, bool keep)
 {
 	cl_links_reload(run->links, fresh, keep);
 	nt_tls_ctx_free(run->tls);
@@ -147,7 +147,7 @@ static void take_tls(struct cl_run *run, struct nt_tls_ctx *fresh, bool keep)
 /* Prepare for the judgement of a round. */
 static void on_begin(void *user)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 
 	cl_rehearse_cut(run->rehearse);
 	adopt_devices(run);
@@ -155,7 +155,7 @@ static void on_begin(void *user)
 
 static void on_reload(void *user)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 	struct cl_context *c = &run->context;
 	struct cl_devices *devices = NULL;
 	struct nt_tls_ctx *fresh = NULL;
@@ -187,7 +187,7 @@ static void on_reload(void *user)
  * another key, by which it recognises this client's reports, or another number of devices. */
 static void on_certificates(void *user)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 	struct cl_context *c = &run->context;
 	struct nt_tls_ctx *fresh = NULL;
 	uint8_t before[PR_HASH_LEN];
@@ -211,7 +211,7 @@ static void on_certificates(void *user)
 
 static void on_devices(void *user)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 	struct cl_context *c = &run->context;
 	struct cl_devices *devices = NULL;
 	struct cm_err err;
@@ -229,7 +229,7 @@ static void on_devices(void *user)
 
 /* Watch the certificate files, except in a verb that ends by itself: that uses the files with which it
  * began. */
-static enum cm_rc watch(struct cl_run *run, struct cm_err *err)
+static enum cm_rc watch(struct cl_loop *run, struct cm_err *err)
 {
 	const struct cl_setup *setup = run->context.setup;
 	const struct cr_files files = cl_setup_files(setup);
@@ -243,7 +243,7 @@ static enum cm_rc watch(struct cl_run *run, struct cm_err *err)
 
 static void on_stop(void *user)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 
 	run->stopped = true;
 	finish(run, &(struct cm_err){ .code = CM_OK });
@@ -252,7 +252,7 @@ static void on_stop(void *user)
 /* ---- who looks on ---- */
 
 /* Sum of epsilon over the slices of all pinned plans; 0 for none. */
-static double spent(const struct cl_run *run)
+static double spent(const struct cl_loop *run)
 {
 	struct rd_slices slices;
 	struct cm_err unused;
@@ -262,8 +262,8 @@ static double spent(const struct cl_run *run)
 
 static void on_summary(void *user, const struct cl_summary *s)
 {
-	struct cl_run *run = user;
-	const struct cl_run_conf *conf = run->context.run;
+	struct cl_loop *run = user;
+	const struct cl_loop_conf *conf = run->context.run;
 
 	run->spent = spent(run);
 	cl_metrics_round(run->context.metrics, s);
@@ -277,7 +277,7 @@ static void on_summary(void *user, const struct cl_summary *s)
  * a reading. */
 static const char *not_ready(void *user)
 {
-	const struct cl_run *run = user;
+	const struct cl_loop *run = user;
 	const char *expired = cl_metrics_expired(run->context.metrics);
 	struct cl_mqtt_now mqtt;
 
@@ -292,7 +292,7 @@ static const char *not_ready(void *user)
 
 static void say_status(void *user, char *text, size_t room)
 {
-	const struct cl_run *run = user;
+	const struct cl_loop *run = user;
 	const char *why = not_ready(user);
 	enum cl_phase phase = cl_rounds_shown(run->rounds);
 	size_t n = 0;
@@ -317,7 +317,7 @@ static void say_status(void *user, char *text, size_t room)
 
 static int metrics(void *user, const char *path, struct nt_http_reply *out)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 	const struct cl_metrics_now now = { .phase = cl_rounds_shown(run->rounds),
 		.after = cl_rounds_after(run->rounds),
 		.links = cl_links_count_up(run->links),
@@ -335,7 +335,7 @@ static int metrics(void *user, const char *path, struct nt_http_reply *out)
 /* Reports on the programs, for `check`. */
 static int programs(void *user, const char *path, struct nt_http_reply *out)
 {
-	const struct cl_run *run = user;
+	const struct cl_loop *run = user;
 
 	(void)path;
 	out->body = strdup(cl_programs_lost(run->context.run->programs) ? "ended\n" : "ok\n");
@@ -353,12 +353,12 @@ static bool watched(const struct cl_context *c)
 
 static void on_up(void *user, unsigned i)
 {
-	cl_rounds_up(((struct cl_run *)user)->rounds, i);
+	cl_rounds_up(((struct cl_loop *)user)->rounds, i);
 }
 
 static void on_frame(void *user, unsigned i, const Tombola__V1__Frame *frame)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 
 	if (!cl_inclusion_frame(run->inclusion, i, frame))
 		cl_rounds_frame(run->rounds, i, frame);
@@ -366,7 +366,7 @@ static void on_frame(void *user, unsigned i, const Tombola__V1__Frame *frame)
 
 static void on_down(void *user, unsigned i, bool was_up, const struct cm_err *why)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 
 	if (run->ending)
 		return;
@@ -379,12 +379,12 @@ static void on_down(void *user, unsigned i, bool was_up, const struct cm_err *wh
 
 static void on_due(void *user)
 {
-	cl_rounds_due(((struct cl_run *)user)->rounds);
+	cl_rounds_due(((struct cl_loop *)user)->rounds);
 }
 
 static void on_next(void *user)
 {
-	struct cl_run *run = user;
+	struct cl_loop *run = user;
 
 	if (run->key_waits)
 		on_certificates(run);
@@ -393,22 +393,22 @@ static void on_next(void *user)
 
 static void on_rehearse(void *user, const Tombola__V1__Rehearse *question)
 {
-	cl_rehearse_asked(((struct cl_run *)user)->rehearse, question);
+	cl_rehearse_asked(((struct cl_loop *)user)->rehearse, question);
 }
 
 static bool busy(void *user)
 {
-	return cl_rounds_phase(((struct cl_run *)user)->rounds) == CL_PREPARING;
+	return cl_rounds_phase(((struct cl_loop *)user)->rounds) == CL_PREPARING;
 }
 
 static bool awaits_manifest(void *user)
 {
-	return cl_rounds_awaits_manifest(((struct cl_run *)user)->rounds);
+	return cl_rounds_awaits_manifest(((struct cl_loop *)user)->rounds);
 }
 
 /* ---- the start ---- */
 
-static enum cm_rc start_serving(struct cl_run *run, struct cm_err *err)
+static enum cm_rc start_serving(struct cl_loop *run, struct cm_err *err)
 {
 	static const struct nt_loop_handler signals = { on_stop, on_reload, say_status };
 	static const struct nt_http_route routes[] = { { .path = "/metrics", .handle = metrics },
@@ -428,7 +428,7 @@ static enum cm_rc start_serving(struct cl_run *run, struct cm_err *err)
 	return rc;
 }
 
-static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
+static enum cm_rc start(struct cl_loop *run, uint64_t after, struct cm_err *err)
 {
 	struct cl_context *c = &run->context;
 	const struct cl_links_conf links = {
@@ -485,7 +485,7 @@ static enum cm_rc start(struct cl_run *run, uint64_t after, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
+static enum cm_rc run_all(struct cl_loop *run, struct cm_err *err)
 {
 	struct cl_context *c = &run->context;
 	uint64_t after = 0;
@@ -519,7 +519,7 @@ static enum cm_rc run_all(struct cl_run *run, struct cm_err *err)
 	return rc;
 }
 
-static void run_fini(struct cl_run *run)
+static void run_fini(struct cl_loop *run)
 {
 	cl_rounds_free(run->rounds);
 	cl_gather_free(run->gather);
@@ -532,9 +532,9 @@ static void run_fini(struct cl_run *run)
 	free(run);
 }
 
-enum cm_rc cl_run(const struct cl_run_conf *conf, bool *stopped, struct cm_err *err)
+enum cm_rc cl_loop_run(const struct cl_loop_conf *conf, bool *stopped, struct cm_err *err)
 {
-	struct cl_run *run = calloc(1, sizeof *run);
+	struct cl_loop *run = calloc(1, sizeof *run);
 	enum cm_rc rc;
 
 	if (!run)
