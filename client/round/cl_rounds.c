@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "cl_asker.h"
-#include "cl_await.h"
 #include "cl_done.h"
+#include "cl_payload_wait.h"
 #include "cl_preparation.h"
 #include "cl_round.h"
 #include "cl_standing.h"
@@ -18,13 +18,13 @@ struct cl_rounds {
 	struct cl_context *context;
 	struct cl_asker *asker;
 	struct cl_preparation prep;
-	struct cl_round *round;  /* the round that is being uploaded; NULL if there is none */
-	enum cl_phase phase;     /* CL_ENDING after cl_rounds_close */
-	bool closed_told;        /* on_closed was called */
-	struct cl_active active; /* the stored active round; its sequence is 0 if there is none */
-	bool confirming;         /* asked whether the round judged in prep is still open */
-	struct cl_await await;   /* used for rounds with a payload */
-	uint64_t count;          /* rounds done in this run */
+	struct cl_round *round;              /* the round that is being uploaded; NULL if there is none */
+	enum cl_phase phase;                 /* CL_ENDING after cl_rounds_close */
+	bool closed_told;                    /* on_closed was called */
+	struct cl_active active;             /* the stored active round; its sequence is 0 if there is none */
+	bool confirming;                     /* asked whether the round judged in prep is still open */
+	struct cl_payload_wait payload_wait; /* used for rounds with a payload */
+	uint64_t count;                      /* rounds done in this run */
 	struct cl_done done;
 	/* The round that was declined last; the next requests name it.  sequence is 0 if there is none.
 	 * The reason comes from cl_judge alone, which reads no reading: no peer learns whether readings can
@@ -131,7 +131,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	r->done.after = r->prep.prepared.j.d.sequence;
 	summarize(r, counts, NULL);
 	cl_preparation_drop(&r->prep);
-	cl_await_forget(&r->await);
+	cl_payload_wait_forget(&r->payload_wait);
 	cl_active_fini(&r->active);
 	r->active.sequence = 0;
 	if (counts->by[CL_CONFLICT] > 0 && is_stopped(r, &stopped)) {
@@ -172,7 +172,7 @@ static void refuse(struct cl_rounds *r, const struct cm_err *why)
 	else
 		cl_metrics_passed_over(r->context->metrics);
 	cl_preparation_forget(&r->prep);
-	cl_await_forget(&r->await);
+	cl_payload_wait_forget(&r->payload_wait);
 	if ((r->context->run->stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
 		why->code == CM_EINTERNAL) {
 		end_run(r, why);
@@ -324,7 +324,7 @@ static void fetch(struct cl_rounds *r)
 	const struct cl_need need = r->prep.prepared.j.need;
 	struct cm_err err;
 
-	if (cl_await_begin(&r->await, &r->prep.prepared.j.d, &err) != CM_OK) {
+	if (cl_payload_wait_begin(&r->payload_wait, &r->prep.prepared.j.d, &err) != CM_OK) {
 		end_run(r, &err);
 		return;
 	}
@@ -401,9 +401,10 @@ static void judge(void *user)
 
 	enter(r, CL_PREPARING);
 	/* The payload came, or cannot be had; the moment at which that became known must not show. */
-	if (cl_await_waits(&r->await))
+	if (cl_payload_wait_lasts(&r->payload_wait))
 		return;
-	if (cl_preparation_judge(&r->prep, input, cl_await_until(&r->await), on_prepared, r, &err) != CM_OK)
+	if (cl_preparation_judge(
+		    &r->prep, input, cl_payload_wait_until(&r->payload_wait), on_prepared, r, &err) != CM_OK)
 		end_run(r, &err);
 }
 
@@ -481,7 +482,7 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 	forget_judged(r);
 	r->declined.sequence = 0;
 	if (!cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len))
-		cl_await_stop(&r->await);
+		cl_payload_wait_stop(&r->payload_wait);
 	if (cl_preparation_offer(&r->prep, round, &err) != CM_OK) {
 		fault(r, "round refused", &err);
 		return;
@@ -547,12 +548,12 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 		.on_answer = judge,
 		.on_fault = fault,
 		.on_over = end_run };
-	cl_await_init(&r->await, r->context, conf->plans, fetched, r);
+	cl_payload_wait_init(&r->payload_wait, r->context, conf->plans, fetched, r);
 	rc = cl_reports_active(r->context->db, &r->active, err);
 	if (rc != CM_OK && rc != CM_ENOINPUT)
 		return rc;
 	if (r->active.sequence == 0)
-		cl_await_forget(&r->await);
+		cl_payload_wait_forget(&r->payload_wait);
 	rc = cl_asker_new(&asker, &r->asker, err);
 	if (rc == CM_OK)
 		cl_asker_wait(r->asker);
@@ -564,7 +565,7 @@ void cl_rounds_close(struct cl_rounds *r)
 	if (!r)
 		return;
 	r->phase = CL_ENDING;
-	cl_await_close(&r->await);
+	cl_payload_wait_close(&r->payload_wait);
 	atomic_store(&r->conf.plans->stop, true);
 	cl_asker_close(r->asker);
 	if (r->round)
