@@ -1,7 +1,7 @@
 /* cl_context.h - what every part of a running client uses: configuration, database, device secret, devices,
  * metrics, and the event loop.
  *
- * The parts are cl_asker.h (asks for rounds), cl_preparation.h (judges and reads), cl_gather.h (readings by
+ * The parts are cl_asker.h (asks for rounds), cl_prepare_work.h (judges and reads), cl_gather.h (readings by
  * MQTT), cl_round.h (one round's upload), cl_rounds.h (one round after the other, composed of these) and
  * cl_inclusion.h (proofs of inclusion).  Each has a state of its own, and tells its owner what happened by
  * the callbacks in its conf.  Life of a part: new while the loop exists, close (its handles end), free after

@@ -7,7 +7,7 @@
 #include "cl_asker.h"
 #include "cl_done.h"
 #include "cl_payload_wait.h"
-#include "cl_preparation.h"
+#include "cl_prepare_work.h"
 #include "cl_round.h"
 #include "cl_standing.h"
 #include "cl_summary.h"
@@ -17,7 +17,7 @@ struct cl_rounds {
 	struct cl_rounds_conf conf;
 	struct cl_context *context;
 	struct cl_asker *asker;
-	struct cl_preparation prep;
+	struct cl_prepare_work prep;
 	struct cl_round *round;              /* the round that is being uploaded; NULL if there is none */
 	enum cl_phase phase;                 /* CL_ENDING after cl_rounds_close */
 	bool closed_told;                    /* on_closed was called */
@@ -93,7 +93,7 @@ static void interrupted(struct cl_rounds *r, const struct cm_err *why)
 	struct cm_err unused;
 
 	cl_metrics_interrupted(r->context->metrics);
-	cl_preparation_forget(&r->prep);
+	cl_prepare_work_forget(&r->prep);
 	cl_active_fini(&r->active);
 	if (cl_reports_active(r->context->db, &r->active, &unused) != CM_OK)
 		r->active.sequence = 0;
@@ -130,7 +130,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	}
 	r->done.after = r->prep.prepared.j.d.sequence;
 	summarize(r, counts, NULL);
-	cl_preparation_drop(&r->prep);
+	cl_prepare_work_drop(&r->prep);
 	cl_payload_wait_forget(&r->payload_wait);
 	cl_active_fini(&r->active);
 	r->active.sequence = 0;
@@ -159,7 +159,7 @@ static void refuse(struct cl_rounds *r, const struct cm_err *why)
 
 	if (!j->verified) {
 		cl_metrics_unjudged(r->context->metrics);
-		cl_preparation_forget(&r->prep);
+		cl_prepare_work_forget(&r->prep);
 		fault(r, "round refused", why);
 		return;
 	}
@@ -171,7 +171,7 @@ static void refuse(struct cl_rounds *r, const struct cm_err *why)
 		summarize(r, NULL, why);
 	else
 		cl_metrics_passed_over(r->context->metrics);
-	cl_preparation_forget(&r->prep);
+	cl_prepare_work_forget(&r->prep);
 	cl_payload_wait_forget(&r->payload_wait);
 	if ((r->context->run->stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
 		why->code == CM_EINTERNAL) {
@@ -254,7 +254,7 @@ static void start_stored(struct cl_rounds *r)
 {
 	struct cm_err err;
 
-	if (cl_preparation_resume(&r->prep, &r->active, &err) != CM_OK)
+	if (cl_prepare_work_resume(&r->prep, &r->active, &err) != CM_OK)
 		end_run(r, &err);
 	else
 		start(r);
@@ -295,12 +295,12 @@ static void on_drawn(void *user)
 /* The round judged in prep is still open: take its readings. */
 static void draw(struct cl_rounds *r)
 {
-	struct cl_preparation *p = &r->prep;
+	struct cl_prepare_work *p = &r->prep;
 	struct cm_err err;
 
 	enter(r, CL_PREPARING);
 	if (cl_gather_draw(r->conf.gather, &p->prepared.j.d, &p->input, &p->from, &err) != CM_OK ||
-		cl_preparation_draw(p, on_drawn, r, &err) != CM_OK)
+		cl_prepare_work_draw(p, on_drawn, r, &err) != CM_OK)
 		end_run(r, &err);
 }
 
@@ -328,7 +328,7 @@ static void fetch(struct cl_rounds *r)
 		end_run(r, &err);
 		return;
 	}
-	cl_preparation_forget(&r->prep);
+	cl_prepare_work_forget(&r->prep);
 	if (r->conf.plans->payload.state == CL_PAYLOAD_WANTED) {
 		r->conf.plans->need = need;
 		ask(r, 0);
@@ -380,7 +380,7 @@ static void on_prepared(void *user)
 	}
 	if (r->prep.err.code == CM_EMORE) {
 		r->conf.plans->need = j->need;
-		cl_preparation_forget(&r->prep);
+		cl_prepare_work_forget(&r->prep);
 		ask(r, 0);
 		return;
 	}
@@ -403,7 +403,7 @@ static void judge(void *user)
 	/* The payload came, or cannot be had; the moment at which that became known must not show. */
 	if (cl_payload_wait_lasts(&r->payload_wait))
 		return;
-	if (cl_preparation_judge(
+	if (cl_prepare_work_judge(
 		    &r->prep, input, cl_payload_wait_until(&r->payload_wait), on_prepared, r, &err) != CM_OK)
 		end_run(r, &err);
 }
@@ -434,7 +434,7 @@ static void request(void *user, Tombola__V1__GetRound *get)
 static void forget_judged(struct cl_rounds *r)
 {
 	if (r->confirming)
-		cl_preparation_forget(&r->prep);
+		cl_prepare_work_forget(&r->prep);
 	r->confirming = false;
 }
 
@@ -474,24 +474,24 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 	struct cl_rounds *r = user;
 	struct cm_err err;
 
-	if (r->confirming && cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len)) {
+	if (r->confirming && cl_prepare_work_is(&r->prep, round->descriptor.data, round->descriptor.len)) {
 		r->confirming = false;
 		draw(r);
 		return;
 	}
 	forget_judged(r);
 	r->declined.sequence = 0;
-	if (!cl_preparation_is(&r->prep, round->descriptor.data, round->descriptor.len))
+	if (!cl_prepare_work_is(&r->prep, round->descriptor.data, round->descriptor.len))
 		cl_payload_wait_stop(&r->payload_wait);
-	if (cl_preparation_offer(&r->prep, round, &err) != CM_OK) {
+	if (cl_prepare_work_offer(&r->prep, round, &err) != CM_OK) {
 		fault(r, "round refused", &err);
 		return;
 	}
 	cl_plans_begin(r->conf.plans);
 	r->conf.on_begin(r->conf.user);
 	if (r->active.sequence > 0 &&
-		!cl_preparation_is(&r->prep, r->active.descriptor.data, r->active.descriptor.len)) {
-		cl_preparation_look(&r->prep, r->active.sequence);
+		!cl_prepare_work_is(&r->prep, r->active.descriptor.data, r->active.descriptor.len)) {
+		cl_prepare_work_look(&r->prep, r->active.sequence);
 		start_stored(r);
 		return;
 	}
@@ -535,7 +535,7 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 	r->conf = *conf;
 	r->context = conf->context;
 	r->done.after = conf->after;
-	cl_preparation_init(&r->prep, r->context, conf->plans);
+	cl_prepare_work_init(&r->prep, r->context, conf->plans);
 
 	const struct cl_asker_conf asker = { .context = r->context,
 		.links = conf->links,
@@ -577,7 +577,7 @@ void cl_rounds_free(struct cl_rounds *r)
 {
 	if (!r)
 		return;
-	cl_preparation_fini(&r->prep);
+	cl_prepare_work_fini(&r->prep);
 	cl_active_fini(&r->active);
 	cl_asker_free(r->asker);
 	free(r);

@@ -1,5 +1,5 @@
-/* cl_preparation.c - prepares a round on the thread pool. */
-#include "cl_preparation.h"
+/* cl_prepare_work.c - prepares a round on the thread pool. */
+#include "cl_prepare_work.h"
 
 #include <string.h>
 #include <time.h>
@@ -9,21 +9,21 @@
 
 #define LOOK_NS 50000000 /* pause between two checks of `stop` */
 
-void cl_preparation_init(struct cl_preparation *p, const struct cl_context *context, struct cl_plans *plans)
+void cl_prepare_work_init(struct cl_prepare_work *p, const struct cl_context *context, struct cl_plans *plans)
 {
-	*p = (struct cl_preparation){ .context = context, .plans = plans };
+	*p = (struct cl_prepare_work){ .context = context, .plans = plans };
 	p->work.data = p;
 	cm_buf_init(&p->descriptor, PR_DESCRIPTOR_MAX);
 }
 
-void cl_preparation_fini(struct cl_preparation *p)
+void cl_prepare_work_fini(struct cl_prepare_work *p)
 {
 	cl_prepared_fini(&p->prepared);
 	cm_buf_fini(&p->descriptor);
 }
 
 static enum cm_rc keep(
-	struct cl_preparation *p, const uint8_t *descriptor, size_t len, const uint8_t *signature)
+	struct cl_prepare_work *p, const uint8_t *descriptor, size_t len, const uint8_t *signature)
 {
 	p->descriptor.len = 0;
 	if (cm_buf_put(&p->descriptor, descriptor, len) != CM_OK)
@@ -32,7 +32,8 @@ static enum cm_rc keep(
 	return CM_OK;
 }
 
-enum cm_rc cl_preparation_offer(struct cl_preparation *p, const Tombola__V1__Round *round, struct cm_err *err)
+enum cm_rc cl_prepare_work_offer(
+	struct cl_prepare_work *p, const Tombola__V1__Round *round, struct cm_err *err)
 {
 	p->descriptor.len = 0;
 	if (round->descriptor.len == 0 || round->signature.len != PR_SIGNATURE_LEN ||
@@ -41,12 +42,13 @@ enum cm_rc cl_preparation_offer(struct cl_preparation *p, const Tombola__V1__Rou
 	return CM_OK;
 }
 
-bool cl_preparation_is(const struct cl_preparation *p, const uint8_t *descriptor, size_t len)
+bool cl_prepare_work_is(const struct cl_prepare_work *p, const uint8_t *descriptor, size_t len)
 {
 	return p->descriptor.len == len && memcmp(p->descriptor.data, descriptor, len) == 0;
 }
 
-enum cm_rc cl_preparation_resume(struct cl_preparation *p, const struct cl_active *active, struct cm_err *err)
+enum cm_rc cl_prepare_work_resume(
+	struct cl_prepare_work *p, const struct cl_active *active, struct cm_err *err)
 {
 	cl_prepared_fini(&p->prepared);
 	p->prepared = (struct cl_prepared){ 0 };
@@ -58,18 +60,18 @@ enum cm_rc cl_preparation_resume(struct cl_preparation *p, const struct cl_activ
 	return CM_OK;
 }
 
-void cl_preparation_forget(struct cl_preparation *p)
+void cl_prepare_work_forget(struct cl_prepare_work *p)
 {
 	cl_prepared_fini(&p->prepared);
 }
 
-void cl_preparation_drop(struct cl_preparation *p)
+void cl_prepare_work_drop(struct cl_prepare_work *p)
 {
 	cl_prepared_fini(&p->prepared);
 	p->descriptor.len = 0;
 }
 
-void cl_preparation_look(const struct cl_preparation *p, uint64_t active)
+void cl_prepare_work_look(const struct cl_prepare_work *p, uint64_t active)
 {
 	struct cl_db *db = p->context->db;
 	struct rd_descriptor d;
@@ -89,7 +91,7 @@ void cl_preparation_look(const struct cl_preparation *p, uint64_t active)
 /* ---- on the thread pool ---- */
 
 /* The round's payload if it has arrived; borrowed until the round is over. */
-static struct cl_payload_bytes payload_of(const struct cl_preparation *p)
+static struct cl_payload_bytes payload_of(const struct cl_prepare_work *p)
 {
 	const struct cl_payload *from = &p->plans->payload;
 
@@ -98,7 +100,7 @@ static struct cl_payload_bytes payload_of(const struct cl_preparation *p)
 }
 
 /* Fail if no device takes part and this client does not take part in the round already. */
-static void check_batch(struct cl_preparation *p)
+static void check_batch(struct cl_prepare_work *p)
 {
 	size_t n = 0;
 
@@ -110,7 +112,7 @@ static void check_batch(struct cl_preparation *p)
 
 /* Have programs compute the values that the round asks for.  A spawner that has ended is not a fault of the
  * round: every device becomes NONE. */
-static void compute(struct cl_preparation *p)
+static void compute(struct cl_prepare_work *p)
 {
 	const struct cl_answers a = { .programs = p->context->run->programs,
 		.setup = p->context->setup,
@@ -127,7 +129,7 @@ static void compute(struct cl_preparation *p)
 
 /* Wait until reading was to end.  That moment was fixed before reading began, so that the next steps do not
  * show how long reading took. */
-static void rest(struct cl_preparation *p)
+static void rest(struct cl_prepare_work *p)
 {
 	int64_t left;
 
@@ -146,7 +148,7 @@ static void rest(struct cl_preparation *p)
 
 static void judge(uv_work_t *w)
 {
-	struct cl_preparation *p = w->data;
+	struct cl_prepare_work *p = w->data;
 	const struct cl_prepare_job job = {
 		.db = p->context->db,
 		.setup = p->context->setup,
@@ -173,7 +175,7 @@ static void judge(uv_work_t *w)
 
 static void draw(uv_work_t *w)
 {
-	struct cl_preparation *p = w->data;
+	struct cl_prepare_work *p = w->data;
 	struct cl_prepared *r = &p->prepared;
 	struct cr_rng rng;
 
@@ -191,7 +193,7 @@ static void draw(uv_work_t *w)
 
 static void on_worked(uv_work_t *w, int status)
 {
-	struct cl_preparation *p = w->data;
+	struct cl_prepare_work *p = w->data;
 
 	(void)status;
 	p->works = false;
@@ -199,7 +201,7 @@ static void on_worked(uv_work_t *w, int status)
 }
 
 static enum cm_rc start(
-	struct cl_preparation *p, uv_work_cb work, void (*done)(void *user), void *user, struct cm_err *err)
+	struct cl_prepare_work *p, uv_work_cb work, void (*done)(void *user), void *user, struct cm_err *err)
 {
 	p->done = done;
 	p->user = user;
@@ -207,7 +209,7 @@ static enum cm_rc start(
 	return p->works ? CM_OK : cm_fail(err, CM_EINTERNAL, "the thread pool accepts no work");
 }
 
-enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input *input, int64_t from_ms,
+enum cm_rc cl_prepare_work_judge(struct cl_prepare_work *p, const struct cl_input *input, int64_t from_ms,
 	void (*done)(void *user), void *user, struct cm_err *err)
 {
 	p->from = from_ms > 0 ? from_ms : cm_clock_wall_ms();
@@ -220,8 +222,8 @@ enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input 
 	return start(p, judge, done, user, err);
 }
 
-enum cm_rc cl_preparation_draw(
-	struct cl_preparation *p, void (*done)(void *user), void *user, struct cm_err *err)
+enum cm_rc cl_prepare_work_draw(
+	struct cl_prepare_work *p, void (*done)(void *user), void *user, struct cm_err *err)
 {
 	p->input.payload = payload_of(p);
 	return start(p, draw, done, user, err);

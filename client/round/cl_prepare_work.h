@@ -1,11 +1,11 @@
-/* cl_preparation.h - prepares a round on the thread pool: judges the offered descriptor, and reads the
+/* cl_prepare_work.h - prepares a round on the thread pool: judges the offered descriptor, and reads the
  * readings (cl_prepare.h). */
 #pragma once
 
 #include "cl_context.h"
 #include "cl_plans.h"
 
-struct cl_preparation {
+struct cl_prepare_work {
 	const struct cl_context *context; /* borrowed, like plans */
 	struct cl_plans *plans;
 	struct cm_buf descriptor; /* descriptor of the current round, as received */
@@ -21,29 +21,30 @@ struct cl_preparation {
 	void (*done)(void *user);
 	void *user;
 };
-void cl_preparation_init(struct cl_preparation *p, const struct cl_context *context, struct cl_plans *plans);
-void cl_preparation_fini(struct cl_preparation *p);
+void cl_prepare_work_init(
+	struct cl_prepare_work *p, const struct cl_context *context, struct cl_plans *plans);
+void cl_prepare_work_fini(struct cl_prepare_work *p);
 
 /* Keep an offered descriptor.  CM_EPROTO: it is incomplete. */
-CM_CHECK enum cm_rc cl_preparation_offer(
-	struct cl_preparation *p, const Tombola__V1__Round *round, struct cm_err *err);
+CM_CHECK enum cm_rc cl_prepare_work_offer(
+	struct cl_prepare_work *p, const Tombola__V1__Round *round, struct cm_err *err);
 /* Whether these are the bytes of the descriptor that is kept. */
-bool cl_preparation_is(const struct cl_preparation *p, const uint8_t *descriptor, size_t len);
+bool cl_prepare_work_is(const struct cl_prepare_work *p, const uint8_t *descriptor, size_t len);
 /* Keep the active round as judged and resumed: only its stored reports are sent. */
-CM_CHECK enum cm_rc cl_preparation_resume(
-	struct cl_preparation *p, const struct cl_active *active, struct cm_err *err);
+CM_CHECK enum cm_rc cl_prepare_work_resume(
+	struct cl_prepare_work *p, const struct cl_active *active, struct cm_err *err);
 /* Compare an offered descriptor with the round under way, whose sequence number is `active`: a different
  * one with the same number is recorded as refused. */
-void cl_preparation_look(const struct cl_preparation *p, uint64_t active);
-/* Forget the judgement; cl_preparation_drop also forgets the descriptor. */
-void cl_preparation_forget(struct cl_preparation *p);
-void cl_preparation_drop(struct cl_preparation *p);
+void cl_prepare_work_look(const struct cl_prepare_work *p, uint64_t active);
+/* Forget the judgement; cl_prepare_work_drop also forgets the descriptor. */
+void cl_prepare_work_forget(struct cl_prepare_work *p);
+void cl_prepare_work_drop(struct cl_prepare_work *p);
 
-/* Start work on the thread pool; done(user) is called when it has ended.  cl_preparation_judge prepares the
+/* Start work on the thread pool; done(user) is called when it has ended.  cl_prepare_work_judge prepares the
  * whole round, with the readings of *input; if that is NULL it only judges, and the readings are drawn
- * afterwards.  from_ms is the wall time at which the preparation began; 0 means now.  cl_preparation_draw
+ * afterwards.  from_ms is the wall time at which the preparation began; 0 means now.  cl_prepare_work_draw
  * reads the readings of the judged round from p->input, at p->from. */
-CM_CHECK enum cm_rc cl_preparation_judge(struct cl_preparation *p, const struct cl_input *input,
+CM_CHECK enum cm_rc cl_prepare_work_judge(struct cl_prepare_work *p, const struct cl_input *input,
 	int64_t from_ms, void (*done)(void *user), void *user, struct cm_err *err);
-CM_CHECK enum cm_rc cl_preparation_draw(
-	struct cl_preparation *p, void (*done)(void *user), void *user, struct cm_err *err);
+CM_CHECK enum cm_rc cl_prepare_work_draw(
+	struct cl_prepare_work *p, void (*done)(void *user), void *user, struct cm_err *err);
