@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "cl_asker.h"
-#include "cl_done.h"
 #include "cl_payload_wait.h"
 #include "cl_prepare_work.h"
 #include "cl_round.h"
+#include "cl_rounds_over.h"
 #include "cl_standing.h"
 #include "cl_summary.h"
 #include "cm_fault.h"
@@ -25,7 +25,7 @@ struct cl_rounds {
 	bool confirming;                     /* asked whether the round judged in prep is still open */
 	struct cl_payload_wait payload_wait; /* used for rounds with a payload */
 	uint64_t count;                      /* rounds done in this run */
-	struct cl_done done;
+	struct cl_rounds_over over;
 	/* The round that was declined last; the next requests name it.  sequence is 0 if there is none.
 	 * The reason comes from cl_judge alone, which reads no reading: no peer learns whether readings can
 	 * be read. */
@@ -128,7 +128,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 		interrupted(r, why);
 		return;
 	}
-	r->done.after = r->prep.prepared.j.d.sequence;
+	r->over.after = r->prep.prepared.j.d.sequence;
 	summarize(r, counts, NULL);
 	cl_prepare_work_drop(&r->prep);
 	cl_payload_wait_forget(&r->payload_wait);
@@ -163,7 +163,7 @@ static void refuse(struct cl_rounds *r, const struct cm_err *why)
 		fault(r, "round refused", why);
 		return;
 	}
-	cl_done_refused(&r->done, j);
+	cl_rounds_over_refuse(&r->over, j);
 	r->declined.sequence = j->declined > 0 ? j->d.sequence : 0;
 	r->declined.why = j->declined;
 	r->declined.listed = cl_devices_n(r->context->devices);
@@ -417,8 +417,8 @@ static void request(void *user, Tombola__V1__GetRound *get)
 	/* Request the active round by its number, to check that it is unchanged. */
 	get->after = r->active.sequence > 0 ? r->active.sequence - 1
 		     : r->confirming        ? r->prep.prepared.j.d.sequence - 1
-					    : cl_done_with(&r->done);
-	get->passed_over = cl_done_passed_over(&r->done);
+					    : cl_rounds_over_after(&r->over);
+	get->passed_over = cl_rounds_over_by_clock(&r->over);
 	get->declined = r->declined.sequence;
 	get->declined_why = get->declined > 0 ? r->declined.why : 0;
 	get->listed = get->declined > 0 ? r->declined.listed : 0;
@@ -534,7 +534,7 @@ enum cm_rc cl_rounds_new(const struct cl_rounds_conf *conf, struct cl_rounds **o
 	*out = r;
 	r->conf = *conf;
 	r->context = conf->context;
-	r->done.after = conf->after;
+	r->over.after = conf->after;
 	cl_prepare_work_init(&r->prep, r->context, conf->plans);
 
 	const struct cl_asker_conf asker = { .context = r->context,
@@ -603,7 +603,7 @@ bool cl_rounds_under_way(const struct cl_rounds *r)
 
 uint64_t cl_rounds_after(const struct cl_rounds *r)
 {
-	return r->done.after;
+	return r->over.after;
 }
 
 const struct rd_descriptor *cl_rounds_current(const struct cl_rounds *r)
