@@ -232,7 +232,7 @@ static enum cm_rc total(struct cmd_audit *a)
 	return CM_OK;
 }
 
-/* written so that a NaN counts as over the limit */
+/* A recorded share may be less than the share computed here by at most this relative amount. */
 #define SHARE_SLACK 1e-2
 
 static struct cmd_audit_row *find(struct cmd_audit *a, const char *id)

@@ -191,7 +191,7 @@ enum acct_rc acct_abi_add(struct acct_abi *a, const char *text, uint64_t times, 
 
 struct result {
 	double *lower, *upper;
-	int *worth; /* Ask one analysis one question: epsilon at a delta, or delta at an epsilon. */
+	int *worth; /* may be NULL */
 };
 
 /* Put one question to one analysis: epsilon at a delta, or delta at an epsilon. */
@@ -305,7 +305,7 @@ static enum acct_rc add_parts(struct acct_state *s, const struct acct_abi_round 
 	while (!rc && done < round->parts)
 		if (!(rc = acct_state_add(s, &round->part[done].round)))
 			done++;
-	/* The account's rounds as the core takes them, to be freed; NULL: out of memory. */
+	/* Removing a part that was just added cannot fail. */
 	while (rc && done > 0)
 		if (acct_state_remove(s, &round->part[--done].round))
 			return ACCT_EDOMAIN;

@@ -24,18 +24,18 @@ enum cf_type {
 	CF_DOUBLES,  /* struct cf_doubles: a list of finite numbers */
 	CF_GROUP,    /* { ... }: rows in `sub`, the same struct */
 	CF_LIST,     /* ( {...}, {...} ): one struct of `size` bytes each, rows in `sub`; struct cf_list */
-	CF_NAMED,    /* as DOUBLE, or the string "inf" for INFINITY, which may exceed max */
+	/* { NAME = {...}; NAME = {...} }: as LIST; each struct begins with its NAME, a malloc'd char * */
+	CF_NAMED,
 	CF_EXTENDED, /* as DOUBLE, or the string "inf" for INFINITY, which may exceed max */
 	CF_WORD,     /* struct cf_word: a string, or a finite number */
-	/* bool: whether the group is there; its keys depend on one of them, so cf_group_read reads it
-	 * later */
-	CF_WORDS,
-	CF_CHAR,  /* char: a string of one ASCII character, which may be a tab */
-	CF_RANGE, /* double[2] from [lo, hi]: two finite numbers, lo < hi, both within min..max when min
-			  < max */
-	CF_LATER, /* bool: the group is there; its keys depend on one of them: cf_group_read reads it */
-	CF_GONE,  /* a key that was removed: a fault, with the text of `help`; it has no field and is not in
-		     the sample */
+	CF_WORDS,    /* struct cf_words: a list of strings and finite numbers */
+	CF_CHAR,     /* char: a string of one ASCII character, which may be a tab */
+	CF_RANGE,    /* double[2] from [lo, hi]: two finite numbers, lo < hi, both within min..max when min
+			     < max */
+	/* bool: the group is there.  Which keys it has depends on one of them, so cf_group_read reads it. */
+	CF_LATER,
+	CF_GONE, /* a key that was removed: a fault, with the text of `help`; it has no field and is not in
+		    the sample */
 };
 
 struct cf_word {
@@ -67,9 +67,10 @@ struct cf_list {
 struct cf_row {
 	const char *key;
 	enum cf_type type;
-	size_t offset; /* one line, printed in the sample */
+	size_t offset; /* of the field in the target struct (GROUP: 0, which is the same struct) */
 	bool required;
-	double min, max; /* INT, DOUBLE, DURATION; also the length of a list when max > 0 */
+	/* range of an INT, DOUBLE or DURATION; for lists, the range of their length if max > 0 */
+	double min, max;
 	/* Default as written in the file (the quotes of a string may be left out); NULL: zero. */
 	const char *fallback;
 	const char *help; /* one line, shown in the sample */
@@ -77,9 +78,14 @@ struct cf_row {
 	size_t size; /* LIST, NAMED: bytes per item */
 };
 
-/* A path "credential:NAME" is the file NAME in $CREDENTIALS_DIRECTORY, where a service manager puts files
- * that only this process may read (systemd's LoadCredential=).  Without the variable the path is taken as
- * it is written. */
+/* A table is written by position, and ends with CF_END:
+ *
+ *	CF_REQUIRED("state_dir", CF_PATH, offsetof(struct conf, state_dir), "where it keeps its state"),
+ *	CF_DEFAULT("threads", CF_INT(0, 256), offsetof(struct conf, threads), "0", "to open reports"),
+ *	CF_OPTIONAL("rounds", CF_LIST(1, 64, round_rows, struct round), offsetof(struct conf, rounds), NULL),
+ *	CF_END,
+ *
+ * A type that has bounds takes the least and the greatest value. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type brings its bounds as further members. */
 #define CF_REQUIRED(key_, type_, at_, help_)                                                     \
 	{                                                                                        \

@@ -42,10 +42,10 @@ struct sh_row {
 #define SH_RUN_BLOCK           (UINT64_C(1) << 63)
 #define SH_RUN_ID(run, bucket) (SH_RUN_BLOCK | (uint64_t)(run)*PR_BUCKETS_MAX | (bucket))
 
-/* id of the block: SH_RUN_ID for a run; otherwise 63 random bits, which reveal neither time nor order */
+/* The encrypted messages of one commit and bucket. */
 struct sh_block {
 	uint32_t bucket;
-	uint64_t id; /* SH_RUN_ID; or 63 random bits, which reveal neither time nor order */
+	uint64_t id; /* SH_RUN_ID for a run, otherwise 63 random bits, which reveal neither time nor order */
 	const uint8_t *body;
 	size_t len;
 	uint32_t devices; /* in a tag row: the number of devices that it adds */
