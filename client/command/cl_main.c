@@ -14,6 +14,7 @@
 #include "cl_dry_plan.h"
 #include "cl_dry_run.h"
 #include "cl_left_out.h"
+#include "cl_listen.h"
 #include "cl_options.h"
 #include "cl_proofs.h"
 #include "cl_recover.h"
@@ -464,6 +465,9 @@ static const struct cm_cli_verb verbs[] = {
 		CM_OPTION("descriptor", "FILE", "a saved round instead of the shuffler's open one"),
 		CM_OPTION("save", "FILE", "keep the round's descriptor and signature there"),
 		CM_OPTION("wait", "TIME", "for a round to open (60s)")),
+	CM_VERB_WITH("devices", "", 0, 0, cl_listen,
+		"print the devices that publish at the MQTT broker, as a list to edit for mqtt.devices",
+		CM_OPTION("listen", "TIME", "required: for how long, such as 10m; SIGINT ends it earlier")),
 	CM_VERB("status", "", 0, 0, verb_status, "show this client's ledger and the round under way"),
 	CM_VERB_WITH("accept-loss", "", 0, 0, cl_recover_accept_loss,
 		"go on after the ledger was restored from a copy, cloned or lost, and note it",

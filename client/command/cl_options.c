@@ -9,18 +9,22 @@
 #include "cm_clock.h"
 
 #define WAIT_DEFAULT_MS 60000
-#define WAIT_MAX_MS     (7 * 86400000LL)
+#define TIME_MAX_MS     (7 * 86400000LL)
+
+enum cm_rc cl_options_time(const char *option, const char *text, int64_t *ms, struct cm_err *err)
+{
+	if (cm_clock_duration(text, ms) && *ms > 0 && *ms <= TIME_MAX_MS)
+		return CM_OK;
+	return cm_fail(err, CM_EUSAGE, "%s: '%.40s' is no duration like 500ms, 60s, 10m, 1h, 2d (up to 7d)",
+		option, text);
+}
 
 enum cm_rc cl_options_wait(const char *text, int64_t *ms, struct cm_err *err)
 {
-	if (!text) {
-		*ms = WAIT_DEFAULT_MS;
-		return CM_OK;
-	}
-	if (cm_clock_duration(text, ms) && *ms > 0 && *ms <= WAIT_MAX_MS)
-		return CM_OK;
-	return cm_fail(err, CM_EUSAGE,
-		"--wait: '%.40s' is no duration like 500ms, 60s, 10m, 1h, 2d (up to 7d)", text);
+	if (text)
+		return cl_options_time("--wait", text, ms, err);
+	*ms = WAIT_DEFAULT_MS;
+	return CM_OK;
 }
 
 enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, const char *path,

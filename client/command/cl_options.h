@@ -22,6 +22,8 @@ enum { CL_OPTION_FORMAT, CL_OPTION_DEVICE_FIELD, CL_OPTION_DEVICES, CL_OPTION_LI
  * CM_ENOINPUT. */
 CM_CHECK enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, const char *path,
 	struct cl_input *in, struct cm_err *err);
-/* Parse --wait as cm_clock_duration does: more than zero, at most 7 days.  NULL means one minute.
- * CM_EUSAGE. */
+/* Parse a duration as cm_clock_duration does: more than zero, at most 7 days.  `option` is its name, such as
+ * "--wait", for the message.  CM_EUSAGE. */
+CM_CHECK enum cm_rc cl_options_time(const char *option, const char *text, int64_t *ms, struct cm_err *err);
+/* Parse --wait by cl_options_time.  NULL means one minute. */
 CM_CHECK enum cm_rc cl_options_wait(const char *text, int64_t *ms, struct cm_err *err);

@@ -177,6 +177,7 @@ static void check_mqtt(struct cl_setup *s, const struct cf_file *file, FILE *fau
 	struct cm_err why;
 
 	cl_mqtt_conf_check(&s->conf.mqtt, file, faults, first);
+	cl_mqtt_conf_check_list(&s->conf.mqtt, file, faults, first);
 	if (!by_mqtt(s) || !s->conf.input)
 		return;
 	(void)cm_fail(&why, CM_ECONFIG, "readings come from input.path or by mqtt, not both");
@@ -341,6 +342,25 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	*err = first;
 	/* A missing configuration ends a verb like any missing input file. */
 	return rc == CM_ENOINPUT ? rc : cf_blamed(err);
+}
+
+enum cm_rc cl_setup_load_mqtt(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err)
+{
+	struct cm_err first = { .code = CM_OK }, why;
+	enum cm_rc rc;
+
+	*out = (struct cl_setup){ 0 };
+	rc = cf_load(path, cl_conf_rows, &out->conf, &out->file, faults, err);
+	if (rc != CM_OK)
+		return rc;
+	cl_mqtt_conf_check(&out->conf.mqtt, out->file, faults, &first);
+	if (!by_mqtt(out)) {
+		(void)cm_fail(&why, CM_ECONFIG,
+			"no broker to listen to: mqtt.topics or mqtt.sources say what is of interest");
+		cf_fault_at(out->file, "mqtt", &why, faults, &first);
+	}
+	*err = first;
+	return first.code == CM_OK ? CM_OK : cf_blamed(err);
 }
 
 bool cl_setup_shows(const struct cl_setup *s)

@@ -48,6 +48,10 @@ struct cl_setup {
 /* Load the configuration and everything it names.  Every fault of both files is printed to `faults` as
  * file:line: text, and the first is also put into err.  Call cl_setup_fini on success and on failure. */
 CM_CHECK enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err);
+/* Load only what it takes to listen to the broker of the group `mqtt`, which need not have a list of devices:
+ * keys, certificates towards the shuffler and policy are not read.  Otherwise as cl_setup_load. */
+CM_CHECK enum cm_rc cl_setup_load_mqtt(
+	const char *path, struct cl_setup *out, FILE *faults, struct cm_err *err);
 void cl_setup_fini(struct cl_setup *s);
 /* Tell the policy that this field of a file names devices, and under which other names a query may ask for
  * it. */

@@ -14,6 +14,8 @@
 #include "cm_file.h"
 #include "cm_owned.h"
 
+static const char bom[] = "\xef\xbb\xbf";
+
 struct listed {
 	uint8_t pseudonym[PR_PSEUDONYM_LEN];
 	uint32_t line; /* the line that names the device */
@@ -51,17 +53,27 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
+const char *cl_devices_fault(const char *name)
+{
+	if (is_space(name[0]) || is_space(name[strlen(name) - 1]))
+		return "a device's name with white space at its ends";
+	if (strchr(name, '\r'))
+		return "a device's name with a CR, which ends no line here";
+	if (strchr(name, '\n'))
+		return "a device's name with a line end";
+	if (strncmp(name, bom, strlen(bom)) == 0)
+		return "a device's name with a byte order mark at its beginning";
+	return NULL;
+}
+
 static enum cm_rc add(struct cl_devices *d, const char *path, uint32_t line, const char *name,
 	const struct cr_key *secret, const char *population, struct cm_err *err)
 {
+	const char *why = cl_devices_fault(name);
 	struct listed *list;
 
-	if (is_space(name[0]) || is_space(name[strlen(name) - 1]))
-		return cm_fail(
-			err, CM_EDATA, "%s:%u: a device's name with white space at its ends", path, line);
-	if (strchr(name, '\r'))
-		return cm_fail(err, CM_EDATA, "%s:%u: a device's name with a CR, which ends no line here",
-			path, line);
+	if (why)
+		return cm_fail(err, CM_EDATA, "%s:%u: %s", path, line, why);
 	if (d->n == CL_BATCH_MAX)
 		return cm_fail(err, CM_EDATA, "%s:%u: more than %u devices", path, line, CL_BATCH_MAX);
 	list = cm_grow(d->device, d->n, &d->room, sizeof *list);
@@ -91,13 +103,12 @@ static bool next_line(char *line, size_t size, FILE *f, bool *nul)
 static enum cm_rc read_names(struct cl_devices *d, FILE *f, const char *path, const struct cr_key *secret,
 	const char *population, struct cm_err *err)
 {
-	static const char bom[] = "\xef\xbb\xbf";
 	char line[CL_DEVICE_MAX + 8];
 	bool nul = false;
 	enum cm_rc rc = CM_OK;
 
 	for (uint32_t at = 1; rc == CM_OK && next_line(line, sizeof line, f, &nul); at++) {
-		char *name = at == 1 && strncmp(line, bom, 3) == 0 ? line + 3 : line;
+		char *name = at == 1 && strncmp(line, bom, strlen(bom)) == 0 ? line + strlen(bom) : line;
 		size_t n = strlen(name);
 		bool whole = n > 0 && name[n - 1] == '\n';
 

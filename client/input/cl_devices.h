@@ -22,6 +22,8 @@ void cl_devices_free(struct cl_devices *d);
 /* Read the list from an open file; errors call it `path`. */
 CM_CHECK enum cm_rc cl_devices_read(FILE *f, const char *path, const struct cr_key *secret,
 	const char *population, struct cl_devices **out, struct cm_err *err);
+/* Say why a list cannot hold this name, which is not empty, on a line of its own; NULL if it can. */
+const char *cl_devices_fault(const char *name);
 /* Number of devices; 0 for NULL. */
 size_t cl_devices_n(const struct cl_devices *d);
 /* Pseudonym of device i < n, PR_PSEUDONYM_LEN bytes; borrowed. */

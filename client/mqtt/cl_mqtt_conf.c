@@ -285,10 +285,6 @@ void cl_mqtt_conf_check(
 		conf->max_age_ms = conf->hold ? MAX_AGE_HELD_MS : MAX_AGE_MS;
 	if (conf->device_kib == 0)
 		conf->device_kib = conf->hold ? DEVICE_KIB_HELD : DEVICE_KIB;
-	if (!conf->devices)
-		say_text(&c, "devices",
-			"mqtt needs devices = \"FILE\", the names of the devices that take part, one a line: "
-			"who takes part must not depend on who publishes");
 	if (*conf->broker.host == '\0')
 		say_text(&c, "host", "host is empty");
 	if (strcmp(conf->broker.protocol, "5") != 0 && strcmp(conf->broker.protocol, "3.1.1") != 0)
@@ -300,6 +296,18 @@ void cl_mqtt_conf_check(
 	check_sources(conf, &c);
 	check_login(conf, &c);
 	check_tls(conf, &c);
+}
+
+void cl_mqtt_conf_check_list(
+	const struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	const struct checking c = { file, faults, first };
+
+	if (cl_mqtt_conf_sources(conf).n > 0 && !conf->devices)
+		say_text(&c, "devices",
+			"mqtt needs devices = \"FILE\", the names of the devices that take part, one a line: "
+			"who takes part must not depend on who publishes; `tombola-client devices --listen 10m` "
+			"prints a list to edit");
 }
 
 void cl_mqtt_conf_notes(const struct cl_mqtt_conf *conf, FILE *out)

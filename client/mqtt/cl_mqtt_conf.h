@@ -49,11 +49,14 @@ struct cl_mqtt_sources cl_mqtt_conf_sources(const struct cl_mqtt_conf *conf);
  * matches. */
 const struct cl_mqtt_source *cl_mqtt_conf_source(const struct cl_mqtt_conf *conf, const char *topic);
 
-/* Check what depends on several keys or on files: for example that the password and the certificates can be
- * read.  Every fault is printed to `faults` as path:line: text; the first is put into *first unless that
- * holds one. */
+/* Check what depends on several keys or on files, but for the list of devices: for example that the password
+ * and the certificates can be read.  Every fault is printed to `faults` as path:line: text; the first is put
+ * into *first unless that holds one. */
 void cl_mqtt_conf_check(
 	struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first);
+/* Report in the same way that there is no list of devices. */
+void cl_mqtt_conf_check_list(
+	const struct cl_mqtt_conf *conf, const struct cf_file *file, FILE *faults, struct cm_err *first);
 /* Print a line for each setting that has no effect, or that lets one device's messages displace those of
  * others at a broker with default settings. */
 void cl_mqtt_conf_notes(const struct cl_mqtt_conf *conf, FILE *out);

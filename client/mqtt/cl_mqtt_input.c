@@ -6,8 +6,7 @@
 
 #include "cl_device.h"
 #include "cl_mqtt_fields.h"
-#include "cl_mqtt_mapped.h"
-#include "cm_fault.h"
+#include "cl_mqtt_reader.h"
 
 #define FIELDS_MAX 64u /* most fields of one device, with `hold` */
 
@@ -16,23 +15,10 @@ struct cl_mqtt_input {
 	const struct cr_key *secret;
 	const char *population;
 	struct cl_held *held;
-	struct cl_held_view *view;      /* the readings of the current draw */
-	struct cl_mqtt_mapped **mapped; /* the map of each source; NULL for a source without one */
+	struct cl_held_view *view; /* the readings of the current draw */
+	struct cl_mqtt_reader *reader;
 	uint64_t fate[CL_MQTT_FATES];
 };
-
-static bool open_maps(struct cl_mqtt_input *in)
-{
-	const struct cl_mqtt_sources sources = cl_mqtt_conf_sources(in->conf);
-	struct cm_err err;
-
-	in->mapped = calloc(sources.n + 1, sizeof(void *));
-	for (size_t i = 0; in->mapped && i < sources.n; i++)
-		if (sources.item[i].map.list.n > 0 &&
-			cl_mqtt_mapped_new(&sources.item[i].map, &in->mapped[i], &err) != CM_OK)
-			return false;
-	return in->mapped != NULL;
-}
 
 struct cl_mqtt_input *cl_mqtt_input_new(
 	const struct cl_mqtt_conf *conf, const struct cr_key *secret, const char *population)
@@ -49,7 +35,8 @@ struct cl_mqtt_input *cl_mqtt_input_new(
 	in->secret = secret;
 	in->population = population;
 	in->held = cl_held_new(&limits);
-	if (!in->held || !open_maps(in)) {
+	in->reader = cl_mqtt_reader_new(conf);
+	if (!in->held || !in->reader) {
 		cl_mqtt_input_free(in);
 		return NULL;
 	}
@@ -61,9 +48,7 @@ void cl_mqtt_input_free(struct cl_mqtt_input *in)
 	if (!in)
 		return;
 	cl_mqtt_input_drawn(in);
-	for (size_t i = 0; in->mapped && i < cl_mqtt_conf_sources(in->conf).n; i++)
-		cl_mqtt_mapped_free(in->mapped[i]);
-	free(in->mapped);
+	cl_mqtt_reader_free(in->reader);
 	cl_held_free(in->held);
 	free(in);
 }
@@ -113,39 +98,17 @@ static enum cl_mqtt_fate hold(struct cl_mqtt_input *in, const struct cl_mqtt_rea
 	return cl_mqtt_fields_split(&r->line, on_field, &t) == CM_OK ? t.fate : CL_MQTT_MEMORY;
 }
 
-static enum cl_mqtt_fate judge(struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
-{
-	const struct cl_mqtt_source *source = cl_mqtt_conf_source(in->conf, m->topic);
-	struct cl_mqtt_mapped *mapped;
-	struct cl_mqtt_reading reading;
-	enum cl_mqtt_fate fate;
-
-	/* A broker may send more than we subscribed to: messages for subscriptions of an earlier session,
-	 * or for those that its operator makes for us. */
-	if (!source && !CM_CHECKED("client.mqtt.unasked"))
-		source = cl_mqtt_conf_sources(in->conf).item;
-	if (!source)
-		return CL_MQTT_UNASKED;
-	if (CM_CHECKED("client.mqtt.retained") && m->retained && !in->conf->retained)
-		return CL_MQTT_RETAINED;
-	if (m->len > (size_t)in->conf->broker.payload_max)
-		return CL_MQTT_TOO_LARGE;
-	cl_mqtt_reading_init(&reading);
-	fate = cl_mqtt_message_read(&source->form, m, &reading);
-	mapped = in->mapped[source - cl_mqtt_conf_sources(in->conf).item];
-	if (fate == CL_MQTT_KEPT && mapped && cl_mqtt_mapped_line(mapped, &reading.line) != CM_OK)
-		fate = CL_MQTT_MEMORY;
-	if (fate == CL_MQTT_KEPT)
-		fate = hold(in, &reading, now_ms);
-	cl_mqtt_reading_fini(&reading);
-	return fate;
-}
-
 enum cl_mqtt_fate cl_mqtt_input_take(
 	struct cl_mqtt_input *in, const struct cl_mqtt_message *m, int64_t now_ms)
 {
-	enum cl_mqtt_fate fate = judge(in, m, now_ms);
+	struct cl_mqtt_reading reading;
+	enum cl_mqtt_fate fate;
 
+	cl_mqtt_reading_init(&reading);
+	fate = cl_mqtt_reader_read(in->reader, m, &reading);
+	if (fate == CL_MQTT_KEPT)
+		fate = hold(in, &reading, now_ms);
+	cl_mqtt_reading_fini(&reading);
 	in->fate[fate]++;
 	return fate;
 }

@@ -91,7 +91,10 @@ static void who_takes_part_is_a_list_and_keys_of_the_past_say_what_to_do(void **
 	conf = (struct cl_mqtt_conf){ 0 };
 	assert_int_equal(
 		cf_parse("mqtt = { topics = [ \"s/+\" ]; };", "f", rows, &conf, &file, NULL, &err), CM_OK);
+	/* Whoever only listens needs none. */
 	cl_mqtt_conf_check(&conf, file, NULL, &first);
+	assert_int_equal(first.code, CM_OK);
+	cl_mqtt_conf_check_list(&conf, file, NULL, &first);
 	cf_file_free(file);
 	assert_int_equal(first.code, CM_ECONFIG);
 	assert_non_null(strstr(first.msg, "f:1: mqtt needs devices = \"FILE\""));
