@@ -105,13 +105,23 @@ static void check_path(const struct checking *c, const struct cl_map_entry *e, e
 		say_text(c, e, "path", why.msg);
 }
 
+/* Whether a field reads the device's name, by itself or in an array. */
+static bool reads_device(
+	const struct cl_map *map, const struct cl_map_entry *e, enum cl_map_of of, const char *device)
+{
+	const struct cl_path path = cl_map_path(map, name_of(e)), place = cl_map_path(map, device);
+
+	return of == CL_MAP_CSV ? strcmp(place_of(e), cl_map_column(map, device)) == 0
+				: cl_path_holds(&path, &place);
+}
+
 /* Refuse a field that reads the device's name, because no query may ask for that, and an entry of the
  * device that treats its name as a number. */
-static void check_device(
-	const struct checking *c, const struct cl_map_entry *e, const char *device, const char *device_place)
+static void check_device(const struct checking *c, const struct cl_map *map, const struct cl_map_entry *e,
+	enum cl_map_of of, const char *device)
 {
 	if (strcmp(name_of(e), device) != 0) {
-		if (strcmp(place_of(e), device_place) == 0)
+		if (reads_device(map, e, of, device))
 			say_text(c, e, "path", "the device's name stands there, and no query may ask for it");
 		return;
 	}
@@ -138,14 +148,13 @@ void cl_map_check(const struct cl_map *map, enum cl_map_of of, const char *devic
 	const struct cf_file *file, const char *dotted, FILE *faults, struct cm_err *first)
 {
 	const struct checking c = { file, dotted, faults, first };
-	const struct cl_map_entry *device = device_field ? cl_map_find(map, device_field) : NULL;
 
 	for (size_t i = 0; i < map->list.n; i++) {
 		const struct cl_map_entry *e = entry_at(map, i);
 
 		check_entry(&c, e, of);
 		if (device_field)
-			check_device(&c, e, device_field, device ? place_of(device) : device_field);
+			check_device(&c, map, e, of, device_field);
 		if (cl_map_find(map, name_of(e)) != e)
 			say_text(&c, e, "field", "this field stands twice");
 	}

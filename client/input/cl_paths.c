@@ -93,6 +93,30 @@ enum cm_rc cl_path_check(const char *text, struct cm_err *err)
 		       : cm_fail(err, CM_ECONFIG, "a path of more than %u keys", CL_PATH_LEVELS);
 }
 
+/* Take the next key of a path or name, as take_key does. */
+static bool next_key(const struct cl_path *path, const char **at, char key[CL_PATH_MAX + 1])
+{
+	if (!path->name)
+		return take_key(at, *at == path->text, key);
+	(void)snprintf(key, CL_PATH_MAX + 1, "%s", path->text);
+	*at += strlen(*at);
+	return true;
+}
+
+bool cl_path_holds(const struct cl_path *outer, const struct cl_path *path)
+{
+	const char *a = outer->text, *b = path->text;
+	char key[CL_PATH_MAX + 1], other[CL_PATH_MAX + 1];
+
+	if (strlen(a) > CL_PATH_MAX || strlen(b) > CL_PATH_MAX)
+		return false;
+	do
+		if (!next_key(outer, &a, key) || !next_key(path, &b, other) || strcmp(key, other) != 0)
+			return false;
+	while (*a != '\0' && *b != '\0');
+	return *a == '\0';
+}
+
 bool cl_path_is_key(const char *text, char key[CL_PATH_MAX + 1])
 {
 	return strlen(text) <= CL_PATH_MAX && take_key(&text, true, key) && *text == '\0';

@@ -21,6 +21,8 @@ struct cl_path {
 
 /* CM_ECONFIG: the text is not a path. */
 CM_CHECK enum cm_rc cl_path_check(const char *text, struct cm_err *err);
+/* Whether `outer` leads to where `path` leads, or to an array or object that holds that value. */
+CM_CHECK bool cl_path_holds(const struct cl_path *outer, const struct cl_path *path);
 /* Whether the path is one key of the outermost object; `key` is then that key. */
 CM_CHECK bool cl_path_is_key(const char *text, char key[CL_PATH_MAX + 1]);
 

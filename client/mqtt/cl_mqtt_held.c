@@ -13,11 +13,12 @@
 
 #define FREE_SLOT UINT32_MAX
 /* What cl_held_store writes.  A device has its pseudonym, the length of its name and room for the longest
- * name, and the number of its readings.  A reading has its time, its length and the length of its field's
- * name. */
+ * name, the number of its readings, and the time of writing.  A reading has its age at that time, its length
+ * and the length of its field's name. */
 #define NAME_AT     PR_PSEUDONYM_LEN
 #define NUMBER_AT   (NAME_AT + 2 + CL_DEVICE_MAX)
-#define STORED_AT   (NUMBER_AT + 2)
+#define WRITTEN_AT  (NUMBER_AT + 2)
+#define STORED_AT   (WRITTEN_AT + 8)
 #define STORED      16u
 #define QUERIES_MAX 64u
 #define NAME_MAX_   65u /* bytes of a query's name with its NUL */
@@ -415,12 +416,13 @@ void cl_held_store(const struct cl_held *h, size_t i, int64_t now_ms, int64_t wa
 	memset(slot, 0, cl_held_slot(h));
 	memcpy(slot, d->pseudonym, PR_PSEUDONYM_LEN);
 	cm_put_le16(slot + NUMBER_AT, (uint16_t)d->n);
+	cm_put_le64(slot + WRITTEN_AT, (uint64_t)wall_ms);
 	for (uint32_t k = 0; k < d->n; k++) {
 		const struct reading *r = *place(h, d, k);
 
 		cm_put_le16(slot + NAME_AT, (uint16_t)r->device_len);
 		memcpy(slot + NAME_AT + 2, r->bytes, r->device_len);
-		cm_put_le64(at, (uint64_t)(wall_ms - (now_ms - r->at_ms)));
+		cm_put_le64(at, (uint64_t)(now_ms - r->at_ms));
 		cm_put_le32(at + 8, r->len);
 		cm_put_le32(at + 12, r->key);
 		memcpy(at + STORED, line_of(r), r->len);
@@ -429,13 +431,13 @@ void cl_held_store(const struct cl_held *h, size_t i, int64_t now_ms, int64_t wa
 }
 
 /* Read one stored reading and move *at behind it.  false: there is no further one. */
-static bool stored_at(const uint8_t **at, const uint8_t *end, int64_t *wall_ms, struct cl_held_item *out)
+static bool stored_at(const uint8_t **at, const uint8_t *end, uint64_t *age_ms, struct cl_held_item *out)
 {
 	size_t left = (size_t)(end - *at);
 
 	if (left < STORED)
 		return false;
-	*wall_ms = (int64_t)cm_get_le64(*at);
+	*age_ms = cm_get_le64(*at);
 	out->len = cm_get_le32(*at + 8);
 	out->key = cm_get_le32(*at + 12);
 	out->line = *at + STORED;
@@ -453,7 +455,8 @@ enum cm_rc cl_held_restore(struct cl_held *h, const uint8_t *slot, size_t len, i
 	const uint8_t *at = slot + STORED_AT, *end = slot + len;
 	enum cl_held_said said = CL_HELD_OK;
 	uint16_t name = 0, n = 0;
-	int64_t then = 0;
+	uint64_t age = 0, most = (uint64_t)h->limits.max_age_ms, since = 0;
+	int64_t written;
 
 	if (len >= STORED_AT) {
 		name = cm_get_le16(slot + NAME_AT);
@@ -462,12 +465,15 @@ enum cm_rc cl_held_restore(struct cl_held *h, const uint8_t *slot, size_t len, i
 	if (len < STORED_AT || name > CL_DEVICE_MAX)
 		return cm_fail(err, CM_EDATA, "no readings of a device");
 	memcpy(device, slot + NAME_AT + 2, name);
+	written = (int64_t)cm_get_le64(slot + WRITTEN_AT);
+	/* The clock may have been set back since: the readings are as old as they were then, at least. */
+	if (wall_ms > written)
+		since = (uint64_t)wall_ms - (uint64_t)written;
 	for (uint16_t i = 0; i < n && said != CL_HELD_UNLISTED; i++) {
-		if (!stored_at(&at, end, &then, &item))
+		if (!stored_at(&at, end, &age, &item))
 			return cm_fail(err, CM_EDATA, "a reading without an end");
-		then = then < 0 ? 0 : then > wall_ms ? wall_ms : then;
-		if (!too_old(h, then, wall_ms))
-			said = cl_held_add(h, slot, &item, now_ms - (wall_ms - then));
+		if (age <= most && since <= most - age)
+			said = cl_held_add(h, slot, &item, now_ms - (int64_t)(age + since));
 	}
 	cr_wipe(device, sizeof device);
 	return CM_OK;

@@ -84,10 +84,11 @@ void cl_held_release(struct cl_held *h, struct cl_held_view *v);
 size_t cl_held_devices(const struct cl_held *h);
 /* How many bytes cl_held_store writes: as many for every device, whatever it reported. */
 size_t cl_held_slot(const struct cl_held *h);
-/* Write the readings of device i, with their ages as times of the wall clock. */
+/* Write the readings of device i, with their ages, and the time of the wall clock. */
 void cl_held_store(const struct cl_held *h, size_t i, int64_t now_ms, int64_t wall_ms, uint8_t *slot);
-/* Add readings that cl_held_store wrote, unless their device is not listed or they are too old.  A time in
- * the future counts as now. CM_EDATA: cl_held_store cannot have written these bytes. */
+/* Add readings that cl_held_store wrote, unless their device is not listed or they are too old.  A reading is
+ * as old as it was when it was written, and older by what the wall clock went forward since; a clock that
+ * was set back makes none younger.  CM_EDATA: cl_held_store cannot have written these bytes. */
 CM_CHECK enum cm_rc cl_held_restore(struct cl_held *h, const uint8_t *slot, size_t len, int64_t now_ms,
 	int64_t wall_ms, struct cm_err *err);
 

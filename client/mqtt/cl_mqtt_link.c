@@ -498,6 +498,18 @@ void cl_mqtt_link_settle(struct cl_mqtt_link *l)
 	settle(l);
 }
 
+enum cm_rc cl_mqtt_link_files(struct cl_mqtt_link *l, struct cm_err *err)
+{
+	enum cm_rc rc = mq_check(&l->conf.conf->broker, err);
+
+	if (rc != CM_OK || l->step != WAITING)
+		return rc;
+	(void)uv_timer_stop(&l->retry);
+	l->retry_ms = RETRY_FIRST_MS;
+	dial(l);
+	return CM_OK;
+}
+
 bool cl_mqtt_link_up(const struct cl_mqtt_link *l)
 {
 	return l->step == UP;

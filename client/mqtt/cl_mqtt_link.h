@@ -38,6 +38,10 @@ CM_CHECK enum cm_rc cl_mqtt_link_new(
 void cl_mqtt_link_close(struct cl_mqtt_link *l);
 /* Have on_message called for every message that has reached this host. */
 void cl_mqtt_link_settle(struct cl_mqtt_link *l);
+/* Password or certificates have changed on disk.  If they cannot be used, the result says why (as mq_check
+ * does), and a connection stays until it ends.  If they can, a link that waits for its next try tries at
+ * once. */
+CM_CHECK enum cm_rc cl_mqtt_link_files(struct cl_mqtt_link *l, struct cm_err *err);
 bool cl_mqtt_link_up(const struct cl_mqtt_link *l);
 /* Number of successful connections so far. */
 uint64_t cl_mqtt_link_connections(const struct cl_mqtt_link *l);

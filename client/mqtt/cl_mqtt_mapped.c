@@ -141,7 +141,8 @@ static enum cm_rc put_text(const char *text, bool array, struct cm_buf *out)
 	return rc == CM_OK && array ? put(out, "]", 1) : rc;
 }
 
-/* Append the reading that a value becomes.  CM_ENOINPUT: it is missing. */
+/* Append the reading that a value becomes: null if `invalid` lists the value, so that, with `hold`, an
+ * earlier value does not stand for it.  CM_ENOINPUT: the value is an object, which no query reads. */
 static enum cm_rc put_value(const struct cl_map_entry *e, const struct cl_json_part *v, struct cm_buf *out)
 {
 	bool number = cl_map_needs_number(e), array = *v->value == '[';
@@ -157,7 +158,7 @@ static enum cm_rc put_value(const struct cl_map_entry *e, const struct cl_json_p
 	rc = text_of(v, &text);
 	if (rc == CM_OK)
 		rc = cl_map_text(e, array, &text);
-	if (rc == CM_EDATA && number)
+	if (rc == CM_ENOINPUT || (rc == CM_EDATA && number))
 		rc = put(out, "null", 4);
 	else if ((rc == CM_OK || rc == CM_EDATA) && !number)
 		rc = put(out, v->value, (size_t)(v->end - v->value));

@@ -11,7 +11,8 @@ CM_CHECK enum cm_rc cl_mqtt_mapped_new(
 /* Accepts NULL. */
 void cl_mqtt_mapped_free(struct cl_mqtt_mapped *m);
 /* Replace a JSON object by one that has the map's fields under their names, as readings, and the object's
- * other members, except those that are objects.  A field is left out if its value is listed in `invalid` or
- * occurs twice; it is null if it needs a number and has none.  CM_EINTERNAL: out of memory, or the object
- * would be longer than the line may be; the line is then unchanged. */
+ * other members, except those that are objects.  A field is left out if its value is an object or
+ * occurs twice; it is null if its value is listed in `invalid`, or if it needs a number and has none.
+ * CM_EINTERNAL: out of memory, or the object would be longer than the line may be; the line is then
+ * unchanged. */
 CM_CHECK enum cm_rc cl_mqtt_mapped_line(struct cl_mqtt_mapped *m, struct cm_buf *line);

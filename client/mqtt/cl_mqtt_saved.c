@@ -12,14 +12,14 @@
 
 /* The file begins with a magic number, the number of its key, the number of devices, and the bytes of
  * each. */
-#define MAGIC_LEN 8u
+#define MAGIC_LEN 8u /* the last byte is the version */
 #define KEY_AT    MAGIC_LEN
 #define N_AT      (KEY_AT + 1)
 #define SLOT_AT   (N_AT + 4)
 #define BEGIN_LEN (SLOT_AT + 4)
 #define SLOT_MAX  ((65536u << 10) + 4096u)
 
-static const uint8_t magic[MAGIC_LEN] = { 't', 'o', 'm', 'h', 'o', 'l', 'd', '1' };
+static const uint8_t magic[MAGIC_LEN] = { 't', 'o', 'm', 'h', 'o', 'l', 'd', '2' };
 static const char *const key_names[] = { "held-0", "held-1" };
 
 struct cl_mqtt_image {
@@ -96,16 +96,39 @@ static enum cm_rc seal(const struct cl_mqtt_image *image, const struct cr_key *k
 	return rc == CM_EINTERNAL ? cm_fail(err, rc, "out of memory") : rc;
 }
 
-/* The number of the key that the present file uses; 1 if there is no file. */
-static unsigned current_key(const char *path)
+/* Fail unless these first bytes are of a file that a client has written, in whatever version, or there are
+ * none. */
+static enum cm_rc check_ours(const char *path, const uint8_t *begin, size_t n, struct cm_err *err)
+{
+	if (n == 0 || (n >= MAGIC_LEN && memcmp(begin, magic, MAGIC_LEN - 1) == 0))
+		return CM_OK;
+	return cm_fail(err, CM_EDATA,
+		"%s: not a file of held readings, and it is not written over: move it away", path);
+}
+
+/* Find the number of the key that the present file uses; 1 if there is no file, or none that can be opened
+ * again.  A file that cannot be read now may be read later, so its key must not be taken for unused. */
+static enum cm_rc current_key(const char *path, unsigned *key, struct cm_err *err)
 {
 	uint8_t begin[BEGIN_LEN] = { 0 };
 	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(begin, 1, sizeof begin, f) : 0;
+	enum cm_rc rc = CM_OK;
+	size_t n = 0;
 
+	*key = 1;
+	if (!f && errno == ENOENT)
+		return CM_OK;
+	if (f)
+		n = fread(begin, 1, sizeof begin, f);
+	if (!f || ferror(f) != 0)
+		rc = cm_file_fail(err, CM_EIO, path, "cannot be read, and is not written over");
 	if (f)
 		(void)fclose(f);
-	return n == sizeof begin && memcmp(begin, magic, MAGIC_LEN) == 0 && begin[KEY_AT] == 0 ? 0 : 1;
+	if (rc == CM_OK)
+		rc = check_ours(path, begin, n, err);
+	if (rc == CM_OK && n == sizeof begin && begin[KEY_AT] == 0)
+		*key = 0;
+	return rc;
 }
 
 static enum cm_rc write_file(const struct cl_mqtt_image *image, const char *path, unsigned number,
@@ -136,14 +159,14 @@ enum cm_rc cl_mqtt_image_write(const struct cl_mqtt_image *image, const char *di
 	const struct cr_rng *rng, struct cm_err *err)
 {
 	char *path = cm_file_join(dir, "held");
-	unsigned old = path ? current_key(path) : 0, next = 1 - old;
+	unsigned old = 1, next;
 	struct cr_key key;
-	enum cm_rc rc;
+	enum cm_rc rc = path ? current_key(path, &old, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 
-	if (!path)
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	next = 1 - old;
 	/* A crash may have left a key whose file was never written. */
-	rc = cr_keyfile_erase(dir, key_names[next], err);
+	if (rc == CM_OK)
+		rc = cr_keyfile_erase(dir, key_names[next], err);
 	if (rc == CM_OK)
 		rc = cr_keyfile_create(dir, key_names[next], rng, &key, err);
 	if (rc == CM_OK) {
@@ -158,13 +181,9 @@ enum cm_rc cl_mqtt_image_write(const struct cl_mqtt_image *image, const char *di
 
 /* ---- reading ---- */
 
-static enum cm_rc no_file(const char *path, const char *why, struct cm_err *err)
-{
-	return cm_fail(err, CM_EDATA, "%s: %s", path, why);
-}
-
+/* Open all boxes that can be opened; *closed is the number of the others. */
 static enum cm_rc open_boxes(const struct cm_buf *file, const struct cr_key *key, const char *population,
-	struct cl_held *h, int64_t now_ms, int64_t wall_ms, struct cm_err *err)
+	struct cl_held *h, int64_t now_ms, int64_t wall_ms, size_t *closed, struct cm_err *err)
 {
 	size_t n = cm_get_le32(file->data + N_AT), slot = cm_get_le32(file->data + SLOT_AT);
 	struct cr_boxes *boxes = cr_boxes_new(key);
@@ -181,6 +200,10 @@ static enum cm_rc open_boxes(const struct cm_buf *file, const struct cr_key *key
 				plain, err);
 		if (rc == CM_OK)
 			rc = cl_held_restore(h, plain, slot, now_ms, wall_ms, err);
+		if (rc == CM_EDATA) {
+			++*closed;
+			rc = CM_OK;
+		}
 	}
 	if (plain)
 		cr_wipe(plain, slot);
@@ -190,45 +213,80 @@ static enum cm_rc open_boxes(const struct cm_buf *file, const struct cr_key *key
 	return rc == CM_EINTERNAL ? cm_fail(err, rc, "out of memory") : rc;
 }
 
-static bool is_whole(const struct cm_buf *file)
+/* Why no box of a file of ours can be found; NULL if all can. */
+static const char *flaw_of(const struct cm_buf *file)
 {
 	size_t n, slot, size;
 
-	if (file->len < BEGIN_LEN || memcmp(file->data, magic, MAGIC_LEN) != 0 || file->data[KEY_AT] > 1)
-		return false;
+	if (file->len == 0)
+		return "the file is empty";
+	if (file->data[MAGIC_LEN - 1] != magic[MAGIC_LEN - 1])
+		return "another version of tombola-client wrote it";
+	if (file->len < BEGIN_LEN || file->data[KEY_AT] > 1)
+		return "its beginning is damaged";
 	n = cm_get_le32(file->data + N_AT);
 	slot = cm_get_le32(file->data + SLOT_AT);
 	return n <= CL_BATCH_MAX && slot <= SLOT_MAX && cm_size_mul(n, slot + CR_BOX_OVERHEAD, &size) &&
-	       size == file->len - BEGIN_LEN;
+			       size == file->len - BEGIN_LEN
+		       ? NULL
+		       : "it has another length than it says";
 }
 
-enum cm_rc cl_mqtt_saved_load(const char *dir, const char *population, struct cl_held *h, int64_t now_ms,
-	int64_t wall_ms, struct cm_err *err)
+/* Take the readings of a file of ours.  What is lost for ever is described in *lost; nothing else is. */
+static enum cm_rc take_file(const char *dir, const char *path, const struct cm_buf *file,
+	const char *population, struct cl_held *h, int64_t now_ms, int64_t wall_ms, struct cm_err *lost,
+	struct cm_err *err)
 {
-	char *path = cm_file_join(dir, "held");
-	struct cm_buf file;
+	const char *flaw = flaw_of(file);
+	size_t closed = 0;
 	struct cr_key key;
 	enum cm_rc rc;
 
+	if (flaw) {
+		(void)cm_fail(lost, CM_EDATA, "%s: %s", path, flaw);
+		return CM_OK;
+	}
+	rc = cr_keyfile_load(dir, key_names[file->data[KEY_AT]], &key, err);
+	if (rc == CM_ENOINPUT || rc == CM_EDATA) {
+		(void)cm_fail(lost, CM_EDATA, "%s: its key %s.key is %s", path, key_names[file->data[KEY_AT]],
+			rc == CM_ENOINPUT ? "missing" : "damaged");
+		return CM_OK;
+	}
+	if (rc != CM_OK)
+		return rc;
+	rc = open_boxes(file, &key, population, h, now_ms, wall_ms, &closed, err);
+	cr_key_fini(&key);
+	if (closed > 0)
+		(void)cm_fail(lost, CM_EDATA,
+			"%s: the values of %zu of %u devices are damaged, or of another "
+			"population or key",
+			path, closed, cm_get_le32(file->data + N_AT));
+	return rc;
+}
+
+enum cm_rc cl_mqtt_saved_load(const char *dir, const char *population, struct cl_held *h, int64_t now_ms,
+	int64_t wall_ms, struct cm_err *lost, struct cm_err *err)
+{
+	char *path = cm_file_join(dir, "held");
+	struct cm_buf file;
+	enum cm_rc rc;
+
+	lost->code = CM_OK;
 	if (!path)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	cm_buf_init(&file, SIZE_MAX / 2);
-	rc = access(path, F_OK) != 0 && errno == ENOENT ? CM_ENOINPUT
-							: cm_file_read(path, file.max, &file, err);
-	if (rc == CM_OK && !is_whole(&file))
-		rc = no_file(path, "no file of held readings", err);
-	if (rc == CM_OK) {
-		rc = cr_keyfile_load(dir, key_names[file.data[KEY_AT]], &key, err);
-		if (rc == CM_ENOINPUT)
-			rc = no_file(path, "its key is missing", err);
-		if (rc == CM_OK) {
-			rc = open_boxes(&file, &key, population, h, now_ms, wall_ms, err);
-			cr_key_fini(&key);
-		}
+	if (access(path, F_OK) != 0 && errno == ENOENT) {
+		free(path);
+		return CM_OK;
 	}
+	cm_buf_init(&file, SIZE_MAX / 2);
+	rc = cm_file_read(path, file.max, &file, err);
+	if (rc == CM_OK)
+		rc = check_ours(path, file.data, file.len, err);
+	if (rc == CM_OK)
+		rc = take_file(dir, path, &file, population, h, now_ms, wall_ms, lost, err);
 	cm_buf_fini(&file);
 	free(path);
-	return rc == CM_ENOINPUT ? CM_OK : rc;
+	return rc;
 }
 
 enum cm_rc cl_mqtt_saved_erase(const char *dir, struct cm_err *err)

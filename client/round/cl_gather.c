@@ -151,18 +151,20 @@ static enum cm_rc load(struct cl_gather *g, struct cm_err *err)
 {
 	const struct cl_conf *conf = &g->context->setup->conf;
 	int64_t now = cm_clock_boot_ms();
-	enum cm_rc rc = CM_OK;
+	struct cm_err lost;
+	enum cm_rc rc;
 
 	if (!conf->mqtt.hold)
 		return CM_OK;
 	rc = cl_mqtt_saved_load(conf->state_dir, conf->population, cl_mqtt_input_held(g->input), now,
-		cm_clock_wall_ms(), err);
-	if (rc == CM_EINTERNAL)
+		cm_clock_wall_ms(), &lost, err);
+	/* Readings that somebody can make readable again must not be written over. */
+	if (rc != CM_OK)
 		return rc;
 	/* A client that lost its held readings goes on: devices report again, and until then they have no
 	 * reading. */
-	if (rc != CM_OK)
-		cl_say(g->context, CM_LOG_WARN, "last values of before are lost", err);
+	if (lost.code != CM_OK)
+		cl_say(g->context, CM_LOG_WARN, "last values of before are lost", &lost);
 	g->loaded = true;
 	g->save_at = now + conf->mqtt.save_ms;
 	return CM_OK;
@@ -219,6 +221,21 @@ enum cm_rc cl_gather_new(struct cl_context *context, void (*on_due)(void *user),
 enum cm_rc cl_gather_list(struct cl_gather *g, struct cm_err *err)
 {
 	return cl_mqtt_input_list(g->input, g->context->devices, err);
+}
+
+void cl_gather_files(struct cl_gather *g)
+{
+	struct cm_err why;
+
+	if (!g || !g->link)
+		return;
+	if (cl_mqtt_link_files(g->link, &why) == CM_OK)
+		cm_log_plain(CM_LOG_INFO,
+			"the changed files for the MQTT broker are used from the next connection on");
+	else
+		cl_say(g->context, CM_LOG_WARN,
+			"the changed files for the MQTT broker cannot be used; a connection stays until it ends",
+			&why);
 }
 
 void cl_gather_close(struct cl_gather *g)

@@ -17,6 +17,10 @@ void cl_gather_free(struct cl_gather *g);
 /* Replace the list of devices by the changed one of the context. */
 CM_CHECK enum cm_rc cl_gather_list(struct cl_gather *g, struct cm_err *err);
 
+/* Password or certificates towards the broker have changed on disk.  Each connection reads them anew, so say
+ * whether they can be used, and end a pause between two tries. */
+void cl_gather_files(struct cl_gather *g);
+
 /* Wait while devices publish for a round, then call on_due.  resumed: the reports of the round are stored
  * already, so it needs no new readings and on_due is called at once. */
 void cl_gather_begin(struct cl_gather *g, const struct rd_descriptor *d, bool resumed);

@@ -227,18 +227,32 @@ static void on_devices(void *user)
 	take_devices(run, devices);
 }
 
+static void on_broker_files(void *user)
+{
+	struct cl_loop *run = user;
+
+	if (!run->ending)
+		cl_gather_files(run->gather);
+}
+
 /* Watch the certificate files, except in a verb that ends by itself: that uses the files with which it
  * began. */
 static enum cm_rc watch(struct cl_loop *run, struct cm_err *err)
 {
 	const struct cl_setup *setup = run->context.setup;
 	const struct cr_files files = cl_setup_files(setup);
+	const struct mq_broker *broker = &setup->conf.mqtt.broker;
+	const char *const to_broker[] = { broker->ca, broker->cert, broker->key, broker->password_file };
 	enum cm_rc rc;
 
 	if (run->context.run->stop_on_fault)
 		return CM_OK;
 	rc = nt_loop_watch_tls(run->signals, &files, setup->conf.key, on_certificates, err);
-	return rc == CM_OK ? nt_loop_watch(run->signals, &setup->devices, 1, on_devices, err) : rc;
+	if (rc == CM_OK)
+		rc = nt_loop_watch(run->signals, &setup->devices, 1, on_devices, err);
+	if (rc == CM_OK && run->context.run->mqtt)
+		rc = nt_loop_watch(run->signals, to_broker, 4, on_broker_files, err);
+	return rc;
 }
 
 static void on_stop(void *user)

@@ -16,7 +16,7 @@
 
 #define STATUS_MS       1000
 #define STATUS_MAX      200
-#define WATCHES         2
+#define WATCHES         3
 #define WATCH_SETTLE_MS 500
 #define WATCH_POLL_MS   15000
 

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import ssl
 import threading
@@ -470,6 +471,25 @@ def test_password_and_tls(guarded):
     broker.publish(*(reading(f"d{i}", "c1") for i in range(100)))
     world.kept(100)
     assert len(world.taken(world.offer(), 100)) == 100
+    client.stop()
+
+
+def test_changed_files_for_the_broker_are_judged_at_once(guarded):
+    """A right CA in the place of a wrong one ends the pause before the next try; a spoilt one ends no connection, and is said."""
+    world, broker, keys = guarded
+    path = world.cluster.path("pki", "changing.crt")
+    shutil.copy(world.cluster.path("pki", "other.crt"), path)
+    use_mqtt(world.cluster, broker, **keys(ca="changing"))
+    client = world.client(ready=False)
+    wait_for("the client to say it", lambda: log_says(world.cluster, "MQTT broker, retrying"))
+    shutil.copy(world.cluster.path("pki", "site.crt"), path)
+    wait_for("the file to be judged", lambda: log_says(world.cluster, "are used from the next connection on"))
+    subscribed(world.cluster)
+    certs.write(path, b"no certificate\n")
+    wait_for("the file to be judged", lambda: log_says(world.cluster, "cannot be used; a connection stays until it ends"))
+    broker.publish(reading("a", "c1"))
+    world.kept(1)
+    assert log_says(world.cluster, "changing.crt") and log_says(world.cluster, '"subscribed"') == 1
     client.stop()
 
 

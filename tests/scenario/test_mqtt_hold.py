@@ -7,6 +7,7 @@ import pytest
 import cluster as c
 from broker import Broker, fate, metrics
 from cluster import wait_for
+from test_clock import clock
 from test_mqtt import NONE, World, log_says, reading, use_mqtt, world  # noqa: F401 (a fixture)
 from test_views import NAMES, CHANGED, offer, pseudonym_of_the_changed, row
 from views import Worlds, same
@@ -105,11 +106,82 @@ def test_last_values_end_with_max_age_and_with_the_list_and_a_spoilt_file_is_no_
     use_mqtt(world.cluster, broker, names="ab", hold="true", save='"1h"', max_age='"1h"')
     with open(world.cluster.path("client", "held"), "r+b") as f:
         f.seek(-1, os.SEEK_END)
-        f.write(b"x" if f.read(1) != b"x" else b"y")
+        last = f.read(1)[0]
+        f.seek(-1, os.SEEK_END)
+        f.write(bytes([last ^ 1]))  # of b, which has no value
     client = begin(world, 4)
-    assert "last values of before are lost" in client.log()
-    assert NONE in world.taken(world.offer(), 2).values()
+    assert "last values of before are lost" in client.log() and "the values of 1 of 2 devices are damaged" in client.log()
+    assert sorted(world.taken(world.offer(), 2).values()) == ["c3", NONE]
     world.over(2)
+    client.stop()
+
+
+MAPPED = '( { topics = [ "sensors/+/reading" ]; map = { colour = { path = "colour"; invalid = [ "unavailable" ]; }; }; } )'
+
+
+def test_a_value_that_is_invalid_ends_the_one_before(world):  # noqa: F811
+    """A device that says that it does not know is not counted by what it knew a week ago."""
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, names="ab", hold="true", topics=None, sources=MAPPED)
+    client = begin(world, 1)
+    for times, (says, counted) in enumerate((("c1", ["c1", "c2"]), ("unavailable", ["c2", NONE]), ("c3", ["c2", "c3"])), 1):
+        broker.publish(reading("a", says), reading("b", "c2") if times == 1 else ("sensors/b/reading", '{"other":1}'))
+        world.kept(2 * times)
+        assert sorted(world.taken(world.offer(), 2).values()) == counted
+        world.over(times)
+    client.stop()
+
+
+def test_a_clock_that_is_set_back_makes_no_value_younger(world):  # noqa: F811
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, names="ab", hold="true", save='"1h"', max_age='"1h"')
+    hands = {}
+
+    def start(times, seconds, slept):
+        hands.update(clock(world.cluster, "client", seconds, slept))
+        client = world.cluster.start("client", "run", env=hands)
+        wait_for("the client to subscribe", lambda: os.path.exists(world.cluster.path("client.log"))
+                 and log_says(world.cluster, '"subscribed"') == times)
+        return client
+
+    def readings():
+        return metrics(world.cluster)["tombola_client_mqtt_readings"]
+    client = start(1, 0, 0)
+    broker.publish(reading("a", "c1"))
+    world.kept(1)
+    clock(world.cluster, "client", 0, slept=3000)
+    broker.publish(reading("b", "c1"))  # this one is new
+    world.kept(2)
+    client.stop()
+    client = start(2, -86400, 3000)
+    assert readings() == 2
+    clock(world.cluster, "client", -86400, slept=3700)
+    wait_for("the older one to be too old", lambda: readings() == 1)
+    client.stop()
+
+
+def test_a_file_that_somebody_can_mend_ends_the_start_and_is_left_alone(world):  # noqa: F811
+    broker = Broker(world.cluster)
+    use_mqtt(world.cluster, broker, names="ab", hold="true", save='"1h"', max_age='"1h"')
+    client = begin(world, 1)
+    broker.publish(reading("a", "c1"), reading("b", "c2"))
+    world.kept(2)
+    client.stop()
+    files = sorted(name for name in FILES if os.path.exists(world.cluster.path("client", name)))
+    path, away = world.cluster.path("client", "held"), world.cluster.path("away")
+    os.rename(path, away)
+    for put, remove, said in ((lambda: world.cluster.write("client/held", "my notes"), os.unlink, "not a file of held readings"),
+                              (lambda: os.mkdir(path), os.rmdir, "not a regular file")):
+        put()
+        client = world.cluster.start("client", "run")
+        assert client.wait() == c.EXIT["data"]
+        assert f"{path}: {said}" in client.log()
+        remove(path)
+    os.rename(away, path)
+    assert files == sorted(name for name in FILES if os.path.exists(world.cluster.path("client", name)))
+    client = begin(world, 2)
+    assert sorted(world.taken(world.offer(), 2).values()) == ["c1", "c2"]
+    world.over(1)
     client.stop()
 
 

@@ -307,6 +307,22 @@ static void who_a_device_is_no_other_field_may_say(void **state)
 	refused("map = { id = { path = \"device.id\"; }; t = { path = \"device.id\"; }; };", CL_MAP_JSON,
 		"id", "f:1: path of 't' in map: the device's name stands there, and no query may ask for it");
 	refused("map = { t = { path = \"id\"; }; };", CL_MAP_CSV, "id", "the device's name stands there");
+	/* However a path is written, it leads to the same place. */
+	refused("map = { id = { path = \"ids.0\"; }; t = { path = \"ids[0]\"; }; };", CL_MAP_JSON, "id",
+		"path of 't' in map: the device's name stands there");
+	refused("map = { id = { path = \"x.ids[0]\"; }; t = { path = \"x.ids.0\"; }; };", CL_MAP_JSON, "id",
+		"path of 't' in map: the device's name stands there");
+	refused("map = { t = { path = \"a\\\\.b\"; }; };", CL_MAP_JSON, "a.b",
+		"path of 't' in map: the device's name stands there");
+	refused("map = { t = { field = \"ids[0]\"; path = \"ids.0\"; }; id = { path = \"ids[0]\"; }; };",
+		CL_MAP_JSON, "id", "the device's name stands there");
+	/* An array of numbers may hold the number that names the device. */
+	refused("map = { id = { path = \"ids.0\"; }; t = { path = \"ids\"; }; };", CL_MAP_JSON, "id",
+		"path of 't' in map: the device's name stands there");
+	accepted("map = { id = { path = \"ids.0\"; }; t = { path = \"ids[1]\"; }; };", CL_MAP_JSON, "id");
+	accepted("map = { id = { path = \"a.b\"; }; t = { path = \"a\\\\.b\"; }; };", CL_MAP_JSON, "id");
+	accepted("map = { t = { path = \"id.x\"; }; };", CL_MAP_JSON, "id");
+	accepted("map = { t = { path = \"ids.0\"; }; };", CL_MAP_CSV, "ids[0]");
 	refused("map = { id = { path = \"x\"; scale = 2; }; };", CL_MAP_CSV, "id",
 		"the field names the device");
 	refused("map = { id = { invalid = [ 1 ]; }; };", CL_MAP_CSV, "id", "the field names the device");

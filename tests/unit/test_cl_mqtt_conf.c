@@ -180,7 +180,10 @@ static void a_map_makes_readings_of_what_stands_at_its_paths(void **state)
 	expect_mapped(at, "{\"a\":{\"c\":1.50},\"h\":[{}]}", "{\"h\":[{}]}");
 	expect_mapped(at, "{\"a\":{\"b\":1,\"b\":2}}", "{}");
 	expect_mapped(at, "{\"a\":{\"b\":{}}}", "{}");
-	expect_mapped(bad, "{\"a\":{\"b\":-127}}", "{}");
+	/* It ends an earlier value, where that is held. */
+	expect_mapped(bad, "{\"a\":{\"b\":-127}}", "{\"t\":null}");
+	expect_mapped(bad, "{\"a\":{\"b\":[1,-127]}}", "{\"t\":null}");
+	expect_mapped(bad, "{\"a\":{\"c\":-127}}", "{}");
 	expect_mapped(bad, "{\"a\":{\"b\":-126},\"z\":1}", "{\"t\":-126,\"z\":1}");
 	expect_mapped(bad, "{\"a\":{\"b\":\"off\"}}", "{\"t\":\"off\"}");
 	expect_mapped(scale, "{\"a\":{\"b\":\"10\"}}", "{\"t\":21}");

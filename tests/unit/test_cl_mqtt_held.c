@@ -327,6 +327,12 @@ static void the_last_value_of_each_field_stands_in_every_round(void **state)
 	assert_string_equal(take("q", 6, 3), "a=v a=w a=x a=y b=t:5 ");
 }
 
+static void hold_anew(void)
+{
+	cl_held_free(held);
+	hold_last(4, 64);
+}
+
 /* What is stored of the devices, and restored into a table with another list. */
 static void what_is_stored_is_restored_with_its_ages_and_shows_nothing_by_its_length(void **state)
 {
@@ -356,10 +362,19 @@ static void what_is_stored_is_restored_with_its_ages_and_shows_nothing_by_its_le
 	assert_string_equal(take("q", 1, 5000), "a=d:0 c=w2345 c=x2345 c=y2345 ");
 	assert_string_equal(take("q", 1, 5000 + MAX_AGE - 600), "a=d:0 c=w2345 c=x2345 c=y2345 ");
 	assert_string_equal(take("q", 1, 5000 + MAX_AGE - 599), "c=w2345 c=x2345 c=y2345 ");
-	/* A clock that was set back makes nothing younger than now. */
+	/* A clock that was set back makes nothing younger: t:1 was 600 old when it was written. */
 	assert_int_equal(cl_held_restore(held, slot[0], size, 9000, 0, &err), CM_OK);
-	assert_string_equal(take("q", 1, 9000 + MAX_AGE), "a=t:1 a=d:0 ");
-	assert_string_equal(take("q", 1, 9001 + MAX_AGE), "");
+	assert_string_equal(take("q", 1, 9000 + MAX_AGE - 600), "a=t:1 a=d:0 ");
+	assert_string_equal(take("q", 1, 9000 + MAX_AGE - 599), "a=d:0 ");
+	assert_string_equal(take("q", 1, 9000 + MAX_AGE - 100), "a=d:0 ");
+	assert_string_equal(take("q", 1, 9000 + MAX_AGE - 99), "");
+	/* Nor does the greatest step of a clock, forward or back, do anything but age it. */
+	hold_anew();
+	assert_int_equal(cl_held_restore(held, slot[0], size, 9000, INT64_MIN, &err), CM_OK);
+	assert_string_equal(take("q", 1, 9000), "a=t:1 a=d:0 ");
+	hold_anew();
+	assert_int_equal(cl_held_restore(held, slot[0], size, 9000, INT64_MAX, &err), CM_OK);
+	assert_string_equal(take("q", 1, 9000), "");
 	/* The longest name. */
 	(void)snprintf(name, sizeof name, "%0*d", (int)CL_DEVICE_MAX, 7);
 	list(name);
@@ -369,8 +384,97 @@ static void what_is_stored_is_restored_with_its_ages_and_shows_nothing_by_its_le
 	list(name);
 	assert_int_equal(cl_held_restore(held, slot[0], size, 0, 0, &err), CM_OK);
 	assert_int_equal(cl_held_restore(held, slot[0], 20, 0, 0, &err), CM_EDATA);
-	slot[0][size - 66] = 5; /* readings, of which there is one */
+	slot[0][size - 64 - 8 - 2] = 5; /* readings, of which there is one */
 	assert_int_equal(cl_held_restore(held, slot[0], size, 0, 0, &err), CM_EDATA);
+}
+
+/* What is lost of the file in `dir`, without the path; "" if nothing is. */
+static const char *load(const char *dir, const char *population)
+{
+	static struct cm_err lost;
+	size_t path = strlen(dir) + strlen("/held: ");
+
+	assert_int_equal(cl_mqtt_saved_load(dir, population, held, 200, 200, &lost, &err), CM_OK);
+	return lost.code == CM_OK ? "" : lost.msg + path;
+}
+
+static enum cm_rc save(const char *dir, const struct cr_rng *rng)
+{
+	struct cl_mqtt_image *image = cl_mqtt_image_new(held, 200, 200);
+	enum cm_rc rc;
+
+	assert_non_null(image);
+	rc = cl_mqtt_image_write(image, dir, "p", rng, &err);
+	cl_mqtt_image_free(image);
+	return rc;
+}
+
+static void put_bytes(const char *path, off_t at, const char *bytes)
+{
+	int fd = open(path, O_CREAT | O_WRONLY, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, strlen(bytes), at), strlen(bytes));
+	assert_int_equal(close(fd), 0);
+}
+
+static void a_damaged_device_costs_no_other_and_what_can_be_mended_loses_nothing(void **state)
+{
+	char dir[] = "/tmp/test-saved-XXXXXX", path[64], away[64], key[64];
+	struct cm_err lost;
+	struct cr_rng rng;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof path, "%s/held", dir);
+	(void)snprintf(away, sizeof away, "%s/away", dir);
+	(void)snprintf(key, sizeof key, "%s/held-0.key", dir);
+	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
+	hold_last(4, 64);
+	assert_int_equal(put("a", "t:1", 100), CL_HELD_OK);
+	assert_int_equal(put("c", "t:3", 100), CL_HELD_OK);
+	assert_int_equal(save(dir, &rng), CM_OK);
+	/* A file that cannot be read now is not written over, and keeps its key. */
+	assert_int_equal(rename(path, away), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(save(dir, &rng), CM_EIO);
+	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &lost, &err), CM_EDATA);
+	assert_int_equal(rmdir(path), 0);
+	/* Nor is one that another program wrote. */
+	put_bytes(path, 0, "notes");
+	assert_int_equal(save(dir, &rng), CM_EDATA);
+	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &lost, &err), CM_EDATA);
+	assert_non_null(strstr(err.msg, "held: not a file of held readings"));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(away, path), 0);
+	hold_anew();
+	assert_string_equal(load(dir, "p"), "");
+	assert_string_equal(take("q", 1, 200), "a=t:1 c=t:3 ");
+	/* A damaged box in the middle. */
+	hold_anew();
+	assert_int_equal(stat(path, &st), 0);
+	put_bytes(path, 17 + (st.st_size - 17) / 2, "spoilt");
+	assert_string_equal(
+		load(dir, "p"), "the values of 1 of 3 devices are damaged, or of another population or key");
+	assert_string_equal(take("q", 1, 200), "a=t:1 c=t:3 ");
+	put_bytes(path, 7, "1");
+	assert_string_equal(load(dir, "p"), "another version of tombola-client wrote it");
+	put_bytes(path, 7, "2\3");
+	assert_string_equal(load(dir, "p"), "its beginning is damaged");
+	put_bytes(path, 8, "\1");
+	assert_string_equal(load(dir, "p"), "its key held-1.key is missing");
+	assert_int_equal(truncate(path, 0), 0);
+	assert_string_equal(load(dir, "p"), "the file is empty");
+	assert_int_equal(save(dir, &rng), CM_OK);
+	assert_string_equal(load(dir, "p"), "");
+	/* A key that others may read is a fault that can be mended. */
+	assert_int_equal(chmod(key, 0644), 0);
+	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &lost, &err), CM_EPERM);
+	assert_int_equal(chmod(key, 0600), 0);
+	assert_string_equal(load(dir, "p"), "");
+	assert_int_equal(cl_mqtt_saved_erase(dir, &err), CM_OK);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void a_file_of_last_values_has_one_length_and_opens_under_its_own_key_alone(void **state)
@@ -386,7 +490,7 @@ static void a_file_of_last_values_has_one_length_and_opens_under_its_own_key_alo
 	(void)snprintf(path, sizeof path, "%s/held", dir);
 	assert_int_equal(cr_rng_system(&rng, &err), CM_OK);
 	hold_last(4, 64);
-	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 0, 0, &err), CM_OK);
+	assert_string_equal(load(dir, "p"), "");
 	for (int i = 0; i < 3; i++) {
 		if (i == 1)
 			assert_int_equal(put("b", "t:5", 100), CL_HELD_OK);
@@ -406,18 +510,17 @@ static void a_file_of_last_values_has_one_length_and_opens_under_its_own_key_alo
 	}
 	cl_held_free(held);
 	hold_last(4, 64);
-	assert_int_equal(cl_mqtt_saved_load(dir, "other", held, 200, 200, &err), CM_EDATA);
-	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &err), CM_OK);
+	assert_string_equal(load(dir, "other"),
+		"the values of 3 of 3 devices are damaged, or of another population or key");
+	assert_string_equal(load(dir, "p"), "");
 	assert_string_equal(take("q", 1, 200), "b=t:5 ");
 	/* A crash between a new key and its file left a second key. */
 	(void)snprintf(key, sizeof key, "%s/held-1.key", dir);
 	assert_int_equal(close(open(key, O_CREAT | O_WRONLY, 0600)), 0);
 	assert_int_equal(truncate(path, length - 1), 0);
-	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &err), CM_EDATA);
-	image = cl_mqtt_image_new(held, 200, 200);
-	assert_int_equal(cl_mqtt_image_write(image, dir, "p", &rng, &err), CM_OK);
-	cl_mqtt_image_free(image);
-	assert_int_equal(cl_mqtt_saved_load(dir, "p", held, 200, 200, &err), CM_OK);
+	assert_string_equal(load(dir, "p"), "it has another length than it says");
+	assert_int_equal(save(dir, &rng), CM_OK);
+	assert_string_equal(load(dir, "p"), "");
 	assert_int_equal(cl_mqtt_saved_erase(dir, &err), CM_OK);
 	assert_int_equal(cl_mqtt_saved_erase(dir, &err), CM_OK);
 	assert_int_equal(rmdir(dir), 0);
@@ -444,6 +547,8 @@ int main(void)
 			what_is_stored_is_restored_with_its_ages_and_shows_nothing_by_its_length, let_go),
 		cmocka_unit_test_teardown(
 			a_file_of_last_values_has_one_length_and_opens_under_its_own_key_alone, let_go),
+		cmocka_unit_test_teardown(
+			a_damaged_device_costs_no_other_and_what_can_be_mended_loses_nothing, let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
