@@ -49,7 +49,7 @@ static void check_books(struct nt_health *h, const struct an_conf *conf)
 {
 	struct an_ledger_files b;
 	struct cm_err err = { 0 };
-	struct an_figure figure;
+	struct rd_figure figure;
 	struct rd_slices all;
 	enum cm_rc rc = an_ledger_files_open(conf, false, &b, &err);
 
@@ -60,7 +60,7 @@ static void check_books(struct nt_health *h, const struct an_conf *conf)
 	if (rc != CM_OK) {
 		nt_health_say(h, NT_HEALTH_CRITICAL, "%s", err.msg);
 	} else {
-		nt_health_slices(h, figure.ratio, rd_slices_share(&b.state.slices, all.epsilon, all.delta));
+		nt_health_slices(h, figure.ratio, rd_figure_pinned(&figure));
 		nt_health_ledger(h, an_ledger_chain(b.ledger)->seq);
 		check_age(h, &b.state);
 		check_signed(h, conf, &b);

@@ -8,6 +8,7 @@
 #include "an_budget.h"
 #include "an_command.h"
 #include "an_daemon.h"
+#include "an_result.h"
 #include "an_signed.h"
 #include "cm_clock.h"
 #include "cm_table.h"
@@ -15,6 +16,13 @@
 #include "pl_slice.h"
 
 #define REHEARSE_MS 10000u
+
+/* What became of the plan, for --json. */
+struct outcome {
+	json_t *rehearsal; /* the document of the rehearsal; NULL: there was none */
+	bool is_signed, is_pinned;
+	struct cm_err fault; /* what the rehearsal found; signed all the same with --anyway */
+};
 
 /* ---- what is shown ---- */
 
@@ -28,10 +36,10 @@ static double used_of(const struct rd_plan *p)
 }
 
 /* The population's budget after the plan is pinned. */
-static struct an_figure after(const struct an_ledger_files *b)
+static struct rd_figure after(const struct an_ledger_files *b)
 {
 	const struct rd_slices all = an_ledger_files_budget(b);
-	struct an_figure f;
+	struct rd_figure f;
 	struct cm_err unused;
 
 	/* The only part that may fail is `used`, which is not shown here. */
@@ -41,10 +49,10 @@ static struct an_figure after(const struct an_ledger_files *b)
 
 void an_sign_warn(const struct an_ledger_files *b, FILE *out)
 {
-	const struct an_figure f = after(b);
+	const struct rd_figure f = after(b);
 
 	pl_slice_warn(&b->plan, used_of(&b->state.current->signed_plan), out);
-	if (!f.full)
+	if (!rd_figure_full(&f))
 		return;
 	(void)fprintf(out,
 		"warning: population %s has nothing left after it, and no other plan will ever fit\n",
@@ -60,7 +68,7 @@ void an_sign_warn(const struct an_ledger_files *b, FILE *out)
 static void print_budget(const struct an_ledger_files *b, const char *path, FILE *out)
 {
 	const struct rd_plan *p = &b->state.current->signed_plan;
-	const struct an_figure f = after(b);
+	const struct rd_figure f = after(b);
 	double used = used_of(p);
 
 	(void)fprintf(out, "plan %s of %s, number %llu of population %s\n", p->name, path,
@@ -142,6 +150,44 @@ static void print_rounds(const struct an_state *s, FILE *out)
 	cm_table_free(t);
 }
 
+/* The document "tombola.sign/1".  NULL: out of memory. */
+static json_t *document(const struct an_command *d, const struct outcome *o, const struct cm_err *why)
+{
+	const struct rd_plan *p = &d->files.state.current->signed_plan;
+	const struct rd_figure f = after(&d->files);
+	bool adaptive = rd_plan_is_adaptive(p);
+	double used = used_of(p);
+
+	return json_pack(
+		"{s:s, s:s, s:s, s:I, s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:o, s:b, "
+		"s:O?, s:s?}",
+		"schema", "tombola.sign/1", "plan", p->name, "file", d->conf.plan, "number",
+		(json_int_t)p->number, "population", p->population, "mode", p->mode, "signed",
+		(int)o->is_signed, "pinned", (int)o->is_pinned, "digest", an_json_hex(p->hash, PR_HASH_LEN),
+		"epsilon", an_json_real(p->epsilon), "delta", an_json_real(p->delta), "used",
+		an_json_real(used), "lost", an_json_real(fmax(p->epsilon - used, 0)), "wide",
+		(int)(!adaptive && pl_slice_wide(p->epsilon, used)), "entries", (json_int_t)p->entries,
+		"refused", (json_int_t)p->refusals, "population_budget", json_pack(RD_FIGURE_PACK(&f)),
+		"nothing_left", (int)rd_figure_full(&f), "rehearsal", o->rehearsal, "fault",
+		why->code != CM_OK       ? why->msg
+		: o->fault.code != CM_OK ? o->fault.msg
+					 : NULL);
+}
+
+static enum cm_rc print_document(
+	const struct an_command *d, const struct outcome *o, enum cm_rc rc, struct cm_err *err)
+{
+	struct cm_err none = { .code = CM_OK }, unused;
+	json_t *doc = document(d, o, rc == CM_OK ? &none : err);
+	enum cm_rc printed = doc ? an_json_print(doc, 0, stdout, &unused)
+				 : cm_fail(&unused, CM_EINTERNAL, "out of memory");
+
+	json_decref(doc);
+	if (rc == CM_OK && printed != CM_OK)
+		*err = unused;
+	return rc == CM_OK ? printed : rc;
+}
+
 /* ---- what is asked ---- */
 
 static enum cm_rc confirmed(const struct cm_cli *cli, const char *population, struct cm_err *err)
@@ -164,12 +210,16 @@ static enum cm_rc confirmed(const struct cm_cli *cli, const char *population, st
 /* Rehearse the draft; every fault is printed on stdout.  The shuffler must have said that the draft fits.  A
  * person may expect that a client is away or refuses, so the person decides about that, and a program passes
  * --anyway. */
-static enum cm_rc rehearse(const struct cm_cli *cli, const struct an_conf *conf, struct cm_err *err)
+static enum cm_rc rehearse(
+	const struct cm_cli *cli, const struct an_conf *conf, struct outcome *o, struct cm_err *err)
 {
 	bool fits = false;
-	const struct an_daemon_conf asks = {
-		.conf = conf, .check = true, .wait_ms = REHEARSE_MS, .fits = &fits
-	};
+	const struct an_daemon_conf asks = { .conf = conf,
+		.check = true,
+		.wait_ms = REHEARSE_MS,
+		.fits = &fits,
+		.json = cli->json,
+		.rehearsal = &o->rehearsal };
 	struct cm_err why;
 	enum cm_rc rc;
 
@@ -183,32 +233,51 @@ static enum cm_rc rehearse(const struct cm_cli *cli, const struct an_conf *conf,
 	}
 	if (cli->option[AN_SIGN_YES] && !cli->option[AN_SIGN_ANYWAY])
 		return cm_fail(err, rc, "not signed: %s (--anyway signs all the same)", why.msg);
-	(void)printf("warning: %s\n", why.msg);
+	o->fault = why;
+	if (!cli->json)
+		(void)printf("warning: %s\n", why.msg);
 	return CM_OK;
 }
 
+/* May the draft be signed, as far as can be said without asking anybody? */
+static enum cm_rc signable(const struct cm_cli *cli, const struct rd_plan *p, struct cm_err *err)
+{
+	if (p->entries == 0 && !rd_plan_is_adaptive(p))
+		return cm_fail(err, CM_EBUDGET,
+			"not signed, nothing is spent: no round of plan %s fits its slice", p->name);
+	if (cli->option[AN_SIGN_YES])
+		return CM_OK;
+	return cli->json
+		       ? cm_fail(err, CM_EUSAGE,
+				 "not signed, nothing is spent: with --json nobody is asked, --yes signs the plan")
+	       : !isatty(STDIN_FILENO)
+		       ? cm_fail(err, CM_EUSAGE,
+				 "not signed, nothing is spent: without a terminal to ask on, --yes signs the plan")
+		       : CM_OK;
+}
+
 static enum cm_rc sign_draft(const struct cm_cli *cli, struct an_command *d, const struct cr_signer *signer,
-	const struct cm_buf *draft, struct cm_err *err)
+	const struct cm_buf *draft, struct outcome *o, struct cm_err *err)
 {
 	const struct rd_plan *p = &d->files.state.current->signed_plan;
 	char hash[2 * PR_HASH_LEN + 1];
-	enum cm_rc rc = CM_OK;
+	enum cm_rc rc;
 
-	print_budget(&d->files, d->conf.plan, stdout);
-	print_rounds(&d->files.state, stdout);
-	an_sign_warn(&d->files, stdout);
-	if (p->entries == 0 && !rd_plan_is_adaptive(p))
-		rc = cm_fail(err, CM_EBUDGET,
-			"not signed, nothing is spent: no round of plan %s fits its slice", p->name);
-	else if (!cli->option[AN_SIGN_YES] && !isatty(STDIN_FILENO))
-		rc = cm_fail(err, CM_EUSAGE,
-			"not signed, nothing is spent: without a terminal to ask on, --yes signs the plan");
+	if (!cli->json) {
+		print_budget(&d->files, d->conf.plan, stdout);
+		print_rounds(&d->files.state, stdout);
+		an_sign_warn(&d->files, stdout);
+	}
+	rc = signable(cli, p, err);
 	if (rc == CM_OK)
-		rc = rehearse(cli, &d->conf, err);
+		rc = rehearse(cli, &d->conf, o, err);
 	if (rc == CM_OK)
 		rc = confirmed(cli, p->population, err);
 	if (rc == CM_OK)
 		rc = an_signed_write(d->conf.state_dir, draft, signer, err);
+	o->is_signed = rc == CM_OK;
+	if (cli->json)
+		return print_document(d, o, rc, err);
 	if (rc != CM_OK)
 		return rc;
 	cm_hex(p->hash, PR_HASH_LEN, hash);
@@ -222,13 +291,18 @@ enum cm_rc an_sign(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
 	struct an_command d;
 	struct cr_signer *signer = NULL;
+	struct outcome o = { .rehearsal = NULL };
 	struct cm_buf draft;
 	enum cm_rc rc = an_command_open(cli, &d, true, err);
 
 	(void)exit_code;
 	cm_buf_init(&draft, PR_PLAN_MAX);
 	if (rc == CM_OK && d.files.state.current) {
-		(void)printf("plan %s is signed and pinned already\n", d.files.plan.name);
+		o.is_signed = o.is_pinned = true;
+		if (cli->json)
+			rc = print_document(&d, &o, rc, err);
+		else
+			(void)printf("plan %s is signed and pinned already\n", d.files.plan.name);
 		goto out;
 	}
 	if (rc == CM_OK)
@@ -238,8 +312,9 @@ enum cm_rc an_sign(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 	if (rc == CM_OK)
 		rc = an_ledger_files_show(&d.files, &draft, err);
 	if (rc == CM_OK)
-		rc = sign_draft(cli, &d, signer, &draft, err);
+		rc = sign_draft(cli, &d, signer, &draft, &o, err);
 out:
+	json_decref(o.rehearsal);
 	cr_signer_free(signer);
 	cm_buf_fini(&draft);
 	an_command_close(&d);

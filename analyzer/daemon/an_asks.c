@@ -97,9 +97,14 @@ static enum cm_rc print(const struct an_asks *a, const struct an_rehearsal *r, s
 		return CM_OK;
 	}
 	doc = an_rehearsal_json(r, plan);
+	if (!doc)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (a->context->run->rehearsal) {
+		*a->context->run->rehearsal = doc;
+		return CM_OK;
+	}
 
-	enum cm_rc rc =
-		doc ? an_json_print(doc, 0, stdout, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
+	enum cm_rc rc = an_json_print(doc, 0, stdout, err);
 	json_decref(doc);
 	return rc;
 }

@@ -2,6 +2,7 @@
  * order. */
 #pragma once
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "an_conf.h"
@@ -17,8 +18,11 @@ struct an_daemon_conf {
 	/* With `check`: afterwards ask what clients would do, and wait this long for their answers
 	 * (an_asks.h); 0: do not ask. */
 	uint32_t wait_ms;
-	bool *fits;  /* with `check`: set if the shuffler says that the plan fits; may be NULL */
-	bool json;   /* print no text for people */
+	bool *fits; /* with `check`: set if the shuffler says that the plan fits; may be NULL */
+	bool json;  /* print no text for people */
+	/* With `json` and `wait_ms`: gets the rehearsal's document in place of standard output.  Free with
+	 * json_decref; may be NULL. */
+	json_t **rehearsal;
 	FILE *table; /* with `once`: the table of rounds is printed here as they end; may be NULL */
 };
 

@@ -144,9 +144,10 @@ static void take_budget(struct an_metrics *m)
 	const struct rd_slices all = an_ledger_files_budget(m->files);
 	struct lk_metrics_budget b = { .limit = all.epsilon,
 		.delta = all.delta,
-		.spent = s->slices.epsilon,
-		.free = fmax(1 - rd_slices_share(&s->slices, all.epsilon, all.delta), 0) };
-	struct an_figure figure;
+		.pinned = s->slices.epsilon,
+		.used = (double)NAN,
+		.ratio = (double)NAN };
+	struct rd_figure figure;
 	size_t held = s->plans;
 	struct cm_err unused;
 
@@ -156,7 +157,11 @@ static void take_budget(struct an_metrics *m)
 		return;
 	m->composed = true;
 	m->held = held;
-	b.share = an_budget_figure(s, &all, &figure, &unused) == CM_OK ? figure.ratio : (double)NAN;
+	if (an_budget_figure(s, &all, &figure, &unused) == CM_OK) {
+		b.used = figure.used;
+		b.ratio = figure.ratio;
+	}
+	b.free = rd_figure_free(&figure);
 	lk_metrics_budget(m->shared, &b);
 }
 

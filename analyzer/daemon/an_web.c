@@ -91,7 +91,7 @@ static char *status_json(void *user)
 			.fault = an_dashboard_thread_fault(w->viewer) },
 		.view = an_dashboard_thread_view(w->viewer) };
 	const struct rd_slices all = an_ledger_files_budget(&w->context->files);
-	struct an_figure figure;
+	struct rd_figure figure;
 	struct cm_err unused;
 	json_t *doc;
 	char *text;

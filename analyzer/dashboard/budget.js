@@ -1,4 +1,4 @@
-// budget.js - the plan's slice of the budget as one bar: a block per round that holds a part of it, a line at the limit, and
+// budget.js - the figures of the population's budget, and the plan's slice of it as one bar: a block per round that holds a part of it, a line at the limit, and
 // the refused round across it.
 import {down, element, labelOf, number, percentLeft, percentUp, replace, up} from "./show.js";
 
@@ -64,23 +64,40 @@ function drawLimit(limit, scale, label) {
 	return line;
 }
 
-function say(budget, adaptive) {
-	const figure = (id, label, value) => {
-		const b = element("b", "", value);
-		b.id = id;
-		return element("span", "figure", b, ` ${label}`);
-	};
-	const delta = number(budget.slice_delta).toExponential();
+function figure(id, label, value) {
+	const b = element("b", "", value);
+	b.id = id;
+	return element("span", "figure", b, ` ${label}`);
+}
+
+function atDelta(delta) {
+	return `at delta ${number(delta).toExponential()}`;
+}
+
+// The figures of the population's budget, in the words of `tombola-analyzer budget`.
+function sayPopulation(budget) {
+	const f = budget.population_budget;
+	const plans = budget.plans.length;
+	const free = number(f.free), freeDelta = number(f.free_delta);
+	return [figure("population-limit", `epsilon ${atDelta(f.delta)}: the budget for life`, number(f.limit).toFixed(4)),
+		figure("population-pinned", `pinned by ${plans} ${plans === 1 ? "plan" : "plans"}`, up(number(f.pinned))),
+		figure("population-used", `used, ${percentUp(number(f.ratio))} of the budget`, up(number(f.used))),
+		figure("population-free", free > 0 && freeDelta > 0 ? `free for other plans, ${atDelta(f.free_delta)}`
+			: `free at delta ${freeDelta === 0 ? "0" : freeDelta.toExponential()}: no further plan fits`, down(free))];
+}
+
+function sayPlan(budget, adaptive) {
 	const together = figure("together", "epsilon0 summed over all tries: shuffler and analyzer together",
 		up(number(budget.together.epsilon0)));
 	if (adaptive)
-		return [figure("spent", "of the filter's budget spent", percentUp(number(budget.share_spent))),
-			figure("left", "left", percentLeft(number(budget.share_spent))),
-			figure("limit", `epsilon at delta ${delta}, all rounds together`, up(number(budget.slice_epsilon))), together];
+		return [figure("limit", `epsilon ${atDelta(budget.slice_delta)}: the plan's slice, all rounds together`,
+			up(number(budget.slice_epsilon))),
+			figure("spent", "of the filter's budget spent", percentUp(number(budget.share_spent))),
+			figure("left", "left", percentLeft(number(budget.share_spent))), together];
 	const slice = number(budget.slice_epsilon), entries = number(budget.entries_epsilon);
-	return [figure("spent", "epsilon of the plan's rounds", up(entries)),
-		figure("left", "left", down(Math.max(0, slice - entries))),
-		figure("limit", `the plan's slice, at delta ${delta}`, slice.toFixed(4)), together];
+	return [figure("limit", `epsilon ${atDelta(budget.slice_delta)}: the plan's slice`, slice.toFixed(4)),
+		figure("spent", "taken by the plan's rounds", up(entries)),
+		figure("left", "that no round uses", down(Math.max(0, slice - entries))), together];
 }
 
 export function showBudget(budget, rounds, refusals) {
@@ -95,10 +112,11 @@ export function showBudget(budget, rounds, refusals) {
 	const scale = Math.min(end, 2 * limit) * 1.04;
 	const gauge = document.getElementById("gauge");
 
-	replace(document.getElementById("budget-words"), ...say(budget, adaptive));
+	replace(document.getElementById("population-words"), ...sayPopulation(budget));
+	replace(document.getElementById("budget-words"), ...sayPlan(budget, adaptive));
 	replace(gauge, ...all.map((b, i) => drawBlock(b, i, scale, words)),
 		...(span !== null ? [drawRefused(span, scale, words)] : []),
-		drawLimit(limit, scale, adaptive ? "100 %" : `limit ${limit.toFixed(4)}`));
+		drawLimit(limit, scale, adaptive ? "100 %" : `slice ${limit.toFixed(4)}`));
 	gauge.setAttribute("aria-label", `Budget: ${words(adaptive ? number(budget.share_spent)
 		: number(budget.entries_epsilon))} spent of ${adaptive ? "100 %" : limit.toFixed(4)} by ${all.length} ${all.length === 1 ? "round" : "rounds"}` +
 		(span !== null ? `; round ${span.refusal.round} would have gone to ${words(span.to)} and was refused` : ""));

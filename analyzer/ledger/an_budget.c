@@ -306,15 +306,6 @@ enum cm_rc an_budget_share(const struct an_state *s, double *share, struct cm_er
 	return CM_OK;
 }
 
-/* limit - taken in decimals, without the rounding errors of binary numbers. */
-static double left_of(double limit, double taken)
-{
-	char text[32];
-
-	(void)snprintf(text, sizeof text, "%.15g", limit - taken);
-	return limit > taken ? strtod(text, NULL) : 0;
-}
-
 /* Compute how much of its slice the rounds of one plan use. */
 static enum cm_rc used_of(
 	const struct an_state *s, const struct an_plan *plan, double *epsilon, struct cm_err *err)
@@ -338,25 +329,18 @@ static enum cm_rc used_of(
 }
 
 enum cm_rc an_budget_figure(
-	const struct an_state *s, const struct rd_slices *all, struct an_figure *out, struct cm_err *err)
+	const struct an_state *s, const struct rd_slices *all, struct rd_figure *out, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
+	double used = 0;
 
-	*out = (struct an_figure){ .limit = all->epsilon,
-		.delta = all->delta,
-		.pinned = s->slices.epsilon,
-		.pinned_delta = s->slices.delta,
-		.free = left_of(all->epsilon, s->slices.epsilon),
-		.free_delta = left_of(all->delta, s->slices.delta) };
 	for (size_t i = 0; rc == CM_OK && i < s->plans; i++) {
-		double used;
+		double one;
 
-		rc = used_of(s, s->pinned[i], &used, err);
-		out->used += used;
+		rc = used_of(s, s->pinned[i], &one, err);
+		used += one;
 	}
-	out->used = fmin(out->used, out->pinned);
-	out->ratio = out->used / out->limit;
-	out->full = !(out->free > 0 && out->free_delta > 0);
+	rd_figure_make(all, &s->slices, used, out);
 	return rc;
 }
 

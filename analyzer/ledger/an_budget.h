@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "an_state.h"
+#include "rd_figure.h"
 #include "rd_together.h"
 
 /* The accountant's verdict on one round of the plan beside everything that the ledger holds. */
@@ -38,25 +39,9 @@ bool an_budget_spends(
 /* "needs ... and ... is left", for a round that does not fit. */
 void an_budget_words(const struct rd_verdict *v, char *out, size_t size);
 
-/* The population's budget and what became of it; every place that shows the budget shows these numbers.
- * They are not rounded. */
-struct an_figure {
-	double limit, delta; /* the budget for the population's life */
-	double pinned,
-		/* sum of the slices of all plans.  A slice is spent as a whole and for ever, so this is the
-		 * privacy loss */
-		pinned_delta;
-	/* Epsilon of the rounds of the pinned plans that were announced or answered; for an adaptive plan,
-	 * the filter's share of the slice.  It says how much of the spent budget was used; it is not a
-	 * bound on the loss. */
-	double used;
-	double free, free_delta; /* what is left for further plans */
-	double ratio;            /* used / limit; 1 means that all is used */
-	bool full;               /* no epsilon or no delta is left, so no further plan fits */
-};
-/* Fill in *out.  all: the population's budget (an_ledger_files_budget). */
+/* Make the figures of the population's budget.  all: an_ledger_files_budget. */
 CM_CHECK enum cm_rc an_budget_figure(
-	const struct an_state *s, const struct rd_slices *all, struct an_figure *out, struct cm_err *err);
+	const struct an_state *s, const struct rd_slices *all, struct rd_figure *out, struct cm_err *err);
 
 /* Upper bound on epsilon of the plan file's entries up to the last that was announced or answered; for an
  * adaptive plan, its whole slice once it has a round.  The population's total is an_state.slices. */

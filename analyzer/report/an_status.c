@@ -214,5 +214,5 @@ json_t *an_status_json(const struct an_status *s)
 		"fault", fault_json(s->ledger.fault), "refusals_explained", (int)s->explained, "round",
 		round_json(s), "pipeline", s->view->rounds ? pipeline_json(&s->view->pipeline) : json_null(),
 		"certificate", certificate_json(s), "population_budget",
-		s->figure ? an_figure_json(s->figure) : json_null());
+		s->figure ? json_pack(RD_FIGURE_PACK(s->figure)) : json_null());
 }

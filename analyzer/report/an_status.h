@@ -31,7 +31,7 @@ struct an_status {
 	const char *not_signed; /* why the plan is not signed yet; NULL or empty if it is, or if nothing
 				   prevents it */
 	int64_t now_ms, started_ms;
-	const struct an_figure *figure; /* NULL if the accountant has no answer */
+	const struct rd_figure *figure; /* NULL if the accountant has no answer */
 	struct {
 		bool connected;
 		/* time of the shuffler's last frame; 0 if none has come since the start */

@@ -389,11 +389,12 @@ static double accepted(const struct an_state *s)
 }
 
 /* Print the limit, what is pinned, used and free, and the slices. */
-static void print_figure(const struct an_state *s, const struct an_figure *f, FILE *out)
+static void print_figure(const struct an_state *s, const struct rd_figure *f, FILE *out)
 {
-	(void)fprintf(out, "budget  epsilon %.4f at delta %g, for life\n", f->limit, f->delta);
-	(void)fprintf(out, "pinned  epsilon %.4f at delta %g by %zu plan%s\n", an_round_up(f->pinned),
-		f->pinned_delta, s->plans, s->plans == 1 ? "" : "s");
+	struct rd_figure_words words;
+
+	rd_figure_words(f, s->plans, &words);
+	(void)fprintf(out, "budget  %s\npinned  %s\n", words.budget, words.pinned);
 	for (size_t i = 0; i < s->plans; i++) {
 		const struct rd_plan *p = &s->pinned[i]->signed_plan;
 
@@ -401,11 +402,7 @@ static void print_figure(const struct an_state *s, const struct an_figure *f, FI
 			p->delta, (unsigned long long)p->number, p->name,
 			s->pinned[i]->current ? ", this one" : "");
 	}
-	(void)fprintf(out, "used    epsilon %.4f, %.2f %% of the budget\n", an_round_up(f->used),
-		an_percent_up(f->ratio));
-	(void)fprintf(out,
-		"free    epsilon %.4f at delta %g for other plans%s: slices are spent whole, whatever was answered\n",
-		an_round_down(f->free), f->free_delta, f->full ? ", so none fits" : "");
+	(void)fprintf(out, "used    %s\nfree    %s\n", words.used, words.free);
 }
 
 enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm_err *err)
@@ -414,7 +411,7 @@ enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm
 	const struct an_state *s = &b->state;
 	const struct rd_slices all = an_ledger_files_budget(b);
 	struct rd_together together;
-	struct an_figure figure;
+	struct rd_figure figure;
 	double share = 0;
 	char words[400];
 
@@ -488,36 +485,25 @@ static json_t *together_json(const struct an_state *s)
 		an_json_real(t.epsilon0));
 }
 
-json_t *an_figure_json(const struct an_figure *f)
-{
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "limit", an_json_real(f->limit), "delta",
-		an_json_real(f->delta), "pinned", an_json_real(f->pinned), "pinned_delta",
-		an_json_real(f->pinned_delta), "used", an_json_real(f->used), "free", an_json_real(f->free),
-		"free_delta", an_json_real(f->free_delta), "ratio", an_json_real(f->ratio));
-}
-
 enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct cm_err *err)
 {
 	const struct pl_plan *p = &b->plan;
 	const struct an_state *s = &b->state;
 	const struct rd_chain *chain = an_ledger_chain(b->ledger);
 	const struct rd_slices all = an_ledger_files_budget(b);
-	struct an_figure f;
+	struct rd_figure f;
 	double share = 0;
 
 	if (an_budget_share(s, &share, err) != CM_OK || an_budget_figure(s, &all, &f, err) != CM_OK)
 		return err->code;
-	*out = json_pack(
-		"{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
-		"schema", "tombola.budget/2", "plan", p->name, "population", p->population, "unit", p->unit,
-		"mode", p->mode, "epsilon_limit", an_json_real(f.limit), "delta", an_json_real(f.delta),
-		"epsilon_spent", an_json_real(f.pinned), "epsilon_left", an_json_real(f.free),
-		"slice_epsilon", an_json_real(p->epsilon), "slice_delta", an_json_real(p->delta),
-		"entries_epsilon", an_json_real(accepted(s)), "answered_epsilon",
+	*out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o}",
+		"schema", "tombola.budget/3", "plan", p->name, "population", p->population, "unit", p->unit,
+		"mode", p->mode, "slice_epsilon", an_json_real(p->epsilon), "slice_delta",
+		an_json_real(p->delta), "entries_epsilon", an_json_real(accepted(s)), "answered_epsilon",
 		an_json_real(an_budget_answered(s)), "share_spent", an_json_real(share), "plans",
 		plans_json(s), "rounds", counts_json(s), "ledger_seq", (json_int_t)chain->seq, "ledger_head",
 		an_json_hex(chain->head, PR_HASH_LEN), "together", together_json(s), "population_budget",
-		an_figure_json(&f));
+		json_pack(RD_FIGURE_PACK(&f)));
 	return *out ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 

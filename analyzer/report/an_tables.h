@@ -25,8 +25,6 @@ void an_say(const struct an_ledger_files *b, const struct an_round_state *curren
 	const struct an_round_state *next, bool through, char *text, size_t room);
 
 CM_CHECK enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm_err *err);
-/* The figure as "population_budget" of several documents. */
-json_t *an_figure_json(const struct an_figure *f);
 /* The JSON "tombola.budget/2". */
 CM_CHECK enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct cm_err *err);
 /* The JSON "tombola.explanation/1". */

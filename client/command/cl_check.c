@@ -73,7 +73,7 @@ static void check_ledger(const struct cl_setup *setup, struct nt_health *h)
 	if (rc == CM_OK)
 		rc = cl_ledger_extent(db, &records, &over_ms, &err);
 	if (rc == CM_OK) {
-		nt_health_slices(h, usage.used, usage.pinned);
+		nt_health_slices(h, usage.figure.ratio, rd_figure_pinned(&usage.figure));
 		h->ledger_records = (double)records;
 	} else {
 		nt_health_say(h, NT_HEALTH_CRITICAL, "%s", err.msg);

@@ -191,32 +191,35 @@ struct listing {
 static enum cm_rc list_plan(void *user, const struct cl_pin *pin, struct cm_err *err)
 {
 	const struct listing *l = user;
-	size_t taken = rd_pin_count(&pin->pin), answered = 0;
+	size_t taken = rd_pin_count(&pin->pin);
+	struct cl_plan_use use;
 	struct rd_plan plan;
-	double share = 0;
-	enum cm_rc rc = cl_budget_of(l->db, pin, &share, &answered, err);
+	enum cm_rc rc = cl_plan_find(l->db, pin->plan_hash, &plan, err);
 
 	if (rc == CM_OK)
-		rc = cl_plan_find(l->db, pin->plan_hash, &plan, err);
-	if (rc != CM_OK)
+		rc = cl_budget_of(l->db, pin, &plan, &use, err);
+	if (rc != CM_OK) {
+		rd_plan_fini(&plan);
 		return rc;
+	}
 	if (l->list)
-		(void)json_array_append_new(
-			l->list, json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "name", plan.name,
-					 "number", (json_int_t)plan.number, "mode", plan.mode, "entries",
-					 (json_int_t)plan.entries, "pinned", (json_int_t)taken, "answered",
-					 (json_int_t)answered, "epsilon", cl_json_number(pin->epsilon),
-					 "delta", cl_json_number(pin->delta), "used", cl_json_number(share)));
+		(void)json_array_append_new(l->list,
+			json_pack("{s:s, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:o}", "name", plan.name,
+				"number", (json_int_t)plan.number, "mode", plan.mode, "entries",
+				(json_int_t)plan.entries, "pinned", (json_int_t)taken, "answered",
+				(json_int_t)use.answered, "epsilon", cl_json_number(pin->epsilon), "delta",
+				cl_json_number(pin->delta), "used", cl_json_number(use.share)));
 	else if (pin->adaptive)
 		(void)fprintf(l->out,
 			"plan %s (%" PRIu64 "), mode %s: slice of epsilon %.4g at delta %.3g, %.2f %% of it "
 			"used\n",
-			plan.name, plan.number, plan.mode, pin->epsilon, pin->delta, cm_percent_up(share, 2));
+			plan.name, plan.number, plan.mode, pin->epsilon, pin->delta,
+			cm_percent_up(use.share, 2));
 	else
 		(void)fprintf(l->out,
 			"plan %s (%" PRIu64 ") pinned: %zu of %zu entries, %zu of them answered; slice of "
 			"epsilon %.4g at delta %.3g\n",
-			plan.name, plan.number, taken, plan.entries, answered, pin->epsilon, pin->delta);
+			plan.name, plan.number, taken, plan.entries, use.answered, pin->epsilon, pin->delta);
 	rd_plan_fini(&plan);
 	return CM_OK;
 }
@@ -261,11 +264,9 @@ static enum cm_rc print_json(const struct cl_setup *setup, struct cl_db *db, con
 		rc = cl_loss_read(db, &loss, err);
 	if (rc == CM_OK)
 		rc = cl_budget_together(db, &together, err);
-	all = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "schema",
-		"tombola.client/1", "population", setup->conf.population, "share_spent",
-		cl_json_number(usage->used), "epsilon_spent", cl_json_number(usage->slices.epsilon),
-		"epsilon_limit", cl_json_number(setup->policy.shared.max_epsilon), "delta",
-		cl_json_number(setup->policy.shared.delta), "stored", (json_int_t)counts->total, "unanswered",
+	all = json_pack("{s:s, s:s, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "schema", "tombola.client/2",
+		"population", setup->conf.population, "population_budget",
+		json_pack(RD_FIGURE_PACK(&usage->figure)), "stored", (json_int_t)counts->total, "unanswered",
 		(json_int_t)counts->by[CL_UNANSWERED], "ledger", list, "plans", plans.list, "loss",
 		loss_json(&loss), "together", together_json(&together));
 
@@ -318,12 +319,13 @@ static enum cm_rc print_proofs(struct cl_db *db, FILE *out, struct cm_err *err)
 	return CM_OK;
 }
 
-static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, const struct cl_budget *usage,
-	const struct cl_counts *counts, FILE *out, struct cm_err *err)
+static enum cm_rc print_text(struct cl_db *db, const struct cl_budget *usage, const struct cl_counts *counts,
+	FILE *out, struct cm_err *err)
 {
 	static const char *const head[] = { "round", "query", "what", "charged", "total", "when", "note" };
 	struct cm_table *table = cm_table_new("><<>><<", head);
 	struct listing plans = { db, out, NULL };
+	struct rd_figure_words words;
 	enum cm_rc rc;
 
 	if (!table)
@@ -336,13 +338,12 @@ static enum cm_rc print_text(const struct cl_setup *setup, struct cl_db *db, con
 	if (rc == CM_OK)
 		rc = print_loss(db, out, err);
 	if (rc == CM_OK) {
-		(void)fprintf(out, "epsilon %.4f of %.4f at delta %.3g of %.3g pinned",
-			cl_shown_bound(usage->slices.epsilon), setup->policy.shared.max_epsilon,
-			usage->slices.delta, setup->policy.shared.delta);
+		rd_figure_words(&usage->figure, usage->plans, &words);
+		(void)fprintf(out, "budget  %s\npinned  %s\nused    %s\nfree    %s\n", words.budget,
+			words.pinned, words.used, words.free);
 		if (counts->total > 0)
-			(void)fprintf(out, "; round under way: %" PRIu64 " of %" PRIu64 " devices unanswered",
+			(void)fprintf(out, "round under way: %" PRIu64 " of %" PRIu64 " devices unanswered\n",
 				counts->by[CL_UNANSWERED], counts->total);
-		(void)fputc('\n', out);
 		rc = print_together(db, out, err);
 	}
 	if (rc == CM_OK) {
@@ -365,7 +366,8 @@ enum cm_rc cl_show_status(const struct cl_setup *setup, bool json, FILE *out, st
 	if (rc == CM_OK)
 		rc = cl_reports_counts(db, &counts, err);
 	if (rc == CM_OK)
-		rc = (json ? print_json : print_text)(setup, db, &usage, &counts, out, err);
+		rc = json ? print_json(setup, db, &usage, &counts, out, err)
+			  : print_text(db, &usage, &counts, out, err);
 	cl_db_close(db);
 	return rc;
 }

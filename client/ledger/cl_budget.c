@@ -2,6 +2,7 @@
 #include "cl_budget.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "cl_ledger.h"
@@ -9,60 +10,74 @@
 #include "cl_tries.h"
 #include "rd_account.h"
 
-enum cm_rc cl_budget_of(
-	struct cl_db *db, const struct cl_pin *pin, double *share, size_t *answered, struct cm_err *err)
+/* The plan's epsilon up to the last entry that this client reported to, and up to the last that it took. */
+static void totals(
+	const struct rd_plan *plan, const struct cl_pin *pin, uint32_t last, double *answered, double *taken)
+{
+	*answered = *taken = 0;
+	for (size_t i = 0; i < plan->entries; i++) {
+		if (plan->entry[i].number <= last)
+			*answered = plan->entry[i].epsilon_total;
+		if (rd_pin_has(&pin->pin, i))
+			*taken = plan->entry[i].epsilon_total;
+	}
+}
+
+enum cm_rc cl_budget_of(struct cl_db *db, const struct cl_pin *pin, const struct rd_plan *plan,
+	struct cl_plan_use *out, struct cm_err *err)
 {
 	struct rd_account *account = NULL;
-	size_t taken = rd_pin_count(&pin->pin);
-	struct rd_plan plan;
-	enum cm_rc rc = cl_try_entries(db, pin->plan_hash, answered, err);
+	double answered, taken;
+	uint32_t last = 0;
+	enum cm_rc rc = cl_try_entries(db, pin->plan_hash, &out->answered, &last, err);
 
 	/* A closed plan has no entries to answer, so it counts as fully used. */
-	*share = taken > 0 ? (double)*answered / (double)taken : 1;
-	if (rc != CM_OK || !pin->adaptive)
-		return rc;
-	rc = cl_plan_find(db, pin->plan_hash, &plan, err);
-	if (rc == CM_OK)
-		rc = cl_ledger_account(db, &plan, &account, err);
-	if (rc == CM_OK)
-		rc = rd_account_share(account, share, err);
-	rd_account_free(account);
-	rd_plan_fini(&plan);
+	out->share = 1;
+	if (rc == CM_OK && pin->adaptive) {
+		rc = cl_ledger_account(db, plan, &account, err);
+		if (rc == CM_OK)
+			rc = rd_account_share(account, &out->share, err);
+		rd_account_free(account);
+	} else if (rd_pin_count(&pin->pin) > 0) {
+		totals(plan, pin, last, &answered, &taken);
+		out->share = rd_pin_used(&pin->pin, answered, taken) / pin->epsilon;
+	}
+	out->share = fmin(out->share, 1);
+	out->epsilon = out->share * pin->epsilon;
 	return rc;
 }
 
 struct summing {
 	struct cl_db *db;
-	const struct cl_policy *policy;
-	struct cl_budget *out;
+	struct rd_slices slices;
+	double used;
+	size_t plans;
 };
-
-static double part_of(double epsilon, double delta, const struct cl_policy *policy)
-{
-	return rd_slices_share(
-		&(struct rd_slices){ epsilon, delta }, policy->shared.max_epsilon, policy->shared.delta);
-}
 
 static enum cm_rc add(void *user, const struct cl_pin *pin, struct cm_err *err)
 {
 	struct summing *s = user;
 	const struct rd_plan slice = { .epsilon = pin->epsilon, .delta = pin->delta };
-	size_t answered;
-	double share;
-	enum cm_rc rc = cl_budget_of(s->db, pin, &share, &answered, err);
+	struct cl_plan_use use;
+	struct rd_plan plan;
+	enum cm_rc rc = cl_plan_find(s->db, pin->plan_hash, &plan, err);
 
+	if (rc == CM_OK)
+		rc = cl_budget_of(s->db, pin, &plan, &use, err);
+	rd_plan_fini(&plan);
 	if (rc != CM_OK)
 		return rc;
-	rd_slices_add(&s->out->slices, &slice);
-	s->out->plans++;
-	s->out->used += share * part_of(pin->epsilon, pin->delta, s->policy);
+	rd_slices_add(&s->slices, &slice);
+	s->plans++;
+	s->used += use.epsilon;
 	return CM_OK;
 }
 
 enum cm_rc cl_budget_read(
 	struct cl_db *db, const struct cl_policy *policy, struct cl_budget *out, struct cm_err *err)
 {
-	struct summing s = { db, policy, out };
+	const struct rd_slices limit = { policy->shared.max_epsilon, policy->shared.delta };
+	struct summing s = { .db = db };
 	struct cl_loss loss;
 	enum cm_rc rc;
 
@@ -72,12 +87,13 @@ enum cm_rc cl_budget_read(
 		rc = cl_loss_read(db, &loss, err);
 	if (rc != CM_OK)
 		return rc;
-	out->pinned = part_of(out->slices.epsilon, out->slices.delta, policy);
-	/* Until an operator accepts the loss, the whole budget counts as used. */
 	if (loss.lost) {
-		out->pinned = out->pinned > 1 ? out->pinned : 1;
-		out->used = out->used > 1 ? out->used : 1;
+		s.slices.epsilon = fmax(s.slices.epsilon, limit.epsilon);
+		s.slices.delta = fmax(s.slices.delta, limit.delta);
+		s.used = s.slices.epsilon;
 	}
+	out->plans = s.plans;
+	rd_figure_make(&limit, &s.slices, s.used, &out->figure);
 	return CM_OK;
 }
 

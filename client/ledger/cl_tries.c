@@ -85,18 +85,21 @@ enum cm_rc cl_try_last(struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], u
 	return each_charge(db, take_last, &l, err);
 }
 
-enum cm_rc cl_try_entries(
-	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], size_t *out, struct cm_err *err)
+enum cm_rc cl_try_entries(struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], size_t *count,
+	uint32_t *last, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = db_prepare(db->sql,
-		"SELECT count(DISTINCT plan_entry) FROM ledger WHERE kind = 'charged' AND plan_hash = ?", &st,
-		err);
+		"SELECT count(DISTINCT plan_entry), max(plan_entry) FROM ledger"
+		" WHERE kind = 'charged' AND plan_hash = ?",
+		&st, err);
 
 	if (rc == CM_OK && sqlite3_bind_blob(st, 1, plan_hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
 		rc = db_fail(db->sql, err);
-	if (db_row(st, &rc, err))
-		*out = (size_t)sqlite3_column_int64(st, 0);
+	if (db_row(st, &rc, err)) {
+		*count = (size_t)sqlite3_column_int64(st, 0);
+		*last = (uint32_t)sqlite3_column_int64(st, 1);
+	}
 	sqlite3_finalize(st);
 	return rc;
 }

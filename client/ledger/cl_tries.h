@@ -17,9 +17,9 @@ struct cl_try {
 /* Find the last charged try of the entry.  Reads every charge; CM_EDATA: one is damaged. */
 CM_CHECK enum cm_rc cl_try_last(struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], uint32_t entry,
 	struct cl_try *out, struct cm_err *err);
-/* Count the entries of the plan that have a charge. */
-CM_CHECK enum cm_rc cl_try_entries(
-	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], size_t *out, struct cm_err *err);
+/* Count the entries of the plan that have a charge.  *last: the highest number of one; 0: there is none. */
+CM_CHECK enum cm_rc cl_try_entries(struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], size_t *count,
+	uint32_t *last, struct cm_err *err);
 
 /* Store the manifest of a round whose descriptor is stored, for the population's life.  CM_EPERM: the
  * shuffler did not sign it.  CM_EPROTO: it is malformed, belongs to another round, differs from a stored

@@ -189,7 +189,9 @@ void cl_metrics_sealed(struct cl_metrics *m, double after)
 void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 {
 	const struct cl_policy *policy = m ? &m->setup->policy : NULL;
-	struct lk_metrics_budget b = { .spent = (double)NAN, .share = (double)NAN, .free = (double)NAN };
+	struct lk_metrics_budget b = {
+		.pinned = (double)NAN, .used = (double)NAN, .ratio = (double)NAN, .free = (double)NAN
+	};
 	struct cl_budget usage;
 	int64_t records = 0, over_ms = 0;
 	struct cl_loss loss;
@@ -200,9 +202,10 @@ void cl_metrics_ledger(struct cl_metrics *m, struct cl_db *db)
 	b.limit = policy->shared.max_epsilon;
 	b.delta = policy->shared.delta;
 	if (cl_budget_read(db, policy, &usage, &unused) == CM_OK) {
-		b.spent = usage.slices.epsilon;
-		b.share = usage.used;
-		b.free = usage.pinned < 1 ? 1 - usage.pinned : 0;
+		b.pinned = usage.figure.pinned;
+		b.used = usage.figure.used;
+		b.ratio = usage.figure.ratio;
+		b.free = rd_figure_free(&usage.figure);
 	}
 	lk_metrics_budget(m->shared, &b);
 	cm_metrics_set(m->table, EVIDENCE, 0, (double)db->evidence);

@@ -27,8 +27,9 @@ enum {
 	BYTES_OUT,
 	LIMIT,
 	DELTA,
-	SPENT,
-	SHARE,
+	PINNED,
+	USED,
+	RATIO,
 	FREE,
 	RECORDS,
 	LEDGER_OK,
@@ -76,10 +77,13 @@ static const struct cm_metric_row rows[ROWS] = {
 		"Epsilon that this party lets all rounds together cost.", NULL, NULL, NULL },
 	[DELTA] = { "tombola_budget_delta", CM_METRIC_GAUGE, "Delta that epsilons are stated at.", NULL, NULL,
 		NULL },
-	[SPENT] = { "tombola_budget_epsilon_spent", CM_METRIC_GAUGE,
-		"Epsilon that this party's account holds, an upper bound.", NULL, NULL, NULL },
-	[SHARE] = { "tombola_budget_spent_ratio", CM_METRIC_GAUGE,
-		"Part of the budget that is used, 1 is all of it.", NULL, NULL, NULL },
+	[PINNED] = { "tombola_budget_epsilon_pinned", CM_METRIC_GAUGE,
+		"Sum of the slices of all pinned plans, each spent whole: the privacy loss, an upper bound.",
+		NULL, NULL, NULL },
+	[USED] = { "tombola_budget_epsilon_used", CM_METRIC_GAUGE,
+		"Epsilon of what is pinned that announced rounds have used.", NULL, NULL, NULL },
+	[RATIO] = { "tombola_budget_used_ratio", CM_METRIC_GAUGE,
+		"Epsilon used as a part of the limit, 1 is all of it.", NULL, NULL, NULL },
 	[FREE] = { "tombola_budget_free_ratio", CM_METRIC_GAUGE,
 		"Part of the budget that no plan has pinned, of epsilon or delta the smaller; at 0 no further "
 		"plan fits.",
@@ -197,8 +201,9 @@ void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b)
 {
 	cm_metrics_set(m->table, LIMIT, 0, b->limit);
 	cm_metrics_set(m->table, DELTA, 0, b->delta);
-	cm_metrics_set(m->table, SPENT, 0, b->spent);
-	cm_metrics_set(m->table, SHARE, 0, b->share);
+	cm_metrics_set(m->table, PINNED, 0, b->pinned);
+	cm_metrics_set(m->table, USED, 0, b->used);
+	cm_metrics_set(m->table, RATIO, 0, b->ratio);
 	cm_metrics_set(m->table, FREE, 0, b->free);
 }
 

@@ -27,8 +27,9 @@ const char *lk_metrics_expired(struct lk_metrics *m);
 
 struct lk_metrics_budget {
 	double limit, delta; /* epsilon at delta */
-	double spent;        /* epsilon, upper bound; NAN: not known */
-	double share;        /* share of the budget that is used, 1 is all; NAN: not known */
+	/* The figures of the budget, each NAN if it is not known: epsilon of the slices of all pinned plans,
+	 * how much of it is used, and used / limit. */
+	double pinned, used, ratio;
 	double free; /* share that no plan has pinned, of epsilon or delta the smaller; NAN: not known */
 };
 void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b);

@@ -270,7 +270,7 @@ static void print_json(const struct nt_health *h, const char *text, FILE *out)
 	for (const char *c = text; *c != '\0'; c++)
 		(void)fprintf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
 	(void)fputc('"', out);
-	print_json_number("budget_spent", h->spent, out);
+	print_json_number("budget_used", h->spent, out);
 	print_json_number("certificate_left_s", h->cert_left_s, out);
 	print_json_number("round_age_s", h->round_age_s, out);
 	print_json_number("ledger_records", h->ledger_records, out);
@@ -292,7 +292,7 @@ static void print_performance(const struct nt_health *h, FILE *out)
 	const char *before = " | ";
 
 	if (!isnan(h->spent)) {
-		(void)fprintf(out, "%s'budget_spent'=%.6g%%;", before, cm_percent_up(h->spent, 4));
+		(void)fprintf(out, "%s'budget_used'=%.6g%%;", before, cm_percent_up(h->spent, 4));
 		print_limit(l->warn_spent * 100, ";", out);
 		print_limit(l->crit_spent * 100, ";0", out);
 		before = " ";
@@ -334,7 +334,7 @@ static void print_prometheus(const struct nt_health *h, FILE *out)
 	static const struct cm_metric_row rows[ROWS] = {
 		[STATUS] = { "tombola_check_status", CM_METRIC_GAUGE,
 			"What check says: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.", "role", roles, NULL },
-		[SPENT] = { "tombola_check_budget_spent_ratio", CM_METRIC_GAUGE,
+		[SPENT] = { "tombola_check_budget_used_ratio", CM_METRIC_GAUGE,
 			"Part of the budget that is used, 1 is all of it.", "role", roles, NULL },
 		[CERTIFICATE] = { "tombola_check_certificate_left_seconds", CM_METRIC_GAUGE,
 			"Time until the certificate ends.", "role", roles, NULL },

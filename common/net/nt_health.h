@@ -72,7 +72,7 @@ void nt_health_daemon(struct nt_health *h, const char *address);
  * (UNKNOWN).
  *
  * - text: WARNING budget 80.3% used, 100.0% pinned by plans; certificate 89 d left; daemon ready
- * - json: {"schema":"tombola.check/1","status":"WARNING","text":...,"budget_spent":0.8029,...}
- * - nagios: TOMBOLA CLIENT WARNING - budget 80.3% used, ... | 'budget_spent'=80.29%;80;100;0 ...
+ * - json: {"schema":"tombola.check/1","status":"WARNING","text":...,"budget_used":0.8029,...}
+ * - nagios: TOMBOLA CLIENT WARNING - budget 80.3% used, ... | 'budget_used'=80.29%;80;100;0 ...
  * - prometheus: gauges tombola_check_..., label role, for a textfile collector */
 int nt_health_end(struct nt_health *h, enum cm_rc rc, const struct cm_err *why, FILE *out);

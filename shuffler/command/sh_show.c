@@ -10,6 +10,7 @@
 #include "nt_health.h"
 #include "nt_http.h"
 #include "rd_account.h"
+#include "rd_figure.h"
 #include "sh_conf.h"
 
 #define ASK_MS 2000
@@ -72,15 +73,31 @@ static bool stated_text(const json_t *root, char *text, size_t room)
 	return true;
 }
 
+static bool figure_of(const json_t *root, struct rd_figure *out)
+{
+	return json_unpack(json_object_get(root, "population_budget"), RD_FIGURE_UNPACK(out)) == 0;
+}
+
+static void print_figure(const json_t *root)
+{
+	struct rd_figure_words words;
+	struct rd_figure figure;
+
+	if (!figure_of(root, &figure))
+		return;
+	rd_figure_words(&figure, (size_t)json_integer_value(json_object_get(root, "pinned_plans")), &words);
+	(void)printf("budget     %s\npinned     %s\nused       %s\nfree       %s\n", words.budget,
+		words.pinned, words.used, words.free);
+}
+
 static void print_status(const json_t *root)
 {
 	const json_t *rounds = json_object_get(root, "rounds");
 	json_int_t seq = json_integer_value(json_object_get(root, "ledger_seq"));
 	char stated[200];
 
-	(void)printf("ledger     %lld records witnessed, plans took epsilon %.4f of %.4f\n", (long long)seq,
-		cm_round_up(json_number_value(json_object_get(root, "epsilon_spent")), 4),
-		json_number_value(json_object_get(root, "epsilon_limit")));
+	(void)printf("ledger     %lld records witnessed\n", (long long)seq);
+	print_figure(root);
 	if (stated_text(root, stated, sizeof stated))
 		(void)printf("clients    %s\n", stated);
 	print_plans(json_object_get(root, "plans"));
@@ -142,10 +159,9 @@ static void check_running(struct nt_health *h, const struct sh_conf *conf)
 	if (*conf->http && nt_http_get(conf->http, "/status", ASK_MS, &status, &body, &err) == CM_OK &&
 		status == 200) {
 		json_t *root = json_loads(body, 0, NULL);
-		const json_t *used = json_object_get(root, "share_spent"),
-			     *pinned = json_object_get(root, "share_pinned");
-		if (json_is_real(used) && json_is_real(pinned))
-			nt_health_slices(h, json_real_value(used), json_real_value(pinned));
+		struct rd_figure figure;
+		if (figure_of(root, &figure))
+			nt_health_slices(h, figure.ratio, rd_figure_pinned(&figure));
 		if (json_is_integer(json_object_get(root, "ledger_seq")))
 			h->ledger_records = (double)json_integer_value(json_object_get(root, "ledger_seq"));
 		if (stated_text(root, stated, sizeof stated))

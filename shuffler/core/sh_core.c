@@ -562,16 +562,6 @@ const struct sh_policy *sh_core_policy(const struct sh_core *c)
 	return c->conf.policy;
 }
 
-double sh_core_limit(const struct sh_core *c)
-{
-	return c->conf.policy->shared.max_epsilon;
-}
-
-double sh_core_delta(const struct sh_core *c)
-{
-	return c->conf.policy->shared.delta;
-}
-
 size_t sh_core_count(const struct sh_core *c, enum sh_state state)
 {
 	size_t n = 0;
@@ -598,9 +588,9 @@ struct rd_slices sh_core_taken(const struct sh_core *c)
 	return sh_plans_taken(c->plans);
 }
 
-struct sh_usage sh_core_usage(const struct sh_core *c)
+struct rd_figure sh_core_figure(const struct sh_core *c, size_t *plans)
 {
-	return sh_plans_usage(c->plans);
+	return sh_plans_figure(c->plans, plans);
 }
 
 const struct sh_plan *sh_core_plan_at(const struct sh_core *c, size_t i)

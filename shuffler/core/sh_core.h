@@ -248,10 +248,9 @@ uint64_t sh_core_number(const struct sh_core *c, const uint8_t id[PR_ROUND_ID_LE
 /* The slices that pinned plans took from the policy's max_epsilon and delta; each is spent whole at the
  * pin. */
 struct rd_slices sh_core_taken(const struct sh_core *c);
-struct sh_usage sh_core_usage(const struct sh_core *c);
+/* The figures of the budget, and the number of pinned plans (sh_plans_figure). */
+struct rd_figure sh_core_figure(const struct sh_core *c, size_t *plans);
 const struct sh_policy *sh_core_policy(const struct sh_core *c);
-double sh_core_limit(const struct sh_core *c);
-double sh_core_delta(const struct sh_core *c);
 /* Plan i of the ledger; NULL past the last. */
 const struct sh_plan *sh_core_plan_at(const struct sh_core *c, size_t i);
 /* What clients have stated about the ledger. */

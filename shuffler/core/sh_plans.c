@@ -46,6 +46,7 @@ static void plan_free(struct sh_plan *plan)
 	free(plan->counted);
 	free(plan->tried);
 	free(plan->pin);
+	free(plan->total);
 	free(plan);
 }
 
@@ -125,6 +126,15 @@ struct sh_plan sh_plan_of(const struct rd_plan *whole)
 	return plan;
 }
 
+static struct sh_total *totals_of(const struct rd_plan *whole)
+{
+	struct sh_total *total = calloc(whole->entries + 1, sizeof *total);
+
+	for (size_t i = 0; total && i < whole->entries; i++)
+		total[i] = (struct sh_total){ whole->entry[i].number, whole->entry[i].epsilon_total };
+	return total;
+}
+
 enum cm_rc sh_plans_add(struct sh_plans *p, const struct rd_record *r, struct cm_err *err)
 {
 	struct sh_plan *plan = calloc(1, sizeof *plan);
@@ -143,9 +153,10 @@ enum cm_rc sh_plans_add(struct sh_plans *p, const struct rd_record *r, struct cm
 	}
 	*plan = sh_plan_of(&whole);
 	plan->record = r->seq;
-	if (!tsearch(plan, &p->by_hash, by_hash)) {
+	plan->total = totals_of(&whole);
+	if (!plan->total || !tsearch(plan, &p->by_hash, by_hash)) {
 		rd_plan_fini(&whole);
-		free(plan);
+		plan_free(plan);
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	}
 	if (r->seq <= p->closed_to) {
@@ -487,36 +498,39 @@ void sh_plans_ended(struct sh_plans *p, const struct rd_descriptor *d, const str
 
 /* ---- For status ---- */
 
-static double part_of(const struct sh_plans *p, double epsilon, double delta)
-{
-	const struct sh_policy *policy = p->policy;
-
-	return rd_slices_share(
-		&(struct rd_slices){ epsilon, delta }, policy->shared.max_epsilon, policy->shared.delta);
-}
-
-/* The share of a plan that is used up, 0..1. */
+/* How much epsilon of its slice a plan has used. */
 static double used_of(const struct sh_plan *plan)
 {
-	size_t answered = 0;
+	double answered = 0, taken = 0;
+	uint32_t last = 0;
 
 	if (plan->state != SH_PIN_TAKEN)
-		return plan->state == SH_PIN_CLOSED ? 1 : 0;
+		return plan->state == SH_PIN_CLOSED ? plan->epsilon : 0;
 	if (sh_plan_is_adaptive(plan))
-		return plan->share < 1 ? plan->share : 1;
+		return plan->share < 1 ? plan->share * plan->epsilon : plan->epsilon;
 	for (size_t i = 0; i < plan->tries; i++)
-		answered += !plan->tried[i].open && !plan->tried[i].is_void;
-	return (double)answered / (double)rd_pin_count(plan->pin);
+		last = plan->tried[i].entry > last ? plan->tried[i].entry : last;
+	for (size_t i = 0; i < plan->entries; i++) {
+		if (plan->total[i].number <= last)
+			answered = plan->total[i].epsilon;
+		if (rd_pin_has(plan->pin, i))
+			taken = plan->total[i].epsilon;
+	}
+	return rd_pin_used(plan->pin, answered, taken);
 }
 
-struct sh_usage sh_plans_usage(const struct sh_plans *p)
+struct rd_figure sh_plans_figure(const struct sh_plans *p, size_t *plans)
 {
-	struct rd_slices taken = p->taken;
-	struct sh_usage usage = { .pinned = part_of(p, taken.epsilon, taken.delta) };
+	const struct rd_slices limit = { p->policy->shared.max_epsilon, p->policy->shared.delta };
 	const struct sh_plan *plan = NULL;
+	struct rd_figure figure;
+	double used = 0;
 
-	for (size_t i = 0; (plan = sh_plans_at(p, i)); i++)
-		usage.used += used_of(plan) * part_of(p, plan->epsilon, plan->delta);
-	usage.used = usage.used < usage.pinned ? usage.used : usage.pinned;
-	return usage;
+	*plans = 0;
+	for (size_t i = 0; (plan = sh_plans_at(p, i)); i++) {
+		used += used_of(plan);
+		*plans += plan->state == SH_PIN_TAKEN || plan->state == SH_PIN_CLOSED;
+	}
+	rd_figure_make(&limit, &p->taken, used, &figure);
+	return figure;
 }

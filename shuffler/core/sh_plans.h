@@ -10,7 +10,7 @@
 #pragma once
 
 #include "rd_account.h"
-#include "rd_plan.h"
+#include "rd_figure.h"
 #include "rd_record.h"
 #include "sh_policy.h"
 
@@ -51,6 +51,11 @@ struct sh_belief {
 struct sh_belief sh_plans_belief(const struct sh_policy *policy, const struct rd_plan *whole);
 void sh_belief_put(const struct sh_belief *b, uint8_t out[SH_BELIEF_LEN]);
 
+struct sh_total {
+	uint32_t number;
+	double epsilon;
+};
+
 struct sh_plan {
 	/* the plan's hash; it must be the first member, because it is the tree's key */
 	uint8_t hash[PR_HASH_LEN];
@@ -62,6 +67,8 @@ struct sh_plan {
 	enum sh_pin_state state;
 	unsigned failures;  /* failed compositions so far */
 	struct rd_pin *pin; /* set if the state is SH_PIN_TAKEN and the mode is plan; owned */
+	/* for each entry its number and the loss of the entries up to it, as the plan states them; owned */
+	struct sh_total *total;
 	/* The belief when the plan was pinned; 0 and UINT64_MAX for pins that older versions stored without
 	 * it. */
 	struct sh_belief belief;
@@ -132,10 +139,5 @@ CM_CHECK enum cm_rc sh_plans_began(struct sh_plans *p, const struct rd_descripto
 /* Record the end of a round: sealed (manifest NULL) or void by this manifest. */
 void sh_plans_ended(struct sh_plans *p, const struct rd_descriptor *d, const struct cr_span *void_manifest);
 
-/* Shares of the policy's budget, 0..1, of epsilon or of delta, whichever is larger.  pinned: the slices of
- * pinned plans.  used: the part of them whose entries are answered or whose filters are used up.  It shows
- * when nothing is left to answer, and does not measure privacy loss. */
-struct sh_usage {
-	double pinned, used;
-};
-struct sh_usage sh_plans_usage(const struct sh_plans *p);
+/* The figures of the policy's budget.  *plans: number of pinned plans, closed ones included. */
+struct rd_figure sh_plans_figure(const struct sh_plans *p, size_t *plans);

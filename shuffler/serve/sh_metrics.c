@@ -241,12 +241,14 @@ static void take_rounds(struct sh_metrics *m, const struct sh_metrics_now *now)
 
 static void take_budget(struct sh_metrics *m, const struct sh_core *core)
 {
-	const struct sh_usage usage = sh_core_usage(core);
-	const struct lk_metrics_budget budget = { .limit = sh_core_limit(core),
-		.delta = sh_core_delta(core),
-		.spent = sh_core_taken(core).epsilon,
-		.share = usage.used,
-		.free = usage.pinned < 1 ? 1 - usage.pinned : 0 };
+	size_t plans;
+	const struct rd_figure figure = sh_core_figure(core, &plans);
+	const struct lk_metrics_budget budget = { .limit = figure.limit,
+		.delta = figure.delta,
+		.pinned = figure.pinned,
+		.used = figure.used,
+		.ratio = figure.ratio,
+		.free = rd_figure_free(&figure) };
 
 	lk_metrics_budget(m->shared, &budget);
 	lk_metrics_ledger(m->shared, sh_core_witness(core).seq, m->state_file);

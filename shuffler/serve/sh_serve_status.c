@@ -72,16 +72,15 @@ char *sh_serve_status(struct sh_serve *s)
 					(json_int_t)r->intake.participants, "min_reports",
 					(json_int_t)r->d.min_reports, "target", (json_int_t)r->d.target,
 					"deadline_ms", (json_int_t)r->d.deadline_ms));
-	struct rd_slices taken = sh_core_taken(core);
-	struct sh_usage usage = sh_core_usage(core);
+	size_t pinned;
+	struct rd_figure figure = sh_core_figure(core, &pinned);
 	int64_t sealed_ms = sh_metrics_last_sealed_ms(s->conf.metrics);
-	json_t *root = json_pack("{s:s,s:b,s:I,s:o,s:I,s:I,s:o,s:f,s:f,s:f,s:f,s:f,s:f,s:o,s:o}", "schema",
-		"tombola.shuffler/2", "stopping", s->gate.stopping, "started_ms", (json_int_t)s->started_ms,
+	json_t *root = json_pack("{s:s,s:b,s:I,s:o,s:I,s:I,s:o,s:o,s:I,s:o,s:o}", "schema",
+		"tombola.shuffler/3", "stopping", s->gate.stopping, "started_ms", (json_int_t)s->started_ms,
 		"last_sealed_ms", sealed_ms > 0 ? json_integer((json_int_t)sealed_ms) : json_null(),
 		"connections", (json_int_t)sh_gate_count(&s->gate), "ledger_seq", (json_int_t)head.seq,
-		"stated", hearing(core), "share_spent", usage.used, "share_pinned", usage.pinned,
-		"epsilon_spent", taken.epsilon, "epsilon_limit", sh_core_limit(core), "delta_spent",
-		taken.delta, "delta_limit", sh_core_delta(core), "plans", plans(core), "rounds", rounds);
+		"stated", hearing(core), "population_budget", json_pack(RD_FIGURE_PACK(&figure)),
+		"pinned_plans", (json_int_t)pinned, "plans", plans(core), "rounds", rounds);
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	json_decref(root);
 	if (cm_oom_happened()) { /* jansson leaves something out when memory runs out */
@@ -113,10 +112,11 @@ int sh_serve_metrics(struct sh_serve *s, struct nt_http_reply *out)
 /* Write how far plans are used up.  Rounded up, so that it is never too little. */
 static void spent_text(const struct sh_serve *s, char *text, size_t room)
 {
-	struct sh_usage usage = sh_core_usage(s->conf.core);
+	size_t plans;
+	struct rd_figure f = sh_core_figure(s->conf.core, &plans);
 
 	(void)snprintf(text, room, "plans pinned %.2f %% of epsilon %g, %.2f %% used",
-		cm_percent_up(usage.pinned, 2), sh_core_limit(s->conf.core), cm_percent_up(usage.used, 2));
+		cm_percent_up(rd_figure_pinned(&f), 2), f.limit, cm_percent_up(f.ratio, 2));
 }
 
 void sh_serve_say(struct sh_serve *s, char *text, size_t room)

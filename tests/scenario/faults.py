@@ -69,7 +69,7 @@ class Round:
             == (["round-0001.json"] if self.stage == "settled" else [])
         budget = cluster.json("analyzer", "budget")
         assert budget["rounds"]["accepted"] == (self.stage == "settled"), budget
-        assert budget["epsilon_spent"] == budget["slice_epsilon"], "a slice is spent whole"
+        assert budget["population_budget"]["pinned"] == budget["slice_epsilon"], "a slice is spent whole"
         charged = [x for x in client_status["ledger"] if x["kind"] == "charged"]
         assert len(charged) == 1 and charged[0]["epsilon_round"] > 0, client_status
 

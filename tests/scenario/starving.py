@@ -55,7 +55,7 @@ class Watched(faults.Round):
         assert max(2, accepted) <= sealed <= faults.N, (accepted, sealed)
         assert {result[key] for key in ("participants", "reports", "messages", "opened")} == {sealed}, (sealed, result)
         assert result["bad"] == result["duplicates"] == 0, result
-        assert cluster.json("analyzer", "budget")["epsilon_spent"] > 0
+        assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] > 0
 
     @contextlib.contextmanager
     def around(self):

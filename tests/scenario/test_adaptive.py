@@ -43,7 +43,7 @@ def test_a_plan_that_follows_its_results(cluster, name):
     assert run.returncode == 0 and stages(cluster) == ["settled"], run.stderr
     first = cluster.json("analyzer", "budget")
     assert first["mode"] == f"adaptive.{name}" and 0 < first["share_spent"] < 1
-    assert first["epsilon_spent"] == first["epsilon_limit"] and first["epsilon_left"] == 0
+    assert first["population_budget"]["pinned"] == first["population_budget"]["limit"] and first["population_budget"]["free"] == 0
 
     # The answer is there, and only now the next round is thought of.
     adaptive(cluster, [ask(1), ask(2, 0.5)], filter=name)
@@ -60,9 +60,17 @@ def test_a_plan_that_follows_its_results(cluster, name):
     assert f"filter {name}" in text and "% of the filter's budget" in text
     plan, = cluster.json("shuffler", "status")["plans"]
     assert plan["mode"] == f"adaptive.{name}" and plan["share"] == pytest.approx(second["share_spent"]), plan
-    assert cluster.json("client", "status")["share_spent"] == pytest.approx(second["share_spent"])
+    used_alike(cluster, second["population_budget"])
     client.stop()
     shuffler.stop()
+
+
+def used_alike(cluster, figure):
+    """All three parties count what a filter used alike, each against its own limit."""
+    for party in ("client", "shuffler"):
+        said = cluster.json(party, "status")["population_budget"]
+        assert said["used"] == pytest.approx(figure["used"]), party
+        assert said["ratio"] == said["used"] / said["limit"], party
 
 
 def over_budget(cluster):
@@ -183,7 +191,7 @@ def test_void_rounds_count_at_all_three_parties(cluster):
     plan, = cluster.json("shuffler", "status")["plans"]
     assert plan["share"] == pytest.approx(spent)
     wait_for("the client to be through", lambda: client.log().count('"round done"') == 3)
-    assert cluster.json("client", "status")["share_spent"] == pytest.approx(spent)
+    assert cluster.json("client", "status")["plans"][0]["used"] == pytest.approx(spent)
     # So does somebody who reads the ledger alone.
     path = cluster.write("ledger.ndjson", "".join(json.dumps(line) + "\n" for line in exported(cluster)))
     audit = subprocess.run([program("tombola-accountant"), "audit", path, "--json"], capture_output=True, text=True)

@@ -246,7 +246,7 @@ def test_the_analyzer_detects_a_batch_that_is_not_the_manifests(cluster, mode):
     assert "bucket" in run.stderr
     shown = cluster.json("analyzer", "round", "show", "1")
     assert shown["stage"] == "settled" and shown["result"]["items"] == [] and "bucket" in shown["result"]["fault"]
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] > 0
+    assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] > 0
     for form in ((), ("--csv",), ("--json",)):
         estimate = cluster.run("analyzer", "estimate", "colour", *form)
         assert estimate.returncode == EXIT["data"] and "bucket" in estimate.stdout + estimate.stderr

@@ -99,7 +99,7 @@ def test_a_shuffler_that_lies_about_a_copy_costs_no_budget(cluster, fake, remove
     assert run.returncode == 1 and "no loss to accept" in run.stderr, run
     run = send(cluster)
     assert run.returncode == 0 and answered(fake, d) == DEVICES, run.stderr
-    assert cluster.json("client", "status")["epsilon_spent"] == 4.0
+    assert cluster.json("client", "status")["population_budget"]["pinned"] == 4.0
 
 
 def test_a_client_that_is_killed_before_its_receipt_sends_the_same_bytes(cluster, fake):

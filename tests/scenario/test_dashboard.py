@@ -1,6 +1,7 @@
 """The dashboard: what a browser shows is what the verbs print, and nothing a plan says becomes more than text."""
 import json
 import decimal
+import re
 import shutil
 import time
 import urllib.error
@@ -173,6 +174,10 @@ def test_the_json_is_what_the_verbs_print(cluster):
         assert "default-src 'none'" in policy and "script-src 'self';" in policy and "unsafe" not in policy
 
 
+def shown_figures(browser):
+    return {what: text(browser, f"#population-{what}") for what in ("limit", "pinned", "used", "free")}
+
+
 def shown_budget(browser):
     return {what: text(browser, f"#{what}") for what in ("spent", "left", "limit")}
 
@@ -195,6 +200,14 @@ def test_the_page_shows_what_the_verbs_print(cluster, browser):
     analyzer = settled_plan(cluster)
     budget, rounds = cluster.json("analyzer", "budget"), cluster.json("analyzer", "round", "list")["rounds"]
     loaded(browser, cluster, 3)
+
+    # The population's figures, as `budget` prints them.
+    f = budget["population_budget"]
+    assert shown_figures(browser) == {"limit": f"{f['limit']:.4f}", "pinned": four(f["pinned"], True), "used": four(f["used"], True),
+                                      "free": four(f["free"], False)}
+    assert f["free"] == 0 and text(browser, "#population-words").endswith("no further plan fits")
+    printed = re.findall(r"^(?:budget|pinned|used|free) +epsilon ([\d.]+)", cluster.run("analyzer", "budget").stdout, re.M)
+    assert printed == list(shown_figures(browser).values())
 
     entries = budget["entries_epsilon"]
     assert shown_budget(browser) == {"spent": four(entries, True),

@@ -105,7 +105,7 @@ def spent(site):
     """What each party says of the budget: epsilon, and the plans it has."""
     status = {p: json.loads(site[p].run(f"sudo -u tombola-{p} tombola-{p} status --json")) for p in ("shuffler", "client")}
     budget = json.loads(site["analyzer"].run("sudo -u tombola-analyzer tombola-analyzer budget --json"))
-    return [status[p]["epsilon_spent"] for p in status], [len(status[p]["plans"]) for p in status], budget
+    return [status[p]["population_budget"]["pinned"] for p in status], [len(status[p]["plans"]) for p in status], budget
 
 
 def test_root_without_sudo_has_the_guides_commands():
@@ -235,7 +235,7 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
     c.wait_for("the client's word", lambda: "round done\",\"round\":2" in d["client"].log())
     epsilon, plans, budget = spent(site)
     assert epsilon == [1, 1] and plans == [1, 1], (epsilon, plans)
-    assert budget["epsilon_spent"] <= 1, budget
+    assert budget["population_budget"]["pinned"] <= 1, budget
     for daemon in d.values():
         daemon.stop()
     # The guide has no command that was not tried, but for those that build.

@@ -156,7 +156,7 @@ def test_who_colludes_unlocks_nothing_and_nobody_blocks(cluster, three):
     # The ledger as it is: its plan is closed, its slice spent; a later plan has the rest.
     three.dial().extend()
     shown = cluster.json("shuffler", "status")
-    assert [p["state"] for p in shown["plans"]] == ["closed"] and shown["epsilon_spent"] == 8.0
+    assert [p["state"] for p in shown["plans"]] == ["closed"] and shown["population_budget"]["pinned"] == 8.0
     refused(pb.ERROR_BUDGET_EXHAUSTED, "is lost: its slice is spent", three.announce, last)
     d, data = three.open_round(target=2, min_reports=2)
     assert Device(cluster).submit(d, [(os.urandom(32), Device.seal(d, data, v)) for v in (0, 1)]) == \
@@ -211,7 +211,7 @@ def test_a_lost_shuffler_waits_for_its_clients_and_then_goes_on(cluster):
     client = cluster.start("client", "run")
     wait_for("the plan to be through", lambda: not analyzer.alive())
     shown = cluster.json("shuffler", "status")
-    assert [p["state"] for p in shown["plans"]] == ["closed", "taken"] and shown["epsilon_spent"] == 9.0, shown
+    assert [p["state"] for p in shown["plans"]] == ["closed", "taken"] and shown["population_budget"]["pinned"] == 9.0, shown
     assert cluster.json("analyzer", "estimate", "q3")["reports"] == N
     assert not shown["stated"]["waits"] and shown["stated"]["lacking"] == 0
     assert shuffler.log().count("enough clients have stated how long the ledger was") == 1

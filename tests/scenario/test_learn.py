@@ -79,7 +79,7 @@ def answered_once(cluster, times):
     assert budget["rounds"]["accepted"] == shuffler["plans"][0]["answered"] == client["plans"][0]["answered"] == times
     for said in (budget, shuffler, client):
         plan, = said["plans"]
-        assert plan["epsilon"] == said["epsilon_spent"] == budget["slice_epsilon"]
+        assert plan["epsilon"] == said["population_budget"]["pinned"] == budget["slice_epsilon"]
     assert budget["answered_epsilon"] <= budget["entries_epsilon"] <= budget["slice_epsilon"]
     assert cluster.run("analyzer", "ledger", "verify").returncode == 0
     audited(cluster)
@@ -268,7 +268,7 @@ def test_a_driver_that_lies_repeats_and_reorders_has_its_entries_and_no_more(clu
         ask(f"gradient#{number}", weights(drawn.uniform(-1, 1)))
         assert cluster.json("analyzer", "round", "show", str(number))["result"] == result
         after = cluster.json("analyzer", "budget")
-        assert after["epsilon_spent"] == before["slice_epsilon"] and after["rounds"]["accepted"] == k
+        assert after["population_budget"]["pinned"] == before["slice_epsilon"] and after["rounds"]["accepted"] == k
     # There is no more, by whatever name.
     for name in ("gradient#5", "gradient#0", "gradient", "gradient#-1", "5", "other#1"):
         assert ask(name, weights()) in (EXIT["usage"], EXIT["data"]), name
@@ -311,7 +311,7 @@ def test_a_driver_that_changes_shapes_gets_no_answer_of_another_shape(cluster):
     assert cluster.run("analyzer", "round", "run", "gradient#1", "--payload", payload(cluster, weights())).returncode == 0
     with open(cluster.path("plan.conf")) as f:
         signed = f.read()
-    before = [cluster.json(p, "status")["epsilon_spent"] for p in ("shuffler", "client")]
+    before = [cluster.json(p, "status")["population_budget"]["pinned"] for p in ("shuffler", "client")]
 
     def refused(what, name, code):
         keys, data = SHAPES[what]
@@ -322,7 +322,7 @@ def test_a_driver_that_changes_shapes_gets_no_answer_of_another_shape(cluster):
         cluster.write("plan.conf", text.replace('name = "test"', f'name = "{name}"'))
         run = cluster.run("analyzer", "round", "run", "2", "--payload", payload(cluster, data), seconds=300)
         assert run.returncode == code, (what, name, run.returncode, run.stdout, run.stderr)
-        assert [cluster.json(p, "status")["epsilon_spent"] for p in ("shuffler", "client")] == before, (what, name)
+        assert [cluster.json(p, "status")["population_budget"]["pinned"] for p in ("shuffler", "client")] == before, (what, name)
 
     for what in SHAPES:
         for name in ("test", "another"):

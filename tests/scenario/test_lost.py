@@ -100,8 +100,8 @@ def test_a_shuffler_that_lost_its_state_does_not_start_as_new(cluster, how):
     run = cluster.run("analyzer", "round", "run", "2")
     assert run.returncode != 0 and "a state of this shuffler that is lost: its slice is spent" in run.stderr, run.stderr
     status = cluster.json("shuffler", "status")
-    assert [p["state"] for p in status["plans"]] == ["closed"] and status["epsilon_spent"] == 5.0
-    assert status["share_spent"] == status["share_pinned"]
+    assert [p["state"] for p in status["plans"]] == ["closed"] and status["population_budget"]["pinned"] == 5.0
+    assert status["population_budget"]["used"] == status["population_budget"]["pinned"]
 
 
 def test_after_a_loss_later_plans_get_what_is_left(cluster):
@@ -129,7 +129,7 @@ def test_after_a_loss_later_plans_get_what_is_left(cluster):
         run = cluster.run("analyzer", "run", "--once")
         shown = cluster.json("shuffler", "status")
         assert [p["state"] for p in shown["plans"]][0] == "closed" and shown["plans"][-1]["state"] == state, (run, shown)
-    assert shown["epsilon_spent"] == 9.0
+    assert shown["population_budget"]["pinned"] == 9.0
 
 
 def test_without_the_check_a_shuffler_believes_an_older_ledger(cluster):
@@ -180,10 +180,10 @@ def test_an_analyzer_that_lost_its_ledger_says_nothing_of_a_budget(cluster, how)
 
 def test_without_the_check_a_lost_ledger_gives_the_budget_back(cluster):
     one_round(cluster)
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] > 0
+    assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] > 0
     lose(cluster, "analyzer", "ledger", "removed")
     run = cluster.run("analyzer", "budget", "--json", mutant="analyzer.in_service")
-    assert run.returncode == 0 and json.loads(run.stdout)["epsilon_spent"] == 0, run
+    assert run.returncode == 0 and json.loads(run.stdout)["population_budget"]["pinned"] == 0, run
 
 
 def test_a_client_that_lost_its_secret_does_not_make_another(cluster):
@@ -248,7 +248,7 @@ def audit(cluster):
 
 def test_a_charged_round_that_the_shuffler_lost_is_given_up_and_stays_charged(cluster):
     charged(cluster)
-    spent = cluster.json("analyzer", "budget")["epsilon_spent"]
+    spent = cluster.json("analyzer", "budget")["population_budget"]["pinned"]
     assert spent > 0
     shuffler = serve(cluster)
     for _ in range(2):
@@ -267,7 +267,7 @@ def test_a_charged_round_that_the_shuffler_lost_is_given_up_and_stays_charged(cl
     run = cluster.run("analyzer", "round", "give-up", "1", "--confirm", "q1")
     assert run.returncode == 1 and "settled" in said(run), run
 
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] == spent
+    assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] == spent
     last = audit(cluster)[-1]
     assert last["kind"] == "settle" and last["reason"].startswith("lost"), last
     assert " lost " in cluster.run("analyzer", "round", "list").stdout
@@ -282,7 +282,7 @@ def test_a_charged_round_that_the_shuffler_lost_is_given_up_and_stays_charged(cl
     assert run.returncode == 0, run.stderr
     rounds = cluster.json("analyzer", "round", "list")["rounds"]
     assert [r["stage"] for r in rounds] == ["settled"] * 2 and "reason" not in rounds[1], rounds
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] == spent, "the slice, whatever was answered"
+    assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] == spent, "the slice, whatever was answered"
     assert cluster.json("shuffler", "status")["ledger_seq"] == audit(cluster)[-1]["seq"] == 8
     assert os.listdir(cluster.path("analyzer", "keys")) == []
     shuffler.stop()
@@ -304,7 +304,7 @@ def test_a_reserved_round_is_void_when_it_is_given_up(cluster):
     analyzer.stop()
     run = cluster.run("analyzer", "round", "give-up", "1", "--confirm", "q1")
     assert run.returncode == 0 and "void" in run.stdout, run
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] == 5.0, "nobody can say that it was not released"
+    assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] == 5.0, "nobody can say that it was not released"
     cluster.start("client", "run")
     run = cluster.run("analyzer", "run", "--once")
     assert run.returncode == 0, run.stderr

@@ -1,6 +1,7 @@
 """What the daemons tell monitoring is true, is what doc/metrics.md says, and is what Prometheus and Nagios read."""
 import collections
 import json
+import math
 import os
 import re
 import shutil
@@ -141,6 +142,32 @@ def at_rest(cluster):
     return c.wait_for("the parties to count the same frames, and the analyzer to have left", agreed)
 
 
+def figures(deployment, metrics):
+    """Every party shows its budget by the same words and counts it alike, in JSON, text, metrics and `check`.
+
+    The plan's one entry was answered, each party takes all of it, and by the same assumptions, so each has used what the
+    plan states of that entry.  The limits are each party's own: 50, and 2 at the analyzer."""
+    entry, = deployment.json("analyzer", "plan", "show")["entries"]
+    slice_epsilon, slice_delta = 2.0, 1e-6
+    for party, limit, delta in (("analyzer", 2.0, 1e-6), ("shuffler", 50.0, 1e-4), ("client", 50.0, 1e-4)):
+        f = deployment.json(party, "budget" if party == "analyzer" else "status")["population_budget"]
+        assert (f["limit"], f["delta"], f["pinned"], f["pinned_delta"]) == (limit, delta, slice_epsilon, slice_delta), party
+        assert (f["free"], f["free_delta"]) == (limit - slice_epsilon, pytest.approx(delta - slice_delta)), party
+        assert f["used"] == pytest.approx(entry["epsilon_total"], rel=1e-12) and f["ratio"] == f["used"] / limit, party
+        v = metrics[party]
+        assert [v["tombola_budget_" + name] for name in ("epsilon_limit", "delta", "epsilon_pinned", "epsilon_used", "used_ratio")] \
+            == [f[key] for key in ("limit", "delta", "pinned", "used", "ratio")], party
+        assert v["tombola_budget_free_ratio"] == 1 - max(slice_epsilon / limit, slice_delta / delta), party
+        said = deployment.run(party, "budget" if party == "analyzer" else "status").stdout
+        lines = {line.split()[0]: " ".join(line.split()[1:]) for line in said.splitlines() if line.split()}
+        up = math.ceil(f["used"] * 1e4 - 1e-9) / 1e4
+        assert lines["budget"] == f"epsilon {limit:.4f} at delta {delta:g}, for life", said
+        assert lines["pinned"] == f"epsilon {slice_epsilon:.4f} at delta {slice_delta:g} by 1 plan", said
+        assert re.fullmatch(rf"epsilon {up:.4f}, [\d.]+ % of the budget", lines["used"]), said
+        assert lines["free"].startswith(f"epsilon {limit - slice_epsilon:.4f} at delta "), said
+        assert ("so none fits" in lines["free"]) == (party == "analyzer"), said
+
+
 def test_what_the_daemons_say_is_true(deployment):
     n = 300
     s, a, k = at_rest(deployment)
@@ -156,8 +183,9 @@ def test_what_the_daemons_say_is_true(deployment):
     assert a[("tombola_analyzer_rounds", "settled")] == 1 == a[("tombola_analyzer_rounds", "refused")]
     assert a["tombola_analyzer_participants_total"] == n == a[("tombola_analyzer_messages_total", "counted")]
     assert a["tombola_analyzer_judge_duration_seconds_count"] == 2  # the plan, and the round that it accepts
-    assert a["tombola_budget_epsilon_spent"] == budget["epsilon_spent"] == k["tombola_budget_epsilon_spent"]
-    assert a["tombola_budget_spent_ratio"] == budget["share_spent"] > k["tombola_budget_spent_ratio"] > 0
+    assert a["tombola_budget_epsilon_pinned"] == budget["population_budget"]["pinned"] == k["tombola_budget_epsilon_pinned"]
+    assert a["tombola_budget_used_ratio"] == budget["share_spent"] > k["tombola_budget_used_ratio"] > 0
+    figures(deployment, {"shuffler": s, "analyzer": a, "client": k})
     assert a["tombola_budget_epsilon_limit"] == 2 and s["tombola_budget_epsilon_limit"] == 50
     assert a["tombola_ledger_records"] == budget["ledger_seq"] and s["tombola_ledger_records"] <= budget["ledger_seq"]
     assert k[("tombola_client_reports_total", "accepted")] == n == k["tombola_client_messages_total"]
@@ -269,18 +297,18 @@ def test_a_round_that_is_void_waits_and_its_slice_stays_spent(cluster):
     cluster.start("analyzer", "run")
     during = c.wait_for("the round to be waited for", lambda: (
         v := values(cluster, "analyzer"))[("tombola_analyzer_phase", "waiting")] == 1 and v)
-    assert during["tombola_budget_epsilon_spent"] == 2.0 and during[("tombola_analyzer_rounds", "reserved")] == 1
+    assert during["tombola_budget_epsilon_pinned"] == 2.0 and during[("tombola_analyzer_rounds", "reserved")] == 1
     assert during["tombola_analyzer_round_number"] == 1 and during["tombola_analyzer_round_min_participants"] == 4
     assert during["tombola_analyzer_round_deadline_timestamp_seconds"] > time.time() - 1
     after = c.wait_for("the round to be void", lambda: (
         v := values(cluster, "analyzer"))[("tombola_analyzer_phase", "idle")] == 1 and v)
-    assert after[("tombola_analyzer_rounds", "void")] == 1 and after["tombola_budget_epsilon_spent"] == 2.0
+    assert after[("tombola_analyzer_rounds", "void")] == 1 and after["tombola_budget_epsilon_pinned"] == 2.0
     assert "tombola_analyzer_round_number" not in after and after["tombola_analyzer_participants_total"] == 0
     shuffler = values(cluster, "shuffler")
     assert shuffler[("tombola_shuffler_rounds_total", "void")] == 2
     assert shuffler[("tombola_shuffler_reports_total", "accepted")] == 6
     # A client never counts on a round having been destroyed.
-    assert values(cluster, "client")["tombola_budget_epsilon_spent"] > 0
+    assert values(cluster, "client")["tombola_budget_epsilon_pinned"] > 0
 
 
 def test_connections_that_are_refused_are_counted_by_why(cluster, tmp_path):
@@ -322,13 +350,13 @@ def test_each_format_of_check_says_the_same(deployment, party):
     label = re.compile(r"'(\w+)'=([\d.]+)(s|%|);([\d.:]*);([\d.:]*);?(\d*)")
     got = {label.fullmatch(p)[1]: float(label.fullmatch(p)[2]) for p in performance.split(" ")}
     # Never less than is spent, and no more than the next ten thousandth of a percent.
-    assert said["budget_spent"] * 100 <= got["budget_spent"] < said["budget_spent"] * 100 + 1.1e-4
+    assert said["budget_used"] * 100 <= got["budget_used"] < said["budget_used"] * 100 + 1.1e-4
     assert abs(said["certificate_left_s"] - got["certificate_left"]) < 60
     assert got["ledger_records"] == said["ledger_records"] > 0
     prometheus = read(deployment.run(party, "check", "--format", "prometheus").stdout)
     assert prometheus[("tombola_check_status", party)] == 0
-    assert prometheus[("tombola_check_budget_spent_ratio", party)] == said["budget_spent"] \
-        == values(deployment, party)["tombola_budget_spent_ratio"]
+    assert prometheus[("tombola_check_budget_used_ratio", party)] == said["budget_used"] \
+        == values(deployment, party)["tombola_budget_used_ratio"]
 
 
 def test_the_analyzers_status_is_what_the_daemon_says(deployment):

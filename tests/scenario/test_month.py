@@ -52,7 +52,7 @@ class Month(Days):
         assert self.stages()[:day] == [self.ended[k] for k in range(1, day + 1)]
         budget = self.json("budget")
         self.slice = getattr(self, "slice", budget["slice_epsilon"])
-        assert budget["slice_epsilon"] == budget["epsilon_spent"] == self.slice, "it was spent whole on the first day"
+        assert budget["slice_epsilon"] == budget["population_budget"]["pinned"] == self.slice, "it was spent whole on the first day"
 
 
 def tries_without_a_client(m, day, tries):

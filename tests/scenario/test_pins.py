@@ -1,11 +1,14 @@
 """What a real client pins of signed plans: against an analyzer and a shuffler in Python, with each check in place and with it
 removed."""
+import json
+import math
 import os
+import subprocess
 
 import pytest
 
 import wire
-from cluster import wait_for
+from cluster import program, wait_for
 from pinned import DEVICES, Planned, answered, end, refused, send, fake  # noqa: F401
 from test_attacks import colours
 
@@ -23,13 +26,20 @@ def test_a_plan_is_pinned_once_and_its_rounds_are_looked_up(cluster, fake):
         end(fake, d)
     assert fake.asked.count("get_plan") == 1
     status = cluster.json("client", "status")
-    assert status["epsilon_spent"] == 4.0 and status["loss"] == {"lost": False, "conflict": False, "accepted": False,
+    assert status["population_budget"]["pinned"] == 4.0 and status["loss"] == {"lost": False, "conflict": False, "accepted": False,
                                                                        "closed_plans": 0}
     assert [(p["number"], p["pinned"], p["answered"], p["epsilon"]) for p in status["plans"]] == [(1, 3, 2, 4.0)]
     text = cluster.run("client", "status").stdout
     assert "plan test (1) pinned: 3 of 3 entries, 2 of them answered; slice of epsilon 4 at delta 1e-08" in text, text
     check = cluster.run("client", "check")
-    assert "budget 33.4% used, 50.0% pinned by plans" in check.stdout, check.stdout
+    # Entry 3 was answered, the last: all that the three cost is used, of a budget of 8.
+    cost = subprocess.run([program("tombola-accountant"), "epsilon", "--delta", "1e-8", "--round", "grr:k=4,eps0=1,n=10,count=3", "--json"],
+                          capture_output=True, text=True, check=True)
+    epsilon = json.loads(cost.stdout)["epsilon_upper"]
+    figure = status["population_budget"]
+    assert (figure["limit"], figure["pinned"], figure["free"]) == (8.0, 4.0, 4.0)
+    assert figure["used"] == pytest.approx(epsilon, rel=1e-6) and figure["ratio"] == figure["used"] / 8
+    assert f"budget {math.ceil(1000 * figure['ratio']) / 10:.1f}% used, 50.0% pinned by plans" in check.stdout, check.stdout
 
 
 def test_a_dry_run_says_the_pin_and_pins_nothing(cluster, fake):
@@ -89,7 +99,7 @@ def test_a_second_plan_whose_slice_does_not_fit_is_refused(cluster, fake, remove
     else:
         refused(run, "budget", "plan 'test' (2) takes a slice of epsilon 3.1")
         assert answered(fake, d) == 0
-        assert cluster.json("client", "status")["epsilon_spent"] == 5.0
+        assert cluster.json("client", "status")["population_budget"]["pinned"] == 5.0
         end(fake, d)
         d = analyzer.round(fake, analyzer.plan_of(epsilon=3.0))
         assert send(cluster).returncode == 0 and answered(fake, d) == DEVICES

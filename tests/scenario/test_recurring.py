@@ -108,7 +108,7 @@ class Days:
         shuffler, client = (json.loads(self.cluster.run(p, "status", "--json").stdout) for p in ("shuffler", "client"))
         for said in (budget, shuffler, client):
             plan, = said["plans"]
-            assert plan["epsilon"] == said["epsilon_spent"] == budget["slice_epsilon"]
+            assert plan["epsilon"] == said["population_budget"]["pinned"] == budget["slice_epsilon"]
         assert budget["rounds"]["accepted"] == shuffler["plans"][0]["answered"] == answered
         with sqlite3.connect(f"file:{self.cluster.path('client', 'client.db')}?mode=ro", uri=True) as db:
             accepted = db.execute("SELECT plan_entry, count(*) FROM ledger WHERE kind = 'over' AND note = ? "

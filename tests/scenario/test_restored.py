@@ -50,7 +50,7 @@ def lost_and_spent(cluster, shuffler, analyzer):
     assert two["stage"] == "void" and "restored from a copy older than the round" in two["reason"], two
     assert "restored from a copy older than the round" in analyzer.log()
     assert '"try":2' not in shuffler.log()
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] == 5.0
+    assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] == 5.0
     assert cluster.run("analyzer", "ledger", "verify").returncode == 0
 
 

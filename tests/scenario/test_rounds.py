@@ -82,7 +82,7 @@ def test_slices_and_guarantees_are_the_decimals_that_were_written(cluster):
     assert "takes a slice of epsilon 1e-06" in run.stderr, run.stderr
     assert "free    epsilon 0.0000 at delta 1e-06 for other plans, so none fits:" in cluster.run("analyzer", "budget").stdout
     for party in ("client", "shuffler"):
-        assert cluster.json(party, "status")["epsilon_spent"] == 0.3
+        assert cluster.json(party, "status")["population_budget"]["pinned"] == 0.3
         assert ", 100.0% pinned by plans" in cluster.run(party, "check").stdout
     assert cluster.charged() == [1, 2, 3, 4, 5, 6]
 
@@ -202,7 +202,7 @@ def test_a_round_with_too_few_reports_is_void_and_waits_for_another_try(cluster)
     waiting, = cluster.json("analyzer", "round", "list")["rounds"]
     assert (waiting["stage"], waiting["tries"], waiting["tries_limit"], waiting["reports"]) == ("waiting", 1, 3, 60)
     budget = cluster.json("analyzer", "budget")
-    assert budget["epsilon_spent"] == 1.0 and budget["rounds"]["waiting"] == 1
+    assert budget["population_budget"]["pinned"] == 1.0 and budget["rounds"]["waiting"] == 1
     client.stop()
     readings(cluster, 150)
     client = cluster.start("client", "run")
@@ -210,7 +210,7 @@ def test_a_round_with_too_few_reports_is_void_and_waits_for_another_try(cluster)
     assert run.returncode == 0, run.stderr
     settled, = cluster.json("analyzer", "round", "list")["rounds"]
     assert (settled["stage"], settled["tries"], settled["reports"]) == ("settled", 2, 150)
-    assert cluster.json("analyzer", "budget")["epsilon_spent"] == 1.0
+    assert cluster.json("analyzer", "budget")["population_budget"]["pinned"] == 1.0
 
 
 def test_tries_end_and_nothing_is_refunded(cluster):
@@ -227,7 +227,7 @@ def test_tries_end_and_nothing_is_refunded(cluster):
     again = cluster.run("analyzer", "round", "run", "1")
     assert again.returncode == EXIT["later"] and "is void" in again.stderr
     budget = cluster.json("analyzer", "budget")
-    assert budget["epsilon_spent"] == 1.0 and budget["epsilon_left"] == 0
+    assert budget["population_budget"]["pinned"] == 1.0 and budget["population_budget"]["free"] == 0
 
 
 def test_a_restored_ledger_is_refused(cluster):

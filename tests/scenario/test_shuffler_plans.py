@@ -233,7 +233,7 @@ def test_two_plans_share_the_budget_and_neither_stops_the_other(cluster):
         analyzer.dial()
     shown = status(cluster)
     assert [p["state"] for p in shown["plans"]] == ["taken", "taken", "refused: slice"]
-    assert shown["epsilon_spent"] == 5.0 and [p["answered"] for p in shown["plans"]] == [1, 1, 0]
+    assert shown["population_budget"]["pinned"] == 5.0 and [p["answered"] for p in shown["plans"]] == [1, 1, 0]
     refused(pb.ERROR_NOT_FOUND, "plan", device.link.ask, "plan", get_plan=pb.GetPlan(plan_hash=b"\0" * 32))
 
 
@@ -302,7 +302,7 @@ def test_a_shuffler_killed_while_it_pins_pins_again_and_the_same(cluster):
     cluster.wait_listening()
     shown = status(cluster)
     assert shown["plans"][0]["taken"] == taken and shown["plans"][1]["state"] == "composing"
-    assert shown["epsilon_spent"] == 40.0
+    assert shown["population_budget"]["pinned"] == 40.0
     analyzer.dial()
     e = pb.Plan.FromString(plan).entries[0]
     d = analyzer.descriptor(bins=params.read(e.randomizer).bins, min_reports=e.min_reports, target=e.target)

@@ -12,6 +12,7 @@ import urllib.request
 
 import pytest
 
+import wire
 from cluster import EXIT, program, wait_for
 from test_rounds import histogram, readings, run_plan
 
@@ -103,7 +104,7 @@ def test_a_running_analyzer_waits_for_a_signature_and_takes_it_up(cluster):
     with urllib.request.urlopen(f"http://127.0.0.1:{cluster.http['analyzer']}/metrics") as answer:
         metrics = answer.read().decode()
     assert re.search(r"^tombola_budget_free_ratio 0$", metrics, re.M)
-    ratio, = re.findall(r"^tombola_budget_spent_ratio (\S+)$", metrics, re.M)
+    ratio, = re.findall(r"^tombola_budget_used_ratio (\S+)$", metrics, re.M)
     assert float(ratio) == pytest.approx(figure["ratio"], rel=1e-12)
 
 
@@ -230,3 +231,54 @@ def test_a_signal_while_the_shuffler_is_asked_signs_nothing(cluster):
         out, err = run.communicate(timeout=60)
     assert run.returncode != 0 and "fits the policy" not in out, (out, err)
     assert not os.path.exists(cluster.path("analyzer", "plan.signed"))
+
+
+def documented(schema, keys):
+    """The page names every key of a document."""
+    page = open(os.path.join(wire.ROOT, "deploy", "man", "tombola-analyzer.8")).read()
+    part = page[page.index(f"Qq {schema}"):]
+    part = part[:part.index("\n.It Ic ")]
+    named = set(re.findall(r"\w+", " ".join(re.findall(r"^(?:\.It )?\.?Va .*$|^\.It Va .*$", part, re.M))))
+    assert set(keys) - {"schema"} <= named, (schema, set(keys) - named)
+
+
+def signed_json(cluster, code, *args):
+    run = cluster.run("analyzer", "plan", "sign", "--json", *args)
+    assert run.returncode == code, (run.returncode, run.stdout, run.stderr)
+    doc = json.loads(run.stdout)  # and nothing else is printed
+    documented("tombola.sign/1", doc)
+    return doc
+
+
+def test_a_program_reads_what_signing_takes(cluster):
+    """One document, signed or not; its figures are those that the ledger has afterwards."""
+    asked(cluster, epsilon=30.0, rounds=2, give_up="1s")
+    path = cluster.path("analyzer", "plan.signed")
+    doc = signed_json(cluster, EXIT["usage"])
+    assert not doc["signed"] and "--yes" in doc["fault"] and doc["rehearsal"] is None and not os.path.exists(path)
+    doc = signed_json(cluster, EXIT["unavailable"], "--yes")  # no shuffler
+    assert not doc["signed"] and doc["rehearsal"] is None and not os.path.exists(path)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    doc = signed_json(cluster, EXIT["config"], "--yes")  # no client
+    assert not doc["signed"] and "would go wrong" in doc["fault"] and not os.path.exists(path)
+    assert doc["rehearsal"]["schema"] == "tombola.rehearsal/1" and doc["rehearsal"]["answered"] == 0
+
+    client = cluster.start("client", "run")
+    wait_for("the client to connect", lambda: '"connected"' in client.log())
+    doc = signed_json(cluster, 0, "--yes", "--anyway")
+    rehearsal = doc["rehearsal"]
+    assert doc["signed"] and not doc["pinned"] and os.path.exists(path) and rehearsal["answered"] == 1
+    documented("tombola.rehearsal/1", rehearsal)
+    documented("tombola.rehearsal/1", rehearsal["clients"][0])
+    documented("tombola.rehearsal/1", rehearsal["entries"][0])
+    shown = cluster.json("analyzer", "plan", "show")
+    assert doc["digest"] == shown["digest"] and (doc["entries"], doc["refused"]) == (2, 0)
+    assert doc["epsilon"] == 30.0 and doc["used"] == shown["entries"][-1]["epsilon_total"]
+    assert doc["lost"] == pytest.approx(30.0 - doc["used"]) and doc["wide"] and doc["nothing_left"]
+    run = cluster.run("analyzer", "run", "--once")
+    assert run.returncode == 0, run.stderr
+    after = cluster.json("analyzer", "budget")["population_budget"]
+    assert doc["population_budget"] == {**after, "used": 0.0, "ratio": 0.0} and after["used"] == doc["used"]
+    doc = signed_json(cluster, 0, "--yes")
+    assert doc["signed"] and doc["pinned"] and doc["fault"] is None and doc["population_budget"] == after

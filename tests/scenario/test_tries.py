@@ -34,7 +34,7 @@ def test_a_void_round_is_tried_again_and_costs_no_slice_more(cluster, fake):
         assert run.returncode == 0 and answered(fake, d) == DEVICES, run.stderr
         assert f"entry 1, try {attempt}" in run.stdout
     assert fake.asked.count("get_manifest") == 2
-    assert cluster.json("client", "status")["epsilon_spent"] == 4.0
+    assert cluster.json("client", "status")["population_budget"]["pinned"] == 4.0
     d = analyzer.round(fake, plan, 1, 4, end(fake, d))
     refused(send(cluster), "permission", "try 4 of entry 1, the plan allows 3")
 
@@ -229,7 +229,7 @@ def test_a_client_restored_from_a_backup_answers_nothing(cluster, fake, removed)
     d = analyzer.round(fake, analyzer.plan_of(epsilon=3.0))
     assert send(cluster).returncode == 0 and answered(fake, d) == DEVICES
     end(fake, d)
-    assert cluster.json("client", "status")["epsilon_spent"] == 7.0
+    assert cluster.json("client", "status")["population_budget"]["pinned"] == 7.0
     d = analyzer.round(fake, analyzer.plan_of(epsilon=1.5))
     refused(send(cluster), "budget", "takes a slice of epsilon 1.5")
 
@@ -253,7 +253,7 @@ def test_a_client_that_lost_its_ledger_counts_the_plans_it_has_forgotten(cluster
     d = analyzer.round(fake, analyzer.plan_of(epsilon=3.0))
     assert send(cluster).returncode == 0 and answered(fake, d) == DEVICES
     status = cluster.json("client", "status")
-    assert status["epsilon_spent"] == 8.0
+    assert status["population_budget"]["pinned"] == 8.0
     assert [(p["number"], p["pinned"]) for p in status["plans"]] == [(1, 0), (2, 0), (3, 3)]
 
 

@@ -440,7 +440,7 @@ def test_no_query_may_ask_who_a_device_is(cluster, mutant):
         return
     assert run.returncode == c.EXIT["permission"] and "names the device" in run.stderr, run.stderr
     assert not fake.received
-    assert cluster.json("client", "status")["epsilon_spent"] == 0
+    assert cluster.json("client", "status")["population_budget"]["pinned"] == 0
 
 
 @pytest.mark.parametrize("mutant", ("", "client.policy.fields"))

@@ -37,7 +37,7 @@ void sh_play_plan_make(
 			.target = d->target,
 			.epsilon0 = d->privacy.epsilon0,
 			.epsilon_round = 1,
-			.epsilon_total = 1 };
+			.epsilon_total = (double)i + 1 };
 	p->plan.len = 0;
 	if (rd_plan_encode(&plan, &p->plan, &p->err) != CM_OK)
 		fail_msg("plan: %s", p->err.msg);

@@ -87,7 +87,8 @@ static void a_round_that_it_does_not_know_means_that_every_slice_counts_as_spent
 	assert_int_equal(take(&s, &news), CM_OK);
 	assert_int_equal(judge(&second), CM_EBUDGET);
 	assert_int_equal(cl_budget_read(world.db, &world.policy, &usage, &err), CM_OK);
-	assert_true(usage.used == 1 && usage.pinned == 1);
+	assert_true(usage.figure.ratio == 1 && rd_figure_pinned(&usage.figure) == 1);
+	assert_true(rd_figure_full(&usage.figure));
 }
 
 static void another_descriptor_of_the_same_number_is_not_the_round(void **state)

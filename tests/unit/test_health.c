@@ -190,14 +190,14 @@ static void each_format_says_the_same(void **state)
 		"{\"schema\":\"tombola.check/"
 		"1\",\"role\":\"client\",\"status\":\"WARNING\",\"text\":\"budget "
 		"85.0% used, 100.0% pinned by plans; ledger intact (12 records); last round 2 h ago; a | b \\\"c\\\" \\\\ ?[31m\","
-		"\"budget_spent\":0.84999999999999998,\"certificate_left_s\":1000,\"round_age_s\":7200,"
+		"\"budget_used\":0.84999999999999998,\"certificate_left_s\":1000,\"round_age_s\":7200,"
 		"\"ledger_records\":12}\n");
 	cli.option[FORMAT] = "nagios";
 	h = begin(&cli);
 	fill(&h);
 	assert_answer(&h, 1,
 		"TOMBOLA CLIENT WARNING - budget 85.0% used, 100.0% pinned by plans; ledger intact (12 records); last round 2 h ago; "
-		"a / b \"c\" \\ ?[31m | 'budget_spent'=85%;80;100;0 'certificate_left'=1000s;604800:;0: "
+		"a / b \"c\" \\ ?[31m | 'budget_used'=85%;80;100;0 'certificate_left'=1000s;604800:;0: "
 		"'round_age'=7200s;10800;;0 'ledger_records'=12;;;0\n");
 	cli.option[FORMAT] = "prometheus";
 	h = begin(&cli);
@@ -205,7 +205,7 @@ static void each_format_says_the_same(void **state)
 	text = answer(&h, &code);
 	assert_int_equal(code, 1);
 	assert_non_null(strstr(text, "\ntombola_check_status{role=\"client\"} 1\n"));
-	assert_non_null(strstr(text, "\ntombola_check_budget_spent_ratio{role=\"client\"} 0.85\n"));
+	assert_non_null(strstr(text, "\ntombola_check_budget_used_ratio{role=\"client\"} 0.85\n"));
 	assert_non_null(strstr(text, "\ntombola_check_certificate_left_seconds{role=\"client\"} 1000\n"));
 	assert_non_null(strstr(text, "\ntombola_check_round_age_seconds{role=\"client\"} 7200\n"));
 	assert_non_null(strstr(text, "\ntombola_check_ledger_records{role=\"client\"} 12\n"));
@@ -223,7 +223,7 @@ static void what_was_not_found_is_left_out(void **state)
 	h = begin(&(struct cm_cli){ .json = true });
 	assert_answer(&h, 0,
 		"{\"schema\":\"tombola.check/1\",\"role\":\"client\",\"status\":\"OK\",\"text\":\"\","
-		"\"budget_spent\":null,\"certificate_left_s\":null,\"round_age_s\":null,\"ledger_records\":"
+		"\"budget_used\":null,\"certificate_left_s\":null,\"round_age_s\":null,\"ledger_records\":"
 		"null}"
 		"\n");
 }
