@@ -146,6 +146,22 @@ static void rest(struct cl_prepare_work *p)
 			CM_I("round", p->prepared.j.d.sequence));
 }
 
+/* Record why a round is passed over, so that `check` can say it once the round has gone by.  A round that
+ * waits for its time is not passed over, unless this host's clock is wrong.  Refusals are recorded where they
+ * are judged. */
+static void record(struct cl_prepare_work *p)
+{
+	const struct cl_judgement *j = &p->prepared.j;
+	struct cm_err err;
+
+	if (!j->verified || p->err.code == CM_OK || p->err.code == CM_EMORE || p->err.code == CM_EPERM ||
+		p->err.code == CM_EBUDGET || p->err.code == CM_EIO || p->err.code == CM_EINTERNAL ||
+		(p->err.code == CM_ELATER && !j->clock))
+		return;
+	if (cl_ledger_refuse(p->context->db, &j->d, cm_clock_wall_ms(), p->err.msg, &err) != CM_OK)
+		cl_say(p->context, CM_LOG_ERROR, "ledger", &err);
+}
+
 static void judge(uv_work_t *w)
 {
 	struct cl_prepare_work *p = w->data;
@@ -171,6 +187,7 @@ static void judge(uv_work_t *w)
 		rest(p);
 		compute(p);
 	}
+	record(p);
 }
 
 static void draw(uv_work_t *w)
@@ -189,6 +206,7 @@ static void draw(uv_work_t *w)
 	check_batch(p);
 	rest(p);
 	compute(p);
+	record(p);
 }
 
 static void on_worked(uv_work_t *w, int status)

@@ -90,6 +90,25 @@ def test_clients_that_decline_reach_everybody(cluster):
     assert run.returncode == 1 and "was refused here" in run.stdout and "min_batch is 10000" in run.stdout, run.stdout
 
 
+def test_a_round_that_went_by_is_explained_by_check(cluster):
+    """The file of readings is not there: `check` names it, also of a client that does not run, until a later round was taken."""
+    cluster.two_colours(30, min_reports=6, window="3s")
+    policy_of(cluster, "shuffler", min_batch=6)
+    policy_of(cluster, "client", min_batch=6)
+    os.unlink(cluster.path("readings.csv"))
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    client = cluster.start("client", "run")
+    cluster.start("analyzer", "run")
+    assert stage(cluster, "void", "waiting")["reason"].startswith("0 took part, 6 are the minimum")
+    reason = lines(client, "round passed over")[0]["reason"]
+    assert "readings.csv" in reason and "No such file" in reason, reason
+    run = cluster.run("client", "check")
+    assert run.returncode == 1 and f"was refused here: {reason}" in run.stdout, run.stdout
+    client.stop()
+    assert f"was refused here: {reason}" in cluster.run("client", "check").stdout
+
+
 @pytest.mark.parametrize("mutant", ["", "shuffler.left_out"])
 def test_one_certificate_cannot_raise_the_counts_beyond_its_devices(cluster, mutant):
     cluster.configure(devices=8)
