@@ -31,8 +31,8 @@ CM_CHECK enum cm_rc cl_ledger_keep(struct cl_db *db, const struct rd_descriptor 
 /* The newest stored descriptor and its signature; *out is empty if there is none. */
 CM_CHECK enum cm_rc cl_ledger_newest(
 	struct cl_db *db, struct cm_buf *out, uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err);
-/* Record that this client does not take part, or cannot as things stand, with the reason in one line.  Recorded once for each
- * descriptor, so a shuffler that offers it repeatedly does not grow the ledger. */
+/* Record that this client does not take part, or cannot as things stand, with the reason in one line.
+ * Recorded once for each descriptor, so a shuffler that offers it repeatedly does not grow the ledger. */
 CM_CHECK enum cm_rc cl_ledger_refuse(
 	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, const char *why, struct cm_err *err);
 /* Append a charge; the caller holds the transaction. */
