@@ -102,10 +102,11 @@ void cl_show_summary(const struct cl_summary *s, bool readings, FILE *out)
 
 json_t *cl_summary_json(const struct cl_summary *s, bool readings)
 {
-	json_t *all = json_pack("{s:I, s:s, s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:I, s:{s:I, s:I, s:I, s:I, "
-				"s:I, s:I}, s:i, s:I, s:o}",
+	json_t *all = json_pack(
+		"{s:I, s:s, s:s, s:b, s:b, s:s?, s:s, s:o, s:o, s:o, s:I, s:{s:I, s:I, s:I, s:I, "
+		"s:I, s:I}, s:i, s:I, s:o}",
 		"sequence", (json_int_t)s->sequence, "query", s->query, "protocol", s->protocol, "resumed",
-		s->resumed, "refused", s->refused != CM_OK, "reason", s->reason, "epsilon0",
+		s->resumed, "refused", s->refused != CM_OK, "key", s->key, "reason", s->reason, "epsilon0",
 		cl_json_number(s->epsilon0), "epsilon_round", cl_json_number(s->epsilon_round),
 		"epsilon_total", cl_json_number(s->epsilon_total), "shuffler_dummies",
 		(json_int_t)s->shuffler_dummies, "devices", "total", (json_int_t)s->counts.total, "accepted",

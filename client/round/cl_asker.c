@@ -91,6 +91,14 @@ static void fault(struct cl_asker *a, const char *msg, const struct cm_err *why)
 	a->conf.on_fault(a->conf.user, msg, why);
 }
 
+static void fill(struct cl_asker *a, Tombola__V1__GetRound *get, Tombola__V1__Frame *frame)
+{
+	get->population = a->context->setup->conf.population;
+	a->conf.request(a->conf.user, get);
+	frame->kind_case = TOMBOLA__V1__FRAME__KIND_GET_ROUND;
+	frame->get_round = get;
+}
+
 static void ask(struct cl_asker *a)
 {
 	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
@@ -101,10 +109,7 @@ static void ask(struct cl_asker *a)
 	if (!a->asking || a->asked || a->context->run->proofs_only ||
 		uv_is_active((uv_handle_t *)&a->again) || !cl_links_up(a->conf.links, 0))
 		return;
-	get.population = a->context->setup->conf.population;
-	a->conf.request(a->conf.user, &get);
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_ROUND;
-	frame.get_round = &get;
+	fill(a, &get, &frame);
 	a->ask = cl_plans_next(a->conf.plans);
 	if (a->ask != CL_ASK_ROUND && cl_plans_frame(a->conf.plans, a->ask, &frame, &wire, &err) != CM_OK) {
 		fault(a, "ledger", &err);
@@ -134,6 +139,21 @@ void cl_asker_begin(struct cl_asker *a, uint32_t later_ms)
 void cl_asker_rest(struct cl_asker *a)
 {
 	a->asking = false;
+}
+
+void cl_asker_tell(struct cl_asker *a)
+{
+	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
+	Tombola__V1__GetRound get = TOMBOLA__V1__GET_ROUND__INIT;
+	struct cm_err err;
+
+	if (a->asked || !cl_links_up(a->conf.links, 0))
+		return;
+	fill(a, &get, &frame);
+	get.wait_ms = 0;
+	get.rehearses = 0;
+	if (cl_links_send(a->conf.links, 0, &frame, &err) != CM_OK)
+		cl_links_drop(a->conf.links, 0, 0, &err);
 }
 
 bool cl_asker_awaits(const struct cl_asker *a, enum cl_ask ask)

@@ -36,6 +36,8 @@ void cl_asker_free(struct cl_asker *a);
  * cl_asker_rest is called. */
 void cl_asker_begin(struct cl_asker *a, uint32_t later_ms);
 void cl_asker_rest(struct cl_asker *a);
+/* Send a request now, for what it states and not for its answer, before the connection is closed. */
+void cl_asker_tell(struct cl_asker *a);
 /* Start the wait limit for a round from now. */
 void cl_asker_wait(struct cl_asker *a);
 /* Whether an answer to this request is still expected. */

@@ -175,6 +175,9 @@ static void refuse(struct cl_rounds *r, const struct cm_err *why)
 	cl_payload_wait_forget(&r->payload_wait);
 	if ((r->context->run->stop_on_fault && why->code != CM_ELATER) || why->code == CM_EIO ||
 		why->code == CM_EINTERNAL) {
+		/* `send` asks for no further round, so this says who declined; `run` says it when it asks. */
+		if (r->declined.sequence > 0)
+			cl_asker_tell(r->asker);
 		end_run(r, why);
 		return;
 	}

@@ -148,3 +148,23 @@ def test_a_client_that_declines_counts_by_its_last_word_until_it_takes_part(clus
     decline(d.sequence, 15, 20)  # it takes part
     manifest, _ = analyzer.manifest(d)
     assert manifest.participants == 1 and not manifest.left_out
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_client_that_sends_once_and_declines_is_counted_and_says_why(cluster, form):
+    """`send` ends at once, and the round's manifest has its devices with the reason, as those of `run`."""
+    cluster.two_colours(30)
+    policy_of(cluster, "shuffler", min_batch=3)
+    policy_of(cluster, "client", min_batch=10000)
+    cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    analyzer = Analyzer(cluster).dial()
+    d, _ = analyzer.open_round(min_reports=3, target=8, window_ms=8000)
+    run = cluster.run("client", *form, "send", cluster.path("readings.csv"), "--device-field", "device")
+    said = "policy: the round guarantees a batch of 3 (min_reports of the plan), min_batch is 10000"
+    assert run.returncode == c.EXIT["permission"] and run.stderr.splitlines()[-1] == f"tombola-client: {said}"
+    if form:
+        told, = json.loads(run.stdout)["rounds"]
+        assert (told["refused"], told["key"], told["reason"]) == (True, "min_batch", said)
+    manifest, _ = analyzer.manifest(d)
+    assert manifest.void and left(manifest) == {pb.LEFT_OUT_MIN_BATCH: 30}
