@@ -1,7 +1,6 @@
-/* cr_rand.c - the process's CSPRNG, a seeded generator, and unbiased draws from either. */
+/* cr_rand.c - the process's CSPRNG, and a seeded generator. */
 #include "cr_rand.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,8 +27,6 @@
 #define POINT_BYTES  (1u << 20) /* number of bytes that a generator makes at once after a cr_rng_point */
 #define DRAW_LEN     8u         /* number of bytes that cr_rng_u64 draws */
 #define KEY_BYTES    12u /* a draw of this length is a key, a nonce or an id, not one of many numbers */
-
-__extension__ typedef unsigned __int128 u128;
 
 /* A keystream, and its part not yet used: buf[at..BUFFER_LEN). */
 struct stream {
@@ -354,14 +351,6 @@ void cr_rng_seeded_free(struct cr_rng_seeded *g)
 	free(g);
 }
 
-uint64_t cr_rng_u64(const struct cr_rng *rng)
-{
-	uint8_t bytes[DRAW_LEN];
-
-	rng->fill(rng->ctx, bytes, sizeof bytes);
-	return cm_get_le64(bytes);
-}
-
 void cr_rng_u64s(const struct cr_rng *rng, uint64_t *out, size_t n)
 {
 	/* These are many numbers and no key, so as in single draws no entropy of the kernel is mixed in. */
@@ -371,26 +360,4 @@ void cr_rng_u64s(const struct cr_rng *rng, uint64_t *out, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		out[i] = rng->fill == system_fill ? cm_get_le64((const uint8_t *)&out[i]) : cr_rng_u64(rng);
-}
-
-uint64_t cr_rng_below(const struct cr_rng *rng, uint64_t bound)
-{
-	u128 wide;
-
-	assert(bound > 0);
-	wide = (u128)cr_rng_u64(rng) * bound;
-	if ((uint64_t)wide < bound) {
-		/* 2^64 mod bound: low halves below it belong to results that would otherwise occur once too
-		 * often. */
-		uint64_t surplus = (0 - bound) % bound;
-
-		while ((uint64_t)wide < surplus)
-			wide = (u128)cr_rng_u64(rng) * bound;
-	}
-	return (uint64_t)(wide >> 64);
-}
-
-uint64_t cr_rng_bernoulli(const struct cr_rng *rng, uint64_t threshold)
-{
-	return (uint64_t)(((u128)cr_rng_u64(rng) - threshold) >> 127);
 }

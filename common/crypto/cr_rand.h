@@ -1,5 +1,5 @@
-/* cr_rand.h - a source of random bytes that is passed as an argument, and the process's CSPRNG.  Needs
- * libcrypto. */
+/* cr_rand.h - a source of random bytes that is passed as an argument, and the process's CSPRNG, which needs
+ * libcrypto.  Single draws need no library (cr_draw.c). */
 #pragma once
 
 #include <stddef.h>

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* Distance of a threshold from the ideal one, towards more noise, in units of 2^-64.  expl, a sum and a
- * quotient are together off by less than 2^4 units.  The rest keeps pt_log_up of the threshold's ratio at
- * or below the requested epsilon0. */
+ * quotient are together off by less than 2^4 units.  The rest keeps pt_ratio_log of the threshold's ratio
+ * at or below the requested epsilon0. */
 #define PT_THRESHOLD_MARGIN 64.0L
 
 /* 2^64 - t, exact, for t above 0. */
@@ -27,15 +27,6 @@ static inline double pt_round_up(long double x)
 	double d = (double)x;
 
 	return (long double)d < x ? nextafter(d, INFINITY) : d;
-}
-
-/* The natural logarithm of a ratio, rounded up.  ratio >= 1, with a relative error below 2^(2 -
- * LDBL_MANT_DIG). */
-static inline double pt_log_up(long double ratio)
-{
-	long double e = logl(ratio);
-
-	return pt_round_up(e + (e + 4) * LDBL_EPSILON);
 }
 
 /* All ones if a < b, else zero, for a, b below 2^63. */

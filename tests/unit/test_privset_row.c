@@ -92,7 +92,7 @@ static void a_device_says_what_the_definition_says_of_its_set(void **state)
 			uint32_t at[6], set = i == 32 ? 32 : i;
 			struct qy_value v = query_value(&q, i, at);
 
-			message_law((double)pt_privset_ratio(&p), 6, s, set, law);
+			message_law((double)pt_ratio_value(pt_privset_ratio(&p)), 6, s, set, law);
 			for (uint32_t k = 0; k < DRAWS; k++) {
 				uint8_t record[PT_RECORD_LEN];
 				uint32_t y;
@@ -123,7 +123,7 @@ static void the_local_guarantee_holds_for_all_sets(void **state)
 			for (uint32_t set = 0; set < 32; set++) {
 				long double law[SYMBOLS];
 
-				message_law((double)pt_privset_ratio(&p), 5, s, set, law);
+				message_law((double)pt_ratio_value(pt_privset_ratio(&p)), 5, s, set, law);
 				for (uint32_t y = 0; y < 5 + s; y++) {
 					most[y] = fmaxl(most[y], law[y]);
 					least[y] = set == 0 ? law[y] : fminl(least[y], law[y]);
@@ -172,7 +172,7 @@ static void a_round_costs_no_more_than_is_charged(void **state)
 	static const double epsilons[] = { 0, 0.3, 1 };
 	struct qy_query q = query(3, QY_NONE_EVEN);
 	struct pt_randomizer p = made(&q, 1.5, 2);
-	double ratio = (double)pt_privset_ratio(&p);
+	double ratio = (double)pt_ratio_value(pt_privset_ratio(&p));
 	struct pt_loss loss;
 
 	(void)state;
@@ -213,7 +213,7 @@ static void an_answer_is_unbiased_for_what_is_drawn(void **state)
 		double mean[6] = { 0 };
 		long double law[SYMBOLS];
 
-		message_law((double)pt_privset_ratio(&p), 6, 3, set, law);
+		message_law((double)pt_ratio_value(pt_privset_ratio(&p)), 6, 3, set, law);
 		for (uint32_t y = 0; y < 9; y++) {
 			uint64_t counts[9] = { 0 };
 			struct es_estimate e;
@@ -246,8 +246,8 @@ static void an_answer_has_its_exact_variance_and_covers(void **state)
 	long double with[SYMBOLS], without[SYMBOLS];
 
 	(void)state;
-	message_law((double)pt_privset_ratio(&p), 5, 2, 3, with);
-	message_law((double)pt_privset_ratio(&p), 5, 2, 6, without);
+	message_law((double)pt_ratio_value(pt_privset_ratio(&p)), 5, 2, 3, with);
+	message_law((double)pt_ratio_value(pt_privset_ratio(&p)), 5, 2, 6, without);
 	for (uint32_t c = 0; c <= N; c += 4) {
 		double mean = 0, square = 0, missed = 0;
 		long double variance;

@@ -24,9 +24,9 @@ uint32_t pt_hadamard_order(const struct pt_randomizer *p)
 _Static_assert(PR_TALLIES_MAX > PR_CATEGORIES_MAX && (PR_TALLIES_MAX & (PR_TALLIES_MAX - 1)) == 0,
 	"a Hadamard matrix for every domain");
 
-long double pt_hadamard_ratio(const struct pt_randomizer *p)
+struct pt_ratio pt_hadamard_ratio(const struct pt_randomizer *p)
 {
-	return (long double)p->single.keep / (long double)pt_complement(p->single.keep);
+	return pt_ratio_of(p->single.keep, 1, 1);
 }
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
@@ -44,7 +44,7 @@ static uint32_t record_len(const struct pt_randomizer *p)
 
 static double epsilon0(const struct pt_randomizer *p)
 {
-	return pt_log_up(pt_hadamard_ratio(p));
+	return pt_ratio_log(pt_hadamard_ratio(p), 1);
 }
 
 /* Is the number of ones among the lowest 16 bits odd?  1 or 0. */

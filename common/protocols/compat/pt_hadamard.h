@@ -6,4 +6,4 @@
 
 /* The order K of the matrix: the least power of two above the number of categories. */
 uint32_t pt_hadamard_order(const struct pt_randomizer *p);
-long double pt_hadamard_ratio(const struct pt_randomizer *p);
+struct pt_ratio pt_hadamard_ratio(const struct pt_randomizer *p);

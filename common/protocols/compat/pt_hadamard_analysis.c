@@ -43,7 +43,7 @@ static enum cm_rc cells(
 	struct pt_blanket b = { .one = flip / 2,
 		.neither = flip / 2 + keep / half,
 		.both = flip * (0.5L - 1 / half),
-		.ratio = pt_hadamard_ratio(p) };
+		.ratio = pt_ratio_value(pt_hadamard_ratio(p)) };
 
 	return pt_single_cells(p, participants, &b, out, err);
 }

@@ -1,10 +1,8 @@
 /* pt_laplace.c - adds discrete Laplace noise to the level, and clamps the sum to the levels. */
-#include <float.h>
-#include <math.h>
-
 #include "pt_exact.h"
 #include "pt_levels.h"
 #include "pt_number.h"
+#include "pt_ratio.h"
 #include "pt_record.h"
 #include "pt_rows.h"
 
@@ -17,7 +15,10 @@
 /* The local guarantee in nats, -b ln a. */
 static double epsilon0(const struct pt_randomizer *p)
 {
-	return pt_round_up((p->number.bins - 1) * -log1pl(-pt_number_keep(p)) * (1 + 4 * LDBL_EPSILON));
+	const struct pt_ratio step = { .over = { .high = 1 },
+		.under = { .low = pt_complement(p->number.keep) } };
+
+	return pt_ratio_log(step, p->number.bins - 1);
 }
 
 /* |z| is the number of draws that succeed before the first that fails.  b draws are enough, since anything

@@ -1,20 +1,8 @@
 /* pt_number.c - checks the parameters of the rows that send one symbol of a bounded number. */
 #include "pt_number.h"
 
-#include <math.h>
-
 #include "pt_exact.h"
 #include "pt_record.h"
-
-long double pt_number_keep(const struct pt_randomizer *p)
-{
-	return ldexpl((long double)p->number.keep, -64);
-}
-
-long double pt_number_drop(const struct pt_randomizer *p)
-{
-	return ldexpl((long double)pt_complement(p->number.keep), -64);
-}
 
 /* Check the range of parameters that come from a plan or from a peer; `code` is the error for either. */
 enum cm_rc pt_number_range(

@@ -22,7 +22,3 @@ CM_CHECK enum cm_rc pt_number_check(const struct qy_query *q, const struct pt_ra
 CM_CHECK enum cm_rc pt_number_range(
 	const struct pt_randomizer *p, uint32_t levels_max, bool sized, enum cm_rc code, struct cm_err *err);
 uint32_t pt_number_record_len(const struct pt_randomizer *p);
-
-/* keep and its complement as chances, exactly. */
-long double pt_number_keep(const struct pt_randomizer *p);
-long double pt_number_drop(const struct pt_randomizer *p);

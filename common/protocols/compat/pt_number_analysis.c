@@ -7,7 +7,18 @@
 
 #include "es_expect.h"
 #include "pr_limits.h"
+#include "pt_exact.h"
 #include "pt_record.h"
+
+long double pt_number_keep(const struct pt_randomizer *p)
+{
+	return ldexpl((long double)p->number.keep, -64);
+}
+
+long double pt_number_drop(const struct pt_randomizer *p)
+{
+	return ldexpl((long double)pt_complement(p->number.keep), -64);
+}
 
 static struct es_rule rule_of(const struct pt_protocol *row, const struct pt_randomizer *p)
 {

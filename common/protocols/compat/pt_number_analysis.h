@@ -21,6 +21,9 @@ struct pt_number_law {
 	void (*set)(struct pt_randomizer *p, double epsilon0);
 };
 
+/* keep and its complement as chances, exactly. */
+long double pt_number_keep(const struct pt_randomizer *p);
+long double pt_number_drop(const struct pt_randomizer *p);
 /* If the plan gives no number of levels, choose among 2..PT_NUMBER_LEVELS the one whose worst variance,
  * with rounding to levels, is least. */
 #define PT_NUMBER_LEVELS 64u

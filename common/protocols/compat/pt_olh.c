@@ -11,10 +11,9 @@
 /* Wang, Blocki, Li, Jha, "Locally differentially private protocols for frequency estimation", USENIX Security
  * 2017. */
 
-long double pt_olh_ratio(const struct pt_randomizer *p)
+struct pt_ratio pt_olh_ratio(const struct pt_randomizer *p)
 {
-	return (long double)p->olh.keep * (long double)(p->olh.size - 1) /
-	       (long double)pt_complement(p->olh.keep);
+	return pt_ratio_of(p->olh.keep, p->olh.size - 1, 1);
 }
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
@@ -29,7 +28,7 @@ static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p,
 
 static double epsilon0(const struct pt_randomizer *p)
 {
-	return pt_log_up(pt_olh_ratio(p));
+	return pt_ratio_log(pt_olh_ratio(p), 1);
 }
 
 /* The time is constant in the value and in what was drawn: it uses multiplication, masks and public

@@ -5,4 +5,4 @@
 #include "pt_device.h"
 
 /* P divided by the chance of one other cell. */
-long double pt_olh_ratio(const struct pt_randomizer *p);
+struct pt_ratio pt_olh_ratio(const struct pt_randomizer *p);

@@ -58,7 +58,7 @@ static enum cm_rc cells(
 	struct pt_blanket b = { .one = least * (l - 1) / l,
 		.neither = least * (l - 2 + 1 / l),
 		.both = least / l,
-		.ratio = pt_olh_ratio(p) };
+		.ratio = pt_ratio_value(pt_olh_ratio(p)) };
 
 	if (p->olh.bins == 2) {
 		b.neither += b.both * b.ratio;

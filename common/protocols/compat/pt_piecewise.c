@@ -1,8 +1,6 @@
 /* pt_piecewise.c - the square wave: symbols in a window that begins at the level are likelier. */
 #include "pt_piecewise.h"
 
-#include <math.h>
-
 #include "pr_limits.h"
 #include "pt_exact.h"
 #include "pt_levels.h"
@@ -13,11 +11,9 @@
  * privacy", SIGMOD 2020, on levels: level x of 0..b is sent as a symbol of the window x..x+w-1 with chance
  * keep, else as one of the b other symbols of 0..b+w-1, uniformly in either case. */
 
-__extension__ typedef unsigned __int128 u128;
-
-long double pt_piecewise_ratio(const struct pt_randomizer *p)
+struct pt_ratio pt_piecewise_ratio(const struct pt_randomizer *p)
 {
-	return pt_number_keep(p) * (p->number.bins - 1) / (pt_number_drop(p) * p->number.size);
+	return pt_ratio_of(p->number.keep, p->number.bins - 1, p->number.size);
 }
 
 uint32_t pt_piecewise_symbols(const struct pt_randomizer *p)
@@ -25,16 +21,11 @@ uint32_t pt_piecewise_symbols(const struct pt_randomizer *p)
 	return p->number.bins - 1 + p->number.size;
 }
 
-double pt_piecewise_excess(const struct pt_randomizer *p)
-{
-	u128 likely = (u128)p->number.keep * pt_piecewise_symbols(p), chance = (u128)p->number.size << 64;
-
-	return likely > chance ? ldexp((double)(likely - chance), -64) : 0;
-}
-
 static double epsilon0(const struct pt_randomizer *p)
 {
-	return pt_piecewise_excess(p) > 0 ? pt_log_up(pt_piecewise_ratio(p)) : 0;
+	struct pt_ratio r = pt_piecewise_ratio(p);
+
+	return cm_wide_below(r.under, r.over) ? pt_ratio_log(r, 1) : 0;
 }
 
 /* The time is constant in the level and in what was drawn: masks only, and always the same three draws. */

@@ -43,6 +43,16 @@ static void law(const void *of, uint32_t level, double *chance)
 		chance[y] = y >= level && y < level + p->number.size ? inside(p) : outside(p);
 }
 
+/* By how much a symbol inside the window is likelier than one outside, times b w: keep b - (1 - keep) w,
+ * with keep as a chance; computed exactly and then rounded; 0 if it is no likelier. */
+static double excess(const struct pt_randomizer *p)
+{
+	__extension__ typedef unsigned __int128 u128;
+	u128 likely = (u128)p->number.keep * pt_piecewise_symbols(p), chance = (u128)p->number.size << 64;
+
+	return likely > chance ? ldexp((double)(likely - chance), -64) : 0;
+}
+
 /* The scores follow from the moments of the symbol y.  With n = b + w symbols, E y = outside n (n-1)/2 +
  * (inside - outside) (w l + w (w-1)/2), where inside and outside are the chances of one symbol; the mean of
  * y^2 follows in the same way from sums of squares. */
@@ -50,7 +60,7 @@ static void scores(const void *of, double *first, double *second)
 {
 	const struct pt_randomizer *p = of;
 	double n = pt_piecewise_symbols(p), w = p->number.size, out = outside(p);
-	double more = pt_piecewise_excess(p) / (w * (p->number.bins - 1));
+	double more = excess(p) / (w * (p->number.bins - 1));
 	double n1 = n * (n - 1) / 2, n2 = n1 * (2 * n - 1) / 3;
 	double w1 = w * (w - 1) / 2, w2 = w1 * (2 * w - 1) / 3;
 
@@ -70,9 +80,9 @@ static enum cm_rc cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
 	long double b = p->number.bins - 1, w = p->number.size, drop = pt_number_drop(p);
-	struct pt_blanket blanket = {
-		.one = drop * w / b, .neither = drop * (b - w) / b, .ratio = pt_piecewise_ratio(p)
-	};
+	struct pt_blanket blanket = { .one = drop * w / b,
+		.neither = drop * (b - w) / b,
+		.ratio = pt_ratio_value(pt_piecewise_ratio(p)) };
 
 	/* otherwise a third window can lie in the symbols that those of 0 and b leave, and hides neither */
 	if (2 * w > b) {

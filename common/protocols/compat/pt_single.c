@@ -2,7 +2,6 @@
 #include "pt_single.h"
 
 #include "pt_category.h"
-#include "pt_exact.h"
 
 uint32_t pt_single_messages(const struct pt_randomizer *p)
 {
@@ -23,11 +22,13 @@ enum cm_rc pt_single_check(const struct qy_query *q, const struct pt_randomizer 
 }
 
 enum cm_rc pt_single_guarantee(
-	const struct pt_randomizer *p, long double ratio, enum cm_rc code, struct cm_err *err)
+	const struct pt_randomizer *p, struct pt_ratio ratio, enum cm_rc code, struct cm_err *err)
 {
-	if (!(pt_log_up(ratio) >= PT_EPSILON0_MIN))
+	double epsilon0 = pt_ratio_log(ratio, 1);
+
+	if (epsilon0 < PT_EPSILON0_MIN)
 		return cm_fail(err, code, "%s: epsilon0 is too small to say anything", p->row->name);
-	if (pt_log_up(ratio) > PT_EPSILON0_MAX)
+	if (epsilon0 > PT_EPSILON0_MAX)
 		return cm_fail(err, code, "%s: epsilon0 above %g", p->row->name, PT_EPSILON0_MAX);
 	return CM_OK;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "pt_device.h"
+#include "pt_ratio.h"
 
 #define PT_SINGLE_DEVICE .kinds = QY_HISTOGRAM, .none_symbol = QY_HISTOGRAM, .messages = pt_single_messages
 
@@ -18,4 +19,4 @@ CM_CHECK enum cm_rc pt_single_check(
 /* Check that a local guarantee is within PT_EPSILON0_MIN..MAX, whether a plan or a peer states the
  * parameters.  If not, returns `code`. */
 CM_CHECK enum cm_rc pt_single_guarantee(
-	const struct pt_randomizer *p, long double ratio, enum cm_rc code, struct cm_err *err);
+	const struct pt_randomizer *p, struct pt_ratio ratio, enum cm_rc code, struct cm_err *err);

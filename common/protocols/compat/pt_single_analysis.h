@@ -26,7 +26,7 @@ struct pt_sizing {
 	/* The largest keep, the chance of the value times 2^64, that stays within epsilon0. */
 	uint64_t (*keep)(uint32_t bins, uint32_t size, double epsilon0);
 	/* The guarantee, as e^epsilon0. */
-	long double (*ratio)(const struct pt_randomizer *p);
+	struct pt_ratio (*ratio)(const struct pt_randomizer *p);
 };
 /* Derive all parameters of a pt_sized row as pt_single_derive does: its size is the plan's, or the one with
  * least noise on a category that nobody holds. */

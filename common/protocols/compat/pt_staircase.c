@@ -1,10 +1,8 @@
 /* pt_staircase.c - adds discrete staircase noise to the level, and folds the sum to a few symbols. */
-#include <float.h>
-#include <math.h>
-
 #include "pt_exact.h"
 #include "pt_levels.h"
 #include "pt_number.h"
+#include "pt_ratio.h"
 #include "pt_record.h"
 #include "pt_rows.h"
 
@@ -18,7 +16,10 @@
 
 static double epsilon0(const struct pt_randomizer *p)
 {
-	return pt_round_up(-log1pl(-pt_number_keep(p)) * (1 + 4 * LDBL_EPSILON));
+	const struct pt_ratio step = { .over = { .high = 1 },
+		.under = { .low = pt_complement(p->number.keep) } };
+
+	return pt_ratio_log(step, 1);
 }
 
 /* Draw one noise.  t is uniform, and from r on is accepted only with chance drop.  Noise 0 with either sign

@@ -10,10 +10,9 @@
 /* Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy",
  * IEEE Trans. Inf. Theory 64(8), 2018. */
 
-long double pt_subset_ratio(const struct pt_randomizer *p)
+struct pt_ratio pt_subset_ratio(const struct pt_randomizer *p)
 {
-	return (long double)p->subset.keep * (long double)(p->subset.bins - p->subset.size) /
-	       ((long double)pt_complement(p->subset.keep) * (long double)p->subset.size);
+	return pt_ratio_of(p->subset.keep, p->subset.bins - p->subset.size, p->subset.size);
 }
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
@@ -33,7 +32,7 @@ static uint32_t record_len(const struct pt_randomizer *p)
 
 static double epsilon0(const struct pt_randomizer *p)
 {
-	return pt_log_up(pt_subset_ratio(p));
+	return pt_ratio_log(pt_subset_ratio(p), 1);
 }
 
 /* The value is in the subset with chance P.  The other categories are numbered without it, 0..d-2, and a

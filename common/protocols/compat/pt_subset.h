@@ -5,4 +5,4 @@
 #include "pt_device.h"
 
 /* The chance of one subset that has the value divided by that of one that does not. */
-long double pt_subset_ratio(const struct pt_randomizer *p);
+struct pt_ratio pt_subset_ratio(const struct pt_randomizer *p);

@@ -54,7 +54,7 @@ static enum cm_rc cells(
 	struct pt_blanket b = { .one = flip * k / (d - 1),
 		.neither = flip * (d - 1 - k) / (d - 1),
 		.both = flip * k * (k - 1) / ((d - 1) * (d - k)),
-		.ratio = pt_subset_ratio(p),
+		.ratio = pt_ratio_value(pt_subset_ratio(p)),
 		.sets = true };
 
 	b.all = d > 2 ? b.both * (k - 2) / (d - 2) : 0;

@@ -4,10 +4,10 @@
 #include "pt_bits.h"
 #include "pt_exact.h"
 
-long double pt_unary_ratio(const struct pt_randomizer *p)
+struct pt_ratio pt_unary_ratio(const struct pt_randomizer *p)
 {
-	return (long double)p->unary.keep * (long double)pt_complement(p->unary.other) /
-	       ((long double)p->unary.other * (long double)pt_complement(p->unary.keep));
+	return (struct pt_ratio){ .over = cm_wide_product(p->unary.keep, pt_complement(p->unary.other)),
+		.under = cm_wide_product(p->unary.other, pt_complement(p->unary.keep)) };
 }
 
 enum cm_rc pt_unary_bounds(const struct pt_randomizer *p, enum cm_rc code, struct cm_err *err)
@@ -31,7 +31,7 @@ uint32_t pt_unary_record_len(const struct pt_randomizer *p)
 
 double pt_unary_epsilon0(const struct pt_randomizer *p)
 {
-	return pt_log_up(pt_unary_ratio(p));
+	return pt_ratio_log(pt_unary_ratio(p), 1);
 }
 
 /* The time is constant in the value and in what was drawn: the value passes only through masks, and every

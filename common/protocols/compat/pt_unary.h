@@ -16,7 +16,7 @@ extern const struct pt_layout pt_unary_layout;
 
 /* P (1 - Q) / (Q (1 - P)): the chance of a report with only the input's own bit, divided by its chance
  * under another input. */
-long double pt_unary_ratio(const struct pt_randomizer *p);
+struct pt_ratio pt_unary_ratio(const struct pt_randomizer *p);
 /* Check that the logarithm of this ratio is within PT_EPSILON0_MIN..MAX.  If not, returns `code`. */
 CM_CHECK enum cm_rc pt_unary_bounds(const struct pt_randomizer *p, enum cm_rc code, struct cm_err *err);
 /* Check that all bits are flipped with one chance, within bounds.  CM_EPROTO if not. */

@@ -28,7 +28,7 @@ enum cm_rc pt_unary_cells(
 		    other = ldexpl((long double)p->unary.other, -64);
 	long double flip = ldexpl((long double)pt_complement(p->unary.keep), -64);
 	long double silent = ldexpl((long double)pt_complement(p->unary.other), -64);
-	struct pt_blanket b = { .one = other * flip, .ratio = pt_unary_ratio(p) };
+	struct pt_blanket b = { .one = other * flip, .ratio = pt_ratio_value(pt_unary_ratio(p)) };
 
 	b.neither = silent * flip + keep * powl(other, p->unary.bins - 1);
 	b.both = other * other * flip / silent * (1 - powl(other, p->unary.bins - 2));

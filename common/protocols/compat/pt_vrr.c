@@ -34,8 +34,7 @@ static double epsilon0(const struct pt_randomizer *p)
 {
 	const struct pt_mixbins one = one_sign(p);
 
-	/* Exact before it is rounded: a product of 5 bits and 53. */
-	return pt_round_up(p->vrr.size * (long double)pt_mixbins_guarantee(&one));
+	return pt_guarantees_up(pt_guarantees(pt_mixbins_guarantee(&one), p->vrr.size));
 }
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)

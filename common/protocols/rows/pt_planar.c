@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "pt_exact.h"
+#include "pt_ratio.h"
 #include "pt_record.h"
 #include "pt_rows.h"
 
@@ -12,8 +13,6 @@
 #define BITS       18u    /* bits of a distance: around the torus it is at most 129 cells each way */
 /* low bits of a chance that its weight drops, so that 1024 weights sum to less than 2^63 */
 #define CUT 12u
-
-__extension__ typedef unsigned __int128 u128;
 
 static const struct pt_field fields[] = {
 	{ "width", AT(width), PT_FIELD_U32 },
@@ -34,7 +33,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 
 static uint64_t times(uint64_t a, uint64_t b)
 {
-	return (uint64_t)((u128)a * b >> 64);
+	return cm_wide_product(a, b).high;
 }
 
 /* The distance of offset (i, j), in parts of a cell, rounded up.  All machines compute the same: a square
@@ -127,7 +126,7 @@ static double furthest(const struct pt_randomizer *p)
 	uint64_t row[PT_PLANAR_CELLS_MAX], low[PT_PLANAR_CELLS_MAX], high[PT_PLANAR_CELLS_MAX] = { 0 };
 	uint32_t cells = pt_planar_cells(p), w = p->planar.width;
 	struct pt_planar_law law;
-	long double ratio = 1;
+	struct pt_ratio ratio = { .over = { .low = 1 }, .under = { .low = 1 } };
 
 	pt_planar_law_of(p, &law);
 	for (uint32_t y = 0; y < PT_PLANAR_CELLS_MAX; y++)
@@ -143,13 +142,15 @@ static double furthest(const struct pt_randomizer *p)
 		}
 	}
 	for (uint32_t y = 0; y < cells; y++) {
-		uint64_t least_of = of_images(&law, low, y, false);
+		uint64_t least_of = of_images(&law, low, y, false), most = of_images(&law, high, y, true);
 
 		if (least_of == 0)
 			return INFINITY;
-		ratio = fmaxl(ratio, (long double)of_images(&law, high, y, true) / (long double)least_of);
+		if (cm_wide_below(cm_wide_product(ratio.over.low, least_of),
+			    cm_wide_product(most, ratio.under.low)))
+			ratio = (struct pt_ratio){ .over = { .low = most }, .under = { .low = least_of } };
 	}
-	return pt_log_up(ratio);
+	return pt_ratio_log(ratio, 1);
 }
 
 /* The guarantee of the two places that differ most, from the exact chances; INFINITY if a cell cannot be

@@ -23,17 +23,19 @@ static const struct pt_field fields[] = {
 };
 static const struct pt_layout layout = { .field = fields, .fields = sizeof fields / sizeof *fields };
 
-/* E = P / Q.  Computing R and adding s are two of its four roundings; if s is 1 the other two do not
- * occur. */
-long double pt_privset_ratio(const struct pt_randomizer *p)
+/* E = (R + s - 1) / s. */
+struct pt_ratio pt_privset_ratio(const struct pt_randomizer *p)
 {
-	return (pt_mixbins_ratio(&p->privset.mixbins) + (long double)(p->privset.size - 1)) /
-	       (long double)p->privset.size;
+	struct pt_ratio r = pt_mixbins_ratio(&p->privset.mixbins);
+
+	r.over = cm_wide_sum(r.over, cm_wide_product(r.under.low, p->privset.size - 1));
+	r.under = cm_wide_product(r.under.low, p->privset.size);
+	return r;
 }
 
 static double epsilon0(const struct pt_randomizer *p)
 {
-	return pt_log_up(pt_privset_ratio(p));
+	return pt_ratio_log(pt_privset_ratio(p), 1);
 }
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)

@@ -15,5 +15,5 @@
 
 #include "pt_device.h"
 
-/* E, with a relative error below 2^(2 - LDBL_MANT_DIG). */
-long double pt_privset_ratio(const struct pt_randomizer *p);
+/* E. */
+struct pt_ratio pt_privset_ratio(const struct pt_randomizer *p);

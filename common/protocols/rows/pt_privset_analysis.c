@@ -55,7 +55,7 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	others = (long double)(made.privset.mixbins.bins - 1);
 	made.privset.mixbins.keep =
 		(uint64_t)floorl(ldexpl(ratio / (ratio + others), 64) - PT_THRESHOLD_MARGIN);
-	if (pt_log_up(pt_privset_ratio(&made)) < PT_EPSILON0_MIN)
+	if (pt_ratio_log(pt_privset_ratio(&made), 1) < PT_EPSILON0_MIN)
 		return cm_fail(err, CM_ECONFIG, "%s: epsilon0 %g is too small to say anything",
 			row->device->name, r->epsilon0);
 	*out = made;
@@ -72,7 +72,7 @@ static enum cm_rc cells(
 {
 	double other = nextafter(pt_mixbins_other(&p->privset.mixbins), 0), s = p->privset.size;
 	double own = nextafter(s * other, 0), rest = (p->privset.mixbins.bins - 2 * s) * other;
-	double u = nextafter((double)pt_privset_ratio(p), INFINITY);
+	double u = nextafter((double)pt_ratio_value(pt_privset_ratio(p)), INFINITY);
 
 	if (participants < 1 || participants > ACCT_MAX_REPORTS)
 		return cm_fail(

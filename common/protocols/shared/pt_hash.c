@@ -2,9 +2,8 @@
 #include "pt_hash.h"
 
 #include "cm_buf.h"
+#include "cm_wide.h"
 #include "pt_exact.h"
-
-__extension__ typedef unsigned __int128 u128;
 
 /* Reduce v, which is below 2 * PT_HASH_POINTS. */
 static uint64_t reduce_once(uint64_t v)
@@ -15,9 +14,9 @@ static uint64_t reduce_once(uint64_t v)
 uint64_t pt_hash_point(const struct pt_hash *h, uint64_t x)
 {
 	/* v is below 2^93 + 2^61; 2^61 is 1 modulo the prime. */
-	u128 v = (u128)h->a * x + h->b;
+	struct cm_wide v = cm_wide_sum(cm_wide_product(h->a, x), (struct cm_wide){ .low = h->b });
 
-	return reduce_once((uint64_t)(v & PT_HASH_POINTS) + (uint64_t)(v >> 61));
+	return reduce_once((v.low & PT_HASH_POINTS) + cm_wide_right(v, 61));
 }
 
 uint64_t pt_hash_next(const struct pt_hash *h, uint64_t point)
@@ -27,7 +26,7 @@ uint64_t pt_hash_next(const struct pt_hash *h, uint64_t point)
 
 uint64_t pt_hash_cell(uint64_t point, uint32_t cells)
 {
-	return (uint64_t)((u128)point * cells >> 61);
+	return cm_wide_right(cm_wide_product(point, cells), 61);
 }
 
 uint32_t pt_hash_record_len(const struct pt_randomizer *p)

@@ -26,19 +26,21 @@ static const struct pt_field all[] = {
 const struct pt_layout pt_mixbins_single = { .field = single, .fields = sizeof single / sizeof *single };
 const struct pt_layout pt_mixbins_layout = { .field = all, .fields = sizeof all / sizeof *all };
 
-long double pt_mixbins_ratio(const struct pt_mixbins *m)
+struct pt_ratio pt_mixbins_ratio(const struct pt_mixbins *m)
 {
-	return (long double)m->keep * (long double)(m->bins - 1) / (long double)pt_complement(m->keep);
+	return pt_ratio_of(m->keep, m->bins - 1, 1);
 }
 
 bool pt_mixbins_says_something(const struct pt_mixbins *m)
 {
-	return m->keep > 0 && pt_log_up(pt_mixbins_ratio(m)) >= PT_EPSILON0_MIN;
+	return m->keep > 0 && pt_mixbins_guarantee(m) >= PT_EPSILON0_MIN;
 }
 
 enum cm_rc pt_mixbins_law_check(
 	const struct pt_device *row, const struct pt_mixbins *m, bool covered, struct cm_err *err)
 {
+	double guarantee;
+
 	if (m->bins < 2 || m->bins > PR_CATEGORIES_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: %u bins, must be 2 to %u", row->name, (unsigned)m->bins,
 			PR_CATEGORIES_MAX);
@@ -52,10 +54,13 @@ enum cm_rc pt_mixbins_law_check(
 		!covered)
 		return cm_fail(
 			err, CM_EPROTO, "%s: no noise of any kind: there would be no privacy", row->name);
-	if (!m->keep_always && !pt_mixbins_says_something(m))
+	if (m->keep_always)
+		return CM_OK;
+	guarantee = m->keep > 0 ? pt_mixbins_guarantee(m) : 0;
+	if (guarantee < PT_EPSILON0_MIN)
 		return cm_fail(err, CM_EPROTO, "%s: the keep probability is hardly above 1/%u", row->name,
 			(unsigned)m->bins);
-	if (!m->keep_always && pt_mixbins_guarantee(m) > PT_EPSILON0_MAX)
+	if (guarantee > PT_EPSILON0_MAX)
 		return cm_fail(err, CM_EPROTO, "%s: epsilon0 above %g", row->name, PT_EPSILON0_MAX);
 	return CM_OK;
 }
@@ -98,7 +103,7 @@ uint32_t pt_mixbins_record_len(const struct pt_randomizer *p)
 
 double pt_mixbins_guarantee(const struct pt_mixbins *m)
 {
-	return m->keep_always ? INFINITY : pt_log_up(pt_mixbins_ratio(m));
+	return m->keep_always ? INFINITY : pt_ratio_log(pt_mixbins_ratio(m), 1);
 }
 
 double pt_mixbins_epsilon0(const struct pt_randomizer *p)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "pt_device.h"
+#include "pt_ratio.h"
 #include "pt_record.h"
 
 /* Initialisers for the members of struct pt_device that every row of this randomizer has in common. */
@@ -28,8 +29,8 @@ CM_CHECK enum cm_rc pt_mixbins_check(const struct pt_randomizer *p, struct cm_er
 
 double pt_mixbins_keep(const struct pt_mixbins *m);  /* P as a double */
 double pt_mixbins_other(const struct pt_mixbins *m); /* Q as a double; 0 if keep_always */
-/* P / Q, with a relative error below 2^(2 - LDBL_MANT_DIG). */
-long double pt_mixbins_ratio(const struct pt_mixbins *m);
+/* P / Q. */
+struct pt_ratio pt_mixbins_ratio(const struct pt_mixbins *m);
 /* The local guarantee ln(P / Q), rounded up. */
 double pt_mixbins_guarantee(const struct pt_mixbins *m);
 /* Is P above 1/k by enough?  If it is hardly above, a message says nothing about the value, and below 1/k

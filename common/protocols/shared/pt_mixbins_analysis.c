@@ -94,7 +94,7 @@ enum cm_rc pt_mixbins_cells(
 		/* the blanket is the least chance over all inputs, Q everywhere; it is rounded down, and
 		 * the ratio up */
 		omega = nextafter(pt_mixbins_other(&p->mixbins), 0);
-		u = nextafter((double)pt_mixbins_ratio(&p->mixbins), INFINITY);
+		u = nextafter((double)pt_ratio_value(pt_mixbins_ratio(&p->mixbins)), INFINITY);
 		rest = 1;
 		out->others = participants - 1;
 		/* Every message is a bit that is kept with one chance, or a dummy, which is a fair coin. */

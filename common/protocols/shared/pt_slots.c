@@ -93,33 +93,18 @@ uint32_t pt_slots_record_len(const struct pt_randomizer *p)
 	return PT_RECORD_LEN;
 }
 
-/* Bounds on a b and a + b from above: the rounding error is computed exactly (by fma; by Knuth's sum). */
-static long double product_up(long double a, long double b)
-{
-	long double p = a * b;
-
-	return fmal(a, b, -p) > 0 ? nextafterl(p, INFINITY) : p;
-}
-
-static long double sum_up(long double a, long double b)
-{
-	long double s = a + b, part = s - a;
-
-	return (a - (s - part)) + (b - part) > 0 ? nextafterl(s, INFINITY) : s;
-}
-
 double pt_slots_epsilon0(const struct pt_randomizer *p)
 {
-	long double sum = 0;
+	struct cm_wide sum = { 0 };
 
 	for (uint32_t i = 0; i < p->slots.kinds; i++) {
 		const struct pt_slot *s = &p->slots.slot[i];
 
 		if (s->each.keep_always)
 			return INFINITY;
-		sum = sum_up(sum, product_up(s->count, pt_mixbins_guarantee(&s->each)));
+		sum = cm_wide_sum(sum, pt_guarantees(pt_mixbins_guarantee(&s->each), s->count));
 	}
-	return pt_round_up(sum);
+	return pt_guarantees_up(sum);
 }
 
 /* The group, too, passes only through masks, which word() is responsible for. */
