@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cm_text.h"
+#include "pr_field_limits.h"
 
 #define TYPE_FIELDS_MAX 64u /* most fields of a message type: each has a bit of `seen` */
 /* Memory that protobuf-c 1.4 allocates for a field: two slots of its scan (each at most 48 bytes), one
@@ -146,7 +147,7 @@ static enum cm_rc check_length(const ProtobufCMessageDescriptor *type, const Pro
 	size_t max = limit ? limit->max : PR_TEXT_MAX;
 	bool single = f->label != PROTOBUF_C_LABEL_REPEATED;
 
-	/* pr_limit.c has a row for each field of another type */
+	/* pr_field_limits.c has a row for each field of another type */
 	assert(limit || f->type == PROTOBUF_C_TYPE_STRING);
 	if (it->len > max)
 		return cm_fail(err, CM_EPROTO, "%s.%s: %zu bytes, at most %zu", type->short_name, f->name,

@@ -22,16 +22,3 @@ struct pr_scan {
  * Unknown fields are skipped without looking inside, but counted.  Cost: one pass. */
 CM_CHECK enum cm_rc pr_scan(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t len,
 	struct pr_scan *out, struct cm_err *err);
-
-/* The limits of one field. */
-struct pr_limit {
-	const ProtobufCMessageDescriptor *type;
-	const char *field;
-	size_t min, max, unit; /* bytes of one value that is not empty: min..max, and a multiple of unit */
-	unsigned count;        /* for a repeated field, how many values it may have */
-	int required;          /* the field must be present and not empty */
-};
-/* The limits of one field; NULL if it has none of its own: it is text of up to PR_TEXT_MAX bytes, a number
- * or a message. */
-const struct pr_limit *pr_limit_of(
-	const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "frame_bytes.h"
+#include "pr_field_limits.h"
 #include "pr_msg.h"
 #include "pr_scan.h"
 

@@ -1,6 +1,6 @@
-/* pr_limit.c (pr_scan.h) - the table of limits: every bytes field and every repeated field of tombola.proto
+/* pr_field_limits.c - the table of limits: every bytes field and every repeated field of tombola.proto
  * has a row. */
-#include "pr_scan.h"
+#include "pr_field_limits.h"
 
 #include <string.h>
 
