@@ -83,11 +83,11 @@ function sayPopulation(budget) {
 		figure("population-pinned", `pinned by ${plans} ${plans === 1 ? "plan" : "plans"}`, up(number(f.pinned))),
 		figure("population-used", `used, ${percentUp(number(f.ratio))} of the budget`, up(number(f.used))),
 		figure("population-free", free > 0 && freeDelta > 0 ? `free for other plans, ${atDelta(f.free_delta)}`
-			: `free at delta ${freeDelta === 0 ? "0" : freeDelta.toExponential()}: no further plan fits`, down(free))];
+			: `free${free > 0 ? ", but no delta" : ""}: no further plan fits`, down(free))];
 }
 
 function sayPlan(budget, adaptive) {
-	const together = figure("together", "epsilon0 summed over all tries: shuffler and analyzer together",
+	const together = figure("together", "epsilon0 over all tries: what shuffler and analyzer together could learn of a device",
 		up(number(budget.together.epsilon0)));
 	if (adaptive)
 		return [figure("limit", `epsilon ${atDelta(budget.slice_delta)}: the plan's slice, all rounds together`,

@@ -156,7 +156,7 @@ function ends(result) {
 	const touched = [...new Set((result.items ?? []).map((i) => i.at_end).filter((v) => v !== undefined))];
 	return touched.length === 0 ? []
 		: [`* At the end of its range, ${touched.sort((a, b) => a - b).join(" or ")}: readings beyond it count ` +
-			`${result.type === "ranges" ? "there" : "as if they were that"}. Look at unit, scale and range.`];
+			`${result.type === "ranges" ? "there" : "as that value"}. Look at unit, scale and range.`];
 }
 
 // The count of devices without a reading, shown apart from the items; or how they affect the answer.

@@ -256,7 +256,7 @@ static void print_ends(const json_t *result, FILE *out)
 	else
 		(void)fprintf(out, "%.10g", high);
 	(void)fprintf(out, ": readings beyond it count %s; look at unit, scale and range\n",
-		leaf ? "there" : "as if they were that");
+		leaf ? "there" : "as that value");
 }
 
 static void print_notes(const json_t *result, FILE *out)

@@ -91,7 +91,8 @@ static void through(const struct an_status *s, char *out, size_t size)
 	size_t late = an_schedule_missed(b, s->now_ms), without = an_schedule_waiting(b);
 
 	if (refused > 1)
-		(void)snprintf(more, sizeof more, " and %zu before it", refused - 1);
+		(void)snprintf(more, sizeof more, " and %zu round%s before it", refused - 1,
+			refused == 2 ? "" : "s");
 	if (r)
 		(void)snprintf(blocked, sizeof blocked, "the budget blocks round %u (%s)%s; ",
 			r->plan->number, r->plan->label, more);

@@ -140,7 +140,7 @@ static void the_end_says_what_was_charged_refused_and_void(void **state)
 		"3 rounds charged, 1 waiting for another try");
 	w.files.state.round[1].stage = AN_REFUSED;
 	assert_says(&s, "refused",
-		"the budget blocks round 3 (again) and 1 before it; the plan is through: 1 of 3 rounds "
+		"the budget blocks round 3 (again) and 1 round before it; the plan is through: 1 of 3 rounds "
 		"charged");
 	for (size_t i = 1; i < 3; i++)
 		(void)snprintf(w.files.state.round[i].reason, sizeof w.files.state.round[i].reason,
