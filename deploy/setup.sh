@@ -6,7 +6,7 @@ set -eu
 build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libprotobuf-c-dev protobuf-c-compiler
 	protobuf-compiler libfftw3-dev libconfig-dev libjansson-dev libmicrohttpd-dev libsqlite3-dev libcsv-dev
 	libmosquitto-dev libseccomp-dev libpq-dev libcmocka-dev python3 ca-certificates'
-test='iproute2 debootstrap python3-pip python3-setuptools python3-wheel python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml openssl clang
+test='iproute2 debootstrap python3-pip python3-setuptools python3-wheel python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml python3-kubernetes openssl clang
 	cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
 	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose kcat valgrind python3-numpy gcc-arm-linux-gnueabihf qemu-user'
 run='libprotobuf-c1 libfftw3-double3 libjansson4 libmosquitto1 libseccomp2 libsqlite3-0 libcsv3 libpq5'

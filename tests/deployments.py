@@ -2,18 +2,15 @@
 """deployments.py SOURCE - judge deploy/hosts and deploy/kubernetes: that each runs one party of the image, confined, with nothing
 but mounts for its configuration and keys, one state, a check of its health, and limits."""
 import os
+import re
 import sys
 
 import yaml
+from kubernetes.client import models  # made from Kubernetes's own schema; deploy/setup.sh test installs it
 
 PARTIES = ("shuffler", "client", "analyzer")
 USER, CONF, STATE = 10001, "/etc/tombola", "/var/lib/tombola"
-# Keys that a manifest of these kinds may have, at each level that we use; a misspelt one would be passed over or refused.
-POD = {"automountServiceAccountToken", "enableServiceLinks", "terminationGracePeriodSeconds", "securityContext", "containers", "volumes"}
-CONTAINER = {"name", "image", "command", "securityContext", "ports", "readinessProbe", "livenessProbe", "resources", "volumeMounts"}
-PROBE = {"exec", "tcpSocket", "periodSeconds", "timeoutSeconds", "failureThreshold"}
-SET = {"serviceName", "replicas", "selector", "template", "volumeClaimTemplates"}
-SERVICE = {"type", "selector", "ports", "clusterIP"}
+SCALARS = {"str": str, "int": int, "bool": bool, "object": object}
 COMPOSE = {"image", "command", "user", "read_only", "cap_drop", "security_opt", "init", "tmpfs", "environment", "ports", "volumes",
            "mem_limit", "cpus", "pids_limit", "stop_grace_period", "restart", "logging"}
 src = sys.argv[1]
@@ -34,6 +31,31 @@ def known(where, what, keys):
     need(set(what) <= keys, f"{where}: unknown keys {sorted(set(what) - keys)}")
 
 
+def fits(where, kind, value):
+    """A manifest has the keys and types that Kubernetes knows, and all that it requires; others would be passed over or refused."""
+    if inner := re.fullmatch(r"list\[(.*)\]", kind):
+        need(isinstance(value, list), f"{where}: no list")
+        for i, one in enumerate(value if isinstance(value, list) else []):
+            fits(f"{where}[{i}]", inner[1], one)
+    elif inner := re.fullmatch(r"dict\(str, (.*)\)", kind):
+        need(isinstance(value, dict), f"{where}: no map")
+        for key, one in (value.items() if isinstance(value, dict) else ()):
+            fits(f"{where}.{key}", inner[1], one)
+    elif kind in SCALARS:
+        need(isinstance(value, SCALARS[kind]) and not (kind == "int" and isinstance(value, bool)), f"{where}: {value!r} is no {kind}")
+    else:
+        model = getattr(models, kind)
+        keys = {name: attribute for attribute, name in model.attribute_map.items()}
+        known(where, value, set(keys))
+        have = {name: one for name, one in value.items() if name in keys}
+        try:
+            model(**{keys[name]: one for name, one in have.items()})
+        except ValueError as e:
+            need(False, f"{where}: {e}")
+        for name, one in have.items():
+            fits(f"{where}.{name}", model.openapi_types[keys[name]], one)
+
+
 def check_host(party):
     (made,) = documents("hosts", party, "yml")
     where, s = f"hosts/{party}.yml", made["services"][party]
@@ -50,11 +72,7 @@ def check_host(party):
 
 
 def check_pod(where, party, pod):
-    known(where, pod, POD)
     (c,) = pod["containers"]
-    known(where, c, CONTAINER)
-    for probe in ("readinessProbe", "livenessProbe"):
-        known(f"{where}: {probe}", c.get(probe, {}), PROBE)
     outer, inner = pod["securityContext"], c["securityContext"]
     need(outer["runAsNonRoot"] and outer["runAsUser"] == outer["runAsGroup"] == outer["fsGroup"] == USER
          and outer["seccompProfile"] == {"type": "RuntimeDefault"} and pod["automountServiceAccountToken"] is False
@@ -81,7 +99,10 @@ def check_kubernetes(party):
     where = f"kubernetes/{party}.yaml"
     first, *rest = documents("kubernetes", party, "yaml")
     spec, labels = first["spec"], {"app": f"tombola-{party}"}
-    known(where, spec, SET)
+    for made in (first, *rest):
+        fits(f"{where}: {made['kind']}", f"V1{made['kind']}", made)
+    if faults:
+        return
     need((first["apiVersion"], first["kind"]) == ("apps/v1", "StatefulSet"), f"{where}: {first['kind']}")
     need(spec["replicas"] == 1, f"{where}: a state has one process")
     need(first["metadata"]["name"] == spec["serviceName"] == labels["app"] and spec["selector"] == {"matchLabels": labels}
@@ -91,7 +112,6 @@ def check_kubernetes(party):
     check_pod(where, party, spec["template"]["spec"])
     need([s["kind"] for s in rest] == ["Service"], f"{where}: {[s['kind'] for s in rest]}")
     for s in rest:
-        known(where, s["spec"], SERVICE)
         need(s["metadata"]["name"] == labels["app"] and s["spec"]["selector"] == labels, f"{where}: its Service is another's")
         need((party == "shuffler") == (s["spec"].get("type") == "LoadBalancer"), f"{where}: {party} is dialled from outside")
 
@@ -104,6 +124,14 @@ def check_image():
     need("*.conf /etc" not in text and "COPY deploy/shuffler.conf" not in text, "Dockerfile: a configuration is baked in")
 
 
+def check_signing():
+    """Who starts an analyzer reads how its plan is signed."""
+    for path in ("hosts/analyzer.yml", "kubernetes/analyzer.yaml"):
+        with open(os.path.join(src, "deploy", path), encoding="utf-8") as f:
+            need("tombola-analyzer plan sign" in f.read().split("\n\n")[0], f"{path}: its head does not say how the plan is signed")
+
+
+check_signing()
 for name in PARTIES:
     check_host(name)
     check_kubernetes(name)
