@@ -316,6 +316,15 @@ static void bound_text(const struct cf_row *row, double v, char *out, size_t siz
 		(void)snprintf(out, size, "0s");
 }
 
+void cf_duration_put(FILE *out, int64_t ms)
+{
+	const struct cf_row row = { .type = CF_DURATION };
+	char text[24];
+
+	bound_text(&row, (double)ms, text, sizeof text);
+	(void)fprintf(out, "\"%s\"", text);
+}
+
 const char *cf_range_text(const struct cf_row *row, char out[CF_RANGE_TEXT])
 {
 	char low[24], high[24];

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cf_conf.h"
+#include "cf_change.h"
 #include "conf_rows.h"
 
 static const char good[] = "listen = \"[::]:1\";\nplan = \"/p\"\nmin_batch = 5\nwindow = \"90s\"\n"
@@ -432,6 +432,81 @@ static void the_sample_reads_back(void **state)
 	assert_non_null(strstr(text, "\n#rounds = (\n#\t{\n#\t\t# query; required\n#\t\tquery = \"...\";\n"));
 }
 
+/* ---- Changed keys ---- */
+
+static char changes[2048];
+
+static void note(void *user, const char *dotted, const char *was, const char *is)
+{
+	size_t n = strlen(changes);
+
+	assert_ptr_equal(user, changes);
+	(void)snprintf(changes + n, sizeof changes - n, "%s: %s -> %s\n", dotted, was, is);
+}
+
+/* The keys by which `text` differs from `good`. */
+static const char *changed_by(const char *text)
+{
+	struct conf before = { 0 }, after = { 0 };
+	struct cm_err err = { 0 };
+	size_t n = 0, lines = 0;
+
+	changes[0] = '\0';
+	assert_int_equal(cf_parse(good, "b.cfg", rows, &before, NULL, NULL, &err), CM_OK);
+	assert_int_equal(cf_parse(text, "b.cfg", rows, &after, NULL, NULL, &err), CM_OK);
+	n = cf_changes(rows, &before, &after, note, changes);
+	for (const char *at = changes; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_int_equal(n, lines);
+	cf_free(rows, &before);
+	cf_free(rows, &after);
+	return changes;
+}
+
+static void changed_keys_are_named_with_both_values(void **state)
+{
+	(void)state;
+	assert_string_equal(changed_by(good), "");
+	/* Another order, other lines and defaults that are written out change nothing. */
+	assert_string_equal(
+		changed_by("# moved\nmin_batch = 5 plan = \"/p\" listen = \"[::]:1\" window = \"90s\"\n"
+			   "budget = { strict = false delta = 0.000001 }\n"
+			   "rounds = ( { epsilon0 = 2.0 query = \"a\" range = [ -1.0, 2.5 ] "
+			   "letter = \";\" },\n"
+			   "{ query = \"b\" epsilon0 = \"inf\" values = ( \"x\", \"y\" )\n"
+			   "sets = ( [ \"x\", \"y\" ], [ \"z\" ] ) at = [ 1.0, 0.5 ] } )\n"),
+		"");
+	assert_string_equal(
+		changed_by(
+			"listen = \"[::]:2\" min_batch = 6 window = \"2m\" budget = { delta = 2e-6 }\n"
+			"rounds = ( { query = \"a\" epsilon0 = \"inf\" range = [ -1.0, 2.75 ] },\n"
+			"{ query = \"c\" epsilon0 = \"inf\" values = ( \"x\", \"y\", \"z\" ) letter = \",\"\n"
+			"some = \"one\" sets = ( [ \"x\" ] ) at = [ 1.0 ] word = 0.1 either = ( 2, \"w\" ) } )\n"),
+		"listen: \"[::]:1\" -> \"[::]:2\"\n"
+		"plan: \"/p\" -> absent\n"
+		"min_batch: 5 -> 6\n"
+		"window: \"90s\" -> \"2m\"\n"
+		"budget.delta: 1e-06 -> 2e-06\n"
+		"budget.strict: false -> true\n"
+		"rounds.[1].epsilon0: 2 -> inf\n"
+		"rounds.[1].range: [-1, 2.5] -> [-1, 2.75]\n"
+		"rounds.[2].query: \"b\" -> \"c\"\n"
+		"rounds.[2].values: [\"x\", \"y\"] -> [\"x\", \"y\", \"z\"]\n"
+		"rounds.[2].some: [] -> [\"one\"]\n"
+		"rounds.[2].sets: ([\"x\", \"y\"], [\"z\"]) -> ([\"x\"])\n"
+		"rounds.[2].at: [1, 0.5] -> [1]\n"
+		"rounds.[2].word: 0 -> 0.1\n"
+		"rounds.[2].either: [] -> [2, \"w\"]\n"
+		"rounds.[2].letter: \";\" -> \",\"\n");
+	assert_string_equal(changed_by("listen = \"[::]:1\" plan = \"/p\" min_batch = 5 window = \"90s\"\n"
+				       "budget = { delta = 1e-6 strict = false }\n"),
+		"rounds: 2 groups -> 0 groups\n");
+	/* Numbers that differ in their last digit only are two. */
+	assert_non_null(strstr(changed_by("listen = \"[::]:1\" plan = \"/p\" min_batch = 5 window = \"90s\"\n"
+					  "budget = { delta = 1.0000000000000002e-6 strict = false }\n"),
+		"budget.delta: 1e-06 -> 1.0000000000000002e-06\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +531,7 @@ int main(void)
 		cmocka_unit_test(what_the_parser_refuses_is_named_by_the_key_that_began_last),
 		cmocka_unit_test(broken_or_hostile_text_is_one_line_never_a_crash),
 		cmocka_unit_test(the_sample_reads_back),
+		cmocka_unit_test(changed_keys_are_named_with_both_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
