@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cm_log.h"
 #include "cm_text.h"
 #include "nt_service.h"
 #include "nt_watch.h"
@@ -65,6 +66,7 @@ static void on_hup(uv_signal_t *s, int number)
 	(void)number;
 	if (l->stopping || !l->handler.on_reload)
 		return;
+	cm_log_flush(); /* who sent the signal wants to see what it did, also if that was logged before */
 	nt_service_reloading();
 	l->handler.on_reload(l->user);
 	nt_service_notify("READY=1");
