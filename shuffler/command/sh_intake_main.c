@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cm_log.h"
+#include "cf_change.h"
 #include "nt_confine.h"
 #include "nt_http.h"
 #include "nt_loop.h"
@@ -15,6 +15,7 @@
 #define CONNECTIONS_BESIDE 64u /* as in sh_main.c */
 
 struct intake {
+	const char *path; /* of the configuration */
 	struct sh_intake_conf conf;
 	struct nt_tls_ctx *tls, *up;
 	struct sh_store store;
@@ -88,7 +89,10 @@ static void reload(struct intake *n, bool asked)
 
 static void on_reload(void *user)
 {
-	reload(user, true);
+	struct intake *n = user;
+
+	reload(n, true);
+	cf_changes_wait(n->path, sh_intake_conf_rows, &n->conf, sizeof n->conf);
 }
 
 static void on_certificates(void *user)
@@ -169,7 +173,7 @@ static enum cm_rc serve(struct intake *n, struct cm_err *err)
 
 enum cm_rc sh_intake_run(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
-	struct intake n = { .front = NULL };
+	struct intake n = { .path = cli->config };
 
 	(void)exit_code;
 	nt_loop_deaf();

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cf_change.h"
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_heap.h"
@@ -31,6 +32,7 @@
 #define AHEAD_BYTES (8u << 20) /* as many as the store reads at once */
 
 struct daemon {
+	const char *path; /* of the configuration */
 	struct sh_conf conf;
 	const struct sh_store_kind *kind;
 	struct sh_policy policy;
@@ -54,6 +56,7 @@ static enum cm_rc load(struct daemon *d, const char *path, struct cm_err *err)
 {
 	struct cm_err second;
 
+	d->path = path;
 	enum cm_rc rc = sh_conf_load(path, &d->conf, stderr, err);
 	if (rc == CM_OK)
 		rc = sh_stores_of(&d->conf, &d->kind, err);
@@ -193,6 +196,46 @@ static void on_stop(void *user)
 	sh_serve_stop(d->serve, on_stopped, d);
 }
 
+/* Whether a policy that was read again may be taken up: a shuffler's state is of one population. */
+static bool is_same_population(const struct daemon *d, const struct sh_policy *fresh)
+{
+	const char *now = fresh->shared.population, *was = d->policy.shared.population;
+
+	if (strcmp(now, was) == 0)
+		return true;
+	cm_log(CM_LOG_WARN,
+		"policy not reloaded; the old one stays: a changed population waits for a restart",
+		CM_S("file", d->conf.policy), CM_S("key", "population"), CM_S("in_force", was),
+		CM_S("file_has", now));
+	return false;
+}
+
+/* Read the policy again.  A fault leaves the old one as it is. */
+static void reload_policy(struct daemon *d)
+{
+	struct sh_policy fresh, old = d->policy;
+	struct cm_err err;
+
+	bool good = sh_policy_load(d->conf.policy, &fresh, NULL, &err) == CM_OK;
+	if (!good)
+		cm_log(CM_LOG_ERROR, "policy not reloaded; the old one stays", CM_S("reason", err.msg));
+	if (!good || !is_same_population(d, &fresh)) {
+		sh_policy_fini(&fresh);
+		return;
+	}
+	size_t changed = cf_changes_log(d->conf.policy, sh_policy_rows, &old, &fresh, CM_LOG_INFO,
+		"a changed key of the policy is taken up");
+	if (changed > 0) {
+		d->policy = fresh;
+		sh_serve_reconsider(d->serve, &old);
+	} else { /* its keys may stand on other lines */
+		d->policy.shared.file = fresh.shared.file;
+		fresh.shared.file = old.shared.file;
+		sh_policy_fini(&fresh);
+	}
+	cm_log(CM_LOG_INFO, "policy reloaded", CM_I("changed", changed));
+}
+
 static void reload(struct daemon *d, bool asked)
 {
 	struct nt_tls_ctx *tls;
@@ -214,7 +257,11 @@ static void reload(struct daemon *d, bool asked)
 
 static void on_reload(void *user)
 {
-	reload(user, true);
+	struct daemon *d = user;
+
+	reload(d, true);
+	cf_changes_wait(d->path, sh_conf_rows, &d->conf, sizeof d->conf);
+	reload_policy(d);
 }
 
 static void on_certificates(void *user)

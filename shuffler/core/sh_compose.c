@@ -17,7 +17,7 @@ static struct sh_compose *compose_new(
 		return NULL;
 	}
 	w->plan = plan;
-	w->policy = policy;
+	w->policy = *policy;
 	cm_buf_init(&w->candidate, PR_DESCRIPTOR_MAX);
 	return w;
 }
@@ -113,18 +113,18 @@ static enum cm_rc entry_loss(
 	struct sh_compose *w = user;
 	struct sh_refusal no;
 
-	if (sh_policy_judge_entry(w->policy, d, &no) != CM_OK) {
+	if (sh_policy_judge_entry(&w->policy, d, &no) != CM_OK) {
 		rd_faults_add(w->drafts ? &w->faults : NULL, d->entry, no.text);
 		return cm_fail(err, CM_EPERM, "%.150s", no.text);
 	}
-	enum cm_rc rc = own_loss(w->policy, d, out, err);
+	enum cm_rc rc = own_loss(&w->policy, d, out, err);
 	return rc == CM_OK || rc == CM_EINTERNAL ? rc : (err->code = CM_EPERM);
 }
 
 /* Say which entries the policy allows and the slice does not hold. */
 static void explain_slice(struct sh_compose *w)
 {
-	const struct sh_belief belief = sh_plans_belief(w->policy, &w->whole);
+	const struct sh_belief belief = sh_plans_belief(&w->policy, &w->whole);
 	struct sh_refusal no;
 	struct rd_descriptor d;
 	struct cm_err text;
@@ -136,7 +136,7 @@ static void explain_slice(struct sh_compose *w)
 		w->whole.delta);
 	for (size_t i = 0; i < w->whole.entries; i++) {
 		rd_plan_descriptor(&w->whole, i, &d);
-		if (!rd_pin_has(&w->pin, i) && sh_policy_judge_entry(w->policy, &d, &no) == CM_OK)
+		if (!rd_pin_has(&w->pin, i) && sh_policy_judge_entry(&w->policy, &d, &no) == CM_OK)
 			rd_faults_add(&w->faults, w->whole.entry[i].number, text.msg);
 	}
 }
@@ -171,14 +171,14 @@ static enum cm_rc judge(struct sh_compose *w, const atomic_bool *stop, struct cm
 	for (size_t i = 0; rc == CM_OK && i < w->lacks; i++) {
 		if (stop && atomic_load(stop))
 			return cm_fail(err, CM_ELATER, "stopping");
-		rc = read_loss(w->policy, &w->missing[i], id, &loss, err);
+		rc = read_loss(&w->policy, &w->missing[i], id, &loss, err);
 		if (rc == CM_OK)
 			rc = rd_account_add(plan->account, id, &loss, err);
 	}
 	if (rc == CM_OK && w->candidate.len == 0)
 		return rd_account_share(plan->account, &w->verdict.share_spent, err);
 	if (rc == CM_OK)
-		rc = read_loss(w->policy, &w->candidate, id, &loss, err);
+		rc = read_loss(&w->policy, &w->candidate, id, &loss, err);
 	if (rc == CM_OK)
 		rc = rd_account_judge(plan->account, &loss, &w->verdict, err);
 	return rc;

@@ -11,7 +11,8 @@
 
 struct sh_compose {
 	struct sh_plan *plan;
-	const struct sh_policy *policy; /* borrowed */
+	/* A copy as it was when the composition was prepared; its texts are borrowed until the end. */
+	struct sh_policy policy;
 	/* For a pin: `decided` is the result if no composition is needed, otherwise SH_PIN_WAITS. */
 	enum sh_pin_state decided;
 	struct rd_plan whole;

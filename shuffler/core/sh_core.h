@@ -27,6 +27,10 @@ struct sh_core;
  * from the store, and completes erasures that a crash interrupted.  CM_EDATA: the store is damaged. */
 CM_CHECK enum cm_rc sh_core_new(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err);
 void sh_core_free(struct sh_core *c);
+/* The policy that conf points to has other values now.  From here on rounds, plans and rehearsals are judged
+ * by them.  What is pinned stays pinned, and an open round keeps its max_share.  What a composition under way
+ * finds by the old values is not used: it is composed anew. */
+void sh_core_reconsider(struct sh_core *c);
 
 /* Find the faults that sh_core_new would find, and change nothing: the store may be open for reading alone.
  * `say` is called for each round that cannot go on; this does not make the check itself fail. */

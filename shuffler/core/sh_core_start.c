@@ -117,6 +117,19 @@ static enum cm_rc finish_erasures(struct sh_core *c, struct cm_err *err)
 	return rc;
 }
 
+/* Copy what rounds and payloads need of the policy. */
+static void copy_limits(struct sh_core *c)
+{
+	c->conf.env.max_share = c->conf.policy->max_share;
+	c->payloads.max_bytes = (uint64_t)c->conf.policy->shared.max_payload;
+}
+
+void sh_core_reconsider(struct sh_core *c)
+{
+	copy_limits(c);
+	sh_judge_reconsider(&c->judge);
+}
+
 /* Create the core of this configuration, with the ledger, plans and pins of the store. */
 static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, struct cm_err *err)
 {
@@ -128,10 +141,8 @@ static enum cm_rc make(const struct sh_core_conf *conf, struct sh_core **out, st
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	*out = c;
 	c->conf = *conf;
-	c->conf.env.max_share = p->max_share;
-	c->payloads = (struct sh_payloads){
-		.store = store, .live = &c->live, .max_bytes = (uint64_t)p->shared.max_payload
-	};
+	c->payloads = (struct sh_payloads){ .store = store, .live = &c->live };
+	copy_limits(c);
 	c->proofs = (struct sh_proofs){ .place = &c->conf.env.leaves };
 	c->heads = (struct sh_heads){
 		.store = store, .policy = p, .analyzer = conf->analyzer, .intakes = conf->env.intakes

@@ -201,9 +201,40 @@ static void note_judged(struct sh_judge *g, const struct sh_compose *w)
 	g->judged.verdict = w->verdict;
 }
 
+/* Forget the accounts of adaptive plans and the judgement of a round.  No composition may be under way. */
+static void forget_composed(struct sh_judge *g)
+{
+	struct sh_plan *plan;
+
+	for (size_t i = 0; (plan = sh_plans_at(g->plans, i)); i++) {
+		rd_account_free(plan->account);
+		plan->account = NULL;
+		for (size_t k = 0; k < plan->rounds; k++)
+			plan->counted[k].in_account = false;
+	}
+	g->recounted = 0;
+	g->judged.at = SH_JUDGE_NONE;
+}
+
+void sh_judge_reconsider(struct sh_judge *g)
+{
+	g->outdated = g->composing;
+	if (!g->composing)
+		forget_composed(g);
+	if (g->rehearse)
+		sh_rehearse_reconsider(g->rehearse);
+}
+
 enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err)
 {
 	g->composing = false;
+	if (CM_CHECKED("shuffler.policy.composed") && g->outdated) {
+		g->outdated = false;
+		forget_composed(g);
+		if (w->drafts)
+			sh_rehearse_composed(g->rehearse, NULL);
+		return CM_OK;
+	}
 	if (w->drafts) {
 		sh_rehearse_composed(g->rehearse, w);
 		return CM_OK;

@@ -36,6 +36,7 @@ struct sh_judge {
 	struct sh_plan_read read;
 	struct sh_judged judged;
 	bool composing;
+	bool outdated;    /* the policy has changed since the composition under way began */
 	size_t recounted; /* adaptive plans before this one have been recounted since the start */
 };
 
@@ -62,3 +63,6 @@ CM_CHECK enum cm_rc sh_judge_begin(struct sh_judge *g, struct sh_compose **out, 
 /* Whether a plan or a round waits to be composed: a draft must not keep it waiting. */
 bool sh_judge_wants(const struct sh_judge *g);
 CM_CHECK enum cm_rc sh_judge_end(struct sh_judge *g, struct sh_compose *w, struct cm_err *err);
+/* The policy has other values: forget what was composed by the old ones and is not pinned.  The result of a
+ * composition under way is forgotten when it ends, and what it was for is composed anew. */
+void sh_judge_reconsider(struct sh_judge *g);

@@ -89,6 +89,17 @@ enum cm_rc sh_rehearse_compose(struct sh_rehearse *r, struct sh_compose **out, s
 	return rc;
 }
 
+void sh_rehearse_reconsider(struct sh_rehearse *r)
+{
+	if (r->number == 0)
+		return;
+	r->at = SH_DRAFT_DECIDED;
+	r->unfinished = false;
+	r->taken = (struct rd_pin){ .entries = 0 };
+	r->faults = (struct rd_faults){ .n = 0 };
+	decide(r);
+}
+
 bool sh_rehearse_outlived(const struct sh_rehearse *r)
 {
 	return r->runs_for != 0 && r->runs_for != r->number;
@@ -99,7 +110,7 @@ void sh_rehearse_composed(struct sh_rehearse *r, const struct sh_compose *w)
 	bool outlived = sh_rehearse_outlived(r);
 
 	r->runs_for = 0;
-	if (outlived)
+	if (outlived || !w)
 		return;
 	r->at = SH_DRAFT_DECIDED;
 	r->taken = w->pin;

@@ -74,7 +74,10 @@ void sh_rehearse_end(struct sh_rehearse *r, int64_t mono_ms);
 /* The draft to be composed now, or *out NULL; then sh_compose_run and sh_rehearse_composed.  What is composed
  * may outlive its rehearsal. */
 CM_CHECK enum cm_rc sh_rehearse_compose(struct sh_rehearse *r, struct sh_compose **out, struct cm_err *err);
+/* w NULL: it was composed by a policy that is not in force any more. */
 void sh_rehearse_composed(struct sh_rehearse *r, const struct sh_compose *w);
+/* The policy has other values: decide anew about the draft of a rehearsal under way. */
+void sh_rehearse_reconsider(struct sh_rehearse *r);
 /* Whether what is composed is of no use any more. */
 bool sh_rehearse_outlived(const struct sh_rehearse *r);
 

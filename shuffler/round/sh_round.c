@@ -30,7 +30,7 @@ uint64_t sh_most_of_one(double max_share, uint64_t target)
 
 uint64_t sh_round_most_of_one(const struct sh_round *r)
 {
-	return sh_most_of_one(r->env->max_share, r->d.target);
+	return sh_most_of_one(r->max_share, r->d.target);
 }
 
 static struct sh_limits intake_limits(const struct sh_round *r)
@@ -63,6 +63,7 @@ static struct sh_round *round_alloc(const struct sh_env *env)
 	if (!r)
 		return NULL;
 	r->env = env;
+	r->max_share = env->max_share;
 	r->spread.wanted = true;
 	cm_buf_init(&r->descriptor, PR_DESCRIPTOR_MAX);
 	cm_buf_init(&r->manifest, PR_MANIFEST_MAX);

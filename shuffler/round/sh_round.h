@@ -22,7 +22,8 @@ struct sh_env {
 	const char *key_dir;
 	const struct cr_signer *signer; /* the shuffler's signing key, for manifests and receipts */
 	size_t max_bytes;               /* most bytes of reports that are not durable yet */
-	/* the policy's max_share: the part of a round's devices that one certificate may have */
+	/* the policy's max_share for rounds that begin: the part of a round's devices that one certificate
+	 * may have */
 	double max_share;
 	/* Most bytes of a released round that are read before the analyzer asks for them, but at least one
 	 * bucket.  A reading of the store may bring many buckets at once (sh_vault.h), so it must begin
@@ -38,6 +39,7 @@ struct sh_round {
 	struct rd_descriptor d;
 	struct cm_buf descriptor; /* the signed descriptor, as it was received */
 	uint8_t signature[CR_SIGN_LEN];
+	double max_share;       /* of env when the round began, or when this process restored it */
 	struct cm_buf manifest; /* the signed manifest; filled from SEALED on */
 	uint8_t manifest_signature[CR_SIGN_LEN];
 	struct cm_buf charge;  /* the signed charge; filled from RELEASING on */

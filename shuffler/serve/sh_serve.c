@@ -207,6 +207,19 @@ void sh_serve_reload(struct sh_serve *s, struct nt_tls_ctx *tls)
 	sh_gate_reload(&s->gate, tls);
 }
 
+void sh_serve_reconsider(struct sh_serve *s, struct sh_policy *old)
+{
+	sh_core_reconsider(s->conf.core);
+	if (s->composing.under_way && !s->keeps_old) {
+		s->old = *old;
+		s->keeps_old = true;
+		atomic_store(&s->compose_stop, true);
+	} else {
+		sh_policy_fini(old);
+	}
+	sh_gate_pump(&s->gate);
+}
+
 void sh_serve_stop(struct sh_serve *s, void (*on_stopped)(void *user), void *user)
 {
 	atomic_store(&s->compose_stop, true);

@@ -28,6 +28,9 @@ CM_CHECK enum cm_rc sh_serve_new(
 int sh_serve_port(const struct sh_serve *s);
 /* Use tls for new connections from now on; the caller frees the old one. */
 void sh_serve_reload(struct sh_serve *s, struct nt_tls_ctx *tls);
+/* The policy of the core has other values (sh_core_reconsider).  *old, the policy before, is freed once no
+ * thread reads it; the caller forgets it. */
+void sh_serve_reconsider(struct sh_serve *s, struct sh_policy *old);
 /* Stop: accept no more reports, finish the commit in progress, send its receipts, and close every link.
  * Then on_stopped is called once; after it the loop holds none of the server's handles. */
 void sh_serve_stop(struct sh_serve *s, void (*on_stopped)(void *user), void *user);

@@ -48,6 +48,8 @@ struct sh_serve {
 	struct sh_job job;
 	struct sh_compose *compose;
 	atomic_bool compose_stop;
+	struct sh_policy old; /* the policy whose texts the composition under way reads, if keeps_old */
+	bool keeps_old;
 	struct signing *signing; /* batches of intakes, in their order; the first one is being signed */
 	uint32_t last_intake;    /* the last number that was given */
 	size_t drafting;         /* drafts on their way to clients */

@@ -19,7 +19,7 @@ static void cause(const struct sh_round *r, unsigned why, char *out, size_t size
 
 	if (why == TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_MAX_SHARE)
 		(void)snprintf(out, size, "max_share is %g: one certificate may have %llu of the target %llu",
-			r->env->max_share, most, target);
+			r->max_share, most, target);
 	else if (why == TOMBOLA__V1__LEFT_OUT_WHY__LEFT_OUT_FULL)
 		(void)snprintf(out, size, "the plan's target is %llu", target);
 	else
@@ -203,6 +203,9 @@ static void compose_done(void *of)
 		log_pin(s->compose, seconds_since(s->compose_began_ns));
 	sh_compose_free(s->compose);
 	s->compose = NULL;
+	if (s->keeps_old)
+		sh_policy_fini(&s->old);
+	s->keeps_old = false;
 }
 
 void sh_serve_compose(struct sh_serve *s)

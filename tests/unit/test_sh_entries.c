@@ -194,6 +194,32 @@ static void a_filter_judges_the_rounds_of_an_adaptive_plan(void **state)
 	}
 }
 
+/* A judgement by the policy before is not used, and the rounds before it are counted by the new one. */
+static void another_policy_judges_a_round_of_an_adaptive_plan_anew(void **state)
+{
+	(void)state;
+	play.policy.shared.accept_adaptive = true;
+	sh_play_describe(
+		&play, &(struct sh_wish){ .mode = "adaptive.gdp", .slice = 20, .min_reports = 1000 });
+	assert_int_equal(adaptive_round("adaptive.gdp", 1000), CM_OK);
+	steps_accepted(1, 0, 1000);
+	sh_play_deadline(&play);
+	double before = used();
+	play.policy.shared.honest_fraction /= 10; /* fewer to hide among: each round costs more */
+	sh_core_reconsider(play.core);
+	sh_play_compose(&play);
+	assert_true(used() > 1.5 * before);
+
+	sh_play_describe(&play, &(struct sh_wish){ .entry = 1, .mode = "adaptive.gdp", .min_reports = 1000 });
+	assert_int_equal(sh_play_reserve(&play), CM_OK);
+	says(sh_play_announce(&play), ERROR(BUSY), "composed");
+	sh_play_compose(&play);
+	sh_core_reconsider(play.core);
+	says(sh_play_announce(&play), ERROR(BUSY), "composed");
+	sh_play_compose(&play);
+	assert_int_equal(sh_play_announce(&play), CM_OK);
+}
+
 static void rounds_of_an_adaptive_plan_are_bounded_in_number(void **state)
 {
 	(void)state;
@@ -228,6 +254,7 @@ int main(void)
 		STEPS_TEST(after_a_void_round_the_next_try_names_its_manifest),
 		STEPS_TEST(a_refused_descriptor_is_no_try),
 		STEPS_TEST(a_filter_judges_the_rounds_of_an_adaptive_plan),
+		STEPS_TEST(another_policy_judges_a_round_of_an_adaptive_plan_anew),
 		STEPS_TEST(rounds_of_an_adaptive_plan_are_bounded_in_number),
 		STEPS_TEST(who_does_not_accept_adaptive_plans_does_not_count_them),
 	};

@@ -134,6 +134,28 @@ static void one_certificate_is_at_most_its_share_of_the_target(void **state)
 	assert_int_equal(sh_core_collecting(play.core)->intake.participants, 13);
 }
 
+static void an_open_round_keeps_its_max_share_when_the_policy_changes(void **state)
+{
+	const struct sh_wish wish = { .min_reports = 10, .target = 40 };
+
+	(void)state;
+	sh_play_stop(&play);
+	play.policy.max_share = 0.25;
+	sh_play_start(&play);
+	sh_play_round(&play, &wish);
+	play.policy.max_share = 0.5;
+	sh_core_reconsider(play.core);
+	/* floor(0.25 * 40) = 10; in the next round floor(0.5 * 40) = 20. */
+	assert_int_equal(sh_play_submit(&play, 1, 1000, 0, 24, &receipt), CM_OK);
+	for (size_t j = 0; j < 24; j++)
+		assert_int_equal(receipt.outcomes[j], j < 10 ? OUTCOME(ACCEPTED) : OUTCOME(OVER_LIMIT));
+	sh_play_deadline(&play);
+	sh_play_round(&play, &wish);
+	assert_int_equal(sh_play_submit(&play, 1, 1000, 0, 24, &receipt), CM_OK);
+	for (size_t j = 0; j < 24; j++)
+		assert_int_equal(receipt.outcomes[j], j < 20 ? OUTCOME(ACCEPTED) : OUTCOME(OVER_LIMIT));
+}
+
 static void lengths_that_do_not_fit_are_bad_messages(void **state)
 {
 	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = 5 };
@@ -280,6 +302,7 @@ int main(void)
 		STEPS_TEST(a_certificate_speaks_for_its_devices_and_no_more),
 		STEPS_TEST(more_devices_than_the_certificate_has_are_refused_before_anything_is_looked_at),
 		STEPS_TEST(one_certificate_is_at_most_its_share_of_the_target),
+		STEPS_TEST(an_open_round_keeps_its_max_share_when_the_policy_changes),
 		STEPS_TEST(lengths_that_do_not_fit_are_bad_messages),
 		STEPS_TEST(an_unknown_round_is_not_found),
 		STEPS_TEST(nothing_is_taken_before_the_opening_or_from_the_deadline_on),

@@ -258,6 +258,35 @@ static void a_plan_with_more_entries_than_the_policy_composes_is_not_taken(void 
 	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
 }
 
+/* A plan that is being composed when the policy changes is judged by the new one, and the next round of a
+ * plan that is pinned, too. */
+static void another_policy_judges_what_is_not_pinned(void **state)
+{
+	struct sh_compose *w;
+	struct rd_record r;
+
+	(void)state;
+	plan_of(1);
+	sh_play_plan_make(&play, &(struct sh_wish){ 0 }, &play.d, &r);
+	assert_int_equal(sh_play_record(&play, &r), CM_OK);
+	cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
+	play.plans++;
+	assert_int_equal(sh_core_compose(play.core, &w, &play.err), CM_OK);
+	assert_non_null(w);
+	play.policy.shared.max_epsilon0 = 0.5; /* the entry has 1 */
+	sh_core_reconsider(play.core);
+	sh_compose_run(w, NULL);
+	assert_int_equal(w->rc, CM_OK);
+	assert_int_equal(sh_core_composed(play.core, w, &play.err), CM_OK);
+	sh_compose_free(w);
+	assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_WAITS);
+	sh_play_compose(&play);
+	assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_POLICY);
+	says(try_entry(1, 1, NULL), ERROR(POLICY_REFUSED), "max_epsilon0");
+	steps_void();
+	assert_int_equal(sh_core_plan_at(play.core, 0)->state, SH_PIN_TAKEN);
+}
+
 /* The plan is shown and not composed yet: ask again.  A shuffler that was stopped while it composed does so
  * anew. */
 static void a_round_before_its_plan_is_composed_is_asked_to_wait(void **state)
@@ -352,6 +381,7 @@ int main(void)
 		STEPS_TEST(a_pin_is_for_good),
 		STEPS_TEST(a_pin_is_of_those_believed_honest_then),
 		STEPS_TEST(a_plan_with_more_entries_than_the_policy_composes_is_not_taken),
+		STEPS_TEST(another_policy_judges_what_is_not_pinned),
 		STEPS_TEST(a_round_before_its_plan_is_composed_is_asked_to_wait),
 		STEPS_TEST(a_composition_that_fails_ends_nothing),
 		STEPS_TEST(pinning_can_be_killed_at_any_moment),

@@ -151,10 +151,8 @@ static void one_certificate_may_be_its_share_of_the_target(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-		const struct sh_env env = { .max_share = row[i].share };
-
-		assert_int_equal(
-			sh_round_most_of_one(&(struct sh_round){ .env = &env, .d.target = row[i].target }),
+		assert_int_equal(sh_round_most_of_one(&(struct sh_round){
+					 .max_share = row[i].share, .d.target = row[i].target }),
 			row[i].most);
 	}
 }

@@ -128,6 +128,36 @@ static void it_is_one_at_a_time_with_a_pause_between_two(void **state)
 	assert_true(sh_plans_taken(plans).epsilon == 0 && !sh_plans_at(plans, 0));
 }
 
+static void a_rehearsal_under_way_is_decided_by_the_policy_that_is_in_force(void **state)
+{
+	struct sh_compose *w = NULL;
+
+	(void)state;
+	assert_int_equal(ask(1000), CM_OK);
+	compose();
+	assert_int_equal(rd_pin_count(&r.taken), 2);
+	policy.shared.max_plan_entries = 1;
+	sh_rehearse_reconsider(&r);
+	assert_true(sh_rehearse_is_done(&r));
+	assert_int_equal(rd_pin_count(&r.taken), 0);
+	assert_int_equal(r.faults.n, 1);
+	assert_non_null(strstr(r.faults.fault[0].text, "max_plan_entries"));
+	/* What a worker thread composes by an older policy says nothing. */
+	policy.shared.max_plan_entries = 100;
+	sh_rehearse_reconsider(&r);
+	assert_int_equal(sh_rehearse_compose(&r, &w, &err), CM_OK);
+	assert_non_null(w);
+	policy.shared.min_batch = 1000000000;
+	sh_rehearse_reconsider(&r);
+	sh_compose_run(w, NULL);
+	sh_rehearse_composed(&r, NULL);
+	sh_compose_free(w);
+	assert_false(sh_rehearse_is_done(&r));
+	compose();
+	assert_int_equal(rd_pin_count(&r.taken), 0);
+	assert_true(r.faults.n > 0 && strstr(r.faults.fault[0].text, "min_batch"));
+}
+
 static void what_the_policy_refuses_is_said_with_key_and_values(void **state)
 {
 	(void)state;
@@ -349,6 +379,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		CASE(it_is_one_at_a_time_with_a_pause_between_two),
+		CASE(a_rehearsal_under_way_is_decided_by_the_policy_that_is_in_force),
 		CASE(what_the_policy_refuses_is_said_with_key_and_values),
 		CASE(a_client_counts_for_what_certificate_and_share_leave_of_its_list),
 		CASE(with_nobody_or_too_few_something_is_wrong),
