@@ -197,9 +197,11 @@ static enum cm_rc verb_run(const struct cm_cli *cli, int *exit_code, struct cm_e
 {
 	struct cl_setup setup;
 	struct cl_input input;
-	struct cl_loop_conf conf = {
-		.setup = &setup, .input = &input, .on_round = on_round_logged, .user = &setup
-	};
+	struct cl_loop_conf conf = { .setup = &setup,
+		.policy = &setup.policy,
+		.input = &input,
+		.on_round = on_round_logged,
+		.user = &setup };
 	bool stopped = false;
 	enum cm_rc rc = cl_setup_load(cli->config, &setup, stderr, err);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cf_change.h"
 #include "cf_http.h"
 #include "cl_limits.h"
 #include "cm_clock.h"
@@ -288,6 +289,42 @@ static void check_policy(struct cl_setup *s, const char *path, FILE *faults, str
 	s->policy.shared.file = file; /* a rehearsal names the lines of this file */
 }
 
+enum cm_rc cl_setup_policy(const struct cl_setup *s, struct cl_policy *out, struct cm_err *err)
+{
+	struct cf_file *file;
+	struct cm_err why;
+	enum cm_rc rc = cl_policy_load(s->conf.policy, out, &file, NULL, err);
+
+	out->shared.file = file;
+	if (rc == CM_OK && strcmp(out->shared.population, s->conf.population) != 0) {
+		(void)cm_fail(&why, CM_ECONFIG,
+			"population is '%.80s', and that of the configuration is '%.80s'",
+			out->shared.population, s->conf.population);
+		err->code = CM_OK;
+		cf_fault_at(file, "population", &why, NULL, err);
+		rc = err->code;
+	}
+	if (rc != CM_OK) {
+		cl_policy_free(out);
+		return rc;
+	}
+	memcpy(out->device_field, s->policy.device_field, sizeof out->device_field);
+	out->program = s->policy.program;
+	out->programs = s->policy.programs;
+	return CM_OK;
+}
+
+size_t cl_setup_policy_changes(
+	const struct cl_setup *s, const struct cl_policy *fresh, enum cm_level level, const char *msg)
+{
+	return cf_changes_log(s->conf.policy, cl_policy_rows, &s->policy, fresh, level, msg);
+}
+
+void cl_setup_changes_wait(const struct cl_setup *s)
+{
+	cf_changes_wait(s->path, cl_conf_rows, &s->conf, sizeof s->conf);
+}
+
 void cl_setup_device_field(struct cl_setup *s, const char *device_field, enum cl_format format)
 {
 	enum cl_map_of of = format == CL_FORMAT_CSV ? CL_MAP_CSV : CL_MAP_JSON;
@@ -319,7 +356,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	const struct cf_file *file;
 	enum cm_rc rc;
 
-	*out = (struct cl_setup){ 0 };
+	*out = (struct cl_setup){ .path = path };
 	rc = cf_load(path, cl_conf_rows, &out->conf, &out->file, faults, err);
 	file = out->file;
 	if (rc != CM_OK)

@@ -30,6 +30,10 @@ struct cl_loop {
 	struct cl_rehearse *rehearse;
 	/* a list that was read again and is not in force yet; NULL if there is none */
 	struct cl_devices *devices_next;
+	struct cl_policy
+		policy_next; /* a policy that was read again and is not in force yet, if policy_waits */
+	bool policy_waits;
+	size_t policy_changes; /* keys by which it differs from the one in force */
 	bool key_waits; /* the certificate's files have another key, which waits for the end of a round */
 	double spent;   /* epsilon of the slices of all pinned plans */
 	bool stopped;   /* a signal ended the run */
@@ -104,6 +108,50 @@ static void take_devices(struct cl_loop *run, struct cl_devices *devices)
 		adopt_devices(run);
 }
 
+/* ---- the policy ---- */
+
+/* Put the policy that was read again into force, unless a round was judged by the old one and is not over. */
+static void adopt_policy(struct cl_loop *run)
+{
+	struct cl_context *c = &run->context;
+	struct cl_policy *policy = c->run->policy, old;
+
+	if (!run->policy_waits || (CM_CHECKED("client.policy.waits") && cl_rounds_judged(run->rounds)))
+		return;
+	run->policy_waits = false;
+	old = *policy;
+	*policy = run->policy_next;
+	cl_rehearse_reconsider(run->rehearse, &old);
+	cl_metrics_ledger(c->metrics, c->db);
+	if (run->policy_changes > 0)
+		cl_rounds_reconsider(run->rounds);
+	cm_log(CM_LOG_INFO, "policy reloaded", CM_I("changed", run->policy_changes));
+}
+
+/* Read the policy again.  A fault leaves everything as it is. */
+static void reload_policy(struct cl_loop *run)
+{
+	struct cl_context *c = &run->context;
+	bool waits = cl_rounds_judged(run->rounds);
+	struct cl_policy fresh;
+	struct cm_err err;
+
+	if (cl_setup_policy(c->setup, &fresh, &err) != CM_OK) {
+		cl_say(c, CM_LOG_ERROR, "policy not reloaded; the old one stays", &err);
+		return;
+	}
+	if (run->policy_waits)
+		cl_policy_free(&run->policy_next);
+	run->policy_next = fresh;
+	run->policy_waits = true;
+	run->policy_changes = cl_setup_policy_changes(c->setup, &fresh, waits ? CM_LOG_WARN : CM_LOG_INFO,
+		waits ? "a changed key of the policy waits until the round is over, or for a restart"
+		      : "a changed key of the policy is taken up");
+	adopt_policy(run);
+}
+
+/* ---- certificates ---- */
+
 /* Reports whose receipts did not come are sent again, and the shuffler knows them by the key. */
 static bool key_must_wait(const struct cl_loop *run)
 {
@@ -151,19 +199,18 @@ static void on_begin(void *user)
 
 	cl_rehearse_cut(run->rehearse);
 	adopt_devices(run);
+	adopt_policy(run);
 }
 
-static void on_reload(void *user)
+/* Read the list of devices and the certificates again. */
+static void reload_files(struct cl_loop *run)
 {
-	struct cl_loop *run = user;
 	struct cl_context *c = &run->context;
 	struct cl_devices *devices = NULL;
 	struct nt_tls_ctx *fresh = NULL;
 	size_t listed;
 	struct cm_err err;
 
-	if (run->ending)
-		return;
 	if (cl_setup_devices(c->setup, &c->secret, &devices, &err) != CM_OK ||
 		read_tls(run, &fresh, &err) != CM_OK) {
 		cl_devices_free(devices);
@@ -179,6 +226,20 @@ static void on_reload(void *user)
 	}
 	if (listed > 0)
 		cm_log(CM_LOG_INFO, "list of devices reloaded", CM_I("devices", listed));
+}
+
+static void on_reload(void *user)
+{
+	struct cl_loop *run = user;
+
+	if (run->ending)
+		return;
+	reload_files(run);
+	/* A command that ends by itself keeps what it began with. */
+	if (!run->context.run->policy)
+		return;
+	cl_setup_changes_wait(run->context.setup);
+	reload_policy(run);
 }
 
 /* ---- files that were replaced ---- */
@@ -402,12 +463,16 @@ static void on_next(void *user)
 
 	if (run->key_waits)
 		on_certificates(run);
+	adopt_policy(run);
 	cl_inclusion_begin(run->inclusion);
 }
 
 static void on_rehearse(void *user, const Tombola__V1__Rehearse *question)
 {
-	cl_rehearse_asked(((struct cl_loop *)user)->rehearse, question);
+	struct cl_loop *run = user;
+
+	adopt_policy(run);
+	cl_rehearse_asked(run->rehearse, question);
 }
 
 static bool busy(void *user)
@@ -540,6 +605,8 @@ static void run_fini(struct cl_loop *run)
 	cl_inclusion_free(run->inclusion);
 	cl_rehearse_free(run->rehearse);
 	cl_devices_free(run->devices_next);
+	if (run->policy_waits)
+		cl_policy_free(&run->policy_next);
 	cl_plans_fini(&run->plans);
 	cl_context_close(&run->context);
 	nt_tls_ctx_free(run->tls);

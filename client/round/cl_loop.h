@@ -36,6 +36,9 @@ void cl_fetched_fini(struct cl_fetched *f);
 
 struct cl_loop_conf {
 	const struct cl_setup *setup;
+	/* The policy in setup, which is replaced when its file is read again (SIGHUP); NULL: it is the same
+	 * to the end. */
+	struct cl_policy *policy;
 	const struct cl_input *input;
 	struct cl_programs *programs; /* running, and borrowed; NULL if the client runs no programs */
 	bool mqtt;                    /* readings arrive as the mqtt group of setup says, not from `input` */

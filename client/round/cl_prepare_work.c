@@ -1,11 +1,13 @@
 /* cl_prepare_work.c - prepares a round on the thread pool. */
 #include "cl_prepare_work.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "cl_answers.h"
 #include "cm_clock.h"
+#include "cm_fault.h"
 
 #define LOOK_NS 50000000 /* pause between two checks of `stop` */
 
@@ -86,6 +88,24 @@ void cl_prepare_work_look(const struct cl_prepare_work *p, uint64_t active)
 			cl_say(p->context, CM_LOG_ERROR, "ledger", &unused);
 	}
 	rd_descriptor_fini(&d);
+}
+
+bool cl_prepare_work_is_anothers(const struct cl_prepare_work *p, uint64_t sequence, struct cm_err *why)
+{
+	bool other = false;
+	enum cm_rc rc =
+		sequence > 0 && CM_CHECKED("client.key.stored")
+			? cl_ledger_other_key(p->context->db, sequence, p->plans->key_hash, &other, why)
+			: CM_OK;
+
+	if (rc != CM_OK || !other)
+		return false;
+	(void)cm_fail(why, CM_EPERM,
+		"round %" PRIu64 ": the certificate has another key than when its reports were sealed; those "
+		"without a receipt are not sent, for some could count twice",
+		sequence);
+	cl_say(p->context, CM_LOG_WARN, "what is stored is not sent", why);
+	return true;
 }
 
 /* ---- on the thread pool ---- */

@@ -36,6 +36,10 @@ CM_CHECK enum cm_rc cl_prepare_work_resume(
 /* Compare an offered descriptor with the round under way, whose sequence number is `active`: a different
  * one with the same number is recorded as refused. */
 void cl_prepare_work_look(const struct cl_prepare_work *p, uint64_t active);
+/* Whether an earlier run, under another key, may have sent stored reports of the round with this sequence
+ * number (0: none is stored): the shuffler would count them again, as another client's.  That is logged, and
+ * *why says it.  False also after a fault of the database, which *why then has. */
+bool cl_prepare_work_is_anothers(const struct cl_prepare_work *p, uint64_t sequence, struct cm_err *why);
 /* Forget the judgement; cl_prepare_work_drop also forgets the descriptor. */
 void cl_prepare_work_forget(struct cl_prepare_work *p);
 void cl_prepare_work_drop(struct cl_prepare_work *p);

@@ -23,6 +23,10 @@ struct cl_rehearse {
 	bool cut;    /* a round began */
 	atomic_bool stop;
 	int64_t began_ms, rests_until_ms; /* both in the time of the monotonic clock */
+	/* The policy when the composition began: a copy, whose texts are those of the setup or of `old`. */
+	struct cl_policy policy;
+	struct cl_policy old; /* the policy before the one in force, if keeps_old */
+	bool keeps_old;
 	/* The question that is being composed, and its answer. */
 	struct rd_plan plan;
 	struct cl_draft draft;
@@ -134,7 +138,7 @@ static void answer(struct cl_rehearse *r)
 	struct rd_pin pin = taken(r);
 	struct rd_faults_wire wire;
 
-	cl_policy_places(&r->context->setup->policy, &r->faults);
+	cl_policy_places(&r->policy, &r->faults);
 	rd_faults_wire(&r->faults, &wire);
 	answer.devices = r->devices;
 	answer.taken = rd_wire_bytes(pin.taken, rd_taken_len(&pin));
@@ -151,7 +155,7 @@ static void compose(uv_work_t *w)
 {
 	struct cl_rehearse *r = w->data;
 
-	r->rc = cl_draft_judge(&r->context->setup->policy, &r->draft, &r->stop, &r->faults);
+	r->rc = cl_draft_judge(&r->policy, &r->draft, &r->stop, &r->faults);
 }
 
 static void composed(uv_work_t *w, int status)
@@ -162,12 +166,25 @@ static void composed(uv_work_t *w, int status)
 	r->works = false;
 	if (!r->cut)
 		r->rests_until_ms = now + REST_TIMES * (now - r->began_ms);
-	if (r->closed)
+	if (!r->closed) {
+		(void)uv_timer_stop(&r->limit);
+		if (status == 0 && r->wanted)
+			answer(r);
+		rd_plan_fini(&r->plan);
+	}
+	if (r->keeps_old)
+		cl_policy_free(&r->old);
+	r->keeps_old = false;
+}
+
+void cl_rehearse_reconsider(struct cl_rehearse *r, struct cl_policy *old)
+{
+	if (!r->works || r->keeps_old) {
+		cl_policy_free(old);
 		return;
-	(void)uv_timer_stop(&r->limit);
-	if (status == 0 && r->wanted)
-		answer(r);
-	rd_plan_fini(&r->plan);
+	}
+	r->old = *old;
+	r->keeps_old = true;
 }
 
 static void on_limit(uv_timer_t *t)
@@ -200,6 +217,7 @@ static void begin(struct cl_rehearse *r, struct rd_plan *plan)
 	r->plan = *plan;
 	*plan = (struct rd_plan){ .entry = NULL };
 	r->faults = (struct rd_faults){ .n = 0 };
+	r->policy = r->context->setup->policy;
 	r->devices = cl_devices_n(r->context->devices);
 	r->began_ms = cm_clock_mono_ms();
 	r->wanted = true;

@@ -22,5 +22,8 @@ void cl_rehearse_asked(struct cl_rehearse *r, const Tombola__V1__Rehearse *quest
 /* End the composition without an answer, because a round is about to be judged.  A worker thread that runs
  * while the round's readings are read must not change when an answer comes, or what it says. */
 void cl_rehearse_cut(struct cl_rehearse *r);
+/* The policy of the setup is another now.  *old, the one before, is freed once no thread reads it; the caller
+ * forgets it.  A composition under way goes on, and answers by the policy with which it was asked. */
+void cl_rehearse_reconsider(struct cl_rehearse *r, struct cl_policy *old);
 /* Connection 0 ended, so the answer is no longer awaited. */
 void cl_rehearse_down(struct cl_rehearse *r);

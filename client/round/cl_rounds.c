@@ -199,27 +199,6 @@ static void on_sealed(void *user, double seconds)
 	cl_metrics_sealed(((struct cl_rounds *)user)->context->metrics, seconds);
 }
 
-/* Whether an earlier run, under another key, may have sent stored reports: the shuffler would count them
- * again, as another client's. */
-static bool is_anothers(struct cl_rounds *r, struct cm_err *why)
-{
-	uint64_t sequence = r->active.sequence;
-	bool other = false;
-	enum cm_rc rc =
-		sequence > 0 && CM_CHECKED("client.key.stored")
-			? cl_ledger_other_key(r->context->db, sequence, r->conf.plans->key_hash, &other, why)
-			: CM_OK;
-
-	if (rc != CM_OK || !other)
-		return false;
-	(void)cm_fail(why, CM_EPERM,
-		"round %" PRIu64 ": the certificate has another key than when its reports were sealed; those "
-		"without a receipt are not sent, for some could count twice",
-		sequence);
-	cl_say(r->context, CM_LOG_WARN, "what is stored is not sent", why);
-	return true;
-}
-
 /* Upload the prepared round. */
 static void start(struct cl_rounds *r)
 {
@@ -238,7 +217,8 @@ static void start(struct cl_rounds *r)
 		.descriptor_len = r->prep.descriptor.len,
 		.signature = r->prep.signature,
 		.progress = r->context->run->progress,
-		.stopped = is_stopped(r, &err) || (err.code == CM_OK && is_anothers(r, &err)),
+		.stopped = is_stopped(r, &err) || (err.code == CM_OK && cl_prepare_work_is_anothers(&r->prep,
+										r->active.sequence, &err)),
 		.bad_receipts = r->context->run->stop_on_fault ? 1 : 3,
 		.on_stored = on_stored,
 		.on_sealed = on_sealed,
@@ -602,6 +582,21 @@ enum cl_phase cl_rounds_shown(const struct cl_rounds *r)
 bool cl_rounds_under_way(const struct cl_rounds *r)
 {
 	return r->round || r->active.sequence > 0;
+}
+
+bool cl_rounds_judged(const struct cl_rounds *r)
+{
+	return cl_rounds_under_way(r) || r->phase == CL_PREPARING || r->prep.works || r->confirming;
+}
+
+void cl_rounds_reconsider(struct cl_rounds *r)
+{
+	uint64_t after;
+	struct cm_err unused;
+
+	if (cl_ledger_last(r->context->db, &after, &unused) == CM_OK)
+		r->done = (struct cl_rounds_over){ .after = after };
+	r->declined.sequence = 0;
 }
 
 uint64_t cl_rounds_after(const struct cl_rounds *r)

@@ -50,6 +50,11 @@ enum cl_phase cl_rounds_shown(const struct cl_rounds *r);
 /* Whether reports of a round are being sent, or are stored to be sent again.  They must be sent under the
  * same key: the shuffler would count reports under another key of this client a second time. */
 bool cl_rounds_under_way(const struct cl_rounds *r);
+/* Whether a round is judged, or was judged and is not over: what it needs of the policy must not change. */
+bool cl_rounds_judged(const struct cl_rounds *r);
+/* The policy has changed: a round that was refused and is still open is judged anew, as after a restart. Call
+ * it only while no round is judged. */
+void cl_rounds_reconsider(struct cl_rounds *r);
 /* The sequence number of the last round that is over. */
 uint64_t cl_rounds_after(const struct cl_rounds *r);
 /* The round that is uploaded; only in CL_UPLOADING. */
