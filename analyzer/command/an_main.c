@@ -34,7 +34,8 @@ static enum cm_rc run(const struct cm_cli *cli, int *exit_code, struct cm_err *e
 	nt_loop_deaf();
 
 	enum cm_rc rc = an_command_open(cli, &d, false, err);
-	const struct an_daemon_conf conf = { .conf = &d.conf,
+	const struct an_daemon_conf conf = { .path = cli->config,
+		.conf = &d.conf,
 		.once = cli->option[OPT_ONCE] != NULL,
 		.json = cli->json,
 		.table = cli->option[OPT_ONCE] && !cli->json ? stdout : NULL };

@@ -10,12 +10,14 @@
 #include "an_judge.h"
 #include "an_pin.h"
 #include "an_policy.h"
+#include "an_replan.h"
 #include "an_schedule.h"
 #include "an_sleep.h"
 #include "an_tables.h"
 #include "an_turns.h"
 #include "an_web.h"
 #include "an_work.h"
+#include "cf_change.h"
 #include "cm_clock.h"
 #include "cm_log.h"
 #include "nt_confine.h"
@@ -40,21 +42,14 @@ struct an_daemon {
 	bool idle;     /* no round is left to run, or the next one opens later */
 	size_t shown;  /* rounds of the plan printed to run->table so far */
 	bool stopping; /* the run is ending, with `result` */
+	bool again;    /* ... and begins again, with another plan */
 	struct cm_err result;
 };
 
-/* End the run with this result; later calls change nothing.  Closes every handle so that uv_run returns; a
- * bucket being opened is finished first. */
-static void stop(void *user, const struct cm_err *why)
+/* Close every handle so that uv_run returns; a bucket being opened is finished first. */
+static void close_all(struct an_daemon *d)
 {
-	struct an_daemon *d = user;
-
-	if (d->stopping)
-		return;
 	d->stopping = true;
-	d->result = *why;
-	if (d->signals)
-		nt_loop_stopping(d->signals);
 	an_link_close(d->link);
 	an_pin_close(d->pin);
 	an_judge_close(d->judge);
@@ -66,6 +61,19 @@ static void stop(void *user, const struct cm_err *why)
 	if (d->signals)
 		nt_loop_free(d->signals);
 	d->signals = NULL;
+}
+
+/* End the run with this result; later calls change nothing. */
+static void stop(void *user, const struct cm_err *why)
+{
+	struct an_daemon *d = user;
+
+	if (d->stopping)
+		return;
+	d->result = *why;
+	if (d->signals)
+		nt_loop_stopping(d->signals);
+	close_all(d);
 }
 
 /* ---- the rounds in their order ---- */
@@ -383,7 +391,20 @@ static void on_stop(void *user)
 
 static void on_reload(void *user)
 {
-	an_link_reload(((struct an_daemon *)user)->link, true);
+	struct an_daemon *d = user;
+	const struct an_context *c = &d->context;
+	bool busy = an_work_round(d->work) || an_judge_works(d->judge);
+
+	if (d->stopping)
+		return;
+	an_link_reload(d->link, true);
+	/* A command that ends by itself keeps what it began with. */
+	if (c->run->check || an_context_attended(c))
+		return;
+	cf_changes_wait(c->run->path, an_conf_rows, c->conf, sizeof *c->conf);
+	d->again = an_replan(c, busy);
+	if (d->again)
+		close_all(d);
 }
 
 static void on_certificates(void *user)
@@ -474,20 +495,23 @@ static enum cm_rc prepare(struct an_daemon *d, const struct an_daemon_conf *conf
 	return rc;
 }
 
-enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
+/* One run with one plan.  *again: another is to follow, because the plan file has changed. */
+static enum cm_rc run_plan(const struct an_daemon_conf *conf, bool first, bool *again, struct cm_err *err)
 {
 	struct an_daemon *d = calloc(1, sizeof *d);
 	enum cm_rc rc;
 
+	*again = false;
 	if (!d)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	rc = prepare(d, conf, err);
-	if (rc == CM_OK)
+	if (rc == CM_OK && first)
 		nt_confine(CM_LOG_INFO);
 	if (rc == CM_OK && uv_loop_init(&d->context.loop) != 0)
 		rc = cm_fail(err, CM_EINTERNAL, "cannot start a loop");
 	else if (rc == CM_OK)
 		rc = run_loop(d, err);
+	*again = d->again;
 	an_web_free(d->web);
 	an_work_free(d->work);
 	an_sleep_free(d->sleep);
@@ -500,5 +524,15 @@ enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
 	an_link_free(d->link);
 	an_context_close(&d->context);
 	free(d);
+	return rc;
+}
+
+enum cm_rc an_daemon_run(const struct an_daemon_conf *conf, struct cm_err *err)
+{
+	bool again = false;
+	enum cm_rc rc = run_plan(conf, true, &again, err);
+
+	while (again)
+		rc = run_plan(conf, false, &again, err);
 	return rc;
 }

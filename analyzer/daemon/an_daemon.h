@@ -9,6 +9,9 @@
 #include "an_payload.h"
 
 struct an_daemon_conf {
+	/* Path of the configuration that `conf` was read from; a command that ends by itself does not need
+	 * it. */
+	const char *path;
 	const struct an_conf *conf;
 	bool once;                 /* end when no round of the plan is left to run */
 	uint32_t only;             /* run only this round of the plan; 0 means all rounds */

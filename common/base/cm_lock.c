@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cm_file.h"
@@ -84,10 +85,23 @@ static bool lock_both(int fd, const char *dir)
 	return false;
 }
 
+/* The folder that this process locked last.  A child has the memory of its parent, and not its lock. */
+static struct {
+	pid_t process;
+	dev_t dev;
+	ino_t ino;
+} held;
+
+static bool is_held(const struct stat *dir)
+{
+	return held.process == getpid() && held.dev == dir->st_dev && held.ino == dir->st_ino;
+}
+
 enum cm_rc cm_lock_take(const char *dir, const char *party, struct cm_err *err)
 {
 	char *path = cm_file_join(dir, "lock"), holder[96];
 	enum cm_rc rc = CM_OK;
+	struct stat st = { 0 };
 	int fd, n;
 
 	if (!path)
@@ -96,6 +110,8 @@ enum cm_rc cm_lock_take(const char *dir, const char *party, struct cm_err *err)
 		free(path);
 		return err->code;
 	}
+	if (stat(dir, &st) == 0 && is_held(&st))
+		goto out;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
 		rc = cm_file_fail(err, CM_ECREATE, path, "cannot create");
@@ -120,6 +136,9 @@ enum cm_rc cm_lock_take(const char *dir, const char *party, struct cm_err *err)
 		(long)getpid(), party ? party : "", party ? "\n" : "");
 	if (n > 0 && (ftruncate(fd, 0) != 0 || pwrite(fd, holder, (size_t)n, 0) != n))
 		(void)!ftruncate(fd, 0); /* an empty name is better than half a name */
+	held.process = getpid();
+	held.dev = st.st_dev;
+	held.ino = st.st_ino;
 out:
 	free(path);
 	return rc;

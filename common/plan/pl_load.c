@@ -273,6 +273,19 @@ enum cm_rc pl_plan_load(const char *path, FILE *faults, struct pl_plan *out, str
 	return load(&c, cm_file_read, out, err);
 }
 
+enum cm_rc pl_plan_digest(const char *path, uint8_t out[PR_HASH_LEN], struct cm_err *err)
+{
+	struct cm_buf b;
+	enum cm_rc rc;
+
+	cm_buf_init(&b, PL_FILE_MAX);
+	rc = cm_file_read(path, PL_FILE_MAX, &b, err);
+	if (rc == CM_OK)
+		cr_sha256(b.data, b.len, out);
+	cm_buf_fini(&b);
+	return rc;
+}
+
 enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err)
 {
 	return p->searched ? pl_kept_write(kept, p, err) : CM_OK;

@@ -16,6 +16,9 @@ CM_CHECK enum cm_rc pl_plan_parse(const uint8_t *bytes, size_t n, const char *na
  * searched again; NULL: none. */
 CM_CHECK enum cm_rc pl_plan_load_kept(
 	const char *path, const char *kept, FILE *faults, struct pl_plan *out, struct cm_err *err);
+/* The digest of a plan's file as it is now, as struct pl_plan has it of the file that was read.  Errors as
+ * cm_file_read. */
+CM_CHECK enum cm_rc pl_plan_digest(const char *path, uint8_t out[PR_HASH_LEN], struct cm_err *err);
 /* Write the file `kept`, if "auto" searched anything. */
 CM_CHECK enum cm_rc pl_plan_keep(const struct pl_plan *p, const char *kept, struct cm_err *err);
 /* The same for pl_optimise: the text has wishes (pl_wish.h), each of which is read as the number 1. */

@@ -318,6 +318,14 @@ static void a_second_process_is_told_who_has_the_folder(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_int_equal(cm_lock_take(in_dir("none"), NULL, &err), CM_ECREATE);
+	/* The process that has it may take it again, and has it still. */
+	assert_int_equal(cm_lock_take(dir, NULL, &err), CM_OK);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(cm_lock_take(dir, NULL, &err) == CM_ELATER ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 static int locked_as(const char *party)
