@@ -59,8 +59,9 @@ def unit_pairs():
 
 
 # What a server of PostgreSQL answers, and what a daemon does in its loop: scenarios have these, and unit tests have not.
-OF_SCENARIOS = {"analyzer.signed", "client.conflict", "client.key.stored", "client.key.waits", "client.rehearse",
-                "client.rehearse.cut", "client.shown", "shuffler.epoch", "shuffler.keeps"}
+OF_SCENARIOS = {"analyzer.replan.left", "analyzer.replan.signs", "analyzer.signed", "client.conflict", "client.key.stored",
+                "client.key.waits", "client.policy.waits", "client.rehearse", "client.rehearse.cut", "client.shown",
+                "shuffler.epoch", "shuffler.keeps"}
 
 
 def test_every_check_has_a_unit_test():
