@@ -20,8 +20,8 @@ static size_t rounds_left(const struct an_state *s)
 	return n;
 }
 
-/* Why the changed file stays out, though it has no fault; NULL: it need not.  fresh: the ledger read with it.
- */
+/* Why the changed file stays out, though it has no fault; NULL: it need not.  fresh: the ledger, read
+ * with it. */
 static const char *must_wait(const struct an_context *c, const struct an_ledger_files *fresh, size_t left)
 {
 	const struct an_plan *now = c->files.state.current, *then = fresh->state.current;

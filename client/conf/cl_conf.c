@@ -314,12 +314,6 @@ enum cm_rc cl_setup_policy(const struct cl_setup *s, struct cl_policy *out, stru
 	return CM_OK;
 }
 
-size_t cl_setup_policy_changes(
-	const struct cl_setup *s, const struct cl_policy *fresh, enum cm_level level, const char *msg)
-{
-	return cf_changes_log(s->conf.policy, cl_policy_rows, &s->policy, fresh, level, msg);
-}
-
 void cl_setup_changes_wait(const struct cl_setup *s)
 {
 	cf_changes_wait(s->path, cl_conf_rows, &s->conf, sizeof s->conf);

@@ -9,7 +9,6 @@
 #include "cl_policy.h"
 #include "cl_program_conf.h"
 #include "cl_readings.h"
-#include "cm_log.h"
 #include "cr_files.h"
 #include "nt_tls.h"
 
@@ -58,9 +57,6 @@ void cl_setup_fini(struct cl_setup *s);
 /* Read the policy file again, for the same readings and programs.  Call cl_policy_free on success; a fault
  * says file, line and key. */
 CM_CHECK enum cm_rc cl_setup_policy(const struct cl_setup *s, struct cl_policy *out, struct cm_err *err);
-/* Log each key by which `fresh` differs from the policy in force; returns their number. */
-size_t cl_setup_policy_changes(
-	const struct cl_setup *s, const struct cl_policy *fresh, enum cm_level level, const char *msg);
 /* Like cf_changes_wait, for the configuration. */
 void cl_setup_changes_wait(const struct cl_setup *s);
 /* Tell the policy that this field of a file names devices, and under which other names a query may ask for

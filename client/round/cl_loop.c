@@ -9,6 +9,7 @@
 
 #include "cl_inclusion.h"
 #include "cl_mqtt_saved.h"
+#include "cl_policy_next.h"
 #include "cl_rehearse.h"
 #include "cl_rounds.h"
 #include "cm_fault.h"
@@ -30,10 +31,7 @@ struct cl_loop {
 	struct cl_rehearse *rehearse;
 	/* a list that was read again and is not in force yet; NULL if there is none */
 	struct cl_devices *devices_next;
-	struct cl_policy
-		policy_next; /* a policy that was read again and is not in force yet, if policy_waits */
-	bool policy_waits;
-	size_t policy_changes; /* keys by which it differs from the one in force */
+	struct cl_policy_next policy; /* a policy that was read again and is not in force yet */
 	bool key_waits; /* the certificate's files have another key, which waits for the end of a round */
 	double spent;   /* epsilon of the slices of all pinned plans */
 	bool stopped;   /* a signal ended the run */
@@ -114,40 +112,16 @@ static void take_devices(struct cl_loop *run, struct cl_devices *devices)
 static void adopt_policy(struct cl_loop *run)
 {
 	struct cl_context *c = &run->context;
-	struct cl_policy *policy = c->run->policy, old;
+	struct cl_policy old;
 
-	if (!run->policy_waits || (CM_CHECKED("client.policy.waits") && cl_rounds_judged(run->rounds)))
+	if ((CM_CHECKED("client.policy.waits") && cl_rounds_judged(run->rounds)) ||
+		!cl_policy_next_take(&run->policy, c->run->policy, &old))
 		return;
-	run->policy_waits = false;
-	old = *policy;
-	*policy = run->policy_next;
 	cl_rehearse_reconsider(run->rehearse, &old);
 	cl_metrics_ledger(c->metrics, c->db);
-	if (run->policy_changes > 0)
+	if (run->policy.changes > 0)
 		cl_rounds_reconsider(run->rounds);
-	cm_log(CM_LOG_INFO, "policy reloaded", CM_I("changed", run->policy_changes));
-}
-
-/* Read the policy again.  A fault leaves everything as it is. */
-static void reload_policy(struct cl_loop *run)
-{
-	struct cl_context *c = &run->context;
-	bool waits = cl_rounds_judged(run->rounds);
-	struct cl_policy fresh;
-	struct cm_err err;
-
-	if (cl_setup_policy(c->setup, &fresh, &err) != CM_OK) {
-		cl_say(c, CM_LOG_ERROR, "policy not reloaded; the old one stays", &err);
-		return;
-	}
-	if (run->policy_waits)
-		cl_policy_free(&run->policy_next);
-	run->policy_next = fresh;
-	run->policy_waits = true;
-	run->policy_changes = cl_setup_policy_changes(c->setup, &fresh, waits ? CM_LOG_WARN : CM_LOG_INFO,
-		waits ? "a changed key of the policy waits until the round is over, or for a restart"
-		      : "a changed key of the policy is taken up");
-	adopt_policy(run);
+	cm_log(CM_LOG_INFO, "policy reloaded", CM_I("changed", run->policy.changes));
 }
 
 /* ---- certificates ---- */
@@ -231,6 +205,7 @@ static void reload_files(struct cl_loop *run)
 static void on_reload(void *user)
 {
 	struct cl_loop *run = user;
+	struct cm_err err;
 
 	if (run->ending)
 		return;
@@ -239,7 +214,11 @@ static void on_reload(void *user)
 	if (!run->context.run->policy)
 		return;
 	cl_setup_changes_wait(run->context.setup);
-	reload_policy(run);
+	if (cl_policy_next_read(&run->policy, run->context.setup, cl_rounds_judged(run->rounds), &err) !=
+		CM_OK)
+		cl_say(&run->context, CM_LOG_ERROR, "policy not reloaded; the old one stays", &err);
+	else
+		adopt_policy(run);
 }
 
 /* ---- files that were replaced ---- */
@@ -605,8 +584,7 @@ static void run_fini(struct cl_loop *run)
 	cl_inclusion_free(run->inclusion);
 	cl_rehearse_free(run->rehearse);
 	cl_devices_free(run->devices_next);
-	if (run->policy_waits)
-		cl_policy_free(&run->policy_next);
+	cl_policy_next_fini(&run->policy);
 	cl_plans_fini(&run->plans);
 	cl_context_close(&run->context);
 	nt_tls_ctx_free(run->tls);

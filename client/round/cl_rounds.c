@@ -595,7 +595,7 @@ void cl_rounds_reconsider(struct cl_rounds *r)
 	struct cm_err unused;
 
 	if (cl_ledger_last(r->context->db, &after, &unused) == CM_OK)
-		r->done = (struct cl_rounds_over){ .after = after };
+		r->over = (struct cl_rounds_over){ .after = after };
 	r->declined.sequence = 0;
 }
 

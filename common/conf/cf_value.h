@@ -16,6 +16,5 @@ void cf_value_free(const struct cf_row *row, void *field);
 /* Writes a row's min and max for people: "1 to 4096" or "1s to 10d". */
 #define CF_RANGE_TEXT 64
 const char *cf_range_text(const struct cf_row *row, char out[CF_RANGE_TEXT]);
-/* Write a duration in the largest unit that gives a whole number, as the file would: "90s" with its quotes.
- */
+/* Write a duration in the largest unit that gives a whole number, as the file would, with quotes: "90s". */
 void cf_duration_put(FILE *out, int64_t ms);
