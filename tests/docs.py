@@ -9,6 +9,7 @@
   `sh_core_open` (`sh_core.c`).  So are files that comments name.
 - A block of commands in the README and the guides is run by tests/scenario/test_blocks.py, which names the page, or a comment
   before it says who runs it, `<!-- run by FILE -->`, or why nobody does, `<!-- not run: REASON -->`; these are counted.
+- A document that starts an analyzer names `plan sign`, without which the analyzer waits.
 - Pictures are what their text says (doc/pictures/draw.py).
 """
 import os
@@ -124,6 +125,13 @@ def check_names(path, text, names):
             fault(path, m.start(), text, f"{m[0]}: no such test")
 
 
+def check_signing(path, text):
+    """An analyzer waits until its plan is signed: whoever reads how one is started reads that."""
+    starts = re.search(r"tombola-analyzer\b[^`\n]* (round )?run\b|enable --now tombola-analyzer", text)
+    if starts and "plan sign" not in text:
+        fault(path, starts.start(), text, "starts an analyzer, and does not say `plan sign`")
+
+
 def check_blocks(path, text, run):
     """Returns how many blocks nobody runs; `run` is the text of the test that runs whole pages."""
     not_run = 0
@@ -195,6 +203,7 @@ def main():
             code.check_document(path, documents[path])
             check_links(path, documents[path], documents)
             check_names(path, documents[path], names)
+            check_signing(path, documents[path])
             check_citations(path, prose(documents[path]), documents)
         elif path.endswith(CODE) and os.path.basename(path) not in ("docs.py", "test_docs.py"):
             check_citations(path, read(path), documents)

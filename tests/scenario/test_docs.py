@@ -45,6 +45,7 @@ def tree(tmp_path):
     ("doc/other.md", "\n`sh_no.c`\n", "doc/other.md:2: sh_no.c: no such file"),
     ("doc/other.md", "`sh_no_such()`\n", "doc/other.md:1: sh_no_such: no such name in the code"),
     ("doc/other.md", "`other` (`a.c`)\n", "doc/other.md:1: other is not in a.c"),
+    ("doc/other.md", "\n`tombola-analyzer round run 1`\n", "doc/other.md:2: starts an analyzer, and does not say `plan sign`"),
     ("a.c", "/* a.c\n * sh_no.h */\n", "a.c:2: sh_no.h: no such file"),
     ("a.c", "/* doc/no.md */\n", "a.c:1: doc/no.md: no such document"),
     ("a.c", '\n/* doc/README.md,\n * "Two" */\n', 'a.c:2: doc/README.md: no heading "Two"'),
