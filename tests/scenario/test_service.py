@@ -1,4 +1,5 @@
 """Under a service manager: what systemd is told, the socket and the keys it passes, and the units that are shipped."""
+import math
 import os
 import queue
 import re
@@ -92,8 +93,10 @@ def test_the_manager_hears_of_readiness_rounds_budget_reload_and_the_end(cluster
     budget = cluster.run("analyzer", "budget")
     assert f"epsilon {spent:.4f} all together" in budget.stdout, (said, budget.stdout)
     assert "plans of epsilon 4.0000 of 50 pinned, round 1 done" in m["client"].hears("round 1 done")
-    # A fiftieth of the budget's delta and less of its epsilon: the slice's, which is all of delta.
-    m["shuffler"].hears("no round under way; plans pinned 100.00 % of epsilon 50, 100.00 % used")
+    # The slice has all of delta and 4 of epsilon 50, of which the round used what the analyzer says.
+    used = cluster.json("shuffler", "status")["population_budget"]["ratio"] * 100
+    assert used == pytest.approx(2 * spent, abs=2e-4)
+    m["shuffler"].hears(f"no round under way; plans pinned 100.00 % of epsilon 50, {math.ceil(100 * used - 1e-9) / 100:.2f} % used")
 
     for party, daemon in (("client", client), ("shuffler", shuffler), ("analyzer", analyzer)):
         # The watchdog is fed by the loop: one that does not turn is heard no more.

@@ -88,7 +88,7 @@ class Analyzer:
         return Estimate.read(self.raw_result(entry))
 
     def budget(self):
-        """What `budget --json` says: epsilon_limit, slice_epsilon, answered_epsilon, delta, ..."""
+        """What `budget --json` says: slice_epsilon, answered_epsilon, population_budget, ..."""
         return self._json("budget")
 
     def run(self, entry, payload):
