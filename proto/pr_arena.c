@@ -1,4 +1,4 @@
-/* pr_arena.c - allocates a decoded message from one block of a known size, which is wiped as a whole. */
+/* pr_arena.c - memory of a decoded message: allocated piece by piece, wiped and freed as a whole. */
 #include "pr_arena.h"
 
 #include <stdint.h>
@@ -7,61 +7,82 @@
 
 #include "cm_buf.h"
 
-struct pr_arena {
-	ProtobufCAllocator allocator;
+struct block {
+	struct block *before; /* the block that was full; NULL: none */
 	size_t size, used;
-	_Alignas(PR_ARENA_ALIGN) uint8_t block[];
+	_Alignas(PR_ARENA_ALIGN) uint8_t bytes[];
 };
 
-static void *arena_alloc(void *data, size_t n)
-{
-	struct pr_arena *a = data;
-	size_t rounded;
-	void *at;
+struct pr_arena {
+	struct block *last;
+	size_t used; /* number of bytes handed out, from all blocks */
+};
 
-	if (!cm_size_add(n, PR_ARENA_ALIGN - 1, &rounded))
-		return NULL;
-	rounded -= rounded % PR_ARENA_ALIGN;
-	if (rounded > a->size - a->used)
-		return NULL;
-	at = a->block + a->used;
-	a->used += rounded;
-	return at;
-}
-
-static void arena_free(void *data, void *p)
+static struct block *block_new(size_t size, struct block *before)
 {
-	(void)data;
-	(void)p;
+	struct block *b;
+	size_t all;
+
+	if (!cm_size_add(sizeof *b, size, &all))
+		return NULL;
+	b = malloc(all);
+	if (b) {
+		b->before = before;
+		b->size = size;
+		b->used = 0;
+	}
+	return b;
 }
 
 struct pr_arena *pr_arena_new(size_t size)
 {
+	/* The arena is the first piece of its first block. */
+	size_t own = (sizeof(struct pr_arena) + PR_ARENA_ALIGN - 1) / PR_ARENA_ALIGN * PR_ARENA_ALIGN, all;
+	struct block *b = cm_size_add(size, own, &all) ? block_new(all, NULL) : NULL;
 	struct pr_arena *a;
-	size_t all;
 
-	if (!cm_size_add(sizeof *a, size, &all))
+	if (!b)
 		return NULL;
-	a = malloc(all);
-	if (!a)
-		return NULL;
-	a->allocator = (ProtobufCAllocator){ .alloc = arena_alloc, .free = arena_free, .allocator_data = a };
-	a->size = size;
-	a->used = 0;
+	b->used = own;
+	a = (struct pr_arena *)(void *)b->bytes;
+	*a = (struct pr_arena){ .last = b };
 	return a;
+}
+
+void *pr_arena_take(struct pr_arena *a, size_t n)
+{
+	struct block *b = a->last;
+	size_t rounded;
+	uint8_t *at;
+
+	if (!cm_size_add(n, PR_ARENA_ALIGN - 1, &rounded))
+		return NULL;
+	rounded -= rounded % PR_ARENA_ALIGN;
+	if (rounded > b->size - b->used) {
+		size_t next = b->size < rounded / 2 ? rounded : 2 * b->size;
+
+		b = block_new(next > rounded ? next : rounded, b);
+		if (!b)
+			return NULL;
+		a->last = b;
+	}
+	at = b->bytes + b->used;
+	b->used += rounded;
+	a->used += rounded;
+	return at;
 }
 
 void pr_arena_free(struct pr_arena *a)
 {
-	if (!a)
-		return;
-	explicit_bzero(a->block, a->used);
-	free(a);
-}
+	struct block *b = a ? a->last : NULL;
 
-ProtobufCAllocator *pr_arena_allocator(struct pr_arena *a)
-{
-	return &a->allocator;
+	while (b) {
+		struct block *before = b->before;
+
+		explicit_bzero(b->bytes, b->used);
+		free(b);
+		b = before;
+	}
 }
 
 size_t pr_arena_used(const struct pr_arena *a)

@@ -1,19 +1,17 @@
-/* pr_arena.h - allocates a decoded message from one block of a known size, which is wiped as a whole. */
+/* pr_arena.h - memory of a decoded message: allocated piece by piece, wiped and freed as a whole. */
 #pragma once
 
-#include <protobuf-c/protobuf-c.h>
 #include <stddef.h>
 
 struct pr_arena;
 
-/* Make a block from which at most `size` bytes can be allocated; NULL out of memory.  Allocations are
- * rounded up to PR_ARENA_ALIGN. */
+/* Make an arena with one block of at least `size` bytes, to which others are added when it is full.  NULL out
+ * of memory. */
 #define PR_ARENA_ALIGN 16u
 struct pr_arena *pr_arena_new(size_t size);
-/* Wipe and free the block; accepts NULL. */
+/* n bytes, not initialised, aligned to PR_ARENA_ALIGN; NULL out of memory. */
+void *pr_arena_take(struct pr_arena *a, size_t n);
+/* Wipe and free all blocks; accepts NULL. */
 void pr_arena_free(struct pr_arena *a);
-/* An allocator for protobuf-c that lives as long as the arena.  It returns NULL when the block is used up,
- * and its free does nothing, so a failed unpack can neither leak nor free twice. */
-ProtobufCAllocator *pr_arena_allocator(struct pr_arena *a);
-/* Bytes handed out so far. */
+/* Bytes handed out so far, each piece rounded up to PR_ARENA_ALIGN. */
 size_t pr_arena_used(const struct pr_arena *a);

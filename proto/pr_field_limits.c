@@ -61,7 +61,6 @@ static const struct pr_limit limits[] = {
 	NEEDED(get_plan, "plan_hash", PR_HASH_LEN),
 	UP_TO(signed_plan, "plan", PR_PLAN_MAX),
 	NEEDED(signed_plan, "signature", PR_SIGNATURE_LEN),
-	NEEDED(get_manifest, "round_id", PR_ROUND_ID_LEN),
 	{ T(get_standing), "descriptor", 1, PR_DESCRIPTOR_MAX, 1, 0, 0 },
 	FIXED(get_standing, "signature", PR_SIGNATURE_LEN),
 	FIXED(standing, "descriptor_hash", PR_HASH_LEN),
@@ -151,14 +150,26 @@ static const struct pr_limit limits[] = {
 	FIXED(record, "signature", PR_SIGNATURE_LEN),
 };
 
+const struct pr_limit *pr_limits_of(const ProtobufCMessageDescriptor *type, size_t *n)
+{
+	size_t rows = sizeof limits / sizeof limits[0], first = 0, end;
+
+	while (first < rows && limits[first].type != type)
+		first++;
+	for (end = first; end < rows && limits[end].type == type;)
+		end++;
+	*n = end - first;
+	return limits + first;
+}
+
 const struct pr_limit *pr_limit_of(
-	const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field)
+	const struct pr_limit *row, size_t n, const ProtobufCFieldDescriptor *field)
 {
 	/* Most fields are numbers and texts, for which the table has no rows. */
 	if (field->type != PROTOBUF_C_TYPE_BYTES && field->label != PROTOBUF_C_LABEL_REPEATED)
 		return NULL;
-	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
-		if (limits[i].type == type && strcmp(limits[i].field, field->name) == 0)
-			return &limits[i];
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(row[i].field, field->name) == 0)
+			return &row[i];
 	return NULL;
 }

@@ -14,7 +14,9 @@ struct pr_limit {
 	unsigned count;        /* for a repeated field, how many values it may have */
 	int required;          /* the field must be present and not empty */
 };
-/* The limits of one field; NULL if it has none of its own: it is text of up to PR_TEXT_MAX bytes, a number
- * or a message. */
+/* The limits of the fields of one type, which stand together in the table: *n of them, at most 64. */
+const struct pr_limit *pr_limits_of(const ProtobufCMessageDescriptor *type, size_t *n);
+/* The limits of one field, among the n of its type; NULL if it has none of its own: it is text of up to
+ * PR_TEXT_MAX bytes, a number or a message. */
 const struct pr_limit *pr_limit_of(
-	const ProtobufCMessageDescriptor *type, const ProtobufCFieldDescriptor *field);
+	const struct pr_limit *row, size_t n, const ProtobufCFieldDescriptor *field);

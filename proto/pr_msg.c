@@ -2,30 +2,30 @@
 #include "pr_msg.h"
 
 #include "pr_arena.h"
-#include "pr_scan.h"
+#include "pr_read.h"
+
+/* Bytes of a message's first block, beside twice its bytes on the wire.  Most need no other block. */
+#define ARENA_FIRST 2048u
 
 static enum cm_rc decode(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, size_t len, size_t max,
 	ProtobufCMessage **msg, struct pr_arena **arena, struct cm_err *err)
 {
 	struct pr_arena *a;
-	struct pr_scan scan;
 	enum cm_rc rc;
 
 	if (len > max)
 		return cm_fail(err, CM_EPROTO, "%s of %zu bytes, at most %zu", type->short_name, len, max);
-	rc = pr_scan(type, bytes, len, &scan, err);
-	if (rc != CM_OK)
-		return rc;
-	a = pr_arena_new(scan.memory);
+	a = pr_arena_new(ARENA_FIRST + 2 * len);
 	if (!a)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	*msg = protobuf_c_message_unpack(type, pr_arena_allocator(a), len, bytes);
-	if (!*msg) {
-		pr_arena_free(a);
-		return cm_fail(err, CM_EPROTO, "%s: malformed", type->short_name);
+	rc = pr_read(type, bytes, len, a, msg, err);
+	if (rc == CM_OK) {
+		*arena = a;
+		return CM_OK;
 	}
-	*arena = a;
-	return CM_OK;
+	*msg = NULL;
+	pr_arena_free(a);
+	return rc;
 }
 
 enum cm_rc pr_decode(const uint8_t *body, size_t len, struct pr_frame *out, struct cm_err *err)

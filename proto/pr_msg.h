@@ -1,10 +1,10 @@
 /* pr_msg.h - bounded decoding and encoding of protobuf messages.  No I/O.
  *
- * Before protobuf-c sees a byte, a scan without allocation checks nesting, field count, every repeated
- * field and every length against pr_limits.h.  Then the message is unpacked into one block, whose size the
- * scan found to be enough.  The faults listed in pr_scan.h are refused.  So a decoded message holds no
- * field twice, its text is UTF-8 without NUL, and a round_id, hash, key or signature is either empty or of
- * its exact length; doc/wire.md says which are never empty. */
+ * A message is read in one pass, which checks nesting, field count, every repeated field and every length
+ * against pr_limits.h before it takes memory for it, and refuses the faults listed in pr_read.h.  So a
+ * decoded message holds no field twice, its text is UTF-8 without NUL, and a round_id, hash, key or
+ * signature is either empty or of its exact length; doc/wire.md says which are never empty.  Nothing in it
+ * points into the bytes that were decoded, and unknown fields are not kept. */
 #pragma once
 
 #include "cm_buf.h"

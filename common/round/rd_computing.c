@@ -41,7 +41,7 @@ enum cm_rc rd_computing_read(
 	if ((strcmp(out->map, QY_MAP_PROGRAM) == 0) != (m->program_hash.len > 0))
 		return cm_fail(err, CM_EPROTO,
 			"computing.program_hash: belongs to map \"%s\", and to no other", QY_MAP_PROGRAM);
-	/* The scan has checked the maximum of each. */
+	/* pr_read has checked the maximum of each. */
 	if (m->program_hash.len > 0)
 		memcpy(out->program, m->program_hash.data, m->program_hash.len);
 	if (m->parameters.len > 0)

@@ -17,7 +17,7 @@
 
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
-/* Copy bytes: the scan has checked that they are present with their length, or absent. */
+/* Copy bytes: pr_read has checked that they are present with their length, or absent. */
 static enum cm_rc copy_bytes(
 	const ProtobufCBinaryData *from, const char *field, uint8_t *out, size_t n, struct cm_err *err)
 {

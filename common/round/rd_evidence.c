@@ -107,7 +107,7 @@ static enum cm_rc as_data(struct cm_err *err)
 	return err->code;
 }
 
-/* Check that this key signed the manifest, and find its round.  The scan has checked that the fields are
+/* Check that this key signed the manifest, and find its round.  pr_read has checked that the fields are
  * there. */
 static enum cm_rc check_signed(const Tombola__V1__SignedManifest *s, const struct cr_verifier *shuffler,
 	uint8_t round_id[PR_ROUND_ID_LEN], uint8_t hash[PR_HASH_LEN], struct cm_err *err)
@@ -209,7 +209,7 @@ static enum cm_rc read_accepted(const Tombola__V1__Evidence *w, const struct rd_
 	return rc;
 }
 
-/* The scan has checked that there are at most PR_PROOF_HASHES openings. */
+/* pr_read has checked that there are at most PR_PROOF_HASHES openings. */
 static enum cm_rc check_void(const Tombola__V1__Evidence *w, const struct rd_descriptor *d,
 	const struct cr_verifier *shuffler, struct rd_evidence *out, struct cm_err *err)
 {

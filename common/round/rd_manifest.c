@@ -155,7 +155,7 @@ static enum cm_rc read_all(const Tombola__V1__Manifest *w, const struct rd_descr
 	if (w->version != RD_VERSION)
 		return cm_fail(err, CM_EPROTO, "version: %lu, this program knows %u",
 			(unsigned long)w->version, RD_VERSION);
-	/* The scan has checked that the ids and hashes are there. */
+	/* pr_read has checked that the ids and hashes are there. */
 	if (memcmp(w->round_id.data, d->round_id, PR_ROUND_ID_LEN) != 0)
 		return cm_fail(err, CM_EPROTO, "round_id: of another round");
 	if (memcmp(w->descriptor_hash.data, d->hash, PR_HASH_LEN) != 0)

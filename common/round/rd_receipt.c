@@ -202,7 +202,7 @@ enum cm_rc rd_opening_read(
 			&w->device_path, w->message, messages, out->device_path[0], "device_path", err);
 	if (rc != CM_OK)
 		return rc;
-	/* The scan has checked that these are present and of their exact lengths. */
+	/* pr_read has checked that these are present and of their exact lengths. */
 	memcpy(out->name, w->name.data, PR_HASH_LEN);
 	memcpy(out->signature, w->signature.data, CR_SIGN_LEN);
 	memcpy(out->blind, w->blind.data, PR_HASH_LEN);

@@ -187,7 +187,7 @@ enum cm_rc rd_record_encode(const struct rd_record *r, struct cm_buf *out, struc
 static void copy_bytes(const ProtobufCBinaryData *from, uint8_t *out)
 {
 	if (from->len > 0)
-		memcpy(out, from->data, from->len); /* of the exact length, as the scan has checked */
+		memcpy(out, from->data, from->len); /* of the exact length, as pr_read has checked */
 }
 
 static enum cm_rc read_texts(const Tombola__V1__Record *w, struct rd_record *r, struct cm_err *err)

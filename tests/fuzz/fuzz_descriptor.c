@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "rd_descriptor.h"
+#include "unpacked.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cm_err err;
 	struct pt_loss loss;
 
+	unpack_as_read(&tombola__v1__descriptor__descriptor, data, size, PR_DESCRIPTOR_MAX);
 	if (rd_descriptor_decode(data, size, &d, &err) != CM_OK) {
 		rd_descriptor_fini(&d);
 		return 0;

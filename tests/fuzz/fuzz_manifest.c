@@ -4,6 +4,7 @@
 
 #include "fuzz_sign.h"
 #include "rd_manifest.h"
+#include "unpacked.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cm_err err;
 	enum cm_rc rc;
 
+	unpack_as_read(&tombola__v1__manifest__descriptor, data, size, PR_MANIFEST_MAX);
 	fuzz_signature(&key, RD_PURPOSE_MANIFEST, data, size, signature);
 	rc = rd_manifest_verify(data, size, signature, fuzz_verifier(&key), &d, &m, &err);
 	if (rc == CM_OK) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rd_plan.h"
+#include "unpacked.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cm_buf first, second;
 	struct cm_err err;
 
+	unpack_as_read(&tombola__v1__plan__descriptor, data, size, PR_PLAN_MAX);
 	if (rd_plan_decode(data, size, &p, &err) != CM_OK) {
 		rd_plan_fini(&p);
 		return 0;

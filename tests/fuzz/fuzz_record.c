@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "rd_record.h"
+#include "unpacked.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cm_buf first, second;
 	struct cm_err err;
 
+	unpack_as_read(&tombola__v1__record__descriptor, data, size, PR_RECORD_MAX);
 	if (rd_record_decode(data, size, &r, &err) != CM_OK) {
 		rd_record_fini(&r);
 		return 0;

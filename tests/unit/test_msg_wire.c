@@ -4,7 +4,6 @@
 
 #include "frame_bytes.h"
 #include "pr_msg.h"
-#include "pr_scan.h"
 
 /* ---- malformed wire ---- */
 
@@ -197,7 +196,6 @@ static void an_unknown_kind_decodes_as_none(void **state)
 static void as_many_unknown_fields_as_a_frame_holds_are_refused(void **state)
 {
 	struct cm_buf frame;
-	struct pr_scan scan;
 	struct pr_frame f;
 
 	(void)state;
@@ -207,9 +205,6 @@ static void as_many_unknown_fields_as_a_frame_holds_are_refused(void **state)
 	assert_true(frame.len <= PR_FRAME_MAX);
 	assert_int_equal(pr_decode(frame.data, frame.len, &f, &err), CM_EPROTO);
 	pr_free(&f);
-	assert_int_equal(
-		pr_scan(&tombola__v1__frame__descriptor, frame.data, frame.len, &scan, &err), CM_EPROTO);
-	assert_true(scan.fields <= PR_FIELDS_MAX + 1); /* it stopped there */
 
 	frame.len = PR_FIELDS_MAX * 3;
 	assert_int_equal(pr_decode(frame.data, frame.len, &f, &err), CM_OK);
@@ -223,7 +218,7 @@ static void as_many_unknown_fields_as_a_frame_holds_are_refused(void **state)
 static void nesting_in_unknown_fields_costs_nothing(void **state)
 {
 	struct cm_buf a, b;
-	struct pr_scan scan;
+	struct pr_frame f;
 
 	(void)state;
 	start(&a);
@@ -234,8 +229,8 @@ static void nesting_in_unknown_fields_costs_nothing(void **state)
 		a.len = 0;
 		wb_put(&a, b.data, b.len);
 	}
-	assert_int_equal(pr_scan(&tombola__v1__frame__descriptor, a.data, a.len, &scan, &err), CM_OK);
-	assert_int_equal(scan.fields, 1);
+	assert_int_equal(pr_decode(a.data, a.len, &f, &err), CM_OK);
+	pr_free(&f);
 	cm_buf_fini(&a);
 	cm_buf_fini(&b);
 }
