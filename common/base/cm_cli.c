@@ -108,7 +108,7 @@ static const struct argp_option global_options[] = {
 	{ 0 },
 };
 #define LOGGING 5
-/* how many global options there are: the row that ends the table does not count */
+/* number of global options, without the row that ends the table */
 #define GLOBALS (sizeof global_options / sizeof *global_options - 1)
 
 static size_t first_global(const struct cm_cli_program *program)
@@ -512,7 +512,7 @@ int cm_cli_main(const struct cm_cli_program *program, int argc, char **argv)
 		cli->argc = 1;
 		if (!read_verb(&r, argc, argv))
 			goto out;
-		/* A cast because argv's type is not const; nothing writes to it. */
+		/* The cast is needed because argp's type for argv is not const; argp writes nothing to it. */
 		cli->argv[0] = (char *)(uintptr_t)r.verb->name;
 	}
 	if (r.help || r.usage || r.version) {

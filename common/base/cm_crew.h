@@ -22,8 +22,9 @@ typedef enum cm_rc cm_crew_fn(void *ctx, unsigned thread, size_t piece, struct c
 CM_CHECK enum cm_rc cm_crew_new(unsigned threads, struct cm_crew **out, struct cm_err *err);
 /* End the threads.  Accepts NULL. */
 void cm_crew_free(struct cm_crew *c);
-/* Do each of the pieces 0 to pieces - 1 once, and return when no thread is at one.  All pieces see what the
- * caller wrote before, and the caller sees what these wrote.  After a failure no other piece begins; of
- * several failures one is returned.  One call at a time, from any thread, but not from within a piece. */
+/* Do each of the pieces 0 to pieces - 1 once, and return when no thread is at one.  Every piece sees what
+ * the caller wrote before the call; after the call, the caller sees what the pieces wrote.  After a failure
+ * no other piece begins; of several failures one is returned.  One call at a time, from any thread, but not
+ * from within a piece. */
 CM_CHECK enum cm_rc cm_crew_run(
 	struct cm_crew *c, cm_crew_fn *fn, void *ctx, size_t pieces, struct cm_err *err);

@@ -3,9 +3,9 @@
 
 /* Call it first.
  *
- * It opens something under the number of each closed standard stream, so that no file of the state gets
- * that number: output meant for the log would be written into it.  Reading and writing these streams fails
- * as before.  Ends the process if there is no /dev/null.
+ * If a standard stream is closed, it opens /dev/null under that stream's number, so that no file of the
+ * state gets the number: output meant for the log would be written into that file.  Reading and writing the
+ * stream fails as before.  Ends the process if there is no /dev/null.
  *
  * It unblocks all signals, so that an orderly stop is possible.  It stops ignoring SIGCHLD: otherwise
  * nobody could wait for a child, and system calls would not be confined. */

@@ -19,7 +19,7 @@
 #define STRING_MAX 200u
 #define RECENT     16u
 #define QUIET_MS   1000   /* for this time after a line, repetitions of it are only counted */
-#define QUIET_MAX  600000 /* for a line that goes on repeating that time doubles up to this */
+#define QUIET_MAX  600000 /* while a line goes on repeating, that time doubles up to this */
 #define STUCK_MS   1000   /* how long a line waits if the reader of the log has stopped reading */
 
 static const char *const level_name[] = { "error", "warn", "info", "debug" };
@@ -228,8 +228,8 @@ static void say_on(struct recent *r, int64_t now_ms)
 	r->quiet_ms = r->quiet_ms > QUIET_MAX / 2 ? QUIET_MAX : r->quiet_ms * 2;
 }
 
-/* Returns true if the line must not be written, because an identical one was logged recently: then it has
- * been counted, or logged with the count. */
+/* Count the line if an identical one was logged recently.  True: the caller must not write it, since it was
+ * only counted, or was logged with its count. */
 static bool seen(enum cm_level level, const char *body, int64_t now_ms)
 {
 	struct recent *oldest = &log_state.recent[0], *same = NULL;

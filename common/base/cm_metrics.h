@@ -14,8 +14,9 @@ enum cm_metric_kind {
 	/* a number that may be anything; NAN, the value at the start, means "not known" and is not
 	 * printed */
 	CM_METRIC_GAUGE,
-	CM_METRIC_HISTOGRAM, /* counts of observations up to each bound, their number and their sum */
-	CM_METRIC_INFO,      /* the constant 1, with texts as the values of its labels */
+	/* counts of the observations up to each bound, the number of all, and their sum */
+	CM_METRIC_HISTOGRAM,
+	CM_METRIC_INFO, /* the constant 1, with texts as the values of its labels */
 };
 
 /* One metric; all strings are static. */

@@ -128,13 +128,13 @@ static enum cm_rc judge(int fd, const struct stat *st, const char *name, const c
 struct way {
 	const char *wanted;
 	int at;                  /* the folder that was reached, open with O_PATH */
-	char name[PATH_MAX];     /* its name */
-	char rest[2 * PATH_MAX]; /* steps that are still to follow */
+	char name[PATH_MAX];     /* the name of that folder */
+	char rest[2 * PATH_MAX]; /* the steps of the path that are not taken yet */
 	unsigned links;
 };
 
-/* Judge a step.  The file that was asked for is called by its given name; of others the message says what
- * they lead to. */
+/* Judge a step.  The message calls the file that was asked for by the name that was given, and says of any
+ * other step what it leads to. */
 static enum cm_rc judge_step(const struct way *w, int fd, const struct stat *st, struct cm_err *err)
 {
 	bool last = w->rest[strspn(w->rest, "/")] == '\0';

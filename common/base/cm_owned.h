@@ -18,7 +18,7 @@
 
 #include "cm_buf.h"
 
-/* Whether whoever started this process says so of the file that is open as fd. */
+/* Is the file that is open as fd on a read-only mount that TOMBOLA_TRUST_MOUNTS tells us to trust? */
 bool cm_owned_vouched(int fd);
 /* Judge the file that is open as fd, which path led to, and every folder above it.  CM_EPERM with what is
  * wrong and what to do; CM_ELATER: path now leads elsewhere; CM_EINTERNAL; CM_EIO. */

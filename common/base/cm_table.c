@@ -198,8 +198,8 @@ void cm_progress_at(struct cm_progress *p, uint64_t done, int64_t now_ms)
 
 void cm_progress_done(struct cm_progress *p, uint64_t done, int64_t now_ms)
 {
-	/* A total that is reached before anything was shown is not shown, except on a terminal that has a
-	 * bar. */
+	/* If the total is reached before anything was shown, nothing is shown, except on a terminal that
+	 * has a bar. */
 	if (p->tty ? p->shown_ms != p->started_ms : now_ms - p->started_ms >= PLAIN_LINE_MS)
 		show(p, done, "\n");
 	p->shown_ms = now_ms;

@@ -34,7 +34,8 @@ void cf_file_free(struct cf_file *file)
 	free(file);
 }
 
-/* libconfig gives the fault and the line on which it noticed it; the key that began last is near. */
+/* libconfig gives the fault and the line on which it noticed it.  The last key that began before that line
+ * is named, since the fault is near it. */
 static void parser_fault(struct cf_walk *w, const char *text, const config_t *keys)
 {
 	const char *file = config_error_file(keys), *path = cf_included_path(w, file);
@@ -78,8 +79,7 @@ static enum cm_rc parse(const char *text, struct cf_walk *w, bool includes, cons
 	return w->faults.n == 0 ? CM_OK : CM_ECONFIG;
 }
 
-/* The caller gets the file whatever was found in it: the places of its keys are needed for further
- * faults. */
+/* Give the file to the caller even if it has faults: further faults need the lines of its keys. */
 static void hand_over(struct cf_file *file, struct cf_file **out)
 {
 	if (out)
@@ -175,7 +175,7 @@ static bool is_part(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Does the key stand in the text, as a word? */
+/* Does the text have the key as a word of its own? */
 static bool stands(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -246,7 +246,7 @@ enum cm_rc cf_blamed(struct cm_err *first)
 
 /* ---- the sample of a table ---- */
 
-/* In a part that may be left out, every line begins as a comment. */
+/* `off` is put before every line: "#" in a part that an operator may leave out, otherwise "". */
 static void print_rows(const struct cf_row *rows, FILE *out, int depth, const char *off);
 
 static void indent(FILE *out, int depth, const char *off)

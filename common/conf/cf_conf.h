@@ -130,7 +130,7 @@ struct cf_row {
  * that only this process may read (systemd's LoadCredential=).  Without the variable the path is taken as
  * written. */
 
-/* A file that was read: its name, and on which line each key stands. */
+/* A configuration file that was read: its name, and the line of each key. */
 struct cf_file;
 
 /* Read `path` into *target, which the caller has zeroed.  On a fault: CM_ECONFIG, one line for each fault to
@@ -152,9 +152,9 @@ void cf_free(const struct cf_row *rows, void *target);
 void cf_sample(const struct cf_row *rows, FILE *out);
 /* Line of a dotted key ("rounds.[2].epsilon0") in the file, 0 if absent. */
 int cf_line(const struct cf_file *file, const char *dotted);
-/* The place of a sentence that names keys of this table: "policy.conf:7", the file without its folder and the
- * line of the longest key that stands in the text as a word; without a line if that key has its default; ""
- * if no key stands there, or file is NULL. */
+/* Write where a sentence that names keys of this table has them, such as "policy.conf:7": the file without
+ * its folder, and the line of the longest key that the text has as a word.  There is no line if that key
+ * has its default.  Writes "" if the text names no key of the table, or file is NULL. */
 void cf_place(
 	const struct cf_file *file, const struct cf_row *rows, const char *text, char *out, size_t size);
 /* Report a fault found after loading: print "path:line: why", with the key's line, to `faults` (may be NULL);
@@ -162,15 +162,15 @@ void cf_place(
  * memory for it) the place is left out. */
 void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm_err *why, FILE *faults,
 	struct cm_err *first);
-/* Where faults that are found by key are reported, and a function that reports one there: its line and key
- * are put before it.  `user` is a struct cf_findings. */
+/* Where a check after loading reports its findings, and the function that reports one: it puts the key's
+ * line before the fault.  `user` is a struct cf_findings. */
 struct cf_findings {
 	const struct cf_file *file;
 	FILE *faults;
 	struct cm_err *first;
 };
 void cf_finding_of(void *user, const char *dotted, const struct cm_err *why);
-/* Likewise for a fault whose message names its place itself. */
+/* Report a fault whose message already names its place, in the same way. */
 void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first);
 void cf_file_free(struct cf_file *file);
 /* The result of a check after loading.  A file that a configuration names and that does not exist is a fault

@@ -75,8 +75,8 @@ static void read_list(struct cf_walk *w, const config_setting_t *s, const struct
 		const config_setting_t *item = config_setting_get_elem(s, (unsigned)i);
 		char inner[CF_DOTTED_MAX], *at = (char *)list->item + (size_t)i * row->size;
 
-		/* Messages count from 1, as plans and tables do; cf_line takes libconfig's path, which
-		 * counts from 0. */
+		/* Messages number the items from 1, as plans and tables do.  cf_line takes libconfig's
+		 * path, which numbers them from 0. */
 		if (named)
 			join_key(inner, dotted, config_setting_name(item));
 		else
@@ -165,7 +165,7 @@ static void read_absent(struct cf_walk *w, const config_setting_t *group, const 
 		unsigned line = config_setting_is_root(group) ? 0 : cf_line_of(group);
 		const char *colon = row->help ? ": " : "", *help = row->help ? row->help : "";
 
-		/* The message ends with the text to write there. */
+		/* The message ends with the row's help, which says what to write. */
 		if (*prefix != '\0')
 			cf_fault(&w->faults, file_of(w, group), line, "missing required key '%s' in '%s'%s%s",
 				row->key, prefix, colon, help);
@@ -173,7 +173,7 @@ static void read_absent(struct cf_walk *w, const config_setting_t *group, const 
 			cf_fault(&w->faults, w->name, 0, "missing required key '%s'%s%s", row->key, colon,
 				help);
 	} else if (row->type == CF_GROUP) {
-		/* The group's own defaults apply; its required keys are not required. */
+		/* The group is absent, so its keys get their defaults, and none of them is required. */
 		cf_rows_read(w, NULL, row->sub, target + row->offset, dotted, true);
 	} else if (row->fallback) {
 		read_fallback(w, row, target, dotted);

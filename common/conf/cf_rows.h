@@ -25,10 +25,11 @@ void cf_rows_read(struct cf_walk *w, const config_setting_t *group, const struct
 /* Parse a text; false on a fault.  libconfig does not report that memory ran out, but errno does: then
  * w->no_memory is set. */
 bool cf_text_read(config_t *into, const char *text, struct cf_walk *w);
-/* The path of a file that libconfig names; it does not name the main file (NULL), and names an included one
- * as it opened it, which before 1.7 is the name in the include. */
+/* The path of the file in which libconfig found a fault.  `file` is what libconfig calls it: NULL for the
+ * main file, and for an included one the name that it opened, which before version 1.7 is the name in the
+ * @include. */
 const char *cf_included_path(struct cf_walk *w, const char *file);
 /* Line of a setting; 0 for NULL. */
 unsigned cf_line_of(const config_setting_t *s);
-/* A dotted key in quotes, for messages: 'budget.delta'; of an item of a list 'epsilon0' in 'rounds.[1]'. */
+/* A dotted key in quotes, for messages: 'budget.delta'; for an item of a list 'epsilon0' in 'rounds.[1]'. */
 const char *cf_quoted(const char *dotted, char out[CF_QUOTED_MAX]);

@@ -10,19 +10,19 @@
 #include "cm_file.h"
 #include "cm_owned.h"
 
-/* The contents of one group, list or array, or of the file outside of all. */
+/* One level of nesting: a group, a list or an array.  Level 0 is the file itself. */
 struct level {
 	const char *key; /* the last key, not terminated; NULL: there was none yet */
 	int key_len;
-	unsigned item; /* number of the item in a list; 0: this is no list */
+	unsigned item; /* number of the item, if this is a list; otherwise 0 */
 };
 
 struct scan {
 	const char *at, *name, *dir;
-	unsigned line, last_line; /* last_line is where the scan ends */
+	unsigned line, last_line; /* the current line, and the last line to scan */
 	unsigned nesting, depth, *includes;
 	struct level level[CF_NESTING_MAX + 2];
-	char *dotted; /* receives each key that begins; NULL: not wanted */
+	char *dotted; /* receives the dotted form of each key when it begins; NULL: nobody wants it */
 	size_t dotted_size;
 	struct cf_faults *faults;
 	bool good;
@@ -81,8 +81,7 @@ static void skip_string(struct scan *s)
 
 	s->at++;
 	while (*s->at != '\0' && *s->at != '"') {
-		/* An escaped NUL would end the string before the place where a reader of the file sees its
-		 * end. */
+		/* C would end the string at an escaped NUL, and a reader of the file would not. */
 		if (strncmp(s->at, "\\x00", 4) == 0)
 			FAULT(s, "\\x00 in a string");
 		if (*s->at == '\\' && s->at[1] != '\0')
@@ -202,7 +201,7 @@ static void write_key(struct scan *s)
 	}
 }
 
-/* A key, or true or false. */
+/* Scan a word, and remember it if it is a key and not true or false. */
 static void scan_name(struct scan *s)
 {
 	const char *name = s->at;

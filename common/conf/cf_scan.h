@@ -29,6 +29,6 @@ void cf_fault(struct cf_faults *f, const char *file, unsigned line, const char *
  * libconfig may read the text. */
 bool cf_scan(const char *text, const char *name, const char *dir, struct cf_faults *f);
 
-/* Of the keys that begin on line 1..line of a text that was scanned, the last: dotted, items of lists counted
- * from 1 ("rounds.[2].epsilon0").  Empty without one. */
+/* Write the last key that begins on lines 1 to `line` of a text that was scanned, as a dotted key that
+ * counts the items of lists from 1 ("rounds.[2].epsilon0").  Writes "" if no key begins there. */
 void cf_scan_key(const char *text, unsigned line, char *dotted, size_t size);

@@ -64,8 +64,8 @@ static const char *read_path(const config_setting_t *s, const char *dir, char **
 	name = text + strlen(CREDENTIAL);
 	if (*name == '\0' || *name == '.' || strchr(name, '/'))
 		return "credential:NAME expected for";
-	/* Outside the service it stays a file name.  Opening that file fails, but not every verb opens
-	 * it. */
+	/* Without a service manager the text stays as it is.  Opening a file of that name fails, but not
+	 * every verb opens it. */
 	*field = given && *given == '/' ? cm_file_join(given, name) : strdup(text);
 	return *field ? NULL : "";
 }

@@ -93,7 +93,7 @@ enum cm_rc db_open(const char *path, const struct db_conf *conf, sqlite3 **out, 
 	struct stat st;
 
 	*out = NULL;
-	/* SQLite would wait for the other end of a FIFO. */
+	/* Refuse a FIFO, since SQLite would wait until somebody opens its other end. */
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return cm_fail(err, CM_EDATA, "%s: not a regular file", path);
 

@@ -1,8 +1,8 @@
 /* db_sqlite.h - opens SQLite files, and runs statements with errors that say what failed.
  *
- * All faults have one mapping: CM_EINTERNAL without memory; CM_EDATA for a damaged file, and for a
- * statement that the file's tables do not allow, since our statements are always the same; otherwise
- * CM_EIO.  Each message names the file. */
+ * All functions fail alike: CM_EINTERNAL when memory ran out; CM_EDATA for a damaged file, which includes
+ * one whose tables do not fit our statements, since these are always the same; otherwise CM_EIO.  Each
+ * message names the file. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,9 +22,8 @@ struct db_conf {
  * Statements may call row_sum(...): SHA-256 of each argument's type, length and bytes, at most 8
  * arguments. */
 CM_CHECK enum cm_rc db_open(const char *path, const struct db_conf *conf, sqlite3 **out, struct cm_err *err);
-/* Run these pragmas on a database that will be written.  CM_EDATA also for a file that can be written
- * although its header says that it cannot: otherwise the first write would notice, when there is something
- * to keep. */
+/* Run these pragmas on a database that will be written.  CM_EDATA also for a writable file whose header
+ * says that it is read-only: otherwise only the first write would notice, when there is something to keep. */
 CM_CHECK enum cm_rc db_set(sqlite3 *db, const char *settings, struct cm_err *err);
 /* Run a pragma that must answer "ok", else CM_EDATA: SQLite leaves out rows of a damaged file without
  * saying so. */

@@ -107,7 +107,8 @@ static enum cm_rc enter_client(struct lk_admission *d, struct lk_link *l, struct
 		*out = most ? put_out(d, most, others) : NULL;
 		if (!*out)
 			return cm_fail(err, CM_ELATER, "too many connections");
-		at = place_of(d, key_hash); /* look it up again, since put_out may have freed a holder */
+		/* look up the place again, since put_out may have freed a holder */
+		at = place_of(d, key_hash);
 	}
 	if (!*at) {
 		*at = calloc(1, sizeof **at);
@@ -125,7 +126,7 @@ enum cm_rc lk_admission_enter(struct lk_admission *d, struct lk_link *l, struct 
 	struct lk_link **out, struct cm_err *err)
 {
 	*out = NULL;
-	/* An intake has a link for each of its clients. */
+	/* An intake counts as a client, since it opens a link for each of its own clients. */
 	if (lk_peer(l)->role == CR_ROLE_CLIENT || lk_peer(l)->role == CR_ROLE_INTAKE ||
 		!CM_CHECKED("link.kept"))
 		return enter_client(d, l, others, out, err);

@@ -92,7 +92,8 @@ enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm
 		l->handler.counts->frames_out++;
 		l->handler.counts->bytes_out += bytes.len;
 	}
-	/* There is no memory for what the peer waits for, so it must ask again, on another connection. */
+	/* There is no memory for the answer that the peer waits for, so it must ask again on another
+	 * connection. */
 	if (rc == CM_EINTERNAL)
 		nt_conn_close(l->conn, err);
 	cm_buf_fini(&bytes);
@@ -223,7 +224,7 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 			}
 			on_frame(l, frame.frame);
 		} else if (rc == CM_EINTERNAL) {
-			lk_close(l, &err); /* this is a fault of ours: the peer dials again */
+			lk_close(l, &err); /* the fault is ours, so the peer gets no Error and dials again */
 		} else {
 			reject(l, TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE, &err);
 		}
@@ -233,7 +234,7 @@ static size_t take_frames(struct lk_link *l, const uint8_t *data, size_t n)
 }
 
 /* A frame that has begun must end: a peer that sends a byte now and then would keep its memory for ever.
- * Time in which we do not read does not count. */
+ * The time while we do not read is not counted. */
 static void watch_frame(struct lk_link *l, bool taken)
 {
 	int64_t now = cm_clock_mono_ms();
@@ -313,7 +314,7 @@ void lk_link_closed(struct nt_conn *c, void *user, const struct cm_err *why)
 	(void)c;
 	if (!l)
 		return;
-	/* The owner does not know an accepted link that was never ready. */
+	/* The owner never heard of an accepted link that did not become ready. */
 	if ((!l->accepted || l->ready) && l->handler.on_close)
 		l->handler.on_close(l, l->user, why);
 	if (!l->accepted && !l->ready && why->code != CM_OK)
@@ -397,7 +398,7 @@ void lk_resume(struct lk_link *l)
 		return;
 	l->paused = false;
 	l->since_ms = 0;
-	nt_conn_resume(l->conn); /* its on_data with no bytes then hands over the kept frames */
+	nt_conn_resume(l->conn); /* nt_conn calls on_data without bytes, which hands over the kept frames */
 }
 
 void lk_expect_silence(struct lk_link *l, bool on)

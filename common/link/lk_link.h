@@ -22,7 +22,7 @@ enum lk_refused {
 	LK_REFUSED_REASONS
 };
 
-/* Sums over all links whose handler names these counts; bytes are those of frames, before encryption. */
+/* Counts of all links whose handler points here.  Bytes are counted in frames, before encryption. */
 struct lk_counts {
 	uint64_t links, refused[LK_REFUSED_REASONS];
 	uint64_t displaced; /* links closed to make room for another certificate's */
@@ -36,14 +36,14 @@ struct lk_handler {
 	void (*on_frame)(struct lk_link *l, void *user, const Tombola__V1__Frame *frame);
 	/* All queued bytes have been sent; may be NULL. */
 	void (*on_drain)(struct lk_link *l, void *user);
-	/* The last call for a link, which is gone after it.  An accepted link that never became ready gets no
-	 * call: a line in the log reports it. */
+	/* The last call for a link: the pointer is invalid afterwards.  An accepted link that never became
+	 * ready gets no call; a line in the log reports it. */
 	void (*on_close)(struct lk_link *l, void *user, const struct cm_err *why);
 	struct lk_counts *counts; /* borrowed as long as there are links; may be NULL */
 };
 
-/* A listener whose connections are links.  Refused connections are logged, at most ten a second, the others
- * counted. on_ready gets `user`; lk_set_user sets another. */
+/* A listener whose connections are links.  At most ten refused connections a second are logged, and the
+ * others counted.  on_ready gets `user`; lk_set_user sets another. */
 #define LK_KEPT 4u /* places kept for links of services, beside those of clients */
 struct lk_server;
 struct lk_server_conf {

@@ -13,8 +13,8 @@ struct lk_link {
 	int64_t frame_ms; /* longest time in which a frame of an accepted link must come; 0: no limit */
 	int64_t since_ms; /* monotonic time since when `in` has a part of a frame; 0: it has none */
 	struct lk_server *server; /* NULL: the link was dialled, or its server is gone */
-	/* Tells the server that the link is gone; `refused` says why it never became ready, or is NULL.
-	 * NULL: the link was dialled. */
+	/* Tell the server that the link is gone.  `refused` says why it never became ready, and is NULL if
+	 * it was ready.  NULL: the link was dialled. */
 	void (*forget)(struct lk_link *l, const struct cm_err *refused);
 	struct lk_link *prev, *next;
 	struct lk_holder *holder; /* lk_admission.c: the entry of a client's certificate */

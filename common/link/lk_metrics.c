@@ -100,7 +100,8 @@ struct lk_metrics {
 	struct cm_metrics *table;
 	struct lk_counts counts;
 	char *path[CR_FILES];
-	struct cr_dates dates[CR_FILES]; /* where is_read: of the files as the party uses them */
+	/* the dates of the files that the party uses now; valid where is_read */
+	struct cr_dates dates[CR_FILES];
 	bool is_read[CR_FILES];
 	struct cm_err expired;
 	dev_t ledger_dev;

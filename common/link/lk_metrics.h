@@ -10,19 +10,21 @@
 
 struct lk_metrics;
 
-/* role: "shuffler". files: their dates are read now and by lk_metrics_reloaded, and those that do not
- * hold are logged; copied.
- * usage: also export processor time and memory, which vary with a client's readings.  NULL out of memory. */
+/* Make the metrics of a daemon.  role: such as "shuffler".  files: copied; their dates are read now and in
+ * lk_metrics_reloaded, and a file that has expired or is not valid yet is logged.  usage: also export
+ * processor time and memory, which vary with a client's readings.  NULL out of memory. */
 struct lk_metrics *lk_metrics_new(const char *role, const struct cr_files *files, bool usage);
 void lk_metrics_free(struct lk_metrics *m); /* NULL is fine */
 
-/* For lk_handler.counts; valid as long as m. */
+/* The counts to put into lk_handler.counts; valid as long as m. */
 struct lk_counts *lk_metrics_counts(struct lk_metrics *m);
-/* Certificates were read again, or the old ones were kept because the new ones are invalid. */
+/* Record that the certificates were read again (ok), or that the old ones were kept because the new ones
+ * are invalid. */
 void lk_metrics_reloaded(struct lk_metrics *m, bool ok);
 
-/* Why nobody is let in, or lets us in, in one line: of the files that were read last one has expired, or is
- * not valid yet.  NULL: all hold.  Part of what /readyz says.  Valid until the next call. */
+/* One line that says which of the files that were read last has expired or is not valid yet, so that this
+ * daemon admits nobody or is admitted nowhere.  NULL: all are valid.  /readyz prints it.  Valid until the
+ * next call. */
 const char *lk_metrics_expired(struct lk_metrics *m);
 
 struct lk_metrics_budget {
@@ -30,15 +32,18 @@ struct lk_metrics_budget {
 	/* The figures of the budget, each NAN if it is not known: epsilon of the slices of all pinned plans,
 	 * how much of it is used, and used / limit. */
 	double pinned, used, ratio;
-	double free; /* share that no plan has pinned, of epsilon or delta the smaller; NAN: not known */
+	/* share of the budget that no plan has pinned, of epsilon or of delta, whichever is smaller; NAN:
+	 * not known */
+	double free;
 };
 void lk_metrics_budget(struct lk_metrics *m, const struct lk_metrics_budget *b);
-/* records: entries of the ledger; path: the file that holds the ledger, which this call inspects.  The ledger
- * counts as "ok" as long as the path names the file that it named first, and that file is not empty: a ledger
- * that was moved, deleted or replaced under a running daemon is not ok. */
+/* Set the state of the ledger.  records: number of its entries.  path: the file that holds it, which this
+ * call inspects.  The ledger counts as "ok" as long as the path leads to the same file as in the first
+ * call, and that file is not empty: a ledger that was moved, deleted or replaced under a running daemon is
+ * not ok. */
 void lk_metrics_ledger(struct lk_metrics *m, uint64_t records, const char *path);
 
-/* The whole answer to GET /metrics; returns 0, or not 0 out of memory. ready: as GET /readyz; links: number
- * now open. */
+/* Write the whole answer to GET /metrics; returns 0, or another number if memory ran out.  ready: what GET
+ * /readyz answers.  links: number of links that are open now. */
 int lk_metrics_reply(struct lk_metrics *m, const struct cm_metrics *own, bool ready, size_t links,
 	struct nt_http_reply *out);

@@ -5,12 +5,13 @@
 #include "cm_log.h"
 #include "lk_link_private.h"
 
-/* refusals that are logged one by one in a window, so that strangers cannot fill the log */
-#define TOLD_MAX     10u
-#define TOLD_WINDOW  1000u
-#define TOLD_LONGEST 600000u /* the longest window, for a flood that goes on */
-#define FRAME_IDLES  5       /* the longest time of a frame, as a multiple of the idle limit */
-#define RETRY_MS     1000u   /* time after which a client may retry for whom there was no place */
+/* most refusals that are logged one by one in a window, so that strangers cannot fill the log */
+#define TOLD_MAX    10u
+#define TOLD_WINDOW 1000u
+/* the window doubles up to this length while a flood goes on; milliseconds, as TOLD_WINDOW */
+#define TOLD_LONGEST 600000u
+#define FRAME_IDLES  5     /* the longest time of a frame, as a multiple of the idle limit */
+#define RETRY_MS     1000u /* after this time a client that was refused for lack of room may try again */
 
 struct lk_server {
 	uv_loop_t *loop;
@@ -43,7 +44,7 @@ static void log_refused(struct lk_server *s, const char *address, const struct c
 
 	lk_count_refused(s->conf.handler.counts, why);
 	if (now - s->window_ms >= s->window_len) {
-		/* The next window is longer while there are refusals that were only counted. */
+		/* If this window had refusals that were only counted, the next one is twice as long. */
 		s->window_len = s->untold == 0                     ? TOLD_WINDOW
 				: s->window_len > TOLD_LONGEST / 2 ? TOLD_LONGEST
 								   : s->window_len * 2;
@@ -114,7 +115,7 @@ static void on_open(struct nt_conn *c, void *user)
 	struct lk_link *l = lk_link_new(&s->conf.handler, s->conf.user);
 	struct cm_err err;
 
-	nt_conn_set_user(c, l); /* from now on its callbacks get `l`, which may be NULL */
+	nt_conn_set_user(c, l); /* from now on the connection's callbacks get `l`, which may be NULL */
 	if (!l) {
 		(void)cm_fail(&err, CM_EINTERNAL, "out of memory");
 		nt_conn_close(c, &err);

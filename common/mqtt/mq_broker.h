@@ -1,4 +1,4 @@
-/* mq_broker.h - how an MQTT broker is reached: address, login and TLS. */
+/* mq_broker.h - the configuration of an MQTT broker: address, login and TLS. */
 #pragma once
 
 #include <openssl/types.h>
@@ -9,7 +9,7 @@
 
 #define MQ_PASSWORD_MAX 1024u /* most bytes of a password */
 
-/* Strings are borrowed or the owner's; NULL: not set. */
+/* Strings belong to whoever filled in the struct; NULL: not set. */
 struct mq_broker {
 	char *host;
 	int64_t port, keepalive_ms;
@@ -27,7 +27,7 @@ CM_CHECK enum cm_rc mq_password(
  * SSL_CTX_free.  *refused (may be NULL; must outlive the context) receives the X509_V_ERR for which a
  * handshake refused the broker's certificate, X509_V_OK until then. */
 CM_CHECK enum cm_rc mq_tls(const struct mq_broker *conf, int *refused, SSL_CTX **out, struct cm_err *err);
-/* Is this host this machine?  What is sent to it needs no TLS. */
+/* Whether the host is this machine: then the connection needs no TLS. */
 bool mq_is_loopback(const char *host);
 /* Can password and certificates be read now? Returns the faults of the two functions above. */
 CM_CHECK enum cm_rc mq_check(const struct mq_broker *conf, struct cm_err *err);

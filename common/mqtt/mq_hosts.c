@@ -92,8 +92,8 @@ const char *mq_hosts_fault(const struct mq_hosts *h, int fd)
 		return NULL;
 	len = sizeof fault;
 	(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &len);
-	/* The kernel reports a socket error only once: here, or to libmosquitto if that sent its first
-	 * bytes too early. */
+	/* The kernel reports a socket's error only once: to this call, or to libmosquitto if that tried to
+	 * send too early. */
 	if (fault == 0 && h->fault != EINPROGRESS && h->fault != EAGAIN && h->fault != EPROTO)
 		fault = h->fault;
 	return fault != 0 ? strerror(fault) : "cannot connect";

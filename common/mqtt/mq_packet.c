@@ -19,7 +19,7 @@ enum {
 };
 
 #define TEXT_MAX 65535u /* most bytes of a text */
-/* Bytes of a packet without its payload: topic and properties, with room to spare. */
+/* Most bytes of a packet without its payload: the topic, the properties, and room to spare. */
 #define BESIDE_MAX (2u * TEXT_MAX + 1024u)
 
 /* ---- writing ---- */
@@ -47,7 +47,7 @@ static void put_text(struct cm_buf *b, const char *text, enum cm_rc *rc)
 		*rc = cm_buf_put(b, text, n);
 }
 
-/* Append a packet with this body, or nothing; the body is freed. */
+/* Append a packet with this body if rc is CM_OK, and free the body in any case. */
 static enum cm_rc put_packet(struct cm_buf *out, uint8_t first, struct cm_buf *body, enum cm_rc rc)
 {
 	struct cm_buf packet;
@@ -135,11 +135,11 @@ enum cm_rc mq_put_disconnect(struct cm_buf *out)
 
 /* ---- reading ---- */
 
-/* The part of a packet that is still to be read. */
+/* The unread part of a packet. */
 struct rest {
 	uint8_t *at;
 	size_t n;
-	bool bad; /* more was asked for than there was */
+	bool bad; /* a function wanted more bytes than were left */
 };
 
 static uint8_t *take(struct rest *r, size_t n)
@@ -183,7 +183,7 @@ static uint32_t take_length(struct rest *r)
 	return v;
 }
 
-/* Take the properties of a packet, as a rest of their own. */
+/* Take the properties of a packet, as an unread part of their own. */
 static struct rest take_properties(struct rest *r)
 {
 	uint32_t n = take_length(r);
@@ -225,8 +225,8 @@ static uint16_t keepalive_of(struct rest p)
 	return 0;
 }
 
-/* Take the topic and end it with a NUL: it moves over the second byte of its length.  NULL: it is not a
- * topic. */
+/* Take the topic.  It is moved one byte back, over the second byte of its length, which makes room for a
+ * NUL at its end.  NULL: the bytes are not a valid topic. */
 static const char *take_topic(struct rest *r)
 {
 	uint16_t n = take_short(r);
@@ -316,7 +316,7 @@ static bool read_packet(struct mq_reader *r, uint8_t *in, size_t n, size_t *used
 	if (left > r->payload_max + BESIDE_MAX) {
 		if ((first & 0xf0) != PUBLISH)
 			return false;
-		/* Enough has come for its topic, and for the id to acknowledge. */
+		/* Wait until the topic has come, and the id with which we acknowledge the message. */
 		if (have < TEXT_MAX + 4)
 			return true;
 		r->skip = left - have;

@@ -3,9 +3,9 @@
  *
  * A broker keeps what it has not sent to us yet in a queue of limited length, and drops everything beyond,
  * whichever device sent it.  So a subscriber must take messages faster than any one device can publish
- * them, and let the broker send as many as it likes before they are acknowledged.  No length and no
- * property of a message ends the connection: a message is one device's, and the connection is
- * everybody's. */
+ * them, and let the broker send as many as it likes before they are acknowledged.  A message never ends
+ * the connection, whatever its length and properties, since it comes from one device and the connection
+ * serves all. */
 #pragma once
 
 #include <stdbool.h>

@@ -10,8 +10,8 @@
 
 #define PACKET_EXTRA 2048u /* bytes of a packet in addition to its payload */
 
-/* Set the largest packet that we accept.  libmosquitto accepts this number only in a call that connects, so
- * this makes a call that cannot succeed; the next one sends the number. */
+/* Set the largest packet that we accept.  libmosquitto takes this number only together with an attempt to
+ * connect.  So this function makes an attempt that cannot succeed; the next, real one sends the number. */
 static int set_properties(struct mosquitto *m, const struct mq_broker *conf)
 {
 	mosquitto_property *p = NULL;
@@ -86,7 +86,7 @@ enum cm_rc mq_session_new(
 
 const char *mq_session_reason(int rc, int refused)
 {
-	/* If the broker's certificate was refused, libmosquitto returns MOSQ_ERR_TLS, or in 2.0.21
+	/* A refused certificate of the broker shows as MOSQ_ERR_TLS, or in libmosquitto 2.0.21 as
 	 * MOSQ_ERR_ERRNO with EPROTO. */
 	if (refused != X509_V_OK)
 		return X509_verify_cert_error_string(refused);

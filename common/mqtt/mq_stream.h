@@ -1,5 +1,5 @@
-/* mq_stream.h - the bytes of one connection to a broker, with TLS or without.  Everything that has come
- * waits in memory until its owner has read it, so the broker never waits for us.  Never blocks. */
+/* mq_stream.h - one connection to a broker, with TLS or without.  Everything that has come waits in memory
+ * until its owner has read it, so the broker never waits for us.  Never blocks. */
 #pragma once
 
 #include <openssl/types.h>
@@ -22,10 +22,10 @@ struct mq_stream {
 	struct cm_buf out;             /* bytes to send, to which the owner appends */
 	struct mq_chunk *first, *last; /* received chunks: the owner reads the first, and drops it */
 	unsigned chunks;
-	int64_t sent_ms, heard_ms; /* when bytes last went and last came; monotonic */
+	int64_t sent_ms, heard_ms; /* when bytes were last sent and last received, by the monotonic clock */
 };
 
-/* Begin without a socket. */
+/* Initialise the stream; it has no socket yet. */
 void mq_stream_init(struct mq_stream *s);
 /* Close the socket, and wipe and free what waits; the stream is then ready for another connection. */
 void mq_stream_close(struct mq_stream *s);

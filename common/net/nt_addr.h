@@ -14,7 +14,7 @@ struct nt_addr {
 	char port[6]; /* the port, decimal, 0..65535 */
 };
 
-/* Split an address.  CM_ECONFIG with a line that names the text when it is not HOST:PORT. */
+/* Split an address.  CM_ECONFIG, with a line that quotes the text, if it is not HOST:PORT. */
 CM_CHECK enum cm_rc nt_addr_split(const char *text, struct nt_addr *out, struct cm_err *err);
 /* Is host written as an IPv4 or IPv6 address, so that no lookup is needed? */
 int nt_addr_numeric(const char *host);

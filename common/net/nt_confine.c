@@ -20,7 +20,7 @@
 
 #define MAKE_S 5 /* the process that makes the filter has this many seconds; it takes milliseconds */
 
-/* Calls that are denied whatever their arguments.  Names that an architecture lacks are skipped. */
+/* Calls that are denied whatever their arguments.  A name that this architecture does not have is skipped. */
 static const char *const never[] = {
 	/* starting and reading other programs and processes */
 	"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev",

@@ -13,7 +13,7 @@
 struct nt_conn;
 
 struct nt_conn_handler {
-	/* TLS is up and the peer's role is verified.  The dialling party is not yet "connected": in TLS 1.3 a
+	/* TLS is up and the peer's role is verified.  A party that dials is not accepted yet: in TLS 1.3 a
 	 * client that the server refuses learns so only with the server's first reply. */
 	void (*on_open)(struct nt_conn *c, void *user);
 	/* n plaintext bytes, borrowed for the call.  After nt_conn_resume it is called once with n = 0, so
@@ -34,14 +34,15 @@ struct nt_conn_limits {
 	uint32_t idle_ms; /* longest time without a byte from the peer; 0: no limit; default 120000 */
 	/* most bytes queued to a peer that does not read: beyond, the connection closes; default 8 MiB */
 	size_t max_pending;
-	/* of a listener: most connections, of which closing ones are not counted; further ones are refused
-	 * at accept; default 1024 */
+	/* a listener's most connections, without those that are closing; further ones are refused at
+	 * accept; default 1024 */
 	uint32_t max_connections;
-	/* Listener: most unauthenticated connections at a time; default 128.  Beyond it, a newcomer replaces
-	 * a connection that has had a second already, unless the address of that one (IPv6: /64) has fewer
-	 * than the newcomer's; or the latest connection of an address that has more than the newcomer's; else
-	 * the newcomer is refused.  So neither slow strangers nor many connections from one address can lock
-	 * out a peer, or cut off a peer whose own handshake is slow. */
+	/* A listener's most unauthenticated connections; default 128.  When there are more, a newcomer
+	 * replaces a connection that has had a second already, unless that connection's address (IPv6: its
+	 * /64) has fewer handshakes than the newcomer's.  Otherwise it replaces the latest connection of an
+	 * address that has more handshakes than the newcomer's.  Otherwise the newcomer is refused.  So
+	 * neither slow strangers nor many connections from one address can lock out a peer, or cut off a
+	 * peer whose own handshake is slow. */
 	uint32_t max_handshaking;
 };
 void nt_conn_limits_default(struct nt_conn_limits *l);
@@ -60,8 +61,8 @@ const char *nt_conn_address(const struct nt_conn *c);
  * CM_EIO after close; CM_EUNAVAIL beyond max_pending, and the connection closes. */
 CM_CHECK enum cm_rc nt_conn_send(struct nt_conn *c, const uint8_t *data, size_t n, struct cm_err *err);
 size_t nt_conn_pending(const struct nt_conn *c);
-/* The same, plus the bytes that the kernel holds because the peer has not acknowledged them: falls whenever
- * the peer takes any. */
+/* The same, plus the bytes that the kernel holds because the peer has not acknowledged them.  The sum falls
+ * whenever the peer takes bytes. */
 size_t nt_conn_unread(const struct nt_conn *c);
 /* Back-pressure: stop and resume reading from the peer. */
 void nt_conn_pause(struct nt_conn *c);
@@ -70,7 +71,7 @@ void nt_conn_resume(struct nt_conn *c);
  * peer's end, close.  Without the wait, bytes that the peer still sends would make the kernel discard the
  * last bytes we sent.  Idempotent; why NULL: orderly. */
 void nt_conn_close(struct nt_conn *c, const struct cm_err *why);
-/* End at once: what is queued is discarded, also where an orderly end has begun, whose reason remains. */
+/* Close at once and discard what is queued.  If an orderly close has begun already, its reason remains. */
 void nt_conn_abort(struct nt_conn *c, const struct cm_err *why);
 /* Has either side begun to close?  Then no more data comes and nothing can be sent. */
 bool nt_conn_closing(const struct nt_conn *c);

@@ -63,11 +63,11 @@ struct nt_origin {
 	enum cm_rc (*admit)(struct nt_conn *c, struct cm_err *err);
 	void (*shaken)(struct nt_conn *c); /* called when the handshake ends, with success or not, and when
 					      any connection ends */
-	void (*ending)(struct nt_conn *c); /* called when it begins to close */
-	/* Called when it ended before on_open.  NULL: its owner is told by on_close. */
+	void (*ending)(struct nt_conn *c); /* called when the connection begins to close */
+	/* Called when the connection ended before on_open.  NULL: on_close tells the owner. */
 	void (*refused)(struct nt_conn *c);
-	/* The last call: free `from`.  False: it cannot yet, and nt_conn_settle_end() will be called
-	 * again. */
+	/* The last call: free `from`.  False: that is not possible yet, and nt_conn_settle_end() will be
+	 * called again. */
 	bool (*release)(struct nt_conn *c);
 };
 

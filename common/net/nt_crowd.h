@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define NT_CONN_NET_LEN 8
-/* most networks whose handshakes are counted; those of further networks are not counted */
+/* most networks that are counted at a time; the handshakes of any further network are not counted */
 #define NT_CROWDS_MAX 256u
 
 struct sockaddr_storage;
@@ -24,7 +24,7 @@ struct nt_crowds {
 void nt_crowd_net(const struct sockaddr_storage *peer, uint8_t net[NT_CONN_NET_LEN]);
 void nt_crowds_add(struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);
 void nt_crowds_leave(struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);
-/* The crowd of this network; NULL: it has no handshake, or is not counted. */
+/* The crowd of this network; NULL: it has no handshake under way, or is not counted. */
 const struct nt_crowd *nt_crowds_of(const struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);
-/* The largest crowd that is larger than this network's with one more handshake; NULL: there is none. */
+/* The largest crowd, if it is larger than this network's would be with one more handshake; otherwise NULL. */
 const struct nt_crowd *nt_crowds_larger(const struct nt_crowds *s, const uint8_t net[NT_CONN_NET_LEN]);

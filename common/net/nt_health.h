@@ -1,6 +1,6 @@
 /* nt_health.h - the `check` verb that all daemons share: collects findings, and prints a word and an exit
- * code as monitoring plugins do.  Each finding has a state; the worst of them is the answer's.  Blocking; for
- * verbs, not for event loops. */
+ * code as monitoring plugins do.  Each finding has a state, and the answer has the worst of them.
+ * Blocking; for verbs, not for event loops. */
 #pragma once
 
 #include "cm_cli.h"
@@ -52,7 +52,7 @@ CM_CHECK enum cm_rc nt_health_begin(
 void nt_health_say(struct nt_health *h, enum nt_health_state state, const char *fmt, ...) CM_PRINTF(3, 4);
 /* Add "budget 40.0% used, 100.0% pinned by plans", both rounded up; 1 is all of the budget.  A plan's slice
  * is spent whole when the plan is pinned.  The state follows from `used`, the part whose entries were
- * answered, since a deployment of one plan starts with all of its budget pinned. */
+ * answered, since a deployment of one plan has all of its budget pinned from the start. */
 void nt_health_slices(struct nt_health *h, double used, double pinned);
 /* Add "certificate 89 d left".  Critical: the file is no certificate, has another role or is expired. */
 void nt_health_certificate(struct nt_health *h, const char *path, int64_t now_ms);

@@ -27,7 +27,8 @@ struct nt_http_reply {
 	const char *type;
 	char *body; /* the body, malloc'd; the server frees it; NULL: it is empty */
 	size_t len;
-	/* Further headers, up to a NULL name; static text.  One of the names above replaces the default. */
+	/* Further headers, ended by a NULL name; static text.  A header with one of the names above
+	 * replaces the default. */
 	struct nt_http_header {
 		const char *name, *value;
 	} headers[NT_HTTP_HEADERS];

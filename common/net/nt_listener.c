@@ -12,13 +12,14 @@
 	4096 /* length of the queue: a client that does not fit tries again only after a second, so \
 		strangers must not be able to fill it */
 /* a handshake of this age may be replaced by a newcomer's; a good one takes milliseconds */
-#define GRACE_MS   1000u
-#define ENDING_MAX 256u /* so many connections may be closing at a time: with more, none is accepted */
-#define TURN_MAX   64u  /* most connections accepted before established ones are served again */
+#define GRACE_MS 1000u
+/* most connections that may be closing at a time: with more, the listener accepts none */
+#define ENDING_MAX 256u
+#define TURN_MAX   64u /* most connections accepted before established ones are served again */
 
 struct nt_listener {
 	uv_tcp_t tcp;
-	uv_idle_t turn; /* runs when the loop has turned, and more connections may be accepted */
+	uv_idle_t turn; /* runs in the next turn of the loop, when more connections may be accepted */
 	uv_tcp_t spare; /* spare handle, for one connection that is refused for lack of memory */
 	bool spare_open;
 	int open_handles;
@@ -317,9 +318,9 @@ static void on_turn(uv_idle_t *turn)
 	take(l);
 }
 
-/* libuv before 1.45 goes on accepting as long as connections come.  If they came faster than they are
- * refused, established ones would not be served.  A connection that is not accepted stops libuv until it
- * is. */
+/* libuv before 1.45 accepts connections as long as they come.  If they came faster than we refuse them,
+ * established connections would not be served.  libuv stops while a connection is not accepted, so we leave
+ * one for the next turn. */
 static void on_connection(uv_stream_t *s, int status)
 {
 	struct nt_listener *l = s->data;

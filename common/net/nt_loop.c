@@ -35,7 +35,7 @@ struct nt_loop {
 	char told[STATUS_MAX]; /* the last status that was sent */
 };
 
-/* The time of nt_loop_deaf, before the daemon reads its files; of the clock that file systems use. */
+/* When nt_loop_deaf was called, which is before the daemon reads its files; by the clock of file systems. */
 static struct timespec begun;
 
 static void on_closed(uv_handle_t *h)

@@ -58,7 +58,7 @@ void nt_service_reloading(void)
 {
 	char text[80];
 
-	/* In microseconds: a time that rounding puts before the manager's own would not count. */
+	/* In microseconds: the manager ignores a time before its own, to which rounding might lead. */
 	(void)snprintf(text, sizeof text, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, cm_clock_mono_ns() / 1000);
 	nt_service_notify(text);
 }

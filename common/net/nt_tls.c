@@ -152,7 +152,7 @@ static enum cm_rc fault(struct nt_tls *t, struct cm_err *err)
 	const char *text = ERR_reason_error_string(e);
 
 	t->dead = true;
-	if (t->why.code == CM_OK) { /* otherwise a callback has set a more exact reason */
+	if (t->why.code == CM_OK) { /* no callback has set a more exact reason */
 		if (t->wire_full)
 			(void)cm_fail(&t->why, CM_EPROTO, "the peer does not read: its TLS answers pile up");
 		else if (ERR_GET_LIB(e) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET &&

@@ -341,7 +341,7 @@ static void say_own(SSL_CTX *ssl, const struct nt_tls_conf *conf, nt_tls_say_fn 
 	EVP_PKEY_free(key);
 }
 
-/* The CAs and lists of one role; the services may have several, of the same files. */
+/* The CAs and lists of one role.  All services have the same files. */
 static void say_trust(X509_STORE *store, const struct nt_tls_trust *t, nt_tls_say_fn *say, void *user)
 {
 	bool clients = t->role == CR_ROLE_CLIENT;

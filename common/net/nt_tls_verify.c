@@ -56,7 +56,8 @@ static enum cm_rc chain_fault(X509_STORE_CTX *sctx, const char *host, struct cm_
 		return cm_fail(
 			err, CM_EPERM, "certificate \"%s\" refused: it was revoked by \"%s\"", name, issuer);
 	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-		/* The fault was found at the CA that the peer sent; name the peer's own certificate. */
+		/* OpenSSL found the fault at a CA certificate that the peer sent; name the peer's own
+		 * certificate. */
 		common_name(X509_get_subject_name(X509_STORE_CTX_get0_cert(sctx)), name);
 		return cm_fail(err, CM_EPERM, "certificate \"%s\" refused: unknown CA \"%s\"", name, issuer);
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
@@ -120,8 +121,8 @@ static enum cm_rc role_fault(const struct nt_tls_ctx *ctx, const struct cr_ident
 		cr_role_name(id->role), wanted);
 }
 
-/* Make the whole decision.  sctx is initialised with the union of all CAs; on refusal its error is set to
- * the one whose TLS alert fits (RFC 8446, 6.2): unsupported_certificate for a role, unknown_ca for a CA. */
+/* Make the whole decision.  sctx holds the CAs of all roles.  On refusal its error is set to the one whose
+ * TLS alert fits (RFC 8446, 6.2): unsupported_certificate for a role, unknown_ca for a CA. */
 static enum cm_rc judge(const struct nt_tls_ctx *ctx, X509_STORE_CTX *sctx, const char *host,
 	struct cr_identity *id, struct cm_err *err)
 {

@@ -9,7 +9,8 @@
 
 #include "cm_file.h"
 
-/* What tells two states of a path apart; all 0 but the fault where it leads to no file. */
+/* What stat() says of a path.  Two states of the path differ if this differs.  Where no file is reached,
+ * all is 0 but `fault`. */
 struct stamp {
 	dev_t dev;
 	ino_t ino;
@@ -21,7 +22,7 @@ struct stamp {
 struct file {
 	char *path;
 	struct stamp seen;  /* at the last look */
-	struct stamp known; /* when the owner was told last */
+	struct stamp known; /* as it was when the owner was told last */
 };
 
 struct folder {
@@ -107,8 +108,8 @@ static void on_event(uv_fs_event_t *event, const char *name, int events, int sta
 	begin_settling(event->data);
 }
 
-/* Ask for notices anew: those of a folder that was moved or replaced have ended without a word.  Where there
- * are no notices the next look finds what has changed. */
+/* Ask the kernel for notices again, since the notices of a folder that was moved or replaced have ended
+ * silently.  Where the kernel gives none, the next look finds what has changed. */
 static void listen_again(struct nt_watch *w)
 {
 	for (size_t i = 0; i < w->n; i++)
