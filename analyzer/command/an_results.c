@@ -45,7 +45,7 @@ static enum cm_rc follow(struct an_feed *f, enum an_form form, struct cm_err *er
 {
 	enum cm_rc rc = print_new(f, form, err);
 
-	/* A missing ledger, or one that is shorter than it was, may still change. */
+	/* Wait also for a ledger that is missing, or shorter than it was: it may come back. */
 	while (rc == CM_OK || rc == CM_ELATER) {
 		if (rc == CM_ELATER)
 			cm_log(CM_LOG_WARN, "waiting for the ledger", CM_S("reason", err->msg));

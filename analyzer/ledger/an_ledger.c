@@ -69,7 +69,8 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* Whether the first n bytes of a header at `at` are correct; its length field is taken as found. */
+/* Whether the n bytes at p begin with the header of the next record, or are its beginning.  Any length is
+ * right in its length field. */
 static bool header_fits(const struct an_ledger *l, const uint8_t *p, size_t n)
 {
 	uint8_t want[AN_LEDGER_HEADER_LEN];

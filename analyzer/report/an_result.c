@@ -151,9 +151,9 @@ static json_t *items_json(const struct qy_query *q, const struct es_estimate *e,
 	return items;
 }
 
-/* Put what is estimated, if the row answers something else than was asked, and how devices without a reading
- * count.  If those are counted apart, put how many there are: never among the items, where a category may
- * have any label. */
+/* Put "estimand": what the row estimates, if that is not what was asked, and how devices without a reading
+ * count.  Put "no_reading": the estimated number of these devices, if they are counted apart.  It does not
+ * stand among the items, since any label there may be a category's. */
 static int set_estimand(json_t *doc, const struct rd_descriptor *d, const struct es_estimate *e)
 {
 	const struct pt_protocol *row = pt_protocol_of(d->randomizer.row);

@@ -214,7 +214,7 @@ void cl_ledger_seal(uint64_t sequence, const uint8_t descriptor_hash[PR_HASH_LEN
 	cr_sha256_spans(parts, sizeof parts / sizeof parts[0], out);
 }
 
-/* The note of a charge. */
+/* Write the note of a charge, which says under which key the reports were sent: "key " and hex. */
 static void key_note(const uint8_t key_hash[PR_HASH_LEN], char out[KEY_NOTE])
 {
 	memcpy(out, "key ", 5);

@@ -71,8 +71,8 @@ void cl_standing_mac(const struct cr_key *secret, const char *population, uint64
 	};
 
 	_Static_assert(PR_MAC_LEN == CR_HASH_LEN, "it is one HMAC");
-	/* Do not compare the certificate: a report under another certificate of this client proves as
-	 * much. */
+	/* The MAC does not cover the certificate: a report that was sent under another certificate of this
+	 * client proves the same. */
 	rd_standing_bytes(descriptor_hash, sequence, descriptor_hash, said);
 	cr_hmac(secret->bytes, sizeof secret->bytes, parts, sizeof parts / sizeof parts[0], out);
 }

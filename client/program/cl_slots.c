@@ -57,7 +57,7 @@ size_t cl_slots_take(struct cl_slots *s, int64_t now_ns, int64_t *end_ns)
 
 	if (now_ns - s->next_ns > s->length_ns / 8)
 		s->next_ns = now_ns;
-	/* The devices that are left then get no answer. */
+	/* If no whole slot fits before the end, the devices that are left get no answer. */
 	if (s->next_ns > s->end_ns - s->length_ns)
 		s->left = 0;
 	n = s->left < s->group ? s->left : s->group;

@@ -20,7 +20,7 @@ struct cl_rehearse {
 	uv_work_t work;
 	bool works, closed;
 	bool wanted; /* the connection that asked is still there, and no round began meanwhile */
-	bool cut;    /* a round began */
+	bool cut;    /* a round began, so the composition was ended */
 	atomic_bool stop;
 	int64_t began_ms, rests_until_ms; /* both in the time of the monotonic clock */
 	/* The policy when the composition began: a copy, whose texts are those of the setup or of `old`. */
