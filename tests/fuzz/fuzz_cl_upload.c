@@ -6,6 +6,7 @@
 
 #include "cl_upload.h"
 #include "fuzz_sign.h"
+#include "must.h"
 
 #define FRAMES_MAX  24u
 #define CONNECTIONS 3u
@@ -25,12 +26,6 @@ struct model {
 static uint8_t key = 1;
 static const uint8_t round_id[PR_ROUND_ID_LEN] = { 1, 2, 3 };
 static const struct rd_receipt_shape shape = { 2, DEVICE_LEN / 2, 0 };
-
-static void must(int truth)
-{
-	if (!truth)
-		abort();
-}
 
 /* Devices of a frame: one or two. */
 static size_t devices(size_t frame)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fuzz_sign.h"
+#include "must.h"
 #include "rd_evidence.h"
 #include "rd_sort.h"
 
@@ -16,12 +17,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint8_t key = 1;
 static uint8_t hash[LEAVES + 3][PR_HASH_LEN]; /* sorted; then some that are not there */
 static size_t inside;
-
-static void must(int truth)
-{
-	if (!truth)
-		abort();
-}
 
 /* n sorted leaves, the third of them there twice; and hashes between, before and after them. */
 static void make(size_t n, uint8_t root[PR_HASH_LEN])

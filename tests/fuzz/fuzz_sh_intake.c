@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "must.h"
 #include "sh_intake.h"
 
 #define CERTIFICATES 4u
@@ -77,12 +78,6 @@ struct model {
 	unsigned share; /* devices of one certificate in the round */
 	int classes;
 };
-
-static void must(int ok)
-{
-	if (!ok)
-		abort();
-}
 
 static uint8_t expect(struct model *m, unsigned who, unsigned devices, unsigned name, int variant, int late)
 {

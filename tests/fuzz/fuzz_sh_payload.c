@@ -11,8 +11,11 @@
 
 #include <cmocka.h>
 
-#include "acct_state.h"
+#define ROUND_COSTS 0.1
+#include "fuzz_cost.h"
+
 #include "fuzz_sign.h"
+#include "must.h"
 #include "sh_memory.h"
 #include "sh_play.h"
 
@@ -32,33 +35,6 @@ struct model {
 };
 
 static struct sh_play play;
-
-enum acct_rc __wrap_acct_epsilon(
-	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out);
-enum acct_rc __wrap_acct_state_epsilon_with(
-	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out);
-
-/* A constant cost: other tests compute it. */
-enum acct_rc __wrap_acct_epsilon(
-	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out)
-{
-	(void)rounds, (void)n, (void)delta;
-	*out = (struct acct_bound){ 0.1, 0.1 };
-	return ACCT_OK;
-}
-
-enum acct_rc __wrap_acct_state_epsilon_with(
-	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out)
-{
-	(void)s;
-	return __wrap_acct_epsilon(with, n, 0, out);
-}
-
-static void must(int truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void drop(struct model *m, unsigned i)
 {
@@ -107,7 +83,6 @@ static void put(struct model *m, unsigned i, size_t offset, size_t n, bool wrong
 static void announce(struct model *m, unsigned i)
 {
 	const struct sh_wish wish = { .min_reports = 48, .target = 72, .payload = { bytes[i], length[i] } };
-	struct rd_record r = { .kind = RD_VOID, .reason = "refused" };
 
 	if (m->open)
 		return;
@@ -119,8 +94,7 @@ static void announce(struct model *m, unsigned i)
 		return;
 	}
 	must(!m->whole[i] && play.no.code == TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND);
-	memcpy(r.round_id, play.d.round_id, PR_ROUND_ID_LEN);
-	must(sh_play_record(&play, &r) == CM_OK);
+	must(sh_play_void(&play) == CM_OK);
 }
 
 static void get(const struct model *m, size_t offset, uint32_t n)

@@ -15,6 +15,7 @@
 
 #include "fuzz_kept.h"
 #include "fuzz_sign.h"
+#include "must.h"
 #include "seldom.h"
 #include "sh_memory.h"
 #include "sh_play.h"
@@ -50,12 +51,6 @@ struct model {
 };
 
 static struct sh_play play;
-
-static void must(int truth)
-{
-	if (!truth)
-		abort();
-}
 
 /* The ledger as the analyzer has it, unless the shuffler refused what was added. */
 static enum cm_rc show(struct rd_record *r)

@@ -11,8 +11,11 @@
 
 #include <cmocka.h>
 
-#include "acct_state.h"
+#define ROUND_COSTS 2.4 /* the budget is 10, so the fifth is refused */
+#include "fuzz_cost.h"
+
 #include "fuzz_sign.h"
+#include "must.h"
 #include "sh_play.h"
 
 #define BLOCK   12u /* devices that one submission speaks for */
@@ -34,34 +37,6 @@ struct model {
 };
 
 static struct sh_play play;
-
-#define ROUND_COSTS 2.4 /* the budget is 10, so the fifth is refused */
-
-enum acct_rc __wrap_acct_epsilon(
-	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out);
-enum acct_rc __wrap_acct_state_epsilon_with(
-	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out);
-
-/* A constant cost: computing it takes a second, and other tests do. */
-enum acct_rc __wrap_acct_epsilon(
-	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out)
-{
-	(void)rounds, (void)delta;
-	*out = (struct acct_bound){ (double)n * ROUND_COSTS, (double)n * ROUND_COSTS };
-	return ACCT_OK;
-}
-
-enum acct_rc __wrap_acct_state_epsilon_with(
-	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out)
-{
-	return __wrap_acct_epsilon(with, (size_t)acct_state_rounds(s) + n, 0, out);
-}
-
-static void must(int truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void begin(struct model *m, bool blanket)
 {
@@ -171,12 +146,9 @@ static void pull(struct model *m)
 
 static void give_up(struct model *m)
 {
-	struct rd_record r = { .kind = RD_VOID, .reason = "gave up" };
-
 	if (m->at != COLLECTING && m->at != SEALED)
 		return;
-	memcpy(r.round_id, play.d.round_id, PR_ROUND_ID_LEN);
-	must(sh_play_record(&play, &r) == CM_OK);
+	must(sh_play_void(&play) == CM_OK);
 	sh_play_work(&play);
 	*m = (struct model){ .at = IDLE };
 }

@@ -12,9 +12,12 @@
 
 #include <cmocka.h>
 
-#include "acct_state.h"
+#define ROUND_COSTS 1.0
+#include "fuzz_cost.h"
+
 #include "cm_buf.h"
 #include "fuzz_sign.h"
+#include "must.h"
 #include "sh_core_spread.h"
 #include "sh_memory.h"
 #include "sh_play.h"
@@ -37,32 +40,6 @@ static struct {
 } honest;
 static uint64_t epoch;               /* of the owners below */
 static uint32_t owner[CERTIFICATES]; /* 0: none */
-
-enum acct_rc __wrap_acct_epsilon(
-	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out);
-enum acct_rc __wrap_acct_state_epsilon_with(
-	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out);
-
-/* A constant cost: computing it takes a second, and other tests do. */
-enum acct_rc __wrap_acct_epsilon(
-	const struct acct_round *rounds, size_t n, double delta, struct acct_bound *out)
-{
-	(void)rounds, (void)delta;
-	*out = (struct acct_bound){ (double)n, (double)n };
-	return ACCT_OK;
-}
-
-enum acct_rc __wrap_acct_state_epsilon_with(
-	struct acct_state *s, const struct acct_round *with, size_t n, struct acct_bound *out)
-{
-	return __wrap_acct_epsilon(with, (size_t)acct_state_rounds(s) + n, 0, out);
-}
-
-static void must(int truth)
-{
-	if (!truth)
-		abort();
-}
 
 static void end_share(void)
 {

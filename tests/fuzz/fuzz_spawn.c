@@ -5,12 +5,7 @@
 #include <string.h>
 
 #include "cl_spawn_frame.h"
-
-static void must(int truth)
-{
-	if (!truth)
-		abort();
-}
+#include "must.h"
 
 static bool same(const struct cl_spawn_frame *a, const struct cl_spawn_frame *b)
 {

@@ -53,8 +53,6 @@ static inline void plan(struct cl_offer *o, const char *mode, uint64_t number, d
 /* Make `o` the round after `before`, with its plan as it is. */
 static inline void after(struct cl_offer *o, const struct cl_offer *before)
 {
-	o->d.sequence = before->d.sequence + 1;
-	o->d.ledger_seq = before->d.ledger_seq + 3;
-	memcpy(o->d.previous, before->d.hash, sizeof o->d.previous);
+	cl_offer_after(o, before);
 	cl_offer_sign(&world, o);
 }

@@ -99,11 +99,16 @@ void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, st
 	assert_int_equal(rd_descriptor_decode(o->bytes.data, o->bytes.len, d, &err), CM_OK);
 }
 
-void cl_offer_follow(struct cl_offer *o, const struct cl_offer *before)
+void cl_offer_after(struct cl_offer *o, const struct cl_offer *before)
 {
 	o->d.sequence = before->d.sequence + 1;
 	o->d.ledger_seq = before->d.ledger_seq + 3;
 	memcpy(o->d.previous, before->d.hash, sizeof o->d.previous);
+}
+
+void cl_offer_follow(struct cl_offer *o, const struct cl_offer *before)
+{
+	cl_offer_after(o, before);
 	memcpy(o->d.plan_hash, before->d.plan_hash, sizeof o->d.plan_hash);
 	o->d.entry = before->d.entry > 0 ? before->d.entry + 1 : 0;
 }

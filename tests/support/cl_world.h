@@ -53,7 +53,9 @@ struct cl_offer {
 /* "grr", "bins", "mixbins": three colours; "levels": a number in [0, 10].  Sequence 1, minimum batch 1000;
  * try 1 of entry 1 of a plan of CL_WORLD_ENTRIES such rounds whose slice is all of the policy's budget. */
 void cl_offer_make(struct cl_world *w, const char *protocol, double epsilon0, struct cl_offer *o);
-/* The next round after `before`: the next entry of its plan. */
+/* Make `o` the next round after `before`. */
+void cl_offer_after(struct cl_offer *o, const struct cl_offer *before);
+/* The same, of the next entry of the same plan. */
 void cl_offer_follow(struct cl_offer *o, const struct cl_offer *before);
 /* Sign this plan; o becomes a round of it, to be signed: entry 1 or, in adaptive modes, no entry.  Fields
  * that p lacks are those of cl_offer_make: population, name, mode, number 1, slice, entries like o. */

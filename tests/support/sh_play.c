@@ -158,6 +158,14 @@ enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r)
 	return rc;
 }
 
+enum cm_rc sh_play_void(struct sh_play *p)
+{
+	struct rd_record r = { .kind = RD_VOID, .reason = "gave up" };
+
+	memcpy(r.round_id, p->d.round_id, PR_ROUND_ID_LEN);
+	return sh_play_record(p, &r);
+}
+
 enum cm_rc sh_play_extend(struct sh_play *p, uint64_t first, const struct cr_span *records, size_t n)
 {
 	uint8_t signature[CR_SIGN_LEN], bytes[RD_HEAD_MAX], head[PR_HASH_LEN];

@@ -101,6 +101,8 @@ void sh_play_lose(struct sh_play *p, const struct sh_loss *loss);
 
 /* Append a record to the analyzer's ledger (seq and time are filled in) and show it to the shuffler. */
 enum cm_rc sh_play_record(struct sh_play *p, struct rd_record *r);
+/* The same for a record that makes the last round void. */
+enum cm_rc sh_play_void(struct sh_play *p);
 /* Show these records to the shuffler, signed as the analyzer would. */
 enum cm_rc sh_play_extend(struct sh_play *p, uint64_t first, const struct cr_span *records, size_t n);
 /* Make a plan of rounds of d's kind, and show it; compose what waits.  It must be taken into the ledger. */

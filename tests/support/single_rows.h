@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
+#include "encode_in_room.h"
 #include "pt_protocol.h"
+#include "scripted_rng.h"
 
 /* The wire's maxima (doc/wire.md). */
 #define CATEGORIES_MAX 4096u
@@ -43,3 +45,24 @@ static inline struct pt_randomizer made(const char *row, uint32_t d, double epsi
 	assert_int_equal(pt_find(row)->device->check(&q, &p, &err), CM_OK);
 	return p;
 }
+
+/* One report from a script, which it uses up exactly. */
+static inline void scripted_report(
+	const struct pt_randomizer *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *record)
+{
+	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
+	struct cr_rng rng = scripted_rng(&s);
+	struct qy_query q = histogram(p->single.bins);
+	struct qy_value v = { .x = x };
+
+	encode_in_room(p->row, &q, p, &v, &rng, record);
+	assert_int_equal(s.used, len);
+}
+
+/* Assert that the row refuses the parameters `good`, changed by one statement. */
+#define REFUSED(statement)                                                     \
+	do {                                                                   \
+		p = good;                                                      \
+		statement;                                                     \
+		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
+	} while (0)

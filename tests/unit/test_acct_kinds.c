@@ -63,20 +63,29 @@ static double choose(size_t n, size_t k)
 	return c;
 }
 
-/* The worst data set of n = 3, exactly, against the theorem with every term exact. */
-static double compare(const struct bags *bags, const struct mech *m, double part, double e)
+/* What all inputs have in common, as a law; returns its mass before. */
+static double blanket_of(const struct mech *m, double blanket[MECH_OUTPUTS])
 {
-	static struct places d;
-	double blanket[MECH_OUTPUTS] = { 0 }, w = 0, eta, tightest = 0, local = 0;
+	double w = 0;
 
+	for (size_t y = 0; y < MECH_OUTPUTS; y++)
+		blanket[y] = y < m->outputs;
 	for (size_t y = 0; y < m->outputs; y++) {
-		blanket[y] = 1;
 		for (size_t x = 0; x < m->inputs; x++)
 			blanket[y] = fmin(blanket[y], m->law[x][y]);
 		w += blanket[y];
 	}
 	for (size_t y = 0; y < m->outputs; y++)
 		blanket[y] /= w;
+	return w;
+}
+
+/* The worst data set of n = 3, exactly, against the theorem with every term exact. */
+static double compare(const struct bags *bags, const struct mech *m, double part, double e)
+{
+	static struct places d;
+	double blanket[MECH_OUTPUTS], w = blanket_of(m, blanket), eta, tightest = 0, local = 0;
+
 	eta = part * w;
 	d.outputs = m->outputs;
 	double bound = 0;
@@ -246,17 +255,9 @@ static void kinds_are_those_of_the_definition(void **state)
 static void compare_places(const struct mech *m, const struct acct_list *l, double part, double eps)
 {
 	static struct places d;
-	double blanket[MECH_OUTPUTS] = { 0 }, w = 0;
+	double blanket[MECH_OUTPUTS], w = blanket_of(m, blanket);
 	size_t most_n = m->inputs * m->outputs > 40 ? 2 : 3;
 
-	for (size_t y = 0; y < m->outputs; y++) {
-		blanket[y] = 1;
-		for (size_t x = 0; x < m->inputs; x++)
-			blanket[y] = fmin(blanket[y], m->law[x][y]);
-		w += blanket[y];
-	}
-	for (size_t y = 0; y < m->outputs; y++)
-		blanket[y] /= w;
 	d.outputs = m->outputs;
 	for (d.n = 1; d.n <= most_n; d.n++) {
 		double bound = bound_of(l, part, part * w, (double)d.n, eps);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "low_order.h"
+
 static struct cm_err err;
 static struct cl_world world;
 static struct cl_offer offer;
@@ -370,15 +372,9 @@ static void messages_that_do_not_fit_a_frame_are_refused(void **state)
 
 static void a_key_to_which_nothing_can_be_sealed_is_refused_for_good(void **state)
 {
-	/* The point of order 1, and p + 1 with the bit set that RFC 7748 ignores. */
-	static const uint8_t low[][32] = { { 0 },
-		{ 0xee, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-			0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-			0xff, 0xff, 0xff } };
-
 	(void)state;
-	for (size_t i = 0; i < sizeof low / sizeof low[0]; i++) {
-		memcpy(offer.d.hpke_key, low[i], sizeof offer.d.hpke_key);
+	for (size_t i = 0; i < LOW_ORDER; i++) {
+		memcpy(offer.d.hpke_key, low_order[i], sizeof offer.d.hpke_key);
 		assert_int_equal(check(0), CM_EPERM); /* as every refusal that a ledger keeps */
 		assert_non_null(strstr(err.msg, "hpke_key"));
 	}

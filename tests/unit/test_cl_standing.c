@@ -262,9 +262,7 @@ static void later_plan(struct cl_offer *o, const struct cl_offer *before, uint64
 
 	memcpy(p.previous, previous, sizeof p.previous);
 	cl_offer_plan(&world, &p, o);
-	o->d.sequence = before->d.sequence + 1;
-	o->d.ledger_seq = before->d.ledger_seq + 3;
-	memcpy(o->d.previous, before->d.hash, sizeof o->d.previous);
+	cl_offer_after(o, before);
 	cl_offer_sign(&world, o);
 }
 

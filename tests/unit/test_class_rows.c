@@ -10,13 +10,12 @@
 
 #include <cmocka.h>
 
+#include "charged.h"
 #include "encode_in_room.h"
 #include "pt_classes_analysis.h"
-#include "queries.h"
 #include "seeded.h"
 #include "shuffled.h"
 
-static struct cm_err err;
 static struct cr_rng rng;
 static const char *const rows[] = { "gspa-classes", "gspa-pooled" };
 
@@ -26,16 +25,6 @@ static struct qy_query three_words(void)
 
 	q.categories = 3;
 	return q;
-}
-
-static struct pt_randomizer made(const char *row, const struct qy_query *q, const struct pt_request *r)
-{
-	struct pt_randomizer p;
-
-	if (pt_derive(pt_find(row), q, r, &p, &err) != CM_OK)
-		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find(row)->device->check(q, &p, &err), CM_OK);
-	return p;
 }
 
 /* ---- what is sent ---- */
@@ -123,19 +112,6 @@ static double worst_of(const struct pt_randomizer *p, uint32_t own, const unsign
 
 static const double epsilons[] = { 0, 0.3, 0.8, 1.6 };
 
-static void charge(const struct pt_randomizer *p, uint64_t n, double delta[4])
-{
-	struct pt_loss loss;
-
-	assert_int_equal(pt_loss(p, n, &loss, &err), CM_OK);
-	for (size_t i = 0; i < 4; i++) {
-		struct acct_bound b;
-
-		assert_int_equal(acct_delta(loss.part, loss.parts, epsilons[i], &b), ACCT_OK);
-		delta[i] = b.upper;
-	}
-}
-
 /* Four participants, at least two in each class, or one and the rest anywhere; the victim is any of them. */
 static void pooled_values_cost_no_more_than_is_charged(void **state)
 {
@@ -150,7 +126,7 @@ static void pooled_values_cost_no_more_than_is_charged(void **state)
 
 		memcpy(r.class_least, least[k], sizeof least[k]);
 		p = made("gspa-pooled", &q, &r);
-		charge(&p, 4, delta);
+		charged(&p, 4, epsilons, delta);
 		for (unsigned strong = least[k][0]; strong <= 4 - least[k][1]; strong++)
 			for (uint32_t own = 0; own < 2; own++) {
 				unsigned others[2] = { strong - (own == 0), 4 - strong - (own == 1) };
@@ -178,7 +154,7 @@ static void classes_of_one_hide_nobody_else(void **state)
 		const unsigned others[3] = { 0, 0, n - 1 };
 		double delta[4];
 
-		charge(&p, n, delta);
+		charged(&p, n, epsilons, delta);
 		for (size_t i = 0; i < 4; i++)
 			if (worst_of(&p, 2, others, epsilons[i]) > delta[i] * (1 + 1e-9))
 				fail_msg("%u, epsilon %g: %g is charged", n, epsilons[i], delta[i]);
@@ -199,7 +175,7 @@ static void classes_apart_cost_no_more_than_is_charged(void **state)
 
 		memcpy(r.class_least, least[k], sizeof least[k]);
 		p = made("gspa-classes", &q, &r);
-		charge(&p, 8, delta);
+		charged(&p, 8, epsilons, delta);
 		for (uint32_t own = 0; own < 2; own++)
 			for (unsigned more = 0; more < 2; more++) {
 				unsigned others[2] = { 0, 0 };

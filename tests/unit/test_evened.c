@@ -10,10 +10,8 @@
 
 #include <cmocka.h>
 
-#include "pt_flame_analysis.h"
-#include "queries.h"
+#include "charged.h"
 
-static struct cm_err err;
 static const double epsilons[] = { 0, 0.2, 0.7, 1.5 };
 
 /* A coordinate in what is released: ones among the messages of honest devices and dummies, up to 3 of them,
@@ -58,41 +56,24 @@ static void law_of(const double *p, unsigned sent, unsigned colluder, unsigned c
 	assert_true(fabs(sum - 1) < 1e-12);
 }
 
-static struct pt_randomizer made(const char *row, uint32_t dimension, const struct pt_request *r)
+static struct pt_randomizer of_dimension(const char *row, uint32_t dimension, const struct pt_request *r)
 {
 	struct qy_query q = query_of_kind(QY_VECTOR);
-	struct pt_randomizer p;
 
 	q.dimension = dimension;
-	if (pt_derive(pt_find(row), &q, r, &p, &err) != CM_OK)
-		fail_msg("%s", err.msg);
-	assert_int_equal(pt_find(row)->device->check(&q, &p, &err), CM_OK);
-	return p;
+	return made(row, &q, r);
 }
 
-static void charge(const struct pt_randomizer *p, uint64_t n, double delta[4])
-{
-	struct pt_loss loss;
-
-	assert_int_equal(pt_loss(p, n, &loss, &err), CM_OK);
-	for (size_t i = 0; i < 4; i++) {
-		struct acct_bound b;
-
-		assert_int_equal(acct_delta(loss.part, loss.parts, epsilons[i], &b), ACCT_OK);
-		delta[i] = b.upper;
-	}
-}
-
-static void compare(const double *here, const double *there, size_t n, const double charged[4], double *worst)
+static void compare(const double *here, const double *there, size_t n, const double paid[4], double *worst)
 {
 	for (size_t i = 0; i < 4; i++) {
 		double delta = 0, e = exp(epsilons[i]);
 
 		for (size_t k = 0; k < n; k++)
 			delta += fmax(here[k] - e * there[k], 0);
-		if (delta > charged[i] * (1 + 1e-9) + 1e-14)
-			fail_msg("%g at %g, %g is charged", delta, epsilons[i], charged[i]);
-		*worst = fmax(*worst, delta / charged[i]);
+		if (delta > paid[i] * (1 + 1e-9) + 1e-14)
+			fail_msg("%g at %g, %g is charged", delta, epsilons[i], paid[i]);
+		*worst = fmax(*worst, delta / paid[i]);
 	}
 }
 
@@ -127,16 +108,16 @@ static void several_chosen_coordinates_cost_no_more_than_is_charged(void **state
 	(void)state;
 	for (unsigned cap = 1; cap <= 3; cap++) {
 		const struct pt_request r = { .epsilon0 = 0.9, .levels = 2, .size = 2, .padded = cap };
-		struct pt_randomizer p = made("ss-topk", 3, &r);
-		double charged[4], worst = 0;
+		struct pt_randomizer p = of_dimension("ss-topk", 3, &r);
+		double paid[4], worst = 0;
 
-		charge(&p, 3, charged);
+		charged(&p, 3, epsilons, paid);
 		for (unsigned others = 0; others < OPTIONS * OPTIONS; others++) {
 			for (unsigned x = 0; x < OPTIONS; x++)
 				topk_law((unsigned[]){ x, others % OPTIONS, others / OPTIONS }, 3, cap,
 					pt_mixbins_keep(&p.slots.slot[0].each), law[x]);
 			for (unsigned pair = 0; pair < OPTIONS * OPTIONS; pair++)
-				compare(law[pair % OPTIONS], law[pair / OPTIONS], 512, charged, &worst);
+				compare(law[pair % OPTIONS], law[pair / OPTIONS], 512, paid, &worst);
 		}
 		assert_true(worst > 0.3);
 	}
@@ -176,17 +157,17 @@ static void evened_draws_cost_no_more_than_is_charged_among_colluders(void **sta
 	(void)state;
 	for (unsigned cap = 1; cap <= 2; cap++) {
 		const struct pt_request r = { .epsilon0 = 1.5, .levels = 2, .slots = 2, .padded = cap };
-		struct pt_randomizer p = made("ss-double", 4, &r);
-		double charged[4], worst = 0;
+		struct pt_randomizer p = of_dimension("ss-double", 4, &r);
+		double paid[4], worst = 0;
 
-		charge(&p, 2, charged);
+		charged(&p, 2, epsilons, paid);
 		for (unsigned other = 0; other < 16; other++) {
 			for (unsigned x = 0; x < 16; x++)
 				double_law((unsigned[]){ x, other }, cap,
 					pt_mixbins_keep(&p.slots.slot[0].each), law[x]);
 			for (unsigned x = 0; x < 16; x++) /* the worst pair differs in every coordinate */
-				compare(law[x], law[15 - x], 4096, charged, &worst);
-			compare(law[0], law[7], 4096, charged, &worst);
+				compare(law[x], law[15 - x], 4096, paid, &worst);
+			compare(law[0], law[7], 4096, paid, &worst);
 		}
 		assert_true(worst > 0.3);
 	}

@@ -67,21 +67,30 @@ static enum cm_rc verify(const struct rd_manifest *m)
 			fail_msg("'%s' does not name %s", err.msg, word); \
 	} while (0)
 
+/* Encode m into b, sign it, and verify it against its round. */
+static void read_back(const struct rd_manifest *m, const struct rd_descriptor *d, struct cm_buf *b,
+	struct rd_manifest *back)
+{
+	uint8_t signature[CR_SIGN_LEN];
+
+	cm_buf_init(b, 1u << 20);
+	assert_int_equal(rd_manifest_encode(m, b, &err), CM_OK);
+	assert_int_equal(
+		cr_sign(shuffler.signer, RD_PURPOSE_MANIFEST, b->data, b->len, signature, &err), CM_OK);
+	assert_int_equal(
+		rd_manifest_verify(b->data, b->len, signature, shuffler.verifier, d, back, &err), CM_OK);
+}
+
 static void an_honest_manifest_is_read_back(void **state)
 {
 	struct rd_descriptor d = round_of_three();
 	struct rd_bucket bucket[2];
 	struct rd_manifest m = sample(bucket), back;
-	uint8_t signature[CR_SIGN_LEN], hash[PR_HASH_LEN];
+	uint8_t hash[PR_HASH_LEN];
 	struct cm_buf b;
 
 	(void)state;
-	cm_buf_init(&b, 1u << 20);
-	assert_int_equal(rd_manifest_encode(&m, &b, &err), CM_OK);
-	assert_int_equal(
-		cr_sign(shuffler.signer, RD_PURPOSE_MANIFEST, b.data, b.len, signature, &err), CM_OK);
-	assert_int_equal(
-		rd_manifest_verify(b.data, b.len, signature, shuffler.verifier, &d, &back, &err), CM_OK);
+	read_back(&m, &d, &b, &back);
 	assert_int_equal(back.participants, 12);
 	assert_int_equal(back.messages, 36);
 	assert_false(back.is_void);
@@ -99,18 +108,12 @@ static void whom_it_left_out_is_read_back_in_its_form_alone(void **state)
 	struct rd_descriptor d = round_of_three();
 	struct rd_bucket bucket[2];
 	struct rd_manifest m = sample(bucket), back;
-	uint8_t signature[CR_SIGN_LEN];
 	struct cm_buf b;
 
 	(void)state;
 	m.left_out.devices[1] = 2400;
 	m.left_out.devices[RD_LEFT_OUT - 1] = UINT64_MAX; /* a reason that this version does not know */
-	cm_buf_init(&b, 1u << 20);
-	assert_int_equal(rd_manifest_encode(&m, &b, &err), CM_OK);
-	assert_int_equal(
-		cr_sign(shuffler.signer, RD_PURPOSE_MANIFEST, b.data, b.len, signature, &err), CM_OK);
-	assert_int_equal(
-		rd_manifest_verify(b.data, b.len, signature, shuffler.verifier, &d, &back, &err), CM_OK);
+	read_back(&m, &d, &b, &back);
 	assert_int_equal(back.left_out.devices[1], 2400);
 	assert_int_equal(back.left_out.devices[RD_LEFT_OUT - 1], RD_LEFT_OUT_DEVICES_MAX);
 	rd_manifest_fini(&back);
@@ -172,13 +175,30 @@ static void counts_that_disagree_are_refused(void **state)
 	}
 }
 
+/* What a manifest says of all its messages, and of those in its first bucket. */
+struct total {
+	uint64_t messages, dummies;
+	uint32_t first;
+	const char *word; /* of the refusal; NULL: it is accepted */
+};
+
+static void expect_total(const struct total *t)
+{
+	struct rd_bucket bucket[2];
+	struct rd_manifest m = sample(bucket);
+
+	m.messages = t->messages;
+	m.dummies = t->dummies;
+	bucket[0].messages = t->first;
+	if (!t->word)
+		assert_int_equal(verify(&m), CM_OK);
+	else
+		REFUSED(m, t->word);
+}
+
 static void the_shufflers_messages_are_those_the_descriptor_prescribes(void **state)
 {
-	static const struct {
-		uint64_t messages, dummies;
-		uint32_t first;
-		const char *word; /* NULL: accepted */
-	} row[] = {
+	static const struct total row[] = {
 		{ 41, 5, 35, NULL },
 		{ 36, 0, 30, "dummies" }, /* it added none and says so */
 		{ 41, 4, 35, "dummies" },
@@ -191,18 +211,8 @@ static void the_shufflers_messages_are_those_the_descriptor_prescribes(void **st
 
 	(void)state;
 	prescribed = 5;
-	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-		struct rd_bucket bucket[2];
-		struct rd_manifest m = sample(bucket);
-
-		m.messages = row[i].messages;
-		m.dummies = row[i].dummies;
-		bucket[0].messages = row[i].first;
-		if (!row[i].word)
-			assert_int_equal(verify(&m), CM_OK);
-		else
-			REFUSED(m, row[i].word);
-	}
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+		expect_total(&row[i]);
 	/* Void: none at all. */
 	{
 		struct rd_bucket bucket[2];
@@ -271,11 +281,7 @@ static void a_batch_that_is_filled_up_says_its_total_and_no_more(void **state)
 
 static void noise_is_any_number_that_can_be_drawn(void **state)
 {
-	static const struct {
-		uint64_t messages, dummies;
-		uint32_t first;
-		const char *word; /* NULL: accepted */
-	} row[] = {
+	static const struct total row[] = {
 		{ 36, 0, 30, NULL },
 		{ 41, 5, 35, NULL },
 		{ 56, 20, 50, NULL }, /* 2 bins, 10 each at most */
@@ -289,18 +295,8 @@ static void noise_is_any_number_that_can_be_drawn(void **state)
 		.mixbins.bins = 2,
 		.shuffler.noise_decay = 1,
 		.shuffler.noise_mean = 5 };
-	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-		struct rd_bucket bucket[2];
-		struct rd_manifest m = sample(bucket);
-
-		m.messages = row[i].messages;
-		m.dummies = row[i].dummies;
-		bucket[0].messages = row[i].first;
-		if (!row[i].word)
-			assert_int_equal(verify(&m), CM_OK);
-		else
-			REFUSED(m, row[i].word);
-	}
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+		expect_total(&row[i]);
 	tagged = (struct pt_randomizer){ 0 };
 }
 

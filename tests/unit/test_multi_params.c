@@ -77,14 +77,6 @@ static void the_cells_of_a_hash_follow_the_dummies(void **state)
 	}
 }
 
-/* Parameters changed by one statement, of a row's own for six categories. */
-#define REFUSED(statement)                                                     \
-	do {                                                                   \
-		p = good;                                                      \
-		statement;                                                     \
-		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
-	} while (0)
-
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
 	struct qy_query q = histogram(6), five = histogram(5);
@@ -204,32 +196,18 @@ static void counts_that_cannot_be_are_refused(void **state)
 	}
 }
 
-/* A value of the params column, {"b": 16, "f": "0.015625"}. */
-static double param(const char *params, const char *key)
-{
-	char quoted[16];
-	const char *at;
-
-	(void)snprintf(quoted, sizeof quoted, "\"%s\"", key);
-	at = strstr(params, quoted);
-	assert_non_null(at);
-	at += strlen(quoted);
-	at += strspn(at, "\": ");
-	return strtod(at, NULL);
-}
-
 /* Expected counts of so many messages estimate the truth, with the variance of the reference. */
-static void expect_estimate(const struct pt_randomizer *p, const struct csv *csv, const char *params,
-	double expected, double scale)
+static void expect_estimate(
+	const struct pt_randomizer *p, const struct csv *csv, double expected, double scale)
 {
 	struct qy_query q = histogram(p->multi.bins);
 	uint64_t counts[64] = { (uint64_t)(expected * scale + 0.5) };
-	uint64_t n = (uint64_t)(param(params, "n") * scale);
+	uint64_t n = (uint64_t)(csv_param(csv, "n") * scale);
 	struct es_estimate e;
 	struct acct_round round;
 
 	assert_int_equal(pt_answer(&q, p, counts, n, &e, &err), CM_OK);
-	assert_true(fabs(e.item[0].value - param(params, "nj") * scale) < 3);
+	assert_true(fabs(e.item[0].value - csv_param(csv, "nj") * scale) < 3);
 	close_to(e.item[0].variance / scale, strtod(csv_get(csv, "est_variance"), NULL), 1e-6);
 	assert_int_equal(pt_protocol_of(p->row)->cells(p, n, &round, &err), CM_OK);
 	close_to(round.cell[0].omega * round.cell[0].u - round.cell[0].omega * round.cell[0].v,
@@ -245,26 +223,26 @@ static void reference_values_are_met(void **state)
 	(void)state;
 	assert_true(csv_open(&csv, TEST_DATA "/vectors/protocols.csv"));
 	while (csv_next(&csv)) {
-		const char *row = csv_get(&csv, "randomizer"), *params = csv_get(&csv, "params");
+		const char *row = csv_get(&csv, "randomizer");
 		const double scale = 1000;
 
 		if (strcmp(row, "hashed_bins") == 0) {
-			double l = param(params, "b"), n = param(params, "n"), c = param(params, "nj");
+			double l = csv_param(&csv, "b"), n = csv_param(&csv, "n"), c = csv_param(&csv, "nj");
 			struct pt_randomizer p = hashed(40, (uint32_t)l, 1);
 
 			p.multi.dummies = 0;
-			p.shuffler.dummies = (uint64_t)(param(params, "N") * scale);
-			expect_estimate(&p, &csv, params, c + (n - c) / l + param(params, "N") / l, scale);
+			p.shuffler.dummies = (uint64_t)(csv_param(&csv, "N") * scale);
+			expect_estimate(&p, &csv, c + (n - c) / l + csv_param(&csv, "N") / l, scale);
 			seen++;
 		} else if (strcmp(row, "cheu_zhilyaev") == 0) {
-			double f = param(params, "f"), n = param(params, "n"), c = param(params, "nj");
-			uint32_t fakes = (uint32_t)param(params, "kfake");
-			struct pt_randomizer p = cheu((uint32_t)param(params, "d"), 4, fakes);
+			double f = csv_param(&csv, "f"), n = csv_param(&csv, "n"), c = csv_param(&csv, "nj");
+			uint32_t fakes = (uint32_t)csv_param(&csv, "kfake");
+			struct pt_randomizer p = cheu((uint32_t)csv_param(&csv, "d"), 4, fakes);
 			struct acct_round round;
 
 			p.cheu.other = (uint64_t)ldexp(f, 64);
 			p.cheu.keep = UINT64_C(0) - p.cheu.other;
-			expect_estimate(&p, &csv, params, c * (1 - f) + (n - c + fakes * n) * f, scale);
+			expect_estimate(&p, &csv, c * (1 - f) + (n - c + fakes * n) * f, scale);
 			assert_int_equal(pt_find("cheu")->cells(&p, 10000, &round, &err), CM_OK);
 			close_to(round.cell[0].u, strtod(csv_get(&csv, "p"), NULL), 1e-12);
 			close_to(exp(pt_find("cheu")->device->epsilon0(&p)), strtod(csv_get(&csv, "p"), NULL),

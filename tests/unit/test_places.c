@@ -18,6 +18,14 @@ static struct cr_rng rng;
 static struct qy_value value;
 static int clamped;
 
+/* Four cells of [0, 10] by two of [-1, 1]. */
+static struct qy_query grid(struct qy_column axes[2])
+{
+	axes[0] = (struct qy_column){ .name = "x", .high = 10, .cells = 4 };
+	axes[1] = (struct qy_column){ .name = "y", .low = -1, .high = 1, .cells = 2 };
+	return (struct qy_query){ .kind = QY_PLACES, .name = "q", .column = axes, .columns = 2 };
+}
+
 static void a_place_is_the_cell_of_two_numbers(void **state)
 {
 	static const struct {
@@ -31,9 +39,8 @@ static void a_place_is_the_cell_of_two_numbers(void **state)
 		{ { "10", "1" }, 7, 0, "[7.5, 10] x [0, 1]" },
 		{ { "1e300", "-7" }, 3, 1, "[7.5, 10] x [-1, 0)" },
 		{ { " 5", "1e-9" }, 6, 0, "[5, 7.5) x [0, 1]" } };
-	struct qy_column axes[2] = { { .name = "x", .high = 10, .cells = 4 },
-		{ .name = "y", .low = -1, .high = 1, .cells = 2 } };
-	struct qy_query q = { .kind = QY_PLACES, .name = "q", .column = axes, .columns = 2 };
+	struct qy_column axes[2];
+	struct qy_query q = grid(axes);
 	char text[QY_PLACE_TEXT];
 
 	(void)state;
@@ -49,9 +56,8 @@ static void a_place_is_the_cell_of_two_numbers(void **state)
 
 static void every_cell_has_its_lower_ends_whatever_they_are_rounded_to(void **state)
 {
-	struct qy_column axes[2] = { { .name = "x", .high = 10, .cells = 4 },
-		{ .name = "y", .low = -1, .high = 1, .cells = 2 } };
-	struct qy_query q = { .kind = QY_PLACES, .name = "q", .column = axes, .columns = 2 };
+	struct qy_column axes[2];
+	struct qy_query q = grid(axes);
 
 	(void)state;
 	axes[0].low = 0.1;
@@ -76,9 +82,8 @@ static void one_number_alone_is_no_place_and_does_not_show(void **state)
 {
 	static const char *const bad[][2] = { { NULL, "0" }, { "1", NULL }, { "", "0" }, { "1", "nan" },
 		{ "inf", "0" }, { "1 ", "0" }, { "1", "north" }, { "1", "0,5" } };
-	struct qy_column axes[2] = { { .name = "x", .high = 10, .cells = 4 },
-		{ .name = "y", .low = -1, .high = 1, .cells = 2 } };
-	struct qy_query q = { .kind = QY_PLACES, .name = "q", .column = axes, .columns = 2 };
+	struct qy_column axes[2];
+	struct qy_query q = grid(axes);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -100,9 +105,8 @@ static void one_number_alone_is_no_place_and_does_not_show(void **state)
 
 static void a_grid_has_two_axes_of_two_cells_or_more(void **state)
 {
-	struct qy_column axes[2] = { { .name = "x", .high = 10, .cells = 4 },
-		{ .name = "y", .low = -1, .high = 1, .cells = 2 } };
-	struct qy_query q = { .kind = QY_PLACES, .name = "q", .column = axes, .columns = 2 };
+	struct qy_column axes[2];
+	struct qy_query q = grid(axes);
 
 	(void)state;
 	axes[1].cells = 1;

@@ -1,6 +1,6 @@
 /* test_rd_plan.c - signed plans: every field out of range, every cut, and what a round of one may differ
  * in. */
-#include "wire_bytes.h"
+#include "golden_plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,34 +9,8 @@
 #include "cm_fault.h"
 #include "pr_msg.h"
 #include "rd_plan.h"
-#include "round_keys.h"
 
 static struct cm_err err;
-static struct round_keys analyzer, other;
-static struct cm_buf golden; /* tests/data/golden/plan.bin: rounds 1 and 3 accepted, 2 and 4 refused */
-
-static int load(void **state)
-{
-	FILE *f = fopen(TEST_DATA "/golden/plan.bin", "rb");
-
-	(void)state;
-	assert_non_null(f);
-	cm_buf_init(&golden, PR_PLAN_MAX);
-	golden.len = fread(cm_buf_room(&golden, PR_PLAN_MAX), 1, PR_PLAN_MAX, f);
-	assert_int_equal(fclose(f), 0);
-	round_keys_make(&analyzer);
-	round_keys_make(&other);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	cm_buf_fini(&golden);
-	round_keys_free(&analyzer);
-	round_keys_free(&other);
-	return 0;
-}
 
 static struct rd_plan read_golden(void)
 {
@@ -420,5 +394,5 @@ int main(void)
 		cmocka_unit_test(what_is_signed_beside_documents_is_laid_out_as_documented),
 	};
 
-	return cmocka_run_group_tests(tests, load, drop);
+	return cmocka_run_group_tests(tests, golden_load, golden_drop);
 }

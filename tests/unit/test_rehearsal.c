@@ -1,40 +1,13 @@
 /* test_rehearsal.c - a plan as a question: whose it is, when it was asked, and what is read of answers. */
-#include "wire_bytes.h"
+#include "golden_plan.h"
 
 #include <stdio.h>
 
 #include "rd_rehearsal.h"
-#include "round_keys.h"
 
 #define NOW INT64_C(1764403200000)
 
 static struct cm_err err;
-static struct round_keys analyzer, other;
-static struct cm_buf golden; /* tests/data/golden/plan.bin */
-
-static int load(void **state)
-{
-	FILE *f = fopen(TEST_DATA "/golden/plan.bin", "rb");
-
-	(void)state;
-	assert_non_null(f);
-	cm_buf_init(&golden, PR_PLAN_MAX);
-	golden.len = fread(cm_buf_room(&golden, PR_PLAN_MAX), 1, PR_PLAN_MAX, f);
-	assert_int_equal(fclose(f), 0);
-	round_keys_make(&analyzer);
-	round_keys_make(&other);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	cm_buf_fini(&golden);
-	round_keys_free(&analyzer);
-	round_keys_free(&other);
-	return 0;
-}
-
 static uint8_t signature[CR_SIGN_LEN];
 
 static Tombola__V1__Rehearse question(int64_t asked_ms)
@@ -155,5 +128,5 @@ int main(void)
 		cmocka_unit_test(of_a_peers_bits_those_of_entries_count),
 	};
 
-	return cmocka_run_group_tests(tests, load, drop);
+	return cmocka_run_group_tests(tests, golden_load, golden_drop);
 }

@@ -1,45 +1,20 @@
 /* test_sh_rehearse.c - rehearsals in the shuffler and at the analyzer: one at a time, what each client counts
  * for, and what the analyzer makes of the result. */
-#include "wire_bytes.h"
+#include "golden_plan.h"
 
 #include <stdio.h>
 
 #include "an_rehearse.h"
-#include "round_keys.h"
 #include "sh_rehearse.h"
 
 #define NOW INT64_C(1764403200000)
 
-/* tests/data/golden/plan.bin: two entries of min_reports 1000, target 58000; slice (1, 1e-6). */
-static struct cm_buf golden;
-static struct round_keys analyzer;
 static struct cm_err err;
 static struct sh_refusal no;
 static struct sh_policy policy;
 static struct sh_plans *plans;
 static struct sh_rehearse r;
 static struct rd_plan plan;
-
-static int load(void **state)
-{
-	FILE *f = fopen(TEST_DATA "/golden/plan.bin", "rb");
-
-	(void)state;
-	assert_non_null(f);
-	cm_buf_init(&golden, PR_PLAN_MAX);
-	golden.len = fread(cm_buf_room(&golden, PR_PLAN_MAX), 1, PR_PLAN_MAX, f);
-	assert_int_equal(fclose(f), 0);
-	round_keys_make(&analyzer);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	cm_buf_fini(&golden);
-	round_keys_free(&analyzer);
-	return 0;
-}
 
 static int begin(void **state)
 {
@@ -388,5 +363,5 @@ int main(void)
 		CASE(an_answer_about_something_else_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, load, drop);
+	return cmocka_run_group_tests(tests, golden_load, golden_drop);
 }

@@ -32,19 +32,6 @@ struct law {
 	bool supports[ITEMS_MAX][OUTPUTS_MAX];
 };
 
-/* One report from a script, which it uses up exactly. */
-static void report(
-	const struct pt_randomizer *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *record)
-{
-	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
-	struct cr_rng rng = scripted_rng(&s);
-	struct qy_query q = histogram(p->single.bins);
-	struct qy_value v = { .x = x };
-
-	encode_in_room(p->row, &q, p, &v, &rng, record);
-	assert_int_equal(s.used, len);
-}
-
 static void note_support(const struct pt_randomizer *p, const uint8_t *record, struct law *l, uint32_t y)
 {
 	uint64_t counts[TALLIES_MAX] = { 0 };
@@ -74,9 +61,9 @@ static void unary_law(const struct pt_randomizer *p, struct law *l)
 				far[i] = set ? 0 : UINT64_MAX;
 				l->of[x][y] *= set ? chance(t) : chance(UINT64_C(0) - t);
 			}
-			report(p, x, near, d, record);
+			scripted_report(p, x, near, d, record);
 			assert_int_equal(record[PT_RECORD_HEAD], y);
-			report(p, x, far, d, record);
+			scripted_report(p, x, far, d, record);
 			assert_int_equal(record[PT_RECORD_HEAD], y);
 			note_support(p, record, l, y);
 		}
@@ -101,7 +88,7 @@ static void subset_law(const struct pt_randomizer *p, struct law *l)
 				script[i] = draw_for(rest % (d - i), d - i);
 				rest /= d - i;
 			}
-			report(p, x, script, d, record);
+			scripted_report(p, x, script, d, record);
 			y = record[PT_RECORD_HEAD];
 			assert_int_equal(__builtin_popcount(y), p->olh.size);
 			assert_int_equal(y >> x & 1, way % 2);
@@ -127,7 +114,7 @@ static void hadamard_law(const struct pt_randomizer *p, struct law *l)
 					draw_for(column, k) };
 				uint32_t y;
 
-				report(p, x, script, 2, record);
+				scripted_report(p, x, script, 2, record);
 				assert_int_equal(pt_record_get(record, k, &y, &err), CM_OK);
 				l->of[x][y] +=
 					chance(kept ? p->single.keep : UINT64_C(0) - p->single.keep) / k;

@@ -123,14 +123,6 @@ static void what_a_row_cannot_do_is_refused_with_the_reason(void **state)
 	}
 }
 
-/* Parameters changed by one statement, of a row's own for six categories. */
-#define REFUSED(statement)                                                     \
-	do {                                                                   \
-		p = good;                                                      \
-		statement;                                                     \
-		assert_int_equal(row->device->check(&q, &p, &err), CM_EPROTO); \
-	} while (0)
-
 static void parameters_that_no_plan_gives_are_refused(void **state)
 {
 	struct qy_query q = histogram(6), five = histogram(5);

@@ -81,19 +81,6 @@ static void every_cell_has_its_share_of_points(void **state)
 	}
 }
 
-/* One report from a script, which it uses up exactly. */
-static void report(
-	const struct pt_randomizer *p, uint64_t x, const uint64_t *script, size_t len, uint8_t *record)
-{
-	struct scripted_rng s = { .script = script, .len = len, .fallback = SCRIPT_END };
-	struct cr_rng rng = scripted_rng(&s);
-	struct qy_query q = histogram(p->single.bins);
-	struct qy_value v = { .x = x };
-
-	encode_in_room(p->row, &q, p, &v, &rng, record);
-	assert_int_equal(s.used, len);
-}
-
 /* A record says what the sender drew: the randomized cell of its value under its hash. */
 static void a_local_hash_report_is_randomized_response_on_the_cells(void **state)
 {
@@ -112,11 +99,11 @@ static void a_local_hash_report_is_randomized_response_on_the_cells(void **state
 					draw_for(b, PT_HASH_POINTS), p.single.keep - 1,
 					draw_for(o, cells - 1) };
 
-				report(&p, x, script, 4, record);
+				scripted_report(&p, x, script, 4, record);
 				assert_true(cm_get_le64(record + 8) == a && cm_get_le64(record + 16) == b);
 				assert_int_equal(cm_get_le64(record + 24), own);
 				script[2] = p.single.keep;
-				report(&p, x, script, 4, record);
+				scripted_report(&p, x, script, 4, record);
 				assert_true(cm_get_le64(record + 24) != own);
 				hits |= UINT64_C(1) << cm_get_le64(record + 24);
 			}
