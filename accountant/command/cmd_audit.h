@@ -49,7 +49,6 @@ struct cmd_audit {
 
 /* The number of rounds that hold budget at the end. */
 size_t cmd_audit_held(const struct cmd_audit *a);
-bool cmd_audit_holds(const struct cmd_audit *a, const struct cmd_audit_row *r);
 /* Does the whole ledger belong to one adaptive plan? */
 bool cmd_audit_adaptive(const struct cmd_audit *a);
 void cmd_audit_print(const struct cmd_audit *a);

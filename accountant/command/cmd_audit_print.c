@@ -3,7 +3,7 @@
 
 #include "cmd_audit.h"
 
-bool cmd_audit_holds(const struct cmd_audit *a, const struct cmd_audit_row *r)
+static bool holds(const struct cmd_audit *a, const struct cmd_audit_row *r)
 {
 	return r->stage != CMD_VOID || (a->opened.slices && !r->returned) ||
 	       (a->opened.slices && !a->plan[r->plan].filter.kind);
@@ -14,7 +14,7 @@ size_t cmd_audit_held(const struct cmd_audit *a)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->rows; i++)
-		n += cmd_audit_holds(a, &a->row[i]);
+		n += holds(a, &a->row[i]);
 	return n;
 }
 

@@ -35,11 +35,6 @@ static int precision_of(double x)
 	return DIGITS - 1;
 }
 
-void acct_decimal_text(double x, char out[ACCT_DECIMAL_ROOM])
-{
-	(void)snprintf(out, ACCT_DECIMAL_ROOM, "%.*g", precision_of(x) + 1, x);
-}
-
 static wide power_of_ten(int n)
 {
 	wide power = 1;

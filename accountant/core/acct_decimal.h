@@ -18,10 +18,6 @@
 extern "C" {
 #endif
 
-#define ACCT_DECIMAL_ROOM 32u /* bytes of a text, its NUL included */
-
-/* Write the decimal of x as "%g" does, in the locale's form.  x may be negative, inf or nan. */
-void acct_decimal_text(double x, char out[ACCT_DECIMAL_ROOM]);
 /* The least double whose decimal is at least the sum of the decimals of a and b; it is the sum itself if
  * that has at most 15 digits.  a, b >= 0.  INFINITY if a or b is, or the sum exceeds every double; NaN if a
  * or b is. */

@@ -435,7 +435,6 @@ static enum cm_rc begin_try(struct an_round_state *round, const struct rd_record
 	round->descriptor = *d;
 	round->stage = AN_RESERVED;
 	round->decided_seq = r->seq;
-	round->reserved_ms = r->time_ms;
 	round->ended_ms = 0;
 	round->epsilon_round = r->epsilon_round;
 	round->epsilon_total = r->epsilon_total;

@@ -45,7 +45,7 @@ struct an_round_state {
 	uint64_t decided_seq;
 	uint64_t charge_seq;              /* number of the CHARGE record */
 	uint8_t charge_head[PR_HASH_LEN]; /* the ledger's head after the CHARGE record */
-	int64_t reserved_ms, charged_ms;
+	int64_t charged_ms;
 	int64_t ended_ms; /* time at which the last try was settled or void; 0 if it is under way */
 	uint8_t manifest_hash[PR_HASH_LEN];
 	uint64_t participants; /* number of participants of the last try that ended */

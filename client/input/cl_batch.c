@@ -227,10 +227,8 @@ enum cm_rc cl_batch_add(struct cl_batch *b, const struct cr_rng *rng,
 		return CM_OK;
 	}
 	readings = &b->readings[at];
-	if (*readings == TAKEN) {
-		b->counts.taken_seen++;
+	if (*readings == TAKEN)
 		return CM_OK;
-	}
 	if (*readings > 0)
 		b->counts.duplicates++;
 	/* The counter has reached its maximum; the error in the probabilities is negligible. */

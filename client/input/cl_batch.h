@@ -61,6 +61,5 @@ struct cl_batch_counts {
 	uint64_t duplicates; /* readings left out because the device's other reading was drawn */
 	uint64_t unlisted;   /* readings of devices that are not listed, or beyond the limit */
 	uint64_t none;       /* devices without a valid reading */
-	uint64_t taken_seen; /* readings of devices whose report of this round is stored already */
 };
 void cl_batch_counts(const struct cl_batch *b, struct cl_batch_counts *out);

@@ -21,10 +21,8 @@ struct reading {
 	const struct cm_cli_verb *verb; /* the verb that the command line names; NULL until it is known */
 	const char *group;              /* first word of several verbs, whose help is asked for; else NULL */
 	struct cm_cli *cli;
-	int level, max_argc;
+	int level;
 	const char *color;
-	/* the environment variable that set the log level, for the message about a bad value */
-	const char *level_from;
 	int rest; /* index in argv where the verb's words end */
 	bool help, usage, version, no_memory;
 	const char **repeated[16]; /* the values of options that may be repeated */

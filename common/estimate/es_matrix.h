@@ -9,15 +9,13 @@
 
 #include "es_estimate.h"
 
-#define ES_MATRIX_MOST 1024u /* most values */
-
 struct es_matrix {
 	uint32_t k;
 	double *score;    /* S(y, j) is at [y * k + j]; owned */
 	double *variance; /* v(x, j) is at [x * k + j]; owned */
 };
 
-/* Invert the matrix.  chance[x * k + y] is p(y|x), so that each row sums to 1; k 2..ES_MATRIX_MOST. CM_EDATA:
+/* Invert the matrix.  chance[x * k + y] is p(y|x), so that each row sums to 1; k 2 or more.  CM_EDATA:
  * no inverse exists, since some values cannot be told apart, or a cell of it is off by more than 1e-6.
  * CM_EINTERNAL: out of memory.  The time grows as k^3: 256 values take some 50 ms. */
 CM_CHECK enum cm_rc es_matrix_init(struct es_matrix *m, uint32_t k, const double *chance, struct cm_err *err);

@@ -88,11 +88,6 @@ class Steps:
         got = self.counts(n)
         assert sum(abs(a - b) for a, b in zip(got, want)) <= 2 * SLACK, (got, want)
 
-    def is_of_none(self, n):
-        """Nobody had a value in the round."""
-        got = self.counts(n)
-        assert got[8] >= N - SLACK, got
-
     def no_files(self):
         wait_for("the payloads to be erased", lambda: not any(self.cluster.payloads(p) for p in ("client", "shuffler", "analyzer")))
 

@@ -37,7 +37,7 @@ static void the_inversion_encloses_the_sum_over_outcomes(void **state)
 			struct acct_point exact, fast;
 
 			acct_exact_at(&c.exact, eps, k % 2, &exact);
-			acct_invert_at(&c.list, eps, k % 2, INFINITY, &fast);
+			acct_invert_within(&c.list, eps, k % 2, INFINITY, ACCT_INVERT_WIDTH, &fast);
 			assert_true(fast.lo <= exact.hi && exact.lo <= fast.hi);
 			acct_exact_at(&c.exact, other, k % 2, &exact);
 			double line = fast.lo - fast.slope * step - fast.slope_err * fabs(step);
@@ -94,7 +94,7 @@ static void a_limit_on_work_widens_the_bounds_of_a_lopsided_list_and_never_moves
 			struct acct_point exact, fast;
 
 			acct_exact_at(&c.exact, eps, k % 2, &exact);
-			acct_invert_at(&c.list, eps, k % 2, limits[k], &fast);
+			acct_invert_within(&c.list, eps, k % 2, limits[k], ACCT_INVERT_WIDTH, &fast);
 			double blur = 3e-14 * exact.slope + 1e-300; /* a few ulps of epsilon */
 			assert_false(fast.hi < exact.lo - blur);
 			assert_false(fast.lo > exact.hi + blur);
@@ -120,7 +120,7 @@ static void the_excess_survives_where_the_transform_nearly_vanishes(void **state
 		struct acct_point exact, fast;
 
 		acct_exact_at(&c.exact, eps, true, &exact);
-		acct_invert_at(&c.list, eps, true, 0, &fast);
+		acct_invert_within(&c.list, eps, true, 0, ACCT_INVERT_WIDTH, &fast);
 		assert_true(fast.lo <= exact.hi && fast.hi >= exact.lo);
 	}
 	acct_curve_fini(&c);

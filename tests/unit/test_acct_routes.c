@@ -44,7 +44,7 @@ static void inversion_agrees_with_the_list_of_outcomes(void **state)
 				struct acct_point a, b;
 
 				acct_exact_at(&c.exact, eps, false, &a);
-				acct_invert_at(&l, eps, false, INFINITY, &b);
+				acct_invert_within(&l, eps, false, INFINITY, ACCT_INVERT_WIDTH, &b);
 				overlap(a, b);
 				if (ns[i] >= 5 && a.hi > 1e-3)
 					assert_true(b.hi - b.lo < 2e-3 * b.hi);
@@ -119,7 +119,7 @@ static void what_a_list_leaves_out_is_as_rare_as_it_says(void **state)
 			for (double eps = 0; eps < 2; eps += 0.1) {
 				struct acct_point a, b;
 
-				acct_invert_at(&l, eps, false, INFINITY, &a);
+				acct_invert_within(&l, eps, false, INFINITY, ACCT_INVERT_WIDTH, &a);
 				acct_exact_at(&some.exact, eps, false, &b);
 				overlap(a, b);
 			}
@@ -172,7 +172,7 @@ static void inversion_agrees_with_the_identity_summed_directly(void **state)
 		struct acct_point a;
 		double h = direct(4, 0.3, 4, 2, 400, eps[i]) / (1 + exp(eps[i]));
 
-		acct_invert_at(&l, eps[i], false, INFINITY, &a);
+		acct_invert_within(&l, eps[i], false, INFINITY, ACCT_INVERT_WIDTH, &a);
 		assert_true(a.lo <= h * (1 + 1e-10) && a.hi >= h * (1 - 1e-10));
 		assert_true(a.hi - a.lo < 2e-3 * a.hi);
 	}
@@ -189,9 +189,9 @@ static void others_that_are_always_blanket_are_dummies(void **state)
 	for (double eps = 0; eps < 0.1; eps += 0.02) {
 		struct acct_point x, y, z;
 
-		acct_invert_at(&a, eps, false, INFINITY, &x);
-		acct_invert_at(&b, eps, false, INFINITY, &y);
-		acct_invert_at(&c, eps, false, INFINITY, &z);
+		acct_invert_within(&a, eps, false, INFINITY, ACCT_INVERT_WIDTH, &x);
+		acct_invert_within(&b, eps, false, INFINITY, ACCT_INVERT_WIDTH, &y);
+		acct_invert_within(&c, eps, false, INFINITY, ACCT_INVERT_WIDTH, &z);
 		overlap(x, y);
 		overlap(x, z);
 		/* z is smoothed less: its bound of 1/M is the coarser one */
@@ -207,11 +207,11 @@ static void the_line_of_a_point_is_below_the_curve(void **state)
 	for (double eps = 0; eps < 0.5; eps += 0.05) {
 		struct acct_point a, b;
 
-		acct_invert_at(&l, eps, false, INFINITY, &a);
+		acct_invert_within(&l, eps, false, INFINITY, ACCT_INVERT_WIDTH, &a);
 		for (double other = 0; other < 0.5; other += 0.05) {
 			double step = tanh(other / 2) - tanh(eps / 2);
 
-			acct_invert_at(&l, other, false, INFINITY, &b);
+			acct_invert_within(&l, other, false, INFINITY, ACCT_INVERT_WIDTH, &b);
 			assert_true(a.lo - a.slope * step - a.slope_err * fabs(step) <= b.hi * (1 + 1e-9));
 		}
 	}

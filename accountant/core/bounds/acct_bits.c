@@ -267,12 +267,9 @@ static double tolerance(const struct acct_bits_sum *f, double width)
 	return width > TOLERANCE ? fmin(WIDEST, width * (1 + f->s * f->s * variance)) : TOLERANCE;
 }
 
-double acct_bits_at(double others, double coins, double eps0, double eps, double most, struct acct_point *at)
-{
-	return acct_bits_within(others, coins, eps0, eps, most, 0, at);
-}
-
-double acct_bits_within(double others, double coins, double eps0, double eps, double most, double width,
+/* Bounds of one point with `others` bits and `coins` fair coins, as acct_bits_curve_at: at->hi is at most the
+ * trivial bound (1-y)/2, and at->lo >= 0. */
+static double point(double others, double coins, double eps0, double eps, double most, double width,
 	struct acct_point *at)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), scale;
@@ -427,14 +424,14 @@ static double part_at(const struct acct_bit_facts *b, const struct part *p, doub
 {
 	bool coins = b->sent_are_coins;
 	struct acct_point fewer;
-	double work = acct_bits_within(b->others + (coins ? 0 : p->least), b->coins + (coins ? p->least : 0),
+	double work = point(b->others + (coins ? 0 : p->least), b->coins + (coins ? p->least : 0),
 		b->epsilon0, eps, most, width, at);
 
 	if (!(p->most > p->least))
 		return work;
 	fewer = *at;
-	work += acct_bits_within(b->others + (coins ? 0 : p->most), b->coins + (coins ? p->most : 0),
-		b->epsilon0, eps, most, width, at);
+	work += point(b->others + (coins ? 0 : p->most), b->coins + (coins ? p->most : 0), b->epsilon0, eps,
+		most, width, at);
 	at->hi = fewer.hi;
 	return work;
 }

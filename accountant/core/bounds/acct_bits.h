@@ -30,17 +30,6 @@
 #include "acct_list.h"
 #include "acct_point.h"
 
-/* Bounds of one point with `others` bits and `coins` fair coins: at->hi is at most the trivial bound
- * (1-y)/2, and at->lo >= 0.  Returns the work done, in the unit of struct acct_work; beyond `most` the
- * point is wide.  Cost: 20 to 100 microseconds, up to a few milliseconds where the best m is far from
- * `others`, where it lies in the limit of many bits (eps0 >= 5). */
-double acct_bits_at(double others, double coins, double eps0, double eps, double most, struct acct_point *at);
-
-/* The same, where the interval of delta may be as wide as moves epsilon by the relative `width`, at most
- * 0.01. */
-double acct_bits_within(double others, double coins, double eps0, double eps, double most, double width,
-	struct acct_point *at);
-
 /* The law of the number of messages that count, for rounds in which some messages count only by chance and
  * everybody is told which do. */
 struct acct_bits_mix;
@@ -48,7 +37,9 @@ struct acct_bits_mix;
 ACCT_CHECK enum acct_rc acct_bits_mix_new(const struct acct_bit_facts *b, struct acct_bits_mix **out);
 void acct_bits_mix_free(struct acct_bits_mix *x); /* NULL allowed */
 
-/* Compute one point of a round of bits, before defect and sampling.  most, width: as in
- * acct_bits_within. */
+/* Bound one point of a round of bits, before defect and sampling.  Returns the work done, in the unit of
+ * struct acct_work; beyond `most` the point is wide.  The interval of delta may be as wide as moves epsilon
+ * by the relative `width`, at most 0.01.  Cost: 20 to 100 microseconds for each end, up to a few milliseconds
+ * where the best m is far from the number of bits and lies in the limit of many bits (eps0 >= 5). */
 double acct_bits_curve_at(const struct acct_bit_facts *b, const struct acct_bits_mix *x, double eps,
 	double most, double width, struct acct_point *at);

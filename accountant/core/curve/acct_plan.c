@@ -96,7 +96,7 @@ double acct_plan_blur(const struct acct_plan *p)
 	return 1e-14 + (128 * p->rounds + 8 * p->exponents) * DBL_EPSILON;
 }
 
-bool acct_plan_has_infinite(const struct acct_plan *p)
+static bool has_infinite(const struct acct_plan *p)
 {
 	for (size_t i = 0; i < p->parts; i++)
 		if (p->part[i].curve.list.infinite[0] > 0 || p->part[i].curve.list.infinite[1] > 0)
@@ -135,7 +135,7 @@ static const struct acct_list *only_defect(const struct acct_plan *p)
 
 bool acct_plan_ends_at(const struct acct_plan *p, double delta)
 {
-	if (!acct_plan_has_infinite(p) || p->certain <= delta)
+	if (!has_infinite(p) || p->certain <= delta)
 		return true;
 	const struct acct_list *only = only_defect(p);
 	return only && only->defect <= delta;

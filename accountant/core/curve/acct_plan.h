@@ -52,7 +52,6 @@ void acct_plan_fini(struct acct_plan *p);
  * distance. */
 double acct_plan_blur(const struct acct_plan *p);
 
-bool acct_plan_has_infinite(const struct acct_plan *p);
 /* Is the mass of infinite loss at most delta, so that no epsilon beyond `largest` is needed? */
 bool acct_plan_ends_at(const struct acct_plan *p, double delta);
 bool acct_plan_is_single(const struct acct_plan *p); /* Is the plan one round that occurs once? */

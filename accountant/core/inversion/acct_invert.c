@@ -195,11 +195,6 @@ static void aim(struct acct_path *w, double steps, double scale, double alias[2]
 	}
 }
 
-double acct_invert_at(const struct acct_list *l, double eps, bool swap, double most, struct acct_point *at)
-{
-	return acct_invert_within(l, eps, swap, most, ACCT_INVERT_WIDTH, at);
-}
-
 double acct_invert_within(
 	const struct acct_list *l, double eps, bool swap, double most, double width, struct acct_point *at)
 {

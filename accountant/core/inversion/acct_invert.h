@@ -43,11 +43,9 @@
 #define ACCT_INVERT_WIDTH 2e-5
 
 /* Compute a point for any number of messages.  Returns the work done (struct acct_work), which is at most
- * about most + acct_invert_least.  A point that reaches the limit has wide bounds. */
-double acct_invert_at(const struct acct_list *l, double eps, bool swap, double most, struct acct_point *at);
-
-/* The same with a relative width of delta of its own, which may be larger: more smoothing then needs fewer
- * nodes, and nodes that are small against the width are skipped. */
+ * about most + acct_invert_least.  A point that reaches the limit has wide bounds.  width: the relative
+ * width of delta that smoothing may add, ACCT_INVERT_WIDTH or more.  More smoothing needs fewer nodes, and
+ * nodes that are small against the width are skipped. */
 double acct_invert_within(
 	const struct acct_list *l, double eps, bool swap, double most, double width, struct acct_point *at);
 
