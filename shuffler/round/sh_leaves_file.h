@@ -1,5 +1,4 @@
-/* sh_leaves_file.h - the file format of a round's leaves: header, encrypted pages, start of each level.  For
- * sh_leaves.c and sh_leaves_make.c. */
+/* sh_leaves_file.h - the file of a round's leaves: a header, encrypted pages, and where each level starts. */
 #pragma once
 
 #include "cr_aead.h"
@@ -24,17 +23,18 @@ struct sh_leaves_file {
 };
 
 /* Set the levels of a tree of n leaves. */
-void sh_leaves_layout(struct sh_leaves_file *f, uint64_t n);
+void sh_leaves_file_layout(struct sh_leaves_file *f, uint64_t n);
 /* Write or read one whole page of RD_SORT_PAGE_BYTES; any number of threads at a time, each its own page. */
-CM_CHECK enum cm_rc sh_page_write(
+CM_CHECK enum cm_rc sh_leaves_file_write(
 	const struct sh_leaves_file *f, uint64_t page, const void *bytes, struct cm_err *err);
-CM_CHECK enum cm_rc sh_page_read(
+CM_CHECK enum cm_rc sh_leaves_file_read(
 	const struct sh_leaves_file *f, uint64_t page, void *bytes, struct cm_err *err);
-/* Write the header: magic, n, sealed_ms. */
-CM_CHECK enum cm_rc sh_header_write(const struct sh_leaves_file *f, struct cm_err *err);
+/* Write the header of a new file: magic, n, sealed_ms.  Or read it, and set the levels that follow from n. */
+CM_CHECK enum cm_rc sh_leaves_file_begin(const struct sh_leaves_file *f, struct cm_err *err);
+CM_CHECK enum cm_rc sh_leaves_file_open(struct sh_leaves_file *f, struct cm_err *err);
 
 /* The path "DIR/ID.suffix", malloc'd; and the name of the key file. */
-char *sh_leaves_path(const struct sh_leaves_place *place, const uint8_t round_id[PR_ROUND_ID_LEN],
+char *sh_leaves_file_path(const struct sh_leaves_place *place, const uint8_t round_id[PR_ROUND_ID_LEN],
 	const char *suffix, struct cm_err *err);
 #define SH_LEAVES_NAME_LEN (2 * PR_ROUND_ID_LEN + 8u)
-void sh_leaves_key_name(const uint8_t round_id[PR_ROUND_ID_LEN], char out[SH_LEAVES_NAME_LEN]);
+void sh_leaves_file_key(const uint8_t round_id[PR_ROUND_ID_LEN], char out[SH_LEAVES_NAME_LEN]);

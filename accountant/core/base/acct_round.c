@@ -1,4 +1,5 @@
-/* acct_round.c - checks and compares rounds: acct_round_check and acct_round_equal of acct.h. */
+/* acct_round.c - checks and compares rounds (acct_round_check and acct_round_equal of acct.h), and makes
+ * those of acct_round.h. */
 #include <float.h>
 #include <math.h>
 
@@ -6,6 +7,8 @@
 #include "acct_central.h"
 #include "acct_family.h"
 #include "acct_fault.h"
+
+#define RATE_LEAST 1e-9 /* least chance with which participants take part */
 
 /* Check the levels' shares, and that there are not too many reports in all. */
 static enum acct_rc check_reports(const struct acct_round *r, double blanket, const char **why)
@@ -127,4 +130,31 @@ enum acct_rc acct_round_check(const struct acct_round *r, const char **why)
 	if (check_messages(r, why))
 		return ACCT_EDOMAIN;
 	return check_reports(r, blanket, why);
+}
+
+/* Somebody who does not take part is silent.  Silence is a report that has the same law for everybody: a
+ * cell with u = v = 1, which is all blanket.  So the blanket-cell theorem holds for the list with this
+ * cell, and every other omega multiplied by the rate. */
+enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **why)
+{
+	if (!(rate >= RATE_LEAST && rate < 1))
+		return acct_fault(why, "poisson must be from 1e-9 to below 1");
+	if (r->event != ACCT_SHUFFLED)
+		return acct_fault(why, "poisson is of shuffled reports");
+	if (r->dummies > 0 || r->levels > 0)
+		return acct_fault(why,
+			"poisson with dummies or guarantees of the participants' own: they are "
+			"not blanket in the proportions of those who may be silent");
+	if (r->sampling > 0)
+		return acct_fault(why, "poisson or sampling, not both");
+	if (r->cells >= ACCT_MAX_CELLS)
+		return acct_fault(why, "poisson takes a cell more than there is room for");
+	for (size_t j = 0; j < r->cells; j++)
+		r->cell[j].omega *= rate;
+	r->cell[r->cells++] = (struct acct_cell){ 1 - rate, 1, 1 };
+	r->messages = ACCT_ANY_MESSAGES; /* silence is neither a bit nor a report of a family */
+	r->family = NULL;
+	for (int i = 0; i < 3; i++)
+		r->shape[i] = 0;
+	return ACCT_OK;
 }
