@@ -59,6 +59,17 @@ static struct acct_round cells_of(const struct pair *s, uint64_t count)
 	return r;
 }
 
+/* Rounds of the profile lose as much as rounds of the pair.  Frees the profile. */
+static void expect_pair(struct acct_profile *p, const struct pair *s)
+{
+	for (uint64_t count = 1; count < 40; count *= 3) {
+		struct acct_round a = round_of(p, count), b = cells_of(s, count);
+
+		agree(&a, &b, count > 1 ? 1e-2 : 1e-9);
+	}
+	acct_profile_free(p);
+}
+
 static void masses_are_the_pair_they_came_from(void **state)
 {
 	const struct pair s = lopsided();
@@ -69,12 +80,7 @@ static void masses_are_the_pair_they_came_from(void **state)
 
 	(void)state;
 	assert_int_equal(acct_profile_of_pmf(0.5, &remove, &add, &p), ACCT_OK);
-	for (uint64_t count = 1; count < 40; count *= 3) {
-		struct acct_round a = round_of(p, count), b = cells_of(&s, count);
-
-		agree(&a, &b, count > 1 ? 1e-2 : 1e-9);
-	}
-	acct_profile_free(p);
+	expect_pair(p, &s);
 }
 
 static void errors_of_tests_are_the_pair_they_came_from(void **state)
@@ -85,12 +91,7 @@ static void errors_of_tests_are_the_pair_they_came_from(void **state)
 
 	(void)state;
 	assert_int_equal(acct_profile_of_trade_off(fpr, fnr, 2, &p), ACCT_OK);
-	for (uint64_t count = 1; count < 40; count *= 3) {
-		struct acct_round a = round_of(p, count), b = cells_of(&s, count);
-
-		agree(&a, &b, count > 1 ? 1e-2 : 1e-9);
-	}
-	acct_profile_free(p);
+	expect_pair(p, &s);
 }
 
 static void missing_and_infinite_mass_is_an_infinite_loss(void **state)

@@ -41,20 +41,27 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* The first fault of a group with these keys; "" if there is none. */
-static const char *fault(const char *keys)
+/* The first fault of a configuration; "" if there is none. */
+static const char *first_fault(const char *text)
 {
 	static struct cm_err first;
-	char text[512];
 
 	first = (struct cm_err){ .code = CM_OK };
-	(void)snprintf(text, sizeof text, "mqtt = {\ntopics = [ \"s/+/r\" ]; %s\n%s\n};\n",
-		!strstr(keys, "devices") ? "devices = \"list\";" : "", keys);
 	conf = (struct cl_mqtt_conf){ 0 };
 	assert_int_equal(cf_parse(text, "f", rows, &conf, &file, NULL, &err), CM_OK);
 	cl_mqtt_conf_check(&conf, file, NULL, &first);
 	cf_file_free(file);
 	return first.code == CM_OK ? "" : first.msg;
+}
+
+/* The same of a group with these keys. */
+static const char *fault(const char *keys)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof text, "mqtt = {\ntopics = [ \"s/+/r\" ]; %s\n%s\n};\n",
+		!strstr(keys, "devices") ? "devices = \"list\";" : "", keys);
+	return first_fault(text);
 }
 
 static void put_password(const char *bytes, size_t n, mode_t mode)
@@ -117,20 +124,14 @@ static void what_a_broker_drops_for_another_devices_sake_is_refused(void **state
 	cf_free(rows, &conf);
 }
 
-/* The first fault of a group with these sources. */
+/* The same of a group with these sources. */
 static const char *fault_of(const char *keys, const char *sources)
 {
-	static struct cm_err first;
 	char text[5000];
 
-	first = (struct cm_err){ .code = CM_OK };
 	(void)snprintf(text, sizeof text, "mqtt = {\ndevices = \"list\"; %s\nsources = (\n%s\n);\n};\n", keys,
 		sources);
-	conf = (struct cl_mqtt_conf){ 0 };
-	assert_int_equal(cf_parse(text, "f", rows, &conf, &file, NULL, &err), CM_OK);
-	cl_mqtt_conf_check(&conf, file, NULL, &first);
-	cf_file_free(file);
-	return first.code == CM_OK ? "" : first.msg;
+	return first_fault(text);
 }
 
 static void the_first_source_that_matches_reads_a_message(void **state)

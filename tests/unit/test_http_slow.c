@@ -23,6 +23,16 @@ static int connect_to(const struct world *w)
 	return fd;
 }
 
+/* Others are served; ends the world and closes these connections. */
+static void expect_room(struct world *w, const int fd[MANY])
+{
+	for (int i = 0; i < 20; i++)
+		assert_get(w, "/healthz", 200, "ok\n");
+	world_fini(w);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(close(fd[i]), 0);
+}
+
 static void many_slow_callers_make_room_for_a_quick_one(void **state)
 {
 	static const char part[] = "GET /healthz HTTP/1.1\r\nX: ";
@@ -36,11 +46,7 @@ static void many_slow_callers_make_room_for_a_quick_one(void **state)
 		assert_int_equal(send(fd[i], part, sizeof part - 1, MSG_NOSIGNAL), (ssize_t)sizeof part - 1);
 		(void)uv_run(&w.loop, UV_RUN_NOWAIT);
 	}
-	for (int i = 0; i < 20; i++)
-		assert_get(&w, "/healthz", 200, "ok\n");
-	world_fini(&w);
-	for (size_t i = 0; i < MANY; i++)
-		assert_int_equal(close(fd[i]), 0);
+	expect_room(&w, fd);
 }
 
 /* Send a byte every 20 ms until it is cut off: it is never silent for long, and never finishes. */
@@ -94,11 +100,7 @@ static void callers_who_do_not_read_make_room_too(void **state)
 		for (int k = 0; k < 5; k++)
 			(void)uv_run(&w.loop, UV_RUN_NOWAIT);
 	}
-	for (int i = 0; i < 20; i++)
-		assert_get(&w, "/healthz", 200, "ok\n");
-	world_fini(&w);
-	for (size_t i = 0; i < MANY; i++)
-		assert_int_equal(close(fd[i]), 0);
+	expect_room(&w, fd);
 }
 
 static void a_body_that_nobody_asked_for_is_read_past(void **state)

@@ -258,19 +258,26 @@ static void a_plan_with_more_entries_than_the_policy_composes_is_not_taken(void 
 	assert_int_equal(try_entry(1, 1, NULL), CM_OK);
 }
 
-/* A plan that is being composed when the policy changes is judged by the new one, and the next round of a
- * plan that is pinned, too. */
-static void another_policy_judges_what_is_not_pinned(void **state)
+/* Show a plan without composing it. */
+static void show_plan(void)
 {
-	struct sh_compose *w;
 	struct rd_record r;
 
-	(void)state;
 	plan_of(1);
 	sh_play_plan_make(&play, &(struct sh_wish){ 0 }, &play.d, &r);
 	assert_int_equal(sh_play_record(&play, &r), CM_OK);
 	cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
 	play.plans++;
+}
+
+/* A plan that is being composed when the policy changes is judged by the new one, and the next round of a
+ * plan that is pinned, too. */
+static void another_policy_judges_what_is_not_pinned(void **state)
+{
+	struct sh_compose *w;
+
+	(void)state;
+	show_plan();
 	assert_int_equal(sh_core_compose(play.core, &w, &play.err), CM_OK);
 	assert_non_null(w);
 	play.policy.shared.max_epsilon0 = 0.5; /* the entry has 1 */
@@ -293,14 +300,9 @@ static void a_round_before_its_plan_is_composed_is_asked_to_wait(void **state)
 {
 	struct sh_compose *w, *second;
 	atomic_bool stop = true;
-	struct rd_record r;
 
 	(void)state;
-	plan_of(1);
-	sh_play_plan_make(&play, &(struct sh_wish){ 0 }, &play.d, &r);
-	assert_int_equal(sh_play_record(&play, &r), CM_OK);
-	cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
-	play.plans++;
+	show_plan();
 	says(try_entry(1, 1, NULL), ERROR(BUSY), "composed");
 	assert_int_equal(sh_core_compose(play.core, &w, &play.err), CM_OK);
 	assert_non_null(w);
@@ -321,14 +323,9 @@ static void a_round_before_its_plan_is_composed_is_asked_to_wait(void **state)
 static void a_composition_that_fails_ends_nothing(void **state)
 {
 	struct sh_compose *w;
-	struct rd_record r;
 
 	(void)state;
-	plan_of(1);
-	sh_play_plan_make(&play, &(struct sh_wish){ 0 }, &play.d, &r);
-	assert_int_equal(sh_play_record(&play, &r), CM_OK);
-	cr_sha256(play.plan.data, play.plan.len, play.plan_hash);
-	play.plans++;
+	show_plan();
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(sh_core_plan_at(play.core, 1)->state, SH_PIN_WAITS);
 		assert_int_equal(sh_core_compose(play.core, &w, &play.err), CM_OK);
