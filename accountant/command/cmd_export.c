@@ -44,6 +44,17 @@ static double down(double x)
 	return fmax(0, x * (1 - 1e-12) - 1e-15);
 }
 
+/* Compute where the lines fnr = 1 - delta - e^eps fpr of two neighbouring points meet; false if that is
+ * outside the quadrant. */
+static bool corner(const double epsilon[2], const struct acct_bound delta[2], double *x, double *y)
+{
+	double a = exp(epsilon[1]);
+
+	*x = (delta[0].upper - delta[1].upper) / (a - exp(epsilon[0]));
+	*y = 1 - delta[1].upper - a * *x;
+	return *x >= 0 && *y >= 0;
+}
+
 /* Print the corners of the trade-off curve of the upper ends, which bounds errors of the first kind (fpr)
  * and of the second (fnr) from below.  They are the points where the lines fnr = 1 - delta - e^eps fpr and
  * their mirror images meet pairwise, rounded downwards.  The hull of the corners lies below the curve. */
@@ -52,19 +63,17 @@ static void print_trade_off(FILE *to, const double *epsilon, const struct acct_b
 	fputs("# dominating\n# neighbours: replace one record\nfpr,fnr\n", to);
 	fprintf(to, "0,%.17g\n", down(1 - delta[n - 1].upper));
 	for (size_t i = n - 1; i > 0; i--) {
-		double a = exp(epsilon[i]), b = exp(epsilon[i - 1]);
-		double x = (delta[i - 1].upper - delta[i].upper) / (a - b), y = 1 - delta[i].upper - a * x;
+		double x, y;
 
-		if (x >= 0 && y >= 0)
+		if (corner(&epsilon[i - 1], &delta[i - 1], &x, &y))
 			fprintf(to, "%.17g,%.17g\n", down(x), down(y));
 	}
 	double fair = down((1 - delta[0].upper) / 2);
 	fprintf(to, "%.17g,%.17g\n", fair, fair);
 	for (size_t i = 1; i < n; i++) {
-		double a = exp(epsilon[i]), b = exp(epsilon[i - 1]);
-		double x = (delta[i - 1].upper - delta[i].upper) / (a - b), y = 1 - delta[i].upper - a * x;
+		double x, y;
 
-		if (x >= 0 && y >= 0)
+		if (corner(&epsilon[i - 1], &delta[i - 1], &x, &y))
 			fprintf(to, "%.17g,%.17g\n", down(y), down(x));
 	}
 	fprintf(to, "%.17g,0\n", down(1 - delta[n - 1].upper));

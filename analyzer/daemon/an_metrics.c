@@ -31,9 +31,6 @@ static const char *const stages[] = { "planned", "reserved", "charged", "settled
 /* Names of the members of enum an_phase, in its order. */
 static const char *const phases[] = { "idle", "judging", "away", "talking", "waiting", "opening", NULL };
 static const char *const messages[] = { "counted", "bad", "duplicate", NULL };
-static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-	INFINITY };
-static const double long_seconds[] = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, INFINITY };
 
 static const struct cm_metric_row rows[ROWS] = {
 	[STAGES] = { "tombola_analyzer_rounds", CM_METRIC_GAUGE, "Rounds of the plan by where they stand.",
@@ -54,11 +51,11 @@ static const struct cm_metric_row rows[ROWS] = {
 	[MESSAGES] = { "tombola_analyzer_messages_total", CM_METRIC_COUNTER,
 		"Sealed messages opened since the start, by what they held.", "outcome", messages, NULL },
 	[APPEND_SECONDS] = { "tombola_analyzer_ledger_append_duration_seconds", CM_METRIC_HISTOGRAM,
-		"Time to make a ledger record durable and count it.", NULL, NULL, seconds },
+		"Time to make a ledger record durable and count it.", NULL, NULL, lk_metrics_seconds },
 	[OPEN_SECONDS] = { "tombola_analyzer_open_duration_seconds", CM_METRIC_HISTOGRAM,
-		"Time to open one bucket of messages.", NULL, NULL, long_seconds },
+		"Time to open one bucket of messages.", NULL, NULL, lk_metrics_minutes },
 	[JUDGE_SECONDS] = { "tombola_analyzer_judge_duration_seconds", CM_METRIC_HISTOGRAM,
-		"Time to judge whether a round fits the budget.", NULL, NULL, long_seconds },
+		"Time to judge whether a round fits the budget.", NULL, NULL, lk_metrics_minutes },
 	[LAST_CHARGED] = { "tombola_analyzer_last_charged_timestamp_seconds", CM_METRIC_GAUGE,
 		"When a round of the plan was last charged, by the ledger, in unix seconds.", NULL, NULL,
 		NULL },

@@ -97,7 +97,8 @@ static void say(void *user, const struct pl_round *r, const char *text)
 			CM_S("reason", text));
 }
 
-/* Wait before pinning: end a run that a person watches, and ask again later in a daemon. */
+/* Pin nothing while the policy refuses the plan: end a run that a person watches, and let a daemon ask again
+ * later. */
 static void wait_for_policy(struct an_policy *p)
 {
 	struct cm_err err = { 0 };

@@ -63,7 +63,7 @@ enum an_step {
 	AN_AT_RELEASED,
 	AN_AT_SEGMENT,
 	AN_AT_SETTLED,
-	AN_AT_LOCAL, /* none: an action is running in this process */
+	AN_AT_LOCAL, /* no answer is awaited: an action is running in this process */
 	AN_AT_DONE,
 };
 

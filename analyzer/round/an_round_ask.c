@@ -81,12 +81,12 @@ static enum cm_rc sign_head(struct an_round *r, uint64_t seq, struct cm_err *err
 	return cr_sign(r->conf.signer, RD_PURPOSE_LEDGER, bytes, n, r->request.ledger_signature, err);
 }
 
-/* As many records after the witness as fit one frame. */
+/* Send as many records after the witness's head as fit one frame. */
 static enum cm_rc ask_extend(struct an_round *r, struct cm_err *err)
 {
 	Tombola__V1__ExtendLedger *m = &r->request.body.extend_ledger;
 	uint64_t seq = r->witness.seq + 1, last = an_ledger_chain(r->conf.ledger)->seq;
-	size_t bytes = 1024, n = 0; /* of the frame around them */
+	size_t bytes = 1024, n = 0; /* 1024 for the frame around the records */
 
 	tombola__v1__extend_ledger__init(m);
 	m->population = population(r);

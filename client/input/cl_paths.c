@@ -16,7 +16,7 @@ struct node {
 	size_t parent;
 	size_t first; /* the first path that ends here; NOTHING if none does */
 	struct cl_texts *keys;
-	const char **text; /* the keys that follow, and the numbers of their nodes */
+	const char **text; /* the keys that may follow; text[i] leads to the node of number child[i] */
 	size_t *child, children;
 	size_t items; /* an array's items are read up to this number only */
 };

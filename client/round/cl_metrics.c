@@ -38,8 +38,6 @@ static const char *const stops[] = { "standing", "conflict", NULL };
 static const char *const readings[] = { "read", "bad", "out_of_domain", "clamped", "duplicate", "unlisted",
 	"none", NULL };
 static const char *const phases[] = { "asking", "preparing", "uploading", "ending", NULL };
-static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-	INFINITY };
 
 static const struct cm_metric_row rows[ROWS] = {
 	[ROUNDS] = { "tombola_client_rounds_total", CM_METRIC_COUNTER, "Rounds by outcome for this client.",
@@ -51,7 +49,7 @@ static const struct cm_metric_row rows[ROWS] = {
 	[MESSAGES] = { "tombola_client_messages_total", CM_METRIC_COUNTER,
 		"Sealed messages of those reports.", NULL, NULL, NULL },
 	[STORE_SECONDS] = { "tombola_client_store_duration_seconds", CM_METRIC_HISTOGRAM,
-		"Time to make sealed reports durable before they are sent.", NULL, NULL, seconds },
+		"Time to make sealed reports durable before they are sent.", NULL, NULL, lk_metrics_seconds },
 	[PHASE] = { "tombola_client_phase", CM_METRIC_GAUGE, "1 for the client's current phase.", "phase",
 		phases, NULL },
 	[LAST_NUMBER] = { "tombola_client_last_round_number", CM_METRIC_GAUGE,

@@ -11,6 +11,10 @@
 #include "cm_clock.h"
 #include "cm_log.h"
 
+const double lk_metrics_seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+	INFINITY };
+const double lk_metrics_minutes[] = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, INFINITY };
+
 enum {
 	BUILD,
 	START,

@@ -8,6 +8,10 @@
 #include "lk_link.h"
 #include "nt_http.h"
 
+/* Bounds of the buckets of histograms: of work that takes milliseconds, and of work that may take minutes.
+ * They are the same in every daemon, so that a dashboard can put their times side by side. */
+extern const double lk_metrics_seconds[], lk_metrics_minutes[];
+
 struct lk_metrics;
 
 /* Make the metrics of a daemon.  role: such as "shuffler".  files: copied; their dates are read now and in

@@ -45,9 +45,6 @@ static const char *const reasons[] = { "other", "not_found", "round_closed", "co
 enum { QUOTA_PAUSED, JUNK, DISPLACED };
 static const char *const quotas[] = { "paused", "junk", "displaced", NULL };
 static const char *const roles[] = { "client", "analyzer", "intake", NULL };
-static const double seconds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-	INFINITY };
-static const double long_seconds[] = { 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, INFINITY };
 static const double crowd[] = { 1, 10, 50, 100, 250, 500, 1000, 2500, 5000, 10000, INFINITY };
 
 static const struct cm_metric_row rows[ROWS] = {
@@ -82,11 +79,11 @@ static const struct cm_metric_row rows[ROWS] = {
 		"uses.",
 		"event", quotas, NULL },
 	[COMMIT_SECONDS] = { "tombola_shuffler_commit_duration_seconds", CM_METRIC_HISTOGRAM,
-		"Time to make a batch of reports durable.", NULL, NULL, seconds },
+		"Time to make a batch of reports durable.", NULL, NULL, lk_metrics_seconds },
 	[COMMIT_REPORTS] = { "tombola_shuffler_commit_reports", CM_METRIC_HISTOGRAM,
 		"Reports in one commit: the crowd in which they are stored.", NULL, NULL, crowd },
 	[SEAL_SECONDS] = { "tombola_shuffler_seal_duration_seconds", CM_METRIC_HISTOGRAM,
-		"Time to read a round back, hash it and sign its manifest.", NULL, NULL, long_seconds },
+		"Time to read a round back, hash it and sign its manifest.", NULL, NULL, lk_metrics_minutes },
 	[WAITING] = { "tombola_shuffler_waiting_bytes", CM_METRIC_GAUGE,
 		"Bytes of reports that are not durable yet.", NULL, NULL, NULL },
 	[PAUSED] = { "tombola_shuffler_paused", CM_METRIC_GAUGE,

@@ -356,8 +356,8 @@ enum acct_rc acct_rounds_refine(
 		last = p->work.spent - spent;
 		width = widest(target, targets);
 		stalled += width > 0.8 * before;
-		/* Where the rounds' own bounds are apart, and one finer grid did not help, no other
-		 * will. */
+		/* If the bounds of single rounds are already apart, and one finer grid did not help, no
+		 * finer grid will. */
 		if (!(width > goal) || (p->loose && stalled > 0) ||
 			(stalled >= 2 && (!p->symmetric || p->work.spent > CHEAP)))
 			break;
