@@ -2,13 +2,14 @@
 import json
 import re
 import signal
+import threading
 
 import pytest
 
 from cluster import EXIT, wait_for
 from spread import Spread
 from test_rehearse import change, deployed, line_of, rehearse
-from test_rounds import histogram, readings
+from test_rounds import COLOURS, histogram, readings
 
 TAKEN = "a changed key of the policy is taken up"
 WAITS = "a changed key of the policy waits until the round is over, or for a restart"
@@ -198,6 +199,48 @@ def test_a_hundred_reloads_in_an_open_round_lose_nothing(cluster):
     result = cluster.json("analyzer", "round", "show", "1")["result"]
     assert result["participants"] == result["reports"] == n and result["duplicates"] == result["bad"] == 0, result
     assert shuffler.alive() and client.alive() and analyzer.alive()
+
+
+def test_reloads_while_a_plan_is_composed_lose_nothing(cluster):
+    """The shuffler begins a rehearsal's composition and the plan's again by the policy in force then; a client whose policy
+    changes answers the rehearsal to its end."""
+    n = 20
+    cluster.configure(min_batch=n, devices=n)
+    asked(cluster)
+    readings(cluster, n)
+    cluster.plan([histogram(n, epsilon0=0.5, values=COLOURS[:k], query=f"colour{k}", repeat=40) for k in (2, 3)], epsilon=40.0)
+    shuffler = cluster.start("shuffler", "run")
+    cluster.wait_listening()
+    client = cluster.start("client", "run")
+    wait_for("the client to connect", lambda: '"connected"' in client.log())
+    analyzer = cluster.start("analyzer", "run")
+
+    def reloads(client=None):
+        for i in range(6):
+            for party in ("client", "shuffler") if client else ("shuffler",):
+                change(cluster, f"{party}-policy.conf", "^max_epsilon0.*$", f"max_epsilon0 = {40 + i}.0;")
+            if client:
+                client.process.send_signal(signal.SIGHUP)
+            assert reload(shuffler)["changed"] == 1
+
+    def beside(verb, *args):
+        """The exit code of a verb while the shuffler's policy changes."""
+        thread = threading.Thread(target=reloads)
+        thread.start()
+        code = cluster.run("analyzer", "plan", verb, *args).returncode
+        thread.join()
+        return code
+
+    assert beside("rehearse") == 0
+    assert beside("sign", "--yes", "--anyway") == 0
+    wait_for("the plan in the ledger", lambda: '"plan pinned"' in analyzer.log())
+    reloads(client)
+    wait_for("the first results", lambda: stages(cluster).count("settled") >= 2)
+    assert shuffler.alive() and client.alive() and analyzer.alive()
+    assert cluster.json("analyzer", "round", "show", "1")["result"]["participants"] == n
+    pinned, = lines(shuffler, "plan pinned")
+    assert pinned["taken"] == pinned["entries"] == 80, pinned
+    assert len(lines(shuffler, TAKEN)) == 18
 
 
 # ---- configurations ---------------------------------------------------------------------------------------------------
