@@ -68,8 +68,10 @@ static enum cm_rc check_place(const struct an_ledger_files *b, const struct rd_p
 	uint64_t number = an_state_next_plan(&b->state, previous);
 
 	if (memcmp(p->file_hash, b->plan.digest, PR_HASH_LEN) != 0)
-		return cm_fail(
-			err, CM_ECONFIG, "is plan %s of another plan file than this run has read", p->name);
+		return cm_fail(err, CM_ECONFIG,
+			"is plan %s of another plan file than this run has read (a running analyzer reads it again "
+			"at SIGHUP)",
+			p->name);
 	if (p->number != number || memcmp(p->previous, previous, PR_HASH_LEN) != 0)
 		return cm_fail(err, CM_ECONFIG, "was signed as plan %llu, and the next of the ledger is %llu",
 			(unsigned long long)p->number, (unsigned long long)number);
