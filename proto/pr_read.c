@@ -251,7 +251,7 @@ static enum cm_rc store_value(struct reader *r, const struct message *m, const P
 	if (f->type == PROTOBUF_C_TYPE_MESSAGE) {
 		rc = read_message(r, f->descriptor, (struct cursor){ it->data, it->data + it->len },
 			m->depth + 1, &inner);
-		memcpy(to, &inner, sizeof inner);
+		*(ProtobufCMessage **)(void *)to = inner;
 		return rc;
 	}
 	rc = check_length(m->type, f, limit, it, r->err);

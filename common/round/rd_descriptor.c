@@ -96,7 +96,7 @@ static enum cm_rc read_payload(const Tombola__V1__Descriptor *m, struct rd_descr
 
 static enum cm_rc read_batch(const Tombola__V1__Descriptor *m, struct rd_descriptor *d, struct cm_err *err)
 {
-	enum cm_rc rc = rd_batch_read(m->min_reports, m->target, d, err);
+	enum cm_rc rc = rd_batch_check(m->min_reports, m->target, &d->randomizer, err);
 
 	if (rc == CM_OK)
 		rc = rd_honest_check(m->honest_fraction, m->colluders, err);
@@ -104,6 +104,8 @@ static enum cm_rc read_batch(const Tombola__V1__Descriptor *m, struct rd_descrip
 		return rc;
 	if (m->opens_ms < 0 || m->opens_ms >= m->deadline_ms || m->deadline_ms > TIME_MAX_MS)
 		return cm_fail(err, CM_EPROTO, "deadline_ms: not after opens_ms, or neither is a date");
+	d->min_reports = m->min_reports;
+	d->target = m->target;
 	d->honest_fraction = m->honest_fraction;
 	d->colluders = m->colluders;
 	d->opens_ms = m->opens_ms;
@@ -202,7 +204,7 @@ static enum cm_rc read_all(const Tombola__V1__Descriptor *m, struct rd_descripto
 	if (rc == CM_OK)
 		rc = rd_query_read(m->query, &d->query, err);
 	if (rc == CM_OK)
-		rc = rd_randomizer_read(m->randomizer, d, err);
+		rc = rd_randomizer_read(m->randomizer, &d->query, &d->randomizer, err);
 	if (rc == CM_OK)
 		rc = read_shape(m, d, err);
 	if (rc == CM_OK)

@@ -81,14 +81,14 @@ static enum cm_rc check_stated(double v, bool bounded, const char *field, struct
 
 static enum cm_rc read_entry(const Tombola__V1__Entry *m, struct rd_entry *e, struct cm_err *err)
 {
-	/* Query and randomizer are read as those of a descriptor are. */
-	struct rd_descriptor d = { 0 };
-	enum cm_rc rc = rd_query_read(m->query, &d.query, err);
+	/* Query and randomizer are read as those of a descriptor are.  The query belongs to the plan and is
+	 * freed with it, even if the rest cannot be read. */
+	enum cm_rc rc = rd_query_read(m->query, &e->query, err);
 
 	if (rc == CM_OK)
-		rc = rd_randomizer_read(m->randomizer, &d, err);
+		rc = rd_randomizer_read(m->randomizer, &e->query, &e->randomizer, err);
 	if (rc == CM_OK)
-		rc = rd_batch_read(m->min_reports, m->target, &d, err);
+		rc = rd_batch_check(m->min_reports, m->target, &e->randomizer, err);
 	if (rc == CM_OK)
 		rc = rd_computing_read(m->computing, m->payload_max, &e->computing, err);
 	if (rc == CM_OK && !(m->epsilon0 >= 0.0))
@@ -97,12 +97,9 @@ static enum cm_rc read_entry(const Tombola__V1__Entry *m, struct rd_entry *e, st
 		rc = check_stated(m->epsilon_round, true, "epsilon_round", err);
 	if (rc == CM_OK)
 		rc = check_stated(m->epsilon_total, true, "epsilon_total", err);
-	/* The query belongs to the plan and is freed with it, even if the rest cannot be read. */
-	e->query = d.query;
-	e->randomizer = d.randomizer;
 	e->payload_max = m->payload_max;
-	e->min_reports = d.min_reports;
-	e->target = d.target;
+	e->min_reports = m->min_reports;
+	e->target = m->target;
 	e->number = m->number;
 	e->epsilon0 = m->epsilon0;
 	e->epsilon_round = m->epsilon_round;

@@ -8,17 +8,18 @@
 
 _Static_assert(PT_PARAMETERS_MAX == PR_PARAMETERS_MAX, "any row's parameters fit the wire");
 
-static enum cm_rc read_row(const Tombola__V1__Randomizer *m, struct rd_descriptor *d, struct cm_err *err)
+static enum cm_rc read_row(const Tombola__V1__Randomizer *m, const struct qy_query *query,
+	const struct pt_device **out, struct cm_err *err)
 {
 	char name[32];
 	enum cm_rc rc = rd_copy_name(m->protocol, "randomizer.protocol", name, sizeof name, err);
 
 	if (rc != CM_OK)
 		return rc;
-	d->randomizer.row = pt_device_find(name);
-	if (!d->randomizer.row)
+	*out = pt_device_find(name);
+	if (!*out)
 		return cm_fail(err, CM_EPROTO, "randomizer.protocol: '%s' is unknown", name);
-	if ((d->randomizer.row->kinds & (unsigned)d->query.kind) == 0)
+	if (((*out)->kinds & (unsigned)query->kind) == 0)
 		return cm_fail(
 			err, CM_EPROTO, "randomizer.protocol: '%s' does not answer this kind of query", name);
 	return CM_OK;
@@ -42,15 +43,15 @@ static enum cm_rc read_shuffler(
 	return rd_tags_read(m, p, err);
 }
 
-enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, struct rd_descriptor *d, struct cm_err *err)
+enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, const struct qy_query *query,
+	struct pt_randomizer *p, struct cm_err *err)
 {
-	struct pt_randomizer *p = &d->randomizer;
 	enum cm_rc rc;
 
 	if (!m)
 		return cm_fail(err, CM_EPROTO, "randomizer: missing");
 	*p = (struct pt_randomizer){ 0 };
-	rc = read_row(m, d, err);
+	rc = read_row(m, query, &p->row, err);
 	if (rc == CM_OK)
 		rc = read_shuffler(m->shuffler, p, err);
 	if (rc != CM_OK)
@@ -59,14 +60,14 @@ enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, struct rd_descri
 	if (rc != CM_OK)
 		return cm_context(err, "randomizer.parameters");
 	/* A row without the symbol would make a message of it that no reading makes. */
-	rc = pt_none_check(p->row, &d->query, CM_EPROTO, err);
+	rc = pt_none_check(p->row, query, CM_EPROTO, err);
 	if (CM_CHECKED("round.descriptor.none") && rc != CM_OK)
 		return cm_context(err, "randomizer");
-	rc = p->row->check(&d->query, p, err);
+	rc = p->row->check(query, p, err);
 	return rc == CM_OK ? rc : cm_context(err, "randomizer");
 }
 
-enum cm_rc rd_batch_read(uint64_t least, uint64_t target, struct rd_descriptor *d, struct cm_err *err)
+enum cm_rc rd_batch_check(uint64_t least, uint64_t target, const struct pt_randomizer *p, struct cm_err *err)
 {
 	uint64_t classes = 0;
 
@@ -75,11 +76,9 @@ enum cm_rc rd_batch_read(uint64_t least, uint64_t target, struct rd_descriptor *
 	if (least == 0 || least > target)
 		return cm_fail(err, CM_EPROTO, "min_reports: not in 1..target");
 	for (size_t i = 0; i < PT_SLOTS_MAX; i++)
-		classes += d->randomizer.shuffler.tag_least[i];
+		classes += p->shuffler.tag_least[i];
 	if (classes > target)
 		return cm_fail(err, CM_EPROTO, "randomizer.shuffler.tag_least: all together above target");
-	d->min_reports = least;
-	d->target = target;
 	return CM_OK;
 }
 

@@ -5,15 +5,14 @@
 #include "pr_msg.h"
 #include "rd_descriptor.h"
 
-/* Decode a peer's randomizer into d->randomizer; d->query must be there.  CM_EPROTO names the field. */
-CM_CHECK enum cm_rc rd_randomizer_read(
-	const Tombola__V1__Randomizer *m, struct rd_descriptor *d, struct cm_err *err);
+/* Decode a peer's randomizer for this query.  CM_EPROTO names the field. */
+CM_CHECK enum cm_rc rd_randomizer_read(const Tombola__V1__Randomizer *m, const struct qy_query *query,
+	struct pt_randomizer *out, struct cm_err *err);
 
-/* Two steps that decode a descriptor and a plan's entry alike.  rd_batch_read checks a peer's batch sizes and
- * sets d->min_reports and d->target; d->randomizer must be there.  rd_honest_check checks the ranges of a
- * peer's honest fraction and colluders.  CM_EPROTO names the field. */
-CM_CHECK enum cm_rc rd_batch_read(
-	uint64_t least, uint64_t target, struct rd_descriptor *d, struct cm_err *err);
+/* Two checks that a descriptor and a plan's entry share: of a peer's batch sizes for this randomizer, and of
+ * the ranges of a peer's honest fraction and colluders.  CM_EPROTO names the field. */
+CM_CHECK enum cm_rc rd_batch_check(
+	uint64_t least, uint64_t target, const struct pt_randomizer *p, struct cm_err *err);
 CM_CHECK enum cm_rc rd_honest_check(double honest_fraction, uint64_t colluders, struct cm_err *err);
 
 /* The message that protobuf-c encodes.  It borrows from the randomizer and points into itself: do not move

@@ -250,7 +250,7 @@ static enum cm_rc take_row(const char *protocol, const struct pt_randomizer *p, 
 	if (of_row.row->kinds == QY_VECTOR)
 		d->query = (struct qy_query){ .kind = QY_VECTOR, .dimension = 2, .low = -1, .high = 1 };
 	rd_randomizer_wire(&of_row, &w);
-	return rd_randomizer_read(&w.m, d, &err);
+	return rd_randomizer_read(&w.m, &d->query, &d->randomizer, &err);
 }
 
 static enum cm_rc take_noise(const char *protocol, uint64_t decay, uint32_t mean, struct rd_descriptor *d)
@@ -311,7 +311,7 @@ static void a_dummy_by_chance_is_for_rows_that_have_it_and_written_as_read(void 
 		assert_int_equal(take_rare(row, 0, 12345, in_slot, &d), CM_OK);
 		back = d;
 		rd_randomizer_wire(&d.randomizer, &wire_of);
-		assert_int_equal(rd_randomizer_read(&wire_of.m, &back, &err), CM_OK);
+		assert_int_equal(rd_randomizer_read(&wire_of.m, &back.query, &back.randomizer, &err), CM_OK);
 		assert_true(pt_randomizer_equal(&d.randomizer, &back.randomizer));
 		assert_true((in_slot ? back.randomizer.slots.slot[0].each.dummy_chance
 				     : back.randomizer.mixbins.dummy_chance) == 12345);
