@@ -142,18 +142,25 @@ static double share(double epsilon, double k)
 	return k * exp(-epsilon) / (1 + (k - 1) * exp(-epsilon));
 }
 
-/* Join the sorted guarantees into at most CLASSES + 1 classes.  The first, the smallest, is the participant
- * who is left out. */
-static size_t classes_of(const struct people *p, double k, struct people_of *out)
+/* The number of different guarantees of participants `from` to `end`. */
+static size_t different(const struct people *p, size_t from, size_t end)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < end; i++)
+		n += i == from || p->epsilon[i] > p->epsilon[i - 1];
+	return n;
+}
+
+/* Join the sorted guarantees of participants `from` to `end` into at most CLASSES + 1 classes. */
+static size_t classes_of(const struct people *p, size_t from, size_t end, double k, struct people_of *out)
 {
 	double low = share(p->epsilon[p->size - 1], k), high = share(p->epsilon[0], k);
-	size_t n = 0, different = 0;
+	size_t n = 0, all = different(p, from, end);
 	long place = -1;
 
-	for (size_t i = 1; i < p->size; i++)
-		different += i == 1 || p->epsilon[i] > p->epsilon[i - 1];
-	for (size_t i = 1; i < p->size; i++) {
-		long at = different <= CLASSES
+	for (size_t i = from; i < end; i++) {
+		long at = all <= CLASSES
 				  ? (long)(n > 0 && p->epsilon[i] <= out[n - 1].epsilon ? n - 1 : n)
 				  : lround(floor(CLASSES * (high - share(p->epsilon[i], k)) / (high - low)));
 
@@ -197,14 +204,40 @@ static double symbols_of(const char *rest)
 	return 0;
 }
 
+/* Make the rounds: the charged one, from which one participant of the smallest guarantee is left out; and, of
+ * two symbols, that of a victim of the largest, whose loss some data set has. */
+static enum acct_rc read_people(const struct people *p, const char *rest, double k,
+	struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char said[200])
+{
+	struct people_of c[CLASSES + 2];
+	char text[ACCT_SPEC_MAX];
+	struct acct_spec *held = NULL;
+	size_t n = classes_of(p, 1, p->size, k, c), last = p->size - 1;
+	bool mixed = p->epsilon[0] < p->epsilon[last];
+	enum acct_rc rc = as_text(c, n, p, rest, text);
+
+	if (!rc)
+		rc = acct_spec_parts(text, part, parts, said, 200);
+	part[0].mixed = !rc && mixed;
+	if (rc || !mixed || part[0].round.messages == ACCT_ANY_MESSAGES || different(p, 0, last) > CLASSES)
+		return rc;
+	held = calloc(1, sizeof *held);
+	n = classes_of(p, 0, last, k, c);
+	rc = held ? as_text(c, n, p, rest, text) : ACCT_ENOMEM;
+	if (!rc)
+		rc = acct_spec_parse(text, held, said, 200);
+	if (!rc)
+		part[0].held = held->round;
+	free(held);
+	return rc;
+}
+
 enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec part[ACCT_SPEC_PARTS],
 	size_t *parts, char *why, size_t room)
 {
-	struct people_of c[CLASSES + 2];
 	struct people p = { NULL, 0, 0 };
-	char text[ACCT_SPEC_MAX], said[200] = "";
+	char said[200] = "";
 	double k = symbols_of(rest);
-	size_t n;
 	enum acct_rc rc = ACCT_EDOMAIN;
 	FILE *from;
 
@@ -217,10 +250,7 @@ enum acct_rc cmd_personal(const char *path, const char *rest, struct acct_spec p
 		(void)fault(why, room, "%.100s: %s", path, strerror(errno));
 	else if (read_lines(from, path, &p, why, room)) {
 		qsort(p.epsilon, p.size, sizeof *p.epsilon, ascending);
-		n = classes_of(&p, k, c);
-		rc = as_text(c, n, &p, rest, text);
-		if (!rc)
-			rc = acct_spec_parts(text, part, parts, said, sizeof said);
+		rc = read_people(&p, rest, k, part, parts, said);
 		if (rc)
 			(void)fault(why, room, "personal%s",
 				strncmp(said, "grr", 3) == 0 ? said + 3 : ": too long");

@@ -157,11 +157,15 @@ struct acct_spec {
 	/* each law has two levels, and some third input has as much in common with either of the victim's
 	 * inputs as these have with each other */
 	bool third;
+	/* the guarantees of the round's others are not those of the participants besides the victim: a
+	 * stricter one was left out in the victim's place */
+	bool mixed;
 	bool uniform; /* if the others' inputs are drawn uniformly, their reports have the blanket's law, and
 			 dummies have it, too */
 	/* The victim's pair in one data set, in which the others' inputs are chosen.  The cells of `held`
 	 * have the law of the others' reports, of which there are held.others, beside held.dummies and
-	 * held.level.  No cells: no such data set is known. */
+	 * held.level.  Where held.messages says that they are bits, it is a round of participants instead,
+	 * whose largest loss some data set has.  No cells: no such data set is known. */
 	struct acct_round held;
 	uint64_t attained; /* repetitions of that data set; 0: the round's count */
 	double rounding;   /* relative error of each chance in `held`, besides the error of omega */

@@ -319,28 +319,184 @@ static void extremes(void **state)
 	}
 }
 
-/* Dummies and useful reports by chance: an average over their number, which is revealed. */
+/* Dummies by chance: an average over their number, which is revealed. */
 static void messages_by_chance(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 40; i++) {
-		bool coins = below(2) > 0;
 		size_t n = 1 + below(8), sent = 1 + below(12);
 		double eps0 = 0.3 + 3 * uniform(), eps = eps0 * uniform() * 0.8, share = uniform(), truth = 0,
 		       chance;
 		struct acct_round r = bits((double)n, 0, eps0);
 
-		r.messages = coins ? ACCT_BITS : ACCT_BITS_OF_LEVELS;
 		r.level[0] = (struct acct_level){ share, sent };
 		r.levels = 1;
-		share *= coins ? 2 * r.cell[0].omega : 1;
+		share *= 2 * r.cell[0].omega;
 		chance = pow(1 - share, (double)sent);
 		for (size_t k = 0; k <= sent; k++) {
-			truth += chance *
-				 (double)(coins ? largest(n, k, eps0, eps) : largest(n + k, 0, eps0, eps));
+			truth += chance * (double)largest(n, k, eps0, eps);
 			chance *= (double)(sent - k) / (double)(k + 1) * share / (1 - share);
 		}
-		holds(delta_of(&r, eps), truth, 0.2, coins ? "coins" : "reports");
+		holds(delta_of(&r, eps), truth, 0.2, "coins");
+	}
+}
+
+#define CLASSES 3
+
+/* Others of up to three guarantees, and coins. */
+struct crowd {
+	size_t count[CLASSES], coins;
+	double eps[CLASSES];
+};
+
+/* Chances of a one, where ones[c] of class c hold 1. */
+static size_t chances_of(const struct crowd *w, const size_t ones[CLASSES], long double *chance)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < CLASSES; c++)
+		for (size_t i = 0; i < w->count[c]; i++)
+			chance[n++] = 1 / (1 + expl(i < ones[c] ? -(long double)w->eps[c]
+								: (long double)w->eps[c]));
+	for (size_t i = 0; i < w->coins; i++)
+		chance[n++] = 0.5L;
+	return n;
+}
+
+static long double largest_among(const struct crowd *w, double eps0, double eps)
+{
+	long double p = 1 / (1 + expl(-(long double)eps0)), q = 1 / (1 + expl((long double)eps0)), most = 0;
+	long double chance[MOST];
+	size_t ones[CLASSES] = { 0 }, c;
+
+	do {
+		size_t n = chances_of(w, ones, chance);
+
+		most = fmaxl(most, delta_among(chance, n, p, q, expl((long double)eps)));
+		for (c = 0; c < CLASSES && ones[c] == w->count[c]; c++)
+			ones[c] = 0;
+		if (c < CLASSES)
+			ones[c]++;
+	} while (c < CLASSES);
+	return most;
+}
+
+static struct acct_round round_among(const struct crowd *w, double eps0)
+{
+	double eps[2] = { w->eps[1], w->eps[2] };
+	size_t count[2] = { w->count[1], w->count[2] };
+	char text[300];
+	int at = snprintf(
+		text, sizeof text, "rr:eps0=%.17g,n=%zu", eps0, 1 + w->count[0] + w->count[1] + w->count[2]);
+
+	if (count[0] > 0 && count[1] > 0)
+		(void)snprintf(text + at, sizeof text - (size_t)at,
+			",others_eps=%.17g/%.17g,others_n=%zu/%zu", eps[0], eps[1], count[0], count[1]);
+	else if (count[0] + count[1] > 0)
+		(void)snprintf(text + at, sizeof text - (size_t)at, ",others_eps=%.17g,others_n=%zu",
+			eps[count[0] > 0 ? 0 : 1], count[0] + count[1]);
+	struct acct_round r = parsed(text).round;
+
+	r.dummies = w->coins;
+	return r;
+}
+
+static struct crowd some_crowd(double eps0, size_t most)
+{
+	struct crowd w = { .eps = { eps0 } };
+
+	for (size_t c = 0; c < CLASSES; c++) {
+		w.count[c] = below(most);
+		if (c > 0)
+			w.eps[c] = below(4) ? exp(5 * uniform() - 3) : eps0 * (1 + 1e-3 * uniform());
+	}
+	w.count[1] += w.count[0] + w.count[1] + w.count[2] == 0;
+	w.coins = below(3) ? 0 : below(4);
+	return w;
+}
+
+/* Every data set, one number of ones for each class: the answer is their largest loss. */
+static void every_input_of_several_guarantees(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 1500; i++) {
+		double eps0 = exp(5 * uniform() - 3), eps = below(20) ? eps0 * uniform() : 0;
+		struct crowd w = some_crowd(eps0, i < 1000 ? 4 : 8);
+		struct acct_round r = round_among(&w, eps0);
+		char what[200];
+
+		(void)snprintf(what, sizeof what, "%d: %zu of %.17g, %zu of %g, %zu of %g, %zu coins, eps %g",
+			i, w.count[0], eps0, w.count[1], w.eps[1], w.count[2], w.eps[2], w.coins, eps);
+		holds(delta_of(&r, eps), (double)largest_among(&w, eps0, eps), 1e-5, what);
+	}
+}
+
+/* Guarantees next to nothing: the lower end stays a data set's, also where the answer was found by an
+ * independent program. */
+static void guarantees_that_are_next_to_nothing(void **state)
+{
+	struct acct_round r = parsed("rr:eps0=10,n=7,others_eps=0.001/5/1e-09,others_n=1/1/2").round;
+	struct acct_bound b = delta_of(&r, 9.9);
+
+	(void)state;
+	assert_true(b.lower <= 0.0118200070 * (1 + 1e-8) && b.upper >= 0.0118200070 * (1 - 1e-8));
+	for (int i = 0; i < 300; i++) {
+		double eps0 = exp(20 * uniform() - 18), eps = eps0 * uniform();
+		struct crowd w = some_crowd(eps0, 4);
+		char what[200];
+
+		for (size_t c = 1; c < CLASSES; c++)
+			w.eps[c] = exp(30 * uniform() - 28);
+		r = round_among(&w, eps0);
+		(void)snprintf(what, sizeof what, "%zu of %.17g, %zu of %g, %zu of %g, %zu coins, eps %g",
+			w.count[0], eps0, w.count[1], w.eps[1], w.count[2], w.eps[2], w.coins, eps);
+		holds(delta_of(&r, eps), (double)largest_among(&w, eps0, eps), 1e-4, what);
+	}
+}
+
+#define CROWD 6000
+
+/* Thousands of others, a random part of each class holding 0: never above the answer.  Where all hold 1 they
+ * lose about as much. */
+static void many_of_several_guarantees(void **state)
+{
+	static long double law[2][CROWD + 2];
+
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		double eps0 = 0.3 + 4 * uniform();
+		struct crowd w = some_crowd(eps0, CROWD / 3 - 1);
+		struct acct_round r = round_among(&w, eps0);
+		struct acct_bound e = { 0, 0 };
+		long double p = 1 / (1 + expl(-(long double)eps0)), sum = 0, scale;
+		size_t n = 0;
+		double variance = 0;
+		bool all = below(3) == 0;
+
+		w.coins = r.dummies = 0;
+		assert_int_equal(acct_epsilon(&r, 1, 1e-6, &e), ACCT_OK);
+		if (!(e.upper <= e.lower * (1 + 2e-2)))
+			fail_msg("[%.12g, %.12g] is wide", e.lower, e.upper);
+		law[0][0] = 1;
+		for (size_t c = 0; c < CLASSES; c++) {
+			double zeroes = all ? 0 : pow(uniform(), 1 + (double)below(8));
+
+			variance += (double)w.count[c] / pow(2 * cosh(w.eps[c] / 2), 2);
+			for (size_t k = 0; k < w.count[c]; k++)
+				add_bit(law[0], &n,
+					1 / (1 + expl(uniform() < zeroes ? (long double)w.eps[c]
+									 : -(long double)w.eps[c])));
+		}
+		scale = expl((long double)e.upper * 0.999L);
+		for (size_t j = 0; j <= n + 1; j++) {
+			long double zero = j <= n ? law[0][j] : 0, one = j > 0 ? law[0][j - 1] : 0;
+
+			sum += fmaxl(0, zero * (1 - p) + one * p - scale * (zero * p + one * (1 - p)));
+		}
+		assert_true(sum <= delta_of(&r, e.upper * 0.999).upper * (1 + 1e-9L));
+		if (all && variance > 200 && !(sum >= 0.97L * delta_of(&r, e.upper * 0.999).upper))
+			fail_msg("%g: %Lg is far below %.12g", variance, sum,
+				delta_of(&r, e.upper * 0.999).upper);
 	}
 }
 
@@ -440,12 +596,13 @@ static void who_sends_bits(void **state)
 	static const char *const yes[] = { "rr:eps0=1,n=9", "grr:k=2,eps0=1,n=9",
 		"mixbins:k=2,eps0=1,n=9,dummies=3", "levels:b=1,eps0=1,n=9", "words:w=1,groups=1,eps0=1,n=9",
 		"vrr:s=1,d=1,eps0=1,n=9", "duchi:eps0=1,n=9", "harmony:eps0=1,d=1,n=9",
-		"prefixes:k=2,eps0=1,n=9", "ss-simple:d=2,levels=2,eps0=1,n=9" };
+		"prefixes:k=2,eps0=1,n=9", "ss-simple:d=2,levels=2,eps0=1,n=9",
+		"ss-topk:k=2,levels=2,eps0=1,padded=9", "hierarchy:f=2,H=1,eps0=1,n=9",
+		"parallel:k=2,eps0=1,n=9" };
 	static const char *const no[] = { "generic:eps0=1,n=9", "grr:k=3,eps0=1,n=9",
 		"mixbins:k=2,eps0=inf,dummies=3", "levels:b=2,eps0=1,n=9", "words:w=1,eps0=1,n=9,chance=.1",
-		"duchi:eps0=1,d=4,n=9", "ss-topk:k=2,levels=2,eps0=1,padded=9",
-		"ss-double:k=2,levels=2,eps0=1,n=9", "rappor:d=2,eps0=1,n=9", "olh:l=2,eps0=1,n=9",
-		"gspa-pooled:k=2,eps0=1/2,least=4/5", "pair:p=3,beta=.5,q=3,n=9" };
+		"duchi:eps0=1,d=4,n=9", "ss-double:k=2,levels=2,eps0=1,n=9", "rappor:d=2,eps0=1,n=9",
+		"olh:l=2,eps0=1,n=9", "gspa-pooled:k=3,eps0=1/2,least=4/5", "pair:p=3,beta=.5,q=3,n=9" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
@@ -455,6 +612,7 @@ static void who_sends_bits(void **state)
 		if (parsed(no[i]).round.messages == ACCT_BITS ||
 			parsed(no[i]).round.messages == ACCT_BITS_OF_LEVELS)
 			fail_msg("%s does not send bits", no[i]);
+	assert_int_equal(parsed("gspa-pooled:k=2,eps0=1/2,least=4/5").round.messages, ACCT_BITS_OF_LEVELS);
 	refused("cells:omega=.2/.2/.2,u=3/1/1,v=1/3/1,n=9,messages=1", "bits have two cells");
 	refused("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=11", "messages=11");
 	assert_int_equal(parsed("cells:omega=.25/.25,u=3/1,v=1/3,n=9,messages=1").round.messages, ACCT_BITS);
@@ -472,6 +630,9 @@ int main(void)
 		cmocka_unit_test(sixty_digits_agree),
 		cmocka_unit_test(rounds_compose),
 		cmocka_unit_test(messages_by_chance),
+		cmocka_unit_test(every_input_of_several_guarantees),
+		cmocka_unit_test(guarantees_that_are_next_to_nothing),
+		cmocka_unit_test(many_of_several_guarantees),
 		cmocka_unit_test(other_guarantees),
 		cmocka_unit_test(extremes),
 	};

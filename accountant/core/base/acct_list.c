@@ -185,6 +185,22 @@ static bool are_bits(const struct acct_round *r)
 	return r->family ? r->family->bits && r->family->bits(r) : r->messages != ACCT_ANY_MESSAGES;
 }
 
+/* Set the classes of a round of bits: a level's bit has a chance from q = share omega to 1 - q.  The
+ * guarantee log((1-q)/q) is rounded up, which widens that range. */
+static void add_classes(struct acct_bit_facts *b, const struct acct_round *r)
+{
+	double omega = fmin(r->cell[0].omega, r->cell[1].omega);
+
+	for (size_t i = 0; i < r->levels; i++) {
+		double q = r->level[i].share * omega * (1 - 4 * DBL_EPSILON),
+		       epsilon = (log1p(-q) - log(q)) * (1 + 8 * DBL_EPSILON) + 8 * DBL_EPSILON;
+
+		if (r->level[i].count > 0)
+			b->class[b->classes++] =
+				(struct acct_bit_class){ fmax(epsilon, 0), (double)r->level[i].count };
+	}
+}
+
 /* Set the ratio E = (1-omega)/omega of a bit, rounded up, from whichever of its cells' numbers is largest:
  * rounded cells may disagree. */
 static void settle_bits(struct acct_list *l, const struct acct_round *r)
@@ -203,25 +219,24 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	b->epsilon0 = epsilon0 * (1 + 4 * DBL_EPSILON) + 2 * DBL_EPSILON;
 	b->others = (double)r->others;
 	b->coins = (double)r->dummies;
-	b->sent_are_coins = r->messages == ACCT_BITS;
-	for (size_t i = 0; i < r->levels; i++) {
-		double share = r->level[i].share * (b->sent_are_coins ? l->blanket : 1);
+	if (r->messages == ACCT_BITS_OF_LEVELS)
+		add_classes(b, r);
+	for (size_t i = 0; i < r->levels && r->messages == ACCT_BITS; i++) {
+		double share = r->level[i].share * l->blanket;
 
 		/* with a part of the blanket missing, this product may have been rounded up to 1 */
-		if (b->sent_are_coins && l->missing > 0) {
+		if (l->missing > 0) {
 			share = fmin(share, 1 - DBL_EPSILON);
 			l->missing += (double)r->level[i].count * 2 * DBL_EPSILON;
 		}
-		if (share >= 1 && b->sent_are_coins)
+		if (share >= 1)
 			b->coins += (double)r->level[i].count;
-		else if (share >= 1)
-			b->others += (double)r->level[i].count;
 		else if (r->level[i].count > 0)
 			b->sent[b->levels++] = (struct acct_level){ share, r->level[i].count };
 	}
 	/* If the victim's message is the only one, the cells' pair is exact, and has only a few
 	 * outcomes. */
-	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)b->levels > 0;
+	b->known = b->epsilon0 < 600 && b->others + b->coins + (double)(b->levels + b->classes) > 0;
 	b->labels = r->messages == ACCT_LABELLED_BITS;
 	if (b->labels && !labels_help(1 + b->others + b->coins, b->epsilon0))
 		b->known = false;
@@ -280,9 +295,13 @@ static bool equal(double a, double b)
 static bool same_bits(const struct acct_bit_facts *a, const struct acct_bit_facts *b)
 {
 	if (a->known != b->known || !equal(a->epsilon0, b->epsilon0) || !equal(a->others, b->others) ||
-		!equal(a->coins, b->coins) || a->levels != b->levels ||
-		a->sent_are_coins != b->sent_are_coins || a->labels != b->labels)
+		!equal(a->coins, b->coins) || a->levels != b->levels || a->classes != b->classes ||
+		a->labels != b->labels)
 		return false;
+	for (size_t i = 0; i < a->classes; i++)
+		if (!equal(a->class[i].epsilon, b->class[i].epsilon) ||
+			!equal(a->class[i].count, b->class[i].count))
+			return false;
 	for (size_t i = 0; i < a->levels; i++)
 		if (!equal(a->sent[i].share, b->sent[i].share) || a->sent[i].count != b->sent[i].count)
 			return false;

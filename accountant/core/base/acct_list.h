@@ -17,17 +17,25 @@ struct acct_group {
 	double rest; /* 1 - share * blanket, to an ulp or two even where it is small */
 };
 
+/* Participants with a guarantee of their own, in a round of bits. */
+struct acct_bit_class {
+	double epsilon, count;
+};
+
 /* Facts about rounds whose messages are bits (doc/binary.md). */
 struct acct_bit_facts {
 	bool known; /* the round's messages are bits, and acct_bits.c can treat its epsilon0 */
 	/* the bit's epsilon0; the other participants, and the fair coins, whose messages always count */
 	double epsilon0, others, coins;
-	/* messages that count only by chance, and are empty otherwise: share is the chance that one
+	/* fair coins that count only by chance, and are empty otherwise: share is the chance that one
 	 * counts */
 	struct acct_level sent[ACCT_MAX_LEVELS];
 	size_t levels;
-	bool sent_are_coins; /* messages of `sent` are fair coins; false: they are participants' reports */
-	bool labels;         /* a public label goes with every bit */
+	/* other participants, with guarantees of their own, besides `others`; then there is nothing in
+	 * `sent` */
+	struct acct_bit_class class[ACCT_MAX_LEVELS];
+	size_t classes;
+	bool labels; /* a public label goes with every bit */
 };
 
 /* the largest loss of normal noise, which has no bound: no finite loss is larger */
@@ -43,8 +51,10 @@ struct acct_list {
 	const struct acct_profile *profile;
 	struct acct_cell cell[ACCT_MAX_CELLS];
 	size_t cells;
-	double blanket;                            /* sum of omega, in (0, 1] */
-	struct acct_group group[ACCT_MOST_GROUPS]; /* the others, largest share first; counts above 0 */
+	double blanket; /* sum of omega, in (0, 1] */
+	/* the others, largest share first; counts above 0.  For ACCT_CLASSES_APART `share` is a class's
+	 * guarantee, and `count` its participants */
+	struct acct_group group[ACCT_MOST_GROUPS];
 	size_t groups;
 	double others, dummies; /* `others` is the sum over all groups */
 	double shape[3];        /* parameters of the family, as in struct acct_round */

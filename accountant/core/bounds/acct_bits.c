@@ -422,16 +422,13 @@ void acct_bits_mix_free(struct acct_bits_mix *x)
 static double part_at(const struct acct_bit_facts *b, const struct part *p, double eps, double most,
 	double width, struct acct_point *at)
 {
-	bool coins = b->sent_are_coins;
 	struct acct_point fewer;
-	double work = point(b->others + (coins ? 0 : p->least), b->coins + (coins ? p->least : 0),
-		b->epsilon0, eps, most, width, at);
+	double work = point(b->others, b->coins + p->least, b->epsilon0, eps, most, width, at);
 
 	if (!(p->most > p->least))
 		return work;
 	fewer = *at;
-	work += point(b->others + (coins ? 0 : p->most), b->coins + (coins ? p->most : 0), b->epsilon0, eps,
-		most, width, at);
+	work += point(b->others, b->coins + p->most, b->epsilon0, eps, most, width, at);
 	at->hi = fewer.hi;
 	return work;
 }
@@ -441,6 +438,8 @@ double acct_bits_curve_at(const struct acct_bit_facts *b, const struct acct_bits
 {
 	double work = 0, share = exp(-eps) / (1 + exp(-eps));
 
+	if (b->classes > 0)
+		return acct_bits_classes_at(b, eps, fmin(most, MOST_WORK), width, at);
 	most = fmin(most, MOST_WORK) / (double)x->parts;
 	*at = (struct acct_point){ 0, 0, 0, 0 };
 	for (size_t i = 0; i < x->parts; i++) {

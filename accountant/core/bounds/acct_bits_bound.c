@@ -143,11 +143,8 @@ static void settle(struct values *v, double scale, double s, double h)
 static double cell_length(
 	const struct acct_bits_search *s, double top, double allowed, double length, const struct moduli *sum)
 {
-	const struct acct_bits_sum *f = s->f;
-	double m = s->terms.m, variance = m * f->bit[0].variance + (f->others - m) * f->bit[1].variance +
-					  f->coins * f->bit[2].variance;
 	double four = pow(384 * allowed / (top * sum->fourth), 0.25),
-	       two = sqrt(12 * allowed / s->low * variance);
+	       two = sqrt(12 * allowed / s->low * s->terms.variance);
 
 	return fmax(fmin(four, two), 1e-6 * length);
 }
@@ -155,16 +152,25 @@ static double cell_length(
 void acct_bits_bound_at(struct acct_bits_search *s, double m, double allowed, struct acct_bits_bound *b)
 {
 	const struct acct_bits_sum *f = s->f;
-	double far = 1e-12 + 1e-15 * (f->others + f->coins), from = -f->bit[0].one - far,
-	       length = f->bit[0].one + f->bit[1].zero + 2 * far, top, h, rest, scale;
-	struct values at[ACCT_BITS_STEPS + 1];
-	struct moduli sum;
+	double far = 1e-12 + 1e-15 * f->all;
 
 	acct_bits_search_at(s, m);
-	sum = add_up(s);
+	acct_bits_bound_of(s, -f->bit[0].one - far, f->bit[0].one + f->bit[1].zero + 2 * far, 0, allowed, b);
+}
+
+void acct_bits_bound_of(struct acct_bits_search *s, double from, double length, size_t cells, double allowed,
+	struct acct_bits_bound *b)
+{
+	const struct acct_bits_sum *f = s->f;
+	double top, h, rest, scale;
+	struct values at[ACCT_BITS_STEPS + 1];
+	struct moduli sum = add_up(s);
+
 	top = scale = exp(s->terms.exponent - f->s * from);
-	b->cells = (size_t)fmin(
-		ACCT_BITS_STEPS, fmax(4, ceil(length / cell_length(s, top, allowed, length, &sum))));
+	b->cells = cells;
+	if (cells == 0)
+		b->cells = (size_t)fmin(
+			ACCT_BITS_STEPS, fmax(4, ceil(length / cell_length(s, top, allowed, length, &sum))));
 	h = length / (double)b->cells;
 	scan(s, from, h, b->cells, at);
 	rest = acct_bits_rest(f, &s->terms, from);

@@ -153,7 +153,8 @@ enum acct_rc acct_bits_list(const struct acct_bit_facts *b, bool symmetric, stru
 	struct work w;
 	enum acct_rc rc;
 
-	if (e->outcomes > 0 || b->labels || b->levels > 0 || b->others + b->coins > MOST_BITS)
+	if (e->outcomes > 0 || b->labels || b->levels > 0 || b->classes > 0 ||
+		b->others + b->coins > MOST_BITS)
 		return ACCT_OK;
 	rc = work_init(&w, b);
 	for (size_t m = 0; m <= w.others && !rc; m++) {

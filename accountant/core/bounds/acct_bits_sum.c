@@ -83,13 +83,24 @@ ACCT_INLINED void turn_lanes(const struct acct_bit *b, const acct_lanes *x, acct
 	*out = sign * beta * sum;
 }
 
+/* log |1 + one (e^it - 1)|, where gain is -4 one zero sin(t/2)^2 and rest cos(t/2).  Near t = pi the modulus
+ * of a bit that is nearly fair is |one - zero|, which 1 + gain would lose.  A fair coin's modulus is 0 there;
+ * e^-60 stands for it, which is less than what is left out. */
+static double log_modulus(const struct acct_bit *b, double gain, double rest)
+{
+	double apart = b->one - b->zero;
+
+	if (gain > -0.5)
+		return 0.5 * log1p(gain);
+	return fmax(-60, 0.5 * log(apart * apart + 4 * b->variance * rest * rest));
+}
+
 /* What set_lanes() computes at four nodes, as in struct acct_node; weight: that of the node in the sum. */
 struct nodes {
 	acct_lanes t, weight, half, rest, g[2], a[3][2];
 };
 
-/* Set log |1 + one (e^it - 1)| and the turn, for one kind of bit.  A fair coin's modulus is 0 at t = pi;
- * e^-60 stands for it, which is less than what is left out. */
+/* Set log |1 + one (e^it - 1)| and the turn, for one kind of bit. */
 ACCT_INLINED void set_bit(const struct acct_bit *b, struct nodes *n, const acct_lanes *x, acct_lanes out[2])
 {
 	acct_lanes gain = -4 * b->variance * n->half * n->half;
@@ -97,7 +108,7 @@ ACCT_INLINED void set_bit(const struct acct_bit *b, struct nodes *n, const acct_
 	acct_lane_log1p(&gain, &out[0]);
 	out[0] *= 0.5;
 	for (int i = 0; i < ACCT_LANES && !acct_lane_within(&gain, -1 + 1e-12, 0); i++)
-		out[0][i] = fmax(-60, 0.5 * log1p(fmax(-1, gain[i])));
+		out[0][i] = log_modulus(b, gain[i], n->rest[i]);
 	if (acct_lane_within(x, 0, 0.1)) {
 		turn_lanes(b, x, &out[1]);
 		return;
@@ -206,33 +217,24 @@ static double far_enough(double tails, double variance, double s)
 	return high;
 }
 
-bool acct_bits_sum_init(
-	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones)
+/* Choose the period and the nodes.  Returns false if there are more than ACCT_BITS_NODES. */
+static bool set_period(struct acct_bits_sum *f, const struct acct_bits_spread *b)
 {
-	const struct acct_bit *wider = only_ones ? &f->bit[0] : &f->bit[1];
-	double q = exp(-eps0) / (1 + exp(-eps0)), p = 1 / (1 + exp(-eps0)), d = tanh(eps0 / 2);
-	double tails, tilted, plain, shift, least, last, all = others + coins + 1, pi = acos(-1);
+	double tails, last, pi = acos(-1);
 
-	f->others = others;
-	f->coins = coins;
-	set_bits(f, eps0, eps);
-	if (!(f->c >= 0 && f->c < 1e150 && f->scale > 0))
-		return false;
-	tilted = others * wider->variance + coins * f->bit[2].variance;
-	f->left_out = fmin(MOST_LEFT, FEW_LEFT + log1p(tilted));
+	f->all = b->all;
+	f->left_out = fmin(MOST_LEFT, FEW_LEFT + log1p(b->tilted));
 	tails = f->left_out + FOLDED + f->s;
-	plain = others * p * q + coins / 4;
-	shift = others * p * q * (only_ones ? -expm1(-eps) : expm1(eps)) / d + coins * tanh(f->s / 2) / 2;
-	f->period = ceil(4 + fmax(far_enough(tails, tilted, 0), shift + far_enough(tails, plain, f->s)));
-	f->period = fmin(f->period, all);
+	f->period =
+		ceil(4 + fmax(far_enough(tails, b->tilted, 0), b->shift + far_enough(tails, b->plain, f->s)));
+	f->period = fmin(f->period, b->all + 1);
 	f->folded = f->c > 0 ? f->c / expm1(f->period * f->s) : 1 / f->period;
-	least = others * fmin(f->bit[0].variance, f->bit[1].variance) + coins * f->bit[2].variance;
 	f->nodes = 0;
 	last = floor(f->period / 2);
 	/* beyond the last node sin^2(t/2) is larger, since sin(t/2) grows up to t = pi */
-	if (2 * least > f->left_out)
+	if (2 * b->least > f->left_out)
 		last = fmin(
-			last, floor(asin(sqrt(f->left_out / (2 * least))) * f->period / pi * (1 + 1e-12)));
+			last, floor(asin(sqrt(f->left_out / (2 * b->least))) * f->period / pi * (1 + 1e-12)));
 	if (!(last <= ACCT_BITS_NODES))
 		return false;
 	f->nodes = (size_t)last;
@@ -252,6 +254,61 @@ bool acct_bits_sum_init(
 	return true;
 }
 
+static bool in_range(const struct acct_bits_sum *f)
+{
+	return f->c >= 0 && f->c < 1e150 && f->scale > 0;
+}
+
+bool acct_bits_sum_init(
+	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones)
+{
+	const struct acct_bit *wider = only_ones ? &f->bit[0] : &f->bit[1];
+	double q = exp(-eps0) / (1 + exp(-eps0)), p = 1 / (1 + exp(-eps0)), d = tanh(eps0 / 2);
+	struct acct_bits_spread b;
+
+	f->others = others;
+	f->coins = coins;
+	set_bits(f, eps0, eps);
+	if (!in_range(f))
+		return false;
+	b.all = others + coins;
+	b.tilted = others * wider->variance + coins * f->bit[2].variance;
+	b.least = others * fmin(f->bit[0].variance, f->bit[1].variance) + coins * f->bit[2].variance;
+	b.plain = others * p * q + coins / 4;
+	b.shift = others * p * q * (only_ones ? -expm1(-eps) : expm1(eps)) / d + coins * tanh(f->s / 2) / 2;
+	return set_period(f, &b);
+}
+
+bool acct_bits_sum_tilt(struct acct_bits_sum *f, double eps0, double eps)
+{
+	f->others = f->coins = 0;
+	set_bits(f, eps0, eps);
+	return in_range(f);
+}
+
+bool acct_bits_sum_open(struct acct_bits_sum *f, const struct acct_bits_spread *bits)
+{
+	return set_period(f, bits);
+}
+
+void acct_bits_tilt(const struct acct_bits_sum *f, double one, double zero, struct acct_bit *b)
+{
+	double all = 1 + f->c * one;
+
+	b->one = f->w * one / all;
+	b->zero = zero / all;
+	b->variance = b->one * b->zero;
+	b->lost = lost(one, zero, one * zero * f->c / all);
+}
+
+void acct_bits_log(const struct acct_bit *b, const struct acct_node *n, double a[2])
+{
+	double gain = -4 * b->variance * n->half * n->half;
+
+	a[0] = log_modulus(b, gain, n->rest);
+	a[1] = turn(b, n->half / n->rest, n->t / 2);
+}
+
 void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bits_terms *t)
 {
 	double rest = f->others - m;
@@ -259,6 +316,7 @@ void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bit
 	t->m = m;
 	t->mean = m * f->bit[0].one + rest * f->bit[1].one + f->coins * f->bit[2].one;
 	t->exponent = m * f->bit[0].lost + rest * f->bit[1].lost + f->coins * f->bit[2].lost;
+	t->variance = m * f->bit[0].variance + rest * f->bit[1].variance + f->coins * f->bit[2].variance;
 	for (size_t k = 0; k < f->nodes; k++) {
 		const struct acct_node *n = &f->node[k];
 
@@ -279,7 +337,7 @@ void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bit
 /* A bound on the rounding error of the tilted law's mean. */
 static double mean_error(const struct acct_bits_sum *f)
 {
-	return 8 * ULP * (f->others + f->coins + 1);
+	return 8 * ULP * (f->all + 1);
 }
 
 /* A bound on |r|, the folded tails of acct_bits_sum.h, for every theta from this one up. */

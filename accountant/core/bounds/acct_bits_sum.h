@@ -72,6 +72,7 @@ struct acct_node {
 
 struct acct_bits_sum {
 	double others, coins;
+	double all;            /* the number of all bits but the victim's, of every guarantee */
 	double s, c, w, scale; /* s = log w; c, w: as in the first comment; scale = P - E Q */
 	struct acct_bit bit[3];
 	double left_out;       /* q of the first comment: nodes below e^-q of the sum are left out */
@@ -83,6 +84,7 @@ struct acct_bits_sum {
 /* The terms of the sum at one m. */
 struct acct_bits_terms {
 	double m, mean, exponent; /* m; mean of the tilted law, mu_m; the exponent L(m) */
+	double variance;          /* of the tilted law; it only chooses how finely theta is cut */
 	/* each node's term without the factor e^(-(s+it) theta), and its modulus */
 	double re[ACCT_BITS_NODES], im[ACCT_BITS_NODES], size[ACCT_BITS_NODES];
 };
@@ -92,6 +94,23 @@ struct acct_bits_terms {
 ACCT_CHECK bool acct_bits_sum_init(
 	struct acct_bits_sum *f, double others, double coins, double eps0, double eps, bool only_ones);
 void acct_bits_terms_at(const struct acct_bits_sum *f, double m, struct acct_bits_terms *t);
+
+/* What the choice of nodes needs to know of the bits' laws: their number, bounds on the sum of the tilted
+ * variances from above and below, the sum of the plain variances, and a bound on how far the tilted mean
+ * exceeds the plain one. */
+struct acct_bits_spread {
+	double all, tilted, least, plain, shift;
+};
+
+/* The two steps of acct_bits_sum_init() where the caller adds the bits to the terms itself, and others =
+ * coins = 0: choose the tilt, which returns false if eps is too close to eps0; and choose the nodes. */
+ACCT_CHECK bool acct_bits_sum_tilt(struct acct_bits_sum *f, double eps0, double eps);
+ACCT_CHECK bool acct_bits_sum_open(struct acct_bits_sum *f, const struct acct_bits_spread *bits);
+
+/* Set a bit with chance `one` of a one before the tilt, and `zero` of a zero. */
+void acct_bits_tilt(const struct acct_bits_sum *f, double one, double zero, struct acct_bit *b);
+/* Set real and imaginary part of log E e^it(bit - its mean) at this node. */
+void acct_bits_log(const struct acct_bit *b, const struct acct_node *n, double a[2]);
 
 /* The most by which h exceeds S and its rounding, for every theta from this one up: the sum S cannot tell j
  * from j + N, N = period, and so adds them up. */
@@ -142,6 +161,10 @@ struct acct_bits_bound {
 /* Compute the bounds at m.  A part's bound may exceed S by about `allowed`: a larger one takes fewer
  * parts. */
 void acct_bits_bound_at(struct acct_bits_search *s, double m, double allowed, struct acct_bits_bound *b);
+/* The same where s->terms are set already, for theta from `from` to from + length.  cells: how many parts; 0:
+ * choose by `allowed`. */
+void acct_bits_bound_of(struct acct_bits_search *s, double from, double length, size_t cells, double allowed,
+	struct acct_bits_bound *b);
 
 /* How far below m no part exceeds `target`, at least. */
 double acct_bits_reach(const struct acct_bits_bound *b, double target);

@@ -1,5 +1,6 @@
 /* pt_gspa_pooled_analysis.c - computes the loss of the weakest class among all others, and an answer that
  * accounts for the mix of classes. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,24 @@ static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, 
 	return n - 1;
 }
 
+/* Describe a round of two words: every message is a bit, which a sender of class c keeps with its own
+ * chance. */
+static enum cm_rc bits(const struct pt_randomizer *alone, const struct acct_gspa_class *cls, size_t others,
+	struct acct_round *out, struct cm_err *err)
+{
+	enum cm_rc rc = pt_mixbins_cells(alone, 1, out, err);
+
+	out->messages = ACCT_BITS_OF_LEVELS;
+	for (size_t i = 0; i < others && rc == CM_OK; i++) {
+		double q = exp(-cls[i].epsilon) / (1 + exp(-cls[i].epsilon));
+
+		/* rounded down by more than the chance and the quotient are off */
+		out->level[out->levels++] =
+			(struct acct_level){ q / out->cell[0].omega * (1 - 16 * DBL_EPSILON), cls[i].count };
+	}
+	return rc;
+}
+
 /* Compute the loss for a victim of the weakest class: it is the largest loss among the same others. */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
@@ -88,6 +107,8 @@ static enum cm_rc loss(
 	out->parts = 1;
 	if (others == 0)
 		return pt_mixbins_cells(&alone, 1, &out->part[0], err);
+	if (p->slots.slot[0].each.bins == 2)
+		return bits(&alone, cls, others, &out->part[0], err);
 	cls[others] = (struct acct_gspa_class){ .epsilon = pt_mixbins_guarantee(&weakest->each), .count = 1 };
 	rc = acct_gspa_round(cls, others + 1, p->slots.slot[0].each.bins, others, &out->part[0], &why);
 	return rc == ACCT_OK       ? CM_OK

@@ -47,7 +47,9 @@ static struct pt_randomizer one_message(const struct pt_randomizer *p)
 }
 
 /* Up to 2k coordinates change.  About each the victim's message is one of tag_messages, and every other
- * hides it at least as well as another participant's.  If the shuffler does not fill up the tags, the
+ * hides it at least as well as another participant's.  With two levels they are bits, a dummy's too, which is
+ * within a participant's range; where the victim sends nothing about a coordinate, another such bit is in its
+ * place (doc/binary.md).  If the shuffler does not fill up the tags, the
  * analyzer sees how many devices sent a coordinate, which is a function of their values. */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
@@ -63,8 +65,6 @@ static enum cm_rc loss(
 		return pt_mixbins_cells(&one, 1, &out->part[0], err);
 	}
 	rc = pt_mixbins_cells(&one, p->shuffler.tag_messages, &out->part[0], err);
-	out->part[0].messages = ACCT_ANY_MESSAGES; /* the messages that the shuffler leaves need not be bits
-						      of participants */
 	out->part[0].count = UINT64_C(2) * p->topk.size;
 	return rc;
 }
