@@ -13,6 +13,7 @@
 #define NONE         SIZE_MAX
 #define MOST_PAIRS   256u
 #define POINTS       400u
+#define MOST_HELD    1e8   /* most terms of a search for the data set that loses most */
 #define TAIL         1e-13 /* the curve has points up to where every delta is of this order */
 #define MOST_EPSILON 600.0
 
@@ -257,6 +258,63 @@ static enum acct_rc largest(struct pairs *p, struct acct_profile **out)
 	return rc ? rc : acct_profile_of_points(epsilon, (const double *const[2]){ most, NULL }, POINTS, out);
 }
 
+/* Are these the cells of binary response?  Of two inputs, a report then is a bit: given its cell it has the
+ * same law whatever its sender holds (doc/binary.md). */
+static bool are_bits(const struct acct_round *r)
+{
+	const struct acct_cell *c = r->cell;
+
+	return r->cells == 2 && close_to(c[0].u, c[1].v) && close_to(c[0].v, c[1].u) &&
+	       close_to(fmin(c[0].u, c[0].v), 1) && close_to(c[0].omega, c[1].omega) &&
+	       close_to(c[0].omega, 1 / (1 + fmax(c[0].u, c[0].v)));
+}
+
+/* How much inputs a and b lose in the limit of many participants, if all others hold z. */
+static double limit_of(const struct acct_matrix *m, const double *row, size_t a, size_t b, size_t z)
+{
+	double sum = 0;
+
+	for (size_t y = 0; y < m->outputs; y++) {
+		double d = row[a * m->outputs + y] - row[b * m->outputs + y];
+
+		sum += d != 0 ? d * d / row[z * m->outputs + y]
+			      : 0; /* NOLINT: all chances of y are 0 together */
+	}
+	return sum;
+}
+
+/* Set the data set in which the victim's two inputs and the input of all others lose most in the limit.  With
+ * too many numbers all others hold the victim's first input. */
+static void hold_most(const struct acct_matrix *m, const double *row, struct acct_spec *s)
+{
+	double most = -1, all = (double)m->inputs * (double)m->inputs / 2 * (double)m->outputs;
+	size_t best[3] = { 0, 1, 0 };
+	struct acct_round r = s->round;
+
+	for (size_t a = 0; a < m->inputs; a++)
+		for (size_t b = a + 1; b < m->inputs; b++)
+			for (size_t z = 0; z < m->inputs; z++) {
+				double sum;
+
+				if (z != a && all * (double)m->inputs > MOST_HELD)
+					continue;
+				sum = limit_of(m, row, a, b, z);
+				if (sum > most) {
+					most = sum;
+					best[0] = a;
+					best[1] = b;
+					best[2] = z;
+				}
+			}
+	const double *two[2] = { row + best[0] * m->outputs, row + best[1] * m->outputs };
+
+	r.cells = 0;
+	r.messages = ACCT_ANY_MESSAGES;
+	memset(r.cell, 0, sizeof r.cell);
+	if (cells_of(two, row + best[2] * m->outputs, m->outputs, &r) == ACCT_OK)
+		s->held = r;
+}
+
 /* Set the round, with its sampling and defect: they apply to the curve of the largest delta as they apply
  * to each pair's. */
 static enum acct_rc settle(struct pairs *p, struct acct_spec *s, struct acct_profile **owned)
@@ -278,6 +336,7 @@ static enum acct_rc settle(struct pairs *p, struct acct_spec *s, struct acct_pro
 		s->round = p->list[0];
 		return ACCT_OK;
 	}
+	s->no_inputs = true; /* a curve has no cells */
 	for (size_t i = 0; i < p->size; i++)
 		p->list[i].sampling = p->list[i].defect = 0;
 	rc = largest(p, owned);
@@ -306,13 +365,20 @@ enum acct_rc acct_own_matrix(const struct acct_matrix *m, const char *keys, stru
 		return say(why, room, "matrix: 2 to 64 inputs, and 1 to 65536 outputs");
 	s.name = "matrix";
 	s.k = 0;
+	s.uniform = false; /* of `generic`, whose cells stood for the matrix until here */
+	/* rows are divided by their sums, and ratios as close as close_to() says are joined */
+	s.rounding = 32 * DBL_EPSILON;
 	s.round.cells = 0;
 	memset(s.round.cell, 0, sizeof s.round.cell);
 	row = calloc((m->inputs + 1) * m->outputs, sizeof *row);
 	pairs.list = calloc(MOST_PAIRS, sizeof *pairs.list);
 	rc = row && pairs.list ? normalise(m, row, why, room) : ACCT_ENOMEM;
+	if (!rc && !(s.poisson > 0))
+		hold_most(m, row, &s);
 	if (!rc)
 		rc = all_pairs(m, row, &s.round, &pairs);
+	if (!rc && m->inputs == 2 && are_bits(&pairs.list[0]) && !(s.poisson > 0))
+		pairs.list[0].messages = ACCT_BITS;
 	if (!rc)
 		rc = settle(&pairs, &s, owned);
 	if (rc && rc != ACCT_EDOMAIN)

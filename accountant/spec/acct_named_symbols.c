@@ -288,6 +288,16 @@ static void hold_query(struct acct_spec *s, double share, double k, double p)
 		return;
 }
 
+/* If every sub-query has two symbols and the same guarantee, a report is a bit; with several sub-queries it
+ * bears a public label, the sub-query. */
+static void declare_bits(struct acct_spec *s, size_t queries)
+{
+	const struct acct_round *r = &s->round;
+
+	if (r->cells == 2)
+		s->round.messages = queries > 1 ? ACCT_LABELLED_BITS : ACCT_BITS;
+}
+
 static void check_held(struct acct_spec *s)
 {
 	double sum = 0;
@@ -325,6 +335,8 @@ enum acct_rc acct_named_hierarchy(const struct acct_arg *arg, struct acct_spec *
 			return acct_fault(why, "the lowest level has more than 1e12 nodes");
 		rc = add_query(s, 1 / height, k, arg[2].x[0]);
 	}
+	if (!rc)
+		declare_bits(s, (size_t)height);
 	check_held(s);
 	return rc;
 }
@@ -346,6 +358,8 @@ enum acct_rc acct_named_parallel(const struct acct_arg *arg, struct acct_spec *s
 	for (size_t j = 0; j < size && !rc; j++)
 		rc = add_query(s, (arg[2].size > 0 ? arg[2].x[j] : 1) / sum, arg[0].x[j],
 			arg[1].x[arg[1].size > 1 ? j : 0]);
+	if (!rc)
+		declare_bits(s, size);
 	check_held(s);
 	return rc == ACCT_ELIMIT ? acct_fault(why, "sub-queries with different eps0 need more than 64 cells")
 				 : rc;

@@ -295,10 +295,12 @@ static void who_sends_labelled_bits(void **state)
 {
 	static const char *const yes[] = { "words:w=1,eps0=1,n=9", "words:w=1,groups=2,eps0=1,n=9,dummies=4",
 		"vrr:s=1,eps0=1,n=9", "vrr:s=1,d=2,eps0=1,n=9", "duchi:eps0=1,d=3,n=9", "harmony:eps0=1,n=9",
-		"ss-double:k=2,levels=2,eps0=1,n=9" };
+		"ss-double:k=2,levels=2,eps0=1,n=9", "parallel:k=2/2,eps0=1,n=9",
+		"parallel:k=2/2/2,eps0=1,share=.5/.25/.25,n=9" };
 	static const char *const no[] = { "words:w=2,eps0=1,n=9", "words:w=1,eps0=1,n=9,chance=.1",
 		"words:w=1,eps0=inf,n=9,dummies=3", "duchi:eps0=1,d=4,n=9", "vrr:s=2,eps0=1,n=9",
-		"words:w=1,groups=1,eps0=1,n=9", "parallel:k=2/2,eps0=1,n=9",
+		"words:w=1,groups=1,eps0=1,n=9", "parallel:k=2/2,eps0=1/2,n=9", "parallel:k=2/3,eps0=1,n=9",
+		"hierarchy:f=2,H=2,eps0=1,n=9", "hierarchy:f=2,H=1,eps0=1,n=9",
 		"ss-double:k=2,levels=3,eps0=1,n=9", "ss-topk:k=2,levels=2,eps0=1,padded=9",
 		"olh:l=2,eps0=1,n=9" };
 

@@ -18,6 +18,19 @@ enum cm_rc pt_sampled_derive(const struct pt_protocol *row, const struct qy_quer
 	return pt_slots_derive(row, q, r, slots, out, err);
 }
 
+/* If every question has two symbols and the same chances, a report is a bit; with several questions it bears
+ * a public label, the question.  Then all questions' cells are the same two, so add them up. */
+static void take_for_bits(uint32_t questions, struct acct_round *made)
+{
+	for (size_t j = 2; j < made->cells; j++)
+		if (made->cell[j].u < made->cell[j % 2].u || made->cell[j].u > made->cell[j % 2].u)
+			return;
+	for (size_t j = 2; j < made->cells; j++)
+		made->cell[j % 2].omega = nextafter(made->cell[j % 2].omega + made->cell[j].omega, 0);
+	made->cells = 2;
+	made->messages = questions > 1 ? ACCT_LABELLED_BITS : ACCT_BITS;
+}
+
 enum cm_rc pt_sampled_cells(
 	const struct pt_randomizer *p, uint64_t participants, struct acct_round *out, struct cm_err *err)
 {
@@ -48,6 +61,8 @@ enum cm_rc pt_sampled_cells(
 		return cm_fail(err, CM_EINTERNAL, "%s: a blanket above 1", p->row->name);
 	if (rest > 0)
 		made.cell[made.cells++] = (struct acct_cell){ .omega = rest, .u = 1, .v = 1 };
+	else
+		take_for_bits(p->slots.kinds, &made);
 	*out = made;
 	return CM_OK;
 }
