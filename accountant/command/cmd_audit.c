@@ -50,6 +50,14 @@ static void check_chance(
 			l->share * blanket, r->dummy_chance);
 }
 
+/* How many others hide a victim, with one level more.  Of classes apart it is the most of any class. */
+static uint64_t with_level(const struct acct_round *p, uint64_t others, uint64_t count)
+{
+	if (p->event != ACCT_CLASSES_APART)
+		return others + count;
+	return count > others + 1 ? count - 1 : others;
+}
+
 /* Report a round whose charge assumes more dummies or more honest participants than its descriptor
  * requires. */
 static void cover(struct cmd_audit *a, const struct cmd_record *r)
@@ -65,7 +73,7 @@ static void cover(struct cmd_audit *a, const struct cmd_record *r)
 		if (rare)
 			check_chance(a, r, p, n);
 		for (size_t k = 0; k + rare < p->levels; k++)
-			others += p->level[k].count;
+			others = with_level(p, others, p->level[k].count);
 		if (others >= most_covered && r->tag_messages > 0)
 			WRONG(a, r, "account: n is %llu, but a tag has %llu messages that no colluder sent",
 				(unsigned long long)others + 1, (unsigned long long)most_covered);

@@ -1,4 +1,5 @@
 /* cmd_describe.c - the verb describe: prints what the accountant knows of a round without any question. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -83,6 +84,13 @@ static void print_text(const struct acct_spec *s)
 			s->name, s->eps0, s->p, s->beta, s->q);
 		printf("  the pairs differ: the curve above all of theirs has %zu points\n",
 			s->round.profile->points);
+		return;
+	}
+	if (s->round.event == ACCT_CLASSES_APART) {
+		printf("%s: at each epsilon the largest loss of these classes\n", s->name);
+		for (size_t i = 0; i < s->round.levels; i++)
+			printf("  %" PRIu64 " participants of eps0 %.6g\n", s->round.level[i].count,
+				s->round.level[i].share);
 		return;
 	}
 	if (s->round.event != ACCT_SHUFFLED) {

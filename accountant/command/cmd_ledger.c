@@ -151,31 +151,39 @@ static void cells(struct source *part, struct acct_round *r)
 	part->bad = s.bad;
 }
 
-/* Read the levels of a round.  The file counts their participants among its `others`, so they are
- * subtracted from r->others. */
-static void levels(struct source *part, struct acct_round *r)
+/* Read a round's levels, or its classes; share: the key of a level's share, or of a class's guarantee. */
+static void list_of(struct source *part, const char *what, const char *share, struct acct_round *r)
 {
-	static const char *const known[] = { "share", "count", NULL };
-	const json_t *list = json_object_get(part->object, "levels");
+	const char *const known[] = { share, "count", NULL };
+	const json_t *list = member(part, what);
 	struct source s = *part;
 
-	if (!list)
-		return;
 	if (!json_is_array(list) || json_array_size(list) < 1 || json_array_size(list) > ACCT_MAX_LEVELS) {
-		SOURCE_FAULT(part, "account: levels is not a list of 1 to %u", ACCT_MAX_LEVELS);
+		SOURCE_FAULT(part, "account: %s is not a list of 1 to %u", what, ACCT_MAX_LEVELS);
 		return;
 	}
 	r->levels = json_array_size(list);
 	for (size_t i = 0; i < r->levels; i++) {
 		s.object = json_array_get(list, i);
 		only(&s, known, "account: levels");
-		r->level[i].share = get_real(&s, "share");
+		r->level[i].share = get_real(&s, share);
 		r->level[i].count = get_count(&s, "count");
-		if (!s.bad && r->level[i].count > r->others)
-			SOURCE_FAULT(&s, "account: levels are more than the others");
-		r->others -= s.bad ? 0 : r->level[i].count;
 	}
 	part->bad = s.bad;
+}
+
+/* Read the levels of a round.  The file counts their participants among its `others`, so they are
+ * subtracted from r->others. */
+static void levels(struct source *part, struct acct_round *r)
+{
+	if (!json_object_get(part->object, "levels"))
+		return;
+	list_of(part, "levels", "share", r);
+	for (size_t i = 0; i < r->levels && !part->bad; i++) {
+		if (r->level[i].count > r->others)
+			SOURCE_FAULT(part, "account: levels are more than the others");
+		r->others -= part->bad ? 0 : r->level[i].count;
+	}
 }
 
 static void shape(struct source *part, double out[3])
@@ -235,8 +243,31 @@ static void compare_spec(struct source *s, const struct acct_round *r)
 		SOURCE_FAULT(s, "account: cells and spec do not say the same");
 }
 
+/* Read the numbers of a round of cells. */
+static void numbers(struct source *s, struct acct_round *r)
+{
+	r->others = get_count(s, "n");
+	if (!s->bad && r->others-- == 0)
+		SOURCE_FAULT(s, "account: n is 0");
+	r->dummies = get_count(s, "dummies");
+	cells(s, r);
+	levels(s, r);
+	if (json_object_get(s->object, "sampling"))
+		r->sampling = get_real(s, "sampling");
+	messages(s, r);
+}
+
+/* Read the numbers of a round whose classes are batches of their own. */
+static void classes(struct source *s, struct acct_round *r)
+{
+	r->event = ACCT_CLASSES_APART;
+	r->shape[0] = get_real(s, "symbols");
+	list_of(s, "classes", "epsilon0", r);
+}
+
 static void part(struct source *record, const json_t *object, struct acct_round *r)
 {
+	static const char *const apart[] = { "classes", "symbols", "defect", "count", "spec", NULL };
 	static const char *const first[] = { "cells", "n", "dummies", "count", "spec", NULL };
 	static const char *const known[] = { "cells", "n", "dummies", "levels", "defect", "sampling",
 		"messages", "triple", "shape", "count", "spec", NULL };
@@ -249,21 +280,15 @@ static void part(struct source *record, const json_t *object, struct acct_round 
 		SOURCE_FAULT(record, "account: a part is not an object");
 		return;
 	}
-	only(&s, s.first ? first : known, "account");
+	bool of_classes = !s.first && json_object_get(object, "classes");
+
+	only(&s, s.first ? first : of_classes ? apart : known, "account");
 	r->count = get_count(&s, "count");
 	if (!s.bad && s.first && r->count != 1)
 		SOURCE_FAULT(&s, "account: count is not 1");
-	r->others = get_count(&s, "n");
-	if (!s.bad && r->others-- == 0)
-		SOURCE_FAULT(&s, "account: n is 0");
-	r->dummies = get_count(&s, "dummies");
-	cells(&s, r);
-	levels(&s, r);
+	(of_classes ? classes : numbers)(&s, r);
 	if (json_object_get(object, "defect"))
 		r->defect = get_real(&s, "defect");
-	if (json_object_get(object, "sampling"))
-		r->sampling = get_real(&s, "sampling");
-	messages(&s, r);
 	if (!s.bad && refuses(&s, acct_round_check(r, &why)))
 		SOURCE_FAULT(&s, "account: %s", why);
 	if (!s.bad)

@@ -1,7 +1,9 @@
 /* acct_method_lower.c (acct_method_rows.h) - computes exactly what some data sets lose, which is a lower
  * bound on the loss. */
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "acct_cells.h"
@@ -20,8 +22,9 @@ static bool attained(const struct acct_spec *s, bool alone)
 	if (r->sampling > 0)
 		return false;
 	return s->exact || s->some ||
-	       (alone && r->count == 1 && r->levels == 0 && r->messages != ACCT_ANY_MESSAGES &&
-		       r->messages <= ACCT_LABELLED_BITS);
+	       (alone && !s->mixed && r->count == 1 &&
+		       (r->levels == 0 || r->messages == ACCT_BITS_OF_LEVELS) &&
+		       r->messages != ACCT_ANY_MESSAGES);
 }
 
 /* Set the pair of the data set in which everybody else holds the victim's first input.  The reports of the
@@ -98,6 +101,7 @@ static enum acct_rc hold_uniform(const struct acct_spec *s, struct acct_round *r
 	if (!s->uniform || s->no_inputs || s->participants == 0)
 		return acct_fault(why, "no data set is known whose loss is that of few cells");
 	*r = s->round;
+	r->messages = ACCT_ANY_MESSAGES;
 	r->levels = 0;
 	for (size_t j = 0; j < r->cells; j++)
 		blanket += r->cell[j].omega;
@@ -129,7 +133,7 @@ static enum acct_rc hold_one(const struct acct_spec *s, bool third, struct acct_
 		return acct_fault(why, "it needs a randomizer with a finite eps0");
 	if (s->participants == 0)
 		return acct_fault(why, "it needs n=");
-	if (s->round.levels > 0)
+	if (s->round.levels > 0 || s->mixed)
 		return acct_fault(why, "it needs one pure eps0 for all participants");
 	if (s->no_inputs)
 		return acct_fault(why, "the cells are not those of two inputs");
@@ -172,7 +176,20 @@ static enum acct_rc hold_most(const struct acct_spec *s, struct acct_round *r, c
 	return rc;
 }
 
-static enum acct_rc hold(const struct acct_spec *s, enum world world, struct acct_round *r, const char **why)
+/* Set the data set that the row names.  `alone`: as in attained(). */
+static enum acct_rc hold_named(const struct acct_spec *s, bool alone, struct acct_round *r, const char **why)
+{
+	bool bits = s->held.messages != ACCT_ANY_MESSAGES;
+
+	if (s->held.cells == 0 || (bits && !(alone && s->round.count == 1)))
+		return acct_fault(why, "no data set is known whose loss is that of few cells");
+	*r = s->held;
+	r->count = s->round.count;
+	return ACCT_OK;
+}
+
+static enum acct_rc hold(
+	const struct acct_spec *s, enum world world, bool alone, struct acct_round *r, const char **why)
 {
 	if (world == UNIFORM)
 		return hold_uniform(s, r, why);
@@ -180,11 +197,7 @@ static enum acct_rc hold(const struct acct_spec *s, enum world world, struct acc
 		return hold_most(s, r, why);
 	if (world != NAMED)
 		return hold_one(s, world == THIRD, r, why);
-	if (s->held.cells == 0)
-		return acct_fault(why, "no data set is known whose loss is that of few cells");
-	*r = s->held;
-	r->count = s->round.count;
-	return ACCT_OK;
+	return hold_named(s, alone, r, why);
 }
 
 /* Set how many rounds these data sets answer. */
@@ -230,15 +243,14 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 		sample(r, true);
 		return ACCT_OK;
 	}
-	rc = hold(s, world, r, why);
+	rc = hold(s, world, alone, r, why);
 	for (int other = FIRST; rc == ACCT_EDOMAIN && other < WORLDS; other++)
-		rc = hold(s, (enum world)other, r, why);
+		rc = hold(s, (enum world)other, alone, r, why);
 	if (rc)
 		return rc;
 	if (s->opposite && s->round.sampling > 0)
 		return acct_fault(why, "sampling of two counters: one draw decides for both");
 	repeat(s, r);
-	r->messages = ACCT_ANY_MESSAGES;
 	r->family = NULL;
 	/* Count only the defect from the ends of a shuffler's noise.  Leaving out all else that gives away
 	 * an input makes the bound smaller, which is safe for a lower bound. */
@@ -302,8 +314,8 @@ static bool worth_trying(const struct acct_spec *s, enum world world)
 }
 
 /* Each world gives a lower bound: take the largest. */
-static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
-	struct acct_method_answer *out, const char **why)
+static enum acct_rc largest(
+	const struct acct_spec *spec, size_t n, bool epsilon, double at, double *out, const char **why)
 {
 	double most = 0, lower = 0;
 	enum acct_rc rc = n > 0 ? ACCT_OK : acct_method_asked(n, epsilon, at, why);
@@ -318,6 +330,50 @@ static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, 
 		rc = value(spec, n, (enum world)world, epsilon, at, &lower, why);
 		most = fmax(most, lower);
 	}
+	*out = most;
+	return rc;
+}
+
+/* Set the response of one class of a round of classes apart: that of this number, or the last.  Another round
+ * stays as it is. */
+static enum acct_rc one_class(const struct acct_spec *s, size_t number, struct acct_spec *out)
+{
+	const struct acct_round *r = &s->round;
+	const struct acct_level *l = &r->level[number < r->levels ? number : r->levels - 1];
+	char text[200], why[200];
+	enum acct_rc rc;
+
+	*out = *s;
+	if (r->event != ACCT_CLASSES_APART)
+		return ACCT_OK;
+	(void)snprintf(
+		text, sizeof text, "grr:k=%.17g,eps0=%.17g,n=%" PRIu64, r->shape[0], l->share, l->count);
+	rc = acct_spec_parse(text, out, why, sizeof why);
+	out->round.count = r->count;
+	out->round.defect = r->defect;
+	return rc;
+}
+
+/* With classes apart, whoever is of one class is a data set's victim: take the largest of all. */
+static enum acct_rc below(const struct acct_spec *spec, size_t n, bool epsilon, double at,
+	struct acct_method_answer *out, const char **why)
+{
+	struct acct_spec *one = calloc(n + 1, sizeof *one);
+	double most = 0, lower = 0;
+	size_t classes = 1;
+	enum acct_rc rc = one ? ACCT_OK : ACCT_ENOMEM;
+
+	for (size_t i = 0; i < n; i++)
+		if (spec[i].round.event == ACCT_CLASSES_APART && spec[i].round.levels > classes)
+			classes = spec[i].round.levels;
+	for (size_t number = 0; number < classes && !rc; number++) {
+		for (size_t i = 0; i < n && !rc; i++)
+			rc = one_class(&spec[i], number, &one[i]);
+		if (!rc)
+			rc = largest(one, n, epsilon, at, &lower, why);
+		most = fmax(most, lower);
+	}
+	free(one);
 	out->bound = (struct acct_bound){ most, INFINITY };
 	out->worth = ACCT_LOWER;
 	out->note = "the exact loss of some data sets: the truth is between this and any proved value";

@@ -37,7 +37,9 @@ static void hold_dummies(double k, struct acct_spec *s)
 
 /* The coordinates that a participant sends follow from its values, so up to 2k of them change from one
  * input to another.  About each of these the victim's message is one of `padded` messages, and each of the
- * others hides it at least as well as another participant's.
+ * others hides it at least as well as another participant's.  With two levels all messages are bits: a
+ * dummy's chance is within a participant's range.  So it is for a coordinate about which the victim sends
+ * under one input alone: under the other a participant's bit or a dummy's is in its place (doc/binary.md).
  *
  * Data sets: both inputs have the same k coordinates with other levels, and as many of the others send
  * about them as the shuffler leaves. */
@@ -51,8 +53,6 @@ enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, co
 	s->attained = s->round.count * (uint64_t)arg[0].x[0];
 	s->round.count *= 2 * (uint64_t)arg[0].x[0];
 	rc = among(&arg[1], arg[2].x[0], arg[3].x[0] - 1, s, why);
-	/* what the shuffler leaves need not be bits of participants: dummies replace some */
-	s->round.messages = ACCT_ANY_MESSAGES;
 	if (!rc && participants > 0 && participants < s->participants)
 		hold_dummies(arg[1].x[0], s);
 	return rc;
@@ -76,32 +76,67 @@ static enum acct_rc classes(const struct acct_arg *eps0, const struct acct_arg *
 	return ACCT_OK;
 }
 
-/* Every class is a batch of its own.  A class's response is the response of the weakest class with more
- * noise, which hides others better.  So the weakest guarantee among the smallest number of participants
- * dominates all classes. */
+/* Every class is a batch of its own, and who is in which class is public: the round's curve is the largest of
+ * the classes' own.  What analyses that know one guarantee are told is the weakest guarantee among the
+ * smallest number of participants.  A class's response is the response of the weakest class with more noise,
+ * which hides others better, so this dominates all classes. */
 enum acct_rc acct_named_gspa_classes(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	size_t weakest, strictest;
-	double least = arg[2].x[0];
+	uint64_t most = s->participants > 0 ? s->participants : ACCT_MAX_REPORTS;
+	struct acct_round *r = &s->round;
 	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, &strictest, why);
 
 	if (rc)
 		return rc;
-	for (size_t i = 1; i < arg[2].size; i++)
-		least = fmin(least, arg[2].x[i]);
-	if (s->participants > 0)
-		least = fmin(least, (double)s->participants);
-	return among(&arg[0], arg[1].x[weakest], least - 1, s, why);
+	r->event = ACCT_CLASSES_APART;
+	r->others = 0;
+	r->shape[0] = arg[0].x[0];
+	s->participants = most;
+	for (size_t i = 0; i < arg[1].size; i++) {
+		uint64_t least = (uint64_t)arg[2].x[i];
+
+		least = least < most ? least : most;
+		r->level[r->levels++] = (struct acct_level){ arg[1].x[i], least };
+		s->participants = least < s->participants ? least : s->participants;
+	}
+	s->eps0 = arg[1].x[weakest];
+	s->p = s->q = exp(s->eps0);
+	s->beta = expm1(s->eps0) / (s->p + arg[0].x[0] - 1);
+	s->unpublished = true;
+	return ACCT_OK;
+}
+
+/* Set in *s the response of a victim of the weakest class among all but one participant, who is of the class
+ * `out`; every other class has its least, and the rest is in the weakest. */
+static enum acct_rc among_classes(
+	const struct acct_arg *arg, size_t weakest, size_t out, struct acct_spec *s, const char **why)
+{
+	struct acct_arg one[4] = { arg[0], { 1, { arg[1].x[weakest] } }, { 0 }, { 0 } };
+
+	s->round.others = s->participants - 1;
+	for (size_t i = 0; i < arg[1].size; i++) {
+		double count = arg[2].x[i] - (i == out);
+
+		if (i == weakest || !(count > 0))
+			continue;
+		one[2].x[one[2].size++] = arg[1].x[i];
+		one[3].x[one[3].size++] = count;
+	}
+	return acct_named_grr(one, s, why);
 }
 
 /* All values are in one batch.  A victim of any class has at least the weakest guarantee, and hides among
  * at least `least` of every class, all other participants being of the weakest class.  The victim itself is
- * taken away from the strictest class, where that costs most cover. */
+ * taken away from the strictest class, where that costs most cover.  Two symbols are bits: there a report of
+ * a stricter class is replaced by one of a wider range of chances (doc/binary.md).
+ *
+ * Data sets: the victim is of the weakest class, and is taken away from it. */
 enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	struct acct_arg one[4] = { arg[0], { 1, { 0 } }, { 0 }, { 0 } };
 	size_t weakest, strictest;
 	double sum = 0;
+	struct acct_spec held;
 	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, &strictest, why);
 
 	if (rc)
@@ -116,19 +151,13 @@ enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec
 		s->participants = (uint64_t)sum;
 	if (s->participants < 2)
 		return acct_fault(why, "least must sum to 2 or more");
-	s->round.others = s->participants - 1;
-	one[1].x[0] = arg[1].x[weakest];
-	for (size_t i = 0; i < arg[1].size; i++) {
-		double count = arg[2].x[i] - (i == strictest);
-
-		if (i == weakest || !(count > 0))
-			continue;
-		one[2].x[one[2].size++] = arg[1].x[i];
-		one[3].x[one[3].size++] = count;
+	held = *s;
+	rc = among_classes(arg, weakest, strictest, s, why);
+	s->mixed = arg[1].size > 1;
+	if (!rc && s->mixed && s->round.messages != ACCT_ANY_MESSAGES) {
+		rc = among_classes(arg, weakest, weakest, &held, why);
+		s->held = held.round;
 	}
-	rc = acct_named_grr(one, s, why);
-
-	s->round.messages = ACCT_ANY_MESSAGES;
 	return rc;
 }
 

@@ -10,7 +10,8 @@
 enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r, const char **why)
 {
 	if (s->unpublished)
-		return acct_fault(why, "nothing is published of noise that a shuffler draws");
+		return acct_fault(
+			why, "nothing is published of noise that a shuffler draws, or of classes apart");
 	if (!(s->p > 1) || s->round.levels > 0)
 		return acct_fault(why, "the published reduction needs one (p, beta, q) for all participants");
 	double pa = s->beta / (1 - 1 / s->p), rest = 1 - pa * (1 + 1 / s->p);

@@ -375,6 +375,25 @@ static void put_cells(struct text *t, const struct acct_round *r)
 		put_real(t, i == 0 ? ",v=" : "/", r->cell[i].v);
 }
 
+static void put_others(struct text *t, const struct acct_round *r)
+{
+	if (r->dummies > 0)
+		put(t, ",dummies=%" PRIu64, r->dummies);
+	for (size_t i = 0; i < r->levels; i++)
+		put_real(t, i == 0 ? ",others_share=" : "/", r->level[i].share);
+	for (size_t i = 0; i < r->levels; i++)
+		put(t, "%s%" PRIu64, i == 0 ? ",others_n=" : "/", r->level[i].count);
+}
+
+static void put_classes(struct text *t, const struct acct_round *r)
+{
+	put_real(t, "gspa-classes:k=", r->shape[0]);
+	for (size_t i = 0; i < r->levels; i++)
+		put_real(t, i == 0 ? ",eps0=" : "/", r->level[i].share);
+	for (size_t i = 0; i < r->levels; i++)
+		put(t, "%s%" PRIu64, i == 0 ? ",least=" : "/", r->level[i].count);
+}
+
 static void put_central(struct text *t, const struct acct_round *r)
 {
 	if (r->event == ACCT_LAPLACE) {
@@ -403,15 +422,12 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 	if (r->event == ACCT_SHUFFLED) {
 		put_cells(&t, r);
 		put(&t, ",n=%" PRIu64, n);
+		put_others(&t, r);
+	} else if (r->event == ACCT_CLASSES_APART) {
+		put_classes(&t, r);
 	} else {
 		put_central(&t, r);
 	}
-	if (r->dummies > 0)
-		put(&t, ",dummies=%" PRIu64, r->dummies);
-	for (size_t i = 0; i < r->levels; i++)
-		put_real(&t, i == 0 ? ",others_share=" : "/", r->level[i].share);
-	for (size_t i = 0; i < r->levels; i++)
-		put(&t, "%s%" PRIu64, i == 0 ? ",others_n=" : "/", r->level[i].count);
 	if (r->defect > 0)
 		put_real(&t, ",defect=", r->defect);
 	if (r->sampling > 0)

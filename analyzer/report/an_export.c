@@ -29,13 +29,14 @@ static json_t *cells_json(const struct acct_round *r)
 	return list;
 }
 
-static json_t *levels_json(const struct acct_round *r)
+/* The round's levels, or its classes, by the name of what `share` is. */
+static json_t *levels_json(const struct acct_round *r, const char *share)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; list && i < r->levels; i++)
-		list = put_last(list, json_pack("{s:o, s:I}", "share", an_json_real(r->level[i].share),
-					      "count", (json_int_t)r->level[i].count));
+		list = put_last(list, json_pack("{s:o, s:I}", share, an_json_real(r->level[i].share), "count",
+					      (json_int_t)r->level[i].count));
 	return list;
 }
 
@@ -48,6 +49,19 @@ static json_t *shape_json(const struct acct_round *r)
 	return list;
 }
 
+/* The numbers of a round whose classes are batches of their own. */
+static json_t *apart_json(const struct acct_round *r, const char *spec)
+{
+	json_t *part = json_pack("{s:o, s:o, s:I, s:s}", "classes", levels_json(r, "epsilon0"), "symbols",
+		an_json_real(r->shape[0]), "count", (json_int_t)r->count, "spec", spec);
+
+	if (part && r->defect > 0 && json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) {
+		json_decref(part);
+		return NULL;
+	}
+	return part;
+}
+
 /* A part of a round's loss: its numbers, and the same in the accountant command's grammar. */
 static json_t *part_json(const struct acct_round *r)
 {
@@ -58,6 +72,8 @@ static json_t *part_json(const struct acct_round *r)
 
 	if (acct_spec_text(r, spec) != ACCT_OK)
 		return NULL;
+	if (r->event == ACCT_CLASSES_APART)
+		return apart_json(r, spec);
 	for (size_t i = 0; i < r->levels; i++)
 		n += r->level[i].count;
 	part = json_pack("{s:o, s:I, s:I, s:I, s:s}", "cells", cells_json(r), "n", (json_int_t)n, "dummies",
@@ -68,7 +84,8 @@ static json_t *part_json(const struct acct_round *r)
 			(messages == ACCT_SETS &&
 				json_object_set_new(part, "triple", an_json_real(r->shape[0])) != 0) ||
 			(messages > ACCT_LADDER && json_object_set_new(part, "shape", shape_json(r)) != 0) ||
-			(r->levels > 0 && json_object_set_new(part, "levels", levels_json(r)) != 0) ||
+			(r->levels > 0 &&
+				json_object_set_new(part, "levels", levels_json(r, "share")) != 0) ||
 			(r->defect > 0 &&
 				json_object_set_new(part, "defect", an_json_real(r->defect)) != 0) ||
 			(r->sampling > 0 &&

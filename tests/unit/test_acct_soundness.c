@@ -219,6 +219,58 @@ static void no_data_set_of_personalised_response_loses_more_than_the_bound(void 
 	}
 }
 
+/* The law of k-ary response with this guarantee, as a mechanism. */
+static void response(unsigned k, double eps, struct mech *m)
+{
+	*m = (struct mech){ .inputs = k, .outputs = k };
+	for (unsigned x = 0; x < k; x++)
+		for (unsigned y = 0; y < k; y++)
+			m->law[x][y] = (x == y ? exp(eps) : 1) / (exp(eps) + k - 1);
+}
+
+/* Classes of guarantees in one batch or apart, up to six participants, a victim of each class. */
+static void no_data_set_of_classes_loses_more_than_the_bound(void **state)
+{
+	static const double eps[] = { 2.5, 1, 0.4 };
+	static const size_t least[][3] = { { 2, 1, 0 }, { 1, 2, 0 }, { 3, 2, 0 }, { 1, 4, 0 }, { 2, 2, 2 },
+		{ 1, 1, 3 }, { 3, 1, 1 } };
+	static struct mech of[3];
+	static struct bags bags;
+	size_t lower[2] = { 0, 0 };
+
+	(void)state;
+	for (unsigned k = 2; k <= 4; k++)
+		for (size_t i = 0; i < sizeof least / sizeof *least; i++)
+			for (int pooled = 0; pooled < 2; pooled++) {
+				const size_t *n = least[i];
+				struct question all = { .bags = &bags };
+				char text[200];
+
+				(void)snprintf(text, sizeof text, "gspa-%s:k=%u,eps0=2.5/1%s,least=%zu/%zu",
+					pooled ? "pooled" : "classes", k, n[2] > 0 ? "/.4" : "", n[0], n[1]);
+				if (n[2] > 0)
+					(void)snprintf(text + strlen(text), 30, "/%zu", n[2]);
+				set_epsilons(&all, 2.5);
+				assert_true(bags_init(&bags, k, 6));
+				for (size_t c = 0; c < 3 && n[c] > 0; c++) {
+					struct question q = { .bags = &bags, .victim = &of[c] };
+
+					for (size_t b = 0; b < 3; b++) {
+						response(k, eps[b], &of[b]);
+						for (size_t j = b == c; j < n[b] && (pooled || b == c); j++)
+							q.other[q.others++] = &of[b];
+					}
+					memcpy(q.e, all.e, sizeof q.e);
+					worst_case(&q);
+					for (size_t j = 0; j < EPSILONS; j++)
+						all.worst[j] = fmax(all.worst[j], q.worst[j]);
+				}
+				compare(&all, text);
+				compare_lower(&all, text, &lower[0], &lower[1]);
+			}
+	assert_true(lower[0] == 7 * 2 * 3 * EPSILONS && lower[1] >= 60);
+}
+
 /* The victim is record 0 of the population; the law of a uniform sample's reports. */
 static struct law sampled(const struct question *q, const size_t *input, size_t population, size_t sample)
 {
@@ -410,6 +462,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_data_set_loses_more_than_the_bound),
 		cmocka_unit_test(no_data_set_of_personalised_response_loses_more_than_the_bound),
+		cmocka_unit_test(no_data_set_of_classes_loses_more_than_the_bound),
 		cmocka_unit_test(no_population_loses_more_than_the_bound_of_a_sample),
 		cmocka_unit_test(liars_are_taken_from_the_population_too),
 		cmocka_unit_test(the_comparison_tells_an_unsound_bound),

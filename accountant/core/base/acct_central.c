@@ -34,10 +34,29 @@ static enum acct_rc check_profile(const struct acct_profile *p, const char **why
 	return ACCT_OK;
 }
 
+static enum acct_rc check_classes(const struct acct_round *r, const char **why)
+{
+	if (!(r->shape[0] >= 2 && r->shape[0] <= 1e12 && r->shape[0] == floor(r->shape[0])))
+		return acct_fault(why, "classes respond on 2 to 1e12 symbols");
+	if (r->levels < 1 || r->levels > ACCT_MAX_LEVELS)
+		return acct_fault(why, "a round has 1 to 64 classes");
+	if (r->sampling > 0)
+		return acct_fault(
+			why, "sampling with classes: a sample's guarantees are not known beforehand");
+	for (size_t i = 0; i < r->levels; i++) {
+		if (!(r->level[i].share > 0 && r->level[i].share < 700))
+			return acct_fault(why, "the guarantee of every class must be above 0 and below 700");
+		if (r->level[i].count < 1 || r->level[i].count > ACCT_MAX_REPORTS)
+			return acct_fault(why, "every class has 1 to 1e12 participants");
+	}
+	return ACCT_OK;
+}
+
 enum acct_rc acct_central_check(const struct acct_round *r, const char **why)
 {
-	if (r->cells > 0 || r->others > 0 || r->dummies > 0 || r->levels > 0 ||
-		r->messages != ACCT_ANY_MESSAGES || r->family)
+	if (r->cells > 0 || r->others > 0 || r->dummies > 0 ||
+		(r->levels > 0 && r->event != ACCT_CLASSES_APART) || r->messages != ACCT_ANY_MESSAGES ||
+		r->family)
 		return acct_fault(why, "a central event has neither cells nor messages");
 	switch (r->event) {
 	case ACCT_GAUSSIAN:
@@ -52,6 +71,8 @@ enum acct_rc acct_central_check(const struct acct_round *r, const char **why)
 		return ACCT_OK;
 	case ACCT_PROFILE:
 		return check_profile(r->profile, why);
+	case ACCT_CLASSES_APART:
+		return check_classes(r, why);
 	default:
 		return acct_fault(why, "there is no such event");
 	}
@@ -79,6 +100,13 @@ void acct_central_list(struct acct_list *l, const struct acct_round *r)
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	if (r->event == ACCT_LAPLACE)
 		largest = 1 / r->scale;
+	for (size_t i = 0; i < r->levels; i++) {
+		const struct acct_level *c = &r->level[i];
+
+		largest = i == 0 ? c->share : fmax(largest, c->share);
+		l->group[l->groups++] = (struct acct_group){ c->share, (double)c->count, 0 };
+	}
+	l->shape[0] = r->shape[0];
 	if (r->event == ACCT_PROFILE) {
 		const struct acct_profile *p = r->profile;
 

@@ -98,6 +98,11 @@ enum acct_event {
 	ACCT_LAPLACE, /* one number and Laplace noise of `scale` times the distance of the answers on
 			 neighbours */
 	ACCT_PROFILE, /* described by `profile` */
+	/* Shuffled responses on shape[0] symbols, 2..1e12, of participants in classes, each a batch of its
+	 * own: level[i].count participants have the guarantee level[i].share, (0, 700).  Who is in which
+	 * class is public and does not depend on values.  The curve is the largest of the classes' own, so
+	 * it holds for a victim of any of them. */
+	ACCT_CLASSES_APART,
 };
 
 struct acct_family;
@@ -105,7 +110,7 @@ struct acct_family;
 /* One round, repeated `count` times.  Set the fields that are not used to zero. */
 struct acct_round {
 	/* for other events than ACCT_SHUFFLED cells is 0, and only the event's own fields, count, defect
-	 * and sampling are used */
+	 * and sampling are used; ACCT_CLASSES_APART has no sampling */
 	enum acct_event event;
 	double scale; /* ACCT_GAUSSIAN [0.125, 1e6], ACCT_LAPLACE [0.002, 1e6] */
 	/* ACCT_GAUSSIAN: [1e-9, 1]; 1: all records take part, and scale is relative to the distance */

@@ -85,7 +85,7 @@ static enum acct_rc make_laws(struct acct_rung *r, double step, double even, dou
 	enum acct_rc rc = acct_curve_init(&curve, &r->list);
 
 	curve.work = &work;
-	if (!rc && curve.list.bits.known)
+	if (!rc && (curve.list.bits.known || curve.classes > 0))
 		rc = acct_curve_relist(&curve, 0, 0);
 	if (!rc)
 		rc = acct_nodes_thinned(&nodes, &curve, step, 1, r->range, even, r->deviation);

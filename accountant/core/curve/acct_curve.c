@@ -8,18 +8,53 @@
 #include <string.h>
 
 #include "acct_bounds.h"
+#include "acct_cells.h"
 #include "acct_central.h"
 #include "acct_ends.h"
 #include "acct_invert.h"
 
 #define UNDERFLOW 1e-300
+/* a point of a class whose ends differ by a larger factor is wide; and a point is near the curve's end from
+ * this part of the largest loss on */
+#define WIDE     1.01
+#define NEAR_END 0.8
 /* bounds the relative rounding error of the few operations that apply a defect or sampling */
 #define ROUNDING 0x1p-49
+
+/* Prepare the curve of each class: response on k symbols among its own participants. */
+static enum acct_rc init_classes(struct acct_curve *c, const struct acct_list *l)
+{
+	struct acct_round *r = calloc(1, sizeof *r);
+	struct acct_list *list = malloc(sizeof *list);
+	enum acct_rc rc = r && list ? ACCT_OK : ACCT_ENOMEM;
+	double k = l->shape[0];
+
+	c->class = calloc(l->groups, sizeof *c->class);
+	rc = c->class ? rc : ACCT_ENOMEM;
+	for (size_t i = 0; i < l->groups && !rc; i++) {
+		double p = acct_ratio(l->group[i].share), z = p + k - 1;
+
+		*r = (struct acct_round){ .others = (uint64_t)l->group[i].count - 1, .count = 1 };
+		r->cell[0] = (struct acct_cell){ 1 / z, p, 1 };
+		r->cell[1] = (struct acct_cell){ 1 / z, 1, p };
+		r->cell[2] = (struct acct_cell){ (k - 2) / z, 1, 1 };
+		r->cells = k > 2 ? 3 : 2;
+		r->messages = k > 2 ? ACCT_ANY_MESSAGES : ACCT_BITS;
+		rc = acct_list_init(list, r, NULL);
+		if (!rc)
+			rc = acct_curve_init(&c->class[c->classes++], list);
+	}
+	free(list);
+	free(r);
+	return rc;
+}
 
 enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 {
 	memset(c, 0, sizeof *c);
 	c->list = *l;
+	if (l->event == ACCT_CLASSES_APART)
+		return init_classes(c, l);
 	if (l->event != ACCT_SHUFFLED)
 		return acct_central_init(l, &c->hull);
 	enum acct_rc rc = acct_bounds_new(l, &c->bounds);
@@ -28,6 +63,9 @@ enum acct_rc acct_curve_init(struct acct_curve *c, const struct acct_list *l)
 
 void acct_curve_fini(struct acct_curve *c)
 {
+	for (size_t i = 0; i < c->classes; i++)
+		acct_curve_fini(&c->class[i]);
+	free(c->class);
 	acct_exact_fini(&c->exact);
 	acct_hull_free(c->hull);
 	acct_bounds_free(c->bounds);
@@ -36,6 +74,13 @@ void acct_curve_fini(struct acct_curve *c)
 
 enum acct_rc acct_curve_relist(struct acct_curve *c, double missed, size_t most)
 {
+	enum acct_rc rc = ACCT_OK;
+
+	for (size_t i = 0; i < c->classes && !rc; i++)
+		if (c->class[i].list.bits.known)
+			rc = acct_curve_relist(&c->class[i], missed, most);
+	if (c->classes > 0)
+		return rc;
 	if (c->list.bits.known)
 		return acct_bits_list(&c->list.bits, c->list.symmetric, &c->exact);
 	return acct_exact_relist(&c->exact, &c->list, missed, most);
@@ -50,6 +95,42 @@ static void without_missing(double missing, double share, struct acct_point *at)
 	at->slope_err += ROUNDING * (fabs(at->slope) + missing);
 }
 
+/* One point of a class.  Where its curve ends, at the largest loss, points are wide.  delta is convex in
+ * e^eps, so there it is at most the chord from a point before to that end, where it is 0. */
+static void class_at(const struct acct_curve *c, double eps, struct acct_point *at)
+{
+	double largest = c->list.largest, before = 0.95 * eps, share;
+	struct acct_point first;
+
+	*at = (struct acct_point){ 0, 0, 0, 0 };
+	if (eps >= largest)
+		return;
+	acct_curve_at(c, eps, false, at);
+	if (!(at->hi > WIDE * at->lo && eps > NEAR_END * largest))
+		return;
+	acct_curve_at(c, before, false, &first);
+	/* (1 + e^before) / (1 + e^eps), since H = delta/(1 + e^eps) */
+	share = exp(before - eps) * (1 + exp(-before)) / (1 + exp(-eps));
+	at->hi = fmin(at->hi, first.hi * share * expm1(eps - largest) / expm1(before - largest) * (1 + 1e-9));
+}
+
+/* The largest of the classes' curves.  A line below one of them is below the largest, too.  The classes'
+ * curves add their own work. */
+static void largest_at(const struct acct_curve *c, double eps, struct acct_point *at)
+{
+	for (size_t i = 0; i < c->classes; i++) {
+		struct acct_point one;
+		double hi;
+
+		c->class[i].work = c->work;
+		class_at(&c->class[i], eps, &one);
+		hi = fmax(at->hi, one.hi);
+		if (one.lo > at->lo)
+			*at = one;
+		at->hi = hi;
+	}
+}
+
 /* The curve that follows from the cells alone. */
 static void cells_at(const struct acct_curve *c, double eps, bool swap, struct acct_point *at)
 {
@@ -62,6 +143,10 @@ static void cells_at(const struct acct_curve *c, double eps, bool swap, struct a
 	*at = (struct acct_point){ 0, 0, 0, 0 };
 	if (c->list.lossless)
 		return;
+	if (c->classes > 0) {
+		largest_at(c, eps, at);
+		return;
+	}
 	if (c->list.event != ACCT_SHUFFLED)
 		work = acct_central_at(&c->list, c->hull, eps, swap, at);
 	else if (c->exact.outcomes > 0)

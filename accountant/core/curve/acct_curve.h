@@ -18,6 +18,9 @@ struct acct_curve {
 	struct acct_hull *hull; /* for a profile, the corners of its curve; otherwise NULL */
 	/* for a round of which more than its cells is known, what bounds it by that; otherwise NULL */
 	struct acct_bounds *bounds;
+	/* for ACCT_CLASSES_APART, the curve of each class; otherwise NULL */
+	struct acct_curve *class;
+	size_t classes;
 };
 
 /* Prepare the curve of a checked round.  Call acct_curve_fini whatever the result. */

@@ -107,7 +107,7 @@ static bool has_infinite(const struct acct_plan *p)
 /* Is the mass of infinite loss the defect alone?  Then it is known exactly. */
 static bool is_defect(const struct acct_list *l)
 {
-	if (l->event != ACCT_SHUFFLED || l->sampling < 1)
+	if ((l->event != ACCT_SHUFFLED && l->event != ACCT_CLASSES_APART) || l->sampling < 1)
 		return false;
 	for (size_t j = 0; j < l->cells; j++)
 		if (!(l->cell[j].u > 0 && l->cell[j].v > 0))

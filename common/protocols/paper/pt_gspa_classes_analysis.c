@@ -21,20 +21,28 @@ static enum cm_rc derive(const struct pt_protocol *row, const struct qy_query *q
 	return pt_classes_request(row, q, r, out, err);
 }
 
-/* The classes are separate, so a participant hides among the members of its own class.  The response with a
- * smaller epsilon0 is the response with a larger one followed by more noise, and it hides others no less.
- * So the weakest guarantee among as few participants as the smallest class has dominates every class. */
+/* The classes are separate, so a participant hides among the members of its own class, and the loss is the
+ * largest of the classes'. */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
-	const struct pt_slot *weakest = &p->slots.slot[p->slots.kinds - 1];
-	struct pt_randomizer one = pt_slot_alone(p, weakest);
-	uint64_t least = participants;
+	struct acct_round *r = &out->part[0];
 
-	for (uint32_t i = 0; i < p->slots.kinds; i++)
-		least = p->shuffler.tag_least[i] < least ? p->shuffler.tag_least[i] : least;
+	if (participants < 1)
+		return cm_fail(
+			err, CM_EPROTO, "%s: participants out of the accountant's range", p->row->name);
 	out->parts = 1;
-	return pt_mixbins_cells(&one, least, &out->part[0], err);
+	*r = (struct acct_round){
+		.event = ACCT_CLASSES_APART, .count = 1, .shape = { p->slots.slot[0].each.bins }
+	};
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		uint64_t least = p->shuffler.tag_least[i];
+
+		r->level[r->levels++] =
+			(struct acct_level){ .share = pt_mixbins_guarantee(&p->slots.slot[i].each),
+				.count = least < participants ? least : participants };
+	}
+	return CM_OK;
 }
 
 /* Find the number of reports of each class, which is the sum of its counts. */
