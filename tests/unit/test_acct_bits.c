@@ -500,31 +500,6 @@ static void many_of_several_guarantees(void **state)
 	}
 }
 
-/* One participant has another guarantee and holds any input, among the bits of a round. */
-static void other_guarantees(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 300; i++) {
-		size_t n = 2 + below(10), weak = 1 + below(n - 1);
-		double eps0 = 0.2 + 2 * uniform(), theirs = eps0 + 2 * uniform() - 0.5,
-		       eps = eps0 * uniform() * 0.9;
-		char text[200];
-		long double chance[MOST], delta;
-
-		theirs = fmax(theirs, 0.1);
-		(void)snprintf(text, sizeof text, "rr:eps0=%.17g,n=%zu,others_eps=%.17g,others_n=%zu", eps0,
-			n, theirs, weak);
-		struct acct_round r = parsed(text).round;
-		for (size_t k = 0; k + 1 < n; k++) {
-			double e = k < weak ? theirs : eps0;
-			chance[k] = 1 / (1 + expl(below(2) ? -e : e));
-		}
-		delta = delta_among(chance, n - 1, 1 / (1 + expl(-eps0)), 1 / (1 + expl(eps0)), expl(eps));
-		if (!(delta <= delta_of(&r, eps).upper * (1 + SLACK) + 1e-15))
-			fail_msg("%s eps=%.17g: %.17Lg", text, eps, delta);
-	}
-}
-
 /* The finite sum, with what its period folds and its nodes leave out, against laws that are enumerated: up to
  * its own error, which is small. */
 static void sums_of_enumerated_laws(void **state)
@@ -633,7 +608,6 @@ int main(void)
 		cmocka_unit_test(every_input_of_several_guarantees),
 		cmocka_unit_test(guarantees_that_are_next_to_nothing),
 		cmocka_unit_test(many_of_several_guarantees),
-		cmocka_unit_test(other_guarantees),
 		cmocka_unit_test(extremes),
 	};
 

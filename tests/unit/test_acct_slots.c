@@ -86,8 +86,7 @@ static void noise_is_two_binary_responses_with_a_defect(void **state)
 	assert_true(fabs(s.round.defect - .55) < 1e-15);
 }
 
-/* The largest of the classes' own curves at every epsilon, also where they cross; and a text that reads back.
- */
+/* The largest of the classes' own curves at every epsilon, also where they cross; its text reads back. */
 static void classes_apart_lose_what_the_worst_of_them_loses(void **state)
 {
 	static const struct {

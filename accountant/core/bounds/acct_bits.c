@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct_bits_classes.h"
 #include "acct_bits_sum.h"
 #include "acct_ends.h"
 #include "acct_exact.h"

@@ -4,7 +4,7 @@
  * Theorem (doc/binary.md): where every honest report is a bit whose chance of a one lies in [Q, P], P =
  * e^eps0 Q = 1 - Q, the round is dominated by one pair, whose curve is the largest over m of the curve of
  * "m of the others have chance P and the rest Q".  Its lower end is attained by a data set.  Where others
- * have guarantees of their own, there is such a number m for each class of them (acct_bits_classes.c).
+ * have guarantees of their own, there is such a number m for each class of them (acct_bits_classes.h).
  *
  * Certificate.  The sum S of acct_bits_sum.h is a sum of exponentials, which is defined for real m and
  * theta, too.  Its lambda = L' + a_1 - a_2 has Re lambda >= 0: L' = eps - (P1-P2) s >= 0, because eps is
@@ -30,13 +30,6 @@
 
 #include "acct_list.h"
 #include "acct_point.h"
-
-/* acct_bits_classes.c: bounds of one point of a round in which some of the others have guarantees of their
- * own (b->classes), a number of ones for each class.  at->hi is at most the trivial bound (1-y)/2, and at->lo
- * >= 0. The interval of delta may be as wide as moves epsilon by the relative `width`, at most 0.01.  Returns
- * the work done, in the unit of struct acct_work; beyond `most` the point is wide. */
-double acct_bits_classes_at(
-	const struct acct_bit_facts *b, double eps, double most, double width, struct acct_point *at);
 
 /* The law of the number of messages that count, for rounds in which some messages count only by chance and
  * everybody is told which do. */
