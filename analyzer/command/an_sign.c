@@ -8,6 +8,7 @@
 #include "an_budget.h"
 #include "an_command.h"
 #include "an_daemon.h"
+#include "an_rehearsal.h"
 #include "an_result.h"
 #include "an_signed.h"
 #include "cm_clock.h"
@@ -240,11 +241,12 @@ static enum cm_rc rehearse(
 }
 
 /* May the draft be signed, as far as can be said without asking anybody? */
-static enum cm_rc signable(const struct cm_cli *cli, const struct rd_plan *p, struct cm_err *err)
+static enum cm_rc signable(const struct cm_cli *cli, const struct an_command *d, struct cm_err *err)
 {
+	const struct rd_plan *p = &d->files.state.current->signed_plan;
+
 	if (p->entries == 0 && !rd_plan_is_adaptive(p))
-		return cm_fail(err, CM_EBUDGET,
-			"not signed, nothing is spent: no round of plan %s fits its slice", p->name);
+		return an_rehearsal_fit(&d->files, d->conf.plan, 0, cli->json ? stderr : stdout, err);
 	if (cli->option[AN_SIGN_YES])
 		return CM_OK;
 	return cli->json
@@ -268,7 +270,7 @@ static enum cm_rc sign_draft(const struct cm_cli *cli, struct an_command *d, con
 		print_rounds(&d->files.state, stdout);
 		an_sign_warn(&d->files, stdout);
 	}
-	rc = signable(cli, p, err);
+	rc = signable(cli, d, err);
 	if (rc == CM_OK)
 		rc = rehearse(cli, &d->conf, o, err);
 	if (rc == CM_OK)

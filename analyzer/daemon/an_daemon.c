@@ -10,6 +10,7 @@
 #include "an_judge.h"
 #include "an_pin.h"
 #include "an_policy.h"
+#include "an_rehearsal.h"
 #include "an_replan.h"
 #include "an_schedule.h"
 #include "an_sleep.h"
@@ -492,6 +493,9 @@ static enum cm_rc prepare(struct an_daemon *d, const struct an_daemon_conf *conf
 	d->pinned = rc == CM_OK && d->context.files.state.current;
 	if (rc == CM_OK && conf->check)
 		rc = an_ledger_files_preview(&d->context.files, NULL, err);
+	if (rc == CM_OK && conf->check)
+		rc = an_rehearsal_fit(&d->context.files, conf->conf->plan, d->pinned ? 0 : cm_clock_wall_ms(),
+			conf->json ? stderr : stdout, err);
 	return rc;
 }
 

@@ -74,6 +74,46 @@ void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
 				(unsigned long long)pt_shuffler_most(&p->round[i].randomizer));
 }
 
+void pl_plan_print_alone(const struct pl_plan *p, const char *file, FILE *out)
+{
+	for (size_t i = 0; i < p->rounds; i++)
+		if (!pl_repeats(p, i) && pl_round_batch(p, &p->round[i]).honest <= 1)
+			(void)fprintf(out,
+				"%s:%d: round %u (%s): honest_fraction = %g and colluders = %llu leave "
+				"nobody of min_reports = %llu to hide among, so it costs its epsilon0: lower "
+				"colluders, or raise min_reports\n",
+				file, p->round[i].line, p->round[i].number, p->round[i].label,
+				p->honest_fraction, (unsigned long long)p->colluders,
+				(unsigned long long)p->round[i].min_reports);
+}
+
+size_t pl_plan_print_over(const struct pl_plan *p, const char *file, int64_t now_ms, FILE *out)
+{
+	size_t all = 0;
+
+	for (size_t i = 0; i < p->rounds;) {
+		const struct pl_round *first = &p->round[i];
+		size_t over = 0, of = 0;
+		char start[32];
+
+		do {
+			const struct pl_round *r = &p->round[i];
+			int64_t opens = pl_opens_ms(r, now_ms);
+
+			over += r->start_ms != 0 && r->every_ms > 0 && opens + r->every_ms <= now_ms;
+			of++;
+		} while (++i < p->rounds && pl_repeats(p, i));
+		all += over;
+		cm_clock_text(first->start_ms, start);
+		if (over > 0)
+			(void)fprintf(out,
+				"%s:%d: round %u (%s): start = %s is past: %zu of %zu rounds are over and "
+				"never open: move start, or lower count\n",
+				file, first->line, first->number, first->query.name, start, over, of);
+	}
+	return all;
+}
+
 static void print_recurring(const struct pl_round *first, size_t fit, FILE *out)
 {
 	char every[32], start[32];

@@ -96,6 +96,12 @@ bool pl_repeats(const struct pl_plan *p, size_t i);
 int64_t pl_opens_ms(const struct pl_round *r, int64_t pinned_ms);
 /* Print one line for each round whose guarantee rests on messages that the shuffler adds. */
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out);
+/* Print one line for each round of which honest_fraction and colluders leave nobody but the device itself: it
+ * costs its epsilon0, as if there were no shuffler. */
+void pl_plan_print_alone(const struct pl_plan *p, const char *file, FILE *out);
+/* Print one line for each query of which rounds are over at now_ms, before the plan is pinned: they never
+ * open, and what they would take of the slice is lost.  Returns how many are over. */
+size_t pl_plan_print_over(const struct pl_plan *p, const char *file, int64_t now_ms, FILE *out);
 /* Print one line for each round that recurs: when it recurs, and how many of its recurrences fit.  fits[i]:
  * round i fits. */
 void pl_plan_print_recurring(const struct pl_plan *p, const bool *fits, FILE *out);

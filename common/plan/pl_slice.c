@@ -94,7 +94,7 @@ void pl_slice_warn(const struct pl_plan *p, double used, FILE *out)
 {
 	double exact = cm_round_up(used, places(used));
 
-	if (rd_mode_filter(p->mode) != 0 || p->exact || !pl_slice_wide(p->epsilon, used))
+	if (rd_mode_filter(p->mode) != 0 || p->exact || !(used > 0) || !pl_slice_wide(p->epsilon, used))
 		return;
 	(void)fprintf(
 		out, "warning: the slice is epsilon %g and its accepted rounds use %g: ", p->epsilon, exact);

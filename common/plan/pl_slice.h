@@ -19,5 +19,6 @@ CM_CHECK enum cm_rc pl_slice_find(const struct pl_plan *p, double *epsilon, stru
 /* Whether the slice is more than a twentieth above what the accepted rounds use. */
 bool pl_slice_wide(double epsilon, double used);
 /* Print a warning if it is: what is lost, and what to write.  used: upper bound on epsilon of the accepted
- * rounds together, 0 if there are none.  Prints nothing for an adaptive plan, whose rounds may follow. */
+ * rounds together, 0 if there are none.  Prints nothing for an adaptive plan, whose rounds may follow, nor
+ * where no round fits, which is nobody's plan to sign. */
 void pl_slice_warn(const struct pl_plan *p, double used, FILE *out);

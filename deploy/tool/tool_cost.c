@@ -206,7 +206,7 @@ static bool is_shown(const struct pl_plan *p, const struct pl_cost *cost, size_t
 	return p->round[i].recurrence == p->round[i].recurrences || !cost[i + 1].run;
 }
 
-static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
+static void print_costs(const struct pl_plan *p, const char *file, const struct pl_cost *cost)
 {
 	static const char *const head[] = { "round", "query", "protocol", "parameters", "messages", "bytes",
 		"error", "reports >=", "honest", "cost", "total", "left" };
@@ -253,6 +253,7 @@ static void print_costs(const struct pl_plan *p, const struct pl_cost *cost)
 		printf(", epsilon %.4f of %.4f", tool_spent(last.total), p->epsilon);
 	putchar('\n');
 	pl_slice_warn(p, last.total, stdout);
+	pl_plan_print_alone(p, file, stdout);
 	puts("costs and totals are upper bounds, at the guaranteed minimum of honest reports");
 	puts("error: root mean square; of a number in its unit, of a vector over its coordinates, of counts over an\n"
 	     "average category and one that a tenth of the devices hold");
@@ -389,7 +390,7 @@ enum cm_rc tool_plan_cost(const struct cm_cli *cli, int *exit_code, struct cm_er
 	if (rc == CM_OK && cli->json)
 		rc = print_json(&p, cost, err);
 	else if (rc == CM_OK)
-		print_costs(&p, cost);
+		print_costs(&p, cli->argv[1], cost);
 	free(cost);
 	pl_plan_fini(&p);
 	return rc;

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_round.h"
 #include "cm_table.h"
@@ -17,6 +18,7 @@
 #include "pl_plan.h"
 #include "pl_slice.h"
 #include "pt_device.h"
+#include "rd_mode.h"
 
 struct fitting {
 	bool *fits;
@@ -38,7 +40,7 @@ static enum cm_rc note_fit(
 
 /* Prints what the file does not show: how many of the recurring rounds fit, whether any is refused, and what
  * of the slice would be lost. */
-static enum cm_rc say_fit(const struct pl_plan *p, struct cm_err *err)
+static enum cm_rc say_fit(const struct pl_plan *p, const char *file, struct cm_err *err)
 {
 	struct fitting f = { .fits = calloc(p->rounds, sizeof *f.fits) };
 	size_t refused = 0;
@@ -53,8 +55,14 @@ static enum cm_rc say_fit(const struct pl_plan *p, struct cm_err *err)
 	if (refused > 0)
 		printf("%zu of %zu round%s not fit its budget: `tombola plan cost` says which\n", refused,
 			p->rounds, p->rounds == 1 ? " does" : "s do");
-	if (rc == CM_OK)
+	if (rc == CM_OK) {
 		pl_slice_warn(p, f.used, stdout);
+		pl_plan_print_alone(p, file, stdout);
+		(void)pl_plan_print_over(p, file, cm_clock_wall_ms(), stdout);
+	}
+	if (rc == CM_OK && refused == p->rounds && rd_mode_filter(p->mode) == 0)
+		rc = cm_fail(err, CM_EBUDGET, "%s: no round of plan %s fits its slice of epsilon %g", file,
+			p->name, p->epsilon);
 	free(f.fits);
 	return rc;
 }
@@ -70,7 +78,7 @@ enum cm_rc tool_plan_check(const struct cm_cli *cli, int *exit_code, struct cm_e
 		cm_hex(p.digest, PR_HASH_LEN, digest);
 		printf("%s is valid: plan %s, %zu round%s, population %s, digest %s\n", cli->argv[1], p.name,
 			p.rounds, p.rounds == 1 ? "" : "s", p.population, digest);
-		rc = say_fit(&p, err);
+		rc = say_fit(&p, cli->argv[1], err);
 	}
 	pl_plan_fini(&p);
 	return rc;
