@@ -4,10 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "an_budget.h"
 #include "an_result.h"
 #include "cm_table.h"
 
-static const char *const states[] = { "?", "answered", "declines", "silent" };
+#define SILENT 3u
+
+static const char *const states[] = { "?", "answered", "declines", [SILENT] = "silent" };
 
 static const char *state_of(const struct an_party *c)
 {
@@ -72,8 +75,14 @@ static void print_clients(const struct an_rehearsal *r, FILE *out)
 	}
 	cm_table_print(t, out);
 	cm_table_free(t);
-	for (size_t i = 0; i < r->clients; i++)
+	for (size_t i = 0; i < r->clients; i++) {
 		print_faults(r->client[i].name, &r->client[i], out);
+		if (r->client[i].state == SILENT)
+			(void)fprintf(out,
+				"%s: no answer: its log says why; mostly `analyzer_key` of its client.conf is "
+				"not this analyzer's\n",
+				r->client[i].name);
+	}
 }
 
 /* ---- Entries; those of one query that come out alike are one row ---- */
@@ -155,19 +164,56 @@ static void print_missed(
 			: w->at_most > w->participants ? "at most "
 						       : "",
 			w->reach == AN_MAYBE ? w->participants : w->at_most);
-		(void)fprintf(out, "; %" PRIu64 " devices are listed", r->listed);
+		if (r->listed > 0)
+			(void)fprintf(out, "; %" PRIu64 " devices are listed", r->listed);
 		if (w->over_share > 0)
 			(void)fprintf(out,
 				"; max_share = %g of the shuffler's policy takes at most %" PRIu64
 				" devices of one certificate at target %" PRIu64 " and leaves out %" PRIu64,
 				r->max_share, rd_share_of(r->max_share, e->target), e->target, w->over_share);
 		if (w->over_certificate > 0)
-			(void)fprintf(out, "; %" PRIu64 " of them are beyond the number in their certificate",
+			(void)fprintf(out,
+				"; %" PRIu64 " of them are beyond the number in their certificate: `tombola "
+				"pki renew --devices`",
 				w->over_certificate);
+		if (w->reach == AN_MISSED && w->over_share + w->over_certificate == 0 && w->listed > 0 &&
+			w->listed < e->min_reports)
+			(void)fprintf(out, ": lower min_reports, or add devices");
 		if (w->reach == AN_MAYBE)
 			(void)fprintf(out, "; clients without a list of devices do not know their number");
 		(void)fputc('\n', out);
 	}
+}
+
+enum cm_rc an_rehearsal_fit(
+	const struct an_ledger_files *b, const char *file, int64_t now_ms, FILE *out, struct cm_err *err)
+{
+	const struct rd_plan *p = &b->state.current->signed_plan;
+	size_t over;
+
+	for (size_t i = 0; i < p->refusals; i++) {
+		const struct rd_refused *no = &p->refused[i];
+		const struct pl_round *round = &b->plan.round[no->number - 1];
+
+		if (i > 0 && pl_repeats(&b->plan, no->number - 1) && no[-1].number == no->number - 1)
+			continue;
+		(void)fprintf(out,
+			"%s:%d: round %u (%s) does not fit the slice of epsilon %g: it needs %.4f, and the "
+			"total would be %.4f\n",
+			file, round->line, no->number, round->label, p->epsilon,
+			an_round_up(no->epsilon_round), an_round_up(no->epsilon_total));
+	}
+	pl_plan_print_alone(&b->plan, file, out);
+	over = now_ms != 0 ? pl_plan_print_over(&b->plan, file, now_ms, out) : 0;
+	if (p->entries == 0 && !rd_plan_is_adaptive(p))
+		return cm_fail(err, CM_EBUDGET,
+			"no round of plan %s fits its slice; nothing is signed, nothing is spent", p->name);
+	return over == 0
+		       ? CM_OK
+		       : cm_fail(err, CM_ECONFIG,
+				 "%zu rounds of plan %s are over before they could open; nothing is signed, "
+				 "nothing is spent",
+				 over, p->name);
 }
 
 void an_rehearsal_print(const struct an_rehearsal *r, const struct pl_plan *plan, const char *file, FILE *out)
@@ -180,7 +226,7 @@ void an_rehearsal_print(const struct an_rehearsal *r, const struct pl_plan *plan
 		"spent\n"
 		"shuffler   takes %s\n"
 		"clients    %" PRIu32 " answered, %" PRIu32 " declined, %" PRIu32 " silent, %" PRIu32
-		" not asked (in a round, or older)\n\n",
+		" not asked (in a round, older, or of another population)\n\n",
 		r->plan->name, r->plan->number, r->plan->population, taken, r->answered, r->declined,
 		r->silent, r->unasked);
 	print_faults("shuffler", &r->shuffler, out);
@@ -191,9 +237,6 @@ void an_rehearsal_print(const struct an_rehearsal *r, const struct pl_plan *plan
 	if (r->plan->entries > 0)
 		print_entries(r, out);
 	print_missed(r, plan, file, out);
-	if (r->plan->refusals > 0)
-		(void)fprintf(out, "not in the plan, for they do not fit its slice: %zu (plan show)\n",
-			r->plan->refusals);
 	if (r->answered == 0)
 		(void)fprintf(out, "no client answered: who is not connected now is not counted\n");
 }

@@ -126,5 +126,5 @@ size_t an_rehearse_faults(const struct an_rehearsal *r)
 		n += r->plan->entries == 0;
 	for (size_t i = 0; i < r->clients; i++)
 		n += r->client[i].faults.n > 0;
-	return n;
+	return n > 0 ? n : r->shuffler.faults.n > 0;
 }

@@ -56,5 +56,5 @@ void an_rehearse_fini(struct an_rehearsal *r);
 /* Whether a party would answer the plan's entry i, or an adaptive plan as a whole. */
 bool an_party_takes(const struct an_rehearsal *r, const struct an_party *p, size_t i);
 /* Number of things that would go wrong: entries that the shuffler does not take or that cannot reach
- * min_reports, certificates that refuse an entry, and the absence of any answer. */
+ * min_reports, certificates that refuse an entry, the absence of any answer, and what the shuffler says. */
 size_t an_rehearse_faults(const struct an_rehearsal *r);

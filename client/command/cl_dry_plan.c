@@ -315,7 +315,7 @@ static enum cm_rc judge(struct judging *g, size_t i, struct cl_findings *found, 
 	if (r->payload_max > 0)
 		return say_payload(g, r, numbers, err);
 	describe(&g->plan, r, &d);
-	if (cl_policy_entry(&g->what->setup->policy, &d, &no) != CM_OK)
+	if (cl_policy_entry(&g->what->setup->policy, &d, NULL, &no) != CM_OK)
 		of.refused = no.msg;
 	(void)json_array_clear(g->shown);
 	rc = cl_found_init(&f, &d, g->devices, err);

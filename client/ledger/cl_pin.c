@@ -18,14 +18,12 @@ static enum cm_rc entry_loss(
 	void *user, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
 {
 	struct choice *c = user;
-	enum cm_rc rc = cl_policy_entry(c->policy, d, err);
+	enum cm_rc rc = cl_policy_entry(c->policy, d, c->faults, err);
 
 	if (rc != CM_OK && c->why.code == CM_OK)
 		c->why = *err;
-	if (rc != CM_OK) {
-		rd_faults_add(c->faults, d->entry, err->msg);
+	if (rc != CM_OK)
 		return rc;
-	}
 	c->wanted++;
 	return cl_policy_loss(c->policy, d, out, err);
 }
@@ -78,23 +76,45 @@ struct cl_pin cl_pin_closed(const struct rd_plan *plan)
 	return pin;
 }
 
-/* Say which entries the policy wants and the slice does not hold. */
-static void explain_slice(const struct cl_policy *policy, const struct rd_plan *plan,
-	const struct cl_pin *pin, struct rd_faults *faults)
+static enum cm_rc any_loss(void *user, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
+{
+	enum cm_rc rc = cl_policy_loss(((const struct choice *)user)->policy, d, out, err);
+
+	return rc == CM_OK || rc == CM_EINTERNAL ? rc : (err->code = CM_EPERM);
+}
+
+/* Say which entries the slice does not hold.  Where the policy refuses some, as if it took them: whoever
+ * corrects one key wants to know of the others. */
+static enum cm_rc explain_slice(const struct choice *c, const struct rd_plan *plan, const struct cl_pin *pin,
+	const atomic_bool *stop, struct cm_err *err)
+{
+	struct choice all = { .policy = c->policy };
+	struct rd_pin would = pin->pin;
+	struct rd_descriptor d;
+	enum cm_rc rc = CM_OK;
+
+	if (c->why.code != CM_OK)
+		rc = rd_plan_pin(plan, any_loss, &all, stop, &would, err);
+	for (size_t i = 0; rc == CM_OK && i < plan->entries; i++) {
+		rd_plan_descriptor(plan, i, &d);
+		if (!rd_pin_has(&would, i))
+			rd_faults_add_slice(c->faults, plan->entry[i].number, "client", plan,
+				pin->honest_fraction, (uint64_t)pin->colluders,
+				!pin->trusted && pt_needs_shuffler(&d.randomizer));
+	}
+	return rc;
+}
+
+/* Say which entries the policy refuses, of a plan that it refuses as a whole. */
+static void explain_entries(
+	const struct cl_policy *policy, const struct rd_plan *plan, struct rd_faults *faults)
 {
 	struct rd_descriptor d;
-	struct cm_err why;
-	char text[PR_TEXT_MAX + 1];
+	struct cm_err unused;
 
-	(void)snprintf(text, sizeof text,
-		"budget: by this client's count (honest_fraction %g, colluders %" PRId64
-		", accept_shuffler_dummies %s) it does not fit the slice of epsilon %.4g at delta %.3g",
-		pin->honest_fraction, pin->colluders, pin->trusted ? "true" : "false", plan->epsilon,
-		plan->delta);
-	for (size_t i = 0; faults && i < plan->entries; i++) {
+	for (size_t i = 0; i < plan->entries; i++) {
 		rd_plan_descriptor(plan, i, &d);
-		if (!rd_pin_has(&pin->pin, i) && cl_policy_entry(policy, &d, &why) == CM_OK)
-			rd_faults_add(faults, plan->entry[i].number, text);
+		(void)(cl_policy_entry(policy, &d, faults, &unused) == CM_OK);
 	}
 }
 
@@ -122,10 +142,14 @@ enum cm_rc cl_pin_explain(const struct cl_policy *policy, const struct rd_plan *
 		rc = cm_fail_key(err, CM_EPERM, "accept_adaptive",
 			"policy: plan '%s' (%" PRIu64 ") is of mode %s, and accept_adaptive is false",
 			plan->name, plan->number, plan->mode);
+	if (rc != CM_OK && faults) {
+		rd_faults_add(faults, 0, err->msg);
+		explain_entries(policy, plan, faults);
+	}
 	if (rc == CM_OK)
 		rc = rd_plan_pin(plan, entry_loss, &c, stop, &out->pin, err);
-	if (rc == CM_OK && !out->adaptive)
-		explain_slice(policy, plan, out, faults);
+	if (rc == CM_OK && !out->adaptive && faults)
+		rc = explain_slice(&c, plan, out, stop, err);
 	return rc == CM_OK ? check_choice(plan, &out->pin, &c, err) : rc;
 }
 

@@ -212,19 +212,16 @@ static enum cm_rc check_batch(const struct cl_policy *p, const struct rd_descrip
 	return rd_policy_batch(&p->shared, batch, whose, err);
 }
 
-enum cm_rc cl_policy_entry(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+static enum cm_rc check_epsilon0(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
-	enum cm_rc rc = check_what(p, d, err);
+	return rd_policy_epsilon0(&p->shared, cl_policy_epsilon0(p, d), err);
+}
+
+static enum cm_rc check_frame(const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
 	size_t device;
 
-	if (rc == CM_OK)
-		rc = rd_policy_epsilon0(&p->shared, cl_policy_epsilon0(p, d), err);
-	if (rc == CM_OK)
-		rc = check_blanket(p, d, err);
-	if (rc == CM_OK)
-		rc = check_batch(p, d, err);
-	if (rc != CM_OK)
-		return rc;
+	(void)p;
 	/* 64 bytes are more than the other fields of a Submit take. */
 	if (!cm_size_mul(rd_message_len(d), d->messages_per_client, &device) ||
 		device > PR_FRAME_MAX - 64 - PR_PSEUDONYM_LEN)
@@ -233,10 +230,30 @@ enum cm_rc cl_policy_entry(const struct cl_policy *p, const struct rd_descriptor
 	return CM_OK;
 }
 
+enum cm_rc cl_policy_entry(const struct cl_policy *p, const struct rd_descriptor *d, struct rd_faults *faults,
+	struct cm_err *err)
+{
+	static enum cm_rc (*const checks[])(const struct cl_policy *, const struct rd_descriptor *,
+		struct cm_err *) = { check_what, check_epsilon0, check_blanket, check_batch, check_frame };
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; i < sizeof checks / sizeof checks[0] && (rc == CM_OK || faults); i++) {
+		struct cm_err why;
+
+		if (checks[i](p, d, &why) == CM_OK)
+			continue;
+		rd_faults_add(faults, d->entry, why.msg);
+		if (rc == CM_OK)
+			*err = why;
+		rc = err->code;
+	}
+	return rc;
+}
+
 enum cm_rc cl_policy_check(
 	const struct cl_policy *p, const struct rd_descriptor *d, uint64_t recent, struct cm_err *err)
 {
-	enum cm_rc rc = cl_policy_entry(p, d, err);
+	enum cm_rc rc = cl_policy_entry(p, d, NULL, err);
 
 	if (rc == CM_OK)
 		rc = rd_policy_round(d, err);

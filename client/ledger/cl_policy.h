@@ -48,9 +48,9 @@ bool cl_policy_class(const struct cl_policy *p, const struct rd_descriptor *d, u
 /* Local epsilon of one report of these devices, rounded up. */
 double cl_policy_epsilon0(const struct cl_policy *p, const struct rd_descriptor *d);
 /* Check whether this client would answer an entry of a plan, given as the descriptor that rd_plan_descriptor
- * makes.  CM_EPERM with the reason in one sentence. */
-CM_CHECK enum cm_rc cl_policy_entry(
-	const struct cl_policy *p, const struct rd_descriptor *d, struct cm_err *err);
+ * makes.  CM_EPERM with the first reason in one sentence; faults, unless it is NULL, gets every reason. */
+CM_CHECK enum cm_rc cl_policy_entry(const struct cl_policy *p, const struct rd_descriptor *d,
+	struct rd_faults *faults, struct cm_err *err);
 /* Check whether this client may take part in d.  recent: rounds charged in the last window_ms.  Checks what
  * cl_policy_entry checks, and the parts that only a round has: its statement, its try, the window. */
 CM_CHECK enum cm_rc cl_policy_check(

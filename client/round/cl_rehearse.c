@@ -31,6 +31,7 @@ struct cl_rehearse {
 	struct rd_plan plan;
 	struct cl_draft draft;
 	size_t devices;
+	int64_t off_ms; /* our clock minus the analyzer's, when it asked */
 	struct rd_faults faults;
 	enum cm_rc rc;
 };
@@ -138,6 +139,7 @@ static void answer(struct cl_rehearse *r)
 	struct rd_pin pin = taken(r);
 	struct rd_faults_wire wire;
 
+	rd_faults_add_clock(&r->faults, "client", r->off_ms);
 	cl_policy_places(&r->policy, &r->faults);
 	rd_faults_wire(&r->faults, &wire);
 	answer.devices = r->devices;
@@ -208,7 +210,7 @@ static void answer_later(struct cl_rehearse *r, const struct rd_plan *plan)
 	send_answer(r, plan->hash, &answer);
 }
 
-static void begin(struct cl_rehearse *r, struct rd_plan *plan)
+static void begin(struct cl_rehearse *r, struct rd_plan *plan, int64_t asked_ms)
 {
 	const struct cl_judge_store store = cl_judge_db(r->context->db);
 	struct cm_err err;
@@ -220,6 +222,7 @@ static void begin(struct cl_rehearse *r, struct rd_plan *plan)
 	r->policy = r->context->setup->policy;
 	r->devices = cl_devices_n(r->context->devices);
 	r->began_ms = cm_clock_mono_ms();
+	r->off_ms = cm_clock_wall_ms() - asked_ms;
 	r->wanted = true;
 	r->cut = false;
 	atomic_store(&r->stop, false);
@@ -246,10 +249,11 @@ void cl_rehearse_asked(struct cl_rehearse *r, const Tombola__V1__Rehearse *quest
 	}
 	if (rd_rehearsal_verify(question, setup->analyzer, setup->conf.population, cm_clock_wall_ms(), &plan,
 		    &err) != CM_OK)
-		cl_say(r->context, CM_LOG_WARN, "a rehearsal is not answered", &err);
+		cl_say(r->context, CM_LOG_WARN,
+			"a rehearsal is not answered (check `analyzer_key` of client.conf)", &err);
 	else if (r->works || cm_clock_mono_ms() < r->rests_until_ms)
 		answer_later(r, &plan);
 	else
-		begin(r, &plan);
+		begin(r, &plan, question->asked_ms);
 	rd_plan_fini(&plan);
 }

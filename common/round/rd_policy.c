@@ -51,7 +51,8 @@ enum cm_rc rd_policy_epsilon0(const struct rd_policy *p, double epsilon0, struct
 {
 	if (CM_CHECKED("policy.epsilon0") && !(epsilon0 <= p->max_epsilon0))
 		return cm_fail_key(err, CM_EPERM, "max_epsilon0",
-			"policy: epsilon0 %.4g is above max_epsilon0 %.4g", epsilon0, p->max_epsilon0);
+			"policy: epsilon0 %.4g is above max_epsilon0 %.4g: raise it, or lower the round's",
+			epsilon0, p->max_epsilon0);
 	return CM_OK;
 }
 
@@ -60,7 +61,8 @@ enum cm_rc rd_policy_batch(const struct rd_policy *p, uint64_t batch, const char
 	if (CM_CHECKED("policy.min_batch") && batch < (uint64_t)p->min_batch)
 		return cm_fail_key(err, CM_EPERM, "min_batch",
 			"policy: the round guarantees a batch of %" PRIu64
-			"%s (min_reports of the plan), min_batch is %" PRId64,
+			"%s (min_reports of the plan), min_batch is %" PRId64
+			": lower it, or raise min_reports",
 			batch, whose, p->min_batch);
 	return CM_OK;
 }

@@ -2,6 +2,8 @@
 #include "rd_rehearsal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cm_fault.h"
@@ -90,6 +92,36 @@ void rd_faults_add(struct rd_faults *faults, uint32_t entry, const char *text)
 	struct rd_fault *f = &faults->fault[faults->n++];
 	*f = (struct rd_fault){ .entry = entry, .entries = 1 };
 	memcpy(f->text, clean, sizeof f->text);
+}
+
+void rd_faults_add_slice(struct rd_faults *faults, uint32_t entry, const char *whose,
+	const struct rd_plan *plan, double honest_fraction, uint64_t colluders, bool distrusts)
+{
+	char fraction[80] = "", places[80] = "", text[PR_TEXT_MAX + 1];
+
+	if (honest_fraction < plan->honest_fraction)
+		(void)snprintf(fraction, sizeof fraction, "; honest_fraction is %g, the plan's %g",
+			honest_fraction, plan->honest_fraction);
+	if (colluders > plan->colluders)
+		(void)snprintf(places, sizeof places, "; colluders is %" PRIu64 ", the plan's %" PRIu64,
+			colluders, plan->colluders);
+	(void)snprintf(text, sizeof text,
+		"budget: by the %s's count it does not fit the slice of epsilon %.4g at delta %.3g%s%s%s",
+		whose, plan->epsilon, plan->delta, fraction, places,
+		distrusts ? "; accept_shuffler_dummies is false" : "");
+	rd_faults_add(faults, entry, text);
+}
+
+void rd_faults_add_clock(struct rd_faults *faults, const char *whose, int64_t off_ms)
+{
+	char text[PR_TEXT_MAX + 1];
+
+	if (off_ms >= -RD_CLOCK_SLACK_MS && off_ms <= RD_CLOCK_SLACK_MS)
+		return;
+	(void)snprintf(text, sizeof text,
+		"the %s's clock is %lld s %s the analyzer's, and rounds would be missed: set both clocks (NTP)",
+		whose, llabs((long long)off_ms) / 1000, off_ms < 0 ? "behind" : "ahead of");
+	rd_faults_add(faults, 0, text);
 }
 
 void rd_faults_wire(const struct rd_faults *faults, struct rd_faults_wire *w)

@@ -31,6 +31,15 @@ struct rd_faults {
 /* Add a reason; one that is known is counted, and one too many is left out.  faults NULL: nobody asks. */
 void rd_faults_add(struct rd_faults *faults, uint32_t entry, const char *text);
 
+/* Add that an entry does not fit the plan's slice by the count of `whose` policy, with what this policy
+ * assumes and the plan does not: a smaller honest_fraction, more colluders, or that the shuffler adds no
+ * dummies (distrusts). */
+void rd_faults_add_slice(struct rd_faults *faults, uint32_t entry, const char *whose,
+	const struct rd_plan *plan, double honest_fraction, uint64_t colluders, bool distrusts);
+/* Add that the clock of `whose` party differs from the analyzer's by more than rounds allow (rd_in_time), if
+ * it does.  off_ms: its time minus that of the question. */
+void rd_faults_add_clock(struct rd_faults *faults, const char *whose, int64_t off_ms);
+
 /* Storage for the messages of faults while a frame is sent. */
 struct rd_faults_wire {
 	Tombola__V1__RehearsalFault m[PR_FAULTS_MAX], *at[PR_FAULTS_MAX];

@@ -106,39 +106,41 @@ static enum cm_rc own_loss(
 		d, rd_honest_as(d, p->shared.honest_fraction, (uint64_t)p->shared.colluders), true, out, err);
 }
 
-/* Skip an entry that the policy refuses or whose loss cannot be computed. */
+/* Skip an entry whose loss cannot be computed. */
+static enum cm_rc any_loss(void *user, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
+{
+	enum cm_rc rc = own_loss(&((const struct sh_compose *)user)->policy, d, out, err);
+
+	return rc == CM_OK || rc == CM_EINTERNAL ? rc : (err->code = CM_EPERM);
+}
+
+/* Skip an entry that the policy refuses, too. */
 static enum cm_rc entry_loss(
 	void *user, const struct rd_descriptor *d, struct pt_loss *out, struct cm_err *err)
 {
 	struct sh_compose *w = user;
 	struct sh_refusal no;
 
-	if (sh_policy_judge_entry(&w->policy, d, &no) != CM_OK) {
-		rd_faults_add(w->drafts ? &w->faults : NULL, d->entry, no.text);
+	if (sh_policy_judge_entry(&w->policy, d, w->drafts ? &w->faults : NULL, &no) != CM_OK)
 		return cm_fail(err, CM_EPERM, "%.150s", no.text);
-	}
-	enum cm_rc rc = own_loss(&w->policy, d, out, err);
-	return rc == CM_OK || rc == CM_EINTERNAL ? rc : (err->code = CM_EPERM);
+	return any_loss(w, d, out, err);
 }
 
-/* Say which entries the policy allows and the slice does not hold. */
-static void explain_slice(struct sh_compose *w)
+/* Say which entries the slice does not hold.  Where the policy refuses some, as if it took them: whoever
+ * corrects one key wants to know of the others. */
+static enum cm_rc explain_slice(struct sh_compose *w, const atomic_bool *stop, struct cm_err *err)
 {
 	const struct sh_belief belief = sh_plans_belief(&w->policy, &w->whole);
-	struct sh_refusal no;
-	struct rd_descriptor d;
-	struct cm_err text;
+	struct rd_pin would = w->pin;
+	enum cm_rc rc = CM_OK;
 
-	(void)cm_fail(&text, CM_EBUDGET,
-		"budget: by the shuffler's count (honest_fraction %g, colluders %llu) it does not fit the slice "
-		"of epsilon %.4g at delta %.3g",
-		belief.honest_fraction, (unsigned long long)belief.colluders, w->whole.epsilon,
-		w->whole.delta);
-	for (size_t i = 0; i < w->whole.entries; i++) {
-		rd_plan_descriptor(&w->whole, i, &d);
-		if (!rd_pin_has(&w->pin, i) && sh_policy_judge_entry(&w->policy, &d, &no) == CM_OK)
-			rd_faults_add(&w->faults, w->whole.entry[i].number, text.msg);
-	}
+	if (w->faults.n > 0)
+		rc = rd_plan_pin(&w->whole, any_loss, w, stop, &would, err);
+	for (size_t i = 0; rc == CM_OK && i < w->whole.entries; i++)
+		if (!rd_pin_has(&would, i))
+			rd_faults_add_slice(&w->faults, w->whole.entry[i].number, "shuffler", &w->whole,
+				belief.honest_fraction, belief.colluders, false);
+	return rc;
 }
 
 /* ---- A judgement ---- */
@@ -191,5 +193,5 @@ void sh_compose_run(struct sh_compose *w, const atomic_bool *stop)
 	else if (w->decided == SH_PIN_WAITS)
 		w->rc = rd_plan_pin(&w->whole, entry_loss, w, stop, &w->pin, &w->err);
 	if (w->drafts && w->rc == CM_OK)
-		explain_slice(w);
+		w->rc = explain_slice(w, stop, &w->err);
 }

@@ -74,40 +74,69 @@ static enum cm_rc judge_window(
 	return CM_OK;
 }
 
-static enum cm_rc refuse(struct sh_refusal *no, Tombola__V1__ErrorCode code, const struct cm_err *err)
+static enum cm_rc check_entry(const struct sh_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
-	return sh_refuse(no, code, 0, "%s", err->msg);
+	return rd_policy_entry(&p->shared, d, err);
 }
 
-enum cm_rc sh_policy_judge_entry(
-	const struct sh_policy *p, const struct rd_descriptor *d, struct sh_refusal *no)
+static enum cm_rc check_epsilon0(const struct sh_policy *p, const struct rd_descriptor *d, struct cm_err *err)
 {
-	const Tombola__V1__ErrorCode refused = TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED;
-	uint64_t added = pt_shuffler_most(&d->randomizer);
-	struct cm_err err;
+	return rd_policy_epsilon0(&p->shared, d->randomizer.row->epsilon0(&d->randomizer), err);
+}
 
-	if (rd_policy_entry(&p->shared, d, &err) != CM_OK ||
-		rd_policy_epsilon0(&p->shared, d->randomizer.row->epsilon0(&d->randomizer), &err) != CM_OK)
-		return refuse(no, refused, &err);
-	if (rd_policy_batch(&p->shared, d->min_reports, "", &err) != CM_OK)
-		return refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL, &err);
-	if (d->target > (uint64_t)p->max_target)
-		return sh_refuse(no, refused, 0, "policy: target %llu, max_target is %lld",
-			(unsigned long long)d->target, (long long)p->max_target);
+static enum cm_rc check_batch(const struct sh_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	return rd_policy_batch(&p->shared, d->min_reports, "", err);
+}
+
+static enum cm_rc check_target(const struct sh_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	return d->target <= (uint64_t)p->max_target
+		       ? CM_OK
+		       : cm_fail(err, CM_EPERM, "policy: target %llu, max_target is %lld",
+				 (unsigned long long)d->target, (long long)p->max_target);
+}
+
+static enum cm_rc check_dummies(const struct sh_policy *p, const struct rd_descriptor *d, struct cm_err *err)
+{
+	uint64_t added = pt_shuffler_most(&d->randomizer);
+
 	if (CM_CHECKED("shuffler.policy.dummies") && added > (uint64_t)p->max_shuffler_dummies)
-		return sh_refuse(no, refused, 0,
+		return cm_fail(err, CM_EPERM,
 			"policy: up to %llu messages of our own, max_shuffler_dummies is %lld",
 			(unsigned long long)added, (long long)p->max_shuffler_dummies);
 	return CM_OK;
+}
+
+enum cm_rc sh_policy_judge_entry(const struct sh_policy *p, const struct rd_descriptor *d,
+	struct rd_faults *faults, struct sh_refusal *no)
+{
+	static enum cm_rc (*const checks[])(const struct sh_policy *, const struct rd_descriptor *,
+		struct cm_err *) = { check_entry, check_epsilon0, check_batch, check_target, check_dummies };
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; i < sizeof checks / sizeof checks[0] && (rc == CM_OK || faults); i++) {
+		struct cm_err err;
+
+		if (checks[i](p, d, &err) == CM_OK)
+			continue;
+		rd_faults_add(faults, d->entry, err.msg);
+		if (rc == CM_OK)
+			rc = sh_refuse(no,
+				checks[i] == check_batch ? TOMBOLA__V1__ERROR_CODE__ERROR_BATCH_TOO_SMALL
+							 : TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED,
+				0, "%s", err.msg);
+	}
+	return rc;
 }
 
 enum cm_rc sh_policy_judge(
 	const struct sh_policy *p, const struct rd_descriptor *d, int64_t now_ms, struct sh_refusal *no)
 {
 	struct cm_err err;
-	enum cm_rc rc = sh_policy_judge_entry(p, d, no);
+	enum cm_rc rc = sh_policy_judge_entry(p, d, NULL, no);
 
 	if (rc == CM_OK && rd_policy_round(d, &err) != CM_OK)
-		rc = refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, &err);
+		rc = sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0, "%s", err.msg);
 	return rc == CM_OK ? judge_window(p, d, now_ms, no) : rc;
 }

@@ -29,9 +29,9 @@ void sh_policy_fini(struct sh_policy *p);
 void sh_policy_places(const struct sh_policy *p, struct rd_faults *faults);
 
 /* Check what an entry fixes (rd_plan_descriptor): population, mode, protocol, randomizer, batches, honest
- * fraction.  CM_EPROTO with *no filled. */
-CM_CHECK enum cm_rc sh_policy_judge_entry(
-	const struct sh_policy *p, const struct rd_descriptor *d, struct sh_refusal *no);
+ * fraction.  CM_EPROTO with *no filled; faults, unless it is NULL, gets every reason. */
+CM_CHECK enum cm_rc sh_policy_judge_entry(const struct sh_policy *p, const struct rd_descriptor *d,
+	struct rd_faults *faults, struct sh_refusal *no);
 /* Check whether this descriptor is allowed now: what sh_policy_judge_entry checks, the descriptor's
  * statement, and its window.  Signature, sequence, ledger, plan and budget are checked elsewhere.  CM_EPROTO
  * with *no filled. */

@@ -1,6 +1,9 @@
 /* sh_rehearse.c - what would become of a plan that nobody pins. */
 #include "sh_rehearse.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +58,8 @@ static void decide(struct sh_rehearse *r)
 {
 	const struct sh_plan *known = sh_plans_find(r->plans, r->whole.hash);
 	struct sh_plan plan = known ? *known : sh_plan_of(&r->whole);
-	struct sh_refusal no;
+	struct sh_refusal no, unused;
+	struct rd_descriptor d;
 
 	if (!known)
 		plan.state = sh_plans_decide(r->plans, &plan);
@@ -73,6 +77,10 @@ static void decide(struct sh_rehearse *r)
 		break;
 	default:
 		rd_faults_add(&r->faults, 0, no.text);
+		for (size_t i = 0; i < r->whole.entries; i++) {
+			rd_plan_descriptor(&r->whole, i, &d);
+			(void)(sh_policy_judge_entry(r->policy, &d, &r->faults, &unused) == CM_OK);
+		}
 	}
 }
 
@@ -161,6 +169,7 @@ enum cm_rc sh_rehearse_begin(struct sh_rehearse *r, const Tombola__V1__Rehearse 
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
 	memcpy(r->signature, question->signature.data, sizeof r->signature);
 	r->asked_ms = question->asked_ms;
+	r->off_ms = now_ms - question->asked_ms;
 	r->number = ++r->last;
 	decide(r);
 	return CM_OK;
@@ -212,13 +221,16 @@ enum cm_rc sh_rehearse_ask(struct sh_rehearse *r, const struct cr_identity *who,
 	return CM_OK;
 }
 
-/* Add the devices of a client to the entries that it would answer: as many as a round would take of them. */
+/* Add the devices of a client to the entries: as many as a round would take of them. */
 static void count(struct sh_rehearse *r, const struct sh_asked *a, const struct sh_kept *k)
 {
 	for (size_t i = 0; i < r->whole.entries; i++) {
 		uint64_t most = sh_most_of_one(r->policy->max_share, r->whole.entry[i].target);
+		uint64_t may = k->listed > 0 && k->listed < a->devices ? k->listed : a->devices;
 		struct sh_would *w = &r->would[i];
 
+		w->could += may < most ? may : most;
+		w->largest = may > w->largest ? may : w->largest;
 		if (!rd_pin_has(&k->taken, i))
 			continue;
 		if (CM_CHECKED("shuffler.rehearse.devices") && most > a->devices)
@@ -270,6 +282,7 @@ bool sh_rehearse_answer(
 /* Storage for the messages of a result while it is sent. */
 struct telling {
 	Tombola__V1__Rehearsed result;
+	struct rd_faults of_ours;
 	struct rd_faults_wire faults;
 	Tombola__V1__RehearsedCertificate certificate[PR_REHEARSED_MAX], *certificates[PR_REHEARSED_MAX];
 	struct rd_faults_wire faults_of[PR_REHEARSED_MAX];
@@ -342,6 +355,28 @@ static void add_certificates(struct telling *t, const struct sh_rehearse *r)
 			add_kept(t, r, &r->kept[i]);
 }
 
+/* Say where max_share alone keeps an entry from its min_reports, whatever else is corrected: with the share,
+ * in hundredths, that lets the largest certificate in. */
+static void explain_share(const struct sh_rehearse *r, struct rd_faults *faults)
+{
+	for (size_t i = 0; i < r->whole.entries; i++) {
+		const struct rd_entry *e = &r->whole.entry[i];
+		uint64_t most = sh_most_of_one(r->policy->max_share, e->target);
+		const struct sh_would *w = &r->would[i];
+		char text[PR_TEXT_MAX + 1];
+
+		if (w->could >= e->min_reports || w->largest <= most)
+			continue;
+		(void)snprintf(text, sizeof text,
+			"policy: max_share is %g, so at most %" PRIu64
+			" devices of one certificate take part at target %" PRIu64 ", and one has %" PRIu64
+			": raise it to %g",
+			r->policy->max_share, most, e->target, w->largest,
+			fmin(1, ceil(100.0 * (double)w->largest / (double)e->target) / 100));
+		rd_faults_add(faults, e->number, text);
+	}
+}
+
 static void add_entries(struct telling *t, const struct sh_rehearse *r)
 {
 	for (size_t i = 0; i < r->whole.entries; i++) {
@@ -372,12 +407,15 @@ enum cm_rc sh_rehearse_tell(struct sh_rehearse *r, const uint8_t **connected, si
 		t->result.declined += r->asked[i].said == SH_REHEARSED_DECLINED;
 		t->result.silent += r->asked[i].said == SH_REHEARSED_SILENT;
 	}
-	sh_policy_places(r->policy, &r->faults);
-	rd_faults_wire(&r->faults, &t->faults);
+	t->of_ours = r->faults;
+	rd_faults_add_clock(&t->of_ours, "shuffler", r->off_ms);
+	explain_share(r, &t->of_ours);
+	sh_policy_places(r->policy, &t->of_ours);
+	rd_faults_wire(&t->of_ours, &t->faults);
 	t->result.draft_hash = rd_wire_bytes(r->whole.hash, PR_HASH_LEN);
 	t->result.taken = rd_wire_bytes(r->taken.taken, rd_taken_len(&r->taken));
 	t->result.unfinished = r->unfinished || r->at != SH_DRAFT_DECIDED;
-	t->result.n_faults = r->faults.n;
+	t->result.n_faults = t->of_ours.n;
 	t->result.faults = t->faults.at;
 	t->result.max_share = r->policy->max_share;
 	t->result.certificates = t->certificates;

@@ -28,9 +28,12 @@ struct sh_kept {
 	struct rd_pin taken;
 	struct rd_faults faults;
 };
-/* Participants of an entry; the fields of RehearsedEntry. */
+/* Participants of an entry. */
 struct sh_would {
-	uint64_t listed, participants, at_most;
+	uint64_t listed, participants, at_most; /* the fields of RehearsedEntry */
+	/* If every client that answered the rehearsal would answer the entry: how many could take part, and
+	 * the most devices of one certificate, before max_share.  Without a list the certificate counts. */
+	uint64_t could, largest;
 };
 
 struct sh_rehearse {
@@ -44,6 +47,7 @@ struct sh_rehearse {
 	struct cm_buf draft;
 	uint8_t signature[CR_SIGN_LEN];
 	int64_t asked_ms;
+	int64_t off_ms; /* our clock minus the analyzer's, when it asked */
 	struct rd_plan whole;
 	/* What the shuffler would pin. */
 	enum { SH_DRAFT_DECIDED, SH_DRAFT_WAITS, SH_DRAFT_RUNS } at;

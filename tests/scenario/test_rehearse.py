@@ -74,7 +74,7 @@ def test_one_command_names_all_that_is_wrong_and_then_nothing(cluster):
     run = rehearse(cluster)
     assert run.returncode == EXIT["config"] and "nothing is signed, nothing is spent" in run.stderr, run
     assert (f"client: client-policy.conf:{line_of(cluster, 'client-policy.conf', 'min_batch')}: policy: the round guarantees a batch "
-            f"of {N} (min_reports of the plan), min_batch is 10000 (round 1)") in run.stdout, run.stdout
+            f"of {N} (min_reports of the plan), min_batch is 10000: lower it, or raise min_reports (round 1)") in run.stdout, run.stdout
     # floor(0.2 * 40) = 8 devices of one certificate; 22 of its 30 are left out.
     assert (f"plan.conf:5: round 1 (colour): min_reports is {N}, and 0 would take part; 30 devices are listed; max_share = 0.2 of the "
             f"shuffler's policy takes at most 8 devices of one certificate at target {N} and leaves out 22") in run.stdout, run.stdout
@@ -139,8 +139,8 @@ def test_the_shuffler_says_what_it_would_not_take(cluster):
     begin(cluster)
     run = rehearse(cluster)
     assert run.returncode == EXIT["config"], run
-    assert ("shuffler: shuffler-policy.conf:6: budget: by the shuffler's count (honest_fraction 0.001, colluders 0) it does not fit "
-            "the slice of epsilon 1 at delta 1e-06 (round 1)") in run.stdout, run.stdout
+    assert ("shuffler: shuffler-policy.conf:6: budget: by the shuffler's count it does not fit the slice of epsilon 1 at delta "
+            "1e-06; honest_fraction is 0.001, the plan's 1 (round 1)") in run.stdout, run.stdout
     nothing_is_spent(cluster)
 
 

@@ -117,7 +117,8 @@ static void a_larger_epsilon0_is_refused_unless_the_check_is_removed(void **stat
 	(void)state;
 	world.policy.shared.max_epsilon0 = 0.9;
 	assert_int_equal(check(0), CM_EPERM);
-	assert_string_equal(err.msg, "policy: epsilon0 1 is above max_epsilon0 0.9");
+	assert_string_equal(
+		err.msg, "policy: epsilon0 1 is above max_epsilon0 0.9: raise it, or lower the round's");
 #ifdef TOMBOLA_MUTANTS
 	cl_world_mutant("policy.epsilon0");
 	assert_int_equal(check(0), CM_OK);
@@ -220,7 +221,8 @@ static void a_lowered_minimum_batch_is_refused_unless_the_check_is_removed(void 
 	world.policy.shared.min_batch = 1001;
 	assert_int_equal(check(0), CM_EPERM);
 	assert_string_equal(err.msg,
-		"policy: the round guarantees a batch of 1000 (min_reports of the plan), min_batch is 1001");
+		"policy: the round guarantees a batch of 1000 (min_reports of the plan), min_batch is 1001: lower "
+		"it, or raise min_reports");
 	world.policy.shared.min_batch = 1000;
 	assert_int_equal(check(0), CM_OK);
 #ifdef TOMBOLA_MUTANTS
@@ -228,6 +230,25 @@ static void a_lowered_minimum_batch_is_refused_unless_the_check_is_removed(void 
 	cl_world_mutant("policy.min_batch");
 	assert_int_equal(check(0), CM_OK);
 #endif
+}
+
+/* Whoever corrects one key wants to know of the others. */
+static void every_reason_is_given_to_whoever_asks_for_all(void **state)
+{
+	struct rd_faults faults = { .n = 0 };
+
+	(void)state;
+	assert_int_equal(cl_policy_entry(&world.policy, &offer.d, &faults, &err), CM_OK);
+	assert_int_equal(faults.n, 0);
+	world.policy.shared.min_batch = 1001;
+	world.policy.shared.max_epsilon0 = 0.9;
+	assert_int_equal(cl_policy_entry(&world.policy, &offer.d, &faults, &err), CM_EPERM);
+	assert_int_equal(faults.n, 2);
+	assert_string_equal(faults.fault[0].text, err.msg);
+	assert_non_null(strstr(faults.fault[0].text, "max_epsilon0 0.9"));
+	assert_non_null(strstr(faults.fault[1].text, "min_batch is 1001"));
+	assert_int_equal(cl_policy_entry(&world.policy, &offer.d, NULL, &err), CM_EPERM);
+	assert_non_null(strstr(err.msg, "max_epsilon0 0.9"));
 }
 
 /* With separate classes a report hides among its own: 200 where epsilon0 3 is allowed, 900 where 1 is. */
@@ -248,8 +269,10 @@ static void the_batch_of_a_class_apart_counts(void **state)
 		world.policy.shared.min_batch = 201;
 		assert_int_equal(check(0), pooled ? CM_OK : CM_EPERM);
 		if (!pooled)
-			assert_string_equal(err.msg, "policy: the round guarantees a batch of 200 of its "
-						     "class (min_reports of the plan), min_batch is 201");
+			assert_string_equal(err.msg,
+				"policy: the round guarantees a batch of 200 of its "
+				"class (min_reports of the plan), min_batch is 201: lower "
+				"it, or raise min_reports");
 		world.policy.shared.max_epsilon0 = 1;
 		assert_int_equal(check(0), CM_OK);
 		world.policy.shared.min_batch = 901;
@@ -428,6 +451,7 @@ int main(void)
 		TEST(messages_of_the_shuffler_count_only_for_who_accepts_them),
 		TEST(a_statement_below_the_truth_is_refused),
 		TEST(a_lowered_minimum_batch_is_refused_unless_the_check_is_removed),
+		TEST(every_reason_is_given_to_whoever_asks_for_all),
 		TEST(the_batch_of_a_class_apart_counts),
 		TEST(more_tries_than_the_policy_allows_are_refused_unless_the_check_is_removed),
 		TEST(a_program_must_be_agreed_to),

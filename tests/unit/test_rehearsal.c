@@ -119,6 +119,27 @@ static void of_a_peers_bits_those_of_entries_count(void **state)
 	assert_int_equal(rd_taken_len(&pin), 0);
 }
 
+/* Rounds tolerate a minute (rd_in_time). */
+static void a_clock_that_rounds_do_not_tolerate_is_a_fault_of_the_whole_plan(void **state)
+{
+	struct rd_faults faults = { .n = 0 };
+
+	(void)state;
+	rd_faults_add_clock(&faults, "client", 60000);
+	rd_faults_add_clock(&faults, "client", -60000);
+	assert_int_equal(faults.n, 0);
+	rd_faults_add_clock(&faults, "client", 60001);
+	rd_faults_add_clock(&faults, "shuffler", -3600000);
+	assert_int_equal(faults.n, 2);
+	assert_int_equal(faults.fault[0].entry, 0);
+	assert_string_equal(faults.fault[0].text,
+		"the client's clock is 60 s ahead of the analyzer's, and rounds would "
+		"be missed: set both clocks (NTP)");
+	assert_string_equal(faults.fault[1].text,
+		"the shuffler's clock is 3600 s behind the analyzer's, and rounds would "
+		"be missed: set both clocks (NTP)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +147,7 @@ int main(void)
 		cmocka_unit_test(a_question_is_no_plan_and_a_plan_is_no_question),
 		cmocka_unit_test(reasons_are_counted_bounded_and_safe_to_print),
 		cmocka_unit_test(of_a_peers_bits_those_of_entries_count),
+		cmocka_unit_test(a_clock_that_rounds_do_not_tolerate_is_a_fault_of_the_whole_plan),
 	};
 
 	return cmocka_run_group_tests(tests, golden_load, golden_drop);

@@ -144,15 +144,25 @@ static void what_the_policy_refuses_is_said_with_key_and_values(void **state)
 	assert_int_equal(r.faults.fault[0].entries, 2);
 	assert_non_null(strstr(r.faults.fault[0].text, "1000 (min_reports of the plan), min_batch is 2000"));
 	sh_rehearse_end(&r, 0);
+	/* All that is wrong at once: also that the slice would not hold what the policy refuses. */
+	policy.shared.colluders = 999;
+	assert_int_equal(ask(10000), CM_OK);
+	compose();
+	assert_int_equal(r.faults.n, 2);
+	assert_non_null(strstr(r.faults.fault[1].text, "does not fit the slice"));
+	assert_non_null(strstr(r.faults.fault[1].text, "; colluders is 999, the plan's 10"));
+	policy.shared.colluders = 0;
+	sh_rehearse_end(&r, 10000);
 	/* The slice as a whole, and too many entries, need no composition. */
 	policy.shared.max_epsilon = 0.5;
-	assert_int_equal(ask(10000), CM_OK);
+	assert_int_equal(ask(20000), CM_OK);
 	assert_true(sh_rehearse_is_done(&r));
 	assert_non_null(strstr(r.faults.fault[0].text, "max_epsilon is 0.5"));
-	sh_rehearse_end(&r, 10000);
+	assert_non_null(strstr(r.faults.fault[1].text, "min_batch is 2000"));
+	sh_rehearse_end(&r, 20000);
 	policy.shared.max_epsilon = 8;
 	policy.shared.max_plan_entries = 1;
-	assert_int_equal(ask(20000), CM_OK);
+	assert_int_equal(ask(30000), CM_OK);
 	assert_true(sh_rehearse_is_done(&r));
 	assert_non_null(strstr(r.faults.fault[0].text, "2 entries, max_plan_entries is 1"));
 }
@@ -255,6 +265,12 @@ static void with_nobody_or_too_few_something_is_wrong(void **state)
 	assert_int_equal(found.entry[0].participants, 580);
 	assert_int_equal(found.entry[0].reach, AN_MISSED);
 	assert_int_equal(an_rehearse_faults(&found), 2);
+	/* 0.02 of 58000 is 1160, and 0.01 of it 580. */
+	assert_int_equal(found.shuffler.faults.n, 1);
+	assert_int_equal(found.shuffler.faults.fault[0].entries, 2);
+	assert_string_equal(found.shuffler.faults.fault[0].text,
+		"policy: max_share is 0.01, so at most 580 devices of one certificate take part at target 58000, "
+		"and one has 1000: raise it to 0.02");
 	an_rehearse_fini(&found);
 	ask_client(2, 1000);
 	say(2, 1000, 420, 3, true);
