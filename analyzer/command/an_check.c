@@ -168,7 +168,8 @@ static enum cm_rc check_chain(const struct an_conf *conf, size_t *torn, struct c
 	return rc;
 }
 
-void an_state_check(const struct an_conf *conf, bool planned, FILE *faults, struct cm_err *err)
+void an_state_check(const struct an_conf *conf, const struct cf_file *file, bool planned, FILE *faults,
+	struct cm_err *err)
 {
 	struct cm_err why;
 	size_t torn = 0;
@@ -179,7 +180,9 @@ void an_state_check(const struct an_conf *conf, bool planned, FILE *faults, stru
 	if (cm_owned_state(conf->state_dir, &why) != CM_OK)
 		cf_finding(&why, faults, err);
 	rc = planned ? check_ledger(conf, &torn, &why) : check_chain(conf, &torn, &why);
-	if (rc != CM_OK)
+	if (rc == CM_EBUDGET) /* of a plan beside those before it */
+		cf_fault_at(file, "budget", &why, faults, err);
+	else if (rc != CM_OK)
 		cf_finding(&why, faults, err);
 	else if (torn > 0)
 		(void)fprintf(faults,

@@ -14,4 +14,5 @@ void an_conf_check(const struct cf_file *file, const struct an_conf *conf, FILE 
 
 /* Report what a start would find in the state folder, in the way of an_conf_check.  planned: the plan file
  * has no faults; otherwise only the ledger is read.  Changes nothing. */
-void an_state_check(const struct an_conf *conf, bool planned, FILE *faults, struct cm_err *err);
+void an_state_check(const struct an_conf *conf, const struct cf_file *file, bool planned, FILE *faults,
+	struct cm_err *err);

@@ -243,7 +243,7 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	struct cf_file *file;
 	struct cm_err why;
 	char digest[2 * PR_HASH_LEN + 1];
-	bool planned;
+	bool planned, absent;
 
 	(void)exit_code;
 	err->code = CM_OK;
@@ -254,10 +254,11 @@ static enum cm_rc check_config(const struct cm_cli *cli, int *exit_code, struct 
 	/* A missing configuration ends a verb like any missing input file. */
 	if (rc != CM_ENOINPUT)
 		rc = cf_blamed(err);
-	planned = conf.plan && an_plan_load(&conf, stderr, &plan, &why) == CM_OK;
-	if (conf.plan && !planned)
+	absent = conf.plan && cf_absent_at(file, "plan", conf.plan, stderr, err);
+	planned = conf.plan && !absent && an_plan_load(&conf, stderr, &plan, &why) == CM_OK;
+	if (conf.plan && !absent && !planned)
 		cf_finding(&why, stderr, err);
-	an_state_check(&conf, planned, stderr, err);
+	an_state_check(&conf, file, planned, stderr, err);
 	rc = rc == CM_OK ? err->code : rc;
 	if (rc == CM_OK) {
 		cm_hex(plan.digest, PR_HASH_LEN, digest);

@@ -195,6 +195,19 @@ static void judge_lists(const struct cl_found *f, const struct cl_findings_of *o
 	for (size_t i = 0; f->listed && i < f->devices; i++)
 		if (!f->device[i].name && without++ == 0)
 			first = f->device[i].list;
+	if (without > 0 && without == f->devices && f->unlisted > 0) {
+		add(out, true,
+			"no device of %s has a row in %s, whose %s row%s other devices; the list's first is in "
+			"line %" PRIu64,
+			of->list, of->input, cm_thousands((int64_t)f->unlisted, n),
+			f->unlisted == 1 ? " is of" : "s are of", first);
+		item = last(out);
+		(void)snprintf(item->advice, sizeof item->advice,
+			"write the names of %s as the readings do, letter for letter, a name a line, without "
+			"a heading",
+			of->list);
+		return;
+	}
 	if (without > 0) {
 		add(out, false, "%s listed device%s no row in %s, first %s:%" PRIu64,
 			cm_thousands((int64_t)without, n), without == 1 ? " has" : "s have", of->input,
@@ -231,7 +244,7 @@ void cl_findings_judge(const struct cl_found *f, const struct cl_findings_of *of
 		judge_flaw(f, of, &f->flaw[i], out);
 	judge_clamped(f, of, out);
 	judge_lists(f, of, out);
-	if (f->valid == 0) {
+	if (f->valid == 0 && !(f->listed && f->rows == 0 && f->unlisted > 0)) {
 		add(out, true, "no device has a reading that the round can use");
 		item = last(out);
 		(void)snprintf(item->advice, sizeof item->advice,

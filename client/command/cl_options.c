@@ -42,6 +42,8 @@ enum cm_rc cl_options_input(const struct cm_cli *cli, struct cl_setup *setup, co
 		in->format = cl_format_parse(format);
 		if (in->format == CL_FORMAT_GUESS)
 			return cm_fail(err, CM_EUSAGE, "--format: csv, ndjson or npy, not '%.40s'", format);
+	} else if (setup->conf.format && setup->conf.input && strcmp(path, setup->conf.input) == 0) {
+		in->format = setup->format;
 	} else {
 		in->format = cl_format_of_path(path);
 	}

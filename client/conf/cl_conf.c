@@ -168,8 +168,10 @@ static void check_devices(struct cl_setup *s, const struct cf_file *file, FILE *
 		(void)cm_fail(&why, CM_ECONFIG, "input.devices needs input.device_field: rows are numbered");
 		cf_fault_at(file, key, &why, faults, first);
 	}
-	if (s->conf.population && cl_setup_devices(s, &any, &devices, &why) != CM_OK)
+	if (s->conf.population && cl_setup_devices(s, &any, &devices, &why) != CM_OK) {
+		(void)cm_context(&why, "%s", key);
 		cf_fault_at(file, key, &why, faults, first);
+	}
 	cl_devices_free(devices);
 }
 
@@ -271,13 +273,14 @@ static void check_names(
 }
 
 /* The policy's faults are printed with the policy's own line numbers. */
-static void check_policy(struct cl_setup *s, const char *path, FILE *faults, struct cm_err *first)
+static void check_policy(
+	struct cl_setup *s, const char *path, const struct cf_file *conf, FILE *faults, struct cm_err *first)
 {
 	const struct cl_conf *c = &s->conf;
 	struct cf_file *file;
 	struct cm_err why;
 
-	if (!c->policy)
+	if (!c->policy || cf_absent_at(conf, "policy", c->policy, faults, first))
 		return;
 	if (cl_policy_load(c->policy, &s->policy, &file, faults, &why) != CM_OK) {
 		cf_finding(&why, faults, first);
@@ -366,7 +369,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	out->devices = by_mqtt(out) ? out->conf.mqtt.devices : out->conf.devices;
 	check_devices(out, file, faults, &first);
 	check_keys(out, file, faults, &first);
-	check_policy(out, path, faults, &first);
+	check_policy(out, path, file, faults, &first);
 	name_device_fields(out);
 	if (first.code == CM_OK)
 		return adopt_programs(out, err);

@@ -56,7 +56,7 @@ static bool is_space(char c)
 const char *cl_devices_fault(const char *name)
 {
 	if (is_space(name[0]) || is_space(name[strlen(name) - 1]))
-		return "a device's name with white space at its ends";
+		return "a device's name with white space at its ends: delete it";
 	if (strchr(name, '\r'))
 		return "a device's name with a CR, which ends no line here";
 	if (strchr(name, '\n'))
@@ -154,7 +154,7 @@ static enum cm_rc check_distinct(const struct cl_devices *d, const char *path, s
 	qsort(sorted, d->n, sizeof(const struct listed *), by_pseudonym);
 	for (size_t i = 1; rc == CM_OK && i < d->n; i++)
 		if (memcmp(sorted[i - 1]->pseudonym, sorted[i]->pseudonym, PR_PSEUDONYM_LEN) == 0)
-			rc = cm_fail(err, CM_EDATA, "%s:%u: the device of line %u again", path,
+			rc = cm_fail(err, CM_EDATA, "%s:%u: the device of line %u again: delete one", path,
 				sorted[i]->line, sorted[i - 1]->line);
 	free(sorted);
 	return rc;

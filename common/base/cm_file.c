@@ -22,6 +22,10 @@ enum cm_rc cm_file_fail(struct cm_err *err, enum cm_rc code, const char *path, c
 
 	if (e == ENOMEM)
 		code = CM_EINTERNAL;
+	if (e == EACCES) /* mostly a key or a certificate that was copied as root */
+		return cm_fail(err, code,
+			"%s: %s: we are user %lu, who may not: chown it, and the folder that it is in", path,
+			what, (unsigned long)geteuid());
 	return cm_fail(err, code, "%s: %s: %s", path, what, strerror_r(e, text, sizeof text));
 }
 

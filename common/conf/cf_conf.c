@@ -2,8 +2,10 @@
 #include "cf_conf.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cf_rows.h"
 #include "cf_value.h"
@@ -34,6 +36,24 @@ void cf_file_free(struct cf_file *file)
 	free(file);
 }
 
+/* Does this line, or the one before, give a key a number like 0,5? */
+static bool has_decimal_comma(const char *text, unsigned line)
+{
+	for (unsigned at = 1; *text != '\0' && at <= line; at++) {
+		const char *end = text + strcspn(text, "\n");
+
+		for (const char *c = at + 1 >= line ? text : end; c < end; c++) {
+			size_t blank = *c == '=' ? strspn(c + 1, " \t-+") : 0;
+			const char *number = c + 1 + blank, *comma = number + strspn(number, "0123456789");
+
+			if (*c == '=' && comma > number && *comma == ',' && isdigit((unsigned char)comma[1]))
+				return true;
+		}
+		text = *end != '\0' ? end + 1 : end;
+	}
+	return false;
+}
+
 /* libconfig gives the fault and the line on which it noticed it.  The last key that began before that line
  * is named, since the fault is near it. */
 static void parser_fault(struct cf_walk *w, const char *text, const config_t *keys)
@@ -41,11 +61,14 @@ static void parser_fault(struct cf_walk *w, const char *text, const config_t *ke
 	const char *file = config_error_file(keys), *path = cf_included_path(w, file);
 	const char *what = config_error_text(keys) ? config_error_text(keys) : "cannot be read";
 	const unsigned line = (unsigned)config_error_line(keys);
+	const char *advice = "";
 	char dotted[CF_DOTTED_MAX] = "", key[CF_QUOTED_MAX];
 	struct cm_buf included;
 	struct cm_err unread;
 
 	cm_buf_init(&included, CF_FILE_MAX + 1);
+	if (!file && has_decimal_comma(text, line))
+		advice = ": decimals are written with a point, not a comma";
 	if (!file)
 		cf_scan_key(text, line, dotted, sizeof dotted);
 	else if (cm_file_read(path, CF_FILE_MAX, &included, &unread) == CM_OK &&
@@ -53,9 +76,10 @@ static void parser_fault(struct cf_walk *w, const char *text, const config_t *ke
 		cf_scan_key((const char *)included.data, line, dotted, sizeof dotted);
 	cm_buf_fini(&included);
 	if (*dotted == '\0')
-		cf_fault(&w->faults, path, line, "%s", what);
+		cf_fault(&w->faults, path, line, "%s%s", what, advice);
 	else
-		cf_fault(&w->faults, path, line, "%s at or before %s", what, cf_quoted(dotted, key));
+		cf_fault(
+			&w->faults, path, line, "%s at or before %s%s", what, cf_quoted(dotted, key), advice);
 }
 
 static enum cm_rc parse(const char *text, struct cf_walk *w, bool includes, const struct cf_row *rows,
@@ -216,6 +240,19 @@ void cf_fault_at(const struct cf_file *file, const char *dotted, const struct cm
 	else if (file)
 		(void)cm_context(&said, "%s", file->name);
 	cf_finding(&said, faults, first);
+}
+
+bool cf_absent_at(
+	const struct cf_file *file, const char *dotted, const char *path, FILE *faults, struct cm_err *first)
+{
+	struct cm_err why;
+
+	if (access(path, F_OK) == 0 || errno != ENOENT)
+		return false;
+	(void)cm_fail(&why, CM_ENOINPUT,
+		"%s: %.400s: no such file (relative paths are taken from this file's folder)", dotted, path);
+	cf_fault_at(file, dotted, &why, faults, first);
+	return true;
 }
 
 void cf_finding_of(void *user, const char *dotted, const struct cm_err *why)

@@ -170,6 +170,9 @@ struct cf_findings {
 	struct cm_err *first;
 };
 void cf_finding_of(void *user, const char *dotted, const struct cm_err *why);
+/* Report with CM_ENOINPUT that the file which this key names does not exist.  Returns whether it is so. */
+bool cf_absent_at(
+	const struct cf_file *file, const char *dotted, const char *path, FILE *faults, struct cm_err *first);
 /* Report a fault whose message already names its place, in the same way. */
 void cf_finding(const struct cm_err *why, FILE *faults, struct cm_err *first);
 void cf_file_free(struct cf_file *file);

@@ -96,7 +96,7 @@ enum cm_rc cr_private_read(
 			err, CM_ENOINPUT, "%s: only the service manager passes it, to the service", path);
 	if (fd < 0)
 		return errno == ENOENT   ? cm_fail(err, CM_ENOINPUT, "%s: no such file", path)
-		       : errno == EACCES ? cm_fail(err, CM_EPERM, "%s: we may not read it", path)
+		       : errno == EACCES ? cm_file_fail(err, CM_EPERM, path, "cannot open")
 					 : cm_fail(err, CM_EIO, "%s: cannot open: %s", path, strerror(errno));
 	if (fstat(fd, &st) != 0)
 		rc = cm_fail(err, CM_EIO, "%s: cannot stat: %s", path, strerror(errno));

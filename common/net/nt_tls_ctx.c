@@ -74,6 +74,15 @@ static BIO_METHOD *span_bio(void)
 
 /* ---- certificates, keys and lists ---- */
 
+static void cannot_read(const char *path, const char *what, int e, struct cm_err *err)
+{
+	char text[80];
+
+	(void)snprintf(text, sizeof text, "cannot read %s", what);
+	errno = e;
+	(void)(cm_file_fail(err, cm_file_open_code(e), path, text) == CM_OK);
+}
+
 /* O_NONBLOCK: a FIFO must not hold up the loop that reloads certificates. */
 static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 {
@@ -84,8 +93,7 @@ static FILE *open_pem(const char *path, const char *what, struct cm_err *err)
 	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
 		(void)cm_fail(err, CM_EDATA, "%s: not a regular file", path);
 	else if (fd < 0 || !(f = fdopen(fd, "r")))
-		(void)cm_fail(
-			err, cm_file_open_code(errno), "%s: cannot read %s: %s", path, what, strerror(errno));
+		cannot_read(path, what, errno, err);
 	if (f && cm_owned_check(path, fd, err) != CM_OK) {
 		(void)fclose(f);
 		return NULL;

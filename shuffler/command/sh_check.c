@@ -122,6 +122,9 @@ static enum cm_rc check_files(const char *path, struct sh_conf *conf, const stru
 	/* A missing configuration keeps the result CM_ENOINPUT. */
 	if (rc != CM_ENOINPUT)
 		rc = cf_blamed(first);
+	*judged = false;
+	if (conf->policy && cf_absent_at(conf->file, "policy", conf->policy, stderr, first))
+		return rc == CM_OK ? cf_blamed(first) : rc;
 	*judged = conf->policy && sh_policy_load(conf->policy, policy, stderr, &why) == CM_OK;
 	if (conf->policy && !*judged)
 		cf_finding(&why, stderr, first);
