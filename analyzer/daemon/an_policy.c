@@ -158,6 +158,7 @@ static void on_policy(struct an_policy *p, const Tombola__V1__Policy *says)
 static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 {
 	struct cm_err err = { 0 };
+	char text[280];
 
 	switch (e->code) {
 	/* an older shuffler, which does not know the question */
@@ -170,7 +171,10 @@ static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 		}
 		return;
 	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
-		say(p, NULL, "population is another than in the shuffler's policy");
+		(void)lk_error(e, &err);
+		(void)snprintf(text, sizeof text,
+			"population is another than in the shuffler's policy: %.200s", err.msg);
+		say(p, NULL, text);
 		wait_for_policy(p);
 		return;
 	default:

@@ -2,6 +2,7 @@
 #include "cl_asker.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,9 +166,11 @@ bool cl_asker_awaits(const struct cl_asker *a, enum cl_ask ask)
 
 static void take_no_round(struct cl_asker *a, const Tombola__V1__Error *e)
 {
+	char *away = a->conf.plans->away;
 	struct cm_err err;
 
 	(void)lk_error(e, &err);
+	*away = '\0';
 	if (a->conf.on_none(a->conf.user, e))
 		return;
 	switch (e->code) {
@@ -180,6 +183,7 @@ static void take_no_round(struct cl_asker *a, const Tombola__V1__Error *e)
 											   : CL_ASK_AGAIN_MS);
 		break;
 	default:
+		(void)snprintf(away, sizeof a->conf.plans->away, "the shuffler refuses: %.300s", err.msg);
 		fault(a, "the shuffler refuses", &err);
 	}
 }
@@ -228,6 +232,7 @@ void cl_asker_frame(struct cl_asker *a, unsigned i, const Tombola__V1__Frame *fr
 		take_answer(a, frame);
 	} else if (answer && frame->kind_case == TOMBOLA__V1__FRAME__KIND_ROUND) {
 		a->asked = false;
+		*a->conf.plans->away = '\0';
 		a->conf.on_round(a->conf.user, frame->round);
 	} else if (answer && a->rehearses && frame->kind_case == TOMBOLA__V1__FRAME__KIND_REHEARSE) {
 		/* Ask again only after a pause, so that a shuffler which has nothing else to say keeps no
@@ -254,6 +259,7 @@ void cl_asker_up(struct cl_asker *a, unsigned i)
 		cm_log(CM_LOG_INFO, "connected", CM_S("shuffler", cl_links_address(a->conf.links, i)),
 			CM_S("tls_group", cl_links_group(a->conf.links, i)));
 	a->ever_up = true;
+	*a->conf.plans->away = '\0';
 	ask(a);
 }
 
@@ -265,6 +271,9 @@ void cl_asker_down(struct cl_asker *a, unsigned i, bool was_up, const struct cm_
 	}
 	if (i == 0 && why->code != CM_OK)
 		cl_say(a->context, CM_LOG_WARN, was_up ? "connection lost" : "no connection", why);
+	if (i == 0 && why->code != CM_OK)
+		(void)snprintf(a->conf.plans->away, sizeof a->conf.plans->away,
+			"not connected to the shuffler: %.300s", why->msg);
 	/* A certificate or role that is refused now will be refused later; the network may recover. */
 	if (a->context->run->stop_on_fault && a->asking && cl_links_refused(a->conf.links))
 		a->conf.on_over(a->conf.user, why);

@@ -338,7 +338,9 @@ static const char *not_ready(void *user)
 	if (expired)
 		return expired;
 	if (cl_links_count_up(run->links) == 0)
-		return "not connected to the shuffler";
+		return *run->plans.away ? run->plans.away : "not connected to the shuffler";
+	if (*run->plans.away && cl_links_up(run->links, 0))
+		return run->plans.away;
 	if (*run->plans.foreign)
 		return run->plans.foreign;
 	return cl_gather_now(run->gather, &mqtt) && !mqtt.up ? "not connected to the MQTT broker" : NULL;

@@ -19,7 +19,9 @@ struct cl_plans {
 	const struct cr_key *secret;   /* the secret in gateway.key, borrowed; NULL without db */
 	bool standing;                 /* the standing arrived on this connection */
 	char foreign[320];             /* why the last standing is not this client's; empty if it is */
-	struct cm_buf newest;          /* the newest descriptor in db; its signature follows */
+	/* why the shuffler is not reached, or refuses to be asked for rounds; empty while it answers */
+	char away[400];
+	struct cm_buf newest; /* the newest descriptor in db; its signature follows */
 	uint8_t newest_signature[CR_SIGN_LEN];
 	struct cl_need need;       /* the document that the current round needs */
 	char absent[320];          /* why the needed document cannot be had; empty if no document is absent */

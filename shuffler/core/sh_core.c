@@ -156,7 +156,8 @@ enum cm_rc sh_core_population(const struct sh_core *c, const char *population, s
 	if (strcmp(population, c->conf.policy->shared.population) == 0)
 		return CM_OK;
 	return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND, 0,
-		"population \"%.60s\" is not served here", population);
+		"population \"%.60s\" is not served here, \"%.60s\" is", population,
+		c->conf.policy->shared.population);
 }
 
 enum cm_rc sh_core_check_loss(const struct sh_core *c, struct sh_refusal *no)

@@ -294,6 +294,8 @@ static void on_get_round(struct peer *p, const Tombola__V1__Frame *frame)
 	struct cm_err err = { 0 };
 
 	enum cm_rc rc = sh_core_population(p->serve->conf.core, get->population, &no);
+	if (rc != CM_OK) /* NOT_FOUND says that there is no round yet */
+		no.code = TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED;
 	if (rc == CM_OK)
 		rc = sh_serve_check_waits(p, &no);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
