@@ -56,7 +56,7 @@ static bool is_space(char c)
 const char *cl_devices_fault(const char *name)
 {
 	if (is_space(name[0]) || is_space(name[strlen(name) - 1]))
-		return "a device's name with white space at its ends: delete it";
+		return "a device's name with white space at its ends";
 	if (strchr(name, '\r'))
 		return "a device's name with a CR, which ends no line here";
 	if (strchr(name, '\n'))
@@ -73,7 +73,7 @@ static enum cm_rc add(struct cl_devices *d, const char *path, uint32_t line, con
 	struct listed *list;
 
 	if (why)
-		return cm_fail(err, CM_EDATA, "%s:%u: %s", path, line, why);
+		return cm_fail(err, CM_EDATA, "%s:%u: %s: correct this line", path, line, why);
 	if (d->n == CL_BATCH_MAX)
 		return cm_fail(err, CM_EDATA, "%s:%u: more than %u devices", path, line, CL_BATCH_MAX);
 	list = cm_grow(d->device, d->n, &d->room, sizeof *list);

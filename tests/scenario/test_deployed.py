@@ -51,7 +51,8 @@ class Guide:
     """The commands of the section, found by how they begin."""
 
     def __init__(self):
-        self.lines = hosts.guide(os.path.join(DEPLOY, "README.md"), "Three hosts, by hand")
+        self.path = os.path.join(DEPLOY, "README.md")
+        self.lines = hosts.guide(self.path, "Three hosts, by hand")
         self.used = set()
 
     def line(self, *words, party=None):
@@ -68,7 +69,6 @@ def distribute(site, pki):
         os.makedirs(host.etc("tombola"), exist_ok=True)
         shutil.rmtree(host.etc("tombola/pki"), ignore_errors=True)
         shutil.copytree(os.path.join(pki, party), host.etc("tombola/pki"))
-        host.run(f"id tombola-{party} >/dev/null 2>&1 && chown -R tombola-{party} /etc/tombola/pki || true")
 
 
 def configure(site):
@@ -143,6 +143,12 @@ def test_the_guide_with_every_mistake(site, tmp_path, installed):
     distribute(site, os.path.join(away, "pki"))
     configure(site)
     truth = readings(client)
+    # The keys were copied as root, into a folder of root's: every file is named, and what to do.
+    done = client.try_(check["client"])
+    keys = [line for line in done.stderr.splitlines() if "/pki/" in line]
+    assert done.returncode == c.EXIT["permission"] and len(keys) == 6 and all("chown" in line for line in keys), done
+    for party, host in site.items():
+        host.run(guide.line("chown -R", party=party))
     refused(client, run["client"], "create", "/var/lib/tombola-client")
     client.run("install -d -m 700 /var/lib/tombola-client")
     refused(client, run["client"], "io", "/var/lib/tombola-client")

@@ -295,8 +295,8 @@ static void a_list_with_a_fault_is_none(void **state)
 		const char *said;
 	} bad[] = { { "", 0, ": no device is listed" }, { "\n\r\n", 3, ": no device is listed" },
 		{ "a\nb\n\na\n", 7, ":4: the device of line 1 again: delete one" },
-		{ "a\n b\n", 5, ":2: a device's name with white space at its ends: delete it" },
-		{ "a\t\n", 3, ":1: a device's name with white space at its ends: delete it" },
+		{ "a\n b\n", 5, ":2: a device's name with white space at its ends: correct this line" },
+		{ "a\t\n", 3, ":1: a device's name with white space at its ends: correct this line" },
 		{ "a\0b\nc\n", 6, ":1: a device's name has a NUL byte" },
 		/* A file whose end a power cut left out. */
 		{ "a\nb\0\0", 5, ":2: a device's name has a NUL byte" },
