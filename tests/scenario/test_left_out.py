@@ -161,7 +161,7 @@ def test_a_client_that_sends_once_and_declines_is_counted_and_says_why(cluster, 
     analyzer = Analyzer(cluster).dial()
     d, _ = analyzer.open_round(min_reports=3, target=8, window_ms=8000)
     run = cluster.run("client", *form, "send", cluster.path("readings.csv"), "--device-field", "device")
-    said = "policy: the round guarantees a batch of 3 (min_reports of the plan), min_batch is 10000"
+    said = "policy: the round guarantees a batch of 3 (min_reports of the plan), min_batch is 10000: lower it, or raise min_reports"
     assert run.returncode == c.EXIT["permission"] and run.stderr.splitlines()[-1] == f"tombola-client: {said}"
     if form:
         told, = json.loads(run.stdout)["rounds"]
