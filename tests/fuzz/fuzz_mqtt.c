@@ -1,10 +1,11 @@
-/* fuzz_mqtt.c - an MQTT message: form (one byte), topic up to a NUL, payload.  No crash; what is kept is one
- * line with a device, and a round is fed exactly that. */
+/* fuzz_mqtt.c - an MQTT message: form, map and `hold` (one byte), topic up to a NUL, payload.  No crash; what
+ * is kept is one line with a device, and a round is fed exactly that, through a map and with `hold`, too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cl_mqtt_input.h"
+#include "cl_mqtt_reader.h"
 
 struct seen {
 	size_t rows;
@@ -28,6 +29,22 @@ static void check(const struct cl_mqtt_reading *r)
 {
 	if (r->line.len == 0 || r->device[0] == '\0' || memchr(r->line.data, '\n', r->line.len))
 		abort();
+}
+
+/* A message that has a line has one through the map, too. */
+static void check_mapped(const struct cl_mqtt_conf *conf, const struct cl_mqtt_message *m)
+{
+	struct cl_mqtt_reader *reader = cl_mqtt_reader_new(conf);
+	struct cl_mqtt_reading r;
+
+	if (!reader)
+		abort();
+	cl_mqtt_reading_init(&r);
+	if (cl_mqtt_reader_read(reader, m, &r) != CL_MQTT_KEPT)
+		abort();
+	check(&r);
+	cl_mqtt_reading_fini(&r);
+	cl_mqtt_reader_free(reader);
 }
 
 static void check_feed(const struct cl_mqtt_conf *conf, const struct cl_mqtt_message *m, const char *device)
@@ -60,7 +77,8 @@ static void check_feed(const struct cl_mqtt_conf *conf, const struct cl_mqtt_mes
 			cl_mqtt_input_take(in, m, 0) != CL_MQTT_KEPT ||
 			cl_mqtt_input_draw(in, "q", &(struct cl_held_round){ .sequence = 1 }, 0, &err) !=
 				CM_OK ||
-			cl_mqtt_input_feed(in, &to, &err) != CM_OK || seen.rows != 1))
+			cl_mqtt_input_feed(in, &to, &err) != CM_OK || seen.rows > 1 ||
+			(!conf->hold && seen.rows != 1)))
 		abort();
 	(void)fclose(f);
 	cl_devices_free(list);
@@ -75,6 +93,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ .json = true, .device_field = "d", .group = "g" },
 		{ .device = { 1, { { 1, 1 } } }, .field_level = 2 },
 		{ .device = { 2, { { 1, 1 }, { 3, 0 } } }, .field = "v" },
+	};
+	static struct cf_word bad[] = { { .number = -127 }, { .text = "off" } };
+	static struct cl_map_entry entries[] = {
+		{ .key = "v", .path = "a.b", .scale = 1, .invalid = { bad, 2 } },
+		{ .key = "w", .path = "x[0].y", .scale = 1.8, .offset = 32, .unit = "C" },
+		{ .key = "z", .field = "\"q\\ ", .path = "d\\.e", .scale = 1 },
+		{ .key = "i", .scale = -0.1, .invalid = { bad, 1 } },
+	};
+	/* A value alone has no paths. */
+	static struct cl_map_entry of_value[] = {
+		{ .key = "v", .scale = 2, .unit = "C", .invalid = { bad, 2 } }
 	};
 	static char *filters[] = { "#" };
 	struct cl_mqtt_conf conf = { .only.topics = { filters, 1 },
@@ -91,6 +120,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!end)
 		return 0;
 	conf.only.form = forms[data[0] % 4];
+	conf.hold = data[0] / 8 % 2 == 1;
+	if (data[0] / 4 % 2 == 1)
+		conf.only.map.list = conf.only.form.json ? (struct cf_list){ .item = entries, .n = 4 }
+							 : (struct cf_list){ .item = of_value, .n = 1 };
 	m = (struct cl_mqtt_message){ (const char *)data + 1, end + 1, size - (size_t)(end + 1 - data),
 		false };
 	(void)cl_mqtt_filter_check(m.topic, &conf.only.form, &err);
@@ -98,8 +131,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (cl_mqtt_message_read(&conf.only.form, &m, &r) == CL_MQTT_KEPT) {
 		check(&r);
 		/* No topic has wildcards; one that begins with $ is not asked for. */
-		if (cl_mqtt_filter_matches("#", m.topic))
+		if (cl_mqtt_filter_matches("#", m.topic)) {
+			check_mapped(&conf, &m);
 			check_feed(&conf, &m, r.device);
+		}
 	}
 	cl_mqtt_reading_fini(&r);
 	return 0;
