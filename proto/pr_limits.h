@@ -36,7 +36,7 @@
 #define PR_LEFT_OUT_LEN (PR_HASH_LEN + 12u)
 #define PR_MAC_LEN      32u /* bytes of the MAC of a standing, which its client makes */
 /* bytes of a certificate's standing, as an intake reports it */
-#define PR_STANDING_LEN      (PR_HASH_LEN + PR_MAC_LEN)
+#define PR_STANDING_LEN      (2 * PR_HASH_LEN + PR_MAC_LEN)
 #define PR_CATEGORIES_MAX    4096u
 #define PR_TALLIES_MAX       524288u /* most counts of one round: a power of two above PR_CATEGORIES_MAX */
 #define PR_DIMENSION_MAX     131072u /* most coordinates of a vector */

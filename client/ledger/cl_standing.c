@@ -77,6 +77,18 @@ void cl_standing_mac(const struct cr_key *secret, const char *population, uint64
 	cr_hmac(secret->bytes, sizeof secret->bytes, parts, sizeof parts / sizeof parts[0], out);
 }
 
+void cl_standing_gateway(const struct cr_key *secret, const char *population, uint8_t out[PR_HASH_LEN])
+{
+	static const char purpose[] = "tombola gateway";
+	const struct cr_span parts[] = {
+		{ purpose, sizeof purpose },
+		{ population, strlen(population) + 1 },
+	};
+
+	_Static_assert(PR_HASH_LEN == CR_HASH_LEN, "it is one HMAC");
+	cr_hmac(secret->bytes, sizeof secret->bytes, parts, sizeof parts / sizeof parts[0], out);
+}
+
 /* Fail unless the shuffler signed the standing for this client's certificate. */
 static enum cm_rc verify(const struct cl_stander *who, const struct cl_standing *s, struct cm_err *err)
 {

@@ -2,9 +2,12 @@
  * concerned.
  *
  * For the key of each certificate the shuffler keeps the last round in which it accepted a report, with a MAC
- * that this client sent with the report and that nobody else can make.  If this ledger has no charge for that
- * round, it was restored, cloned or lost, and the missing charges may concern any entry of any plan.  So
- * every slice counts as spent until an operator names the plan up to which all are closed.  A round that
+ * that this client sent with the report and that nobody else can make.  It keeps the same for each gateway,
+ * which a client names by a hash of gateway.key, and states the later of both.  The certificate's finds out a
+ * state that was made anew, whose gateway.key is another; the gateway's finds out a state that was restored
+ * after its certificate got another key, and a copy with another certificate.  If this ledger has no charge
+ * for that round, it was restored, cloned or lost, and the missing charges may concern any entry of any plan.
+ * So every slice counts as spent until an operator names the plan up to which all are closed.  A round that
  * neither the ledger nor the MAC confirms is somebody's statement and no proof: no round is asked for while
  * it stands, and nothing counts as lost.
  *
@@ -34,6 +37,10 @@ struct cl_standing {
  * Submit of the round. */
 void cl_standing_mac(const struct cr_key *secret, const char *population, uint64_t sequence,
 	const uint8_t descriptor_hash[PR_HASH_LEN], uint8_t out[PR_MAC_LEN]);
+
+/* Compute HMAC-SHA-256(secret, "tombola gateway" 0x00 population 0x00), by which the shuffler knows this
+ * state under another certificate.  Whoever knows it cannot make a MAC. */
+void cl_standing_gateway(const struct cr_key *secret, const char *population, uint8_t out[PR_HASH_LEN]);
 
 /* The client that a standing must belong to; borrowed. */
 struct cl_stander {

@@ -93,6 +93,8 @@ enum cm_rc cl_plans_frame(struct cl_plans *p, enum cl_ask ask, Tombola__V1__Fram
 
 	if (ask == CL_ASK_STANDING) {
 		tombola__v1__get_standing__init(&wire->standing);
+		cl_standing_gateway(p->secret, p->setup->conf.population, p->gateway);
+		wire->standing.gateway = bytes_of(p->gateway, PR_HASH_LEN);
 		rc = state_newest(p, &wire->standing, err);
 		frame->kind_case = TOMBOLA__V1__FRAME__KIND_GET_STANDING;
 		frame->get_standing = &wire->standing;

@@ -18,6 +18,7 @@ struct cl_plans {
 	uint32_t devices;              /* number of devices that the certificate speaks for */
 	const struct cr_key *secret;   /* the secret in gateway.key, borrowed; NULL without db */
 	bool standing;                 /* the standing arrived on this connection */
+	uint8_t gateway[PR_HASH_LEN];  /* as the request for the standing names it */
 	char foreign[320];             /* why the last standing is not this client's; empty if it is */
 	/* why the shuffler is not reached, or refuses to be asked for rounds; empty while it answers */
 	char away[400];

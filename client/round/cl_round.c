@@ -461,6 +461,7 @@ static struct cl_upload_conf upload_of(const struct cl_round_conf *conf)
 
 	memcpy(upload.round_id, d->round_id, PR_ROUND_ID_LEN);
 	cl_standing_mac(conf->secret, conf->setup->conf.population, d->sequence, d->hash, upload.mac);
+	cl_standing_gateway(conf->secret, conf->setup->conf.population, upload.gateway);
 	return upload;
 }
 

@@ -140,6 +140,7 @@ enum cm_rc cl_upload_next(struct cl_upload *u, unsigned connection, Tombola__V1_
 	out->sealed = (ProtobufCBinaryData){ f->n * u->device_len, f->sealed };
 	out->salts = (ProtobufCBinaryData){ f->n * RD_SALT_LEN, f->salts };
 	out->mac = (ProtobufCBinaryData){ PR_MAC_LEN, u->conf.mac };
+	out->gateway = (ProtobufCBinaryData){ PR_HASH_LEN, u->conf.gateway };
 	return CM_OK;
 }
 

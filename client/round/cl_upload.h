@@ -15,6 +15,7 @@ struct cl_upload;
 struct cl_upload_conf {
 	uint8_t round_id[PR_ROUND_ID_LEN];
 	uint8_t mac[PR_MAC_LEN];            /* the MAC that cl_standing_mac makes for the round */
+	uint8_t gateway[PR_HASH_LEN];       /* by cl_standing_gateway */
 	struct rd_receipt_shape shape;      /* shape of one device's sealed bytes */
 	uint32_t window;                    /* most unanswered frames per connection, 1.. */
 	const struct cr_verifier *shuffler; /* the pinned key; borrowed */

@@ -130,15 +130,22 @@ enum cm_rc sh_core_plan(struct sh_core *c, const uint8_t *hash, size_t hash_len,
 }
 
 enum cm_rc sh_core_standing(const struct sh_core *c, const uint8_t key_hash[PR_HASH_LEN],
-	struct sh_standing_signed *out, struct cm_err *err)
+	const uint8_t *gateway, struct sh_standing_signed *out, struct cm_err *err)
 {
 	const struct sh_store *store = c->conf.env.store;
+	struct sh_standing other = { .sequence = 0 };
 	uint8_t bytes[RD_STANDING_LEN], name[CR_HASH_LEN];
 
 	sh_standing_name(key_hash, name);
 	enum cm_rc rc = store->standing_get(store->ctx, name, &out->standing, err);
+	if (rc == CM_OK && gateway && CM_CHECKED("shuffler.standing.gateway")) {
+		sh_standing_gateway_name(gateway, name);
+		rc = store->standing_get(store->ctx, name, &other, err);
+	}
 	if (rc != CM_OK)
 		return rc;
+	if (other.sequence > out->standing.sequence)
+		out->standing = other;
 	rd_standing_bytes(key_hash, out->standing.sequence, out->standing.descriptor_hash, bytes);
 	return cr_sign(c->conf.env.signer, RD_PURPOSE_STANDING, bytes, sizeof bytes, out->signature, err);
 }

@@ -68,13 +68,14 @@ CM_CHECK enum cm_rc sh_core_get_payload(struct sh_core *c, const uint8_t *round_
 /* Like sh_judge_plan. */
 CM_CHECK enum cm_rc sh_core_plan(struct sh_core *c, const uint8_t *hash, size_t hash_len,
 	struct sh_plan_signed *out, struct sh_refusal *no, struct cm_err *err);
-/* The signed standing of a certificate.  It covers every report whose receipt may have been sent. */
+/* The signed standing of a certificate, or, if that is of a later round, of the gateway that its client names
+ * (NULL: none).  It covers every report whose receipt may have been sent. */
 struct sh_standing_signed {
 	struct sh_standing standing;
 	uint8_t signature[CR_SIGN_LEN];
 };
 CM_CHECK enum cm_rc sh_core_standing(const struct sh_core *c, const uint8_t key_hash[PR_HASH_LEN],
-	struct sh_standing_signed *out, struct cm_err *err);
+	const uint8_t *gateway, struct sh_standing_signed *out, struct cm_err *err);
 
 /* Like sh_heads_state. */
 CM_CHECK enum cm_rc sh_core_state_head(struct sh_core *c, const struct cr_identity *who,

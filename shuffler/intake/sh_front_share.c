@@ -204,7 +204,8 @@ static void take(struct peer *p, const Tombola__V1__Submit *submit)
 	struct sh_share *share = p->front->share;
 	const struct sh_submit in = { &p->base.who, submit->pseudonyms.data, submit->pseudonyms.len,
 		submit->sealed.data, submit->sealed.len, submit->salts.data, submit->salts.len,
-		submit->mac.len > 0 ? submit->mac.data : NULL };
+		submit->mac.len > 0 ? submit->mac.data : NULL,
+		submit->gateway.len > 0 ? submit->gateway.data : NULL };
 	uint64_t before = share->intake.participants;
 	uint8_t outcomes[PR_SUBMISSIONS_MAX];
 	struct sh_refusal no;

@@ -9,10 +9,12 @@
 #include "pr_limits.h"
 #include "sh_tags.h"
 
-/* A certificate whose first report of the round makes a standing for it (sh_store.h). */
+/* A certificate whose first report of the round makes a standing for it, and for the gateway that its client
+ * names (sh_store.h). */
 struct sh_stand {
 	uint8_t key_hash[CR_HASH_LEN];
-	uint8_t mac[PR_MAC_LEN]; /* the MAC that the client's Submit has; zeros: it had none */
+	uint8_t gateway[PR_HASH_LEN]; /* as the client's Submit has it; zeros: it had none */
+	uint8_t mac[PR_MAC_LEN];      /* the MAC that the client's Submit has; zeros: it had none */
 };
 
 struct sh_batch {

@@ -203,6 +203,8 @@ enum cm_rc sh_intake_submit(struct sh_intake *in, const struct sh_submit *s, int
 		memcpy(stand.key_hash, s->peer->key_hash, sizeof stand.key_hash);
 		if (s->mac)
 			memcpy(stand.mac, s->mac, sizeof stand.mac);
+		if (s->gateway)
+			memcpy(stand.gateway, s->gateway, sizeof stand.gateway);
 		sh_batch_stand(&in->gathering, &stand);
 	}
 	certificate->n += added.n;
@@ -251,24 +253,40 @@ static int by_name(const void *a, const void *b)
 		((const struct sh_standing *)a)->name, ((const struct sh_standing *)b)->name, PR_HASH_LEN);
 }
 
+/* Write the standings of a certificate and of its gateway; returns how many. */
+static size_t standings_of(const struct sh_stand *stand, uint64_t sequence,
+	const uint8_t descriptor_hash[PR_HASH_LEN], struct sh_standing out[2])
+{
+	static const uint8_t none[PR_HASH_LEN];
+
+	out[0] = (struct sh_standing){ .sequence = sequence };
+	memcpy(out[0].descriptor_hash, descriptor_hash, PR_HASH_LEN);
+	memcpy(out[0].mac, stand->mac, PR_MAC_LEN);
+	out[1] = out[0];
+	sh_standing_name(stand->key_hash, out[0].name);
+	sh_standing_gateway_name(stand->gateway, out[1].name);
+	return memcmp(stand->gateway, none, sizeof none) == 0 ? 1 : 2;
+}
+
 enum cm_rc sh_intake_stand(const struct sh_store *store, uint64_t sequence,
 	const uint8_t descriptor_hash[PR_HASH_LEN], const struct sh_stand *stand, size_t n,
 	struct cm_err *err)
 {
 	if (!CM_CHECKED("shuffler.standing") || n == 0)
 		return CM_OK;
-	struct sh_standing *all = calloc(n, sizeof *all);
+	struct sh_standing *all = calloc(2 * n, sizeof *all);
+	size_t made = 0, distinct = 1;
 	if (!all)
 		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	for (size_t i = 0; i < n; i++) {
-		all[i].sequence = sequence;
-		memcpy(all[i].descriptor_hash, descriptor_hash, PR_HASH_LEN);
-		memcpy(all[i].mac, stand[i].mac, PR_MAC_LEN);
-		sh_standing_name(stand[i].key_hash, all[i].name);
-	}
-	/* Sort them, to hide the order in which they came. */
-	qsort(all, n, sizeof *all, by_name);
-	enum cm_rc rc = store->standings_put(store->ctx, all, n, err);
+	for (size_t i = 0; i < n; i++)
+		made += standings_of(&stand[i], sequence, descriptor_hash, &all[made]);
+	/* Sort them, to hide the order in which they came.  Clients of two certificates may name one
+	 * gateway. */
+	qsort(all, made, sizeof *all, by_name);
+	for (size_t i = 1; i < made; i++)
+		if (by_name(&all[distinct - 1], &all[i]) != 0)
+			all[distinct++] = all[i];
+	enum cm_rc rc = store->standings_put(store->ctx, all, distinct, err);
 	free(all);
 	return rc;
 }

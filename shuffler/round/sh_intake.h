@@ -46,8 +46,9 @@ struct sh_submit {
 	size_t sealed_len;
 	const uint8_t *salts; /* salts by which the devices blind their receipts */
 	size_t salts_len;
-	/* MAC of the client's standing, PR_MAC_LEN bytes; NULL: there is none, as from an older client */
-	const uint8_t *mac;
+	/* MAC of the client's standing, PR_MAC_LEN bytes, and the gateway that it names, PR_HASH_LEN bytes;
+	 * NULL: there is none, as from an older client */
+	const uint8_t *mac, *gateway;
 };
 
 /* Initialise the caller's struct; vault is borrowed. */
@@ -81,8 +82,8 @@ bool sh_intake_full(const struct sh_intake *in);
  * sh_intake_committed. */
 void sh_intake_take(struct sh_intake *in, struct sh_batch *out);
 void sh_intake_committed(struct sh_intake *in);
-/* Store the standings of n certificates in the round with this descriptor, durably; on the thread that stores
- * batches. */
+/* Store the standings of n certificates and their gateways in the round with this descriptor, durably; on the
+ * thread that stores batches. */
 CM_CHECK enum cm_rc sh_intake_stand(const struct sh_store *store, uint64_t sequence,
 	const uint8_t descriptor_hash[PR_HASH_LEN], const struct sh_stand *stand, size_t n,
 	struct cm_err *err);

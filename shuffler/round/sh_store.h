@@ -65,9 +65,9 @@ struct sh_pin_row {
 	double epsilon;       /* epsilon of the accepted entries */
 	struct cr_span taken; /* one bit per entry: accepted or not; then the belief (sh_plans.h) */
 };
-/* The last round in which the shuffler accepted a report of a certificate. */
+/* The last round in which the shuffler accepted a report of a certificate, or of a gateway. */
 struct sh_standing {
-	uint8_t name[PR_HASH_LEN]; /* name of the certificate: sh_standing_name */
+	uint8_t name[PR_HASH_LEN]; /* sh_standing_name or sh_standing_gateway_name */
 	uint64_t sequence;         /* 0: no report was accepted yet */
 	uint8_t descriptor_hash[PR_HASH_LEN];
 	uint8_t mac[PR_MAC_LEN]; /* shows the client that it took part; zeros: it sent none */
@@ -136,7 +136,7 @@ struct sh_store {
 	enum cm_rc (*head_put)(void *ctx, const struct sh_head_row *head, struct cm_err *err);
 	enum cm_rc (*head_each)(void *ctx, sh_head_fn *fn, void *user, struct cm_err *err);
 
-	/* Store the standings of n certificates in one round: all or none.  A standing of an older round
+	/* Store n standings of one round, whose names differ: all or none.  A standing of an older round
 	 * than the stored one changes nothing.  NULL at an intake, whose head stores them. */
 	enum cm_rc (*standings_put)(
 		void *ctx, const struct sh_standing *standing, size_t n, struct cm_err *err);

@@ -225,6 +225,13 @@ void sh_standing_name(const uint8_t key_hash[32], uint8_t out[CR_HASH_LEN])
 	cr_sha256_spans((const struct cr_span[]){ { use, sizeof use }, { key_hash, 32 } }, 2, out);
 }
 
+void sh_standing_gateway_name(const uint8_t gateway[32], uint8_t out[CR_HASH_LEN])
+{
+	static const char use[] = "tombola standing of gateway";
+
+	cr_sha256_spans((const struct cr_span[]){ { use, sizeof use }, { gateway, 32 } }, 2, out);
+}
+
 static void own_tag(const struct sh_vault *v, const char *use, uint8_t out[SH_TAG_LEN])
 {
 	uint8_t full[CR_HASH_LEN];

@@ -83,6 +83,8 @@ void sh_vault_certificate(const struct sh_vault *v, const uint8_t key_hash[32], 
 /* The name under which a certificate's standing is stored as long as the population exists: a hash of its
  * key's hash. */
 void sh_standing_name(const uint8_t key_hash[32], uint8_t out[CR_HASH_LEN]);
+/* The same for the gateway that a client names. */
+void sh_standing_gateway_name(const uint8_t gateway[32], uint8_t out[CR_HASH_LEN]);
 
 /* Tags that no certificate has, under which the shuffler counts its own dummies, and the buckets that it
  * has capped.  They are derived from the key that intakes do not get; otherwise an attacker who holds an

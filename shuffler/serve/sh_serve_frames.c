@@ -319,6 +319,7 @@ static void on_submit(struct peer *p, const Tombola__V1__Frame *frame)
 		.salts = submit->salts.data,
 		.salts_len = submit->salts.len,
 		.mac = submit->mac.len > 0 ? submit->mac.data : NULL,
+		.gateway = submit->gateway.len > 0 ? submit->gateway.data : NULL,
 	};
 	const struct sh_round *r = sh_core_collecting(p->serve->conf.core);
 	uint64_t before = r ? r->intake.participants : 0;

@@ -102,7 +102,8 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 		sh_core_state_head(core, &who, SPAN(get->descriptor), SPAN(get->signature), &what, &err);
 	sh_serve_say_stated(core, what);
 	if (rc == CM_OK)
-		rc = sh_core_standing(core, p->base.who.key_hash, &got, &err);
+		rc = sh_core_standing(core, p->base.who.key_hash,
+			get->gateway.len > 0 ? get->gateway.data : NULL, &got, &err);
 	if (!sh_serve_passed(p, frame, rc, &no, &err, NULL))
 		return;
 	standing.sequence = got.standing.sequence;

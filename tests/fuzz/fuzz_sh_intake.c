@@ -121,7 +121,7 @@ static void submit(struct sh_intake *in, struct model *m, const uint8_t op[8])
 	unsigned each = 2 * (m->tags > 0 ? PR_TAG_LEN + SEALED : SEALED);
 	struct cr_identity peer = { .role = CR_ROLE_CLIENT, .devices = devices };
 	struct sh_submit s = { &peer, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each, pseudonyms,
-		n * PR_HASH_LEN, NULL };
+		n * PR_HASH_LEN, NULL, NULL };
 	int fits = 1;
 	int64_t now_ms = 90 + op[3]; /* opens at 100, deadline 300 */
 	struct sh_refusal no;

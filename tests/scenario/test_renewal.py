@@ -307,6 +307,42 @@ def test_without_the_key_of_a_charge_a_report_counts_twice(cluster):
     assert result["participants"] == 6 > result["reports"] and result["duplicates"] > 0, result
 
 
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_client_restored_after_its_key_changed_answers_nothing(cluster, removed):
+    """Its certificate stands nowhere, and its gateway.key at the round that the restored ledger lacks."""
+    cluster.two_colours(30)
+    for party in ("shuffler", "client"):
+        with open(cluster.path(f"{party}-policy.conf")) as f:
+            text = f.read()
+        cluster.write(f"{party}-policy.conf", re.sub("min_batch = .*", "min_batch = 3;", text))
+    cluster.start("shuffler", "run", mutant="shuffler.standing.gateway" if removed else "")
+    cluster.wait_listening()
+    analyzer = Analyzer(cluster).dial()
+
+    def take_part():
+        d, _ = analyzer.open_round(min_reports=3, target=30, window_ms=60000)
+        return d, cluster.run("client", "send", cluster.path("readings.csv"), "--device-field", "device")
+
+    def accepted():
+        d, run = take_part()
+        assert run.returncode == 0, run
+        analyzer.manifest(d)
+    accepted()
+    shutil.copytree(cluster.path("client"), cluster.path("backup"))
+    accepted()
+    shutil.rmtree(cluster.path("client"))
+    shutil.copytree(cluster.path("backup"), cluster.path("client"))
+    run = subprocess.run([program("tombola"), "pki", "issue", cluster.pki, "client", "--role", "client", "--devices", "1000", "--out",
+                          cluster.path("fresh")], capture_output=True, text=True)
+    assert run.returncode == 0, run
+    install(cluster, [cluster.path("fresh", f"client.{end}") for end in ("crt", "key")], "client")
+    _, run = take_part()
+    if removed:
+        assert run.returncode == 0, run  # devices answer, and what round 2 cost is in no ledger
+    else:
+        assert run.returncode == EXIT["budget"] and "the shuffler has a report of round 2 that this ledger does not know" in run.stderr, run
+
+
 def test_a_key_that_got_out_is_replaced_and_taken_back(cluster):
     cluster.configure()
     install(cluster, [cluster.path("pki", "shuffler", f"shuffler.{end}") for end in ("crt", "key")], "shuffler")

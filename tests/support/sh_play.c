@@ -240,7 +240,7 @@ enum cm_rc sh_play_submit(struct sh_play *p, unsigned certificate, uint32_t devi
 	uint8_t *salts = calloc(n, PR_HASH_LEN);
 	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = devices };
 	struct sh_submit submit = { &who, pseudonyms, n * PR_PSEUDONYM_LEN, sealed, n * each, salts,
-		n * PR_HASH_LEN, salts };
+		n * PR_HASH_LEN, salts, p->gateway };
 
 	assert_true(pseudonyms && sealed && salts);
 	memset(salts, (int)certificate + 7, n * PR_HASH_LEN);

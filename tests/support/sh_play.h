@@ -22,6 +22,7 @@ struct sh_play {
 	struct sh_store store;
 	bool intakes;              /* intakes take the reports; `kept` is a store with epochs */
 	uint8_t root[PR_HASH_LEN]; /* root in the receipt of the last Submit to an intake */
+	const uint8_t *gateway;    /* that submissions name; NULL: none */
 	struct sh_share *to;       /* of an intake, to which sh_play_submit goes; NULL: to the core */
 	struct sh_core *core;
 	int64_t now_ms;

@@ -55,7 +55,7 @@ static void neither_messages_nor_identities_nor_tags_are_readable_at_rest(void *
 	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = 1 };
 	memcpy(who.key_hash, key_hash, 32);
 	const struct sh_submit s = { &who, pseudonym, sizeof pseudonym, message, len, pseudonym,
-		sizeof pseudonym, NULL };
+		sizeof pseudonym, NULL, NULL };
 	assert_int_equal(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms,
 				 &receipt, &play.no, &play.err),
 		CM_OK);

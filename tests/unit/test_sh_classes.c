@@ -80,7 +80,7 @@ static void a_devices_messages_are_of_one_class(void **state)
 			       outcomes[PR_SUBMISSIONS_MAX];
 	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = 9 };
 	struct sh_submit s = { &who, pseudonyms, sizeof pseudonyms, sealed, sizeof sealed, pseudonyms,
-		sizeof pseudonyms, NULL };
+		sizeof pseudonyms, NULL, NULL };
 	size_t n;
 
 	(void)state;

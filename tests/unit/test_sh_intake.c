@@ -44,7 +44,7 @@ static void other_bytes_of_the_same_device_are_a_conflict(void **state)
 	(void)state;
 	sh_play_round(&play, &(struct sh_wish){ 0 });
 	const struct sh_submit s = { &who, pseudonym, sizeof pseudonym, sealed, rd_sealed_len(&play.d),
-		pseudonym, sizeof pseudonym, NULL };
+		pseudonym, sizeof pseudonym, NULL, NULL };
 	for (unsigned durable = 0; durable < 3; durable++) {
 		assert_int_equal(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms,
 					 &receipt, &play.no, &play.err),
@@ -100,7 +100,7 @@ static void more_devices_than_the_certificate_has_are_refused_before_anything_is
 	steps_refused(sh_play_submit(&play, 1, 5, 0, 6, &receipt), ERROR(BAD_MESSAGE));
 	/* That the sealed bytes are not read is tried with bytes that cannot be read. */
 	const struct sh_submit s = { &who, pseudonyms, sizeof pseudonyms, no_access(),
-		6 * rd_sealed_len(&play.d), no_access(), sizeof pseudonyms, NULL };
+		6 * rd_sealed_len(&play.d), no_access(), sizeof pseudonyms, NULL, NULL };
 	steps_refused(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms, &receipt,
 			      &play.no, &play.err),
 		ERROR(BAD_MESSAGE));
@@ -171,7 +171,7 @@ static void lengths_that_do_not_fit_are_bad_messages(void **state)
 		{ 64, 2 * len - 1, 64 }, { 32, len, 0 }, { 32, len, 31 }, { 32, len, 64 } };
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		const struct sh_submit s = { &who, bytes, bad[i].pseudonyms, bytes, bad[i].sealed, bytes,
-			bad[i].salts, NULL };
+			bad[i].salts, NULL, NULL };
 		steps_refused(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms,
 				      &receipt, &play.no, &play.err),
 			ERROR(BAD_MESSAGE));
@@ -183,7 +183,7 @@ static void an_unknown_round_is_not_found(void **state)
 {
 	struct cr_identity who = { .role = CR_ROLE_CLIENT, .devices = 5 };
 	uint8_t id[PR_ROUND_ID_LEN] = { 1 };
-	const struct sh_submit s = { &who, id, 0, id, 0, id, 0, NULL };
+	const struct sh_submit s = { &who, id, 0, id, 0, id, 0, NULL, NULL };
 	struct sh_signed *m = calloc(1, sizeof *m);
 
 	(void)state;
@@ -275,7 +275,7 @@ static void a_receipt_is_signed_over_the_submission_and_its_outcomes(void **stat
 	size_t len = rd_sealed_len(&play.d);
 	const struct rd_receipt_shape shape = { 1, len, 0 };
 	const struct sh_submit s = { &who, pseudonyms, sizeof pseudonyms, sealed, 2 * len, salts,
-		sizeof salts, NULL };
+		sizeof salts, NULL, NULL };
 	assert_int_equal(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms,
 				 &receipt, &play.no, &play.err),
 		CM_OK);

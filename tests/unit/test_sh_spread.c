@@ -456,12 +456,12 @@ static void only_who_claimed_a_certificate_says_where_it_stands(void **state)
 	assert_false(sh_core_promise(play.core, 1, &s, &promise)); /* another did */
 	s.stands = 2;
 	assert_false(sh_core_promise(play.core, 2, &s, &promise)); /* one of the two */
-	assert_int_equal(sh_core_standing(play.core, stand[0].key_hash, &got, &play.err), CM_OK);
+	assert_int_equal(sh_core_standing(play.core, stand[0].key_hash, NULL, &got, &play.err), CM_OK);
 	assert_int_equal(got.standing.sequence, 0);
 	s.stands = 1;
 	assert_true(sh_core_promise(play.core, 2, &s, &promise));
 	assert_int_equal(sh_core_sign(play.core, &promise, &s, signature[0], &play.err), CM_OK);
-	assert_int_equal(sh_core_standing(play.core, stand[0].key_hash, &got, &play.err), CM_OK);
+	assert_int_equal(sh_core_standing(play.core, stand[0].key_hash, NULL, &got, &play.err), CM_OK);
 	assert_int_equal(got.standing.sequence, sh_core_collecting(play.core)->d.sequence);
 	assert_memory_equal(got.standing.mac, stand[0].mac, PR_MAC_LEN);
 	/* More certificates than receipts cannot be: each has one at least. */

@@ -11,7 +11,7 @@ static struct sh_standing standing(unsigned certificate)
 	uint8_t key[32], bytes[RD_STANDING_LEN];
 
 	memset(key, (int)certificate + 1, sizeof key);
-	assert_int_equal(sh_core_standing(play.core, key, &got, &play.err), CM_OK);
+	assert_int_equal(sh_core_standing(play.core, key, NULL, &got, &play.err), CM_OK);
 	rd_standing_bytes(key, got.standing.sequence, got.standing.descriptor_hash, bytes);
 	assert_int_equal(cr_verify(play.shuffler.verifier, RD_PURPOSE_STANDING, bytes, sizeof bytes,
 				 got.signature, &play.err),
@@ -53,6 +53,57 @@ static void a_certificate_stands_at_the_last_round_it_took_part_in(void **state)
 		steps_restart();
 		stands_at(0, round);
 	}
+}
+
+/* Where the shuffler says that a client stands that comes with this certificate and names this gateway. */
+static uint64_t stands_by(unsigned certificate, const uint8_t *gateway)
+{
+	struct sh_standing_signed got;
+	uint8_t key[32], bytes[RD_STANDING_LEN];
+
+	memset(key, (int)certificate + 1, sizeof key);
+	assert_int_equal(sh_core_standing(play.core, key, gateway, &got, &play.err), CM_OK);
+	rd_standing_bytes(key, got.standing.sequence, got.standing.descriptor_hash, bytes);
+	assert_int_equal(cr_verify(play.shuffler.verifier, RD_PURPOSE_STANDING, bytes, sizeof bytes,
+				 got.signature, &play.err),
+		CM_OK);
+	return got.standing.sequence;
+}
+
+/* So that a client whose certificate got another key is not taken for one that never took part. */
+static void a_gateway_stands_at_its_last_round_under_whatever_certificate(void **state)
+{
+	static const uint8_t ours[PR_HASH_LEN] = { 1 }, others[PR_HASH_LEN] = { 2 };
+
+	(void)state;
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
+	play.gateway = ours;
+	steps_accepted(1, 0, 20);
+	sh_play_work(&play);
+	assert_int_equal(stands_by(9, NULL), 0);
+	assert_int_equal(stands_by(9, ours), 1);
+	assert_int_equal(stands_by(9, others), 0);
+	assert_int_equal(stands_by(1, NULL), 1);
+	sh_play_deadline(&play);
+	/* The later of both, whichever it is. */
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
+	play.gateway = NULL;
+	steps_accepted(1, 0, 20);
+	sh_play_work(&play);
+	assert_int_equal(stands_by(1, ours), 2);
+	assert_int_equal(stands_by(9, ours), 1);
+	sh_play_deadline(&play);
+	/* Two certificates of one gateway in one commit. */
+	sh_play_round(&play, &(struct sh_wish){ .min_reports = 10 });
+	play.gateway = ours;
+	steps_accepted(2, 0, 10);
+	steps_accepted(3, 100, 10);
+	sh_play_work(&play);
+	steps_restart();
+	assert_int_equal(stands_by(1, ours), 3);
+	assert_int_equal(stands_by(1, NULL), 2);
+	assert_int_equal(stands_by(9, ours), 3);
+	play.gateway = NULL;
 }
 
 /* A submission that is refused, or is too many, is no report. */
@@ -181,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_certificate_stands_at_the_last_round_it_took_part_in),
+		STEPS_TEST(a_gateway_stands_at_its_last_round_under_whatever_certificate),
 		STEPS_TEST(who_was_not_accepted_does_not_stand),
 		STEPS_TEST(no_report_is_there_without_its_standing),
 		STEPS_TEST(accept_loss_is_never_a_reset),

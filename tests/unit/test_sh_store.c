@@ -305,7 +305,7 @@ static void a_damaged_pin_or_standing_refuses(void **state)
 	tamper_state("UPDATE standing SET sequence = sequence + 1");
 	sh_play_start(&play);
 	memset(key, 2, sizeof key);
-	assert_int_equal(sh_core_standing(play.core, key, &standing, &play.err), CM_EDATA);
+	assert_int_equal(sh_core_standing(play.core, key, NULL, &standing, &play.err), CM_EDATA);
 	sh_play_stop(&play);
 	tamper_state("UPDATE pin SET taken = x'00'");
 	assert_int_equal(sh_sqlite_open(play.dir, &play.store, &play.err), CM_OK);
