@@ -163,7 +163,7 @@ static void submit_all(void)
 		for (uint64_t i = 0; i < n; i++)
 			cm_put_le64(pseudonyms + i * PR_PSEUDONYM_LEN, at + i);
 		const struct sh_submit s = { &who, pseudonyms, n * PR_PSEUDONYM_LEN, pool + from * len,
-			n * len, salts, n * PR_HASH_LEN, NULL };
+			n * len, salts, n * PR_HASH_LEN, NULL, NULL };
 		count(&gather, -1);
 		must(sh_core_submit(play.core, play.d.round_id, PR_ROUND_ID_LEN, &s, play.now_ms, &receipt,
 			     &play.no, &play.err) == CM_OK,
