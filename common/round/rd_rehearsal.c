@@ -97,7 +97,7 @@ void rd_faults_add(struct rd_faults *faults, uint32_t entry, const char *text)
 void rd_faults_add_slice(struct rd_faults *faults, uint32_t entry, const char *whose,
 	const struct rd_plan *plan, double honest_fraction, uint64_t colluders, bool distrusts)
 {
-	char fraction[80] = "", places[80] = "", text[PR_TEXT_MAX + 1];
+	char fraction[80] = "", places[80] = "", text[2 * PR_TEXT_MAX];
 
 	if (honest_fraction < plan->honest_fraction)
 		(void)snprintf(fraction, sizeof fraction, "; honest_fraction is %g, the plan's %g",
