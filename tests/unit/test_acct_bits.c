@@ -15,51 +15,8 @@
 #include "acct_bits_sum.h"
 #include "acct_digits.h"
 #include "acct_parsed.h"
+#include "bit_laws.h"
 #include "csv.h"
-
-#define MOST  64
-#define SLACK 1e-12 /* of sums of doubles */
-
-static uint64_t seed = 1;
-
-static double uniform(void)
-{
-	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (double)(seed >> 11) * 0x1p-53;
-}
-
-static size_t below(size_t n)
-{
-	return (size_t)((double)n * uniform());
-}
-
-/* Probabilities of 0..bits ones, extended by one bit. */
-static void add_bit(long double *law, size_t *bits, long double one)
-{
-	law[*bits + 1] = 0;
-	for (size_t j = ++*bits; j > 0; j--)
-		law[j] = law[j] * (1 - one) + law[j - 1] * one;
-	law[0] *= 1 - one;
-}
-
-/* delta of "the victim's bit has chance r1" against "r0", among others of these chances: the best of all
- * tests, in either direction. */
-static long double delta_among(
-	const long double *chance, size_t others, long double r1, long double r0, long double e)
-{
-	long double law[2][MOST + 2] = { { 1 }, { 1 } }, sum[2] = { 0, 0 };
-	size_t bits[2] = { 0, 0 };
-
-	for (int way = 0; way < 2; way++) {
-		for (size_t i = 0; i < others; i++)
-			add_bit(law[way], &bits[way], chance[i]);
-		add_bit(law[way], &bits[way], way == 0 ? r1 : r0);
-	}
-	for (size_t j = 0; j <= bits[0]; j++)
-		for (int way = 0; way < 2; way++)
-			sum[way] += fmaxl(0, law[way][j] - e * law[1 - way][j]);
-	return fmaxl(sum[0], sum[1]);
-}
 
 /* The largest delta over all inputs of the others, by enumerating them. */
 static long double largest(size_t n, size_t coins, double eps0, double eps)
@@ -81,23 +38,6 @@ static struct acct_round bits(double n, double coins, double eps0)
 
 	(void)snprintf(text, sizeof text, "mixbins:k=2,eps0=%.17g,n=%.0f,dummies=%.0f", eps0, n, coins);
 	return parsed(text).round;
-}
-
-static struct acct_bound delta_of(const struct acct_round *r, double eps)
-{
-	struct acct_bound b = { -1, -1 };
-
-	assert_int_equal(acct_delta(r, 1, eps, &b), ACCT_OK);
-	return b;
-}
-
-/* The interval holds the value, but for rounding, and is narrow. */
-static void holds(struct acct_bound b, double value, double width, const char *what)
-{
-	if (!(b.lower <= value * (1 + SLACK) + 1e-17 && b.upper >= value * (1 - SLACK) - 1e-17))
-		fail_msg("%s: [%.15g, %.15g] misses %.15g", what, b.lower, b.upper, value);
-	if (!(b.upper - b.lower <= width * b.upper + 1e-12)) /* rounding moves epsilon by 1e-14 and more */
-		fail_msg("%s: [%.15g, %.15g] is wide", what, b.lower, b.upper);
 }
 
 static void every_input_of_up_to_twelve(void **state)
@@ -341,165 +281,6 @@ static void messages_by_chance(void **state)
 	}
 }
 
-#define CLASSES 3
-
-/* Others of up to three guarantees, and coins. */
-struct crowd {
-	size_t count[CLASSES], coins;
-	double eps[CLASSES];
-};
-
-/* Chances of a one, where ones[c] of class c hold 1. */
-static size_t chances_of(const struct crowd *w, const size_t ones[CLASSES], long double *chance)
-{
-	size_t n = 0;
-
-	for (size_t c = 0; c < CLASSES; c++)
-		for (size_t i = 0; i < w->count[c]; i++)
-			chance[n++] = 1 / (1 + expl(i < ones[c] ? -(long double)w->eps[c]
-								: (long double)w->eps[c]));
-	for (size_t i = 0; i < w->coins; i++)
-		chance[n++] = 0.5L;
-	return n;
-}
-
-static long double largest_among(const struct crowd *w, double eps0, double eps)
-{
-	long double p = 1 / (1 + expl(-(long double)eps0)), q = 1 / (1 + expl((long double)eps0)), most = 0;
-	long double chance[MOST];
-	size_t ones[CLASSES] = { 0 }, c;
-
-	do {
-		size_t n = chances_of(w, ones, chance);
-
-		most = fmaxl(most, delta_among(chance, n, p, q, expl((long double)eps)));
-		for (c = 0; c < CLASSES && ones[c] == w->count[c]; c++)
-			ones[c] = 0;
-		if (c < CLASSES)
-			ones[c]++;
-	} while (c < CLASSES);
-	return most;
-}
-
-static struct acct_round round_among(const struct crowd *w, double eps0)
-{
-	double eps[2] = { w->eps[1], w->eps[2] };
-	size_t count[2] = { w->count[1], w->count[2] };
-	char text[300];
-	int at = snprintf(
-		text, sizeof text, "rr:eps0=%.17g,n=%zu", eps0, 1 + w->count[0] + w->count[1] + w->count[2]);
-
-	if (count[0] > 0 && count[1] > 0)
-		(void)snprintf(text + at, sizeof text - (size_t)at,
-			",others_eps=%.17g/%.17g,others_n=%zu/%zu", eps[0], eps[1], count[0], count[1]);
-	else if (count[0] + count[1] > 0)
-		(void)snprintf(text + at, sizeof text - (size_t)at, ",others_eps=%.17g,others_n=%zu",
-			eps[count[0] > 0 ? 0 : 1], count[0] + count[1]);
-	struct acct_round r = parsed(text).round;
-
-	r.dummies = w->coins;
-	return r;
-}
-
-static struct crowd some_crowd(double eps0, size_t most)
-{
-	struct crowd w = { .eps = { eps0 } };
-
-	for (size_t c = 0; c < CLASSES; c++) {
-		w.count[c] = below(most);
-		if (c > 0)
-			w.eps[c] = below(4) ? exp(5 * uniform() - 3) : eps0 * (1 + 1e-3 * uniform());
-	}
-	w.count[1] += w.count[0] + w.count[1] + w.count[2] == 0;
-	w.coins = below(3) ? 0 : below(4);
-	return w;
-}
-
-/* Every data set, one number of ones for each class: the answer is their largest loss. */
-static void every_input_of_several_guarantees(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 1500; i++) {
-		double eps0 = exp(5 * uniform() - 3), eps = below(20) ? eps0 * uniform() : 0;
-		struct crowd w = some_crowd(eps0, i < 1000 ? 4 : 8);
-		struct acct_round r = round_among(&w, eps0);
-		char what[200];
-
-		(void)snprintf(what, sizeof what, "%d: %zu of %.17g, %zu of %g, %zu of %g, %zu coins, eps %g",
-			i, w.count[0], eps0, w.count[1], w.eps[1], w.count[2], w.eps[2], w.coins, eps);
-		holds(delta_of(&r, eps), (double)largest_among(&w, eps0, eps), 1e-5, what);
-	}
-}
-
-/* Guarantees next to nothing: the lower end stays a data set's, also where the answer was found by an
- * independent program. */
-static void guarantees_that_are_next_to_nothing(void **state)
-{
-	struct acct_round r = parsed("rr:eps0=10,n=7,others_eps=0.001/5/1e-09,others_n=1/1/2").round;
-	struct acct_bound b = delta_of(&r, 9.9);
-
-	(void)state;
-	assert_true(b.lower <= 0.0118200070 * (1 + 1e-8) && b.upper >= 0.0118200070 * (1 - 1e-8));
-	for (int i = 0; i < 300; i++) {
-		double eps0 = exp(20 * uniform() - 18), eps = eps0 * uniform();
-		struct crowd w = some_crowd(eps0, 4);
-		char what[200];
-
-		for (size_t c = 1; c < CLASSES; c++)
-			w.eps[c] = exp(30 * uniform() - 28);
-		r = round_among(&w, eps0);
-		(void)snprintf(what, sizeof what, "%zu of %.17g, %zu of %g, %zu of %g, %zu coins, eps %g",
-			w.count[0], eps0, w.count[1], w.eps[1], w.count[2], w.eps[2], w.coins, eps);
-		holds(delta_of(&r, eps), (double)largest_among(&w, eps0, eps), 1e-4, what);
-	}
-}
-
-#define CROWD 6000
-
-/* Thousands of others, a random part of each class holding 0: never above the answer.  Where all hold 1 they
- * lose about as much. */
-static void many_of_several_guarantees(void **state)
-{
-	static long double law[2][CROWD + 2];
-
-	(void)state;
-	for (int i = 0; i < 60; i++) {
-		double eps0 = 0.3 + 4 * uniform();
-		struct crowd w = some_crowd(eps0, CROWD / 3 - 1);
-		struct acct_round r = round_among(&w, eps0);
-		struct acct_bound e = { 0, 0 };
-		long double p = 1 / (1 + expl(-(long double)eps0)), sum = 0, scale;
-		size_t n = 0;
-		double variance = 0;
-		bool all = below(3) == 0;
-
-		w.coins = r.dummies = 0;
-		assert_int_equal(acct_epsilon(&r, 1, 1e-6, &e), ACCT_OK);
-		if (!(e.upper <= e.lower * (1 + 2e-2)))
-			fail_msg("[%.12g, %.12g] is wide", e.lower, e.upper);
-		law[0][0] = 1;
-		for (size_t c = 0; c < CLASSES; c++) {
-			double zeroes = all ? 0 : pow(uniform(), 1 + (double)below(8));
-
-			variance += (double)w.count[c] / pow(2 * cosh(w.eps[c] / 2), 2);
-			for (size_t k = 0; k < w.count[c]; k++)
-				add_bit(law[0], &n,
-					1 / (1 + expl(uniform() < zeroes ? (long double)w.eps[c]
-									 : -(long double)w.eps[c])));
-		}
-		scale = expl((long double)e.upper * 0.999L);
-		for (size_t j = 0; j <= n + 1; j++) {
-			long double zero = j <= n ? law[0][j] : 0, one = j > 0 ? law[0][j - 1] : 0;
-
-			sum += fmaxl(0, zero * (1 - p) + one * p - scale * (zero * p + one * (1 - p)));
-		}
-		assert_true(sum <= delta_of(&r, e.upper * 0.999).upper * (1 + 1e-9L));
-		if (all && variance > 200 && !(sum >= 0.97L * delta_of(&r, e.upper * 0.999).upper))
-			fail_msg("%g: %Lg is far below %.12g", variance, sum,
-				delta_of(&r, e.upper * 0.999).upper);
-	}
-}
-
 /* The finite sum, with what its period folds and its nodes leave out, against laws that are enumerated: up to
  * its own error, which is small. */
 static void sums_of_enumerated_laws(void **state)
@@ -605,9 +386,6 @@ int main(void)
 		cmocka_unit_test(sixty_digits_agree),
 		cmocka_unit_test(rounds_compose),
 		cmocka_unit_test(messages_by_chance),
-		cmocka_unit_test(every_input_of_several_guarantees),
-		cmocka_unit_test(guarantees_that_are_next_to_nothing),
-		cmocka_unit_test(many_of_several_guarantees),
 		cmocka_unit_test(extremes),
 	};
 

@@ -278,6 +278,13 @@ static void bound_from(struct work *w, double tau, double allowed)
 		for (size_t k = 0; k < cells; k++)
 			w->b.rise[k] = fmin(w->b.rise[k], b->rise[k]);
 	}
+	/* Where no class has a slope, the sum itself has bounds all the same. */
+	if (cells == 0) {
+		for (size_t k = 0; k < w->f.nodes; k++)
+			w->f.node[k].lambda[0] = w->f.node[k].lambda[1] = 0;
+		acct_bits_bound_of(&w->s, -1 - far, 2 + 2 * far, 0, allowed, &w->b);
+		cells = w->b.cells;
+	}
 	loose = top * (loose * (1 + ACCT_BITS_ERROR) + ACCT_BITS_ERROR * size);
 	for (size_t k = 0; k < cells; k++)
 		w->b.most[k] += loose;
@@ -295,6 +302,10 @@ static void cover(struct work *w)
 		double target, far;
 
 		bound_from(w, tau, allowed);
+		if (!(w->end > 0)) {
+			s->high = acct_larger(s->high, w->b.sup);
+			return;
+		}
 		target = fmax(w->b.sup + s->tolerance / 2 * s->low, s->low);
 		far = acct_bits_reach(&w->b, target);
 		if (w->b.size <= s->low)
