@@ -57,6 +57,7 @@ static void normalise(struct acct_round *out, const struct acct_round *r)
 	out->messages = r->messages;
 	out->family = r->family;
 	memcpy(out->shape, r->shape, sizeof out->shape);
+	out->present = r->present;
 }
 
 static struct acct_entry *find(struct acct_composed *c, const struct acct_list *list)

@@ -37,8 +37,10 @@ double acct_kinds_largest(const struct acct_kinds *k, double places, double eps,
 {
 	struct acct_place kind[ACCT_KINDS];
 	double p[ACCT_KINDS][ACCT_ATOMS], x[ACCT_KINDS][ACCT_ATOMS];
-	struct acct_places of = { .kinds = k->kinds, .kind = kind, .free = places };
 	double grown = expm1(eps);
+	struct acct_places of = {
+		.kinds = k->kinds, .kind = kind, .free = places, .absent = k->absent, .absent_x = -grown
+	};
 
 	for (size_t i = 0; i < k->kinds; i++) {
 		kind[i] = (struct acct_place){ k->kind[i].atoms, p[i], x[i] };

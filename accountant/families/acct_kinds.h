@@ -25,6 +25,7 @@ struct acct_kind {
 /* kind[0] is the kind of the victim's first input. */
 struct acct_kinds {
 	size_t kinds;
+	double absent; /* chance that a participant is silent, whatever its kind */
 	struct acct_kind kind[ACCT_KINDS];
 };
 

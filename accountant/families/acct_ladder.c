@@ -90,7 +90,11 @@ double acct_ladder_largest(const struct acct_list *l, double part, double eta, d
 		put_kind(&m, z, b, 0);
 		put_kind(&m, 0, z, b);
 	}
-	struct acct_places of = { .kinds = m.kinds, .kind = m.kind, .free = places };
+	struct acct_places of = { .kinds = m.kinds,
+		.kind = m.kind,
+		.free = places,
+		.absent = 1 - l->present,
+		.absent_x = -m.grown };
 	*work += 10 * (double)(m.kinds * l->cells);
 	largest = acct_places_largest(&of, most, work);
 	free(m.room);

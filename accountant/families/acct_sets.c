@@ -116,10 +116,10 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 {
 	struct acct_kinds *thin = malloc(sizeof *thin);
 
-	(void)l;
 	if (!thin)
 		return false;
 	acct_kinds_thinned(kept, t->part, t->eta, thin);
+	thin->absent = 1 - l->present;
 	*delta = acct_kinds_largest(thin, t->places, t->eps, t->most, work_done);
 	free(thin);
 	return true;

@@ -469,7 +469,8 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 	struct acct_kinds *thin = malloc(sizeof *thin);
 	bool few = thin && acct_triples_tried(k->triples, &k->ends, t->part, t->eta, t->eps, thin, work);
 
-	(void)l;
+	if (few)
+		thin->absent = 1 - l->present;
 	if (few)
 		*delta = acct_kinds_largest(thin, t->places, t->eps, t->most, work);
 	free(thin);

@@ -104,7 +104,11 @@ double acct_words_largest(const struct acct_list *l, double part, double eta, do
 		for (size_t first = 0; first <= away; first++)
 			if (away < s || (first > 0 && first < s))
 				put_kind(&w, first, away - first);
-	struct acct_places of = { .kinds = w.kinds, .kind = w.kind, .free = places };
+	struct acct_places of = { .kinds = w.kinds,
+		.kind = w.kind,
+		.free = places,
+		.absent = 1 - l->present,
+		.absent_x = -w.grown };
 	*work += 5 * (double)atoms_of(s);
 	largest = acct_places_largest(&of, most, work);
 	free(room);

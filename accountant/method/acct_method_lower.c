@@ -158,7 +158,7 @@ static enum acct_rc hold_most(const struct acct_spec *s, struct acct_round *r, c
 	enum acct_rc rc;
 	double p = 1;
 
-	if (!acct_are_triples(s->round.family))
+	if (!acct_are_triples(s->round.family) || s->round.present > 0)
 		return acct_fault(why, "no data set is known whose loss is that of few cells");
 	k = calloc(1, sizeof *k);
 	rc = k ? hold_one(s, false, r, why) : ACCT_ENOMEM;
@@ -252,6 +252,7 @@ static enum acct_rc held(const struct acct_spec *s, enum world world, bool alone
 		return acct_fault(why, "sampling of two counters: one draw decides for both");
 	repeat(s, r);
 	r->family = NULL;
+	r->present = 0;
 	/* Count only the defect from the ends of a shuffler's noise.  Leaving out all else that gives away
 	 * an input makes the bound smaller, which is safe for a lower bound. */
 	r->defect = s->held.cells > 0 && !(s->eps0 < INFINITY) ? s->held.defect : 0;
@@ -310,7 +311,8 @@ static enum acct_rc value(const struct acct_spec *spec, size_t n, enum world wor
 static bool worth_trying(const struct acct_spec *s, enum world world)
 {
 	return world == FIRST || (world == THIRD && s->third) || (world == UNIFORM && s->uniform) ||
-	       (world == NAMED && s->held.cells > 0) || (world == MOST && acct_are_triples(s->round.family));
+	       (world == NAMED && s->held.cells > 0) ||
+	       (world == MOST && acct_are_triples(s->round.family) && !(s->round.present > 0));
 }
 
 /* Each world gives a lower bound: take the largest. */

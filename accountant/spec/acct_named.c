@@ -190,14 +190,14 @@ static const struct acct_named table[] = {
 		{ NUMBER("p", false), NUMBER("beta", false), NUMBER("q", false), NUMBER("q2", true) } },
 	{ "cells",
 		"omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=0][,others_share=c/d/..,others_n=e/f/"
-		"..][,messages=0][,triple=0][,shape=0/0/0]",
+		"..][,messages=0][,triple=0][,shape=0/0/0][,present=1]",
 		"any list of blanket cells; others may be less of it", acct_named_listed, false,
 		{ NUMBERS("omega"), NUMBERS("u"), NUMBERS("v"), DUMMIES(true),
 			{ "others_share", ACCT_REAL, 0, 0, true, true },
 			{ "others_n", ACCT_WHOLE, 0, (double)ACCT_MAX_REPORTS, true, true },
 			{ "messages", ACCT_WHOLE, 0, 10, true, false },
-			{ "triple", ACCT_REAL, 0, 0, true, false },
-			{ "shape", ACCT_REAL, 0, 0, true, true } } },
+			{ "triple", ACCT_REAL, 0, 0, true, false }, { "shape", ACCT_REAL, 0, 0, true, true },
+			{ "present", ACCT_BETWEEN, 0, 1, true, false } } },
 };
 
 #define ROWS (sizeof table / sizeof *table)

@@ -12,7 +12,7 @@
 #include "acct_families.h"
 #include "acct_spec.h"
 
-#define ACCT_NAMED_PARAMS 9u
+#define ACCT_NAMED_PARAMS 10u
 
 enum acct_param_kind {
 	ACCT_REAL,        /* any number; the row's function checks it further */

@@ -57,6 +57,8 @@ enum acct_rc acct_named_listed(const struct acct_arg *arg, struct acct_spec *s, 
 		    arg[7].size > 0 ? arg[7].x[0] : 0, (double[3]){ arg[8].x[0], arg[8].x[1], arg[8].x[2] },
 		    why))
 		return ACCT_EDOMAIN;
+	if (arg[9].size > 0)
+		s->round.present = arg[9].x[0];
 	/* with bits, sets and words the cells are those of two inputs, and everybody may hold these */
 	s->no_inputs = s->some = acct_family_number(&s->round) == ACCT_ANY_MESSAGES;
 	return ACCT_OK;

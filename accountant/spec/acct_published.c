@@ -23,6 +23,7 @@ enum acct_rc acct_spec_published(const struct acct_spec *s, struct acct_round *r
 	if (pair.messages > ACCT_BITS_OF_LEVELS)
 		pair.messages = ACCT_ANY_MESSAGES;
 	pair.family = NULL;
+	pair.present = 0;
 	memset(pair.shape, 0, sizeof pair.shape);
 	rc = acct_cells_pair(s->p, s->beta, s->q, q2, &pair, why);
 

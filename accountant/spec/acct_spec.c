@@ -289,6 +289,10 @@ static enum acct_rc poisson(struct reading *t, struct acct_spec *part, const cha
 	s->held.cells = 0;
 	s->k = s->triple = 0;
 	s->poisson = strtod(t->common[POISSON], NULL);
+	/* with silence a bit is a report of two laws that bears a public label */
+	if (s->eps0 > ACCT_NAMED_LEAST &&
+		(s->round.messages == ACCT_BITS || s->round.messages == ACCT_LABELLED_BITS))
+		acct_family_set(&s->round, ACCT_SETS, NULL);
 	return acct_round_poisson(&s->round, s->poisson, fault);
 }
 
@@ -436,6 +440,8 @@ enum acct_rc acct_spec_text(const struct acct_round *r, char out[ACCT_SPEC_MAX])
 		put(&t, ",messages=%u", messages);
 	if (messages == ACCT_SETS)
 		put_real(&t, ",triple=", r->shape[0]);
+	if (r->present > 0)
+		put_real(&t, ",present=", r->present);
 	for (int i = 0; i < 3 && messages > ACCT_LADDER; i++)
 		put_real(&t, i == 0 ? ",shape=" : "/", r->shape[i]);
 	if (r->count > 1)

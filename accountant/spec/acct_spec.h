@@ -100,11 +100,11 @@
  *                               one public random sub-query of several: k is its number of symbols, eps0
  *                               one for all or one for each, share its chance (default equal)
  *   pair:p=,beta=,q=[,q2=]      the pair of acct_cells_pair, q2 default q; p=inf allowed
- *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..][,messages=][,triple=][,shape=]
+ *   cells:omega=a/b/..,u=a/b/..,v=a/b/..[,dummies=][,others_share=c/d/..,others_n=e/f/..][,messages=][,triple=][,shape=][,present=]
  *                               any list of cells.  messages: enum acct_messages or enum acct_families,
  *                               default 0.  others_share and others_n: of the n participants, e are of the
  *                               level of share c, and so on; here a dummy that comes by chance counts as a
- *                               participant
+ *                               participant.  present: the last cell is that of silence (acct_round.h)
  *
  * Central events are answers that a trusted party gives from everybody's records, composed with shuffled
  * rounds.  They take no n=. A distance is that of the answers on neighbours, which replace one record.

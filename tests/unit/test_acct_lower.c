@@ -161,7 +161,10 @@ static void it_is_not_above_what_is_charged(void **state)
 		"cells:omega=.1/.1/.2,u=4/2/2,v=2/4/2,dummies=50,others_share=.5,others_n=300",
 		"cells:omega=.25/.25,u=3/1,v=1/3,messages=1", "ss-topk:k=2,levels=4,eps0=1,padded=500",
 		"planar:w=8,h=8,eps0=3", "planar:w=16,h=16,eps0=3,sampling=.1",
-		"planar-laplace:distance=1,most=1" };
+		"planar-laplace:distance=1,most=1", "rr:eps0=2,poisson=.3", "vrr:s=2,eps0=2,poisson=.3",
+		"privset:d=8,k=2,s=2,eps0=2,poisson=.4", "duchi:d=4,eps0=2,poisson=.4",
+		"laplace-levels:b=10,eps0=2,poisson=.5", "gspa-pooled:k=2,eps0=1/2,least=200/300",
+		"gspa-classes:k=2,eps0=1/2,least=200/300", "gspa-classes:k=9,eps0=1/4,least=900/200" };
 	static const char *const also[] = { "", ",count=20" };
 
 	(void)state;

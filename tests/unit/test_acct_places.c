@@ -23,7 +23,7 @@
 /* A kind of three atoms whose worths are whole numbers times `unit`, moved so that the mean is `mean`. */
 struct drawn {
 	size_t atoms;
-	double p[3], x[3];
+	double p[4], x[4];
 };
 
 static struct drawn drawn(double unit, double mean)
@@ -79,6 +79,21 @@ static double largest(
 	return most;
 }
 
+/* The same kinds, with silence as an atom more: what `absent` stands for. */
+static struct acct_place silent(const struct drawn *k, double absent, double x, struct drawn *out)
+{
+	double all = 0;
+
+	*out = *k;
+	for (size_t j = 0; j < k->atoms; j++)
+		all += k->p[j];
+	for (size_t j = 0; j < k->atoms; j++)
+		out->p[j] *= (1 - absent) / all;
+	out->p[out->atoms] = absent;
+	out->x[out->atoms++] = x;
+	return place_of(out);
+}
+
 /* Also such as are covered by another, or equal to it. */
 static void no_choice_of_few_places_is_above(void **state)
 {
@@ -99,7 +114,18 @@ static void no_choice_of_few_places_is_above(void **state)
 			law[k] = drawn(scale, mean), kind[k] = place_of(&law[k]);
 		if (of.kinds > 2 && try % 3 == 0)
 			kind[1] = kind[0];
-		double most = largest(&of, place, 0, 0, (size_t)(of.free + of.fixed)),
+		struct acct_places all = of;
+		struct drawn also[5];
+		struct acct_place quiet[5];
+		if (try % 4 == 1) {
+			of.absent = 0.9 * uniform();
+			of.absent_x = mean;
+			for (size_t k = 0; k <= of.kinds; k++)
+				quiet[k] = silent(&law[k == 1 && of.kinds > 2 && try % 3 == 0 ? 0 : k],
+					of.absent, mean, &also[k]);
+			all.kind = quiet;
+		}
+		double most = largest(&all, place, 0, 0, (size_t)(of.free + of.fixed)),
 		       bound = acct_places_largest(&of, 1e12, &work);
 		if (!(bound >= most * (1 - SLACK)))
 			fail_msg("try %d: %.15g above %.15g", try, most, bound);

@@ -121,6 +121,65 @@ static void a_mixture_over_the_number_is_no_tighter(void **state)
 	}
 }
 
+/* delta of a bit among n - 1 others who hold 1, each silent with chance 1 - rate: the sum over all counts of
+ * ones and zeroes. */
+static double silent_bits(unsigned n, double eps0, double rate, double eps)
+{
+	const double one = rate / (1 + exp(-eps0)), zero = rate / (1 + exp(eps0)), e = exp(eps);
+	const double logs[3] = { log(one), log(zero), log1p(-rate) };
+	double sum = 0;
+
+	for (unsigned a = 0; a <= n; a++)
+		for (unsigned b = 0; a + b <= n; b++) {
+			/* the chance of these counts if the victim is silent, a one, or a zero */
+			double of[3] = { 0, 0, 0 }, u, v;
+
+			for (unsigned y = 0; y < 3; y++) {
+				double k[3] = { a - (y == 1), b - (y == 2), n - a - b - (y == 0) };
+
+				if (k[0] < 0 || k[1] < 0 || k[2] < 0)
+					continue;
+				of[y] = exp(lgamma(n) - lgamma(k[0] + 1) - lgamma(k[1] + 1) -
+					    lgamma(k[2] + 1) + k[0] * logs[0] + k[1] * logs[1] +
+					    k[2] * logs[2]);
+			}
+			u = (1 - rate) * of[0] + one * of[1] + zero * of[2];
+			v = (1 - rate) * of[0] + zero * of[1] + one * of[2];
+			sum += fmax(0, u - e * v);
+		}
+	return sum;
+}
+
+/* Bits, with and without labels, are charged little more than a data set loses. */
+static void bits_that_may_be_silent(void **state)
+{
+	static const struct {
+		unsigned n;
+		double eps0, rate, more;
+	} of[] = { { 600, 1, 0.5, 1.2 }, { 1500, 2, 0.3, 1.1 }, { 2500, 0.5, 0.1, 1.25 },
+		{ 2000, 3, 0.6, 1.1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+		for (int labels = 0; labels < 2; labels++) {
+			char text[120];
+
+			(void)snprintf(text, sizeof text, "%s:eps0=%g,n=%u,poisson=%g",
+				labels ? "harmony" : "rr", of[i].eps0, of[i].n, of[i].rate);
+			struct acct_round r = spec_of(text).round, back;
+			struct acct_bound e = epsilon(&r, 1e-6);
+			double at = e.upper / of[i].more,
+			       delta = silent_bits(of[i].n, of[i].eps0, of[i].rate, at);
+			char out[ACCT_SPEC_MAX];
+
+			if (!(delta <= delta_at(&r, at).upper * (1 + 1e-9) && delta > 1e-6))
+				fail_msg("%s at %g: %g, charged %g", text, at, delta, delta_at(&r, at).upper);
+			assert_int_equal(acct_spec_text(&r, out), ACCT_OK);
+			back = spec_of(out).round;
+			assert_true(acct_round_equal(&r, &back));
+		}
+}
+
 static void nearly_all_is_all_and_fewer_lose_less(void **state)
 {
 	struct acct_round all = spec_of("grr:k=16,eps0=3,n=10000,count=3").round;
@@ -174,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_data_set_loses_more_than_the_bound),
 		cmocka_unit_test(a_mixture_over_the_number_is_no_tighter),
+		cmocka_unit_test(bits_that_may_be_silent),
 		cmocka_unit_test(nearly_all_is_all_and_fewer_lose_less),
 		cmocka_unit_test(what_cannot_be_silent_is_refused),
 	};

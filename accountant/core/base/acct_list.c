@@ -175,7 +175,11 @@ static bool labels_help(double participants, double eps0)
 
 static bool kinds_help(const struct acct_list *l)
 {
-	return 1 + l->others > FEWEST && (1 + l->others) * l->blanket >= LEAST_BLANKET;
+	double blanket = 0;
+
+	for (size_t j = 0; j < l->cells - (l->present < 1); j++)
+		blanket += l->cell[j].omega;
+	return 1 + l->others > FEWEST && (1 + l->others) * blanket >= LEAST_BLANKET;
 }
 
 /* Are the messages bits?  Two cells alone do not make them bits: a report may say more than its cell, and
@@ -208,7 +212,7 @@ static void settle_bits(struct acct_list *l, const struct acct_round *r)
 	struct acct_bit_facts *b = &l->bits;
 	double epsilon0 = 0;
 
-	if (l->cells != 2 || !are_bits(r))
+	if (l->cells != 2 || r->present > 0 || !are_bits(r))
 		return;
 	for (size_t j = 0; j < 2; j++) {
 		const struct acct_cell *c = &r->cell[j];
@@ -256,7 +260,8 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 	}
 	l->lossless = true;
 	for (size_t j = 0; j < r->cells; j++) {
-		size_t k = 0;
+		size_t k =
+			r->present > 0 && j + 1 == r->cells ? l->cells : 0; /* silence is a cell of its own */
 
 		while (k < l->cells &&
 			!(same(l->cell[k].u, r->cell[j].u) && same(l->cell[k].v, r->cell[j].v)))
@@ -278,11 +283,14 @@ enum acct_rc acct_list_init(struct acct_list *l, const struct acct_round *r, con
 		l->cell[j].v /= mean_v;
 	}
 	memcpy(l->shape, r->shape, sizeof l->shape);
+	l->present = r->present > 0 ? r->present : 1;
 	l->defect = r->defect;
 	l->sampling = r->sampling > 0 ? r->sampling : 1;
 	l->symmetric = is_symmetric(l);
 	acct_list_losses(l, largest_loss(l), (double[2]){ infinite_mass(l, false), infinite_mass(l, true) });
-	if (r->family && l->cells <= r->family->cells && l->symmetric && kinds_help(l))
+	/* the law of bits is exact, also where a family has it */
+	if (r->family && !l->bits.known && l->cells - (l->present < 1) <= r->family->cells && l->symmetric &&
+		kinds_help(l))
 		l->family = r->family;
 	return ACCT_OK;
 }
@@ -315,8 +323,9 @@ bool acct_list_equal(const struct acct_list *a, const struct acct_list *b)
 		a->groups != b->groups || !equal(a->dummies, b->dummies) || !equal(a->defect, b->defect) ||
 		!equal(a->sampling, b->sampling))
 		return false;
-	if (!same_bits(&a->bits, &b->bits) || a->family != b->family || !equal(a->shape[0], b->shape[0]) ||
-		!equal(a->shape[1], b->shape[1]) || !equal(a->shape[2], b->shape[2]))
+	if (!equal(a->present, b->present) || !same_bits(&a->bits, &b->bits) || a->family != b->family ||
+		!equal(a->shape[0], b->shape[0]) || !equal(a->shape[1], b->shape[1]) ||
+		!equal(a->shape[2], b->shape[2]))
 		return false;
 	if (a->event != b->event || !equal(a->scale, b->scale) || !equal(a->rate, b->rate) ||
 		!acct_profile_equal(a->profile, b->profile))

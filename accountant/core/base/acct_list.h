@@ -74,6 +74,9 @@ struct acct_list {
 	/* the family of the reports, whose bound may be smaller than that of the cells; NULL: there is
 	 * none */
 	const struct acct_family *family;
+	/* the chance that a participant takes part, 1 if all do; below 1 only with a family, and the last
+	 * cell is then that of silence */
+	double present;
 	bool lossless; /* u = v in every cell, to the last bit: the round loses nothing */
 };
 

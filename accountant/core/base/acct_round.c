@@ -33,9 +33,10 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 {
 	if (a->cells != b->cells || a->others != b->others || a->dummies != b->dummies ||
 		a->levels != b->levels || a->defect != b->defect || a->sampling != b->sampling ||
-		a->messages != b->messages || a->family != b->family || a->event != b->event ||
-		a->shape[0] != b->shape[0] || a->shape[1] != b->shape[1] || a->shape[2] != b->shape[2] ||
-		a->scale != b->scale || a->rate != b->rate || !acct_profile_equal(a->profile, b->profile))
+		a->present != b->present || a->messages != b->messages || a->family != b->family ||
+		a->event != b->event || a->shape[0] != b->shape[0] || a->shape[1] != b->shape[1] ||
+		a->shape[2] != b->shape[2] || a->scale != b->scale || a->rate != b->rate ||
+		!acct_profile_equal(a->profile, b->profile))
 		return false;
 	for (size_t i = 0; i < a->cells; i++)
 		if (a->cell[i].omega != b->cell[i].omega || a->cell[i].u != b->cell[i].u ||
@@ -47,13 +48,29 @@ bool acct_round_equal(const struct acct_round *a, const struct acct_round *b)
 	return true;
 }
 
+/* Are the cells those of the family, with the cell of silence? */
+static bool fits_present(const struct acct_round *r)
+{
+	struct acct_round all = *r;
+	const struct acct_cell *silence = &r->cell[r->cells - 1];
+
+	if (r->cells < 2 || !acct_cells_close(silence->u, 1) || !acct_cells_close(silence->v, 1) ||
+		!acct_cells_close(silence->omega, 1 - r->present))
+		return false;
+	all.present = 0;
+	all.cells--;
+	for (size_t j = 0; j < all.cells; j++)
+		all.cell[j].omega /= r->present;
+	return r->family->fits(&all);
+}
+
 static enum acct_rc check_family(const struct acct_round *r, const char **why)
 {
 	if (r->messages != ACCT_ANY_MESSAGES)
 		return acct_fault(why, "messages are of a family or bits, not both");
 	if (r->dummies > 0 || r->levels > 0)
 		return acct_fault(why, "messages above 3 have no dummies and no levels");
-	if (!r->family->fits(r))
+	if (!(r->present > 0 ? fits_present(r) : r->family->fits(r)))
 		return acct_fault(why, "the cells are not those of such messages");
 	return ACCT_OK;
 }
@@ -78,8 +95,12 @@ static enum acct_rc check_bits(const struct acct_round *r, const char **why)
 
 static enum acct_rc check_messages(const struct acct_round *r, const char **why)
 {
+	if (!(r->present >= 0 && r->present < 1))
+		return acct_fault(why, "present must be above 0 and below 1, or 0");
 	if (r->family)
 		return check_family(r, why);
+	if (r->present > 0)
+		return acct_fault(why, "present is of a family");
 	if (r->shape[0] != 0 || r->shape[1] != 0 || r->shape[2] != 0)
 		return acct_fault(why, "shape is of a family");
 	return r->messages == ACCT_ANY_MESSAGES ? ACCT_OK : check_bits(r, why);
@@ -145,6 +166,8 @@ enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **
 		return acct_fault(why,
 			"poisson with dummies or guarantees of the participants' own: they are "
 			"not blanket in the proportions of those who may be silent");
+	if (r->present > 0)
+		return acct_fault(why, "poisson twice");
 	if (r->sampling > 0)
 		return acct_fault(why, "poisson or sampling, not both");
 	if (r->cells >= ACCT_MAX_CELLS)
@@ -152,9 +175,7 @@ enum acct_rc acct_round_poisson(struct acct_round *r, double rate, const char **
 	for (size_t j = 0; j < r->cells; j++)
 		r->cell[j].omega *= rate;
 	r->cell[r->cells++] = (struct acct_cell){ 1 - rate, 1, 1 };
-	r->messages = ACCT_ANY_MESSAGES; /* silence is neither a bit nor a report of a family */
-	r->family = NULL;
-	for (int i = 0; i < 3; i++)
-		r->shape[i] = 0;
+	r->messages = ACCT_ANY_MESSAGES; /* silence is no bit */
+	r->present = r->family ? rate : 0;
 	return ACCT_OK;
 }

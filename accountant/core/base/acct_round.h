@@ -152,6 +152,10 @@ struct acct_round {
 	 * `messages` says is known. */
 	const struct acct_family *family;
 	double shape[3]; /* parameters of the family (acct_families.h); 0 without a family */
+	/* (0, 1): the chance that a participant takes part at all, with Poisson sampling, in a round of a
+	 * family.  The last cell, (1 - present: 1, 1), is that of silence, and all other omegas are `present`
+	 * times those of the family's cells.  0: everybody takes part, or there is no family. */
+	double present;
 };
 
 struct acct_bound {

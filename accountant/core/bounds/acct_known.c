@@ -17,6 +17,7 @@ struct acct_known {
 	const struct acct_family *family;
 	void *kept;
 	struct acct_list held;
+	struct acct_list plain; /* the round's list as if everybody took part, but for plain.present */
 };
 
 struct question {
@@ -25,7 +26,8 @@ struct question {
 	double n, eps, most, work;
 };
 
-/* Bound delta of n participants by the cells, of which thinning leaves the part `left`. */
+/* Bound delta of n participants by the cells, of which thinning leaves the part `left`.  Silence is not
+ * thinned. */
 static double by_cells(struct question *q, double n, double left)
 {
 	const struct acct_list *l = q->list;
@@ -33,8 +35,10 @@ static double by_cells(struct question *q, double n, double left)
 	double delta = 1;
 
 	for (size_t j = 0; r && j < l->cells; j++)
-		r->cell[r->cells++] = (struct acct_cell){ l->cell[j].omega * left, l->cell[j].u / left,
-			l->cell[j].v / left };
+		r->cell[r->cells++] = (struct acct_cell){ l->cell[j].omega * left * l->present,
+			l->cell[j].u / left, l->cell[j].v / left };
+	if (r && l->present < 1)
+		r->cell[r->cells++] = (struct acct_cell){ 1 - l->present, 1, 1 };
 	if (r)
 		delta = acct_thin_cells(r, n, q->eps, q->most, &q->work);
 	free(r);
@@ -60,12 +64,25 @@ static double above(const struct acct_list *l, const struct acct_known *k, struc
 	double eps, double most, double *hi)
 {
 	double share = exp(-eps) / (1 + exp(-eps)), best = 1;
-	struct question q = { l, k, 1 + l->others, eps, most, 100 };
+	struct question q = { &k->plain, k, 1 + l->others, eps, most, 100 };
 
-	if (k->family->work(l, k->kept) < most)
+	if (k->family->work(&k->plain, k->kept) < most)
 		best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	return q.work;
+}
+
+static void set_plain(const struct acct_list *l, struct acct_list *plain)
+{
+	*plain = *l;
+	if (!(l->present < 1))
+		return;
+	plain->cells--;
+	plain->blanket = 0;
+	for (size_t j = 0; j < plain->cells; j++) {
+		plain->cell[j].omega /= l->present;
+		plain->blanket += plain->cell[j].omega;
+	}
 }
 
 enum acct_rc acct_known_new(const struct acct_list *l, struct acct_known **out)
@@ -76,9 +93,16 @@ enum acct_rc acct_known_new(const struct acct_list *l, struct acct_known **out)
 
 	if (!rc) {
 		k->family = l->family;
-		rc = l->family->open(l, &k->kept, r);
+		set_plain(l, &k->plain);
+		rc = l->family->open(&k->plain, &k->kept, r);
 	}
+	if (!rc && l->present < 1)
+		rc = r->cells < ACCT_MAX_CELLS ? ACCT_OK : ACCT_ELIMIT;
 	if (!rc) {
+		for (size_t j = 0; j < r->cells; j++)
+			r->cell[j].omega *= l->present;
+		if (l->present < 1)
+			r->cell[r->cells++] = (struct acct_cell){ 1 - l->present, 1, 1 };
 		r->others = (uint64_t)l->others;
 		r->count = 1;
 		rc = acct_list_init(&k->held, r, NULL);

@@ -33,6 +33,9 @@
 /* The standard deviation of S divided by that of U.  Smoothing raises epsilon by about the part 1/(2
  * SMOOTH^2). */
 #define SMOOTH 40.0
+/* the logarithm of a kind's E e^cX loses digits where it is next to 0; among a hundred places and more this
+ * is less than the relative error here */
+#define LOST   1e-10
 #define WITHIN 1.02 /* the saddle, the best c, is found within this factor */
 #define SPREAD 4u   /* the first so many kinds that turn out to lose most keep their own atoms */
 
@@ -198,8 +201,53 @@ double acct_places_least_work(size_t kinds, size_t atoms)
 	return 2000 + 40 * (double)atoms + ACCT_LANES * acct_places_node_work(2, atoms / kinds);
 }
 
+/* The same places with silence as an atom of every kind; NULL: there is no memory. */
+static struct acct_place *with_silence(const struct acct_places *of, double **room)
+{
+	size_t kinds = of->kinds + (of->fixed > 0), atoms = 0;
+	struct acct_place *kind = calloc(kinds, sizeof *kind);
+	double *at;
+
+	for (size_t i = 0; i < kinds; i++)
+		atoms += of->kind[i].atoms + 1;
+	*room = at = malloc(2 * atoms * sizeof *at);
+	for (size_t i = 0; kind && at && i < kinds; i++) {
+		size_t n = of->kind[i].atoms;
+		double all = 0;
+
+		for (size_t j = 0; j < n; j++)
+			all += of->kind[i].p[j];
+		for (size_t j = 0; j < n; j++) {
+			at[j] = (1 - of->absent) * of->kind[i].p[j];
+			at[n + 1 + j] = of->kind[i].x[j];
+		}
+		at[n] = of->absent * all;
+		at[2 * n + 1] = of->absent_x;
+		kind[i] = (struct acct_place){ n + 1, at, at + n + 1 };
+		at += 2 * (n + 1);
+	}
+	return kind;
+}
+
+static double with_absent(const struct acct_places *of, double most, double *work)
+{
+	struct acct_places all = *of;
+	double *room, largest = INFINITY;
+	struct acct_place *kind = with_silence(of, &room);
+
+	all.absent = 0;
+	all.kind = kind;
+	if (kind && room)
+		largest = acct_places_largest(&all, most, work);
+	free(kind);
+	free(room);
+	return largest;
+}
+
 double acct_places_largest(const struct acct_places *of, double most, double *work)
 {
+	if (of->absent > 0)
+		return with_absent(of, most, work);
 	struct acct_places_sum *s = acct_places_points_new(of);
 	double largest = INFINITY;
 
@@ -210,7 +258,7 @@ double acct_places_largest(const struct acct_places *of, double most, double *wo
 			continue;
 		choose(s);
 		if (s->c * s->n * s->off < 0.5)
-			largest = largest_of(s, most, work) * (1 + 1e-12);
+			largest = largest_of(s, most, work) * (1 + LOST);
 		break;
 	}
 	free(s);
