@@ -341,13 +341,14 @@ static enum acct_rc largest(
 static enum acct_rc one_class(const struct acct_spec *s, size_t number, struct acct_spec *out)
 {
 	const struct acct_round *r = &s->round;
-	const struct acct_level *l = &r->level[number < r->levels ? number : r->levels - 1];
+	const struct acct_level *l;
 	char text[200], why[200];
 	enum acct_rc rc;
 
 	*out = *s;
 	if (r->event != ACCT_CLASSES_APART)
 		return ACCT_OK;
+	l = &r->level[number < r->levels ? number : r->levels - 1];
 	(void)snprintf(
 		text, sizeof text, "grr:k=%.17g,eps0=%.17g,n=%" PRIu64, r->shape[0], l->share, l->count);
 	rc = acct_spec_parse(text, out, why, sizeof why);

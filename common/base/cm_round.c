@@ -29,7 +29,7 @@ double cm_round_up(double x, int places)
 
 double cm_round_down(double x, int places)
 {
-	return -cm_round_up(-x, places);
+	return 0 - cm_round_up(-x, places); /* never -0 */
 }
 
 double cm_percent_up(double share, int places)

@@ -26,6 +26,7 @@ static void a_decimal_stays_and_another_number_goes_the_safe_way(void **state)
 	same(cm_round_up(0.12341, 4), 0.1235);
 	same(cm_round_up(0.12349, 4), 0.1235);
 	same(cm_round_down(0.12349, 4), 0.1234);
+	assert_false(signbit(cm_round_down(0.00008, 4)));
 	same(cm_round_up(nextafter(0.3, 1), 4), 0.3001);
 	same(cm_percent_up(0.33331, 1), 33.4);
 	same(cm_percent_up(INFINITY, 1), INFINITY);
