@@ -90,8 +90,8 @@ def test_a_round_with_two_intakes_under_their_own_role(cluster):
     cluster.start("analyzer", "run")
     settled(cluster)
     exactly(cluster, 600)
-    # Both certificates have taken part, as an intake has noted and the head reads.
-    assert spread.server.ask("SELECT sequence FROM tombola.standing", spread.database) == [{"sequence": 1}] * 2
+    # Both certificates and their gateways have taken part, as an intake has noted and the head reads.
+    assert spread.server.ask("SELECT sequence FROM tombola.standing", spread.database) == [{"sequence": 1}] * 4
     for d in (*clients, head):
         assert d.alive(), d.log()
 

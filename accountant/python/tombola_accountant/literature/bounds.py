@@ -31,7 +31,7 @@ class Round(ctypes.Structure):
                 ("cell", _Cell * 64), ("cells", ctypes.c_size_t), ("others", ctypes.c_uint64), ("dummies", ctypes.c_uint64),
                 ("count", ctypes.c_uint64), ("level", _Level * 64), ("levels", ctypes.c_size_t),
                 ("defect", ctypes.c_double), ("sampling", ctypes.c_double), ("messages", ctypes.c_int),
-                ("family", ctypes.c_void_p), ("shape", ctypes.c_double * 3)]
+                ("family", ctypes.c_void_p), ("shape", ctypes.c_double * 3), ("present", ctypes.c_double)]
 
 
 class _Bound(ctypes.Structure):
