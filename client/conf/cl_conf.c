@@ -272,9 +272,21 @@ static void check_names(
 	}
 }
 
+/* A policy is for the population of the configuration. */
+static void check_population(const struct cl_setup *s, const struct cl_policy *policy,
+	const struct cf_file *file, FILE *faults, struct cm_err *first)
+{
+	struct cm_err why;
+
+	if (!s->conf.population || strcmp(policy->shared.population, s->conf.population) == 0)
+		return;
+	(void)cm_fail(&why, CM_ECONFIG, "population is not '%.80s', as in %.100s, but '%.80s'",
+		s->conf.population, s->path, policy->shared.population);
+	cf_fault_at(file, "population", &why, faults, first);
+}
+
 /* The policy's faults are printed with the policy's own line numbers. */
-static void check_policy(
-	struct cl_setup *s, const char *path, const struct cf_file *conf, FILE *faults, struct cm_err *first)
+static void check_policy(struct cl_setup *s, const struct cf_file *conf, FILE *faults, struct cm_err *first)
 {
 	const struct cl_conf *c = &s->conf;
 	struct cf_file *file;
@@ -284,10 +296,8 @@ static void check_policy(
 		return;
 	if (cl_policy_load(c->policy, &s->policy, &file, faults, &why) != CM_OK) {
 		cf_finding(&why, faults, first);
-	} else if (c->population && strcmp(s->policy.shared.population, c->population) != 0) {
-		(void)cm_fail(&why, CM_ECONFIG, "population is not '%.80s', as in %.100s, but '%.80s'",
-			c->population, path, s->policy.shared.population);
-		cf_fault_at(file, "population", &why, faults, first);
+	} else {
+		check_population(s, &s->policy, file, faults, first);
 	}
 	s->policy.shared.file = file; /* a rehearsal names the lines of this file */
 }
@@ -295,16 +305,12 @@ static void check_policy(
 enum cm_rc cl_setup_policy(const struct cl_setup *s, struct cl_policy *out, struct cm_err *err)
 {
 	struct cf_file *file;
-	struct cm_err why;
 	enum cm_rc rc = cl_policy_load(s->conf.policy, out, &file, NULL, err);
 
 	out->shared.file = file;
-	if (rc == CM_OK && strcmp(out->shared.population, s->conf.population) != 0) {
-		(void)cm_fail(&why, CM_ECONFIG,
-			"population is '%.80s', and that of the configuration is '%.80s'",
-			out->shared.population, s->conf.population);
+	if (rc == CM_OK) {
 		err->code = CM_OK;
-		cf_fault_at(file, "population", &why, NULL, err);
+		check_population(s, out, file, NULL, err);
 		rc = err->code;
 	}
 	if (rc != CM_OK) {
@@ -369,7 +375,7 @@ enum cm_rc cl_setup_load(const char *path, struct cl_setup *out, FILE *faults, s
 	out->devices = by_mqtt(out) ? out->conf.mqtt.devices : out->conf.devices;
 	check_devices(out, file, faults, &first);
 	check_keys(out, file, faults, &first);
-	check_policy(out, path, file, faults, &first);
+	check_policy(out, file, faults, &first);
 	name_device_fields(out);
 	if (first.code == CM_OK)
 		return adopt_programs(out, err);

@@ -7,10 +7,9 @@
 /* The figures are not rounded.  People see needed and used epsilon rounded up, free epsilon rounded down. */
 struct rd_figure {
 	double limit, delta; /* the budget for the population's life */
-	double pinned,
-		/* sum of the slices of all pinned plans.  A slice is spent as a whole and for ever, so this
-		 * is the privacy loss */
-		pinned_delta;
+	/* Sum of the slices of all pinned plans.  A slice is spent as a whole and for ever, so this is the
+	 * privacy loss. */
+	double pinned, pinned_delta;
 	/* Epsilon of the rounds of the pinned plans that were announced or answered (rd_pin_used); for an
 	 * adaptive plan, the filter's share of the slice.  It says how much of the spent budget was used; it
 	 * is not a bound on the loss. */
