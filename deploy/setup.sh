@@ -8,7 +8,7 @@ build='cmake ninja-build gcc libc6-dev pkg-config libuv1-dev libssl-dev libproto
 	libmosquitto-dev libseccomp-dev libpq-dev libcmocka-dev python3 ca-certificates'
 test='iproute2 debootstrap python3-pip python3-setuptools python3-wheel python3-protobuf python3-cryptography python3-pytest python3-pytest-xdist python3-yaml python3-kubernetes openssl clang
 	cppcheck binutils procps sqlite3 mosquitto python3-paho-mqtt
-	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose kcat valgrind python3-numpy gcc-arm-linux-gnueabihf qemu-user'
+	mandoc lintian systemd rpm dpkg-dev file chromium docker-compose kcat valgrind python3-numpy gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user'
 run='libprotobuf-c1 libfftw3-double3 libjansson4 libmosquitto1 libseccomp2 libsqlite3-0 libcsv3 libpq5'
 learn='python3-numpy libopenblas0-pthread dataset-fashion-mnist'
 
