@@ -31,6 +31,11 @@ long double pt_ratio_value(struct pt_ratio r)
 	       (ldexpl((long double)r.under.high, 64) + (long double)r.under.low);
 }
 
+static bool is_zero(struct cm_wide v)
+{
+	return v.high == 0 && v.low == 0;
+}
+
 /* Shift v, which is not zero, until its highest bit is set; returns by how much. */
 static unsigned normalise(struct cm_wide *v)
 {
@@ -92,9 +97,13 @@ static struct cm_wide binary_log(struct cm_wide x)
 	return log;
 }
 
-/* ln(ratio) in units of 2^-BITS, below the true value by less than ERROR; 0 for a ratio of at most 1. */
+/* ln(ratio) in units of 2^-BITS, below the true value by less than ERROR; 0 for a ratio of at most 1.  r.under
+ * is not zero. */
 static struct cm_wide natural_log(struct pt_ratio r)
 {
+	if (is_zero(r.over))
+		return (struct cm_wide){ 0 };
+
 	int doublings = (int)normalise(&r.under) - (int)normalise(&r.over);
 	struct cm_wide rest = cm_wide_difference(r.over, r.under), log;
 
@@ -115,7 +124,7 @@ static double to_double_up(struct cm_wide v, unsigned scale)
 	unsigned shifted;
 	uint64_t top;
 
-	if (v.high == 0 && v.low == 0)
+	if (is_zero(v))
 		return 0;
 	shifted = normalise(&v);
 	/* a double has 53 bits; the remainder of 75 counts if any of its bits is set */
@@ -134,6 +143,9 @@ static struct cm_wide times_small(struct cm_wide v, uint32_t times)
 
 double pt_ratio_log(struct pt_ratio r, uint32_t times)
 {
+	if (is_zero(r.under))
+		return INFINITY;
+
 	struct cm_wide log = cm_wide_sum(natural_log(r), (struct cm_wide){ .low = ERROR });
 
 	return to_double_up(times_small(log, times), BITS);

@@ -7,7 +7,7 @@
 
 #include "cm_wide.h"
 
-/* over / under; both are above 0. */
+/* over / under. */
 struct pt_ratio {
 	struct cm_wide over, under;
 };
@@ -16,8 +16,8 @@ struct pt_ratio {
  * and one unlikely output, keep * unlikely / ((2^64 - keep) * likely).  keep is above 0. */
 struct pt_ratio pt_ratio_of(uint64_t keep, uint64_t unlikely, uint64_t likely);
 /* times * ln(ratio), in nats, rounded up: at least the true value, and above it by less than 2^-80 times
- * `times` before it is rounded to a double.  A little above 0 for a ratio of at most 1.  times is of
- * 1..4096. */
+ * `times` before it is rounded to a double.  A little above 0 for a ratio of at most 1, and
+ * INFINITY for one whose `under` is 0.  times is of 1..4096. */
 double pt_ratio_log(struct pt_ratio r, uint32_t times);
 /* The ratio as a number, with a relative error below 2^(2 - LDBL_MANT_DIG). */
 long double pt_ratio_value(struct pt_ratio r);

@@ -76,6 +76,9 @@ static void logarithms_are_the_least_doubles_above_the_true_ones(void **state)
 		    pt_ratio_log((struct pt_ratio){ { 0, 1000 }, { 0, 1 } }, 1));
 	assert_true(pt_ratio_log((struct pt_ratio){ { 0, 2 }, { 0, 3 } }, 1) < 1e-20);
 	assert_true(pt_ratio_log((struct pt_ratio){ { 0, 1 }, { 0, 1 } }, 1) > 0);
+	/* one without a bound is not finite, and chance 0 ends, too */
+	assert_true(isinf(pt_ratio_log((struct pt_ratio){ { 0, 1 }, { 0, 0 } }, 1)));
+	assert_true(pt_ratio_log((struct pt_ratio){ { 0, 0 }, { 0, 1 } }, 1) < 1e-20);
 }
 
 /* Thresholds that lie 64 units below the ideal ones of these epsilon0, as PT_THRESHOLD_MARGIN says.  Where a
