@@ -70,6 +70,7 @@ for party in client shuffler analyzer; do
 	done
 done
 sed -i 's/shuffler\.example\.org/localhost/' "$root/etc/tombola/client.conf" "$root/etc/tombola/analyzer.conf"
+sed -i '/^budget = /d' "$root/etc/tombola/analyzer.conf" # of this small plan, which is dear
 sed -i 's/^max_epsilon = .*/max_epsilon = 50.0;/; s/^max_epsilon0 = .*/max_epsilon0 = 8.0;/; s/^min_batch = .*/min_batch = 20;/; s/^max_share = .*/max_share = 1.0;/' \
 	"$root/etc/tombola/client-policy.conf" "$root/etc/tombola/shuffler-policy.conf"
 cat >"$root/etc/tombola/plan.conf" <<'P'

@@ -358,8 +358,13 @@ void an_budget_together(const struct an_state *s, struct rd_together *out)
 enum cm_rc an_slice_refused(
 	const struct an_state *s, const struct pl_plan *p, double epsilon, double delta, struct cm_err *err)
 {
+	const struct pl_round *alone = pl_plan_alone(p);
+
 	return cm_fail(err, CM_EBUDGET,
 		"plan %s refused: it takes a slice of epsilon %g at delta %g, and earlier plans took %g at %g "
-		"of the population's %g at %g; slices are spent whole and add up, whatever was answered",
-		p->name, p->epsilon, p->delta, s->slices.epsilon, s->slices.delta, epsilon, delta);
+		"of the population's %g at %g; %s%s%s",
+		p->name, p->epsilon, p->delta, s->slices.epsilon, s->slices.delta, epsilon, delta,
+		alone ? "colluders leave nobody of round '" : "", alone ? alone->label : "",
+		alone ? "' to hide among: lower colluders, or raise min_reports"
+		      : "slices are spent whole and add up, whatever was answered");
 }

@@ -74,10 +74,23 @@ void pl_plan_print_trust(const struct pl_plan *p, FILE *out)
 				(unsigned long long)pt_shuffler_most(&p->round[i].randomizer));
 }
 
+static bool is_alone(const struct pl_plan *p, const struct pl_round *r)
+{
+	return pl_round_batch(p, r).honest <= 1;
+}
+
+const struct pl_round *pl_plan_alone(const struct pl_plan *p)
+{
+	for (size_t i = 0; i < p->rounds; i++)
+		if (is_alone(p, &p->round[i]))
+			return &p->round[i];
+	return NULL;
+}
+
 void pl_plan_print_alone(const struct pl_plan *p, const char *file, FILE *out)
 {
 	for (size_t i = 0; i < p->rounds; i++)
-		if (!pl_repeats(p, i) && pl_round_batch(p, &p->round[i]).honest <= 1)
+		if (!pl_repeats(p, i) && is_alone(p, &p->round[i]))
 			(void)fprintf(out,
 				"%s:%d: round %u (%s): honest_fraction = %g and colluders = %llu leave "
 				"nobody of min_reports = %llu to hide among, so it costs its epsilon0: lower "

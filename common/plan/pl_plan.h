@@ -96,6 +96,8 @@ bool pl_repeats(const struct pl_plan *p, size_t i);
 int64_t pl_opens_ms(const struct pl_round *r, int64_t pinned_ms);
 /* Print one line for each round whose guarantee rests on messages that the shuffler adds. */
 void pl_plan_print_trust(const struct pl_plan *p, FILE *out);
+/* The first round of which honest_fraction and colluders leave nobody but the device itself, or NULL. */
+const struct pl_round *pl_plan_alone(const struct pl_plan *p);
 /* Print one line for each round of which honest_fraction and colluders leave nobody but the device itself: it
  * costs its epsilon0, as if there were no shuffler. */
 void pl_plan_print_alone(const struct pl_plan *p, const char *file, FILE *out);

@@ -100,7 +100,7 @@ def test_the_demo_charges_what_the_readme_says():
 
 
 def test_plan_optimise_prints_what_the_page_says(tmp_path):
-    text = read("deploy/plan.conf")
+    text = read("deploy/plan.conf").replace("budget = { delta", "budget = { epsilon = 1.0, delta", 1)
     for number, weight in (("4.0", 2), ("3.0", 1)):
         text = text.replace(f"epsilon0 = {number}\n", f'epsilon0 = "weight {weight}"\n', 1)
     (tmp_path / "wanted.conf").write_text(text)
@@ -108,4 +108,4 @@ def test_plan_optimise_prints_what_the_page_says(tmp_path):
                          text=True)
     said, = re.findall(r"^\$ tombola plan optimise wanted.conf > plan.conf\n(.*?)^```", read("doc/protocols/README.md"),
                        re.M | re.S)
-    assert run.returncode == 0 and run.stderr == said and "6.428 /* weight 2 */" in run.stdout, run
+    assert run.returncode == 0 and run.stderr == said and "6.245 /* weight 2 */" in run.stdout, run

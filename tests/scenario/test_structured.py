@@ -255,13 +255,17 @@ def test_a_round_without_a_question_holds_its_budget(cluster):
 PLANS = sorted(glob.glob(os.path.join(ROOT, "deploy", "plans", "*.conf")))
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=os.path.basename)
+@pytest.mark.parametrize("plan", [os.path.join(ROOT, "deploy", "plan.conf"), *PLANS], ids=os.path.basename)
 def test_an_example_plan_fits_its_budget(plan):
+    """And loses nothing of it: the slice is what its rounds use."""
     check = subprocess.run([program("tombola"), "plan", "check", plan], capture_output=True, text=True)
     assert check.returncode == 0, check.stderr
     cost = subprocess.run([program("tombola"), "plan", "cost", plan, "--json"], capture_output=True, text=True)
     rounds = json.loads(cost.stdout)["rounds"]
     assert len(rounds) >= 2 and all(r["fits"] for r in rounds), cost.stdout
+    shown = subprocess.run([program("tombola"), "plan", "cost", plan], capture_output=True, text=True)
+    assert "exactly what its rounds use" in shown.stdout, shown
+    assert "warning" not in shown.stdout + shown.stderr and "-0.0000" not in shown.stdout, shown
     # What the examples are for: together they have every kind of question but the plain ones.
     kinds = "".join(open(p).read() for p in PLANS)
     assert all(f'type = "{k}"' in kinds for k in ("prefixes", "marginals", "ranges", "sum", "quantiles", "vector"))
