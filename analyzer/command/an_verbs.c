@@ -34,7 +34,7 @@ static struct an_round_state *interesting(const struct an_state *s)
 		if (s->round[i].stage == AN_REFUSED)
 			return &s->round[i];
 	for (size_t i = 0; i < s->plan->rounds; i++)
-		if (an_round_open(&s->round[i]))
+		if (an_round_may_be_tried(&s->round[i]))
 			return &s->round[i];
 	return &s->round[s->plan->rounds - 1];
 }

@@ -16,7 +16,7 @@ static size_t rounds_left(const struct an_state *s)
 	size_t n = 0;
 
 	for (size_t i = 0; s->current && i < s->plan->rounds; i++)
-		n += an_round_open(&s->round[i]) && !an_round_missed(&s->round[i], now);
+		n += an_round_may_be_tried(&s->round[i]) && !an_round_missed(&s->round[i], now);
 	return n;
 }
 

@@ -46,7 +46,7 @@ static bool may_be_tried(const struct an_turns *t, const struct an_round_state *
 {
 	/* A round that an operator selects runs regardless of its schedule, but a new try of it needs its
 	 * payload.  To continue a try that is under way, the payload need not be given again. */
-	return an_round_open(r) && (!an_round_waits(r) || t->context->run->payload.bytes) &&
+	return an_round_may_be_tried(r) && (!an_round_waits(r) || t->context->run->payload.bytes) &&
 	       !t->barred[r->plan->number - 1] && has_its_question(&t->context->files.state, r) &&
 	       (t->context->run->only == 0 ? an_round_due(r, cm_clock_wall_ms())
 					   : t->context->run->only == r->plan->number);
@@ -84,7 +84,7 @@ void an_turns_ended(struct an_turns *t, const struct an_round_state *r)
 
 bool an_turns_decided(const struct an_turns *t, const struct an_round_state *r)
 {
-	return !an_round_open(r) || unfinished(t, r);
+	return !an_round_may_be_tried(r) || unfinished(t, r);
 }
 
 void an_turns_tried(struct an_turns *t, const struct an_round_state *r)

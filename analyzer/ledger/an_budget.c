@@ -254,7 +254,7 @@ void an_explanation_print(const struct an_state *s, const struct an_explanation 
 	const struct rd_verdict *v = &e->verdict;
 	const struct pl_round *p = e->round->plan;
 
-	bool done = v->fits && !an_round_open(e->round);
+	bool done = v->fits && !an_round_may_be_tried(e->round);
 
 	(void)fprintf(out, "round %u (%s) %s%s: it %s ", p->number, p->label, done ? "is " : "",
 		!v->fits ? "refused"

@@ -38,7 +38,7 @@ enum cm_rc an_payload_check(
 	uint8_t hash[PR_HASH_LEN];
 
 	if (!given->bytes)
-		return an_round_open(r) && p->payload_max > 0
+		return an_round_may_be_tried(r) && p->payload_max > 0
 			       ? cm_fail(err, CM_EUSAGE,
 					 "round %u (%s) waits for its payload: --payload FILE", p->number,
 					 p->label)

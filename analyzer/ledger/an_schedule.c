@@ -12,20 +12,20 @@ int64_t an_round_opens_ms(const struct an_round_state *r)
 
 bool an_round_waits(const struct an_round_state *r)
 {
-	return an_round_open(r) && r->plan->payload_max > 0;
+	return an_round_may_be_tried(r) && r->plan->payload_max > 0;
 }
 
 bool an_round_missed(const struct an_round_state *r, int64_t now_ms)
 {
 	int64_t opens = an_round_opens_ms(r);
 
-	return an_round_open(r) && opens != INT64_MIN && opens != INT64_MAX &&
+	return an_round_may_be_tried(r) && opens != INT64_MIN && opens != INT64_MAX &&
 	       now_ms - opens >= r->plan->every_ms;
 }
 
 bool an_round_due(const struct an_round_state *r, int64_t now_ms)
 {
-	return an_round_open(r) && !an_round_waits(r) && an_round_opens_ms(r) <= now_ms &&
+	return an_round_may_be_tried(r) && !an_round_waits(r) && an_round_opens_ms(r) <= now_ms &&
 	       !an_round_missed(r, now_ms);
 }
 
@@ -36,7 +36,7 @@ const struct an_round_state *an_schedule_next(const struct an_state *s, int64_t 
 	for (size_t i = 0; i < s->plan->rounds; i++) {
 		const struct an_round_state *r = &s->round[i];
 
-		if (an_round_open(r) && an_round_opens_ms(r) > now_ms &&
+		if (an_round_may_be_tried(r) && an_round_opens_ms(r) > now_ms &&
 			(!next || an_round_opens_ms(r) < an_round_opens_ms(next)))
 			next = r;
 	}
@@ -48,7 +48,7 @@ size_t an_schedule_later(const struct an_state *s, int64_t now_ms)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->plan->rounds; i++)
-		n += an_round_open(&s->round[i]) && an_round_opens_ms(&s->round[i]) > now_ms;
+		n += an_round_may_be_tried(&s->round[i]) && an_round_opens_ms(&s->round[i]) > now_ms;
 	return n;
 }
 
@@ -94,7 +94,7 @@ static void print_recurring(const struct an_round_state *first, int64_t now_ms, 
 		fit += r->stage != AN_REFUSED;
 		answered += r->stage == AN_SETTLED && !an_round_lost(r);
 		missed += an_round_missed(r, now_ms);
-		if (!next && an_round_open(r) && an_round_opens_ms(r) > now_ms)
+		if (!next && an_round_may_be_tried(r) && an_round_opens_ms(r) > now_ms)
 			next = r;
 	}
 	cm_clock_duration_text(first->plan->every_ms, every);

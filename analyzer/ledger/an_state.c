@@ -365,7 +365,7 @@ static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, c
 	if (!*out && !adaptive)
 		return cm_fail(err, CM_EDATA, "record %llu: round %u is not in the plan",
 			(unsigned long long)r->seq, r->plan_round);
-	if (*out && !an_round_open(*out))
+	if (*out && !an_round_may_be_tried(*out))
 		return cm_fail(err, CM_EDATA, "record %llu: round %u is %s already",
 			(unsigned long long)r->seq, r->plan_round, an_stage_name((*out)->stage));
 	return CM_OK;

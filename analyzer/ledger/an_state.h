@@ -11,7 +11,7 @@
 
 enum an_stage {
 	AN_PLANNED,
-	AN_RESERVED, /* the descriptor is fixed, perhaps announced */
+	AN_RESERVED, /* the descriptor is fixed, perhaps announced; reports are awaited at this stage alone */
 	AN_CHARGED,  /* may be opened, any number of times, at no further charge */
 	AN_SETTLED,  /* its result is durable */
 	AN_REFUSED,  /* above the budget, or left out; final for this plan */
@@ -129,7 +129,7 @@ bool an_round_blocked(const struct an_round_state *r);
 /* Whether the budget also refused the recurrence before it; one message covers all of them. */
 bool an_round_blocked_again(const struct an_state *s, const struct an_round_state *r);
 /* Whether the round may be tried (again). */
-bool an_round_open(const struct an_round_state *r);
+bool an_round_may_be_tried(const struct an_round_state *r);
 /* Whether the round is over, or can never run. */
 bool an_round_ended(const struct an_round_state *r);
 /* Whether the round holds budget.  Every entry of a pinned plan does, at every stage.  In an adaptive plan

@@ -140,7 +140,7 @@ bool an_round_blocked_again(const struct an_state *s, const struct an_round_stat
 	return an_round_blocked(r) && pl_repeats(s->plan, i) && an_round_blocked(&s->round[i - 1]);
 }
 
-bool an_round_open(const struct an_round_state *r)
+bool an_round_may_be_tried(const struct an_round_state *r)
 {
 	return r->stage == AN_PLANNED || r->stage == AN_WAITING;
 }

@@ -24,7 +24,7 @@ struct an_pipeline {
 #define AN_VIEW_BRIEF  1000u
 
 struct an_dashboard {
-	/* Each is one line of JSON, owned: "tombola.rounds/1", "tombola.budget/2". */
+	/* Each is one line of JSON, owned: "tombola.rounds/1", "tombola.budget/3". */
 	char *rounds, *budget;
 	struct rd_chain chain; /* the ledger's last record */
 	struct an_pipeline pipeline;

@@ -28,7 +28,7 @@ static bool is_past(const struct an_round_state *r, const struct an_history *h, 
 
 static const char *word(const struct an_round_state *r)
 {
-	return an_round_lost(r) ? "lost" : an_round_open(r) ? "missed" : an_stage_name(r->stage);
+	return an_round_lost(r) ? "lost" : an_round_may_be_tried(r) ? "missed" : an_stage_name(r->stage);
 }
 
 static int by_time(const void *a, const void *b)

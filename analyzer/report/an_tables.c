@@ -92,7 +92,8 @@ static void head_widths(const struct pl_plan *p, struct widths *w)
 	(void)snprintf(w->left, sizeof w->left, "%*s", epsilon, "left");
 }
 
-/* times: print the columns of times; a table that grows while its rounds end does without them. */
+/* times: print the two last columns, opened and ended; a table that grows while its rounds end does without
+ * them. */
 static void print_rows(
 	const struct an_ledger_files *b, size_t from, size_t to, bool times, int64_t now_ms, FILE *out)
 {

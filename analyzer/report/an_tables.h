@@ -25,7 +25,7 @@ void an_say(const struct an_ledger_files *b, const struct an_round_state *curren
 	const struct an_round_state *next, bool through, char *text, size_t room);
 
 CM_CHECK enum cm_rc an_budget_print(const struct an_ledger_files *b, FILE *out, struct cm_err *err);
-/* The JSON "tombola.budget/2". */
+/* The JSON "tombola.budget/3". */
 CM_CHECK enum cm_rc an_budget_json(const struct an_ledger_files *b, json_t **out, struct cm_err *err);
 /* The JSON "tombola.explanation/1". */
 json_t *an_explanation_json(const struct an_state *s, const struct an_explanation *e);

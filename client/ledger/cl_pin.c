@@ -40,7 +40,7 @@ static enum cm_rc check_limits(const struct cl_policy *policy, const struct rd_p
 		return cm_fail_key(err, CM_EBUDGET, "max_epsilon",
 			"budget: plan '%s' (%" PRIu64
 			") takes a slice of epsilon %.4g at delta %.3g, and %.4g at "
-			"%.3g of %.4g at %.3g is pinned (max_epsilon)",
+			"%.3g of %.4g at %.3g is pinned (max_epsilon, delta)",
 			plan->name, plan->number, plan->epsilon, plan->delta, pinned->epsilon, pinned->delta,
 			policy->shared.max_epsilon, policy->shared.delta);
 	return CM_OK;

@@ -22,7 +22,7 @@ enum cm_rc {
 	CM_EINTERNAL, /* exit 70: a bug of this program, or out of memory */
 	CM_ECREATE,   /* exit 73: cannot create a file */
 	CM_EIO,       /* exit 74: reading or writing failed; after this nothing more is acknowledged */
-	CM_ELATER,    /* exit 75: try later (too few reports, busy) */
+	CM_ELATER,    /* exit 75: not now (too few reports, busy), or no longer (the deadline) */
 	CM_EPROTO,    /* exit 76: a peer broke the protocol, or has the wrong role */
 	CM_EPERM,     /* exit 77: certificate, signature, permission or policy */
 	CM_ECONFIG,   /* exit 78: configuration or plan */

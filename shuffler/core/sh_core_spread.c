@@ -54,7 +54,7 @@ enum cm_rc sh_core_claim(struct sh_core *c, uint32_t intake, uint64_t epoch,
 	struct sh_round *r = of_epoch(c, epoch);
 	uint8_t tag[SH_TAG_LEN];
 
-	*out = SH_CLAIM_LATE;
+	*out = SH_CLAIM_ENDED;
 	if (!r)
 		return CM_OK;
 	sh_vault_certificate(&r->vault, key_hash, tag);

@@ -119,7 +119,7 @@ void sh_front_replace(struct sh_front *f)
 {
 	if (!f->replaced || f->tasking.under_way)
 		return;
-	sh_front_give_up(f, "the shuffler takes reports again soon");
+	sh_front_give_up(f, "send this again: the shuffler takes it soon, or says that the round is over");
 	sh_share_free(f->share);
 	f->share = f->next;
 	f->next = NULL;
@@ -212,6 +212,7 @@ static void take(struct peer *p, const Tombola__V1__Submit *submit)
 	struct cm_err err = { 0 };
 	size_t n;
 
+	/* The time is without effect: a share has no deadline (sh_share.h). */
 	enum cm_rc rc = sh_intake_submit(&share->intake, &in, cm_clock_wall_ms(), outcomes, &n, &no, &err);
 	if (rc == CM_EPROTO) {
 		refuse_submit(p, &no, submit);

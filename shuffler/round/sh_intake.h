@@ -26,7 +26,7 @@ struct sh_intake {
 	uint32_t message_tags; /* number of different tags that messages may have; 0: messages have none */
 	bool classes;          /* tags are classes: all messages of a device have one tag */
 	uint64_t target;
-	int64_t opens_ms, deadline_ms;
+	int64_t opens_ms, deadline_ms; /* without effect in an intake's share (sh_share.h) */
 	bool closed; /* the round is being sealed or is sealed: only repeated reports are still accepted */
 	struct sh_limits limits;
 	size_t flying_bytes; /* bytes of the batch that is being committed; 0: none is */

@@ -42,8 +42,8 @@ enum cm_rc sh_spread_claim(struct sh_spread *s, uint32_t intake, uint64_t epoch,
 	const uint8_t tag[SH_TAG_LEN], uint64_t target, int64_t now_ms, enum sh_claim *out,
 	struct cm_err *err)
 {
-	*out = is_now(s, epoch) ? SH_CLAIM_OTHER : SH_CLAIM_LATE;
-	if (*out == SH_CLAIM_LATE || s->claims.used >= target + SH_CLAIMS_MORE)
+	*out = is_now(s, epoch) ? SH_CLAIM_OTHER : SH_CLAIM_ENDED;
+	if (*out == SH_CLAIM_ENDED || s->claims.used >= target + SH_CLAIMS_MORE)
 		return CM_OK;
 	struct sh_count *claim = sh_counts_at(&s->claims, tag);
 	if (!claim)

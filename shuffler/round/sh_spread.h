@@ -38,7 +38,7 @@ void sh_spread_begin(struct sh_spread *s, const struct sh_epoch *epoch, int64_t 
 enum sh_claim {
 	SH_CLAIM_MINE,  /* this intake takes the certificate's reports in this epoch */
 	SH_CLAIM_OTHER, /* another intake does */
-	SH_CLAIM_LATE,  /* the claim is about an epoch that is over */
+	SH_CLAIM_ENDED, /* the claim is about an epoch that is over */
 };
 /* Intake `intake` (1..SH_INTAKES_MAX) claims the certificate with this tag.  If another has it and its
  * connections there are closed, another epoch is wanted, after the pause. */

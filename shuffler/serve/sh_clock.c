@@ -12,14 +12,14 @@ static bool is_late_start(struct sh_clock *c, const struct sh_round *r)
 	int64_t over_ms = r && !c->late.decided ? cm_clock_wall_ms() - r->d.deadline_ms : -1;
 	bool begun, waits;
 
-	waits = sh_late_waits(
+	waits = sh_overdue_waits(
 		&c->late, over_ms, over_ms >= 0 && sh_route_enough(r), cm_clock_mono_ms(), &begun);
 	if (begun)
 		cm_log(CM_LOG_WARN,
 			"the open round was over before this start, by our clock: its end waits, in case the "
 			"clock is wrong",
 			CM_I("round", r->d.sequence), CM_I("seconds", over_ms / 1000),
-			CM_I("wait_seconds", SH_LATE_WAIT_MS / 1000));
+			CM_I("wait_seconds", SH_OVERDUE_WAIT_MS / 1000));
 	return waits;
 }
 

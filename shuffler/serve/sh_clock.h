@@ -9,12 +9,12 @@
 #include "cm_clock.h"
 #include "cm_steady.h"
 #include "sh_core.h"
-#include "sh_late.h"
+#include "sh_overdue.h"
 
 struct sh_clock {
 	struct cm_steady steady; /* clock of the open round */
 	bool held;               /* a round is open, and `steady` gives the time */
-	struct sh_late late;
+	struct sh_overdue late;
 };
 
 int64_t sh_clock_now(struct sh_clock *c, const struct sh_core *core);

@@ -137,7 +137,7 @@ static void end_wait(struct peer *p)
 }
 
 /* The shuffler is stopping, and the job that this waits for has not begun. */
-static enum cm_rc too_late(struct sh_refusal *no)
+static enum cm_rc poll_over(struct sh_refusal *no)
 {
 	return sh_refuse(
 		no, TOMBOLA__V1__ERROR_CODE__ERROR_BUSY, POLL_RETRY_MS, "the shuffler is going down");
@@ -154,7 +154,7 @@ static enum cm_rc try_segment(struct peer *p, const struct cr_span *id, bool lat
 	enum cm_rc rc = sh_core_pull(p->serve->conf.core, id->data, id->len, p->poll_bucket, p->poll_offset,
 		SEGMENT_MAX, &sealed, no);
 	if (rc != CM_OK)
-		return rc == CM_EMORE && late ? too_late(no) : rc;
+		return rc == CM_EMORE && late ? poll_over(no) : rc;
 	segment.round_id = BYTES(id->data, id->len);
 	segment.bucket = p->poll_bucket;
 	segment.offset = p->poll_offset;
@@ -204,7 +204,7 @@ static enum cm_rc try_settle(
 
 	enum cm_rc rc = sh_core_settle(p->serve->conf.core, id->data, id->len, no, err);
 	if (rc != CM_OK)
-		return rc == CM_EMORE && late ? too_late(no) : rc;
+		return rc == CM_EMORE && late ? poll_over(no) : rc;
 	settled.round_id = BYTES(id->data, id->len);
 	out.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLED;
 	out.settled = &settled;

@@ -180,7 +180,7 @@ static void slices_add_up_to_the_policys_budget_unless_the_check_is_removed(void
 	assert_int_equal(judge(&next), CM_EBUDGET);
 	assert_string_equal(err.msg,
 		"budget: plan 'plan' (2) takes a slice of epsilon 50 at delta 5e-07, and 60 "
-		"at 5e-07 of 100 at 1e-06 is pinned (max_epsilon)");
+		"at 5e-07 of 100 at 1e-06 is pinned (max_epsilon, delta)");
 	assert_int_equal(count("SELECT count(*) FROM pin"), 1);
 	/* Deltas add up as epsilons do. */
 	cl_offer_make(&world, "grr", 1.0, &third);

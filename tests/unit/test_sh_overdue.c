@@ -1,4 +1,4 @@
-/* test_sh_late.c - the end of a round that was over before the shuffler started waits, once. */
+/* test_sh_overdue.c - the end of a round that was over before the shuffler started waits, once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,35 +6,35 @@
 
 #include <cmocka.h>
 
-#include "sh_late.h"
+#include "sh_overdue.h"
 
 #define NOW 1000
 
-static bool waits(struct sh_late *l, int64_t over_ms, bool enough, int64_t mono_ms)
+static bool waits(struct sh_overdue *l, int64_t over_ms, bool enough, int64_t mono_ms)
 {
 	bool begun;
 
-	return sh_late_waits(l, over_ms, enough, mono_ms, &begun);
+	return sh_overdue_waits(l, over_ms, enough, mono_ms, &begun);
 }
 
 static void a_round_that_was_over_waits_for_half_a_minute(void **state)
 {
-	struct sh_late l = { 0 };
+	struct sh_overdue l = { 0 };
 	bool begun;
 
 	(void)state;
-	assert_true(sh_late_waits(&l, 0, false, NOW, &begun));
+	assert_true(sh_overdue_waits(&l, 0, false, NOW, &begun));
 	assert_true(begun);
-	assert_true(sh_late_waits(&l, 29999, false, NOW + SH_LATE_WAIT_MS - 1, &begun));
+	assert_true(sh_overdue_waits(&l, 29999, false, NOW + SH_OVERDUE_WAIT_MS - 1, &begun));
 	assert_false(begun);
-	assert_false(waits(&l, 30000, false, NOW + SH_LATE_WAIT_MS));
+	assert_false(waits(&l, 30000, false, NOW + SH_OVERDUE_WAIT_MS));
 	/* The seal was decided: the next round's end does not wait for it. */
-	assert_false(waits(&l, 5, false, NOW + SH_LATE_WAIT_MS + 1));
+	assert_false(waits(&l, 5, false, NOW + SH_OVERDUE_WAIT_MS + 1));
 }
 
 static void a_clock_that_is_set_back_ends_the_wait(void **state)
 {
-	struct sh_late l = { 0 };
+	struct sh_overdue l = { 0 };
 
 	(void)state;
 	assert_true(waits(&l, 3600000, false, NOW));
@@ -44,7 +44,7 @@ static void a_clock_that_is_set_back_ends_the_wait(void **state)
 
 static void enough_reports_or_a_round_in_time_do_not_wait(void **state)
 {
-	struct sh_late full = { 0 }, early = { 0 }, filled = { 0 };
+	struct sh_overdue full = { 0 }, early = { 0 }, filled = { 0 };
 
 	(void)state;
 	assert_false(waits(&full, 10, true, NOW));

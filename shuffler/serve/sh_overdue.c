@@ -1,9 +1,9 @@
-/* sh_late.c - decides whether the end of a round must wait that was due before this start. */
-#include "sh_late.h"
+/* sh_overdue.c - decides whether the end of a round must wait that was due before this start. */
+#include "sh_overdue.h"
 
 #include "cm_fault.h"
 
-bool sh_late_waits(struct sh_late *l, int64_t over_ms, bool enough, int64_t mono_ms, bool *begun)
+bool sh_overdue_waits(struct sh_overdue *l, int64_t over_ms, bool enough, int64_t mono_ms, bool *begun)
 {
 	*begun = false;
 	if (l->decided)
@@ -14,7 +14,7 @@ bool sh_late_waits(struct sh_late *l, int64_t over_ms, bool enough, int64_t mono
 		return false;
 	}
 	if (l->until_ms == 0) {
-		l->until_ms = mono_ms + SH_LATE_WAIT_MS;
+		l->until_ms = mono_ms + SH_OVERDUE_WAIT_MS;
 		*begun = true;
 	}
 	return true;

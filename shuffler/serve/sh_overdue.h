@@ -1,4 +1,4 @@
-/* sh_late.h - decides whether the end of a round must wait that was due before this start.
+/* sh_overdue.h - decides whether the end of a round must wait that was due before this start.
  *
  * A clock that is wrong when the shuffler starts would end the try of every round that is open.  So such an
  * end waits for a while, in which an operator or NTP may correct the clock. */
@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SH_LATE_WAIT_MS 30000
+#define SH_OVERDUE_WAIT_MS 30000
 
 /* All zero at the start. */
-struct sh_late {
+struct sh_overdue {
 	bool decided; /* no end waits any more */
 	/* until when the end waits, by the monotonic clock; 0: it was not looked at yet */
 	int64_t until_ms;
@@ -20,4 +20,4 @@ struct sh_late {
  * negative before it and when there is no round; `enough` says whether as many take part as it needs.
  * True: its end waits, and *begun says whether this is the first look.  The first round that is not late,
  * has enough or has waited decides for good. */
-bool sh_late_waits(struct sh_late *l, int64_t over_ms, bool enough, int64_t mono_ms, bool *begun);
+bool sh_overdue_waits(struct sh_overdue *l, int64_t over_ms, bool enough, int64_t mono_ms, bool *begun);
