@@ -14,7 +14,8 @@
 /* The clients are DEMO_CLIENT and the parties after it.  There is one client, or, if a round has classes,
  * one for each class; the first belongs to the class that hides least. */
 #define DEMO_CLIENTS 16
-enum tool_demo_party { DEMO_SHUFFLER, DEMO_ANALYZER, DEMO_CLIENT, DEMO_PARTIES = DEMO_CLIENT + DEMO_CLIENTS };
+enum tool_demo_party { DEMO_SHUFFLER, DEMO_ANALYZER, DEMO_CLIENT };
+enum { DEMO_PARTIES = DEMO_CLIENT + DEMO_CLIENTS };
 /* parties with a web page: the shuffler, the analyzer and the first client */
 enum { DEMO_PAGES = DEMO_CLIENT + 1 };
 /* the shuffler's port for clients and analyzer, and the ports of the pages */
