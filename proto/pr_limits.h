@@ -1,4 +1,5 @@
-/* pr_limits.h - every maximum of the wire, checked before more than a few times a message's length is allocated. */
+/* pr_limits.h - every maximum of the wire, checked before more than a few times a message's length is
+ * allocated. */
 #pragma once
 
 #define PR_FRAME_MAX      (1u << 20) /* most bytes of one frame, without the 4 bytes of its length */

@@ -97,7 +97,7 @@ static struct cm_wide binary_log(struct cm_wide x)
 	return log;
 }
 
-/* ln(ratio) in units of 2^-BITS, below the true value by less than ERROR; 0 for a ratio of at most 1.  r.under
+/* ln(ratio) in units of 2^-BITS, below the true value by less than ERROR; 0 for a ratio of at most 1. r.under
  * is not zero. */
 static struct cm_wide natural_log(struct pt_ratio r)
 {
