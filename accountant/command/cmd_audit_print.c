@@ -1,6 +1,7 @@
 /* cmd_audit_print.c - prints an audit as text and as JSON (cmd_audit.h). */
 #include <math.h>
 
+#include "cm_round.h"
 #include "cmd_audit.h"
 
 static bool holds(const struct cmd_audit *a, const struct cmd_audit_row *r)
@@ -69,7 +70,7 @@ static void print_plan(const struct cmd_audit *a, size_t plan)
 	if (a->opened.slices)
 		printf("plan %llu (%s), mode %s: slice epsilon %g at delta %g\n",
 			(unsigned long long)p->planned.number, p->planned.name, p->planned.mode,
-			p->planned.limit, p->planned.delta);
+			cm_digits_up(p->planned.limit, 6), cm_digits_up(p->planned.delta, 6));
 	for (size_t i = 0; i < a->rows; i++) {
 		if (a->row[i].plan != plan)
 			continue;
@@ -108,8 +109,8 @@ static void print_verdict(const struct cmd_audit *a)
 		(unsigned long long)a->records, cmd_audit_held(a), voids(a), (unsigned long long)a->refused);
 	if (a->opened.slices)
 		printf("slices of epsilon %s at delta %g, of %g at %g%s%s%s\n", cmd_up(a->spent.upper, high),
-			a->spent_delta, a->opened.limit, a->opened.delta, cmd_audit_adaptive(a) ? "; " : "",
-			cmd_audit_adaptive(a) ? cmd_up(a->share, low) : "",
+			cm_digits_up(a->spent_delta, 6), a->opened.limit, a->opened.delta,
+			cmd_audit_adaptive(a) ? "; " : "", cmd_audit_adaptive(a) ? cmd_up(a->share, low) : "",
 			cmd_audit_adaptive(a) ? " of the filter's budget held" : "");
 	else if (cmd_audit_adaptive(a))
 		printf("epsilon at most %s at delta %g, %s of the filter's budget held\n",

@@ -12,6 +12,7 @@
 #include "an_result.h"
 #include "an_signed.h"
 #include "cm_clock.h"
+#include "cm_round.h"
 #include "cm_table.h"
 #include "cr_sign.h"
 #include "pl_slice.h"
@@ -75,7 +76,7 @@ static void print_budget(const struct an_ledger_files *b, const char *path, FILE
 	(void)fprintf(out, "plan %s of %s, number %llu of population %s\n", p->name, path,
 		(unsigned long long)p->number, p->population);
 	(void)fprintf(out, "slice   epsilon %g at delta %g, spent whole and for life once it is signed\n",
-		p->epsilon, p->delta);
+		cm_digits_up(p->epsilon, 6), cm_digits_up(p->delta, 6));
 	if (rd_plan_is_adaptive(p))
 		(void)fputs("used    mode adaptive: a filter keeps the slice, and rounds may follow\n", out);
 	else
@@ -86,7 +87,7 @@ static void print_budget(const struct an_ledger_files *b, const char *path, FILE
 			an_round_up(fmax(p->epsilon - an_round_up(used), 0)));
 	(void)fprintf(out, "budget  epsilon %g at delta %g for the population's life\n", f.limit, f.delta);
 	(void)fprintf(out, "left    epsilon %.4f at delta %g for other plans\n", an_round_down(f.free),
-		f.free_delta);
+		cm_digits_down(f.free_delta, 6));
 }
 
 /* Count this query's rounds from round i on that are entries; *total: epsilon of these and of the entries

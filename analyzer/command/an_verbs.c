@@ -7,6 +7,7 @@
 #include "an_export.h"
 #include "an_result.h"
 #include "an_tables.h"
+#include "cm_round.h"
 
 enum cm_rc an_verb_budget(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
 {
@@ -75,8 +76,8 @@ static void print_slices(const struct an_state *s)
 {
 	if (s->opened)
 		(void)printf("  %zu plan%s, slices of epsilon %g at delta %g of the population's %g at %g\n",
-			s->plans, s->plans == 1 ? "" : "s", s->slices.epsilon, s->slices.delta, s->epsilon,
-			s->delta);
+			s->plans, s->plans == 1 ? "" : "s", cm_digits_up(s->slices.epsilon, 6),
+			cm_digits_up(s->slices.delta, 6), s->epsilon, s->delta);
 }
 
 enum cm_rc an_verb_ledger_verify(const struct cm_cli *cli, int *exit_code, struct cm_err *err)
@@ -172,8 +173,8 @@ static void print_plan(const struct an_state *s, bool signed_yet)
 		     "digest  sha256:%s\n"
 		     "slice   epsilon %g at delta %g, mode %s, up to %u tries of a round\n",
 		p->name, (unsigned long long)p->number, p->population,
-		signed_yet ? "signed and pinned" : "as it would be signed now", hash, p->epsilon, p->delta,
-		p->mode, p->tries);
+		signed_yet ? "signed and pinned" : "as it would be signed now", hash,
+		cm_digits_up(p->epsilon, 6), cm_digits_up(p->delta, 6), p->mode, p->tries);
 	for (size_t i = 0; i < p->entries; i++) {
 		(void)printf("entry %u (%s) epsilon %.4f, with those before it %.4f\n", p->entry[i].number,
 			s->round[p->entry[i].number - 1].plan->label, an_round_up(p->entry[i].epsilon_round),

@@ -363,7 +363,8 @@ enum cm_rc an_slice_refused(
 	return cm_fail(err, CM_EBUDGET,
 		"plan %s refused: it takes a slice of epsilon %g at delta %g, and earlier plans took %g at %g "
 		"of the population's %g at %g; %s%s%s",
-		p->name, p->epsilon, p->delta, s->slices.epsilon, s->slices.delta, epsilon, delta,
+		p->name, cm_digits_up(p->epsilon, 6), cm_digits_up(p->delta, 6),
+		cm_digits_up(s->slices.epsilon, 6), cm_digits_up(s->slices.delta, 6), epsilon, delta,
 		alone ? "colluders leave nobody of round '" : "", alone ? alone->label : "",
 		alone ? "' to hide among: lower colluders, or raise min_reports"
 		      : "slices are spent whole and add up, whatever was answered");

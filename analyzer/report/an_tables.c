@@ -7,6 +7,7 @@
 #include "an_result.h"
 #include "an_schedule.h"
 #include "cm_clock.h"
+#include "cm_round.h"
 #include "cm_table.h"
 
 static void four(char out[24], double v)
@@ -399,9 +400,9 @@ static void print_figure(const struct an_state *s, const struct rd_figure *f, FI
 	for (size_t i = 0; i < s->plans; i++) {
 		const struct rd_plan *p = &s->pinned[i]->signed_plan;
 
-		(void)fprintf(out, "        epsilon %g at delta %g by plan %llu (%s)%s\n", p->epsilon,
-			p->delta, (unsigned long long)p->number, p->name,
-			s->pinned[i]->current ? ", this one" : "");
+		(void)fprintf(out, "        epsilon %g at delta %g by plan %llu (%s)%s\n",
+			cm_digits_up(p->epsilon, 6), cm_digits_up(p->delta, 6), (unsigned long long)p->number,
+			p->name, s->pinned[i]->current ? ", this one" : "");
 	}
 	(void)fprintf(out, "used    %s\nfree    %s\n", words.used, words.free);
 }

@@ -13,6 +13,7 @@
 #include "cl_show.h"
 #include "cm_clock.h"
 #include "cm_log.h"
+#include "cm_round.h"
 #include "cm_table.h"
 
 #define SHOWN_DEVICES  10u
@@ -382,7 +383,7 @@ static void would_text(const struct cl_judgement *j, const struct cm_err *no, ch
 	}
 	n = (size_t)snprintf(out, size,
 		"would take part; plan %s (%" PRIu64 "), slice of epsilon %.4g at delta %.3g", p->name,
-		p->number, p->epsilon, p->delta);
+		p->number, cm_digits_up(p->epsilon, 4), cm_digits_up(p->delta, 3));
 	if (n < size && !p->adaptive)
 		(void)snprintf(out + n, size - n,
 			": entry %" PRIu32 ", try %" PRIu32 "; %zu of %zu entries pinned", j->d.entry,

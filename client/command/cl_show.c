@@ -51,7 +51,7 @@ static void show_plan(const struct cl_summary *s, FILE *out)
 	const struct cl_plan_view *p = &s->plan;
 
 	(void)fprintf(out, "  plan %s (%" PRIu64 "), slice of epsilon %.4g at delta %.3g", p->name, p->number,
-		p->epsilon, p->delta);
+		cm_digits_up(p->epsilon, 4), cm_digits_up(p->delta, 3));
 	if (p->adaptive)
 		(void)fprintf(out, ", adaptive\n");
 	else
@@ -214,13 +214,14 @@ static enum cm_rc list_plan(void *user, const struct cl_pin *pin, struct cm_err 
 		(void)fprintf(l->out,
 			"plan %s (%" PRIu64 "), mode %s: slice of epsilon %.4g at delta %.3g, %.2f %% of it "
 			"used\n",
-			plan.name, plan.number, plan.mode, pin->epsilon, pin->delta,
-			cm_percent_up(use.share, 2));
+			plan.name, plan.number, plan.mode, cm_digits_up(pin->epsilon, 4),
+			cm_digits_up(pin->delta, 3), cm_percent_up(use.share, 2));
 	else
 		(void)fprintf(l->out,
 			"plan %s (%" PRIu64 ") pinned: %zu of %zu entries, %zu of them answered; slice of "
 			"epsilon %.4g at delta %.3g\n",
-			plan.name, plan.number, taken, plan.entries, use.answered, pin->epsilon, pin->delta);
+			plan.name, plan.number, taken, plan.entries, use.answered,
+			cm_digits_up(pin->epsilon, 4), cm_digits_up(pin->delta, 3));
 	rd_plan_fini(&plan);
 	return CM_OK;
 }

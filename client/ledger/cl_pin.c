@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cm_round.h"
 
 struct choice {
 	const struct cl_policy *policy;
@@ -41,8 +42,9 @@ static enum cm_rc check_limits(const struct cl_policy *policy, const struct rd_p
 			"budget: plan '%s' (%" PRIu64
 			") takes a slice of epsilon %.4g at delta %.3g, and %.4g at "
 			"%.3g of %.4g at %.3g is pinned (max_epsilon, delta)",
-			plan->name, plan->number, plan->epsilon, plan->delta, pinned->epsilon, pinned->delta,
-			policy->shared.max_epsilon, policy->shared.delta);
+			plan->name, plan->number, cm_digits_up(plan->epsilon, 4),
+			cm_digits_up(plan->delta, 3), cm_digits_up(pinned->epsilon, 4),
+			cm_digits_up(pinned->delta, 3), policy->shared.max_epsilon, policy->shared.delta);
 	return CM_OK;
 }
 
@@ -56,7 +58,8 @@ static enum cm_rc check_choice(
 		return cm_fail_key(err, CM_EBUDGET, "max_epsilon",
 			"budget: no entry of plan '%s' (%" PRIu64
 			") fits its slice of epsilon %.4g at delta %.3g by this client's own count",
-			plan->name, plan->number, plan->epsilon, plan->delta);
+			plan->name, plan->number, cm_digits_up(plan->epsilon, 4),
+			cm_digits_up(plan->delta, 3));
 	*err = c->why;
 	return c->why.code != CM_OK
 		       ? cm_context(err, "plan '%s' (%" PRIu64 "), no entry wanted", plan->name, plan->number)
@@ -170,6 +173,7 @@ enum cm_rc cl_pin_check(const struct cl_policy *policy, const struct cl_pin *pin
 		return cm_fail_key(err, CM_EBUDGET, "max_epsilon",
 			"budget: plans of epsilon %.4g at delta %.3g are pinned, the policy allows %.4g at "
 			"%.3g",
-			pinned->epsilon, pinned->delta, policy->shared.max_epsilon, policy->shared.delta);
+			cm_digits_up(pinned->epsilon, 4), cm_digits_up(pinned->delta, 3),
+			policy->shared.max_epsilon, policy->shared.delta);
 	return CM_OK;
 }

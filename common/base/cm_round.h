@@ -1,4 +1,4 @@
-/* cm_round.h - rounds numbers to decimal places in the safe direction, before they are shown.  libc only. */
+/* cm_round.h - rounds numbers to decimals in the safe direction, before they are shown.  libc only. */
 #pragma once
 
 /* The least number with so many decimal places (0..9) that is not below x, and the largest that is not
@@ -6,5 +6,8 @@
  * and NaN stay, too. */
 double cm_round_up(double x, int places);
 double cm_round_down(double x, int places);
+/* The same by the number of significant digits (1..17), for %.4g and the like. */
+double cm_digits_up(double x, int digits);
+double cm_digits_down(double x, int digits);
 /* A share (1 is all) in percent, rounded up to so many places. */
 double cm_percent_up(double share, int places);

@@ -49,12 +49,13 @@ void rd_figure_words(const struct rd_figure *f, size_t plans, struct rd_figure_w
 	(void)snprintf(
 		out->budget, sizeof out->budget, "epsilon %.4f at delta %g, for life", f->limit, f->delta);
 	(void)snprintf(out->pinned, sizeof out->pinned, "epsilon %.4f at delta %g by %zu plan%s",
-		cm_round_up(f->pinned, 4), f->pinned_delta, plans, plans == 1 ? "" : "s");
+		cm_round_up(f->pinned, 4), cm_digits_up(f->pinned_delta, 6), plans, plans == 1 ? "" : "s");
 	(void)snprintf(out->used, sizeof out->used, "epsilon %.4f, %.2f %% of the budget",
 		cm_round_up(f->used, 4), cm_percent_up(f->ratio, 2));
 	(void)snprintf(out->free, sizeof out->free,
 		"epsilon %.4f at delta %g for other plans%s: slices are spent whole, whatever was answered",
-		cm_round_down(f->free, 4), f->free_delta, rd_figure_full(f) ? ", so none fits" : "");
+		cm_round_down(f->free, 4), cm_digits_down(f->free_delta, 6),
+		rd_figure_full(f) ? ", so none fits" : "");
 }
 
 double rd_pin_used(const struct rd_pin *pin, double answered, double taken)

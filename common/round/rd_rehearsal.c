@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm_fault.h"
+#include "cm_round.h"
 #include "cm_text.h"
 #include "rd_wire.h"
 
@@ -107,7 +108,7 @@ void rd_faults_add_slice(struct rd_faults *faults, uint32_t entry, const char *w
 			colluders, plan->colluders);
 	(void)snprintf(text, sizeof text,
 		"budget: by the %s's count it does not fit the slice of epsilon %.4g at delta %.3g%s%s%s",
-		whose, plan->epsilon, plan->delta, fraction, places,
+		whose, cm_digits_up(plan->epsilon, 4), cm_digits_up(plan->delta, 3), fraction, places,
 		distrusts ? "; accept_shuffler_dummies is false" : "");
 	rd_faults_add(faults, entry, text);
 }

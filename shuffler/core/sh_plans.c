@@ -9,6 +9,7 @@
 
 #include "cm_buf.h"
 #include "cm_fault.h"
+#include "cm_round.h"
 
 struct sh_plans {
 	const struct sh_policy *policy;
@@ -392,8 +393,8 @@ enum cm_rc sh_plans_refused(const struct sh_plans *p, const struct sh_plan *plan
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
 			"budget: the slice of plan %llu (epsilon %.4g, delta %.4g) did not fit beside the "
 			"plans before it; max_epsilon is %.4g, delta %.4g",
-			number, plan->epsilon, plan->delta, p->policy->shared.max_epsilon,
-			p->policy->shared.delta);
+			number, cm_digits_up(plan->epsilon, 4), cm_digits_up(plan->delta, 4),
+			p->policy->shared.max_epsilon, p->policy->shared.delta);
 	case SH_PIN_COST:
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0,
 			"policy: plan %llu has %zu entries, max_plan_entries is %lld", number, plan->entries,
@@ -456,8 +457,8 @@ enum cm_rc sh_plans_judge(const struct sh_plans *p, const struct sh_plan *plan, 
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_BUDGET_EXHAUSTED, 0,
 			"budget: the plans that were taken need epsilon %.4g, delta %.4g; the policy now has "
 			"%.4g, %.4g",
-			p->taken.epsilon, p->taken.delta, p->policy->shared.max_epsilon,
-			p->policy->shared.delta);
+			cm_digits_up(p->taken.epsilon, 4), cm_digits_up(p->taken.delta, 4),
+			p->policy->shared.max_epsilon, p->policy->shared.delta);
 	if (CM_CHECKED("shuffler.plan.covers") && rd_plan_covers(whole, d, &why) != CM_OK)
 		return sh_refuse(
 			no, TOMBOLA__V1__ERROR_CODE__ERROR_POLICY_REFUSED, 0, "plan: %.180s", why.msg);
