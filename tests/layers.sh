@@ -46,6 +46,8 @@ may_not_import() {
 io='uv_|SSL_|socket$|connect$|recv|send$|open$|open64$|fopen|read$|write$|sqlite3_|MHD_'
 clock='time$|clock_gettime|gettimeofday'
 random='getrandom|RAND_|rand$|random$'
+memory='malloc$|calloc$|realloc$|reallocarray$|aligned_alloc$|posix_memalign$|free$|strn?dup$'
+stdio='.*printf(_chk)?$|puts$|fputs$|fwrite$|std(in|out|err)$'
 for archive in libaccountant.a libacct_families.a libacct_analyses.a libacct_literature.a libacct_spec.a libacct_method.a; do
 	may_not_import $archive "$io|$clock|$random"
 done
@@ -56,6 +58,8 @@ for archive in libqy_query.a libpt_device.a libes_estimate.a libpt_protocols.a; 
 	may_not_import $archive "$io|$clock|$random"
 done
 may_not_import librd_round.a "$io|$clock|$random"
+# The dialogue of a device works in its caller's memory, and says nothing by itself: firmware has neither heap nor files.
+may_not_import libcd_dialogue.a "$io|$clock|$random|$memory|$stdio|pthread_|uv_|db_|cl_"
 # A client judges a round, and decides what it takes of a plan, over an interface.
 may_not_import libcl_judge.a "$io|$clock|$random|db_|cl_db_|cl_ledger_|cl_reports_"
 may_not_import libcl_policy.a 'uv_|SSL_|sqlite3_|MHD_|db_'

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cd_times.h"
 #include "cl_budget.h"
 #include "cl_db.h"
 #include "cl_evidence.h"
@@ -18,7 +19,6 @@
 #include "cl_left_out.h"
 #include "cl_metrics.h"
 #include "cl_standing.h"
-#include "cl_times.h"
 #include "cm_clock.h"
 #include "nt_http.h"
 
@@ -129,7 +129,7 @@ static void check_prepare(const struct cl_setup *setup, struct nt_health *h)
 	int status = 0;
 
 	/* With a shorter `prepare` a round gives reading more time than `prepare` says. */
-	if (!setup->conf.http || *setup->conf.http == '\0' || setup->conf.prepare_ms < CL_TIMES_PREPARE_MS ||
+	if (!setup->conf.http || *setup->conf.http == '\0' || setup->conf.prepare_ms < CD_TIMES_PREPARE_MS ||
 		nt_http_get(setup->conf.http, "/metrics", ASK_MS, &status, &body, &err) != CM_OK)
 		return;
 	(void)snprintf(line, sizeof line, "\n%s ", name);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cl_upload.h"
+#include "cd_times.h"
 #include "cm_clock.h"
 
 #define PART 2 /* programs take at most one part in PART of the time that a round is still open */
@@ -52,7 +52,7 @@ static enum cm_rc ask(const struct cl_answers *a, struct taking *t, const struct
 	int64_t now = cm_clock_wall_ms(), clock = cm_clock_mono_ns(), end_ns,
 		takes = cl_programs_time(conf, devices, parameters->seconds, d->payload_size),
 		opens = d->opens_ms, from = a->from_ms > opens ? a->from_ms : opens,
-		start = cl_send_start(
+		start = cd_send_start(
 			from < now ? from : now, d->deadline_ms, a->setup->conf.prepare_ms, now);
 	struct cl_program_round round = { .hash = d->computing.program,
 		.job = { parameters->features, parameters->classes, d->query.dimension, t->p->payload.data,

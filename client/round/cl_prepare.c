@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cd_times.h"
 #include "cl_device.h"
 #include "cl_npy.h"
 #include "cl_reports.h"
 #include "cl_texts.h"
-#include "cl_times.h"
 #include "cm_clock.h"
 #include "cm_fault.h"
 
@@ -310,7 +310,7 @@ enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_descripto
 void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d, int64_t from_ms,
 	int64_t judging_ms, struct cl_input *in, int64_t *read_ns)
 {
-	const struct cl_times times = cl_times_make(&(struct cl_times_of){ .from_ms = from_ms,
+	const struct cd_times times = cd_times_make(&(struct cd_times_of){ .from_ms = from_ms,
 		.deadline_ms = d->deadline_ms,
 		.prepare_ms = conf->prepare_ms,
 		.devices = cl_devices_n(in->devices),

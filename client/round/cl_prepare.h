@@ -86,7 +86,7 @@ CM_CHECK enum cm_rc cl_prepare_batch(const struct cl_input *in, const struct rd_
 	const struct cl_policy *policy, const struct cr_key *secret, const struct cr_rng *rng,
 	struct cl_db *taken, struct cl_batch **out, struct cl_rows *rows, struct cm_err *err);
 
-/* Set the time at which readings are read: in->until_ns, and *read_ns as in cl_prepared (cl_times.h).  The
+/* Set the time at which readings are read: in->until_ns, and *read_ns as in cl_prepared (cd_times.h).  The
  * round came at from_ms by the wall clock and was judged for judging_ms. */
 void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d, int64_t from_ms,
 	int64_t judging_ms, struct cl_input *in, int64_t *read_ns);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cd_times.h"
 #include "cl_proof.h"
 #include "cl_sealer.h"
 #include "cl_standing.h"
@@ -190,7 +191,7 @@ static void schedule_next(struct cl_round *r, int64_t now)
 		return;
 	frames = (r->total - r->given + r->frame_devices - 1) / r->frame_devices +
 		 cl_upload_waiting(r->upload);
-	r->send_at = cl_spread_next(now, r->spread_end, frames > 0 ? frames : 1, &r->rng);
+	r->send_at = cd_send_spread(now, r->spread_end, frames > 0 ? frames : 1, &r->rng);
 }
 
 /* Every device is sealed: fix when to send. */
@@ -202,7 +203,7 @@ static enum cm_rc plan(struct cl_round *r, struct cm_err *err)
 	/* A round resumed after a restart sends at once. */
 	int64_t start = !r->conf.prepared->batch
 				? now
-				: cl_send_start(from > opens ? from : opens, r->d->deadline_ms,
+				: cd_send_start(from > opens ? from : opens, r->d->deadline_ms,
 					  r->conf.setup->conf.prepare_ms, now);
 	int64_t spread = r->conf.setup->conf.spread_ms;
 	/* The last tenth of the window is kept for retries. */
@@ -259,7 +260,7 @@ static void pump(struct cl_round *r)
 	seal(r);
 	if (r->ending)
 		return;
-	if (!r->planned && cl_send_may_begin(r->sealer.jobs, r->sealer.next, r->sealer.entries) &&
+	if (!r->planned && cd_send_may_begin(r->sealer.jobs, r->sealer.next, r->sealer.entries) &&
 		plan(r, &err) != CM_OK) {
 		end(r, &err);
 		return;

@@ -1,7 +1,6 @@
 /* cl_upload.c - keeps frames of stored reports: waiting, on a connection, or answered. */
 #include "cl_upload.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,32 +260,4 @@ void cl_upload_lost(struct cl_upload *u, unsigned connection)
 			u->waiting++;
 		}
 	u->on[connection] = 0;
-}
-
-bool cl_send_may_begin(unsigned jobs, size_t given_to_jobs, size_t devices)
-{
-	if (!CM_CHECKED("client.sealed_first"))
-		return given_to_jobs > 0 || devices == 0;
-	return jobs == 0 && given_to_jobs == devices;
-}
-
-int64_t cl_send_start(int64_t from_ms, int64_t deadline_ms, int64_t step_ms, int64_t now_ms)
-{
-	int64_t most = (deadline_ms - from_ms) / 10, step = step_ms < most ? step_ms : most;
-
-	if (!CM_CHECKED("client.times"))
-		return now_ms;
-	step = step > 0 ? step : 1;
-	return now_ms <= from_ms ? from_ms + step : from_ms + (now_ms - from_ms + step - 1) / step * step;
-}
-
-int64_t cl_spread_next(int64_t now_ms, int64_t end_ms, uint64_t k, const struct cr_rng *rng)
-{
-	/* 53 random bits plus one half, scaled: strictly inside (0, 1). */
-	double u = ((double)(cr_rng_u64(rng) >> 11) + 0.5) * 0x1p-53;
-
-	if (end_ms <= now_ms || k == 0)
-		return now_ms;
-	/* The smallest of k uniform draws exceeds t with probability (1 - t)^k; solve that for t. */
-	return now_ms + (int64_t)((double)(end_ms - now_ms) * -expm1(log(u) / (double)k));
 }

@@ -56,14 +56,3 @@ CM_CHECK enum cm_rc cl_upload_receipt(struct cl_upload *u, unsigned connection,
 void cl_upload_opening(struct cl_upload *u, size_t device, uint32_t message, struct rd_opening *out);
 /* The connection ended: its unanswered frames wait for another connection. */
 void cl_upload_lost(struct cl_upload *u, unsigned connection);
-
-/* Whether sending may begin: every one of `devices` was given to a job and every job has ended.  Otherwise
- * the time at which one device's message leaves could depend on another device's reading. */
-bool cl_send_may_begin(unsigned jobs, size_t given_to_jobs, size_t devices);
-/* The moment at which sending begins if all is sealed at now_ms: the first of from + step, from + 2 step,
- * ... that has not passed.  So the moment does not reveal how long sealing took, except in steps.  A step
- * is at least a millisecond and at most a tenth of the time up to `deadline`. */
-int64_t cl_send_start(int64_t from_ms, int64_t deadline_ms, int64_t step_ms, int64_t now_ms);
-/* The next moment of sending, when k moments (k >= 1, including this one) are spread uniformly over [now,
- * end]: the smallest of k uniform draws. */
-int64_t cl_spread_next(int64_t now_ms, int64_t end_ms, uint64_t k, const struct cr_rng *rng);

@@ -19,7 +19,7 @@ from wire import pb
 SEED = "views"
 PREPARE = 0.5  # seconds: the client's `prepare`, in which this machine reads and seals with room to spare
 MOST_PREPARE = 64 * PREPARE  # and one that others use too
-# With a `prepare` below a second reading may go on for ten, from when the round came (cl_times.h).  A machine that takes as long to
+# With a `prepare` below a second reading may go on for ten, from when the round came (cd_times.h).  A machine that takes as long to
 # judge the round has read nothing.
 READING, AGAIN = 10.0, 5
 # What tells the time, or how long something took, and nothing else.

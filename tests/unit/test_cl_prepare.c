@@ -8,7 +8,6 @@
 #include "cl_device.h"
 #include "cl_encode.h"
 #include "cl_prepare.h"
-#include "cl_times.h"
 #include "cm_clock.h"
 #include "cm_file.h"
 #include "pt_slots_analysis.h"
@@ -369,44 +368,6 @@ static void what_is_not_read_in_time_is_left_out(void **state)
 	from_ms = 0;
 }
 
-static void the_time_for_reading_follows_from_what_is_public(void **state)
-{
-	static const struct {
-		struct cl_times_of of;
-		int64_t end, last;
-	} row[] = {
-		{ { 1000, 3601000, 1000, 6, 0, 0, 0 }, 1500, 1500 },
-		/* `prepare` is cut to a tenth of the round's time; reading may then go on for ten seconds. */
-		{ { 1000, 4000, 1000, 6, 0, 0, 0 }, 1150, 11000 },
-		{ { 1000, 3601000, 50, 6, 0, 0, 0 }, 1025, 11000 },
-		/* It is at least ten microseconds a device, and more for long values, but at most a quarter
-		   of the round's time. */
-		{ { 0, 3600000, 1000, 100000, 0, 0, 0 }, 1500, 1500 },
-		{ { 0, 3600000, 1000, 10000, 1000, 0, 0 }, 3600, 3600 },
-		{ { 0, 10000, 1000, 10000000, 0, 0, 0 }, 2500, 2500 },
-		/* Sixteen readings of each device that are held take three times as long. */
-		{ { 0, 3600000, 1000, 100000, 0, 0, 16 }, 3700, 3700 },
-		{ { 0, 3600000, 1000, 100000, 0, 0, 5 }, 1500, 1500 },
-		/* The client's clock is wrong. */
-		{ { 9000, 1000, 1000, 6, 0, 0, 0 }, 9000, 19000 },
-		/* A round that took long to judge came whole multiples of `prepare` later. */
-		{ { 1000, 3601000, 1000, 6, 0, 250, 0 }, 1500, 1500 },
-		{ { 1000, 3601000, 1000, 6, 0, 251, 0 }, 2500, 2500 },
-		{ { 1000, 3601000, 1000, 6, 0, 3200, 0 }, 5500, 5500 },
-		{ { 1000, 3601000, 50, 6, 0, 12000, 0 }, 13025, 23000 },
-		/* It was judged until after its deadline. */
-		{ { 1000, 11000, 1000, 6, 0, 12000, 0 }, 13000, 13000 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-		const struct cl_times t = cl_times_make(&row[i].of);
-
-		assert_int_equal(t.end_ms, row[i].end);
-		assert_int_equal(t.last_ms, row[i].last);
-	}
-}
-
 static void readings_are_shown_where_somebody_asks_for_it_alone(void **state)
 {
 	struct cl_setup any = { .conf = { .show_readings = false } };
@@ -433,7 +394,6 @@ int main(void)
 		TEST(wherever_readings_come_from_a_device_has_the_policys_class),
 		TEST(a_number_of_json_is_the_category_that_a_person_would_write),
 		TEST(what_is_not_read_in_time_is_left_out),
-		TEST(the_time_for_reading_follows_from_what_is_public),
 		TEST(readings_are_shown_where_somebody_asks_for_it_alone),
 	};
 

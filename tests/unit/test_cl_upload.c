@@ -2,7 +2,6 @@
  * likes. */
 #include "cl_world.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,61 +341,6 @@ static void a_frame_holds_as_many_devices_as_fit(void **state)
 	assert_int_equal(cl_upload_frame_devices(100000, 300), 10);
 }
 
-static void sending_begins_at_moments_that_were_fixed_before(void **state)
-{
-	static const struct {
-		int64_t from, deadline, step, now, start;
-	} cases[] = { { 1000, 101000, 500, 900, 1500 }, { 1000, 101000, 500, 1000, 1500 },
-		{ 1000, 101000, 500, 1001, 1500 }, { 1000, 101000, 500, 1500, 1500 },
-		{ 1000, 101000, 500, 1501, 2000 }, { 1000, 101000, 500, 9999, 10000 },
-		/* A tenth of the round's time, but more than 0. */
-		{ 1000, 2000, 500, 1001, 1100 }, { 1000, 1005, 500, 1003, 1003 },
-		{ 1000, 900, 500, 1003, 1003 } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-		assert_int_equal(cl_send_start(cases[i].from, cases[i].deadline, cases[i].step, cases[i].now),
-			cases[i].start);
-}
-
-static void nothing_leaves_before_all_is_sealed(void **state)
-{
-	(void)state;
-	assert_false(cl_send_may_begin(0, 0, 3000));
-	assert_false(cl_send_may_begin(4, 1000, 3000));
-	assert_false(cl_send_may_begin(0, 2999, 3000));
-	assert_false(cl_send_may_begin(1, 3000, 3000));
-	assert_true(cl_send_may_begin(0, 3000, 3000));
-	assert_true(cl_send_may_begin(0, 0, 0));
-}
-
-static void spread_moments_are_uniform_over_the_window(void **state)
-{
-	enum { K = 4, TRIALS = 4000, CELLS = 10 };
-	unsigned cell[CELLS] = { 0 };
-	double expected = (double)K * TRIALS / CELLS, chi = 0;
-
-	(void)state;
-	for (unsigned t = 0; t < TRIALS; t++) {
-		int64_t now = 0;
-
-		for (unsigned k = K; k > 0; k--) {
-			int64_t at = cl_spread_next(now, 1000000, k, &world.rng);
-
-			assert_true(at >= now && at <= 1000000);
-			now = at;
-			cell[at >= 1000000 ? CELLS - 1 : at / 100000]++;
-		}
-	}
-	for (unsigned i = 0; i < CELLS; i++)
-		chi += (cell[i] - expected) * (cell[i] - expected) / expected;
-	/* Order statistics of K uniforms, together uniform: 9 degrees of freedom, above 79 with chance below
-	 * 1e-12. */
-	assert_true(chi < 79);
-	assert_int_equal(cl_spread_next(5, 5, 3, &world.rng), 5);
-	assert_int_equal(cl_spread_next(9, 5, 3, &world.rng), 9);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -412,9 +356,6 @@ int main(void)
 		TEST(a_lost_connections_frames_go_out_again_unchanged_and_first),
 		TEST(an_answered_frame_at_the_end_leaves_room_for_more),
 		TEST(a_frame_holds_as_many_devices_as_fit),
-		TEST(sending_begins_at_moments_that_were_fixed_before),
-		TEST(nothing_leaves_before_all_is_sealed),
-		TEST(spread_moments_are_uniform_over_the_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
