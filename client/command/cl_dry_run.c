@@ -189,7 +189,7 @@ static enum cm_rc each_device(const struct rd_descriptor *d, const struct cl_pay
 	struct cm_table *table, struct cm_err *err)
 {
 	size_t records_len = (size_t)d->messages_per_client * d->record_len;
-	uint8_t *records = malloc(records_len), *sealed = malloc(cl_device_len(d));
+	uint8_t *records = malloc(records_len), *sealed = malloc(cd_device_len(d));
 	struct cl_values *values = NULL;
 	enum cm_rc rc = records && sealed ? cl_values_new(d, payload, &values, err)
 					  : cm_fail(err, CM_EINTERNAL, "out of memory");
@@ -221,7 +221,7 @@ enum cm_rc cl_dry_run_device(const struct rd_descriptor *d, const struct cl_entr
 {
 	const struct cl_payload_bytes nothing = { NULL, 0 };
 	size_t records_len = (size_t)d->messages_per_client * d->record_len;
-	uint8_t *records = malloc(records_len), *sealed = malloc(cl_device_len(d));
+	uint8_t *records = malloc(records_len), *sealed = malloc(cd_device_len(d));
 	struct cl_values *values = NULL;
 	enum cm_rc rc = records && sealed ? cl_values_new(d, &nothing, &values, err)
 					  : cm_fail(err, CM_EINTERNAL, "out of memory");

@@ -4,13 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm_buf.h"
-
-size_t cl_device_len(const struct rd_descriptor *d)
-{
-	return d->messages_per_client * rd_message_len(d);
-}
-
 enum cm_rc cl_encode_sealer(
 	const struct rd_descriptor *d, size_t devices, struct cr_hpke_sealer **out, struct cm_err *err)
 {
@@ -29,7 +22,7 @@ struct batch {
 	size_t devices;        /* how many devices fit */
 	uint8_t *records;      /* the records of all their messages, in order */
 	struct cr_key *secret; /* ephemeral keys, one for each message */
-	void *room;            /* working memory for the row's encode() */
+	void *room;            /* working memory of cd_randomize */
 };
 
 static void batch_fini(const struct rd_descriptor *d, struct batch *b)
@@ -45,13 +38,12 @@ static void batch_fini(const struct rd_descriptor *d, struct batch *b)
 	free(b->room);
 }
 
-/* Allocate the working memory of pt_device.encode, which all values of the batch use one after the
- * other. */
+/* Allocate the working memory of cd_randomize, which all values of the batch use one after the other. */
 static void *room_for(const struct rd_descriptor *d)
 {
-	const struct pt_device *row = d->randomizer.row;
-	size_t n = row->room ? row->room(&d->query, &d->randomizer) : 0;
-	void *room = aligned_alloc(64, (n + 64) / 64 * 64);
+	/* For 0 bytes aligned_alloc may return NULL. */
+	size_t needed = cd_room_len(d), n = needed > 0 ? needed : 64;
+	void *room = aligned_alloc(64, n);
 
 	if (room)
 		memset(room, 0, n);
@@ -70,39 +62,12 @@ static enum cm_rc batch_init(const struct rd_descriptor *d, size_t n, struct bat
 	return b->records && b->secret && b->room ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
-/* Randomize a device's value and draw what seals its messages; tags go where they are sent. */
-static void randomize(const struct rd_descriptor *d, const struct qy_value *value, const struct cr_rng *rng,
-	uint8_t *records, struct cr_key *secret, uint8_t *sealed, void *room)
-{
-	size_t len = rd_message_len(d);
-	uint16_t tags[PR_MESSAGES_MAX];
-
-	d->randomizer.row->encode(&d->query, &d->randomizer, value, rng, records, room);
-	if (len > rd_sealed_len(d)) {
-		d->randomizer.row->route(&d->randomizer, value, records, tags);
-		for (uint32_t m = 0; m < d->messages_per_client; m++)
-			cm_put_le16(sealed + m * len, tags[m]);
-	}
-	rng->fill(rng->ctx, secret, d->messages_per_client * sizeof *secret);
-}
-
-static enum cm_rc seal(const struct rd_descriptor *d, struct cr_hpke_sealer *sealer, const struct batch *b,
-	size_t devices, uint8_t *sealed, struct cm_err *err)
-{
-	uint8_t aad[RD_AAD_LEN];
-	size_t len = rd_message_len(d);
-
-	rd_hpke_aad(d, aad);
-	return cr_hpke_seal_many(sealer, b->secret, devices * d->messages_per_client, aad, sizeof aad,
-		b->records, d->record_len, sealed + (len - rd_sealed_len(d)), len, err);
-}
-
 /* Randomize the next devices of the batch; `some` says how many. */
 static void randomize_all(const struct rd_descriptor *d, struct cl_values *values,
 	const struct cl_entry *entry, size_t some, const struct cr_rng *rng, const struct batch *b,
 	uint8_t *sealed)
 {
-	size_t device_len = cl_device_len(d);
+	size_t device_len = cd_device_len(d);
 
 	for (size_t i = 0; i < some; i++) {
 		size_t first = i * d->messages_per_client;
@@ -111,8 +76,8 @@ static void randomize_all(const struct rd_descriptor *d, struct cl_values *value
 		/* Random numbers that a test fixes belong to this device only. */
 		cr_rng_point("device", d->sequence, entry[i].place);
 		value = cl_values_of(values, &entry[i].value, rng);
-		randomize(d, &value, rng, b->records + first * d->record_len, b->secret + first,
-			sealed + i * device_len, b->room);
+		cd_randomize(d, &value, rng, b->room, b->records + first * d->record_len, b->secret + first,
+			sealed + i * device_len);
 	}
 }
 
@@ -129,7 +94,7 @@ enum cm_rc cl_encode_computed(const struct cl_encoding *encoding, const struct c
 	const struct cr_rng *rng, uint8_t *sealed, struct cm_err *err)
 {
 	const struct rd_descriptor *d = encoding->d;
-	size_t device_len = cl_device_len(d);
+	size_t device_len = cd_device_len(d);
 	struct cr_hpke_sealer *sealer = NULL;
 	struct cl_values *values = NULL;
 	struct batch b = { 0 };
@@ -144,7 +109,7 @@ enum cm_rc cl_encode_computed(const struct cl_encoding *encoding, const struct c
 		size_t some = n - at < b.devices ? n - at : b.devices;
 
 		randomize_all(d, values, entry + at, some, rng, &b, sealed + at * device_len);
-		rc = seal(d, sealer, &b, some, sealed + at * device_len, err);
+		rc = cd_seal(d, sealer, some, b.records, b.secret, sealed + at * device_len, err);
 	}
 	cl_values_free(values);
 	cr_hpke_sealer_free(sealer);
@@ -162,9 +127,9 @@ enum cm_rc cl_encode_shown(const struct rd_descriptor *d, const struct qy_value 
 	if (rc == CM_OK)
 		rc = cl_encode_sealer(d, 1, &sealer, err);
 	if (rc == CM_OK) {
-		randomize(d, value, rng, b.records, b.secret, sealed, b.room);
+		cd_randomize(d, value, rng, b.room, b.records, b.secret, sealed);
 		memcpy(records, b.records, (size_t)d->messages_per_client * d->record_len);
-		rc = seal(d, sealer, &b, 1, sealed, err);
+		rc = cd_seal(d, sealer, 1, b.records, b.secret, sealed, err);
 	}
 	cr_hpke_sealer_free(sealer);
 	batch_fini(d, &b);

@@ -1,13 +1,12 @@
-/* cl_encode.h - randomizes each device's value once and seals each of its messages.  No I/O.  Several threads
- * may encode different entries of one round, each with its own generator. */
+/* cl_encode.h - encodes many devices of a round (cd_encode.h), some at a time, and seals the messages of
+ * several devices together.  No I/O.  Several threads may encode different entries of one round, each with
+ * its own generator. */
 #pragma once
 
+#include "cd_encode.h"
 #include "cl_values.h"
 
-/* Sealed bytes of one device: messages_per_client messages of rd_message_len each. */
-size_t cl_device_len(const struct rd_descriptor *d);
-
-/* Encode n devices into sealed (n times cl_device_len bytes).  Each message costs about one X25519 key
+/* Encode n devices into sealed (n times cd_device_len bytes).  Each message costs about one X25519 key
  * generation and one agreement; the messages of several devices are computed together.  The randomized
  * records are wiped.  CM_EDATA: the round's key is unusable; CM_EINTERNAL. */
 CM_CHECK enum cm_rc cl_encode(const struct rd_descriptor *d, const struct cl_entry *entry, size_t n,

@@ -482,7 +482,7 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->opening = (struct cl_opening){ r->d, conf->descriptor, conf->signature, conf->descriptor_len,
 		conf->prepared->j.charge };
 	r->opening.charge.key_hash = conf->key_hash;
-	r->device_len = cl_device_len(r->d);
+	r->device_len = cd_device_len(r->d);
 	if (conf->prepared->batch)
 		entry = cl_batch_entries(conf->prepared->batch, &entries);
 	cl_sealer_init(&r->sealer, conf->loop, r->d, entry, entries);

@@ -19,7 +19,7 @@ struct job {
 void cl_sealer_init(struct cl_sealer *s, uv_loop_t *loop, const struct rd_descriptor *d,
 	const struct cl_entry *entry, size_t entries)
 {
-	size_t chunk = CHUNK_BYTES / cl_device_len(d);
+	size_t chunk = CHUNK_BYTES / cd_device_len(d);
 
 	*s = (struct cl_sealer){ .loop = loop, .d = d, .entry = entry, .entries = entries };
 	s->chunk = chunk < 1 ? 1 : chunk > CHUNK_DEVICES ? CHUNK_DEVICES : chunk;
@@ -51,7 +51,7 @@ static struct job *job_new(struct cl_sealer *s)
 	j->s = s;
 	j->entry = s->entry + s->next;
 	j->n = left < s->chunk ? left : s->chunk;
-	j->sealed = malloc(j->n * cl_device_len(s->d));
+	j->sealed = malloc(j->n * cd_device_len(s->d));
 	j->salts = malloc(j->n * RD_SALT_LEN);
 	if (j->sealed && j->salts)
 		return j;

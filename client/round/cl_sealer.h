@@ -11,7 +11,7 @@
 struct cl_sealed {
 	const struct cl_entry *entry;
 	size_t n;
-	const uint8_t *salts, *sealed; /* RD_SALT_LEN and cl_device_len bytes per device */
+	const uint8_t *salts, *sealed; /* RD_SALT_LEN and cd_device_len bytes per device */
 	struct cm_err err;             /* CM_OK if they are sealed */
 };
 

@@ -127,7 +127,7 @@ static void bench_row(const struct pt_protocol *row, const struct cr_rng *rng, s
 	uint8_t *sealed;
 
 	describe(&d, row, rng);
-	sealed = malloc(devices * cl_device_len(&d));
+	sealed = malloc(devices * cd_device_len(&d));
 	must(entry && at && sealed != NULL, "malloc");
 	for (size_t i = 0; i < devices; i++) {
 		entry[i].value = query_value(&d.query, (uint32_t)i % query_values(&d.query), at[i]);

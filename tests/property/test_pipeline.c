@@ -86,7 +86,7 @@ static void take_part(struct stage *s, const struct scene *scene, unsigned world
 		CM_OK)
 		fail_msg("prepare: %s", err.msg);
 	entry = cl_batch_entries(batch, &n);
-	assert_true(n <= DEVICES && n * cl_device_len(&s->play.d) <= sizeof sealed);
+	assert_true(n <= DEVICES && n * cd_device_len(&s->play.d) <= sizeof sealed);
 	for (size_t i = 0; i < n; i++)
 		memcpy(pseudonyms + i * PR_PSEUDONYM_LEN, entry[i].pseudonym, PR_PSEUDONYM_LEN);
 	rng.fill(rng.ctx, salts, sizeof salts);
@@ -98,7 +98,7 @@ static void take_part(struct stage *s, const struct scene *scene, unsigned world
 		.salts = salts,
 		.salts_len = n * RD_SALT_LEN,
 		.sealed = sealed,
-		.sealed_len = n * cl_device_len(&s->play.d) };
+		.sealed_len = n * cd_device_len(&s->play.d) };
 	if (n > 0 && sh_core_submit(s->play.core, s->play.d.round_id, PR_ROUND_ID_LEN, &submit,
 			     s->play.now_ms, &receipt, &s->play.no, &s->play.err) != CM_OK)
 		fail_msg("submit: %s", s->play.no.text);

@@ -41,7 +41,7 @@ static inline void accept_all(size_t devices)
 	int64_t slot[MOST];
 	size_t n;
 
-	assert_int_equal(cl_reports_next(world.db, -1, MOST, cl_device_len(&judged.d), slot, pseudonyms,
+	assert_int_equal(cl_reports_next(world.db, -1, MOST, cd_device_len(&judged.d), slot, pseudonyms,
 				 salts, sealed, &n, &err),
 		CM_OK);
 	assert_int_equal(n, devices);
@@ -63,9 +63,9 @@ static inline void take_part_with(const struct cl_offer *o, size_t accepted)
 	assert_int_equal(cl_world_judge(&world, o, &judged, &err), CM_OK);
 	opening.d = &judged.d;
 	opening.charge = judged.charge;
-	assert_true(n * cl_device_len(&judged.d) <= sizeof sealed);
+	assert_true(n * cd_device_len(&judged.d) <= sizeof sealed);
 	assert_int_equal(cl_encode(&judged.d, e, n, &world.rng, sealed, &err), CM_OK);
-	assert_int_equal(cl_reports_put(world.db, &opening, e, n, salts, sealed, cl_device_len(&judged.d),
+	assert_int_equal(cl_reports_put(world.db, &opening, e, n, salts, sealed, cd_device_len(&judged.d),
 				 CL_WORLD_NOW, &err),
 		CM_OK);
 	if (accepted > 0)

@@ -27,7 +27,7 @@ static int set_up(void **state)
 	cl_world_make(&world);
 	cl_offer_make(&world, "mixbins", 2.0, &offer);
 	assert_int_equal(cl_world_judge(&world, &offer, &judged, &err), CM_OK);
-	device_len = cl_device_len(&judged.d);
+	device_len = cd_device_len(&judged.d);
 	return 0;
 }
 

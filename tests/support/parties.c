@@ -191,7 +191,7 @@ static void report(struct parties *p, const struct cl_judgement *j)
 		.charge = j->charge };
 	const uint8_t salt[PR_HASH_LEN] = { 1 };
 	uint8_t sealed[4096];
-	size_t len = cl_device_len(&j->d);
+	size_t len = cd_device_len(&j->d);
 
 	assert_true(len <= sizeof sealed);
 	assert_int_equal(cl_encode(&j->d, &e, 1, &p->world.rng, sealed, &err), CM_OK);

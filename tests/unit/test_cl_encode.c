@@ -45,7 +45,7 @@ static void check_row(const struct pt_protocol *row, double epsilon0)
 	uint32_t n;
 
 	cl_offer_make(&world, row->device->name, epsilon0, &o);
-	device_len = cl_device_len(&o.d);
+	device_len = cd_device_len(&o.d);
 	sealed_len = rd_sealed_len(&o.d);
 	/* RFC 9180: enc 32 and tag 16 beside the record; the same for every message by the descriptor
 	 * alone. */
@@ -150,7 +150,7 @@ static void check_together(const struct pt_protocol *row)
 	struct cr_rng_seeded *a = cr_rng_seeded_new(seed, &together), *b = cr_rng_seeded_new(seed, &alone),
 			     *c = cr_rng_seeded_new(seed, &borrowing);
 	uint32_t at[DEVICES][QUERIES_DIMENSION], devices = o.d.messages_per_client > 4 ? 9 : DEVICES;
-	size_t device_len = cl_device_len(&o.d);
+	size_t device_len = cd_device_len(&o.d);
 	uint8_t *got = malloc(devices * device_len), *want = malloc(devices * device_len);
 
 	assert_true(a && b && c && got && want);
@@ -229,7 +229,7 @@ static void the_shown_records_are_the_ones_sealed(void **state)
 
 	(void)state;
 	cl_offer_make(&world, "mixbins", 2.0, &o);
-	assert_true(cl_device_len(&o.d) <= sizeof sealed);
+	assert_true(cd_device_len(&o.d) <= sizeof sealed);
 	assert_int_equal(
 		cl_encode_shown(&o.d, &(struct qy_value){ .x = 1 }, &world.rng, records, sealed, &err),
 		CM_OK);

@@ -246,7 +246,7 @@ static void a_resumed_round_prepares_only_the_devices_not_stored(void **state)
 	o.charge = prepared.j.charge;
 	assert_int_equal(cl_encode(o.d, e, 1, &world.rng, sealed, &err), CM_OK);
 	assert_int_equal(
-		cl_reports_put(world.db, &o, e, 1, salt, sealed, cl_device_len(o.d), CL_WORLD_NOW, &err),
+		cl_reports_put(world.db, &o, e, 1, salt, sealed, cd_device_len(o.d), CL_WORLD_NOW, &err),
 		CM_OK);
 	cl_prepared_fini(&prepared);
 	cl_world_restart(&world);

@@ -278,7 +278,7 @@ static void the_database_of_a_client(void **state)
 	cl_world_make(&c.world);
 	cl_offer_make(&c.world, "grr", 2.0, &c.offer);
 	assert_int_equal(cl_world_judge(&c.world, &c.offer, &c.judged, &err), CM_OK);
-	c.device_len = cl_device_len(&c.judged.d);
+	c.device_len = cd_device_len(&c.judged.d);
 	c.sealed = calloc(DEVICES, c.device_len);
 	assert_non_null(c.sealed);
 	for (unsigned i = 0; i < DEVICES; i++)
