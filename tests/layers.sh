@@ -74,7 +74,7 @@ done
 for archive in libcl_input.a libcl_mqtt.a libcl_conf.a libsh_round.a libsh_core.a libsh_serve.a libsh_conf.a; do
 	may_not_import $archive 'sqlite3_'
 done
-for core in sh_round sh_segments sh_live sh_heads sh_judge sh_intake sh_overdue sh_permute sh_policy sh_tags sh_witness an_once an_round an_state an_status an_tally an_budget cl_upload cl_encode cl_policy cl_mqtt_form cl_mqtt_fields cl_mqtt_mapped cl_mqtt_message cl_mqtt_held cl_mqtt_input; do
+for core in sh_round sh_segments sh_live sh_heads sh_judge sh_intake sh_overdue sh_permute sh_policy sh_tags sh_witness an_once an_round an_state an_status an_tally an_budget cl_encode cl_policy cl_mqtt_form cl_mqtt_fields cl_mqtt_mapped cl_mqtt_message cl_mqtt_held cl_mqtt_input; do
 	object=$(find "$build" -name "$core.c.o" | head -n 1)
 	[ -n "$object" ] || {
 		echo "layers.sh: no object $core.c.o: was a core renamed? adjust this list" >&2

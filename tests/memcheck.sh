@@ -13,7 +13,7 @@ command -v valgrind >/dev/null || {
 [ $# -gt 0 ] || set -- test_buf test_conf test_conf_files test_text test_table test_hash test_aead test_hpke test_sign test_frame \
 	test_msg test_msg_wire test_msg_memory test_record test_manifest test_charge test_descriptor test_descriptor_bytes test_descriptor_use test_loss_text test_rd_query test_rd_tags test_query \
 	test_sh_intake test_sh_round test_sh_announce test_sh_release test_sh_tags test_sh_policy test_cl_readings \
-	test_cl_upload test_cl_policy test_cl_device test_cl_mqtt test_cl_mqtt_form test_cl_mqtt_held test_an_plan test_an_ledger test_an_round test_an_batch test_an_lost test_an_extend
+	test_cd_upload test_cl_policy test_cl_device test_cl_mqtt test_cl_mqtt_form test_cl_mqtt_held test_an_plan test_an_ledger test_an_round test_an_batch test_an_lost test_an_extend
 failed=
 for name in "$@"; do
 	[ -x "$build/tests/$name" ] || {

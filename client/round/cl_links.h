@@ -9,7 +9,7 @@
  * network see it. */
 #pragma once
 
-#include "cl_upload.h"
+#include "cl_limits.h"
 #include "cr_rand.h"
 #include "lk_link.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cd_times.h"
+#include "cd_upload.h"
 #include "cl_proof.h"
 #include "cl_sealer.h"
 #include "cl_standing.h"
@@ -25,15 +26,12 @@ struct cl_round {
 	struct cl_round_conf conf;
 	const struct rd_descriptor *d;
 	struct cl_opening opening;
-	struct cl_upload *upload;
+	struct cd_upload *upload;
 	uv_timer_t tick;
 	struct cr_rng rng;
 	struct cl_sealer sealer;
 	size_t device_len;
-	/* Buffers for one frame that is read back from the store. */
-	size_t frame_devices;
-	int64_t *slot;
-	uint8_t *pseudonyms, *salts, *sealed;
+	size_t frame_devices;  /* most devices of one frame */
 	struct cl_watch watch; /* accepted devices, in the order of their receipts */
 	int64_t cursor;
 	bool all_given, marked_whole, ending;
@@ -60,12 +58,8 @@ static void on_tick(uv_timer_t *t);
 static void round_free(struct cl_round *r)
 {
 	cl_sealer_fini(&r->sealer);
-	cl_upload_free(r->upload);
+	free(r->upload);
 	free(r->stored);
-	free(r->slot);
-	free(r->pseudonyms);
-	free(r->salts);
-	free(r->sealed);
 	free(r);
 }
 
@@ -159,25 +153,25 @@ static void seal(struct cl_round *r)
 
 /* ---- upload ---- */
 
-/* Read stored reports back into frames, a few more than the connections take at once. */
+/* Read stored reports back into the frames that are in no use. */
 static enum cm_rc feed(struct cl_round *r, struct cm_err *err)
 {
+	struct cd_frame_room room;
 	enum cm_rc rc = CM_OK;
 
-	while (rc == CM_OK && !r->all_given &&
-		cl_upload_waiting(r->upload) <= (size_t)r->conf.setup->conf.connections) {
+	while (!r->all_given && cd_upload_room(r->upload, &room)) {
 		size_t n = 0;
 
-		rc = cl_reports_next(r->conf.db, r->cursor, r->frame_devices, r->device_len, r->slot,
-			r->pseudonyms, r->salts, r->sealed, &n, err);
+		rc = cl_reports_next(r->conf.db, r->cursor, r->frame_devices, r->device_len, room.slot,
+			room.pseudonyms, room.salts, room.sealed, &n, err);
 		if (rc != CM_OK)
 			break;
 		if (n == 0) {
 			r->all_given = cl_sealer_done(&r->sealer);
 			break;
 		}
-		rc = cl_upload_give(r->upload, r->slot, r->pseudonyms, r->salts, r->sealed, n, err);
-		r->cursor = r->slot[n - 1];
+		cd_upload_give(r->upload, n);
+		r->cursor = room.slot[n - 1];
 		r->given += n;
 	}
 	return rc;
@@ -190,7 +184,7 @@ static void schedule_next(struct cl_round *r, int64_t now)
 	if (now >= r->spread_end)
 		return;
 	frames = (r->total - r->given + r->frame_devices - 1) / r->frame_devices +
-		 cl_upload_waiting(r->upload);
+		 cd_upload_waiting(r->upload);
 	r->send_at = cd_send_spread(now, r->spread_end, frames > 0 ? frames : 1, &r->rng);
 }
 
@@ -237,7 +231,7 @@ static void send_due(struct cl_round *r)
 			int64_t now = cm_steady_ms(&r->clock);
 
 			if (now < r->send_at || !cl_links_up(r->conf.links, i) ||
-				cl_upload_next(r->upload, i, &submit) != CM_OK)
+				cd_upload_next(r->upload, i, &submit) != CM_OK)
 				continue;
 			frame.kind_case = TOMBOLA__V1__FRAME__KIND_SUBMIT;
 			frame.submit = &submit;
@@ -275,7 +269,7 @@ static void pump(struct cl_round *r)
 	}
 	if (r->closed_at == 0)
 		send_due(r);
-	if (r->all_given && cl_upload_unanswered(r->upload) == 0)
+	if (r->all_given && cd_upload_unanswered(r->upload) == 0)
 		end(r, NULL);
 }
 
@@ -309,7 +303,7 @@ static void on_tick(uv_timer_t *t)
 
 /* Record some of the accepted devices, with one message of each, so that their inclusion can be verified
  * later. */
-static enum cm_rc watch(struct cl_round *r, const struct cl_answer *answer, struct cm_err *err)
+static enum cm_rc watch(struct cl_round *r, const struct cd_answer *answer, struct cm_err *err)
 {
 	struct rd_opening opening;
 	enum cm_rc rc = CM_OK;
@@ -320,7 +314,7 @@ static enum cm_rc watch(struct cl_round *r, const struct cl_answer *answer, stru
 					: -1;
 		if (place < 0)
 			continue;
-		cl_upload_opening(
+		cd_upload_opening(
 			r->upload, i, (uint32_t)cr_rng_below(&r->rng, r->d->messages_per_client), &opening);
 		rc = cl_proof_keep(
 			r->conf.db, r->d->sequence, place, &opening, r->d->messages_per_client, err);
@@ -330,7 +324,7 @@ static enum cm_rc watch(struct cl_round *r, const struct cl_answer *answer, stru
 
 /* Record that the shuffler holds other bytes of a device: this client then sends no more of this round, and
  * takes part in no other until an operator decides (cl_standing.h). */
-static enum cm_rc note_conflicts(struct cl_round *r, const struct cl_answer *answer, struct cm_err *err)
+static enum cm_rc note_conflicts(struct cl_round *r, const struct cd_answer *answer, struct cm_err *err)
 {
 	enum cm_rc rc = CM_OK;
 
@@ -348,10 +342,10 @@ static enum cm_rc note_conflicts(struct cl_round *r, const struct cl_answer *ans
 
 static void take_receipt(struct cl_round *r, unsigned i, const Tombola__V1__Receipt *receipt)
 {
-	struct cl_answer answer;
+	struct cd_answer answer;
 	struct cm_err err;
 
-	if (cl_upload_receipt(r->upload, i, receipt, &answer, &err) != CM_OK) {
+	if (cd_upload_receipt(r->upload, i, receipt, &answer, &err) != CM_OK) {
 		if (++r->bad_receipts >= r->conf.bad_receipts)
 			end(r, &err);
 		else
@@ -412,7 +406,7 @@ void cl_round_up(struct cl_round *r, unsigned i)
 
 void cl_round_down(struct cl_round *r, unsigned i)
 {
-	cl_upload_lost(r->upload, i);
+	cd_upload_lost(r->upload, i);
 	pump(r);
 }
 
@@ -453,22 +447,37 @@ static void begin_clock(struct cl_round *r)
 		r->over_at = cm_steady_ms(&r->clock) + RESUME_MS;
 }
 
-static struct cl_upload_conf upload_of(const struct cl_round_conf *conf)
+/* Begin the upload.  It holds as many frames as the connections take at once, or as the round has. */
+static enum cm_rc begin_upload(struct cl_round *r, struct cm_err *err)
 {
-	const struct rd_descriptor *d = &conf->prepared->j.d;
-	struct cl_upload_conf upload = {
-		.shape = rd_receipt_shape(d), .window = WINDOW, .shuffler = conf->setup->shuffler
-	};
+	const struct cl_setup *setup = r->conf.setup;
+	const char *population = setup->conf.population;
+	size_t devices = cd_upload_frame_devices(r->device_len, most_in_frame(setup)),
+	       most = (size_t)setup->conf.connections * WINDOW;
+	uint64_t frames = (r->total + devices - 1) / devices;
+	struct cd_upload_conf upload = { .shape = rd_receipt_shape(r->d),
+		.window = WINDOW,
+		.shuffler = setup->shuffler,
+		.devices = r->total < devices ? (size_t)r->total : devices,
+		.frames = frames < most ? (size_t)frames : most };
+	void *memory;
 
-	memcpy(upload.round_id, d->round_id, PR_ROUND_ID_LEN);
-	cl_standing_mac(conf->secret, conf->setup->conf.population, d->sequence, d->hash, upload.mac);
-	cl_standing_gateway(conf->secret, conf->setup->conf.population, upload.gateway);
-	return upload;
+	memcpy(upload.round_id, r->d->round_id, PR_ROUND_ID_LEN);
+	cl_standing_mac(r->conf.secret, population, r->d->sequence, r->d->hash, upload.mac);
+	cl_standing_gateway(r->conf.secret, population, upload.gateway);
+	/* There is always room for a frame, by which feed() learns that no more devices are stored. */
+	upload.devices = upload.devices > 0 ? upload.devices : 1;
+	upload.frames = upload.frames > 0 ? upload.frames : 1;
+	memory = malloc(cd_upload_len(&upload));
+	if (!memory)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	r->upload = cd_upload_begin(&upload, memory);
+	r->frame_devices = upload.devices;
+	return CM_OK;
 }
 
 enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out, struct cm_err *err)
 {
-	struct cl_upload_conf upload = upload_of(conf);
 	struct cl_round *r = calloc(1, sizeof *r);
 	const struct cl_entry *entry = NULL;
 	size_t entries = 0;
@@ -489,17 +498,12 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->sealer.on_sealed = on_sealed;
 	r->sealer.user = r;
 	r->sealer.payload = &conf->prepared->payload;
-	r->frame_devices = cl_upload_frame_devices(r->device_len, most_in_frame(conf->setup));
-	r->slot = calloc(r->frame_devices, sizeof *r->slot);
-	r->pseudonyms = malloc(r->frame_devices * PR_PSEUDONYM_LEN);
-	r->salts = malloc(r->frame_devices * RD_SALT_LEN);
-	r->sealed = malloc(r->frame_devices * r->device_len);
-	r->upload = cl_upload_new(&upload);
-	rc = !r->slot || !r->pseudonyms || !r->salts || !r->sealed || !r->upload
-		     ? cm_fail(err, CM_EINTERNAL, "out of memory")
-		     : cr_rng_system(&r->rng, err);
+	rc = cr_rng_system(&r->rng, err);
 	if (rc == CM_OK)
 		rc = cl_reports_counts(conf->db, &counts, err);
+	r->total = rc == CM_OK ? counts.total + entries : 0;
+	if (rc == CM_OK)
+		rc = begin_upload(r, err);
 	if (rc != CM_OK) {
 		round_free(r);
 		return rc;
@@ -509,7 +513,6 @@ enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out,
 	r->watch.seen = counts.by[CL_ACCEPTED];
 	r->answered = counts.total - counts.by[CL_UNANSWERED];
 	r->given = r->answered;
-	r->total = counts.total + entries;
 	/* Without an active round in the store there is nothing to mark until the first put. */
 	r->marked_whole = r->total == 0;
 	begin_clock(r);

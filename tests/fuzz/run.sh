@@ -21,7 +21,7 @@ longest() {
 	sh_round) echo 24 ;;
 	sh_plans) echo 80 ;;
 	sh_spread) echo 400 ;;
-	cl_upload) echo 128 ;;
+	cd_upload) echo 128 ;;
 	sh_intake) echo 321 ;;
 	*) echo 0 ;;
 	esac

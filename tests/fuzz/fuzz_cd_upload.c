@@ -1,14 +1,15 @@
-/* fuzz_cl_upload.c - any order of frames given, sent, answered (well, for other bytes, of another length) and
+/* fuzz_cd_upload.c - any order of frames given, sent, answered (well, for other bytes, of another length) and
  * connections lost, against a model that knows where each frame is: no slot is answered twice or without a
  * receipt over its own bytes, and none is lost. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cl_upload.h"
+#include "cd_upload.h"
 #include "fuzz_sign.h"
 #include "must.h"
 
-#define FRAMES_MAX  24u
+#define FRAMES_MAX  24u /* frames of a run */
+#define HELD        7u  /* frames that the memory has */
 #define CONNECTIONS 3u
 #define WINDOW      2u
 #define DEVICE_LEN  16u
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { WAITS = -1, ANSWERED = -2 };
 
 struct model {
-	struct cl_upload *u;
+	struct cd_upload *u;
 	int at[FRAMES_MAX]; /* WAITS, ANSWERED, or its connection */
 	size_t given;
 };
@@ -44,16 +45,19 @@ static size_t count(const struct model *m, int at)
 
 static void give(struct model *m)
 {
-	int64_t slot[2] = { (int64_t)m->given, (int64_t)m->given };
-	uint8_t names[2 * PR_PSEUDONYM_LEN], salts[2 * RD_SALT_LEN], sealed[2 * DEVICE_LEN];
-	struct cm_err err;
+	struct cd_frame_room room;
+	bool held = m->given - count(m, ANSWERED) < HELD;
+	size_t n = devices(m->given);
 
-	if (m->given == FRAMES_MAX)
+	must(cd_upload_room(m->u, &room) == held);
+	if (!held || m->given == FRAMES_MAX)
 		return;
-	memset(names, (int)m->given, sizeof names);
-	memset(salts, (int)m->given + 1, sizeof salts);
-	memset(sealed, (int)m->given, sizeof sealed);
-	must(cl_upload_give(m->u, slot, names, salts, sealed, devices(m->given), &err) == CM_OK);
+	for (size_t i = 0; i < n; i++)
+		room.slot[i] = (int64_t)m->given;
+	memset(room.pseudonyms, (int)m->given, n * PR_PSEUDONYM_LEN);
+	memset(room.salts, (int)m->given + 1, n * RD_SALT_LEN);
+	memset(room.sealed, (int)m->given, n * DEVICE_LEN);
+	cd_upload_give(m->u, n);
 	m->at[m->given++] = WAITS;
 }
 
@@ -65,7 +69,7 @@ static void next(struct model *m, int connection)
 
 	while (oldest < m->given && m->at[oldest] != WAITS)
 		oldest++;
-	if (cl_upload_next(m->u, (unsigned)connection, &s) != CM_OK) {
+	if (cd_upload_next(m->u, (unsigned)connection, &s) != CM_OK) {
 		must(oldest == m->given || count(m, connection) == WINDOW);
 		return;
 	}
@@ -87,7 +91,7 @@ static void receipt(struct model *m, int connection, size_t over, uint8_t kind)
 	Tombola__V1__Receipt r = TOMBOLA__V1__RECEIPT__INIT;
 	struct rd_receipt_device device;
 	struct rd_opening opening;
-	struct cl_answer answer;
+	struct cd_answer answer;
 	struct rd_tree tree;
 	struct cm_err err;
 
@@ -111,10 +115,10 @@ static void receipt(struct model *m, int connection, size_t over, uint8_t kind)
 	r.signature = (ProtobufCBinaryData){ sizeof signature - (kind >> 5 & 1), signature };
 	good = over < m->given && m->at[over] == connection && known && !forged && kind < 0x80 &&
 	       !(kind & 0x20);
-	must((cl_upload_receipt(m->u, (unsigned)connection, &r, &answer, &err) == CM_OK) == good);
+	must((cd_upload_receipt(m->u, (unsigned)connection, &r, &answer, &err) == CM_OK) == good);
 	if (!good)
 		return;
-	cl_upload_opening(m->u, n - 1, kind % 2, &opening);
+	cd_upload_opening(m->u, n - 1, kind % 2, &opening);
 	must((rd_opening_verify(&opening, round_id, shape.messages, fuzz_verifier(&key), &err) == CM_OK) ==
 		(outcome[n - 1] == TOMBOLA__V1__OUTCOME__OUTCOME_ACCEPTED));
 	must(answer.n == n && answer.slot[0] == (int64_t)over && memcmp(answer.outcome, outcome, n) == 0);
@@ -123,7 +127,7 @@ static void receipt(struct model *m, int connection, size_t over, uint8_t kind)
 
 static void lost(struct model *m, int connection)
 {
-	cl_upload_lost(m->u, (unsigned)connection);
+	cd_upload_lost(m->u, (unsigned)connection);
 	for (size_t i = 0; i < m->given; i++)
 		if (m->at[i] == connection)
 			m->at[i] = WAITS;
@@ -131,11 +135,17 @@ static void lost(struct model *m, int connection)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cl_upload_conf conf = { .shape = shape, .window = WINDOW, .shuffler = fuzz_verifier(&key) };
+	struct cd_upload_conf conf = { .shape = shape,
+		.window = WINDOW,
+		.shuffler = fuzz_verifier(&key),
+		.devices = 2,
+		.frames = HELD };
 	struct model m = { .given = 0 };
+	void *memory = malloc(cd_upload_len(&conf));
 
+	must(memory != NULL);
 	memcpy(conf.round_id, round_id, sizeof round_id);
-	must((m.u = cl_upload_new(&conf)) != NULL);
+	m.u = cd_upload_begin(&conf, memory);
 	for (size_t steps = 0; size >= 2 && steps < 64; data += 2, size -= 2, steps++) {
 		int connection = data[0] / 4 % CONNECTIONS;
 
@@ -152,9 +162,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		default:
 			lost(&m, connection);
 		}
-		must(cl_upload_unanswered(m.u) == m.given - count(&m, ANSWERED));
-		must(cl_upload_waiting(m.u) == count(&m, WAITS));
+		must(cd_upload_unanswered(m.u) == m.given - count(&m, ANSWERED));
+		must(cd_upload_waiting(m.u) == count(&m, WAITS));
 	}
-	cl_upload_free(m.u);
+	free(memory);
 	return 0;
 }

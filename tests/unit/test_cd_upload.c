@@ -1,30 +1,39 @@
-/* test_cl_upload.c - frames to connections and receipts to frames, with a shuffler that answers as it
+/* test_cd_upload.c - frames to connections and receipts to frames, with a shuffler that answers as it
  * likes. */
 #include "cl_world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cl_upload.h"
+#include "cd_upload.h"
 
 #define DEVICE_LEN 80u
 #define WINDOW     2u
+#define DEVICES    8u /* most devices of a frame */
+#define FRAMES     4u
 
 static struct cm_err err;
 static struct cl_world world;
-static struct cl_upload *upload;
+static struct cd_upload *upload; /* the memory's beginning */
 static const uint8_t round_id[PR_ROUND_ID_LEN] = { 1, 2, 3 };
 
 static int set_up(void **state)
 {
-	struct cl_upload_conf conf = { .shape = { 2, DEVICE_LEN / 2, 0 }, .window = WINDOW };
+	struct cd_upload_conf conf = {
+		.shape = { 2, DEVICE_LEN / 2, 0 }, .window = WINDOW, .devices = DEVICES, .frames = FRAMES
+	};
+	void *memory;
 
 	(void)state;
 	cl_world_make(&world);
 	memcpy(conf.round_id, round_id, sizeof round_id);
 	conf.shuffler = world.shuffler.verifier;
-	upload = cl_upload_new(&conf);
-	assert_non_null(upload);
+	memory = malloc(cd_upload_len(&conf));
+	assert_non_null(memory);
+	/* What was in the memory does not matter. */
+	memset(memory, 0xa5, cd_upload_len(&conf));
+	upload = cd_upload_begin(&conf, memory);
+	assert_ptr_equal(upload, memory);
 	return 0;
 }
 
@@ -32,7 +41,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	cl_world_mutant("");
-	cl_upload_free(upload);
+	free(upload);
 	cl_world_free(&world);
 	return 0;
 }
@@ -40,15 +49,15 @@ static int tear_down(void **state)
 /* Give a frame of n devices whose bytes are all `tag`; its slots are tag*100 and up. */
 static void give(uint8_t tag, size_t n)
 {
-	int64_t slot[8];
-	uint8_t names[8 * PR_PSEUDONYM_LEN], salts[8 * RD_SALT_LEN], sealed[8 * DEVICE_LEN];
+	struct cd_frame_room room;
 
+	assert_true(cd_upload_room(upload, &room));
 	for (size_t i = 0; i < n; i++)
-		slot[i] = tag * 100 + (int64_t)i;
-	memset(names, tag, n * PR_PSEUDONYM_LEN);
-	memset(salts, tag ^ 0x55, n * RD_SALT_LEN);
-	memset(sealed, tag, n * DEVICE_LEN);
-	assert_int_equal(cl_upload_give(upload, slot, names, salts, sealed, n, &err), CM_OK);
+		room.slot[i] = tag * 100 + (int64_t)i;
+	memset(room.pseudonyms, tag, n * PR_PSEUDONYM_LEN);
+	memset(room.salts, tag ^ 0x55, n * RD_SALT_LEN);
+	memset(room.sealed, tag, n * DEVICE_LEN);
+	cd_upload_give(upload, n);
 }
 
 /* The tag of the next frame on a connection, 0 for none; its bytes are checked. */
@@ -56,7 +65,7 @@ static uint8_t next(unsigned connection)
 {
 	Tombola__V1__Submit s;
 
-	if (cl_upload_next(upload, connection, &s) != CM_OK)
+	if (cd_upload_next(upload, connection, &s) != CM_OK)
 		return 0;
 	assert_int_equal(s.round_id.len, PR_ROUND_ID_LEN);
 	assert_memory_equal(s.round_id.data, round_id, PR_ROUND_ID_LEN);
@@ -140,15 +149,15 @@ static struct receipt *answer(uint8_t tag, size_t n, uint8_t outcome, const stru
 	return a;
 }
 
-static enum cm_rc take(unsigned connection, const struct receipt *a, struct cl_answer *out)
+static enum cm_rc take(unsigned connection, const struct receipt *a, struct cd_answer *out)
 {
 	err.msg[0] = '\0';
-	return cl_upload_receipt(upload, connection, &a->r, out, &err);
+	return cd_upload_receipt(upload, connection, &a->r, out, &err);
 }
 
 static void frames_go_out_in_order_up_to_the_window_and_are_answered(void **state)
 {
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	for (uint8_t t = 1; t <= 4; t++)
@@ -157,7 +166,7 @@ static void frames_go_out_in_order_up_to_the_window_and_are_answered(void **stat
 	assert_int_equal(next(0), 2);
 	assert_int_equal(next(0), 0);
 	assert_int_equal(next(1), 3);
-	assert_int_equal(cl_upload_waiting(upload), 1);
+	assert_int_equal(cd_upload_waiting(upload), 1);
 	assert_int_equal(take(0, answer(1, 1, 1, world.shuffler.signer), &a), CM_OK);
 	assert_int_equal(a.n, 1);
 	assert_int_equal(a.slot[0], 100);
@@ -168,13 +177,13 @@ static void frames_go_out_in_order_up_to_the_window_and_are_answered(void **stat
 	assert_int_equal(a.outcome[2], 2);
 	assert_int_equal(take(0, answer(2, 2, 3, world.shuffler.signer), &a), CM_OK);
 	assert_int_equal(take(0, answer(4, 4, 4, world.shuffler.signer), &a), CM_OK);
-	assert_int_equal(cl_upload_unanswered(upload), 0);
+	assert_int_equal(cd_upload_unanswered(upload), 0);
 }
 
 static void every_message_of_a_frame_can_be_opened_and_verifies(void **state)
 {
 	struct rd_opening o;
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	for (uint8_t n = 1; n <= 8; n++) {
@@ -183,7 +192,7 @@ static void every_message_of_a_frame_can_be_opened_and_verifies(void **state)
 		assert_int_equal(take(0, answer(n, n, 1, world.shuffler.signer), &a), CM_OK);
 		for (size_t i = 0; i < n; i++)
 			for (uint32_t k = 0; k < 2; k++) {
-				cl_upload_opening(upload, i, k, &o);
+				cd_upload_opening(upload, i, k, &o);
 				assert_int_equal(
 					rd_opening_verify(&o, round_id, 2, world.shuffler.verifier, &err),
 					CM_OK);
@@ -193,13 +202,13 @@ static void every_message_of_a_frame_can_be_opened_and_verifies(void **state)
 	give(9, 3);
 	assert_int_equal(next(0), 9);
 	assert_int_equal(take(0, answer(9, 3, 3, world.shuffler.signer), &a), CM_OK);
-	cl_upload_opening(upload, 1, 1, &o);
+	cd_upload_opening(upload, 1, 1, &o);
 	assert_int_equal(rd_opening_verify(&o, round_id, 2, world.shuffler.verifier, &err), CM_EPERM);
 }
 
 static void receipts_out_of_order_find_their_frames(void **state)
 {
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	give(1, 2);
@@ -214,14 +223,14 @@ static void receipts_out_of_order_find_their_frames(void **state)
 
 static void a_receipt_signed_by_another_key_answers_nothing_unless_the_check_is_removed(void **state)
 {
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	give(1, 2);
 	assert_int_equal(next(0), 1);
 	assert_int_equal(take(0, answer(1, 2, 1, world.analyzer.signer), &a), CM_EPERM);
 	assert_string_equal(err.msg, "receipt: not signed by the shuffler over what was sent");
-	assert_int_equal(cl_upload_unanswered(upload), 1);
+	assert_int_equal(cd_upload_unanswered(upload), 1);
 #ifdef TOMBOLA_MUTANTS
 	cl_world_mutant("client.receipt");
 	assert_int_equal(take(0, answer(1, 2, 1, world.analyzer.signer), &a), CM_OK);
@@ -230,7 +239,7 @@ static void a_receipt_signed_by_another_key_answers_nothing_unless_the_check_is_
 
 static void a_receipt_for_other_bytes_answers_nothing(void **state)
 {
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	give(1, 2);
@@ -241,7 +250,7 @@ static void a_receipt_for_other_bytes_answers_nothing(void **state)
 static void an_outcome_changed_after_signing_answers_nothing(void **state)
 {
 	struct receipt *r;
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	give(1, 2);
@@ -254,7 +263,7 @@ static void an_outcome_changed_after_signing_answers_nothing(void **state)
 static void wrong_counts_rounds_outcomes_and_lengths_are_protocol_faults(void **state)
 {
 	struct receipt *r;
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	give(1, 2);
@@ -275,13 +284,13 @@ static void wrong_counts_rounds_outcomes_and_lengths_are_protocol_faults(void **
 	r = answer(1, 2, 1, world.shuffler.signer);
 	r->r.signature.len = 63;
 	assert_int_equal(take(0, r, &a), CM_EPERM);
-	assert_int_equal(cl_upload_unanswered(upload), 1);
+	assert_int_equal(cd_upload_unanswered(upload), 1);
 	assert_int_equal(take(0, answer(1, 2, 1, world.shuffler.signer), &a), CM_OK);
 }
 
 static void a_receipt_on_a_connection_that_sent_nothing_is_a_fault(void **state)
 {
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	give(1, 1);
@@ -294,7 +303,7 @@ static void a_receipt_on_a_connection_that_sent_nothing_is_a_fault(void **state)
 
 static void a_lost_connections_frames_go_out_again_unchanged_and_first(void **state)
 {
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	for (uint8_t t = 1; t <= 4; t++)
@@ -302,21 +311,21 @@ static void a_lost_connections_frames_go_out_again_unchanged_and_first(void **st
 	assert_int_equal(next(0), 1);
 	assert_int_equal(next(1), 2);
 	assert_int_equal(next(0), 3);
-	cl_upload_lost(upload, 0);
-	assert_int_equal(cl_upload_waiting(upload), 3);
+	cd_upload_lost(upload, 0);
+	assert_int_equal(cd_upload_waiting(upload), 3);
 	assert_int_equal(next(1), 1);
 	assert_int_equal(next(0), 3);
 	assert_int_equal(next(0), 4);
 	assert_int_equal(take(1, answer(1, 2, 1, world.shuffler.signer), &a), CM_OK);
 	assert_int_equal(take(1, answer(2, 2, 1, world.shuffler.signer), &a), CM_OK);
-	cl_upload_lost(upload, 1);
-	assert_int_equal(cl_upload_waiting(upload), 0);
-	assert_int_equal(cl_upload_unanswered(upload), 2);
+	cd_upload_lost(upload, 1);
+	assert_int_equal(cd_upload_waiting(upload), 0);
+	assert_int_equal(cd_upload_unanswered(upload), 2);
 }
 
 static void an_answered_frame_at_the_end_leaves_room_for_more(void **state)
 {
-	struct cl_answer a;
+	struct cd_answer a;
 
 	(void)state;
 	give(1, 1);
@@ -332,13 +341,43 @@ static void an_answered_frame_at_the_end_leaves_room_for_more(void **state)
 	assert_int_equal(next(0), 4);
 }
 
+static void no_more_frames_are_held_than_the_memory_has(void **state)
+{
+	struct cd_frame_room room;
+	struct cd_answer a;
+
+	(void)state;
+	for (uint8_t t = 1; t <= FRAMES; t++)
+		give(t, DEVICES);
+	assert_false(cd_upload_room(upload, &room));
+	assert_int_equal(next(0), 1);
+	assert_int_equal(next(1), 2);
+	assert_false(cd_upload_room(upload, &room));
+	cd_upload_lost(upload, 1);
+	assert_false(cd_upload_room(upload, &room));
+	assert_int_equal(take(0, answer(1, DEVICES, 1, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(a.slot[DEVICES - 1], 100 + DEVICES - 1);
+	/* The answered frame's memory takes the next, which waits behind the others. */
+	give(5, DEVICES);
+	assert_false(cd_upload_room(upload, &room));
+	assert_int_equal(cd_upload_waiting(upload), 4);
+	assert_int_equal(next(0), 2);
+	assert_int_equal(next(0), 3);
+	assert_int_equal(next(1), 4);
+	assert_int_equal(next(1), 5);
+	for (uint8_t t = 2; t <= 5; t++)
+		assert_int_equal(
+			take(t < 4 ? 0 : 1, answer(t, DEVICES, 1, world.shuffler.signer), &a), CM_OK);
+	assert_int_equal(cd_upload_unanswered(upload), 0);
+}
+
 static void a_frame_holds_as_many_devices_as_fit(void **state)
 {
 	(void)state;
-	assert_int_equal(cl_upload_frame_devices(80, 300), 300);
-	assert_int_equal(cl_upload_frame_devices(80, 100000), PR_SUBMISSIONS_MAX);
-	assert_int_equal(cl_upload_frame_devices(1 << 19, 300), 1);
-	assert_int_equal(cl_upload_frame_devices(100000, 300), 10);
+	assert_int_equal(cd_upload_frame_devices(80, 300), 300);
+	assert_int_equal(cd_upload_frame_devices(80, 100000), PR_SUBMISSIONS_MAX);
+	assert_int_equal(cd_upload_frame_devices(1 << 19, 300), 1);
+	assert_int_equal(cd_upload_frame_devices(100000, 300), 10);
 }
 
 int main(void)
@@ -355,6 +394,7 @@ int main(void)
 		TEST(a_receipt_on_a_connection_that_sent_nothing_is_a_fault),
 		TEST(a_lost_connections_frames_go_out_again_unchanged_and_first),
 		TEST(an_answered_frame_at_the_end_leaves_room_for_more),
+		TEST(no_more_frames_are_held_than_the_memory_has),
 		TEST(a_frame_holds_as_many_devices_as_fit),
 	};
 
