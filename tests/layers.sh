@@ -60,8 +60,7 @@ done
 may_not_import librd_round.a "$io|$clock|$random"
 # The dialogue of a device works in its caller's memory, and says nothing by itself: firmware has neither heap nor files.
 may_not_import libcd_dialogue.a "$io|$clock|$random|$memory|$stdio|pthread_|uv_|db_|cl_"
-# A client judges a round, and decides what it takes of a plan, over an interface.
-may_not_import libcl_judge.a "$io|$clock|$random|db_|cl_db_|cl_ledger_|cl_reports_"
+# A client decides what it takes of a plan without its database.
 may_not_import libcl_policy.a 'uv_|SSL_|sqlite3_|MHD_|db_'
 may_not_import libcm_base.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"
 may_not_import libcf_conf.a "uv_|SSL_|EVP_|sqlite3_|MHD_|$random"

@@ -57,11 +57,11 @@ static enum cm_rc judge_quietly(const struct cl_dry_run *what, const struct rd_d
 		job.absent = no->msg;
 	if (rc != CM_OK)
 		return rc;
-	job.store = cl_judge_db(db);
+	job.db = db;
 	judged = cl_judge(&job, j, no);
 	if (judged == CM_EMORE)
 		judged = cm_fail(no, CM_ELATER, "%s",
-			j->need.kind == CL_NEED_PLAN
+			j->need.kind == CD_NEED_PLAN
 				? "its plan is not known here: the shuffler is asked for it first"
 				: "it is a further try: the shuffler is asked for the VOID manifest of the "
 				  "one before first");

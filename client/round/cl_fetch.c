@@ -99,7 +99,7 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 		done(f);
 		return;
 	}
-	f->plans.need.kind = CL_NEED_PLAN;
+	f->plans.need.kind = CD_NEED_PLAN;
 	memcpy(f->plans.need.plan_hash, d.plan_hash, PR_HASH_LEN);
 	rd_descriptor_fini(&d);
 	cl_asker_begin(f->asker, 0);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cl_pins.h"
+#include "cl_reports.h"
 #include "cm_fault.h"
 #include "cm_round.h"
 #include "rd_left_out.h"
@@ -13,6 +15,16 @@
 double cl_shown_bound(double v)
 {
 	return cm_round_up(v, 4);
+}
+
+/* Set what a loss of the ledger means for the rounds after it; `lost` gets the words. */
+static void know_loss(const struct cl_loss *loss, struct cd_facts *f, char *lost, size_t size)
+{
+	f->closed_plans = loss->closed_plans;
+	if (!loss->lost)
+		return;
+	cl_loss_words(loss, lost, size);
+	f->lost = lost;
 }
 
 /* ---- The round, once its plan is known and pinned ---- */
@@ -40,7 +52,7 @@ static enum cm_rc judge_filter(const struct cl_judge_job *job, const struct rd_p
 	enum cm_rc rc = cl_policy_loss(job->policy, &j->d, &j->charge.loss, err);
 
 	if (rc == CM_OK)
-		rc = job->store.account(job->store.ctx, plan, &account, err);
+		rc = cl_ledger_kept(job->db, plan, &account, err);
 	if (rc == CM_OK)
 		rc = rd_account_judge(account, &j->charge.loss, &j->verdict, err);
 	if (rc != CM_OK)
@@ -53,128 +65,43 @@ static enum cm_rc judge_filter(const struct cl_judge_job *job, const struct rd_p
 	return CM_OK;
 }
 
-/* Whether this client may take part in d, which is a try of an entry that it pinned.  CM_EMORE: this needs
- * the manifest of the round *missing.  CM_EPERM: the try is not a later one, or the one before it is not
- * known to be void. */
-static enum cm_rc judge_try(const struct cl_judge_job *job, const struct rd_descriptor *d,
-	uint8_t missing[PR_ROUND_ID_LEN], struct cm_err *err)
-{
-	unsigned long entry = d->entry, attempt = d->attempt;
-	uint8_t hash[PR_HASH_LEN] = { 0 };
-	struct cl_try last;
-	bool is_void = false;
-	enum cm_rc rc = job->store.last_try(job->store.ctx, d->plan_hash, d->entry, &last, err);
+/* ---- Its plan, and what this client takes of it ---- */
 
-	if (rc != CM_OK || last.attempt == 0)
-		return rc;
-	if (CM_CHECKED("client.try.later") && d->attempt <= last.attempt)
-		return cm_fail(err, CM_EPERM,
-			"try %lu of entry %lu is offered after this client took part in try %lu", attempt,
-			entry, (unsigned long)last.attempt);
-	rc = job->store.was_void(job->store.ctx, &last, &is_void, hash, err);
-	if (rc == CM_ENOINPUT && !job->absent) {
-		memcpy(missing, last.round_id, PR_ROUND_ID_LEN);
-		return CM_EMORE;
-	}
-	if (rc != CM_OK && rc != CM_ENOINPUT)
-		return rc;
-	if (CM_CHECKED("client.try.void") && rc == CM_ENOINPUT)
-		return cm_fail(err, CM_EPERM,
-			"try %lu of entry %lu counts as released, because its VOID manifest cannot be had: "
-			"%.120s",
-			(unsigned long)last.attempt, entry, job->absent);
-	if (rc == CM_ENOINPUT)
-		return CM_OK;
-	if (CM_CHECKED("client.try.void") && !is_void)
-		return cm_fail(err, CM_EPERM, "entry %lu is answered: its try %lu was sealed", entry,
-			(unsigned long)last.attempt);
-	if (CM_CHECKED("client.try.named") && d->attempt == last.attempt + 1 &&
-		memcmp(hash, d->void_manifest, PR_HASH_LEN) != 0)
-		return cm_fail(err, CM_EPERM,
-			"try %lu of entry %lu names another VOID manifest than the shuffler gave for try %lu",
-			attempt, entry, (unsigned long)last.attempt);
-	return CM_OK;
-}
-
-/* Whether the round is an entry that this client pinned, and the next try of that entry. */
-static enum cm_rc judge_entry(const struct cl_judge_job *job, const struct rd_plan *plan,
-	const struct cl_pin *pin, struct cl_judgement *j, struct cm_err *err)
-{
-	const struct rd_entry *e = rd_plan_entry(plan, j->d.entry);
-	enum cm_rc rc;
-
-	if (CM_CHECKED("client.plan.entry") && (!e || !rd_pin_has(&pin->pin, (size_t)(e - plan->entry))))
-		return cm_fail_key(err, CM_EPERM, "pin",
-			"entry %lu is not among the %zu of %zu that this client pinned of plan '%s' (%" PRIu64
-			")",
-			(unsigned long)j->d.entry, rd_pin_count(&pin->pin), plan->entries, plan->name,
-			plan->number);
-	rc = judge_try(job, &j->d, j->need.round_id, err);
-	if (rc == CM_EMORE)
-		j->need.kind = CL_NEED_MANIFEST;
-	return rc;
-}
-
-static enum cm_rc judge_pinned(const struct cl_judge_job *job, const struct rd_plan *plan,
-	const struct cl_pin *pin, struct cl_judgement *j, struct cm_err *err)
-{
-	struct rd_slices pinned;
-	enum cm_rc rc = job->store.slices(job->store.ctx, &pinned, err);
-
-	if (rc == CM_OK)
-		rc = cl_pin_check(job->policy, pin, &pinned, err);
-	if (rc == CM_OK)
-		rc = cl_plan_view_read(&job->store, plan->hash, &j->plan, err);
-	if (rc == CM_OK && !pin->adaptive)
-		rc = judge_entry(job, plan, pin, j, err);
-	if (rc == CM_OK)
-		rc = pin->adaptive ? judge_filter(job, plan, j, err)
-				   : cl_judge_alone(job->policy, plan->delta, j, err);
-	j->charge.epsilon_total = j->plan.slices.epsilon;
-	return rc;
-}
-
-/* ---- Its plan ---- */
-
-/* Find the plan with this hash; CM_EMORE and the needed document if it is not known. */
-static enum cm_rc known_plan(const struct cl_judge_job *job, const uint8_t hash[PR_HASH_LEN],
-	struct rd_plan *plan, struct cl_judgement *j, struct cm_err *err)
-{
-	enum cm_rc rc = job->store.plan(job->store.ctx, hash, plan, err);
-
-	if (rc != CM_ENOINPUT)
-		return rc;
-	if (job->absent)
-		return cm_fail(err, CM_EPERM, "the round's plan is not to be had: %.200s", job->absent);
-	j->need.kind = CL_NEED_PLAN;
-	memcpy(j->need.plan_hash, hash, PR_HASH_LEN);
-	return CM_EMORE;
-}
+/* What a judgement has read: the pointers in `facts` point to it. */
+struct known {
+	struct cd_facts facts;
+	struct cl_loss loss;
+	char lost[256]; /* what the loss means */
+	struct rd_plan plan;
+	struct cl_pin pin;
+};
 
 /* After an accepted loss of the ledger, the slices of the plans that were closed before this one count as
  * spent, whether they were forgotten or not. */
-static enum cm_rc close_before(const struct cl_judge_job *job, const struct cl_loss *loss,
-	const struct rd_plan *plan, struct cl_judgement *j, struct cm_err *err)
+static enum cm_rc close_before(
+	const struct cl_judge_job *job, const struct known *k, struct cd_need *need, struct cm_err *err)
 {
 	uint8_t previous[PR_HASH_LEN];
-	uint64_t number = plan->number;
+	uint64_t number = k->plan.number;
 	enum cm_rc rc = CM_OK;
 
-	memcpy(previous, plan->previous, PR_HASH_LEN);
+	memcpy(previous, k->plan.previous, PR_HASH_LEN);
 	while (rc == CM_OK && --number > 0) {
 		struct rd_plan before;
 		struct cl_pin pin;
 
-		rc = known_plan(job, previous, &before, j, err);
+		rc = cl_plan_find(job->db, previous, &before, err);
+		if (rc == CM_ENOINPUT)
+			rc = cd_judge_unknown(previous, job->absent, need, err);
 		if (rc == CM_OK && before.number != number)
 			rc = cm_fail(err, CM_EPERM,
 				"plan '%s' is numbered %" PRIu64 " where %" PRIu64 " is due", before.name,
 				before.number, number);
-		if (rc == CM_OK && number <= loss->closed_plans) {
-			rc = job->store.pin(job->store.ctx, before.hash, &pin, err);
+		if (rc == CM_OK && number <= k->loss.closed_plans) {
+			rc = cl_pin_find(job->db, before.hash, &pin, err);
 			if (rc == CM_ENOINPUT) {
 				pin = cl_pin_closed(&before);
-				rc = job->store.put_pin(job->store.ctx, &pin, job->now_ms, err);
+				rc = cl_pin_put(job->db, &pin, job->now_ms, err);
 			}
 		}
 		memcpy(previous, before.previous, PR_HASH_LEN);
@@ -188,88 +115,117 @@ static enum cm_rc make_pin(
 	const struct cl_judge_job *job, const struct rd_plan *plan, struct cl_pin *out, struct cm_err *err)
 {
 	struct rd_slices pinned;
-	enum cm_rc rc = job->store.slices(job->store.ctx, &pinned, err);
+	enum cm_rc rc = cl_pin_slices(job->db, &pinned, err);
 
 	if (rc == CM_OK)
 		rc = cl_pin_choose(job->policy, plan, &pinned, job->stop, out, err);
-	return rc == CM_OK ? job->store.put_pin(job->store.ctx, out, job->now_ms, err) : rc;
+	return rc == CM_OK ? cl_pin_put(job->db, out, job->now_ms, err) : rc;
 }
 
-/* Refuse a plan other than the one that the policy names, if it names one. */
-static enum cm_rc check_named(
-	const struct cl_policy *policy, const uint8_t plan_hash[PR_HASH_LEN], struct cm_err *err)
+/* Judge the round by the policy, and find the plan's pin or make it. */
+static enum cm_rc know_pin(
+	const struct cl_judge_job *job, struct known *k, struct cl_judgement *j, struct cm_err *err)
 {
-	if (CM_CHECKED("client.policy.plan") && policy->plan_only &&
-		memcmp(plan_hash, policy->plan_hash, PR_HASH_LEN) != 0)
-		return cm_fail_key(
-			err, CM_EPERM, "plan", "policy: the round is of another plan than `plan` names");
-	return CM_OK;
-}
-
-static enum cm_rc check_closed(const struct cl_loss *loss, const struct rd_plan *plan, struct cm_err *err)
-{
-	if (plan->number <= loss->closed_plans)
-		return cm_fail_key(err, CM_EPERM, "accept-loss",
-			"plan '%s' (%" PRIu64 ") is closed: a loss of this client's ledger was accepted",
-			plan->name, plan->number);
-	return CM_OK;
-}
-
-static enum cm_rc check_lost(const struct cl_loss *loss, struct cm_err *err)
-{
-	char words[256];
-
-	if (!loss->lost)
-		return CM_OK;
-	cl_loss_words(loss, words, sizeof words);
-	return cm_fail_key(err, CM_EBUDGET, "accept-loss", "budget: %s", words);
-}
-
-static enum cm_rc judge_plan(const struct cl_judge_job *job, const struct cl_loss *loss,
-	struct cl_judgement *j, struct cm_err *err)
-{
+	struct rd_slices pinned;
 	uint64_t recent = 0;
-	struct rd_plan plan;
-	struct cl_pin pin;
-	enum cm_rc rc;
+	enum cm_rc rc = cl_ledger_recent(job->db, job->now_ms - job->policy->window_ms, &recent, err);
 
-	rc = check_named(job->policy, j->d.plan_hash, err);
-	if (rc != CM_OK)
-		return rc;
-	rc = known_plan(job, j->d.plan_hash, &plan, j, err);
-	if (rc == CM_OK && CM_CHECKED("client.plan.covers") && rd_plan_covers(&plan, &j->d, err) != CM_OK)
-		rc = err->code = CM_EPERM;
-	if (rc == CM_OK)
-		rc = check_closed(loss, &plan, err);
-	if (rc == CM_OK)
-		rc = job->store.recent(job->store.ctx, job->now_ms - job->policy->window_ms, &recent, err);
 	if (rc == CM_OK)
 		rc = cl_policy_check(job->policy, &j->d, recent, err);
-	if (rc == CM_OK && loss->accepted)
-		rc = close_before(job, loss, &plan, j, err);
+	if (rc == CM_OK && k->loss.accepted)
+		rc = close_before(job, k, &j->need, err);
 	if (rc == CM_OK) {
-		rc = job->store.pin(job->store.ctx, plan.hash, &pin, err);
+		rc = cl_pin_find(job->db, k->plan.hash, &k->pin, err);
 		if (rc == CM_ENOINPUT)
-			rc = make_pin(job, &plan, &pin, err);
+			rc = make_pin(job, &k->plan, &k->pin, err);
 	}
 	if (rc == CM_OK)
-		rc = judge_pinned(job, &plan, &pin, j, err);
-	rd_plan_fini(&plan);
+		rc = cl_pin_slices(job->db, &pinned, err);
+	if (rc == CM_OK)
+		rc = cl_pin_check(job->policy, &k->pin, &pinned, err);
+	if (rc == CM_OK)
+		rc = cl_plan_view_read(job->db, k->plan.hash, &j->plan, err);
+	j->charge.epsilon_total = j->plan.slices.epsilon;
+	k->facts.pin = &k->pin.pin;
+	k->facts.adaptive = k->pin.adaptive;
 	return rc;
+}
+
+/* ---- What is known of earlier rounds ---- */
+
+static enum cm_rc know_past(
+	const struct cl_judge_job *job, const struct rd_descriptor *d, struct known *k, struct cm_err *err)
+{
+	struct cd_facts *f = &k->facts;
+	enum cm_rc rc = cl_loss_read(job->db, &k->loss, err);
+
+	if (rc == CM_OK)
+		rc = cl_reports_sequence(job->db, &f->stored, err);
+	if (rc == CM_OK)
+		rc = cl_ledger_charged(job->db, d->sequence, &f->charged, err);
+	know_loss(&k->loss, f, k->lost, sizeof k->lost);
+	return rc;
+}
+
+static enum cm_rc know_plan(
+	const struct cl_judge_job *job, const struct rd_descriptor *d, struct known *k, struct cm_err *err)
+{
+	enum cm_rc rc = cl_plan_find(job->db, d->plan_hash, &k->plan, err);
+
+	k->facts.plan = rc == CM_OK ? &k->plan : NULL;
+	return rc == CM_ENOINPUT ? CM_OK : rc;
+}
+
+static enum cm_rc know_try(
+	const struct cl_judge_job *job, const struct rd_descriptor *d, struct cd_try *t, struct cm_err *err)
+{
+	struct cl_try last;
+	bool is_void = false;
+	enum cm_rc rc = cl_try_last(job->db, d->plan_hash, d->entry, &last, err);
+
+	if (rc != CM_OK || last.attempt == 0)
+		return rc;
+	t->attempt = last.attempt;
+	memcpy(t->round_id, last.round_id, PR_ROUND_ID_LEN);
+	rc = cl_try_was_void(job->db, &last, &is_void, t->manifest, err);
+	if (rc == CM_OK)
+		t->fate = is_void ? CD_FATE_VOID : CD_FATE_SEALED;
+	return rc == CM_ENOINPUT ? CM_OK : rc;
+}
+
+/* Read the fact that cd_judge wants, or do what it stands for. */
+static enum cm_rc know(const struct cl_judge_job *job, enum cd_fact fact, struct known *k,
+	struct cl_judgement *j, struct cm_err *err)
+{
+	switch (fact) {
+	case CD_FACT_SEEN:
+		return cl_ledger_see(job->db, &j->d, job->now_ms, err);
+	case CD_FACT_PAST:
+		return know_past(job, &j->d, k, err);
+	case CD_FACT_PLAN:
+		return know_plan(job, &j->d, k, err);
+	case CD_FACT_PIN:
+		return know_pin(job, k, j, err);
+	case CD_FACT_TRY:
+		return know_try(job, &j->d, &k->facts.tried, err);
+	case CD_FACTS:
+		break;
+	}
+	return CM_OK;
 }
 
 /* ---- A draft: the same checks, and nothing is stored ---- */
 
-enum cm_rc cl_draft_read(const struct cl_judge_store *store, const struct rd_plan *plan, struct cl_draft *out,
-	struct cm_err *err)
+enum cm_rc cl_draft_read(
+	struct cl_db *db, const struct rd_plan *plan, struct cl_draft *out, struct cm_err *err)
 {
 	*out = (struct cl_draft){ .plan = plan };
 
-	enum cm_rc rc = store->loss(store->ctx, &out->loss, err);
+	enum cm_rc rc = cl_loss_read(db, &out->loss, err);
 	if (rc == CM_OK)
-		rc = store->slices(store->ctx, &out->pinned, err);
+		rc = cl_pin_slices(db, &out->pinned, err);
 	if (rc == CM_OK)
-		rc = store->pin(store->ctx, plan->hash, &out->pin, err);
+		rc = cl_pin_find(db, plan->hash, &out->pin, err);
 	out->is_pinned = rc == CM_OK;
 	return rc == CM_ENOINPUT ? CM_OK : rc;
 }
@@ -278,12 +234,12 @@ enum cm_rc cl_draft_judge(const struct cl_policy *policy, struct cl_draft *draft
 	struct rd_faults *faults)
 {
 	struct cm_err err = { .code = CM_OK };
-	enum cm_rc rc = check_lost(&draft->loss, &err);
+	struct cd_facts facts = { .only_plan = policy->plan_only ? policy->plan_hash : NULL };
+	char lost[256];
+	enum cm_rc rc;
 
-	if (rc == CM_OK)
-		rc = check_named(policy, draft->plan->hash, &err);
-	if (rc == CM_OK)
-		rc = check_closed(&draft->loss, draft->plan, &err);
+	know_loss(&draft->loss, &facts, lost, sizeof lost);
+	rc = cd_judge_draft(&facts, draft->plan, &err);
 	if (rc == CM_OK && draft->is_pinned)
 		rc = cl_pin_check(policy, &draft->pin, &draft->pinned, &err);
 	else if (rc == CM_OK)
@@ -299,86 +255,69 @@ enum cm_rc cl_draft_judge(const struct cl_policy *policy, struct cl_draft *draft
 /* ---- The descriptor ---- */
 
 static enum cm_rc judge_verified(
-	const struct cl_judge_job *job, struct cl_judgement *j, bool *answered, struct cm_err *err)
+	const struct cl_judge_job *job, struct cl_judgement *j, struct cd_verdict *v, struct cm_err *err)
 {
-	struct cl_loss loss = { .lost = false };
-	uint64_t active = 0;
-	bool charged = false;
+	struct known k = { .facts = { .population = job->policy->shared.population,
+				   .only_plan = job->policy->plan_only ? job->policy->plan_hash : NULL,
+				   .now_ms = job->now_ms,
+				   .absent = job->absent } };
 	enum cm_rc rc;
 
-	if (strcmp(j->d.population, job->policy->shared.population) != 0)
-		return cm_fail(err, CM_EPERM, "policy: the round is for population '%.60s', not '%.60s'",
-			j->d.population, job->policy->shared.population);
-	rc = job->store.see(job->store.ctx, &j->d, job->now_ms, err);
-	if (rc == CM_OK)
-		rc = job->store.loss(job->store.ctx, &loss, err);
-	if (rc == CM_OK)
-		rc = check_lost(&loss, err);
-	if (rc == CM_OK)
-		rc = job->store.active(job->store.ctx, &active, err);
-	if (rc != CM_OK)
-		return rc;
-	if (active == j->d.sequence) {
-		j->resumed = true;
-		return CM_OK;
+	while ((rc = cd_judge(&k.facts, &j->d, v, err)) == CM_EMORE && v->want != CD_FACTS) {
+		rc = know(job, v->want, &k, j, err);
+		if (rc != CM_OK)
+			break;
+		k.facts.known[v->want] = true;
 	}
-	rc = job->store.charged(job->store.ctx, j->d.sequence, &charged, err);
-	if (rc != CM_OK)
-		return rc;
-	/* The sealed bytes are erased; taking part again would randomize the same values a second time. */
-	*answered = charged;
-	if (charged)
-		return cm_fail(err, CM_EPERM, "round %" PRIu64 " is over for this client", j->d.sequence);
-	j->clock = rd_in_time(j->d.opens_ms, j->d.deadline_ms, job->now_ms, err) != CM_OK;
-	if (j->clock)
-		return cm_context(err, "round %" PRIu64, j->d.sequence);
-	return judge_plan(job, &loss, j, err);
+	if (v->need.kind != CD_NEED_NOTHING)
+		j->need = v->need;
+	if (rc == CM_OK && !v->resumed)
+		rc = k.facts.adaptive ? judge_filter(job, &k.plan, j, err)
+				      : cl_judge_alone(job->policy, k.plan.delta, j, err);
+	rd_plan_fini(&k.plan);
+	return rc;
 }
 
 enum cm_rc cl_judge(const struct cl_judge_job *job, struct cl_judgement *out, struct cm_err *err)
 {
+	struct cd_verdict v = { .answered = false };
 	struct cm_err recording;
-	bool answered = false;
 	enum cm_rc rc;
 
 	*out = (struct cl_judgement){ 0 };
-	if (job->signature_len != CR_SIGN_LEN)
-		return cm_fail(err, CM_EPERM, "descriptor: no signature");
-	if (CM_CHECKED("client.signature"))
-		rc = rd_descriptor_verify(
-			job->descriptor, job->descriptor_len, job->signature, job->analyzer, &out->d, err);
-	else
-		rc = rd_descriptor_decode(job->descriptor, job->descriptor_len, &out->d, err);
+	rc = cd_judge_signed(job->descriptor, job->descriptor_len, job->signature, job->signature_len,
+		job->analyzer, &out->d, err);
 	if (rc != CM_OK)
 		return rc;
 	out->verified = true;
-	rc = job->store.keep(
-		job->store.ctx, &out->d, job->descriptor, job->descriptor_len, job->signature, err);
+	rc = cl_ledger_keep(job->db, &out->d, job->descriptor, job->descriptor_len, job->signature, err);
 	if (rc == CM_OK)
-		rc = judge_verified(job, out, &answered, err);
-	if (!answered && (rc == CM_EPERM || rc == CM_EBUDGET))
+		rc = judge_verified(job, out, &v, err);
+	out->resumed = v.resumed;
+	out->clock = v.clock;
+	if (!v.answered && (rc == CM_EPERM || rc == CM_EBUDGET))
 		out->declined = rd_left_out_of(err->key);
-	else if (out->clock)
+	else if (v.clock)
 		out->declined = rd_left_out_of("clock");
 	/* A refusal that cannot be recorded is still a refusal. */
 	if ((rc == CM_EPERM || rc == CM_EBUDGET) &&
-		job->store.refuse(job->store.ctx, &out->d, job->now_ms, err->msg, &recording) != CM_OK)
+		cl_ledger_refuse(job->db, &out->d, job->now_ms, err->msg, &recording) != CM_OK)
 		(void)0;
 	return rc;
 }
 
-enum cm_rc cl_plan_view_read(const struct cl_judge_store *store, const uint8_t plan_hash[PR_HASH_LEN],
-	struct cl_plan_view *out, struct cm_err *err)
+enum cm_rc cl_plan_view_read(
+	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], struct cl_plan_view *out, struct cm_err *err)
 {
 	struct rd_plan plan;
 	struct cl_pin pin;
-	enum cm_rc rc = store->slices(store->ctx, &out->slices, err);
+	enum cm_rc rc = cl_pin_slices(db, &out->slices, err);
 
 	if (rc == CM_OK)
-		rc = store->pin(store->ctx, plan_hash, &pin, err);
+		rc = cl_pin_find(db, plan_hash, &pin, err);
 	if (rc != CM_OK)
 		return rc;
-	rc = store->plan(store->ctx, plan_hash, &plan, err);
+	rc = cl_plan_find(db, plan_hash, &plan, err);
 	if (rc == CM_OK) {
 		(void)snprintf(out->name, sizeof out->name, "%s", plan.name);
 		out->number = pin.number;

@@ -1,59 +1,15 @@
 /* cl_judge.h - decides whether this client takes part in the round of a received descriptor.  It uses no
- * network, and reads and writes stored data only through struct cl_judge_store.
- *
- * The checks in order: signature of the pinned analyzer, form, population, earlier descriptors, losses of
- * this ledger, deadline, the signed plan, policy, the pin, the entry and its tries.  Each refusal has its
- * own one-line reason.  A round costs nothing beyond its plan's slice, which is spent when the plan is
- * pinned. */
+ * network.  cd_judge.h has the checks and their order; this reads from client.db the facts that they want,
+ * stores what a judgement adds, and does what needs the accountant: the policy's checks, the pin, the loss of
+ * the round.  Each refusal has its own one-line reason.  A round costs nothing beyond its plan's slice, which
+ * is spent when the plan is pinned. */
 #pragma once
 
+#include "cd_judge.h"
 #include "cl_ledger.h"
 #include "cl_pin.h"
 #include "cl_standing.h"
 #include "cl_tries.h"
-
-/* The functions that read what is known of earlier rounds and store what this judgement adds.  What they
- * store is durable when they return.  cl_judge_db.c implements them on client.db; each comment names the
- * functions that document them. */
-struct cl_judge_store {
-	void *ctx;
-	/* These are cl_ledger_keep, _see, _refuse, _charged, _recent and _kept. */
-	enum cm_rc (*keep)(void *ctx, const struct rd_descriptor *d, const uint8_t *bytes, size_t len,
-		const uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err);
-	enum cm_rc (*see)(void *ctx, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err);
-	enum cm_rc (*refuse)(void *ctx, const struct rd_descriptor *d, int64_t now_ms, const char *why,
-		struct cm_err *err);
-	enum cm_rc (*charged)(void *ctx, uint64_t sequence, bool *charged, struct cm_err *err);
-	enum cm_rc (*recent)(void *ctx, int64_t since_ms, uint64_t *rounds, struct cm_err *err);
-	enum cm_rc (*account)(
-		void *ctx, const struct rd_plan *plan, struct rd_account **out, struct cm_err *err);
-	/* These are cl_reports_sequence and cl_loss_read. */
-	enum cm_rc (*active)(void *ctx, uint64_t *sequence, struct cm_err *err);
-	enum cm_rc (*loss)(void *ctx, struct cl_loss *out, struct cm_err *err);
-	/* These are cl_plan_find, cl_pin_find, cl_pin_slices and cl_pin_put. */
-	enum cm_rc (*plan)(
-		void *ctx, const uint8_t hash[PR_HASH_LEN], struct rd_plan *out, struct cm_err *err);
-	enum cm_rc (*pin)(
-		void *ctx, const uint8_t plan_hash[PR_HASH_LEN], struct cl_pin *out, struct cm_err *err);
-	enum cm_rc (*slices)(void *ctx, struct rd_slices *out, struct cm_err *err);
-	enum cm_rc (*put_pin)(void *ctx, const struct cl_pin *pin, int64_t now_ms, struct cm_err *err);
-	/* These are cl_try_last and cl_try_was_void. */
-	enum cm_rc (*last_try)(void *ctx, const uint8_t plan_hash[PR_HASH_LEN], uint32_t entry,
-		struct cl_try *out, struct cm_err *err);
-	enum cm_rc (*was_void)(void *ctx, const struct cl_try *t, bool *is_void, uint8_t hash[PR_HASH_LEN],
-		struct cm_err *err);
-};
-/* db is borrowed. */
-struct cl_judge_store cl_judge_db(struct cl_db *db);
-
-/* The kinds of documents that must be fetched from the shuffler: plan and manifest before the round can be
- * judged, the payload after that (cl_prepare.h). */
-enum cl_need_kind { CL_NEED_NOTHING, CL_NEED_PLAN, CL_NEED_MANIFEST, CL_NEED_PAYLOAD };
-struct cl_need {
-	enum cl_need_kind kind;
-	uint8_t plan_hash[PR_HASH_LEN];
-	uint8_t round_id[PR_ROUND_ID_LEN];
-};
 
 /* The plan of a round as this client pinned it; its number is 0 if it is not pinned. */
 struct cl_plan_view {
@@ -64,8 +20,8 @@ struct cl_plan_view {
 	double epsilon, delta;   /* the plan's slice */
 	struct rd_slices slices; /* the slices of all pinned plans */
 };
-CM_CHECK enum cm_rc cl_plan_view_read(const struct cl_judge_store *store,
-	const uint8_t plan_hash[PR_HASH_LEN], struct cl_plan_view *out, struct cm_err *err);
+CM_CHECK enum cm_rc cl_plan_view_read(
+	struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN], struct cl_plan_view *out, struct cm_err *err);
 
 struct cl_judgement {
 	struct rd_descriptor d; /* free with rd_descriptor_fini when verified is set */
@@ -75,7 +31,7 @@ struct cl_judgement {
 	/* The reason why this client declines the round (rd_left_out.h); 0 if it does not decline, or has
 	 * answered the round already.  It is known before any reading is read. */
 	unsigned declined;
-	struct cl_need need;
+	struct cd_need need;
 	struct cl_plan_view plan;
 	struct cl_charge charge; /* epsilon_round: the loss of this round; epsilon_total: of all slices */
 	/* the verdict on this round alone; in adaptive modes, the verdict of the plan's filter on it */
@@ -83,7 +39,7 @@ struct cl_judgement {
 };
 
 struct cl_judge_job {
-	struct cl_judge_store store;
+	struct cl_db *db; /* what is written to it is durable when the judgement returns */
 	const struct cl_policy *policy;
 	const struct cr_verifier *analyzer;
 	const uint8_t *descriptor, *signature; /* as the shuffler sent them */
@@ -113,8 +69,8 @@ struct cl_draft {
 	struct cl_pin pin; /* set when the draft is judged */
 };
 /* Read what is stored about the plan; nothing is written. */
-CM_CHECK enum cm_rc cl_draft_read(const struct cl_judge_store *store, const struct rd_plan *plan,
-	struct cl_draft *out, struct cm_err *err);
+CM_CHECK enum cm_rc cl_draft_read(
+	struct cl_db *db, const struct rd_plan *plan, struct cl_draft *out, struct cm_err *err);
 /* Judge the draft as cl_judge judges the plan of a round.  Any thread may call it, because it does not use
  * the database.  CM_OK: draft->pin has the entries that would be pinned.  CM_EPERM: no entry would be
  * pinned.  CM_ELATER: the judgement was stopped; draft->pin has the entries that were found until then.

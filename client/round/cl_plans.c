@@ -48,7 +48,7 @@ void cl_plans_down(struct cl_plans *p)
 
 void cl_plans_begin(struct cl_plans *p)
 {
-	p->need.kind = CL_NEED_NOTHING;
+	p->need.kind = CD_NEED_NOTHING;
 	p->absent[0] = '\0';
 }
 
@@ -56,9 +56,9 @@ enum cl_ask cl_plans_next(const struct cl_plans *p)
 {
 	if (p->db && !p->standing)
 		return CL_ASK_STANDING;
-	return p->need.kind == CL_NEED_PLAN       ? CL_ASK_PLAN
-	       : p->need.kind == CL_NEED_MANIFEST ? CL_ASK_MANIFEST
-	       : p->need.kind == CL_NEED_PAYLOAD  ? CL_ASK_PAYLOAD
+	return p->need.kind == CD_NEED_PLAN       ? CL_ASK_PLAN
+	       : p->need.kind == CD_NEED_MANIFEST ? CL_ASK_MANIFEST
+	       : p->need.kind == CD_NEED_PAYLOAD  ? CL_ASK_PAYLOAD
 						  : CL_ASK_ROUND;
 }
 
@@ -177,7 +177,7 @@ static enum cm_rc take_manifest(
 static void judge_without(struct cl_plans *p, const char *why)
 {
 	(void)snprintf(p->absent, sizeof p->absent, "%s", why);
-	p->need.kind = CL_NEED_NOTHING;
+	p->need.kind = CD_NEED_NOTHING;
 }
 
 static enum cm_rc take_error(
@@ -221,6 +221,6 @@ enum cm_rc cl_plans_answer(struct cl_plans *p, enum cl_ask ask, const Tombola__V
 		return CM_OK;
 	}
 	if (rc == CM_OK)
-		p->need.kind = CL_NEED_NOTHING;
+		p->need.kind = CD_NEED_NOTHING;
 	return rc;
 }

@@ -24,7 +24,7 @@ struct cl_plans {
 	char away[400];
 	struct cm_buf newest; /* the newest descriptor in db; its signature follows */
 	uint8_t newest_signature[CR_SIGN_LEN];
-	struct cl_need need;       /* the document that the current round needs */
+	struct cd_need need;       /* the document that the current round needs */
 	char absent[320];          /* why the needed document cannot be had; empty if no document is absent */
 	struct cl_payload payload; /* the payload of the current round, until that is over */
 	struct cm_buf fetched;     /* the fetched plan, if there is no database */

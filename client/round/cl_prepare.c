@@ -329,7 +329,7 @@ void cl_prepare_times(const struct cl_conf *conf, const struct rd_descriptor *d,
 
 enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out, struct cm_err *err)
 {
-	const struct cl_judge_job judge = { .store = cl_judge_db(job->db),
+	const struct cl_judge_job judge = { .db = job->db,
 		.policy = &job->setup->policy,
 		.analyzer = job->setup->analyzer,
 		.descriptor = job->descriptor,
@@ -353,7 +353,7 @@ enum cm_rc cl_prepare(const struct cl_prepare_job *job, struct cl_prepared *out,
 	if (rc != CM_OK || (out->j.resumed && whole))
 		return rc;
 	if (job->payload && out->j.d.payload_size > 0 && !cl_payload_settled(job->payload, &out->j.d)) {
-		out->j.need.kind = CL_NEED_PAYLOAD;
+		out->j.need.kind = CD_NEED_PAYLOAD;
 		return CM_EMORE;
 	}
 	if (!job->input)

@@ -212,7 +212,6 @@ static void answer_later(struct cl_rehearse *r, const struct rd_plan *plan)
 
 static void begin(struct cl_rehearse *r, struct rd_plan *plan, int64_t asked_ms)
 {
-	const struct cl_judge_store store = cl_judge_db(r->context->db);
 	struct cm_err err;
 
 	rd_plan_fini(&r->plan);
@@ -226,7 +225,7 @@ static void begin(struct cl_rehearse *r, struct rd_plan *plan, int64_t asked_ms)
 	r->wanted = true;
 	r->cut = false;
 	atomic_store(&r->stop, false);
-	if (cl_draft_read(&store, &r->plan, &r->draft, &err) != CM_OK) {
+	if (cl_draft_read(r->context->db, &r->plan, &r->draft, &err) != CM_OK) {
 		cl_say(r->context, CM_LOG_ERROR, "a rehearsal is not answered", &err);
 		return;
 	}

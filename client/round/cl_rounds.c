@@ -304,7 +304,7 @@ static void judge(void *user);
  * payload or without. */
 static void fetch(struct cl_rounds *r)
 {
-	const struct cl_need need = r->prep.prepared.j.need;
+	const struct cd_need need = r->prep.prepared.j.need;
 	struct cm_err err;
 
 	if (cl_payload_wait_begin(&r->payload_wait, &r->prep.prepared.j.d, &err) != CM_OK) {
@@ -357,7 +357,7 @@ static void on_prepared(void *user)
 		return;
 	}
 	r->phase = CL_ASKING;
-	if (r->prep.err.code == CM_EMORE && j->need.kind == CL_NEED_PAYLOAD) {
+	if (r->prep.err.code == CM_EMORE && j->need.kind == CD_NEED_PAYLOAD) {
 		fetch(r);
 		return;
 	}

@@ -9,7 +9,6 @@ void cl_summary_make(const struct cl_context *c, const struct cl_prepared *prepa
 	const struct cl_judgement *j = &prepared->j;
 	const struct rd_descriptor *d = &j->d;
 	const struct cl_policy *policy = &c->setup->policy;
-	const struct cl_judge_store store = cl_judge_db(c->db);
 	struct cm_err unused;
 	struct cl_summary s = { .sequence = d->sequence, .rows = prepared->rows };
 
@@ -18,7 +17,7 @@ void cl_summary_make(const struct cl_context *c, const struct cl_prepared *prepa
 	s.resumed = j->resumed;
 	s.entry = d->entry;
 	s.attempt = d->attempt;
-	if (cl_plan_view_read(&store, d->plan_hash, &s.plan, &unused) != CM_OK)
+	if (cl_plan_view_read(c->db, d->plan_hash, &s.plan, &unused) != CM_OK)
 		s.plan = (struct cl_plan_view){ .number = 0 };
 	s.target = d->target;
 	s.messages = d->messages_per_client;

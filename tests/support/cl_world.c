@@ -211,7 +211,7 @@ bool cl_world_learn(struct cl_world *w, const uint8_t hash[PR_HASH_LEN])
 enum cm_rc cl_world_judge(
 	struct cl_world *w, const struct cl_offer *o, struct cl_judgement *j, struct cm_err *e)
 {
-	struct cl_judge_job job = { .store = cl_judge_db(w->db),
+	struct cl_judge_job job = { .db = w->db,
 		.policy = &w->policy,
 		.analyzer = w->analyzer.verifier,
 		.descriptor = o->bytes.data,
@@ -221,7 +221,7 @@ enum cm_rc cl_world_judge(
 		.now_ms = CL_WORLD_NOW };
 	enum cm_rc rc = cl_judge(&job, j, e);
 
-	while (rc == CM_EMORE && j->need.kind == CL_NEED_PLAN && !job.absent) {
+	while (rc == CM_EMORE && j->need.kind == CD_NEED_PLAN && !job.absent) {
 		if (!cl_world_learn(w, j->need.plan_hash))
 			job.absent = "not found";
 		rd_descriptor_fini(&j->d);

@@ -157,7 +157,7 @@ bool parties_shuffler(struct parties *p, size_t at)
 static enum cm_rc judge(struct parties *p, const char *absent, struct cl_judgement *j)
 {
 	const struct cl_offer *o = &p->offer;
-	const struct cl_judge_job job = { .store = cl_judge_db(p->world.db),
+	const struct cl_judge_job job = { .db = p->world.db,
 		.policy = &p->world.policy,
 		.analyzer = p->world.analyzer.verifier,
 		.descriptor = o->bytes.data,
@@ -207,7 +207,7 @@ bool parties_client(struct parties *p, size_t at, bool give, bool *asked)
 	p->offer.d = p->path[at].d;
 	cl_offer_sign(&p->world, &p->offer);
 	enum cm_rc rc = judge(p, NULL, &j);
-	*asked = rc == CM_EMORE && j.need.kind == CL_NEED_MANIFEST;
+	*asked = rc == CM_EMORE && j.need.kind == CD_NEED_MANIFEST;
 	if (*asked) {
 		if (give)
 			learn(p, j.need.round_id);

@@ -9,7 +9,7 @@
 
 static void an_unknown_plan_is_asked_for_and_without_it_the_round_is_refused(void **state)
 {
-	struct cl_judge_job job = { .store = cl_judge_db(world.db),
+	struct cl_judge_job job = { .db = world.db,
 		.policy = &world.policy,
 		.analyzer = world.analyzer.verifier,
 		.descriptor = offer.bytes.data,
@@ -20,7 +20,7 @@ static void an_unknown_plan_is_asked_for_and_without_it_the_round_is_refused(voi
 
 	(void)state;
 	assert_int_equal(cl_judge(&job, &judged, &err), CM_EMORE);
-	assert_int_equal(judged.need.kind, CL_NEED_PLAN);
+	assert_int_equal(judged.need.kind, CD_NEED_PLAN);
 	assert_memory_equal(judged.need.plan_hash, offer.d.plan_hash, PR_HASH_LEN);
 	rd_descriptor_fini(&judged.d);
 	assert_int_equal(count("SELECT count(*) FROM ledger WHERE kind = 'refused'"), 0);
@@ -87,8 +87,7 @@ static void a_slice_is_spent_whole_with_the_first_round_and_once(void **state)
 	assert_int_equal(count("SELECT count(*) FROM pin"), 1);
 	cl_world_restart(&world);
 	assert_true(slices().epsilon == 100 && slices().delta == 1e-6);
-	const struct cl_judge_store store = cl_judge_db(world.db);
-	assert_int_equal(cl_plan_view_read(&store, offer.d.plan_hash, &view, &err), CM_OK);
+	assert_int_equal(cl_plan_view_read(world.db, offer.d.plan_hash, &view, &err), CM_OK);
 	assert_string_equal(view.name, "plan");
 	assert_int_equal(view.number, 1);
 	assert_int_equal(view.taken, CL_WORLD_ENTRIES);

@@ -99,7 +99,7 @@ static enum cm_rc answer_plan(const struct cl_world_plan *p, uint8_t *signature)
 static void need_plan(void)
 {
 	cl_plans_begin(&plans);
-	plans.need.kind = CL_NEED_PLAN;
+	plans.need.kind = CD_NEED_PLAN;
 	memcpy(plans.need.plan_hash, offer.d.plan_hash, PR_HASH_LEN);
 }
 
@@ -153,7 +153,7 @@ static void on_every_connection_the_standing_comes_first(void **state)
 		assert_int_equal(cl_plans_frame(&plans, CL_ASK_PLAN, &frame, &wire, &err), CM_OK);
 		assert_int_equal(frame.kind_case, TOMBOLA__V1__FRAME__KIND_GET_PLAN);
 		assert_memory_equal(frame.get_plan->plan_hash.data, offer.d.plan_hash, PR_HASH_LEN);
-		plans.need.kind = CL_NEED_MANIFEST;
+		plans.need.kind = CD_NEED_MANIFEST;
 		assert_int_equal(cl_plans_next(&plans), CL_ASK_MANIFEST);
 		assert_int_equal(cl_plans_frame(&plans, CL_ASK_MANIFEST, &frame, &wire, &err), CM_OK);
 		assert_int_equal(frame.kind_case, TOMBOLA__V1__FRAME__KIND_GET_MANIFEST);
@@ -200,7 +200,7 @@ static void a_plan_is_learnt_or_absent(void **state)
 	(void)state;
 	need_plan();
 	assert_int_equal(answer_error(CL_ASK_PLAN, TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND), CM_OK);
-	assert_int_equal(plans.need.kind, CL_NEED_NOTHING);
+	assert_int_equal(plans.need.kind, CD_NEED_NOTHING);
 	assert_non_null(strstr(plans.absent, "words"));
 	need_plan();
 	assert_string_equal(plans.absent, "");

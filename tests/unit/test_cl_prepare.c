@@ -68,7 +68,7 @@ static enum cm_rc prepare(const char *text, bool strict)
 		assert_int_equal(cm_file_write(path, text, strlen(text), 0600, &err), CM_OK);
 	err.msg[0] = '\0';
 	if (cl_prepare(&job, &prepared, &err) == CM_EMORE) {
-		assert_int_equal(prepared.j.need.kind, CL_NEED_PLAN);
+		assert_int_equal(prepared.j.need.kind, CD_NEED_PLAN);
 		assert_true(cl_world_learn(&world, prepared.j.need.plan_hash));
 		cl_prepared_fini(&prepared);
 		return cl_prepare(&job, &prepared, &err);

@@ -59,7 +59,7 @@ static int tries_tear_down(void **state)
 /* Judge the round although the document that it needs cannot be had. */
 static enum cm_rc judge_without(const struct cl_offer *o)
 {
-	struct cl_judge_job job = { .store = cl_judge_db(world.db),
+	struct cl_judge_job job = { .db = world.db,
 		.policy = &world.policy,
 		.analyzer = world.analyzer.verifier,
 		.descriptor = o->bytes.data,
@@ -86,7 +86,7 @@ static void a_void_try_is_followed_by_the_next_once_its_manifest_is_there(void *
 	(void)state;
 	take_part(&first);
 	assert_int_equal(judge(&second), CM_EMORE);
-	assert_int_equal(judged.need.kind, CL_NEED_MANIFEST);
+	assert_int_equal(judged.need.kind, CD_NEED_MANIFEST);
 	assert_memory_equal(judged.need.round_id, first.d.round_id, PR_ROUND_ID_LEN);
 	assert_int_equal(learn(), CM_OK);
 	cl_world_restart(&world);
