@@ -1,12 +1,9 @@
 /* cmd_personal.c - rounds `personal:FILE,k=,...`: the response of participants who each have a guarantee of
  * their own, one number a line, as one round whose bound holds for every one of them.
  *
- * Three steps, each of which can only raise the bound:
- * - The victim has the largest guarantee.  The response at a smaller one is that response mixed with a
- *   uniform symbol, and divergences are convex.
- * - The participant who is left out of the others is one with the smallest guarantee.
- * - If there are more than CLASSES guarantees, those with close shares of blanket, k/(e^eps + k - 1), count
- *   as the largest among them, which has less blanket. */
+ * The victim has the largest guarantee: among the same participants any other loses less (doc/accounting.md,
+ * "Which victim loses most").  If there are more than CLASSES guarantees, those with close shares of blanket,
+ * k/(e^eps + k - 1), count as the largest among them, which has less blanket and can only raise the bound. */
 #include "cmd_personal.h"
 
 #include <errno.h>
@@ -204,31 +201,18 @@ static double symbols_of(const char *rest)
 	return 0;
 }
 
-/* Make the rounds: the charged one, from which one participant of the smallest guarantee is left out; and, of
- * two symbols, that of a victim of the largest, whose loss some data set has. */
+/* Make the round of a victim of the largest guarantee among all others. */
 static enum acct_rc read_people(const struct people *p, const char *rest, double k,
 	struct acct_spec part[ACCT_SPEC_PARTS], size_t *parts, char said[200])
 {
 	struct people_of c[CLASSES + 2];
 	char text[ACCT_SPEC_MAX];
-	struct acct_spec *held = NULL;
-	size_t n = classes_of(p, 1, p->size, k, c), last = p->size - 1;
-	bool mixed = p->epsilon[0] < p->epsilon[last];
+	size_t last = p->size - 1, n = classes_of(p, 0, last, k, c);
 	enum acct_rc rc = as_text(c, n, p, rest, text);
 
 	if (!rc)
 		rc = acct_spec_parts(text, part, parts, said, 200);
-	part[0].mixed = !rc && mixed;
-	if (rc || !mixed || part[0].round.messages == ACCT_ANY_MESSAGES || different(p, 0, last) > CLASSES)
-		return rc;
-	held = calloc(1, sizeof *held);
-	n = classes_of(p, 0, last, k, c);
-	rc = held ? as_text(c, n, p, rest, text) : ACCT_ENOMEM;
-	if (!rc)
-		rc = acct_spec_parse(text, held, said, 200);
-	if (!rc)
-		part[0].held = held->round;
-	free(held);
+	part[0].mixed = !rc && different(p, 0, last) > CLASSES;
 	return rc;
 }
 

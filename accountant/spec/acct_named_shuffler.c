@@ -59,20 +59,17 @@ enum acct_rc acct_named_topk(const struct acct_arg *arg, struct acct_spec *s, co
 }
 
 static enum acct_rc classes(const struct acct_arg *eps0, const struct acct_arg *least,
-	const struct acct_spec *s, size_t *weakest, size_t *strictest, const char **why)
+	const struct acct_spec *s, size_t *weakest, const char **why)
 {
 	if (eps0->size != least->size)
 		return acct_fault(why, "eps0 and least need equally many numbers");
 	if (s->round.sampling > 0)
 		return acct_fault(
 			why, "sampling with classes: a sample's guarantees are not known beforehand");
-	*weakest = *strictest = 0;
-	for (size_t i = 1; i < eps0->size; i++) {
+	*weakest = 0;
+	for (size_t i = 1; i < eps0->size; i++)
 		if (eps0->x[i] > eps0->x[*weakest])
 			*weakest = i;
-		if (eps0->x[i] < eps0->x[*strictest])
-			*strictest = i;
-	}
 	return ACCT_OK;
 }
 
@@ -82,10 +79,10 @@ static enum acct_rc classes(const struct acct_arg *eps0, const struct acct_arg *
  * which hides others better, so this dominates all classes. */
 enum acct_rc acct_named_gspa_classes(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	size_t weakest, strictest;
+	size_t weakest;
 	uint64_t most = s->participants > 0 ? s->participants : ACCT_MAX_REPORTS;
 	struct acct_round *r = &s->round;
-	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, &strictest, why);
+	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, why);
 
 	if (rc)
 		return rc;
@@ -107,37 +104,15 @@ enum acct_rc acct_named_gspa_classes(const struct acct_arg *arg, struct acct_spe
 	return ACCT_OK;
 }
 
-/* Set in *s the response of a victim of the weakest class among all but one participant, who is of the class
- * `out`; every other class has its least, and the rest is in the weakest. */
-static enum acct_rc among_classes(
-	const struct acct_arg *arg, size_t weakest, size_t out, struct acct_spec *s, const char **why)
-{
-	struct acct_arg one[4] = { arg[0], { 1, { arg[1].x[weakest] } }, { 0 }, { 0 } };
-
-	s->round.others = s->participants - 1;
-	for (size_t i = 0; i < arg[1].size; i++) {
-		double count = arg[2].x[i] - (i == out);
-
-		if (i == weakest || !(count > 0))
-			continue;
-		one[2].x[one[2].size++] = arg[1].x[i];
-		one[3].x[one[3].size++] = count;
-	}
-	return acct_named_grr(one, s, why);
-}
-
-/* All values are in one batch.  A victim of any class has at least the weakest guarantee, and hides among
- * at least `least` of every class, all other participants being of the weakest class.  The victim itself is
- * taken away from the strictest class, where that costs most cover.  Two symbols are bits: there a report of
- * a stricter class is replaced by one of a wider range of chances (doc/binary.md).
- *
- * Data sets: the victim is of the weakest class, and is taken away from it. */
+/* All values are in one batch: at least `least` of every class, all other participants being of the weakest
+ * class.  The victim is of the weakest class; among the same participants any other loses less
+ * (doc/accounting.md, "Which victim loses most"). */
 enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
-	size_t weakest, strictest;
+	struct acct_arg one[4] = { arg[0], { 0 }, { 0 }, { 0 } };
+	size_t weakest;
 	double sum = 0;
-	struct acct_spec held;
-	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, &strictest, why);
+	enum acct_rc rc = classes(&arg[1], &arg[2], s, &weakest, why);
 
 	if (rc)
 		return rc;
@@ -151,14 +126,15 @@ enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec
 		s->participants = (uint64_t)sum;
 	if (s->participants < 2)
 		return acct_fault(why, "least must sum to 2 or more");
-	held = *s;
-	rc = among_classes(arg, weakest, strictest, s, why);
-	s->mixed = arg[1].size > 1;
-	if (!rc && s->mixed && s->round.messages != ACCT_ANY_MESSAGES) {
-		rc = among_classes(arg, weakest, weakest, &held, why);
-		s->held = held.round;
+	s->round.others = s->participants - 1;
+	one[1].x[one[1].size++] = arg[1].x[weakest];
+	for (size_t i = 0; i < arg[1].size; i++) {
+		if (i == weakest)
+			continue;
+		one[2].x[one[2].size++] = arg[1].x[i];
+		one[3].x[one[3].size++] = arg[2].x[i];
 	}
-	return rc;
+	return acct_named_grr(one, s, why);
 }
 
 /* Each bin gets `mean` messages and discrete Laplace noise of decay a = e^(-epsilon/2), cut off at its

@@ -40,8 +40,8 @@ static const struct {
 	{ "ss-topk:k=6,levels=3,eps0=1,padded=50,n=9", { { "grr:k=3,eps0=1,n=50", 12 } } },
 	{ "gspa-pooled:k=4,eps0=2,least=9", { { "grr:k=4,eps0=2,n=9", 1 } } },
 	{ "gspa-pooled:k=4,eps0=1/2/.5,least=9/5/7,n=30",
-		{ { "grr:k=4,eps0=2,n=30,others_eps=1/.5,others_n=9/6", 1 } } },
-	{ "gspa-pooled:k=4,eps0=1/2,least=1/5", { { "grr:k=4,eps0=2,n=6", 1 } } },
+		{ { "grr:k=4,eps0=2,n=30,others_eps=1/.5,others_n=9/7", 1 } } },
+	{ "gspa-pooled:k=4,eps0=1/2,least=1/5", { { "grr:k=4,eps0=2,n=6,others_eps=1,others_n=1", 1 } } },
 	{ "prefixes:k=4,eps0=1,n=9,dummies=3", { { "mixbins:k=4,eps0=1,n=9,dummies=3", 1 } } },
 	{ "levels:b=4,eps0=inf,dummies=3", { { "bins:k=5,dummies=3", 1 } } },
 };

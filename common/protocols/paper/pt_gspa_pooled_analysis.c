@@ -62,13 +62,9 @@ static size_t fill_others(const struct pt_randomizer *p, uint64_t participants, 
 			cls[n].count += participants - all;
 		n += cls[n].count > 0;
 	}
-	/* the victim may be one of those who would hide others best, so one of these does not count */
-	cls[0].count--;
-	if (cls[0].count > 0)
-		return n;
-	for (size_t i = 1; i < n; i++)
-		cls[i - 1] = cls[i];
-	return n - 1;
+	/* the victim is one of the weakest of all: any other among the rest loses less (doc/accounting.md) */
+	cls[n - 1].count--;
+	return cls[n - 1].count > 0 ? n : n - 1;
 }
 
 /* Describe a round of two words: every message is a bit, which a sender of class c keeps with its own
@@ -89,7 +85,7 @@ static enum cm_rc bits(const struct pt_randomizer *alone, const struct acct_gspa
 	return rc;
 }
 
-/* Compute the loss for a victim of the weakest class: it is the largest loss among the same others. */
+/* Compute the loss for a victim of the weakest class, which is the largest of all. */
 static enum cm_rc loss(
 	const struct pt_randomizer *p, uint64_t participants, struct pt_loss *out, struct cm_err *err)
 {
