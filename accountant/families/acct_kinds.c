@@ -3,13 +3,26 @@
 
 #include <math.h>
 
+#include "acct_cells.h"
+#include "acct_family.h"
 #include "acct_places.h"
 
-void acct_kinds_thin(struct acct_kind *k, double part, double eta)
+static bool is_quiet(const struct acct_atom *a)
 {
+	return !(a->u < a->v || a->u > a->v);
+}
+
+void acct_kinds_thin(struct acct_kind *k, double blanket, double eta, double first)
+{
+	struct acct_shares share;
+	double quiet = 0;
+
+	for (size_t j = 0; j < k->atoms && first > 0; j++)
+		quiet += is_quiet(&k->atom[j]) ? k->atom[j].mass / k->atom[j].ratio : 0;
+	share = acct_shares_of(eta, blanket, quiet, first);
 	for (size_t j = 0; j < k->atoms; j++) {
 		struct acct_atom *a = &k->atom[j];
-		double scale = (1 - part / a->ratio) / (1 - eta);
+		double scale = (1 - (is_quiet(a) ? share.quiet : share.loud) / a->ratio) / (1 - eta);
 
 		a->mass *= scale;
 		a->u /= scale;
@@ -17,11 +30,21 @@ void acct_kinds_thin(struct acct_kind *k, double part, double eta)
 	}
 }
 
-void acct_kinds_thinned(const struct acct_kinds *k, double part, double eta, struct acct_kinds *thin)
+void acct_kinds_thinned(
+	const struct acct_kinds *k, double blanket, double eta, double first, struct acct_kinds *thin)
 {
 	*thin = *k;
 	for (size_t i = 0; i < thin->kinds; i++)
-		acct_kinds_thin(&thin->kind[i], part, eta);
+		acct_kinds_thin(&thin->kind[i], blanket, eta, first);
+}
+
+double acct_kinds_quiet(const struct acct_list *l)
+{
+	double quiet = 0;
+
+	for (size_t j = 0; j < l->cells; j++)
+		quiet += acct_cells_close(l->cell[j].u, l->cell[j].v) ? l->cell[j].omega : 0;
+	return quiet * (1 - 1e-12);
 }
 
 double acct_kinds_work(const struct acct_kinds *k)

@@ -6,7 +6,7 @@
  * participants of every kind. */
 #pragma once
 
-#include "acct_round.h"
+#include "acct_list.h"
 
 #define ACCT_KINDS 44u
 #define ACCT_ATOMS 8u
@@ -29,11 +29,19 @@ struct acct_kinds {
 	struct acct_kind kind[ACCT_KINDS];
 };
 
-/* Thin a kind: imagine that a part eta of its reports is drawn from the blanket and missing here, so that
- * the blanket loses `part` (doc/imitation.md).  acct_kinds_thinned() does the same for all kinds of k, into
- * *thin. */
-void acct_kinds_thin(struct acct_kind *k, double part, double eta);
-void acct_kinds_thinned(const struct acct_kinds *k, double part, double eta, struct acct_kinds *thin);
+/* Thin a kind: imagine that a part eta of its reports is drawn from the blanket, of this mass, and missing
+ * here (doc/imitation.md); `first` is as in struct acct_shares, and which part of the blanket is quiet
+ * follows from the kind's atoms.  acct_kinds_thinned() does the same for all kinds of k, into *thin. */
+void acct_kinds_thin(struct acct_kind *k, double blanket, double eta, double first);
+void acct_kinds_thinned(
+	const struct acct_kinds *k, double blanket, double eta, double first, struct acct_kinds *thin);
+
+/* The share of the blanket that thin participants take where the victim's two laws are alike before they
+ * draw everywhere. */
+#define ACCT_KINDS_FIRST 0.75
+
+/* The blanket's mass in those cells of a list, silence left out, in which u and v are the same. */
+double acct_kinds_quiet(const struct acct_list *l);
 
 /* Set r's cells to the victim's laws relative to the law R of one kind, as if all others were of this kind.
  * The kind is the one that loses most in the limit of many participants, where the loss grows with the sum

@@ -153,7 +153,7 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 	double *work)
 {
 	(void)kept;
-	*delta = acct_ladder_largest(l, t->part, t->eta, t->places, t->eps, t->most, work);
+	*delta = acct_ladder_largest(l, t->share.quiet, t->eta, t->places, t->eps, t->most, work);
 	return true;
 }
 

@@ -105,6 +105,12 @@ static enum acct_rc open_sets(const struct acct_list *l, void **kept, struct acc
 	return ACCT_OK;
 }
 
+static double quiet(const struct acct_list *l, double *first)
+{
+	*first = ACCT_KINDS_FIRST;
+	return acct_kinds_quiet(l);
+}
+
 static double work(const struct acct_list *l, const void *kept)
 {
 	(void)l;
@@ -118,7 +124,7 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 
 	if (!thin)
 		return false;
-	acct_kinds_thinned(kept, t->part, t->eta, thin);
+	acct_kinds_thinned(kept, l->blanket, t->eta, t->first, thin);
 	thin->absent = 1 - l->present;
 	*delta = acct_kinds_largest(thin, t->places, t->eps, t->most, work_done);
 	free(thin);
@@ -131,5 +137,6 @@ const struct acct_family acct_sets_family = { .number = ACCT_SETS,
 	.bits = are_bits,
 	.open = open_sets,
 	.close = free,
+	.quiet = quiet,
 	.work = work,
 	.largest = largest };

@@ -362,10 +362,10 @@ struct acct_triples *acct_triples_of(const struct acct_list *l)
 	return acct_triples_new(l->family->number, l->shape, p);
 }
 
-/* Add to *thin, which has the thinned kinds of the ends (the blanket loses `part`, and a part eta of the
+/* Add to *thin, which has the thinned kinds of the ends (a part eta of the
  * reports is missing), all other kinds that may lose more at this eps.  Returns false if there are too
  * many, or there is no memory. */
-static bool between(const struct acct_triples *t, double part, double eta, double eps,
+static bool between(const struct acct_triples *t, double blanket, double eta, double first, double eps,
 	struct acct_kinds *thin, double *work)
 {
 	struct acct_below *ends = acct_below_new(thin, eps, work);
@@ -374,18 +374,18 @@ static bool between(const struct acct_triples *t, double part, double eta, doubl
 
 	for (size_t i = t->ends; i < t->all && enough; i++) {
 		set_kind(t, i, &k);
-		acct_kinds_thin(&k, part, eta);
+		acct_kinds_thin(&k, blanket, eta, first);
 		enough = acct_below_try(ends, &k, thin, work);
 	}
 	free(ends);
 	return enough;
 }
 
-bool acct_triples_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
-	double eps, struct acct_kinds *thin, double *work)
+bool acct_triples_tried(const struct acct_triples *t, const struct acct_kinds *k, double blanket, double eta,
+	double first, double eps, struct acct_kinds *thin, double *work)
 {
-	acct_kinds_thinned(k, part, eta, thin);
-	return between(t, part, eta, eps, thin, work);
+	acct_kinds_thinned(k, blanket, eta, first, thin);
+	return between(t, blanket, eta, first, eps, thin, work);
 }
 
 /* Does the round have the cells that its family and shape say?  They are (p, 1), (1, p), (p, p) and (1,
@@ -467,7 +467,8 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 {
 	const struct kept *k = kept;
 	struct acct_kinds *thin = malloc(sizeof *thin);
-	bool few = thin && acct_triples_tried(k->triples, &k->ends, t->part, t->eta, t->eps, thin, work);
+	bool few = thin &&
+		   acct_triples_tried(k->triples, &k->ends, l->blanket, t->eta, t->first, t->eps, thin, work);
 
 	if (few)
 		thin->absent = 1 - l->present;
@@ -477,10 +478,19 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 	return few;
 }
 
-#define OF_TRIPLES(n)                                                                             \
-	{                                                                                         \
-		.number = (n), .cells = ACCT_MAX_CELLS, .fits = are_triples, .bits = are_bits,    \
-		.open = open_triples, .close = close_triples, .work = work_of, .largest = largest \
+/* Numbers of items and signs are all tried.  Of levels only corners are, which stand for all between if what
+ * is thinned is the same for all. */
+static double quiet(const struct acct_list *l, double *first)
+{
+	*first = l->family->number == ACCT_DRAWS || l->family->number == ACCT_SIGNS ? ACCT_KINDS_FIRST : 0;
+	return acct_kinds_quiet(l);
+}
+
+#define OF_TRIPLES(n)                                                                          \
+	{                                                                                      \
+		.number = (n), .cells = ACCT_MAX_CELLS, .fits = are_triples, .bits = are_bits, \
+		.open = open_triples, .close = close_triples, .quiet = quiet, .work = work_of, \
+		.largest = largest                                                             \
 	}
 
 const struct acct_family acct_triples_family[4] = { OF_TRIPLES(ACCT_WINDOWS), OF_TRIPLES(ACCT_STAIRS),

@@ -42,8 +42,8 @@ void acct_triples_ends(const struct acct_triples *t, struct acct_kinds *k);
 /* Collect in *thin the kinds to try at this eps: those of the first `ends` triples, thinned as by
  * acct_kinds_thinned, and those of the other triples that may lose more.  Returns false if there are too
  * many, or there is no memory.  Adds to *work. */
-bool acct_triples_tried(const struct acct_triples *t, const struct acct_kinds *k, double part, double eta,
-	double eps, struct acct_kinds *thin, double *work);
+bool acct_triples_tried(const struct acct_triples *t, const struct acct_kinds *k, double blanket, double eta,
+	double first, double eps, struct acct_kinds *thin, double *work);
 
 extern const struct acct_family acct_triples_family[4];
 

@@ -18,17 +18,18 @@ struct words {
 	double power[2 * MOST + 1];        /* power[i + s] is g^i */
 	double choose[MOST + 1][MOST + 1]; /* choose[m][i] is the number of ways to choose i of m */
 	double chance[MOST + 1]; /* the chance of one word in which a given number of signs are flipped */
-	/* mass: the same for thinned reports; over: the factor by which thinning raises u and v */
-	double mass[MOST + 1], over[MOST + 1];
+	/* the same for thinned reports, and the factor by which thinning raises u and v: [1] where the word
+	 * is one of the victim's two inputs, else [0] */
+	double mass[2][MOST + 1], over[2][MOST + 1];
 	double grown; /* E - 1, where E = e^eps */
 	double *room;
 	size_t kinds;
 	struct acct_place kind[ACCT_PLACES_KINDS];
 };
 
-/* Set the chances of the words.  A sign is kept with chance g/(1+g); part and eta are as in
- * acct_kinds_thin(). */
-static void set_words(const struct acct_list *l, double part, double eta, struct words *w)
+/* Set the chances of the words.  A sign is kept with chance g/(1+g); share and eta are as
+ * in struct acct_thinned. */
+static void set_words(const struct acct_list *l, struct acct_shares share, double eta, struct words *w)
 {
 	double most = 1;
 
@@ -40,11 +41,15 @@ static void set_words(const struct acct_list *l, double part, double eta, struct
 	for (size_t i = 0; i <= 2 * w->s; i++)
 		w->power[i] = (double)expl(step * ((long double)i - (long double)w->s));
 	for (size_t t = 0; t <= w->s; t++) {
-		double kept = w->power[2 * w->s - t], scale = (1 - part / kept) / (1 - eta);
+		double kept = w->power[2 * w->s - t];
 
 		w->chance[t] = (double)(down * expl(step * (long double)(w->s - t)));
-		w->mass[t] = w->chance[t] * scale;
-		w->over[t] = 1 / scale;
+		for (int own = 0; own < 2; own++) {
+			double scale = (1 - (own ? share.loud : share.quiet) / kept) / (1 - eta);
+
+			w->mass[own][t] = w->chance[t] * scale;
+			w->over[own][t] = 1 / scale;
+		}
 	}
 	for (size_t m = 0; m <= w->s; m++) {
 		w->choose[m][0] = 1;
@@ -65,11 +70,13 @@ static void put_kind(struct words *w, size_t first, size_t second)
 		for (size_t j = 0; j <= second; j++)
 			for (size_t k = 0; k <= against; k++) {
 				size_t to = w->s + 2 * k - against, flipped = i + j + k;
+				bool own =
+					k == against && ((i == 0 && j == second) || (i == first && j == 0));
 				double u = power[to + 2 * j - second], v = power[to + 2 * i - first];
 
 				p[atoms] = w->choose[first][i] * w->choose[second][j] *
-					   w->choose[against][k] * w->mass[flipped];
-				x[atoms++] = ((u - v) - w->grown * v) * w->over[flipped];
+					   w->choose[against][k] * w->mass[own][flipped];
+				x[atoms++] = ((u - v) - w->grown * v) * w->over[own][flipped];
 			}
 	w->room = x + atoms;
 	w->kind[w->kinds++] = (struct acct_place){ atoms, p, x };
@@ -86,8 +93,8 @@ static size_t atoms_of(size_t s)
 	return all - (s + 1);
 }
 
-double acct_words_largest(const struct acct_list *l, double part, double eta, double places, double eps,
-	double most, double *work)
+double acct_words_largest(const struct acct_list *l, struct acct_shares share, double eta, double places,
+	double eps, double most, double *work)
 {
 	struct words w;
 	size_t s = l->cells - 1;
@@ -95,7 +102,7 @@ double acct_words_largest(const struct acct_list *l, double part, double eta, do
 
 	if (!room)
 		return INFINITY;
-	set_words(l, part, eta, &w);
+	set_words(l, share, eta, &w);
 	w.grown = expm1(eps);
 	w.room = room;
 	put_kind(&w, s, 0);
@@ -115,6 +122,18 @@ double acct_words_largest(const struct acct_list *l, double part, double eta, do
 	return largest;
 }
 
+/* Every word but the victim's two inputs counts as one where these are alike.  Up to the share 1 - 1/g others
+ * that oppose every shared sign still hide least (doc/imitation.md, "Words"). */
+static double quiet(const struct acct_list *l, double *first)
+{
+	double s = (double)l->cells - 1, most = 1;
+
+	for (size_t j = 0; j < l->cells; j++)
+		most = fmax(most, l->cell[j].u);
+	*first = fmin(0.75, (1 - pow(most, -1 / s)) * (1 - 1e-9));
+	return s > 1 ? l->blanket * (1 - pow(2, 1 - s)) : 0;
+}
+
 static double work_of(const struct acct_list *l, const void *kept)
 {
 	size_t s = l->cells - 1;
@@ -130,7 +149,7 @@ static enum acct_rc held(const struct acct_list *l, void **kept, struct acct_rou
 	struct words w;
 
 	*kept = NULL;
-	set_words(l, 0, 0, &w);
+	set_words(l, (struct acct_shares){ 0 }, 0, &w);
 	for (r->cells = 0; r->cells <= w.s; r->cells++)
 		r->cell[r->cells] = (struct acct_cell){ w.choose[w.s][r->cells] * w.chance[r->cells], 1,
 			w.power[2 * r->cells] };
@@ -157,7 +176,7 @@ static bool largest(const struct acct_list *l, const void *kept, const struct ac
 	double *work)
 {
 	(void)kept;
-	*delta = acct_words_largest(l, t->part, t->eta, t->places, t->eps, t->most, work);
+	*delta = acct_words_largest(l, t->share, t->eta, t->places, t->eps, t->most, work);
 	return true;
 }
 
@@ -165,5 +184,6 @@ const struct acct_family acct_words_family = { .number = ACCT_WORDS,
 	.cells = MOST + 1,
 	.fits = are_words,
 	.open = held,
+	.quiet = quiet,
 	.work = work_of,
 	.largest = largest };

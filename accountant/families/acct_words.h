@@ -9,10 +9,10 @@
 
 #include "acct_family.h"
 
-/* Compute the largest delta over all ways to divide `places` places among the kinds, where the blanket
- * loses `part` and a part eta of the reports is missing.  The result is never below the true value, and
- * INFINITY where it cannot be computed.  Adds to *work. */
-double acct_words_largest(const struct acct_list *l, double part, double eta, double places, double eps,
-	double most, double *work);
+/* Compute the largest delta over all ways to divide `places` places among the kinds, where a part eta of
+ * the reports is missing, for which the blanket loses `share` (acct_family.h).  The result is never below the
+ * true value, and INFINITY where it cannot be computed.  Adds to *work. */
+double acct_words_largest(const struct acct_list *l, struct acct_shares share, double eta, double places,
+	double eps, double most, double *work);
 
 extern const struct acct_family acct_words_family;

@@ -188,6 +188,30 @@ static void it_is_not_above_what_is_charged(void **state)
 		}
 }
 
+/* With a few hundred participants, and few blanket messages, what is charged is at most a tenth above what a
+ * data set loses. */
+static void small_rounds_are_charged_little_more(void **state)
+{
+	static const char *const text[] = { "vrr:s=4,eps0=3,n=300", "vrr:s=2,eps0=3,n=300",
+		"privset:d=10,k=2,s=2,eps0=3,n=500", "privset:d=10,k=2,s=2,eps0=5,n=1000",
+		"olh:l=4,triple=0.0625,eps0=5,n=1000", "subset:d=12,k=3,eps0=5,n=1000",
+		"subset:d=12,k=3,eps0=1,n=120", "harmony:eps0=1,n=300", "laplace-levels:b=10,eps0=3,n=300" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		struct acct_method_answer low;
+		struct acct_bound high;
+		struct acct_spec s = parsed(text[i]);
+		const char *why = "";
+
+		if (acct_method_find("lower")->epsilon(&s, 1, 1e-6, &low, &why))
+			fail_msg("%s: %s", text[i], why);
+		assert_int_equal(acct_epsilon(&s.round, 1, 1e-6, &high), ACCT_OK);
+		if (!(high.upper >= low.bound.lower && high.upper <= 1.1 * low.bound.lower))
+			fail_msg("%s: %g is charged, %g lost", text[i], high.upper, low.bound.lower);
+	}
+}
+
 /* ---- randomizers that have the given cells ---- */
 
 #define OUTPUTS 5
@@ -380,6 +404,7 @@ int main(void)
 		cmocka_unit_test(noise_on_a_line),
 		cmocka_unit_test(two_counters),
 		cmocka_unit_test(it_is_not_above_what_is_charged),
+		cmocka_unit_test(small_rounds_are_charged_little_more),
 		cmocka_unit_test(a_pair_is_lost_by_a_randomizer_with_its_parameters),
 		cmocka_unit_test(cells_are_lost_by_a_randomizer_that_has_them),
 		cmocka_unit_test(the_largest_coordinates),

@@ -141,7 +141,7 @@ static void the_published_value_is_below_the_exact_loss_and_the_proved_bound_abo
 static void without_a_residual_the_published_pair_is_the_proved_one(void **state)
 {
 	static const char *const text[] = { "rr:eps0=2,n=1000", "generic:eps0=1,n=500",
-		"duchi:eps0=1,d=3,n=150", "pair:p=inf,beta=1,q=4,n=100", "vrr:s=1,eps0=1,n=150" };
+		"duchi:eps0=1,d=3,n=100", "pair:p=inf,beta=1,q=4,n=100", "vrr:s=1,eps0=1,n=100" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {

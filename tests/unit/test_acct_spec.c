@@ -70,7 +70,7 @@ static void protocols_that_coincide_have_equal_answers(void **state)
 	same_epsilon("harmony:d=4,eps0=2,n=1000", "vrr:s=1,eps0=2,n=1000", 1e-9);
 	same_epsilon("harmony:d=4,eps0=2,n=1000", "words:w=1,eps0=2,n=1000", 1e-9);
 	same_epsilon("harmony:d=4,eps0=2,n=1000", "duchi:d=3,eps0=2,n=1000", 1e-9);
-	same_epsilon("generic:eps0=2,n=150", "vrr:s=1,eps0=2,n=150", 1e-9);
+	same_epsilon("generic:eps0=2,n=100", "vrr:s=1,eps0=2,n=100", 1e-9);
 	same_epsilon("grr:k=5,eps0=1,n=500", "mixbins:k=5,eps0=1,dummies=0,n=500", 1e-9);
 	same_epsilon("bins:k=16,dummies=9999", "mixbins:k=16,eps0=inf,dummies=9999", 1e-9);
 	same_epsilon(

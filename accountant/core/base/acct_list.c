@@ -11,11 +11,11 @@
 
 /* a bound by thin participants (acct_thin.h) is tried only with more participants: with fewer it costs more
  * than it gains */
-#define FEWEST 200.0
+#define FEWEST 100.0
 /* the same limit for n W, the expected number of blanket messages, where W is the sum of omega */
-#define LEAST_BLANKET 25.0
+#define LEAST_BLANKET 10.0
 /* the same limit in a round of labelled bits for n P Q, the variance of the number of ones */
-#define LEAST_SPREAD 12.0
+#define LEAST_SPREAD 5.0
 
 /* Numbers that differ by so little move epsilon by less than the widening of every answer
  * (acct_plan_blur). */

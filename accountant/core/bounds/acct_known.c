@@ -1,10 +1,9 @@
 /* acct_known.c - bounds rounds all of whose laws are known: doc/imitation.md.
  *
- * Each of the n participants but the victim is imagined to be "thin" with chance eta = L/n, where L is
- * chosen.  A thin participant's report is drawn from the blanket, any other from (R - eta blanket/W)/(1 -
- * eta), where R is the law of its report and W the blanket's mass; together this is R.  The victim imitates
- * a thin participant.  Given that B > 0 others are thin, its report may be at any of the places of the
- * other n-B. */
+ * Each of the n participants but the victim is imagined to be "thin" with chance eta.  A thin participant's
+ * report is drawn from a law F with eta F nowhere above the blanket, any other from (R - eta F)/(1 - eta),
+ * where R is the law of its report; together this is R.  The victim imitates a thin participant.  Given that
+ * B > 0 others are thin, its report may be at any of the places of the other n-B. */
 #include "acct_known.h"
 
 #include <math.h>
@@ -48,18 +47,24 @@ static double by_cells(struct question *q, double n, double left)
 static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *bad)
 {
 	struct question *q = ctx;
-	struct acct_thinned thinned = { t->eta / q->list->blanket, t->eta, q->n - t->few, q->eps, q->most };
+	const struct acct_family *family = q->known->family;
+	struct acct_thinned thinned = {
+		.eta = t->eta, .places = q->n - t->few, .eps = q->eps, .most = q->most
+	};
+	double quiet = family->quiet ? family->quiet(q->list, &thinned.first) : 0;
 
-	if (!(thinned.part < 0.5))
+	thinned.share = acct_shares_of(t->eta, q->list->blanket, quiet, thinned.first);
+	if (!(thinned.share.quiet < 1))
 		return false;
-	if (!q->known->family->largest(q->list, q->known->kept, &thinned, good, &q->work))
+	if (!family->largest(q->list, q->known->kept, &thinned, good, &q->work))
 		return false;
-	*bad = by_cells(q, q->n - t->many, (1 - thinned.part) / (1 - t->eta));
+	if (bad)
+		*bad = by_cells(q, q->n - t->many, (1 - thinned.share.quiet) / (1 - t->eta));
 	return true;
 }
 
-/* Set *hi to an upper bound on H, at most the trivial bound (1-y)/2.  guess helps to choose L, the expected
- * number of thin participants.  Returns the work done. */
+/* Set *hi to an upper bound on H, at most the trivial bound (1-y)/2.  guess helps to choose the
+ * stages.  Returns the work done. */
 static double above(const struct acct_list *l, const struct acct_known *k, struct acct_guess guess,
 	double eps, double most, double *hi)
 {
@@ -67,7 +72,7 @@ static double above(const struct acct_list *l, const struct acct_known *k, struc
 	struct question q = { &k->plain, k, 1 + l->others, eps, most, 100 };
 
 	if (k->family->work(&k->plain, k->kept) < most)
-		best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
+		best = acct_thin_least(q.n, k->plain.blanket, guess, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	return q.work;
 }

@@ -1,9 +1,8 @@
 /* acct_labels.c - bounds rounds of bits with public labels: doc/imitation.md.
  *
- * Each of the n participants but the victim is imagined to be "thin" with chance eta = L/n, where L is
- * chosen.  A thin participant's bit is a fair coin; any other's chance of a one is within [Q', P'], where P
- * = eta/2 + (1-eta) P'; together this is a bit with a chance within [Q, P].  The victim imitates a thin
- * participant.  Given that B > 0 others are thin, its bit may be at any of the places of the other n-B. */
+ * Each of the n participants but the victim is imagined to be "thin" with chance eta.  A thin participant's bit
+ * is a fair coin; any other's chance of a one is within [Q', P'], where P = eta/2 + (1-eta) P'; together this
+ * is a bit with a chance within [Q, P].  The victim imitates a thin participant.  Given that B > 0 others are thin, its bit may be at any of the places of the other n-B. */
 #include "acct_labels.h"
 
 #include <float.h>
@@ -57,7 +56,8 @@ static bool bounds(void *ctx, const struct acct_thin *t, double *good, double *b
 	eps0 = (log(one - t->eta / 2) - log(zero - t->eta / 2)) * (1 + 8 * DBL_EPSILON);
 	fair = fmax(0, q->bits->coins - t->few);
 	*good = acct_labels_largest(q->n - t->few - fair, fair, eps0, q->eps, q->most, &q->work);
-	*bad = by_cells(q, q->n - t->many, eps0);
+	if (bad)
+		*bad = by_cells(q, q->n - t->many, eps0);
 	return true;
 }
 
@@ -72,7 +72,8 @@ double acct_labels_at(
 		*hi = 0;
 		return q.work;
 	}
-	best = acct_thin_least(q.n, guess, bounds, &q, most, &q.work);
+	best = acct_thin_least(
+		q.n, 2 * exp(-b->epsilon0) / (1 + exp(-b->epsilon0)), guess, bounds, &q, most, &q.work);
 	*hi = fmin(share, best * share * (1 + 1e-12));
 	return q.work;
 }

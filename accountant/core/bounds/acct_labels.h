@@ -5,16 +5,15 @@
  * label, lies in [Q, P], P = e^eps0 Q = 1 - Q.  Theorem and proof: doc/imitation.md, where B is the number
  * of thin participants and delta' what is charged if there is none.
  *
- * Choices, here and in acct_known.h: eta = L/n.  L is so large that P(B = 0) delta' adds about as little as
- * one more of L would (acct_thin.c).  B is replaced by `few` = eL (e the base of logarithms), since more
- * are thin with a chance of at most e^-L (Chernoff).  Where B exceeds a number that has a chance of e^-250,
- * everything is taken to be disclosed. */
+ * Choices, here and in acct_known.h, are those of acct_thin.c: stages, until the chance that nobody is thin,
+ * times delta', adds little.  In a stage B is replaced by `few`, which more exceed with as small a chance
+ * (Chernoff).  Where B exceeds a number that has a chance of e^-250, everything is taken to be disclosed. */
 #pragma once
 
 #include "acct_thin.h"
 
 /* Compute an upper bound on H = delta/(1 + e^eps), eps [0, 700]; *hi is at most the trivial bound (1-y)/2.
- * guess helps to choose L, the expected number of thin participants.  Returns the work done, in the unit of
+ * guess helps to choose the stages.  Returns the work done, in the unit of
  * struct acct_work; beyond `most` the bound is trivial.  Cost: 20 microseconds and more. */
 double acct_labels_at(
 	const struct acct_bit_facts *b, struct acct_guess guess, double eps, double most, double *hi);

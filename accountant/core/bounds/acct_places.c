@@ -37,7 +37,9 @@
  * is less than the relative error here */
 #define LOST   1e-10
 #define WITHIN 1.02 /* the saddle, the best c, is found within this factor */
-#define SPREAD 4u   /* the first so many kinds that turn out to lose most keep their own atoms */
+/* the same where two kinds lose the same, and the bound has a corner */
+#define TIED   1.001
+#define SPREAD 4u /* the first so many kinds that turn out to lose most keep their own atoms */
 
 /* Set the first two derivatives by c of log E e^cV, where all free places are of this kind. */
 static void slopes(const struct acct_places_sum *s, const struct acct_tilted *k, double c, double slope[2])
@@ -104,19 +106,28 @@ static struct acct_tilted *worst_of(struct acct_places_sum *s)
 	return worst;
 }
 
-/* Choose c for the kind that loses most at it, and find which kind that is.  Any choice is sound for all
- * kinds. */
+/* Choose c, and find the kind that loses most at it.  Any choice is sound for all kinds.  The largest of all
+ * kinds' log E e^cV - 2 log c is convex in c, and the best c is where it is least: at the least of one kind,
+ * or where two kinds lose the same, and mixtures of the two lose most. */
 static void choose_worst(struct acct_places_sum *s)
 {
-	struct acct_tilted *worst = &s->kind[0], *before;
+	struct acct_tilted *k = &s->kind[0], *worst = k;
+	double low = 0, high = 300 / s->range, slope[2];
 
-	s->tau = sqrt(s->n * worst->plain) / SMOOTH;
-	choose_c(s, worst);
-	before = worst;
-	worst = worst_of(s);
-	if (worst != before) {
-		choose_c(s, worst);
+	s->tau = sqrt(s->n * k->plain) / SMOOTH;
+	for (int i = 0; i < 40 && high > low * TIED; i++) {
+		if (i < 2) {
+			choose_c(s, k);
+		} else {
+			s->c = low > 0 ? sqrt(low * high) : high / 16;
+			tilt_at(s, k, s->c);
+		}
 		worst = worst_of(s);
+		if (i < 2 && worst == k)
+			break;
+		slopes(s, worst, s->c, slope);
+		*(s->c * slope[0] < 2 ? &low : &high) = s->c;
+		k = worst;
 	}
 	s->worst = (size_t)(worst - s->kind);
 }
