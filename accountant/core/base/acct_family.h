@@ -24,7 +24,7 @@ static inline struct acct_shares acct_shares_of(double eta, double blanket, doub
 
 	if (!(more > 0))
 		return (struct acct_shares){ quiet > 0 ? eta / quiet : 0, 0 };
-	return (struct acct_shares){ first + (1 - first) * more, more };
+	return (struct acct_shares){ quiet > 0 ? first + (1 - first) * more : more, more };
 }
 
 /* One question about thin participants: eta, the chance that a participant is thin; what that takes of the
