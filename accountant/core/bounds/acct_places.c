@@ -33,9 +33,9 @@
 /* The standard deviation of S divided by that of U.  Smoothing raises epsilon by about the part 1/(2
  * SMOOTH^2). */
 #define SMOOTH 40.0
-/* the logarithm of a kind's E e^cX loses digits where it is next to 0; among a hundred places and more this
- * is less than the relative error here */
-#define LOST   1e-10
+/* the logarithm of a kind's E e^cX loses digits where it is next to 0; among eighty places and more this
+ * is less than the relative error here, for every delta that a double can be */
+#define LOST   1e-9
 #define WITHIN 1.02 /* the saddle, the best c, is found within this factor */
 /* the same where two kinds lose the same, and the bound has a corner */
 #define TIED   1.001

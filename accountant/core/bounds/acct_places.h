@@ -29,7 +29,7 @@ struct acct_places {
 
 /* Compute the largest (1/N) E (X_1 + .. + X_N)+ of N = free + fixed places, over all choices of the free
  * places' kinds.  The numbers are whole, free at least 1.  The result is never below the true value, even
- * if chances and values of X are off by some ulps, if there are a hundred places or more; with a few it may
+ * if chances and values of X are off by some ulps, if there are eighty places or more; with a few it may
  * be below by some of the last digits where X is never positive.  It is INFINITY where it cannot be computed,
  * or takes more work than `most`.  Adds to *work. */
 double acct_places_largest(const struct acct_places *of, double most, double *work);

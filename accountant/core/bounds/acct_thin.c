@@ -12,7 +12,8 @@
 /* most stages, and the part of the bound that the length of one stage may cost */
 #define STAGES    24u
 #define TOLERANCE 0.02
-#define MOST_PART 0.9 /* the most of the blanket that thin participants use */
+#define PLACES    80.0 /* fewest places for which acct_places.h and acct_labels.h promise a bound */
+#define MOST_PART 0.9  /* the most of the blanket that thin participants use */
 
 /* The least whole r with P(N >= r) <= e^-exponent, by Chernoff's bound for a Poisson number N with this
  * mean.  The number of thin participants has this mean, and reaches r with no larger chance. */
@@ -70,7 +71,9 @@ static double thinned(const struct asked *q, const double *end, size_t stages, d
 		mean = n * (t.eta - before) / (1 - before);
 		t.few = fmin(n - 1, beyond(mean, last) - 1);
 		t.many = fmin(n - 1, fmax(t.many, beyond(mean, CERTAIN) - 1));
-		if (*q->work > q->most || !q->bounds(q->ctx, &t, &good, i + 1 == stages ? &bad : NULL))
+		if (n - t.few < PLACES || *q->work > q->most)
+			return 1;
+		if (!q->bounds(q->ctx, &t, &good, i + 1 == stages ? &bad : NULL))
 			return 1;
 		after = exp((n - 1) * log1p(-t.eta));
 		sum += (none - after) * good;
