@@ -2,7 +2,7 @@
  * their own, one number a line, as one round whose bound holds for every one of them.
  *
  * The victim has the largest guarantee: among the same participants any other loses less (doc/accounting.md,
- * "Which victim loses most").  If there are more than CLASSES guarantees, those with close shares of blanket,
+ * "Personalised levels").  If there are more than CLASSES guarantees, those with close shares of blanket,
  * k/(e^eps + k - 1), count as the largest among them, which has less blanket and can only raise the bound. */
 #include "cmd_personal.h"
 

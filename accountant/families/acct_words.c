@@ -123,7 +123,7 @@ double acct_words_largest(const struct acct_list *l, struct acct_shares share, d
 }
 
 /* Every word but the victim's two inputs counts as one where these are alike.  Up to the share 1 - 1/g others
- * that oppose every shared sign still hide least (doc/imitation.md, "Words"). */
+ * that oppose every shared sign still hide least (doc/imitation.md, "Spreads"). */
 static double quiet(const struct acct_list *l, double *first)
 {
 	double s = (double)l->cells - 1, most = 1;

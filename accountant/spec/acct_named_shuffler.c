@@ -106,7 +106,7 @@ enum acct_rc acct_named_gspa_classes(const struct acct_arg *arg, struct acct_spe
 
 /* All values are in one batch: at least `least` of every class, all other participants being of the weakest
  * class.  The victim is of the weakest class; among the same participants any other loses less
- * (doc/accounting.md, "Which victim loses most"). */
+ * (doc/accounting.md, "Personalised levels"). */
 enum acct_rc acct_named_gspa_pooled(const struct acct_arg *arg, struct acct_spec *s, const char **why)
 {
 	struct acct_arg one[4] = { arg[0], { 0 }, { 0 }, { 0 } };
