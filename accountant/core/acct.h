@@ -15,9 +15,10 @@
  * while this library computes.
  *
  * Cost: 0.05 to 5 ms for one round, for any n; 1 to 50 ms per distinct round for a composition; up to two
- * seconds where few participants make the losses a coarse lattice.  The library counts its work and stops at
- * a limit; an answer cut short by the limit is wider.  Equal questions have equal answers.  A delta below
- * 1e-200 is refused with ACCT_EPRECISION. */
+ * seconds where few participants make the losses a coarse lattice, or where a family's round has few blanket
+ * messages and many kinds of others (acct_families.h).  The library counts its work and stops at a limit; an
+ * answer cut short by the limit is wider.  Equal questions have equal answers.  A delta below 1e-200 is
+ * refused with ACCT_EPRECISION. */
 #pragma once
 
 #include "acct_round.h"
