@@ -157,8 +157,8 @@ struct acct_spec {
 	/* each law has two levels, and some third input has as much in common with either of the victim's
 	 * inputs as these have with each other */
 	bool third;
-	/* the guarantees of the round's others are not those of the participants besides the victim: some count
-	 * as weaker than they are */
+	/* the guarantees of the round's others are not those of the participants besides the victim: some
+	 * count as weaker than they are */
 	bool mixed;
 	bool uniform; /* if the others' inputs are drawn uniformly, their reports have the blanket's law, and
 			 dummies have it, too */

@@ -1,8 +1,9 @@
 /* acct_labels.c - bounds rounds of bits with public labels: doc/imitation.md.
  *
- * Each of the n participants but the victim is imagined to be "thin" with chance eta.  A thin participant's bit
- * is a fair coin; any other's chance of a one is within [Q', P'], where P = eta/2 + (1-eta) P'; together this
- * is a bit with a chance within [Q, P].  The victim imitates a thin participant.  Given that B > 0 others are thin, its bit may be at any of the places of the other n-B. */
+ * Each of the n participants but the victim is imagined to be "thin" with chance eta.  A thin participant's
+ * bit is a fair coin; any other's chance of a one is within [Q', P'], where P = eta/2 + (1-eta) P'; together
+ * this is a bit with a chance within [Q, P].  The victim imitates a thin participant.  Given that B > 0
+ * others are thin, its bit may be at any of the places of the other n-B. */
 #include "acct_labels.h"
 
 #include <float.h>
