@@ -353,3 +353,29 @@ enum cm_rc es_support_estimate(const struct qy_query *q, const struct es_support
 		es_estimate_fini(&e);
 	return rc;
 }
+
+enum cm_rc es_support_honest(const struct es_support *s, const uint64_t *least, const uint64_t *most,
+	size_t n, uint64_t honest, size_t joint, struct es_honest *out, struct cm_err *err)
+{
+	struct qy_item *low = calloc(2 * n, sizeof *low), *high = low ? low + n : NULL;
+	double floor;
+	enum cm_rc rc = low ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
+
+	if (rc == CM_OK)
+		rc = es_support_items(s, least, n, honest, joint, low, &floor, err);
+	if (rc == CM_OK)
+		rc = es_support_items(s, most, n, honest, joint, high, &floor, err);
+	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		if (isnan(low[i].value))
+			es_honest_undefined(0, (double)honest, &out[i]);
+		else
+			out[i] = (struct es_honest){ .least = low[i].value,
+				.most = high[i].value,
+				.lower = low[i].lower,
+				.upper = high[i].upper,
+				.joint_lower = low[i].joint_lower,
+				.joint_upper = high[i].joint_upper };
+	}
+	free(low);
+	return rc;
+}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "es_estimate.h"
+#include "es_honest.h"
 #include "es_noise_law.h"
 
 /* The chances with which a message supports an item: a holder's with chance P, another participant's with
@@ -56,3 +57,10 @@ CM_CHECK enum cm_rc es_support_items(const struct es_support *s, const uint64_t 
  * undefined, and their interval is [0, n]. */
 CM_CHECK enum cm_rc es_support_estimate(const struct qy_query *q, const struct es_support *s,
 	const uint64_t *supports, uint64_t reports, struct es_estimate *out, struct cm_err *err);
+
+/* Set n items of a histogram among `joint`, of `honest` devices.  Between least[i] and most[i] of the
+ * messages that support item i are theirs and the dummies'.  s: the law of these messages.  The ends of an
+ * interval rise with the number of messages, so the hull ends at the intervals of least[i] and of most[i].
+ * honest: 1 or more.  CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc es_support_honest(const struct es_support *s, const uint64_t *least, const uint64_t *most,
+	size_t n, uint64_t honest, size_t joint, struct es_honest *out, struct cm_err *err);

@@ -188,3 +188,120 @@ void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b
 	item->upper = item->joint_upper = q->low + unit * r.upper;
 	item->projected = fmin(fmax(item->value, q->low), q->high);
 }
+
+/* ---- Where some devices may have lied ---- */
+
+static void add_batch(
+	const struct es_batch *b, double score, double weight, double *room, struct es_honest_sum *out)
+{
+	const struct es_counted *c = &b->c;
+	double blanket = c->dummies / c->bins + c->n * c->other, slope = c->keep - c->other;
+	double low = INFINITY, high = -INFINITY, value = 0, worst = 0;
+	struct linear l;
+
+	for (uint32_t y = 0; y < c->bins; y++) {
+		room[y] = score * b->score[y] + weight * b->weight[y];
+		low = fmin(low, room[y]);
+		high = fmax(high, room[y]);
+		value += room[y] * ((double)c->counts[y] - blanket) / slope;
+	}
+	l = linear_of(c, room, room);
+	for (uint32_t x = 0; x < c->bins; x++)
+		worst = fmax(worst, covariance_at(c, &l, room, room, x));
+	out->least += value - b->lied * high / slope;
+	out->most += value - b->lied * low / slope;
+	out->variance += c->n * worst + c->dummies * fmax(dummy_covariance(c, &l), 0);
+}
+
+struct es_honest_sum es_honest_sum_of(
+	const struct es_batch *batch, size_t batches, double score, double weight, double *room)
+{
+	struct es_honest_sum sum = { 0 };
+
+	for (size_t i = 0; i < batches; i++)
+		add_batch(&batch[i], score, weight, room, &sum);
+	return sum;
+}
+
+/* Room for es_honest_sum_of, which the caller frees. */
+static double *room_for(const struct es_batch *batch, size_t batches)
+{
+	uint32_t bins = 0;
+
+	for (size_t i = 0; i < batches; i++)
+		bins = batch[i].c.bins > bins ? batch[i].c.bins : bins;
+	return calloc(bins, sizeof(double));
+}
+
+bool es_honest_hold(const struct es_batch *batch, size_t batches, double z, double *room)
+{
+	struct es_honest_sum holders = es_honest_sum_of(batch, batches, 0, 1, room);
+
+	return holders.least > z * sqrt(holders.variance);
+}
+
+/* What a ratio is made of. */
+struct parts {
+	const struct es_batch *batch;
+	size_t batches;
+	double b, *room;
+};
+
+/* Could the honest devices' estimate of (sum of levels) - r (number of holders) be up to z standard
+ * deviations below zero, or (`least`) above it? */
+static bool reaches(const struct parts *s, double r, double z, bool least)
+{
+	struct es_honest_sum sum = es_honest_sum_of(s->batch, s->batches, 1, -r, s->room);
+	/* rounding to levels adds a variance of at most 1/4 for each holder */
+	double sd = sqrt(sum.variance + s->batch[0].c.n / 4);
+
+	return least ? sum.least - z * sd <= 0 : sum.most + z * sd >= 0;
+}
+
+#define RATIO_STEPS 60 /* of a bisection: what is left is below the precision of a double */
+
+/* The least or the largest r in [0, b] that the test of `reaches` accepts.  What it compares with zero falls
+ * as r grows, where there are certainly holders. */
+static double ratio_end(const struct parts *s, double z, bool least)
+{
+	double in = least ? s->b : 0, out = s->b - in;
+
+	if (reaches(s, out, z, least))
+		return out;
+	for (int i = 0; i < RATIO_STEPS; i++) {
+		double r = in + (out - in) / 2;
+
+		if (reaches(s, r, z, least))
+			in = r;
+		else
+			out = r;
+	}
+	return in;
+}
+
+enum cm_rc es_holders_honest(const struct qy_query *q, const struct es_batch *batch, size_t batches, double b,
+	struct es_honest *out, struct cm_err *err)
+{
+	double unit = (q->high - q->low) / b, z = es_normal_upper(0.025);
+	struct parts parts = { batch, batches, b, room_for(batch, batches) };
+
+	if (!parts.room)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (q->kind == QY_SUM) {
+		struct es_honest_sum sum = es_honest_sum_of(batch, batches, unit, q->low, parts.room);
+
+		es_honest_normal(
+			sum.least, sum.most, sqrt(sum.variance + unit * unit * batch[0].c.n / 4), 1, out);
+	} else if (!es_honest_hold(batch, batches, z, parts.room)) {
+		es_honest_undefined(q->low, q->high, out);
+	} else {
+		*out = (struct es_honest){ .least = q->low + unit * ratio_end(&parts, 0, true),
+			.most = q->low + unit * ratio_end(&parts, 0, false),
+			.lower = q->low + unit * ratio_end(&parts, z, true),
+			.upper = q->low + unit * ratio_end(&parts, z, false) };
+		out->joint_lower = out->lower;
+		out->joint_upper = out->upper;
+	}
+	free(parts.room);
+	return CM_OK;
+}

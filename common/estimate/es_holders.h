@@ -8,6 +8,7 @@
 #pragma once
 
 #include "es_histogram.h"
+#include "es_honest.h"
 
 /* The counts of one batch of row `mixbins`, and the law of its messages. */
 struct es_counted {
@@ -53,3 +54,30 @@ CM_CHECK enum cm_rc es_none_item(const struct es_support *s, uint64_t count, uin
 /* Set the item of the mean or the sum, as q->kind asks.  s: score is the sum of the holders' levels 0..b,
  * weight the number of holders.  The intervals include the error of rounding to levels. */
 void es_holders_mean(const struct qy_query *q, const struct es_sums *s, double b, struct qy_item *item);
+
+/* ---- Where some devices may have lied (es_honest.h) ---- */
+
+/* One batch of a round, for sums over its honest devices. */
+struct es_batch {
+	struct es_counted c;          /* counts: as they came; n and dummies: of the honest devices alone */
+	double lied;                  /* number of messages of the batch that are the liars' */
+	const double *score, *weight; /* of each bin */
+};
+/* The sum of score * s + weight * w over the honest devices and all batches, where s and w are what a batch
+ * says of the bin that a device holds: the range of its estimate, whatever the liars' messages say, and the
+ * largest variance that the honest devices' values can give it. */
+struct es_honest_sum {
+	double least, most, variance;
+};
+/* Compute it.  room: as many numbers as the largest batch has bins.  O(bins). */
+struct es_honest_sum es_honest_sum_of(
+	const struct es_batch *batch, size_t batches, double score, double weight, double *room);
+/* Do honest devices certainly hold bins of a positive weight, at the normal quantile z? */
+bool es_honest_hold(const struct es_batch *batch, size_t batches, double z, double *room);
+
+/* Set the item of the mean or the sum of the honest holders: scores are levels 0..b, weights 1 for each
+ * holder in all batches together.  A mean is a ratio r of two sums.  Its interval are all r in [0, b] for
+ * which some messages of the liars leave an estimate of (sum of levels) - r (number of holders) that does not
+ * differ significantly from zero.  CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc es_holders_honest(const struct qy_query *q, const struct es_batch *batch, size_t batches,
+	double b, struct es_honest *out, struct cm_err *err);

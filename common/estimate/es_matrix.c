@@ -185,6 +185,22 @@ enum cm_rc es_matrix_items(const struct es_matrix *m, const uint64_t *counts, ui
 	return good ? CM_OK : cm_fail(err, CM_EINTERNAL, "out of memory");
 }
 
+void es_matrix_honest(const struct es_matrix *m, const uint64_t *counts, double lied, uint64_t honest,
+	struct es_honest *out)
+{
+	for (uint32_t j = 0; j < m->k; j++) {
+		double value = moments_of(m, j, counts).first, least = INFINITY, most = -INFINITY, worst = 0;
+
+		for (uint32_t y = 0; y < m->k; y++) {
+			least = fmin(least, m->score[(size_t)y * m->k + j]);
+			most = fmax(most, m->score[(size_t)y * m->k + j]);
+			worst = fmax(worst, m->variance[(size_t)y * m->k + j]);
+		}
+		es_honest_normal(value - lied * most, value - lied * least, sqrt((double)honest * worst),
+			m->k, &out[j]);
+	}
+}
+
 double es_matrix_expected_error(const struct es_matrix *m, uint64_t participants)
 {
 	double n = (double)participants, k = m->k, all = 0, own = 0;

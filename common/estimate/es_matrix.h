@@ -8,6 +8,7 @@
 #pragma once
 
 #include "es_estimate.h"
+#include "es_honest.h"
 
 struct es_matrix {
 	uint32_t k;
@@ -31,3 +32,7 @@ CM_CHECK enum cm_rc es_matrix_items(const struct es_matrix *m, const uint64_t *c
 /* The expected root mean square error of a count.  Half of the weight is on a value when participants are
  * spread evenly over all values, half on a value that a tenth holds while the others are spread evenly. */
 double es_matrix_expected_error(const struct es_matrix *m, uint64_t participants);
+/* Set out[k], the items of `honest` devices, where `lied` of the symbols are the liars'.  A liar's symbol
+ * adds its score, S(y, j).  The variance is the largest that the honest devices' values can give it. */
+void es_matrix_honest(const struct es_matrix *m, const uint64_t *counts, double lied, uint64_t honest,
+	struct es_honest *out);

@@ -213,3 +213,57 @@ out:
 	free(item);
 	return rc;
 }
+
+bool es_scores_of(const struct es_rule *rule, struct es_scores *out)
+{
+	uint32_t n = rule->symbols;
+	double *first = calloc(2 * (size_t)n, sizeof *first), *moment = calloc(rule->levels, sizeof *moment);
+	bool good = first && moment && es_mean_moments(rule, moment);
+
+	*out = (struct es_scores){ .least = INFINITY, .most = -INFINITY };
+	if (good) {
+		rule->scores(rule->of, first, first + n);
+		out->variance = bounds_of(moment, rule->levels).most;
+	}
+	for (uint32_t y = 0; good && y < n; y++) {
+		out->least = fmin(out->least, first[y]);
+		out->most = fmax(out->most, first[y]);
+		out->dummy += first[y] / n;
+	}
+	for (uint32_t y = 0; good && y < n; y++)
+		out->of_dummy += (first[y] - out->dummy) * (first[y] - out->dummy) / n;
+	free(first);
+	free(moment);
+	return good;
+}
+
+/* The sum of the first scores of all messages. */
+static bool score_sum(const struct es_rule *rule, const uint64_t *counts, double *out)
+{
+	double *first = calloc(2 * (size_t)rule->symbols, sizeof *first);
+
+	*out = 0;
+	if (!first)
+		return false;
+	rule->scores(rule->of, first, first + rule->symbols);
+	for (uint32_t y = 0; y < rule->symbols; y++)
+		*out += (double)counts[y] * first[y];
+	free(first);
+	return true;
+}
+
+enum cm_rc es_mean_honest(const struct qy_query *q, const struct es_rule *rule, const uint64_t *counts,
+	double lied, uint64_t honest, double dummies, size_t joint, struct es_honest *out, struct cm_err *err)
+{
+	double n = (double)honest, scale = es_mean_scale(q, n), all, of_all, unit;
+	struct es_scores s;
+
+	if (!es_scores_of(rule, &s) || !score_sum(rule, counts, &all))
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	unit = scale * (q->high - q->low) / (n * (rule->levels - 1));
+	of_all = all - dummies * s.dummy;
+	es_honest_normal(scale * q->low + unit * (of_all - lied * s.most),
+		scale * q->low + unit * (of_all - lied * s.least),
+		unit * sqrt(n * s.variance + dummies * s.of_dummy), joint, out);
+	return CM_OK;
+}

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "es_estimate.h"
+#include "es_honest.h"
 
 /* How levels become symbols. */
 struct es_rule {
@@ -35,3 +36,22 @@ void es_studentised(double value, double variance, double third, double freedom,
 CM_CHECK enum cm_rc es_mean_estimate(const struct qy_query *q, const struct es_rule *rule,
 	const uint64_t *counts, uint64_t reports, double dummies, struct es_estimate *out,
 	struct cm_err *err);
+
+/* What one message may add to the sum of levels, and how far it varies. */
+struct es_scores {
+	double least, most; /* the least and the largest first score of a symbol */
+	double dummy;       /* the mean of a dummy's score */
+	/* the largest variance of the score of a participant's message, rounding included, whatever its
+	 * number is; and the variance of a dummy's score */
+	double variance, of_dummy;
+};
+/* Compute them.  False: out of memory. */
+bool es_scores_of(const struct es_rule *rule, struct es_scores *out);
+
+/* Set the item of the mean or sum of `honest` devices, of whose batch counts[symbols] came.  `lied` of these
+ * messages are the liars', `dummies` are uniform symbols beside the honest devices' own.  joint: as in
+ * es_honest_normal.  The variance is the largest that the law allows, since liars could make an estimated one
+ * small.  CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc es_mean_honest(const struct qy_query *q, const struct es_rule *rule,
+	const uint64_t *counts, double lied, uint64_t honest, double dummies, size_t joint,
+	struct es_honest *out, struct cm_err *err);

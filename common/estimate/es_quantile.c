@@ -303,3 +303,85 @@ out:
 	es_estimate_fini(&e);
 	return rc;
 }
+
+/* ---- Where some devices may have lied ---- */
+
+/* For levels 0..b-1 the lowest and the highest share of the honest devices at or below, as far as the sign of
+ * its distance from `at` matters; score: room for the bins. */
+static void honest_steps(
+	struct es_batch *batch, double at, double *score, double *room, struct step *low, struct step *high)
+{
+	double n = batch->c.n;
+
+	batch->score = score;
+	for (uint32_t y = 0; y < batch->c.bins; y++)
+		score[y] = 0;
+	for (uint32_t j = 0; low + j < high; j++) {
+		struct es_honest_sum s;
+
+		score[j] = 1;
+		s = es_honest_sum_of(batch, 1, 1, -at, room);
+		low[j] = (struct step){ .share = at + s.least / n, .error = sqrt(s.variance) / n };
+		high[j] = (struct step){ .share = at + s.most / n, .error = sqrt(s.variance) / n };
+	}
+}
+
+static void fill_honest(const struct qy_query *q, const struct step *low, const struct step *high, double at,
+	double joint, struct es_honest *out)
+{
+	uint32_t b = (uint32_t)(high - low);
+	double unit = (q->high - q->low) / b, z = es_normal_upper(0.025);
+
+	*out = (struct es_honest){ .least = q->low + unit * lower_end(high, b, at, 0),
+		.most = q->low + unit * upper_end(low, b, at, 0),
+		.lower = q->low + unit * lower_end(high, b, at, z),
+		.upper = q->low + unit * upper_end(low, b, at, z),
+		.joint_lower = q->low + unit * lower_end(high, b, at, joint),
+		.joint_upper = q->low + unit * upper_end(low, b, at, joint) };
+}
+
+enum cm_rc es_quantile_honest(
+	const struct qy_query *q, const struct es_batch *batch, struct es_honest *out, struct cm_err *err)
+{
+	struct es_batch one = *batch;
+	uint32_t b = one.c.bins - qy_query_symbols(q) - 1, asked;
+	const double *at = asked_of(q, &asked);
+	double joint = es_normal_upper(es_joint_tail(asked)), z = es_normal_upper(0.025);
+	struct step *low = calloc(2 * (size_t)b, sizeof *low);
+	double *score = calloc(3 * (size_t)one.c.bins, sizeof *score), *weight, *room;
+
+	if (!low || !score) {
+		free(low);
+		free(score);
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	}
+	weight = score + one.c.bins;
+	room = weight + one.c.bins;
+	for (uint32_t y = 0; y <= b; y++)
+		weight[y] = 1;
+	one.weight = weight;
+	one.score = score;
+	for (uint32_t i = 0; i < asked; i++) {
+		if (!es_honest_hold(&one, 1, z, room)) {
+			es_honest_undefined(q->low, q->high, &out[i]);
+			continue;
+		}
+		honest_steps(&one, at[i], score, room, low, low + b);
+		fill_honest(q, low, low + b, at[i], joint, &out[i]);
+		if (!es_honest_hold(&one, 1, joint, room)) {
+			out[i].joint_lower = q->low;
+			out[i].joint_upper = q->high;
+		}
+	}
+	free(low);
+	free(score);
+	return CM_OK;
+}
+
+uint32_t es_quantile_asked(const struct qy_query *q)
+{
+	uint32_t n;
+
+	(void)asked_of(q, &n);
+	return n;
+}

@@ -18,3 +18,11 @@ double es_quantile_expected_error(const struct qy_query *q, const struct es_coun
  * or "p" and the percentage. */
 CM_CHECK enum cm_rc es_quantile_estimate(const struct qy_query *q, const struct es_counted *c,
 	const struct es_support *symbol, uint64_t reports, struct es_estimate *out, struct cm_err *err);
+
+/* Set the items of the quantiles that q asks for, of the honest devices in a batch: es_honest.h.  batch: the
+ * score and the weight are not read.  A level is rejected only if it is for all messages that the liars may
+ * have sent, with the largest variance that honest devices' values can give.  CM_EINTERNAL: out of memory. */
+CM_CHECK enum cm_rc es_quantile_honest(
+	const struct qy_query *q, const struct es_batch *batch, struct es_honest *out, struct cm_err *err);
+/* The number of quantiles that q asks for. */
+uint32_t es_quantile_asked(const struct qy_query *q);

@@ -239,3 +239,31 @@ double es_vector_expected_error(const struct qy_query *q, const struct pt_signs 
 {
 	return (q->high - q->low) / 2 * sqrt(es_signs_variance(s, (double)participants, 0));
 }
+
+enum cm_rc es_vector_honest(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
+	const uint64_t *lied, uint64_t honest, struct es_honest *out, struct cm_err *err)
+{
+	int64_t *end = calloc(2 * (size_t)q->dimension, sizeof *end);
+	struct es_estimate low = { 0 }, high = { 0 };
+	enum cm_rc rc = end ? CM_OK : cm_fail(err, CM_EINTERNAL, "query '%s': out of memory", q->name);
+
+	for (uint32_t i = 0; rc == CM_OK && i < q->dimension; i++) {
+		end[i] = sum[i] - (int64_t)lied[i];
+		end[q->dimension + i] = sum[i] + (int64_t)lied[i];
+	}
+	if (rc == CM_OK)
+		rc = es_vector_estimate(q, s, end, honest, &low, err);
+	if (rc == CM_OK)
+		rc = es_vector_estimate(q, s, end + q->dimension, honest, &high, err);
+	for (uint32_t i = 0; rc == CM_OK && i < q->dimension; i++)
+		out[i] = (struct es_honest){ .least = low.item[i].value,
+			.most = high.item[i].value,
+			.lower = low.item[i].lower,
+			.upper = high.item[i].upper,
+			.joint_lower = low.item[i].joint_lower,
+			.joint_upper = high.item[i].joint_upper };
+	es_estimate_fini(&low);
+	es_estimate_fini(&high);
+	free(end);
+	return rc;
+}
