@@ -31,6 +31,7 @@ enum pt_key {
 };
 
 struct pt_number_law;
+struct pt_crowd;
 
 /* A row.  Functions that take `row` get the row that they belong to. */
 struct pt_protocol {
@@ -65,6 +66,14 @@ struct pt_protocol {
 	enum cm_rc (*estimate)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
 		struct es_estimate *out, struct cm_err *err);
+	/* What the answer of the honest devices is, where at least one device may have lied: pt_honest, which
+	 * calls this, says what it sets. */
+	enum cm_rc (*influence)(const struct pt_protocol *row, const struct qy_query *q,
+		const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+		struct es_honest *out, struct cm_err *err);
+	/* The least number of devices that certainly lied, by the totals of the counts.  NULL: totals tell of
+	 * nobody in this row. */
+	uint64_t (*seen)(const struct pt_randomizer *p, const uint64_t *counts, uint64_t devices);
 	/* The expected root mean square error of the answer, from its exact variance (es_expect.h). */
 	double (*expected_error)(const struct pt_protocol *row, const struct qy_query *q,
 		const struct pt_randomizer *p, uint64_t participants);

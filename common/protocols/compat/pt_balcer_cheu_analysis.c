@@ -69,6 +69,7 @@ const struct pt_protocol pt_row_balcer_cheu = {
 	.cells = cells,
 	.support = support,
 	.estimate = pt_multi_estimate,
+	.influence = pt_multi_influence,
 	.expected_error = pt_multi_expected_error,
 	.tally = tally,
 };

@@ -27,6 +27,7 @@ const struct pt_protocol pt_row_duchi = {
 	.keys = PT_KEY_LEVELS,
 	.derive = derive,
 	.estimate = pt_levels_estimate,
+	.influence = pt_levels_influence,
 	.expected_error = pt_levels_expected_error,
 	PT_MIXBINS_ANALYSIS,
 };

@@ -7,6 +7,7 @@
 
 #include "pr_limits.h"
 #include "pt_exact.h"
+#include "pt_liars.h"
 #include "pt_protocol.h"
 #include "pt_record.h"
 #include "pt_rows.h"
@@ -83,15 +84,14 @@ static struct es_support support(const struct pt_randomizer *p)
 		.other = 0.5 };
 }
 
-static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
-	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
-	struct cm_err *err)
+/* Compute supports[bins], the number of messages that support each category. */
+static enum cm_rc supports_of(const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports,
+	uint64_t *supports, struct cm_err *err)
 {
 	uint32_t k = pt_hadamard_order(p);
 	int64_t *signs = calloc(k, sizeof *signs);
-	uint64_t *supports = calloc(p->single.bins, sizeof *supports), sum = 0;
-	enum cm_rc rc =
-		signs && supports ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	uint64_t sum = 0;
+	enum cm_rc rc = signs ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 
 	if (rc == CM_OK && reports > PR_ROUND_REPORTS_MAX)
 		rc = cm_fail(err, CM_EDATA, "%s: too many participants", p->row->name);
@@ -105,9 +105,35 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 		transform(signs, k);
 		for (uint32_t x = 0; x < p->single.bins; x++)
 			supports[x] = (uint64_t)((int64_t)sum + signs[x + 1]) / 2;
-		rc = pt_single_estimate(row, q, p, supports, reports, out, err);
 	}
 	free(signs);
+	return rc;
+}
+
+static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
+	struct cm_err *err)
+{
+	uint64_t *supports = calloc(p->single.bins, sizeof *supports);
+	enum cm_rc rc = supports ? supports_of(p, counts, reports, supports, err)
+				 : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+
+	if (rc == CM_OK)
+		rc = pt_single_estimate(row, q, p, supports, reports, out, err);
+	free(supports);
+	return rc;
+}
+
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint64_t *supports = calloc(p->single.bins, sizeof *supports);
+	enum cm_rc rc = supports ? supports_of(p, counts, crowd->devices, supports, err)
+				 : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+
+	if (rc == CM_OK)
+		rc = pt_single_influence(row, q, p, supports, crowd, out, err);
 	free(supports);
 	return rc;
 }
@@ -120,5 +146,6 @@ const struct pt_protocol pt_row_hadamard = {
 	.support = support,
 	.tally = tally,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = pt_single_expected_error,
 };

@@ -8,6 +8,7 @@
 #include "es_expect.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
+#include "pt_lied.h"
 #include "pt_record.h"
 
 long double pt_number_keep(const struct pt_randomizer *p)
@@ -129,4 +130,14 @@ enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct qy_que
 		left -= counts[y];
 	}
 	return es_mean_estimate(q, &rule, counts, reports, 0, out, err);
+}
+
+enum cm_rc pt_number_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	const struct es_rule rule = rule_of(row, p);
+	struct pt_lied lied = pt_lied_single(pt_lied_came(counts, rule.symbols), crowd);
+
+	return es_mean_honest(q, &rule, counts, (double)lied.messages, lied.honest, 0, 1, out, err);
 }

@@ -7,8 +7,9 @@
 
 /* Initialisers for the members of struct pt_protocol that such rows have in common.  The row also has a
  * law, `number`. */
-#define PT_NUMBER_ANALYSIS \
-	.derive = pt_number_derive, .estimate = pt_number_estimate, .expected_error = pt_number_expected_error
+#define PT_NUMBER_ANALYSIS                                                                            \
+	.derive = pt_number_derive, .estimate = pt_number_estimate, .influence = pt_number_influence, \
+	.expected_error = pt_number_expected_error
 
 struct pt_number_law {
 	uint32_t levels_max; /* largest number of levels that the row allows; 2 or more */
@@ -35,6 +36,10 @@ CM_CHECK enum cm_rc pt_number_tally(
 CM_CHECK enum cm_rc pt_number_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
+/* The influence() of such rows: a liar's message may be the symbol of the least score or of the largest. */
+CM_CHECK enum cm_rc pt_number_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err);
 /* Returns INFINITY if memory runs out. */
 double pt_number_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

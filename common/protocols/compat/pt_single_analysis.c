@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "es_expect.h"
+#include "pt_lied.h"
 
 uint32_t pt_single_items(const struct pt_randomizer *p)
 {
@@ -112,6 +113,16 @@ enum cm_rc pt_single_estimate(const struct pt_protocol *row, const struct qy_que
 			return cm_fail(err, CM_EDATA, "%s: more support than participants", p->row->name);
 	}
 	return es_support_estimate(q, &s, counts, reports, out, err);
+}
+
+enum cm_rc pt_single_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	struct pt_lied lied = pt_lied_single(crowd->devices, crowd);
+
+	(void)q;
+	return pt_lied_supports(&lied, row->support(p), counts, p->single.bins, p->single.bins, out, err);
 }
 
 double pt_single_expected_error(const struct pt_protocol *row, const struct qy_query *q,

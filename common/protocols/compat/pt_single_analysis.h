@@ -7,8 +7,9 @@
 
 /* Initialisers for the members of struct pt_protocol that such rows have in common.  The row also has
  * support().  A round's counts are the numbers of messages that support each item. */
-#define PT_SINGLE_ANALYSIS \
-	.tallies = pt_single_items, .estimate = pt_single_estimate, .expected_error = pt_single_expected_error
+#define PT_SINGLE_ANALYSIS                                                                            \
+	.tallies = pt_single_items, .estimate = pt_single_estimate, .influence = pt_single_influence, \
+	.expected_error = pt_single_expected_error
 
 /* The number of categories, counting the symbol of none. */
 uint32_t pt_single_items(const struct pt_randomizer *p);
@@ -59,5 +60,9 @@ CM_CHECK enum cm_rc pt_single_cells(const struct pt_randomizer *p, uint64_t part
 CM_CHECK enum cm_rc pt_single_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
+/* The influence() of such rows: a liar's message may support every item, or none. */
+CM_CHECK enum cm_rc pt_single_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err);
 double pt_single_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

@@ -8,6 +8,7 @@
 #include "acct_families.h"
 #include "es_vector.h"
 #include "pt_exact.h"
+#include "pt_lied.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
@@ -146,6 +147,32 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	struct pt_signs s = signs_of(p);
+	uint32_t d = p->vrr.dimension;
+	struct pt_lied lied = pt_lied_single(pt_lied_came(counts + d, d), crowd);
+	int64_t *sum = calloc(d, sizeof *sum);
+	uint64_t *about = calloc(d, sizeof *about);
+	enum cm_rc rc = !sum || !about ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
+				       : sums_of(p, counts, crowd->devices, sum, err);
+
+	(void)row;
+	/* the liars' messages may all be about the same coordinates */
+	for (uint32_t i = 0; rc == CM_OK && i < d; i++)
+		for (uint32_t t = 0; t < p->vrr.size; t++)
+			about[pt_vrr_coordinate(p, i, t)] += counts[d + i];
+	for (uint32_t i = 0; rc == CM_OK && i < d; i++)
+		about[i] = about[i] < lied.messages ? about[i] : lied.messages;
+	if (rc == CM_OK)
+		rc = es_vector_honest(q, &s, sum, about, lied.honest, out, err);
+	free(sum);
+	free(about);
+	return rc;
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -182,5 +209,6 @@ const struct pt_protocol pt_row_vrr = {
 	.loss = loss,
 	.tally = tally,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 };

@@ -8,6 +8,7 @@
 #include "acct_flame.h"
 #include "pr_limits.h"
 #include "pt_levels_analysis.h"
+#include "pt_lied.h"
 #include "pt_mixbins.h"
 
 uint32_t pt_flame_levels(const struct pt_request *r)
@@ -251,4 +252,27 @@ void pt_ss_topk_statement(const struct qy_query *q, const struct pt_randomizer *
 		"coordinates by value is no sampling; towards the shuffler there is index privacy only, "
 		"%s; that is no differential privacy",
 		paper, delta, index);
+}
+
+void pt_flame_honest(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_kept *kept, double most, double lied, struct es_honest *out)
+{
+	const struct pt_slot *s = &p->slots.slot[0];
+	double room = (double)p->shuffler.tag_messages, range = q->high - q->low;
+	double slope = pt_mixbins_keep(&s->each) - pt_mixbins_other(&s->each);
+	double sd = pt_flame_expected(q, p, kept, fmax(room, kept->mean));
+
+	for (uint32_t c = 0; c < q->dimension; c++) {
+		const uint64_t *here = counts + (size_t)c * s->each.bins;
+		double came = (double)pt_lied_came(here, s->each.bins), own = fmin(lied, came);
+		double crowded = room > 0 ? fmin(fmax(most + lied - room, 0), lied) : 0, unit, value;
+		uint64_t all = UINT64_MAX;
+		struct sums t;
+
+		(void)add_up(p, here, &all, &t);
+		unit = range / (kept->mean * slope);
+		value = q->low + range / 2 + unit * t.first;
+		es_honest_normal(value - unit * (own + crowded) / 2, value + unit * (own + crowded) / 2, sd,
+			q->dimension, &out[c]);
+	}
 }

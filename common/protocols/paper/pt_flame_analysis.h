@@ -4,6 +4,7 @@
 
 #include "es_vector.h"
 #include "pt_flame.h"
+#include "pt_liars.h"
 #include "pt_slots_analysis.h"
 
 /* Initialisers for members of struct pt_protocol that such rows have in common. */
@@ -27,6 +28,12 @@ struct pt_kept pt_flame_kept(double n, double rate, double most);
 CM_CHECK enum cm_rc pt_flame_estimate(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, const struct pt_kept *kept, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
+/* Set out[dimension] for the honest devices.  *kept: of their messages; most: the most messages that they
+ * send about one coordinate.  Of the `lied` messages of liars all may be about any coordinate, whatever their
+ * tags say.  Where they and the honest ones are more than the shuffler leaves, honest messages are missing in
+ * their place. */
+void pt_flame_honest(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_kept *kept, double most, double lied, struct es_honest *out);
 /* The expected error of a coordinate at the worst value, with so many messages about it in all. */
 double pt_flame_expected(
 	const struct qy_query *q, const struct pt_randomizer *p, const struct pt_kept *kept, double messages);

@@ -10,6 +10,7 @@
 #include "pr_limits.h"
 #include "pt_classes_analysis.h"
 #include "pt_levels_analysis.h"
+#include "pt_lied.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
@@ -186,6 +187,76 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
+/* What one message adds to the sum that a class estimates, and how far the messages of a class vary. */
+struct reach {
+	double most, least, variance;
+};
+
+/* For a mean the sum is of levels, else of holders of a word. */
+static bool reach_of(const struct qy_query *q, const struct pt_randomizer *p, uint32_t i, struct reach *out)
+{
+	struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[i]);
+	struct es_support s = support_of(&p->slots.slot[i]);
+	struct es_scores scores;
+
+	*out = (struct reach){ (1 - s.other) / (s.keep - s.other), -s.other / (s.keep - s.other),
+		fmax(s.keep * s.flip, s.other * (1 - s.other)) / pow(s.keep - s.other, 2) };
+	if (q->kind != QY_MEAN)
+		return true;
+	if (!pt_levels_scores(&one, &scores))
+		return false;
+	*out = (struct reach){ scores.most, scores.least, scores.variance };
+	return true;
+}
+
+/* Add up what came of a word, or of all levels, and set how far one liar reaches, who chooses its class. */
+static bool add_classes(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint32_t word, double *value, struct reach *out)
+{
+	uint32_t bins = p->slots.slot[0].each.bins;
+
+	*value = 0;
+	*out = (struct reach){ -INFINITY, INFINITY, 0 };
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		struct es_support s = support_of(&p->slots.slot[i]);
+		double n = (double)pt_lied_came(counts + (size_t)i * bins, bins), more = s.keep - s.other,
+		       sum = 0;
+		struct reach one;
+
+		if (!reach_of(q, p, i, &one))
+			return false;
+		for (uint32_t w = 0; w < bins; w++)
+			sum += (q->kind == QY_MEAN ? w : w == word) * (double)counts[(size_t)i * bins + w];
+		*value += (sum - n * s.other * (q->kind == QY_MEAN ? bins * (bins - 1.0) / 2 : 1)) / more;
+		out->most = fmax(out->most, one.most);
+		out->least = fmin(out->least, one.least);
+		out->variance += n * one.variance;
+	}
+	return true;
+}
+
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins, items = q->kind == QY_MEAN ? 1 : bins;
+	struct pt_lied lied = pt_lied_single(pt_lied_came(counts, pt_slots_symbols(p)), crowd);
+	double low = q->kind == QY_MEAN ? q->low : 0, a = (double)lied.messages;
+	double unit = q->kind == QY_MEAN ? (q->high - q->low) / ((bins - 1) * (double)lied.honest) : 1;
+
+	(void)row;
+	for (uint32_t w = 0; w < items; w++) {
+		struct reach reach;
+		double value;
+
+		if (!add_classes(q, p, counts, w, &value, &reach))
+			return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+		es_honest_normal(low + unit * (value - a * reach.most),
+			low + unit * (value - a * reach.least), unit * sqrt(reach.variance), items, &out[w]);
+	}
+	return CM_OK;
+}
+
 /* Assume the classes at their least sizes, and the rest of the participants in the most private class. */
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
@@ -215,5 +286,6 @@ const struct pt_protocol pt_row_gspa_classes = {
 	.loss = loss,
 	.tally = pt_slots_tally,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 };

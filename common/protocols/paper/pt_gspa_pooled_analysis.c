@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "acct_flame.h"
 #include "acct_gspa.h"
@@ -13,6 +14,7 @@
 #include "pr_limits.h"
 #include "pt_classes.h"
 #include "pt_classes_analysis.h"
+#include "pt_lied.h"
 #include "pt_mixbins.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
@@ -276,6 +278,112 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
+/* ---- Where some devices may have lied ---- */
+
+/* Of n counts take away as many as are more than `honest`: from `first` as long as it has some, then from the
+ * others. */
+static void take(uint64_t *counts, uint32_t n, uint32_t first, uint64_t honest)
+{
+	uint64_t came = pt_lied_came(counts, n), lied = came > honest ? came - honest : 0;
+
+	for (uint32_t i = 0; i < n && lied > 0; i++) {
+		uint64_t *at = &counts[(first + i) % n], here = *at < lied ? *at : lied;
+
+		*at -= here;
+		lied -= here;
+	}
+}
+
+static void widen(const struct qy_item *item, bool fresh, struct es_honest *out)
+{
+	const struct es_honest h = { item->value, item->value, item->lower, item->upper, item->joint_lower,
+		item->joint_upper };
+
+	*out = fresh ? h
+		     : (struct es_honest){ fmin(out->least, h.least), fmax(out->most, h.most),
+			       fmin(out->lower, h.lower), fmax(out->upper, h.upper),
+			       fmin(out->joint_lower, h.joint_lower), fmax(out->joint_upper, h.joint_upper) };
+}
+
+/* Widen the items by what the honest devices' messages say if all of the liars' words are the same, and all
+ * of their classes.  made: the honest devices' counts of classes, behind room for words; fresh: the first
+ * time. */
+static enum cm_rc add_mix(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	uint64_t honest, bool fresh, uint64_t *made, struct es_honest *out, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins, items = q->kind == QY_MEAN ? 1 : bins;
+
+	/* a word's own messages, and those of another; for a mean the lowest level, and the highest */
+	for (uint32_t i = 0; i < 2 * items; i++) {
+		uint32_t item = i / 2, word = items == 1 ? i * (bins - 1) : (item + i % 2) % bins;
+		struct es_estimate e = { .reports = honest };
+		struct mix m;
+		enum cm_rc rc;
+
+		memcpy(made, counts, bins * sizeof *made);
+		take(made, bins, word, honest);
+		rc = mix_of(p, made, honest, &m, err);
+		if (rc == CM_OK)
+			rc = items == 1 ? estimate_mean(q, p, made, &m, &e, err)
+					: estimate_counts(q, p, made, &m, &e, err);
+		if (rc == CM_OK)
+			widen(&e.item[item], fresh && i % 2 == 0, &out[item]);
+		es_estimate_fini(&e);
+		if (rc != CM_OK)
+			return rc;
+	}
+	return CM_OK;
+}
+
+/* A mean's own variance follows from what came, and liars could make it small: count it as the largest that
+ * words have. */
+static void set_spread(const struct qy_query *q, double n, double slope, double bias, struct es_honest *out)
+{
+	double half = es_normal_upper(0.025) * (q->high - q->low) / (2 * slope * sqrt(n)) + bias;
+
+	out->lower = out->joint_lower = fmin(out->lower, out->least - half);
+	out->upper = out->joint_upper = fmax(out->upper, out->most + half);
+}
+
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins, all = tallies(p);
+	uint64_t *made = calloc(all, sizeof *made), honest = crowd->devices - crowd->liars;
+	enum cm_rc rc = made ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	struct mix m;
+	double slope = 1, bias = 0;
+
+	(void)row;
+	for (uint32_t c = 0; rc == CM_OK && c < p->slots.kinds; c++) {
+		memcpy(made + bins, counts + bins, p->slots.kinds * sizeof *made);
+		take(made + bins, p->slots.kinds, c, honest);
+		rc = add_mix(q, p, counts, honest, c == 0, made, out, err);
+		if (rc == CM_OK)
+			rc = mix_of(p, made, honest, &m, err);
+		if (rc != CM_OK)
+			break;
+		slope = fmin(slope, m.slope);
+		bias = fmax(bias, (q->high - q->low) * m.beyond / (double)honest);
+	}
+	if (rc == CM_OK && q->kind == QY_MEAN)
+		set_spread(q, (double)honest, slope, bias, out);
+	free(made);
+	return rc;
+}
+
+/* Every honest device sends one word and one class: whoever sends two of either, or none, is seen. */
+static uint64_t seen(const struct pt_randomizer *p, const uint64_t *counts, uint64_t devices)
+{
+	uint32_t bins = p->slots.slot[0].each.bins;
+	uint64_t words = pt_lied_came(counts, bins), classes = pt_lied_came(counts + bins, p->slots.kinds);
+	uint64_t by_words = words > devices ? words - devices : devices - words,
+		 by_classes = classes > devices ? classes - devices : devices - classes;
+
+	return by_words > by_classes ? by_words : by_classes;
+}
+
 /* Write GSPA's own value for the classes at their least sizes, with everybody else in the weakest. */
 static void statement(const struct qy_query *q, const struct pt_randomizer *p, uint64_t participants,
 	double delta, char *out, size_t size)
@@ -344,6 +452,8 @@ const struct pt_protocol pt_row_gspa_pooled = {
 	.loss = loss,
 	.tally = tally,
 	.estimate = estimate,
+	.influence = influence,
+	.seen = seen,
 	.expected_error = expected_error,
 	.statement = statement,
 };

@@ -60,6 +60,22 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_flame_estimate(q, p, counts, &kept, reports, out, err);
 }
 
+/* A coordinate has more honest messages than derive() leaves room for once in a million rounds. */
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	double honest = (double)(crowd->devices - crowd->liars), mean = honest / p->slots.slot[0].groups;
+	struct pt_kept kept =
+		pt_flame_kept(honest, 1.0 / p->slots.slot[0].groups, (double)p->shuffler.tag_messages);
+
+	(void)row;
+	(void)err;
+	pt_flame_honest(q, p, counts, &kept, fmin(honest, mean + ROOM * sqrt(mean) + 1),
+		(double)(crowd->liars * p->row->messages(p)), out);
+	return CM_OK;
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -76,6 +92,7 @@ const struct pt_protocol pt_row_ss_double = {
 	.derive = derive,
 	.loss = pt_slots_loss,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	.statement = pt_ss_double_statement,
 	PT_FLAME_ANALYSIS,

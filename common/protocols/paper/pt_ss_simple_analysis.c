@@ -80,6 +80,25 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_slots_estimate(q, p, counts, reports, fill, out, err);
 }
 
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	const struct pt_slot *s = &p->slots.slot[0];
+	const struct qy_query mean = { .kind = QY_MEAN, .low = q->low, .high = q->high };
+	struct pt_randomizer one = pt_slot_alone(p, s);
+	enum cm_rc rc = CM_OK;
+
+	(void)row;
+	for (uint32_t c = 0; rc == CM_OK && c < q->dimension; c++) {
+		const uint64_t *here = counts + (size_t)c * s->each.bins;
+		struct pt_lied lied = pt_lied_slot(p, s, here, crowd);
+
+		rc = pt_levels_honest(&mean, &one, here, &lied, q->dimension, &out[c], err);
+	}
+	return rc;
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -94,6 +113,8 @@ const struct pt_protocol pt_row_ss_simple = {
 	.derive = derive,
 	.loss = pt_slots_loss,
 	.estimate = estimate,
+	.influence = influence,
+	.seen = pt_slots_seen,
 	.expected_error = expected_error,
 	.statement = pt_ss_simple_statement,
 	PT_FLAME_ANALYSIS,

@@ -80,6 +80,19 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_flame_estimate(q, p, counts, &all, reports, out, err);
 }
 
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	double honest = (double)(crowd->devices - crowd->liars);
+	const struct pt_kept all = { .mean = honest };
+
+	(void)row;
+	(void)err;
+	pt_flame_honest(q, p, counts, &all, honest, (double)(crowd->liars * p->row->messages(p)), out);
+	return CM_OK;
+}
+
 /* The error of a coordinate that all devices send or, if that is larger, of one that none sends. */
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
@@ -107,6 +120,7 @@ const struct pt_protocol pt_row_ss_topk = {
 	.tallies = pt_slots_symbols,
 	.tally = pt_slots_tally,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	.estimand = estimand,
 	.statement = pt_ss_topk_statement,

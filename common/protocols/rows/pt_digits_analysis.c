@@ -7,8 +7,10 @@
 #include <stdlib.h>
 
 #include "es_holders.h"
+#include "es_honest.h"
 #include "es_law.h"
 #include "pr_limits.h"
+#include "pt_lied.h"
 #include "pt_mixbins.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
@@ -239,6 +241,78 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return CM_OK;
 }
 
+/* ---- Where some devices may have lied ---- */
+
+/* Fill in the slots' batches.  score: of every slot first its digits' place values, then their weights, which
+ * are 1 in all slots together where a device has a reading. */
+static void honest_batches(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_crowd *crowd, double *score, struct es_batch *batch)
+{
+	uint32_t bins = p->slots.slot[0].each.bins, base = pt_digits_base(q, p);
+	double part[PT_SLOTS_MAX], parts = 0, n = (double)(crowd->devices - crowd->liars);
+
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		part[i] = 1 / fmax(holders_variance(&p->slots.slot[i], score, n), DBL_MIN);
+		parts += part[i];
+	}
+	for (uint32_t i = 0; i < p->slots.kinds; i++) {
+		const struct pt_slot *s = &p->slots.slot[i];
+		struct pt_lied lied = pt_lied_slot(p, s, counts + (size_t)i * bins, crowd);
+		double *own = score + (size_t)2 * i * bins;
+
+		for (uint32_t y = 0; y < bins; y++) {
+			own[y] = y < base ? y * place(q, p, i) : 0;
+			own[bins + y] = y < base ? part[i] / parts : 0;
+		}
+		batch[i] = (struct es_batch){ .c = { .counts = counts + (size_t)i * bins,
+						      .bins = bins,
+						      .keep = pt_mixbins_keep(&s->each),
+						      .other = pt_mixbins_other(&s->each),
+						      .n = n,
+						      .dummies = lied.dummies },
+			.lied = (double)lied.messages,
+			.score = own,
+			.weight = own + bins };
+	}
+}
+
+/* The sum of the levels, and so a mean or a sum of the numbers of all honest devices. */
+static void honest_sum(const struct qy_query *q, const struct pt_randomizer *p, const struct es_batch *batch,
+	double *room, struct es_honest *out)
+{
+	struct es_honest_sum sum = es_honest_sum_of(batch, p->slots.kinds, 1, 0, room);
+	double n = batch[0].c.n, scale = q->kind == QY_SUM ? 1 : 1 / n;
+	double unit = scale * (q->high - q->low) / pt_digits_top(q, p), low = scale * n * q->low;
+
+	es_honest_normal(
+		low + unit * sum.least, low + unit * sum.most, unit * sqrt(sum.variance + n / 4), 1, out);
+}
+
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins;
+	double *score = calloc(((size_t)2 * p->slots.kinds + 1) * bins, sizeof *score);
+	struct pt_lied first = pt_lied_slot(p, &p->slots.slot[0], counts, crowd);
+	struct es_batch batch[PT_SLOTS_MAX];
+	enum cm_rc rc = CM_OK;
+
+	(void)row;
+	if (!score)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	honest_batches(q, p, counts, crowd, score, batch);
+	if (qy_query_symbols(q) == 0)
+		honest_sum(q, p, batch, score + (size_t)2 * p->slots.kinds * bins, out);
+	else
+		rc = es_holders_honest(q, batch, p->slots.kinds, pt_digits_top(q, p), &out[0], err);
+	if (rc == CM_OK && qy_query_symbols(q) > 0)
+		rc = pt_lied_supports(&first, pt_slot_support(&p->slots.slot[0], first.honest, 1),
+			counts + bins - 1, 1, 1, &out[1], err);
+	free(score);
+	return rc;
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -262,6 +336,7 @@ const struct pt_protocol pt_row_digits = {
 	.keys = PT_KEY_LEVELS | PT_KEY_SIZE,
 	.derive = derive,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	PT_SLOTS_COUNT_ANALYSIS,
 };

@@ -135,12 +135,17 @@ static void scores(const void *of, double *first, double *second)
 	}
 }
 
+static struct es_rule rule_of(const struct pt_randomizer *p)
+{
+	return (struct es_rule){
+		.levels = p->mixbins.bins, .symbols = p->mixbins.bins, .of = p, .law = law, .scores = scores
+	};
+}
+
 enum cm_rc pt_levels_mean(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
 	uint64_t reports, double dummies, struct es_estimate *out, struct cm_err *err)
 {
-	const struct es_rule rule = {
-		.levels = p->mixbins.bins, .symbols = p->mixbins.bins, .of = p, .law = law, .scores = scores
-	};
+	const struct es_rule rule = rule_of(p);
 
 	return es_mean_estimate(q, &rule, counts, reports, dummies, out, err);
 }
@@ -224,6 +229,78 @@ enum cm_rc pt_levels_estimate(const struct pt_protocol *row, const struct qy_que
 				       : pt_levels_mean(q, p, counts, reports, dummies, out, err);
 }
 
+enum cm_rc pt_levels_honest(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_lied *lied, size_t joint, struct es_honest *out, struct cm_err *err)
+{
+	const struct es_rule rule = rule_of(p);
+
+	return es_mean_honest(
+		q, &rule, counts, (double)lied->messages, lied->honest, lied->dummies, joint, out, err);
+}
+
+bool pt_levels_scores(const struct pt_randomizer *p, struct es_scores *out)
+{
+	const struct es_rule rule = rule_of(p);
+
+	return es_scores_of(&rule, out);
+}
+
+/* Set the item that counts the honest devices without a reading. */
+static enum cm_rc honest_none(const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_lied *lied, struct es_honest *out, struct cm_err *err)
+{
+	return pt_lied_supports(lied, pt_mixbins_support(p, 0), counts + p->mixbins.bins - 1, 1, 1, out, err);
+}
+
+/* The mean or sum of those who have a reading, and how many have none. */
+static enum cm_rc honest_holders(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct pt_lied *lied, struct es_honest *out, struct cm_err *err)
+{
+	uint32_t bins = p->mixbins.bins;
+	double *score = calloc(2 * (size_t)bins, sizeof *score);
+	struct es_batch batch = { .c = pt_mixbins_counted(p, counts, lied->honest, lied->dummies),
+		.lied = (double)lied->messages };
+	enum cm_rc rc;
+
+	if (!score)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	for (uint32_t l = 0; l + 1 < bins; l++) {
+		score[l] = l;
+		score[bins + l] = 1;
+	}
+	batch.score = score;
+	batch.weight = score + bins;
+	rc = es_holders_honest(q, &batch, 1, bins - 2, &out[0], err);
+	free(score);
+	return rc == CM_OK ? honest_none(p, counts, lied, &out[1], err) : rc;
+}
+
+static enum cm_rc honest_quantiles(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct pt_lied *lied, struct es_honest *out, struct cm_err *err)
+{
+	const struct es_batch batch = { .c = pt_mixbins_counted(p, counts, lied->honest, lied->dummies),
+		.lied = (double)lied->messages };
+	enum cm_rc rc = es_quantile_honest(q, &batch, out, err);
+
+	if (rc == CM_OK && qy_query_symbols(q) > 0)
+		rc = honest_none(p, counts, lied, &out[es_quantile_asked(q)], err);
+	return rc;
+}
+
+enum cm_rc pt_levels_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	struct pt_lied lied =
+		pt_lied_mixbins(p, pt_lied_came(counts, p->mixbins.bins), crowd, p->row->messages(p));
+
+	(void)row;
+	if (q->kind == QY_QUANTILES)
+		return honest_quantiles(q, p, counts, &lied, out, err);
+	return qy_query_symbols(q) > 0 ? honest_holders(q, p, counts, &lied, out, err)
+				       : pt_levels_honest(q, p, counts, &lied, 1, out, err);
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -239,6 +316,7 @@ const struct pt_protocol pt_row_levels = {
 	.keys = PT_KEY_LEVELS,
 	.derive = derive,
 	.estimate = pt_levels_estimate,
+	.influence = pt_levels_influence,
 	.expected_error = expected_error,
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES | PT_AUTO_LEVELS,
 	PT_MIXBINS_ANALYSIS,

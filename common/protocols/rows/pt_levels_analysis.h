@@ -2,7 +2,9 @@
  * MIXBINS. */
 #pragma once
 
+#include "es_mean.h"
 #include "pt_levels.h"
+#include "pt_lied.h"
 #include "pt_protocol.h"
 
 /* The number of bins that makes the mean most accurate at this epsilon0 and number of participants. */
@@ -17,3 +19,13 @@ double pt_levels_expected_error(const struct pt_protocol *row, const struct qy_q
 CM_CHECK enum cm_rc pt_levels_mean(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, uint64_t reports, double dummies, struct es_estimate *out,
 	struct cm_err *err);
+/* The influence() of such rows: a liar's messages may all state the lowest level, or the highest, or none. */
+CM_CHECK enum cm_rc pt_levels_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err);
+/* Set the mean or sum from a batch of levels without the symbol of none, as one of `joint` items. */
+CM_CHECK enum cm_rc pt_levels_honest(const struct qy_query *q, const struct pt_randomizer *p,
+	const uint64_t *counts, const struct pt_lied *lied, size_t joint, struct es_honest *out,
+	struct cm_err *err);
+/* The scores of a level that MIXBINS sends.  False: out of memory. */
+bool pt_levels_scores(const struct pt_randomizer *p, struct es_scores *out);

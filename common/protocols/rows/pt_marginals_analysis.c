@@ -122,6 +122,30 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_marginals_answer(q, p, pt_slots_support, counts, reports, out, err);
 }
 
+enum cm_rc pt_marginals_honest(const struct pt_randomizer *p, pt_slot_honest *law, const uint64_t *counts,
+	const struct pt_crowd *crowd, struct es_honest *out, struct cm_err *err)
+{
+	size_t n = pt_slots_symbols(p), at = 0;
+	enum cm_rc rc = CM_OK;
+
+	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
+		uint32_t bins = p->slots.slot[i].each.bins;
+
+		rc = law(p, &p->slots.slot[i], counts + at, bins, crowd, n, out + at, err);
+		at += bins;
+	}
+	return rc;
+}
+
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	(void)row;
+	(void)q;
+	return pt_marginals_honest(p, pt_slots_honest, counts, crowd, out, err);
+}
+
 double pt_marginals_error(const struct pt_randomizer *p, pt_slot_before *law, uint64_t participants)
 {
 	double sum = 0, items = 0;
@@ -149,6 +173,7 @@ const struct pt_protocol pt_row_marginals = {
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	.derive = derive,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	PT_SLOTS_COUNT_ANALYSIS,
 };

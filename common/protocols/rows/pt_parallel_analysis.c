@@ -21,6 +21,15 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_marginals_answer(q, p, pt_sampled_support, counts, reports, out, err);
 }
 
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	(void)row;
+	(void)q;
+	return pt_marginals_honest(p, pt_sampled_honest, counts, crowd, out, err);
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -33,6 +42,7 @@ const struct pt_protocol pt_row_parallel = {
 	.automatic = PT_AUTO,
 	.derive = derive,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	PT_SAMPLED_ANALYSIS,
 };

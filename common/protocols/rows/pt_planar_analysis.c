@@ -9,6 +9,7 @@
 #include "es_matrix.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
+#include "pt_lied.h"
 #include "pt_planar.h"
 #include "pt_protocol.h"
 #include "pt_record.h"
@@ -318,6 +319,23 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	struct pt_lied lied = pt_lied_single(pt_lied_came(counts, pt_planar_cells(p)), crowd);
+	struct es_matrix m;
+	enum cm_rc rc = inverse_of(p, &m, err);
+
+	(void)row;
+	(void)q;
+	if (rc != CM_OK)
+		return rc;
+	es_matrix_honest(&m, counts, (double)lied.messages, lied.honest, out);
+	es_matrix_fini(&m);
+	return CM_OK;
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -342,6 +360,7 @@ const struct pt_protocol pt_row_planar = {
 	.cells = cells,
 	.tally = tally,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	.statement = statement,
 };

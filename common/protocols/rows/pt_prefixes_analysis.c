@@ -50,6 +50,7 @@ const struct pt_protocol pt_row_prefixes = {
 	.device = &pt_device_prefixes,
 	.derive = derive,
 	.estimate = estimate,
+	.influence = pt_category_influence,
 	.expected_error = pt_category_expected_error,
 	PT_MIXBINS_ANALYSIS,
 };

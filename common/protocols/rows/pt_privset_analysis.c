@@ -7,6 +7,7 @@
 #include "es_expect.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
+#include "pt_lied.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_privset.h"
 #include "pt_protocol.h"
@@ -115,6 +116,17 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint32_t items = qy_query_bins(q);
+	struct pt_lied lied = pt_lied_single(pt_lied_came(counts, p->privset.mixbins.bins), crowd);
+
+	(void)row;
+	return pt_lied_supports(&lied, support(p), counts, items, items, out, err);
+}
+
 static double expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {
@@ -142,6 +154,7 @@ const struct pt_protocol pt_row_privset = {
 	.cells = cells,
 	.tally = pt_mixbins_tally,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	.estimand = estimand,
 };

@@ -140,6 +140,37 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return pt_ranges_answer(q, p, pt_slots_support, counts, reports, out, err);
 }
 
+enum cm_rc pt_ranges_honest(const struct qy_query *q, const struct pt_randomizer *p, pt_slot_honest *law,
+	const uint64_t *counts, const struct pt_crowd *crowd, struct es_honest *out, struct cm_err *err)
+{
+	uint32_t symbols = qy_query_symbols(q);
+	size_t n = pt_slots_symbols(p) - symbols * (p->slots.kinds - 1), at = 0;
+	struct es_honest *slot = calloc(n, sizeof *slot);
+	enum cm_rc rc = slot ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+
+	for (uint32_t i = 0; rc == CM_OK && i < p->slots.kinds; i++) {
+		uint32_t nodes = pt_ranges_nodes(q, p, i);
+
+		rc = law(p, &p->slots.slot[i], counts, nodes + symbols, crowd, n, slot, err);
+		for (uint32_t node = 0; rc == CM_OK && node < nodes; node++)
+			out[at++] = slot[node];
+		/* the first slot, which has the least noise, counts those without a reading */
+		if (rc == CM_OK && i == 0 && symbols > 0)
+			out[n - 1] = slot[nodes];
+		counts += nodes + symbols;
+	}
+	free(slot);
+	return rc;
+}
+
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	(void)row;
+	return pt_ranges_honest(q, p, pt_slots_honest, counts, crowd, out, err);
+}
+
 /* The error of a node's count, averaged over the levels. */
 double pt_ranges_error(
 	const struct qy_query *q, const struct pt_randomizer *p, pt_slot_before *law, uint64_t participants)
@@ -166,6 +197,7 @@ const struct pt_protocol pt_row_ranges = {
 	.automatic = PT_AUTO | PT_AUTO_DUMMIES,
 	.derive = derive,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = expected_error,
 	PT_SLOTS_COUNT_ANALYSIS,
 };

@@ -198,13 +198,23 @@ static enum cm_rc turn_back(const struct qy_query *q, const struct pt_randomizer
 	return CM_OK;
 }
 
+/* What a sum of signs of 1 adds to a rotated coordinate of the mean of `reports` vectors, in units of the
+ * query. */
+static double unit_of(const struct qy_query *q, const struct pt_randomizer *p, uint64_t reports)
+{
+	uint32_t d = pt_rotated_padded(q->dimension);
+	struct pt_signs s = pt_words_signs(p, reports);
+	double a = cut(q, p);
+
+	return q->high * a / sqrt(d) * s.groups / ((double)reports * s.slope * cutting_in(a, d).slope);
+}
+
 static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err)
 {
 	uint32_t d = pt_rotated_padded(q->dimension);
 	struct qy_query w = pt_rotated_wide(q, p);
-	struct pt_signs s = pt_words_signs(p, reports);
 	int64_t *sum = NULL;
 	double *mean = NULL;
 	struct es_estimate e = { .reports = reports };
@@ -219,12 +229,8 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 			   : es_vector_items(q, &e, err);
 	if (rc == CM_OK)
 		rc = pt_words_sums(&w, p, counts, reports, sum, err);
-	if (rc == CM_OK) {
-		double a = cut(q, p), slope = s.slope * cutting_in(a, d).slope;
-
-		rc = turn_back(
-			q, p, sum, q->high * a / sqrt(d) * s.groups / ((double)reports * slope), mean, err);
-	}
+	if (rc == CM_OK)
+		rc = turn_back(q, p, sum, unit_of(q, p, reports), mean, err);
 	if (rc == CM_OK) {
 		fill(q, error_of(row, q, p, reports), mean, &e);
 		*out = e;
@@ -233,6 +239,38 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	es_estimate_fini(&e);
 	free(sum);
 	free(mean);
+	return rc;
+}
+
+/* The liars' signs add a vector to the mean that is at most so long: rotating back keeps lengths, the slots'
+ * coordinates are different ones, and it is longest where all of a slot's messages are the same word. */
+static double longest(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_crowd *crowd)
+{
+	double squares = 0;
+
+	for (uint32_t i = 0; i < p->slots.slot[0].count; i++)
+		squares += pow((double)pt_words_lied(p, counts, i, crowd).messages, 2);
+	return unit_of(q, p, crowd->devices - crowd->liars) * sqrt(pt_words_width(p) * squares) /
+	       pt_rotated_rotations(q, p);
+}
+
+/* Estimate the mean of the honest devices as if the liars' messages had added nothing. */
+static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint64_t honest = crowd->devices - crowd->liars;
+	double sd = error_of(row, q, p, honest), off = longest(q, p, counts, crowd);
+	struct es_estimate e = { 0 };
+	enum cm_rc rc = estimate(row, q, p, counts, crowd->devices, &e, err);
+
+	for (uint32_t j = 0; rc == CM_OK && j < q->dimension; j++) {
+		double value = e.item[j].value * (double)crowd->devices / (double)honest;
+
+		es_honest_normal(value - off, value + off, sd, q->dimension, &out[j]);
+	}
+	es_estimate_fini(&e);
 	return rc;
 }
 
@@ -247,8 +285,10 @@ const struct pt_protocol pt_row_rotated = {
 	.keys = PT_KEY_SLOTS | PT_KEY_SIZE,
 	.derive = derive,
 	.tallies = pt_words_tallies,
+	.seen = pt_words_seen,
 	.tally = pt_words_tally,
 	.estimate = estimate,
+	.influence = influence,
 	.expected_error = error_of,
 	.estimand = estimand,
 	PT_SLOTS_ANALYSIS,

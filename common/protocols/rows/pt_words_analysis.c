@@ -141,6 +141,81 @@ enum cm_rc pt_words_estimate(const struct pt_protocol *row, const struct qy_quer
 	return rc;
 }
 
+/* The number of messages of slot i that are not NULL. */
+static uint64_t came_in(const struct pt_randomizer *p, const uint64_t *counts, uint32_t i)
+{
+	const uint64_t *cells = counts + padded(p);
+	uint64_t came = 0;
+
+	for (uint32_t g = 0; g < p->slots.slot[0].groups; g++)
+		came += cells[g * p->slots.slot[0].count + i];
+	return came;
+}
+
+uint64_t pt_words_seen(const struct pt_randomizer *p, const uint64_t *counts, uint64_t devices)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < p->slots.slot[0].count; i++) {
+		uint64_t seen = pt_lied_seen(p, &p->slots.slot[0], came_in(p, counts, i), devices);
+
+		most = seen > most ? seen : most;
+	}
+	return most;
+}
+
+struct pt_lied pt_words_lied(
+	const struct pt_randomizer *p, const uint64_t *counts, uint32_t i, const struct pt_crowd *crowd)
+{
+	struct pt_randomizer one = pt_slot_alone(p, &p->slots.slot[0]);
+
+	return pt_lied_mixbins(&one, came_in(p, counts, i), crowd, p->row->messages(p));
+}
+
+/* The messages about each coordinate that can be the liars'. */
+static void lied_about(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
+	const struct pt_crowd *crowd, uint64_t *about)
+{
+	const struct pt_slot *s = &p->slots.slot[0];
+	const uint64_t *cells = counts + padded(p);
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct pt_lied lied = pt_words_lied(p, counts, i, crowd);
+
+		for (uint32_t g = 0; g < s->groups; g++) {
+			uint64_t here = cells[g * s->count + i];
+
+			for (uint32_t b = 0; b < pt_words_width(p); b++) {
+				uint32_t c = pt_words_coordinate(p, i, g, b);
+
+				if (c < q->dimension)
+					about[c] = here < lied.messages ? here : lied.messages;
+			}
+		}
+	}
+}
+
+enum cm_rc pt_words_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint64_t honest = crowd->devices - crowd->liars;
+	struct pt_signs s = pt_words_signs_among(p, counts, honest);
+	int64_t *sum = calloc(q->dimension, sizeof *sum);
+	uint64_t *about = calloc(q->dimension, sizeof *about);
+	enum cm_rc rc = !sum || !about ? cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name)
+				       : pt_words_sums(q, p, counts, crowd->devices, sum, err);
+
+	(void)row;
+	if (rc == CM_OK) {
+		lied_about(q, p, counts, crowd, about);
+		rc = es_vector_honest(q, &s, sum, about, honest, out, err);
+	}
+	free(sum);
+	free(about);
+	return rc;
+}
+
 double pt_words_expected(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants)
 {

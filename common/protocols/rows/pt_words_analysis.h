@@ -2,13 +2,15 @@
 #pragma once
 
 #include "es_vector.h"
+#include "pt_lied.h"
 #include "pt_slots_analysis.h"
 #include "pt_words.h"
 
 /* Initialisers for the columns of a row whose rounds consist of words. */
-#define PT_WORDS_ANALYSIS                                                                    \
-	.tallies = pt_words_tallies, .tally = pt_words_tally, .estimate = pt_words_estimate, \
-	.expected_error = pt_words_expected, PT_SLOTS_ANALYSIS
+#define PT_WORDS_ANALYSIS                                                                                    \
+	.tallies = pt_words_tallies, .tally = pt_words_tally, .seen = pt_words_seen,                         \
+	.estimate = pt_words_estimate, .influence = pt_words_influence, .expected_error = pt_words_expected, \
+	PT_SLOTS_ANALYSIS
 
 /* Make `slots` equal slots of words of `width` coordinates, with keep and dummies from the request.
  * CM_ECONFIG. */
@@ -38,3 +40,12 @@ struct pt_signs pt_words_signs_among(const struct pt_randomizer *p, const uint64
 /* Compute sum[q->dimension]: ones minus zeroes.  CM_EDATA for counts that no such round can have. */
 CM_CHECK enum cm_rc pt_words_sums(const struct qy_query *q, const struct pt_randomizer *p,
 	const uint64_t *counts, uint64_t reports, int64_t *sum, struct cm_err *err);
+/* How many devices lied for certain: the seen() of such a row. */
+uint64_t pt_words_seen(const struct pt_randomizer *p, const uint64_t *counts, uint64_t devices);
+/* How many messages of slot i can be the liars'. */
+struct pt_lied pt_words_lied(
+	const struct pt_randomizer *p, const uint64_t *counts, uint32_t i, const struct pt_crowd *crowd);
+/* The influence() of such rows: all of a liar's messages of a slot may be about one group of coordinates. */
+CM_CHECK enum cm_rc pt_words_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err);

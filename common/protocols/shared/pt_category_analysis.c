@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "es_expect.h"
+#include "pt_lied.h"
 
 enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
@@ -17,6 +18,19 @@ enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_q
 
 	(void)row;
 	return rc == CM_OK ? es_support_estimate(q, &s, counts, reports, out, err) : rc;
+}
+
+enum cm_rc pt_category_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint32_t bins = p->mixbins.bins;
+	struct pt_lied lied = pt_lied_mixbins(p, pt_lied_came(counts, bins), crowd, p->row->messages(p));
+
+	(void)row;
+	/* Prefixes leave the last bin out of their items, and not out of those that hold jointly. */
+	return pt_lied_supports(&lied, pt_mixbins_support(p, 0), counts,
+		q->kind == QY_PREFIXES ? q->categories : bins, bins, out, err);
 }
 
 double pt_category_expected_error(const struct pt_protocol *row, const struct qy_query *q,

@@ -5,9 +5,10 @@
 #include "pt_mixbins_analysis.h"
 
 /* Initialisers for the members of struct pt_protocol that every such row of pt_mixbins.h has in common. */
-#define PT_CATEGORY_ANALYSIS                                                            \
-	.estimate = pt_category_estimate, .expected_error = pt_category_expected_error, \
-	.statement = pt_category_statement, PT_MIXBINS_ANALYSIS
+#define PT_CATEGORY_ANALYSIS                                                              \
+	.estimate = pt_category_estimate, .influence = pt_category_influence,             \
+	.expected_error = pt_category_expected_error, .statement = pt_category_statement, \
+	PT_MIXBINS_ANALYSIS
 
 CM_CHECK enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
@@ -17,3 +18,7 @@ void pt_category_statement(const struct qy_query *q, const struct pt_randomizer 
 	double delta, char *out, size_t size);
 double pt_category_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);
+/* The influence() of such a row: of every liar's messages all may be about one category. */
+CM_CHECK enum cm_rc pt_category_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err);

@@ -6,6 +6,7 @@
 
 #include "es_expect.h"
 #include "pr_limits.h"
+#include "pt_lied.h"
 #include "pt_mixbins_analysis.h"
 
 /* Dummies for each face of a dummy, for epsilon 1 at delta 1e-8; as many as balls into bins need for each
@@ -100,6 +101,20 @@ enum cm_rc pt_multi_estimate(const struct pt_protocol *row, const struct qy_quer
 	s.dummies = p->multi.dummy_chance > 0 ? pt_mixbins_dummies_among(p, counts[p->multi.bins], reports)
 					      : pt_mixbins_dummies(p, reports);
 	return es_support_estimate(q, &s, counts, reports, out, err);
+}
+
+enum cm_rc pt_multi_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err)
+{
+	uint64_t each = p->row->messages(p);
+	/* without NULLs as many messages came as devices and the shuffler sent */
+	uint64_t came = p->multi.dummy_chance > 0 ? counts[p->multi.bins]
+						  : crowd->devices * each + p->shuffler.dummies;
+	struct pt_lied lied = pt_lied_mixbins(p, came, crowd, each);
+
+	(void)q;
+	return pt_lied_supports(&lied, row->support(p), counts, p->multi.bins, p->multi.bins, out, err);
 }
 
 double pt_multi_expected_error(const struct pt_protocol *row, const struct qy_query *q,

@@ -5,8 +5,9 @@
 #include "pt_protocol.h"
 
 /* Initialisers for the columns that such rows have in common.  The row also has support(). */
-#define PT_MULTI_ANALYSIS \
-	.tallies = pt_multi_tallies, .estimate = pt_multi_estimate, .expected_error = pt_multi_expected_error
+#define PT_MULTI_ANALYSIS                                                                            \
+	.tallies = pt_multi_tallies, .estimate = pt_multi_estimate, .influence = pt_multi_influence, \
+	.expected_error = pt_multi_expected_error
 
 /* Set the row, the bins and the dummies of *out, and nothing else.  CM_ECONFIG unless q is a histogram and
  * there are dummies. */
@@ -29,5 +30,9 @@ CM_CHECK enum cm_rc pt_multi_blanket(
 CM_CHECK enum cm_rc pt_multi_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,
 	struct cm_err *err);
+/* The influence() of such rows: each of a liar's messages may support every item, or none. */
+CM_CHECK enum cm_rc pt_multi_influence(const struct pt_protocol *row, const struct qy_query *q,
+	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,
+	struct es_honest *out, struct cm_err *err);
 double pt_multi_expected_error(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, uint64_t participants);

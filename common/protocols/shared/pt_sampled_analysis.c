@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "pt_lied.h"
 #include "pt_mixbins_analysis.h"
 
 _Static_assert(2 * PT_SLOTS_MAX + 1 <= ACCT_MAX_CELLS, "two cells for each slot and one for the rest");
@@ -85,4 +86,37 @@ struct es_support pt_sampled_before(
 	made.sampled = true;
 	made.asked = participants > p->slots.kinds ? participants / p->slots.kinds : 1;
 	return made;
+}
+
+/* Set an item as if `count` of the `asked` honest messages of the slot stated its word. */
+static enum cm_rc honest_word(const struct pt_slot *s, uint64_t count, uint64_t asked, uint64_t honest,
+	size_t joint, struct es_honest *out, struct cm_err *err)
+{
+	struct es_support law = pt_slot_support(s, honest, 1);
+
+	law.sampled = true;
+	law.asked = asked < honest ? asked : honest;
+	return es_support_honest(&law, &count, &count, 1, honest, joint, out, err);
+}
+
+enum cm_rc pt_sampled_honest(const struct pt_randomizer *p, const struct pt_slot *s, const uint64_t *counts,
+	size_t n, const struct pt_crowd *crowd, size_t joint, struct es_honest *out, struct cm_err *err)
+{
+	uint64_t came = pt_lied_came(counts, s->each.bins), honest = crowd->devices - crowd->liars;
+	enum cm_rc rc = CM_OK;
+
+	(void)p;
+	for (size_t i = 0; rc == CM_OK && i < n; i++) {
+		uint64_t own = counts[i] < crowd->liars ? counts[i] : crowd->liars, other = came - counts[i];
+		struct es_honest high = { 0 };
+
+		other = other < crowd->liars ? other : crowd->liars;
+		rc = honest_word(s, counts[i] - own, came - own, honest, joint, &out[i], err);
+		if (rc == CM_OK)
+			rc = honest_word(s, counts[i], came - other, honest, joint, &high, err);
+		out[i].most = high.most;
+		out[i].upper = high.upper;
+		out[i].joint_upper = high.joint_upper;
+	}
+	return rc;
 }

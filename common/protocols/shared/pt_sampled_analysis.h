@@ -29,3 +29,8 @@ CM_CHECK enum cm_rc pt_sampled_cells(
 pt_slot_law pt_sampled_support;
 /* The same before the round: an equal part of the participants, 1 or more, draws the slot. */
 pt_slot_before pt_sampled_before;
+
+/* The honest devices' counts of a slot that only some devices drew: a pt_slot_honest.  The least share of the
+ * slot's honest messages states a word if as many of the word's messages as possible are the liars', the
+ * largest share if as many of the other words' are. */
+pt_slot_honest pt_sampled_honest;

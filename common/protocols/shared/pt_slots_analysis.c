@@ -3,6 +3,7 @@
 #include "pt_slots_analysis.h"
 
 #include "pr_limits.h"
+#include "pt_lied.h"
 #include "pt_mixbins_analysis.h"
 
 enum cm_rc pt_slots_request(
@@ -170,4 +171,26 @@ struct es_support pt_slots_before(
 {
 	(void)p;
 	return pt_slot_support(s, participants, 1);
+}
+
+uint64_t pt_slots_seen(const struct pt_randomizer *p, const uint64_t *counts, uint64_t devices)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < pt_slots_total(p); i++) {
+		const struct pt_slot *s = pt_slots_at(p, i);
+		uint64_t seen =
+			pt_lied_seen(p, s, pt_lied_came(counts + first_symbol(p, i), symbols(s)), devices);
+
+		most = seen > most ? seen : most;
+	}
+	return most;
+}
+
+enum cm_rc pt_slots_honest(const struct pt_randomizer *p, const struct pt_slot *s, const uint64_t *counts,
+	size_t n, const struct pt_crowd *crowd, size_t joint, struct es_honest *out, struct cm_err *err)
+{
+	struct pt_lied lied = pt_lied_slot(p, s, counts, crowd);
+
+	return pt_lied_supports(&lied, pt_slot_support(s, lied.honest, 1), counts, n, joint, out, err);
 }

@@ -9,8 +9,9 @@
 #include "pt_slots.h"
 
 /* Initialisers for the columns of a row whose rounds are slots, and of one that counts every symbol. */
-#define PT_SLOTS_ANALYSIS       .loss = pt_slots_loss
-#define PT_SLOTS_COUNT_ANALYSIS .tallies = pt_slots_symbols, .tally = pt_slots_tally, PT_SLOTS_ANALYSIS
+#define PT_SLOTS_ANALYSIS .loss = pt_slots_loss
+#define PT_SLOTS_COUNT_ANALYSIS \
+	.tallies = pt_slots_symbols, .tally = pt_slots_tally, .seen = pt_slots_seen, PT_SLOTS_ANALYSIS
 
 /* Derive from a request how the bins of *slot are randomized, rounded towards more noise; count, groups and
  * each.bins are given.  A request's epsilon0 is that of each slot, and at most PT_EPSILON0_MAX, up to which
@@ -36,6 +37,8 @@ CM_CHECK enum cm_rc pt_slots_loss(
 
 /* groups * bins, summed over all slots; pt_slots_count_check limits it to PR_TALLIES_MAX. */
 uint32_t pt_slots_symbols(const struct pt_randomizer *p);
+/* How many devices lied for certain, by the slot that says most: the seen() of such a row. */
+uint64_t pt_slots_seen(const struct pt_randomizer *p, const uint64_t *counts, uint64_t devices);
 /* Count a record at its symbol. */
 CM_CHECK enum cm_rc pt_slots_tally(
 	const struct pt_randomizer *p, const uint8_t *record, uint64_t *counts, struct cm_err *err);
@@ -63,3 +66,11 @@ pt_slot_law pt_slots_support;
 typedef struct es_support pt_slot_before(
 	const struct pt_randomizer *p, const struct pt_slot *s, uint64_t participants);
 pt_slot_before pt_slots_before;
+
+/* Set the items that the first n symbols of slot s are, among `joint`, of the honest devices.  counts: of all
+ * symbols of the slot. */
+typedef enum cm_rc pt_slot_honest(const struct pt_randomizer *p, const struct pt_slot *s,
+	const uint64_t *counts, size_t n, const struct pt_crowd *crowd, size_t joint, struct es_honest *out,
+	struct cm_err *err);
+/* The same where every device fills the slot. */
+pt_slot_honest pt_slots_honest;
