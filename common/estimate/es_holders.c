@@ -291,7 +291,7 @@ enum cm_rc es_holders_honest(const struct qy_query *q, const struct es_batch *ba
 		struct es_honest_sum sum = es_honest_sum_of(batch, batches, unit, q->low, parts.room);
 
 		es_honest_normal(
-			sum.least, sum.most, sqrt(sum.variance + unit * unit * batch[0].c.n / 4), 1, out);
+			sum.least, sum.most, sqrt(sum.variance + unit * unit * batch[0].c.n / 4), 1, 1, out);
 	} else if (!es_honest_hold(batch, batches, z, parts.room)) {
 		es_honest_undefined(q->low, q->high, out);
 	} else {

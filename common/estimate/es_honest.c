@@ -3,9 +3,14 @@
 
 #include "es_law.h"
 
-void es_honest_normal(double least, double most, double sd, size_t joint, struct es_honest *out)
+double es_known_tail(size_t joint)
 {
-	double z = es_normal_upper(0.025), joint_z = es_normal_upper(es_joint_tail(joint));
+	return 0.9 * (1 - ES_KNOWN) * 2 * es_joint_tail(joint);
+}
+
+void es_honest_normal(double least, double most, double sd, size_t joint, double part, struct es_honest *out)
+{
+	double z = es_normal_upper(0.025 * part), joint_z = es_normal_upper(es_joint_tail(joint) * part);
 
 	*out = (struct es_honest){ .least = least,
 		.most = most,

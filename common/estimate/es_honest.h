@@ -21,8 +21,16 @@ struct es_honest {
 	double joint_lower, joint_upper;
 };
 
+/* Some counts have a law that no reading changes, such as the messages of each group of coordinates.  What
+ * exceeds a low quantile of that law may be the liars'.  The chance that honest devices are below the
+ * quantile is taken from the 5 % with which an interval may miss: ES_KNOWN is the part that is left of these,
+ * and es_known_tail the chance of one of `joint` such quantiles.  Together an interval and all quantiles miss
+ * with at most 5 %, and so do all joint intervals (doc/liars.md, "Known laws"). */
+#define ES_KNOWN 0.95
+double es_known_tail(size_t joint);
+
 /* Set the item whose honest estimate is in [least, most] and normal with at most this standard deviation.
- * joint: number of items for which the joint intervals hold together. */
-void es_honest_normal(double least, double most, double sd, size_t joint, struct es_honest *out);
+ * joint: number of items for which the joint intervals hold together; part: of the 5 %, 1 or ES_KNOWN. */
+void es_honest_normal(double least, double most, double sd, size_t joint, double part, struct es_honest *out);
 /* Set the item of which only the range is known. */
 void es_honest_undefined(double low, double high, struct es_honest *out);

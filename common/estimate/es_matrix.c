@@ -197,7 +197,7 @@ void es_matrix_honest(const struct es_matrix *m, const uint64_t *counts, double 
 			worst = fmax(worst, m->variance[(size_t)y * m->k + j]);
 		}
 		es_honest_normal(value - lied * most, value - lied * least, sqrt((double)honest * worst),
-			m->k, &out[j]);
+			m->k, 1, &out[j]);
 	}
 }
 

@@ -264,6 +264,6 @@ enum cm_rc es_mean_honest(const struct qy_query *q, const struct es_rule *rule, 
 	of_all = all - dummies * s.dummy;
 	es_honest_normal(scale * q->low + unit * (of_all - lied * s.most),
 		scale * q->low + unit * (of_all - lied * s.least),
-		unit * sqrt(n * s.variance + dummies * s.of_dummy), joint, out);
+		unit * sqrt(n * s.variance + dummies * s.of_dummy), joint, 1, out);
 	return CM_OK;
 }

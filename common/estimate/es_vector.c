@@ -148,15 +148,16 @@ static struct limits limits_of(struct work *w, int64_t m)
 	return *memo;
 }
 
-static bool work_init(struct work *w, const struct pt_signs *s, uint64_t reports, uint32_t dimension)
+static bool work_init(
+	struct work *w, const struct pt_signs *s, uint64_t reports, uint32_t dimension, double part)
 {
 	double n = (double)reports;
 
 	*w = (struct work){ .s = s, .n = n, .messages = n + (double)s->dummies };
 	w->mixed = s->slope * n / w->messages;
 	w->unit = s->groups / (n * s->slope);
-	w->alpha = 0.025;
-	w->joint_alpha = es_joint_tail(dimension);
+	w->alpha = 0.025 * part;
+	w->joint_alpha = es_joint_tail(dimension) * part;
 	w->z = es_normal_upper(w->alpha);
 	w->joint_z = es_normal_upper(w->joint_alpha);
 	w->exact = w->messages / s->groups < EXACT;
@@ -213,8 +214,9 @@ static void fill(struct work *w, const struct qy_query *q, const int64_t *sum, s
 	e->noise_floor = half * (nothing.joint_upper - nothing.joint_lower) / 2;
 }
 
-enum cm_rc es_vector_estimate(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
-	uint64_t reports, struct es_estimate *out, struct cm_err *err)
+/* part: of the 5 % with which an interval may miss. */
+static enum cm_rc estimate(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
+	uint64_t reports, double part, struct es_estimate *out, struct cm_err *err)
 {
 	struct es_estimate e = { .reports = reports };
 	struct work w = { 0 };
@@ -223,7 +225,7 @@ enum cm_rc es_vector_estimate(const struct qy_query *q, const struct pt_signs *s
 	if (reports == 0 || reports > PR_ROUND_REPORTS_MAX)
 		return cm_fail(err, CM_EDATA, "no participants, or too many");
 	rc = es_vector_items(q, &e, err);
-	if (rc == CM_OK && !work_init(&w, s, reports, q->dimension))
+	if (rc == CM_OK && !work_init(&w, s, reports, q->dimension, part))
 		rc = cm_fail(err, CM_EINTERNAL, "out of memory");
 	if (rc == CM_OK) {
 		fill(&w, q, sum, &e);
@@ -233,6 +235,12 @@ enum cm_rc es_vector_estimate(const struct qy_query *q, const struct pt_signs *s
 	work_fini(&w);
 	es_estimate_fini(&e);
 	return rc;
+}
+
+enum cm_rc es_vector_estimate(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
+	uint64_t reports, struct es_estimate *out, struct cm_err *err)
+{
+	return estimate(q, s, sum, reports, 1, out, err);
 }
 
 double es_vector_expected_error(const struct qy_query *q, const struct pt_signs *s, uint64_t participants)
@@ -252,9 +260,9 @@ enum cm_rc es_vector_honest(const struct qy_query *q, const struct pt_signs *s, 
 		end[q->dimension + i] = sum[i] + (int64_t)lied[i];
 	}
 	if (rc == CM_OK)
-		rc = es_vector_estimate(q, s, end, honest, &low, err);
+		rc = estimate(q, s, end, honest, ES_KNOWN, &low, err);
 	if (rc == CM_OK)
-		rc = es_vector_estimate(q, s, end + q->dimension, honest, &high, err);
+		rc = estimate(q, s, end + q->dimension, honest, ES_KNOWN, &high, err);
 	for (uint32_t i = 0; rc == CM_OK && i < q->dimension; i++)
 		out[i] = (struct es_honest){ .least = low.item[i].value,
 			.most = high.item[i].value,

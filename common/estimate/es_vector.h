@@ -38,7 +38,7 @@ double es_vector_expected_error(const struct qy_query *q, const struct pt_signs 
 CM_CHECK enum cm_rc es_vector_items(const struct qy_query *q, struct es_estimate *e, struct cm_err *err);
 
 /* Set out[dimension], the means of `honest` devices: of the signs that came for coordinate j, lied[j] are the
- * liars'.  s: of the honest devices' messages.  The ends of an interval rise with the sum of the signs.
- * CM_EINTERNAL: out of memory. */
+ * liars', but for a chance of es_known_tail for each.  s: of the honest devices' messages.  The ends of an
+ * interval rise with the sum of the signs. CM_EINTERNAL: out of memory. */
 CM_CHECK enum cm_rc es_vector_honest(const struct qy_query *q, const struct pt_signs *s, const int64_t *sum,
 	const uint64_t *lied, uint64_t honest, struct es_honest *out, struct cm_err *err);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "encode_in_room.h"
+#include "es_law.h"
 #include "pt_liars.h"
 #include "pt_slots.h"
 #include "queries.h"
@@ -417,6 +418,39 @@ static void stuffed_slots_and_bad_messages_tell_of_liars(void **state)
 	assert_int_equal(pt_honest(&q, &p, counts, &crowd, &h, 1, &err), CM_EDATA);
 }
 
+/* Of 100,000 devices 1,000 may lie, and as many messages came of each group as are expected: a liar that is
+ * about this coordinate is hidden in the spread of the groups, and more are not. */
+static void groups_that_are_not_too_large_hide_few_liars(void **state)
+{
+	struct qy_query q = query_of_kind(QY_VECTOR);
+	const struct pt_request request = { .epsilon0 = 4, .slots = 1, .size = 1, .min_reports = 1000 };
+	const struct pt_crowd crowd = { .devices = 102000, .liars = 2000 };
+	/* a coordinate's tail, 0.9 * 5 % of a Sidak interval's of six: 2 * 0.5 (1 - 0.95^(1/6)) * 0.045 */
+	double tail = 0.045 * (1 - pow(0.95, 1.0 / 6)), p = exp(4) / (exp(4) + 1);
+	uint64_t counts[2 * QUERIES_DIMENSION];
+	struct es_honest h[QUERIES_DIMENSION];
+	struct pt_randomizer made;
+	struct es_law law;
+	double hidden;
+
+	(void)state;
+	assert_int_equal(pt_derive(pt_find("words"), &q, &request, &made, &err), CM_OK);
+	assert_int_equal(made.slots.slot[0].groups, QUERIES_DIMENSION);
+	for (uint32_t c = 0; c < QUERIES_DIMENSION; c++) {
+		counts[c] = 8500;
+		counts[QUERIES_DIMENSION + c] = 17000;
+	}
+	assert_true(es_law_binomial(&law, 100000, 1.0 / 6));
+	hidden = 17000 - (double)es_law_lower(&law, tail);
+	es_law_fini(&law);
+	assert_true(hidden > 333 && hidden < 900);
+	assert_int_equal(pt_honest(&q, &made, counts, &crowd, h, QUERIES_DIMENSION, &err), CM_OK);
+	for (uint32_t c = 0; c < QUERIES_DIMENSION; c++) {
+		assert_true(fabs(h[c].most - hidden * 6 / (100000 * (2 * p - 1))) < 1e-9);
+		assert_true(fabs(h[c].least + h[c].most) < 1e-9);
+	}
+}
+
 /* With no liars nothing changes. */
 static void without_liars_the_answer_is_the_estimators(void **state)
 {
@@ -449,6 +483,7 @@ int main(void)
 		cmocka_unit_test(intervals_are_the_hull_over_all_that_honest_devices_can_have_sent),
 		cmocka_unit_test(a_liar_reaches_as_far_as_the_formulas_say),
 		cmocka_unit_test(stuffed_slots_and_bad_messages_tell_of_liars),
+		cmocka_unit_test(groups_that_are_not_too_large_hide_few_liars),
 		cmocka_unit_test(without_liars_the_answer_is_the_estimators),
 	};
 

@@ -160,12 +160,14 @@ static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query
 				       : sums_of(p, counts, crowd->devices, sum, err);
 
 	(void)row;
-	/* the liars' messages may all be about the same coordinates */
+	/* A device draws its start evenly, so a coordinate has size/d of the honest messages. */
 	for (uint32_t i = 0; rc == CM_OK && i < d; i++)
 		for (uint32_t t = 0; t < p->vrr.size; t++)
 			about[pt_vrr_coordinate(p, i, t)] += counts[d + i];
-	for (uint32_t i = 0; rc == CM_OK && i < d; i++)
+	for (uint32_t i = 0; rc == CM_OK && i < d; i++) {
+		about[i] = pt_lied_beyond(about[i], lied.honest, 1 / s.groups, es_known_tail(d));
 		about[i] = about[i] < lied.messages ? about[i] : lied.messages;
+	}
 	if (rc == CM_OK)
 		rc = es_vector_honest(q, &s, sum, about, lied.honest, out, err);
 	free(sum);

@@ -273,6 +273,6 @@ void pt_flame_honest(const struct qy_query *q, const struct pt_randomizer *p, co
 		unit = range / (kept->mean * slope);
 		value = q->low + range / 2 + unit * t.first;
 		es_honest_normal(value - unit * (own + crowded) / 2, value + unit * (own + crowded) / 2, sd,
-			q->dimension, &out[c]);
+			q->dimension, 1, &out[c]);
 	}
 }

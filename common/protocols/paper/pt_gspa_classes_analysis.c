@@ -252,7 +252,8 @@ static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query
 		if (!add_classes(q, p, counts, w, &value, &reach))
 			return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 		es_honest_normal(low + unit * (value - a * reach.most),
-			low + unit * (value - a * reach.least), unit * sqrt(reach.variance), items, &out[w]);
+			low + unit * (value - a * reach.least), unit * sqrt(reach.variance), items, 1,
+			&out[w]);
 	}
 	return CM_OK;
 }

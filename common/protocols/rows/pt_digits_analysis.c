@@ -285,7 +285,7 @@ static void honest_sum(const struct qy_query *q, const struct pt_randomizer *p, 
 	double unit = scale * (q->high - q->low) / pt_digits_top(q, p), low = scale * n * q->low;
 
 	es_honest_normal(
-		low + unit * sum.least, low + unit * sum.most, unit * sqrt(sum.variance + n / 4), 1, out);
+		low + unit * sum.least, low + unit * sum.most, unit * sqrt(sum.variance + n / 4), 1, 1, out);
 }
 
 static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query *q,

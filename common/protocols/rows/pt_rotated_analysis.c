@@ -242,15 +242,26 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
-/* The liars' signs add a vector to the mean that is at most so long: rotating back keeps lengths, the slots'
- * coordinates are different ones, and it is longest where all of a slot's messages are the same word. */
+/* The liars' signs add a vector to the mean that is at most so long: rotating back keeps lengths, and the
+ * slots' coordinates are different ones.  With a messages in a slot, of which at most b are of one group, the
+ * sum of the squares of the groups' numbers is at most a b. */
 static double longest(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
 	const struct pt_crowd *crowd)
 {
-	double squares = 0;
+	const struct pt_slot *s = &p->slots.slot[0];
+	double squares = 0, tail = es_known_tail((size_t)s->count * s->groups);
 
-	for (uint32_t i = 0; i < p->slots.slot[0].count; i++)
-		squares += pow((double)pt_words_lied(p, counts, i, crowd).messages, 2);
+	for (uint32_t i = 0; i < s->count; i++) {
+		struct pt_lied lied = pt_words_lied(p, counts, i, crowd);
+		uint64_t most = 0;
+
+		for (uint32_t g = 0; g < s->groups; g++) {
+			uint64_t here = pt_words_lied_of(p, counts, i, g, &lied, tail);
+
+			most = here > most ? here : most;
+		}
+		squares += (double)lied.messages * (double)most;
+	}
 	return unit_of(q, p, crowd->devices - crowd->liars) * sqrt(pt_words_width(p) * squares) /
 	       pt_rotated_rotations(q, p);
 }
@@ -268,7 +279,7 @@ static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query
 	for (uint32_t j = 0; rc == CM_OK && j < q->dimension; j++) {
 		double value = e.item[j].value * (double)crowd->devices / (double)honest;
 
-		es_honest_normal(value - off, value + off, sd, q->dimension, &out[j]);
+		es_honest_normal(value - off, value + off, sd, q->dimension, ES_KNOWN, &out[j]);
 	}
 	es_estimate_fini(&e);
 	return rc;

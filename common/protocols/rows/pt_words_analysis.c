@@ -172,24 +172,34 @@ struct pt_lied pt_words_lied(
 	return pt_lied_mixbins(&one, came_in(p, counts, i), crowd, p->row->messages(p));
 }
 
+uint64_t pt_words_lied_of(const struct pt_randomizer *p, const uint64_t *counts, uint32_t i, uint32_t group,
+	const struct pt_lied *slot, double tail)
+{
+	const struct pt_slot *s = &p->slots.slot[0];
+	uint64_t here = counts[padded(p) + group * s->count + i];
+	uint64_t beyond = pt_lied_beyond(here, slot->honest * (1 + s->each.dummies), 1.0 / s->groups, tail);
+
+	return beyond < slot->messages ? beyond : slot->messages;
+}
+
 /* The messages about each coordinate that can be the liars'. */
 static void lied_about(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
 	const struct pt_crowd *crowd, uint64_t *about)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
-	const uint64_t *cells = counts + padded(p);
+	double tail = es_known_tail(q->dimension);
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		struct pt_lied lied = pt_words_lied(p, counts, i, crowd);
 
 		for (uint32_t g = 0; g < s->groups; g++) {
-			uint64_t here = cells[g * s->count + i];
+			uint64_t here = pt_words_lied_of(p, counts, i, g, &lied, tail);
 
 			for (uint32_t b = 0; b < pt_words_width(p); b++) {
 				uint32_t c = pt_words_coordinate(p, i, g, b);
 
 				if (c < q->dimension)
-					about[c] = here < lied.messages ? here : lied.messages;
+					about[c] = here;
 			}
 		}
 	}

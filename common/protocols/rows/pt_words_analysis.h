@@ -45,6 +45,10 @@ uint64_t pt_words_seen(const struct pt_randomizer *p, const uint64_t *counts, ui
 /* How many messages of slot i can be the liars'. */
 struct pt_lied pt_words_lied(
 	const struct pt_randomizer *p, const uint64_t *counts, uint32_t i, const struct pt_crowd *crowd);
+/* How many of these can be about one group: devices draw groups evenly, whatever they hold.  tail: the chance
+ * that this is wrong. */
+uint64_t pt_words_lied_of(const struct pt_randomizer *p, const uint64_t *counts, uint32_t i, uint32_t group,
+	const struct pt_lied *slot, double tail);
 /* The influence() of such rows: all of a liar's messages of a slot may be about one group of coordinates. */
 CM_CHECK enum cm_rc pt_words_influence(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, const struct pt_crowd *crowd,

@@ -1,8 +1,10 @@
 /* pt_lied.c - subtracts from a batch what honest devices certainly sent. */
 #include "pt_lied.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "es_law.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_slots_analysis.h"
 
@@ -80,4 +82,19 @@ uint64_t pt_lied_seen(const struct pt_randomizer *p, const struct pt_slot *s, ui
 		return (devices * least - came + least - 1) / least;
 	/* in a round of one slot no more can come */
 	return came > devices * most && more > 0 ? (came - devices * most + more - 1) / more : 0;
+}
+
+uint64_t pt_lied_beyond(uint64_t came, uint64_t sent, double chance, double tail)
+{
+	double mean = (double)sent * chance,
+	       low = mean - es_normal_upper(tail) * sqrt(mean * (1 - chance)) - 1;
+	struct es_law law = { 0 };
+	uint64_t least;
+
+	/* where the law is too wide to be computed, it is normal */
+	if (es_law_binomial(&law, sent, chance))
+		low = (double)es_law_lower(&law, tail);
+	es_law_fini(&law);
+	least = low > 0 ? (uint64_t)low : 0;
+	return came > least ? came - least : 0;
 }

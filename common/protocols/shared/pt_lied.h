@@ -33,3 +33,6 @@ CM_CHECK enum cm_rc pt_lied_supports(const struct pt_lied *lied, struct es_suppo
  * it, and m send it anything from nothing to all of their messages. */
 uint64_t pt_lied_seen(
 	const struct pt_randomizer *p, const struct pt_slot *s, uint64_t came, uint64_t devices);
+/* How many of the `came` messages of a group can be the liars', where each of at least `sent` honest messages
+ * is of the group with this chance, whatever its sender holds; wrong with the chance `tail`. */
+uint64_t pt_lied_beyond(uint64_t came, uint64_t sent, double chance, double tail);
