@@ -246,8 +246,7 @@ static double check(const struct pt_protocol *row, enum qy_kind kind)
 	return worst;
 }
 
-/* The attacks are attacks: without the widening most rows' intervals seldom hold the honest devices' answer.
- */
+/* The attacks are attacks: without the widening most rows' intervals seldom hold the honest answer. */
 static void intervals_for_liars_hold_under_every_attack(void **state)
 {
 	const struct pt_protocol *row;

@@ -267,6 +267,8 @@ static void add_candidate(struct search *s)
 	for (size_t i = 0; i < s->items; i++) {
 		struct es_honest *h = &s->hull[i];
 
+		h->least = fmin(h->least, e.item[i].value);
+		h->most = fmax(h->most, e.item[i].value);
 		h->lower = fmin(h->lower, e.item[i].lower);
 		h->upper = fmax(h->upper, e.item[i].upper);
 		h->joint_lower = fmin(h->joint_lower, e.item[i].joint_lower);
@@ -409,6 +411,81 @@ static void a_liar_reaches_as_far_as_the_formulas_say(void **state)
 	expect_reach("bins", 1, 2 - 1.0 / 5, 1.0 / 5);
 }
 
+/* ---- Words and classes that are counted apart ---- */
+
+/* Every way to take `lied` messages away from the n tallies at `at`, and then from the next list. */
+static void take_all(
+	struct search *s, const uint32_t *ends, uint32_t list, uint32_t at, uint64_t lied, uint64_t each)
+{
+	uint64_t here = s->left[at];
+
+	if (at + 1 == ends[list]) {
+		if (lied > here)
+			return;
+		s->left[at] = here - lied;
+		if (list == 0)
+			take_all(s, ends, 1, at + 1, each, each);
+		else
+			add_candidate(s);
+	} else {
+		for (uint64_t a = 0; a <= here && a <= lied; a++) {
+			s->left[at] = here - a;
+			take_all(s, ends, list, at + 1, lied - a, each);
+		}
+	}
+	s->left[at] = here;
+}
+
+/* Of HONEST + 5 devices 5 lie, of few words and three classes: no honest counts are outside. */
+static void pooled_classes_hold_all_that_honest_devices_can_have_sent(void **state)
+{
+	static const enum qy_kind kinds[] = { QY_MEAN, QY_HISTOGRAM };
+	const struct pt_request request = { .epsilon0 = 6,
+		.levels = 4,
+		.min_reports = 100,
+		.classes = 3,
+		.class_epsilon0 = { 0.5, 1.5, 6 },
+		.class_least = { 2, 2, 2 } };
+	/* liars' words are between those of others, and classes are small enough to be emptied */
+	static const uint64_t words[] = { 100, 3, 2, 130, 0 }, classes[] = { 3, 2, 230 };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		struct round r = { .q = query_of_kind(kinds[k]) };
+		struct search s = { .r = &r, .devices = HONEST };
+		struct es_honest hull[5], *h;
+		uint64_t came[8] = { 0 }, left[8];
+		uint32_t ends[2];
+
+		if (pt_derive(pt_find("gspa-pooled"), &r.q, &request, &r.p, &err) != CM_OK)
+			fail_msg("%s", err.msg);
+		ends[0] = r.p.slots.slot[0].each.bins;
+		ends[1] = ends[0] + 3;
+		assert_int_equal(pt_tallies(&r.p), ends[1]);
+		memcpy(came, words, ends[0] * sizeof *came);
+		memcpy(came + ends[0], classes, sizeof classes);
+		memcpy(left, came, sizeof left);
+		s.items = kinds[k] == QY_MEAN ? 1 : 5;
+		for (size_t i = 0; i < s.items; i++)
+			hull[i] = (struct es_honest){ INFINITY, -INFINITY, INFINITY, -INFINITY, INFINITY,
+				-INFINITY };
+		s.hull = hull;
+		s.left = left;
+		take_all(&s, ends, 0, 0, 5, 5);
+		assert_true(s.tried > 100);
+		r.came = came;
+		h = honest_of(&r, 5, s.items);
+		for (size_t i = 0; i < s.items; i++) {
+			assert_true(h[i].lower <= hull[i].lower && hull[i].upper <= h[i].upper);
+			assert_true(h[i].joint_lower <= hull[i].joint_lower &&
+				    hull[i].joint_upper <= h[i].joint_upper);
+			assert_true(fabs(h[i].least - hull[i].least) < 1e-9);
+			assert_true(fabs(h[i].most - hull[i].most) < 1e-9);
+		}
+		free(h);
+	}
+}
+
 /* ---- Liars who are seen ---- */
 
 static void stuffed_slots_and_bad_messages_tell_of_liars(void **state)
@@ -512,6 +589,7 @@ int main(void)
 		cmocka_unit_test(the_worst_record_of_every_row_is_the_bound),
 		cmocka_unit_test(intervals_are_the_hull_over_all_that_honest_devices_can_have_sent),
 		cmocka_unit_test(a_liar_reaches_as_far_as_the_formulas_say),
+		cmocka_unit_test(pooled_classes_hold_all_that_honest_devices_can_have_sent),
 		cmocka_unit_test(stuffed_slots_and_bad_messages_tell_of_liars),
 		cmocka_unit_test(groups_that_are_not_too_large_hide_few_liars),
 		cmocka_unit_test(without_liars_the_answer_is_the_estimators),

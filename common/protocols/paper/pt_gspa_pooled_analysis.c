@@ -281,13 +281,13 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 /* ---- Where some devices may have lied ---- */
 
 /* Of n counts take away as many as are more than `honest`: from `first` as long as it has some, then from the
- * others. */
-static void take(uint64_t *counts, uint32_t n, uint32_t first, uint64_t honest)
+ * next, upwards or downwards, and around. */
+static void take(uint64_t *counts, uint32_t n, uint32_t first, bool up, uint64_t honest)
 {
 	uint64_t came = pt_lied_came(counts, n), lied = came > honest ? came - honest : 0;
 
 	for (uint32_t i = 0; i < n && lied > 0; i++) {
-		uint64_t *at = &counts[(first + i) % n], here = *at < lied ? *at : lied;
+		uint64_t *at = &counts[(first + (up ? i : n - i)) % n], here = *at < lied ? *at : lied;
 
 		*at -= here;
 		lied -= here;
@@ -305,11 +305,59 @@ static void widen(const struct qy_item *item, bool fresh, struct es_honest *out)
 			       fmin(out->joint_lower, h.joint_lower), fmax(out->joint_upper, h.joint_upper) };
 }
 
-/* Widen the items by what the honest devices' messages say if all of the liars' words are the same, and all
- * of their classes.  made: the honest devices' counts of classes, behind room for words; fresh: the first
- * time. */
+/* Set what makes intervals widest over all classes that the honest devices can have stated: the least slope,
+ * the largest variances, and the largest bias.  In units of the average slope a, which is between those of
+ * the ends, slopes from b to t are on average at most (t - a) (a - b) / ((t - b) a) above it. */
+static enum cm_rc worst_of(const struct pt_randomizer *p, const uint64_t *counts, uint64_t honest,
+	uint64_t *made, struct mix *w, struct cm_err *err)
+{
+	uint32_t bins = p->slots.slot[0].each.bins, kinds = p->slots.kinds;
+	double low = 1, high = 0, top = 0, bottom = 1, a;
+	struct mix m;
+
+	*w = (struct mix){ .n = (double)honest };
+	for (uint32_t c = 0; c < 2 * kinds; c++) {
+		memcpy(made, counts, (bins + kinds) * sizeof *made);
+		take(made + bins, kinds, c / 2, c % 2 == 0, honest);
+		if (mix_of(p, made, honest, &m, err) != CM_OK)
+			return err->code;
+		low = fmin(low, m.slope);
+		high = fmax(high, m.slope);
+		w->other_variance = fmax(w->other_variance, m.other_variance);
+	}
+	for (uint32_t i = 0; i < kinds; i++) {
+		double keep = pt_mixbins_keep(&p->slots.slot[i].each),
+		       q = pt_mixbins_other(&p->slots.slot[i].each);
+
+		if (counts[bins + i] == 0)
+			continue;
+		top = fmax(top, keep - q);
+		bottom = fmin(bottom, keep - q);
+		w->keep_variance = fmax(w->keep_variance, fmax(keep * (1 - keep), q * (1 - q)));
+	}
+	a = fmin(fmax(sqrt(top * bottom), low), high);
+	w->slope = low;
+	w->off = fmax(top / low - 1, 1 - bottom / high);
+	w->beyond = top > bottom ? w->n * (top - a) * (a - bottom) / ((top - bottom) * a) : 0;
+	return CM_OK;
+}
+
+/* Give a mix the widest intervals: its own slope divides, so that the variances are those of the least. */
+static void make_worst(const struct mix *worst, struct mix *m)
+{
+	double k = pow(m->slope / worst->slope, 2);
+
+	m->keep_variance = worst->keep_variance * k;
+	m->other_variance = worst->other_variance * k;
+	m->off = worst->off;
+	m->beyond = worst->beyond;
+}
+
+/* Widen the items by what the honest devices' messages say if all of the liars' words are the same.  m: by
+ * the classes that are left to the honest devices; fresh: the first time. */
 static enum cm_rc add_mix(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
-	uint64_t honest, bool fresh, uint64_t *made, struct es_honest *out, struct cm_err *err)
+	uint64_t honest, const struct mix *m, bool fresh, uint64_t *made, struct es_honest *out,
+	struct cm_err *err)
 {
 	uint32_t bins = p->slots.slot[0].each.bins, items = q->kind == QY_MEAN ? 1 : bins;
 
@@ -317,15 +365,13 @@ static enum cm_rc add_mix(const struct qy_query *q, const struct pt_randomizer *
 	for (uint32_t i = 0; i < 2 * items; i++) {
 		uint32_t item = i / 2, word = items == 1 ? i * (bins - 1) : (item + i % 2) % bins;
 		struct es_estimate e = { .reports = honest };
-		struct mix m;
 		enum cm_rc rc;
 
 		memcpy(made, counts, bins * sizeof *made);
-		take(made, bins, word, honest);
-		rc = mix_of(p, made, honest, &m, err);
-		if (rc == CM_OK)
-			rc = items == 1 ? estimate_mean(q, p, made, &m, &e, err)
-					: estimate_counts(q, p, made, &m, &e, err);
+		/* the sum of a mean's levels is largest without the lowest, and least without the highest */
+		take(made, bins, word, word == 0 || items > 1, honest);
+		rc = items == 1 ? estimate_mean(q, p, made, m, &e, err)
+				: estimate_counts(q, p, made, m, &e, err);
 		if (rc == CM_OK)
 			widen(&e.item[item], fresh && i % 2 == 0, &out[item]);
 		es_estimate_fini(&e);
@@ -352,23 +398,24 @@ static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query
 	uint32_t bins = p->slots.slot[0].each.bins, all = tallies(p);
 	uint64_t *made = calloc(all, sizeof *made), honest = crowd->devices - crowd->liars;
 	enum cm_rc rc = made ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
-	struct mix m;
-	double slope = 1, bias = 0;
+	struct mix m, worst = { .slope = 1 };
 
 	(void)row;
-	for (uint32_t c = 0; rc == CM_OK && c < p->slots.kinds; c++) {
+	if (rc == CM_OK)
+		rc = worst_of(p, counts, honest, made, &worst, err);
+	/* from the weakest class up, from the strongest down, and from those between both ways */
+	for (uint32_t c = 0; rc == CM_OK && c < 2 * p->slots.kinds; c++) {
 		memcpy(made + bins, counts + bins, p->slots.kinds * sizeof *made);
-		take(made + bins, p->slots.kinds, c, honest);
-		rc = add_mix(q, p, counts, honest, c == 0, made, out, err);
-		if (rc == CM_OK)
-			rc = mix_of(p, made, honest, &m, err);
+		take(made + bins, p->slots.kinds, c / 2, c % 2 == 0, honest);
+		rc = mix_of(p, made, honest, &m, err);
 		if (rc != CM_OK)
 			break;
-		slope = fmin(slope, m.slope);
-		bias = fmax(bias, (q->high - q->low) * m.beyond / (double)honest);
+		make_worst(&worst, &m);
+		rc = add_mix(q, p, counts, honest, &m, c == 0, made, out, err);
 	}
 	if (rc == CM_OK && q->kind == QY_MEAN)
-		set_spread(q, (double)honest, slope, bias, out);
+		set_spread(q, (double)honest, worst.slope, (q->high - q->low) * worst.beyond / (double)honest,
+			out);
 	free(made);
 	return rc;
 }

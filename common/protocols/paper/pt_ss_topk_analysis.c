@@ -85,11 +85,14 @@ static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query
 	struct es_honest *out, struct cm_err *err)
 {
 	double honest = (double)(crowd->devices - crowd->liars);
+	uint64_t each = p->row->messages(p);
 	const struct pt_kept all = { .mean = honest };
 
 	(void)row;
 	(void)err;
-	pt_flame_honest(q, p, counts, &all, honest, (double)(crowd->liars * p->row->messages(p)), out);
+	/* a device's dummies may all be about the coordinate that it sends */
+	pt_flame_honest(q, p, counts, &all, honest * (double)(1 + each - p->topk.size),
+		(double)(crowd->liars * each), out);
 	return CM_OK;
 }
 

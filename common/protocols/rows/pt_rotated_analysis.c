@@ -242,14 +242,17 @@ static enum cm_rc estimate(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
-/* The liars' signs add a vector to the mean that is at most so long: rotating back keeps lengths, and the
- * slots' coordinates are different ones.  With a messages in a slot, of which at most b are of one group, the
- * sum of the squares of the groups' numbers is at most a b. */
+/* The liars' signs add a vector to the mean that is at most so long: rotating back keeps lengths, and in one
+ * rotation the slots' coordinates are different ones.  With a messages in a slot, of which at most b are of
+ * one group, the sum of the squares of the groups' numbers is at most a b.  Vectors of different rotations
+ * may point into one direction, so the lengths of R of them add up to sqrt(R) times as much, at most; and to
+ * no more than all messages one by one. */
 static double longest(const struct qy_query *q, const struct pt_randomizer *p, const uint64_t *counts,
 	const struct pt_crowd *crowd)
 {
 	const struct pt_slot *s = &p->slots.slot[0];
-	double squares = 0, tail = es_known_tail((size_t)s->count * s->groups);
+	double squares = 0, all = 0, rotations = pt_rotated_rotations(q, p);
+	double tail = es_known_tail((size_t)s->count * s->groups);
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		struct pt_lied lied = pt_words_lied(p, counts, i, crowd);
@@ -261,9 +264,10 @@ static double longest(const struct qy_query *q, const struct pt_randomizer *p, c
 			most = here > most ? here : most;
 		}
 		squares += (double)lied.messages * (double)most;
+		all += (double)lied.messages;
 	}
-	return unit_of(q, p, crowd->devices - crowd->liars) * sqrt(pt_words_width(p) * squares) /
-	       pt_rotated_rotations(q, p);
+	return unit_of(q, p, crowd->devices - crowd->liars) * sqrt(pt_words_width(p)) *
+	       fmin(sqrt(rotations * squares), all) / rotations;
 }
 
 /* Estimate the mean of the honest devices as if the liars' messages had added nothing. */
