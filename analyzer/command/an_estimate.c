@@ -1,14 +1,18 @@
 /* an_estimate.c - carries out the verb that shows results. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "an_command.h"
 #include "an_history.h"
+#include "an_liars.h"
 #include "an_range.h"
 #include "an_result.h"
 #include "an_result_show.h"
 #include "an_verbs.h"
 #include "cm_clock.h"
 #include "cm_suggest.h"
+#include "cm_table.h"
 
 static enum cm_rc no_query(const struct pl_plan *p, const char *typed, struct cm_err *err)
 {
@@ -86,6 +90,49 @@ static enum cm_rc show_result(const struct cm_cli *cli, const struct an_round_st
 	return CM_OK;
 }
 
+/* Read a number of devices, or a share of them as "1%", rounded up. */
+static enum cm_rc read_liars(const char *text, uint64_t devices, uint64_t *out, struct cm_err *err)
+{
+	char *end, all[32];
+	double v = strtod(text, &end);
+	bool share = strcmp(end, "%") == 0;
+
+	if (end == text || (!share && *end != '\0') || !(v >= 0) || !(v <= 1e18) || (!share && v != floor(v)))
+		return cm_fail(err, CM_EUSAGE,
+			"--liars takes a number of devices, as 10, or a share of them, as 1%%, not '%.40s'",
+			text);
+	if (share)
+		v = ceil(v / 100 * (double)devices);
+	if (v >= (double)devices)
+		return cm_fail(err, CM_EUSAGE, "--liars %.40s: all %s devices would be liars", text,
+			cm_thousands((int64_t)devices, all));
+	*out = (uint64_t)v;
+	return CM_OK;
+}
+
+/* Compute again what the result says of liars, by other assumptions.  The stored result stays. */
+static enum cm_rc assume(
+	const struct cm_cli *cli, const struct an_round_state *r, json_t *result, struct cm_err *err)
+{
+	const char *many = cli->option[AN_ESTIMATE_LIARS], *above = cli->option[AN_ESTIMATE_ABOVE];
+	struct an_liars liars = an_liars_of(&r->descriptor, r->participants);
+	enum cm_rc rc = CM_OK;
+	char *end;
+
+	if ((!many && !above) || json_object_get(result, "fault"))
+		return CM_OK;
+	if (many) {
+		liars.from = "asked";
+		rc = read_liars(many, r->participants, &liars.m, err);
+	}
+	if (rc == CM_OK && above) {
+		liars.above = strtod(above, &end);
+		if (end == above || *end != '\0' || !isfinite(liars.above))
+			rc = cm_fail(err, CM_EUSAGE, "--above takes a number, not '%.40s'", above);
+	}
+	return rc == CM_OK ? an_liars_assume(result, &r->descriptor, &liars, err) : rc;
+}
+
 static enum cm_rc show_last(
 	const struct cm_cli *cli, const struct an_command *d, int *exit_code, struct cm_err *err)
 {
@@ -96,6 +143,8 @@ static enum cm_rc show_last(
 	if (!r)
 		return no_query(&d->files.plan, cli->argv[1], err);
 	rc = an_result_load(d->conf.state_dir, r, &result, err);
+	if (rc == CM_OK)
+		rc = assume(cli, r, result, err);
 	if (rc == CM_OK)
 		rc = show_result(cli, r, result, exit_code, err);
 	json_decref(result);
@@ -109,6 +158,9 @@ static enum cm_rc check_options(const struct cm_cli *cli, bool history, struct c
 
 	if (csv && cli->json)
 		return cm_fail(err, CM_EUSAGE, "--csv or --json, not both");
+	if ((cli->option[AN_ESTIMATE_LIARS] || cli->option[AN_ESTIMATE_ABOVE]) && (range || history))
+		return cm_fail(err, CM_EUSAGE,
+			"--liars and --above are of one result, without --range, --history and --since");
 	if (range && history)
 		return cm_fail(err, CM_EUSAGE, "--range is of one result, without --history and --since");
 	if (range && (csv || cli->option[AN_ESTIMATE_ALL]))

@@ -308,7 +308,11 @@ static const struct cm_cli_verb verbs[] = {
 		[AN_ESTIMATE_ALL] = CM_FLAG("all", "every item of a long list"),
 		[AN_ESTIMATE_RANGE] = CM_OPTION("range", "LOW:HIGH", "of ranges: how many are in this one"),
 		[AN_ESTIMATE_SINCE] = CM_OPTION("since", "TIME", "all its results since then, in UTC"),
-		[AN_ESTIMATE_HISTORY] = CM_FLAG("history", "all its results, of every recurrence and plan")),
+		[AN_ESTIMATE_HISTORY] = CM_FLAG("history", "all its results, of every recurrence and plan"),
+		[AN_ESTIMATE_LIARS] = CM_OPTION(
+			"liars", "M", "if M devices lied, or M% of them: what is known of the honest ones"),
+		[AN_ESTIMATE_ABOVE] = CM_OPTION("above", "X",
+			"with how many liars it is certain that the honest devices' answer is above X")),
 	CM_VERB_WITH("results export", "", 0, 0, an_results_export,
 		"print every settled round as lines for other programs, each once",
 		[AN_EXPORT_FOLLOW] = CM_FLAG("follow", "go on with rounds as they settle"),

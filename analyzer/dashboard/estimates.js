@@ -21,6 +21,8 @@ function itemsOf(result) {
 		value: number(i.value),
 		lower: number(joint ? i.joint_lower : i.lower),
 		upper: number(joint ? i.joint_upper : i.upper),
+		honestLower: number(joint ? i.honest_joint_lower : i.honest_lower),
+		honestUpper: number(joint ? i.honest_joint_upper : i.honest_upper),
 		quiet: i.below_noise === true,
 		end: i.at_end,
 	}))};
@@ -33,8 +35,8 @@ function finite(values) {
 // The axis of counts starts at zero. That of other numbers spans about three intervals to each side, because the interval
 // would be invisible on the whole range of the quantity.
 function axisOf(items, counts) {
-	const low = Math.min(...finite(items.map((i) => i.lower)), ...finite(items.map((i) => i.value)));
-	const high = Math.max(...finite(items.map((i) => i.upper)), ...finite(items.map((i) => i.value)));
+	const low = Math.min(...finite(items.flatMap((i) => [i.lower, i.value, i.honestLower])));
+	const high = Math.max(...finite(items.flatMap((i) => [i.upper, i.value, i.honestUpper])));
 	if (counts)
 		return {from: 0, to: high > 0 ? high : 1};
 	const half = Math.max(...finite(items.map((i) => (i.upper - i.lower) / 2)), 0);
@@ -59,6 +61,8 @@ function track(item, axis, counts, floor) {
 	const box = element("span", "box");
 	if (counts && !item.quiet)
 		box.append(mark("bar", 0, at(axis, item.value)));
+	if (Number.isFinite(item.honestLower) && Number.isFinite(item.honestUpper) && !item.quiet)
+		box.append(mark("honest", at(axis, item.honestLower), at(axis, item.honestUpper)));
 	if (Number.isFinite(item.lower) && Number.isFinite(item.upper) && !item.quiet)
 		box.append(mark("interval", at(axis, item.lower), at(axis, item.upper)));
 	if (!counts)
@@ -84,6 +88,8 @@ function itemRow(item, axis, counts, floor) {
 		: [element("td", "num", text(item.value)), element("td", "num range", `${text(item.lower)} to ${text(item.upper)}${ended}`)];
 	head.scope = "row";
 	head.title = item.label;
+	if (Number.isFinite(item.honestLower) && cells.length > 1)
+		cells[1].title = `of the honest devices: ${text(counts ? Math.max(0, item.honestLower) : item.honestLower)} to ${text(item.honestUpper)}`;
 	if (cells.length === 1)
 		cells[0].colSpan = 2;
 	return element("tr", item.quiet && counts ? "quiet" : "", head, track(item, axis, counts, floor), ...cells);
@@ -137,6 +143,8 @@ function table(result) {
 			`${count(items.length + (result.items_left_out ?? 0))}. `, button(all, unfold));
 		parts.push(left);
 	}
+	if (items.some((i) => Number.isFinite(i.honestLower)))
+		parts.push(element("p", "note", `Pale: what is certain of the honest devices, if ${count(liarsOf(result))} lie.`));
 	if (counts && floor > 0)
 		parts.push(element("p", "note", `Dotted: the noise floor ${count(floor)}, the smallest count told apart from none.`));
 	else if (!counts && items.length > 0)
@@ -149,6 +157,19 @@ function leftOut(result) {
 	const list = result.left_out ?? [];
 	return list.length === 0 ? []
 		: [`${count(result.participants)} took part; ${list.map((l) => `${count(l.devices)} ${l.text}`).join("; ")}.`];
+}
+
+// How many devices are assumed to have lied: those that the plan allows for, or that were seen if these are more.
+function liarsOf(result) {
+	return Math.max(result.liars?.m ?? 0, result.liars?.seen ?? 0);
+}
+
+// What is seen of devices that lied.
+function liars(result) {
+	const {m = 0, seen = 0} = result.liars ?? {};
+	const more = seen > m ? ` That is more than the ${count(m)} that the plan allows for.` : "";
+	return seen === 0 ? [] : [`At least ${count(seen)} device${seen > 1 ? "s" : ""} lied: wrong totals of slots, or messages that ` +
+		`no client sends.${more}`];
 }
 
 // What the asterisks mean.
@@ -174,7 +195,7 @@ function without(result) {
 }
 
 function notes(result) {
-	const lines = [...leftOut(result), ...ends(result)];
+	const lines = [...leftOut(result), ...liars(result), ...ends(result)];
 	if (result.fault)
 		lines.push(`No estimate: ${result.fault}`);
 	if (result.warning)

@@ -6,52 +6,12 @@
 #include <string.h>
 
 #include "an_end.h"
+#include "an_liars.h"
 #include "cm_file.h"
 #include "cm_oom.h"
 #include "cm_text.h"
 #include "qy_value.h"
 #include "rd_together.h"
-
-json_t *an_json_real(double v)
-{
-	if (isnan(v))
-		return json_string("nan");
-	if (isinf(v))
-		return json_string(v > 0 ? "inf" : "-inf");
-	return json_real(v);
-}
-
-json_t *an_json_hex(const uint8_t *bytes, size_t n)
-{
-	char text[2 * PR_HASH_LEN + 1];
-
-	if (n > PR_HASH_LEN)
-		return NULL;
-	cm_hex(bytes, n, text);
-	return json_string(text);
-}
-
-char *an_json_text(json_t *doc, size_t flags)
-{
-	char *text = doc ? json_dumps(doc, flags | JSON_REAL_PRECISION(17)) : NULL;
-
-	if (!cm_oom_happened())
-		return text;
-	free(text);
-	return NULL;
-}
-
-enum cm_rc an_json_print(json_t *doc, int indent, FILE *out, struct cm_err *err)
-{
-	size_t flags = JSON_REAL_PRECISION(17) | (indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT);
-
-	(void)cm_oom_happened();
-	bool bad = !doc || json_dumpf(doc, out, flags) != 0 || fputc('\n', out) == EOF;
-	/* jansson may have left something out after an allocation failed. */
-	if (cm_oom_happened())
-		return cm_fail(err, CM_EINTERNAL, "out of memory");
-	return bad ? cm_fail(err, CM_EIO, "cannot write JSON") : CM_OK;
-}
 
 /* Where leaf i of the tree begins; the same number for every node that begins or ends there. */
 static double leaf(const struct qy_query *q, uint64_t i)
@@ -293,6 +253,15 @@ static json_t *result_json(const struct an_state *s, const struct an_round_state
 	return doc;
 }
 
+static enum cm_rc set_liars(
+	json_t *doc, const struct an_round_state *r, const struct an_tally *t, const struct es_estimate *e)
+{
+	struct an_liars liars = an_liars_of(&r->descriptor, r->participants);
+	struct cm_err err = { 0 };
+
+	return an_liars_set(doc, &r->descriptor, t, e, r->participants, &liars, &err);
+}
+
 enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state *r,
 	const struct rd_manifest *m, const struct an_tally *t, const char *spoiled, struct cm_buf *out,
 	struct cm_err *err)
@@ -326,6 +295,10 @@ enum cm_rc an_result_make(const struct an_state *s, const struct an_round_state 
 	}
 	(void)cm_oom_happened();
 	doc = result_json(s, r, m, t, &e, reports, fault);
+	if (doc && !fault && set_liars(doc, r, t, &e) != CM_OK) {
+		json_decref(doc);
+		doc = NULL;
+	}
 	text = an_json_text(doc, JSON_INDENT(1));
 	rc = text && cm_buf_put(out, text, strlen(text)) == CM_OK && cm_buf_put(out, "\n", 1) == CM_OK
 		     ? CM_OK

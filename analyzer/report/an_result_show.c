@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "an_liars.h"
 #include "an_result.h"
 
 #define BELOW_SHOWN 20u
@@ -101,6 +102,10 @@ struct view {
 	const json_t **item;
 	size_t shown, n; /* numbers of items: shown, and not below the noise floor */
 	bool counts, quantiles, joint;
+	/* the columns about liars: the honest devices' interval, and how many liars a claim stands */
+	bool honest, holds;
+	uint64_t liars;    /* how many are assumed to have lied, or were seen to */
+	double most;       /* no count of honest devices is larger */
 	const char *label; /* label to print for the only item; NULL for the item's own */
 };
 
@@ -109,6 +114,18 @@ static int by_value(const void *a, const void *b)
 	double x = num(*(const json_t *const *)a, "value"), y = num(*(const json_t *const *)b, "value");
 
 	return (x < y) - (x > y);
+}
+
+/* Without liars the table has no columns about them, unless somebody asked. */
+static void look_at_liars(const json_t *result, struct view *v)
+{
+	const json_t *liars = json_object_get(result, "liars"),
+		     *first = json_array_get(json_object_get(result, "items"), 0);
+
+	v->liars = an_liars_in(result);
+	v->most = num(result, "participants") - (double)v->liars;
+	v->honest = json_object_get(first, "honest_lower") != NULL;
+	v->holds = json_object_get(first, "holds_to") && (v->honest || json_object_get(liars, "above"));
 }
 
 /* Decide what is shown.  false: out of memory.  The caller frees v->item. */
@@ -122,6 +139,7 @@ static bool look(const json_t *result, bool all, struct view *v)
 	v->quantiles = is_type(result, "quantiles");
 	v->label = is_type(result, "mean") ? "mean" : is_type(result, "sum") ? "sum" : NULL;
 	v->counts = !v->label && !v->quantiles && !is_type(result, "vector");
+	look_at_liars(result, v);
 	v->item = calloc(json_array_size(items) + 1, sizeof(const json_t *));
 	if (!v->item)
 		return false;
@@ -142,6 +160,29 @@ static bool is_undefined(const json_t *item)
 	return strcmp(str(item, "value"), "nan") == 0;
 }
 
+/* The honest devices' interval.  No count of theirs is below 0, or above their number. */
+static void format_honest(const struct view *v, const json_t *it, int decimals, char out[96])
+{
+	double lo = num(it, v->joint ? "honest_joint_lower" : "honest_lower");
+	double hi = num(it, v->joint ? "honest_joint_upper" : "honest_upper");
+	char low[40], high[40];
+
+	format(low, v->counts ? fmin(fmax(lo, 0), v->most) : lo, decimals);
+	format(high, v->counts ? fmax(fmin(hi, v->most), 0) : hi, decimals);
+	(void)snprintf(out, 96, "%s to %s", low, high);
+}
+
+static void format_holds(const json_t *it, char out[48])
+{
+	json_int_t most = json_integer_value(json_object_get(it, "holds_to"));
+	char number[32];
+
+	(void)snprintf(out, 48, "%s%s", most < 0 ? "-" : cm_thousands(most, number),
+		most < 0    ? ""
+		: most == 1 ? " liar"
+			    : " liars");
+}
+
 /* lead: two cells that precede the item, or NULL if there are none. */
 static void print_item(const struct view *v, const json_t *it, const char *const lead[2], struct cm_table *t)
 {
@@ -150,7 +191,7 @@ static void print_item(const struct view *v, const json_t *it, const char *const
 	double lo = num(it, v->joint ? "joint_lower" : "lower");
 	double hi = num(it, v->joint ? "joint_upper" : "upper");
 	int decimals = v->counts ? -1 : decimals_of((hi - lo) / 2);
-	char value[40], half[40], other[40], interval[96];
+	char value[40], half[40], other[40], interval[96], honest[96], holds[48];
 
 	format(value, num(it, "value"), decimals);
 	format(half, v->quantiles || is_undefined(it) ? lo : (hi - lo) / 2, decimals);
@@ -164,10 +205,13 @@ static void print_item(const struct view *v, const json_t *it, const char *const
 		(void)snprintf(interval, sizeof interval, "+-%s", half);
 	if (json_object_get(it, "at_end"))
 		(void)snprintf(interval + strlen(interval), sizeof interval - strlen(interval), " *");
+	format_honest(v, it, decimals, honest);
+	format_holds(it, holds);
 	if (lead)
 		cm_table_row(t, (const char *const[]){ lead[0], lead[1], label, value, interval });
 	else
-		cm_table_row(t, (const char *const[]){ label, value, interval });
+		cm_table_row(t,
+			(const char *const[]){ label, value, interval, v->honest ? honest : holds, holds });
 }
 
 /* Print the counts of devices without a reading, and how these devices change the answer. */
@@ -259,6 +303,33 @@ static void print_ends(const json_t *result, FILE *out)
 		leaf ? "there" : "as that value");
 }
 
+/* Print what the columns about liars mean, and what is seen of liars. */
+static void print_liars(const json_t *result, FILE *out)
+{
+	const json_t *liars = json_object_get(result, "liars"), *above = json_object_get(liars, "above"),
+		     *first = json_array_get(json_object_get(result, "items"), 0);
+	double m = num(liars, "m"), seen = num(liars, "seen");
+	char many[40], assumed[40];
+
+	if (json_object_get(first, "holds_to") && (above || json_object_get(first, "honest_lower")))
+		(void)fprintf(out,
+			"  holds up to: so many devices may lie, and the honest ones' answer is still above "
+			"%.10g\n",
+			above ? num(liars, "above") : 0);
+	format(many, seen, -1);
+	format(assumed, m, -1);
+	if (seen > 0)
+		(void)fprintf(out,
+			"  at least %s device%s lied: wrong totals of slots, or messages that no client sends\n",
+			many, seen > 1 ? "s" : "");
+	if (seen > m)
+		(void)fprintf(out, "  that is more than the %s that %s; the intervals are for %s\n", assumed,
+			strcmp(str(liars, "from"), "asked") == 0 ? "you assume" : "the plan allows for",
+			many);
+	if (json_object_get(liars, "fault"))
+		(void)fprintf(out, "  nothing is known of the honest devices: %s\n", str(liars, "fault"));
+}
+
 static void print_notes(const json_t *result, FILE *out)
 {
 	char valid[40], took_part[40];
@@ -281,6 +352,7 @@ static void print_notes(const json_t *result, FILE *out)
 	if (num(result, "tag_messages") > 0)
 		(void)fprintf(out, "  the shuffler has evened the counts to %.0f messages of each tag\n",
 			num(result, "tag_messages"));
+	print_liars(result, out);
 	print_bias(result, out);
 	if (json_object_get(result, "statement"))
 		(void)fprintf(out, "  %s\n", str(result, "statement"));
@@ -292,15 +364,22 @@ static void print_notes(const json_t *result, FILE *out)
 
 void an_result_print(const json_t *result, bool all, FILE *out)
 {
-	char head[120], label[PL_LABEL_LEN];
+	char head[120], label[PL_LABEL_LEN], honest[64], many[32];
 	struct cm_table *t = NULL;
 	struct view v;
 
 	pl_label(str(result, "query"), count(result, "recurrence"), count(result, "recurrences"), label);
 	(void)snprintf(head, sizeof head, "%s (round %d)", label, (int)num(result, "round"));
-	if (look(result, all, &v))
-		t = cm_table_new("<>>", (const char *const[]){ head, "estimate",
-						v.joint ? "95% interval (joint)" : "95% interval" });
+	if (look(result, all, &v)) {
+		(void)snprintf(honest, sizeof honest, "honest, if %s lie%s",
+			cm_thousands((int64_t)v.liars, many), v.liars == 1 ? "s" : "");
+		t = cm_table_new(v.honest && v.holds   ? "<>>>>"
+				 : v.honest || v.holds ? "<>>>"
+						       : "<>>",
+			(const char *const[]){ head, "estimate",
+				v.joint ? "95% interval (joint)" : "95% interval",
+				v.honest ? honest : "holds up to", "holds up to" });
+	}
 	if (!t) {
 		free(v.item);
 		return;
@@ -358,7 +437,10 @@ void an_result_csv_text(const char *s, FILE *out)
 
 static const char *const columns[] = { "value", "variance", "lower", "upper", "joint_lower", "joint_upper",
 	"projected" };
-#define COLUMNS (sizeof columns / sizeof *columns)
+static const char *const liar_columns[] = { "honest_lower", "honest_upper", "honest_joint_lower",
+	"honest_joint_upper", "liar_up", "liar_down", "holds_to" };
+#define LIAR_COLUMNS (sizeof liar_columns / sizeof *liar_columns)
+#define COLUMNS      (sizeof columns / sizeof *columns)
 
 const char *const an_result_place_name[AN_RESULT_PLACE] = { "x", "y", "width", "height" };
 
@@ -383,6 +465,8 @@ void an_result_csv_head(FILE *out)
 	(void)fputs(",below_noise,no_reading", out);
 	for (size_t c = 0; c < AN_RESULT_PLACE; c++)
 		(void)fprintf(out, ",%s", an_result_place_name[c]);
+	for (size_t c = 0; c < LIAR_COLUMNS; c++)
+		(void)fprintf(out, ",%s", liar_columns[c]);
 	(void)fputc('\n', out);
 }
 
@@ -393,13 +477,14 @@ static void csv_place(const json_t *item, FILE *out)
 			(void)fputc(',', out);
 		else
 			(void)fprintf(out, ",%.17g", an_result_place(item, c));
-	(void)fputc('\n', out);
 }
 
 /* A bound may be inf or -inf, as in JSON.  The cell is empty if the result has no such number. */
 static void csv_number(const json_t *v, FILE *out)
 {
-	if (json_is_number(v))
+	if (json_is_integer(v))
+		(void)fprintf(out, ",%lld", (long long)json_integer_value(v));
+	else if (json_is_number(v))
 		(void)fprintf(out, ",%.17g", json_number_value(v));
 	else
 		(void)fprintf(out, ",%s", json_is_string(v) ? json_string_value(v) : "");
@@ -421,10 +506,13 @@ void an_result_csv_rows(const json_t *result, const char *lead, FILE *out)
 				csv_number(json_object_get(it, columns[c]), out);
 			(void)fprintf(out, ",%d,%d", is_below(it) ? 1 : 0, none);
 			csv_place(it, out);
+			for (size_t c = 0; c < LIAR_COLUMNS; c++)
+				csv_number(json_object_get(it, liar_columns[c]), out);
+			(void)fputc('\n', out);
 			rows++;
 		}
 	if (rows == 0 && *lead != '\0')
-		(void)fprintf(out, "%s,,,,,,,,,,,,,\n", lead);
+		(void)fprintf(out, "%s,,,,,,,,,,,,,,,,,,,,\n", lead);
 }
 
 void an_result_csv(const json_t *result, FILE *out)

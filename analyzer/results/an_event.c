@@ -43,6 +43,8 @@ static const struct column {
 	{ "reports", FIELD },
 	{ "left_out", FIELD },
 	{ "left_out_why", FIELD },
+	{ "liars", FIELD },
+	{ "liars_seen", FIELD },
 	{ "no_reading", TAG },
 	{ "label", TAG },
 	{ "text", FIELD },
@@ -58,6 +60,11 @@ static const struct column {
 	{ "bias_bound", FIELD },
 	{ "below_noise", FIELD },
 	{ "at_end", FIELD },
+	{ "honest_lower", FIELD },
+	{ "honest_upper", FIELD },
+	{ "honest_joint_lower", FIELD },
+	{ "honest_joint_upper", FIELD },
+	{ "holds_to", FIELD },
 	/* named by an_result_place_name */
 	{ "x", FIELD },
 	{ "y", FIELD },
@@ -65,7 +72,7 @@ static const struct column {
 	{ "height", FIELD },
 };
 #define COLUMNS     (sizeof columns / sizeof *columns)
-#define ITEM_COLUMN 26u /* index of the column "label", the first column of an item */
+#define ITEM_COLUMN 28u /* index of the column "label", the first column of an item */
 #define PLACE       (COLUMNS - AN_RESULT_PLACE)
 
 static const char *const copied[] = { "population", "query", "type", "protocol", "unit", "epsilon0",
@@ -127,6 +134,14 @@ static int set_left_out(json_t *o, const json_t *list)
 	return bad | json_object_set_new(o, "left_out_why", why ? why : json_null());
 }
 
+/* Set how many devices are assumed to have lied, and how many certainly did; null for a result without an
+ * estimate, or that is older than these. */
+static int set_liars(json_t *o, const json_t *liars)
+{
+	return json_object_set_new(o, "liars", plain(json_object_get(liars, "m"), false)) |
+	       json_object_set_new(o, "liars_seen", plain(json_object_get(liars, "seen"), false));
+}
+
 /* Make the columns of the round, in the order of the table. */
 static json_t *head(const struct an_event *e, const char *schema)
 {
@@ -149,7 +164,8 @@ static json_t *head(const struct an_event *e, const char *schema)
 	for (size_t i = 0; o && i < sizeof copied / sizeof *copied; i++)
 		bad |= json_object_set_new(
 			o, copied[i], plain(json_object_get(e->result, copied[i]), is_text(copied[i])));
-	bad = bad || !o || set_left_out(o, json_object_get(e->result, "left_out")) != 0;
+	bad = bad || !o || set_left_out(o, json_object_get(e->result, "left_out")) != 0 ||
+	      set_liars(o, json_object_get(e->result, "liars")) != 0;
 	if (bad == 0)
 		return o;
 	json_decref(o);

@@ -41,20 +41,22 @@ static bool counts_devices(const struct qy_query *q)
 }
 
 /* The rows' ends are for exactly so many liars.  If fewer lied, more devices are honest: a count may be
- * larger than it can be for the others, and a sum may have more of what each device adds at least. */
+ * larger than it can be for the others, and a sum may have more of what each device adds at least, and the
+ * spread of them all. */
 static void allow_fewer(
 	const struct qy_query *q, const struct pt_crowd *crowd, bool is_count, struct es_honest *h)
 {
-	double all = (double)crowd->devices, m = (double)crowd->liars;
+	double all = (double)crowd->devices, m = (double)crowd->liars, spread = sqrt(all / (all - m)),
+	       low = m * fmin(q->low, 0), high = m * fmax(q->low, 0);
 
 	if (is_count) {
 		h->upper = h->upper >= all - m ? fmax(h->upper, all) : h->upper;
 		h->joint_upper = h->joint_upper >= all - m ? fmax(h->joint_upper, all) : h->joint_upper;
 	} else if (q->kind == QY_SUM) {
-		h->lower += m * fmin(q->low, 0);
-		h->joint_lower += m * fmin(q->low, 0);
-		h->upper += m * fmax(q->low, 0);
-		h->joint_upper += m * fmax(q->low, 0);
+		h->lower = h->least - (h->least - h->lower) * spread + low;
+		h->joint_lower = h->least - (h->least - h->joint_lower) * spread + low;
+		h->upper = h->most + (h->upper - h->most) * spread + high;
+		h->joint_upper = h->most + (h->joint_upper - h->most) * spread + high;
 	}
 }
 

@@ -47,6 +47,9 @@ static void a_result_says_what_was_asked_charged_and_counted(void **state)
 		"devices without a reading are counted apart");
 	json_array_foreach(json_object_get(doc, "counts"), i, v) sum += json_integer_value(v);
 	assert_int_equal(sum, 30); /* every message in one bin */
+	v = json_object_get(doc, "liars");
+	assert_int_equal(json_integer_value(json_object_get(v, "seen")), 0);
+	assert_null(json_object_get(json_array_get(json_object_get(doc, "items"), 0), "honest_lower"));
 	json_decref(doc);
 	fake_free(&f);
 	world_free(&w);
@@ -136,14 +139,46 @@ static void a_batch_without_a_valid_report_still_ends(void **state)
 	world_free(&w);
 }
 
+/* Three of 30 devices send what no client sends: the other 27 are those of whom something is known. */
+static void bad_messages_make_the_intervals_those_of_the_honest_devices(void **state)
+{
+	struct world w;
+	struct fake f = { .participants = 30, .buckets = 2, .segment = 50, .bad = 3 };
+	struct cm_err err = { 0 };
+	json_t *doc = NULL, *v, *liars;
+	size_t i;
+
+	(void)state;
+	world_make(&w, world_plan, 33);
+	if (world_drive(&w, &f, 1, 100000, &err) != CM_OK)
+		fail_msg("%s", err.msg);
+	assert_int_equal(an_result_load(w.dir, &w.files.state.round[0], &doc, &err), CM_OK);
+	liars = json_object_get(doc, "liars");
+	assert_int_equal(json_integer_value(json_object_get(liars, "m")), 0);
+	assert_string_equal(json_string_value(json_object_get(liars, "from")), "plan");
+	assert_int_equal(json_integer_value(json_object_get(liars, "seen")), 3);
+	/* nothing of what was counted can be the liars' */
+	json_array_foreach(json_object_get(doc, "items"), i, v)
+	{
+		assert_non_null(json_object_get(v, "honest_lower"));
+		assert_true(json_real_value(json_object_get(v, "honest_lower")) ==
+			    json_real_value(json_object_get(v, "lower")));
+		assert_true(json_real_value(json_object_get(v, "liar_up")) == 0);
+	}
+	json_decref(doc);
+	fake_free(&f);
+	world_free(&w);
+}
+
 /* A category may have the same label as the count of devices without a reading. */
 static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 {
-	json_t *doc =
-		json_pack("{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:s, s:b}, {s:s, s:f}], s:[{s:s, s:f, s:b}]}",
-			"query", "q", "round", 1, "type", "histogram", "items", "label", "a \"b\",c", "value",
-			1.5, "lower", 0.25, "upper", "inf", "below_noise", 1, "label", QY_NONE_LABEL, "value",
-			5.0, "no_reading", "label", QY_NONE_LABEL, "value", 7.0, "below_noise", 0);
+	json_t *doc = json_pack(
+		"{s:s, s:i, s:s, s:[{s:s, s:f, s:f, s:s, s:b, s:f, s:i}, {s:s, s:f}], s:[{s:s, s:f, s:b}]}",
+		"query", "q", "round", 1, "type", "histogram", "items", "label", "a \"b\",c", "value", 1.5,
+		"lower", 0.25, "upper", "inf", "below_noise", 1, "honest_lower", -3.5, "holds_to", -1,
+		"label", QY_NONE_LABEL, "value", 5.0, "no_reading", "label", QY_NONE_LABEL, "value", 7.0,
+		"below_noise", 0);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
@@ -154,10 +189,11 @@ static void csv_quotes_labels_and_has_a_row_per_item(void **state)
 	assert_int_equal(fclose(f), 0);
 	assert_string_equal(text,
 		"label,value,variance,lower,upper,joint_lower,joint_upper,projected,below_noise,no_reading,x,y,"
-		"width,height\n"
-		"\"a \"\"b\"\",c\",1.5,,0.25,inf,,,,1,0,,,,\n"
-		"\"(no reading)\",5,,,,,,,0,0,,,,\n"
-		"\"(no reading)\",7,,,,,,,0,1,,,,\n");
+		"width,height,honest_lower,honest_upper,honest_joint_lower,honest_joint_upper,liar_up,"
+		"liar_down,holds_to\n"
+		"\"a \"\"b\"\",c\",1.5,,0.25,inf,,,,1,0,,,,,-3.5,,,,,,-1\n"
+		"\"(no reading)\",5,,,,,,,0,0,,,,,,,,,,,\n"
+		"\"(no reading)\",7,,,,,,,0,1,,,,,,,,,,,\n");
 	free(text);
 	json_decref(doc);
 }
@@ -178,9 +214,9 @@ static void csv_says_where_a_place_is_and_nothing_of_others(void **state)
 	an_result_csv_rows(doc, "", f);
 	an_result_csv_rows(NULL, "a,b", f);
 	assert_int_equal(fclose(f), 0);
-	assert_string_equal(text, "\"[10, 11) x [-3, -1)\",2,,,,,,,0,0,10.5,-2,1,2\n"
-				  "\"[0, 1)\",3,,,,,,,0,0,,,,\n"
-				  "a,b,,,,,,,,,,,,,\n");
+	assert_string_equal(text, "\"[10, 11) x [-3, -1)\",2,,,,,,,0,0,10.5,-2,1,2,,,,,,,\n"
+				  "\"[0, 1)\",3,,,,,,,0,0,,,,,,,,,,,\n"
+				  "a,b,,,,,,,,,,,,,,,,,,,,\n");
 	free(text);
 	json_decref(doc);
 }
@@ -346,6 +382,38 @@ static void a_long_list_is_cut_and_says_so(void **state)
 	free(text);
 }
 
+/* A result with two counts, of which liars can have made the second one up. */
+static void a_table_says_what_liars_can_have_done(void **state)
+{
+	json_t *doc = json_pack(
+		"{s:s, s:i, s:s, s:f, s:i, s:{s:i, s:s, s:i}, s:[{s:s, s:f, s:f, s:f, s:f, s:f, s:i, s:f}, {s:s, "
+		"s:f, s:f, s:f, s:f, s:f, s:i, s:f}]}",
+		"query", "q", "round", 1, "type", "histogram", "noise_floor", 5.0, "participants", 2000,
+		"liars", "m", 5, "from", "plan", "seen", 10, "items", "label", "a", "value", 1500.0,
+		"joint_lower", 1450.0, "joint_upper", 1550.0, "honest_joint_lower", 1430.0,
+		"honest_joint_upper", 2010.0, "holds_to", 1234, "honest_lower", 1435.0, "label", "b", "value",
+		9.0, "joint_lower", 1.0, "joint_upper", 17.0, "honest_joint_lower", -10.0,
+		"honest_joint_upper", 17.5, "holds_to", 1, "honest_lower", -9.0);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(doc);
+	an_result_print(doc, false, f);
+	assert_int_equal(fclose(f), 0);
+	/* no count is below 0, or above the honest devices' number */
+	assert_string_equal(text,
+		"q (round 1)  estimate  95% interval (joint)  honest, if 10 lie  holds up to\n"
+		"a               1,500                  +-50     1,430 to 1,990  1,234 liars\n"
+		"b                   9                   +-8            0 to 18       1 liar\n"
+		"  holds up to: so many devices may lie, and the honest ones' answer is still above 0\n"
+		"  at least 10 devices lied: wrong totals of slots, or messages that no client sends\n"
+		"  that is more than the 5 that the plan allows for; the intervals are for 10\n");
+	free(text);
+	json_decref(doc);
+}
+
 static void a_sum_says_whose_it_is(void **state)
 {
 	char *text = printed("sum", 1, false);
@@ -391,12 +459,14 @@ int main(void)
 		cmocka_unit_test(a_changed_result_is_not_shown),
 		cmocka_unit_test(a_round_that_is_not_settled_has_no_result),
 		cmocka_unit_test(a_batch_without_a_valid_report_still_ends),
+		cmocka_unit_test(bad_messages_make_the_intervals_those_of_the_honest_devices),
 		cmocka_unit_test(csv_quotes_labels_and_has_a_row_per_item),
 		cmocka_unit_test(csv_says_where_a_place_is_and_nothing_of_others),
 		cmocka_unit_test(numbers_json_lacks_are_written_as_words),
 		cmocka_unit_test(an_export_lets_an_auditor_compute_the_total_again),
 		cmocka_unit_test(the_table_of_rounds_has_a_row_per_round),
 		cmocka_unit_test(a_long_list_is_cut_and_says_so),
+		cmocka_unit_test(a_table_says_what_liars_can_have_done),
 		cmocka_unit_test(a_sum_says_whose_it_is),
 		cmocka_unit_test(a_mean_of_nobody_is_undefined),
 	};

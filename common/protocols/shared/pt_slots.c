@@ -194,3 +194,8 @@ static const struct pt_field with_size[] = {
 const struct pt_layout pt_slots_layout = { LIST };
 const struct pt_layout pt_rotated_layout = { .field = with_scale, .fields = 1, LIST };
 const struct pt_layout pt_topk_layout = { .field = with_size, .fields = 1, LIST };
+
+struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct pt_slot *s)
+{
+	return (struct pt_randomizer){ .row = p->row, .mixbins = s->each };
+}

@@ -45,6 +45,8 @@ uint32_t pt_slots_messages(const struct pt_randomizer *p); /* number of messages
 uint32_t pt_slots_record_len(const struct pt_randomizer *p);
 /* Rounded up; the guarantees of a device's slots add up. */
 double pt_slots_epsilon0(const struct pt_randomizer *p);
+/* A slot of p without its groups, as a round of MIXBINS: groups do not affect privacy. */
+struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct pt_slot *s);
 /* Make the messages slot after slot, and in each slot the message at a uniform place among its dummies. */
 void pt_slots_encode(const struct qy_query *q, const struct pt_randomizer *p, const struct qy_value *value,
 	pt_word *word, const struct cr_rng *rng, uint8_t *records, void *room);

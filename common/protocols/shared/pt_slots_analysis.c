@@ -44,11 +44,6 @@ enum cm_rc pt_slots_derive(const struct pt_protocol *row, const struct qy_query 
 	return rc;
 }
 
-struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct pt_slot *s)
-{
-	return (struct pt_randomizer){ .row = p->row, .mixbins = s->each };
-}
-
 static enum acct_messages labelled(const struct acct_round *r)
 {
 	return r->messages == ACCT_BITS && r->levels == 0 ? ACCT_LABELLED_BITS : ACCT_ANY_MESSAGES;

@@ -28,8 +28,6 @@ typedef void pt_slots_of(const struct qy_query *q, struct pt_randomizer *p);
 CM_CHECK enum cm_rc pt_slots_derive(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_request *r, pt_slots_of *slots, struct pt_randomizer *out, struct cm_err *err);
 
-/* A slot of p without its groups, as a round of MIXBINS: groups do not affect privacy. */
-struct pt_randomizer pt_slot_alone(const struct pt_randomizer *p, const struct pt_slot *s);
 /* Make one part for each kind of slot, repeated as often as there are slots of it: a neighbour's value may
  * differ in all of them. */
 CM_CHECK enum cm_rc pt_slots_loss(
