@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cm_buf.h"
 #include "cm_oom.h"
-#include "cm_text.h"
 #include "pr_limits.h"
 
 json_t *an_json_real(double v)

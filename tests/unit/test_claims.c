@@ -121,7 +121,7 @@ static void a_claim_stands_to_the_last_number_of_liars(void **state)
 static void of_many_items_no_claim_holds_to_more_than_it_does(void **state)
 {
 	enum { ITEMS = PT_HOLDS_EXACT + 2, DEVICES = 200000 };
-	static char *category[ITEMS], name[ITEMS][8];
+	static char *category[ITEMS], name[ITEMS][16];
 	const struct pt_request request = { .epsilon0 = 4, .min_reports = 1000 };
 	const struct pt_crowd nobody = { .devices = DEVICES };
 	struct round r = { .q = query_of_kind(QY_HISTOGRAM) };
