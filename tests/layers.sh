@@ -29,8 +29,8 @@ headers_of() {
 protocols=common/protocols
 none_includes 'device half -> analysis half' \
 	"$(find "$src/$protocols" -name '*_analysis.h' -exec basename {} \;; headers_of common/estimate accountant
-	printf 'pt_protocol.h\npt_loss.h\n')" \
-	$(find "$src/$protocols" -name '*.[ch]' ! -name '*_analysis.[ch]' ! -name 'pt_protocol.[ch]' ! -name 'pt_loss.[ch]')
+	printf 'pt_protocol.h\npt_loss.h\npt_liars.h\n')" \
+	$(find "$src/$protocols" -name '*.[ch]' ! -name '*_analysis.[ch]' ! -name 'pt_protocol.[ch]' ! -name 'pt_loss.[ch]' ! -name 'pt_liars.[ch]')
 
 # may_not_import ARCHIVE REGEX: no object of the library has an undefined symbol that matches.
 may_not_import() {

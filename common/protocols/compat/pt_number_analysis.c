@@ -8,7 +8,7 @@
 #include "es_expect.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_record.h"
 
 long double pt_number_keep(const struct pt_randomizer *p)

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "es_expect.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 
 uint32_t pt_single_items(const struct pt_randomizer *p)
 {

@@ -8,7 +8,7 @@
 #include "acct_families.h"
 #include "es_vector.h"
 #include "pt_exact.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"

@@ -8,7 +8,7 @@
 #include "acct_flame.h"
 #include "pr_limits.h"
 #include "pt_levels_analysis.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins.h"
 
 uint32_t pt_flame_levels(const struct pt_request *r)

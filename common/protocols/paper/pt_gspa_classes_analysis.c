@@ -10,7 +10,7 @@
 #include "pr_limits.h"
 #include "pt_classes_analysis.h"
 #include "pt_levels_analysis.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"

@@ -14,7 +14,7 @@
 #include "pr_limits.h"
 #include "pt_classes.h"
 #include "pt_classes_analysis.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_protocol.h"

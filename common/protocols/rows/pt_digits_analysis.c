@@ -10,7 +10,7 @@
 #include "es_honest.h"
 #include "es_law.h"
 #include "pr_limits.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"

@@ -4,7 +4,7 @@
 
 #include "es_mean.h"
 #include "pt_levels.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_protocol.h"
 
 /* The number of bins that makes the mean most accurate at this epsilon0 and number of participants. */

@@ -9,7 +9,7 @@
 #include "es_matrix.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_planar.h"
 #include "pt_protocol.h"
 #include "pt_record.h"

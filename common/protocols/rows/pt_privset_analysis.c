@@ -7,7 +7,7 @@
 #include "es_expect.h"
 #include "pr_limits.h"
 #include "pt_exact.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins_analysis.h"
 #include "pt_privset.h"
 #include "pt_protocol.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "es_vector.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_slots_analysis.h"
 #include "pt_words.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "es_expect.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 
 enum cm_rc pt_category_estimate(const struct pt_protocol *row, const struct qy_query *q,
 	const struct pt_randomizer *p, const uint64_t *counts, uint64_t reports, struct es_estimate *out,

@@ -6,7 +6,7 @@
 
 #include "es_expect.h"
 #include "pr_limits.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins_analysis.h"
 
 /* Dummies for each face of a dummy, for epsilon 1 at delta 1e-8; as many as balls into bins need for each

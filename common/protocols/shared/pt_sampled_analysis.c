@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins_analysis.h"
 
 _Static_assert(2 * PT_SLOTS_MAX + 1 <= ACCT_MAX_CELLS, "two cells for each slot and one for the rest");

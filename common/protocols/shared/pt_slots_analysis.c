@@ -3,7 +3,7 @@
 #include "pt_slots_analysis.h"
 
 #include "pr_limits.h"
-#include "pt_lied.h"
+#include "pt_lied_analysis.h"
 #include "pt_mixbins_analysis.h"
 
 enum cm_rc pt_slots_request(

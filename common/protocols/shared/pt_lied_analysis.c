@@ -1,5 +1,5 @@
-/* pt_lied.c - subtracts from a batch what honest devices certainly sent. */
-#include "pt_lied.h"
+/* pt_lied_analysis.c - subtracts from a batch what honest devices certainly sent. */
+#include "pt_lied_analysis.h"
 
 #include <math.h>
 #include <stdlib.h>
