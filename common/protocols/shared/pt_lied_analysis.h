@@ -1,4 +1,4 @@
-/* pt_lied_analysis.h - how many of the messages of a batch can be the liars', and what that leaves of its counts. */
+/* pt_lied_analysis.h - how many messages of a batch can be the liars', and what that leaves of its counts. */
 #pragma once
 
 #include "es_histogram.h"
