@@ -138,7 +138,7 @@ static void take_error(struct an_asks *a, const Tombola__V1__Error *e)
 		(void)uv_timer_start(&a->again, on_again, later, 0);
 		return;
 	}
-	(void)lk_error(e, &err);
+	(void)pr_error(e, &err);
 	if (e->code == TOMBOLA__V1__ERROR_CODE__ERROR_UNKNOWN_KIND)
 		(void)cm_fail(&err, CM_EUNAVAIL, "the shuffler is too old to rehearse a plan");
 	end(a, &err);

@@ -70,7 +70,7 @@ static void on_error(struct an_copy *c, const Tombola__V1__Error *e)
 		go_on(c);
 		return;
 	}
-	(void)lk_error(e, &err);
+	(void)pr_error(e, &err);
 	if (err.code == CM_EUNAVAIL || err.code == CM_ELATER)
 		an_link_drop(c->conf.link, &err);
 	else

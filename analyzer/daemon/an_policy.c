@@ -171,7 +171,7 @@ static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 		}
 		return;
 	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:
-		(void)lk_error(e, &err);
+		(void)pr_error(e, &err);
 		(void)snprintf(text, sizeof text,
 			"population is another than in the shuffler's policy: %.200s", err.msg);
 		say(p, NULL, text);
@@ -180,7 +180,7 @@ static void on_error(struct an_policy *p, const Tombola__V1__Error *e)
 	default:
 		/* As with a round, a refusal that may pass is followed by another request, and a final one
 		 * ends the run. */
-		(void)lk_error(e, &err);
+		(void)pr_error(e, &err);
 		if (err.code == CM_EUNAVAIL || err.code == CM_ELATER)
 			an_link_drop(p->conf.link, &err);
 		else

@@ -135,7 +135,7 @@ void an_work_begin(struct an_work *w, struct an_round_state *r)
 		.keep = keep_manifest,
 		.user = w,
 		.wall_ms = cm_clock_wall_ms,
-		.peer_error = lk_error };
+		.peer_error = pr_error };
 	struct cm_err err = { 0 };
 
 	if (an_announced_was(w->context->conf->state_dir, r->descriptor.round_id, &conf.announced, &err) !=

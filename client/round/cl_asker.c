@@ -169,7 +169,7 @@ static void take_no_round(struct cl_asker *a, const Tombola__V1__Error *e)
 	char *away = a->conf.plans->away;
 	struct cm_err err;
 
-	(void)lk_error(e, &err);
+	(void)pr_error(e, &err);
 	*away = '\0';
 	if (a->conf.on_none(a->conf.user, e))
 		return;

@@ -183,7 +183,7 @@ static void judge_without(struct cl_plans *p, const char *why)
 static enum cm_rc take_error(
 	struct cl_plans *p, enum cl_ask ask, const Tombola__V1__Error *e, struct cm_err *err)
 {
-	(void)lk_error(e, err);
+	(void)pr_error(e, err);
 	if (e->code == TOMBOLA__V1__ERROR_CODE__ERROR_BUSY ||
 		e->code == TOMBOLA__V1__ERROR_CODE__ERROR_STORAGE)
 		return err->code = CM_ELATER;

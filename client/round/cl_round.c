@@ -363,7 +363,7 @@ static void take_error(struct cl_round *r, unsigned i, const Tombola__V1__Error 
 {
 	struct cm_err err;
 
-	(void)lk_error(e, &err);
+	(void)pr_error(e, &err);
 	switch (e->code) {
 	case TOMBOLA__V1__ERROR_CODE__ERROR_ROUND_CLOSED:
 	case TOMBOLA__V1__ERROR_CODE__ERROR_NOT_FOUND:

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "nt_conn.h"
+#include "pr_error.h"
 #include "pr_msg.h"
 
 struct lk_link;
@@ -98,6 +99,3 @@ void lk_expect_silence(struct lk_link *l, bool on);
 void lk_close(struct lk_link *l, const struct cm_err *why);
 /* See nt_conn_abort: nothing is flushed. */
 void lk_abort(struct lk_link *l, const struct cm_err *why);
-
-/* Convert a peer's Error frame to our error; one table has the cm_rc of each code. */
-enum cm_rc lk_error(const Tombola__V1__Error *e, struct cm_err *err);

@@ -60,7 +60,7 @@ static void head_frame(struct lk_link *l, void *user, const Tombola__V1__Frame *
 		sh_front_signed(f, frame->intake_signed);
 		break;
 	case TOMBOLA__V1__FRAME__KIND_ERROR:
-		(void)lk_error(frame->error, &err);
+		(void)pr_error(frame->error, &err);
 		break;
 	default:
 		(void)cm_fail(&err, CM_EPROTO, "%s is not for an intake", pr_kind_name(frame));

@@ -103,7 +103,7 @@ static void begin(size_t here, bool announced)
 		.wait_ms = 1000,
 		.keep = keep,
 		.wall_ms = now,
-		.peer_error = lk_error };
+		.peer_error = pr_error };
 
 	assert_int_equal(an_round_new(&conf, &dialogue, &err), CM_OK);
 	assert_int_equal(an_round_connected(dialogue, &err), CM_OK);

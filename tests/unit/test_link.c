@@ -477,7 +477,7 @@ static void every_error_code_has_its_result_and_no_control_characters(void **sta
 	e.text = text;
 	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
 		e.code = want[i].code;
-		assert_int_equal(lk_error(&e, &err), want[i].rc);
+		assert_int_equal(pr_error(&e, &err), want[i].rc);
 		assert_int_equal(err.code, want[i].rc);
 		assert_non_null(strstr(err.msg, "red?[31m?"));
 	}
