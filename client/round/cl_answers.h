@@ -2,7 +2,7 @@
  * clock.
  *
  * The moment at which the values are there depends neither on readings nor on what programs do: computing
- * begins at one of the moments at which sending could begin (cl_round.h), and takes a time that follows
+ * begins at one of the moments at which sending could begin (cl_drive.h), and takes a time that follows
  * from the number of devices, the round's `seconds` and the configuration (cl_slots.h). */
 #pragma once
 

@@ -2,7 +2,7 @@
  * metrics, and the event loop.
  *
  * The parts are cl_asker.h (asks for rounds), cl_prepare_work.h (judges and reads), cl_gather.h (readings by
- * MQTT), cl_round.h (one round's upload), cl_rounds.h (one round after the other, composed of these) and
+ * MQTT), cl_drive.h (one round's upload), cl_rounds.h (one round after the other, composed of these) and
  * cl_inclusion.h (proofs of inclusion).  Each has a state of its own, and tells its owner what happened by
  * the callbacks in its conf.  Life of a part: new while the loop exists, close (its handles end), free after
  * the loop has ended.  new sets its output also after a fault, so that what is on the loop can be closed.

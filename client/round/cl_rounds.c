@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "cl_asker.h"
+#include "cl_drive.h"
 #include "cl_payload_wait.h"
 #include "cl_prepare_work.h"
-#include "cl_round.h"
 #include "cl_rounds_over.h"
 #include "cl_standing.h"
 #include "cl_summary.h"
@@ -18,7 +18,7 @@ struct cl_rounds {
 	struct cl_context *context;
 	struct cl_asker *asker;
 	struct cl_prepare_work prep;
-	struct cl_round *round;              /* the round that is being uploaded; NULL if there is none */
+	struct cl_drive *drive;              /* the round that is being uploaded; NULL if there is none */
 	enum cl_phase phase;                 /* CL_ENDING after cl_rounds_close */
 	bool closed_told;                    /* on_closed was called */
 	struct cl_active active;             /* the stored active round; its sequence is 0 if there is none */
@@ -39,7 +39,7 @@ struct cl_rounds {
 /* Call on_closed once, when no work and no round is under way. */
 static void tell_closed(struct cl_rounds *r)
 {
-	if (r->phase != CL_ENDING || r->prep.works || r->round || r->closed_told)
+	if (r->phase != CL_ENDING || r->prep.works || r->drive || r->closed_told)
 		return;
 	r->closed_told = true;
 	r->conf.on_closed(r->conf.user);
@@ -118,7 +118,7 @@ static void on_round_over(void *user, const struct cl_counts *counts, const stru
 	struct cl_rounds *r = user;
 	struct cm_err stopped;
 
-	r->round = NULL;
+	r->drive = NULL;
 	if (r->phase == CL_ENDING) {
 		tell_closed(r);
 		return;
@@ -203,7 +203,7 @@ static void on_sealed(void *user, double seconds)
 static void start(struct cl_rounds *r)
 {
 	struct cm_err err = { .code = CM_OK };
-	const struct cl_round_conf conf = {
+	const struct cl_drive_conf conf = {
 		.loop = &r->context->loop,
 		.links = r->conf.links,
 		.db = r->context->db,
@@ -226,7 +226,7 @@ static void start(struct cl_rounds *r)
 		.user = r,
 	};
 
-	if ((err.code != CM_OK && !conf.stopped) || cl_round_new(&conf, &r->round, &err) != CM_OK)
+	if ((err.code != CM_OK && !conf.stopped) || cl_drive_new(&conf, &r->drive, &err) != CM_OK)
 		end_run(r, &err);
 	else
 		enter(r, CL_UPLOADING);
@@ -329,7 +329,7 @@ static void fetched(void *user)
 	struct cm_err why;
 
 	/* A round that is being judged calls fetch() again when it needs its payload. */
-	if (r->phase == CL_ENDING || r->prep.works || r->round)
+	if (r->phase == CL_ENDING || r->prep.works || r->drive)
 		return;
 	(void)cm_fail(&why, CM_ELATER, "the payload did not come in time");
 	/* An answer that is still on its way would be taken for the answer to another request. */
@@ -483,8 +483,8 @@ static void on_round(void *user, const Tombola__V1__Round *round)
 
 void cl_rounds_up(struct cl_rounds *r, unsigned i)
 {
-	if (r->round)
-		cl_round_up(r->round, i);
+	if (r->drive)
+		cl_drive_up(r->drive, i);
 	cl_asker_up(r->asker, i);
 }
 
@@ -492,15 +492,15 @@ void cl_rounds_down(struct cl_rounds *r, unsigned i, bool was_up, const struct c
 {
 	if (r->phase == CL_ENDING)
 		return;
-	if (r->round)
-		cl_round_down(r->round, i);
+	if (r->drive)
+		cl_drive_down(r->drive, i);
 	cl_asker_down(r->asker, i, was_up, why);
 }
 
 void cl_rounds_frame(struct cl_rounds *r, unsigned i, const Tombola__V1__Frame *frame)
 {
-	if (r->phase == CL_UPLOADING && r->round)
-		cl_round_frame(r->round, i, frame);
+	if (r->phase == CL_UPLOADING && r->drive)
+		cl_drive_frame(r->drive, i, frame);
 	else if (r->phase == CL_ASKING)
 		cl_asker_frame(r->asker, i, frame);
 }
@@ -551,8 +551,8 @@ void cl_rounds_close(struct cl_rounds *r)
 	cl_payload_wait_close(&r->payload_wait);
 	atomic_store(&r->conf.plans->stop, true);
 	cl_asker_close(r->asker);
-	if (r->round)
-		cl_round_stop(r->round);
+	if (r->drive)
+		cl_drive_stop(r->drive);
 	tell_closed(r);
 }
 
@@ -574,14 +574,14 @@ enum cl_phase cl_rounds_phase(const struct cl_rounds *r)
 enum cl_phase cl_rounds_shown(const struct cl_rounds *r)
 {
 	bool sends = r->phase != CL_UPLOADING || !CM_CHECKED("client.shown") ||
-		     (r->round && cl_round_sends(r->round));
+		     (r->drive && cl_drive_sends(r->drive));
 
 	return sends ? r->phase : CL_PREPARING;
 }
 
 bool cl_rounds_under_way(const struct cl_rounds *r)
 {
-	return r->round || r->active.sequence > 0;
+	return r->drive || r->active.sequence > 0;
 }
 
 bool cl_rounds_judged(const struct cl_rounds *r)

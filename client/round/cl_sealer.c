@@ -3,9 +3,8 @@
 
 #include <stdlib.h>
 
-#define JOBS_MAX      4u
-#define CHUNK_DEVICES 1024u
-#define CHUNK_BYTES   (4u << 20)
+#define PART_DEVICES 1024u
+#define PART_BYTES   (4u << 20)
 
 struct job {
 	uv_work_t work;
@@ -15,15 +14,6 @@ struct job {
 	uint8_t *sealed, *salts;
 	struct cm_err err;
 };
-
-void cl_sealer_init(struct cl_sealer *s, uv_loop_t *loop, const struct rd_descriptor *d,
-	const struct cl_entry *entry, size_t entries)
-{
-	size_t chunk = CHUNK_BYTES / cd_device_len(d);
-
-	*s = (struct cl_sealer){ .loop = loop, .d = d, .entry = entry, .entries = entries };
-	s->chunk = chunk < 1 ? 1 : chunk > CHUNK_DEVICES ? CHUNK_DEVICES : chunk;
-}
 
 void cl_sealer_fini(struct cl_sealer *s)
 {
@@ -40,17 +30,16 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-static struct job *job_new(struct cl_sealer *s)
+static struct job *job_new(struct cl_sealer *s, size_t first, size_t n)
 {
-	size_t left = s->entries - s->next;
 	struct job *j = calloc(1, sizeof *j);
 
 	if (!j)
 		return NULL;
 	j->work.data = j;
 	j->s = s;
-	j->entry = s->entry + s->next;
-	j->n = left < s->chunk ? left : s->chunk;
+	j->entry = s->entry + first;
+	j->n = n;
 	j->sealed = malloc(j->n * cd_device_len(s->d));
 	j->salts = malloc(j->n * RD_SALT_LEN);
 	if (j->sealed && j->salts)
@@ -79,37 +68,28 @@ static void on_worked(uv_work_t *w, int status)
 	const struct cl_sealed sealed = { j->entry, j->n, j->salts, j->sealed, j->err };
 
 	(void)status;
-	s->jobs--;
 	s->on_sealed(s->user, &sealed);
 	job_free(j);
 }
 
-enum cm_rc cl_sealer_go_on(struct cl_sealer *s, struct cm_err *err)
+size_t cl_sealer_part(const struct rd_descriptor *d)
 {
-	if (!s->sealer && s->next < s->entries &&
-		cl_encode_sealer(s->d, s->entries, &s->sealer, err) != CM_OK)
+	size_t part = PART_BYTES / cd_device_len(d);
+
+	return part < 1 ? 1 : part > PART_DEVICES ? PART_DEVICES : part;
+}
+
+enum cm_rc cl_sealer_give(struct cl_sealer *s, size_t first, size_t n, struct cm_err *err)
+{
+	struct job *j;
+
+	if (!s->sealer && cl_encode_sealer(s->d, s->entries, &s->sealer, err) != CM_OK)
 		return err->code;
-	while (s->jobs < JOBS_MAX && s->next < s->entries) {
-		struct job *j = job_new(s);
-
-		if (!j)
-			return cm_fail(err, CM_EINTERNAL, "out of memory");
-		if (uv_queue_work(s->loop, &j->work, work, on_worked) != 0) {
-			job_free(j);
-			return cm_fail(err, CM_EINTERNAL, "the thread pool accepts no work");
-		}
-		s->jobs++;
-		s->next += j->n;
-	}
-	return CM_OK;
-}
-
-void cl_sealer_cut(struct cl_sealer *s)
-{
-	s->entries = s->next;
-}
-
-bool cl_sealer_done(const struct cl_sealer *s)
-{
-	return s->jobs == 0 && s->next == s->entries;
+	j = job_new(s, first, n);
+	if (!j)
+		return cm_fail(err, CM_EINTERNAL, "out of memory");
+	if (uv_queue_work(s->loop, &j->work, work, on_worked) == 0)
+		return CM_OK;
+	job_free(j);
+	return cm_fail(err, CM_EINTERNAL, "the thread pool accepts no work");
 }

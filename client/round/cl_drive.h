@@ -1,5 +1,5 @@
-/* cl_round.h - executes one round on the loop: encodes on the thread pool, stores, uploads, erases.  Uses
- * libuv.
+/* cl_drive.h - carries out the actions of a round (cd_round.h) on the loop: seals on the thread pool, stores
+ * in client.db, sends over the links.  Uses libuv.
  *
  * The time of sending does not depend on readings.  No connection is opened and no byte is sent before
  * every device is sealed.  Sending then starts at one of the moments prepare_from + k * step, k = 1, 2,
@@ -12,8 +12,8 @@
 #include "cl_prepare.h"
 #include "cl_reports.h"
 
-struct cl_round;
-struct cl_round_conf {
+struct cl_drive;
+struct cl_drive_conf {
 	uv_loop_t *loop;
 	struct cl_links *links;
 	struct cl_db *db;
@@ -25,9 +25,7 @@ struct cl_round_conf {
 	size_t descriptor_len;
 	int64_t prepare_from; /* wall time just before the readings are read; used with a batch only */
 	bool progress;
-	/* a loss of the ledger is undecided (cl_standing.h), or what is stored was charged under another key:
-	 * nothing is sent, and stored reports are erased */
-	bool stopped;
+	bool stopped;          /* as in cd_round_conf, like bad_receipts */
 	unsigned bad_receipts; /* how many bad receipts in a row end the round, 1.. */
 	/* Called once for every time that sealed reports were stored durably, when sending begins or at the
 	 * round's end.  seconds: how long storing took. */
@@ -35,20 +33,15 @@ struct cl_round_conf {
 	/* Called at the same time, in a round with a batch.  seconds: how long after prepare_from all was
 	 * sealed. */
 	void (*on_sealed)(void *user, double seconds);
-	/* Called once, at the end; the round is freed when the call returns.  CM_OK: every device has its
-	 * outcome, or the shuffler says that the round is closed or that it holds other bytes of a device,
-	 * and the sealed bytes are erased.  With other codes they are kept for another try: CM_ELATER after
-	 * cl_round_stop, or if the deadline has passed by our clock and the shuffler has not answered;
-	 * CM_EPERM or CM_EPROTO: the shuffler misbehaves; CM_EIO and CM_EINTERNAL: a fault of this
-	 * client. */
+	/* Called once, at the end; the drive is freed when the call returns.  why: as in struct cd_action. */
 	void (*on_over)(void *user, const struct cl_counts *counts, const struct cm_err *why);
 	void *user;
 };
 /* CM_EINTERNAL: out of memory. */
-CM_CHECK enum cm_rc cl_round_new(const struct cl_round_conf *conf, struct cl_round **out, struct cm_err *err);
-void cl_round_up(struct cl_round *r, unsigned i);
-void cl_round_down(struct cl_round *r, unsigned i);
-void cl_round_frame(struct cl_round *r, unsigned i, const Tombola__V1__Frame *frame);
+CM_CHECK enum cm_rc cl_drive_new(const struct cl_drive_conf *conf, struct cl_drive **out, struct cm_err *err);
+void cl_drive_up(struct cl_drive *r, unsigned i);
+void cl_drive_down(struct cl_drive *r, unsigned i);
+void cl_drive_frame(struct cl_drive *r, unsigned i, const Tombola__V1__Frame *frame);
 /* Whether sending has begun.  Until then nothing outside shows how far this client is. */
-bool cl_round_sends(const struct cl_round *r);
-void cl_round_stop(struct cl_round *r);
+bool cl_drive_sends(const struct cl_drive *r);
+void cl_drive_stop(struct cl_drive *r);
