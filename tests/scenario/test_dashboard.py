@@ -119,6 +119,23 @@ LONG = """(async () => {
 })()"""
 
 
+# A card of two counts with four devices that lied, of which the plan allows for one: the pale span of the first, what it says when
+# pointed at, and the card's notes and warnings.
+LIARS = """(async () => {
+    const item = (label, value) => ({label, value, lower: value - 5, upper: value + 5, joint_lower: value - 10, joint_upper: value + 10,
+        honest_joint_lower: value - 60, honest_joint_upper: value + 20, below_noise: false});
+    const result = {query: "lied", type: "histogram", field: "f", protocol: "grr", reports: 400, noise_floor: 5, no_reading: [],
+        liars: {m: 1, from: "plan", seen: 4}, items: [item("a", 180), item("b", 40)]};
+    const module = await import("/dashboard/estimates.js"), real = window.fetch;
+    window.fetch = async () => ({ok: true, status: 200, json: async () => result});
+    await module.showEstimates({rounds: [{stage: "settled", round: 10, query: "lied", descriptor_hash: "e"}]});
+    window.fetch = real;
+    const card = document.querySelector("[data-query=lied]"), span = card.querySelector(".honest").style;
+    const said = (selector) => [...card.querySelectorAll(selector)].map((e) => e.textContent);
+    return [span.left, span.width, [...card.querySelectorAll(".range")].map((e) => e.title), said(".note"), said(".warning")];
+})()"""
+
+
 # A map of so many columns and rows: whether all of it is inside its picture, and the least sides of a cell.
 MAP = """(async ([columns, rows]) => {
     const {map} = await import("/dashboard/places.js");
@@ -256,6 +273,12 @@ def test_the_page_shows_what_the_verbs_print(cluster, browser):
     assert texts(browser, "td.quiet") == ["below the noise floor"] * len(quiet)
     assert browser.js(LONG) == [20, [f"v{i}" for i in range(29, 9, -1)], ["5 below the noise floor: show"],
                                 ["The largest 20 of 35. show all 35"], [f"v{i}" for i in range(35)]]
+    left, width, titles, notes, warnings = browser.js(LIARS)
+    assert (left, width) == ("60%", "40%")  # 120 to 200 of an axis from 0 to 200
+    assert titles == ["of the honest devices: 120 to 200", "of the honest devices: 0 to 60"]
+    assert "Pale: what is certain of the honest devices, if 4 lie." in notes
+    assert warnings == ["At least 4 devices lied: wrong totals of slots, or messages that no client sends. "
+                        "That is more than the 1 that the plan allows for."]
 
     # Where the columns do not fit, on a phone too, the decision is second; nothing scrolls sideways.
     for width, column in ((1100, "Query"), (920, "Decision"), (390, "Decision")):

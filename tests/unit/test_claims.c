@@ -154,11 +154,40 @@ static void of_many_items_no_claim_holds_to_more_than_it_does(void **state)
 	}
 }
 
+/* All of 1000 devices are honest, hold the first category, or read the lowest number, and 100 are assumed to
+ * lie: what they all hold, and the sum of what they all read, are in the intervals. */
+static void if_fewer_lie_the_answer_of_all_is_in_the_interval(void **state)
+{
+	static const enum qy_kind kinds[] = { QY_HISTOGRAM, QY_SUM };
+	static const char *const rows[] = { "grr", "levels" };
+	static const double truth[] = { 1000, 5000 };
+	const struct pt_request request = { .epsilon0 = 8, .levels = 3, .min_reports = 1000 };
+	const struct pt_crowd crowd = { .devices = 1000, .liars = 100 };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		uint64_t counts[5] = { 999, 1 };
+		struct qy_query q = query_of_kind(kinds[k]);
+		struct pt_randomizer p;
+		struct es_honest h[5];
+
+		if (kinds[k] == QY_SUM)
+			q.low = 5;
+		assert_int_equal(pt_derive(pt_find(rows[k]), &q, &request, &p, &err), CM_OK);
+		assert_true(pt_tallies(&p) <= 5);
+		assert_int_equal(
+			pt_honest(&q, &p, counts, &crowd, h, kinds[k] == QY_SUM ? 1 : 5, &err), CM_OK);
+		assert_true(h[0].lower <= truth[k] && truth[k] <= h[0].upper);
+		assert_true(h[0].joint_lower <= truth[k] && truth[k] <= h[0].joint_upper);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_claim_stands_to_the_last_number_of_liars),
 		cmocka_unit_test(of_many_items_no_claim_holds_to_more_than_it_does),
+		cmocka_unit_test(if_fewer_lie_the_answer_of_all_is_in_the_interval),
 	};
 
 	return RUN_SEEDED(tests, &rng, "claims");

@@ -446,8 +446,8 @@ static void pooled_classes_hold_all_that_honest_devices_can_have_sent(void **sta
 		.classes = 3,
 		.class_epsilon0 = { 0.5, 1.5, 6 },
 		.class_least = { 2, 2, 2 } };
-	/* liars' words are between those of others, and classes are small enough to be emptied */
-	static const uint64_t words[] = { 100, 3, 2, 130, 0 }, classes[] = { 3, 2, 230 };
+	/* the lowest and the highest word and the strongest classes can be emptied */
+	static const uint64_t words[] = { 2, 103, 127, 3, 0 }, classes[] = { 228, 4, 3 };
 
 	(void)state;
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
