@@ -110,12 +110,13 @@ enum cm_rc cmd_run_rounds(const struct cmd_question *q)
 	/* the number of repetitions by the normal limit, which answers at once, is where the search
 	 * starts */
 	r.method = acct_method_find("clt");
-	if (q->method[0]->cells && cmd_search(&range, fits, &r, &fit) == CMD_EDGE) {
+	enum cmd_edge edge = q->method[0]->cells ? cmd_search(&range, fits, &r, &fit) : CMD_EDGE_NONE;
+	if (edge == CMD_EDGE || edge == CMD_EDGE_LIMIT) {
 		range.start = fit;
 		range.stride = 1 + fit / 64;
 	}
 	r.method = q->method[0];
-	enum cmd_edge edge = cmd_search(&range, fits, &r, &fit);
+	edge = cmd_search(&range, fits, &r, &fit);
 	if (edge == CMD_EDGE_FAULT)
 		code = cmd_refused(q->method[0], r.rc, r.why);
 	else

@@ -9,6 +9,7 @@
 #include "acct_cells.h"
 #include "acct_fault.h"
 #include "acct_method_rows.h"
+#include "acct_third.h"
 #include "acct_triples.h"
 
 /* Is the pair of the cells itself what some data set loses?  `alone`: the question is about one round.  It
@@ -315,7 +316,7 @@ static bool worth_trying(const struct acct_spec *s, enum world world)
 	       (world == MOST && acct_are_triples(s->round.family) && !(s->round.present > 0));
 }
 
-/* Each world gives a lower bound: take the largest. */
+/* Each world gives a lower bound, and so does a third symbol: take the largest. */
 static enum acct_rc largest(
 	const struct acct_spec *spec, size_t n, bool epsilon, double at, double *out, const char **why)
 {
@@ -330,6 +331,10 @@ static enum acct_rc largest(
 		if (!worth)
 			continue;
 		rc = value(spec, n, (enum world)world, epsilon, at, &lower, why);
+		most = fmax(most, lower);
+	}
+	if (!rc && n == 1 && acct_third_is(spec)) {
+		acct_third_lower(spec, epsilon, at, &lower);
 		most = fmax(most, lower);
 	}
 	*out = most;

@@ -160,8 +160,8 @@ struct acct_spec {
 	/* the guarantees of the round's others are not those of the participants besides the victim: some
 	 * count as weaker than they are */
 	bool mixed;
-	bool uniform; /* if the others' inputs are drawn uniformly, their reports have the blanket's law, and
-			 dummies have it, too */
+	bool uniform; /* if the others' inputs are drawn uniformly, or are all a third one, their reports have
+			 the blanket's law, and dummies have it, too */
 	/* The victim's pair in one data set, in which the others' inputs are chosen.  The cells of `held`
 	 * have the law of the others' reports, of which there are held.others, beside held.dummies and
 	 * held.level.  Where held.messages says that they are bits, it is a round of participants instead,

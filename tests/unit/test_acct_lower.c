@@ -294,6 +294,51 @@ static void the_largest_coordinates(void **state)
 	}
 }
 
+/* Any randomizer: binary response or ternary, everybody else at the victim's first input, at the third, or
+ * uniform. */
+static void any_randomizer(void **state)
+{
+	const double p = exp(2), b = 1 + p, t = 2 + p;
+	const double binary[3][OUTPUTS] = { { p / b, 1 / b }, { 1 / b, p / b }, { 0.5, 0.5 } };
+	const double ternary[3][OUTPUTS] = { { p / t, 1 / t, 1 / t }, { 1 / t, p / t, 1 / t },
+		{ 1 / t, 1 / t, p / t } };
+	int won = 0;
+
+	(void)state;
+	for (size_t others = 0; others < 8; others++)
+		for (double e = 0; e < 2; e += 0.2) {
+			const size_t first[8] = { 0 }, third[8] = { 2, 2, 2, 2, 2, 2, 2, 2 };
+			double two = fmax(shuffled(binary, first, others, 2, exp(e)),
+				       shuffled(binary, third, others, 2, exp(e))),
+			       three = shuffled(ternary, third, others, 3, exp(e));
+			char text[100];
+
+			(void)snprintf(text, sizeof text, "generic:eps0=2,n=%zu", others + 1);
+			is_this(text, e, fmax(two, three), 1e-6);
+			won += three > two;
+		}
+	assert_true(won > 0);
+}
+
+/* Two hashes: everybody else at a third value, whose hash is as uniform as a dummy's, or at the victim's
+ * first, where only the second's hash is counted. */
+static void a_third_hash(void **state)
+{
+	const double law[3][OUTPUTS] = { { 0, 0.5, 0.5, 0 }, { 0.5, 0, 0.5, 0 }, { 0.25, 0.25, 0.25, 0.25 } };
+	const double counted[3][OUTPUTS] = { { 0, 1 }, { 0.5, 0.5 }, { 0.25, 0.75 } };
+	const size_t third[7] = { 2, 2, 2, 2, 2, 2, 2 }, first[7] = { 2, 2, 2, 2, 2, 0, 0 };
+	int won = 0;
+
+	(void)state;
+	for (double e = 0; e < 1.2; e += 0.2) {
+		double one = shuffled(law, third, 7, 4, exp(e)), two = shuffled(counted, first, 7, 2, exp(e));
+
+		is_this("hashed:b=2,dummies=5,n=3", e, fmax(one, two), 1e-6);
+		won += one > two;
+	}
+	assert_true(won > 0);
+}
+
 /* ---- places ---- */
 
 /* A grid of two by two cells is a circle of four places on each axis, with its ends joined. */
@@ -408,6 +453,8 @@ int main(void)
 		cmocka_unit_test(a_pair_is_lost_by_a_randomizer_with_its_parameters),
 		cmocka_unit_test(cells_are_lost_by_a_randomizer_that_has_them),
 		cmocka_unit_test(the_largest_coordinates),
+		cmocka_unit_test(any_randomizer),
+		cmocka_unit_test(a_third_hash),
 		cmocka_unit_test(places_on_a_grid),
 		cmocka_unit_test(noise_in_a_plane),
 		cmocka_unit_test(what_it_cannot_say_it_refuses),
