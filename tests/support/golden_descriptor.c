@@ -1,7 +1,7 @@
 /* golden_descriptor.c - loads the golden descriptors, changes one and judges it. */
 #include "golden_descriptor.h"
 
-#include <stdio.h>
+#include "golden.h"
 
 struct round_keys analyzer, other;
 struct cm_buf golden, golden_mean, golden_none, golden_olh, golden_places, golden_quantiles;
@@ -43,30 +43,17 @@ void expect_refused(struct change *c, const char *field, int line)
 		fail_msg("line %d: '%s' does not name %s", line, refusal.msg, field);
 }
 
-static void load(const char *path, struct cm_buf *b)
-{
-	FILE *f = fopen(path, "rb");
-	uint8_t *at;
-
-	assert_non_null(f);
-	cm_buf_init(b, PR_DESCRIPTOR_MAX);
-	at = cm_buf_room(b, 4096);
-	assert_non_null(at);
-	b->len = fread(at, 1, 4096, f);
-	assert_int_equal(fclose(f), 0);
-}
-
 int set_up(void **state)
 {
 	(void)state;
 	round_keys_make(&analyzer);
 	round_keys_make(&other);
-	load(TEST_DATA "/golden/descriptor_histogram.bin", &golden);
-	load(TEST_DATA "/golden/descriptor_mean.bin", &golden_mean);
-	load(TEST_DATA "/golden/descriptor_none.bin", &golden_none);
-	load(TEST_DATA "/golden/descriptor_olh.bin", &golden_olh);
-	load(TEST_DATA "/golden/descriptor_places.bin", &golden_places);
-	load(TEST_DATA "/golden/descriptor_quantiles.bin", &golden_quantiles);
+	golden_bytes("descriptor_histogram", &golden);
+	golden_bytes("descriptor_mean", &golden_mean);
+	golden_bytes("descriptor_none", &golden_none);
+	golden_bytes("descriptor_olh", &golden_olh);
+	golden_bytes("descriptor_places", &golden_places);
+	golden_bytes("descriptor_quantiles", &golden_quantiles);
 	return 0;
 }
 

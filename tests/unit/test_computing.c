@@ -4,30 +4,18 @@
 
 #include <stdio.h>
 
+#include "golden.h"
 #include "pl_load.h"
 #include "pl_make.h"
 #include "pl_plan.h"
 
 static struct cm_buf with_payload, plain;
 
-static void load(const char *name, struct cm_buf *b)
-{
-	char path[512];
-	FILE *f;
-
-	(void)snprintf(path, sizeof path, TEST_DATA "/golden/%s", name);
-	f = fopen(path, "rb");
-	assert_non_null(f);
-	cm_buf_init(b, PR_DESCRIPTOR_MAX);
-	b->len = fread(cm_buf_room(b, 8192), 1, 8192, f);
-	assert_int_equal(fclose(f), 0);
-}
-
 static int open_vectors(void **state)
 {
 	(void)state;
-	load("descriptor_payload.bin", &with_payload);
-	load("descriptor_mean.bin", &plain);
+	golden_bytes("descriptor_payload", &with_payload);
+	golden_bytes("descriptor_mean", &plain);
 	return 0;
 }
 

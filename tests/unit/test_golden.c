@@ -1,38 +1,18 @@
 /* test_golden.c - the golden vectors: C reads what google.protobuf wrote, field by field, and writes it
  * back. */
-#include "wire_bytes.h"
+#include "golden.h"
 
-#include <dirent.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pr_frame.h"
 #include "pr_msg.h"
 
-#define GOLDEN TEST_DATA "/golden"
-
 static struct cm_err err;
 
 static void compare_message(const char *where, const ProtobufCMessage *m, json_t *fields);
-
-static void read_file(const char *name, const char *suffix, struct cm_buf *b)
-{
-	char path[512];
-	FILE *f;
-	uint8_t *at;
-
-	(void)snprintf(path, sizeof path, "%s/%s%s", GOLDEN, name, suffix);
-	f = fopen(path, "rb");
-	if (!f)
-		fail_msg("%s: cannot be read", path);
-	cm_buf_init(b, PR_FRAME_MAX);
-	at = cm_buf_room(b, PR_FRAME_MAX);
-	assert_non_null(at);
-	b->len = fread(at, 1, PR_FRAME_MAX, f);
-	assert_int_equal(fclose(f), 0);
-}
 
 static uint64_t as_u64(json_t *v)
 {
@@ -232,51 +212,32 @@ static void check_document(const char *name, const char *type, const struct cm_b
 	pr_doc_free(&d);
 }
 
+static unsigned frames, others;
+
 static void check_vector(const char *name)
 {
-	struct cm_buf text, golden;
-	const char *type;
-	json_t *vector, *fields;
+	struct cm_buf golden;
+	json_t *vector = golden_vector(name, &golden), *fields = json_object_get(vector, "fields");
+	const char *type = json_string_value(json_object_get(vector, "type"));
 
-	read_file(name, ".json", &text);
-	read_file(name, ".bin", &golden);
-	vector = json_loadb((const char *)text.data, text.len, JSON_REJECT_DUPLICATES, NULL);
-	assert_non_null(vector);
-	type = json_string_value(json_object_get(vector, "type"));
-	fields = json_object_get(vector, "fields");
 	assert_non_null(type);
 	assert_true(json_is_object(fields));
-	if (strcmp(type, "Frame") == 0)
+	if (strncmp(name, "frame_", 6) == 0) {
+		assert_string_equal(type, "Frame");
 		check_frame(name, &golden, fields);
-	else
+		frames++;
+	} else {
 		check_document(name, type, &golden, fields);
+		others++;
+	}
 	json_decref(vector);
 	cm_buf_fini(&golden);
-	cm_buf_fini(&text);
 }
 
 static void every_vector_decodes_to_its_fields_and_encodes_to_its_bytes(void **state)
 {
-	DIR *dir = opendir(GOLDEN);
-	unsigned frames = 0, others = 0;
-	struct dirent *e;
-
 	(void)state;
-	assert_non_null(dir);
-	while ((e = readdir(dir))) {
-		char name[256];
-		size_t n = strlen(e->d_name);
-
-		if (n < 6 || strcmp(e->d_name + n - 5, ".json") != 0)
-			continue;
-		(void)snprintf(name, sizeof name, "%.*s", (int)(n - 5), e->d_name);
-		if (strncmp(name, "frame_", 6) == 0)
-			frames++;
-		else
-			others++;
-		check_vector(name);
-	}
-	assert_int_equal(closedir(dir), 0);
+	golden_each(check_vector);
 	assert_int_equal(frames, tombola__v1__frame__descriptor.n_fields); /* one of each kind */
 	assert_true(others >= 12);
 }

@@ -11,6 +11,7 @@
 
 #include "bend.h"
 #include "cm_buf.h"
+#include "golden.h"
 #include "pt_protocol.h"
 #include "rd_query.h"
 #include "rd_randomizer.h"
@@ -321,17 +322,12 @@ static void slots_out_of_range_are_refused(void **state)
 /* Written by another implementation: tests/data/golden/descriptor_marginals.json. */
 static void the_golden_descriptor_of_marginals_reads_as_its_json_says(void **state)
 {
-	uint8_t bytes[4096];
-	FILE *f = fopen(TEST_DATA "/golden/descriptor_marginals.bin", "rb");
 	struct rd_descriptor d;
-	struct cm_buf b;
-	size_t n;
+	struct cm_buf bytes, b;
 
 	(void)state;
-	assert_non_null(f);
-	n = fread(bytes, 1, sizeof bytes, f);
-	assert_int_equal(fclose(f), 0);
-	if (rd_descriptor_decode(bytes, n, &d, &err) != CM_OK)
+	golden_bytes("descriptor_marginals", &bytes);
+	if (rd_descriptor_decode(bytes.data, bytes.len, &d, &err) != CM_OK)
 		fail_msg("%s", err.msg);
 	assert_int_equal(d.query.kind, QY_MARGINALS);
 	assert_string_equal(d.query.field, "");
@@ -342,9 +338,10 @@ static void the_golden_descriptor_of_marginals_reads_as_its_json_says(void **sta
 	assert_true(d.randomizer.slots.slot[1].each.keep == UINT64_C(13485650502877570698));
 	cm_buf_init(&b, PR_DESCRIPTOR_MAX);
 	assert_int_equal(rd_descriptor_encode(&d, &b, &err), CM_OK);
-	assert_int_equal(b.len, n);
-	assert_memory_equal(b.data, bytes, n);
+	assert_int_equal(b.len, bytes.len);
+	assert_memory_equal(b.data, bytes.data, b.len);
 	cm_buf_fini(&b);
+	cm_buf_fini(&bytes);
 	rd_descriptor_fini(&d);
 }
 

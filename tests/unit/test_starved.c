@@ -2,7 +2,6 @@
 #include "pl_load.h"
 #include "starve.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +9,10 @@
 
 #include "an_once.h"
 #include "an_tally.h"
-#include "cm_file.h"
 #include "cr_hash.h"
 #include "cr_rand.h"
 #include "encode_in_room.h"
+#include "golden.h"
 #include "pl_plan.h"
 #include "pr_msg.h"
 #include "queries.h"
@@ -85,40 +84,35 @@ static enum cm_rc frame(const void *what, uint64_t *answer, struct cm_err *err)
 	return rc;
 }
 
-static void every_golden_document(void **state)
+static unsigned documents, documents_refused;
+
+static void starve_document(const char *name)
 {
 	static const struct {
 		const char *start;
 		starve_attempt *attempt;
 		size_t skip; /* a frame's length */
 	} kind[] = { { "descriptor_", descriptor, 0 }, { "record_", record, 0 }, { "frame_", frame, 4 } };
-	unsigned files = 0, refused = 0;
-	DIR *d = opendir(TEST_DATA "/golden");
-	const struct dirent *e;
-	struct cm_err err;
-	char path[512];
 
+	/* The message has a field of a later version, and is refused. */
+	if (strcmp(name, "descriptor_every_field") == 0)
+		return;
+	for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+		if (strncmp(name, kind[i].start, strlen(kind[i].start)) != 0)
+			continue;
+		golden_bytes(name, &bytes);
+		cm_buf_drop(&bytes, kind[i].skip);
+		documents_refused += starve(name, kind[i].attempt, NULL);
+		cm_buf_fini(&bytes);
+		documents++;
+	}
+}
+
+static void every_golden_document(void **state)
+{
 	(void)state;
-	assert_non_null(d);
-	while ((e = readdir(d)))
-		for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
-			const char *end = strrchr(e->d_name, '.');
-			if (strncmp(e->d_name, kind[i].start, strlen(kind[i].start)) != 0 || !end ||
-				strcmp(end, ".bin") != 0)
-				continue;
-			(void)snprintf(path, sizeof path, TEST_DATA "/golden/%s", e->d_name);
-			/* The message has a field of a later version, and is refused. */
-			if (strcmp(e->d_name, "descriptor_every_field.bin") == 0)
-				continue;
-			cm_buf_init(&bytes, PR_FRAME_MAX + 4);
-			assert_int_equal(cm_file_read(path, PR_FRAME_MAX + 4, &bytes, &err), CM_OK);
-			cm_buf_drop(&bytes, kind[i].skip);
-			refused += starve(e->d_name, kind[i].attempt, NULL);
-			cm_buf_fini(&bytes);
-			files++;
-		}
-	(void)closedir(d);
-	assert_true(files >= 30 && refused > files);
+	golden_each(starve_document);
+	assert_true(documents >= 30 && documents_refused > documents);
 }
 
 /* ---- a plan

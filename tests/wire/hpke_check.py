@@ -6,6 +6,7 @@ the built tests/wire/hpke_peer.
 
 import hashlib
 import hmac
+import json
 import os
 import pathlib
 import subprocess
@@ -89,8 +90,8 @@ def peer(program, verb, suite, descriptor, key, data):
 def main():
     program, golden = sys.argv[1], pathlib.Path(sys.argv[2])
     checks = 0
-    for path in sorted(golden.glob("descriptor_*.bin")):
-        descriptor = path.read_bytes()
+    for path in sorted(golden.glob("descriptor_*.json")):
+        descriptor = bytes.fromhex(json.loads(path.read_text(encoding="utf-8"))["bytes"])
         changed = descriptor[:-1] + bytes([descriptor[-1] ^ 1])
         for suite in AEADS:
             for length in (1, 16, 255, 4096 - 48):
