@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -186,28 +185,21 @@ enum cm_rc cl_db_open_readonly(const char *state_dir, struct cl_db **out, struct
 /* Copy from the client database at `path`. */
 static enum cm_rc copy_rows(struct cl_db *db, const char *path, uint64_t sequence, struct cm_err *err)
 {
-	static const char *const sql[] = { "ATTACH ? AS file",
+	static const char *const but_one[] = {
 		"INSERT INTO ledger SELECT * FROM file.ledger WHERE kind = 'charged' AND sequence <> ?",
-		"INSERT INTO descriptor SELECT * FROM file.descriptor WHERE sequence <> ?",
-		"INSERT INTO manifest SELECT * FROM file.manifest",
-		"INSERT INTO plan SELECT * FROM file.plan ORDER BY rowid",
-		"INSERT INTO pin SELECT * FROM file.pin", "INSERT INTO loss SELECT * FROM file.loss" };
-	enum cm_rc rc = CM_OK;
+		"INSERT INTO descriptor SELECT * FROM file.descriptor WHERE sequence <> ?", NULL
+	};
+	enum cm_rc rc = db_change(db->sql, "ATTACH ? AS file", err, DB_TEXT(path));
 
-	for (size_t i = 0; rc == CM_OK && i < sizeof sql / sizeof *sql; i++) {
-		sqlite3_stmt *st = NULL;
-		int bad = SQLITE_OK;
-
-		rc = db_prepare(db->sql, sql[i], &st, err);
-		if (rc == CM_OK && i == 0)
-			bad = sqlite3_bind_text(st, 1, path, -1, SQLITE_STATIC);
-		else if (rc == CM_OK && sqlite3_bind_parameter_count(st) > 0)
-			bad = sqlite3_bind_int64(st, 1, (int64_t)sequence);
-		if (rc == CM_OK)
-			rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-		sqlite3_finalize(st);
-	}
-	return rc;
+	for (size_t i = 0; rc == CM_OK && but_one[i]; i++)
+		rc = db_change(db->sql, but_one[i], err, DB_INT(sequence));
+	return rc == CM_OK ? db_run(db->sql,
+				     "INSERT INTO manifest SELECT * FROM file.manifest;"
+				     "INSERT INTO plan SELECT * FROM file.plan ORDER BY rowid;"
+				     "INSERT INTO pin SELECT * FROM file.pin;"
+				     "INSERT INTO loss SELECT * FROM file.loss",
+				     err)
+			   : rc;
 }
 
 enum cm_rc cl_db_copy(const char *state_dir, const char *population, uint64_t sequence, struct cl_db **out,

@@ -9,7 +9,6 @@
 
 #include "cm_fault.h"
 #include "cm_file.h"
-#include "pr_msg.h"
 
 #define EVIDENCE "evidence-" /* names of these files begin with this */
 
@@ -69,14 +68,12 @@ enum cm_rc cl_evidence_manifests(struct cl_db *db, const char *state_dir, uint64
 	struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	enum cm_rc rc = db_select(db->sql,
 		"SELECT bytes, signature FROM manifest WHERE round_id = ?1 UNION ALL"
 		" SELECT manifest, signature FROM proof WHERE round_id = ?1 AND manifest IS NOT NULL",
-		&st, err);
+		&st, err, DB_BYTES(round_id, PR_ROUND_ID_LEN));
 
 	path[0] = '\0';
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	while (db_row(st, &rc, err)) {
 		struct rd_signed kept = { .bytes = sqlite3_column_blob(st, 0),
 			.len = (size_t)sqlite3_column_bytes(st, 0) };
@@ -102,13 +99,11 @@ static enum cm_rc accepted_in(
 	struct cl_db *db, const struct rd_descriptor *d, uint64_t *accepted, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	enum cm_rc rc = db_select(db->sql,
 		"SELECT CAST(note AS INTEGER) FROM ledger WHERE kind = 'over' AND descriptor_hash = ?", &st,
-		err);
+		err, DB_BYTES(d->hash, PR_HASH_LEN));
 
 	*accepted = 0;
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	if (db_row(st, &rc, err))
 		*accepted = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
@@ -120,12 +115,10 @@ static enum cm_rc watched_of(struct cl_db *db, const struct rd_descriptor *d, st
 	size_t *n, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(
-		db->sql, "SELECT opening FROM watched WHERE sequence = ? ORDER BY place", &st, err);
+	enum cm_rc rc = db_select(db->sql, "SELECT opening FROM watched WHERE sequence = ? ORDER BY place",
+		&st, err, DB_INT(d->sequence));
 
 	*n = 0;
-	if (rc == CM_OK && sqlite3_bind_int64(st, 1, (int64_t)d->sequence) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	while (*n < PR_PROOF_HASHES && db_row(st, &rc, err)) {
 		rc = rd_opening_decode(sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0),
 			d->messages_per_client, &opening[*n], err);
@@ -149,9 +142,8 @@ static enum cm_rc void_evidence(struct cl_db *db, const struct rd_descriptor *d,
 		opening ? watched_of(db, d, opening, &n, err) : cm_fail(err, CM_EINTERNAL, "out of memory");
 
 	if (rc == CM_OK)
-		rc = db_prepare(db->sql, "SELECT bytes FROM descriptor WHERE hash = ?", &st, err);
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
+		rc = db_select(db->sql, "SELECT bytes FROM descriptor WHERE hash = ?", &st, err,
+			DB_BYTES(d->hash, PR_HASH_LEN));
 	if (n > 0 && db_row(st, &rc, err))
 		rc = rd_evidence_void(told,
 			(struct cr_span){ sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0) },

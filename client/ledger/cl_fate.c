@@ -33,12 +33,10 @@ static enum cm_rc read_end(struct cl_db *db, const struct rd_descriptor *d, stru
 	bool *charged, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	enum cm_rc rc = db_select(db->sql,
 		"SELECT kind, note FROM ledger WHERE descriptor_hash = ? AND kind <> 'seen' ORDER BY entry",
-		&st, err);
+		&st, err, DB_BYTES(d->hash, PR_HASH_LEN));
 
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	while (db_row(st, &rc, err)) {
 		const char *kind = (const char *)sqlite3_column_text(st, 0);
 		const char *note = (const char *)sqlite3_column_text(st, 1);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cl_db.h"
@@ -43,11 +42,8 @@ static enum cm_rc check_sequence(struct cl_db *db, const struct rd_descriptor *d
 	sqlite3_stmt *st = NULL;
 	enum cm_rc rc;
 
-	rc = db_prepare(
-		db->sql, "SELECT descriptor_hash FROM ledger WHERE kind = 'seen' AND sequence = ?", &st, err);
-	if (rc != CM_OK)
-		return rc;
-	(void)sqlite3_bind_int64(st, 1, (int64_t)d->sequence);
+	rc = db_select(db->sql, "SELECT descriptor_hash FROM ledger WHERE kind = 'seen' AND sequence = ?",
+		&st, err, DB_INT(d->sequence));
 	if (db_row(st, &rc, err))
 		rc = memcmp(sqlite3_column_blob(st, 0), d->hash, PR_HASH_LEN) == 0
 			     ? CM_EMORE
@@ -62,61 +58,37 @@ static enum cm_rc check_sequence(struct cl_db *db, const struct rd_descriptor *d
 		"SELECT sequence, descriptor_hash, ledger_seq FROM ledger WHERE kind = 'seen'"
 		" ORDER BY sequence DESC LIMIT 1",
 		&st, err);
-	if (rc != CM_OK)
-		return rc;
 	if (db_row(st, &rc, err))
 		rc = check_against_last(st, d, err);
 	sqlite3_finalize(st);
 	return rc;
 }
 
-/* Prepare the insert of an entry and bind its common columns; the caller binds columns 12 and above, then
- * steps.  The table's unique indexes refuse a sequence number that is seen or charged twice. */
-static enum cm_rc entry(struct cl_db *db, const char *kind, const struct rd_descriptor *d, int64_t now_ms,
-	sqlite3_stmt **out, struct cm_err *err)
+/* What an entry has beside the round.  The columns of a charge are NULL in any other. */
+struct entry {
+	struct db_value loss, epsilon_round, epsilon_total, note, seal;
+};
+
+/* Insert an entry.  The table's unique indexes refuse a sequence number that is seen or charged twice. */
+static enum cm_rc insert(struct cl_db *db, const char *kind, const struct rd_descriptor *d, int64_t now_ms,
+	const struct entry *e, struct cm_err *err)
 {
-	enum cm_rc rc = db_prepare(db->sql,
+	return db_change(db->sql,
 		"INSERT INTO ledger(kind, time_ms, sequence, descriptor_hash, round_id, query, ledger_seq, "
 		"ledger_head, plan_hash, plan_entry, attempt, loss, epsilon_round, epsilon_total, note, "
 		"seal) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		out, err);
-	int bad;
-
-	if (rc != CM_OK)
-		return rc;
-	bad = sqlite3_bind_text(*out, 1, kind, -1, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(*out, 2, now_ms);
-	bad |= sqlite3_bind_int64(*out, 3, (int64_t)d->sequence);
-	bad |= sqlite3_bind_blob(*out, 4, d->hash, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(*out, 5, d->round_id, PR_ROUND_ID_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_text(*out, 6, d->query.name, -1, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(*out, 7, (int64_t)d->ledger_seq);
-	bad |= sqlite3_bind_blob(*out, 8, d->ledger_head, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(*out, 9, d->plan_hash, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(*out, 10, d->entry);
-	bad |= sqlite3_bind_int64(*out, 11, d->attempt);
-	if (bad == SQLITE_OK)
-		return CM_OK;
-	rc = db_fail(db->sql, err);
-	sqlite3_finalize(*out);
-	*out = NULL;
-	return rc;
+		err, DB_TEXT(kind), DB_INT(now_ms), DB_INT(d->sequence), DB_BYTES(d->hash, PR_HASH_LEN),
+		DB_BYTES(d->round_id, PR_ROUND_ID_LEN), DB_TEXT(d->query.name), DB_INT(d->ledger_seq),
+		DB_BYTES(d->ledger_head, PR_HASH_LEN), DB_BYTES(d->plan_hash, PR_HASH_LEN), DB_INT(d->entry),
+		DB_INT(d->attempt), e->loss, e->epsilon_round, e->epsilon_total, e->note, e->seal);
 }
 
 static enum cm_rc entry_with_note(struct cl_db *db, const char *kind, const struct rd_descriptor *d,
 	int64_t now_ms, const char *note, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = entry(db, kind, d, now_ms, &st, err);
+	const struct entry e = { DB_NULL, DB_NULL, DB_NULL, DB_TEXT(note), DB_NULL };
 
-	if (rc != CM_OK)
-		return rc;
-	if (note && sqlite3_bind_text(st, 15, note, -1, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	else
-		rc = db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
+	return insert(db, kind, d, now_ms, &e, err);
 }
 
 enum cm_rc cl_ledger_see(struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
@@ -140,22 +112,11 @@ enum cm_rc cl_ledger_see(struct cl_db *db, const struct rd_descriptor *d, int64_
 enum cm_rc cl_ledger_keep(struct cl_db *db, const struct rd_descriptor *d, const uint8_t *bytes, size_t len,
 	const uint8_t signature[PR_SIGNATURE_LEN], struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	return db_change(db->sql,
 		"INSERT OR IGNORE INTO descriptor SELECT ?1, ?2, ?3, ?4"
 		" WHERE (SELECT count(*) FROM descriptor WHERE sequence = ?2) < 2",
-		&st, err);
-	int bad;
-
-	if (rc != CM_OK)
-		return rc;
-	bad = sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(st, 2, (int64_t)d->sequence);
-	bad |= sqlite3_bind_blob(st, 3, bytes, (int)len, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(st, 4, signature, PR_SIGNATURE_LEN, SQLITE_STATIC);
-	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
+		err, DB_BYTES(d->hash, PR_HASH_LEN), DB_INT(d->sequence), DB_BYTES(bytes, len),
+		DB_BYTES(signature, PR_SIGNATURE_LEN));
 }
 
 enum cm_rc cl_ledger_newest(
@@ -183,13 +144,11 @@ enum cm_rc cl_ledger_refuse(
 	struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, const char *why, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(
-		db->sql, "SELECT 1 FROM ledger WHERE kind = 'refused' AND descriptor_hash = ?", &st, err);
-	bool known;
+	enum cm_rc rc =
+		db_select(db->sql, "SELECT 1 FROM ledger WHERE kind = 'refused' AND descriptor_hash = ?", &st,
+			err, DB_BYTES(d->hash, PR_HASH_LEN));
+	bool known = db_row(st, &rc, err);
 
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, d->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	known = db_row(st, &rc, err);
 	sqlite3_finalize(st);
 	return rc == CM_OK && !known ? entry_with_note(db, "refused", d, now_ms, why, err) : rc;
 }
@@ -226,27 +185,19 @@ enum cm_rc cl_ledger_charge(struct cl_db *db, const struct rd_descriptor *d, con
 {
 	char key[KEY_NOTE] = "";
 	uint8_t seal[PR_HASH_LEN];
-	sqlite3_stmt *st = NULL;
 	struct cm_buf text;
 	enum cm_rc rc;
-	int bad;
 
 	cl_ledger_seal(d->sequence, d->hash, d->round_id, d->plan_hash, d->entry, d->attempt, seal);
 	cm_buf_init(&text, RD_LOSS_TEXT_MAX);
 	rc = rd_loss_put(&charge->loss, &text, err);
+	if (charge->key_hash)
+		key_note(charge->key_hash, key);
+	const struct entry e = { DB_LETTERS(text.data, text.len), DB_DOUBLE(charge->epsilon_round),
+		DB_DOUBLE(charge->epsilon_total), DB_TEXT(charge->key_hash ? key : NULL),
+		DB_BYTES(seal, sizeof seal) };
 	if (rc == CM_OK)
-		rc = entry(db, "charged", d, now_ms, &st, err);
-	if (rc == CM_OK) {
-		bad = sqlite3_bind_text(st, 12, (const char *)text.data, (int)text.len, SQLITE_STATIC);
-		bad |= sqlite3_bind_double(st, 13, charge->epsilon_round);
-		bad |= sqlite3_bind_double(st, 14, charge->epsilon_total);
-		if (charge->key_hash)
-			key_note(charge->key_hash, key);
-		bad |= charge->key_hash ? sqlite3_bind_text(st, 15, key, -1, SQLITE_STATIC) : SQLITE_OK;
-		bad |= sqlite3_bind_blob(st, 16, seal, sizeof seal, SQLITE_STATIC);
-		rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-	}
-	sqlite3_finalize(st);
+		rc = insert(db, "charged", d, now_ms, &e, err);
 	cm_buf_fini(&text);
 	return rc;
 }
@@ -269,15 +220,11 @@ static enum cm_rc add_charges(
 	struct cl_db *db, const struct rd_plan *plan, struct rd_account *a, int64_t *upto, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	enum cm_rc rc = db_select(db->sql,
 		"SELECT round_id, loss, entry FROM ledger WHERE kind = 'charged' AND entry > ? AND"
 		" plan_hash = ? ORDER BY entry",
-		&st, err);
+		&st, err, DB_INT(*upto), DB_BYTES(plan->hash, PR_HASH_LEN));
 
-	if (rc == CM_OK &&
-		(sqlite3_bind_int64(st, 1, *upto) != SQLITE_OK ||
-			sqlite3_bind_blob(st, 2, plan->hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK))
-		rc = db_fail(db->sql, err);
 	while (db_row(st, &rc, err)) {
 		rc = add_charge(a, st, err);
 		*upto = sqlite3_column_int64(st, 2);
@@ -392,14 +339,12 @@ enum cm_rc cl_ledger_other_key(struct cl_db *db, uint64_t sequence, const uint8_
 {
 	sqlite3_stmt *st = NULL;
 	char key[KEY_NOTE];
-	enum cm_rc rc = db_prepare(
-		db->sql, "SELECT note FROM ledger WHERE kind = 'charged' AND sequence = ?", &st, err);
+	enum cm_rc rc = db_select(db->sql, "SELECT note FROM ledger WHERE kind = 'charged' AND sequence = ?",
+		&st, err, DB_INT(sequence));
 
 	*other = false;
 	key_note(key_hash, key);
-	if (rc == CM_OK && sqlite3_bind_int64(st, 1, (int64_t)sequence) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	if (rc == CM_OK && db_row(st, &rc, err) && sqlite3_column_type(st, 0) != SQLITE_NULL)
+	if (db_row(st, &rc, err) && sqlite3_column_type(st, 0) != SQLITE_NULL)
 		*other = strcmp((const char *)sqlite3_column_text(st, 0), key) != 0;
 	sqlite3_finalize(st);
 	return rc;
@@ -409,21 +354,17 @@ enum cm_rc cl_ledger_charge_of(
 	struct cl_db *db, uint64_t sequence, double *epsilon_round, double *epsilon_total, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	enum cm_rc rc = db_select(db->sql,
 		"SELECT epsilon_round, epsilon_total FROM ledger WHERE kind = 'charged' AND sequence = ?",
-		&st, err);
+		&st, err, DB_INT(sequence));
 
 	*epsilon_round = *epsilon_total = 0;
-	if (rc != CM_OK)
-		return rc;
-	(void)sqlite3_bind_int64(st, 1, (int64_t)sequence);
-	rc = db_step(st, err);
-	if (rc == CM_OK) {
+	if (db_row(st, &rc, err)) {
 		*epsilon_round = sqlite3_column_double(st, 0);
 		*epsilon_total = sqlite3_column_double(st, 1);
 	}
 	sqlite3_finalize(st);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }
 
 enum cm_rc cl_ledger_extent(struct cl_db *db, int64_t *records, int64_t *over_ms, struct cm_err *err)

@@ -31,31 +31,15 @@ static void seal_of(const struct cl_pin *p, uint8_t out[PR_HASH_LEN])
 enum cm_rc cl_pin_put(struct cl_db *db, const struct cl_pin *p, int64_t now_ms, struct cm_err *err)
 {
 	uint8_t seal[PR_HASH_LEN];
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
-		"INSERT INTO pin(" PIN_COLUMNS ", time_ms) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		&st, err);
-	int bad;
 
-	if (rc != CM_OK)
-		return rc;
 	seal_of(p, seal);
-	bad = sqlite3_bind_blob(st, 1, p->plan_hash, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(st, 2, (int64_t)p->number);
-	bad |= sqlite3_bind_int64(st, 3, (int64_t)p->pin.entries);
-	bad |= sqlite3_bind_blob(st, 4, p->pin.taken, (int)((p->pin.entries + 7) / 8), SQLITE_STATIC);
-	bad |= sqlite3_bind_double(st, 5, p->pin.epsilon);
-	bad |= sqlite3_bind_double(st, 6, p->epsilon);
-	bad |= sqlite3_bind_double(st, 7, p->delta);
-	bad |= sqlite3_bind_double(st, 8, p->honest_fraction);
-	bad |= sqlite3_bind_int64(st, 9, p->colluders);
-	bad |= sqlite3_bind_int(st, 10, p->trusted);
-	bad |= sqlite3_bind_int(st, 11, p->adaptive);
-	bad |= sqlite3_bind_blob(st, 12, seal, sizeof seal, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(st, 13, now_ms);
-	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
+	return db_change(db->sql,
+		"INSERT INTO pin(" PIN_COLUMNS ", time_ms) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		err, DB_BYTES(p->plan_hash, PR_HASH_LEN), DB_INT(p->number), DB_INT(p->pin.entries),
+		DB_BYTES(p->pin.taken, (p->pin.entries + 7) / 8), DB_DOUBLE(p->pin.epsilon),
+		DB_DOUBLE(p->epsilon), DB_DOUBLE(p->delta), DB_DOUBLE(p->honest_fraction),
+		DB_INT(p->colluders), DB_INT(p->trusted), DB_INT(p->adaptive), DB_BYTES(seal, sizeof seal),
+		DB_INT(now_ms));
 }
 
 static enum cm_rc read_pin(sqlite3_stmt *st, struct cl_pin *out, struct cm_err *err)
@@ -161,10 +145,7 @@ static enum cm_rc other_than(struct cl_db *db, uint64_t at, const char *column,
 
 	(void)snprintf(
 		sql, sizeof sql, "SELECT 1 FROM plan WHERE fault IS NULL AND number = ? AND %s <> ?", column);
-	rc = db_prepare(db->sql, sql, &st, err);
-	if (rc == CM_OK && (sqlite3_bind_int64(st, 1, (int64_t)at) |
-				   sqlite3_bind_blob(st, 2, hash, PR_HASH_LEN, SQLITE_STATIC)) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
+	rc = db_select(db->sql, sql, &st, err, DB_INT(at), DB_BYTES(hash, PR_HASH_LEN));
 	*found = db_row(st, &rc, err);
 	sqlite3_finalize(st);
 	return rc;
@@ -196,23 +177,10 @@ static enum cm_rc check_chain(struct cl_db *db, const struct rd_plan *p, struct 
 static enum cm_rc insert_plan(struct cl_db *db, const struct cl_offered_plan *offered,
 	const struct rd_plan *p, const char *fault, int64_t now_ms, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc =
-		db_prepare(db->sql, "INSERT OR IGNORE INTO plan VALUES(?, ?, ?, ?, ?, ?, ?)", &st, err);
-	int bad;
-
-	if (rc != CM_OK)
-		return rc;
-	bad = sqlite3_bind_blob(st, 1, p->hash, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(st, 2, (int64_t)p->number);
-	bad |= sqlite3_bind_blob(st, 3, p->previous, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(st, 4, offered->bytes, (int)offered->len, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(st, 5, offered->signature, CR_SIGN_LEN, SQLITE_STATIC);
-	bad |= fault != NULL ? sqlite3_bind_text(st, 6, fault, -1, SQLITE_STATIC) : sqlite3_bind_null(st, 6);
-	bad |= sqlite3_bind_int64(st, 7, now_ms);
-	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
+	return db_change(db->sql, "INSERT OR IGNORE INTO plan VALUES(?, ?, ?, ?, ?, ?, ?)", err,
+		DB_BYTES(p->hash, PR_HASH_LEN), DB_INT(p->number), DB_BYTES(p->previous, PR_HASH_LEN),
+		DB_BYTES(offered->bytes, offered->len), DB_BYTES(offered->signature, CR_SIGN_LEN),
+		DB_TEXT(fault), DB_INT(now_ms));
 }
 
 enum cm_rc cl_plan_learn(struct cl_db *db, const struct cl_offered_plan *offered, const char *population,
@@ -249,9 +217,8 @@ enum cm_rc cl_plan_find(
 	enum cm_rc rc;
 
 	*out = (struct rd_plan){ .entry = NULL };
-	rc = db_prepare(db->sql, "SELECT bytes, fault FROM plan WHERE hash = ?", &st, err);
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
+	rc = db_select(db->sql, "SELECT bytes, fault FROM plan WHERE hash = ?", &st, err,
+		DB_BYTES(hash, PR_HASH_LEN));
 	if (!db_row(st, &rc, err)) {
 		if (rc == CM_OK)
 			rc = cm_fail(err, CM_ENOINPUT, "the plan is not known");

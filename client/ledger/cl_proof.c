@@ -3,11 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cm_fault.h"
-#include "cm_file.h"
 
 int64_t cl_watch_place(struct cl_watch *w, const struct cr_rng *rng)
 {
@@ -22,40 +20,16 @@ int64_t cl_watch_place(struct cl_watch *w, const struct cr_rng *rng)
 	return place < w->most ? (int64_t)place : -1;
 }
 
-/* Prepare a statement whose first parameter is the sequence number. */
-static enum cm_rc prepare(
-	struct cl_db *db, const char *sql, uint64_t sequence, sqlite3_stmt **st, struct cm_err *err)
-{
-	enum cm_rc rc = db_prepare(db->sql, sql, st, err);
-
-	if (rc == CM_OK && sqlite3_bind_int64(*st, 1, (int64_t)sequence) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	return rc;
-}
-
-static enum cm_rc finish(sqlite3_stmt *st, enum cm_rc rc, struct cm_err *err)
-{
-	if (rc == CM_OK)
-		rc = db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
-}
-
 enum cm_rc cl_proof_keep(struct cl_db *db, uint64_t sequence, int64_t place, const struct rd_opening *opening,
 	uint32_t messages, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
 	struct cm_buf bytes;
 
 	cm_buf_init(&bytes, PR_OPENING_MAX);
 	enum cm_rc rc = rd_opening_encode(opening, messages, &bytes, err);
 	if (rc == CM_OK)
-		rc = prepare(db, "INSERT OR REPLACE INTO watched VALUES(?, ?, ?)", sequence, &st, err);
-	if (rc == CM_OK &&
-		(sqlite3_bind_int64(st, 2, place) |
-			sqlite3_bind_blob(st, 3, bytes.data, (int)bytes.len, SQLITE_STATIC)) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	rc = finish(st, rc, err);
+		rc = db_change(db->sql, "INSERT OR REPLACE INTO watched VALUES(?, ?, ?)", err,
+			DB_INT(sequence), DB_INT(place), DB_BYTES(bytes.data, bytes.len));
 	cm_buf_fini(&bytes);
 	return rc;
 }
@@ -63,16 +37,12 @@ enum cm_rc cl_proof_keep(struct cl_db *db, uint64_t sequence, int64_t place, con
 enum cm_rc cl_proof_begin(struct cl_db *db, const struct rd_descriptor *d, int64_t now_ms, struct cm_err *err)
 {
 	int64_t from = now_ms > d->deadline_ms ? now_ms : d->deadline_ms;
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = prepare(db,
+
+	return db_change(db->sql,
 		"INSERT INTO proof(sequence, round_id, descriptor, until_ms) SELECT ?1, ?2, descriptor, ?3 "
 		"FROM active WHERE sequence = ?1 AND EXISTS (SELECT 1 FROM watched WHERE sequence = ?1)",
-		d->sequence, &st, err);
-
-	if (rc == CM_OK && (sqlite3_bind_blob(st, 2, d->round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) |
-				   sqlite3_bind_int64(st, 3, from + CL_PROOF_LIFE_MS)) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	return finish(st, rc, err);
+		err, DB_INT(d->sequence), DB_BYTES(d->round_id, PR_ROUND_ID_LEN),
+		DB_INT(from + CL_PROOF_LIFE_MS));
 }
 
 /* ---- Asking ---- */
@@ -119,10 +89,10 @@ static enum cm_rc load_round(struct cl_db *db, uint64_t after, const struct cr_v
 	struct cl_proof *p, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = prepare(db,
+	enum cm_rc rc = db_select(db->sql,
 		"SELECT descriptor, until_ms, manifest, signature, sequence FROM proof"
 		" WHERE descriptor IS NOT NULL AND sequence > ? ORDER BY sequence LIMIT 1",
-		after, &st, err);
+		&st, err, DB_INT(after));
 
 	if (db_row(st, &rc, err))
 		rc = take_row(st, p, shuffler, err);
@@ -135,9 +105,9 @@ static enum cm_rc load_round(struct cl_db *db, uint64_t after, const struct cr_v
 static enum cm_rc load_openings(struct cl_db *db, struct cl_proof *p, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc =
-		prepare(db, "SELECT place, opening FROM watched WHERE sequence = ? ORDER BY place LIMIT 32",
-			p->sequence, &st, err);
+	enum cm_rc rc = db_select(db->sql,
+		"SELECT place, opening FROM watched WHERE sequence = ? ORDER BY place LIMIT 32", &st, err,
+		DB_INT(p->sequence));
 
 	while (p->n < PR_PROOF_HASHES && db_row(st, &rc, err)) {
 		p->place[p->n] = sqlite3_column_int64(st, 0);
@@ -173,8 +143,8 @@ enum cm_rc cl_proof_next(struct cl_db *db, uint64_t after, const struct cr_verif
 static enum cm_rc is_done(struct cl_db *db, uint64_t sequence, bool *done, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc =
-		prepare(db, "SELECT descriptor IS NULL FROM proof WHERE sequence = ?", sequence, &st, err);
+	enum cm_rc rc = db_select(db->sql, "SELECT descriptor IS NULL FROM proof WHERE sequence = ?", &st,
+		err, DB_INT(sequence));
 
 	if (db_row(st, &rc, err))
 		*done = sqlite3_column_int(st, 0) != 0;
@@ -187,40 +157,25 @@ static enum cm_rc is_done(struct cl_db *db, uint64_t sequence, bool *done, struc
 /* Delete one watched message of a round. */
 static enum cm_rc forget(struct cl_db *db, uint64_t sequence, int64_t place, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc =
-		prepare(db, "DELETE FROM watched WHERE sequence = ? AND place = ?", sequence, &st, err);
-
-	if (rc == CM_OK && sqlite3_bind_int64(st, 2, place) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	return finish(st, rc, err);
+	return db_change(db->sql, "DELETE FROM watched WHERE sequence = ? AND place = ?", err,
+		DB_INT(sequence), DB_INT(place));
 }
 
 static enum cm_rc forget_all(struct cl_db *db, uint64_t sequence, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = prepare(db, "DELETE FROM watched WHERE sequence = ?", sequence, &st, err);
-
-	return finish(st, rc, err);
+	return db_change(db->sql, "DELETE FROM watched WHERE sequence = ?", err, DB_INT(sequence));
 }
 
 /* Add the counts of an answer.  A round without watched messages is then done. */
 static enum cm_rc add_counts(
 	struct cl_db *db, uint64_t sequence, const struct cl_proof_result *r, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = prepare(db,
+	return db_change(db->sql,
 		"UPDATE proof SET included = included + ?2, missing = missing + ?3, unanswered = "
 		"unanswered + ?4, is_void = ?5, descriptor = CASE WHEN EXISTS (SELECT 1 FROM "
 		"watched WHERE sequence = ?1) THEN descriptor END WHERE sequence = ?1",
-		sequence, &st, err);
-
-	if (rc == CM_OK && (sqlite3_bind_int64(st, 2, (int64_t)r->included) |
-				   sqlite3_bind_int64(st, 3, (int64_t)r->missing) |
-				   sqlite3_bind_int64(st, 4, (int64_t)r->unanswered) |
-				   sqlite3_bind_int(st, 5, r->is_void)) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	return finish(st, rc, err);
+		err, DB_INT(sequence), DB_INT(r->included), DB_INT(r->missing), DB_INT(r->unanswered),
+		DB_INT(r->is_void));
 }
 
 /* Delete the messages that an answer settles, those of `p` or all of the round, and add its counts: in one
@@ -249,15 +204,9 @@ static enum cm_rc settle(
 
 static enum cm_rc keep_manifest(struct cl_db *db, const struct cl_proof *p, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = prepare(db, "UPDATE proof SET manifest = ?2, signature = ?3 WHERE sequence = ?1",
-		p->sequence, &st, err);
-
-	if (rc == CM_OK && (sqlite3_bind_blob(st, 2, p->manifest.bytes, (int)p->manifest.len, SQLITE_STATIC) |
-				   sqlite3_bind_blob(st, 3, p->manifest.signature, CR_SIGN_LEN,
-					   SQLITE_STATIC)) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	return finish(st, rc, err);
+	return db_change(db->sql, "UPDATE proof SET manifest = ?2, signature = ?3 WHERE sequence = ?1", err,
+		DB_INT(p->sequence), DB_BYTES(p->manifest.bytes, p->manifest.len),
+		DB_BYTES(p->manifest.signature, CR_SIGN_LEN));
 }
 
 enum cm_rc cl_proof_manifest(struct cl_db *db, const char *state_dir, struct cl_proof *p,
@@ -338,7 +287,8 @@ enum cm_rc cl_proof_give_up(
 	struct cl_db *db, const struct cl_proof *p, struct cl_proof_result *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = prepare(db, "SELECT count(*) FROM watched WHERE sequence = ?", p->sequence, &st, err);
+	enum cm_rc rc = db_select(
+		db->sql, "SELECT count(*) FROM watched WHERE sequence = ?", &st, err, DB_INT(p->sequence));
 
 	*out = (struct cl_proof_result){ .included = 0 };
 	if (db_row(st, &rc, err))
@@ -372,9 +322,9 @@ enum cm_rc cl_proof_counts(struct cl_db *db, struct cl_proof_counts *out, struct
 enum cm_rc cl_proof_export(struct cl_db *db, uint64_t sequence, struct cm_buf *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = prepare(db,
-		"SELECT manifest, signature FROM proof WHERE sequence = ? AND manifest IS NOT NULL", sequence,
-		&st, err);
+	enum cm_rc rc = db_select(db->sql,
+		"SELECT manifest, signature FROM proof WHERE sequence = ? AND manifest IS NOT NULL", &st, err,
+		DB_INT(sequence));
 
 	if (!db_row(st, &rc, err)) {
 		if (rc == CM_OK)

@@ -60,20 +60,12 @@ enum cm_rc cl_reports_is_whole(struct cl_db *db, bool *whole, struct cm_err *err
 
 static enum cm_rc open_round(struct cl_db *db, const struct cl_opening *o, int64_t now_ms, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
 	enum cm_rc rc = cl_ledger_charge(db, o->d, &o->charge, now_ms, err);
-	int bad;
 
-	if (rc == CM_OK)
-		rc = db_prepare(db->sql, "INSERT INTO active VALUES(1, ?, ?, ?, 0)", &st, err);
-	if (rc != CM_OK)
-		return rc;
-	bad = sqlite3_bind_int64(st, 1, (int64_t)o->d->sequence);
-	bad |= sqlite3_bind_blob(st, 2, o->descriptor, (int)o->descriptor_len, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(st, 3, o->signature, PR_SIGNATURE_LEN, SQLITE_STATIC);
-	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
+	return rc == CM_OK ? db_change(db->sql, "INSERT INTO active VALUES(1, ?, ?, ?, 0)", err,
+				     DB_INT(o->d->sequence), DB_BYTES(o->descriptor, o->descriptor_len),
+				     DB_BYTES(o->signature, PR_SIGNATURE_LEN))
+			   : rc;
 }
 
 static enum cm_rc damaged(struct cm_err *err)

@@ -78,17 +78,11 @@ static const char tables[] =
 enum cm_rc cl_schema_create(
 	struct cl_db *db, const char *population, uint64_t closed, int64_t now_ms, struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
 	char stamp[96];
 	enum cm_rc rc = db_run(db->sql, tables, err);
 
 	if (rc == CM_OK)
-		rc = db_prepare(db->sql, "INSERT INTO meta VALUES(1, ?)", &st, err);
-	if (rc == CM_OK && sqlite3_bind_text(st, 1, population, -1, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
-	if (rc == CM_OK)
-		rc = db_done(st, err);
-	sqlite3_finalize(st);
+		rc = db_change(db->sql, "INSERT INTO meta VALUES(1, ?)", err, DB_TEXT(population));
 	if (rc == CM_OK && closed > 0)
 		rc = cl_loss_accept(db, closed, now_ms, err);
 	(void)snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT;",

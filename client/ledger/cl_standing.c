@@ -14,12 +14,9 @@ static enum cm_rc ask_about(
 	struct cl_db *db, const char *sql, const struct cl_standing *s, bool *yes, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql, sql, &st, err);
+	enum cm_rc rc = db_select(
+		db->sql, sql, &st, err, DB_INT(s->sequence), DB_BYTES(s->descriptor_hash, PR_HASH_LEN));
 
-	if (rc == CM_OK && (sqlite3_bind_int64(st, 1, (int64_t)s->sequence) |
-				   sqlite3_bind_blob(st, 2, s->descriptor_hash, PR_HASH_LEN,
-					   SQLITE_STATIC)) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	*yes = db_row(st, &rc, err);
 	sqlite3_finalize(st);
 	return rc;
@@ -29,21 +26,10 @@ static enum cm_rc ask_about(
 static enum cm_rc insert(struct cl_db *db, const struct cl_standing *s, const uint64_t *plans, int64_t now_ms,
 	struct cm_err *err)
 {
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	return db_change(db->sql,
 		"INSERT INTO loss(time_ms, sequence, descriptor_hash, accepted_plans) VALUES(?, ?, ?, ?)",
-		&st, err);
-	int bad;
-
-	if (rc != CM_OK)
-		return rc;
-	bad = sqlite3_bind_int64(st, 1, now_ms);
-	bad |= sqlite3_bind_int64(st, 2, (int64_t)s->sequence);
-	bad |= sqlite3_bind_blob(st, 3, s->descriptor_hash, PR_HASH_LEN, SQLITE_STATIC);
-	bad |= plans ? sqlite3_bind_int64(st, 4, (int64_t)*plans) : sqlite3_bind_null(st, 4);
-	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
+		err, DB_INT(now_ms), DB_INT(s->sequence), DB_BYTES(s->descriptor_hash, PR_HASH_LEN),
+		plans ? DB_INT(*plans) : DB_NULL);
 }
 
 /* *yes: whether the ledger has a charge for this standing, or has recorded it as a loss already. */

@@ -89,13 +89,11 @@ enum cm_rc cl_try_entries(struct cl_db *db, const uint8_t plan_hash[PR_HASH_LEN]
 	uint32_t *last, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql,
+	enum cm_rc rc = db_select(db->sql,
 		"SELECT count(DISTINCT plan_entry), max(plan_entry) FROM ledger"
 		" WHERE kind = 'charged' AND plan_hash = ?",
-		&st, err);
+		&st, err, DB_BYTES(plan_hash, PR_HASH_LEN));
 
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, plan_hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	if (db_row(st, &rc, err)) {
 		*count = (size_t)sqlite3_column_int64(st, 0);
 		*last = (uint32_t)sqlite3_column_int64(st, 1);
@@ -111,10 +109,9 @@ static enum cm_rc kept_descriptor(
 	struct cl_db *db, const uint8_t hash[PR_HASH_LEN], struct rd_descriptor *out, struct cm_err *err)
 {
 	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql, "SELECT bytes FROM descriptor WHERE hash = ?", &st, err);
+	enum cm_rc rc = db_select(db->sql, "SELECT bytes FROM descriptor WHERE hash = ?", &st, err,
+		DB_BYTES(hash, PR_HASH_LEN));
 
-	if (rc == CM_OK && sqlite3_bind_blob(st, 1, hash, PR_HASH_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	if (!db_row(st, &rc, err) && rc == CM_OK)
 		rc = cm_fail(err, CM_ENOINPUT, "the round's descriptor is not kept");
 	if (rc == CM_OK)
@@ -162,10 +159,9 @@ static enum cm_rc charged_descriptor(struct cl_db *db, const uint8_t round_id[PR
 static enum cm_rc find_manifest(
 	struct cl_db *db, const uint8_t round_id[PR_ROUND_ID_LEN], sqlite3_stmt **st, struct cm_err *err)
 {
-	enum cm_rc rc = db_prepare(db->sql, "SELECT bytes, hash FROM manifest WHERE round_id = ?", st, err);
+	enum cm_rc rc = db_select(db->sql, "SELECT bytes, hash FROM manifest WHERE round_id = ?", st, err,
+		DB_BYTES(round_id, PR_ROUND_ID_LEN));
 
-	if (rc == CM_OK && sqlite3_bind_blob(*st, 1, round_id, PR_ROUND_ID_LEN, SQLITE_STATIC) != SQLITE_OK)
-		rc = db_fail(db->sql, err);
 	if (!db_row(*st, &rc, err) && rc == CM_OK)
 		rc = cm_fail(err, CM_ENOINPUT, "the round's manifest is not kept");
 	return rc;
@@ -176,21 +172,11 @@ static enum cm_rc insert_manifest(struct cl_db *db, const uint8_t round_id[PR_RO
 	struct cm_err *err)
 {
 	uint8_t hash[PR_HASH_LEN];
-	sqlite3_stmt *st = NULL;
-	enum cm_rc rc = db_prepare(db->sql, "INSERT INTO manifest VALUES(?, ?, ?, ?, ?)", &st, err);
-	int bad;
 
-	if (rc != CM_OK)
-		return rc;
-	bad = sqlite3_bind_blob(st, 1, round_id, PR_ROUND_ID_LEN, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(st, 2, bytes, (int)len, SQLITE_STATIC);
-	bad |= sqlite3_bind_blob(st, 3, signature, CR_SIGN_LEN, SQLITE_STATIC);
 	cr_sha256(bytes, len, hash);
-	bad |= sqlite3_bind_blob(st, 4, hash, sizeof hash, SQLITE_STATIC);
-	bad |= sqlite3_bind_int64(st, 5, now_ms);
-	rc = bad != SQLITE_OK ? db_fail(db->sql, err) : db_done(st, err);
-	sqlite3_finalize(st);
-	return rc;
+	return db_change(db->sql, "INSERT INTO manifest VALUES(?, ?, ?, ?, ?)", err,
+		DB_BYTES(round_id, PR_ROUND_ID_LEN), DB_BYTES(bytes, len), DB_BYTES(signature, CR_SIGN_LEN),
+		DB_BYTES(hash, sizeof hash), DB_INT(now_ms));
 }
 
 enum cm_rc cl_manifest_learn(struct cl_db *db, const char *state_dir, const struct cr_verifier *shuffler,

@@ -132,6 +132,68 @@ enum cm_rc db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, struct c
 	return sqlite3_prepare_v2(db, sql, -1, out, NULL) == SQLITE_OK ? CM_OK : db_fail(db, err);
 }
 
+static int bind_value(sqlite3_stmt *stmt, int at, const struct db_value *v)
+{
+	switch (v->type) {
+	case DB_IS_INT:
+		return sqlite3_bind_int64(stmt, at, v->number);
+	case DB_IS_DOUBLE:
+		return sqlite3_bind_double(stmt, at, v->real);
+	case DB_IS_BYTES:
+		return sqlite3_bind_blob64(stmt, at, v->data, v->len, SQLITE_STATIC);
+	default:
+		return sqlite3_bind_text(
+			stmt, at, v->data, v->len == SIZE_MAX ? -1 : (int)v->len, SQLITE_STATIC);
+	}
+}
+
+enum cm_rc db_select_values(sqlite3 *db, const char *sql, const struct db_value *value, size_t n,
+	sqlite3_stmt **out, struct cm_err *err)
+{
+	enum cm_rc rc = db_prepare(db, sql, out, err);
+
+	for (size_t i = 0; rc == CM_OK && i < n; i++)
+		if (bind_value(*out, (int)i + 1, &value[i]) != SQLITE_OK)
+			rc = db_fail(db, err);
+	return rc;
+}
+
+enum cm_rc db_change_values(
+	sqlite3 *db, const char *sql, const struct db_value *value, size_t n, struct cm_err *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum cm_rc rc = db_select_values(db, sql, value, n, &stmt, err);
+
+	if (rc == CM_OK)
+		rc = db_done(stmt, err);
+	(void)sqlite3_finalize(stmt);
+	return rc;
+}
+
+/* Where a struct keeps this statement. */
+static sqlite3_stmt **kept(const struct db_statement *statement, void *in)
+{
+	return (sqlite3_stmt **)(void *)((char *)in + statement->at);
+}
+
+enum cm_rc db_prepare_all(
+	sqlite3 *db, const struct db_statement *statement, size_t n, void *in, struct cm_err *err)
+{
+	enum cm_rc rc = CM_OK;
+
+	for (size_t i = 0; rc == CM_OK && i < n; i++)
+		rc = db_prepare(db, statement[i].sql, kept(&statement[i], in), err);
+	return rc;
+}
+
+void db_finalize_all(const struct db_statement *statement, size_t n, void *in)
+{
+	for (size_t i = 0; i < n; i++) {
+		(void)sqlite3_finalize(*kept(&statement[i], in));
+		*kept(&statement[i], in) = NULL;
+	}
+}
+
 enum cm_rc db_step(sqlite3_stmt *stmt, struct cm_err *err)
 {
 	int rc = sqlite3_step(stmt);

@@ -36,6 +36,48 @@ CM_CHECK enum cm_rc db_settle(sqlite3 *db, struct cm_err *err);
 /* Run statements that have no result. */
 CM_CHECK enum cm_rc db_run(sqlite3 *db, const char *sql, struct cm_err *err);
 CM_CHECK enum cm_rc db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, struct cm_err *err);
+
+/* The value of a parameter.  Bytes and text are borrowed until the statement is finalized; with NULL the
+ * parameter is NULL. */
+struct db_value {
+	enum { DB_IS_INT, DB_IS_DOUBLE, DB_IS_BYTES, DB_IS_TEXT } type;
+	int64_t number;
+	double real;
+	const void *data;
+	size_t len;
+};
+#define DB_INT(value)       ((struct db_value){ .type = DB_IS_INT, .number = (int64_t)(value) })
+#define DB_DOUBLE(value)    ((struct db_value){ .type = DB_IS_DOUBLE, .real = (value) })
+#define DB_BYTES(bytes, n)  ((struct db_value){ .type = DB_IS_BYTES, .data = (bytes), .len = (n) })
+#define DB_NULL             DB_BYTES(NULL, 0)
+#define DB_TEXT(text)       DB_LETTERS(text, SIZE_MAX) /* as far as its NUL */
+#define DB_LETTERS(text, n) ((struct db_value){ .type = DB_IS_TEXT, .data = (text), .len = (n) })
+
+/* Prepare a query with the values of its parameters, at least one, in their order.  Finalize *out also after
+ * a fault. */
+CM_CHECK enum cm_rc db_select_values(sqlite3 *db, const char *sql, const struct db_value *value, size_t n,
+	sqlite3_stmt **out, struct cm_err *err);
+#define db_select(db, sql, out, err, ...)                                       \
+	db_select_values((db), (sql), (const struct db_value[]){ __VA_ARGS__ }, \
+		sizeof((const struct db_value[]){ __VA_ARGS__ }) / sizeof(struct db_value), (out), (err))
+/* Run a statement that has no result once, with such values. */
+CM_CHECK enum cm_rc db_change_values(
+	sqlite3 *db, const char *sql, const struct db_value *value, size_t n, struct cm_err *err);
+#define db_change(db, sql, err, ...)                                            \
+	db_change_values((db), (sql), (const struct db_value[]){ __VA_ARGS__ }, \
+		sizeof((const struct db_value[]){ __VA_ARGS__ }) / sizeof(struct db_value), (err))
+
+/* One of the statements that a struct keeps prepared: the offset of its sqlite3_stmt *, and its text. */
+struct db_statement {
+	size_t at;
+	const char *sql;
+};
+/* Prepare the n statements of the struct `in`, which has NULL for each; and finalize them, those that are
+ * NULL too. */
+CM_CHECK enum cm_rc db_prepare_all(
+	sqlite3 *db, const struct db_statement *statement, size_t n, void *in, struct cm_err *err);
+void db_finalize_all(const struct db_statement *statement, size_t n, void *in);
+
 /* Make one step: CM_OK with a row, CM_EMORE when done, otherwise a fault. */
 CM_CHECK enum cm_rc db_step(sqlite3_stmt *stmt, struct cm_err *err);
 /* For a loop over the rows: true with the next row; false when done, or after a fault, which is then in

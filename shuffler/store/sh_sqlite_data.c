@@ -30,6 +30,23 @@ struct round_data {
 	uint64_t runs;
 };
 
+#define KEPT(s)  offsetof(struct round_data, s)
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const struct db_statement statements[] = {
+	{ KEPT(put_block), "INSERT INTO block VALUES(?,?,?)" },
+	{ KEPT(put_tags), "INSERT INTO tags VALUES(?,?)" },
+	{ KEPT(get_bucket),
+		"SELECT id, body, bucket FROM block WHERE bucket>=? AND bucket<? ORDER BY bucket, id" },
+	{ KEPT(get_tags), "SELECT id, body FROM tags ORDER BY id" },
+	{ KEPT(drop_bucket), "DELETE FROM block WHERE bucket=?" },
+};
+static const struct db_statement run_statements[] = {
+	{ KEPT(put_run), "INSERT INTO run VALUES(?,?)" },
+	{ KEPT(get_run), "SELECT id, body FROM run WHERE id>=? AND id<? ORDER BY id" },
+	{ KEPT(drop_run), "DELETE FROM run WHERE id=?" },
+};
+
 /* The path "ROUNDS/ID.db" + suffix, malloc'd. */
 static char *round_path(const char *rounds, const uint8_t *round_id, const char *suffix, struct cm_err *err)
 {
@@ -49,10 +66,8 @@ void sh_sqlite_data_close(void *data)
 
 	if (!d)
 		return;
-	sqlite3_stmt *const all[] = { d->put_block, d->put_run, d->put_tags, d->get_bucket, d->get_run,
-		d->get_tags, d->drop_bucket, d->drop_run };
-	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-		(void)sqlite3_finalize(all[i]);
+	db_finalize_all(statements, COUNT(statements), d);
+	db_finalize_all(run_statements, COUNT(run_statements), d);
 	(void)sqlite3_close(d->db);
 	free(d);
 }
@@ -98,12 +113,7 @@ static enum cm_rc prepare_runs(struct round_data *d, struct cm_err *err)
 	enum cm_rc rc = db_int(d->db, "SELECT count(*) FROM sqlite_master WHERE name='run'", &there, err);
 	if (rc != CM_OK || there == 0)
 		return rc;
-	rc = db_prepare(d->db, "INSERT INTO run VALUES(?,?)", &d->put_run, err);
-	if (rc == CM_OK)
-		rc = db_prepare(
-			d->db, "SELECT id, body FROM run WHERE id>=? AND id<? ORDER BY id", &d->get_run, err);
-	if (rc == CM_OK)
-		rc = db_prepare(d->db, "DELETE FROM run WHERE id=?", &d->drop_run, err);
+	rc = db_prepare_all(d->db, run_statements, COUNT(run_statements), d, err);
 	return rc == CM_OK ? count_runs(d, err) : rc;
 }
 
@@ -117,17 +127,7 @@ static enum cm_rc open_data(const char *rounds, const uint8_t round_id[PR_ROUND_
 	if (rc == CM_OK)
 		rc = open_file(path, how, &d->db, err);
 	if (rc == CM_OK)
-		rc = db_prepare(d->db, "INSERT INTO block VALUES(?,?,?)", &d->put_block, err);
-	if (rc == CM_OK)
-		rc = db_prepare(d->db, "INSERT INTO tags VALUES(?,?)", &d->put_tags, err);
-	if (rc == CM_OK)
-		rc = db_prepare(d->db,
-			"SELECT id, body, bucket FROM block WHERE bucket>=? AND bucket<? ORDER BY bucket, id",
-			&d->get_bucket, err);
-	if (rc == CM_OK)
-		rc = db_prepare(d->db, "SELECT id, body FROM tags ORDER BY id", &d->get_tags, err);
-	if (rc == CM_OK)
-		rc = db_prepare(d->db, "DELETE FROM block WHERE bucket=?", &d->drop_bucket, err);
+		rc = db_prepare_all(d->db, statements, COUNT(statements), d, err);
 	if (rc == CM_OK)
 		rc = prepare_runs(d, err);
 	free(path);
@@ -245,9 +245,9 @@ enum cm_rc sh_sqlite_data_replace(void *data, uint32_t bucket, sh_block_source *
 static enum cm_rc each(sqlite3_stmt *stmt, uint64_t mark, sh_block_fn *fn, void *user, struct cm_err *err)
 {
 	bool names_bucket = sqlite3_column_count(stmt) == 3;
-	enum cm_rc rc;
+	enum cm_rc rc = CM_OK;
 
-	while ((rc = db_step(stmt, err)) == CM_OK) {
+	while (db_row(stmt, &rc, err)) {
 		struct cr_span body = db_blob(stmt, 1);
 		uint64_t id = (uint64_t)sqlite3_column_int64(stmt, 0);
 		struct sh_block b = { .bucket = (uint32_t)(names_bucket
@@ -257,11 +257,9 @@ static enum cm_rc each(sqlite3_stmt *stmt, uint64_t mark, sh_block_fn *fn, void 
 			.body = body.data,
 			.len = body.len };
 		rc = fn(user, &b, err);
-		if (rc != CM_OK)
-			break;
 	}
 	(void)sqlite3_reset(stmt);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }
 
 enum cm_rc sh_sqlite_data_buckets(

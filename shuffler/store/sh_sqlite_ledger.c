@@ -10,61 +10,37 @@
 #define HEAD_SUM     "row_sum(name, devices, seq, before, descriptor)"
 #define STANDING_SUM "row_sum(name, sequence, descriptor)"
 
+#define KEPT(s) offsetof(struct sh_sqlite_ledger, s)
+
+static const struct db_statement statements[] = {
+	{ KEPT(put_record), "INSERT INTO record(seq, body, sum) VALUES(?1,?2,row_sum(?1,?2))" },
+	{ KEPT(all_records), "SELECT seq, body, sum=" RECORD_SUM " FROM record ORDER BY seq" },
+	{ KEPT(get_record), "SELECT seq, body, sum=" RECORD_SUM " FROM record WHERE seq=?" },
+	{ KEPT(put_pin), "INSERT INTO pin(record, state, epsilon, taken, sum) "
+			 "VALUES(?1,?2,?3,?4,row_sum(?1,?2,?3,?4))" },
+	{ KEPT(all_pins), "SELECT record, state, epsilon, taken, sum=" PIN_SUM " FROM pin ORDER BY record" },
+	{ KEPT(put_standing),
+		"INSERT INTO standing(name, sequence, descriptor, sum) "
+		"VALUES(?1,?2,?3,row_sum(?1,?2,?3))"
+		" ON CONFLICT(name) DO UPDATE SET sequence=excluded.sequence, "
+		"descriptor=excluded.descriptor, sum=excluded.sum WHERE standing.sequence<=excluded.sequence" },
+	{ KEPT(get_standing),
+		"SELECT sequence, descriptor, sum=" STANDING_SUM " FROM standing WHERE name=?" },
+	{ KEPT(put_head), "INSERT OR REPLACE INTO head(name, devices, seq, before, descriptor, sum)"
+			  " VALUES(?1,?2,?3,?4,?5,row_sum(?1,?2,?3,?4,?5))" },
+	{ KEPT(all_heads), "SELECT name, devices, seq, before, descriptor, sum=" HEAD_SUM " FROM head" },
+};
+#define STATEMENTS (sizeof statements / sizeof *statements)
+
 enum cm_rc sh_sqlite_ledger_init(struct sh_sqlite_ledger *p, sqlite3 *db, struct cm_err *err)
 {
 	*p = (struct sh_sqlite_ledger){ .db = db };
-	enum cm_rc rc = db_prepare(
-		db, "INSERT INTO record(seq, body, sum) VALUES(?1,?2,row_sum(?1,?2))", &p->put_record, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db, "SELECT seq, body, sum=" RECORD_SUM " FROM record ORDER BY seq",
-			&p->all_records, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db, "SELECT seq, body, sum=" RECORD_SUM " FROM record WHERE seq=?",
-			&p->get_record, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db,
-			"INSERT INTO pin(record, state, epsilon, taken, sum) "
-			"VALUES(?1,?2,?3,?4,row_sum(?1,?2,?3,?4))",
-			&p->put_pin, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db,
-			"SELECT record, state, epsilon, taken, sum=" PIN_SUM " FROM pin ORDER BY record",
-			&p->all_pins, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db,
-			"INSERT INTO standing(name, sequence, descriptor, sum) "
-			"VALUES(?1,?2,?3,row_sum(?1,?2,?3))"
-			" ON CONFLICT(name) DO UPDATE SET sequence=excluded.sequence, "
-			"descriptor=excluded.descriptor, sum=excluded.sum WHERE standing.sequence<=excluded.sequence",
-			&p->put_standing, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db,
-			"SELECT sequence, descriptor, sum=" STANDING_SUM " FROM standing WHERE name=?",
-			&p->get_standing, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db,
-			"INSERT OR REPLACE INTO head(name, devices, seq, before, descriptor, sum)"
-			" VALUES(?1,?2,?3,?4,?5,row_sum(?1,?2,?3,?4,?5))",
-			&p->put_head, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db,
-			"SELECT name, devices, seq, before, descriptor, sum=" HEAD_SUM " FROM head",
-			&p->all_heads, err);
-	return rc;
+	return db_prepare_all(db, statements, STATEMENTS, p, err);
 }
 
 void sh_sqlite_ledger_fini(struct sh_sqlite_ledger *p)
 {
-	(void)sqlite3_finalize(p->put_record);
-	(void)sqlite3_finalize(p->get_record);
-	(void)sqlite3_finalize(p->all_records);
-	(void)sqlite3_finalize(p->put_pin);
-	(void)sqlite3_finalize(p->all_pins);
-	(void)sqlite3_finalize(p->put_standing);
-	(void)sqlite3_finalize(p->get_standing);
-	(void)sqlite3_finalize(p->put_head);
-	(void)sqlite3_finalize(p->all_heads);
-	*p = (struct sh_sqlite_ledger){ .db = NULL };
+	db_finalize_all(statements, STATEMENTS, p);
 }
 
 /* ---- Records ---- */
@@ -95,10 +71,10 @@ enum cm_rc sh_sqlite_record_get(
 	struct sh_sqlite_ledger *p, uint64_t seq, sh_record_fn *fn, void *user, struct cm_err *err)
 {
 	(void)sqlite3_bind_int64(p->get_record, 1, (sqlite3_int64)seq);
-	enum cm_rc rc = db_step(p->get_record, err);
-	if (rc == CM_OK)
+	enum cm_rc rc = CM_OK;
+	if (db_row(p->get_record, &rc, err))
 		rc = take_record(p->get_record, fn, user, err);
-	else if (rc == CM_EMORE)
+	else if (rc == CM_OK)
 		rc = cm_fail(err, CM_ENOINPUT, "no such record");
 	(void)sqlite3_reset(p->get_record);
 	return rc;
@@ -107,18 +83,14 @@ enum cm_rc sh_sqlite_record_get(
 enum cm_rc sh_sqlite_record_each(struct sh_sqlite_ledger *p, sh_record_fn *fn, void *user, struct cm_err *err)
 {
 	sqlite3_int64 expect = 1;
-	enum cm_rc rc;
+	enum cm_rc rc = CM_OK;
 
-	while ((rc = db_step(p->all_records, err)) == CM_OK) {
-		if (sqlite3_column_int64(p->all_records, 0) != expect++)
-			rc = cm_fail(err, CM_EDATA, "state.db: a witnessed ledger record is missing");
-		else
-			rc = take_record(p->all_records, fn, user, err);
-		if (rc != CM_OK)
-			break;
-	}
+	while (db_row(p->all_records, &rc, err))
+		rc = sqlite3_column_int64(p->all_records, 0) == expect++
+			     ? take_record(p->all_records, fn, user, err)
+			     : cm_fail(err, CM_EDATA, "state.db: a witnessed ledger record is missing");
 	(void)sqlite3_reset(p->all_records);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }
 
 /* ---- Pins ---- */
@@ -149,17 +121,15 @@ static enum cm_rc pin_read(sqlite3_stmt *s, struct sh_pin_row *pin, struct cm_er
 enum cm_rc sh_sqlite_pin_each(struct sh_sqlite_ledger *p, sh_pin_fn *fn, void *user, struct cm_err *err)
 {
 	struct sh_pin_row pin;
-	enum cm_rc rc;
+	enum cm_rc rc = CM_OK;
 
-	while ((rc = db_step(p->all_pins, err)) == CM_OK) {
+	while (db_row(p->all_pins, &rc, err)) {
 		rc = pin_read(p->all_pins, &pin, err);
 		if (rc == CM_OK)
 			rc = fn(user, &pin, err);
-		if (rc != CM_OK)
-			break;
 	}
 	(void)sqlite3_reset(p->all_pins);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }
 
 /* ---- After a loss ---- */
@@ -168,17 +138,8 @@ enum cm_rc sh_sqlite_pin_each(struct sh_sqlite_ledger *p, sh_pin_fn *fn, void *u
  * length. */
 static enum cm_rc insert_loss(sqlite3 *db, int id, uint64_t value, struct cm_err *err)
 {
-	sqlite3_stmt *s;
-	enum cm_rc rc = db_prepare(
-		db, "INSERT INTO closed(id, record, sum) VALUES(?1, ?2, row_sum(?1, ?2))", &s, err);
-
-	if (rc != CM_OK)
-		return rc;
-	(void)sqlite3_bind_int(s, 1, id);
-	(void)sqlite3_bind_int64(s, 2, (sqlite3_int64)value);
-	rc = db_done(s, err);
-	(void)sqlite3_finalize(s);
-	return rc;
+	return db_change(db, "INSERT INTO closed(id, record, sum) VALUES(?1, ?2, row_sum(?1, ?2))", err,
+		DB_INT(id), DB_INT(value));
 }
 
 enum cm_rc sh_sqlite_loss(sqlite3 *db, const struct sh_loss *loss, struct cm_err *err)
@@ -203,25 +164,21 @@ enum cm_rc sh_sqlite_loss_put(struct sh_sqlite_ledger *p, const struct sh_loss *
 
 enum cm_rc sh_sqlite_loss_get(struct sh_sqlite_ledger *p, struct sh_loss *loss, struct cm_err *err)
 {
-	sqlite3_stmt *s;
+	sqlite3_stmt *s = NULL;
 	enum cm_rc rc = db_prepare(p->db, "SELECT id, record, sum=row_sum(id, record) FROM closed", &s, err);
 
 	*loss = (struct sh_loss){ .closed_to = 0 };
-	if (rc != CM_OK)
-		return rc;
-	while ((rc = db_step(s, err)) == CM_OK) {
+	while (db_row(s, &rc, err)) {
 		int64_t id = sqlite3_column_int64(s, 0), record = sqlite3_column_int64(s, 1);
-		if (sqlite3_column_int(s, 2) != 1 || record < 1 || id < 1 || id > 2) {
+		if (sqlite3_column_int(s, 2) != 1 || record < 1 || id < 1 || id > 2)
 			rc = cm_fail(err, CM_EDATA, "state.db: what a loss has closed is damaged");
-			break;
-		}
-		if (id == 1)
+		else if (id == 1)
 			loss->closed_to = (uint64_t)record;
 		else
 			loss->waits = true;
 	}
 	(void)sqlite3_finalize(s);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }
 
 /* ---- Heads ---- */
@@ -254,17 +211,15 @@ static enum cm_rc head_read(sqlite3_stmt *s, struct sh_head_row *head, struct cm
 enum cm_rc sh_sqlite_head_each(struct sh_sqlite_ledger *p, sh_head_fn *fn, void *user, struct cm_err *err)
 {
 	struct sh_head_row head;
-	enum cm_rc rc;
+	enum cm_rc rc = CM_OK;
 
-	while ((rc = db_step(p->all_heads, err)) == CM_OK) {
+	while (db_row(p->all_heads, &rc, err)) {
 		rc = head_read(p->all_heads, &head, err);
 		if (rc == CM_OK)
 			rc = fn(user, &head, err);
-		if (rc != CM_OK)
-			break;
 	}
 	(void)sqlite3_reset(p->all_heads);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }
 
 /* ---- Standings ---- */
@@ -293,18 +248,20 @@ enum cm_rc sh_sqlite_standing_get(struct sh_sqlite_ledger *p, const uint8_t name
 {
 	*out = (struct sh_standing){ .sequence = 0 };
 	db_bind(p->get_standing, 1, name, PR_HASH_LEN);
-	enum cm_rc rc = db_step(p->get_standing, err);
-	struct cr_span hash = rc == CM_OK ? db_blob(p->get_standing, 1) : (struct cr_span){ NULL, 0 };
-	if (rc == CM_OK && (sqlite3_column_int(p->get_standing, 2) != 1 ||
-				   (hash.len != PR_HASH_LEN && hash.len != PR_HASH_LEN + PR_MAC_LEN)))
-		rc = cm_fail(err, CM_EDATA, "state.db: a certificate's standing is damaged");
-	if (rc == CM_OK) {
-		out->sequence = (uint64_t)sqlite3_column_int64(p->get_standing, 0);
-		memcpy(out->name, name, PR_HASH_LEN);
-		memcpy(out->descriptor_hash, hash.data, PR_HASH_LEN);
-		memcpy(out->mac, (const uint8_t *)hash.data + PR_HASH_LEN, hash.len - PR_HASH_LEN);
+	enum cm_rc rc = CM_OK;
+	if (db_row(p->get_standing, &rc, err)) {
+		struct cr_span hash = db_blob(p->get_standing, 1);
+		if (sqlite3_column_int(p->get_standing, 2) != 1 ||
+			(hash.len != PR_HASH_LEN && hash.len != PR_HASH_LEN + PR_MAC_LEN)) {
+			rc = cm_fail(err, CM_EDATA, "state.db: a certificate's standing is damaged");
+		} else {
+			out->sequence = (uint64_t)sqlite3_column_int64(p->get_standing, 0);
+			memcpy(out->name, name, PR_HASH_LEN);
+			memcpy(out->descriptor_hash, hash.data, PR_HASH_LEN);
+			memcpy(out->mac, (const uint8_t *)hash.data + PR_HASH_LEN, hash.len - PR_HASH_LEN);
+		}
 	}
 	(void)sqlite3_reset(p->get_standing);
 	(void)sqlite3_clear_bindings(p->get_standing);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }

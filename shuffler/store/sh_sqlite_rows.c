@@ -10,30 +10,28 @@
 #define ROW_COLUMNS "id, sequence, state, descriptor, signature, manifest, manifest_signature, charge"
 #define ROW_SUM     "row_sum(" ROW_COLUMNS ")"
 
-enum cm_rc sh_sqlite_rows_init(struct sh_sqlite_rows *p, sqlite3 *db, struct cm_err *err)
-{
+static const struct db_statement statements[] = {
 	/* Inserting a second round with a used sequence number fails; it never replaces the first. */
-	static const char put[] =
+	{ offsetof(struct sh_sqlite_rows, put),
 		"INSERT INTO round(" ROW_COLUMNS ", sum)"
 		" VALUES(?1,?2,?3,?4,?5,?6,?7,?8,row_sum(?1,?2,?3,?4,?5,?6,?7,?8))"
 		" ON CONFLICT(id) DO UPDATE SET state=excluded.state, manifest=excluded.manifest,"
-		" manifest_signature=excluded.manifest_signature, charge=excluded.charge, sum=excluded.sum";
-	enum cm_rc rc = db_prepare(db, put, &p->put, err);
+		" manifest_signature=excluded.manifest_signature, charge=excluded.charge, sum=excluded.sum" },
+	{ offsetof(struct sh_sqlite_rows, get),
+		"SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round WHERE id=?" },
+	{ offsetof(struct sh_sqlite_rows, all),
+		"SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round ORDER BY sequence" },
+};
+#define STATEMENTS (sizeof statements / sizeof *statements)
 
-	if (rc == CM_OK)
-		rc = db_prepare(
-			db, "SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round WHERE id=?", &p->get, err);
-	if (rc == CM_OK)
-		rc = db_prepare(db, "SELECT " ROW_COLUMNS ", sum=" ROW_SUM " FROM round ORDER BY sequence",
-			&p->all, err);
-	return rc;
+enum cm_rc sh_sqlite_rows_init(struct sh_sqlite_rows *p, sqlite3 *db, struct cm_err *err)
+{
+	return db_prepare_all(db, statements, STATEMENTS, p, err);
 }
 
 void sh_sqlite_rows_fini(struct sh_sqlite_rows *p)
 {
-	(void)sqlite3_finalize(p->put);
-	(void)sqlite3_finalize(p->get);
-	(void)sqlite3_finalize(p->all);
+	db_finalize_all(statements, STATEMENTS, p);
 }
 
 enum cm_rc sh_sqlite_row_put(struct sh_sqlite_rows *p, const struct sh_row *row, struct cm_err *err)
@@ -73,19 +71,15 @@ static enum cm_rc row_read(sqlite3_stmt *s, struct sh_row *row, struct cm_err *e
 static enum cm_rc rows(sqlite3_stmt *s, sh_row_fn *fn, void *user, size_t *n, struct cm_err *err)
 {
 	struct sh_row row;
-	enum cm_rc rc;
+	enum cm_rc rc = CM_OK;
 
-	*n = 0;
-	while ((rc = db_step(s, err)) == CM_OK) {
+	for (*n = 0; db_row(s, &rc, err); ++*n) {
 		rc = row_read(s, &row, err);
 		if (rc == CM_OK)
 			rc = fn(user, &row, err);
-		if (rc != CM_OK)
-			break;
-		++*n;
 	}
 	(void)sqlite3_reset(s);
-	return rc == CM_EMORE ? CM_OK : rc;
+	return rc;
 }
 
 enum cm_rc sh_sqlite_row_get(struct sh_sqlite_rows *p, const uint8_t round_id[PR_ROUND_ID_LEN], sh_row_fn *fn,
