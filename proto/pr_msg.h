@@ -31,6 +31,12 @@ CM_CHECK enum cm_rc pr_doc_decode(const ProtobufCMessageDescriptor *type, const 
 	size_t max, struct pr_doc *out, struct cm_err *err);
 void pr_doc_free(struct pr_doc *d);
 
+/* A frame of this kind, for one call: PR_FRAME(PULL, pull, &pull). */
+#define PR_FRAME(kind, member, message)                                                           \
+	(&(Tombola__V1__Frame){ .base = PROTOBUF_C_MESSAGE_INIT(&tombola__v1__frame__descriptor), \
+		.kind_case = TOMBOLA__V1__FRAME__KIND_##kind,                                     \
+		.member = (message) })
+
 /* Append the length prefix and the frame to out.  CM_EINTERNAL if the frame exceeds PR_FRAME_MAX (a bug of
  * this program), or memory runs out. */
 CM_CHECK enum cm_rc pr_encode(const Tombola__V1__Frame *frame, struct cm_buf *out, struct cm_err *err);

@@ -61,7 +61,6 @@ static void end(struct an_asks *a, const struct cm_err *why)
 
 void an_asks_connected(struct an_asks *a)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Rehearse question;
 	uint8_t signature[CR_SIGN_LEN];
 	struct cm_err err = { 0 };
@@ -74,9 +73,7 @@ void an_asks_connected(struct an_asks *a)
 		return;
 	}
 	question.wait_ms = a->context->run->wait_ms;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_REHEARSE;
-	frame.rehearse = &question;
-	an_link_send(a->conf.link, &frame);
+	an_link_send(a->conf.link, PR_FRAME(REHEARSE, rehearse, &question));
 }
 
 void an_asks_begin(struct an_asks *a, const struct rd_plan *plan)

@@ -28,16 +28,13 @@ void an_copy_free(struct an_copy *c)
 
 void an_copy_connected(struct an_copy *c)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__GetWitness get = TOMBOLA__V1__GET_WITNESS__INIT;
 
 	if (!c->asks)
 		return;
 	/* protobuf-c's types are not const; nothing is written */
 	get.population = (char *)c->conf.context->files.plan.population;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_WITNESS;
-	frame.get_witness = &get;
-	an_link_send(c->conf.link, &frame);
+	an_link_send(c->conf.link, PR_FRAME(GET_WITNESS, get_witness, &get));
 }
 
 static void go_on(struct an_copy *c)

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "an_fit.h"
 #include "cm_log.h"
@@ -53,7 +52,6 @@ static void on_again(uv_timer_t *t)
 
 void an_policy_connected(struct an_policy *p)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__GetPolicy get = TOMBOLA__V1__GET_POLICY__INIT;
 
 	if (!p->made || !an_link_ready(p->conf.link))
@@ -61,9 +59,7 @@ void an_policy_connected(struct an_policy *p)
 	(void)uv_timer_stop(&p->again);
 	/* protobuf-c's types are not const; nothing is written */
 	get.population = (char *)p->context->files.plan.population;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_POLICY;
-	frame.get_policy = &get;
-	an_link_send(p->conf.link, &frame);
+	an_link_send(p->conf.link, PR_FRAME(GET_POLICY, get_policy, &get));
 }
 
 /* The stream on which `check` prints: with --json, standard output is for JSON only. */

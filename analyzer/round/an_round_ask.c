@@ -25,10 +25,8 @@ static ask_fn *const asks[] = {
 
 enum cm_rc an_ask(struct an_round *r, enum an_step step, struct cm_err *err)
 {
-	enum cm_rc rc;
+	enum cm_rc rc = asks[step](r, err);
 
-	tombola__v1__frame__init(&r->request.frame);
-	rc = asks[step](r, err);
 	if (rc == CM_OK) {
 		r->step = step;
 		r->want_send = true;
@@ -65,8 +63,7 @@ static enum cm_rc ask_witness(struct an_round *r, struct cm_err *err)
 	(void)err;
 	tombola__v1__get_witness__init(m);
 	m->population = population(r);
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_GET_WITNESS;
-	r->request.frame.get_witness = m;
+	r->request.frame = *PR_FRAME(GET_WITNESS, get_witness, m);
 	return CM_OK;
 }
 
@@ -102,8 +99,7 @@ static enum cm_rc ask_extend(struct an_round *r, struct cm_err *err)
 	m->n_records = n;
 	m->records = r->request.record;
 	m->signature = span(r->request.ledger_signature, CR_SIGN_LEN);
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_EXTEND_LEDGER;
-	r->request.frame.extend_ledger = m;
+	r->request.frame = *PR_FRAME(EXTEND_LEDGER, extend_ledger, m);
 	return sign_head(r, m->first + n - 1, err);
 }
 
@@ -123,8 +119,7 @@ static enum cm_rc ask_payload(struct an_round *r, struct cm_err *err)
 	if (begun)
 		m->data = span(
 			(const uint8_t *)p->data + r->put, left < PR_PAYLOAD_PART ? left : PR_PAYLOAD_PART);
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_PUT_PAYLOAD;
-	r->request.frame.put_payload = m;
+	r->request.frame = *PR_FRAME(PUT_PAYLOAD, put_payload, m);
 	return CM_OK;
 }
 
@@ -140,8 +135,7 @@ static enum cm_rc ask_announce(struct an_round *r, struct cm_err *err)
 	m->descriptor = span(d->data, d->len);
 	m->signature = span(r->request.signature, CR_SIGN_LEN);
 	m->again = r->announced;
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCE;
-	r->request.frame.announce = m;
+	r->request.frame = *PR_FRAME(ANNOUNCE, announce, m);
 	return rc;
 }
 
@@ -153,8 +147,7 @@ static enum cm_rc ask_manifest(struct an_round *r, struct cm_err *err)
 	tombola__v1__await_manifest__init(m);
 	m->round_id = round_id(r);
 	m->wait_ms = r->conf.wait_ms;
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_AWAIT_MANIFEST;
-	r->request.frame.await_manifest = m;
+	r->request.frame = *PR_FRAME(AWAIT_MANIFEST, await_manifest, m);
 	return CM_OK;
 }
 
@@ -178,8 +171,7 @@ static enum cm_rc ask_release(struct an_round *r, struct cm_err *err)
 	tombola__v1__release__init(m);
 	m->charge = span(doc->data, doc->len);
 	m->signature = span(r->request.signature, CR_SIGN_LEN);
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASE;
-	r->request.frame.release = m;
+	r->request.frame = *PR_FRAME(RELEASE, release, m);
 	return rc;
 }
 
@@ -192,8 +184,7 @@ static enum cm_rc ask_pull(struct an_round *r, struct cm_err *err)
 	m->round_id = round_id(r);
 	m->bucket = r->bucket;
 	m->offset = r->arriving.len / rd_sealed_len(&r->conf.round->descriptor);
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_PULL;
-	r->request.frame.pull = m;
+	r->request.frame = *PR_FRAME(PULL, pull, m);
 	return CM_OK;
 }
 
@@ -204,8 +195,7 @@ static enum cm_rc ask_settle(struct an_round *r, struct cm_err *err)
 	(void)err;
 	tombola__v1__settle__init(m);
 	m->round_id = round_id(r);
-	r->request.frame.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLE;
-	r->request.frame.settle = m;
+	r->request.frame = *PR_FRAME(SETTLE, settle, m);
 	return CM_OK;
 }
 

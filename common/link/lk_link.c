@@ -60,7 +60,6 @@ enum cm_rc lk_send(struct lk_link *l, const Tombola__V1__Frame *frame, struct cm
 void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *text, uint32_t retry_after_ms,
 	const uint8_t *round_id)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Error error = TOMBOLA__V1__ERROR__INIT;
 	char cut[PR_TEXT_MAX + 1];
 	uint8_t id[PR_ROUND_ID_LEN];
@@ -76,16 +75,13 @@ void lk_send_error(struct lk_link *l, Tombola__V1__ErrorCode code, const char *t
 		memcpy(id, round_id, sizeof id);
 		error.round_id = (ProtobufCBinaryData){ .len = sizeof id, .data = id };
 	}
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ERROR;
-	frame.error = &error;
-	if (lk_send(l, &frame, &err) != CM_OK)
+	if (lk_send(l, PR_FRAME(ERROR, error, &error), &err) != CM_OK)
 		return; /* a link that cannot queue this Error is closing already, and on_close gets the
 			   reason */
 }
 
 static void send_hello(struct lk_link *l)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Hello hello = TOMBOLA__V1__HELLO__INIT;
 	char software[] = "tombola " TOMBOLA_VERSION;
 	struct cm_err err;
@@ -93,9 +89,7 @@ static void send_hello(struct lk_link *l)
 	hello.major = PR_VERSION_MAJOR;
 	hello.minor = PR_VERSION_MINOR;
 	hello.software = software;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_HELLO;
-	frame.hello = &hello;
-	if (lk_send(l, &frame, &err) != CM_OK)
+	if (lk_send(l, PR_FRAME(HELLO, hello, &hello), &err) != CM_OK)
 		lk_close(l, &err);
 }
 

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cm_clock.h"
 #include "cm_log.h"
@@ -315,7 +314,6 @@ static bool is_receipt(const struct sh_answer *a)
 
 static void send_answer(const struct sh_answer *a)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Receipt receipt = TOMBOLA__V1__RECEIPT__INIT;
 
 	if (!a->peer->link || a->peer->refused)
@@ -327,9 +325,7 @@ static void send_answer(const struct sh_answer *a)
 	receipt.round_id = (ProtobufCBinaryData){ PR_ROUND_ID_LEN, (uint8_t *)a->round_id };
 	receipt.outcomes = (ProtobufCBinaryData){ a->n, (uint8_t *)a->outcomes };
 	receipt.signature = (ProtobufCBinaryData){ CR_SIGN_LEN, (uint8_t *)a->signature };
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_RECEIPT;
-	frame.receipt = &receipt;
-	sh_gate_send(a->peer, &frame);
+	sh_gate_send(a->peer, PR_FRAME(RECEIPT, receipt, &receipt));
 }
 
 void sh_answer_send(struct sh_answer *a)

@@ -13,22 +13,16 @@
 
 static void say_join(struct sh_front *f)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeJoin join = TOMBOLA__V1__INTAKE_JOIN__INIT;
 
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_JOIN;
-	frame.intake_join = &join;
-	sh_front_say(f, &frame);
+	sh_front_say(f, PR_FRAME(INTAKE_JOIN, intake_join, &join));
 }
 
 static void say_ping(struct sh_front *f)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeBatch batch = TOMBOLA__V1__INTAKE_BATCH__INIT;
 
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_BATCH;
-	frame.intake_batch = &batch;
-	sh_front_say(f, &frame);
+	sh_front_say(f, PR_FRAME(INTAKE_BATCH, intake_batch, &batch));
 }
 
 static void head_ready(struct lk_link *l, void *user)

@@ -10,16 +10,13 @@
 enum { CONNECTED, CLIENTS, EPOCH, EVENTS, WAITING, DATABASE_UP };
 static const char *const events[] = { "devices_stored", "commits", "epochs", "batches_given_up", NULL };
 static const struct cm_metric_row rows[] = {
-	[CONNECTED] = { "tombola_intake_head_connected", CM_METRIC_GAUGE,
-		"Whether the link to the head is there.", NULL, NULL, NULL },
-	[CLIENTS] = { "tombola_intake_clients", CM_METRIC_GAUGE, "Clients connected now.", NULL, NULL, NULL },
-	[EPOCH] = { "tombola_intake_epoch", CM_METRIC_GAUGE,
-		"Epoch of the open round in which reports are taken now.", NULL, NULL, NULL },
+	[CONNECTED] = CM_GAUGE("tombola_intake_head_connected", "Whether the link to the head is there."),
+	[CLIENTS] = CM_GAUGE("tombola_intake_clients", "Clients connected now."),
+	[EPOCH] = CM_GAUGE("tombola_intake_epoch", "Epoch of the open round in which reports are taken now."),
 	[EVENTS] = { "tombola_intake_events_total", CM_METRIC_COUNTER,
 		"Devices whose reports were stored, commits, epochs that began, batches that clients send again.",
 		"event", events, NULL },
-	[WAITING] = { "tombola_intake_waiting_bytes", CM_METRIC_GAUGE,
-		"Bytes of reports that are not durable yet.", NULL, NULL, NULL },
+	[WAITING] = CM_GAUGE("tombola_intake_waiting_bytes", "Bytes of reports that are not durable yet."),
 	[DATABASE_UP] = { "tombola_intake_database_up", CM_METRIC_GAUGE,
 		"0 when a connection to a database is lost, which ends the intake within seconds, else 1.",
 		"number", sh_databases_numbers, NULL },

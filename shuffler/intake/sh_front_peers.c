@@ -27,7 +27,6 @@ void sh_front_say(struct sh_front *f, const Tombola__V1__Frame *frame)
 void sh_front_claim(struct peer *p, bool leaves)
 {
 	struct sh_front *f = p->front;
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeClaim claim = TOMBOLA__V1__INTAKE_CLAIM__INIT;
 
 	if (f->at != SHARE_OPEN || f->replaced || (leaves && p->mine != f->share->epoch))
@@ -35,9 +34,7 @@ void sh_front_claim(struct peer *p, bool leaves)
 	claim.epoch = f->share->epoch;
 	claim.key_hash = (ProtobufCBinaryData){ sizeof p->base.who.key_hash, p->base.who.key_hash };
 	claim.leaves = leaves;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_CLAIM;
-	frame.intake_claim = &claim;
-	sh_front_say(f, &frame);
+	sh_front_say(f, PR_FRAME(INTAKE_CLAIM, intake_claim, &claim));
 }
 
 /* ---- Our link on the client's behalf ---- */
@@ -45,16 +42,13 @@ void sh_front_claim(struct peer *p, bool leaves)
 static void up_ready(struct lk_link *l, void *user)
 {
 	struct peer *p = user;
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__OnBehalf of = TOMBOLA__V1__ON_BEHALF__INIT;
 	struct cm_err err;
 
 	of.key_hash = (ProtobufCBinaryData){ sizeof p->base.who.key_hash, p->base.who.key_hash };
 	of.devices = p->base.who.devices;
 	of.name = p->base.who.name;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ON_BEHALF;
-	frame.on_behalf = &of;
-	if (lk_send(l, &frame, &err) != CM_OK)
+	if (lk_send(l, PR_FRAME(ON_BEHALF, on_behalf, &of), &err) != CM_OK)
 		return; /* it is closing, and reports that itself */
 	p->up_ready = true;
 	sh_front_flow(p);

@@ -3,7 +3,6 @@
  * The head gives a share of a round.  Submits are gathered, signed by the head, stored, noted at the head,
  * and answered. */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sh_front_private.h"
@@ -56,7 +55,6 @@ static void loaded(struct sh_front *f)
 
 static void stored(struct sh_front *f, const struct task *t)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeStored say = TOMBOLA__V1__INTAKE_STORED__INIT;
 
 	sh_intake_committed(&f->share->intake);
@@ -66,9 +64,7 @@ static void stored(struct sh_front *f, const struct task *t)
 	f->asked = f->noting = true;
 	say.epoch = f->share->epoch;
 	say.devices = t->submissions;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_STORED;
-	frame.intake_stored = &say;
-	sh_front_say(f, &frame);
+	sh_front_say(f, PR_FRAME(INTAKE_STORED, intake_stored, &say));
 }
 
 static void task_done(void *of)
@@ -304,7 +300,6 @@ static void ask(struct sh_front *f)
 	/* The loop's thread alone. */
 	static uint8_t receipts[PR_RECEIPTS_MAX * PR_RECEIPT_LEN], left_out[LEFT_OUT_MAX * PR_LEFT_OUT_LEN];
 	uint8_t *left = left_out;
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeBatch batch = TOMBOLA__V1__INTAKE_BATCH__INIT;
 	uint8_t *at = receipts;
 
@@ -322,10 +317,8 @@ static void ask(struct sh_front *f)
 	batch.receipts = (ProtobufCBinaryData){ (size_t)(at - receipts), receipts };
 	if (f->batch_devices > 0)
 		batch.standings = (ProtobufCBinaryData){ f->batch.stands.len, f->batch.stands.data };
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_BATCH;
-	frame.intake_batch = &batch;
 	f->asked = true;
-	sh_front_say(f, &frame);
+	sh_front_say(f, PR_FRAME(INTAKE_BATCH, intake_batch, &batch));
 }
 
 void sh_front_batch(struct sh_front *f, int64_t now_ms)

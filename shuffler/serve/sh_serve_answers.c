@@ -69,14 +69,11 @@ bool sh_serve_passed(struct peer *p, const Tombola__V1__Frame *frame, enum cm_rc
 void sh_serve_manifest(struct peer *p)
 {
 	const struct sh_signed *from = &p->serve->manifest;
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__SignedManifest manifest = TOMBOLA__V1__SIGNED_MANIFEST__INIT;
 
 	manifest.manifest = BYTES(from->bytes, from->len);
 	manifest.signature = BYTES(from->signature, CR_SIGN_LEN);
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_MANIFEST;
-	frame.manifest = &manifest;
-	sh_gate_send(&p->base, &frame);
+	sh_gate_send(&p->base, PR_FRAME(MANIFEST, manifest, &manifest));
 }
 
 /* Answers are larger than questions: a peer that does not read them is told to wait. */

@@ -32,7 +32,6 @@ static void end_poll(struct peer *p)
 static void poll_round(struct peer *p, int64_t now_ms, bool late)
 {
 	const struct sh_round *r = sh_core_offer(p->serve->conf.core, p->poll_after, now_ms);
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Round round = TOMBOLA__V1__ROUND__INIT;
 
 	if (!r && !late && p->poll_rehearses && sh_serve_offer_draft(p)) {
@@ -50,9 +49,7 @@ static void poll_round(struct peer *p, int64_t now_ms, bool late)
 	end_poll(p);
 	round.descriptor = BYTES(r->descriptor.data, r->descriptor.len);
 	round.signature = BYTES(r->signature, CR_SIGN_LEN);
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_ROUND;
-	frame.round = &round;
-	sh_gate_send(&p->base, &frame);
+	sh_gate_send(&p->base, PR_FRAME(ROUND, round, &round));
 }
 
 static void poll_manifest(struct peer *p, bool late)
@@ -84,7 +81,6 @@ static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__Release *release = frame->release;
 	struct sh_core *core = p->serve->conf.core;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Released released = TOMBOLA__V1__RELEASED__INIT;
 	uint8_t round_id[PR_ROUND_ID_LEN] = { 0 };
 	size_t releasing = sh_core_count(core, SH_RELEASING);
@@ -100,9 +96,7 @@ static void on_release(struct peer *p, const Tombola__V1__Frame *frame)
 	cm_log(CM_LOG_INFO, "round released against its charge",
 		CM_I("round", sh_core_number(core, round_id)));
 	released.round_id = BYTES(round_id, PR_ROUND_ID_LEN);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_RELEASED;
-	out.released = &released;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(RELEASED, released, &released));
 }
 
 /* ---- Requests that wait for a job ---- */
@@ -147,7 +141,6 @@ static enum cm_rc poll_over(struct sh_refusal *no)
 
 static enum cm_rc try_segment(struct peer *p, const struct cr_span *id, bool late, struct sh_refusal *no)
 {
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Segment segment = TOMBOLA__V1__SEGMENT__INIT;
 	struct cr_span sealed;
 
@@ -159,9 +152,7 @@ static enum cm_rc try_segment(struct peer *p, const struct cr_span *id, bool lat
 	segment.bucket = p->poll_bucket;
 	segment.offset = p->poll_offset;
 	segment.sealed = BYTES(sealed.data, sealed.len);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_SEGMENT;
-	out.segment = &segment;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(SEGMENT, segment, &segment));
 	end_wait(p);
 	return CM_OK;
 }
@@ -199,16 +190,13 @@ static void on_pull(struct peer *p, const Tombola__V1__Frame *frame)
 static enum cm_rc try_settle(
 	struct peer *p, const struct cr_span *id, bool late, struct sh_refusal *no, struct cm_err *err)
 {
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Settled settled = TOMBOLA__V1__SETTLED__INIT;
 
 	enum cm_rc rc = sh_core_settle(p->serve->conf.core, id->data, id->len, no, err);
 	if (rc != CM_OK)
 		return rc == CM_EMORE && late ? poll_over(no) : rc;
 	settled.round_id = BYTES(id->data, id->len);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_SETTLED;
-	out.settled = &settled;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(SETTLED, settled, &settled));
 	end_wait(p);
 	return CM_OK;
 }
@@ -352,7 +340,6 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__Announce *announce = frame->announce;
 	struct sh_core *core = p->serve->conf.core;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Announced announced = TOMBOLA__V1__ANNOUNCED__INIT;
 	uint64_t newest = sh_core_newest(core);
 	const struct sh_announce a = { SPAN(announce->descriptor), SPAN(announce->signature),
@@ -386,9 +373,7 @@ static void on_announce(struct peer *p, const Tombola__V1__Frame *frame)
 	}
 	announced.round_id = BYTES(made.round_id, PR_ROUND_ID_LEN);
 	announced.lost = made.lost;
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_ANNOUNCED;
-	out.announced = &announced;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(ANNOUNCED, announced, &announced));
 }
 
 static void on_await(struct peer *p, const Tombola__V1__Frame *frame)

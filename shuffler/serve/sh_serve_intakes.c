@@ -30,11 +30,7 @@ static size_t count(const struct sh_serve *s)
 
 static void send_one(struct peer *p, Tombola__V1__IntakeShare *share)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
-
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SHARE;
-	frame.intake_share = share;
-	sh_gate_send(&p->base, &frame);
+	sh_gate_send(&p->base, PR_FRAME(INTAKE_SHARE, intake_share, share));
 }
 
 /* Tell the intake what to take now: a share of the open round, or nothing. */
@@ -94,16 +90,13 @@ struct signing {
 static void answer(
 	struct peer *p, uint64_t epoch, uint64_t room, bool granted, const uint8_t *signatures, size_t n)
 {
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeSigned result = TOMBOLA__V1__INTAKE_SIGNED__INIT;
 
 	result.epoch = epoch;
 	result.room = room;
 	result.granted = granted;
 	result.signatures = (ProtobufCBinaryData){ n * CR_SIGN_LEN, (uint8_t *)signatures };
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_SIGNED;
-	out.intake_signed = &result;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(INTAKE_SIGNED, intake_signed, &result));
 }
 
 /* Runs on the worker thread. */
@@ -340,7 +333,6 @@ void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__IntakeClaim *claim = frame->intake_claim;
 	struct sh_core *core = p->serve->conf.core;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__IntakeClaimed claimed = TOMBOLA__V1__INTAKE_CLAIMED__INIT;
 	enum sh_claim what;
 	struct cm_err err = { 0 };
@@ -357,9 +349,7 @@ void sh_serve_on_claim(struct peer *p, const Tombola__V1__Frame *frame)
 	claimed.epoch = claim->epoch;
 	claimed.key_hash = claim->key_hash;
 	claimed.mine = what == SH_CLAIM_MINE;
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_INTAKE_CLAIMED;
-	out.intake_claimed = &claimed;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(INTAKE_CLAIMED, intake_claimed, &claimed));
 }
 
 void sh_serve_on_batch(struct peer *p, const Tombola__V1__Frame *frame)

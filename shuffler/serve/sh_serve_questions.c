@@ -18,7 +18,6 @@
 void sh_serve_on_get_plan(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const ProtobufCBinaryData *hash = &frame->get_plan->plan_hash;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__SignedPlan plan = TOMBOLA__V1__SIGNED_PLAN__INIT;
 	struct sh_plan_signed got;
 	struct sh_refusal no;
@@ -29,9 +28,7 @@ void sh_serve_on_get_plan(struct peer *p, const Tombola__V1__Frame *frame)
 		return;
 	plan.plan = BYTES(got.bytes.data, got.bytes.len);
 	plan.signature = BYTES(got.signature, CR_SIGN_LEN);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_PLAN;
-	out.plan = &plan;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(PLAN, plan, &plan));
 }
 
 void sh_serve_on_get_manifest(struct peer *p, const Tombola__V1__Frame *frame)
@@ -90,7 +87,6 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 	const Tombola__V1__GetStanding *get = frame->get_standing;
 	struct sh_core *core = p->serve->conf.core;
 	enum sh_stated what = SH_STATED_NOTHING;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Standing standing = TOMBOLA__V1__STANDING__INIT;
 	struct sh_standing_signed got;
 	/* there is no refusal yet */
@@ -112,16 +108,13 @@ void sh_serve_on_get_standing(struct peer *p, const Tombola__V1__Frame *frame)
 	if (memcmp(got.standing.mac, (const uint8_t[PR_MAC_LEN]){ 0 }, PR_MAC_LEN) != 0)
 		standing.mac = BYTES(got.standing.mac, PR_MAC_LEN);
 	standing.signature = BYTES(got.signature, CR_SIGN_LEN);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_STANDING;
-	out.standing = &standing;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(STANDING, standing, &standing));
 }
 
 /* ---- The ledger ---- */
 
 static void send_witness(struct peer *p)
 {
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Witness witness = TOMBOLA__V1__WITNESS__INIT;
 	const struct sh_head_row *stated = sh_core_lacks(p->serve->conf.core);
 	struct rd_chain head = sh_core_witness(p->serve->conf.core);
@@ -134,9 +127,7 @@ static void send_witness(struct peer *p)
 	witness.ledger_seq = head.seq;
 	if (head.seq > 0)
 		witness.ledger_head = BYTES(head.head, PR_HASH_LEN);
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_WITNESS;
-	frame.witness = &witness;
-	sh_gate_send(&p->base, &frame);
+	sh_gate_send(&p->base, PR_FRAME(WITNESS, witness, &witness));
 }
 
 void sh_serve_on_get_witness(struct peer *p, const Tombola__V1__Frame *frame)
@@ -181,7 +172,6 @@ void sh_serve_on_get_policy(struct peer *p, const Tombola__V1__Frame *frame)
 	const struct sh_core *core = p->serve->conf.core;
 	const struct sh_policy *policy = sh_core_policy(core);
 	const struct rd_slices taken = sh_core_taken(core);
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Policy says = TOMBOLA__V1__POLICY__INIT;
 	struct sh_refusal no;
 	struct cm_err err = { 0 };
@@ -207,9 +197,7 @@ void sh_serve_on_get_policy(struct peer *p, const Tombola__V1__Frame *frame)
 	says.max_window_ms = (uint64_t)policy->max_window_ms;
 	says.accept_adaptive = policy->shared.accept_adaptive;
 	says.max_payload = (uint64_t)policy->shared.max_payload;
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_POLICY;
-	out.policy = &says;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(POLICY, policy, &says));
 }
 
 /* ---- Payloads ---- */
@@ -217,7 +205,6 @@ void sh_serve_on_get_policy(struct peer *p, const Tombola__V1__Frame *frame)
 void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__PutPayload *put = frame->put_payload;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__PayloadHeld held = TOMBOLA__V1__PAYLOAD_HELD__INIT;
 	const struct sh_put in = { SPAN(put->hash), SPAN(put->data), put->size, put->offset };
 	struct sh_refusal no;
@@ -229,9 +216,7 @@ void sh_serve_on_put_payload(struct peer *p, const Tombola__V1__Frame *frame)
 	if (held.held == put->size && put->data.len > 0)
 		cm_log(CM_LOG_INFO, "payload stored", CM_I("bytes", (int64_t)put->size));
 	held.hash = put->hash;
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_PAYLOAD_HELD;
-	out.payload_held = &held;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(PAYLOAD_HELD, payload_held, &held));
 }
 
 /* The bytes that wait in memory for a peer which has asked for parts.  A peer that has taken some since the
@@ -288,7 +273,6 @@ static enum cm_rc check_room(const struct peer *p, struct sh_refusal *no)
 void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__GetPayload *get = frame->get_payload;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Payload payload = TOMBOLA__V1__PAYLOAD__INIT;
 	const struct sh_part part = { get->offset, get->length };
 	struct sh_serve *s = p->serve;
@@ -306,10 +290,8 @@ void sh_serve_on_get_payload(struct peer *p, const Tombola__V1__Frame *frame)
 	payload.round_id = get->round_id;
 	payload.offset = get->offset;
 	payload.data = (ProtobufCBinaryData){ n, s->part };
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_PAYLOAD;
-	out.payload = &payload;
 	p->part_ms = cm_clock_mono_ms();
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(PAYLOAD, payload, &payload));
 }
 
 /* ---- Proofs ---- */
@@ -329,7 +311,6 @@ static enum cm_rc check_pause(struct peer *p, struct sh_refusal *no)
 void sh_serve_on_get_proof(struct peer *p, const Tombola__V1__Frame *frame)
 {
 	const Tombola__V1__GetProof *get = frame->get_proof;
-	Tombola__V1__Frame out = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Proof proof = TOMBOLA__V1__PROOF__INIT;
 	struct sh_serve *s = p->serve;
 	struct sh_refusal no;
@@ -350,7 +331,5 @@ void sh_serve_on_get_proof(struct peer *p, const Tombola__V1__Frame *frame)
 		return;
 	proof.round_id = get->round_id;
 	proof.entries = BYTES(s->proof.data, s->proof.len);
-	out.kind_case = TOMBOLA__V1__FRAME__KIND_PROOF;
-	out.proof = &proof;
-	sh_gate_send(&p->base, &out);
+	sh_gate_send(&p->base, PR_FRAME(PROOF, proof, &proof));
 }

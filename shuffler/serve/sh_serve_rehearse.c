@@ -38,7 +38,6 @@ bool sh_serve_offer_draft(struct peer *p)
 {
 	struct sh_serve *s = p->serve;
 	struct sh_rehearse *r = sh_core_rehearse(s->conf.core);
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 	Tombola__V1__Rehearse question = TOMBOLA__V1__REHEARSE__INIT;
 	struct cm_err err = { 0 };
 
@@ -54,9 +53,7 @@ bool sh_serve_offer_draft(struct peer *p)
 	question.draft = BYTES(r->draft.data, r->draft.len);
 	question.signature = BYTES(r->signature, CR_SIGN_LEN);
 	question.asked_ms = r->asked_ms;
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_REHEARSE;
-	frame.rehearse = &question;
-	sh_gate_send(&p->base, &frame);
+	sh_gate_send(&p->base, PR_FRAME(REHEARSE, rehearse, &question));
 	p->drafting = p->base.link && lk_pending(p->base.link) > 0;
 	s->drafting += p->drafting;
 	return true;
@@ -90,14 +87,11 @@ static bool all_asked(const struct sh_serve *s, const struct sh_rehearse *r)
 static void send_result(void *user, Tombola__V1__Rehearsed *result)
 {
 	struct peer *p = user;
-	Tombola__V1__Frame frame = TOMBOLA__V1__FRAME__INIT;
 
-	frame.kind_case = TOMBOLA__V1__FRAME__KIND_REHEARSED;
-	frame.rehearsed = result;
 	cm_log(CM_LOG_INFO, "rehearsal over; nothing is pinned", CM_I("answered", result->answered),
 		CM_I("declined", result->declined), CM_I("silent", result->silent),
 		CM_I("unasked", result->unasked));
-	sh_gate_send(&p->base, &frame);
+	sh_gate_send(&p->base, PR_FRAME(REHEARSED, rehearsed, result));
 }
 
 static void tell(struct peer *p, struct sh_rehearse *r)
