@@ -22,34 +22,23 @@ static void describe(const struct an_state *s, const struct an_reservation *v, s
 	const struct pl_plan *p = s->plan;
 	const struct pl_round *r = v->round->plan;
 
-	*d = (struct rd_descriptor){ .sequence = s->sequence + 1,
-		.query = *v->query,
-		.randomizer = r->randomizer,
-		.computing = r->computing,
-		.payload_max = r->payload_max,
-		.payload_size = v->payload_size,
-		.messages_per_client = r->randomizer.row->messages(&r->randomizer),
-		.record_len = r->randomizer.row->record_len(&r->randomizer),
-		.min_reports = r->min_reports,
-		.target = r->target,
-		.honest_fraction = p->honest_fraction,
-		.colluders = p->colluders,
-		.opens_ms = v->now_ms,
-		.deadline_ms = v->now_ms + r->window_ms,
-		.suite = CR_HPKE_AES128GCM,
-		.privacy = { .epsilon0 = r->epsilon0,
-			.epsilon_round = v->verdict->epsilon_round,
-			.epsilon_total = v->verdict->total,
-			.epsilon_limit = p->epsilon,
-			.delta = p->delta },
-		.ledger_seq = v->chain->seq };
-	memcpy(d->population, p->population, sizeof d->population);
+	pl_round_describe(p, r, d);
+	d->sequence = s->sequence + 1;
+	d->query = *v->query;
+	d->payload_size = v->payload_size;
+	d->opens_ms = v->now_ms;
+	d->deadline_ms = v->now_ms + r->window_ms;
+	d->suite = CR_HPKE_AES128GCM;
+	d->privacy = (struct rd_privacy){ .epsilon0 = r->epsilon0,
+		.epsilon_round = v->verdict->epsilon_round,
+		.epsilon_total = v->verdict->total,
+		.epsilon_limit = p->epsilon,
+		.delta = p->delta };
+	d->ledger_seq = v->chain->seq;
 	memcpy(d->round_id, v->round_id, PR_ROUND_ID_LEN);
 	memcpy(d->payload_hash, v->payload_hash, PR_HASH_LEN);
 	memcpy(d->previous, s->previous, PR_HASH_LEN);
 	memcpy(d->hpke_key, v->hpke_key, CR_HPKE_PUBLIC_LEN);
-	memcpy(d->unit, p->unit, sizeof d->unit);
-	(void)snprintf(d->mode, sizeof d->mode, "%s", p->mode);
 	memcpy(d->plan_hash, s->current->signed_plan.hash, PR_HASH_LEN);
 	if (v->round->entry) {
 		d->entry = v->round->entry->number;

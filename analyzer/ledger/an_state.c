@@ -1,7 +1,6 @@
 /* an_state.c - computes the state of each round from the ledger's records and the plans in them. */
 #include "an_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -348,14 +347,19 @@ static struct an_round_state *other_round(const struct an_state *s, const struct
 	return NULL;
 }
 
-/* Find the round that a RESERVE or REFUSE names, which must not be decided yet.  *out is NULL for a round
- * of an adaptive plan that is not the plan file's, since nothing is known about it without its
+/* Find the plan and the round that a RESERVE or REFUSE names, which must not be decided yet.  *out is NULL
+ * for a round of an adaptive plan that is not the plan file's, since nothing is known about it without its
  * descriptor. */
-static enum cm_rc undecided(const struct an_state *s, const struct an_plan *p, const struct rd_record *r,
+static enum cm_rc undecided(const struct an_state *s, const struct rd_record *r, struct an_plan **plan,
 	struct an_round_state **out, struct cm_err *err)
 {
-	bool adaptive = p->account;
+	struct an_plan *p = *plan = plan_of(s, r);
 
+	*out = NULL;
+	if (!p)
+		return cm_fail(err, CM_EDATA, "record %llu: of a plan that is not pinned",
+			(unsigned long long)r->seq);
+	bool adaptive = p->account;
 	if (p->current && adaptive && r->plan_round > s->plan->rounds)
 		return changed(r, r->kind == RD_REFUSE ? r->query : "reserved", err);
 	if (p->current && r->plan_round <= s->plan->rounds)
@@ -445,15 +449,11 @@ static enum cm_rc begin_try(struct an_round_state *round, const struct rd_record
 
 static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, struct cm_err *err)
 {
-	struct an_plan *p = plan_of(s, r);
-	struct an_round_state *round = NULL;
+	struct an_plan *p;
+	struct an_round_state *round;
 	struct rd_descriptor d;
-	enum cm_rc rc;
+	enum cm_rc rc = undecided(s, r, &p, &round, err);
 
-	if (!p)
-		return cm_fail(err, CM_EDATA, "record %llu: of a plan that is not pinned",
-			(unsigned long long)r->seq);
-	rc = undecided(s, p, r, &round, err);
 	if (rc != CM_OK)
 		return rc;
 	if (an_state_find(s, r->round_id))
@@ -482,14 +482,10 @@ static enum cm_rc take_reserve(struct an_state *s, const struct rd_record *r, st
 
 static enum cm_rc take_refuse(struct an_state *s, const struct rd_record *r, struct cm_err *err)
 {
-	struct an_plan *p = plan_of(s, r);
-	struct an_round_state *round = NULL;
-	enum cm_rc rc;
+	struct an_plan *p;
+	struct an_round_state *round;
+	enum cm_rc rc = undecided(s, r, &p, &round, err);
 
-	if (!p)
-		return cm_fail(err, CM_EDATA, "record %llu: of a plan that is not pinned",
-			(unsigned long long)r->seq);
-	rc = undecided(s, p, r, &round, err);
 	if (rc != CM_OK || !round)
 		return rc;
 	if (strcmp(r->query, round->plan->query.name) != 0)

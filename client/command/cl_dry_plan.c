@@ -31,25 +31,6 @@ struct judging {
 	size_t asked, wrong;   /* number of questions, and of those with a fault */
 };
 
-/* Fill in the parts of a descriptor by which policy and readings are judged; borrows the round's lists. */
-static void describe(const struct pl_plan *p, const struct pl_round *r, struct rd_descriptor *d)
-{
-	*d = (struct rd_descriptor){ .sequence = r->number,
-		.query = r->query,
-		.randomizer = r->randomizer,
-		.computing = r->computing,
-		.payload_max = r->payload_max,
-		.messages_per_client = r->randomizer.row->messages(&r->randomizer),
-		.record_len = r->randomizer.row->record_len(&r->randomizer),
-		.min_reports = r->min_reports,
-		.target = r->target,
-		.honest_fraction = p->honest_fraction,
-		.colluders = p->colluders };
-	memcpy(d->population, p->population, sizeof d->population);
-	memcpy(d->mode, p->mode, sizeof d->mode);
-	memcpy(d->unit, p->unit, sizeof d->unit);
-}
-
 /* Write the round's number, "3", or "3-367" if the rounds after it repeat it. */
 static void numbers_of(const struct pl_plan *p, size_t i, char *out, size_t size)
 {
@@ -314,7 +295,7 @@ static enum cm_rc judge(struct judging *g, size_t i, struct cl_findings *found, 
 	numbers_of(&g->plan, i, numbers, sizeof numbers);
 	if (r->payload_max > 0)
 		return say_payload(g, r, numbers, err);
-	describe(&g->plan, r, &d);
+	pl_round_describe(&g->plan, r, &d);
 	if (cl_policy_entry(&g->what->setup->policy, &d, NULL, &no) != CM_OK)
 		of.refused = no.msg;
 	(void)json_array_clear(g->shown);

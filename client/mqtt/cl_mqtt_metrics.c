@@ -12,21 +12,18 @@ enum { CONNECTED, CONNECTIONS, MESSAGES, FORGOTTEN, DEVICES, READINGS, BYTES, RO
 static const char *const forgotten[] = { "replaced", "expired", NULL };
 
 static const struct cm_metric_row rows[ROWS] = {
-	[CONNECTED] = { "tombola_client_mqtt_connected", CM_METRIC_GAUGE,
-		"1 while the MQTT broker has accepted every subscription.", NULL, NULL, NULL },
-	[CONNECTIONS] = { "tombola_client_mqtt_connections_total", CM_METRIC_COUNTER,
-		"Successful connections to the MQTT broker.", NULL, NULL, NULL },
+	[CONNECTED] = CM_GAUGE(
+		"tombola_client_mqtt_connected", "1 while the MQTT broker has accepted every subscription."),
+	[CONNECTIONS] = CM_COUNTER(
+		"tombola_client_mqtt_connections_total", "Successful connections to the MQTT broker."),
 	[MESSAGES] = { "tombola_client_mqtt_messages_total", CM_METRIC_COUNTER,
 		"MQTT messages by fate: kept, or why they were dropped.", "fate", cl_mqtt_fates, NULL },
 	[FORGOTTEN] = { "tombola_client_mqtt_forgotten_total", CM_METRIC_COUNTER,
 		"Readings wiped from memory: replaced by newer ones of their device, or too old.", "why",
 		forgotten, NULL },
-	[DEVICES] = { "tombola_client_mqtt_devices", CM_METRIC_GAUGE, "Devices with a reading in memory.",
-		NULL, NULL, NULL },
-	[READINGS] = { "tombola_client_mqtt_readings", CM_METRIC_GAUGE, "Readings in memory.", NULL, NULL,
-		NULL },
-	[BYTES] = { "tombola_client_mqtt_memory_bytes", CM_METRIC_GAUGE, "Memory they take.", NULL, NULL,
-		NULL },
+	[DEVICES] = CM_GAUGE("tombola_client_mqtt_devices", "Devices with a reading in memory."),
+	[READINGS] = CM_GAUGE("tombola_client_mqtt_readings", "Readings in memory."),
+	[BYTES] = CM_GAUGE("tombola_client_mqtt_memory_bytes", "Memory they take."),
 };
 
 static void fill(struct cm_metrics *m, const struct cl_mqtt_now *now, bool readings)

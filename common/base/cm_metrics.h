@@ -32,6 +32,16 @@ struct cm_metric_row {
 	const double *bounds;
 };
 
+/* Rows without a label. */
+#define CM_COUNTER(name, help)                                      \
+	{                                                           \
+		(name), CM_METRIC_COUNTER, (help), NULL, NULL, NULL \
+	}
+#define CM_GAUGE(name, help)                                      \
+	{                                                         \
+		(name), CM_METRIC_GAUGE, (help), NULL, NULL, NULL \
+	}
+
 #define CM_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define CM_METRICS_MAX  ((size_t)256 * 1024) /* most bytes of a printed registry, for cm_buf_init */
 

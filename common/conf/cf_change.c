@@ -9,8 +9,12 @@
 
 /* ---- A value as text: two values are the same if their texts are ---- */
 
-static void put_string(FILE *out, const char *s)
+typedef void put_fn(FILE *out, const void *item);
+
+static void put_string(FILE *out, const void *item)
 {
+	const char *s = *(char *const *)item;
+
 	if (s)
 		(void)fprintf(out, "\"%s\"", s);
 	else
@@ -18,8 +22,9 @@ static void put_string(FILE *out, const char *s)
 }
 
 /* With as few digits as tell it from every other number. */
-static void put_number(FILE *out, double v)
+static void put_number(FILE *out, const void *item)
 {
+	double v = *(const double *)item;
 	char text[32];
 	int digits = 6;
 
@@ -29,52 +34,32 @@ static void put_number(FILE *out, double v)
 	(void)fputs(text, out);
 }
 
-static void put_word(FILE *out, const struct cf_word *w)
+static void put_word(FILE *out, const void *item)
 {
+	const struct cf_word *w = item;
+
 	if (w->text)
-		put_string(out, w->text);
+		put_string(out, &w->text);
 	else
-		put_number(out, w->number);
+		put_number(out, &w->number);
 }
 
-static void put_strings(FILE *out, const struct cf_strings *s)
+/* n items of `size` bytes, between two brackets. */
+static void put_items(FILE *out, const char brackets[3], const void *item, size_t n, size_t size, put_fn *put)
 {
-	(void)fputc('[', out);
-	for (size_t i = 0; i < s->n; i++) {
-		(void)fputs(i > 0 ? ", " : "", out);
-		put_string(out, s->item[i]);
-	}
-	(void)fputc(']', out);
-}
-
-static void put_numbers(FILE *out, const double *v, size_t n)
-{
-	(void)fputc('[', out);
+	(void)fputc(brackets[0], out);
 	for (size_t i = 0; i < n; i++) {
 		(void)fputs(i > 0 ? ", " : "", out);
-		put_number(out, v[i]);
+		put(out, (const char *)item + i * size);
 	}
-	(void)fputc(']', out);
+	(void)fputc(brackets[1], out);
 }
 
-static void put_table(FILE *out, const struct cf_table *t)
+static void put_strings(FILE *out, const void *item)
 {
-	(void)fputc('(', out);
-	for (size_t i = 0; i < t->n; i++) {
-		(void)fputs(i > 0 ? ", " : "", out);
-		put_strings(out, &t->item[i]);
-	}
-	(void)fputc(')', out);
-}
+	const struct cf_strings *s = item;
 
-static void put_words(FILE *out, const struct cf_words *w)
-{
-	(void)fputc('[', out);
-	for (size_t i = 0; i < w->n; i++) {
-		(void)fputs(i > 0 ? ", " : "", out);
-		put_word(out, &w->item[i]);
-	}
-	(void)fputc(']', out);
+	put_items(out, "[]", s->item, s->n, sizeof *s->item, put_string);
 }
 
 /* The groups of a list are compared one by one; their number, and the names that the file gives them, are
@@ -90,11 +75,13 @@ static void put_list(FILE *out, const struct cf_row *row, const struct cf_list *
 static void put_value(FILE *out, const struct cf_row *row, const void *field)
 {
 	const struct cf_doubles *doubles = field;
+	const struct cf_table *table = field;
+	const struct cf_words *words = field;
 
 	switch (row->type) {
 	case CF_STRING:
 	case CF_PATH:
-		put_string(out, *(char *const *)field);
+		put_string(out, field);
 		break;
 	case CF_INT:
 		(void)fprintf(out, "%lld", (long long)*(const int64_t *)field);
@@ -104,7 +91,7 @@ static void put_value(FILE *out, const struct cf_row *row, const void *field)
 		break;
 	case CF_DOUBLE:
 	case CF_EXTENDED:
-		put_number(out, *(const double *)field);
+		put_number(out, field);
 		break;
 	case CF_BOOL:
 		(void)fputs(*(const bool *)field ? "true" : "false", out);
@@ -119,20 +106,20 @@ static void put_value(FILE *out, const struct cf_row *row, const void *field)
 		put_word(out, field);
 		break;
 	case CF_RANGE:
-		put_numbers(out, field, 2);
+		put_items(out, "[]", field, 2, sizeof(double), put_number);
 		break;
 	case CF_STRINGS:
 	case CF_SOME:
 		put_strings(out, field);
 		break;
 	case CF_TABLE:
-		put_table(out, field);
+		put_items(out, "()", table->item, table->n, sizeof *table->item, put_strings);
 		break;
 	case CF_DOUBLES:
-		put_numbers(out, doubles->item, doubles->n);
+		put_items(out, "[]", doubles->item, doubles->n, sizeof(double), put_number);
 		break;
 	case CF_WORDS:
-		put_words(out, field);
+		put_items(out, "[]", words->item, words->n, sizeof *words->item, put_word);
 		break;
 	case CF_LIST:
 	case CF_NAMED:

@@ -44,3 +44,11 @@ out:
 	free(pem);
 	return rc;
 }
+
+enum cm_rc cr_pem_create(const char *path, BIO *bio, unsigned mode, struct cm_err *err)
+{
+	char *data;
+	long n = BIO_get_mem_data(bio, &data);
+
+	return cr_private_create(path, data, (size_t)n, mode, err);
+}

@@ -47,14 +47,15 @@ static bool is_dns_name(const char *text)
 	return text[0] != '-' && text[0] != '.' && text[strspn(text, allowed)] == '\0' && !strstr(text, "..");
 }
 
-int cr_pki_push_text(GENERAL_NAMES *names, int type, const char *text)
+/* Add a name of this type, a string of ASN.1 type `of`. */
+static int push(GENERAL_NAMES *names, int type, int of, const void *data, int len)
 {
 	GENERAL_NAME *name = GENERAL_NAME_new();
-	ASN1_IA5STRING *value = ASN1_IA5STRING_new();
+	ASN1_STRING *value = ASN1_STRING_type_new(of);
 
-	if (!name || !value || ASN1_STRING_set(value, text, -1) != 1) {
+	if (!name || !value || ASN1_STRING_set(value, data, len) != 1) {
 		GENERAL_NAME_free(name);
-		ASN1_IA5STRING_free(value);
+		ASN1_STRING_free(value);
 		return 0;
 	}
 	GENERAL_NAME_set0_value(name, type, value);
@@ -64,21 +65,14 @@ int cr_pki_push_text(GENERAL_NAMES *names, int type, const char *text)
 	return 0;
 }
 
+int cr_pki_push_text(GENERAL_NAMES *names, int type, const char *text)
+{
+	return push(names, type, V_ASN1_IA5STRING, text, -1);
+}
+
 static int push_address(GENERAL_NAMES *names, const uint8_t *address, int len)
 {
-	GENERAL_NAME *name = GENERAL_NAME_new();
-	ASN1_OCTET_STRING *value = ASN1_OCTET_STRING_new();
-
-	if (!name || !value || ASN1_OCTET_STRING_set(value, address, len) != 1) {
-		GENERAL_NAME_free(name);
-		ASN1_OCTET_STRING_free(value);
-		return 0;
-	}
-	GENERAL_NAME_set0_value(name, GEN_IPADD, value);
-	if (sk_GENERAL_NAME_push(names, name) > 0)
-		return 1;
-	GENERAL_NAME_free(name);
-	return 0;
+	return push(names, GEN_IPADD, V_ASN1_OCTET_STRING, address, len);
 }
 
 static enum cm_rc push_host(GENERAL_NAMES *names, const char *host, struct cm_err *err)
@@ -323,19 +317,11 @@ bool cr_pki_cert_is_of(X509 *cert, X509 *ca)
 	return is;
 }
 
-static enum cm_rc store_bio(const char *path, BIO *bio, unsigned mode, struct cm_err *err)
-{
-	char *data;
-	long n = BIO_get_mem_data(bio, &data);
-
-	return cr_private_create(path, data, (size_t)n, mode, err);
-}
-
 enum cm_rc cr_pki_cert_store(X509 *cert, const char *path, struct cm_err *err)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
-	enum cm_rc rc =
-		!bio || PEM_write_bio_X509(bio, cert) != 1 ? no_memory(err) : store_bio(path, bio, 0644, err);
+	enum cm_rc rc = !bio || PEM_write_bio_X509(bio, cert) != 1 ? no_memory(err)
+								   : cr_pem_create(path, bio, 0644, err);
 
 	BIO_free(bio);
 	return rc;
@@ -363,7 +349,7 @@ enum cm_rc cr_pki_key_store(EVP_PKEY *key, const char *path, struct cm_err *err)
 	BIO *bio = BIO_new(BIO_s_secmem());
 	enum cm_rc rc = !bio || PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) != 1
 				? no_memory(err)
-				: store_bio(path, bio, 0600, err);
+				: cr_pem_create(path, bio, 0600, err);
 
 	BIO_free(bio);
 	return rc;

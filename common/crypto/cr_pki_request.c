@@ -59,16 +59,10 @@ static int fill(X509_REQ *request, const char *name, enum cr_role role, EVP_PKEY
 static enum cm_rc store(X509_REQ *request, const char *path, struct cm_err *err)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
-	enum cm_rc rc;
-	char *data;
-	long n;
+	enum cm_rc rc = !bio || PEM_write_bio_X509_REQ(bio, request) != 1
+				? no_memory(err)
+				: cr_pem_create(path, bio, 0644, err);
 
-	if (!bio || PEM_write_bio_X509_REQ(bio, request) != 1) {
-		rc = no_memory(err);
-	} else {
-		n = BIO_get_mem_data(bio, &data);
-		rc = cr_private_create(path, data, (size_t)n, 0644, err);
-	}
 	BIO_free(bio);
 	return rc;
 }

@@ -107,14 +107,6 @@ void cr_verifier_free(struct cr_verifier *v)
 	free(v);
 }
 
-static enum cm_rc create_from_bio(const char *path, BIO *bio, unsigned mode, struct cm_err *err)
-{
-	char *data;
-	long n = BIO_get_mem_data(bio, &data);
-
-	return cr_private_create(path, data, (size_t)n, mode, err);
-}
-
 enum cm_rc cr_sign_keygen(const char *private_path, const char *public_path, struct cm_err *err)
 {
 	BIO *private_pem = BIO_new(BIO_s_secmem()), *public_pem = BIO_new(BIO_s_mem());
@@ -137,9 +129,9 @@ enum cm_rc cr_sign_keygen(const char *private_path, const char *public_path, str
 	}
 	/* Write the public file first: a private key without its public half would be the worse
 	 * leftover. */
-	rc = create_from_bio(public_path, public_pem, 0644, err);
+	rc = cr_pem_create(public_path, public_pem, 0644, err);
 	if (rc == CM_OK) {
-		rc = create_from_bio(private_path, private_pem, 0600, err);
+		rc = cr_pem_create(private_path, private_pem, 0600, err);
 		if (rc != CM_OK) {
 			struct cm_err ignored;
 

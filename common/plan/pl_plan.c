@@ -42,6 +42,24 @@ enum cm_rc pl_round_loss(
 	return rd_loss_of(&r->randomizer, &b, out, err);
 }
 
+void pl_round_describe(const struct pl_plan *p, const struct pl_round *r, struct rd_descriptor *out)
+{
+	*out = (struct rd_descriptor){ .sequence = r->number,
+		.query = r->query,
+		.randomizer = r->randomizer,
+		.computing = r->computing,
+		.payload_max = r->payload_max,
+		.messages_per_client = r->randomizer.row->messages(&r->randomizer),
+		.record_len = r->randomizer.row->record_len(&r->randomizer),
+		.min_reports = r->min_reports,
+		.target = r->target,
+		.honest_fraction = p->honest_fraction,
+		.colluders = p->colluders };
+	memcpy(out->population, p->population, sizeof out->population);
+	memcpy(out->mode, p->mode, sizeof out->mode);
+	memcpy(out->unit, p->unit, sizeof out->unit);
+}
+
 void pl_label(const char *query, uint32_t recurrence, uint32_t recurrences, char out[PL_LABEL_LEN])
 {
 	if (recurrences > 1)

@@ -87,6 +87,9 @@ struct rd_batch pl_round_batch(const struct pl_plan *p, const struct pl_round *r
  * party charges this loss. */
 CM_CHECK enum cm_rc pl_round_loss(
 	const struct pl_plan *p, const struct pl_round *r, struct pt_loss *out, struct cm_err *err);
+/* Fill in what the descriptors of a round have of the plan: what policies and readings are judged by, and no
+ * more.  The query's lists are borrowed. */
+void pl_round_describe(const struct pl_plan *p, const struct pl_round *r, struct rd_descriptor *out);
 /* Make pl_round.label. */
 void pl_label(const char *query, uint32_t recurrence, uint32_t recurrences, char out[PL_LABEL_LEN]);
 /* Is round i (from 0) a recurrence of the same query as round i - 1?  Then both cost the same. */

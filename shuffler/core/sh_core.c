@@ -265,12 +265,7 @@ static enum cm_rc verify(const struct sh_core *c, struct cr_span bytes, struct c
 		rc = cm_fail(err, CM_EPERM, "a signature has %u bytes", CR_SIGN_LEN);
 	else
 		rc = rd_descriptor_verify(bytes.data, bytes.len, signature.data, c->conf.analyzer, d, err);
-	if (rc == CM_OK || rc == CM_EINTERNAL)
-		return rc;
-	return sh_refuse(no,
-		rc == CM_EPERM ? TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE
-			       : TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE,
-		0, "%.190s", err->msg);
+	return sh_refuse_unverified(no, rc, err);
 }
 
 /* Make every check on a descriptor that is not known yet.  lost: the round will end at once (end_lost). */
@@ -461,15 +456,10 @@ enum cm_rc sh_core_release(struct sh_core *c, struct cr_span bytes, struct cr_sp
 	if (signature.len != CR_SIGN_LEN)
 		return sh_refuse(no, TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE, 0,
 			"charge: a signature has %u bytes", CR_SIGN_LEN);
-	enum cm_rc rc =
-		rd_charge_verify(bytes.data, bytes.len, signature.data, c->conf.analyzer, &charge, err);
-	if (rc == CM_EINTERNAL)
-		return rc;
+	enum cm_rc rc = sh_refuse_unverified(no,
+		rd_charge_verify(bytes.data, bytes.len, signature.data, c->conf.analyzer, &charge, err), err);
 	if (rc != CM_OK)
-		return sh_refuse(no,
-			rc == CM_EPERM ? TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE
-				       : TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE,
-			0, "%.190s", err->msg);
+		return rc;
 	memcpy(round_id, charge.round_id, PR_ROUND_ID_LEN);
 	struct sh_round *r = sh_live_find(&c->live, round_id);
 	if (!r || r->state != SH_SEALED) {

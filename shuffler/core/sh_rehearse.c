@@ -151,13 +151,9 @@ enum cm_rc sh_rehearse_begin(struct sh_rehearse *r, const Tombola__V1__Rehearse 
 	if (rc != CM_OK)
 		return rc;
 	rc = rd_rehearsal_verify(question, r->analyzer, r->policy->shared.population, now_ms, &whole, err);
-	if (rc == CM_EINTERNAL)
-		return rc;
+	rc = sh_refuse_unverified(no, rc, err);
 	if (rc != CM_OK)
-		return sh_refuse(no,
-			rc == CM_EPERM ? TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE
-				       : TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE,
-			0, "%.190s", err->msg);
+		return rc;
 	forget(r);
 	r->whole = whole;
 	r->draft.len = 0;

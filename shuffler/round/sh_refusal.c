@@ -20,3 +20,13 @@ enum cm_rc sh_refuse(
 	cm_text_copy(no->text, sizeof no->text, text); /* a peer refuses a frame whose text is not UTF-8 */
 	return CM_EPROTO;
 }
+
+enum cm_rc sh_refuse_unverified(struct sh_refusal *no, enum cm_rc rc, const struct cm_err *err)
+{
+	if (rc == CM_OK || rc == CM_EINTERNAL)
+		return rc;
+	return sh_refuse(no,
+		rc == CM_EPERM ? TOMBOLA__V1__ERROR_CODE__ERROR_SIGNATURE
+			       : TOMBOLA__V1__ERROR_CODE__ERROR_BAD_MESSAGE,
+		0, "%.190s", err->msg);
+}
