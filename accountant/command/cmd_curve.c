@@ -1,7 +1,6 @@
 /* cmd_curve.c (cmd.h) - epsilon over delta, or over one parameter of the rounds, as CSV, table or JSON. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd.h"
 #include "cmd_search.h"

@@ -2,7 +2,6 @@
  * trade-off curve. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "acct_export.h"
 #include "cmd.h"

@@ -1,7 +1,6 @@
 /* acct_method_gdp.c (acct_method_rows.h) - takes rounds as Gaussian mechanisms with a defect, whose squared
  * means add up.  The Gaussian filter charges the same; here the list of rounds is known beforehand. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "acct_fault.h"
 #include "acct_gdp.h"

@@ -2,7 +2,6 @@
 #include "an_ask.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <jansson.h>
 

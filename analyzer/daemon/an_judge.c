@@ -6,7 +6,6 @@
 #include "an_budget.h"
 #include "an_extend.h"
 #include "an_result.h"
-#include "an_tables.h"
 #include "cm_clock.h"
 #include "cm_log.h"
 

@@ -8,7 +8,6 @@
 
 #include "an_budget.h"
 #include "an_signed.h"
-#include "an_tables.h"
 #include "cm_clock.h"
 #include "cm_fault.h"
 #include "cm_log.h"

@@ -2,7 +2,6 @@
 #include "an_sensors.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "an_result.h"
 #include "cm_oom.h"

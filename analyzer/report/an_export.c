@@ -2,7 +2,6 @@
 #include "an_export.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "acct_families.h"

@@ -6,7 +6,6 @@
 
 #include "an_result.h"
 #include "an_schedule.h"
-#include "an_tables.h"
 #include "cm_clock.h"
 #include "cm_table.h"
 #include "cm_text.h"

@@ -1,7 +1,6 @@
 /* an_announced.c - remembers which round the shuffler accepted last. */
 #include "an_announced.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

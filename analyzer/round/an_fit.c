@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cm_fault.h"
-#include "pt_loss.h"
 #include "rd_mode.h"
 
 struct fit {

@@ -8,7 +8,6 @@
 #include "an_round_ask.h"
 #include "cm_fault.h"
 #include "cm_text.h"
-#include "rd_text.h"
 
 #define PUT_AGAIN_MAX 3u /* times that a shuffler may lose what was put to it */
 

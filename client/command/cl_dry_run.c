@@ -7,7 +7,6 @@
 
 #include "cl_answers.h"
 #include "cl_db.h"
-#include "cl_device.h"
 #include "cl_encode.h"
 #include "cl_pins.h"
 #include "cl_show.h"

@@ -3,14 +3,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cl_conf.h"
 #include "cl_mqtt_link.h"
 #include "cl_mqtt_names.h"
 #include "cl_options.h"
-#include "cm_clock.h"
 #include "cm_text.h"
 #include "nt_confine.h"
 #include "nt_loop.h"

@@ -1,7 +1,6 @@
 /* cl_main.c - runs the command tombola-client: verbs, options, exit codes. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,8 +21,6 @@
 #include "cl_show.h"
 #include "cl_spawner.h"
 #include "cm_cli.h"
-#include "cm_clock.h"
-#include "cm_file.h"
 #include "cm_heap.h"
 #include "cm_inherited.h"
 #include "cm_lock.h"

@@ -9,7 +9,6 @@
 #include "cl_ledger.h"
 #include "cl_standing.h"
 #include "cm_clock.h"
-#include "cm_file.h"
 #include "cm_lock.h"
 
 enum { PLANS, NO_COPY, CONFIRM };

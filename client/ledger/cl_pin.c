@@ -2,7 +2,6 @@
 #include "cl_pin.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cm_fault.h"

@@ -3,7 +3,6 @@
 #include "cl_mqtt_form.h"
 
 #include <mosquitto.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char by_topic[] = "topic:", by_field[] = "field:";

@@ -2,7 +2,6 @@
  * readings. */
 #include "cl_mqtt_held.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "cl_mqtt_message.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cl_json.h"

@@ -2,7 +2,6 @@
 #include "cm_cli.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* cr_pki_issue.c - creates a deployment's directory, and issues certificates (cr_pki.h). */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

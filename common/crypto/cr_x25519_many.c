@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cm_buf.h"
-#include "cm_fault.h"
 #include "cr_x25519_lanes.h"
 #include "cr_x25519_lib25519.h"
 

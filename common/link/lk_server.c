@@ -1,6 +1,5 @@
 /* lk_server.c - a listener whose connections are links; declared in lk_link.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cm_log.h"
 #include "lk_link_private.h"

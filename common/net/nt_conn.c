@@ -3,7 +3,6 @@
 
 #include <linux/sockios.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "cm_fault.h"

@@ -2,13 +2,11 @@
  * fields that it reads, and the payload. */
 #include "pl_compute.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cm_buf.h"
 #include "cm_text.h"
 #include "co_compute.h"
-#include "rd_text.h"
 
 #define PAYLOAD_DEFAULT 1048576u
 #define PROGRAM_PREFIX  "sha256:"

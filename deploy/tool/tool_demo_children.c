@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include "cm_clock.h"
-#include "cm_file.h"
 #include "tool_demo_private.h"
 
 #define STOP_MS  10000

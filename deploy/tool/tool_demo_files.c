@@ -1,7 +1,6 @@
 /* tool_demo_files.c (tool_demo_private.h) - writes the files of a deployment on loopback: plan,
  * certificates, configurations. */
 #include <stdio.h>
-#include <string.h>
 
 #include "cm_file.h"
 #include "cr_pki.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cm_clock.h"
-#include "cm_file.h"
 #include "cm_table.h"
 #include "pl_cost.h"
 #include "tool_demo_private.h"

@@ -1,5 +1,4 @@
 /* sh_intake_main.c - the verb `intake`: sets up and runs an intake. */
-#include <string.h>
 #include <sys/stat.h>
 
 #include "cf_change.h"

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "cf_change.h"
-#include "cm_clock.h"
 #include "cm_file.h"
 #include "cm_heap.h"
 #include "cm_inherited.h"

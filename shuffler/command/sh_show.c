@@ -9,7 +9,6 @@
 #include "cm_round.h"
 #include "nt_health.h"
 #include "nt_http.h"
-#include "rd_account.h"
 #include "rd_figure.h"
 #include "sh_conf.h"
 

@@ -1,10 +1,7 @@
 /* sh_policy.c - checks descriptors against the operator's limits. */
 #include "sh_policy.h"
 
-#include <string.h>
-
 #include "cm_fault.h"
-#include "rd_mode.h"
 #include "rd_text.h"
 
 #define FIELD(f)  offsetof(struct sh_policy, f)

@@ -1,6 +1,5 @@
 /* pt_harmony.c - Harmony: the mean of a vector, to which each device sends the sign of one coordinate. */
 #include "pt_rows.h"
-#include "pt_slots.h"
 #include "pt_words.h"
 
 /* Nguyen, Xiao, Yang, Hui, Shin, Shin, "Collecting and analyzing data from smart device users with local

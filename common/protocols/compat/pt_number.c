@@ -1,7 +1,6 @@
 /* pt_number.c - checks the parameters of the rows that send one symbol of a bounded number. */
 #include "pt_number.h"
 
-#include "pt_exact.h"
 #include "pt_record.h"
 
 /* Check the range of parameters that come from a plan or from a peer; `code` is the error for either. */

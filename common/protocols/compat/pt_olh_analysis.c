@@ -10,7 +10,6 @@
 #include "pt_hash_analysis.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
-#include "pt_single.h"
 #include "pt_single_analysis.h"
 
 /* The chances with which a message supports a category, P = keep / 2^64.  A category that the device does

@@ -9,7 +9,6 @@
 #include "pt_exact.h"
 #include "pt_protocol.h"
 #include "pt_rows.h"
-#include "pt_single.h"
 #include "pt_single_analysis.h"
 
 static struct es_support support(const struct pt_randomizer *p)

@@ -1,6 +1,5 @@
 /* pt_grr.c - k-ary randomized response: sends one message and no dummies. */
 #include "pt_category.h"
-#include "pt_mixbins.h"
 #include "pt_rows.h"
 
 static enum cm_rc check(const struct qy_query *q, const struct pt_randomizer *p, struct cm_err *err)
