@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # The device half of the rows, what is asked, and what both stand on; no library but libm.
-sources="$(find "$src/common/protocols" -name '*.c' ! -name '*_analysis.c' ! -name 'pt_protocol.c' ! -name 'pt_loss.c' ! -name 'pt_request.c')
+sources="$(find "$src/common/protocols" -name '*.c' ! -name '*_analysis.c' ! -name 'pt_protocol.c' ! -name 'pt_liars.c' ! -name 'pt_loss.c' ! -name 'pt_request.c')
 $(find "$src/common/query" -name '*.c')
 $src/common/base/cm_buf.c $src/common/base/cm_fault.c $src/common/base/cm_rc.c $src/common/base/cm_text.c
 $src/common/crypto/cr_draw.c $src/tests/programs/portable_rows.c"

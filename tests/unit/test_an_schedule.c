@@ -177,7 +177,7 @@ static void a_history_goes_on_over_plans_and_shows_its_gaps(void **state)
 	/* Three categories, one of them no reading's, and a gap. */
 	assert_int_equal(lines_with(text, "\n"), 1 + 2 * 3 + 1);
 	assert_int_equal(lines_with(text, "2023-11-14T22:13:20Z,1,1,1,settled,\"a\","), 1);
-	assert_int_equal(lines_with(text, "2023-11-17T22:13:20Z,1,3,3,missed,,,,,,,,,,,,,,\n"), 1);
+	assert_int_equal(lines_with(text, "2023-11-17T22:13:20Z,1,3,3,missed,,,,,,,,,,,,,,,,,,,,,\n"), 1);
 	free(text);
 	text = history(WORLD_NOW + 1, WORLD_NOW + 5 * DAY, AN_HISTORY_CSV);
 	assert_int_equal(lines_with(text, "\n"), 2);
