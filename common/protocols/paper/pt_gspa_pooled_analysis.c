@@ -397,12 +397,12 @@ static enum cm_rc influence(const struct pt_protocol *row, const struct qy_query
 {
 	uint32_t bins = p->slots.slot[0].each.bins, all = tallies(p);
 	uint64_t *made = calloc(all, sizeof *made), honest = crowd->devices - crowd->liars;
-	enum cm_rc rc = made ? CM_OK : cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
 	struct mix m, worst = { .slope = 1 };
 
 	(void)row;
-	if (rc == CM_OK)
-		rc = worst_of(p, counts, honest, made, &worst, err);
+	if (!made)
+		return cm_fail(err, CM_EINTERNAL, "%s: out of memory", p->row->name);
+	enum cm_rc rc = worst_of(p, counts, honest, made, &worst, err);
 	/* from the weakest class up, from the strongest down, and from those between both ways */
 	for (uint32_t c = 0; rc == CM_OK && c < 2 * p->slots.kinds; c++) {
 		memcpy(made + bins, counts + bins, p->slots.kinds * sizeof *made);
