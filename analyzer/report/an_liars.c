@@ -14,12 +14,6 @@ struct an_liars an_liars_of(const struct rd_descriptor *d, uint64_t devices)
 		.above = NAN };
 }
 
-/* Are all items of such an answer numbers of devices? */
-static bool counts_devices(const struct qy_query *q)
-{
-	return (q->kind & (QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR)) == 0;
-}
-
 uint64_t an_liars_in(const json_t *doc)
 {
 	const json_t *liars = json_object_get(doc, "liars");
@@ -72,7 +66,7 @@ static enum cm_rc know(const struct rd_descriptor *d, const struct an_tally *t, 
 	uint64_t seen, double above, size_t items, struct known *k, struct cm_err *err)
 {
 	const struct pt_crowd least = { .devices = crowd->devices, .liars = seen };
-	bool claims = counts_devices(&d->query) || !isnan(above);
+	bool claims = qy_query_counts(&d->query) || !isnan(above);
 	enum cm_rc rc = CM_OK;
 
 	if (crowd->liars > 0)

@@ -33,13 +33,6 @@ static enum cm_rc as_stated(const struct qy_query *q, const struct pt_randomizer
 	return rc;
 }
 
-/* Are all items of the answer numbers of devices?  Beside other items, the number of devices without a
- * reading stands last. */
-static bool counts_devices(const struct qy_query *q)
-{
-	return (q->kind & (QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR)) == 0;
-}
-
 /* The rows' ends are for exactly so many liars.  If fewer lied, more devices are honest: a count may be
  * larger than it can be for the others, and a sum may have more of what each device adds at least, and the
  * spread of them all. */
@@ -79,7 +72,7 @@ enum cm_rc pt_honest(const struct qy_query *q, const struct pt_randomizer *p, co
 	rc = row->influence(row, q, p, counts, crowd, out, err);
 	for (size_t i = 0; rc == CM_OK && i < items; i++)
 		allow_fewer(
-			q, crowd, counts_devices(q) || (i + 1 == items && qy_query_symbols(q) > 0), &out[i]);
+			q, crowd, qy_query_counts(q) || (i + 1 == items && qy_query_symbols(q) > 0), &out[i]);
 	return rc;
 }
 

@@ -43,6 +43,11 @@ uint32_t qy_query_symbols(const struct qy_query *q)
 	return q->none == QY_NONE_SYMBOL && q->kind != QY_PREFIXES;
 }
 
+bool qy_query_counts(const struct qy_query *q)
+{
+	return (q->kind & (QY_MEAN | QY_SUM | QY_QUANTILES | QY_VECTOR)) == 0;
+}
+
 uint32_t qy_query_cells(const struct qy_query *q)
 {
 	return q->column[0].cells * q->column[1].cells;

@@ -99,6 +99,9 @@ struct qy_query {
  * has categories + 1 bins, a column of marginals categories + 1, and a number one bin more than levels, the
  * last.  Otherwise 0; also 0 for prefixes, where these devices use the bin of all other texts. */
 uint32_t qy_query_symbols(const struct qy_query *q);
+/* Whether all items of an answer are numbers of devices.  Beside other items, the number of devices without a
+ * reading stands last. */
+bool qy_query_counts(const struct qy_query *q);
 /* The bins of a histogram, or the items of sets: the categories and, last, the symbol, if there is one.
  * For places the cells. */
 uint32_t qy_query_bins(const struct qy_query *q);
